@@ -1,0 +1,85 @@
+# onnxcc: `make` builds build/onnxcc and build/libonnxcc-rt.a; `make test` runs every test. See README.md.
+
+CC ?= gcc
+AR ?= ar
+CFLAGS ?= -O2 -g
+WARN = -Wall -Wextra -Wshadow -Wmissing-prototypes
+B ?= build
+
+STAGES = $(wildcard compiler/*.c)
+FAMILIES = $(wildcard compiler/ops/*.c)
+# A kernel header says RUNS or TRIES; the others are what kernels stand on.
+KERNELS = $(notdir $(shell grep -lE '^(RUNS|TRIES)' runtime-min/*.h))
+RT_HEADERS = $(wildcard runtime-min/*.h runtime-min/*.def) runtime-min/rt.c
+
+PB = $(B)/onnx.pb.o
+LIBS = -lprotobuf-nanopb -lxxhash -lm
+
+HOST_CFLAGS = -std=gnu11 -DONNXCC_COMPILER -D_GNU_SOURCE -Icompiler -iquote runtime-min -I$(B) $(WARN)
+# Kernels run by the compiler must give the bits that the emitted code gives: no contraction into fused multiply-adds.
+KERNEL_CFLAGS = -std=gnu99 -ffp-contract=off -fno-math-errno -Wall -Wextra
+
+OBJECTS = $(STAGES:compiler/%.c=$(B)/%.o) $(FAMILIES:compiler/ops/%.c=$(B)/ops/%.o) $(B)/embedded.o
+HOST_KERNELS = $(KERNELS:%.h=$(B)/host/%.o)
+LIBRARY = $(KERNELS:%.h=$(B)/rt/%.o)
+
+all: $(B)/onnxcc $(B)/libonnxcc-rt.a $(B)/include/onnxcc
+
+$(B)/onnxcc: $(OBJECTS) $(HOST_KERNELS) $(PB)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/libonnxcc-rt.a: $(LIBRARY)
+	@rm -f $@
+	$(AR) rcsD $@ $^
+
+# What the compiler computes with the scalar functions has the bits of the emitted code, too.
+$(B)/scalar.o: CFLAGS += -O3 -ffp-contract=off
+$(B)/%.o: compiler/%.c $(B)/onnx.pb.h | $(B)
+	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
+$(B)/ops/%.o: compiler/ops/%.c | $(B)
+	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
+$(B)/host/%.o: runtime-min/%.h $(RT_HEADERS) compiler/kernel.h compiler/ops.h compiler/onnxcc.h | $(B)
+	$(CC) -O2 $(SANITIZE) $(KERNEL_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -c -o $@ runtime-min/rt.c
+$(B)/rt/%.o: runtime-min/%.h $(RT_HEADERS) | $(B)
+	$(CC) -O2 $(KERNEL_CFLAGS) -ffreestanding -ffunction-sections -DKERNELS='"$*.h"' -c -o $@ runtime-min/rt.c
+
+$(B)/onnx.pb.c $(B)/onnx.pb.h &: proto/onnx.proto proto/onnx.options | $(B)
+	nanopb_generator.py --quiet -I proto -D $(B) onnx.proto
+$(B)/onnx.pb.o: $(B)/onnx.pb.c
+	$(CC) $(CFLAGS) $(HOST_CFLAGS) -c -o $@ $<
+
+# The texts that onnxcc carries: templates, and the runtime for --single.
+TEXTS = $(wildcard runtime-min/*.h runtime-min/*.def templates/*.in)
+$(B)/embedded.c: $(TEXTS) Makefile | $(B)
+	@{ echo '#include "emit.h"'; echo 'const Embedded embedded[] = {'; for f in $(TEXTS); do \
+	  echo "{\"$${f##*/}\","; sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $$f; echo '},'; done; \
+	  echo '{0, 0}};'; } > $@
+$(B)/embedded.o: $(B)/embedded.c
+	$(CC) $(CFLAGS) $(HOST_CFLAGS) -c -o $@ $<
+
+# The emitted code says #include <onnxcc/rt.h>.
+$(B)/include/onnxcc: | $(B)
+	@mkdir -p $(B)/include && ln -sfn ../../runtime-min $@
+
+$(B):
+	@mkdir -p $(B)/ops $(B)/host $(B)/rt
+
+# Packages, the Python environment, and the official tests: kept outside the build folder, so that `make clean` leaves them.
+CACHE ?= $(or $(ONNXCC_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/onnxcc)
+PYTHON = $(CACHE)/venv/bin/python
+setup:
+	@tests/setup $(CACHE)
+
+# Every folder of tests has an .mk file, which adds NAME to TESTS and has the target test-NAME; that prints what fails,
+# then "NAME: N passed, N failed". T=test_softmax_axis_1 or T='test_softmax*': these official tests alone, in detail.
+TESTS =
+include $(sort $(wildcard tests/*/*.mk))
+test: setup
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$(B) tests/run $(if $(T),suite,$(TESTS))
+
+clean:
+	rm -rf $(B)
+
+-include $(OBJECTS:.o=.d)
+.PHONY: all clean setup test

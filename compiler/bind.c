@@ -1,0 +1,134 @@
+/* bind.c - bind: every node gets its call; what the calls cannot take is made ordinary first: outputs that are not
+ * computed are copied, sizes used as data are stored, large fills are filled at run time.
+ * Requires: fused. Leaves: n->call on every node that needs code. */
+#include "infer.h"
+
+enum { SMALL_FILL = 256 }; /* bytes: a fill up to this size is an ordinary constant */
+
+static Node *internal(Graph *g, const char *op, Node *before, int n_in, Value **in)
+{
+    Node *n = node_new(g, op, n_in, in, 1);
+    node_insert(n, before);
+    return n;
+}
+
+/* ---- constants that are not bytes ------------------------------------------------------------------------------------- */
+
+static Node *store_dims(Graph *g, Value *v, Node *before)
+{
+    Node *n = internal(g, "onnxcc.Dims", before, 0, NULL);
+    set_out(n, 0, v->type, v->shape);
+    n->out[0]->name = v->name;
+    const Dim *d = v->data->data;
+    struct Attr a = {.name = name("dims"), .type = A_INTS, .n = (int)tensor_count(v->data), .ints = (const int64_t *)(const void *)d};
+    attr_set(n, a);
+    return n;
+}
+
+static Node *store_fill(Graph *g, Value *v, Node *before)
+{
+    Node *n = internal(g, "onnxcc.Fill", before, 0, NULL);
+    set_out(n, 0, v->type, v->shape);
+    n->out[0]->name = v->name;
+    Tensor *one = tensor_new(v->type, 0, NULL);
+    memcpy((void *)(uintptr_t)one->data, v->data->data, tensor_size(one));
+    struct Attr a = {.name = name("value"), .type = A_TENSOR, .t = one};
+    attr_set(n, a);
+    return n;
+}
+
+/* Replaces argument i of the node by a value made at run time, where its constant is no array of bytes. */
+static bool materialise(Node *n, int i)
+{
+    Value *v = n->in[i];
+    if (!v || !v->data || v->form != TENSOR)
+        return false;
+    Node *made = NULL;
+    if (v->data->symbolic)
+        made = store_dims(n->graph, v, n);
+    else if (v->data->fill && tensor_size(v->data) > SMALL_FILL)
+        made = store_fill(n->graph, v, n);
+    if (!made)
+        return false;
+    bind_node(made);
+    node_set_in(n, i, made->out[0]);
+    return true;
+}
+
+static bool call_takes(const Node *n, const Value *v)
+{
+    for (int i = 0; i < n->call.n_arg; i++)
+        if (n->call.arg[i] == v)
+            return true;
+    return false;
+}
+
+/* A view needs bytes in the arena to look at; a constant has none there. (Its shape is not known, or it were folded.) */
+static void copy_viewed(Node *n)
+{
+    Value *x = n->in[0];
+    Node *c = internal(n->graph, "onnxcc.Copy", n, 1, &x);
+    infer_same(c);
+    bind_node(c);
+    node_set_in(n, 0, c->out[0]);
+}
+
+static void bind_one(Node *n, void *arg)
+{
+    (void)arg;
+    if (n->op->flags & VIEW && n->in[0]->data && !n->in[0]->data->symbolic && !n->out[0]->data)
+        copy_viewed(n);
+    bind_node(n);
+    bool again = false;
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && (call_takes(n, n->in[i]) || n->op->flags & CONTROL))
+            again |= materialise(n, i);
+    if (again)
+        bind_node(n);
+}
+
+/* ---- outputs ----------------------------------------------------------------------------------------------------------- */
+
+/* The value whose bytes v shows. */
+static const Value *view_root(const Value *v)
+{
+    while (v->def && v->def->op->flags & VIEW)
+        v = v->def->in[0];
+    return v;
+}
+
+/* Must output i of g be a copy? It has to be computed here, by something that can write it into its own place. */
+static bool needs_copy(const Graph *g, int i)
+{
+    const Value *v = g->out.at[i], *root = view_root(v);
+    if (v->data || !root->def || root->graph != g || root->data)
+        return true;
+    if (v->def->op->flags & VIEW && (root->uses.n > 1 || value_is_output(root) || root->def->op->flags & CONTROL))
+        return true;
+    for (int k = 0; k < g->out.n; k++)
+        if (k != i && (g->out.at[k] == v ? k < i : view_root(g->out.at[k]) == root && k < i))
+            return true;
+    return false;
+}
+
+void copy_outputs(Graph *g)
+{
+    for (int i = 0; i < g->out.n; i++) {
+        Value *v = g->out.at[i];
+        if (v->form != TENSOR || !needs_copy(g, i))
+            continue;
+        Node *n = internal(g, "onnxcc.Copy", NULL, 1, &v);
+        n->name = v->name;
+        n->out[0]->name = v->name;
+        n->out[0]->desc = v->desc;
+        infer_same(n);
+        graph_set_output(g, i, n->out[0]);
+        bind_one(n, NULL);
+    }
+}
+
+void bind_model(Model *m)
+{
+    copy_outputs(m->graph);
+    graph_each(m->graph, bind_one, NULL);
+}

@@ -1,0 +1,96 @@
+/* compile.c - the way of a model: the stages in order, each timed, dumped and verified. */
+#include "compile.h"
+
+#include <time.h>
+
+#include "output.h"
+
+Options opt;
+
+static const Target targets[] = {
+    {"generic", 16, false, false, ""},
+    {"x86-64-v2", 16, true, false, "-march=x86-64-v2"},
+    {"x86-64-v3", 32, true, false, "-march=x86-64-v3"},
+    {"x86-64-v4", 64, true, false, "-march=x86-64-v4"},
+    {"cortex-m4", 4, false, true, "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"},
+    {"cortex-m7", 4, false, true, "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16"},
+    {"cortex-m55", 16, false, true, "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard"},
+};
+
+const Target *target_find(const char *target)
+{
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (!strcmp(targets[i].name, target))
+            return &targets[i];
+    return NULL;
+}
+
+const char *target_names(void)
+{
+    Text t = {0};
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        text_put(&t, "%s%s", i ? ", " : "", targets[i].name);
+    return t.s;
+}
+
+/* ---- stages -------------------------------------------------------------------------------------------------------- */
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void count_node(Node *n, void *count)
+{
+    (void)n;
+    ++*(int *)count;
+}
+
+static const struct Stage {
+    const char *name;
+    char letter;
+    void (*run)(Model *);
+} stages[] = {
+    {"resolve", 'p', resolve_ops}, {"check", 0, check_model},         {"inline", 'i', inline_functions},
+    {"calls", 0, check_inlined},
+    {"infer", 'f', infer_model},   {"simplify", 's', simplify_model}, {"layout", 'l', layout_model},
+    {"bind", 'b', bind_model},     {"fuse", 'u', fuse_model},         {"plan", 'a', plan_model},
+};
+
+static void run_stage(const struct Stage *s, Model *m)
+{
+    double start = seconds();
+    s->run(m);
+    stop_on_errors();
+    if (opt.verbose) {
+        int n = 0;
+        graph_each(m->graph, count_node, &n);
+        fprintf(stderr, "%-9s %9.3f ms %7d nodes\n", s->name, (seconds() - start) * 1e3, n);
+    }
+    if (opt.dump && s->letter && strchr(opt.dump, s->letter))
+        dump_model(m, s->name);
+#ifndef NDEBUG
+    verify_model(m, s->name);
+#endif
+}
+
+void compile_model(Model *m)
+{
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        run_stage(&stages[i], m);
+}
+
+void emit_files(Model *m)
+{
+    double start = seconds();
+    emit_model(m);
+    output_commit();
+    if (opt.verbose)
+        fprintf(stderr, "%-9s %9.3f ms\n", "emit", (seconds() - start) * 1e3);
+    if (opt.report)
+        report_model(m);
+}
+
+void discard_output(void) { output_discard(); }

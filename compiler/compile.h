@@ -1,0 +1,14 @@
+/* compile.h - the whole compiler as calls, for main.c and the test runner. */
+#ifndef ONNXCC_COMPILE_H
+#define ONNXCC_COMPILE_H
+
+#include "onnxcc.h"
+
+const Target *target_find(const char *name);
+const char *target_names(void);     /* "generic, x86-64-v3, ..." */
+
+void compile_model(Model *m);       /* every stage from resolve to plan */
+void emit_files(Model *m);          /* emit, and put the files in place; then the report */
+void discard_output(void);          /* what was not put in place */
+
+#endif

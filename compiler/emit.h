@@ -1,0 +1,65 @@
+/* emit.h - what the files that print C share: emit.c (the program), names.c (identifiers), weights.c (constants). */
+#ifndef ONNXCC_EMIT_H
+#define ONNXCC_EMIT_H
+
+#include "loop.h"
+
+/* ---- names.c: injective, legal in C and C++, distinct from everything the runtime defines ------------------- */
+void names_reset(void);
+const char *c_prefix(const char *model_base);       /* "kws.onnx" -> "kws" */
+const char *c_name(Name n, const char *otherwise);  /* a new identifier each call, close to the model's name */
+const char *c_comment(Name n);                      /* any bytes -> safe inside a comment */
+const char *c_upper(const char *identifier);
+
+/* ---- weights.c: constants in the C file or beside it --------------------------------------------------------- */
+typedef struct Constants {
+    Text decl;              /* definitions in the C file */
+    size_t inline_bytes, file_bytes;
+    uint64_t hash;          /* XXH3 of the weights file */
+    bool in_file;           /* there is one */
+} Constants;
+extern Constants constants;
+
+/* Goes through every constant that a call uses; writes the weights file when there is one. */
+void constants_emit(Model *m, const char *prefix, const char *weights_path);
+/* Exact literals: hexadecimal floats, RT_NAN, RT_INF; integers of any width. */
+void text_float(Text *t, Type type, double v);
+void text_integer(Text *t, Type type, int64_t v);
+/* The C expression for the constant's bytes, of element type. */
+const char *constant_expression(const Value *v);
+
+/* ---- emit_code.c: the body ----------------------------------------------------------------------------------- */
+typedef struct EpilogueUse { /* what follows a heavy kernel, as a function of one value */
+    const char *name, *body;
+    const Kernel *kernel;
+    bool first;         /* of this body: the function has to be printed */
+} EpilogueUse;
+typedef struct Emitter {
+    Model *m;
+    const char *p;      /* prefix */
+    Text body;
+    int depth;          /* of nesting, for indentation */
+    int step;           /* number of the next node in comments */
+    Map pointer;        /* Value -> declared */
+    Map read;           /* Value -> some code has its pointer */
+    Map used;           /* Symbol -> occurs in a size that the code needs */
+    Map checked;        /* Assumption -> the code checks it */
+    VEC(EpilogueUse) epilogues;
+    bool fallible;      /* something can fail at run time */
+    bool status;        /* ... by a kernel's status */
+} Emitter;
+void line(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *dim_c(Dim d);           /* a size as C */
+bool is_output(const Value *v);     /* does it live in the caller's buffer? */
+void declare_symbol(Emitter *e, Symbol *s, const char *value);
+void declare_elements(Emitter *e, const Value *v); /* the sizes that are read from v's elements */
+void emit_graph(Emitter *e, Graph *g);
+
+/* ---- embedded.c (made by the Makefile): the texts of runtime-min/ and templates/ --------------------------------- */
+typedef struct Embedded {
+    const char *name, *text;
+} Embedded;
+extern const Embedded embedded[];
+const char *embedded_text(const char *name); /* bug() when there is none */
+
+#endif

@@ -1,0 +1,420 @@
+/* emit_code.c - prints the body of the program: pointers, sizes, one call a line, loops, branches. */
+#include <stdlib.h>
+
+#include "emit.h"
+#include "infer.h"
+#include "rt.h"
+#include "schema.h"
+
+/* ---- small pieces ------------------------------------------------------------------------------------------------ */
+
+void line(Emitter *e, const char *format, ...)
+{
+    char buffer[4096];
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(buffer, sizeof buffer, format, list);
+    va_end(list);
+    if (n >= (int)sizeof buffer)
+        bug("a line of emitted code is too long");
+    text_put(&e->body, "%*s%s\n", 4 * e->depth, "", buffer);
+}
+
+const char *dim_c(Dim d)
+{
+    Text t = {0};
+    dim_print(&t, d, true);
+    return t.s;
+}
+
+bool is_output(const Value *v)
+{
+    return value_is_output(v) && v->offset < 0 && !v->data && v->input < 0;
+}
+
+/* Where a value's bytes are: a constant, a parameter, or a pointer into the arena declared before. */
+static const char *pointer(const Value *v)
+{
+    if (!v)
+        return "NULL";
+    if (v->data && !v->data->symbolic)
+        return constant_expression(v);
+    return v->c;
+}
+
+/* ---- sizes known at run time ---------------------------------------------------------------------------------------- */
+
+void declare_symbol(Emitter *e, Symbol *s, const char *value)
+{
+    line(e, "const idx %s = %s;", s->c, value);
+    Text t = {0};
+    if (s->low > INT64_MIN)
+        text_put(&t, "%s < %lld", s->c, (long long)s->low);
+    if (s->high < INT64_MAX)
+        text_put(&t, "%s%s > %lld", t.n ? " || " : "", s->c, (long long)s->high);
+    if (t.n) {
+        line(e, "if (%s)", t.s);
+        line(e, "    return RT_BAD_SIZE;");
+        e->fallible = true;
+    }
+}
+
+/* The symbols that are read from the elements of v, now that it is computed. */
+void declare_elements(Emitter *e, const Value *v)
+{
+    for (int i = 0; i < symbol_count(); i++) {
+        Symbol *s = symbol_at(i);
+        if (s->from != v || s->c || !map_get(&e->used, s))
+            continue;
+        s->c = c_name(name_format("%s_%d", v->name ? v->name->s : "size", s->element), "size");
+        declare_symbol(e, s, name_format("rt_size(%s[%d])", v->c, s->element)->s);
+    }
+}
+
+static bool has_variable(const Symbol *s) { return s->c != NULL; }
+
+/* Checks what the nodes of g assume, as far as the sizes are known by now. */
+static void check_assumptions(Emitter *e, const Graph *g)
+{
+    for (int i = 0; i < assumption_count(); i++) {
+        Assumption *a = assumption_at(i);
+        if (a->n->graph != g || map_get(&e->checked, a) || !assumption_known(a, has_variable))
+            continue;
+        map_put(&e->checked, a, a);
+        line(e, "if (%s != %s)", dim_c(a->d), dim_c(a->is));
+        line(e, "    return RT_BAD_SIZE;");
+        e->fallible = true;
+    }
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------------ */
+
+static void declare_value(Emitter *e, Value *v)
+{
+    if (!v || v->data || map_get(&e->pointer, v))
+        return;
+    map_put(&e->pointer, v, v);
+    if (v->c || !map_get(&e->read, v))
+        return; /* a parameter, or nobody's business */
+    v->c = c_name(v->name, "t");
+    const char *type = type_tag(v->type);
+    Value *root = v;
+    Dim offset = D(0);
+    for (; root->root; root = root->root)
+        offset = dim_add(offset, root->root_offset);
+    const char *constant = root->input >= 0 ? "const " : "";
+    Text from = {0};
+    if (root->input >= 0 || is_output(root))
+        text_put(&from, "%s", root->c);
+    else {
+        text_put(&from, "arena");
+        offset = dim_add(offset, D(root->offset));
+    }
+    if (dim_is(offset, 0))
+        line(e, "%s%s *const %s = (%s%s *)(%svoid *)%s; /* %s */", constant, type, v->c, constant, type, constant, from.s,
+             shape_text(v->shape));
+    else
+        line(e, "%s%s *const %s = (%s%s *)(%svoid *)((%sunsigned char *)%s + %s); /* %s */", constant, type, v->c, constant,
+             type, constant, constant, from.s, dim_c(offset), shape_text(v->shape));
+}
+
+/* ---- elementwise loops ------------------------------------------------------------------------------------------------------ */
+
+/* The C expression of an argument: a loaded input, a literal, or a step's variable. */
+static const char *argument(const Loop *l, int arg, const char *const *loaded)
+{
+    if (arg < 0)
+        return loaded[~arg];
+    const Step *s = &l->steps.at[arg];
+    if (s->fn)
+        return name_format("v%d_", arg)->s;
+    Text t = {0};
+    Type a = type_arith(s->type);
+    if (type_is_float(s->type))
+        text_float(&t, a, s->f);
+    else
+        text_integer(&t, a, s->i);
+    return t.s;
+}
+
+static void emit_steps(Emitter *e, const Loop *l, const char *const *loaded)
+{
+    for (int i = 0; i < l->steps.n; i++) {
+        const Step *s = &l->steps.at[i];
+        if (!s->fn)
+            continue;
+        Text t = {0};
+        Type r = type_arith(s->type);
+        bool round = step_rounds(s);
+        text_put(&t, "const %s v%d_ = ", type_tag(r), i);
+        if (round)
+            text_put(&t, "rnd_%s(", type_tag(s->type));
+        text_put(&t, "%s_%s(", loop_function(s), type_tag(s->a));
+        for (int k = 0; k < s->n_arg; k++)
+            text_put(&t, "%s%s", k ? ", " : "", argument(l, s->arg[k], loaded));
+        text_put(&t, round ? "));" : ");");
+        line(e, "%s", t.s);
+    }
+}
+
+static void emit_loop(Emitter *e, const Loop *l)
+{
+    LoopDims d;
+    loop_dims(l, &d);
+    static const char *const index[] = {"i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "w", "x", "y"};
+    Text at = {0};
+    Dim stride = D(1);
+    Dim out_stride[MAX_RANK];
+    for (int i = d.rank - 1; i >= 0; i--) {
+        out_stride[i] = stride;
+        stride = dim_mul(stride, d.dim[i]);
+    }
+    for (int i = 0; i < d.rank; i++) {
+        line(e, "for (idx %s_ = 0; %s_ < %s; %s_++)%s", index[i], index[i], dim_c(d.dim[i]), index[i],
+             i == d.rank - 1 ? " {" : "");
+        e->depth++;
+    }
+    const char *loaded[LOOP_IN];
+    for (int k = 0; k <= l->n_in; k++) {
+        Text x = {0};
+        for (int i = 0; i < d.rank; i++) {
+            Dim s = k < l->n_in ? d.stride[k][i] : out_stride[i];
+            if (dim_is(s, 0))
+                continue;
+            text_put(&x, x.n ? " + " : "");
+            text_put(&x, dim_is(s, 1) ? "%s_" : "%s_ * %s", index[i], dim_c(s));
+        }
+        if (!x.n)
+            text_put(&x, "0");
+        if (k == l->n_in)
+            at = x;
+        else
+            loaded[k] = name_format("ld_%s(%s, %s)", type_tag(l->in[k]->type), pointer(l->in[k]), x.s)->s;
+    }
+    for (int k = 0; k < l->n_in; k++) { /* loaded once, also when several steps use it */
+        line(e, "const %s x%d_ = %s;", type_tag(type_arith(l->in[k]->type)), k, loaded[k]);
+        loaded[k] = name_format("x%d_", k)->s;
+    }
+    emit_steps(e, l, loaded);
+    for (int k = 0; k < l->n_out; k++)
+        line(e, "st_%s(%s, %s, %s);", type_tag(l->out[k]->type), pointer(l->out[k]), at.s,
+             argument(l, l->out_step[k], loaded));
+    for (int i = d.rank - 1; i >= 0; i--) {
+        e->depth--;
+        if (i == d.rank - 1)
+            line(e, "}");
+    }
+}
+
+/* The function of what follows a heavy kernel, one value at a time; the same one for equal steps. */
+static const char *epilogue_name(Emitter *e, const Call *c)
+{
+    Emitter f = {.depth = 1};
+    static const char *const x = "x";
+    emit_steps(&f, c->epilogue, &x);
+    line(&f, "return %s;", argument(c->epilogue, c->epilogue->out_step[0], &x));
+    for (int i = 0; i < e->epilogues.n; i++)
+        if (!strcmp(e->epilogues.at[i].body, f.body.s) && e->epilogues.at[i].kernel->t == c->kernel->t &&
+            !strcmp(e->epilogues.at[i].kernel->header, c->kernel->header))
+            return e->epilogues.at[i].name;
+    const char *id = NULL;
+    for (int i = 0; i < e->epilogues.n && !id; i++)
+        if (!strcmp(e->epilogues.at[i].body, f.body.s))
+            id = e->epilogues.at[i].name;
+    EpilogueUse use = {id ? id : c_name(NULL, "epilogue"), f.body.s, c->kernel, id == NULL};
+    vec_push(&e->epilogues, use);
+    return use.name;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------------------------------- */
+
+static void put_param(Text *t, const Field *f, const Param *p)
+{
+    if (f->type == FIELD_f32 || f->type == FIELD_f64)
+        text_float(t, f->type == FIELD_f32 ? F32 : F64, p->f);
+    else if (dim_const(p->d))
+        text_integer(t, f->type == FIELD_i64 ? I64 : I32, dim_value(p->d));
+    else
+        text_put(t, f->type == FIELD_int ? "(int)(%s)" : "%s", dim_c(p->d));
+}
+
+/* "(struct softmax){ .outer = 1, .axis = 10 }"; fields that are zero stay out, arrays end at their last non-zero. */
+static void put_params(Text *t, const Call *c)
+{
+    text_put(t, "(struct %s){", c->kernel->name);
+    const Param *p = c->param;
+    bool any = false;
+    for (const Field *f = c->fields; f->type != FIELD_END; f++) {
+        int n = f->count ? f->count : 1, used = n;
+        bool is_float = f->type == FIELD_f32 || f->type == FIELD_f64;
+        while (used && (is_float ? !memcmp(&p[used - 1].f, &(double){0}, 8) : dim_is(p[used - 1].d, 0)))
+            used--;
+        if (used) {
+            text_put(t, "%s.%s = %s", any ? ", " : " ", f->name, f->count ? "{" : "");
+            for (int i = 0; i < used; i++) {
+                text_put(t, i ? ", " : "");
+                put_param(t, f, &p[i]);
+            }
+            text_put(t, f->count ? "}" : "");
+            any = true;
+        }
+        p += n;
+    }
+    if (!any)
+        text_put(t, " 0");
+    text_put(t, " }");
+}
+
+static void emit_kernel(Emitter *e, Node *n)
+{
+    const Call *c = &n->call;
+    Text t = {0};
+    text_put(&t, "%s_%s", c->kernel->name, type_tag(c->kernel->t));
+    if (c->kernel->u)
+        text_put(&t, "_%s", type_tag(c->kernel->u));
+    if (c->epilogue)
+        text_put(&t, "_%s", epilogue_name(e, c));
+    text_put(&t, "(");
+    for (int i = 0; i < c->n_arg; i++)
+        text_put(&t, "%s%s", i ? ", " : "", pointer(c->arg[i]));
+    if (c->kernel->flags & SCRATCH)
+        text_put(&t, dim_is(c->scratch, 0) ? ", NULL" : ", (void *)((unsigned char *)arena + %lld)", (long long)n->scratch_offset);
+    for (int i = 0; i < KERNEL_SIZES(c->kernel); i++) {
+        Symbol *s = c->size[i];
+        const char *v = c_name(s ? s->name : NULL, "size");
+        line(e, "int64_t %s;", v);
+        text_put(&t, ", &%s", v);
+        if (s)
+            s->c = v;
+    }
+    text_put(&t, ",\n%*s", 4 * e->depth + 8, "");
+    put_params(&t, c);
+    text_put(&t, ")");
+    if (c->kernel->fallible) {
+        text_put(&e->body, "%*sif ((status = %s) != 0)\n", 4 * e->depth, "", t.s);
+        line(e, "    return status;");
+        e->fallible = e->status = true;
+    } else
+        text_put(&e->body, "%*s%s;\n", 4 * e->depth, "", t.s);
+    for (int i = 0; i < c->n_size; i++) {
+        Symbol *s = c->size[i];
+        const char *counted = s->c;
+        s->c = c_name(s->name, "size");
+        declare_symbol(e, s, name_format("(idx)%s", counted)->s);
+    }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------------------- */
+
+static void emit_if(Emitter *e, Node *n)
+{
+    Graph *then_g = node_attr(n, "then_branch")->g, *else_g = node_attr(n, "else_branch")->g;
+    line(e, "if (%s[0]) {", pointer(n->in[0]));
+    e->depth++;
+    emit_graph(e, then_g);
+    e->depth--;
+    line(e, "} else {");
+    e->depth++;
+    emit_graph(e, else_g);
+    e->depth--;
+    line(e, "}");
+}
+
+/* The results that are stacked, one slice a turn. */
+static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *turn)
+{
+    for (int i = n->n_in - 2; i < n->n_out; i++) {
+        const Value *y = n->out[i], *b = g->out.at[i + 1];
+        if (!y)
+            continue;
+        Dim bytes = dim_mul(shape_count(b->shape), D(type_bits(b->type) / 8));
+        line(e, "memcpy((unsigned char *)%s + %s * %s, %s, (size_t)(%s));", pointer(y), turn, dim_c(bytes), pointer(b), dim_c(bytes));
+    }
+}
+
+static void emit_loop_node(Emitter *e, Node *n)
+{
+    Graph *g = node_attr(n, "body")->g;
+    const char *turn = c_name(NULL, "turn");
+    Symbol *trips = n->call.n_size ? n->call.size[0] : NULL;
+    Text head = {0};
+    if (trips) {
+        trips->c = c_name(NULL, "trips");
+        line(e, "idx %s = 0;", trips->c);
+    }
+    text_put(&head, "for (idx %s = 0; ", turn);
+    if (n->in[1])
+        text_put(&head, "(%s > 0 || %s[0])%s", turn, pointer(n->in[1]), n->in[0] ? " && " : "");
+    if (n->in[0])
+        text_put(&head, "%s < %s", turn, dim_c(value_dim(n->in[0], 0)));
+    line(e, "%s; %s++) {", head.s, turn);
+    e->depth++;
+    for (int i = 0; i < g->in.n; i++)
+        declare_value(e, g->in.at[i]);
+    line(e, "*%s = (i64)%s;", g->in.at[0]->c, turn);
+    line(e, "*%s = 1;", g->in.at[1]->c);
+    if (trips && trips->high < INT64_MAX) {
+        line(e, "if (%s >= %lld)", turn, (long long)trips->high);
+        line(e, "    return RT_BAD_SIZE;");
+        e->fallible = true;
+    }
+    emit_graph(e, g);
+    emit_stacked(e, n, g, turn);
+    if (trips)
+        line(e, "%s = %s + 1;", trips->c, turn);
+    if (!(g->out.at[0]->data))
+        line(e, "if (!%s[0])", pointer(g->out.at[0])), line(e, "    break;");
+    e->depth--;
+    line(e, "}");
+}
+
+static void comment(Emitter *e, const Node *n)
+{
+    Text t = {0};
+    text_put(&t, "%d %s \"%s\":", e->step, n->op->name, c_comment(n->name));
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i])
+            text_put(&t, " %s%s", type_tag(n->in[i]->type), shape_text(n->in[i]->shape));
+    text_put(&t, " ->");
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            text_put(&t, " %s%s", type_tag(n->out[i]->type), shape_text(n->out[i]->shape));
+    if (t.n > 300)
+        text_put(&e->body, "%*s/* %.300s... */\n", 4 * e->depth, "", t.s);
+    else
+        line(e, "/* %s */", t.s);
+}
+
+static bool needs_code(const Node *n) { return n->call.kernel || n->call.loop || n->op->flags & CONTROL; }
+
+static void emit_node(Emitter *e, Node *n)
+{
+    if (needs_code(n) && !n->free) {
+        text_put(&e->body, "\n");
+        comment(e, n);
+    }
+    e->step++;
+    for (int i = 0; i < n->n_out; i++)
+        declare_value(e, n->out[i]);
+    if (n->free)
+        ;
+    else if (!strcmp(n->op->name, "If") && n->op->flags & CONTROL)
+        emit_if(e, n);
+    else if (n->op->flags & CONTROL)
+        emit_loop_node(e, n);
+    else if (n->call.loop)
+        emit_loop(e, n->call.loop);
+    else if (n->call.kernel)
+        emit_kernel(e, n);
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            declare_elements(e, n->out[i]);
+    check_assumptions(e, n->graph);
+}
+
+void emit_graph(Emitter *e, Graph *g)
+{
+    check_assumptions(e, g);
+    for (Node *n = g->first; n; n = n->next)
+        emit_node(e, n);
+}

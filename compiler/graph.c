@@ -1,0 +1,248 @@
+/* graph.c - graph surgery: values, nodes, their uses and attributes. */
+#include "schema.h"
+
+/* ---- values ---------------------------------------------------------------------------------------------- */
+
+Value *value_new(Graph *g, Name n)
+{
+    Value *v = NEW(Value);
+    v->name = n;
+    v->graph = g;
+    v->shape.rank = -1;
+    v->input = -1;
+    v->offset = -1;
+    v->id = g->model ? g->model->n_values++ : 0;
+    return v;
+}
+
+Value *value_const(Graph *g, Tensor *t)
+{
+    Value *v = value_new(g, NULL);
+    v->data = t;
+    v->type = t->type;
+    v->shape = tensor_shape(t);
+    return v;
+}
+
+static void use_add(Value *v, Node *n, Graph *g, int i)
+{
+    if (v)
+        vec_push(&v->uses, ((Use){n, g, i}));
+}
+
+static void use_remove(Value *v, const Node *n, const Graph *g, int i)
+{
+    for (int k = 0; v && k < v->uses.n; k++)
+        if (v->uses.at[k].node == n && v->uses.at[k].i == i && (n || v->uses.at[k].graph == g)) {
+            memmove(&v->uses.at[k], &v->uses.at[k + 1], sizeof(Use) * (size_t)(--v->uses.n - k));
+            return;
+        }
+}
+
+bool value_is_output(const Value *v)
+{
+    for (int i = 0; i < v->uses.n; i++)
+        if (!v->uses.at[i].node)
+            return true;
+    return false;
+}
+
+void value_replace(Value *old, Value *by)
+{
+    if (old == by)
+        return;
+    for (int i = 0; i < old->uses.n; i++) {
+        Use u = old->uses.at[i];
+        if (u.node)
+            u.node->in[u.i] = by;
+        else
+            u.graph->out.at[u.i] = by;
+        vec_push(&by->uses, u);
+    }
+    old->uses.n = 0;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------------------- */
+
+Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out)
+{
+    Node *n = NEW(Node);
+    n->graph = g;
+    bool own = !strncmp(op, "onnxcc.", 7); /* one of the compiler's own */
+    n->op = op_find(own ? "onnxcc" : "", own ? op + 7 : op, INT64_MAX);
+    if (!n->op)
+        bug("no operator %s", op);
+    n->op_type = name(n->op->name);
+    n->domain = name(own ? "onnxcc" : "");
+    n->name = n->overload = name("");
+    n->n_in = n_in;
+    n->in = NEWS(Value *, n_in);
+    for (int i = 0; i < n_in; i++)
+        node_set_in(n, i, in[i]);
+    n->n_out = n_out;
+    n->out = NEWS(Value *, n_out);
+    for (int i = 0; i < n_out; i++) {
+        n->out[i] = value_new(g, NULL);
+        n->out[i]->def = n;
+        n->out[i]->def_i = i;
+    }
+    return n;
+}
+
+void node_insert(Node *n, Node *before)
+{
+    Graph *g = n->graph;
+    n->next = before;
+    n->prev = before ? before->prev : g->last;
+    *(n->prev ? &n->prev->next : &g->first) = n;
+    *(before ? &before->prev : &g->last) = n;
+}
+
+void node_set_in(Node *n, int i, Value *v)
+{
+    use_remove(n->in[i], n, n->graph, i);
+    n->in[i] = v;
+    use_add(v, n, n->graph, i);
+}
+
+void node_set_inputs(Node *n, int n_in, Value *const *in)
+{
+    for (int i = 0; i < n->n_in; i++)
+        node_set_in(n, i, NULL);
+    n->n_in = n_in;
+    n->in = NEWS(Value *, n_in);
+    for (int i = 0; i < n_in; i++)
+        node_set_in(n, i, in[i]);
+}
+
+/* Takes n out of its list; its uses stay. */
+static void unlink_node(Node *n)
+{
+    if (n->prev)
+        n->prev->next = n->next;
+    else
+        n->graph->first = n->next;
+    if (n->next)
+        n->next->prev = n->prev;
+    else
+        n->graph->last = n->prev;
+    n->prev = n->next = NULL;
+}
+
+void node_move(Node *n, Node *before)
+{
+    unlink_node(n);
+    n->graph = before->graph;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            n->out[i]->graph = before->graph;
+    for (int i = 0; i < n->n_attr; i++)
+        if (n->attr[i].g)
+            n->attr[i].g->parent = before->graph;
+    node_insert(n, before);
+}
+
+void graph_add_output(Graph *g, Value *v)
+{
+    vec_push(&g->out, v);
+    if (v)
+        use_add(v, NULL, g, g->out.n - 1);
+}
+
+void graph_set_output(Graph *g, int i, Value *v)
+{
+    use_remove(g->out.at[i], NULL, g, i);
+    g->out.at[i] = v;
+    use_add(v, NULL, g, i);
+}
+
+static void remove_uses(Node *n);
+
+static void remove_graph_uses(Graph *g)
+{
+    for (Node *n = g->first; n; n = n->next)
+        remove_uses(n);
+    for (int i = 0; i < g->out.n; i++)
+        use_remove(g->out.at[i], NULL, g, i);
+}
+
+static void remove_uses(Node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        use_remove(n->in[i], n, n->graph, i);
+    for (int i = 0; i < n->n_attr; i++) {
+        if (n->attr[i].g)
+            remove_graph_uses(n->attr[i].g);
+        for (int k = 0; n->attr[i].graphs && k < n->attr[i].n; k++)
+            remove_graph_uses(n->attr[i].graphs[k]);
+    }
+}
+
+void node_remove(Node *n)
+{
+    remove_uses(n);
+    *(n->prev ? &n->prev->next : &n->graph->first) = n->next;
+    *(n->next ? &n->next->prev : &n->graph->last) = n->prev;
+    n->prev = n->next = NULL;
+}
+
+void graph_each(Graph *g, void (*visit)(Node *, void *), void *arg)
+{
+    for (Node *n = g->first, *next; n; n = next) {
+        next = n->next;
+        for (int i = 0; i < n->n_attr; i++) {
+            if (n->attr[i].g)
+                graph_each(n->attr[i].g, visit, arg);
+            for (int k = 0; n->attr[i].graphs && k < n->attr[i].n; k++)
+                graph_each(n->attr[i].graphs[k], visit, arg);
+        }
+        visit(n, arg);
+    }
+}
+
+/* ---- attributes ------------------------------------------------------------------------------------------- */
+
+Attr *node_attr(const Node *n, const char *attr)
+{
+    for (int i = 0; i < n->n_attr; i++)
+        if (name_is(n->attr[i].name, attr))
+            return &n->attr[i];
+    return NULL;
+}
+
+void attr_set(Node *n, Attr a)
+{
+    for (int i = 0; i < n->n_attr; i++)
+        if (n->attr[i].name == a.name) {
+            n->attr[i] = a;
+            return;
+        }
+    Attr *more = NEWS(Attr, n->n_attr + 1);
+    if (n->n_attr)
+        memcpy(more, n->attr, sizeof *more * (size_t)n->n_attr);
+    more[n->n_attr++] = a;
+    n->attr = more;
+}
+
+void attr_set_int(Node *n, const char *attr, int64_t v)
+{
+    attr_set(n, (Attr){.name = name(attr), .type = A_INT, .i = v});
+}
+
+void attr_set_ints(Node *n, const char *attr, int k, const int64_t *v)
+{
+    int64_t *copy = NEWS(int64_t, k);
+    if (k)
+        memcpy(copy, v, sizeof *v * (size_t)k);
+    attr_set(n, (Attr){.name = name(attr), .type = A_INTS, .n = k, .ints = copy});
+}
+
+void attr_set_float(Node *n, const char *attr, double v)
+{
+    attr_set(n, (Attr){.name = name(attr), .type = A_FLOAT, .f = (float)v});
+}
+
+void attr_set_string(Node *n, const char *attr, const char *v)
+{
+    attr_set(n, (Attr){.name = name(attr), .type = A_STRING, .s = name(v)});
+}

@@ -1,0 +1,209 @@
+/* main.c - the command line, and the way of a model through the stages. */
+#include <errno.h>
+#include <getopt.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "compile.h"
+
+/* ---- options ------------------------------------------------------------------------------------------------------- */
+
+static const char usage_text[] =
+    "usage: onnxcc MODEL [-o FILE|-] [options]\n"
+    "Compiles an ONNX model into one C file and its header.\n"
+    "\n"
+    "  -o FILE             write FILE, and its header beside it; - is standard output (default: MODEL.c here)\n"
+    "      --prefix NAME   prefix of everything external (default: the model file's base name)\n"
+    "      --dim NAME=N    fixes the symbolic dimension NAME; NAME<=N bounds it\n"
+    "      --shape INPUT=D,D,...   shape of an input with dimensions that have no name\n"
+    "      --const INPUT=FILE.pb   freezes an input to the tensor in FILE.pb\n"
+    "      --target NAME   generic, x86-64-v2, x86-64-v3, x86-64-v4, cortex-m4, cortex-m7, cortex-m55\n"
+    "      --weights WHERE inline: arrays in the C file; incbin: FILE.weights, brought in by the C file;\n"
+    "                      file: FILE.weights, loaded by the caller (default: incbin above 1 MB, else inline)\n"
+    "      --single        one C file that needs no header or library of onnxcc\n"
+    "      --report[=json] what the model needs: flash, arena, operations\n"
+    "      --eval DIR      runs the model on DIR/input_I.pb in the compiler, writes DIR/actual_I.pb; no C\n"
+    "      --list-ops[=markdown]   every operator, version and type that is supported\n"
+    "      --strict        warnings about the model are errors\n"
+    "  -d LETTERS          prints the graph after a stage: p(arse) i(nline) f(old) s(implify) u(fuse) l(ayout) b(ind)\n"
+    "  -v, --verbose       each stage with its time and counts\n"
+    "  -h, --help          this text\n"
+    "      --version\n"
+    "\n"
+    "MODEL - is standard input. Exit: 0 done, 1 model rejected, 2 usage, 3 input or output, 70 a bug of onnxcc.\n";
+
+enum { O_PREFIX = 256, O_DIM, O_SHAPE, O_CONST, O_TARGET, O_WEIGHTS, O_SINGLE, O_REPORT, O_EVAL, O_LIST, O_STRICT, O_VERSION };
+static const struct option options[] = {
+    {"prefix", required_argument, NULL, O_PREFIX},   {"dim", required_argument, NULL, O_DIM},
+    {"shape", required_argument, NULL, O_SHAPE},     {"const", required_argument, NULL, O_CONST},
+    {"target", required_argument, NULL, O_TARGET},   {"weights", required_argument, NULL, O_WEIGHTS},
+    {"single", no_argument, NULL, O_SINGLE},         {"report", optional_argument, NULL, O_REPORT},
+    {"eval", required_argument, NULL, O_EVAL},       {"list-ops", optional_argument, NULL, O_LIST},
+    {"strict", no_argument, NULL, O_STRICT},         {"verbose", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, 'h'},                {"version", no_argument, NULL, O_VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+_Noreturn static void usage(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fprintf(stderr, "onnxcc: ");
+    vfprintf(stderr, format, list);
+    fprintf(stderr, "\nTry 'onnxcc --help'.\n");
+    va_end(list);
+    exit(EXIT_USAGE);
+}
+
+static int64_t number(const char *s, const char **end, const char *option)
+{
+    char *stop;
+    errno = 0;
+    long long v = strtoll(s, &stop, 10);
+    if (stop == s || errno || v < 0 || v > (1ll << 40))
+        usage("--%s: '%s' is not a size", option, s);
+    *end = stop;
+    return v;
+}
+
+static void add_dim(const char *s)
+{
+    const char *op = strstr(s, "<="), *eq = strchr(s, '='), *end;
+    if (!eq || eq == s)
+        usage("--dim %s: expected NAME=N or NAME<=N", s);
+    bool bound = op && op + 1 == eq;
+    size_t n = (size_t)((bound ? op : eq) - s);
+    int64_t v = number(eq + 1, &end, "dim");
+    if (*end || !n)
+        usage("--dim %s: expected NAME=N or NAME<=N", s);
+    vec_push(&opt.dims, ((struct DimOption){name_bytes(s, n)->s, bound ? 0 : v, v}));
+}
+
+/* The last = divides, for names may have one. */
+static const char *split(const char *s, const char *option, const char **value)
+{
+    const char *eq = strrchr(s, '=');
+    if (!eq || eq == s || !eq[1])
+        usage("--%s %s: expected INPUT=VALUE", option, s);
+    *value = eq + 1;
+    return name_bytes(s, (size_t)(eq - s))->s;
+}
+
+static void add_shape(const char *s)
+{
+    struct ShapeOption o = {0};
+    const char *v;
+    o.input = split(s, "shape", &v);
+    while (*v) {
+        if (o.rank == MAX_RANK)
+            usage("--shape: more than %d dimensions", MAX_RANK);
+        o.dim[o.rank++] = number(v, &v, "shape");
+        if (*v == ',' || *v == 'x')
+            v++;
+        else if (*v)
+            usage("--shape: '%s' is not a list of sizes", v);
+    }
+    vec_push(&opt.shapes, o);
+}
+
+static void add_const(const char *s)
+{
+    struct ConstOption o;
+    o.input = split(s, "const", &o.file);
+    vec_push(&opt.consts, o);
+}
+
+static bool is_identifier(const char *s)
+{
+    if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z')))
+        return false;
+    for (; *s; s++)
+        if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_'))
+            return false;
+    return true;
+}
+
+static Weights weights_option(const char *s)
+{
+    static const char *const names[] = {"auto", "inline", "incbin", "file"};
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(s, names[i]))
+            return (Weights)i;
+    usage("--weights %s: expected inline, incbin or file", s);
+}
+
+static void read_options(int argc, char **argv)
+{
+    int c;
+    const char *list = NULL;
+    while ((c = getopt_long(argc, argv, "o:d:vh", options, NULL)) != -1)
+        switch (c) {
+        case 'o': opt.output = optarg; break;
+        case 'd': opt.dump = optarg; break;
+        case 'v': opt.verbose = true; break;
+        case 'h': fputs(usage_text, stdout); exit(0);
+        case O_PREFIX:
+            if (!is_identifier(optarg) || strlen(optarg) > 63)
+                usage("--prefix %s: not a C identifier of at most 63 characters that starts with a letter", optarg);
+            opt.prefix = optarg;
+            break;
+        case O_DIM: add_dim(optarg); break;
+        case O_SHAPE: add_shape(optarg); break;
+        case O_CONST: add_const(optarg); break;
+        case O_TARGET:
+            opt.target = target_find(optarg);
+            if (!opt.target)
+                usage("--target %s: not known; there are %s", optarg, target_names());
+            break;
+        case O_WEIGHTS: opt.weights = weights_option(optarg); break;
+        case O_SINGLE: opt.single = true; break;
+        case O_REPORT:
+            opt.report = true;
+            opt.report_json = optarg && !strcmp(optarg, "json");
+            if (optarg && strcmp(optarg, "json") && strcmp(optarg, "text"))
+                usage("--report=%s: expected json", optarg);
+            break;
+        case O_EVAL: opt.eval_dir = optarg; break;
+        case O_LIST: opt.list_ops = true; list = optarg; break;
+        case O_STRICT: opt.strict = true; break;
+        case O_VERSION: printf("onnxcc %s\nONNX IR 1 to 14, ai.onnx 1 to 28\n", ONNXCC_VERSION); exit(0);
+        default: fprintf(stderr, "Try 'onnxcc --help'.\n"); exit(EXIT_USAGE);
+        }
+    if (opt.list_ops) {
+        if (list && strcmp(list, "markdown"))
+            usage("--list-ops=%s: expected markdown", list);
+        list_ops(list != NULL);
+        exit(fflush(stdout) ? EXIT_IO : 0);
+    }
+    if (optind == argc)
+        usage("no model given");
+    if (argc - optind > 1)
+        usage("one model at a time: '%s' and '%s' were given", argv[optind], argv[optind + 1]);
+    opt.model = argv[optind];
+}
+
+/* model.onnx -> model.c in this folder */
+static const char *default_output(const char *model)
+{
+    const char *slash = strrchr(model, '/'), *base = slash ? slash + 1 : model, *dot = strrchr(base, '.');
+    if (!strcmp(model, "-"))
+        return "-";
+    return name_format("%.*s.c", (int)(dot && dot > base ? dot - base : (ptrdiff_t)strlen(base)), base)->s;
+}
+
+int main(int argc, char **argv)
+{
+    opt.target = target_find("generic");
+    read_options(argc, argv);
+    if (!opt.output)
+        opt.output = default_output(opt.model);
+    atexit(discard_output);
+    Model *m = parse_model(opt.model);
+    compile_model(m);
+    if (opt.eval_dir)
+        eval_model(m, opt.eval_dir);
+    else
+        emit_files(m);
+    return 0;
+}

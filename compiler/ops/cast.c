@@ -1,0 +1,114 @@
+/* cast.c - Cast, CastLike, BitCast. */
+#include <strings.h>
+
+#include "../loop.h"
+#include "../schema.h"
+
+/* The type that attribute `to` names; NO_TYPE after an error. */
+static Type target(Node *n)
+{
+    int64_t to = attr_int(n, "to");
+    if (to > 0 && to < N_TYPES && op_signature(n->op)->out[0].set >> to & 1)
+        return (Type)to;
+    if (to > 0 && to < N_TYPES)
+        node_error(n, "cannot cast to %s", type_onnx((Type)to));
+    else
+        node_error(n, "to = %lld is no element type", (long long)to);
+    return NO_TYPE;
+}
+
+static void cast_infer(Node *n)
+{
+    Type to = target(n);
+    const char *round = attr_string(n, "round_mode");
+    if (strcmp(round, "up") && strcmp(round, "down") && strcmp(round, "nearest")) {
+        node_error(n, "round_mode is \"%s\"", round);
+        note_help("up, down and nearest are possible");
+    } else if (to == in_type(n, 0)) {
+        n->op = op_find("", "Identity", INT32_MAX);
+        infer_same(n);
+    } else if (to)
+        set_out(n, 0, to, in_shape(n, 0));
+}
+
+static void cast_bind(Node *n)
+{
+    Type to = out(n, 0)->type;
+    const char *round = attr_string(n, "round_mode");
+    bool scale = to == F8E8M0, wrap = (scale || (to >= F8E4M3FN && to <= F8E5M2FNUZ)) && !attr_int(n, "saturate");
+    bool mode = scale && strcmp(round, "up");
+    const char *fn = "to";
+    if (wrap || mode)
+        fn = name_format("cast_%s%s%s%s", type_tag(to), mode ? "_" : "", mode ? round : "", wrap ? "_wrap" : "")->s;
+    bind_map(n, fn, 0, NULL);
+}
+
+/* Once the type was given by name. */
+static void cast_1(Node *n)
+{
+    const char *to = attr_string(n, "to");
+    for (Type t = F32; t < N_TYPES; t++)
+        if (!strcasecmp(to, type_onnx(t))) {
+            Value *y = make(n, "Cast", 1, in(n, 0));
+            attr_set_int(y->def, "to", t);
+            replace_out(n, 0, y);
+            expand_done(n);
+            return;
+        }
+    node_error(n, "to = \"%s\" is no element type", to);
+}
+
+static void cast_like(Node *n)
+{
+    Value *y = make(n, "Cast", 1, in(n, 0));
+    attr_set_int(y->def, "to", in_type(n, 1));
+    if (attr_given(n, "saturate"))
+        attr_set_int(y->def, "saturate", attr_int(n, "saturate"));
+    if (attr_given(n, "round_mode"))
+        attr_set_string(y->def, "round_mode", attr_string(n, "round_mode"));
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+static void bit_cast_infer(Node *n)
+{
+    Type to = target(n), from = in_type(n, 0);
+    if (to && type_bits(to) != type_bits(from))
+        node_error(n, "%s has %d bits, but %s has %d", type_onnx(from), type_bits(from), type_onnx(to), type_bits(to));
+    else if (to)
+        set_out(n, 0, to, in_shape(n, 0));
+}
+
+#define CAST(since, types, attrs) "Cast", since, "input:T1 -> output:T2", "T1=" types " T2=" types, attrs
+#define LIKE(since, types, attrs)                                                                                      \
+    "CastLike", since, "input:T1 target_type:T2 -> output:T2", "T1=" types " T2=" types, attrs, .expand = cast_like
+#define TYPES_13 "NB|bool"
+#define TYPES_19 TYPES_13 "|F8"
+#define TYPES_21 TYPES_19 "|uint4|int4"
+#define TYPES_23 TYPES_21 "|float4e2m1"
+#define TYPES_24 TYPES_23 "|float8e8m0"
+#define TYPES_25 TYPES_24 "|uint2|int2"
+#define TYPES_28 TYPES_25 "|float6e2m3|float6e3m2"
+#define SATURATE "to:int saturate:int=1"
+#define ROUND SATURATE " round_mode:string=up"
+
+static const Op cast_ops[] = {
+    {CAST(28, TYPES_28, ROUND), cast_infer, cast_bind, .flags = ELEMENTWISE},
+    {CAST(25, TYPES_25, ROUND), .expand = expand_same},
+    {CAST(24, TYPES_24, ROUND), .expand = expand_same},
+    {CAST(23, TYPES_23, SATURATE), .expand = expand_same},
+    {CAST(21, TYPES_21, SATURATE), .expand = expand_same},
+    {CAST(19, TYPES_19, SATURATE), .expand = expand_same},
+    {CAST(13, TYPES_13, "to:int"), .expand = expand_same},
+    {CAST(9, "N|bool", "to:int"), .expand = expand_same},
+    {CAST(6, "N|bool", "to:int"), .expand = expand_same},
+    {CAST(1, "N|bool", "to:string"), .expand = cast_1},
+    {LIKE(25, TYPES_25, "saturate:int=1 round_mode:string=up")},
+    {LIKE(24, TYPES_24, "saturate:int=1 round_mode:string=up")},
+    {LIKE(23, TYPES_23, "saturate:int=1")},
+    {LIKE(21, TYPES_21, "saturate:int=1")},
+    {LIKE(19, TYPES_19, "saturate:int=1")},
+    {LIKE(15, TYPES_13, "")},
+    {"BitCast", 26, "input:T1 -> output:T2", "T1=" TYPES_25 "|C T2=" TYPES_25 "|C", "to:int", bit_cast_infer, .flags = VIEW},
+};
+OPS(cast_ops);

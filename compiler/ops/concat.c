@@ -1,0 +1,98 @@
+/* concat.c - Concat: tensors one after the other along an axis. */
+#include "../infer.h"
+#include "../strided.h"
+#include "concat.h"
+
+enum { MOST = 16 }; /* inputs that the largest kernel takes */
+
+/* More inputs than a kernel takes: groups of them are joined first. */
+static void join_groups(Node *n)
+{
+    int k = 0;
+    for (int i = 0; i < n->n_in; i += MOST) {
+        int m = n->n_in - i < MOST ? n->n_in - i : MOST;
+        Value *v = n->in[i];
+        if (m > 1) {
+            Node *group = make_node(n, "Concat", m, n->in + i, 1);
+            attr_set_int(group, "axis", attr_int(n, "axis"));
+            infer_node(group);
+            v = group->out[0];
+        }
+        node_set_in(n, k++, v);
+    }
+    for (int i = k; i < n->n_in; i++)
+        node_set_in(n, i, NULL);
+    n->n_in = k;
+}
+
+static void concat_infer(Node *n)
+{
+    while (n->n_in > MOST)
+        join_groups(n);
+    Shape y = in_shape(n, 0);
+    int a = attr_axis(n, "axis", y.rank);
+    if (!y.rank) {
+        node_error(n, "scalars cannot be joined");
+        return;
+    }
+    for (int i = 1; i < n->n_in; i++) {
+        Shape x = in_shape(n, i);
+        bool clash = x.rank != y.rank;
+        for (int k = 0; k < x.rank && !clash; k++) {
+            if (k == a) {
+                y.dim[k] = dim_add(y.dim[k], x.dim[k]);
+                continue;
+            }
+            clash = dim_is(dim_equal(x.dim[k], y.dim[k]), 0);
+            if (dim_const(x.dim[k]))
+                assume_dim(n, y.dim[k], x.dim[k]), y.dim[k] = x.dim[k];
+            else
+                assume_dim(n, x.dim[k], y.dim[k]);
+        }
+        if (clash) {
+            node_error(n, "inputs %s and %s do not fit beside each other along axis %d", shape_text(in_shape(n, 0)),
+                       shape_text(x), a);
+            return;
+        }
+    }
+    set_out(n, 0, in_type(n, 0), y);
+}
+
+static void concat_bind(Node *n)
+{
+    static const int arities[] = {2, 3, 4, 8, MOST};
+    Shape y = out(n, 0)->shape;
+    int a = attr_axis(n, "axis", y.rank), used = 0, k = 0;
+    Value *args[MOST + 1] = {NULL};
+    struct concat16_bind p = {.outer = shape_product(y, 0, a)};
+    for (int i = 0; i < n->n_in; i++) {
+        Dim size = shape_product(in_shape(n, i), a, y.rank);
+        if (dim_is(size, 0))
+            continue;
+        p.size[used] = size;
+        args[used++] = n->in[i];
+    }
+    while (arities[k] < used)
+        k++;
+    args[arities[k]] = out(n, 0);
+    const Field *const fields[] = {concat2_fields(), concat3_fields(), concat4_fields(), concat8_fields(), concat16_fields()};
+    bind_kernel(n, name_format("concat%d", arities[k])->s, type_storage(in_type(n, 0)), NO_TYPE, fields[k], &p, args,
+                arities[k] + 1);
+}
+
+static void concat_1(Node *n)
+{
+    if (!attr_given(n, "axis"))
+        attr_set_int(n, "axis", 1);
+    expand_same(n);
+}
+
+#define CONCAT(since, types) "Concat", since, "inputs*:T -> concat_result:T", "T=" types, "axis:int"
+
+static const Op concat_ops[] = {
+    {CONCAT(13, "ALLB"), .infer = concat_infer, .bind = concat_bind, .flags = MOVES, .permute = permute_axis},
+    {CONCAT(11, "ALL"), .expand = expand_same},
+    {CONCAT(4, "ALL"), .expand = expand_same},
+    {"Concat", 1, "inputs*:T -> concat_result:T", "T=F", "axis:int?", .expand = concat_1},
+};
+OPS(concat_ops);

@@ -1,0 +1,340 @@
+/* control.c - If, Loop, Scan; and the compiler's own nodes that copy, fill and store sizes. */
+#include "../infer.h"
+#include "../strided.h"
+#include "dims.h"
+
+/* ---- If ------------------------------------------------------------------------------------------------------------ */
+
+/* The branch's nodes take the place of n; they read outer values already. */
+static void take_branch(Node *n, Graph *g)
+{
+    while (g->first) {
+        Node *b = g->first;
+        node_move(b, n);
+    }
+    for (int i = 0; i < n->n_out && i < g->out.n; i++)
+        if (n->out[i])
+            replace_out(n, i, g->out.at[i]);
+    node_remove(n);
+}
+
+/* Where both branches agree a size is that; else it depends on the condition. */
+static Shape either_shape(Node *n, Shape a, Shape b)
+{
+    if (a.rank != b.rank) {
+        node_error(n, "the branches give results of different rank: %s and %s", shape_text(a), shape_text(b));
+        return a;
+    }
+    for (int i = 0; i < a.rank; i++)
+        if (!dim_same(a.dim[i], b.dim[i]))
+            a.dim[i] = dim_select(value_dim(n->in[0], 0), a.dim[i], b.dim[i]);
+    return a;
+}
+
+static void if_infer(Node *n)
+{
+    Graph *then_g = node_attr(n, "then_branch")->g, *else_g = node_attr(n, "else_branch")->g;
+    if (then_g->in.n || else_g->in.n) {
+        error_node(n, "SUB-27", "the branches have %d and %d inputs; a branch has none", then_g->in.n, else_g->in.n);
+        return;
+    }
+    if (then_g->out.n != n->n_out || else_g->out.n != n->n_out) {
+        error_node(n, "SUB-17", "the branches give %d and %d results, the node has %d", then_g->out.n, else_g->out.n, n->n_out);
+        return;
+    }
+    if (in_const(n, 0)) {
+        take_branch(n, tensor_get_int(n->in[0]->data, 0) ? then_g : else_g);
+        return;
+    }
+    infer_graph(then_g);
+    infer_graph(else_g);
+    for (int i = 0; i < n->n_out; i++) {
+        const Value *a = then_g->out.at[i], *b = else_g->out.at[i];
+        if (a->poisoned || b->poisoned) {
+            if (n->out[i])
+                n->out[i]->poisoned = true;
+            continue;
+        }
+        if (a->type != b->type)
+            node_error(n, "the branches give %s and %s for result %d", type_onnx(a->type), type_onnx(b->type), i);
+        else
+            set_out(n, i, a->type, either_shape(n, a->shape, b->shape));
+    }
+}
+
+static void if_bind(Node *n)
+{
+    static const char *const branches[] = {"then_branch", "else_branch"};
+    for (int k = 0; k < 2; k++) {
+        Graph *g = node_attr(n, branches[k])->g;
+        copy_outputs(g);
+        for (int i = 0; i < n->n_out; i++)
+            if (n->out[i])
+                plan_share(n->out[i], g->out.at[i]);
+    }
+}
+
+/* ---- Loop ---------------------------------------------------------------------------------------------------------- */
+
+/* The body's inputs become outputs of a node at its start, so that they are values like all others. */
+static void define_inputs(Graph *g)
+{
+    Node *n = node_new(g, "onnxcc.Start", 0, NULL, 0);
+    n->n_out = g->in.n;
+    n->out = NEWS(Value *, g->in.n);
+    for (int i = 0; i < g->in.n; i++) {
+        n->out[i] = g->in.at[i];
+        n->out[i]->def = n;
+        n->out[i]->def_i = i;
+    }
+    node_insert(n, g->first);
+}
+
+/* Is the condition that the body computes always true? */
+static bool never_stops(const Graph *g)
+{
+    const Value *c = g->out.at[0];
+    return c == g->in.at[1] || (c->data && !c->data->symbolic && tensor_get_int(c->data, 0));
+}
+
+/* How often the body runs: M where nothing else can end it, else a size that the loop reports, at most M. */
+static Dim trip_count(Node *n, const Graph *g)
+{
+    Dim m = in(n, 0) ? dim_max(D(0), value_dim(n->in[0], 0)) : D(INT64_MAX);
+    bool starts = !in(n, 1) || in_const(n, 1);
+    if (in(n, 0) && starts && never_stops(g))
+        return !in(n, 1) || tensor_get_int(n->in[1]->data, 0) ? m : D(0);
+    Symbol *s = symbol_fresh("trips", 0, in(n, 0) ? dim_high(m) : INT64_MAX);
+    s->node = n;
+    return dim_symbol(s);
+}
+
+static void loop_infer(Node *n)
+{
+    Graph *g = node_attr(n, "body")->g;
+    int carried = n->n_in - 2;
+    if (carried < 0 || g->in.n != carried + 2 || g->out.n < carried + 1 || n->n_out > g->out.n - 1) {
+        node_error(n, "the body has %d inputs and %d outputs, which does not fit %d carried values and %d results", g->in.n,
+                   g->out.n, carried, n->n_out);
+        return;
+    }
+    for (int i = 0; i < g->in.n; i++) {
+        Value *v = g->in.at[i];
+        v->type = i == 0 ? I64 : i == 1 ? B8 : in_type(n, i);
+        v->shape = i < 2 ? shape_list(0) : in_shape(n, i);
+    }
+    infer_graph(g);
+    define_inputs(g);
+    Dim trips = trip_count(n, g);
+    for (int i = 1; i < g->out.n; i++) {
+        const Value *v = g->out.at[i];
+        if (v->poisoned) {
+            if (out(n, i - 1))
+                n->out[i - 1]->poisoned = true;
+            continue;
+        }
+        Shape s = v->shape;
+        if (i <= carried) {
+            if (v->type != in_type(n, i + 1) || !shape_same(s, in_shape(n, i + 1)))
+                node_error(n, "carried value %d starts as %s %s, but the body makes %s %s", i - 1, type_onnx(in_type(n, i + 1)),
+                           shape_text(in_shape(n, i + 1)), type_onnx(v->type), shape_text(s));
+        } else {
+            s.rank++;
+            for (int k = s.rank - 1; k > 0; k--)
+                s.dim[k] = s.dim[k - 1];
+            s.dim[0] = trips;
+        }
+        set_out(n, i - 1, v->type, s);
+    }
+}
+
+static Node *copy_node(Graph *g, Value *v, Node *before)
+{
+    Node *c = node_new(g, "onnxcc.Copy", 1, &v, 1);
+    c->name = v->name;
+    node_insert(c, before);
+    infer_same(c);
+    return c;
+}
+
+/* Carried values live in the node's results: filled before the loop, and again at the end of each turn. */
+static void loop_bind(Node *n)
+{
+    Graph *g = node_attr(n, "body")->g;
+    for (int i = 0; i < symbol_count(); i++)
+        if (symbol_at(i)->node == n)
+            bind_size(n, 0, symbol_at(i));
+    copy_outputs(g);
+    int carried = n->n_in - 2;
+    if (n->n_out < carried) { /* results nobody asked for have a place all the same */
+        Value **all = NEWS(Value *, carried);
+        memcpy(all, n->out, sizeof *all * (size_t)n->n_out);
+        n->out = all;
+        n->n_out = carried;
+    }
+    for (int i = 0; i < carried; i++) {
+        if (!n->out[i]) {
+            n->out[i] = value_new(n->graph, g->in.at[i + 2]->name);
+            n->out[i]->def = n;
+            n->out[i]->def_i = i;
+            set_out(n, i, g->in.at[i + 2]->type, g->in.at[i + 2]->shape);
+        }
+        Node *start = copy_node(n->graph, n->in[i + 2], n), *turn = copy_node(g, g->out.at[i + 1], NULL);
+        node_set_in(n, i + 2, start->out[0]);
+        bind_node(start);
+        bind_node(turn);
+        plan_share(n->out[i], start->out[0]);
+        plan_share(n->out[i], g->in.at[i + 2]);
+        plan_share(n->out[i], turn->out[0]);
+    }
+}
+
+/* ---- Scan: a Loop whose body picks its slices ------------------------------------------------------------------------- */
+
+static int64_t list_item(Node *n, const char *attr, int i)
+{
+    const int64_t *v;
+    int k = attr_ints(n, attr, &v);
+    return i < k ? v[i] : 0;
+}
+
+/* The slice of scan input x for turn `iter`, computed at the start of the body. */
+static Value *scan_slice(Node *first, Value *x, Value *iter, Value *count, int axis, bool backward)
+{
+    Value *at = iter;
+    if (backward)
+        at = make(first, "Sub", 2, make(first, "Sub", 2, count, make_int(first, 1)), iter);
+    Value *y = make(first, "Gather", 2, x, at);
+    attr_set_int(y->def, "axis", axis);
+    return y;
+}
+
+static void scan_expand(Node *n)
+{
+    Graph *g = node_attr(n, "body")->g;
+    int scans = (int)attr_int(n, "num_scan_inputs"), states = n->n_in - scans;
+    if (scans < 1 || states < 0 || g->in.n != n->n_in || g->out.n < states || n->n_out != g->out.n) {
+        node_error(n, "the body has %d inputs and %d outputs; the node %d and %d", g->in.n, g->out.n, n->n_in, n->n_out);
+        return;
+    }
+    Value *x0 = n->in[states];
+    int axis0 = axis_of(n, list_item(n, "scan_input_axes", 0), x0->shape.rank);
+    Value *count = make(n, "Gather", 2, make(n, "Shape", 1, x0), make_int(n, axis0));
+    Value *iter = value_new(g, name("iteration")), *cond = value_new(g, name("go_on"));
+    Node *none = node_new(g, "onnxcc.Start", 0, NULL, 0); /* a place to insert before */
+    node_insert(none, g->first);
+    Value *in[MAX_ARGS] = {count, NULL};
+    for (int i = 0; i < states; i++)
+        in[i + 2] = n->in[i];
+    for (int i = 0; i < scans; i++) {
+        Value *x = n->in[states + i];
+        int axis = axis_of(n, list_item(n, "scan_input_axes", i), x->shape.rank);
+        value_replace(g->in.at[states + i],
+                      scan_slice(none, x, iter, count, axis, list_item(n, "scan_input_directions", i) == 1));
+    }
+    node_remove(none);
+    VEC(Value *) body_in = {0};
+    vec_push(&body_in, iter);
+    vec_push(&body_in, cond);
+    for (int i = 0; i < states; i++)
+        vec_push(&body_in, g->in.at[i]);
+    memcpy(&g->in, &body_in, sizeof g->in);
+    graph_add_output(g, g->out.n ? g->out.at[g->out.n - 1] : cond);
+    for (int i = g->out.n - 2; i > 0; i--)
+        graph_set_output(g, i, g->out.at[i - 1]);
+    graph_set_output(g, 0, cond);
+    Node *loop = make_node(n, "Loop", states + 2, in, n->n_out);
+    attr_set(loop, (Attr){.name = name("body"), .type = A_GRAPH, .g = g});
+    g->owner = loop;
+    for (int i = 0; i < n->n_out; i++) {
+        if (!n->out[i])
+            continue;
+        Value *y = loop->out[i];
+        if (i >= states) {
+            int k = i - states;
+            if (list_item(n, "scan_output_directions", k) == 1) {
+                int64_t start = -1, end = INT64_MIN, axis = 0, step = -1;
+                y = make(n, "Slice", 5, y, make_ints(n, 1, &start), make_ints(n, 1, &end), make_ints(n, 1, &axis),
+                         make_ints(n, 1, &step));
+            }
+            int64_t to = list_item(n, "scan_output_axes", k);
+            if (to) {
+                const Value *one = g->out.at[i + 1];
+                int rank = n->out[i]->desc && n->out[i]->desc->shape.rank > 0 ? n->out[i]->desc->shape.rank
+                                                                             : (one->desc ? one->desc->shape.rank : one->shape.rank) + 1;
+                int64_t perm[MAX_RANK];
+                int axis = axis_of(n, to, rank);
+                for (int d = 0; d < rank; d++)
+                    perm[d] = d < axis ? d + 1 : d == axis ? 0 : d;
+                y = make(n, "Transpose", 1, y);
+                attr_set_ints(y->def, "perm", rank, perm);
+            }
+        }
+        replace_out(n, i, y);
+    }
+    n->n_attr = 0; /* the body is the loop's now */
+    expand_done(n);
+}
+
+/* ---- the compiler's own --------------------------------------------------------------------------------------------- */
+
+static void copy_bind(Node *n)
+{
+    if (in_type(n, 0) == C64 || in_type(n, 0) == C128) { /* no loop computes in these */
+        Strided s = {0};
+        strided_axis(&s, shape_count(in_shape(n, 0)), D(1), D(1));
+        strided_bind(n, s);
+        return;
+    }
+    Loop *l = loop_new(out(n, 0)->shape);
+    loop_out(l, loop_in(l, n->in[0]), out(n, 0));
+    bind_loop(n, l);
+}
+
+/* The shape was set by whoever made the node. */
+static void view_infer(Node *n) { out(n, 0)->type = in_type(n, 0); }
+
+static void made_infer(Node *n) { (void)n; }
+
+static void fill_bind(Node *n)
+{
+    Loop *l = loop_new(out(n, 0)->shape);
+    const Tensor *t = node_attr(n, "value")->t;
+    loop_out(l, type_is_float(t->type) ? loop_literal(l, t->type, tensor_get(t, 0), 0)
+                                       : loop_literal(l, t->type, 0, tensor_get_int(t, 0)), out(n, 0));
+    bind_loop(n, l);
+}
+
+static void dims_bind(Node *n)
+{
+    const Attr *a = node_attr(n, "dims");
+    struct dims_bind p = {.count = D(a->n)};
+    for (int i = 0; i < a->n; i++)
+        p.value[i] = (Dim){a->ints[i]};
+    bind_kernel(n, "dims", out(n, 0)->type, NO_TYPE, dims_fields(), &p, NULL, 0);
+}
+
+static const Op control_ops[] = {
+#define IF(since, set)                                                                                                 \
+    {"If", since, "cond:B -> outputs**:V", "B=bool V=" set, "then_branch:graph else_branch:graph", if_infer, if_bind, .flags = CONTROL}
+    IF(1, "ALL"), IF(11, "ALL"), IF(13, "ALLB|seq"), IF(16, "ALLB|seq|opt"), IF(19, "ALL9|seq|opt"), IF(21, "ALL10|seq|opt"),
+    IF(23, "ALL11|seq|opt"), IF(24, "ALL12|seq|opt"), IF(25, "ALL13|seq|opt"), IF(28, "ALL14|seq|opt"),
+#define LOOP(since, set)                                                                                               \
+    {"Loop", since, "M?:I cond?:B v_initial**:V -> v_final_and_scan_outputs**:V", "I=int64 B=bool V=" set, "body:graph",  \
+     loop_infer, loop_bind, .flags = CONTROL}
+    LOOP(1, "ALL"), LOOP(11, "ALL"), LOOP(13, "ALLB|seq"), LOOP(16, "ALLB|seq|opt"), LOOP(19, "ALL9|seq|opt"),
+    LOOP(21, "ALL10|seq|opt"), LOOP(23, "ALL11|seq|opt"), LOOP(24, "ALL12|seq|opt"), LOOP(25, "ALL13|seq|opt"),
+    LOOP(28, "ALL14|seq|opt"),
+#define SCAN(since, set)                                                                                               \
+    {"Scan", since, "initial_state_and_scan_inputs**:V -> final_state_and_scan_outputs**:V", "V=" set,                 \
+     "body:graph num_scan_inputs:int scan_input_axes:ints? scan_input_directions:ints? scan_output_axes:ints? "        \
+     "scan_output_directions:ints?", .expand = scan_expand}
+    SCAN(9, "ALL"), SCAN(11, "ALL"), SCAN(16, "ALLB"), SCAN(19, "ALL9"), SCAN(21, "ALL10"), SCAN(23, "ALL11"),
+    SCAN(24, "ALL12"), SCAN(25, "ALL13"), SCAN(28, "ALL14"),
+    {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD, .domain = "onnxcc"},
+    {"Copy", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE, .domain = "onnxcc"},
+    {"View", 1, "x:T -> y:T", "T=ALL14", NULL, view_infer, NULL, .flags = VIEW, .domain = "onnxcc"},
+    {"Fill", 1, "-> y:T", "T=ALL14", "value:tensor", made_infer, fill_bind, .domain = "onnxcc"},
+    {"Dims", 1, "-> y:T", "T=int32|int64|bool", "dims:ints", made_infer, dims_bind, .flags = NOFOLD, .domain = "onnxcc"},
+};
+OPS(control_ops);

@@ -1,0 +1,298 @@
+/* conv.c - Conv. As ONNX has it, or channels last with packed weights: layout makes the pack node, which folds. */
+#include "../infer.h"
+#include "../spatial.h"
+#include "conv.h"
+#include "depthwise.h"
+#include "../strided.h"
+
+/* Attributes that layout adds, so that the ONNX form of the weights need not be remembered. */
+enum { PACK_NONE, PACK_PANELS, PACK_DEPTHWISE };
+
+/* What a Conv node does, whichever form its weights have. */
+typedef struct Conv {
+    Image x;
+    Windows w;
+    int64_t group, cin, cout; /* of one group */
+    int pack;
+    bool fill;                /* packed weights of one repeated value: 16 of them stand for all */
+} Conv;
+
+static bool conv_packed(Node *n, Conv *c)
+{
+    c->pack = attr_given(n, "pack") ? (int)attr_int(n, "pack") : PACK_NONE;
+    c->fill = attr_given(n, "fill");
+    if (c->pack == PACK_NONE)
+        return false;
+    c->cout = attr_int(n, "cout");
+    c->cin = attr_int(n, "cin");
+    return true;
+}
+
+/* Channels of x and weights agree, and the weights are known well enough. */
+static bool read_weights(Node *n, Conv *c, int64_t *kernel)
+{
+    Shape w = in_shape(n, 1);
+    if (w.rank != c->x.axes + 2) {
+        node_error(n, "the weights %s need %d dimensions like the input %s", shape_text(w), c->x.axes + 2,
+                   shape_text(in_shape(n, 0)));
+        return false;
+    }
+    if (!shape_const(w)) {
+        node_error(n, "the weights %s must have a fixed size", shape_text(w));
+        return false;
+    }
+    for (int a = 0; a < c->x.axes; a++)
+        kernel[a] = dim_value(w.dim[2 + a]);
+    int64_t outputs = dim_value(w.dim[0]);
+    c->cin = dim_value(w.dim[1]);
+    if (c->group < 1 || outputs % c->group) {
+        node_error(n, "%lld groups do not divide the %lld output channels", (long long)c->group, (long long)outputs);
+        return false;
+    }
+    c->cout = outputs / c->group;
+    if (dim_const(c->x.channels) && dim_value(c->x.channels) != c->cin * c->group) {
+        node_error(n, "the input %s has %lld channels; %lld groups of weights %s need %lld", shape_text(in_shape(n, 0)),
+                   (long long)dim_value(c->x.channels), (long long)c->group, shape_text(w), (long long)(c->cin * c->group));
+        return false;
+    }
+    Shape b = in_shape(n, 2);
+    if (in(n, 2) && (b.rank != 1 || (dim_const(b.dim[0]) && dim_value(b.dim[0]) != outputs))) {
+        node_error(n, "the bias is %s for %lld output channels", shape_text(b), (long long)outputs);
+        return false;
+    }
+    return true;
+}
+
+static bool conv_read(Node *n, Conv *c)
+{
+    int64_t kernel[3];
+    c->group = attr_int(n, "group");
+    if (!image_read(n, 0, &c->x))
+        return false;
+    if (conv_packed(n, c))
+        return windows_read(n, &c->x, NULL, &c->w);
+    return read_weights(n, c, kernel) && windows_read(n, &c->x, kernel, &c->w);
+}
+
+static void conv_infer(Node *n)
+{
+    Conv c;
+    if (conv_read(n, &c))
+        set_out(n, 0, in_type(n, 0), image_shape(n, &c.x, D(c.group * c.cout), c.w.out));
+}
+
+/* ---- channels last --------------------------------------------------------------------------------------------------- */
+
+/* Packs the weights by a node of their own; weights of one repeated value become 16 of it. */
+static void conv_layout(Node *n)
+{
+    Conv c;
+    if (!conv_read(n, &c))
+        return;
+    Value *w = in(n, 1), *b = in(n, 2);
+    int64_t kernel[3], pack = c.cin == 1 && c.cout == 1 ? PACK_DEPTHWISE : PACK_PANELS;
+    for (int a = 0; a < c.x.axes; a++)
+        kernel[a] = c.w.kernel[3 - c.x.axes + a];
+    attr_set_ints(n, "kernel_shape", c.x.axes, kernel);
+    if (w->data && w->data->fill) {
+        Shape s = shape_list(1, D(TILE_PANEL));
+        node_set_in(n, 1, value_const(n->graph, tensor_new_fill(F32, s, w->data->data)));
+        attr_set_int(n, "fill", 1);
+    } else {
+        Node *p = node_new(n->graph, "onnxcc.ConvPack", 1, &w, 1);
+        p->origin = n;
+        p->name = w->name;
+        p->path = n->path;
+        attr_set_int(p, "group", c.group);
+        attr_set_int(p, "depthwise", pack == PACK_DEPTHWISE);
+        node_insert(p, n);
+        infer_node(p);
+        node_set_in(n, 1, p->out[0]);
+    }
+    if (b && b->data && b->data->fill && tensor_get(b->data, 0) == 0)
+        node_set_in(n, 2, NULL);
+    attr_set_int(n, "pack", pack);
+    attr_set_int(n, "cin", c.cin);
+    attr_set_int(n, "cout", c.cout);
+}
+
+static int64_t pack_taps(Shape w) { return dim_value(shape_product(w, 2, w.rank)); }
+
+static void pack_infer(Node *n)
+{
+    Shape w = in_shape(n, 0);
+    int64_t group = attr_int(n, "group"), outputs = dim_value(w.dim[0]) / group;
+    if (attr_int(n, "depthwise"))
+        set_out(n, 0, F32, shape_list(2, D(pack_taps(w)), w.dim[0]));
+    else
+        set_out(n, 0, F32, shape_list(4, D(group), D((outputs + TILE_PANEL - 1) / TILE_PANEL),
+                                      D(pack_taps(w) * dim_value(w.dim[1])), D(TILE_PANEL)));
+}
+
+static void pack_bind(Node *n)
+{
+    Shape w = in_shape(n, 0);
+    int64_t group = attr_int(n, "group");
+    if (attr_int(n, "depthwise")) {
+        Strided s = {0};
+        strided_axis(&s, w.dim[0], D(pack_taps(w)), D(1));
+        strided_axis(&s, D(pack_taps(w)), D(1), w.dim[0]);
+        strided_bind(n, s);
+    } else
+        BIND(n, conv_pack, .group = D(group), .cout = D(dim_value(w.dim[0]) / group), .cin = w.dim[1],
+             .taps = D(pack_taps(w)), .w_out = dim_mul(w.dim[1], D(pack_taps(w))), .w_in = D(pack_taps(w)), .w_tap = D(1));
+}
+
+/* Kernels see axes as depth, height, width, of which the width should be the long one; a kernel as wide as the image
+ * takes its pixels as channels. A convolution without a neighbourhood is a product of matrices: one row of all pixels. */
+static void straighten(Conv *c)
+{
+    Image *x = &c->x;
+    Windows *w = &c->w;
+    bool point = !w->padded;
+    for (int a = 0; a < 3; a++)
+        point &= w->kernel[a] == 1 && w->stride[a] == 1;
+    if (point) {
+        x->size[2] = w->out[2] = dim_mul(x->n, x->pixels);
+        x->size[0] = x->size[1] = w->out[0] = w->out[1] = x->n = D(1);
+        return;
+    }
+    if (!w->padded && c->group == 1 && w->dilation[2] == 1 && dim_is(x->size[2], w->kernel[2])) {
+        c->cin *= w->kernel[2];
+        w->kernel[2] = w->stride[2] = 1;
+        x->size[2] = w->out[2] = D(1);
+    }
+    for (int turn = 0; turn < 2 && dim_is(x->size[2], 1) && dim_is(w->out[2], 1) && w->kernel[2] == 1; turn++)
+        for (int a = 2; a > 0; a--) {
+            Dim size = x->size[a], out = w->out[a], pad = w->pad[a];
+            int64_t kernel = w->kernel[a], stride = w->stride[a], dilation = w->dilation[a];
+            x->size[a] = x->size[a - 1], w->out[a] = w->out[a - 1], w->pad[a] = w->pad[a - 1];
+            w->kernel[a] = w->kernel[a - 1], w->stride[a] = w->stride[a - 1], w->dilation[a] = w->dilation[a - 1];
+            x->size[a - 1] = size, w->out[a - 1] = out, w->pad[a - 1] = pad;
+            w->kernel[a - 1] = kernel, w->stride[a - 1] = stride, w->dilation[a - 1] = dilation;
+        }
+}
+
+/* How much one pass over the pixels takes of the weights: what half of a second-level cache holds. */
+typedef struct Passes {
+    int64_t columns, taps, depth;
+    bool several;
+} Passes;
+
+static Passes conv_passes(const Conv *c)
+{
+    enum { CACHE = 400000, COLUMNS = 64 };
+    int64_t kernel = c->w.kernel[0] * c->w.kernel[1] * c->w.kernel[2], k = kernel * c->cin;
+    Passes p = {c->cout, kernel, c->cin * c->w.kernel[2], false};
+    if (k * c->cout * 4 <= CACHE)
+        return p;
+    p.several = true;
+    p.columns = CACHE / (k * 4) / COLUMNS * COLUMNS;
+    if (p.columns)
+        return p;
+    p.columns = COLUMNS;
+    if (kernel > 1) {
+        p.taps = CACHE / (c->w.kernel[2] * c->cin * COLUMNS * 4);
+        p.taps = p.taps > 0 ? p.taps : 1;
+    } else
+        p.depth = CACHE / (COLUMNS * 4);
+    return p;
+}
+
+static Dim reach(const Windows *w, int a, Dim windows)
+{
+    return dim_add(dim_mul(dim_sub(windows, D(1)), D(w->stride[a])), D((w->kernel[a] - 1) * w->dilation[a] + 1));
+}
+
+static void bind_panels(Node *n, Conv c)
+{
+    enum { SMALL = 16 << 10 }; /* bytes: padding less than this as a whole costs nothing */
+    straighten(&c);
+    Image *x = &c.x;
+    Windows *w = &c.w;
+    Passes p = conv_passes(&c);
+    int64_t k = w->kernel[0] * w->kernel[1] * w->kernel[2] * c.cin, panels = (c.cout + TILE_PANEL - 1) / TILE_PANEL;
+    Dim whole = dim_mul(D(c.cin * 4), dim_mul(reach(w, 0, w->out[0]), dim_mul(reach(w, 1, w->out[1]), reach(w, 2, w->out[2]))));
+    Dim patch = dim_mul(dim_mul(D(c.group * c.cin * 4), dim_mul(reach(w, 0, D(1)), reach(w, 1, D(1)))),
+                        reach(w, 2, dim_min(D(TILE_MOST_ROWS), w->out[2])));
+    bool all = w->padded && (p.several || dim_high(whole) <= SMALL);
+    BIND_ARGS(n, conv, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .n = x->n, .in = DIMS3(x->size),
+              .out = DIMS3(w->out), .group = D(c.group), .cin = D(c.cin), .cout = D(c.cout), .kernel = THREE(w->kernel),
+              .stride = THREE(w->stride), .dilation = THREE(w->dilation), .pad = DIMS3(w->pad),
+              .x_pitch = D(c.group * c.cin), .y_pitch = D(c.group * c.cout), .r_pitch = D(c.group * c.cout),
+              .w_k = D(c.fill ? 0 : TILE_PANEL), .w_panel = D(c.fill ? 0 : k * TILE_PANEL),
+              .w_group = D(c.fill ? 0 : panels * k * TILE_PANEL), .columns = D(p.columns), .taps = D(p.taps),
+              .depth = D(p.depth), .whole = D(all), .fixed = D(dim_const(w->out[2])), .lo = -__builtin_inf(),
+              .hi = __builtin_inf());
+    if (w->padded)
+        bind_scratch(n, all ? whole : patch);
+}
+
+static void bind_depthwise(Node *n, Conv c)
+{
+    const Windows *w = &c.w;
+    BIND_ARGS(n, conv_depthwise, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), .n = c.x.n,
+              .in = DIMS3(c.x.size), .out = DIMS3(w->out), .channels = D(c.group), .kernel = THREE(w->kernel),
+              .stride = THREE(w->stride), .dilation = THREE(w->dilation), .pad = DIMS3(w->pad), .x_pitch = D(c.group),
+              .y_pitch = D(c.group), .w_tap = D(c.fill ? 0 : c.group), .w_channel = D(!c.fill), .lo = -__builtin_inf(),
+              .hi = __builtin_inf());
+}
+
+static void conv_bind(Node *n)
+{
+    Conv c;
+    if (!conv_read(n, &c))
+        return;
+    Dim macs = dim_mul(shape_count(out(n, 0)->shape), D(c.cin * c.w.kernel[0] * c.w.kernel[1] * c.w.kernel[2]));
+    n->macs = dim_const(macs) ? dim_value(macs) : 0;
+    if (c.pack == PACK_DEPTHWISE)
+        bind_depthwise(n, c);
+    else if (c.pack == PACK_PANELS)
+        bind_panels(n, c);
+    else
+        BIND_ARGS(n, conv_plain, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), .n = c.x.n,
+                  .group = D(c.group), .cin = D(c.cin), .cout = D(c.cout), .in = DIMS3(c.x.size), .out = DIMS3(c.w.out),
+                  .kernel = THREE(c.w.kernel), .stride = THREE(c.w.stride), .dilation = THREE(c.w.dilation),
+                  .pad = DIMS3(c.w.pad));
+}
+
+/* w * factor for each output channel, (b or 0) * factor + offset. */
+static bool conv_absorb(Node *n, Value *factor, Value *offset)
+{
+    Value *w = in(n, 1), *b = in(n, 2);
+    if (!in_const(n, 1) || (b && !in_const(n, 2)) || attr_given(n, "pack"))
+        return false;
+    if (factor) {
+        int64_t shape[MAX_RANK] = {-1};
+        for (int i = 1; i < w->shape.rank; i++)
+            shape[i] = 1;
+        Value *f = make(n, "Reshape", 2, factor, make_ints(n, w->shape.rank, shape));
+        infer_node(f->def);
+        w = make(n, "Mul", 2, w, f);
+        infer_node(w->def);
+        node_set_in(n, 1, w);
+        if (b) {
+            b = make(n, "Mul", 2, b, factor);
+            infer_node(b->def);
+        }
+    }
+    if (offset && b) {
+        b = make(n, "Add", 2, b, offset);
+        infer_node(b->def);
+    } else if (offset)
+        b = offset;
+    node_set_inputs(n, b ? 3 : 2, (Value *[]){in(n, 0), in(n, 1), b});
+    return true;
+}
+
+#define CONV(since, types, ...)                                                                                        \
+    {"Conv", since, "x:T w:T b?:T -> y:T", types,                                                                      \
+     "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? pads:ints? strides:ints?", __VA_ARGS__}
+
+static const Op conv_ops[] = {
+    CONV(22, "T=FB", conv_infer, conv_bind, .flags = EPILOGUE | CHANNELS_LAST, .layout = conv_layout, .absorb = conv_absorb),
+    CONV(11, "T=F", .expand = expand_same),
+    CONV(1, "T=F", .expand = expand_same),
+    {"ConvPack", 1, "w:T -> y:T", "T=float", "group:int=1 depthwise:int=0", pack_infer, pack_bind, .domain = "onnxcc"},
+};
+OPS(conv_ops);

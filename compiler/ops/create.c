@@ -1,0 +1,226 @@
+/* create.c - Range, EyeLike, OneHot, Trilu, ReverseSequence. */
+#include "../kernel.h"
+#include "create.h"
+
+/* A shape with one more dimension at a. */
+static Shape shape_with(Shape s, int a, Dim d)
+{
+    Shape y = {.rank = s.rank + 1};
+    for (int i = 0; i < y.rank; i++)
+        y.dim[i] = i == a ? d : s.dim[i - (i > a)];
+    return y;
+}
+
+/* ---- Range ---------------------------------------------------------------------------------------------------- */
+
+/* The size that the kernel reports; the same at every call. */
+static Symbol *reported(Node *n)
+{
+    for (int i = 0; i < symbol_count(); i++)
+        if (symbol_at(i)->node == n)
+            return symbol_at(i);
+    Symbol *s = symbol_fresh(n->out[0]->name ? n->out[0]->name->s : n->op->name, 0, INT64_MAX);
+    s->node = n;
+    return s;
+}
+
+static bool known_ends(const Node *n) { return in_const(n, 0) && in_const(n, 1) && in_const(n, 2); }
+
+/* How many floating numbers; false: wrong, and reported. */
+static bool count_floats(Node *n, Dim *count)
+{
+    if (!known_ends(n)) {
+        *count = dim_symbol(reported(n));
+        return true;
+    }
+    double start = in_float(n, 0, 0), limit = in_float(n, 1, 0), delta = in_float(n, 2, 0);
+    double steps = (in_type(n, 0) == F64 ? limit - start : (double)((float)limit - (float)start)) / delta;
+    if (delta == 0 || !(steps < (double)((int64_t)1 << 48))) {
+        node_error(n, "from %g to %g in steps of %g", start, limit, delta);
+        return false;
+    }
+    int64_t whole = steps > 0 ? (int64_t)steps : 0;
+    *count = D(whole + ((double)whole < steps));
+    return true;
+}
+
+static void range_infer(Node *n)
+{
+    Dim end[3], count;
+    for (int i = 0; i < 3; i++)
+        if (!dim_is(shape_count(in_shape(n, i)), 1)) {
+            node_error(n, "input %d, %s, is not one number", i, shape_text(in_shape(n, i)));
+            return;
+        }
+    if (type_is_float(in_type(n, 0))) {
+        if (count_floats(n, &count))
+            set_out(n, 0, in_type(n, 0), shape_list(1, count));
+        return;
+    }
+    for (int i = 0; i < 3; i++)
+        if (in_dims(n, i, &end[i], 1) < 0)
+            return;
+    if (dim_is(end[2], 0)) {
+        node_error(n, "the step is 0");
+        return;
+    }
+    Dim up = dim_ceil(dim_sub(end[1], end[0]), dim_max(end[2], D(1)));
+    Dim down = dim_ceil(dim_sub(end[0], end[1]), dim_max(dim_sub(D(0), end[2]), D(1)));
+    count = dim_max(dim_select(dim_less(end[2], D(0)), down, up), D(0));
+    set_out(n, 0, in_type(n, 0), shape_list(1, count));
+}
+
+static void range_bind(Node *n)
+{
+    Dim count = shape_count(out(n, 0)->shape);
+    if (type_is_float(in_type(n, 0)) && !known_ends(n)) {
+        BIND(n, range_to, .most = symbol_of(count) ? D(symbol_of(count)->high) : count);
+        bind_size(n, 0, reported(n));
+    } else
+        BIND_ARGS(n, range, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 2), out(n, 0)), .count = count);
+}
+
+/* ---- EyeLike: of its input only the shape matters ------------------------------------------------------------------ */
+
+static void eye_like(Node *n)
+{
+    int64_t type = attr_given(n, "dtype") ? attr_int(n, "dtype") : in_type(n, 0);
+    Value *y = make(n, "onnxcc.Eye", 1, make(n, "Shape", 1, in(n, 0)));
+    attr_set_int(y->def, "dtype", type);
+    attr_set_int(y->def, "k", attr_int(n, "k"));
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+static void eye_infer(Node *n)
+{
+    Shape y;
+    y.rank = in_dims(n, 0, y.dim, MAX_RANK);
+    if (y.rank >= 0 && y.rank != 2)
+        node_error(n, "the input has %d dimensions, not 2", y.rank);
+    if (y.rank == 2)
+        set_out(n, 0, (Type)attr_int(n, "dtype"), y);
+}
+
+static void eye_bind(Node *n)
+{
+    Value *y = out(n, 0);
+    BIND_ARGS(n, eye, y->type, NO_TYPE, ARGS(y), .rows = y->shape.dim[0], .columns = y->shape.dim[1],
+              .k = D(attr_int(n, "k")));
+}
+
+/* ---- OneHot ----------------------------------------------------------------------------------------------------------- */
+
+static Value *to_int64(Node *n, Value *v, Type t)
+{
+    if (t == I64)
+        return v;
+    Value *y = make(n, "Cast", 1, v);
+    attr_set_int(y->def, "to", I64);
+    return y;
+}
+
+static void one_hot_expand(Node *n)
+{
+    Value *y = make(n, "onnxcc.OneHot", 3, to_int64(n, in(n, 0), in_type(n, 0)), to_int64(n, in(n, 1), in_type(n, 1)), in(n, 2));
+    attr_set_int(y->def, "axis", attr_int(n, "axis"));
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+static void one_hot_infer(Node *n)
+{
+    Shape i = in_shape(n, 0);
+    Dim depth;
+    if (!dim_is(shape_count(in_shape(n, 1)), 1) || !dim_is(shape_count(in_shape(n, 2)), 2)) {
+        node_error(n, "depth %s must be one number, values %s two", shape_text(in_shape(n, 1)), shape_text(in_shape(n, 2)));
+        return;
+    }
+    if (in_dims(n, 1, &depth, 1) < 0)
+        return;
+    if (i.rank == MAX_RANK) {
+        node_error(n, "the output has more than %d dimensions", MAX_RANK);
+        return;
+    }
+    set_out(n, 0, in_type(n, 2), shape_with(i, attr_axis(n, "axis", i.rank + 1), dim_max(depth, D(0))));
+}
+
+static void one_hot_bind(Node *n)
+{
+    Shape y = out(n, 0)->shape;
+    int a = attr_axis(n, "axis", y.rank);
+    BIND_ARGS(n, one_hot, type_storage(in_type(n, 2)), NO_TYPE, ARGS(in(n, 0), in(n, 2), out(n, 0)),
+              .outer = shape_product(y, 0, a), .depth = y.dim[a], .inner = shape_product(y, a + 1, y.rank));
+}
+
+/* ---- Trilu -------------------------------------------------------------------------------------------------------------- */
+
+static void trilu_infer(Node *n)
+{
+    if (in_shape(n, 0).rank < 2)
+        node_error(n, "the input %s is no matrix", shape_text(in_shape(n, 0)));
+    else if (in(n, 1) && !dim_is(shape_count(in_shape(n, 1)), 1))
+        node_error(n, "k %s is not one number", shape_text(in_shape(n, 1)));
+    else
+        infer_same(n);
+}
+
+static void trilu_bind(Node *n)
+{
+    Shape s = in_shape(n, 0);
+    Dim k = D(0);
+    if (!in(n, 1) || in_dims(n, 1, &k, 1) >= 0)
+        BIND_T(n, trilu, type_storage(in_type(n, 0)), .batch = shape_product(s, 0, s.rank - 2), .rows = s.dim[s.rank - 2],
+               .columns = s.dim[s.rank - 1], .k = k, .upper = D(attr_int(n, "upper") != 0));
+}
+
+/* ---- ReverseSequence ------------------------------------------------------------------------------------------------------ */
+
+static void reverse_sequence_infer(Node *n)
+{
+    Shape s = in_shape(n, 0), lengths = in_shape(n, 1);
+    int64_t time = attr_int(n, "time_axis"), batch = attr_int(n, "batch_axis");
+    if (time < 0 || time > 1 || batch != 1 - time || s.rank < 2)
+        node_error(n, "time_axis %lld and batch_axis %lld of %s: one must be 0, the other 1", (long long)time, (long long)batch,
+                   shape_text(s));
+    else if (lengths.rank != 1 || dim_is(dim_equal(lengths.dim[0], s.dim[batch]), 0))
+        node_error(n, "sequence_lens %s for %s sequences", shape_text(lengths), shape_text(shape_list(1, s.dim[batch])));
+    else
+        infer_same(n);
+}
+
+static void reverse_sequence_bind(Node *n)
+{
+    Shape s = in_shape(n, 0);
+    int time = (int)attr_int(n, "time_axis"), batch = 1 - time;
+    BIND_T(n, reverse_sequence, type_storage(in_type(n, 0)), .time = s.dim[time], .batch = s.dim[batch],
+           .inner = shape_product(s, 2, s.rank), .time_stride = time ? D(1) : s.dim[1], .batch_stride = time ? s.dim[1] : D(1));
+}
+
+#define ONE_HOT(since, types)                                                                                          \
+    "OneHot", since, "indices:T1 depth:T2 values:T3 -> output:T3", "T1=N T2=N T3=" types, "axis:int=-1"
+#define REVERSE(since, types)                                                                                          \
+    "ReverseSequence", since, "input:T sequence_lens:int64 -> Y:T", "T=" types, "batch_axis:int=1 time_axis:int=0"
+
+static const Op create_ops[] = {
+    {"Range", 27, "start:T limit:T delta:T -> output:T", "T=FB|int16|int32|int64", "stash_type:int=1",
+     .infer = range_infer, .bind = range_bind},
+    {"Range", 11, "start:T limit:T delta:T -> output:T", "T=double|float|int16|int32|int64", "", .expand = expand_same},
+
+    {"EyeLike", 22, "input:T1 -> output:T2", "T1=NB|bool T2=NB|bool", "dtype:int? k:int=0", .expand = eye_like},
+    {"EyeLike", 9, "input:T1 -> output:T2", "T1=N|bool T2=N|bool", "dtype:int? k:int=0", .expand = eye_like},
+    {"Eye", 1, "shape:int64 -> y:T", "T=NB|bool", "dtype:int k:int", .infer = eye_infer, .bind = eye_bind, .domain = "onnxcc"},
+
+    {ONE_HOT(28, "ALLB"), .expand = one_hot_expand},
+    {ONE_HOT(11, "ALL"), .expand = one_hot_expand},
+    {ONE_HOT(9, "ALL"), .expand = one_hot_expand},
+    {"OneHot", 1, "indices:int64 depth:int64 values:T -> y:T", "T=ALLB", "axis:int", .infer = one_hot_infer,
+     .bind = one_hot_bind, .domain = "onnxcc"},
+
+    {"Trilu", 14, "input:T k?:int64 -> output:T", "T=ALLB", "upper:int=1", .infer = trilu_infer, .bind = trilu_bind,
+     .flags = INPLACE},
+
+    {REVERSE(28, "ALLB"), .infer = reverse_sequence_infer, .bind = reverse_sequence_bind, .flags = MOVES},
+    {REVERSE(10, "ALL"), .expand = expand_same},
+};
+OPS(create_ops);

@@ -1,0 +1,343 @@
+/* elementwise.c - operators that compute each output element from one element of every input: rows that name functions
+ * of runtime-min/scalar.def. */
+#include <math.h>
+
+#include "../loop.h"
+#include "../schema.h"
+
+/* ---- infer ----------------------------------------------------------------------------------------------- */
+
+static void test_infer(Node *n) { set_out(n, 0, B8, in_shape(n, 0)); }
+
+static void where_infer(Node *n)
+{
+    int errors = error_count();
+    infer_broadcast(n);
+    if (error_count() == errors)
+        set_out(n, 0, in_type(n, 1), out(n, 0)->shape);
+}
+
+static void clip_infer(Node *n)
+{
+    for (int i = 1; i < n->n_in; i++)
+        if (in(n, i) && (!dim_is(shape_count(in_shape(n, i)), 1) || in_shape(n, i).rank > in_shape(n, 0).rank)) {
+            node_error(n, "input %d has shape %s, not one element", i, shape_text(in_shape(n, i)));
+            return;
+        }
+    infer_same(n);
+}
+
+static void shift_infer(Node *n)
+{
+    if (!attr_is(n, "direction", "LEFT") && !attr_is(n, "direction", "RIGHT")) {
+        node_error(n, "direction is \"%s\"", attr_string(n, "direction"));
+        note_help("LEFT and RIGHT are possible");
+    } else
+        infer_broadcast(n);
+}
+
+static void gelu_infer(Node *n)
+{
+    if (!attr_is(n, "approximate", "none") && !attr_is(n, "approximate", "tanh")) {
+        node_error(n, "approximate is \"%s\"", attr_string(n, "approximate"));
+        note_help("none and tanh are possible");
+    } else
+        infer_same(n);
+}
+
+static void mod_infer(Node *n)
+{
+    infer_broadcast(n);
+    if (attr_int(n, "fmod") != 0 && attr_int(n, "fmod") != 1)
+        node_error(n, "fmod is %lld, not 0 or 1", (long long)attr_int(n, "fmod"));
+}
+
+/* Max, Min, Sum, Mean of any number of inputs: one is the result; more than fit a loop go through a node before. Mean is
+ * a sum first, so that this may be done to it. */
+static void variadic_infer(Node *n)
+{
+    if (n->n_in == 1)
+        n->op = op_find("", "Identity", INT32_MAX);
+    while (n->n_in > LOOP_IN) {
+        Node *m = make_node(n, n->op->name, LOOP_IN, n->in, 1);
+        infer_node(m);
+        Value *rest[1 + n->n_in - LOOP_IN];
+        rest[0] = m->out[0];
+        memcpy(rest + 1, n->in + LOOP_IN, sizeof *rest * (size_t)(n->n_in - LOOP_IN));
+        node_set_inputs(n, 1 + n->n_in - LOOP_IN, rest);
+    }
+    infer_broadcast(n);
+}
+
+/* ---- bind ------------------------------------------------------------------------------------------------- */
+
+static void variadic_bind(Node *n)
+{
+    const char *fn = !strcmp(n->op->name, "Max") ? "max" : !strcmp(n->op->name, "Min") ? "min" : "add";
+    Loop *l = loop_new(out(n, 0)->shape);
+    Type t = in_type(n, 0), a = type_arith(t);
+    int y = loop_in(l, n->in[0]);
+    for (int i = 1; i < n->n_in; i++) /* sums are rounded once, at the end */
+        y = loop_step(l, fn, a, i + 1 < n->n_in ? a : t, 2, y, loop_in(l, n->in[i]));
+    loop_out(l, y, out(n, 0));
+    bind_loop(n, l);
+}
+
+static void clip_bind(Node *n)
+{
+    Loop *l = loop_new(out(n, 0)->shape);
+    Type t = in_type(n, 0), a = type_arith(t);
+    int x = loop_in(l, n->in[0]), low = in(n, 1) ? loop_in(l, n->in[1]) : 0, high = in(n, 2) ? loop_in(l, n->in[2]) : 0;
+    if (type_is_float(t)) {
+        low = in(n, 1) ? low : loop_literal(l, a, -INFINITY, 0);
+        high = in(n, 2) ? high : loop_literal(l, a, INFINITY, 0);
+        x = loop_step(l, "clip", a, t, 3, x, low, high);
+    } else {
+        x = in(n, 1) ? loop_step(l, "max", a, t, 2, x, low) : x;
+        x = in(n, 2) ? loop_step(l, "min", a, t, 2, x, high) : x;
+    }
+    loop_out(l, x, out(n, 0));
+    bind_loop(n, l);
+}
+
+static void mod_bind(Node *n) { bind_map(n, attr_int(n, "fmod") ? "fmod" : "mod", 0, NULL); }
+static void shift_bind(Node *n) { bind_map(n, attr_is(n, "direction", "LEFT") ? "shift_left" : "shift_right", 0, NULL); }
+static void gelu_bind(Node *n) { bind_map(n, attr_is(n, "approximate", "tanh") ? "gelu_tanh" : "gelu", 0, NULL); }
+
+/* The exponent, when it is one constant: most are 2. */
+static double constant_exponent(const Node *n)
+{
+    const Value *v = n->in[1];
+    bool one = in_const(n, 1) && !v->data->symbolic && tensor_count(v->data) == 1;
+    return !one ? NAN : type_is_float(v->type) ? tensor_get(v->data, 0) : (double)tensor_get_int(v->data, 0);
+}
+
+/* Both numbers as `to`, which is wide enough for them; the power as the type of input 0. */
+static void pow_bind(Node *n)
+{
+    Loop *l = loop_new(out(n, 0)->shape);
+    Type t = in_type(n, 0), u = in_type(n, 1), a = type_arith(t), to = a;
+    double e = constant_exponent(n);
+    int x = loop_in(l, n->in[0]), y;
+    if (e == 1)
+        y = x;
+    else if (e == 2 || e == 3) {
+        y = loop_step(l, "mul", a, e == 2 ? t : a, 2, x, x);
+        y = e == 2 ? y : loop_step(l, "mul", a, t, 2, y, x);
+    } else {
+        if (!type_is_float(t))
+            to = type_is_float(u) ? F64 : I64;
+        else if (!type_is_float(u) && type_bits(u) > 16 && !(fabs(e) < 0x1p24))
+            to = F64;
+        else if (u == F64)
+            to = F64;
+        y = loop_step(l, "pow", to, to == a ? t : to, 2, loop_convert(l, x, type_arith(t) == to ? t : to),
+                      loop_convert(l, loop_in(l, n->in[1]), type_arith(u) == to ? u : to));
+        y = loop_convert(l, y, t);
+    }
+    loop_out(l, y, out(n, 0));
+    bind_loop(n, l);
+}
+
+/* ---- expand ------------------------------------------------------------------------------------------------- */
+
+/* Before version 7 the second input was broadcast only on demand, and its first axis could be aligned with `axis`. */
+static void broadcast_before_7(Node *n)
+{
+    Value *a = in(n, 0), *b = in(n, 1);
+    if (attr_int(n, "broadcast") && attr_given(n, "axis")) {
+        int axis = attr_axis(n, "axis", a->shape.rank), k = a->shape.rank - axis - b->shape.rank;
+        int64_t axes[MAX_RANK];
+        for (int i = 0; i < k; i++)
+            axes[i] = b->shape.rank + i;
+        if (axis >= 0 && k > 0)
+            b = make(n, "Unsqueeze", 2, b, make_ints(n, k, axes));
+    }
+    replace_out(n, 0, make(n, n->op->name, 2, a, b));
+    expand_done(n);
+}
+
+/* Before version 7 a slope of rank 1 was one number per channel. */
+static void prelu_before_7(Node *n)
+{
+    Value *slope = in(n, 1);
+    int k = in_shape(n, 0).rank - 2;
+    int64_t axes[MAX_RANK];
+    for (int i = 0; i < k; i++)
+        axes[i] = i + 1;
+    if (k > 0 && slope->shape.rank == 1 && !dim_is(slope->shape.dim[0], 1))
+        slope = make(n, "Unsqueeze", 2, slope, make_ints(n, k, axes));
+    replace_out(n, 0, make(n, "PRelu", 2, in(n, 0), slope));
+    expand_done(n);
+}
+
+/* Until the limits became inputs. */
+static void clip_before_11(Node *n)
+{
+    Type t = in_type(n, 0);
+    bool low = attr_given(n, "min"), high = attr_given(n, "max");
+    replace_out(n, 0, make(n, "Clip", 3, in(n, 0), low ? make_scalar(n, t, attr_float(n, "min")) : NULL,
+                           high ? make_scalar(n, t, attr_float(n, "max")) : NULL));
+    expand_done(n);
+}
+
+static void mean_expand(Node *n)
+{
+    Value *sum = make_node(n, "Sum", n->n_in, n->in, 1)->out[0];
+    replace_out(n, 0, make(n, "Div", 2, sum, make_scalar(n, in_type(n, 0), n->n_in)));
+    expand_done(n);
+}
+
+/* Other defaults than later. */
+static void selu_1(Node *n)
+{
+    Value *y = make(n, "Selu", 1, in(n, 0));
+    attr_set_float(y->def, "alpha", attr_float(n, "alpha"));
+    attr_set_float(y->def, "gamma", attr_float(n, "gamma"));
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+/* ---- the rows ------------------------------------------------------------------------------------------------ */
+
+#define OLD .expand = expand_same
+#define CONSUMED "consumed_inputs:ints?"
+#define BROADCAST "axis:int? broadcast:int=0"
+#define X_Y "X:T -> Y:T"
+#define IN_OUT "input:T -> output:T"
+#define AB_C "A:T B:T -> C:T"
+#define AB_TEST "A:T B:T -> C:T1"
+#define W "FB|int32|int64|uint32|uint64"
+#define W_7 "F|int32|int64|uint32|uint64"
+
+/* One input, versions 13, 6 and 1; 22 and an old one. */
+#define SINCE_13(name, sig, fn)                                                                                        \
+    {name, 13, sig, "T=FB", "", infer_same, .map = fn}, {name, 6, sig, "T=F", "", OLD},                                \
+    {name, 1, sig, "T=F", CONSUMED, OLD}
+#define SINCE_22(name, old, sig, fn) {name, 22, sig, "T=FB", "", infer_same, .map = fn}, {name, old, sig, "T=F", "", OLD}
+#define ARITHMETIC(name, fn)                                                                                           \
+    {name, 14, AB_C, "T=NB", "", infer_broadcast, .map = fn}, {name, 13, AB_C, "T=" W, "", OLD},                       \
+    {name, 7, AB_C, "T=" W_7, "", OLD}, {name, 6, AB_C, "T=" W_7, BROADCAST, .expand = broadcast_before_7},            \
+    {name, 1, AB_C, "T=F", BROADCAST " " CONSUMED, .expand = broadcast_before_7}
+#define LOGIC(name, fn)                                                                                                \
+    {name, 7, AB_TEST, "T=bool T1=bool", "", infer_compare, .map = fn},                                                \
+    {name, 1, AB_TEST, "T=bool T1=bool", BROADCAST, .expand = broadcast_before_7}
+#define ORDER(name, fn)                                                                                                \
+    {name, 13, AB_TEST, "T=NB T1=bool", "", infer_compare, .map = fn}, {name, 9, AB_TEST, "T=N T1=bool", "", OLD},     \
+    {name, 7, AB_TEST, "T=F T1=bool", "", OLD},                                                                        \
+    {name, 1, AB_TEST, "T=F T1=bool", BROADCAST, .expand = broadcast_before_7}
+#define ORDER_OR_EQUAL(name, fn)                                                                                       \
+    {name, 16, AB_TEST, "T=NB T1=bool", "", infer_compare, .map = fn}, {name, 12, AB_TEST, "T=N T1=bool", "", OLD}
+#define EXTREME(name, y)                                                                                               \
+    {name, 13, "data_0*:T -> " y ":T", "T=NB", "", variadic_infer, variadic_bind, .flags = ELEMENTWISE},               \
+    {name, 12, "data_0*:T -> " y ":T", "T=N", "", OLD}, {name, 8, "data_0*:T -> " y ":T", "T=F", "", OLD},             \
+    {name, 6, "data_0*:T -> " y ":T", "T=F", "", OLD}, {name, 1, "data_0*:T -> " y ":T", "T=F", CONSUMED, OLD}
+
+static const Op elementwise_ops[] = {
+    ARITHMETIC("Add", "add"), ARITHMETIC("Sub", "sub"), ARITHMETIC("Mul", "mul"), ARITHMETIC("Div", "div"),
+    LOGIC("And", "and"), LOGIC("Or", "or"), LOGIC("Xor", "xor"),
+    {"Not", 1, X_Y, "T=bool", "", infer_same, .map = "not"},
+    ORDER("Greater", "greater"), ORDER("Less", "less"),
+    ORDER_OR_EQUAL("GreaterOrEqual", "greater_equal"), ORDER_OR_EQUAL("LessOrEqual", "less_equal"),
+    {"Equal", 19, AB_TEST, "T=NB|bool T1=bool", "", infer_compare, .map = "equal"},
+    {"Equal", 13, AB_TEST, "T=NB|bool T1=bool", "", OLD},
+    {"Equal", 11, AB_TEST, "T=N|bool T1=bool", "", OLD},
+    {"Equal", 7, AB_TEST, "T=bool|int32|int64 T1=bool", "", OLD},
+    {"Equal", 1, AB_TEST, "T=bool|int32|int64 T1=bool", BROADCAST, .expand = broadcast_before_7},
+    EXTREME("Max", "max"), EXTREME("Min", "min"),
+    {"Sum", 13, "data_0*:T -> sum:T", "T=FB", "", variadic_infer, variadic_bind, .flags = ELEMENTWISE},
+    {"Sum", 8, "data_0*:T -> sum:T", "T=F", "", OLD},
+    {"Sum", 6, "data_0*:T -> sum:T", "T=F", "", OLD},
+    {"Sum", 1, "data_0*:T -> sum:T", "T=F", CONSUMED, OLD},
+    {"Mean", 13, "data_0*:T -> mean:T", "T=FB", "", .expand = mean_expand},
+    {"Mean", 8, "data_0*:T -> mean:T", "T=F", "", .expand = mean_expand},
+    {"Mean", 6, "data_0*:T -> mean:T", "T=F", "", .expand = mean_expand},
+    {"Mean", 1, "data_0*:T -> mean:T", "T=F", CONSUMED, .expand = mean_expand},
+
+    {"Mod", 28, AB_C, "T=NB", "fmod:int=0", mod_infer, mod_bind, .flags = ELEMENTWISE},
+    {"Mod", 13, AB_C, "T=NB", "fmod:int=0", OLD},
+    {"Mod", 10, AB_C, "T=N", "fmod:int=0", OLD},
+    {"Pow", 15, "X:T Y:T1 -> Z:T", "T=FB|int32|int64 T1=NB", "", infer_broadcast, pow_bind, .flags = ELEMENTWISE},
+    {"Pow", 13, "X:T Y:T1 -> Z:T", "T=FB|int32|int64 T1=N", "", OLD},
+    {"Pow", 12, "X:T Y:T1 -> Z:T", "T=F|int32|int64 T1=N", "", OLD},
+    {"Pow", 7, "X:T Y:T -> Z:T", "T=F", "", OLD},
+    {"Pow", 1, "X:T Y:T -> Z:T", "T=F", BROADCAST, .expand = broadcast_before_7},
+    {"BitShift", 28, "X:T Y:T -> Z:T", "T=IU", "direction:string", shift_infer, shift_bind, .flags = ELEMENTWISE},
+    {"BitShift", 11, "X:T Y:T -> Z:T", "T=U", "direction:string", OLD},
+    {"BitwiseAnd", 18, AB_C, "T=IU", "", infer_broadcast, .map = "bitwise_and"},
+    {"BitwiseOr", 18, AB_C, "T=IU", "", infer_broadcast, .map = "bitwise_or"},
+    {"BitwiseXor", 18, AB_C, "T=IU", "", infer_broadcast, .map = "bitwise_xor"},
+    {"BitwiseNot", 18, X_Y, "T=IU", "", infer_same, .map = "bitwise_not"},
+    {"Where", 16, "condition:B X:T Y:T -> output:T", "B=bool T=NB|bool", "", where_infer, .map = "where"},
+    {"Where", 9, "condition:B X:T Y:T -> output:T", "B=bool T=N|bool", "", OLD},
+
+    {"Abs", 13, X_Y, "T=NB", "", infer_same, .map = "abs"},
+    {"Abs", 6, X_Y, "T=N", "", OLD},
+    {"Abs", 1, X_Y, "T=F", CONSUMED, OLD},
+    {"Neg", 13, X_Y, "T=I|FB", "", infer_same, .map = "neg"},
+    {"Neg", 6, X_Y, "T=I|F", "", OLD},
+    {"Neg", 1, X_Y, "T=F", CONSUMED, OLD},
+    {"Sign", 13, IN_OUT, "T=NB", "", infer_same, .map = "sign"},
+    {"Sign", 9, IN_OUT, "T=N", "", OLD},
+    {"Round", 22, X_Y, "T=FB", "", infer_same, .map = "round"},
+    {"Round", 11, X_Y, "T=F", "", OLD},
+    SINCE_13("Ceil", X_Y, "ceil"), SINCE_13("Floor", X_Y, "floor"), SINCE_13("Exp", IN_OUT, "exp"),
+    SINCE_13("Log", IN_OUT, "log"), SINCE_13("Sqrt", X_Y, "sqrt"), SINCE_13("Reciprocal", X_Y, "reciprocal"),
+    SINCE_13("Sigmoid", X_Y, "sigmoid"), SINCE_13("Tanh", IN_OUT, "tanh"),
+    SINCE_22("Sin", 7, IN_OUT, "sin"), SINCE_22("Cos", 7, IN_OUT, "cos"), SINCE_22("Tan", 7, IN_OUT, "tan"),
+    SINCE_22("Asin", 7, IN_OUT, "asin"), SINCE_22("Acos", 7, IN_OUT, "acos"), SINCE_22("Atan", 7, IN_OUT, "atan"),
+    SINCE_22("Sinh", 9, IN_OUT, "sinh"), SINCE_22("Cosh", 9, IN_OUT, "cosh"), SINCE_22("Asinh", 9, IN_OUT, "asinh"),
+    SINCE_22("Acosh", 9, IN_OUT, "acosh"), SINCE_22("Atanh", 9, IN_OUT, "atanh"),
+    {"Erf", 13, IN_OUT, "T=FB", "", infer_same, .map = "erf"},
+    {"Erf", 9, IN_OUT, "T=F", "", OLD},
+    {"IsNaN", 20, "X:T1 -> Y:T2", "T1=FB|F8 T2=bool", "", test_infer, .map = "is_nan"},
+    {"IsNaN", 13, "X:T1 -> Y:T2", "T1=FB T2=bool", "", OLD},
+    {"IsNaN", 9, "X:T1 -> Y:T2", "T1=F T2=bool", "", OLD},
+    {"IsInf", 20, "X:T1 -> Y:T2", "T1=FB|F8 T2=bool", "detect_negative:int=1 detect_positive:int=1", test_infer,
+     .map = "is_inf @detect_negative @detect_positive"},
+    {"IsInf", 10, "X:T1 -> Y:T2", "T1=float|double T2=bool", "detect_negative:int=1 detect_positive:int=1", OLD},
+
+    {"Clip", 13, "input:T min?:T max?:T -> output:T", "T=NB", "", clip_infer, clip_bind, .flags = ELEMENTWISE},
+    {"Clip", 12, "input:T min?:T max?:T -> output:T", "T=N", "", OLD},
+    {"Clip", 11, "input:T min?:T max?:T -> output:T", "T=F", "", OLD},
+    {"Clip", 6, IN_OUT, "T=F", "max:float? min:float?", .expand = clip_before_11},
+    {"Clip", 1, IN_OUT, "T=F", "max:float? min:float? " CONSUMED, .expand = clip_before_11},
+    {"Relu", 14, X_Y, "T=I|FB", "", infer_same, .map = "relu"},
+    {"Relu", 13, X_Y, "T=FB", "", OLD},
+    {"Relu", 6, X_Y, "T=F", "", OLD},
+    {"Relu", 1, X_Y, "T=F", CONSUMED, OLD},
+    {"LeakyRelu", 16, X_Y, "T=FB", "alpha:float=0.01", infer_same, .map = "prelu @alpha"},
+    {"LeakyRelu", 6, X_Y, "T=F", "alpha:float=0.01", OLD},
+    {"LeakyRelu", 1, X_Y, "T=F", "alpha:float=0.01 " CONSUMED, OLD},
+    {"PRelu", 16, "X:T slope:T -> Y:T", "T=" W, "", infer_broadcast, .map = "prelu"},
+    {"PRelu", 9, "X:T slope:T -> Y:T", "T=" W_7, "", OLD},
+    {"PRelu", 7, "X:T slope:T -> Y:T", "T=F", "", OLD},
+    {"PRelu", 6, "X:T slope:T -> Y:T", "T=F", "", .expand = prelu_before_7},
+    {"PRelu", 1, "X:T slope:T -> Y:T", "T=F", CONSUMED, .expand = prelu_before_7},
+    {"ThresholdedRelu", 22, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "thresholded_relu @alpha"},
+    {"ThresholdedRelu", 10, X_Y, "T=F", "alpha:float=1.0", OLD},
+    {"Elu", 22, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "elu @alpha"},
+    {"Elu", 6, X_Y, "T=F", "alpha:float=1.0", OLD},
+    {"Elu", 1, X_Y, "T=F", "alpha:float=1.0 " CONSUMED, OLD},
+    {"Celu", 28, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "celu @alpha"},
+    {"Celu", 12, X_Y, "T=float", "alpha:float=1.0", OLD},
+    {"Selu", 22, X_Y, "T=FB", "alpha:float=1.67326319 gamma:float=1.05070102", infer_same, .map = "selu @alpha @gamma"},
+    {"Selu", 6, X_Y, "T=F", "alpha:float=1.67326319 gamma:float=1.05070102", OLD},
+    {"Selu", 1, X_Y, "T=F", "alpha:float=1.6732 gamma:float=1.0507 " CONSUMED, .expand = selu_1},
+    {"HardSigmoid", 22, X_Y, "T=FB", "alpha:float=0.2 beta:float=0.5", infer_same, .map = "hard_sigmoid @alpha @beta"},
+    {"HardSigmoid", 6, X_Y, "T=F", "alpha:float=0.2 beta:float=0.5", OLD},
+    {"HardSigmoid", 1, X_Y, "T=F", "alpha:float=0.2 beta:float=0.5 " CONSUMED, OLD},
+    {"HardSwish", 22, X_Y, "T=FB", "", infer_same, .map = "hard_swish"},
+    {"HardSwish", 14, X_Y, "T=F", "", OLD},
+    {"Swish", 24, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "swish @alpha"},
+    {"SwiGLU", 28, "A:T B:T -> Y:T", "T=FB", "alpha:float=1.0", .body = "s = Swish<alpha=@alpha>(A) Y = Mul(s, B)"},
+    {"Gelu", 20, X_Y, "T=FB", "approximate:string=none", gelu_infer, gelu_bind, .flags = ELEMENTWISE},
+    {"Mish", 22, X_Y, "T=FB", "", infer_same, .map = "mish"},
+    {"Mish", 18, X_Y, "T=F", "", OLD},
+    {"Softplus", 22, X_Y, "T=FB", "", infer_same, .map = "softplus"},
+    {"Softplus", 1, X_Y, "T=F", "", OLD},
+    {"Softsign", 22, IN_OUT, "T=FB", "", infer_same, .map = "softsign"},
+    {"Softsign", 1, IN_OUT, "T=F", "", OLD},
+    {"Shrink", 9, IN_OUT, "T=N", "bias:float=0.0 lambd:float=0.5", infer_same, .map = "shrink @bias @lambd"},
+};
+OPS(elementwise_ops);

@@ -1,0 +1,100 @@
+/* expand.c - Expand, Tile: elements repeated along axes. */
+#include "../infer.h"
+#include "../strided.h"
+
+static void expand_infer(Node *n)
+{
+    Shape x = in_shape(n, 0), want, y;
+    if ((want.rank = in_dims(n, 1, want.dim, MAX_RANK)) < 0)
+        return;
+    for (int i = 0; i < want.rank; i++)
+        want.dim[i] = dim_max(want.dim[i], D(0));
+    if (shape_broadcast(x, want, &y))
+        set_out(n, 0, in_type(n, 0), y);
+    else
+        error_node(n, "INF-06", "%s does not expand to %s", shape_text(x), shape_text(want));
+}
+
+static void expand_bind(Node *n)
+{
+    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    Dim from[MAX_RANK], to[MAX_RANK];
+    Strided s = {0};
+    shape_strides(x, from);
+    shape_strides(y, to);
+    for (int i = 0; i < y.rank; i++) {
+        int k = i - (y.rank - x.rank);
+        Dim stride = D(0);
+        if (k >= 0 && !dim_is(x.dim[k], 1))
+            stride = dim_same(x.dim[k], y.dim[i]) ? from[k] : dim_select(dim_equal(x.dim[k], D(1)), D(0), from[k]);
+        strided_axis(&s, y.dim[i], stride, to[i]);
+    }
+    strided_bind(n, s);
+}
+
+/* How often each axis is repeated; false: wrong, and reported. */
+static bool read_repeats(Node *n, Dim *times)
+{
+    Shape x = in_shape(n, 0);
+    int k = in_dims(n, 1, times, MAX_RANK);
+    if (k >= 0 && k != x.rank)
+        node_error(n, "%d repeats for an input of %d dimensions", k, x.rank);
+    for (int i = 0; i < k; i++)
+        times[i] = dim_max(times[i], D(0));
+    return k == x.rank;
+}
+
+static void tile_infer(Node *n)
+{
+    Shape y = in_shape(n, 0);
+    Dim times[MAX_RANK];
+    if (!read_repeats(n, times))
+        return;
+    for (int i = 0; i < y.rank; i++)
+        y.dim[i] = dim_mul(y.dim[i], times[i]);
+    set_out(n, 0, in_type(n, 0), y);
+}
+
+static void tile_bind(Node *n)
+{
+    Shape x = in_shape(n, 0);
+    Dim from[MAX_RANK], to[MAX_RANK], times[MAX_RANK];
+    Strided s = {0};
+    if (!read_repeats(n, times))
+        return;
+    shape_strides(x, from);
+    shape_strides(out(n, 0)->shape, to);
+    for (int i = 0; i < x.rank; i++) {
+        strided_axis(&s, times[i], D(0), dim_mul(x.dim[i], to[i]));
+        strided_axis(&s, x.dim[i], from[i], to[i]);
+    }
+    strided_bind(n, s);
+}
+
+/* How often and along which axis were two numbers of the data's type. */
+static void tile_1(Node *n)
+{
+    int rank = in_shape(n, 0).rank;
+    int64_t times[MAX_RANK];
+    if (!in_const(n, 1) || !in_const(n, 2)) {
+        node_error(n, "tiles and axis must be known when the model is compiled");
+        return;
+    }
+    int axis = axis_of(n, (int64_t)in_float(n, 2, 0), rank);
+    for (int i = 0; i < rank; i++)
+        times[i] = i == axis ? (int64_t)in_float(n, 1, 1) : 1;
+    replace_out(n, 0, make(n, "Tile", 2, in(n, 0), make_ints(n, rank, times)));
+    expand_done(n);
+}
+
+#define EXPAND(since, types) "Expand", since, "input:T shape:int64 -> output:T", "T=" types, ""
+#define TILE(since, types) "Tile", since, "input:T repeats:T1 -> output:T", "T=" types " T1=int64", ""
+
+static const Op expand_ops[] = {
+    {EXPAND(13, "ALLB"), .infer = expand_infer, .bind = expand_bind, .flags = MOVES},
+    {EXPAND(8, "ALL"), .expand = expand_same},
+    {TILE(13, "ALLB"), .infer = tile_infer, .bind = tile_bind, .flags = MOVES},
+    {TILE(6, "ALL"), .expand = expand_same},
+    {"Tile", 1, "input:T tiles:T axis:T -> output:T", "T=F", "", .expand = tile_1},
+};
+OPS(expand_ops);

@@ -1,0 +1,323 @@
+/* matmul.c - MatMul and Gemm: both become onnxcc.Product, a product of matrices with a bias. */
+#include "../infer.h"
+#include "../kernel.h"
+#include "conv.h"
+#include "matmul.h"
+
+enum { AXES = 4, COLUMNS = 64, CACHE = 400000, FEW_ROWS = 12 };
+
+/* y (batch..., m, n) = a b + bias; each matrix may be stored transposed. */
+typedef struct Product {
+    Shape a, b, y;
+    Dim m, n, k;
+    bool trans_a, trans_b, packed, fill;
+} Product;
+
+/* ---- shapes ------------------------------------------------------------------------------------------------------------ */
+
+static Shape batch_of(Shape s)
+{
+    s.rank -= 2;
+    return s;
+}
+
+static bool product_read(Node *n, Product *p)
+{
+    p->a = in_shape(n, 0);
+    p->trans_a = attr_int(n, "trans_a");
+    p->trans_b = attr_int(n, "trans_b");
+    p->m = p->a.dim[p->a.rank - (p->trans_a ? 1 : 2)];
+    p->k = p->a.dim[p->a.rank - (p->trans_a ? 2 : 1)];
+    p->fill = attr_given(n, "fill");
+    p->packed = attr_given(n, "columns");
+    if (p->packed) {
+        p->n = D(attr_int(n, "columns"));
+        p->y = p->a;
+        p->y.dim[p->y.rank - 1] = p->n;
+        return true;
+    }
+    p->b = in_shape(n, 1);
+    p->n = p->b.dim[p->b.rank - (p->trans_b ? 2 : 1)];
+    Dim k = p->b.dim[p->b.rank - (p->trans_b ? 1 : 2)];
+    if (!shape_broadcast(batch_of(p->a), batch_of(p->b), &p->y)) {
+        node_error(n, "the matrices in %s and %s cannot be paired", shape_text(p->a), shape_text(p->b));
+        return false;
+    }
+    if (dim_const(p->k) && dim_const(k) && !dim_same(p->k, k)) {
+        node_error(n, "%s times %s: %lld columns, %lld rows", shape_text(p->a), shape_text(p->b),
+                   (long long)dim_value(p->k), (long long)dim_value(k));
+        return false;
+    }
+    if (!dim_const(p->k))
+        p->k = k;
+    p->y.dim[p->y.rank++] = p->m;
+    p->y.dim[p->y.rank++] = p->n;
+    return true;
+}
+
+static void product_infer(Node *n)
+{
+    Product p;
+    if (product_read(n, &p))
+        set_out(n, 0, in_type(n, 0), p.y);
+}
+
+/* ---- binding ------------------------------------------------------------------------------------------------------------ */
+
+/* The batch as at most AXES axes, with the steps of a and b along each: 0 where one matrix serves all. */
+typedef struct Batch {
+    int rank;
+    Dim dim[MAX_RANK], a[MAX_RANK], b[MAX_RANK];
+} Batch;
+
+/* Steps of a matrix along the batch axes of y, from its own last axis on. */
+static void batch_steps(Shape s, int rank, Dim *step)
+{
+    Dim at = dim_mul(s.dim[s.rank - 1], s.dim[s.rank - 2]);
+    for (int i = rank - 1, j = s.rank - 3; i >= 0; i--, j--) {
+        step[i] = j < 0 || dim_is(s.dim[j], 1) ? D(0) : at;
+        at = j < 0 ? at : dim_mul(at, s.dim[j]);
+    }
+}
+
+static Batch batch_merge(const Product *p)
+{
+    Batch q = {.rank = 0};
+    Dim a[MAX_RANK], b[MAX_RANK];
+    int rank = p->y.rank - 2;
+    batch_steps(p->a, rank, a);
+    batch_steps(p->b, rank, b);
+    for (int i = 0; i < rank; i++) {
+        Dim d = p->y.dim[i];
+        int k = q.rank - 1;
+        if (dim_is(d, 1))
+            continue;
+        if (k >= 0 && dim_same(q.a[k], dim_mul(a[i], d)) && dim_same(q.b[k], dim_mul(b[i], d)))
+            q.dim[k] = dim_mul(q.dim[k], d);
+        else
+            q.dim[q.rank++] = d;
+        q.a[q.rank - 1] = a[i];
+        q.b[q.rank - 1] = b[i];
+    }
+    for (; q.rank < AXES; q.rank++) {
+        q.dim[q.rank] = D(1);
+        q.a[q.rank] = q.b[q.rank] = D(0);
+    }
+    return q;
+}
+
+#define DIMS4(a) {(a)[0], (a)[1], (a)[2], (a)[3]}
+
+static void bind_dense(Node *n, const Product *p)
+{
+    Dim m = shape_product(p->a, 0, p->a.rank - 1);
+    int64_t columns = dim_value(p->n), k = dim_value(p->k), pass = columns;
+    if (k * columns * 4 > CACHE && k * 4 * COLUMNS < CACHE)
+        pass = CACHE / (k * 4) / COLUMNS * COLUMNS;
+    else if (k * columns * 4 > CACHE)
+        pass = COLUMNS;
+    BIND_ARGS(n, dense, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .m = m, .n = p->n, .k = p->k,
+              .x_pitch = p->k, .y_pitch = p->n, .r_pitch = p->n, .w_k = D(p->fill ? 0 : TILE_PANEL),
+              .w_panel = p->fill ? D(0) : dim_mul(p->k, D(TILE_PANEL)), .columns = D(pass), .depth = D(CACHE / COLUMNS / 4),
+              .fixed = D(dim_const(m)), .lo = -__builtin_inf(), .hi = __builtin_inf());
+}
+
+static void product_bind(Node *n)
+{
+    Product p;
+    if (!product_read(n, &p))
+        return;
+    Dim macs = dim_mul(shape_count(p.y), p.k);
+    n->macs = dim_const(macs) ? dim_value(macs) : 0;
+    if (p.packed) {
+        bind_dense(n, &p);
+        return;
+    }
+    Batch q = batch_merge(&p);
+    if (q.rank > AXES) {
+        node_error(n, "%s times %s: the matrices broadcast along more than %d separate axes", shape_text(p.a),
+                   shape_text(p.b), AXES);
+        return;
+    }
+    Dim a_row = p.trans_a ? D(1) : p.k, a_k = p.trans_a ? p.m : D(1);
+    Dim b_k = p.trans_b ? D(1) : p.n, b_column = p.trans_b ? p.k : D(1);
+    Dim m = p.m, depth = D(CACHE / COLUMNS / 4);
+    if (!p.trans_a && dim_is(q.dim[1], 1) && dim_is(q.b[0], 0) && dim_same(q.a[0], dim_mul(p.m, p.k))) {
+        m = dim_mul(m, q.dim[0]); /* one right-hand side for all: more rows of one matrix */
+        q.dim[0] = D(1);
+    }
+    if (in_type(n, 0) != F32) {
+        BIND_ARGS(n, matmul_plain, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)),
+                  .batch = DIMS4(q.dim), .m = m, .n = p.n, .k = p.k, .a_batch = DIMS4(q.a), .b_batch = DIMS4(q.b),
+                  .a_row = a_row, .a_k = a_k, .b_k = b_k, .b_column = b_column);
+        return;
+    }
+    BIND_ARGS(n, matmul, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .batch = DIMS4(q.dim), .m = m,
+              .n = p.n, .k = p.k, .a_batch = DIMS4(q.a), .b_batch = DIMS4(q.b), .a_row = a_row, .a_k = a_k, .b_k = b_k,
+              .b_column = b_column, .y_pitch = p.n, .r_pitch = p.n, .depth = depth,
+              .direct = D(!p.trans_b && dim_high(m) <= FEW_ROWS), .fixed = D(dim_const(m)), .lo = -__builtin_inf(),
+              .hi = __builtin_inf());
+    Dim scratch = dim_mul(dim_min(p.k, depth), D(COLUMNS));
+    bind_scratch(n, dim_mul(D(4), p.trans_a ? dim_add(scratch, dim_mul(m, p.k)) : scratch));
+}
+
+/* ---- constant right-hand sides ------------------------------------------------------------------------------------------ */
+
+/* Packs b into panels, when it is one constant matrix. */
+static void product_layout(Node *n)
+{
+    Product p;
+    Value *b = in(n, 1);
+    if (in_type(n, 0) != F32 || attr_given(n, "columns") || !in_const(n, 1) || attr_int(n, "trans_a") ||
+        !product_read(n, &p) || p.b.rank > p.a.rank || !dim_is(shape_product(p.b, 0, p.b.rank - 2), 1))
+        return;
+    if (b->data->fill) {
+        Tensor *panel = tensor_new_fill(F32, shape_list(1, D(TILE_PANEL)), b->data->data);
+        node_set_in(n, 1, value_const(n->graph, panel));
+        attr_set_int(n, "fill", 1);
+    } else {
+        Node *pack = node_new(n->graph, "onnxcc.ProductPack", 1, &b, 1);
+        pack->origin = n->origin ? n->origin : n;
+        pack->name = b->name;
+        pack->path = n->path;
+        attr_set_int(pack, "trans_b", p.trans_b);
+        node_insert(pack, n);
+        infer_node(pack);
+        node_set_in(n, 1, pack->out[0]);
+    }
+    attr_set_int(n, "columns", dim_value(p.n));
+}
+
+static void pack_sizes(const Node *n, Dim *k, Dim *columns)
+{
+    Shape b = in_shape(n, 0);
+    bool trans = attr_int(n, "trans_b");
+    *k = b.dim[b.rank - (trans ? 1 : 2)];
+    *columns = b.dim[b.rank - (trans ? 2 : 1)];
+}
+
+static void pack_infer(Node *n)
+{
+    Dim k, columns;
+    pack_sizes(n, &k, &columns);
+    set_out(n, 0, F32, shape_list(3, dim_ceil(columns, D(TILE_PANEL)), k, D(TILE_PANEL)));
+}
+
+static void pack_bind(Node *n)
+{
+    Dim k, columns;
+    pack_sizes(n, &k, &columns);
+    bool trans = attr_int(n, "trans_b");
+    BIND(n, conv_pack, .group = D(1), .cout = columns, .cin = k, .taps = D(1), .w_out = trans ? k : D(1),
+         .w_in = trans ? D(1) : columns, .w_tap = D(0));
+}
+
+static Value *folded(Node *n, const char *op, Value *a, Value *b)
+{
+    Value *v = make(n, op, 2, a, b);
+    infer_node(v->def);
+    return v;
+}
+
+/* b * factor for each column, (bias or 0) * factor + offset. */
+static bool product_absorb(Node *n, Value *factor, Value *offset)
+{
+    Value *b = in(n, 1), *bias = in(n, 2);
+    if (!in_const(n, 1) || (bias && !in_const(n, 2)) || attr_given(n, "columns"))
+        return false;
+    if (factor) {
+        const int64_t column[2] = {-1, 1};
+        Value *f = attr_int(n, "trans_b") ? folded(n, "Reshape", factor, make_ints(n, 2, column)) : factor;
+        node_set_in(n, 1, folded(n, "Mul", b, f));
+        bias = bias ? folded(n, "Mul", bias, factor) : NULL;
+    }
+    if (offset)
+        bias = bias ? folded(n, "Add", bias, offset) : offset;
+    node_set_inputs(n, bias ? 3 : 2, (Value *[]){in(n, 0), in(n, 1), bias});
+    return true;
+}
+
+/* ---- MatMul and Gemm ---------------------------------------------------------------------------------------------------- */
+
+/* A vector is a row on the left and a column on the right; the output lacks that axis. */
+static void matmul_expand(Node *n)
+{
+    Value *a = in(n, 0), *b = in(n, 1);
+    if (!a->shape.rank || !b->shape.rank) {
+        node_error(n, "%s times %s: scalars have no columns", shape_text(a->shape), shape_text(b->shape));
+        return;
+    }
+    int64_t gone[2];
+    int n_gone = 0;
+    if (a->shape.rank == 1) {
+        a = make(n, "Unsqueeze", 2, a, make_ints(n, 1, (int64_t[]){0}));
+        gone[n_gone++] = -2;
+    }
+    if (b->shape.rank == 1) {
+        b = make(n, "Unsqueeze", 2, b, make_ints(n, 1, (int64_t[]){1}));
+        gone[n_gone++] = -1;
+    }
+    Value *y = make(n, "onnxcc.Product", 2, a, b);
+    replace_out(n, 0, n_gone ? make(n, "Squeeze", 2, y, make_ints(n, n_gone, gone)) : y);
+    expand_done(n);
+}
+
+/* v * factor, computed in v's type. */
+static Value *scaled(Node *n, Value *v, double factor)
+{
+    return factor == 1 ? v : make(n, "Mul", 2, v, make_scalar(n, v->type, factor));
+}
+
+/* alpha * a b + beta * c; alpha goes to the constant factor, if there is one. */
+static void gemm_expand(Node *n)
+{
+    Value *a = in(n, 0), *b = in(n, 1), *c = in(n, 2);
+    double alpha = attr_float(n, "alpha"), beta = attr_float(n, "beta");
+    if (a->shape.rank != 2 || b->shape.rank != 2) {
+        node_error(n, "%s times %s: both must be matrices", shape_text(a->shape), shape_text(b->shape));
+        return;
+    }
+    bool trans_a = attr_int(n, "transA"), trans_b = attr_int(n, "transB");
+    Dim m = a->shape.dim[trans_a], columns = b->shape.dim[!trans_b];
+    Shape y = shape_list(2, m, columns), both;
+    if (c && (!shape_broadcast(c->shape, y, &both) || !shape_same(both, y))) {
+        node_error(n, "C is %s, which does not expand to %s", shape_text(c->shape), shape_text(y));
+        return;
+    }
+    if (in_const(n, 1))
+        b = scaled(n, b, alpha);
+    else
+        a = scaled(n, a, alpha);
+    c = c && beta != 0 ? scaled(n, c, beta) : NULL;
+    bool bias = c && c->shape.rank > 0 && dim_same(c->shape.dim[c->shape.rank - 1], columns) &&
+                dim_is(shape_product(c->shape, 0, c->shape.rank - 1), 1);
+    if (bias && c->shape.rank > 1)
+        c = make(n, "Reshape", 2, c, make_ints(n, 1, (int64_t[]){-1}));
+    Value *v = bias ? make(n, "onnxcc.Product", 3, a, b, c) : make(n, "onnxcc.Product", 2, a, b);
+    attr_set_int(v->def, "trans_a", trans_a);
+    attr_set_int(v->def, "trans_b", trans_b);
+    replace_out(n, 0, c && !bias ? make(n, "Add", 2, v, c) : v);
+    expand_done(n);
+}
+
+#define MATMUL(since, types) {"MatMul", since, "A:T B:T -> Y:T", types, "", .expand = matmul_expand}
+#define GEMM(since, inputs, types, attrs)                                                                              \
+    {"Gemm", since, inputs " -> Y:T", types, "alpha:float=1 beta:float=1 transA:int=0 transB:int=0" attrs,             \
+     .expand = gemm_expand}
+#define NUMBERS "int32|int64|uint32|uint64"
+
+static const Op matmul_ops[] = {
+    MATMUL(13, "T=FB|" NUMBERS),
+    MATMUL(9, "T=F|" NUMBERS),
+    MATMUL(1, "T=F"),
+    GEMM(13, "A:T B:T C?:T", "T=FB|" NUMBERS, ""),
+    GEMM(11, "A:T B:T C?:T", "T=F|" NUMBERS, ""),
+    GEMM(9, "A:T B:T C:T", "T=F|" NUMBERS, ""),
+    GEMM(7, "A:T B:T C:T", "T=F", ""),
+    GEMM(6, "A:T B:T C:T", "T=F", " broadcast:int=0"),
+    GEMM(1, "A:T B:T C:T", "T=F", " broadcast:int=0"),
+    {"Product", 1, "a:T b:T bias?:T -> y:T", "T=FB|" NUMBERS, "trans_a:int=0 trans_b:int=0", product_infer, product_bind,
+     .flags = EPILOGUE, .domain = "onnxcc", .layout = product_layout, .absorb = product_absorb},
+    {"ProductPack", 1, "b:T -> y:T", "T=float", "trans_b:int=0", pack_infer, pack_bind, .domain = "onnxcc"},
+};
+OPS(matmul_ops);

@@ -1,0 +1,128 @@
+/* microsoft.c - the 8-bit operators of the domain com.microsoft, which ONNX Runtime's quantiser writes: each is an
+ * operator of ONNX between DequantizeLinear and QuantizeLinear, and fuse.c treats it like one that came as that. */
+#include "../ops.h"
+
+/* The real values of inputs i, i+1 (scale), i+2 (zero point, may be left out); axis: of a scale per slice. */
+static Value *real(Node *n, int i, int64_t axis)
+{
+    Value *v = make(n, "DequantizeLinear", 3, in(n, i), in(n, i + 1), in(n, i + 2));
+    attr_set_int(v->def, "axis", axis);
+    return v;
+}
+
+/* y becomes output 0, with scale and zero point from inputs i and i+1; like: an input of the output's type. */
+static void quantise(Node *n, Value *y, int i, int like)
+{
+    Value *zero = in(n, i + 1) ? in(n, i + 1) : make_scalar(n, in_type(n, like), 0);
+    replace_out(n, 0, make(n, "QuantizeLinear", 3, y, in(n, i), zero));
+    expand_done(n);
+}
+
+/* ONNX's name of the operator inside. */
+static const char *inner(const Node *n) { return n->op->name + strlen("QLinear"); }
+
+static void binary_expand(Node *n) { quantise(n, make(n, inner(n), 2, real(n, 0, 0), real(n, 3, 0)), 6, 0); }
+
+/* The same attributes, but for `channels_last`, which is ONNX Runtime's own, and `opset`, which has no more to say. */
+static void unary_expand(Node *n)
+{
+    Value *y = make(n, inner(n), 1, real(n, 0, 0));
+    for (int i = 0; i < n->n_attr; i++)
+        if (!name_is(n->attr[i].name, "channels_last") && !name_is(n->attr[i].name, "opset"))
+            attr_set(y->def, n->attr[i]);
+        else if (name_is(n->attr[i].name, "channels_last") && n->attr[i].i) {
+            node_error(n, "channels_last = 1 is not supported");
+            return;
+        }
+    quantise(n, y, 3, 0);
+}
+
+/* Softmax of the opset named by an attribute: up to 12 it ran over all of what follows the axis. */
+static void softmax_expand(Node *n)
+{
+    int rank = in_shape(n, 0).rank, axis = attr_axis(n, "axis", rank);
+    Value *x = real(n, 0, 0), *y;
+    if (attr_int(n, "opset") >= 13 || axis == rank - 1) {
+        y = make(n, "Softmax", 1, x);
+        attr_set_int(y->def, "axis", axis);
+    } else {
+        Value *rows = make(n, "Flatten", 1, x);
+        attr_set_int(rows->def, "axis", axis);
+        y = make(n, "Reshape", 2, make(n, "Softmax", 1, rows), make(n, "Shape", 1, x));
+    }
+    quantise(n, y, 3, 0);
+}
+
+/* The axes are an attribute here, an input in ONNX. */
+static void reduce_mean_expand(Node *n)
+{
+    const int64_t *axes;
+    int k = attr_ints(n, "axes", &axes);
+    Value *y = make(n, "ReduceMean", 2, real(n, 0, 0), k > 0 ? make_ints(n, k, axes) : NULL);
+    attr_set_int(y->def, "keepdims", attr_int(n, "keepdims"));
+    quantise(n, y, 3, 0);
+}
+
+/* Inputs: scale and zero point of the output, then value, scale and zero point of each part. */
+static void concat_expand(Node *n)
+{
+    int k = (n->n_in - 2) / 3;
+    Value **parts = NEWS(Value *, k);
+    for (int i = 0; i < k; i++)
+        parts[i] = real(n, 2 + 3 * i, 0);
+    Node *y = make_node(n, "Concat", k, parts, 1);
+    attr_set_int(y, "axis", attr_int(n, "axis"));
+    quantise(n, y->out[0], 0, 2);
+}
+
+/* Y = alpha * A' * B' + C, where C has the scale alpha * a_scale * b_scale; real numbers when y_scale is left out. */
+static void gemm_expand(Node *n)
+{
+    bool turned = attr_int(n, "transB") != 0;
+    Value *scale = make(n, "Mul", 2, in(n, 1), in(n, 4)), *c = NULL;
+    if (attr_float(n, "alpha") != 1)
+        scale = make(n, "Mul", 2, scale, make_scalar(n, F32, attr_float(n, "alpha")));
+    if (in(n, 6)) {
+        c = make(n, "Cast", 1, in(n, 6));
+        attr_set_int(c->def, "to", F32);
+        c = make(n, "Mul", 2, c, scale);
+    }
+    Value *y = make(n, "Gemm", 3, real(n, 0, 0), real(n, 3, turned ? 0 : 1), c);
+    attr_set_int(y->def, "transA", attr_int(n, "transA"));
+    attr_set_int(y->def, "transB", turned);
+    attr_set_float(y->def, "alpha", attr_float(n, "alpha"));
+    if (in(n, 7))
+        quantise(n, y, 7, 0);
+    else {
+        replace_out(n, 0, y);
+        expand_done(n);
+    }
+}
+
+#define BINARY(name)                                                                                                   \
+    {name, 1,                                                                                                          \
+     "A:T A_scale:float A_zero_point?:T B:T B_scale:float B_zero_point?:T C_scale:float C_zero_point?:T -> C:T",       \
+     "T=uint8|int8", .expand = binary_expand, .domain = "com.microsoft"}
+#define UNARY(name, attributes, how)                                                                                   \
+    {name, 1, "X:T X_scale:float X_zero_point?:T Y_scale:float Y_zero_point?:T -> Y:T", "T=uint8|int8", attributes,    \
+     .expand = how, .domain = "com.microsoft"}
+
+static const Op microsoft_ops[] = {
+    BINARY("QLinearAdd"),
+    BINARY("QLinearMul"),
+    UNARY("QLinearSigmoid", "", unary_expand),
+    UNARY("QLinearLeakyRelu", "alpha:float=0.01", unary_expand),
+    UNARY("QLinearGlobalAveragePool", "channels_last:int=0", unary_expand),
+    UNARY("QLinearAveragePool",
+          "auto_pad:string=NOTSET ceil_mode:int=0 channels_last:int=0 count_include_pad:int=0 kernel_shape:ints "
+          "pads:ints? strides:ints?", unary_expand),
+    UNARY("QLinearSoftmax", "axis:int=-1 opset:int", softmax_expand),
+    UNARY("QLinearReduceMean", "axes:ints? keepdims:int=1", reduce_mean_expand),
+    {"QLinearConcat", 1, "Y_scale:float Y_zero_point:T inputs**:ANY -> Y:T", "T=uint8|int8 ANY=uint8|int8|float",
+     "axis:int", .expand = concat_expand, .domain = "com.microsoft"},
+    {"QGemm", 1,
+     "A:TA a_scale:float a_zero_point:TA B:TB b_scale:float b_zero_point:TB C?:int32 y_scale?:float y_zero_point?:TY -> "
+     "Y:TYZ", "TA=uint8|int8 TB=uint8|int8 TY=uint8|int8 TYZ=uint8|int8|float",
+     "alpha:float=1.0 transA:int=0 transB:int=0", .expand = gemm_expand, .domain = "com.microsoft"},
+};
+OPS(microsoft_ops);

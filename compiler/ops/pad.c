@@ -1,0 +1,153 @@
+/* pad.c - Pad. Negative pads take away before the others add. */
+#include "../infer.h"
+#include "../strided.h"
+#include "pad.h"
+
+/* How much each axis gets before and after; false: wrong, and reported. */
+static bool read_pads(Node *n, Dim *before, Dim *after)
+{
+    int rank = in_shape(n, 0).rank, axes = rank;
+    Dim pads[2 * MAX_RANK], axis[MAX_RANK];
+    int k = in_dims(n, 1, pads, 2 * MAX_RANK);
+    if (k < 0 || (in(n, 3) && (axes = in_dims(n, 3, axis, MAX_RANK)) < 0))
+        return false;
+    if (k != 2 * axes) {
+        node_error(n, "%d pads for %d axes", k, axes);
+        return false;
+    }
+    for (int a = 0; a < rank; a++) {
+        Dim times = D(0);
+        before[a] = after[a] = D(0);
+        for (int i = 0; i < axes; i++) {
+            Dim of = in(n, 3) ? axis[i] : D(i);
+            of = dim_const(of) ? D(axis_of(n, dim_value(of), rank)) : of;
+            Dim here = dim_add(dim_equal(of, D(a)), dim_equal(of, D(a - rank)));
+            before[a] = dim_select(here, pads[i], before[a]);
+            after[a] = dim_select(here, pads[axes + i], after[a]);
+            times = dim_add(times, here);
+        }
+        if (dim_const(times) && dim_value(times) > 1) {
+            node_error(n, "axis %d is listed twice", a);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* mode as the kernel counts; -1: unknown, and reported. */
+static int read_mode(Node *n)
+{
+    static const char *const modes[] = {"constant", "edge", "reflect", "wrap"};
+    for (int i = 0; i < 4; i++)
+        if (attr_is(n, "mode", modes[i]))
+            return i;
+    node_error(n, "mode '%s' is none of constant, edge, reflect, wrap", printable(name(attr_string(n, "mode"))));
+    return -1;
+}
+
+static void pad_infer(Node *n)
+{
+    Shape x = in_shape(n, 0), y = x;
+    Dim before[MAX_RANK], after[MAX_RANK];
+    if (read_mode(n) < 0 || !read_pads(n, before, after))
+        return;
+    for (int i = 0; i < x.rank; i++) {
+        y.dim[i] = dim_add(dim_add(before[i], x.dim[i]), after[i]);
+        if (dim_high(y.dim[i]) < 0) {
+            node_error(n, "the pads take away more than there is of dimension %d of %s", i, shape_text(x));
+            return;
+        }
+        if (read_mode(n) > 0 && dim_is(x.dim[i], 0) && !dim_is(y.dim[i], 0)) {
+            node_error(n, "dimension %d of %s has nothing to repeat", i, shape_text(x));
+            return;
+        }
+        y.dim[i] = dim_max(y.dim[i], D(0));
+    }
+    set_out(n, 0, in_type(n, 0), y);
+}
+
+typedef struct PadAxis {
+    Dim out, dim, before, from;
+} PadAxis;
+
+static bool unpadded(const PadAxis *a) { return dim_is(a->before, 0) && dim_same(a->out, a->dim); }
+
+/* Neighbours without pads are one axis; what is inside a padded axis too, when the pad is no repetition of single places. */
+static int merge_axes(PadAxis *a, int rank, bool constant)
+{
+    int k = 0;
+    for (int i = 0; i < rank; i++) {
+        if (unpadded(&a[i]) && dim_is(a[i].dim, 1))
+            continue;
+        bool joins = k && unpadded(&a[i]) && (constant || unpadded(&a[k - 1])) &&
+                     dim_same(a[k - 1].from, dim_mul(a[i].dim, a[i].from)) && dim_is(a[i].from, 1);
+        if (!joins) {
+            a[k++] = a[i];
+            continue;
+        }
+        PadAxis *m = &a[k - 1];
+        *m = (PadAxis){dim_mul(m->out, a[i].out), dim_mul(m->dim, a[i].dim), dim_mul(m->before, a[i].dim), a[i].from};
+    }
+    return k;
+}
+
+static void pad_bind(Node *n)
+{
+    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    Dim before[MAX_RANK], after[MAX_RANK], stride[MAX_RANK];
+    PadAxis axis[MAX_RANK];
+    struct pad_bind p = {.mode = D(read_mode(n))};
+    if (!read_pads(n, before, after))
+        return;
+    shape_strides(x, stride);
+    for (int i = 0; i < x.rank; i++) {
+        Dim gone = dim_max(dim_sub(D(0), before[i]), D(0)), gone_after = dim_max(dim_sub(D(0), after[i]), D(0));
+        p.from_at = dim_add(p.from_at, dim_mul(gone, stride[i]));
+        axis[i] = (PadAxis){y.dim[i], dim_max(dim_sub(x.dim[i], dim_add(gone, gone_after)), D(0)),
+                            dim_max(before[i], D(0)), stride[i]};
+    }
+    int k = merge_axes(axis, x.rank, dim_is(p.mode, 0));
+    if (k > 6) {
+        node_error(n, "more than 6 axes are padded");
+        return;
+    }
+    for (int i = 0; i < 6; i++) {
+        PadAxis a = i < 6 - k ? (PadAxis){D(1), D(1), D(0), D(1)} : axis[i - (6 - k)];
+        p.out[i] = a.out;
+        p.dim[i] = a.dim;
+        p.before[i] = a.before;
+        p.from[i] = a.from;
+    }
+    bind_kernel(n, "pad", type_storage(in_type(n, 0)), NO_TYPE, pad_fields(), &p, ARGS(in(n, 0), in(n, 2), out(n, 0)));
+}
+
+/* pads and the value were attributes, and the first version called the pads paddings. */
+static void pad_2(Node *n)
+{
+    const int64_t *pads;
+    int k = attr_ints(n, n->op->since == 1 ? "paddings" : "pads", &pads);
+    Value *y = make(n, "Pad", 3, in(n, 0), make_ints(n, k, pads), make_scalar(n, in_type(n, 0), attr_float(n, "value")));
+    attr_set_string(y->def, "mode", attr_string(n, "mode"));
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+#define PAD(since, types)                                                                                              \
+    "Pad", since, "data:T pads:int64 constant_value?:T axes?:Tind -> output:T", "T=" types " Tind=int32|int64",        \
+        "mode:string=constant"
+#define PAD_11(since, types)                                                                                           \
+    "Pad", since, "data:T pads:int64 constant_value?:T -> output:T", "T=" types, "mode:string=constant"
+
+static const Op pad_ops[] = {
+    {PAD(25, "ALL13"), .infer = pad_infer, .bind = pad_bind},
+    {PAD(24, "ALL12"), .expand = expand_same},
+    {PAD(23, "ALL11"), .expand = expand_same},
+    {PAD(21, "ALL10"), .expand = expand_same},
+    {PAD(19, "ALLB"), .expand = expand_same},
+    {PAD(18, "ALLB"), .expand = expand_same},
+    {PAD_11(13, "ALLB"), .expand = expand_same},
+    {PAD_11(11, "N"), .expand = expand_same},
+    {"Pad", 2, "data:T -> output:T", "T=F", "mode:string=constant pads:ints value:float=0", .expand = pad_2},
+    {"Pad", 1, "data:T -> output:T", "T=F", "mode:string=constant paddings:ints value:float=0", .expand = pad_2},
+};
+OPS(pad_ops);

@@ -1,0 +1,151 @@
+/* pool.c - MaxPool, AveragePool, LpPool, their global forms as reductions, LRN. */
+#include "../spatial.h"
+#include "pool.h"
+
+/* ---- windows ------------------------------------------------------------------------------------------------------- */
+
+static void pool_infer(Node *n)
+{
+    Image x;
+    Windows w;
+    if (!image_read(n, 0, &x) || !windows_read(n, &x, NULL, &w))
+        return;
+    Shape s = image_shape(n, &x, x.channels, w.out);
+    set_out(n, 0, in_type(n, 0), s);
+    set_out(n, 1, I64, s);
+}
+
+/* Channels last: images of x.channels; else so many more images of one channel. */
+#define POOL_FIELDS                                                                                                    \
+    .batch = n->channels_last ? x.n : dim_mul(x.n, x.channels), .channels = n->channels_last ? x.channels : D(1),       \
+    .in = DIMS3(x.size), .out = DIMS3(w.out), .kernel = THREE(w.kernel), .stride = THREE(w.stride),                     \
+    .dilation = THREE(w.dilation), .pad = DIMS3(w.pad)
+
+static bool pool_read(Node *n, Image *x, Windows *w) { return image_read(n, 0, x) && windows_read(n, x, NULL, w); }
+
+static void max_pool_bind(Node *n)
+{
+    Image x;
+    Windows w;
+    if (!pool_read(n, &x, &w))
+        return;
+    if (out(n, 1))
+        BIND(n, max_pool_index, POOL_FIELDS, .columns_first = D(attr_given(n, "storage_order") && attr_int(n, "storage_order")));
+    else
+        BIND(n, max_pool, POOL_FIELDS);
+}
+
+static void average_pool_bind(Node *n)
+{
+    Image x;
+    Windows w;
+    if (pool_read(n, &x, &w))
+        BIND(n, average_pool, POOL_FIELDS, .pad_end = DIMS3(w.pad_end),
+             .count_pad = D(attr_given(n, "count_include_pad") && attr_int(n, "count_include_pad")));
+}
+
+static void lp_pool_bind(Node *n)
+{
+    Image x;
+    Windows w;
+    if (!pool_read(n, &x, &w))
+        return;
+    const Attr *p = node_attr(n, "p");
+    BIND(n, lp_pool, POOL_FIELDS, .p = !p ? 2 : p->type == A_FLOAT ? (double)p->f : (double)p->i);
+}
+
+/* ---- global forms ------------------------------------------------------------------------------------------------------ */
+
+static Value *reduced(Node *n, const char *op, Value *x)
+{
+    int64_t axes[MAX_RANK];
+    int k = 0;
+    for (int a = 2; a < in_shape(n, 0).rank; a++)
+        axes[k++] = a;
+    return make(n, op, 2, x, make_ints(n, k, axes));
+}
+
+static void global_average_expand(Node *n)
+{
+    replace_out(n, 0, reduced(n, "ReduceMean", n->in[0]));
+    expand_done(n);
+}
+
+static void global_max_expand(Node *n)
+{
+    replace_out(n, 0, reduced(n, "ReduceMax", n->in[0]));
+    expand_done(n);
+}
+
+static void global_lp_expand(Node *n)
+{
+    const Attr *a = node_attr(n, "p");
+    double p = !a ? 2 : a->type == A_FLOAT ? (double)a->f : (double)a->i;
+    Type t = in_type(n, 0);
+    Value *y = p == 1 ? reduced(n, "ReduceL1", n->in[0])
+             : p == 2 ? reduced(n, "ReduceL2", n->in[0])
+                      : make(n, "Pow", 2, reduced(n, "ReduceSum", make(n, "Pow", 2, make(n, "Abs", 1, n->in[0]), make_scalar(n, t, p))),
+                             make_scalar(n, t, 1 / p));
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+/* ---- LRN ------------------------------------------------------------------------------------------------------------------ */
+
+static void lrn_bind(Node *n)
+{
+    Image x;
+    if (!image_read(n, 0, &x))
+        return;
+    int64_t size = attr_int(n, "size");
+    if (size < 1) {
+        node_error(n, "size is %lld", (long long)size);
+        return;
+    }
+    Dim pixels = dim_mul(x.n, x.pixels);
+    BIND(n, lrn, .outer = n->channels_last ? pixels : x.n, .channels = x.channels, .inner = n->channels_last ? D(1) : x.pixels,
+         .size = D(size), .before = D((size - 1) / 2), .alpha = attr_float(n, "alpha"), .beta = attr_float(n, "beta"),
+         .bias = attr_float(n, "bias"));
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------ */
+
+#define WINDOW "auto_pad:string=NOTSET kernel_shape:ints pads:ints? strides:ints?"
+#define MAX_POOL(since, types, out, attrs)                                                                             \
+    {"MaxPool", since, "X:T -> Y:T" out, types, attrs, pool_infer, max_pool_bind, .flags = CHANNELS_LAST}
+#define AVERAGE_POOL(since, types, attrs)                                                                              \
+    {"AveragePool", since, "X:T -> Y:T", types, attrs, pool_infer, average_pool_bind, .flags = CHANNELS_LAST}
+#define LP_POOL(since, types, attrs)                                                                                   \
+    {"LpPool", since, "X:T -> Y:T", types, attrs, pool_infer, lp_pool_bind, .flags = CHANNELS_LAST}
+
+static const Op pool_ops[] = {
+    MAX_POOL(22, "T=FB|int8|uint8 I=int64", " Indices?:I", WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
+    MAX_POOL(12, "T=F|int8|uint8 I=int64", " Indices?:I", WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
+    MAX_POOL(11, "T=F I=int64", " Indices?:I", WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
+    MAX_POOL(10, "T=F I=int64", " Indices?:I", WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
+    MAX_POOL(8, "T=F I=int64", " Indices?:I", WINDOW " storage_order:int=0"),
+    MAX_POOL(1, "T=F", "", WINDOW),
+    AVERAGE_POOL(22, "T=FB", WINDOW " ceil_mode:int=0 count_include_pad:int=0 dilations:ints?"),
+    AVERAGE_POOL(19, "T=F", WINDOW " ceil_mode:int=0 count_include_pad:int=0 dilations:ints?"),
+    AVERAGE_POOL(11, "T=F", WINDOW " ceil_mode:int=0 count_include_pad:int=0"),
+    AVERAGE_POOL(10, "T=F", WINDOW " ceil_mode:int=0 count_include_pad:int=0"),
+    AVERAGE_POOL(7, "T=F", WINDOW " count_include_pad:int=0"),
+    AVERAGE_POOL(1, "T=F", WINDOW),
+    LP_POOL(22, "T=FB", WINDOW " p:int=2 ceil_mode:int=0 dilations:ints?"),
+    LP_POOL(18, "T=F", WINDOW " p:int=2 ceil_mode:int=0 dilations:ints?"),
+    LP_POOL(11, "T=F", WINDOW " p:int=2"),
+    LP_POOL(2, "T=F", WINDOW " p:int=2"),
+    LP_POOL(1, "T=F", "auto_pad:string=NOTSET kernel_shape:ints? pads:ints? strides:ints? p:float=2"),
+    {"GlobalAveragePool", 22, "X:T -> Y:T", "T=FB", .expand = global_average_expand},
+    {"GlobalAveragePool", 1, "X:T -> Y:T", "T=F", .expand = global_average_expand},
+    {"GlobalMaxPool", 22, "X:T -> Y:T", "T=FB", .expand = global_max_expand},
+    {"GlobalMaxPool", 1, "X:T -> Y:T", "T=F", .expand = global_max_expand},
+    {"GlobalLpPool", 22, "X:T -> Y:T", "T=FB", "p:int=2", .expand = global_lp_expand},
+    {"GlobalLpPool", 2, "X:T -> Y:T", "T=F", "p:int=2", .expand = global_lp_expand},
+    {"GlobalLpPool", 1, "X:T -> Y:T", "T=F", "p:float=2", .expand = global_lp_expand},
+    {"LRN", 13, "X:T -> Y:T", "T=FB", "alpha:float=0.0001 beta:float=0.75 bias:float=1 size:int", infer_same, lrn_bind,
+     .flags = CHANNELS_LAST},
+    {"LRN", 1, "X:T -> Y:T", "T=F", "alpha:float=0.0001 beta:float=0.75 bias:float=1 size:int", infer_same, lrn_bind,
+     .flags = CHANNELS_LAST},
+};
+OPS(pool_ops);

@@ -1,0 +1,486 @@
+/* resize.c - Resize and Upsample: for every axis that changes a table (which folds), then one node for two axes. */
+#include <math.h>
+
+#include "../infer.h"
+#include "../kernel.h"
+#include "resize.h"
+
+/* What all versions say, in one form. */
+typedef struct Resize {
+    int mode, transform, nearest;
+    bool antialias, exclude;
+    double a, outside;
+    int count;              /* of axes that scales, sizes and roi are about */
+    Value *scales, *roi;    /* known only at run time, as float; or NULL */
+    bool policy;            /* sizes were adjusted to one scale for all axes */
+    struct ResizeAxis {
+        bool changes;
+        int of;         /* its place in scales */
+        Dim in, out;
+        Dim exact;          /* what out is at run time; checked where the model declares more than can be inferred */
+        double scale;       /* 0: out / in, at run time */
+        double start, end;
+    } axis[MAX_RANK];
+} Resize;
+
+static int one_of(Node *n, const char *attr, const char *const *names)
+{
+    for (int i = 0; names[i]; i++)
+        if (attr_is(n, attr, names[i]))
+            return i;
+    node_error(n, "%s is '%s'", attr, attr_string(n, attr));
+    note_help("it may be %s, %s ...", names[0], names[1]);
+    return 0;
+}
+
+/* floor(d * scale) */
+static Dim scaled(Node *n, Dim d, double scale)
+{
+    if (dim_const(d))
+        return D((int64_t)((double)dim_value(d) * scale));
+    for (int k = 1; k <= 64; k++) {
+        double times = scale * k;
+        if (times == (double)(int64_t)times)
+            return dim_div(dim_mul(d, D((int64_t)times)), D(k));
+    }
+    node_error(n, "a size known only at run time cannot be scaled by %g", scale);
+    note_help("give the size with --dim or --shape");
+    return d;
+}
+
+/* Is input i there, and not empty? */
+static bool has(Node *n, int i) { return in(n, i) && !dim_is(shape_count(in_shape(n, i)), 0); }
+
+/* Input i, of one number for each of k axes, when it is known; NULL otherwise, or after an error. */
+static const Tensor *numbers(Node *n, int i, int k)
+{
+    if (!has(n, i))
+        return NULL;
+    if (!dim_same(shape_count(in_shape(n, i)), D(k))) {
+        node_error(n, "input %d is %s instead of %d numbers", i, shape_text(in_shape(n, i)), k);
+        return NULL;
+    }
+    return in_const(n, i) ? in(n, i)->data : NULL;
+}
+
+static Value *cast_to(Node *n, Value *v, Type t)
+{
+    if (v->type == t)
+        return v;
+    Value *c = make(n, "Cast", 1, v);
+    attr_set_int(c->def, "to", t);
+    return c;
+}
+
+static void scale_axis(Node *n, struct ResizeAxis *x, double scale)
+{
+    if (!(scale > 0)) {
+        node_error(n, "scale %g is not positive", scale);
+        return;
+    }
+    x->scale = scale;
+    x->out = scaled(n, x->in, scale);
+    x->changes = scale != 1;
+}
+
+static int policy(Node *n)
+{
+    if (n->op->since < 18 || attr_is(n, "keep_aspect_ratio_policy", "stretch"))
+        return 0;
+    if (attr_is(n, "keep_aspect_ratio_policy", "not_larger"))
+        return 1;
+    if (!attr_is(n, "keep_aspect_ratio_policy", "not_smaller"))
+        node_error(n, "keep_aspect_ratio_policy is '%s'", attr_string(n, "keep_aspect_ratio_policy"));
+    return 2;
+}
+
+/* Sizes known now: the scale is what they make of it, or the smallest or largest of those for all axes. */
+static void size_axes(Node *n, Resize *r, const int *axes, const Dim *sizes)
+{
+    double all = 0;
+    int rule = policy(n);
+    for (int i = 0; i < r->count; i++) {
+        struct ResizeAxis *x = &r->axis[axes[i]];
+        x->out = sizes[i];
+        x->changes = !dim_same(x->in, x->out);
+        x->scale = 0;
+        if (dim_const(x->in) && dim_const(x->out) && dim_value(x->in) > 0)
+            x->scale = (double)((float)dim_value(x->out) / (float)dim_value(x->in));
+        if (i == 0 || (rule == 1 ? x->scale < all : x->scale > all))
+            all = x->scale;
+    }
+    for (int i = 0; rule && i < r->count; i++) {
+        struct ResizeAxis *x = &r->axis[axes[i]];
+        x->scale = all;
+        x->out = D((int64_t)(all * (double)dim_value(x->in) + 0.5));
+        x->changes = all != 1 || !dim_same(x->in, x->out);
+    }
+}
+
+/* Scales or sizes known only at run time: a node makes sizes and scales of them. What the model declares of the output
+ * is believed, and checked. */
+static void late_axes(Node *n, Resize *r, const int *axes, Value *scales, Value *sizes)
+{
+    Dim in_sizes[MAX_RANK];
+    for (int i = 0; i < r->count; i++)
+        in_sizes[i] = r->axis[axes[i]].in;
+    Value *inputs[] = {value_const(n->graph, tensor_dims(r->count, in_sizes)), scales, sizes};
+    Node *s = make_node(n, "onnxcc.ResizeSizes", 3, inputs, 2);
+    attr_set_int(s, "policy", sizes ? policy(n) : 0);
+    infer_node(s);
+    r->scales = s->out[1];
+    for (int i = 0; i < r->count; i++) {
+        struct ResizeAxis *x = &r->axis[axes[i]];
+        x->out = value_dim(s->out[0], i);
+        x->scale = 0;
+        x->changes = true;
+    }
+}
+
+/* What the model declares of the output is believed, and checked at run time. */
+static void believe(Node *n, Resize *r)
+{
+    const TypeDesc *d = n->out[0]->desc;
+    for (int i = 0; i < in_shape(n, 0).rank; i++) {
+        struct ResizeAxis *x = &r->axis[i];
+        x->exact = x->out;
+        if (d && d->form == TENSOR && d->shape.rank == in_shape(n, 0).rank && dim_const(d->shape.dim[i]) &&
+            !dim_const(x->out))
+            x->out = d->shape.dim[i];
+    }
+}
+
+static void read_resize(Node *n, Resize *r)
+{
+    static const char *const transforms[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                                             "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize", NULL};
+    static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
+    static const char *const modes[] = {"nearest", "linear", "cubic", NULL};
+    Shape s = in_shape(n, 0);
+    int axes[MAX_RANK], k = s.rank;
+    const int64_t *given;
+    r->mode = one_of(n, "mode", modes);
+    r->transform = one_of(n, "coordinate_transformation_mode", transforms);
+    r->a = attr_float(n, "cubic_coeff_a");
+    r->outside = attr_float(n, "extrapolation_value");
+    r->exclude = attr_int(n, "exclude_outside") != 0;
+    r->antialias = n->op->since >= 18 && attr_int(n, "antialias") != 0;
+    r->nearest = one_of(n, "nearest_mode", roundings);
+    for (int i = 0; i < s.rank; i++)
+        axes[i] = i;
+    if (n->op->since >= 18 && attr_ints(n, "axes", &given) >= 0) {
+        k = attr_ints(n, "axes", &given);
+        for (int i = 0; i < k && i < MAX_RANK; i++)
+            axes[i] = axis_of(n, given[i], s.rank);
+    }
+    r->count = k;
+    for (int i = 0; i < k; i++)
+        r->axis[axes[i]].of = i;
+    bool crop = r->transform == RESIZE_TF_CROP_AND_RESIZE;
+    const Tensor *scales = numbers(n, 2, k), *roi = crop ? numbers(n, 1, 2 * k) : NULL;
+    Dim sizes[MAX_RANK];
+    int n_sizes = has(n, 3) ? in_dims(n, 3, sizes, MAX_RANK) : 0;
+    bool all_known = true;
+    if (n_sizes < 0)
+        return;
+    if (has(n, 2) == (n_sizes > 0) || (n_sizes && n_sizes != k) || (crop && !has(n, 1))) {
+        node_error(n, "one of scales and sizes must be given, and only one, with a number for each axis%s",
+                   crop ? "; and a roi" : "");
+        return;
+    }
+    for (int i = 0; i < n_sizes; i++)
+        all_known &= dim_const(sizes[i]) && dim_const(r->axis[axes[i]].in);
+    for (int i = 0; scales && i < k; i++)
+        scale_axis(n, &r->axis[axes[i]], tensor_get(scales, i));
+    r->policy = n_sizes && policy(n);
+    if (n_sizes && (all_known || !r->policy))
+        size_axes(n, r, axes, sizes);
+    else if (!scales)
+        late_axes(n, r, axes, n_sizes ? NULL : in(n, 2), n_sizes ? in(n, 3) : NULL);
+    if (crop && !roi)
+        r->roi = cast_to(n, in(n, 1), F32);
+    for (int i = 0; crop && i < k; i++) {
+        struct ResizeAxis *x = &r->axis[axes[i]];
+        x->start = roi ? tensor_get(roi, i) : 0;
+        x->end = roi ? tensor_get(roi, k + i) : 1;
+        x->changes |= !roi || x->start != 0 || x->end != 1;
+    }
+    believe(n, r);
+}
+
+/* How many elements of the input make one of the output; at most, when the scale is known only at run time. A shrinking
+ * axis is smoothed when antialias asks for it. */
+static Dim taps(const Resize *r, const struct ResizeAxis *x)
+{
+    int reach = r->mode == RESIZE_CUBIC ? 2 : 1;
+    if (r->mode == RESIZE_NEAREST)
+        return D(1);
+    if (!r->antialias || x->scale >= 1)
+        return D(2 * reach);
+    if (x->scale > 0)
+        return dim_mul(D(2), D((int64_t)ceil(reach / x->scale)));
+    /* the scale is at least out / in, but for a policy, which rounds */
+    Dim in_twice = dim_mul(D(2 * reach), x->in), out_twice = dim_mul(D(2), x->out);
+    out_twice = r->policy ? dim_sub(out_twice, D(1)) : out_twice;
+    return dim_mul(D(2), dim_max(D(reach), dim_ceil(in_twice, dim_max(out_twice, D(1)))));
+}
+
+/* ---- the nodes made of it ------------------------------------------------------------------------------------------ */
+
+static Type weight_type(Type t) { return t == F64 || (type_is_int(t) && type_bits(t) >= 32) ? F64 : F32; }
+
+static Node *make_table(Node *n, const Resize *r, const struct ResizeAxis *x)
+{
+    Value *inputs[] = {value_const(n->graph, tensor_dims(3, (Dim[]){x->in, x->out, taps(r, x)})), r->scales, r->roi};
+    Node *t = make_node(n, "onnxcc.ResizeTable", 3, inputs, r->mode == RESIZE_NEAREST ? 1 : 2);
+    assume_dim(t, x->exact, x->out);
+    attr_set_int(t, "of", x->of);
+    attr_set_int(t, "count", r->count);
+    attr_set_int(t, "to", r->mode == RESIZE_NEAREST ? F32 : weight_type(in_type(n, 0)));
+    attr_set_int(t, "mode", r->mode);
+    attr_set_int(t, "transform", r->transform);
+    attr_set_int(t, "nearest", r->nearest);
+    attr_set_int(t, "antialias", r->antialias);
+    attr_set_int(t, "exclude", r->exclude);
+    attr_set_float(t, "scale", x->scale);
+    attr_set_float(t, "start", x->start);
+    attr_set_float(t, "end", x->end);
+    attr_set_float(t, "a", r->a);
+    return t;
+}
+
+/* v resized along axis a and, unless NULL, the axis after it, with tables. */
+static Value *make_step(Node *n, const Resize *r, Value *v, int a, Node *first, Node *second)
+{
+    Value *y;
+    if (r->mode == RESIZE_NEAREST) {
+        Value *beyond = r->transform == RESIZE_TF_CROP_AND_RESIZE ? make_scalar(n, v->type, r->outside) : NULL;
+        y = make(n, "onnxcc.ResizeNearest", 4, v, second ? first->out[0] : NULL, (second ? second : first)->out[0], beyond);
+    } else {
+        Node *last = second ? second : first;
+        y = make(n, "onnxcc.ResizeSum", 5, v, second ? first->out[0] : NULL, second ? first->out[1] : NULL, last->out[0],
+                 last->out[1]);
+        attr_set_float(y->def, "outside", r->outside);
+    }
+    attr_set_int(y->def, "axis", second ? a + 1 : a);
+    return y;
+}
+
+static void resize_axes(Node *n, const Resize *r)
+{
+    int rank = in_shape(n, 0).rank, steps = 0;
+    Type t = in_type(n, 0), sums = weight_type(t);
+    Value *x = in(n, 0);
+    for (int a = 0; a < rank; a++)
+        if (r->axis[a].changes) {
+            steps++;
+            a += a + 1 < rank && r->axis[a + 1].changes;
+        }
+    bool wide = steps > 1 && r->mode != RESIZE_NEAREST && t != sums; /* several steps round once, at the end */
+    if (wide)
+        x = cast_to(n, x, sums);
+    for (int a = 0; a < rank; a++)
+        if (r->axis[a].changes) {
+            bool two = a + 1 < rank && r->axis[a + 1].changes;
+            Node *first = make_table(n, r, &r->axis[a]), *second = two ? make_table(n, r, &r->axis[a + 1]) : NULL;
+            x = make_step(n, r, x, a, first, second);
+            a += two;
+        }
+    if (wide && type_is_int(t)) {
+        int bits = type_bits(t) - type_is_signed(t);
+        x = make(n, "Clip", 3, make(n, "Round", 1, x),
+                 make_scalar(n, sums, type_is_signed(t) ? -(double)(1ull << bits) : 0),
+                 make_scalar(n, sums, bits == 64 ? 0x1p64 : (double)((1ull << bits) - 1)));
+    }
+    replace_out(n, 0, wide ? cast_to(n, x, t) : steps ? x : make(n, "Identity", 1, x));
+    expand_done(n);
+}
+
+static bool sizes_make_sense(Node *n, const Resize *r)
+{
+    for (int i = 0; i < in_shape(n, 0).rank; i++) {
+        const struct ResizeAxis *x = &r->axis[i];
+        if (dim_is(x->in, 0) && !dim_is(x->out, 0)) {
+            node_error(n, "axis %d of %s is empty and cannot grow", i, shape_text(in_shape(n, 0)));
+            return false;
+        }
+    }
+    if (r->mode != RESIZE_NEAREST && !type_is_int(in_type(n, 0)) && !type_is_float(in_type(n, 0))) {
+        node_error(n, "%s can only be resized in mode nearest", type_onnx(in_type(n, 0)));
+        return false;
+    }
+    return true;
+}
+
+static void start_resize(Node *n, Resize *r)
+{
+    Shape s = in_shape(n, 0);
+    memset(r, 0, sizeof *r);
+    r->a = -0.75;
+    for (int i = 0; i < s.rank; i++)
+        r->axis[i] = (struct ResizeAxis){.in = s.dim[i], .out = s.dim[i], .exact = s.dim[i], .scale = 1, .end = 1};
+}
+
+static void resize_expand(Node *n)
+{
+    Resize r;
+    int errors = error_count();
+    start_resize(n, &r);
+    read_resize(n, &r);
+    if (error_count() == errors && sizes_make_sense(n, &r))
+        resize_axes(n, &r);
+}
+
+/* Upsample, and Resize 10: scales alone; nearest takes the element before, when shrinking the one after. */
+static void upsample_expand(Node *n)
+{
+    Resize r;
+    Shape s = in_shape(n, 0);
+    int errors = error_count(), k, axes[MAX_RANK];
+    const float *list;
+    bool linear = attr_is(n, "mode", "linear") || attr_is(n, "mode", "bilinear");
+    start_resize(n, &r);
+    r.mode = linear ? RESIZE_LINEAR : RESIZE_NEAREST;
+    r.transform = RESIZE_ASYMMETRIC;
+    r.nearest = RESIZE_BEFORE_OR_AFTER;
+    r.count = s.rank;
+    for (int i = 0; i < s.rank; i++)
+        r.axis[i].of = axes[i] = i;
+    if (!linear && !attr_is(n, "mode", "nearest"))
+        node_error(n, "mode is '%s': it may be nearest or linear", attr_string(n, "mode"));
+    if (n->op->since == 1 && s.rank == 4) {
+        scale_axis(n, &r.axis[2], attr_float(n, "height_scale"));
+        scale_axis(n, &r.axis[3], attr_float(n, "width_scale"));
+    } else if (n->op->since == 1) {
+        node_error(n, "input 0 is %s instead of N,C,H,W", shape_text(s));
+    } else if (n->op->since == 7) {
+        if ((k = attr_floats(n, "scales", &list)) != s.rank)
+            node_error(n, "%d scales for %s", k, shape_text(s));
+        for (int i = 0; i < s.rank && k == s.rank; i++)
+            scale_axis(n, &r.axis[i], (double)list[i]);
+    } else {
+        const Tensor *scales = numbers(n, 1, s.rank);
+        for (int i = 0; scales && i < s.rank; i++)
+            scale_axis(n, &r.axis[i], tensor_get(scales, i));
+        if (!scales && has(n, 1) && error_count() == errors)
+            late_axes(n, &r, axes, in(n, 1), NULL);
+        else if (!scales && error_count() == errors)
+            node_error(n, "scales are empty");
+    }
+    believe(n, &r);
+    if (error_count() == errors && sizes_make_sense(n, &r))
+        resize_axes(n, &r);
+}
+
+/* ---- the internal operators ------------------------------------------------------------------------------------------ */
+
+static void sizes_infer(Node *n)
+{
+    Shape s = in_shape(n, 0);
+    set_out(n, 0, I64, s);
+    set_out(n, 1, F32, s);
+}
+
+static void sizes_bind(Node *n)
+{
+    struct resize_sizes_bind p = {.scaled = D(in(n, 1) != NULL), .policy = D(attr_int(n, "policy"))};
+    p.count = D(in_dims(n, 0, p.in, MAX_RANK));
+    bind_kernel(n, "resize_sizes", F32, NO_TYPE, resize_sizes_fields(), &p, ARGS(in(n, 1), in(n, 2), out(n, 0), out(n, 1)));
+}
+
+/* Input 0: in, out and taps. */
+static void table_infer(Node *n)
+{
+    Dim d[3];
+    if (in_dims(n, 0, d, 3) != 3)
+        return;
+    Shape s = shape_list(2, d[1], d[2]);
+    set_out(n, 0, I32, s);
+    set_out(n, 1, (Type)attr_int(n, "to"), s);
+}
+
+static void table_bind(Node *n)
+{
+    Dim d[3];
+    in_dims(n, 0, d, 3);
+    BIND_ARGS(n, resize_table, (Type)attr_int(n, "to"), NO_TYPE, ARGS(in(n, 1), in(n, 2), out(n, 0), out(n, 1)),
+              .in = d[0], .out = d[1], .taps = d[2], .of = D(attr_int(n, "of")), .count = D(attr_int(n, "count")),
+              .mode = D(attr_int(n, "mode")), .transform = D(attr_int(n, "transform")),
+              .nearest = D(attr_int(n, "nearest")), .antialias = D(attr_int(n, "antialias")),
+              .exclude = D(attr_int(n, "exclude")), .scale = attr_float(n, "scale"), .start = attr_float(n, "start"),
+              .end = attr_float(n, "end"), .a = attr_float(n, "a"));
+}
+
+/* Inputs of both kinds of step: x, the tables of the axis before `axis` (or none) and of `axis`. */
+static void step_infer(Node *n)
+{
+    Shape s = in_shape(n, 0);
+    int a = (int)attr_int(n, "axis"), second = !strcmp(n->op->name, "ResizeSum") ? 3 : 2;
+    if (in(n, 1))
+        s.dim[a - 1] = in_shape(n, 1).dim[0];
+    s.dim[a] = in_shape(n, second).dim[0];
+    set_out(n, 0, in_type(n, 0), s);
+}
+
+/* The sizes around the axes, common to both kernels. */
+#define STEP_SIZES                                                                                                     \
+    .outer = shape_product(x, 0, first), .in0 = in(n, 1) ? x.dim[first] : D(1), .in1 = x.dim[a],                       \
+    .out0 = in(n, 1) ? y.dim[first] : D(1), .out1 = y.dim[a], .inner = shape_product(x, a + 1, x.rank)
+
+static void nearest_bind(Node *n)
+{
+    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    int a = (int)attr_int(n, "axis"), first = in(n, 1) ? a - 1 : a;
+    BIND_T(n, resize_nearest, type_storage(in_type(n, 0)), STEP_SIZES);
+}
+
+static void step_bind(Node *n)
+{
+    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    int a = (int)attr_int(n, "axis"), first = in(n, 1) ? a - 1 : a;
+    BIND(n, resize, STEP_SIZES, .taps = {in(n, 1) ? in_shape(n, 1).dim[1] : D(1), in_shape(n, 3).dim[1]},
+         .outside = attr_float(n, "outside"));
+    bind_scratch(n, dim_mul(dim_mul(x.dim[a], shape_product(x, a + 1, x.rank)),
+                            D(type_bits(weight_type(in_type(n, 0))) / 8)));
+}
+
+/* The axes may move together. */
+static bool step_permute(Node *n, const int *perm, int rank)
+{
+    int a = (int)attr_int(n, "axis");
+    for (int i = 0; i < rank; i++)
+        if (perm[i] == a && (!in(n, 1) || (i > 0 && perm[i - 1] == a - 1))) {
+            attr_set_int(n, "axis", i);
+            return true;
+        }
+    return false;
+}
+
+#define RESIZE_SIG "X:T1 roi?:T2 scales?:float sizes?:int64 -> Y:T1"
+#define RESIZE_ATTRS                                                                                                   \
+    "coordinate_transformation_mode:string=half_pixel cubic_coeff_a:float=-0.75 exclude_outside:int=0 "                \
+    "extrapolation_value:float=0.0 mode:string=nearest nearest_mode:string=round_prefer_floor"
+#define RESIZE_18 RESIZE_ATTRS " antialias:int=0 axes:ints? keep_aspect_ratio_policy:string=stretch"
+
+static const Op resize_ops[] = {
+    {"Resize", 19, RESIZE_SIG, "T1=ALLB T2=F", RESIZE_18, .expand = resize_expand},
+    {"Resize", 18, RESIZE_SIG, "T1=ALLB T2=F", RESIZE_18, .expand = resize_expand},
+    {"Resize", 13, RESIZE_SIG, "T1=ALLB T2=F", RESIZE_ATTRS, .expand = resize_expand},
+    {"Resize", 11, "X:T1 roi:T2 scales:float sizes?:int64 -> Y:T1", "T1=ALL T2=F", RESIZE_ATTRS, .expand = resize_expand},
+    {"Resize", 10, "X:T scales:float -> Y:T", "T=ALL", "mode:string=nearest", .expand = upsample_expand},
+    {"Upsample", 10, "X:T scales:float -> Y:T", "T=ALL", "mode:string=nearest", .flags = DEPRECATED},
+    {"Upsample", 9, "X:T scales:float -> Y:T", "T=ALL", "mode:string=nearest", .expand = upsample_expand},
+    {"Upsample", 7, "X:T -> Y:T", "T=ALL", "mode:string=nearest scales:floats", .expand = upsample_expand},
+    {"Upsample", 1, "X:T -> Y:T", "T=bool|int32|int64|float16|float|double",
+     "height_scale:float mode:string=nearest width_scale:float", .expand = upsample_expand},
+    {"ResizeSizes", 1, "in:int64 scales?:float sizes?:int64 -> y:int64 y_scales:float", "", "policy:int",
+     .infer = sizes_infer, .bind = sizes_bind, .domain = "onnxcc"},
+    {"ResizeTable", 1, "sizes:int64 scales?:float roi?:float -> at:int32 weight?:T", "T=float|double",
+     "to:int of:int count:int mode:int transform:int nearest:int antialias:int exclude:int scale:float start:float end:float a:float",
+     .infer = table_infer, .bind = table_bind, .domain = "onnxcc"},
+    {"ResizeNearest", 1, "x:T at0?:int32 at1:int32 beyond?:T -> y:T", "T=ALLB", "axis:int", .infer = step_infer,
+     .bind = nearest_bind, .permute = step_permute, .domain = "onnxcc"},
+    {"ResizeSum", 1, "x:T at0?:int32 weight0?:U at1:int32 weight1:U -> y:T", "T=NB U=float|double",
+     "axis:int outside:float", .infer = step_infer, .bind = step_bind, .permute = step_permute, .domain = "onnxcc"},
+};
+OPS(resize_ops);

@@ -1,0 +1,342 @@
+/* rnn.c - LSTM, GRU, RNN: the products with the inputs become one Gemm for all steps; an internal operator does the rest. */
+#include <strings.h>
+
+#include "../kernel.h"
+#include "rnn.h"
+
+/* What an LSTM, GRU or RNN says, checked. */
+typedef struct Cell {
+    const char *kind, *internal;
+    int gates, functions;   /* per direction */
+    int directions;
+    Dim steps, batch, width, hidden;
+    bool batch_first;
+    int64_t act[6];
+    float alpha[6], beta[6];
+} Cell;
+
+/* ---- activation functions --------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    bool takes_alpha, takes_beta;
+    float alpha, beta;  /* defaults */
+} activations[] = {
+    [RNN_TANH] = {"Tanh", 0, 0, 0, 0},
+    [RNN_SIGMOID] = {"Sigmoid", 0, 0, 0, 0},
+    [RNN_RELU] = {"Relu", 0, 0, 0, 0},
+    [RNN_AFFINE] = {"Affine", 1, 1, 1, 0},
+    [RNN_LEAKY_RELU] = {"LeakyRelu", 1, 0, 0.01f, 0},
+    [RNN_THRESHOLDED_RELU] = {"ThresholdedRelu", 1, 0, 1, 0},
+    [RNN_SCALED_TANH] = {"ScaledTanh", 1, 1, 1, 1},
+    [RNN_HARD_SIGMOID] = {"HardSigmoid", 1, 1, 0.2f, 0.5f},
+    [RNN_ELU] = {"Elu", 1, 0, 1, 0},
+    [RNN_SOFTSIGN] = {"Softsign", 0, 0, 0, 0},
+    [RNN_SOFTPLUS] = {"Softplus", 0, 0, 0, 0},
+};
+enum { N_ACTIVATIONS = sizeof activations / sizeof *activations };
+
+static int find_activation(Node *n, const char *name)
+{
+    for (int i = 0; i < N_ACTIVATIONS; i++)
+        if (!strcasecmp(activations[i].name, name))
+            return i;
+    node_error(n, "activation '%s' is none of %s ... %s", name, activations[0].name, activations[N_ACTIVATIONS - 1].name);
+    return 0;
+}
+
+/* The functions of every direction. Those that take an alpha or beta use up the attributes' values in order. */
+static void read_activations(Node *n, Cell *c)
+{
+    const Name *names;
+    const float *alphas, *betas;
+    int k = attr_strings(n, "activations", &names), want = c->functions * c->directions;
+    int n_alpha = attr_floats(n, "activation_alpha", &alphas), n_beta = attr_floats(n, "activation_beta", &betas);
+    bool given = k > 0;
+    if (given && k < want) {
+        node_error(n, "activations lists %d functions instead of %d", k, want);
+        return;
+    }
+    for (int i = 0, a = 0, b = 0; i < want; i++) {
+        bool gate = i % c->functions == 0 && c->functions > 1; /* f: of the gates; g and h: of the cell */
+        int f = given ? find_activation(n, names[i]->s) : gate ? RNN_SIGMOID : RNN_TANH;
+        c->act[i] = f;
+        c->alpha[i] = activations[f].alpha;
+        c->beta[i] = activations[f].beta;
+        if (activations[f].takes_alpha && a < n_alpha)
+            c->alpha[i] = alphas[a++];
+        if (activations[f].takes_beta && b < n_beta)
+            c->beta[i] = betas[b++];
+    }
+}
+
+/* ---- reading a node ------------------------------------------------------------------------------------------------------ */
+
+/* Is input i, when it is there, of this shape? Sizes known only at run time may be anything. */
+static void check_shape(Node *n, int i, int rank, ...)
+{
+    Shape s = in_shape(n, i), want = {.rank = rank};
+    va_list list;
+    if (!in(n, i))
+        return;
+    va_start(list, rank);
+    for (int k = 0; k < rank; k++)
+        want.dim[k] = va_arg(list, Dim);
+    va_end(list);
+    bool ok = s.rank == rank;
+    for (int k = 0; ok && k < rank; k++)
+        ok = dim_same(s.dim[k], want.dim[k]) || !dim_const(s.dim[k]) || !dim_const(want.dim[k]);
+    if (!ok)
+        node_error(n, "input %d is %s instead of %s", i, shape_text(s), shape_text(want));
+}
+
+static bool read_cell(Node *n, Cell *c)
+{
+    Shape x = in_shape(n, 0), r = in_shape(n, 2);
+    int errors = error_count();
+    bool both = attr_is(n, "direction", "bidirectional");
+    if (!both && !attr_is(n, "direction", "reverse") && !attr_is(n, "direction", "forward"))
+        node_error(n, "direction is '%s' instead of forward, reverse or bidirectional", attr_string(n, "direction"));
+    if (x.rank != 3 || r.rank != 3) {
+        node_error(n, "inputs 0 and 2 are %s and %s: they need three axes", shape_text(x), shape_text(r));
+        return false;
+    }
+    c->directions = both ? 2 : 1;
+    c->batch_first = n->op->since >= 14 && attr_int(n, "layout") != 0;
+    c->steps = x.dim[c->batch_first ? 1 : 0];
+    c->batch = x.dim[c->batch_first ? 0 : 1];
+    c->width = x.dim[2];
+    c->hidden = r.dim[2];
+    if (!dim_const(c->hidden) || dim_is(c->hidden, 0)) {
+        node_error(n, "input 2 is %s: the number of hidden units is not known", shape_text(r));
+        return false;
+    }
+    if (attr_given(n, "hidden_size") && attr_int(n, "hidden_size") != dim_value(c->hidden))
+        node_error(n, "hidden_size is %lld, but input 2 is %s", (long long)attr_int(n, "hidden_size"), shape_text(r));
+    Dim d = D(c->directions), gates = dim_mul(D(c->gates), c->hidden);
+    check_shape(n, 1, 3, d, gates, c->width);
+    check_shape(n, 2, 3, d, gates, c->hidden);
+    check_shape(n, 3, 2, d, dim_mul(D(2), gates));
+    check_shape(n, 4, 1, c->batch);
+    for (int i = 5; i < 7; i++)
+        if (c->batch_first)
+            check_shape(n, i, 3, c->batch, d, c->hidden);
+        else
+            check_shape(n, i, 3, d, c->batch, c->hidden);
+    check_shape(n, 7, 2, d, dim_mul(D(3), c->hidden));
+    read_activations(n, c);
+    return error_count() == errors;
+}
+
+/* ---- expanding it ---------------------------------------------------------------------------------------------------------- */
+
+static Value *reshape(Node *n, Value *v, int rank, const Dim *dim)
+{
+    return make(n, "Reshape", 2, v, value_const(n->graph, tensor_dims(rank, dim)));
+}
+
+/* Input 3, (directions, k): its parts along axis 1, of these sizes. */
+static Node *split_bias(Node *n, int parts, const Dim *sizes)
+{
+    Value *inputs[] = {in(n, 3), value_const(n->graph, tensor_dims(parts, sizes))};
+    Node *s = make_node(n, "Split", 2, inputs, parts);
+    attr_set_int(s, "axis", 1);
+    return s;
+}
+
+/* x W^T + the biases that can be added before the steps: (steps, batch, directions * gates * hidden). */
+static Value *project(Node *n, const Cell *c, Value *bias)
+{
+    Dim columns = dim_mul(dim_mul(D(c->directions), D(c->gates)), c->hidden);
+    Value *x = reshape(n, in(n, 0), 2, (Dim[]){dim_mul(c->steps, c->batch), c->width});
+    Value *w = reshape(n, in(n, 1), 2, (Dim[]){columns, c->width});
+    Value *y = make(n, "Gemm", 3, x, w, bias ? reshape(n, bias, 1, &columns) : NULL);
+    attr_set_int(y->def, "transB", 1);
+    Dim first = c->batch_first ? c->batch : c->steps, second = c->batch_first ? c->steps : c->batch;
+    return reshape(n, y, 3, (Dim[]){first, second, columns});
+}
+
+static void attr_set_floats(Node *n, const char *attr, int k, const float *v)
+{
+    float *copy = NEWS(float, k);
+    memcpy(copy, v, sizeof *v * (size_t)k);
+    attr_set(n, (Attr){.name = name(attr), .type = A_FLOATS, .n = k, .floats = copy});
+}
+
+/* The internal node with everything but the products with the inputs; extra: its inputs after the sequence lengths. */
+static void make_steps(Node *n, const Cell *c, Value *products, int n_extra, Value **extra)
+{
+    Value *r = in(n, 2), *inputs[6], *pack = make(n, "onnxcc.RnnPack", 1, r);
+    inputs[0] = products;
+    inputs[1] = pack;
+    inputs[2] = in(n, 4);
+    memcpy(inputs + 3, extra, sizeof *extra * (size_t)n_extra);
+    Node *m = make_node(n, c->internal, 3 + n_extra, inputs, n->n_out);
+    int k = c->functions * c->directions;
+    attr_set_int(m, "hidden", dim_value(c->hidden));
+    attr_set_int(m, "directions", c->directions);
+    attr_set_int(m, "reverse", attr_is(n, "direction", "reverse"));
+    attr_set_int(m, "batch_first", c->batch_first);
+    attr_set_float(m, "clip", attr_given(n, "clip") ? attr_float(n, "clip") : 0);
+    attr_set_ints(m, "act", k, c->act);
+    attr_set_floats(m, "alpha", k, c->alpha);
+    attr_set_floats(m, "beta", k, c->beta);
+    if (!strcmp(c->kind, "LSTM"))
+        attr_set_int(m, "variant", attr_int(n, "input_forget") != 0);
+    if (!strcmp(c->kind, "GRU") && n->op->since > 1)
+        attr_set_int(m, "variant", attr_int(n, "linear_before_reset") != 0);
+    for (int i = 0; i < n->n_out; i++) {
+        if (!out(n, i))
+            m->out[i] = NULL;
+        else
+            replace_out(n, i, m->out[i]);
+    }
+    expand_done(n);
+}
+
+/* The sum of the biases of W and R. */
+static Value *all_bias(Node *n, const Cell *c)
+{
+    if (!in(n, 3))
+        return NULL;
+    Dim half = dim_mul(D(c->gates), c->hidden);
+    Node *s = split_bias(n, 2, (Dim[]){half, half});
+    return make(n, "Add", 2, s->out[0], s->out[1]);
+}
+
+static void lstm_expand(Node *n)
+{
+    Cell c = {.kind = "LSTM", .internal = "onnxcc.LstmSteps", .gates = 4, .functions = 3};
+    Value *extra[] = {in(n, 5), in(n, 6), in(n, 7)};
+    if (read_cell(n, &c))
+        make_steps(n, &c, project(n, &c, all_bias(n, &c)), 3, extra);
+}
+
+/* With linear_before_reset the recurrent bias of the gate h is inside a product: it stays with the steps. */
+static void gru_expand(Node *n)
+{
+    Cell c = {.kind = "GRU", .internal = "onnxcc.GruSteps", .gates = 3, .functions = 2};
+    Value *extra[] = {in(n, 5), NULL}, *bias;
+    if (!read_cell(n, &c))
+        return;
+    if (in(n, 3) && n->op->since > 1 && attr_int(n, "linear_before_reset")) {
+        Dim two = dim_mul(D(2), c.hidden);
+        Node *s = split_bias(n, 4, (Dim[]){two, c.hidden, two, c.hidden});
+        bias = make(n, "Concat", 2, make(n, "Add", 2, s->out[0], s->out[2]), s->out[1]);
+        attr_set_int(bias->def, "axis", 1);
+        extra[1] = s->out[3];
+    } else {
+        bias = all_bias(n, &c);
+    }
+    make_steps(n, &c, project(n, &c, bias), 2, extra);
+}
+
+static void rnn_expand(Node *n)
+{
+    Cell c = {.kind = "RNN", .internal = "onnxcc.RnnSteps", .gates = 1, .functions = 1};
+    Value *extra[] = {in(n, 5)};
+    if (read_cell(n, &c))
+        make_steps(n, &c, project(n, &c, all_bias(n, &c)), 1, extra);
+}
+
+/* ---- the internal operators ---------------------------------------------------------------------------------------------------- */
+
+static void pack_infer(Node *n)
+{
+    Shape r = in_shape(n, 0);
+    set_out(n, 0, in_type(n, 0),
+            shape_list(4, r.dim[0], dim_ceil(r.dim[2], D(RNN_PANEL)), r.dim[1], D(RNN_PANEL)));
+}
+
+static void pack_bind(Node *n)
+{
+    Shape r = in_shape(n, 0);
+    BIND(n, rnn_pack, .directions = r.dim[0], .gates = dim_div(r.dim[1], r.dim[2]), .hidden = r.dim[2]);
+}
+
+static void steps_infer(Node *n)
+{
+    Shape x = in_shape(n, 0);
+    bool first = attr_int(n, "batch_first");
+    Dim d = D(attr_int(n, "directions")), h = D(attr_int(n, "hidden")), batch = x.dim[first ? 0 : 1];
+    Shape state = first ? shape_list(3, batch, d, h) : shape_list(3, d, batch, h);
+    set_out(n, 0, in_type(n, 0),
+            first ? shape_list(4, x.dim[0], x.dim[1], d, h) : shape_list(4, x.dim[0], d, batch, h));
+    set_out(n, 1, in_type(n, 0), state);
+    set_out(n, 2, in_type(n, 0), state);
+}
+
+/* The fields that all three kernels begin with, and the activations. */
+#define STEPS                                                                                                          \
+    .steps = x.dim[first], .batch = batch, .hidden = D(attr_int(n, "hidden")),                                         \
+    .directions = D(attr_int(n, "directions")), .reverse = D(attr_int(n, "reverse")), .batch_first = D(first),         \
+    .clip = attr_float(n, "clip")
+#define ACT(i) D(i < k ? act[i] : 0)
+#define FLOAT(v, i) i < k ? (double)v[i] : 0
+
+/* Scratch: states of a direction for the whole batch, in the type that kernels compute in. */
+static void steps_bind(Node *n)
+{
+    Shape x = in_shape(n, 0);
+    int first = attr_int(n, "batch_first") != 0, states = 3;
+    Dim batch = x.dim[1 - first];
+    const int64_t *act;
+    const float *al, *be;
+    int k = attr_ints(n, "act", &act);
+    attr_floats(n, "alpha", &al);
+    attr_floats(n, "beta", &be);
+    if (!strcmp(n->op->name, "LstmSteps")) {
+        BIND(n, lstm, STEPS, .input_forget = D(attr_int(n, "variant")),
+             .act = {ACT(0), ACT(1), ACT(2), ACT(3), ACT(4), ACT(5)},
+             .alpha = {FLOAT(al, 0), FLOAT(al, 1), FLOAT(al, 2), FLOAT(al, 3), FLOAT(al, 4), FLOAT(al, 5)},
+             .beta = {FLOAT(be, 0), FLOAT(be, 1), FLOAT(be, 2), FLOAT(be, 3), FLOAT(be, 4), FLOAT(be, 5)});
+    } else if (!strcmp(n->op->name, "GruSteps")) {
+        states = 4;
+        BIND(n, gru, STEPS, .linear_before_reset = D(attr_int(n, "variant")), .act = {ACT(0), ACT(1), ACT(2), ACT(3)},
+             .alpha = {FLOAT(al, 0), FLOAT(al, 1), FLOAT(al, 2), FLOAT(al, 3)},
+             .beta = {FLOAT(be, 0), FLOAT(be, 1), FLOAT(be, 2), FLOAT(be, 3)});
+    } else {
+        states = 2;
+        BIND(n, rnn, STEPS, .act = {ACT(0), ACT(1)}, .alpha = {FLOAT(al, 0), FLOAT(al, 1)},
+             .beta = {FLOAT(be, 0), FLOAT(be, 1)});
+    }
+    Dim elements = dim_mul(dim_mul(batch, D(attr_int(n, "hidden"))), D(states));
+    bind_scratch(n, dim_mul(elements, D(type_bits(type_arith(in_type(n, 0))) / 8)));
+}
+
+#define ANY "activation_alpha:floats? activation_beta:floats? activations:strings? clip:float? hidden_size:int? "
+#define FORWARD "direction:string=forward "
+#define INPUTS "X:T W:T R:T B?:T sequence_lens?:T1 initial_h?:T "
+#define INTERNAL                                                                                                       \
+    "hidden:int directions:int reverse:int batch_first:int clip:float act:ints alpha:floats beta:floats variant:int=0"
+#define LSTM(since, types, attrs)                                                                                      \
+    {"LSTM", since, INPUTS "initial_c?:T P?:T -> Y?:T Y_h?:T Y_c?:T", "T=" types " T1=int32",                          \
+     ANY FORWARD "input_forget:int=0 " attrs, .expand = lstm_expand}
+#define GRU(since, types, attrs)                                                                                       \
+    {"GRU", since, INPUTS "-> Y?:T Y_h?:T", "T=" types " T1=int32", ANY FORWARD attrs, .expand = gru_expand}
+#define RNN(since, types, attrs)                                                                                       \
+    {"RNN", since, INPUTS "-> Y?:T Y_h?:T", "T=" types " T1=int32", ANY FORWARD attrs, .expand = rnn_expand}
+
+static const Op rnn_ops[] = {
+    LSTM(22, "FB", "layout:int=0"),
+    LSTM(14, "F", "layout:int=0"),
+    LSTM(7, "F", ""),
+    LSTM(1, "F", "output_sequence:int=0"),
+    GRU(22, "FB", "layout:int=0 linear_before_reset:int=0"),
+    GRU(14, "F", "layout:int=0 linear_before_reset:int=0"),
+    GRU(7, "F", "linear_before_reset:int=0"),
+    GRU(3, "F", "linear_before_reset:int=0 output_sequence:int=0"),
+    GRU(1, "F", "output_sequence:int=0"),
+    RNN(22, "FB", "layout:int=0"),
+    RNN(14, "F", "layout:int=0"),
+    RNN(7, "F", ""),
+    RNN(1, "F", "output_sequence:int=0"),
+    {"RnnPack", 1, "r:T -> y:T", "T=FB", "", .infer = pack_infer, .bind = pack_bind, .domain = "onnxcc"},
+    {"LstmSteps", 1, "g:T r:T lengths?:int32 h0?:T c0?:T p?:T -> y?:T y_h?:T y_c?:T", "T=FB", INTERNAL,
+     .infer = steps_infer, .bind = steps_bind, .domain = "onnxcc"},
+    {"GruSteps", 1, "g:T r:T lengths?:int32 h0?:T bias?:T -> y?:T y_h?:T", "T=FB", INTERNAL, .infer = steps_infer,
+     .bind = steps_bind, .domain = "onnxcc"},
+    {"RnnSteps", 1, "g:T r:T lengths?:int32 h0?:T -> y?:T y_h?:T", "T=FB", INTERNAL, .infer = steps_infer,
+     .bind = steps_bind, .domain = "onnxcc"},
+};
+OPS(rnn_ops);

@@ -1,0 +1,131 @@
+/* select.c - NonZero, Compress, Unique: outputs whose size the data decide. */
+#include "../kernel.h"
+#include "select.h"
+
+/* How many elements of input i, when it is known, are not 0; else a size that the kernel reports, the same at every call. */
+static Dim found_size(Node *n, int i, Dim most)
+{
+    const Tensor *t = i >= 0 && in_const(n, i) ? in(n, i)->data : NULL;
+    int64_t k = 0;
+    if (t) {
+        for (int64_t e = 0; e < tensor_count(t); e++)
+            k += tensor_get(t, e) != 0;
+        return D(k);
+    }
+    for (int s = 0; s < symbol_count(); s++)
+        if (symbol_at(s)->node == n)
+            return dim_symbol(symbol_at(s));
+    Symbol *s = symbol_fresh(n->out[0]->name ? n->out[0]->name->s : n->op->name, 0, dim_high(most));
+    s->node = n;
+    return dim_symbol(s);
+}
+
+/* Where the size goes that was asked for in infer. */
+static void bind_found(Node *n)
+{
+    for (int s = 0; s < symbol_count() && n->call.kernel; s++)
+        if (symbol_at(s)->node == n)
+            bind_size(n, 0, symbol_at(s));
+}
+
+/* What the output has room for. */
+static Dim room(Dim found) { return symbol_of(found) ? D(symbol_of(found)->high) : found; }
+
+/* ---- NonZero --------------------------------------------------------------------------------------------------- */
+
+static void nonzero_infer(Node *n)
+{
+    Shape x = in_shape(n, 0);
+    set_out(n, 0, I64, shape_list(2, D(x.rank ? x.rank : 1), found_size(n, 0, shape_count(x))));
+}
+
+static void nonzero_bind(Node *n)
+{
+    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    struct nonzero_bind p = {.most = room(y.dim[1]), .size = shape_count(x), .rank = y.dim[0], .dim = {D(1)}};
+    for (int i = 0; i < x.rank; i++)
+        p.dim[i] = x.dim[i];
+    bind_kernel(n, "nonzero", in_type(n, 0), NO_TYPE, nonzero_fields(), &p, NULL, 0);
+    bind_found(n);
+}
+
+/* ---- Compress, Unique: along an axis, or of all elements in a row -------------------------------------------------- */
+
+/* Input 0 as (outer, axis, inner) in s->dim; the axis, or -1. */
+static int read_axis(Node *n, Shape *s)
+{
+    Shape x = in_shape(n, 0);
+    if (!attr_given(n, "axis")) {
+        *s = shape_list(3, D(1), shape_count(x), D(1));
+        return -1;
+    }
+    int a = attr_axis(n, "axis", x.rank);
+    *s = shape_list(3, shape_product(x, 0, a), x.dim[a], shape_product(x, a + 1, x.rank));
+    return a;
+}
+
+static void select_infer(Node *n, int decides)
+{
+    Shape s, y = in_shape(n, 0);
+    int a = read_axis(n, &s);
+    Dim found = found_size(n, decides, s.dim[1]);
+    if (a < 0)
+        y = shape_list(1, found);
+    else
+        y.dim[a] = found;
+    set_out(n, 0, in_type(n, 0), y);
+}
+
+static void compress_infer(Node *n)
+{
+    if (in_shape(n, 1).rank != 1)
+        node_error(n, "the condition %s must have one dimension", shape_text(in_shape(n, 1)));
+    else
+        select_infer(n, 1);
+}
+
+static void compress_bind(Node *n)
+{
+    Shape s;
+    int a = read_axis(n, &s);
+    BIND_T(n, compress, type_storage(in_type(n, 0)), .most = room(out(n, 0)->shape.dim[a < 0 ? 0 : a]), .outer = s.dim[0], .axis = s.dim[1], .inner = s.dim[2],
+           .n = in_shape(n, 1).dim[0]);
+    bind_found(n);
+}
+
+static void unique_infer(Node *n)
+{
+    Shape s;
+    int a = read_axis(n, &s);
+    select_infer(n, -1);
+    Dim found = out(n, 0)->shape.dim[a < 0 ? 0 : a];
+    set_out(n, 1, I64, shape_list(1, found));
+    set_out(n, 2, I64, shape_list(1, s.dim[1]));
+    set_out(n, 3, I64, shape_list(1, found));
+}
+
+static void unique_bind(Node *n)
+{
+    Shape s;
+    int a = read_axis(n, &s);
+    BIND_ARGS(n, unique, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), out(n, 0), out(n, 1), out(n, 2), out(n, 3)),
+              .most = room(out(n, 0)->shape.dim[a < 0 ? 0 : a]), .outer = s.dim[0], .axis = s.dim[1], .inner = s.dim[2], .sorted = D(attr_int(n, "sorted") != 0));
+    bind_scratch(n, dim_mul(s.dim[1], D(3 * 8)));
+    bind_found(n);
+}
+
+#define NONZERO(since, types) "NonZero", since, "X:T -> Y:int64", "T=" types, ""
+#define COMPRESS(since, types) "Compress", since, "input:T condition:T1 -> output:T", "T=" types " T1=bool", "axis:int?"
+#define UNIQUE(since, types)                                                                                           \
+    "Unique", since, "X:T -> Y:T indices?:int64 inverse_indices?:int64 counts?:int64", "T=" types, "axis:int? sorted:int=1"
+
+static const Op select_ops[] = {
+    {NONZERO(13, "ALLB"), .infer = nonzero_infer, .bind = nonzero_bind},
+    {NONZERO(9, "ALL"), .expand = expand_same},
+    {COMPRESS(28, "ALLB"), .infer = compress_infer, .bind = compress_bind},
+    {COMPRESS(11, "ALL"), .expand = expand_same},
+    {COMPRESS(9, "ALL"), .expand = expand_same},
+    {UNIQUE(28, "ALLB"), .infer = unique_infer, .bind = unique_bind, .flags = NOFOLD},
+    {UNIQUE(11, "ALL"), .expand = expand_same},
+};
+OPS(select_ops);

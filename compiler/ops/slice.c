@@ -1,0 +1,236 @@
+/* slice.c - Slice, Split, CenterCropPad: pieces along axes. */
+#include "../infer.h"
+#include "../strided.h"
+
+/* ---- Slice --------------------------------------------------------------------------------------------------- */
+
+typedef struct Cut { /* along one axis */
+    Dim from, count, step;
+} Cut;
+
+/* Position v of an axis of n, counted from the end when negative; not clamped yet. */
+static Dim position(Dim v, Dim n)
+{
+    if (!dim_const(v))
+        return dim_select(dim_less(v, D(0)), dim_add(v, n), v);
+    if (!dim_const(n) && (dim_value(v) >= INT32_MAX || dim_value(v) <= -INT32_MAX)) /* how exporters write "all of it" */
+        return dim_value(v) < 0 ? D(-1) : n;
+    return dim_value(v) < 0 ? dim_add(v, n) : v;
+}
+
+static Dim clamp(Dim v, Dim low, Dim high) { return dim_min(dim_max(v, low), high); }
+
+static Cut cut_axis(Dim n, Dim start, Dim end, Dim step)
+{
+    Dim from = position(start, n), to = position(end, n), last = dim_sub(n, D(1)), back = dim_less(step, D(0));
+    Dim first = clamp(from, D(0), n), top = clamp(from, D(0), last);
+    Dim up = dim_ceil(dim_sub(clamp(to, D(0), n), first), dim_max(step, D(1)));
+    Dim down = dim_ceil(dim_sub(top, clamp(to, D(-1), last)), dim_max(dim_sub(D(0), step), D(1)));
+    return (Cut){dim_select(back, top, first), dim_max(dim_select(back, down, up), D(0)), step};
+}
+
+/* Is axis number `given`, of `rank`, axis a? 1, 0, or an expression. */
+static Dim is_axis(Dim given, int a, int rank)
+{
+    return dim_add(dim_equal(given, D(a)), dim_equal(given, D(a - rank)));
+}
+
+/* What is cut out along every axis; false: wrong, and reported. */
+static bool read_cuts(Node *n, Cut *cut)
+{
+    Shape x = in_shape(n, 0);
+    Dim start[MAX_RANK], end[MAX_RANK], axis[MAX_RANK], step[MAX_RANK];
+    int k = in_dims(n, 1, start, MAX_RANK), ends = in_dims(n, 2, end, MAX_RANK);
+    int axes = in(n, 3) ? in_dims(n, 3, axis, MAX_RANK) : k, steps = in(n, 4) ? in_dims(n, 4, step, MAX_RANK) : k;
+    if (k < 0 || ends < 0 || axes < 0 || steps < 0)
+        return false;
+    if (ends != k || axes != k || steps != k || k > x.rank) {
+        node_error(n, "%d starts, %d ends, %d axes and %d steps for an input of %d dimensions", k, ends, axes, steps, x.rank);
+        return false;
+    }
+    for (int i = 0; i < k; i++) {
+        axis[i] = in(n, 3) ? axis[i] : D(i);
+        step[i] = in(n, 4) ? step[i] : D(1);
+        if (dim_const(axis[i]))
+            axis[i] = D(axis_of(n, dim_value(axis[i]), x.rank));
+        if (dim_is(step[i], 0)) {
+            node_error(n, "a step is 0");
+            return false;
+        }
+    }
+    for (int a = 0; a < x.rank; a++) {
+        Dim s = D(0), e = x.dim[a], by = D(1), times = D(0);
+        for (int i = 0; i < k; i++) {
+            Dim here = is_axis(axis[i], a, x.rank);
+            s = dim_select(here, start[i], s);
+            e = dim_select(here, end[i], e);
+            by = dim_select(here, step[i], by);
+            times = dim_add(times, here);
+        }
+        if (dim_const(times) && dim_value(times) > 1) {
+            node_error(n, "axis %d is cut twice", a);
+            return false;
+        }
+        cut[a] = dim_is(times, 0) ? (Cut){D(0), x.dim[a], D(1)} : cut_axis(x.dim[a], s, e, by);
+    }
+    return true;
+}
+
+static void slice_infer(Node *n)
+{
+    Shape y = in_shape(n, 0);
+    Cut cut[MAX_RANK];
+    if (!read_cuts(n, cut))
+        return;
+    for (int i = 0; i < y.rank; i++)
+        y.dim[i] = cut[i].count;
+    set_out(n, 0, in_type(n, 0), y);
+}
+
+static void slice_bind(Node *n)
+{
+    Shape x = in_shape(n, 0);
+    Cut cut[MAX_RANK];
+    Dim from[MAX_RANK], to[MAX_RANK];
+    Strided s = {0};
+    if (!read_cuts(n, cut))
+        return;
+    shape_strides(x, from);
+    shape_strides(out(n, 0)->shape, to);
+    for (int i = 0; i < x.rank; i++) {
+        s.from_at = dim_add(s.from_at, dim_mul(cut[i].from, from[i]));
+        strided_axis(&s, cut[i].count, dim_mul(from[i], cut[i].step), to[i]);
+    }
+    strided_bind(n, s);
+}
+
+static void slice_1(Node *n)
+{
+    const int64_t *starts, *ends, *axes;
+    int k = attr_ints(n, "starts", &starts), m = attr_ints(n, "ends", &ends), a = attr_ints(n, "axes", &axes);
+    replace_out(n, 0, make(n, "Slice", 4, in(n, 0), make_ints(n, k, starts), make_ints(n, m, ends),
+                           a < 0 ? NULL : make_ints(n, a, axes)));
+    expand_done(n);
+}
+
+/* x along one axis, `count` elements from `from` on. */
+static Value *make_slice(Node *n, Value *x, int axis, Dim from, Dim count)
+{
+    Dim to = dim_add(from, count);
+    return make(n, "Slice", 4, x, make_dims(n, 1, &from), make_dims(n, 1, &to), make_ints(n, 1, &(int64_t){axis}));
+}
+
+/* ---- Split ----------------------------------------------------------------------------------------------------- */
+
+/* The sizes of the pieces of an axis of `whole`; false: wrong, and reported. */
+static bool split_sizes(Node *n, Dim whole, Dim *size)
+{
+    const Attr *split = node_attr(n, "split");
+    int k = n->n_out, given = -1;
+    if (in(n, 1) && type_is_float(in_type(n, 1))) { /* version 1 */
+        given = in_const(n, 1) ? (int)tensor_count(in(n, 1)->data) : -1;
+        for (int i = 0; i < given && i < k; i++)
+            size[i] = D((int64_t)tensor_get(in(n, 1)->data, i));
+    } else if (in(n, 1)) {
+        if ((given = in_dims(n, 1, size, k)) < 0)
+            return false;
+    } else if (split) {
+        given = split->n;
+        for (int i = 0; i < given && i < k; i++)
+            size[i] = D(split->ints[i]);
+    }
+    if (given >= 0 && given != k) {
+        node_error(n, "%d sizes for %d outputs", given, k);
+        return false;
+    }
+    bool uneven = n->op->since >= 18 && node_attr(n, "num_outputs");
+    Dim sum = D(0), part = uneven ? dim_ceil(whole, D(k)) : dim_div(whole, D(k));
+    for (int i = 0; i < k; i++) {
+        if (given < 0)
+            size[i] = uneven ? dim_max(dim_min(part, dim_sub(whole, sum)), D(0)) : part;
+        if (dim_high(size[i]) < 0) {
+            node_error(n, "piece %d has a negative size", i);
+            return false;
+        }
+        sum = dim_add(sum, size[i]);
+    }
+    if (dim_is(dim_equal(sum, whole), 0)) {
+        Text t = {0};
+        dim_print(&t, whole, false);
+        node_error(n, given < 0 ? "a dimension of %s does not split into %d equal pieces"
+                                : "the pieces do not add up to %s (%d outputs)", t.s, k);
+        return false;
+    }
+    assume_dim(n, sum, whole);
+    return true;
+}
+
+static void split_expand(Node *n)
+{
+    Shape x = in_shape(n, 0);
+    const Attr *a = node_attr(n, "axis"), *outputs = node_attr(n, "num_outputs");
+    int axis = axis_of(n, a ? a->i : 0, x.rank);
+    Dim *size = NEWS(Dim, n->n_out), at = D(0);
+    if (!x.rank || (outputs && outputs->i != n->n_out)) {
+        node_error(n, x.rank ? "num_outputs is not the number of outputs" : "a scalar cannot be split");
+        return;
+    }
+    if (!split_sizes(n, x.dim[axis], size))
+        return;
+    for (int i = 0; i < n->n_out; i++) {
+        if (n->out[i])
+            replace_out(n, i, make_slice(n, in(n, 0), axis, at, size[i]));
+        at = dim_add(at, size[i]);
+    }
+    expand_done(n);
+}
+
+/* ---- CenterCropPad ------------------------------------------------------------------------------------------------ */
+
+static void center_crop_pad(Node *n)
+{
+    Shape x = in_shape(n, 0);
+    const int64_t *axes;
+    Dim size[MAX_RANK], pads[2 * MAX_RANK];
+    int k = in_dims(n, 1, size, MAX_RANK), given = attr_ints(n, "axes", &axes);
+    if (k < 0)
+        return;
+    if (k != (given < 0 ? x.rank : given)) {
+        node_error(n, "%d sizes for %d axes", k, given < 0 ? x.rank : given);
+        return;
+    }
+    Value *y = in(n, 0);
+    for (int i = 0; i < 2 * x.rank; i++)
+        pads[i] = D(0);
+    for (int i = 0; i < k; i++) {
+        int a = given < 0 ? i : axis_of(n, axes[i], x.rank);
+        Dim have = x.dim[a], more = dim_sub(size[i], have), cut = dim_max(dim_sub(have, size[i]), D(0));
+        if (!dim_is(cut, 0))
+            y = make_slice(n, y, a, dim_div(cut, D(2)), dim_min(have, size[i]));
+        more = dim_max(more, D(0));
+        pads[a] = dim_div(more, D(2));
+        pads[x.rank + a] = dim_sub(more, pads[a]);
+    }
+    replace_out(n, 0, make(n, "Pad", 2, y, make_dims(n, 2 * x.rank, pads)));
+    expand_done(n);
+}
+
+#define SLICE(since, types)                                                                                            \
+    "Slice", since, "data:T starts:Tind ends:Tind axes?:Tind steps?:Tind -> output:T", "T=" types " Tind=int32|int64", ""
+
+static const Op slice_ops[] = {
+    {SLICE(13, "ALLB"), .infer = slice_infer, .bind = slice_bind, .flags = MOVES},
+    {SLICE(11, "ALL"), .expand = expand_same},
+    {SLICE(10, "ALL"), .expand = expand_same},
+    {"Slice", 1, "data:T -> output:T", "T=ALL", "axes:ints? ends:ints starts:ints", .expand = slice_1},
+
+    {"Split", 18, "input:T split?:int64 -> outputs*:T", "T=ALLB", "axis:int=0 num_outputs:int?", .expand = split_expand},
+    {"Split", 13, "input:T split?:int64 -> outputs*:T", "T=ALLB", "axis:int=0", .expand = split_expand},
+    {"Split", 11, "input:T -> outputs*:T", "T=ALL", "axis:int=0 split:ints?", .expand = split_expand},
+    {"Split", 2, "input:T -> outputs*:T", "T=ALL", "axis:int=0 split:ints?", .expand = split_expand},
+    {"Split", 1, "input:T split?:T -> outputs*:T", "T=F", "axis:int? split:ints?", .expand = split_expand},
+
+    {"CenterCropPad", 18, "input_data:T shape:Tind -> output_data:T", "T=ALLB Tind=int32|int64", "axes:ints?",
+     .expand = center_crop_pad},
+};
+OPS(slice_ops);

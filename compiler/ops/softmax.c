@@ -1,0 +1,58 @@
+/* softmax.c - Softmax, LogSoftmax, Hardmax. */
+#include "../kernel.h"
+#include "softmax.h"
+
+static void softmax_infer(Node *n)
+{
+    attr_axis(n, "axis", in_shape(n, 0).rank);
+    infer_same(n);
+}
+
+static void softmax_bind(Node *n)
+{
+    Shape s = in_shape(n, 0);
+    int a = attr_axis(n, "axis", s.rank);
+    struct softmax_bind p = {.outer = shape_product(s, 0, a),
+                             .axis = s.rank ? s.dim[a] : D(1),
+                             .inner = shape_product(s, a + 1, s.rank)};
+    const char *kernel = !strcmp(n->op->name, "Softmax")   ? "softmax"
+                         : !strcmp(n->op->name, "Hardmax") ? "hardmax"
+                                                           : "log_softmax";
+    bind_kernel(n, kernel, NO_TYPE, NO_TYPE, softmax_fields(), &p, NULL, 0);
+}
+
+/* Before version 13 the axis split the shape in two: over all of what follows it. */
+static void softmax_before_13(Node *n)
+{
+    int rank = in_shape(n, 0).rank, a = attr_axis(n, "axis", rank);
+    Value *x = in(n, 0), *y;
+    if (a == rank - 1) {
+        y = make(n, n->op->name, 1, x);
+    } else {
+        Value *rows = make(n, "Flatten", 1, x);
+        attr_set_int(rows->def, "axis", a);
+        y = make(n, "Reshape", 2, make(n, n->op->name, 1, rows), make(n, "Shape", 1, x));
+    }
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+#define SINCE_13(name)                                                                                                 \
+    {name,                                                                                                             \
+     13,                                                                                                               \
+     "input:T -> output:T",                                                                                            \
+     "T=FB",                                                                                                           \
+     "axis:int=-1",                                                                                                    \
+     .infer = softmax_infer,                                                                                           \
+     .bind = softmax_bind,                                                                                             \
+     .flags = INPLACE,                                                                                                 \
+     .permute = permute_axis}
+#define BEFORE_13(name, since)                                                                                         \
+    {name, since, "input:T -> output:T", "T=F", "axis:int=1", .expand = softmax_before_13}
+
+static const Op softmax_ops[] = {
+    SINCE_13("Softmax"),    BEFORE_13("Softmax", 11),    BEFORE_13("Softmax", 1),
+    SINCE_13("LogSoftmax"), BEFORE_13("LogSoftmax", 11), BEFORE_13("LogSoftmax", 1),
+    SINCE_13("Hardmax"),    BEFORE_13("Hardmax", 11),    BEFORE_13("Hardmax", 1),
+};
+OPS(softmax_ops);

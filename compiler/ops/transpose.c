@@ -1,0 +1,147 @@
+/* transpose.c - Transpose, DepthToSpace, SpaceToDepth: axes in another order. */
+#include "../strided.h"
+
+/* The axis of input 0 that stands at each place of the output; false: wrong, and reported. */
+static bool read_perm(Node *n, int *perm)
+{
+    const int64_t *given;
+    int rank = in_shape(n, 0).rank, k = attr_ints(n, "perm", &given);
+    bool seen[MAX_RANK] = {false};
+    if (k >= 0 && k != rank) {
+        node_error(n, "perm has %d axes, the input %s has %d", k, shape_text(in_shape(n, 0)), rank);
+        return false;
+    }
+    for (int i = 0; i < rank; i++) {
+        perm[i] = k < 0 ? rank - 1 - i : axis_of(n, given[i], rank);
+        if (seen[perm[i]]) {
+            node_error(n, "axis %d is in perm twice", perm[i]);
+            return false;
+        }
+        seen[perm[i]] = true;
+    }
+    return true;
+}
+
+static void transpose_infer(Node *n)
+{
+    Shape x = in_shape(n, 0), y = x;
+    int perm[MAX_RANK];
+    if (!read_perm(n, perm))
+        return;
+    for (int i = 0; i < x.rank; i++)
+        y.dim[i] = x.dim[perm[i]];
+    set_out(n, 0, in_type(n, 0), y);
+}
+
+static void transpose_bind(Node *n)
+{
+    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    Dim from[MAX_RANK], to[MAX_RANK];
+    int perm[MAX_RANK];
+    Strided s = {0};
+    if (!read_perm(n, perm))
+        return;
+    shape_strides(x, from);
+    shape_strides(y, to);
+    for (int i = 0; i < y.rank; i++)
+        strided_axis(&s, y.dim[i], from[perm[i]], to[i]);
+    strided_bind(n, s);
+}
+
+/* ---- blocks of pixels and channels ------------------------------------------------------------------------- */
+
+/* Checks rank 4, blocksize and mode; the block size, or 0. *crd: the block's own axes are the inner part of channels. */
+static int64_t read_block(Node *n, bool *crd)
+{
+    int64_t b = attr_int(n, "blocksize");
+    *crd = attr_is(n, "mode", "CRD");
+    if (in_shape(n, 0).rank != 4)
+        node_error(n, "the input %s must have 4 dimensions", shape_text(in_shape(n, 0)));
+    else if (b < 1 || b > INT32_MAX)
+        node_error(n, "blocksize %lld", (long long)b);
+    else if (!*crd && !attr_is(n, "mode", "DCR"))
+        node_error(n, "mode '%s' is neither DCR nor CRD", printable(name(attr_string(n, "mode"))));
+    else
+        return b;
+    return 0;
+}
+
+static Dim divide(Node *n, Dim d, int64_t by)
+{
+    if (dim_const(d) && dim_value(d) % by)
+        node_error(n, "a dimension of %s is not a multiple of %lld", shape_text(in_shape(n, 0)), (long long)by);
+    return dim_div(d, D(by));
+}
+
+static void depth_to_space_infer(Node *n)
+{
+    bool crd;
+    int64_t b = read_block(n, &crd);
+    Shape x = in_shape(n, 0);
+    if (b)
+        set_out(n, 0, in_type(n, 0), shape_list(4, x.dim[0], divide(n, x.dim[1], b * b), dim_mul(x.dim[2], D(b)),
+                                                dim_mul(x.dim[3], D(b))));
+}
+
+static void space_to_depth_infer(Node *n)
+{
+    bool crd;
+    int64_t b = read_block(n, &crd);
+    Shape x = in_shape(n, 0);
+    if (b)
+        set_out(n, 0, in_type(n, 0), shape_list(4, x.dim[0], dim_mul(x.dim[1], D(b * b)), divide(n, x.dim[2], b),
+                                                divide(n, x.dim[3], b)));
+}
+
+/* Both are one arrangement: deep (n, c b b, h, w) beside wide (n, c, h b, w b). */
+static void block_bind(Node *n, Shape deep, Shape wide, bool deep_to_wide)
+{
+    bool crd;
+    int64_t b = read_block(n, &crd);
+    if (!b)
+        return;
+    Dim h = deep.dim[2], w = deep.dim[3], c = wide.dim[1], area = dim_mul(h, w), big = dim_mul(area, D(b * b));
+    Dim row = crd ? dim_mul(area, D(b)) : dim_mul(dim_mul(area, c), D(b)); /* of the block's rows, columns, channels */
+    Dim column = crd ? area : dim_mul(area, c), channel = crd ? big : area;
+    Dim wide_row = dim_mul(w, D(b));
+    const Dim axes[6][3] = {/* size, stride in deep, stride in wide */
+                            {deep.dim[0], dim_mul(big, c), dim_mul(big, c)},
+                            {c, channel, big},
+                            {h, w, dim_mul(wide_row, D(b))},
+                            {D(b), row, wide_row},
+                            {w, D(1), D(b)},
+                            {D(b), column, D(1)}};
+    static const int order[2][6] = {{0, 1, 2, 3, 4, 5}, {0, 3, 5, 1, 2, 4}}; /* along the output */
+    Strided s = {0};
+    for (int i = 0; i < 6; i++) {
+        const Dim *a = axes[order[!deep_to_wide][i]];
+        strided_axis(&s, a[0], deep_to_wide ? a[1] : a[2], deep_to_wide ? a[2] : a[1]);
+    }
+    strided_bind(n, s);
+}
+
+static void depth_to_space_bind(Node *n) { block_bind(n, in_shape(n, 0), out(n, 0)->shape, true); }
+static void space_to_depth_bind(Node *n) { block_bind(n, out(n, 0)->shape, in_shape(n, 0), false); }
+
+#define TRANSPOSE(since, types) "Transpose", since, "data:T -> transposed:T", "T=" types, "perm:ints?"
+#define BLOCK(name, since, types, attrs) name, since, "input:T -> output:T", "T=" types, attrs
+
+static const Op transpose_ops[] = {
+    {TRANSPOSE(25, "ALL13"), .infer = transpose_infer, .bind = transpose_bind, .flags = MOVES},
+    {TRANSPOSE(24, "ALL12"), .expand = expand_same},
+    {TRANSPOSE(23, "ALL11"), .expand = expand_same},
+    {TRANSPOSE(21, "ALL10"), .expand = expand_same},
+    {TRANSPOSE(13, "ALLB"), .expand = expand_same},
+    {TRANSPOSE(1, "ALL"), .expand = expand_same},
+
+    {BLOCK("DepthToSpace", 28, "ALLB", "blocksize:int mode:string=DCR"), .infer = depth_to_space_infer,
+     .bind = depth_to_space_bind, .flags = MOVES},
+    {BLOCK("DepthToSpace", 13, "ALLB", "blocksize:int mode:string=DCR"), .expand = expand_same},
+    {BLOCK("DepthToSpace", 11, "ALL", "blocksize:int mode:string=DCR"), .expand = expand_same},
+    {BLOCK("DepthToSpace", 1, "ALL", "blocksize:int"), .expand = expand_same},
+    {BLOCK("SpaceToDepth", 28, "ALLB", "blocksize:int mode:string=DCR"), .infer = space_to_depth_infer,
+     .bind = space_to_depth_bind, .flags = MOVES},
+    {BLOCK("SpaceToDepth", 13, "ALLB", "blocksize:int"), .expand = expand_same},
+    {BLOCK("SpaceToDepth", 1, "ALL", "blocksize:int"), .expand = expand_same},
+};
+OPS(transpose_ops);

@@ -1,0 +1,290 @@
+/* view.c - Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout: the same elements under another shape. */
+#include "../infer.h"
+
+static void identity_infer(Node *n)
+{
+    Value *x = in(n, 0), *y = out(n, 0);
+    y->type = x->type;
+    y->shape = x->shape;
+    y->form = x->form;
+    if (x->form != TENSOR)
+        y->desc = x->desc;
+}
+
+/* ---- Reshape ------------------------------------------------------------------------------------------------- */
+
+/* The output has as many elements as the input: an error when it cannot, a check at run time when it may not. */
+static bool same_count(Node *n, Shape y)
+{
+    Shape x = in_shape(n, 0);
+    Dim have = shape_count(x), want = shape_count(y);
+    if (dim_same(have, want))
+        return true;
+    if (dim_is(dim_equal(have, want), 0)) {
+        node_error(n, "%s cannot be given the shape %s: the counts of elements differ", shape_text(x), shape_text(y));
+        return false;
+    }
+    assume_dim(n, want, have);
+    return true;
+}
+
+/* A number of the shape that is known at run time only, so it may be 0 or -1 as well; never more than all elements.
+ * same: what 0 means; rest: the product of the others. */
+static Dim run_time_size(Dim d, Dim same, Dim rest, Dim total)
+{
+    Dim y = dim_select(dim_equal(d, D(-1)), dim_div(total, rest), dim_select(dim_equal(d, D(0)), same, d));
+    return dim_is(total, 0) ? dim_max(y, D(0)) : dim_min(dim_max(y, D(0)), total);
+}
+
+/* The sizes that input 1 asks for; *open: the place of -1, or -1. False: wrong, and reported. */
+static bool read_sizes(Node *n, Shape *y, int *open)
+{
+    Shape x = in_shape(n, 0), want;
+    Dim total = shape_count(x), same[MAX_RANK];
+    int unknown = 0;
+    *open = -1;
+    if ((y->rank = in_dims(n, 1, y->dim, MAX_RANK)) < 0)
+        return false;
+    for (int i = 0; i < y->rank; i++) {
+        Dim d = y->dim[i];
+        same[i] = attr_int(n, "allowzero") || i >= x.rank ? D(0) : x.dim[i];
+        if (dim_is(d, 0) && i >= x.rank && !attr_int(n, "allowzero")) {
+            node_error(n, "0 at place %d of the shape %s means a dimension that %s does not have", i, shape_text(*y),
+                       shape_text(x));
+            return false;
+        }
+        if ((dim_const(d) && dim_value(d) < -1) || (dim_is(d, -1) && *open >= 0)) {
+            node_error(n, "the shape %s", shape_text(*y));
+            note_help("-1 may be there once");
+            return false;
+        }
+        if (dim_is(d, -1))
+            *open = i;
+        else
+            unknown += dim_low(d) < 0;
+        if (dim_is(d, 0))
+            y->dim[i] = same[i];
+    }
+    want = *y;
+    for (int i = 0; i < y->rank; i++) {
+        if (i == *open || dim_low(want.dim[i]) >= 0)
+            continue;
+        Dim rest = D(1);
+        for (int k = 0; k < y->rank; k++)
+            if (k != i && k != *open)
+                rest = dim_mul(rest, dim_low(want.dim[k]) >= 0 ? want.dim[k]
+                                                               : dim_select(dim_equal(want.dim[k], D(0)), same[k], want.dim[k]));
+        if (unknown == 1 && *open < 0)
+            *open = i; /* follows from the others, whatever it says */
+        else
+            y->dim[i] = run_time_size(want.dim[i], same[i], rest, total);
+    }
+    return true;
+}
+
+static void reshape_infer(Node *n)
+{
+    Shape y;
+    int open;
+    if (!read_sizes(n, &y, &open))
+        return;
+    if (open >= 0) {
+        y.dim[open] = D(1);
+        Dim rest = shape_count(y);
+        if (dim_is(rest, 0)) {
+            node_error(n, "-1 beside a dimension of 0 in the shape could be anything");
+            return;
+        }
+        y.dim[open] = dim_div(shape_count(in_shape(n, 0)), rest);
+    }
+    if (same_count(n, y))
+        set_out(n, 0, in_type(n, 0), y);
+}
+
+static void reshape_1(Node *n)
+{
+    const int64_t *v;
+    int k = attr_ints(n, "shape", &v);
+    replace_out(n, 0, make(n, "Reshape", 2, in(n, 0), make_ints(n, k < 0 ? 0 : k, v)));
+    expand_done(n);
+}
+
+static void flatten_infer(Node *n)
+{
+    Shape x = in_shape(n, 0);
+    int64_t axis = attr_int(n, "axis");
+    int a = axis == x.rank ? x.rank : x.rank ? axis_of(n, axis, x.rank) : 0;
+    set_out(n, 0, in_type(n, 0), shape_list(2, shape_product(x, 0, a), shape_product(x, a, x.rank)));
+}
+
+/* ---- Squeeze, Unsqueeze ---------------------------------------------------------------------------------------- */
+
+/* Marks the axes that input 1 lists, of `rank`; false: wrong, and reported. */
+static bool mark_axes(Node *n, int rank, bool *marked)
+{
+    int64_t axes[MAX_RANK];
+    int k = in_ints(n, 1, axes, MAX_RANK);
+    memset(marked, 0, sizeof *marked * MAX_RANK);
+    for (int i = 0; i < k; i++) {
+        if (axes[i] < -rank || axes[i] >= rank) {
+            error_node(n, "ATT-13", "axis %lld is outside [%d, %d]", (long long)axes[i], -rank, rank - 1);
+            return false;
+        }
+        int a = axis_of(n, axes[i], rank);
+        if (marked[a]) {
+            node_error(n, "axis %d is listed twice", a);
+            return false;
+        }
+        marked[a] = true;
+    }
+    return k >= 0;
+}
+
+/* Axes known at run time only: the shape that the model declares for the output, when it does. */
+static bool infer_declared(Node *n)
+{
+    const TypeDesc *d = out(n, 0)->desc;
+    if (in(n, 1)->data || !d || d->form != TENSOR || d->shape.rank < 0 || !shape_const(d->shape) || !same_count(n, d->shape))
+        return false;
+    set_out(n, 0, in_type(n, 0), d->shape);
+    return true;
+}
+
+static void squeeze_infer(Node *n)
+{
+    Shape x = in_shape(n, 0), y = {0};
+    bool gone[MAX_RANK], all = !in(n, 1);
+    if (!all && infer_declared(n))
+        return;
+    if (!all && !mark_axes(n, x.rank, gone))
+        return;
+    for (int i = 0; i < x.rank; i++) {
+        if (all ? !dim_is(x.dim[i], 1) : !gone[i])
+            y.dim[y.rank++] = x.dim[i];
+        else if (dim_is(dim_equal(x.dim[i], D(1)), 0)) {
+            node_error(n, "dimension %d of %s is not 1", i, shape_text(x));
+            return;
+        } else
+            assume_dim(n, x.dim[i], D(1));
+    }
+    set_out(n, 0, in_type(n, 0), y);
+}
+
+static void unsqueeze_infer(Node *n)
+{
+    Shape x = in_shape(n, 0), y = {0};
+    bool added[MAX_RANK];
+    if (infer_declared(n))
+        return;
+    Dim listed = shape_count(in_shape(n, 1));
+    y.rank = x.rank + (int)(dim_const(listed) ? dim_value(listed) : 0);
+    if (y.rank > MAX_RANK) {
+        node_error(n, "more than %d dimensions", MAX_RANK);
+        return;
+    }
+    if (!mark_axes(n, y.rank, added))
+        return;
+    for (int i = 0, k = 0; i < y.rank; i++)
+        y.dim[i] = added[i] ? D(1) : x.dim[k++];
+    set_out(n, 0, in_type(n, 0), y);
+}
+
+/* Until axes became an input. */
+static void with_axes(Node *n)
+{
+    const int64_t *axes;
+    int k = attr_ints(n, "axes", &axes);
+    replace_out(n, 0, make(n, n->op->name, 2, in(n, 0), k < 0 ? NULL : make_ints(n, k, axes)));
+    expand_done(n);
+}
+
+/* ---- Dropout: nothing at inference ------------------------------------------------------------------------------- */
+
+static void dropout_expand(Node *n)
+{
+    bool old = n->op->since < 12;
+    Value *training = old ? NULL : in(n, 2);
+    if (training && !in_const(n, 2)) {
+        node_error(n, "whether this is training must be known when the model is compiled");
+        return;
+    }
+    if (training && tensor_get_int(training->data, 0) && in_float(n, 1, 0.5) != 0) {
+        node_error(n, "training is not supported");
+        note_help("export the model for inference: training_mode false");
+        return;
+    }
+    if (out(n, 1)) {
+        Value *mask = make(n, "ConstantOfShape", 1, make(n, "Shape", 1, in(n, 0)));
+        Type t = n->op->since < 10 ? in_type(n, 0) : B8;
+        attr_set(mask->def, (Attr){.name = name("value"), .type = A_TENSOR, .t = t == B8 ? tensor_int(t, 1) : tensor_float(t, 1)});
+        replace_out(n, 1, mask);
+    }
+    replace_out(n, 0, make(n, "Identity", 1, in(n, 0)));
+    expand_done(n);
+}
+
+#define RESHAPE(since, types, attrs) "Reshape", since, "data:T shape:int64 -> reshaped:T", "T=" types, attrs
+#define FLATTEN(since, types) "Flatten", since, "input:T -> output:T", "T=" types, "axis:int=1"
+#define SQUEEZE(since, types) "Squeeze", since, "data:T axes?:int64 -> squeezed:T", "T=" types, ""
+#define UNSQUEEZE(since, types) "Unsqueeze", since, "data:T axes:int64 -> expanded:T", "T=" types, ""
+#define IDENTITY(since, types) "Identity", since, "input:V -> output:V", "V=" types, ""
+#define DROPOUT(since, types, other)                                                                                   \
+    "Dropout", since, "data:T ratio?:T1 training_mode?:T2 -> output:T mask?:T2", "T=" types " T1=" other " T2=bool",   \
+        "seed:int?"
+
+static const Op view_ops[] = {
+    {RESHAPE(25, "ALL13", "allowzero:int=0"), .infer = reshape_infer, .flags = VIEW},
+    {RESHAPE(24, "ALL12", "allowzero:int=0"), .expand = expand_same},
+    {RESHAPE(23, "ALL11", "allowzero:int=0"), .expand = expand_same},
+    {RESHAPE(21, "ALL10", "allowzero:int=0"), .expand = expand_same},
+    {RESHAPE(19, "ALL9", "allowzero:int=0"), .expand = expand_same},
+    {RESHAPE(14, "ALLB", "allowzero:int=0"), .expand = expand_same},
+    {RESHAPE(13, "ALLB", ""), .expand = expand_same},
+    {RESHAPE(5, "ALL", ""), .expand = expand_same},
+    {"Reshape", 1, "data:T -> reshaped:T", "T=F", "consumed_inputs:ints? shape:ints?", .expand = reshape_1},
+
+    {FLATTEN(25, "ALL13"), .infer = flatten_infer, .flags = VIEW},
+    {FLATTEN(24, "ALL12"), .expand = expand_same},
+    {FLATTEN(23, "ALL11"), .expand = expand_same},
+    {FLATTEN(21, "ALL10"), .expand = expand_same},
+    {FLATTEN(13, "ALLB"), .expand = expand_same},
+    {FLATTEN(11, "ALL"), .expand = expand_same},
+    {FLATTEN(9, "ALL"), .expand = expand_same},
+    {FLATTEN(1, "F"), .expand = expand_same},
+
+    {SQUEEZE(25, "ALL13"), .infer = squeeze_infer, .flags = VIEW},
+    {SQUEEZE(24, "ALL12"), .expand = expand_same},
+    {SQUEEZE(23, "ALL11"), .expand = expand_same},
+    {SQUEEZE(21, "ALL10"), .expand = expand_same},
+    {SQUEEZE(13, "ALLB"), .expand = expand_same},
+    {"Squeeze", 11, "data:T -> squeezed:T", "T=ALL", "axes:ints?", .expand = with_axes},
+    {"Squeeze", 1, "data:T -> squeezed:T", "T=ALL", "axes:ints?", .expand = with_axes},
+
+    {UNSQUEEZE(25, "ALL13"), .infer = unsqueeze_infer, .flags = VIEW},
+    {UNSQUEEZE(24, "ALL12"), .expand = expand_same},
+    {UNSQUEEZE(23, "ALL11"), .expand = expand_same},
+    {UNSQUEEZE(21, "ALL10"), .expand = expand_same},
+    {UNSQUEEZE(13, "ALLB"), .expand = expand_same},
+    {"Unsqueeze", 11, "data:T -> expanded:T", "T=ALL", "axes:ints", .expand = with_axes},
+    {"Unsqueeze", 1, "data:T -> expanded:T", "T=ALL", "axes:ints", .expand = with_axes},
+
+    {IDENTITY(25, "ALL13|seq|opt"), .infer = identity_infer, .flags = VIEW},
+    {IDENTITY(24, "ALL12|seq|opt"), .expand = expand_same},
+    {IDENTITY(23, "ALL11|seq|opt"), .expand = expand_same},
+    {IDENTITY(21, "ALL10|seq|opt"), .expand = expand_same},
+    {IDENTITY(19, "ALL9|seq|opt"), .expand = expand_same},
+    {IDENTITY(16, "ALLB|seq|opt"), .expand = expand_same},
+    {IDENTITY(14, "ALLB|seq"), .expand = expand_same},
+    {IDENTITY(13, "ALLB"), .expand = expand_same},
+    {IDENTITY(1, "ALL"), .expand = expand_same},
+
+    {DROPOUT(22, "FB|F8", "FB|F8"), .expand = dropout_expand},
+    {DROPOUT(13, "FB", "F"), .expand = dropout_expand},
+    {DROPOUT(12, "F", "F"), .expand = dropout_expand},
+    {"Dropout", 10, "data:T -> output:T mask?:T1", "T=F T1=bool", "ratio:float=0.5", .expand = dropout_expand},
+    {"Dropout", 7, "data:T -> output:T mask?:T", "T=F", "ratio:float=0.5", .expand = dropout_expand},
+    {"Dropout", 6, "data:T -> output:T mask?:T", "T=F", "is_test:int=0 ratio:float=0.5", .expand = dropout_expand},
+    {"Dropout", 1, "data:T -> output:T mask?:T", "T=F", "consumed_inputs:ints? is_test:int=0 ratio:float=0.5",
+     .expand = dropout_expand},
+};
+OPS(view_ops);

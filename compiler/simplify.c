@@ -1,0 +1,206 @@
+/* simplify.c - simplify: duplicates and dead code go, identities vanish.
+ * Requires: shapes and folded constants. Leaves: no node whose results are known or unused. */
+#include <xxhash.h>
+
+#include "infer.h"
+
+/* ---- dead code -------------------------------------------------------------------------------------------------------- */
+
+static bool is_dead(const Node *n)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && n->out[i]->uses.n && !n->out[i]->data)
+            return false;
+    return true;
+}
+
+void remove_dead(Graph *g)
+{
+    for (Node *n = g->last, *prev; n; n = prev) {
+        prev = n->prev;
+        if (is_dead(n)) {
+            for (int i = 0; i < n->n_out; i++)
+                if (n->out[i])
+                    n->out[i]->def = NULL; /* a constant from here on */
+            node_remove(n);
+            continue;
+        }
+        for (int i = 0; i < n->n_attr; i++)
+            if (n->attr[i].g)
+                remove_dead(n->attr[i].g);
+    }
+}
+
+/* ---- duplicates ---------------------------------------------------------------------------------------------------------- */
+
+static bool same_attr(const Attr *a, const Attr *b)
+{
+    if (a->name != b->name || a->type != b->type || a->i != b->i || memcmp(&a->f, &b->f, sizeof a->f) || a->s != b->s ||
+        a->n != b->n || a->t != b->t || a->g != b->g || a->tp != b->tp || a->graphs != b->graphs || a->tensors != b->tensors)
+        return false;
+    for (int i = 0; i < a->n; i++)
+        if ((a->ints && a->ints[i] != b->ints[i]) || (a->floats && memcmp(&a->floats[i], &b->floats[i], sizeof(float))) ||
+            (a->strings && a->strings[i] != b->strings[i]))
+            return false;
+    return true;
+}
+
+static bool same_constant(const Value *a, const Value *b)
+{
+    const Tensor *s = a->data, *t = b->data;
+    if (!s || !t || s->symbolic || t->symbolic || a->type != b->type || a->type == STR || s->fill || t->fill || s->thunk ||
+        t->thunk || !shape_same(a->shape, b->shape) || tensor_size(s) > 4096)
+        return false;
+    bool same = !memcmp(tensor_data(s), tensor_data(t), tensor_size(s));
+    tensor_drop(s);
+    tensor_drop(t);
+    return same;
+}
+
+static bool same_node(const Node *a, const Node *b)
+{
+    if (a->op != b->op || a->n_in != b->n_in || a->n_out != b->n_out || a->n_attr != b->n_attr)
+        return false;
+    for (int i = 0; i < a->n_in; i++)
+        if (a->in[i] != b->in[i] && !(a->in[i] && b->in[i] && same_constant(a->in[i], b->in[i])))
+            return false;
+    for (int i = 0; i < a->n_out; i++)
+        if (!a->out[i] != !b->out[i])
+            return false;
+    for (int i = 0; i < a->n_attr; i++)
+        if (!same_attr(&a->attr[i], &b->attr[i]))
+            return false;
+    return true;
+}
+
+static uint64_t node_hash(const Node *n)
+{
+    uint64_t h = (uintptr_t)n->op;
+    for (int i = 0; i < n->n_in; i++)
+        h = h * 0x9E3779B97F4A7C15u + (n->in[i] && !n->in[i]->data ? (uint64_t)n->in[i]->id + 1 : 0);
+    return (h ^ h >> 29) | 1;
+}
+
+static void merge_duplicates(Graph *g)
+{
+    Map seen = {0};
+    for (Node *n = g->first, *next; n; n = next) {
+        next = n->next;
+        if (n->op->flags & (RANDOM | CONTROL))
+            continue;
+        uint64_t h = node_hash(n);
+        Node *first;
+        while ((first = map_get(&seen, (void *)(uintptr_t)h)) != NULL && !same_node(first, n))
+            h += 2;
+        if (!first) {
+            map_put(&seen, (void *)(uintptr_t)h, n);
+            continue;
+        }
+        bool output = false; /* a result that the caller wants in its own place stays computed there */
+        for (int i = 0; i < n->n_out; i++)
+            output |= n->out[i] && value_is_output(n->out[i]);
+        if (output)
+            continue;
+        for (int i = 0; i < n->n_out; i++)
+            if (n->out[i])
+                value_replace(n->out[i], first->out[i]);
+        node_remove(n);
+    }
+}
+
+/* ---- identities ------------------------------------------------------------------------------------------------------------ */
+
+/* A view that changes nothing. */
+static void remove_identities(Graph *g)
+{
+    for (Node *n = g->first, *next; n; n = next) {
+        next = n->next;
+        for (int i = 0; i < n->n_attr; i++)
+            if (n->attr[i].g)
+                remove_identities(n->attr[i].g);
+        if (!(n->op->flags & VIEW) || !n->out[0] || value_is_output(n->out[0]) ||
+            !shape_same(n->in[0]->shape, n->out[0]->shape) || n->in[0]->type != n->out[0]->type)
+            continue;
+        value_replace(n->out[0], n->in[0]);
+        node_remove(n);
+    }
+}
+
+/* ---- scales and offsets into weights ----------------------------------------------------------------------------------------- */
+
+/* The constant c, broadcast along one axis of y alone, as a list of one number per index of that axis; NULL: it is not. */
+static Value *per_channel(Node *before, Value *c, const Value *y, int axis)
+{
+    Shape s = c->shape;
+    for (int i = 0; i < s.rank; i++)
+        if (!dim_is(s.dim[i], 1) && i - s.rank != axis - y->shape.rank)
+            return NULL;
+    if (s.rank > y->shape.rank || !dim_const(y->shape.dim[axis]))
+        return NULL;
+    int64_t n = dim_value(y->shape.dim[axis]);
+    Value *list = s.rank == 1 && dim_is(s.dim[0], n) ? c : make(before, "Reshape", 2, c, make_ints(before, 1, (int64_t[]){-1}));
+    if (list != c)
+        infer_node(list->def);
+    if (dim_is(list->shape.dim[0], n))
+        return list;
+    list = make(before, "Expand", 2, list, make_ints(before, 1, &n));
+    infer_node(list->def);
+    return list;
+}
+
+static Value *folded(Node *before, const char *op, Value *a, Value *b)
+{
+    Value *v = make(before, op, b ? 2 : 1, a, b);
+    infer_node(v->def);
+    return v;
+}
+
+/* y = x * c, x / c, x + c, x - c or c + x with x made by a linear kernel for this node alone: the kernel's weights and
+ * bias take c. */
+static bool absorb(Node *n)
+{
+    const char *fn = n->op->map;
+    if (!fn || n->n_in != 2 || n->out[0]->type != F32)
+        return false;
+    int k = n->in[1]->data ? 0 : 1;
+    Value *x = n->in[k], *c = n->in[1 - k];
+    Node *linear = x->def;
+    if (!c->data || c->data->symbolic || !linear || !linear->op->absorb || x->uses.n != 1 || linear->graph != n->graph ||
+        !shape_same(x->shape, n->out[0]->shape) || x->shape.rank < 2)
+        return false;
+    bool product = !strcmp(fn, "mul") || (!strcmp(fn, "div") && !k), sum = !strcmp(fn, "add"), less = !strcmp(fn, "sub") && !k;
+    if (!product && !sum && !less)
+        return false;
+    c = per_channel(linear, c, x, linear->op->flags & CHANNELS_LAST ? 1 : x->shape.rank - 1);
+    if (!c)
+        return false;
+    if (less)
+        c = folded(linear, "Neg", c, NULL);
+    if (!strcmp(fn, "div"))
+        c = folded(linear, "Reciprocal", c, NULL);
+    if (!linear->op->absorb(linear, product ? c : NULL, product ? NULL : c))
+        return false;
+    replace_out(n, 0, x);
+    node_remove(n);
+    return true;
+}
+
+static void absorb_all(Graph *g)
+{
+    for (Node *n = g->first, *next; n; n = next) {
+        next = n->next;
+        for (int i = 0; i < n->n_attr; i++)
+            if (n->attr[i].g)
+                absorb_all(n->attr[i].g);
+        absorb(n);
+    }
+}
+
+void simplify_model(Model *m)
+{
+    remove_dead(m->graph);
+    remove_identities(m->graph);
+    merge_duplicates(m->graph);
+    absorb_all(m->graph);
+    remove_dead(m->graph);
+}

@@ -1,0 +1,132 @@
+/* spatial.c - reads images and windows: strides, dilations, pads and automatic pads, with run-time sizes. */
+#include "spatial.h"
+
+bool image_read(Node *n, int i, Image *m)
+{
+    Shape s = in_shape(n, i);
+    if (s.rank < 3 || s.rank > 5) {
+        node_error(n, "input %d is %s; supported are 1 to 3 spatial axes after batch and channels", i, shape_text(s));
+        return false;
+    }
+    m->axes = s.rank - 2;
+    m->n = s.dim[0];
+    m->channels = n->channels_last ? s.dim[s.rank - 1] : s.dim[1];
+    m->pixels = D(1);
+    for (int a = 0; a < 3; a++) {
+        int k = a - (3 - m->axes);
+        m->size[a] = k < 0 ? D(1) : s.dim[(n->channels_last ? 1 : 2) + k];
+        m->pixels = dim_mul(m->pixels, m->size[a]);
+    }
+    return true;
+}
+
+Shape image_shape(const Node *n, const Image *m, Dim channels, const Dim *size)
+{
+    Shape s = {.rank = m->axes + 2};
+    s.dim[0] = m->n;
+    s.dim[n->channels_last ? s.rank - 1 : 1] = channels;
+    for (int k = 0; k < m->axes; k++)
+        s.dim[(n->channels_last ? 1 : 2) + k] = size[3 - m->axes + k];
+    return s;
+}
+
+bool spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, int64_t low, int64_t *v)
+{
+    const int64_t *given = NULL;
+    int k = attr_given(n, attr) ? attr_ints(n, attr, &given) : -1;
+    for (int a = 0; a < 3; a++)
+        v[a] = otherwise;
+    if (k < 0)
+        return true;
+    if (k != m->axes) {
+        node_error(n, "%s has %d elements; the image has %d spatial axes", attr, k, m->axes);
+        return false;
+    }
+    for (int a = 0; a < k; a++) {
+        v[3 - k + a] = given[a];
+        if (given[a] < low || given[a] > INT32_MAX) {
+            node_error(n, "%s[%d] is %lld", attr, a, (long long)given[a]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* pads: all begins, then all ends. */
+static bool read_pads(Node *n, const Image *m, Windows *w)
+{
+    const int64_t *p;
+    int k = attr_given(n, "pads") ? attr_ints(n, "pads", &p) : -1;
+    if (k < 0)
+        return true;
+    if (k != 2 * m->axes) {
+        node_error(n, "pads has %d elements; %d spatial axes need %d", k, m->axes, 2 * m->axes);
+        return false;
+    }
+    for (int a = 0; a < k; a++)
+        if (p[a] < 0 || p[a] > INT32_MAX) {
+            node_error(n, "pads[%d] is %lld", a, (long long)p[a]);
+            return false;
+        }
+    for (int a = 0; a < m->axes; a++) {
+        w->pad[3 - m->axes + a] = D(p[a]);
+        w->pad_end[3 - m->axes + a] = D(p[m->axes + a]);
+    }
+    return true;
+}
+
+/* Windows along one axis; same: 0, or which side gets the odd element of SAME_UPPER (1) and SAME_LOWER (-1). */
+static void read_axis(const Image *m, int a, int same, bool ceil, Windows *w)
+{
+    Dim size = m->size[a], stride = D(w->stride[a]), reach = D((w->kernel[a] - 1) * w->dilation[a] + 1);
+    if (same) {
+        w->out[a] = dim_ceil(size, stride);
+        Dim total = dim_max(D(0), dim_sub(dim_add(dim_mul(dim_sub(w->out[a], D(1)), stride), reach), size));
+        w->pad[a] = same > 0 ? dim_div(total, D(2)) : dim_ceil(total, D(2));
+        w->pad_end[a] = dim_sub(total, w->pad[a]);
+        return;
+    }
+    Dim room = dim_sub(dim_add(dim_add(size, w->pad[a]), w->pad_end[a]), reach);
+    w->out[a] = dim_max(D(0), dim_add(ceil ? dim_ceil(room, stride) : dim_div(room, stride), D(1)));
+    if (!ceil)
+        return;
+    /* A window that would start in the padding at the end is left out. */
+    Dim last = dim_mul(dim_sub(w->out[a], D(1)), stride), end = dim_add(size, w->pad[a]);
+    w->out[a] = dim_sub(w->out[a], dim_less(dim_sub(end, D(1)), last));
+}
+
+bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w)
+{
+    *w = (Windows){.padded = false};
+    for (int a = 0; a < 3; a++)
+        w->pad[a] = w->pad_end[a] = D(0);
+    if (!spatial_ints(n, m, "kernel_shape", 1, 1, w->kernel) || !spatial_ints(n, m, "strides", 1, 1, w->stride) ||
+        !spatial_ints(n, m, "dilations", 1, 1, w->dilation))
+        return false;
+    for (int a = 0; kernel && a < m->axes; a++) {
+        if (attr_given(n, "kernel_shape") && w->kernel[3 - m->axes + a] != kernel[a]) {
+            node_error(n, "kernel_shape[%d] is %lld, the weights have %lld", a,
+                       (long long)w->kernel[3 - m->axes + a], (long long)kernel[a]);
+            return false;
+        }
+        w->kernel[3 - m->axes + a] = kernel[a];
+    }
+    int same = attr_is(n, "auto_pad", "SAME_UPPER") ? 1 : attr_is(n, "auto_pad", "SAME_LOWER") ? -1 : 0;
+    if (!same && !attr_is(n, "auto_pad", "VALID") && !attr_is(n, "auto_pad", "NOTSET") && !attr_is(n, "auto_pad", "")) {
+        node_error(n, "auto_pad is \"%s\"", attr_string(n, "auto_pad"));
+        return false;
+    }
+    if ((attr_is(n, "auto_pad", "NOTSET") || attr_is(n, "auto_pad", "")) && !read_pads(n, m, w))
+        return false;
+    bool ceil = attr_given(n, "ceil_mode") && attr_int(n, "ceil_mode");
+    for (int a = 0; a < 3; a++) {
+        read_axis(m, a, a < 3 - m->axes ? 0 : same, ceil, w);
+        w->padded |= ceil || !dim_is(w->pad[a], 0) || !dim_is(w->pad_end[a], 0);
+        if (dim_high(w->out[a]) < 1 && dim_low(m->size[a]) > 0) {
+            node_error(n, "no window of %lld elements fits in axis %d of %s", (long long)w->kernel[a],
+                       a - (3 - m->axes) + (n->channels_last ? 1 : 2), shape_text(in_shape(n, 0)));
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,34 @@
+/* spatial.h - windows that slide over the spatial axes of an image: what Conv and the pools have in common. */
+#ifndef ONNXCC_SPATIAL_H
+#define ONNXCC_SPATIAL_H
+
+#include "kernel.h"
+
+/* An image: N,C,spatial... or, when the node is channels last, N,spatial...,C. One to three spatial axes, standing at the
+ * end of arrays of three; those before are 1. */
+typedef struct Image {
+    Dim n, channels, size[3], pixels;
+    int axes;
+} Image;
+bool image_read(Node *n, int i, Image *m);      /* input i; false: wrong rank, and reported */
+Shape image_shape(const Node *n, const Image *m, Dim channels, const Dim *size);
+
+/* Windows: `kernel` elements, `dilation` apart, the first `pad` before the image, `stride` from one to the next. */
+typedef struct Windows {
+    int64_t kernel[3], stride[3], dilation[3];
+    Dim pad[3], pad_end[3], out[3];
+    bool padded;                                /* some window may stick out of the image */
+} Windows;
+
+/* Reads kernel_shape (or takes `kernel`, of m->axes elements, when it is not NULL), strides, dilations, pads, auto_pad and
+ * ceil_mode, where the node's operator has them; false: wrong, and reported. */
+bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w);
+
+/* The attribute of one integer for each spatial axis, at the end of v[3], before them (and when absent) `otherwise`. */
+bool spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, int64_t low, int64_t *v);
+
+/* For BIND: .kernel = THREE(w.kernel), .in = DIMS3(m.size) */
+#define THREE(a) {D((a)[0]), D((a)[1]), D((a)[2])}
+#define DIMS3(a) {(a)[0], (a)[1], (a)[2]}
+
+#endif

@@ -1,0 +1,232 @@
+/* tensor.c - constants: making them, reading an element of any type, and their bytes as kernels want them. */
+#include "onnxcc.h"
+#include "rt.h"
+
+int64_t tensor_count(const Tensor *t)
+{
+    int64_t n = 1;
+    for (int i = 0; i < t->rank; i++)
+        if (__builtin_mul_overflow(n, t->dim[i], &n))
+            fail(EXIT_MODEL, "a tensor has too many elements");
+    return n;
+}
+
+size_t tensor_size(const Tensor *t) { return type_bytes(t->type, tensor_count(t)); }
+
+Shape tensor_shape(const Tensor *t)
+{
+    Shape s = {.rank = t->rank};
+    for (int i = 0; i < t->rank; i++)
+        s.dim[i] = D(t->dim[i]);
+    return s;
+}
+
+static Tensor *tensor_bare(Type type, int rank, const int64_t *dim)
+{
+    Tensor *t = NEW(Tensor);
+    t->type = type;
+    t->rank = rank;
+    for (int i = 0; i < rank; i++)
+        t->dim[i] = dim[i];
+    return t;
+}
+
+Tensor *tensor_new(Type type, int rank, const int64_t *dim)
+{
+    Tensor *t = tensor_bare(type, rank, dim);
+    if (type == STR)
+        t->str = NEWS(Name, tensor_count(t) + 1);
+    else
+        t->data = pool_alloc(tensor_size(t) + 1);
+    return t;
+}
+
+Tensor *tensor_lazy(Type type, Shape s)
+{
+    int64_t dim[MAX_RANK];
+    for (int i = 0; i < s.rank; i++)
+        dim[i] = dim_value(s.dim[i]);
+    return tensor_bare(type, s.rank, dim);
+}
+
+Tensor *tensor_new_fill(Type type, Shape s, const void *element)
+{
+    Tensor *t = tensor_lazy(type, s);
+    size_t n = type_bytes(type, 1);
+    t->data = pool_alloc(n);
+    memcpy((void *)(uintptr_t)t->data, element, n);
+    t->fill = true;
+    return t;
+}
+
+Tensor *tensor_view(const Tensor *t, Shape s)
+{
+    Tensor *y = NEW(Tensor);
+    *y = *t;
+    y->rank = s.rank;
+    for (int i = 0; i < s.rank; i++)
+        y->dim[i] = dim_value(s.dim[i]);
+    if (t->owned && t->thunk) /* t may drop its bytes; y makes its own when asked */
+        y->data = NULL;
+    y->owned = false;
+    y->copy = NULL;
+    y->hash = 0;
+    return y;
+}
+
+Tensor *tensor_ints(int n, const int64_t *v)
+{
+    Tensor *t = tensor_new(I64, 1, (int64_t[]){n});
+    memcpy((void *)(uintptr_t)t->data, v, sizeof *v * (size_t)n);
+    return t;
+}
+
+Tensor *tensor_dims(int n, const Dim *v)
+{
+    Tensor *t = tensor_new(I64, 1, (int64_t[]){n});
+    memcpy((void *)(uintptr_t)t->data, v, sizeof *v * (size_t)n);
+    for (int i = 0; i < n; i++)
+        t->symbolic |= !dim_const(v[i]);
+    return t;
+}
+
+/* X(ENUM, tag) for every type that computes in floats, and in integers. */
+#define FLOATS(X)                                                                                                      \
+    X(F32, f32) X(F64, f64) X(F16, f16) X(BF16, bf16) X(F8E4M3FN, f8e4m3fn) X(F8E4M3FNUZ, f8e4m3fnuz)                  \
+    X(F8E5M2, f8e5m2) X(F8E5M2FNUZ, f8e5m2fnuz) X(F8E8M0, f8e8m0) X(F4E2M1, f4e2m1) X(F6E2M3, f6e2m3)                  \
+    X(F6E3M2, f6e3m2)
+#define INTS(X)                                                                                                        \
+    X(I8, i8) X(I16, i16) X(I32, i32) X(I64, i64) X(U8, u8) X(U16, u16) X(U32, u32) X(U64, u64) X(B8, b8) X(I4, i4)    \
+    X(U4, u4) X(I2, i2) X(U2, u2)
+
+Tensor *tensor_float(Type type, double v)
+{
+    Tensor *t = tensor_new(type, 0, NULL);
+    void *at = (void *)(uintptr_t)t->data;
+#define CASE(E, tag) case E: st_##tag(at, 0, (RT_ARITH_##tag)v); break;
+    switch (type) {
+        FLOATS(CASE)
+    default: bug("tensor_float of %s", type_onnx(type));
+    }
+    return t;
+}
+
+Tensor *tensor_int(Type type, int64_t v)
+{
+    Tensor *t = tensor_new(type, 0, NULL);
+    void *at = (void *)(uintptr_t)t->data;
+    switch (type) {
+        INTS(CASE)
+    default: bug("tensor_int of %s", type_onnx(type));
+    }
+#undef CASE
+    return t;
+}
+
+/* ---- elements ------------------------------------------------------------------------------------------------- */
+
+/* Where element *i is; of a fill, the only one. */
+static const void *element_bytes(const Tensor *t, int64_t *i)
+{
+    if (t->fill)
+        *i = 0;
+    return t->fill ? t->data : tensor_data(t);
+}
+
+#define GET_FLOAT(E, tag) case E: return (double)ld_##tag(at, (idx)i);
+#define GET_INT(E, tag) case E: return (int64_t)ld_##tag(at, (idx)i);
+
+int64_t tensor_get_int(const Tensor *t, int64_t i)
+{
+    const void *at = element_bytes(t, &i);
+    switch (t->type) {
+        INTS(GET_INT)
+    default: bug("tensor_get_int of %s", type_onnx(t->type));
+    }
+}
+
+double tensor_get(const Tensor *t, int64_t i)
+{
+    const void *at = element_bytes(t, &i);
+    switch (t->type) {
+        FLOATS(GET_FLOAT)
+    case U64: return (double)ld_u64(at, (idx)i);
+    default: return (double)tensor_get_int(t, i);
+    }
+}
+
+/* ---- bytes for kernels -------------------------------------------------------------------------------------------- */
+
+/* Writes the first `size` bytes of a fill: the element's pattern over and over; sub-byte ones repeat after three bytes. */
+static void expand_fill(const Tensor *t, unsigned char *to, size_t size)
+{
+    int bits = type_bits(t->type);
+    unsigned char pattern[16];
+    size_t n = bits >= 8 ? (size_t)bits / 8 : 3;
+    if (bits >= 8)
+        memcpy(pattern, t->data, n);
+    else {
+        uint32_t all = 0, one = *(const unsigned char *)t->data & ((1u << bits) - 1);
+        for (int i = 0; i < 24; i += bits)
+            all |= one << i;
+        for (size_t i = 0; i < n; i++)
+            pattern[i] = (unsigned char)(all >> 8 * i);
+    }
+    if (n == 1)
+        memset(to, pattern[0], size);
+    else
+        for (size_t i = 0; i < size; i++)
+            to[i] = pattern[i % n];
+    int spare = (int)((uint64_t)tensor_count(t) * (unsigned)bits % 8);
+    if (spare && size)
+        to[size - 1] &= (unsigned char)((1 << spare) - 1);
+}
+
+/* Runs the fold that makes a lazy tensor's bytes. */
+static void force(Tensor *t)
+{
+    if (!t->thunk)
+        bug("a tensor without data");
+    Value *v = t->thunk->out[t->thunk_out];
+    Tensor *old = v->data;
+    v->data = t;
+    run_node(t->thunk);
+    v->data = old;
+    stop_on_errors();
+    if (!t->data)
+        bug("folding %s gave nothing", t->thunk->op->name);
+}
+
+const void *tensor_data(const Tensor *constant)
+{
+    Tensor *t = (Tensor *)(uintptr_t)constant;
+    if (t->type == STR)
+        return t->str;
+    if (!t->data)
+        force(t);
+    size_t align = (size_t)type_bits(t->type) / 8;
+    if (!t->fill && (uintptr_t)t->data % (align ? align : 1) == 0)
+        return t->data;
+    if (!t->copy) {
+        size_t size = tensor_size(t);
+        t->copy = big_alloc(size);
+        if (t->fill)
+            expand_fill(t, t->copy, size);
+        else
+            memcpy(t->copy, t->data, size);
+    }
+    return t->copy;
+}
+
+void tensor_drop(const Tensor *constant)
+{
+    Tensor *t = (Tensor *)(uintptr_t)constant;
+    if (t->copy)
+        big_free(t->copy);
+    t->copy = NULL;
+    if (t->owned && t->thunk) {
+        big_free((void *)(uintptr_t)t->data);
+        t->data = NULL;
+        t->owned = false;
+    }
+}

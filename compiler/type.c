@@ -1,0 +1,150 @@
+/* type.c - element types and shapes. */
+#include "onnxcc.h"
+
+static const struct TypeInfo {
+    const char *tag, *onnx;
+    int bits;
+    Type arith, storage;
+    enum { OTHER, FLOATING, SIGNED, UNSIGNED } kind;
+} types[N_TYPES] = {
+    [NO_TYPE] = {"none", "undefined", 0, NO_TYPE, NO_TYPE, OTHER},
+    [F32] = {"f32", "float", 32, F32, U32, FLOATING},
+    [U8] = {"u8", "uint8", 8, U32, U8, UNSIGNED},
+    [I8] = {"i8", "int8", 8, I32, U8, SIGNED},
+    [U16] = {"u16", "uint16", 16, U32, U16, UNSIGNED},
+    [I16] = {"i16", "int16", 16, I32, U16, SIGNED},
+    [I32] = {"i32", "int32", 32, I32, U32, SIGNED},
+    [I64] = {"i64", "int64", 64, I64, U64, SIGNED},
+    [STR] = {"str", "string", 0, NO_TYPE, NO_TYPE, OTHER},
+    [B8] = {"b8", "bool", 8, U32, U8, OTHER},
+    [F16] = {"f16", "float16", 16, F32, U16, FLOATING},
+    [F64] = {"f64", "double", 64, F64, U64, FLOATING},
+    [U32] = {"u32", "uint32", 32, U32, U32, UNSIGNED},
+    [U64] = {"u64", "uint64", 64, U64, U64, UNSIGNED},
+    [C64] = {"c64", "complex64", 64, C64, U64, OTHER},
+    [C128] = {"c128", "complex128", 128, C128, C128, OTHER},
+    [BF16] = {"bf16", "bfloat16", 16, F32, U16, FLOATING},
+    [F8E4M3FN] = {"f8e4m3fn", "float8e4m3fn", 8, F32, U8, FLOATING},
+    [F8E4M3FNUZ] = {"f8e4m3fnuz", "float8e4m3fnuz", 8, F32, U8, FLOATING},
+    [F8E5M2] = {"f8e5m2", "float8e5m2", 8, F32, U8, FLOATING},
+    [F8E5M2FNUZ] = {"f8e5m2fnuz", "float8e5m2fnuz", 8, F32, U8, FLOATING},
+    [U4] = {"u4", "uint4", 4, U32, U4, UNSIGNED},
+    [I4] = {"i4", "int4", 4, I32, U4, SIGNED},
+    [F4E2M1] = {"f4e2m1", "float4e2m1", 4, F32, U4, FLOATING},
+    [F8E8M0] = {"f8e8m0", "float8e8m0", 8, F32, U8, FLOATING},
+    [U2] = {"u2", "uint2", 2, U32, U2, UNSIGNED},
+    [I2] = {"i2", "int2", 2, I32, U2, SIGNED},
+    [F6E2M3] = {"f6e2m3", "float6e2m3", 6, F32, F6E2M3, FLOATING},
+    [F6E3M2] = {"f6e3m2", "float6e3m2", 6, F32, F6E2M3, FLOATING},
+};
+
+static const struct TypeInfo *info(Type t) { return &types[(unsigned)t < N_TYPES ? t : NO_TYPE]; }
+
+const char *type_tag(Type t) { return info(t)->tag; }
+const char *type_onnx(Type t) { return info(t)->onnx; }
+int type_bits(Type t) { return info(t)->bits; }
+Type type_arith(Type t) { return info(t)->arith; }
+Type type_storage(Type t) { return info(t)->storage; }
+bool type_is_float(Type t) { return info(t)->kind == FLOATING; }
+bool type_is_int(Type t) { return info(t)->kind == SIGNED || info(t)->kind == UNSIGNED; }
+bool type_is_signed(Type t) { return info(t)->kind == SIGNED || (info(t)->kind == FLOATING && t != F8E8M0); }
+
+Type type_by_tag(const char *tag)
+{
+    for (Type t = F32; t < N_TYPES; t++)
+        if (!strcmp(types[t].tag, tag))
+            return t;
+    return NO_TYPE;
+}
+
+size_t type_bytes(Type t, int64_t count)
+{
+    size_t bytes;
+    if (count < 0 || __builtin_mul_overflow((size_t)count, (size_t)info(t)->bits, &bytes) || bytes > SIZE_MAX - 7)
+        fail(EXIT_MODEL, "a tensor of %lld elements does not fit in memory", (long long)count);
+    return (bytes + 7) / 8;
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------------------ */
+
+Shape shape_of(int rank, const Dim *dim)
+{
+    Shape s = {.rank = rank};
+    for (int i = 0; i < rank; i++)
+        s.dim[i] = dim[i];
+    return s;
+}
+
+Shape shape_list(int rank, ...)
+{
+    Shape s = {.rank = rank};
+    va_list list;
+    va_start(list, rank);
+    for (int i = 0; i < rank; i++)
+        s.dim[i] = va_arg(list, Dim);
+    va_end(list);
+    return s;
+}
+
+Dim shape_product(Shape s, int from, int to)
+{
+    Dim p = D(1);
+    for (int i = from; i < to; i++)
+        p = dim_mul(p, s.dim[i]);
+    return p;
+}
+
+Dim shape_count(Shape s) { return shape_product(s, 0, s.rank); }
+
+bool shape_same(Shape a, Shape b)
+{
+    bool same = a.rank == b.rank;
+    for (int i = 0; same && i < a.rank; i++)
+        same = dim_same(a.dim[i], b.dim[i]);
+    return same;
+}
+
+bool shape_const(Shape s)
+{
+    bool known = s.rank >= 0;
+    for (int i = 0; i < s.rank; i++)
+        known &= dim_const(s.dim[i]);
+    return known;
+}
+
+/* One dimension of numpy's rule: equal, or one of them is 1. An expression beside a number other than 1 is 1 or that. */
+static bool broadcast_dim(Dim a, Dim b, Dim *y)
+{
+    if (dim_same(a, b) || dim_is(b, 1))
+        return *y = a, true;
+    if (dim_is(a, 1))
+        return *y = b, true;
+    if (dim_const(a) && dim_const(b))
+        return false;
+    *y = dim_const(a) ? a : dim_const(b) ? b : dim_select(dim_equal(a, D(1)), b, a);
+    return true;
+}
+
+bool shape_broadcast(Shape a, Shape b, Shape *out)
+{
+    Shape y = {.rank = a.rank < 0 || b.rank < 0 ? -1 : a.rank > b.rank ? a.rank : b.rank};
+    for (int i = 1; i <= y.rank; i++)
+        if (!broadcast_dim(i <= a.rank ? a.dim[a.rank - i] : D(1), i <= b.rank ? b.dim[b.rank - i] : D(1), &y.dim[y.rank - i]))
+            return false;
+    *out = y;
+    return true;
+}
+
+const char *shape_text(Shape s)
+{
+    Text t = {0};
+    if (s.rank < 0)
+        return "[?]";
+    text_put(&t, "[");
+    for (int i = 0; i < s.rank; i++) {
+        text_put(&t, "%s", i ? "," : "");
+        dim_print(&t, s.dim[i], false);
+    }
+    text_put(&t, "]");
+    return t.s;
+}

@@ -1,0 +1,299 @@
+/* util.c - memory of one run, interned names, growing arrays, hash tables, texts. */
+#include "onnxcc.h"
+
+#include <stdlib.h>
+
+/* ---- the pool: small things are cut from chunks; a large one is a block of its own, so that growing it is a realloc */
+
+enum { CHUNK = 1 << 20, LARGE = 1 << 14, ALIGN = 16 };
+
+typedef struct Block {
+    struct Block *next, **link;     /* link: what points here */
+} Block;
+_Static_assert(sizeof(Block) % ALIGN == 0, "memory behind a block header is aligned");
+
+static Block *blocks;
+static char *chunk;
+static size_t chunk_left;
+static struct Static { void *at; size_t n; } statics[32];
+static int n_statics;
+
+static Block *block_link(Block *b, size_t bytes)
+{
+    if (!b)
+        fail(EXIT_IO, "out of memory: %zu more bytes are needed", bytes);
+    b->next = blocks;
+    b->link = &blocks;
+    if (blocks)
+        blocks->link = &b->next;
+    return blocks = b;
+}
+
+static void *block_new(size_t bytes)
+{
+    return block_link(bytes > SIZE_MAX / 2 ? NULL : calloc(1, sizeof(Block) + bytes), bytes) + 1;
+}
+
+void *pool_alloc(size_t bytes)
+{
+    if (bytes > LARGE)
+        return block_new(bytes);
+    bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    if (bytes > chunk_left || !chunk) {
+        chunk = block_new(CHUNK);
+        chunk_left = CHUNK;
+    }
+    char *p = chunk;
+    chunk += bytes;
+    chunk_left -= bytes;
+    return p;
+}
+
+void *pool_grow(void *old, size_t old_bytes, size_t new_bytes)
+{
+    if (new_bytes <= old_bytes)
+        return old;
+    if (old_bytes <= LARGE) {
+        void *p = pool_alloc(new_bytes);
+        if (old_bytes)
+            memcpy(p, old, old_bytes);
+        return p;
+    }
+    Block *b = (Block *)old - 1;
+    *b->link = b->next;
+    if (b->next)
+        b->next->link = b->link;
+    char *p = (char *)(block_link(new_bytes > SIZE_MAX / 2 ? NULL : realloc(b, sizeof(Block) + new_bytes), new_bytes) + 1);
+    memset(p + old_bytes, 0, new_bytes - old_bytes);
+    return p;
+}
+
+void pool_clears(void *at, size_t n)
+{
+    for (int i = 0; i < n_statics; i++)
+        if (statics[i].at == at)
+            return;
+    if (n_statics == (int)(sizeof statics / sizeof *statics))
+        bug("too many statics for pool_clears");
+    statics[n_statics++] = (struct Static){at, n};
+}
+
+/* ---- tensors' memory ---------------------------------------------------------------------------------------- */
+
+typedef struct Big {
+    struct Big *next, **link;
+    char pad[64 - 2 * sizeof(void *)];
+} Big;
+
+static Big *bigs;
+
+void *big_alloc(size_t bytes)
+{
+    Big *b = bytes > SIZE_MAX / 2 ? NULL : aligned_alloc(64, sizeof *b + (bytes / 64 + 1) * 64);
+    if (!b)
+        fail(EXIT_IO, "out of memory: a tensor of %zu bytes", bytes);
+    memset(b + 1, 0, bytes);
+    b->next = bigs;
+    b->link = &bigs;
+    if (bigs)
+        bigs->link = &b->next;
+    bigs = b;
+    return b + 1;
+}
+
+void big_free(void *p)
+{
+    Big *b = (Big *)p - 1;
+    *b->link = b->next;
+    if (b->next)
+        b->next->link = b->link;
+    free(b);
+}
+
+void pool_reset(void)
+{
+    while (bigs)
+        big_free(bigs + 1);
+    while (blocks) {
+        Block *next = blocks->next;
+        free(blocks);
+        blocks = next;
+    }
+    chunk = NULL;
+    chunk_left = 0;
+    for (int i = 0; i < n_statics; i++)
+        memset(statics[i].at, 0, statics[i].n);
+}
+
+void *vec_more(void *at, int *cap, size_t size)
+{
+    int more = *cap ? *cap * 2 : 8;
+    if (*cap > INT32_MAX / 2)
+        fail(EXIT_IO, "out of memory: a list of more than %d things", *cap);
+    at = pool_grow(at, (size_t)*cap * size, (size_t)more * size);
+    *cap = more;
+    return at;
+}
+
+/* ---- names ---------------------------------------------------------------------------------------------- */
+
+static struct Names {
+    Name *at;       /* open addressing, cap a power of two */
+    uint32_t *hash;
+    uint32_t n, cap;
+} names;
+
+static uint32_t hash_bytes(const char *s, size_t n)
+{
+    uint64_t h = 0xCBF29CE484222325u; /* FNV-1a */
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)s[i]) * 0x100000001B3u;
+    return (uint32_t)(h ^ h >> 32);
+}
+
+static void names_grow(void)
+{
+    struct Names old = names;
+    names.cap = old.cap ? old.cap * 2 : 1024;
+    names.at = NEWS(Name, names.cap);
+    names.hash = NEWS(uint32_t, names.cap);
+    for (uint32_t i = 0; i < old.cap; i++)
+        if (old.at[i]) {
+            uint32_t k = old.hash[i] & (names.cap - 1);
+            while (names.at[k])
+                k = (k + 1) & (names.cap - 1);
+            names.at[k] = old.at[i];
+            names.hash[k] = old.hash[i];
+        }
+}
+
+Name name_bytes(const char *s, size_t n)
+{
+    pool_clears(&names, sizeof names);
+    if (n > UINT32_MAX)
+        fail(EXIT_MODEL, "a name of %zu bytes", n);
+    if (names.n >= names.cap / 2)
+        names_grow();
+    uint32_t h = hash_bytes(s, n), k = h & (names.cap - 1);
+    for (; names.at[k]; k = (k + 1) & (names.cap - 1))
+        if (names.hash[k] == h && names.at[k]->n == n && (n == 0 || memcmp(names.at[k]->s, s, n) == 0))
+            return names.at[k];
+    struct NameBytes *b = pool_alloc(sizeof *b + n + 1);
+    b->n = (uint32_t)n;
+    if (n)
+        memcpy(b->s, s, n);
+    names.hash[k] = h;
+    names.n++;
+    return names.at[k] = b;
+}
+
+Name name(const char *s)
+{
+    return name_bytes(s, strlen(s));
+}
+
+Name name_format(const char *format, ...)
+{
+    char small[256], *s = small;
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(small, sizeof small, format, args);
+    if (n >= (int)sizeof small) {
+        s = pool_alloc((size_t)n + 1);
+        vsnprintf(s, (size_t)n + 1, format, again);
+    }
+    va_end(again);
+    va_end(args);
+    return name_bytes(s, n < 0 ? 0 : (size_t)n);
+}
+
+bool name_is(Name a, const char *s)
+{
+    return a && a->n == strlen(s) && memcmp(a->s, s, a->n) == 0;
+}
+
+/* ---- maps ------------------------------------------------------------------------------------------------- */
+
+static int map_slot(const Map *m, const void *key)
+{
+    uint64_t h = (uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u;
+    int k = (int)(h >> 32 & (uint64_t)(m->cap - 1));
+    while (m->key[k] && m->key[k] != key)
+        k = (k + 1) & (m->cap - 1);
+    return k;
+}
+
+void *map_get(const Map *m, const void *key)
+{
+    if (!m->cap || !key)
+        return NULL;
+    int k = map_slot(m, key);
+    return m->key[k] ? m->value[k] : NULL;
+}
+
+void map_put(Map *m, const void *key, void *value)
+{
+    if (!key)
+        bug("map_put: no key");
+    if (m->n >= m->cap / 2) {
+        Map old = *m;
+        m->cap = old.cap ? old.cap * 2 : 16;
+        m->key = NEWS(const void *, m->cap);
+        m->value = NEWS(void *, m->cap);
+        for (int i = 0; i < old.cap; i++)
+            if (old.key[i]) {
+                int k = map_slot(m, old.key[i]);
+                m->key[k] = old.key[i];
+                m->value[k] = old.value[i];
+            }
+    }
+    int k = map_slot(m, key);
+    m->n += !m->key[k];
+    m->key[k] = key;
+    m->value[k] = value;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------ */
+
+static void text_room(Text *t, size_t n)
+{
+    if (t->n + n < t->cap)
+        return;
+    size_t cap = t->cap ? t->cap : 256;
+    while (cap <= t->n + n)
+        cap *= 2;
+    t->s = pool_grow(t->s, t->cap, cap);
+    t->cap = cap;
+}
+
+void text_bytes(Text *t, const void *bytes, size_t n)
+{
+    text_room(t, n);
+    if (n)
+        memcpy(t->s + t->n, bytes, n);
+    t->n += n;
+    t->s[t->n] = 0;
+}
+
+void text_vput(Text *t, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    text_room(t, 120);
+    int n = vsnprintf(t->s + t->n, t->cap - t->n, format, args);
+    if (n > 0 && (size_t)n >= t->cap - t->n) {
+        text_room(t, (size_t)n);
+        vsnprintf(t->s + t->n, t->cap - t->n, format, again);
+    }
+    t->n += n > 0 ? (size_t)n : 0;
+    va_end(again);
+}
+
+void text_put(Text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    text_vput(t, format, args);
+    va_end(args);
+}

@@ -1,0 +1,205 @@
+/* weights.c - constants of the emitted code: arrays in the C file, or bytes in NAME.weights beside it. */
+#include <math.h>
+#include <xxhash.h>
+
+#include "emit.h"
+#include "output.h"
+
+enum { ALIGN = 64, FILE_LIMIT = 1 << 20 };
+
+Constants constants;
+static VEC(Value *) list;
+static Map seen;            /* content -> the first value that has it */
+static Map names;           /* Value -> const char *: its expression */
+
+/* ---- which --------------------------------------------------------------------------------------------------- */
+
+static void add_constant(Value *v)
+{
+    if (v && v->data && !v->data->symbolic && !map_get(&names, v)) {
+        map_put(&names, v, (void *)(uintptr_t)"");
+        vec_push(&list, v);
+    }
+}
+
+static void add_call(Node *n, void *arg)
+{
+    (void)arg;
+    if (n->call.kernel || n->call.loop)
+        for (int i = 0; i < n->call.n_arg; i++)
+            add_constant(n->call.arg[i]);
+    for (int i = 0; n->call.epilogue && i < n->call.epilogue->n_in; i++)
+        add_constant(n->call.epilogue->in[i]);
+}
+
+/* ---- literals --------------------------------------------------------------------------------------------------- */
+
+void text_float(Text *t, Type type, double v)
+{
+    const char *f = type == F64 ? "" : "f";
+    if (isnan(v))
+        text_put(t, "RT_NAN%s", type == F64 ? "_F64" : "");
+    else if (isinf(v))
+        text_put(t, "%sRT_INF%s", v < 0 ? "-" : "", type == F64 ? "_F64" : "");
+    else if (v == (double)(int64_t)v && fabs(v) < 1e6)
+        text_put(t, "%.1f%s", v, f);
+    else
+        text_put(t, "%a%s", v, f);
+}
+
+void text_integer(Text *t, Type type, int64_t v)
+{
+    if (type == U64)
+        text_put(t, "UINT64_C(%llu)", (unsigned long long)v);
+    else if (type == I64 && v == INT64_MIN)
+        text_put(t, "(-INT64_C(9223372036854775807) - 1)");
+    else if (type == I64)
+        text_put(t, v == (int32_t)v ? "%lld" : "INT64_C(%lld)", (long long)v);
+    else if (type == I32 && v == INT32_MIN)
+        text_put(t, "(-2147483647 - 1)");
+    else
+        text_put(t, type == U32 ? "%lluu" : "%lld", type == U32 ? (unsigned long long)(uint32_t)v : (unsigned long long)v);
+}
+
+static void put_text_array(const Value *v, const char *id)
+{
+    const Tensor *d = v->data;
+    Type type = v->type;
+    const unsigned char *bytes = tensor_data(d);
+    size_t width = (size_t)type_bits(type) / 8;
+    bool packed = type_bits(type) % 8 != 0, bits = packed || (type_is_float(type) && type != F32 && type != F64);
+    int64_t n = packed ? (int64_t)tensor_size(d) : tensor_count(d);
+    if (packed)
+        width = 1;
+    Text *t = &constants.decl;
+    text_put(t, "static const %s %s[%lld] RT_CONST = {", type_tag(type), id, (long long)(n ? n : 1));
+    for (int64_t i = 0; i < n; i++) {
+        text_put(t, i % 12 ? " " : "\n    ");
+        if (bits || type == U8 || type == B8)
+            text_put(t, width == 2 ? "0x%04x," : "%u,", width == 2 ? (unsigned)(bytes[2 * i] | bytes[2 * i + 1] << 8) : bytes[i]);
+        else if (type_is_float(type)) {
+            text_float(t, type, tensor_get(d, i));
+            text_put(t, ",");
+        } else {
+            text_integer(t, type, tensor_get_int(d, i));
+            text_put(t, ",");
+        }
+    }
+    text_put(t, n ? "\n};\n" : "0};\n");
+    constants.inline_bytes += (size_t)n * width;
+    tensor_drop(d);
+}
+
+/* NaN payloads must survive: such arrays are printed as bits of the same size. */
+static bool has_nan(const Value *v)
+{
+    if (v->type != F32 && v->type != F64)
+        return false;
+    const unsigned char *b = tensor_data(v->data);
+    int64_t n = tensor_count(v->data);
+    bool found = false;
+    for (int64_t i = 0; i < n && !found; i++) {
+        double x = v->type == F32 ? (double)((const float *)(const void *)b)[i] : ((const double *)(const void *)b)[i];
+        found = x != x;
+    }
+    tensor_drop(v->data);
+    return found;
+}
+
+static void put_array(Value *v)
+{
+    const char *id = c_name(v->name, "constant");
+    if (has_nan(v)) {
+        Value as = *v;
+        Tensor data = *v->data;
+        as.data = &data;
+        as.type = data.type = v->type == F32 ? U32 : U64;
+        put_text_array(&as, id);
+        map_put(&names, v, (void *)(uintptr_t)name_format("(const %s *)(const void *)%s", type_tag(v->type), id)->s);
+        return;
+    }
+    put_text_array(v, id);
+    map_put(&names, v, (void *)(uintptr_t)id);
+}
+
+/* ---- duplicates ----------------------------------------------------------------------------------------------- */
+
+static uint64_t content_hash(const Value *v)
+{
+    uint64_t h = XXH3_64bits(tensor_data(v->data), tensor_size(v->data));
+    tensor_drop(v->data);
+    return h ^ ((uint64_t)v->type << 56) ^ tensor_size(v->data);
+}
+
+/* An earlier constant of the same type and bytes. The hash is a hint; the bytes decide. */
+static Value *same_constant(Value *v)
+{
+    uint64_t h = content_hash(v);
+    for (;; h++) {
+        Value *w = map_get(&seen, (void *)(uintptr_t)(h | 1));
+        if (!w) {
+            map_put(&seen, (void *)(uintptr_t)(h | 1), v);
+            return NULL;
+        }
+        bool same = w->type == v->type && tensor_size(w->data) == tensor_size(v->data) &&
+                    !memcmp(tensor_data(w->data), tensor_data(v->data), tensor_size(v->data));
+        tensor_drop(w->data);
+        tensor_drop(v->data);
+        if (same)
+            return w;
+    }
+}
+
+/* ---- all -------------------------------------------------------------------------------------------------------- */
+
+static void put_in_file(Value *v, const char *prefix, Output *file)
+{
+    size_t n = tensor_size(v->data), pad = (ALIGN - constants.file_bytes % ALIGN) % ALIGN;
+    static const char zero[ALIGN];
+    output_write(file, zero, pad);
+    constants.file_bytes += pad;
+    output_write(file, tensor_data(v->data), n);
+    tensor_drop(v->data);
+    const char *id = c_name(v->name, "constant");
+    text_put(&constants.decl, "#define %s ((const %s *)(const void *)(%s_weights + %zu)) /* %lld */\n", id,
+             type_tag(v->type), prefix, constants.file_bytes, (long long)tensor_count(v->data));
+    map_put(&names, v, (void *)(uintptr_t)id);
+    constants.file_bytes += n;
+}
+
+void constants_emit(Model *m, const char *prefix, const char *weights_path)
+{
+    memset(&constants, 0, sizeof constants);
+    memset(&list, 0, sizeof list);
+    memset(&seen, 0, sizeof seen);
+    memset(&names, 0, sizeof names);
+    graph_each(m->graph, add_call, NULL);
+    for (int i = 0; i < m->graph->in.n; i++)
+        if (m->graph->in.at[i]->default_only)
+            bug("a default of an input is not a constant of the graph");
+    size_t total = 0;
+    for (int i = 0; i < list.n; i++)
+        total += tensor_size(list.at[i]->data);
+    constants.in_file = opt.weights == WEIGHTS_INCBIN || opt.weights == WEIGHTS_FILE ||
+                        (opt.weights == WEIGHTS_AUTO && total > FILE_LIMIT && weights_path);
+    Output *file = constants.in_file ? output_open(weights_path) : NULL;
+    for (int i = 0; i < list.n; i++) {
+        Value *v = list.at[i], *same = tensor_size(v->data) >= 64 ? same_constant(v) : NULL;
+        if (same)
+            map_put(&names, v, map_get(&names, same));
+        else if (constants.in_file && tensor_size(v->data) >= 64)
+            put_in_file(v, prefix, file);
+        else
+            put_array(v);
+    }
+    if (file)
+        constants.hash = output_hash(file);
+}
+
+const char *constant_expression(const Value *v)
+{
+    const char *s = map_get(&names, v);
+    if (!s || !*s)
+        bug("constant '%s' was not emitted", v->name ? v->name->s : "");
+    return s;
+}

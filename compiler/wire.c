@@ -1,0 +1,240 @@
+/* wire.c - protobuf: gathers a message's fields as spans of the file, one message at a time, with located errors. */
+#include "onnx.pb.h"
+
+enum { MOST_ENTRIES = 1 << 24 };
+
+static struct Reader {
+    Span file, message;     /* message: the one being gathered; scalars come from elsewhere */
+    uint64_t copied;        /* bytes of messages that were given in pieces and put together */
+    unsigned order;
+    const char *refused;    /* why wire_field gave up; NULL: it did not */
+    const char *code;
+} reader;
+
+void wire_begin(Span file)
+{
+    reader = (struct Reader){.file = file};
+}
+
+static bool within(Span s, const uint8_t *at)
+{
+    return s.at && (uintptr_t)at >= (uintptr_t)s.at && (uintptr_t)at <= (uintptr_t)(s.at + s.n);
+}
+
+/* Of a place deep inside only the outermost and the innermost steps. */
+static void path_put(Text *t, const Path *p, int shown)
+{
+    if (p->up) {
+        const Node *n = p->up->node;
+        const Path *top = p->up;
+        for (; shown == 0 && top->up; top = top->up)
+            ;
+        path_put(t, top, shown - 1);
+        if (top != p->up)
+            text_put(t, ". ... ");
+        else if (n && n->name->n)
+            text_put(t, " \"%s\"", printable(n->name));
+        if (n && top == p->up)
+            text_put(t, " (%s)", printable(n->op_type));
+        text_put(t, ".");
+    }
+    text_put(t, "%s", p->field);
+    if (p->i >= 0)
+        text_put(t, "[%d]", p->i);
+    if (p->name)
+        text_put(t, " \"%s\"", printable(p->name));
+}
+
+const char *path_text(const Path *p)
+{
+    static Text t;
+    pool_clears(&t, sizeof t);
+    t.n = 0;
+    if (p)
+        path_put(&t, p, 12);
+    return name_bytes(t.s, t.n)->s;
+}
+
+/* ---- gathering -------------------------------------------------------------------------------------------- */
+
+static bool refuse(const char *code, const char *why)
+{
+    reader.code = code;
+    reader.refused = why;
+    return false;
+}
+
+/* Puts s behind what w has; copies only from the second piece on. */
+static bool append(Wire *w, Span s, bool scalar, bool message)
+{
+    if (!w->s.n && !scalar) {
+        w->s = s;
+        w->room = 0;
+        return true;
+    }
+    if (!s.n)
+        return true;
+    size_t n = w->s.n + s.n;
+    if (message) {
+        reader.copied += s.n + (w->room ? 0 : w->s.n);
+        if (reader.copied > 2 * (uint64_t)reader.file.n + 4096)
+            return refuse("PB-07", "messages given in pieces, over and over");
+    }
+    if (n > w->room) {
+        size_t room = w->room ? 2 * n : n < 16 ? 16 : n + n / 2;
+        void *copy = pool_grow(w->room ? (void *)(uintptr_t)w->s.at : NULL, w->room, room);
+        if (!w->room && w->s.n)
+            memcpy(copy, w->s.at, w->s.n);
+        w->s.at = copy;
+        w->room = room;
+    }
+    memcpy((void *)(uintptr_t)(w->s.at + w->s.n), s.at, s.n);
+    w->s.n = n;
+    return true;
+}
+
+static bool push(Wire *w, Span s)
+{
+    if (w->n == w->cap) {
+        if (w->n >= MOST_ENTRIES)
+            return refuse("PB-12", "a field has more than 16777216 entries");
+        int cap = w->cap ? 2 * w->cap : 2;
+        w->list = pool_grow(w->list, sizeof(Span) * (size_t)w->cap, sizeof(Span) * (size_t)cap);
+        w->cap = cap;
+    }
+    w->list[w->n++] = s;
+    return true;
+}
+
+/* nanopb calls this for every field that the schema knows. A field of another wire type than the schema's counts as
+ * unknown, as everywhere in protobuf. */
+bool wire_field(pb_istream_t *in, pb_ostream_t *out, const pb_field_t *field)
+{
+    (void)out;
+    Wire *w = field->pData;
+    Span s = {in->state, in->bytes_left};
+    bool number = PB_LTYPE(field->type) <= PB_LTYPE_FIXED64, repeated = PB_HTYPE(field->type) == PB_HTYPE_REPEATED;
+    bool message = PB_LTYPE_IS_SUBMSG(field->type), scalar = !within(reader.message, s.at);
+    if (!pb_read(in, NULL, s.n))
+        return false;
+    if (scalar ? !number : number && !repeated)
+        return true;
+    w->order = ++reader.order;
+    if (number && !repeated) {
+        w->s.n = 0;
+        return append(w, s, true, false);
+    }
+    if (repeated && !number)
+        return push(w, s);
+    if (!number && !message) {
+        w->s = s;
+        return true;
+    }
+    return append(w, s, scalar, message);
+}
+
+/* ---- what is wrong with a message ---------------------------------------------------------------------------- */
+
+/* " at byte 123", or nothing for a message that was put together from pieces. */
+static const char *offset_text(const void *at)
+{
+    Text t = {0};
+    text_put(&t, "%s", "");
+    if (within(reader.file, at))
+        text_put(&t, " at byte %zu", (size_t)((const uint8_t *)at - reader.file.at));
+    return t.s;
+}
+
+/* Goes through the message again, up to the field that nanopb did not like. */
+static void explain(Span m, const char *message, const Path *p)
+{
+    pb_istream_t in = pb_istream_from_buffer(m.at, m.n);
+    while (in.bytes_left) {
+        const void *at = in.state;
+        pb_wire_type_t type;
+        uint32_t tag, length = 0;
+        bool end;
+        if (!pb_decode_tag(&in, &type, &tag, &end) || !tag) {
+            error_at(path_text(p), "PB-03", "this is not a protobuf field%s", offset_text(at));
+            return;
+        }
+        if ((int)type == 3 || (int)type == 4) {
+            error_at(path_text(p), "PB-02", "field %u is a group%s; ONNX never had groups", (unsigned)tag, offset_text(at));
+            return;
+        }
+        pb_istream_t before = in;
+        if (pb_skip_field(&in, type))
+            continue;
+        if (type == PB_WT_STRING && pb_decode_varint32(&before, &length) && length > before.bytes_left)
+            error_at(path_text(p), "PB-03", "truncated: field %u%s says it has %u bytes, but only %zu follow", (unsigned)tag,
+                     offset_text(at), (unsigned)length, before.bytes_left);
+        else
+            error_at(path_text(p), "PB-03", "field %u%s is malformed or cut off", (unsigned)tag, offset_text(at));
+        return;
+    }
+    error_at(path_text(p), "PB-03", "malformed message: %s", message);
+}
+
+bool wire_read(const pb_msgdesc_t *type, Span s, void *message, const Path *p)
+{
+    static const uint8_t nothing[1];
+    reader.message = s.at ? s : (Span){nothing, 0};
+    reader.refused = NULL;
+    reader.order = 0;
+    pb_istream_t in = pb_istream_from_buffer(reader.message.at, s.n);
+    if (pb_decode_ex(&in, type, message, PB_DECODE_NOINIT))
+        return true;
+    if (reader.refused)
+        error_at(path_text(p), reader.code, "%s", reader.refused);
+    else
+        explain(reader.message, PB_GET_ERROR(&in), p);
+    return false;
+}
+
+/* ---- values ---------------------------------------------------------------------------------------------------- */
+
+Name wire_name(const Wire *w)
+{
+    return name_bytes((const char *)w->s.at, w->s.n);
+}
+
+int64_t wire_int(const Wire *w)
+{
+    Span s = w->s;
+    return wire_varints(s) == 1 ? (int64_t)wire_next(&s) : 0;
+}
+
+float wire_float(const Wire *w)
+{
+    float f = 0;
+    if (w->s.n == sizeof f)
+        memcpy(&f, w->s.at, sizeof f);
+    return f;
+}
+
+int64_t wire_varints(Span s)
+{
+    int64_t count = 0;
+    size_t start = 0;
+    for (size_t i = 0; i < s.n; i++)
+        if (s.at[i] < 0x80) {
+            if (i - start > 9)
+                return -1;
+            count++;
+            start = i + 1;
+        }
+    return start == s.n ? count : -1;
+}
+
+uint64_t wire_next(Span *s)
+{
+    uint64_t v = 0;
+    for (int shift = 0; s->n; shift += 7) {
+        uint8_t b = *s->at++;
+        s->n--;
+        v |= shift < 64 ? (uint64_t)(b & 0x7F) << shift : 0;
+        if (b < 0x80)
+            break;
+    }
+    return v;
+}

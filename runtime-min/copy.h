@@ -1,0 +1,107 @@
+/* copy.h - moves elements between two strided arrangements: transposes, slices, repetitions, plain copies. */
+#ifndef ONNXCC_COPY_H
+#define ONNXCC_COPY_H
+#include "rt.h"
+
+/* y[to_at + i * to] = x[from_at + i * from] for every i in dim[0] x .. x dim[3]; strides in elements, any sign */
+#define copy_PARAMS(X, V) V(idx, dim, 4) V(idx, from, 4) V(idx, to, 4) X(idx, from_at) X(idx, to_at)
+#define copy8_PARAMS(X, V) V(idx, dim, 8) V(idx, from, 8) V(idx, to, 8) X(idx, from_at) X(idx, to_at)
+PARAMS(copy)
+PARAMS(copy8)
+
+#define COPY_TILE 16
+
+/* Four by four elements, turned: y[r * to + k] = x[r + k * from]. For 32 bits, where vectors can be shuffled. */
+#if defined __has_builtin && defined __GNUC__
+#if __has_builtin(__builtin_shufflevector)
+#define COPY_SHUFFLES
+#define COPY_WIDE_u32 1
+typedef uint32_t copy_quad __attribute__((vector_size(16)));
+HELPER void copy_four_by_four(const u32 *x, idx from, u32 *y, idx to)
+{
+    copy_quad a, b, c, d;
+    memcpy(&a, x, 16);
+    memcpy(&b, x + from, 16);
+    memcpy(&c, x + 2 * from, 16);
+    memcpy(&d, x + 3 * from, 16);
+    const copy_quad ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    const copy_quad AB = __builtin_shufflevector(a, b, 2, 6, 3, 7), CD = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    a = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    b = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    c = __builtin_shufflevector(AB, CD, 0, 1, 4, 5);
+    d = __builtin_shufflevector(AB, CD, 2, 3, 6, 7);
+    memcpy(y, &a, 16);
+    memcpy(y + to, &b, 16);
+    memcpy(y + 2 * to, &c, 16);
+    memcpy(y + 3 * to, &d, 16);
+}
+#endif
+#endif
+#endif
+
+#if defined T && !defined U
+#if RT_IS_STORAGE(T)
+/* Two axes of which x runs along the first and y along the second: in tiles that stay in the cache. */
+HELPER void FN(copy_turned)(const T *x, T *y, idx i, idx j, const idx *dim, const idx *from, const idx *to)
+{
+    for (idx b = 0; b < dim[0]; b += COPY_TILE)
+        for (idx c = 0; c < dim[1]; c += COPY_TILE) {
+            const idx rows = rt_min(dim[0] - b, COPY_TILE), columns = rt_min(dim[1] - c, COPY_TILE);
+            const idx m = i + b + c * from[1], n = j + b * to[0] + c;
+#if defined COPY_SHUFFLES && RT_CAT(COPY_WIDE_, T) == 1
+            if (rows == COPY_TILE && columns == COPY_TILE) {
+                for (idx r = 0; r < COPY_TILE; r += 4)
+                    for (idx k = 0; k < COPY_TILE; k += 4)
+                        copy_four_by_four(x + m + r + k * from[1], from[1], y + n + r * to[0] + k, to[0]);
+                continue;
+            }
+#endif
+            for (idx r = 0; r < rows; r++)
+                for (idx k = 0; k < columns; k++)
+                    ST(y, n + r * to[0] + k, LD(x, m + r + k * from[1]));
+        }
+}
+
+/* Two axes, from x[i] and y[j] on. */
+HELPER void FN(copy_plane)(const T *x, T *y, idx i, idx j, const idx *dim, const idx *from, const idx *to)
+{
+    if (from[0] == 1 && from[1] != 1 && to[1] == 1) {
+        FN(copy_turned)(x, y, i, j, dim, from, to);
+        return;
+    }
+    for (idx a = 0; a < dim[0]; a++, i += from[0], j += to[0]) {
+        if (from[1] == 1 && to[1] == 1)
+            MOVE(y, j, x, i, dim[1]);
+        else
+            for (idx k = 0; k < dim[1]; k++)
+                ST(y, j + k * to[1], LD(x, i + k * from[1]));
+    }
+}
+
+HELPER void FN(copy_four)(const T *x, T *y, idx i, idx j, const idx *dim, const idx *from, const idx *to)
+{
+    for (idx a = 0; a < dim[0]; a++)
+        for (idx b = 0; b < dim[1]; b++)
+            FN(copy_plane)(x, y, i + a * from[0] + b * from[1], j + a * to[0] + b * to[1], dim + 2, from + 2, to + 2);
+}
+
+KERNEL void FN(copy)(const void *restrict from, void *restrict to, struct copy p)
+{
+    FN(copy_four)((const T *)from, (T *)to, p.from_at, p.to_at, p.dim, p.from, p.to);
+}
+RUNS(copy, 2, 1, 0)
+
+KERNEL void FN(copy8)(const void *restrict from, void *restrict to, struct copy8 p)
+{
+    for (idx a = 0; a < p.dim[0]; a++)
+        for (idx b = 0; b < p.dim[1]; b++)
+            for (idx c = 0; c < p.dim[2]; c++)
+                for (idx d = 0; d < p.dim[3]; d++)
+                    FN(copy_four)((const T *)from, (T *)to,
+                                  p.from_at + a * p.from[0] + b * p.from[1] + c * p.from[2] + d * p.from[3],
+                                  p.to_at + a * p.to[0] + b * p.to[1] + c * p.to[2] + d * p.to[3], p.dim + 4, p.from + 4,
+                                  p.to + 4);
+}
+RUNS(copy8, 2, 1, 0)
+#endif
+#endif

@@ -1,0 +1,73 @@
+/* gather.h - Gather, GatherElements, GatherND: elements picked by index. Negative indices count from the end. */
+#ifndef ONNXCC_GATHER_H
+#define ONNXCC_GATHER_H
+#include "rt.h"
+
+/* x: (outer, axis, inner), indices: (count), y: (outer, count, inner) */
+#define gather_PARAMS(X, V) X(idx, outer) X(idx, axis) X(idx, inner) X(idx, count)
+/* indices, y: dim; element i of y is at from * i in x, and along its axis (of that size and stride) at the index */
+#define gather_elements_PARAMS(X, V) V(idx, dim, 6) V(idx, from, 6) X(idx, axis) X(idx, stride)
+/* x: (batch, dim[0], ... dim[depth), inner), indices: (batch, count, depth), y: (batch, count, inner) */
+#define gather_nd_PARAMS(X, V) X(idx, batch) X(idx, count) X(idx, inner) X(int, depth) V(idx, dim, 16)
+PARAMS(gather)
+PARAMS(gather_elements)
+PARAMS(gather_nd)
+#endif
+
+#if defined T && defined U
+#if RT_IS_STORAGE(T) && RT_IS_INDEX(U)
+KERNEL int FN2(gather)(const void *from, const U *indices, void *to, struct gather p)
+{
+    const T *const x = (const T *)from;
+    T *const y = (T *)to;
+    for (idx o = 0; o < p.outer; o++)
+        for (idx i = 0; i < p.count; i++) {
+            const idx k = rt_index(LDU(indices, i), p.axis);
+            if (k < 0)
+                return RT_BAD_INDEX;
+            MOVE(y, (o * p.count + i) * p.inner, x, (o * p.axis + k) * p.inner, p.inner);
+        }
+    return RT_OK;
+}
+TRIES2(gather, 3, 2, 0)
+
+KERNEL int FN2(gather_elements)(const void *from, const U *indices, void *to, struct gather_elements p)
+{
+    const T *const x = (const T *)from;
+    T *const y = (T *)to;
+    idx i = 0;
+    for (idx a = 0; a < p.dim[0]; a++)
+        for (idx b = 0; b < p.dim[1]; b++)
+            for (idx c = 0; c < p.dim[2]; c++)
+                for (idx d = 0; d < p.dim[3]; d++)
+                    for (idx e = 0; e < p.dim[4]; e++)
+                        for (idx f = 0; f < p.dim[5]; f++, i++) {
+                            const idx k = rt_index(LDU(indices, i), p.axis);
+                            if (k < 0)
+                                return RT_BAD_INDEX;
+                            ST(y, i, LD(x, a * p.from[0] + b * p.from[1] + c * p.from[2] + d * p.from[3] +
+                                               e * p.from[4] + f * p.from[5] + k * p.stride));
+                        }
+    return RT_OK;
+}
+TRIES2(gather_elements, 3, 2, 0)
+
+KERNEL int FN2(gather_nd)(const void *from, const U *indices, void *to, struct gather_nd p)
+{
+    const T *const x = (const T *)from;
+    T *const y = (T *)to;
+    for (idx i = 0; i < p.batch * p.count; i++) {
+        idx at = i / p.count;
+        for (int d = 0; d < p.depth; d++) {
+            const idx k = rt_index(LDU(indices, i * p.depth + d), p.dim[d]);
+            if (k < 0)
+                return RT_BAD_INDEX;
+            at = at * p.dim[d] + k;
+        }
+        MOVE(y, i * p.inner, x, at * p.inner, p.inner);
+    }
+    return RT_OK;
+}
+TRIES2(gather_nd, 3, 2, 0)
+#endif
+#endif

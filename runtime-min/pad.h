@@ -1,0 +1,70 @@
+/* pad.h - Pad: borders around a tensor: one value, its edge, its reflection, or itself again. */
+#ifndef ONNXCC_PAD_H
+#define ONNXCC_PAD_H
+#include "rt.h"
+
+/* y: out; the element at i is x's at i - before, whose axes have `dim` elements at stride `from`, from x[from_at] on. Outside:
+ * mode 0 *value (NULL: 0), 1 the edge, 2 reflected at it, 3 from the other end on. */
+#define pad_PARAMS(X, V) V(idx, out, 6) V(idx, dim, 6) V(idx, before, 6) V(idx, from, 6) X(idx, from_at) X(int, mode)
+PARAMS(pad)
+
+/* The place on an axis of n that place i stands for; -1: none. */
+HELPER idx pad_place(idx i, idx n, int mode)
+{
+    if (i >= 0 && i < n)
+        return i;
+    if (mode == 0 || n == 0)
+        return -1;
+    if (mode == 1)
+        return i < 0 ? 0 : n - 1;
+    if (mode == 3)
+        return rt_mod(i, n);
+    i = rt_mod(i, n > 1 ? 2 * (n - 1) : 1);
+    return i < n ? i : 2 * (n - 1) - i;
+}
+#endif
+
+#if defined T && !defined U
+#if RT_IS_STORAGE(T)
+/* One row of the output, from y[j] on; at < 0: all of it is outside. */
+HELPER void FN(pad_row)(const T *x, idx at, const T *value, T *y, idx j, struct pad p)
+{
+    const idx first = at < 0 ? p.out[5] : rt_max(rt_min(p.before[5], p.out[5]), 0);
+    const idx end = at < 0 ? p.out[5] : rt_max(rt_min(p.before[5] + p.dim[5], p.out[5]), first);
+    for (idx k = 0; k < p.out[5]; k++) {
+        if (k == first) {
+            if (p.from[5] == 1)
+                MOVE(y, j + k, x, at + k - p.before[5], end - first);
+            else
+                for (idx m = first; m < end; m++)
+                    ST(y, j + m, LD(x, at + (m - p.before[5]) * p.from[5]));
+            k = end;
+            if (k >= p.out[5])
+                break;
+        }
+        const idx place = at < 0 ? -1 : pad_place(k - p.before[5], p.dim[5], p.mode);
+        ST(y, j + k, place < 0 ? LD(value, 0) : LD(x, at + place * p.from[5]));
+    }
+}
+
+KERNEL void FN(pad)(const void *from, const void *value, void *to, struct pad p)
+{
+    const T *const x = (const T *)from;
+    T *const y = (T *)to;
+    T zero[2];
+    memset(zero, 0, sizeof zero);
+    idx i[5] = {0}, rows = p.out[0] * p.out[1] * p.out[2] * p.out[3] * p.out[4];
+    for (idx row = 0; row < rows; row++) {
+        idx at = p.from_at;
+        for (int k = 0; k < 5; k++) {
+            const idx place = pad_place(i[k] - p.before[k], p.dim[k], p.mode);
+            at = at < 0 || place < 0 ? -1 : at + place * p.from[k];
+        }
+        FN(pad_row)(x, at, value ? (const T *)value : zero, y, row * p.out[5], p);
+        for (int k = 4; k >= 0 && ++i[k] == p.out[k]; k--)
+            i[k] = 0;
+    }
+}
+RUNS(pad, 3, 2, 0)
+#endif
+#endif

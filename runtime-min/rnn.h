@@ -1,0 +1,428 @@
+/* rnn.h - the recurrent part of LSTM, GRU and RNN. The products of the inputs with W, biases added, come from outside, for
+ * all steps at once: what is left is a step's product with R and its activations. R lies in panels of 16 hidden units,
+ * gates apart: [direction][panel][gate][k][16], so that a step reads it once, in order. */
+#ifndef ONNXCC_RNN_H
+#define ONNXCC_RNN_H
+#include "rt.h"
+#include "math.h"
+#include "vec.h"
+
+/* r: (directions, gates, hidden, hidden), y: its panels, filled up with zeros */
+#define rnn_pack_PARAMS(X, V) X(idx, directions) X(idx, gates) X(idx, hidden)
+PARAMS(rnn_pack)
+
+/* g: (steps, batch, directions, gates, hidden), or (batch, steps, ...) when batch_first; h0, c0, y_h, y_c: (directions,
+ * batch, hidden) or (batch, directions, hidden); y: (steps, directions, batch, hidden) or (batch, steps, directions,
+ * hidden). NULL: absent (zero, or not wanted). act: RNN_TANH ... for f, g, h of each direction; clip: 0 for none. */
+#define RNN_FIELDS(X)                                                                                                  \
+    X(idx, steps) X(idx, batch) X(idx, hidden) X(idx, directions) X(int, reverse) X(int, batch_first) X(f32, clip)
+#define lstm_PARAMS(X, V) RNN_FIELDS(X) X(int, input_forget) V(int, act, 6) V(f32, alpha, 6) V(f32, beta, 6)
+PARAMS(lstm)
+#define gru_PARAMS(X, V) RNN_FIELDS(X) X(int, linear_before_reset) V(int, act, 4) V(f32, alpha, 4) V(f32, beta, 4)
+PARAMS(gru)
+#define rnn_PARAMS(X, V) RNN_FIELDS(X) V(int, act, 2) V(f32, alpha, 2) V(f32, beta, 2)
+PARAMS(rnn)
+
+enum {
+    RNN_TANH, RNN_SIGMOID, RNN_RELU, RNN_AFFINE, RNN_LEAKY_RELU, RNN_THRESHOLDED_RELU, RNN_SCALED_TANH,
+    RNN_HARD_SIGMOID, RNN_ELU, RNN_SOFTSIGN, RNN_SOFTPLUS
+};
+#define RNN_PANEL 16
+#define RNN_IS_f32 1
+
+/* Offsets of the rows of hidden units of one sequence: at step t, and of its state. */
+HELPER idx rnn_row(idx steps, idx batch, idx directions, int batch_first, idx t, idx d, idx b)
+{
+    return batch_first ? (b * steps + t) * directions + d : (t * directions + d) * batch + b;
+}
+HELPER idx rnn_state(idx batch, idx directions, int batch_first, idx d, idx b)
+{
+    return batch_first ? b * directions + d : d * batch + b;
+}
+
+/* How many gates are summed at the same time: enough sums to hide the latency of an addition, not more than registers. */
+#if RT_VEC >= 8
+#define RNN_TOGETHER 4
+#elif RT_VEC == 4
+#define RNN_TOGETHER 2
+#else
+#define RNN_TOGETHER 1
+#endif
+
+/* acc += r h for G gates of a panel; G is a literal. One vector wide panels have two sums each, of even and odd k: else
+ * an addition would wait for the one before. */
+HELPER void rnn_gates(f32 *acc, const f32 *h, const f32 *r, idx n, const int G)
+{
+    vec a[4][RNN_PANEL / RT_VEC];
+    idx k = 0;
+#define RNN_EACH(X)                                                                                                    \
+    X(0, 0) X(0, 1) X(0, 2) X(0, 3) X(0, 4) X(0, 5) X(0, 6) X(0, 7) X(0, 8) X(0, 9) X(0, 10) X(0, 11) X(0, 12)         \
+    X(0, 13) X(0, 14) X(0, 15) X(1, 0) X(1, 1) X(1, 2) X(1, 3) X(2, 0) X(2, 1) X(2, 2) X(2, 3) X(3, 0) X(3, 1)         \
+    X(3, 2) X(3, 3)
+#define RNN_HAS(g, v) (G > g && RNN_PANEL / RT_VEC > v)
+#define RNN_AT(g, v) (RNN_PANEL / RT_VEC > v ? v : 0)
+#define RNN_LOAD(g, v)                                                                                                 \
+    if (RNN_HAS(g, v))                                                                                                 \
+        a[g][RNN_AT(g, v)] = vec_load(acc + g * RNN_PANEL + v * RT_VEC);
+#define RNN_STEP(g, v)                                                                                                 \
+    if (RNN_HAS(g, v))                                                                                                 \
+        a[g][RNN_AT(g, v)] = vec_fma(x, vec_load(r + (g * n + k) * RNN_PANEL + v * RT_VEC), a[g][RNN_AT(g, v)]);
+#define RNN_STORE(g, v)                                                                                                \
+    if (RNN_HAS(g, v))                                                                                                 \
+        vec_store(acc + g * RNN_PANEL + v * RT_VEC, a[g][RNN_AT(g, v)]);
+    RNN_EACH(RNN_LOAD)
+#if RT_VEC == RNN_PANEL
+    vec odd[4] = {vec_splat(0), vec_splat(0), vec_splat(0), vec_splat(0)};
+#define RNN_ODD(g)                                                                                                     \
+    if (G > g)                                                                                                         \
+        odd[g] = vec_fma(x1, vec_load(r + (g * n + k + 1) * RNN_PANEL), odd[g]);
+#define RNN_JOIN(g)                                                                                                    \
+    if (G > g)                                                                                                         \
+        a[g][0] += odd[g];
+    for (; k + 2 <= n; k += 2) {
+        const vec x = vec_splat(h[k]), x1 = vec_splat(h[k + 1]);
+        RNN_EACH(RNN_STEP)
+        RNN_ODD(0) RNN_ODD(1) RNN_ODD(2) RNN_ODD(3)
+    }
+    RNN_JOIN(0) RNN_JOIN(1) RNN_JOIN(2) RNN_JOIN(3)
+#undef RNN_ODD
+#undef RNN_JOIN
+#endif
+    for (; k < n; k++) {
+        const vec x = vec_splat(h[k]);
+        RNN_EACH(RNN_STEP)
+    }
+    RNN_EACH(RNN_STORE)
+#undef RNN_EACH
+#undef RNN_HAS
+#undef RNN_AT
+#undef RNN_LOAD
+#undef RNN_STEP
+#undef RNN_STORE
+}
+#endif
+
+#if defined T && !defined U
+#if RT_IS_FLOAT(T)
+KERNEL void FN(rnn_pack)(const T *restrict r, T *restrict y, struct rnn_pack p)
+{
+    for (idx d = 0; d < p.directions; d++)
+        for (idx at = 0; at < p.hidden; at += RNN_PANEL)
+            for (idx g = 0; g < p.gates; g++)
+                for (idx k = 0; k < p.hidden; k++)
+                    for (idx j = 0; j < RNN_PANEL; j++, y++)
+                        if (at + j < p.hidden)
+                            ST(y, 0, LD(r, ((d * p.gates + g) * p.hidden + at + j) * p.hidden + k));
+                        else
+                            ST(y, 0, 0);
+}
+RUNS(rnn_pack, 2, 1, 0)
+
+/* acc[gates][16] += panel r times h[n] */
+HELPER void FN(rnn_product)(A *acc, const A *h, const T *r, idx n, int gates)
+{
+#if RT_CAT(RNN_IS_, T)
+    int g = 0;
+    for (; g + RNN_TOGETHER <= gates; g += RNN_TOGETHER)
+        rnn_gates(acc + g * RNN_PANEL, h, r + g * n * RNN_PANEL, n, RNN_TOGETHER);
+    if (RNN_TOGETHER > 2 && gates - g == 3)
+        rnn_gates(acc + g * RNN_PANEL, h, r + g * n * RNN_PANEL, n, 3);
+    else if (RNN_TOGETHER > 2 && gates - g == 2)
+        rnn_gates(acc + g * RNN_PANEL, h, r + g * n * RNN_PANEL, n, 2);
+    else if (gates - g == 1)
+        rnn_gates(acc + g * RNN_PANEL, h, r + g * n * RNN_PANEL, n, 1);
+#else
+    for (idx g = 0; g < gates; g++)
+        for (idx k = 0; k < n; k++)
+            for (int j = 0; j < RNN_PANEL; j++)
+                acc[g * RNN_PANEL + j] += h[k] * LD(r, (g * n + k) * RNN_PANEL + j);
+#endif
+}
+
+/* One element of an activation function. */
+HELPER A FN(rnn_one)(A v, int act, A alpha, A beta)
+{
+    switch (act) {
+    case RNN_SIGMOID:
+        return M(sigmoid)(v);
+    case RNN_RELU:
+        return v > 0 ? v : 0;
+    case RNN_AFFINE:
+        return alpha * v + beta;
+    case RNN_LEAKY_RELU:
+        return v < 0 ? alpha * v : v;
+    case RNN_THRESHOLDED_RELU:
+        return v >= alpha ? v : 0;
+    case RNN_SCALED_TANH:
+        return alpha * M(tanh)(beta * v);
+    case RNN_HARD_SIGMOID:
+        v = alpha * v + beta;
+        return v < 0 ? 0 : v > 1 ? 1 : v;
+    case RNN_ELU:
+        return v < 0 ? alpha * M(expm1)(v) : v;
+    case RNN_SOFTSIGN:
+        return v / (1 + (v < 0 ? -v : v));
+    case RNN_SOFTPLUS:
+        return M(softplus)(v);
+    default:
+        return M(tanh)(v);
+    }
+}
+
+/* An activation function on a panel, its input kept within [-clip, clip] unless clip is 0. */
+HELPER void FN(rnn_act)(A *v, int act, f32 alpha, f32 beta, f32 clip)
+{
+    const A c = (A)clip;
+    if (clip > 0)
+        for (int j = 0; j < RNN_PANEL; j++)
+            v[j] = v[j] > c ? c : v[j] < -c ? -c : v[j];
+    if (act == RNN_TANH)
+        for (int j = 0; j < RNN_PANEL; j++)
+            v[j] = M(tanh)(v[j]);
+    else if (act == RNN_SIGMOID)
+        for (int j = 0; j < RNN_PANEL; j++)
+            v[j] = M(sigmoid)(v[j]);
+    else
+        for (int j = 0; j < RNN_PANEL; j++)
+            v[j] = FN(rnn_one)(v[j], act, (A)alpha, (A)beta);
+}
+
+/* The first w elements of `gates` rows, `apart` from each other, into panels. */
+HELPER void FN(rnn_load)(A *v, const T *x, idx w, int gates, idx apart)
+{
+    for (idx g = 0; g < gates; g++)
+        for (idx j = 0; j < RNN_PANEL; j++)
+            v[g * RNN_PANEL + j] = j < w ? LD(x, g * apart + j) : 0;
+}
+
+/* The hidden units w of one sequence at `at`: their state h for the next step, and y's row (NULL: not wanted). */
+HELPER void FN(rnn_store)(const A *v, A *h, T *y, idx w)
+{
+    for (idx j = 0; j < w; j++)
+        h[j] = v[j];
+    if (y)
+        for (idx j = 0; j < w; j++)
+            ST(y, j, v[j]);
+}
+
+/* Fills state s (batch, hidden) of direction d from an initial one, or with zeros, also for empty sequences. */
+HELPER void FN(rnn_begin)(A *s, const T *from, const i32 *lengths, idx batch, idx hidden, idx directions, int batch_first,
+                          idx d)
+{
+    for (idx b = 0; b < batch; b++)
+        for (idx i = 0; i < hidden; i++)
+            s[b * hidden + i] = from && !(lengths && lengths[b] <= 0) ? LD(from, rnn_state(batch, directions, batch_first, d, b) * hidden + i)
+                                                                      : 0;
+}
+
+HELPER void FN(rnn_end)(const A *s, T *to, idx batch, idx hidden, idx directions, int batch_first, idx d)
+{
+    for (idx b = 0; to && b < batch; b++)
+        for (idx i = 0; i < hidden; i++)
+            ST(to, rnn_state(batch, directions, batch_first, d, b) * hidden + i, s[b * hidden + i]);
+}
+
+/* Zeros in y after the end of sequences that are shorter than all steps. */
+HELPER void FN(rnn_pad)(T *y, const i32 *lengths, idx steps, idx batch, idx hidden, idx directions, int batch_first, idx d)
+{
+    for (idx b = 0; y && lengths && b < batch; b++)
+        for (idx t = lengths[b] < 0 ? 0 : lengths[b]; t < steps; t++)
+            for (idx i = 0; i < hidden; i++)
+                ST(y, rnn_row(steps, batch, directions, batch_first, t, d, b) * hidden + i, 0);
+}
+
+/* Step s of a sequence happens at this time; -1 when the sequence has ended. */
+HELPER idx FN(rnn_time)(const i32 *lengths, idx b, idx s, idx steps, int reverse)
+{
+    const idx n = lengths && lengths[b] < steps ? lengths[b] : steps;
+    return s >= n ? -1 : reverse ? n - 1 - s : s;
+}
+
+/* One panel of one step: w hidden units from `at` on. v: the gates i, o, f, c, sums already; c: the old cells, updated. */
+HELPER void FN(lstm_cell)(A *v, A *c, const T *peephole, idx w, idx hidden, struct lstm p, idx d)
+{
+    const int *const act = p.act + d * 3;
+    const f32 *const alpha = p.alpha + d * 3, *const beta = p.beta + d * 3;
+    A *const i = v, *const o = v + RNN_PANEL, *const f = v + 2 * RNN_PANEL, *const g = v + 3 * RNN_PANEL;
+    A peep[3 * RNN_PANEL], cell[RNN_PANEL];
+    FN(rnn_load)(peep, peephole, peephole ? w : 0, 3, hidden);
+    for (idx j = 0; j < RNN_PANEL; j++)
+        cell[j] = j < w ? c[j] : 0;
+    if (peephole)
+        for (int j = 0; j < RNN_PANEL; j++) {
+            i[j] += peep[j] * cell[j];
+            f[j] += peep[2 * RNN_PANEL + j] * cell[j];
+        }
+    FN(rnn_act)(i, act[0], alpha[0], beta[0], p.clip);
+    if (p.input_forget)
+        for (int j = 0; j < RNN_PANEL; j++)
+            f[j] = 1 - i[j];
+    else
+        FN(rnn_act)(f, act[0], alpha[0], beta[0], p.clip);
+    FN(rnn_act)(g, act[1], alpha[1], beta[1], p.clip);
+    for (int j = 0; j < RNN_PANEL; j++)
+        cell[j] = f[j] * cell[j] + i[j] * g[j];
+    for (idx j = 0; j < w; j++)
+        c[j] = cell[j];
+    if (peephole)
+        for (int j = 0; j < RNN_PANEL; j++)
+            o[j] += peep[RNN_PANEL + j] * cell[j];
+    FN(rnn_act)(o, act[0], alpha[0], beta[0], p.clip);
+    FN(rnn_act)(cell, act[2], alpha[2], beta[2], 0);
+    for (int j = 0; j < RNN_PANEL; j++)
+        v[j] = o[j] * cell[j];
+}
+
+/* Scratch: 3 * batch * hidden elements of A. */
+KERNEL void FN(lstm)(const T *restrict g, const T *restrict r, const i32 *restrict lengths, const T *restrict h0,
+                     const T *restrict c0, const T *restrict peephole, T *restrict y, T *restrict y_h, T *restrict y_c,
+                     A *restrict state, struct lstm p)
+{
+    const idx n = p.hidden, all = p.batch * n, panels = (n + RNN_PANEL - 1) / RNN_PANEL;
+    for (idx d = 0; d < p.directions; d++, r += panels * 4 * n * RNN_PANEL) {
+        A *h = state, *next = state + all, *const c = state + 2 * all;
+        FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
+        FN(rnn_begin)(c, c0, lengths, p.batch, n, p.directions, p.batch_first, d);
+        for (idx s = 0; s < p.steps; s++) {
+            for (idx at = 0; at < n; at += RNN_PANEL)
+                for (idx b = 0; b < p.batch; b++) {
+                    const idx t = FN(rnn_time)(lengths, b, s, p.steps, p.reverse || d == 1), of = b * n + at;
+                    const idx w = n - at < RNN_PANEL ? n - at : RNN_PANEL;
+                    A v[4 * RNN_PANEL];
+                    if (t < 0) {
+                        FN(rnn_store)(h + of, next + of, NULL, w);
+                        continue;
+                    }
+                    const idx from = ((p.batch_first ? b * p.steps + t : t * p.batch + b) * p.directions + d) * 4 * n + at;
+                    FN(rnn_load)(v, g + from, w, 4, n);
+                    FN(rnn_product)(v, h + b * n, r + at * 4 * n, n, 4);
+                    FN(lstm_cell)(v, c + of, peephole ? peephole + d * 3 * n + at : NULL, w, n, p, d);
+                    T *const to = y ? y + rnn_row(p.steps, p.batch, p.directions, p.batch_first, t, d, b) * n + at : NULL;
+                    FN(rnn_store)(v, next + of, to, w);
+                }
+            A *const old = h;
+            h = next;
+            next = old;
+        }
+        FN(rnn_pad)(y, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
+        FN(rnn_end)(h, y_h, p.batch, n, p.directions, p.batch_first, d);
+        FN(rnn_end)(c, y_c, p.batch, n, p.directions, p.batch_first, d);
+    }
+}
+RUNS(lstm, 10, 6, SCRATCH)
+
+/* One panel of one step: w hidden units from `at` on of a sequence with state h and products g. Without
+ * linear_before_reset all panels first leave z in update and r * h in reset (pass 0), then make next (pass 1). */
+HELPER void FN(gru_cell)(const T *g, const T *r, const T *bias, const A *h, A *next, A *update, A *reset, T *y, idx at,
+                         idx w, struct gru p, idx d, int pass)
+{
+    const int *const act = p.act + d * 2;
+    const f32 *const alpha = p.alpha + d * 2, *const beta = p.beta + d * 2;
+    const idx n = p.hidden;
+    A v[3 * RNN_PANEL], x[RNN_PANEL], old[RNN_PANEL], *const z = v, *const rr = v + RNN_PANEL, *const hh = v + 2 * RNN_PANEL;
+    r += at * 3 * n;
+    FN(rnn_load)(v, g + at, w, 3, n);
+    for (idx j = 0; j < RNN_PANEL; j++) {
+        x[j] = hh[j];
+        old[j] = j < w ? h[at + j] : 0;
+    }
+    if (p.linear_before_reset) {
+        FN(rnn_load)(hh, bias ? bias + at : NULL, bias ? w : 0, 1, 0);
+        FN(rnn_product)(v, h, r, n, 3);
+    } else if (pass == 0) {
+        FN(rnn_product)(v, h, r, n, 2);
+    } else {
+        FN(rnn_product)(hh, reset, r + 2 * n * RNN_PANEL, n, 1);
+        for (idx j = 0; j < RNN_PANEL; j++)
+            z[j] = j < w ? update[at + j] : 0;
+    }
+    if (p.linear_before_reset || pass == 0) {
+        FN(rnn_act)(z, act[0], alpha[0], beta[0], p.clip);
+        FN(rnn_act)(rr, act[0], alpha[0], beta[0], p.clip);
+    }
+    if (pass == 0) {
+        for (idx j = 0; j < w; j++) {
+            update[at + j] = z[j];
+            reset[at + j] = rr[j] * old[j];
+        }
+        return;
+    }
+    if (p.linear_before_reset)
+        for (int j = 0; j < RNN_PANEL; j++)
+            hh[j] = x[j] + rr[j] * hh[j];
+    FN(rnn_act)(hh, act[1], alpha[1], beta[1], p.clip);
+    for (int j = 0; j < RNN_PANEL; j++)
+        hh[j] = (1 - z[j]) * hh[j] + z[j] * old[j];
+    FN(rnn_store)(hh, next + at, y ? y + at : NULL, w);
+}
+
+/* Gates z, r, h. bias: the recurrent one of h, (directions, hidden), when linear_before_reset. Scratch: 4 * batch * hidden:
+ * the state, the next one, z and r * state. */
+KERNEL void FN(gru)(const T *restrict g, const T *restrict r, const i32 *restrict lengths, const T *restrict h0,
+                    const T *restrict bias, T *restrict y, T *restrict y_h, A *restrict state, struct gru p)
+{
+    const idx n = p.hidden, all = p.batch * n, panels = (n + RNN_PANEL - 1) / RNN_PANEL;
+    for (idx d = 0; d < p.directions; d++, r += panels * 3 * n * RNN_PANEL) {
+        A *h = state, *next = state + all, *const update = state + 2 * all, *const reset = state + 3 * all;
+        FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
+        for (idx s = 0; s < p.steps; s++) {
+            for (int pass = p.linear_before_reset ? 1 : 0; pass < 2; pass++)
+                for (idx at = 0; at < n; at += RNN_PANEL)
+                    for (idx b = 0; b < p.batch; b++) {
+                        const idx t = FN(rnn_time)(lengths, b, s, p.steps, p.reverse || d == 1);
+                        const idx w = n - at < RNN_PANEL ? n - at : RNN_PANEL;
+                        if (t < 0) {
+                            FN(rnn_store)(h + b * n + at, next + b * n + at, NULL, w);
+                            continue;
+                        }
+                        const idx row = (p.batch_first ? b * p.steps + t : t * p.batch + b) * p.directions + d;
+                        T *const to = y ? y + rnn_row(p.steps, p.batch, p.directions, p.batch_first, t, d, b) * n : NULL;
+                        FN(gru_cell)(g + row * 3 * n, r, bias ? bias + d * n : NULL, h + b * n, next + b * n, update + b * n,
+                                     reset + b * n, to, at, w, p, d, pass);
+                    }
+            A *const old = h;
+            h = next;
+            next = old;
+        }
+        FN(rnn_pad)(y, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
+        FN(rnn_end)(h, y_h, p.batch, n, p.directions, p.batch_first, d);
+    }
+}
+RUNS(gru, 8, 5, SCRATCH)
+
+/* Scratch: 2 * batch * hidden. */
+KERNEL void FN(rnn)(const T *restrict g, const T *restrict r, const i32 *restrict lengths, const T *restrict h0,
+                    T *restrict y, T *restrict y_h, A *restrict state, struct rnn p)
+{
+    const idx n = p.hidden, all = p.batch * n, panels = (n + RNN_PANEL - 1) / RNN_PANEL;
+    for (idx d = 0; d < p.directions; d++, r += panels * n * RNN_PANEL) {
+        A *h = state, *next = state + all;
+        FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
+        for (idx s = 0; s < p.steps; s++) {
+            for (idx at = 0; at < n; at += RNN_PANEL)
+                for (idx b = 0; b < p.batch; b++) {
+                    const idx t = FN(rnn_time)(lengths, b, s, p.steps, p.reverse || d == 1), of = b * n + at;
+                    const idx w = n - at < RNN_PANEL ? n - at : RNN_PANEL;
+                    A v[RNN_PANEL];
+                    if (t < 0) {
+                        FN(rnn_store)(h + of, next + of, NULL, w);
+                        continue;
+                    }
+                    FN(rnn_load)(v, g + ((p.batch_first ? b * p.steps + t : t * p.batch + b) * p.directions + d) * n + at, w, 1,
+                                 0);
+                    FN(rnn_product)(v, h + b * n, r + at * n, n, 1);
+                    FN(rnn_act)(v, p.act[d], p.alpha[d], p.beta[d], p.clip);
+                    T *const to = y ? y + rnn_row(p.steps, p.batch, p.directions, p.batch_first, t, d, b) * n + at : NULL;
+                    FN(rnn_store)(v, next + of, to, w);
+                }
+            A *const old = h;
+            h = next;
+            next = old;
+        }
+        FN(rnn_pad)(y, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
+        FN(rnn_end)(h, y_h, p.batch, n, p.directions, p.batch_first, d);
+    }
+}
+RUNS(rnn, 7, 4, SCRATCH)
+#endif
+#endif

@@ -1,0 +1,243 @@
+/* rt.h - what every kernel stands on: element types, loads and stores, how kernels are declared.
+ * Freestanding: no libc beyond memcpy, memset, memmove. */
+#ifndef ONNXCC_RT_H
+#define ONNXCC_RT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void *memcpy(void *restrict, const void *restrict, size_t);
+void *memset(void *, int, size_t);
+void *memmove(void *, const void *, size_t);
+
+/* ---- element types: one tag each, used as suffix of kernels. Buffers are reused for other types, so all may alias. */
+#define RT_ALIAS __attribute__((may_alias))
+typedef int8_t RT_ALIAS i8;
+typedef uint8_t u8;             /* a character type: aliases anyway */
+typedef int16_t RT_ALIAS i16;
+typedef uint16_t RT_ALIAS u16;
+typedef int32_t RT_ALIAS i32;
+typedef uint32_t RT_ALIAS u32;
+typedef int64_t RT_ALIAS i64;
+typedef uint64_t RT_ALIAS u64;
+typedef float RT_ALIAS f32;
+typedef double RT_ALIAS f64;
+typedef u8 b8;                  /* bool: 0 or 1 */
+typedef u16 f16, bf16;          /* bit patterns */
+typedef u8 f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0;
+typedef u8 f4e2m1, f6e2m3, f6e3m2, i4, u4, i2, u2; /* packed bytes: only LD and ST know where an element is */
+typedef struct { f32 re, im; } RT_ALIAS c64;
+typedef struct { f64 re, im; } RT_ALIAS c128;
+
+/* What the emitted code's own arrays are declared with; define them to place weights or the arena elsewhere. */
+#ifndef RT_CONST
+#define RT_CONST __attribute__((aligned(16)))
+#endif
+#ifndef RT_ARENA
+#define RT_ARENA
+#endif
+typedef struct { unsigned char a[64]; } __attribute__((aligned(64))) rt_align;
+
+/* The arena is not NULL: so neither is what lies in it, and the C compiler need not think about kernels' optional arguments. */
+#define RT_ARENA_GIVEN __attribute__((nonnull(1)))
+
+#define RT_NAN __builtin_nanf("")
+#define RT_NAN_F64 __builtin_nan("")
+#define RT_INF __builtin_inff()
+#define RT_INF_F64 __builtin_inf()
+
+typedef ptrdiff_t idx;          /* a count of elements, or an offset in elements */
+
+/* Sizes in emitted code: floor division and modulo (0 when b is 0), the smaller, the larger. */
+static inline __attribute__((unused)) idx rt_div(idx a, idx b)
+{
+    return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+static inline __attribute__((unused)) idx rt_mod(idx a, idx b)
+{
+    return b == 0 ? 0 : a - rt_div(a, b) * b;
+}
+static inline __attribute__((unused)) idx rt_min(idx a, idx b) { return a < b ? a : b; }
+static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? a : b; }
+
+/* The type that kernels compute in, for each storage type. */
+#define RT_ARITH_f32 f32
+#define RT_ARITH_f16 f32
+#define RT_ARITH_bf16 f32
+#define RT_ARITH_f8e4m3fn f32
+#define RT_ARITH_f8e4m3fnuz f32
+#define RT_ARITH_f8e5m2 f32
+#define RT_ARITH_f8e5m2fnuz f32
+#define RT_ARITH_f8e8m0 f32
+#define RT_ARITH_f4e2m1 f32
+#define RT_ARITH_f6e2m3 f32
+#define RT_ARITH_f6e3m2 f32
+#define RT_ARITH_f64 f64
+#define RT_ARITH_i8 i32
+#define RT_ARITH_i16 i32
+#define RT_ARITH_i32 i32
+#define RT_ARITH_i4 i32
+#define RT_ARITH_i2 i32
+#define RT_ARITH_u8 u32
+#define RT_ARITH_u16 u32
+#define RT_ARITH_u32 u32
+#define RT_ARITH_u4 u32
+#define RT_ARITH_u2 u32
+#define RT_ARITH_b8 u32
+#define RT_ARITH_i64 i64
+#define RT_ARITH_u64 u64
+#define RT_ARITH_c128 c128       /* only moved */
+
+#define RT_CAT_(a, b) a##b
+#define RT_CAT(a, b) RT_CAT_(a, b)
+#define RT_CAT3_(a, b, c) a##b##_##c
+#define RT_CAT3(a, b, c) RT_CAT3_(a, b, c)
+#define RT_CAT4_(a, b, c, d) a##b##_##c##_##d
+#define RT_CAT4(a, b, c, d) RT_CAT4_(a, b, c, d)
+
+/* Inside a kernel header, T is the tag of the storage type (U a second one, where there is one). */
+#define A RT_CAT(RT_ARITH_, T)      /* arithmetic type: f32 f64 i32 u32 i64 u64 */
+#define M(f) RT_CAT3(math_##f, , A) /* M(exp)(x): math.h's function for A */
+#define LD(x, i) RT_CAT(ld_, T)((x), (i))       /* element i, as A */
+#define ST(y, i, v) RT_CAT(st_, T)((y), (i), (v)) /* rounds and saturates nothing but by the type's own rule */
+#define AU RT_CAT(RT_ARITH_, U)
+#define LDU(x, i) RT_CAT(ld_, U)((x), (i))
+#define STU(y, i, v) RT_CAT(st_, U)((y), (i), (v))
+
+/* Kinds of types, for #if in kernel headers: #if RT_IS_FLOAT(T) */
+#define RT_IS_FLOAT(t) (RT_CAT(RT_KIND_, t) == 1)   /* f16 bf16 f32 f64 */
+#define RT_IS_INT(t) (RT_CAT(RT_KIND_, t) == 2 || RT_CAT(RT_KIND_, t) == 3) /* i8..i64 u8..u64 */
+#define RT_IS_SIGNED(t) (RT_CAT(RT_KIND_, t) == 2)
+#define RT_IS_BOOL(t) (RT_CAT(RT_KIND_, t) == 4)
+#define RT_IS_SMALL(t) (RT_CAT(RT_KIND_, t) >= 5)   /* float8, float6, float4 (5), 2- and 4-bit integers (6 signed, 7) */
+#define RT_KIND_f16 1
+#define RT_KIND_bf16 1
+#define RT_KIND_f32 1
+#define RT_KIND_f64 1
+#define RT_KIND_i8 2
+#define RT_KIND_i16 2
+#define RT_KIND_i32 2
+#define RT_KIND_i64 2
+#define RT_KIND_u8 3
+#define RT_KIND_u16 3
+#define RT_KIND_u32 3
+#define RT_KIND_u64 3
+#define RT_KIND_b8 4
+#define RT_KIND_f8e4m3fn 5
+#define RT_KIND_f8e4m3fnuz 5
+#define RT_KIND_f8e5m2 5
+#define RT_KIND_f8e5m2fnuz 5
+#define RT_KIND_f8e8m0 5
+#define RT_KIND_f4e2m1 5
+#define RT_KIND_f6e2m3 5
+#define RT_KIND_f6e3m2 5
+#define RT_KIND_i4 6
+#define RT_KIND_i2 6
+#define RT_KIND_u4 7
+#define RT_KIND_u2 7
+
+/* Kernels that only move elements exist for one type of each size, and take void pointers: what type_storage names. */
+#define RT_IS_STORAGE(t) (RT_CAT(RT_STORAGE_, t) == 1)
+#define RT_STORAGE_u8 1
+#define RT_STORAGE_u16 1
+#define RT_STORAGE_u32 1
+#define RT_STORAGE_u64 1
+#define RT_STORAGE_c128 1
+#define RT_STORAGE_u4 1
+#define RT_STORAGE_u2 1
+#define RT_STORAGE_f6e2m3 1
+#define RT_IS_INDEX(t) (RT_CAT(RT_INDEX_, t) == 1)  /* what indices come as */
+#define RT_INDEX_i32 1
+#define RT_INDEX_i64 1
+#define RT_IS_PACKED(t) (RT_IS_STORAGE(t) && RT_IS_SMALL(t)) /* elements smaller than a byte; of storage types */
+/* Inside those: MOVE(y, j, x, i, n) does y[j..j+n) = x[i..i+n), which do not overlap. */
+#define MOVE(y, j, x, i, n) RT_CAT(RT_MOVE_, T)(y, j, x, i, n)
+#define RT_MOVE_u8(y, j, x, i, n) memcpy((y) + (j), (x) + (i), (size_t)(n) * sizeof *(y))
+#define RT_MOVE_u16 RT_MOVE_u8
+#define RT_MOVE_u32 RT_MOVE_u8
+#define RT_MOVE_u64 RT_MOVE_u8
+#define RT_MOVE_c128 RT_MOVE_u8
+#define RT_MOVE_u4(y, j, x, i, n)                                                                                      \
+    do                                                                                                                 \
+        for (idx k_ = 0; k_ < (n); k_++)                                                                               \
+            ST(y, (j) + k_, LD(x, (i) + k_));                                                                          \
+    while (0)
+#define RT_MOVE_u2 RT_MOVE_u4
+#define RT_MOVE_f6e2m3 RT_MOVE_u4
+
+/* ---- how kernels are declared --------------------------------------------------------------------------
+ * KERNEL void FN(softmax)(const T *restrict x, T *restrict y, struct softmax p) { ... }
+ * By default inlined, so that the C compiler sees the literal parameters; with ONNXCC_LIBRARY called from
+ * libonnxcc-rt.a, for small flash; with ONNXCC_SMALL once in the file itself. ONNXCC_HOST: as the library, and registered for the compiler's own use. */
+#define FN(name) RT_CAT3(name, , T)         /* softmax_f32 */
+#define FN2(name) RT_CAT4(name, , T, U)     /* cast_f32_i8 */
+#if defined ONNXCC_HOST || defined ONNXCC_RT_C
+#define KERNEL extern
+#elif defined ONNXCC_LIBRARY
+#define KERNEL extern inline __attribute__((gnu_inline))
+#elif defined ONNXCC_SMALL
+#define KERNEL static __attribute__((noinline, unused))
+#else
+#define KERNEL static inline __attribute__((always_inline, unused))
+#endif
+#if defined ONNXCC_RT_C || defined ONNXCC_SMALL /* many instances, none of them hot: let the compiler choose */
+#define HELPER static inline __attribute__((unused))
+#else
+#define HELPER static inline __attribute__((always_inline, unused)) /* a function that only kernels call */
+#endif
+
+/* A function that kernels call and that is big enough to be there only once. */
+#ifdef __clang__
+#define SHARED static __attribute__((noinline, unused))
+#else
+#define SHARED static __attribute__((noinline, noclone, unused))
+#endif
+
+/* Parameters are declared once, as a list: #define softmax_PARAMS(X, V) X(idx, outer) X(idx, axis) V(idx, dim, 6)
+ * then PARAMS(softmax) makes struct softmax. Field types: idx int i64 f32 f64. */
+#define RT_FIELD(type, name) type name;
+#define RT_ARRAY(type, name, n) type name[n];
+#define RT_STRUCT(k) struct k { k##_PARAMS(RT_FIELD, RT_ARRAY) };
+#ifdef ONNXCC_COMPILER
+#include "kernel.h"         /* compiler/kernel.h: the same list as descriptors */
+#else
+#define PARAMS(k) RT_STRUCT(k)
+#endif
+
+/* After a kernel's body, once per kernel: how many pointers it takes in all, how many of them are inputs, flags.
+ *   RUNS(softmax, 2, 1, 0)      void softmax_f32(x, y, params)
+ *   RUNS2(cast, 2, 1, 0)        void cast_f32_i8(x, y, params)
+ *   TRIES, TRIES2               the same, for a kernel that returns int: RT_OK or a status
+ * Pointers come as inputs, outputs, scratch (flag SCRATCH), then int64_t pointers for sizes that it reports (flag
+ * SIZES(k)). Expands to nothing outside the compiler. */
+#define SCRATCH 2
+#define SIZES(k) ((k) << 4)
+#define EPILOGUES 4            /* with EPI defined it applies EPI to what it stores */
+#define RESIDUAL(i) ((i) << 8) /* argument i is NULL, or a tensor of the output's shape added before the clamp lo..hi */
+#ifndef ONNXCC_HOST
+#define RUNS(k, n_args, n_in, flags)
+#define RUNS2(k, n_args, n_in, flags)
+#define TRIES(k, n_args, n_in, flags)
+#define TRIES2(k, n_args, n_in, flags)
+#endif
+
+/* Status codes of kernels and of the emitted entry. */
+enum { RT_OK = 0, RT_BAD_SIZE = 1, RT_BAD_INDEX = 2, RT_BAD_VALUE = 3 };
+
+/* A run-time integer that decides a size: clamped so that arithmetic on sizes cannot overflow. */
+HELPER idx rt_size(i64 v)
+{
+    const i64 most = (i64)1 << (sizeof(idx) > 4 ? 40 : 28);
+    return (idx)(v > most ? most : v < -most ? -most : v);
+}
+
+/* The place that index i means on an axis of n; -1 when it is outside. */
+HELPER idx rt_index(i64 i, idx n)
+{
+    const i64 k = i < 0 ? i + n : i;
+    return k < 0 || k >= n ? -1 : (idx)k;
+}
+
+#include "element.h" /* ld_f16, st_i4, ...: one element of each type */
+
+#endif

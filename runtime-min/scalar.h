@@ -1,0 +1,85 @@
+/* scalar.h - the functions of scalar.def for one arithmetic type T: relu_f32(x), add_i32(x, y), less_f64(x, y), ...
+ * In the compiler (SCALAR_RUNS) also over arrays: see compiler/scalar.c. */
+#ifndef ONNXCC_SCALAR_H
+#define ONNXCC_SCALAR_H
+#include "rt.h"
+#include "math.h"
+
+#define SCALAR_PICK(t, bits) /* c ? a : b, c 0 or 1, on the bits */                                                    \
+    HELPER t pick_##t(int c, t a, t b) { return (t)rt_pick##bits((u##bits)c, (u##bits)a, (u##bits)b); }
+SCALAR_PICK(i32, 32)
+SCALAR_PICK(u32, 32)
+SCALAR_PICK(i64, 64)
+SCALAR_PICK(u64, 64)
+HELPER f32 pick_f32(int c, f32 a, f32 b) { return rt_pick_f32((u32)c, a, b); }
+HELPER f64 pick_f64(int c, f64 a, f64 b) { return rt_pick_f64((u64)c, a, b); }
+#define SCALAR_UNSIGNED_i32 u32
+#define SCALAR_UNSIGNED_u32 u32
+#define SCALAR_UNSIGNED_i64 u64
+#define SCALAR_UNSIGNED_u64 u64
+#ifndef SCALAR_RUNS
+#define SCALAR_RUNS(name, n, x_type, result)
+#endif
+#endif
+
+#ifdef T
+#define PICK(c, a, b) RT_CAT(pick_, T)(c, a, b)
+#define UNSIGNED RT_CAT(SCALAR_UNSIGNED_, T)
+#define WIDTH (T)(sizeof(T) * 8)
+#define SCALAR1(name, f) HELPER T FN(name)(T x) { return f; } SCALAR_RUNS(name, 1, T, T)
+#define SCALAR2(name, f) HELPER T FN(name)(T x, T y) { return f; } SCALAR_RUNS(name, 2, T, T)
+#define SCALAR3(name, f) HELPER T FN(name)(T x, T y, T z) { return f; } SCALAR_RUNS(name, 3, T, T)
+#define TEST1(name, f) HELPER u32 FN(name)(T x) { return (u32)(f); } SCALAR_RUNS(name, 1, T, u32)
+#define TEST2(name, f) HELPER u32 FN(name)(T x, T y) { return (u32)(f); } SCALAR_RUNS(name, 2, T, u32)
+#define TEST3(name, f) HELPER u32 FN(name)(T x, T y, T z) { return (u32)(f); } SCALAR_RUNS(name, 3, T, u32)
+#define CHOICE3(name, f) HELPER T FN(name)(u32 x, T y, T z) { return f; } SCALAR_RUNS(name, 3, u32, T)
+
+/* r = x - n y with the sign of x, or 0: the same with the sign of y. */
+#if RT_IS_FLOAT(T)
+HELPER T FN(floor_mod)(T r, T y)
+{
+    return PICK(r == 0, M(copysign)(r, y), PICK((r < 0) != (y < 0), r + y, r));
+}
+/* x tanh(log(1 + e)), e = exp(x): with n = e (e + 2), x n / (n + 2) */
+HELPER T FN(mish_of)(T x, T e)
+{
+    const T n = e * (e + 2);
+    return x * (n / (n + 2));
+}
+#else
+#if RT_IS_SIGNED(T)
+HELPER T FN(floor_mod)(T r, T y) { return PICK((r != 0) & ((r < 0) != (y < 0)), (T)((UNSIGNED)r + (UNSIGNED)y), r); }
+/* x / y; 0 for y = 0, and the most negative number divided by -1 is itself. */
+HELPER T FN(quotient)(T x, T y)
+{
+    const T q = x / PICK((y == 0) | (y == -1), 1, y);
+    return PICK(y == 0, 0, PICK(y == -1, (T)(0 - (UNSIGNED)x), q));
+}
+#endif
+/* x to the power y, wrapping; for negative y the whole part of it. */
+HELPER T FN(power)(T x, T y)
+{
+    UNSIGNED r = 1, b = (UNSIGNED)x, e = (UNSIGNED)y;
+#if RT_IS_SIGNED(T)
+    if (y < 0)
+        return x == 1 || x == -1 ? (y & 1 ? x : 1) : 0;
+#endif
+    for (; e; e >>= 1) {
+        r *= e & 1 ? b : 1;
+        b *= b;
+    }
+    return (T)r;
+}
+#endif
+#include "scalar.def"
+#undef PICK
+#undef UNSIGNED
+#undef WIDTH
+#undef SCALAR1
+#undef SCALAR2
+#undef SCALAR3
+#undef TEST1
+#undef TEST2
+#undef TEST3
+#undef CHOICE3
+#endif

@@ -1,0 +1,161 @@
+/* scatter.h - ScatterElements, ScatterND, TensorScatter: a copy of x with some elements replaced or added to. */
+#ifndef ONNXCC_SCATTER_H
+#define ONNXCC_SCATTER_H
+#include "rt.h"
+
+/* x, y: (size); indices, updates: dim; element i of updates goes to `to * i` in y, and along its axis (of that size and
+ * stride) to the index. reduce: 1 add, 2 mul, 3 min, 4 max. x and y may be the same. */
+#define scatter_elements_PARAMS(X, V) X(idx, size) V(idx, dim, 6) V(idx, to, 6) X(idx, axis) X(idx, stride)
+#define scatter_elements_reduce_PARAMS(X, V)                                                                           \
+    X(idx, size) V(idx, dim, 6) V(idx, to, 6) X(idx, axis) X(idx, stride) X(int, reduce)
+/* x, y: (dim[0], ... dim[depth), inner), indices: (count, depth), updates: (count, inner) */
+#define scatter_nd_PARAMS(X, V) X(idx, size) X(idx, count) X(idx, inner) X(int, depth) V(idx, dim, 16)
+#define scatter_nd_reduce_PARAMS(X, V) X(idx, size) X(idx, count) X(idx, inner) X(int, reduce) X(int, depth) V(idx, dim, 16)
+/* x, y: (batch, outer, most, inner), updates: (batch, outer, count, inner), places: (batch) or NULL: all 0 */
+#define tensor_scatter_PARAMS(X, V) X(idx, batch) X(idx, outer) X(idx, most) X(idx, inner) X(idx, count) X(int, circular)
+PARAMS(scatter_elements)
+PARAMS(scatter_elements_reduce)
+PARAMS(scatter_nd)
+PARAMS(scatter_nd_reduce)
+PARAMS(tensor_scatter)
+#endif
+
+#if defined T && !defined U
+#if RT_IS_STORAGE(T)
+KERNEL int FN(tensor_scatter)(const void *from, const void *updates, const i64 *places, void *to, struct tensor_scatter p)
+{
+    const T *const x = (const T *)from, *const u = (const T *)updates;
+    T *const y = (T *)to;
+    if (x != y)
+        MOVE(y, 0, x, 0, p.batch * p.outer * p.most * p.inner);
+    for (idx b = 0; b < p.batch; b++) {
+        i64 first = places ? places[b] : 0;
+        if (p.circular && p.most)
+            first = (first % p.most + p.most) % p.most;
+        if (first < 0 || (!p.circular && first > p.most - p.count) || p.count > p.most)
+            return RT_BAD_INDEX;
+        for (idx o = 0; o < p.outer; o++)
+            for (idx i = 0; i < p.count; i++) {
+                const idx at = (idx)first + i < p.most ? (idx)first + i : (idx)first + i - p.most;
+                MOVE(y, ((b * p.outer + o) * p.most + at) * p.inner, u, ((b * p.outer + o) * p.count + i) * p.inner, p.inner);
+            }
+    }
+    return RT_OK;
+}
+TRIES(tensor_scatter, 4, 3, 0)
+#endif
+#endif
+
+#if defined T && defined U
+#if RT_IS_INDEX(U)
+#if RT_IS_STORAGE(T)
+KERNEL int FN2(scatter_elements)(const void *from, const U *indices, const void *updates, void *to, struct scatter_elements p)
+{
+    const T *const x = (const T *)from, *const u = (const T *)updates;
+    T *const y = (T *)to;
+    idx i = 0;
+    if (x != y)
+        MOVE(y, 0, x, 0, p.size);
+    for (idx a = 0; a < p.dim[0]; a++)
+        for (idx b = 0; b < p.dim[1]; b++)
+            for (idx c = 0; c < p.dim[2]; c++)
+                for (idx d = 0; d < p.dim[3]; d++)
+                    for (idx e = 0; e < p.dim[4]; e++)
+                        for (idx f = 0; f < p.dim[5]; f++, i++) {
+                            const idx k = rt_index(LDU(indices, i), p.axis);
+                            if (k < 0)
+                                return RT_BAD_INDEX;
+                            ST(y, a * p.to[0] + b * p.to[1] + c * p.to[2] + d * p.to[3] + e * p.to[4] + f * p.to[5] +
+                                      k * p.stride, LD(u, i));
+                        }
+    return RT_OK;
+}
+TRIES2(scatter_elements, 4, 3, 0)
+
+KERNEL int FN2(scatter_nd)(const void *from, const U *indices, const void *updates, void *to, struct scatter_nd p)
+{
+    const T *const x = (const T *)from, *const u = (const T *)updates;
+    T *const y = (T *)to;
+    if (x != y)
+        MOVE(y, 0, x, 0, p.size);
+    for (idx i = 0; i < p.count; i++) {
+        idx at = 0;
+        for (int d = 0; d < p.depth; d++) {
+            const idx k = rt_index(LDU(indices, i * p.depth + d), p.dim[d]);
+            if (k < 0)
+                return RT_BAD_INDEX;
+            at = at * p.dim[d] + k;
+        }
+        MOVE(y, at * p.inner, u, i * p.inner, p.inner);
+    }
+    return RT_OK;
+}
+TRIES2(scatter_nd, 4, 3, 0)
+#endif
+
+#if RT_IS_FLOAT(T) || RT_IS_INT(T) || RT_IS_BOOL(T)
+#if RT_IS_FLOAT(T)
+#define R A
+#else
+#define R u64 /* wraps around */
+#endif
+HELPER A FN2(scatter_value)(A old, A v, int reduce)
+{
+    const R a = (R)old, b = (R)v;
+    switch (reduce) {
+    case 1: return (A)(a + b);
+    case 2: return (A)(a * b);
+#if RT_IS_FLOAT(T)
+    case 3: return v < old || v != v ? v : old; /* a NaN stays */
+    default: return v > old || v != v ? v : old;
+#else
+    case 3: return v < old ? v : old;
+    default: return v > old ? v : old;
+#endif
+    }
+}
+#undef R
+
+KERNEL int FN2(scatter_elements_reduce)(const T *x, const U *indices, const T *u, T *y, struct scatter_elements_reduce p)
+{
+    idx i = 0;
+    if (x != y)
+        memcpy(y, x, (size_t)p.size * sizeof *y);
+    for (idx a = 0; a < p.dim[0]; a++)
+        for (idx b = 0; b < p.dim[1]; b++)
+            for (idx c = 0; c < p.dim[2]; c++)
+                for (idx d = 0; d < p.dim[3]; d++)
+                    for (idx e = 0; e < p.dim[4]; e++)
+                        for (idx f = 0; f < p.dim[5]; f++, i++) {
+                            const idx k = rt_index(LDU(indices, i), p.axis);
+                            if (k < 0)
+                                return RT_BAD_INDEX;
+                            const idx at = a * p.to[0] + b * p.to[1] + c * p.to[2] + d * p.to[3] + e * p.to[4] +
+                                           f * p.to[5] + k * p.stride;
+                            ST(y, at, FN2(scatter_value)(LD(y, at), LD(u, i), p.reduce));
+                        }
+    return RT_OK;
+}
+TRIES2(scatter_elements_reduce, 4, 3, 0)
+
+KERNEL int FN2(scatter_nd_reduce)(const T *x, const U *indices, const T *u, T *y, struct scatter_nd_reduce p)
+{
+    if (x != y)
+        memcpy(y, x, (size_t)p.size * sizeof *y);
+    for (idx i = 0; i < p.count; i++) {
+        idx at = 0;
+        for (int d = 0; d < p.depth; d++) {
+            const idx k = rt_index(LDU(indices, i * p.depth + d), p.dim[d]);
+            if (k < 0)
+                return RT_BAD_INDEX;
+            at = at * p.dim[d] + k;
+        }
+        for (idx j = 0; j < p.inner; j++)
+            ST(y, at * p.inner + j, FN2(scatter_value)(LD(y, at * p.inner + j), LD(u, i * p.inner + j), p.reduce));
+    }
+    return RT_OK;
+}
+TRIES2(scatter_nd_reduce, 4, 3, 0)
+#endif
+#endif
+#endif

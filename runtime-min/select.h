@@ -1,0 +1,144 @@
+/* select.h - NonZero, Compress, Unique: as many elements as the data say, but at most `most`: y has room for those.
+ * Each reports how many there are. */
+#ifndef ONNXCC_SELECT_H
+#define ONNXCC_SELECT_H
+#include "rt.h"
+
+/* x: dim[0] x .. x dim[rank), y: (rank, found): the places that are not 0 */
+#define nonzero_PARAMS(X, V) X(idx, most) X(idx, size) X(int, rank) V(idx, dim, 16)
+/* x: (outer, axis, inner), condition: (n), n <= axis, y: (outer, found, inner) */
+#define compress_PARAMS(X, V) X(idx, most) X(idx, outer) X(idx, axis) X(idx, inner) X(idx, n)
+/* x: (outer, axis, inner), y: (outer, found, inner), first, count: (found), which: (axis); all but y may be NULL.
+ * scratch: 3 * axis. */
+#define unique_PARAMS(X, V) X(idx, most) X(idx, outer) X(idx, axis) X(idx, inner) X(int, sorted)
+PARAMS(nonzero)
+PARAMS(compress)
+PARAMS(unique)
+#endif
+
+#if defined T && !defined U
+#if RT_IS_FLOAT(T) || RT_IS_INT(T) || RT_IS_BOOL(T)
+KERNEL int FN(nonzero)(const T *x, i64 *y, i64 *found, struct nonzero p)
+{
+    idx n = 0, k = 0, at[16] = {0};
+    for (idx i = 0; i < p.size; i++)
+        n += LD(x, i) != 0;
+    if (n > p.most)
+        return RT_BAD_SIZE;
+    for (idx i = 0; i < p.size; i++) {
+        if (LD(x, i) != 0) {
+            for (int d = 0; d < p.rank; d++)
+                y[d * n + k] = at[d];
+            k++;
+        }
+        for (int d = p.rank - 1; d >= 0 && ++at[d] == p.dim[d]; d--)
+            at[d] = 0;
+    }
+    *found = n;
+    return RT_OK;
+}
+TRIES(nonzero, 3, 1, SIZES(1))
+
+/* Do the slices i and j of x stand in this order? Equal ones stand as in x. NaN is larger than every number. */
+HELPER int FN(unique_compare)(const T *x, i64 i, i64 j, struct unique p)
+{
+    for (idx o = 0; o < p.outer; o++)
+        for (idx k = 0; k < p.inner; k++) {
+            const A a = LD(x, (o * p.axis + (idx)i) * p.inner + k), b = LD(x, (o * p.axis + (idx)j) * p.inner + k);
+            if (a < b)
+                return -1;
+            if (a > b)
+                return 1;
+#if RT_IS_FLOAT(T)
+            if ((a != a) != (b != b))
+                return a != a ? 1 : -1;
+#endif
+        }
+    return 0;
+}
+
+/* Sinks slice v from the free place `at` of a heap of n slices; the last in order is on top. */
+HELPER void FN(unique_sink)(const T *x, i64 *heap, idx n, idx at, i64 v, struct unique p)
+{
+    for (idx c; (c = 2 * at + 1) < n; at = c) {
+        if (c + 1 < n) {
+            const int order = FN(unique_compare)(x, heap[c], heap[c + 1], p);
+            c += order < 0 || (order == 0 && heap[c] < heap[c + 1]);
+        }
+        const int order = FN(unique_compare)(x, heap[c], v, p);
+        if (order < 0 || (order == 0 && heap[c] < v))
+            break;
+        heap[at] = heap[c];
+    }
+    heap[at] = v;
+}
+
+KERNEL int FN(unique)(const T *x, T *y, i64 *first, i64 *which, i64 *count, void *scratch, i64 *found, struct unique p)
+{
+    i64 *const order = (i64 *)scratch, *const group = order + p.axis, *const rank = group + p.axis;
+    idx n = 0, next = 0;
+    for (idx i = 0; i < p.axis; i++)
+        order[i] = i;
+    for (idx i = p.axis / 2; i-- > 0;)
+        FN(unique_sink)(x, order, p.axis, i, order[i], p);
+    for (idx i = p.axis - 1; i > 0; i--) {
+        const i64 v = order[i];
+        order[i] = order[0];
+        FN(unique_sink)(x, order, i, 0, v, p);
+    }
+    for (idx i = 0; i < p.axis; i++) { /* group: the first slice that is equal; rank: of those first ones */
+        const int same = i && FN(unique_compare)(x, order[i - 1], order[i], p) == 0;
+        group[order[i]] = same ? group[order[i - 1]] : order[i];
+        if (!same)
+            rank[order[i]] = n++;
+    }
+    if (!p.sorted)
+        for (idx i = 0; i < p.axis; i++)
+            if (group[i] == i)
+                rank[i] = next++;
+    if (n > p.most)
+        return RT_BAD_SIZE;
+    for (idx i = 0; count && i < n; i++)
+        count[i] = 0;
+    for (idx i = 0; i < p.axis; i++) {
+        const idx to = (idx)rank[group[i]];
+        if (which)
+            which[i] = to;
+        if (count)
+            count[to]++;
+        if (group[i] != i)
+            continue;
+        if (first)
+            first[to] = i;
+        for (idx o = 0; o < p.outer; o++)
+            for (idx k = 0; k < p.inner; k++)
+                ST(y, (o * n + to) * p.inner + k, LD(x, (o * p.axis + i) * p.inner + k));
+    }
+    *found = n;
+    return RT_OK;
+}
+TRIES(unique, 7, 1, SCRATCH | SIZES(1))
+#endif
+
+#if RT_IS_STORAGE(T)
+KERNEL int FN(compress)(const void *from, const b8 *condition, void *to, i64 *found, struct compress p)
+{
+    const T *const x = (const T *)from;
+    T *const y = (T *)to;
+    idx k = 0;
+    *found = 0;
+    for (idx i = 0; i < p.n && i < p.axis; i++)
+        *found += condition[i] != 0;
+    if (*found > p.most)
+        return RT_BAD_SIZE;
+    for (idx o = 0; o < p.outer; o++)
+        for (idx i = 0; i < p.n && i < p.axis; i++)
+            if (condition[i]) {
+                MOVE(y, k * p.inner, x, (o * p.axis + i) * p.inner, p.inner);
+                k++;
+            }
+    return RT_OK;
+}
+TRIES(compress, 4, 2, SIZES(1))
+#endif
+#endif

@@ -1,0 +1,186 @@
+/* tile.h - the inner loop of every product of matrices and every convolution: a tile of R rows (pixels) by V vectors of
+ * columns (output channels), all of it in registers, grows by one outer product for each k. R and V are literals where
+ * tile_ functions are called, so that every `if (R > r)` is decided by the C compiler. Each element is one sum in the
+ * order of k, whatever the shape of the tile: results do not depend on it.
+ * Weights come in panels of 16 columns: element (k, column) at w[column / 16 * w_panel + k * w_k + column % 16]. */
+#ifndef ONNXCC_TILE_H
+#define ONNXCC_TILE_H
+#include "vec.h"
+
+#define TILE_PANEL 16
+#define TILE_MOST_ROWS 14
+
+/* The most vectors, and the most rows for so many vectors, that the registers hold. Where a broadcast from memory costs as
+ * much as a fused multiply-add and a half (512-bit registers), four vectors a row beat two by a fifth. */
+#if RT_VEC == 16
+#define TILE_VECTORS 4
+#define TILE_ROWS(v) ((v) == 4 ? 6 : (v) == 3 ? 8 : (v) == 2 ? 12 : 14)
+#elif defined __aarch64__
+#define TILE_VECTORS 4
+#define TILE_ROWS(v) ((v) == 4 ? 6 : (v) == 3 ? 8 : 12)
+#elif RT_VEC == 1
+#define TILE_VECTORS 4
+#define TILE_ROWS(v) ((v) == 4 ? 4 : (v) == 3 ? 5 : 6)
+#elif defined __ARM_FEATURE_MVE
+#define TILE_VECTORS 2
+#define TILE_ROWS(v) ((v) == 2 ? 2 : 4)
+#else
+#define TILE_VECTORS 2
+#define TILE_ROWS(v) ((v) == 2 ? 6 : 12)
+#endif
+
+/* How n rows or vectors are cut into tiles: the first `bigs` of them in pieces of `big`, the rest in pieces of `small`. Where
+ * n is a literal they are cut evenly; else as many as possible are as big as possible, which needs few shapes of tiles. */
+struct tile_cut { int big, small; idx bigs; };
+HELPER struct tile_cut tile_cut(idx n, const int most, const int literal)
+{
+    struct tile_cut c = {most, 1, n / most * most};
+#if !defined ONNXCC_LIBRARY && !defined ONNXCC_RT_C
+    if (literal) {
+        const int pieces = n < most ? 1 : (int)((n + most - 1) / most), size = (int)(n / pieces), more = (int)(n % pieces);
+        c.big = more ? size + 1 : size;
+        c.small = size;
+        c.bigs = more ? more * (size + 1) : n;
+    }
+#else
+    (void)literal;
+#endif
+    return c;
+}
+
+/* What all tiles of one pass have in common. The sum runs over `taps` stretches of `run` values of k, contiguous in x:
+ * `right` apart, but after each `across` of them on to the next row (`row` from start to start), after each `rows` rows on
+ * to the next plane; it begins at tap (tap[0], tap[1]) of (rows, across). first: y begins as b + r (either may be NULL),
+ * otherwise as what it has. last: this pass completes y. */
+struct tile_job {
+    idx step;                           /* from pixel to pixel in x */
+    idx taps, run, across, rows, right, row, plane, tap[2];
+    idx w_k, w_panel, w_run;            /* in w: between values of k, panels, stretches */
+    idx y_pitch, r_pitch;
+    idx first, last;
+    f32 lo, hi;                         /* y is kept within; infinite: not at all */
+};
+
+#define TILE_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#define TILE_EACH_ELEMENT(X)                                                                                           \
+    X(0, 0) X(1, 0) X(2, 0) X(3, 0) X(4, 0) X(5, 0) X(6, 0) X(7, 0) X(8, 0) X(9, 0) X(10, 0) X(11, 0) X(12, 0) X(13, 0) \
+    X(0, 1) X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1)                  \
+    X(0, 2) X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2)                                                    \
+    X(0, 3) X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3)
+
+/* Where vector v of a group of columns begins in the weights: a panel holds 16 / RT_VEC vectors. */
+HELPER const f32 *tile_column(const f32 *w, idx v, idx w_panel)
+{
+    return w + v * RT_VEC / TILE_PANEL * w_panel + v * RT_VEC % TILE_PANEL;
+}
+
+/* c = what is at p, rows `pitch` apart (0: the same for every row); the last vector has `last` elements. */
+HELPER void tile_load(vec c[][4], const int R, const int V, const f32 *p, idx pitch, idx last)
+{
+#define TILE_ELEMENT(r, v)                                                                                             \
+    if (R > r && V > v)                                                                                                \
+        c[r][v] = v < V - 1 ? vec_load(p + r * pitch + v * RT_VEC) : vec_load_some(p + r * pitch + v * RT_VEC, last);
+    TILE_EACH_ELEMENT(TILE_ELEMENT)
+#undef TILE_ELEMENT
+}
+
+/* c += what is at p. */
+HELPER void tile_add(vec c[][4], const int R, const int V, const f32 *p, idx pitch, idx last)
+{
+#define TILE_ELEMENT(r, v)                                                                                             \
+    if (R > r && V > v)                                                                                                \
+        c[r][v] += v < V - 1 ? vec_load(p + r * pitch + v * RT_VEC) : vec_load_some(p + r * pitch + v * RT_VEC, last);
+    TILE_EACH_ELEMENT(TILE_ELEMENT)
+#undef TILE_ELEMENT
+}
+
+/* c += x w for n values of k: row r reads x[r * step + k]. */
+HELPER void tile_mac(vec c[][4], const int R, const int V, const f32 *x, idx step, const f32 *w, idx w_k, idx w_panel, idx n)
+{
+    const f32 *x3 = x + 3 * step, *x6 = x + 6 * step, *x9 = x + 9 * step, *x12 = x + 12 * step;
+    for (idx k = 0; k < n; k++, w += w_k, x++, x3++, x6++, x9++, x12++) {
+        const vec w0 = vec_load(tile_column(w, 0, w_panel));
+        const vec w1 = V > 1 ? vec_load(tile_column(w, 1, w_panel)) : w0;
+        const vec w2 = V > 2 ? vec_load(tile_column(w, 2, w_panel)) : w0;
+        const vec w3 = V > 3 ? vec_load(tile_column(w, 3, w_panel)) : w0;
+#define TILE_STEP(r)                                                                                                   \
+    if (R > r) {                                                                                                       \
+        const vec a = vec_splat((r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12)[r % 3 * step]);                                                                              \
+        c[r][0] = vec_fma(a, w0, c[r][0]);                                                                             \
+        if (V > 1)                                                                                                     \
+            c[r][1] = vec_fma(a, w1, c[r][1]);                                                                         \
+        if (V > 2)                                                                                                     \
+            c[r][2] = vec_fma(a, w2, c[r][2]);                                                                         \
+        if (V > 3)                                                                                                     \
+            c[r][3] = vec_fma(a, w3, c[r][3]);                                                                         \
+    }
+        TILE_EACH_ROW(TILE_STEP)
+#undef TILE_STEP
+    }
+}
+
+/* y = c within [lo, hi]. */
+HELPER void tile_store(const vec c[][4], const int R, const int V, f32 *y, idx pitch, idx last, f32 lo, f32 hi)
+{
+    const vec low = vec_splat(lo), high = vec_splat(hi);
+#define TILE_ELEMENT(r, v)                                                                                             \
+    if (R > r && V > v) {                                                                                              \
+        if (v < V - 1)                                                                                                 \
+            vec_store(y + r * pitch + v * RT_VEC, vec_min(high, vec_max(low, c[r][v])));                               \
+        else                                                                                                           \
+            vec_store_some(y + r * pitch + v * RT_VEC, vec_min(high, vec_max(low, c[r][v])), last);                    \
+    }
+    TILE_EACH_ELEMENT(TILE_ELEMENT)
+#undef TILE_ELEMENT
+}
+
+/* y = x w for R rows from x on and V vectors of columns from w on; the last vector has `last` elements. */
+HELPER void tile_any(const int R, const int V, const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx last,
+                     const struct tile_job *t)
+{
+    static const f32 zero[TILE_VECTORS * RT_VEC];
+    vec c[TILE_MOST_ROWS][4];
+    tile_load(c, R, V, !t->first ? y : b ? b : zero, t->first ? 0 : t->y_pitch, b || !t->first ? last : RT_VEC);
+    if (t->first && r)
+        tile_add(c, R, V, r, t->r_pitch, last);
+    idx row = t->tap[0], tap = t->tap[1];
+    for (idx i = 0; i < t->taps; i++, w += t->w_run) {
+        tile_mac(c, R, V, x, t->step, w, t->w_k, t->w_panel, t->run);
+        x += t->right;
+        if (++tap < t->across)
+            continue;
+        tap = 0;
+        x += t->row - t->across * t->right;
+        if (++row < t->rows)
+            continue;
+        row = 0;
+        x += t->plane - t->rows * t->row;
+    }
+    tile_store((const vec(*)[4])c, R, V, y, t->y_pitch, last, t->lo, t->hi);
+}
+
+/* One function for each shape, shared by all layers of a model; those that nobody calls vanish. */
+#define TILE_DEFINE(R, V)                                                                                              \
+    SHARED void tile_##R##_##V(const f32 *x, const f32 *w, const f32 *b,             \
+                                                                 const f32 *r, f32 *y, idx last,                       \
+                                                                 const struct tile_job *t)                             \
+    {                                                                                                                  \
+        tile_any(R, V, x, w, b, r, y, last, t);                                                                        \
+    }
+#define TILE_EACH(X)                                                                                                   \
+    X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(12, 1) X(13, 1) X(14, 1) \
+    X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2) X(9, 2) X(10, 2) X(11, 2) X(12, 2)                 \
+    X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3) X(6, 3) X(7, 3) X(8, 3) X(1, 4) X(2, 4) X(3, 4) X(4, 4) X(5, 4) X(6, 4)
+TILE_EACH(TILE_DEFINE)
+
+/* The tile of R rows and V vectors, both literals. */
+HELPER void tile_run(const int R, const int V, const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx last,
+                     const struct tile_job *t)
+{
+#define TILE_CASE(rows, vectors)                                                                                       \
+    if (R == rows && V == vectors)                                                                                     \
+        tile_##rows##_##vectors(x, w, b, r, y, last, t);
+    TILE_EACH(TILE_CASE)
+#undef TILE_CASE
+}
+#endif

@@ -1,0 +1,159 @@
+/* vec.h - vectors of f32 as wide as the processor's registers, and what is said differently on each processor.
+ * RT_VEC is the number of floats; where there are no vectors it is 1 and vec is f32. A fused multiply-add is used exactly
+ * where the processor has one for vectors, so that the bits depend on the kind of processor and not on the compiler. */
+#ifndef ONNXCC_VEC_H
+#define ONNXCC_VEC_H
+#include "rt.h"
+
+#if defined __AVX512F__ && defined __AVX512VL__
+#include <immintrin.h>
+#define RT_VEC 16
+#elif defined __AVX__
+#include <immintrin.h>
+#define RT_VEC 8
+#elif defined __SSE2__
+#include <emmintrin.h>
+#define RT_VEC 4
+#elif defined __ARM_NEON
+#include <arm_neon.h>
+#define RT_VEC 4
+#elif defined __ARM_FEATURE_MVE && __ARM_FEATURE_MVE & 2
+#include <arm_mve.h>
+#define RT_VEC 4
+#else
+#define RT_VEC 1
+#endif
+
+#if RT_VEC == 1
+typedef f32 vec;
+#else
+typedef float vec __attribute__((vector_size(4 * RT_VEC)));
+typedef float vec_unaligned __attribute__((vector_size(4 * RT_VEC), aligned(4), may_alias));
+#endif
+
+#define VEC_INFINITY __builtin_inff()
+
+HELPER vec vec_load(const f32 *p)
+{
+#if RT_VEC == 1
+    return *p;
+#else
+    return *(const vec_unaligned *)p;
+#endif
+}
+
+HELPER void vec_store(f32 *p, vec v)
+{
+#if RT_VEC == 1
+    *p = v;
+#else
+    *(vec_unaligned *)p = v;
+#endif
+}
+
+#if RT_VEC < 16
+/* The first n elements, n < RT_VEC; the others are loaded as 0, and not stored. */
+SHARED vec vec_load_part(const f32 *p, idx n)
+{
+    f32 a[RT_VEC] = {0};
+    for (idx i = 0; i < n; i++)
+        a[i] = p[i];
+    return vec_load(a);
+}
+
+SHARED void vec_store_part(f32 *p, vec v, idx n)
+{
+    f32 a[RT_VEC];
+    vec_store(a, v);
+    for (idx i = 0; i < n; i++)
+        p[i] = a[i];
+}
+#endif
+
+/* All elements v. */
+HELPER vec vec_splat(f32 v)
+{
+#if RT_VEC == 16
+    return (vec)_mm512_set1_ps(v);
+#elif RT_VEC == 8
+    return (vec)_mm256_set1_ps(v);
+#elif RT_VEC == 4
+    return (vec){v, v, v, v};
+#else
+    return v;
+#endif
+}
+
+/* a * b + c: rounded once where the processor can, else twice. */
+HELPER vec vec_fma(vec a, vec b, vec c)
+{
+#if RT_VEC == 16
+    return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif RT_VEC == 8 && defined __FMA__
+    return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined __aarch64__
+    return (vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#elif defined __ARM_FEATURE_MVE && __ARM_FEATURE_MVE & 2
+    return (vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    return a * b + c;
+#endif
+}
+
+/* The larger and the smaller, element by element; where b is a NaN (then a must not be one), NaN. */
+HELPER vec vec_max(vec a, vec b)
+{
+#if RT_VEC == 16
+    return (vec)_mm512_max_ps((__m512)a, (__m512)b);
+#elif RT_VEC == 8
+    return (vec)_mm256_max_ps((__m256)a, (__m256)b);
+#elif defined __SSE2__
+    return (vec)_mm_max_ps((__m128)a, (__m128)b);
+#elif defined __ARM_NEON
+    return (vec)vmaxq_f32((float32x4_t)a, (float32x4_t)b);
+#elif RT_VEC == 4
+    return (vec)vpselq_f32((float32x4_t)a, (float32x4_t)b, vcmpgtq_f32((float32x4_t)a, (float32x4_t)b));
+#else
+    return a > b ? a : b;
+#endif
+}
+
+HELPER vec vec_min(vec a, vec b)
+{
+#if RT_VEC == 16
+    return (vec)_mm512_min_ps((__m512)a, (__m512)b);
+#elif RT_VEC == 8
+    return (vec)_mm256_min_ps((__m256)a, (__m256)b);
+#elif defined __SSE2__
+    return (vec)_mm_min_ps((__m128)a, (__m128)b);
+#elif defined __ARM_NEON
+    return (vec)vminq_f32((float32x4_t)a, (float32x4_t)b);
+#elif RT_VEC == 4
+    return (vec)vpselq_f32((float32x4_t)a, (float32x4_t)b, vcmpltq_f32((float32x4_t)a, (float32x4_t)b));
+#else
+    return a < b ? a : b;
+#endif
+}
+
+/* The first n elements only: the others are loaded as 0, and not stored. All of them when n >= RT_VEC. */
+HELPER vec vec_load_some(const f32 *p, idx n)
+{
+#if RT_VEC == 16
+    return (vec)_mm512_maskz_loadu_ps((__mmask16)(n < 16 ? (1U << n) - 1U : 0xffffU), p);
+#else
+    return n < RT_VEC ? vec_load_part(p, n) : vec_load(p);
+#endif
+}
+
+HELPER void vec_store_some(f32 *p, vec v, idx n)
+{
+#if RT_VEC == 16
+    _mm512_mask_storeu_ps(p, (__mmask16)(n < 16 ? (1U << n) - 1U : 0xffffU), (__m512)v);
+#else
+    if (n < RT_VEC)
+        vec_store_part(p, v, n);
+    else
+        vec_store(p, v);
+#endif
+}
+#endif

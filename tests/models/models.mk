@@ -1,0 +1,5 @@
+# Real models, compared with ONNX Runtime. M='minilm* resnet50': only these.
+TESTS += models
+test-models: setup all
+	@ONNXCC_CACHE=$(CACHE) B=$(B) CC="$(CC)" $(PYTHON) tests/models/run.py $(M)
+.PHONY: test-models

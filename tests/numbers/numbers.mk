@@ -1,0 +1,32 @@
+# The numbers themselves: element.h against ml_dtypes, math.h against libquadmath, scalar.def against numpy; equal bits
+# from every compiler; loops that vectorise. `make test-numbers STEP=1` tries every float (hours).
+TESTS += numbers
+NUMBERS = $(B)/numbers
+NUMBERS_FLAGS = -iquote runtime-min -ffp-contract=off -Wall -Wextra
+NUMBERS_DEPS = tests/numbers/numbers.mk $(RT_HEADERS) | $(NUMBERS)
+STEP = 1009
+
+test-numbers: setup $(addprefix $(NUMBERS)/,accuracy element.so scalar.so) $(addprefix $(NUMBERS)/bits-,plain fast other)
+	@{ $(NUMBERS)/accuracy $(STEP); $(PYTHON) tests/numbers/element.py $(NUMBERS)/element.so; \
+		$(PYTHON) tests/numbers/scalar.py $(NUMBERS)/scalar.so; $(PYTHON) tests/numbers/vector.py gcc $(NUMBERS); \
+		tests/numbers/same $(addprefix $(NUMBERS)/bits-,plain fast other); } | tee $(NUMBERS)/log
+	@awk '/^[a-z]+: [0-9]+ passed, [0-9]+ failed$$/ { p += $$2; f += $$4; n++ } \
+		END { print "numbers: " p + 0 " passed, " f + (n != 5) " failed"; exit f || n != 5 }' $(NUMBERS)/log
+
+$(NUMBERS)/accuracy: tests/numbers/accuracy.c $(NUMBERS_DEPS)
+	$(CC) -std=gnu11 -O3 $(NUMBERS_FLAGS) -o $@ $< -lquadmath -lm
+$(NUMBERS)/element.so: tests/numbers/element.c $(NUMBERS_DEPS)
+	$(CC) -std=c99 -pedantic -Wconversion -O2 -fsanitize=undefined,float-cast-overflow -fsanitize-undefined-trap-on-error \
+		$(NUMBERS_FLAGS) -shared -fPIC -o $@ $<
+$(NUMBERS)/scalar.so: tests/numbers/scalar.c compiler/scalar.c compiler/kernel.h $(NUMBERS_DEPS)
+	$(CC) $(HOST_CFLAGS) -O2 -fsanitize=undefined,float-cast-overflow -fsanitize-undefined-trap-on-error \
+		$(NUMBERS_FLAGS) -shared -fPIC -o $@ $<
+$(NUMBERS)/bits-plain: tests/numbers/bits.c $(NUMBERS_DEPS)
+	gcc -std=c99 -O1 $(NUMBERS_FLAGS) -o $@ $<
+$(NUMBERS)/bits-fast: tests/numbers/bits.c $(NUMBERS_DEPS)
+	gcc -std=c99 -O3 -march=native -fno-math-errno $(NUMBERS_FLAGS) -o $@ $<
+$(NUMBERS)/bits-other: tests/numbers/bits.c $(NUMBERS_DEPS)
+	clang-14 -std=c99 -O2 $(NUMBERS_FLAGS) -o $@ $<
+$(NUMBERS):
+	@mkdir -p $@
+.PHONY: test-numbers

@@ -1,0 +1,309 @@
+/* build.c - the emitted C of one test through the C compiler and one call, or what that gave when nothing changed since. */
+#include "case.h"
+#include "suite.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { CC_SECONDS = 300, CALL_SECONDS = 300, MAX_FLAGS = 64 };
+
+/* ISO C: the compiler may not fuse a multiplication and an addition, so the bits are those of the compiler's kernels. */
+#define WARNINGS " -pedantic -Wall -Wextra -Wshadow -Wconversion -Wvla"
+static const char *const way_flags[N_WAYS] = {
+    [WAY_SANITIZED] = "-std=c99 -O1 -g1 -DONNXCC_SMALL -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all",
+    [WAY_FAST] = "-std=c99 -O3" WARNINGS,
+};
+static const char *const way_file[N_WAYS] = {"eval", "sanitized", "fast"};
+
+/* ---- files and processes ------------------------------------------------------------------------------------------ */
+
+char *path_in(const char *dir, const char *file)
+{
+    char *path = malloc(strlen(dir) + strlen(file) + 2);
+    sprintf(path, "%s/%s", dir, file);
+    return path;
+}
+
+void *read_file(const char *path, size_t *n)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return NULL;
+    fseek(f, 0, SEEK_END);
+    long size = ftell(f);
+    rewind(f);
+    char *s = malloc((size_t)size + 1);
+    size_t got = fread(s, 1, (size_t)size, f);
+    fclose(f);
+    s[got] = 0;
+    if (n)
+        *n = got;
+    return s;
+}
+
+void first_line(const char *file, const char *const *words, char *to, size_t n)
+{
+    char *s = read_file(file, NULL), *found = NULL;
+    for (; s && *words && !found; words++)
+        found = strstr(s, *words);
+    const char *from = found ? found : s ? s : "";
+    while (found && from > s && from[-1] != '\n')
+        from--;
+    size_t k = 0, word = 0;
+    for (; *from && *from != '\n' && k + 1 < n; from++) {
+        if (*from == '/') { /* of a path, its last part */
+            k = word;
+            continue;
+        }
+        to[k++] = *from;
+        if (*from == ' ')
+            word = k;
+    }
+    to[k] = 0;
+    free(s);
+}
+
+int run_command(char *const *argv, const char *log, int seconds)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0666), null = open("/dev/null", O_RDONLY);
+        dup2(null, 0);
+        dup2(fd, 1);
+        dup2(fd, 2);
+        struct rlimit cpu = {(rlim_t)seconds, (rlim_t)seconds + 1};
+        setrlimit(RLIMIT_CPU, &cpu); /* for what it starts, too */
+        alarm((unsigned)seconds);
+        execvp(argv[0], argv);
+        dprintf(2, "cannot start %s\n", argv[0]);
+        _exit(127);
+    }
+    int status = -1;
+    if (child > 0)
+        waitpid(child, &status, 0);
+    return status;
+}
+
+/* ---- the key: everything that the result depends on ---------------------------------------------------------------- */
+
+static const char *emitted_header(const char *line, char *name, size_t n)
+{
+    const char *from = strstr(line, "<onnxcc/"), *quote = strchr(line, '"');
+    char format[32];
+    snprintf(format, sizeof format, from ? "<onnxcc/%%%zu[^>]" : "\"%%%zu[^\"]", n - 1);
+    return sscanf(from ? from : quote ? quote : "", format, name) == 1 ? name : NULL;
+}
+
+/* Hash of a header of runtime-min and of what it includes; 0 when it is not one of them. */
+static uint64_t hash_header(const char *header);
+
+static uint64_t hash_includes(const char *text, size_t n)
+{
+    uint64_t hash = XXH3_64bits(text, n);
+    for (const char *s = text; (s = strstr(s, "#include")); s++) {
+        char line[200], name[100];
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(s, "\n"), s);
+        uint64_t part = emitted_header(line, name, sizeof name) ? hash_header(name) : 0;
+        hash = XXH3_64bits_withSeed(&part, sizeof part, hash);
+    }
+    return hash;
+}
+
+static uint64_t hash_header(const char *header)
+{
+    static struct Known {
+        char name[100];
+        uint64_t hash;
+    } known[200];
+    static int n;
+    for (int i = 0; i < n; i++)
+        if (!strcmp(known[i].name, header))
+            return known[i].hash;
+    if (n == 200)
+        return 0;
+    struct Known *k = &known[n++]; /* before its own includes: rt.c includes itself */
+    snprintf(k->name, sizeof k->name, "%s", header);
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s/onnxcc", set.include);
+    char *path = path_in(folder, header);
+    size_t size;
+    char *text = read_file(path, &size);
+    if (text)
+        k->hash = hash_includes(text, size);
+    free(text);
+    free(path);
+    return k->hash;
+}
+
+static bool is_source(const char *file)
+{
+    const char *dot = strrchr(file, '.');
+    return *file != '.' && strncmp(file, "out.", 4) && !(dot && (!strcmp(dot, ".log") || !strcmp(dot, ".key") || !strcmp(dot, ".so")));
+}
+
+static uint64_t hash_sources(const char *dir)
+{
+    struct dirent **list;
+    int n = scandir(dir, &list, NULL, alphasort);
+    uint64_t hash = 0;
+    for (int i = 0; i < n; i++) {
+        if (is_source(list[i]->d_name)) {
+            char *path = path_in(dir, list[i]->d_name);
+            size_t size = 0;
+            char *text = read_file(path, &size);
+            uint64_t part = text ? hash_includes(text, size) : 0;
+            hash = XXH3_64bits_withSeed(&part, sizeof part, hash);
+            free(text);
+            free(path);
+        }
+        free(list[i]);
+    }
+    if (n >= 0)
+        free(list);
+    return hash;
+}
+
+static uint64_t hash_file(const char *path, uint64_t seed)
+{
+    size_t n = 0;
+    void *s = read_file(path, &n);
+    uint64_t hash = XXH3_64bits_withSeed(s ? s : "", n, seed);
+    free(s);
+    return hash;
+}
+
+/* The C compiler and the program that calls. */
+static uint64_t hash_tools(Way w, const char *flags, const char *call)
+{
+    static uint64_t tool[N_WAYS];
+    if (!tool[w]) {
+        char command[4200], text[500] = "";
+        snprintf(command, sizeof command, "%s --version", set.cc);
+        FILE *f = popen(command, "r");
+        size_t n = f ? fread(text, 1, sizeof text, f) : 0;
+        if (f)
+            pclose(f);
+        char *header = path_in(set.source, "case.h");
+        tool[w] = hash_file(header, hash_file(call, XXH3_64bits_withSeed(flags, strlen(flags), XXH3_64bits(text, n))));
+        free(header);
+    }
+    return tool[w];
+}
+
+static bool recall(const char *path, uint64_t key, Verdict *v)
+{
+    char *s = read_file(path, NULL);
+    unsigned long long was;
+    int class, at = 0;
+    bool found = s && sscanf(s, "%llx %d %n", &was, &class, &at) == 2 && was == key;
+    if (found) {
+        set_verdict(v, (Class)class, "%s", s + at);
+        v->cached = true;
+    }
+    free(s);
+    return found;
+}
+
+static void remember(const char *path, uint64_t key, const Verdict *v)
+{
+    FILE *f = fopen(path, "w");
+    if (!f)
+        return;
+    fprintf(f, "%llx %d %s", (unsigned long long)key, v->class, v->why);
+    fclose(f);
+}
+
+/* ---- compiling and calling -------------------------------------------------------------------------------------------- */
+
+static const char *flags_of(Way w)
+{
+    static char flags[400];
+    /* Processors without these vectors still run the test. */
+    bool v3 = w == WAY_FAST && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    snprintf(flags, sizeof flags, "%s%s", way_flags[w], v3 ? " -march=x86-64-v3" : "");
+    return flags;
+}
+
+static void compile(const char *so, const char *source, const char *log, const char *flags, Verdict *v)
+{
+    char words[400], *argv[MAX_FLAGS];
+    int n = 0;
+    argv[n++] = (char *)(uintptr_t)set.cc;
+    snprintf(words, sizeof words, "%s", flags);
+    for (char *s = strtok(words, " "); s; s = strtok(NULL, " "))
+        argv[n++] = s;
+    const char *rest[] = {"-shared", "-nostdlib", "-fPIC", "-I", set.include, "-I", set.source, "-o", so, source, "-lgcc", NULL};
+    for (int i = 0; n < MAX_FLAGS && (argv[n++] = (char *)(uintptr_t)rest[i]);)
+        i++;
+    int status = run_command(argv, log, CC_SECONDS);
+    char line[200];
+    first_line(log, (const char *const[]){" error: ", " warning: ", NULL}, line, sizeof line);
+    if (status)
+        set_verdict(v, CC_FAILED, "%s", line);
+    else if (strstr(line, "warning:"))
+        set_verdict(v, CC_WARNED, "%s", line);
+}
+
+static void call(const Test *t, const char *program, const char *so, Way w, const char *log, Verdict *v)
+{
+    char *in = path_in(t->dir, "in.bin"), *out = path_in(t->dir, w == WAY_FAST ? "out.fast" : "out.sanitized");
+    char *argv[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)so, in, out, NULL};
+    int status = run_command(argv, log, CALL_SECONDS);
+    char line[200];
+    first_line(log, (const char *const[]){"runtime error:", "SUMMARY: AddressSanitizer", "call: ", NULL}, line, sizeof line);
+    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGXCPU))
+        set_verdict(v, TIMEOUT, "more than %d seconds", CALL_SECONDS);
+    else if (WIFSIGNALED(status))
+        set_verdict(v, CRASHED, "%s %s", strsignal(WTERMSIG(status)), line);
+    else if (WEXITSTATUS(status) == CALL_STATUS)
+        set_verdict(v, STATUS, "%s", line);
+    else if (WEXITSTATUS(status) == CALL_CANARY)
+        set_verdict(v, CANARY, "%s", line);
+    else if (WEXITSTATUS(status) == CALL_BITS)
+        set_verdict(v, BITS, "%s", line);
+    else if (WEXITSTATUS(status) != CALL_OK)
+        set_verdict(v, CRASHED, "%s", line);
+    free(in);
+    free(out);
+}
+
+void run_emitted(const Test *t, Way w, const Result *r, Verdict *v)
+{
+    (void)r;
+    char file[32];
+    snprintf(file, sizeof file, "%s.so", way_file[w]);
+    char *so = path_in(t->dir, file);
+    snprintf(file, sizeof file, "%s.log", way_file[w]);
+    char *log = path_in(t->dir, file);
+    snprintf(file, sizeof file, "%s.key", way_file[w]);
+    char *kept = path_in(t->dir, file);
+    char *program = path_in(set.build, w == WAY_FAST ? "call" : "call-sanitized"), *source = path_in(t->dir, "case.c");
+    const char *flags = flags_of(w);
+    uint64_t key = hash_sources(t->dir) + hash_tools(w, flags, program);
+    if (set.verbose || !recall(kept, key, v)) {
+        set_verdict(v, PASSED, "%s", "");
+        compile(so, source, log, flags, v);
+        if (v->class != CC_FAILED) {
+            Verdict called = {.class = PASSED};
+            call(t, program, so, w, log, &called);
+            if (called.class != PASSED)
+                *v = called;
+        }
+        if (v->class != TIMEOUT)
+            remember(kept, key, v);
+        if (!set.verbose)
+            unlink(so);
+    }
+    free(so);
+    free(log);
+    free(kept);
+    free(program);
+    free(source);
+}

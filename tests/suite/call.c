@@ -1,0 +1,126 @@
+/* call.c - calls the emitted code of one test: call CASE.so INPUTS RESULTS. Built with the same sanitizers as the code.
+ * Outputs are poisoned and have canaries around them, except under the address sanitizer, whose red zones lie closer. */
+#include "case.h"
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POISON = 0xA5, CANARY = 0x3C, MARGIN = 64 };
+
+#ifdef __SANITIZE_ADDRESS__
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "detect_leaks=0";
+}
+#endif
+
+static const struct suite_case *c;
+static char **input;  /* as read */
+static char **given;  /* as passed */
+static char **output; /* with a margin on both sides */
+
+static _Noreturn void leave(int status, const char *what, int i)
+{
+    fprintf(stderr, "call: %s %d\n", what, i);
+    exit(status);
+}
+
+static size_t margin(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    return 0;
+#else
+    return MARGIN;
+#endif
+}
+
+static char *copy(const char *from, size_t n)
+{
+    char *to = malloc(n ? n : 1);
+    memcpy(to, from, n);
+    return to;
+}
+
+static void read_inputs(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    input = calloc((size_t)c->n_in + 1, sizeof *input);
+    given = calloc((size_t)c->n_in + 1, sizeof *given);
+    for (int i = 0; i < c->n_in; i++) {
+        if (c->in_bytes[i] < 0)
+            continue;
+        size_t n = (size_t)c->in_bytes[i];
+        input[i] = malloc(n ? n : 1);
+        if (!f || fread(input[i], 1, n, f) != n)
+            leave(CALL_BROKEN, "no input", i);
+        given[i] = copy(input[i], n);
+    }
+    if (f)
+        fclose(f);
+}
+
+/* One call with fresh outputs, and every check that needs no expectation. */
+static void call(int poison)
+{
+    void **p = calloc((size_t)c->n_out + 1, sizeof *p);
+    output = calloc((size_t)c->n_out + 1, sizeof *output);
+    for (int i = 0; i < c->n_out; i++) {
+        size_t n = (size_t)c->out_bytes[i];
+        output[i] = malloc(n + 2 * margin() ? n + 2 * margin() : 1);
+        memset(output[i], CANARY, n + 2 * margin());
+        p[i] = memset(output[i] + margin(), poison, n);
+    }
+    int status = c->call((void *const *)given, p, c->size);
+    if (status)
+        leave(CALL_STATUS, "returned status", status);
+    for (int i = 0; i < c->n_in; i++)
+        if (given[i] && memcmp(given[i], input[i], (size_t)c->in_bytes[i]))
+            leave(CALL_CANARY, "wrote into input", i);
+    for (int i = 0; i < c->n_out; i++)
+        for (size_t k = 0; k < margin(); k++)
+            if (output[i][k] != CANARY || output[i][margin() + (size_t)c->out_bytes[i] + k] != CANARY)
+                leave(CALL_CANARY, "wrote outside output", i);
+    free(p);
+}
+
+int main(int argc, char **argv)
+{
+    void *so = argc == 4 ? dlopen(argv[1], RTLD_NOW) : NULL;
+    c = so ? dlsym(so, "suite_case") : NULL;
+    if (!c) {
+        fprintf(stderr, "call: %s\n", argc == 4 ? dlerror() : "usage: call CASE.so INPUTS RESULTS");
+        return CALL_BROKEN;
+    }
+    read_inputs(argv[2]);
+    int64_t *size = (int64_t *)(void *)copy((const char *)c->size, sizeof *size * (size_t)(c->n_size + 1));
+    call(POISON);
+
+    FILE *f = fopen(argv[3], "wb");
+    if (!f)
+        leave(CALL_BROKEN, "cannot write results", 0);
+    int64_t(*dim)[CASE_RANK] = calloc((size_t)c->n_out + 1, sizeof *dim), *bits = calloc((size_t)c->n_out + 1, 8);
+    c->dims(c->size, dim);
+    for (int i = 0; i < c->n_out; i++) {
+        int64_t count = 1;
+        for (int k = 0; k < c->out_rank[i]; k++)
+            count *= dim[i][k];
+        bits[i] = count * c->out_bits[i];
+        if (count < 0 || (bits[i] + 7) / 8 > c->out_bytes[i])
+            leave(CALL_BROKEN, "larger than its bound: output", i);
+        int64_t bytes = case_clear_padding(output[i] + margin(), bits[i]);
+        case_write(f, c->out_type[i], c->out_rank[i], dim[i], output[i] + margin(), bytes);
+    }
+    fclose(f);
+
+    /* Nothing may be left over from one call to the next, and no element may keep the poison. */
+    if (c->repeat) {
+        char **first = output;
+        memcpy(c->size, size, sizeof *size * (size_t)c->n_size);
+        call(~POISON & 0xFF);
+        for (int i = 0; i < c->n_out; i++)
+            if (memcmp(first[i] + margin(), output[i] + margin(), (size_t)case_clear_padding(output[i] + margin(), bits[i])))
+                leave(CALL_BITS, "a second call differs in output", i);
+    }
+    return CALL_OK;
+}

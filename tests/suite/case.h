@@ -1,0 +1,46 @@
+/* case.h - between one test's emitted code and the program that calls it: what case.c (made by model.c) describes, and
+ * the file in which results travel. */
+#ifndef CASE_H
+#define CASE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#define CASE_RANK 16
+
+/* Every array has one more element than counted, so that none is empty. */
+struct suite_case {
+    int n_in, n_out, n_size;
+    int repeat;                 /* call twice and compare: not for random operators */
+    const int64_t *in_bytes;    /* the inputs' bytes lie one after the other in the input file; -1: a null pointer */
+    const int64_t *out_bytes;   /* room for the largest output */
+    const int *out_type;        /* ONNX's number */
+    const int *out_bits;        /* of an element */
+    const int *out_rank;
+    int64_t *size;              /* run-time sizes: in, and after the call out */
+    int (*call)(void *const *in, void *const *out, int64_t *size);
+    void (*dims)(const int64_t *size, int64_t (*dim)[CASE_RANK]); /* of the outputs, under those sizes */
+};
+
+/* One result in a file: type, rank, dims, bytes, contents. */
+static inline void case_write(FILE *f, int64_t type, int64_t rank, const int64_t *dim, const void *data, int64_t bytes)
+{
+    fwrite(&type, sizeof type, 1, f);
+    fwrite(&rank, sizeof rank, 1, f);
+    fwrite(dim, sizeof *dim, (size_t)rank, f);
+    fwrite(&bytes, sizeof bytes, 1, f);
+    fwrite(data, 1, (size_t)bytes, f);
+}
+
+/* Unused bits of the last byte of packed elements mean nothing. Returns the bytes that so many bits take. */
+static inline int64_t case_clear_padding(char *data, int64_t bits)
+{
+    if (bits % 8)
+        data[bits / 8] = (char)(data[bits / 8] & ((1 << bits % 8) - 1));
+    return (bits + 7) / 8;
+}
+
+/* How call.c ends; anything else is a crash. */
+enum { CALL_OK = 0, CALL_STATUS = 20, CALL_CANARY, CALL_BITS, CALL_BROKEN };
+
+#endif

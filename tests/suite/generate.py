@@ -1,0 +1,161 @@
+"""Writes the official ONNX backend tests of the installed onnx package as files, one folder per test:
+FOLDER/KIND/NAME/model.onnx and test_data_set_0/{input,output}_I.pb, and `rtol` where it is not 1e-3.
+
+usage: generate.py FOLDER       (does nothing when FOLDER is complete)
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import sys
+import warnings
+
+import numpy as np
+import onnx
+from onnx import OptionalProto, SequenceProto, numpy_helper
+from onnx.backend.test.case import model as model_cases
+from onnx.backend.test.loader import DATA_DIR, load_model_tests, load_node_model_tests
+
+
+def to_proto(value, declared, name):
+    """A message of the declared type: what a test holds may be arrays, messages, lists or None."""
+    if declared.HasField("sequence_type"):
+        seq = SequenceProto(name=name)
+        of = declared.sequence_type.elem_type
+        seq.elem_type = SequenceProto.SEQUENCE if of.HasField("sequence_type") else SequenceProto.TENSOR
+        items = seq.sequence_values if of.HasField("sequence_type") else seq.tensor_values
+        for item in value:
+            items.add().CopyFrom(to_proto(item, of, ""))
+        return seq
+    if declared.HasField("optional_type"):
+        opt = OptionalProto(name=name)
+        of = declared.optional_type.elem_type
+        if value is None:
+            opt.elem_type = OptionalProto.UNDEFINED
+        elif of.HasField("sequence_type"):
+            opt.elem_type = OptionalProto.SEQUENCE
+            opt.sequence_value.CopyFrom(to_proto(value, of, ""))
+        else:
+            opt.elem_type = OptionalProto.TENSOR
+            opt.tensor_value.CopyFrom(to_proto(value, of, ""))
+        return opt
+    if isinstance(value, onnx.TensorProto):
+        return value
+    return numpy_helper.from_array(np.asarray(value), name)
+
+
+def write(folder, model, inputs, outputs, rtol):
+    """One test; model is a ModelProto, inputs and outputs are messages."""
+    data = os.path.join(folder, "test_data_set_0")
+    os.makedirs(data)
+    with open(os.path.join(folder, "model.onnx"), "wb") as f:
+        f.write(model.SerializeToString())
+    for kind, protos in (("input", inputs), ("output", outputs)):
+        for i, proto in enumerate(protos):
+            with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as f:
+                f.write(proto.SerializeToString())
+    if rtol != 1e-3:
+        with open(os.path.join(folder, "rtol"), "w") as f:
+            f.write(f"{rtol}\n")
+
+
+def data_inputs(model):
+    """The graph inputs that a caller gives: those without an initializer."""
+    given = {t.name for t in model.graph.initializer} | {t.values.name for t in model.graph.sparse_initializer}
+    return [v for v in model.graph.input if v.name not in given]
+
+
+def write_case(folder, case):
+    """A test that the onnx package holds in memory."""
+    assert len(case.data_sets) == 1
+    inputs, outputs = case.data_sets[0]
+    graph = case.model.graph
+    declared = data_inputs(case.model)
+    assert len(declared) == len(inputs) and len(graph.output) == len(outputs), case.name
+    write(
+        folder,
+        case.model,
+        [to_proto(x, v.type, v.name) for x, v in zip(inputs, declared)],
+        [to_proto(y, v.type, v.name) for y, v in zip(outputs, graph.output)],
+        case.rtol,
+    )
+
+
+def write_light(folder, case):
+    """A large model that comes with its output alone; the input is 0, 1/n, 2/n ..."""
+    base = os.path.join(DATA_DIR, "light", os.path.basename(case.url))
+    model = onnx.load(base)
+    inputs = []
+    for v in data_inputs(model):
+        shape = [d.dim_value if d.HasField("dim_value") else 1 for d in v.type.tensor_type.shape.dim]
+        n = int(np.prod(shape))
+        inputs.append(numpy_helper.from_array((np.arange(n).reshape(shape) / n).astype(np.float32), v.name))
+    outputs = []
+    for i in range(len(model.graph.output)):
+        with open(f"{os.path.splitext(base)[0]}_output_{i}.pb", "rb") as f:
+            outputs.append(onnx.TensorProto.FromString(f.read()))
+    write(folder, model, inputs, outputs, case.rtol)
+
+
+def write_random(folder):
+    """Two more tests, large enough for their frequencies to mean something; the expected outputs give shape and type."""
+    x = np.linspace(0, 1, 10000, dtype=np.float32)
+    scalar = {"ratio": np.array(0.25, np.float32), "training": np.array(True)}
+    cases = [
+        ("bernoulli", ["x"], {"x": x}, {"y": x}),
+        ("dropout", ["x", "ratio", "training"], {"x": x + 1, **scalar}, {"y": x, "mask": x.astype(bool)}),
+    ]
+    for name, arguments, inputs, outputs in cases:
+        node = onnx.helper.make_node(name.capitalize(), arguments, list(outputs))
+        declare = [
+            [onnx.helper.make_tensor_value_info(k, onnx.helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
+             for k, v in values.items()]
+            for values in (inputs, outputs)
+        ]
+        model = onnx.helper.make_model(
+            onnx.helper.make_graph([node], name, *declare), opset_imports=[onnx.helper.make_opsetid("", 22)], ir_version=10
+        )
+        protos = [[numpy_helper.from_array(v, k) for k, v in values.items()] for values in (inputs, outputs)]
+        write(os.path.join(folder, f"test_{name}_large"), model, *protos, 1e-3)
+    return len(cases)
+
+
+def write_all(folder):
+    warnings.simplefilter("ignore", RuntimeWarning)  # overflows that are meant
+    count = 0
+    for case in load_node_model_tests():
+        write_case(os.path.join(folder, "node", case.name), case)
+        count += 1
+    for case in model_cases.collect_testcases():
+        if case.kind == "simple":
+            write_case(os.path.join(folder, "simple", case.name), case)
+        else:
+            write_light(os.path.join(folder, "light", case.name.replace("test_", "light_", 1)), case)
+        count += 1
+    for kind in "pytorch-operator", "pytorch-converted":
+        for case in load_model_tests(kind=kind):
+            shutil.copytree(case.model_dir, os.path.join(folder, kind, case.name))
+            count += 1
+    return count, write_random(os.path.join(folder, "random"))
+
+
+def main():
+    folder = os.path.abspath(sys.argv[1])
+    with open(__file__, "rb") as f:
+        version = f"onnx {onnx.__version__}, numpy {np.__version__}, {hashlib.sha256(f.read()).hexdigest()}\n"
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    with open(folder + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        stamp = os.path.join(folder, "version")
+        if os.path.exists(stamp) and open(stamp).read() == version:
+            return
+        print(f"suite: writing the tests of {version.rsplit(',', 1)[0]}", flush=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        official, own = write_all(folder)
+        with open(stamp, "w") as f:
+            f.write(version)
+        print(f"suite: {official} tests, and {own} of our own")
+
+
+main()

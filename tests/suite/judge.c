@@ -1,0 +1,227 @@
+/* judge.c - what a test computed against what it should have: shape, type, then every element.
+ * Floats agree within rtol |expected| + 1e-7, as in the suite's own runner (two units of a bfloat16, four of a float16
+ * where that is more); integers, bools, and what float8 and float4 decode to, exactly. NaN agrees with NaN. */
+#include "case.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- reading results --------------------------------------------------------------------------------------------- */
+
+typedef struct Results {
+    char *bytes;
+    int n;
+    Tensor *t;
+} Results;
+
+static Results read_results(const Test *t, Way w)
+{
+    Results r = {0};
+    char *path = path_in(t->dir, w == WAY_EVAL ? "out.eval" : w == WAY_FAST ? "out.fast" : "out.sanitized");
+    size_t n = 0;
+    r.bytes = read_file(path, &n);
+    free(path);
+    const char *s = r.bytes, *end = s + n;
+    while (s && s < end) {
+        int64_t head[2], bytes;
+        memcpy(head, s, sizeof head);
+        s += sizeof head;
+        r.t = realloc(r.t, sizeof *r.t * (size_t)(r.n + 1));
+        Tensor *y = &r.t[r.n++];
+        *y = (Tensor){.type = (Type)head[0], .rank = (int)head[1]};
+        memcpy(y->dim, s, sizeof *y->dim * (size_t)y->rank);
+        s += sizeof *y->dim * (size_t)y->rank;
+        memcpy(&bytes, s, sizeof bytes);
+        s += sizeof bytes;
+        y->data = s;
+        s += bytes;
+    }
+    return r;
+}
+
+static void free_results(Results *r)
+{
+    free(r->t);
+    free(r->bytes);
+}
+
+static const char *dims_text(const Tensor *t)
+{
+    static char text[2][200];
+    static int turn;
+    char *s = text[turn ^= 1];
+    int n = snprintf(s, 200, "[");
+    for (int i = 0; i < t->rank && n < 170; i++)
+        n += snprintf(s + n, 200 - (size_t)n, "%s%lld", i ? "," : "", (long long)t->dim[i]);
+    snprintf(s + n, 200 - (size_t)n, "]");
+    return s;
+}
+
+static Tensor *read_data(const Test *t, const char *kind, int i)
+{
+    char file[64];
+    snprintf(file, sizeof file, "test_data_set_0/%s_%d.pb", kind, i);
+    char *path = path_in(t->from, file);
+    FILE *there = fopen(path, "rb");
+    Tensor *x = there ? read_tensor_file(path) : NULL;
+    if (there)
+        fclose(there);
+    free(path);
+    return x;
+}
+
+/* ---- elements ------------------------------------------------------------------------------------------------------ */
+
+/* The distance between neighbouring float16 values at x. */
+static double half_step(double x)
+{
+    int e = -14;
+    if (fabs(x) >= 0x1p-14)
+        e = ilogb(x);
+    return ldexp(1, e - 10);
+}
+
+static bool same_float(const Test *t, Type type, double got, double want)
+{
+    if (isnan(got) || isnan(want))
+        return isnan(got) && isnan(want);
+    if (strstr(t->name, "signed_zero") && signbit(got) != signbit(want))
+        return false;
+    if (got == want)
+        return true;
+    if (isinf(got) || isinf(want) || type_bits(type) <= 8)
+        return false;
+    double rtol = type == BF16 ? fmax(t->rtol, 0x1p-6) : t->rtol;
+    double allowed = 1e-7 + rtol * fabs(want);
+    if (type == F16)
+        allowed = fmax(allowed, 4 * half_step(want));
+    return fabs(got - want) <= allowed;
+}
+
+static double element(const Tensor *t, int64_t i)
+{
+    return type_is_float(t->type) ? tensor_get(t, i) : (double)tensor_get_int(t, i);
+}
+
+static void compare(const Test *t, int i, const Tensor *got, const Tensor *want, Verdict *v)
+{
+    int64_t n = tensor_count(want), wrong = 0, first = -1;
+    bool is_float = type_is_float(want->type);
+    for (int64_t k = 0; k < n; k++) {
+        bool same = is_float ? same_float(t, want->type, tensor_get(got, k), tensor_get(want, k))
+                             : tensor_get_int(got, k) == tensor_get_int(want, k);
+        if (same)
+            continue;
+        if (set.verbose && wrong < 10)
+            printf("    output %d element %lld: %.9g, expected %.9g\n", i, (long long)k, element(got, k), element(want, k));
+        first = wrong++ ? first : k;
+    }
+    if (wrong && is_float)
+        set_verdict(v, VALUE, "output %d, %lld of %lld differ; element %lld is %.7g, expected %.7g", i, (long long)wrong,
+                    (long long)n, (long long)first, tensor_get(got, first), tensor_get(want, first));
+    else if (wrong)
+        set_verdict(v, VALUE, "output %d, %lld of %lld differ; element %lld is %lld, expected %lld", i, (long long)wrong,
+                    (long long)n, (long long)first, (long long)tensor_get_int(got, first),
+                    (long long)tensor_get_int(want, first));
+}
+
+/* ---- outputs that depend on a random generator: plausible or not ----------------------------------------------------- */
+
+/* A count of successes, four standard deviations at most from its expectation. */
+static bool plausible(double count, double expected, double variance)
+{
+    return fabs(count - expected) <= 4 * sqrt(variance) + 1e-9;
+}
+
+/* y: 1 with the probability that x gives, else 0. */
+static void check_bernoulli(const Test *t, const Results *r, Verdict *v)
+{
+    const Tensor *x = read_data(t, "input", 0), *y = &r->t[0];
+    double sum = 0, expected = 0, variance = 0;
+    for (int64_t i = 0; i < tensor_count(x); i++) {
+        double p = tensor_get(x, i), b = element(y, i);
+        if ((b != 0 && b != 1) || (p == 0 && b == 1) || (p == 1 && b == 0)) {
+            set_verdict(v, VALUE, "element %lld is %g, drawn with probability %g", (long long)i, b, p);
+            return;
+        }
+        sum += b;
+        expected += p;
+        variance += p * (1 - p);
+    }
+    if (!plausible(sum, expected, variance))
+        set_verdict(v, VALUE, "%g ones, expected about %g", sum, expected);
+}
+
+/* y: 0 where dropped, else x / (1 - ratio); the mask says which. */
+static void check_dropout(const Test *t, const Results *r, double ratio, Verdict *v)
+{
+    const Tensor *x = read_data(t, "input", 0), *y = &r->t[0], *mask = r->n > 1 ? &r->t[1] : NULL;
+    int64_t n = tensor_count(x), dropped = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double want = tensor_get(x, i) / (1 - ratio), got = tensor_get(y, i);
+        bool kept = mask ? tensor_get_int(mask, i) != 0 : got != 0;
+        dropped += !kept;
+        if (!same_float(t, y->type, got, kept ? want : 0)) {
+            set_verdict(v, VALUE, "element %lld is %g, expected 0 or %g", (long long)i, got, want);
+            return;
+        }
+    }
+    if (!plausible((double)dropped, (double)n * ratio, (double)n * ratio * (1 - ratio)))
+        set_verdict(v, VALUE, "%lld of %lld dropped at ratio %g", (long long)dropped, (long long)n, ratio);
+}
+
+/* ---- a test ------------------------------------------------------------------------------------------------------------ */
+
+static bool same_dims(const Tensor *a, const Tensor *b)
+{
+    return a->rank == b->rank && !memcmp(a->dim, b->dim, sizeof *a->dim * (size_t)a->rank);
+}
+
+void judge(const Test *t, const Result *result, Way w, Verdict *v)
+{
+    Results r = read_results(t, w);
+    int i = 0;
+    for (Tensor *want; v->class == PASSED && (want = read_data(t, "output", i)); i++) {
+        const Tensor *got = i < r.n ? &r.t[i] : NULL;
+        if (!got)
+            set_verdict(v, SHAPE, "output %d is missing", i);
+        else if (got->type != want->type)
+            set_verdict(v, DTYPE, "output %d is %s, expected %s", i, type_onnx(got->type), type_onnx(want->type));
+        else if (!same_dims(got, want))
+            set_verdict(v, SHAPE, "output %d is %s, expected %s", i, dims_text(got), dims_text(want));
+        else if (result->kind == COMPARED)
+            compare(t, i, got, want, v);
+    }
+    if (v->class == PASSED && i != r.n)
+        set_verdict(v, SHAPE, "%d outputs, expected %d", r.n, i);
+    if (v->class == PASSED && result->kind == BERNOULLI)
+        check_bernoulli(t, &r, v);
+    if (v->class == PASSED && result->kind == DROPOUT)
+        check_dropout(t, &r, result->ratio, v);
+    free_results(&r);
+}
+
+/* Bit for bit; only the sign and the payload of a NaN are free, which C compilers choose as they like. */
+void judge_bits(const Test *t, Verdict *v)
+{
+    Results a = read_results(t, WAY_EVAL), b = read_results(t, WAY_SANITIZED);
+    for (int i = 0; i < a.n && i < b.n && v->class == PASSED; i++) {
+        const Tensor *x = &a.t[i], *y = &b.t[i];
+        int64_t n = tensor_count(x);
+        if (!same_dims(x, y) || x->type != y->type)
+            set_verdict(v, BITS, "output %d is %s in C, %s in the compiler", i, dims_text(y), dims_text(x));
+        else if (memcmp(x->data, y->data, tensor_size(x)))
+            for (int64_t k = 0; k < n && v->class == PASSED; k++) {
+                double p = element(x, k), q = element(y, k);
+                bool same = type_is_float(x->type) ? (p == q && signbit(p) == signbit(q)) || (isnan(p) && isnan(q))
+                                                   : tensor_get_int(x, k) == tensor_get_int(y, k);
+                if (!same)
+                    set_verdict(v, BITS, "output %d element %lld is %.17g in C, %.17g in the compiler", i, (long long)k, q, p);
+            }
+    }
+    if (v->class == PASSED && a.n != b.n)
+        set_verdict(v, BITS, "%d outputs in C, %d in the compiler", b.n, a.n);
+    free_results(&a);
+    free_results(&b);
+}

@@ -1,0 +1,272 @@
+/* model.c - one test inside the compiler: compile, emit, evaluate, and describe the emitted entry to call.c. */
+#include "case.h"
+#include "compile.h"
+#include "suite.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SLACK = 3 }; /* the bound of a run-time size lies above the test's own size, so that both get used */
+
+typedef struct Case {
+    const Test *t;
+    Model *m;
+    VEC(Tensor *) in;   /* in the order of the C inputs; NULL: left out, it has a default */
+    VEC(Value *) value; /* they belong to */
+    const SizeField *size;
+    int n_size;
+} Case;
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+static bool is_constant_input(const Value *v) { return v->data && !v->default_only; }
+
+static bool is_frozen(const Value *v, const Result *r)
+{
+    for (int i = 0; i < r->n_frozen; i++)
+        if (name_is(v->name, r->frozen[i]))
+            return true;
+    return false;
+}
+
+static bool is_plain(const Value *v)
+{
+    return v->form == TENSOR && (!v->desc || v->desc->form == TENSOR) && v->type != STR;
+}
+
+/* Inputs have files in graph order; those with an initializer have none. */
+static void read_inputs(Case *c, const Result *r)
+{
+    Graph *g = c->m->graph;
+    for (int i = 0, file = 0; i < g->in.n; i++) {
+        Value *v = g->in.at[i];
+        if (is_constant_input(v))
+            continue;
+        if (!is_plain(v))
+            fail(EXIT_MODEL, "inputs of this type cannot be given by the tests yet");
+        const char *path = NULL;
+        if (!v->default_only)
+            path = path_in(c->t->from, name_format("test_data_set_0/input_%d.pb", file++)->s);
+        if (path && is_frozen(v, r)) {
+            vec_push(&opt.consts, ((struct ConstOption){v->name->s, path}));
+            continue;
+        }
+        Tensor *t = path ? read_tensor_file(path) : NULL;
+        vec_push(&c->value, v);
+        vec_push(&c->in, t);
+    }
+    for (int i = 0; i < g->out.n; i++)
+        if (!is_plain(g->out.at[i]))
+            fail(EXIT_MODEL, "outputs of this type cannot be compared by the tests yet");
+}
+
+/* What a user would give on the command line: shapes of unranked inputs, bounds of run-time sizes. */
+static void give_options(Case *c)
+{
+    for (int i = 0; i < c->in.n; i++) {
+        const Value *v = c->value.at[i];
+        const Tensor *t = c->in.at[i];
+        if (t && v->shape.rank < 0) {
+            struct ShapeOption o = {.input = v->name->s, .rank = t->rank};
+            memcpy(o.dim, t->dim, sizeof o.dim);
+            vec_push(&opt.shapes, o);
+        }
+        for (int a = 0; t && a < v->shape.rank && a < t->rank; a++) {
+            Symbol *s = symbol_of(v->shape.dim[a]);
+            if (s && s->high == INT64_MAX)
+                s->high = t->dim[a] + SLACK;
+        }
+    }
+}
+
+static void forget_output_shapes(Model *m)
+{
+    for (int i = 0; i < m->graph->out.n; i++) {
+        Value *y = m->graph->out.at[i];
+        y->shape.rank = -1;
+        if (y->desc)
+            y->desc->shape.rank = -1;
+    }
+}
+
+static const Tensor *given(const Case *c, const Value *v)
+{
+    for (int i = 0; i < c->in.n; i++)
+        if (c->value.at[i] == v)
+            return c->in.at[i];
+    return NULL;
+}
+
+/* An output whose values nobody can foresee: by the operators in the model. */
+static void find_kind(const Case *c, Result *r)
+{
+    for (Node *n = c->m->graph->first; n; n = n->next) {
+        if (name_is(n->op_type, "Bernoulli") || name_is(n->op_type, "RandomUniformLike"))
+            r->kind = BERNOULLI;
+        if (!name_is(n->op_type, "Dropout") || n->n_in < 3 || !n->in[2])
+            continue;
+        const Tensor *t[3] = {0}; /* data, ratio, training_mode */
+        for (int i = 0; i < 3; i++)
+            if (n->in[i])
+                t[i] = n->in[i]->data ? n->in[i]->data : given(c, n->in[i]);
+        double ratio = t[1] ? tensor_get(t[1], 0) : 0.5;
+        if (ratio > 0 && t[2] && tensor_get_int(t[2], 0)) {
+            r->kind = DROPOUT;
+            r->ratio = ratio;
+        }
+    }
+}
+
+/* ---- the description for call.c ---------------------------------------------------------------------------------- */
+
+static void put_ints(Text *s, const char *type, const char *what, int n, const int64_t *v)
+{
+    text_put(s, "static %s %s[] = {", type, what);
+    for (int i = 0; i < n; i++)
+        text_put(s, "%lld, ", (long long)v[i]);
+    text_put(s, "0};\n");
+}
+
+/* Run-time sizes travel as an array; in the C they are fields of a struct. */
+static void put_call(Text *s, const Case *c)
+{
+    const char *p = opt.prefix, *comma = "";
+    text_put(s, "static int call(void *const *in, void *const *out, int64_t *size)\n{\n    (void)in;\n    (void)out;\n    (void)size;\n");
+    if (c->n_size)
+        text_put(s, "    struct %s_sizes s;\n", p);
+    for (int i = 0; i < c->n_size; i++)
+        text_put(s, "    s.%s = size[%d];\n", c->size[i].name, i);
+    text_put(s, "    int status = %s_run(", p);
+    for (int i = 0; i < c->in.n; i++, comma = ", ")
+        text_put(s, "%sin[%d]", comma, i);
+    for (int i = 0; i < c->m->graph->out.n; i++, comma = ", ")
+        text_put(s, "%sout[%d]", comma, i);
+    text_put(s, "%s);\n", c->n_size ? ", &s" : "");
+    for (int i = 0; i < c->n_size; i++)
+        text_put(s, "    size[%d] = s.%s;\n", i, c->size[i].name);
+    text_put(s, "    return status;\n}\n");
+}
+
+/* The run-time size that dimension k of an output is. */
+static int size_of(const Case *c, const Value *y, int k)
+{
+    for (int i = 0; i < c->n_size; i++)
+        if (c->size[i].symbol ? c->size[i].symbol == symbol_of(y->shape.dim[k]) : c->size[i].out == y && c->size[i].axis == k)
+            return i;
+    bug("the size of dimension %d of output %s is not in the interface", k, printable(y->name));
+}
+
+static void put_dims(Text *s, const Case *c)
+{
+    text_put(s, "static void dims(const int64_t *size, int64_t (*dim)[CASE_RANK])\n{\n    (void)size;\n    (void)dim;\n");
+    for (int i = 0; i < c->m->graph->out.n; i++) {
+        const Value *y = c->m->graph->out.at[i];
+        for (int k = 0; k < y->shape.rank; k++)
+            if (dim_const(y->shape.dim[k]))
+                text_put(s, "    dim[%d][%d] = %lld;\n", i, k, (long long)dim_value(y->shape.dim[k]));
+            else
+                text_put(s, "    dim[%d][%d] = size[%d];\n", i, k, size_of(c, y, k));
+    }
+    text_put(s, "}\n");
+}
+
+static Text describe(const Case *c, const Result *r)
+{
+    enum { MOST = 256 };
+    Graph *g = c->m->graph;
+    int64_t in_bytes[MOST], out_bytes[MOST], out_type[MOST], out_bits[MOST], out_rank[MOST], size[MOST];
+    if (c->in.n > MOST || g->out.n > MOST || c->n_size > MOST)
+        fail(EXIT_MODEL, "too many inputs or outputs for the tests");
+    for (int i = 0; i < c->in.n; i++)
+        in_bytes[i] = c->in.at[i] ? (int64_t)tensor_size(c->in.at[i]) : -1;
+    for (int i = 0; i < g->out.n; i++) {
+        const Value *y = g->out.at[i];
+        int64_t most = 1;
+        for (int k = 0; k < y->shape.rank; k++)
+            most *= dim_high(y->shape.dim[k]);
+        out_bytes[i] = (int64_t)type_bytes(y->type, most);
+        out_type[i] = y->type;
+        out_bits[i] = type_bits(y->type);
+        out_rank[i] = y->shape.rank;
+    }
+    for (int i = 0; i < c->n_size; i++) {
+        const Symbol *s = c->size[i].symbol;
+        size[i] = s && s->input ? given(c, s->input)->dim[s->axis] : 0;
+    }
+    Text s = {0};
+    text_put(&s, "#include \"m.c\"\n#include \"case.h\"\n");
+    put_ints(&s, "const int64_t", "in_bytes", c->in.n, in_bytes);
+    put_ints(&s, "const int64_t", "out_bytes", g->out.n, out_bytes);
+    put_ints(&s, "const int", "out_type", g->out.n, out_type);
+    put_ints(&s, "const int", "out_bits", g->out.n, out_bits);
+    put_ints(&s, "const int", "out_rank", g->out.n, out_rank);
+    put_ints(&s, "int64_t", "sizes", c->n_size, size);
+    put_call(&s, c);
+    put_dims(&s, c);
+    text_put(&s,
+             "extern const struct suite_case suite_case;\n"
+             "const struct suite_case suite_case = {%d, %d, %d, %d, in_bytes, out_bytes, out_type, out_bits, out_rank, "
+             "sizes, call, dims};\n",
+             c->in.n, g->out.n, c->n_size, r->kind == COMPARED);
+    return s;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------ */
+
+static FILE *open_out(const Test *t, const char *file)
+{
+    FILE *f = fopen(path_in(t->dir, file), "wb");
+    if (!f)
+        fail(EXIT_IO, "cannot write %s/%s", t->dir, file);
+    return f;
+}
+
+static void write_inputs(const Case *c)
+{
+    FILE *f = open_out(c->t, "in.bin");
+    for (int i = 0; i < c->in.n; i++)
+        if (c->in.at[i])
+            fwrite(tensor_data(c->in.at[i]), 1, tensor_size(c->in.at[i]), f);
+    fclose(f);
+}
+
+static void evaluate(const Case *c)
+{
+    int n = c->m->graph->out.n;
+    Tensor **out = NEWS(Tensor *, n + 1);
+    eval_graph(c->m, (Tensor *const *)c->in.at, out);
+    FILE *f = open_out(c->t, "out.eval");
+    for (int i = 0; i < n; i++) {
+        int64_t bits = tensor_count(out[i]) * type_bits(out[i]->type);
+        char *copy = malloc(tensor_size(out[i]) + 1);
+        memcpy(copy, tensor_data(out[i]), tensor_size(out[i]));
+        int64_t bytes = case_clear_padding(copy, bits);
+        case_write(f, out[i]->type, out[i]->rank, out[i]->dim, copy, bytes);
+        free(copy);
+    }
+    fclose(f);
+}
+
+void compile_case(const Test *t, Result *r)
+{
+    Case c = {.t = t};
+    opt = (Options){.model = path_in(t->from, "model.onnx"), .output = path_in(t->dir, "m.c"), .prefix = t->name,
+                    .target = target_find("generic"), .weights = WEIGHTS_INLINE};
+    c.m = parse_model(opt.model);
+    read_inputs(&c, r);
+    find_kind(&c, r);
+    give_options(&c);
+    if (set.symbolic_outputs)
+        forget_output_shapes(c.m);
+    compile_model(c.m);
+    emit_files(c.m);
+    c.n_size = emitted_sizes(&c.size);
+    write_inputs(&c);
+    Text s = describe(&c, r);
+    FILE *f = open_out(t, "case.c");
+    fwrite(s.s, 1, s.n, f);
+    fclose(f);
+    r->emitted = true;
+    evaluate(&c);
+}

@@ -1,0 +1,463 @@
+/* run.c - runs the official ONNX tests, each in three ways, on as many processes as there are processors.
+ *
+ * usage: run [OPTION] SUITE [NAME ...]     SUITE: folder written by generate.py; NAME: a test, or a pattern
+ *   --build DIR     where call and call-sanitized are, and where work goes (build/suite)
+ *   --include DIR   where the emitted code finds <onnxcc/...>;  --source DIR: where case.h is
+ *   --cc CC         C compiler of the emitted code
+ *   --known FILE    tests that are known to fail, `NAME  REASON` a line: none of them may pass, no other may fail
+ *   --update        writes FILE anew
+ *   --ways LETTERS  of e (in the compiler), s (C, sanitizers), f (C, fast)
+ *   --every N       only every Nth test as C, all of them in the compiler
+ *   --symbolic-outputs   without the declared shapes of the outputs, so that they must be computed
+ *   --jobs N, -v */
+#include "suite.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { COMPILE_SECONDS = 300, JUDGE_SECONDS = 60 };
+
+const char *const class_name[N_CLASSES] = {
+    "not run", "passed", "rejected", "compiler bug", "C compile failed", "C compiler warns", "crash", "timeout",
+    "error status", "shape", "dtype", "value", "canary", "bits differ",
+};
+static const char *const way_name[N_WAYS] = {"in the compiler", "C with sanitizers", "C optimised"};
+
+Settings set = {.build = "build/suite", .include = "build/include", .source = "tests/suite", .cc = "cc",
+                .ways = {true, true, true}, .every = 1};
+
+/* Is test i run in way w? */
+static bool in_way(int i, Way w) { return set.ways[w] && (w == WAY_EVAL || i % set.every == 0); }
+
+static struct Shared {
+    int next;
+    Result result[];
+} *shared;
+
+static VEC(Test) tests;
+static const char *known_file;
+static bool update;
+static int jobs;
+
+void set_verdict(Verdict *v, Class c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    v->class = c;
+    vsnprintf(v->why, sizeof v->why, format, args);
+    va_end(args);
+    v->why[strcspn(v->why, "\n")] = 0;
+}
+
+/* ---- one test ------------------------------------------------------------------------------------------------------ */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Runs f in a process of its own; what it prints on stderr goes to the log. */
+static int in_child(void (*f)(int test), int test, const char *log, int seconds)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        if (log)
+            dup2(open(log, O_WRONLY | O_CREAT | O_TRUNC, 0666), 2);
+        alarm((unsigned)seconds);
+        f(test);
+        fflush(stdout);
+        _exit(0);
+    }
+    int status = -1;
+    if (child > 0)
+        waitpid(child, &status, 0);
+    return status;
+}
+
+static void child_compile(int i) { compile_case(&tests.at[i], &shared->result[i]); }
+
+static void child_judge(int i)
+{
+    Result *r = &shared->result[i];
+    for (Way w = 0; w < N_WAYS; w++) {
+        Verdict *v = &r->way[w], judged = {.class = PASSED};
+        if (v->class != PASSED && v->class != CC_WARNED)
+            continue;
+        judge(&tests.at[i], r, w, &judged);
+        if (w == WAY_SANITIZED && judged.class == PASSED && r->way[WAY_EVAL].class == PASSED)
+            judge_bits(&tests.at[i], &judged);
+        if (judged.class != PASSED)
+            *v = judged;
+    }
+}
+
+static void fail_all(int i, Result *r, Verdict v)
+{
+    for (Way w = 0; w < N_WAYS; w++)
+        if (in_way(i, w) && (w == WAY_EVAL || !r->emitted))
+            r->way[w] = v;
+}
+
+/* Does what the compiler's "help: freeze it: --const INPUT=FILE.pb" says; whether there was any, so that it may succeed. */
+static bool take_help(const char *log, Result *r)
+{
+    char *text = read_file(log, NULL);
+    int before = r->n_frozen;
+    static const char option[] = "--const ", value[] = "=FILE.pb";
+    for (char *s = text; s && (s = strstr(s, option)) && r->n_frozen < MAX_FROZEN;) {
+        s += strlen(option);
+        size_t n = strcspn(s, "\n");
+        if (n < strlen(value) || strncmp(s + n - strlen(value), value, strlen(value)) || n - strlen(value) >= sizeof *r->frozen)
+            continue;
+        char *to = r->frozen[r->n_frozen];
+        snprintf(to, sizeof *r->frozen, "%.*s", (int)(n - strlen(value)), s);
+        bool again = false;
+        for (int k = 0; k < r->n_frozen; k++)
+            again |= !strcmp(r->frozen[k], to);
+        r->n_frozen += !again;
+    }
+    free(text);
+    return r->n_frozen > before;
+}
+
+/* Compiles and evaluates; what became of it concerns all ways when no C was written. */
+static void run_compiler(int i)
+{
+    const Test *t = &tests.at[i];
+    Result *r = &shared->result[i];
+    char *log = path_in(t->dir, "eval.log"), line[200];
+    int status;
+    do
+        status = in_child(child_compile, i, log, COMPILE_SECONDS);
+    while (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_MODEL && r->n_frozen < MAX_FROZEN && take_help(log, r));
+    first_line(log, (const char *const[]){"error", NULL}, line, sizeof line);
+    Verdict v = {.class = PASSED};
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        set_verdict(&v, TIMEOUT, "more than %d seconds in the compiler", COMPILE_SECONDS);
+    else if (WIFSIGNALED(status))
+        set_verdict(&v, CRASHED, "%s in the compiler", strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status))
+        set_verdict(&v, WEXITSTATUS(status) == EXIT_BUG ? BUG : REJECTED, "%s", line);
+    fail_all(i, r, v);
+    free(log);
+}
+
+/* Leaves what a former run found about the emitted code; build.c decides whether it still holds. */
+static void clean_folder(const char *dir)
+{
+    static const char *const keep[] = {".", "..", "sanitized.key", "fast.key", "out.sanitized", "out.fast"};
+    mkdir(dir, 0777);
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        bool kept = false;
+        for (size_t k = 0; k < sizeof keep / sizeof *keep; k++)
+            kept |= !strcmp(e->d_name, keep[k]);
+        if (!kept)
+            unlinkat(dirfd(d), e->d_name, 0);
+    }
+    if (d)
+        closedir(d);
+}
+
+static void run_test(int i)
+{
+    const Test *t = &tests.at[i];
+    Result *r = &shared->result[i];
+    double start = now();
+    clean_folder(t->dir);
+    run_compiler(i);
+    for (Way w = WAY_SANITIZED; w < N_WAYS; w++)
+        if (in_way(i, w) && r->emitted)
+            run_emitted(t, w, r, &r->way[w]);
+    int status = in_child(child_judge, i, NULL, JUDGE_SECONDS);
+    if (status)
+        for (Way w = 0; w < N_WAYS; w++)
+            if (r->way[w].class == PASSED)
+                set_verdict(&r->way[w], BUG, "the comparison of results failed");
+    r->seconds = now() - start;
+}
+
+static void run_all(void)
+{
+    for (int k = 0; k < jobs; k++)
+        if (fork() == 0) {
+            for (int i; (i = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED)) < tests.n;)
+                run_test(i);
+            fflush(stdout);
+            _exit(0);
+        }
+    time_t last = time(NULL);
+    for (int left = jobs; left;) {
+        if (waitpid(-1, NULL, WNOHANG) > 0) {
+            left--;
+            continue;
+        }
+        nanosleep(&(struct timespec){0, 20000000}, NULL);
+        if (isatty(2) && time(NULL) != last)
+            fprintf(stderr, "\r%d of %d ", shared->next < tests.n ? shared->next : tests.n, tests.n);
+        last = time(NULL);
+    }
+    if (isatty(2))
+        fprintf(stderr, "\r\033[K");
+}
+
+/* ---- which tests ----------------------------------------------------------------------------------------------------- */
+
+static bool selected(const char *test, char *const *patterns)
+{
+    if (!*patterns)
+        return true;
+    for (; *patterns; patterns++)
+        if (!fnmatch(*patterns, test, 0))
+            return true;
+    return false;
+}
+
+/* The large ones first, so that no process is left alone with them at the end. */
+static int compare_tests(const void *a, const void *b)
+{
+    const Test *x = a, *y = b;
+    bool p = strstr(x->from, "/light/"), q = strstr(y->from, "/light/");
+    return p != q ? q - p : strcmp(x->name, y->name);
+}
+
+static void add_test(const char *folder, const char *test)
+{
+    Test t = {.name = strdup(test), .from = path_in(folder, test), .dir = path_in(set.build, test), .rtol = 1e-3};
+    char *path = path_in(t.from, "rtol"), *s = read_file(path, NULL);
+    if (s)
+        t.rtol = atof(s);
+    free(path);
+    free(s);
+    vec_push(&tests, t);
+}
+
+static void find_tests(const char *suite, char *const *patterns)
+{
+    static const char *const kinds[] = {"node", "simple", "pytorch-operator", "pytorch-converted", "light", "random"};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        char *folder = path_in(suite, kinds[k]);
+        DIR *d = opendir(folder);
+        if (!d)
+            fail(EXIT_IO, "no tests in %s", folder);
+        for (struct dirent *e; (e = readdir(d));)
+            if (*e->d_name != '.' && selected(e->d_name, patterns))
+                add_test(folder, e->d_name);
+        closedir(d);
+    }
+    if (!tests.n)
+        fail(EXIT_USAGE, "no test of this name");
+    qsort(tests.at, (size_t)tests.n, sizeof *tests.at, compare_tests);
+}
+
+/* ---- the list of known failures ---------------------------------------------------------------------------------------- */
+
+static VEC(char *) known;
+
+static int compare_strings(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static void read_known(void)
+{
+    char *s = known_file ? read_file(known_file, NULL) : NULL;
+    for (char *line = s ? strtok(s, "\n") : NULL; line; line = strtok(NULL, "\n"))
+        if (*line != '#') {
+            line[strcspn(line, " \t")] = 0;
+            vec_push(&known, line);
+        }
+    if (known.n)
+        qsort(known.at, (size_t)known.n, sizeof *known.at, compare_strings);
+}
+
+static bool is_known(const char *test)
+{
+    return known.n && bsearch(&test, known.at, (size_t)known.n, sizeof *known.at, compare_strings);
+}
+
+/* The way that counts: the first that failed; NULL when all passed. */
+static const Verdict *failure(int i)
+{
+    for (Way w = 0; w < N_WAYS; w++)
+        if (in_way(i, w) && shared->result[i].way[w].class != PASSED)
+            return &shared->result[i].way[w];
+    return NULL;
+}
+
+static int compare_failures(const void *a, const void *b)
+{
+    int i = *(const int *)a, k = *(const int *)b;
+    const Verdict *x = failure(i), *y = failure(k);
+    int by_why = strcmp(x->why, y->why);
+    return x->class != y->class ? (int)x->class - (int)y->class : by_why ? by_why : strcmp(tests.at[i].name, tests.at[k].name);
+}
+
+static void write_known(void)
+{
+    int *failed = calloc((size_t)tests.n, sizeof *failed), n = 0;
+    for (int i = 0; i < tests.n; i++)
+        if (failure(i))
+            failed[n++] = i;
+    qsort(failed, (size_t)n, sizeof *failed, compare_failures);
+    FILE *f = fopen(known_file, "w");
+    if (!f)
+        fail(EXIT_IO, "cannot write %s", known_file);
+    fprintf(f, "# Official tests that fail, and why. None of them may pass: then its line goes. No line may be added.\n");
+    for (int k = 0; k < n; k++) {
+        const Verdict *v = failure(failed[k]);
+        if (!k || failure(failed[k - 1])->class != v->class)
+            fprintf(f, "\n# %s\n", class_name[v->class]);
+        fprintf(f, "%-60s  %s: %s\n", tests.at[failed[k]].name, class_name[v->class], v->why);
+    }
+    fclose(f);
+    free(failed);
+    printf("suite: %d failures written to %s\n", n, known_file);
+}
+
+/* ---- the report ---------------------------------------------------------------------------------------------------------- */
+
+static void print_log(const Test *t, const char *file)
+{
+    char *path = path_in(t->dir, file), *s = read_file(path, NULL);
+    if (s && *s)
+        printf("%s", s);
+    free(path);
+    free(s);
+}
+
+static void report_verbose(void)
+{
+    static const char *const logs[N_WAYS] = {"eval.log", "sanitized.log", "fast.log"};
+    for (int i = 0; i < tests.n; i++) {
+        printf("%s  (%s, work in %s)\n", tests.at[i].name, tests.at[i].from, tests.at[i].dir);
+        for (int k = 0; k < shared->result[i].n_frozen; k++)
+            printf("  with --const %s=FILE.pb\n", shared->result[i].frozen[k]);
+        for (Way w = 0; w < N_WAYS; w++) {
+            const Verdict *v = &shared->result[i].way[w];
+            if (in_way(i, w))
+                printf("  %-18s %s%s%s\n", way_name[w], class_name[v->class], *v->why ? ": " : "", v->why);
+            if (in_way(i, w) && v->class != PASSED)
+                print_log(&tests.at[i], logs[w]);
+        }
+    }
+}
+
+static void report_table(void)
+{
+    printf("%-20s", "");
+    for (Class c = PASSED; c < N_CLASSES; c++)
+        printf("  %s", class_name[c]);
+    for (Way w = 0; w < N_WAYS; w++) {
+        int count[N_CLASSES] = {0};
+        for (int i = 0; i < tests.n; i++)
+            count[shared->result[i].way[w].class]++;
+        printf("\n%-20s", way_name[w]);
+        for (Class c = PASSED; c < N_CLASSES; c++)
+            printf("  %*d", (int)strlen(class_name[c]), count[c]);
+    }
+    printf("\n");
+}
+
+/* Prints what is not as it should be, and the counts; whether all is well. */
+static bool report(void)
+{
+    int passed = 0, failed = 0, excused = 0, official = 0, official_passed = 0, frozen = 0, slowest = 0, emitted = 0;
+    bool complete = true;
+    for (int i = 0; i < tests.n; i++) {
+        const Verdict *v = failure(i);
+        bool all_ways = in_way(i, 0) && in_way(i, 1) && in_way(i, 2);
+        complete &= all_ways;
+        emitted += in_way(i, 1) && in_way(i, 2);
+        bool listed = is_known(tests.at[i].name);
+        if (v && !listed)
+            printf("FAILED %s: %s, %s: %s\n", tests.at[i].name, way_name[v - shared->result[i].way], class_name[v->class], v->why);
+        if (!v && listed && all_ways)
+            printf("FAILED %s: passes, but stands in %s: take its line out\n", tests.at[i].name, known_file);
+        official += !strstr(tests.at[i].from, "/random/");
+        official_passed += !v && !strstr(tests.at[i].from, "/random/");
+        frozen += !v && shared->result[i].n_frozen && !strstr(tests.at[i].from, "/random/");
+        slowest = shared->result[i].seconds > shared->result[slowest].seconds ? i : slowest;
+        passed += !v && !(listed && all_ways);
+        failed += (v && !listed) || (!v && listed && all_ways);
+        excused += v && listed;
+    }
+    if (tests.n > 20) {
+        report_table();
+        printf("suite: %d of %d official tests pass %s, %d of them with an input frozen by --const\n", official_passed,
+               official, complete ? "in every way" : "in the ways that were run", frozen);
+        if (!complete)
+            printf("suite: %d of them as emitted C too; all with EVERY=1\n", emitted);
+        printf("suite: the longest took %.1f s: %s\n", shared->result[slowest].seconds, tests.at[slowest].name);
+    }
+    if (excused)
+        printf("suite: %d known failures, see %s\n", excused, known_file);
+    printf("suite: %d passed, %d failed\n", passed, failed);
+    return !failed;
+}
+
+static const char *argument(char **argv, int *i)
+{
+    if (!argv[*i + 1])
+        fail(EXIT_USAGE, "%s needs an argument", argv[*i]);
+    return argv[++*i];
+}
+
+int main(int argc, char **argv)
+{
+    int i = 1;
+    jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    for (; i < argc && argv[i][0] == '-'; i++) {
+        const char *a = argv[i];
+        if (!strcmp(a, "-v"))
+            set.verbose = true;
+        else if (!strcmp(a, "--symbolic-outputs"))
+            set.symbolic_outputs = true;
+        else if (!strcmp(a, "--update"))
+            update = true;
+        else if (!strcmp(a, "--build"))
+            set.build = argument(argv, &i);
+        else if (!strcmp(a, "--include"))
+            set.include = argument(argv, &i);
+        else if (!strcmp(a, "--source"))
+            set.source = argument(argv, &i);
+        else if (!strcmp(a, "--cc"))
+            set.cc = argument(argv, &i);
+        else if (!strcmp(a, "--known"))
+            known_file = argument(argv, &i);
+        else if (!strcmp(a, "--every"))
+            set.every = atoi(argument(argv, &i));
+        else if (!strcmp(a, "--jobs"))
+            jobs = atoi(argument(argv, &i));
+        else if (!strcmp(a, "--ways")) {
+            const char *ways = argument(argv, &i);
+            for (Way w = 0; w < N_WAYS; w++)
+                set.ways[w] = strchr(ways, "esf"[w]);
+        } else
+            fail(EXIT_USAGE, "unknown option %s", a);
+    }
+    if (i >= argc)
+        fail(EXIT_USAGE, "which folder of tests?");
+    mkdir(set.build, 0777);
+    find_tests(argv[i], argv + i + 1);
+    read_known();
+    size_t bytes = sizeof *shared + sizeof *shared->result * (size_t)tests.n;
+    shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        fail(EXIT_IO, "out of memory");
+    fflush(stdout);
+    run_all();
+    if (set.verbose)
+        report_verbose();
+    if (update && known_file && !argv[i + 1])
+        write_known();
+    return report() || update ? 0 : 1;
+}

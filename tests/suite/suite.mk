@@ -1,0 +1,23 @@
+# The official ONNX tests. T: only these; W: only these ways, of e (in the compiler), s (C, sanitizers), f (C, fast);
+# EVERY=N: only every Nth as C (1: all of them, which takes half an hour). KNOWN=update writes known.txt anew.
+EVERY ?= 12
+TESTS += suite
+SUITE = $(B)/suite
+
+test-suite: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
+	@$(SUITE)/run --build $(SUITE) --include $(B)/include --known tests/known.txt $(if $(T),-v,--every $(EVERY)) $(if $(W),--ways $(W)) \
+		$(if $(filter update,$(KNOWN)),--update) $(SUITE_FLAGS) $(CACHE)/suite $(if $(T),'$(T)')
+
+SUITE_OBJECTS = $(patsubst %,$(SUITE)/%.o,run model build judge)
+$(SUITE)/run: $(SUITE_OBJECTS) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(SUITE)/%.o: tests/suite/%.c tests/suite/suite.h tests/suite/case.h compiler/onnxcc.h | $(SUITE)
+	$(CC) $(CFLAGS) $(HOST_CFLAGS) -c -o $@ $<
+$(SUITE)/call: tests/suite/call.c tests/suite/case.h | $(SUITE)
+	$(CC) $(CFLAGS) -o $@ $<
+$(SUITE)/call-sanitized: tests/suite/call.c tests/suite/case.h | $(SUITE)
+	$(CC) $(CFLAGS) -fsanitize=address,undefined -o $@ $<
+$(SUITE):
+	@mkdir -p $@
+.PHONY: test-suite

@@ -1,0 +1,256 @@
+/* dim.c - unit tests of compiler/dim.c and poly.c: sizes as expressions are simplified, bounded and evaluated rightly. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#undef fail /* the name is ours */
+
+#include "onnxcc.h"
+#include "rt.h"
+
+static Symbol *n_, *m_, *s_;
+static Dim n, m, s; /* n, m >= 0; s any */
+
+static int setup(void **state)
+{
+    (void)state;
+    pool_reset();
+    n_ = symbol_by_name(name("n"));
+    m_ = symbol_by_name(name("m"));
+    s_ = symbol_fresh("start", INT64_MIN, INT64_MAX);
+    n = dim_symbol(n_);
+    m = dim_symbol(m_);
+    s = dim_symbol(s_);
+    return 0;
+}
+
+static void assert_dim(Dim a, Dim b)
+{
+    Text x = {0}, y = {0};
+    dim_print(&x, a, true);
+    dim_print(&y, b, true);
+    assert_string_equal(x.s, y.s);
+    assert_true(dim_same(a, b));
+}
+
+static void assert_print(Dim a, const char *want)
+{
+    Text x = {0};
+    dim_print(&x, a, true);
+    assert_string_equal(x.s, want);
+}
+
+static void numbers(void **state)
+{
+    (void)state;
+    assert_dim(dim_add(D(2), D(3)), D(5));
+    assert_dim(dim_add(D(INT64_MAX), D(3)), D(INT64_MAX));
+    assert_dim(dim_sub(D(INT64_MIN), D(3)), D(INT64_MIN));
+    assert_dim(dim_mul(D(INT64_MAX / 2), D(-3)), D(INT64_MIN));
+    assert_dim(dim_div(D(-7), D(2)), D(-4));
+    assert_dim(dim_ceil(D(-7), D(2)), D(-3));
+    assert_dim(dim_ceil(D(7), D(2)), D(4));
+    assert_dim(dim_mod(D(-7), D(4)), D(1));
+    assert_dim(dim_min(D(3), D(-4)), D(-4));
+    assert_dim(dim_select(D(0), D(1), D(2)), D(2));
+    assert_false(dim_is_number_ok(((int64_t)0x6F6E6E78 << 32) + 5));
+    assert_true(dim_is_number_ok(INT64_MAX));
+    assert_true(dim_is_number_ok(-1));
+    assert_dim(dim_add(D((int64_t)0x6F6E6E77 << 32), D((int64_t)1 << 32)), D(INT64_MAX));
+}
+
+static void sums_and_products(void **state)
+{
+    (void)state;
+    assert_dim(dim_add(n, m), dim_add(m, n));
+    assert_dim(dim_sub(dim_add(n, m), m), n);
+    assert_dim(dim_sub(n, n), D(0));
+    assert_dim(dim_div(dim_mul(n, D(12)), D(12)), n);
+    assert_dim(dim_mul(dim_add(n, D(1)), dim_sub(n, D(1))), dim_sub(dim_mul(n, n), D(1)));
+    assert_dim(dim_div(dim_mul(dim_add(n, D(1)), dim_add(m, n)), dim_add(n, m)), dim_add(n, D(1)));
+    assert_dim(dim_div(dim_mul(dim_mul(n, m), D(6)), dim_mul(m, D(2))), dim_mul(n, D(3)));
+    assert_dim(dim_add(dim_mul(n, D(2)), dim_mul(n, D(-2))), D(0));
+    assert_print(dim_sub(dim_mul(D(2), dim_mul(n, m)), D(3)), "2 * n * m - 3");
+    assert_print(dim_sub(D(3), n), "-1 * n + 3");
+}
+
+static void divisions(void **state)
+{
+    (void)state;
+    assert_dim(dim_div(dim_add(dim_mul(n, D(12)), D(5)), D(12)), n);
+    assert_dim(dim_ceil(dim_mul(n, D(12)), D(12)), n);
+    assert_dim(dim_div(dim_mul(n, D(4)), D(6)), dim_div(dim_mul(n, D(2)), D(3)));
+    assert_dim(dim_div(dim_div(n, D(2)), D(3)), dim_div(n, D(6)));
+    assert_dim(dim_mod(dim_add(dim_mul(n, D(12)), D(5)), D(12)), D(5));
+    assert_dim(dim_mod(dim_mul(n, m), m), D(0));
+    assert_dim(dim_div(dim_add(dim_mul(n, m), m), m), dim_add(n, D(1)));
+    assert_dim(dim_ceil(dim_mul(n, m), m), n);
+    assert_dim(dim_div(dim_sub(dim_mul(n, D(2)), D(1)), D(2)), dim_sub(n, D(1)));
+    assert_print(dim_div(dim_add(n, D(1)), D(2)), "(n + 1) / 2");
+    assert_print(dim_mul(dim_div(n, D(2)), m), "m * (n / 2)");
+    assert_print(dim_div(dim_sub(n, D(1)), D(2)), "rt_div(n - 1, 2)");
+    assert_print(dim_div(n, m), "rt_div(n, m)");
+}
+
+static void comparisons(void **state)
+{
+    (void)state;
+    assert_dim(dim_min(n, dim_add(n, D(1))), n);
+    assert_dim(dim_max(n, D(0)), n);
+    assert_dim(dim_min(n, D(INT64_MAX)), n);
+    assert_dim(dim_min(n, m), dim_min(m, n));
+    assert_dim(dim_max(dim_min(n, m), n), n);
+    assert_dim(dim_min(dim_min(n, m), m), dim_min(n, m));
+    assert_dim(dim_less(n, D(0)), D(0));
+    assert_dim(dim_less(n, dim_add(n, D(3))), D(1));
+    assert_dim(dim_equal(n, dim_add(n, D(3))), D(0));
+    assert_dim(dim_equal(n, n), D(1));
+    assert_dim(dim_select(dim_less(s, D(0)), n, n), n);
+    Dim from = dim_select(dim_less(s, D(0)), dim_add(s, n), s), at = dim_min(dim_max(from, D(0)), n);
+    assert_true(dim_at_most(at, n));
+    assert_true(dim_at_most(D(0), at));
+    assert_dim(dim_max(dim_sub(n, at), D(0)), dim_sub(n, at));
+    assert_dim(dim_max(dim_sub(n, dim_div(n, D(2))), D(0)), dim_sub(n, dim_div(n, D(2))));
+    assert_dim(dim_less(dim_div(n, D(2)), dim_add(n, D(1))), D(1));
+    assert_print(dim_select(dim_less(s, D(0)), D(1), D(2)), "((start < 0) ? 1 : 2)");
+}
+
+static void bounds(void **state)
+{
+    (void)state;
+    n_->high = 10;
+    n_->low = 1;
+    assert_int_equal(dim_high(dim_add(dim_mul(n, D(3)), D(1))), 31);
+    assert_int_equal(dim_low(dim_sub(D(5), n)), -5);
+    assert_int_equal(dim_high(dim_sub(D(5), n)), 4);
+    assert_int_equal(dim_high(dim_mul(n, m)), INT64_MAX);
+    assert_int_equal(dim_low(dim_sub(n, m)), INT64_MIN);
+    assert_int_equal(dim_high(dim_min(n, m)), 10);
+    assert_int_equal(dim_high(dim_div(n, D(3))), 3);
+    assert_int_equal(dim_high(dim_mod(m, n)), 9);
+    assert_int_equal(dim_high(dim_ceil(n, D(3))), 4);
+    assert_int_equal(dim_low(dim_mul(s, s)), INT64_MIN);
+    assert_int_equal(dim_high(dim_select(dim_less(m, D(3)), n, D(20))), 20);
+}
+
+static void count(Symbol *sym, void *arg)
+{
+    (void)sym;
+    ++*(int *)arg;
+}
+
+static void symbols(void **state)
+{
+    (void)state;
+    assert_ptr_equal(symbol_by_name(name("n")), n_);
+    assert_ptr_not_equal(symbol_fresh("n", 0, 5), n_);
+    assert_ptr_equal(symbol_of(m), m_);
+    assert_null(symbol_of(dim_add(n, m)));
+    Dim d = dim_add(dim_mul(n, m), dim_min(n, dim_mul(m, D(3))));
+    int k = 0;
+    dim_symbols(d, count, &k);
+    assert_int_equal(k, 2);
+    n_->value = 7;
+    m_->value = 2;
+    assert_int_equal(dim_eval(d), 20);
+    symbol_fix(m_, dim_add(n, D(1)));
+    assert_dim(dim_symbol(m_), dim_add(n, D(1)));
+    assert_int_equal(dim_eval(d), 63);
+    symbol_fix(n_, D(4));
+    assert_dim(dim_resolve(d), D(24));
+    symbol_fix(n_, D(4));
+}
+
+/* A random expression; *v is its value, computed plainly, for the symbols' present values. */
+static Dim random_dim(int depth, int64_t *v)
+{
+    int64_t x, y, z;
+    int op = depth ? rand() % 12 : rand() % 2;
+    if (op == 0)
+        return D(*v = rand() % 9 - 2);
+    if (op == 1) {
+        Symbol *sym = symbol_at(rand() % 3);
+        *v = sym->value;
+        return dim_symbol(sym);
+    }
+    Dim a = random_dim(depth - 1, &x), b = random_dim(depth - 1, &y), c;
+    int64_t by = rand() % 6 + 1;
+    switch (op) {
+    case 2:
+    case 3: *v = x + y; return dim_add(a, b);
+    case 4: *v = x - y; return dim_sub(a, b);
+    case 5: *v = x * y; return dim_mul(a, b);
+    case 6: *v = rt_div(x, by); return dim_div(a, D(by));
+    case 7: *v = rt_mod(x, by); return dim_mod(a, D(by));
+    case 8: *v = x < y ? x : y; return dim_min(a, b);
+    case 9: *v = x > y ? x : y; return dim_max(a, b);
+    case 10:
+        if (y > 0 && dim_low(b) > 0) {
+            *v = rt_div(x + y - 1, y);
+            return dim_ceil(a, b);
+        }
+        *v = x < y;
+        return dim_less(a, b);
+    default:
+        c = random_dim(depth - 1, &z);
+        *v = x == y ? y : z;
+        return dim_select(dim_equal(a, b), b, c);
+    }
+}
+
+static void random_expressions(void **state)
+{
+    (void)state;
+    srand(1);
+    for (int i = 0; i < 3000; i++) {
+        if (i % 10 == 0) {
+            setup(NULL);
+            n_->low = 1, n_->high = 9;
+            m_->low = 0, m_->high = 5;
+            s_->low = -7, s_->high = 7;
+        }
+        n_->value = rand() % 9 + 1;
+        m_->value = rand() % 6;
+        s_->value = rand() % 15 - 7;
+        int64_t want;
+        Dim d = random_dim(4, &want);
+        assert_int_equal(dim_eval(d), want);
+        assert_true(dim_low(d) <= want && want <= dim_high(d));
+        if (i % 10 == 9) { /* fixing symbols leaves the value */
+            symbol_fix(n_, D(n_->value));
+            symbol_fix(m_, D(m_->value));
+            symbol_fix(s_, D(s_->value));
+            assert_dim(dim_resolve(d), D(want));
+        }
+    }
+}
+
+static void large_ones_stay_right(void **state)
+{
+    (void)state;
+    Dim sum = D(0), product = D(1);
+    for (int i = 0; i < 200; i++) {
+        Symbol *x = symbol_fresh("x", 0, 3);
+        x->value = i % 4;
+        sum = dim_add(sum, dim_symbol(x));
+        if (i < 20)
+            product = dim_mul(product, dim_add(dim_symbol(x), D(1)));
+    }
+    assert_int_equal(dim_eval(sum), 300);
+    assert_int_equal(dim_high(sum), 600);
+    assert_int_equal(dim_eval(product), 24LL * 24 * 24 * 24 * 24);
+    assert_int_equal(dim_eval(dim_mul(sum, product)), 300LL * 24 * 24 * 24 * 24 * 24);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(numbers, setup),     cmocka_unit_test_setup(sums_and_products, setup),
+        cmocka_unit_test_setup(divisions, setup),   cmocka_unit_test_setup(comparisons, setup),
+        cmocka_unit_test_setup(bounds, setup),      cmocka_unit_test_setup(symbols, setup),
+        cmocka_unit_test(random_expressions),       cmocka_unit_test_setup(large_ones_stay_right, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

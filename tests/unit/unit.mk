@@ -1,0 +1,14 @@
+# Tests of the compiler's parts: memory, names, texts, messages, sizes as expressions.
+TESTS += unit
+UNIT = $(B)/unit
+
+test-unit: $(patsubst tests/unit/%.c,$(UNIT)/%,$(wildcard tests/unit/*.c))
+	@for t in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$t 2>&1 || :; done | awk \
+		'/^ok/ { good++ } /^not ok/ { bad++ } !/^ok|^1\.\.|^# ok/ { print } \
+		END { printf "unit: %d passed, %d failed\n", good, bad; exit bad > 0 || !good }'
+
+$(UNIT)/%: tests/unit/%.c compiler/onnxcc.h $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB) | $(UNIT)
+	$(CC) $(CFLAGS) $(LDFLAGS) $(HOST_CFLAGS) -o $@ $(filter-out %.h,$^) -lcmocka $(LIBS)
+$(UNIT):
+	@mkdir -p $@
+.PHONY: test-unit
