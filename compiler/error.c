@@ -16,12 +16,21 @@ typedef struct Kind {
     int n, hidden;
 } Kind;
 
-static struct Errors {
+typedef struct Errors {
     int errors, warnings;
     bool last_hidden;
     VEC(Kind) kinds;
     Map shown;      /* whole texts, as names */
-} state;
+} Errors;
+
+static Errors state;
+
+struct Held {
+    Errors before;  /* the state while messages are held back; what was held afterwards */
+    Text text;
+    Held *outer;
+};
+static Held *holding;
 
 int error_count(void)
 {
@@ -31,11 +40,16 @@ int error_count(void)
 void error_reset(void)
 {
     memset(&state, 0, sizeof state);
+    holding = NULL;
 }
 
 static void say(const char *s, size_t n)
 {
-    if (error_sink)
+    if (!n)
+        return;
+    if (holding)
+        text_bytes(&holding->text, s, n);
+    else if (error_sink)
         text_bytes(error_sink, s, n);
     else
         fwrite(s, 1, n, stderr);
@@ -43,6 +57,10 @@ static void say(const char *s, size_t n)
 
 static _Noreturn void leave(int code)
 {
+    for (Held *h; (h = holding) != NULL;) {
+        holding = h->outer;
+        say(h->text.s, h->text.n);
+    }
     if (error_exit)
         longjmp(*error_exit, code);
     exit(code);
@@ -201,6 +219,37 @@ void note_help(const char *format, ...)
     text_safe(&t, message.s, message.n, true);
     text_put(&t, "\n");
     say(t.s, t.n);
+}
+
+Held *error_hold(void)
+{
+    Held *h = NEW(Held);
+    h->outer = holding;
+    h->before = state;
+    memset(&state, 0, sizeof state);
+    return holding = h;
+}
+
+int error_unhold(Held *h)
+{
+    Errors held = state;
+    holding = h->outer;
+    state = h->before;
+    h->before = held;
+    return held.errors;
+}
+
+void error_show(const Held *h)
+{
+    state.errors += h->before.errors;
+    state.warnings += h->before.warnings;
+    say(h->text.s, h->text.n);
+}
+
+const char *error_held(const Held *h)
+{
+    const char *s = h->text.n ? strstr(h->text.s, ": ") : NULL;
+    return s ? name_bytes(s + 2, strcspn(s + 2, "\n"))->s : "";
 }
 
 /* "1 error", "3 errors" */

@@ -476,6 +476,13 @@ bool assumption_known(const Assumption *a, bool (*known)(const Symbol *))
 }
 
 int assumption_count(void) { return assumptions.n; }
+
+void assumptions_forget(int from, int to)
+{
+    memmove(&assumptions.at[from], &assumptions.at[to], sizeof *assumptions.at * (size_t)(assumptions.n - to));
+    assumptions.n -= to - from;
+}
+
 Assumption *assumption_at(int i) { return &assumptions.at[i]; }
 
 static void check_bounds(Model *m);

@@ -16,6 +16,7 @@ typedef struct Assumption {
 void assume_dim(const Node *n, Dim d, Dim is);
 bool assumption_known(const Assumption *a, bool (*known)(const Symbol *)); /* are all sizes in it known? */
 int assumption_count(void);
+void assumptions_forget(int from, int to); /* those that were made between these counts */
 Assumption *assumption_at(int i);
 
 void remove_dead(Graph *g);         /* simplify.c: nodes whose results are known or unused */

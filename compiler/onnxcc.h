@@ -375,6 +375,13 @@ _Noreturn void bug(const char *format, ...) __attribute__((format(printf, 1, 2))
 const char *printable(Name n);      /* escaped for a terminal */
 int error_count(void);              /* errors so far */
 void error_reset(void);             /* forgets what was reported; so does pool_reset */
+/* Holds messages back: error_unhold ends that and says how many errors there were; then error_show prints and counts them
+ * after all, or nobody does. error_held: the first one, in a line. */
+typedef struct Held Held;
+Held *error_hold(void);
+int error_unhold(Held *h);
+void error_show(const Held *h);
+const char *error_held(const Held *h);
 extern jmp_buf *error_exit;         /* not NULL: leaving is a longjmp there with the exit code (many models, one process) */
 extern Text *error_sink;            /* not NULL: messages go here, not to stderr */
 extern const char *error_file;      /* the model in work, for messages */

@@ -2,6 +2,7 @@
 #include "../infer.h"
 #include "../strided.h"
 #include "dims.h"
+#include "fail.h"
 
 /* ---- If ------------------------------------------------------------------------------------------------------------ */
 
@@ -31,6 +32,44 @@ static Shape either_shape(Node *n, Shape a, Shape b)
     return a;
 }
 
+/* Branch g cannot run with the sizes that the model is compiled for: taking it is an error at run time, as it would be
+ * anywhere else. Its results have the types of the other branch's. */
+static void give_up_branch(Graph *g, const Graph *other)
+{
+    while (g->last)
+        node_remove(g->last);
+    for (int i = 0; i < g->out.n; i++) {
+        Node *f = node_new(g, "onnxcc.Fail", 0, NULL, 1);
+        set_out(f, 0, other->out.at[i]->type, other->out.at[i]->shape);
+        node_insert(f, NULL);
+        graph_set_output(g, i, f->out[0]);
+    }
+}
+
+/* Infers both branches. When only one of them is wrong it is given up; that is the way of exporters that decide by a
+ * number what a shape must be then. */
+static void infer_branches(Node *n, Graph *const *branch)
+{
+    Held *held[2];
+    int errors[2], mark[3] = {assumption_count()};
+    for (int k = 0; k < 2; k++) {
+        held[k] = error_hold();
+        infer_graph(branch[k]);
+        errors[k] = error_unhold(held[k]);
+        mark[k + 1] = assumption_count();
+    }
+    for (int k = 0; k < 2; k++)
+        if (!errors[k] || errors[1 - k])
+            error_show(held[k]);
+        else if (branch[1 - k]->out.n == branch[k]->out.n) {
+            warn_at(n->path, "SUB-19", "the %s cannot run with these sizes: %s", k ? "else_branch" : "then_branch",
+                    error_held(held[k]));
+            note_help("should it be taken, the compiled model returns an error");
+            assumptions_forget(mark[k], mark[k + 1]);
+            give_up_branch(branch[k], branch[1 - k]);
+        }
+}
+
 static void if_infer(Node *n)
 {
     Graph *then_g = node_attr(n, "then_branch")->g, *else_g = node_attr(n, "else_branch")->g;
@@ -46,8 +85,7 @@ static void if_infer(Node *n)
         take_branch(n, tensor_get_int(n->in[0]->data, 0) ? then_g : else_g);
         return;
     }
-    infer_graph(then_g);
-    infer_graph(else_g);
+    infer_branches(n, (Graph *[]){then_g, else_g});
     for (int i = 0; i < n->n_out; i++) {
         const Value *a = then_g->out.at[i], *b = else_g->out.at[i];
         if (a->poisoned || b->poisoned) {
@@ -305,6 +343,8 @@ static void fill_bind(Node *n)
     bind_loop(n, l);
 }
 
+static void fail_bind(Node *n) { BIND_T(n, fail, U8, .status = D(RT_BAD_VALUE)); }
+
 static void dims_bind(Node *n)
 {
     const Attr *a = node_attr(n, "dims");
@@ -335,6 +375,7 @@ static const Op control_ops[] = {
     {"Copy", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE, .domain = "onnxcc"},
     {"View", 1, "x:T -> y:T", "T=ALL14", NULL, view_infer, NULL, .flags = VIEW, .domain = "onnxcc"},
     {"Fill", 1, "-> y:T", "T=ALL14", "value:tensor", made_infer, fill_bind, .domain = "onnxcc"},
+    {"Fail", 1, "-> y:T", "T=ALL14", NULL, made_infer, fail_bind, .flags = NOFOLD, .domain = "onnxcc"},
     {"Dims", 1, "-> y:T", "T=int32|int64|bool", "dims:ints", made_infer, dims_bind, .flags = NOFOLD, .domain = "onnxcc"},
 };
 OPS(control_ops);

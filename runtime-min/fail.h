@@ -1,0 +1,20 @@
+/* fail.h - what stands for a branch that cannot run. */
+#ifndef ONNXCC_FAIL_H
+#define ONNXCC_FAIL_H
+#include "rt.h"
+
+#define fail_PARAMS(X, V) X(int, status)
+PARAMS(fail)
+#endif
+
+#if defined T && !defined U
+#if RT_IS_STORAGE(T)
+/* Computes nothing; the program ends with the status. */
+KERNEL int FN(fail)(void *y, struct fail p)
+{
+    (void)y;
+    return p.status;
+}
+TRIES(fail, 1, 0, 0)
+#endif
+#endif
