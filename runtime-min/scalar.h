@@ -17,6 +17,9 @@ HELPER f64 pick_f64(int c, f64 a, f64 b) { return rt_pick_f64((u64)c, a, b); }
 #define SCALAR_UNSIGNED_u32 u32
 #define SCALAR_UNSIGNED_i64 u64
 #define SCALAR_UNSIGNED_u64 u64
+/* In a float whose last place is one, the low bits are the integer. */
+HELPER u32 nearest_bits_f32(f32 x) { return rt_u32(x + 0x1.8p23f) - 0x4b400000u; }
+HELPER u32 nearest_bits_f64(f64 x) { return (u32)rt_u64(x + 0x1.8p52); }
 #ifndef SCALAR_RUNS
 #define SCALAR_RUNS(name, n, x_type, result)
 #endif

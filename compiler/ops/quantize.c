@@ -1,0 +1,221 @@
+/* quantize.c - QuantizeLinear and DequantizeLinear, which are elementwise once scale and zero point are lined up with x;
+ * DynamicQuantizeLinear. What runs between them in integers is in integer.c. */
+#include "../loop.h"
+
+/* ---- scales and zero points as ONNX has them: for all of x, per slice of an axis, per block of an axis ------------------- */
+
+static int64_t attr_or(const Node *n, const char *attr, int64_t otherwise)
+{
+    return attr_given(n, attr) ? attr_int(n, attr) : otherwise;
+}
+
+/* v, of one number for each block along the axis, as one of x's shape: every number `block` times, cut to x's size. */
+static Value *unblocked(Node *n, Value *v, int axis, int64_t block)
+{
+    Shape x = in_shape(n, 0), s = v->shape, wide = s;
+    Dim size = x.dim[axis], blocks = s.dim[axis];
+    if (dim_is(blocks, 1) || dim_same(blocks, size))
+        return v;
+    if (!block && dim_const(size) && dim_const(blocks))
+        block = (dim_value(size) + dim_value(blocks) - 1) / dim_value(blocks);
+    if (block < 1 || (dim_const(size) && dim_const(blocks) && !dim_same(dim_ceil(size, D(block)), blocks))) {
+        node_error(n, "blocks of %lld do not cut axis %d of %s into the %s of input %s", (long long)block, axis, shape_text(x),
+                   shape_text(s), printable(v->name));
+        return v;
+    }
+    for (int i = wide.rank++; i > axis; i--)
+        wide.dim[i] = s.dim[i - 1];
+    wide.dim[axis + 1] = D(block);
+    s.dim[axis] = dim_mul(blocks, D(block));
+    v = make(n, "Unsqueeze", 2, v, make_ints(n, 1, (int64_t[]){axis + 1}));
+    v = make(n, "Expand", 2, v, make_dims(n, wide.rank, wide.dim));
+    v = make(n, "Reshape", 2, v, make_dims(n, s.rank, s.dim));
+    if (dim_same(s.dim[axis], size))
+        return v;
+    return make(n, "Slice", 4, v, make_ints(n, 1, (int64_t[]){0}), make_dims(n, 1, &size), make_ints(n, 1, (int64_t[]){axis}));
+}
+
+/* Input i so that it broadcasts to x. */
+static Value *lined_up(Node *n, int i)
+{
+    Value *v = in(n, i);
+    Shape x = in_shape(n, 0);
+    if (!v)
+        return NULL;
+    if (dim_is(shape_count(v->shape), 1))
+        return v->shape.rank ? make(n, "Reshape", 2, v, make_ints(n, 0, NULL)) : v;
+    int axis = x.rank == 1 ? 0 : axis_of(n, attr_or(n, "axis", 1), x.rank);
+    int64_t block = attr_or(n, "block_size", 0), line_up[MAX_RANK] = {-1};
+    if (v->shape.rank == x.rank && (x.rank > 1 || block))
+        return unblocked(n, v, axis, block);
+    if (v->shape.rank != 1 || !x.rank) {
+        node_error(n, "input %d is %s: neither one number, nor one for each slice or block of %s", i, shape_text(v->shape),
+                   shape_text(x));
+        return v;
+    }
+    for (int k = axis + 1; k < x.rank; k++)
+        line_up[k - axis] = 1;
+    return axis == x.rank - 1 ? v : make(n, "Reshape", 2, v, make_ints(n, x.rank - axis, line_up));
+}
+
+/* The zero point, lined up; NULL when it is known to be zero. */
+static Value *zero_point(Node *n, int i)
+{
+    bool zero = in_const(n, i);
+    for (int64_t k = 0; zero && k < tensor_count(n->in[i]->data); k++)
+        zero = tensor_get(n->in[i]->data, k) == 0;
+    return zero ? NULL : lined_up(n, i);
+}
+
+static bool type_named(Node *n, const char *attr, int64_t t)
+{
+    if (t > 0 && t < N_TYPES && type_bits((Type)t))
+        return true;
+    node_error(n, "%s = %lld is no element type", attr, (long long)t);
+    return false;
+}
+
+static void quantize_expand(Node *n)
+{
+    Type zero = in(n, 2) ? in_type(n, 2) : NO_TYPE;
+    int64_t to = attr_or(n, "output_dtype", 0), precision = attr_or(n, "precision", 0);
+    if (zero && to && to != zero) {
+        node_error(n, "output_dtype = %lld, but the zero point is %s", (long long)to, type_onnx(zero));
+        return;
+    }
+    to = to ? to : zero ? zero : U8;
+    if (!type_named(n, "output_dtype", to) || (precision && !type_named(n, "precision", precision)))
+        return;
+    if (!precision) /* scales that are no numbers to compute with leave the choice to x */
+        precision = in_type(n, 1) == F8E8M0 || in_type(n, 1) == I32 ? in_type(n, 0) : in_type(n, 1);
+    Value *y = make(n, "onnxcc.Quantize", 3, in(n, 0), lined_up(n, 1), zero_point(n, 2));
+    attr_set_int(y->def, "to", to);
+    attr_set_int(y->def, "precision", precision == I32 ? F32 : precision);
+    attr_set_int(y->def, "saturate", attr_or(n, "saturate", 1));
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+static void dequantize_expand(Node *n)
+{
+    int64_t to = attr_or(n, "output_dtype", 0);
+    to = to ? to : in_type(n, 1) == F8E8M0 ? F32 : in_type(n, 1);
+    if (!type_named(n, "output_dtype", to))
+        return;
+    Value *y = make(n, "onnxcc.Dequantize", 3, in(n, 0), lined_up(n, 1), zero_point(n, 2));
+    attr_set_int(y->def, "to", to);
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+/* ---- the elementwise operators --------------------------------------------------------------------------------------------- */
+
+static void linear_infer(Node *n)
+{
+    Shape x = in_shape(n, 0), both;
+    for (int i = 1; i < n->n_in; i++)
+        if (in(n, i) && (!shape_broadcast(x, in_shape(n, i), &both) || !shape_same(x, both))) {
+            node_error(n, "input %d is %s: it does not fit input 0, %s", i, shape_text(in_shape(n, i)), shape_text(x));
+            return;
+        }
+    set_out(n, 0, (Type)attr_int(n, "to"), x);
+}
+
+/* lo - zero, as a float: what x / scale may be at least. */
+static int limit(Loop *l, Type t, double value, Value *zero)
+{
+    int v = loop_literal(l, F32, value, 0);
+    if (!zero)
+        return v;
+    if (zero->data && !zero->data->symbolic && tensor_count(zero->data) == 1)
+        return loop_literal(l, F32, value - (double)tensor_get_int(zero->data, 0), 0);
+    return loop_step(l, "sub", F32, F32, 2, v, loop_step(l, "to", type_arith(t), F32, 1, loop_in(l, zero)));
+}
+
+/* saturate(round(x / scale) + zero); floats: (x / scale + zero), converted. */
+static void quantize_bind(Node *n)
+{
+    Loop *l = loop_new(out(n, 0)->shape);
+    Type t = out(n, 0)->type, p = (Type)attr_int(n, "precision");
+    Value *zero = in(n, 2);
+    int y = loop_step(l, "div", F32, p, 2, loop_convert(l, loop_in(l, n->in[0]), p), loop_convert(l, loop_in(l, n->in[1]), p));
+    if (type_is_int(t)) {
+        double codes = (double)(1 << type_bits(t)), lo = type_is_signed(t) ? -codes / 2 : 0;
+        y = loop_step(l, "nearest", F32, U32, 3, y, limit(l, t, lo, zero), limit(l, t, lo + codes - 1, zero));
+        if (zero)
+            y = loop_step(l, "add", U32, U32, 2, y, loop_convert(l, loop_in(l, zero), U32));
+        y = loop_convert(l, y, t);
+    } else {
+        if (zero)
+            y = loop_step(l, "add", F32, p, 2, y, loop_convert(l, loop_in(l, zero), F32));
+        bool wrap = t >= F8E4M3FN && t <= F8E5M2FNUZ && !attr_int(n, "saturate");
+        y = loop_step(l, wrap ? name_format("cast_%s_wrap", type_tag(t))->s : "to", F32, t, 1, y);
+    }
+    loop_out(l, y, out(n, 0));
+    bind_loop(n, l);
+}
+
+/* (x - zero) * scale; integers are subtracted as such. */
+static void dequantize_bind(Node *n)
+{
+    Loop *l = loop_new(out(n, 0)->shape);
+    Type t = in_type(n, 0), a = type_is_int(t) ? I32 : F32;
+    int x = loop_convert(l, loop_in(l, n->in[0]), a);
+    if (in(n, 2))
+        x = loop_step(l, "sub", a, a, 2, x, loop_convert(l, loop_in(l, n->in[2]), a));
+    x = loop_step(l, "mul", F32, out(n, 0)->type, 2, loop_convert(l, x, F32), loop_convert(l, loop_in(l, n->in[1]), F32));
+    loop_out(l, x, out(n, 0));
+    bind_loop(n, l);
+}
+
+/* ---- rows --------------------------------------------------------------------------------------------------------------------- */
+
+#define NARROW_10 "int8|uint8"
+#define NARROW_19 NARROW_10 "|F8"
+#define NARROW_21 NARROW_19 "|int16|uint16|int4|uint4"
+#define NARROW_23 NARROW_21 "|float4e2m1"
+#define NARROW_25 NARROW_23 "|int2|uint2"
+#define NARROW_28 NARROW_25 "|float6e2m3|float6e3m2"
+#define WIDE "float|float16|bfloat16"
+#define ATTRS_21 "axis:int=1 saturate:int=1 block_size:int=0 output_dtype:int=0"
+#define QUANTIZE(since, narrow, scale, attrs)                                                                          \
+    {"QuantizeLinear", since, "x:T1 y_scale:T2 y_zero_point?:T3 -> y:T3",                                              \
+     "T1=" WIDE "|int32 T2=" scale " T3=" narrow, attrs, .expand = quantize_expand}
+#define DEQUANTIZE(since, narrow, scale, attrs)                                                                        \
+    {"DequantizeLinear", since, "x:T1 x_scale:T2 x_zero_point?:T1 -> y:T3",                                            \
+     "T1=int32|" narrow " T2=" scale " T3=" WIDE, attrs, .expand = dequantize_expand}
+
+static const Op quantize_ops[] = {
+    QUANTIZE(28, NARROW_28, WIDE "|int32|float8e8m0", ATTRS_21 " precision:int=0"),
+    QUANTIZE(25, NARROW_25, WIDE "|int32|float8e8m0", ATTRS_21 " precision:int=0"),
+    QUANTIZE(24, NARROW_23, WIDE "|int32|float8e8m0", ATTRS_21 " precision:int=0"),
+    QUANTIZE(23, NARROW_23, WIDE "|int32", ATTRS_21 " precision:int=0"),
+    {"QuantizeLinear", 21, "x:T1 y_scale:T1 y_zero_point?:T2 -> y:T2", "T1=" WIDE "|int32 T2=" NARROW_21, ATTRS_21,
+     .expand = quantize_expand},
+    {"QuantizeLinear", 19, "x:T1 y_scale:T1 y_zero_point?:T2 -> y:T2", "T1=" WIDE "|int32 T2=" NARROW_19,
+     "axis:int=1 saturate:int=1", .expand = quantize_expand},
+    {"QuantizeLinear", 13, "x:T1 y_scale:float y_zero_point?:T2 -> y:T2", "T1=float|int32 T2=" NARROW_10, "axis:int=1",
+     .expand = quantize_expand},
+    {"QuantizeLinear", 10, "x:T1 y_scale:float y_zero_point?:T2 -> y:T2", "T1=float|int32 T2=" NARROW_10,
+     .expand = quantize_expand},
+    DEQUANTIZE(28, NARROW_28, WIDE "|float8e8m0", "axis:int=1 block_size:int=0 output_dtype:int=0"),
+    DEQUANTIZE(25, NARROW_25, WIDE "|float8e8m0", "axis:int=1 block_size:int=0 output_dtype:int=0"),
+    DEQUANTIZE(24, NARROW_23, WIDE "|float8e8m0", "axis:int=1 block_size:int=0 output_dtype:int=0"),
+    DEQUANTIZE(23, NARROW_23, WIDE, "axis:int=1 block_size:int=0 output_dtype:int=0"),
+    DEQUANTIZE(21, NARROW_21, WIDE, "axis:int=1 block_size:int=0"),
+    DEQUANTIZE(19, NARROW_19, WIDE, "axis:int=1"),
+    {"DequantizeLinear", 13, "x:T x_scale:float x_zero_point?:T -> y:float", "T=int32|" NARROW_10, "axis:int=1",
+     .expand = dequantize_expand},
+    {"DequantizeLinear", 10, "x:T x_scale:float x_zero_point?:T -> y:float", "T=int32|" NARROW_10,
+     .expand = dequantize_expand},
+    {"DynamicQuantizeLinear", 11, "x:float -> y:uint8 y_scale:float y_zero_point:uint8", "", "",
+     .body = "low = ReduceMin<keepdims=0>(x) least = Min(low, 0) high = ReduceMax<keepdims=0>(x) most = Max(high, 0) "
+             "range = Sub(most, least) y_scale = Div(range, 255) negative = Div(least, y_scale) start = Sub(0, negative) "
+             "within = Clip(start, 0, 255) whole = Round(within) y_zero_point = Cast<to=2>(whole) "
+             "y = QuantizeLinear(x, y_scale, y_zero_point)"},
+    {"Quantize", 1, "x:T1 scale:T2 zero?:T3 -> y:T3", "T1=" WIDE "|int32 T2=" WIDE "|int32|float8e8m0 T3=" NARROW_28,
+     "to:int precision:int saturate:int=1", linear_infer, quantize_bind, .flags = ELEMENTWISE, .domain = "onnxcc"},
+    {"Dequantize", 1, "x:T1 scale:T2 zero?:T1 -> y:T3", "T1=int32|" NARROW_28 " T2=" WIDE "|float8e8m0 T3=" WIDE, "to:int",
+     linear_infer, dequantize_bind, .flags = ELEMENTWISE, .domain = "onnxcc"},
+};
+OPS(quantize_ops);
