@@ -1,4 +1,5 @@
-# onnxcc: `make` builds build/onnxcc and build/libonnxcc-rt.a; `make test` runs every test. See README.md.
+# onnxcc: `make` builds build/onnxcc and build/libonnxcc-rt.a; `make demo` shows what it is for; `make test` runs every
+# test. See README.md.
 
 CC ?= gcc
 AR ?= ar
@@ -78,8 +79,16 @@ test: setup
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$(B) tests/run $(if $(T),suite,$(TESTS))
 
+# From nothing to a network in C that tells the type of files: FILES='a b'.
+FILES = README.md Makefile compiler/emit.c tests/setup tests/models/fetch.py proto/onnx.proto $(B)/onnxcc
+demo:
+	@tests/setup $(CACHE) build
+	@echo "demo: building onnxcc" && $(MAKE) --no-print-directory --silent -j$$(nproc) all
+	@echo "demo: samples/filetype: magika's network to C, to a program" && $(MAKE) --no-print-directory --silent -C samples/filetype
+	@samples/filetype/build/filetype $(FILES)
+
 clean:
 	rm -rf $(B)
 
 -include $(OBJECTS:.o=.d)
-.PHONY: all clean setup test
+.PHONY: all clean demo setup test

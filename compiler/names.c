@@ -31,15 +31,38 @@ static void take_words(const char *s)
     }
 }
 
-/* What a header of the runtime defines for the whole file: macros, and everything on a line that declares something. */
+/* The name that a function or variable has on the line that declares it: the word before the first ( [ = or ;
+ * other than an attribute's. */
+static void take_declarator(const char *s, size_t n)
+{
+    static const char attribute[] = "__attribute__((";
+    const char *line = name_bytes(s, n)->s, *end;
+    for (const char *a; (a = strstr(line, attribute)) != NULL && (end = strstr(a, "))")) != NULL;)
+        line = end + 2;
+    end = line + strcspn(line, "([=;");
+    const char *from = end;
+    while (from > line && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
+        from--;
+    take_words(name_bytes(from, (size_t)(end - from))->s);
+}
+
+/* What a header of the runtime defines for the whole file. Names that macros make end in a type's tag. */
 static void take_declared(const char *text)
 {
-    static const char *const starts[] = {"#define ", "HELPER ", "KERNEL ", "static ", "typedef ", "enum ", "#define\t"};
+    static const char *const functions[] = {"HELPER ", "KERNEL ", "SHARED ", "static "};
     while (*text) {
-        size_t n = strcspn(text, "\n");
-        for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-            if (!strncmp(text, starts[i], strlen(starts[i])))
-                take_words(name_bytes(text, i ? n : strlen(starts[i]) + strcspn(text + 8, "( \n"))->s);
+        size_t n = strcspn(text, "\n"), all = strcspn(text, ";");
+        if (!strncmp(text, "#define ", 8))
+            take_words(name_bytes(text + 8, strcspn(text + 8, "( \n"))->s);
+        else if (!strncmp(text, "enum ", 5))
+            take_words(name_bytes(text, all)->s);
+        else if (!strncmp(text, "typedef ", 8)) {
+            const char *s = name_bytes(text, all < n ? all : n)->s, *members = strrchr(s, '}');
+            take_words(members ? members : s);
+        } else
+            for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+                if (!strncmp(text, functions[i], strlen(functions[i])))
+                    take_declarator(text, n);
         text += n + (text[n] != 0);
     }
 }

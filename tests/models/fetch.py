@@ -1,7 +1,7 @@
 """Brings every real model into the cache, with inputs and ONNX Runtime's outputs: fetch.py [NAME...]
 
 Each model gets a folder $ONNXCC_CACHE/models/NAME laid out as ONNX's own tests are; what is there already and was made
-by the same scripts is left alone. Downloads come from PyPI, as pinned in wheels.py; all else is written here."""
+by the same scripts is left alone. Downloads come from PyPI, as pinned in wheel.py; all else is written here."""
 import fnmatch
 import hashlib
 import importlib
@@ -22,7 +22,7 @@ FAMILIES = ["light", "wheels", "vision", "recurrent", "transformer", "quantized"
 def key_of(family):
     """What the models of one script are made from; all of it decides whether they are made again."""
     h = hashlib.sha256()
-    for name in [family, "common", "calibrate", "vision", "sound", "glyphs"]:
+    for name in [family, "common", "calibrate", "vision", "sound", "glyphs"] + ["wheel"] * (family == "wheels"):
         if (HERE / f"{name}.py").exists():
             h.update((HERE / f"{name}.py").read_bytes())
     return f"{h.hexdigest()[:16]} onnx {onnx.__version__} onnxruntime {onnxruntime.__version__} numpy {numpy.__version__}"

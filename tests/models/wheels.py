@@ -1,40 +1,14 @@
 """Trained networks that PyPI packages carry: voice activity (silero-vad), file types (magika), text in pictures (PP-OCR)."""
 import functools
-import hashlib
-import subprocess
-import sys
-import zipfile
 
 import numpy as np
 
+import wheel
 from common import CACHE, model, rng_of
 from glyphs import page
 from sound import speech
 
-PINS = {     # package: version, SHA-256 of the wheel
-    "silero-vad": ("6.2.3", "7b7f5436cfcb02fae583a05b512ea96467fd449fe54cb49a5e4f06c51a1e43b8"),
-    "magika": ("1.0.3", "3e9b49134e8116ee40b431664dcbed9e199413efddcce1a173c734b4e0521529"),
-    "rapidocr-onnxruntime": ("1.4.4", "971d7d5f223a7a808662229df1ef69893809d8457d834e6373d3854bc1782cbf"),
-}
-
-
-def wheel_file(package, path):
-    """One file out of a package's wheel, in the cache; downloads the wheel when it is not there."""
-    version, digest = PINS[package]
-    folder = CACHE / "wheels" / f"{package}-{version}"
-    if not (folder / "done").exists():
-        subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:",
-                        "--platform", "manylinux_2_28_x86_64", "-d", folder,
-                        f"{package}=={version}"], check=True)
-        (wheel,) = folder.glob("*.whl")
-        if hashlib.sha256(wheel.read_bytes()).hexdigest() != digest:
-            sys.exit(f"{wheel}: not the file that was pinned")
-        with zipfile.ZipFile(wheel) as z:
-            z.extractall(folder, [n for n in z.namelist() if n.endswith(".onnx")])
-        wheel.unlink()
-        (folder / "done").touch()
-    return folder / path
-
+wheel_file = functools.partial(wheel.wheel_file, CACHE)
 
 # ---- silero-vad: 32 ms of sound and the last 4 ms of the call before; the state goes from call to call
 
