@@ -84,6 +84,25 @@ void bind_size(Node *n, int i, Symbol *s)
     s->node = n;
 }
 
+Dim reported_size(Node *n, int i, Dim most)
+{
+    for (int s = 0, k = 0; s < symbol_count(); s++)
+        if (symbol_at(s)->node == n && k++ == i)
+            return dim_symbol(symbol_at(s));
+    Symbol *s = symbol_fresh(n->out[0]->name ? n->out[0]->name->s : n->op->name, 0, dim_high(most));
+    s->node = n;
+    return dim_symbol(s);
+}
+
+void bind_reported(Node *n)
+{
+    for (int s = 0, k = 0; s < symbol_count() && n->call.kernel; s++)
+        if (symbol_at(s)->node == n)
+            bind_size(n, k++, symbol_at(s));
+}
+
+Dim reported_room(Dim size) { return symbol_of(size) ? D(symbol_of(size)->high) : size; }
+
 /* "leaky_relu @alpha": the function, then attributes as literals. */
 static void bind_map_row(Node *n)
 {

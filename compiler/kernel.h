@@ -76,6 +76,11 @@ void bind_kernel(Node *n, const char *kernel, Type t, Type u, const Field *field
 /* After a BIND: bytes of scratch; what the i-th reported size is called. */
 void bind_scratch(Node *n, Dim bytes);
 void bind_size(Node *n, int i, Symbol *s);
+/* In infer: the i-th size that n's kernel will report, at most `most`; the same at every call. */
+Dim reported_size(Node *n, int i, Dim most);
+/* After a BIND: those sizes. And what an output has room for where its size is such a one. */
+void bind_reported(Node *n);
+Dim reported_room(Dim size);
 
 /* ---- the register (rt.c compiled with ONNXCC_HOST) ------------------------------------------------------- */
 #ifdef ONNXCC_HOST

@@ -52,8 +52,7 @@ bool spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, 
     return true;
 }
 
-/* pads: all begins, then all ends. */
-static bool read_pads(Node *n, const Image *m, Windows *w)
+bool read_pads(Node *n, const Image *m, Windows *w)
 {
     const int64_t *p;
     int k = attr_given(n, "pads") ? attr_ints(n, "pads", &p) : -1;
@@ -111,12 +110,14 @@ bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w)
         }
         w->kernel[3 - m->axes + a] = kernel[a];
     }
-    int same = attr_is(n, "auto_pad", "SAME_UPPER") ? 1 : attr_is(n, "auto_pad", "SAME_LOWER") ? -1 : 0;
-    if (!same && !attr_is(n, "auto_pad", "VALID") && !attr_is(n, "auto_pad", "NOTSET") && !attr_is(n, "auto_pad", "")) {
-        node_error(n, "auto_pad is \"%s\"", attr_string(n, "auto_pad"));
+    const char *pad = attr_given(n, "auto_pad") ? attr_string(n, "auto_pad") : "";
+    int same = !strcmp(pad, "SAME_UPPER") ? 1 : !strcmp(pad, "SAME_LOWER") ? -1 : 0;
+    bool given = !*pad || !strcmp(pad, "NOTSET");
+    if (!same && !given && strcmp(pad, "VALID")) {
+        node_error(n, "auto_pad is \"%s\"", pad);
         return false;
     }
-    if ((attr_is(n, "auto_pad", "NOTSET") || attr_is(n, "auto_pad", "")) && !read_pads(n, m, w))
+    if (given && !read_pads(n, m, w))
         return false;
     bool ceil = attr_given(n, "ceil_mode") && attr_int(n, "ceil_mode");
     for (int a = 0; a < 3; a++) {

@@ -27,6 +27,9 @@ bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w);
 /* The attribute of one integer for each spatial axis, at the end of v[3], before them (and when absent) `otherwise`. */
 bool spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, int64_t low, int64_t *v);
 
+/* The attribute pads, all begins and then all ends, into w->pad and w->pad_end, which stay as they are when it is absent. */
+bool read_pads(Node *n, const Image *m, Windows *w);
+
 /* For BIND: .kernel = THREE(w.kernel), .in = DIMS3(m.size) */
 #define THREE(a) {D((a)[0]), D((a)[1]), D((a)[2])}
 #define DIMS3(a) {(a)[0], (a)[1], (a)[2]}

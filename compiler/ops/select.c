@@ -12,24 +12,8 @@ static Dim found_size(Node *n, int i, Dim most)
             k += tensor_get(t, e) != 0;
         return D(k);
     }
-    for (int s = 0; s < symbol_count(); s++)
-        if (symbol_at(s)->node == n)
-            return dim_symbol(symbol_at(s));
-    Symbol *s = symbol_fresh(n->out[0]->name ? n->out[0]->name->s : n->op->name, 0, dim_high(most));
-    s->node = n;
-    return dim_symbol(s);
+    return reported_size(n, 0, most);
 }
-
-/* Where the size goes that was asked for in infer. */
-static void bind_found(Node *n)
-{
-    for (int s = 0; s < symbol_count() && n->call.kernel; s++)
-        if (symbol_at(s)->node == n)
-            bind_size(n, 0, symbol_at(s));
-}
-
-/* What the output has room for. */
-static Dim room(Dim found) { return symbol_of(found) ? D(symbol_of(found)->high) : found; }
 
 /* ---- NonZero --------------------------------------------------------------------------------------------------- */
 
@@ -42,11 +26,11 @@ static void nonzero_infer(Node *n)
 static void nonzero_bind(Node *n)
 {
     Shape x = in_shape(n, 0), y = out(n, 0)->shape;
-    struct nonzero_bind p = {.most = room(y.dim[1]), .size = shape_count(x), .rank = y.dim[0], .dim = {D(1)}};
+    struct nonzero_bind p = {.most = reported_room(y.dim[1]), .size = shape_count(x), .rank = y.dim[0], .dim = {D(1)}};
     for (int i = 0; i < x.rank; i++)
         p.dim[i] = x.dim[i];
     bind_kernel(n, "nonzero", in_type(n, 0), NO_TYPE, nonzero_fields(), &p, NULL, 0);
-    bind_found(n);
+    bind_reported(n);
 }
 
 /* ---- Compress, Unique: along an axis, or of all elements in a row -------------------------------------------------- */
@@ -88,9 +72,9 @@ static void compress_bind(Node *n)
 {
     Shape s;
     int a = read_axis(n, &s);
-    BIND_T(n, compress, type_storage(in_type(n, 0)), .most = room(out(n, 0)->shape.dim[a < 0 ? 0 : a]), .outer = s.dim[0], .axis = s.dim[1], .inner = s.dim[2],
+    BIND_T(n, compress, type_storage(in_type(n, 0)), .most = reported_room(out(n, 0)->shape.dim[a < 0 ? 0 : a]), .outer = s.dim[0], .axis = s.dim[1], .inner = s.dim[2],
            .n = in_shape(n, 1).dim[0]);
-    bind_found(n);
+    bind_reported(n);
 }
 
 static void unique_infer(Node *n)
@@ -109,9 +93,9 @@ static void unique_bind(Node *n)
     Shape s;
     int a = read_axis(n, &s);
     BIND_ARGS(n, unique, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), out(n, 0), out(n, 1), out(n, 2), out(n, 3)),
-              .most = room(out(n, 0)->shape.dim[a < 0 ? 0 : a]), .outer = s.dim[0], .axis = s.dim[1], .inner = s.dim[2], .sorted = D(attr_int(n, "sorted") != 0));
+              .most = reported_room(out(n, 0)->shape.dim[a < 0 ? 0 : a]), .outer = s.dim[0], .axis = s.dim[1], .inner = s.dim[2], .sorted = D(attr_int(n, "sorted") != 0));
     bind_scratch(n, dim_mul(s.dim[1], D(3 * 8)));
-    bind_found(n);
+    bind_reported(n);
 }
 
 #define NONZERO(since, types) "NonZero", since, "X:T -> Y:int64", "T=" types, ""

@@ -1,0 +1,205 @@
+/* roi.h - RoiAlign, MaxRoiPool: what lies in regions of an image, in a grid of bins; NonMaxSuppression: which regions. */
+#ifndef ONNXCC_ROI_H
+#define ONNXCC_ROI_H
+#include "rt.h"
+#include "math.h"
+
+/* x: (batch, channels, in[0], in[1]), rois: (rois, x1 y1 x2 y2) times scale, y: (rois, channels, out[0], out[1]), of: the
+ * image of each; sampling: places along each axis of a bin, 0: as many as it has elements; shift: by half an element. */
+#define roi_align_PARAMS(X, V)                                                                                         \
+    X(idx, batch) X(idx, channels) V(idx, in, 2) X(idx, rois) V(idx, out, 2) X(idx, sampling) X(f64, scale) X(int, shift) X(int, max)
+/* rois: (rois, image x1 y1 x2 y2) */
+#define max_roi_pool_PARAMS(X, V) X(idx, batch) X(idx, channels) V(idx, in, 2) X(idx, rois) V(idx, out, 2) X(f64, scale)
+/* boxes: (batch, boxes, 4), by their corners or (center) as x y width height; scores: (batch, classes, boxes), y: (found,
+ * batch class box), with room for `most`. limit, overlap and score may be NULL: 0, 0, none. scratch: boxes bytes. */
+#define nms_PARAMS(X, V) X(idx, most) X(idx, batch) X(idx, classes) X(idx, boxes) X(int, center)
+PARAMS(roi_align)
+PARAMS(max_roi_pool)
+PARAMS(nms)
+
+#define ROI_IS_f32 1
+#define ROI_BLOCK 32            /* channels at a time */
+#define ROI_PLACES 32768        /* along an axis of a bin, at most */
+
+/* A box as x1 y1 x2 y2, x1 <= x2 and y1 <= y2. */
+HELPER void nms_corners(const f32 *b, int center, f32 *c)
+{
+    const f32 w = b[2] / 2, h = b[3] / 2;
+    c[0] = center ? b[0] - w : b[1] < b[3] ? b[1] : b[3];
+    c[1] = center ? b[1] - h : b[0] < b[2] ? b[0] : b[2];
+    c[2] = center ? b[0] + w : b[1] < b[3] ? b[3] : b[1];
+    c[3] = center ? b[1] + h : b[0] < b[2] ? b[2] : b[0];
+}
+
+/* Is what boxes a and b share a larger part of both together than `most`? */
+HELPER int nms_overlap(const f32 *a, const f32 *b, int center, f32 most)
+{
+    f32 p[4], q[4];
+    nms_corners(a, center, p);
+    nms_corners(b, center, q);
+    const f32 w = (p[2] < q[2] ? p[2] : q[2]) - (p[0] > q[0] ? p[0] : q[0]);
+    const f32 h = (p[3] < q[3] ? p[3] : q[3]) - (p[1] > q[1] ? p[1] : q[1]);
+    const f32 first = (p[2] - p[0]) * (p[3] - p[1]), second = (q[2] - q[0]) * (q[3] - q[1]), both = w * h;
+    return w > 0 && h > 0 && both > 0 && first > 0 && second > 0 && first + second - both > 0 &&
+           both / (first + second - both) > most;
+}
+#endif
+
+#if defined T && !defined U
+#if RT_IS_FLOAT(T)
+/* One place on an axis of n elements: the two around it, and the weight of the second; 0: outside. */
+HELPER int FN(roi_place)(A v, idx n, idx *at, A *weight)
+{
+    if (!(v >= -1 && v <= (A)n))
+        return 0;
+    v = v < 0 ? 0 : v;
+    at[0] = (idx)v < n - 1 ? (idx)v : n - 1;
+    at[1] = at[0] + 1 < n ? at[0] + 1 : at[0];
+    *weight = at[1] == at[0] ? 0 : v - (A)at[0];
+    return 1;
+}
+
+/* One bin: begins at `from`, of `size`, `places` in it, along y and x. For some channels from x's element `base` on. */
+HELPER void FN(roi_bin)(const T *x, idx base, const A *from, const A *size, const idx *places, idx some, A *sum,
+                        struct roi_align p)
+{
+    for (idx c = 0; c < some; c++)
+        sum[c] = 0;
+    for (idx i = 0; i < places[0]; i++)
+        for (idx j = 0; j < places[1]; j++) {
+            idx h[2] = {0, 0}, w[2] = {0, 0};
+            A v = 0, u = 0;
+            const int inside = FN(roi_place)(from[0] + ((A)i + (A)0.5) * size[0] / (A)places[0], p.in[0], h, &v) &
+                               FN(roi_place)(from[1] + ((A)j + (A)0.5) * size[1] / (A)places[1], p.in[1], w, &u);
+            for (idx c = 0; c < some; c++) {
+                const idx at = base + c * p.in[0] * p.in[1];
+                const A a = inside ? (1 - v) * (1 - u) * LD(x, at + h[0] * p.in[1] + w[0]) : 0;
+                const A b = inside ? (1 - v) * u * LD(x, at + h[0] * p.in[1] + w[1]) : 0;
+                const A d = inside ? v * (1 - u) * LD(x, at + h[1] * p.in[1] + w[0]) : 0;
+                const A e = inside ? v * u * LD(x, at + h[1] * p.in[1] + w[1]) : 0;
+                if (p.max) {
+                    const A ab = a > b ? a : b, de = d > e ? d : e, top = ab > de ? ab : de;
+                    sum[c] = (i == 0 && j == 0) || top > sum[c] ? top : sum[c];
+                } else
+                    sum[c] += a + b + d + e;
+            }
+        }
+    const idx count = places[0] * places[1];
+    for (idx c = 0; c < some && !p.max; c++)
+        sum[c] /= (A)(count > 1 ? count : 1);
+}
+
+KERNEL int FN(roi_align)(const T *x, const T *rois, const i64 *of, T *y, struct roi_align p)
+{
+    A sum[ROI_BLOCK];
+    for (idx r = 0; r < p.rois; r++) {
+        A from[2], size[2];
+        idx places[2];
+        if (of[r] < 0 || of[r] >= p.batch)
+            return RT_BAD_INDEX;
+        for (int a = 0; a < 2; a++) {
+            const A shift = p.shift ? (A)0.5 : 0;
+            from[a] = LD(rois, r * 4 + 1 - a) * (A)p.scale - shift;
+            size[a] = LD(rois, r * 4 + 3 - a) * (A)p.scale - shift - from[a];
+            size[a] = (p.shift || size[a] > 1 ? size[a] : 1) / (A)p.out[a];
+            if (!(p.sampling > 0 || size[a] <= ROI_PLACES))
+                return RT_BAD_VALUE;
+            places[a] = p.sampling > 0 ? p.sampling : size[a] > 0 ? (idx)M(ceil)(size[a]) : 0;
+        }
+        for (idx c = 0; c < p.channels; c += ROI_BLOCK)
+            for (idx i = 0; i < p.out[0]; i++)
+                for (idx j = 0; j < p.out[1]; j++) {
+                    const idx some = p.channels - c < ROI_BLOCK ? p.channels - c : ROI_BLOCK;
+                    const A at[2] = {from[0] + (A)i * size[0], from[1] + (A)j * size[1]};
+                    FN(roi_bin)(x, ((idx)of[r] * p.channels + c) * p.in[0] * p.in[1], at, size, places, some, sum, p);
+                    for (idx k = 0; k < some; k++)
+                        ST(y, ((r * p.channels + c + k) * p.out[0] + i) * p.out[1] + j, sum[k]);
+                }
+    }
+    return RT_OK;
+}
+TRIES(roi_align, 4, 3, 0)
+
+/* Bin i of an axis cut into n: the elements [range[0], range[1]) of `size`; the region has `length` from `first` on. */
+HELPER void FN(roi_range)(A first, A length, idx i, idx n, idx size, idx *range)
+{
+    const A step = length / (A)n;
+    const A from = M(floor)((A)i * step) + first, to = M(ceil)((A)(i + 1) * step) + first;
+    range[0] = from > 0 ? from < (A)size ? (idx)from : size : 0;
+    range[1] = to > 0 ? to < (A)size ? (idx)to : size : 0;
+}
+
+KERNEL int FN(max_roi_pool)(const T *x, const T *rois, T *y, struct max_roi_pool p)
+{
+    idx to = 0;
+    for (idx r = 0; r < p.rois; r++) {
+        A first[2], length[2];
+        const A of = LD(rois, r * 5);
+        if (!(of >= 0 && of < (A)p.batch))
+            return RT_BAD_INDEX;
+        for (int a = 0; a < 2; a++) { /* half a place away from zero is the next one */
+            const A start = LD(rois, r * 5 + 2 - a) * (A)p.scale, end = LD(rois, r * 5 + 4 - a) * (A)p.scale;
+            first[a] = M(trunc)(start + M(copysign)((A)0.5, start));
+            length[a] = M(trunc)(end + M(copysign)((A)0.5, end)) - first[a] + 1;
+            length[a] = length[a] > 1 ? length[a] : 1;
+        }
+        for (idx c = 0; c < p.channels; c++)
+            for (idx i = 0; i < p.out[0]; i++)
+                for (idx j = 0; j < p.out[1]; j++, to++) {
+                    idx h[2], w[2];
+                    FN(roi_range)(first[0], length[0], i, p.out[0], p.in[0], h);
+                    FN(roi_range)(first[1], length[1], j, p.out[1], p.in[1], w);
+                    const idx base = ((idx)of * p.channels + c) * p.in[0];
+                    A top = h[0] < h[1] && w[0] < w[1] ? -(A)RT_INF_F64 : 0;
+                    for (idx a = h[0]; a < h[1]; a++)
+                        for (idx b = w[0]; b < w[1]; b++) {
+                            const A v = LD(x, (base + a) * p.in[1] + b);
+                            top = v > top ? v : top;
+                        }
+                    ST(y, to, top);
+                }
+    }
+    return RT_OK;
+}
+TRIES(max_roi_pool, 3, 2, 0)
+#endif
+
+#if RT_CAT(ROI_IS_, T)
+/* The best box that is left, which then rules out those that overlap it too much. */
+KERNEL int FN(nms)(const f32 *boxes, const f32 *scores, const i64 *limit, const f32 *overlap, const f32 *score, i64 *y,
+                   void *scratch, i64 *found, struct nms p)
+{
+    u8 *const left = (u8 *)scratch;
+    idx n = 0;
+    for (idx b = 0; b < p.batch; b++)
+        for (idx c = 0; c < p.classes; c++) {
+            const f32 *const s = scores + (b * p.classes + c) * p.boxes, *const box = boxes + b * p.boxes * 4;
+            idx last = -1;
+            for (idx i = 0; i < p.boxes; i++)
+                left[i] = !score || s[i] > *score;
+            for (i64 k = 0; limit && k < *limit; k++) {
+                idx best = -1;
+                for (idx i = 0; i < p.boxes; i++) {
+                    if (left[i] && last >= 0 && nms_overlap(box + i * 4, box + last * 4, p.center, overlap ? *overlap : 0))
+                        left[i] = 0;
+                    if (left[i] && (best < 0 || s[i] > s[best]))
+                        best = i;
+                }
+                if (best < 0)
+                    break;
+                if (n >= p.most)
+                    return RT_BAD_SIZE;
+                y[n * 3] = b;
+                y[n * 3 + 1] = c;
+                y[n * 3 + 2] = best;
+                n++;
+                left[best] = 0;
+                last = best;
+            }
+        }
+    *found = n;
+    return RT_OK;
+}
+TRIES(nms, 8, 5, SCRATCH | SIZES(1))
+#endif
+#endif

@@ -1,0 +1,33 @@
+/* unpool.h - MaxUnpool: elements put where MaxPool found them, zeros elsewhere. */
+#ifndef ONNXCC_UNPOOL_H
+#define ONNXCC_UNPOOL_H
+#include "rt.h"
+
+/* x, at: (count), y: (planes, out[0], out[1], out[2]); `at` counts in (planes, size[0], size[1], size[2]), which is the
+ * first corner of y */
+#define max_unpool_PARAMS(X, V) X(idx, count) X(idx, planes) V(idx, size, 3) V(idx, out, 3)
+PARAMS(max_unpool)
+#endif
+
+#if defined T && !defined U
+#if RT_IS_STORAGE(T) && !RT_IS_PACKED(T)
+KERNEL int FN(max_unpool)(const void *from, const i64 *at, void *to, struct max_unpool p)
+{
+    const T *const x = (const T *)from;
+    T *const y = (T *)to;
+    const idx plane = p.size[0] * p.size[1] * p.size[2];
+    memset(y, 0, (size_t)(p.planes * p.out[0] * p.out[1] * p.out[2]) * sizeof *y);
+    for (idx i = 0; i < p.count; i++) {
+        if (at[i] < 0 || at[i] >= p.planes * plane)
+            return RT_BAD_INDEX;
+        const idx k = (idx)at[i], w = k % p.size[2], h = k / p.size[2] % p.size[1];
+        const idx d = k / (p.size[2] * p.size[1]) % p.size[0];
+        if (d >= p.out[0] || h >= p.out[1] || w >= p.out[2])
+            return RT_BAD_INDEX;
+        y[((k / plane * p.out[0] + d) * p.out[1] + h) * p.out[2] + w] = x[i];
+    }
+    return RT_OK;
+}
+TRIES(max_unpool, 3, 2, 0)
+#endif
+#endif
