@@ -1,0 +1,128 @@
+"""Builds the samples and runs them: filetype on files of known type, vad on speech between known silences. Prints what is
+wrong, then "samples: N passed, N failed"."""
+import os
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import wave
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WORK = (ROOT / os.environ["B"] / "samples").resolve()
+counts = {True: 0, False: 0}
+
+
+def check(good, what):
+    counts[bool(good)] += 1
+    if not good:
+        print("FAIL", what)
+
+
+def build(sample):
+    """The program of one sample."""
+    p = subprocess.run(["make", "--no-print-directory", "-C", ROOT / "samples" / sample, f"B={WORK / sample}"],
+                       capture_output=True, text=True)
+    check(p.returncode == 0, f"samples/{sample} does not build:\n{p.stdout}{p.stderr}")
+    check("warning" not in p.stderr, f"samples/{sample}: {p.stderr}")
+    return WORK / sample / sample
+
+
+# ---- filetype: the answers are those that the network's own package gives
+
+SOURCE = b"#include <stdio.h>\n\nint main(void)\n{\n    puts(\"hello\");\n    return 0;\n}\n"
+SCRIPT = b"import sys\n\n\ndef main():\n    for line in sys.stdin:\n        print(line.rstrip()[::-1])\n\n\nmain()\n"
+NOISE = random.Random(1).randbytes(10000)
+CONTENTS = {
+    "empty": (b"", "empty"),
+    "one byte": (b"a", "txt"), "seven bytes": (b"abcdefg", "txt"), "seven and space": (b"\n\t \v\f\r abcdefg   ", "txt"),
+    "only space": (b" " * 9000, "txt"), "a character cut at the block's end": (b" " * 4095 + "é".encode(), "unknown"),
+    "UTF-8": ("é€𝄞".encode()[:8], "unknown"), "UTF-8 in full": ("€𝄞".encode(), "txt"), "not UTF-8": (b"\xff\xfe", "unknown"),
+    "a surrogate": (b"\xed\xa0\x80", "unknown"), "not the shortest form": (b"\xc0\x80", "unknown"),
+    "not the shortest form of three": (b"\xe0\x80\x80", "unknown"), "beyond Unicode": (b"\xf4\x90\x80\x80", "unknown"),
+    "C": (SOURCE, "c"), "Python": (SCRIPT, "python"), "Python with space around": (b" " * 3000 + SCRIPT + b"\n" * 3000, "python"),
+    "long Python": (SCRIPT * 200, "python"), "as long as a block": ((SCRIPT * 50)[:4096], "python"),
+    "noise": (NOISE, "unknown"), "zeros": (bytes(5000), "iso"),
+    "JSON": (b'{"name": "test", "values": [1, 2.5, -3e8], "nested": {"flag": true, "none": null}}\n', "jsonl"),
+    "HTML": (b"<!DOCTYPE html>\n<html><head><title>A page</title></head><body><p>Text.</p></body></html>\n", "html"),
+    "a little": (b"x = 1\n" * 2, "ini"), "not believed": (b"hello world this is a text\n" * 3, "txt"),
+    "not believed, of its type": (b"begin\n  x := 1;\nend.\n", "txt"), "believed": (b"- one\n- two\n- three\n", "yaml"),
+}
+REPOSITORY = {"README.md": "markdown", "Makefile": "makefile", "compiler/emit.c": "c", "tests/setup": "shell",
+              "tests/samples/run.py": "python", "proto/onnx.proto": "proto"}
+
+
+def test_filetype():
+    program = build("filetype")
+    folder = WORK / "files"
+    folder.mkdir(exist_ok=True)
+    for name, (data, _) in CONTENTS.items():
+        (folder / name).write_bytes(data)
+    want = {str(folder / name): label for name, (_, label) in CONTENTS.items()} | REPOSITORY | {str(program): "elf"}
+    p = subprocess.run([program, *want, "no such file", WORK], cwd=ROOT, capture_output=True, text=True)
+    told = dict(line.rsplit(": ", 1) for line in p.stdout.splitlines())
+    for file, label in want.items():
+        check(f"({label})" in told.get(file, ""), f"filetype: {file} is {label}, not {told.get(file)}")
+    check(p.returncode == 1 and "no such file: No such" in p.stderr and f"{WORK}: Is a dir" in p.stderr, p.stderr)
+
+
+# ---- vad: words of a synthesiser, silence between them
+
+WORDS = ["hello world", "seventeen", "the quick brown fox", "good morning", "somebody says something"]
+PAUSES = [0.7, 1.0, 0.5, 2.0, 0.8, 1.3]
+
+
+def say(text):
+    """Samples of a text without the silence around it, and their rate."""
+    file = WORK / "word.wav"
+    subprocess.run(["espeak-ng", "-w", file, text], check=True)
+    with wave.open(str(file)) as w:
+        x = np.frombuffer(w.readframes(w.getnframes()), np.int16)
+        loud = np.flatnonzero(np.abs(x.astype(int)) > 300)
+        return x[loud[0]:loud[-1] + 1], w.getframerate()
+
+
+def write_wav(file, x, rate, channels):
+    """16-bit PCM; the other channels are noise, and a chunk that nobody knows comes before the sound."""
+    noise = np.random.default_rng(1).integers(-9999, 9999, (len(x), channels - 1)).astype(np.int16)
+    data = np.concatenate([x[:, None], noise], 1).tobytes()
+    format = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, channels, rate, 2 * channels * rate, 2 * channels, 16)
+    odd = struct.pack("<4sI", b"note", 5) + b"hello\0"
+    file.write_bytes(b"RIFF" + struct.pack("<I", 36 + len(odd) + len(data)) + b"WAVE" + format + odd
+                     + struct.pack("<4sI", b"data", len(data)) + data)
+
+
+def test_vad():
+    program = build("vad")
+    parts, said, at = [], [], 0.0
+    for word, pause in zip(WORDS, PAUSES):
+        x, rate = say(word)
+        parts += [np.zeros(int(pause * rate), np.int16), x]
+        at += pause
+        said.append((at, at + len(x) / rate))
+        at = said[-1][1]
+    sound = np.concatenate(parts + [np.zeros(int(PAUSES[-1] * rate), np.int16)])
+    faster = np.interp(np.arange(0, len(sound), rate / 48000), np.arange(len(sound)), sound).astype(np.int16)
+    for name, x, r, channels in (("mono", sound, rate, 1), ("stereo", sound, rate, 2), ("48 kHz", faster, 48000, 1)):
+        file = WORK / f"{name}.wav"
+        write_wav(file, x, r, channels)
+        p = subprocess.run([program, file], capture_output=True, text=True)
+        found = [tuple(map(float, line.split())) for line in p.stdout.splitlines()]
+        check(p.returncode == 0 and len(found) == len(said), f"vad, {name}: {len(said)} spans, not {found}; {p.stderr}")
+        for want, got in zip(said, found):
+            check(all(abs(a - b) < 0.15 for a, b in zip(want, got)), f"vad, {name}: {got} is not {want}")
+    silence = WORK / "silence.wav"
+    write_wav(silence, np.zeros(5 * rate, np.int16), rate, 1)
+    p = subprocess.run([program, silence], capture_output=True, text=True)
+    check(p.returncode == 0 and not p.stdout, f"vad: silence has {p.stdout}")
+    p = subprocess.run([program, ROOT / "README.md"], capture_output=True, text=True)
+    check(p.returncode == 2 and "WAV" in p.stderr.upper(), f"vad: not a WAV file: {p.returncode} {p.stderr}")
+
+
+WORK.mkdir(parents=True, exist_ok=True)
+test_filetype()
+test_vad()
+print(f"samples: {counts[True]} passed, {counts[False]} failed")
+sys.exit(counts[False] > 0)

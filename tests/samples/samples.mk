@@ -1,0 +1,5 @@
+# The samples that run here: types of known files, speech between known silences. (samples/bare-metal: test-qemu.)
+TESTS += samples
+test-samples: setup all
+	@ONNXCC_CACHE=$(CACHE) B=$(B) $(PYTHON) tests/samples/run.py
+.PHONY: test-samples
