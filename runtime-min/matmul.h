@@ -91,6 +91,7 @@ RUNS(matmul_plain, 4, 3, 0)
 #ifdef EPI
 #define MATMUL_FN(k) RT_CAT4(k, , T, EPI_NAME)
 #define MATMUL_KERNEL HELPER
+TILE_EPILOGUE(MATMUL_FN(matmul_epilogue), EPI)
 #else
 #define MATMUL_FN FN
 #define MATMUL_KERNEL KERNEL
@@ -100,23 +101,14 @@ RUNS(matmul_plain, 4, 3, 0)
 HELPER void MATMUL_FN(matmul_group)(const int V, const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx m,
                                     idx columns, struct tile_cut rows, const struct tile_job *t)
 {
-    const idx last = columns - (V - 1) * RT_VEC;
-    for (idx i = 0; i < m;) {
-        if (i < rows.bigs) {
-            tile_run(rows.big, V, x + i * t->step, w, b, r ? r + i * t->r_pitch : r, y + i * t->y_pitch, last, t);
-            i += rows.big;
-        } else {
-            tile_run(rows.small, V, x + i * t->step, w, b, r ? r + i * t->r_pitch : r, y + i * t->y_pitch, last, t);
-            i += rows.small;
-        }
+    const idx last = columns - (V - 1) * RT_VEC, big = rows.bigs;
+    tile_of(rows.big, V)(x, w, b, r, y, last, big / rows.big, t);
+    tile_of(rows.small, V)(x + big * t->step, w, b, r ? r + big * t->r_pitch : r, y + big * t->y_pitch, last,
+                           (m - big) / rows.small, t);
 #ifdef EPI
-        const idx from = i <= rows.bigs ? i - rows.big : i - rows.small;
-        if (t->last)
-            for (idx j = from; j < i; j++)
-                for (idx c = 0; c < V * RT_VEC && c < columns; c++)
-                    y[j * t->y_pitch + c] = EPI(y[j * t->y_pitch + c]);
+    if (t->last)
+        MATMUL_FN(matmul_epilogue)(y, t->y_pitch, m, columns < V * RT_VEC ? columns : V * RT_VEC);
 #endif
-    }
 }
 
 /* One product; x has its rows x_row apart, and k without gaps. */

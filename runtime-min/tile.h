@@ -8,6 +8,7 @@
 #include "vec.h"
 
 #define TILE_PANEL 16
+#define TILE static inline __attribute__((always_inline, unused)) /* even where size counts: its literals are the size */
 #define TILE_MOST_ROWS 14
 
 /* The most vectors, and the most rows for so many vectors, that the registers hold. Where a broadcast from memory costs as
@@ -32,12 +33,13 @@
 /* How n rows or vectors are cut into tiles: the first `bigs` of them in pieces of `big`, the rest in pieces of `small`. Where
  * n is a literal they are cut evenly; else as many as possible are as big as possible, which needs few shapes of tiles. */
 struct tile_cut { int big, small; idx bigs; };
-HELPER struct tile_cut tile_cut(idx n, const int most, const int literal)
+TILE struct tile_cut tile_cut(idx n, const int most, const int literal)
 {
     struct tile_cut c = {most, 1, n / most * most};
-#if !defined ONNXCC_LIBRARY && !defined ONNXCC_RT_C
+#if !defined ONNXCC_LIBRARY && !defined ONNXCC_SMALL && !defined ONNXCC_RT_C
     if (literal) {
-        const int pieces = n < most ? 1 : (int)((n + most - 1) / most), size = (int)(n / pieces), more = (int)(n % pieces);
+        const int pieces = n < most ? 1 : (int)((n + most - 1) / most), size = n < 1 ? 1 : (int)(n / pieces);
+        const int more = (int)(n % pieces);
         c.big = more ? size + 1 : size;
         c.small = size;
         c.bigs = more ? more * (size + 1) : n;
@@ -69,13 +71,13 @@ struct tile_job {
     X(0, 3) X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3)
 
 /* Where vector v of a group of columns begins in the weights: a panel holds 16 / RT_VEC vectors. */
-HELPER const f32 *tile_column(const f32 *w, idx v, idx w_panel)
+TILE const f32 *tile_column(const f32 *w, idx v, idx w_panel)
 {
     return w + v * RT_VEC / TILE_PANEL * w_panel + v * RT_VEC % TILE_PANEL;
 }
 
 /* c = what is at p, rows `pitch` apart (0: the same for every row); the last vector has `last` elements. */
-HELPER void tile_load(vec c[][4], const int R, const int V, const f32 *p, idx pitch, idx last)
+TILE void tile_load(vec c[][4], const int R, const int V, const f32 *p, idx pitch, idx last)
 {
 #define TILE_ELEMENT(r, v)                                                                                             \
     if (R > r && V > v)                                                                                                \
@@ -85,7 +87,7 @@ HELPER void tile_load(vec c[][4], const int R, const int V, const f32 *p, idx pi
 }
 
 /* c += what is at p. */
-HELPER void tile_add(vec c[][4], const int R, const int V, const f32 *p, idx pitch, idx last)
+TILE void tile_add(vec c[][4], const int R, const int V, const f32 *p, idx pitch, idx last)
 {
 #define TILE_ELEMENT(r, v)                                                                                             \
     if (R > r && V > v)                                                                                                \
@@ -95,7 +97,7 @@ HELPER void tile_add(vec c[][4], const int R, const int V, const f32 *p, idx pit
 }
 
 /* c += x w for n values of k: row r reads x[r * step + k]. */
-HELPER void tile_mac(vec c[][4], const int R, const int V, const f32 *x, idx step, const f32 *w, idx w_k, idx w_panel, idx n)
+TILE void tile_mac(vec c[][4], const int R, const int V, const f32 *x, idx step, const f32 *w, idx w_k, idx w_panel, idx n)
 {
     const f32 *x3 = x + 3 * step, *x6 = x + 6 * step, *x9 = x + 9 * step, *x12 = x + 12 * step;
     for (idx k = 0; k < n; k++, w += w_k, x++, x3++, x6++, x9++, x12++) {
@@ -120,7 +122,7 @@ HELPER void tile_mac(vec c[][4], const int R, const int V, const f32 *x, idx ste
 }
 
 /* y = c within [lo, hi]. */
-HELPER void tile_store(const vec c[][4], const int R, const int V, f32 *y, idx pitch, idx last, f32 lo, f32 hi)
+TILE void tile_store(const vec c[][4], const int R, const int V, f32 *y, idx pitch, idx last, f32 lo, f32 hi)
 {
     const vec low = vec_splat(lo), high = vec_splat(hi);
 #define TILE_ELEMENT(r, v)                                                                                             \
@@ -134,38 +136,44 @@ HELPER void tile_store(const vec c[][4], const int R, const int V, f32 *y, idx p
 #undef TILE_ELEMENT
 }
 
-/* y = x w for R rows from x on and V vectors of columns from w on; the last vector has `last` elements. */
-HELPER void tile_any(const int R, const int V, const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx last,
-                     const struct tile_job *t)
+/* y = x w for n times R rows from x on and V vectors of columns from w on; the last vector has `last` elements. */
+TILE void tile_any(const int R, const int V, const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx last,
+                     idx n, const struct tile_job *t)
 {
     static const f32 zero[TILE_VECTORS * RT_VEC];
-    vec c[TILE_MOST_ROWS][4];
-    tile_load(c, R, V, !t->first ? y : b ? b : zero, t->first ? 0 : t->y_pitch, b || !t->first ? last : RT_VEC);
-    if (t->first && r)
-        tile_add(c, R, V, r, t->r_pitch, last);
-    idx row = t->tap[0], tap = t->tap[1];
-    for (idx i = 0; i < t->taps; i++, w += t->w_run) {
-        tile_mac(c, R, V, x, t->step, w, t->w_k, t->w_panel, t->run);
-        x += t->right;
-        if (++tap < t->across)
-            continue;
-        tap = 0;
-        x += t->row - t->across * t->right;
-        if (++row < t->rows)
-            continue;
-        row = 0;
-        x += t->plane - t->rows * t->row;
+    for (; n > 0; n--, x += R * t->step, y += R * t->y_pitch) {
+        vec c[TILE_MOST_ROWS][4];
+        const f32 *xt = x, *wt = w;
+        tile_load(c, R, V, !t->first ? y : b ? b : zero, t->first ? 0 : t->y_pitch, b || !t->first ? last : RT_VEC);
+        if (t->first && r) {
+            tile_add(c, R, V, r, t->r_pitch, last);
+            r += R * t->r_pitch;
+        }
+        idx row = t->tap[0], tap = t->tap[1];
+        for (idx i = 0; i < t->taps; i++, wt += t->w_run) {
+            tile_mac(c, R, V, xt, t->step, wt, t->w_k, t->w_panel, t->run);
+            xt += t->right;
+            if (++tap < t->across)
+                continue;
+            tap = 0;
+            xt += t->row - t->across * t->right;
+            if (++row < t->rows)
+                continue;
+            row = 0;
+            xt += t->plane - t->rows * t->row;
+        }
+        tile_store((const vec(*)[4])c, R, V, y, t->y_pitch, last, t->lo, t->hi);
     }
-    tile_store((const vec(*)[4])c, R, V, y, t->y_pitch, last, t->lo, t->hi);
 }
 
 /* One function for each shape, shared by all layers of a model; those that nobody calls vanish. */
+typedef void tile_fn(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx last, idx n,
+                     const struct tile_job *t);
 #define TILE_DEFINE(R, V)                                                                                              \
-    SHARED void tile_##R##_##V(const f32 *x, const f32 *w, const f32 *b,             \
-                                                                 const f32 *r, f32 *y, idx last,                       \
-                                                                 const struct tile_job *t)                             \
+    SHARED void tile_##R##_##V(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx last, idx n,        \
+                               const struct tile_job *t)                                                               \
     {                                                                                                                  \
-        tile_any(R, V, x, w, b, r, y, last, t);                                                                        \
+        tile_any(R, V, x, w, b, r, y, last, n, t);                                                                     \
     }
 #define TILE_EACH(X)                                                                                                   \
     X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(12, 1) X(13, 1) X(14, 1) \
@@ -174,13 +182,27 @@ HELPER void tile_any(const int R, const int V, const f32 *x, const f32 *w, const
 TILE_EACH(TILE_DEFINE)
 
 /* The tile of R rows and V vectors, both literals. */
-HELPER void tile_run(const int R, const int V, const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx last,
-                     const struct tile_job *t)
+TILE tile_fn *tile_of(const int R, const int V)
 {
 #define TILE_CASE(rows, vectors)                                                                                       \
     if (R == rows && V == vectors)                                                                                     \
-        tile_##rows##_##vectors(x, w, b, r, y, last, t);
+        return tile_##rows##_##vectors;
     TILE_EACH(TILE_CASE)
 #undef TILE_CASE
+    return NULL;
 }
+
+/* What is applied to every element of so many rows, once they are complete. */
+typedef void tile_epilogue(f32 *y, idx pitch, idx rows, idx columns);
+#define TILE_EPILOGUE(name, f)                                                                                         \
+    SHARED void name(f32 *y, idx pitch, idx rows, idx columns)                                                         \
+    {                                                                                                                  \
+        if (pitch == columns) {                                                                                        \
+            columns *= rows;                                                                                           \
+            rows = 1;                                                                                                  \
+        }                                                                                                              \
+        for (idx i = 0; i < rows; i++, y += pitch)                                                                     \
+            for (idx c = 0; c < columns; c++)                                                                          \
+                y[c] = f(y[c]);                                                                                        \
+    }
 #endif

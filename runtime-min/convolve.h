@@ -1,0 +1,205 @@
+/* convolve.h - convolutions of f32 images that are channels last, with weights in panels: the loops around the tiles. */
+#ifndef ONNXCC_CONVOLVE_H
+#define ONNXCC_CONVOLVE_H
+#include "rt.h"
+#include "tile.h"
+
+/* x: (n, in[3], x_pitch), of which group * cin channels; y: (n, out[3], y_pitch), group * cout channels; r: as y, r_pitch.
+ * w_k, w_panel, w_group: floats between successive k, panels and groups (0, 0, 0: one panel row for all).
+ * columns: output channels of one pass over the pixels (their weights should stay in the cache); taps, depth: kernel
+ * taps and input channels of one pass. whole: x is padded as a whole, not tile by tile, into the scratch. fixed: the
+ * width of y is a literal. */
+#define conv_PARAMS(X, V)                                                                                              \
+    X(idx, n) V(idx, in, 3) V(idx, out, 3) X(idx, group) X(idx, cin) X(idx, cout) V(idx, kernel, 3) V(idx, stride, 3)  \
+    V(idx, dilation, 3) V(idx, pad, 3) X(idx, x_pitch) X(idx, y_pitch) X(idx, r_pitch) X(idx, w_k) X(idx, w_panel)     \
+    X(idx, w_group) X(idx, columns) X(idx, taps) X(idx, depth) X(int, whole) X(int, fixed) X(f32, lo) X(f32, hi)
+PARAMS(conv)
+
+/* How one convolution is cut into tiles: vectors of channels, pixels of a row. tile[i][j]: i, j: small, not big, along and
+ * across. Rows and planes of y are y_row and y_plane apart. */
+struct conv_plan {
+    struct tile_cut across, along;
+    tile_fn *tile[2][2];
+    tile_epilogue *epilogue;
+    idx y_row, y_plane;
+};
+
+/* All in literals where the width and the channels are. */
+TILE struct conv_plan conv_plan(idx width, idx cout, int fixed, tile_epilogue *epilogue)
+{
+    struct conv_plan c;
+    c.across = tile_cut((cout + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
+    c.along = tile_cut(width, TILE_ROWS(c.across.big), fixed);
+    c.tile[0][0] = tile_of(c.along.big, c.across.big);
+    c.tile[0][1] = tile_of(c.along.big, c.across.small);
+    c.tile[1][0] = tile_of(c.along.small, c.across.big);
+    c.tile[1][1] = tile_of(c.along.small, c.across.small);
+    c.epilogue = epilogue;
+    return c;
+}
+
+/* One group of one image under way. Pixels from `from` up to `to` of a row have their whole window in the row of x. */
+struct conv_work {
+    const f32 *x, *w, *b, *r;
+    f32 *y, *scratch;
+    idx pitch, reach[3], padded[3];     /* of x as tiles see it; pixels under the kernel; pixels of x with its borders */
+    idx from, to, first, end;           /* vectors first up to end: those of this pass */
+    struct tile_job t;
+    const struct conv_plan *c;
+    const struct conv *p;
+};
+
+/* The part of x (channels 0 .. cin - 1) from pixel (d, h, w) on, size pixels, zero outside x -> scratch. */
+SHARED void conv_window(const struct conv_work *k, idx d0, idx h0, idx w0, const idx *size)
+{
+    const struct conv *const p = k->p;
+    const idx pitch = k->pitch, left = w0 < 0 ? -w0 : 0, right = p->in[2] - w0 < size[2] ? p->in[2] - w0 : size[2];
+    const idx row = size[2] * pitch;
+    f32 *to = k->scratch;
+    for (idx d = d0; d < d0 + size[0]; d++)
+        for (idx h = h0; h < h0 + size[1]; h++, to += row) {
+            if (d < 0 || d >= p->in[0] || h < 0 || h >= p->in[1] || left >= right) {
+                memset(to, 0, (size_t)row * sizeof(f32));
+                continue;
+            }
+            const f32 *const from = k->x + ((d * p->in[1] + h) * p->in[2] + w0) * p->x_pitch;
+            memset(to, 0, (size_t)(left * pitch) * sizeof(f32));
+            if (pitch == p->x_pitch)
+                memcpy(to + left * pitch, from + left * pitch, (size_t)((right - left - 1) * pitch + p->cin) * sizeof(f32));
+            else
+                for (idx w = left; w < right; w++)
+                    memcpy(to + w * pitch, from + w * p->x_pitch, (size_t)p->cin * sizeof(f32));
+            memset(to + right * pitch, 0, (size_t)(row - right * pitch) * sizeof(f32));
+        }
+}
+
+/* Where n times R pixels of y from pixel i of row (d, h) on begin in x: in x itself when the kernel stays inside, else in
+ * the scratch, with zeros around. Sets how far kernel rows and planes are apart; *n: for fewer tiles. */
+HELPER const f32 *conv_input(struct conv_work *k, idx d, idx h, idx i, idx R, idx *n)
+{
+    const struct conv *const p = k->p;
+    const idx xd = d * p->stride[0] - p->pad[0], xh = h * p->stride[1] - p->pad[1], xw = i * p->stride[2] - p->pad[2];
+    if (p->whole) {
+        k->t.row = p->dilation[1] * k->padded[2] * p->cin;
+        k->t.plane = p->dilation[0] * k->padded[1] * k->padded[2] * p->cin;
+        return k->scratch + ((d * p->stride[0] * k->padded[1] + h * p->stride[1]) * k->padded[2] + i * p->stride[2]) * p->cin;
+    }
+    if (xd >= 0 && xh >= 0 && xd + k->reach[0] <= p->in[0] && xh + k->reach[1] <= p->in[1] && i >= k->from && i + R <= k->to) {
+        const idx most = (k->to - i) / R;
+        *n = *n < most ? *n : most;
+        k->t.row = p->dilation[1] * p->in[2] * p->x_pitch;
+        k->t.plane = p->dilation[0] * p->in[1] * p->in[2] * p->x_pitch;
+        return k->x + ((xd * p->in[1] + xh) * p->in[2] + xw) * p->x_pitch;
+    }
+    const idx size[3] = {k->reach[0], k->reach[1], (R - 1) * p->stride[2] + k->reach[2]};
+    conv_window(k, xd, xh, xw, size);
+    *n = 1;
+    k->t.row = p->dilation[1] * size[2] * p->x_pitch;
+    k->t.plane = p->dilation[0] * k->reach[1] * size[2] * p->x_pitch;
+    return k->scratch;
+}
+
+/* n times R pixels from x on: the vectors of this pass. */
+HELPER void conv_pixels(const struct conv_work *k, const int small, const f32 *x, const f32 *r, f32 *y, idx R, idx n)
+{
+    const idx cout = k->p->cout, big = k->c->across.big, across = k->c->across.small;
+    idx v = k->first;
+    for (; v < k->end && v < k->c->across.bigs; v += big) {
+        const idx c = v * RT_VEC;
+        k->c->tile[small][0](x, tile_column(k->w, v, k->t.w_panel), k->b ? k->b + c : NULL, r ? r + c : NULL, y + c,
+                             cout - c - (big - 1) * RT_VEC, n, &k->t);
+    }
+    for (; v < k->end; v += across) {
+        const idx c = v * RT_VEC;
+        k->c->tile[small][1](x, tile_column(k->w, v, k->t.w_panel), k->b ? k->b + c : NULL, r ? r + c : NULL, y + c,
+                             cout - c - (across - 1) * RT_VEC, n, &k->t);
+    }
+    if (k->c->epilogue && k->t.last) {
+        const idx c = k->first * RT_VEC, end = k->end * RT_VEC < cout ? k->end * RT_VEC : cout;
+        k->c->epilogue(y + c, k->t.y_pitch, n * R, end - c);
+    }
+}
+
+/* One pass over the pixels, from kernel tap `tap` and channel `depth` on. As many tiles at a time as stay in the cache
+ * while the channels of y go by. */
+HELPER void conv_pass(struct conv_work *k, idx tap, idx depth)
+{
+    enum { CACHE = 4096 };
+    const struct conv *const p = k->p;
+    const struct conv_plan *const c = k->c;
+    const idx kd = tap / (k->t.rows * k->t.across);
+    k->t.tap[0] = tap / k->t.across % k->t.rows;
+    k->t.tap[1] = tap % k->t.across;
+    for (idx row = 0; row < p->out[0] * p->out[1]; row++)
+        for (idx i = 0, n; i < p->out[2];) {
+            const int small = i >= c->along.bigs;
+            const idx R = small ? c->along.small : c->along.big, most = CACHE / (R * k->t.step);
+            n = ((small ? p->out[2] : c->along.bigs) - i) / R;
+            n = n < most ? n : most > 0 ? most : 1;
+            const f32 *const x = conv_input(k, row / p->out[1], row % p->out[1], i, R, &n);
+            const f32 *const r = k->r ? k->r + (row * p->out[2] + i) * p->r_pitch : NULL;
+            conv_pixels(k, small, x + kd * k->t.plane + k->t.tap[0] * k->t.row + k->t.tap[1] * k->t.right + depth, r,
+                        k->y + row / p->out[1] * c->y_plane + row % p->out[1] * c->y_row + i * p->y_pitch, R, n);
+            i += n * R;
+        }
+}
+
+/* One group of one image: as many passes as the cache wants. */
+SHARED void conv_group(struct conv_work *k)
+{
+    const struct conv *const p = k->p;
+    const struct conv_plan *const c = k->c;
+    const idx vectors = (p->cout + RT_VEC - 1) / RT_VEC, pass = p->columns / (c->across.big * RT_VEC);
+    k->pitch = p->whole ? p->cin : p->x_pitch;
+    const int joined = k->pitch == p->cin && p->dilation[2] == 1;
+    const idx taps = p->kernel[0] * p->kernel[1] * (joined ? 1 : p->kernel[2]), run = joined ? p->kernel[2] * p->cin : p->cin;
+    k->t = (struct tile_job){
+        .step = p->stride[2] * k->pitch, .across = joined ? 1 : p->kernel[2], .rows = p->kernel[1],
+        .right = p->dilation[2] * k->pitch, .w_k = p->w_k, .w_panel = p->w_panel, .w_run = run * p->w_k,
+        .y_pitch = p->y_pitch, .r_pitch = p->r_pitch,
+    };
+    for (int a = 0; a < 3; a++) {
+        k->reach[a] = (p->kernel[a] - 1) * p->dilation[a] + 1;
+        k->padded[a] = (p->out[a] - 1) * p->stride[a] + k->reach[a];
+    }
+    k->from = (p->pad[2] + p->stride[2] - 1) / p->stride[2];
+    k->to = (p->in[2] - k->reach[2] + p->pad[2] + p->stride[2]) / p->stride[2];
+    if (p->whole)
+        conv_window(k, -p->pad[0], -p->pad[1], -p->pad[2], k->padded);
+    const f32 *const w = k->w;
+    for (k->first = 0; k->first < vectors; k->first = k->end) {
+        k->end = k->first + (pass > 0 ? pass : 1) * (k->first < c->across.bigs ? c->across.big : c->across.small);
+        k->end = k->first < c->across.bigs && k->end > c->across.bigs ? c->across.bigs : k->end < vectors ? k->end : vectors;
+        idx tap = 0;
+        do {
+            k->t.taps = p->taps < taps - tap ? p->taps : taps - tap;
+            for (idx depth = 0; depth < run; depth += k->t.run) {
+                k->t.run = p->depth < run - depth ? p->depth : run - depth;
+                k->t.first = tap == 0 && depth == 0;
+                k->t.last = tap + k->t.taps == taps && depth + k->t.run == run;
+                k->t.lo = k->t.last ? p->lo : -VEC_INFINITY;
+                k->t.hi = k->t.last ? p->hi : VEC_INFINITY;
+                k->w = w + (tap * run + depth) * p->w_k;
+                conv_pass(k, tap, depth);
+            }
+            tap += k->t.taps;
+        } while (tap < taps);
+    }
+}
+
+/* All images and groups. */
+SHARED void conv_run(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, f32 *scratch,
+                     const struct conv_plan *c, const struct conv *p)
+{
+    const idx in = p->in[0] * p->in[1] * p->in[2], out = p->out[0] * p->out[1] * p->out[2];
+    for (idx n = 0; n < p->n; n++)
+        for (idx g = 0; g < p->group; g++) {
+            struct conv_work k = {
+                .x = x + n * in * p->x_pitch + g * p->cin, .w = w + g * p->w_group, .b = b ? b + g * p->cout : NULL,
+                .r = r ? r + n * out * p->r_pitch + g * p->cout : NULL,
+                .y = y + n * out * p->y_pitch + g * p->cout, .scratch = scratch, .c = c, .p = p,
+            };
+            conv_group(&k);
+        }
+}
+#endif
