@@ -445,7 +445,6 @@ static void print_number(Text *t, int64_t v)
         text_put(t, "%lld", (long long)v);
 }
 
-static void print_atom(Text *t, Dim d, bool as_c);
 
 /* "2 * n * m + n - 3" */
 static void print_poly(Text *t, const Expr *e, bool as_c)
@@ -459,7 +458,7 @@ static void print_poly(Text *t, const Expr *e, bool as_c)
             print_number(t, c);
         for (int k = 0; k < e->w[i + 1]; k++) {
             text_put(t, "%s", k || c != 1 ? " * " : "");
-            print_atom(t, (Dim){e->w[i + 2 + k]}, as_c);
+            dim_print_factor(t, (Dim){e->w[i + 2 + k]}, as_c);
         }
     }
 }
@@ -473,17 +472,16 @@ static void print_pair(Text *t, const char *before, const Expr *e, const char *b
     text_put(t, ")");
 }
 
-/* Something that may stand in a product. */
-static void print_atom(Text *t, Dim d, bool as_c)
+void dim_print_factor(Text *t, Dim d, bool as_c)
 {
     const Expr *e = dim_const(d) ? NULL : dim_expr(d);
-    if (!e || e->kind == EXPR_POLY) {
+    if (e ? e->kind == EXPR_POLY && e->n > 2 + (int)e->w[1] : d.v < 0) { /* of more than one term */
         text_put(t, "(");
         dim_print(t, d, as_c);
         text_put(t, ")");
-    } else if (e->kind == EXPR_DIV && dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]})) { /* C rounds the same */
+    } else if (e && e->kind == EXPR_DIV && dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]})) { /* C rounds the same */
         text_put(t, "(");
-        print_atom(t, (Dim){e->w[0]}, as_c);
+        dim_print_factor(t, (Dim){e->w[0]}, as_c);
         text_put(t, " / %lld)", (long long)e->w[1]);
     } else
         dim_print(t, d, as_c);
@@ -502,21 +500,21 @@ void dim_print(Text *t, Dim d, bool as_c)
     case EXPR_POLY: print_poly(t, e, as_c); break;
     case EXPR_ADD: print_pair(t, "(", e, " + ", as_c); break;
     case EXPR_MUL:
-        print_atom(t, (Dim){e->w[0]}, as_c);
+        dim_print_factor(t, (Dim){e->w[0]}, as_c);
         text_put(t, " * ");
-        print_atom(t, (Dim){e->w[1]}, as_c);
+        dim_print_factor(t, (Dim){e->w[1]}, as_c);
         break;
     case EXPR_DIV:
         if (dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]})) {
-            print_atom(t, (Dim){e->w[0]}, as_c);
+            dim_print_factor(t, (Dim){e->w[0]}, as_c);
             text_put(t, " / %lld", (long long)e->w[1]);
         } else if (as_c)
             print_pair(t, "rt_div(", e, ", ", as_c);
         else {
             text_put(t, "floor(");
-            print_atom(t, (Dim){e->w[0]}, as_c);
+            dim_print_factor(t, (Dim){e->w[0]}, as_c);
             text_put(t, " / ");
-            print_atom(t, (Dim){e->w[1]}, as_c);
+            dim_print_factor(t, (Dim){e->w[1]}, as_c);
             text_put(t, ")");
         }
         break;
@@ -533,7 +531,7 @@ void dim_print(Text *t, Dim d, bool as_c)
         break;
     case EXPR_SELECT:
         text_put(t, "(");
-        print_atom(t, (Dim){e->w[0]}, as_c);
+        dim_print_factor(t, (Dim){e->w[0]}, as_c);
         text_put(t, " ? ");
         dim_print(t, (Dim){e->w[1]}, as_c);
         text_put(t, " : ");

@@ -27,6 +27,14 @@ const char *dim_c(Dim d)
     return t.s;
 }
 
+/* The same, fit to be multiplied. */
+static const char *factor_c(Dim d)
+{
+    Text t = {0};
+    dim_print_factor(&t, d, true);
+    return t.s;
+}
+
 bool is_output(const Value *v)
 {
     return value_is_output(v) && v->offset < 0 && !v->data && v->input < 0;
@@ -182,7 +190,7 @@ static void emit_loop(Emitter *e, const Loop *l)
             if (dim_is(s, 0))
                 continue;
             text_put(&x, x.n ? " + " : "");
-            text_put(&x, dim_is(s, 1) ? "%s_" : "%s_ * %s", index[i], dim_c(s));
+            text_put(&x, dim_is(s, 1) ? "%s_" : "%s_ * %s", index[i], factor_c(s));
         }
         if (!x.n)
             text_put(&x, "0");
@@ -328,7 +336,7 @@ static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *
         if (!y)
             continue;
         Dim bytes = dim_mul(shape_count(b->shape), D(type_bits(b->type) / 8));
-        line(e, "memcpy((unsigned char *)%s + %s * %s, %s, (size_t)(%s));", pointer(y), turn, dim_c(bytes), pointer(b), dim_c(bytes));
+        line(e, "memcpy((unsigned char *)%s + %s * %s, %s, (size_t)(%s));", pointer(y), turn, factor_c(bytes), pointer(b), dim_c(bytes));
     }
 }
 

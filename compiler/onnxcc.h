@@ -120,6 +120,7 @@ Dim dim_select(Dim c, Dim a, Dim b); /* c != 0 ? a : b */
 int64_t dim_low(Dim d);             /* proven bounds; INT64_MIN / INT64_MAX when there is none */
 int64_t dim_high(Dim d);
 void dim_print(Text *t, Dim d, bool as_c); /* as_c: an expression over the emitted C's size variables */
+void dim_print_factor(Text *t, Dim d, bool as_c); /* the same, in parentheses where it could not stand in a product */
 
 /* A symbol: a dimension known only at run time. */
 typedef struct Symbol {
