@@ -1,0 +1,254 @@
+/* signal.c - DFT, STFT, the windows HannWindow, HammingWindow and BlackmanWindow, MelWeightMatrix. */
+#include "../infer.h"
+#include "../kernel.h"
+#include "signal.h"
+
+static Value *cast_to(Node *n, Value *v, Type t)
+{
+    if (v->type == t)
+        return v;
+    Value *c = make(n, "Cast", 1, v);
+    attr_set_int(c->def, "to", t);
+    return c;
+}
+
+/* The one number in input i, as a size; false: wrong, and reported. */
+static bool one_dim(Node *n, int i, Dim *d)
+{
+    if (!dim_is(shape_count(in_shape(n, i)), 1)) {
+        node_error(n, "input %d, %s, is not one number", i, shape_text(in_shape(n, i)));
+        return false;
+    }
+    return in_dims(n, i, d, 1) == 1;
+}
+
+/* ---- Fourier transforms: a table of twiddle factors, which folds, and one node ------------------------------------- */
+
+/* What a transform is, in the order of the integers that its node takes. */
+enum { OUTER, INNER, COUNT, LENGTH, BINS, FROM, TO = FROM + 3, FOURIER_DIMS = TO + 3 };
+
+static void make_fourier(Node *n, Shape y, const Dim *dims, Value *window, bool inverse, bool mirror)
+{
+    Value *table = make(n, "onnxcc.Twiddle", 1, make_dims(n, 1, dims + LENGTH));
+    attr_set_int(table->def, "to", type_arith(in_type(n, 0)));
+    Value *f = make(n, "onnxcc.Fourier", 5, in(n, 0), window, table, make_dims(n, y.rank, y.dim), make_dims(n, FOURIER_DIMS, dims));
+    attr_set_int(f->def, "inverse", inverse);
+    attr_set_int(f->def, "mirror", mirror);
+    replace_out(n, 0, f);
+    expand_done(n);
+}
+
+/* How many numbers of a spectrum make up all of it. */
+static Dim half_of(Dim length) { return dim_add(dim_div(length, D(2)), D(1)); }
+
+/* The axis: an attribute, later an input, which only the run may know. */
+static bool dft_axis(Node *n, int rank, Dim *axis)
+{
+    *axis = D(n->op->since < 20 ? attr_int(n, "axis") : -2);
+    if (n->op->since >= 20 && in(n, 2) && !one_dim(n, 2, axis))
+        return false;
+    if (dim_const(*axis)) {
+        int a = axis_of(n, dim_value(*axis), rank);
+        if (a == rank - 1)
+            node_error(n, "axis %d of %d holds the parts of a complex number", a, rank);
+        *axis = D(a);
+        return a < rank - 1;
+    }
+    *axis = dim_select(dim_less(*axis, D(0)), dim_add(*axis, D(rank)), *axis);
+    assume_dim(n, dim_max(dim_min(*axis, D(rank - 2)), D(0)), *axis);
+    return true;
+}
+
+static bool last_is_complex(Node *n, Shape x)
+{
+    Dim parts = x.rank > 1 ? x.dim[x.rank - 1] : D(0);
+    if (dim_is(parts, 1) || dim_is(parts, 2))
+        return true;
+    node_error(n, "input 0 is %s: its last dimension must be 1 (real) or 2 (complex)", shape_text(x));
+    return false;
+}
+
+static void dft_expand(Node *n)
+{
+    Shape x = in_shape(n, 0), y = x;
+    Dim axis, length, d[FOURIER_DIMS] = {D(1), D(1), D(0)};
+    bool inverse = attr_int(n, "inverse") != 0, half = attr_int(n, "onesided") != 0;
+    if (!last_is_complex(n, x) || !dft_axis(n, x.rank, &axis))
+        return;
+    for (int a = 0; a < x.rank - 1; a++) {
+        d[OUTER] = dim_mul(d[OUTER], dim_select(dim_less(D(a), axis), x.dim[a], D(1)));
+        d[INNER] = dim_mul(d[INNER], dim_select(dim_less(axis, D(a)), x.dim[a], D(1)));
+        d[COUNT] = dim_add(d[COUNT], dim_select(dim_equal(axis, D(a)), x.dim[a], D(0)));
+    }
+    length = inverse && half ? dim_mul(D(2), dim_sub(d[COUNT], D(1))) : d[COUNT];
+    if (in(n, 1) && !one_dim(n, 1, &length))
+        return;
+    if (dim_high(length) < 1) {
+        node_error(n, "a transform of length %lld", (long long)dim_high(length));
+        return;
+    }
+    assume_dim(n, dim_max(length, D(1)), length);
+    d[LENGTH] = length;
+    d[BINS] = half && !inverse ? half_of(length) : length;
+    for (int a = 0; a < x.rank - 1; a++)
+        y.dim[a] = dim_select(dim_equal(axis, D(a)), d[BINS], x.dim[a]);
+    y.dim[x.rank - 1] = D(half && inverse ? 1 : 2);
+    d[FROM] = dim_mul(d[COUNT], d[INNER]);
+    d[TO] = dim_mul(d[BINS], d[INNER]);
+    d[FROM + 1] = d[TO + 1] = D(1);
+    d[FROM + 2] = d[TO + 2] = d[INNER];
+    make_fourier(n, y, d, NULL, inverse, inverse && half);
+}
+
+/* Frames that overlap, each a signal. */
+static void stft_expand(Node *n)
+{
+    Shape x = in_shape(n, 0), window = {0};
+    Dim step, length;
+    bool half = attr_int(n, "onesided") != 0;
+    if (!last_is_complex(n, x) || !one_dim(n, 1, &step))
+        return;
+    if (in(n, 2))
+        window = in_shape(n, 2);
+    length = in(n, 2) ? window.dim[0] : x.dim[1];
+    if (in(n, 3) && !one_dim(n, 3, &length))
+        return;
+    if (x.rank != 3 || (in(n, 2) && (window.rank != 1 || dim_is(dim_equal(window.dim[0], length), 0))))
+        node_error(n, "the signal is %s, the window %s; needed are N,length,1 or 2, and one number for each of a frame",
+                   shape_text(x), in(n, 2) ? shape_text(window) : "none");
+    else if (half && dim_is(x.dim[2], 2))
+        node_error(n, "onesided is 1 for a complex signal");
+    else if (dim_high(step) < 1 || dim_high(length) < 1)
+        node_error(n, "frames of %lld, %lld apart", (long long)dim_high(length), (long long)dim_high(step));
+    else {
+        if (in(n, 2))
+            assume_dim(n, window.dim[0], length);
+        assume_dim(n, dim_max(step, D(1)), step);
+        assume_dim(n, dim_max(length, D(1)), length);
+        Dim frames = dim_max(D(0), dim_add(dim_div(dim_sub(x.dim[1], length), dim_max(step, D(1))), D(1)));
+        Dim count = half ? half_of(length) : length;
+        Dim d[FOURIER_DIMS] = {x.dim[0], frames, length, length, count, x.dim[1], step, D(1), dim_mul(frames, count), count, D(1)};
+        make_fourier(n, shape_list(4, x.dim[0], frames, count, D(2)), d, in(n, 2), false, false);
+    }
+}
+
+static void twiddle_infer(Node *n)
+{
+    Dim count;
+    if (in_dims(n, 0, &count, 1) == 1)
+        set_out(n, 0, (Type)attr_int(n, "to"), shape_list(2, count, D(2)));
+}
+
+static void twiddle_bind(Node *n)
+{
+    BIND_ARGS(n, twiddle, out(n, 0)->type, NO_TYPE, ARGS(out(n, 0)), .count = out(n, 0)->shape.dim[0]);
+}
+
+static void fourier_infer(Node *n)
+{
+    Shape y;
+    if ((y.rank = in_dims(n, 3, y.dim, MAX_RANK)) > 0)
+        set_out(n, 0, in_type(n, 0), y);
+}
+
+static void fourier_bind(Node *n)
+{
+    Dim d[FOURIER_DIMS];
+    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    if (in_dims(n, 4, d, FOURIER_DIMS) < 0)
+        return;
+    bool inverse = attr_int(n, "inverse") != 0, mirror = attr_int(n, "mirror") != 0;
+    BIND(n, fourier, .outer = d[OUTER], .inner = d[INNER], .count = d[COUNT], .length = d[LENGTH], .bins = d[BINS],
+         .from = {d[FROM], d[FROM + 1], d[FROM + 2]}, .to = {d[TO], d[TO + 1], d[TO + 2]}, .x_part = x.dim[x.rank - 1], .y_part = y.dim[y.rank - 1],
+         .inverse = D(inverse), .mirror = D(mirror));
+    bool even = dim_const(d[LENGTH]) && dim_value(d[LENGTH]) % 2 == 0;
+    int64_t numbers = even && (mirror || (dim_is(x.dim[x.rank - 1], 1) && !inverse)) ? 2 : 4;
+    bind_scratch(n, dim_mul(d[LENGTH], D(numbers * type_bits(type_arith(in_type(n, 0))) / 8)));
+}
+
+/* ---- windows ----------------------------------------------------------------------------------------------------------- */
+
+/* sum of weight[k] cos(2 pi k i / N), N the size or, when not periodic, one less */
+static void window_expand(Node *n)
+{
+    static const struct {
+        const char *name;
+        double weight[3];
+    } windows[] = {{"HannWindow", {0.5, -0.5, 0}}, {"HammingWindow", {25.0 / 46, 25.0 / 46 - 1, 0}}, {"BlackmanWindow", {0.42, -0.5, 0.08}}};
+    int w = 0;
+    Type to = (Type)attr_int(n, "output_datatype"), t = to == F64 ? F64 : F32;
+    while (strcmp(windows[w].name, n->op->name))
+        w++;
+    Value *size = in(n, 0), *zero = make_scalar(n, size->type, 0), *one = make_scalar(n, size->type, 1);
+    Value *last = attr_int(n, "periodic") == 1 ? size : make(n, "Sub", 2, size, one);
+    Value *i = cast_to(n, make(n, "Range", 3, zero, size, one), t);
+    Value *turn = make(n, "Div", 2, make(n, "Mul", 2, i, make_scalar(n, t, 6.283185307179586)), cast_to(n, last, t));
+    Value *sum = make_scalar(n, t, windows[w].weight[0]);
+    for (int k = 1; k < 3; k++)
+        if (windows[w].weight[k] != 0) {
+            Value *c = make(n, "Cos", 1, k == 1 ? turn : make(n, "Mul", 2, turn, make_scalar(n, t, k)));
+            sum = make(n, "Add", 2, sum, make(n, "Mul", 2, c, make_scalar(n, t, windows[w].weight[k])));
+        }
+    replace_out(n, 0, cast_to(n, sum, to));
+    expand_done(n);
+}
+
+/* ---- MelWeightMatrix ----------------------------------------------------------------------------------------------------- */
+
+static void mel_expand(Node *n)
+{
+    Type to = (Type)attr_int(n, "output_datatype");
+    Dim size[2];
+    for (int i = 2; i < 5; i++)
+        if (!dim_is(shape_count(in_shape(n, i)), 1)) {
+            node_error(n, "input %d, %s, is not one number", i, shape_text(in_shape(n, i)));
+            return;
+        }
+    if (!one_dim(n, 0, &size[0]) || !one_dim(n, 1, &size[1]))
+        return;
+    Value *y = make(n, "onnxcc.MelWeights", 4, cast_to(n, in(n, 2), F64), cast_to(n, in(n, 3), F64), cast_to(n, in(n, 4), F64),
+                    make_dims(n, 2, size));
+    attr_set_int(y->def, "to", to == F64 ? F64 : F32);
+    replace_out(n, 0, cast_to(n, y, to));
+    expand_done(n);
+}
+
+static void mel_infer(Node *n)
+{
+    Dim size[2];
+    if (in_dims(n, 3, size, 2) == 2)
+        set_out(n, 0, (Type)attr_int(n, "to"), shape_list(2, dim_max(D(0), half_of(size[1])), dim_max(size[0], D(0))));
+}
+
+static void mel_bind(Node *n)
+{
+    Dim size[2];
+    Value *y = out(n, 0);
+    if (in_dims(n, 3, size, 2) == 2)
+        BIND_ARGS(n, mel_weights, y->type, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), y), .bins = y->shape.dim[0],
+                  .mels = y->shape.dim[1], .length = size[1]);
+}
+
+#define WINDOW(name)                                                                                                   \
+    {name, 17, "size:T1 -> output:T2", "T1=int32|int64 T2=NB", "output_datatype:int=1 periodic:int=1", .expand = window_expand}
+
+static const Op signal_ops[] = {
+    {"DFT", 20, "input:T1 dft_length?:T2 axis?:int64 -> output:T1", "T1=FB T2=int32|int64", "inverse:int=0 onesided:int=0",
+     .expand = dft_expand},
+    {"DFT", 17, "input:T1 dft_length?:T2 -> output:T1", "T1=FB T2=int32|int64", "axis:int=1 inverse:int=0 onesided:int=0",
+     .expand = dft_expand},
+    {"STFT", 17, "signal:T1 frame_step:T2 window?:T1 frame_length?:T2 -> output:T1", "T1=FB T2=int32|int64",
+     "onesided:int=1", .expand = stft_expand},
+    {"Twiddle", 1, "count:int64 -> y:T", "T=float|double", "to:int", .infer = twiddle_infer, .bind = twiddle_bind,
+     .domain = "onnxcc"},
+    {"Fourier", 1, "x:T window?:T twiddle:U shape:int64 dims:int64 -> y:T", "T=FB U=float|double", "inverse:int mirror:int",
+     .infer = fourier_infer, .bind = fourier_bind, .domain = "onnxcc"},
+    WINDOW("HannWindow"),
+    WINDOW("HammingWindow"),
+    WINDOW("BlackmanWindow"),
+    {"MelWeightMatrix", 17, "num_mel_bins:T1 dft_length:T1 sample_rate:T1 lower_edge_hertz:T2 upper_edge_hertz:T2 -> output:T3",
+     "T1=int32|int64 T2=FB T3=NB", "output_datatype:int=1", .expand = mel_expand},
+    {"MelWeights", 1, "rate:double lower:double upper:double size:int64 -> y:T", "T=float|double", "to:int",
+     .infer = mel_infer, .bind = mel_bind, .domain = "onnxcc"},
+};
+OPS(signal_ops);
