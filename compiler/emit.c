@@ -465,10 +465,10 @@ void emit_model(Model *m)
     memcpy(&emitted, &f.sizes, sizeof emitted);
     const char *path_c = opt.output, *weights = strcmp(path_c, "-") ? name_format("%s.weights", path_c)->s : NULL;
     constants_emit(m, e.p, weights);
-    put_prologue(&e, &f);
-    const char *params = parameters(&f, PUBLIC);
+    const char *params = parameters(&f, PUBLIC), *defined = parameters(&f, DEFINED), *passed = parameters(&f, PASSED);
     Text body = {0}, unused = {0};
     put_unused(&e, &f, &unused);
+    put_prologue(&e, &f);
     emit_graph(&e, m->graph);
     e.depth = 1;
     put_epilogue(&e, &f);
@@ -516,9 +516,9 @@ void emit_model(Model *m)
         {"RETURNS", e.fallible ? "; returns 0, or what went wrong (then the outputs are undefined)" : "; returns 0"},
         {"PARAMS", params},
         {"PARAMS_AT", any ? params : ""},
-        {"PARAMS_DEF", any ? parameters(&f, DEFINED) : ""},
+        {"PARAMS_DEF", any ? defined : ""},
         {"PARAMS_RUN", params},
-        {"ARGUMENTS", any ? parameters(&f, PASSED) : ""},
+        {"ARGUMENTS", any ? passed : ""},
         {"COMMA", any ? ", " : ""},
         {"TABLE", table.s},
         {"INCLUDE", NULL},

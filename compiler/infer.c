@@ -3,6 +3,7 @@
  * Requires: a checked graph. Leaves: type and shape on every value, v->data on every constant. */
 #include "infer.h"
 
+#include "container.h"
 #include "kernel.h"
 #include "schema.h"
 
@@ -495,10 +496,13 @@ void infer_model(Model *m)
     apply_shapes(m);
     apply_consts(m);
     stop_on_errors();
+    containers_enter(m);
+    stop_on_errors();
     for (int i = 0; i < m->graph->in.n; i++)
         m->graph->in.at[i]->shape = resolve_shape(m->graph->in.at[i]->shape);
     infer_graph(m->graph);
     stop_on_errors();
+    containers_leave(m);
     check_bounds(m);
     stop_on_errors();
 }

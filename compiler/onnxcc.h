@@ -220,6 +220,7 @@ struct Value {
     Shape shape;
     Form form;
     TypeDesc *desc;     /* as declared (input, output, value_info), or NULL */
+    struct Parts *parts; /* of a sequence or optional: container.h */
     Tensor *data;       /* not NULL: constant (or, when data->symbolic, known integers) */
     VEC(Use) uses;
     int input;          /* index among the C inputs, or -1 */

@@ -174,9 +174,16 @@ void constants_emit(Model *m, const char *prefix, const char *weights_path)
     memset(&seen, 0, sizeof seen);
     memset(&names, 0, sizeof names);
     graph_each(m->graph, add_call, NULL);
-    for (int i = 0; i < m->graph->in.n; i++)
-        if (m->graph->in.at[i]->default_only)
-            bug("a default of an input is not a constant of the graph");
+    Map defaults = {0}; /* inputs -> a constant with the value that they have when the caller gives none */
+    for (int i = 0; i < m->graph->in.n; i++) {
+        Value *v = m->graph->in.at[i], *otherwise = NEW(Value);
+        if (!v->default_only)
+            continue;
+        *otherwise = *v;
+        otherwise->data = v->fallback;
+        map_put(&defaults, v, otherwise);
+        add_constant(otherwise);
+    }
     size_t total = 0;
     for (int i = 0; i < list.n; i++)
         total += tensor_size(list.at[i]->data);
@@ -191,6 +198,11 @@ void constants_emit(Model *m, const char *prefix, const char *weights_path)
             put_in_file(v, prefix, file);
         else
             put_array(v);
+    }
+    for (int i = 0; i < m->graph->in.n; i++) {
+        Value *otherwise = map_get(&defaults, m->graph->in.at[i]);
+        if (otherwise)
+            map_put(&names, m->graph->in.at[i], map_get(&names, otherwise));
     }
     if (file)
         constants.hash = output_hash(file);

@@ -3,12 +3,10 @@
 
 static void identity_infer(Node *n)
 {
-    Value *x = in(n, 0), *y = out(n, 0);
-    y->type = x->type;
-    y->shape = x->shape;
-    y->form = x->form;
-    if (x->form != TENSOR)
-        y->desc = x->desc;
+    if (in(n, 0)->form == TENSOR)
+        infer_same(n);
+    else
+        value_replace(out(n, 0), in(n, 0));
 }
 
 /* ---- Reshape ------------------------------------------------------------------------------------------------- */

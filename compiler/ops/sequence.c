@@ -1,0 +1,428 @@
+/* sequence.c - sequences and optionals: every operator on them becomes operators on the tensors they are made of. */
+#include "../container.h"
+#include "sequence.h"
+
+/* ---- positions ---------------------------------------------------------------------------------------------------------- */
+
+/* The place that input i means in a sequence of n elements, of which the last one is its default; -1: known at run time
+ * only; -2: wrong, and reported. */
+static int known_place(Node *n, int i, int count, int last)
+{
+    if (!in(n, i))
+        return last;
+    if (!in_const(n, i))
+        return -1;
+    int64_t at = tensor_get_int(in(n, i)->data, 0), place = at < 0 ? at + count : at;
+    if (place >= 0 && place <= last)
+        return (int)place;
+    node_error(n, "position %lld in a sequence of %d elements", (long long)at, count);
+    return -2;
+}
+
+/* Input i, a position, as one int64. */
+static Value *place_value(Node *n, int i)
+{
+    Value *v = in(n, i);
+    if (!v || v->type == I64)
+        return v;
+    Node *cast = make_node(n, "Cast", 1, &v, 1);
+    attr_set_int(cast, "to", I64);
+    infer_node(cast);
+    return cast->out[0];
+}
+
+/* Input 0 with a length that is known at run time only. */
+static const Parts *open_parts(Node *n)
+{
+    Value *s = in(n, 0);
+    if (s->parts->box.open)
+        return s->parts;
+    Box *b = box_of(s), *closed = NEW(Box);
+    *closed = *b;
+    memset(&closed->item, 0, sizeof closed->item); /* as long as no sequence, so that the join is an open one */
+    return container_convert(n, s, box_join(n, closed, b))->parts;
+}
+
+static void replace_by(Node *n, Value *v)
+{
+    replace_out(n, 0, v);
+    expand_done(n);
+}
+
+/* ---- Sequence... --------------------------------------------------------------------------------------------------------- */
+
+static void sequence_construct(Node *n) { replace_by(n, sequence_new(n->graph, in_type(n, 0), n->n_in, n->in)); }
+
+static void sequence_empty(Node *n)
+{
+    int64_t type = attr_int(n, "dtype");
+    if (type < 1 || type >= N_TYPES)
+        node_error(n, "dtype = %lld is no element type", (long long)type);
+    else
+        replace_by(n, sequence_new(n->graph, (Type)type, 0, NULL));
+}
+
+static void sequence_insert_expand(Node *n)
+{
+    Value *s = in(n, 0), *x = in(n, 1), *y;
+    const Parts *p = s->parts;
+    int count = p->item.n, place = p->box.open ? -1 : known_place(n, 2, count, count);
+    if (place == -2)
+        return;
+    if (s->type && s->type != x->type) {
+        node_error(n, "the sequence holds %s, the tensor is %s", type_onnx(s->type), type_onnx(x->type));
+        return;
+    }
+    if (place >= 0) {
+        y = sequence_new(n->graph, x->type, count, p->item.at);
+        vec_push(&y->parts->item, x);
+        for (int i = count; i > place; i--)
+            y->parts->item.at[i] = y->parts->item.at[i - 1];
+        y->parts->item.at[place] = x;
+    } else {
+        Box *b = box_with(s, x);
+        if (!p->box.open)
+            s = container_convert(n, s, b);
+        y = sequence_insert(n, b, s, x, place_value(n, 2));
+    }
+    replace_by(n, y);
+}
+
+static void sequence_erase(Node *n)
+{
+    Value *s = in(n, 0), *y;
+    int count = s->parts->item.n, place = s->parts->box.open ? -1 : known_place(n, 1, count, count - 1);
+    if (!s->parts->box.open && !count)
+        node_error(n, "there is nothing to take out of an empty sequence");
+    if (place == -2 || (!s->parts->box.open && !count))
+        return;
+    if (place >= 0) {
+        y = sequence_new(n->graph, s->type, count, s->parts->item.at);
+        y->parts->item.n--;
+        for (int i = place; i < count - 1; i++)
+            y->parts->item.at[i] = y->parts->item.at[i + 1];
+    } else {
+        const Parts *p = open_parts(n);
+        Value *at = place_value(n, 1), *left[2];
+        for (int i = 0; i < 2; i++) {
+            Node *m = make_node(n, "onnxcc.Erase", 3, (Value *[]){i ? p->data : p->dims, p->count, at}, 1);
+            infer_same(m);
+            left[i] = m->out[0];
+        }
+        y = sequence_open(n->graph, &p->box, infer_made(n, "Sub", 2, p->count, make_int(n, 1)), left[0], left[1]);
+    }
+    replace_by(n, y);
+}
+
+/* What a row of sizes says, as far as not all elements have the same. */
+static Shape row_shape(const Box *b, Value *row)
+{
+    Shape s = {.rank = b->rank};
+    for (int i = 0; i < b->rank; i++) {
+        s.dim[i] = b->fixed[i] ? D(b->size[i]) : value_dim(row, i);
+        Symbol *y = symbol_of(s.dim[i]);
+        if (y) {
+            y->low = 0;
+            y->high = b->size[i];
+        }
+    }
+    return s;
+}
+
+static bool known_rank(Node *n, const Box *b)
+{
+    if (b->rank >= 0 && b->least_rank == b->rank)
+        return true;
+    node_error(n, b->rank < 0 ? "the elements of the sequence have no shape" : "the elements have different numbers of dimensions");
+    return false;
+}
+
+static void sequence_at(Node *n)
+{
+    const Parts *p = in(n, 0)->parts;
+    int place = p->box.open ? -1 : known_place(n, 1, p->item.n, p->item.n - 1);
+    if (place == -2)
+        return;
+    if (place >= 0) {
+        replace_by(n, p->item.at[place]);
+        return;
+    }
+    p = open_parts(n);
+    if (!known_rank(n, &p->box))
+        return;
+    Value *at = place_value(n, 1);
+    Node *row = make_node(n, "onnxcc.Element", 3, (Value *[]){p->dims, p->count, at}, 1);
+    set_out(row, 0, I64, shape_list(1, p->dims->shape.dim[1]));
+    Node *y = make_node(n, "onnxcc.Element", 4, (Value *[]){p->data, p->count, at, row->out[0]}, 1);
+    set_out(y, 0, p->data->type, row_shape(&p->box, row->out[0]));
+    replace_by(n, y->out[0]);
+}
+
+static void sequence_length(Node *n)
+{
+    const Parts *p = in(n, 0)->parts;
+    replace_by(n, p->box.open ? p->count : make_int(n, p->item.n));
+}
+
+static void concat_from_open(Node *n, const Parts *p)
+{
+    const Box *b = &p->box;
+    bool stack = attr_int(n, "new_axis");
+    if (!known_rank(n, b))
+        return;
+    int rank = b->rank + stack, axis = attr_axis(n, "axis", rank);
+    if (!rank) {
+        node_error(n, "scalars cannot be joined");
+        return;
+    }
+    Node *first = make_node(n, "onnxcc.Element", 3, (Value *[]){p->dims, p->count, make_int(n, 0)}, 1);
+    set_out(first, 0, I64, shape_list(1, p->dims->shape.dim[1]));
+    Node *m = make_node(n, "onnxcc.Join", 4, (Value *[]){p->data, p->dims, p->count, first->out[0]}, 1);
+    attr_set_int(m, "axis", axis);
+    attr_set_int(m, "stack", stack);
+    attr_set_int(m, "rank", b->rank);
+    Shape s = row_shape(b, first->out[0]);
+    for (int i = b->rank; i > axis && stack; i--)
+        s.dim[i] = s.dim[i - 1];
+    Symbol *length = symbol_fresh("length", 0, stack ? b->most : b->most * b->size[axis]);
+    length->node = m;
+    s.dim[axis] = dim_symbol(length);
+    s.rank = rank;
+    set_out(m, 0, p->data->type, s);
+    replace_by(n, m->out[0]);
+}
+
+static void concat_from_sequence(Node *n)
+{
+    const Parts *p = in(n, 0)->parts;
+    if (p->box.open) {
+        concat_from_open(n, p);
+        return;
+    }
+    if (!p->item.n) {
+        node_error(n, "an empty sequence cannot be joined");
+        return;
+    }
+    Value **item = NEWS(Value *, p->item.n);
+    bool stack = attr_int(n, "new_axis");
+    int axis = attr_axis(n, "axis", p->item.at[0]->shape.rank + stack);
+    for (int i = 0; i < p->item.n; i++)
+        item[i] = stack ? make(n, "Unsqueeze", 2, p->item.at[i], make_ints(n, 1, &(int64_t){axis})) : p->item.at[i];
+    Node *m = make_node(n, "Concat", p->item.n, item, 1);
+    attr_set_int(m, "axis", axis);
+    replace_by(n, m->out[0]);
+}
+
+/* ---- SplitToSequence -------------------------------------------------------------------------------------------------------- */
+
+/* How many pieces, and their sizes; -1: wrong, and reported. */
+static int split_sizes(Node *n, Dim whole, Dim **size)
+{
+    Dim part = D(1);
+    if (in(n, 1) && in_shape(n, 1).rank == 1) {
+        Dim count = in_shape(n, 1).dim[0];
+        *size = NEWS(Dim, dim_const(count) ? dim_value(count) : 1);
+        int k = in_dims(n, 1, *size, dim_const(count) ? (int)dim_value(count) : 0);
+        Dim sum = D(0);
+        for (int i = 0; i < k; i++)
+            sum = dim_add(sum, (*size)[i]);
+        if (k >= 0 && dim_is(dim_equal(sum, whole), 0)) {
+            node_error(n, "the pieces do not add up to the size of the axis");
+            return -1;
+        }
+        if (k >= 0)
+            assume_dim(n, sum, whole);
+        return k;
+    }
+    if (in(n, 1)) {
+        int64_t v;
+        if (in_ints(n, 1, &v, 1) < 0)
+            return -1;
+        if (v < 1) {
+            node_error(n, "pieces of %lld", (long long)v);
+            return -1;
+        }
+        part = D(v);
+    }
+    Dim count = dim_ceil(whole, part);
+    if (!dim_const(count)) {
+        Text t = {0};
+        dim_print(&t, whole, false);
+        error_node(n, "SHP-11", "into how many pieces an axis of %s is split must be known when the model is compiled", t.s);
+        note_help("give the axis a size with --dim or --shape");
+        return -1;
+    }
+    int k = (int)dim_value(count);
+    *size = NEWS(Dim, k);
+    for (int i = 0; i < k; i++)
+        (*size)[i] = dim_min(part, dim_sub(whole, dim_mul(part, D(i))));
+    return k;
+}
+
+static void split_to_sequence(Node *n)
+{
+    Shape x = in_shape(n, 0);
+    if (!x.rank) {
+        node_error(n, "a scalar cannot be split");
+        return;
+    }
+    int axis = attr_axis(n, "axis", x.rank);
+    bool squeeze = !in(n, 1) && !attr_int(n, "keepdims");
+    Dim *size, at = D(0);
+    int k = split_sizes(n, x.dim[axis], &size);
+    if (k < 0)
+        return;
+    Value **item = NEWS(Value *, k), *axes = make_ints(n, 1, &(int64_t){axis});
+    for (int i = 0; i < k; i++) {
+        Dim to = dim_add(at, size[i]);
+        item[i] = infer_made(n, "Slice", 4, in(n, 0), make_dims(n, 1, &at), make_dims(n, 1, &to), axes);
+        if (squeeze)
+            item[i] = infer_made(n, "Squeeze", 2, item[i], axes);
+        at = to;
+    }
+    replace_by(n, sequence_new(n->graph, in_type(n, 0), k, item));
+}
+
+/* ---- SequenceMap: a Loop that takes one element of each sequence a turn, and adds one to each result ------------------------- */
+
+static void sequence_map(Node *n)
+{
+    Graph *g = node_attr(n, "body")->g;
+    if (g->in.n != n->n_in || g->out.n != n->n_out) {
+        error_node(n, "SUB-27", "the body has %d inputs and %d outputs; the node %d and %d", g->in.n, g->out.n, n->n_in, n->n_out);
+        return;
+    }
+    Value *turn = value_new(g, name("turn")), *go_on = value_new(g, name("go_on"));
+    Value *in[MAX_ARGS] = {make(n, "SequenceLength", 1, n->in[0]), NULL};
+    Node *start = node_new(g, "onnxcc.Start", 0, NULL, 0); /* a place to insert before */
+    node_insert(start, g->first);
+    for (int i = 0; i < n->n_in; i++)
+        value_replace(g->in.at[i], n->in[i]->form == SEQUENCE ? make(start, "SequenceAt", 2, n->in[i], turn) : n->in[i]);
+    node_remove(start);
+    g->in.n = 0;
+    vec_push(&g->in, turn);
+    vec_push(&g->in, go_on);
+    Node *end = node_new(g, "onnxcc.Start", 0, NULL, 0);
+    node_insert(end, NULL);
+    Values result = {0};
+    vec_push(&result, go_on);
+    for (int i = 0; i < n->n_out; i++) {
+        Value *so_far = value_new(g, NULL);
+        vec_push(&g->in, so_far);
+        vec_push(&result, make(end, "SequenceInsert", 2, so_far, g->out.at[i]));
+        in[i + 2] = sequence_new(n->graph, NO_TYPE, 0, NULL);
+    }
+    node_remove(end);
+    graph_add_output(g, go_on);
+    for (int i = 0; i < result.n; i++)
+        graph_set_output(g, i, result.at[i]);
+    Node *loop = make_node(n, "Loop", n->n_out + 2, in, n->n_out);
+    attr_set(loop, (Attr){.name = name("body"), .type = A_GRAPH, .g = g});
+    g->owner = loop;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            replace_out(n, i, loop->out[i]);
+    n->n_attr = 0; /* the body is the loop's now */
+    expand_done(n);
+}
+
+/* ---- Optional... -------------------------------------------------------------------------------------------------------------- */
+
+static void optional(Node *n)
+{
+    replace_by(n, optional_new(n->graph, make_scalar(n, B8, in(n, 0) != NULL), in(n, 0)));
+}
+
+static void optional_has_element(Node *n)
+{
+    const Value *v = in(n, 0);
+    replace_by(n, v && v->form == OPTIONAL ? v->parts->has : make_scalar(n, B8, v != NULL));
+}
+
+static void optional_get_element(Node *n)
+{
+    Value *v = in(n, 0);
+    if (v->form == OPTIONAL) {
+        Dim has = value_dim(v->parts->has, 0);
+        if (dim_is(has, 0) || !v->parts->item.n) {
+            error_node(n, "OPT-16", "the optional is empty");
+            return;
+        }
+        assume_dim(n, has, D(1));
+        v = v->parts->item.at[0];
+    }
+    replace_by(n, v);
+}
+
+/* ---- on open sequences: their results' shapes were set by whoever made the nodes ------------------------------------------------- */
+
+/* Element and Join have the row of sizes that their shape is read from as an input, so that it is computed before. */
+
+static void set_infer(Node *n) { (void)n; }
+
+static Dim slot_of(const Value *v) { return v->shape.dim[1]; }
+static Type storage_of(const Value *v) { return type_storage(v->type); }
+
+static void slots_bind(Node *n)
+{
+    BIND_T(n, slots, storage_of(n->in[0]), .from = slot_of(n->in[0]), .to = slot_of(n->out[0]));
+}
+
+static void insert_bind(Node *n)
+{
+    BIND_T(n, insert, storage_of(n->in[0]), .from = slot_of(n->in[0]), .to = slot_of(n->out[0]),
+           .size = shape_count(in_shape(n, 1)), .most = n->out[0]->shape.dim[0]);
+}
+
+static void erase_bind(Node *n) { BIND_T(n, erase, storage_of(n->in[0]), .slot = slot_of(n->in[0])); }
+
+static void element_bind(Node *n)
+{
+    BIND_T(n, element, storage_of(n->in[0]), .slot = slot_of(n->in[0]), .size = shape_count(n->out[0]->shape));
+}
+
+static void join_bind(Node *n)
+{
+    int axis = (int)attr_int(n, "axis");
+    Symbol *length = symbol_of(n->out[0]->shape.dim[axis]);
+    BIND_T(n, join, storage_of(n->in[0]), .slot = slot_of(n->in[0]), .width = slot_of(n->in[1]),
+           .rank = D(attr_int(n, "rank")), .axis = D(axis), .stack = D(attr_int(n, "stack")), .most = D(length->high));
+    bind_size(n, 0, length);
+}
+
+#define OWN(name, sig, attrs, how, flag)                                                                                         \
+    {name, 1, sig, "T=ALL14", attrs, .infer = set_infer, .bind = how, .flags = NOFOLD | (flag), .domain = "onnxcc"}
+
+static const Op sequence_ops[] = {
+    {"SequenceConstruct", 11, "inputs*:T -> output_sequence:S", "T=ALL S=seq", "", .expand = sequence_construct},
+    {"SequenceEmpty", 11, "-> output:S", "S=seq", "dtype:int=1", .expand = sequence_empty},
+    {"SequenceInsert", 11, "input_sequence:S tensor:T position?:I -> output_sequence:S", "S=seq T=ALL I=int32|int64", "",
+     .expand = sequence_insert_expand},
+    {"SequenceErase", 11, "input_sequence:S position?:I -> output_sequence:S", "S=seq I=int32|int64", "", .expand = sequence_erase},
+    {"SequenceAt", 11, "input_sequence:S position:I -> tensor:T", "S=seq I=int32|int64 T=ALL", "", .expand = sequence_at},
+    {"SequenceLength", 11, "input_sequence:S -> length:I", "S=seq I=int64", "", .expand = sequence_length},
+    {"ConcatFromSequence", 11, "input_sequence:S -> concat_result:T", "S=seq T=ALL", "axis:int new_axis:int=0",
+     .expand = concat_from_sequence},
+    {"SplitToSequence", 24, "input:T split?:I -> output_sequence:S", "T=ALLB I=int32|int64 S=seq", "axis:int=0 keepdims:int=1",
+     .expand = split_to_sequence},
+    {"SplitToSequence", 11, "input:T split?:I -> output_sequence:S", "T=ALL I=int32|int64 S=seq", "axis:int=0 keepdims:int=1",
+     .expand = split_to_sequence},
+    {"SequenceMap", 17, "input_sequence:S additional_inputs**:V -> out_sequence**:S", "S=seq V=ALL|seq", "body:graph",
+     .expand = sequence_map},
+
+    {"Optional", 28, "input?:V -> output:O", "V=ALL14|seq O=opt", "type:type?", .expand = optional},
+    {"Optional", 15, "input?:V -> output:O", "V=ALL|seq O=opt", "type:type?", .expand = optional},
+    {"OptionalHasElement", 28, "input?:O -> output:B", "O=ALL14|seq|opt B=bool", "", .expand = optional_has_element},
+    {"OptionalHasElement", 18, "input?:O -> output:B", "O=ALL|seq|opt B=bool", "", .expand = optional_has_element},
+    {"OptionalHasElement", 15, "input:O -> output:B", "O=opt B=bool", "", .expand = optional_has_element},
+    {"OptionalGetElement", 28, "input:O -> output:V", "O=ALL14|seq|opt V=ALL14|seq", "", .expand = optional_get_element},
+    {"OptionalGetElement", 18, "input:O -> output:V", "O=ALL|seq|opt V=ALL|seq", "", .expand = optional_get_element},
+    {"OptionalGetElement", 15, "input:O -> output:V", "O=opt V=ALL|seq", "", .expand = optional_get_element},
+
+    OWN("Slots", "x:T count:int64 -> y:T", "", slots_bind, 0),
+    OWN("Insert", "x:T item:T count:int64 at?:int64 -> y:T", "", insert_bind, INPLACE),
+    OWN("Erase", "x:T count:int64 at?:int64 -> y:T", "", erase_bind, INPLACE),
+    OWN("Element", "x:T count:int64 at:int64 row?:int64 -> y:T", "", element_bind, 0),
+    OWN("Join", "x:T dims:int64 count:int64 row?:int64 -> y:T", "axis:int stack:int rank:int", join_bind, 0),
+};
+OPS(sequence_ops);

@@ -1,0 +1,118 @@
+/* sequence.h - sequences whose length is known at run time only: slots of one size in a row, and how many are used. */
+#ifndef ONNXCC_SEQUENCE_H
+#define ONNXCC_SEQUENCE_H
+#include "rt.h"
+
+#define slots_PARAMS(X, V) X(idx, from) X(idx, to)
+PARAMS(slots)
+
+#define insert_PARAMS(X, V) X(idx, from) X(idx, to) X(idx, size) X(idx, most)
+PARAMS(insert)
+
+#define erase_PARAMS(X, V) X(idx, slot)
+PARAMS(erase)
+
+#define element_PARAMS(X, V) X(idx, slot) X(idx, size)
+PARAMS(element)
+
+#define join_PARAMS(X, V) X(idx, slot) X(int, width) X(int, rank) X(int, axis) X(int, stack) X(idx, most)
+PARAMS(join)
+#endif
+
+#if defined T && !defined U
+#if RT_IS_STORAGE(T)
+/* The used slots of x, of `from` elements, into slots of `to` elements. */
+KERNEL void FN(slots)(const void *restrict from, const i64 *count, void *restrict to, struct slots p)
+{
+    const T *const x = from;
+    T *const y = to;
+    const idx k = rt_size(*count), n = rt_min(p.from, p.to);
+    for (idx i = 0; i < k; i++)
+        MOVE(y, i * p.to, x, i * p.from, n);
+}
+RUNS(slots, 3, 2, 0)
+
+/* y: x with one more slot, an item of so many elements, before slot *at (NULL: at the end). y may be x. */
+KERNEL int FN(insert)(const void *from, const void *what, const i64 *count, const i64 *at, void *to, struct insert p)
+{
+    const T *const x = from, *const item = what;
+    T *const y = to;
+    const idx k = rt_size(*count), n = rt_min(p.from, p.to), i = at ? rt_size(*at) + (*at < 0 ? k : 0) : k;
+    if (k < 0 || k >= p.most || p.size > p.to)
+        return RT_BAD_SIZE;
+    if (i < 0 || i > k)
+        return RT_BAD_INDEX;
+    for (idx s = k; s > i; s--)
+        MOVE(y, s * p.to, x, (s - 1) * p.from, n);
+    for (idx s = 0; s < i && x != y; s++)
+        MOVE(y, s * p.to, x, s * p.from, n);
+    MOVE(y, i * p.to, item, 0, p.size);
+    return RT_OK;
+}
+TRIES(insert, 5, 4, 0)
+
+/* y: x without slot *at (NULL: the last one). y may be x. */
+KERNEL int FN(erase)(const void *from, const i64 *count, const i64 *at, void *to, struct erase p)
+{
+    const T *const x = from;
+    T *const y = to;
+    const idx k = rt_size(*count), i = rt_index(at ? *at : k - 1, k);
+    if (i < 0)
+        return RT_BAD_INDEX;
+    for (idx s = 0; s < i && x != y; s++)
+        MOVE(y, s * p.slot, x, s * p.slot, p.slot);
+    for (idx s = i + 1; s < k; s++)
+        MOVE(y, (s - 1) * p.slot, x, s * p.slot, p.slot);
+    return RT_OK;
+}
+TRIES(erase, 4, 3, 0)
+
+/* y: the first so many elements of slot *at. */
+KERNEL int FN(element)(const void *restrict from, const i64 *count, const i64 *at, void *restrict to, struct element p)
+{
+    const T *const x = from;
+    T *const y = to;
+    const idx i = rt_index(*at, rt_size(*count));
+    if (i < 0)
+        return RT_BAD_INDEX;
+    if (p.size > p.slot)
+        return RT_BAD_SIZE;
+    MOVE(y, 0, x, i * p.slot, p.size);
+    return RT_OK;
+}
+TRIES(element, 4, 3, 0)
+
+/* All elements joined along an axis, or stacked along a new one; the others of their sizes (dims: a row per slot) agree.
+ * *length: the size of that axis, at most p.most. */
+KERNEL int FN(join)(const void *restrict from, const i64 *restrict dims, const i64 *count, void *restrict to,
+                    int64_t *restrict length, struct join p)
+{
+    const T *const x = from;
+    T *const y = to;
+    const idx k = rt_size(*count);
+    idx total = 0, outer = 1, inner = 1, done = 0;
+    for (idx s = 0; s < k; s++) {
+        total += p.stack ? 1 : rt_size(dims[s * p.width + p.axis]);
+        for (int a = 0; a < p.rank; a++)
+            if (dims[s * p.width + a] < 0 || ((p.stack || a != p.axis) && dims[s * p.width + a] != dims[a]))
+                return RT_BAD_SIZE;
+    }
+    if (!k || total > p.most)
+        return RT_BAD_SIZE;
+    for (int a = 0; a < p.rank; a++)
+        if (a < p.axis)
+            outer *= rt_size(dims[a]);
+        else if (a > p.axis || p.stack)
+            inner *= rt_size(dims[a]);
+    for (idx s = 0; s < k; s++) {
+        const idx n = (p.stack ? 1 : rt_size(dims[s * p.width + p.axis])) * inner;
+        for (idx o = 0; o < outer; o++)
+            MOVE(y, o * total * inner + done, x, s * p.slot + o * n, n);
+        done += n;
+    }
+    *length = total;
+    return RT_OK;
+}
+TRIES(join, 5, 3, SIZES(1))
+#endif
+#endif
