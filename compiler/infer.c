@@ -191,7 +191,7 @@ static bool scalar_dims(const char *fn, int n, const Dim *x, Dim *y)
 static bool fold_symbolic_loop(Node *n)
 {
     const Loop *l = n->call.loop;
-    if (l->n_out != 1 || !is_symbolic_integer(l->out[0]))
+    if (l->n_out != 1)
         return false;
     Tensor *t = symbolic_tensor(l->out[0]);
     int64_t count = tensor_count(t);
@@ -240,12 +240,14 @@ static bool symbolic_inputs(const Node *n)
 
 static bool fold_symbolic(Node *n)
 {
-    if (n->op->map || n->call.loop) {
+    if (!is_symbolic_integer(out(n, 0)))
+        return false;
+    if (n->op->map || n->op->flags & ELEMENTWISE) {
         if (!n->call.loop)
             bind_node(n);
-        return fold_symbolic_loop(n);
+        return n->call.loop && fold_symbolic_loop(n);
     }
-    if (!(n->op->flags & (MOVES | VIEW)) || !is_symbolic_integer(out(n, 0)))
+    if (!(n->op->flags & (MOVES | VIEW)))
         return false;
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i] && !is_symbolic_integer(n->out[i]))

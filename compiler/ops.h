@@ -42,7 +42,7 @@ enum {
     RANDOM = 1 << 3,        /* never folded, never merged */
     EPILOGUE = 1 << 4,      /* its kernels apply an epilogue to what they store */
     CHANNELS_LAST = 1 << 5, /* infer and bind understand n->channels_last */
-    ELEMENTWISE = 1 << 6,   /* commutes with any permutation of its (broadcast) inputs; set for map rows by itself */
+    ELEMENTWISE = 1 << 6,   /* commutes with any permutation of its (broadcast) inputs; goes without saying for map rows */
     DEPRECATED = 1 << 7,    /* the row marks the end: using this version is an error that names the last valid one */
     CONTROL = 1 << 8,       /* has graphs: exec.c and emit.c know it by its kind */
     NOFOLD = 1 << 9,
