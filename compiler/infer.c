@@ -356,11 +356,13 @@ static void meet_declared(Node *n, Value *v)
         Dim a = want.dim[i], b = v->shape.dim[i];
         if (dim_const(a) && dim_const(b))
             clash = !dim_same(a, b);
-        else if (dim_const(a) && symbol_of(b) && !symbol_of(b)->user) { /* an assumption: checked at run time */
+        else if (dim_const(a)) { /* an assumption: checked at run time */
             assume_dim(n, b, a);
+            Symbol *s = symbol_of(b);
+            if (s && !s->user && !n->graph->parent && dim_value(a) >= s->low && dim_value(a) < s->high)
+                s->high = dim_value(a);
             v->shape.dim[i] = a;
-        } else if (dim_const(a))
-            assume_dim(n, b, a), v->shape.dim[i] = a;
+        }
     }
     if (clash) {
         error_node(n, "VIN-05", "'%s' is declared %s, but the operator gives %s", printable(v->name), shape_text(want),

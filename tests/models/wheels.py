@@ -153,7 +153,7 @@ def any_size():
 @model("ocr_rec_any_width", options=f"--dim {FREE}.0=1 --dim ?=48 --dim {FREE}.1<=480")
 def any_width():
     return ocr_file("ch_PP-OCRv4_rec_infer"), [[normal(page([t], 48, 24 * len(t) + 16, size=4))] for t in
-                                               ("HELLO 2024", "31415 92653", "ONNX TO C", "42")]
+                                               ("HELLO 2024", "31415 92653", "TEXT 2 C", "42")]
 
 
 @model("ocr_rec", options="--shape x=1,3,48,320", sets="test bench")
