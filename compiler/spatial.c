@@ -94,7 +94,8 @@ static void read_axis(const Image *m, int a, int same, bool ceil, Windows *w)
     w->out[a] = dim_sub(w->out[a], dim_less(dim_sub(end, D(1)), last));
 }
 
-bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w)
+/* All but the sizes; *same as in read_axis. */
+static bool read_windows(Node *n, const Image *m, const int64_t *kernel, Windows *w, int *same)
 {
     *w = (Windows){.padded = false};
     for (int a = 0; a < 3; a++)
@@ -111,21 +112,56 @@ bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w)
         w->kernel[3 - m->axes + a] = kernel[a];
     }
     const char *pad = attr_given(n, "auto_pad") ? attr_string(n, "auto_pad") : "";
-    int same = !strcmp(pad, "SAME_UPPER") ? 1 : !strcmp(pad, "SAME_LOWER") ? -1 : 0;
+    *same = !strcmp(pad, "SAME_UPPER") ? 1 : !strcmp(pad, "SAME_LOWER") ? -1 : 0;
     bool given = !*pad || !strcmp(pad, "NOTSET");
-    if (!same && !given && strcmp(pad, "VALID")) {
+    if (!*same && !given && strcmp(pad, "VALID")) {
         node_error(n, "auto_pad is \"%s\"", pad);
         return false;
     }
-    if (given && !read_pads(n, m, w))
+    return !given || read_pads(n, m, w);
+}
+
+/* Axis a as a person counts the axes of input 0. */
+static int axis_seen(const Node *n, const Image *m, int a) { return a - (3 - m->axes) + (n->channels_last ? 1 : 2); }
+
+bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w)
+{
+    int same;
+    if (!read_windows(n, m, kernel, w, &same))
         return false;
     bool ceil = attr_given(n, "ceil_mode") && attr_int(n, "ceil_mode");
     for (int a = 0; a < 3; a++) {
         read_axis(m, a, a < 3 - m->axes ? 0 : same, ceil, w);
         w->padded |= ceil || !dim_is(w->pad[a], 0) || !dim_is(w->pad_end[a], 0);
         if (dim_high(w->out[a]) < 1 && dim_low(m->size[a]) > 0) {
-            node_error(n, "no window of %lld elements fits in axis %d of %s", (long long)w->kernel[a],
-                       a - (3 - m->axes) + (n->channels_last ? 1 : 2), shape_text(in_shape(n, 0)));
+            node_error(n, "no window of %lld elements fits in axis %d of %s", (long long)w->kernel[a], axis_seen(n, m, a),
+                       shape_text(in_shape(n, 0)));
+            return false;
+        }
+    }
+    return true;
+}
+
+bool windows_read_transposed(Node *n, const Image *m, const int64_t *kernel, Windows *w)
+{
+    int same;
+    int64_t more[3], size[3];
+    if (!read_windows(n, m, kernel, w, &same) || !spatial_ints(n, m, "output_padding", 0, 0, more) ||
+        !spatial_ints(n, m, "output_shape", 0, 1, size))
+        return false;
+    for (int a = 0; a < 3; a++) {
+        Dim reach = D((w->kernel[a] - 1) * w->dilation[a] + 1 + more[a]);
+        Dim full = dim_add(dim_mul(dim_sub(m->size[a], D(1)), D(w->stride[a])), reach);
+        if (a >= 3 - m->axes && (same || size[a])) {
+            w->out[a] = size[a] ? D(size[a]) : dim_mul(m->size[a], D(w->stride[a]));
+            Dim total = dim_max(D(0), dim_sub(full, w->out[a]));
+            w->pad[a] = same > 0 ? dim_div(total, D(2)) : dim_ceil(total, D(2));
+        } else
+            w->out[a] = dim_max(D(0), dim_sub(full, dim_add(w->pad[a], w->pad_end[a])));
+        w->padded |= (w->kernel[a] - 1) * w->dilation[a] >= w->stride[a] || !dim_is(w->pad[a], 0) ||
+                     !dim_at_most(w->out[a], dim_mul(m->size[a], D(w->stride[a])));
+        if (dim_high(w->out[a]) < 1 && dim_low(m->size[a]) > 0) {
+            node_error(n, "nothing is left of axis %d of %s", axis_seen(n, m, a), shape_text(in_shape(n, 0)));
             return false;
         }
     }

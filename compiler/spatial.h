@@ -24,6 +24,10 @@ typedef struct Windows {
  * ceil_mode, where the node's operator has them; false: wrong, and reported. */
 bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w);
 
+/* The same for windows of the output, which input pixels are spread over: output_padding and output_shape too. padded: some
+ * part of the output may need pixels outside of the input. */
+bool windows_read_transposed(Node *n, const Image *m, const int64_t *kernel, Windows *w);
+
 /* The attribute of one integer for each spatial axis, at the end of v[3], before them (and when absent) `otherwise`. */
 bool spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, int64_t low, int64_t *v);
 

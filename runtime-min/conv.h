@@ -83,6 +83,7 @@ CONV_KERNEL void CONV_FN(conv)(const f32 *x, const f32 *w, const f32 *b, const f
     struct conv_plan c = conv_plan(p.out[2], p.cout, p.fixed, CONV_EPILOGUE);
     c.y_row = p.out[2] * p.y_pitch;
     c.y_plane = p.out[1] * c.y_row;
+    c.y_image = p.out[0] * c.y_plane;
     conv_run(x, w, b, r, y, scratch, &c, &p);
 }
 

@@ -16,12 +16,12 @@
 PARAMS(conv)
 
 /* How one convolution is cut into tiles: vectors of channels, pixels of a row. tile[i][j]: i, j: small, not big, along and
- * across. Rows and planes of y are y_row and y_plane apart. */
+ * across. Rows, planes and images of y are y_row, y_plane and y_image apart. */
 struct conv_plan {
     struct tile_cut across, along;
     tile_fn *tile[2][2];
     tile_epilogue *epilogue;
-    idx y_row, y_plane;
+    idx y_row, y_plane, y_image;
 };
 
 /* All in literals where the width and the channels are. */
@@ -197,7 +197,7 @@ SHARED void conv_run(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32
             struct conv_work k = {
                 .x = x + n * in * p->x_pitch + g * p->cin, .w = w + g * p->w_group, .b = b ? b + g * p->cout : NULL,
                 .r = r ? r + n * out * p->r_pitch + g * p->cout : NULL,
-                .y = y + n * out * p->y_pitch + g * p->cout, .scratch = scratch, .c = c, .p = p,
+                .y = y + n * c->y_image + g * p->cout, .scratch = scratch, .c = c, .p = p,
             };
             conv_group(&k);
         }

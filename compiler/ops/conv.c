@@ -1,17 +1,20 @@
-/* conv.c - Conv. As ONNX has it, or channels last with packed weights: layout makes the pack node, which folds. */
+/* conv.c - Conv and ConvTranspose. As ONNX has them, or channels last with packed weights: layout makes the pack node, which
+ * folds. */
 #include "../infer.h"
 #include "../spatial.h"
 #include "conv.h"
+#include "convtranspose.h"
 #include "depthwise.h"
 #include "../strided.h"
 
 /* Attributes that layout adds, so that the ONNX form of the weights need not be remembered. */
 enum { PACK_NONE, PACK_PANELS, PACK_DEPTHWISE };
 
-/* What a Conv node does, whichever form its weights have. */
+/* What a node does, whichever form its weights have. transposed: x is spread over y, w being (inputs, outputs, kernel). */
 typedef struct Conv {
     Image x;
     Windows w;
+    bool transposed;
     int64_t group, cin, cout; /* of one group */
     int pack;
     bool fill;                /* packed weights of one repeated value: 16 of them stand for all */
@@ -43,13 +46,15 @@ static bool read_weights(Node *n, Conv *c, int64_t *kernel)
     }
     for (int a = 0; a < c->x.axes; a++)
         kernel[a] = dim_value(w.dim[2 + a]);
-    int64_t outputs = dim_value(w.dim[0]);
-    c->cin = dim_value(w.dim[1]);
-    if (c->group < 1 || outputs % c->group) {
-        node_error(n, "%lld groups do not divide the %lld output channels", (long long)c->group, (long long)outputs);
+    int64_t first = dim_value(w.dim[0]), second = dim_value(w.dim[1]);
+    if (c->group < 1 || first % c->group) {
+        node_error(n, "%lld groups do not divide the %lld %s channels", (long long)c->group, (long long)first,
+                   c->transposed ? "input" : "output");
         return false;
     }
-    c->cout = outputs / c->group;
+    c->cout = c->transposed ? second : first / c->group;
+    c->cin = c->transposed ? first / c->group : second;
+    int64_t outputs = c->cout * c->group;
     if (dim_const(c->x.channels) && dim_value(c->x.channels) != c->cin * c->group) {
         node_error(n, "the input %s has %lld channels; %lld groups of weights %s need %lld", shape_text(in_shape(n, 0)),
                    (long long)dim_value(c->x.channels), (long long)c->group, shape_text(w), (long long)(c->cin * c->group));
@@ -63,48 +68,64 @@ static bool read_weights(Node *n, Conv *c, int64_t *kernel)
     return true;
 }
 
-static bool conv_read(Node *n, Conv *c)
+static bool conv_read(Node *n, bool transposed, Conv *c)
 {
-    int64_t kernel[3];
+    int64_t weights[3];
     c->group = attr_int(n, "group");
+    c->transposed = transposed;
     if (!image_read(n, 0, &c->x))
         return false;
-    if (conv_packed(n, c))
-        return windows_read(n, &c->x, NULL, &c->w);
-    return read_weights(n, c, kernel) && windows_read(n, &c->x, kernel, &c->w);
+    const int64_t *kernel = conv_packed(n, c) ? NULL : weights;
+    if (kernel && !read_weights(n, c, weights))
+        return false;
+    return transposed ? windows_read_transposed(n, &c->x, kernel, &c->w) : windows_read(n, &c->x, kernel, &c->w);
+}
+
+static void set_image(Node *n, const Conv *c)
+{
+    set_out(n, 0, in_type(n, 0), image_shape(n, &c->x, D(c->group * c->cout), c->w.out));
 }
 
 static void conv_infer(Node *n)
 {
     Conv c;
-    if (conv_read(n, &c))
-        set_out(n, 0, in_type(n, 0), image_shape(n, &c.x, D(c.group * c.cout), c.w.out));
+    if (conv_read(n, false, &c))
+        set_image(n, &c);
+}
+
+static void transpose_infer(Node *n)
+{
+    Conv c;
+    if (conv_read(n, true, &c))
+        set_image(n, &c);
 }
 
 /* ---- channels last --------------------------------------------------------------------------------------------------- */
 
 /* Packs the weights by a node of their own; weights of one repeated value become 16 of it. */
-static void conv_layout(Node *n)
+static void pack_weights(Node *n, const Conv *c)
 {
-    Conv c;
-    if (!conv_read(n, &c))
-        return;
     Value *w = in(n, 1), *b = in(n, 2);
-    int64_t kernel[3], pack = c.cin == 1 && c.cout == 1 ? PACK_DEPTHWISE : PACK_PANELS;
-    for (int a = 0; a < c.x.axes; a++)
-        kernel[a] = c.w.kernel[3 - c.x.axes + a];
-    attr_set_ints(n, "kernel_shape", c.x.axes, kernel);
+    int64_t kernel[3], pack = c->cin == 1 && c->cout == 1 && !c->transposed ? PACK_DEPTHWISE : PACK_PANELS;
+    int k = c->x.axes;
+    for (int a = 0; a < k; a++)
+        kernel[a] = c->w.kernel[3 - k + a];
+    attr_set_ints(n, "kernel_shape", k, kernel);
     if (w->data && w->data->fill) {
         Shape s = shape_list(1, D(TILE_PANEL));
         node_set_in(n, 1, value_const(n->graph, tensor_new_fill(F32, s, w->data->data)));
         attr_set_int(n, "fill", 1);
     } else {
-        Node *p = node_new(n->graph, "onnxcc.ConvPack", 1, &w, 1);
+        Node *p = node_new(n->graph, c->transposed ? "onnxcc.ConvTransposePack" : "onnxcc.ConvPack", 1, &w, 1);
         p->origin = n;
         p->name = w->name;
         p->path = n->path;
-        attr_set_int(p, "group", c.group);
-        attr_set_int(p, "depthwise", pack == PACK_DEPTHWISE);
+        attr_set_int(p, "group", c->group);
+        if (c->transposed) {
+            attr_set_ints(p, "strides", k, c->w.stride + 3 - k);
+            attr_set_ints(p, "dilations", k, c->w.dilation + 3 - k);
+        } else
+            attr_set_int(p, "depthwise", pack == PACK_DEPTHWISE);
         node_insert(p, n);
         infer_node(p);
         node_set_in(n, 1, p->out[0]);
@@ -112,8 +133,22 @@ static void conv_layout(Node *n)
     if (b && b->data && b->data->fill && tensor_get(b->data, 0) == 0)
         node_set_in(n, 2, NULL);
     attr_set_int(n, "pack", pack);
-    attr_set_int(n, "cin", c.cin);
-    attr_set_int(n, "cout", c.cout);
+    attr_set_int(n, "cin", c->cin);
+    attr_set_int(n, "cout", c->cout);
+}
+
+static void conv_layout(Node *n)
+{
+    Conv c;
+    if (conv_read(n, false, &c))
+        pack_weights(n, &c);
+}
+
+static void transpose_layout(Node *n)
+{
+    Conv c;
+    if (conv_read(n, true, &c))
+        pack_weights(n, &c);
 }
 
 static int64_t pack_taps(Shape w) { return dim_value(shape_product(w, 2, w.rank)); }
@@ -141,6 +176,29 @@ static void pack_bind(Node *n)
     } else
         BIND(n, conv_pack, .group = D(group), .cout = D(dim_value(w.dim[0]) / group), .cin = w.dim[1],
              .taps = D(pack_taps(w)), .w_out = dim_mul(w.dim[1], D(pack_taps(w))), .w_in = D(pack_taps(w)), .w_tap = D(1));
+}
+
+static void transpose_pack_infer(Node *n)
+{
+    Shape w = in_shape(n, 0);
+    int64_t group = attr_int(n, "group"), panels = (dim_value(w.dim[1]) + TILE_PANEL - 1) / TILE_PANEL;
+    set_out(n, 0, F32, shape_list(4, D(pack_taps(w)), D(group * panels), D(dim_value(w.dim[0]) / group), D(TILE_PANEL)));
+}
+
+static void transpose_pack_bind(Node *n)
+{
+    Shape w = in_shape(n, 0);
+    const int64_t *stride, *dilation;
+    Dim k[3] = {D(1), D(1), D(1)}, s[3] = {D(1), D(1), D(1)}, d[3] = {D(1), D(1), D(1)};
+    int axes = attr_ints(n, "strides", &stride);
+    attr_ints(n, "dilations", &dilation);
+    for (int a = 0; a < axes; a++) {
+        k[3 - axes + a] = w.dim[2 + a];
+        s[3 - axes + a] = D(stride[a]);
+        d[3 - axes + a] = D(dilation[a]);
+    }
+    BIND(n, conv_transpose_pack, .group = D(attr_int(n, "group")), .cin = D(dim_value(w.dim[0]) / attr_int(n, "group")),
+         .cout = w.dim[1], .kernel = DIMS3(k), .stride = DIMS3(s), .dilation = DIMS3(d));
 }
 
 /* Kernels see axes as depth, height, width, of which the width should be the long one; a kernel as wide as the image
@@ -238,34 +296,76 @@ static void bind_depthwise(Node *n, Conv c)
               .hi = __builtin_inf());
 }
 
+static void count_macs(Node *n, const Conv *c, int image, int64_t channels)
+{
+    Value *v = image ? out(n, 0) : in(n, 0);
+    Dim macs = dim_mul(shape_count(v->shape), D(channels * c->w.kernel[0] * c->w.kernel[1] * c->w.kernel[2]));
+    n->macs = dim_const(macs) ? dim_value(macs) : 0;
+}
+
+#define CONV_FIELDS(c)                                                                                                 \
+    .n = (c).x.n, .group = D((c).group), .cin = D((c).cin), .cout = D((c).cout), .in = DIMS3((c).x.size),               \
+    .out = DIMS3((c).w.out), .kernel = THREE((c).w.kernel), .stride = THREE((c).w.stride),                              \
+    .dilation = THREE((c).w.dilation), .pad = DIMS3((c).w.pad)
+
 static void conv_bind(Node *n)
 {
     Conv c;
-    if (!conv_read(n, &c))
+    if (!conv_read(n, false, &c))
         return;
-    Dim macs = dim_mul(shape_count(out(n, 0)->shape), D(c.cin * c.w.kernel[0] * c.w.kernel[1] * c.w.kernel[2]));
-    n->macs = dim_const(macs) ? dim_value(macs) : 0;
+    count_macs(n, &c, 1, c.cin);
     if (c.pack == PACK_DEPTHWISE)
         bind_depthwise(n, c);
     else if (c.pack == PACK_PANELS)
         bind_panels(n, c);
     else
-        BIND_ARGS(n, conv_plain, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), .n = c.x.n,
-                  .group = D(c.group), .cin = D(c.cin), .cout = D(c.cout), .in = DIMS3(c.x.size), .out = DIMS3(c.w.out),
-                  .kernel = THREE(c.w.kernel), .stride = THREE(c.w.stride), .dilation = THREE(c.w.dilation),
-                  .pad = DIMS3(c.w.pad));
+        BIND_ARGS(n, conv_plain, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), CONV_FIELDS(c));
 }
 
-/* w * factor for each output channel, (b or 0) * factor + offset. */
-static bool conv_absorb(Node *n, Value *factor, Value *offset)
+/* The kernel does one convolution for each of the stride's phases: with a part of the taps, on all of x. */
+static void bind_transposed(Node *n, Conv c)
+{
+    Conv part = c;
+    Dim patch = D(c.group * c.cin * 4);
+    for (int a = 0; a < 3; a++) {
+        int64_t *k = &part.w.kernel[a], s = c.w.stride[a], d = c.w.dilation[a], common = 1;
+        for (int64_t f = 2; f <= s && f <= d; f++)
+            common = s % f == 0 && d % f == 0 ? f : common;
+        *k = (*k + s / common - 1) / (s / common);
+        Dim reach = D((*k - 1) * (d / common) + 1);
+        patch = dim_mul(patch, a < 2 ? reach : dim_add(reach, dim_min(D(TILE_MOST_ROWS - 1), c.w.out[2])));
+    }
+    bool even = dim_const(c.w.out[2]) && dim_value(c.w.out[2]) % c.w.stride[2] == 0;
+    BIND_ARGS(n, conv_transpose, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), CONV_FIELDS(c),
+              .w_k = D(c.fill ? 0 : TILE_PANEL), .columns = D(conv_passes(&part).columns), .fixed = D(even),
+              .lo = -__builtin_inf(), .hi = __builtin_inf());
+    if (c.w.padded)
+        bind_scratch(n, patch);
+}
+
+static void transpose_bind(Node *n)
+{
+    Conv c;
+    if (!conv_read(n, true, &c))
+        return;
+    count_macs(n, &c, 0, c.cout);
+    if (c.pack)
+        bind_transposed(n, c);
+    else
+        BIND_ARGS(n, conv_transpose_plain, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)),
+                  CONV_FIELDS(c));
+}
+
+/* w * factor along the axis of w that has the output channels, (b or 0) * factor + offset. */
+static bool absorb(Node *n, int axis, Value *factor, Value *offset)
 {
     Value *w = in(n, 1), *b = in(n, 2);
     if (!in_const(n, 1) || (b && !in_const(n, 2)) || attr_given(n, "pack"))
         return false;
     if (factor) {
-        int64_t shape[MAX_RANK] = {-1};
-        for (int i = 1; i < w->shape.rank; i++)
-            shape[i] = 1;
+        int64_t shape[MAX_RANK];
+        for (int i = 0; i < w->shape.rank; i++)
+            shape[i] = i == axis ? -1 : 1;
         Value *f = make(n, "Reshape", 2, factor, make_ints(n, w->shape.rank, shape));
         infer_node(f->def);
         w = make(n, "Mul", 2, w, f);
@@ -285,14 +385,31 @@ static bool conv_absorb(Node *n, Value *factor, Value *offset)
     return true;
 }
 
-#define CONV(since, types, ...)                                                                                        \
-    {"Conv", since, "x:T w:T b?:T -> y:T", types,                                                                      \
-     "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? pads:ints? strides:ints?", __VA_ARGS__}
+static bool conv_absorb(Node *n, Value *factor, Value *offset) { return absorb(n, 0, factor, offset); }
+
+/* Of several groups, the axis has the channels of one. */
+static bool transpose_absorb(Node *n, Value *factor, Value *offset)
+{
+    return attr_int(n, "group") == 1 && absorb(n, 1, factor, offset);
+}
+
+#define CONV(name, since, types, more, ...)                                                                            \
+    {name, since, "x:T w:T b?:T -> y:T", types,                                                                        \
+     "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? pads:ints? strides:ints?" more, __VA_ARGS__}
+#define TRANSPOSE(since, types, ...)                                                                                   \
+    CONV("ConvTranspose", since, types, " output_padding:ints? output_shape:ints?", __VA_ARGS__)
 
 static const Op conv_ops[] = {
-    CONV(22, "T=FB", conv_infer, conv_bind, .flags = EPILOGUE | CHANNELS_LAST, .layout = conv_layout, .absorb = conv_absorb),
-    CONV(11, "T=F", .expand = expand_same),
-    CONV(1, "T=F", .expand = expand_same),
+    CONV("Conv", 22, "T=FB", "", conv_infer, conv_bind, .flags = EPILOGUE | CHANNELS_LAST, .layout = conv_layout,
+         .absorb = conv_absorb),
+    CONV("Conv", 11, "T=F", "", .expand = expand_same),
+    CONV("Conv", 1, "T=F", "", .expand = expand_same),
     {"ConvPack", 1, "w:T -> y:T", "T=float", "group:int=1 depthwise:int=0", pack_infer, pack_bind, .domain = "onnxcc"},
+    TRANSPOSE(22, "T=FB", transpose_infer, transpose_bind, .flags = EPILOGUE | CHANNELS_LAST, .layout = transpose_layout,
+              .absorb = transpose_absorb),
+    TRANSPOSE(11, "T=F", .expand = expand_same),
+    TRANSPOSE(1, "T=F", .expand = expand_same),
+    {"ConvTransposePack", 1, "w:T -> y:T", "T=float", "group:int=1 strides:ints dilations:ints", transpose_pack_infer,
+     transpose_pack_bind, .domain = "onnxcc"},
 };
 OPS(conv_ops);

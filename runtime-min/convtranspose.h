@@ -1,0 +1,156 @@
+/* convtranspose.h - ConvTranspose: on images that are channels last, with weights in panels (f32); as ONNX has it (all
+ * floats). Output o of an axis gets input i through tap k where o + pad = i * stride + k * dilation. So the outputs of one
+ * phase, (o + pad) % stride, meet the same taps, and are one convolution of x with stride 1. */
+#ifndef ONNXCC_CONVTRANSPOSE_H
+#define ONNXCC_CONVTRANSPOSE_H
+#include "convolve.h"
+
+/* x: (n, group * cin, in[3]), w: (group * cin, cout, kernel[3]), y: (n, group * cout, out[3]). */
+#define conv_transpose_plain_PARAMS(X, V)                                                                              \
+    X(idx, n) X(idx, group) X(idx, cin) X(idx, cout) V(idx, in, 3) V(idx, out, 3) V(idx, kernel, 3) V(idx, stride, 3)  \
+    V(idx, dilation, 3) V(idx, pad, 3)
+PARAMS(conv_transpose_plain)
+
+/* w as ONNX has it -> (phases[3], group, panel, taps of the phase, cin, 16); the last panel repeats the last output. */
+#define conv_transpose_pack_PARAMS(X, V)                                                                               \
+    X(idx, group) X(idx, cin) X(idx, cout) V(idx, kernel, 3) V(idx, stride, 3) V(idx, dilation, 3)
+PARAMS(conv_transpose_pack)
+
+/* x: (n, in[3], group * cin), y: (n, out[3], group * cout); w_k, columns: as for conv. fixed: the width of y is a literal,
+ * and a multiple of the stride. */
+#define conv_transpose_PARAMS(X, V)                                                                                    \
+    X(idx, n) X(idx, group) X(idx, cin) X(idx, cout) V(idx, in, 3) V(idx, out, 3) V(idx, kernel, 3) V(idx, stride, 3)  \
+    V(idx, dilation, 3) V(idx, pad, 3) X(idx, w_k) X(idx, columns) X(int, fixed) X(f32, lo) X(f32, hi)
+PARAMS(conv_transpose)
+
+/* The taps of one axis that a phase meets: the last of them, and how far apart they are. Along x they come backwards. */
+struct conv_phase { idx taps, last, every; };
+HELPER struct conv_phase conv_phase(idx phase, idx kernel, idx stride, idx dilation)
+{
+    struct conv_phase f = {0, 0, stride};
+    for (idx k = 0; k < kernel; k++)
+        if ((k * dilation - phase) % stride == 0) {
+            f.every = f.taps++ ? k - f.last : stride;
+            f.last = k;
+        }
+    return f;
+}
+
+SHARED void conv_transpose_run(const f32 *x, const f32 *w, const f32 *b, f32 *y, f32 *scratch, struct conv_plan *c,
+                               const struct conv_transpose *p)
+{
+    const idx phases = p->stride[0] * p->stride[1] * p->stride[2], pitch = p->group * p->cout;
+    struct conv q = {
+        .n = p->n, .in = {p->in[0], p->in[1], p->in[2]}, .group = p->group, .cin = p->cin, .cout = p->cout,
+        .stride = {1, 1, 1}, .x_pitch = p->group * p->cin, .y_pitch = p->stride[2] * pitch, .w_k = p->w_k,
+        .columns = p->columns, .depth = p->kernel[2] * p->cin, .lo = p->lo, .hi = p->hi,
+    };
+    c->y_row = p->stride[1] * p->out[2] * pitch;
+    c->y_plane = p->stride[0] * p->out[1] * p->out[2] * pitch;
+    c->y_image = p->out[0] * p->out[1] * p->out[2] * pitch;
+    for (idx phase = 0; phase < phases; phase++) {
+        const idx at[3] = {phase / p->stride[2] / p->stride[1], phase / p->stride[2] % p->stride[1], phase % p->stride[2]};
+        idx first[3], taps = 1;
+        for (int a = 0; a < 3; a++) {
+            const idx s = p->stride[a];
+            const struct conv_phase f = conv_phase(at[a], p->kernel[a], s, p->dilation[a]);
+            first[a] = ((at[a] - p->pad[a]) % s + s) % s;
+            q.out[a] = p->out[a] > first[a] ? (p->out[a] - first[a] + s - 1) / s : 0;
+            q.kernel[a] = f.taps;
+            q.dilation[a] = f.every * p->dilation[a] / s;
+            q.pad[a] = (f.last * p->dilation[a] - first[a] - p->pad[a]) / s;
+            taps *= f.taps;
+        }
+        if (taps == 0)
+            q.kernel[0] = 0, q.kernel[1] = q.kernel[2] = 1;
+        q.taps = taps;
+        q.w_panel = taps * p->cin * p->w_k;
+        q.w_group = (p->cout + TILE_PANEL - 1) / TILE_PANEL * q.w_panel;
+        if (c->along.small == 1)
+            c->along.bigs = q.out[2] / c->along.big * c->along.big;
+        conv_run(x, w, b, NULL, y + ((first[0] * p->out[1] + first[1]) * p->out[2] + first[2]) * pitch, scratch, c, &q);
+        w += p->group * q.w_group;
+    }
+}
+#endif
+
+#define CONVTRANSPOSE_VECTOR_f32 1
+#if defined T && !defined U
+#if RT_IS_FLOAT(T)
+#ifndef EPI
+KERNEL void FN(conv_transpose_plain)(const T *x, const T *w, const T *b, T *y, struct conv_transpose_plain p)
+{
+    const idx taps = p.kernel[0] * p.kernel[1] * p.kernel[2], plane = p.in[0] * p.in[1] * p.in[2];
+    const idx pixels = p.out[0] * p.out[1] * p.out[2];
+    for (idx o = 0; o < p.n * p.group * p.cout; o++) {
+        const idx group = o / p.cout % p.group, from = (o / (p.group * p.cout) * p.group + group) * p.cin;
+        for (idx i = 0; i < pixels; i++) {
+            const idx d = i / (p.out[1] * p.out[2]) + p.pad[0], h = i / p.out[2] % p.out[1] + p.pad[1];
+            const idx v = i % p.out[2] + p.pad[2];
+            A sum = b ? LD(b, o % (p.group * p.cout)) : 0;
+            for (idx k = 0; k < taps; k++) {
+                const idx xd = d - k / (p.kernel[1] * p.kernel[2]) * p.dilation[0];
+                const idx xh = h - k / p.kernel[2] % p.kernel[1] * p.dilation[1], xv = v - k % p.kernel[2] * p.dilation[2];
+                if (xd < 0 || xd % p.stride[0] || xd / p.stride[0] >= p.in[0] || xh < 0 || xh % p.stride[1] ||
+                    xh / p.stride[1] >= p.in[1] || xv < 0 || xv % p.stride[2] || xv / p.stride[2] >= p.in[2])
+                    continue;
+                const idx pixel = (xd / p.stride[0] * p.in[1] + xh / p.stride[1]) * p.in[2] + xv / p.stride[2];
+                for (idx c = 0; c < p.cin; c++)
+                    sum += LD(x, (from + c) * plane + pixel) *
+                           LD(w, ((group * p.cin + c) * p.cout + o % p.cout) * taps + k);
+            }
+            ST(y, o * pixels + i, sum);
+        }
+    }
+}
+RUNS(conv_transpose_plain, 4, 3, 0)
+#endif
+#endif
+
+#if RT_CAT(CONVTRANSPOSE_VECTOR_, T)
+#ifdef EPI
+#define CONVTRANSPOSE_FN(k) RT_CAT4(k, , T, EPI_NAME)
+#define CONVTRANSPOSE_KERNEL HELPER
+#define CONVTRANSPOSE_EPILOGUE CONVTRANSPOSE_FN(conv_transpose_epilogue)
+TILE_EPILOGUE(CONVTRANSPOSE_EPILOGUE, EPI)
+#else
+#define CONVTRANSPOSE_FN FN
+#define CONVTRANSPOSE_KERNEL KERNEL
+#define CONVTRANSPOSE_EPILOGUE NULL
+KERNEL void conv_transpose_pack_f32(const f32 *restrict w, f32 *restrict y, struct conv_transpose_pack p)
+{
+    const idx panels = (p.cout + TILE_PANEL - 1) / TILE_PANEL, taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
+    for (idx phase = 0; phase < p.stride[0] * p.stride[1] * p.stride[2]; phase++) {
+        const idx at[3] = {phase / p.stride[2] / p.stride[1], phase / p.stride[2] % p.stride[1], phase % p.stride[2]};
+        struct conv_phase f[3];
+        for (int a = 0; a < 3; a++)
+            f[a] = conv_phase(at[a], p.kernel[a], p.stride[a], p.dilation[a]);
+        const idx some = f[0].taps * f[1].taps * f[2].taps;
+        for (idx i = 0; i < p.group * panels * some * p.cin * TILE_PANEL; i++) {
+            const idx o = i / (some * p.cin * TILE_PANEL) % panels * TILE_PANEL + i % TILE_PANEL;
+            const idx g = i / (panels * some * p.cin * TILE_PANEL), c = i / TILE_PANEL % p.cin;
+            const idx t = i / (p.cin * TILE_PANEL) % some;
+            const idx d = f[0].last - t / (f[1].taps * f[2].taps) * f[0].every;
+            const idx h = f[1].last - t / f[2].taps % f[1].taps * f[1].every, v = f[2].last - t % f[2].taps * f[2].every;
+            *y++ = w[((g * p.cin + c) * p.cout + (o < p.cout ? o : p.cout - 1)) * taps +
+                     (d * p.kernel[1] + h) * p.kernel[2] + v];
+        }
+    }
+}
+RUNS(conv_transpose_pack, 2, 1, 0)
+#endif
+
+CONVTRANSPOSE_KERNEL void CONVTRANSPOSE_FN(conv_transpose)(const f32 *x, const f32 *w, const f32 *b, f32 *y, f32 *scratch,
+                                                           struct conv_transpose p)
+{
+    struct conv_plan c = conv_plan(p.out[2] / p.stride[2], p.cout, p.fixed, CONVTRANSPOSE_EPILOGUE);
+    conv_transpose_run(x, w, b, y, scratch, &c, &p);
+}
+#ifndef EPI
+RUNS(conv_transpose, 5, 3, SCRATCH | EPILOGUES)
+#endif
+#undef CONVTRANSPOSE_FN
+#undef CONVTRANSPOSE_KERNEL
+#undef CONVTRANSPOSE_EPILOGUE
+#endif
+#endif
