@@ -310,8 +310,6 @@ static void put_include(Text *t, const char *header)
 /* Heavy kernels once more, each with what follows it. */
 static void put_epilogues(Text *t, const Emitter *e)
 {
-    if (e->epilogues.n) /* the library has them without */
-        text_put(t, "\n#ifdef ONNXCC_LIBRARY\n#undef KERNEL\n#define KERNEL static inline __attribute__((unused))\n#endif\n");
     for (int i = 0; i < e->epilogues.n; i++) {
         const EpilogueUse *u = &e->epilogues.at[i];
         if (u->first)

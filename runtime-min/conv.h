@@ -65,7 +65,7 @@ TILE_EPILOGUE(CONV_EPILOGUE, EPI)
 #define CONV_FN FN
 #define CONV_KERNEL KERNEL
 #define CONV_EPILOGUE NULL
-KERNEL void conv_pack_f32(const f32 *restrict w, f32 *restrict y, struct conv_pack p)
+KERNEL void FN(conv_pack)(const f32 *restrict w, f32 *restrict y, struct conv_pack p)
 {
     idx i = 0;
     for (idx g = 0; g < p.group; g++)

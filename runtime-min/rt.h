@@ -167,14 +167,24 @@ static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? 
 
 /* ---- how kernels are declared --------------------------------------------------------------------------
  * KERNEL void FN(softmax)(const T *restrict x, T *restrict y, struct softmax p) { ... }
- * By default inlined, so that the C compiler sees the literal parameters; with ONNXCC_LIBRARY called from
- * libonnxcc-rt.a, for small flash; with ONNXCC_SMALL once in the file itself. ONNXCC_HOST: as the library, and registered for the compiler's own use. */
-#define FN(name) RT_CAT3(name, , T)         /* softmax_f32 */
-#define FN2(name) RT_CAT4(name, , T, U)     /* cast_f32_i8 */
+ * By default inlined, so that the C compiler sees the literal parameters. For small flash: with ONNXCC_LIBRARY they are
+ * called from libonnxcc-rt.a, with ONNXCC_SMALL there is one of each in the file itself. ONNXCC_HOST: as in the library,
+ * and registered for the compiler's own use. */
+#define RT_FN(name) RT_CAT3(name, , T)      /* softmax_f32 */
+#define RT_FN2(name) RT_CAT4(name, , T, U)  /* cast_f32_i8 */
+#ifdef ONNXCC_LIBRARY                       /* the bodies are not used: RUNS declares what the library has */
+#define RT_BODY(name) RT_CAT3(name##_body, , T)
+#define RT_BODY2(name) RT_CAT4(name##_body, , T, U)
+#define FN RT_BODY
+#define FN2 RT_BODY2
+#else
+#define FN RT_FN
+#define FN2 RT_FN2
+#endif
 #if defined ONNXCC_HOST || defined ONNXCC_RT_C
 #define KERNEL extern
 #elif defined ONNXCC_LIBRARY
-#define KERNEL extern inline __attribute__((gnu_inline))
+#define KERNEL static inline __attribute__((unused))
 #elif defined ONNXCC_SMALL
 #define KERNEL static __attribute__((noinline, unused))
 #else
@@ -209,16 +219,21 @@ static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? 
  *   RUNS2(cast, 2, 1, 0)        void cast_f32_i8(x, y, params)
  *   TRIES, TRIES2               the same, for a kernel that returns int: RT_OK or a status
  * Pointers come as inputs, outputs, scratch (flag SCRATCH), then int64_t pointers for sizes that it reports (flag
- * SIZES(k)). Expands to nothing outside the compiler. */
+ * SIZES(k)). For the compiler these register the kernel, for users of the library they declare it. */
 #define SCRATCH 2
 #define SIZES(k) ((k) << 4)
 #define EPILOGUES 4            /* with EPI defined it applies EPI to what it stores */
 #define RESIDUAL(i) ((i) << 8) /* argument i is NULL, or a tensor of the output's shape added before the clamp lo..hi */
 #ifndef ONNXCC_HOST
+#ifdef ONNXCC_LIBRARY
+#define RUNS(k, n_args, n_in, flags) extern __typeof__(FN(k)) RT_FN(k);
+#define RUNS2(k, n_args, n_in, flags) extern __typeof__(FN2(k)) RT_FN2(k);
+#else
 #define RUNS(k, n_args, n_in, flags)
 #define RUNS2(k, n_args, n_in, flags)
-#define TRIES(k, n_args, n_in, flags)
-#define TRIES2(k, n_args, n_in, flags)
+#endif
+#define TRIES RUNS
+#define TRIES2 RUNS2
 #endif
 
 /* Status codes of kernels and of the emitted entry. */

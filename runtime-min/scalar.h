@@ -26,6 +26,8 @@ HELPER u32 nearest_bits_f64(f64 x) { return (u32)rt_u64(x + 0x1.8p52); }
 #endif
 
 #ifdef T
+#undef FN /* the library does not have these: they are always inlined */
+#define FN RT_FN
 #define PICK(c, a, b) RT_CAT(pick_, T)(c, a, b)
 #define UNSIGNED RT_CAT(SCALAR_UNSIGNED_, T)
 #define WIDTH (T)(sizeof(T) * 8)
@@ -85,4 +87,8 @@ HELPER T FN(power)(T x, T y)
 #undef TEST2
 #undef TEST3
 #undef CHOICE3
+#ifdef ONNXCC_LIBRARY
+#undef FN
+#define FN RT_BODY
+#endif
 #endif
