@@ -448,6 +448,12 @@ int emitted_sizes(const SizeField **fields)
     return emitted.n;
 }
 
+static void count_node_call(Node *n, void *e)
+{
+    if (n->call.kernel && !n->free)
+        count_call(e, &n->call);
+}
+
 void emit_model(Model *m)
 {
     names_reset();
@@ -467,6 +473,7 @@ void emit_model(Model *m)
     Text body = {0}, unused = {0};
     put_unused(&e, &f, &unused);
     put_prologue(&e, &f);
+    graph_each(m->graph, count_node_call, &e);
     emit_graph(&e, m->graph);
     e.depth = 1;
     put_epilogue(&e, &f);
@@ -522,7 +529,7 @@ void emit_model(Model *m)
         {"INCLUDE", NULL},
         {"KERNELS", kernel_text(&uses)},
         {"CONSTANTS", NULL},
-        {"FUNCTIONS", ""},
+        {"FUNCTIONS", e.definitions.s},
         {"BODY", body.s},
         {"STATUS_NAMES", names.s},
         {NULL, NULL},

@@ -28,12 +28,16 @@ void text_integer(Text *t, Type type, int64_t v);
 /* The C expression for the constant's bytes, of element type. */
 const char *constant_expression(const Value *v);
 
-/* ---- emit_code.c: the body ----------------------------------------------------------------------------------- */
+/* ---- emit_code.c, emit_call.c: the body ----------------------------------------------------------------------------------- */
 typedef struct EpilogueUse { /* what follows a heavy kernel, as a function of one value */
     const char *name, *body;
     const Kernel *kernel;
     bool first;         /* of this body: the function has to be printed */
 } EpilogueUse;
+typedef struct CallFunction { /* a kernel with its parameters, for all calls that have the same */
+    const char *name;   /* once it is defined */
+    int calls;
+} CallFunction;
 typedef struct Emitter {
     Model *m;
     const char *p;      /* prefix */
@@ -45,6 +49,9 @@ typedef struct Emitter {
     Map used;           /* Symbol -> occurs in a size that the code needs */
     Map checked;        /* Assumption -> the code checks it */
     VEC(EpilogueUse) epilogues;
+    Map functions;      /* Name (its text) -> CallFunction */
+    Text definitions;   /* of those functions */
+    int n_definitions;
     bool fallible;      /* something can fail at run time */
     bool status;        /* ... by a kernel's status */
 } Emitter;
@@ -54,6 +61,13 @@ bool is_output(const Value *v);     /* does it live in the caller's buffer? */
 void declare_symbol(Emitter *e, Symbol *s, const char *value);
 void declare_elements(Emitter *e, const Value *v); /* the sizes that are read from v's elements */
 void emit_graph(Emitter *e, Graph *g);
+/* Where a value's bytes are: a constant, a parameter, or a pointer into the arena declared before. */
+const char *pointer(const Value *v);
+/* A loop's steps, one variable each; the C expression of an argument: a loaded input, a literal, or a step's variable. */
+void emit_steps(Emitter *e, const Loop *l, const char *const *loaded);
+const char *loop_argument(const Loop *l, int arg, const char *const *loaded);
+void count_call(Emitter *e, const Call *c); /* for every call, before any is printed */
+void emit_kernel(Emitter *e, const Node *n);
 
 /* ---- embedded.c (made by the Makefile): the texts of runtime-min/ and templates/ --------------------------------- */
 typedef struct Embedded {

@@ -1,4 +1,4 @@
-/* emit_code.c - prints the body of the program: pointers, sizes, one call a line, loops, branches. */
+/* emit_code.c - prints the body of the program: pointers, sizes, loops, branches; calls come from emit_call.c. */
 #include <stdlib.h>
 
 #include "emit.h"
@@ -40,8 +40,7 @@ bool is_output(const Value *v)
     return value_is_output(v) && v->offset < 0 && !v->data && v->input < 0;
 }
 
-/* Where a value's bytes are: a constant, a parameter, or a pointer into the arena declared before. */
-static const char *pointer(const Value *v)
+const char *pointer(const Value *v)
 {
     if (!v)
         return "NULL";
@@ -128,8 +127,7 @@ static void declare_value(Emitter *e, Value *v)
 
 /* ---- elementwise loops ------------------------------------------------------------------------------------------------------ */
 
-/* The C expression of an argument: a loaded input, a literal, or a step's variable. */
-static const char *argument(const Loop *l, int arg, const char *const *loaded)
+const char *loop_argument(const Loop *l, int arg, const char *const *loaded)
 {
     if (arg < 0)
         return loaded[~arg];
@@ -145,7 +143,7 @@ static const char *argument(const Loop *l, int arg, const char *const *loaded)
     return t.s;
 }
 
-static void emit_steps(Emitter *e, const Loop *l, const char *const *loaded)
+void emit_steps(Emitter *e, const Loop *l, const char *const *loaded)
 {
     for (int i = 0; i < l->steps.n; i++) {
         const Step *s = &l->steps.at[i];
@@ -159,7 +157,7 @@ static void emit_steps(Emitter *e, const Loop *l, const char *const *loaded)
             text_put(&t, "rnd_%s(", type_tag(s->type));
         text_put(&t, "%s_%s(", loop_function(s), type_tag(s->a));
         for (int k = 0; k < s->n_arg; k++)
-            text_put(&t, "%s%s", k ? ", " : "", argument(l, s->arg[k], loaded));
+            text_put(&t, "%s%s", k ? ", " : "", loop_argument(l, s->arg[k], loaded));
         text_put(&t, round ? "));" : ");");
         line(e, "%s", t.s);
     }
@@ -206,109 +204,11 @@ static void emit_loop(Emitter *e, const Loop *l)
     emit_steps(e, l, loaded);
     for (int k = 0; k < l->n_out; k++)
         line(e, "st_%s(%s, %s, %s);", type_tag(l->out[k]->type), pointer(l->out[k]), at.s,
-             argument(l, l->out_step[k], loaded));
+             loop_argument(l, l->out_step[k], loaded));
     for (int i = d.rank - 1; i >= 0; i--) {
         e->depth--;
         if (i == d.rank - 1)
             line(e, "}");
-    }
-}
-
-/* The function of what follows a heavy kernel, one value at a time; the same one for equal steps. */
-static const char *epilogue_name(Emitter *e, const Call *c)
-{
-    Emitter f = {.depth = 1};
-    static const char *const x = "x";
-    emit_steps(&f, c->epilogue, &x);
-    line(&f, "return %s;", argument(c->epilogue, c->epilogue->out_step[0], &x));
-    for (int i = 0; i < e->epilogues.n; i++)
-        if (!strcmp(e->epilogues.at[i].body, f.body.s) && e->epilogues.at[i].kernel->t == c->kernel->t &&
-            !strcmp(e->epilogues.at[i].kernel->header, c->kernel->header))
-            return e->epilogues.at[i].name;
-    const char *id = NULL;
-    for (int i = 0; i < e->epilogues.n && !id; i++)
-        if (!strcmp(e->epilogues.at[i].body, f.body.s))
-            id = e->epilogues.at[i].name;
-    EpilogueUse use = {id ? id : c_name(NULL, "epilogue"), f.body.s, c->kernel, id == NULL};
-    vec_push(&e->epilogues, use);
-    return use.name;
-}
-
-/* ---- calls --------------------------------------------------------------------------------------------------------------- */
-
-static void put_param(Text *t, const Field *f, const Param *p)
-{
-    if (f->type == FIELD_f32 || f->type == FIELD_f64)
-        text_float(t, f->type == FIELD_f32 ? F32 : F64, p->f);
-    else if (dim_const(p->d))
-        text_integer(t, f->type == FIELD_i64 ? I64 : I32, dim_value(p->d));
-    else
-        text_put(t, f->type == FIELD_int ? "(int)(%s)" : "%s", dim_c(p->d));
-}
-
-/* "(struct softmax){ .outer = 1, .axis = 10 }"; fields that are zero stay out, arrays end at their last non-zero. */
-static void put_params(Text *t, const Call *c)
-{
-    text_put(t, "(struct %s){", c->kernel->name);
-    const Param *p = c->param;
-    bool any = false;
-    for (const Field *f = c->fields; f->type != FIELD_END; f++) {
-        int n = f->count ? f->count : 1, used = n;
-        bool is_float = f->type == FIELD_f32 || f->type == FIELD_f64;
-        while (used && (is_float ? !memcmp(&p[used - 1].f, &(double){0}, 8) : dim_is(p[used - 1].d, 0)))
-            used--;
-        if (used) {
-            text_put(t, "%s.%s = %s", any ? ", " : " ", f->name, f->count ? "{" : "");
-            for (int i = 0; i < used; i++) {
-                text_put(t, i ? ", " : "");
-                put_param(t, f, &p[i]);
-            }
-            text_put(t, f->count ? "}" : "");
-            any = true;
-        }
-        p += n;
-    }
-    if (!any)
-        text_put(t, " 0");
-    text_put(t, " }");
-}
-
-static void emit_kernel(Emitter *e, Node *n)
-{
-    const Call *c = &n->call;
-    Text t = {0};
-    text_put(&t, "%s_%s", c->kernel->name, type_tag(c->kernel->t));
-    if (c->kernel->u)
-        text_put(&t, "_%s", type_tag(c->kernel->u));
-    if (c->epilogue)
-        text_put(&t, "_%s", epilogue_name(e, c));
-    text_put(&t, "(");
-    for (int i = 0; i < c->n_arg; i++)
-        text_put(&t, "%s%s", i ? ", " : "", pointer(c->arg[i]));
-    if (c->kernel->flags & SCRATCH)
-        text_put(&t, dim_is(c->scratch, 0) ? ", NULL" : ", (void *)((unsigned char *)arena + %lld)", (long long)n->scratch_offset);
-    for (int i = 0; i < KERNEL_SIZES(c->kernel); i++) {
-        Symbol *s = c->size[i];
-        const char *v = c_name(s ? s->name : NULL, "size");
-        line(e, "int64_t %s;", v);
-        text_put(&t, ", &%s", v);
-        if (s)
-            s->c = v;
-    }
-    text_put(&t, ",\n%*s", 4 * e->depth + 8, "");
-    put_params(&t, c);
-    text_put(&t, ")");
-    if (c->kernel->fallible) {
-        text_put(&e->body, "%*sif ((status = %s) != 0)\n", 4 * e->depth, "", t.s);
-        line(e, "    return status;");
-        e->fallible = e->status = true;
-    } else
-        text_put(&e->body, "%*s%s;\n", 4 * e->depth, "", t.s);
-    for (int i = 0; i < c->n_size; i++) {
-        Symbol *s = c->size[i];
-        const char *counted = s->c;
-        s->c = c_name(s->name, "size");
-        declare_symbol(e, s, name_format("(idx)%s", counted)->s);
     }
 }
 
