@@ -97,7 +97,7 @@ static bool from_channels_last(const Value *v)
 
 static bool wants_channels_last(const Node *n)
 {
-    if (!(n->op->flags & CHANNELS_LAST) || n->channels_last || in_type(n, 0) != F32 || in_shape(n, 0).rank < 3 ||
+    if (!(n->op->flags & CHANNELS_LAST) || n->channels_last || (in_type(n, 0) != F32 && type_bits(in_type(n, 0)) != 8) || in_shape(n, 0).rank < 3 ||
         in_shape(n, 0).rank > 5 || !out(n, 0))
         return false;
     for (int i = 1; i < n->n_out; i++)

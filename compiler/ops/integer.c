@@ -1,0 +1,437 @@
+/* integer.c - Conv and MatMul of 8-bit integers: onnxcc.IntegerConv and onnxcc.IntegerProduct, to which the operators of ONNX
+ * and what is written as DequantizeLinear -> Conv -> QuantizeLinear come down.
+ * Their inputs: x, weights, bias, scale, zero points of the weights, of x and of y. y is (sum + bias) * scale + zero, rounded
+ * and saturated to 8 bits, or with a type of int32 the sum. In layout the weights, with all that there is per output channel,
+ * become panels (runtime-min/qtile.h), made by a node that folds. */
+#include "integer.h"
+
+#include "../infer.h"
+#include "../spatial.h"
+#include "qconv.h"
+
+/* ---- weights ------------------------------------------------------------------------------------------------------------- */
+
+/* Inputs of both operators. */
+enum { X, W, BIAS, SCALE, W_ZERO, X_ZERO, Y_ZERO, INPUTS };
+
+/* What a node does, whichever form its weights have. */
+typedef struct Integer {
+    int64_t group, cin, cout; /* of one group */
+    int64_t stretches, width; /* see qconv_pack */
+    bool packed, depthwise;
+} Integer;
+
+static int64_t panels_of(const Integer *c) { return (c->cout + QTILE_PANEL - 1) / QTILE_PANEL; }
+
+static int64_t panel_bytes(const Integer *c)
+{
+    return QTILE_HEAD + c->stretches * ((c->width * c->cin + 1) / 2) * QTILE_PAIR;
+}
+
+/* Replaces the weights, and all that goes with them, by a node that packs them. Elements between groups, outputs, inputs
+ * and taps of the weights: as given. */
+static void pack(Node *n, const Integer *c, int64_t w_group, int64_t w_out, int64_t w_in, int64_t w_tap)
+{
+    const char *names[] = {"group", "cout", "cin", "stretches", "width", "w_group", "w_out", "w_in", "w_tap"};
+    int64_t values[] = {c->group, c->cout, c->cin, c->stretches, c->width, w_group, w_out, w_in, w_tap};
+    Node *p = node_new(n->graph, "onnxcc.IntegerPack", 4, (Value *[]){in(n, W), in(n, W_ZERO), in(n, BIAS), in(n, SCALE)}, 1);
+    p->origin = n->origin ? n->origin : n;
+    p->name = in(n, W)->name;
+    p->path = n->path;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        attr_set_int(p, names[i], values[i]);
+    node_insert(p, n);
+    infer_node(p);
+    node_set_inputs(n, INPUTS, (Value *[INPUTS]){in(n, X), p->out[0], NULL, NULL, NULL, in(n, X_ZERO), in(n, Y_ZERO)});
+    attr_set_int(n, "cin", c->cin);
+    attr_set_int(n, "cout", c->cout);
+    attr_set_int(n, "depthwise", c->depthwise);
+}
+
+static Integer pack_read(const Node *n)
+{
+    return (Integer){.group = attr_int(n, "group"), .cin = attr_int(n, "cin"), .cout = attr_int(n, "cout"),
+                     .stretches = attr_int(n, "stretches"), .width = attr_int(n, "width")};
+}
+
+static void pack_infer(Node *n)
+{
+    Integer c = pack_read(n);
+    set_out(n, 0, I8, shape_list(3, D(c.group), D(panels_of(&c)), D(panel_bytes(&c))));
+}
+
+static Dim step_of(const Node *n, int i) { return D(in(n, i) && !dim_is(shape_count(in_shape(n, i)), 1)); }
+
+static void pack_bind(Node *n)
+{
+    Integer c = pack_read(n);
+    BIND(n, qconv_pack, .group = D(c.group), .cout = D(c.cout), .cin = D(c.cin), .stretches = D(c.stretches),
+         .width = D(c.width), .w_group = D(attr_int(n, "w_group")), .w_out = D(attr_int(n, "w_out")),
+         .w_in = D(attr_int(n, "w_in")), .w_tap = D(attr_int(n, "w_tap")), .zero_step = step_of(n, 1),
+         .scale_step = step_of(n, 3));
+}
+
+/* ---- binding --------------------------------------------------------------------------------------------------------------- */
+
+/* Rows of y for which weights are read once: more than one where they do not fit the caches near the processor. */
+static int64_t block_of(const Integer *c, const struct qconv_bind *p)
+{
+    enum { NEAR = 200 << 10, PIXELS = 48 };
+    if (opt.target->vector < 16 || opt.target->arm || panels_of(c) * panel_bytes(c) < NEAR || !dim_const(p->out[2]))
+        return 1;
+    int64_t width = dim_value(p->out[2]);
+    return (PIXELS + width - 1) / width;
+}
+
+/* A convolution without a neighbourhood is a product of matrices: the pixels are cut into rows whose widened form is small. */
+static void straighten(struct qconv_bind *p)
+{
+    int64_t most = opt.target->vector < 16 || opt.target->arm ? 256 : 16384, cin = dim_value(p->cin);
+    Dim pixels = dim_mul(dim_mul(p->n, p->in[0]), dim_mul(p->in[1], p->in[2]));
+    for (int a = 0; a < 3; a++)
+        if (!dim_is(p->kernel[a], 1) || !dim_is(p->stride[a], 1) || !dim_same(p->in[a], p->out[a]))
+            return;
+    if (!dim_const(pixels) || !dim_same(p->group, D(1)))
+        return;
+    int64_t all = dim_value(pixels), row = all, pieces = 1;
+    while (pieces < all && (all % pieces || (row = all / pieces) * cin > most))
+        pieces++;
+    p->n = p->in[0] = p->out[0] = D(1);
+    p->in[1] = p->out[1] = D(all / row);
+    p->in[2] = p->out[2] = D(row);
+}
+
+static void bind_integer(Node *n, const Integer *c, struct qconv_bind p)
+{
+    static const struct { Type t; int lo, hi; } range[] = {{I8, -128, 127}, {U8, 0, 255}, {I32, 0, 0}};
+    Type t = out(n, 0)->type;
+    p.group = D(c->group);
+    p.cin = D(c->cin);
+    p.cout = D(c->cout);
+    if (!c->depthwise)
+        straighten(&p);
+    p.block = D(block_of(c, &p));
+    p.depthwise = D(c->depthwise);
+    p.fixed = D(dim_const(p.out[2]));
+    for (int i = 0; i < 3; i++)
+        if (range[i].t == t) {
+            p.lo = D(attr_given(n, "lo") ? attr_int(n, "lo") : range[i].lo);
+            p.hi = D(attr_given(n, "hi") ? attr_int(n, "hi") : range[i].hi);
+        }
+    Value *args[] = {in(n, X), in(n, W), in(n, X_ZERO), in(n, Y_ZERO), out(n, 0)};
+    bind_kernel(n, "qconv", in_type(n, X), t, qconv_fields(), &p, args, 5);
+    /* as qconv_rows has it */
+    int64_t element = c->depthwise ? 2 * QTILE_PANEL : c->cin;
+    Dim pixels = dim_add(dim_mul(dim_sub(p.out[2], D(1)), p.stride[2]),
+                         dim_add(dim_mul(dim_sub(p.kernel[2], D(1)), p.dilation[2]), D(1)));
+    Dim row = dim_mul(dim_div(dim_add(dim_mul(pixels, D(element)), D(32)), D(32)), D(32));
+    Dim ring = dim_add(dim_mul(dim_sub(p.block, D(1)), p.stride[1]),
+                       dim_add(dim_mul(dim_sub(p.kernel[1], D(1)), p.dilation[1]), D(1)));
+    bind_scratch(n, dim_mul(dim_mul(D(2), p.kernel[0]), dim_mul(ring, row)));
+    Dim macs = dim_mul(shape_count(out(n, 0)->shape), D(c->cin * c->stretches * c->width));
+    n->macs = dim_const(macs) ? dim_value(macs) : 0;
+}
+
+/* ---- convolution --------------------------------------------------------------------------------------------------------------- */
+
+/* One filter per channel runs as one group of as many outputs. */
+static bool conv_read(Node *n, Image *x, Windows *w, Integer *c)
+{
+    Shape s = in_shape(n, W);
+    int64_t kernel[3], groups = attr_int(n, "group"), outputs, cin;
+    if (!image_read(n, X, x))
+        return false;
+    c->packed = attr_given(n, "cout");
+    if (c->packed) {
+        c->cin = attr_int(n, "cin");
+        c->cout = attr_int(n, "cout");
+        c->depthwise = attr_int(n, "depthwise") != 0;
+        c->group = c->depthwise ? 1 : groups;
+        if (!windows_read(n, x, NULL, w))
+            return false;
+    } else {
+        if (s.rank != x->axes + 2 || !shape_const(s)) {
+            node_error(n, "the weights %s need %d fixed dimensions like the input %s", shape_text(s), x->axes + 2,
+                       shape_text(in_shape(n, X)));
+            return false;
+        }
+        for (int a = 0; a < x->axes; a++)
+            kernel[a] = dim_value(s.dim[2 + a]);
+        outputs = dim_value(s.dim[0]);
+        cin = dim_value(s.dim[1]);
+        if (groups < 1 || outputs % groups || (dim_const(x->channels) && dim_value(x->channels) != cin * groups)) {
+            node_error(n, "%lld groups of weights %s do not fit the input %s", (long long)groups, shape_text(s),
+                       shape_text(in_shape(n, X)));
+            return false;
+        }
+        c->depthwise = cin == 1 && outputs == groups && groups > 1;
+        c->group = c->depthwise ? 1 : groups;
+        c->cin = cin;
+        c->cout = outputs / c->group;
+        if (!windows_read(n, x, kernel, w))
+            return false;
+    }
+    bool joined = c->depthwise || w->dilation[2] == 1;
+    c->width = joined ? w->kernel[2] : 1;
+    c->stretches = w->kernel[0] * w->kernel[1] * w->kernel[2] / c->width;
+    return true;
+}
+
+static bool one_or(const Node *n, int i, int64_t count)
+{
+    Dim d = in(n, i) ? shape_count(in_shape(n, i)) : D(1);
+    if (dim_is(d, 1) || dim_is(d, count))
+        return true;
+    error_node(n, "", "input %s is %s for %lld output channels", printable(in(n, i)->name), shape_text(in_shape(n, i)),
+               (long long)count);
+    return false;
+}
+
+static Type result_type(const Node *n) { return (Type)attr_int(n, "to"); }
+
+static void conv_infer(Node *n)
+{
+    Image x;
+    Windows w;
+    Integer c;
+    if (!conv_read(n, &x, &w, &c))
+        return;
+    int64_t channels = c.group * c.cout;
+    if (c.packed || (one_or(n, BIAS, channels) && one_or(n, SCALE, channels) && one_or(n, W_ZERO, channels)))
+        set_out(n, 0, result_type(n), image_shape(n, &x, D(channels), w.out));
+}
+
+static void conv_layout(Node *n)
+{
+    Image x;
+    Windows w;
+    Integer c;
+    int64_t kernel[3];
+    if (!conv_read(n, &x, &w, &c))
+        return;
+    for (int a = 0; a < x.axes; a++)
+        kernel[a] = w.kernel[3 - x.axes + a];
+    attr_set_ints(n, "kernel_shape", x.axes, kernel);
+    int64_t taps = c.stretches * c.width;
+    pack(n, &c, c.cout * c.cin * taps, c.cin * taps, taps, 1);
+}
+
+static void conv_bind(Node *n)
+{
+    Image x;
+    Windows w;
+    Integer c;
+    if (!conv_read(n, &x, &w, &c))
+        return;
+    bind_integer(n, &c, (struct qconv_bind){
+        .n = x.n, .in = DIMS3(x.size), .out = DIMS3(w.out), .kernel = THREE(w.kernel), .stride = THREE(w.stride),
+        .dilation = THREE(w.dilation), .pad = DIMS3(w.pad), .x_pitch = x.channels, .x_group = D(c.cin),
+        .y_pitch = D(c.group * c.cout), .y_group = D(c.cout)});
+}
+
+/* ---- product -------------------------------------------------------------------------------------------------------------------- */
+
+/* x (batch..., m, k) times w (k, n), or (batch..., k, n) with the same batch. */
+static bool product_read(Node *n, Dim *m, Integer *c)
+{
+    Shape x = in_shape(n, X), w = in_shape(n, W);
+    *m = shape_product(x, 0, x.rank - 1);
+    *c = (Integer){.group = 1, .cin = dim_value(x.dim[x.rank - 1]), .stretches = 1, .width = 1};
+    c->packed = attr_given(n, "cout");
+    if (c->packed)
+        c->cout = attr_int(n, "cout");
+    else
+        c->cout = dim_value(w.dim[w.rank - (attr_int(n, "trans_b") ? 2 : 1)]);
+    if (c->packed ? !dim_is(w.dim[0], 1) : w.rank > 2) {
+        c->group = dim_value(shape_product(x, 0, x.rank - 2));
+        *m = x.dim[x.rank - 2];
+    }
+    return true;
+}
+
+static void product_infer(Node *n)
+{
+    Integer c;
+    Dim m;
+    if (!product_read(n, &m, &c))
+        return;
+    Shape y = in_shape(n, X);
+    y.dim[y.rank - 1] = D(c.cout);
+    set_out(n, 0, result_type(n), y);
+}
+
+static void product_layout(Node *n)
+{
+    Integer c;
+    Dim m;
+    bool trans = attr_int(n, "trans_b");
+    if (!attr_given(n, "cout") && product_read(n, &m, &c))
+        pack(n, &c, c.cin * c.cout, trans ? c.cin : 1, trans ? 1 : c.cout, 0);
+}
+
+static void product_bind(Node *n)
+{
+    Integer c;
+    Dim m;
+    if (!product_read(n, &m, &c))
+        return;
+    bind_integer(n, &c, (struct qconv_bind){
+        .n = D(1), .in = {D(1), D(1), m}, .out = {D(1), D(1), m}, .kernel = {D(1), D(1), D(1)},
+        .stride = {D(1), D(1), D(1)}, .dilation = {D(1), D(1), D(1)}, .pad = {D(0), D(0), D(0)}, .x_pitch = D(c.cin),
+        .x_group = dim_mul(m, D(c.cin)), .y_pitch = D(c.cout), .y_group = dim_mul(m, D(c.cout))});
+}
+
+/* ---- the operators of ONNX ------------------------------------------------------------------------------------------------------- */
+
+Value *requantise_scale(Node *n, Value *x, Value *w, Value *y)
+{
+    Value *s = make(n, "Div", 2, make(n, "Mul", 2, x, w), y);
+    if (x->type != F32) {
+        s = make(n, "Cast", 1, s);
+        attr_set_int(s->def, "to", F32);
+    }
+    return s;
+}
+
+static void copy_windows(Node *n, Node *to)
+{
+    for (int i = 0; i < n->n_attr; i++)
+        attr_set(to, n->attr[i]);
+}
+
+Node *make_integer(Node *n, const char *op, Type to, Value *const *in)
+{
+    Node *c = make_node(n, op, INPUTS, (Value **)(uintptr_t)in, 1);
+    attr_set_int(c, "to", to);
+    return c;
+}
+
+/* x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias */
+static void qlinear_conv_expand(Node *n)
+{
+    Value *scale = requantise_scale(n, in(n, 1), in(n, 4), in(n, 6));
+    Node *y = make_integer(n, "onnxcc.IntegerConv", in_type(n, 7),
+                           (Value *[INPUTS]){in(n, 0), in(n, 3), in(n, 8), scale, in(n, 5), in(n, 2), in(n, 7)});
+    copy_windows(n, y);
+    replace_out(n, 0, y->out[0]);
+    expand_done(n);
+}
+
+/* x, w, x_zero, w_zero */
+static void conv_integer_expand(Node *n)
+{
+    Node *y = make_integer(n, "onnxcc.IntegerConv", I32,
+                           (Value *[INPUTS]){in(n, 0), in(n, 1), NULL, NULL, in(n, 3), in(n, 2), NULL});
+    copy_windows(n, y);
+    replace_out(n, 0, y->out[0]);
+    expand_done(n);
+}
+
+static bool single(const Value *v) { return !v || dim_is(shape_count(v->shape), 1); }
+
+/* Of one number, or of one for each column of the matrix b? */
+static bool per_column(const Value *v, const Value *b)
+{
+    return single(v) || (b->shape.rank == 2 && dim_same(shape_count(v->shape), b->shape.dim[1]));
+}
+
+/* Can a b be one IntegerProduct? */
+static bool product_fits(const Value *a, const Value *b, const Value *a_zero, const Value *b_zero)
+{
+    Shape s = a->shape, t = b->shape;
+    if (s.rank < 2 || t.rank < 2 || !shape_const(t) || !dim_same(s.dim[s.rank - 1], t.dim[t.rank - 2]) || !single(a_zero) ||
+        !per_column(b_zero, b))
+        return false;
+    bool same = s.rank == t.rank;
+    for (int i = 0; same && i < t.rank - 2; i++)
+        same = dim_same(s.dim[i], t.dim[i]);
+    return t.rank == 2 || same;
+}
+
+/* v less zero as int32; rows: of a zero point per row. */
+static Value *less_zero(Node *n, Value *v, Value *zero, bool rows)
+{
+    static const int64_t column[2] = {-1, 1};
+    v = make(n, "Cast", 1, v);
+    attr_set_int(v->def, "to", I32);
+    if (!zero)
+        return v;
+    if (rows && zero->shape.rank == 1 && !single(zero))
+        zero = make(n, "Reshape", 2, zero, make_ints(n, 2, column));
+    zero = make(n, "Cast", 1, zero);
+    attr_set_int(zero->def, "to", I32);
+    return make(n, "Sub", 2, v, zero);
+}
+
+/* A, B, a_zero_point, b_zero_point */
+static void matmul_integer_expand(Node *n)
+{
+    Value *a = in(n, 0), *b = in(n, 1), *a_zero = in(n, 2), *b_zero = in(n, 3), *y;
+    if (product_fits(a, b, a_zero, b_zero))
+        y = make_integer(n, "onnxcc.IntegerProduct", I32,
+                         (Value *[INPUTS]){a, b, NULL, NULL, b_zero, a_zero, NULL})->out[0];
+    else
+        y = make(n, "MatMul", 2, less_zero(n, a, a_zero, true), less_zero(n, b, b_zero, false));
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+/* a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero */
+static void qlinear_matmul_expand(Node *n)
+{
+    Value *a = in(n, 0), *b = in(n, 3), *y;
+    if (type_is_float(a->type) || type_is_float(b->type) || type_is_float(in_type(n, 7))) {
+        y = make(n, "MatMul", 2, make(n, "DequantizeLinear", 3, a, in(n, 1), in(n, 2)),
+                 make(n, "DequantizeLinear", 3, b, in(n, 4), in(n, 5)));
+        y = make(n, "QuantizeLinear", 3, y, in(n, 6), in(n, 7));
+    } else if (product_fits(a, b, in(n, 2), in(n, 5)) && single(in(n, 1)) && per_column(in(n, 4), b) && single(in(n, 6)) &&
+               single(in(n, 7)))
+        y = make_integer(n, "onnxcc.IntegerProduct", in_type(n, 7),
+                         (Value *[INPUTS]){a, b, NULL, requantise_scale(n, in(n, 1), in(n, 4), in(n, 6)), in(n, 5), in(n, 2),
+                                           in(n, 7)})->out[0];
+    else {
+        static const int64_t column[2] = {-1, 1};
+        Value *rows = in(n, 1), *sum = make(n, "MatMul", 2, less_zero(n, a, in(n, 2), true), less_zero(n, b, in(n, 5), false));
+        if (rows->shape.rank == 1 && !single(rows))
+            rows = make(n, "Reshape", 2, rows, make_ints(n, 2, column));
+        sum = make(n, "Cast", 1, sum);
+        attr_set_int(sum->def, "to", F32);
+        y = make(n, "Mul", 2, sum, requantise_scale(n, rows, in(n, 4), in(n, 6)));
+        y = make(n, "QuantizeLinear", 3, y, make_scalar(n, F32, 1), in(n, 7));
+    }
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
+
+#define WINDOWS                                                                                                        \
+    "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? pads:ints? strides:ints?"
+#define INTEGER "x:T1 w:T2 bias?:int32 scale?:float w_zero?:T2 x_zero?:T1 y_zero?:T3 -> y:T4"
+#define BYTES "int8|uint8"
+
+static const Op integer_ops[] = {
+    {"QLinearConv", 10,
+     "x:T1 x_scale:float x_zero_point:T1 w:T2 w_scale:float w_zero_point:T2 y_scale:float y_zero_point:T3 B?:int32 -> y:T3",
+     "T1=" BYTES " T2=" BYTES " T3=" BYTES, WINDOWS, .expand = qlinear_conv_expand},
+    {"ConvInteger", 10, "x:T1 w:T2 x_zero_point?:T1 w_zero_point?:T2 -> y:int32", "T1=" BYTES " T2=" BYTES, WINDOWS,
+     .expand = conv_integer_expand},
+    {"MatMulInteger", 10, "A:T1 B:T2 a_zero_point?:T1 b_zero_point?:T2 -> Y:int32", "T1=" BYTES " T2=" BYTES, "",
+     .expand = matmul_integer_expand},
+    {"QLinearMatMul", 21,
+     "a:T1 a_scale:TS a_zero_point:T1 b:T2 b_scale:TS b_zero_point:T2 y_scale:TS y_zero_point:T3 -> y:T3",
+     "TS=float|float16|bfloat16 T1=" BYTES "|F8 T2=" BYTES "|F8 T3=" BYTES "|F8", "", .expand = qlinear_matmul_expand},
+    {"QLinearMatMul", 10,
+     "a:T1 a_scale:float a_zero_point:T1 b:T2 b_scale:float b_zero_point:T2 y_scale:float y_zero_point:T3 -> y:T3",
+     "T1=" BYTES " T2=" BYTES " T3=" BYTES, "", .expand = qlinear_matmul_expand},
+    {"IntegerConv", 1, INTEGER, "T1=" BYTES " T2=" BYTES " T3=" BYTES " T4=" BYTES "|int32",
+     WINDOWS " to:int lo:int? hi:int? cin:int? cout:int? depthwise:int?", conv_infer, conv_bind,
+     .flags = CHANNELS_LAST | NOFOLD, .domain = "onnxcc", .layout = conv_layout},
+    {"IntegerProduct", 1, INTEGER, "T1=" BYTES " T2=" BYTES " T3=" BYTES " T4=" BYTES "|int32",
+     "trans_b:int=0 to:int lo:int? hi:int? cin:int? cout:int? depthwise:int?", product_infer, product_bind, .flags = NOFOLD,
+     .domain = "onnxcc", .layout = product_layout},
+    {"IntegerPack", 1, "w:T zero?:T bias?:int32 scale?:float -> y:int8", "T=" BYTES,
+     "group:int cout:int cin:int stretches:int width:int w_group:int w_out:int w_in:int w_tap:int", pack_infer, pack_bind,
+     .domain = "onnxcc"},
+};
+OPS(integer_ops);

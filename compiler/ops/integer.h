@@ -1,0 +1,13 @@
+/* integer.h - how nodes that compute with 8-bit integers are made. */
+#ifndef ONNXCC_INTEGER_H
+#define ONNXCC_INTEGER_H
+
+#include "../kernel.h"
+
+/* onnxcc.IntegerConv or onnxcc.IntegerProduct before n, with a result of type `to`; in: x, weights, bias, scale, zero points
+ * of weights, x and y. */
+Node *make_integer(Node *n, const char *op, Type to, Value *const *in);
+/* x * w / y, as float: what a sum is multiplied by to be an integer again. */
+Value *requantise_scale(Node *n, Value *x, Value *w, Value *y);
+
+#endif

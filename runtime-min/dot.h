@@ -1,0 +1,181 @@
+/* dot.h - sums of products of pairs of 16-bit integers, as wide as the processor's registers, and how a sum becomes an
+ * 8-bit value: what is said differently on each processor.
+ * DOT is the number of 32-bit sums in a vector. A dot_pairs holds a pair for each of them. */
+#ifndef ONNXCC_DOT_H
+#define ONNXCC_DOT_H
+#include "vec.h"
+
+#if RT_VEC == 16 && defined __AVX512BW__
+#define DOT 16
+#elif RT_VEC == 8 && defined __AVX2__
+#define DOT 8
+#elif RT_VEC == 4 && (defined __SSE2__ || defined __aarch64__)
+#define DOT 4
+#else
+#define DOT 1
+#endif
+
+#if DOT == 1
+typedef i32 dot_sums;
+typedef f32 dot_reals;
+#if defined __ARM_FEATURE_DSP && __ARM_FEATURE_DSP
+#include <arm_acle.h>
+typedef int16x2_t dot_pairs;
+#else
+typedef struct { i32 a, b; } dot_pairs;
+#endif
+#else
+typedef vec dot_reals;
+typedef int32_t dot_sums __attribute__((vector_size(4 * DOT)));
+typedef int16_t dot_pairs __attribute__((vector_size(4 * DOT)));
+typedef int8_t dot_narrow __attribute__((vector_size(2 * DOT)));
+typedef uint8_t dot_bytes __attribute__((vector_size(DOT)));
+#endif
+
+#if DOT > 1
+#define DOT_GET(type, p)                                                                                               \
+    type v;                                                                                                            \
+    memcpy(&v, p, sizeof v);                                                                                           \
+    return v
+#elif defined __ARM_FEATURE_DSP && __ARM_FEATURE_DSP
+#define DOT_PAIR(a, b) (dot_pairs)(((a) & 0xffff) | (i32)((u32)(b) << 16))
+#else
+#define DOT_PAIR(a, b) (dot_pairs){a, b}
+#endif
+
+/* Pairs of 8-bit integers, widened. */
+HELPER dot_pairs dot_widen(const i8 *p)
+{
+#if DOT == 1
+    return DOT_PAIR(p[0], p[1]);
+#elif DOT == 16
+    return (dot_pairs)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif DOT == 8
+    return (dot_pairs)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
+#elif defined __SSE4_1__
+    return (dot_pairs)_mm_cvtepi8_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p));
+#elif defined __SSE2__
+    const __m128i v = _mm_loadl_epi64((const __m128i *)(const void *)p);
+    return (dot_pairs)_mm_srai_epi16(_mm_unpacklo_epi8(v, v), 8);
+#else
+    return (dot_pairs)vmovl_s8(vld1_s8(p));
+#endif
+}
+
+HELPER dot_pairs dot_load(const i16 *p)
+{
+#if DOT == 1
+    return DOT_PAIR(p[0], p[1]);
+#else
+    DOT_GET(dot_pairs, p);
+#endif
+}
+
+/* The pair at p for every sum. */
+HELPER dot_pairs dot_spread(const i16 *p)
+{
+#if DOT == 1
+    return dot_load(p);
+#else
+    i32 v;
+    memcpy(&v, p, sizeof v);
+#if DOT == 16
+    return (dot_pairs)_mm512_set1_epi32(v);
+#elif DOT == 8
+    return (dot_pairs)_mm256_set1_epi32(v);
+#else
+    return (dot_pairs)(dot_sums){v, v, v, v};
+#endif
+#endif
+}
+
+HELPER dot_pairs dot_less(dot_pairs a, dot_pairs b)
+{
+#if DOT > 1
+    return a - b;
+#elif defined __ARM_FEATURE_DSP && __ARM_FEATURE_DSP
+    return __ssub16(a, b);
+#else
+    return DOT_PAIR(a.a - b.a, a.b - b.b);
+#endif
+}
+
+/* c + a.first * b.first + a.second * b.second */
+HELPER dot_sums dot_add(dot_sums c, dot_pairs a, dot_pairs b)
+{
+#if DOT == 16 && defined __AVX512VNNI__
+    return (dot_sums)_mm512_dpwssd_epi32((__m512i)c, (__m512i)a, (__m512i)b);
+#elif DOT == 16
+    return c + (dot_sums)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+#elif DOT == 8 && defined __AVX512VNNI__ && defined __AVX512VL__
+    return (dot_sums)_mm256_dpwssd_epi32((__m256i)c, (__m256i)a, (__m256i)b);
+#elif DOT == 8 && defined __AVXVNNI__
+    return (dot_sums)_mm256_dpwssd_avx_epi32((__m256i)c, (__m256i)a, (__m256i)b);
+#elif DOT == 8
+    return c + (dot_sums)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+#elif DOT == 4 && defined __SSE2__
+    return c + (dot_sums)_mm_madd_epi16((__m128i)a, (__m128i)b);
+#elif DOT == 4
+    return c + (dot_sums)vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t)a), vget_low_s16((int16x8_t)b)),
+                                    vmull_high_s16((int16x8_t)a, (int16x8_t)b));
+#elif defined __ARM_FEATURE_DSP && __ARM_FEATURE_DSP
+    return __smlad(a, b, c);
+#else
+    return c + a.a * b.a + a.b * b.b;
+#endif
+}
+
+/* Sums and reals that lie in memory as bytes. */
+HELPER dot_sums dot_sums_at(const i8 *p)
+{
+    dot_sums v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+HELPER dot_reals dot_reals_at(const i8 *p)
+{
+    dot_reals v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* The integers nearest to sum * scale, which is kept within [lo, hi], plus zero. Ties to even: in a float whose last place
+ * is one, the low bits are the integer. */
+HELPER dot_sums dot_scaled(dot_sums c, dot_reals scale, f32 lo, f32 hi, i32 zero)
+{
+#if DOT == 1
+    const f32 v = (f32)c * scale, w = v > lo ? v : lo;
+    return (i32)(rt_u32((w < hi ? w : hi) + 0x1.8p23f) - 0x4b400000u) + zero;
+#else
+    const dot_reals v = vec_min(vec_splat(hi), vec_max(vec_splat(lo), __builtin_convertvector(c, dot_reals) * scale));
+    return (dot_sums)(v + vec_splat(0x1.8p23f)) + (zero - 0x4b400000);
+#endif
+}
+
+/* The first n (all, if n >= DOT) as bytes, or as they are. */
+HELPER void dot_store_8(u8 *y, dot_sums c, idx n)
+{
+#if DOT == 1
+    (void)n;
+    *y = (u8)c;
+#elif DOT == 16
+    _mm_mask_storeu_epi8(y, (__mmask16)(n < 16 ? (1U << n) - 1U : 0xffffU), _mm512_cvtepi32_epi8((__m512i)c));
+#else
+    const dot_bytes b = __builtin_convertvector(c, dot_bytes);
+    if (n >= DOT)
+        memcpy(y, &b, DOT);
+    else
+        for (idx i = 0; i < n; i++)
+            y[i] = b[i];
+#endif
+}
+
+HELPER void dot_store_32(u8 *y, dot_sums c, idx n)
+{
+    if (n >= DOT)
+        memcpy(y, &c, sizeof c);
+    else
+        memcpy(y, &c, (size_t)n * 4);
+}
+#endif

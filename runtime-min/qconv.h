@@ -1,0 +1,201 @@
+/* qconv.h - Conv and products of matrices in integers: 8-bit images that are channels last, 8-bit weights in panels, 32-bit
+ * sums, and what they become: 8 bits again (scaled, rounded, saturated), or 32 bits as they are. */
+#ifndef ONNXCC_QCONV_H
+#define ONNXCC_QCONV_H
+#include "rt.h"
+#include "qtile.h"
+
+/* w: groups, outputs, inputs and taps are w_group, w_out, w_in and w_tap elements apart; zero: of each output, zero_step apart,
+ * or NULL; bias: group * cout, or NULL; scale: scale_step apart, or NULL -> a panel for each 16 outputs of a group, see
+ * qtile.h: `stretches` times `width` taps of cin inputs. */
+#define qconv_pack_PARAMS(X, V)                                                                                        \
+    X(idx, group) X(idx, cout) X(idx, cin) X(idx, stretches) X(idx, width) X(idx, w_group) X(idx, w_out) X(idx, w_in)  \
+    X(idx, w_tap) X(idx, zero_step) X(idx, scale_step)
+PARAMS(qconv_pack)
+
+/* x: (n, in[3], x_pitch), the channels of the next group x_group on; y: (n, out[3], y_pitch), y_group. Values of y are kept
+ * within [lo, hi]. x_zero, y_zero: NULL or one number. block: rows of y for which the weights are read once. fixed: the
+ * width of y is a literal. depthwise: one filter per channel; then there is one group, and cin is 1, cout the number of
+ * channels. Scratch: the rows of x that a block takes, widened. */
+#define qconv_PARAMS(X, V)                                                                                             \
+    X(idx, n) V(idx, in, 3) V(idx, out, 3) X(idx, group) X(idx, cin) X(idx, cout) V(idx, kernel, 3) V(idx, stride, 3)  \
+    V(idx, dilation, 3) V(idx, pad, 3) X(idx, x_pitch) X(idx, x_group) X(idx, y_pitch) X(idx, y_group) X(idx, block)   \
+    X(int, depthwise) X(int, fixed) X(int, lo) X(int, hi)
+PARAMS(qconv)
+
+/* What the rows of x look like in the scratch: `pixels` in a row, `row` elements apart; `ring` rows of one plane. */
+struct qconv_rows { idx pixels, row, reach, ring; };
+
+HELPER struct qconv_rows qconv_rows(idx element, const struct qconv *p)
+{
+    struct qconv_rows r;
+    r.pixels = (p->out[2] - 1) * p->stride[2] + (p->kernel[2] - 1) * p->dilation[2] + 1;
+    r.row = (r.pixels * element + 32) / 32 * 32; /* a last pair may reach one element further */
+    r.reach = (p->kernel[1] - 1) * p->dilation[1] + 1;
+    r.ring = (p->block - 1) * p->stride[1] + r.reach;
+    return r;
+}
+
+/* Which pixels of a padded row lie in the image. */
+HELPER void qconv_range(idx pixels, idx pad, idx size, int exists, idx *left, idx *right)
+{
+    *left = pad < pixels ? pad : pixels;
+    *right = size + pad < pixels ? size + pad : pixels;
+    if (!exists)
+        *left = *right = pixels;
+}
+#endif
+
+#define QCONV_TYPE_i8 1
+#define QCONV_TYPE_u8 1
+#define QCONV_FLIP_i8 0
+#define QCONV_FLIP_u8 128   /* unsigned weights are stored minus this */
+#if defined T && !defined U
+#if RT_CAT(QCONV_TYPE_, T)
+KERNEL void FN(qconv_pack)(const T *w, const T *zero, const i32 *bias, const f32 *scale, i8 *y, struct qconv_pack p)
+{
+    const int flip = RT_CAT(QCONV_FLIP_, T);
+    const idx run = p.width * p.cin, pairs = (run + 1) / 2;
+    for (idx g = 0; g < p.group; g++)
+        for (idx first = 0; first < p.cout; first += QTILE_PANEL) {
+            i8 *const rows = y + QTILE_HEAD;
+            for (idx c = 0; c < QTILE_PANEL; c++) {
+                const idx o = g * p.cout + first + c;
+                const int there = first + c < p.cout;
+                const i8 z = (i8)(there && zero ? (int)LD(zero, o * p.zero_step) - flip : there ? -flip : 0);
+                const i32 b = there && bias ? bias[o] : 0;
+                const f32 s = there && scale ? scale[o * p.scale_step] : 0;
+                y[2 * c] = y[2 * c + 1] = z;
+                memcpy(y + QTILE_BIAS + 4 * c, &b, 4);
+                memcpy(y + QTILE_SCALE + 4 * c, &s, 4);
+                for (idx k = 0; k < p.stretches * pairs * 2; k++) {
+                    const idx at = k % (pairs * 2), tap = k / (pairs * 2) * p.width + at / p.cin;
+                    rows[(k / 2 * QTILE_PANEL + c) * 2 + k % 2] =
+                        there && at < run ? (i8)((int)LD(w, g * p.w_group + (first + c) * p.w_out + at % p.cin * p.w_in + tap * p.w_tap) - flip) : z;
+                }
+            }
+            y = rows + p.stretches * pairs * 2 * QTILE_PANEL;
+        }
+}
+RUNS(qconv_pack, 5, 4, 0)
+
+/* Row (d, h) of an image, one group's channels, less zero -> to, with zeros where there is no image. */
+HELPER void FN(qconv_row)(i16 *to, const T *x, i32 zero, idx d, idx h, const struct qconv_rows *r, const struct qconv *p)
+{
+    idx left, right;
+    qconv_range(r->pixels, p->pad[2], p->in[2], d >= 0 && d < p->in[0] && h >= 0 && h < p->in[1], &left, &right);
+    for (idx i = 0; i < left * p->cin; i++)
+        to[i] = 0;
+    const T *const from = x + ((d * p->in[1] + h) * p->in[2] - p->pad[2]) * p->x_pitch;
+    if (p->x_pitch == p->cin)
+        for (idx i = left * p->cin; i < right * p->cin; i++)
+            to[i] = (i16)((i32)from[i] - zero);
+    else
+        for (idx w = left; w < right; w++)
+            for (idx c = 0; c < p->cin; c++)
+                to[w * p->cin + c] = (i16)((i32)from[w * p->x_pitch + c] - zero);
+    for (idx i = right * p->cin; i < r->pixels * p->cin; i++)
+        to[i] = 0;
+}
+
+/* The same for `some` (at most 16) channels of a depthwise convolution: each pixel with the one `dilation` on, in pairs. */
+HELPER void FN(qconv_pairs)(i16 *to, const T *x, i32 zero, idx d, idx h, idx some, const struct qconv_rows *r,
+                            const struct qconv *p)
+{
+    idx left, right;
+    qconv_range(r->pixels, p->pad[2], p->in[2], d >= 0 && d < p->in[0] && h >= 0 && h < p->in[1], &left, &right);
+    const T *const from = x + ((d * p->in[1] + h) * p->in[2] - p->pad[2]) * p->x_pitch;
+    const idx on = p->dilation[2];
+    for (idx w = 0; w < r->pixels; w++, to += 2 * QTILE_PANEL) {
+        const int a = w >= left && w < right, b = w + on >= left && w + on < right;
+        const T *const at = from + w * p->x_pitch, *const next = at + on * p->x_pitch;
+        if (a && b && some == QTILE_PANEL)
+            for (idx c = 0; c < QTILE_PANEL; c++) {
+                to[2 * c] = (i16)((i32)at[c] - zero);
+                to[2 * c + 1] = (i16)((i32)next[c] - zero);
+            }
+        else
+            for (idx c = 0; c < QTILE_PANEL; c++) {
+                to[2 * c] = a && c < some ? (i16)((i32)at[c] - zero) : 0;
+                to[2 * c + 1] = b && c < some ? (i16)((i32)next[c] - zero) : 0;
+            }
+    }
+}
+#endif
+#endif
+
+#define QCONV_WIDE_i8 0
+#define QCONV_WIDE_u8 0
+#define QCONV_WIDE_i32 1
+#define QCONV_OUT_i8 1
+#define QCONV_OUT_u8 1
+#define QCONV_OUT_i32 1
+#if defined T && defined U
+#if RT_CAT(QCONV_TYPE_, T) && RT_CAT(QCONV_OUT_, U)
+/* Widens the rows under `rows` rows of y from (d, h) on; those before row `next` are there already. */
+HELPER idx FN2(qconv_fill)(i16 *to, const T *x, i32 zero, idx some, idx d, idx h, idx rows, idx next,
+                           const struct qconv_rows *r, const struct qconv *p)
+{
+    const idx end = (h + rows - 1) * p->stride[1] - p->pad[1] + r->reach;
+    for (idx i = rt_max(next, h * p->stride[1] - p->pad[1]); i < end; i++)
+        for (idx k = 0; k < p->kernel[0]; k++) {
+            i16 *const row = to + (k * r->ring + rt_mod(i, r->ring)) * r->row;
+            const idx plane = d * p->stride[0] - p->pad[0] + k * p->dilation[0];
+            if (p->depthwise)
+                FN(qconv_pairs)(row, x, zero, plane, i, some, r, p);
+            else
+                FN(qconv_row)(row, x, zero, plane, i, r, p);
+        }
+    return end;
+}
+
+/* All rows of y of a plane, for the columns `from` to `to` of a group. */
+HELPER void FN2(qconv_plane)(const T *x, const i8 *w, i32 zero, U *y, i16 *scratch, idx from, idx to, idx d,
+                             const struct qconv_rows *r, const struct qtile_job *t, const struct qconv *p)
+{
+    const idx last = (to + DOT - 1) / DOT, first = from / DOT;
+    const struct tile_cut across = tile_cut(last - first, p->depthwise ? 1 : QTILE_WIDTH, 1);
+    const struct tile_cut along = tile_cut(p->out[2], QTILE_ROWS(across.big), p->fixed);
+    for (idx h = 0, next = -p->pad[1], rows; h < p->out[1]; h += rows) {
+        rows = rt_min(p->block, p->out[1] - h);
+        next = FN2(qconv_fill)(scratch, x, zero, to - from, d, h, rows, next, r, p);
+        for (idx v = first; v < last; v += v - first < across.bigs ? across.big : across.small)
+            for (idx i = h; i < h + rows; i++) {
+                u8 *const line = (u8 *)(y + (d * p->out[1] + i) * p->out[2] * p->y_pitch + v * DOT);
+                const i16 *const at = scratch + (p->depthwise ? v * DOT % QTILE_PANEL * 2 : 0);
+                const idx slot = rt_mod(i * p->stride[1] - p->pad[1], r->ring);
+                if (v - first < across.bigs)
+                    qtile_line(across.big, p->depthwise, along, p->out[2], at, slot, w, v * DOT, line, to - v * DOT, t);
+                else
+                    qtile_line(across.small, p->depthwise, along, p->out[2], at, slot, w, v * DOT, line, to - v * DOT, t);
+            }
+    }
+}
+
+KERNEL void FN2(qconv)(const T *x, const i8 *w, const T *x_zero, const U *y_zero, U *y, i16 *scratch, struct qconv p)
+{
+    const idx element = p.depthwise ? 2 * QTILE_PANEL : p.cin;
+    const struct qconv_rows r = qconv_rows(element, &p);
+    const i32 zero = y_zero ? (i32)LDU(y_zero, 0) : 0;
+    const int joined = p.depthwise || p.dilation[2] == 1;
+    struct qtile_job t = {
+        .step = p.stride[2] * element, .on = p.depthwise ? 2 * p.dilation[2] * element : 2, .planes = p.kernel[0],
+        .lines = p.kernel[1], .across = joined ? 1 : p.kernel[2], .right = p.dilation[2] * element, .ring = r.ring,
+        .dilation = p.dilation[1], .row = r.row, .pairs = ((joined ? p.kernel[2] : 1) * p.cin + 1) / 2,
+        .y_pitch = p.y_pitch * (idx)sizeof(U), .lo = (f32)(p.lo - zero), .hi = (f32)(p.hi - zero), .zero = zero,
+        .wide = RT_CAT(QCONV_WIDE_, U),
+    };
+    t.panel = QTILE_HEAD + t.planes * t.lines * t.across * t.pairs * QTILE_PAIR;
+    const idx panels = (p.cout + QTILE_PANEL - 1) / QTILE_PANEL, wide = p.depthwise ? QTILE_PANEL : p.cout;
+    for (idx n = 0; n < p.n; n++)
+        for (idx g = 0; g < p.group; g++)
+            for (idx c = 0; c < p.cout; c += wide)
+                for (idx d = 0; d < p.out[0]; d++)
+                    FN2(qconv_plane)(x + n * p.in[0] * p.in[1] * p.in[2] * p.x_pitch + g * p.x_group + (p.depthwise ? c : 0),
+                                     w + g * panels * t.panel, x_zero ? (i32)LD(x_zero, 0) : 0,
+                                     y + n * p.out[0] * p.out[1] * p.out[2] * p.y_pitch + g * p.y_group, scratch, c,
+                                     rt_min(c + wide, p.cout), d, &r, &t, &p);
+}
+RUNS2(qconv, 6, 4, SCRATCH)
+#endif
+#endif

@@ -1,0 +1,173 @@
+/* qtile.h - the inner loop of products of matrices and convolutions in integers: like tile.h, a tile of R rows (pixels) by V
+ * vectors of columns (output channels) in registers, but k goes in pairs.
+ *
+ * Weights come in panels of 16 columns, as bytes: the zero points of the columns, each twice; 16 biases (i32); 16 scales
+ * (f32); then for each pair of k the two weights of every column. A last odd k has a zero point as its partner. x is 16 bits
+ * wide and already less its zero point. */
+#ifndef ONNXCC_QTILE_H
+#define ONNXCC_QTILE_H
+#include "dot.h"
+#include "tile.h"
+
+#define QTILE_PANEL 16
+#define QTILE_PAIR (2 * QTILE_PANEL)    /* bytes of a panel for a pair of k */
+#define QTILE_BIAS 32
+#define QTILE_SCALE 96
+#define QTILE_HEAD 160
+
+/* Vectors in a row of the usual tile, the most of them, and the most rows for so many. */
+#if DOT == 1
+#define QTILE_WIDTH 2
+#define QTILE_VECTORS 4
+#define QTILE_ROWS(v) ((v) == 1 ? 4 : (v) == 2 ? 2 : 1)
+#elif DOT == 16 || defined __aarch64__
+#define QTILE_WIDTH 2
+#define QTILE_VECTORS 4
+#define QTILE_ROWS(v) ((v) == 1 ? 14 : (v) == 2 ? 12 : (v) == 3 ? 8 : 5)
+#else
+#define QTILE_WIDTH 2
+#define QTILE_VECTORS 2
+#define QTILE_ROWS(v) ((v) == 1 ? 8 : 5)
+#endif
+
+/* What all tiles of a convolution have in common. The sum runs over planes, lines and `across` stretches of `pairs` values of
+ * k: stretches `right` apart in x, lines in the next slot but `dilation` of a ring of rows, planes a ring apart. */
+struct qtile_job {
+    idx step;                               /* from pixel to pixel in x */
+    idx on;                                 /* from pair to pair */
+    idx planes, lines, across, right, ring, dilation, row;
+    idx pairs, panel;                       /* panel: bytes */
+    idx y_pitch;                            /* bytes */
+    f32 lo, hi;                             /* of y - zero */
+    i32 zero;
+    int wide;                               /* y is the sums */
+};
+
+/* c += x w for n pairs: row r reads x[r * step]; apart: every column has an x of its own. */
+HELPER void qtile_mac(dot_sums c[][4], const int R, const int V, const int apart, const i16 *x, idx step, idx on,
+                      const i8 *const w[4], const dot_pairs zero[4], idx n)
+{
+    const i16 *x3 = x + 3 * step, *x6 = x + 6 * step, *x9 = x + 9 * step, *x12 = x + 12 * step;
+    for (idx k = 0; k < n; k++, x += on, x3 += on, x6 += on, x9 += on, x12 += on) {
+        const dot_pairs w0 = dot_less(dot_widen(w[0] + k * QTILE_PAIR), zero[0]);
+        const dot_pairs w1 = V > 1 ? dot_less(dot_widen(w[1] + k * QTILE_PAIR), zero[1]) : w0;
+        const dot_pairs w2 = V > 2 ? dot_less(dot_widen(w[2] + k * QTILE_PAIR), zero[2]) : w0;
+        const dot_pairs w3 = V > 3 ? dot_less(dot_widen(w[3] + k * QTILE_PAIR), zero[3]) : w0;
+#define QTILE_STEP(r)                                                                                                  \
+    if (R > r) {                                                                                                       \
+        const i16 *const at = (r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12) + r % 3 * step;                \
+        const dot_pairs a = apart ? dot_load(at) : dot_spread(at);                                                     \
+        c[r][0] = dot_add(c[r][0], a, w0);                                                                             \
+        if (V > 1)                                                                                                     \
+            c[r][1] = dot_add(c[r][1], a, w1);                                                                         \
+        if (V > 2)                                                                                                     \
+            c[r][2] = dot_add(c[r][2], a, w2);                                                                         \
+        if (V > 3)                                                                                                     \
+            c[r][3] = dot_add(c[r][3], a, w3);                                                                         \
+    }
+        TILE_EACH_ROW(QTILE_STEP)
+#undef QTILE_STEP
+    }
+}
+
+/* c = the biases. */
+HELPER void qtile_start(dot_sums c[][4], const int R, const int V, const i8 *const head[4])
+{
+#define QTILE_ELEMENT(r, v)                                                                                            \
+    if (R > r && V > v)                                                                                                \
+        c[r][v] = dot_sums_at(head[v] + QTILE_BIAS);
+    TILE_EACH_ELEMENT(QTILE_ELEMENT)
+#undef QTILE_ELEMENT
+}
+
+/* y = c, scaled or as it is; `left` columns. */
+HELPER void qtile_end(const dot_sums c[][4], const int R, const int V, const i8 *const head[4], u8 *y, idx left,
+                      const struct qtile_job *t)
+{
+#define QTILE_ELEMENT(r, v)                                                                                            \
+    if (R > r && V > v) {                                                                                              \
+        if (t->wide)                                                                                                   \
+            dot_store_32(y + r * t->y_pitch + v * DOT * 4, c[r][v], left - v * DOT);                                   \
+        else                                                                                                           \
+            dot_store_8(y + r * t->y_pitch + v * DOT,                                                                  \
+                        dot_scaled(c[r][v], dot_reals_at(head[v] + QTILE_SCALE), t->lo, t->hi, t->zero),               \
+                        left - v * DOT);                                                                               \
+    }
+    TILE_EACH_ELEMENT(QTILE_ELEMENT)
+#undef QTILE_ELEMENT
+}
+
+/* y = x w for R pixels and V vectors of columns from `column` on, of which `left` are there; x: the first pixel in the first
+ * slot of the ring, of which slot `slot` has the first line. */
+HELPER void qtile_any(const int R, const int V, const int apart, const i16 *x, idx slot, const i8 *w, idx column, u8 *y,
+                      idx left, const struct qtile_job *t)
+{
+    dot_sums c[TILE_MOST_ROWS][4] = {0};
+    dot_pairs zero[4];
+    const i8 *k[4], *head[4];
+    for (int v = 0; v < V; v++) {
+        const idx lane = (column + v * DOT) % QTILE_PANEL;
+        const i8 *const panel = w + (column + v * DOT) / QTILE_PANEL * t->panel;
+        zero[v] = dot_widen(panel + 2 * lane);
+        head[v] = panel + 4 * lane;
+        k[v] = panel + QTILE_HEAD + 2 * lane;
+    }
+    qtile_start(c, R, V, head);
+    for (idx plane = 0; plane < t->planes; plane++, x += t->ring * t->row) {
+        idx s = slot;
+        for (idx line = 0; line < t->lines; line++) {
+            for (idx i = 0; i < t->across; i++) {
+                qtile_mac(c, R, V, apart, x + s * t->row + i * t->right, t->step, t->on, k, zero, t->pairs);
+                for (int v = 0; v < V; v++)
+                    k[v] += t->pairs * QTILE_PAIR;
+            }
+            s += t->dilation;
+            s -= s >= t->ring ? t->ring : 0;
+        }
+    }
+    qtile_end((const dot_sums(*)[4])c, R, V, head, y, left, t);
+}
+
+/* One function for each shape, shared by all layers of a model; those that nobody calls vanish. */
+#define QTILE_DEFINE(R, V)                                                                                             \
+    SHARED void qtile_##R##_##V(const i16 *x, idx slot, const i8 *w, idx column, u8 *y, idx left,                      \
+                                const struct qtile_job *t)                                                             \
+    {                                                                                                                  \
+        qtile_any(R, V, 0, x, slot, w, column, y, left, t);                                                            \
+    }
+#define QTILE_DEFINE_APART(R)                                                                                          \
+    SHARED void qtile_apart_##R(const i16 *x, idx slot, const i8 *w, idx column, u8 *y, idx left,                      \
+                                const struct qtile_job *t)                                                             \
+    {                                                                                                                  \
+        qtile_any(R, 1, 1, x, slot, w, column, y, left, t);                                                            \
+    }
+#define QTILE_EACH_APART(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+TILE_EACH(QTILE_DEFINE)
+QTILE_EACH_APART(QTILE_DEFINE_APART)
+
+/* A row of y: `width` pixels, V vectors of columns. R and V are literals. */
+HELPER void qtile_run(const int R, const int V, const int apart, const i16 *x, idx slot, const i8 *w, idx column, u8 *y,
+                      idx left, const struct qtile_job *t)
+{
+#define QTILE_CASE(rows, vectors)                                                                                      \
+    if (!apart && R == rows && V == vectors)                                                                           \
+        qtile_##rows##_##vectors(x, slot, w, column, y, left, t);
+    TILE_EACH(QTILE_CASE)
+#undef QTILE_CASE
+#define QTILE_CASE(rows)                                                                                               \
+    if (apart && R == rows)                                                                                            \
+        qtile_apart_##rows(x, slot, w, column, y, left, t);
+    QTILE_EACH_APART(QTILE_CASE)
+#undef QTILE_CASE
+}
+
+HELPER void qtile_line(const int V, const int apart, struct tile_cut along, idx width, const i16 *x, idx slot, const i8 *w,
+                       idx column, u8 *y, idx left, const struct qtile_job *t)
+{
+    idx i = 0;
+    for (; i < along.bigs; i += along.big)
+        qtile_run(along.big, V, apart, x + i * t->step, slot, w, column, y + i * t->y_pitch, left, t);
+    for (; i < width; i += along.small)
+        qtile_run(along.small, V, apart, x + i * t->step, slot, w, column, y + i * t->y_pitch, left, t);
+}
+#endif
