@@ -78,9 +78,19 @@ KERNEL void FN(qconv_pack)(const T *w, const T *zero, const i32 *bias, const f32
         }
 }
 RUNS(qconv_pack, 5, 4, 0)
+#endif
+#endif
 
+#define QCONV_WIDE_i8 0
+#define QCONV_WIDE_u8 0
+#define QCONV_WIDE_i32 1
+#define QCONV_OUT_i8 1
+#define QCONV_OUT_u8 1
+#define QCONV_OUT_i32 1
+#if defined T && defined U
+#if RT_CAT(QCONV_TYPE_, T) && RT_CAT(QCONV_OUT_, U)
 /* Row (d, h) of an image, one group's channels, less zero -> to, with zeros where there is no image. */
-HELPER void FN(qconv_row)(i16 *to, const T *x, i32 zero, idx d, idx h, const struct qconv_rows *r, const struct qconv *p)
+HELPER void FN2(qconv_row)(i16 *to, const T *x, i32 zero, idx d, idx h, const struct qconv_rows *r, const struct qconv *p)
 {
     idx left, right;
     qconv_range(r->pixels, p->pad[2], p->in[2], d >= 0 && d < p->in[0] && h >= 0 && h < p->in[1], &left, &right);
@@ -99,7 +109,7 @@ HELPER void FN(qconv_row)(i16 *to, const T *x, i32 zero, idx d, idx h, const str
 }
 
 /* The same for `some` (at most 16) channels of a depthwise convolution: each pixel with the one `dilation` on, in pairs. */
-HELPER void FN(qconv_pairs)(i16 *to, const T *x, i32 zero, idx d, idx h, idx some, const struct qconv_rows *r,
+HELPER void FN2(qconv_pairs)(i16 *to, const T *x, i32 zero, idx d, idx h, idx some, const struct qconv_rows *r,
                             const struct qconv *p)
 {
     idx left, right;
@@ -121,17 +131,7 @@ HELPER void FN(qconv_pairs)(i16 *to, const T *x, i32 zero, idx d, idx h, idx som
             }
     }
 }
-#endif
-#endif
 
-#define QCONV_WIDE_i8 0
-#define QCONV_WIDE_u8 0
-#define QCONV_WIDE_i32 1
-#define QCONV_OUT_i8 1
-#define QCONV_OUT_u8 1
-#define QCONV_OUT_i32 1
-#if defined T && defined U
-#if RT_CAT(QCONV_TYPE_, T) && RT_CAT(QCONV_OUT_, U)
 /* Widens the rows under `rows` rows of y from (d, h) on; those before row `next` are there already. */
 HELPER idx FN2(qconv_fill)(i16 *to, const T *x, i32 zero, idx some, idx d, idx h, idx rows, idx next,
                            const struct qconv_rows *r, const struct qconv *p)
@@ -142,9 +142,9 @@ HELPER idx FN2(qconv_fill)(i16 *to, const T *x, i32 zero, idx some, idx d, idx h
             i16 *const row = to + (k * r->ring + rt_mod(i, r->ring)) * r->row;
             const idx plane = d * p->stride[0] - p->pad[0] + k * p->dilation[0];
             if (p->depthwise)
-                FN(qconv_pairs)(row, x, zero, plane, i, some, r, p);
+                FN2(qconv_pairs)(row, x, zero, plane, i, some, r, p);
             else
-                FN(qconv_row)(row, x, zero, plane, i, r, p);
+                FN2(qconv_row)(row, x, zero, plane, i, r, p);
         }
     return end;
 }
