@@ -79,18 +79,16 @@ HELPER AU FN2(grid_reflect)(AU x, AU low, AU high)
     return (x < low) == (n == 2 * MU(floor)(n / 2)) ? low + r : high - r;
 }
 
-/* The place g on an axis of n elements, counted in elements. */
-HELPER AU FN2(grid_place)(AU g, idx n, int padding, int align, int nearest)
+/* The place g on an axis of n elements, counted in elements. The border is left to what cubic reads around the place. */
+HELPER AU FN2(grid_place)(AU g, idx n, int padding, int align, int taps)
 {
     const AU low = align ? 0 : (AU)-0.5, high = (AU)(n - 1) - low;
     AU x = align ? (g + 1) / 2 * (AU)(n - 1) : ((g + 1) * (AU)n - 1) / 2;
-    if (nearest)
+    if (taps == 1)
         x = MU(round)(x);
-    if (x >= low && x <= high)
-        return x;
-    return padding == GRID_BORDER       ? (x < 0 ? 0 : x > (AU)(n - 1) ? (AU)(n - 1) : x)
-           : padding == GRID_REFLECTION ? FN2(grid_reflect)(x, low, high)
-                                        : x;
+    if (padding == GRID_BORDER && taps < 4)
+        return x < 0 ? 0 : x > (AU)(n - 1) ? (AU)(n - 1) : x;
+    return padding == GRID_REFLECTION ? FN2(grid_reflect)(x, low, high) : x;
 }
 
 /* The element in place of element x of an axis of n; -1: a zero. */
@@ -174,7 +172,7 @@ KERNEL void FN2(grid_sample)(const void *from, const U *grid, void *to, struct g
     for (idx n = 0; n < p.batch; n++)
         for (idx i = 0; i < points; i++) {
             for (int a = 3 - p.axes; a < 3; a++) {
-                const AU place = FN2(grid_place)(LDU(grid, (n * points + i) * p.axes + 2 - a), p.in[a], p.padding, p.align, 0);
+                const AU place = FN2(grid_place)(LDU(grid, (n * points + i) * p.axes + 2 - a), p.in[a], p.padding, p.align, p.taps);
                 const AU first = MU(floor)(place);
                 FN2(grid_weights)(place - first, p.taps, weight[a]);
                 for (int k = 0; k < p.taps; k++)
