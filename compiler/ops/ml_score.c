@@ -1,0 +1,137 @@
+/* ml_score.c - how the classifiers and regressors of ai.onnx.ml make of sums scores, and of scores labels. */
+#include <string.h>
+
+#include "../infer.h"
+#include "ml.h"
+
+Value *ml_cast(Node *n, Value *v, Type t)
+{
+    if (v->type == t)
+        return v;
+    Value *c = make(n, "Cast", 1, v);
+    attr_set_int(c->def, "to", t);
+    return c;
+}
+
+Post ml_post_of(Node *n)
+{
+    static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
+    const Attr *a = node_attr(n, "post_transform");
+    if (a && a->type == A_INT && a->i >= 0 && a->i < POST_WRONG)
+        return (Post)a->i;
+    for (int i = 0; i < POST_WRONG; i++)
+        if (!a || (a->type == A_STRING && name_is(a->s, names[i])))
+            return (Post)i;
+    node_error(n, "post_transform is not one of NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO and PROBIT");
+    return POST_WRONG;
+}
+
+static Value *along_rows(Node *n, const char *op, Value *v)
+{
+    static const int64_t axis = -1;
+    return make(n, op, 2, v, make_ints(n, 1, &axis));
+}
+
+/* Softmax, but what is 0 stays so; all of them one half where their sum is 0. */
+static Value *softmax_zero(Node *n, Value *v, Type t)
+{
+    Value *top = along_rows(n, "ReduceMax", v), *some = make(n, "Greater", 2, make(n, "Abs", 1, v), make_scalar(n, t, 1e-7));
+    Value *e = make(n, "Where", 3, some, make(n, "Exp", 1, make(n, "Sub", 2, v, top)),
+                    make(n, "Mul", 2, v, make(n, "Exp", 1, make(n, "Neg", 1, top))));
+    Value *sum = along_rows(n, "ReduceSum", e), *none = make(n, "Equal", 2, sum, make_scalar(n, t, 0));
+    return make(n, "Where", 3, none, make_scalar(n, t, 0.5), make(n, "Div", 2, e, sum));
+}
+
+/* sqrt(2) erfinv(2 v - 1), by Winitzki's approximation, as ONNX's reference has it. */
+static Value *probit(Node *n, Value *v, Type t)
+{
+    Value *x = make(n, "Sub", 2, make(n, "Mul", 2, v, make_scalar(n, t, 2)), make_scalar(n, t, 1)), *one = make_scalar(n, t, 1);
+    Value *l = make(n, "Log", 1, make(n, "Mul", 2, make(n, "Sub", 2, one, x), make(n, "Add", 2, one, x)));
+    Value *a = make(n, "Add", 2, make_scalar(n, t, 2 / (3.14159265358979 * 0.147)), make(n, "Mul", 2, l, make_scalar(n, t, 0.5)));
+    Value *b = make(n, "Mul", 2, l, make_scalar(n, t, 1 / 0.147));
+    Value *root = make(n, "Sqrt", 1, make(n, "Sub", 2, make(n, "Mul", 2, a, a), b));
+    Value *y = make(n, "Mul", 2, make(n, "Sign", 1, x), make(n, "Sqrt", 1, make(n, "Sub", 2, root, a)));
+    return make(n, "Mul", 2, y, make_scalar(n, t, 1.41421356));
+}
+
+Value *ml_post(Node *n, Value *scores, Type t, Post post)
+{
+    return post == POST_SOFTMAX        ? make(n, "Softmax", 1, scores)
+           : post == POST_LOGISTIC     ? make(n, "Sigmoid", 1, scores)
+           : post == POST_SOFTMAX_ZERO ? softmax_zero(n, scores, t)
+           : post == POST_PROBIT       ? probit(n, scores, t)
+                                       : scores;
+}
+
+Value *ml_pair(Node *n, Value *score, Value *before)
+{
+    Value *y = make(n, "Concat", 2, before, score);
+    attr_set_int(y->def, "axis", 1);
+    return y;
+}
+
+/* ---- labels --------------------------------------------------------------------------------------------------------- */
+
+static const char *label_attr(const Node *n)
+{
+    return attr_given(n, "classlabels_int64s") ? "classlabels_int64s" : "classlabels_ints";
+}
+
+static int labels(Node *n, const int64_t **v)
+{
+    const Attr *a = node_attr(n, label_attr(n));
+    *v = a ? a->ints : NULL;
+    return a ? a->n : 0;
+}
+
+int ml_label_count(Node *n)
+{
+    const int64_t *v;
+    const Attr *strings = node_attr(n, "classlabels_strings");
+    int k = labels(n, &v);
+    if (strings && strings->n) {
+        node_error(n, "labels that are strings are not supported yet");
+        return 0;
+    }
+    return k;
+}
+
+int64_t ml_label(Node *n, int i)
+{
+    const int64_t *v;
+    return i < labels(n, &v) ? v[i] : i;
+}
+
+Value *ml_label_of_best(Node *n, Value *scores)
+{
+    const int64_t *v;
+    int k = labels(n, &v);
+    bool plain = true;
+    for (int i = 0; i < k; i++)
+        plain &= v[i] == i;
+    Value *best = make(n, "ArgMax", 1, scores);
+    attr_set_int(best->def, "axis", 1);
+    attr_set_int(best->def, "keepdims", 0);
+    return plain ? best : make(n, "Gather", 2, make_ints(n, k, v), best);
+}
+
+Value *ml_label_by(Node *n, Value *question, int64_t yes, int64_t no)
+{
+    static const int64_t flat = -1;
+    Value *y = make(n, "Where", 3, question, make_int(n, yes), make_int(n, no));
+    return make(n, "Reshape", 2, y, make_ints(n, 1, &flat));
+}
+
+Value *ml_floats(Node *n, const char *what, Type t, int rank, const int64_t *dim, const double *v)
+{
+    Tensor *x = tensor_new(t, rank, dim);
+    void *to = (void *)(uintptr_t)x->data;
+    for (int64_t i = 0; i < tensor_count(x); i++)
+        if (t == F64)
+            ((double *)to)[i] = v[i];
+        else
+            ((float *)to)[i] = (float)v[i];
+    Value *c = value_const(n->graph, x);
+    c->name = name_format("%s_%s", n->name && n->name->n ? n->name->s : n->op->name, what);
+    return c;
+}
