@@ -210,8 +210,8 @@ void emit_kernel(Emitter *e, const Node *n)
         text_put(&e->body, "%*sif ((status = %s) != 0)\n", 4 * e->depth, "", t.s);
         line(e, "    return status;");
         e->fallible = e->status = true;
-    } else
-        text_put(&e->body, "%*s%s;\n", 4 * e->depth, "", t.s);
+    } else /* a block of its own ends the parameters' life, so that they do not add up on the stack */
+        text_put(&e->body, shared ? "%*s%s;\n" : "%*s{ %s; }\n", 4 * e->depth, "", t.s);
     for (int i = 0; i < c->n_size; i++) {
         Symbol *s = c->size[i];
         const char *counted = s->c;
