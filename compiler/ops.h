@@ -22,6 +22,8 @@ struct Op {
     const char *body;           /* the same as text: "t = Sub(x, m)  y = Exp(t)", attributes of the node as @alpha */
     unsigned flags;
     const char *domain;         /* NULL: ai.onnx */
+    /* After inference, the last node first: replaces n, or its neighbours, by something better; true: n is gone. */
+    bool (*simplify)(Node *n);
     /* layout.c has made n channels last (in and out 0 of rank >= 3 are N,spatial...,C): what else must change? Conv
      * replaces its weights by a pack node, which folds. Rows with this hook and the flag CHANNELS_LAST start a
      * channels-last region; rows that only have the flag follow when their input is channels last already; rows that only

@@ -1,4 +1,4 @@
-/* simplify.c - simplify: duplicates and dead code go, identities vanish.
+/* simplify.c - simplify: operators simplify themselves, duplicates and dead code go, identities vanish.
  * Requires: shapes and folded constants. Leaves: no node whose results are known or unused. */
 #include <xxhash.h>
 
@@ -196,8 +196,23 @@ static void absorb_all(Graph *g)
     }
 }
 
+/* ---- what operators know better ------------------------------------------------------------------------------------------------ */
+
+/* From the end, so that what an operator puts before itself is asked, too. */
+static void ask_operators(Graph *g)
+{
+    for (Node *n = g->last, *next; n;) {
+        next = n->next;
+        for (int i = 0; i < n->n_attr; i++)
+            if (n->attr[i].g)
+                ask_operators(n->attr[i].g);
+        n = n->op->simplify && n->op->simplify(n) ? next ? next->prev : g->last : n->prev;
+    }
+}
+
 void simplify_model(Model *m)
 {
+    ask_operators(m->graph);
     remove_dead(m->graph);
     remove_identities(m->graph);
     merge_duplicates(m->graph);

@@ -10,4 +10,8 @@ Node *make_integer(Node *n, const char *op, Type to, Value *const *in);
 /* x * w / y, as float: what a sum is multiplied by to be an integer again. */
 Value *requantise_scale(Node *n, Value *x, Value *w, Value *y);
 
+/* Hooks of onnxcc.Quantize and onnxcc.Dequantize (requantize.c). */
+bool quantize_simplify(Node *n);
+bool dequantize_simplify(Node *n);
+
 #endif

@@ -83,9 +83,8 @@ static void gemm_expand(Node *n)
     if (attr_float(n, "alpha") != 1)
         scale = make(n, "Mul", 2, scale, make_scalar(n, F32, attr_float(n, "alpha")));
     if (in(n, 6)) {
-        c = make(n, "Cast", 1, in(n, 6));
-        attr_set_int(c->def, "to", F32);
-        c = make(n, "Mul", 2, c, scale);
+        c = make(n, "DequantizeLinear", 2, in(n, 6), scale);
+        attr_set_int(c->def, "axis", in_shape(n, 6).rank - 1);
     }
     Value *y = make(n, "Gemm", 3, real(n, 0, 0), real(n, 3, turned ? 0 : 1), c);
     attr_set_int(y->def, "transA", attr_int(n, "transA"));

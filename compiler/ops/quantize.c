@@ -1,6 +1,7 @@
 /* quantize.c - QuantizeLinear and DequantizeLinear, which are elementwise once scale and zero point are lined up with x;
- * DynamicQuantizeLinear. What runs between them in integers is in integer.c. */
+ * DynamicQuantizeLinear. */
 #include "../loop.h"
+#include "integer.h"
 
 /* ---- scales and zero points as ONNX has them: for all of x, per slice of an axis, per block of an axis ------------------- */
 
@@ -214,8 +215,10 @@ static const Op quantize_ops[] = {
              "within = Clip(start, 0, 255) whole = Round(within) y_zero_point = Cast<to=2>(whole) "
              "y = QuantizeLinear(x, y_scale, y_zero_point)"},
     {"Quantize", 1, "x:T1 scale:T2 zero?:T3 -> y:T3", "T1=" WIDE "|int32 T2=" WIDE "|int32|float8e8m0 T3=" NARROW_28,
-     "to:int precision:int saturate:int=1", linear_infer, quantize_bind, .flags = ELEMENTWISE, .domain = "onnxcc"},
-    {"Dequantize", 1, "x:T1 scale:T2 zero?:T1 -> y:T3", "T1=int32|" NARROW_28 " T2=" WIDE "|float8e8m0 T3=" WIDE, "to:int",
-     linear_infer, dequantize_bind, .flags = ELEMENTWISE, .domain = "onnxcc"},
+     "to:int precision:int saturate:int=1", linear_infer, quantize_bind, .flags = ELEMENTWISE, .domain = "onnxcc",
+     .simplify = quantize_simplify},
+    {"Dequantize", 1, "x:T1 scale:T2 zero?:T1 -> y:T3", "T1=int32|" NARROW_28 " T2=" WIDE "|float8e8m0 T3=" WIDE,
+     "to:int copy:int?", linear_infer, dequantize_bind, .flags = ELEMENTWISE, .domain = "onnxcc",
+     .simplify = dequantize_simplify},
 };
 OPS(quantize_ops);

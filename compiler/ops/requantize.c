@@ -1,0 +1,197 @@
+/* requantize.c - what stands between onnxcc.Dequantize and onnxcc.Quantize runs in integers: a convolution or product becomes
+ * that of integers, with Relu and Clip as its limits; what only moves elements, or takes the largest, moves 8-bit ones; and
+ * QuantizeLinear of DequantizeLinear is nothing. The result is that of real numbers: only sums are rounded later. */
+#include <math.h>
+
+#include "../infer.h"
+#include "integer.h"
+
+/* v = (x - zero) * scale */
+typedef struct Linear {
+    Value *x, *scale, *zero;
+} Linear;
+
+static bool is(const Node *n, const char *domain, const char *op)
+{
+    return n && !strcmp(n->op->name, op) && !strcmp(n->op->domain ? n->op->domain : "", domain);
+}
+
+static bool single(const Value *v) { return !v || dim_is(shape_count(v->shape), 1); }
+static bool known(const Value *v) { return !v || (v->data && !v->data->symbolic); }
+static bool is_byte(Type t) { return t == I8 || t == U8; }
+
+static bool linear(const Value *v, Linear *l)
+{
+    if (!v || v->type != F32 || !is(v->def, "onnxcc", "Dequantize"))
+        return false;
+    *l = (Linear){in(v->def, 0), in(v->def, 1), in(v->def, 2)};
+    return l->scale->type == F32;
+}
+
+static Value *inferred(Value *v)
+{
+    infer_node(v->def);
+    return v;
+}
+
+/* Element i of a list, or its only one. */
+static double at(const Value *v, int64_t i) { return v ? tensor_get(v->data, single(v) ? 0 : i) : 0; }
+
+static bool same_number(const Value *a, const Value *b)
+{
+    return a == b || (known(a) && known(b) && single(a) && single(b) && at(a, 0) == at(b, 0));
+}
+
+/* ---- limits ------------------------------------------------------------------------------------------------------------------ */
+
+/* What q makes of v. */
+static int64_t quantised(const Node *q, double v)
+{
+    Type t = out(q, 0)->type;
+    double zero = at(in(q, 2), 0), lo = t == I8 ? -128 : 0, y = rint((double)((float)v / (float)at(in(q, 1), 0))) + zero;
+    return (int64_t)fmin(fmax(y, lo), lo + 255);
+}
+
+/* v, or what v is Relu or Clip of, by nodes that nobody else reads; *lo, *hi: what those and q make of values out of limits. */
+static Value *unlimited(const Node *q, Value *v, int64_t *lo, int64_t *hi)
+{
+    *lo = quantised(q, -INFINITY);
+    *hi = quantised(q, INFINITY);
+    for (Node *c = v->def; c && v->uses.n == 1; v = c->in[0], c = v->def) {
+        double low = 0, high = INFINITY;
+        if (is(c, "", "Clip") && known(in(c, 1)) && known(in(c, 2))) {
+            low = in(c, 1) ? at(in(c, 1), 0) : -INFINITY;
+            high = in(c, 2) ? at(in(c, 2), 0) : INFINITY;
+        } else if (!is(c, "", "Relu"))
+            break;
+        *lo = quantised(q, low) > *lo ? quantised(q, low) : *lo;
+        *hi = quantised(q, high) < *hi ? quantised(q, high) : *hi;
+    }
+    return v->uses.n == 1 ? v : NULL;
+}
+
+/* ---- convolutions and products ---------------------------------------------------------------------------------------------------- */
+
+/* v, which lines up with w, as a list with an element for each index of the axis, or one; NULL: it is neither. */
+static Value *per_output(Node *q, Value *v, const Value *w, int axis)
+{
+    if (single(v))
+        return v;
+    int k = axis - w->shape.rank + v->shape.rank;
+    if (k < 0 || !dim_same(v->shape.dim[k], shape_count(v->shape)))
+        return NULL;
+    return v->shape.rank == 1 ? v : inferred(make(q, "Reshape", 2, v, make_ints(q, 1, (int64_t[]){-1})));
+}
+
+/* Does the bias count in units of x.scale * w.scale? */
+static bool bias_fits(const Linear *b, const Linear *x, const Linear *w)
+{
+    if (b->x->type != I32 || b->zero || !known(b->scale) || !known(x->scale) || !known(w->scale))
+        return false;
+    int64_t n = dim_value(shape_count(b->x->shape));
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabs(at(b->scale, i) - at(x->scale, 0) * at(w->scale, i)) <= 1e-6 * fabs(at(b->scale, i))))
+            return false;
+    return true;
+}
+
+/* n, of x, weights and bias (with outputs along `axis` of the weights), followed by q: in integers. */
+static bool in_integers(Node *q, Node *n, const char *op, int axis, int64_t lo, int64_t hi)
+{
+    Linear x, w, b = {0};
+    if (!linear(in(n, 0), &x) || !linear(in(n, 1), &w) || !is_byte(x.x->type) || !is_byte(w.x->type) || !single(x.scale) ||
+        !single(x.zero) || !shape_const(w.x->shape))
+        return false;
+    Value *scale = per_output(q, w.scale, w.x, axis), *zero = per_output(q, w.zero, w.x, axis);
+    if (!scale || (w.zero && !zero) || (in(n, 2) && (!linear(in(n, 2), &b) || !bias_fits(&b, &x, &w))))
+        return false;
+    scale = inferred(make(q, "Mul", 2, x.scale, scale));
+    scale = inferred(make(q, "Div", 2, scale, in(q, 1)));
+    Node *y = make_integer(q, op, out(q, 0)->type, (Value *[]){x.x, w.x, b.x, scale, zero, x.zero, in(q, 2)});
+    for (int i = 0; i < n->n_attr; i++)
+        attr_set(y, n->attr[i]);
+    y->name = n->name;
+    attr_set_int(y, "lo", lo);
+    attr_set_int(y, "hi", hi);
+    replace_out(q, 0, inferred(y->out[0]));
+    node_remove(q);
+    return true;
+}
+
+static bool heavy(Node *q)
+{
+    int64_t lo, hi;
+    if (!known(in(q, 1)) || !known(in(q, 2)))
+        return false;
+    Value *v = unlimited(q, in(q, 0), &lo, &hi);
+    Node *n = v ? v->def : NULL;
+    if (is(n, "", "Conv"))
+        return in_integers(q, n, "onnxcc.IntegerConv", 0, lo, hi);
+    if (is(n, "onnxcc", "Product") && !attr_int(n, "trans_a") && in_shape(n, 1).rank == 2)
+        return in_integers(q, n, "onnxcc.IntegerProduct", attr_int(n, "trans_b") ? 0 : 1, lo, hi);
+    return false;
+}
+
+/* ---- moves -------------------------------------------------------------------------------------------------------------------------- */
+
+/* q after a node that moves elements, or takes the largest: q first, of every input that is moved. */
+static bool sooner(Node *q)
+{
+    Node *m = in(q, 0)->def;
+    bool largest = is(m, "", "MaxPool") && !out(m, 1);
+    if (!m || m->graph != q->graph || in(q, 0)->uses.n != 1 || in(q, 0)->data || !(largest || m->op->flags & (VIEW | MOVES)) ||
+        m->op->flags & CONTROL || m->n_out != 1)
+        return false;
+    Value **ins = NEWS(Value *, m->n_in);
+    for (int i = 0; i < m->n_in; i++) {
+        ins[i] = in(m, i);
+        if (i && (largest || m->op->flags & VIEW || !ins[i] || !op_moves_input(m, i)))
+            continue;
+        Node *early = make_node(q, "onnxcc.Quantize", 3, (Value *[]){ins[i], in(q, 1), in(q, 2)}, 1);
+        for (int k = 0; k < q->n_attr; k++)
+            attr_set(early, q->attr[k]);
+        ins[i] = inferred(early->out[0]);
+    }
+    Node *moved = make_node(q, m->op->domain ? name_format("%s.%s", m->op->domain, m->op->name)->s : m->op->name, m->n_in, ins, 1);
+    for (int k = 0; k < m->n_attr; k++)
+        attr_set(moved, m->attr[k]);
+    moved->name = m->name;
+    replace_out(q, 0, inferred(moved->out[0]));
+    node_remove(q);
+    return true;
+}
+
+static bool cancel(Node *q)
+{
+    Linear x;
+    if (!linear(in(q, 0), &x) || x.x->type != out(q, 0)->type || !same_number(x.scale, in(q, 1)) || value_is_output(out(q, 0)) ||
+        !(x.zero == in(q, 2) || (x.zero && in(q, 2) && same_number(x.zero, in(q, 2)))))
+        return false;
+    replace_out(q, 0, x.x);
+    node_remove(q);
+    return true;
+}
+
+bool quantize_simplify(Node *q)
+{
+    return is_byte(out(q, 0)->type) && in_type(q, 0) == F32 && attr_int(q, "precision") == F32 && single(in(q, 1)) &&
+           single(in(q, 2)) && (cancel(q) || sooner(q) || heavy(q));
+}
+
+/* Every elementwise reader gets a node of its own, which its loop takes in. */
+bool dequantize_simplify(Node *n)
+{
+    Value *v = n->out[0];
+    int copies = 0;
+    for (int i = v->uses.n - 1; i > 0 && !v->data; i--) {
+        Use u = v->uses.at[i];
+        if (!u.node || u.node->graph != n->graph || !(u.node->op->map || u.node->op->flags & ELEMENTWISE))
+            continue;
+        Node *copy = make_node(u.node, "onnxcc.Dequantize", n->n_in, n->in, 1);
+        for (int k = 0; k < n->n_attr; k++)
+            attr_set(copy, n->attr[k]);
+        attr_set_int(copy, "copy", ++copies + (attr_given(n, "copy") ? attr_int(n, "copy") : 0));
+        node_set_in(u.node, u.i, inferred(copy->out[0]));
+    }
+    return false;
+}
