@@ -179,6 +179,17 @@ Value *optional_new(Graph *g, Value *has, Value *item)
     return v;
 }
 
+Value *optional_item(Node *n, Value *v)
+{
+    Dim has = value_dim(v->parts->has, 0);
+    if (dim_is(has, 0) || !v->parts->item.n) {
+        error_node(n, "OPT-16", "the optional is empty");
+        return NULL;
+    }
+    assume_dim(n, has, D(1));
+    return v->parts->item.at[0];
+}
+
 Value *infer_made(Node *n, const char *op, int n_in, ...)
 {
     Value *in[MAX_ARGS];
@@ -200,8 +211,7 @@ static Value *room(Node *n, Type t, Shape s)
     return m->out[0];
 }
 
-/* Something of kind b that nobody will look at. */
-static Value *placeholder(Node *n, const Box *b)
+Value *container_placeholder(Node *n, const Box *b)
 {
     if (b->form == TENSOR)
         return room(n, b->type, b->shape);
@@ -209,7 +219,7 @@ static Value *placeholder(Node *n, const Box *b)
         return sequence_open(n->graph, b, make_int(n, 0), room(n, I64, dims_shape(b)), room(n, b->type, data_shape(b)));
     Values item = {0};
     for (int i = 0; i < b->item.n; i++)
-        vec_push(&item, placeholder(n, b->item.at[i]));
+        vec_push(&item, container_placeholder(n, b->item.at[i]));
     if (b->form == SEQUENCE)
         return sequence_new(n->graph, b->type, item.n, item.at);
     return optional_new(n->graph, make_scalar(n, B8, 0), item.n ? item.at[0] : NULL);
@@ -234,11 +244,16 @@ static Value *size_row(Node *n, Value *x, int width)
     return m->out[0];
 }
 
-/* Slots of x, made as wide and as many as in y. */
+/* Slots of x, made as wide and as many as in y. What is put together for this alone is put there. */
 static Value *fit(Node *n, Value *x, Value *count, Shape y)
 {
     if (shape_same(x->shape, y))
         return x;
+    if (x->def && !x->uses.n && !x->def->known && x->graph == n->graph && !strcmp(x->def->op->name, "Insert")) {
+        x->shape = y;
+        x->def->known = true; /* once */
+        return x;
+    }
     Node *m = make_node(n, "onnxcc.Slots", 2, (Value *[]){x, count}, 1);
     set_out(m, 0, x->type, y);
     return m->out[0];
@@ -281,7 +296,7 @@ static Value *convert_sequence(Node *n, Value *v, const Box *b)
         return sequence_open(n->graph, b, p->count, fit(n, dims, p->count, dims_shape(b)),
                              fit(n, p->data, p->count, data_shape(b)));
     }
-    Value *y = placeholder(n, b);
+    Value *y = container_placeholder(n, b);
     for (int i = 0; i < p->item.n; i++)
         y = sequence_insert(n, b, y, p->item.at[i], NULL);
     return y;
@@ -293,7 +308,7 @@ Value *container_convert(Node *n, Value *v, const Box *b)
         Value *has = v->form == OPTIONAL ? v->parts->has : make_scalar(n, B8, 1);
         Value *item = v->form != OPTIONAL ? v : v->parts->item.n ? v->parts->item.at[0] : NULL;
         if (b->item.n)
-            item = item ? container_convert(n, item, b->item.at[0]) : placeholder(n, b->item.at[0]);
+            item = item ? container_convert(n, item, b->item.at[0]) : container_placeholder(n, b->item.at[0]);
         return optional_new(n->graph, has, item);
     }
     return b->form == SEQUENCE && b->open ? convert_sequence(n, v, b) : v;
@@ -333,6 +348,112 @@ Value *container_rebuild(Graph *g, const Box *b, Value *const **from)
     return optional_new(g, *(*from)++, item.n ? item.at[0] : NULL);
 }
 
+/* ---- the border of nested graphs -------------------------------------------------------------------------------------------- */
+
+void container_outputs(Graph *g, int first, Box *const *box)
+{
+    Node *end = node_new(g, "onnxcc.Start", 0, NULL, 0); /* a place to insert before */
+    Values all = {0};
+    node_insert(end, NULL);
+    for (int i = first; i < g->out.n; i++)
+        container_flatten(container_convert(end, g->out.at[i], box[i - first]), &all);
+    node_remove(end);
+    int old = g->out.n;
+    for (int i = 0; i < all.n || first + i < old; i++)
+        if (first + i >= old)
+            graph_add_output(g, all.at[i]);
+        else
+            graph_set_output(g, first + i, i < all.n ? all.at[i] : NULL);
+    g->out.n = first + all.n;
+}
+
+/* As many fresh values as b is made of. */
+static void add_parts(Values *to, Graph *g, const Box *b, const Value *of)
+{
+    for (int i = box_count(b); i > 0; i--)
+        vec_push(to, value_new(g, of ? of->name : NULL));
+}
+
+void container_results(Node *n, Box *const *box, const bool *given)
+{
+    Values all = {0};
+    for (int i = 0; i < n->n_out; i++) {
+        int at = all.n;
+        if (!box[i] || box[i]->form == TENSOR) {
+            vec_push(&all, n->out[i]);
+            continue;
+        }
+        add_parts(&all, n->graph, box[i], n->out[i]);
+        Value *const *from = all.at + at;
+        Value *v = container_rebuild(n->graph, box[i], &from);
+        if (n->out[i])
+            value_replace(n->out[i], given && given[i] && v->form == OPTIONAL ? optional_item(n, v) : v);
+    }
+    n->n_out = all.n;
+    n->out = all.at;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i]) {
+            n->out[i]->def = n;
+            n->out[i]->def_i = i;
+        }
+}
+
+void container_inputs(Graph *g, int first, Box *const *box)
+{
+    Values all = {0};
+    for (int i = 0; i < g->in.n; i++) {
+        int at = all.n;
+        if (i < first || box[i - first]->form == TENSOR) {
+            vec_push(&all, g->in.at[i]);
+            continue;
+        }
+        add_parts(&all, g, box[i - first], g->in.at[i]);
+        Value *const *from = all.at + at;
+        value_replace(g->in.at[i], container_rebuild(g, box[i - first], &from));
+    }
+    memcpy(&g->in, &all, sizeof g->in);
+}
+
+void container_arguments(Node *n, int first, Box *const *box)
+{
+    Values all = {0};
+    for (int i = 0; i < n->n_in; i++)
+        if (i < first)
+            vec_push(&all, n->in[i]);
+        else
+            container_flatten(container_convert(n, n->in[i], box[i - first]), &all);
+    node_set_inputs(n, all.n, all.at);
+}
+
+static int64_t most_of(const Box *b) { return b->open ? b->most : b->item.n; }
+
+Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t turns)
+{
+    Box *b = box_join(n, now, after);
+    if (b && b->form == OPTIONAL && b->item.n) {
+        const Box *f = first->form == OPTIONAL ? (first->item.n ? first->item.at[0] : b->item.at[0]) : first;
+        const Box *p = now->form == OPTIONAL ? (now->item.n ? now->item.at[0] : f) : now;
+        const Box *q = after->form == OPTIONAL ? (after->item.n ? after->item.at[0] : p) : after;
+        Box *item = box_grow(n, f, p, q, turns);
+        return item ? box_optional(item) : NULL;
+    }
+    if (!b || b->form != SEQUENCE || !b->open)
+        return b;
+    int64_t more = most_of(after) - most_of(now), most;
+    if (more <= 0) {
+        b->most = most_of(now);
+        return b;
+    }
+    if (__builtin_mul_overflow(more, turns, &most) || __builtin_add_overflow(most, most_of(first), &most) || most > INT32_MAX) {
+        error_node(n, "SHP-11", "a sequence grows by %lld elements a turn, and how many turns there may be is not known", (long long)more);
+        if (in(n, 0) && in(n, 0)->input >= 0)
+            note_help("freeze the number of turns: --const %s=FILE.pb", printable(in(n, 0)->name));
+        return NULL;
+    }
+    b->most = most;
+    return b;
+}
+
 /* ---- the border of the model ----------------------------------------------------------------------------------------------- */
 
 static VEC(Port) inputs, outputs;
@@ -362,7 +483,7 @@ static Box *declared_box(Value *v, const TypeDesc *d)
         return b;
     }
     Shape given = v->shape, of = d->of->shape;
-    if (given.rank < 1 || (given.rank == 1 && (of.rank < 0 || !shape_const(of))) || (given.rank > 1 && of.rank >= 0 && given.rank != of.rank + 1)) {
+    if (given.rank < 1 || (given.rank == 1 && of.rank > 0 && !shape_const(of)) || (given.rank > 1 && of.rank >= 0 && given.rank != of.rank + 1)) {
         error_value(v, "TYP-05", "the sequence '%s' has no bounds", printable(v->name));
         note_help("say how many elements it may have, and their largest sizes: --shape %s=N,D,D", printable(v->name));
         return NULL;

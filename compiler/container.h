@@ -51,15 +51,29 @@ Value *optional_new(Graph *g, Value *has, Value *item); /* item: NULL, or what i
 /* An open sequence with x put in before place `at` (an int64, or NULL: at the end), as b, which has room for it. */
 Value *sequence_insert(Node *n, const Box *b, const Value *seq, Value *x, Value *at);
 Box *box_with(const Value *seq, const Value *x);    /* an open sequence that can hold seq and x beside */
+Value *optional_item(Node *n, Value *v); /* checked at run time when it is not known; NULL: not there, and reported */
 Dim sequence_slot(const Box *b);   /* elements of one slot of an open sequence */
 
 /* v made into what b says, by nodes before n. */
 Value *container_convert(Node *n, Value *v, const Box *b);
+Value *container_placeholder(Node *n, const Box *b); /* such a value, with nothing in it: an open sequence is empty */
 void container_flatten(Value *v, Values *to);               /* its tensors in order */
 Value *container_rebuild(Graph *g, const Box *b, Value *const **from); /* the other way round */
 
 /* A node before n, inferred at once. Inputs as with make(). */
 Value *infer_made(Node *n, const char *op, int n_in, ...);
+
+/* Control flow takes tensors only. Outputs of the nested graph g from `first` on become what box[i] says, as tensors; */
+void container_outputs(Graph *g, int first, Box *const *box);
+/* so do the results of its node n, of which users see containers as before, or of an optional the item, given[i]; */
+void container_results(Node *n, Box *const *box, const bool *given);
+/* inputs of g from `first` on; */
+void container_inputs(Graph *g, int first, Box *const *box);
+/* arguments of n from `first` on. */
+void container_arguments(Node *n, int first, Box *const *box);
+/* What a value that is `now` at the start of a turn and `after` at its end can hold in all of at most `turns` turns, the
+ * first of which begins with `first`. NULL: nothing, and that is reported at n. */
+Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t turns);
 
 void containers_enter(Model *m);    /* inputs of the model become tensors */
 void containers_leave(Model *m);    /* outputs do */

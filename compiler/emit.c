@@ -223,7 +223,7 @@ static void mark_read(Emitter *e, const Node *n)
             map_put(&e->read, n->call.arg[i], n->call.arg[i]);
     if (!(n->op->flags & CONTROL))
         return;
-    for (int i = 0; i < n->n_in; i++)
+    for (int i = 0; i < n->n_in && i < 2; i++) /* how often, and whether */
         if (n->in[i])
             map_put(&e->read, n->in[i], n->in[i]);
     for (int i = 0; i < n->n_out && node_attr(n, "body"); i++)

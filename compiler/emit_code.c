@@ -246,12 +246,16 @@ static void emit_loop_node(Emitter *e, Node *n)
     const char *turn = c_name(NULL, "turn");
     Symbol *trips = n->call.n_size ? n->call.size[0] : NULL;
     Text head = {0};
-    if (trips) {
+    bool counted = trips && map_get(&e->used, trips);
+    if (counted) {
         trips->c = c_name(NULL, "trips");
         line(e, "idx %s = 0;", trips->c);
     }
     text_put(&head, "for (idx %s = 0; ", turn);
-    if (n->in[1])
+    const Tensor *starts = n->in[1] ? n->in[1]->data : NULL;
+    if (starts && !tensor_get_int(starts, 0))
+        text_put(&head, "%s < 0%s", turn, n->in[0] ? " && " : "");
+    else if (n->in[1] && !starts)
         text_put(&head, "(%s > 0 || %s[0])%s", turn, pointer(n->in[1]), n->in[0] ? " && " : "");
     if (n->in[0])
         text_put(&head, "%s < %s", turn, dim_c(value_dim(n->in[0], 0)));
@@ -268,10 +272,13 @@ static void emit_loop_node(Emitter *e, Node *n)
     }
     emit_graph(e, g);
     emit_stacked(e, n, g, turn);
-    if (trips)
+    if (counted)
         line(e, "%s = %s + 1;", trips->c, turn);
-    if (!(g->out.at[0]->data))
-        line(e, "if (!%s[0])", pointer(g->out.at[0])), line(e, "    break;");
+    const Tensor *goes_on = g->out.at[0]->data;
+    if (!goes_on)
+        line(e, "if (!%s[0])", pointer(g->out.at[0]));
+    if (!goes_on || !tensor_get_int(goes_on, 0))
+        line(e, "%sbreak;", goes_on ? "" : "    ");
     e->depth--;
     line(e, "}");
 }

@@ -446,7 +446,7 @@ void infer_graph(Graph *g)
         Node *before = n->prev;
         infer_node(n);
         /* A decided If has put its branch in its place: go through that. */
-        if (n->op->flags & CONTROL && (before ? before->next : g->first) != n)
+        if (n->op->flags & CONTROL && (n->prev ? n->prev->next : g->first) != n)
             n = before ? before->next : g->first;
         else
             n = n->next;

@@ -43,6 +43,7 @@ static Value *copy_value(Copy *c, Graph *g, Value *v)
     w->desc = v->desc;
     w->data = v->data;
     w->form = v->form;
+    w->parts = v->parts;
     map_put(&c->value, v, w);
     return w;
 }
@@ -83,9 +84,11 @@ static Node *copy_node(Copy *c, const Node *n, Graph *g, Node *before)
     Node *m = NEW(Node);
     *m = *n;
     m->graph = g;
-    m->origin = (Node *)(uintptr_t)(c->call->origin ? c->call->origin : c->call);
-    m->path = c->call->path;
-    m->index = c->call->index;
+    if (c->call) {
+        m->origin = (Node *)(uintptr_t)(c->call->origin ? c->call->origin : c->call);
+        m->path = c->call->path;
+        m->index = c->call->index;
+    }
     m->in = NEWS(Value *, n->n_in);
     m->out = NEWS(Value *, n->n_out);
     m->attr = NEWS(Attr, n->n_attr);
@@ -123,6 +126,13 @@ static Graph *copy_graph(Copy *c, Graph *g, Node *owner)
     for (int i = 0; i < g->out.n; i++)
         graph_add_output(h, copied(c, g->out.at[i]));
     return h;
+}
+
+Graph *graph_copy(Graph *g, Node *owner)
+{
+    Inliner in = {.m = g->model};
+    Copy c = {.in = &in};
+    return copy_graph(&c, g, owner);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------------ */

@@ -420,6 +420,7 @@ Model *parse_bytes(const char *file, const void *bytes, size_t n);
 Tensor *parse_tensor(const void *bytes, size_t n, const char *path); /* one TensorProto (.pb) */
 Tensor *read_tensor_file(const char *file); /* a .pb file with one TensorProto; fails with exit 3 or 1 */
 void resolve_ops(Model *m);                 /* opset.c: every node bound to its row */
+Graph *graph_copy(Graph *g, Node *owner);   /* inline.c: a nested graph once more; references of attributes are gone */
 void inline_functions(Model *m);            /* inline.c: no functions, old versions or composites left */
 void check_model(Model *m);                 /* check.c: order, arity, attributes, names */
 void check_inlined(Model *m);               /* check.c: what calls left out of functions' nodes */

@@ -6,29 +6,58 @@
 
 /* ---- dead code -------------------------------------------------------------------------------------------------------- */
 
-static bool is_dead(const Node *n)
+/* A size that is used needs the value or the node that it is read from. */
+static void need_symbol(Symbol *s, void *needed)
 {
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && n->out[i]->uses.n && !n->out[i]->data)
-            return false;
-    return true;
+    if (s->from)
+        map_put(needed, s->from, s);
+    if (s->node)
+        map_put(needed, s->node, s);
 }
 
-void remove_dead(Graph *g)
+static void need_sizes(Map *needed, const Value *v)
 {
+    for (int i = 0; v && i < v->shape.rank; i++)
+        dim_symbols(v->shape.dim[i], need_symbol, needed);
+    for (int64_t i = 0; v && v->data && v->data->symbolic && i < tensor_count(v->data); i++)
+        dim_symbols(((const Dim *)v->data->data)[i], need_symbol, needed);
+}
+
+static bool is_dead(const Node *n, const Map *needed)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && ((n->out[i]->uses.n && !n->out[i]->data) || map_get(needed, n->out[i])))
+            return false;
+    return !map_get(needed, n);
+}
+
+static void sweep(Graph *g, Map *needed)
+{
+    for (int i = 0; i < g->out.n; i++)
+        need_sizes(needed, g->out.at[i]);
     for (Node *n = g->last, *prev; n; n = prev) {
         prev = n->prev;
-        if (is_dead(n)) {
+        if (is_dead(n, needed)) {
             for (int i = 0; i < n->n_out; i++)
                 if (n->out[i])
                     n->out[i]->def = NULL; /* a constant from here on */
             node_remove(n);
             continue;
         }
+        for (int i = 0; i < n->n_in; i++)
+            need_sizes(needed, n->in[i]);
+        for (int i = 0; i < n->n_out; i++)
+            need_sizes(needed, n->out[i]);
         for (int i = 0; i < n->n_attr; i++)
             if (n->attr[i].g)
-                remove_dead(n->attr[i].g);
+                sweep(n->attr[i].g, needed);
     }
+}
+
+void remove_dead(Graph *g)
+{
+    Map needed = {0};
+    sweep(g, &needed);
 }
 
 /* ---- duplicates ---------------------------------------------------------------------------------------------------------- */
@@ -65,7 +94,8 @@ static bool same_node(const Node *a, const Node *b)
         if (a->in[i] != b->in[i] && !(a->in[i] && b->in[i] && same_constant(a->in[i], b->in[i])))
             return false;
     for (int i = 0; i < a->n_out; i++)
-        if (!a->out[i] != !b->out[i])
+        if (!a->out[i] != !b->out[i] ||
+            (a->out[i] && (a->out[i]->type != b->out[i]->type || !shape_same(a->out[i]->shape, b->out[i]->shape))))
             return false;
     for (int i = 0; i < a->n_attr; i++)
         if (!same_attr(&a->attr[i], &b->attr[i]))

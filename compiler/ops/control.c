@@ -1,5 +1,5 @@
 /* control.c - If, Loop, Scan; and the compiler's own nodes that copy, fill and store sizes. */
-#include "../infer.h"
+#include "../container.h"
 #include "../strided.h"
 #include "dims.h"
 #include "fail.h"
@@ -38,20 +38,23 @@ static void give_up_branch(Graph *g, const Graph *other)
 {
     while (g->last)
         node_remove(g->last);
-    for (int i = 0; i < g->out.n; i++) {
+    for (int i = 0; i < g->out.n; i++)
+        graph_set_output(g, i, NULL);
+    g->out.n = 0;
+    for (int i = 0; i < other->out.n; i++) {
         Node *f = node_new(g, "onnxcc.Fail", 0, NULL, 1);
         set_out(f, 0, other->out.at[i]->type, other->out.at[i]->shape);
         node_insert(f, NULL);
-        graph_set_output(g, i, f->out[0]);
+        graph_add_output(g, f->out[0]);
     }
 }
 
 /* Infers both branches. When only one of them is wrong it is given up; that is the way of exporters that decide by a
- * number what a shape must be then. */
-static void infer_branches(Node *n, Graph *const *branch)
+ * number what a shape must be then. Returns which one, or -1. */
+static int infer_branches(Node *n, Graph *const *branch)
 {
     Held *held[2];
-    int errors[2], mark[3] = {assumption_count()};
+    int errors[2], mark[3] = {assumption_count()}, lost = -1;
     for (int k = 0; k < 2; k++) {
         held[k] = error_hold();
         infer_graph(branch[k]);
@@ -61,18 +64,39 @@ static void infer_branches(Node *n, Graph *const *branch)
     for (int k = 0; k < 2; k++)
         if (!errors[k] || errors[1 - k])
             error_show(held[k]);
-        else if (branch[1 - k]->out.n == branch[k]->out.n) {
+        else {
             warn_at(n->path, "SUB-19", "the %s cannot run with these sizes: %s", k ? "else_branch" : "then_branch",
                     error_held(held[k]));
             note_help("should it be taken, the compiled model returns an error");
             assumptions_forget(mark[k], mark[k + 1]);
-            give_up_branch(branch[k], branch[1 - k]);
+            lost = k;
         }
+    return lost;
+}
+
+/* Results that are sequences or optionals become tensors, in the branches and for the node. */
+static void flatten_branches(Node *n, Graph *const *branch, int lost)
+{
+    Box **box = NEWS(Box *, n->n_out);
+    bool any = false;
+    for (int i = 0; i < n->n_out; i++) {
+        const Box *a = box_of(branch[lost == 0]->out.at[i]), *b = box_of(branch[lost != 1]->out.at[i]);
+        box[i] = a->form == TENSOR && b->form == TENSOR ? (Box *)(uintptr_t)a : box_join(n, a, b);
+        any |= box[i] && box[i]->form != TENSOR;
+        if (!box[i])
+            return;
+    }
+    for (int k = 0; k < 2 && any; k++)
+        if (k != lost)
+            container_outputs(branch[k], 0, box);
+    if (any)
+        container_results(n, box, NULL);
 }
 
 static void if_infer(Node *n)
 {
-    Graph *then_g = node_attr(n, "then_branch")->g, *else_g = node_attr(n, "else_branch")->g;
+    Graph *branch[] = {node_attr(n, "then_branch")->g, node_attr(n, "else_branch")->g};
+    Graph *then_g = branch[0], *else_g = branch[1];
     if (then_g->in.n || else_g->in.n) {
         error_node(n, "SUB-27", "the branches have %d and %d inputs; a branch has none", then_g->in.n, else_g->in.n);
         return;
@@ -85,7 +109,10 @@ static void if_infer(Node *n)
         take_branch(n, tensor_get_int(n->in[0]->data, 0) ? then_g : else_g);
         return;
     }
-    infer_branches(n, (Graph *[]){then_g, else_g});
+    int lost = infer_branches(n, branch);
+    flatten_branches(n, branch, lost);
+    if (lost >= 0)
+        give_up_branch(branch[lost], branch[1 - lost]);
     for (int i = 0; i < n->n_out; i++) {
         const Value *a = then_g->out.at[i], *b = else_g->out.at[i];
         if (a->poisoned || b->poisoned) {
@@ -147,6 +174,89 @@ static Dim trip_count(Node *n, const Graph *g)
     return dim_symbol(s);
 }
 
+/* The body's inputs have the types of the node's. */
+static void set_inputs(const Node *n, Graph *g)
+{
+    for (int i = 0; i < g->in.n; i++) {
+        Value *v = g->in.at[i];
+        v->type = i == 0 ? I64 : i == 1 ? B8 : in_type(n, i);
+        v->shape = i < 2 ? shape_list(0) : in_shape(n, i);
+    }
+}
+
+/* Parts of carried containers are what the box says, whatever the first value is. */
+static void set_parts(Graph *g, int carried, Box *const *box)
+{
+    for (int i = 0, at = 2; i < carried; at += box_count(box[i]), i++) {
+        if (box[i]->form == TENSOR)
+            continue;
+        Values part = {0}; /* the same things as somebody would make from nothing */
+        Node *start = node_new(g, "onnxcc.Start", 0, NULL, 0);
+        node_insert(start, g->first);
+        container_flatten(container_placeholder(start, box[i]), &part);
+        for (int k = 0; k < part.n; k++) {
+            g->in.at[at + k]->type = part.at[k]->type;
+            g->in.at[at + k]->shape = part.at[k]->shape;
+        }
+    }
+}
+
+/* One turn on a copy of the body that starts with the carried values as `now`: what they are after it. False: it fails. */
+static bool try_turn(Node *n, Graph *body, Box *const *now, Box **after)
+{
+    int carried = n->n_in - 2, mark = assumption_count();
+    Graph *g = graph_copy(body, n);
+    Held *held = error_hold();
+    set_inputs(n, g);
+    container_inputs(g, 2, now);
+    set_parts(g, carried, now);
+    infer_graph(g);
+    bool fine = true;
+    for (int i = 0; i < carried; i++) {
+        fine &= !g->out.at[i + 1]->poisoned;
+        after[i] = box_of(g->out.at[i + 1]);
+    }
+    error_unhold(held);
+    if (!fine)
+        error_show(held);
+    assumptions_forget(mark, assumption_count());
+    while (g->last)
+        node_remove(g->last);
+    return fine;
+}
+
+/* Finds what carried sequences and optionals can hold in all turns, and makes them tensors. False: nothing, reported. */
+static Box **flatten_carried(Node *n, Graph *g)
+{
+    enum { MOST_TRIES = 8 };
+    int carried = n->n_in - 2, tries = 0;
+    Box **first = NEWS(Box *, carried), **now = NEWS(Box *, g->out.n), **after = NEWS(Box *, carried);
+    int64_t turns = in(n, 0) ? dim_high(dim_max(D(0), value_dim(n->in[0], 0))) : INT64_MAX;
+    for (int i = 0; i < carried; i++)
+        now[i] = first[i] = box_of(n->in[i + 2]);
+    for (bool stable = false; !stable;) {
+        if (++tries > MOST_TRIES) {
+            node_error(n, "a carried sequence grows in more than its length");
+            return NULL;
+        }
+        if (!try_turn(n, g, now, after))
+            return NULL;
+        stable = true;
+        for (int i = 0; i < carried; i++) {
+            if (now[i]->form == TENSOR)
+                continue;
+            Box *b = box_grow(n, first[i], now[i], after[i], turns);
+            if (!b)
+                return NULL;
+            stable &= box_same(b, now[i]);
+            now[i] = b;
+        }
+    }
+    container_arguments(n, 2, now);
+    container_inputs(g, 2, now);
+    return now;
+}
+
 static void loop_infer(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
@@ -156,12 +266,22 @@ static void loop_infer(Node *n)
                    g->out.n, carried, n->n_out);
         return;
     }
-    for (int i = 0; i < g->in.n; i++) {
-        Value *v = g->in.at[i];
-        v->type = i == 0 ? I64 : i == 1 ? B8 : in_type(n, i);
-        v->shape = i < 2 ? shape_list(0) : in_shape(n, i);
-    }
+    Box **box = NULL;
+    for (int i = 0; i < carried && !box; i++)
+        if (n->in[i + 2]->form != TENSOR && !(box = flatten_carried(n, g)))
+            return;
+    set_inputs(n, g);
     infer_graph(g);
+    if (box) {
+        bool *given = NEWS(bool, g->out.n); /* the body gives what it takes as an optional: so do all turns together */
+        for (int i = 0; i < g->out.n - 1; i++) {
+            given[i] = g->out.at[i + 1]->form != OPTIONAL;
+            box[i] = i < carried ? box[i] : box_of(g->out.at[i + 1]);
+        }
+        container_outputs(g, 1, box);
+        container_results(n, box, given);
+        carried = n->n_in - 2;
+    }
     define_inputs(g);
     Dim trips = trip_count(n, g);
     for (int i = 1; i < g->out.n; i++) {
@@ -195,6 +315,12 @@ static Node *copy_node(Graph *g, Value *v, Node *before)
     return c;
 }
 
+/* Memory that nobody has written yet and nobody else uses. */
+static bool is_room(const Value *v)
+{
+    return v->def && v->uses.n == 1 && !v->def->call.kernel && !v->def->call.loop && !strcmp(v->def->op->name, "Start");
+}
+
 /* Carried values live in the node's results: filled before the loop, and again at the end of each turn. */
 static void loop_bind(Node *n)
 {
@@ -217,11 +343,14 @@ static void loop_bind(Node *n)
             n->out[i]->def_i = i;
             set_out(n, i, g->in.at[i + 2]->type, g->in.at[i + 2]->shape);
         }
-        Node *start = copy_node(n->graph, n->in[i + 2], n), *turn = copy_node(g, g->out.at[i + 1], NULL);
-        node_set_in(n, i + 2, start->out[0]);
-        bind_node(start);
+        Node *turn = copy_node(g, g->out.at[i + 1], NULL);
         bind_node(turn);
-        plan_share(n->out[i], start->out[0]);
+        if (!is_room(n->in[i + 2])) {
+            Node *start = copy_node(n->graph, n->in[i + 2], n);
+            node_set_in(n, i + 2, start->out[0]);
+            bind_node(start);
+        }
+        plan_share(n->out[i], n->in[i + 2]);
         plan_share(n->out[i], g->in.at[i + 2]);
         plan_share(n->out[i], turn->out[0]);
     }
@@ -371,7 +500,7 @@ static const Op control_ops[] = {
      "scan_output_directions:ints?", .expand = scan_expand}
     SCAN(9, "ALL"), SCAN(11, "ALL"), SCAN(16, "ALLB"), SCAN(19, "ALL9"), SCAN(21, "ALL10"), SCAN(23, "ALL11"),
     SCAN(24, "ALL12"), SCAN(25, "ALL13"), SCAN(28, "ALL14"),
-    {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD, .domain = "onnxcc"},
+    {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM, .domain = "onnxcc"},
     {"Copy", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE, .domain = "onnxcc"},
     {"View", 1, "x:T -> y:T", "T=ALL14", NULL, view_infer, NULL, .flags = VIEW, .domain = "onnxcc"},
     {"Fill", 1, "-> y:T", "T=ALL14", "value:tensor", made_infer, fill_bind, .domain = "onnxcc"},

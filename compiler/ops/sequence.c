@@ -342,16 +342,10 @@ static void optional_has_element(Node *n)
 static void optional_get_element(Node *n)
 {
     Value *v = in(n, 0);
-    if (v->form == OPTIONAL) {
-        Dim has = value_dim(v->parts->has, 0);
-        if (dim_is(has, 0) || !v->parts->item.n) {
-            error_node(n, "OPT-16", "the optional is empty");
-            return;
-        }
-        assume_dim(n, has, D(1));
-        v = v->parts->item.at[0];
-    }
-    replace_by(n, v);
+    if (v->form == OPTIONAL)
+        v = optional_item(n, v);
+    if (v)
+        replace_by(n, v);
 }
 
 /* ---- on open sequences: their results' shapes were set by whoever made the nodes ------------------------------------------------- */
@@ -407,7 +401,7 @@ static const Op sequence_ops[] = {
      .expand = split_to_sequence},
     {"SplitToSequence", 11, "input:T split?:I -> output_sequence:S", "T=ALL I=int32|int64 S=seq", "axis:int=0 keepdims:int=1",
      .expand = split_to_sequence},
-    {"SequenceMap", 17, "input_sequence:S additional_inputs**:V -> out_sequence**:S", "S=seq V=ALL|seq", "body:graph",
+    {"SequenceMap", 17, "input_sequence:S additional_inputs?**:V -> out_sequence**:S", "S=seq V=ALL|seq", "body:graph",
      .expand = sequence_map},
 
     {"Optional", 28, "input?:V -> output:O", "V=ALL14|seq O=opt", "type:type?", .expand = optional},

@@ -9,15 +9,16 @@
 
 /* ---- reading results --------------------------------------------------------------------------------------------- */
 
+/* The forms of the outputs, and everything that was computed: of containers, the list that take_results makes. */
 typedef struct Results {
-    char *bytes;
-    int n;
-    Tensor *t;
+    char *bytes, *forms;
+    Tensors t;
 } Results;
 
 static Results read_results(const Test *t, Way w)
 {
     Results r = {0};
+    VEC(Tensor) raw = {0};
     char *path = path_in(t->dir, w == WAY_EVAL ? "out.eval" : w == WAY_FAST ? "out.fast" : "out.sanitized");
     size_t n = 0;
     r.bytes = read_file(path, &n);
@@ -27,23 +28,22 @@ static Results read_results(const Test *t, Way w)
         int64_t head[2], bytes;
         memcpy(head, s, sizeof head);
         s += sizeof head;
-        r.t = realloc(r.t, sizeof *r.t * (size_t)(r.n + 1));
-        Tensor *y = &r.t[r.n++];
-        *y = (Tensor){.type = (Type)head[0], .rank = (int)head[1]};
-        memcpy(y->dim, s, sizeof *y->dim * (size_t)y->rank);
-        s += sizeof *y->dim * (size_t)y->rank;
+        Tensor y = {.type = (Type)head[0], .rank = (int)head[1]};
+        memcpy(y.dim, s, sizeof *y.dim * (size_t)y.rank);
+        s += sizeof *y.dim * (size_t)y.rank;
         memcpy(&bytes, s, sizeof bytes);
         s += sizeof bytes;
-        y->data = s;
+        y.data = s;
         s += bytes;
+        vec_push(&raw, y);
     }
+    path = path_in(t->dir, "forms");
+    r.forms = read_file(path, NULL);
+    free(path);
+    int at = 0;
+    for (const char *f = r.forms; f && *f && at < raw.n + (*f == '?' || *f == 's'); f += strcspn(f, " ") + 1)
+        at += take_results(f, &raw.at[at], &r.t);
     return r;
-}
-
-static void free_results(Results *r)
-{
-    free(r->t);
-    free(r->bytes);
 }
 
 static const char *dims_text(const Tensor *t)
@@ -58,17 +58,10 @@ static const char *dims_text(const Tensor *t)
     return s;
 }
 
-static Tensor *read_data(const Test *t, const char *kind, int i)
+static Tensor *read_input(const Test *t, int i)
 {
-    char file[64];
-    snprintf(file, sizeof file, "test_data_set_0/%s_%d.pb", kind, i);
-    char *path = path_in(t->from, file);
-    FILE *there = fopen(path, "rb");
-    Tensor *x = there ? read_tensor_file(path) : NULL;
-    if (there)
-        fclose(there);
-    free(path);
-    return x;
+    Data d;
+    return read_data(t, "input", i, "t", &d) ? d.t : NULL;
 }
 
 /* ---- elements ------------------------------------------------------------------------------------------------------ */
@@ -137,7 +130,7 @@ static bool plausible(double count, double expected, double variance)
 /* y: 1 with the probability that x gives, else 0. */
 static void check_bernoulli(const Test *t, const Results *r, Verdict *v)
 {
-    const Tensor *x = read_data(t, "input", 0), *y = &r->t[0];
+    const Tensor *x = read_input(t, 0), *y = r->t.at[0];
     double sum = 0, expected = 0, variance = 0;
     for (int64_t i = 0; i < tensor_count(x); i++) {
         double p = tensor_get(x, i), b = element(y, i);
@@ -156,7 +149,7 @@ static void check_bernoulli(const Test *t, const Results *r, Verdict *v)
 /* y: 0 where dropped, else x / (1 - ratio); the mask says which. */
 static void check_dropout(const Test *t, const Results *r, double ratio, Verdict *v)
 {
-    const Tensor *x = read_data(t, "input", 0), *y = &r->t[0], *mask = r->n > 1 ? &r->t[1] : NULL;
+    const Tensor *x = read_input(t, 0), *y = r->t.at[0], *mask = r->t.n > 1 ? r->t.at[1] : NULL;
     int64_t n = tensor_count(x), dropped = 0;
     for (int64_t i = 0; i < n; i++) {
         double want = tensor_get(x, i) / (1 - ratio), got = tensor_get(y, i);
@@ -181,33 +174,36 @@ static bool same_dims(const Tensor *a, const Tensor *b)
 void judge(const Test *t, const Result *result, Way w, Verdict *v)
 {
     Results r = read_results(t, w);
-    int i = 0;
-    for (Tensor *want; v->class == PASSED && (want = read_data(t, "output", i)); i++) {
-        const Tensor *got = i < r.n ? &r.t[i] : NULL;
+    Tensors want = {0};
+    Data d;
+    const char *f = r.forms ? r.forms : "";
+    for (int k = 0; read_data(t, "output", k, *f == 'o' ? "s" : f, &d); k++, f += strcspn(f, " ") + (*f != 0))
+        list_data(&d, &want);
+    for (int i = 0; v->class == PASSED && i < want.n; i++) {
+        const Tensor *y = want.at[i], *got = i < r.t.n ? r.t.at[i] : NULL;
         if (!got)
             set_verdict(v, SHAPE, "output %d is missing", i);
-        else if (got->type != want->type)
-            set_verdict(v, DTYPE, "output %d is %s, expected %s", i, type_onnx(got->type), type_onnx(want->type));
-        else if (!same_dims(got, want))
-            set_verdict(v, SHAPE, "output %d is %s, expected %s", i, dims_text(got), dims_text(want));
+        else if (got->type != y->type)
+            set_verdict(v, DTYPE, "output %d is %s, expected %s", i, type_onnx(got->type), type_onnx(y->type));
+        else if (!same_dims(got, y))
+            set_verdict(v, SHAPE, "output %d is %s, expected %s", i, dims_text(got), dims_text(y));
         else if (result->kind == COMPARED)
-            compare(t, i, got, want, v);
+            compare(t, i, got, y, v);
     }
-    if (v->class == PASSED && i != r.n)
-        set_verdict(v, SHAPE, "%d outputs, expected %d", r.n, i);
+    if (v->class == PASSED && want.n != r.t.n)
+        set_verdict(v, SHAPE, "%d outputs, expected %d", r.t.n, want.n);
     if (v->class == PASSED && result->kind == BERNOULLI)
         check_bernoulli(t, &r, v);
     if (v->class == PASSED && result->kind == DROPOUT)
         check_dropout(t, &r, result->ratio, v);
-    free_results(&r);
 }
 
 /* Bit for bit; only the sign and the payload of a NaN are free, which C compilers choose as they like. */
 void judge_bits(const Test *t, Verdict *v)
 {
     Results a = read_results(t, WAY_EVAL), b = read_results(t, WAY_SANITIZED);
-    for (int i = 0; i < a.n && i < b.n && v->class == PASSED; i++) {
-        const Tensor *x = &a.t[i], *y = &b.t[i];
+    for (int i = 0; i < a.t.n && i < b.t.n && v->class == PASSED; i++) {
+        const Tensor *x = a.t.at[i], *y = b.t.at[i];
         int64_t n = tensor_count(x);
         if (!same_dims(x, y) || x->type != y->type)
             set_verdict(v, BITS, "output %d is %s in C, %s in the compiler", i, dims_text(y), dims_text(x));
@@ -220,8 +216,6 @@ void judge_bits(const Test *t, Verdict *v)
                     set_verdict(v, BITS, "output %d element %lld is %.17g in C, %.17g in the compiler", i, (long long)k, q, p);
             }
     }
-    if (v->class == PASSED && a.n != b.n)
-        set_verdict(v, BITS, "%d outputs in C, %d in the compiler", b.n, a.n);
-    free_results(&a);
-    free_results(&b);
+    if (v->class == PASSED && a.t.n != b.t.n)
+        set_verdict(v, BITS, "%d outputs in C, %d in the compiler", b.t.n, a.t.n);
 }

@@ -12,8 +12,10 @@ enum { SLACK = 3 }; /* the bound of a run-time size lies above the test's own si
 typedef struct Case {
     const Test *t;
     Model *m;
-    VEC(Tensor *) in;   /* in the order of the C inputs; NULL: left out, it has a default */
+    VEC(Data) data;     /* of the model's inputs; without a tensor: left out, it has a default */
     VEC(Value *) value; /* they belong to */
+    Tensors in;         /* the same in the order of the C inputs */
+    bool open;          /* an output is a sequence whose length is found at run time */
     const SizeField *size;
     int n_size;
 } Case;
@@ -30,11 +32,6 @@ static bool is_frozen(const Value *v, const Result *r)
     return false;
 }
 
-static bool is_plain(const Value *v)
-{
-    return v->form == TENSOR && (!v->desc || v->desc->form == TENSOR) && v->type != STR;
-}
-
 /* Inputs have files in graph order; those with an initializer have none. */
 static void read_inputs(Case *c, const Result *r)
 {
@@ -43,30 +40,55 @@ static void read_inputs(Case *c, const Result *r)
         Value *v = g->in.at[i];
         if (is_constant_input(v))
             continue;
-        if (!is_plain(v))
-            fail(EXIT_MODEL, "inputs of this type cannot be given by the tests yet");
-        const char *path = NULL;
+        Data d = {.form = 't'};
+        if (!v->default_only && !is_frozen(v, r) && !read_data(c->t, "input", file, form_of_type(v->desc), &d))
+            fail(EXIT_IO, "no data for input %s", printable(v->name));
         if (!v->default_only)
-            path = path_in(c->t->from, name_format("test_data_set_0/input_%d.pb", file++)->s);
-        if (path && is_frozen(v, r)) {
+            file++;
+        if (is_frozen(v, r)) {
+            const char *path = path_in(c->t->from, name_format("test_data_set_0/input_%d.pb", file - 1)->s);
             vec_push(&opt.consts, ((struct ConstOption){v->name->s, path}));
             continue;
         }
-        Tensor *t = path ? read_tensor_file(path) : NULL;
         vec_push(&c->value, v);
-        vec_push(&c->in, t);
+        vec_push(&c->data, d);
     }
-    for (int i = 0; i < g->out.n; i++)
-        if (!is_plain(g->out.at[i]))
-            fail(EXIT_MODEL, "outputs of this type cannot be compared by the tests yet");
+}
+
+/* The most elements of a sequence and their largest sizes. */
+static void give_bounds(const Value *v, const TypeDesc *type, const Data *d)
+{
+    struct ShapeOption o = {.input = v->name->s, .rank = 1, .dim = {d->n + SLACK}};
+    const TypeDesc *of = type->of;
+    for (int i = 0; i < d->n; i++)
+        o.rank = d->item[i].t->rank >= o.rank ? d->item[i].t->rank + 1 : o.rank;
+    if (of && of->shape.rank >= o.rank)
+        o.rank = of->shape.rank + 1;
+    for (int a = 1; a < o.rank; a++) {
+        bool fixed = of && a <= of->shape.rank && dim_const(of->shape.dim[a - 1]);
+        o.dim[a] = fixed ? dim_value(of->shape.dim[a - 1]) : SLACK;
+        for (int i = 0; i < d->n && !fixed; i++)
+            if (a <= d->item[i].t->rank && d->item[i].t->dim[a - 1] + SLACK > o.dim[a])
+                o.dim[a] = d->item[i].t->dim[a - 1] + SLACK;
+    }
+    vec_push(&opt.shapes, o);
 }
 
 /* What a user would give on the command line: shapes of unranked inputs, bounds of run-time sizes. */
 static void give_options(Case *c)
 {
-    for (int i = 0; i < c->in.n; i++) {
+    static const Data none;
+    for (int i = 0; i < c->data.n; i++) {
         const Value *v = c->value.at[i];
-        const Tensor *t = c->in.at[i];
+        const Data *d = &c->data.at[i];
+        const TypeDesc *type = v->desc;
+        if (d->form == '?') {
+            type = type->of;
+            d = d->n ? d->item : &none;
+        }
+        if (type && type->form == SEQUENCE)
+            give_bounds(v, type, d);
+        const Tensor *t = d->form == 't' ? d->t : NULL;
         if (t && v->shape.rank < 0) {
             struct ShapeOption o = {.input = v->name->s, .rank = t->rank};
             memcpy(o.dim, t->dim, sizeof o.dim);
@@ -92,9 +114,9 @@ static void forget_output_shapes(Model *m)
 
 static const Tensor *given(const Case *c, const Value *v)
 {
-    for (int i = 0; i < c->in.n; i++)
+    for (int i = 0; i < c->value.n; i++)
         if (c->value.at[i] == v)
-            return c->in.at[i];
+            return c->data.at[i].t;
     return NULL;
 }
 
@@ -192,7 +214,7 @@ static Text describe(const Case *c, const Result *r)
     }
     for (int i = 0; i < c->n_size; i++) {
         const Symbol *s = c->size[i].symbol;
-        size[i] = s && s->input ? given(c, s->input)->dim[s->axis] : 0;
+        size[i] = s && s->input ? c->in.at[s->input->input]->dim[s->axis] : 0;
     }
     Text s = {0};
     text_put(&s, "#include \"m.c\"\n#include \"case.h\"\n");
@@ -208,7 +230,7 @@ static Text describe(const Case *c, const Result *r)
              "extern const struct suite_case suite_case;\n"
              "const struct suite_case suite_case = {%d, %d, %d, %d, in_bytes, out_bytes, out_type, out_bits, out_rank, "
              "sizes, call, dims};\n",
-             c->in.n, g->out.n, c->n_size, r->kind == COMPARED);
+             c->in.n, g->out.n, c->n_size, r->kind == COMPARED && !c->open);
     return s;
 }
 
@@ -220,6 +242,26 @@ static FILE *open_out(const Test *t, const char *file)
     if (!f)
         fail(EXIT_IO, "cannot write %s/%s", t->dir, file);
     return f;
+}
+
+/* The inputs as the compiled model takes them; the forms of its outputs. */
+static void use_ports(Case *c)
+{
+    const Port *ports;
+    int n = container_ports(false, &ports);
+    for (int i = 0; i < n; i++)
+        if (c->data.at[i].form == 't')
+            vec_push(&c->in, c->data.at[i].t);
+        else
+            give_data(&c->data.at[i], ports[i].box, &c->in);
+    FILE *f = open_out(c->t, "forms");
+    n = container_ports(true, &ports);
+    for (int i = 0; i < n; i++) {
+        const char *form = form_of_box(ports[i].box);
+        fprintf(f, "%s%s", i ? " " : "", form);
+        c->open |= strchr(form, 'o') != NULL;
+    }
+    fclose(f);
 }
 
 static void write_inputs(const Case *c)
@@ -262,6 +304,7 @@ void compile_case(const Test *t, Result *r)
     compile_model(c.m);
     emit_files(c.m);
     c.n_size = emitted_sizes(&c.size);
+    use_ports(&c);
     write_inputs(&c);
     Text s = describe(&c, r);
     FILE *f = open_out(t, "case.c");

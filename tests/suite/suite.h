@@ -2,7 +2,7 @@
 #ifndef SUITE_H
 #define SUITE_H
 
-#include "onnxcc.h"
+#include "container.h"
 
 typedef enum Way {
     WAY_EVAL,       /* inside the compiler */
@@ -54,6 +54,25 @@ typedef struct Settings {
     int every;              /* every so manieth test is run as C, too */
 } Settings;
 extern Settings set;
+
+/* data.c: what a file of a test holds: form 't' a tensor, 's' a sequence, '?' an optional. */
+typedef struct Data {
+    char form;
+    bool present;       /* '?': there is an element */
+    Tensor *t;
+    int n;
+    struct Data *item;
+} Data;
+typedef VEC(Tensor *) Tensors;
+const char *form_of_type(const TypeDesc *d);
+const char *form_of_box(const Box *b);
+/* KIND_I.pb as what `form` says; false: there is no such file. */
+bool read_data(const Test *t, const char *kind, int i, const char *form, Data *d);
+void give_data(const Data *d, const Box *b, Tensors *to);   /* as inputs of the compiled model */
+/* Outputs of the compiled model as a list: how many elements, then these; whether there is one, then it. How many outputs
+ * it takes. list_data: the same list of what is expected. */
+int take_results(const char *form, const Tensor *got, Tensors *to);
+void list_data(const Data *d, Tensors *to);
 
 /* model.c: compiles a test's model inside this process, leaves m.c, m.h, case.c, in.bin and out.eval in its folder.
  * Errors leave by exit(), so run it in a process of its own. */

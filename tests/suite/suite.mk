@@ -9,10 +9,10 @@ test-suite: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/includ
 	@$(SUITE)/run --build $(SUITE) --include $(B)/include --known tests/known.txt $(if $(T),-v,--every $(EVERY)) $(if $(W),--ways $(W)) \
 		$(if $(filter update,$(KNOWN)),--update) $(SUITE_FLAGS) $(CACHE)/suite $(if $(T),'$(T)')
 
-SUITE_OBJECTS = $(patsubst %,$(SUITE)/%.o,run model build judge)
+SUITE_OBJECTS = $(patsubst %,$(SUITE)/%.o,run model data build judge)
 $(SUITE)/run: $(SUITE_OBJECTS) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(SUITE)/%.o: tests/suite/%.c tests/suite/suite.h tests/suite/case.h compiler/onnxcc.h | $(SUITE)
+$(SUITE)/%.o: tests/suite/%.c tests/suite/suite.h tests/suite/case.h compiler/onnxcc.h compiler/container.h | $(SUITE)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -c -o $@ $<
 $(SUITE)/call: tests/suite/call.c tests/suite/case.h | $(SUITE)
 	$(CC) $(CFLAGS) -o $@ $<
