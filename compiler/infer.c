@@ -461,6 +461,19 @@ void assume_dim(const Node *n, Dim d, Dim is)
         vec_push(&assumptions, ((Assumption){n, d, is}));
 }
 
+bool require_dim(const Node *n, const char *what, Dim d, Dim is)
+{
+    if (dim_is(dim_equal(d, is), 0)) {
+        Text has = {0}, wants = {0};
+        dim_print(&has, d, false);
+        dim_print(&wants, is, false);
+        node_error(n, "%s: %s instead of %s", what, has.s, wants.s);
+        return false;
+    }
+    assume_dim(n, d, is);
+    return true;
+}
+
 typedef struct AllKnown {
     bool (*known)(const Symbol *);
     bool all;

@@ -1,0 +1,197 @@
+/* attention.c - Attention: its caches are joined by Concat, the rest is one kernel, onnxcc.Attention. */
+#include "../infer.h"
+#include "../kernel.h"
+#include "attention.h"
+
+/* ---- onnxcc.Attention ------------------------------------------------------------------------------------------------- */
+
+/* q is (batch, heads, rows, size), or (batch, rows, heads * size); k and v the same by themselves. The past keys are part
+ * of k already: that input only says how many they are. */
+static void attention_read(Node *n, struct attention_bind *p)
+{
+    Shape q = in_shape(n, 0), k = in_shape(n, 1), v = in_shape(n, 2), past = in_shape(n, 5);
+    bool packed_q = q.rank == 3, packed_kv = k.rank == 3;
+    *p = (struct attention_bind){.batch = q.dim[0], .packed_q = D(packed_q), .packed_kv = D(packed_kv)};
+    p->q_heads = packed_q ? D(attr_int(n, "q_num_heads")) : q.dim[1];
+    p->kv_heads = packed_kv ? D(attr_int(n, "kv_num_heads")) : k.dim[1];
+    p->rows = q.dim[packed_q ? 1 : 2];
+    p->keys = k.dim[packed_kv ? 1 : 2];
+    p->size = packed_q ? dim_div(q.dim[2], p->q_heads) : q.dim[3];
+    p->v_size = packed_kv ? dim_div(v.dim[2], p->kv_heads) : v.dim[3];
+    p->mask_keys = p->keys;
+    p->offset = in(n, 5) ? past.dim[2] : D(0);
+    p->left = D(attr_int(n, "left_window_size"));
+    p->right = attr_int(n, "is_causal") ? D(0) : D(attr_int(n, "right_window_size"));
+    p->scale = attr_given(n, "scale") ? attr_float(n, "scale") : 0;
+    p->default_scale = D(!attr_given(n, "scale"));
+    p->cap = attr_float(n, "softcap");
+    p->mode = D(attr_int(n, "qk_matmul_output_mode"));
+}
+
+/* Elements from one index of the mask's axis `from_end` (1: the last) to the next; 0 where one serves all. */
+static Dim mask_step(Shape m, int from_end)
+{
+    if (from_end > m.rank)
+        return D(0);
+    int i = m.rank - from_end;
+    return dim_select(dim_equal(m.dim[i], D(1)), D(0), shape_product(m, i + 1, m.rank));
+}
+
+static void mask_fits(Node *n, const struct attention_bind *p)
+{
+    Shape m = in_shape(n, 3);
+    const Dim want[] = {p->batch, p->q_heads, p->rows, p->keys};
+    if (m.rank < 1 || m.rank > 4) {
+        node_error(n, "the mask %s must have 1 to 4 dimensions", shape_text(m));
+        return;
+    }
+    for (int i = 0; i < m.rank - 1; i++)
+        if (!dim_is(m.dim[i], 1))
+            require_dim(n, "dimension of the mask", m.dim[i], dim_select(dim_equal(m.dim[i], D(1)), D(1), want[4 - m.rank + i]));
+    require_dim(n, "keys of the mask beyond those there are", dim_max(m.dim[m.rank - 1], p->keys), p->keys);
+}
+
+static void attention_infer(Node *n)
+{
+    Shape q = in_shape(n, 0), k = in_shape(n, 1), v = in_shape(n, 2), y = q;
+    struct attention_bind p;
+    attention_read(n, &p);
+    require_dim(n, "batch of the keys", k.dim[0], p.batch);
+    require_dim(n, "batch of the values", v.dim[0], p.batch);
+    require_dim(n, "number of values", v.dim[k.rank == 3 ? 1 : 2], p.keys);
+    require_dim(n, "elements of a key", k.rank == 3 ? k.dim[2] : k.dim[3],
+                k.rank == 3 ? dim_mul(p.kv_heads, p.size) : p.size);
+    if (k.rank == 4)
+        require_dim(n, "heads of the values", v.dim[1], p.kv_heads);
+    else
+        require_dim(n, "elements of the values in equal heads", dim_mul(p.kv_heads, p.v_size), v.dim[2]);
+    if (q.rank == 3)
+        require_dim(n, "elements of the queries in equal heads", dim_mul(p.q_heads, p.size), q.dim[2]);
+    require_dim(n, "query heads that the key heads divide",
+                dim_mul(dim_div(p.q_heads, dim_max(p.kv_heads, D(1))), p.kv_heads), p.q_heads);
+    if (in(n, 3))
+        mask_fits(n, &p);
+    if (in(n, 4))
+        require_dim(n, "numbers of keys", shape_count(in_shape(n, 4)), p.batch);
+    y.dim[q.rank - 1] = q.rank == 3 ? dim_mul(p.q_heads, p.v_size) : p.v_size;
+    set_out(n, 0, in_type(n, 0), y);
+    set_out(n, 1, in_type(n, 0), shape_list(4, p.batch, p.q_heads, p.rows, p.keys));
+}
+
+/* The layout of the scratch is attention_scratch's and attention_one's. */
+static Dim scratch_elements(const struct attention_bind *p)
+{
+    Dim lanes = D(ATTENTION_LANES), keys = dim_mul(dim_ceil(p->keys, lanes), lanes);
+    Dim v_size = dim_mul(dim_ceil(p->v_size, lanes), lanes), block = D(ATTENTION_BLOCK);
+    if (dim_high(p->rows) < ATTENTION_MANY)
+        return dim_add(keys, v_size);
+    return dim_add(dim_add(dim_mul(keys, p->size), dim_mul(v_size, p->keys)),
+                   dim_mul(block, dim_add(p->size, dim_add(keys, v_size))));
+}
+
+static void attention_bind(Node *n)
+{
+    struct attention_bind p;
+    Type t = in_type(n, 0);
+    bool bias = in(n, 3) && in_type(n, 3) != B8;
+    attention_read(n, &p);
+    if (in(n, 3)) {
+        Shape m = in_shape(n, 3);
+        p.mask_keys = m.dim[m.rank - 1];
+        p.mask_row = mask_step(m, 2);
+        p.mask_head = mask_step(m, 3);
+        p.mask_batch = mask_step(m, 4);
+    }
+    Dim macs = dim_mul(dim_mul(dim_mul(p.batch, p.q_heads), p.rows), dim_mul(p.keys, dim_add(p.size, p.v_size)));
+    n->macs = dim_const(macs) ? dim_value(macs) : 0;
+    Value *args[] = {in(n, 0), in(n, 1), in(n, 2), bias ? NULL : in(n, 3), bias ? in(n, 3) : NULL, in(n, 4), out(n, 0), out(n, 1)};
+    bind_kernel(n, "attention", t, NO_TYPE, attention_fields(), &p, args, 8);
+    bind_scratch(n, dim_mul(scratch_elements(&p), D(type_bits(type_arith(t)) / 8)));
+}
+
+/* ---- Attention ---------------------------------------------------------------------------------------------------------- */
+
+/* Keys or values as (batch, heads, keys, size), after the past ones if there are any. */
+static Value *joined(Node *n, int i, int past)
+{
+    Value *v = in(n, i);
+    Shape s = v->shape;
+    if (s.rank == 3) {
+        Dim heads = D(attr_int(n, "kv_num_heads"));
+        static const int64_t perm[] = {0, 2, 1, 3};
+        v = make(n, "Reshape", 2, v, make_dims(n, 4, (Dim[]){s.dim[0], s.dim[1], heads, dim_div(s.dim[2], heads)}));
+        v = make(n, "Transpose", 1, v);
+        attr_set_ints(v->def, "perm", 4, perm);
+    }
+    if (in(n, past)) {
+        v = make(n, "Concat", 2, in(n, past), v);
+        attr_set_int(v->def, "axis", 2);
+    }
+    return v;
+}
+
+static bool attention_valid(Node *n)
+{
+    int rank = in_shape(n, 0).rank;
+    int64_t mode = attr_int(n, "qk_matmul_output_mode"), softmax = attr_int(n, "softmax_precision");
+    if ((rank != 3 && rank != 4) || in_shape(n, 1).rank != rank || in_shape(n, 2).rank != rank)
+        node_error(n, "Q %s, K %s and V %s must all have 3 or all 4 dimensions", shape_text(in_shape(n, 0)),
+                   shape_text(in_shape(n, 1)), shape_text(in_shape(n, 2)));
+    else if (rank == 3 && (attr_int(n, "q_num_heads") < 1 || attr_int(n, "kv_num_heads") < 1))
+        node_error(n, "three dimensions need q_num_heads and kv_num_heads");
+    else if (!in(n, 4) != !in(n, 5) || (in(n, 4) && (in_shape(n, 4).rank != 4 || in_shape(n, 5).rank != 4)))
+        node_error(n, "past_key and past_value come together, with four dimensions");
+    else if (in(n, 4) && in(n, 6))
+        node_error(n, "nonpad_kv_seqlen cannot be combined with past_key and past_value");
+    else if (mode < 0 || mode > 3)
+        node_error(n, "qk_matmul_output_mode is %lld, not 0 to 3", (long long)mode);
+    else if (attr_given(n, "softmax_precision") && softmax != F32 && softmax != F16 && softmax != BF16 && softmax != F64)
+        node_error(n, "softmax_precision %lld is no floating type", (long long)softmax);
+    else
+        return true;
+    return false;
+}
+
+/* Computed in float, or in double where Q is or the softmax shall be. */
+static void attention_expand(Node *n)
+{
+    if (!attention_valid(n))
+        return;
+    Type t = in_type(n, 0), wide = attr_int(n, "softmax_precision") == F64 ? F64 : t;
+    bool cached = in(n, 4) || out(n, 1) || out(n, 2);
+    Value *k = cached ? joined(n, 1, 4) : in(n, 1), *v = cached ? joined(n, 2, 5) : in(n, 2), *mask = in(n, 3);
+    if (mask && mask->type != B8)
+        mask = make_cast(n, mask, wide);
+    Value *in[] = {make_cast(n, n->in[0], wide), make_cast(n, k, wide), make_cast(n, v, wide), mask,
+                   n->n_in > 6 ? n->in[6] : NULL, n->n_in > 4 ? n->in[4] : NULL};
+    Node *a = make_node(n, "onnxcc.Attention", 6, in, out(n, 3) ? 2 : 1);
+    static const char *const same[] = {"is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode", "scale", "softcap",
+                                       "left_window_size", "right_window_size"};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (node_attr(n, same[i]))
+            attr_set(a, *node_attr(n, same[i]));
+    replace_out(n, 0, make_cast(n, a->out[0], t));
+    replace_out(n, 1, k);
+    replace_out(n, 2, v);
+    if (out(n, 3))
+        replace_out(n, 3, make_cast(n, a->out[1], t));
+    expand_done(n);
+}
+
+#define MODES                                                                                                          \
+    "is_causal:int=0 kv_num_heads:int=0 q_num_heads:int=0 qk_matmul_output_mode:int=0 scale:float? softcap:float=0"
+#define WINDOW " left_window_size:int=-1 right_window_size:int=-1"
+#define INPUTS "Q:T1 K:T1 V:T2 attn_mask?:U past_key?:T1 past_value?:T2"
+#define OUTPUTS " -> Y:T1 present_key?:T1 present_value?:T2 qk_matmul_output?:T1"
+#define TYPES "T1=FB T2=FB U=NB|bool"
+
+static const Op attention_ops[] = {
+    {"Attention", 25, INPUTS " nonpad_kv_seqlen?:int64" OUTPUTS, TYPES, MODES " softmax_precision:int?" WINDOW,
+     .expand = attention_expand},
+    {"Attention", 24, INPUTS " nonpad_kv_seqlen?:int64" OUTPUTS, TYPES, MODES " softmax_precision:int?",
+     .expand = attention_expand},
+    {"Attention", 23, INPUTS OUTPUTS, TYPES, MODES " softmax_precision:int?", .expand = attention_expand},
+    {"Attention", 1, "q:T k:T v:T mask?:U lens?:int64 past?:ANY -> y:T qk?:T", "T=FB U=FB|bool ANY=FB", MODES WINDOW,
+     .infer = attention_infer, .bind = attention_bind, .domain = "onnxcc"},
+};
+OPS(attention_ops);

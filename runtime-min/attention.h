@@ -1,0 +1,298 @@
+/* attention.h - scaled dot-product attention. The scores of a few rows at a time are all that is ever stored. */
+#ifndef ONNXCC_ATTENTION_H
+#define ONNXCC_ATTENTION_H
+#include "rt.h"
+#include "math.h"
+#include "tile.h"
+
+/* q, y: (batch, q_heads, rows, size or v_size), or with packed_q (batch, rows, q_heads, ...); k, v the same with kv_heads,
+ * keys and packed_kv; q_heads / kv_heads heads of q share one of k. Key j takes part in row i where, with at = offset + i,
+ * at - left <= j <= at + right (negative: no limit), j < lens[b] (of the keys there may be: then offset is lens[b] - rows;
+ * NULL: all), j < mask_keys, and mask (bool) is not 0; bias is added to the score. mask and bias lie mask_batch, mask_head
+ * and mask_row apart; either may be NULL. A row in which no key takes part is 0.
+ * default_scale: the scale is 1 / sqrt(size). qk (may be NULL): mode 0 scores, 1 after the cap, 2 after bias and mask, 3 probabilities.
+ * Scratch: that of attention_one or, for ATTENTION_MANY rows of a type that computes in f32, of attention_scratch. */
+#define attention_PARAMS(X, V)                                                                                         \
+    X(idx, batch) X(idx, q_heads) X(idx, kv_heads) X(idx, rows) X(idx, keys) X(idx, size) X(idx, v_size)               \
+    X(int, packed_q) X(int, packed_kv) X(idx, mask_batch) X(idx, mask_head) X(idx, mask_row) X(idx, mask_keys)         \
+    X(idx, offset) X(idx, left) X(idx, right) X(f64, scale) X(int, default_scale) X(f64, cap) X(int, mode)
+PARAMS(attention)
+
+enum {
+    ATTENTION_LANES = 16,
+    ATTENTION_BLOCK = 24,   /* rows at a time, if there are ATTENTION_MANY; else one by one */
+    ATTENTION_MANY = 4,
+};
+#define ATTENTION_ROUND(n) (((n) + ATTENTION_LANES - 1) / ATTENTION_LANES * ATTENTION_LANES)
+
+/* y (m rows, y_pitch apart) = x (m rows of `run` values, step apart) times `columns` columns of the panels w. */
+HELPER void attention_columns(const int V, const f32 *x, idx step, idx m, const f32 *w, f32 *y, idx last,
+                              const struct tile_job *t)
+{
+    enum { R = TILE_ROWS(TILE_VECTORS) };
+    const idx whole = m / R * R;
+    tile_of(R, V)(x, w, NULL, NULL, y, last, m / R, t);
+    tile_of(1, V)(x + whole * step, w, NULL, NULL, y + whole * t->y_pitch, last, m - whole, t);
+}
+
+SHARED void attention_product(const f32 *x, idx step, idx m, const f32 *w, idx w_panel, idx run, f32 *y, idx y_pitch,
+                              idx columns)
+{
+    const struct tile_job t = {.step = step, .taps = 1, .run = run, .across = 1, .rows = 1, .w_k = TILE_PANEL,
+                               .w_panel = w_panel, .y_pitch = y_pitch, .first = 1, .last = 1, .lo = -VEC_INFINITY,
+                               .hi = VEC_INFINITY};
+    for (idx c = 0; c < columns;) {
+        const int wide = columns - c >= TILE_VECTORS * RT_VEC;
+        const f32 *const wc = w + c / TILE_PANEL * w_panel + c % TILE_PANEL;
+        if (wide)
+            attention_columns(TILE_VECTORS, x, step, m, wc, y + c, RT_VEC, &t);
+        else
+            attention_columns(1, x, step, m, wc, y + c, columns - c, &t);
+        c += wide ? TILE_VECTORS * RT_VEC : RT_VEC;
+    }
+}
+#endif
+
+#if defined T && !defined U
+#if RT_IS_FLOAT(T)
+#define ATTENTION_TILES_f32 1
+#define ATTENTION_TILES_f64 0
+#define OUTSIDE (-(A)RT_INF)
+
+/* One head of one sample: the pointers are those of its first row and key, which lie `step` apart. */
+struct FN(attention_head) {
+    const T *q, *k, *v, *bias;
+    const b8 *mask;
+    T *y, *qk;
+    idx q_step, k_step, v_step, y_step, offset, keys; /* keys: how many take part at most */
+};
+
+/* The keys [lo, hi) that take part in row i by their places. */
+HELPER void FN(attention_span)(const struct FN(attention_head) *h, const struct attention *p, idx i, idx *lo, idx *hi)
+{
+    const idx at = h->offset + i;
+    *hi = p->right >= 0 && at + p->right + 1 < h->keys ? at + p->right + 1 : h->keys;
+    *hi = *hi < 0 ? 0 : *hi;
+    *lo = p->left >= 0 && at - p->left > 0 ? at - p->left : 0;
+    *lo = *lo > *hi ? *hi : *lo;
+}
+
+/* s = softmax of s; n: a multiple of 16. All zeros when all are -infinity. */
+HELPER void FN(attention_softmax)(A *s, idx n)
+{
+    A top[ATTENTION_LANES], sum[ATTENTION_LANES];
+    for (int j = 0; j < ATTENTION_LANES; j++) {
+        top[j] = OUTSIDE;
+        sum[j] = 0;
+    }
+    for (idx i = 0; i < n; i += ATTENTION_LANES)
+        for (int j = 0; j < ATTENTION_LANES; j++)
+            top[j] = s[i + j] > top[j] ? s[i + j] : top[j];
+    for (int w = ATTENTION_LANES / 2; w; w /= 2)
+        for (int j = 0; j < w; j++)
+            top[j] = top[j + w] > top[j] ? top[j + w] : top[j];
+    const A most = top[0] > OUTSIDE ? top[0] : 0;
+    for (idx i = 0; i < n; i += ATTENTION_LANES) {
+        for (int j = 0; j < ATTENTION_LANES; j++)
+            s[i + j] = M(exp)(s[i + j] - most);
+        for (int j = 0; j < ATTENTION_LANES; j++)
+            sum[j] += s[i + j];
+    }
+    for (int w = ATTENTION_LANES / 2; w; w /= 2)
+        for (int j = 0; j < w; j++)
+            sum[j] += sum[j + w];
+    const A scale = sum[0] == 0 ? 0 : 1 / sum[0];
+    for (idx i = 0; i < n; i++)
+        s[i] *= scale;
+}
+
+HELPER void FN(attention_keep)(T *qk, const A *s, idx n)
+{
+    for (idx j = 0; j < n; j++)
+        ST(qk, j, s[j]);
+}
+
+/* s, the scores of the keys [from, to) in row i, become probabilities; s has room for a multiple of 16. */
+HELPER void FN(attention_weigh)(A *s, idx from, idx to, idx i, const struct FN(attention_head) *h, const struct attention *p)
+{
+    const b8 *const mask = h->mask ? h->mask + i * p->mask_row + from : 0;
+    const T *const bias = h->bias ? h->bias + i * p->mask_row + from : 0;
+    T *const qk = h->qk ? h->qk + i * p->keys : 0;
+    const A cap = (A)p->cap;
+    const idx n = to - from, wide = ATTENTION_ROUND(n);
+    idx lo, hi;
+    FN(attention_span)(h, p, i, &lo, &hi);
+    if (qk && p->mode == 0)
+        FN(attention_keep)(qk, s, n);
+    for (idx j = 0; cap > 0 && j < n; j++)
+        s[j] = cap * M(tanh)(s[j] / cap);
+    if (qk && p->mode == 1)
+        FN(attention_keep)(qk, s, n);
+    for (idx j = 0; j < lo - from; j++)
+        s[j] = OUTSIDE;
+    for (idx j = hi - from; j < wide; j++)
+        s[j] = OUTSIDE;
+    for (idx j = lo - from; bias && j < hi - from; j++) {
+        const A b = LD(bias, j);
+        s[j] = b > OUTSIDE || b != b ? s[j] + b : OUTSIDE;
+    }
+    for (idx j = lo - from; mask && j < hi - from; j++)
+        s[j] = mask[j] ? s[j] : OUTSIDE;
+    if (qk && p->mode == 2)
+        FN(attention_keep)(qk, s, n);
+    FN(attention_softmax)(s, wide);
+    if (qk && p->mode == 3)
+        FN(attention_keep)(qk, s, n);
+}
+
+/* The keys that rows [i, end) need: all when the scores are to be kept, else whole panels of those that take part. */
+HELPER void FN(attention_range)(const struct FN(attention_head) *h, const struct attention *p, idx i, idx end, idx *from,
+                                idx *to)
+{
+    idx none;
+    *from = 0;
+    *to = p->keys;
+    if (h->qk)
+        return;
+    FN(attention_span)(h, p, i, from, &none);
+    FN(attention_span)(h, p, end - 1, &none, to);
+    *from = *from / TILE_PANEL * TILE_PANEL;
+}
+
+HELPER A FN(attention_dot)(const T *x, const T *y, idx n)
+{
+    A lane[ATTENTION_LANES];
+    idx i = 0;
+    for (int j = 0; j < ATTENTION_LANES; j++)
+        lane[j] = 0;
+    for (; i + ATTENTION_LANES <= n; i += ATTENTION_LANES)
+        for (int j = 0; j < ATTENTION_LANES; j++)
+            lane[j] += LD(x, i + j) * LD(y, i + j);
+    for (int j = 0; i < n; i++, j++)
+        lane[j] += LD(x, i) * LD(y, i);
+    for (int w = ATTENTION_LANES / 2; w; w /= 2)
+        for (int j = 0; j < w; j++)
+            lane[j] += lane[j + w];
+    return lane[0];
+}
+
+/* Row i alone. Scratch: ROUND(keys), then v_size. */
+HELPER void FN(attention_one)(const struct FN(attention_head) *h, A *s, idx i, A scale, const struct attention *p)
+{
+    A *const sum = s + ATTENTION_ROUND(p->keys);
+    idx from, to;
+    FN(attention_range)(h, p, i, i + 1, &from, &to);
+    for (idx j = from; j < to; j++)
+        s[j - from] = scale * FN(attention_dot)(h->q + i * h->q_step, h->k + j * h->k_step, p->size);
+    FN(attention_weigh)(s, from, to, i, h, p);
+    for (idx c = 0; c < p->v_size; c++)
+        sum[c] = 0;
+    for (idx j = from; j < to; j++)
+        for (idx c = 0; c < p->v_size; c++)
+            sum[c] += s[j - from] * LD(h->v + j * h->v_step, c);
+    for (idx c = 0; c < p->v_size; c++)
+        ST(h->y + i * h->y_step, c, sum[c]);
+}
+
+#if RT_CAT(ATTENTION_TILES_, A)
+/* Scratch of rows in blocks. */
+struct FN(attention_panels) { f32 *k, *v, *q, *s, *y; };
+
+HELPER struct FN(attention_panels) FN(attention_scratch)(f32 *at, const struct attention *p)
+{
+    struct FN(attention_panels) w;
+    w.k = at;
+    w.v = w.k + ATTENTION_ROUND(p->keys) * p->size;
+    w.q = w.v + ATTENTION_ROUND(p->v_size) * p->keys;
+    w.s = w.q + ATTENTION_BLOCK * p->size;
+    w.y = w.s + ATTENTION_BLOCK * ATTENTION_ROUND(p->keys);
+    return w;
+}
+
+/* Keys and values as panels of 16 columns: the keys' columns are keys, the values' are elements. */
+HELPER void FN(attention_pack)(const struct FN(attention_head) *h, const struct FN(attention_panels) *w, const struct attention *p)
+{
+    f32 *to = w->k;
+    for (idx j = 0; j < p->keys; j += TILE_PANEL)
+        for (idx d = 0; d < p->size; d++, to += TILE_PANEL)
+            for (idx c = 0; c < TILE_PANEL; c++)
+                to[c] = j + c < p->keys ? LD(h->k + (j + c) * h->k_step, d) : 0;
+    to = w->v;
+    for (idx d = 0; d < p->v_size; d += TILE_PANEL)
+        for (idx j = 0; j < p->keys; j++, to += TILE_PANEL)
+            for (idx c = 0; c < TILE_PANEL; c++)
+                to[c] = d + c < p->v_size ? LD(h->v + j * h->v_step, d + c) : 0;
+}
+
+/* Rows [i, i + m). */
+HELPER void FN(attention_block)(const struct FN(attention_head) *h, const struct FN(attention_panels) *w, idx i, idx m,
+                                f32 scale, const struct attention *p)
+{
+    const idx s_step = ATTENTION_ROUND(p->keys), y_step = ATTENTION_ROUND(p->v_size);
+    idx from, to;
+    FN(attention_range)(h, p, i, i + m, &from, &to);
+    for (idx r = 0; r < m; r++)
+        for (idx d = 0; d < p->size; d++)
+            w->q[r * p->size + d] = scale * LD(h->q + (i + r) * h->q_step, d);
+    attention_product(w->q, p->size, m, w->k + from * p->size, p->size * TILE_PANEL, p->size, w->s, s_step,
+                      ATTENTION_ROUND(to - from));
+    for (idx r = 0; r < m; r++)
+        FN(attention_weigh)(w->s + r * s_step, from, to, i + r, h, p);
+    attention_product(w->s, s_step, m, w->v + from * TILE_PANEL, p->keys * TILE_PANEL, to - from, w->y, y_step, y_step);
+    for (idx r = 0; r < m; r++)
+        for (idx c = 0; c < p->v_size; c++)
+            ST(h->y + (i + r) * h->y_step, c, w->y[r * y_step + c]);
+}
+#endif
+
+/* All rows of the heads of q that share head g of k, in sample b. */
+HELPER void FN(attention_group)(const struct FN(attention_head) *all, A *scratch, idx b, idx g, const struct attention *p)
+{
+    const idx heads = p->q_heads / p->kv_heads, at_q = b * p->q_heads * p->rows, at_k = b * p->kv_heads * p->keys;
+    struct FN(attention_head) h = *all;
+    h.k += at_k * p->size + g * (p->packed_kv ? p->size : p->keys * p->size);
+    h.v += at_k * p->v_size + g * (p->packed_kv ? p->v_size : p->keys * p->v_size);
+    const A scale = p->default_scale ? 1 / M(sqrt)((A)p->size) : (A)p->scale;
+#if RT_CAT(ATTENTION_TILES_, A)
+    const struct FN(attention_panels) w = FN(attention_scratch)(scratch, p);
+    if (p->rows >= ATTENTION_MANY)
+        FN(attention_pack)(&h, &w, p);
+#endif
+    for (idx k = g * heads; k < (g + 1) * heads; k++) {
+        h.q = all->q + at_q * p->size + k * (p->packed_q ? p->size : p->rows * p->size);
+        h.y = all->y + at_q * p->v_size + k * (p->packed_q ? p->v_size : p->rows * p->v_size);
+        h.qk = all->qk ? all->qk + (at_q + k * p->rows) * p->keys : 0;
+        h.mask = all->mask ? all->mask + b * p->mask_batch + k * p->mask_head : 0;
+        h.bias = all->bias ? all->bias + b * p->mask_batch + k * p->mask_head : 0;
+#if RT_CAT(ATTENTION_TILES_, A)
+        if (p->rows >= ATTENTION_MANY) {
+            for (idx i = 0; i < p->rows; i += ATTENTION_BLOCK)
+                FN(attention_block)(&h, &w, i, p->rows - i < ATTENTION_BLOCK ? p->rows - i : ATTENTION_BLOCK, scale, p);
+            continue;
+        }
+#endif
+        for (idx i = 0; i < p->rows; i++)
+            FN(attention_one)(&h, scratch, i, scale, p);
+    }
+}
+
+KERNEL void FN(attention)(const T *q, const T *k, const T *v, const b8 *mask, const T *bias, const i64 *lens, T *y, T *qk,
+                          A *scratch, struct attention p)
+{
+    struct FN(attention_head) h = {.q = q, .k = k, .v = v, .bias = bias, .mask = mask, .y = y, .qk = qk};
+    h.q_step = p.packed_q ? p.q_heads * p.size : p.size;
+    h.y_step = p.packed_q ? p.q_heads * p.v_size : p.v_size;
+    h.k_step = p.packed_kv ? p.kv_heads * p.size : p.size;
+    h.v_step = p.packed_kv ? p.kv_heads * p.v_size : p.v_size;
+    for (idx b = 0; b < p.batch; b++) {
+        const idx known = lens ? rt_max(0, rt_min(rt_size(lens[b]), p.keys)) : p.keys;
+        h.keys = rt_min(known, p.mask_keys);
+        h.offset = lens ? rt_size(lens[b]) - p.rows : p.offset;
+        for (idx g = 0; g < p.kv_heads; g++)
+            FN(attention_group)(&h, scratch, b, g, &p);
+    }
+}
+RUNS(attention, 9, 6, SCRATCH)
+#undef OUTSIDE
+#endif
+#endif

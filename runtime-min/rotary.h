@@ -1,0 +1,41 @@
+/* rotary.h - RotaryEmbedding: pairs of elements turned by an angle that depends on the position. */
+#ifndef ONNXCC_ROTARY_H
+#define ONNXCC_ROTARY_H
+#include "rt.h"
+
+/* x, y: (batch, seq, heads, size), `step` from one of seq to the next, `head_step` from head to head. Of each head the
+ * first 2 * half elements turn: i with half + i, or (interleaved) 2 i with 2 i + 1. cos, sin: (rows, half); row ids[b][s],
+ * or (ids NULL) one for each b and s. */
+#define rotary_PARAMS(X, V)                                                                                            \
+    X(idx, batch) X(idx, seq) X(idx, heads) X(idx, size) X(idx, step) X(idx, head_step) X(idx, rows) X(idx, half)      \
+    X(int, interleaved)
+PARAMS(rotary)
+#endif
+
+#if defined T && !defined U
+#if RT_IS_FLOAT(T)
+KERNEL int FN(rotary)(const T *x, const T *cosines, const T *sines, const i64 *ids, T *y, struct rotary p)
+{
+    const idx pair = p.interleaved ? 2 : 1, other = p.interleaved ? 1 : p.half;
+    for (idx b = 0; b < p.batch; b++)
+        for (idx s = 0; s < p.seq; s++) {
+            const i64 row = ids ? ids[b * p.seq + s] : b * p.seq + s;
+            if (row < 0 || row >= p.rows)
+                return RT_BAD_INDEX;
+            for (idx h = 0; h < p.heads; h++) {
+                const idx at = b * p.seq * p.heads * p.size + s * p.step + h * p.head_step;
+                for (idx i = 0; i < p.half; i++) {
+                    const A c = LD(cosines, row * p.half + i), d = LD(sines, row * p.half + i);
+                    const A v = LD(x, at + i * pair), w = LD(x, at + i * pair + other);
+                    ST(y, at + i * pair, c * v - d * w);
+                    ST(y, at + i * pair + other, d * v + c * w);
+                }
+                for (idx i = 2 * p.half; i < p.size; i++)
+                    ST(y, at + i, LD(x, at + i));
+            }
+        }
+    return RT_OK;
+}
+TRIES(rotary, 5, 4, 0)
+#endif
+#endif
