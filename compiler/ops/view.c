@@ -1,4 +1,4 @@
-/* view.c - Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout: the same elements under another shape. */
+/* view.c - Reshape, Flatten, Squeeze, Unsqueeze, Identity: the same elements under another shape. */
 #include "../infer.h"
 
 static void identity_infer(Node *n)
@@ -196,39 +196,11 @@ static void with_axes(Node *n)
     expand_done(n);
 }
 
-/* ---- Dropout: nothing at inference ------------------------------------------------------------------------------- */
-
-static void dropout_expand(Node *n)
-{
-    bool old = n->op->since < 12;
-    Value *training = old ? NULL : in(n, 2);
-    if (training && !in_const(n, 2)) {
-        node_error(n, "whether this is training must be known when the model is compiled");
-        return;
-    }
-    if (training && tensor_get_int(training->data, 0) && in_float(n, 1, 0.5) != 0) {
-        node_error(n, "training is not supported");
-        note_help("export the model for inference: training_mode false");
-        return;
-    }
-    if (out(n, 1)) {
-        Value *mask = make(n, "ConstantOfShape", 1, make(n, "Shape", 1, in(n, 0)));
-        Type t = n->op->since < 10 ? in_type(n, 0) : B8;
-        attr_set(mask->def, (Attr){.name = name("value"), .type = A_TENSOR, .t = t == B8 ? tensor_int(t, 1) : tensor_float(t, 1)});
-        replace_out(n, 1, mask);
-    }
-    replace_out(n, 0, make(n, "Identity", 1, in(n, 0)));
-    expand_done(n);
-}
-
 #define RESHAPE(since, types, attrs) "Reshape", since, "data:T shape:int64 -> reshaped:T", "T=" types, attrs
 #define FLATTEN(since, types) "Flatten", since, "input:T -> output:T", "T=" types, "axis:int=1"
 #define SQUEEZE(since, types) "Squeeze", since, "data:T axes?:int64 -> squeezed:T", "T=" types, ""
 #define UNSQUEEZE(since, types) "Unsqueeze", since, "data:T axes:int64 -> expanded:T", "T=" types, ""
 #define IDENTITY(since, types) "Identity", since, "input:V -> output:V", "V=" types, ""
-#define DROPOUT(since, types, other)                                                                                   \
-    "Dropout", since, "data:T ratio?:T1 training_mode?:T2 -> output:T mask?:T2", "T=" types " T1=" other " T2=bool",   \
-        "seed:int?"
 
 static const Op view_ops[] = {
     {RESHAPE(25, "ALL13", "allowzero:int=0"), .infer = reshape_infer, .flags = VIEW},
@@ -275,14 +247,5 @@ static const Op view_ops[] = {
     {IDENTITY(14, "ALLB|seq"), .expand = expand_same},
     {IDENTITY(13, "ALLB"), .expand = expand_same},
     {IDENTITY(1, "ALL"), .expand = expand_same},
-
-    {DROPOUT(22, "FB|F8", "FB|F8"), .expand = dropout_expand},
-    {DROPOUT(13, "FB", "F"), .expand = dropout_expand},
-    {DROPOUT(12, "F", "F"), .expand = dropout_expand},
-    {"Dropout", 10, "data:T -> output:T mask?:T1", "T=F T1=bool", "ratio:float=0.5", .expand = dropout_expand},
-    {"Dropout", 7, "data:T -> output:T mask?:T", "T=F", "ratio:float=0.5", .expand = dropout_expand},
-    {"Dropout", 6, "data:T -> output:T mask?:T", "T=F", "is_test:int=0 ratio:float=0.5", .expand = dropout_expand},
-    {"Dropout", 1, "data:T -> output:T mask?:T", "T=F", "consumed_inputs:ints? is_test:int=0 ratio:float=0.5",
-     .expand = dropout_expand},
 };
 OPS(view_ops);

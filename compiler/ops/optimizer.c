@@ -1,0 +1,112 @@
+/* optimizer.c - Adagrad, Adam, Momentum: one step of training for any number of tensors, as elementwise operators. */
+#include "../ops.h"
+
+/* The scalars of a step, in the type of the tensor in work. */
+typedef struct Step {
+    Node *n;
+    Type t;
+    Value *rate, *count; /* R and T */
+} Step;
+
+static Value *add(const Step *s, Value *a, Value *b) { return make(s->n, "Add", 2, a, b); }
+static Value *sub(const Step *s, Value *a, Value *b) { return make(s->n, "Sub", 2, a, b); }
+static Value *mul(const Step *s, Value *a, Value *b) { return make(s->n, "Mul", 2, a, b); }
+static Value *quotient(const Step *s, Value *a, Value *b) { return make(s->n, "Div", 2, a, b); }
+static Value *number(const Step *s, double v) { return make_scalar(s->n, s->t, v); }
+static Value *attribute(const Step *s, const char *name) { return number(s, attr_float(s->n, name)); }
+static Value *rest_of(const Step *s, const char *name) { return number(s, 1 - attr_float(s->n, name)); }
+
+/* later from the second step on, first in the first one */
+static Value *by_step(const Step *s, Value *later, Value *first)
+{
+    return make(s->n, "Where", 3, make(s->n, "Greater", 2, in(s->n, 1), make_int(s->n, 0)), later, first);
+}
+
+/* The gradient g of x with that of norm_coefficient / 2 * |x|^2. */
+static Value *regularized(const Step *s, Value *x, Value *g)
+{
+    return attr_float(s->n, "norm_coefficient") == 0 ? g : add(s, mul(s, attribute(s, "norm_coefficient"), x), g);
+}
+
+/* Each takes a tensor x, its gradient and its state, and leaves what they become. */
+static void adagrad(const Step *s, Value *const *v, Value **y)
+{
+    Value *g = regularized(s, v[0], v[1]);
+    Value *rate = quotient(s, s->rate, add(s, number(s, 1), mul(s, s->count, attribute(s, "decay_factor"))));
+    y[1] = add(s, v[2], mul(s, g, g));
+    Value *size = add(s, make(s->n, "Sqrt", 1, y[1]), attribute(s, "epsilon"));
+    y[0] = sub(s, v[0], quotient(s, mul(s, rate, g), size));
+}
+
+static void adam(const Step *s, Value *const *v, Value **y)
+{
+    Value *g = regularized(s, v[0], v[1]), *alpha = attribute(s, "alpha"), *beta = attribute(s, "beta");
+    y[1] = add(s, mul(s, alpha, v[2]), mul(s, rest_of(s, "alpha"), g));
+    y[2] = add(s, mul(s, beta, v[3]), mul(s, rest_of(s, "beta"), mul(s, g, g)));
+    Value *size = add(s, make(s->n, "Sqrt", 1, y[2]), attribute(s, "epsilon")), *one = number(s, 1);
+    Value *up = make(s->n, "Sqrt", 1, sub(s, one, make(s->n, "Pow", 2, beta, s->count)));
+    Value *down = sub(s, one, make(s->n, "Pow", 2, alpha, s->count));
+    Value *rate = by_step(s, quotient(s, mul(s, s->rate, up), down), s->rate);
+    y[0] = sub(s, v[0], mul(s, rate, quotient(s, y[1], size)));
+    if (attr_float(s->n, "norm_coefficient_post") != 0)
+        y[0] = mul(s, rest_of(s, "norm_coefficient_post"), y[0]);
+}
+
+static void momentum(const Step *s, Value *const *v, Value **y)
+{
+    Value *g = regularized(s, v[0], v[1]), *alpha = attribute(s, "alpha");
+    y[1] = add(s, mul(s, alpha, v[2]), mul(s, by_step(s, attribute(s, "beta"), number(s, 1)), g));
+    Value *d = attr_is(s->n, "mode", "nesterov") ? add(s, g, mul(s, alpha, y[1])) : y[1];
+    y[0] = sub(s, v[0], mul(s, s->rate, d));
+}
+
+/* R, T, then all tensors, all gradients, and all tensors of each state; out come the tensors and the states. */
+static void each_tensor(Node *n, int states, void (*step)(const Step *s, Value *const *v, Value **y))
+{
+    int count = (n->n_in - 2) / (2 + states);
+    if (n->n_in != 2 + count * (2 + states) || n->n_out > count * (1 + states)) {
+        node_error(n, "%d inputs and %d outputs: each tensor takes %d and gives %d", n->n_in - 2, n->n_out, 2 + states, 1 + states);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        Value *v[4], *y[3];
+        for (int k = 0; k < 2 + states; k++) {
+            v[k] = in(n, 2 + k * count + i);
+            if (v[k]->type != v[0]->type || !shape_same(v[k]->shape, v[0]->shape)) {
+                node_error(n, "%s %s does not go with the tensor %s %s", type_onnx(v[k]->type), shape_text(v[k]->shape),
+                           type_onnx(v[0]->type), shape_text(v[0]->shape));
+                return;
+            }
+        }
+        Step s = {n, v[0]->type, make_cast(n, in(n, 0), v[0]->type), make_cast(n, in(n, 1), v[0]->type)};
+        step(&s, v, y);
+        for (int k = 0; k < 1 + states; k++)
+            replace_out(n, k * count + i, y[k]);
+    }
+    expand_done(n);
+}
+
+static void adagrad_expand(Node *n) { each_tensor(n, 1, adagrad); }
+static void adam_expand(Node *n) { each_tensor(n, 2, adam); }
+
+static void momentum_expand(Node *n)
+{
+    if (!attr_is(n, "mode", "standard") && !attr_is(n, "mode", "nesterov")) {
+        node_error(n, "mode is \"%s\"", attr_string(n, "mode"));
+        note_help("standard and nesterov are possible");
+        return;
+    }
+    each_tensor(n, 1, momentum);
+}
+
+#define OPTIMIZER(name, attrs, how)                                                                                    \
+    {name, 1, "R:T1 T:int64 inputs**:T3 -> outputs**:T3", "T1=float|double T3=float|double", attrs, .expand = how,     \
+     .domain = "ai.onnx.preview.training"}
+
+static const Op optimizer_ops[] = {
+    OPTIMIZER("Adagrad", "decay_factor:float=0 epsilon:float=1e-6 norm_coefficient:float=0", adagrad_expand),
+    OPTIMIZER("Adam", "alpha:float=0.9 beta:float=0.999 epsilon:float=1e-6 norm_coefficient:float=0 norm_coefficient_post:float=0",
+              adam_expand),
+    OPTIMIZER("Momentum", "alpha:float beta:float mode:string norm_coefficient:float", momentum_expand),
+};
+OPS(optimizer_ops);

@@ -1,0 +1,187 @@
+/* random.c - RandomUniform, RandomNormal, Multinomial, Bernoulli, Dropout. The numbers depend on the seed alone, and
+ * without one on where the node stands in the model: every run gives the same, every node others. */
+#include "../kernel.h"
+#include "../schema.h"
+#include "random.h"
+
+/* ---- the sources: onnxcc.RandomUniform and RandomNormal of a shape, Multinomial -------------------------------------- */
+
+/* What the sequence begins with: the bits of the seed, a float or an integer; else beyond all of those. */
+static int64_t key_of(const Node *n)
+{
+    const Attr *seed = node_attr(n, "seed");
+    uint32_t bits = 0;
+    if (seed && seed->type == A_INT)
+        return seed->i;
+    if (seed)
+        memcpy(&bits, &seed->f, sizeof bits);
+    return seed ? (int64_t)bits : ((int64_t)1 << 62) + out(n, 0)->id;
+}
+
+/* Uniform (low, high) or normal (mean, scale) numbers of type t in the shape that a value holds. */
+static Value *drawn(Node *n, const char *op, Value *shape, Type t, const char *const *attrs)
+{
+    Value *y = make(n, op, 1, shape);
+    attr_set_int(y->def, "dtype", t);
+    attr_set_int(y->def, "key", key_of(n));
+    for (int i = 0; attrs && i < 2; i++)
+        attr_set_float(y->def, attrs[i], attr_float(n, attrs[i]));
+    return y;
+}
+
+static void random_expand(Node *n)
+{
+    static const char *const ends[] = {"low", "high"}, *const moments[] = {"mean", "scale"};
+    bool uniform = !strncmp(n->op->name, "RandomUniform", 13), like = n->n_in > 0;
+    const int64_t *shape;
+    int rank = like ? 0 : attr_ints(n, "shape", &shape);
+    int64_t type = attr_given(n, "dtype") || !like ? attr_int(n, "dtype") : in_type(n, 0);
+    if (type <= 0 || type >= N_TYPES || !(op_signature(n->op)->out[0].set >> type & 1)) {
+        node_error(n, "numbers of type %lld are not among those that can be drawn", (long long)type);
+        note_help("set dtype to float, double, float16 or bfloat16");
+        return;
+    }
+    for (int i = 0; i < rank; i++)
+        if (shape[i] < 0) {
+            node_error(n, "dimension %d of the shape is %lld", i, (long long)shape[i]);
+            return;
+        }
+    replace_out(n, 0, drawn(n, uniform ? "onnxcc.RandomUniform" : "onnxcc.RandomNormal",
+                            like ? make(n, "Shape", 1, in(n, 0)) : make_ints(n, rank, shape), (Type)type,
+                            uniform ? ends : moments));
+    expand_done(n);
+}
+
+static void random_infer(Node *n)
+{
+    Shape y;
+    y.rank = in_dims(n, 0, y.dim, MAX_RANK);
+    if (y.rank >= 0)
+        set_out(n, 0, (Type)attr_int(n, "dtype"), y);
+}
+
+static void uniform_bind(Node *n)
+{
+    Value *y = out(n, 0);
+    BIND_ARGS(n, random_uniform, y->type, NO_TYPE, ARGS(y), .count = shape_count(y->shape), .key = D(attr_int(n, "key")),
+              .low = attr_float(n, "low"), .high = attr_float(n, "high"));
+}
+
+static void normal_bind(Node *n)
+{
+    Value *y = out(n, 0);
+    BIND_ARGS(n, random_normal, y->type, NO_TYPE, ARGS(y), .count = shape_count(y->shape), .key = D(attr_int(n, "key")),
+              .mean = attr_float(n, "mean"), .scale = attr_float(n, "scale"));
+}
+
+static void multinomial_infer(Node *n)
+{
+    Shape x = in_shape(n, 0);
+    int64_t type = attr_int(n, "dtype"), samples = attr_int(n, "sample_size");
+    if (x.rank != 2 || dim_is(x.dim[1], 0))
+        node_error(n, "the input %s must be a batch of rows", shape_text(x));
+    else if (type != I32 && type != I64)
+        node_error(n, "dtype %lld is neither int32 nor int64", (long long)type);
+    else if (samples < 0)
+        node_error(n, "sample_size is %lld", (long long)samples);
+    else
+        set_out(n, 0, (Type)type, shape_list(2, x.dim[0], D(samples)));
+}
+
+static void multinomial_bind(Node *n)
+{
+    Shape x = in_shape(n, 0);
+    Type t = in_type(n, 0);
+    BIND2(n, multinomial, t, out(n, 0)->type, .batch = x.dim[0], .classes = x.dim[1], .samples = out(n, 0)->shape.dim[1],
+          .key = D(key_of(n)));
+    bind_scratch(n, dim_mul(x.dim[1], D(type_bits(type_arith(t)) / 8)));
+}
+
+/* ---- Bernoulli and Dropout: uniform numbers below a limit -------------------------------------------------------------- */
+
+/* 1 with the probability that x gives. */
+static void bernoulli_expand(Node *n)
+{
+    Type t = in_type(n, 0) == F64 ? F64 : F32;
+    Value *y = make(n, "Less", 2, drawn(n, "onnxcc.RandomUniform", make(n, "Shape", 1, in(n, 0)), t, NULL),
+                    make_cast(n, in(n, 0), t));
+    Value *c = make(n, "Cast", 1, y);
+    attr_set_int(c->def, "to", attr_given(n, "dtype") ? attr_int(n, "dtype") : in_type(n, 0));
+    replace_out(n, 0, c);
+    expand_done(n);
+}
+
+/* Is it known that nothing is dropped? Before version 7 training was meant unless is_test said otherwise, from 7 to 11
+ * it was impossible; then it became an input. */
+static bool drops_nothing(const Node *n)
+{
+    if (n->op->since < 7)
+        return attr_int(n, "is_test") != 0 || attr_float(n, "ratio") == 0;
+    return n->op->since < 12 || !in(n, 2) || (in_const(n, 2) && !tensor_get_int(n->in[2]->data, 0)) || in_float(n, 1, 0.5) == 0;
+}
+
+/* In training, each element goes with the probability `ratio`, and the others are scaled by 1 / (1 - ratio). */
+static void drop(Node *n, Value **y, Value **kept)
+{
+    Type t = in_type(n, 0), wide = t == F64 ? F64 : F32;
+    Value *one = make_scalar(n, wide, 1), *zero = make_scalar(n, wide, 0), *training = n->op->since < 12 ? NULL : in(n, 2);
+    Value *ratio = n->op->since < 12 ? make_scalar(n, wide, attr_float(n, "ratio"))
+                   : in(n, 1)        ? make_cast(n, in(n, 1), wide)
+                                     : make_scalar(n, wide, 0.5);
+    if (training)
+        ratio = make(n, "Where", 3, training, ratio, zero);
+    Value *scale = make(n, "Div", 2, one, make(n, "Sub", 2, one, ratio));
+    *kept = make(n, "GreaterOrEqual", 2, drawn(n, "onnxcc.RandomUniform", make(n, "Shape", 1, in(n, 0)), wide, NULL), ratio);
+    *y = make(n, "Where", 3, *kept, make(n, "Mul", 2, make_cast(n, in(n, 0), wide), scale), zero);
+    *y = make_cast(n, *y, t);
+}
+
+static void dropout_expand(Node *n)
+{
+    Type mask_type = n->op->since < 10 ? in_type(n, 0) : B8;
+    Value *y, *kept;
+    if (drops_nothing(n)) {
+        y = make(n, "Identity", 1, in(n, 0));
+        kept = make(n, "ConstantOfShape", 1, make(n, "Shape", 1, in(n, 0)));
+        attr_set(kept->def, (Attr){.name = name("value"), .type = A_TENSOR, .t = tensor_int(B8, 1)});
+    } else
+        drop(n, &y, &kept);
+    if (out(n, 1))
+        replace_out(n, 1, mask_type == B8 ? kept : make_cast(n, kept, mask_type));
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+#define OF_SHAPE(name, since, types, attrs)                                                                            \
+    {name, since, "-> output:T", "T=" types, "dtype:int=1 seed:float? shape:ints " attrs, .expand = random_expand}
+#define LIKE(name, since, types, attrs)                                                                                \
+    {name, since, "input:T1 -> output:T2", "T1=ALL T2=" types, "dtype:int? seed:float? " attrs, .expand = random_expand}
+#define ENDS "high:float=1 low:float=0"
+#define MOMENTS "mean:float=0 scale:float=1"
+#define MULTINOMIAL(since, types)                                                                                      \
+    "Multinomial", since, "input:T1 -> output:T2", "T1=" types " T2=int32|int64", "dtype:int=6 sample_size:int=1 seed:float?"
+#define BERNOULLI(since, types)                                                                                        \
+    {"Bernoulli", since, "input:T1 -> output:T2", "T1=" types " T2=NB|bool", "dtype:int? seed:float?", .expand = bernoulli_expand}
+#define DROPOUT(since, types, other)                                                                                   \
+    {"Dropout", since, "data:T ratio?:T1 training_mode?:T2 -> output:T mask?:T2", "T=" types " T1=" other " T2=bool",  \
+     "seed:int?", .expand = dropout_expand}
+#define DROPOUT_OLD(since, mask, attrs)                                                                                \
+    {"Dropout", since, "data:T -> output:T mask?:" mask, "T=F", "ratio:float=0.5" attrs, .expand = dropout_expand}
+
+static const Op random_ops[] = {
+    OF_SHAPE("RandomUniform", 22, "FB", ENDS), OF_SHAPE("RandomUniform", 1, "F", ENDS),
+    OF_SHAPE("RandomNormal", 22, "FB", MOMENTS), OF_SHAPE("RandomNormal", 1, "F", MOMENTS),
+    LIKE("RandomUniformLike", 22, "FB", ENDS), LIKE("RandomUniformLike", 1, "F", ENDS),
+    LIKE("RandomNormalLike", 22, "FB", MOMENTS), LIKE("RandomNormalLike", 1, "F", MOMENTS),
+    {"RandomUniform", 1, "shape:int64 -> y:T", "T=FB", "dtype:int key:int " ENDS, .infer = random_infer, .bind = uniform_bind,
+     .flags = RANDOM, .domain = "onnxcc"},
+    {"RandomNormal", 1, "shape:int64 -> y:T", "T=FB", "dtype:int key:int " MOMENTS, .infer = random_infer,
+     .bind = normal_bind, .flags = RANDOM, .domain = "onnxcc"},
+    {MULTINOMIAL(22, "FB"), .infer = multinomial_infer, .bind = multinomial_bind, .flags = RANDOM},
+    {MULTINOMIAL(7, "F"), .expand = expand_same},
+    BERNOULLI(22, "FB"), BERNOULLI(15, "F"),
+    DROPOUT(22, "FB|F8", "FB|F8"), DROPOUT(13, "FB", "F"), DROPOUT(12, "F", "F"),
+    DROPOUT_OLD(10, "bool", ""), DROPOUT_OLD(7, "T", ""),
+    DROPOUT_OLD(6, "T", " is_test:int=0"), DROPOUT_OLD(1, "T", " consumed_inputs:ints? is_test:int=0"),
+};
+OPS(random_ops);
