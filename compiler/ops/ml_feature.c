@@ -1,0 +1,171 @@
+/* ml_feature.c - features on their way to a model of ai.onnx.ml: ArrayFeatureExtractor, Binarizer, FeatureVectorizer,
+ * Imputer, Normalizer, OneHotEncoder, Scaler. */
+#include <math.h>
+
+#include "../infer.h"
+#include "../kernel.h"
+#include "ml.h"
+#include "ml_feature.h"
+
+/* An attribute of one number or one for every column of input 0, as a constant of type t; NULL: wrong, and reported. */
+static Value *per_column(Node *n, const char *attr, Type t)
+{
+    const Attr *a = node_attr(n, attr);
+    Shape x = in_shape(n, 0);
+    int64_t k = a ? a->n : 0;
+    if (k != 1 && (k < 1 || !x.rank || dim_is(dim_equal(x.dim[x.rank - 1], D(k)), 0))) {
+        node_error(n, "%s has %lld numbers; the input is %s", attr, (long long)k, shape_text(x));
+        return NULL;
+    }
+    if (k > 1)
+        assume_dim(n, x.dim[x.rank - 1], D(k));
+    double *v = NEWS(double, k);
+    for (int64_t i = 0; i < k; i++)
+        v[i] = a->type == A_INTS ? 0 : (double)a->floats[i];
+    Value *c = a->type == A_INTS ? make_ints(n, (int)k, a->ints) : ml_floats(n, attr, F32, 1, &k, v);
+    return ml_cast(n, c, t);
+}
+
+/* The last axis at the indices, in any shape, of input 1. */
+static void extract_expand(Node *n)
+{
+    Shape x = in_shape(n, 0);
+    if (!x.rank) {
+        node_error(n, "the input is one number");
+        return;
+    }
+    Value *at = make(n, "Reshape", 2, in(n, 1), make_ints(n, 1, (int64_t[]){-1}));
+    Value *y = make(n, "Gather", 2, in(n, 0), at);
+    attr_set_int(y->def, "axis", x.rank - 1);
+    replace_out(n, 0, x.rank == 1 ? make(n, "Unsqueeze", 2, y, make_ints(n, 1, (int64_t[]){0})) : y);
+    expand_done(n);
+}
+
+static void binarizer_expand(Node *n)
+{
+    Type t = in_type(n, 0);
+    double at = attr_float(n, "threshold");
+    replace_out(n, 0, ml_cast(n, make(n, "Greater", 2, in(n, 0), make_scalar(n, t, type_is_int(t) ? floor(at) : at)), t));
+    expand_done(n);
+}
+
+static void scaler_expand(Node *n)
+{
+    Value *x = ml_cast(n, in(n, 0), F32);
+    Value *offset = attr_given(n, "offset") ? per_column(n, "offset", F32) : make_scalar(n, F32, 0);
+    Value *scale = attr_given(n, "scale") ? per_column(n, "scale", F32) : make_scalar(n, F32, 1);
+    if (!offset || !scale)
+        return;
+    replace_out(n, 0, make(n, "Mul", 2, make(n, "Sub", 2, x, offset), scale));
+    expand_done(n);
+}
+
+/* The attributes for integers count when those for floats are absent. */
+static void imputer_expand(Node *n)
+{
+    Type t = in_type(n, 0);
+    bool ints = !attr_given(n, "imputed_value_floats");
+    double hole = ints ? (double)attr_int(n, "replaced_value_int64") : attr_float(n, "replaced_value_float");
+    Value *x = in(n, 0), *fill = per_column(n, ints ? "imputed_value_int64s" : "imputed_value_floats", t), *where;
+    if (!fill)
+        return;
+    if (type_is_int(t))
+        where = make(n, "Equal", 2, x, value_const(n->graph, tensor_int(t, ints ? attr_int(n, "replaced_value_int64") : (int64_t)hole)));
+    else
+        where = isnan(hole) ? make(n, "IsNaN", 1, x) : make(n, "Equal", 2, x, make_scalar(n, t, hole));
+    replace_out(n, 0, make(n, "Where", 3, where, fill, x));
+    expand_done(n);
+}
+
+/* Every row by its norm; a row of zeros stays. */
+static void normalizer_expand(Node *n)
+{
+    Shape s = in_shape(n, 0);
+    const char *op = attr_is(n, "norm", "MAX") ? "ReduceMax" : attr_is(n, "norm", "L1") ? "ReduceL1" : "ReduceL2";
+    if (!s.rank || (!attr_is(n, "norm", "MAX") && !attr_is(n, "norm", "L1") && !attr_is(n, "norm", "L2"))) {
+        node_error(n, "norm is '%s', which may be MAX, L1 or L2, for %s", attr_string(n, "norm"), shape_text(s));
+        return;
+    }
+    Value *x = ml_cast(n, in(n, 0), F32), *of = op[6] == 'M' ? make(n, "Abs", 1, x) : x;
+    Value *norm = make(n, op, 2, of, make_ints(n, 1, (int64_t[]){-1}));
+    replace_out(n, 0, make(n, "Div", 2, x, make(n, "Max", 2, norm, make_scalar(n, F32, 1e-30))));
+    expand_done(n);
+}
+
+/* Each input cut or filled with zeros to its number of columns, side by side. An input of one dimension is a column. */
+static void vectorizer_expand(Node *n)
+{
+    const int64_t *size;
+    int k = attr_given(n, "inputdimensions") ? attr_ints(n, "inputdimensions", &size) : -1;
+    if (k != n->n_in) {
+        node_error(n, "%d inputdimensions for %d inputs", k < 0 ? 0 : k, n->n_in);
+        return;
+    }
+    Value **part = NEWS(Value *, k);
+    for (int i = 0; i < k; i++) {
+        Shape s = in_shape(n, i);
+        Dim columns = s.rank == 1 ? D(1) : shape_product(s, 1, s.rank), less = dim_min(columns, D(size[i]));
+        if (!s.rank || size[i] < 0) {
+            node_error(n, "input %d is %s, for %lld columns", i, shape_text(s), (long long)size[i]);
+            return;
+        }
+        Value *x = make(n, "Reshape", 2, ml_cast(n, in(n, i), F32), make_dims(n, 2, (Dim[]){s.dim[0], columns}));
+        if (!dim_same(less, columns))
+            x = make(n, "Slice", 4, x, make_ints(n, 1, (int64_t[]){0}), make_dims(n, 1, &less), make_ints(n, 1, (int64_t[]){1}));
+        if (!dim_is(less, size[i]))
+            x = make(n, "Pad", 2, x, make_dims(n, 4, (Dim[]){D(0), D(0), D(0), dim_sub(D(size[i]), less)}));
+        part[i] = x;
+    }
+    Node *y = make_node(n, "Concat", k, part, 1);
+    attr_set_int(y, "axis", 1);
+    replace_out(n, 0, y->out[0]);
+    expand_done(n);
+}
+
+static void one_hot_expand(Node *n)
+{
+    const Attr *ints = node_attr(n, "cats_int64s");
+    if (!ints || in_type(n, 0) == STR) {
+        node_error(n, "categories that are strings are not supported yet");
+        return;
+    }
+    Value *y = make(n, "onnxcc.Encode", 2, ml_cast(n, in(n, 0), I64), make_ints(n, ints->n, ints->ints));
+    attr_set_int(y->def, "strict", attr_int(n, "zeros") == 0);
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+static void encode_infer(Node *n)
+{
+    Shape y = in_shape(n, 0);
+    if (y.rank == MAX_RANK) {
+        node_error(n, "the output has more than %d dimensions", MAX_RANK);
+        return;
+    }
+    y.dim[y.rank++] = in_shape(n, 1).dim[0];
+    set_out(n, 0, F32, y);
+}
+
+static void encode_bind(Node *n)
+{
+    BIND(n, encode, .count = shape_count(in_shape(n, 0)), .categories = in_shape(n, 1).dim[0], .strict = D(attr_int(n, "strict")));
+}
+
+#define ML_TYPES "=double|float|int32|int64"
+
+static const Op ml_feature_ops[] = {
+    {"ArrayFeatureExtractor", 1, "X:T Y:int64 -> Z:T", "T" ML_TYPES "|string", "", .expand = extract_expand, .domain = "ai.onnx.ml"},
+    {"Binarizer", 1, "X:T -> Y:T", "T" ML_TYPES, "threshold:float=0", .expand = binarizer_expand, .domain = "ai.onnx.ml"},
+    {"FeatureVectorizer", 1, "X*:T1 -> Y:float", "T1" ML_TYPES, "inputdimensions:ints?", .expand = vectorizer_expand,
+     .domain = "ai.onnx.ml"},
+    {"Imputer", 1, "X:T -> Y:T", "T" ML_TYPES,
+     "imputed_value_floats:floats? imputed_value_int64s:ints? replaced_value_float:float=0 replaced_value_int64:int=0",
+     .expand = imputer_expand, .domain = "ai.onnx.ml"},
+    {"Normalizer", 1, "X:T -> Y:float", "T" ML_TYPES, "norm:string=MAX", .expand = normalizer_expand, .domain = "ai.onnx.ml"},
+    {"OneHotEncoder", 1, "X:T -> Y:float", "T" ML_TYPES "|string", "cats_int64s:ints? cats_strings:strings? zeros:int=1",
+     .expand = one_hot_expand, .domain = "ai.onnx.ml"},
+    {"Scaler", 1, "X:T -> Y:float", "T" ML_TYPES, "offset:floats? scale:floats?", .expand = scaler_expand, .domain = "ai.onnx.ml"},
+    {"Encode", 1, "x:int64 categories:int64 -> y:float", "", "strict:int", .infer = encode_infer, .bind = encode_bind,
+     .domain = "onnxcc"},
+};
+OPS(ml_feature_ops);
