@@ -77,7 +77,7 @@ static void imputer_expand(Node *n)
     expand_done(n);
 }
 
-/* Every row by its norm; a row of zeros stays. */
+/* Every row by its largest element, or its norm; a row where that is 0 stays. */
 static void normalizer_expand(Node *n)
 {
     Shape s = in_shape(n, 0);
@@ -86,9 +86,9 @@ static void normalizer_expand(Node *n)
         node_error(n, "norm is '%s', which may be MAX, L1 or L2, for %s", attr_string(n, "norm"), shape_text(s));
         return;
     }
-    Value *x = ml_cast(n, in(n, 0), F32), *of = op[6] == 'M' ? make(n, "Abs", 1, x) : x;
-    Value *norm = make(n, op, 2, of, make_ints(n, 1, (int64_t[]){-1}));
-    replace_out(n, 0, make(n, "Div", 2, x, make(n, "Max", 2, norm, make_scalar(n, F32, 1e-30))));
+    Value *x = ml_cast(n, in(n, 0), F32), *norm = make(n, op, 2, x, make_ints(n, 1, (int64_t[]){-1}));
+    Value *none = make(n, "Equal", 2, norm, make_scalar(n, F32, 0));
+    replace_out(n, 0, make(n, "Div", 2, x, make(n, "Where", 3, none, make_scalar(n, F32, 1), norm)));
     expand_done(n);
 }
 
