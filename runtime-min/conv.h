@@ -80,7 +80,9 @@ RUNS(conv_pack, 2, 1, 0)
 
 CONV_KERNEL void CONV_FN(conv)(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, f32 *scratch, struct conv p)
 {
-    struct conv_plan c = conv_plan(p.out[2], p.cout, p.fixed, CONV_EPILOGUE);
+    const int cross = conv_cross(&p);
+    struct conv_plan c = conv_plan((cross ? p.out[0] * p.out[1] : 1) * p.out[2], p.cout, p.fixed, CONV_EPILOGUE);
+    c.cross = cross;
     c.y_row = p.out[2] * p.y_pitch;
     c.y_plane = p.out[1] * c.y_row;
     c.y_image = p.out[0] * c.y_plane;

@@ -8,7 +8,7 @@
  * w_k, w_panel, w_group: floats between successive k, panels and groups (0, 0, 0: one panel row for all).
  * columns: output channels of one pass over the pixels (their weights should stay in the cache); taps, depth: kernel
  * taps and input channels of one pass. whole: x is padded as a whole, not tile by tile, into the scratch. fixed: the
- * width of y is a literal. */
+ * size of y is a literal. */
 #define conv_PARAMS(X, V)                                                                                              \
     X(idx, n) V(idx, in, 3) V(idx, out, 3) X(idx, group) X(idx, cin) X(idx, cout) V(idx, kernel, 3) V(idx, stride, 3)  \
     V(idx, dilation, 3) V(idx, pad, 3) X(idx, x_pitch) X(idx, y_pitch) X(idx, r_pitch) X(idx, w_k) X(idx, w_panel)     \
@@ -16,12 +16,13 @@
 PARAMS(conv)
 
 /* How one convolution is cut into tiles: vectors of channels, pixels of a row. tile[i][j]: i, j: small, not big, along and
- * across. Rows, planes and images of y are y_row, y_plane and y_image apart. */
+ * across. Rows, planes and images of y are y_row, y_plane and y_image apart. cross: tiles go on from row to row. */
 struct conv_plan {
     struct tile_cut across, along;
     tile_fn *tile[2][2];
     tile_epilogue *epilogue;
     idx y_row, y_plane, y_image;
+    int cross;
 };
 
 /* All in literals where the width and the channels are. */
@@ -35,14 +36,30 @@ TILE struct conv_plan conv_plan(idx width, idx cout, int fixed, tile_epilogue *e
     c.tile[1][0] = tile_of(c.along.small, c.across.big);
     c.tile[1][1] = tile_of(c.along.small, c.across.small);
     c.epilogue = epilogue;
+    c.cross = 0;
     return c;
 }
 
-/* One group of one image under way. Pixels from `from` up to `to` of a row have their whole window in the row of x. */
+/* Whether tiles may, and should, go on from row to row of y: rows are short, and all of x under the kernel is there. */
+TILE int conv_cross(const struct conv *p)
+{
+    const int most = TILE_ROWS((p->cout + RT_VEC - 1) / RT_VEC < TILE_VECTORS ? (p->cout + RT_VEC - 1) / RT_VEC : TILE_VECTORS);
+    int inside = 1;
+#define CONV_AXIS(a)                                                                                                   \
+    inside &= p->pad[a] == 0 && (p->out[a] - 1) * p->stride[a] + (p->kernel[a] - 1) * p->dilation[a] < p->in[a];
+    CONV_AXIS(0)
+    CONV_AXIS(1)
+    CONV_AXIS(2)
+#undef CONV_AXIS
+    return (p->whole || inside) && most <= TILE_LOOSE && p->out[2] < 4 * most && p->out[0] * p->out[1] > 1;
+}
+
+/* One group of one image under way. Rows and planes of x, as tiles see it, are line and layer apart. Pixels from `from` up
+ * to `to` of a row have their whole window in the row of x. */
 struct conv_work {
     const f32 *x, *w, *b, *r;
     f32 *y, *scratch;
-    idx pitch, reach[3], padded[3];     /* of x as tiles see it; pixels under the kernel; pixels of x with its borders */
+    idx pitch, line, layer, reach[3], padded[3]; /* of x as tiles see it; pixels under the kernel; of x with its borders */
     idx from, to, first, end;           /* vectors first up to end: those of this pass */
     struct tile_job t;
     const struct conv_plan *c;
@@ -73,26 +90,49 @@ SHARED void conv_window(const struct conv_work *k, idx d0, idx h0, idx w0, const
         }
 }
 
-/* Where n times R pixels of y from pixel i of row (d, h) on begin in x: in x itself when the kernel stays inside, else in
- * the scratch, with zeros around. Sets how far kernel rows and planes are apart; *n: for fewer tiles. */
-HELPER const f32 *conv_input(struct conv_work *k, idx d, idx h, idx i, idx R, idx *n)
+/* The same for R pixels from pixel i of y on, counted over all rows: where each begins, after the first. */
+HELPER const f32 *conv_crossing(struct conv_work *k, idx i, idx R)
 {
     const struct conv *const p = k->p;
-    const idx xd = d * p->stride[0] - p->pad[0], xh = h * p->stride[1] - p->pad[1], xw = i * p->stride[2] - p->pad[2];
-    if (p->whole) {
-        k->t.row = p->dilation[1] * k->padded[2] * p->cin;
-        k->t.plane = p->dilation[0] * k->padded[1] * k->padded[2] * p->cin;
-        return k->scratch + ((d * p->stride[0] * k->padded[1] + h * p->stride[1]) * k->padded[2] + i * p->stride[2]) * p->cin;
+    idx w = i % p->out[2], h = i / p->out[2] % p->out[1], d = i / p->out[2] / p->out[1];
+    idx row = d * p->stride[0] * k->layer + h * p->stride[1] * k->line;
+    const idx start = row + w * k->t.step;
+    for (idx r = 0; r < R; r++) {
+        k->t.at[r] = row + w * k->t.step - start;
+        if (++w < p->out[2])
+            continue;
+        w = 0;
+        if (++h == p->out[1]) {
+            h = 0;
+            d++;
+        }
+        row = d * p->stride[0] * k->layer + h * p->stride[1] * k->line;
     }
-    if (xd >= 0 && xh >= 0 && xd + k->reach[0] <= p->in[0] && xh + k->reach[1] <= p->in[1] && i >= k->from && i + R <= k->to) {
+    return (p->whole ? k->scratch : k->x) + start;
+}
+
+/* Where n times R pixels of y from pixel i of its row on begin in x: in x itself when the kernel stays inside, else in the
+ * scratch, with zeros around. Sets how far kernel rows and planes are apart; *n: for fewer tiles. */
+HELPER const f32 *conv_input(struct conv_work *k, idx row, idx i, idx R, idx *n)
+{
+    const struct conv *const p = k->p;
+    const idx d = row / p->out[1] * p->stride[0] - p->pad[0], h = row % p->out[1] * p->stride[1] - p->pad[1];
+    const idx w = i * p->stride[2] - p->pad[2];
+    k->t.row = p->dilation[1] * k->line;
+    k->t.plane = p->dilation[0] * k->layer;
+    if (k->c->cross) {
+        *n = 1;
+        return conv_crossing(k, i, R);
+    }
+    if (p->whole)
+        return k->scratch + (d + p->pad[0]) * k->layer + (h + p->pad[1]) * k->line + (w + p->pad[2]) * k->pitch;
+    if (d >= 0 && h >= 0 && d + k->reach[0] <= p->in[0] && h + k->reach[1] <= p->in[1] && i >= k->from && i + R <= k->to) {
         const idx most = (k->to - i) / R;
         *n = *n < most ? *n : most;
-        k->t.row = p->dilation[1] * p->in[2] * p->x_pitch;
-        k->t.plane = p->dilation[0] * p->in[1] * p->in[2] * p->x_pitch;
-        return k->x + ((xd * p->in[1] + xh) * p->in[2] + xw) * p->x_pitch;
+        return k->x + d * k->layer + h * k->line + w * k->pitch;
     }
     const idx size[3] = {k->reach[0], k->reach[1], (R - 1) * p->stride[2] + k->reach[2]};
-    conv_window(k, xd, xh, xw, size);
+    conv_window(k, d, h, w, size);
     *n = 1;
     k->t.row = p->dilation[1] * size[2] * p->x_pitch;
     k->t.plane = p->dilation[0] * k->reach[1] * size[2] * p->x_pitch;
@@ -127,17 +167,18 @@ HELPER void conv_pass(struct conv_work *k, idx tap, idx depth)
     enum { CACHE = 4096 };
     const struct conv *const p = k->p;
     const struct conv_plan *const c = k->c;
-    const idx kd = tap / (k->t.rows * k->t.across);
+    const idx kd = tap / (k->t.rows * k->t.across), rows = c->cross ? 1 : p->out[0] * p->out[1];
+    const idx pixels = c->cross ? p->out[0] * p->out[1] * p->out[2] : p->out[2];
     k->t.tap[0] = tap / k->t.across % k->t.rows;
     k->t.tap[1] = tap % k->t.across;
-    for (idx row = 0; row < p->out[0] * p->out[1]; row++)
-        for (idx i = 0, n; i < p->out[2];) {
+    for (idx row = 0; row < rows; row++)
+        for (idx i = 0, n; i < pixels;) {
             const int small = i >= c->along.bigs;
             const idx R = small ? c->along.small : c->along.big, most = CACHE / (R * k->t.step);
-            n = ((small ? p->out[2] : c->along.bigs) - i) / R;
+            n = ((small ? pixels : c->along.bigs) - i) / R;
             n = n < most ? n : most > 0 ? most : 1;
-            const f32 *const x = conv_input(k, row / p->out[1], row % p->out[1], i, R, &n);
-            const f32 *const r = k->r ? k->r + (row * p->out[2] + i) * p->r_pitch : NULL;
+            const f32 *const x = conv_input(k, row, i, R, &n);
+            const f32 *const r = k->r ? k->r + (row * pixels + i) * p->r_pitch : NULL;
             conv_pixels(k, small, x + kd * k->t.plane + k->t.tap[0] * k->t.row + k->t.tap[1] * k->t.right + depth, r,
                         k->y + row / p->out[1] * c->y_plane + row % p->out[1] * c->y_row + i * p->y_pitch, R, n);
             i += n * R;
@@ -154,14 +195,17 @@ SHARED void conv_group(struct conv_work *k)
     const int joined = k->pitch == p->cin && p->dilation[2] == 1;
     const idx taps = p->kernel[0] * p->kernel[1] * (joined ? 1 : p->kernel[2]), run = joined ? p->kernel[2] * p->cin : p->cin;
     k->t = (struct tile_job){
-        .step = p->stride[2] * k->pitch, .across = joined ? 1 : p->kernel[2], .rows = p->kernel[1],
+        .across = joined ? 1 : p->kernel[2], .rows = p->kernel[1],
         .right = p->dilation[2] * k->pitch, .w_k = p->w_k, .w_panel = p->w_panel, .w_run = run * p->w_k,
         .y_pitch = p->y_pitch, .r_pitch = p->r_pitch,
     };
+    tile_rows(&k->t, p->stride[2] * k->pitch);
     for (int a = 0; a < 3; a++) {
         k->reach[a] = (p->kernel[a] - 1) * p->dilation[a] + 1;
         k->padded[a] = (p->out[a] - 1) * p->stride[a] + k->reach[a];
     }
+    k->line = (p->whole ? k->padded[2] : p->in[2]) * k->pitch;
+    k->layer = (p->whole ? k->padded[1] : p->in[1]) * k->line;
     k->from = (p->pad[2] + p->stride[2] - 1) / p->stride[2];
     k->to = (p->in[2] - k->reach[2] + p->pad[2] + p->stride[2]) / p->stride[2];
     if (p->whole)

@@ -117,7 +117,8 @@ HELPER void MATMUL_FN(matmul_one)(const f32 *x, idx x_row, const f32 *b, const f
 {
     const struct tile_cut across = tile_cut((p->n + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
     const struct tile_cut rows = tile_cut(p->m, TILE_ROWS(across.big), p->fixed);
-    struct tile_job t = {.step = x_row, .taps = 1, .across = 1, .rows = 1, .y_pitch = p->y_pitch, .r_pitch = p->r_pitch};
+    struct tile_job t = {.taps = 1, .across = 1, .rows = 1, .y_pitch = p->y_pitch, .r_pitch = p->r_pitch};
+    tile_rows(&t, x_row);
     for (idx c = 0; c < p->n;) {
         const idx wide = (c < across.bigs * RT_VEC ? across.big : across.small) * RT_VEC, columns = p->n - c;
         const f32 *const bc = bias ? bias + c : bias, *const rc = r ? r + c : r;

@@ -10,6 +10,7 @@
 #define TILE_PANEL 16
 #define TILE static inline __attribute__((always_inline, unused)) /* even where size counts: its literals are the size */
 #define TILE_MOST_ROWS 14
+#define TILE_LOOSE 8 /* rows that may lie anywhere in x: each needs a register */
 
 /* The most vectors, and the most rows for so many vectors, that the registers hold. Where a broadcast from memory costs as
  * much as a fused multiply-add and a half (512-bit registers), four vectors a row beat two by a fifth. */
@@ -55,7 +56,7 @@ TILE struct tile_cut tile_cut(idx n, const int most, const int literal)
  * to the next plane; it begins at tap (tap[0], tap[1]) of (rows, across). first: y begins as b + r (either may be NULL),
  * otherwise as what it has. last: this pass completes y. */
 struct tile_job {
-    idx step;                           /* from pixel to pixel in x */
+    idx step, at[TILE_LOOSE];           /* from row to row in x; where they are, when a tile has at most so many */
     idx taps, run, across, rows, right, row, plane, tap[2];
     idx w_k, w_panel, w_run;            /* in w: between values of k, panels, stretches */
     idx y_pitch, r_pitch;
@@ -96,18 +97,25 @@ TILE void tile_add(vec c[][4], const int R, const int V, const f32 *p, idx pitch
 #undef TILE_ELEMENT
 }
 
-/* c += x w for n values of k: row r reads x[r * step + k]. */
-TILE void tile_mac(vec c[][4], const int R, const int V, const f32 *x, idx step, const f32 *w, idx w_k, idx w_panel, idx n)
+/* c += x w for a stretch of k. */
+TILE void tile_mac(vec c[][4], const int R, const int V, const f32 *x, const f32 *w, const struct tile_job *t)
 {
-    const f32 *x3 = x + 3 * step, *x6 = x + 6 * step, *x9 = x + 9 * step, *x12 = x + 12 * step;
-    for (idx k = 0; k < n; k++, w += w_k, x++, x3++, x6++, x9++, x12++) {
-        const vec w0 = vec_load(tile_column(w, 0, w_panel));
-        const vec w1 = V > 1 ? vec_load(tile_column(w, 1, w_panel)) : w0;
-        const vec w2 = V > 2 ? vec_load(tile_column(w, 2, w_panel)) : w0;
-        const vec w3 = V > 3 ? vec_load(tile_column(w, 3, w_panel)) : w0;
+    const idx step = t->step;
+    const f32 *x3 = x + 3 * step, *x6 = x + 6 * step, *x9 = x + 9 * step, *x12 = x + 12 * step, *at[TILE_LOOSE];
+#define TILE_AT(r)                                                                                                     \
+    if (R > r && r < TILE_LOOSE)                                                                                       \
+        at[r % TILE_LOOSE] = x + t->at[r % TILE_LOOSE];
+    TILE_EACH_ROW(TILE_AT)
+#undef TILE_AT
+    for (idx k = 0; k < t->run; k++, w += t->w_k, x++, x3++, x6++, x9++, x12++) {
+        const vec w0 = vec_load(tile_column(w, 0, t->w_panel));
+        const vec w1 = V > 1 ? vec_load(tile_column(w, 1, t->w_panel)) : w0;
+        const vec w2 = V > 2 ? vec_load(tile_column(w, 2, t->w_panel)) : w0;
+        const vec w3 = V > 3 ? vec_load(tile_column(w, 3, t->w_panel)) : w0;
 #define TILE_STEP(r)                                                                                                   \
     if (R > r) {                                                                                                       \
-        const vec a = vec_splat((r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12)[r % 3 * step]);                                                                              \
+        const vec a = vec_splat(R <= TILE_LOOSE ? at[r % TILE_LOOSE][k]                                                \
+                                : (r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12)[r % 3 * step]);            \
         c[r][0] = vec_fma(a, w0, c[r][0]);                                                                             \
         if (V > 1)                                                                                                     \
             c[r][1] = vec_fma(a, w1, c[r][1]);                                                                         \
@@ -119,6 +127,14 @@ TILE void tile_mac(vec c[][4], const int R, const int V, const f32 *x, idx step,
         TILE_EACH_ROW(TILE_STEP)
 #undef TILE_STEP
     }
+}
+
+/* Rows of x step apart. */
+TILE void tile_rows(struct tile_job *t, idx step)
+{
+    t->step = step;
+    for (int r = 0; r < TILE_LOOSE; r++)
+        t->at[r] = r * step;
 }
 
 /* y = c within [lo, hi]. */
@@ -151,7 +167,7 @@ TILE void tile_any(const int R, const int V, const f32 *x, const f32 *w, const f
         }
         idx row = t->tap[0], tap = t->tap[1];
         for (idx i = 0; i < t->taps; i++, wt += t->w_run) {
-            tile_mac(c, R, V, xt, t->step, wt, t->w_k, t->w_panel, t->run);
+            tile_mac(c, R, V, xt, wt, t);
             xt += t->right;
             if (++tap < t->across)
                 continue;

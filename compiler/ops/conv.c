@@ -273,6 +273,7 @@ static void bind_panels(Node *n, Conv c)
     Dim whole = dim_mul(D(c.cin * 4), dim_mul(reach(w, 0, w->out[0]), dim_mul(reach(w, 1, w->out[1]), reach(w, 2, w->out[2]))));
     Dim patch = dim_mul(dim_mul(D(c.group * c.cin * 4), dim_mul(reach(w, 0, D(1)), reach(w, 1, D(1)))),
                         reach(w, 2, dim_min(D(TILE_MOST_ROWS), w->out[2])));
+    bool fixed = dim_const(w->out[0]) && dim_const(w->out[1]) && dim_const(w->out[2]);
     bool all = w->padded && (p.several || dim_high(whole) <= SMALL);
     BIND_ARGS(n, conv, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .n = x->n, .in = DIMS3(x->size),
               .out = DIMS3(w->out), .group = D(c.group), .cin = D(c.cin), .cout = D(c.cout), .kernel = THREE(w->kernel),
@@ -280,8 +281,7 @@ static void bind_panels(Node *n, Conv c)
               .x_pitch = D(c.group * c.cin), .y_pitch = D(c.group * c.cout), .r_pitch = D(c.group * c.cout),
               .w_k = D(c.fill ? 0 : TILE_PANEL), .w_panel = D(c.fill ? 0 : k * TILE_PANEL),
               .w_group = D(c.fill ? 0 : panels * k * TILE_PANEL), .columns = D(p.columns), .taps = D(p.taps),
-              .depth = D(p.depth), .whole = D(all), .fixed = D(dim_const(w->out[2])), .lo = -__builtin_inf(),
-              .hi = __builtin_inf());
+              .depth = D(p.depth), .whole = D(all), .fixed = D(fixed), .lo = -__builtin_inf(), .hi = __builtin_inf());
     if (w->padded)
         bind_scratch(n, all ? whole : patch);
 }
