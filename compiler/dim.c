@@ -92,6 +92,14 @@ Symbol *symbol_fresh(const char *why, int64_t low, int64_t high)
     Name n = name(why);
     for (int i = 2; map_get(&table.by_name, n); i++)
         n = name_format("%s#%d", why, i);
+    for (int i = 0; i < opt.dims.n; i++) {
+        struct DimOption *o = &opt.dims.at[i];
+        if (!name_is(n, o->name))
+            continue;
+        low = o->low > low ? o->low : low;
+        high = o->high < high ? o->high : high;
+        o->used = true;
+    }
     return symbol_new(n, low, high);
 }
 

@@ -5,8 +5,12 @@
 #include "loop.h"
 
 void infer_graph(Graph *g);         /* walks a (nested) graph */
-Tensor *tensor_settle(Tensor *t);   /* a symbolic tensor without expressions becomes an ordinary constant */
 Dim value_dim(Value *v, int e);     /* integer element e: number, expression, or a symbol read at run time */
+
+/* fold.c */
+void fold(Node *n);                 /* the results of an inferred node, as far as they are known now */
+void trace_value(Value *v);         /* v's elements will decide a size: they are expressions, if it can be followed back */
+Tensor *tensor_settle(Tensor *t);   /* a symbolic tensor without expressions becomes an ordinary constant */
 
 /* What node n was inferred with: d is `is`. Checked at run time where n is executed, as soon as all sizes in it are known. */
 typedef struct Assumption {

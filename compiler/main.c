@@ -77,7 +77,7 @@ static void add_dim(const char *s)
     int64_t v = number(eq + 1, &end, "dim");
     if (*end || !n)
         usage("--dim %s: expected NAME=N or NAME<=N", s);
-    vec_push(&opt.dims, ((struct DimOption){name_bytes(s, n)->s, bound ? 0 : v, v}));
+    vec_push(&opt.dims, ((struct DimOption){name_bytes(s, n)->s, bound ? 0 : v, v, false}));
 }
 
 /* The last = divides, for names may have one. */

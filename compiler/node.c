@@ -114,7 +114,8 @@ static Dim element_symbol(Value *v, int e)
     for (int i = 0; i < symbol_count(); i++)
         if (symbol_at(i)->from == v && symbol_at(i)->element == e)
             return dim_symbol(symbol_at(i));
-    Symbol *s = symbol_fresh(v->name ? v->name->s : "value", v->type == B8 ? 0 : INT64_MIN, v->type == B8 ? 1 : INT64_MAX);
+    const char *of = v->name ? v->name->s : "value";
+    Symbol *s = symbol_fresh(v->shape.rank ? name_format("%s[%d]", of, e)->s : of, v->type == B8 ? 0 : INT64_MIN, v->type == B8 ? 1 : INT64_MAX);
     s->from = v;
     s->element = e;
     return dim_symbol(s);
@@ -132,6 +133,8 @@ int in_dims(Node *n, int i, Dim *out, int max)
     Value *v = in(n, i);
     if (!v)
         bug("%s: input %d is omitted", n->op->name, i);
+    if (!v->data && v->def)
+        trace_value(v);
     Dim count = shape_count(v->shape);
     if (v->shape.rank > 1 || !dim_const(count)) {
         error_node(n, "SHP-14", "input %d decides a shape, but how many numbers it holds is not known", i);

@@ -138,7 +138,7 @@ typedef struct Symbol {
     const char *c;  /* variable in the emitted C */
 } Symbol;
 Symbol *symbol_by_name(Name n);     /* model-wide: one meaning per name; made when missing */
-Symbol *symbol_fresh(const char *why, int64_t low, int64_t high);
+Symbol *symbol_fresh(const char *why, int64_t low, int64_t high); /* within what --dim says of that name */
 Dim dim_symbol(Symbol *s);
 int symbol_count(void);
 Symbol *symbol_at(int i);
@@ -402,7 +402,7 @@ typedef struct Options {
     const Target *target;
     Weights weights;
     bool single, verbose, report, report_json, eval, list_ops, strict;
-    VEC(struct DimOption { const char *name; int64_t low, high; }) dims;
+    VEC(struct DimOption { const char *name; int64_t low, high; bool used; }) dims;
     VEC(struct ShapeOption { const char *input; int rank; int64_t dim[MAX_RANK]; }) shapes;
     VEC(struct ConstOption { const char *input, *file; }) consts;
 } Options;
