@@ -149,25 +149,25 @@ HELPER idx FN2(qconv_fill)(i16 *to, const T *x, i32 zero, idx some, idx d, idx h
     return end;
 }
 
-/* All rows of y of a plane, for the columns `from` to `to` of a group. */
-HELPER void FN2(qconv_plane)(const T *x, const i8 *w, i32 zero, U *y, i16 *scratch, idx from, idx to, idx d,
+/* All rows of y of a plane, for the columns from `from` on: of all of the group, or (depthwise) of a panel. */
+HELPER void FN2(qconv_plane)(const T *x, const i8 *w, i32 zero, U *y, i16 *scratch, idx from, idx d,
                              const struct qconv_rows *r, const struct qtile_job *t, const struct qconv *p)
 {
-    const idx last = (to + DOT - 1) / DOT, first = from / DOT;
-    const struct tile_cut across = tile_cut(last - first, p->depthwise ? 1 : QTILE_WIDTH, 1);
+    const idx wide = p->depthwise ? QTILE_PANEL : p->cout, some = rt_min(wide, p->cout - from);
+    const struct tile_cut across = tile_cut((wide + DOT - 1) / DOT, p->depthwise ? 1 : QTILE_WIDTH, 1);
     const struct tile_cut along = tile_cut(p->out[2], QTILE_ROWS(across.big), p->fixed);
     for (idx h = 0, next = -p->pad[1], rows; h < p->out[1]; h += rows) {
         rows = rt_min(p->block, p->out[1] - h);
-        next = FN2(qconv_fill)(scratch, x, zero, to - from, d, h, rows, next, r, p);
-        for (idx v = first; v < last; v += v - first < across.bigs ? across.big : across.small)
+        next = FN2(qconv_fill)(scratch, x, zero, some, d, h, rows, next, r, p);
+        for (idx v = 0; v * DOT < some; v += v < across.bigs ? across.big : across.small)
             for (idx i = h; i < h + rows; i++) {
-                u8 *const line = (u8 *)(y + (d * p->out[1] + i) * p->out[2] * p->y_pitch + v * DOT);
-                const i16 *const at = scratch + (p->depthwise ? v * DOT % QTILE_PANEL * 2 : 0);
-                const idx slot = rt_mod(i * p->stride[1] - p->pad[1], r->ring);
-                if (v - first < across.bigs)
-                    qtile_line(across.big, p->depthwise, along, p->out[2], at, slot, w, v * DOT, line, to - v * DOT, t);
+                const idx column = from + v * DOT, slot = rt_mod(i * p->stride[1] - p->pad[1], r->ring);
+                u8 *const line = (u8 *)(y + (d * p->out[1] + i) * p->out[2] * p->y_pitch + column);
+                const i16 *const at = scratch + (p->depthwise ? 2 * v * DOT : 0);
+                if (v < across.bigs)
+                    qtile_line(across.big, p->depthwise, along, p->out[2], at, slot, w, column, line, p->cout - column, t);
                 else
-                    qtile_line(across.small, p->depthwise, along, p->out[2], at, slot, w, v * DOT, line, to - v * DOT, t);
+                    qtile_line(across.small, p->depthwise, along, p->out[2], at, slot, w, column, line, p->cout - column, t);
             }
     }
 }
@@ -193,8 +193,8 @@ KERNEL void FN2(qconv)(const T *x, const i8 *w, const T *x_zero, const U *y_zero
                 for (idx d = 0; d < p.out[0]; d++)
                     FN2(qconv_plane)(x + n * p.in[0] * p.in[1] * p.in[2] * p.x_pitch + g * p.x_group + (p.depthwise ? c : 0),
                                      w + g * panels * t.panel, x_zero ? (i32)LD(x_zero, 0) : 0,
-                                     y + n * p.out[0] * p.out[1] * p.out[2] * p.y_pitch + g * p.y_group, scratch, c,
-                                     rt_min(c + wide, p.cout), d, &r, &t, &p);
+                                     y + n * p.out[0] * p.out[1] * p.out[2] * p.y_pitch + g * p.y_group, scratch, c, d, &r,
+                                     &t, &p);
 }
 RUNS2(qconv, 6, 4, SCRATCH)
 #endif
