@@ -173,9 +173,13 @@ HELPER void dot_store_8(u8 *y, dot_sums c, idx n)
 
 HELPER void dot_store_32(u8 *y, dot_sums c, idx n)
 {
+#if DOT == 16
+    _mm512_mask_storeu_epi32(y, (__mmask16)(n < 16 ? (1U << n) - 1U : 0xffffU), (__m512i)c);
+#else
     if (n >= DOT)
         memcpy(y, &c, sizeof c);
     else
         memcpy(y, &c, (size_t)n * 4);
+#endif
 }
 #endif

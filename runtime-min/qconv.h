@@ -89,46 +89,63 @@ RUNS(qconv_pack, 5, 4, 0)
 #define QCONV_OUT_i32 1
 #if defined T && defined U
 #if RT_CAT(QCONV_TYPE_, T) && RT_CAT(QCONV_OUT_, U)
+/* to = from less zero, 16 bits wide. */
+SHARED void FN2(qconv_widen)(i16 *restrict to, const T *restrict from, i32 zero, idx n)
+{
+    for (idx i = 0; i < n; i++)
+        to[i] = (i16)((i32)from[i] - zero);
+}
+
+/* For each pixel, n pairs of a value of a and one of b, less zero. */
+SHARED void FN2(qconv_pair)(i32 *restrict to, const T *restrict a, const T *restrict b, i32 zero, idx n, idx pixels, idx pitch)
+{
+#define QCONV_PAIR(c) to[c] = (((i32)a[c] - zero) & 0xffff) | (i32)((u32)((i32)b[c] - zero) << 16)
+    for (idx w = 0; w < pixels; w++, to += QTILE_PANEL, a += pitch, b += pitch)
+        if (n == QTILE_PANEL)
+            for (idx c = 0; c < QTILE_PANEL; c++)
+                QCONV_PAIR(c);
+        else
+            for (idx c = 0; c < n; c++)
+                QCONV_PAIR(c);
+#undef QCONV_PAIR
+}
+
 /* Row (d, h) of an image, one group's channels, less zero -> to, with zeros where there is no image. */
 HELPER void FN2(qconv_row)(i16 *to, const T *x, i32 zero, idx d, idx h, const struct qconv_rows *r, const struct qconv *p)
 {
     idx left, right;
     qconv_range(r->pixels, p->pad[2], p->in[2], d >= 0 && d < p->in[0] && h >= 0 && h < p->in[1], &left, &right);
-    for (idx i = 0; i < left * p->cin; i++)
-        to[i] = 0;
     const T *const from = x + ((d * p->in[1] + h) * p->in[2] - p->pad[2]) * p->x_pitch;
+    memset(to, 0, (size_t)(left * p->cin) * sizeof *to);
     if (p->x_pitch == p->cin)
-        for (idx i = left * p->cin; i < right * p->cin; i++)
-            to[i] = (i16)((i32)from[i] - zero);
+        FN2(qconv_widen)(to + left * p->cin, from + left * p->cin, zero, (right - left) * p->cin);
     else
         for (idx w = left; w < right; w++)
-            for (idx c = 0; c < p->cin; c++)
-                to[w * p->cin + c] = (i16)((i32)from[w * p->x_pitch + c] - zero);
-    for (idx i = right * p->cin; i < r->pixels * p->cin; i++)
-        to[i] = 0;
+            FN2(qconv_widen)(to + w * p->cin, from + w * p->x_pitch, zero, p->cin);
+    memset(to + right * p->cin, 0, (size_t)((r->pixels - right) * p->cin) * sizeof *to);
 }
 
 /* The same for `some` (at most 16) channels of a depthwise convolution: each pixel with the one `dilation` on, in pairs. */
 HELPER void FN2(qconv_pairs)(i16 *to, const T *x, i32 zero, idx d, idx h, idx some, const struct qconv_rows *r,
-                            const struct qconv *p)
+                             const struct qconv *p)
 {
     idx left, right;
     qconv_range(r->pixels, p->pad[2], p->in[2], d >= 0 && d < p->in[0] && h >= 0 && h < p->in[1], &left, &right);
+    const idx on = p->dilation[2], both = rt_max(left, right - on);
     const T *const from = x + ((d * p->in[1] + h) * p->in[2] - p->pad[2]) * p->x_pitch;
-    const idx on = p->dilation[2];
-    for (idx w = 0; w < r->pixels; w++, to += 2 * QTILE_PANEL) {
+    for (idx w = 0; w < r->pixels; w++) {
+        i16 *const at = to + w * 2 * QTILE_PANEL;
+        if (w == left && both > left) {
+            const T *const first = from + w * p->x_pitch;
+            FN2(qconv_pair)((i32 *)(void *)at, first, first + on * p->x_pitch, zero, some, both - left, p->x_pitch);
+            w = both - 1;
+            continue;
+        }
         const int a = w >= left && w < right, b = w + on >= left && w + on < right;
-        const T *const at = from + w * p->x_pitch, *const next = at + on * p->x_pitch;
-        if (a && b && some == QTILE_PANEL)
-            for (idx c = 0; c < QTILE_PANEL; c++) {
-                to[2 * c] = (i16)((i32)at[c] - zero);
-                to[2 * c + 1] = (i16)((i32)next[c] - zero);
-            }
-        else
-            for (idx c = 0; c < QTILE_PANEL; c++) {
-                to[2 * c] = a && c < some ? (i16)((i32)at[c] - zero) : 0;
-                to[2 * c + 1] = b && c < some ? (i16)((i32)next[c] - zero) : 0;
-            }
+        for (idx c = 0; c < some; c++) {
+            at[2 * c] = a ? (i16)((i32)from[w * p->x_pitch + c] - zero) : 0;
+            at[2 * c + 1] = b ? (i16)((i32)from[(w + on) * p->x_pitch + c] - zero) : 0;
+        }
     }
 }
 
