@@ -1,0 +1,38 @@
+/* image.c - ImageDecoder. */
+#include "../kernel.h"
+#include "image.h"
+
+static int format(Node *n)
+{
+    return attr_is(n, "pixel_format", "RGB")         ? IMAGE_RGB
+           : attr_is(n, "pixel_format", "BGR")       ? IMAGE_BGR
+           : attr_is(n, "pixel_format", "Grayscale") ? IMAGE_GRAY
+                                                     : -1;
+}
+
+static void image_infer(Node *n)
+{
+    if (in_shape(n, 0).rank != 1)
+        node_error(n, "the file is %s instead of a list of bytes", shape_text(in_shape(n, 0)));
+    else if (format(n) < 0)
+        node_error(n, "pixel_format is '%s': it may be RGB, BGR or Grayscale", attr_string(n, "pixel_format"));
+    else
+        set_out(n, 0, U8, shape_list(3, reported_size(n, 0, D(INT64_MAX)), reported_size(n, 1, D(INT64_MAX)),
+                                     D(format(n) == IMAGE_GRAY ? 1 : 3)));
+}
+
+static void image_bind(Node *n)
+{
+    Shape y = out(n, 0)->shape;
+    Dim width = reported_room(y.dim[1]);
+    BIND(n, image_decode, .n = in_shape(n, 0).dim[0], .most_height = reported_room(y.dim[0]), .most_width = width,
+         .format = D(format(n)));
+    bind_scratch(n, dim_add(D(IMAGE_SCRATCH), dim_mul(width, D(16))));
+    bind_reported(n);
+}
+
+static const Op image_ops[] = {
+    {"ImageDecoder", 20, "encoded_stream:uint8 -> image:uint8", "", "pixel_format:string=RGB", .infer = image_infer,
+     .bind = image_bind, .flags = NOFOLD},
+};
+OPS(image_ops);
