@@ -16,9 +16,10 @@ static void image_infer(Node *n)
         node_error(n, "the file is %s instead of a list of bytes", shape_text(in_shape(n, 0)));
     else if (format(n) < 0)
         node_error(n, "pixel_format is '%s': it may be RGB, BGR or Grayscale", attr_string(n, "pixel_format"));
-    else
-        set_out(n, 0, U8, shape_list(3, reported_size(n, 0, D(INT64_MAX)), reported_size(n, 1, D(INT64_MAX)),
-                                     D(format(n) == IMAGE_GRAY ? 1 : 3)));
+    else {
+        Dim height = reported_size(n, 0, D(INT64_MAX)), width = reported_size(n, 1, D(INT64_MAX)); /* in this order */
+        set_out(n, 0, U8, shape_list(3, height, width, D(format(n) == IMAGE_GRAY ? 1 : 3)));
+    }
 }
 
 static void image_bind(Node *n)
