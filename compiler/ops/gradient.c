@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../infer.h"
+#include "../spatial.h"
 
 /* One step back: the node m, and d, what its output counts for y. */
 typedef struct Back {
@@ -57,9 +58,20 @@ static Value *share(const Back *b)
                 make_cast(b->n, make(b->n, "Size", 1, b->m->in[0]), t));
 }
 
+/* The mean of v over the axes that the normalisation m runs over. */
+static Value *middle(const Back *b, Value *v)
+{
+    int64_t axes[MAX_RANK];
+    int rank = b->m->in[0]->shape.rank, k = 0;
+    for (int i = attr_axis(b->m, "axis", rank); i < rank; i++)
+        axes[k++] = i;
+    return make(b->n, "ReduceMean", 2, v, make_ints(b->n, k, axes));
+}
+
 /* ---- formulas ------------------------------------------------------------------------------------------------------------
  * Sums, products, quotients and calls of operators over d, x (the input in question), y (the output), a, b, c (inputs 0, 1,
- * 2), numbers and @attributes. Spread(v) and Share() serve reductions; Along(v) sums along the attribute axis. */
+ * 2), numbers and @attributes. Spread(v) and Share() serve reductions, Middle(v) normalisations; Along(v) sums along the
+ * attribute axis. */
 
 static Type type_of(const Back *b) { return b->m->out[0]->type; }
 
@@ -78,6 +90,8 @@ static Value *formula_call(Back *b)
         return spread(b, arg[0]);
     if (name_is(op, "Share"))
         return share(b);
+    if (name_is(op, "Middle"))
+        return middle(b, arg[0]);
     if (name_is(op, "Along")) {
         int64_t axis = attr_axis(b->m, "axis", b->m->in[0]->shape.rank);
         return sum_over(b->n, arg[0], 1, &axis);
@@ -247,6 +261,54 @@ static Value *gelu_back(Back *b)
     return formula_sum(b);
 }
 
+/* For constant sizes, and groups of one. */
+static Value *conv_back(Back *b)
+{
+    Node *m = b->m;
+    Value *x = m->in[0], *w = m->in[1];
+    int64_t kernel[3], axes[4] = {0, 2, 3, 4}, pads[6], more[3], swap[] = {1, 0, 2, 3, 4};
+    Image image;
+    Windows win;
+    int spatial = x->shape.rank - 2;
+    if (b->i == 2)
+        return make(b->n, "Reshape", 2, sum_over(b->n, b->d, 1 + spatial, axes), shape_like(b->n, m->in[2]));
+    if (!shape_const(x->shape) || !shape_const(w->shape) || (b->i == 1 && attr_int(m, "group") != 1))
+        return NULL;
+    for (int i = 0; i < spatial; i++)
+        kernel[i] = dim_value(w->shape.dim[2 + i]);
+    if (!image_read(m, 0, &image) || !windows_read(m, &image, kernel, &win))
+        return NULL;
+    const int64_t *stride = win.stride + 3 - spatial, *dilation = win.dilation + 3 - spatial;
+    for (int i = 0; i < spatial; i++) {
+        int k = 3 - spatial + i;
+        pads[i] = dim_value(win.pad[k]);
+        pads[spatial + i] = dim_value(win.pad_end[k]);
+        more[i] = dim_value(image.size[k]) + pads[i] + pads[spatial + i] - (dim_value(win.out[k]) - 1) * stride[i] -
+                  dilation[i] * (kernel[i] - 1) - 1; /* pixels beyond the last window */
+    }
+    Value *v;
+    if (b->i == 0) {
+        v = make(b->n, "ConvTranspose", 2, b->d, w);
+        attr_set_int(v->def, "group", attr_int(m, "group"));
+        attr_set_ints(v->def, "output_padding", spatial, more);
+    } else { /* samples and channels change places: d is the kernel that slides over x */
+        Value *turned[] = {make(b->n, "Transpose", 1, x), make(b->n, "Transpose", 1, b->d)};
+        attr_set_ints(turned[0]->def, "perm", spatial + 2, swap);
+        attr_set_ints(turned[1]->def, "perm", spatial + 2, swap);
+        v = make(b->n, "Conv", 2, turned[0], turned[1]);
+    }
+    attr_set_ints(v->def, "strides", spatial, b->i ? dilation : stride);
+    attr_set_ints(v->def, "dilations", spatial, b->i ? stride : dilation);
+    attr_set_ints(v->def, "pads", 2 * spatial, pads);
+    if (b->i == 0)
+        return v;
+    int64_t from[3] = {0, 0, 0};
+    v = make(b->n, "Slice", 4, v, make_ints(b->n, spatial, from), make_ints(b->n, spatial, kernel), make_ints(b->n, spatial, axes + 1));
+    v = make(b->n, "Transpose", 1, v);
+    attr_set_ints(v->def, "perm", spatial + 2, swap);
+    return v;
+}
+
 /* ---- the rules ------------------------------------------------------------------------------------------------------------- */
 
 enum {
@@ -258,6 +320,9 @@ typedef struct Rule {
     int flags;
     const char *formula[3]; /* for inputs 0, 1, 2; NULL: nothing */
 } Rule;
+
+#define DEVIATION "Sqrt(Middle((a-Middle(a))*(a-Middle(a)))+@epsilon)"
+#define NORMAL "((a-Middle(a))/" DEVIATION ")"
 
 static const Rule rules[] = {
     {"Add", 0, {"d", "d"}}, {"Sub", 0, {"d", "-d"}}, {"Mul", 0, {"d*b", "d*a"}}, {"Div", 0, {"d/b", "-d*y/b"}},
@@ -283,6 +348,8 @@ static const Rule rules[] = {
     {"Swish", 0, {"d*(Sigmoid(@alpha*x)+@alpha*y*(1-Sigmoid(@alpha*x)))"}},
     {"Mish", 0, {"d*(Tanh(Softplus(x))+x*Sigmoid(x)*(1-Tanh(Softplus(x))*Tanh(Softplus(x))))"}},
     {"Softmax", SHAPED, {"y*(d-Along(d*y))"}}, {"LogSoftmax", SHAPED, {"d-Exp(y)*Along(d)"}},
+    {"LayerNormalization", 0,
+     {"(d*b-Middle(d*b)-" NORMAL "*Middle(d*b*" NORMAL "))/" DEVIATION, "d*" NORMAL, "d"}},
     {"ReduceSum", SHAPED, {"Spread(d)"}}, {"ReduceMean", SHAPED, {"Spread(d*Share())"}},
     {"ReduceSumSquare", SHAPED, {"2*x*Spread(d)"}}, {"ReduceL1", SHAPED, {"Sign(x)*Spread(d)"}},
     {"ReduceL2", SHAPED, {"x*Spread(d/y)"}}, {"ReduceProd", SHAPED, {"Spread(d*y)/x"}},
@@ -297,7 +364,7 @@ static const struct {
 } functions[] = {
     {"Reshape", reshaped}, {"Flatten", reshaped}, {"Squeeze", reshaped}, {"Unsqueeze", reshaped}, {"Transpose", transposed},
     {"Product", product_back}, {"Concat", concat_back}, {"Slice", slice_back}, {"Gather", gather_back}, {"Gelu", gelu_back},
-    {"NllLoss", nll_back},
+    {"NllLoss", nll_back}, {"Conv", conv_back},
 };
 
 /* By the operator's formula; false: it has none. *v stays when it does not count. */
@@ -459,6 +526,13 @@ static void gradient_expand(Node *n)
     Value *y = begin(&p) ? value_named(n, node_attr(n, "y")->s) : NULL;
     if (!y)
         return;
+    if (y->poisoned) { /* its error was reported */
+        for (int i = 0; i < n->n_out; i++)
+            if (n->out[i])
+                n->out[i]->poisoned = true;
+        expand_done(n);
+        return;
+    }
     walk(&p, y);
     y = now(&p, y);
     count_back(&p, y, filled_like(n, y, 1));
