@@ -23,18 +23,39 @@ static const char *inner(const Node *n) { return n->op->name + strlen("QLinear")
 
 static void binary_expand(Node *n) { quantise(n, make(n, inner(n), 2, real(n, 0, 0), real(n, 3, 0)), 6, 0); }
 
-/* The same attributes, but for `channels_last`, which is ONNX Runtime's own, and `opset`, which has no more to say. */
+/* v with the channels, which come last, first, or back. */
+static Value *turned(Node *n, Value *v, bool back)
+{
+    int rank = in_shape(n, 0).rank;
+    int64_t perm[MAX_RANK] = {0};
+    for (int i = 1; i < rank; i++)
+        perm[i] = back ? (i == rank - 1 ? 1 : i + 1) : i == 1 ? rank - 1 : i - 1;
+    v = make(n, "Transpose", 1, v);
+    attr_set_ints(v->def, "perm", rank, perm);
+    return v;
+}
+
+/* The same attributes, but for `channels_last`, which is ONNX Runtime's own. */
 static void unary_expand(Node *n)
 {
-    Value *y = make(n, inner(n), 1, real(n, 0, 0));
+    bool last = attr_given(n, "channels_last") && attr_int(n, "channels_last");
+    Value *x = real(n, 0, 0), *y = make(n, inner(n), 1, last ? turned(n, x, false) : x);
     for (int i = 0; i < n->n_attr; i++)
-        if (!name_is(n->attr[i].name, "channels_last") && !name_is(n->attr[i].name, "opset"))
+        if (!name_is(n->attr[i].name, "channels_last"))
             attr_set(y->def, n->attr[i]);
-        else if (name_is(n->attr[i].name, "channels_last") && n->attr[i].i) {
-            node_error(n, "channels_last = 1 is not supported");
-            return;
-        }
-    quantise(n, y, 3, 0);
+    quantise(n, last ? turned(n, y, true) : y, 3, 0);
+}
+
+static void where_expand(Node *n) { quantise(n, make(n, "Where", 3, in(n, 0), real(n, 1, 0), real(n, 4, 0)), 7, 1); }
+
+/* QuantizeLinear and DequantizeLinear with types that ONNX's own did not have at the time. */
+static void linear_expand(Node *n)
+{
+    Value *y = make(n, n->op->name, 3, in(n, 0), in(n, 1), in(n, 2));
+    for (int i = 0; i < n->n_attr; i++)
+        attr_set(y->def, n->attr[i]);
+    replace_out(n, 0, y);
+    expand_done(n);
 }
 
 /* Softmax of the opset named by an attribute: up to 12 it ran over all of what follows the axis. */
@@ -117,6 +138,15 @@ static const Op microsoft_ops[] = {
           "pads:ints? strides:ints?", unary_expand),
     UNARY("QLinearSoftmax", "axis:int=-1 opset:int", softmax_expand),
     UNARY("QLinearReduceMean", "axes:ints? keepdims:int=1", reduce_mean_expand),
+    {"QLinearWhere", 1,
+     "condition:bool X:T x_scale:float x_zero_point:T Y:T y_scale:float y_zero_point:T z_scale:float z_zero_point:T -> Z:T",
+     "T=uint8|int8", "", .expand = where_expand, .domain = "com.microsoft"},
+    {"QuantizeLinear", 1, "x:T1 y_scale:T1 y_zero_point?:T2 -> y:T2",
+     "T1=float|float16 T2=int8|uint8|int16|uint16|int4|uint4", "axis:int=1 block_size:int=0", .expand = linear_expand,
+     .domain = "com.microsoft"},
+    {"DequantizeLinear", 1, "x:T1 x_scale:T2 x_zero_point?:T1 -> y:T2",
+     "T1=int8|uint8|int16|uint16|int32|int4|uint4 T2=float|float16", "axis:int=1 block_size:int=0", .expand = linear_expand,
+     .domain = "com.microsoft"},
     {"QLinearConcat", 1, "Y_scale:float Y_zero_point:T inputs**:ANY -> Y:T", "T=uint8|int8 ANY=uint8|int8|float",
      "axis:int", .expand = concat_expand, .domain = "com.microsoft"},
     {"QGemm", 1,
