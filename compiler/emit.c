@@ -2,6 +2,7 @@
  * Requires: a planned graph. These three files and names.c are the only ones that print C. */
 #include "emit.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "infer.h"
@@ -61,6 +62,7 @@ static const char *public_type(Type t)
 typedef struct Interface {
     const char *p, *u;  /* prefix, and in capitals */
     VEC(Value *) in;
+    VEC(const char *) parameter;    /* of each: its name (the value's own pointer may be another, for a default) */
     VEC(Value *) out;
     VEC(SizeField) sizes;
 } Interface;
@@ -84,7 +86,7 @@ static void find_interface(Interface *f, Emitter *e)
     for (int i = 0; i < g->out.n; i++)
         vec_push(&f->out, g->out.at[i]);
     for (int i = 0; i < f->in.n; i++)
-        f->in.at[i]->c = c_name(f->in.at[i]->name, "input");
+        vec_push(&f->parameter, f->in.at[i]->c = c_name(f->in.at[i]->name, "input"));
     for (int i = 0; i < f->out.n; i++)
         f->out.at[i]->c = c_name(f->out.at[i]->name, "output");
     for (int i = 0; i < symbol_count(); i++) {
@@ -424,14 +426,25 @@ static void put_epilogue(Emitter *e, const Interface *f)
             line(e, "sizes->%s = %s;", f->sizes.at[i].name, dim_c(f->sizes.at[i].out->shape.dim[f->sizes.at[i].axis]));
 }
 
-/* (void) casts for parameters that the body does not mention. */
-static void put_unused(Emitter *e, const Interface *f, Text *t)
+static bool mentions(const char *body, const char *identifier)
 {
-    if (!strstr(e->body.s ? e->body.s : "", "arena"))
+    size_t n = strlen(identifier);
+    for (const char *at = body; (at = strstr(at, identifier)) != NULL; at += n)
+        if ((at == body || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) && !(isalnum((unsigned char)at[n]) || at[n] == '_'))
+            return true;
+    return false;
+}
+
+/* (void) casts for parameters that the body does not mention. */
+static void put_unused(const Emitter *e, const Interface *f, Text *t)
+{
+    const char *body = e->body.s ? e->body.s : "";
+    if (!mentions(body, "arena"))
         text_put(t, "    (void)arena;\n");
     for (int i = 0; i < f->in.n + f->out.n; i++) {
-        const Value *v = i < f->in.n ? f->in.at[i] : f->out.at[i - f->in.n];
-        text_put(t, "    (void)%s;\n", v->c);
+        const char *name = i < f->in.n ? f->parameter.at[i] : f->out.at[i - f->in.n]->c;
+        if (!mentions(body, name))
+            text_put(t, "    (void)%s;\n", name);
     }
 }
 
@@ -471,12 +484,12 @@ void emit_model(Model *m)
     constants_emit(m, e.p, weights);
     const char *params = parameters(&f, PUBLIC), *defined = parameters(&f, DEFINED), *passed = parameters(&f, PASSED);
     Text body = {0}, unused = {0};
-    put_unused(&e, &f, &unused);
     put_prologue(&e, &f);
     graph_each(m->graph, count_node_call, &e);
     emit_graph(&e, m->graph);
     e.depth = 1;
     put_epilogue(&e, &f);
+    put_unused(&e, &f, &unused);
     if (e.status)
         text_put(&body, "    int status;\n");
     text_put(&body, "%s%s", unused.s ? unused.s : "", e.body.s ? e.body.s : "");
@@ -490,7 +503,7 @@ void emit_model(Model *m)
         put_tensor(&tensors, &f, m->graph->in.at[i]->input >= 0 ? f.in.at[i] : f.in.at[i], "input");
     for (int i = 0; i < f.out.n; i++)
         put_tensor(&tensors, &f, f.out.at[i], "output");
-    text_put(&table, " * %d nodes, arena %lld B, lower bound %lld B\n", e.step, (long long)plan.arena, (long long)plan.bound);
+    text_put(&table, "%s", report_table(m, " *"));
     Text status = {0};
     text_put(&status, e.fallible ? "enum { %s_OK = 0, %s_BAD_SIZE = 1, %s_BAD_INDEX = 2, %s_BAD_VALUE = 3 };\n"
                                  : "enum { %s_OK = 0 }; /* this model cannot fail at run time */\n", f.u, f.u, f.u, f.u);

@@ -69,6 +69,10 @@ const char *loop_argument(const Loop *l, int arg, const char *const *loaded);
 void count_call(Emitter *e, const Call *c); /* for every call, before any is printed */
 void emit_kernel(Emitter *e, const Node *n);
 
+/* ---- report.c -------------------------------------------------------------------------------------------------------- */
+/* The nodes, one a line, with what they cost, and the totals; safe inside a comment, `before` at the start of each line. */
+const char *report_table(Model *m, const char *before);
+
 /* ---- embedded.c (made by the Makefile): the texts of runtime-min/ and templates/ --------------------------------- */
 typedef struct Embedded {
     const char *name, *text;

@@ -307,8 +307,8 @@ static void emit_node(Emitter *e, Node *n)
     if (needs_code(n) && !n->free) {
         text_put(&e->body, "\n");
         comment(e, n);
+        e->step++;
     }
-    e->step++;
     for (int i = 0; i < n->n_out; i++)
         declare_value(e, n->out[i]);
     if (n->free)

@@ -6,27 +6,23 @@
 
 /* ---- the model ------------------------------------------------------------------------------------------------------- */
 
-typedef struct Totals {
-    int nodes, row;
+typedef struct Rows {
+    Text text;
+    const char *before;     /* of each line */
+    int n;
     int64_t macs;
     bool json;
-} Totals;
+} Rows;
 
-static void count(Node *n, void *arg)
+/* As JSON wants a string; bytes that are no UTF-8 would not be JSON, and stay away. */
+static void text_json(Text *t, const char *s)
 {
-    Totals *t = arg;
-    if (n->free || !(n->call.kernel || n->call.loop || n->op->flags & CONTROL))
-        return;
-    t->nodes++;
-    t->macs += n->macs;
-}
-
-static const Value *place_of(const Value *v, int64_t *offset)
-{
-    *offset = 0;
-    for (; v->root; v = v->root)
-        *offset += dim_high(v->root_offset);
-    return v;
+    text_put(t, "\"");
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        text_put(t, c == '"' || c == '\\' ? "\\%c" : c < 32 || c > 126 ? "\\u%04x" : "%c", c);
+    }
+    text_put(t, "\"");
 }
 
 static int64_t constant_bytes(const Node *n)
@@ -38,53 +34,125 @@ static int64_t constant_bytes(const Node *n)
     return sum;
 }
 
+/* Where v's bytes are: "0..8000" in the arena, or "output". */
+static const char *place_text(const Value *v)
+{
+    int64_t at = 0, bytes = v->bytes;
+    for (; v->root; v = v->root)
+        at += dim_high(v->root_offset);
+    at += v->offset;
+    return v->offset < 0 ? "output" : name_format("%lld..%lld", (long long)at, (long long)(at + bytes))->s;
+}
+
 static void put_row(Node *n, void *arg)
 {
-    Totals *t = arg;
+    Rows *r = arg;
     if (n->free || !(n->call.kernel || n->call.loop || n->op->flags & CONTROL))
         return;
     const Value *y = n->n_out ? n->out[0] : NULL;
-    char where[64] = "output";
-    if (y) {
-        int64_t at;
-        const Value *p = place_of(y, &at);
-        if (p->offset >= 0)
-            snprintf(where, sizeof where, "[%lld, %lld)", (long long)(p->offset + at), (long long)(p->offset + at + y->bytes));
+    const char *shape = y ? shape_text(y->shape) : "", *where = y ? place_text(y) : "";
+    Text op = {0};
+    text_put(&op, "%s%s", n->op->name, n->call.epilogue ? "+" : "");
+    if (r->json) {
+        text_put(&r->text, "%s\n    {\"node\": %d, \"operator\": \"%s\", \"name\": ", r->n ? "," : "", r->n, n->op->name);
+        text_json(&r->text, n->name ? n->name->s : "");
+        text_put(&r->text, ", \"output\": ");
+        text_json(&r->text, shape);
+        text_put(&r->text, ", \"macs\": %lld, \"weights\": %lld, \"arena\": \"%s\", \"live\": [%d, %d]}", (long long)n->macs,
+                 (long long)constant_bytes(n), where, y ? y->live_from : n->time, y ? y->live_to : n->time);
+    } else
+        text_put(&r->text, "%s%4d  %-20s %-24.24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s, n->name ? c_comment(n->name) : "",
+                 c_comment(name(shape)), (long long)n->macs, (long long)constant_bytes(n), where);
+    r->macs += n->macs;
+    r->n++;
+}
+
+/* The buffers of the arena that are alive at its fullest moment, largest first. */
+typedef struct Peak {
+    VEC(const Value *) live;
+    int64_t scratch;
+} Peak;
+
+static void add_live(Node *n, void *arg)
+{
+    Peak *p = arg;
+    for (int i = 0; i < n->n_out; i++) {
+        const Value *v = n->out[i];
+        if (v && !v->root && v->offset >= 0 && v->live_from <= plan.peak_time && v->live_to >= plan.peak_time)
+            vec_push(&p->live, v);
     }
-    if (t->json)
-        printf("%s\n    {\"node\": %d, \"operator\": \"%s\", \"shape\": \"%s\", \"macs\": %lld, \"weights\": %lld, \"arena\": \"%s\"}",
-               t->row ? "," : "", t->row, n->op->name, y ? shape_text(y->shape) : "", (long long)n->macs,
-               (long long)constant_bytes(n), where);
-    else
-        printf("%4d  %-20s %-24.24s %-20s %12lld %10lld  %s\n", t->row, n->op->name, n->name ? printable(n->name) : "",
-               y ? shape_text(y->shape) : "", (long long)n->macs, (long long)constant_bytes(n), where);
-    t->row++;
+    if (n->time == plan.peak_time && !dim_is(n->call.scratch, 0))
+        p->scratch = dim_high(n->call.scratch);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const Value *x = *(const Value *const *)a, *y = *(const Value *const *)b;
+    return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x->id - y->id;
+}
+
+static void put_peak(Text *t, Model *m)
+{
+    Peak p = {0};
+    graph_each(m->graph, add_live, &p);
+    if (!p.live.n && !p.scratch)
+        return;
+    if (p.live.n)
+        qsort(p.live.at, (size_t)p.live.n, sizeof *p.live.at, by_size);
+    text_put(t, "; peak:");
+    for (int i = 0; i < p.live.n && i < 4; i++)
+        text_put(t, "%s %s %lld", i ? " +" : "", p.live.at[i]->name ? c_comment(p.live.at[i]->name) : "unnamed",
+                 (long long)p.live.at[i]->bytes);
+    if (p.live.n > 4)
+        text_put(t, " + %d smaller ones", p.live.n - 4);
+    if (p.scratch)
+        text_put(t, "%s scratch %lld", p.live.n ? " +" : "", (long long)p.scratch);
+}
+
+static const char table_head[] = "   #  %-20s %-24s %-20s %12s %10s  arena\n";
+
+const char *report_table(Model *m, const char *before)
+{
+    Rows r = {.before = before};
+    text_put(&r.text, "%s", before);
+    text_put(&r.text, table_head, "operator", "name", "output", "MAC", "weights");
+    graph_each(m->graph, put_row, &r);
+    text_put(&r.text, "%s\n%s %lld MAC, %zu B of weights, arena %lld B, lower bound %lld B", before, before, (long long)r.macs,
+             constants.inline_bytes + constants.file_bytes, (long long)plan.arena, (long long)plan.bound);
+    put_peak(&r.text, m);
+    text_put(&r.text, "\n");
+    return r.text.s;
+}
+
+static void report_json(Model *m)
+{
+    Text t = {0};
+    Rows r = {.json = true};
+    graph_each(m->graph, put_row, &r);
+    text_put(&t, "{\n  \"schema\": 1,\n  \"model\": ");
+    text_json(&t, m->base->s);
+    text_put(&t, ",\n  \"hash\": \"%016llx\",\n  \"target\": \"%s\",\n", (unsigned long long)m->hash, opt.target->name);
+    text_put(&t, "  \"weights\": %zu,\n  \"arena\": %lld,\n  \"arena_bound\": %lld,\n  \"macs\": %lld,\n  \"nodes\": [",
+             constants.inline_bytes + constants.file_bytes, (long long)plan.arena, (long long)plan.bound, (long long)r.macs);
+    printf("%s%s\n  ]\n}\n", t.s, r.text.s ? r.text.s : "");
 }
 
 void report_model(Model *m)
 {
-    Totals t = {.json = opt.report_json};
-    graph_each(m->graph, count, &t);
-    long long weights = (long long)(constants.inline_bytes + constants.file_bytes);
-    if (t.json) {
-        Text base = {0};
-        for (const char *s = m->base->s; *s; s++) /* as JSON wants it */
-            text_put(&base, *s == '"' || *s == '\\' ? "\\%c" : (unsigned char)*s < 32 ? "\\u%04x" : "%c", (unsigned char)*s);
-        printf("{\n  \"schema\": 1,\n  \"model\": \"%s\",\n  \"hash\": \"%016llx\",\n  \"target\": \"%s\",\n", base.s ? base.s : "",
-               (unsigned long long)m->hash, opt.target->name);
-        printf("  \"weights\": %lld,\n  \"arena\": %lld,\n  \"arena_bound\": %lld,\n  \"macs\": %lld,\n  \"nodes\": [", weights,
-               (long long)plan.arena, (long long)plan.bound, (long long)t.macs);
-        graph_each(m->graph, put_row, &t);
-        printf("\n  ]\n}\n");
-    } else {
-        printf("%s: %d nodes (%d in the file), IR %lld\n", printable(m->base), t.nodes, m->n_nodes, (long long)m->ir_version);
-        printf("   #  %-20s %-24s %-20s %12s %10s  arena\n", "operator", "name", "output", "MAC", "weights");
-        graph_each(m->graph, put_row, &t);
-        printf("  flash   %lld B weights\n  arena   %lld B, lower bound %lld B\n  compute %lld MAC\n", weights,
-               (long long)plan.arena, (long long)plan.bound, (long long)t.macs);
-        printf("onnxcc: %s: flash=%lld arena=%lld macs=%lld nodes=%d\n", opt.output, weights, (long long)plan.arena,
-               (long long)t.macs, t.nodes);
+    if (opt.report_json) {
+        report_json(m);
+        return;
     }
+    Rows r = {.before = ""};
+    graph_each(m->graph, put_row, &r);
+    long long weights = (long long)(constants.inline_bytes + constants.file_bytes);
+    Text peak = {0};
+    put_peak(&peak, m);
+    printf("%s: %d nodes (%d in the file), IR %lld\n", printable(m->base), r.n, m->n_nodes, (long long)m->ir_version);
+    printf(table_head, "operator", "name", "output", "MAC", "weights");
+    printf("%s  flash   %lld B weights\n  arena   %lld B, lower bound %lld B%s\n  compute %lld MAC\n", r.text.s ? r.text.s : "",
+           weights, (long long)plan.arena, (long long)plan.bound, peak.s ? peak.s : "", (long long)r.macs);
+    printf("onnxcc: %s: flash=%lld arena=%lld macs=%lld nodes=%d\n", opt.output, weights, (long long)plan.arena, (long long)r.macs, r.n);
 }
 
 /* ---- the operators --------------------------------------------------------------------------------------------------------- */
