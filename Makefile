@@ -16,12 +16,20 @@ RT_HEADERS = $(wildcard runtime-min/*.h runtime-min/*.def) runtime-min/rt.c
 PB = $(B)/onnx.pb.o
 LIBS = -lprotobuf-nanopb -lxxhash -lm
 
+# The image formats that need libraries (runtime-hosted): in onnxcc and the tests where Debian's -dev packages are installed.
+CODEC_LIBS = libjpeg libwebp libtiff-4 libopenjp2
+ifeq ($(shell pkg-config --exists $(CODEC_LIBS) 2>/dev/null && echo yes),yes)
+CODECS = $(B)/onnxcc-codecs.o
+CODEC_LINK := $(shell pkg-config --libs $(CODEC_LIBS))
+LIBS += $(CODEC_LINK)
+endif
+
 HOST_CFLAGS = -std=gnu11 -DONNXCC_COMPILER -D_GNU_SOURCE -Icompiler -iquote runtime-min -I$(B) $(WARN)
 # Kernels run by the compiler must give the bits that the emitted code gives: no contraction into fused multiply-adds.
 KERNEL_CFLAGS = -std=gnu99 -ffp-contract=off -fno-math-errno -Wall -Wextra
 
 OBJECTS = $(STAGES:compiler/%.c=$(B)/%.o) $(FAMILIES:compiler/ops/%.c=$(B)/ops/%.o) $(B)/embedded.o
-HOST_KERNELS = $(KERNELS:%.h=$(B)/host/%.o)
+HOST_KERNELS = $(KERNELS:%.h=$(B)/host/%.o) $(CODECS)
 LIBRARY = $(KERNELS:%.h=$(B)/rt/%.o)
 
 all: $(B)/onnxcc $(B)/libonnxcc-rt.a $(B)/include/onnxcc
@@ -43,6 +51,9 @@ $(B)/host/%.o: runtime-min/%.h $(RT_HEADERS) compiler/kernel.h compiler/ops.h co
 	$(CC) -O2 $(SANITIZE) $(KERNEL_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -c -o $@ runtime-min/rt.c
 $(B)/rt/%.o: runtime-min/%.h $(RT_HEADERS) | $(B)
 	$(CC) -O2 $(KERNEL_CFLAGS) -ffreestanding -ffunction-sections -DKERNELS='"$*.h"' -c -o $@ runtime-min/rt.c
+
+$(B)/onnxcc-codecs.o: runtime-hosted/codecs.c $(RT_HEADERS) | $(B)
+	$(CC) $(CFLAGS) -std=gnu99 $(WARN) -Wno-missing-prototypes -iquote runtime-min $(shell pkg-config --cflags $(CODEC_LIBS)) -c -o $@ $<
 
 $(B)/onnx.pb.c $(B)/onnx.pb.h &: proto/onnx.proto proto/onnx.options | $(B)
 	nanopb_generator.py --quiet -I proto -D $(B) onnx.proto

@@ -14,10 +14,11 @@ $(SUITE)/run: $(SUITE_OBJECTS) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNE
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(SUITE)/%.o: tests/suite/%.c tests/suite/suite.h tests/suite/case.h compiler/onnxcc.h compiler/container.h | $(SUITE)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -c -o $@ $<
-$(SUITE)/call: tests/suite/call.c tests/suite/case.h | $(SUITE)
-	$(CC) $(CFLAGS) -o $@ $<
-$(SUITE)/call-sanitized: tests/suite/call.c tests/suite/case.h | $(SUITE)
-	$(CC) $(CFLAGS) -fsanitize=address,undefined -o $@ $<
+# The emitted code finds the image formats that need libraries in the program that loads it.
+$(SUITE)/call: tests/suite/call.c tests/suite/case.h $(CODECS) | $(SUITE)
+	$(CC) $(CFLAGS) -rdynamic -o $@ $< $(CODECS) $(CODEC_LINK)
+$(SUITE)/call-sanitized: tests/suite/call.c tests/suite/case.h $(CODECS) | $(SUITE)
+	$(CC) $(CFLAGS) -fsanitize=address,undefined -rdynamic -o $@ $< $(CODECS) $(CODEC_LINK)
 $(SUITE):
 	@mkdir -p $@
 .PHONY: test-suite
