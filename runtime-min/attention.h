@@ -38,9 +38,10 @@ HELPER void attention_columns(const int V, const f32 *x, idx step, idx m, const 
 SHARED void attention_product(const f32 *x, idx step, idx m, const f32 *w, idx w_panel, idx run, f32 *y, idx y_pitch,
                               idx columns)
 {
-    const struct tile_job t = {.step = step, .taps = 1, .run = run, .across = 1, .rows = 1, .w_k = TILE_PANEL,
-                               .w_panel = w_panel, .y_pitch = y_pitch, .first = 1, .last = 1, .lo = -VEC_INFINITY,
-                               .hi = VEC_INFINITY};
+    struct tile_job t = {.taps = 1, .run = run, .across = 1, .rows = 1, .w_k = TILE_PANEL,
+                         .w_panel = w_panel, .y_pitch = y_pitch, .first = 1, .last = 1, .lo = -VEC_INFINITY,
+                         .hi = VEC_INFINITY};
+    tile_rows(&t, step);
     for (idx c = 0; c < columns;) {
         const int wide = columns - c >= TILE_VECTORS * RT_VEC;
         const f32 *const wc = w + c / TILE_PANEL * w_panel + c % TILE_PANEL;
