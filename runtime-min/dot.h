@@ -11,43 +11,38 @@
 #define DOT 8
 #elif RT_VEC == 4 && (defined __SSE2__ || defined __aarch64__)
 #define DOT 4
+#elif defined __ARM_FEATURE_DSP && __ARM_FEATURE_DSP && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#include <arm_acle.h>
+#define DOT 2
 #else
 #define DOT 1
 #endif
 
-#if DOT == 1
-typedef i32 dot_sums;
-typedef f32 dot_reals;
-#if defined __ARM_FEATURE_DSP && __ARM_FEATURE_DSP
-#include <arm_acle.h>
-typedef int16x2_t dot_pairs;
-#else
-typedef struct { i32 a, b; } dot_pairs;
-#endif
-#else
+#if DOT > 2
 typedef vec dot_reals;
 typedef int32_t dot_sums __attribute__((vector_size(4 * DOT)));
 typedef int16_t dot_pairs __attribute__((vector_size(4 * DOT)));
-typedef int8_t dot_narrow __attribute__((vector_size(2 * DOT)));
 typedef uint8_t dot_bytes __attribute__((vector_size(DOT)));
-#endif
-
-#if DOT > 1
-#define DOT_GET(type, p)                                                                                               \
-    type v;                                                                                                            \
-    memcpy(&v, p, sizeof v);                                                                                           \
-    return v
-#elif defined __ARM_FEATURE_DSP && __ARM_FEATURE_DSP
-#define DOT_PAIR(a, b) (dot_pairs)(((a) & 0xffff) | (i32)((u32)(b) << 16))
+#elif DOT == 2
+typedef struct { f32 a, b; } dot_reals;
+typedef struct { i32 a, b; } dot_sums;
+typedef struct { int16x2_t a, b; } dot_pairs;
 #else
-#define DOT_PAIR(a, b) (dot_pairs){a, b}
+typedef f32 dot_reals;
+typedef i32 dot_sums;
+typedef struct { i32 a, b; } dot_pairs;
 #endif
 
 /* Pairs of 8-bit integers, widened. */
 HELPER dot_pairs dot_widen(const i8 *p)
 {
 #if DOT == 1
-    return DOT_PAIR(p[0], p[1]);
+    return (dot_pairs){p[0], p[1]};
+#elif DOT == 2
+    i32 v;
+    memcpy(&v, p, sizeof v);
+    const i32 even = (i32)__sxtb16((uint32_t)v), odd = (i32)__sxtb16((uint32_t)v >> 8 | (uint32_t)v << 24);
+    return (dot_pairs){(even & 0xffff) | (i32)((u32)odd << 16), (i32)((u32)even >> 16) | (odd & (i32)0xffff0000)};
 #elif DOT == 16
     return (dot_pairs)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p));
 #elif DOT == 8
@@ -65,9 +60,11 @@ HELPER dot_pairs dot_widen(const i8 *p)
 HELPER dot_pairs dot_load(const i16 *p)
 {
 #if DOT == 1
-    return DOT_PAIR(p[0], p[1]);
+    return (dot_pairs){p[0], p[1]};
 #else
-    DOT_GET(dot_pairs, p);
+    dot_pairs v;
+    memcpy(&v, p, sizeof v);
+    return v;
 #endif
 }
 
@@ -79,7 +76,9 @@ HELPER dot_pairs dot_spread(const i16 *p)
 #else
     i32 v;
     memcpy(&v, p, sizeof v);
-#if DOT == 16
+#if DOT == 2
+    return (dot_pairs){v, v};
+#elif DOT == 16
     return (dot_pairs)_mm512_set1_epi32(v);
 #elif DOT == 8
     return (dot_pairs)_mm256_set1_epi32(v);
@@ -91,12 +90,22 @@ HELPER dot_pairs dot_spread(const i16 *p)
 
 HELPER dot_pairs dot_less(dot_pairs a, dot_pairs b)
 {
-#if DOT > 1
+#if DOT > 2
     return a - b;
-#elif defined __ARM_FEATURE_DSP && __ARM_FEATURE_DSP
-    return __ssub16(a, b);
+#elif DOT == 2
+    return (dot_pairs){__ssub16(a.a, b.a), __ssub16(a.b, b.b)};
 #else
-    return DOT_PAIR(a.a - b.a, a.b - b.b);
+    return (dot_pairs){a.a - b.a, a.b - b.b};
+#endif
+}
+
+HELPER int dot_is_zero(dot_pairs a)
+{
+#if DOT > 2
+    (void)a;
+    return 0;
+#else
+    return (a.a | a.b) == 0;
 #endif
 }
 
@@ -118,8 +127,8 @@ HELPER dot_sums dot_add(dot_sums c, dot_pairs a, dot_pairs b)
 #elif DOT == 4
     return c + (dot_sums)vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t)a), vget_low_s16((int16x8_t)b)),
                                     vmull_high_s16((int16x8_t)a, (int16x8_t)b));
-#elif defined __ARM_FEATURE_DSP && __ARM_FEATURE_DSP
-    return __smlad(a, b, c);
+#elif DOT == 2
+    return (dot_sums){__smlad(a.a, b.a, c.a), __smlad(a.b, b.b, c.b)};
 #else
     return c + a.a * b.a + a.b * b.b;
 #endif
@@ -140,13 +149,22 @@ HELPER dot_reals dot_reals_at(const i8 *p)
     return v;
 }
 
+#if DOT <= 2
+HELPER i32 dot_scaled_one(i32 c, f32 scale, f32 lo, f32 hi, i32 zero)
+{
+    const f32 v = (f32)c * scale, w = v > lo ? v : lo;
+    return (i32)(rt_u32((w < hi ? w : hi) + 0x1.8p23f) - 0x4b400000u) + zero;
+}
+#endif
+
 /* The integers nearest to sum * scale, which is kept within [lo, hi], plus zero. Ties to even: in a float whose last place
  * is one, the low bits are the integer. */
 HELPER dot_sums dot_scaled(dot_sums c, dot_reals scale, f32 lo, f32 hi, i32 zero)
 {
 #if DOT == 1
-    const f32 v = (f32)c * scale, w = v > lo ? v : lo;
-    return (i32)(rt_u32((w < hi ? w : hi) + 0x1.8p23f) - 0x4b400000u) + zero;
+    return dot_scaled_one(c, scale, lo, hi, zero);
+#elif DOT == 2
+    return (dot_sums){dot_scaled_one(c.a, scale.a, lo, hi, zero), dot_scaled_one(c.b, scale.b, lo, hi, zero)};
 #else
     const dot_reals v = vec_min(vec_splat(hi), vec_max(vec_splat(lo), __builtin_convertvector(c, dot_reals) * scale));
     return (dot_sums)(v + vec_splat(0x1.8p23f)) + (zero - 0x4b400000);
@@ -159,6 +177,10 @@ HELPER void dot_store_8(u8 *y, dot_sums c, idx n)
 #if DOT == 1
     (void)n;
     *y = (u8)c;
+#elif DOT == 2
+    y[0] = (u8)c.a;
+    if (n > 1)
+        y[1] = (u8)c.b;
 #elif DOT == 16
     _mm_mask_storeu_epi8(y, (__mmask16)(n < 16 ? (1U << n) - 1U : 0xffffU), _mm512_cvtepi32_epi8((__m512i)c));
 #else

@@ -15,18 +15,18 @@
 #define QTILE_SCALE 96
 #define QTILE_HEAD 160
 
-/* Vectors in a row of the usual tile, the most of them, and the most rows for so many. */
+/* Vectors in a row of a tile, and the most rows for so many. */
 #if DOT == 1
 #define QTILE_WIDTH 2
-#define QTILE_VECTORS 4
-#define QTILE_ROWS(v) ((v) == 1 ? 4 : (v) == 2 ? 2 : 1)
+#define QTILE_ROWS(v) ((v) == 1 ? 4 : 2)
+#elif DOT == 2
+#define QTILE_WIDTH 1
+#define QTILE_ROWS(v) 3
 #elif DOT == 16 || defined __aarch64__
 #define QTILE_WIDTH 2
-#define QTILE_VECTORS 4
-#define QTILE_ROWS(v) ((v) == 1 ? 14 : (v) == 2 ? 12 : (v) == 3 ? 8 : 5)
+#define QTILE_ROWS(v) ((v) == 1 ? 14 : 12)
 #else
 #define QTILE_WIDTH 2
-#define QTILE_VECTORS 2
 #define QTILE_ROWS(v) ((v) == 1 ? 8 : 5)
 #endif
 
@@ -43,16 +43,22 @@ struct qtile_job {
     int wide;                               /* y is the sums */
 };
 
-/* c += x w for n pairs: row r reads x[r * step]; apart: every column has an x of its own. */
-HELPER void qtile_mac(dot_sums c[][4], const int R, const int V, const int apart, const i16 *x, idx step, idx on,
-                      const i8 *const w[4], const dot_pairs zero[4], idx n)
+/* Weights at p, less their zero points, if there are any. */
+HELPER dot_pairs qtile_weights(const i8 *p, const dot_pairs *zero, const int plain)
+{
+    return plain ? dot_widen(p) : dot_less(dot_widen(p), *zero);
+}
+
+/* c += x w for n pairs: row r reads x[r * step]; apart: every column has an x of its own; plain: all zero points are 0. */
+HELPER void qtile_mac(dot_sums c[][4], const int R, const int V, const int apart, const int plain, const i16 *x, idx step,
+                      idx on, const i8 *const w[4], const dot_pairs zero[4], idx n)
 {
     const i16 *x3 = x + 3 * step, *x6 = x + 6 * step, *x9 = x + 9 * step, *x12 = x + 12 * step;
     for (idx k = 0; k < n; k++, x += on, x3 += on, x6 += on, x9 += on, x12 += on) {
-        const dot_pairs w0 = dot_less(dot_widen(w[0] + k * QTILE_PAIR), zero[0]);
-        const dot_pairs w1 = V > 1 ? dot_less(dot_widen(w[1] + k * QTILE_PAIR), zero[1]) : w0;
-        const dot_pairs w2 = V > 2 ? dot_less(dot_widen(w[2] + k * QTILE_PAIR), zero[2]) : w0;
-        const dot_pairs w3 = V > 3 ? dot_less(dot_widen(w[3] + k * QTILE_PAIR), zero[3]) : w0;
+        const dot_pairs w0 = qtile_weights(w[0] + k * QTILE_PAIR, &zero[0], plain);
+        const dot_pairs w1 = V > 1 ? qtile_weights(w[1] + k * QTILE_PAIR, &zero[1], plain) : w0;
+        const dot_pairs w2 = V > 2 ? qtile_weights(w[2] + k * QTILE_PAIR, &zero[2], plain) : w0;
+        const dot_pairs w3 = V > 3 ? qtile_weights(w[3] + k * QTILE_PAIR, &zero[3], plain) : w0;
 #define QTILE_STEP(r)                                                                                                  \
     if (R > r) {                                                                                                       \
         const i16 *const at = (r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12) + r % 3 * step;                \
@@ -112,12 +118,17 @@ HELPER void qtile_any(const int R, const int V, const int apart, const i16 *x, i
         head[v] = panel + 4 * lane;
         k[v] = panel + QTILE_HEAD + 2 * lane;
     }
+    const int plain = DOT <= 2 && V == 1 && dot_is_zero(zero[0]); /* where that is worth a loop of its own */
     qtile_start(c, R, V, head);
     for (idx plane = 0; plane < t->planes; plane++, x += t->ring * t->row) {
         idx s = slot;
         for (idx line = 0; line < t->lines; line++) {
             for (idx i = 0; i < t->across; i++) {
-                qtile_mac(c, R, V, apart, x + s * t->row + i * t->right, t->step, t->on, k, zero, t->pairs);
+                const i16 *const at = x + s * t->row + i * t->right;
+                if (plain)
+                    qtile_mac(c, R, V, apart, 1, at, t->step, t->on, k, zero, t->pairs);
+                else
+                    qtile_mac(c, R, V, apart, 0, at, t->step, t->on, k, zero, t->pairs);
                 for (int v = 0; v < V; v++)
                     k[v] += t->pairs * QTILE_PAIR;
             }
