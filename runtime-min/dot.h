@@ -149,16 +149,14 @@ HELPER dot_reals dot_reals_at(const i8 *p)
     return v;
 }
 
-#if DOT <= 2
+/* The integer nearest to sum * scale, which is kept within [lo, hi], plus zero. Ties to even: in a float whose last place is
+ * one, the low bits are the integer. */
 HELPER i32 dot_scaled_one(i32 c, f32 scale, f32 lo, f32 hi, i32 zero)
 {
     const f32 v = (f32)c * scale, w = v > lo ? v : lo;
     return (i32)(rt_u32((w < hi ? w : hi) + 0x1.8p23f) - 0x4b400000u) + zero;
 }
-#endif
 
-/* The integers nearest to sum * scale, which is kept within [lo, hi], plus zero. Ties to even: in a float whose last place
- * is one, the low bits are the integer. */
 HELPER dot_sums dot_scaled(dot_sums c, dot_reals scale, f32 lo, f32 hi, i32 zero)
 {
 #if DOT == 1

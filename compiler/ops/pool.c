@@ -1,6 +1,7 @@
 /* pool.c - MaxPool, AveragePool, LpPool, their global forms as reductions, LRN. */
 #include "../spatial.h"
 #include "pool.h"
+#include "qpool.h"
 
 /* ---- windows ------------------------------------------------------------------------------------------------------- */
 
@@ -52,6 +53,24 @@ static void lp_pool_bind(Node *n)
         return;
     const Attr *p = node_attr(n, "p");
     BIND(n, lp_pool, POOL_FIELDS, .p = !p ? 2 : p->type == A_FLOAT ? (double)p->f : (double)p->i);
+}
+
+/* AveragePool of 8-bit integers (requantize.c): x, scale, zero points of x and y. */
+static void integer_pool_infer(Node *n)
+{
+    Image x;
+    Windows w;
+    if (pool_read(n, &x, &w))
+        set_out(n, 0, (Type)attr_int(n, "to"), image_shape(n, &x, x.channels, w.out));
+}
+
+static void integer_pool_bind(Node *n)
+{
+    Image x;
+    Windows w;
+    if (pool_read(n, &x, &w))
+        BIND2(n, qpool, in_type(n, 0), out(n, 0)->type, POOL_FIELDS, .pad_end = DIMS3(w.pad_end),
+              .count_pad = D(attr_given(n, "count_include_pad") && attr_int(n, "count_include_pad")));
 }
 
 /* ---- global forms ------------------------------------------------------------------------------------------------------ */
@@ -131,6 +150,9 @@ static const Op pool_ops[] = {
     AVERAGE_POOL(10, "T=F", WINDOW " ceil_mode:int=0 count_include_pad:int=0"),
     AVERAGE_POOL(7, "T=F", WINDOW " count_include_pad:int=0"),
     AVERAGE_POOL(1, "T=F", WINDOW),
+    {"IntegerPool", 1, "x:T1 scale:float x_zero?:T1 y_zero?:T2 -> y:T2", "T1=int8|uint8 T2=int8|uint8",
+     WINDOW " ceil_mode:int=0 count_include_pad:int=0 dilations:ints? to:int", integer_pool_infer, integer_pool_bind,
+     .flags = CHANNELS_LAST, .domain = "onnxcc"},
     LP_POOL(22, "T=FB", WINDOW " p:int=2 ceil_mode:int=0 dilations:ints?"),
     LP_POOL(18, "T=F", WINDOW " p:int=2 ceil_mode:int=0 dilations:ints?"),
     LP_POOL(11, "T=F", WINDOW " p:int=2"),

@@ -1,5 +1,5 @@
 /* requantize.c - what stands between onnxcc.Dequantize and onnxcc.Quantize runs in integers: a convolution or product becomes
- * that of integers, with Relu and Clip as its limits; what only moves elements, or takes the largest, moves 8-bit ones; and
+ * that of integers, with Relu and Clip as its limits, an average one of integers; what only moves elements, or takes the largest, moves 8-bit ones; and
  * QuantizeLinear of DequantizeLinear is nothing. The result is that of real numbers: only sums are rounded later. */
 #include <math.h>
 
@@ -132,6 +132,46 @@ static bool heavy(Node *q)
     return false;
 }
 
+/* ---- averages ------------------------------------------------------------------------------------------------------------------------ */
+
+/* ReduceMean over all spatial axes as a window of the image's size. */
+static bool whole_window(const Node *n, int64_t *kernel)
+{
+    Shape s = in_shape(n, 0);
+    int k = s.rank - 2;
+    if (k < 1 || k > 3 || !in_const(n, 1) || tensor_count(n->in[1]->data) != k || !attr_int(n, "keepdims"))
+        return false;
+    for (int i = 0; i < k; i++) {
+        int64_t a = tensor_get_int(n->in[1]->data, i);
+        if ((a < 0 ? a + s.rank : a) != i + 2 || !dim_const(s.dim[i + 2]))
+            return false;
+        kernel[i] = dim_value(s.dim[i + 2]);
+    }
+    return true;
+}
+
+static bool average(Node *q)
+{
+    Linear x;
+    int64_t kernel[MAX_RANK];
+    Node *n = in(q, 0)->def;
+    bool pool = is(n, "", "AveragePool") && in_shape(n, 0).rank <= 5;
+    if (!n || in(q, 0)->uses.n != 1 || !(pool || (is(n, "", "ReduceMean") && whole_window(n, kernel))) || !linear(in(n, 0), &x) ||
+        !is_byte(x.x->type) || !single(x.scale) || !single(x.zero))
+        return false;
+    Value *scale = inferred(make(q, "Div", 2, x.scale, in(q, 1)));
+    Value *y = make(q, "onnxcc.IntegerPool", 4, x.x, scale, x.zero, in(q, 2));
+    for (int i = 0; pool && i < n->n_attr; i++)
+        attr_set(y->def, n->attr[i]);
+    if (!pool)
+        attr_set_ints(y->def, "kernel_shape", in_shape(n, 0).rank - 2, kernel);
+    attr_set_int(y->def, "to", out(q, 0)->type);
+    y->def->name = n->name;
+    replace_out(q, 0, inferred(y));
+    node_remove(q);
+    return true;
+}
+
 /* ---- moves -------------------------------------------------------------------------------------------------------------------------- */
 
 /* q after a node that moves elements, or takes the largest: q first, of every input that is moved. */
@@ -175,7 +215,7 @@ static bool cancel(Node *q)
 bool quantize_simplify(Node *q)
 {
     return is_byte(out(q, 0)->type) && in_type(q, 0) == F32 && attr_int(q, "precision") == F32 && single(in(q, 1)) &&
-           single(in(q, 2)) && (cancel(q) || sooner(q) || heavy(q));
+           single(in(q, 2)) && (cancel(q) || sooner(q) || heavy(q) || average(q));
 }
 
 /* Every elementwise reader gets a node of its own, which its loop takes in. */
