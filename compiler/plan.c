@@ -4,6 +4,7 @@
 #include "place.h"
 
 #include "infer.h"
+#include "kernel.h"
 #include "rt.h"
 
 Plan plan;
@@ -33,6 +34,15 @@ static bool in_callers_buffer(const Value *v)
 
 static bool is_constant(const Value *v) { return v->data != NULL; }
 
+/* Class b goes into class a, `offset` bytes from its start. */
+static void join_at(Value *a, Value *b, Dim offset)
+{
+    b->root = a;
+    b->root_offset = offset;
+    a->live_from = a->live_from < b->live_from ? a->live_from : b->live_from;
+    a->live_to = a->live_to > b->live_to ? a->live_to : b->live_to;
+}
+
 /* Both classes become one; a value that lives in the caller's buffer leads. */
 static void join(Value *a, Value *b)
 {
@@ -47,11 +57,9 @@ static void join(Value *a, Value *b)
     }
     if (in_callers_buffer(b))
         bug("two of the caller's buffers would have to be one");
-    b->root = a;
-    b->root_offset = D(0);
-    a->live_from = a->live_from < b->live_from ? a->live_from : b->live_from;
-    a->live_to = a->live_to > b->live_to ? a->live_to : b->live_to;
-    a->bytes = a->bytes > b->bytes ? a->bytes : b->bytes;
+    int64_t bytes = a->bytes > b->bytes ? a->bytes : b->bytes;
+    join_at(a, b, D(0));
+    a->bytes = bytes;
 }
 
 /* ---- times --------------------------------------------------------------------------------------------------------------- */
@@ -147,7 +155,7 @@ static bool may_overwrite(const Node *n, Value *x, Value *y)
         return false;
     const Value *a = class_of(x), *b = class_of(y);
     return a != b && a->input < 0 && a->live_to == n->time && b->live_from == n->time && a->bytes == most_bytes(y) &&
-           !(in_callers_buffer(a) && in_callers_buffer(b)) && !in_callers_buffer(a);
+           b->bytes == a->bytes && !in_callers_buffer(a);
 }
 
 /* Does the kernel read the bytes of its argument x through another argument too (conv(x) + x)? */
@@ -180,6 +188,94 @@ static void join_in_place(Node *n, void *arg)
                  !is_read_twice(&n->call, n->in[0]))
             join(n->in[0], y);
     }
+}
+
+/* ---- concat and split without copies ----------------------------------------------------------------------------------- */
+
+static Param *param_of(const Call *c, const char *field)
+{
+    Param *p = c->param;
+    for (const Field *f = c->fields; f->type != FIELD_END; p += f->count ? f->count : 1, f++)
+        if (!strcmp(f->name, field))
+            return p;
+    return NULL;
+}
+
+static int64_t element_bits(const Value *v) { return type_bits(v->type); }
+
+/* May x, one of the parts of a concat, be computed where the concat has it? Rows of `size` elements come `pitch` apart. x
+ * must be nobody else's, and its kernel must know pitches (a parameter y_pitch), unless there is but one row. */
+static bool may_go_inside(const Node *concat, const Value *x, bool rows, Dim size)
+{
+    const Value *a = class_of((Value *)(uintptr_t)x);
+    if (is_constant(x) || in_callers_buffer(a) || a->graph != concat->graph || a->bytes != most_bytes(x) || element_bits(x) % 8)
+        return false;
+    if (!rows)
+        return true;
+    const Node *n = x->def;
+    if (a != x || x->uses.n != 1 || !n || !n->call.kernel || n->call.arg[n->call.n_arg - 1] != x)
+        return false;
+    const Param *pitch = param_of(&n->call, "y_pitch"), *group = param_of(&n->call, "y_group");
+    return pitch && dim_same(pitch->d, size) && (!group || dim_at_most(dim_add(group->d, D(1)), size));
+}
+
+/* A concat whose parts are all computed in their places needs no code. */
+static void join_concat(Node *n)
+{
+    Value *y = n->out[0];
+    Dim outer = param_of(&n->call, "outer")->d, pitch = D(0), at = D(0);
+    const Param *size = param_of(&n->call, "size");
+    bool rows = !dim_is(outer, 1);
+    int k = n->call.n_arg - 1;
+    if (is_constant(y))
+        return;
+    for (int i = 0; i < k && n->call.arg[i]; i++) {
+        if (!may_go_inside(n, n->call.arg[i], rows, size[i].d))
+            return;
+        for (int j = 0; j < i; j++)
+            if (class_of(n->call.arg[i]) == class_of(n->call.arg[j]))
+                return;
+        pitch = dim_add(pitch, size[i].d);
+    }
+    for (int i = 0; i < k && n->call.arg[i]; i++) {
+        Value *x = n->call.arg[i];
+        if (rows)
+            param_of(&x->def->call, "y_pitch")->d = pitch;
+        join_at(class_of(y), class_of(x), dim_mul(at, D(element_bits(x) / 8)));
+        at = dim_add(at, size[i].d);
+    }
+    n->free = true;
+}
+
+/* A copy of elements that lie together is a look at them where they are. */
+static void join_part(Node *n)
+{
+    Value *x = n->call.arg[0], *y = n->call.arg[1];
+    const Param *dim = param_of(&n->call, "dim"), *from = param_of(&n->call, "from"), *to = param_of(&n->call, "to");
+    Dim at = param_of(&n->call, "from_at")->d, run = D(1);
+    if (is_constant(x) || is_constant(y) || in_callers_buffer(y) || x->graph != n->graph || element_bits(x) % 8 ||
+        y->uses.n == 0 || !dim_is(param_of(&n->call, "to_at")->d, 0))
+        return;
+    for (int i = 3; i >= 0; i--) {
+        if (dim_is(dim[i].d, 1))
+            continue;
+        if (!dim_same(from[i].d, run) || !dim_same(to[i].d, run))
+            return;
+        run = dim_mul(run, dim[i].d);
+    }
+    join_at(class_of(x), y, dim_mul(at, D(element_bits(x) / 8)));
+    n->free = true;
+}
+
+static void join_parts(Node *n, void *arg)
+{
+    (void)arg;
+    if (!n->call.kernel)
+        return;
+    if (n->call.kernel->flags & JOINS)
+        join_concat(n);
+    else if (n->call.kernel->flags & COPIES)
+        join_part(n);
 }
 
 /* ---- the arena ------------------------------------------------------------------------------------------------------------- */
@@ -224,6 +320,7 @@ void plan_model(Model *m)
     for (int i = 0; i < shares.n; i++)
         join(shares.at[i].a, shares.at[i].b);
     memset(&shares, 0, sizeof shares);
+    graph_each(m->graph, join_parts, NULL);
     graph_each(m->graph, join_in_place, NULL);
     Arena a = {.align = opt.target->vector >= 16 ? 64 : 16};
     graph_each(m->graph, add_node, &a);

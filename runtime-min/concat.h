@@ -36,21 +36,21 @@ KERNEL void FN(concat2)(const void *a, const void *b, void *y, struct concat2 p)
     const void *const x[] = {a, b};
     FN(concat)(x, y, p.outer, p.size, 2);
 }
-RUNS(concat2, 3, 2, 0)
+RUNS(concat2, 3, 2, JOINS)
 
 KERNEL void FN(concat3)(const void *a, const void *b, const void *c, void *y, struct concat3 p)
 {
     const void *const x[] = {a, b, c};
     FN(concat)(x, y, p.outer, p.size, 3);
 }
-RUNS(concat3, 4, 3, 0)
+RUNS(concat3, 4, 3, JOINS)
 
 KERNEL void FN(concat4)(const void *a, const void *b, const void *c, const void *d, void *y, struct concat4 p)
 {
     const void *const x[] = {a, b, c, d};
     FN(concat)(x, y, p.outer, p.size, 4);
 }
-RUNS(concat4, 5, 4, 0)
+RUNS(concat4, 5, 4, JOINS)
 
 KERNEL void FN(concat8)(const void *a, const void *b, const void *c, const void *d, const void *e, const void *f,
                         const void *g, const void *h, void *y, struct concat8 p)
@@ -58,7 +58,7 @@ KERNEL void FN(concat8)(const void *a, const void *b, const void *c, const void 
     const void *const x[] = {a, b, c, d, e, f, g, h};
     FN(concat)(x, y, p.outer, p.size, 8);
 }
-RUNS(concat8, 9, 8, 0)
+RUNS(concat8, 9, 8, JOINS)
 
 KERNEL void FN(concat16)(const void *a, const void *b, const void *c, const void *d, const void *e, const void *f,
                          const void *g, const void *h, const void *i, const void *j, const void *k, const void *l,
@@ -67,6 +67,6 @@ KERNEL void FN(concat16)(const void *a, const void *b, const void *c, const void
     const void *const x[] = {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q};
     FN(concat)(x, y, p.outer, p.size, 16);
 }
-RUNS(concat16, 17, 16, 0)
+RUNS(concat16, 17, 16, JOINS)
 #endif
 #endif

@@ -89,7 +89,7 @@ KERNEL void FN(copy)(const void *restrict from, void *restrict to, struct copy p
 {
     FN(copy_four)((const T *)from, (T *)to, p.from_at, p.to_at, p.dim, p.from, p.to);
 }
-RUNS(copy, 2, 1, 0)
+RUNS(copy, 2, 1, COPIES)
 
 KERNEL void FN(copy8)(const void *restrict from, void *restrict to, struct copy8 p)
 {

@@ -220,9 +220,11 @@ static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? 
  *   TRIES, TRIES2               the same, for a kernel that returns int: RT_OK or a status
  * Pointers come as inputs, outputs, scratch (flag SCRATCH), then int64_t pointers for sizes that it reports (flag
  * SIZES(k)). For the compiler these register the kernel, for users of the library they declare it. */
+#define JOINS 1                /* only puts its inputs beside each other, size[i] elements of each, outer times (Concat) */
 #define SCRATCH 2
 #define SIZES(k) ((k) << 4)
 #define EPILOGUES 4            /* with EPI defined it applies EPI to what it stores */
+#define COPIES 8               /* only copies dim[] elements, from[] apart from from_at on, to[] apart (Slice, Transpose) */
 #define RESIDUAL(i) ((i) << 8) /* argument i is NULL, or a tensor of the output's shape added before the clamp lo..hi */
 #ifndef ONNXCC_HOST
 #ifdef ONNXCC_LIBRARY
