@@ -55,6 +55,7 @@ static const char *public_type(Type t)
     case I64: return "int64_t";
     case U32: return "uint32_t";
     case U64: return "uint64_t";
+    case STR: return "onnxcc_string";
     default: return "uint8_t";
     }
 }
@@ -127,6 +128,20 @@ static const char *parameters(const Interface *f, How how)
     if (!t.n)
         text_put(&t, how == PASSED ? "" : "void");
     return t.s ? t.s : "";
+}
+
+/* What a string is, once per program. */
+static void put_string_type(Text *t, const Interface *f)
+{
+    bool any = false;
+    for (int i = 0; i < f->in.n + f->out.n; i++)
+        any |= (i < f->in.n ? f->in.at[i] : f->out.at[i - f->in.n])->type == STR;
+    if (any)
+        text_put(t, "#ifndef ONNXCC_STRING\n#define ONNXCC_STRING\n"
+                    "/* A string: bytes, without a NUL behind them, and how many. The text of those that a run gives out is in its\n"
+                    " * inputs, its constants or its arena: valid until one of these changes, or the next run. */\n"
+                    "typedef struct onnxcc_string {\n    const char *text;\n    uint64_t length;\n"
+                    "} __attribute__((aligned(16), may_alias)) onnxcc_string;\n#endif\n\n");
 }
 
 static void put_dims(Text *t, const Value *v)
@@ -499,6 +514,7 @@ void emit_model(Model *m)
     text_put(&sizes, "#define %s_ARENA_BYTES %lld /* one block for every intermediate tensor; nothing else is written */\n",
              f.u, (long long)(plan.arena ? plan.arena : 1));
     text_put(&sizes, "#define %s_ARENA_ALIGN %lld\n", f.u, (long long)plan.align);
+    put_string_type(&tensors, &f);
     for (int i = 0; i < f.in.n; i++)
         put_tensor(&tensors, &f, m->graph->in.at[i]->input >= 0 ? f.in.at[i] : f.in.at[i], "input");
     for (int i = 0; i < f.out.n; i++)

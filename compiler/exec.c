@@ -212,6 +212,13 @@ static void *constant_bytes(Value *v, void *arg)
     return (void *)(uintptr_t)tensor_data(v->data);
 }
 
+/* The text of strings that were made here goes to memory that stays. */
+static void keep_strings(Tensor *t)
+{
+    for (int64_t i = 0; i < tensor_count(t); i++)
+        tensor_set_str(t, i, tensor_get_str(t, i));
+}
+
 void run_node(Node *n)
 {
     for (int i = 0; i < n->n_out; i++) {
@@ -236,6 +243,9 @@ void run_node(Node *n)
         int status = run_call(n, constant_bytes, n, scratch);
         if (scratch)
             big_free(scratch);
+        for (int i = 0; i < n->n_out && !status; i++)
+            if (n->out[i] && n->out[i]->type == STR)
+                keep_strings(n->out[i]->data);
         if (status)
             error_node(n, "", "%s", status == RT_BAD_INDEX ? "an index is outside its range" : "a value is outside its range");
     }

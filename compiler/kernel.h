@@ -109,6 +109,7 @@ Dim reported_room(Dim size);
 #define KE_u4 U4
 #define KE_i2 I2
 #define KE_c128 C128
+#define KE_str STR
 #define KE_u2 U2
 #define KA_1(a) (a)[0]
 #define KA_2(a) (a)[0], (a)[1]

@@ -173,7 +173,6 @@ typedef struct Tensor {
     Node *thunk;            /* lazy: run this node (a fold of large constants) to get the data */
     int thunk_out;
     void *copy;             /* the bytes as kernels want them, when data is unaligned or a fill; see tensor_data */
-    Name *str;              /* STR: the strings */
     uint64_t hash;
 } Tensor;
 int64_t tensor_count(const Tensor *t);
@@ -188,6 +187,8 @@ Tensor *tensor_float(Type type, double v);       /* rank 0 */
 Tensor *tensor_int(Type type, int64_t v);        /* rank 0 */
 double tensor_get(const Tensor *t, int64_t i);   /* element as double (floats), fills and lazy ones too */
 int64_t tensor_get_int(const Tensor *t, int64_t i);
+Name tensor_get_str(const Tensor *t, int64_t i); /* of STR, whose data are `str`s of rt.h */
+void tensor_set_str(Tensor *t, int64_t i, Name s);
 Shape tensor_shape(const Tensor *t);
 const void *tensor_data(const Tensor *t); /* aligned, all elements: for kernels; computed if lazy; see tensor_drop */
 void tensor_drop(const Tensor *t);        /* the big ones: can be made again when asked for again */
@@ -227,6 +228,8 @@ struct Value {
     bool default_only;  /* input with a default (IR >= 4): data is the default, not a constant */
     Tensor *fallback;   /* that default */
     bool poisoned;      /* an error was reported here: no follow-up messages */
+    bool lasting;       /* its bytes stay until the end of the run: they are the text of strings */
+    int64_t text;       /* of a STR made at run time: bytes of the longest element */
     int id;             /* dense numbering, for side tables */
     /* plan.c */
     Value *root;        /* its storage is inside root's, at root_offset (views, in place, concat); NULL: its own */

@@ -119,6 +119,11 @@ static void set_type(Value *v, bool main)
     v->shape = v->desc->shape;
     if (main)
         bind_symbols(v);
+    if (main && v->type == STR) { /* how long its strings are, for --dim */
+        Symbol *s = symbol_by_name(name_format("%s_text", v->name->s));
+        s->user = true;
+        s->low = 0;
+    }
 }
 
 static void read_inputs(Graph *g, const Wire *w, const Path *p)

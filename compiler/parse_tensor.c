@@ -157,9 +157,9 @@ static bool take_strings(const Wire *w, Tensor *t, int64_t count, const Path *p)
         wrong_count(p, STRINGS, w->n, count, t);
         return false;
     }
-    t->str = NEWS(Name, count);
+    t->data = pool_alloc(type_bytes(STR, count));
     for (int i = 0; i < w->n; i++)
-        t->str[i] = name_bytes((const char *)w->list[i].at, w->list[i].n);
+        tensor_set_str(t, i, name_bytes((const char *)w->list[i].at, w->list[i].n));
     return true;
 }
 
@@ -240,7 +240,6 @@ static bool take_data(Model *m, const onnx_TensorProto *proto, Tensor *t, int64_
         if (count)
             error_at(path_text(p), "ENC-01", "%s%s has no data", type_onnx(t->type), shape_text(tensor_shape(t)));
         t->data = "";
-        t->str = t->type == STR ? NEWS(Name, 1) : NULL;
         return !count;
     }
     if (used == RAW)
@@ -345,10 +344,6 @@ static bool fill_dense(Tensor *t, const Tensor *values, const Tensor *index, int
             return false;
         }
         last = at;
-        if (t->type == STR) {
-            t->str[at] = values->str[e];
-            continue;
-        }
         const uint8_t *from = values->data;
         uint8_t *to = (uint8_t *)(uintptr_t)t->data;
         if (bits >= 8)
@@ -413,11 +408,6 @@ Tensor *read_sparse(Model *m, Span s, const Path *p, Name *tensor_name)
                  shape_text(tensor_shape(t)), bytes, t->type == STR ? "strings" : "bytes", MOST_DENSE_BYTES);
         return NULL;
     }
-    if (t->type == STR) {
-        t->str = NEWS(Name, count);
-        for (int64_t i = 0; i < count; i++)
-            t->str[i] = name("");
-    } else
-        t->data = pool_alloc(bytes + 1);
+    t->data = pool_alloc(type_bytes(t->type, count) + 1);
     return fill_dense(t, values, index, nnz, p) ? t : NULL;
 }

@@ -109,12 +109,14 @@ static void start_value(Value *v, int time)
     v->bytes = v->data ? 0 : most_bytes(v);
 }
 
-static void set_times(Node *n, void *arg)
+static void set_times(Node *n, void *last)
 {
-    (void)arg;
     for (int i = 0; i < n->n_out; i++)
-        if (n->out[i])
+        if (n->out[i]) {
             start_value(n->out[i], n->time);
+            if (n->out[i]->lasting)
+                n->out[i]->live_to = *(const int *)last;
+        }
 }
 
 static void read_value(Value *v, int end)
@@ -314,7 +316,7 @@ void plan_model(Model *m)
     number(m->graph, &time);
     for (int i = 0; i < m->graph->in.n; i++)
         start_value(m->graph->in.at[i], 0);
-    graph_each(m->graph, set_times, NULL);
+    graph_each(m->graph, set_times, &time);
     graph_each(m->graph, set_ends, NULL);
     graph_each(m->graph, join_views, NULL);
     for (int i = 0; i < shares.n; i++)

@@ -34,10 +34,7 @@ static Tensor *tensor_bare(Type type, int rank, const int64_t *dim)
 Tensor *tensor_new(Type type, int rank, const int64_t *dim)
 {
     Tensor *t = tensor_bare(type, rank, dim);
-    if (type == STR)
-        t->str = NEWS(Name, tensor_count(t) + 1);
-    else
-        t->data = pool_alloc(tensor_size(t) + 1);
+    t->data = pool_alloc(tensor_size(t) + 1);
     return t;
 }
 
@@ -155,6 +152,18 @@ double tensor_get(const Tensor *t, int64_t i)
     }
 }
 
+Name tensor_get_str(const Tensor *t, int64_t i)
+{
+    const str *s = element_bytes(t, &i);
+    s += i;
+    return name_bytes(s->text ? s->text : "", (size_t)s->length);
+}
+
+void tensor_set_str(Tensor *t, int64_t i, Name s)
+{
+    ((str *)(uintptr_t)t->data)[i] = (str){s->s, s->n};
+}
+
 /* ---- bytes for kernels -------------------------------------------------------------------------------------------- */
 
 /* Writes the first `size` bytes of a fill: the element's pattern over and over; sub-byte ones repeat after three bytes. */
@@ -200,8 +209,6 @@ static void force(Tensor *t)
 const void *tensor_data(const Tensor *constant)
 {
     Tensor *t = (Tensor *)(uintptr_t)constant;
-    if (t->type == STR)
-        return t->str;
     if (!t->data)
         force(t);
     size_t align = (size_t)type_bits(t->type) / 8;

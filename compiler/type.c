@@ -15,7 +15,7 @@ static const struct TypeInfo {
     [I16] = {"i16", "int16", 16, I32, U16, SIGNED},
     [I32] = {"i32", "int32", 32, I32, U32, SIGNED},
     [I64] = {"i64", "int64", 64, I64, U64, SIGNED},
-    [STR] = {"str", "string", 0, NO_TYPE, NO_TYPE, OTHER},
+    [STR] = {"str", "string", 128, NO_TYPE, C128, OTHER},
     [B8] = {"b8", "bool", 8, U32, U8, OTHER},
     [F16] = {"f16", "float16", 16, F32, U16, FLOATING},
     [F64] = {"f64", "double", 64, F64, U64, FLOATING},

@@ -61,6 +61,47 @@ void text_integer(Text *t, Type type, int64_t v)
         text_put(t, type == U32 ? "%lluu" : "%lld", type == U32 ? (unsigned long long)(uint32_t)v : (unsigned long long)v);
 }
 
+enum { LONGEST_LITERAL = 4000 }; /* C compilers need to take 4095 */
+
+/* A C string literal of any bytes. */
+static void text_literal(Text *t, Name s)
+{
+    text_put(t, "\"");
+    for (uint32_t i = 0; i < s->n; i++) {
+        unsigned char c = (unsigned char)s->s[i];
+        if (c < 32 || c > 126 || c == '\\' || c == '"' || c == '?')
+            text_put(t, "\\%03o", c);
+        else
+            text_put(t, "%c", c);
+    }
+    text_put(t, "\"");
+}
+
+static void put_strings(const Value *v, const char *id)
+{
+    const Tensor *d = v->data;
+    int64_t n = tensor_count(d);
+    Text all = {0};
+    for (int64_t i = 0; i < n; i++) {
+        Name s = tensor_get_str(d, i);
+        if (s->n > LONGEST_LITERAL) {
+            const char *bytes = c_name(v->name, "text");
+            text_put(&constants.decl, "static const char %s[] = {", bytes);
+            for (uint32_t k = 0; k < s->n; k++)
+                text_put(&constants.decl, "%s%d,", k % 20 ? "" : "\n    ", (signed char)s->s[k]);
+            text_put(&constants.decl, "\n};\n");
+            text_put(&all, "    {%s, %u},\n", bytes, s->n);
+            continue;
+        }
+        text_put(&all, "    {");
+        text_literal(&all, s);
+        text_put(&all, ", %u},\n", s->n);
+        constants.inline_bytes += s->n + 1;
+    }
+    text_put(&constants.decl, "static const str %s[%lld] = {\n%s};\n", id, (long long)(n ? n : 1), n ? all.s : "    {\"\", 0}\n");
+    constants.inline_bytes += (size_t)n * 16;
+}
+
 static void put_text_array(const Value *v, const char *id)
 {
     const Tensor *d = v->data;
@@ -109,6 +150,11 @@ static bool has_nan(const Value *v)
 static void put_array(Value *v)
 {
     const char *id = c_name(v->name, "constant");
+    if (v->type == STR) {
+        put_strings(v, id);
+        map_put(&names, v, (void *)(uintptr_t)id);
+        return;
+    }
     if (has_nan(v)) {
         Value as = *v;
         Tensor data = *v->data;
@@ -194,7 +240,7 @@ void constants_emit(Model *m, const char *prefix, const char *weights_path)
         Value *v = list.at[i], *same = tensor_size(v->data) >= 64 ? same_constant(v) : NULL;
         if (same)
             map_put(&names, v, map_get(&names, same));
-        else if (constants.in_file && tensor_size(v->data) >= 64)
+        else if (constants.in_file && tensor_size(v->data) >= 64 && v->type != STR)
             put_in_file(v, prefix, file);
         else
             put_array(v);

@@ -44,6 +44,9 @@
 #define T c128
 #include "rt.c"
 #undef T
+#define T str
+#include "rt.c"
+#undef T
 #define T b8
 #include "rt.c"
 #undef T

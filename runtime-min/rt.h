@@ -28,6 +28,14 @@ typedef u8 f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0;
 typedef u8 f4e2m1, f6e2m3, f6e3m2, i4, u4, i2, u2; /* packed bytes: only LD and ST know where an element is */
 typedef struct { f32 re, im; } RT_ALIAS c64;
 typedef struct { f64 re, im; } RT_ALIAS c128;
+#ifndef ONNXCC_STRING
+#define ONNXCC_STRING
+typedef struct onnxcc_string { /* bytes, without a NUL behind them, and how many; 16 bytes on every machine */
+    const char *text;
+    uint64_t length;
+} __attribute__((aligned(16), may_alias)) onnxcc_string;
+#endif
+typedef onnxcc_string str;
 
 /* What the emitted code's own arrays are declared with; define them to place weights or the arena elsewhere. */
 #ifndef RT_CONST
@@ -109,7 +117,8 @@ static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? 
 #define RT_IS_INT(t) (RT_CAT(RT_KIND_, t) == 2 || RT_CAT(RT_KIND_, t) == 3) /* i8..i64 u8..u64 */
 #define RT_IS_SIGNED(t) (RT_CAT(RT_KIND_, t) == 2)
 #define RT_IS_BOOL(t) (RT_CAT(RT_KIND_, t) == 4)
-#define RT_IS_SMALL(t) (RT_CAT(RT_KIND_, t) >= 5)   /* float8, float6, float4 (5), 2- and 4-bit integers (6 signed, 7) */
+#define RT_IS_STRING(t) (RT_CAT(RT_KIND_, t) == 8)
+#define RT_IS_SMALL(t) (RT_CAT(RT_KIND_, t) >= 5 && RT_CAT(RT_KIND_, t) <= 7) /* float8, float6, float4 (5), 2- and 4-bit integers (6 signed, 7) */
 #define RT_KIND_f16 1
 #define RT_KIND_bf16 1
 #define RT_KIND_f32 1
@@ -123,6 +132,7 @@ static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? 
 #define RT_KIND_u32 3
 #define RT_KIND_u64 3
 #define RT_KIND_b8 4
+#define RT_KIND_str 8
 #define RT_KIND_f8e4m3fn 5
 #define RT_KIND_f8e4m3fnuz 5
 #define RT_KIND_f8e5m2 5

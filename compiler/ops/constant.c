@@ -22,8 +22,8 @@ static Tensor *constant_tensor(const Attr *a)
         return t;
     }
     t = tensor_new(STR, name_is(a->name, "value_strings"), &k);
-    if (tensor_count(t))
-        memcpy(t->str, t->rank ? a->strings : &a->s, sizeof *t->str * (size_t)tensor_count(t));
+    for (int64_t i = 0; i < tensor_count(t); i++)
+        tensor_set_str(t, i, t->rank ? a->strings[i] : a->s);
     return t;
 }
 

@@ -447,7 +447,7 @@ static void scan_expand(Node *n)
 
 static void copy_bind(Node *n)
 {
-    if (in_type(n, 0) == C64 || in_type(n, 0) == C128) { /* no loop computes in these */
+    if (in_type(n, 0) == C64 || in_type(n, 0) == C128 || in_type(n, 0) == STR) { /* no loop computes in these */
         Strided s = {0};
         strided_axis(&s, shape_count(in_shape(n, 0)), D(1), D(1));
         strided_bind(n, s);

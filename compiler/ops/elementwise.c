@@ -233,13 +233,24 @@ static void selu_1(Node *n)
     {name, 12, "data_0*:T -> " y ":T", "T=N", "", OLD}, {name, 8, "data_0*:T -> " y ":T", "T=F", "", OLD},             \
     {name, 6, "data_0*:T -> " y ":T", "T=F", "", OLD}, {name, 1, "data_0*:T -> " y ":T", "T=F", CONSUMED, OLD}
 
+/* Strings have a kernel of their own. */
+static void equal_infer(Node *n)
+{
+    if (in_type(n, 0) != STR) {
+        infer_compare(n);
+        return;
+    }
+    n->op = op_find("onnxcc", "Equal", INT32_MAX);
+    n->op->infer(n);
+}
+
 static const Op elementwise_ops[] = {
     ARITHMETIC("Add", "add"), ARITHMETIC("Sub", "sub"), ARITHMETIC("Mul", "mul"), ARITHMETIC("Div", "div"),
     LOGIC("And", "and"), LOGIC("Or", "or"), LOGIC("Xor", "xor"),
     {"Not", 1, X_Y, "T=bool", "", infer_same, .map = "not"},
     ORDER("Greater", "greater"), ORDER("Less", "less"),
     ORDER_OR_EQUAL("GreaterOrEqual", "greater_equal"), ORDER_OR_EQUAL("LessOrEqual", "less_equal"),
-    {"Equal", 19, AB_TEST, "T=NB|bool T1=bool", "", infer_compare, .map = "equal"},
+    {"Equal", 19, AB_TEST, "T=NB|bool|string T1=bool", "", equal_infer, .map = "equal"},
     {"Equal", 13, AB_TEST, "T=NB|bool T1=bool", "", OLD},
     {"Equal", 11, AB_TEST, "T=N|bool T1=bool", "", OLD},
     {"Equal", 7, AB_TEST, "T=bool|int32|int64 T1=bool", "", OLD},

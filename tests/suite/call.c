@@ -42,6 +42,20 @@ static char *copy(const char *from, size_t n)
     return to;
 }
 
+/* Each string in memory of its own. */
+static void read_strings(FILE *f, int i)
+{
+    struct case_string *s = (void *)input[i];
+    for (int64_t k = 0; k < c->in_strings[i]; k++) {
+        if (!f || fread(&s[k].length, 8, 1, f) != 1)
+            leave(CALL_BROKEN, "no input", i);
+        char *text = malloc(s[k].length ? s[k].length : 1);
+        if (fread(text, 1, s[k].length, f) != s[k].length)
+            leave(CALL_BROKEN, "no input", i);
+        s[k].text = text;
+    }
+}
+
 static void read_inputs(const char *path)
 {
     FILE *f = fopen(path, "rb");
@@ -52,7 +66,9 @@ static void read_inputs(const char *path)
             continue;
         size_t n = (size_t)c->in_bytes[i];
         input[i] = malloc(n ? n : 1);
-        if (!f || fread(input[i], 1, n, f) != n)
+        if (c->in_strings[i] >= 0)
+            read_strings(f, i);
+        else if (!f || fread(input[i], 1, n, f) != n)
             leave(CALL_BROKEN, "no input", i);
         given[i] = copy(input[i], n);
     }
@@ -84,6 +100,20 @@ static void call(int poison)
     free(p);
 }
 
+/* The contents of output i as they go to the file: *bytes of them. */
+static char *contents(int i, int64_t bits, int64_t *bytes)
+{
+    char *data = output[i] + margin();
+    if (c->out_type[i] == CASE_STRING) {
+        const struct case_string *s = (const void *)data;
+        int64_t n = bits / c->out_bits[i];
+        data = malloc((size_t)case_put_strings(s, n, NULL) + 1);
+        *bytes = case_put_strings(s, n, data);
+    } else
+        *bytes = case_clear_padding(data, bits);
+    return data;
+}
+
 int main(int argc, char **argv)
 {
     void *so = argc == 4 ? dlopen(argv[1], RTLD_NOW) : NULL;
@@ -94,12 +124,14 @@ int main(int argc, char **argv)
     }
     read_inputs(argv[2]);
     int64_t *size = (int64_t *)(void *)copy((const char *)c->size, sizeof *size * (size_t)(c->n_size + 1));
-    call(POISON);
+    call(c->repeat ? POISON : 0);
 
     FILE *f = fopen(argv[3], "wb");
     if (!f)
         leave(CALL_BROKEN, "cannot write results", 0);
     int64_t(*dim)[CASE_RANK] = calloc((size_t)c->n_out + 1, sizeof *dim), *bits = calloc((size_t)c->n_out + 1, 8);
+    int64_t *bytes = calloc((size_t)c->n_out + 1, 8), now;
+    char **first = calloc((size_t)c->n_out + 1, sizeof *first), *again;
     c->dims(c->size, dim);
     for (int i = 0; i < c->n_out; i++) {
         int64_t count = 1;
@@ -108,18 +140,17 @@ int main(int argc, char **argv)
         bits[i] = count * c->out_bits[i];
         if (count < 0 || (bits[i] + 7) / 8 > c->out_bytes[i])
             leave(CALL_BROKEN, "larger than its bound: output", i);
-        int64_t bytes = case_clear_padding(output[i] + margin(), bits[i]);
-        case_write(f, c->out_type[i], c->out_rank[i], dim[i], output[i] + margin(), bytes);
+        first[i] = contents(i, bits[i], &bytes[i]);
+        case_write(f, c->out_type[i], c->out_rank[i], dim[i], first[i], bytes[i]);
     }
     fclose(f);
 
     /* Nothing may be left over from one call to the next, and no element may keep the poison. */
     if (c->repeat) {
-        char **first = output;
         memcpy(c->size, size, sizeof *size * (size_t)c->n_size);
         call(~POISON & 0xFF);
         for (int i = 0; i < c->n_out; i++)
-            if (memcmp(first[i] + margin(), output[i] + margin(), (size_t)case_clear_padding(output[i] + margin(), bits[i])))
+            if (again = contents(i, bits[i], &now), now != bytes[i] || memcmp(first[i], again, (size_t)now))
                 leave(CALL_BITS, "a second call differs in output", i);
     }
     return CALL_OK;

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #define CASE_RANK 16
 
@@ -13,6 +14,7 @@ struct suite_case {
     int n_in, n_out, n_size;
     int repeat;                 /* call twice and compare: not for random operators */
     const int64_t *in_bytes;    /* the inputs' bytes lie one after the other in the input file; -1: a null pointer */
+    const int64_t *in_strings;  /* -1, or: so many strings, each in the file as its length (8 bytes) and its bytes */
     const int64_t *out_bytes;   /* room for the largest output */
     const int *out_type;        /* ONNX's number */
     const int *out_bits;        /* of an element */
@@ -39,6 +41,27 @@ static inline int64_t case_clear_padding(char *data, int64_t bits)
         data[bits / 8] = (char)(data[bits / 8] & ((1 << bits % 8) - 1));
     return (bits + 7) / 8;
 }
+
+/* Of strings, what is in the file is each one's length (8 bytes) and bytes. Returns how many bytes; to may be NULL. */
+struct case_string {
+    const char *text;
+    uint64_t length;
+};
+static inline int64_t case_put_strings(const struct case_string *s, int64_t n, char *to)
+{
+    int64_t at = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (to) {
+            memcpy(to + at, &s[i].length, 8);
+            if (s[i].length)
+                memcpy(to + at + 8, s[i].text, s[i].length);
+        }
+        at += 8 + (int64_t)s[i].length;
+    }
+    return at;
+}
+
+enum { CASE_STRING = 8 }; /* ONNX's number of the type */
 
 /* How call.c ends; anything else is a crash. */
 enum { CALL_OK = 0, CALL_STATUS = 20, CALL_CANARY, CALL_BITS, CALL_BROKEN };

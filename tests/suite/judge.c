@@ -15,6 +15,18 @@ typedef struct Results {
     Tensors t;
 } Results;
 
+/* Strings as tensors hold them. */
+static const void *read_strings(const char *s, int64_t n)
+{
+    struct case_string *y = NEWS(struct case_string, n + 1);
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(&y[i].length, s, 8);
+        y[i].text = s + 8;
+        s += 8 + y[i].length;
+    }
+    return y;
+}
+
 static Results read_results(const Test *t, Way w)
 {
     Results r = {0};
@@ -33,7 +45,7 @@ static Results read_results(const Test *t, Way w)
         s += sizeof *y.dim * (size_t)y.rank;
         memcpy(&bytes, s, sizeof bytes);
         s += sizeof bytes;
-        y.data = s;
+        y.data = y.type == STR ? read_strings(s, tensor_count(&y)) : s;
         s += bytes;
         vec_push(&raw, y);
     }
@@ -97,8 +109,20 @@ static double element(const Tensor *t, int64_t i)
     return type_is_float(t->type) ? tensor_get(t, i) : (double)tensor_get_int(t, i);
 }
 
+static void compare_strings(int i, const Tensor *got, const Tensor *want, Class class, Verdict *v)
+{
+    for (int64_t k = 0; k < tensor_count(want) && v->class == PASSED; k++)
+        if (tensor_get_str(got, k) != tensor_get_str(want, k))
+            set_verdict(v, class, "output %d element %lld is \"%s\", expected \"%s\"", i, (long long)k,
+                        printable(tensor_get_str(got, k)), printable(tensor_get_str(want, k)));
+}
+
 static void compare(const Test *t, int i, const Tensor *got, const Tensor *want, Verdict *v)
 {
+    if (want->type == STR) {
+        compare_strings(i, got, want, VALUE, v);
+        return;
+    }
     int64_t n = tensor_count(want), wrong = 0, first = -1;
     bool is_float = type_is_float(want->type);
     for (int64_t k = 0; k < n; k++) {
@@ -207,6 +231,8 @@ void judge_bits(const Test *t, Verdict *v)
         int64_t n = tensor_count(x);
         if (!same_dims(x, y) || x->type != y->type)
             set_verdict(v, BITS, "output %d is %s in C, %s in the compiler", i, dims_text(y), dims_text(x));
+        else if (x->type == STR)
+            compare_strings(i, y, x, BITS, v);
         else if (memcmp(x->data, y->data, tensor_size(x)))
             for (int64_t k = 0; k < n && v->class == PASSED; k++) {
                 double p = element(x, k), q = element(y, k);

@@ -74,6 +74,14 @@ static void give_bounds(const Value *v, const TypeDesc *type, const Data *d)
     vec_push(&opt.shapes, o);
 }
 
+static int64_t longest(const Tensor *t)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < tensor_count(t); i++)
+        n = tensor_get_str(t, i)->n > n ? tensor_get_str(t, i)->n : n;
+    return n;
+}
+
 /* What a user would give on the command line: shapes of unranked inputs, bounds of run-time sizes. */
 static void give_options(Case *c)
 {
@@ -99,6 +107,8 @@ static void give_options(Case *c)
             if (s && s->high == INT64_MAX)
                 s->high = t->dim[a] + SLACK;
         }
+        if (t && t->type == STR)
+            symbol_by_name(name_format("%s_text", v->name->s))->high = longest(t) + SLACK;
     }
 }
 
@@ -197,11 +207,15 @@ static Text describe(const Case *c, const Result *r)
 {
     enum { MOST = 256 };
     Graph *g = c->m->graph;
-    int64_t in_bytes[MOST], out_bytes[MOST], out_type[MOST], out_bits[MOST], out_rank[MOST], size[MOST];
+    int64_t in_bytes[MOST], in_strings[MOST], out_bytes[MOST], out_type[MOST], out_bits[MOST], out_rank[MOST], size[MOST];
     if (c->in.n > MOST || g->out.n > MOST || c->n_size > MOST)
         fail(EXIT_MODEL, "too many inputs or outputs for the tests");
     for (int i = 0; i < c->in.n; i++)
-        in_bytes[i] = c->in.at[i] ? (int64_t)tensor_size(c->in.at[i]) : -1;
+{
+        const Tensor *t = c->in.at[i];
+        in_bytes[i] = t ? (int64_t)tensor_size(t) : -1;
+        in_strings[i] = t && t->type == STR ? tensor_count(t) : -1;
+    }
     for (int i = 0; i < g->out.n; i++) {
         const Value *y = g->out.at[i];
         int64_t most = 1;
@@ -219,6 +233,7 @@ static Text describe(const Case *c, const Result *r)
     Text s = {0};
     text_put(&s, "#include \"m.c\"\n#include \"case.h\"\n");
     put_ints(&s, "const int64_t", "in_bytes", c->in.n, in_bytes);
+    put_ints(&s, "const int64_t", "in_strings", c->in.n, in_strings);
     put_ints(&s, "const int64_t", "out_bytes", g->out.n, out_bytes);
     put_ints(&s, "const int", "out_type", g->out.n, out_type);
     put_ints(&s, "const int", "out_bits", g->out.n, out_bits);
@@ -228,7 +243,7 @@ static Text describe(const Case *c, const Result *r)
     put_dims(&s, c);
     text_put(&s,
              "extern const struct suite_case suite_case;\n"
-             "const struct suite_case suite_case = {%d, %d, %d, %d, in_bytes, out_bytes, out_type, out_bits, out_rank, "
+             "const struct suite_case suite_case = {%d, %d, %d, %d, in_bytes, in_strings, out_bytes, out_type, out_bits, out_rank, "
              "sizes, call, dims};\n",
              c->in.n, g->out.n, c->n_size, r->kind == COMPARED && !c->open);
     return s;
@@ -242,6 +257,24 @@ static FILE *open_out(const Test *t, const char *file)
     if (!f)
         fail(EXIT_IO, "cannot write %s/%s", t->dir, file);
     return f;
+}
+
+/* As it goes to a file: *n bytes. */
+static const char *contents(const Tensor *t, size_t *n)
+{
+    const void *data = tensor_data(t);
+    if (t->type == STR)
+        *n = (size_t)case_put_strings(data, tensor_count(t), NULL);
+    else
+        *n = tensor_size(t);
+    char *copy = malloc(*n + 1);
+    if (t->type == STR)
+        case_put_strings(data, tensor_count(t), copy);
+    else {
+        memcpy(copy, data, *n);
+        case_clear_padding(copy, tensor_count(t) * type_bits(t->type));
+    }
+    return copy;
 }
 
 /* The inputs as the compiled model takes them; the forms of its outputs. */
@@ -267,9 +300,13 @@ static void use_ports(Case *c)
 static void write_inputs(const Case *c)
 {
     FILE *f = open_out(c->t, "in.bin");
-    for (int i = 0; i < c->in.n; i++)
-        if (c->in.at[i])
-            fwrite(tensor_data(c->in.at[i]), 1, tensor_size(c->in.at[i]), f);
+    for (int i = 0; i < c->in.n; i++) {
+        const Tensor *t = c->in.at[i];
+        size_t n = 0;
+        const char *bytes = t ? contents(t, &n) : NULL;
+        if (t)
+            fwrite(bytes, 1, n, f);
+    }
     fclose(f);
 }
 
@@ -280,12 +317,9 @@ static void evaluate(const Case *c)
     eval_graph(c->m, (Tensor *const *)c->in.at, out);
     FILE *f = open_out(c->t, "out.eval");
     for (int i = 0; i < n; i++) {
-        int64_t bits = tensor_count(out[i]) * type_bits(out[i]->type);
-        char *copy = malloc(tensor_size(out[i]) + 1);
-        memcpy(copy, tensor_data(out[i]), tensor_size(out[i]));
-        int64_t bytes = case_clear_padding(copy, bits);
-        case_write(f, out[i]->type, out[i]->rank, out[i]->dim, copy, bytes);
-        free(copy);
+        size_t size;
+        const char *bytes = contents(out[i], &size);
+        case_write(f, out[i]->type, out[i]->rank, out[i]->dim, bytes, (int64_t)size);
     }
     fclose(f);
 }

@@ -1,0 +1,259 @@
+/* text.c - StringConcat, StringSplit, StringNormalizer, RegexFullMatch, and Equal of strings. */
+#include "../container.h"
+#include "../regex.h"
+#include "text.h"
+
+/* ---- how long strings may be ------------------------------------------------------------------------------------------- */
+
+static int64_t constant_text(const Tensor *t)
+{
+    int64_t most = 0, n = t->fill ? 1 : tensor_count(t);
+    for (int64_t i = 0; i < n; i++)
+        if (tensor_get_str(t, i)->n > most)
+            most = tensor_get_str(t, i)->n;
+    return most;
+}
+
+/* Bytes of the longest element of v; INT64_MAX: nobody knows. */
+static int64_t text_bound(const Value *v)
+{
+    if (v->data)
+        return constant_text(v->data);
+    if (v->input >= 0)
+        return dim_high(dim_resolve(dim_symbol(symbol_by_name(name_format("%s_text", v->name->s)))));
+    if (v->text || !v->def)
+        return v->text ? v->text : INT64_MAX;
+    int64_t most = v->def->n_in || v->def->n_attr ? 0 : INT64_MAX;
+    for (int i = 0; i < v->def->n_in; i++)
+        if (v->def->in[i] && v->def->in[i]->type == STR && text_bound(v->def->in[i]) > most)
+            most = text_bound(v->def->in[i]);
+    for (int i = 0; i < v->def->n_attr; i++) /* the results of branches */
+        if (v->def->attr[i].g && text_bound(v->def->attr[i].g->out.at[v->def_i]) > most)
+            most = text_bound(v->def->attr[i].g->out.at[v->def_i]);
+    return most;
+}
+
+/* The same, where memory depends on it; -1: not known, and reported. */
+static int64_t known_text(Node *n, int i)
+{
+    const Value *v = in(n, i);
+    int64_t most = text_bound(v);
+    if (most < INT64_MAX)
+        return most;
+    for (; v->input < 0 && v->def && v->def->n_in; v = v->def->in[0])
+        ;
+    error_node(n, "SHP-11", "how long the strings of '%s' may be is not known", printable(v->name));
+    if (v->input >= 0)
+        note_help("give a bound, in bytes: --dim '%s_text<=64'", printable(v->name));
+    return -1;
+}
+
+/* Output i is where the text of new strings goes; it stays there. */
+static bool text_output(Node *n, int i, Dim bytes)
+{
+    for (const Graph *g = n->graph; g->owner; g = g->owner->graph)
+        if (node_attr(g->owner, "body")) {
+            node_error(n, "strings cannot be made in a loop");
+            return false;
+        }
+    Value **out = NEWS(Value *, i + 1);
+    memcpy(out, n->out, sizeof *out * (size_t)(n->n_out < i ? n->n_out : i));
+    if (n->n_out <= i) {
+        n->out = out;
+        n->n_out = i + 1;
+        out[i] = value_new(n->graph, name("text"));
+        out[i]->def = n;
+        out[i]->def_i = i;
+        out[i]->lasting = true;
+    }
+    set_out(n, i, U8, shape_list(1, bytes));
+    return true;
+}
+
+/* ---- StringConcat, Equal ---------------------------------------------------------------------------------------------------- */
+
+/* Both inputs in the shape that they broadcast to. */
+static bool same_shapes(Node *n)
+{
+    Shape y;
+    if (!shape_broadcast(in_shape(n, 0), in_shape(n, 1), &y)) {
+        error_node(n, "INF-06", "inputs %s and %s do not broadcast", shape_text(in_shape(n, 0)), shape_text(in_shape(n, 1)));
+        return false;
+    }
+    for (int i = 0; i < 2; i++)
+        if (!shape_same(in_shape(n, i), y))
+            node_set_in(n, i, infer_made(n, "Expand", 2, in(n, i), make_dims(n, y.rank, y.dim)));
+    return true;
+}
+
+static void concat_infer(Node *n)
+{
+    int64_t a = known_text(n, 0), b = known_text(n, 1);
+    if (a < 0 || b < 0 || !same_shapes(n))
+        return;
+    Shape y = in_shape(n, 0);
+    set_out(n, 0, STR, y);
+    n->out[0]->text = a + b;
+    text_output(n, 1, dim_mul(shape_count(y), D(a + b)));
+}
+
+static void concat_bind(Node *n)
+{
+    BIND(n, text_join, .count = shape_count(n->out[0]->shape), .most = shape_count(n->out[1]->shape));
+}
+
+static void equal_infer(Node *n)
+{
+    if (same_shapes(n))
+        set_out(n, 0, B8, in_shape(n, 0));
+}
+
+static void equal_bind(Node *n) { BIND(n, text_equal, .count = shape_count(in_shape(n, 0))); }
+
+/* ---- sizes that the data decide ----------------------------------------------------------------------------------------------- */
+
+static Dim found_size(Node *n, int64_t most)
+{
+    for (int s = 0; s < symbol_count(); s++)
+        if (symbol_at(s)->node == n)
+            return dim_symbol(symbol_at(s));
+    Symbol *s = symbol_fresh(n->op->name, 0, most);
+    s->node = n;
+    return dim_symbol(s);
+}
+
+static void bind_found(Node *n)
+{
+    for (int s = 0; s < symbol_count() && n->call.kernel; s++)
+        if (symbol_at(s)->node == n)
+            bind_size(n, 0, symbol_at(s));
+}
+
+static Value *string_list(Node *n, int k, const Name *s)
+{
+    Tensor *t = tensor_new(STR, 1, (int64_t[]){k});
+    for (int i = 0; i < k; i++)
+        tensor_set_str(t, i, s[i]);
+    return value_const(n->graph, t);
+}
+
+/* ---- StringNormalizer ----------------------------------------------------------------------------------------------------------- */
+
+static int case_change(Node *n)
+{
+    static const char *const actions[] = {"LOWER", "NONE", "UPPER"};
+    for (int i = 0; i < 3; i++)
+        if (attr_is(n, "case_change_action", actions[i]))
+            return i - 1;
+    node_error(n, "case_change_action is \"%s\"", attr_string(n, "case_change_action"));
+    note_help("NONE, LOWER and UPPER are possible");
+    return 0;
+}
+
+static void normalizer_infer(Node *n)
+{
+    Shape y = in_shape(n, 0);
+    if (!(y.rank == 1 || (y.rank == 2 && dim_is(y.dim[0], 1)))) {
+        node_error(n, "the input is %s; [C] and [1,C] are possible", shape_text(y));
+        return;
+    }
+    int errors = error_count();
+    bool changes = case_change(n);
+    int64_t most = changes ? known_text(n, 0) : 0;
+    if (error_count() > errors)
+        return;
+    Dim count = y.dim[y.rank - 1];
+    const Name *stop;
+    int k = attr_strings(n, "stopwords", &stop);
+    if (n->n_in == 1) {
+        Value *both[] = {in(n, 0), string_list(n, k < 0 ? 0 : k, stop)};
+        node_set_inputs(n, 2, both);
+    }
+    if (k > 0 || !dim_const(count) || dim_is(count, 0))
+        y.dim[y.rank - 1] = found_size(n, dim_high(dim_max(count, D(1))));
+    set_out(n, 0, STR, y);
+    n->out[0]->text = most;
+    text_output(n, 1, dim_mul(count, D(most)));
+}
+
+static void normalizer_bind(Node *n)
+{
+    Dim count = shape_count(in_shape(n, 0));
+    BIND(n, text_normal, .count = count, .stops = shape_count(in_shape(n, 1)), .fold = D(!attr_int(n, "is_case_sensitive")),
+         .change = D(case_change(n)), .most = shape_count(n->out[1]->shape), .room = dim_max(count, D(1)));
+    bind_found(n);
+}
+
+/* ---- StringSplit ---------------------------------------------------------------------------------------------------------------- */
+
+static void split_infer(Node *n)
+{
+    Shape y = in_shape(n, 0);
+    const Attr *mark = node_attr(n, "delimiter"), *limit = node_attr(n, "maxsplit");
+    if (y.rank == MAX_RANK || (limit && limit->i < 0)) {
+        node_error(n, limit ? "maxsplit is negative" : "the input has too many dimensions");
+        return;
+    }
+    int64_t pieces = limit ? limit->i + 1 : INT64_MAX, text = text_bound(in(n, 0)), size = mark ? mark->s->n : 0;
+    if (text < INT64_MAX || !limit) {
+        text = known_text(n, 0);
+        int64_t most = size ? text / size + 1 : (text + 1) / 2;
+        pieces = most < pieces ? most : pieces;
+    }
+    if (text < 0)
+        return;
+    if (n->n_in == 1) {
+        Value *both[] = {in(n, 0), string_list(n, 1, (Name[]){mark ? mark->s : name("")})};
+        node_set_inputs(n, 2, both);
+    }
+    set_out(n, 1, I64, y);
+    y.dim[y.rank++] = found_size(n, pieces);
+    set_out(n, 0, STR, y);
+}
+
+static void split_bind(Node *n)
+{
+    const Attr *limit = node_attr(n, "maxsplit");
+    Shape y = n->out[0]->shape;
+    BIND_ARGS(n, text_split, STR, NO_TYPE, ARGS(in(n, 0), in(n, 1), out(n, 0), out(n, 1)), .count = shape_count(in_shape(n, 0)),
+              .pieces = D(limit ? limit->i + 1 : 0), .most = D(dim_high(y.dim[y.rank - 1])));
+    bind_found(n);
+}
+
+/* ---- RegexFullMatch ---------------------------------------------------------------------------------------------------------------- */
+
+static void regex_expand(Node *n)
+{
+    const Attr *pattern = node_attr(n, "pattern");
+    Regex r = regex_compile(pattern ? pattern->s : name(""));
+    if (r.error) {
+        node_error(n, "the pattern '%s' has %s, at byte %d", printable(pattern->s), r.error, r.at);
+        return;
+    }
+    Value *y = make(n, "onnxcc.Match", 2, in(n, 0), value_const(n->graph, r.table));
+    attr_set_ints(y->def, "automaton", 3, (int64_t[]){r.classes, r.start, r.accept});
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+static void match_infer(Node *n) { set_out(n, 0, B8, in_shape(n, 0)); }
+
+static void match_bind(Node *n)
+{
+    const int64_t *a;
+    attr_ints(n, "automaton", &a);
+    BIND(n, text_match, .count = shape_count(in_shape(n, 0)), .classes = D(a[0]), .start = D(a[1]), .accept = D(a[2]));
+}
+
+static const Op text_ops[] = {
+    {"StringConcat", 20, "X:T Y:T -> Z:T", "T=string", "", .infer = concat_infer, .bind = concat_bind},
+    {"StringNormalizer", 10, "X:string -> Y:string", NULL,
+     "case_change_action:string=NONE is_case_sensitive:int=0 locale:string? stopwords:strings?", .infer = normalizer_infer,
+     .bind = normalizer_bind, .flags = NOFOLD},
+    {"StringSplit", 20, "X:T1 -> Y:T2 Z:T3", "T1=string T2=string T3=int64", "delimiter:string? maxsplit:int?", .infer = split_infer,
+     .bind = split_bind, .flags = NOFOLD},
+    {"RegexFullMatch", 20, "X:T1 -> Y:T2", "T1=string T2=bool", "pattern:string?", .expand = regex_expand},
+    {"Match", 1, "x:string table:uint16 -> y:bool", NULL, "automaton:ints", .infer = match_infer, .bind = match_bind, .domain = "onnxcc"},
+    {"Equal", 1, "a:string b:string -> y:bool", NULL, "", .infer = equal_infer, .bind = equal_bind, .domain = "onnxcc"},
+};
+OPS(text_ops);

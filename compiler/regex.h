@@ -1,0 +1,17 @@
+/* regex.h - a regular expression as a table that walks over bytes. */
+#ifndef ONNXCC_REGEX_H
+#define ONNXCC_REGEX_H
+
+#include "onnxcc.h"
+
+typedef struct Regex {
+    const char *error;      /* not NULL: what is wrong with the pattern, at byte `at` */
+    int at;
+    int states, classes, start, accept; /* states from `accept` on accept */
+    Tensor *table;          /* U16: the class of each of 256 bytes, then the next state per state and class */
+} Regex;
+
+/* The whole text has to match. RE2's syntax without back references, look-around, \p and \C; UTF-8. */
+Regex regex_compile(Name pattern);
+
+#endif

@@ -1,0 +1,231 @@
+/* text.h - strings: joined, compared, in lower or upper case, split, matched; found in a sorted list. */
+#ifndef ONNXCC_TEXT_H
+#define ONNXCC_TEXT_H
+#include "rt.h"
+
+#define text_join_PARAMS(X, V) X(idx, count) X(idx, most)
+PARAMS(text_join)
+
+#define text_equal_PARAMS(X, V) X(idx, count)
+PARAMS(text_equal)
+
+#define text_normal_PARAMS(X, V) X(idx, count) X(idx, stops) X(int, fold) X(int, change) X(idx, most) X(idx, room)
+PARAMS(text_normal)
+
+#define text_split_PARAMS(X, V) X(idx, count) X(idx, pieces) X(idx, most)
+PARAMS(text_split)
+
+#define text_match_PARAMS(X, V) X(idx, count) X(idx, classes) X(idx, start) X(idx, accept)
+PARAMS(text_match)
+
+HELPER int rt_text_compare(str a, str b)
+{
+    const u64 n = a.length < b.length ? a.length : b.length;
+    for (u64 i = 0; i < n; i++)
+        if (a.text[i] != b.text[i])
+            return (u8)a.text[i] < (u8)b.text[i] ? -1 : 1;
+    return a.length < b.length ? -1 : a.length > b.length;
+}
+
+/* The UTF-8 character at s in lower (-1) or upper (1) case: Latin, Greek and Cyrillic, which keep their length. *n: its
+ * bytes; all others are taken byte by byte, as they are. */
+HELPER u32 rt_text_case(const char *s, u64 left, int change, u32 *n)
+{
+    const u32 a = (u8)s[0], b = left > 1 ? (u8)s[1] : 0;
+    u32 c = a;
+    *n = 1;
+    if (a >= 0xC3 && a <= 0xD1 && (b & 0xC0) == 0x80) {
+        *n = 2;
+        c = (a & 31) << 6 | (b & 63);
+    } else if (a > 127)
+        return c;
+    if (change < 0) {
+        if ((c >= 'A' && c <= 'Z') || (c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x391 && c <= 0x3A9 && c != 0x3A2) ||
+            (c >= 0x410 && c <= 0x42F))
+            c += 32;
+        else if (c >= 0x400 && c <= 0x40F)
+            c += 80;
+    } else if (change > 0) {
+        if ((c >= 'a' && c <= 'z') || (c >= 0xE0 && c <= 0xFE && c != 0xF7) || (c >= 0x3B1 && c <= 0x3C9 && c != 0x3C2) ||
+            (c >= 0x430 && c <= 0x44F))
+            c -= 32;
+        else if (c >= 0x450 && c <= 0x45F)
+            c -= 80;
+    }
+    return c;
+}
+
+/* Writes s in another case; as many bytes as before. */
+HELPER void rt_text_change(char *y, str s, int change)
+{
+    u32 n;
+    for (u64 i = 0; i < s.length; i += n) {
+        const u32 c = rt_text_case(s.text + i, s.length - i, change, &n);
+        if (n == 2) {
+            y[i] = (char)(0xC0 | c >> 6);
+            y[i + 1] = (char)(0x80 | (c & 63));
+        } else
+            y[i] = (char)c;
+    }
+}
+
+HELPER int rt_text_same(str a, str b, int fold)
+{
+    u32 n, m;
+    if (a.length != b.length)
+        return 0;
+    for (u64 i = 0; i < a.length; i += n)
+        if (rt_text_case(a.text + i, a.length - i, fold ? -1 : 0, &n) !=
+            rt_text_case(b.text + i, b.length - i, fold ? -1 : 0, &m))
+            return 0;
+    return 1;
+}
+
+HELPER int rt_text_space(char c) { return c == ' ' || (c >= 9 && c <= 13); }
+
+/* The next piece of s from *at on; an empty mark: words between spaces. False: there is none. */
+HELPER int rt_text_next(str s, str mark, u64 *at, int last, str *piece)
+{
+    u64 i = *at, from;
+    if (!mark.length) {
+        while (i < s.length && rt_text_space(s.text[i]))
+            i++;
+        if (i == s.length)
+            return 0;
+        from = i;
+        while (i < s.length && (last || !rt_text_space(s.text[i])))
+            i++;
+        piece->length = i - from;
+        *at = i;
+    } else {
+        if (i > s.length || !s.length)
+            return 0;
+        from = i;
+        for (; !last && i + mark.length <= s.length; i++) {
+            u64 k = 0;
+            while (k < mark.length && s.text[i + k] == mark.text[k])
+                k++;
+            if (k == mark.length)
+                break;
+        }
+        if (last || i + mark.length > s.length)
+            i = s.length;
+        piece->length = i - from;
+        *at = i == s.length ? s.length + 1 : i + mark.length;
+    }
+    piece->text = s.text ? s.text + from : s.text;
+    return 1;
+}
+#endif
+
+#if defined T && !defined U
+#if RT_IS_STRING(T)
+/* y[i] = a[i] b[i]; their bytes go to text, which has room for p.most. */
+KERNEL int FN(text_join)(const str *restrict a, const str *restrict b, str *restrict y, u8 *restrict text, struct text_join p)
+{
+    char *to = (char *)text;
+    u64 used = 0;
+    for (idx i = 0; i < p.count; i++) {
+        const u64 n = a[i].length + b[i].length;
+        if (n > (u64)p.most - used)
+            return RT_BAD_SIZE;
+        if (a[i].length)
+            memcpy(to + used, a[i].text, (size_t)a[i].length);
+        if (b[i].length)
+            memcpy(to + used + a[i].length, b[i].text, (size_t)b[i].length);
+        y[i].text = to + used;
+        y[i].length = n;
+        used += n;
+    }
+    return RT_OK;
+}
+TRIES(text_join, 4, 2, 0)
+
+KERNEL void FN(text_equal)(const str *restrict a, const str *restrict b, b8 *restrict y, struct text_equal p)
+{
+    for (idx i = 0; i < p.count; i++)
+        y[i] = rt_text_compare(a[i], b[i]) == 0;
+}
+RUNS(text_equal, 3, 2, 0)
+
+/* y: the strings that are not among the stop words (fold: whatever their case), in lower (-1) or upper (1) case; "" when
+ * none is left. *found: how many, at most p.room. */
+KERNEL int FN(text_normal)(const str *restrict x, const str *restrict stop, str *restrict y, u8 *restrict text,
+                           int64_t *restrict found, struct text_normal p)
+{
+    char *to = (char *)text;
+    u64 used = 0;
+    idx k = 0;
+    for (idx i = 0; i < p.count; i++) {
+        idx s = 0;
+        while (s < p.stops && !rt_text_same(x[i], stop[s], p.fold))
+            s++;
+        if (s < p.stops)
+            continue;
+        if (k >= p.room || (p.change && x[i].length > (u64)p.most - used))
+            return RT_BAD_SIZE;
+        y[k].length = x[i].length;
+        y[k].text = x[i].text;
+        if (p.change) {
+            rt_text_change(to + used, x[i], p.change);
+            y[k].text = to + used;
+            used += x[i].length;
+        }
+        k++;
+    }
+    if (!k && p.room) {
+        y[0].text = "";
+        y[0].length = 0;
+        k = 1;
+    }
+    *found = k;
+    return RT_OK;
+}
+TRIES(text_normal, 5, 2, SIZES(1))
+
+/* Row i of y: the pieces of x[i] between marks, at most p.pieces of them (0: any number), then "" up to the longest row.
+ * count[i]: how many. *found: the longest row, at most p.most. */
+KERNEL int FN(text_split)(const str *restrict x, const str *restrict mark, str *restrict y, i64 *restrict count,
+                          int64_t *restrict found, struct text_split p)
+{
+    idx longest = 0;
+    str piece;
+    for (idx i = 0; i < p.count; i++) {
+        u64 at = 0;
+        idx k = 0;
+        while (rt_text_next(x[i], *mark, &at, p.pieces && k + 1 == p.pieces, &piece))
+            k++;
+        count[i] = k;
+        longest = k > longest ? k : longest;
+    }
+    if (longest > p.most)
+        return RT_BAD_SIZE;
+    for (idx i = 0; i < p.count; i++) {
+        u64 at = 0;
+        for (idx k = 0; k < longest; k++) {
+            if (k >= count[i] || !rt_text_next(x[i], *mark, &at, p.pieces && k + 1 == p.pieces, &piece)) {
+                piece.text = "";
+                piece.length = 0;
+            }
+            y[i * longest + k] = piece;
+        }
+    }
+    *found = longest;
+    return RT_OK;
+}
+TRIES(text_split, 5, 2, SIZES(1))
+
+/* Does all of x[i] match? table: the class of each of 256 bytes, then a row per state with the next state per class; it
+ * begins in p.start, and states from p.accept on accept. */
+KERNEL void FN(text_match)(const str *restrict x, const u16 *restrict table, b8 *restrict y, struct text_match p)
+{
+    for (idx i = 0; i < p.count; i++) {
+        idx state = p.start;
+        for (u64 k = 0; k < x[i].length; k++)
+            state = table[256 + state * p.classes + table[(u8)x[i].text[k]]];
+        y[i] = state >= p.accept;
+    }
+}
+RUNS(text_match, 3, 2, 0)
+#endif
+#endif
