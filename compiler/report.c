@@ -157,13 +157,31 @@ void report_model(Model *m)
 
 /* ---- the operators --------------------------------------------------------------------------------------------------------- */
 
-static void put_types(TypeSet set)
+#define BIT(t) ((TypeSet)1 << (t))
+static const struct TypeGroup { /* what the markdown table abbreviates */
+    const char *name;
+    TypeSet set;
+} type_groups[] = {
+    {"F", BIT(F16) | BIT(BF16) | BIT(F32) | BIT(F64)},
+    {"I", BIT(I8) | BIT(I16) | BIT(I32) | BIT(I64)},
+    {"U", BIT(U8) | BIT(U16) | BIT(U32) | BIT(U64)},
+    {"F8", BIT(F8E4M3FN) | BIT(F8E4M3FNUZ) | BIT(F8E5M2) | BIT(F8E5M2FNUZ)},
+    {"C", BIT(C64) | BIT(C128)},
+};
+
+static void put_types(TypeSet set, bool markdown)
 {
-    bool first = true;
+    const char *comma = "";
+    for (size_t i = 0; markdown && i < sizeof type_groups / sizeof *type_groups; i++)
+        if ((set & type_groups[i].set) == type_groups[i].set) {
+            printf("%s%s", comma, type_groups[i].name);
+            set &= ~type_groups[i].set;
+            comma = " ";
+        }
     for (Type t = F32; t < N_TYPES; t++)
         if (set >> t & 1) {
-            printf("%s%s", first ? "" : " ", type_onnx(t));
-            first = false;
+            printf("%s%s", comma, type_onnx(t));
+            comma = " ";
         }
 }
 
@@ -192,7 +210,7 @@ void list_ops(bool markdown)
         const Op *newest = rows[end - 1];
         printf(markdown ? " | " : "  ");
         if (!(newest->flags & DEPRECATED))
-            put_types(main_types(newest));
+            put_types(main_types(newest), markdown);
         printf(markdown ? " |\n" : "\n");
     }
 }
