@@ -51,7 +51,14 @@ HELPER void vec_store(f32 *p, vec v)
 #endif
 }
 
-#if RT_VEC < 16
+#if RT_VEC == 8
+/* The first n of all elements, n <= 8, as a mask. */
+HELPER __m256i vec_mask(idx n)
+{
+    static const i32 bits[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return _mm256_loadu_si256((const __m256i_u *)(const void *)(bits + 8 - n));
+}
+#elif RT_VEC < 8
 /* The first n elements, n < RT_VEC; the others are loaded as 0, and not stored. */
 SHARED vec vec_load_part(const f32 *p, idx n)
 {
@@ -140,6 +147,8 @@ HELPER vec vec_load_some(const f32 *p, idx n)
 {
 #if RT_VEC == 16
     return (vec)_mm512_maskz_loadu_ps((__mmask16)(n < 16 ? (1U << n) - 1U : 0xffffU), p);
+#elif RT_VEC == 8
+    return n < RT_VEC ? (vec)_mm256_maskload_ps(p, vec_mask(n)) : vec_load(p);
 #else
     return n < RT_VEC ? vec_load_part(p, n) : vec_load(p);
 #endif
@@ -149,11 +158,33 @@ HELPER void vec_store_some(f32 *p, vec v, idx n)
 {
 #if RT_VEC == 16
     _mm512_mask_storeu_ps(p, (__mmask16)(n < 16 ? (1U << n) - 1U : 0xffffU), (__m512)v);
+#elif RT_VEC == 8
+    if (n < RT_VEC)
+        _mm256_maskstore_ps(p, vec_mask(n), (__m256)v);
+    else
+        vec_store(p, v);
 #else
     if (n < RT_VEC)
         vec_store_part(p, v, n);
     else
         vec_store(p, v);
+#endif
+}
+
+/* p[index[i]], 0 <= index[i] < RT_VEC, from p's first n elements. */
+HELPER vec vec_pick(const f32 *p, idx n, const i32 *index)
+{
+#if RT_VEC == 16
+    return (vec)_mm512_permutexvar_ps(_mm512_loadu_si512((const void *)index), (__m512)vec_load_some(p, n));
+#elif RT_VEC == 8 && defined __AVX2__
+    return (vec)_mm256_permutevar8x32_ps((__m256)vec_load_some(p, n),
+                                         _mm256_loadu_si256((const __m256i_u *)(const void *)index));
+#else
+    f32 a[RT_VEC];
+    (void)n;
+    for (int i = 0; i < RT_VEC; i++)
+        a[i] = p[index[i]];
+    return vec_load(a);
 #endif
 }
 #endif

@@ -102,11 +102,21 @@ static void transpose_infer(Node *n)
 
 /* ---- channels last --------------------------------------------------------------------------------------------------- */
 
+/* Do vectors over all of y's channels suit better than one group after the other? */
+static bool is_depthwise(const Conv *c)
+{
+    enum { FEW = 8 };
+    int64_t lanes = opt.target->vector / 4, few = lanes < FEW ? lanes : FEW;
+    if (c->transposed || c->group == 1)
+        return false;
+    return c->cin == 1 || (c->cin <= c->cout && c->cout <= few && (c->cout & (c->cout - 1)) == 0);
+}
+
 /* Packs the weights by a node of their own; weights of one repeated value become 16 of it. */
 static void pack_weights(Node *n, const Conv *c)
 {
     Value *w = in(n, 1), *b = in(n, 2);
-    int64_t kernel[3], pack = c->cin == 1 && c->cout == 1 && !c->transposed ? PACK_DEPTHWISE : PACK_PANELS;
+    int64_t kernel[3], pack = is_depthwise(c) ? PACK_DEPTHWISE : PACK_PANELS;
     int k = c->x.axes;
     for (int a = 0; a < k; a++)
         kernel[a] = c->w.kernel[3 - k + a];
@@ -158,7 +168,7 @@ static void pack_infer(Node *n)
     Shape w = in_shape(n, 0);
     int64_t group = attr_int(n, "group"), outputs = dim_value(w.dim[0]) / group;
     if (attr_int(n, "depthwise"))
-        set_out(n, 0, F32, shape_list(2, D(pack_taps(w)), w.dim[0]));
+        set_out(n, 0, F32, shape_list(3, D(pack_taps(w)), w.dim[1], w.dim[0]));
     else
         set_out(n, 0, F32, shape_list(4, D(group), D((outputs + TILE_PANEL - 1) / TILE_PANEL),
                                       D(pack_taps(w) * dim_value(w.dim[1])), D(TILE_PANEL)));
@@ -170,8 +180,9 @@ static void pack_bind(Node *n)
     int64_t group = attr_int(n, "group");
     if (attr_int(n, "depthwise")) {
         Strided s = {0};
-        strided_axis(&s, w.dim[0], D(pack_taps(w)), D(1));
-        strided_axis(&s, D(pack_taps(w)), D(1), w.dim[0]);
+        strided_axis(&s, w.dim[0], dim_mul(w.dim[1], D(pack_taps(w))), D(1));
+        strided_axis(&s, w.dim[1], D(pack_taps(w)), w.dim[0]);
+        strided_axis(&s, D(pack_taps(w)), D(1), dim_mul(w.dim[1], w.dim[0]));
         strided_bind(n, s);
     } else
         BIND(n, conv_pack, .group = D(group), .cout = D(dim_value(w.dim[0]) / group), .cin = w.dim[1],
@@ -289,11 +300,14 @@ static void bind_panels(Node *n, Conv c)
 static void bind_depthwise(Node *n, Conv c)
 {
     const Windows *w = &c.w;
+    int64_t channels = c.group * c.cout, each = !c.fill;
     BIND_ARGS(n, conv_depthwise, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), .n = c.x.n,
-              .in = DIMS3(c.x.size), .out = DIMS3(w->out), .channels = D(c.group), .kernel = THREE(w->kernel),
-              .stride = THREE(w->stride), .dilation = THREE(w->dilation), .pad = DIMS3(w->pad), .x_pitch = D(c.group),
-              .y_pitch = D(c.group), .w_tap = D(c.fill ? 0 : c.group), .w_channel = D(!c.fill), .lo = -__builtin_inf(),
-              .hi = __builtin_inf());
+              .in = DIMS3(c.x.size), .out = DIMS3(w->out), .cin = D(c.cin), .cout = D(c.cout), .channels = D(channels),
+              .kernel = THREE(w->kernel), .stride = THREE(w->stride), .dilation = THREE(w->dilation), .pad = DIMS3(w->pad),
+              .x_pitch = D(c.group * c.cin), .y_pitch = D(channels), .w_tap = D(each * c.cin * channels),
+              .w_in = D(each * channels), .w_channel = D(each), .lo = -__builtin_inf(), .hi = __builtin_inf());
+    if (c.cin > 1 || c.cout > 1)
+        bind_scratch(n, D((channels + 15) / 16 * 64));
 }
 
 static void count_macs(Node *n, const Conv *c, int image, int64_t channels)
