@@ -52,6 +52,51 @@ SHARED void attention_product(const f32 *x, idx step, idx m, const f32 *w, idx w
         c += wide ? TILE_VECTORS * RT_VEC : RT_VEC;
     }
 }
+
+/* The largest of s (what is no number does not count), and the sum, in 16 lanes whatever the processor; n: a multiple of
+ * those. */
+HELPER f32 attention_top_f32(const f32 *s, idx n)
+{
+    f32 lane[RT_VEC], top = -VEC_INFINITY;
+    vec v = vec_splat(top);
+    for (idx i = 0; i < n; i += RT_VEC)
+        v = vec_max(v, vec_load(s + i));
+    vec_store(lane, v);
+    for (int j = 0; j < RT_VEC; j++)
+        top = lane[j] > top ? lane[j] : top;
+    return top;
+}
+HELPER f64 attention_top_f64(const f64 *s, idx n)
+{
+    f64 top = -RT_INF_F64;
+    for (idx i = 0; i < n; i++)
+        top = s[i] > top ? s[i] : top;
+    return top;
+}
+HELPER f32 attention_sum_f32(const f32 *s, idx n)
+{
+    enum { PARTS = ATTENTION_LANES / RT_VEC };
+    f32 lane[ATTENTION_LANES];
+    vec sum[PARTS];
+    for (int k = 0; k < PARTS; k++)
+        sum[k] = vec_splat(0);
+    for (idx i = 0; i < n; i += ATTENTION_LANES)
+        for (int k = 0; k < PARTS; k++)
+            sum[k] += vec_load(s + i + k * RT_VEC);
+    for (int k = 0; k < PARTS; k++)
+        vec_store(lane + k * RT_VEC, sum[k]);
+    for (int w = ATTENTION_LANES / 2; w; w /= 2)
+        for (int j = 0; j < w; j++)
+            lane[j] += lane[j + w];
+    return lane[0];
+}
+HELPER f64 attention_sum_f64(const f64 *s, idx n)
+{
+    f64 sum = 0;
+    for (idx i = 0; i < n; i++)
+        sum += s[i];
+    return sum;
+}
 #endif
 
 #if defined T && !defined U
@@ -78,43 +123,26 @@ HELPER void FN(attention_span)(const struct FN(attention_head) *h, const struct 
     *lo = *lo > *hi ? *hi : *lo;
 }
 
-/* s = softmax of s; n: a multiple of 16. All zeros when all are -infinity. */
-HELPER void FN(attention_softmax)(A *s, idx n)
+/* s becomes the softmax of s but for a factor, which is the result; n: a multiple of 16. 0 when all are -infinity. */
+HELPER A FN(attention_softmax)(A *s, idx n)
 {
-    A top[ATTENTION_LANES], sum[ATTENTION_LANES];
-    for (int j = 0; j < ATTENTION_LANES; j++) {
-        top[j] = OUTSIDE;
-        sum[j] = 0;
-    }
-    for (idx i = 0; i < n; i += ATTENTION_LANES)
-        for (int j = 0; j < ATTENTION_LANES; j++)
-            top[j] = s[i + j] > top[j] ? s[i + j] : top[j];
-    for (int w = ATTENTION_LANES / 2; w; w /= 2)
-        for (int j = 0; j < w; j++)
-            top[j] = top[j + w] > top[j] ? top[j + w] : top[j];
-    const A most = top[0] > OUTSIDE ? top[0] : 0;
-    for (idx i = 0; i < n; i += ATTENTION_LANES) {
-        for (int j = 0; j < ATTENTION_LANES; j++)
-            s[i + j] = M(exp)(s[i + j] - most);
-        for (int j = 0; j < ATTENTION_LANES; j++)
-            sum[j] += s[i + j];
-    }
-    for (int w = ATTENTION_LANES / 2; w; w /= 2)
-        for (int j = 0; j < w; j++)
-            sum[j] += sum[j + w];
-    const A scale = sum[0] == 0 ? 0 : 1 / sum[0];
+    const A top = RT_CAT(attention_top_, A)(s, n), most = top > OUTSIDE ? top : 0;
     for (idx i = 0; i < n; i++)
-        s[i] *= scale;
+        s[i] = M(exp)(s[i] - most);
+    const A sum = RT_CAT(attention_sum_, A)(s, n);
+    return sum == 0 ? 0 : 1 / sum;
 }
 
-HELPER void FN(attention_keep)(T *qk, const A *s, idx n)
+/* y = factor * s */
+HELPER void FN(attention_store)(T *y, const A *s, A factor, idx n)
 {
     for (idx j = 0; j < n; j++)
-        ST(qk, j, s[j]);
+        ST(y, j, factor * s[j]);
 }
 
-/* s, the scores of the keys [from, to) in row i, become probabilities; s has room for a multiple of 16. */
-HELPER void FN(attention_weigh)(A *s, idx from, idx to, idx i, const struct FN(attention_head) *h, const struct attention *p)
+/* s, the scores of the keys [from, to) in row i, become probabilities but for a factor, which is the result; s has room for
+ * a multiple of 16. */
+HELPER A FN(attention_weigh)(A *s, idx from, idx to, idx i, const struct FN(attention_head) *h, const struct attention *p)
 {
     const b8 *const mask = h->mask ? h->mask + i * p->mask_row + from : 0;
     const T *const bias = h->bias ? h->bias + i * p->mask_row + from : 0;
@@ -124,11 +152,11 @@ HELPER void FN(attention_weigh)(A *s, idx from, idx to, idx i, const struct FN(a
     idx lo, hi;
     FN(attention_span)(h, p, i, &lo, &hi);
     if (qk && p->mode == 0)
-        FN(attention_keep)(qk, s, n);
+        FN(attention_store)(qk, s, 1, n);
     for (idx j = 0; cap > 0 && j < n; j++)
         s[j] = cap * M(tanh)(s[j] / cap);
     if (qk && p->mode == 1)
-        FN(attention_keep)(qk, s, n);
+        FN(attention_store)(qk, s, 1, n);
     for (idx j = 0; j < lo - from; j++)
         s[j] = OUTSIDE;
     for (idx j = hi - from; j < wide; j++)
@@ -140,10 +168,11 @@ HELPER void FN(attention_weigh)(A *s, idx from, idx to, idx i, const struct FN(a
     for (idx j = lo - from; mask && j < hi - from; j++)
         s[j] = mask[j] ? s[j] : OUTSIDE;
     if (qk && p->mode == 2)
-        FN(attention_keep)(qk, s, n);
-    FN(attention_softmax)(s, wide);
+        FN(attention_store)(qk, s, 1, n);
+    const A factor = FN(attention_softmax)(s, wide);
     if (qk && p->mode == 3)
-        FN(attention_keep)(qk, s, n);
+        FN(attention_store)(qk, s, factor, n);
+    return factor;
 }
 
 /* The keys that rows [i, end) need: all when the scores are to be kept, else whole panels of those that take part. */
@@ -185,14 +214,13 @@ HELPER void FN(attention_one)(const struct FN(attention_head) *h, A *s, idx i, A
     FN(attention_range)(h, p, i, i + 1, &from, &to);
     for (idx j = from; j < to; j++)
         s[j - from] = scale * FN(attention_dot)(h->q + i * h->q_step, h->k + j * h->k_step, p->size);
-    FN(attention_weigh)(s, from, to, i, h, p);
+    const A factor = FN(attention_weigh)(s, from, to, i, h, p);
     for (idx c = 0; c < p->v_size; c++)
         sum[c] = 0;
     for (idx j = from; j < to; j++)
         for (idx c = 0; c < p->v_size; c++)
             sum[c] += s[j - from] * LD(h->v + j * h->v_step, c);
-    for (idx c = 0; c < p->v_size; c++)
-        ST(h->y + i * h->y_step, c, sum[c]);
+    FN(attention_store)(h->y + i * h->y_step, sum, factor, p->v_size);
 }
 
 #if RT_CAT(ATTENTION_TILES_, A)
@@ -230,6 +258,7 @@ HELPER void FN(attention_block)(const struct FN(attention_head) *h, const struct
                                 f32 scale, const struct attention *p)
 {
     const idx s_step = ATTENTION_ROUND(p->keys), y_step = ATTENTION_ROUND(p->v_size);
+    f32 factor[ATTENTION_BLOCK];
     idx from, to;
     FN(attention_range)(h, p, i, i + m, &from, &to);
     for (idx r = 0; r < m; r++)
@@ -238,11 +267,10 @@ HELPER void FN(attention_block)(const struct FN(attention_head) *h, const struct
     attention_product(w->q, p->size, m, w->k + from * p->size, p->size * TILE_PANEL, p->size, w->s, s_step,
                       ATTENTION_ROUND(to - from));
     for (idx r = 0; r < m; r++)
-        FN(attention_weigh)(w->s + r * s_step, from, to, i + r, h, p);
+        factor[r] = FN(attention_weigh)(w->s + r * s_step, from, to, i + r, h, p);
     attention_product(w->s, s_step, m, w->v + from * TILE_PANEL, p->keys * TILE_PANEL, to - from, w->y, y_step, y_step);
     for (idx r = 0; r < m; r++)
-        for (idx c = 0; c < p->v_size; c++)
-            ST(h->y + (i + r) * h->y_step, c, w->y[r * y_step + c]);
+        FN(attention_store)(h->y + (i + r) * h->y_step, w->y + r * y_step, factor[r], p->v_size);
 }
 #endif
 
