@@ -6,11 +6,14 @@
 
 /* x: (batch, channels, in[0], in[1], in[2]), w: (outputs, channels / groups, kernel[0], kernel[1], kernel[2]), y: (batch,
  * outputs, out[0], out[1], out[2]), offset: (batch, moves, kernel, axes, out), mask: (batch, moves, kernel, out), bias:
- * (outputs); those two may be NULL. Every group of channels / moves has its own offsets. scratch: channels * kernel. */
+ * (outputs); those two may be NULL. Every group of channels / moves has its own offsets. scratch: channels * kernel * DEFORM_POINTS. */
 #define deform_conv_PARAMS(X, V)                                                                                       \
     X(idx, batch) X(idx, channels) X(idx, outputs) X(idx, groups) X(idx, moves) X(int, axes) V(idx, in, 3) V(idx, out, 3) \
     V(idx, kernel, 3) V(idx, stride, 3) V(idx, dilation, 3) V(idx, pad, 3)
 PARAMS(deform_conv)
+
+#define DEFORM_POINTS 8     /* outputs at a time: elements of the columns lie side by side */
+#define DEFORM_OUTPUTS 4    /* channels of them at a time */
 #endif
 
 #if defined T && !defined U
@@ -27,67 +30,98 @@ HELPER void FN(deform_place)(A place, idx n, idx *at, A *weight)
     weight[1] = inside && i + 1 < n ? f : 0;
 }
 
-/* What element k of the kernel sees at output i: for every channel that moves with offset m, one element of the column. */
-HELPER void FN(deform_read)(const T *x, const A *place, A scale, idx n, idx m, idx k, A *column, struct deform_conv p)
+/* The corners around a place, their numbers in x's image and weights: 2 along each of the axes. */
+HELPER void FN(deform_corners)(const A *place, A scale, idx (*to)[DEFORM_POINTS], A (*weight)[DEFORM_POINTS], const struct deform_conv *p)
 {
-    const idx size = p.in[0] * p.in[1] * p.in[2], count = p.kernel[0] * p.kernel[1] * p.kernel[2], some = p.channels / p.moves;
-    idx at[3][2] = {{0}};
-    A weight[3][2] = {{1}, {1}, {1}};
-    for (int a = 3 - p.axes; a < 3; a++)
-        FN(deform_place)(place[a], p.in[a], at[a], weight[a]);
-    for (idx c = m * some; c < (m + 1) * some; c++) {
-        const idx base = (n * p.channels + c) * size;
-        A sum = 0;
-        for (int d = 0; d < (p.axes > 2 ? 2 : 1); d++)
-            for (int h = 0; h < (p.axes > 1 ? 2 : 1); h++) {
-                const idx row = base + (at[0][d] * p.in[1] + at[1][h]) * p.in[2];
-                sum += weight[0][d] * weight[1][h] * (weight[2][0] * LD(x, row + at[2][0]) + weight[2][1] * LD(x, row + at[2][1]));
+    idx at[3][2] = {{0}}, j = 0;
+    A w[3][2] = {{1}, {1}, {1}};
+    for (int a = 3 - p->axes; a < 3; a++)
+        FN(deform_place)(place[a], p->in[a], at[a], w[a]);
+    for (int a = 0; a < (p->axes > 2 ? 2 : 1); a++)
+        for (int b = 0; b < (p->axes > 1 ? 2 : 1); b++)
+            for (int c = 0; c < 2; c++, j++) {
+                to[j][0] = (at[0][a] * p->in[1] + at[1][b]) * p->in[2] + at[2][c];
+                weight[j][0] = scale * w[0][a] * w[1][b] * w[2][c];
             }
-        column[c * count + k] = scale * sum;
+}
+
+/* What the kernel's element k, which is e[0], e[1], e[2], sees of the channels that move with offset m, at the outputs from i
+ * on: a row of the column for each of them. */
+HELPER void FN(deform_rows)(const T *x, const T *offset, const T *mask, idx n, idx m, idx k, const idx *e, idx i, A *column,
+                            const struct deform_conv *p)
+{
+    const idx size = p->in[0] * p->in[1] * p->in[2], points = p->out[0] * p->out[1] * p->out[2], some = p->channels / p->moves;
+    const idx count = p->kernel[0] * p->kernel[1] * p->kernel[2], from = (n * p->moves + m) * count + k;
+    idx to[8][DEFORM_POINTS];
+    A weight[8][DEFORM_POINTS], place[3] = {0};
+    for (idx t = 0; t < DEFORM_POINTS; t++) {
+        const idx at = i + t < points ? i + t : i; /* behind the end: whatever is there */
+        const idx o[3] = {at / (p->out[1] * p->out[2]), at / p->out[2] % p->out[1], at % p->out[2]};
+        for (int a = 3 - p->axes; a < 3; a++)
+            place[a] = (A)(o[a] * p->stride[a] - p->pad[a] + e[a] * p->dilation[a]) +
+                       LD(offset, (from * p->axes + a - (3 - p->axes)) * points + at);
+        FN(deform_corners)(place, mask ? LD(mask, from * points + at) : 1, (idx(*)[DEFORM_POINTS])&to[0][t],
+                           (A(*)[DEFORM_POINTS])&weight[0][t], p);
+    }
+    for (idx c = m * some; c < (m + 1) * some; c++) {
+        A sum[DEFORM_POINTS] = {0};
+        for (int j = 0; j < 1 << p->axes; j++)
+            for (int t = 0; t < DEFORM_POINTS; t++)
+                sum[t] += weight[j][t] * LD(x, (n * p->channels + c) * size + to[j][t]);
+        for (int t = 0; t < DEFORM_POINTS; t++)
+            column[(c * count + k) * DEFORM_POINTS + t] = sum[t];
     }
 }
 
-/* The column of output i, which is o[0], o[1], o[2]. */
-HELPER void FN(deform_column)(const T *x, const T *offset, const T *mask, idx n, idx i, const idx *o, A *column,
-                              struct deform_conv p)
+HELPER void FN(deform_column)(const T *x, const T *offset, const T *mask, idx n, idx i, A *column, const struct deform_conv *p)
 {
-    const idx points = p.out[0] * p.out[1] * p.out[2];
-    for (idx m = 0; m < p.moves; m++) {
-        idx k = 0, at[3];
-        for (at[0] = 0; at[0] < p.kernel[0]; at[0]++)
-            for (at[1] = 0; at[1] < p.kernel[1]; at[1]++)
-                for (at[2] = 0; at[2] < p.kernel[2]; at[2]++, k++) {
-                    const idx from = (n * p.moves + m) * p.kernel[0] * p.kernel[1] * p.kernel[2] + k;
-                    A place[3] = {0};
-                    for (int a = 3 - p.axes; a < 3; a++)
-                        place[a] = (A)(o[a] * p.stride[a] - p.pad[a] + at[a] * p.dilation[a]) +
-                                   LD(offset, (from * p.axes + a - (3 - p.axes)) * points + i);
-                    FN(deform_read)(x, place, mask ? LD(mask, from * points + i) : 1, n, m, k, column, p);
-                }
+    for (idx m = 0; m < p->moves; m++) {
+        idx k = 0, e[3];
+        for (e[0] = 0; e[0] < p->kernel[0]; e[0]++)
+            for (e[1] = 0; e[1] < p->kernel[1]; e[1]++)
+                for (e[2] = 0; e[2] < p->kernel[2]; e[2]++, k++)
+                    FN(deform_rows)(x, offset, mask, n, m, k, e, i, column, p);
     }
+}
+
+typedef A FN(deform_vec) __attribute__((vector_size(DEFORM_POINTS * sizeof(A)), aligned(sizeof(A)), may_alias));
+
+/* `some` channels from c on of the outputs from i on, whose columns these are, in the group that starts at `column`. */
+HELPER void FN(deform_store)(const T *w, const T *bias, T *y, const A *column, idx n, idx c, idx i, idx some, const struct deform_conv *p)
+{
+    const idx points = p->out[0] * p->out[1] * p->out[2];
+    const idx row = p->channels / p->groups * p->kernel[0] * p->kernel[1] * p->kernel[2];
+    FN(deform_vec) sum[DEFORM_OUTPUTS];
+    for (int o = 0; o < DEFORM_OUTPUTS; o++) {
+        const A v = bias && o < some ? LD(bias, c + o) : 0;
+        sum[o] = (FN(deform_vec)){v, v, v, v, v, v, v, v};
+    }
+    for (idx k = 0; k < row; k++)
+        for (int o = 0; o < DEFORM_OUTPUTS; o++) {
+            const A v = LD(w, (c + (o < some ? o : 0)) * row + k);
+            sum[o] += (FN(deform_vec)){v, v, v, v, v, v, v, v} * *(const FN(deform_vec) *)(column + k * DEFORM_POINTS);
+        }
+    for (int o = 0; o < DEFORM_OUTPUTS && o < some; o++)
+        for (int t = 0; t < DEFORM_POINTS && i + t < points; t++)
+            ST(y, (n * p->outputs + c + o) * points + i + t, sum[o][t]);
 }
 
 KERNEL void FN(deform_conv)(const T *x, const T *w, const T *offset, const T *bias, const T *mask, T *restrict y,
                             void *scratch, struct deform_conv p)
 {
     A *const column = (A *)scratch;
-    const idx points = p.out[0] * p.out[1] * p.out[2];
-    const idx row = p.channels / p.groups * p.kernel[0] * p.kernel[1] * p.kernel[2];
-    for (idx n = 0; n < p.batch; n++) {
-        idx i = 0, o[3];
-        for (o[0] = 0; o[0] < p.out[0]; o[0]++)
-            for (o[1] = 0; o[1] < p.out[1]; o[1]++)
-                for (o[2] = 0; o[2] < p.out[2]; o[2]++, i++) {
-                    FN(deform_column)(x, offset, mask, n, i, o, column, p);
-                    for (idx c = 0; c < p.outputs; c++) {
-                        const A *const group = column + c / (p.outputs / p.groups) * row;
-                        A sum = bias ? LD(bias, c) : 0;
-                        for (idx k = 0; k < row; k++)
-                            sum += LD(w, c * row + k) * group[k];
-                        ST(y, (n * p.outputs + c) * points + i, sum);
-                    }
-                }
-    }
+    const idx points = p.out[0] * p.out[1] * p.out[2], of_group = p.outputs / p.groups;
+    const idx size = p.channels * p.kernel[0] * p.kernel[1] * p.kernel[2] * DEFORM_POINTS;
+    for (idx n = 0; n < p.batch; n++)
+        for (idx i = 0; i < points; i += DEFORM_POINTS) {
+            FN(deform_column)(x, offset, mask, n, i, column, &p);
+            for (idx g = 0; g < p.groups; g++) {
+                const A *const part = column + g * (size / p.groups);
+                const idx end = (g + 1) * of_group;
+                for (idx c = g * of_group; c < end; c += DEFORM_OUTPUTS)
+                    FN(deform_store)(w, bias, y, part, n, c, i, end - c < DEFORM_OUTPUTS ? end - c : DEFORM_OUTPUTS, &p);
+            }
+        }
 }
 RUNS(deform_conv, 7, 5, SCRATCH)
 #endif

@@ -11,7 +11,7 @@
 /* rois: (rois, image x1 y1 x2 y2) */
 #define max_roi_pool_PARAMS(X, V) X(idx, batch) X(idx, channels) V(idx, in, 2) X(idx, rois) V(idx, out, 2) X(f64, scale)
 /* boxes: (batch, boxes, 4), by their corners or (center) as x y width height; scores: (batch, classes, boxes), y: (found,
- * batch class box), with room for `most`. limit, overlap and score may be NULL: 0, 0, none. scratch: boxes bytes. */
+ * batch class box), with room for `most`. limit, overlap and score may be NULL: 0, 0, none. scratch: (boxes) of i32. */
 #define nms_PARAMS(X, V) X(idx, most) X(idx, batch) X(idx, classes) X(idx, boxes) X(int, center)
 PARAMS(roi_align)
 PARAMS(max_roi_pool)
@@ -29,6 +29,19 @@ HELPER void nms_corners(const f32 *b, int center, f32 *c)
     c[1] = center ? b[1] - h : b[0] < b[2] ? b[0] : b[2];
     c[2] = center ? b[0] + w : b[1] < b[3] ? b[3] : b[1];
     c[3] = center ? b[1] + h : b[0] < b[2] ? b[2] : b[0];
+}
+
+/* Sinks box v from the free place `at` of a heap of n boxes: the one with the highest score, of equal ones the first, on top. */
+HELPER void nms_sink(const f32 *score, i32 *heap, idx n, idx at, i32 v)
+{
+    for (idx c; (c = 2 * at + 1) < n; at = c) {
+        if (c + 1 < n && (score[heap[c + 1]] > score[heap[c]] || (score[heap[c + 1]] == score[heap[c]] && heap[c + 1] < heap[c])))
+            c++;
+        if (score[v] > score[heap[c]] || (score[v] == score[heap[c]] && v < heap[c]))
+            break;
+        heap[at] = heap[c];
+    }
+    heap[at] = v;
 }
 
 /* Is what boxes a and b share a larger part of both together than `most`? */
@@ -165,36 +178,38 @@ TRIES(max_roi_pool, 3, 2, 0)
 #endif
 
 #if RT_CAT(ROI_IS_, T)
-/* The best box that is left, which then rules out those that overlap it too much. */
+/* Box by box, the best first: taken, unless one that was taken before covers too much of it. */
 KERNEL int FN(nms)(const f32 *boxes, const f32 *scores, const i64 *limit, const f32 *overlap, const f32 *score, i64 *y,
                    void *scratch, i64 *found, struct nms p)
 {
-    u8 *const left = (u8 *)scratch;
+    i32 *const heap = (i32 *)scratch;
+    const f32 most = overlap ? *overlap : 0;
     idx n = 0;
-    for (idx b = 0; b < p.batch; b++)
+    for (idx b = 0; limit && b < p.batch; b++)
         for (idx c = 0; c < p.classes; c++) {
             const f32 *const s = scores + (b * p.classes + c) * p.boxes, *const box = boxes + b * p.boxes * 4;
-            idx last = -1;
+            const idx first = n;
+            idx left = 0;
             for (idx i = 0; i < p.boxes; i++)
-                left[i] = !score || s[i] > *score;
-            for (i64 k = 0; limit && k < *limit; k++) {
-                idx best = -1;
-                for (idx i = 0; i < p.boxes; i++) {
-                    if (left[i] && last >= 0 && nms_overlap(box + i * 4, box + last * 4, p.center, overlap ? *overlap : 0))
-                        left[i] = 0;
-                    if (left[i] && (best < 0 || s[i] > s[best]))
-                        best = i;
-                }
-                if (best < 0)
-                    break;
+                if (!score || s[i] > *score)
+                    heap[left++] = (i32)i;
+            for (idx i = left / 2; i-- > 0;)
+                nms_sink(s, heap, left, i, heap[i]);
+            while (left > 0 && n - first < *limit) {
+                const i32 best = heap[0];
+                idx k = first;
+                left--;
+                nms_sink(s, heap, left, 0, heap[left]);
+                while (k < n && !nms_overlap(box + best * 4, box + y[k * 3 + 2] * 4, p.center, most))
+                    k++;
+                if (k < n)
+                    continue;
                 if (n >= p.most)
                     return RT_BAD_SIZE;
                 y[n * 3] = b;
                 y[n * 3 + 1] = c;
                 y[n * 3 + 2] = best;
                 n++;
-                left[best] = 0;
-                last = best;
             }
         }
     *found = n;

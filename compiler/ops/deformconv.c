@@ -69,7 +69,7 @@ static void deform_bind(Node *n)
          .out = DIMS3(w.out), .kernel = THREE(w.kernel), .stride = THREE(w.stride), .dilation = THREE(w.dilation),
          .pad = DIMS3(w.pad));
     int64_t count = w.kernel[0] * w.kernel[1] * w.kernel[2];
-    bind_scratch(n, dim_mul(x.channels, D(count * type_bits(type_arith(in_type(n, 0))) / 8)));
+    bind_scratch(n, dim_mul(x.channels, D(count * DEFORM_POINTS * type_bits(type_arith(in_type(n, 0))) / 8)));
 }
 
 #define DEFORM_CONV(since, types)                                                                                      \
