@@ -1,0 +1,307 @@
+/* label.c - LabelEncoder, CategoryMapper, TfIdfVectorizer: values found in lists that the model carries. */
+#include <stdlib.h>
+
+#include "../kernel.h"
+#include "lookup.h"
+#include "tfidf.h"
+
+/* ---- lists ------------------------------------------------------------------------------------------------------------- */
+
+static Tensor *list_of_strings(int n, const Name *s)
+{
+    Tensor *t = tensor_new(STR, 1, (int64_t[]){n});
+    for (int i = 0; i < n; i++)
+        tensor_set_str(t, i, s[i]);
+    return t;
+}
+
+/* The attribute STEM_tensor, STEM_strings, STEM_int64s or STEM_floats, as a list; NULL: none of them is given. */
+static Tensor *list_attr(const Node *n, const char *stem)
+{
+    const Attr *a = node_attr(n, name_format("%s_tensor", stem)->s);
+    if (a)
+        return a->t;
+    if ((a = node_attr(n, name_format("%s_strings", stem)->s)) != NULL)
+        return list_of_strings(a->n, a->strings);
+    if ((a = node_attr(n, name_format("%s_int64s", stem)->s)) != NULL)
+        return tensor_ints(a->n, a->ints);
+    if ((a = node_attr(n, name_format("%s_floats", stem)->s)) != NULL) {
+        Tensor *t = tensor_new(F32, 1, (int64_t[]){a->n});
+        memcpy((void *)(uintptr_t)t->data, a->floats, tensor_size(t));
+        return t;
+    }
+    return NULL;
+}
+
+static int compare_names(Name a, Name b)
+{
+    int c = memcmp(a->s, b->s, a->n < b->n ? a->n : b->n);
+    return c ? c : a->n < b->n ? -1 : a->n > b->n;
+}
+
+/* Element i of t against element k; NaN comes last. */
+static int compare_elements(const Tensor *t, int64_t i, int64_t k)
+{
+    if (t->type == STR)
+        return compare_names(tensor_get_str(t, i), tensor_get_str(t, k));
+    if (!type_is_float(t->type)) {
+        int64_t a = tensor_get_int(t, i), b = tensor_get_int(t, k);
+        return a < b ? -1 : a > b;
+    }
+    double a = tensor_get(t, i), b = tensor_get(t, k);
+    return a != a ? b == b : b != b ? -1 : a < b ? -1 : a > b;
+}
+
+static const Tensor *ordered; /* what `order` sorts */
+
+static int by_element(const void *a, const void *b)
+{
+    int64_t i = *(const int64_t *)a, k = *(const int64_t *)b;
+    int c = compare_elements(ordered, i, k);
+    return c ? c : i < k ? -1 : 1;
+}
+
+/* The places of t's elements in ascending order, of equal ones the first alone; *n: how many. */
+static int64_t *order(const Tensor *t, int64_t *n)
+{
+    int64_t *at = NEWS(int64_t, tensor_count(t) + 1), all = tensor_count(t);
+    for (int64_t i = 0; i < all; i++)
+        at[i] = i;
+    ordered = t;
+    qsort(at, (size_t)all, sizeof *at, by_element);
+    *n = 0;
+    for (int64_t i = 0; i < all; i++)
+        if (!*n || compare_elements(t, at[*n - 1], at[i]))
+            at[(*n)++] = at[i];
+    return at;
+}
+
+/* Elements at[0..n) of t, then the first of `more`, if given. */
+static Tensor *chosen(const Tensor *t, const int64_t *at, int64_t n, const Tensor *more)
+{
+    Tensor *y = tensor_new(t->type, 1, (int64_t[]){n + (more != NULL)});
+    size_t size = (size_t)type_bits(t->type) / 8;
+    for (int64_t i = 0; i < n; i++)
+        memcpy((char *)(uintptr_t)y->data + (size_t)i * size, (const char *)tensor_data(t) + (size_t)at[i] * size, size);
+    if (more)
+        memcpy((char *)(uintptr_t)y->data + (size_t)n * size, tensor_data(more), size);
+    return y;
+}
+
+/* Where each element of x stands among the n keys, which ascend; n: nowhere. */
+static Value *places(Node *n, Value *x, Tensor *keys)
+{
+    return make(n, "onnxcc.Lookup", 2, x, value_const(n->graph, keys));
+}
+
+static void lookup_infer(Node *n) { set_out(n, 0, I64, in_shape(n, 0)); }
+
+static void lookup_bind(Node *n) { BIND(n, lookup, .count = shape_count(in_shape(n, 0)), .keys = shape_count(in_shape(n, 1))); }
+
+/* ---- LabelEncoder, CategoryMapper ------------------------------------------------------------------------------------------- */
+
+/* y: the value whose key x is, or the default. */
+static void map_values(Node *n, const Tensor *keys, const Tensor *values, const Tensor *otherwise)
+{
+    if (tensor_count(keys) != tensor_count(values)) {
+        node_error(n, "%lld keys for %lld values", (long long)tensor_count(keys), (long long)tensor_count(values));
+        return;
+    }
+    if (keys->type != in_type(n, 0) || values->type != otherwise->type) {
+        error_node(n, "NOD-10", "the input is %s, the keys %s, the values %s and their default %s", type_onnx(in_type(n, 0)),
+                   type_onnx(keys->type), type_onnx(values->type), type_onnx(otherwise->type));
+        return;
+    }
+    int64_t k, *at = order(keys, &k);
+    Value *place = places(n, in(n, 0), chosen(keys, at, k, NULL));
+    replace_out(n, 0, make(n, "Gather", 2, value_const(n->graph, chosen(values, at, k, otherwise)), place));
+    expand_done(n);
+}
+
+/* default_int64 and so on, of a type. */
+static Tensor *default_of(Node *n, Type t)
+{
+    const Attr *a = node_attr(n, "default_tensor");
+    if (a)
+        return a->t;
+    if (t == STR) {
+        const char *s = attr_string(n, "default_string");
+        return list_of_strings(1, (Name[]){name(s)});
+    }
+    return t == I64 || type_is_int(t) ? tensor_int(t, attr_int(n, "default_int64")) : tensor_float(t, attr_float(n, "default_float"));
+}
+
+static void label_encoder(Node *n)
+{
+    Tensor *keys = list_attr(n, "keys"), *values = list_attr(n, "values");
+    if (!keys || !values)
+        node_error(n, "the %s are missing", keys ? "values" : "keys");
+    else
+        map_values(n, keys, values, default_of(n, values->type));
+}
+
+/* Between strings and numbers, in the direction that the input decides. */
+static void map_either_way(Node *n, Tensor *strings, Tensor *numbers)
+{
+    if (in_type(n, 0) == STR)
+        map_values(n, strings, numbers, tensor_int(I64, attr_int(n, "default_int64")));
+    else
+        map_values(n, numbers, strings, default_of(n, STR));
+}
+
+static void label_encoder_1(Node *n)
+{
+    const Name *s;
+    int k = attr_strings(n, "classes_strings", &s);
+    int64_t *number = NEWS(int64_t, k < 0 ? 1 : k + 1);
+    for (int i = 0; i < k; i++)
+        number[i] = i;
+    map_either_way(n, list_of_strings(k < 0 ? 0 : k, s), tensor_ints(k < 0 ? 0 : k, number));
+}
+
+static void category_mapper(Node *n)
+{
+    const Attr *s = node_attr(n, "cats_strings"), *i = node_attr(n, "cats_int64s");
+    map_either_way(n, list_of_strings(s ? s->n : 0, s ? s->strings : NULL),
+                   tensor_ints(i ? i->n : 0, i ? i->ints : (const int64_t[]){0}));
+}
+
+/* ---- TfIdfVectorizer --------------------------------------------------------------------------------------------------------- */
+
+typedef struct Grams {
+    const int64_t *item;    /* tokens of one length's n-grams */
+    int64_t n;
+} Grams;
+static Grams sorted_grams;
+
+static int by_gram(const void *a, const void *b)
+{
+    int64_t i = *(const int64_t *)a, k = *(const int64_t *)b;
+    for (int64_t j = 0; j < sorted_grams.n; j++) {
+        int64_t x = sorted_grams.item[i * sorted_grams.n + j], y = sorted_grams.item[k * sorted_grams.n + j];
+        if (x != y)
+            return x < y ? -1 : 1;
+    }
+    return i < k ? -1 : 1;
+}
+
+/* The pool with the n-grams of each length in order; their columns; per length: start, number before, count. */
+static bool sort_pool(Node *n, const int64_t *pool, int64_t size, Tensor **gram, Tensor **column, Tensor **table)
+{
+    const int64_t *counts, *indexes;
+    int lengths = attr_ints(n, "ngram_counts", &counts), grams = attr_ints(n, "ngram_indexes", &indexes);
+    int64_t longest = attr_int(n, "max_gram_length"), at = 0;
+    *gram = tensor_new(I64, 1, &size);
+    *column = tensor_new(I64, 1, (int64_t[]){grams});
+    *table = tensor_new(I64, 1, (int64_t[]){3 * (longest > lengths ? longest : lengths)});
+    int64_t *g = (int64_t *)(uintptr_t)(*gram)->data, *c = (int64_t *)(uintptr_t)(*column)->data, *t = (int64_t *)(uintptr_t)(*table)->data;
+    for (int k = 0; k < lengths; k++, t += 3) {
+        int64_t start = counts[k], end = k + 1 < lengths ? counts[k + 1] : size, len = k + 1;
+        if (start < 0 || end < start || end > size || (end - start) % len || at + (end - start) / len > grams) {
+            node_error(n, "ngram_counts do not fit a pool of %lld items and %d indexes", (long long)size, grams);
+            return false;
+        }
+        int64_t many = (end - start) / len, *place = NEWS(int64_t, many + 1);
+        for (int64_t i = 0; i < many; i++)
+            place[i] = i;
+        sorted_grams = (Grams){pool + start, len};
+        qsort(place, (size_t)many, sizeof *place, by_gram);
+        for (int64_t i = 0; i < many; i++) {
+            memcpy(g + start + i * len, pool + start + place[i] * len, sizeof *g * (size_t)len);
+            c[at + i] = indexes[at + place[i]];
+        }
+        t[0] = start;
+        t[1] = at;
+        t[2] = many;
+        at += many;
+    }
+    return true;
+}
+
+static void tfidf_expand(Node *n)
+{
+    static const char *const modes[] = {"TF", "IDF", "TFIDF"};
+    const Attr *strings = node_attr(n, "pool_strings"), *numbers = node_attr(n, "pool_int64s");
+    const int64_t *indexes;
+    const float *weights;
+    int mode = 0, grams = attr_ints(n, "ngram_indexes", &indexes), weighted = attr_floats(n, "weights", &weights);
+    Value *x = in(n, 0);
+    while (mode < 3 && !attr_is(n, "mode", modes[mode]))
+        mode++;
+    if (mode == 3 || x->shape.rank < 1 || x->shape.rank > 2 || !(x->type == STR ? strings : numbers)) {
+        node_error(n, mode == 3 ? "mode is \"%s\"; TF, IDF and TFIDF are possible" : "the pool or the shape does not fit the input%.0s",
+                   attr_string(n, "mode"));
+        return;
+    }
+    const int64_t *pool = numbers ? numbers->ints : NULL;
+    int64_t size = numbers ? numbers->n : strings->n, columns = 0;
+    if (x->type == STR) { /* tokens become numbers: their places among all that the pool has */
+        Tensor *all = list_of_strings(strings->n, strings->strings);
+        int64_t k, *at = order(all, &k), *number = NEWS(int64_t, size + 1);
+        for (int64_t i = 0; i < size; i++)
+            for (int64_t low = 0, high = k; low < high;) {
+                int64_t mid = (low + high) / 2;
+                int c = compare_elements(all, at[mid], i);
+                number[i] = mid;
+                low = c < 0 ? mid + 1 : low;
+                high = c < 0 ? high : c > 0 ? mid : low;
+            }
+        x = places(n, x, chosen(all, at, k, NULL));
+        pool = number;
+        size = strings->n;
+    }
+    for (int i = 0; i < grams; i++)
+        columns = indexes[i] >= columns ? indexes[i] + 1 : columns;
+    Tensor *gram, *column, *table, *weight = tensor_new(F32, 1, &columns);
+    if (!sort_pool(n, pool, size, &gram, &column, &table))
+        return;
+    for (int64_t i = 0; i < columns; i++)
+        ((float *)(uintptr_t)weight->data)[i] = i < weighted ? weights[i] : 1;
+    Graph *g = n->graph;
+    Value *y = make(n, "onnxcc.Grams", 5, x, value_const(g, gram), value_const(g, column), value_const(g, table), value_const(g, weight));
+    attr_set_ints(y->def, "how", 4, (int64_t[]){attr_int(n, "min_gram_length"), attr_int(n, "max_gram_length"),
+                                                attr_int(n, "max_skip_count"), mode});
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+static void grams_infer(Node *n)
+{
+    Shape y = in_shape(n, 0);
+    y.dim[y.rank - 1] = in_shape(n, 4).dim[0];
+    set_out(n, 0, F32, y);
+}
+
+static void grams_bind(Node *n)
+{
+    const int64_t *how;
+    attr_ints(n, "how", &how);
+    Shape x = in_shape(n, 0);
+    BIND(n, tfidf, .rows = x.rank > 1 ? x.dim[0] : D(1), .tokens = x.dim[x.rank - 1], .columns = in_shape(n, 4).dim[0],
+         .shortest = D(how[0]), .longest = D(how[1]), .skips = D(how[2]), .mode = D(how[3]));
+}
+
+#define DEFAULTS "default_float:float=-0 default_int64:int=-1 default_string:string=_Unused"
+#define LISTS                                                                                                          \
+    " keys_floats:floats? keys_int64s:ints? keys_strings:strings? values_floats:floats? values_int64s:ints? "          \
+    "values_strings:strings?"
+#define TYPES_4 "string|int64|float|int32|int16|double"
+
+static const Op label_ops[] = {
+    {"LabelEncoder", 4, "X:T1 -> Y:T2", "T1=" TYPES_4 " T2=" TYPES_4,
+     DEFAULTS LISTS " default_tensor:tensor? keys_tensor:tensor? values_tensor:tensor?", .expand = label_encoder, .domain = "ai.onnx.ml"},
+    {"LabelEncoder", 2, "X:T1 -> Y:T2", "T1=string|int64|float T2=string|int64|float", DEFAULTS LISTS, .expand = label_encoder,
+     .domain = "ai.onnx.ml"},
+    {"LabelEncoder", 1, "X:T1 -> Y:T2", "T1=string|int64 T2=string|int64",
+     "classes_strings:strings? default_int64:int=-1 default_string:string=_Unused", .expand = label_encoder_1, .domain = "ai.onnx.ml"},
+    {"CategoryMapper", 1, "X:T1 -> Y:T2", "T1=string|int64 T2=string|int64",
+     "cats_int64s:ints? cats_strings:strings? default_int64:int=-1 default_string:string=_Unused", .expand = category_mapper,
+     .domain = "ai.onnx.ml"},
+    {"TfIdfVectorizer", 9, "X:T -> Y:T1", "T=string|int32|int64 T1=float",
+     "max_gram_length:int max_skip_count:int min_gram_length:int mode:string ngram_counts:ints ngram_indexes:ints "
+     "pool_int64s:ints? pool_strings:strings? weights:floats?", .expand = tfidf_expand},
+    {"Lookup", 1, "x:T keys:T -> y:int64", "T=ALL14", "", .infer = lookup_infer, .bind = lookup_bind, .domain = "onnxcc"},
+    {"Grams", 1, "x:int64|int32 gram:int64 column:int64 table:int64 weight:float -> y:float", NULL, "how:ints", .infer = grams_infer,
+     .bind = grams_bind, .domain = "onnxcc"},
+};
+OPS(label_ops);
