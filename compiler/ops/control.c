@@ -260,8 +260,10 @@ static Box **flatten_carried(Node *n, Graph *g)
 static void loop_infer(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
+    if (n->n_in < 2) /* left out at the end */
+        node_set_inputs(n, 2, (Value *[]){in(n, 0), NULL});
     int carried = n->n_in - 2;
-    if (carried < 0 || g->in.n != carried + 2 || g->out.n < carried + 1 || n->n_out > g->out.n - 1) {
+    if ( g->in.n != carried + 2 || g->out.n < carried + 1 || n->n_out > g->out.n - 1) {
         node_error(n, "the body has %d inputs and %d outputs, which does not fit %d carried values and %d results", g->in.n,
                    g->out.n, carried, n->n_out);
         return;
@@ -390,7 +392,8 @@ static void scan_expand(Node *n)
     Value *iter = value_new(g, name("iteration")), *cond = value_new(g, name("go_on"));
     Node *none = node_new(g, "onnxcc.Start", 0, NULL, 0); /* a place to insert before */
     node_insert(none, g->first);
-    Value *in[MAX_ARGS] = {count, NULL};
+    Value **in = NEWS(Value *, states + 2);
+    in[0] = count;
     for (int i = 0; i < states; i++)
         in[i + 2] = n->in[i];
     for (int i = 0; i < scans; i++) {
@@ -482,6 +485,41 @@ static void dims_bind(Node *n)
         p.value[i] = (Dim){a->ints[i]};
     bind_kernel(n, "dims", out(n, 0)->type, NO_TYPE, dims_fields(), &p, NULL, 0);
 }
+/* Version 8 scans each member of a batch by itself: a scan over the batch, whose body is the scan over the sequence. */
+static void scan_8(Node *n)
+{
+    Graph *body = node_attr(n, "body")->g;
+    if (in(n, 0)) {
+        node_error(n, "sequence_lens, which version 8 alone has, is not supported");
+        note_help("convert the model to opset 9 or newer");
+        return;
+    }
+    int k = n->n_in - 1;
+    Node *outer = make_node(n, "Scan", k, n->in + 1, n->n_out);
+    Graph *g = NEW(Graph);
+    *g = (Graph){.name = body->name, .model = body->model, .parent = n->graph, .owner = outer, .path = body->path};
+    for (int i = 0; i < k; i++)
+        vec_push(&g->in, value_new(g, NULL));
+    Node *inner = node_new(g, "Scan", k, g->in.at, n->n_out);
+    node_insert(inner, NULL);
+    for (int i = 0; i < n->n_out; i++)
+        graph_add_output(g, inner->out[i]);
+    body->parent = g;
+    body->owner = inner;
+    attr_set(inner, (Attr){.name = name("body"), .type = A_GRAPH, .g = body});
+    attr_set_int(inner, "num_scan_inputs", attr_int(n, "num_scan_inputs"));
+    const int64_t *directions;
+    int given = attr_ints(n, "directions", &directions);
+    if (given > 0)
+        attr_set_ints(inner, "scan_input_directions", given, directions);
+    attr_set(outer, (Attr){.name = name("body"), .type = A_GRAPH, .g = g});
+    attr_set_int(outer, "num_scan_inputs", k);
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            replace_out(n, i, outer->out[i]);
+    n->n_attr = 0; /* the body is the inner scan's now */
+    expand_done(n);
+}
 
 static const Op control_ops[] = {
 #define IF(since, set)                                                                                                 \
@@ -498,6 +536,8 @@ static const Op control_ops[] = {
     {"Scan", since, "initial_state_and_scan_inputs**:V -> final_state_and_scan_outputs**:V", "V=" set,                 \
      "body:graph num_scan_inputs:int scan_input_axes:ints? scan_input_directions:ints? scan_output_axes:ints? "        \
      "scan_output_directions:ints?", .expand = scan_expand}
+    {"Scan", 8, "sequence_lens?:I initial_state_and_scan_inputs**:V -> final_state_and_scan_outputs**:V", "I=int64 V=ALL",
+     "body:graph num_scan_inputs:int directions:ints?", .expand = scan_8},
     SCAN(9, "ALL"), SCAN(11, "ALL"), SCAN(16, "ALLB"), SCAN(19, "ALL9"), SCAN(21, "ALL10"), SCAN(23, "ALL11"),
     SCAN(24, "ALL12"), SCAN(25, "ALL13"), SCAN(28, "ALL14"),
     {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM, .domain = "onnxcc"},
