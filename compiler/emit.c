@@ -345,6 +345,8 @@ static const char *kernel_text(Uses *u)
         paste(&t, "#include \"rt.h\"\n#include \"math.h\"\n");
     else
         text_put(&t, "#include <onnxcc/rt.h>\n#include <onnxcc/math.h>\n");
+    if (constants.loaded)
+        put_include(&t, "hash.h");
     if (u->list.n)
         qsort(u->list.at, (size_t)u->list.n, sizeof *u->list.at, compare_instances);
     for (int i = 0; i < u->list.n; i++) {
@@ -362,28 +364,6 @@ static const char *kernel_text(Uses *u)
             text_put(&t, "#undef T\n");
     }
     put_epilogues(&t, u->e);
-    return t.s;
-}
-
-/* ---- the weights --------------------------------------------------------------------------------------------------------------- */
-
-static const char *weights_declaration(const Interface *f)
-{
-    if (!constants.in_file)
-        return "";
-    Text t = {0};
-    if (opt.weights == WEIGHTS_FILE)
-        text_put(&t, "const unsigned char *%s_weights;\n", f->p);
-    else
-        text_put(&t,
-                 "/* The weights, %zu bytes, from the file beside this one: its name and .weights. */\n"
-                 "#ifndef %s_WEIGHTS_FILE\n#define %s_WEIGHTS_FILE __FILE__ \".weights\"\n#endif\n"
-                 "extern const unsigned char %s_weights[] __attribute__((visibility(\"hidden\")));\n"
-                 "#ifndef %s_WEIGHTS_SECTION\n#define %s_WEIGHTS_SECTION \".rodata\"\n#endif\n"
-                 "__asm__(\".pushsection \" %s_WEIGHTS_SECTION \"\\n\"\n"
-                 "        \".global %s_weights\\n.hidden %s_weights\\n.balign 64\\n%s_weights:\\n\"\n"
-                 "        \".incbin \\\"\" %s_WEIGHTS_FILE \"\\\"\\n.byte 0\\n.popsection\\n\");\n",
-                 constants.file_bytes, f->u, f->u, f->p, f->u, f->u, f->u, f->p, f->p, f->p, f->u);
     return t.s;
 }
 
@@ -419,6 +399,11 @@ static const char *output_path(const char *extension)
 static void put_prologue(Emitter *e, const Interface *f)
 {
     e->depth = 1;
+    if (constants.loaded) {
+        line(e, "if (!%s_weights)", f->p);
+        line(e, "    return RT_BAD_WEIGHTS;");
+        e->fallible = true;
+    }
     for (int i = 0; i < f->sizes.n; i++)
         if (f->sizes.at[i].symbol)
             declare_symbol(e, f->sizes.at[i].symbol, name_format("rt_size(sizes->%s)", f->sizes.at[i].name)->s);
@@ -521,22 +506,19 @@ void emit_model(Model *m)
         put_tensor(&tensors, &f, f.out.at[i], "output");
     text_put(&table, "%s", report_table(m, " *"));
     Text status = {0};
-    text_put(&status, e.fallible ? "enum { %s_OK = 0, %s_BAD_SIZE = 1, %s_BAD_INDEX = 2, %s_BAD_VALUE = 3 };\n"
+    text_put(&status, e.fallible ? "enum { %s_OK = 0, %s_BAD_SIZE = 1, %s_BAD_INDEX = 2, %s_BAD_VALUE = 3"
                                  : "enum { %s_OK = 0 }; /* this model cannot fail at run time */\n", f.u, f.u, f.u, f.u);
+    if (e.fallible)
+        text_put(&status, constants.loaded ? ", %s_BAD_WEIGHTS = 4 };\n" : " };\n", f.u);
     text_put(&status, "const char *%s_status(int status); /* its name */\n\n", f.p);
     text_put(&names, "    return status == 0 ? \"ok\" : status == RT_BAD_SIZE ? \"a size is outside its bounds\"\n"
-                     "         : status == RT_BAD_INDEX ? \"an index is outside its range\" : \"a value is outside its range\";\n");
+                     "         : status == RT_BAD_INDEX ? \"an index is outside its range\"\n"
+                     "         : status == RT_BAD_VALUE ? \"a value is outside its range\" : \"the weights are not the model's\";\n");
     bool any = f.in.n + f.out.n + f.sizes.n > 0;
     const char *header = strcmp(path_c, "-") ? output_path(".h") : name_format("%s.h", e.p)->s;
     const char *slash = strrchr(header, '/');
     Text include = {0}, c = {0}, h = {0}, weights_h = {0};
-    if (constants.in_file && opt.weights == WEIGHTS_FILE)
-        text_put(&weights_h,
-                 "/* The contents of %s, %zu bytes, aligned to 64; set before the first run. Their XXH3: */\n"
-                 "extern const unsigned char *%s_weights;\n#define %s_WEIGHTS_BYTES %zu\n"
-                 "#define %s_WEIGHTS_XXH3 UINT64_C(0x%016llx)\n\n",
-                 strrchr(weights, '/') ? strrchr(weights, '/') + 1 : weights, constants.file_bytes, f.p, f.u,
-                 constants.file_bytes, f.u, (unsigned long long)constants.hash);
+    put_weights_interface(&weights_h, f.p, weights);
     Hole holes[] = {
         {"BANNER", banner(m)},
         {"GUARD", name_format("%s_H", f.u)->s},
@@ -569,7 +551,8 @@ void emit_model(Model *m)
     else
         text_put(&include, "#include \"%s\"\n", slash ? slash + 1 : header);
     Text decl = {0};
-    text_put(&decl, "%s%s", weights_declaration(&f), constants.decl.s ? constants.decl.s : "");
+    put_weights(&decl, f.p);
+    text_put(&decl, "%s", constants.decl.s ? constants.decl.s : "");
     for (Hole *k = holes; k->name; k++) {
         if (!strcmp(k->name, "INCLUDE"))
             k->text = include.s;

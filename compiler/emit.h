@@ -15,13 +15,17 @@ const char *c_upper(const char *identifier);
 typedef struct Constants {
     Text decl;              /* definitions in the C file */
     size_t inline_bytes, file_bytes;
-    uint64_t hash;          /* XXH3 of the weights file */
-    bool in_file;           /* there is one */
+    uint64_t hash;          /* XXH64 of the weights file */
+    bool in_file;           /* there is one, */
+    bool loaded;            /* ... which the caller loads */
 } Constants;
 extern Constants constants;
 
 /* Goes through every constant that a call uses; writes the weights file when there is one. */
 void constants_emit(Model *m, const char *prefix, const char *weights_path);
+/* Where the weights file comes in: in the C file; in the header (`file` is its path). Nothing when there is none. */
+void put_weights(Text *t, const char *p);
+void put_weights_interface(Text *t, const char *p, const char *file);
 /* Exact literals: hexadecimal floats, RT_NAN, RT_INF; integers of any width. */
 void text_float(Text *t, Type type, double v);
 void text_integer(Text *t, Type type, int64_t v);

@@ -26,7 +26,7 @@ int loop_literal(Loop *l, Type type, double f, int64_t i)
 int loop_in(Loop *l, Value *v)
 {
     const Tensor *t = v->data;
-    if (t && !t->symbolic && (t->fill || tensor_count(t) == 1) && v->type != STR && v->type != C64 && v->type != C128)
+    if (t && !t->symbolic && (tensor_count(t) == 1 || tensor_uniform(t)) && v->type != STR && v->type != C64 && v->type != C128)
         return type_is_float(v->type) ? loop_literal(l, v->type, tensor_get(t, 0), 0)
                                       : loop_literal(l, v->type, 0, tensor_get_int(t, 0));
     for (int k = 0; k < l->n_in; k++)

@@ -57,7 +57,7 @@ static void take_declared(const char *text)
         else if (!strncmp(text, "enum ", 5))
             take_words(name_bytes(text, all)->s);
         else if (!strncmp(text, "typedef ", 8)) {
-            const char *s = name_bytes(text, all < n ? all : n)->s, *members = strrchr(s, '}');
+            const char *s = name_bytes(text, strcspn(text, ";(\n"))->s, *members = strrchr(s, '}');
             take_words(members ? members : s);
         } else
             for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)

@@ -180,6 +180,7 @@ size_t tensor_size(const Tensor *t);    /* bytes when not a fill */
 Tensor *tensor_new(Type type, int rank, const int64_t *dim); /* zeroed, in the pool */
 Tensor *tensor_lazy(Type type, Shape s);         /* no data yet; the caller sets thunk */
 Tensor *tensor_new_fill(Type type, Shape s, const void *element); /* s constant; one element is copied */
+bool tensor_uniform(const Tensor *t);            /* a fill, or the same bytes in every element */
 Tensor *tensor_view(const Tensor *t, Shape s);   /* the same elements under another shape */
 Tensor *tensor_ints(int n, const int64_t *v);    /* I64, rank 1 */
 Tensor *tensor_dims(int n, const Dim *v);        /* I64, rank 1; symbolic when some are expressions */

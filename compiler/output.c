@@ -13,7 +13,7 @@ struct Output {
     const char *path;
     char *temporary;
     FILE *f;
-    XXH3_state_t *state;
+    XXH64_state_t *state;
     Output *next;
 };
 static Output *outputs;
@@ -26,8 +26,8 @@ Output *output_open(const char *path)
     o->next = outputs;
     outputs = o;
     o->path = path;
-    o->state = XXH3_createState();
-    XXH3_64bits_reset(o->state);
+    o->state = XXH64_createState();
+    XXH64_reset(o->state, 0);
     struct stat st;
     if (!strcmp(path, "-")) {
         o->f = stdout;
@@ -51,12 +51,12 @@ Output *output_open(const char *path)
 
 void output_write(Output *o, const void *bytes, size_t n)
 {
-    XXH3_64bits_update(o->state, bytes, n);
+    XXH64_update(o->state, bytes, n);
     if (fwrite(bytes, 1, n, o->f) != n)
         fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(errno));
 }
 
-uint64_t output_hash(const Output *o) { return XXH3_64bits_digest(o->state); }
+uint64_t output_hash(const Output *o) { return XXH64_digest(o->state); }
 
 static bool same_file(const char *a, const char *b)
 {
@@ -78,7 +78,7 @@ static bool same_file(const char *a, const char *b)
 
 static void output_free(Output *o)
 {
-    XXH3_freeState(o->state);
+    XXH64_freeState(o->state);
     free(o->temporary);
     free(o);
 }

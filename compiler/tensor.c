@@ -122,6 +122,14 @@ Tensor *tensor_int(Type type, int64_t v)
 
 /* ---- elements ------------------------------------------------------------------------------------------------- */
 
+bool tensor_uniform(const Tensor *t)
+{
+    if (t->fill || t->symbolic || t->thunk || !t->data || t->type == STR || type_bits(t->type) % 8)
+        return t->fill;
+    const size_t width = (size_t)type_bits(t->type) / 8, size = tensor_size(t);
+    return size > width && !memcmp(t->data, (const char *)t->data + width, size - width);
+}
+
 /* Where element *i is; of a fill, the only one. */
 static const void *element_bytes(const Tensor *t, int64_t *i)
 {

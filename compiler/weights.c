@@ -196,6 +196,48 @@ static Value *same_constant(Value *v)
     }
 }
 
+/* ---- the file --------------------------------------------------------------------------------------------------- */
+
+static const char in_assembler[] =
+    "/* The weights, %zu bytes, from the file beside this one: its name and .weights. */\n"
+    "#ifndef %s_WEIGHTS_FILE\n#define %s_WEIGHTS_FILE __FILE__ \".weights\"\n#endif\n"
+    "extern const unsigned char %s_weights[] __attribute__((visibility(\"hidden\")));\n"
+    "#ifndef %s_WEIGHTS_SECTION\n#define %s_WEIGHTS_SECTION \".rodata\"\n#endif\n"
+    "__asm__(\".pushsection \" %s_WEIGHTS_SECTION \"\\n\"\n"
+    "        \".global %s_weights\\n.hidden %s_weights\\n.balign 64\\n%s_weights:\\n\"\n"
+    "        \".incbin \\\"\" %s_WEIGHTS_FILE \"\\\"\\n.byte 0\\n.popsection\\n\");\n";
+
+static const char in_memory[] =
+    "static const unsigned char *%s_weights;\n\n"
+    "int %s_load(const void *weights, size_t bytes)\n"
+    "{\n"
+    "    if (!weights || (uintptr_t)weights %% %d != 0 || bytes != %s_WEIGHTS_BYTES ||\n"
+    "        rt_hash((const unsigned char *)weights, bytes) != UINT64_C(0x%016llx))\n"
+    "        return RT_BAD_WEIGHTS;\n"
+    "    %s_weights = (const unsigned char *)weights;\n"
+    "    return 0;\n"
+    "}\n\n";
+
+void put_weights(Text *t, const char *p)
+{
+    const char *u = c_upper(p);
+    if (constants.loaded)
+        text_put(t, in_memory, p, p, ALIGN, u, (unsigned long long)constants.hash, p);
+    else if (constants.in_file)
+        text_put(t, in_assembler, constants.file_bytes, u, u, p, u, u, u, p, p, p, u);
+}
+
+void put_weights_interface(Text *t, const char *p, const char *file)
+{
+    if (!constants.loaded)
+        return;
+    const char *slash = strrchr(file, '/'), *u = c_upper(p);
+    text_put(t, "/* Before the first run: gives the contents of %s, loaded or mapped by the caller, aligned to %d, to stay where\n"
+                " * they are. Checks that they are this model's (their XXH64): 0, or %s_BAD_WEIGHTS. */\n",
+             c_comment(name(slash ? slash + 1 : file)), ALIGN, u);
+    text_put(t, "#define %s_WEIGHTS_BYTES %zu\nint %s_load(const void *weights, size_t bytes);\n\n", u, constants.file_bytes, p);
+}
+
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
 static void put_in_file(Value *v, const char *prefix, Output *file)
@@ -235,6 +277,7 @@ void constants_emit(Model *m, const char *prefix, const char *weights_path)
         total += tensor_size(list.at[i]->data);
     constants.in_file = opt.weights == WEIGHTS_INCBIN || opt.weights == WEIGHTS_FILE ||
                         (opt.weights == WEIGHTS_AUTO && total > FILE_LIMIT && weights_path);
+    constants.loaded = constants.in_file && opt.weights == WEIGHTS_FILE;
     Output *file = constants.in_file ? output_open(weights_path) : NULL;
     for (int i = 0; i < list.n; i++) {
         Value *v = list.at[i], *same = tensor_size(v->data) >= 64 ? same_constant(v) : NULL;

@@ -249,7 +249,7 @@ static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? 
 #endif
 
 /* Status codes of kernels and of the emitted entry. */
-enum { RT_OK = 0, RT_BAD_SIZE = 1, RT_BAD_INDEX = 2, RT_BAD_VALUE = 3 };
+enum { RT_OK = 0, RT_BAD_SIZE = 1, RT_BAD_INDEX = 2, RT_BAD_VALUE = 3, RT_BAD_WEIGHTS = 4 };
 
 /* A run-time integer that decides a size: clamped so that arithmetic on sizes cannot overflow. */
 HELPER idx rt_size(i64 v)

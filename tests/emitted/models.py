@@ -1,0 +1,92 @@
+"""Small models, each with something that emitted code has to cope with: NAME -> (model, options of onnxcc, inputs)."""
+import numpy as np
+import onnx
+import onnx.parser
+from onnx import TensorProto, helper, numpy_helper
+
+TABLE = {}
+rng = np.random.default_rng(1)
+
+
+def values(*shape):
+    return (rng.integers(-64, 64, shape) / 32).astype(np.float32)
+
+
+def parsed(name, text, inputs, options=(), weights=None):
+    """The graph of a text; weights: name -> array, as initializers."""
+    m = onnx.parser.parse_model('<ir_version: 8, opset_import: ["":17]>\n' + text)
+    for k, v in (weights or {}).items():
+        m.graph.initializer.append(numpy_helper.from_array(v, k))
+    TABLE[name] = m, list(options), inputs
+
+
+parsed("network", """g (float[1,3,16,16] x) => (float[1,10] y) {
+    a = Conv <pads = [1,1,1,1]> (x, w1, b1)   b = Relu(a)   c = MaxPool <kernel_shape = [2,2], strides = [2,2]> (b)
+    d = Conv <group = 16, pads = [1,1,1,1]> (c, w2)   e = HardSwish(d)   f = GlobalAveragePool(e)   h = Flatten(f)
+    i = Gemm(h, w3, b3)   y = Softmax(i) }""", [values(1, 3, 16, 16)],
+       weights={"w1": values(16, 3, 3, 3), "b1": values(16), "w2": values(16, 1, 3, 3), "w3": values(16, 10), "b3": values(10)})
+
+parsed("sizes", """g (float[batch,n] x, int64[batch] i) => (float[batch,n] y, float[batch] z, int64[2,found] k) {
+    y = Softmax(x)   a = ReduceSum <keepdims = 0> (x, axes)   z = Gather(a, i)   b = Greater(x, zero)   k = NonZero(b) }""",
+       [values(2, 5), np.array([1, 0], np.int64)], ["--dim", "batch<=4", "--dim", "n<=9"],
+       {"axes": np.array([1], np.int64), "zero": np.array(0, np.float32)})
+
+parsed("control", """g (bool c, float[2,3] x, int64 turns) => (float[2,3] y, float[2,3] z) {
+    y = If (c) <then_branch = t () => (float[2,3] p) { p = Exp(x) }, else_branch = e () => (float[2,3] q) { q = Neg(x) }>
+    yes = Constant <value = bool {1}> ()
+    z = Loop (turns, yes, x) <body = b (int64 i, bool go, float[2,3] v) => (bool on, float[2,3] u) {
+        on = Identity(go)   u = Mul(v, x) }> }""", [np.array(True), values(2, 3), np.array(3, np.int64)])
+
+parsed("types", """g (float[7] x, float16[7] h, uint8[7] u, double[7] d) =>
+        (float16[7] a, int8[7] b, bool[7] c, double[7] e, int64[7] f, float16[7] k) {
+    a = Cast <to = 10> (x)   b = Cast <to = 3> (x)   c = Cast <to = 9> (u)   e = Mul(d, d)   g = Cast <to = 7> (u)
+    f = Mod(g, three)   m = Add(h, a)   k = Sigmoid(m) }""",
+       [values(7), values(7).astype(np.float16), np.arange(7, dtype=np.uint8), values(7).astype(np.float64)],
+       weights={"three": np.array(3, np.int64)})
+
+SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-45, 3.4028235e38, 1 / 3, 16777217], np.float32)
+SPECIAL_BITS = SPECIAL.copy()
+SPECIAL_BITS.view(np.uint32)[0] = 0xFFC12345
+parsed("constants", """g (float[8] x, int64[3] i) => (float[8] y, int64[3] j, float[8] v, double[2] w, float[1000,100] big) {
+    y = Identity(special)   j = Add(i, extremes)   v = Add(x, thin)   w = Identity(doubles)   s = Slice(x, from, to)
+    big = Add(s, many) }""", [values(8), np.array([0, 0, 1], np.int64)],
+       weights={"special": SPECIAL_BITS, "extremes": np.array([-2**63, 2**63 - 1, -2**31], np.int64),
+                "thin": np.full(8, 0.5, np.float32), "doubles": np.array([1 / 3, -0.0]),
+                "from": np.array([0], np.int64), "to": np.array([1], np.int64),
+                "many": np.full((1000, 100), 0.1, np.float32)})
+
+# Names that are keywords, macros, ends of comments, trigraphs, other names' mangled forms, or nothing a C compiler likes.
+HOSTILE = ["int", "new", "arena", "status", "x y", "x_y", "x-y", "*/ #error out of the comment", "// \\", "??/", "a\nb", "\"q\"",
+           "RT_OK", "T", "EPI", "relu_f32", "conv", "rt_div", "memcpy", "main", "NULL", "é", "1st", "_", "__LINE__", "%s%n", "a" * 300,
+           "hostile_run", "sizes", "double", "restrict", "errno", "$", "x_y_2", "\0nul"]
+
+
+def hostile():
+    nodes = [helper.make_node("Relu" if i % 2 else "Neg", [a], [b], name=b) for i, (a, b) in enumerate(zip(HOSTILE, HOSTILE[1:]))]
+    nodes.append(helper.make_node("MatMul", [HOSTILE[-1], "static"], ["return"], name="*/"))
+    info = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [4, 4]) for n in (HOSTILE[0], "return", "x y")]
+    g = helper.make_graph(nodes, "*/\n#error g", info[:1], info[1:],
+                          [numpy_helper.from_array(values(4, 4), "static")], doc_string="*/ #error doc")
+    m = helper.make_model(g, opset_imports=[helper.make_opsetid("", 17)], ir_version=8, producer_name="*/\n#error")
+    TABLE["hostile"] = m, [], [values(4, 4)]
+
+
+hostile()
+
+
+def deep(layers):
+    """Convolutions one after another, of different sizes: no two calls are the same."""
+    nodes, weights, last = [], [], "x"
+    for i in range(layers):
+        weights.append(numpy_helper.from_array(values(4 + i % 3 + 1, 4 + (i - 1) % 3 + 1 if i else 3, 1, 1), f"w{i}"))
+        nodes.append(helper.make_node("Conv", [last, f"w{i}"], [f"t{i}"], name=f"conv{i}"))
+        nodes.append(helper.make_node("Pad", [f"t{i}", "pads"], [f"u{i}"], name=f"pad{i}"))
+        last = f"u{i}"
+    weights.append(numpy_helper.from_array(np.array([0, 0, 0, 0, 0, 0, 0, 1], np.int64), "pads"))
+    y = helper.make_tensor_value_info(last, TensorProto.FLOAT, [1, 4 + (layers - 1) % 3 + 1, 5, 5 + layers])
+    g = helper.make_graph(nodes, "deep", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 5, 5])], [y], weights)
+    return helper.make_model(g, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+TABLE["deep"] = deep(24), [], [values(1, 3, 5, 5)]
+TABLE["shallow"] = deep(8), [], [values(1, 3, 5, 5)]

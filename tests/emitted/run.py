@@ -1,0 +1,291 @@
+"""What the emitted code promises, on the models of models.py: run.py [NAME...]. Prints what is wrong, then "emitted: N
+passed, N failed"."""
+import concurrent.futures
+import ctypes
+import fnmatch
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+
+from models import SPECIAL_BITS, TABLE
+
+BUILD = pathlib.Path(os.environ["B"])
+WORK = BUILD / "emitted"
+INCLUDE = f"-I{BUILD / 'include'}"
+STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wvla -Werror".split()
+COMPILERS = ["gcc", "clang-14"]
+MODES = {"default": [], "small": ["-DONNXCC_SMALL"], "library": ["-DONNXCC_LIBRARY"]}
+CROSS = {
+    "Cortex-M4": "arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16",
+    "Cortex-M0": "arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb",
+    "RISC-V of 64 bits": "clang-14 --target=riscv64-unknown-elf -march=rv64gc -ffreestanding",
+    "RISC-V of 32 bits": "clang-14 --target=riscv32-unknown-elf -march=rv32imac -ffreestanding",
+}
+STACK = 8192    # bytes that no model may need more of, as the three deepest functions together
+counts = {True: 0, False: 0}
+
+
+def check(good, what):
+    counts[bool(good)] += 1
+    if not good:
+        print("FAIL", what, flush=True)
+    return good
+
+
+def run(*command, **options):
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace", **options)
+
+
+def succeeds(what, *command, **options):
+    p = run(*command, **options)
+    return check(p.returncode == 0 and not p.stderr, f"{what}: exit {p.returncode}\n{p.stderr[:2000]}")
+
+
+def emit(name, *options, to=None):
+    """The C file of a model: compiled by onnxcc with the model's own options and these."""
+    folder = WORK / (to or name)
+    folder.mkdir(parents=True, exist_ok=True)
+    c = folder / f"{name}.c"
+    succeeds(f"{name}: onnxcc {' '.join(options)}", BUILD / "onnxcc", WORK / f"{name}.onnx", "-o", c, "--prefix", name,
+             *TABLE[name][1], *options)
+    return c
+
+
+# ---- each by itself
+
+def compiles(name, c, single):
+    """Without a warning, by both compilers, in every mode; as C++ the header, and the C for other processors."""
+    for cc in COMPILERS:
+        for mode, flags in MODES.items():
+            succeeds(f"{name}: {cc}, {mode}", cc, *STRICT, *flags, "-O1", INCLUDE, "-c", c, "-o", c.with_suffix(f".{cc}.{mode}.o"))
+        succeeds(f"{name}: {cc}, --single", cc, *STRICT, "-O1", "-c", single, "-o", single.with_suffix(".o"))
+        for std in ("c++98", "c++20"):
+            succeeds(f"{name}: header, {cc}, {std}", cc, "-x", "c++", f"-std={std}", "-pedantic", "-Wall", "-Wextra", "-Werror",
+                     "-fsyntax-only", c.with_suffix(".h"))
+    for target, cc in CROSS.items():
+        succeeds(f"{name}: {target}", *cc.split(), *STRICT, "-DONNXCC_SMALL", "-Os", INCLUDE, "-c", c, "-o", c.with_suffix(".cross.o"))
+
+
+def symbols(name, c):
+    """Everything external has the prefix; nothing is asked for but three functions; nothing is written but the arena."""
+    for o in (c.with_suffix(f".{cc}.{mode}.o") for cc in COMPILERS for mode in MODES):
+        lines = [line[17:].split() for line in run("nm", o).stdout.splitlines()]
+        bad = [f"{kind} {s}" for kind, s in lines
+               if kind.isupper() and kind not in "UR" and not s.startswith(f"{name}_")
+               or kind == "U" and s not in ("memcpy", "memset", "memmove")
+               and not (".library." in o.name and re.fullmatch(r"[a-z0-9_]+_[a-z]+[0-9]+[a-z0-9]*", s))
+               or kind in "dDbBC" and s != f"{name}_arena"]
+        check(len(lines) >= 3 and not bad, f"{name}: symbols of {o.name}: {bad}")
+
+
+def text(name, c):
+    """What a reader of the files may rely on."""
+    header, body = c.with_suffix(".h").read_text(), c.read_text()
+    check(set(re.findall(r"#include (.*)", header)) == {"<stddef.h>", "<stdint.h>"}, f"{name}: header includes")
+    own = set(re.findall(r"#include (.*)", body)) - {f'"{name}.h"'}
+    check(all(i.startswith("<onnxcc/") for i in own), f"{name}: includes {own}")
+    check((header + body).isascii(), f"{name}: not ASCII")
+    check(not re.search(r"\b(malloc|free|calloc|printf|stdio|alloca|goto|setjmp)\b", body), f"{name}: calls what it must not")
+    check(not any(str(p) in header + body for p in (WORK, BUILD, pathlib.Path.home())), f"{name}: names a folder of this machine")
+    macros = [m for m in re.findall(r"#define (\w+)", header) if not m.startswith(f"{name.upper()}_")]
+    check(not macros, f"{name}: macros without the prefix: {macros}")
+
+
+def same_bytes(name, c):
+    """Another folder, locale, time zone, and the model from standard input: the same files."""
+    folder = WORK / "elsewhere" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    model = folder / f"{name}.onnx"
+    shutil.copy(WORK / f"{name}.onnx", model)
+    env = {"LC_ALL": "de_DE.UTF-8", "LC_NUMERIC": "de_DE.UTF-8", "TZ": "Asia/Tokyo", "HOME": str(folder), "USER": "somebody"}
+    p = run(BUILD / "onnxcc", f"{name}.onnx", "-o", f"{name}.c", "--prefix", name, *TABLE[name][1], cwd=folder, env=env)
+    same = [f for f in sorted(c.parent.glob(f"{name}.[ch]*")) if f.suffix in (".c", ".h", ".weights")]
+    check(p.returncode == 0 and len(same) >= 2 and all(f.read_bytes() == (folder / f.name).read_bytes() for f in same),
+          f"{name}: other bytes elsewhere {p.stderr}")
+
+
+# ---- run
+
+def shared(name, c, cc="gcc", flags=(), objects=()):
+    so = c.with_suffix(f".{'-'.join([cc, *flags]).replace('=', '')}.so")
+    if succeeds(f"{name}: {cc} {' '.join(flags)}", cc, "-std=c99", *flags, INCLUDE, "-fPIC", "-shared", c, *objects, "-o", so):
+        return so
+    return None
+
+
+def call(name, so, header, weights=None):
+    """What NAME_run returns and writes, on the model's inputs."""
+    m, _, inputs = TABLE[name]
+    library = ctypes.CDLL(str(so))
+    if weights is not None:
+        check(getattr(library, f"{name}_load")(weights.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(weights.nbytes)) == 0,
+              f"{name}: does not take its weights")
+    sizes = re.search(r"struct \w+_sizes \{(.*?)\}", header, re.S)
+    fields = re.findall(r"int64_t (\w+); /\* (set|written)", sizes[1]) if sizes else []
+    known = dict(zip([d.dim_param for x in m.graph.input for d in x.type.tensor_type.shape.dim if d.dim_param],
+                     [n for x in inputs for n in x.shape])) if sizes else {}
+    size = np.array([known.get(f, 0) for f, _ in fields] + [0], np.int64)
+    room = [np.zeros(int(n), np.uint8) for n in re.findall(r'/\* output .*?_BYTES (\d+)', header, re.S)]
+    pointers = [x.ctypes.data for x in map(np.ascontiguousarray, inputs)] + [r.ctypes.data for r in room]
+    keep = list(map(np.ascontiguousarray, inputs))
+    pointers[:len(keep)] = [x.ctypes.data for x in keep]
+    status = getattr(library, f"{name}_run")(*map(ctypes.c_void_p, pointers + ([size.ctypes.data] if sizes else [])))
+    return status, room
+
+
+def expected(name):
+    s = onnxruntime.SessionOptions()
+    s.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(WORK / f"{name}.onnx"), s, providers=["CPUExecutionProvider"])
+    return session.run(None, dict(zip([i.name for i in session.get_inputs()], TABLE[name][2])))
+
+
+def close(got, want):
+    """The first bytes of the room are the wanted tensor, to rounding."""
+    x = got[:want.nbytes].view(want.dtype).reshape(want.shape)
+    if want.dtype.kind != "f":
+        return np.array_equal(x, want)
+    return np.allclose(x, want, rtol=2e-3 if want.dtype == np.float16 else 1e-5, atol=1e-6, equal_nan=True)
+
+
+def same_numbers(name, c, single):
+    """ONNX Runtime's, and the same bits in every mode."""
+    header = c.with_suffix(".h").read_text()
+    library = BUILD / "libonnxcc-rt.a"
+    ways = {"gcc -O2": (c, "gcc", ["-O2"]), "gcc -O0": (c, "gcc", ["-O0"]), "clang": (c, "clang-14", ["-O2", "-ffp-contract=off"]),
+            "small": (c, "gcc", ["-Os", "-DONNXCC_SMALL"]), "single": (single, "gcc", ["-O2"])}
+    first = None
+    for way, (file, cc, flags) in ways.items():
+        so = shared(name, file, cc, flags)
+        if not so:
+            continue
+        status, room = call(name, so, header)
+        if first is None:
+            first = room
+            want = expected(name)
+            check(status == 0 and len(room) == len(want) and all(map(close, room, want)), f"{name}: status {status}, other numbers")
+        check(status == 0 and all(map(np.array_equal, room, first)), f"{name}: {way} gives other bits")
+    program = c.with_suffix(".program")     # the library is not position-independent: a program of its own
+    succeeds(f"{name}: linked with the library", "gcc", "-std=c99", "-Os", "-DONNXCC_LIBRARY", INCLUDE, "-x", "c", c, "-x", "c", "-",
+             "-x", "none", library, "-Wl,--gc-sections", "-o", program, input=f"int {name}_run(void);\nint main(int n, char **a)\n"
+             f"{{ return n > 9 ? {name}_run() + !a : 0; }}\n")
+
+
+def stack(name, c):
+    """Bytes of the deepest functions, by the C compiler."""
+    worst = 0
+    for cc, mode, level in (("gcc", "default", "-O2"), ("gcc", "small", "-Os"), ("gcc", "library", "-Os")):
+        o = c.with_suffix(".stack.o")
+        succeeds(f"{name}: -fstack-usage", cc, "-std=c99", level, *MODES[mode], "-fstack-usage", INCLUDE, "-c", c, "-o", o)
+        frames = sorted(int(line.split("\t")[1]) for line in o.with_suffix(".su").read_text().splitlines())
+        worst = max(worst, sum(frames[-3:]))
+        dynamic = [line for line in o.with_suffix(".su").read_text().splitlines() if line.endswith("\tdynamic")]
+        check(not dynamic, f"{name}: stack without a bound: {dynamic}")
+    check(worst <= STACK, f"{name}: {worst} bytes of stack")
+    return worst
+
+
+def alone(name):
+    c, single = emit(name), emit(name, "--single", to=f"{name}-single")
+    if name in ("deep", "shallow"):
+        return stack(name, c)
+    compiles(name, c, single)
+    symbols(name, c)
+    text(name, c)
+    same_bytes(name, c)
+    same_numbers(name, c, single)
+    return stack(name, c)
+
+
+# ---- together
+
+def weights_anywhere():
+    """In the C file, beside it, or loaded by the caller, who is told when they are others."""
+    rooms = []
+    for where in ("inline", "incbin", "file"):
+        c = emit("network", f"--weights={where}", to=f"weights-{where}")
+        header = c.with_suffix(".h").read_text()
+        for cc in COMPILERS:
+            succeeds(f"network, {where}: {cc}", cc, *STRICT, INCLUDE, "-c", c, "-o", c.with_suffix(".o"))
+        so = shared("network", c)
+        data = None
+        if where == "file":
+            raw = np.fromfile(c.with_name("network.c.weights"), np.uint8)
+            room = np.zeros(len(raw) + 128, np.uint8)
+            at = -room.ctypes.data % 64
+            data = room[at:at + len(raw)]
+            library = ctypes.CDLL(str(so))
+            check(call("network", so, header)[0] == 4, "network: runs without its weights")
+            check(library.network_load(None, ctypes.c_size_t(len(raw))) == 4, "network: takes NULL for its weights")
+            check(library.network_load(ctypes.c_void_p(data.ctypes.data), ctypes.c_size_t(len(raw))) == 4, "network: takes zeros")
+            data[:] = raw
+            check(library.network_load(ctypes.c_void_p(data.ctypes.data), ctypes.c_size_t(len(raw) - 1)) == 4, "network: takes less")
+            data[5] ^= 1
+            check(library.network_load(ctypes.c_void_p(data.ctypes.data), ctypes.c_size_t(len(raw))) == 4, "network: takes a wrong bit")
+            data[5] ^= 1
+            succeeds("network, file, --single", "gcc", *STRICT, "-c", emit("network", "--weights=file", "--single", to="weights-single"),
+                     "-o", WORK / "single.o")
+        status, room = call("network", so, header, data)
+        check(status == 0, f"network, {where}: status {status}")
+        rooms.append(room)
+        if where != "inline":
+            check(c.stat().st_size < 9000, f"network, {where}: {c.stat().st_size} bytes of C")
+    check(all(np.array_equal(a, b) for r in rooms for a, b in zip(r, rooms[0])), "network: weights elsewhere, other numbers")
+
+
+def one_program():
+    """Two models, and one of them twice, in one program; each kind of them in every mode."""
+    main = "#include <stdio.h>\n"
+    main += "".join(f'#include "{n}.h"\n' for n in ("network", "types", "again"))
+    main += ("static float x[NETWORK_X_SIZE], y[NETWORK_Y_SIZE], z[AGAIN_Y_SIZE];\nint main(void)\n{\n"
+             "    for (int i = 0; i < NETWORK_X_SIZE; i++) x[i] = (float)(i % 7);\n"
+             "    int bad = network_run(x, y) != NETWORK_OK || again_run(x, z) != AGAIN_OK;\n"
+             "    for (int i = 0; i < NETWORK_Y_SIZE; i++) bad |= y[i] != z[i];\n"
+             "    return bad || (void *)types_run == (void *)0 || network_status(0) == (const char *)0;\n}\n")
+    folder = WORK / "together"
+    folder.mkdir(exist_ok=True)
+    (folder / "main.c").write_text(main)
+    files = [emit("network", to="together"), emit("types", to="together")]
+    again = folder / "again.c"
+    succeeds("again", BUILD / "onnxcc", WORK / "network.onnx", "-o", again, "--prefix", "again")
+    for mode, flags in MODES.items():
+        program = folder / mode
+        if succeeds(f"three models in a program, {mode}", "gcc", "-std=c99", "-O1", *flags, INCLUDE, *files, again, folder / "main.c",
+                    *([BUILD / "libonnxcc-rt.a"] if mode == "library" else []), "-o", program):
+            check(run(program).returncode == 0, f"three models in a program, {mode}: it fails")
+
+
+def constants():
+    """Bit for bit; those of one value cost nothing."""
+    c = WORK / "constants" / "constants.c"
+    so = shared("constants", c, flags=["-O2"])
+    _, room = call("constants", so, c.with_suffix(".h").read_text())
+    check(np.array_equal(room[0].view(np.uint32), SPECIAL_BITS.view(np.uint32)), "constants: NaN, infinities, -0.0 are other bits")
+    check(np.array_equal(room[1].view(np.int64), TABLE["constants"][2][1] + np.array([-2**63, 2**63 - 1, -2**31])),
+          "constants: extreme integers")
+    check(np.array_equal(room[3].view(np.float64).view(np.uint64), np.array([1 / 3, -0.0]).view(np.uint64)), "constants: doubles")
+    check(c.stat().st_size < 9000, f"constants: a constant of one value costs {c.stat().st_size} bytes of C")
+
+
+names = [n for n in TABLE if not sys.argv[1:] or any(fnmatch.fnmatch(n, a) for a in sys.argv[1:])]
+shutil.rmtree(WORK, ignore_errors=True)
+WORK.mkdir(parents=True)
+for n, (m, _, _) in TABLE.items():
+    onnx.save(m, str(WORK / f"{n}.onnx"))
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    deepest = dict(zip(names, pool.map(alone, names)))
+if not sys.argv[1:]:
+    weights_anywhere()
+    one_program()
+    constants()
+    check(deepest["deep"] <= deepest["shallow"] + 512, f"the stack grows with the number of nodes: {deepest}")
+print("stack in bytes: " + ", ".join(f"{n} {b}" for n, b in deepest.items()))
+print(f"emitted: {counts[True]} passed, {counts[False]} failed")
+sys.exit(counts[False] > 0)
