@@ -99,16 +99,6 @@ HELPER dot_pairs dot_less(dot_pairs a, dot_pairs b)
 #endif
 }
 
-HELPER int dot_is_zero(dot_pairs a)
-{
-#if DOT > 2
-    (void)a;
-    return 0;
-#else
-    return (a.a | a.b) == 0;
-#endif
-}
-
 /* c + a.first * b.first + a.second * b.second */
 HELPER dot_sums dot_add(dot_sums c, dot_pairs a, dot_pairs b)
 {

@@ -203,7 +203,9 @@ KERNEL void FN2(qconv)(const T *x, const i8 *w, const T *x_zero, const U *y_zero
         .wide = RT_CAT(QCONV_WIDE_, U),
     };
     t.panel = QTILE_HEAD + t.planes * t.lines * t.across * t.pairs * QTILE_PAIR;
-    const idx panels = (p.cout + QTILE_PANEL - 1) / QTILE_PANEL, wide = p.depthwise ? QTILE_PANEL : p.cout;
+    const idx panels = (p.cout + QTILE_PANEL - 1) / QTILE_PANEL;
+    t.plain = qtile_plain(w, p.group * panels, t.panel);
+    const idx wide = p.depthwise ? QTILE_PANEL : p.cout;
     for (idx n = 0; n < p.n; n++)
         for (idx g = 0; g < p.group; g++)
             for (idx c = 0; c < p.cout; c += wide)

@@ -41,7 +41,18 @@ struct qtile_job {
     f32 lo, hi;                             /* of y - zero */
     i32 zero;
     int wide;                               /* y is the sums */
+    int plain;                              /* all zero points of the weights are 0 */
 };
+
+/* Are the zero points of all columns 0? */
+HELPER int qtile_plain(const i8 *w, idx panels, idx bytes)
+{
+    i8 any = 0;
+    for (idx p = 0; p < panels; p++, w += bytes)
+        for (idx c = 0; c < 2 * QTILE_PANEL; c++)
+            any |= w[c];
+    return any == 0;
+}
 
 /* Weights at p, less their zero points, if there are any. */
 HELPER dot_pairs qtile_weights(const i8 *p, const dot_pairs *zero, const int plain)
@@ -49,7 +60,7 @@ HELPER dot_pairs qtile_weights(const i8 *p, const dot_pairs *zero, const int pla
     return plain ? dot_widen(p) : dot_less(dot_widen(p), *zero);
 }
 
-/* c += x w for n pairs: row r reads x[r * step]; apart: every column has an x of its own; plain: all zero points are 0. */
+/* c += x w for n pairs: row r reads x[r * step]; apart: every column has an x of its own; plain: see qtile_job. */
 HELPER void qtile_mac(dot_sums c[][4], const int R, const int V, const int apart, const int plain, const i16 *x, idx step,
                       idx on, const i8 *const w[4], const dot_pairs zero[4], idx n)
 {
@@ -118,14 +129,13 @@ HELPER void qtile_any(const int R, const int V, const int apart, const i16 *x, i
         head[v] = panel + 4 * lane;
         k[v] = panel + QTILE_HEAD + 2 * lane;
     }
-    const int plain = DOT <= 2 && V == 1 && dot_is_zero(zero[0]); /* where that is worth a loop of its own */
     qtile_start(c, R, V, head);
     for (idx plane = 0; plane < t->planes; plane++, x += t->ring * t->row) {
         idx s = slot;
         for (idx line = 0; line < t->lines; line++) {
             for (idx i = 0; i < t->across; i++) {
                 const i16 *const at = x + s * t->row + i * t->right;
-                if (plain)
+                if (t->plain)
                     qtile_mac(c, R, V, apart, 1, at, t->step, t->on, k, zero, t->pairs);
                 else
                     qtile_mac(c, R, V, apart, 0, at, t->step, t->on, k, zero, t->pairs);
