@@ -117,7 +117,7 @@ TILE_EPILOGUE(CONVTRANSPOSE_EPILOGUE, EPI)
 #define CONVTRANSPOSE_FN FN
 #define CONVTRANSPOSE_KERNEL KERNEL
 #define CONVTRANSPOSE_EPILOGUE NULL
-KERNEL void conv_transpose_pack_f32(const f32 *restrict w, f32 *restrict y, struct conv_transpose_pack p)
+KERNEL void FN(conv_transpose_pack)(const f32 *restrict w, f32 *restrict y, struct conv_transpose_pack p)
 {
     const idx panels = (p.cout + TILE_PANEL - 1) / TILE_PANEL, taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
     for (idx phase = 0; phase < p.stride[0] * p.stride[1] * p.stride[2]; phase++) {

@@ -4,22 +4,21 @@
 #define ONNXCC_POOL_H
 #include "rt.h"
 #include "math.h"
+#include "vec.h"
 
 /* x: (batch, in[0], in[1], in[2], channels); y: the same with out[]. Window position k of output o: o * stride +
  * k * dilation - pad. */
 #define POOL_WINDOWS(X, V)                                                                                             \
     X(idx, batch) X(idx, channels) V(idx, in, 3) V(idx, out, 3) V(idx, kernel, 3) V(idx, stride, 3) V(idx, dilation, 3) \
     V(idx, pad, 3)
-#define max_pool_PARAMS(X, V) POOL_WINDOWS(X, V)
-PARAMS(max_pool)
+/* op: a POOL_; images of several channels: of f32, POOL_MAX and POOL_MEAN; of bytes, POOL_MAX. count_pad: the mean counts zeros around the image, as
+ * far as pad_end behind it. power: of the norm, (sum |x|^power)^(1/power). */
+#define pool_PARAMS(X, V) POOL_WINDOWS(X, V) X(int, op) V(idx, pad_end, 3) X(int, count_pad) X(f64, power)
+PARAMS(pool)
+enum { POOL_MAX, POOL_MEAN, POOL_NORM };
 /* rows: 0 or, for storage_order 1, the size that makes an index run down the columns first; images: of one channel */
 #define max_pool_index_PARAMS(X, V) POOL_WINDOWS(X, V) X(int, columns_first)
 PARAMS(max_pool_index)
-/* pad_end: positions so far behind the image count as zeros when count_pad is set */
-#define average_pool_PARAMS(X, V) POOL_WINDOWS(X, V) V(idx, pad_end, 3) X(int, count_pad)
-PARAMS(average_pool)
-#define lp_pool_PARAMS(X, V) POOL_WINDOWS(X, V) X(f64, p)
-PARAMS(lp_pool)
 
 /* x, y: (outer, channels, inner); the window is `size` channels, `before` of them before the one in question */
 #define lrn_PARAMS(X, V) X(idx, outer) X(idx, channels) X(idx, inner) X(idx, size) X(idx, before) X(f64, alpha) X(f64, beta) X(f64, bias)
@@ -39,15 +38,58 @@ PARAMS(lrn)
 #define POOL_FROM(p) ((((n * (p).in[0] + id) * (p).in[1] + ih) * (p).in[2] + iw) * (p).channels)
 #define POOL_INT_i8 1
 #define POOL_INT_u8 1
-#define POOL_BLOCK 64 /* channels summed at a time */
+#define POOL_VECTOR_f32 1
+#define POOL_BLOCK 64 /* results under way at a time */
 
-/* How many positions start, start + dilation, ... of k lie in [low, high). */
-HELPER idx pool_inside(idx start, idx k, idx dilation, idx low, idx high)
+/* Those of n positions at, at + step, ... that lie in [0, size): the first and how many. */
+struct pool_part { idx first, n; };
+HELPER struct pool_part pool_part(idx at, idx step, idx n, idx size)
 {
-    idx n = 0;
-    for (idx i = 0; i < k; i++)
-        n += start + i * dilation >= low && start + i * dilation < high;
-    return n;
+    const idx first = at >= 0 ? 0 : (step - 1 - at) / step, end = at >= size ? 0 : (size - 1 - at) / step + 1;
+    const struct pool_part part = {first, (end < n ? end : n) - first};
+    return part.n > 0 ? part : (struct pool_part){0, 0};
+}
+
+/* The part of output o's window that is in the image, along axis a; how many positions the mean counts there. */
+HELPER struct pool_part pool_taps(const struct pool *p, int a, idx o)
+{
+    return pool_part(o * p->stride[a] - p->pad[a], p->dilation[a], p->kernel[a], p->in[a]);
+}
+HELPER idx pool_count(const struct pool *p, int a, idx o)
+{
+    return p->count_pad ? pool_part(o * p->stride[a], p->dilation[a], p->kernel[a], p->in[a] + p->pad[a] + p->pad_end[a]).n
+                        : pool_taps(p, a, o).n;
+}
+
+/* Position k of that part, as a pixel of the axis. */
+HELPER idx pool_pixel(const struct pool *p, int a, idx o, struct pool_part part, idx k)
+{
+    return o * p->stride[a] - p->pad[a] + (part.first + k) * p->dilation[a];
+}
+
+/* y = one row of outputs, each a pixel of channels; x: its image. */
+HELPER void pool_vectors(const f32 *x, f32 *y, idx d, idx h, const struct pool *p)
+{
+    const struct pool_part td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
+    const idx count = pool_count(p, 0, d) * pool_count(p, 1, h), row = p->in[2] * p->channels;
+    for (idx w = 0; w < p->out[2]; w++, y += p->channels) {
+        const struct pool_part tw = pool_taps(p, 2, w);
+        const idx all = count * pool_count(p, 2, w);
+        for (idx c = 0; c < p->channels; c += RT_VEC) {
+            const idx some = p->channels - c;
+            vec m = vec_splat(p->op == POOL_MAX ? -VEC_INFINITY : 0);
+            for (idx i = 0; i < td.n; i++)
+                for (idx j = 0; j < th.n; j++) {
+                    const f32 *from = x + (pool_pixel(p, 0, d, td, i) * p->in[1] + pool_pixel(p, 1, h, th, j)) * row +
+                                      pool_pixel(p, 2, w, tw, 0) * p->channels + c;
+                    for (idx k = 0; k < tw.n; k++, from += p->dilation[2] * p->channels) {
+                        const vec v = vec_load_some(from, some);
+                        m = p->op == POOL_MAX ? vec_max(v, m) : m + v;
+                    }
+                }
+            vec_store_some(y + c, p->op == POOL_MAX ? m : m / vec_splat((f32)(all ? all : 1)), some);
+        }
+    }
 }
 #endif
 
@@ -61,24 +103,96 @@ HELPER idx pool_inside(idx start, idx k, idx dilation, idx low, idx high)
 #define POOL_LOWEST ((A)0)
 #endif
 
-KERNEL void FN(max_pool)(const T *restrict x, T *restrict y, struct max_pool p)
+/* m and one more element; what comes of them all. */
+HELPER A FN(pool_add)(A m, A v, const struct pool *p)
 {
-    POOL_OUTPUTS(p) {
-        const idx to = POOL_TO(p);
-        for (idx c = 0; c < p.channels; c++)
-            ST(y, to + c, POOL_LOWEST);
-        POOL_WINDOW(p) {
-            const idx from = POOL_FROM(p);
-            for (idx c = 0; c < p.channels; c++) {
-                const A v = LD(x, from + c), m = LD(y, to + c);
-                ST(y, to + c, v > m ? v : m);
-            }
-        }
+    if (p->op == POOL_MAX)
+        return v > m ? v : m;
+#if RT_IS_FLOAT(T)
+    if (p->op == POOL_NORM)
+        return m + (p->power == 1 ? M(abs)(v) : p->power == 2 ? v * v : M(pow)(M(abs)(v), (A)p->power));
+#endif
+    return m + v;
+}
+HELPER A FN(pool_result)(A m, idx count, const struct pool *p)
+{
+#if RT_IS_FLOAT(T)
+    if (p->op == POOL_NORM)
+        return p->power == 1 ? m : p->power == 2 ? M(sqrt)(m) : M(pow)(m, (A)(1 / p->power));
+    if (p->op == POOL_MEAN)
+        return m / (A)(count ? count : 1);
+#endif
+    (void)count, (void)p;
+    return m;
+}
+
+/* y[at...] = one row of outputs, of one channel; x[from...]: its image. */
+HELPER void FN(pool_row)(const T *x, idx from, T *y, idx at, idx d, idx h, const struct pool *p)
+{
+    const struct pool_part td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
+    const idx count = pool_count(p, 0, d) * pool_count(p, 1, h);
+    for (idx w = 0; w < p->out[2]; w += POOL_BLOCK) {
+        const idx some = p->out[2] - w < POOL_BLOCK ? p->out[2] - w : POOL_BLOCK;
+        A m[POOL_BLOCK];
+        for (idx i = 0; i < some; i++)
+            m[i] = p->op == POOL_MAX ? POOL_LOWEST : 0;
+        for (idx i = 0; i < td.n; i++)
+            for (idx j = 0; j < th.n; j++)
+                for (idx k = 0; k < p->kernel[2]; k++) {
+                    const idx start = w * p->stride[2] - p->pad[2] + k * p->dilation[2];
+                    const struct pool_part o = pool_part(start, p->stride[2], some, p->in[2]);
+                    const idx pixel = from + (pool_pixel(p, 0, d, td, i) * p->in[1] + pool_pixel(p, 1, h, th, j)) * p->in[2] +
+                                      start;
+                    for (idx c = o.first; c < o.first + o.n; c++)
+                        m[c] = FN(pool_add)(m[c], LD(x, pixel + c * p->stride[2]), p);
+                }
+        for (idx i = 0; i < some; i++)
+            ST(y, at + w + i, FN(pool_result)(m[i], count * pool_count(p, 2, w + i), p));
     }
 }
-RUNS(max_pool, 2, 1, 0)
 
-/* The same for images of one channel, with the index in x of the first largest element. */
+#if !RT_IS_FLOAT(T)
+/* y[at...] = one row of outputs, each a pixel of channels; x[from...]: its image. */
+HELPER void FN(pool_bytes)(const T *restrict x, idx from, T *restrict y, idx at, idx d, idx h, const struct pool *p)
+{
+    const struct pool_part td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
+    for (idx w = 0; w < p->out[2]; w++, at += p->channels) {
+        const struct pool_part tw = pool_taps(p, 2, w);
+        for (idx c = 0; c < p->channels; c++)
+            ST(y, at + c, POOL_LOWEST);
+        for (idx i = 0; i < td.n; i++)
+            for (idx j = 0; j < th.n; j++)
+                for (idx k = 0; k < tw.n; k++) {
+                    const idx row = pool_pixel(p, 0, d, td, i) * p->in[1] + pool_pixel(p, 1, h, th, j);
+                    const idx pixel = from + (row * p->in[2] + pool_pixel(p, 2, w, tw, k)) * p->channels;
+                    for (idx c = 0; c < p->channels; c++)
+                        ST(y, at + c, FN(pool_add)(LD(y, at + c), LD(x, pixel + c), p));
+                }
+    }
+}
+#endif
+
+KERNEL void FN(pool)(const T *restrict x, T *restrict y, struct pool p)
+{
+    const idx image = p.in[0] * p.in[1] * p.in[2] * p.channels;
+    idx at = 0;
+    for (idx n = 0; n < p.batch; n++)
+        for (idx d = 0; d < p.out[0]; d++)
+            for (idx h = 0; h < p.out[1]; h++, at += p.out[2] * p.channels) {
+#if RT_CAT(POOL_VECTOR_, T)
+                if (p.channels > 1)
+                    pool_vectors(x + n * image, y + at, d, h, &p);
+#elif !RT_IS_FLOAT(T)
+                if (p.channels > 1)
+                    FN(pool_bytes)(x, n * image, y, at, d, h, &p);
+#endif
+                if (p.channels == 1)
+                    FN(pool_row)(x, n * image, y, at, d, h, &p);
+            }
+}
+RUNS(pool, 2, 1, 0)
+
+/* The largest, for images of one channel, with the index in x of the first largest element. */
 KERNEL void FN(max_pool_index)(const T *restrict x, T *restrict y, i64 *restrict at, struct max_pool_index p)
 {
     const idx size = p.in[0] * p.in[1] * p.in[2];
@@ -101,55 +215,6 @@ RUNS(max_pool_index, 3, 1, 0)
 #endif
 
 #if RT_IS_FLOAT(T)
-KERNEL void FN(average_pool)(const T *restrict x, T *restrict y, struct average_pool p)
-{
-    for (idx c0 = 0; c0 < p.channels; c0 += POOL_BLOCK) {
-        const idx some = p.channels - c0 < POOL_BLOCK ? p.channels - c0 : POOL_BLOCK;
-        A sum[POOL_BLOCK];
-        POOL_OUTPUTS(p) {
-            const idx to = POOL_TO(p), at[3] = {d, h, w};
-            for (idx c = 0; c < some; c++)
-                sum[c] = 0;
-            POOL_WINDOW(p) {
-                const idx from = POOL_FROM(p);
-                for (idx c = 0; c < some; c++)
-                    sum[c] += LD(x, from + c0 + c);
-            }
-            idx count = 1;
-            for (int a = 0; a < 3; a++)
-                count *= pool_inside(at[a] * p.stride[a] - p.pad[a], p.kernel[a], p.dilation[a], p.count_pad ? -p.pad[a] : 0,
-                                     p.count_pad ? p.in[a] + p.pad_end[a] : p.in[a]);
-            for (idx c = 0; c < some; c++)
-                ST(y, to + c0 + c, sum[c] / (A)(count ? count : 1));
-        }
-    }
-}
-RUNS(average_pool, 2, 1, 0)
-
-/* y = (sum |x|^p)^(1/p) */
-KERNEL void FN(lp_pool)(const T *restrict x, T *restrict y, struct lp_pool p)
-{
-    for (idx c0 = 0; c0 < p.channels; c0 += POOL_BLOCK) {
-        const idx some = p.channels - c0 < POOL_BLOCK ? p.channels - c0 : POOL_BLOCK;
-        A sum[POOL_BLOCK];
-        POOL_OUTPUTS(p) {
-            const idx to = POOL_TO(p);
-            for (idx c = 0; c < some; c++)
-                sum[c] = 0;
-            POOL_WINDOW(p) {
-                const idx from = POOL_FROM(p);
-                for (idx c = 0; c < some; c++) {
-                    const A v = M(abs)(LD(x, from + c0 + c));
-                    sum[c] += p.p == 1 ? v : p.p == 2 ? v * v : M(pow)(v, (A)p.p);
-                }
-            }
-            for (idx c = 0; c < some; c++)
-                ST(y, to + c0 + c, p.p == 1 ? sum[c] : p.p == 2 ? M(sqrt)(sum[c]) : M(pow)(sum[c], (A)(1 / p.p)));
-        }
-    }
-}
-RUNS(lp_pool, 2, 1, 0)
-
 /* y = x / (bias + alpha / size * sum of the squares around x)^beta */
 KERNEL void FN(lrn)(const T *restrict x, T *restrict y, struct lrn p)
 {

@@ -33,7 +33,7 @@ static void max_pool_bind(Node *n)
     if (out(n, 1))
         BIND(n, max_pool_index, POOL_FIELDS, .columns_first = D(attr_given(n, "storage_order") && attr_int(n, "storage_order")));
     else
-        BIND(n, max_pool, POOL_FIELDS);
+        BIND(n, pool, POOL_FIELDS, .op = D(POOL_MAX));
 }
 
 static void average_pool_bind(Node *n)
@@ -41,7 +41,7 @@ static void average_pool_bind(Node *n)
     Image x;
     Windows w;
     if (pool_read(n, &x, &w))
-        BIND(n, average_pool, POOL_FIELDS, .pad_end = DIMS3(w.pad_end),
+        BIND(n, pool, POOL_FIELDS, .op = D(POOL_MEAN), .pad_end = DIMS3(w.pad_end),
              .count_pad = D(attr_given(n, "count_include_pad") && attr_int(n, "count_include_pad")));
 }
 
@@ -52,7 +52,7 @@ static void lp_pool_bind(Node *n)
     if (!pool_read(n, &x, &w))
         return;
     const Attr *p = node_attr(n, "p");
-    BIND(n, lp_pool, POOL_FIELDS, .p = !p ? 2 : p->type == A_FLOAT ? (double)p->f : (double)p->i);
+    BIND(n, pool, POOL_FIELDS, .op = D(POOL_NORM), .power = !p ? 2 : p->type == A_FLOAT ? (double)p->f : (double)p->i);
 }
 
 /* AveragePool of 8-bit integers (requantize.c): x, scale, zero points of x and y. */
@@ -135,7 +135,7 @@ static void lrn_bind(Node *n)
 #define AVERAGE_POOL(since, types, attrs)                                                                              \
     {"AveragePool", since, "X:T -> Y:T", types, attrs, pool_infer, average_pool_bind, .flags = CHANNELS_LAST}
 #define LP_POOL(since, types, attrs)                                                                                   \
-    {"LpPool", since, "X:T -> Y:T", types, attrs, pool_infer, lp_pool_bind, .flags = CHANNELS_LAST}
+    {"LpPool", since, "X:T -> Y:T", types, attrs, pool_infer, .bind = lp_pool_bind}
 
 static const Op pool_ops[] = {
     MAX_POOL(22, "T=FB|int8|uint8 I=int64", " Indices?:I", WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
