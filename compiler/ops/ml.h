@@ -13,13 +13,12 @@ Value *ml_post(Node *n, Value *scores, Type t, Post post);
 Value *ml_cast(Node *n, Value *v, Type t);
 /* Two scores (rows, 2) of one, (rows, 1), and the other before it. */
 Value *ml_pair(Node *n, Value *score, Value *before);
-/* How many class labels the node has; 0 after an error. */
-int ml_label_count(Node *n);
-/* For every row the label of the highest score, (rows); or label `no` or `yes`, by whether `question` (rows, 1) is true. */
+/* How many class labels the node has. */
+int ml_label_count(const Node *n);
+/* For every row the label of the highest score, (rows). */
 Value *ml_label_of_best(Node *n, Value *scores);
-Value *ml_label_by(Node *n, Value *question, int64_t yes, int64_t no);
-/* The i-th label, a number. */
-int64_t ml_label(Node *n, int i);
+/* The same by whether `question`, (rows, 1), is true: label number `yes` or `no`; -1: no label, which is 0 or "". */
+Value *ml_label_by(Node *n, Value *question, int yes, int no);
 /* A constant of k numbers, called what_... in the emitted code. */
 Value *ml_floats(Node *n, const char *what, Type t, int rank, const int64_t *dim, const double *v);
 

@@ -124,12 +124,17 @@ static void vectorizer_expand(Node *n)
 
 static void one_hot_expand(Node *n)
 {
-    const Attr *ints = node_attr(n, "cats_int64s");
-    if (!ints || in_type(n, 0) == STR) {
-        node_error(n, "categories that are strings are not supported yet");
+    bool strings = in_type(n, 0) == STR;
+    const Attr *a = node_attr(n, strings ? "cats_strings" : "cats_int64s");
+    int64_t k = a ? a->n : 0;
+    if (!k) {
+        node_error(n, "%s must be given for an input of type %s", strings ? "cats_strings" : "cats_int64s", type_onnx(in_type(n, 0)));
         return;
     }
-    Value *y = make(n, "onnxcc.Encode", 2, ml_cast(n, in(n, 0), I64), make_ints(n, ints->n, ints->ints));
+    Tensor *t = strings ? tensor_new(STR, 1, &k) : tensor_ints((int)k, a->ints);
+    for (int64_t i = 0; strings && i < k; i++)
+        tensor_set_str(t, i, a->strings[i]);
+    Value *y = make(n, "onnxcc.Encode", 2, strings ? in(n, 0) : ml_cast(n, in(n, 0), I64), value_const(n->graph, t));
     attr_set_int(y->def, "strict", attr_int(n, "zeros") == 0);
     replace_out(n, 0, y);
     expand_done(n);
@@ -165,7 +170,7 @@ static const Op ml_feature_ops[] = {
     {"OneHotEncoder", 1, "X:T -> Y:float", "T" ML_TYPES "|string", "cats_int64s:ints? cats_strings:strings? zeros:int=1",
      .expand = one_hot_expand, .domain = "ai.onnx.ml"},
     {"Scaler", 1, "X:T -> Y:float", "T" ML_TYPES, "offset:floats? scale:floats?", .expand = scaler_expand, .domain = "ai.onnx.ml"},
-    {"Encode", 1, "x:int64 categories:int64 -> y:float", "", "strict:int", .infer = encode_infer, .bind = encode_bind,
+    {"Encode", 1, "x:T categories:T -> y:float", "T=int64|string", "strict:int", .infer = encode_infer, .bind = encode_bind,
      .domain = "onnxcc"},
 };
 OPS(ml_feature_ops);

@@ -72,54 +72,54 @@ Value *ml_pair(Node *n, Value *score, Value *before)
 
 /* ---- labels --------------------------------------------------------------------------------------------------------- */
 
-static const char *label_attr(const Node *n)
+/* The list of labels, integers or strings; NULL: none. */
+static const Attr *labels(const Node *n)
 {
-    return attr_given(n, "classlabels_int64s") ? "classlabels_int64s" : "classlabels_ints";
-}
-
-static int labels(Node *n, const int64_t **v)
-{
-    const Attr *a = node_attr(n, label_attr(n));
-    *v = a ? a->ints : NULL;
-    return a ? a->n : 0;
-}
-
-int ml_label_count(Node *n)
-{
-    const int64_t *v;
-    const Attr *strings = node_attr(n, "classlabels_strings");
-    int k = labels(n, &v);
-    if (strings && strings->n) {
-        node_error(n, "labels that are strings are not supported yet");
-        return 0;
+    static const char *const attrs[] = {"classlabels_strings", "classlabels_int64s", "classlabels_ints"};
+    for (int i = 0; i < 3; i++) {
+        const Attr *a = node_attr(n, attrs[i]);
+        if (a && a->n)
+            return a;
     }
-    return k;
+    return NULL;
 }
 
-int64_t ml_label(Node *n, int i)
+int ml_label_count(const Node *n) { return labels(n) ? labels(n)->n : 0; }
+
+/* A constant of labels: those with these numbers; 0 or "" for -1, and 1 where there are none. */
+static Value *label_table(Node *n, int64_t k, const int *of)
 {
-    const int64_t *v;
-    return i < labels(n, &v) ? v[i] : i;
+    const Attr *a = labels(n);
+    bool strings = a && a->type == A_STRINGS;
+    Tensor *t = tensor_new(strings ? STR : I64, 1, &k);
+    for (int64_t i = 0; i < k; i++)
+        if (strings)
+            tensor_set_str(t, i, of[i] < 0 ? name("") : a->strings[of[i]]);
+        else
+            ((int64_t *)(uintptr_t)t->data)[i] = of[i] < 0 ? 0 : a ? a->ints[of[i]] : 1;
+    return value_const(n->graph, t);
 }
 
 Value *ml_label_of_best(Node *n, Value *scores)
 {
-    const int64_t *v;
-    int k = labels(n, &v);
-    bool plain = true;
-    for (int i = 0; i < k; i++)
-        plain &= v[i] == i;
+    const Attr *a = labels(n);
+    bool plain = !a || a->type == A_INTS;
+    int k = ml_label_count(n), *of = NEWS(int, k + 1);
+    for (int i = 0; i < k; i++) {
+        of[i] = i;
+        plain = plain && a->ints[i] == i;
+    }
     Value *best = make(n, "ArgMax", 1, scores);
     attr_set_int(best->def, "axis", 1);
     attr_set_int(best->def, "keepdims", 0);
-    return plain ? best : make(n, "Gather", 2, make_ints(n, k, v), best);
+    return plain ? best : make(n, "Gather", 2, label_table(n, k, of), best);
 }
 
-Value *ml_label_by(Node *n, Value *question, int64_t yes, int64_t no)
+Value *ml_label_by(Node *n, Value *question, int yes, int no)
 {
     static const int64_t flat = -1;
-    Value *y = make(n, "Where", 3, question, make_int(n, yes), make_int(n, no));
-    return make(n, "Reshape", 2, y, make_ints(n, 1, &flat));
+    Value *which = make(n, "Reshape", 2, ml_cast(n, question, I64), make_ints(n, 1, &flat));
+    return make(n, "Gather", 2, label_table(n, 2, (int[]){no, yes}), which);
 }
 
 Value *ml_floats(Node *n, const char *what, Type t, int rank, const int64_t *dim, const double *v)

@@ -95,7 +95,7 @@ static void linear_classifier_expand(Node *n)
         z = ml_post(n, z, F32, post);
     } else {
         Value *yes = make(n, "Greater", 2, z, make_scalar(n, F32, 0));
-        y = ml_label_by(n, yes, labels == 2 ? ml_label(n, 1) : labels ? ml_label(n, 0) : 1, labels == 2 ? ml_label(n, 0) : 0);
+        y = labels == 2 ? ml_label_by(n, yes, 1, 0) : ml_label_by(n, yes, 0, -1);
         z = labels == 2 ? ml_post(n, ml_pair(n, z, make(n, "Neg", 1, z)), F32, post) : post_of_targets(n, z, 1, post);
     }
     replace_out(n, 0, y);
@@ -258,7 +258,7 @@ static void svm_linear_expand(Node *n, int64_t classes, Post post)
     if (classes > 1)
         replace_out(n, 0, ml_label_of_best(n, z));
     else
-        replace_out(n, 0, ml_label_by(n, make(n, "Greater", 2, z, make_scalar(n, F32, 0)), 1, 0));
+        replace_out(n, 0, ml_label_by(n, make(n, "Greater", 2, z, make_scalar(n, F32, 0)), 0, -1));
     replace_out(n, 1, post_of_targets(n, z, classes, post));
     expand_done(n);
 }

@@ -483,7 +483,7 @@ static void binary_expand(Node *n, Forest *f, Post post)
     if (!s)
         return;
     Value *yes = make(n, "Greater", 2, s, make_scalar(n, f->type, positive ? 0.5 : 0));
-    replace_out(n, 0, ml_label_by(n, yes, labels == 2 ? ml_label(n, 1) : 1, labels == 2 ? ml_label(n, 0) : 0));
+    replace_out(n, 0, labels == 2 ? ml_label_by(n, yes, 1, 0) : ml_label_by(n, yes, 0, -1));
     s = ml_cast(n, s, F32);
     if (labels == 1)
         z = post == POST_PROBIT ? ml_post(n, s, F32, post) : s;
