@@ -41,8 +41,13 @@ HELPER dot_pairs dot_widen(const i8 *p)
 #elif DOT == 2
     i32 v;
     memcpy(&v, p, sizeof v);
-    const i32 even = (i32)__sxtb16((uint32_t)v), odd = (i32)__sxtb16((uint32_t)v >> 8 | (uint32_t)v << 24);
-    return (dot_pairs){(even & 0xffff) | (i32)((u32)odd << 16), (i32)((u32)even >> 16) | (odd & (i32)0xffff0000)};
+    i32 even, odd; /* the first of both pairs, the second of both */
+    dot_pairs r;
+    __asm__("sxtb16 %0, %1" : "=r"(even) : "r"(v));
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(odd) : "r"(v));
+    __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(r.a) : "r"(even), "r"(odd));
+    __asm__("pkhtb %0, %1, %2, asr #16" : "=r"(r.b) : "r"(odd), "r"(even));
+    return r;
 #elif DOT == 16
     return (dot_pairs)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p));
 #elif DOT == 8

@@ -70,8 +70,8 @@ KERNEL void FN(qconv_pack)(const T *w, const T *zero, const i32 *bias, const f32
                 memcpy(y + QTILE_SCALE + 4 * c, &s, 4);
                 for (idx k = 0; k < p.stretches * pairs * 2; k++) {
                     const idx at = k % (pairs * 2), tap = k / (pairs * 2) * p.width + at / p.cin;
-                    rows[(k / 2 * QTILE_PANEL + c) * 2 + k % 2] =
-                        there && at < run ? (i8)((int)LD(w, g * p.w_group + (first + c) * p.w_out + at % p.cin * p.w_in + tap * p.w_tap) - flip) : z;
+                    const idx from = g * p.w_group + (first + c) * p.w_out + at % p.cin * p.w_in + tap * p.w_tap;
+                    rows[(k / 2 * QTILE_PANEL + c) * 2 + k % 2] = there && at < run ? (i8)((int)LD(w, from) - flip) : z;
                 }
             }
             y = rows + p.stretches * pairs * 2 * QTILE_PANEL;

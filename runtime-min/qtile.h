@@ -34,7 +34,7 @@
  * k: stretches `right` apart in x, lines in the next slot but `dilation` of a ring of rows, planes a ring apart. */
 struct qtile_job {
     idx step;                               /* from pixel to pixel in x */
-    idx on;                                 /* from pair to pair */
+    idx on;                                 /* from pair to pair, where columns are apart; else 2 */
     idx planes, lines, across, right, ring, dilation, row;
     idx pairs, panel;                       /* panel: bytes */
     idx y_pitch;                            /* bytes */
@@ -65,11 +65,13 @@ HELPER void qtile_mac(dot_sums c[][4], const int R, const int V, const int apart
                       idx on, const i8 *const w[4], const dot_pairs zero[4], idx n)
 {
     const i16 *x3 = x + 3 * step, *x6 = x + 6 * step, *x9 = x + 9 * step, *x12 = x + 12 * step;
-    for (idx k = 0; k < n; k++, x += on, x3 += on, x6 += on, x9 += on, x12 += on) {
-        const dot_pairs w0 = qtile_weights(w[0] + k * QTILE_PAIR, &zero[0], plain);
-        const dot_pairs w1 = V > 1 ? qtile_weights(w[1] + k * QTILE_PAIR, &zero[1], plain) : w0;
-        const dot_pairs w2 = V > 2 ? qtile_weights(w[2] + k * QTILE_PAIR, &zero[2], plain) : w0;
-        const dot_pairs w3 = V > 3 ? qtile_weights(w[3] + k * QTILE_PAIR, &zero[3], plain) : w0;
+    const idx d1 = V > 1 ? w[1] - w[0] : 0, d2 = V > 2 ? w[2] - w[0] : 0, d3 = V > 3 ? w[3] - w[0] : 0;
+    const i8 *const end = w[0] + n * QTILE_PAIR;
+    for (const i8 *k = w[0]; k != end; k += QTILE_PAIR, x += on, x3 += on, x6 += on, x9 += on, x12 += on) {
+        const dot_pairs w0 = qtile_weights(k, &zero[0], plain);
+        const dot_pairs w1 = V > 1 ? qtile_weights(k + d1, &zero[1], plain) : w0;
+        const dot_pairs w2 = V > 2 ? qtile_weights(k + d2, &zero[2], plain) : w0;
+        const dot_pairs w3 = V > 3 ? qtile_weights(k + d3, &zero[3], plain) : w0;
 #define QTILE_STEP(r)                                                                                                  \
     if (R > r) {                                                                                                       \
         const i16 *const at = (r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12) + r % 3 * step;                \
@@ -136,9 +138,9 @@ HELPER void qtile_any(const int R, const int V, const int apart, const i16 *x, i
             for (idx i = 0; i < t->across; i++) {
                 const i16 *const at = x + s * t->row + i * t->right;
                 if (t->plain)
-                    qtile_mac(c, R, V, apart, 1, at, t->step, t->on, k, zero, t->pairs);
+                    qtile_mac(c, R, V, apart, 1, at, t->step, apart ? t->on : 2, k, zero, t->pairs);
                 else
-                    qtile_mac(c, R, V, apart, 0, at, t->step, t->on, k, zero, t->pairs);
+                    qtile_mac(c, R, V, apart, 0, at, t->step, apart ? t->on : 2, k, zero, t->pairs);
                 for (int v = 0; v < V; v++)
                     k[v] += t->pairs * QTILE_PAIR;
             }

@@ -1,6 +1,7 @@
 /* requantize.c - what stands between onnxcc.Dequantize and onnxcc.Quantize runs in integers: a convolution or product becomes
- * that of integers, with Relu and Clip as its limits, an average one of integers; what only moves elements, or takes the largest, moves 8-bit ones; and
- * QuantizeLinear of DequantizeLinear is nothing. The result is that of real numbers: only sums are rounded later. */
+ * that of integers, with Relu and Clip as its limits; so does an average; what only moves elements, or takes the largest,
+ * moves 8-bit ones; and QuantizeLinear of DequantizeLinear is nothing. The result is that of real numbers: but where those
+ * are rounded while they are summed, integers are not. */
 #include <math.h>
 
 #include "../infer.h"
@@ -156,8 +157,9 @@ static bool average(Node *q)
     int64_t kernel[MAX_RANK];
     Node *n = in(q, 0)->def;
     bool pool = is(n, "", "AveragePool") && in_shape(n, 0).rank <= 5;
-    if (!n || in(q, 0)->uses.n != 1 || !(pool || (is(n, "", "ReduceMean") && whole_window(n, kernel))) || !linear(in(n, 0), &x) ||
-        !is_byte(x.x->type) || !single(x.scale) || !single(x.zero))
+    bool whole = is(n, "", "ReduceMean") && whole_window(n, kernel);
+    if (!(pool || whole) || in(q, 0)->uses.n != 1 || !linear(in(n, 0), &x) || !is_byte(x.x->type) || !single(x.scale) ||
+        !single(x.zero))
         return false;
     Value *scale = inferred(make(q, "Div", 2, x.scale, in(q, 1)));
     Value *y = make(q, "onnxcc.IntegerPool", 4, x.x, scale, x.zero, in(q, 2));
@@ -192,7 +194,8 @@ static bool sooner(Node *q)
             attr_set(early, q->attr[k]);
         ins[i] = inferred(early->out[0]);
     }
-    Node *moved = make_node(q, m->op->domain ? name_format("%s.%s", m->op->domain, m->op->name)->s : m->op->name, m->n_in, ins, 1);
+    const char *op = m->op->domain ? name_format("%s.%s", m->op->domain, m->op->name)->s : m->op->name;
+    Node *moved = make_node(q, op, m->n_in, ins, 1);
     for (int k = 0; k < m->n_attr; k++)
         attr_set(moved, m->attr[k]);
     moved->name = m->name;
