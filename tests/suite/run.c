@@ -8,6 +8,7 @@
  *   --update        writes FILE anew
  *   --ways LETTERS  of e (in the compiler), s (C, sanitizers), f (C, fast)
  *   --every N       only every Nth test as C, all of them in the compiler
+ *   --own GROUP     not the official tests, but some of our own, all in SUITE/node; GROUP: what the counts call them
  *   --symbolic-outputs   without the declared shapes of the outputs, so that they must be computed
  *   --jobs N, -v */
 #include "suite.h"
@@ -33,6 +34,7 @@ static const char *const way_name[N_WAYS] = {"in the compiler", "C with sanitize
 
 Settings set = {.build = "build/suite", .include = "build/include", .source = "tests/suite", .cc = "cc",
                 .ways = {true, true, true}, .every = 1};
+static const char *group = "suite";
 
 /* Is test i run in way w? */
 static bool in_way(int i, Way w) { return set.ways[w] && (w == WAY_EVAL || i % set.every == 0); }
@@ -246,7 +248,8 @@ static void add_test(const char *folder, const char *test)
 static void find_tests(const char *suite, char *const *patterns)
 {
     static const char *const kinds[] = {"node", "simple", "pytorch-operator", "pytorch-converted", "light", "random"};
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    const bool own = strcmp(group, "suite") != 0;
+    for (size_t k = 0; k < (own ? 1 : sizeof kinds / sizeof *kinds); k++) {
         char *folder = path_in(suite, kinds[k]);
         DIR *d = opendir(folder);
         if (!d)
@@ -392,15 +395,15 @@ static bool report(void)
     }
     if (tests.n > 20) {
         report_table();
-        printf("suite: %d of %d official tests pass %s, %d of them with an input frozen by --const\n", official_passed,
-               official, complete ? "in every way" : "in the ways that were run", frozen);
+        printf("%s: %d of %d %stests pass %s, %d of them with an input frozen by --const\n", group, official_passed, official,
+               strcmp(group, "suite") ? "" : "official ", complete ? "in every way" : "in the ways that were run", frozen);
         if (!complete)
-            printf("suite: %d of them as emitted C too; all with EVERY=1\n", emitted);
-        printf("suite: the longest took %.1f s: %s\n", shared->result[slowest].seconds, tests.at[slowest].name);
+            printf("%s: %d of them as emitted C too; all with EVERY=1\n", group, emitted);
+        printf("%s: the longest took %.1f s: %s\n", group, shared->result[slowest].seconds, tests.at[slowest].name);
     }
     if (excused)
-        printf("suite: %d known failures, see %s\n", excused, known_file);
-    printf("suite: %d passed, %d failed\n", passed, failed);
+        printf("%s: %d known failures, see %s\n", group, excused, known_file);
+    printf("%s: %d passed, %d failed\n", group, passed, failed);
     return !failed;
 }
 
@@ -433,6 +436,8 @@ int main(int argc, char **argv)
             set.cc = argument(argv, &i);
         else if (!strcmp(a, "--known"))
             known_file = argument(argv, &i);
+        else if (!strcmp(a, "--own"))
+            group = argument(argv, &i);
         else if (!strcmp(a, "--every"))
             set.every = atoi(argument(argv, &i));
         else if (!strcmp(a, "--jobs"))

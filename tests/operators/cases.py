@@ -1,0 +1,491 @@
+"""Writes tests of single operators in the form of the official ones: FOLDER/node/own_NAME/model.onnx and
+test_data_set_0/{input,output}_I.pb. The inputs are random; what is expected comes from ONNX Runtime or, where that has no
+implementation or a different view of the standard, from ONNX's reference evaluator.
+
+usage: cases.py FOLDER       (does nothing when FOLDER is complete)
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import struct
+import sys
+import zlib
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+rng = np.random.default_rng(0)
+
+
+def normal(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def uniform(low, high, *shape):
+    return rng.uniform(low, high, shape).astype(np.float32)
+
+
+def numbers(*shape):
+    """The same for an attribute: a list of floats."""
+    return [float(v) for v in normal(*shape).ravel()]
+
+
+class Cases:
+    def __init__(self, folder):
+        self.folder = folder
+        self.count = 0
+
+    def write(self, name, model, inputs, outputs):
+        data = os.path.join(self.folder, f"own_{name}", "test_data_set_0")
+        os.makedirs(data)
+        onnx.save(model, os.path.join(os.path.dirname(data), "model.onnx"))
+        for kind, values, declared in ("input", inputs, model.graph.input), ("output", outputs, model.graph.output):
+            for i, (x, v) in enumerate(zip(values, declared)):
+                with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as f:
+                    f.write(numpy_helper.from_array(np.asarray(x), v.name).SerializeToString())
+        self.count += 1
+
+    def add(self, name, op, inputs, attrs=None, *, version, domain="", consts=(), outputs=1, by="runtime", sizes=None):
+        """One node. inputs: arrays, or None; consts: which of them the model holds; by: "runtime", "reference", or the
+        results themselves; sizes: for every input the names of its run-time sizes, None for what is fixed."""
+        names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
+        node = helper.make_node(op, names, [f"y{i}" for i in range(outputs)], domain=domain, **(attrs or {}))
+        given, held, feed = [], [], {}
+        for i, x in enumerate(inputs):
+            if x is None:
+                continue
+            x = np.asarray(x)
+            shape = [s or d for s, d in zip(sizes[i], x.shape)] if sizes and sizes[i] else x.shape
+            if i in consts:
+                held.append(numpy_helper.from_array(x, names[i]))
+            else:
+                given.append(helper.make_tensor_value_info(names[i], onnx_type(x), shape))
+                feed[names[i]] = x
+        imports = [helper.make_opsetid("", 22 if domain else version)]
+        if domain:
+            imports.append(helper.make_opsetid(domain, version))
+
+        def build(results):
+            return helper.make_model(helper.make_graph([node], name, given, results, held), opset_imports=imports, ir_version=10)
+
+        model = build([onnx.ValueInfoProto(name=y) for y in node.output])
+        if by == "runtime":
+            run = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+            expected = run.run(None, feed)
+        else:
+            expected = ReferenceEvaluator(model).run(None, feed) if by == "reference" else by
+        expected = [np.asarray(y) for y in expected]
+        results = [
+            helper.make_tensor_value_info(o, onnx_type(y), [f"{o}_{k}" for k in range(y.ndim)] if sizes else y.shape)
+            for o, y in zip(node.output, expected)
+        ]
+        self.write(name, build(results), list(feed.values()), expected)
+
+
+def onnx_type(x):
+    return TensorProto.STRING if x.dtype == object else helper.np_dtype_to_tensor_dtype(x.dtype)
+
+
+# ---- images: GridSample, AffineGrid, Col2Im, DeformConv, regions -----------------------------------------------------------
+
+
+def add_grids(c):
+    for mode in "linear", "nearest", "cubic":
+        for padding in "zeros", "border", "reflection":
+            for align in 0, 1:
+                attrs = {"mode": mode, "padding_mode": padding, "align_corners": align}
+                name = f"{mode}_{padding}_{align}"
+                c.add(f"grid_sample_{name}", "GridSample", [normal(2, 3, 7, 4), uniform(-2.5, 2.5, 2, 5, 6, 2)], attrs, version=20)
+                old = {**attrs, "mode": {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)}
+                c.add(f"grid_sample_16_{name}", "GridSample", [normal(2, 3, 1, 4), uniform(-2, 2, 2, 5, 6, 2)], old, version=16)
+                if mode != "cubic":
+                    x, grid = normal(2, 3, 4, 5, 6), uniform(-2, 2, 2, 2, 3, 4, 3)
+                    c.add(f"grid_sample_3d_{name}", "GridSample", [x, grid], attrs, version=20)
+        sizes = [("n", "c", "h", "w"), ("n", "gh", "gw", None)]
+        x = normal(2, 3, 7, 4), uniform(-1.5, 1.5, 2, 5, 6, 2)
+        c.add(f"grid_sample_sizes_{mode}", "GridSample", x, {"mode": mode}, version=20, sizes=sizes)
+    x = normal(2, 3, 7, 4), uniform(-1.5, 1.5, 2, 5, 6, 2)
+    c.add("grid_sample_double", "GridSample", [v.astype(np.float64) for v in x], version=22, by="reference")
+    c.add("grid_sample_half", "GridSample", [x[0].astype(np.float16), x[1]], {"mode": "nearest"}, version=22, by="reference")
+    c.add("grid_sample_empty", "GridSample", [x[0][:0], x[1][:0]], version=22, by=[np.zeros((0, 3, 5, 6), np.float32)])
+    for align in 0, 1:
+        for axes, size in (2, [2, 3, 4, 5]), (3, [2, 3, 4, 5, 6]):
+            theta = normal(2, axes, axes + 1)
+            c.add(f"affine_grid_{axes}_{align}", "AffineGrid", [theta, np.array(size)], {"align_corners": align}, version=20,
+                  consts=(1,), by="reference")
+
+
+def add_blocks(c):
+    # ONNX Runtime has dilations of three axes wrong
+    for name, image, block, strides, pads, dilations, by, kind in (
+        ("plain", (5, 6), (2, 3), (1, 1), (0,) * 4, (1, 1), "runtime", np.float32),
+        ("all", (7, 9), (2, 3), (2, 2), (1, 2, 0, 1), (1, 2), "runtime", np.float32),
+        ("3d", (4, 5, 6), (2, 2, 2), (1, 2, 1), (0, 1, 0, 1, 0, 0), (1, 1, 2), "reference", np.float32),
+        ("int8", (5, 6), (2, 3), (1, 1), (0,) * 4, (1, 1), "reference", np.int8),
+    ):
+        n = len(image)
+        blocks = [(image[i] + pads[i] + pads[i + n] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i in range(n)]
+        x = (normal(2, 3 * int(np.prod(block)), int(np.prod(blocks))) * 9).astype(kind)
+        attrs = {"strides": strides, "pads": pads, "dilations": dilations}
+        c.add(f"col2im_{name}", "Col2Im", [x, np.array(image), np.array(block)], attrs, version=18, consts=(1, 2), by=by)
+    x, w, offset = normal(2, 4, 7, 8), normal(6, 4, 3, 3), normal(2, 18, 7, 8) * np.float32(1.5)
+    inputs = [x, w, offset, normal(6), normal(2, 9, 7, 8)]
+    sizes = [("n", None, "h", "w"), None, ("n", None, "oh", "ow"), None, ("n", None, "oh", "ow")]
+    c.add("deform_conv", "DeformConv", inputs, {"pads": [1, 1, 1, 1]}, version=19, consts=(1, 3))
+    c.add("deform_conv_sizes", "DeformConv", inputs, {"pads": [1, 1, 1, 1]}, version=19, consts=(1, 3), sizes=sizes)
+    attrs = {"pads": [1, 2, 1, 0], "group": 2, "offset_group": 4, "strides": [2, 1], "dilations": [1, 2]}
+    inputs = [x, normal(6, 2, 3, 2), normal(2, 48, 4, 8) * 3, None, normal(2, 24, 4, 8)]
+    c.add("deform_conv_groups", "DeformConv", inputs, attrs, version=19)
+
+
+def add_regions(c):
+    corners = np.sort(uniform(0, 9, 5, 4), axis=1)
+    for mode in "avg", "max":
+        for ratio in 0, 2:
+            attrs = {"mode": mode, "output_height": 3, "output_width": 2, "sampling_ratio": ratio, "spatial_scale": 0.7}
+            inputs = [normal(2, 40, 8, 9), corners, np.array([0, 1, 1, 0, 1])]
+            c.add(f"roi_align_10_{mode}_{ratio}", "RoiAlign", inputs, attrs, version=10)
+            for shift in "half_pixel", "output_half_pixel":
+                more = {**attrs, "coordinate_transformation_mode": shift}
+                c.add(f"roi_align_{shift}_{mode}_{ratio}", "RoiAlign", inputs, more, version=16)
+    regions = np.concatenate([rng.integers(0, 2, (6, 1)), rng.integers(-3, 12, (6, 4)) + 0.5], 1).astype(np.float32)
+    sizes = [("n", "c", "h", "w"), ("r", None)]
+    attrs = {"pooled_shape": [3, 4], "spatial_scale": 0.8}
+    c.add("max_roi_pool", "MaxRoiPool", [normal(2, 3, 8, 9), regions], attrs, version=1, sizes=sizes)
+    at = np.stack([rng.permutation(48)[:12] + 48 * i for i in range(6)]).reshape(2, 3, 3, 4)
+    attrs = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    c.add("max_unpool", "MaxUnpool", [normal(2, 3, 3, 4), at], attrs, version=11)
+    for center in 0, 1:
+        for k, (most, overlap, score) in enumerate([(1, 0.1, 0.5), (5, 0.3, 0), (100, 0.5, 0.2), (0, 0.5, 0.1)]):
+            inputs = [uniform(0, 1, 2, 30, 4), np.round(uniform(0, 1, 2, 3, 30), 1), np.array([most])]
+            inputs += [np.array([overlap], np.float32), np.array([score], np.float32)]
+            c.add(f"nms_{center}_{k}", "NonMaxSuppression", inputs, {"center_point_box": center}, version=11,
+                  consts=(2, 3, 4) if k % 2 else (), sizes=[("n", "b", None), ("n", "c", "b"), None, None, None] if k == 2 else None)
+
+
+# ---- signals -----------------------------------------------------------------------------------------------------------------
+
+
+def add_signals(c):
+    for n in 1, 2, 3, 5, 7, 8, 12, 15, 16, 30, 64, 97, 100, 210, 360, 1024:
+        for part in 1, 2:
+            for inverse in 0, 1:
+                for half in 0, 1:
+                    if inverse and half and n == 1:
+                        continue
+                    c.add(f"dft_{n}_{part}_{inverse}_{half}", "DFT", [normal(2, n, part).astype(np.float64)],
+                          {"inverse": inverse, "onesided": half}, version=20, by="reference")
+    for n in 1, 5, 9, 16:
+        for half in 0, 1:
+            inputs = [normal(2, 3, 9, 2, 2 - half), np.array(n), np.array(2)]
+            c.add(f"dft_length_{n}_{half}", "DFT", inputs, {"onesided": half}, version=20, consts=(1, 2), by="reference")
+            sizes = [("n", "t", "k", None), None, None]
+            inputs = [normal(2, n, 3, 2 - half), None, np.array(1)]
+            c.add(f"dft_sizes_{n}_{half}", "DFT", inputs, {"onesided": half}, version=20, consts=(2,), by="reference", sizes=sizes)
+    for axis in 0, 1, -2, -3:
+        c.add(f"dft_axis_{axis}", "DFT", [normal(2, 3, 9, 1), None, np.array(axis)], {"onesided": 1}, version=20, by="reference")
+    complex_signal = [normal(2, 50, 2), np.array(7), None, np.array(16)]
+    c.add("stft_complex", "STFT", complex_signal, {"onesided": 0}, version=17, consts=(1, 3), by="reference")
+    for n in 15, 16:
+        c.add(f"stft_{n}", "STFT", [normal(2, 50, 1), np.array(5), normal(n), np.array(n)], version=17, consts=(1, 3), by="reference")
+    for window in "HannWindow", "HammingWindow", "BlackmanWindow":
+        for periodic in 0, 1:
+            for kind in TensorProto.FLOAT, TensorProto.DOUBLE:
+                c.add(f"window_{window}_{periodic}_{kind}", window, [np.array(13)],
+                      {"periodic": periodic, "output_datatype": kind}, version=17, consts=(0,), by="reference")
+    for k, (mels, n, rate, low, high) in enumerate([(8, 16, 8192, 0, 4000), (40, 512, 16000, 20, 8000), (64, 400, 16000, 0, 8000)]):
+        ends = [np.array(low, np.float32), np.array(high, np.float32)]
+        c.add(f"mel_{k}", "MelWeightMatrix", [np.array(mels), np.array(n), np.array(rate), *ends], version=17, consts=range(5))
+
+
+# ---- ai.onnx.ml ----------------------------------------------------------------------------------------------------------------
+
+ML = "ai.onnx.ml"
+POSTS = "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"
+MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"]
+
+
+def random_trees(trees, depth, features, modes, missing=False):
+    """The nodes of version 1, and (tree, node) of all leaves."""
+    nodes, leaves = [], []
+
+    def grow(tree, left):
+        at = sum(n[0] == tree for n in nodes)
+        leaf = left == 0 or (left < depth and rng.random() < 0.2)
+        mode = "LEAF" if leaf else str(rng.choice(modes))
+        node = [tree, at, mode, int(rng.integers(features)), float(rng.integers(-3, 4) / 2), 0, 0, int(rng.random() < 0.5)]
+        nodes.append(node)
+        if leaf:
+            leaves.append((tree, at))
+        else:
+            node[5] = grow(tree, left - 1)
+            node[6] = grow(tree, left - 1)
+        return at
+
+    for tree in range(trees):
+        grow(tree, depth)
+    lists = "treeids", "nodeids", "modes", "featureids", "values", "truenodeids", "falsenodeids", "missing_value_tracks_true"
+    attrs = {f"nodes_{k}": [n[i] for n in nodes] for i, k in enumerate(lists) if missing or i < 7}
+    return attrs, leaves
+
+
+def with_leaves(attrs, kind, entries, **more):
+    """entries: (tree, node, target, weight)"""
+    lists = {f"{kind}_{k}": [e[i] for e in entries] for i, k in enumerate(["treeids", "nodeids", "ids", "weights"])}
+    return {**attrs, **lists, **more}
+
+
+def quarters(rows, columns, missing=False):
+    """Numbers that often equal those of random_trees."""
+    x = (rng.integers(-8, 9, (rows, columns)) / 4).astype(np.float32)
+    if missing:
+        x[rng.random(x.shape) < 0.2] = np.nan
+    return x
+
+
+def add_trees(c):
+    for k, modes in enumerate([MODES[:1], MODES[1:2], MODES]):
+        for missing in False, True:
+            for targets, aggregate in (1, "SUM"), (3, "SUM"), (3, "AVERAGE"), (1, "MIN"), (3, "MIN"), (3, "MAX"):
+                attrs, leaves = random_trees(5, 4, 6, modes, missing)
+                entries = [(*leaf, t, float(normal())) for leaf in leaves for t in range(targets)]
+                more = {"n_targets": targets, "aggregate_function": aggregate, "base_values": numbers(targets)}
+                attrs = with_leaves(attrs, "target", entries, **more)
+                name = f"trees_{k}_{aggregate}_{targets}_{int(missing)}"
+                c.add(name, "TreeEnsembleRegressor", [quarters(20, 6, missing)], attrs, version=3, domain=ML)
+    for post in POSTS:
+        attrs, leaves = random_trees(3, 3, 6, MODES)
+        entries = [(*leaf, t, float(uniform(0, 0.3))) for leaf in leaves for t in range(3)]
+        target = with_leaves(attrs, "target", entries, n_targets=3, post_transform=post)
+        c.add(f"trees_{post}", "TreeEnsembleRegressor", [quarters(20, 6)], target, version=3, domain=ML)
+        labels = {"classlabels_int64s": [5, 3, 9]} if post == "NONE" else {"classlabels_strings": ["a", "bb", ""]}
+        classes = with_leaves(attrs, "class", entries, post_transform=post, **labels)
+        c.add(f"tree_classes_{post}", "TreeEnsembleClassifier", [quarters(20, 6)], classes, version=3, domain=ML, outputs=2)
+        if post != "PROBIT":
+            for low in 0, -1:
+                entries = [(*leaf, 0, float(uniform(low / 3, 1 / 3))) for leaf in leaves]
+                classes = with_leaves(attrs, "class", entries, post_transform=post, classlabels_int64s=[10, 20])
+                name = f"tree_two_classes_{post}_{-low}"
+                c.add(name, "TreeEnsembleClassifier", [quarters(20, 6)], classes, version=3, domain=ML, outputs=2)
+
+
+def random_ensemble(modes, targets, kind, missing):
+    """The attributes of TreeEnsemble 5."""
+    nodes, leaves, sets = [], [], {}
+
+    def grow(left):
+        if left == 0:
+            leaves.append((int(rng.integers(targets)), float(normal())))
+            return len(leaves) - 1, 1
+        at, mode = len(nodes), int(rng.choice(modes))
+        nodes.append(None)
+        if mode == 6:
+            sets[at] = [float(v) / 4 for v in rng.choice(np.arange(1, 9), rng.integers(1, 4), replace=False)]
+        split = 0.0 if mode == 6 else float(rng.integers(-4, 5) / 2)
+        yes, no = (grow(left - 1 if rng.random() < 0.8 else 0) for _ in range(2))
+        nodes[at] = (mode, split, int(rng.integers(5)), int(rng.random() < 0.5), *yes, *no)
+        return at, 0
+
+    attrs = {"tree_roots": [grow(3)[0] for _ in range(4)], "n_targets": targets}
+    lists = "featureids", "missing_value_tracks_true", "truenodeids", "trueleafs", "falsenodeids", "falseleafs"
+    attrs.update({f"nodes_{k}": [n[i + 2] for n in nodes] for i, k in enumerate(lists) if missing or i != 1})
+    attrs["nodes_modes"] = numpy_helper.from_array(np.array([n[0] for n in nodes], np.uint8))
+    attrs["nodes_splits"] = numpy_helper.from_array(np.array([n[1] for n in nodes], kind))
+    attrs["leaf_targetids"] = [leaf[0] for leaf in leaves]
+    attrs["leaf_weights"] = numpy_helper.from_array(np.array([leaf[1] for leaf in leaves], kind))
+    if sets:
+        members = [v for at in sorted(sets) for v in [*sets[at], np.nan]]
+        attrs["membership_values"] = numpy_helper.from_array(np.array(members, kind))
+    return attrs
+
+
+def add_ensembles(c):
+    for kind in np.float32, np.float64:
+        for modes in [0], [1], [0, 1, 2, 3, 4, 5], [6], [0, 1, 2, 3, 4, 5, 6]:
+            for aggregate in 0, 1, 2, 3:
+                for missing in False, True:
+                    if aggregate > 1 and 6 in modes:
+                        continue # ONNX Runtime refuses some sets, and the reference has another start
+                    x = quarters(12, 5, missing).astype(kind)
+                    attrs = {**random_ensemble(modes, 3, kind, missing), "aggregate_function": aggregate}
+                    name = f"ensemble_{np.dtype(kind).name}_{''.join(map(str, modes))}_{aggregate}_{int(missing)}"
+                    by = "reference" if aggregate < 2 else "runtime"
+                    c.add(name, "TreeEnsemble", [x], attrs, version=5, domain=ML, by=by)
+
+
+def add_linear(c):
+    for post in POSTS:
+        attrs = {"coefficients": [abs(v) for v in numbers(18)], "intercepts": [0.1] * 3, "targets": 3, "post_transform": post}
+        c.add(f"linear_{post}", "LinearRegressor", [uniform(0, 0.1, 4, 6)], attrs, version=1, domain=ML)
+        attrs = {"coefficients": numbers(18), "intercepts": [0.2] * 3, "classlabels_ints": [5, 9, 2], "post_transform": post}
+        c.add(f"linear_classes_{post}", "LinearClassifier", [uniform(0, 0.1, 7, 6)], attrs, version=1, domain=ML, outputs=2)
+    attrs = {"coefficients": numbers(6), "intercepts": [0.2], "classlabels_strings": ["no", "yes"], "post_transform": "LOGISTIC"}
+    c.add("linear_two_classes", "LinearClassifier", [normal(7, 6)], attrs, version=1, domain=ML, outputs=2)
+    attrs = {"coefficients": numbers(18), "intercepts": numbers(3), "classlabels_ints": [3, 5, 7]}
+    c.add("linear_sizes", "LinearClassifier", [normal(4, 6)], attrs, version=1, domain=ML, outputs=2, sizes=[("n", "c")])
+
+
+def add_vectors(c):
+    for kernel in "LINEAR", "POLY", "RBF", "SIGMOID":
+        common = {"kernel_type": kernel, "kernel_params": [0.3, 0.2, 3.0]}
+        attrs = {**common, "n_supports": 7, "support_vectors": numbers(28), "coefficients": numbers(7), "rho": [0.4]}
+        for one in 0, 1:
+            c.add(f"svm_{kernel}_{one}", "SVMRegressor", [normal(5, 4)], {**attrs, "one_class": one}, version=1, domain=ML)
+        for per_class in [3, 4], [3, 2, 4], [2, 2, 3, 1]:
+            n, pairs, vectors = len(per_class), len(per_class) * (len(per_class) - 1) // 2, sum(per_class)
+            for probable in 0, 1:
+                attrs = {**common, "support_vectors": numbers(vectors, 4), "coefficients": numbers(n - 1, vectors)}
+                attrs.update({"rho": numbers(pairs), "vectors_per_class": per_class, "classlabels_ints": [7, 3, 5, 9][:n]})
+                if probable:
+                    attrs.update({"prob_a": [-0.1 - abs(v) for v in numbers(pairs)], "prob_b": numbers(pairs)})
+                name = f"svm_classes_{kernel}_{n}_{probable}"
+                c.add(name, "SVMClassifier", [normal(5, 4)], attrs, version=1, domain=ML, outputs=2)
+
+
+def add_features(c):
+    for kind in np.float32, np.float64, np.int32, np.int64:
+        x, name = (normal(4, 6) * 3).astype(kind), np.dtype(kind).name
+        c.add(f"extract_{name}", "ArrayFeatureExtractor", [x, np.array([1, 3, 0])], version=1, domain=ML)
+        c.add(f"binarizer_{name}", "Binarizer", [x], {"threshold": -0.5}, version=1, domain=ML, by="reference")
+        for norm in "MAX", "L1", "L2":
+            c.add(f"normalizer_{norm}_{name}", "Normalizer", [x], {"norm": norm}, version=1, domain=ML)
+        c.add(f"scaler_{name}", "Scaler", [x], {"offset": numbers(6), "scale": numbers(6)}, version=1, domain=ML)
+        c.add(f"vectorizer_{name}", "FeatureVectorizer", [x, x[:, :2]], {"inputdimensions": [4, 5]}, version=1, domain=ML)
+    x = normal(4, 6)
+    x[rng.random(x.shape) < 0.3] = np.nan
+    attrs = {"imputed_value_floats": numbers(6), "replaced_value_float": float("nan")}
+    c.add("imputer_nan", "Imputer", [x], attrs, version=1, domain=ML)
+    attrs = {"imputed_value_int64s": [5], "replaced_value_int64": 1}
+    c.add("imputer_int64", "Imputer", [np.round(normal(4, 6)).astype(np.int64)], attrs, version=1, domain=ML)
+    for zeros in 0, 1:
+        attrs = {"cats_strings": ["b", "a", "c"], "zeros": zeros}
+        words = np.array([["a", "b"], ["c", "a" if zeros == 0 else "d"]], dtype=object)
+        c.add(f"one_hot_string_{zeros}", "OneHotEncoder", [words], attrs, version=1, domain=ML)
+    c.add("one_hot_int64", "OneHotEncoder", [np.array([2, 0, -1])], {"cats_int64s": [0, 1, 2], "zeros": 1}, version=1, domain=ML)
+
+
+# ---- ImageDecoder: files of our own making, so what is in them is known ------------------------------------------------------
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def paeth(a, b, c):
+    p = a + b - c
+    return min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+
+
+def pack(samples, depth):
+    """A row of samples as bytes, the first in the upper bits."""
+    bits = "".join(format(s, f"0{depth}b") for s in samples)
+    bits += "0" * (-len(bits) % 8)
+    return bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits), 8))
+
+
+PASSES = (0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)
+
+
+def png(width, height, depth, color, interlaced, level, strategy, piece):
+    """A PNG, with every row filtered at random, and its pixels."""
+    parts = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[color]
+    pixels = rng.integers(0, 1 << depth, (height, width, parts))
+    pixels[height // 2 :] = np.arange(width)[:, None] % (1 << depth)
+    raw, back = b"", max(1, depth * parts // 8)
+    for x0, y0, dx, dy in PASSES if interlaced else [(0, 0, 1, 1)]:
+        above = None
+        for row in pixels[y0::dy, x0::dx]:
+            if row.size == 0:
+                continue
+            line = pack(row.ravel(), depth)
+            above = above or bytes(len(line))
+            kind, out = int(rng.integers(5)), bytearray()
+            for i, v in enumerate(line):
+                a, b, d = (line[i - back], above[i], above[i - back]) if i >= back else (0, above[i], 0)
+                out.append((v - (0, a, b, (a + b) // 2, paeth(a, b, d))[kind]) & 255)
+            raw += bytes([kind]) + out
+            above = line
+    deflate = zlib.compressobj(level, 8, 15, 9, strategy)
+    data = deflate.compress(raw) + deflate.flush()
+    palette = rng.integers(0, 256, (1 << depth, 3)) if color == 3 else None
+    file = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, interlaced))
+    file += chunk(b"PLTE", palette.astype(np.uint8).tobytes()) if color == 3 else b""
+    file += b"".join(chunk(b"IDAT", data[i : i + piece]) for i in range(0, len(data), piece)) + chunk(b"IEND", b"")
+    if color == 3:
+        return file, palette[pixels[..., 0]].astype(np.uint8)
+    eight = pixels >> 8 if depth == 16 else pixels * 255 // ((1 << depth) - 1)
+    return file, (eight[..., [0, 0, 0]] if color in (0, 4) else eight[..., :3]).astype(np.uint8)
+
+
+def bmp(width, height, bits, top_down):
+    row = np.zeros((height, -(-width * bits // 32) * 4), np.uint8)
+    if bits <= 8:
+        palette = rng.integers(0, 256, (1 << bits, 4)).astype(np.uint8)
+        pixels = rng.integers(0, 1 << bits, (height, width))
+        for y in range(height):
+            line = pack(pixels[y], bits)
+            row[y, : len(line)] = list(line)
+        head, image = palette.tobytes(), palette[pixels][..., 2::-1]
+    else:
+        image, head = rng.integers(0, 256, (height, width, 3)).astype(np.uint8), b""
+        padded = np.concatenate([image[..., ::-1], np.zeros((height, width, bits // 8 - 3), np.uint8)], axis=2)
+        row[:, : width * bits // 8] = padded.reshape(height, -1)
+    start = 54 + len(head)
+    file = b"BM" + struct.pack("<IHHI", start + row.size, 0, 0, start)
+    file += struct.pack("<IiiHHIIiiII", 40, width, -height if top_down else height, 1, bits, 0, row.size, 0, 0, 0, 0)
+    return file + head + (row if top_down else row[::-1]).tobytes(), image
+
+
+def add_images(c):
+    def decode(name, file, image):
+        c.add(f"image_{name}", "ImageDecoder", [np.frombuffer(file, np.uint8)], version=20, by=[image])
+
+    how = [(0, 0), (9, 0), (6, zlib.Z_FIXED), (6, zlib.Z_HUFFMAN_ONLY), (1, 0)]
+    k = 0
+    for color, depths in (0, (1, 2, 4, 8, 16)), (2, (8, 16)), (3, (1, 2, 4, 8)), (4, (8, 16)), (6, (8, 16)):
+        for depth in depths:
+            for interlaced in 0, 1:
+                for width, height in (1, 1), (3, 5), (64, 61):
+                    k += 1
+                    file = png(width, height, depth, color, interlaced, *how[k % 5], (97, 1, 5000)[k % 3])
+                    decode(f"png_{color}_{depth}_{interlaced}_{width}", *file)
+    for bits in 1, 4, 8, 24, 32:
+        decode(f"bmp_{bits}", *bmp(33, 20, bits, False))
+        decode(f"bmp_{bits}_down", *bmp(7, 5, bits, True))
+    image = rng.integers(0, 256, (6, 11, 3)).astype(np.uint8)
+    decode("pnm_6", b"P6 # red\n11\n6 255\n" + image.tobytes(), image)
+    decode("pnm_3", b"P3 11 6 255 " + b" ".join(b"%d" % v for v in image.ravel()), image)
+    decode("pnm_5", b"P5 11 6 255 " + image[..., 0].tobytes(), image[..., [0, 0, 0]])
+    decode("nothing", b"no image at all, but long enough to be one", np.zeros((0, 0, 3), np.uint8))
+
+
+# ---- the folder ----------------------------------------------------------------------------------------------------------------
+
+
+def main():
+    folder = os.path.abspath(sys.argv[1])
+    onnxruntime.set_default_logger_severity(4)
+    with open(__file__, "rb") as f:
+        version = f"onnx {onnx.__version__}, onnxruntime {onnxruntime.__version__}, {hashlib.sha256(f.read()).hexdigest()}\n"
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    with open(folder + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        stamp = os.path.join(folder, "version")
+        if os.path.exists(stamp) and open(stamp).read() == version:
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        cases = Cases(os.path.join(folder, "node"))
+        for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
+                    add_features, add_images):
+            add(cases)
+        with open(stamp, "w") as f:
+            f.write(version)
+        print(f"operators: {cases.count} tests written")
+
+
+main()
