@@ -1,10 +1,11 @@
-/* fuse.c - fuse: elementwise loops that follow one another become one; what follows a heavy kernel happens while its
+/* fuse.c - fuse: elementwise loops that follow one another become one, or a table; what follows a heavy kernel happens while its
  * results are in registers or in the first cache (clamp, residual, epilogue).
  * Requires: bound. Leaves: fewer nodes; a fused node stands where the last of them stood. */
 #include <math.h>
 
 #include "infer.h"
 #include "rt.h"
+#include "schema.h"
 
 enum { MAX_STEPS = 48 };
 
@@ -97,6 +98,35 @@ static bool fuse_loops(Node *n)
     set_loop(m, joined(a, b));
     m->name = m->name && m->name->n ? m->name : n->name;
     node_remove(n);
+    return true;
+}
+
+/* ---- tables ----------------------------------------------------------------------------------------------------------- */
+
+/* What a loop computes from one 8-bit value, and stores in 8 bits, is looked up. */
+static bool tabulate(Node *n)
+{
+    enum { CODES = 256, WORTH = 1024, STEPS = 4 };
+    const Loop *l = n->call.loop;
+    if (!l || l->n_in != 1 || l->n_out != 1 || !type_is_int(l->in[0]->type) || type_bits(l->in[0]->type) != 8 ||
+        type_bits(l->out[0]->type) != 8 || !shape_same(l->in[0]->shape, l->shape) || l->steps.n < STEPS ||
+        dim_high(shape_count(l->shape)) < WORTH)
+        return false;
+    uint8_t code[CODES];
+    for (int i = 0; i < CODES; i++)
+        code[i] = (uint8_t)i;
+    Tensor *table = tensor_new(l->out[0]->type, 1, (int64_t[]){CODES});
+    Value *x = value_new(n->graph, NULL), *y = value_const(n->graph, table);
+    x->type = l->in[0]->type;
+    x->shape = y->shape;
+    Loop f = *l;
+    f.shape = y->shape;
+    f.in[0] = x;
+    f.out[0] = y;
+    loop_run(&f, (const void *[]){code}, (void *[]){(void *)(uintptr_t)table->data});
+    node_set_inputs(n, 2, (Value *[]){l->in[0], y});
+    n->op = op_find("onnxcc", "Table", 1);
+    bind_node(n);
     return true;
 }
 
@@ -270,5 +300,6 @@ static void fuse_graph(Graph *g, bool (*fuse)(Node *))
 void fuse_model(Model *m)
 {
     fuse_graph(m->graph, fuse_loops);
+    fuse_graph(m->graph, tabulate);
     fuse_graph(m->graph, fuse_epilogue);
 }

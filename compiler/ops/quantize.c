@@ -2,6 +2,7 @@
  * DynamicQuantizeLinear. */
 #include "../loop.h"
 #include "integer.h"
+#include "table.h"
 
 /* ---- scales and zero points as ONNX has them: for all of x, per slice of an axis, per block of an axis ------------------- */
 
@@ -169,6 +170,10 @@ static void dequantize_bind(Node *n)
     bind_loop(n, l);
 }
 
+/* A loop over one 8-bit value (fuse.c): x, and what each of its 256 bit patterns becomes. */
+static void table_infer(Node *n) { set_out(n, 0, in_type(n, 1), in_shape(n, 0)); }
+static void table_bind(Node *n) { BIND_T(n, table, U8, .count = shape_count(in_shape(n, 0))); }
+
 /* ---- rows --------------------------------------------------------------------------------------------------------------------- */
 
 #define NARROW_10 "int8|uint8"
@@ -220,5 +225,7 @@ static const Op quantize_ops[] = {
     {"Dequantize", 1, "x:T1 scale:T2 zero?:T1 -> y:T3", "T1=int32|" NARROW_28 " T2=" WIDE "|float8e8m0 T3=" WIDE,
      "to:int copy:int?", linear_infer, dequantize_bind, .flags = ELEMENTWISE, .domain = "onnxcc",
      .simplify = dequantize_simplify},
+    {"Table", 1, "x:T table:T1 -> y:T1", "T=int8|uint8 T1=int8|uint8|bool|F8", "", table_infer, table_bind,
+     .flags = INPLACE | ELEMENTWISE, .domain = "onnxcc"},
 };
 OPS(quantize_ops);
