@@ -37,18 +37,18 @@ static Dim mask_step(Shape m, int from_end)
     return dim_select(dim_equal(m.dim[i], D(1)), D(0), shape_product(m, i + 1, m.rank));
 }
 
-static void mask_fits(Node *n, const struct attention_bind *p)
+static bool mask_fits(Node *n, const struct attention_bind *p)
 {
     Shape m = in_shape(n, 3);
     const Dim want[] = {p->batch, p->q_heads, p->rows, p->keys};
     if (m.rank < 1 || m.rank > 4) {
         node_error(n, "the mask %s must have 1 to 4 dimensions", shape_text(m));
-        return;
+        return false;
     }
     for (int i = 0; i < m.rank - 1; i++)
-        if (!dim_is(m.dim[i], 1))
-            require_dim(n, "dimension of the mask", m.dim[i], dim_select(dim_equal(m.dim[i], D(1)), D(1), want[4 - m.rank + i]));
-    require_dim(n, "keys of the mask beyond those there are", dim_max(m.dim[m.rank - 1], p->keys), p->keys);
+        if (!require_dim(n, "dimension of the mask", m.dim[i], dim_select(dim_equal(m.dim[i], D(1)), D(1), want[4 - m.rank + i])))
+            return false;
+    return require_dim(n, "keys of the mask beyond those there are", dim_max(m.dim[m.rank - 1], p->keys), p->keys);
 }
 
 static void attention_infer(Node *n)
@@ -56,23 +56,19 @@ static void attention_infer(Node *n)
     Shape q = in_shape(n, 0), k = in_shape(n, 1), v = in_shape(n, 2), y = q;
     struct attention_bind p;
     attention_read(n, &p);
-    require_dim(n, "batch of the keys", k.dim[0], p.batch);
-    require_dim(n, "batch of the values", v.dim[0], p.batch);
-    require_dim(n, "number of values", v.dim[k.rank == 3 ? 1 : 2], p.keys);
-    require_dim(n, "elements of a key", k.rank == 3 ? k.dim[2] : k.dim[3],
-                k.rank == 3 ? dim_mul(p.kv_heads, p.size) : p.size);
-    if (k.rank == 4)
-        require_dim(n, "heads of the values", v.dim[1], p.kv_heads);
-    else
-        require_dim(n, "elements of the values in equal heads", dim_mul(p.kv_heads, p.v_size), v.dim[2]);
-    if (q.rank == 3)
-        require_dim(n, "elements of the queries in equal heads", dim_mul(p.q_heads, p.size), q.dim[2]);
-    require_dim(n, "query heads that the key heads divide",
-                dim_mul(dim_div(p.q_heads, dim_max(p.kv_heads, D(1))), p.kv_heads), p.q_heads);
-    if (in(n, 3))
-        mask_fits(n, &p);
-    if (in(n, 4))
-        require_dim(n, "numbers of keys", shape_count(in_shape(n, 4)), p.batch);
+    bool packed = k.rank == 3;
+    bool fits = require_dim(n, "query heads that the key heads divide",
+                            dim_mul(dim_div(p.q_heads, dim_max(p.kv_heads, D(1))), p.kv_heads), p.q_heads) &&
+                (q.rank == 4 || require_dim(n, "elements of the queries in equal heads", dim_mul(p.q_heads, p.size), q.dim[2])) &&
+                require_dim(n, "batch of the keys", k.dim[0], p.batch) && require_dim(n, "batch of the values", v.dim[0], p.batch) &&
+                require_dim(n, "number of values", v.dim[packed ? 1 : 2], p.keys) &&
+                require_dim(n, "elements of a key", k.dim[packed ? 2 : 3], packed ? dim_mul(p.kv_heads, p.size) : p.size) &&
+                (packed ? require_dim(n, "elements of the values in equal heads", dim_mul(p.kv_heads, p.v_size), v.dim[2])
+                        : require_dim(n, "heads of the values", v.dim[1], p.kv_heads)) &&
+                (!in(n, 3) || mask_fits(n, &p)) &&
+                (!in(n, 4) || require_dim(n, "numbers of keys", shape_count(in_shape(n, 4)), p.batch));
+    if (!fits)
+        return;
     y.dim[q.rank - 1] = q.rank == 3 ? dim_mul(p.q_heads, p.v_size) : p.v_size;
     set_out(n, 0, in_type(n, 0), y);
     set_out(n, 1, in_type(n, 0), shape_list(4, p.batch, p.q_heads, p.rows, p.keys));

@@ -82,8 +82,8 @@ static bool read_operands(Einsum *e, const char **s)
         if (!read_labels(n, s, t, rest))
             return false;
         if (t->rank != x.rank || (i + 1 < n->n_in) != (**s == ',')) {
-            node_error(n, "the equation \"%s\" does not fit %d inputs, of which input %d is %s", attr_string(n, "equation"),
-                       n->n_in, i, shape_text(x));
+            node_error(n, "the equation \"%s\" does not fit input %d, %s, of %d", attr_string(n, "equation"), i, shape_text(x),
+                       n->n_in);
             return false;
         }
         *s += **s == ',';

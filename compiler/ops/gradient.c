@@ -394,7 +394,7 @@ static Value *step_back(Node *n, Node *m, int i, Value *d)
     for (size_t k = 0; k < sizeof functions / sizeof *functions && !known; k++)
         known = !strcmp(functions[k].op, m->op->name) && (v = functions[k].back(&b)) != NULL;
     if (!known)
-        node_error(n, "the gradient of %s '%s' is not supported", m->op->name, printable(m->name));
+        node_error(n, "the gradient of %s is not supported", m->op->name);
     return v ? make_cast(n, v, m->in[i]->type) : NULL;
 }
 
