@@ -29,7 +29,9 @@ HOST_CFLAGS = -std=gnu11 -DONNXCC_COMPILER -D_GNU_SOURCE -Icompiler -iquote runt
 KERNEL_CFLAGS = -std=gnu99 -ffp-contract=off -fno-math-errno -Wall -Wextra
 
 OBJECTS = $(STAGES:compiler/%.c=$(B)/%.o) $(FAMILIES:compiler/ops/%.c=$(B)/ops/%.o) $(B)/embedded.o
-HOST_KERNELS = $(KERNELS:%.h=$(B)/host/%.o) $(CODECS)
+# The compiler's own kernels; builds of the compiler in other ways take those of the first.
+HOST ?= $(B)/host
+HOST_KERNELS = $(KERNELS:%.h=$(HOST)/%.o) $(CODECS)
 LIBRARY = $(KERNELS:%.h=$(B)/rt/%.o)
 
 all: $(B)/onnxcc $(B)/libonnxcc-rt.a $(B)/include/onnxcc
@@ -47,8 +49,8 @@ $(B)/%.o: compiler/%.c $(B)/onnx.pb.h | $(B)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
 $(B)/ops/%.o: compiler/ops/%.c | $(B)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
-$(B)/host/%.o: runtime-min/%.h $(RT_HEADERS) compiler/kernel.h compiler/ops.h compiler/onnxcc.h | $(B)
-	$(CC) -O2 $(SANITIZE) $(KERNEL_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -c -o $@ runtime-min/rt.c
+$(HOST)/%.o: runtime-min/%.h $(RT_HEADERS) compiler/kernel.h compiler/ops.h compiler/onnxcc.h | $(B)
+	$(CC) -O2 $(KERNEL_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -c -o $@ runtime-min/rt.c
 $(B)/rt/%.o: runtime-min/%.h $(RT_HEADERS) | $(B)
 	$(CC) -O2 $(KERNEL_CFLAGS) -ffreestanding -ffunction-sections -DKERNELS='"$*.h"' -c -o $@ runtime-min/rt.c
 
@@ -74,7 +76,12 @@ $(B)/include/onnxcc: | $(B)
 	@mkdir -p $(B)/include && ln -sfn ../../runtime-min $@
 
 $(B):
-	@mkdir -p $(B)/ops $(B)/host $(B)/rt
+	@mkdir -p $(B)/ops $(HOST) $(B)/rt
+
+# The compiler under the address and undefined-behaviour sanitizers, in a folder of its own; tests/error uses it.
+SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
+sanitized: $(HOST_KERNELS)
+	@$(MAKE) --no-print-directory --silent B=$(B)/sanitized HOST=$(B)/host CFLAGS='-O1 -g $(SANITIZERS)' $(B)/sanitized/onnxcc
 
 # Packages, the Python environment, and the official tests: kept outside the build folder, so that `make clean` leaves them.
 CACHE ?= $(or $(ONNXCC_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/onnxcc)
@@ -102,4 +109,4 @@ clean:
 	rm -rf $(B)
 
 -include $(OBJECTS:.o=.d)
-.PHONY: all clean demo setup test
+.PHONY: all clean demo sanitized setup test

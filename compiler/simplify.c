@@ -108,7 +108,8 @@ static uint64_t node_hash(const Node *n)
     uint64_t h = (uintptr_t)n->op;
     for (int i = 0; i < n->n_in; i++)
         h = h * 0x9E3779B97F4A7C15u + (n->in[i] && !n->in[i]->data ? (uint64_t)n->in[i]->id + 1 : 0);
-    return (h ^ h >> 29) | 1;
+    h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* spread: the ids of a chain follow one another */
+    return (h ^ h >> 32) | 1;
 }
 
 static void merge_duplicates(Graph *g)
