@@ -32,7 +32,11 @@ void text_integer(Text *t, Type type, int64_t v);
 /* The C expression for the constant's bytes, of element type. */
 const char *constant_expression(const Value *v);
 
-/* ---- emit_code.c, emit_call.c: the body ----------------------------------------------------------------------------------- */
+/* ---- the program in work ------------------------------------------------------------------------------------------- */
+typedef struct KernelUse { /* a header of kernels, for these types */
+    const char *header;
+    Type t, u;
+} KernelUse;
 typedef struct EpilogueUse { /* what follows a heavy kernel, as a function of one value */
     const char *name, *body;
     const Kernel *kernel;
@@ -48,6 +52,7 @@ typedef struct Emitter {
     Text body;
     int depth;          /* of nesting, for indentation */
     int step;           /* number of the next node in comments */
+    VEC(KernelUse) kernels;
     Map pointer;        /* Value -> declared */
     Map read;           /* Value -> some code has its pointer */
     Map used;           /* Symbol -> occurs in a size that the code needs */
@@ -59,6 +64,27 @@ typedef struct Emitter {
     bool fallible;      /* something can fail at run time */
     bool status;        /* ... by a kernel's status */
 } Emitter;
+
+/* ---- emit_kernels.c: what the code needs ------------------------------------------------------------------------------ */
+void find_uses(Emitter *e);         /* kernels, read, used; before anything is printed */
+void put_kernels(Text *t, const Emitter *e); /* the headers; the heavy kernels once more with what follows them */
+
+/* ---- emit_interface.c: the header --------------------------------------------------------------------------------------- */
+typedef struct Interface {
+    const char *p, *u;  /* prefix, and in capitals */
+    VEC(Value *) in;
+    VEC(const char *) parameter;    /* of each: its name (the value's own pointer may be another, for a default) */
+    VEC(Value *) out;
+    VEC(SizeField) sizes;
+} Interface;
+
+void find_interface(Interface *f, Emitter *e); /* names the inputs, the outputs and the sizes between caller and model */
+/* The parameters of an entry: as declared in the header, as defined (restrict: C only), or as passed on. */
+typedef enum How { PUBLIC, DEFINED, PASSED } How;
+const char *parameters(const Interface *f, How how);
+void put_interface(Text *t, const Interface *f, const Emitter *e, const char *weights); /* all that comes before the entries */
+
+/* ---- emit_code.c, emit_call.c: the body ----------------------------------------------------------------------------------- */
 void line(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *dim_c(Dim d);           /* a size as C */
 bool is_output(const Value *v);     /* does it live in the caller's buffer? */
