@@ -92,6 +92,9 @@ RUNS(qconv_pack, 5, 4, 0)
 /* to = from less zero, 16 bits wide. */
 SHARED void FN2(qconv_widen)(i16 *restrict to, const T *restrict from, i32 zero, idx n)
 {
+    for (; n >= QTILE_PAIR; n -= QTILE_PAIR, to += QTILE_PAIR, from += QTILE_PAIR) /* a length that becomes vectors */
+        for (idx i = 0; i < QTILE_PAIR; i++)
+            to[i] = (i16)((i32)from[i] - zero);
     for (idx i = 0; i < n; i++)
         to[i] = (i16)((i32)from[i] - zero);
 }
