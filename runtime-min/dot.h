@@ -144,8 +144,8 @@ HELPER dot_reals dot_reals_at(const i8 *p)
     return v;
 }
 
-/* The integer nearest to sum * scale, which is kept within [lo, hi], plus zero. Ties to even: in a float whose last place is
- * one, the low bits are the integer. */
+/* The integer nearest to sum * scale, which is kept within [lo, hi], plus zero. Ties to even: in a float whose last
+ * place is one, the low bits are the integer. */
 HELPER i32 dot_scaled_one(i32 c, f32 scale, f32 lo, f32 hi, i32 zero)
 {
     const f32 v = (f32)c * scale, w = v > lo ? v : lo;

@@ -1,22 +1,22 @@
-/* qconv.h - Conv and products of matrices in integers: 8-bit images that are channels last, 8-bit weights in panels, 32-bit
- * sums, and what they become: 8 bits again (scaled, rounded, saturated), or 32 bits as they are. */
+/* qconv.h - Conv and products of matrices in integers: 8-bit images that are channels last, 8-bit weights in panels,
+ * 32-bit sums, and what they become: 8 bits again (scaled, rounded, saturated), or 32 bits as they are. */
 #ifndef ONNXCC_QCONV_H
 #define ONNXCC_QCONV_H
 #include "rt.h"
 #include "qtile.h"
 
-/* w: groups, outputs, inputs and taps are w_group, w_out, w_in and w_tap elements apart; zero: of each output, zero_step apart,
- * or NULL; bias: group * cout, or NULL; scale: scale_step apart, or NULL -> a panel for each 16 outputs of a group, see
- * qtile.h: `stretches` times `width` taps of cin inputs. */
+/* w: groups, outputs, inputs and taps are w_group, w_out, w_in and w_tap elements apart; zero: of each output,
+ * zero_step apart, or NULL; bias: group * cout, or NULL; scale: scale_step apart, or NULL -> a panel for each 16
+ * outputs of a group, see qtile.h: `stretches` times `width` taps of cin inputs. */
 #define qconv_pack_PARAMS(X, V)                                                                                        \
     X(idx, group) X(idx, cout) X(idx, cin) X(idx, stretches) X(idx, width) X(idx, w_group) X(idx, w_out) X(idx, w_in)  \
     X(idx, w_tap) X(idx, zero_step) X(idx, scale_step)
 PARAMS(qconv_pack)
 
-/* x: (n, in[3], x_pitch), the channels of the next group x_group on; y: (n, out[3], y_pitch), y_group. Values of y are kept
- * within [lo, hi]. x_zero, y_zero: NULL or one number. block: rows of y for which the weights are read once. fixed: the
- * width of y is a literal. depthwise: one filter per channel; then there is one group, and cin is 1, cout the number of
- * channels. Scratch: the rows of x that a block takes, widened. */
+/* x: (n, in[3], x_pitch), the channels of the next group x_group on; y: (n, out[3], y_pitch), y_group. Values of y are
+ * kept within [lo, hi]. x_zero, y_zero: NULL or one number. block: rows of y for which the weights are read once.
+ * fixed: the width of y is a literal. depthwise: one filter per channel; then there is one group, and cin is 1, cout
+ * the number of channels. Scratch: the rows of x that a block takes, widened. */
 #define qconv_PARAMS(X, V)                                                                                             \
     X(idx, n) V(idx, in, 3) V(idx, out, 3) X(idx, group) X(idx, cin) X(idx, cout) V(idx, kernel, 3) V(idx, stride, 3)  \
     V(idx, dilation, 3) V(idx, pad, 3) X(idx, x_pitch) X(idx, x_group) X(idx, y_pitch) X(idx, y_group) X(idx, block)   \
@@ -100,7 +100,8 @@ SHARED void FN2(qconv_widen)(i16 *restrict to, const T *restrict from, i32 zero,
 }
 
 /* For each pixel, n pairs of a value of a and one of b, less zero. */
-SHARED void FN2(qconv_pair)(i32 *restrict to, const T *restrict a, const T *restrict b, i32 zero, idx n, idx pixels, idx pitch)
+SHARED void FN2(qconv_pair)(i32 *restrict to, const T *restrict a, const T *restrict b, i32 zero, idx n, idx pixels,
+                            idx pitch)
 {
 #define QCONV_PAIR(c) to[c] = (((i32)a[c] - zero) & 0xffff) | (i32)((u32)((i32)b[c] - zero) << 16)
     for (idx w = 0; w < pixels; w++, to += QTILE_PANEL, a += pitch, b += pitch)
@@ -114,7 +115,8 @@ SHARED void FN2(qconv_pair)(i32 *restrict to, const T *restrict a, const T *rest
 }
 
 /* Row (d, h) of an image, one group's channels, less zero -> to, with zeros where there is no image. */
-HELPER void FN2(qconv_row)(i16 *to, const T *x, i32 zero, idx d, idx h, const struct qconv_rows *r, const struct qconv *p)
+HELPER void FN2(qconv_row)(i16 *to, const T *x, i32 zero, idx d, idx h, const struct qconv_rows *r,
+                           const struct qconv *p)
 {
     idx left, right;
     qconv_range(r->pixels, p->pad[2], p->in[2], d >= 0 && d < p->in[0] && h >= 0 && h < p->in[1], &left, &right);
@@ -128,7 +130,8 @@ HELPER void FN2(qconv_row)(i16 *to, const T *x, i32 zero, idx d, idx h, const st
     memset(to + right * p->cin, 0, (size_t)((r->pixels - right) * p->cin) * sizeof *to);
 }
 
-/* The same for `some` (at most 16) channels of a depthwise convolution: each pixel with the one `dilation` on, in pairs. */
+/* The same for `some` (at most 16) channels of a depthwise convolution: each pixel with the one `dilation` on, in
+ * pairs. */
 HELPER void FN2(qconv_pairs)(i16 *to, const T *x, i32 zero, idx d, idx h, idx some, const struct qconv_rows *r,
                              const struct qconv *p)
 {
@@ -181,13 +184,13 @@ HELPER void FN2(qconv_plane)(const T *x, const i8 *w, i32 zero, U *y, i16 *scrat
         next = FN2(qconv_fill)(scratch, x, zero, some, d, h, rows, next, r, p);
         for (idx v = 0; v * DOT < some; v += v < across.bigs ? across.big : across.small)
             for (idx i = h; i < h + rows; i++) {
-                const idx column = from + v * DOT, slot = rt_mod(i * p->stride[1] - p->pad[1], r->ring);
+                const idx column = from + v * DOT, left = p->cout - column, slot = rt_mod(i * p->stride[1] - p->pad[1], r->ring);
                 u8 *const line = (u8 *)(y + (d * p->out[1] + i) * p->out[2] * p->y_pitch + column);
                 const i16 *const at = scratch + (p->depthwise ? 2 * v * DOT : 0);
                 if (v < across.bigs)
-                    qtile_line(across.big, p->depthwise, along, p->out[2], at, slot, w, column, line, p->cout - column, t);
+                    qtile_line(across.big, p->depthwise, along, p->out[2], at, slot, w, column, line, left, t);
                 else
-                    qtile_line(across.small, p->depthwise, along, p->out[2], at, slot, w, column, line, p->cout - column, t);
+                    qtile_line(across.small, p->depthwise, along, p->out[2], at, slot, w, column, line, left, t);
             }
     }
 }
@@ -209,14 +212,16 @@ KERNEL void FN2(qconv)(const T *x, const i8 *w, const T *x_zero, const U *y_zero
     const idx panels = (p.cout + QTILE_PANEL - 1) / QTILE_PANEL;
     t.plain = qtile_plain(w, p.group * panels, t.panel);
     const idx wide = p.depthwise ? QTILE_PANEL : p.cout;
+    const idx in = p.in[0] * p.in[1] * p.in[2], out = p.out[0] * p.out[1] * p.out[2];
+    const i32 less = x_zero ? (i32)LD(x_zero, 0) : 0;
     for (idx n = 0; n < p.n; n++)
         for (idx g = 0; g < p.group; g++)
             for (idx c = 0; c < p.cout; c += wide)
-                for (idx d = 0; d < p.out[0]; d++)
-                    FN2(qconv_plane)(x + n * p.in[0] * p.in[1] * p.in[2] * p.x_pitch + g * p.x_group + (p.depthwise ? c : 0),
-                                     w + g * panels * t.panel, x_zero ? (i32)LD(x_zero, 0) : 0,
-                                     y + n * p.out[0] * p.out[1] * p.out[2] * p.y_pitch + g * p.y_group, scratch, c, d, &r,
-                                     &t, &p);
+                for (idx d = 0; d < p.out[0]; d++) {
+                    const T *const from = x + n * in * p.x_pitch + g * p.x_group + (p.depthwise ? c : 0);
+                    U *const to = y + n * out * p.y_pitch + g * p.y_group;
+                    FN2(qconv_plane)(from, w + g * panels * t.panel, less, to, scratch, c, d, &r, &t, &p);
+                }
 }
 RUNS2(qconv, 6, 4, SCRATCH)
 #endif

@@ -12,7 +12,8 @@ PARAMS(qpool)
 
 #define QPOOL_BLOCK 64 /* channels summed at a time */
 
-/* Along one axis, for a window that begins at `at`: the first position inside the image, how many are, how many count. */
+/* Along one axis, for a window that begins at `at`: the first position inside the image, how many are there, and how
+ * many count. */
 struct qpool_axis { idx first, inside, count; };
 HELPER struct qpool_axis qpool_axis(const struct qpool *p, const int a, idx at)
 {

@@ -1,9 +1,9 @@
-/* qtile.h - the inner loop of products of matrices and convolutions in integers: like tile.h, a tile of R rows (pixels) by V
- * vectors of columns (output channels) in registers, but k goes in pairs.
+/* qtile.h - the inner loop of products of matrices and convolutions in integers: like tile.h, a tile of R rows (pixels)
+ * by V vectors of columns (output channels) in registers, but k goes in pairs.
  *
- * Weights come in panels of 16 columns, as bytes: the zero points of the columns, each twice; 16 biases (i32); 16 scales
- * (f32); then for each pair of k the two weights of every column. A last odd k has a zero point as its partner. x is 16 bits
- * wide and already less its zero point. */
+ * Weights come in panels of 16 columns, as bytes: the zero points of the columns, each twice; 16 biases (i32); 16
+ * scales (f32); then for each pair of k the two weights of every column. A last odd k has a zero point as its partner.
+ * x is 16 bits wide and already less its zero point. */
 #ifndef ONNXCC_QTILE_H
 #define ONNXCC_QTILE_H
 #include "dot.h"
@@ -30,8 +30,9 @@
 #define QTILE_ROWS(v) ((v) == 1 ? 8 : 5)
 #endif
 
-/* What all tiles of a convolution have in common. The sum runs over planes, lines and `across` stretches of `pairs` values of
- * k: stretches `right` apart in x, lines in the next slot but `dilation` of a ring of rows, planes a ring apart. */
+/* What all tiles of a convolution have in common. The sum runs over planes, lines and `across` stretches of `pairs`
+ * values of k: stretches `right` apart in x, lines in the next slot but `dilation` of a ring of rows, planes a ring
+ * apart. */
 struct qtile_job {
     idx step;                               /* from pixel to pixel in x */
     idx on;                                 /* from pair to pair, where columns are apart; else 2 */
@@ -61,8 +62,8 @@ HELPER dot_pairs qtile_weights(const i8 *p, const dot_pairs *zero, const int pla
 }
 
 /* c += x w for n pairs: row r reads x[r * step]; apart: every column has an x of its own; plain: see qtile_job. */
-HELPER void qtile_mac(dot_sums c[][4], const int R, const int V, const int apart, const int plain, const i16 *x, idx step,
-                      idx on, const i8 *const w[4], const dot_pairs zero[4], idx n)
+HELPER void qtile_mac(dot_sums c[][4], const int R, const int V, const int apart, const int plain, const i16 *x,
+                      idx step, idx on, const i8 *const w[4], const dot_pairs zero[4], idx n)
 {
     const i16 *x3 = x + 3 * step, *x6 = x + 6 * step, *x9 = x + 9 * step, *x12 = x + 12 * step;
     const idx d1 = V > 1 ? w[1] - w[0] : 0, d2 = V > 2 ? w[2] - w[0] : 0, d3 = V > 3 ? w[3] - w[0] : 0;
@@ -116,8 +117,8 @@ HELPER void qtile_end(const dot_sums c[][4], const int R, const int V, const i8 
 #undef QTILE_ELEMENT
 }
 
-/* y = x w for R pixels and V vectors of columns from `column` on, of which `left` are there; x: the first pixel in the first
- * slot of the ring, of which slot `slot` has the first line. */
+/* y = x w for R pixels and V vectors of columns from `column` on, of which `left` are there; x: the first pixel in the
+ * first slot of the ring, of which slot `slot` has the first line. */
 HELPER void qtile_any(const int R, const int V, const int apart, const i16 *x, idx slot, const i8 *w, idx column, u8 *y,
                       idx left, const struct qtile_job *t)
 {
@@ -184,8 +185,8 @@ HELPER void qtile_run(const int R, const int V, const int apart, const i16 *x, i
 #undef QTILE_CASE
 }
 
-HELPER void qtile_line(const int V, const int apart, struct tile_cut along, idx width, const i16 *x, idx slot, const i8 *w,
-                       idx column, u8 *y, idx left, const struct qtile_job *t)
+HELPER void qtile_line(const int V, const int apart, struct tile_cut along, idx width, const i16 *x, idx slot,
+                       const i8 *w, idx column, u8 *y, idx left, const struct qtile_job *t)
 {
     idx i = 0;
     for (; i < along.bigs; i += along.big)

@@ -1,15 +1,15 @@
-/* integer.c - Conv and MatMul of 8-bit integers: onnxcc.IntegerConv and onnxcc.IntegerProduct, to which the operators of ONNX
- * and what is written as DequantizeLinear -> Conv -> QuantizeLinear come down.
- * Their inputs: x, weights, bias, scale, zero points of the weights, of x and of y. y is (sum + bias) * scale + zero, rounded
- * and saturated to 8 bits, or with a type of int32 the sum. In layout the weights, with all that there is per output channel,
- * become panels (runtime-min/qtile.h), made by a node that folds. */
+/* integer.c - Conv and MatMul of 8-bit integers: onnxcc.IntegerConv and onnxcc.IntegerProduct, to which the operators
+ * of ONNX and what is written as DequantizeLinear -> Conv -> QuantizeLinear come down. Their inputs: x, weights, bias,
+ * scale, zero points of the weights, of x and of y. y is (sum + bias) * scale + zero, rounded and saturated to 8 bits,
+ * or with a type of int32 the sum. In layout the weights, with all that there is per output channel, become panels
+ * (runtime-min/qtile.h), made by a node that folds. */
 #include "integer.h"
 
 #include "../infer.h"
 #include "../spatial.h"
 #include "qconv.h"
 
-/* ---- weights ------------------------------------------------------------------------------------------------------------- */
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 /* Inputs of both operators. */
 enum { X, W, BIAS, SCALE, W_ZERO, X_ZERO, Y_ZERO, INPUTS };
@@ -28,13 +28,14 @@ static int64_t panel_bytes(const Integer *c)
     return QTILE_HEAD + c->stretches * ((c->width * c->cin + 1) / 2) * QTILE_PAIR;
 }
 
-/* Replaces the weights, and all that goes with them, by a node that packs them. Elements between groups, outputs, inputs
- * and taps of the weights: as given. */
+/* Replaces the weights, and all that goes with them, by a node that packs them. Elements between groups, outputs,
+ * inputs and taps of the weights: as given. */
 static void pack(Node *n, const Integer *c, int64_t w_group, int64_t w_out, int64_t w_in, int64_t w_tap)
 {
     const char *names[] = {"group", "cout", "cin", "stretches", "width", "w_group", "w_out", "w_in", "w_tap"};
     int64_t values[] = {c->group, c->cout, c->cin, c->stretches, c->width, w_group, w_out, w_in, w_tap};
-    Node *p = node_new(n->graph, "onnxcc.IntegerPack", 4, (Value *[]){in(n, W), in(n, W_ZERO), in(n, BIAS), in(n, SCALE)}, 1);
+    Value *ins[] = {in(n, W), in(n, W_ZERO), in(n, BIAS), in(n, SCALE)};
+    Node *p = node_new(n->graph, "onnxcc.IntegerPack", 4, ins, 1);
     p->origin = n->origin ? n->origin : n;
     p->name = in(n, W)->name;
     p->path = n->path;
@@ -71,7 +72,7 @@ static void pack_bind(Node *n)
          .scale_step = step_of(n, 3));
 }
 
-/* ---- binding --------------------------------------------------------------------------------------------------------------- */
+/* ---- binding ----------------------------------------------------------------------------------------------------- */
 
 /* Rows of y for which weights are read once: more than one where they do not fit the caches near the processor. */
 static int64_t block_of(const Integer *c, const struct qconv_bind *p)
@@ -83,7 +84,8 @@ static int64_t block_of(const Integer *c, const struct qconv_bind *p)
     return (PIXELS + width - 1) / width;
 }
 
-/* A convolution without a neighbourhood is a product of matrices: the pixels are cut into rows whose widened form is small. */
+/* A convolution without a neighbourhood is a product of matrices: the pixels are cut into rows whose widened form is
+ * small. */
 static void straighten(struct qconv_bind *p)
 {
     int64_t most = opt.target->vector < 16 || opt.target->arm ? 256 : 16384, cin = dim_value(p->cin);
@@ -132,7 +134,7 @@ static void bind_integer(Node *n, const Integer *c, struct qconv_bind p)
     n->macs = dim_const(macs) ? dim_value(macs) : 0;
 }
 
-/* ---- convolution --------------------------------------------------------------------------------------------------------------- */
+/* ---- convolution ------------------------------------------------------------------------------------------------- */
 
 /* One filter per channel runs as one group of as many outputs. */
 static bool conv_read(Node *n, Image *x, Windows *w, Integer *c)
@@ -229,7 +231,7 @@ static void conv_bind(Node *n)
         .y_pitch = D(c.group * c.cout), .y_group = D(c.cout)});
 }
 
-/* ---- product -------------------------------------------------------------------------------------------------------------------- */
+/* ---- product ----------------------------------------------------------------------------------------------------- */
 
 /* x (batch..., m, k) times w (k, n), or (batch..., k, n) with the same batch. */
 static bool product_read(Node *n, Dim *m, Integer *c)
@@ -281,7 +283,7 @@ static void product_bind(Node *n)
         .x_group = dim_mul(m, D(c.cin)), .y_pitch = D(c.cout), .y_group = dim_mul(m, D(c.cout))});
 }
 
-/* ---- the operators of ONNX ------------------------------------------------------------------------------------------------------- */
+/* ---- the operators of ONNX --------------------------------------------------------------------------------------- */
 
 Value *requantise_scale(Node *n, Value *x, Value *w, Value *y)
 {
@@ -293,7 +295,7 @@ Value *requantise_scale(Node *n, Value *x, Value *w, Value *y)
     return s;
 }
 
-static void copy_windows(Node *n, Node *to)
+static void copy_attributes(Node *n, Node *to)
 {
     for (int i = 0; i < n->n_attr; i++)
         attr_set(to, n->attr[i]);
@@ -312,7 +314,7 @@ static void qlinear_conv_expand(Node *n)
     Value *scale = requantise_scale(n, in(n, 1), in(n, 4), in(n, 6));
     Node *y = make_integer(n, "onnxcc.IntegerConv", in_type(n, 7),
                            (Value *[INPUTS]){in(n, 0), in(n, 3), in(n, 8), scale, in(n, 5), in(n, 2), in(n, 7)});
-    copy_windows(n, y);
+    copy_attributes(n, y);
     replace_out(n, 0, y->out[0]);
     expand_done(n);
 }
@@ -322,7 +324,7 @@ static void conv_integer_expand(Node *n)
 {
     Node *y = make_integer(n, "onnxcc.IntegerConv", I32,
                            (Value *[INPUTS]){in(n, 0), in(n, 1), NULL, NULL, in(n, 3), in(n, 2), NULL});
-    copy_windows(n, y);
+    copy_attributes(n, y);
     replace_out(n, 0, y->out[0]);
     expand_done(n);
 }
@@ -339,8 +341,8 @@ static bool per_column(const Value *v, const Value *b)
 static bool product_fits(const Value *a, const Value *b, const Value *a_zero, const Value *b_zero)
 {
     Shape s = a->shape, t = b->shape;
-    if (s.rank < 2 || t.rank < 2 || !shape_const(t) || !dim_same(s.dim[s.rank - 1], t.dim[t.rank - 2]) || !single(a_zero) ||
-        !per_column(b_zero, b))
+    if (s.rank < 2 || t.rank < 2 || !shape_const(t) || !dim_same(s.dim[s.rank - 1], t.dim[t.rank - 2]) ||
+        !single(a_zero) || !per_column(b_zero, b))
         return false;
     bool same = s.rank == t.rank;
     for (int i = 0; same && i < t.rank - 2; i++)
@@ -376,34 +378,46 @@ static void matmul_integer_expand(Node *n)
     expand_done(n);
 }
 
+/* QLinearMatMul of float8 values. */
+static Value *matmul_of_floats(Node *n)
+{
+    Value *a = make(n, "DequantizeLinear", 3, in(n, 0), in(n, 1), in(n, 2));
+    Value *b = make(n, "DequantizeLinear", 3, in(n, 3), in(n, 4), in(n, 5));
+    return make(n, "QuantizeLinear", 3, make(n, "MatMul", 2, a, b), in(n, 6), in(n, 7));
+}
+
+/* QLinearMatMul with scales and zero points per row, and other shapes than IntegerProduct has. */
+static Value *matmul_in_steps(Node *n)
+{
+    static const int64_t column[2] = {-1, 1};
+    Value *rows = in(n, 1), *a = less_zero(n, in(n, 0), in(n, 2), true), *b = less_zero(n, in(n, 3), in(n, 5), false);
+    Value *sum = make(n, "Cast", 1, make(n, "MatMul", 2, a, b));
+    attr_set_int(sum->def, "to", F32);
+    if (rows->shape.rank == 1 && !single(rows))
+        rows = make(n, "Reshape", 2, rows, make_ints(n, 2, column));
+    sum = make(n, "Mul", 2, sum, requantise_scale(n, rows, in(n, 4), in(n, 6)));
+    return make(n, "QuantizeLinear", 3, sum, make_scalar(n, F32, 1), in(n, 7));
+}
+
 /* a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero */
 static void qlinear_matmul_expand(Node *n)
 {
     Value *a = in(n, 0), *b = in(n, 3), *y;
-    if (type_is_float(a->type) || type_is_float(b->type) || type_is_float(in_type(n, 7))) {
-        y = make(n, "MatMul", 2, make(n, "DequantizeLinear", 3, a, in(n, 1), in(n, 2)),
-                 make(n, "DequantizeLinear", 3, b, in(n, 4), in(n, 5)));
-        y = make(n, "QuantizeLinear", 3, y, in(n, 6), in(n, 7));
-    } else if (product_fits(a, b, in(n, 2), in(n, 5)) && single(in(n, 1)) && per_column(in(n, 4), b) && single(in(n, 6)) &&
-               single(in(n, 7)))
-        y = make_integer(n, "onnxcc.IntegerProduct", in_type(n, 7),
-                         (Value *[INPUTS]){a, b, NULL, requantise_scale(n, in(n, 1), in(n, 4), in(n, 6)), in(n, 5), in(n, 2),
-                                           in(n, 7)})->out[0];
+    bool one = single(in(n, 1)) && per_column(in(n, 4), b) && single(in(n, 6)) && single(in(n, 7));
+    if (type_is_float(a->type) || type_is_float(b->type) || type_is_float(in_type(n, 7)))
+        y = matmul_of_floats(n);
+    else if (!one || !product_fits(a, b, in(n, 2), in(n, 5)))
+        y = matmul_in_steps(n);
     else {
-        static const int64_t column[2] = {-1, 1};
-        Value *rows = in(n, 1), *sum = make(n, "MatMul", 2, less_zero(n, a, in(n, 2), true), less_zero(n, b, in(n, 5), false));
-        if (rows->shape.rank == 1 && !single(rows))
-            rows = make(n, "Reshape", 2, rows, make_ints(n, 2, column));
-        sum = make(n, "Cast", 1, sum);
-        attr_set_int(sum->def, "to", F32);
-        y = make(n, "Mul", 2, sum, requantise_scale(n, rows, in(n, 4), in(n, 6)));
-        y = make(n, "QuantizeLinear", 3, y, make_scalar(n, F32, 1), in(n, 7));
+        Value *scale = requantise_scale(n, in(n, 1), in(n, 4), in(n, 6));
+        Value *ins[INPUTS] = {a, b, NULL, scale, in(n, 5), in(n, 2), in(n, 7)};
+        y = make_integer(n, "onnxcc.IntegerProduct", in_type(n, 7), ins)->out[0];
     }
     replace_out(n, 0, y);
     expand_done(n);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define WINDOWS                                                                                                        \
     "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? pads:ints? strides:ints?"

@@ -1,10 +1,10 @@
-/* quantize.c - QuantizeLinear and DequantizeLinear, which are elementwise once scale and zero point are lined up with x;
- * DynamicQuantizeLinear. */
+/* quantize.c - QuantizeLinear and DequantizeLinear, which are elementwise once scale and zero point are lined up with
+ * x; DynamicQuantizeLinear. */
 #include "../loop.h"
 #include "integer.h"
 #include "table.h"
 
-/* ---- scales and zero points as ONNX has them: for all of x, per slice of an axis, per block of an axis ------------------- */
+/* ---- scales and zero points as ONNX has them: for all of x, per slice of an axis, per block of an axis ----------- */
 
 static int64_t attr_or(const Node *n, const char *attr, int64_t otherwise)
 {
@@ -21,8 +21,8 @@ static Value *unblocked(Node *n, Value *v, int axis, int64_t block)
     if (!block && dim_const(size) && dim_const(blocks))
         block = (dim_value(size) + dim_value(blocks) - 1) / dim_value(blocks);
     if (block < 1 || (dim_const(size) && dim_const(blocks) && !dim_same(dim_ceil(size, D(block)), blocks))) {
-        node_error(n, "blocks of %lld do not cut axis %d of %s into the %s of input %s", (long long)block, axis, shape_text(x),
-                   shape_text(s), printable(v->name));
+        node_error(n, "blocks of %lld do not cut axis %d of %s into the %s of input %s", (long long)block, axis,
+                   shape_text(x), shape_text(s), printable(v->name));
         return v;
     }
     for (int i = wide.rank++; i > axis; i--)
@@ -34,7 +34,8 @@ static Value *unblocked(Node *n, Value *v, int axis, int64_t block)
     v = make(n, "Reshape", 2, v, make_dims(n, s.rank, s.dim));
     if (dim_same(s.dim[axis], size))
         return v;
-    return make(n, "Slice", 4, v, make_ints(n, 1, (int64_t[]){0}), make_dims(n, 1, &size), make_ints(n, 1, (int64_t[]){axis}));
+    return make(n, "Slice", 4, v, make_ints(n, 1, (int64_t[]){0}), make_dims(n, 1, &size),
+                make_ints(n, 1, (int64_t[]){axis}));
 }
 
 /* Input i so that it broadcasts to x. */
@@ -51,8 +52,8 @@ static Value *lined_up(Node *n, int i)
     if (v->shape.rank == x.rank && (x.rank > 1 || block))
         return unblocked(n, v, axis, block);
     if (v->shape.rank != 1 || !x.rank) {
-        node_error(n, "input %d is %s: neither one number, nor one for each slice or block of %s", i, shape_text(v->shape),
-                   shape_text(x));
+        node_error(n, "input %d is %s: neither one number, nor one for each slice or block of %s", i,
+                   shape_text(v->shape), shape_text(x));
         return v;
     }
     for (int k = axis + 1; k < x.rank; k++)
@@ -110,7 +111,7 @@ static void dequantize_expand(Node *n)
     expand_done(n);
 }
 
-/* ---- the elementwise operators --------------------------------------------------------------------------------------------- */
+/* ---- the elementwise operators ----------------------------------------------------------------------------------- */
 
 static void linear_infer(Node *n)
 {
@@ -140,7 +141,8 @@ static void quantize_bind(Node *n)
     Loop *l = loop_new(out(n, 0)->shape);
     Type t = out(n, 0)->type, p = (Type)attr_int(n, "precision");
     Value *zero = in(n, 2);
-    int y = loop_step(l, "div", F32, p, 2, loop_convert(l, loop_in(l, n->in[0]), p), loop_convert(l, loop_in(l, n->in[1]), p));
+    int y = loop_step(l, "div", F32, p, 2, loop_convert(l, loop_in(l, n->in[0]), p),
+                      loop_convert(l, loop_in(l, n->in[1]), p));
     if (type_is_int(t)) {
         double codes = (double)(1 << type_bits(t)), lo = type_is_signed(t) ? -codes / 2 : 0;
         y = loop_step(l, "nearest", F32, U32, 3, y, limit(l, t, lo, zero), limit(l, t, lo + codes - 1, zero));
@@ -165,7 +167,8 @@ static void dequantize_bind(Node *n)
     int x = loop_convert(l, loop_in(l, n->in[0]), a);
     if (in(n, 2))
         x = loop_step(l, "sub", a, a, 2, x, loop_convert(l, loop_in(l, n->in[2]), a));
-    x = loop_step(l, "mul", F32, out(n, 0)->type, 2, loop_convert(l, x, F32), loop_convert(l, loop_in(l, n->in[1]), F32));
+    x = loop_step(l, "mul", F32, out(n, 0)->type, 2, loop_convert(l, x, F32),
+                  loop_convert(l, loop_in(l, n->in[1]), F32));
     loop_out(l, x, out(n, 0));
     bind_loop(n, l);
 }
@@ -174,7 +177,7 @@ static void dequantize_bind(Node *n)
 static void table_infer(Node *n) { set_out(n, 0, in_type(n, 1), in_shape(n, 0)); }
 static void table_bind(Node *n) { BIND_T(n, table, U8, .count = shape_count(in_shape(n, 0))); }
 
-/* ---- rows --------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define NARROW_10 "int8|uint8"
 #define NARROW_19 NARROW_10 "|F8"

@@ -1,7 +1,7 @@
-/* requantize.c - what stands between onnxcc.Dequantize and onnxcc.Quantize runs in integers: a convolution or product becomes
- * that of integers, with Relu and Clip as its limits; so does an average; what only moves elements, or takes the largest,
- * moves 8-bit ones; and QuantizeLinear of DequantizeLinear is nothing. The result is that of real numbers: but where those
- * are rounded while they are summed, integers are not. */
+/* requantize.c - what stands between onnxcc.Dequantize and onnxcc.Quantize runs in integers: a convolution or product
+ * becomes that of integers, with Relu and Clip as its limits; so does an average; what only moves elements, or takes
+ * the largest, moves 8-bit ones; and QuantizeLinear of DequantizeLinear is nothing. The result is that of real numbers:
+ * but where those are rounded while they are summed, integers are not. */
 #include <math.h>
 
 #include "../infer.h"
@@ -43,17 +43,19 @@ static bool same_number(const Value *a, const Value *b)
     return a == b || (known(a) && known(b) && single(a) && single(b) && at(a, 0) == at(b, 0));
 }
 
-/* ---- limits ------------------------------------------------------------------------------------------------------------------ */
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
 
 /* What q makes of v. */
 static int64_t quantised(const Node *q, double v)
 {
     Type t = out(q, 0)->type;
-    double zero = at(in(q, 2), 0), lo = t == I8 ? -128 : 0, y = rint((double)((float)v / (float)at(in(q, 1), 0))) + zero;
+    double zero = at(in(q, 2), 0), lo = t == I8 ? -128 : 0,
+           y = rint((double)((float)v / (float)at(in(q, 1), 0))) + zero;
     return (int64_t)fmin(fmax(y, lo), lo + 255);
 }
 
-/* v, or what v is Relu or Clip of, by nodes that nobody else reads; *lo, *hi: what those and q make of values out of limits. */
+/* v, or what v is Relu or Clip of, by nodes that nobody else reads; *lo, *hi: what those and q make of values out of
+ * limits. */
 static Value *unlimited(const Node *q, Value *v, int64_t *lo, int64_t *hi)
 {
     *lo = quantised(q, -INFINITY);
@@ -71,7 +73,7 @@ static Value *unlimited(const Node *q, Value *v, int64_t *lo, int64_t *hi)
     return v->uses.n == 1 ? v : NULL;
 }
 
-/* ---- convolutions and products ---------------------------------------------------------------------------------------------------- */
+/* ---- convolutions and products ----------------------------------------------------------------------------------- */
 
 /* v, which lines up with w, as a list with an element for each index of the axis, or one; NULL: it is neither. */
 static Value *per_output(Node *q, Value *v, const Value *w, int axis)
@@ -100,8 +102,8 @@ static bool bias_fits(const Linear *b, const Linear *x, const Linear *w)
 static bool in_integers(Node *q, Node *n, const char *op, int axis, int64_t lo, int64_t hi)
 {
     Linear x, w, b = {0};
-    if (!linear(in(n, 0), &x) || !linear(in(n, 1), &w) || !is_byte(x.x->type) || !is_byte(w.x->type) || !single(x.scale) ||
-        !single(x.zero) || !shape_const(w.x->shape))
+    if (!linear(in(n, 0), &x) || !linear(in(n, 1), &w) || !is_byte(x.x->type) || !is_byte(w.x->type) ||
+        !single(x.scale) || !single(x.zero) || !shape_const(w.x->shape))
         return false;
     Value *scale = per_output(q, w.scale, w.x, axis), *zero = per_output(q, w.zero, w.x, axis);
     if (!scale || (w.zero && !zero) || (in(n, 2) && (!linear(in(n, 2), &b) || !bias_fits(&b, &x, &w))))
@@ -133,7 +135,7 @@ static bool heavy(Node *q)
     return false;
 }
 
-/* ---- averages ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- averages ---------------------------------------------------------------------------------------------------- */
 
 /* ReduceMean over all spatial axes as a window of the image's size. */
 static bool whole_window(const Node *n, int64_t *kernel)
@@ -174,15 +176,15 @@ static bool average(Node *q)
     return true;
 }
 
-/* ---- moves -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- moves ------------------------------------------------------------------------------------------------------- */
 
 /* q after a node that moves elements, or takes the largest: q first, of every input that is moved. */
 static bool sooner(Node *q)
 {
     Node *m = in(q, 0)->def;
     bool largest = is(m, "", "MaxPool") && !out(m, 1);
-    if (!m || m->graph != q->graph || in(q, 0)->uses.n != 1 || in(q, 0)->data || !(largest || m->op->flags & (VIEW | MOVES)) ||
-        m->op->flags & CONTROL || m->n_out != 1)
+    if (!m || m->graph != q->graph || in(q, 0)->uses.n != 1 || in(q, 0)->data ||
+        !(largest || m->op->flags & (VIEW | MOVES)) || m->op->flags & CONTROL || m->n_out != 1)
         return false;
     Value **ins = NEWS(Value *, m->n_in);
     for (int i = 0; i < m->n_in; i++) {
@@ -207,8 +209,8 @@ static bool sooner(Node *q)
 static bool cancel(Node *q)
 {
     Linear x;
-    if (!linear(in(q, 0), &x) || x.x->type != out(q, 0)->type || !same_number(x.scale, in(q, 1)) || value_is_output(out(q, 0)) ||
-        !(x.zero == in(q, 2) || (x.zero && in(q, 2) && same_number(x.zero, in(q, 2)))))
+    if (!linear(in(q, 0), &x) || x.x->type != out(q, 0)->type || !same_number(x.scale, in(q, 1)) ||
+        value_is_output(out(q, 0)) || !(x.zero == in(q, 2) || (x.zero && in(q, 2) && same_number(x.zero, in(q, 2)))))
         return false;
     replace_out(q, 0, x.x);
     node_remove(q);

@@ -6,7 +6,8 @@ depends on the processor, because without VNNI its kernels saturate between prod
 
 The reference computes a QDQ network in float, as the file says. An integer kernel rounds a few values the other way, and
 a step of difference early on moves others later: so networks of many layers get a tolerance in steps, not in rounding
-errors. ONNX Runtime differs from itself as much between its optimisation levels ("noise" in model.json)."""
+errors. ONNX Runtime differs from itself as much between its optimisation levels ("noise" in model.json): by 0.08 of the
+largest output on the MobileNets and 0.04 on ResNet-50, where we differ by 0.1 and 0.07; nothing elsewhere."""
 import logging
 import tempfile
 
@@ -44,5 +45,6 @@ for name, net in {**vision.NETS, "resnet50": vision.resnet50}.items():
     for form in ("qdq", "qop"):
         small = name in ("mobilenet_v1", "ds_cnn", "resnet8", "autoencoder")
         bench = name in ("resnet50", "mobilenet_v2") or (small and form == "qdq")
+        deep = form == "qdq" and name in ("mobilenet_v1", "mobilenet_v2", "resnet50")
         model(f"{name}_{form}", sets="test bench" if bench else "test",
-              tolerance=0.15 if form == "qdq" and name.startswith("mobilenet") else 0.05)(lambda net=net, form=form: quantise(net, form))
+              tolerance=0.15 if deep else 0.05)(lambda net=net, form=form: quantise(net, form))
