@@ -84,12 +84,13 @@ void bind_size(Node *n, int i, Symbol *s)
     s->node = n;
 }
 
-Dim reported_size(Node *n, int i, Dim most)
+Dim reported_size(Node *n, int i, const char *what, Dim most)
 {
     for (int s = 0, k = 0; s < symbol_count(); s++)
         if (symbol_at(s)->node == n && k++ == i)
             return dim_symbol(symbol_at(s));
-    Symbol *s = symbol_fresh(n->out[0]->name ? n->out[0]->name->s : n->op->name, 0, dim_high(most));
+    const char *of = n->out[0]->name ? n->out[0]->name->s : n->op->name;
+    Symbol *s = symbol_fresh(what ? name_format("%s_%s", of, what)->s : of, 0, dim_high(most));
     s->node = n;
     return dim_symbol(s);
 }

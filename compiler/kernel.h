@@ -76,8 +76,9 @@ void bind_kernel(Node *n, const char *kernel, Type t, Type u, const Field *field
 /* After a BIND: bytes of scratch; what the i-th reported size is called. */
 void bind_scratch(Node *n, Dim bytes);
 void bind_size(Node *n, int i, Symbol *s);
-/* In infer: the i-th size that n's kernel will report, at most `most`; the same at every call. */
-Dim reported_size(Node *n, int i, Dim most);
+/* In infer: the i-th size that n's kernel will report, at most `most`; the same at every call. --dim knows it as the output,
+ * or as the output_what. */
+Dim reported_size(Node *n, int i, const char *what, Dim most);
 /* After a BIND: those sizes. And what an output has room for where its size is such a one. */
 void bind_reported(Node *n);
 Dim reported_room(Dim size);

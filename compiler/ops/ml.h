@@ -19,7 +19,7 @@ int ml_label_count(const Node *n);
 Value *ml_label_of_best(Node *n, Value *scores);
 /* The same by whether `question`, (rows, 1), is true: label number `yes` or `no`; -1: no label, which is 0 or "". */
 Value *ml_label_by(Node *n, Value *question, int yes, int no);
-/* A constant of k numbers, called what_... in the emitted code. */
+/* A constant, called `what` in the emitted code. */
 Value *ml_floats(Node *n, const char *what, Type t, int rank, const int64_t *dim, const double *v);
 
 #endif

@@ -132,6 +132,6 @@ Value *ml_floats(Node *n, const char *what, Type t, int rank, const int64_t *dim
         else
             ((float *)to)[i] = (float)v[i];
     Value *c = value_const(n->graph, x);
-    c->name = name_format("%s_%s", n->name && n->name->n ? n->name->s : n->op->name, what);
+    c->name = name(what);
     return c;
 }

@@ -332,13 +332,13 @@ static Value *int_table(Node *n, const char *what, Type t, int64_t k, const int6
         else
             ((uint8_t *)to)[i] = (uint8_t)v[i];
     Value *c = value_const(n->graph, x);
-    c->name = name_format("%s_%s", n->name && n->name->n ? n->name->s : n->op->name, what);
+    c->name = name_format("tree_%s", what);
     return c;
 }
 
 static Value *float_table(Node *n, const char *what, Type t, int64_t k, const double *v)
 {
-    return ml_floats(n, what, t, 1, &k, v);
+    return ml_floats(n, name_format("tree_%s", what)->s, t, 1, &k, v);
 }
 
 static Type index_type(const Tables *t, const Forest *f)

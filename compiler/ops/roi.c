@@ -95,7 +95,7 @@ static void nms_infer(Node *n)
     if (!in(n, 2) || in_const(n, 2))
         most = dim_min(most, D(in(n, 2) && in_float(n, 2, 0) > 0 ? (int64_t)in_float(n, 2, 0) : 0));
     most = dim_mul(most, dim_mul(scores.dim[0], scores.dim[1]));
-    set_out(n, 0, I64, shape_list(2, reported_size(n, 0, most), D(3)));
+    set_out(n, 0, I64, shape_list(2, reported_size(n, 0, NULL, most), D(3)));
 }
 
 static void nms_bind(Node *n)

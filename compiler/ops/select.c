@@ -12,7 +12,7 @@ static Dim found_size(Node *n, int i, Dim most)
             k += tensor_get(t, e) != 0;
         return D(k);
     }
-    return reported_size(n, 0, most);
+    return reported_size(n, 0, NULL, most);
 }
 
 /* ---- NonZero --------------------------------------------------------------------------------------------------- */
