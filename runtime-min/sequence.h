@@ -3,34 +3,38 @@
 #define ONNXCC_SEQUENCE_H
 #include "rt.h"
 
-#define slots_PARAMS(X, V) X(idx, from) X(idx, to)
+#define slots_PARAMS(X, V) X(idx, have) X(idx, from) X(idx, to)
 PARAMS(slots)
 
-#define insert_PARAMS(X, V) X(idx, from) X(idx, to) X(idx, size) X(idx, most)
+#define insert_PARAMS(X, V) X(idx, have) X(idx, from) X(idx, to) X(idx, size) X(idx, most)
 PARAMS(insert)
 
-#define erase_PARAMS(X, V) X(idx, slot)
+#define erase_PARAMS(X, V) X(idx, have) X(idx, slot)
 PARAMS(erase)
 
-#define element_PARAMS(X, V) X(idx, slot) X(idx, size)
+#define element_PARAMS(X, V) X(idx, have) X(idx, slot) X(idx, size)
 PARAMS(element)
 
-#define join_PARAMS(X, V) X(idx, slot) X(int, width) X(int, rank) X(int, axis) X(int, stack) X(idx, most)
+#define join_PARAMS(X, V) X(idx, have) X(idx, slot) X(int, width) X(int, rank) X(int, axis) X(int, stack) X(idx, most)
 PARAMS(join)
 #endif
 
 #if defined T && !defined U
 #if RT_IS_STORAGE(T)
-/* The used slots of x, of `from` elements, into slots of `to` elements. */
-KERNEL void FN(slots)(const void *restrict from, const i64 *count, void *restrict to, struct slots p)
+/* Everywhere: x has `have` slots, of which *count are used.
+ * The used slots of x, of `from` elements, into slots of `to` elements. */
+KERNEL int FN(slots)(const void *restrict from, const i64 *count, void *restrict to, struct slots p)
 {
     const T *const x = from;
     T *const y = to;
     const idx k = rt_size(*count), n = rt_min(p.from, p.to);
+    if (k < 0 || k > p.have)
+        return RT_BAD_SIZE;
     for (idx i = 0; i < k; i++)
         MOVE(y, i * p.to, x, i * p.from, n);
+    return RT_OK;
 }
-RUNS(slots, 3, 2, 0)
+TRIES(slots, 3, 2, 0)
 
 /* y: x with one more slot, an item of so many elements, before slot *at (NULL: at the end). y may be x. */
 KERNEL int FN(insert)(const void *from, const void *what, const i64 *count, const i64 *at, void *to, struct insert p)
@@ -38,7 +42,7 @@ KERNEL int FN(insert)(const void *from, const void *what, const i64 *count, cons
     const T *const x = from, *const item = what;
     T *const y = to;
     const idx k = rt_size(*count), n = rt_min(p.from, p.to), i = at ? rt_size(*at) + (*at < 0 ? k : 0) : k;
-    if (k < 0 || k >= p.most || p.size > p.to)
+    if (k < 0 || k > p.have || k >= p.most || p.size > p.to)
         return RT_BAD_SIZE;
     if (i < 0 || i > k)
         return RT_BAD_INDEX;
@@ -57,6 +61,8 @@ KERNEL int FN(erase)(const void *from, const i64 *count, const i64 *at, void *to
     const T *const x = from;
     T *const y = to;
     const idx k = rt_size(*count), i = rt_index(at ? *at : k - 1, k);
+    if (k > p.have)
+        return RT_BAD_SIZE;
     if (i < 0)
         return RT_BAD_INDEX;
     for (idx s = 0; s < i && x != y; s++)
@@ -72,11 +78,11 @@ KERNEL int FN(element)(const void *restrict from, const i64 *count, const i64 *a
 {
     const T *const x = from;
     T *const y = to;
-    const idx i = rt_index(*at, rt_size(*count));
+    const idx k = rt_size(*count), i = rt_index(*at, k);
+    if (k > p.have || p.size > p.slot)
+        return RT_BAD_SIZE;
     if (i < 0)
         return RT_BAD_INDEX;
-    if (p.size > p.slot)
-        return RT_BAD_SIZE;
     MOVE(y, 0, x, i * p.slot, p.size);
     return RT_OK;
 }
@@ -91,13 +97,18 @@ KERNEL int FN(join)(const void *restrict from, const i64 *restrict dims, const i
     T *const y = to;
     const idx k = rt_size(*count);
     idx total = 0, outer = 1, inner = 1, done = 0;
+    if (k < 1 || k > p.have)
+        return RT_BAD_SIZE;
     for (idx s = 0; s < k; s++) {
-        total += p.stack ? 1 : rt_size(dims[s * p.width + p.axis]);
-        for (int a = 0; a < p.rank; a++)
-            if (dims[s * p.width + a] < 0 || ((p.stack || a != p.axis) && dims[s * p.width + a] != dims[a]))
+        idx size = 1;
+        for (int a = 0; a < p.rank; a++) {
+            const idx d = rt_size(dims[s * p.width + a]);
+            if (d < 0 || d > p.slot || ((p.stack || a != p.axis) && d != dims[a]) || (size *= d) > p.slot)
                 return RT_BAD_SIZE;
+        }
+        total += p.stack ? 1 : (idx)dims[s * p.width + p.axis];
     }
-    if (!k || total > p.most)
+    if (total > p.most)
         return RT_BAD_SIZE;
     for (int a = 0; a < p.rank; a++)
         if (a < p.axis)

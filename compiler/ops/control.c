@@ -179,6 +179,7 @@ static void set_inputs(const Node *n, Graph *g)
 {
     for (int i = 0; i < g->in.n; i++) {
         Value *v = g->in.at[i];
+        v->form = TENSOR;
         v->type = i == 0 ? I64 : i == 1 ? B8 : in_type(n, i);
         v->shape = i < 2 ? shape_list(0) : in_shape(n, i);
     }

@@ -218,6 +218,20 @@ static bool sort_pool(Node *n, const int64_t *pool, int64_t size, Tensor **gram,
     return true;
 }
 
+/* Where element i of t stands in the order of its k different elements. */
+static int64_t place_of(const Tensor *t, const int64_t *at, int64_t k, int64_t i)
+{
+    int64_t low = 0, high = k;
+    while (low < high) {
+        int64_t mid = (low + high) / 2;
+        if (compare_elements(t, at[mid], i) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 static void tfidf_expand(Node *n)
 {
     static const char *const modes[] = {"TF", "IDF", "TFIDF"};
@@ -228,39 +242,46 @@ static void tfidf_expand(Node *n)
     Value *x = in(n, 0);
     while (mode < 3 && !attr_is(n, "mode", modes[mode]))
         mode++;
-    if (mode == 3 || x->shape.rank < 1 || x->shape.rank > 2 || !(x->type == STR ? strings : numbers)) {
-        node_error(n, mode == 3 ? "mode is \"%s\"; TF, IDF and TFIDF are possible" : "the pool or the shape does not fit the input%.0s",
-                   attr_string(n, "mode"));
+    if (mode == 3) {
+        node_error(n, "mode is \"%s\"", attr_string(n, "mode"));
+        note_help("TF, IDF and TFIDF are possible");
         return;
     }
-    const int64_t *pool = numbers ? numbers->ints : NULL;
-    int64_t size = numbers ? numbers->n : strings->n, columns = 0;
+    if (x->shape.rank < 1 || x->shape.rank > 2 || !(x->type == STR ? strings : numbers)) {
+        node_error(n, "the input is %s %s, which needs %s", type_onnx(x->type), shape_text(x->shape),
+                   x->shape.rank < 1 || x->shape.rank > 2 ? "one dimension or two" : x->type == STR ? "pool_strings" : "pool_int64s");
+        return;
+    }
+    const int64_t *pool = x->type == STR ? NULL : numbers->ints;
+    int64_t size = x->type == STR ? strings->n : numbers->n, columns = 0;
     if (x->type == STR) { /* tokens become numbers: their places among all that the pool has */
         Tensor *all = list_of_strings(strings->n, strings->strings);
         int64_t k, *at = order(all, &k), *number = NEWS(int64_t, size + 1);
         for (int64_t i = 0; i < size; i++)
-            for (int64_t low = 0, high = k; low < high;) {
-                int64_t mid = (low + high) / 2;
-                int c = compare_elements(all, at[mid], i);
-                number[i] = mid;
-                low = c < 0 ? mid + 1 : low;
-                high = c < 0 ? high : c > 0 ? mid : low;
-            }
+            number[i] = place_of(all, at, k, i);
         x = places(n, x, chosen(all, at, k, NULL));
         pool = number;
-        size = strings->n;
     }
-    for (int i = 0; i < grams; i++)
+    for (int i = 0; i < grams; i++) {
+        if (indexes[i] < 0 || indexes[i] > INT32_MAX) {
+            node_error(n, "ngram_indexes has %lld", (long long)indexes[i]);
+            return;
+        }
         columns = indexes[i] >= columns ? indexes[i] + 1 : columns;
+    }
     Tensor *gram, *column, *table, *weight = tensor_new(F32, 1, &columns);
+    int64_t low = attr_int(n, "min_gram_length"), high = attr_int(n, "max_gram_length"), skips = attr_int(n, "max_skip_count");
+    if (low < 1 || low > high || skips < 0) {
+        node_error(n, "n-grams of %lld to %lld tokens, with %lld left out", (long long)low, (long long)high, (long long)skips);
+        return;
+    }
     if (!sort_pool(n, pool, size, &gram, &column, &table))
         return;
     for (int64_t i = 0; i < columns; i++)
         ((float *)(uintptr_t)weight->data)[i] = i < weighted ? weights[i] : 1;
     Graph *g = n->graph;
     Value *y = make(n, "onnxcc.Grams", 5, x, value_const(g, gram), value_const(g, column), value_const(g, table), value_const(g, weight));
-    attr_set_ints(y->def, "how", 4, (int64_t[]){attr_int(n, "min_gram_length"), attr_int(n, "max_gram_length"),
-                                                attr_int(n, "max_skip_count"), mode});
+    attr_set_ints(y->def, "how", 4, (int64_t[]){low, high, skips, mode});
     replace_out(n, 0, y);
     expand_done(n);
 }

@@ -354,32 +354,37 @@ static void optional_get_element(Node *n)
 
 static void set_infer(Node *n) { (void)n; }
 
+static Dim slots_of(const Value *v) { return v->shape.dim[0]; }
 static Dim slot_of(const Value *v) { return v->shape.dim[1]; }
 static Type storage_of(const Value *v) { return type_storage(v->type); }
 
 static void slots_bind(Node *n)
 {
-    BIND_T(n, slots, storage_of(n->in[0]), .from = slot_of(n->in[0]), .to = slot_of(n->out[0]));
+    BIND_T(n, slots, storage_of(n->in[0]), .have = slots_of(n->in[0]), .from = slot_of(n->in[0]), .to = slot_of(n->out[0]));
 }
 
 static void insert_bind(Node *n)
 {
-    BIND_T(n, insert, storage_of(n->in[0]), .from = slot_of(n->in[0]), .to = slot_of(n->out[0]),
+    BIND_T(n, insert, storage_of(n->in[0]), .have = slots_of(n->in[0]), .from = slot_of(n->in[0]), .to = slot_of(n->out[0]),
            .size = shape_count(in_shape(n, 1)), .most = n->out[0]->shape.dim[0]);
 }
 
-static void erase_bind(Node *n) { BIND_T(n, erase, storage_of(n->in[0]), .slot = slot_of(n->in[0])); }
+static void erase_bind(Node *n)
+{
+    BIND_T(n, erase, storage_of(n->in[0]), .have = slots_of(n->in[0]), .slot = slot_of(n->in[0]));
+}
 
 static void element_bind(Node *n)
 {
-    BIND_T(n, element, storage_of(n->in[0]), .slot = slot_of(n->in[0]), .size = shape_count(n->out[0]->shape));
+    BIND_T(n, element, storage_of(n->in[0]), .have = slots_of(n->in[0]), .slot = slot_of(n->in[0]),
+           .size = shape_count(n->out[0]->shape));
 }
 
 static void join_bind(Node *n)
 {
     int axis = (int)attr_int(n, "axis");
     Symbol *length = symbol_of(n->out[0]->shape.dim[axis]);
-    BIND_T(n, join, storage_of(n->in[0]), .slot = slot_of(n->in[0]), .width = slot_of(n->in[1]),
+    BIND_T(n, join, storage_of(n->in[0]), .have = slots_of(n->in[0]), .slot = slot_of(n->in[0]), .width = slot_of(n->in[1]),
            .rank = D(attr_int(n, "rank")), .axis = D(axis), .stack = D(attr_int(n, "stack")), .most = D(length->high));
     bind_size(n, 0, length);
 }
