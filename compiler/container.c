@@ -464,6 +464,29 @@ int container_ports(bool of_outputs, const Port **ports)
     return of_outputs ? outputs.n : inputs.n;
 }
 
+static const char *part_note(const Box *b, int i)
+{
+    static const char *const parts[] = {": a slot for each element of the sequence, which it fills from the start",
+                                        ": a row for each element of the sequence: its sizes (-1: it has no such dimension)",
+                                        ": how many elements the sequence has"};
+    if (b->open)
+        return parts[i];
+    for (int k = 0; k < b->item.n; i -= box_count(b->item.at[k++]))
+        if (i < box_count(b->item.at[k]))
+            return part_note(b->item.at[k], i);
+    return b->form == OPTIONAL ? ": whether it is there" : "";
+}
+
+const char *container_note(bool output, int i)
+{
+    const Port *ports;
+    int n = container_ports(output, &ports);
+    for (int k = 0; k < n; k++)
+        if (i >= ports[k].first && i < ports[k].first + ports[k].n)
+            return part_note(ports[k].box, i - ports[k].first);
+    return "";
+}
+
 /* What an input that is declared as d is made of. --shape of a sequence: how many elements, then their largest sizes. */
 static Box *declared_box(Value *v, const TypeDesc *d)
 {

@@ -78,5 +78,6 @@ Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after,
 void containers_enter(Model *m);    /* inputs of the model become tensors */
 void containers_leave(Model *m);    /* outputs do */
 int container_ports(bool outputs, const Port **ports); /* what they became, in the model's order */
+const char *container_note(bool output, int i);     /* what the i-th input or output is a part of; "" for plain tensors */
 
 #endif

@@ -1,6 +1,8 @@
 /* emit_interface.c - prints the header: macros for every tensor, status codes, sizes that vary, the entries' parameters. */
 #include "emit.h"
 
+#include "container.h"
+
 /* The type that a user of the header sees. */
 static const char *public_type(Type t)
 {
@@ -102,11 +104,11 @@ static void put_dims(Text *t, const Value *v)
 }
 
 /* "input "x": float [1,3,32,32]" and its macros; sizes are the largest ones where they vary. */
-static void put_tensor(Text *t, const Interface *f, const Value *v, const char *what)
+static void put_tensor(Text *t, const Interface *f, const Value *v, const char *what, const char *note)
 {
     const char *u = c_upper(v->c);
-    text_put(t, "/* %s \"%s\": %s %s%s */\n", what, c_comment(v->name), type_onnx(v->type), c_comment(name(shape_text(v->shape))),
-             v->default_only ? "; NULL: the model's default" : "");
+    text_put(t, "/* %s \"%s\": %s %s%s%s */\n", what, c_comment(v->name), type_onnx(v->type),
+             c_comment(name(shape_text(v->shape))), v->default_only ? "; NULL: the model's default" : "", note);
     int64_t n = 1;
     for (int i = 0; i < v->shape.rank; i++)
         n *= dim_high(v->shape.dim[i]);
@@ -153,10 +155,11 @@ void put_interface(Text *t, const Interface *f, const Emitter *e, const char *we
              (long long)(plan.arena ? plan.arena : 1));
     text_put(t, "#define %s_ARENA_ALIGN %lld\n\n", f->u, (long long)plan.align);
     put_string_type(t, f);
-    for (int i = 0; i < f->in.n; i++)
-        put_tensor(t, f, f->in.at[i], "input");
+    for (int i = 0; i < e->m->graph->in.n; i++)
+        if (e->m->graph->in.at[i]->input >= 0)
+            put_tensor(t, f, e->m->graph->in.at[i], "input", container_note(false, i));
     for (int i = 0; i < f->out.n; i++)
-        put_tensor(t, f, f->out.at[i], "output");
+        put_tensor(t, f, f->out.at[i], "output", container_note(true, i));
     put_status(t, f, e);
     put_sizes(t, f);
     put_weights_interface(t, f->p, weights);

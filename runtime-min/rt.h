@@ -30,7 +30,8 @@ typedef struct { f32 re, im; } RT_ALIAS c64;
 typedef struct { f64 re, im; } RT_ALIAS c128;
 #ifndef ONNXCC_STRING
 #define ONNXCC_STRING
-typedef struct onnxcc_string { /* bytes, without a NUL behind them, and how many; 16 bytes on every machine */
+/* A string: bytes, without a NUL behind them, and how many. Has 16 bytes on every machine. */
+typedef struct onnxcc_string {
     const char *text;
     uint64_t length;
 } __attribute__((aligned(16), may_alias)) onnxcc_string;
