@@ -50,14 +50,14 @@ static void mark_read(Emitter *e, const Node *n)
     for (int i = 0; i < n->n_in && i < 2; i++) /* how often, and whether */
         if (n->in[i])
             map_put(&e->read, n->in[i], n->in[i]);
-    for (int i = 0; i < n->n_out && node_attr(n, "body"); i++)
+    const Attr *body = node_attr(n, "body");
+    int carried = n->n_in - 2; /* those stay where they are; of the rest each turn's part is copied into the whole */
+    for (int i = carried; i < n->n_out && body; i++)
         if (n->out[i])
             map_put(&e->read, n->out[i], n->out[i]);
-    for (int k = 0; k < n->n_attr; k++)
-        for (int i = 0; n->attr[k].g && i < n->attr[k].g->out.n; i++)
-            if (!strcmp(n->attr[k].name->s, "body"))
-                map_put(&e->read, n->attr[k].g->out.at[i], n->attr[k].g->out.at[i]);
-    const Attr *body = node_attr(n, "body");
+    for (int i = 0; body && i < body->g->out.n; i++)
+        if (i == 0 || i > carried)
+            map_put(&e->read, body->g->out.at[i], body->g->out.at[i]);
     for (int i = 0; body && i < 2; i++)
         map_put(&e->read, body->g->in.at[i], body->g->in.at[i]);
 }
