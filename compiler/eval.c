@@ -112,7 +112,7 @@ static void eval_node(Eval *e, Node *n)
     else if (n->op->flags & CONTROL)
         (node_attr(n, "body") ? eval_loop : eval_if)(e, n);
     else if (n->call.kernel || n->call.loop) {
-        int status = run_call(n, bytes_of, e, e->arena + n->scratch_offset);
+        int status = run_call(n, bytes_of, e, dim_is(n->call.scratch, 0) ? NULL : e->arena + n->scratch_offset);
         if (status) {
             error_node(n, "", "at run time: %s", status == RT_BAD_INDEX  ? "an index is outside its range"
                                                  : status == RT_BAD_SIZE ? "a size is outside its bounds"

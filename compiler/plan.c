@@ -22,6 +22,14 @@ static Value *class_of(Value *v)
     return v;
 }
 
+static Dim offset_in_class(const Value *v)
+{
+    Dim at = D(0);
+    for (; v->root; v = v->root)
+        at = dim_add(at, v->root_offset);
+    return at;
+}
+
 static bool in_callers_buffer(const Value *v)
 {
     if (v->input >= 0)
@@ -243,7 +251,7 @@ static void join_concat(Node *n)
         Value *x = n->call.arg[i];
         if (rows)
             param_of(&x->def->call, "y_pitch")->d = pitch;
-        join_at(class_of(y), class_of(x), dim_mul(at, D(element_bits(x) / 8)));
+        join_at(class_of(y), class_of(x), dim_add(offset_in_class(y), dim_mul(at, D(element_bits(x) / 8))));
         at = dim_add(at, size[i].d);
     }
     n->free = true;
@@ -252,11 +260,11 @@ static void join_concat(Node *n)
 /* A copy of elements that lie together is a look at them where they are. */
 static void join_part(Node *n)
 {
-    Value *x = n->call.arg[0], *y = n->call.arg[1];
+    Value *x = n->call.arg[0], *y = n->call.arg[1], *a = class_of(x), *b = class_of(y);
     const Param *dim = param_of(&n->call, "dim"), *from = param_of(&n->call, "from"), *to = param_of(&n->call, "to");
     Dim at = param_of(&n->call, "from_at")->d, run = D(1);
-    if (is_constant(x) || is_constant(y) || in_callers_buffer(y) || x->graph != n->graph || element_bits(x) % 8 ||
-        y->uses.n == 0 || !dim_is(param_of(&n->call, "to_at")->d, 0))
+    if (is_constant(x) || is_constant(y) || a == b || in_callers_buffer(b) || b->bytes != most_bytes(y) || x->graph != n->graph ||
+        element_bits(x) % 8 || !dim_is(param_of(&n->call, "to_at")->d, 0))
         return;
     for (int i = 3; i >= 0; i--) {
         if (dim_is(dim[i].d, 1))
@@ -265,7 +273,7 @@ static void join_part(Node *n)
             return;
         run = dim_mul(run, dim[i].d);
     }
-    join_at(class_of(x), y, dim_mul(at, D(element_bits(x) / 8)));
+    join_at(a, b, dim_add(offset_in_class(x), dim_mul(at, D(element_bits(x) / 8))));
     n->free = true;
 }
 
