@@ -78,7 +78,7 @@ static void pack_bind(Node *n)
 static int64_t block_of(const Integer *c, const struct qconv_bind *p)
 {
     enum { NEAR = 200 << 10, PIXELS = 48 };
-    if (opt.target->vector < 16 || opt.target->arm || panels_of(c) * panel_bytes(c) < NEAR || !dim_const(p->out[2]))
+    if (opt.target->vector < 32 || panels_of(c) * panel_bytes(c) < NEAR || !dim_const(p->out[2]))
         return 1;
     int64_t width = dim_value(p->out[2]);
     return (PIXELS + width - 1) / width;
@@ -88,7 +88,9 @@ static int64_t block_of(const Integer *c, const struct qconv_bind *p)
  * small. */
 static void straighten(struct qconv_bind *p)
 {
-    int64_t most = opt.target->vector < 16 || opt.target->arm ? 256 : 16384, cin = dim_value(p->cin);
+    int64_t cin = dim_value(p->cin), most = opt.target->vector >= 32 ? 16384 : opt.target->arm ? 256 : 2048;
+    int64_t least = cin * (opt.target->arm ? 6 : 14); /* enough for a tile */
+    most = most > least ? most : least;
     Dim pixels = dim_mul(dim_mul(p->n, p->in[0]), dim_mul(p->in[1], p->in[2]));
     for (int a = 0; a < 3; a++)
         if (!dim_is(p->kernel[a], 1) || !dim_is(p->stride[a], 1) || !dim_same(p->in[a], p->out[a]))
@@ -234,29 +236,25 @@ static void conv_bind(Node *n)
 /* ---- product ----------------------------------------------------------------------------------------------------- */
 
 /* x (batch..., m, k) times w (k, n), or (batch..., k, n) with the same batch. */
-static bool product_read(Node *n, Dim *m, Integer *c)
+static Integer product_read(Node *n, Dim *m)
 {
     Shape x = in_shape(n, X), w = in_shape(n, W);
+    bool packed = attr_given(n, "cout"), trans = attr_int(n, "trans_b") != 0;
+    Integer c = {.group = 1, .stretches = 1, .width = 1, .packed = packed};
+    c.cin = packed ? attr_int(n, "cin") : dim_value(w.dim[w.rank - (trans ? 1 : 2)]);
+    c.cout = packed ? attr_int(n, "cout") : dim_value(w.dim[w.rank - (trans ? 2 : 1)]);
     *m = shape_product(x, 0, x.rank - 1);
-    *c = (Integer){.group = 1, .cin = dim_value(x.dim[x.rank - 1]), .stretches = 1, .width = 1};
-    c->packed = attr_given(n, "cout");
-    if (c->packed)
-        c->cout = attr_int(n, "cout");
-    else
-        c->cout = dim_value(w.dim[w.rank - (attr_int(n, "trans_b") ? 2 : 1)]);
-    if (c->packed ? !dim_is(w.dim[0], 1) : w.rank > 2) {
-        c->group = dim_value(shape_product(x, 0, x.rank - 2));
+    if (packed ? !dim_is(w.dim[0], 1) : w.rank > 2) {
+        c.group = dim_value(shape_product(x, 0, x.rank - 2));
         *m = x.dim[x.rank - 2];
     }
-    return true;
+    return c;
 }
 
 static void product_infer(Node *n)
 {
-    Integer c;
     Dim m;
-    if (!product_read(n, &m, &c))
-        return;
+    Integer c = product_read(n, &m);
     Shape y = in_shape(n, X);
     y.dim[y.rank - 1] = D(c.cout);
     set_out(n, 0, result_type(n), y);
@@ -264,19 +262,17 @@ static void product_infer(Node *n)
 
 static void product_layout(Node *n)
 {
-    Integer c;
     Dim m;
-    bool trans = attr_int(n, "trans_b");
-    if (!attr_given(n, "cout") && product_read(n, &m, &c))
+    Integer c = product_read(n, &m);
+    bool trans = attr_int(n, "trans_b") != 0;
+    if (!c.packed)
         pack(n, &c, c.cin * c.cout, trans ? c.cin : 1, trans ? 1 : c.cout, 0);
 }
 
 static void product_bind(Node *n)
 {
-    Integer c;
     Dim m;
-    if (!product_read(n, &m, &c))
-        return;
+    Integer c = product_read(n, &m);
     bind_integer(n, &c, (struct qconv_bind){
         .n = D(1), .in = {D(1), D(1), m}, .out = {D(1), D(1), m}, .kernel = {D(1), D(1), D(1)},
         .stride = {D(1), D(1), D(1)}, .dilation = {D(1), D(1), D(1)}, .pad = {D(0), D(0), D(0)}, .x_pitch = D(c.cin),
