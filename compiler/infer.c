@@ -342,6 +342,19 @@ static void collect_node(Node *n, void *arg)
         collect_unbounded(arg, n->out[i]);
 }
 
+/* Names the small inputs that v is computed from: frozen, they decide the size. */
+static void help_inputs(Map *seen, const Value *v)
+{
+    enum { SMALL = 64, MANY = 1000 };
+    if (!v || v->data || seen->n > MANY || map_get(seen, v))
+        return;
+    map_put(seen, v, (void *)(uintptr_t)v);
+    if (v->input >= 0 && v->form == TENSOR && v->shape.rank >= 0 && dim_high(shape_count(v->shape)) <= SMALL)
+        note_help("or freeze the input that it comes from: --const %s=FILE.pb", printable(v->name));
+    for (int i = 0; v->def && i < v->def->n_in; i++)
+        help_inputs(seen, v->def->in[i]);
+}
+
 static void check_bounds(Model *m)
 {
     Unbounded u = {0};
@@ -363,8 +376,11 @@ static void check_bounds(Model *m)
         } else {
             error_at("", "SHP-11", "the size '%s', known only at run time, has no bound", printable(s->name));
             note_help("give it a bound, --dim '%s<=64'", printable(s->name));
-            if (s->from && s->from->input >= 0)
-                note_help("or freeze the input that it comes from: --const %s=FILE.pb", printable(s->from->name));
+            Map seen = {0};
+            if (s->from)
+                help_inputs(&seen, s->from);
+            for (int k = 0; s->node && k < s->node->n_in; k++)
+                help_inputs(&seen, s->node->in[k]);
         }
     }
 }
