@@ -282,6 +282,8 @@ int assumption_count(void) { return assumptions.n; }
 
 void assumptions_forget(int from, int to)
 {
+    if (from == to)
+        return;
     memmove(&assumptions.at[from], &assumptions.at[to], sizeof *assumptions.at * (size_t)(assumptions.n - to));
     assumptions.n -= to - from;
 }
