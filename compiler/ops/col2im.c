@@ -11,9 +11,12 @@ static bool col2im_read(Node *n, Image *m, Windows *w, Dim *block)
     int k = in_dims(n, 1, image, 3);
     if (k < 0 || in_dims(n, 2, size, 3) < 0)
         return false;
-    if (x.rank != 3 || k < 1 || k > 3 || !dim_is(shape_count(in_shape(n, 2)), k) || !dim_is(shape_count(in_shape(n, 1)), k)) {
-        node_error(n, "input 0 is %s, image_shape has %s numbers and block_shape %s; supported are N,C*block,L and 1 to 3 axes",
-                   shape_text(x), shape_text(in_shape(n, 1)), shape_text(in_shape(n, 2)));
+    if (x.rank != 3 || k < 1 || k > 3 || !dim_is(shape_count(in_shape(n, 2)), k) ||
+        !dim_is(shape_count(in_shape(n, 1)), k)) {
+        node_error(
+            n,
+            "input 0 is %s, image_shape has %s numbers and block_shape %s; supported are N,C*block,L and 1 to 3 axes",
+            shape_text(x), shape_text(in_shape(n, 1)), shape_text(in_shape(n, 2)));
         return false;
     }
     *m = (Image){.axes = k, .size = {D(1), D(1), D(1)}};
@@ -63,10 +66,13 @@ static void col2im_bind(Node *n)
     Dim block[3];
     Type t = in_type(n, 0);
     if (col2im_read(n, &m, &w, block))
-        BIND_ARGS(n, col2im, t == C64 ? F32 : t == C128 ? F64 : t, NO_TYPE, ARGS(in(n, 0), out(n, 0)),
-                  .channels = dim_mul(m.n, m.channels), .blocks = DIMS3(w.out), .image = DIMS3(m.size), .block = DIMS3(block),
-                  .stride = THREE(w.stride), .dilation = THREE(w.dilation), .pad = DIMS3(w.pad),
-                  .part = D(t == C64 || t == C128 ? 2 : 1));
+        BIND_ARGS(n, col2im,
+                  t == C64    ? F32
+                  : t == C128 ? F64
+                              : t,
+                  NO_TYPE, ARGS(in(n, 0), out(n, 0)), .channels = dim_mul(m.n, m.channels), .blocks = DIMS3(w.out),
+                  .image = DIMS3(m.size), .block = DIMS3(block), .stride = THREE(w.stride),
+                  .dilation = THREE(w.dilation), .pad = DIMS3(w.pad), .part = D(t == C64 || t == C128 ? 2 : 1));
 }
 
 static const Op col2im_ops[] = {

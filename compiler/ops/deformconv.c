@@ -65,9 +65,9 @@ static void deform_bind(Node *n)
     if (!deform_read(n, &x, &w))
         return;
     BIND(n, deform_conv, .batch = x.n, .channels = x.channels, .outputs = in_shape(n, 1).dim[0],
-         .groups = D(attr_int(n, "group")), .moves = D(attr_int(n, "offset_group")), .axes = D(x.axes), .in = DIMS3(x.size),
-         .out = DIMS3(w.out), .kernel = THREE(w.kernel), .stride = THREE(w.stride), .dilation = THREE(w.dilation),
-         .pad = DIMS3(w.pad));
+         .groups = D(attr_int(n, "group")), .moves = D(attr_int(n, "offset_group")), .axes = D(x.axes),
+         .in = DIMS3(x.size), .out = DIMS3(w.out), .kernel = THREE(w.kernel), .stride = THREE(w.stride),
+         .dilation = THREE(w.dilation), .pad = DIMS3(w.pad));
     int64_t count = w.kernel[0] * w.kernel[1] * w.kernel[2];
     bind_scratch(n, dim_mul(x.channels, D(count * DEFORM_POINTS * type_bits(type_arith(in_type(n, 0))) / 8)));
 }

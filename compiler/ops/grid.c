@@ -55,8 +55,11 @@ static void grid_sample_bind(Node *n)
     if (attr_is(n, "mode", "nearest"))
         BIND2(n, grid_nearest, type_storage(t), in_type(n, 1), GRID_IMAGE_FIELDS);
     else
-        BIND2(n, grid_sample, t == C64 ? F32 : t == C128 ? F64 : t, in_type(n, 1), GRID_IMAGE_FIELDS,
-              .taps = D(cubic(n) ? 4 : 2), .part = D(t == C64 || t == C128 ? 2 : 1));
+        BIND2(n, grid_sample,
+              t == C64    ? F32
+              : t == C128 ? F64
+                          : t,
+              in_type(n, 1), GRID_IMAGE_FIELDS, .taps = D(cubic(n) ? 4 : 2), .part = D(t == C64 || t == C128 ? 2 : 1));
 }
 
 /* ---- AffineGrid -------------------------------------------------------------------------------------------------- */
@@ -92,7 +95,8 @@ static void affine_grid_bind(Node *n)
 }
 
 #define GRID_SAMPLE(since, types, mode)                                                                                \
-    "GridSample", since, "X:T1 grid:T2 -> Y:T1", types, "align_corners:int=0 mode:string=" mode " padding_mode:string=zeros"
+    "GridSample", since, "X:T1 grid:T2 -> Y:T1", types,                                                                \
+        "align_corners:int=0 mode:string=" mode " padding_mode:string=zeros"
 
 static const Op grid_ops[] = {
     {GRID_SAMPLE(22, "T1=ALLB T2=FB", "linear"), .infer = grid_sample_infer, .bind = grid_sample_bind},

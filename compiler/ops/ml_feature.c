@@ -45,7 +45,8 @@ static void binarizer_expand(Node *n)
 {
     Type t = in_type(n, 0);
     double at = attr_float(n, "threshold");
-    replace_out(n, 0, ml_cast(n, make(n, "Greater", 2, in(n, 0), make_scalar(n, t, type_is_int(t) ? floor(at) : at)), t));
+    replace_out(n, 0,
+                ml_cast(n, make(n, "Greater", 2, in(n, 0), make_scalar(n, t, type_is_int(t) ? floor(at) : at)), t));
     expand_done(n);
 }
 
@@ -70,7 +71,8 @@ static void imputer_expand(Node *n)
     if (!fill)
         return;
     if (type_is_int(t))
-        where = make(n, "Equal", 2, x, value_const(n->graph, tensor_int(t, ints ? attr_int(n, "replaced_value_int64") : (int64_t)hole)));
+        where = make(n, "Equal", 2, x,
+                     value_const(n->graph, tensor_int(t, ints ? attr_int(n, "replaced_value_int64") : (int64_t)hole)));
     else
         where = isnan(hole) ? make(n, "IsNaN", 1, x) : make(n, "Equal", 2, x, make_scalar(n, t, hole));
     replace_out(n, 0, make(n, "Where", 3, where, fill, x));
@@ -111,7 +113,8 @@ static void vectorizer_expand(Node *n)
         }
         Value *x = make(n, "Reshape", 2, ml_cast(n, in(n, i), F32), make_dims(n, 2, (Dim[]){s.dim[0], columns}));
         if (!dim_same(less, columns))
-            x = make(n, "Slice", 4, x, make_ints(n, 1, (int64_t[]){0}), make_dims(n, 1, &less), make_ints(n, 1, (int64_t[]){1}));
+            x = make(n, "Slice", 4, x, make_ints(n, 1, (int64_t[]){0}), make_dims(n, 1, &less),
+                     make_ints(n, 1, (int64_t[]){1}));
         if (!dim_is(less, size[i]))
             x = make(n, "Pad", 2, x, make_dims(n, 4, (Dim[]){D(0), D(0), D(0), dim_sub(D(size[i]), less)}));
         part[i] = x;
@@ -128,7 +131,8 @@ static void one_hot_expand(Node *n)
     const Attr *a = node_attr(n, strings ? "cats_strings" : "cats_int64s");
     int64_t k = a ? a->n : 0;
     if (!k) {
-        node_error(n, "%s must be given for an input of type %s", strings ? "cats_strings" : "cats_int64s", type_onnx(in_type(n, 0)));
+        node_error(n, "%s must be given for an input of type %s", strings ? "cats_strings" : "cats_int64s",
+                   type_onnx(in_type(n, 0)));
         return;
     }
     Tensor *t = strings ? tensor_new(STR, 1, &k) : tensor_ints((int)k, a->ints);
@@ -153,24 +157,29 @@ static void encode_infer(Node *n)
 
 static void encode_bind(Node *n)
 {
-    BIND(n, encode, .count = shape_count(in_shape(n, 0)), .categories = in_shape(n, 1).dim[0], .strict = D(attr_int(n, "strict")));
+    BIND(n, encode, .count = shape_count(in_shape(n, 0)), .categories = in_shape(n, 1).dim[0],
+         .strict = D(attr_int(n, "strict")));
 }
 
 #define ML_TYPES "=double|float|int32|int64"
 
 static const Op ml_feature_ops[] = {
-    {"ArrayFeatureExtractor", 1, "X:T Y:int64 -> Z:T", "T" ML_TYPES "|string", "", .expand = extract_expand, .domain = "ai.onnx.ml"},
-    {"Binarizer", 1, "X:T -> Y:T", "T" ML_TYPES, "threshold:float=0", .expand = binarizer_expand, .domain = "ai.onnx.ml"},
+    {"ArrayFeatureExtractor", 1, "X:T Y:int64 -> Z:T", "T" ML_TYPES "|string", "", .expand = extract_expand,
+     .domain = "ai.onnx.ml"},
+    {"Binarizer", 1, "X:T -> Y:T", "T" ML_TYPES, "threshold:float=0", .expand = binarizer_expand,
+     .domain = "ai.onnx.ml"},
     {"FeatureVectorizer", 1, "X*:T1 -> Y:float", "T1" ML_TYPES, "inputdimensions:ints?", .expand = vectorizer_expand,
      .domain = "ai.onnx.ml"},
     {"Imputer", 1, "X:T -> Y:T", "T" ML_TYPES,
      "imputed_value_floats:floats? imputed_value_int64s:ints? replaced_value_float:float=0 replaced_value_int64:int=0",
      .expand = imputer_expand, .domain = "ai.onnx.ml"},
-    {"Normalizer", 1, "X:T -> Y:float", "T" ML_TYPES, "norm:string=MAX", .expand = normalizer_expand, .domain = "ai.onnx.ml"},
-    {"OneHotEncoder", 1, "X:T -> Y:float", "T" ML_TYPES "|string", "cats_int64s:ints? cats_strings:strings? zeros:int=1",
-     .expand = one_hot_expand, .domain = "ai.onnx.ml"},
-    {"Scaler", 1, "X:T -> Y:float", "T" ML_TYPES, "offset:floats? scale:floats?", .expand = scaler_expand, .domain = "ai.onnx.ml"},
-    {"Encode", 1, "x:T categories:T -> y:float", "T=int64|string", "strict:int", .infer = encode_infer, .bind = encode_bind,
-     .domain = "onnxcc"},
+    {"Normalizer", 1, "X:T -> Y:float", "T" ML_TYPES, "norm:string=MAX", .expand = normalizer_expand,
+     .domain = "ai.onnx.ml"},
+    {"OneHotEncoder", 1, "X:T -> Y:float", "T" ML_TYPES "|string",
+     "cats_int64s:ints? cats_strings:strings? zeros:int=1", .expand = one_hot_expand, .domain = "ai.onnx.ml"},
+    {"Scaler", 1, "X:T -> Y:float", "T" ML_TYPES, "offset:floats? scale:floats?", .expand = scaler_expand,
+     .domain = "ai.onnx.ml"},
+    {"Encode", 1, "x:T categories:T -> y:float", "T=int64|string", "strict:int", .infer = encode_infer,
+     .bind = encode_bind, .domain = "onnxcc"},
 };
 OPS(ml_feature_ops);

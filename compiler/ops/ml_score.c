@@ -35,7 +35,8 @@ static Value *along_rows(Node *n, const char *op, Value *v)
 /* Softmax, but what is 0 stays so; all of them one half where their sum is 0. */
 static Value *softmax_zero(Node *n, Value *v, Type t)
 {
-    Value *top = along_rows(n, "ReduceMax", v), *some = make(n, "Greater", 2, make(n, "Abs", 1, v), make_scalar(n, t, 1e-7));
+    Value *top = along_rows(n, "ReduceMax", v),
+          *some = make(n, "Greater", 2, make(n, "Abs", 1, v), make_scalar(n, t, 1e-7));
     Value *e = make(n, "Where", 3, some, make(n, "Exp", 1, make(n, "Sub", 2, v, top)),
                     make(n, "Mul", 2, v, make(n, "Exp", 1, make(n, "Neg", 1, top))));
     Value *sum = along_rows(n, "ReduceSum", e), *none = make(n, "Equal", 2, sum, make_scalar(n, t, 0));
@@ -45,9 +46,11 @@ static Value *softmax_zero(Node *n, Value *v, Type t)
 /* sqrt(2) erfinv(2 v - 1), by Winitzki's approximation, as ONNX's reference has it. */
 static Value *probit(Node *n, Value *v, Type t)
 {
-    Value *x = make(n, "Sub", 2, make(n, "Mul", 2, v, make_scalar(n, t, 2)), make_scalar(n, t, 1)), *one = make_scalar(n, t, 1);
+    Value *x = make(n, "Sub", 2, make(n, "Mul", 2, v, make_scalar(n, t, 2)), make_scalar(n, t, 1)),
+          *one = make_scalar(n, t, 1);
     Value *l = make(n, "Log", 1, make(n, "Mul", 2, make(n, "Sub", 2, one, x), make(n, "Add", 2, one, x)));
-    Value *a = make(n, "Add", 2, make_scalar(n, t, 2 / (3.14159265358979 * 0.147)), make(n, "Mul", 2, l, make_scalar(n, t, 0.5)));
+    Value *a = make(n, "Add", 2, make_scalar(n, t, 2 / (3.14159265358979 * 0.147)),
+                    make(n, "Mul", 2, l, make_scalar(n, t, 0.5)));
     Value *b = make(n, "Mul", 2, l, make_scalar(n, t, 1 / 0.147));
     Value *root = make(n, "Sqrt", 1, make(n, "Sub", 2, make(n, "Mul", 2, a, a), b));
     Value *y = make(n, "Mul", 2, make(n, "Sign", 1, x), make(n, "Sqrt", 1, make(n, "Sub", 2, root, a)));

@@ -26,7 +26,8 @@ static Value *rows(Node *n, int64_t features)
 {
     Shape x = in_shape(n, 0);
     if (x.rank < 1 || x.rank > 2 || features < 1 || dim_is(dim_equal(x.dim[x.rank - 1], D(features)), 0)) {
-        node_error(n, "input 0 is %s, but there are coefficients for %lld features", shape_text(x), (long long)features);
+        node_error(n, "input 0 is %s, but there are coefficients for %lld features", shape_text(x),
+                   (long long)features);
         return NULL;
     }
     assume_dim(n, x.dim[x.rank - 1], D(features));
@@ -37,12 +38,14 @@ static Value *rows(Node *n, int64_t features)
 }
 
 /* x: (rows, features) times w: (k, features), plus as many numbers (or one) */
-static Value *linear(Node *n, Value *x, int64_t k, int64_t features, const double *w, int64_t n_bias, const double *bias)
+static Value *linear(Node *n, Value *x, int64_t k, int64_t features, const double *w, int64_t n_bias,
+                     const double *bias)
 {
     double *all = NEWS(double, k);
     for (int64_t i = 0; i < k; i++)
         all[i] = n_bias ? bias[n_bias == k ? i : 0] : 0;
-    Value *y = make(n, "Gemm", 3, x, table(n, "coefficients", k, features, w), n_bias ? table(n, "intercepts", 0, k, all) : NULL);
+    Value *y = make(n, "Gemm", 3, x, table(n, "coefficients", k, features, w),
+                    n_bias ? table(n, "intercepts", 0, k, all) : NULL);
     attr_set_int(y->def, "transB", 1);
     return y;
 }
@@ -58,10 +61,12 @@ static Value *post_of_targets(Node *n, Value *y, int64_t targets, Post post)
 static void linear_regressor_expand(Node *n)
 {
     double *w, *bias;
-    int64_t k = floats(n, "coefficients", &w), n_bias = floats(n, "intercepts", &bias), targets = attr_int(n, "targets");
+    int64_t k = floats(n, "coefficients", &w), n_bias = floats(n, "intercepts", &bias),
+            targets = attr_int(n, "targets");
     Post post = ml_post_of(n);
     if (targets < 1 || k % targets || (n_bias && n_bias != targets)) {
-        node_error(n, "%lld coefficients and %lld intercepts for %lld targets", (long long)k, (long long)n_bias, (long long)targets);
+        node_error(n, "%lld coefficients and %lld intercepts for %lld targets", (long long)k, (long long)n_bias,
+                   (long long)targets);
         return;
     }
     Value *x = rows(n, k / targets);
@@ -155,7 +160,8 @@ static void svm_regressor_expand(Node *n)
     int64_t k = floats(n, "coefficients", &w), n_rho = floats(n, "rho", &rho), supports = attr_int(n, "n_supports");
     Post post = ml_post_of(n);
     if (k < 1 || n_rho < 1 || (supports > 0 && supports != k)) {
-        node_error(n, "%lld coefficients and %lld rho for %lld support vectors", (long long)k, (long long)n_rho, (long long)supports);
+        node_error(n, "%lld coefficients and %lld rho for %lld support vectors", (long long)k, (long long)n_rho,
+                   (long long)supports);
         return;
     }
     Value *x = supports > 0 ? alike(n, supports) : rows(n, k);
@@ -163,7 +169,8 @@ static void svm_regressor_expand(Node *n)
         return;
     Value *y = linear(n, x, 1, k, w, 1, rho);
     if (attr_int(n, "one_class"))
-        y = make(n, "Where", 3, make(n, "Greater", 2, y, make_scalar(n, F32, 0)), make_scalar(n, F32, 1), make_scalar(n, F32, -1));
+        y = make(n, "Where", 3, make(n, "Greater", 2, y, make_scalar(n, F32, 0)), make_scalar(n, F32, 1),
+                 make_scalar(n, F32, -1));
     replace_out(n, 0, post_of_targets(n, y, 1, post));
     expand_done(n);
 }
@@ -180,15 +187,17 @@ static bool contest(Node *n, int64_t classes, Value **score, Value **votes)
         vectors += per_class->ints[i];
     }
     ((int32_t *)(uintptr_t)start->data)[classes] = (int32_t)vectors;
-    if (classes < 2 || !per_class || per_class->n != classes || k != (classes - 1) * vectors || n_rho != classes * (classes - 1) / 2) {
-        node_error(n, "%lld coefficients and %lld rho for %lld classes with %lld support vectors", (long long)k, (long long)n_rho,
-                   (long long)classes, (long long)vectors);
+    if (classes < 2 || !per_class || per_class->n != classes || k != (classes - 1) * vectors ||
+        n_rho != classes * (classes - 1) / 2) {
+        node_error(n, "%lld coefficients and %lld rho for %lld classes with %lld support vectors", (long long)k,
+                   (long long)n_rho, (long long)classes, (long long)vectors);
         return false;
     }
     Value *a = alike(n, vectors);
     if (!a)
         return false;
-    Value *in[] = {a, table(n, "coefficients", classes - 1, vectors, w), table(n, "rho", 0, n_rho, rho), value_const(n->graph, start)};
+    Value *in[] = {a, table(n, "coefficients", classes - 1, vectors, w), table(n, "rho", 0, n_rho, rho),
+                   value_const(n->graph, start)};
     Node *c = make_node(n, "onnxcc.SvmContest", 4, in, 2);
     *score = c->out[0];
     *votes = c->out[1];
@@ -227,14 +236,16 @@ static void svm_contest_expand(Node *n, int64_t classes, Post post)
     Value *score, *votes;
     int64_t pairs = classes * (classes - 1) / 2, n_a = floats(n, "prob_a", &a), n_b = floats(n, "prob_b", &b);
     if (n_a != n_b || (n_a && n_a != pairs)) {
-        node_error(n, "%lld prob_a and %lld prob_b for %lld pairs of classes", (long long)n_a, (long long)n_b, (long long)pairs);
+        node_error(n, "%lld prob_a and %lld prob_b for %lld pairs of classes", (long long)n_a, (long long)n_b,
+                   (long long)pairs);
         return;
     }
     if (!contest(n, classes, &score, &votes))
         return;
     replace_out(n, 0, ml_label_of_best(n, votes));
     if (n_a) {
-        score = make(n, "onnxcc.SvmProbability", 3, score, table(n, "prob_a", 0, pairs, a), table(n, "prob_b", 0, pairs, b));
+        score = make(n, "onnxcc.SvmProbability", 3, score, table(n, "prob_a", 0, pairs, a),
+                     table(n, "prob_b", 0, pairs, b));
         attr_set_int(score->def, "classes", classes);
     } else if (classes == 2)
         score = ml_pair(n, score, make(n, "Neg", 1, score));
@@ -248,7 +259,8 @@ static void svm_linear_expand(Node *n, int64_t classes, Post post)
     double *w, *rho;
     int64_t k = floats(n, "coefficients", &w), n_rho = floats(n, "rho", &rho);
     if (classes < 1 || k % classes || n_rho < 1) {
-        node_error(n, "%lld coefficients and %lld rho for %lld classes", (long long)k, (long long)n_rho, (long long)classes);
+        node_error(n, "%lld coefficients and %lld rho for %lld classes", (long long)k, (long long)n_rho,
+                   (long long)classes);
         return;
     }
     Value *x = rows(n, k / classes);
@@ -289,8 +301,8 @@ static void svm_classifier_expand(Node *n)
 
 static const Op ml_svm_ops[] = {
     {"LinearRegressor", 1, "X:T -> Y:float", "T" ML_TYPES,
-     "coefficients:floats? intercepts:floats? post_transform:string=NONE targets:int=1", .expand = linear_regressor_expand,
-     .domain = "ai.onnx.ml"},
+     "coefficients:floats? intercepts:floats? post_transform:string=NONE targets:int=1",
+     .expand = linear_regressor_expand, .domain = "ai.onnx.ml"},
     {"LinearClassifier", 1, "X:T1 -> Y:T2 Z:float", "T1" ML_TYPES " T2=int64|string",
      "classlabels_ints:ints? classlabels_strings:strings? coefficients:floats intercepts:floats? multi_class:int=0 "
      "post_transform:string=NONE",
@@ -298,7 +310,8 @@ static const Op ml_svm_ops[] = {
     {"SVMRegressor", 1, "X:T -> Y:float", "T" ML_TYPES, SVM_ATTRS "n_supports:int=0 one_class:int=0",
      .expand = svm_regressor_expand, .domain = "ai.onnx.ml"},
     {"SVMClassifier", 1, "X:T1 -> Y:T2 Z:float", "T1" ML_TYPES " T2=int64|string",
-     SVM_ATTRS "classlabels_ints:ints? classlabels_strings:strings? prob_a:floats? prob_b:floats? vectors_per_class:ints?",
+     SVM_ATTRS
+     "classlabels_ints:ints? classlabels_strings:strings? prob_a:floats? prob_b:floats? vectors_per_class:ints?",
      .expand = svm_classifier_expand, .domain = "ai.onnx.ml"},
     {"SvmKernel", 1, "x:float vectors:float -> y:float", "", "kind:string gamma:float coef0:float degree:float",
      .infer = svm_kernel_infer, .bind = svm_kernel_bind, .domain = "onnxcc"},

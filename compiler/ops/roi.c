@@ -22,8 +22,8 @@ static void roi_infer(Node *n, int numbers, int64_t height, int64_t width)
 }
 
 #define ROI_FIELDS                                                                                                     \
-    .batch = x.dim[0], .channels = x.dim[1], .in = {x.dim[2], x.dim[3]}, .rois = y.dim[0], .out = {y.dim[2], y.dim[3]},  \
-    .scale = attr_float(n, "spatial_scale")
+    .batch = x.dim[0], .channels = x.dim[1], .in = {x.dim[2], x.dim[3]}, .rois = y.dim[0],                             \
+    .out = {y.dim[2], y.dim[3]}, .scale = attr_float(n, "spatial_scale")
 
 static bool one_of(Node *n, const char *attr, const char *a, const char *b)
 {
@@ -54,7 +54,8 @@ static void roi_align_bind(Node *n)
 {
     Shape x = in_shape(n, 0), y = out(n, 0)->shape;
     BIND(n, roi_align, ROI_FIELDS, .sampling = D(attr_int(n, "sampling_ratio")),
-         .shift = D(n->op->since >= 16 && one_of(n, "coordinate_transformation_mode", "half_pixel", "output_half_pixel")),
+         .shift =
+             D(n->op->since >= 16 && one_of(n, "coordinate_transformation_mode", "half_pixel", "output_half_pixel")),
          .max = D(one_of(n, "mode", "max", "avg")));
 }
 
@@ -108,19 +109,20 @@ static void nms_bind(Node *n)
 }
 
 #define ROI_ALIGN "X:T1 rois:T1 batch_indices:int64 -> Y:T1"
-#define ROI_ATTRS                                                                                                      \
-    "mode:string=avg output_height:int=1 output_width:int=1 sampling_ratio:int=0 spatial_scale:float=1"
+#define ROI_ATTRS "mode:string=avg output_height:int=1 output_width:int=1 sampling_ratio:int=0 spatial_scale:float=1"
 #define MAX_ROI_POOL(since, types)                                                                                     \
     "MaxRoiPool", since, "X:T rois:T -> Y:T", "T=" types, "pooled_shape:ints spatial_scale:float=1"
 #define NMS(since)                                                                                                     \
     "NonMaxSuppression", since,                                                                                        \
         "boxes:float scores:float max_output_boxes_per_class?:int64 iou_threshold?:float score_threshold?:float -> "   \
-        "selected_indices:int64", "", "center_point_box:int=0"
+        "selected_indices:int64",                                                                                      \
+        "", "center_point_box:int=0"
 
 static const Op roi_ops[] = {
     {"RoiAlign", 22, ROI_ALIGN, "T1=FB", ROI_ATTRS " coordinate_transformation_mode:string=half_pixel",
      .infer = roi_align_infer, .bind = roi_align_bind},
-    {"RoiAlign", 16, ROI_ALIGN, "T1=F", ROI_ATTRS " coordinate_transformation_mode:string=half_pixel", .expand = expand_same},
+    {"RoiAlign", 16, ROI_ALIGN, "T1=F", ROI_ATTRS " coordinate_transformation_mode:string=half_pixel",
+     .expand = expand_same},
     {"RoiAlign", 10, ROI_ALIGN, "T1=F", ROI_ATTRS, .infer = roi_align_infer, .bind = roi_align_bind},
     {MAX_ROI_POOL(22, "FB"), .infer = max_roi_pool_infer, .bind = max_roi_pool_bind},
     {MAX_ROI_POOL(1, "F"), .expand = expand_same},

@@ -31,7 +31,8 @@ static void make_fourier(Node *n, Shape y, const Dim *dims, Value *window, bool 
 {
     Value *table = make(n, "onnxcc.Twiddle", 1, make_dims(n, 1, dims + LENGTH));
     attr_set_int(table->def, "to", type_arith(in_type(n, 0)));
-    Value *f = make(n, "onnxcc.Fourier", 5, in(n, 0), window, table, make_dims(n, y.rank, y.dim), make_dims(n, FOURIER_DIMS, dims));
+    Value *f = make(n, "onnxcc.Fourier", 5, in(n, 0), window, table, make_dims(n, y.rank, y.dim),
+                    make_dims(n, FOURIER_DIMS, dims));
     attr_set_int(f->def, "inverse", inverse);
     attr_set_int(f->def, "mirror", mirror);
     replace_out(n, 0, f);
@@ -127,7 +128,8 @@ static void stft_expand(Node *n)
         assume_dim(n, dim_max(length, D(1)), length);
         Dim frames = dim_max(D(0), dim_add(dim_div(dim_sub(x.dim[1], length), dim_max(step, D(1))), D(1)));
         Dim count = half ? half_of(length) : length;
-        Dim d[FOURIER_DIMS] = {x.dim[0], frames, length, length, count, x.dim[1], step, D(1), dim_mul(frames, count), count, D(1)};
+        Dim d[FOURIER_DIMS] = {x.dim[0], frames, length, length, count, x.dim[1], step, D(1), dim_mul(frames, count),
+                               count,    D(1)};
         make_fourier(n, shape_list(4, x.dim[0], frames, count, D(2)), d, in(n, 2), false, false);
     }
 }
@@ -159,8 +161,8 @@ static void fourier_bind(Node *n)
         return;
     bool inverse = attr_int(n, "inverse") != 0, mirror = attr_int(n, "mirror") != 0;
     BIND(n, fourier, .outer = d[OUTER], .inner = d[INNER], .count = d[COUNT], .length = d[LENGTH], .bins = d[BINS],
-         .from = {d[FROM], d[FROM + 1], d[FROM + 2]}, .to = {d[TO], d[TO + 1], d[TO + 2]}, .x_part = x.dim[x.rank - 1], .y_part = y.dim[y.rank - 1],
-         .inverse = D(inverse), .mirror = D(mirror));
+         .from = {d[FROM], d[FROM + 1], d[FROM + 2]}, .to = {d[TO], d[TO + 1], d[TO + 2]}, .x_part = x.dim[x.rank - 1],
+         .y_part = y.dim[y.rank - 1], .inverse = D(inverse), .mirror = D(mirror));
     bool even = dim_const(d[LENGTH]) && dim_value(d[LENGTH]) % 2 == 0;
     int64_t numbers = even && (mirror || (dim_is(x.dim[x.rank - 1], 1) && !inverse)) ? 2 : 4;
     bind_scratch(n, dim_mul(d[LENGTH], D(numbers * type_bits(type_arith(in_type(n, 0))) / 8)));
@@ -174,7 +176,9 @@ static void window_expand(Node *n)
     static const struct {
         const char *name;
         double weight[3];
-    } windows[] = {{"HannWindow", {0.5, -0.5, 0}}, {"HammingWindow", {25.0 / 46, 25.0 / 46 - 1, 0}}, {"BlackmanWindow", {0.42, -0.5, 0.08}}};
+    } windows[] = {{"HannWindow", {0.5, -0.5, 0}},
+                   {"HammingWindow", {25.0 / 46, 25.0 / 46 - 1, 0}},
+                   {"BlackmanWindow", {0.42, -0.5, 0.08}}};
     int w = 0;
     Type to = (Type)attr_int(n, "output_datatype"), t = to == F64 ? F64 : F32;
     while (strcmp(windows[w].name, n->op->name))
@@ -206,8 +210,8 @@ static void mel_expand(Node *n)
         }
     if (!one_dim(n, 0, &size[0]) || !one_dim(n, 1, &size[1]))
         return;
-    Value *y = make(n, "onnxcc.MelWeights", 4, cast_to(n, in(n, 2), F64), cast_to(n, in(n, 3), F64), cast_to(n, in(n, 4), F64),
-                    make_dims(n, 2, size));
+    Value *y = make(n, "onnxcc.MelWeights", 4, cast_to(n, in(n, 2), F64), cast_to(n, in(n, 3), F64),
+                    cast_to(n, in(n, 4), F64), make_dims(n, 2, size));
     attr_set_int(y->def, "to", to == F64 ? F64 : F32);
     replace_out(n, 0, cast_to(n, y, to));
     expand_done(n);
@@ -230,23 +234,27 @@ static void mel_bind(Node *n)
 }
 
 #define WINDOW(name)                                                                                                   \
-    {name, 17, "size:T1 -> output:T2", "T1=int32|int64 T2=NB", "output_datatype:int=1 periodic:int=1", .expand = window_expand}
+    {                                                                                                                  \
+        name, 17, "size:T1 -> output:T2", "T1=int32|int64 T2=NB", "output_datatype:int=1 periodic:int=1",              \
+            .expand = window_expand                                                                                    \
+    }
 
 static const Op signal_ops[] = {
-    {"DFT", 20, "input:T1 dft_length?:T2 axis?:int64 -> output:T1", "T1=FB T2=int32|int64", "inverse:int=0 onesided:int=0",
-     .expand = dft_expand},
-    {"DFT", 17, "input:T1 dft_length?:T2 -> output:T1", "T1=FB T2=int32|int64", "axis:int=1 inverse:int=0 onesided:int=0",
-     .expand = dft_expand},
+    {"DFT", 20, "input:T1 dft_length?:T2 axis?:int64 -> output:T1", "T1=FB T2=int32|int64",
+     "inverse:int=0 onesided:int=0", .expand = dft_expand},
+    {"DFT", 17, "input:T1 dft_length?:T2 -> output:T1", "T1=FB T2=int32|int64",
+     "axis:int=1 inverse:int=0 onesided:int=0", .expand = dft_expand},
     {"STFT", 17, "signal:T1 frame_step:T2 window?:T1 frame_length?:T2 -> output:T1", "T1=FB T2=int32|int64",
      "onesided:int=1", .expand = stft_expand},
     {"Twiddle", 1, "count:int64 -> y:T", "T=float|double", "to:int", .infer = twiddle_infer, .bind = twiddle_bind,
      .domain = "onnxcc"},
-    {"Fourier", 1, "x:T window?:T twiddle:U shape:int64 dims:int64 -> y:T", "T=FB U=float|double", "inverse:int mirror:int",
-     .infer = fourier_infer, .bind = fourier_bind, .domain = "onnxcc"},
+    {"Fourier", 1, "x:T window?:T twiddle:U shape:int64 dims:int64 -> y:T", "T=FB U=float|double",
+     "inverse:int mirror:int", .infer = fourier_infer, .bind = fourier_bind, .domain = "onnxcc"},
     WINDOW("HannWindow"),
     WINDOW("HammingWindow"),
     WINDOW("BlackmanWindow"),
-    {"MelWeightMatrix", 17, "num_mel_bins:T1 dft_length:T1 sample_rate:T1 lower_edge_hertz:T2 upper_edge_hertz:T2 -> output:T3",
+    {"MelWeightMatrix", 17,
+     "num_mel_bins:T1 dft_length:T1 sample_rate:T1 lower_edge_hertz:T2 upper_edge_hertz:T2 -> output:T3",
      "T1=int32|int64 T2=FB T3=NB", "output_datatype:int=1", .expand = mel_expand},
     {"MelWeights", 1, "rate:double lower:double upper:double size:int64 -> y:T", "T=float|double", "to:int",
      .infer = mel_infer, .bind = mel_bind, .domain = "onnxcc"},
