@@ -13,7 +13,7 @@
 
 #include "image.h"
 
-/* ---- JPEG ---------------------------------------------------------------------------------------------------------------- */
+/* ---- JPEG ------------------------------------------------------------------------------------------------------- */
 
 typedef struct JpegError {
     struct jpeg_error_mgr manager;
@@ -58,7 +58,7 @@ static int decode_jpeg(struct rt_image *m)
     return status;
 }
 
-/* ---- WebP ---------------------------------------------------------------------------------------------------------------- */
+/* ---- WebP ------------------------------------------------------------------------------------------------------- */
 
 static int decode_webp(struct rt_image *m)
 {
@@ -74,7 +74,7 @@ static int decode_webp(struct rt_image *m)
     return rgb ? RT_OK : IMAGE_BROKEN;
 }
 
-/* ---- TIFF and JPEG 2000 read a file: here its bytes in memory, m->at where reading is ---------------------------------------- */
+/* ---- TIFF and JPEG 2000 read a file: here its bytes in memory, m->at where reading is --------------------------- */
 
 static idx memory_read(void *to, size_t n, struct rt_image *m)
 {
@@ -105,7 +105,8 @@ static int decode_tiff(struct rt_image *m)
     u32 width = 0, height = 0, *rgba = NULL;
     TIFFSetWarningHandler(NULL);
     TIFFSetErrorHandler(NULL);
-    TIFF *const t = TIFFClientOpen("memory", "rm", m, tiff_read, tiff_write, tiff_seek, tiff_close, tiff_size, NULL, NULL);
+    TIFF *const t =
+        TIFFClientOpen("memory", "rm", m, tiff_read, tiff_write, tiff_seek, tiff_close, tiff_size, NULL, NULL);
     if (!t)
         return IMAGE_BROKEN;
     TIFFGetField(t, TIFFTAG_IMAGEWIDTH, &width);
@@ -166,7 +167,8 @@ static int decode_jp2(struct rt_image *m)
         const u32 color = status == RT_OK && image->numcomps >= 3;
         for (idx i = 0; status == RT_OK && i < m->width * m->height; i++) {
             const idx x = i % m->width, y = i / m->width;
-            image_put(m, x, y, jp2_part(image, 0, x, y), jp2_part(image, color, x, y), jp2_part(image, 2 * color, x, y));
+            image_put(m, x, y, jp2_part(image, 0, x, y), jp2_part(image, color, x, y),
+                      jp2_part(image, 2 * color, x, y));
         }
     }
     opj_image_destroy(image);

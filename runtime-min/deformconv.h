@@ -8,12 +8,13 @@
  * outputs, out[0], out[1], out[2]), offset: (batch, moves, kernel, axes, out), mask: (batch, moves, kernel, out), bias:
  * (outputs); those two may be NULL. Every group of channels / moves has its own offsets. scratch: channels * kernel * DEFORM_POINTS. */
 #define deform_conv_PARAMS(X, V)                                                                                       \
-    X(idx, batch) X(idx, channels) X(idx, outputs) X(idx, groups) X(idx, moves) X(int, axes) V(idx, in, 3) V(idx, out, 3) \
-    V(idx, kernel, 3) V(idx, stride, 3) V(idx, dilation, 3) V(idx, pad, 3)
+    X(idx, batch)                                                                                                      \
+    X(idx, channels) X(idx, outputs) X(idx, groups) X(idx, moves) X(int, axes) V(idx, in, 3) V(idx, out, 3)            \
+        V(idx, kernel, 3) V(idx, stride, 3) V(idx, dilation, 3) V(idx, pad, 3)
 PARAMS(deform_conv)
 
-#define DEFORM_POINTS 8     /* outputs at a time: elements of the columns lie side by side */
-#define DEFORM_OUTPUTS 4    /* channels of them at a time */
+#define DEFORM_POINTS 8  /* outputs at a time: elements of the columns lie side by side */
+#define DEFORM_OUTPUTS 4 /* channels of them at a time */
 #endif
 
 #if defined T && !defined U
@@ -30,8 +31,9 @@ HELPER void FN(deform_place)(A place, idx n, idx *at, A *weight)
     weight[1] = inside && i + 1 < n ? f : 0;
 }
 
-/* The corners around a place, their numbers in x's image and weights: 2 along each of the axes. */
-HELPER void FN(deform_corners)(const A *place, A scale, idx (*to)[DEFORM_POINTS], A (*weight)[DEFORM_POINTS], const struct deform_conv *p)
+/* Column t of the corners around places, their numbers in x's image and their weights: 2 along each of the axes. */
+HELPER void FN(deform_corners)(const A *place, A scale, idx t, idx (*to)[DEFORM_POINTS], A (*weight)[DEFORM_POINTS],
+                               const struct deform_conv *p)
 {
     idx at[3][2] = {{0}}, j = 0;
     A w[3][2] = {{1}, {1}, {1}};
@@ -40,17 +42,18 @@ HELPER void FN(deform_corners)(const A *place, A scale, idx (*to)[DEFORM_POINTS]
     for (int a = 0; a < (p->axes > 2 ? 2 : 1); a++)
         for (int b = 0; b < (p->axes > 1 ? 2 : 1); b++)
             for (int c = 0; c < 2; c++, j++) {
-                to[j][0] = (at[0][a] * p->in[1] + at[1][b]) * p->in[2] + at[2][c];
-                weight[j][0] = scale * w[0][a] * w[1][b] * w[2][c];
+                to[j][t] = (at[0][a] * p->in[1] + at[1][b]) * p->in[2] + at[2][c];
+                weight[j][t] = scale * w[0][a] * w[1][b] * w[2][c];
             }
 }
 
 /* What the kernel's element k, which is e[0], e[1], e[2], sees of the channels that move with offset m, at the outputs from i
  * on: a row of the column for each of them. */
-HELPER void FN(deform_rows)(const T *x, const T *offset, const T *mask, idx n, idx m, idx k, const idx *e, idx i, A *column,
-                            const struct deform_conv *p)
+HELPER void FN(deform_rows)(const T *x, const T *offset, const T *mask, idx n, idx m, idx k, const idx *e, idx i,
+                            A *column, const struct deform_conv *p)
 {
-    const idx size = p->in[0] * p->in[1] * p->in[2], points = p->out[0] * p->out[1] * p->out[2], some = p->channels / p->moves;
+    const idx size = p->in[0] * p->in[1] * p->in[2], points = p->out[0] * p->out[1] * p->out[2],
+              some = p->channels / p->moves;
     const idx count = p->kernel[0] * p->kernel[1] * p->kernel[2], from = (n * p->moves + m) * count + k;
     idx to[8][DEFORM_POINTS];
     A weight[8][DEFORM_POINTS], place[3] = {0};
@@ -60,8 +63,7 @@ HELPER void FN(deform_rows)(const T *x, const T *offset, const T *mask, idx n, i
         for (int a = 3 - p->axes; a < 3; a++)
             place[a] = (A)(o[a] * p->stride[a] - p->pad[a] + e[a] * p->dilation[a]) +
                        LD(offset, (from * p->axes + a - (3 - p->axes)) * points + at);
-        FN(deform_corners)(place, mask ? LD(mask, from * points + at) : 1, (idx(*)[DEFORM_POINTS])&to[0][t],
-                           (A(*)[DEFORM_POINTS])&weight[0][t], p);
+        FN(deform_corners)(place, mask ? LD(mask, from * points + at) : 1, t, to, weight, p);
     }
     for (idx c = m * some; c < (m + 1) * some; c++) {
         A sum[DEFORM_POINTS] = {0};
@@ -73,7 +75,8 @@ HELPER void FN(deform_rows)(const T *x, const T *offset, const T *mask, idx n, i
     }
 }
 
-HELPER void FN(deform_column)(const T *x, const T *offset, const T *mask, idx n, idx i, A *column, const struct deform_conv *p)
+HELPER void FN(deform_column)(const T *x, const T *offset, const T *mask, idx n, idx i, A *column,
+                              const struct deform_conv *p)
 {
     for (idx m = 0; m < p->moves; m++) {
         idx k = 0, e[3];
@@ -87,7 +90,8 @@ HELPER void FN(deform_column)(const T *x, const T *offset, const T *mask, idx n,
 typedef A FN(deform_vec) __attribute__((vector_size(DEFORM_POINTS * sizeof(A)), aligned(sizeof(A)), may_alias));
 
 /* `some` channels from c on of the outputs from i on, whose columns these are, in the group that starts at `column`. */
-HELPER void FN(deform_store)(const T *w, const T *bias, T *y, const A *column, idx n, idx c, idx i, idx some, const struct deform_conv *p)
+HELPER void FN(deform_store)(const T *w, const T *bias, T *y, const A *column, idx n, idx c, idx i, idx some,
+                             const struct deform_conv *p)
 {
     const idx points = p->out[0] * p->out[1] * p->out[2];
     const idx row = p->channels / p->groups * p->kernel[0] * p->kernel[1] * p->kernel[2];
@@ -119,7 +123,7 @@ KERNEL void FN(deform_conv)(const T *x, const T *w, const T *offset, const T *bi
                 const A *const part = column + g * (size / p.groups);
                 const idx end = (g + 1) * of_group;
                 for (idx c = g * of_group; c < end; c += DEFORM_OUTPUTS)
-                    FN(deform_store)(w, bias, y, part, n, c, i, end - c < DEFORM_OUTPUTS ? end - c : DEFORM_OUTPUTS, &p);
+                    FN(deform_store)(w, bias, y, part, n, c, i, rt_min(end - c, DEFORM_OUTPUTS), &p);
             }
         }
 }

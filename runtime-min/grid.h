@@ -7,7 +7,8 @@
 /* x: (batch, channels, in[0], in[1], in[2], part), grid: (batch, out[0], out[1], out[2], axes), y: (batch, channels,
  * out[0], out[1], out[2], part). The grid names places from -1 to 1, the last axis first; align: those are the middles of
  * the outer elements, else their edges. part: the numbers of one element, 2 of a complex one. */
-#define GRID_IMAGE(X, V) X(idx, batch) X(idx, channels) V(idx, in, 3) V(idx, out, 3) X(int, axes) X(int, padding) X(int, align)
+#define GRID_IMAGE(X, V)                                                                                               \
+    X(idx, batch) X(idx, channels) V(idx, in, 3) V(idx, out, 3) X(int, axes) X(int, padding) X(int, align)
 #define grid_nearest_PARAMS(X, V) GRID_IMAGE(X, V)
 /* taps: along each axis, 2 (linear) or 4 (cubic) */
 #define grid_sample_PARAMS(X, V) GRID_IMAGE(X, V) X(int, taps) X(int, part)
@@ -113,12 +114,14 @@ KERNEL void FN2(grid_nearest)(const void *from, const U *grid, void *to, struct 
         for (idx i = 0; i < points; i++) {
             idx at = 0;
             for (int a = 3 - p.axes; a < 3; a++) {
-                const AU place = FN2(grid_place)(LDU(grid, (n * points + i) * p.axes + 2 - a), p.in[a], p.padding, p.align, 1);
+                const AU place =
+                    FN2(grid_place)(LDU(grid, (n * points + i) * p.axes + 2 - a), p.in[a], p.padding, p.align, 1);
                 const idx k = FN2(grid_element)(place, p.in[a], p.padding, p.align);
                 at = at < 0 || k < 0 ? -1 : at * p.in[a] + k;
             }
             for (idx c = 0; c < p.channels; c++)
-                ST(y, (n * p.channels + c) * points + i, at < 0 ? LD(zero, 0) : LD(x, (n * p.channels + c) * size + at));
+                ST(y, (n * p.channels + c) * points + i,
+                   at < 0 ? LD(zero, 0) : LD(x, (n * p.channels + c) * size + at));
         }
 }
 RUNS2(grid_nearest, 3, 2, 0)
@@ -156,7 +159,8 @@ HELPER S FN2(grid_sum)(const T *x, idx base, idx at[3][4], S weight[3][4], struc
             S row = 0;
             for (int c = 0; c < p.taps; c++)
                 if (at[0][a] >= 0 && at[1][b] >= 0 && at[2][c] >= 0)
-                    row += weight[2][c] * (S)LD(x, base + ((at[0][a] * p.in[1] + at[1][b]) * p.in[2] + at[2][c]) * p.part);
+                    row +=
+                        weight[2][c] * (S)LD(x, base + ((at[0][a] * p.in[1] + at[1][b]) * p.in[2] + at[2][c]) * p.part);
             sum += weight[0][a] * weight[1][b] * row;
         }
     return sum;
@@ -172,7 +176,8 @@ KERNEL void FN2(grid_sample)(const void *from, const U *grid, void *to, struct g
     for (idx n = 0; n < p.batch; n++)
         for (idx i = 0; i < points; i++) {
             for (int a = 3 - p.axes; a < 3; a++) {
-                const AU place = FN2(grid_place)(LDU(grid, (n * points + i) * p.axes + 2 - a), p.in[a], p.padding, p.align, p.taps);
+                const AU place =
+                    FN2(grid_place)(LDU(grid, (n * points + i) * p.axes + 2 - a), p.in[a], p.padding, p.align, p.taps);
                 const AU first = MU(floor)(place);
                 FN2(grid_weights)(place - first, p.taps, weight[a]);
                 for (int k = 0; k < p.taps; k++)

@@ -16,7 +16,7 @@ enum { IMAGE_BROKEN = -1, IMAGE_STATE = 4096, IMAGE_WINDOW = 32768, IMAGE_SCRATC
 /* A file on its way to pixels. The functions that decode one return RT_OK, RT_BAD_SIZE (no room) or IMAGE_BROKEN. */
 struct rt_image {
     const u8 *in;
-    idx n, at;                  /* its bytes; where reading is */
+    idx n, at; /* its bytes; where reading is */
     u8 *out, *scratch;
     idx most_height, most_width, height, width;
     int format;
@@ -60,11 +60,11 @@ SHARED u32 image_number(const struct rt_image *m, i64 at, int bytes)
 
 #include "png.h"
 
-/* ---- BMP -------------------------------------------------------------------------------------------------------------- */
+/* ---- BMP -------------------------------------------------------------------------------------------------------- */
 
 struct rt_bmp {
-    i64 palette, pixels;        /* where they begin */
-    idx entry, stride;          /* bytes of a color, of a row */
+    i64 palette, pixels; /* where they begin */
+    idx entry, stride;   /* bytes of a color, of a row */
     u32 bits, packed, colors, mask[3];
     int top_down;
 };
@@ -126,10 +126,15 @@ SHARED int bmp_decode(struct rt_image *m)
     const u32 header = image_number(m, 14, 4), core = header == 12;
     const i64 width = core ? (i64)image_number(m, 18, 2) : (i32)image_number(m, 18, 4);
     const i64 height = core ? (i64)image_number(m, 20, 2) : (i32)image_number(m, 22, 4);
-    struct rt_bmp b = {.bits = image_number(m, core ? 24 : 28, 2), .packed = core ? 0 : image_number(m, 30, 4), .entry = core ? 3 : 4,
-                       .colors = core ? 0 : image_number(m, 46, 4), .pixels = image_number(m, 10, 4), .top_down = height < 0};
+    struct rt_bmp b = {.bits = image_number(m, core ? 24 : 28, 2),
+                       .packed = core ? 0 : image_number(m, 30, 4),
+                       .entry = core ? 3 : 4,
+                       .colors = core ? 0 : image_number(m, 46, 4),
+                       .pixels = image_number(m, 10, 4),
+                       .top_down = height < 0};
     const int status = image_open(m, width, b.top_down ? -height : height);
-    if (status || (b.bits != 1 && b.bits != 2 && b.bits != 4 && b.bits != 8 && b.bits != 16 && b.bits != 24 && b.bits != 32))
+    if (status ||
+        (b.bits != 1 && b.bits != 2 && b.bits != 4 && b.bits != 8 && b.bits != 16 && b.bits != 24 && b.bits != 32))
         return status ? status : IMAGE_BROKEN;
     b.palette = 14 + (i64)header + (header == 40 && b.packed == 3 ? 12 : 0);
     b.colors = b.bits <= 8 && (b.colors == 0 || b.colors > 1u << b.bits) ? 1u << b.bits : b.colors;
@@ -151,7 +156,7 @@ SHARED int bmp_decode(struct rt_image *m)
     return RT_OK;
 }
 
-/* ---- PNM: P1 P2 P3 as text, P4 P5 P6 in binary; bits, gray, red green blue ------------------------------------------------ */
+/* ---- PNM: P1 P2 P3 as text, P4 P5 P6 in binary; bits, gray, red green blue -------------------------------------- */
 
 /* The next number, after white space and comments; of one digit where they need not be apart. -1: there is none. */
 SHARED i64 pnm_number(struct rt_image *m, int one)
@@ -184,7 +189,10 @@ SHARED int pnm_decode(struct rt_image *m)
             u32 v[3] = {0, 0, 0};
             for (int k = 0; k < parts; k++) {
                 const u8 *const p = m->in + base + y * row + (bits ? x / 8 : (x * parts + k) * bytes);
-                const i64 s = text ? pnm_number(m, bits) : bits ? p[0] >> (7 - x % 8) & 1 : bytes == 2 ? p[0] << 8 | p[1] : p[0];
+                const i64 s = text         ? pnm_number(m, bits)
+                              : bits       ? p[0] >> (7 - x % 8) & 1
+                              : bytes == 2 ? p[0] << 8 | p[1]
+                                           : p[0];
                 if (s < 0)
                     return IMAGE_BROKEN;
                 v[k] = (u32)(s > top ? 255 : (s * 510 + top) / (2 * top));
@@ -200,7 +208,8 @@ SHARED int image_is_foreign(const struct rt_image *m)
 {
     const u32 first = image_number(m, 0, 4);
     return (first & 0xffffff) == 0xffd8ff || (first == 0x46464952 && image_number(m, 8, 4) == 0x50424557) ||
-           first == 0x2a4949 || first == 0x2a004d4d || first == 0x51ff4fff || (first == 0x0c000000 && image_number(m, 4, 4) == 0x2020506a);
+           first == 0x2a4949 || first == 0x2a004d4d || first == 0x51ff4fff ||
+           (first == 0x0c000000 && image_number(m, 4, 4) == 0x2020506a);
 }
 #endif
 
@@ -208,8 +217,13 @@ SHARED int image_is_foreign(const struct rt_image *m)
 #if RT_CAT(IMAGE_TYPE_, T)
 KERNEL int FN(image_decode)(const u8 *x, u8 *y, void *scratch, i64 *height, i64 *width, struct image_decode p)
 {
-    struct rt_image m = {.in = x, .n = p.n, .out = y, .scratch = (u8 *)scratch, .most_height = p.most_height,
-                         .most_width = p.most_width, .format = p.format};
+    struct rt_image m = {.in = x,
+                         .n = p.n,
+                         .out = y,
+                         .scratch = (u8 *)scratch,
+                         .most_height = p.most_height,
+                         .most_width = p.most_width,
+                         .format = p.format};
     int status = IMAGE_BROKEN;
     if (p.n > 26 && x[0] == 'B' && x[1] == 'M')
         status = bmp_decode(&m);

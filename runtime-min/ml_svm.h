@@ -6,7 +6,8 @@
 #include "math.h"
 
 /* x: (rows, features), sv: (vectors, features), y: (rows, vectors) */
-#define svm_kernel_PARAMS(X, V) X(idx, rows) X(idx, features) X(idx, vectors) X(int, kind) X(f32, gamma) X(f32, coef0) X(f32, degree)
+#define svm_kernel_PARAMS(X, V)                                                                                        \
+    X(idx, rows) X(idx, features) X(idx, vectors) X(int, kind) X(f32, gamma) X(f32, coef0) X(f32, degree)
 /* alike: (rows, vectors); start: (classes + 1), where the vectors of each class begin; coef: (classes - 1, vectors); pairs of
  * classes (0, 1), (0, 2), ... (1, 2) ...: rho: (pairs), score: (rows, pairs), votes: (rows, classes) */
 #define svm_contest_PARAMS(X, V) X(idx, rows) X(idx, classes) X(idx, vectors)
@@ -90,7 +91,8 @@ HELPER void FN(svm_solve)(const f32 *q, f32 *t, f32 *y, idx n)
     }
 }
 
-KERNEL void FN(svm_probability)(const f32 *score, const f32 *a, const f32 *b, f32 *y, void *scratch, struct svm_probability p)
+KERNEL void FN(svm_probability)(const f32 *score, const f32 *a, const f32 *b, f32 *y, void *scratch,
+                                struct svm_probability p)
 {
     const idx n = p.classes;
     f32 *const of = (f32 *)scratch, *const q = of + n * n, *const t = q + n * n;

@@ -13,20 +13,21 @@ typedef struct rt_png {
     struct rt_image *image;
     struct rt_code literal, distance;
     u8 palette[768], *window, *row, *above;
-    idx chunk;                  /* bytes of the chunk that are still to be read */
-    u32 bits, have;             /* bits that were read, but not used */
-    u32 count, sum_a, sum_b;    /* bytes inflated; their Adler-32 */
+    idx chunk;               /* bytes of the chunk that are still to be read */
+    u32 bits, have;          /* bits that were read, but not used */
+    u32 count, sum_a, sum_b; /* bytes inflated; their Adler-32 */
     int depth, color, parts, pass, passes, filter, broken, done;
     idx width, height, y, at, bytes; /* of this pass: its size; the row, the byte in it, how many bytes it has */
 } RT_ALIAS rt_png;
 
 typedef char rt_png_fits[sizeof(rt_png) <= IMAGE_STATE ? 1 : -1];
 
-/* ---- the stream of bits in the IDAT chunks ---------------------------------------------------------------------------- */
+/* ---- the stream of bits in the IDAT chunks ---------------------------------------------------------------------- */
 
 SHARED u32 png_big(const struct rt_image *m, idx at)
 {
-    return at + 4 > m->n ? 0 : (u32)m->in[at] << 24 | (u32)m->in[at + 1] << 16 | (u32)m->in[at + 2] << 8 | m->in[at + 3];
+    return at + 4 > m->n ? 0
+                         : (u32)m->in[at] << 24 | (u32)m->in[at + 1] << 16 | (u32)m->in[at + 2] << 8 | m->in[at + 3];
 }
 
 SHARED u32 png_byte(rt_png *p)
@@ -89,7 +90,7 @@ SHARED u32 png_symbol(rt_png *p, const struct rt_code *c)
     return 0;
 }
 
-/* ---- rows and pixels ---------------------------------------------------------------------------------------------------- */
+/* ---- rows and pixels -------------------------------------------------------------------------------------------- */
 
 /* Of pass i (7: the only one of an image that is not interlaced): first column and row, and the step between two. */
 static const u8 rt_png_pass[8][4] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
@@ -160,7 +161,7 @@ SHARED void png_row_byte(rt_png *p, u32 v)
         png_start_pass(p, p->pass + 1);
 }
 
-/* ---- inflate -------------------------------------------------------------------------------------------------------------- */
+/* ---- inflate ---------------------------------------------------------------------------------------------------- */
 
 SHARED void png_out(rt_png *p, u32 v)
 {
@@ -202,7 +203,10 @@ SHARED void png_read_codes(rt_png *p)
     png_make_code(p, &p->literal, length, 19);
     for (u32 i = 0; i < literals + distances && !p->broken;) {
         const u32 s = png_symbol(p, &p->literal);
-        const u32 again = s < 16 ? 1 : s == 16 ? 3 + png_bits(p, 2) : s == 17 ? 3 + png_bits(p, 3) : 11 + png_bits(p, 7);
+        const u32 again = s < 16    ? 1
+                          : s == 16 ? 3 + png_bits(p, 2)
+                          : s == 17 ? 3 + png_bits(p, 3)
+                                    : 11 + png_bits(p, 7);
         const u32 v = s < 16 ? s : s == 16 && i ? length[i - 1] : 0;
         p->broken |= i + again > literals + distances || (s == 16 && i == 0);
         for (u32 k = 0; k < again && !p->broken; k++)
@@ -262,20 +266,23 @@ SHARED void png_inflate(rt_png *p)
     p->broken |= !p->done || sum != (p->sum_b << 16 | p->sum_a);
 }
 
-/* ---- the file --------------------------------------------------------------------------------------------------------------- */
+/* ---- the file --------------------------------------------------------------------------------------------------- */
 
 /* The header says what pixels are; false: nothing that exists. */
 SHARED int png_header(rt_png *p)
 {
     const struct rt_image *const m = p->image;
-    static const u8 parts[7] = {1, 0, 3, 1, 2, 0, 4}, depths[7] = {31, 0, 24, 15, 24, 0, 24}; /* bits 0 to 4: 1 2 4 8 16 */
+    static const u8 parts[7] = {1, 0, 3, 1, 2, 0, 4},
+                    depths[7] = {31, 0, 24, 15, 24, 0, 24}; /* bits 0 to 4: 1 2 4 8 16 */
     if (m->n < 45 || png_big(m, 12) != 0x49484452 || m->in[25] > 6 || m->in[26] || m->in[27] || m->in[28] > 1)
         return 0;
     p->depth = m->in[24];
     p->color = m->in[25];
     p->parts = parts[p->color];
     p->passes = m->in[28] ? 7 : 8;
-    const int power = p->depth == 1 ? 0 : p->depth == 2 ? 1 : p->depth == 4 ? 2 : p->depth == 8 ? 3 : p->depth == 16 ? 4 : 5;
+    int power = 0;
+    while (power < 5 && 1 << power != p->depth)
+        power++;
     return depths[p->color] >> power & 1;
 }
 

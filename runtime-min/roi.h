@@ -7,7 +7,9 @@
 /* x: (batch, channels, in[0], in[1]), rois: (rois, x1 y1 x2 y2) times scale, y: (rois, channels, out[0], out[1]), of: the
  * image of each; sampling: places along each axis of a bin, 0: as many as it has elements; shift: by half an element. */
 #define roi_align_PARAMS(X, V)                                                                                         \
-    X(idx, batch) X(idx, channels) V(idx, in, 2) X(idx, rois) V(idx, out, 2) X(idx, sampling) X(f64, scale) X(int, shift) X(int, max)
+    X(idx, batch)                                                                                                      \
+    X(idx, channels) V(idx, in, 2) X(idx, rois) V(idx, out, 2) X(idx, sampling) X(f64, scale) X(int, shift)            \
+        X(int, max)
 /* rois: (rois, image x1 y1 x2 y2) */
 #define max_roi_pool_PARAMS(X, V) X(idx, batch) X(idx, channels) V(idx, in, 2) X(idx, rois) V(idx, out, 2) X(f64, scale)
 /* boxes: (batch, boxes, 4), by their corners or (center) as x y width height; scores: (batch, classes, boxes), y: (found,
@@ -18,8 +20,8 @@ PARAMS(max_roi_pool)
 PARAMS(nms)
 
 #define ROI_IS_f32 1
-#define ROI_BLOCK 32            /* channels at a time */
-#define ROI_PLACES 32768        /* along an axis of a bin, at most */
+#define ROI_BLOCK 32     /* channels at a time */
+#define ROI_PLACES 32768 /* along an axis of a bin, at most */
 
 /* A box as x1 y1 x2 y2, x1 <= x2 and y1 <= y2. */
 HELPER void nms_corners(const f32 *b, int center, f32 *c)
@@ -35,7 +37,8 @@ HELPER void nms_corners(const f32 *b, int center, f32 *c)
 HELPER void nms_sink(const f32 *score, i32 *heap, idx n, idx at, i32 v)
 {
     for (idx c; (c = 2 * at + 1) < n; at = c) {
-        if (c + 1 < n && (score[heap[c + 1]] > score[heap[c]] || (score[heap[c + 1]] == score[heap[c]] && heap[c + 1] < heap[c])))
+        if (c + 1 < n &&
+            (score[heap[c + 1]] > score[heap[c]] || (score[heap[c + 1]] == score[heap[c]] && heap[c + 1] < heap[c])))
             c++;
         if (score[v] > score[heap[c]] || (score[v] == score[heap[c]] && v < heap[c]))
             break;

@@ -11,8 +11,9 @@
  * `length`; `bins` of the result are stored. window: (length), or NULL. mirror: x is the first half of a spectrum, the rest
  * its mirror image, so that the result is real. w: twiddle of length. scratch: 4 * length. */
 #define fourier_PARAMS(X, V)                                                                                           \
-    X(idx, outer) X(idx, inner) X(idx, count) X(idx, length) X(idx, bins) V(idx, from, 3) V(idx, to, 3) X(int, x_part) \
-    X(int, y_part) X(int, inverse) X(int, mirror)
+    X(idx, outer)                                                                                                      \
+    X(idx, inner) X(idx, count) X(idx, length) X(idx, bins) V(idx, from, 3) V(idx, to, 3) X(int, x_part)               \
+        X(int, y_part) X(int, inverse) X(int, mirror)
 /* y: (bins, mels); length: of the transform */
 #define mel_weights_PARAMS(X, V) X(idx, bins) X(idx, mels) X(idx, length)
 PARAMS(twiddle)
@@ -27,7 +28,8 @@ KERNEL void FN(twiddle)(T *y, struct twiddle p)
 {
     for (idx k = 0; k < p.count; k++) {
         const idx quarter = 4 * k / p.count, rest = 4 * k % p.count;
-        const f64 angle = 0x1.921fb54442d18p0 * (f64)rest / (f64)p.count, c = math_cos_f64(angle), s = math_sin_f64(angle);
+        const f64 angle = 0x1.921fb54442d18p0 * (f64)rest / (f64)p.count, c = math_cos_f64(angle),
+                  s = math_sin_f64(angle);
         const f64 re = quarter & 1 ? -s : c, im = quarter & 1 ? c : s;
         ST(y, 2 * k, (A)(quarter & 2 ? -re : re));
         ST(y, 2 * k + 1, (A)(quarter & 2 ? im : -im));
@@ -38,7 +40,8 @@ RUNS(twiddle, 1, 0, 0)
 /* Four values `step` apart to their transform, `gap` apart and turned: by w[turn], w[2 * turn], w[3 * turn]. */
 HELPER void FN(fourier_four)(const A *x, idx step, A *y, idx gap, const A *w, idx turn)
 {
-    const A ar = x[0] + x[2 * step * 2], ai = x[1] + x[2 * step * 2 + 1], br = x[0] - x[2 * step * 2], bi = x[1] - x[2 * step * 2 + 1];
+    const A ar = x[0] + x[2 * step * 2], ai = x[1] + x[2 * step * 2 + 1], br = x[0] - x[2 * step * 2],
+            bi = x[1] - x[2 * step * 2 + 1];
     const A cr = x[step * 2] + x[3 * step * 2], ci = x[step * 2 + 1] + x[3 * step * 2 + 1];
     const A dr = x[step * 2] - x[3 * step * 2], di = x[step * 2 + 1] - x[3 * step * 2 + 1];
     const A re[4] = {ar + cr, br + di, ar - cr, br - di}, im[4] = {ai + ci, bi - dr, ai - ci, bi + dr};
@@ -108,7 +111,8 @@ HELPER void FN(fourier_store)(T *y, idx base, idx k, A re, A im, const struct fo
 }
 
 /* A real signal of even length as half as many complex numbers; then the two spectra are taken apart. */
-HELPER void FN(fourier_real)(const T *x, idx from, const T *window, const A *w, T *y, idx to, A *a, const struct fourier *p)
+HELPER void FN(fourier_real)(const T *x, idx from, const T *window, const A *w, T *y, idx to, A *a,
+                             const struct fourier *p)
 {
     const idx n = p->length / 2;
     A dummy;
@@ -119,8 +123,8 @@ HELPER void FN(fourier_real)(const T *x, idx from, const T *window, const A *w, 
     const A *const z = FN(fourier_run)(a, a + 2 * n, n, w, 2);
     for (idx k = 0; k <= n; k++) {
         const idx i = k == n ? 0 : k, j = i == 0 ? 0 : n - i;
-        const A er = (z[2 * i] + z[2 * j]) / 2, ei = (z[2 * i + 1] - z[2 * j + 1]) / 2;     /* of the even elements */
-        const A dr = (z[2 * i + 1] + z[2 * j + 1]) / 2, di = (z[2 * j] - z[2 * i]) / 2;     /* of the odd ones */
+        const A er = (z[2 * i] + z[2 * j]) / 2, ei = (z[2 * i + 1] - z[2 * j + 1]) / 2; /* of the even elements */
+        const A dr = (z[2 * i + 1] + z[2 * j + 1]) / 2, di = (z[2 * j] - z[2 * i]) / 2; /* of the odd ones */
         const A c = k == n ? -1 : w[2 * k], s = k == n ? 0 : w[2 * k + 1];
         const A re = er + dr * c - di * s, im = ei + dr * s + di * c;
         FN(fourier_store)(y, to, k, re, im, p);
@@ -185,10 +189,12 @@ KERNEL void FN(mel_weights)(const f64 *rate, const f64 *lower, const f64 *upper,
     const f64 ln10 = 0x1.26bb1bbb55516p1, low = 2595 * math_log1p_f64(*lower / 700) / ln10;
     const f64 step = (2595 * math_log1p_f64(*upper / 700) / ln10 - low) / (f64)(p.mels + 2);
     for (idx i = 0; i < p.mels; i++) {
-        const f64 from = FN(mel_edge)(low, step, i, p.length, *rate), top = FN(mel_edge)(low, step, i + 1, p.length, *rate);
+        const f64 from = FN(mel_edge)(low, step, i, p.length, *rate),
+                  top = FN(mel_edge)(low, step, i + 1, p.length, *rate);
         const f64 to = FN(mel_edge)(low, step, i + 2, p.length, *rate);
         for (idx j = 0; j < p.bins; j++) {
-            const f64 at = (f64)j, up = top > from ? (at - from) / (top - from) : 1, down = to > top ? (to - at) / (to - top) : 0;
+            const f64 at = (f64)j, up = top > from ? (at - from) / (top - from) : 1,
+                      down = to > top ? (to - at) / (to - top) : 0;
             ST(y, j * p.mels + i, (A)(at < from || at > to ? 0 : at < top || to <= top ? (at > top ? 0 : up) : down));
         }
     }

@@ -37,7 +37,7 @@ static bool is_double(Node *n, const char *attr)
     return a && a->t && a->t->type == F64;
 }
 
-/* ---- versions 1 and 3: nodes by the numbers of their trees and their own ------------------------------------------- */
+/* ---- versions 1 and 3: nodes by the numbers of their trees and their own ---------------------------------------- */
 
 typedef struct Key {
     int64_t tree, node, at;
@@ -159,7 +159,7 @@ bool forest_read(Node *n, Forest *f, const char *kind)
     return read_nodes(n, f, keys, trees) && read_leaves(n, f, keys, kind);
 }
 
-/* ---- version 5: nodes, then leaves, by their place ------------------------------------------------------------------ */
+/* ---- version 5: nodes, then leaves, by their place -------------------------------------------------------------- */
 
 /* The sets follow each other, each ended by a NaN. */
 static bool read_sets(Node *n, Forest *f, int64_t nodes)

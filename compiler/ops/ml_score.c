@@ -73,7 +73,7 @@ Value *ml_pair(Node *n, Value *score, Value *before)
     return y;
 }
 
-/* ---- labels --------------------------------------------------------------------------------------------------------- */
+/* ---- labels ----------------------------------------------------------------------------------------------------- */
 
 /* The list of labels, integers or strings; NULL: none. */
 static const Attr *labels(const Node *n)

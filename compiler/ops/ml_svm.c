@@ -50,7 +50,7 @@ static Value *linear(Node *n, Value *x, int64_t k, int64_t features, const doubl
     return y;
 }
 
-/* ---- linear ------------------------------------------------------------------------------------------------------------ */
+/* ---- linear ----------------------------------------------------------------------------------------------------- */
 
 /* A single score stays as it is, but for a probit: so does ONNX Runtime. */
 static Value *post_of_targets(Node *n, Value *y, int64_t targets, Post post)
@@ -108,7 +108,7 @@ static void linear_classifier_expand(Node *n)
     expand_done(n);
 }
 
-/* ---- support vectors ----------------------------------------------------------------------------------------------------- */
+/* ---- support vectors -------------------------------------------------------------------------------------------- */
 
 /* How alike every row and support vector are, (rows, vectors); NULL: wrong, and reported. */
 static Value *alike(Node *n, int64_t vectors)

@@ -5,7 +5,7 @@
 #include "../kernel.h"
 #include "roi.h"
 
-/* ---- RoiAlign, MaxRoiPool ---------------------------------------------------------------------------------------- */
+/* ---- RoiAlign, MaxRoiPool --------------------------------------------------------------------------------------- */
 
 static void roi_infer(Node *n, int numbers, int64_t height, int64_t width)
 {
@@ -74,7 +74,7 @@ static void max_roi_pool_bind(Node *n)
     BIND(n, max_roi_pool, ROI_FIELDS);
 }
 
-/* ---- NonMaxSuppression ------------------------------------------------------------------------------------------- */
+/* ---- NonMaxSuppression ------------------------------------------------------------------------------------------ */
 
 static void nms_infer(Node *n)
 {

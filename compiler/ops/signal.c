@@ -22,7 +22,7 @@ static bool one_dim(Node *n, int i, Dim *d)
     return in_dims(n, i, d, 1) == 1;
 }
 
-/* ---- Fourier transforms: a table of twiddle factors, which folds, and one node ------------------------------------- */
+/* ---- Fourier transforms: a table of twiddle factors, which folds, and one node ---------------------------------- */
 
 /* What a transform is, in the order of the integers that its node takes. */
 enum { OUTER, INNER, COUNT, LENGTH, BINS, FROM, TO = FROM + 3, FOURIER_DIMS = TO + 3 };
@@ -168,7 +168,7 @@ static void fourier_bind(Node *n)
     bind_scratch(n, dim_mul(d[LENGTH], D(numbers * type_bits(type_arith(in_type(n, 0))) / 8)));
 }
 
-/* ---- windows ----------------------------------------------------------------------------------------------------------- */
+/* ---- windows ---------------------------------------------------------------------------------------------------- */
 
 /* sum of weight[k] cos(2 pi k i / N), N the size or, when not periodic, one less */
 static void window_expand(Node *n)
@@ -197,7 +197,7 @@ static void window_expand(Node *n)
     expand_done(n);
 }
 
-/* ---- MelWeightMatrix ----------------------------------------------------------------------------------------------------- */
+/* ---- MelWeightMatrix -------------------------------------------------------------------------------------------- */
 
 static void mel_expand(Node *n)
 {

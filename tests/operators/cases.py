@@ -91,7 +91,7 @@ def onnx_type(x):
     return TensorProto.STRING if x.dtype == object else helper.np_dtype_to_tensor_dtype(x.dtype)
 
 
-# ---- images: GridSample, AffineGrid, Col2Im, DeformConv, regions -----------------------------------------------------------
+# ---- images: GridSample, AffineGrid, Col2Im, DeformConv, regions --------------------------------------------
 
 
 def add_grids(c):
@@ -168,7 +168,7 @@ def add_regions(c):
                   consts=(2, 3, 4) if k % 2 else (), sizes=[("n", "b", None), ("n", "c", "b"), None, None, None] if k == 2 else None)
 
 
-# ---- signals -----------------------------------------------------------------------------------------------------------------
+# ---- signals ------------------------------------------------------------------------------------------------
 
 
 def add_signals(c):
@@ -203,7 +203,7 @@ def add_signals(c):
         c.add(f"mel_{k}", "MelWeightMatrix", [np.array(mels), np.array(n), np.array(rate), *ends], version=17, consts=range(5))
 
 
-# ---- ai.onnx.ml ----------------------------------------------------------------------------------------------------------------
+# ---- ai.onnx.ml ---------------------------------------------------------------------------------------------
 
 ML = "ai.onnx.ml"
 POSTS = "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"
@@ -369,7 +369,7 @@ def add_features(c):
     c.add("one_hot_int64", "OneHotEncoder", [np.array([2, 0, -1])], {"cats_int64s": [0, 1, 2], "zeros": 1}, version=1, domain=ML)
 
 
-# ---- ImageDecoder: files of our own making, so what is in them is known ------------------------------------------------------
+# ---- ImageDecoder: files of our own making, so what is in them is known -------------------------------------
 
 
 def chunk(kind, data):
@@ -464,7 +464,7 @@ def add_images(c):
     decode("nothing", b"no image at all, but long enough to be one", np.zeros((0, 0, 3), np.uint8))
 
 
-# ---- the folder ----------------------------------------------------------------------------------------------------------------
+# ---- the folder ---------------------------------------------------------------------------------------------
 
 
 def main():
