@@ -9,6 +9,13 @@ test-suite: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/includ
 	@$(SUITE)/run --build $(SUITE) --include $(B)/include --known tests/known.txt $(if $(T),-v,--every $(EVERY)) $(if $(W),--ways $(W)) \
 		$(if $(filter update,$(KNOWN)),--update) $(SUITE_FLAGS) $(CACHE)/suite $(if $(T),'$(T)')
 
+# The same tests in the compiler, with the declared sizes of the outputs hidden: every one must be derived.
+TESTS += symbolic
+test-symbolic: setup $(SUITE)/run
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
+	@$(SUITE)/run --symbolic-outputs --build $(SUITE) --include $(B)/include --known tests/known.txt --every 100000 --ways e \
+		$(CACHE)/suite $(if $(T),'$(T)') >$(SUITE)/symbolic.log; status=$$?; sed 's/^suite:/symbolic:/' $(SUITE)/symbolic.log; exit $$status
+
 SUITE_OBJECTS = $(patsubst %,$(SUITE)/%.o,run model data build judge)
 $(SUITE)/run: $(SUITE_OBJECTS) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -21,4 +28,4 @@ $(SUITE)/call-sanitized: tests/suite/call.c tests/suite/case.h $(CODECS) | $(SUI
 	$(CC) $(CFLAGS) -fsanitize=address,undefined -rdynamic -o $@ $< $(CODECS) $(CODEC_LINK)
 $(SUITE):
 	@mkdir -p $@
-.PHONY: test-suite
+.PHONY: test-suite test-symbolic
