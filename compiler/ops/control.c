@@ -19,11 +19,26 @@ static void take_branch(Node *n, Graph *g)
     node_remove(n);
 }
 
+/* Says which inputs of whole numbers v is computed from: a model in which they are constants takes one branch. */
+static void help_freeze(const Value *v, int depth, Map *seen)
+{
+    enum { DEEPEST = 12 };
+    if (map_get(seen, v))
+        return;
+    map_put(seen, v, seen);
+    if (v->input >= 0 && !type_is_float(v->type))
+        note_help("the model may decide that when it is compiled: --const %s=FILE.pb", printable(v->name));
+    for (int i = 0; v->def && i < v->def->n_in && depth < DEEPEST; i++)
+        if (v->def->in[i])
+            help_freeze(v->def->in[i], depth + 1, seen);
+}
+
 /* Where both branches agree a size is that; else it depends on the condition. */
 static Shape either_shape(Node *n, Shape a, Shape b)
 {
     if (a.rank != b.rank) {
         node_error(n, "the branches give results of different rank: %s and %s", shape_text(a), shape_text(b));
+        help_freeze(n->in[0], 0, &(Map){0});
         return a;
     }
     for (int i = 0; i < a.rank; i++)
