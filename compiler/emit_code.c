@@ -313,7 +313,7 @@ static void emit_node(Emitter *e, Node *n)
         declare_value(e, n->out[i]);
     if (n->free)
         ;
-    else if (!strcmp(n->op->name, "If") && n->op->flags & CONTROL)
+    else if (n->op->flags & CONTROL && node_attr(n, "then_branch"))
         emit_if(e, n);
     else if (n->op->flags & CONTROL)
         emit_loop_node(e, n);

@@ -17,28 +17,10 @@ static void perm_first(int rank, int64_t *perm)
         perm[i] = i == 0 ? 0 : i == 1 ? rank - 1 : i - 1;
 }
 
-static bool is_transpose(const Node *n) { return n && !strcmp(n->op->name, "Transpose") && !n->op->domain; }
-
-/* The permutation of a Transpose; false when it is none. */
-static bool transpose_perm(const Node *n, int *perm)
-{
-    if (!is_transpose(n))
-        return false;
-    int rank = in_shape(n, 0).rank;
-    const int64_t *p;
-    int k = attr_ints(n, "perm", &p);
-    for (int i = 0; i < rank; i++)
-        perm[i] = k == rank ? (int)p[i] : rank - 1 - i;
-    return true;
-}
-
 static Value *transposed(Value *v, Node *before, const int64_t *perm)
 {
-    Node *t = node_new(before->graph, "Transpose", 1, &v, 1);
-    t->origin = before->origin ? before->origin : before;
+    Node *t = make_transpose(before, v, perm);
     t->name = v->def ? v->def->name : v->name;
-    t->path = before->path;
-    attr_set_ints(t, "perm", v->shape.rank, perm);
     node_insert(t, before);
     infer_node(t);
     return t->out[0];
@@ -52,11 +34,8 @@ static void transpose_output(Node *n, const int64_t *perm)
     now->def = n;
     now->def_i = 0;
     infer_node(n);
-    Node *t = node_new(n->graph, "Transpose", 1, &now, 1);
-    t->origin = n->origin ? n->origin : n;
+    Node *t = make_transpose(n, now, perm);
     t->name = n->name;
-    t->path = n->path;
-    attr_set_ints(t, "perm", old->shape.rank, perm);
     node_insert(t, n->next);
     Value *made = t->out[0];
     t->out[0] = old; /* keeps its name, uses and declared type */
@@ -229,7 +208,7 @@ static void layout_graph(Graph *g)
         for (int i = 0; i < n->n_attr; i++)
             if (n->attr[i].g)
                 layout_graph(n->attr[i].g);
-        if (is_transpose(n)) {
+        if (transpose_perm(n, NULL)) {
             merge_transposes(n);
             continue;
         }
@@ -243,7 +222,7 @@ static void layout_graph(Graph *g)
             continue;
         /* The new transposes above n may meet others. */
         for (int i = 0; i < n->n_in; i++)
-            if (n->in[i] && is_transpose(n->in[i]->def) && !n->in[i]->data)
+            if (n->in[i] && transpose_perm(n->in[i]->def, NULL) && !n->in[i]->data)
                 merge_transposes(n->in[i]->def);
         next = n->next; /* the transpose below it, too */
     }

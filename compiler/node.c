@@ -232,15 +232,6 @@ Value *make(Node *n, const char *op, int n_in, ...)
     return make_node(n, op, n_in, in, 1)->out[0];
 }
 
-Value *make_cast(Node *n, Value *v, Type t)
-{
-    if (v->type == t)
-        return v;
-    Value *c = make(n, "Cast", 1, v);
-    attr_set_int(c->def, "to", t);
-    return c;
-}
-
 Value *make_ints(Node *n, int k, const int64_t *v) { return value_const(n->graph, tensor_ints(k, v)); }
 Value *make_dims(Node *n, int k, const Dim *v) { return value_const(n->graph, tensor_dims(k, v)); }
 Value *make_int(Node *n, int64_t v) { return value_const(n->graph, tensor_int(I64, v)); }

@@ -32,6 +32,9 @@ struct Op {
     /* All inputs are about to be transposed by perm (new axis i is old axis perm[i]), the output with them: adapt the
      * attributes; false: cannot. permute_axis does it for one attribute "axis". ELEMENTWISE rows need none. */
     bool (*permute)(Node *n, const int *perm, int rank);
+    /* n is x * c, x + c ... with x at input k and c constant: c (or what is made of it, before `before`) as what x is
+     * multiplied by, or as what is added to it; false: neither. */
+    bool (*affine)(Node *before, int k, Value *c, Value **factor, Value **offset);
     /* y * factor[channel] + offset[channel] (constants of one element per output channel, or NULL): take it into the
      * constant weights and bias; false: cannot. */
     bool (*absorb)(Node *n, Value *factor, Value *offset);
@@ -108,6 +111,10 @@ void expand_same(Node *n);  /* this version means the same as the newest (its at
 void expand_body(Node *n, const char *text);
 
 /* ---- layout -------------------------------------------------------------------------------------------- */
+
+/* ops/transpose.c: a Transpose made for the node `by`, not inserted yet; is n one (NULL: no), and of which permutation? */
+Node *make_transpose(Node *by, Value *v, const int64_t *perm);
+bool transpose_perm(const Node *n, int *perm);
 
 bool permute_axis(Node *n, const int *perm, int rank);
 

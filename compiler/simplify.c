@@ -168,48 +168,25 @@ static Value *per_channel(Node *before, Value *c, const Value *y, int axis)
             return NULL;
     if (s.rank > y->shape.rank || !dim_const(y->shape.dim[axis]))
         return NULL;
-    int64_t n = dim_value(y->shape.dim[axis]);
-    Value *list = s.rank == 1 && dim_is(s.dim[0], n) ? c : make(before, "Reshape", 2, c, make_ints(before, 1, (int64_t[]){-1}));
-    if (list != c)
-        infer_node(list->def);
-    if (dim_is(list->shape.dim[0], n))
-        return list;
-    list = make(before, "Expand", 2, list, make_ints(before, 1, &n));
-    infer_node(list->def);
-    return list;
+    const Shape list = shape_list(1, y->shape.dim[axis]);
+    if (dim_is(shape_count(s), 1) && !dim_is(list.dim[0], 1))
+        return value_const(before->graph, tensor_new_fill(c->type, list, tensor_data(c->data)));
+    return s.rank == 1 ? c : value_const(before->graph, tensor_view(c->data, list));
 }
 
-static Value *folded(Node *before, const char *op, Value *a, Value *b)
-{
-    Value *v = make(before, op, b ? 2 : 1, a, b);
-    infer_node(v->def);
-    return v;
-}
-
-/* y = x * c, x / c, x + c, x - c or c + x with x made by a linear kernel for this node alone: the kernel's weights and
- * bias take c. */
+/* y = x * c, x + c ... with x made by a linear kernel for this node alone: the kernel's weights and bias take c. */
 static bool absorb(Node *n)
 {
-    const char *fn = n->op->map;
-    if (!fn || n->n_in != 2 || n->out[0]->type != F32)
+    if (!n->op->affine || n->out[0]->type != F32)
         return false;
     int k = n->in[1]->data ? 0 : 1;
-    Value *x = n->in[k], *c = n->in[1 - k];
+    Value *x = n->in[k], *c = n->in[1 - k], *factor = NULL, *offset = NULL;
     Node *linear = x->def;
     if (!c->data || c->data->symbolic || !linear || !linear->op->absorb || x->uses.n != 1 || linear->graph != n->graph ||
         !shape_same(x->shape, n->out[0]->shape) || x->shape.rank < 2)
         return false;
-    bool product = !strcmp(fn, "mul") || (!strcmp(fn, "div") && !k), sum = !strcmp(fn, "add"), less = !strcmp(fn, "sub") && !k;
-    if (!product && !sum && !less)
-        return false;
     c = per_channel(linear, c, x, linear->op->flags & CHANNELS_LAST ? 1 : x->shape.rank - 1);
-    if (!c)
-        return false;
-    if (less)
-        c = folded(linear, "Neg", c, NULL);
-    if (!strcmp(fn, "div"))
-        c = folded(linear, "Reciprocal", c, NULL);
-    if (!linear->op->absorb(linear, product ? c : NULL, product ? NULL : c))
+    if (!c || !n->op->affine(linear, k, c, &factor, &offset) || !linear->op->absorb(linear, factor, offset))
         return false;
     replace_out(n, 0, x);
     node_remove(n);

@@ -92,6 +92,15 @@ static void bit_cast_infer(Node *n)
 #define SATURATE "to:int saturate:int=1"
 #define ROUND SATURATE " round_mode:string=up"
 
+Value *make_cast(Node *n, Value *v, Type t)
+{
+    if (v->type == t)
+        return v;
+    Value *c = make(n, "Cast", 1, v);
+    attr_set_int(c->def, "to", t);
+    return c;
+}
+
 static const Op cast_ops[] = {
     {CAST(28, TYPES_28, ROUND), cast_infer, cast_bind, .flags = ELEMENTWISE},
     {CAST(25, TYPES_25, ROUND), .expand = expand_same},

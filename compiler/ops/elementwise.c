@@ -215,8 +215,8 @@ static void selu_1(Node *n)
     {name, 13, sig, "T=FB", "", infer_same, .map = fn}, {name, 6, sig, "T=F", "", OLD},                                \
     {name, 1, sig, "T=F", CONSUMED, OLD}
 #define SINCE_22(name, old, sig, fn) {name, 22, sig, "T=FB", "", infer_same, .map = fn}, {name, old, sig, "T=F", "", OLD}
-#define ARITHMETIC(name, fn)                                                                                           \
-    {name, 14, AB_C, "T=NB", "", infer_broadcast, .map = fn}, {name, 13, AB_C, "T=" W, "", OLD},                       \
+#define ARITHMETIC(name, fn, as_affine)                                                                                \
+    {name, 14, AB_C, "T=NB", "", infer_broadcast, .map = fn, .affine = as_affine}, {name, 13, AB_C, "T=" W, "", OLD},                       \
     {name, 7, AB_C, "T=" W_7, "", OLD}, {name, 6, AB_C, "T=" W_7, BROADCAST, .expand = broadcast_before_7},            \
     {name, 1, AB_C, "T=F", BROADCAST " " CONSUMED, .expand = broadcast_before_7}
 #define LOGIC(name, fn)                                                                                                \
@@ -233,6 +233,45 @@ static void selu_1(Node *n)
     {name, 12, "data_0*:T -> " y ":T", "T=N", "", OLD}, {name, 8, "data_0*:T -> " y ":T", "T=F", "", OLD},             \
     {name, 6, "data_0*:T -> " y ":T", "T=F", "", OLD}, {name, 1, "data_0*:T -> " y ":T", "T=F", CONSUMED, OLD}
 
+/* ---- affine ---------------------------------------------------------------------------------------------- */
+
+static Value *folded(Node *before, const char *op, Value *c)
+{
+    Value *v = make(before, op, 1, c);
+    infer_node(v->def);
+    return v;
+}
+
+static bool add_affine(Node *before, int k, Value *c, Value **factor, Value **offset)
+{
+    (void)before, (void)k, (void)factor;
+    *offset = c;
+    return true;
+}
+
+static bool sub_affine(Node *before, int k, Value *c, Value **factor, Value **offset)
+{
+    (void)factor;
+    if (k == 0)
+        *offset = folded(before, "Neg", c);
+    return k == 0;
+}
+
+static bool mul_affine(Node *before, int k, Value *c, Value **factor, Value **offset)
+{
+    (void)before, (void)k, (void)offset;
+    *factor = c;
+    return true;
+}
+
+static bool div_affine(Node *before, int k, Value *c, Value **factor, Value **offset)
+{
+    (void)offset;
+    if (k == 0)
+        *factor = folded(before, "Reciprocal", c);
+    return k == 0;
+}
+
 /* Strings have a kernel of their own. */
 static void equal_infer(Node *n)
 {
@@ -245,7 +284,8 @@ static void equal_infer(Node *n)
 }
 
 static const Op elementwise_ops[] = {
-    ARITHMETIC("Add", "add"), ARITHMETIC("Sub", "sub"), ARITHMETIC("Mul", "mul"), ARITHMETIC("Div", "div"),
+    ARITHMETIC("Add", "add", add_affine), ARITHMETIC("Sub", "sub", sub_affine), ARITHMETIC("Mul", "mul", mul_affine),
+    ARITHMETIC("Div", "div", div_affine),
     LOGIC("And", "and"), LOGIC("Or", "or"), LOGIC("Xor", "xor"),
     {"Not", 1, X_Y, "T=bool", "", infer_same, .map = "not"},
     ORDER("Greater", "greater"), ORDER("Less", "less"),

@@ -123,6 +123,27 @@ static void block_bind(Node *n, Shape deep, Shape wide, bool deep_to_wide)
 static void depth_to_space_bind(Node *n) { block_bind(n, in_shape(n, 0), out(n, 0)->shape, true); }
 static void space_to_depth_bind(Node *n) { block_bind(n, out(n, 0)->shape, in_shape(n, 0), false); }
 
+bool transpose_perm(const Node *n, int *perm)
+{
+    if (!n || n->op->infer != transpose_infer)
+        return false;
+    const int rank = in_shape(n, 0).rank;
+    const int64_t *given;
+    const int k = attr_ints(n, "perm", &given);
+    for (int i = 0; i < rank && perm; i++)
+        perm[i] = k == rank ? (int)given[i] : rank - 1 - i;
+    return true;
+}
+
+Node *make_transpose(Node *by, Value *v, const int64_t *perm)
+{
+    Node *t = node_new(by->graph, "Transpose", 1, &v, 1);
+    t->origin = by->origin ? by->origin : by;
+    t->path = by->path;
+    attr_set_ints(t, "perm", v->shape.rank, perm);
+    return t;
+}
+
 #define TRANSPOSE(since, types) "Transpose", since, "data:T -> transposed:T", "T=" types, "perm:ints?"
 #define BLOCK(name, since, types, attrs) name, since, "input:T -> output:T", "T=" types, attrs
 
