@@ -34,24 +34,36 @@ HOST ?= $(B)/host
 HOST_KERNELS = $(KERNELS:%.h=$(HOST)/%.o) $(CODECS)
 LIBRARY = $(KERNELS:%.h=$(B)/rt/%.o)
 
+# Commands are shown with V=1, what they make otherwise.
+ifndef V
+.SILENT:
+endif
+MAKES = $(if $(V),@:,@echo "  $@")
+
 all: $(B)/onnxcc $(B)/libonnxcc-rt.a $(B)/include/onnxcc
 
 $(B)/onnxcc: $(OBJECTS) $(HOST_KERNELS) $(PB)
+	$(MAKES)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/libonnxcc-rt.a: $(LIBRARY)
+	$(MAKES)
 	@rm -f $@
 	$(AR) rcsD $@ $^
 
 # What the compiler computes with the scalar functions has the bits of the emitted code, too.
 $(B)/scalar.o: CFLAGS += -O3 -ffp-contract=off
 $(B)/%.o: compiler/%.c $(B)/onnx.pb.h | $(B)
+	$(MAKES)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
 $(B)/ops/%.o: compiler/ops/%.c | $(B)
+	$(MAKES)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
 $(HOST)/%.o: runtime-min/%.h $(RT_HEADERS) compiler/kernel.h compiler/ops.h compiler/onnxcc.h | $(B)
+	$(MAKES)
 	$(CC) -O2 $(KERNEL_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -c -o $@ runtime-min/rt.c
 $(B)/rt/%.o: runtime-min/%.h $(RT_HEADERS) | $(B)
+	$(MAKES)
 	$(CC) -O2 $(KERNEL_CFLAGS) -ffreestanding -ffunction-sections -DKERNELS='"$*.h"' -c -o $@ runtime-min/rt.c
 
 $(B)/onnxcc-codecs.o: runtime-hosted/codecs.c $(RT_HEADERS) | $(B)
@@ -60,6 +72,7 @@ $(B)/onnxcc-codecs.o: runtime-hosted/codecs.c $(RT_HEADERS) | $(B)
 $(B)/onnx.pb.c $(B)/onnx.pb.h &: proto/onnx.proto proto/onnx.options | $(B)
 	nanopb_generator.py --quiet -I proto -D $(B) onnx.proto
 $(B)/onnx.pb.o: $(B)/onnx.pb.c
+	$(MAKES)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -c -o $@ $<
 
 # The texts that onnxcc carries: templates, and the runtime for --single.
