@@ -181,13 +181,13 @@ static bool conv_read(Node *n, Image *x, Windows *w, Integer *c)
     return true;
 }
 
-static bool one_or(const Node *n, int i, int64_t count)
+/* Has input i one number for each of the outputs, or only one, where that will do? */
+static bool fits(const Node *n, int i, const char *what, int64_t outputs, bool one)
 {
-    Dim d = in(n, i) ? shape_count(in_shape(n, i)) : D(1);
-    if (dim_is(d, 1) || dim_is(d, count))
+    Dim d = in(n, i) ? shape_count(in_shape(n, i)) : D(outputs);
+    if (dim_is(d, outputs) || (one && dim_is(d, 1)))
         return true;
-    error_node(n, "", "input %s is %s for %lld output channels", printable(in(n, i)->name), shape_text(in_shape(n, i)),
-               (long long)count);
+    node_error(n, "the %s is %s for %lld output channels", what, shape_text(in_shape(n, i)), (long long)outputs);
     return false;
 }
 
@@ -201,7 +201,8 @@ static void conv_infer(Node *n)
     if (!conv_read(n, &x, &w, &c))
         return;
     int64_t channels = c.group * c.cout;
-    if (c.packed || (one_or(n, BIAS, channels) && one_or(n, SCALE, channels) && one_or(n, W_ZERO, channels)))
+    if (c.packed || (fits(n, BIAS, "bias", channels, false) && fits(n, SCALE, "scale", channels, true) &&
+                     fits(n, W_ZERO, "zero point of the weights", channels, true)))
         set_out(n, 0, result_type(n), image_shape(n, &x, D(channels), w.out));
 }
 

@@ -91,7 +91,8 @@ static void quantize_expand(Node *n)
         return;
     if (!precision) /* scales that are no numbers to compute with leave the choice to x */
         precision = in_type(n, 1) == F8E8M0 || in_type(n, 1) == I32 ? in_type(n, 0) : in_type(n, 1);
-    Value *y = make(n, "onnxcc.Quantize", 3, in(n, 0), lined_up(n, 1), zero_point(n, 2));
+    Value *scale = lined_up(n, 1), *shift = zero_point(n, 2);
+    Value *y = make(n, "onnxcc.Quantize", 3, in(n, 0), scale, shift);
     attr_set_int(y->def, "to", to);
     attr_set_int(y->def, "precision", precision == I32 ? F32 : precision);
     attr_set_int(y->def, "saturate", attr_or(n, "saturate", 1));
@@ -105,7 +106,8 @@ static void dequantize_expand(Node *n)
     to = to ? to : in_type(n, 1) == F8E8M0 ? F32 : in_type(n, 1);
     if (!type_named(n, "output_dtype", to))
         return;
-    Value *y = make(n, "onnxcc.Dequantize", 3, in(n, 0), lined_up(n, 1), zero_point(n, 2));
+    Value *scale = lined_up(n, 1), *shift = zero_point(n, 2);
+    Value *y = make(n, "onnxcc.Dequantize", 3, in(n, 0), scale, shift);
     attr_set_int(y->def, "to", to);
     replace_out(n, 0, y);
     expand_done(n);

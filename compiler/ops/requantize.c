@@ -86,12 +86,12 @@ static Value *per_output(Node *q, Value *v, const Value *w, int axis)
     return v->shape.rank == 1 ? v : inferred(make(q, "Reshape", 2, v, make_ints(q, 1, (int64_t[]){-1})));
 }
 
-/* Does the bias count in units of x.scale * w.scale? */
-static bool bias_fits(const Linear *b, const Linear *x, const Linear *w)
+/* Does the bias, of n numbers, count in units of x.scale * w.scale? */
+static bool bias_fits(const Linear *b, const Linear *x, const Linear *w, int64_t n)
 {
-    if (b->x->type != I32 || b->zero || !known(b->scale) || !known(x->scale) || !known(w->scale))
+    if (b->x->type != I32 || b->zero || !known(b->scale) || !known(x->scale) || !known(w->scale) ||
+        !dim_is(shape_count(b->x->shape), n))
         return false;
-    int64_t n = dim_value(shape_count(b->x->shape));
     for (int64_t i = 0; i < n; i++)
         if (!(fabs(at(b->scale, i) - at(x->scale, 0) * at(w->scale, i)) <= 1e-6 * fabs(at(b->scale, i))))
             return false;
@@ -105,8 +105,9 @@ static bool in_integers(Node *q, Node *n, const char *op, int axis, int64_t lo, 
     if (!linear(in(n, 0), &x) || !linear(in(n, 1), &w) || !is_byte(x.x->type) || !is_byte(w.x->type) ||
         !single(x.scale) || !single(x.zero) || !shape_const(w.x->shape))
         return false;
+    int64_t outputs = dim_value(w.x->shape.dim[axis]);
     Value *scale = per_output(q, w.scale, w.x, axis), *zero = per_output(q, w.zero, w.x, axis);
-    if (!scale || (w.zero && !zero) || (in(n, 2) && (!linear(in(n, 2), &b) || !bias_fits(&b, &x, &w))))
+    if (!scale || (w.zero && !zero) || (in(n, 2) && (!linear(in(n, 2), &b) || !bias_fits(&b, &x, &w, outputs))))
         return false;
     scale = inferred(make(q, "Mul", 2, x.scale, scale));
     scale = inferred(make(q, "Div", 2, scale, in(q, 1)));
