@@ -39,7 +39,12 @@ typedef struct Port {
     int first, n;
 } Port;
 
+Box *box_new(Form form, Type t);
 Box *box_of(const Value *v);
+Box *box_optional(const Box *item);
+/* One more shape that an element of b may have; sizes that are no numbers count with their bounds. */
+void box_widen(Box *b, int rank, int least_rank, const int64_t *size, const bool *fixed);
+void box_widen_shape(Box *b, Shape s);
 /* What both can become; NULL: nothing (different element types), and that is reported at n. */
 Box *box_join(const Node *n, const Box *a, const Box *b);
 bool box_same(const Box *a, const Box *b);
@@ -52,6 +57,8 @@ Value *optional_new(Graph *g, Value *has, Value *item); /* item: NULL, or what i
 Value *sequence_insert(Node *n, const Box *b, const Value *seq, Value *x, Value *at);
 Box *box_with(const Value *seq, const Value *x);    /* an open sequence that can hold seq and x beside */
 Value *optional_item(Node *n, Value *v); /* checked at run time when it is not known; NULL: not there, and reported */
+Shape sequence_data(const Box *b);
+Shape sequence_dims(const Box *b);
 Dim sequence_slot(const Box *b);   /* elements of one slot of an open sequence */
 
 /* v made into what b says, by nodes before n. */

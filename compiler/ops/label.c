@@ -82,7 +82,8 @@ static Tensor *chosen(const Tensor *t, const int64_t *at, int64_t n, const Tenso
     Tensor *y = tensor_new(t->type, 1, (int64_t[]){n + (more != NULL)});
     size_t size = (size_t)type_bits(t->type) / 8;
     for (int64_t i = 0; i < n; i++)
-        memcpy((char *)(uintptr_t)y->data + (size_t)i * size, (const char *)tensor_data(t) + (size_t)at[i] * size, size);
+        memcpy((char *)(uintptr_t)y->data + (size_t)i * size, (const char *)tensor_data(t) + (size_t)at[i] * size,
+               size);
     if (more)
         memcpy((char *)(uintptr_t)y->data + (size_t)n * size, tensor_data(more), size);
     return y;
@@ -96,7 +97,10 @@ static Value *places(Node *n, Value *x, Tensor *keys)
 
 static void lookup_infer(Node *n) { set_out(n, 0, I64, in_shape(n, 0)); }
 
-static void lookup_bind(Node *n) { BIND(n, lookup, .count = shape_count(in_shape(n, 0)), .keys = shape_count(in_shape(n, 1))); }
+static void lookup_bind(Node *n)
+{
+    BIND(n, lookup, .count = shape_count(in_shape(n, 0)), .keys = shape_count(in_shape(n, 1)));
+}
 
 /* ---- LabelEncoder, CategoryMapper ------------------------------------------------------------------------------------------- */
 
@@ -108,8 +112,9 @@ static void map_values(Node *n, const Tensor *keys, const Tensor *values, const 
         return;
     }
     if (keys->type != in_type(n, 0) || values->type != otherwise->type) {
-        error_node(n, "NOD-10", "the input is %s, the keys %s, the values %s and their default %s", type_onnx(in_type(n, 0)),
-                   type_onnx(keys->type), type_onnx(values->type), type_onnx(otherwise->type));
+        error_node(n, "NOD-10", "the input is %s, the keys %s, the values %s and their default %s",
+                   type_onnx(in_type(n, 0)), type_onnx(keys->type), type_onnx(values->type),
+                   type_onnx(otherwise->type));
         return;
     }
     int64_t k, *at = order(keys, &k);
@@ -128,7 +133,8 @@ static Tensor *default_of(Node *n, Type t)
         const char *s = attr_string(n, "default_string");
         return list_of_strings(1, (Name[]){name(s)});
     }
-    return t == I64 || type_is_int(t) ? tensor_int(t, attr_int(n, "default_int64")) : tensor_float(t, attr_float(n, "default_float"));
+    return t == I64 || type_is_int(t) ? tensor_int(t, attr_int(n, "default_int64"))
+                                      : tensor_float(t, attr_float(n, "default_float"));
 }
 
 static void label_encoder(Node *n)
@@ -169,7 +175,7 @@ static void category_mapper(Node *n)
 /* ---- TfIdfVectorizer --------------------------------------------------------------------------------------------------------- */
 
 typedef struct Grams {
-    const int64_t *item;    /* tokens of one length's n-grams */
+    const int64_t *item; /* tokens of one length's n-grams */
     int64_t n;
 } Grams;
 static Grams sorted_grams;
@@ -194,7 +200,8 @@ static bool sort_pool(Node *n, const int64_t *pool, int64_t size, Tensor **gram,
     *gram = tensor_new(I64, 1, &size);
     *column = tensor_new(I64, 1, (int64_t[]){grams});
     *table = tensor_new(I64, 1, (int64_t[]){3 * (longest > lengths ? longest : lengths)});
-    int64_t *g = (int64_t *)(uintptr_t)(*gram)->data, *c = (int64_t *)(uintptr_t)(*column)->data, *t = (int64_t *)(uintptr_t)(*table)->data;
+    int64_t *g = (int64_t *)(uintptr_t)(*gram)->data, *c = (int64_t *)(uintptr_t)(*column)->data,
+            *t = (int64_t *)(uintptr_t)(*table)->data;
     for (int k = 0; k < lengths; k++, t += 3) {
         int64_t start = counts[k], end = k + 1 < lengths ? counts[k + 1] : size, len = k + 1;
         if (start < 0 || end < start || end > size || (end - start) % len || at + (end - start) / len > grams) {
@@ -249,7 +256,9 @@ static void tfidf_expand(Node *n)
     }
     if (x->shape.rank < 1 || x->shape.rank > 2 || !(x->type == STR ? strings : numbers)) {
         node_error(n, "the input is %s %s, which needs %s", type_onnx(x->type), shape_text(x->shape),
-                   x->shape.rank < 1 || x->shape.rank > 2 ? "one dimension or two" : x->type == STR ? "pool_strings" : "pool_int64s");
+                   x->shape.rank < 1 || x->shape.rank > 2 ? "one dimension or two"
+                   : x->type == STR                       ? "pool_strings"
+                                                          : "pool_int64s");
         return;
     }
     const int64_t *pool = x->type == STR ? NULL : numbers->ints;
@@ -270,9 +279,11 @@ static void tfidf_expand(Node *n)
         columns = indexes[i] >= columns ? indexes[i] + 1 : columns;
     }
     Tensor *gram, *column, *table, *weight = tensor_new(F32, 1, &columns);
-    int64_t low = attr_int(n, "min_gram_length"), high = attr_int(n, "max_gram_length"), skips = attr_int(n, "max_skip_count");
+    int64_t low = attr_int(n, "min_gram_length"), high = attr_int(n, "max_gram_length"),
+            skips = attr_int(n, "max_skip_count");
     if (low < 1 || low > high || skips < 0) {
-        node_error(n, "n-grams of %lld to %lld tokens, with %lld left out", (long long)low, (long long)high, (long long)skips);
+        node_error(n, "n-grams of %lld to %lld tokens, with %lld left out", (long long)low, (long long)high,
+                   (long long)skips);
         return;
     }
     if (!sort_pool(n, pool, size, &gram, &column, &table))
@@ -280,7 +291,8 @@ static void tfidf_expand(Node *n)
     for (int64_t i = 0; i < columns; i++)
         ((float *)(uintptr_t)weight->data)[i] = i < weighted ? weights[i] : 1;
     Graph *g = n->graph;
-    Value *y = make(n, "onnxcc.Grams", 5, x, value_const(g, gram), value_const(g, column), value_const(g, table), value_const(g, weight));
+    Value *y = make(n, "onnxcc.Grams", 5, x, value_const(g, gram), value_const(g, column), value_const(g, table),
+                    value_const(g, weight));
     attr_set_ints(y->def, "how", 4, (int64_t[]){low, high, skips, mode});
     replace_out(n, 0, y);
     expand_done(n);
@@ -310,19 +322,23 @@ static void grams_bind(Node *n)
 
 static const Op label_ops[] = {
     {"LabelEncoder", 4, "X:T1 -> Y:T2", "T1=" TYPES_4 " T2=" TYPES_4,
-     DEFAULTS LISTS " default_tensor:tensor? keys_tensor:tensor? values_tensor:tensor?", .expand = label_encoder, .domain = "ai.onnx.ml"},
-    {"LabelEncoder", 2, "X:T1 -> Y:T2", "T1=string|int64|float T2=string|int64|float", DEFAULTS LISTS, .expand = label_encoder,
+     DEFAULTS LISTS " default_tensor:tensor? keys_tensor:tensor? values_tensor:tensor?", .expand = label_encoder,
      .domain = "ai.onnx.ml"},
+    {"LabelEncoder", 2, "X:T1 -> Y:T2", "T1=string|int64|float T2=string|int64|float", DEFAULTS LISTS,
+     .expand = label_encoder, .domain = "ai.onnx.ml"},
     {"LabelEncoder", 1, "X:T1 -> Y:T2", "T1=string|int64 T2=string|int64",
-     "classes_strings:strings? default_int64:int=-1 default_string:string=_Unused", .expand = label_encoder_1, .domain = "ai.onnx.ml"},
-    {"CategoryMapper", 1, "X:T1 -> Y:T2", "T1=string|int64 T2=string|int64",
-     "cats_int64s:ints? cats_strings:strings? default_int64:int=-1 default_string:string=_Unused", .expand = category_mapper,
+     "classes_strings:strings? default_int64:int=-1 default_string:string=_Unused", .expand = label_encoder_1,
      .domain = "ai.onnx.ml"},
+    {"CategoryMapper", 1, "X:T1 -> Y:T2", "T1=string|int64 T2=string|int64",
+     "cats_int64s:ints? cats_strings:strings? default_int64:int=-1 default_string:string=_Unused",
+     .expand = category_mapper, .domain = "ai.onnx.ml"},
     {"TfIdfVectorizer", 9, "X:T -> Y:T1", "T=string|int32|int64 T1=float",
      "max_gram_length:int max_skip_count:int min_gram_length:int mode:string ngram_counts:ints ngram_indexes:ints "
-     "pool_int64s:ints? pool_strings:strings? weights:floats?", .expand = tfidf_expand},
-    {"Lookup", 1, "x:T keys:T -> y:int64", "T=ALL14", "", .infer = lookup_infer, .bind = lookup_bind, .domain = "onnxcc"},
-    {"Grams", 1, "x:int64|int32 gram:int64 column:int64 table:int64 weight:float -> y:float", NULL, "how:ints", .infer = grams_infer,
-     .bind = grams_bind, .domain = "onnxcc"},
+     "pool_int64s:ints? pool_strings:strings? weights:floats?",
+     .expand = tfidf_expand},
+    {"Lookup", 1, "x:T keys:T -> y:int64", "T=ALL14", "", .infer = lookup_infer, .bind = lookup_bind,
+     .domain = "onnxcc"},
+    {"Grams", 1, "x:int64|int32 gram:int64 column:int64 table:int64 weight:float -> y:float", NULL, "how:ints",
+     .infer = grams_infer, .bind = grams_bind, .domain = "onnxcc"},
 };
 OPS(label_ops);

@@ -133,7 +133,8 @@ static bool known_rank(Node *n, const Box *b)
 {
     if (b->rank >= 0 && b->least_rank == b->rank)
         return true;
-    node_error(n, b->rank < 0 ? "the elements of the sequence have no shape" : "the elements have different numbers of dimensions");
+    node_error(n, b->rank < 0 ? "the elements of the sequence have no shape"
+                              : "the elements have different numbers of dimensions");
     return false;
 }
 
@@ -248,7 +249,8 @@ static int split_sizes(Node *n, Dim whole, Dim **size)
     if (!dim_const(count)) {
         Text t = {0};
         dim_print(&t, whole, false);
-        error_node(n, "SHP-11", "into how many pieces an axis of %s is split must be known when the model is compiled", t.s);
+        error_node(n, "SHP-11", "into how many pieces an axis of %s is split must be known when the model is compiled",
+                   t.s);
         note_help("give the axis a size with --dim or --shape");
         return -1;
     }
@@ -289,7 +291,8 @@ static void sequence_map(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
     if (g->in.n != n->n_in || g->out.n != n->n_out) {
-        error_node(n, "SUB-27", "the body has %d inputs and %d outputs; the node %d and %d", g->in.n, g->out.n, n->n_in, n->n_out);
+        error_node(n, "SUB-27", "the body has %d inputs and %d outputs; the node %d and %d", g->in.n, g->out.n, n->n_in,
+                   n->n_out);
         return;
     }
     Value *turn = value_new(g, name("turn")), *go_on = value_new(g, name("go_on"));
@@ -297,7 +300,8 @@ static void sequence_map(Node *n)
     Node *start = node_new(g, "onnxcc.Start", 0, NULL, 0); /* a place to insert before */
     node_insert(start, g->first);
     for (int i = 0; i < n->n_in; i++)
-        value_replace(g->in.at[i], n->in[i]->form == SEQUENCE ? make(start, "SequenceAt", 2, n->in[i], turn) : n->in[i]);
+        value_replace(g->in.at[i],
+                      n->in[i]->form == SEQUENCE ? make(start, "SequenceAt", 2, n->in[i], turn) : n->in[i]);
     node_remove(start);
     g->in.n = 0;
     vec_push(&g->in, turn);
@@ -328,10 +332,7 @@ static void sequence_map(Node *n)
 
 /* ---- Optional... -------------------------------------------------------------------------------------------------------------- */
 
-static void optional(Node *n)
-{
-    replace_by(n, optional_new(n->graph, make_scalar(n, B8, in(n, 0) != NULL), in(n, 0)));
-}
+static void optional(Node *n) { replace_by(n, optional_new(n->graph, make_scalar(n, B8, in(n, 0) != NULL), in(n, 0))); }
 
 static void optional_has_element(Node *n)
 {
@@ -360,13 +361,14 @@ static Type storage_of(const Value *v) { return type_storage(v->type); }
 
 static void slots_bind(Node *n)
 {
-    BIND_T(n, slots, storage_of(n->in[0]), .have = slots_of(n->in[0]), .from = slot_of(n->in[0]), .to = slot_of(n->out[0]));
+    BIND_T(n, slots, storage_of(n->in[0]), .have = slots_of(n->in[0]), .from = slot_of(n->in[0]),
+           .to = slot_of(n->out[0]));
 }
 
 static void insert_bind(Node *n)
 {
-    BIND_T(n, insert, storage_of(n->in[0]), .have = slots_of(n->in[0]), .from = slot_of(n->in[0]), .to = slot_of(n->out[0]),
-           .size = shape_count(in_shape(n, 1)), .most = n->out[0]->shape.dim[0]);
+    BIND_T(n, insert, storage_of(n->in[0]), .have = slots_of(n->in[0]), .from = slot_of(n->in[0]),
+           .to = slot_of(n->out[0]), .size = shape_count(in_shape(n, 1)), .most = n->out[0]->shape.dim[0]);
 }
 
 static void erase_bind(Node *n)
@@ -384,28 +386,33 @@ static void join_bind(Node *n)
 {
     int axis = (int)attr_int(n, "axis");
     Symbol *length = symbol_of(n->out[0]->shape.dim[axis]);
-    BIND_T(n, join, storage_of(n->in[0]), .have = slots_of(n->in[0]), .slot = slot_of(n->in[0]), .width = slot_of(n->in[1]),
-           .rank = D(attr_int(n, "rank")), .axis = D(axis), .stack = D(attr_int(n, "stack")), .most = D(length->high));
+    BIND_T(n, join, storage_of(n->in[0]), .have = slots_of(n->in[0]), .slot = slot_of(n->in[0]),
+           .width = slot_of(n->in[1]), .rank = D(attr_int(n, "rank")), .axis = D(axis),
+           .stack = D(attr_int(n, "stack")), .most = D(length->high));
     bind_size(n, 0, length);
 }
 
-#define OWN(name, sig, attrs, how, flag)                                                                                         \
-    {name, 1, sig, "T=ALL14", attrs, .infer = set_infer, .bind = how, .flags = NOFOLD | (flag), .domain = "onnxcc"}
+#define OWN(name, sig, attrs, how, flag)                                                                               \
+    {                                                                                                                  \
+        name, 1, sig, "T=ALL14", attrs, .infer = set_infer, .bind = how, .flags = NOFOLD | (flag), .domain = "onnxcc"  \
+    }
 
 static const Op sequence_ops[] = {
     {"SequenceConstruct", 11, "inputs*:T -> output_sequence:S", "T=ALL S=seq", "", .expand = sequence_construct},
     {"SequenceEmpty", 11, "-> output:S", "S=seq", "dtype:int=1", .expand = sequence_empty},
-    {"SequenceInsert", 11, "input_sequence:S tensor:T position?:I -> output_sequence:S", "S=seq T=ALL I=int32|int64", "",
-     .expand = sequence_insert_expand},
-    {"SequenceErase", 11, "input_sequence:S position?:I -> output_sequence:S", "S=seq I=int32|int64", "", .expand = sequence_erase},
-    {"SequenceAt", 11, "input_sequence:S position:I -> tensor:T", "S=seq I=int32|int64 T=ALL", "", .expand = sequence_at},
+    {"SequenceInsert", 11, "input_sequence:S tensor:T position?:I -> output_sequence:S", "S=seq T=ALL I=int32|int64",
+     "", .expand = sequence_insert_expand},
+    {"SequenceErase", 11, "input_sequence:S position?:I -> output_sequence:S", "S=seq I=int32|int64", "",
+     .expand = sequence_erase},
+    {"SequenceAt", 11, "input_sequence:S position:I -> tensor:T", "S=seq I=int32|int64 T=ALL", "",
+     .expand = sequence_at},
     {"SequenceLength", 11, "input_sequence:S -> length:I", "S=seq I=int64", "", .expand = sequence_length},
     {"ConcatFromSequence", 11, "input_sequence:S -> concat_result:T", "S=seq T=ALL", "axis:int new_axis:int=0",
      .expand = concat_from_sequence},
-    {"SplitToSequence", 24, "input:T split?:I -> output_sequence:S", "T=ALLB I=int32|int64 S=seq", "axis:int=0 keepdims:int=1",
-     .expand = split_to_sequence},
-    {"SplitToSequence", 11, "input:T split?:I -> output_sequence:S", "T=ALL I=int32|int64 S=seq", "axis:int=0 keepdims:int=1",
-     .expand = split_to_sequence},
+    {"SplitToSequence", 24, "input:T split?:I -> output_sequence:S", "T=ALLB I=int32|int64 S=seq",
+     "axis:int=0 keepdims:int=1", .expand = split_to_sequence},
+    {"SplitToSequence", 11, "input:T split?:I -> output_sequence:S", "T=ALL I=int32|int64 S=seq",
+     "axis:int=0 keepdims:int=1", .expand = split_to_sequence},
     {"SequenceMap", 17, "input_sequence:S additional_inputs?**:V -> out_sequence**:S", "S=seq V=ALL|seq", "body:graph",
      .expand = sequence_map},
 
@@ -414,7 +421,8 @@ static const Op sequence_ops[] = {
     {"OptionalHasElement", 28, "input?:O -> output:B", "O=ALL14|seq|opt B=bool", "", .expand = optional_has_element},
     {"OptionalHasElement", 18, "input?:O -> output:B", "O=ALL|seq|opt B=bool", "", .expand = optional_has_element},
     {"OptionalHasElement", 15, "input:O -> output:B", "O=opt B=bool", "", .expand = optional_has_element},
-    {"OptionalGetElement", 28, "input:O -> output:V", "O=ALL14|seq|opt V=ALL14|seq", "", .expand = optional_get_element},
+    {"OptionalGetElement", 28, "input:O -> output:V", "O=ALL14|seq|opt V=ALL14|seq", "",
+     .expand = optional_get_element},
     {"OptionalGetElement", 18, "input:O -> output:V", "O=ALL|seq|opt V=ALL|seq", "", .expand = optional_get_element},
     {"OptionalGetElement", 15, "input:O -> output:V", "O=opt V=ALL|seq", "", .expand = optional_get_element},
 

@@ -77,7 +77,8 @@ static bool same_shapes(Node *n)
 {
     Shape y;
     if (!shape_broadcast(in_shape(n, 0), in_shape(n, 1), &y)) {
-        error_node(n, "INF-06", "inputs %s and %s do not broadcast", shape_text(in_shape(n, 0)), shape_text(in_shape(n, 1)));
+        error_node(n, "INF-06", "inputs %s and %s do not broadcast", shape_text(in_shape(n, 0)),
+                   shape_text(in_shape(n, 1)));
         return false;
     }
     for (int i = 0; i < 2; i++)
@@ -179,8 +180,9 @@ static void normalizer_infer(Node *n)
 static void normalizer_bind(Node *n)
 {
     Dim count = shape_count(in_shape(n, 0));
-    BIND(n, text_normal, .count = count, .stops = shape_count(in_shape(n, 1)), .fold = D(!attr_int(n, "is_case_sensitive")),
-         .change = D(case_change(n)), .most = shape_count(n->out[1]->shape), .room = dim_max(count, D(1)));
+    BIND(n, text_normal, .count = count, .stops = shape_count(in_shape(n, 1)),
+         .fold = D(!attr_int(n, "is_case_sensitive")), .change = D(case_change(n)),
+         .most = shape_count(n->out[1]->shape), .room = dim_max(count, D(1)));
     bind_found(n);
 }
 
@@ -215,8 +217,9 @@ static void split_bind(Node *n)
 {
     const Attr *limit = node_attr(n, "maxsplit");
     Shape y = n->out[0]->shape;
-    BIND_ARGS(n, text_split, STR, NO_TYPE, ARGS(in(n, 0), in(n, 1), out(n, 0), out(n, 1)), .count = shape_count(in_shape(n, 0)),
-              .pieces = D(limit ? limit->i + 1 : 0), .most = D(dim_high(y.dim[y.rank - 1])));
+    BIND_ARGS(n, text_split, STR, NO_TYPE, ARGS(in(n, 0), in(n, 1), out(n, 0), out(n, 1)),
+              .count = shape_count(in_shape(n, 0)), .pieces = D(limit ? limit->i + 1 : 0),
+              .most = D(dim_high(y.dim[y.rank - 1])));
     bind_found(n);
 }
 
@@ -248,12 +251,13 @@ static void match_bind(Node *n)
 static const Op text_ops[] = {
     {"StringConcat", 20, "X:T Y:T -> Z:T", "T=string", "", .infer = concat_infer, .bind = concat_bind},
     {"StringNormalizer", 10, "X:string -> Y:string", NULL,
-     "case_change_action:string=NONE is_case_sensitive:int=0 locale:string? stopwords:strings?", .infer = normalizer_infer,
-     .bind = normalizer_bind, .flags = NOFOLD},
-    {"StringSplit", 20, "X:T1 -> Y:T2 Z:T3", "T1=string T2=string T3=int64", "delimiter:string? maxsplit:int?", .infer = split_infer,
-     .bind = split_bind, .flags = NOFOLD},
+     "case_change_action:string=NONE is_case_sensitive:int=0 locale:string? stopwords:strings?",
+     .infer = normalizer_infer, .bind = normalizer_bind, .flags = NOFOLD},
+    {"StringSplit", 20, "X:T1 -> Y:T2 Z:T3", "T1=string T2=string T3=int64", "delimiter:string? maxsplit:int?",
+     .infer = split_infer, .bind = split_bind, .flags = NOFOLD},
     {"RegexFullMatch", 20, "X:T1 -> Y:T2", "T1=string T2=bool", "pattern:string?", .expand = regex_expand},
-    {"Match", 1, "x:string table:uint16 -> y:bool", NULL, "automaton:ints", .infer = match_infer, .bind = match_bind, .domain = "onnxcc"},
+    {"Match", 1, "x:string table:uint16 -> y:bool", NULL, "automaton:ints", .infer = match_infer, .bind = match_bind,
+     .domain = "onnxcc"},
     {"Equal", 1, "a:string b:string -> y:bool", NULL, "", .infer = equal_infer, .bind = equal_bind, .domain = "onnxcc"},
 };
 OPS(text_ops);

@@ -88,7 +88,8 @@ static void give_open(const Data *d, const Box *b, Tensors *to)
 {
     int width = b->rank > 1 ? b->rank : 1;
     int64_t slot = dim_value(sequence_slot(b));
-    Tensor *data = tensor_new(b->type, 2, (int64_t[]){b->most, slot}), *dims = tensor_new(I64, 2, (int64_t[]){b->most, width});
+    Tensor *data = tensor_new(b->type, 2, (int64_t[]){b->most, slot}),
+           *dims = tensor_new(I64, 2, (int64_t[]){b->most, width});
     int64_t *row = (int64_t *)(uintptr_t)dims->data;
     for (int i = 0; i < d->n; i++, row += width) {
         const Tensor *x = d->item[i].t;

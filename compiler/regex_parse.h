@@ -1,0 +1,21 @@
+/* regex_parse.h - a regular expression as a tree. */
+#ifndef ONNXCC_REGEX_PARSE_H
+#define ONNXCC_REGEX_PARSE_H
+
+#include "onnxcc.h"
+
+enum { LAST_CHARACTER = 0x10FFFF };
+
+/* A piece of the expression: a tree, because repeats are made by compiling it again. */
+typedef struct Piece {
+    enum PieceKind { SET, JOIN, EITHER, REPEAT, TEST, NOTHING } kind;
+    VEC(uint32_t) range;        /* SET: pairs of code points, inclusive */
+    VEC(struct Piece *) part;
+    int low, high;              /* REPEAT; high -1: any number */
+    char test;
+} Piece;
+
+/* The tree; *error: what is wrong with the pattern, or NULL; *at: the byte where parsing stopped. */
+Piece *regex_parse(Name pattern, const char **error, int *at);
+
+#endif
