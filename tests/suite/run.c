@@ -1,18 +1,19 @@
 /* run.c - runs the official ONNX tests, each in three ways, on as many processes as there are processors.
  *
- * usage: run [OPTION] SUITE [NAME ...]     SUITE: folder written by generate.py; NAME: a test, or a pattern
+ * usage: run [OPTION] SUITE [NAME ...]     SUITE: folder written by generate.py or old.py; NAME: a test, or a pattern
  *   --build DIR     where call and call-sanitized are, and where work goes (build/suite)
  *   --include DIR   where the emitted code finds <onnxcc/...>;  --source DIR: where case.h is
  *   --cc CC         C compiler of the emitted code
  *   --known FILE    tests that are known to fail, `NAME  REASON` a line: none of them may pass, no other may fail
  *   --update        writes FILE anew
  *   --ways LETTERS  of e (in the compiler), s (C, sanitizers), f (C, fast)
- *   --every N       only every Nth test as C, all of them in the compiler
- *   --own GROUP     not the official tests, but some of our own, all in SUITE/node; GROUP: what the counts call them
+ *   --every N       only every Nth test as C, all of them in the compiler; with N = 0 none
+ *   --own GROUP     not the official tests of today, but others; GROUP: what the counts call them
  *   --symbolic-outputs   without the declared shapes of the outputs, so that they must be computed
  *   --jobs N, -v */
 #include "suite.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -37,7 +38,7 @@ Settings set = {.build = "build/suite", .include = "build/include", .source = "t
 static const char *group = "suite";
 
 /* Is test i run in way w? */
-static bool in_way(int i, Way w) { return set.ways[w] && (w == WAY_EVAL || i % set.every == 0); }
+static bool in_way(int i, Way w) { return set.ways[w] && (w == WAY_EVAL || (set.every && i % set.every == 0)); }
 
 static struct Shared {
     int next;
@@ -234,9 +235,18 @@ static int compare_tests(const void *a, const void *b)
     return p != q ? q - p : strcmp(x->name, y->name);
 }
 
-static void add_test(const char *folder, const char *test)
+/* Tests are known by their own names, those of an older package as VERSION/NAME. */
+static void add_test(const char *folder, const char *kind, const char *test, char *const *patterns)
 {
-    Test t = {.name = strdup(test), .from = path_in(folder, test), .dir = path_in(set.build, test), .rtol = 1e-3};
+    char *full = isdigit((unsigned char)*kind) ? path_in(kind, test) : strdup(test);
+    if (*test == '.' || !selected(full, patterns)) {
+        free(full);
+        return;
+    }
+    Test t = {.name = full, .from = path_in(folder, test), .dir = path_in(set.build, full), .rtol = 1e-3};
+    char *slash = strchr(t.dir + strlen(set.build) + 1, '/');
+    if (slash)
+        *slash = '-';
     char *path = path_in(t.from, "rtol"), *s = read_file(path, NULL);
     if (s)
         t.rtol = atof(s);
@@ -247,18 +257,19 @@ static void add_test(const char *folder, const char *test)
 
 static void find_tests(const char *suite, char *const *patterns)
 {
-    static const char *const kinds[] = {"node", "simple", "pytorch-operator", "pytorch-converted", "light", "random"};
-    const bool own = strcmp(group, "suite") != 0;
-    for (size_t k = 0; k < (own ? 1 : sizeof kinds / sizeof *kinds); k++) {
-        char *folder = path_in(suite, kinds[k]);
-        DIR *d = opendir(folder);
-        if (!d)
-            fail(EXIT_IO, "no tests in %s", folder);
-        for (struct dirent *e; (e = readdir(d));)
-            if (*e->d_name != '.' && selected(e->d_name, patterns))
-                add_test(folder, e->d_name);
-        closedir(d);
+    DIR *kinds = opendir(suite);
+    for (struct dirent *kind; kinds && (kind = readdir(kinds));) {
+        char *folder = path_in(suite, kind->d_name);
+        DIR *d = *kind->d_name != '.' ? opendir(folder) : NULL;
+        for (struct dirent *e; d && (e = readdir(d));)
+            add_test(folder, kind->d_name, e->d_name, patterns);
+        if (d)
+            closedir(d);
+        free(folder);
     }
+    if (!kinds)
+        fail(EXIT_IO, "no tests in %s", suite);
+    closedir(kinds);
     if (!tests.n)
         fail(EXIT_USAGE, "no test of this name");
     qsort(tests.at, (size_t)tests.n, sizeof *tests.at, compare_tests);
@@ -323,7 +334,7 @@ static void write_known(void)
     }
     fclose(f);
     free(failed);
-    printf("suite: %d failures written to %s\n", n, known_file);
+    printf("%s: %d failures written to %s\n", group, n, known_file);
 }
 
 /* ---- the report ---------------------------------------------------------------------------------------------------------- */

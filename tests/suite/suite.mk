@@ -16,6 +16,15 @@ test-symbolic: setup $(SUITE)/run
 	@$(SUITE)/run --symbolic-outputs --build $(SUITE) --include $(B)/include --known tests/known.txt --every 100000 --ways e \
 		$(CACHE)/suite $(if $(T),'$(T)') >$(SUITE)/symbolic.log; status=$$?; sed 's/^suite:/symbolic:/' $(SUITE)/symbolic.log; exit $$status
 
+# Those of older onnx packages, for the older versions of the operators; as C: OLD_EVERY=N.
+TESTS += old
+OLD_EVERY ?= 0
+test-old: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
+	@$(PYTHON) tests/suite/old.py $(CACHE)/old
+	@mkdir -p $(SUITE)/old && ln -sf ../call ../call-sanitized $(SUITE)/old
+	@$(SUITE)/run --own old --build $(SUITE)/old --include $(B)/include --known tests/known-old.txt \
+		$(if $(T),-v,--every $(OLD_EVERY)) $(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/old $(if $(T),'$(T)')
+
 SUITE_OBJECTS = $(patsubst %,$(SUITE)/%.o,run model data build judge)
 $(SUITE)/run: $(SUITE_OBJECTS) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -28,4 +37,4 @@ $(SUITE)/call-sanitized: tests/suite/call.c tests/suite/case.h $(CODECS) | $(SUI
 	$(CC) $(CFLAGS) -fsanitize=address,undefined -rdynamic -o $@ $< $(CODECS) $(CODEC_LINK)
 $(SUITE):
 	@mkdir -p $@
-.PHONY: test-suite test-symbolic
+.PHONY: test-suite test-symbolic test-old
