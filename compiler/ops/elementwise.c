@@ -367,6 +367,7 @@ static const Op elementwise_ops[] = {
     {"PRelu", 1, "X:T slope:T -> Y:T", "T=F", CONSUMED, .expand = prelu_before_7},
     {"ThresholdedRelu", 22, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "thresholded_relu @alpha"},
     {"ThresholdedRelu", 10, X_Y, "T=F", "alpha:float=1.0", OLD},
+    {"ThresholdedRelu", 1, X_Y, "T=F", "alpha:float=1.0", OLD},
     {"Elu", 22, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "elu @alpha"},
     {"Elu", 6, X_Y, "T=F", "alpha:float=1.0", OLD},
     {"Elu", 1, X_Y, "T=F", "alpha:float=1.0 " CONSUMED, OLD},

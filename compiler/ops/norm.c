@@ -124,6 +124,28 @@ static void group_norm_bind(Node *n)
           .inner = shape_product(s, 2, s.rank), .epsilon = attr_float(n, "epsilon"));
 }
 
+/* Until version 21 scale and bias were those of the groups, not of the channels. */
+static void group_norm_18(Node *n)
+{
+    int64_t groups = attr_int(n, "num_groups"), flat = -1, last = 1;
+    Dim channels = in_shape(n, 0).rank > 1 ? in_shape(n, 0).dim[1] : D(0);
+    Value *arg[3] = {in(n, 0)};
+    if (groups < 1 || (dim_const(channels) && dim_value(channels) % groups)) {
+        node_error(n, "%lld groups do not divide the channels of %s", (long long)groups, shape_text(in_shape(n, 0)));
+        return;
+    }
+    Value *wide = make_dims(n, 2, (Dim[]){D(groups), dim_div(channels, D(groups))});
+    for (int i = 1; i < 3; i++) {
+        Value *column = make(n, "Unsqueeze", 2, in(n, i), make_ints(n, 1, &last));
+        arg[i] = make(n, "Reshape", 2, make(n, "Expand", 2, column, wide), make_ints(n, 1, &flat));
+    }
+    Node *m = make_node(n, "GroupNormalization", 3, arg, 1);
+    attr_set_int(m, "num_groups", groups);
+    attr_set_float(m, "epsilon", attr_float(n, "epsilon"));
+    replace_out(n, 0, m->out[0]);
+    expand_done(n);
+}
+
 /* ---- Layer- and RMSNormalization --------------------------------------------------------------------------- */
 
 /* The scale or bias in input i, expanded to the normalised axes, or to x's whole shape if it differs between rows. */
@@ -202,17 +224,33 @@ static void rms_norm_bind(Node *n)
 /* ---- MeanVariance- and LpNormalization ----------------------------------------------------------------------- */
 
 /* y = (x - mean) / (sqrt(variance) + 1e-9) */
+static void mean_variance(Node *n, int k, const int64_t *axes, bool divide)
+{
+    Type t = in_type(n, 0) == F64 ? F64 : F32;
+    Value *over = make_ints(n, k, axes), *x = as_type(n, in(n, 0), t);
+    Value *d = make(n, "Sub", 2, x, make(n, "ReduceMean", 2, x, over));
+    Value *deviation = !divide ? NULL : make(n, "Sqrt", 1, make(n, "ReduceMean", 2, make(n, "Mul", 2, d, d), over));
+    Value *y = !divide ? d : make(n, "Div", 2, d, make(n, "Add", 2, deviation, make_scalar(n, t, 1e-9)));
+    replace_out(n, 0, as_type(n, y, in_type(n, 0)));
+    expand_done(n);
+}
+
 static void mean_variance_expand(Node *n)
 {
     const int64_t *axes;
     int k = attr_ints(n, "axes", &axes);
-    Type t = in_type(n, 0) == F64 ? F64 : F32;
-    Value *over = make_ints(n, k, axes), *x = as_type(n, in(n, 0), t);
-    Value *d = make(n, "Sub", 2, x, make(n, "ReduceMean", 2, x, over));
-    Value *deviation = make(n, "Sqrt", 1, make(n, "ReduceMean", 2, make(n, "Mul", 2, d, d), over));
-    Value *y = make(n, "Div", 2, d, make(n, "Add", 2, deviation, make_scalar(n, t, 1e-9)));
-    replace_out(n, 0, as_type(n, y, in_type(n, 0)));
-    expand_done(n);
+    mean_variance(n, k, axes, true);
+}
+
+/* As an experimental operator, over each image's pixels; as one of the first functions, with axes as later. */
+static void mean_variance_1(Node *n)
+{
+    static const int64_t images[] = {1, 2, 3};
+    bool across = attr_int(n, "across_channels") != 0, plain = !attr_given(n, "across_channels") && !attr_given(n, "normalize_variance");
+    if (plain)
+        mean_variance_expand(n);
+    else
+        mean_variance(n, across ? 3 : 2, across ? images : images + 1, attr_int(n, "normalize_variance") != 0);
 }
 
 static void lp_norm_infer(Node *n)
@@ -254,7 +292,7 @@ static const Op norm_ops[] = {
      "epsilon:float=1e-5 num_groups:int stash_type:int=1", .infer = group_norm_infer, .bind = group_norm_bind,
      .flags = INPLACE},
     {"GroupNormalization", 18, "X:T scale:T bias:T -> Y:T", "T=FB", "epsilon:float=1e-5 num_groups:int",
-     .flags = DEPRECATED},
+     .expand = group_norm_18},
     {"LayerNormalization", 17, "X:T Scale:T B?:T -> Y:T Mean?:U InvStdDev?:U", "T=FB U=float|bfloat16",
      "axis:int=-1 epsilon:float=1e-5 stash_type:int=1", .infer = layer_norm_infer, .bind = layer_norm_bind,
      .flags = INPLACE},
@@ -262,6 +300,8 @@ static const Op norm_ops[] = {
      .infer = rms_norm_infer, .bind = rms_norm_bind, .flags = INPLACE},
     {"MeanVarianceNormalization", 13, "X:T -> Y:T", "T=FB", "axes:ints=0,2,3", .expand = mean_variance_expand},
     {"MeanVarianceNormalization", 9, "X:T -> Y:T", "T=F", "axes:ints=0,2,3", .expand = mean_variance_expand},
+    {"MeanVarianceNormalization", 1, "X:T -> Y:T", "T=F", "axes:ints=0,2,3 across_channels:int=0 normalize_variance:int=1",
+     .expand = mean_variance_1},
     {"LpNormalization", 22, "input:T -> output:T", "T=FB", "axis:int=-1 p:int=2", .infer = lp_norm_infer,
      .bind = lp_norm_bind, .flags = INPLACE, .permute = permute_axis},
     {"LpNormalization", 1, "input:T -> output:T", "T=F", "axis:int=-1 p:int=2", .expand = expand_same},

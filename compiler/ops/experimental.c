@@ -1,0 +1,110 @@
+/* experimental.c - operators that were experimental until version 10 and then went away; old exporters wrote them. */
+#include "../kernel.h"
+
+/* ---- shapes and values --------------------------------------------------------------------------------------------------- */
+
+/* The shape that a filled tensor is to have: what input 0 holds or has, or the attribute; then extra_shape. NULL: wrong,
+ * and reported. */
+static Value *fill_shape(Node *n)
+{
+    const int64_t *v;
+    Value *shape = NULL;
+    int k = attr_ints(n, "shape", &v);
+    if (k >= 0)
+        shape = make_ints(n, k, v);
+    else if (in(n, 0))
+        shape = attr_int(n, "input_as_shape") ? make_cast(n, in(n, 0), I64) : make(n, "Shape", 1, in(n, 0));
+    else
+        node_error(n, "has neither an input nor the attribute shape");
+    k = attr_ints(n, "extra_shape", &v);
+    if (shape && k > 0) {
+        shape = make(n, "Concat", 2, shape, make_ints(n, k, v));
+        attr_set_int(shape->def, "axis", 0);
+    }
+    return shape;
+}
+
+static void constant_fill_expand(Node *n)
+{
+    Type t = (Type)attr_int(n, "dtype");
+    Value *shape = fill_shape(n);
+    if (t != F32 && t != I32 && t != I64 && t != B8)
+        node_error(n, "dtype = %lld: only float, int32, int64 and bool are possible", (long long)attr_int(n, "dtype"));
+    else if (shape) {
+        replace_out(n, 0, make(n, "Expand", 2, make_scalar(n, t, attr_float(n, "value")), shape));
+        expand_done(n);
+    }
+}
+
+static void given_fill_expand(Node *n)
+{
+    const float *v;
+    int k = attr_floats(n, "values", &v);
+    Value *shape = fill_shape(n);
+    if (!shape)
+        return;
+    Tensor *t = tensor_new(F32, 1, (int64_t[]){k > 0 ? k : 0});
+    memcpy((void *)(uintptr_t)t->data, v, (size_t)t->dim[0] * sizeof *v);
+    replace_out(n, 0, make(n, "Reshape", 2, make_cast(n, value_const(n->graph, t), in_type(n, 0)), shape));
+    expand_done(n);
+}
+
+/* ---- parts of images ------------------------------------------------------------------------------------------------------ */
+
+/* Images (N,C,H,W) without `border` (left, top, right, bottom); with `scale` (height, width): that much from its left top. */
+static void crop_expand(Node *n)
+{
+    const int64_t *b, *size;
+    Shape x = in_shape(n, 0);
+    int k = attr_ints(n, "border", &b), sized = attr_ints(n, "scale", &size);
+    if (x.rank != 4 || k != 4 || (sized >= 0 && sized != 2)) {
+        node_error(n, "needs an image of rank 4, 4 numbers in border and 2 in scale");
+        return;
+    }
+    Dim from[] = {D(b[1]), D(b[0])};
+    Dim to[] = {sized > 0 ? D(b[1] + size[0]) : dim_sub(x.dim[2], D(b[3])),
+                sized > 0 ? D(b[0] + size[1]) : dim_sub(x.dim[3], D(b[2]))};
+    replace_out(n, 0, make(n, "Slice", 4, in(n, 0), make_dims(n, 2, from), make_dims(n, 2, to),
+                           make_ints(n, 2, (const int64_t[]){2, 3})));
+    expand_done(n);
+}
+
+/* x * scale + bias[channel] */
+static void image_scaler_expand(Node *n)
+{
+    Type t = in_type(n, 0);
+    const float *bias;
+    int k = attr_floats(n, "bias", &bias), last = in_shape(n, 0).rank - 2;
+    Value *y = make(n, "Mul", 2, in(n, 0), make_scalar(n, t, attr_float(n, "scale")));
+    if (k > 0 && last > 0) {
+        Tensor *b = tensor_new(F32, last + 1 < MAX_RANK ? last + 1 : MAX_RANK, (int64_t[MAX_RANK]){k, 1, 1, 1, 1, 1, 1, 1});
+        memcpy((void *)(uintptr_t)b->data, bias, (size_t)k * sizeof *bias);
+        y = make(n, "Add", 2, y, make_cast(n, value_const(n->graph, b), t));
+    }
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+/* ---- the rows --------------------------------------------------------------------------------------------------------------- */
+
+#define SHAPE_ATTRS "input_as_shape:int=0 extra_shape:ints? shape:ints?"
+#define GONE(name, sig, types) {name, 10, sig, types, "", .flags = DEPRECATED}
+#define EXPANDS(name, sig, types, attrs, f) {name, 1, sig, types, attrs, .expand = f}, GONE(name, sig, types)
+#define MEANS(name, sig, types, attrs, text) {name, 1, sig, types, attrs, .body = text}, GONE(name, sig, types)
+#define X_Y "input:T -> output:T"
+#define ALPHA_BETA "alpha:float=1.0 beta:float="
+
+static const Op experimental_ops[] = {
+    EXPANDS("ConstantFill", "input?:T1 -> output:T2", "T1=float|int32|int64|bool T2=float|int32|int64|bool",
+         "value:float=0 dtype:int=1 " SHAPE_ATTRS, constant_fill_expand),
+    EXPANDS("GivenTensorFill", "shape?:T -> X:T", "T=F", "values:floats? " SHAPE_ATTRS, given_fill_expand),
+    EXPANDS("Crop", X_Y, "T=F", "border:ints? scale:ints?", crop_expand),
+    EXPANDS("ImageScaler", X_Y, "T=F", "bias:floats? scale:float=1.0", image_scaler_expand),
+    MEANS("Affine", "X:T -> Y:T", "T=F", ALPHA_BETA "0.0", "a = Mul(X, @alpha) Y = Add(a, @beta)"),
+    MEANS("ScaledTanh", X_Y, "T=F", ALPHA_BETA "1.0", "x = Mul(input, @beta) y = Tanh(x) output = Mul(y, @alpha)"),
+    MEANS("ParametricSoftplus", "X:T -> Y:T", "T=F", ALPHA_BETA "1.0", "x = Mul(X, @beta) y = Softplus(x) Y = Mul(y, @alpha)"),
+    MEANS("Scale", X_Y, "T=F", "scale:float=1.0", "output = Mul(input, @scale)"),
+    MEANS("DynamicSlice", "data:T starts:Tind ends:Tind axes?:Tind -> output:T", "T=ALL Tind=int32|int64", "",
+          "output = Slice(data, starts, ends, axes)"),
+};
+OPS(experimental_ops);
