@@ -142,10 +142,19 @@ bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w)
     return true;
 }
 
+/* An output_shape may name the sizes of all axes, as some exporters (and the test of version 1) do. */
+static void drop_batch_and_channels(Node *n, const Image *m)
+{
+    const int64_t *v;
+    if (attr_ints(n, "output_shape", &v) == m->axes + 2)
+        attr_set_ints(n, "output_shape", m->axes, v + 2);
+}
+
 bool windows_read_transposed(Node *n, const Image *m, const int64_t *kernel, Windows *w)
 {
     int same;
     int64_t more[3], size[3];
+    drop_batch_and_channels(n, m);
     if (!read_windows(n, m, kernel, w, &same) || !spatial_ints(n, m, "output_padding", 0, 0, more) ||
         !spatial_ints(n, m, "output_shape", 0, 1, size))
         return false;
