@@ -58,8 +58,11 @@ static bool product_read(Node *n, Product *p)
 static void product_infer(Node *n)
 {
     Product p;
-    if (product_read(n, &p))
-        set_out(n, 0, in_type(n, 0), p.y);
+    if (!product_read(n, &p))
+        return;
+    if (!p.packed)
+        assume_dim(n, p.a.dim[p.a.rank - (p.trans_a ? 2 : 1)], p.k);
+    set_out(n, 0, in_type(n, 0), p.y);
 }
 
 /* ---- binding ------------------------------------------------------------------------------------------------------------ */
@@ -169,7 +172,8 @@ static void product_layout(Node *n)
     Product p;
     Value *b = in(n, 1);
     if (in_type(n, 0) != F32 || attr_given(n, "columns") || !in_const(n, 1) || attr_int(n, "trans_a") ||
-        !product_read(n, &p) || p.b.rank > p.a.rank || !dim_is(shape_product(p.b, 0, p.b.rank - 2), 1))
+        !product_read(n, &p) || p.b.rank > p.a.rank || !dim_is(shape_product(p.b, 0, p.b.rank - 2), 1) ||
+        !dim_const(p.a.dim[p.a.rank - 1]))
         return;
     if (b->data->fill) {
         Tensor *panel = tensor_new_fill(F32, shape_list(1, D(TILE_PANEL)), b->data->data);
