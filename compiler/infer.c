@@ -370,7 +370,9 @@ static void check_bounds(Model *m)
                         printable(s->input->name), shape_text(s->input->shape));
             Text t = {0};
             for (int k = 0; k < s->input->shape.rank; k++)
-                text_put(&t, "%s%s", k ? "," : "", dim_const(s->input->shape.dim[k]) ? name_format("%lld", (long long)dim_value(s->input->shape.dim[k]))->s : "N");
+                text_put(&t, "%s%s", k ? "," : "",
+                         dim_const(s->input->shape.dim[k])
+                             ? name_format("%lld", (long long)dim_value(s->input->shape.dim[k]))->s : "N");
             note_help("give it one: --shape %s=%s", printable(s->input->name), t.s);
         } else if (s->user) {
             error_at("", "SHP-11", "dimension '%s' has no bound", printable(s->name));

@@ -94,7 +94,7 @@ static void resolve_node(Resolver *r, Node *n)
         version = 1;
     Function *f = find_function(r->model, n);
     if (!version) {
-        error_node(n, n->domain->n ? "OPS-06" : "OPS-03", "domain '%s' is not imported", 
+        error_node(n, n->domain->n ? "OPS-06" : "OPS-03", "domain '%s' is not imported",
                    n->domain->n ? printable(n->domain) : "ai.onnx");
         note_help("the model's opset_import must name the domain and its version");
         return;

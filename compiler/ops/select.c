@@ -72,7 +72,8 @@ static void compress_bind(Node *n)
 {
     Shape s;
     int a = read_axis(n, &s);
-    BIND_T(n, compress, type_storage(in_type(n, 0)), .most = reported_room(out(n, 0)->shape.dim[a < 0 ? 0 : a]), .outer = s.dim[0], .axis = s.dim[1], .inner = s.dim[2],
+    BIND_T(n, compress, type_storage(in_type(n, 0)), .most = reported_room(out(n, 0)->shape.dim[a < 0 ? 0 : a]),
+           .outer = s.dim[0], .axis = s.dim[1], .inner = s.dim[2],
            .n = in_shape(n, 1).dim[0]);
     bind_reported(n);
 }
@@ -93,7 +94,8 @@ static void unique_bind(Node *n)
     Shape s;
     int a = read_axis(n, &s);
     BIND_ARGS(n, unique, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), out(n, 0), out(n, 1), out(n, 2), out(n, 3)),
-              .most = reported_room(out(n, 0)->shape.dim[a < 0 ? 0 : a]), .outer = s.dim[0], .axis = s.dim[1], .inner = s.dim[2], .sorted = D(attr_int(n, "sorted") != 0));
+              .most = reported_room(out(n, 0)->shape.dim[a < 0 ? 0 : a]), .outer = s.dim[0],
+              .axis = s.dim[1], .inner = s.dim[2], .sorted = D(attr_int(n, "sorted") != 0));
     bind_scratch(n, dim_mul(s.dim[1], D(3 * 8)));
     bind_reported(n);
 }

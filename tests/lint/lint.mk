@@ -1,0 +1,7 @@
+# The walls: who may name, include and measure what (walls.py); no warning from either compiler on the whole of onnxcc, no
+# symbol that the runtime asks for but three. `make lint` is the same as `make test-lint`.
+TESTS += lint
+lint: test-lint
+test-lint: setup all $(HOST_KERNELS)
+	@B=$(B) $(PYTHON) tests/lint/walls.py "$(MAKE) --no-print-directory --silent HOST=$(B)/host CFLAGS='-O0 -Werror'"
+.PHONY: lint test-lint

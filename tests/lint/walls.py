@@ -1,0 +1,127 @@
+"""Looks for what the house rules forbid, in the files and in what is built from them: walls.py MAKE. Prints each find as
+file:line: rule, then "lint: N passed, N failed" (a file or a build passes when nothing is found in it)."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+B = os.environ["B"]
+FILE_LINES, FUNCTION_LINES, COLUMNS = 750, 100, 160     # the budget is 500, a screen, 120; here it ends
+MAY_BE_ASKED = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
+RUNTIME_INCLUDES = {"stddef.h", "stdint.h"}
+VECTOR_INCLUDES = re.compile(r"\w+intrin\.h|arm_(neon|mve|acle)\.h")
+# What stands behind a wall although it should not: (file, rule) -> why it may, for now.
+EXCEPTIONS = {
+    ("compiler/container.c", "operator"): "sequences are made of tensors' operators",
+}
+used = set()
+found = {}
+
+
+def tracked():
+    names = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return {n: (ROOT / n).read_text(errors="replace") for n in names if (ROOT / n).is_file()}
+
+
+def find(file, line, rule, what):
+    if (file, rule) in EXCEPTIONS:
+        used.add((file, rule))
+        return
+    found.setdefault(file, []).append(f"{file}:{line}: {what}")
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
+
+
+def each_line(file, text, pattern, rule, what):
+    for i, line in enumerate(text.split("\n"), 1):
+        for m in re.finditer(pattern, line):
+            find(file, i, rule, what.format(m[0]))
+
+
+def operators(files):
+    """Every name at the head of a row, but the compiler's own ones."""
+    rows = re.compile(r'^\s*\{?(?:[A-Z_0-9]+\()?\{?"([A-Z][A-Za-z0-9]+)"(.*?)\},?$', re.M | re.S)
+    return {n for f, text in files.items() if f.startswith("compiler/ops/") for n, rest in rows.findall(text)
+            if '"onnxcc"' not in rest}
+
+
+def look_at(file, text, names):
+    if not text.isprintable() and "\0" in text:
+        return
+    if file == "tests/lint/walls.py":   # it has to spell what it looks for
+        return
+    each_line(file, text, r"/root\b|/work\b|/home/\w+|\bpypi\.org\b|\bfiles\.pythonhosted\b", "machine", "a place of one machine: {}")
+    if not file.endswith(".mk") and "akefile" not in file and file != "LICENSE":
+        each_line(file, text, r"\t", "tab", "a tab")
+    if file.endswith((".c", ".h", ".py", ".mk")):
+        each_line(file, text, r"[ \t]+$", "space", "space at the end of a line")
+        each_line(file, text, r"\b(TODO|FIXME|XXX)\b", "later", "{}")
+        each_line(file, text, rf"^.{{{COLUMNS + 1},}}", "columns", "a long line")
+        if text.count("\n") > FILE_LINES:
+            find(file, 1, "lines", f"{text.count(chr(10))} lines; split it")
+    if file.endswith((".c", ".h")) and not re.match(rf"/\* {re.escape(file.rsplit('/', 1)[1])}\b.* - ", text):
+        find(file, 1, "first", "the first line says what the file is: /* name - ... */")
+    if file.endswith((".c", ".h")):
+        functions(file, text)
+    if file.startswith("runtime-min/"):
+        for i, line in enumerate(text.split("\n"), 1):
+            m = re.match(r'#\s*include ([<"])([^>"]+)', line)
+            if m and m[1] == "<" and m[2] not in RUNTIME_INCLUDES and not VECTOR_INCLUDES.fullmatch(m[2]):
+                find(file, i, "include", f"the runtime includes {m[2]}")
+            if m and m[1] == '"' and not (ROOT / "runtime-min" / m[2]).exists() and m[2] != "kernel.h":
+                find(file, i, "include", f"the runtime includes {m[2]}")
+        each_line(file, without_comments(text), r"\b(malloc|free|printf|assert|setjmp)\s*\(", "heap", "the runtime calls {}")
+    if file.startswith("compiler/") and not file.startswith("compiler/ops/"):
+        each_line(file, without_comments(text), rf'"({"|".join(names)})"', "operator", "{}: an operator's name outside compiler/ops")
+        each_line(file, text, r'#include "ops/.*', "include", "{}: a stage includes an operator")
+    if file.startswith("compiler/ops/"):
+        each_line(file, text, r'#include "(\.\./)?(emit|parse|place|output|check|compile)\.h"', "include", "{}: a stage's header")
+    if file.startswith("templates/"):
+        each_line(file, text, r"\b(for|while|if) \(", "logic", "a template with logic: {}")
+
+
+def functions(file, text):
+    start = None
+    for i, line in enumerate(text.split("\n"), 1):
+        if line.startswith("{"):
+            start = i
+        elif line.startswith("}") and start and not line.startswith("};"):
+            if i - start > FUNCTION_LINES:
+                find(file, start, "function", f"a function of {i - start} lines")
+            start = None
+
+
+def build(name, command):
+    p = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True)
+    if p.returncode or "warning:" in p.stderr:
+        found[name] = [f"{name}: {line}" for line in p.stderr.splitlines() if "warning:" in line or "error:" in line] or [name]
+
+
+def runtime_symbols():
+    """Of the library: what no member defines."""
+    lines = subprocess.run(["nm", f"{B}/libonnxcc-rt.a"], cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
+    fields = [line.split() for line in lines if line]
+    defined = {f[2] for f in fields if len(f) == 3}
+    bad = {f[1] for f in fields if len(f) == 2 and f[0] == "U"} - defined - MAY_BE_ASKED
+    if bad or len(defined) < 100:
+        found["libonnxcc-rt.a"] = [f"libonnxcc-rt.a: asks for {sorted(bad)}"]
+
+
+files = tracked()
+names = operators(files)
+assert len(names) > 100, names
+for f, t in files.items():
+    look_at(f, t, sorted(names))
+for e in EXCEPTIONS.keys() - used:
+    found.setdefault(e[0], []).append(f"{e[0]}: no exception is needed for '{e[1]}' any more: tests/lint/walls.py")
+runtime_symbols()
+for cc in ("gcc", "clang-14"):
+    build(f"onnxcc by {cc}", f"{sys.argv[1]} B={B}/lint-{cc} CC={cc} {B}/lint-{cc}/onnxcc")
+for lines in found.values():
+    print("\n".join(lines))
+print(f"lint: {len(files) + 3 - len(found)} passed, {len(found)} failed")
+sys.exit(bool(found))
