@@ -105,7 +105,7 @@ Box *box_join(const Node *n, const Box *a, const Box *b)
                    type_onnx(a->type), b->form == TENSOR ? "a tensor of" : "a sequence of", type_onnx(b->type));
         return NULL;
     }
-    if (a->form == TENSOR || box_same(a, b))
+    if (a->form == TENSOR || a->form == MAP || box_same(a, b))
         return (Box *)(uintptr_t)a;
     Box *y = box_open(a), *z = box_open(b);
     y->type = a->type ? a->type : b->type;
@@ -166,6 +166,14 @@ Value *sequence_open(Graph *g, const Box *b, Value *count, Value *dims, Value *d
         s->low = s->low < 0 ? 0 : s->low;
         s->high = s->high > b->most ? b->most : s->high;
     }
+    return v;
+}
+
+Value *maps_new(Graph *g, Value *values, Value *keys)
+{
+    Value *v = container_new(g, box_new(MAP, values->type));
+    vec_push(&v->parts->item, values);
+    vec_push(&v->parts->item, keys);
     return v;
 }
 
@@ -345,5 +353,7 @@ Value *container_rebuild(Graph *g, const Box *b, Value *const **from)
         vec_push(&item, container_rebuild(g, b->item.at[i], from));
     if (b->form == SEQUENCE)
         return sequence_new(g, b->type, item.n, item.at);
+    if (b->form == MAP)
+        return maps_new(g, item.at[0], item.at[1]);
     return optional_new(g, *(*from)++, item.n ? item.at[0] : NULL);
 }

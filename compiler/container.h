@@ -4,7 +4,8 @@
  * A sequence whose length is known is the list of its elements. One whose length is known at run time only ("open") is
  * three tensors: data, with one slot per element that has room for the largest, its elements in order, from the start of
  * the slot; dims, a row of sizes per element, -1 where it has fewer dimensions than others; and the count of elements.
- * An optional is its element, and a bool that says whether it is there. */
+ * An optional is its element, and a bool that says whether it is there. A sequence of maps that all have the same keys is a
+ * row of values for each, and the keys. */
 #ifndef ONNXCC_CONTAINER_H
 #define ONNXCC_CONTAINER_H
 
@@ -14,10 +15,10 @@ typedef VEC(Value *) Values;
 
 /* What a value is made of, without the tensors themselves. */
 typedef struct Box {
-    Form form;              /* TENSOR, SEQUENCE or OPTIONAL */
+    Form form;              /* TENSOR, SEQUENCE, OPTIONAL; MAP: a sequence of maps */
     Type type;              /* of the elements */
     Shape shape;            /* TENSOR */
-    VEC(struct Box *) item; /* SEQUENCE that is not open: its elements; OPTIONAL: its element, or none ever */
+    VEC(struct Box *) item; /* SEQUENCE that is not open: its elements; OPTIONAL: its element, or none ever; MAP: values, keys */
     bool open;              /* SEQUENCE: its length is known at run time only: */
     int64_t most;           /* how many elements there may be, */
     int rank, least_rank;   /* dimensions of an element; -1: none was ever put in */
@@ -52,6 +53,7 @@ int box_count(const Box *b);      /* tensors that it is made of */
 
 Value *sequence_new(Graph *g, Type t, int n, Value *const *item);
 Value *sequence_open(Graph *g, const Box *b, Value *count, Value *dims, Value *data);
+Value *maps_new(Graph *g, Value *values, Value *keys);
 Value *optional_new(Graph *g, Value *has, Value *item); /* item: NULL, or what it holds when has is true */
 /* An open sequence with x put in before place `at` (an int64, or NULL: at the end), as b, which has room for it. */
 Value *sequence_insert(Node *n, const Box *b, const Value *seq, Value *x, Value *at);

@@ -129,6 +129,8 @@ static const char *part_note(const Box *b, int i)
         ": how many elements the sequence has"};
     if (b->open)
         return parts[i];
+    if (b->form == MAP)
+        return i ? ": the keys that all maps have" : ": a row of values for each map";
     for (int k = 0; k < b->item.n; i -= box_count(b->item.at[k++]))
         if (i < box_count(b->item.at[k]))
             return part_note(b->item.at[k], i);
@@ -278,6 +280,9 @@ static void name_parts(Value *v, Name n)
         name_part(p->data, n, "");
         name_part(p->dims, n, "dims");
         name_part(p->count, n, "count");
+    } else if (v->form == MAP) {
+        name_part(p->item.at[0], n, "");
+        name_part(p->item.at[1], n, "keys");
     } else {
         for (int i = 0; i < p->item.n; i++)
             name_parts(p->item.at[i], v->form == OPTIONAL ? n : name_format("%s_%d", n->s, i));

@@ -1,7 +1,7 @@
-/* label.c - LabelEncoder, CategoryMapper, TfIdfVectorizer: values found in lists that the model carries. */
+/* label.c - LabelEncoder, CategoryMapper, ZipMap, TfIdfVectorizer: values found in lists that the model carries. */
 #include <stdlib.h>
 
-#include "../kernel.h"
+#include "../container.h"
 #include "lookup.h"
 #include "tfidf.h"
 
@@ -172,6 +172,24 @@ static void category_mapper(Node *n)
                    tensor_ints(i ? i->n : 0, i ? i->ints : (const int64_t[]){0}));
 }
 
+/* Rows of values get the class labels as keys. */
+static void zip_map(Node *n)
+{
+    Tensor *keys = list_attr(n, "classlabels");
+    Value *x = in(n, 0);
+    Shape s = x->shape;
+    if (s.rank < 1 || s.rank > 2 || !keys || dim_is(dim_equal(s.dim[s.rank - 1], D(tensor_count(keys))), 0)) {
+        node_error(n, "the input is %s, for %lld class labels", shape_text(s),
+                   (long long)(keys ? tensor_count(keys) : 0));
+        return;
+    }
+    assume_dim(n, s.dim[s.rank - 1], D(tensor_count(keys)));
+    if (s.rank == 1)
+        x = infer_made(n, "Unsqueeze", 2, x, make_ints(n, 1, &(int64_t){0}));
+    value_replace(out(n, 0), maps_new(n->graph, x, value_const(n->graph, keys)));
+    expand_done(n);
+}
+
 /* ---- TfIdfVectorizer --------------------------------------------------------------------------------------------------------- */
 
 typedef struct Grams {
@@ -332,6 +350,8 @@ static const Op label_ops[] = {
     {"CategoryMapper", 1, "X:T1 -> Y:T2", "T1=string|int64 T2=string|int64",
      "cats_int64s:ints? cats_strings:strings? default_int64:int=-1 default_string:string=_Unused",
      .expand = category_mapper, .domain = "ai.onnx.ml"},
+    {"ZipMap", 1, "X:float -> Z:T", "T=seq", "classlabels_int64s:ints? classlabels_strings:strings?", .expand = zip_map,
+     .domain = "ai.onnx.ml"},
     {"TfIdfVectorizer", 9, "X:T -> Y:T1", "T=string|int32|int64 T1=float",
      "max_gram_length:int max_skip_count:int min_gram_length:int mode:string ngram_counts:ints ngram_indexes:ints "
      "pool_int64s:ints? pool_strings:strings? weights:floats?",
