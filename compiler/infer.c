@@ -123,6 +123,13 @@ static Shape resolve_shape(Shape s)
 
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
+/* A size that is found at run time may not become more than what it is declared to be; when it does, the run ends. */
+static void bound_by(const Node *n, Symbol *s, int64_t most)
+{
+    if (s && !s->user && !n->graph->parent && most >= s->low && most < s->high)
+        s->high = most;
+}
+
 /* What the model declares about a value, against what was inferred. */
 static void meet_declared(Node *n, Value *v)
 {
@@ -141,12 +148,12 @@ static void meet_declared(Node *n, Value *v)
         Dim a = want.dim[i], b = v->shape.dim[i];
         if (dim_const(a) && dim_const(b))
             clash = !dim_same(a, b);
-        else if (dim_const(a)) { /* an assumption: checked at run time */
-            assume_dim(n, b, a);
-            Symbol *s = symbol_of(b);
-            if (s && !s->user && !n->graph->parent && dim_value(a) >= s->low && dim_value(a) < s->high)
-                s->high = dim_value(a);
-            v->shape.dim[i] = a;
+        else {
+            bound_by(n, symbol_of(b), dim_high(a));
+            if (dim_const(a)) { /* an assumption: checked at run time */
+                assume_dim(n, b, a);
+                v->shape.dim[i] = a;
+            }
         }
     }
     if (clash) {
