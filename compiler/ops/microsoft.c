@@ -119,6 +119,55 @@ static void gemm_expand(Node *n)
     }
 }
 
+/* The constant bytes v, or (NULL) the middle code everywhere, as `rows` rows of `columns` codes of type t. Rows of v
+ * fill bytes. */
+static Value *codes(Node *n, const Value *v, Type t, int64_t rows, int64_t columns)
+{
+    int64_t bits = type_bits(t), row = (columns * bits + 7) / 8, middle = (int64_t)1 << (bits - 1);
+    Tensor *c = tensor_new(t, 2, (int64_t[]){rows, columns});
+    uint8_t *to = (uint8_t *)(uintptr_t)c->data;
+    if (v && tensor_size(v->data) != (size_t)(rows * row)) {
+        node_error(n, "'%s' has %zu bytes; %lld rows of %lld %s have %lld", printable(v->name), tensor_size(v->data),
+                   (long long)rows, (long long)columns, type_onnx(t), (long long)(rows * row));
+        return value_const(n->graph, c);
+    }
+    const uint8_t *from = v ? tensor_data(v->data) : NULL;
+    for (int64_t i = 0; i < rows * columns; i++) {
+        int64_t at = i % columns * bits, code = from ? from[i / columns * row + at / 8] >> at % 8 : middle;
+        to[i * bits / 8] |= (uint8_t)((code & (2 * middle - 1)) << i * bits % 8);
+    }
+    return value_const(n->graph, c);
+}
+
+/* Y = A W' + bias: W has N rows, in blocks along K that have a scale and a zero point each. */
+static void matmul_nbits_expand(Node *n)
+{
+    static const int64_t first = 0, axis = 1;
+    int64_t k = attr_int(n, "K"), rows = attr_int(n, "N");
+    int64_t bits = attr_int(n, "bits"), block = attr_int(n, "block_size");
+    if (k < 1 || rows < 1 || block < 1 || (bits != 2 && bits != 4 && bits != 8) || in(n, 4)) {
+        node_error(n, in(n, 4) ? "g_idx is not supported" : "K, N, bits or block_size makes no sense");
+        return;
+    }
+    if (!in_const(n, 1) || (in(n, 3) && (!in_const(n, 3) || in_type(n, 3) != U8))) {
+        node_error(n, "weights and zero points must be constant bytes");
+        return;
+    }
+    Type t = bits == 2 ? U2 : bits == 4 ? U4 : U8;
+    int64_t blocks = (k + block - 1) / block;
+    Value *scale = make(n, "Reshape", 2, in(n, 2), make_ints(n, 2, (int64_t[]){rows, blocks}));
+    Value *zero = codes(n, in(n, 3), t, rows, blocks), *w = codes(n, in(n, 1), t, rows, blocks * block);
+    w = make(n, "DequantizeLinear", 3, w, scale, zero);
+    attr_set_int(w->def, "axis", 1);
+    attr_set_int(w->def, "block_size", block);
+    if (blocks * block > k)
+        w = make(n, "Slice", 4, w, make_ints(n, 1, &first), make_ints(n, 1, &k), make_ints(n, 1, &axis));
+    w = make(n, "Transpose", 1, w);
+    Value *y = make(n, "MatMul", 2, in(n, 0), w);
+    replace_out(n, 0, in(n, 5) ? make(n, "Add", 2, y, in(n, 5)) : y);
+    expand_done(n);
+}
+
 #define BINARY(name)                                                                                                   \
     {name, 1,                                                                                                          \
      "A:T A_scale:float A_zero_point?:T B:T B_scale:float B_zero_point?:T C_scale:float C_zero_point?:T -> C:T",       \
@@ -153,5 +202,8 @@ static const Op microsoft_ops[] = {
      "A:TA a_scale:float a_zero_point:TA B:TB b_scale:float b_zero_point:TB C?:int32 y_scale?:float y_zero_point?:TY -> "
      "Y:TYZ", "TA=uint8|int8 TB=uint8|int8 TY=uint8|int8 TYZ=uint8|int8|float",
      "alpha:float=1.0 transA:int=0 transB:int=0", .expand = gemm_expand, .domain = "com.microsoft"},
+    {"MatMulNBits", 1, "A:T B:uint8 scales:T zero_points?:Z g_idx?:int32 bias?:T -> Y:T",
+     "T=float|float16 Z=uint8|float|float16", "K:int N:int bits:int=4 block_size:int accuracy_level:int=0",
+     .expand = matmul_nbits_expand, .domain = "com.microsoft"},
 };
 OPS(microsoft_ops);

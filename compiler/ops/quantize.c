@@ -47,6 +47,13 @@ static Value *lined_up(Node *n, int i)
         return NULL;
     if (dim_is(shape_count(v->shape), 1))
         return v->shape.rank ? make(n, "Reshape", 2, v, make_ints(n, 0, NULL)) : v;
+    /* Not every operator moves narrow types. */
+    if (type_bits(v->type) < 8 || (type_is_float(v->type) && type_bits(v->type) == 8)) {
+        Shape s = v->shape;
+        v = make(n, "Cast", 1, v);
+        attr_set_int(v->def, "to", type_is_float(in_type(n, i)) ? F32 : I32);
+        v->shape = s;
+    }
     int axis = x.rank == 1 ? 0 : axis_of(n, attr_or(n, "axis", 1), x.rank);
     int64_t block = attr_or(n, "block_size", 0), line_up[MAX_RANK] = {-1};
     if (v->shape.rank == x.rank && (x.rank > 1 || block))
@@ -127,14 +134,14 @@ static void linear_infer(Node *n)
 }
 
 /* lo - zero, as a float: what x / scale may be at least. */
-static int limit(Loop *l, Type t, double value, Value *zero)
+static int limit(Loop *l, double value, Value *zero)
 {
     int v = loop_literal(l, F32, value, 0);
     if (!zero)
         return v;
     if (zero->data && !zero->data->symbolic && tensor_count(zero->data) == 1)
         return loop_literal(l, F32, value - (double)tensor_get_int(zero->data, 0), 0);
-    return loop_step(l, "sub", F32, F32, 2, v, loop_step(l, "to", type_arith(t), F32, 1, loop_in(l, zero)));
+    return loop_step(l, "sub", F32, F32, 2, v, loop_convert(l, loop_in(l, zero), F32));
 }
 
 /* saturate(round(x / scale) + zero); floats: (x / scale + zero), converted. */
@@ -147,7 +154,7 @@ static void quantize_bind(Node *n)
                       loop_convert(l, loop_in(l, n->in[1]), p));
     if (type_is_int(t)) {
         double codes = (double)(1 << type_bits(t)), lo = type_is_signed(t) ? -codes / 2 : 0;
-        y = loop_step(l, "nearest", F32, U32, 3, y, limit(l, t, lo, zero), limit(l, t, lo + codes - 1, zero));
+        y = loop_step(l, "nearest", F32, U32, 3, y, limit(l, lo, zero), limit(l, lo + codes - 1, zero));
         if (zero)
             y = loop_step(l, "add", U32, U32, 2, y, loop_convert(l, loop_in(l, zero), U32));
         y = loop_convert(l, y, t);
@@ -224,10 +231,12 @@ static const Op quantize_ops[] = {
              "range = Sub(most, least) y_scale = Div(range, 255) negative = Div(least, y_scale) start = Sub(0, negative) "
              "within = Clip(start, 0, 255) whole = Round(within) y_zero_point = Cast<to=2>(whole) "
              "y = QuantizeLinear(x, y_scale, y_zero_point)"},
-    {"Quantize", 1, "x:T1 scale:T2 zero?:T3 -> y:T3", "T1=" WIDE "|int32 T2=" WIDE "|int32|float8e8m0 T3=" NARROW_28,
+    {"Quantize", 1, "x:T1 scale:T2 zero?:T3 -> y:T3", "T1=" WIDE "|int32 T2=" WIDE "|int32|float8e8m0 T3=" WIDE
+     "|int32|" NARROW_28,
      "to:int precision:int saturate:int=1", linear_infer, quantize_bind, .flags = ELEMENTWISE, .domain = "onnxcc",
      .simplify = quantize_simplify},
-    {"Dequantize", 1, "x:T1 scale:T2 zero?:T1 -> y:T3", "T1=int32|" NARROW_28 " T2=" WIDE "|float8e8m0 T3=" WIDE,
+    {"Dequantize", 1, "x:T1 scale:T2 zero?:Z -> y:T3", "T1=int32|" NARROW_28 " Z=int32|float|" NARROW_28
+     " T2=" WIDE "|float8e8m0 T3=" WIDE,
      "to:int copy:int?", linear_infer, dequantize_bind, .flags = ELEMENTWISE, .domain = "onnxcc",
      .simplify = dequantize_simplify},
     {"Table", 1, "x:T table:T1 -> y:T1", "T=int8|uint8 T1=int8|uint8|bool|F8", "", table_infer, table_bind,
