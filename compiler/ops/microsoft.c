@@ -1,5 +1,5 @@
-/* microsoft.c - the 8-bit operators of the domain com.microsoft, which ONNX Runtime's quantiser writes: each is an
- * operator of ONNX between DequantizeLinear and QuantizeLinear, and fuse.c treats it like one that came as that. */
+/* microsoft.c - the quantised operators of the domain com.microsoft, which ONNX Runtime's quantiser writes: each is an
+ * operator of ONNX between DequantizeLinear and QuantizeLinear, and requantize.c treats it like one that came as that. */
 #include "../ops.h"
 
 /* The real values of inputs i, i+1 (scale), i+2 (zero point, may be left out); axis: of a scale per slice. */
