@@ -165,8 +165,9 @@ void emit_model(Model *m)
     constants_emit(m, e.p, weights);
     const char *public = parameters(&f, PUBLIC), *defined = parameters(&f, DEFINED), *passed = parameters(&f, PASSED);
     Text interface = {0}, include = {0}, kernels = {0}, data = {0}, body = {0}, c = {0}, h = {0};
+    put_tensors(&interface, &f, &e);
     put_body(&body, &e, &f);
-    put_interface(&interface, &f, &e, weights);
+    put_calling(&interface, &f, &e, weights);
     put_kernels(&kernels, &e);
     put_weights(&data, f.p);
     text_put(&data, "%s", constants.decl.s ? constants.decl.s : "");

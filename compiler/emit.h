@@ -82,7 +82,9 @@ void find_interface(Interface *f, Emitter *e); /* names the inputs, the outputs 
 /* The parameters of an entry: as declared in the header, as defined (restrict: C only), or as passed on. */
 typedef enum How { PUBLIC, DEFINED, PASSED } How;
 const char *parameters(const Interface *f, How how);
-void put_interface(Text *t, const Interface *f, const Emitter *e, const char *weights); /* all that comes before the entries */
+void put_tensors(Text *t, const Interface *f, const Emitter *e); /* macros of the arena, inputs, outputs; before the body */
+/* What else a caller must know: status codes, the sizes that vary, the file of weights; after the body, which finds out. */
+void put_calling(Text *t, const Interface *f, const Emitter *e, const char *weights);
 
 /* ---- emit_code.c, emit_call.c: the body ----------------------------------------------------------------------------------- */
 void line(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -149,7 +149,7 @@ static void put_status(Text *t, const Interface *f, const Emitter *e)
     text_put(t, "const char *%s_status(int status); /* its name */\n\n", f->p);
 }
 
-void put_interface(Text *t, const Interface *f, const Emitter *e, const char *weights)
+void put_tensors(Text *t, const Interface *f, const Emitter *e)
 {
     text_put(t, "#define %s_ARENA_BYTES %lld /* one block for every intermediate tensor; nothing else is written */\n", f->u,
              (long long)(plan.arena ? plan.arena : 1));
@@ -160,6 +160,10 @@ void put_interface(Text *t, const Interface *f, const Emitter *e, const char *we
             put_tensor(t, f, e->m->graph->in.at[i], "input", container_note(false, i));
     for (int i = 0; i < f->out.n; i++)
         put_tensor(t, f, f->out.at[i], "output", container_note(true, i));
+}
+
+void put_calling(Text *t, const Interface *f, const Emitter *e, const char *weights)
+{
     put_status(t, f, e);
     put_sizes(t, f);
     put_weights_interface(t, f->p, weights);
