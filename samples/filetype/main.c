@@ -104,6 +104,7 @@ int main(int argc, char **argv)
             fprintf(stderr, "%s: %s\n", argv[i], strerror(errno)), bad++;
     }
     const double took = milliseconds() - start;
+    fflush(stdout);
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
     fprintf(stderr, "%d files in %.1f ms, %.1f ms each; memory: %.1f MB for the network's tensors, %.1f MB in all\n", argc - 1 - bad,
