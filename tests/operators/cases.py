@@ -91,7 +91,7 @@ def onnx_type(x):
     return TensorProto.STRING if x.dtype == object else helper.np_dtype_to_tensor_dtype(x.dtype)
 
 
-# ---- images: GridSample, AffineGrid, Col2Im, DeformConv, regions --------------------------------------------
+# ---- images: GridSample, AffineGrid, Col2Im, DeformConv, regions ----------------------------------------
 
 
 def add_grids(c):
@@ -168,7 +168,7 @@ def add_regions(c):
                   consts=(2, 3, 4) if k % 2 else (), sizes=[("n", "b", None), ("n", "c", "b"), None, None, None] if k == 2 else None)
 
 
-# ---- signals ------------------------------------------------------------------------------------------------
+# ---- signals --------------------------------------------------------------------------------------------
 
 
 def add_signals(c):
@@ -203,7 +203,7 @@ def add_signals(c):
         c.add(f"mel_{k}", "MelWeightMatrix", [np.array(mels), np.array(n), np.array(rate), *ends], version=17, consts=range(5))
 
 
-# ---- ai.onnx.ml ---------------------------------------------------------------------------------------------
+# ---- ai.onnx.ml -----------------------------------------------------------------------------------------
 
 ML = "ai.onnx.ml"
 POSTS = "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"
@@ -369,7 +369,7 @@ def add_features(c):
     c.add("one_hot_int64", "OneHotEncoder", [np.array([2, 0, -1])], {"cats_int64s": [0, 1, 2], "zeros": 1}, version=1, domain=ML)
 
 
-# ---- ImageDecoder: files of our own making, so what is in them is known -------------------------------------
+# ---- ImageDecoder: files of our own making, so what is in them is known ---------------------------------
 
 
 def chunk(kind, data):
@@ -464,7 +464,123 @@ def add_images(c):
     decode("nothing", b"no image at all, but long enough to be one", np.zeros((0, 0, 3), np.uint8))
 
 
-# ---- the folder ---------------------------------------------------------------------------------------------
+# ---- attention, contractions ----------------------------------------------------------------------------
+
+
+def add_attention(c):
+    for kind, rows, keys in (
+        (np.float32, 1, 40), (np.float32, 3, 5), (np.float32, 50, 40), (np.float32, 24, 24), (np.float64, 25, 17),
+    ):
+        q, k, v = (x.astype(kind) for x in (normal(2, 6, rows, 20), normal(2, 3, keys, 20), normal(2, 3, keys, 17)))
+        bias = np.where(uniform(0, 1, 6, rows, keys) < 0.3, -np.inf, normal(6, rows, keys)).astype(kind)
+        allowed = uniform(0, 1, 2, 1, rows, keys - 2) < 0.7
+        past = [normal(2, 3, 7, 20).astype(kind), normal(2, 3, 7, 17).astype(kind)]
+        flat = [x.transpose(0, 2, 1, 3).reshape(2, x.shape[2], -1) for x in (q, k, v)]
+        heads = {"q_num_heads": 6, "kv_num_heads": 3}
+        lengths = [None, None, None, rng.integers(1, keys + 1, 2)]
+        name = f"attention_{kind.__name__}_{rows}"
+        for suffix, inputs, attrs, version, outputs in (
+            ("plain", [q, k, v], {}, 23, 1),
+            ("causal", [q, k, v], {"is_causal": 1, "scale": 0.3}, 23, 1),
+            ("window", [q, k, v], {"left_window_size": 3, "right_window_size": 1}, 25, 1),
+            ("bool", [q, k, v, allowed], {"softcap": 1.5}, 23, 1),
+            ("bias", [q, k, v, bias], {"is_causal": 1}, 23, 1),
+            ("packed", flat, heads, 23, 1),
+            ("past", [q, k, v, None, *past], {"is_causal": 1}, 23, 3),
+            ("packed_past", [*flat, None, *past], {**heads, "qk_matmul_output_mode": 3}, 23, 4),
+            ("lengths", [q, k, v, *lengths], {"is_causal": 1}, 24, 1),
+        ):
+            c.add(f"{name}_{suffix}", "Attention", inputs, attrs, version=version, outputs=outputs, by="reference")
+        sizes = [("b", None, "q", None), ("b", None, "k", None), ("b", None, "k", None), None, ("b", None, "p", None),
+                 ("b", None, "p", None)]
+        c.add(f"{name}_sizes", "Attention", [q, k, v, None, *past], {"is_causal": 1}, version=23, outputs=3, by="reference",
+              sizes=sizes)
+    for rule in "linear", "gated", "delta", "gated_delta":
+        for heads in 2, 4:
+            inputs = [normal(2, 5, heads * 9), normal(2, 5, 18) / 3, normal(2, 5, 34), normal(2, 2, 9, 17)]
+            inputs += [-uniform(0, 1, 2, 5, 18 if heads == 2 else 2) if "gated" in rule else None]
+            inputs += [uniform(0, 1, 2, 5, heads // 2) if "delta" in rule else None]
+            attrs = {"update_rule": rule, "q_num_heads": heads, "kv_num_heads": 2}
+            c.add(f"linear_attention_{rule}_{heads}", "LinearAttention", inputs, attrs, version=27, outputs=2, by="reference")
+    for length in 1, 3, 17, 40:
+        inputs = [normal(2, 3, length), normal(3, 1, 4), normal(3), normal(2, 3, 3)]
+        c.add(f"causal_conv_{length}", "CausalConvWithState", inputs, {"activation": "silu"}, version=27, outputs=2,
+              by="reference", sizes=[("b", None, "n"), None, None, ("b", None, None)])
+
+
+def add_contractions(c):
+    for k, (equation, *shapes) in enumerate((
+        ("ij,jk", (3, 4), (4, 5)), ("bhqd,bhkd->bhqk", (2, 3, 4, 5), (2, 3, 6, 5)), ("bqhd,bkhd->bhqk", (2, 4, 3, 5), (2, 6, 3, 5)),
+        ("ii->i", (4, 4)), ("iji->j", (3, 2, 3)), ("...ii->...", (2, 3, 3)), ("i,j,k->kji", (2,), (3,), (4,)),
+        ("ij,jk,kl->il", (2, 30), (30, 3), (3, 4)), ("a...b,b...->...a", (2, 5, 1, 3), (3, 6)), ("ij->", (3, 4)),
+        ("bij,bjk->ik", (2, 3, 4), (2, 4, 5)), ("ab,ab->a", (3, 4), (3, 4)), ("Ab,bA", (3, 4), (4, 3)), (",ij->ji", (), (2, 3)),
+        ("abc,cbd,da->b", (2, 3, 4), (4, 3, 5), (5, 2)), (" i j , j -> i ", (3, 4), (4,)), ("...j,...j->...", (2, 1, 3), (4, 3)),
+    )):
+        for kind in np.float32, np.int8:
+            inputs = [np.asarray(normal(*shape) * 3).astype(kind) for shape in shapes]
+            c.add(f"einsum_{k}_{kind.__name__}", "Einsum", inputs, {"equation": equation}, version=12, by="reference")
+
+
+# ---- gradients, against differences ---------------------------------------------------------------------
+
+
+def slope(forward, feed, name):
+    """The derivative of the only result, a number, by every element of feed[name]."""
+    run, step = ReferenceEvaluator(forward), 1e-5
+    result = np.zeros_like(feed[name])
+    for i in np.ndindex(result.shape):
+        ends = []
+        for sign in 1, -1:
+            x = feed[name].copy()
+            x[i] += sign * step
+            ends.append(run.run(None, {**feed, name: x})[0])
+        result[i] = (ends[0] - ends[1]) / (2 * step)
+    return result
+
+
+def add_gradients(c):
+    def add(name, shapes, nodes, at=()):
+        """at: what the gradient is not asked for at the place where y is computed, but at an input of that name with a 1."""
+        x = {k: rng.standard_normal(shape) for k, shape in shapes.items()}
+        elsewhere = {k: rng.standard_normal(shapes[k]) for k in at}
+
+        def declared(values):
+            return ", ".join(f"double[{','.join(map(str, v.shape))}] {k}" for k, v in values.items())
+
+        head = '<ir_version: 10, opset_import: ["": 22, "ai.onnx.preview.training": 1]> g'
+        forward = onnx.parser.parse_model(f"{head} ({declared(x)}) => (double y) {{ {nodes} }}")
+        given = {**x, **{k + "1": v for k, v in elsewhere.items()}}
+        expected = {"d" + k: slope(forward, {**x, **elsewhere}, k) for k in x}
+        xs, actual = ", ".join(f'"{k}"' for k in x), ", ".join(k + "1" * (k in at) for k in x)
+        step = f'{", ".join(expected)} = ai.onnx.preview.training.Gradient <xs = [{xs}], y = "y"> ({actual})'
+        model = onnx.parser.parse_model(f"{head} ({declared(given)}) => ({declared(expected)}) {{ {nodes} {step} }}")
+        c.write(f"gradient_{name}", model, list(given.values()), list(expected.values()))
+
+    total = "y = ReduceSum <keepdims = 0> (s) "
+    layers = """h = Gemm <transB = 1> (x, w, b) r = Tanh(h) o = MatMul(r, v) t = Constant <value = int64[3] {1, 0, 1}> ()
+        y = SoftmaxCrossEntropyLoss(o, t) """
+    shapes = {"x": (3, 4), "w": (5, 4), "b": (5,), "v": (5, 2)}
+    add("layers", shapes, layers)
+    add("layers_elsewhere", shapes, layers, at=("w", "b"))
+    add("norm", {"x": (2, 3, 4), "a": (4,), "b": (4,)},
+        "n = LayerNormalization(x, a, b) g = Gelu <approximate = \"tanh\"> (n) s = Mul(g, x) " + total)
+    add("conv", {"x": (2, 3, 7, 8), "w": (4, 3, 2, 3), "b": (4,)},
+        "h = Conv <strides = [2, 3], pads = [1, 0, 2, 1], dilations = [2, 1]> (x, w, b) s = Mul(h, h) " + total)
+    add("conv_groups", {"x": (2, 4, 5)},
+        "w = Constant <value = double[4, 2, 2] {1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2}> () "
+        "h = Conv <group = 2, auto_pad = \"SAME_LOWER\"> (x, w) s = Mul(h, h) " + total)
+    add("attention", {"q": (2, 3, 4), "k": (2, 5, 4), "v": (2, 5, 4)},
+        "t = Transpose <perm = [0, 2, 1]> (k) p = MatMul(q, t) a = Softmax(p) o = MatMul(a, v) s = Mul(o, q) " + total)
+    add("broadcast", {"a": (2, 3, 4), "b": (3, 1), "c": ()}, "d = Div(a, b) e = Mul(d, d) s = Sum(e, b, c) " + total)
+    add("moves", {"a": (4, 3), "b": (4, 2)},
+        """i = Constant <value = int64[3] {1, 1, 3}> () g = Gather(a, i) f = Constant <value = int64[1] {1}> ()
+        e = Constant <value = int64[1] {4}> () p = Slice(b, f, e) j = Concat <axis = 1> (g, p) s = Mul(j, j) """ + total)
+    add("reductions", {"a": (2, 3, 4)},
+        """i = Constant <value = int64[2] {0, -1}> () e = Exp(a) m = ReduceMean(a, i) l = ReduceLogSumExp <keepdims = 0> (a, i)
+        n = ReduceL2(e, i) o = ReduceMax(a, i) k = Mul(l, l) u = ReduceSum <keepdims = 0> (k) s = Sum(e, m, n, o, u) """ + total)
+
+
+# ---- the folder -----------------------------------------------------------------------------------------
 
 
 def main():
@@ -481,7 +597,7 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
         cases = Cases(os.path.join(folder, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
-                    add_features, add_images):
+                    add_features, add_images, add_attention, add_contractions, add_gradients):
             add(cases)
         with open(stamp, "w") as f:
             f.write(version)
