@@ -573,7 +573,7 @@ def add_gradients(c):
         "t = Transpose <perm = [0, 2, 1]> (k) p = MatMul(q, t) a = Softmax(p) o = MatMul(a, v) s = Mul(o, q) " + total)
     add("broadcast", {"a": (2, 3, 4), "b": (3, 1), "c": ()}, "d = Div(a, b) e = Mul(d, d) s = Sum(e, b, c) " + total)
     add("moves", {"a": (4, 3), "b": (4, 2)},
-        """i = Constant <value = int64[3] {1, 1, 3}> () g = Gather(a, i) f = Constant <value = int64[1] {1}> ()
+        """rows = Constant <value = int64[3] {1, 1, 3}> () g = Gather(a, rows) f = Constant <value = int64[1] {1}> ()
         e = Constant <value = int64[1] {4}> () p = Slice(b, f, e) j = Concat <axis = 1> (g, p) s = Mul(j, j) """ + total)
     add("reductions", {"a": (2, 3, 4)},
         """i = Constant <value = int64[2] {0, -1}> () e = Exp(a) m = ReduceMean(a, i) l = ReduceLogSumExp <keepdims = 0> (a, i)
