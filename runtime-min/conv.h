@@ -17,10 +17,10 @@ PARAMS(conv_plain)
     X(idx, group) X(idx, cout) X(idx, cin) X(idx, taps) X(idx, w_out) X(idx, w_in) X(idx, w_tap)
 PARAMS(conv_pack)
 
-/* y (m, n) = x (m, k) w + b + r; w, columns, depth, fixed (m) as for conv; rows of x, y and r: *_pitch apart. */
+/* y (m, n) = x (m, k) w + b + r; w, columns, depth as for conv; rows of x, y and r: *_pitch apart. */
 #define dense_PARAMS(X, V)                                                                                             \
     X(idx, m) X(idx, n) X(idx, k) X(idx, x_pitch) X(idx, y_pitch) X(idx, r_pitch) X(idx, w_k) X(idx, w_panel)          \
-    X(idx, columns) X(idx, depth) X(int, fixed) X(f32, lo) X(f32, hi)
+    X(idx, columns) X(idx, depth) X(f32, lo) X(f32, hi)
 PARAMS(dense)
 #endif
 
@@ -81,7 +81,7 @@ RUNS(conv_pack, 2, 1, 0)
 CONV_KERNEL void CONV_FN(conv)(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, f32 *scratch, struct conv p)
 {
     const int cross = conv_cross(&p);
-    struct conv_plan c = conv_plan((cross ? p.out[0] * p.out[1] : 1) * p.out[2], p.cout, p.fixed, CONV_EPILOGUE);
+    struct conv_plan c = conv_plan((cross ? p.out[0] * p.out[1] : 1) * p.out[2], p.cout, 1, CONV_EPILOGUE);
     c.cross = cross;
     c.y_row = p.out[2] * p.y_pitch;
     c.y_plane = p.out[1] * c.y_row;
@@ -94,8 +94,8 @@ CONV_KERNEL void CONV_FN(dense)(const f32 *x, const f32 *w, const f32 *b, const 
     const struct conv q = {
         .n = 1, .in = {1, 1, p.m}, .out = {1, 1, p.m}, .group = 1, .cin = p.k, .cout = p.n, .kernel = {1, 1, 1},
         .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .x_pitch = p.x_pitch, .y_pitch = p.y_pitch, .r_pitch = p.r_pitch,
-        .w_k = p.w_k, .w_panel = p.w_panel, .columns = p.columns, .taps = 1, .depth = p.depth, .fixed = p.fixed,
-        .lo = p.lo, .hi = p.hi,
+        .w_k = p.w_k, .w_panel = p.w_panel, .columns = p.columns, .taps = 1, .depth = p.depth, .lo = p.lo,
+        .hi = p.hi,
     };
     CONV_FN(conv)(x, w, b, r, y, NULL, q);
 }

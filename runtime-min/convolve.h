@@ -7,12 +7,11 @@
 /* x: (n, in[3], x_pitch), of which group * cin channels; y: (n, out[3], y_pitch), group * cout channels; r: as y, r_pitch.
  * w_k, w_panel, w_group: floats between successive k, panels and groups (0, 0, 0: one panel row for all).
  * columns: output channels of one pass over the pixels (their weights should stay in the cache); taps, depth: kernel
- * taps and input channels of one pass. whole: x is padded as a whole, not tile by tile, into the scratch. fixed: the
- * size of y is a literal. */
+ * taps and input channels of one pass. whole: x is padded as a whole, not tile by tile, into the scratch. */
 #define conv_PARAMS(X, V)                                                                                              \
     X(idx, n) V(idx, in, 3) V(idx, out, 3) X(idx, group) X(idx, cin) X(idx, cout) V(idx, kernel, 3) V(idx, stride, 3)  \
     V(idx, dilation, 3) V(idx, pad, 3) X(idx, x_pitch) X(idx, y_pitch) X(idx, r_pitch) X(idx, w_k) X(idx, w_panel)     \
-    X(idx, w_group) X(idx, columns) X(idx, taps) X(idx, depth) X(int, whole) X(int, fixed) X(f32, lo) X(f32, hi)
+    X(idx, w_group) X(idx, columns) X(idx, taps) X(idx, depth) X(int, whole) X(f32, lo) X(f32, hi)
 PARAMS(conv)
 
 /* How one convolution is cut into tiles: vectors of channels, pixels of a row. tile[i][j]: i, j: small, not big, along and
@@ -25,12 +24,12 @@ struct conv_plan {
     int cross;
 };
 
-/* All in literals where the width and the channels are. */
-TILE struct conv_plan conv_plan(idx width, idx cout, int fixed, tile_epilogue *epilogue)
+/* All in literals where the width and the channels are. even: all rows have this width. */
+TILE struct conv_plan conv_plan(idx width, idx cout, int even, tile_epilogue *epilogue)
 {
     struct conv_plan c;
     c.across = tile_cut((cout + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
-    c.along = tile_cut(width, TILE_ROWS(c.across.big), fixed);
+    c.along = tile_cut(width, TILE_ROWS(c.across.big), even);
     c.tile[0][0] = tile_of(c.along.big, c.across.big);
     c.tile[0][1] = tile_of(c.along.big, c.across.small);
     c.tile[1][0] = tile_of(c.along.small, c.across.big);

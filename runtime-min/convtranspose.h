@@ -16,11 +16,11 @@ PARAMS(conv_transpose_plain)
     X(idx, group) X(idx, cin) X(idx, cout) V(idx, kernel, 3) V(idx, stride, 3) V(idx, dilation, 3)
 PARAMS(conv_transpose_pack)
 
-/* x: (n, in[3], group * cin), y: (n, out[3], group * cout); w_k, columns: as for conv. fixed: the width of y is a literal,
- * and a multiple of the stride. */
+/* x: (n, in[3], group * cin), y: (n, out[3], group * cout); w_k, columns: as for conv. even: the width of y is a
+ * multiple of the stride. */
 #define conv_transpose_PARAMS(X, V)                                                                                    \
     X(idx, n) X(idx, group) X(idx, cin) X(idx, cout) V(idx, in, 3) V(idx, out, 3) V(idx, kernel, 3) V(idx, stride, 3)  \
-    V(idx, dilation, 3) V(idx, pad, 3) X(idx, w_k) X(idx, columns) X(int, fixed) X(f32, lo) X(f32, hi)
+    V(idx, dilation, 3) V(idx, pad, 3) X(idx, w_k) X(idx, columns) X(int, even) X(f32, lo) X(f32, hi)
 PARAMS(conv_transpose)
 
 /* The taps of one axis that a phase meets: the last of them, and how far apart they are. Along x they come backwards. */
@@ -143,7 +143,7 @@ RUNS(conv_transpose_pack, 2, 1, 0)
 CONVTRANSPOSE_KERNEL void CONVTRANSPOSE_FN(conv_transpose)(const f32 *x, const f32 *w, const f32 *b, f32 *y, f32 *scratch,
                                                            struct conv_transpose p)
 {
-    struct conv_plan c = conv_plan(p.out[2] / p.stride[2], p.cout, p.fixed, CONVTRANSPOSE_EPILOGUE);
+    struct conv_plan c = conv_plan(p.out[2] / p.stride[2], p.cout, p.even, CONVTRANSPOSE_EPILOGUE);
     conv_transpose_run(x, w, b, y, scratch, &c, &p);
 }
 #ifndef EPI

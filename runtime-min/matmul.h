@@ -7,11 +7,10 @@
 /* y (batch, m, n) = a b + bias + r: element (i, l) of a at i * a_row + l * a_k, (l, j) of b at l * b_k + j * b_column, one
  * matrix a_batch, b_batch from the next along each batch axis (0: the same one); bias: n, r: as y.
  * Scratch: 64 columns of min(k, depth) values, then (a_k != 1) m * k. depth: values of k of one pass. direct: whole panels of
- * b are read where they are (b_column is 1). fixed: m is a literal. */
+ * b are read where they are (b_column is 1). */
 #define matmul_PARAMS(X, V)                                                                                            \
     V(idx, batch, 4) X(idx, m) X(idx, n) X(idx, k) V(idx, a_batch, 4) V(idx, b_batch, 4) X(idx, a_row) X(idx, a_k)     \
-    X(idx, b_k) X(idx, b_column) X(idx, y_pitch) X(idx, r_pitch) X(idx, depth) X(int, direct) X(int, fixed)            \
-    X(f32, lo) X(f32, hi)
+    X(idx, b_k) X(idx, b_column) X(idx, y_pitch) X(idx, r_pitch) X(idx, depth) X(int, direct) X(f32, lo) X(f32, hi)
 PARAMS(matmul)
 
 #define matmul_plain_PARAMS(X, V)                                                                                      \
@@ -116,7 +115,7 @@ HELPER void MATMUL_FN(matmul_one)(const f32 *x, idx x_row, const f32 *b, const f
                                   const struct matmul *p)
 {
     const struct tile_cut across = tile_cut((p->n + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
-    const struct tile_cut rows = tile_cut(p->m, TILE_ROWS(across.big), p->fixed);
+    const struct tile_cut rows = tile_cut(p->m, TILE_ROWS(across.big), 1);
     struct tile_job t = {.taps = 1, .across = 1, .rows = 1, .y_pitch = p->y_pitch, .r_pitch = p->r_pitch};
     tile_rows(&t, x_row);
     for (idx c = 0; c < p->n;) {

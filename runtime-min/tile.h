@@ -31,14 +31,14 @@
 #define TILE_ROWS(v) ((v) == 2 ? 6 : 12)
 #endif
 
-/* How n rows or vectors are cut into tiles: the first `bigs` of them in pieces of `big`, the rest in pieces of `small`. Where
- * n is a literal they are cut evenly; else as many as possible are as big as possible, which needs few shapes of tiles. */
+/* How n rows or vectors are cut into tiles: the first `bigs` of them in pieces of `big`, the rest in pieces of `small`. Evenly;
+ * or as many as possible as big as possible and the rest one by one, which suits any n and, in small code, needs few shapes. */
 struct tile_cut { int big, small; idx bigs; };
-TILE struct tile_cut tile_cut(idx n, const int most, const int literal)
+TILE struct tile_cut tile_cut(idx n, const int most, const int even)
 {
     struct tile_cut c = {most, 1, n / most * most};
 #if !defined ONNXCC_LIBRARY && !defined ONNXCC_SMALL && !defined ONNXCC_RT_C
-    if (literal) {
+    if (even) {
         const int pieces = n < most ? 1 : (int)((n + most - 1) / most), size = n < 1 ? 1 : (int)(n / pieces);
         const int more = (int)(n % pieces);
         c.big = more ? size + 1 : size;
@@ -46,7 +46,7 @@ TILE struct tile_cut tile_cut(idx n, const int most, const int literal)
         c.bigs = more ? more * (size + 1) : n;
     }
 #else
-    (void)literal;
+    (void)even;
 #endif
     return c;
 }
@@ -197,7 +197,7 @@ typedef void tile_fn(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32
     X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3) X(6, 3) X(7, 3) X(8, 3) X(1, 4) X(2, 4) X(3, 4) X(4, 4) X(5, 4) X(6, 4)
 TILE_EACH(TILE_DEFINE)
 
-/* The tile of R rows and V vectors, both literals. */
+/* The tile of R rows and V vectors; V is a literal. */
 TILE tile_fn *tile_of(const int R, const int V)
 {
 #define TILE_CASE(rows, vectors)                                                                                       \

@@ -284,7 +284,6 @@ static void bind_panels(Node *n, Conv c)
     Dim whole = dim_mul(D(c.cin * 4), dim_mul(reach(w, 0, w->out[0]), dim_mul(reach(w, 1, w->out[1]), reach(w, 2, w->out[2]))));
     Dim patch = dim_mul(dim_mul(D(c.group * c.cin * 4), dim_mul(reach(w, 0, D(1)), reach(w, 1, D(1)))),
                         reach(w, 2, dim_min(D(TILE_MOST_ROWS), w->out[2])));
-    bool fixed = dim_const(w->out[0]) && dim_const(w->out[1]) && dim_const(w->out[2]);
     bool all = w->padded && (p.several || dim_high(whole) <= SMALL);
     BIND_ARGS(n, conv, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .n = x->n, .in = DIMS3(x->size),
               .out = DIMS3(w->out), .group = D(c.group), .cin = D(c.cin), .cout = D(c.cout), .kernel = THREE(w->kernel),
@@ -292,7 +291,7 @@ static void bind_panels(Node *n, Conv c)
               .x_pitch = D(c.group * c.cin), .y_pitch = D(c.group * c.cout), .r_pitch = D(c.group * c.cout),
               .w_k = D(c.fill ? 0 : TILE_PANEL), .w_panel = D(c.fill ? 0 : k * TILE_PANEL),
               .w_group = D(c.fill ? 0 : panels * k * TILE_PANEL), .columns = D(p.columns), .taps = D(p.taps),
-              .depth = D(p.depth), .whole = D(all), .fixed = D(fixed), .lo = -__builtin_inf(), .hi = __builtin_inf());
+              .depth = D(p.depth), .whole = D(all), .lo = -__builtin_inf(), .hi = __builtin_inf());
     if (w->padded)
         bind_scratch(n, all ? whole : patch);
 }
@@ -349,9 +348,9 @@ static void bind_transposed(Node *n, Conv c)
         Dim reach = D((*k - 1) * (d / common) + 1);
         patch = dim_mul(patch, a < 2 ? reach : dim_add(reach, dim_min(D(TILE_MOST_ROWS - 1), c.w.out[2])));
     }
-    bool even = dim_const(c.w.out[2]) && dim_value(c.w.out[2]) % c.w.stride[2] == 0;
+    Dim even = dim_equal(dim_mod(c.w.out[2], D(c.w.stride[2])), D(0));
     BIND_ARGS(n, conv_transpose, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), CONV_FIELDS(c),
-              .w_k = D(c.fill ? 0 : TILE_PANEL), .columns = D(conv_passes(&part).columns), .fixed = D(even),
+              .w_k = D(c.fill ? 0 : TILE_PANEL), .columns = D(conv_passes(&part).columns), .even = even,
               .lo = -__builtin_inf(), .hi = __builtin_inf());
     if (c.w.padded)
         bind_scratch(n, patch);

@@ -122,7 +122,7 @@ static void bind_dense(Node *n, const Product *p)
     BIND_ARGS(n, dense, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .m = m, .n = p->n, .k = p->k,
               .x_pitch = p->k, .y_pitch = p->n, .r_pitch = p->n, .w_k = D(p->fill ? 0 : TILE_PANEL),
               .w_panel = p->fill ? D(0) : dim_mul(p->k, D(TILE_PANEL)), .columns = D(pass), .depth = D(CACHE / COLUMNS / 4),
-              .fixed = D(dim_const(m)), .lo = -__builtin_inf(), .hi = __builtin_inf());
+              .lo = -__builtin_inf(), .hi = __builtin_inf());
 }
 
 static void product_bind(Node *n)
@@ -158,8 +158,7 @@ static void product_bind(Node *n)
     BIND_ARGS(n, matmul, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .batch = DIMS4(q.dim), .m = m,
               .n = p.n, .k = p.k, .a_batch = DIMS4(q.a), .b_batch = DIMS4(q.b), .a_row = a_row, .a_k = a_k, .b_k = b_k,
               .b_column = b_column, .y_pitch = p.n, .r_pitch = p.n, .depth = depth,
-              .direct = D(!p.trans_b && dim_high(m) <= FEW_ROWS), .fixed = D(dim_const(m)), .lo = -__builtin_inf(),
-              .hi = __builtin_inf());
+              .direct = D(!p.trans_b && dim_high(m) <= FEW_ROWS), .lo = -__builtin_inf(), .hi = __builtin_inf());
     Dim scratch = dim_mul(dim_min(p.k, depth), D(COLUMNS));
     bind_scratch(n, dim_mul(D(4), p.trans_a ? dim_add(scratch, dim_mul(m, p.k)) : scratch));
 }
