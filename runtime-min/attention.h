@@ -5,13 +5,14 @@
 #include "math.h"
 #include "tile.h"
 
-/* q, y: (batch, q_heads, rows, size or v_size), or with packed_q (batch, rows, q_heads, ...); k, v the same with kv_heads,
- * keys and packed_kv; q_heads / kv_heads heads of q share one of k. Key j takes part in row i where, with at = offset + i,
- * at - left <= j <= at + right (negative: no limit), j < lens[b] (of the keys there may be: then offset is lens[b] - rows;
- * NULL: all), j < mask_keys, and mask (bool) is not 0; bias is added to the score. mask and bias lie mask_batch, mask_head
- * and mask_row apart; either may be NULL. A row in which no key takes part is 0.
- * default_scale: the scale is 1 / sqrt(size). qk (may be NULL): mode 0 scores, 1 after the cap, 2 after bias and mask, 3 probabilities.
- * Scratch: that of attention_one or, for ATTENTION_MANY rows of a type that computes in f32, of attention_scratch. */
+/* q, y: (batch, q_heads, rows, size or v_size), or with packed_q (batch, rows, q_heads, ...); k, v the same with
+ * kv_heads, keys and packed_kv; q_heads / kv_heads heads of q share one of k. Key j takes part in row i where, with
+ * at = offset + i, at - left <= j <= at + right (negative: no limit), j < lens[b] (of the keys there may be: then
+ * offset is lens[b] - rows; NULL: all), j < mask_keys, and mask (bool) is not 0; bias is added to the score. mask and bias lie
+ * mask_batch, mask_head and mask_row apart; either may be NULL. A row in which no key takes part is 0.
+ * default_scale: the scale is 1 / sqrt(size). qk (may be NULL): mode 0 scores, 1 after the cap, 2 after bias and mask,
+ * 3 probabilities. Scratch: that of attention_one or, for ATTENTION_MANY rows of a type that computes in f32, of
+ * attention_scratch. */
 #define attention_PARAMS(X, V)                                                                                         \
     X(idx, batch) X(idx, q_heads) X(idx, kv_heads) X(idx, rows) X(idx, keys) X(idx, size) X(idx, v_size)               \
     X(int, packed_q) X(int, packed_kv) X(idx, mask_batch) X(idx, mask_head) X(idx, mask_row) X(idx, mask_keys)         \
@@ -53,8 +54,8 @@ SHARED void attention_product(const f32 *x, idx step, idx m, const f32 *w, idx w
     }
 }
 
-/* The largest of s (what is no number does not count), and the sum, in 16 lanes whatever the processor; n: a multiple of
- * those. */
+/* The largest of s (what is no number does not count), and the sum, in 16 lanes whatever the processor; n: a multiple
+ * of those. */
 HELPER f32 attention_top_f32(const f32 *s, idx n)
 {
     f32 lane[RT_VEC], top = -VEC_INFINITY;
@@ -140,9 +141,10 @@ HELPER void FN(attention_store)(T *y, const A *s, A factor, idx n)
         ST(y, j, factor * s[j]);
 }
 
-/* s, the scores of the keys [from, to) in row i, become probabilities but for a factor, which is the result; s has room for
- * a multiple of 16. */
-HELPER A FN(attention_weigh)(A *s, idx from, idx to, idx i, const struct FN(attention_head) *h, const struct attention *p)
+/* s, the scores of the keys [from, to) in row i, become probabilities but for a factor, which is the result; s has
+ * room for a multiple of 16. */
+HELPER A FN(attention_weigh)(A *s, idx from, idx to, idx i, const struct FN(attention_head) * h,
+                             const struct attention *p)
 {
     const b8 *const mask = h->mask ? h->mask + i * p->mask_row + from : 0;
     const T *const bias = h->bias ? h->bias + i * p->mask_row + from : 0;
@@ -176,8 +178,8 @@ HELPER A FN(attention_weigh)(A *s, idx from, idx to, idx i, const struct FN(atte
 }
 
 /* The keys that rows [i, end) need: all when the scores are to be kept, else whole panels of those that take part. */
-HELPER void FN(attention_range)(const struct FN(attention_head) *h, const struct attention *p, idx i, idx end, idx *from,
-                                idx *to)
+HELPER void FN(attention_range)(const struct FN(attention_head) * h, const struct attention *p, idx i, idx end,
+                                idx *from, idx *to)
 {
     idx none;
     *from = 0;
@@ -239,7 +241,8 @@ HELPER struct FN(attention_panels) FN(attention_scratch)(f32 *at, const struct a
 }
 
 /* Keys and values as panels of 16 columns: the keys' columns are keys, the values' are elements. */
-HELPER void FN(attention_pack)(const struct FN(attention_head) *h, const struct FN(attention_panels) *w, const struct attention *p)
+HELPER void FN(attention_pack)(const struct FN(attention_head) * h, const struct FN(attention_panels) * w,
+                               const struct attention *p)
 {
     f32 *to = w->k;
     for (idx j = 0; j < p->keys; j += TILE_PANEL)
@@ -275,7 +278,8 @@ HELPER void FN(attention_block)(const struct FN(attention_head) *h, const struct
 #endif
 
 /* All rows of the heads of q that share head g of k, in sample b. */
-HELPER void FN(attention_group)(const struct FN(attention_head) *all, A *scratch, idx b, idx g, const struct attention *p)
+HELPER void FN(attention_group)(const struct FN(attention_head) * all, A *scratch, idx b, idx g,
+                                const struct attention *p)
 {
     const idx heads = p->q_heads / p->kv_heads, at_q = b * p->q_heads * p->rows, at_k = b * p->kv_heads * p->keys;
     struct FN(attention_head) h = *all;
@@ -305,8 +309,8 @@ HELPER void FN(attention_group)(const struct FN(attention_head) *all, A *scratch
     }
 }
 
-KERNEL void FN(attention)(const T *q, const T *k, const T *v, const b8 *mask, const T *bias, const i64 *lens, T *y, T *qk,
-                          A *scratch, struct attention p)
+KERNEL void FN(attention)(const T *q, const T *k, const T *v, const b8 *mask, const T *bias, const i64 *lens, T *y,
+                          T *qk, A *scratch, struct attention p)
 {
     struct FN(attention_head) h = {.q = q, .k = k, .v = v, .bias = bias, .mask = mask, .y = y, .qk = qk};
     h.q_step = p.packed_q ? p.q_heads * p.size : p.size;

@@ -5,9 +5,9 @@
 #include "math.h"
 
 /* q: (batch, tokens, q_heads, size), k: (batch, tokens, kv_heads, size), v: the same of v_size, y: q_heads of v_size;
- * past (may be NULL: zeros), present: (batch, kv_heads, size, v_size). decay: one for each head and (decay_step 1) element
- * of its keys, or (decay_step 0) one for each head; beta: beta_heads for each token, kv_heads or 1; NULL: the rule has
- * none. default_scale: the scale is 1 / sqrt(size). Scratch: (size + 1) * v_size. */
+ * past (may be NULL: zeros), present: (batch, kv_heads, size, v_size). decay: one for each head and (decay_step 1)
+ * element of its keys, or (decay_step 0) one for each head; beta: beta_heads for each token, kv_heads or 1; NULL: the
+ * rule has none. default_scale: the scale is 1 / sqrt(size). Scratch: (size + 1) * v_size. */
 #define linear_attention_PARAMS(X, V)                                                                                  \
     X(idx, batch) X(idx, tokens) X(idx, q_heads) X(idx, kv_heads) X(idx, size) X(idx, v_size) X(idx, decay_step)       \
     X(idx, beta_heads) X(f32, scale) X(int, default_scale)
@@ -29,8 +29,8 @@ HELPER void linear_attention_row(f32 *s, f32 factor, f32 x, f32 *sum, idx n)
 #define LINEAR_ATTENTION_f32 1
 #if RT_CAT(LINEAR_ATTENTION_, T) && RT_CAT(LINEAR_ATTENTION_, U)
 /* For each token: s = exp(decay) s, v' = beta (v - s^T k), s += k v'^T, y = scale s^T q. */
-KERNEL void FN2(linear_attention)(const T *q, const T *k, const T *v, const U *past, const T *decay, const T *beta, T *y,
-                                  U *present, f32 *s, struct linear_attention p)
+KERNEL void FN2(linear_attention)(const T *q, const T *k, const T *v, const U *past, const T *decay, const T *beta,
+                                  T *y, U *present, f32 *s, struct linear_attention p)
 {
     const idx group = p.q_heads / p.kv_heads, n = p.v_size;
     const f32 scale = p.default_scale ? 1 / math_sqrt_f32((f32)p.size) : p.scale;
@@ -46,7 +46,8 @@ KERNEL void FN2(linear_attention)(const T *q, const T *k, const T *v, const U *p
                     sum[m] = 0;
                 for (idx d = 0; d < p.size && (decay || beta); d++) {
                     const idx g = p.decay_step ? at * p.size + d : at;
-                    linear_attention_row(s + d * n, decay ? math_exp_f32(LD(decay, g)) : 1, LD(k, at * p.size + d), sum, n);
+                    linear_attention_row(s + d * n, decay ? math_exp_f32(LD(decay, g)) : 1, LD(k, at * p.size + d), sum,
+                                         n);
                 }
                 const f32 rate = beta ? LD(beta, t * p.beta_heads + (p.beta_heads > 1 ? h : 0)) : 1;
                 for (idx m = 0; m < n; m++)

@@ -1,4 +1,5 @@
-/* random.h - random numbers: element i is a function of the key and i alone (SplitMix64, by Steele, Lea and Flood 2014). */
+/* random.h - random numbers: element i is a function of the key and i alone (SplitMix64, by Steele, Lea
+ * and Flood 2014). */
 #ifndef ONNXCC_RANDOM_H
 #define ONNXCC_RANDOM_H
 #include "rt.h"

@@ -3,10 +3,10 @@
 #include "../kernel.h"
 #include "attention.h"
 
-/* ---- onnxcc.Attention ------------------------------------------------------------------------------------------------- */
+/* ---- onnxcc.Attention ------------------------------------------------------------------------------------------ */
 
-/* q is (batch, heads, rows, size), or (batch, rows, heads * size); k and v the same by themselves. The past keys are part
- * of k already: that input only says how many they are. */
+/* q is (batch, heads, rows, size), or (batch, rows, heads * size); k and v the same by themselves. The past keys are
+ * part of k already: that input only says how many they are. */
 static void attention_read(Node *n, struct attention_bind *p)
 {
     Shape q = in_shape(n, 0), k = in_shape(n, 1), v = in_shape(n, 2), past = in_shape(n, 5);
@@ -46,7 +46,8 @@ static bool mask_fits(Node *n, const struct attention_bind *p)
         return false;
     }
     for (int i = 0; i < m.rank - 1; i++)
-        if (!require_dim(n, "dimension of the mask", m.dim[i], dim_select(dim_equal(m.dim[i], D(1)), D(1), want[4 - m.rank + i])))
+        if (!require_dim(n, "dimension of the mask", m.dim[i],
+                         dim_select(dim_equal(m.dim[i], D(1)), D(1), want[4 - m.rank + i])))
             return false;
     return require_dim(n, "keys of the mask beyond those there are", dim_max(m.dim[m.rank - 1], p->keys), p->keys);
 }
@@ -57,16 +58,19 @@ static void attention_infer(Node *n)
     struct attention_bind p;
     attention_read(n, &p);
     bool packed = k.rank == 3;
-    bool fits = require_dim(n, "query heads that the key heads divide",
-                            dim_mul(dim_div(p.q_heads, dim_max(p.kv_heads, D(1))), p.kv_heads), p.q_heads) &&
-                (q.rank == 4 || require_dim(n, "elements of the queries in equal heads", dim_mul(p.q_heads, p.size), q.dim[2])) &&
-                require_dim(n, "batch of the keys", k.dim[0], p.batch) && require_dim(n, "batch of the values", v.dim[0], p.batch) &&
-                require_dim(n, "number of values", v.dim[packed ? 1 : 2], p.keys) &&
-                require_dim(n, "elements of a key", k.dim[packed ? 2 : 3], packed ? dim_mul(p.kv_heads, p.size) : p.size) &&
-                (packed ? require_dim(n, "elements of the values in equal heads", dim_mul(p.kv_heads, p.v_size), v.dim[2])
-                        : require_dim(n, "heads of the values", v.dim[1], p.kv_heads)) &&
-                (!in(n, 3) || mask_fits(n, &p)) &&
-                (!in(n, 4) || require_dim(n, "numbers of keys", shape_count(in_shape(n, 4)), p.batch));
+    bool fits =
+        require_dim(n, "query heads that the key heads divide",
+                    dim_mul(dim_div(p.q_heads, dim_max(p.kv_heads, D(1))), p.kv_heads), p.q_heads) &&
+        (q.rank == 4 ||
+         require_dim(n, "elements of the queries in equal heads", dim_mul(p.q_heads, p.size), q.dim[2])) &&
+        require_dim(n, "batch of the keys", k.dim[0], p.batch) &&
+        require_dim(n, "batch of the values", v.dim[0], p.batch) &&
+        require_dim(n, "number of values", v.dim[packed ? 1 : 2], p.keys) &&
+        require_dim(n, "elements of a key", k.dim[packed ? 2 : 3], packed ? dim_mul(p.kv_heads, p.size) : p.size) &&
+        (packed ? require_dim(n, "elements of the values in equal heads", dim_mul(p.kv_heads, p.v_size), v.dim[2])
+                : require_dim(n, "heads of the values", v.dim[1], p.kv_heads)) &&
+        (!in(n, 3) || mask_fits(n, &p)) &&
+        (!in(n, 4) || require_dim(n, "numbers of keys", shape_count(in_shape(n, 4)), p.batch));
     if (!fits)
         return;
     y.dim[q.rank - 1] = q.rank == 3 ? dim_mul(p.q_heads, p.v_size) : p.v_size;
@@ -100,12 +104,13 @@ static void attention_bind(Node *n)
     }
     Dim macs = dim_mul(dim_mul(dim_mul(p.batch, p.q_heads), p.rows), dim_mul(p.keys, dim_add(p.size, p.v_size)));
     n->macs = dim_const(macs) ? dim_value(macs) : 0;
-    Value *args[] = {in(n, 0), in(n, 1), in(n, 2), bias ? NULL : in(n, 3), bias ? in(n, 3) : NULL, in(n, 4), out(n, 0), out(n, 1)};
+    Value *args[] = {in(n, 0), in(n, 1),  in(n, 2), bias ? NULL : in(n, 3), bias ? in(n, 3) : NULL,
+                     in(n, 4), out(n, 0), out(n, 1)};
     bind_kernel(n, "attention", t, NO_TYPE, attention_fields(), &p, args, 8);
     bind_scratch(n, dim_mul(scratch_elements(&p), D(type_bits(type_arith(t)) / 8)));
 }
 
-/* ---- Attention ---------------------------------------------------------------------------------------------------------- */
+/* ---- Attention ------------------------------------------------------------------------------------------------- */
 
 /* Keys or values as (batch, heads, keys, size), after the past ones if there are any. */
 static Value *joined(Node *n, int i, int past)
@@ -141,7 +146,8 @@ static bool attention_valid(Node *n)
         node_error(n, "nonpad_kv_seqlen cannot be combined with past_key and past_value");
     else if (mode < 0 || mode > 3)
         node_error(n, "qk_matmul_output_mode is %lld, not 0 to 3", (long long)mode);
-    else if (attr_given(n, "softmax_precision") && softmax != F32 && softmax != F16 && softmax != BF16 && softmax != F64)
+    else if (attr_given(n, "softmax_precision") && softmax != F32 && softmax != F16 && softmax != BF16 &&
+             softmax != F64)
         node_error(n, "softmax_precision %lld is no floating type", (long long)softmax);
     else
         return true;
@@ -161,8 +167,8 @@ static void attention_expand(Node *n)
     Value *in[] = {make_cast(n, n->in[0], wide), make_cast(n, k, wide), make_cast(n, v, wide), mask,
                    n->n_in > 6 ? n->in[6] : NULL, n->n_in > 4 ? n->in[4] : NULL};
     Node *a = make_node(n, "onnxcc.Attention", 6, in, out(n, 3) ? 2 : 1);
-    static const char *const same[] = {"is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode", "scale", "softcap",
-                                       "left_window_size", "right_window_size"};
+    static const char *const same[] = {"is_causal", "kv_num_heads", "q_num_heads",      "qk_matmul_output_mode",
+                                       "scale",     "softcap",      "left_window_size", "right_window_size"};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (node_attr(n, same[i]))
             attr_set(a, *node_attr(n, same[i]));

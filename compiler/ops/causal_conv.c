@@ -7,8 +7,8 @@ static void causal_conv_infer(Node *n)
 {
     Shape x = in_shape(n, 0), w = in_shape(n, 1);
     if (x.rank != 3 || w.rank != 3 || (in(n, 3) && in_shape(n, 3).rank != 3)) {
-        node_error(n, "the input %s and the weights %s must have three dimensions, and so must past_state", shape_text(x),
-                   shape_text(w));
+        node_error(n, "the input %s and the weights %s must have three dimensions, and so must past_state",
+                   shape_text(x), shape_text(w));
         return;
     }
     if (!attr_is(n, "activation", "none") && !attr_is(n, "activation", "silu") && !attr_is(n, "activation", "swish")) {

@@ -22,7 +22,7 @@ typedef struct Einsum {
     bool seen[LABELS];
 } Einsum;
 
-/* ---- the equation ------------------------------------------------------------------------------------------------------ */
+/* ---- the equation ---------------------------------------------------------------------------------------------- */
 
 static int find(const Term *t, int label)
 {
@@ -34,7 +34,8 @@ static int find(const Term *t, int label)
 
 static int letter(char c) { return islower((unsigned char)c) ? c - 'a' : c - 'A' + 26; }
 
-/* One operand's part of the equation, up to a comma, an arrow or the end; `rest`: how many axes an ellipsis stands for. */
+/* One operand's part of the equation, up to a comma, an arrow or the end; `rest`: how many axes an ellipsis
+ * stands for. */
 static bool read_labels(Node *n, const char **s, Term *t, int rest)
 {
     bool dots = false;
@@ -82,8 +83,8 @@ static bool read_operands(Einsum *e, const char **s)
         if (!read_labels(n, s, t, rest))
             return false;
         if (t->rank != x.rank || (i + 1 < n->n_in) != (**s == ',')) {
-            node_error(n, "the equation \"%s\" does not fit input %d, %s, of %d", attr_string(n, "equation"), i, shape_text(x),
-                       n->n_in);
+            node_error(n, "the equation \"%s\" does not fit input %d, %s, of %d", attr_string(n, "equation"), i,
+                       shape_text(x), n->n_in);
             return false;
         }
         *s += **s == ',';
@@ -145,7 +146,7 @@ static bool read_equation(Einsum *e)
     return fits;
 }
 
-/* ---- one operand ------------------------------------------------------------------------------------------------------- */
+/* ---- one operand ----------------------------------------------------------------------------------------------- */
 
 static Value *reshape(Einsum *e, Value *v, int rank, const Dim *dim)
 {
@@ -242,7 +243,7 @@ static Value *in_order(Einsum *e, const Term *t, int rank, const int *label)
     return v;
 }
 
-/* ---- two operands ------------------------------------------------------------------------------------------------------- */
+/* ---- two operands ---------------------------------------------------------------------------------------------- */
 
 /* Labels of one kind, and the product of their sizes. */
 typedef struct Group {
@@ -264,13 +265,15 @@ static int append(int *to, int n, const Group *g)
 }
 
 /* t as matrices (batch, rows, columns), or, if it stands so, transposed. */
-static Value *as_matrices(Einsum *e, const Term *t, const Group *batch, const Group *rows, const Group *columns, bool *trans)
+static Value *as_matrices(Einsum *e, const Term *t, const Group *batch, const Group *rows, const Group *columns,
+                          bool *trans)
 {
     int order[MAX_RANK], turned[MAX_RANK];
     int k = append(order, 0, batch), m = append(turned, 0, batch);
     k = append(order, append(order, k, rows), columns);
     m = append(turned, append(turned, m, columns), rows);
-    *trans = !memcmp(turned, t->label, sizeof *turned * (size_t)m) && memcmp(order, t->label, sizeof *order * (size_t)k);
+    *trans =
+        !memcmp(turned, t->label, sizeof *turned * (size_t)m) && memcmp(order, t->label, sizeof *order * (size_t)k);
     Dim dim[] = {batch->size, *trans ? columns->size : rows->size, *trans ? rows->size : columns->size};
     return reshape(e, in_order(e, t, k, *trans ? turned : order), 3, dim);
 }
@@ -327,7 +330,8 @@ static void contract(Einsum *e, int i, int j)
         outer_product(e, a, b, &y);
     else {
         bool trans_a, trans_b;
-        Value *left = as_matrices(e, a, &batch, &rows, &sum, &trans_a), *right = as_matrices(e, b, &batch, &sum, &columns, &trans_b);
+        Value *left = as_matrices(e, a, &batch, &rows, &sum, &trans_a),
+              *right = as_matrices(e, b, &batch, &sum, &columns, &trans_b);
         y.rank = append(y.label, append(y.label, append(y.label, 0, &batch), &rows), &columns);
         y.v = make(e->n, "onnxcc.Product", 2, left, right);
         attr_set_int(y.v->def, "trans_a", trans_a);
@@ -383,7 +387,7 @@ static void einsum_expand(Node *n)
     expand_done(n);
 }
 
-/* ---- onnxcc.Diagonal: axis i of the input is axis[i] of the output -------------------------------------------------------- */
+/* ---- onnxcc.Diagonal: axis i of the input is axis[i] of the output --------------------------------------------- */
 
 static void diagonal_infer(Node *n)
 {
@@ -416,7 +420,10 @@ static void diagonal_bind(Node *n)
     strided_bind(n, s);
 }
 
-#define EINSUM(since, types) {"Einsum", since, "Inputs*:T -> Output:T", "T=" types, "equation:string", .expand = einsum_expand}
+#define EINSUM(since, types)                                                                                           \
+    {                                                                                                                  \
+        "Einsum", since, "Inputs*:T -> Output:T", "T=" types, "equation:string", .expand = einsum_expand               \
+    }
 
 static const Op einsum_ops[] = {
     EINSUM(28, "NB"), EINSUM(12, "N"),

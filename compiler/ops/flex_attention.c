@@ -38,7 +38,8 @@ static Value *scaled_queries(Node *n)
 static Value *by_parts(Node *n, Type precision)
 {
     Shape q = in_shape(n, 0), k = in_shape(n, 1);
-    Dim batch = q.dim[0], heads = k.dim[1], group = dim_div(q.dim[1], dim_max(heads, D(1))), rows = q.dim[2], keys = k.dim[2];
+    Dim batch = q.dim[0], heads = k.dim[1], group = dim_div(q.dim[1], dim_max(heads, D(1))), rows = q.dim[2],
+        keys = k.dim[2];
     Value *grouped = make_dims(n, 5, (Dim[]){batch, heads, group, rows, q.dim[3]});
     Value *flat = make_dims(n, 4, (Dim[]){batch, q.dim[1], rows, keys});
     Value *split = make_dims(n, 5, (Dim[]){batch, heads, group, rows, keys});

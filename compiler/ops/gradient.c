@@ -14,7 +14,7 @@ typedef struct Back {
     const char *s;      /* the rest of the formula */
 } Back;
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------------------------- */
 
 static Value *shape_like(Node *n, Value *v) { return make(n, "Shape", 1, v); }
 
@@ -68,10 +68,10 @@ static Value *middle(const Back *b, Value *v)
     return make(b->n, "ReduceMean", 2, v, make_ints(b->n, k, axes));
 }
 
-/* ---- formulas ------------------------------------------------------------------------------------------------------------
- * Sums, products, quotients and calls of operators over d, x (the input in question), y (the output), a, b, c (inputs 0, 1,
- * 2), numbers and @attributes. Spread(v) and Share() serve reductions, Middle(v) normalisations; Along(v) sums along the
- * attribute axis. */
+/* ---- formulas -----------------------------------------------------------------------------------------------------
+ * Sums, products, quotients and calls of operators over d, x (the input in question), y (the output), a, b, c (inputs
+ * 0, 1, 2), numbers and @attributes. Spread(v) and Share() serve reductions, Middle(v) normalisations; Along(v) sums
+ * along the attribute axis. */
 
 static Type type_of(const Back *b) { return b->m->out[0]->type; }
 
@@ -152,7 +152,7 @@ static Value *formula_sum(Back *b)
     return v;
 }
 
-/* ---- what a formula does not say -------------------------------------------------------------------------------------------- */
+/* ---- what a formula does not say ------------------------------------------------------------------------------- */
 
 static Value *reshaped(Back *b) { return make(b->n, "Reshape", 2, b->d, shape_like(b->n, b->m->in[0])); }
 
@@ -303,13 +303,14 @@ static Value *conv_back(Back *b)
     if (b->i == 0)
         return v;
     int64_t from[3] = {0, 0, 0};
-    v = make(b->n, "Slice", 4, v, make_ints(b->n, spatial, from), make_ints(b->n, spatial, kernel), make_ints(b->n, spatial, axes + 1));
+    v = make(b->n, "Slice", 4, v, make_ints(b->n, spatial, from), make_ints(b->n, spatial, kernel),
+             make_ints(b->n, spatial, axes + 1));
     v = make(b->n, "Transpose", 1, v);
     attr_set_ints(v->def, "perm", spatial + 2, swap);
     return v;
 }
 
-/* ---- the rules ------------------------------------------------------------------------------------------------------------- */
+/* ---- the rules ------------------------------------------------------------------------------------------------- */
 
 enum {
     SHAPED = 1,     /* the formula gives x's shape, not y's */
@@ -334,7 +335,8 @@ static const Rule rules[] = {
     {"Reciprocal", 0, {"-d*y*y"}}, {"Sqrt", 0, {"d/(y+y)"}}, {"Exp", 0, {"d*y"}}, {"Log", 0, {"d/x"}},
     {"Sin", 0, {"d*Cos(x)"}}, {"Cos", 0, {"-d*Sin(x)"}}, {"Tan", 0, {"d*(1+y*y)"}}, {"Asin", 0, {"d/Sqrt(1-x*x)"}},
     {"Acos", 0, {"-d/Sqrt(1-x*x)"}}, {"Atan", 0, {"d/(1+x*x)"}}, {"Sinh", 0, {"d*Cosh(x)"}}, {"Cosh", 0, {"d*Sinh(x)"}},
-    {"Tanh", 0, {"d*(1-y*y)"}}, {"Asinh", 0, {"d/Sqrt(x*x+1)"}}, {"Acosh", 0, {"d/Sqrt(x*x-1)"}}, {"Atanh", 0, {"d/(1-x*x)"}},
+    {"Tanh", 0, {"d*(1-y*y)"}}, {"Asinh", 0, {"d/Sqrt(x*x+1)"}}, {"Acosh", 0, {"d/Sqrt(x*x-1)"}},
+    {"Atanh", 0, {"d/(1-x*x)"}},
     {"Erf", 0, {"d*1.1283791670955126*Exp(-x*x)"}},
     {"Floor", 0, {NULL}}, {"Ceil", 0, {NULL}}, {"Round", 0, {NULL}}, {"Sign", 0, {NULL}},
     {"Relu", 0, {"Where(Greater(x,0),d,0)"}}, {"LeakyRelu", 0, {"Where(Less(x,0),d*@alpha,d)"}},
@@ -362,8 +364,9 @@ static const struct {
     const char *op;
     Value *(*back)(Back *b); /* gives x's shape; NULL: this cannot be done */
 } functions[] = {
-    {"Reshape", reshaped}, {"Flatten", reshaped}, {"Squeeze", reshaped}, {"Unsqueeze", reshaped}, {"Transpose", transposed},
-    {"Product", product_back}, {"Concat", concat_back}, {"Slice", slice_back}, {"Gather", gather_back}, {"Gelu", gelu_back},
+    {"Reshape", reshaped}, {"Flatten", reshaped}, {"Squeeze", reshaped}, {"Unsqueeze", reshaped},
+    {"Transpose", transposed}, {"Product", product_back}, {"Concat", concat_back}, {"Slice", slice_back},
+    {"Gather", gather_back}, {"Gelu", gelu_back},
     {"NllLoss", nll_back}, {"Conv", conv_back},
 };
 
@@ -398,7 +401,7 @@ static Value *step_back(Node *n, Node *m, int i, Value *d)
     return v ? make_cast(n, v, m->in[i]->type) : NULL;
 }
 
-/* ---- the way from xs to y -------------------------------------------------------------------------------------------------- */
+/* ---- the way from xs to y -------------------------------------------------------------------------------------- */
 
 typedef struct Path {
     Node *n;
@@ -449,7 +452,8 @@ static Node *again(const Path *p, Node *m)
     if (same)
         return m;
     const char *domain = m->op->domain;
-    Node *c = make_node(p->n, name_format("%s%s%s", domain ? domain : "", domain ? "." : "", m->op->name)->s, m->n_in, in, m->n_out);
+    Name op = name_format("%s%s%s", domain ? domain : "", domain ? "." : "", m->op->name);
+    Node *c = make_node(p->n, op->s, m->n_in, in, m->n_out);
     for (int i = 0; i < m->n_attr; i++)
         attr_set(c, m->attr[i]);
     infer_node(c);
@@ -540,7 +544,8 @@ static void gradient_expand(Node *n)
         Node *m = p.nodes.at[k];
         Value *d = map_get(&p.back, m->out[0]);
         for (int i = 0; i < m->n_in && d; i++) {
-            Value *v = m->in[i] && map_get(&p.live, m->in[i]) && type_is_float(m->in[i]->type) ? step_back(n, m, i, d) : NULL;
+            bool counts = m->in[i] && map_get(&p.live, m->in[i]) && type_is_float(m->in[i]->type);
+            Value *v = counts ? step_back(n, m, i, d) : NULL;
             if (v)
                 count_back(&p, m->in[i], v);
         }

@@ -3,7 +3,8 @@
 #include "../kernel.h"
 #include "linear_attention.h"
 
-/* Does the rule of the node use decay, and beta? False: there is no such rule, or it has not what it needs; reported. */
+/* Does the rule of the node use decay, and beta? False: there is no such rule, or it has not what it
+ * needs; reported. */
 static bool rule_fits(Node *n)
 {
     bool decays = attr_is(n, "update_rule", "gated") || attr_is(n, "update_rule", "gated_delta");
@@ -24,7 +25,8 @@ static void read_sizes(Node *n, struct linear_attention_bind *p)
 {
     Shape q = in_shape(n, 0), v = in_shape(n, 2), decay = in_shape(n, 4), beta = in_shape(n, 5);
     double scale = attr_float(n, "scale");
-    *p = (struct linear_attention_bind){.batch = q.dim[0], .tokens = q.dim[1], .scale = scale, .default_scale = D(scale == 0)};
+    *p = (struct linear_attention_bind){
+        .batch = q.dim[0], .tokens = q.dim[1], .scale = scale, .default_scale = D(scale == 0)};
     p->q_heads = D(attr_int(n, "q_num_heads"));
     p->kv_heads = D(attr_int(n, "kv_num_heads"));
     p->size = dim_div(q.dim[2], p->q_heads);
@@ -53,7 +55,8 @@ static void linear_attention_infer(Node *n)
     for (int i = 1; i < n->n_in; i++)
         if (in(n, i)) {
             require_dim(n, "batch of an input", in_shape(n, i).dim[0], p.batch);
-            require_dim(n, i == 3 ? "heads of the state" : "tokens of an input", in_shape(n, i).dim[1], i == 3 ? p.kv_heads : p.tokens);
+            require_dim(n, i == 3 ? "heads of the state" : "tokens of an input", in_shape(n, i).dim[1],
+                        i == 3 ? p.kv_heads : p.tokens);
         }
     require_dim(n, "elements of the queries in equal heads", dim_mul(p.q_heads, p.size), y.dim[2]);
     require_dim(n, "elements of the keys", in_shape(n, 1).dim[2], dim_mul(p.kv_heads, p.size));
@@ -63,7 +66,8 @@ static void linear_attention_infer(Node *n)
         require_dim(n, "columns of the state", in_shape(n, 3).dim[3], p.v_size);
     }
     if (in(n, 4))
-        require_dim(n, "elements of decay", in_shape(n, 4).dim[2], dim_mul(p.kv_heads, dim_select(p.decay_step, p.size, D(1))));
+        require_dim(n, "elements of decay", in_shape(n, 4).dim[2],
+                    dim_mul(p.kv_heads, dim_select(p.decay_step, p.size, D(1))));
     if (in(n, 5))
         require_dim(n, "elements of beta", p.beta_heads, dim_select(dim_equal(p.beta_heads, D(1)), D(1), p.kv_heads));
     y.dim[2] = dim_mul(p.q_heads, p.v_size);
@@ -75,8 +79,8 @@ static void linear_attention_bind(Node *n)
 {
     struct linear_attention_bind p;
     read_sizes(n, &p);
-    bind_kernel(n, "linear_attention", in_type(n, 0), in(n, 3) ? in_type(n, 3) : in_type(n, 0), linear_attention_fields(), &p,
-                NULL, 0);
+    bind_kernel(n, "linear_attention", in_type(n, 0), in(n, 3) ? in_type(n, 3) : in_type(n, 0),
+                linear_attention_fields(), &p, NULL, 0);
     bind_scratch(n, dim_mul(D(4), dim_mul(dim_add(p.size, D(1)), p.v_size)));
 }
 

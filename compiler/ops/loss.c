@@ -7,7 +7,8 @@
 static void nll_infer(Node *n)
 {
     Shape x = in_shape(n, 0), t = in_shape(n, 1), w = in_shape(n, 2), y = {0};
-    bool fits = x.rank >= 2 && t.rank == x.rank - 1 && (!in(n, 2) || (w.rank == 1 && !dim_is(dim_equal(w.dim[0], x.dim[1]), 0)));
+    bool fits = x.rank >= 2 && t.rank == x.rank - 1 &&
+                (!in(n, 2) || (w.rank == 1 && !dim_is(dim_equal(w.dim[0], x.dim[1]), 0)));
     for (int i = 0; fits && i < x.rank; i++)
         if (i != 1) {
             fits = !dim_is(dim_equal(x.dim[i], t.dim[y.rank]), 0);

@@ -65,7 +65,8 @@ static void each_tensor(Node *n, int states, void (*step)(const Step *s, Value *
 {
     int count = (n->n_in - 2) / (2 + states);
     if (n->n_in != 2 + count * (2 + states) || n->n_out > count * (1 + states)) {
-        node_error(n, "%d inputs and %d outputs: each tensor takes %d and gives %d", n->n_in - 2, n->n_out, 2 + states, 1 + states);
+        node_error(n, "%d inputs and %d outputs: each tensor takes %d and gives %d", n->n_in - 2, n->n_out, 2 + states,
+                   1 + states);
         return;
     }
     for (int i = 0; i < count; i++) {
@@ -105,8 +106,10 @@ static void momentum_expand(Node *n)
 
 static const Op optimizer_ops[] = {
     OPTIMIZER("Adagrad", "decay_factor:float=0 epsilon:float=1e-6 norm_coefficient:float=0", adagrad_expand),
-    OPTIMIZER("Adam", "alpha:float=0.9 beta:float=0.999 epsilon:float=1e-6 norm_coefficient:float=0 norm_coefficient_post:float=0",
-              adam_expand),
+    OPTIMIZER(
+        "Adam",
+        "alpha:float=0.9 beta:float=0.999 epsilon:float=1e-6 norm_coefficient:float=0 norm_coefficient_post:float=0",
+        adam_expand),
     OPTIMIZER("Momentum", "alpha:float beta:float mode:string norm_coefficient:float", momentum_expand),
 };
 OPS(optimizer_ops);

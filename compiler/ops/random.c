@@ -4,7 +4,7 @@
 #include "../schema.h"
 #include "random.h"
 
-/* ---- the sources: onnxcc.RandomUniform and RandomNormal of a shape, Multinomial -------------------------------------- */
+/* ---- the sources: onnxcc.RandomUniform and RandomNormal of a shape, Multinomial -------------------------------- */
 
 /* What the sequence begins with: the bits of the seed, a float or an integer; else beyond all of those. */
 static int64_t key_of(const Node *n)
@@ -63,8 +63,8 @@ static void random_infer(Node *n)
 static void uniform_bind(Node *n)
 {
     Value *y = out(n, 0);
-    BIND_ARGS(n, random_uniform, y->type, NO_TYPE, ARGS(y), .count = shape_count(y->shape), .key = D(attr_int(n, "key")),
-              .low = attr_float(n, "low"), .high = attr_float(n, "high"));
+    BIND_ARGS(n, random_uniform, y->type, NO_TYPE, ARGS(y), .count = shape_count(y->shape),
+              .key = D(attr_int(n, "key")), .low = attr_float(n, "low"), .high = attr_float(n, "high"));
 }
 
 static void normal_bind(Node *n)
@@ -92,12 +92,12 @@ static void multinomial_bind(Node *n)
 {
     Shape x = in_shape(n, 0);
     Type t = in_type(n, 0);
-    BIND2(n, multinomial, t, out(n, 0)->type, .batch = x.dim[0], .classes = x.dim[1], .samples = out(n, 0)->shape.dim[1],
-          .key = D(key_of(n)));
+    BIND2(n, multinomial, t, out(n, 0)->type, .batch = x.dim[0], .classes = x.dim[1],
+          .samples = out(n, 0)->shape.dim[1], .key = D(key_of(n)));
     bind_scratch(n, dim_mul(x.dim[1], D(type_bits(type_arith(t)) / 8)));
 }
 
-/* ---- Bernoulli and Dropout: uniform numbers below a limit -------------------------------------------------------------- */
+/* ---- Bernoulli and Dropout: uniform numbers below a limit ------------------------------------------------------ */
 
 /* 1 with the probability that x gives. */
 static void bernoulli_expand(Node *n)
@@ -117,21 +117,24 @@ static bool drops_nothing(const Node *n)
 {
     if (n->op->since < 7)
         return attr_int(n, "is_test") != 0 || attr_float(n, "ratio") == 0;
-    return n->op->since < 12 || !in(n, 2) || (in_const(n, 2) && !tensor_get_int(n->in[2]->data, 0)) || in_float(n, 1, 0.5) == 0;
+    return n->op->since < 12 || !in(n, 2) || (in_const(n, 2) && !tensor_get_int(n->in[2]->data, 0)) ||
+           in_float(n, 1, 0.5) == 0;
 }
 
 /* In training, each element goes with the probability `ratio`, and the others are scaled by 1 / (1 - ratio). */
 static void drop(Node *n, Value **y, Value **kept)
 {
     Type t = in_type(n, 0), wide = t == F64 ? F64 : F32;
-    Value *one = make_scalar(n, wide, 1), *zero = make_scalar(n, wide, 0), *training = n->op->since < 12 ? NULL : in(n, 2);
+    Value *one = make_scalar(n, wide, 1), *zero = make_scalar(n, wide, 0),
+          *training = n->op->since < 12 ? NULL : in(n, 2);
     Value *ratio = n->op->since < 12 ? make_scalar(n, wide, attr_float(n, "ratio"))
                    : in(n, 1)        ? make_cast(n, in(n, 1), wide)
                                      : make_scalar(n, wide, 0.5);
     if (training)
         ratio = make(n, "Where", 3, training, ratio, zero);
     Value *scale = make(n, "Div", 2, one, make(n, "Sub", 2, one, ratio));
-    *kept = make(n, "GreaterOrEqual", 2, drawn(n, "onnxcc.RandomUniform", make(n, "Shape", 1, in(n, 0)), wide, NULL), ratio);
+    *kept = make(n, "GreaterOrEqual", 2, drawn(n, "onnxcc.RandomUniform", make(n, "Shape", 1, in(n, 0)), wide, NULL),
+                 ratio);
     *y = make(n, "Where", 3, *kept, make(n, "Mul", 2, make_cast(n, in(n, 0), wide), scale), zero);
     *y = make_cast(n, *y, t);
 }
@@ -159,9 +162,13 @@ static void dropout_expand(Node *n)
 #define ENDS "high:float=1 low:float=0"
 #define MOMENTS "mean:float=0 scale:float=1"
 #define MULTINOMIAL(since, types)                                                                                      \
-    "Multinomial", since, "input:T1 -> output:T2", "T1=" types " T2=int32|int64", "dtype:int=6 sample_size:int=1 seed:float?"
+    "Multinomial", since, "input:T1 -> output:T2", "T1=" types " T2=int32|int64",                                      \
+        "dtype:int=6 sample_size:int=1 seed:float?"
 #define BERNOULLI(since, types)                                                                                        \
-    {"Bernoulli", since, "input:T1 -> output:T2", "T1=" types " T2=NB|bool", "dtype:int? seed:float?", .expand = bernoulli_expand}
+    {                                                                                                                  \
+        "Bernoulli", since, "input:T1 -> output:T2", "T1=" types " T2=NB|bool", "dtype:int? seed:float?",              \
+            .expand = bernoulli_expand                                                                                 \
+    }
 #define DROPOUT(since, types, other)                                                                                   \
     {"Dropout", since, "data:T ratio?:T1 training_mode?:T2 -> output:T mask?:T2", "T=" types " T1=" other " T2=bool",  \
      "seed:int?", .expand = dropout_expand}
@@ -169,19 +176,28 @@ static void dropout_expand(Node *n)
     {"Dropout", since, "data:T -> output:T mask?:" mask, "T=F", "ratio:float=0.5" attrs, .expand = dropout_expand}
 
 static const Op random_ops[] = {
-    OF_SHAPE("RandomUniform", 22, "FB", ENDS), OF_SHAPE("RandomUniform", 1, "F", ENDS),
-    OF_SHAPE("RandomNormal", 22, "FB", MOMENTS), OF_SHAPE("RandomNormal", 1, "F", MOMENTS),
-    LIKE("RandomUniformLike", 22, "FB", ENDS), LIKE("RandomUniformLike", 1, "F", ENDS),
-    LIKE("RandomNormalLike", 22, "FB", MOMENTS), LIKE("RandomNormalLike", 1, "F", MOMENTS),
-    {"RandomUniform", 1, "shape:int64 -> y:T", "T=FB", "dtype:int key:int " ENDS, .infer = random_infer, .bind = uniform_bind,
-     .flags = RANDOM, .domain = "onnxcc"},
+    OF_SHAPE("RandomUniform", 22, "FB", ENDS),
+    OF_SHAPE("RandomUniform", 1, "F", ENDS),
+    OF_SHAPE("RandomNormal", 22, "FB", MOMENTS),
+    OF_SHAPE("RandomNormal", 1, "F", MOMENTS),
+    LIKE("RandomUniformLike", 22, "FB", ENDS),
+    LIKE("RandomUniformLike", 1, "F", ENDS),
+    LIKE("RandomNormalLike", 22, "FB", MOMENTS),
+    LIKE("RandomNormalLike", 1, "F", MOMENTS),
+    {"RandomUniform", 1, "shape:int64 -> y:T", "T=FB", "dtype:int key:int " ENDS, .infer = random_infer,
+     .bind = uniform_bind, .flags = RANDOM, .domain = "onnxcc"},
     {"RandomNormal", 1, "shape:int64 -> y:T", "T=FB", "dtype:int key:int " MOMENTS, .infer = random_infer,
      .bind = normal_bind, .flags = RANDOM, .domain = "onnxcc"},
     {MULTINOMIAL(22, "FB"), .infer = multinomial_infer, .bind = multinomial_bind, .flags = RANDOM},
     {MULTINOMIAL(7, "F"), .expand = expand_same},
-    BERNOULLI(22, "FB"), BERNOULLI(15, "F"),
-    DROPOUT(22, "FB|F8", "FB|F8"), DROPOUT(13, "FB", "F"), DROPOUT(12, "F", "F"),
-    DROPOUT_OLD(10, "bool", ""), DROPOUT_OLD(7, "T", ""),
-    DROPOUT_OLD(6, "T", " is_test:int=0"), DROPOUT_OLD(1, "T", " consumed_inputs:ints? is_test:int=0"),
+    BERNOULLI(22, "FB"),
+    BERNOULLI(15, "F"),
+    DROPOUT(22, "FB|F8", "FB|F8"),
+    DROPOUT(13, "FB", "F"),
+    DROPOUT(12, "F", "F"),
+    DROPOUT_OLD(10, "bool", ""),
+    DROPOUT_OLD(7, "T", ""),
+    DROPOUT_OLD(6, "T", " is_test:int=0"),
+    DROPOUT_OLD(1, "T", " consumed_inputs:ints? is_test:int=0"),
 };
 OPS(random_ops);

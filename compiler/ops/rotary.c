@@ -24,7 +24,8 @@ static bool rotary_read(Node *n, struct rotary_bind *p)
     p->interleaved = D(attr_int(n, "interleaved") != 0);
     int rank = in(n, 3) ? 2 : 3;
     if (c.rank != rank || s.rank != rank || (in(n, 3) && ids.rank != 2)) {
-        node_error(n, "the caches %s and %s must have %d dimensions, position_ids two", shape_text(c), shape_text(s), rank);
+        node_error(n, "the caches %s and %s must have %d dimensions, position_ids two", shape_text(c), shape_text(s),
+                   rank);
         return false;
     }
     p->rows = shape_product(c, 0, rank - 1);

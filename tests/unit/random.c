@@ -1,5 +1,5 @@
-/* random.c - unit tests of runtime-min/random.h: the numbers are distributed as they should be, and do not depend on each
- * other. The sequences are fixed, so the limits, about four standard deviations, are met or not for good. */
+/* random.c - unit tests of runtime-min/random.h: the numbers are distributed as they should be, and do not depend on
+ * each other. The sequences are fixed, so the limits, about four standard deviations, are met or not for good. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,8 @@
 enum { COUNT = 1 << 16, BUCKETS = 64 };
 static f32 y[COUNT], other[COUNT];
 
-/* Pearson's measure of how far the counts are from equal ones: BUCKETS - 1 expected, with that times two as variance. */
+/* Pearson's measure of how far the counts are from equal ones: BUCKETS - 1 expected, with that times two as
+ * variance. */
 static void assert_flat(const f32 *x, double low, double high)
 {
     int count[BUCKETS] = {0};
@@ -111,7 +112,7 @@ static void classes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(uniform), cmocka_unit_test(uniform_half), cmocka_unit_test(normal),
-                                       cmocka_unit_test(classes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(uniform), cmocka_unit_test(uniform_half),
+                                       cmocka_unit_test(normal), cmocka_unit_test(classes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
