@@ -199,6 +199,8 @@ int main(int argc, char **argv)
     read_options(argc, argv);
     if (!opt.output)
         opt.output = default_output(opt.model);
+    if (!strcmp(opt.output, "-") && (opt.weights == WEIGHTS_INCBIN || opt.weights == WEIGHTS_FILE) && !opt.eval_dir)
+        usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
     atexit(discard_output);
     Model *m = parse_model(opt.model);
     compile_model(m);
