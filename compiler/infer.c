@@ -3,6 +3,8 @@
  * Requires: a checked graph. Leaves: type and shape on every value, v->data on every constant. */
 #include "infer.h"
 
+#include <stdlib.h>
+
 #include "container.h"
 #include "schema.h"
 
@@ -81,13 +83,45 @@ static void apply_shapes(Model *m)
     }
 }
 
+/* What --const says of v when it is numbers, "16000" or "0,2": a tensor of v's type and rank; NULL: it names a file. */
+static Tensor *const_numbers(const Value *v, const char *text)
+{
+    bool real = type_is_float(v->type);
+    VEC(Tensor *) elements = {0};
+    for (const char *s = text;; s++) {
+        char *end;
+        int64_t i = real ? 0 : strtoll(s, &end, 0);
+        double x = real ? strtod(s, &end) : 0;
+        if (end == s || (*end && *end != ',') || type_bits(v->type) % 8 || v->form != TENSOR ||
+            !(real || type_is_int(v->type) || v->type == B8))
+            return NULL;
+        vec_push(&elements, real ? tensor_float(v->type, x) : tensor_int(v->type, i));
+        if (!*(s = end))
+            break;
+    }
+    int64_t dim[MAX_RANK] = {elements.n};
+    int rank = v->shape.rank < 0 ? elements.n > 1 : v->shape.rank;
+    for (int i = 0; rank > 1 && i < rank; i++)
+        dim[i] = dim_const(v->shape.dim[i]) ? dim_value(v->shape.dim[i]) : 1;
+    Tensor *t = tensor_new(v->type, rank, dim);
+    if (tensor_count(t) != elements.n)
+        error_value(v, "", "--const gives %d numbers, the input is %s", elements.n, shape_text(v->shape));
+    else
+        for (int i = 0; i < elements.n; i++)
+            memcpy((char *)(uintptr_t)t->data + (size_t)(i * (type_bits(v->type) / 8)), elements.at[i]->data,
+                   (size_t)type_bits(v->type) / 8);
+    return t;
+}
+
 static void apply_consts(Model *m)
 {
     for (int i = 0; i < opt.consts.n; i++) {
         Value *v = input_named(m, opt.consts.at[i].input, "--const");
         if (!v)
             continue;
-        Tensor *t = read_tensor_file(opt.consts.at[i].file);
+        Tensor *t = const_numbers(v, opt.consts.at[i].file);
+        if (!t)
+            t = read_tensor_file(opt.consts.at[i].file);
         if (t->type != v->type)
             error_value(v, "", "--const: %s holds %s, the input is %s", opt.consts.at[i].file, type_onnx(t->type),
                         type_onnx(v->type));

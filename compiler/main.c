@@ -18,7 +18,7 @@ static const char usage_text[] =
     "      --dim NAME=N    fixes the symbolic dimension NAME; NAME<=N bounds it\n"
     "      --shape INPUT=D,D,...   shape of an input with dimensions that have no name; of a sequence: how many elements\n"
     "                              it may have, and their largest sizes\n"
-    "      --const INPUT=FILE.pb   freezes an input to the tensor in FILE.pb\n"
+    "      --const INPUT=FILE.pb   freezes an input to the tensor in FILE.pb, or to numbers: sr=16000\n"
     "      --target NAME   generic, x86-64-v2, x86-64-v3, x86-64-v4, cortex-m4, cortex-m7, cortex-m55\n"
     "      --weights WHERE inline: arrays in the C file; incbin: FILE.weights, brought in by the C file;\n"
     "                      file: FILE.weights, loaded by the caller (default: incbin above 1 MB, else inline)\n"
