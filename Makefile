@@ -118,8 +118,13 @@ demo:
 	@echo "demo: samples/filetype: magika's network to C, to a program" && $(MAKE) --no-print-directory --silent -C samples/filetype
 	@samples/filetype/build/filetype $(FILES)
 
+# The README's table of operators, anew.
+table: $(B)/onnxcc
+	$(B)/onnxcc --list-ops=markdown >$(B)/table.md
+	sed -i -e '/^<!-- operators -->$$/,/^<!-- end -->$$/{/^<!--/!d}' -e '/^<!-- operators -->$$/r $(B)/table.md' README.md
+
 clean:
 	rm -rf $(B)
 
 -include $(OBJECTS:.o=.d)
-.PHONY: all clean demo sanitized setup test
+.PHONY: all clean demo sanitized setup table test
