@@ -1,5 +1,5 @@
 /* judge.c - what a test computed against what it should have: shape, type, then every element.
- * Floats agree within rtol |expected| + 1e-7, as in the suite's own runner (two units of a bfloat16, four of a float16
+ * Floats agree within rtol |expected| + atol, as in the suite's own runner (two units of a bfloat16, four of a float16
  * where that is more); integers, bools, and what float8 and float4 decode to, exactly. NaN agrees with NaN. */
 #include "case.h"
 #include "suite.h"
@@ -98,7 +98,7 @@ static bool same_float(const Test *t, Type type, double got, double want)
     if (isinf(got) || isinf(want) || type_bits(type) <= 8)
         return false;
     double rtol = type == BF16 ? fmax(t->rtol, 0x1p-6) : t->rtol;
-    double allowed = 1e-7 + rtol * fabs(want);
+    double allowed = t->atol + rtol * fabs(want);
     if (type == F16)
         allowed = fmax(allowed, 4 * half_step(want));
     return fabs(got - want) <= allowed;

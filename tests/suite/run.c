@@ -235,6 +235,15 @@ static int compare_tests(const void *a, const void *b)
     return p != q ? q - p : strcmp(x->name, y->name);
 }
 
+static void read_tolerance(const Test *t, const char *file, double *to)
+{
+    char *path = path_in(t->from, file), *s = read_file(path, NULL);
+    if (s)
+        *to = atof(s);
+    free(path);
+    free(s);
+}
+
 /* Tests are known by their own names, those of an older package as VERSION/NAME. */
 static void add_test(const char *folder, const char *kind, const char *test, char *const *patterns)
 {
@@ -243,15 +252,12 @@ static void add_test(const char *folder, const char *kind, const char *test, cha
         free(full);
         return;
     }
-    Test t = {.name = full, .from = path_in(folder, test), .dir = path_in(set.build, full), .rtol = 1e-3};
+    Test t = {.name = full, .from = path_in(folder, test), .dir = path_in(set.build, full), .rtol = 1e-3, .atol = 1e-7};
     char *slash = strchr(t.dir + strlen(set.build) + 1, '/');
     if (slash)
         *slash = '-';
-    char *path = path_in(t.from, "rtol"), *s = read_file(path, NULL);
-    if (s)
-        t.rtol = atof(s);
-    free(path);
-    free(s);
+    read_tolerance(&t, "rtol", &t.rtol);
+    read_tolerance(&t, "atol", &t.atol);
     vec_push(&tests, t);
 }
 

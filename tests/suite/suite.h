@@ -26,7 +26,7 @@ typedef struct Verdict {
 typedef struct Test {
     char *name, *from;  /* "test_abs"; folder of model.onnx and its data */
     char *dir;          /* where this run keeps its files */
-    double rtol;
+    double rtol, atol;
 } Test;
 
 /* What is decided by looking at the values, and what can only be checked for plausibility. */

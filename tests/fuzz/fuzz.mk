@@ -1,0 +1,12 @@
+# Small random models of one operator against ONNX Runtime: N of them from SEED, in the compiler; every FUZZ_EVERY-th as C, too.
+# `make fuzz-ops N=10000 SEED=7`
+TESTS += fuzz-ops
+N ?= 2000
+SEED ?= 1
+FUZZ_EVERY ?= 100
+test-fuzz-ops fuzz-ops: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
+	@$(PYTHON) tests/fuzz/generate.py $(CACHE)/fuzz-$(SEED) $(N) $(SEED)
+	@mkdir -p $(SUITE)/fuzz && ln -sf ../call ../call-sanitized $(SUITE)/fuzz
+	@$(SUITE)/run --own fuzz-ops --build $(SUITE)/fuzz --include $(B)/include $(if $(T),-v,--every $(FUZZ_EVERY)) \
+		$(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/fuzz-$(SEED) $(if $(T),'$(T)')
+.PHONY: test-fuzz-ops fuzz-ops
