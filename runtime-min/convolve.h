@@ -173,7 +173,7 @@ HELPER void conv_pass(struct conv_work *k, idx tap, idx depth)
     for (idx row = 0; row < rows; row++)
         for (idx i = 0, n; i < pixels;) {
             const int small = i >= c->along.bigs;
-            const idx R = small ? c->along.small : c->along.big, most = CACHE / (R * k->t.step);
+            const idx R = small ? c->along.small : c->along.big, most = CACHE / (R * (k->t.step + 1)); /* step is 0 for rows of nothing */
             n = ((small ? pixels : c->along.bigs) - i) / R;
             n = n < most ? n : most > 0 ? most : 1;
             const f32 *const x = conv_input(k, row, i, R, &n);
@@ -216,7 +216,8 @@ SHARED void conv_group(struct conv_work *k)
         idx tap = 0;
         do {
             k->t.taps = p->taps < taps - tap ? p->taps : taps - tap;
-            for (idx depth = 0; depth < run; depth += k->t.run) {
+            idx depth = 0;
+            do { /* once where there is nothing to sum up: y is the bias then */
                 k->t.run = p->depth < run - depth ? p->depth : run - depth;
                 k->t.first = tap == 0 && depth == 0;
                 k->t.last = tap + k->t.taps == taps && depth + k->t.run == run;
@@ -224,7 +225,8 @@ SHARED void conv_group(struct conv_work *k)
                 k->t.hi = k->t.last ? p->hi : VEC_INFINITY;
                 k->w = w + (tap * run + depth) * p->w_k;
                 conv_pass(k, tap, depth);
-            }
+                depth += k->t.run;
+            } while (depth < run);
             tap += k->t.taps;
         } while (tap < taps);
     }
