@@ -173,7 +173,7 @@ HELPER void conv_pass(struct conv_work *k, idx tap, idx depth)
     for (idx row = 0; row < rows; row++)
         for (idx i = 0, n; i < pixels;) {
             const int small = i >= c->along.bigs;
-            const idx R = small ? c->along.small : c->along.big, most = CACHE / (R * (k->t.step + 1)); /* step is 0 for rows of nothing */
+            const idx R = small ? c->along.small : c->along.big, most = CACHE / (R * (k->t.step + 1));
             n = ((small ? pixels : c->along.bigs) - i) / R;
             n = n < most ? n : most > 0 ? most : 1;
             const f32 *const x = conv_input(k, row, i, R, &n);

@@ -4,7 +4,7 @@ TESTS += fuzz-ops
 N ?= 2000
 SEED ?= 1
 FUZZ_EVERY ?= 100
-test-fuzz-ops fuzz-ops: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
+test-fuzz-ops fuzz-ops: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/fuzz/generate.py $(CACHE)/fuzz-$(SEED) $(N) $(SEED)
 	@mkdir -p $(SUITE)/fuzz && ln -sf ../call ../call-sanitized $(SUITE)/fuzz
 	@$(SUITE)/run --own fuzz-ops --build $(SUITE)/fuzz --include $(B)/include $(if $(T),-v,--every $(FUZZ_EVERY)) \
