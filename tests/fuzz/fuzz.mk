@@ -10,3 +10,8 @@ test-fuzz-ops fuzz-ops: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-san
 	@$(SUITE)/run --own fuzz-ops --build $(SUITE)/fuzz --include $(B)/include $(if $(T),-v,--every $(FUZZ_EVERY)) \
 		$(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/fuzz-$(SEED) $(if $(T),'$(T)')
 .PHONY: test-fuzz-ops fuzz-ops
+
+# Which version of which operator how many tests use, and the versions without a test; of what `make test` left in the cache.
+coverage: setup
+	@$(PYTHON) tests/fuzz/coverage.py $(CACHE)/suite $(CACHE)/old $(CACHE)/operators $(CACHE)/fuzz-$(SEED)
+.PHONY: coverage
