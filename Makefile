@@ -110,6 +110,10 @@ test: setup
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$(B) tests/run $(if $(T),suite,$(TESTS))
 
+# The same with every test as C too: hours.
+test-all:
+	@$(MAKE) --no-print-directory test EVERY=1 OLD_EVERY=1 FUZZ_EVERY=1
+
 # From nothing to a network in C that tells the type of files: FILES='a b'.
 FILES = README.md Makefile compiler/emit.c tests/setup tests/models/fetch.py proto/onnx.proto $(B)/onnxcc
 demo:
