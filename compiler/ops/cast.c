@@ -1,6 +1,7 @@
 /* cast.c - Cast, CastLike, BitCast. */
 #include <strings.h>
 
+#include "../container.h"
 #include "../loop.h"
 #include "../schema.h"
 
@@ -17,6 +18,30 @@ static Type target(Node *n)
     return NO_TYPE;
 }
 
+/* Numbers become text by way of double, int64 or uint64, whichever has them all; text becomes numbers the same way. */
+static Type wide_type(Type t) { return type_is_float(t) || t == B8 ? F64 : t == U64 ? U64 : I64; }
+
+static void to_string(Node *n)
+{
+    Type from = in_type(n, 0);
+    Value *x = make_cast(n, in(n, 0), from == B8 ? I64 : wide_type(from));
+    if (x != in(n, 0))
+        infer_node(x->def);
+    node_set_in(n, 0, x);
+    attr_set_int(n, "type", from);
+    n->op = op_find("onnxcc", "Print", INT32_MAX);
+    n->op->infer(n);
+}
+
+static void from_string(Node *n, Type to)
+{
+    Value *x = make(n, "onnxcc.Read", 1, in(n, 0));
+    attr_set_int(x->def, "type", to);
+    attr_set_int(x->def, "wide", wide_type(to));
+    infer_node(x->def);
+    node_set_in(n, 0, x);
+}
+
 static void cast_infer(Node *n)
 {
     Type to = target(n);
@@ -24,7 +49,15 @@ static void cast_infer(Node *n)
     if (strcmp(round, "up") && strcmp(round, "down") && strcmp(round, "nearest")) {
         node_error(n, "round_mode is \"%s\"", round);
         note_help("up, down and nearest are possible");
-    } else if (to == in_type(n, 0)) {
+        return;
+    }
+    if (to == STR && in_type(n, 0) != STR) {
+        to_string(n);
+        return;
+    }
+    if (to && to != STR && in_type(n, 0) == STR)
+        from_string(n, to);
+    if (to == in_type(n, 0)) {
         n->op = op_find("", "Identity", INT32_MAX);
         infer_same(n);
     } else if (to)
@@ -48,7 +81,7 @@ static void cast_1(Node *n)
 {
     const char *to = attr_string(n, "to");
     for (Type t = F32; t < N_TYPES; t++)
-        if (!strcasecmp(to, type_onnx(t))) {
+        if (t != STR && !strcasecmp(to, type_onnx(t))) {
             Value *y = make(n, "Cast", 1, in(n, 0));
             attr_set_int(y->def, "to", t);
             replace_out(n, 0, y);
@@ -82,7 +115,8 @@ static void bit_cast_infer(Node *n)
 #define CAST(since, types, attrs) "Cast", since, "input:T1 -> output:T2", "T1=" types " T2=" types, attrs
 #define LIKE(since, types, attrs)                                                                                      \
     "CastLike", since, "input:T1 target_type:T2 -> output:T2", "T1=" types " T2=" types, attrs, .expand = cast_like
-#define TYPES_13 "NB|bool"
+#define TYPES_9 "N|bool|string"
+#define TYPES_13 "NB|bool|string"
 #define TYPES_19 TYPES_13 "|F8"
 #define TYPES_21 TYPES_19 "|uint4|int4"
 #define TYPES_23 TYPES_21 "|float4e2m1"
@@ -91,6 +125,8 @@ static void bit_cast_infer(Node *n)
 #define TYPES_28 TYPES_25 "|float6e2m3|float6e3m2"
 #define SATURATE "to:int saturate:int=1"
 #define ROUND SATURATE " round_mode:string=up"
+
+#define NUMBERS "NB|bool|F8|uint4|int4|float4e2m1|float8e8m0|uint2|int2|C"
 
 Value *make_cast(Node *n, Value *v, Type t)
 {
@@ -109,7 +145,7 @@ static const Op cast_ops[] = {
     {CAST(21, TYPES_21, SATURATE), .expand = expand_same},
     {CAST(19, TYPES_19, SATURATE), .expand = expand_same},
     {CAST(13, TYPES_13, "to:int"), .expand = expand_same},
-    {CAST(9, "N|bool", "to:int"), .expand = expand_same},
+    {CAST(9, TYPES_9, "to:int"), .expand = expand_same},
     {CAST(6, "N|bool", "to:int"), .expand = expand_same},
     {CAST(1, "N|bool", "to:string"), .expand = cast_1},
     {LIKE(25, TYPES_25, "saturate:int=1 round_mode:string=up")},
@@ -118,6 +154,6 @@ static const Op cast_ops[] = {
     {LIKE(21, TYPES_21, "saturate:int=1")},
     {LIKE(19, TYPES_19, "saturate:int=1")},
     {LIKE(15, TYPES_13, "")},
-    {"BitCast", 26, "input:T1 -> output:T2", "T1=" TYPES_25 "|C T2=" TYPES_25 "|C", "to:int", bit_cast_infer, .flags = VIEW},
+    {"BitCast", 26, "input:T1 -> output:T2", "T1=" NUMBERS " T2=" NUMBERS, "to:int", bit_cast_infer, .flags = VIEW},
 };
 OPS(cast_ops);

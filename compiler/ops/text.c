@@ -1,7 +1,7 @@
-/* text.c - StringConcat, StringSplit, StringNormalizer, RegexFullMatch, and Equal of strings. */
+/* text.c - StringConcat, StringSplit, StringNormalizer, RegexFullMatch, Equal of strings, and casts to and from them. */
 #include "../container.h"
 #include "../regex.h"
-#include "text.h"
+#include "decimal.h"
 
 /* ---- how long strings may be ------------------------------------------------------------------------------------------- */
 
@@ -110,6 +110,41 @@ static void equal_infer(Node *n)
 }
 
 static void equal_bind(Node *n) { BIND(n, text_equal, .count = shape_count(in_shape(n, 0))); }
+
+/* ---- numbers ------------------------------------------------------------------------------------------------------------ */
+
+/* What bits the floating-point type t has, and the lowest one, where text is rounded to that type, or told from others. */
+static void precision(Type t, Dim *bits, Dim *low)
+{
+    *bits = D(t == F32 ? 24 : t == F16 ? 11 : t == BF16 ? 8 : 53);
+    *low = D(t == F32 ? -149 : t == F16 ? -24 : t == BF16 ? -133 : -1074);
+}
+
+static void print_infer(Node *n)
+{
+    Type t = in_type(n, 0);
+    int64_t most = t == F64 ? 24 : 20;
+    if (!text_output(n, 1, dim_mul(shape_count(in_shape(n, 0)), D(most))))
+        return;
+    set_out(n, 0, STR, in_shape(n, 0));
+    n->out[0]->text = most;
+}
+
+static void print_bind(Node *n)
+{
+    struct text_print_bind p = {.count = shape_count(in_shape(n, 0)), .most = shape_count(n->out[1]->shape)};
+    precision((Type)attr_int(n, "type"), &p.bits, &p.low);
+    bind_kernel(n, "text_print", in_type(n, 0), NO_TYPE, text_print_fields(), &p, NULL, 0);
+}
+
+static void read_infer(Node *n) { set_out(n, 0, (Type)attr_int(n, "wide"), in_shape(n, 0)); }
+
+static void read_bind(Node *n)
+{
+    struct text_read_bind p = {.count = shape_count(in_shape(n, 0))};
+    precision((Type)attr_int(n, "type"), &p.bits, &p.low);
+    bind_kernel(n, "text_read", out(n, 0)->type, NO_TYPE, text_read_fields(), &p, NULL, 0);
+}
 
 /* ---- sizes that the data decide ----------------------------------------------------------------------------------------------- */
 
@@ -259,5 +294,9 @@ static const Op text_ops[] = {
     {"Match", 1, "x:string table:uint16 -> y:bool", NULL, "automaton:ints", .infer = match_infer, .bind = match_bind,
      .domain = "onnxcc"},
     {"Equal", 1, "a:string b:string -> y:bool", NULL, "", .infer = equal_infer, .bind = equal_bind, .domain = "onnxcc"},
+    {"Print", 1, "x:double|int64|uint64 -> y:string", NULL, "type:int", .infer = print_infer, .bind = print_bind,
+     .domain = "onnxcc"},
+    {"Read", 1, "x:string -> y:double|int64|uint64", NULL, "type:int wide:int", .infer = read_infer, .bind = read_bind,
+     .domain = "onnxcc"},
 };
 OPS(text_ops);

@@ -327,7 +327,9 @@ static void evaluate(const Case *c)
 void compile_case(const Test *t, Result *r)
 {
     Case c = {.t = t};
-    opt = (Options){.model = path_in(t->from, "model.onnx"), .output = path_in(t->dir, "m.c"), .prefix = t->name,
+    const char *version = strchr(t->name, '/');
+    opt = (Options){.model = path_in(t->from, "model.onnx"), .output = path_in(t->dir, "m.c"),
+                    .prefix = version ? version + 1 : t->name,
                     .target = target_find("generic"), .weights = WEIGHTS_INLINE};
     c.m = parse_model(opt.model);
     read_inputs(&c, r);
