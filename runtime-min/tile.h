@@ -17,18 +17,29 @@
 #if RT_VEC == 16
 #define TILE_VECTORS 4
 #define TILE_ROWS(v) ((v) == 4 ? 6 : (v) == 3 ? 8 : (v) == 2 ? 12 : 14)
+#define TILE_FEW(X) X(1, 1) X(6, 1) X(1, 4) X(6, 4)
 #elif defined __aarch64__
 #define TILE_VECTORS 4
 #define TILE_ROWS(v) ((v) == 4 ? 6 : (v) == 3 ? 8 : 12)
+#define TILE_FEW(X) X(1, 1) X(6, 1) X(1, 4) X(6, 4)
 #elif RT_VEC == 1
 #define TILE_VECTORS 4
 #define TILE_ROWS(v) ((v) == 4 ? 4 : (v) == 3 ? 5 : 6)
+#define TILE_FEW(X) X(1, 1) X(4, 1) X(1, 4) X(4, 4)
 #elif defined __ARM_FEATURE_MVE
 #define TILE_VECTORS 2
 #define TILE_ROWS(v) ((v) == 2 ? 2 : 4)
+#define TILE_FEW(X) X(1, 1) X(2, 1) X(1, 2) X(2, 2)
 #else
 #define TILE_VECTORS 2
 #define TILE_ROWS(v) ((v) == 2 ? 6 : 12)
+#define TILE_FEW(X) X(1, 1) X(6, 1) X(1, 2) X(6, 2)
+#endif
+/* Small code has few shapes: TILE_FEW, of 1 or TILE_VECTORS vectors and 1 or TILE_ROWS(TILE_VECTORS) rows. */
+#if defined ONNXCC_LIBRARY || defined ONNXCC_SMALL || defined ONNXCC_RT_C
+#define TILE_SMALL 1
+#else
+#define TILE_SMALL 0
 #endif
 
 /* How n rows or vectors are cut into tiles: the first `bigs` of them in pieces of `big`, the rest in pieces of `small`. Evenly;
@@ -37,7 +48,7 @@ struct tile_cut { int big, small; idx bigs; };
 TILE struct tile_cut tile_cut(idx n, const int most, const int even)
 {
     struct tile_cut c = {most, 1, n / most * most};
-#if !defined ONNXCC_LIBRARY && !defined ONNXCC_SMALL && !defined ONNXCC_RT_C
+#if !TILE_SMALL
     if (even) {
         const int pieces = n < most ? 1 : (int)((n + most - 1) / most), size = n < 1 ? 1 : (int)(n / pieces);
         const int more = (int)(n % pieces);
@@ -191,10 +202,14 @@ typedef void tile_fn(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32
     {                                                                                                                  \
         tile_any(R, V, x, w, b, r, y, last, n, t);                                                                     \
     }
+#if TILE_SMALL
+#define TILE_EACH TILE_FEW
+#else
 #define TILE_EACH(X)                                                                                                   \
     X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(12, 1) X(13, 1) X(14, 1) \
     X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2) X(9, 2) X(10, 2) X(11, 2) X(12, 2)                 \
     X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3) X(6, 3) X(7, 3) X(8, 3) X(1, 4) X(2, 4) X(3, 4) X(4, 4) X(5, 4) X(6, 4)
+#endif
 TILE_EACH(TILE_DEFINE)
 
 /* The tile of R rows and V vectors; V is a literal. */
