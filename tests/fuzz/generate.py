@@ -18,6 +18,7 @@ import onnxruntime
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+import networks  # noqa: F401  (its families join those of operators)
 import operators
 from recorded import REFERENCE_IS_RIGHT, REFERENCE_IS_WRONG, RUNTIME_IS_RIGHT, is_recorded
 
@@ -139,7 +140,7 @@ def main():
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     digest = hashlib.sha256()
-    for name in "generate.py", "operators.py", "recorded.py":
+    for name in "generate.py", "operators.py", "networks.py", "recorded.py":
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), "rb") as f:
             digest.update(f.read())
     version = f"{count} of {seed}, onnxruntime {onnxruntime.__version__}, {digest.hexdigest()}\n"
