@@ -71,6 +71,8 @@ Value *container_rebuild(Graph *g, const Box *b, Value *const **from); /* the ot
 
 /* A node before n, inferred at once. Inputs as with make(). */
 Value *infer_made(Node *n, const char *op, int n_in, ...);
+/* All inputs of n in the shape that they broadcast to; false: they do not, and that is reported. */
+bool infer_same_shapes(Node *n);
 
 /* Control flow takes tensors only. Outputs of the nested graph g from `first` on become what box[i] says, as tensors; */
 void container_outputs(Graph *g, int first, Box *const *box);

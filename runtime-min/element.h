@@ -232,6 +232,8 @@ RT_PLAIN(u8, u32, (u8)v)
 RT_PLAIN(u16, u32, (u16)v)
 HELPER c128 ld_c128(const c128 *x, idx i) { return x[i]; }
 HELPER void st_c128(c128 *y, idx i, c128 v) { y[i] = v; }
+HELPER str ld_str(const str *x, idx i) { return x[i]; }
+HELPER void st_str(str *y, idx i, str v) { y[i] = v; }
 HELPER u32 ld_b8(const b8 *x, idx i) { return x[i] != 0; }
 HELPER u32 rnd_b8(u32 v) { return v != 0; }
 HELPER void st_b8(b8 *y, idx i, u32 v) { y[i] = v != 0; }

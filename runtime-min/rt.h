@@ -96,6 +96,7 @@ static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? 
 #define RT_ARITH_i64 i64
 #define RT_ARITH_u64 u64
 #define RT_ARITH_c128 c128       /* only moved */
+#define RT_ARITH_str str
 
 #define RT_CAT_(a, b) a##b
 #define RT_CAT(a, b) RT_CAT_(a, b)

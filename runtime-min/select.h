@@ -1,8 +1,8 @@
 /* select.h - NonZero, Compress, Unique: as many elements as the data say, but at most `most`: y has room for those.
- * Each reports how many there are. */
+ * Each reports how many there are. Where of elements that are only moved. */
 #ifndef ONNXCC_SELECT_H
 #define ONNXCC_SELECT_H
-#include "rt.h"
+#include "text.h"
 
 /* x: dim[0] x .. x dim[rank), y: (rank, found): the places that are not 0 */
 #define nonzero_PARAMS(X, V) X(idx, most) X(idx, size) X(int, rank) V(idx, dim, 16)
@@ -11,22 +11,29 @@
 /* x: (outer, axis, inner), y: (outer, found, inner), first, count: (found), which: (axis); all but y may be NULL.
  * scratch: 3 * axis. */
 #define unique_PARAMS(X, V) X(idx, most) X(idx, outer) X(idx, axis) X(idx, inner) X(int, sorted)
+#define choose_PARAMS(X, V) X(idx, count)
 PARAMS(nonzero)
 PARAMS(compress)
 PARAMS(unique)
+PARAMS(choose)
 #endif
 
 #if defined T && !defined U
-#if RT_IS_FLOAT(T) || RT_IS_INT(T) || RT_IS_BOOL(T)
+#if RT_IS_FLOAT(T) || RT_IS_INT(T) || RT_IS_BOOL(T) || RT_IS_STRING(T)
+#if RT_IS_STRING(T)
+#define IS_ZERO(x, i) (LD(x, i).length == 0)
+#else
+#define IS_ZERO(x, i) (LD(x, i) == 0)
+#endif
 KERNEL int FN(nonzero)(const T *x, i64 *y, i64 *found, struct nonzero p)
 {
     idx n = 0, k = 0, at[16] = {0};
     for (idx i = 0; i < p.size; i++)
-        n += LD(x, i) != 0;
+        n += !IS_ZERO(x, i);
     if (n > p.most)
         return RT_BAD_SIZE;
     for (idx i = 0; i < p.size; i++) {
-        if (LD(x, i) != 0) {
+        if (!IS_ZERO(x, i)) {
             for (int d = 0; d < p.rank; d++)
                 y[d * n + k] = at[d];
             k++;
@@ -38,6 +45,7 @@ KERNEL int FN(nonzero)(const T *x, i64 *y, i64 *found, struct nonzero p)
     return RT_OK;
 }
 TRIES(nonzero, 3, 1, SIZES(1))
+#undef IS_ZERO
 
 /* Do the slices i and j of x stand in this order? Equal ones stand as in x. NaN is larger than every number. */
 HELPER int FN(unique_compare)(const T *x, i64 i, i64 j, struct unique p)
@@ -45,10 +53,16 @@ HELPER int FN(unique_compare)(const T *x, i64 i, i64 j, struct unique p)
     for (idx o = 0; o < p.outer; o++)
         for (idx k = 0; k < p.inner; k++) {
             const A a = LD(x, (o * p.axis + (idx)i) * p.inner + k), b = LD(x, (o * p.axis + (idx)j) * p.inner + k);
+#if RT_IS_STRING(T)
+            const int order = rt_text_compare(a, b);
+            if (order)
+                return order;
+#else
             if (a < b)
                 return -1;
             if (a > b)
                 return 1;
+#endif
 #if RT_IS_FLOAT(T)
             if ((a != a) != (b != b))
                 return a != a ? 1 : -1;
@@ -140,5 +154,13 @@ KERNEL int FN(compress)(const void *from, const b8 *condition, void *to, i64 *fo
     return RT_OK;
 }
 TRIES(compress, 4, 2, SIZES(1))
+
+KERNEL void FN(choose)(const b8 *restrict condition, const void *restrict a, const void *restrict b, void *restrict y,
+                       struct choose p)
+{
+    for (idx i = 0; i < p.count; i++)
+        ST((T *)y, i, LD((const T *)(condition[i] ? a : b), i));
+}
+RUNS(choose, 4, 3, 0)
 #endif
 #endif

@@ -11,10 +11,16 @@ static void test_infer(Node *n) { set_out(n, 0, B8, in_shape(n, 0)); }
 
 static void where_infer(Node *n)
 {
+    Type t = in_type(n, 1);
+    if (t == STR || t == C64 || t == C128) {
+        n->op = op_find("onnxcc", "Where", INT32_MAX);
+        n->op->infer(n);
+        return;
+    }
     int errors = error_count();
     infer_broadcast(n);
     if (error_count() == errors)
-        set_out(n, 0, in_type(n, 1), out(n, 0)->shape);
+        set_out(n, 0, t, out(n, 0)->shape);
 }
 
 static void clip_infer(Node *n)
@@ -319,8 +325,8 @@ static const Op elementwise_ops[] = {
     {"BitwiseOr", 18, AB_C, "T=IU", "", infer_broadcast, .map = "bitwise_or"},
     {"BitwiseXor", 18, AB_C, "T=IU", "", infer_broadcast, .map = "bitwise_xor"},
     {"BitwiseNot", 18, X_Y, "T=IU", "", infer_same, .map = "bitwise_not"},
-    {"Where", 16, "condition:B X:T Y:T -> output:T", "B=bool T=NB|bool", "", where_infer, .map = "where"},
-    {"Where", 9, "condition:B X:T Y:T -> output:T", "B=bool T=N|bool", "", OLD},
+    {"Where", 16, "condition:B X:T Y:T -> output:T", "B=bool T=ALLB", "", where_infer, .map = "where"},
+    {"Where", 9, "condition:B X:T Y:T -> output:T", "B=bool T=ALL", "", OLD},
 
     {"Abs", 13, X_Y, "T=NB", "", infer_same, .map = "abs"},
     {"Abs", 6, X_Y, "T=N", "", OLD},

@@ -1,5 +1,5 @@
-/* select.c - NonZero, Compress, Unique: outputs whose size the data decide. */
-#include "../kernel.h"
+/* select.c - NonZero, Compress, Unique: outputs whose size the data decide; Where of strings and complex numbers. */
+#include "../container.h"
 #include "select.h"
 
 /* How many elements of input i, when it is known, are not 0; else a size that the kernel reports, the same at every call. */
@@ -9,7 +9,7 @@ static Dim found_size(Node *n, int i, Dim most)
     int64_t k = 0;
     if (t) {
         for (int64_t e = 0; e < tensor_count(t); e++)
-            k += tensor_get(t, e) != 0;
+            k += t->type == STR ? tensor_get_str(t, e)->n > 0 : tensor_get(t, e) != 0;
         return D(k);
     }
     return reported_size(n, 0, NULL, most);
@@ -100,6 +100,19 @@ static void unique_bind(Node *n)
     bind_reported(n);
 }
 
+/* ---- Where: a condition and two inputs, all of one shape ------------------------------------------------------------ */
+
+static void where_infer(Node *n)
+{
+    if (infer_same_shapes(n))
+        set_out(n, 0, in_type(n, 1), in_shape(n, 0));
+}
+
+static void where_bind(Node *n)
+{
+    BIND_T(n, choose, type_storage(in_type(n, 1)), .count = shape_count(in_shape(n, 0)));
+}
+
 #define NONZERO(since, types) "NonZero", since, "X:T -> Y:int64", "T=" types, ""
 #define COMPRESS(since, types) "Compress", since, "input:T condition:T1 -> output:T", "T=" types " T1=bool", "axis:int?"
 #define UNIQUE(since, types)                                                                                           \
@@ -113,5 +126,6 @@ static const Op select_ops[] = {
     {COMPRESS(9, "ALL"), .expand = expand_same},
     {UNIQUE(28, "ALLB"), .infer = unique_infer, .bind = unique_bind, .flags = NOFOLD},
     {UNIQUE(11, "ALL"), .expand = expand_same},
+    {"Where", 1, "c:bool a:T b:T -> y:T", "T=string|C", "", .infer = where_infer, .bind = where_bind, .domain = "onnxcc"},
 };
 OPS(select_ops);

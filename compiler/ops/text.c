@@ -72,16 +72,14 @@ static bool text_output(Node *n, int i, Dim bytes)
 
 /* ---- StringConcat, Equal ---------------------------------------------------------------------------------------------------- */
 
-/* Both inputs in the shape that they broadcast to. */
-static bool same_shapes(Node *n)
+bool infer_same_shapes(Node *n)
 {
-    Shape y;
-    if (!shape_broadcast(in_shape(n, 0), in_shape(n, 1), &y)) {
-        error_node(n, "INF-06", "inputs %s and %s do not broadcast", shape_text(in_shape(n, 0)),
-                   shape_text(in_shape(n, 1)));
+    int errors = error_count();
+    infer_broadcast(n);
+    if (error_count() > errors)
         return false;
-    }
-    for (int i = 0; i < 2; i++)
+    Shape y = out(n, 0)->shape;
+    for (int i = 0; i < n->n_in; i++)
         if (!shape_same(in_shape(n, i), y))
             node_set_in(n, i, infer_made(n, "Expand", 2, in(n, i), make_dims(n, y.rank, y.dim)));
     return true;
@@ -90,7 +88,7 @@ static bool same_shapes(Node *n)
 static void concat_infer(Node *n)
 {
     int64_t a = known_text(n, 0), b = known_text(n, 1);
-    if (a < 0 || b < 0 || !same_shapes(n))
+    if (a < 0 || b < 0 || !infer_same_shapes(n))
         return;
     Shape y = in_shape(n, 0);
     set_out(n, 0, STR, y);
@@ -105,7 +103,7 @@ static void concat_bind(Node *n)
 
 static void equal_infer(Node *n)
 {
-    if (same_shapes(n))
+    if (infer_same_shapes(n))
         set_out(n, 0, B8, in_shape(n, 0));
 }
 

@@ -583,6 +583,63 @@ def add_gradients(c):
 # ---- the folder -----------------------------------------------------------------------------------------
 
 
+# ---- strings: Cast, Where, NonZero, Unique, Compress --------------------------------------------------------------
+
+
+def strings(*s):
+    return np.array(s, dtype=object)
+
+
+def add_strings(c):
+    kinds = {"int8": np.int8, "uint8": np.uint8, "int32": np.int32, "int64": np.int64, "uint64": np.uint64}
+    for name, kind in kinds.items():
+        x = np.array([0, 7, np.iinfo(kind).min, np.iinfo(kind).max], kind)
+        c.add(f"cast_{name}_string", "Cast", [x], {"to": TensorProto.STRING}, version=19)
+        text = strings(*(str(v) for v in x), " 12 ", "+3")
+        c.add(f"cast_string_{name}", "Cast", [text], {"to": onnx_type(x)}, version=13)
+    c.add("cast_bool_string", "Cast", [np.array([[True, False]])], {"to": TensorProto.STRING}, version=21)
+    c.add("cast_string_bool", "Cast", [strings("0", "1", "-3")], {"to": TensorProto.BOOL}, version=9)
+    # those that ONNX Runtime, which prints eight digits, has the same
+    x = np.array([[0, -0.0, 1, -2.5, 1e7, 12345678], [1e8, 1e20, -np.inf, np.inf, np.nan, 16777216]])
+    c.add("cast_double_string", "Cast", [x], {"to": TensorProto.STRING}, version=13)
+    c.add("cast_float_string", "Cast", [x.astype(np.float32)], {"to": TensorProto.STRING}, version=9, sizes=[("n", "m")])
+    x = [0.1, 2 / 3, 1e-4, 1.5e-5, 123456789, 1e15, 1e16, 5e-324, 1.7976931348623157e308, 0.1 + 0.2, 12345678901234567, 1e23]
+    text = strings("0.1", "0.6666666666666666", "0.0001", "1.5e-05", "123456789", "1e+15", "1e+16", "5e-324",
+                   "1.7976931348623157e+308", "0.30000000000000004", "12345678901234568", "1e+23")
+    c.add("cast_double_digits", "Cast", [np.array(x)], {"to": TensorProto.STRING}, version=21, by=[text])
+    x = np.array([0.1, 2 / 3, 123456789, 1e-45, 3.4028235e38, 33554432.5])
+    text = strings("0.1", "0.6666667", "1.2345679e+08", "1e-45", "3.4028235e+38", "33554432")
+    c.add("cast_float_digits", "Cast", [x.astype(np.float32)], {"to": TensorProto.STRING}, version=21, by=[text])
+    text = strings("0.1", "0.6665", "65500", "INF")
+    c.add("cast_half_digits", "Cast", [np.array([0.1, 2 / 3, 65504, np.inf], np.float16)], {"to": TensorProto.STRING}, version=21,
+          by=[text])
+    text = strings("3.14", "1000", "1e-5", "1E8", "+INF", "inf", "-Inf", "nan", ".5", "5.", "-0", "1e+2", "0.1000000014901161194")
+    for name, kind in ("float", TensorProto.FLOAT), ("double", TensorProto.DOUBLE), ("half", TensorProto.FLOAT16):
+        c.add(f"cast_string_{name}", "Cast", [text], {"to": kind}, version=19, sizes=[("n",)])
+    text = strings("1e400", "-1e-400", "2.4703282292062327208e-324", "2.4703282292062328e-324", "9007199254740993",
+                   "9007199254740993." + 800 * "0" + "1", "8.5" + 1200 * "0" + "e-1")
+    x = np.array([np.inf, -0.0, 0, 5e-324, 9007199254740992, 9007199254740994, 0.85])
+    c.add("cast_string_limits", "Cast", [text], {"to": TensorProto.DOUBLE}, version=19, by=[x])
+    text = strings("1e2", "-99.99", "9223372036854775807", "-9223372036854775808")
+    x = np.array([100, -99, 2**63 - 1, -2**63])
+    c.add("cast_string_whole", "Cast", [text], {"to": TensorProto.INT64}, version=19, by=[x])
+    c.add("cast_string_constant", "Cast", [strings("1.5", "-7")], {"to": TensorProto.FLOAT}, version=19, consts=(0,))
+    c.add("cast_constant_string", "Cast", [np.array([1.5, -7])], {"to": TensorProto.STRING}, version=19, consts=(0,))
+    c.add("cast_like_string", "CastLike", [np.array([1.5, -7]), strings("")], version=15, by=[strings("1.5", "-7")])
+
+    words = strings("pear", "", "apple", "pear", "\u00e9t\u00e9", "fig", "apple", "app", "")
+    c.add("where_string", "Where", [np.array([[True], [False]]), words[:3], words[3:6]], version=9)
+    sizes = [("n", None), ("n", "m"), ("m",)]
+    c.add("where_string_sizes", "Where", [np.array([[True], [False]]), words[:6].reshape(2, 3), words[3:6]], version=16, sizes=sizes)
+    for kept in 0, 1:
+        c.add(f"unique_string_{kept}", "Unique", [words], {"sorted": kept}, version=11, outputs=4)
+    rows = np.array([[*"ba"], [*"ab"], [*"ba"], [*"aa"]], dtype=object)
+    c.add("unique_string_axis", "Unique", [rows], {"axis": 0}, version=11, outputs=4)
+    c.add("unique_string_sizes", "Unique", [words], version=11, outputs=4, sizes=[("n",)])
+    c.add("non_zero_string", "NonZero", [words.reshape(3, 3)], version=13, by=[np.array(np.nonzero(words.reshape(3, 3) != ""))])
+    c.add("compress_string", "Compress", [words, np.arange(9) % 2 == 0], {"axis": 0}, version=11)
+
+
 def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
@@ -597,7 +654,7 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
         cases = Cases(os.path.join(folder, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
-                    add_features, add_images, add_attention, add_contractions, add_gradients):
+                    add_features, add_images, add_attention, add_contractions, add_gradients, add_strings):
             add(cases)
         with open(stamp, "w") as f:
             f.write(version)
