@@ -1,7 +1,6 @@
 /* cast.c - Cast, CastLike, BitCast. */
 #include <strings.h>
 
-#include "../container.h"
 #include "../loop.h"
 #include "../schema.h"
 
