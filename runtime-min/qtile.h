@@ -19,15 +19,23 @@
 #if DOT == 1
 #define QTILE_WIDTH 2
 #define QTILE_ROWS(v) ((v) == 1 ? 4 : 2)
+#define QTILE_FEW(X) X(1, 1) X(2, 1) X(1, 2) X(2, 2)
+#define QTILE_FEW_APART(X) X(1) X(4)
 #elif DOT == 2
 #define QTILE_WIDTH 1
 #define QTILE_ROWS(v) 3
+#define QTILE_FEW(X) X(1, 1) X(3, 1)
+#define QTILE_FEW_APART(X) X(1) X(3)
 #elif DOT == 16 || defined __aarch64__
 #define QTILE_WIDTH 2
 #define QTILE_ROWS(v) ((v) == 1 ? 14 : 12)
+#define QTILE_FEW(X) X(1, 1) X(12, 1) X(1, 2) X(12, 2)
+#define QTILE_FEW_APART(X) X(1) X(14)
 #else
 #define QTILE_WIDTH 2
 #define QTILE_ROWS(v) ((v) == 1 ? 8 : 5)
+#define QTILE_FEW(X) X(1, 1) X(5, 1) X(1, 2) X(5, 2)
+#define QTILE_FEW_APART(X) X(1) X(8)
 #endif
 
 /* What all tiles of a convolution have in common. The sum runs over planes, lines and `across` stretches of `pairs`
@@ -165,8 +173,14 @@ HELPER void qtile_any(const int R, const int V, const int apart, const i16 *x, i
     {                                                                                                                  \
         qtile_any(R, 1, 1, x, slot, w, column, y, left, t);                                                            \
     }
+#if TILE_SMALL
+#define QTILE_EACH QTILE_FEW
+#define QTILE_EACH_APART QTILE_FEW_APART
+#else
+#define QTILE_EACH TILE_EACH
 #define QTILE_EACH_APART(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
-TILE_EACH(QTILE_DEFINE)
+#endif
+QTILE_EACH(QTILE_DEFINE)
 QTILE_EACH_APART(QTILE_DEFINE_APART)
 
 /* A row of y: `width` pixels, V vectors of columns. R and V are literals. */
@@ -176,7 +190,7 @@ HELPER void qtile_run(const int R, const int V, const int apart, const i16 *x, i
 #define QTILE_CASE(rows, vectors)                                                                                      \
     if (!apart && R == rows && V == vectors)                                                                           \
         qtile_##rows##_##vectors(x, slot, w, column, y, left, t);
-    TILE_EACH(QTILE_CASE)
+    QTILE_EACH(QTILE_CASE)
 #undef QTILE_CASE
 #define QTILE_CASE(rows)                                                                                               \
     if (apart && R == rows)                                                                                            \
