@@ -81,7 +81,7 @@ static void bind_one(Node *n, void *arg)
     bind_node(n);
     bool again = false;
     for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && (call_takes(n, n->in[i]) || n->op->flags & CONTROL))
+        if (n->in[i] && (call_takes(n, n->in[i]) || n->op->flags & CONTROL || (i == 0 && n->op->flags & VIEW && !n->out[0]->data)))
             again |= materialise(n, i);
     if (again)
         bind_node(n);

@@ -230,6 +230,7 @@ static bool fold_view(Node *n)
     if (!(n->op->flags & VIEW) || !x->data || x->data->symbolic || y->data || y->form != TENSOR || !shape_const(y->shape))
         return false;
     y->data = tensor_view(x->data, y->shape);
+    y->data->type = y->type; /* the bits may be those of another type now */
     return true;
 }
 

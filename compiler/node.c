@@ -87,6 +87,17 @@ int attr_strings(const Node *n, const char *attr, const Name **v)
 bool attr_is(const Node *n, const char *attr, const char *value) { return !strcmp(attr_string(n, attr), value); }
 bool attr_given(const Node *n, const char *attr) { return node_attr(n, attr) != NULL; }
 
+Type attr_type(Node *n, const char *attr, int64_t t)
+{
+    if (t <= 0 || t >= N_TYPES)
+        node_error(n, "%s = %lld is no element type", attr, (long long)t);
+    else if (op_signature(n->op)->out[0].set >> t & 1)
+        return (Type)t;
+    else
+        node_error(n, "%s = %s is not possible", attr, type_onnx((Type)t));
+    return NO_TYPE;
+}
+
 int axis_of(Node *n, int64_t axis, int rank)
 {
     if (axis < -rank || axis >= rank) {

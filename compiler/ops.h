@@ -74,6 +74,8 @@ int attr_floats(const Node *n, const char *name, const float **v);
 int attr_strings(const Node *n, const char *name, const Name **v);
 bool attr_is(const Node *n, const char *name, const char *value);
 bool attr_given(const Node *n, const char *name);
+/* Number t, of the attribute `name`, as a type that the first output can have; NO_TYPE after an error. */
+Type attr_type(Node *n, const char *name, int64_t t);
 /* The attribute `name` in [-rank, rank), made non-negative; an error on the node otherwise. */
 int attr_axis(Node *n, const char *name, int rank);
 int axis_of(Node *n, int64_t axis, int rank);

@@ -74,7 +74,8 @@ Tensor *tensor_view(const Tensor *t, Shape s)
 Tensor *tensor_ints(int n, const int64_t *v)
 {
     Tensor *t = tensor_new(I64, 1, (int64_t[]){n});
-    memcpy((void *)(uintptr_t)t->data, v, sizeof *v * (size_t)n);
+    if (n) /* v may be NULL */
+        memcpy((void *)(uintptr_t)t->data, v, sizeof *v * (size_t)n);
     return t;
 }
 

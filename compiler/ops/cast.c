@@ -4,19 +4,6 @@
 #include "../loop.h"
 #include "../schema.h"
 
-/* The type that attribute `to` names; NO_TYPE after an error. */
-static Type target(Node *n)
-{
-    int64_t to = attr_int(n, "to");
-    if (to > 0 && to < N_TYPES && op_signature(n->op)->out[0].set >> to & 1)
-        return (Type)to;
-    if (to > 0 && to < N_TYPES)
-        node_error(n, "cannot cast to %s", type_onnx((Type)to));
-    else
-        node_error(n, "to = %lld is no element type", (long long)to);
-    return NO_TYPE;
-}
-
 /* Numbers become text by way of double, int64 or uint64, whichever has them all; text becomes numbers the same way. */
 static Type wide_type(Type t) { return type_is_float(t) || t == B8 ? F64 : t == U64 ? U64 : I64; }
 
@@ -43,7 +30,7 @@ static void from_string(Node *n, Type to)
 
 static void cast_infer(Node *n)
 {
-    Type to = target(n);
+    Type to = attr_type(n, "to", attr_int(n, "to"));
     const char *round = attr_string(n, "round_mode");
     if (strcmp(round, "up") && strcmp(round, "down") && strcmp(round, "nearest")) {
         node_error(n, "round_mode is \"%s\"", round);
@@ -104,7 +91,7 @@ static void cast_like(Node *n)
 
 static void bit_cast_infer(Node *n)
 {
-    Type to = target(n), from = in_type(n, 0);
+    Type to = attr_type(n, "to", attr_int(n, "to")), from = in_type(n, 0);
     if (to && type_bits(to) != type_bits(from))
         node_error(n, "%s has %d bits, but %s has %d", type_onnx(from), type_bits(from), type_onnx(to), type_bits(to));
     else if (to)

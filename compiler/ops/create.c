@@ -84,7 +84,9 @@ static void range_bind(Node *n)
 
 static void eye_like(Node *n)
 {
-    int64_t type = attr_given(n, "dtype") ? attr_int(n, "dtype") : in_type(n, 0);
+    Type type = attr_given(n, "dtype") ? attr_type(n, "dtype", attr_int(n, "dtype")) : in_type(n, 0);
+    if (!type)
+        return;
     Value *y = make(n, "onnxcc.Eye", 1, make(n, "Shape", 1, in(n, 0)));
     attr_set_int(y->def, "dtype", type);
     attr_set_int(y->def, "k", attr_int(n, "k"));

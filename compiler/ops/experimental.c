@@ -26,12 +26,12 @@ static Value *fill_shape(Node *n)
 
 static void constant_fill_expand(Node *n)
 {
-    Type t = (Type)attr_int(n, "dtype");
+    int64_t t = attr_int(n, "dtype");
     Value *shape = fill_shape(n);
     if (t != F32 && t != I32 && t != I64 && t != B8)
-        node_error(n, "dtype = %lld: only float, int32, int64 and bool are possible", (long long)attr_int(n, "dtype"));
+        node_error(n, "dtype = %lld: only float, int32, int64 and bool are possible", (long long)t);
     else if (shape) {
-        replace_out(n, 0, make(n, "Expand", 2, make_scalar(n, t, attr_float(n, "value")), shape));
+        replace_out(n, 0, make(n, "Expand", 2, make_scalar(n, (Type)t, attr_float(n, "value")), shape));
         expand_done(n);
     }
 }
@@ -75,7 +75,7 @@ static void image_scaler_expand(Node *n)
     Type t = in_type(n, 0);
     const float *bias;
     int k = attr_floats(n, "bias", &bias), last = in_shape(n, 0).rank - 2;
-    Value *y = make(n, "Mul", 2, in(n, 0), make_scalar(n, t, attr_float(n, "scale")));
+    Value *y = make(n, "Mul", 2, in(n, 0), make_scalar(n, (Type)t, attr_float(n, "scale")));
     if (k > 0 && last > 0) {
         Tensor *b = tensor_new(F32, last + 1 < MAX_RANK ? last + 1 : MAX_RANK, (int64_t[MAX_RANK]){k, 1, 1, 1, 1, 1, 1, 1});
         memcpy((void *)(uintptr_t)b->data, bias, (size_t)k * sizeof *bias);

@@ -57,18 +57,14 @@ static Value *by_parts(Node *n, Type precision)
 /* Without such graphs it is the kernel of Attention. */
 static void flex_attention_expand(Node *n)
 {
-    Type t = in_type(n, 0), precision = attr_given(n, "softmax_precision") ? (Type)attr_int(n, "softmax_precision")
-                                        : t == F64                         ? F64
-                                                                           : F32;
+    Type t = in_type(n, 0), precision = t == F64 ? F64 : F32;
+    if (attr_given(n, "softmax_precision") && !(precision = attr_type(n, "softmax_precision", attr_int(n, "softmax_precision"))))
+        return;
     for (int i = 0; i < 3; i++)
         if (in_shape(n, i).rank != 4) {
             node_error(n, "input %d, %s, must have four dimensions", i, shape_text(in_shape(n, i)));
             return;
         }
-    if (precision != F16 && precision != F32 && precision != F64 && precision != BF16) {
-        node_error(n, "softmax_precision %d is no floating type", precision);
-        return;
-    }
     if (attr_given(n, "score_mod") || attr_given(n, "prob_mod"))
         replace_out(n, 0, by_parts(n, precision));
     else {

@@ -77,11 +77,13 @@ static Value *zero_point(Node *n, int i)
     return zero ? NULL : lined_up(n, i);
 }
 
-static bool type_named(Node *n, const char *attr, int64_t t)
+/* Is this the number of a type in which x is divided by its scale? 0 leaves the choice. */
+static bool can_divide(Node *n, int64_t precision)
 {
-    if (t > 0 && t < N_TYPES && type_bits((Type)t))
+    if (!precision || precision == F32 || precision == F64 || precision == F16 || precision == BF16)
         return true;
-    node_error(n, "%s = %lld is no element type", attr, (long long)t);
+    node_error(n, "precision = %lld is no type to divide in", (long long)precision);
+    note_help("float, double, float16 and bfloat16 are possible");
     return false;
 }
 
@@ -94,7 +96,7 @@ static void quantize_expand(Node *n)
         return;
     }
     to = to ? to : zero ? zero : U8;
-    if (!type_named(n, "output_dtype", to) || (precision && !type_named(n, "precision", precision)))
+    if (!attr_type(n, "output_dtype", to) || !can_divide(n, precision))
         return;
     if (!precision) /* scales that are no numbers to compute with leave the choice to x */
         precision = in_type(n, 1) == F8E8M0 || in_type(n, 1) == I32 ? in_type(n, 0) : in_type(n, 1);
@@ -111,7 +113,7 @@ static void dequantize_expand(Node *n)
 {
     int64_t to = attr_or(n, "output_dtype", 0);
     to = to ? to : in_type(n, 1) == F8E8M0 ? F32 : in_type(n, 1);
-    if (!type_named(n, "output_dtype", to))
+    if (!attr_type(n, "output_dtype", to))
         return;
     Value *scale = lined_up(n, 1), *shift = zero_point(n, 2);
     Value *y = make(n, "onnxcc.Dequantize", 3, in(n, 0), scale, shift);

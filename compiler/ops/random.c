@@ -103,10 +103,13 @@ static void multinomial_bind(Node *n)
 static void bernoulli_expand(Node *n)
 {
     Type t = in_type(n, 0) == F64 ? F64 : F32;
+    Type to = attr_given(n, "dtype") ? attr_type(n, "dtype", attr_int(n, "dtype")) : in_type(n, 0);
+    if (!to)
+        return;
     Value *y = make(n, "Less", 2, drawn(n, "onnxcc.RandomUniform", make(n, "Shape", 1, in(n, 0)), t, NULL),
                     make_cast(n, in(n, 0), t));
     Value *c = make(n, "Cast", 1, y);
-    attr_set_int(c->def, "to", attr_given(n, "dtype") ? attr_int(n, "dtype") : in_type(n, 0));
+    attr_set_int(c->def, "to", to);
     replace_out(n, 0, c);
     expand_done(n);
 }

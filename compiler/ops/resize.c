@@ -170,7 +170,11 @@ static void read_resize(Node *n, Resize *r)
         axes[i] = i;
     if (n->op->since >= 18 && attr_ints(n, "axes", &given) >= 0) {
         k = attr_ints(n, "axes", &given);
-        for (int i = 0; i < k && i < MAX_RANK; i++)
+        if (k > s.rank) {
+            node_error(n, "%d axes are given, the input %s has %d", k, shape_text(s), s.rank);
+            return;
+        }
+        for (int i = 0; i < k; i++)
             axes[i] = axis_of(n, given[i], s.rank);
     }
     r->count = k;

@@ -3,15 +3,6 @@
 #include "../kernel.h"
 #include "signal.h"
 
-static Value *cast_to(Node *n, Value *v, Type t)
-{
-    if (v->type == t)
-        return v;
-    Value *c = make(n, "Cast", 1, v);
-    attr_set_int(c->def, "to", t);
-    return c;
-}
-
 /* The one number in input i, as a size; false: wrong, and reported. */
 static bool one_dim(Node *n, int i, Dim *d)
 {
@@ -180,20 +171,22 @@ static void window_expand(Node *n)
                    {"HammingWindow", {25.0 / 46, 25.0 / 46 - 1, 0}},
                    {"BlackmanWindow", {0.42, -0.5, 0.08}}};
     int w = 0;
-    Type to = (Type)attr_int(n, "output_datatype"), t = to == F64 ? F64 : F32;
+    Type to = attr_type(n, "output_datatype", attr_int(n, "output_datatype")), t = to == F64 ? F64 : F32;
+    if (!to)
+        return;
     while (strcmp(windows[w].name, n->op->name))
         w++;
     Value *size = in(n, 0), *zero = make_scalar(n, size->type, 0), *one = make_scalar(n, size->type, 1);
     Value *last = attr_int(n, "periodic") == 1 ? size : make(n, "Sub", 2, size, one);
-    Value *i = cast_to(n, make(n, "Range", 3, zero, size, one), t);
-    Value *turn = make(n, "Div", 2, make(n, "Mul", 2, i, make_scalar(n, t, 6.283185307179586)), cast_to(n, last, t));
+    Value *i = make_cast(n, make(n, "Range", 3, zero, size, one), t);
+    Value *turn = make(n, "Div", 2, make(n, "Mul", 2, i, make_scalar(n, t, 6.283185307179586)), make_cast(n, last, t));
     Value *sum = make_scalar(n, t, windows[w].weight[0]);
     for (int k = 1; k < 3; k++)
         if (windows[w].weight[k] != 0) {
             Value *c = make(n, "Cos", 1, k == 1 ? turn : make(n, "Mul", 2, turn, make_scalar(n, t, k)));
             sum = make(n, "Add", 2, sum, make(n, "Mul", 2, c, make_scalar(n, t, windows[w].weight[k])));
         }
-    replace_out(n, 0, cast_to(n, sum, to));
+    replace_out(n, 0, make_cast(n, sum, to));
     expand_done(n);
 }
 
@@ -201,7 +194,9 @@ static void window_expand(Node *n)
 
 static void mel_expand(Node *n)
 {
-    Type to = (Type)attr_int(n, "output_datatype");
+    Type to = attr_type(n, "output_datatype", attr_int(n, "output_datatype"));
+    if (!to)
+        return;
     Dim size[2];
     for (int i = 2; i < 5; i++)
         if (!dim_is(shape_count(in_shape(n, i)), 1)) {
@@ -210,10 +205,10 @@ static void mel_expand(Node *n)
         }
     if (!one_dim(n, 0, &size[0]) || !one_dim(n, 1, &size[1]))
         return;
-    Value *y = make(n, "onnxcc.MelWeights", 4, cast_to(n, in(n, 2), F64), cast_to(n, in(n, 3), F64),
-                    cast_to(n, in(n, 4), F64), make_dims(n, 2, size));
+    Value *y = make(n, "onnxcc.MelWeights", 4, make_cast(n, in(n, 2), F64), make_cast(n, in(n, 3), F64),
+                    make_cast(n, in(n, 4), F64), make_dims(n, 2, size));
     attr_set_int(y->def, "to", to == F64 ? F64 : F32);
-    replace_out(n, 0, cast_to(n, y, to));
+    replace_out(n, 0, make_cast(n, y, to));
     expand_done(n);
 }
 

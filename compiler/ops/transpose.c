@@ -131,7 +131,7 @@ bool transpose_perm(const Node *n, int *perm)
     const int64_t *given;
     const int k = attr_ints(n, "perm", &given);
     for (int i = 0; i < rank && perm; i++)
-        perm[i] = k == rank ? (int)given[i] : rank - 1 - i;
+        perm[i] = k != rank ? rank - 1 - i : (int)(given[i] < 0 ? given[i] + rank : given[i]);
     return true;
 }
 
