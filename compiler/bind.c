@@ -80,8 +80,9 @@ static void bind_one(Node *n, void *arg)
         copy_viewed(n);
     bind_node(n);
     bool again = false;
+    const bool view = n->op->flags & VIEW && !n->out[0]->data; /* of sizes, perhaps: no call takes them */
     for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && (call_takes(n, n->in[i]) || n->op->flags & CONTROL || (i == 0 && n->op->flags & VIEW && !n->out[0]->data)))
+        if (n->in[i] && (call_takes(n, n->in[i]) || n->op->flags & CONTROL || (view && i == 0)))
             again |= materialise(n, i);
     if (again)
         bind_node(n);

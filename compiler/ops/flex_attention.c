@@ -58,7 +58,9 @@ static Value *by_parts(Node *n, Type precision)
 static void flex_attention_expand(Node *n)
 {
     Type t = in_type(n, 0), precision = t == F64 ? F64 : F32;
-    if (attr_given(n, "softmax_precision") && !(precision = attr_type(n, "softmax_precision", attr_int(n, "softmax_precision"))))
+    if (attr_given(n, "softmax_precision"))
+        precision = attr_type(n, "softmax_precision", attr_int(n, "softmax_precision"));
+    if (!precision)
         return;
     for (int i = 0; i < 3; i++)
         if (in_shape(n, i).rank != 4) {

@@ -229,7 +229,8 @@ static void split_infer(Node *n)
         node_error(n, limit ? "maxsplit is negative" : "the input has too many dimensions");
         return;
     }
-    int64_t pieces = limit && limit->i < INT64_MAX ? limit->i + 1 : INT64_MAX, text = text_bound(in(n, 0)), size = mark ? mark->s->n : 0;
+    int64_t pieces = limit && limit->i < INT64_MAX ? limit->i + 1 : INT64_MAX;
+    int64_t text = text_bound(in(n, 0)), size = mark ? mark->s->n : 0;
     if (text < INT64_MAX || !limit) {
         text = known_text(n, 0);
         int64_t most = size ? text / size + 1 : (text + 1) / 2;
