@@ -44,9 +44,8 @@ static const char *place_text(const Value *v)
     return v->offset < 0 ? "output" : name_format("%lld..%lld", (long long)at, (long long)(at + bytes))->s;
 }
 
-static void put_row(Node *n, void *arg)
+static void put_row(Node *n, Rows *r)
 {
-    Rows *r = arg;
     if (n->free || !(n->call.kernel || n->call.loop || n->op->flags & CONTROL))
         return;
     const Value *y = n->n_out ? n->out[0] : NULL;
@@ -65,6 +64,20 @@ static void put_row(Node *n, void *arg)
                  c_comment(name(shape)), (long long)n->macs, (long long)constant_bytes(n), where);
     r->macs += n->macs;
     r->n++;
+}
+
+/* In the order of the code: a node with graphs before what is in them. */
+static void put_rows(const Graph *g, Rows *r)
+{
+    static const char *const inside[] = {"then_branch", "else_branch", "body"};
+    for (Node *n = g->first; n; n = n->next) {
+        put_row(n, r);
+        for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
+            const Attr *a = node_attr(n, inside[i]);
+            if (a && a->g)
+                put_rows(a->g, r);
+        }
+    }
 }
 
 /* The buffers of the arena that are alive at its fullest moment, largest first. */
@@ -101,7 +114,7 @@ static void put_peak(Text *t, Model *m)
         qsort(p.live.at, (size_t)p.live.n, sizeof *p.live.at, by_size);
     text_put(t, "; peak:");
     for (int i = 0; i < p.live.n && i < 4; i++)
-        text_put(t, "%s %s %lld", i ? " +" : "", p.live.at[i]->name ? c_comment(p.live.at[i]->name) : "unnamed",
+        text_put(t, "%s %s %lld", i ? " +" : "", c_comment(p.live.at[i]->name ? p.live.at[i]->name : name(p.live.at[i]->def->op->name)),
                  (long long)p.live.at[i]->bytes);
     if (p.live.n > 4)
         text_put(t, " + %d smaller ones", p.live.n - 4);
@@ -116,7 +129,7 @@ const char *report_table(Model *m, const char *before)
     Rows r = {.before = before};
     text_put(&r.text, "%s", before);
     text_put(&r.text, table_head, "operator", "name", "output", "MAC", "weights");
-    graph_each(m->graph, put_row, &r);
+    put_rows(m->graph, &r);
     text_put(&r.text, "%s\n%s %lld MAC, %zu B of weights, arena %lld B, lower bound %lld B", before, before, (long long)r.macs,
              constants.inline_bytes + constants.file_bytes, (long long)plan.arena, (long long)plan.bound);
     put_peak(&r.text, m);
@@ -128,7 +141,7 @@ static void report_json(Model *m)
 {
     Text t = {0};
     Rows r = {.json = true};
-    graph_each(m->graph, put_row, &r);
+    put_rows(m->graph, &r);
     text_put(&t, "{\n  \"schema\": 1,\n  \"model\": ");
     text_json(&t, m->base->s);
     text_put(&t, ",\n  \"hash\": \"%016llx\",\n  \"target\": \"%s\",\n", (unsigned long long)m->hash, opt.target->name);
@@ -144,7 +157,7 @@ void report_model(Model *m)
         return;
     }
     Rows r = {.before = ""};
-    graph_each(m->graph, put_row, &r);
+    put_rows(m->graph, &r);
     long long weights = (long long)(constants.inline_bytes + constants.file_bytes);
     Text peak = {0};
     put_peak(&peak, m);

@@ -278,7 +278,7 @@ static void steps_infer(Node *n)
 static void steps_bind(Node *n)
 {
     Shape x = in_shape(n, 0);
-    int first = attr_int(n, "batch_first") != 0, states = 3;
+    int first = attr_int(n, "batch_first") != 0, states = 3, gates = 4;
     Dim batch = x.dim[1 - first];
     const int64_t *act;
     const float *al, *be;
@@ -292,16 +292,20 @@ static void steps_bind(Node *n)
              .beta = {FLOAT(be, 0), FLOAT(be, 1), FLOAT(be, 2), FLOAT(be, 3), FLOAT(be, 4), FLOAT(be, 5)});
     } else if (!strcmp(n->op->name, "GruSteps")) {
         states = 4;
+        gates = 3;
         BIND(n, gru, STEPS, .linear_before_reset = D(attr_int(n, "variant")), .act = {ACT(0), ACT(1), ACT(2), ACT(3)},
              .alpha = {FLOAT(al, 0), FLOAT(al, 1), FLOAT(al, 2), FLOAT(al, 3)},
              .beta = {FLOAT(be, 0), FLOAT(be, 1), FLOAT(be, 2), FLOAT(be, 3)});
     } else {
         states = 2;
+        gates = 1;
         BIND(n, rnn, STEPS, .act = {ACT(0), ACT(1)}, .alpha = {FLOAT(al, 0), FLOAT(al, 1)},
              .beta = {FLOAT(be, 0), FLOAT(be, 1)});
     }
-    Dim elements = dim_mul(dim_mul(batch, D(attr_int(n, "hidden"))), D(states));
-    bind_scratch(n, dim_mul(elements, D(type_bits(type_arith(in_type(n, 0))) / 8)));
+    Dim width = D(attr_int(n, "hidden")), elements = dim_mul(batch, width);
+    bind_scratch(n, dim_mul(elements, D(states * type_bits(type_arith(in_type(n, 0))) / 8)));
+    Dim macs = dim_mul(dim_mul(dim_mul(elements, width), x.dim[first]), D(gates * attr_int(n, "directions")));
+    n->macs = dim_const(macs) ? dim_value(macs) : 0;
 }
 
 #define ANY "activation_alpha:floats? activation_beta:floats? activations:strings? clip:float? hidden_size:int? "
