@@ -35,6 +35,8 @@ static bool is_frozen(const Value *v, const Result *r)
 /* Inputs have files in graph order; those with an initializer have none. */
 static void read_inputs(Case *c, const Result *r)
 {
+    for (int i = 0; i < r->n_bounded; i++)
+        vec_push(&opt.dims, ((struct DimOption){r->bounded[i], 0, BOUND, false}));
     Graph *g = c->m->graph;
     for (int i = 0, file = 0; i < g->in.n; i++) {
         Value *v = g->in.at[i];

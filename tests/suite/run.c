@@ -112,26 +112,35 @@ static void fail_all(int i, Result *r, Verdict v)
             r->way[w] = v;
 }
 
-/* Does what the compiler's "help: freeze it: --const INPUT=FILE.pb" says; whether there was any, so that it may succeed. */
+/* The NAMEs of "before NAME after" at the ends of the log's lines, added to those that are in `list`; how many there are now. */
+static int find_names(const char *text, const char *before, const char *after, char (*list)[64], int n)
+{
+    for (const char *s = text; (s = strstr(s, before)) && n < MAX_FROZEN;) {
+        s += strlen(before);
+        size_t k = strcspn(s, "\n"), end = strlen(after);
+        if (k < end || strncmp(s + k - end, after, end) || k - end >= sizeof *list)
+            continue;
+        snprintf(list[n], sizeof *list, "%.*s", (int)(k - end), s);
+        bool again = false;
+        for (int i = 0; i < n; i++)
+            again |= !strcmp(list[i], list[n]);
+        n += !again;
+    }
+    return n;
+}
+
+/* Does what the compiler's help says, "freeze it: --const INPUT=FILE.pb" or, where no input decides the size, "give it a
+ * bound, --dim 'SIZE<=64'"; whether there was any, so that it may succeed. */
 static bool take_help(const char *log, Result *r)
 {
     char *text = read_file(log, NULL);
-    int before = r->n_frozen;
-    static const char option[] = "--const ", value[] = "=FILE.pb";
-    for (char *s = text; s && (s = strstr(s, option)) && r->n_frozen < MAX_FROZEN;) {
-        s += strlen(option);
-        size_t n = strcspn(s, "\n");
-        if (n < strlen(value) || strncmp(s + n - strlen(value), value, strlen(value)) || n - strlen(value) >= sizeof *r->frozen)
-            continue;
-        char *to = r->frozen[r->n_frozen];
-        snprintf(to, sizeof *r->frozen, "%.*s", (int)(n - strlen(value)), s);
-        bool again = false;
-        for (int k = 0; k < r->n_frozen; k++)
-            again |= !strcmp(r->frozen[k], to);
-        r->n_frozen += !again;
-    }
+    int before = r->n_frozen + r->n_bounded;
+    if (text)
+        r->n_frozen = find_names(text, "--const ", "=FILE.pb", r->frozen, r->n_frozen);
+    if (text && r->n_frozen + r->n_bounded == before)
+        r->n_bounded = find_names(text, "--dim '", "<=64'", r->bounded, r->n_bounded);
     free(text);
-    return r->n_frozen > before;
+    return r->n_frozen + r->n_bounded > before;
 }
 
 /* Compiles and evaluates; what became of it concerns all ways when no C was written. */
@@ -143,7 +152,7 @@ static void run_compiler(int i)
     int status;
     do
         status = in_child(child_compile, i, log, COMPILE_SECONDS);
-    while (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_MODEL && r->n_frozen < MAX_FROZEN && take_help(log, r));
+    while (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_MODEL && take_help(log, r));
     first_line(log, (const char *const[]){"error", NULL}, line, sizeof line);
     Verdict v = {.class = PASSED};
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
@@ -361,6 +370,8 @@ static void report_verbose(void)
         printf("%s  (%s, work in %s)\n", tests.at[i].name, tests.at[i].from, tests.at[i].dir);
         for (int k = 0; k < shared->result[i].n_frozen; k++)
             printf("  with --const %s=FILE.pb\n", shared->result[i].frozen[k]);
+        for (int k = 0; k < shared->result[i].n_bounded; k++)
+            printf("  with --dim '%s<=%d'\n", shared->result[i].bounded[k], BOUND);
         for (Way w = 0; w < N_WAYS; w++) {
             const Verdict *v = &shared->result[i].way[w];
             if (in_way(i, w))
@@ -404,7 +415,7 @@ static bool report(void)
             printf("FAILED %s: passes, but stands in %s: take its line out\n", tests.at[i].name, known_file);
         official += !strstr(tests.at[i].from, "/random/");
         official_passed += !v && !strstr(tests.at[i].from, "/random/");
-        frozen += !v && shared->result[i].n_frozen && !strstr(tests.at[i].from, "/random/");
+        frozen += !v && (shared->result[i].n_frozen || shared->result[i].n_bounded) && !strstr(tests.at[i].from, "/random/");
         slowest = shared->result[i].seconds > shared->result[slowest].seconds ? i : slowest;
         passed += !v && !(listed && all_ways);
         failed += (v && !listed) || (!v && listed && all_ways);
@@ -412,7 +423,7 @@ static bool report(void)
     }
     if (tests.n > 20) {
         report_table();
-        printf("%s: %d of %d %stests pass %s, %d of them with an input frozen by --const\n", group, official_passed, official,
+        printf("%s: %d of %d %stests pass %s, %d of them with an input frozen or a size bounded\n", group, official_passed, official,
                strcmp(group, "suite") ? "" : "official ", complete ? "in every way" : "in the ways that were run", frozen);
         if (!complete)
             printf("%s: %d of them as emitted C too; all with EVERY=1\n", group, emitted);

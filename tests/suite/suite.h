@@ -33,12 +33,14 @@ typedef struct Test {
 typedef enum Kind { COMPARED, BERNOULLI, DROPOUT } Kind;
 
 /* Shared between the processes of a run. */
-enum { MAX_FROZEN = 6 };
+enum { MAX_FROZEN = 6, BOUND = 64 /* as the help has it */ };
 typedef struct Result {
     bool emitted;
     double seconds;
     int n_frozen;
     char frozen[MAX_FROZEN][64]; /* inputs that the compiler asked to be constants: as with --const INPUT=FILE.pb */
+    int n_bounded;
+    char bounded[MAX_FROZEN][64]; /* sizes that it asked a bound for: as with --dim 'SIZE<=64' */
     Kind kind;
     double ratio;       /* DROPOUT */
     Verdict way[N_WAYS];

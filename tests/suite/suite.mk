@@ -13,7 +13,7 @@ test-suite: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/includ
 TESTS += symbolic
 test-symbolic: setup $(SUITE)/run
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
-	@$(SUITE)/run --symbolic-outputs --build $(SUITE) --include $(B)/include --known tests/known-symbolic.txt --every 100000 --ways e \
+	@$(SUITE)/run --symbolic-outputs --build $(SUITE) --include $(B)/include --known tests/known.txt --every 100000 --ways e \
 		$(CACHE)/suite $(if $(T),'$(T)') >$(SUITE)/symbolic.log; status=$$?; sed 's/^suite:/symbolic:/' $(SUITE)/symbolic.log; exit $$status
 
 # Those of older onnx packages, for the older versions of the operators; as C: OLD_EVERY=N.
