@@ -98,7 +98,7 @@ sanitized: $(HOST_KERNELS)
 
 # Packages, the Python environment, and the official tests: kept outside the build folder, so that `make clean` leaves them.
 CACHE ?= $(or $(ONNXCC_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/onnxcc)
-PYTHON = $(CACHE)/venv/bin/python
+PYTHON = PYTHONPATH=tests $(CACHE)/venv/bin/python
 setup:
 	@tests/setup $(CACHE)
 

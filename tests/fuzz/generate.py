@@ -5,10 +5,7 @@ evaluator; where that does, too, there is no test. Model NUMBER of a seed is the
 usage: generate.py FOLDER COUNT SEED       (does nothing when FOLDER is complete)
 """
 
-import fcntl
-import hashlib
 import os
-import shutil
 import sys
 import warnings
 
@@ -18,6 +15,7 @@ import onnxruntime
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from cache import generated
 import networks  # noqa: F401  (its families join those of operators)
 import operators
 from recorded import REFERENCE_IS_RIGHT, REFERENCE_IS_WRONG, RUNTIME_IS_RIGHT, is_recorded
@@ -139,22 +137,11 @@ def main():
     folder, count, seed = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    digest = hashlib.sha256()
-    for name in "generate.py", "operators.py", "networks.py", "recorded.py":
-        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), "rb") as f:
-            digest.update(f.read())
-    version = f"{count} of {seed}, onnxruntime {onnxruntime.__version__}, {digest.hexdigest()}\n"
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
-    with open(folder + ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        stamp = os.path.join(folder, "version")
-        if os.path.exists(stamp) and open(stamp).read() == version:
-            return
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
-        print(f"fuzz-ops: {write_all(folder, count, seed)} of {count} random models have an expected result")
-        with open(stamp, "w") as f:
-            f.write(version)
+    sources = [os.path.join(os.path.dirname(__file__), f) for f in ("generate.py", "operators.py", "networks.py", "recorded.py")]
+    with generated(folder, sources, f"{count} of {seed}", f"onnxruntime {onnxruntime.__version__}") as stale:
+        if stale:
+            os.makedirs(folder)
+            print(f"fuzz-ops: {write_all(folder, count, seed)} of {count} random models have an expected result")
 
 
 main()

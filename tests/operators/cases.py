@@ -5,10 +5,7 @@ implementation or a different view of the standard, from ONNX's reference evalua
 usage: cases.py FOLDER       (does nothing when FOLDER is complete)
 """
 
-import fcntl
-import hashlib
 import os
-import shutil
 import struct
 import sys
 import zlib
@@ -18,6 +15,8 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+
+from cache import generated
 
 rng = np.random.default_rng(0)
 
@@ -643,21 +642,13 @@ def add_strings(c):
 def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
-    with open(__file__, "rb") as f:
-        version = f"onnx {onnx.__version__}, onnxruntime {onnxruntime.__version__}, {hashlib.sha256(f.read()).hexdigest()}\n"
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
-    with open(folder + ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        stamp = os.path.join(folder, "version")
-        if os.path.exists(stamp) and open(stamp).read() == version:
+    with generated(folder, [__file__], f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
+        if not stale:
             return
-        shutil.rmtree(folder, ignore_errors=True)
         cases = Cases(os.path.join(folder, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
                     add_features, add_images, add_attention, add_contractions, add_gradients, add_strings):
             add(cases)
-        with open(stamp, "w") as f:
-            f.write(version)
         print(f"operators: {cases.count} tests written")
 
 

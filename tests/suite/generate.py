@@ -4,8 +4,6 @@ FOLDER/KIND/NAME/model.onnx and test_data_set_0/{input,output}_I.pb, and `rtol` 
 usage: generate.py FOLDER       (does nothing when FOLDER is complete)
 """
 
-import fcntl
-import hashlib
 import os
 import shutil
 import sys
@@ -16,6 +14,8 @@ import onnx
 from onnx import OptionalProto, SequenceProto, numpy_helper
 from onnx.backend.test.case import model as model_cases
 from onnx.backend.test.loader import DATA_DIR, load_model_tests, load_node_model_tests
+
+from cache import generated
 
 
 def to_proto(value, declared, name):
@@ -142,20 +142,12 @@ def write_all(folder):
 
 def main():
     folder = os.path.abspath(sys.argv[1])
-    with open(__file__, "rb") as f:
-        version = f"onnx {onnx.__version__}, numpy {np.__version__}, {hashlib.sha256(f.read()).hexdigest()}\n"
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
-    with open(folder + ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        stamp = os.path.join(folder, "version")
-        if os.path.exists(stamp) and open(stamp).read() == version:
-            return
-        print(f"suite: writing the tests of {version.rsplit(',', 1)[0]}", flush=True)
-        shutil.rmtree(folder, ignore_errors=True)
-        official, own = write_all(folder)
-        with open(stamp, "w") as f:
-            f.write(version)
-        print(f"suite: {official} tests, and {own} of our own")
+    versions = f"onnx {onnx.__version__}", f"numpy {np.__version__}"
+    with generated(folder, [__file__], *versions) as stale:
+        if stale:
+            print(f"suite: writing the tests of {', '.join(versions)}", flush=True)
+            official, own = write_all(folder)
+            print(f"suite: {official} tests, and {own} of our own")
 
 
 main()

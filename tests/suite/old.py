@@ -4,15 +4,15 @@ and test_data_set_0. What several versions have in common is written once, under
 usage: old.py FOLDER       (does nothing when FOLDER is complete)
 """
 
-import fcntl
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
 
 import onnx
+
+from cache import generated
 
 # Of each, what pip must be told to find a wheel that need not run here.
 VERSIONS = {
@@ -93,19 +93,10 @@ def write_all(folder, wheels):
 
 def main():
     folder = os.path.abspath(sys.argv[1])
-    with open(__file__, "rb") as f:
-        version = hashlib.sha256(f.read()).hexdigest() + "\n"
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
-    with open(folder + ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        stamp = os.path.join(folder, "version")
-        if os.path.exists(stamp) and open(stamp).read() == version:
-            return
-        shutil.rmtree(folder, ignore_errors=True)
-        different, count = write_all(folder, folder + "-wheels")
-        with open(stamp, "w") as f:
-            f.write(version)
-        print(f"old: {different} different ones among {count} tests of {len(VERSIONS)} older onnx packages")
+    with generated(folder, [__file__]) as stale:
+        if stale:
+            different, count = write_all(folder, folder + "-wheels")
+            print(f"old: {different} different ones among {count} tests of {len(VERSIONS)} older onnx packages")
 
 
 main()
