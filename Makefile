@@ -122,6 +122,10 @@ demo:
 	@echo "demo: samples/filetype: magika's network to C, to a program" && $(MAKE) --no-print-directory --silent -C samples/filetype
 	@samples/filetype/build/filetype $(FILES)
 
+# The layout of the C files, by .clang-format; `make lint` looks at it.
+format: setup
+	@$(CACHE)/venv/bin/clang-format -i $$(git ls-files '*.c' '*.h')
+
 # The README's table of operators, anew.
 table: $(B)/onnxcc
 	$(B)/onnxcc --list-ops=markdown >$(B)/table.md
@@ -131,4 +135,4 @@ clean:
 	rm -rf $(B)
 
 -include $(OBJECTS:.o=.d)
-.PHONY: all clean demo sanitized setup table test
+.PHONY: all clean demo format sanitized setup table test

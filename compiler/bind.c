@@ -20,7 +20,10 @@ static Node *store_dims(Graph *g, Value *v, Node *before)
     set_out(n, 0, v->type, v->shape);
     n->out[0]->name = v->name;
     const Dim *d = v->data->data;
-    struct Attr a = {.name = name("dims"), .type = A_INTS, .n = (int)tensor_count(v->data), .ints = (const int64_t *)(const void *)d};
+    struct Attr a = {.name = name("dims"),
+                     .type = A_INTS,
+                     .n = (int)tensor_count(v->data),
+                     .ints = (const int64_t *)(const void *)d};
     attr_set(n, a);
     return n;
 }

@@ -37,12 +37,14 @@ static void check_count(const Node *n, const char *what, int have, const Formal 
 {
     int least = least_arguments(f, n_formals);
     if (have > n_formals && !is_variadic(f, n_formals))
-        error_node(n, "NOD-08", "%s takes %s %d %s%s, the node has %d", n->op->name, least < n_formals ? "at most" : "exactly",
-                   n_formals, what, n_formals == 1 ? "" : "s", have);
+        error_node(n, "NOD-08", "%s takes %s %d %s%s, the node has %d", n->op->name,
+                   least < n_formals ? "at most" : "exactly", n_formals, what, n_formals == 1 ? "" : "s", have);
     else if (have < least)
-        error_node(n, is_variadic(f, n_formals) && have == n_formals - 1 ? what[0] == 'i' ? "OPT-09" : "OPT-10" : "NOD-09",
+        error_node(n,
+                   is_variadic(f, n_formals) && have == n_formals - 1 ? what[0] == 'i' ? "OPT-09" : "OPT-10" : "NOD-09",
                    "%s needs %s %d %s%s, the node has %d", n->op->name,
-                   least < n_formals || is_variadic(f, n_formals) ? "at least" : "exactly", least, what, least == 1 ? "" : "s", have);
+                   least < n_formals || is_variadic(f, n_formals) ? "at least" : "exactly", least, what,
+                   least == 1 ? "" : "s", have);
 }
 
 static void check_arguments(Node *n, const Signature *sig)
@@ -69,9 +71,9 @@ static void check_arguments(Node *n, const Signature *sig)
 
 static const char *attr_type_text(AttrType t)
 {
-    static const char *const text[] = {"nothing", "a float",  "an int",       "a string", "a tensor",
-                                       "a graph", "floats",   "ints",         "strings",  "tensors",
-                                       "graphs",  "a sparse tensor", "sparse tensors", "a type", "types"};
+    static const char *const text[] = {"nothing", "a float",         "an int",         "a string", "a tensor",
+                                       "a graph", "floats",          "ints",           "strings",  "tensors",
+                                       "graphs",  "a sparse tensor", "sparse tensors", "a type",   "types"};
     return text[t];
 }
 
@@ -95,7 +97,8 @@ static void check_attr(const Node *n, const Attr *a, const Signature *sig)
     if (!f && a->name->n > 2 && a->name->s[0] == '_' && a->name->s[1] == '_')
         doubt(n->path, "ATT-13", "%s has no attribute '%s'; it is not used", n->op->name, printable(a->name));
     else if (!f) {
-        error_node(n, "ATT-13", "%s (since version %d) has no attribute '%s'", n->op->name, n->op->since, printable(a->name));
+        error_node(n, "ATT-13", "%s (since version %d) has no attribute '%s'", n->op->name, n->op->since,
+                   printable(a->name));
         suggest_attr(sig, a->name);
     } else if (f->type != a->type)
         error_node(n, "ATT-13", "the attribute '%s' must be %s, not %s", printable(a->name), attr_type_text(f->type),
@@ -109,7 +112,8 @@ static void check_attrs(const Node *n, const Signature *sig)
     for (int i = 0; i < sig->n_attr; i++) {
         const FormalAttr *f = &sig->attr[i];
         if (!f->optional && !node_attr(n, name_bytes(f->name, (size_t)f->name_n)->s))
-            error_node(n, "ATT-13", "the attribute '%.*s' (%s) is missing", f->name_n, f->name, attr_type_text(f->type));
+            error_node(n, "ATT-13", "the attribute '%.*s' (%s) is missing", f->name_n, f->name,
+                       attr_type_text(f->type));
     }
 }
 
@@ -144,7 +148,8 @@ static void check_call(Node *n, const Function *f)
     for (int i = 0; i < n->n_attr; i++) {
         const Attr *a = &n->attr[i], *d = default_of(f, a->name);
         if (!declares(f, a->name))
-            doubt(n->path, "FUN-13", "the function '%s' has no attribute '%s'; it is not used", printable(f->name), printable(a->name));
+            doubt(n->path, "FUN-13", "the function '%s' has no attribute '%s'; it is not used", printable(f->name),
+                  printable(a->name));
         else if (d && d->type != a->type)
             error_node(n, "FUN-12", "the attribute '%s' is %s, but the function's default is %s", printable(a->name),
                        attr_type_text(a->type), attr_type_text(d->type));
@@ -155,8 +160,8 @@ static void check_call(Node *n, const Function *f)
 
 typedef struct Check {
     Model *m;
-    Map nodes, graphs;      /* names seen */
-    Map domains;            /* in use */
+    Map nodes, graphs; /* names seen */
+    Map domains;       /* in use */
     int odd_names;
     const Function *function;
 } Check;
@@ -352,10 +357,7 @@ static void check_copy(Node *n, void *model)
     check_attrs(n, op_signature(n->op));
 }
 
-void check_inlined(Model *m)
-{
-    graph_each(m->graph, check_copy, m);
-}
+void check_inlined(Model *m) { graph_each(m->graph, check_copy, m); }
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -401,8 +403,8 @@ bool check_types(const Node *n)
         if (!f || !v || v->poisoned || !type_bit(v))
             continue;
         if (!(f->set & type_bit(v))) {
-            error_node(n, "NOD-10", "input %d ('%s') is %s, but %s (since version %d) takes %s", i, formal_text(f), value_type_text(v),
-                       n->op->name, n->op->since, set_text(f->set));
+            error_node(n, "NOD-10", "input %d ('%s') is %s, but %s (since version %d) takes %s", i, formal_text(f),
+                       value_type_text(v), n->op->name, n->op->since, set_text(f->set));
             continue;
         }
         if (f->variable < 0 || f->mixed)
@@ -411,8 +413,9 @@ bool check_types(const Node *n)
         if (!*first)
             *first = v;
         else if (type_bit(*first) != type_bit(v))
-            error_node(n, f->variadic ? "OPT-11" : "NOD-10", "input %d ('%s') is %s, but must have the type of '%s', %s", i,
-                       formal_text(f), value_type_text(v), printable((*first)->name), value_type_text(*first));
+            error_node(n, f->variadic ? "OPT-11" : "NOD-10",
+                       "input %d ('%s') is %s, but must have the type of '%s', %s", i, formal_text(f),
+                       value_type_text(v), printable((*first)->name), value_type_text(*first));
     }
     return error_count() == errors;
 }

@@ -6,7 +6,7 @@ enum { MOST_SEARCHES = 40 }; /* for cycles; so many messages of a kind are not s
 
 typedef struct Order {
     int searches;
-    Map in_cycle;       /* nodes of the cycles reported so far */
+    Map in_cycle; /* nodes of the cycles reported so far */
 } Order;
 
 static const char *node_text(const Node *n)
@@ -44,7 +44,7 @@ void each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg)
 typedef struct Search {
     const Graph *graph;
     const Node *now;
-    Map from;           /* node -> the node that depends on it */
+    Map from; /* node -> the node that depends on it */
     VEC(const Node *) queue;
 } Search;
 
@@ -122,7 +122,8 @@ static void check_read(Order *o, const Node *n, const char *what, int i, const V
     const Node *def = v ? v->def : NULL, *reader = def ? node_in(n, def->graph) : NULL;
     if (!reader || def->index < reader->index || report_cycle(o, reader, def, v))
         return;
-    error_node(n, reader == n ? "GRA-02" : "SUB-03", "%s %d: '%s' is defined later, by %s", what, i, printable(v->name), node_text(def));
+    error_node(n, reader == n ? "GRA-02" : "SUB-03", "%s %d: '%s' is defined later, by %s", what, i, printable(v->name),
+               node_text(def));
 }
 
 /* A value of a nested graph may not have the name of one that can be seen there. */
@@ -144,7 +145,8 @@ static void check_inputs_shadow(const Graph *g)
     for (int i = 0; i < g->in.n; i++)
         for (const Graph *p = g->parent; p; p = p->parent)
             if (map_get(&p->scope, g->in.at[i]->name)) {
-                doubt_common(g->path, "SUB-07", "the input '%s' hides a value of the graph outside", printable(g->in.at[i]->name));
+                doubt_common(g->path, "SUB-07", "the input '%s' hides a value of the graph outside",
+                             printable(g->in.at[i]->name));
                 break;
             }
 }
@@ -163,7 +165,4 @@ static void order_graph(Graph *g, void *order)
     check_inputs_shadow(g);
 }
 
-void check_order(Graph *g)
-{
-    order_graph(g, &(Order){0});
-}
+void check_order(Graph *g) { order_graph(g, &(Order){0}); }

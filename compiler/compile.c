@@ -53,10 +53,10 @@ static const struct Stage {
     char letter;
     void (*run)(Model *);
 } stages[] = {
-    {"resolve", 'p', resolve_ops}, {"check", 0, check_model},         {"inline", 'i', inline_functions},
-    {"calls", 0, check_inlined},
-    {"infer", 'f', infer_model},   {"simplify", 's', simplify_model}, {"layout", 'l', layout_model},
-    {"bind", 'b', bind_model},     {"fuse", 'u', fuse_model},         {"plan", 'a', plan_model},
+    {"resolve", 'p', resolve_ops}, {"check", 0, check_model},   {"inline", 'i', inline_functions},
+    {"calls", 0, check_inlined},   {"infer", 'f', infer_model}, {"simplify", 's', simplify_model},
+    {"layout", 'l', layout_model}, {"bind", 'b', bind_model},   {"fuse", 'u', fuse_model},
+    {"plan", 'a', plan_model},
 };
 
 static void run_stage(const struct Stage *s, Model *m)

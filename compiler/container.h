@@ -15,10 +15,11 @@ typedef VEC(Value *) Values;
 
 /* What a value is made of, without the tensors themselves. */
 typedef struct Box {
-    Form form;              /* TENSOR, SEQUENCE, OPTIONAL; MAP: a sequence of maps */
-    Type type;              /* of the elements */
-    Shape shape;            /* TENSOR */
-    VEC(struct Box *) item; /* SEQUENCE that is not open: its elements; OPTIONAL: its element, or none ever; MAP: values, keys */
+    Form form;   /* TENSOR, SEQUENCE, OPTIONAL; MAP: a sequence of maps */
+    Type type;   /* of the elements */
+    Shape shape; /* TENSOR */
+    /* of a SEQUENCE that is not open: its elements; of an OPTIONAL: its element, or none ever; of a MAP: values, keys */
+    VEC(struct Box *) item;
     bool open;              /* SEQUENCE: its length is known at run time only: */
     int64_t most;           /* how many elements there may be, */
     int rank, least_rank;   /* dimensions of an element; -1: none was ever put in */
@@ -49,7 +50,7 @@ void box_widen_shape(Box *b, Shape s);
 /* What both can become; NULL: nothing (different element types), and that is reported at n. */
 Box *box_join(const Node *n, const Box *a, const Box *b);
 bool box_same(const Box *a, const Box *b);
-int box_count(const Box *b);      /* tensors that it is made of */
+int box_count(const Box *b); /* tensors that it is made of */
 
 Value *sequence_new(Graph *g, Type t, int n, Value *const *item);
 Value *sequence_open(Graph *g, const Box *b, Value *count, Value *dims, Value *data);
@@ -57,16 +58,16 @@ Value *maps_new(Graph *g, Value *values, Value *keys);
 Value *optional_new(Graph *g, Value *has, Value *item); /* item: NULL, or what it holds when has is true */
 /* An open sequence with x put in before place `at` (an int64, or NULL: at the end), as b, which has room for it. */
 Value *sequence_insert(Node *n, const Box *b, const Value *seq, Value *x, Value *at);
-Box *box_with(const Value *seq, const Value *x);    /* an open sequence that can hold seq and x beside */
+Box *box_with(const Value *seq, const Value *x); /* an open sequence that can hold seq and x beside */
 Value *optional_item(Node *n, Value *v); /* checked at run time when it is not known; NULL: not there, and reported */
 Shape sequence_data(const Box *b);
 Shape sequence_dims(const Box *b);
-Dim sequence_slot(const Box *b);   /* elements of one slot of an open sequence */
+Dim sequence_slot(const Box *b); /* elements of one slot of an open sequence */
 
 /* v made into what b says, by nodes before n. */
 Value *container_convert(Node *n, Value *v, const Box *b);
 Value *container_placeholder(Node *n, const Box *b); /* such a value, with nothing in it: an open sequence is empty */
-void container_flatten(Value *v, Values *to);               /* its tensors in order */
+void container_flatten(Value *v, Values *to);        /* its tensors in order */
 Value *container_rebuild(Graph *g, const Box *b, Value *const **from); /* the other way round */
 
 /* A node before n, inferred at once. Inputs as with make(). */
@@ -86,9 +87,9 @@ void container_arguments(Node *n, int first, Box *const *box);
  * first of which begins with `first`. NULL: nothing, and that is reported at n. */
 Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t turns);
 
-void containers_enter(Model *m);    /* inputs of the model become tensors */
-void containers_leave(Model *m);    /* outputs do */
+void containers_enter(Model *m);                       /* inputs of the model become tensors */
+void containers_leave(Model *m);                       /* outputs do */
 int container_ports(bool outputs, const Port **ports); /* what they became, in the model's order */
-const char *container_note(bool output, int i);     /* what the i-th input or output is a part of; "" for plain tensors */
+const char *container_note(bool output, int i); /* what the i-th input or output is a part of; "" for plain tensors */
 
 #endif

@@ -4,7 +4,7 @@
 
 static struct Table {
     VEC(Expr *) at;
-    int *slot;      /* open addressing: index + 1 */
+    int *slot; /* open addressing: index + 1 */
     int cap;
     VEC(Symbol *) symbols;
     VEC(Dim) fixed; /* per symbol: what it is, or itself */
@@ -156,10 +156,7 @@ static void walk(Dim d, const Walk *w)
             walk((Dim){e->w[i]}, w);
 }
 
-void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg)
-{
-    walk(d, &(Walk){visit, arg, ++clock_});
-}
+void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg) { walk(d, &(Walk){visit, arg, ++clock_}); }
 
 static Dim resolve(Dim d, unsigned time)
 {
@@ -199,10 +196,7 @@ static Dim resolve(Dim d, unsigned time)
     return dim_expr(d)->resolved = r;
 }
 
-Dim dim_resolve(Dim d)
-{
-    return dim_const(d) ? d : resolve(d, ++clock_);
-}
+Dim dim_resolve(Dim d) { return dim_const(d) ? d : resolve(d, ++clock_); }
 
 /* ---- arithmetic that saturates: INT64_MIN and INT64_MAX are infinities ------------------------------------------- */
 
@@ -230,10 +224,7 @@ int64_t number_div(int64_t a, int64_t b)
     return clamp(q - (a % b != 0 && (a < 0) != (b < 0)));
 }
 
-int64_t number_mod(int64_t a, int64_t b)
-{
-    return b == 0 ? 0 : clamp((__int128)a - (__int128)number_div(a, b) * b);
-}
+int64_t number_mod(int64_t a, int64_t b) { return b == 0 ? 0 : clamp((__int128)a - (__int128)number_div(a, b) * b); }
 
 static int64_t low2(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t high2(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -250,7 +241,8 @@ static Range range_add(Range a, Range b)
 
 static Range range_mul(Range a, Range b)
 {
-    int64_t p = number_mul(a.lo, b.lo), q = number_mul(a.lo, b.hi), r = number_mul(a.hi, b.lo), s = number_mul(a.hi, b.hi);
+    int64_t p = number_mul(a.lo, b.lo), q = number_mul(a.lo, b.hi), r = number_mul(a.hi, b.lo),
+            s = number_mul(a.hi, b.hi);
     return (Range){low2(low2(p, q), low2(r, s)), high2(high2(p, q), high2(r, s))};
 }
 
@@ -326,8 +318,7 @@ static bool nonnegative_atom(Dim rest, int64_t c, const Expr *atom, int depth)
         return without(rest, c, p, depth) && without(rest, c, q, depth);
     case EXPR_SELECT: return without(rest, c, (Dim){atom->w[1]}, depth) && without(rest, c, q, depth);
     case EXPR_DIV:
-        return dim_const(q) && q.v > 0 &&
-               without(dim_mul(rest, q), c, c < 0 ? p : dim_add(dim_sub(p, q), D(1)), depth);
+        return dim_const(q) && q.v > 0 && without(dim_mul(rest, q), c, c < 0 ? p : dim_add(dim_sub(p, q), D(1)), depth);
     default: return false;
     }
 }
@@ -344,7 +335,8 @@ static bool nonnegative(Dim d, int depth)
         return e->kind != EXPR_SYMBOL && nonnegative_atom(D(0), 1, e, depth - 1);
     for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
         const Expr *atom = e->w[i + 1] == 1 ? dim_expr((Dim){e->w[i + 2]}) : NULL;
-        if (atom && (atom->kind == EXPR_MIN || atom->kind == EXPR_MAX || atom->kind == EXPR_SELECT || atom->kind == EXPR_DIV))
+        if (atom &&
+            (atom->kind == EXPR_MIN || atom->kind == EXPR_MAX || atom->kind == EXPR_SELECT || atom->kind == EXPR_DIV))
             return nonnegative_atom(dim_sub(d, dim_mul(D(e->w[i]), (Dim){e->w[i + 2]})), e->w[i], atom, depth - 1);
     }
     return false;
@@ -364,15 +356,9 @@ static Dim commuting(ExprKind kind, Dim a, Dim b) { return a.v < b.v ? make2(kin
 Dim dim_opaque_add(Dim a, Dim b) { return commuting(EXPR_ADD, a, b); }
 Dim dim_opaque_mul(Dim a, Dim b) { return commuting(EXPR_MUL, a, b); }
 
-Dim dim_min(Dim a, Dim b)
-{
-    return dim_at_most(a, b) ? a : dim_at_most(b, a) ? b : commuting(EXPR_MIN, a, b);
-}
+Dim dim_min(Dim a, Dim b) { return dim_at_most(a, b) ? a : dim_at_most(b, a) ? b : commuting(EXPR_MIN, a, b); }
 
-Dim dim_max(Dim a, Dim b)
-{
-    return dim_at_most(b, a) ? a : dim_at_most(a, b) ? b : commuting(EXPR_MAX, a, b);
-}
+Dim dim_max(Dim a, Dim b) { return dim_at_most(b, a) ? a : dim_at_most(a, b) ? b : commuting(EXPR_MAX, a, b); }
 
 Dim dim_less(Dim a, Dim b)
 {
@@ -453,7 +439,6 @@ static void print_number(Text *t, int64_t v)
         text_put(t, "%lld", (long long)v);
 }
 
-
 /* "2 * n * m + n - 3" */
 static void print_poly(Text *t, const Expr *e, bool as_c)
 {
@@ -487,7 +472,8 @@ void dim_print_factor(Text *t, Dim d, bool as_c)
         text_put(t, "(");
         dim_print(t, d, as_c);
         text_put(t, ")");
-    } else if (e && e->kind == EXPR_DIV && dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]})) { /* C rounds the same */
+    } else if (e && e->kind == EXPR_DIV && dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]})) {
+        /* C rounds the same */
         text_put(t, "(");
         dim_print_factor(t, (Dim){e->w[0]}, as_c);
         text_put(t, " / %lld)", (long long)e->w[1]);

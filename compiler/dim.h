@@ -5,9 +5,9 @@
 #include "onnxcc.h"
 
 typedef enum ExprKind {
-    EXPR_SYMBOL,    /* symbol id */
-    EXPR_POLY,      /* a sum of terms: coefficient, number of atoms, atoms in ascending order; see poly.c */
-    EXPR_ADD,       /* two Dims whose sum is too large to be written out */
+    EXPR_SYMBOL, /* symbol id */
+    EXPR_POLY,   /* a sum of terms: coefficient, number of atoms, atoms in ascending order; see poly.c */
+    EXPR_ADD,    /* two Dims whose sum is too large to be written out */
     EXPR_MUL,
     EXPR_DIV,
     EXPR_MOD,
@@ -15,7 +15,7 @@ typedef enum ExprKind {
     EXPR_MAX,
     EXPR_LESS,
     EXPR_EQUAL,
-    EXPR_SELECT     /* three Dims */
+    EXPR_SELECT /* three Dims */
 } ExprKind;
 
 typedef struct Range {
@@ -24,7 +24,7 @@ typedef struct Range {
 
 typedef struct Expr {
     ExprKind kind;
-    int n;          /* words */
+    int n;                                             /* words */
     unsigned seen, resolved_at, bounded_at, valued_at; /* when the last walk was here, with what result */
     Dim resolved;
     Range range;

@@ -74,7 +74,8 @@ static bool mentions(const char *body, const char *identifier)
 {
     size_t n = strlen(identifier);
     for (const char *at = body; (at = strstr(at, identifier)) != NULL; at += n)
-        if ((at == body || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) && !(isalnum((unsigned char)at[n]) || at[n] == '_'))
+        if ((at == body || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) &&
+            !(isalnum((unsigned char)at[n]) || at[n] == '_'))
             return true;
     return false;
 }
@@ -117,11 +118,13 @@ static void put_body(Text *t, Emitter *e, const Interface *f)
 static const char *banner(const Model *m)
 {
     Text t = {0};
-    text_put(&t, "%s (XXH3 %016llx) compiled by onnxcc %s", c_comment(m->base), (unsigned long long)m->hash, ONNXCC_VERSION);
+    text_put(&t, "%s (XXH3 %016llx) compiled by onnxcc %s", c_comment(m->base), (unsigned long long)m->hash,
+             ONNXCC_VERSION);
     text_put(&t, ": --target %s", opt.target->name);
     for (int i = 0; i < opt.dims.n; i++) {
         const struct DimOption *o = &opt.dims.at[i];
-        text_put(&t, o->low == o->high ? " --dim %s=%lld" : " --dim %s<=%lld", c_comment(name(o->name)), (long long)o->high);
+        text_put(&t, o->low == o->high ? " --dim %s=%lld" : " --dim %s<=%lld", c_comment(name(o->name)),
+                 (long long)o->high);
     }
     for (int i = 0; i < opt.shapes.n; i++) {
         text_put(&t, " --shape %s=", c_comment(name(opt.shapes.at[i].input)));

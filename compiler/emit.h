@@ -6,18 +6,18 @@
 
 /* ---- names.c: injective, legal in C and C++, distinct from everything the runtime defines ------------------- */
 void names_reset(void);
-const char *c_prefix(const char *model_base);       /* "kws.onnx" -> "kws" */
-const char *c_name(Name n, const char *otherwise);  /* a new identifier each call, close to the model's name */
-const char *c_comment(Name n);                      /* any bytes -> safe inside a comment */
+const char *c_prefix(const char *model_base);      /* "kws.onnx" -> "kws" */
+const char *c_name(Name n, const char *otherwise); /* a new identifier each call, close to the model's name */
+const char *c_comment(Name n);                     /* any bytes -> safe inside a comment */
 const char *c_upper(const char *identifier);
 
 /* ---- weights.c: constants in the C file or beside it --------------------------------------------------------- */
 typedef struct Constants {
-    Text decl;              /* definitions in the C file */
+    Text decl; /* definitions in the C file */
     size_t inline_bytes, file_bytes;
-    uint64_t hash;          /* XXH64 of the weights file */
-    bool in_file;           /* there is one, */
-    bool loaded;            /* ... which the caller loads */
+    uint64_t hash; /* XXH64 of the weights file */
+    bool in_file;  /* there is one, */
+    bool loaded;   /* ... which the caller loads */
 } Constants;
 extern Constants constants;
 
@@ -40,56 +40,58 @@ typedef struct KernelUse { /* a header of kernels, for these types */
 typedef struct EpilogueUse { /* what follows a heavy kernel, as a function of one value */
     const char *name, *body;
     const Kernel *kernel;
-    bool first;         /* of this body: the function has to be printed */
+    bool first; /* of this body: the function has to be printed */
 } EpilogueUse;
 typedef struct CallFunction { /* a kernel with its parameters, for all calls that have the same */
-    const char *name;   /* once it is defined */
+    const char *name;         /* once it is defined */
     int calls;
 } CallFunction;
 typedef struct Emitter {
     Model *m;
-    const char *p;      /* prefix */
+    const char *p; /* prefix */
     Text body;
-    int depth;          /* of nesting, for indentation */
-    int step;           /* number of the next node in comments */
+    int depth; /* of nesting, for indentation */
+    int step;  /* number of the next node in comments */
     VEC(KernelUse) kernels;
-    Map pointer;        /* Value -> declared */
-    Map read;           /* Value -> some code has its pointer */
-    Map used;           /* Symbol -> occurs in a size that the code needs */
-    Map checked;        /* Assumption -> the code checks it */
+    Map pointer; /* Value -> declared */
+    Map read;    /* Value -> some code has its pointer */
+    Map used;    /* Symbol -> occurs in a size that the code needs */
+    Map checked; /* Assumption -> the code checks it */
     VEC(EpilogueUse) epilogues;
-    Map functions;      /* Name (its text) -> CallFunction */
-    Text definitions;   /* of those functions */
+    Map functions;    /* Name (its text) -> CallFunction */
+    Text definitions; /* of those functions */
     int n_definitions;
-    bool fallible;      /* something can fail at run time */
-    bool status;        /* ... by a kernel's status */
+    bool fallible; /* something can fail at run time */
+    bool status;   /* ... by a kernel's status */
 } Emitter;
 
 /* ---- emit_kernels.c: what the code needs ------------------------------------------------------------------------------ */
-void find_uses(Emitter *e);         /* kernels, read, used; before anything is printed */
+void find_uses(Emitter *e);                  /* kernels, read, used; before anything is printed */
 void put_kernels(Text *t, const Emitter *e); /* the headers; the heavy kernels once more with what follows them */
 
 /* ---- emit_interface.c: the header --------------------------------------------------------------------------------------- */
 typedef struct Interface {
-    const char *p, *u;  /* prefix, and in capitals */
+    const char *p, *u; /* prefix, and in capitals */
     VEC(Value *) in;
-    VEC(const char *) parameter;    /* of each: its name (the value's own pointer may be another, for a default) */
+    VEC(const char *) parameter; /* of each: its name (the value's own pointer may be another, for a default) */
     VEC(Value *) out;
     VEC(SizeField) sizes;
 } Interface;
 
-void find_interface(Interface *f, Emitter *e); /* names the inputs, the outputs and the sizes between caller and model */
+/* Names the inputs, the outputs and the sizes between caller and model. */
+void find_interface(Interface *f, Emitter *e);
 /* The parameters of an entry: as declared in the header, as defined (restrict: C only), or as passed on. */
 typedef enum How { PUBLIC, DEFINED, PASSED } How;
 const char *parameters(const Interface *f, How how);
-void put_tensors(Text *t, const Interface *f, const Emitter *e); /* macros of the arena, inputs, outputs; before the body */
+/* Macros of the arena, inputs, outputs; before the body. */
+void put_tensors(Text *t, const Interface *f, const Emitter *e);
 /* What else a caller must know: status codes, the sizes that vary, the file of weights; after the body, which finds out. */
 void put_calling(Text *t, const Interface *f, const Emitter *e, const char *weights);
 
 /* ---- emit_code.c, emit_call.c: the body ----------------------------------------------------------------------------------- */
 void line(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *dim_c(Dim d);           /* a size as C */
-bool is_output(const Value *v);     /* does it live in the caller's buffer? */
+const char *dim_c(Dim d);       /* a size as C */
+bool is_output(const Value *v); /* does it live in the caller's buffer? */
 void declare_symbol(Emitter *e, Symbol *s, const char *value);
 void declare_elements(Emitter *e, const Value *v); /* the sizes that are read from v's elements */
 void emit_graph(Emitter *e, Graph *g);

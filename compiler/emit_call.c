@@ -122,7 +122,8 @@ static const char *function_text(Emitter *e, const Call *c)
     Sizes sizes = {0};
     find_sizes(&sizes, c);
     for (int i = 0; i < sizes.list.n; i++)
-        if (!sizes.list.at[i]->c || sizes.list.at[i]->node || sizes.list.at[i]->from) /* not the caller's: known too late */
+        /* not the caller's: known too late */
+        if (!sizes.list.at[i]->c || sizes.list.at[i]->node || sizes.list.at[i]->from)
             return NULL;
     if (KERNEL_SIZES(c->kernel))
         return NULL;
@@ -194,7 +195,8 @@ void emit_kernel(Emitter *e, const Node *n)
             comma = ", ";
         }
     if (c->kernel->flags & SCRATCH && !(shared && dim_is(c->scratch, 0)))
-        text_put(&t, dim_is(c->scratch, 0) ? ", NULL" : ", (void *)((unsigned char *)arena + %lld)", (long long)n->scratch_offset);
+        text_put(&t, dim_is(c->scratch, 0) ? ", NULL" : ", (void *)((unsigned char *)arena + %lld)",
+                 (long long)n->scratch_offset);
     put_reported(e, &t, c);
     if (shared) {
         Sizes sizes = {0};

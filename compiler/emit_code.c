@@ -35,10 +35,7 @@ static const char *factor_c(Dim d)
     return t.s;
 }
 
-bool is_output(const Value *v)
-{
-    return value_is_output(v) && v->offset < 0 && !v->data && v->input < 0;
-}
+bool is_output(const Value *v) { return value_is_output(v) && v->offset < 0 && !v->data && v->input < 0; }
 
 const char *pointer(const Value *v)
 {
@@ -118,11 +115,11 @@ static void declare_value(Emitter *e, Value *v)
         offset = dim_add(offset, D(root->offset));
     }
     if (dim_is(offset, 0))
-        line(e, "%s%s *const %s = (%s%s *)(%svoid *)%s; /* %s */", constant, type, v->c, constant, type, constant, from.s,
-             shape_text(v->shape));
+        line(e, "%s%s *const %s = (%s%s *)(%svoid *)%s; /* %s */", constant, type, v->c, constant, type, constant,
+             from.s, shape_text(v->shape));
     else
-        line(e, "%s%s *const %s = (%s%s *)(%svoid *)((%sunsigned char *)%s + %s); /* %s */", constant, type, v->c, constant,
-             type, constant, constant, from.s, dim_c(offset), shape_text(v->shape));
+        line(e, "%s%s *const %s = (%s%s *)(%svoid *)((%sunsigned char *)%s + %s); /* %s */", constant, type, v->c,
+             constant, type, constant, constant, from.s, dim_c(offset), shape_text(v->shape));
 }
 
 /* ---- elementwise loops ------------------------------------------------------------------------------------------------------ */
@@ -236,7 +233,8 @@ static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *
         if (!y)
             continue;
         Dim bytes = dim_mul(shape_count(b->shape), D(type_bits(b->type) / 8));
-        line(e, "memcpy((unsigned char *)%s + %s * %s, %s, (size_t)(%s));", pointer(y), turn, factor_c(bytes), pointer(b), dim_c(bytes));
+        line(e, "memcpy((unsigned char *)%s + %s * %s, %s, (size_t)(%s));", pointer(y), turn, factor_c(bytes),
+             pointer(b), dim_c(bytes));
     }
 }
 

@@ -9,7 +9,9 @@ static const char *public_type(Type t)
     switch (t) {
     case F32: return "float";
     case F64: return "double";
-    case F16: case BF16: case U16: return "uint16_t";
+    case F16:
+    case BF16:
+    case U16: return "uint16_t";
     case I8: return "int8_t";
     case I16: return "int16_t";
     case I32: return "int32_t";
@@ -70,7 +72,8 @@ const char *parameters(const Interface *f, How how)
         if (how == PASSED)
             text_put(&t, "%s", v->c);
         else
-            text_put(&t, "%s%s *%s%s", input ? "const " : "", public_type(v->type), how == DEFINED ? "restrict " : "", v->c);
+            text_put(&t, "%s%s *%s%s", input ? "const " : "", public_type(v->type), how == DEFINED ? "restrict " : "",
+                     v->c);
     }
     if (f->sizes.n) {
         text_put(&t, t.n ? ", " : "");
@@ -88,11 +91,13 @@ static void put_string_type(Text *t, const Interface *f)
     for (int i = 0; i < f->in.n + f->out.n; i++)
         any |= (i < f->in.n ? f->in.at[i] : f->out.at[i - f->in.n])->type == STR;
     if (any)
-        text_put(t, "#ifndef ONNXCC_STRING\n#define ONNXCC_STRING\n"
-                    "/* A string: bytes, without a NUL behind them, and how many. The text of those that a run gives out is in its\n"
-                    " * inputs, its constants or its arena: valid until one of these changes, or the next run. */\n"
-                    "typedef struct onnxcc_string {\n    const char *text;\n    uint64_t length;\n"
-                    "} __attribute__((aligned(16), may_alias)) onnxcc_string;\n#endif\n\n");
+        text_put(
+            t,
+            "#ifndef ONNXCC_STRING\n#define ONNXCC_STRING\n"
+            "/* A string: bytes, without a NUL behind them, and how many. The text of those that a run gives out is in its\n"
+            " * inputs, its constants or its arena: valid until one of these changes, or the next run. */\n"
+            "typedef struct onnxcc_string {\n    const char *text;\n    uint64_t length;\n"
+            "} __attribute__((aligned(16), may_alias)) onnxcc_string;\n#endif\n\n");
 }
 
 static void put_dims(Text *t, const Value *v)
@@ -124,7 +129,8 @@ static void put_sizes(Text *t, const Interface *f)
 {
     if (!f->sizes.n)
         return;
-    text_put(t, "/* Sizes that vary from run to run: the caller sets the inputs', %s_run writes the outputs'. */\n", f->p);
+    text_put(t, "/* Sizes that vary from run to run: the caller sets the inputs', %s_run writes the outputs'. */\n",
+             f->p);
     text_put(t, "struct %s_sizes {\n", f->p);
     for (int i = 0; i < f->sizes.n; i++) {
         const SizeField *s = &f->sizes.at[i];
@@ -151,8 +157,8 @@ static void put_status(Text *t, const Interface *f, const Emitter *e)
 
 void put_tensors(Text *t, const Interface *f, const Emitter *e)
 {
-    text_put(t, "#define %s_ARENA_BYTES %lld /* one block for every intermediate tensor; nothing else is written */\n", f->u,
-             (long long)(plan.arena ? plan.arena : 1));
+    text_put(t, "#define %s_ARENA_BYTES %lld /* one block for every intermediate tensor; nothing else is written */\n",
+             f->u, (long long)(plan.arena ? plan.arena : 1));
     text_put(t, "#define %s_ARENA_ALIGN %lld\n\n", f->u, (long long)plan.align);
     put_string_type(t, f);
     for (int i = 0; i < e->m->graph->in.n; i++)

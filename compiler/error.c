@@ -20,22 +20,19 @@ typedef struct Errors {
     int errors, warnings;
     bool last_hidden;
     VEC(Kind) kinds;
-    Map shown;      /* whole texts, as names */
+    Map shown; /* whole texts, as names */
 } Errors;
 
 static Errors state;
 
 struct Held {
-    Errors before;  /* the state while messages are held back; what was held afterwards */
+    Errors before; /* the state while messages are held back; what was held afterwards */
     Text text;
     Held *outer;
 };
 static Held *holding;
 
-int error_count(void)
-{
-    return state.errors;
-}
+int error_count(void) { return state.errors; }
 
 void error_reset(void)
 {
@@ -186,25 +183,13 @@ static const char *value_place(const Value *v)
         va_end(args);                                                                                                  \
     } while (0)
 
-void error_node(const Node *n, const char *code, const char *format, ...)
-{
-    REPORT(false, code, node_place(n));
-}
+void error_node(const Node *n, const char *code, const char *format, ...) { REPORT(false, code, node_place(n)); }
 
-void error_value(const Value *v, const char *code, const char *format, ...)
-{
-    REPORT(false, code, value_place(v));
-}
+void error_value(const Value *v, const char *code, const char *format, ...) { REPORT(false, code, value_place(v)); }
 
-void error_at(const char *path, const char *code, const char *format, ...)
-{
-    REPORT(false, code, path);
-}
+void error_at(const char *path, const char *code, const char *format, ...) { REPORT(false, code, path); }
 
-void warn_at(const char *path, const char *code, const char *format, ...)
-{
-    REPORT(true, code, path);
-}
+void warn_at(const char *path, const char *code, const char *format, ...) { REPORT(true, code, path); }
 
 void note_help(const char *format, ...)
 {
@@ -253,10 +238,7 @@ const char *error_held(const Held *h)
 }
 
 /* "1 error", "3 errors" */
-static void text_plural(Text *t, int n, const char *what)
-{
-    text_put(t, "%d %s%s", n, what, n == 1 ? "" : "s");
-}
+static void text_plural(Text *t, int n, const char *what) { text_put(t, "%d %s%s", n, what, n == 1 ? "" : "s"); }
 
 void stop_on_errors(void)
 {
@@ -309,7 +291,8 @@ void bug(const char *format, ...)
     va_end(args);
     say("internal error: ", 16);
     say(s, strlen(s));
-    static const char rest[] = "\nThis is a mistake in onnxcc " ONNXCC_VERSION ", not in the model; please report it.\n";
+    static const char rest[] =
+        "\nThis is a mistake in onnxcc " ONNXCC_VERSION ", not in the model; please report it.\n";
     say(rest, sizeof rest - 1);
     leave(EXIT_BUG);
 }

@@ -8,7 +8,7 @@
 typedef struct Eval {
     Model *m;
     Tensor *const *in;
-    void **out;         /* buffers of the graph's outputs */
+    void **out; /* buffers of the graph's outputs */
     unsigned char *arena;
 } Eval;
 
@@ -32,8 +32,8 @@ static void *bytes_of(Value *v, void *arg)
 static void set_symbol(Symbol *s, int64_t v)
 {
     if (v < s->low || v > s->high)
-        fail(EXIT_MODEL, "size %lld of '%s' is outside %lld to %lld", (long long)v, printable(s->name), (long long)s->low,
-             (long long)s->high);
+        fail(EXIT_MODEL, "size %lld of '%s' is outside %lld to %lld", (long long)v, printable(s->name),
+             (long long)s->low, (long long)s->high);
     s->value = v;
     s->known = true;
 }
@@ -114,9 +114,10 @@ static void eval_node(Eval *e, Node *n)
     else if (n->call.kernel || n->call.loop) {
         int status = run_call(n, bytes_of, e, dim_is(n->call.scratch, 0) ? NULL : e->arena + n->scratch_offset);
         if (status) {
-            error_node(n, "", "at run time: %s", status == RT_BAD_INDEX  ? "an index is outside its range"
-                                                 : status == RT_BAD_SIZE ? "a size is outside its bounds"
-                                                                         : "a value is outside its range");
+            error_node(n, "", "at run time: %s",
+                       status == RT_BAD_INDEX  ? "an index is outside its range"
+                       : status == RT_BAD_SIZE ? "a size is outside its bounds"
+                                               : "a value is outside its range");
             stop_on_errors();
         }
     }

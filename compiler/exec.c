@@ -240,7 +240,8 @@ void run_node(Node *n)
         bind_node(n);
         if (error_count() > errors)
             return;
-        void *scratch = n->call.kernel && !dim_is(n->call.scratch, 0) ? big_alloc((size_t)dim_eval(n->call.scratch)) : NULL;
+        void *scratch =
+            n->call.kernel && !dim_is(n->call.scratch, 0) ? big_alloc((size_t)dim_eval(n->call.scratch)) : NULL;
         int status = run_call(n, constant_bytes, n, scratch);
         if (scratch)
             big_free(scratch);
@@ -248,7 +249,8 @@ void run_node(Node *n)
             if (n->out[i] && n->out[i]->type == STR)
                 keep_strings(n->out[i]->data);
         if (status)
-            error_node(n, "", "%s", status == RT_BAD_INDEX ? "an index is outside its range" : "a value is outside its range");
+            error_node(n, "", "%s",
+                       status == RT_BAD_INDEX ? "an index is outside its range" : "a value is outside its range");
     }
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i])
@@ -322,7 +324,8 @@ bool run_symbolic(Node *n)
         v->data->type = v->type;
     }
     if (n->op->flags & VIEW)
-        memcpy((void *)(uintptr_t)n->out[0]->data->data, dims_bytes(n->in[0], n), 8 * (size_t)tensor_count(n->out[0]->data));
+        memcpy((void *)(uintptr_t)n->out[0]->data->data, dims_bytes(n->in[0], n),
+               8 * (size_t)tensor_count(n->out[0]->data));
     else {
         bind_node(n);
         const Kernel *k = kernel_of_dims(n);

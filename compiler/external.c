@@ -61,13 +61,13 @@ static void sha1_hex(Span s, char hex[41])
 
 typedef struct File {
     Span s;
-    bool bad;           /* reported already */
-    bool summed;        /* sha1 is known */
+    bool bad;    /* reported already */
+    bool summed; /* sha1 is known */
     char sha1[41];
 } File;
 
-static Map files;       /* location -> File */
-static Span *maps;      /* what must be unmapped; outlives the pool */
+static Map files;  /* location -> File */
+static Span *maps; /* what must be unmapped; outlives the pool */
 static int n_maps;
 
 void external_close(void)
@@ -155,7 +155,8 @@ static void open_file(Model *m, Name location, File *f, const Path *p)
     const char *path = shown_path(m, location);
     f->bad = true;
     if (m->dir < 0) {
-        error_at(path_text(p), "EXT-03", "the data is in '%s', but a model without a folder (standard input) has no files beside it",
+        error_at(path_text(p), "EXT-03",
+                 "the data is in '%s', but a model without a folder (standard input) has no files beside it",
                  printable(location));
         return;
     }
@@ -212,10 +213,11 @@ static bool read_entries(const Wire *w, Entries *e, const Path *p)
         if (!wire_read(onnx_StringStringEntryProto_fields, w->list[i], &proto, q))
             return false;
         Name key = wire_name(&proto.key);
-        Name *to = name_is(key, "location") ? &e->location
-                   : name_is(key, "offset") ? &e->offset
-                   : name_is(key, "length") ? &e->length
-                   : name_is(key, "checksum") ? &e->checksum : NULL;
+        Name *to = name_is(key, "location")   ? &e->location
+                   : name_is(key, "offset")   ? &e->offset
+                   : name_is(key, "length")   ? &e->length
+                   : name_is(key, "checksum") ? &e->checksum
+                                              : NULL;
         if (to && *to) {
             error_at(path_text(q), "EXT-13", "the key '%s' is there twice", key->s);
             good = false;
@@ -278,8 +280,8 @@ bool external_span(Model *m, const Wire *entries, uint64_t size, Span *bytes, co
     if (!f)
         return false;
     if (offset > f->s.n || size > f->s.n - offset) {
-        error_at(path_text(p), "EXT-10", "'%s' has %zu bytes; the tensor needs %llu from byte %llu on", printable(e.location),
-                 f->s.n, (unsigned long long)size, (unsigned long long)offset);
+        error_at(path_text(p), "EXT-10", "'%s' has %zu bytes; the tensor needs %llu from byte %llu on",
+                 printable(e.location), f->s.n, (unsigned long long)size, (unsigned long long)offset);
         return false;
     }
     if (e.checksum && !checksum_agrees(f, e.checksum, e.location, p))

@@ -61,7 +61,7 @@ static bool scalar_dims(const char *fn, int n, const Dim *x, Dim *y)
     static const struct {
         const char *fn;
         Dim (*two)(Dim, Dim);
-    } twos[] = {{"add", dim_add}, {"sub", dim_sub}, {"mul", dim_mul},     {"div", dim_quotient},    {"min", dim_min},
+    } twos[] = {{"add", dim_add}, {"sub", dim_sub},   {"mul", dim_mul},     {"div", dim_quotient},   {"min", dim_min},
                 {"max", dim_max}, {"less", dim_less}, {"equal", dim_equal}, {"greater", dim_greater}};
     static const struct {
         const char *fn;
@@ -227,7 +227,8 @@ static bool can_fold(const Node *n)
 static bool fold_view(Node *n)
 {
     Value *x = in(n, 0), *y = out(n, 0);
-    if (!(n->op->flags & VIEW) || !x->data || x->data->symbolic || y->data || y->form != TENSOR || !shape_const(y->shape))
+    if (!(n->op->flags & VIEW) || !x->data || x->data->symbolic || y->data || y->form != TENSOR ||
+        !shape_const(y->shape))
         return false;
     y->data = tensor_view(x->data, y->shape);
     y->data->type = y->type; /* the bits may be those of another type now */
@@ -267,4 +268,3 @@ void fold(Node *n)
             n->out[i]->data->thunk_out = i;
         }
 }
-

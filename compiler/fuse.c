@@ -158,7 +158,7 @@ typedef struct Tail {
     Value *residual;
     double lo, hi;
     bool clamp, rest;
-    int from;           /* first step that is left for the epilogue */
+    int from; /* first step that is left for the epilogue */
 } Tail;
 
 static int readers(const Loop *l, int arg)

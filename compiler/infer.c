@@ -126,7 +126,8 @@ static void apply_consts(Model *m)
             error_value(v, "", "--const: %s holds %s, the input is %s", opt.consts.at[i].file, type_onnx(t->type),
                         type_onnx(v->type));
         else if (v->shape.rank >= 0 && v->shape.rank != t->rank)
-            error_value(v, "", "--const: %s has %d dimensions, the input %d", opt.consts.at[i].file, t->rank, v->shape.rank);
+            error_value(v, "", "--const: %s has %d dimensions, the input %d", opt.consts.at[i].file, t->rank,
+                        v->shape.rank);
         else {
             for (int k = 0; k < t->rank && v->shape.rank >= 0; k++) {
                 Dim d = dim_resolve(v->shape.dim[k]);
@@ -413,11 +414,13 @@ static void check_bounds(Model *m)
             for (int k = 0; k < s->input->shape.rank; k++)
                 text_put(&t, "%s%s", k ? "," : "",
                          dim_const(s->input->shape.dim[k])
-                             ? name_format("%lld", (long long)dim_value(s->input->shape.dim[k]))->s : "N");
+                             ? name_format("%lld", (long long)dim_value(s->input->shape.dim[k]))->s
+                             : "N");
             note_help("give it one: --shape %s=%s", printable(s->input->name), t.s);
         } else if (s->user) {
             error_at("", "SHP-11", "dimension '%s' has no bound", printable(s->name));
-            note_help("give it a value, --dim %s=1, or a bound, --dim '%s<=64'", printable(s->name), printable(s->name));
+            note_help("give it a value, --dim %s=1, or a bound, --dim '%s<=64'", printable(s->name),
+                      printable(s->name));
         } else {
             error_at("", "SHP-11", "the size '%s', known only at run time, has no bound", printable(s->name));
             note_help("give it a bound, --dim '%s<=64'", printable(s->name));

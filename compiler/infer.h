@@ -4,13 +4,13 @@
 
 #include "loop.h"
 
-void infer_graph(Graph *g);         /* walks a (nested) graph */
-Dim value_dim(Value *v, int e);     /* integer element e: number, expression, or a symbol read at run time */
+void infer_graph(Graph *g);     /* walks a (nested) graph */
+Dim value_dim(Value *v, int e); /* integer element e: number, expression, or a symbol read at run time */
 
 /* fold.c */
-void fold(Node *n);                 /* the results of an inferred node, as far as they are known now */
-void trace_value(Value *v);         /* v's elements will decide a size: they are expressions, if it can be followed back */
-Tensor *tensor_settle(Tensor *t);   /* a symbolic tensor without expressions becomes an ordinary constant */
+void fold(Node *n);         /* the results of an inferred node, as far as they are known now */
+void trace_value(Value *v); /* v's elements will decide a size: they are expressions, if it can be followed back */
+Tensor *tensor_settle(Tensor *t); /* a symbolic tensor without expressions becomes an ordinary constant */
 
 /* What node n was inferred with: d is `is`. Checked at run time where n is executed, as soon as all sizes in it are known. */
 typedef struct Assumption {
@@ -25,17 +25,17 @@ int assumption_count(void);
 void assumptions_forget(int from, int to); /* those that were made between these counts */
 Assumption *assumption_at(int i);
 
-void remove_dead(Graph *g);         /* simplify.c: nodes whose results are known or unused */
+void remove_dead(Graph *g); /* simplify.c: nodes whose results are known or unused */
 
 /* bind.c */
-void copy_outputs(Graph *g);        /* makes every output of g a value that is computed in g, into its own place */
+void copy_outputs(Graph *g); /* makes every output of g a value that is computed in g, into its own place */
 
 /* exec.c */
-void bind_node(Node *n);            /* sets n->call from its row; an error on the node when it cannot */
+void bind_node(Node *n); /* sets n->call from its row; an error on the node when it cannot */
 /* Calls what n is bound to; bytes_of says where a value's bytes are. A status. */
 int run_call(const Node *n, void *(*bytes_of)(Value *, void *), void *arg, void *scratch);
-bool run_symbolic(Node *n);         /* a node that moves elements, on Dims instead of numbers */
-Tensor *run_one(Node *n);           /* an elementwise node whose inputs are fills, on one element: a fill */
+bool run_symbolic(Node *n);                /* a node that moves elements, on Dims instead of numbers */
+Tensor *run_one(Node *n);                  /* an elementwise node whose inputs are fills, on one element: a fill */
 bool op_moves_input(const Node *n, int i); /* do the elements of input i go into output 0? (Concat: all; Gather: 0) */
 
 #endif

@@ -20,9 +20,9 @@ static void inline_node(Inliner *in, Node *n);
 
 typedef struct Copy {
     Inliner *in;
-    const Node *call;       /* its attributes replace references */
+    const Node *call; /* its attributes replace references */
     const Function *f;
-    Map value;              /* Value of the body -> Value of the copy */
+    Map value; /* Value of the body -> Value of the copy */
 } Copy;
 
 static Value absent; /* stands for an argument that the caller left out */
@@ -120,7 +120,8 @@ static Graph *copy_graph(Copy *c, Graph *g, Node *owner)
     for (int i = 0; i < g->in.n; i++)
         vec_push(&h->in, copy_value(c, h, g->in.at[i]));
     for (int i = 0; i < g->init.n; i++)
-        vec_push(&h->init, map_get(&c->value, g->init.at[i]) ? copied(c, g->init.at[i]) : copy_value(c, h, g->init.at[i]));
+        vec_push(&h->init,
+                 map_get(&c->value, g->init.at[i]) ? copied(c, g->init.at[i]) : copy_value(c, h, g->init.at[i]));
     for (Node *n = g->first; n; n = n->next)
         copy_node(c, n, h, NULL);
     for (int i = 0; i < g->out.n; i++)
@@ -172,7 +173,8 @@ static void inline_call(Inliner *in, Node *n, Function *f)
     for (int i = 0; i < n->n_out; i++) {
         Value *formal = map_get(&f->body->scope, f->out.at[i]), *v = formal ? copied(&c, formal) : NULL;
         if (n->out[i] && !v)
-            error_node(n, "FUN-18", "output '%s' of function %s is not computed", printable(f->out.at[i]), printable(f->name));
+            error_node(n, "FUN-18", "output '%s' of function %s is not computed", printable(f->out.at[i]),
+                       printable(f->name));
         else if (n->out[i])
             replace_out(n, i, v);
     }
@@ -244,7 +246,8 @@ static Value *body_value(Node *n, Map *scope, Name w)
             return in(n, i);
     if (w->s[0] == '@') { /* an attribute as a scalar of input 0's type */
         const FormalAttr *a = formal_attr(sig, w->s + 1);
-        return make_scalar(n, in_type(n, 0), a->type == A_FLOAT ? attr_float(n, w->s + 1) : (double)attr_int(n, w->s + 1));
+        return make_scalar(n, in_type(n, 0),
+                           a->type == A_FLOAT ? attr_float(n, w->s + 1) : (double)attr_int(n, w->s + 1));
     }
     char *end;
     double number = strtod(w->s, &end);

@@ -9,14 +9,14 @@
 typedef struct Field {
     const char *name;
     enum FieldType { FIELD_END, FIELD_idx, FIELD_int, FIELD_i64, FIELD_f32, FIELD_f64 } type;
-    int count;      /* 0: a scalar; else an array of so many */
-    size_t offset;  /* in the struct */
+    int count;     /* 0: a scalar; else an array of so many */
+    size_t offset; /* in the struct */
 } Field;
 
 /* A kernel instantiated for the compiler's own machine (rt.c); found by kernel_find. */
 struct Kernel {
-    const char *name;   /* "cast" */
-    Type t, u;          /* u == NO_TYPE: one type */
+    const char *name; /* "cast" */
+    Type t, u;        /* u == NO_TYPE: one type */
     int n_arg, n_in, flags;
     bool fallible;
     int (*run)(void *const *arg, const void *params);
@@ -28,10 +28,10 @@ const Kernel *kernel_find(const char *name, Type t, Type u);
 
 /* A scalar function of scalar.def (or a conversion, or a rounding) over arrays, for loops that run on the host. */
 typedef struct Scalar {
-    const char *name;   /* "relu", "cast_i8", "rnd_f16" */
-    Type a;             /* arithmetic type of its last argument */
+    const char *name; /* "relu", "cast_i8", "rnd_f16" */
+    Type a;           /* arithmetic type of its last argument */
     int n_arg;
-    Type result;        /* arithmetic type of the result */
+    Type result; /* arithmetic type of the result */
     void (*run)(const void *const *arg, void *y, ptrdiff_t n);
 } Scalar;
 const Scalar *scalar_find(const char *name, Type a); /* NULL: there is none */

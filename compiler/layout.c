@@ -76,8 +76,9 @@ static bool from_channels_last(const Value *v)
 
 static bool wants_channels_last(const Node *n)
 {
-    if (!(n->op->flags & CHANNELS_LAST) || n->channels_last || (in_type(n, 0) != F32 && type_bits(in_type(n, 0)) != 8) || in_shape(n, 0).rank < 3 ||
-        in_shape(n, 0).rank > 5 || !out(n, 0))
+    if (!(n->op->flags & CHANNELS_LAST) || n->channels_last ||
+        (in_type(n, 0) != F32 && type_bits(in_type(n, 0)) != 8) || in_shape(n, 0).rank < 3 || in_shape(n, 0).rank > 5 ||
+        !out(n, 0))
         return false;
     for (int i = 1; i < n->n_out; i++)
         if (n->out[i] && n->out[i]->uses.n)
@@ -151,8 +152,8 @@ static bool sink_through(Node *n)
         return false;
     transpose_perm(through->def, p);
     for (int i = 0; i < rank; i++) {
-        inverse[i] = p[i];          /* the output's transpose is the one that was above */
-        perm[p[i]] = i;             /* operands: its inverse */
+        inverse[i] = p[i]; /* the output's transpose is the one that was above */
+        perm[p[i]] = i;    /* operands: its inverse */
     }
     int undo[MAX_RANK];
     for (int i = 0; i < rank; i++)

@@ -26,7 +26,8 @@ int loop_literal(Loop *l, Type type, double f, int64_t i)
 int loop_in(Loop *l, Value *v)
 {
     const Tensor *t = v->data;
-    if (t && !t->symbolic && (tensor_count(t) == 1 || tensor_uniform(t)) && v->type != STR && v->type != C64 && v->type != C128)
+    if (t && !t->symbolic && (tensor_count(t) == 1 || tensor_uniform(t)) && v->type != STR && v->type != C64 &&
+        v->type != C128)
         return type_is_float(v->type) ? loop_literal(l, v->type, tensor_get(t, 0), 0)
                                       : loop_literal(l, v->type, 0, tensor_get_int(t, 0));
     for (int k = 0; k < l->n_in; k++)
@@ -93,8 +94,8 @@ void bind_map(Node *n, const char *fn, int n_literal, const double *literal)
         s.a = type_arith(n->in[i]->type);
     }
     for (int i = 0; i < n_literal; i++)
-        s.arg[s.n_arg++] = type_is_float(s.a) ? loop_literal(l, s.a, literal[i], 0)
-                                              : loop_literal(l, s.a, 0, (int64_t)literal[i]);
+        s.arg[s.n_arg++] =
+            type_is_float(s.a) ? loop_literal(l, s.a, literal[i], 0) : loop_literal(l, s.a, 0, (int64_t)literal[i]);
     vec_push(&l->steps, s);
     loop_out(l, l->steps.n - 1, y);
     bind_loop(n, l);
@@ -199,10 +200,7 @@ typedef struct Run {
     const Scalar **fn, **round; /* per step */
 } Run;
 
-static void *slot(const Run *r, int arg)
-{
-    return r->block + (size_t)(arg < 0 ? ~arg : r->l->n_in + arg) * BLOCK * 8;
-}
+static void *slot(const Run *r, int arg) { return r->block + (size_t)(arg < 0 ? ~arg : r->l->n_in + arg) * BLOCK * 8; }
 
 /* n elements from `at` on along the innermost dimension; base: offset of each input there. */
 static void run_block(const Run *r, const idx *base, idx at, idx out_at, idx n)

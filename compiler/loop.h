@@ -9,17 +9,17 @@
 
 /* One scalar function of a loop: "add" of runtime-min/scalar.def, or "to" (conversion), or a literal. */
 typedef struct Step {
-    const char *fn;     /* NULL: a literal */
-    Type a;             /* arithmetic type of its (last) argument */
-    Type type;          /* of the result, which is rounded to it */
+    const char *fn; /* NULL: a literal */
+    Type a;         /* arithmetic type of its (last) argument */
+    Type type;      /* of the result, which is rounded to it */
     int n_arg;
-    int arg[4];         /* >= 0: a step's result; < 0: input ~arg */
-    double f;           /* the literal, for float types */
-    int64_t i;          /* ... for integers */
+    int arg[4]; /* >= 0: a step's result; < 0: input ~arg */
+    double f;   /* the literal, for float types */
+    int64_t i;  /* ... for integers */
 } Step;
 
 struct Loop {
-    Shape shape;        /* index space: the outputs' shape */
+    Shape shape; /* index space: the outputs' shape */
     int n_in, n_out;
     Value *in[LOOP_IN];
     Value *out[LOOP_OUT];
@@ -28,14 +28,14 @@ struct Loop {
 };
 
 Loop *loop_new(Shape s);
-int loop_in(Loop *l, Value *v);     /* an argument for steps: an input, or a literal when v is one constant number */
+int loop_in(Loop *l, Value *v); /* an argument for steps: an input, or a literal when v is one constant number */
 int loop_literal(Loop *l, Type type, double f, int64_t i);
 int loop_step(Loop *l, const char *fn, Type a, Type type, int n_arg, ...); /* ints: arguments; a step's number */
-int loop_convert(Loop *l, int arg, Type type);  /* arg as `type` (Cast's rule); itself when it is already */
-Type loop_type(const Loop *l, int arg);         /* storage type of an argument or step */
+int loop_convert(Loop *l, int arg, Type type); /* arg as `type` (Cast's rule); itself when it is already */
+Type loop_type(const Loop *l, int arg);        /* storage type of an argument or step */
 void loop_out(Loop *l, int step, Value *v);
-const char *loop_function(const Step *s);       /* "add", "to_i32": without the argument type's suffix */
-bool step_rounds(const Step *s);                /* its result still has to be rounded to s->type */
+const char *loop_function(const Step *s); /* "add", "to_i32": without the argument type's suffix */
+bool step_rounds(const Step *s);          /* its result still has to be rounded to s->type */
 void bind_loop(Node *n, Loop *l);
 
 /* Binds an elementwise node to a scalar function: its inputs, then the literals; the result has output 0's type. */

@@ -34,15 +34,35 @@ static const char usage_text[] =
     "\n"
     "MODEL - is standard input. Exit: 0 done, 1 model rejected, 2 usage, 3 input or output, 70 a bug of onnxcc.\n";
 
-enum { O_PREFIX = 256, O_DIM, O_SHAPE, O_CONST, O_TARGET, O_WEIGHTS, O_SINGLE, O_REPORT, O_EVAL, O_LIST, O_STRICT, O_VERSION };
+enum {
+    O_PREFIX = 256,
+    O_DIM,
+    O_SHAPE,
+    O_CONST,
+    O_TARGET,
+    O_WEIGHTS,
+    O_SINGLE,
+    O_REPORT,
+    O_EVAL,
+    O_LIST,
+    O_STRICT,
+    O_VERSION
+};
 static const struct option options[] = {
-    {"prefix", required_argument, NULL, O_PREFIX},   {"dim", required_argument, NULL, O_DIM},
-    {"shape", required_argument, NULL, O_SHAPE},     {"const", required_argument, NULL, O_CONST},
-    {"target", required_argument, NULL, O_TARGET},   {"weights", required_argument, NULL, O_WEIGHTS},
-    {"single", no_argument, NULL, O_SINGLE},         {"report", optional_argument, NULL, O_REPORT},
-    {"eval", required_argument, NULL, O_EVAL},       {"list-ops", optional_argument, NULL, O_LIST},
-    {"strict", no_argument, NULL, O_STRICT},         {"verbose", no_argument, NULL, 'v'},
-    {"help", no_argument, NULL, 'h'},                {"version", no_argument, NULL, O_VERSION},
+    {"prefix", required_argument, NULL, O_PREFIX},
+    {"dim", required_argument, NULL, O_DIM},
+    {"shape", required_argument, NULL, O_SHAPE},
+    {"const", required_argument, NULL, O_CONST},
+    {"target", required_argument, NULL, O_TARGET},
+    {"weights", required_argument, NULL, O_WEIGHTS},
+    {"single", no_argument, NULL, O_SINGLE},
+    {"report", optional_argument, NULL, O_REPORT},
+    {"eval", required_argument, NULL, O_EVAL},
+    {"list-ops", optional_argument, NULL, O_LIST},
+    {"strict", no_argument, NULL, O_STRICT},
+    {"verbose", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, O_VERSION},
     {NULL, 0, NULL, 0},
 };
 
@@ -166,7 +186,10 @@ static void read_options(int argc, char **argv)
                 usage("--report=%s: expected json", optarg);
             break;
         case O_EVAL: opt.eval_dir = optarg; break;
-        case O_LIST: opt.list_ops = true; list = optarg; break;
+        case O_LIST:
+            opt.list_ops = true;
+            list = optarg;
+            break;
         case O_STRICT: opt.strict = true; break;
         case O_VERSION: printf("onnxcc %s\nONNX IR 1 to 14, ai.onnx 1 to 28\n", ONNXCC_VERSION); exit(0);
         default: fprintf(stderr, "Try 'onnxcc --help'.\n"); exit(EXIT_USAGE);

@@ -124,7 +124,8 @@ const char *c_name(Name n, const char *otherwise)
     if (ends_in_tag(t.s))
         text_put(&t, "_v");
     Name base = name(t.s), id = base;
-    intptr_t i = map_get(&taken, id) ? (intptr_t)map_get(&suffix, base) : 0; /* where the last search for this one ended */
+    /* from where the last search for this one ended */
+    intptr_t i = map_get(&taken, id) ? (intptr_t)map_get(&suffix, base) : 0;
     for (i = i ? i : 2; map_get(&taken, id); i++)
         id = name_format("%s_%d", t.s, (int)i);
     map_put(&suffix, base, (void *)i);

@@ -126,7 +126,8 @@ static Dim element_symbol(Value *v, int e)
         if (symbol_at(i)->from == v && symbol_at(i)->element == e)
             return dim_symbol(symbol_at(i));
     const char *of = v->name ? v->name->s : "value";
-    Symbol *s = symbol_fresh(v->shape.rank ? name_format("%s[%d]", of, e)->s : of, v->type == B8 ? 0 : INT64_MIN, v->type == B8 ? 1 : INT64_MAX);
+    Symbol *s = symbol_fresh(v->shape.rank ? name_format("%s[%d]", of, e)->s : of, v->type == B8 ? 0 : INT64_MIN,
+                             v->type == B8 ? 1 : INT64_MAX);
     s->from = v;
     s->element = e;
     return dim_symbol(s);
@@ -153,7 +154,8 @@ int in_dims(Node *n, int i, Dim *out, int max)
         return -1;
     }
     if (dim_value(count) > max) {
-        error_node(n, "SHP-14", "input %d has %lld numbers; at most %d make sense here", i, (long long)dim_value(count), max);
+        error_node(n, "SHP-14", "input %d has %lld numbers; at most %d make sense here", i, (long long)dim_value(count),
+                   max);
         return -1;
     }
     for (int e = 0; e < (int)dim_value(count); e++)
@@ -167,7 +169,8 @@ int in_ints(Node *n, int i, int64_t *out, int max)
     int k = in_dims(n, i, d, max < 64 ? max : 64);
     for (int e = 0; e < k; e++) {
         if (!dim_const(d[e])) {
-            error_node(n, "SEM-07", "input %d ('%s') must be known when the model is compiled", i, printable(in(n, i)->name));
+            error_node(n, "SEM-07", "input %d ('%s') must be known when the model is compiled", i,
+                       printable(in(n, i)->name));
             note_help("freeze it: --const %s=FILE.pb", printable(in(n, i)->name));
             return -1;
         }

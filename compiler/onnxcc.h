@@ -77,20 +77,22 @@ void text_bytes(Text *t, const void *bytes, size_t n);
 /* ---- type.c: element types, dimensions, shapes, tensors ------------------------------------------ */
 
 /* ONNX's own numbers (TensorProto.DataType). */
+/* clang-format off */
 typedef enum Type {
     NO_TYPE = 0, F32 = 1, U8, I8, U16, I16, I32, I64, STR, B8, F16, F64, U32, U64, C64, C128, BF16,
     F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, U4, I4, F4E2M1, F8E8M0, U2, I2, F6E2M3, F6E3M2, N_TYPES
 } Type;
+/* clang-format on */
 
 const char *type_tag(Type t);  /* "f32": suffix of kernels and C type of an element */
 const char *type_onnx(Type t); /* "float": ONNX's name in messages */
 Type type_by_tag(const char *tag);
-int type_bits(Type t);      /* 32 for F32, 4 for I4 */
-Type type_arith(Type t);    /* the type kernels compute in: F32 for F16, I32 for I8 */
-Type type_storage(Type t);  /* the type that moves its bytes: U32 for F32, U4 for I4, C128 for C128, U64 for C64 */
+int type_bits(Type t);     /* 32 for F32, 4 for I4 */
+Type type_arith(Type t);   /* the type kernels compute in: F32 for F16, I32 for I8 */
+Type type_storage(Type t); /* the type that moves its bytes: U32 for F32, U4 for I4, C128 for C128, U64 for C64 */
 size_t type_bytes(Type t, int64_t count); /* bytes of count elements, packed as ONNX packs them */
-bool type_is_float(Type t); /* any binary floating type, the 4-, 6- and 8-bit ones included */
-bool type_is_int(Type t);   /* signed or unsigned, bool excluded */
+bool type_is_float(Type t);               /* any binary floating type, the 4-, 6- and 8-bit ones included */
+bool type_is_int(Type t);                 /* signed or unsigned, bool excluded */
 bool type_is_signed(Type t);
 
 /* A size: a number, or an expression over symbols (hash-consed, so equal expressions are equal Dims).
@@ -100,93 +102,93 @@ typedef struct Dim {
 } Dim;
 #define DIM_TAG 0x6F6E6E78 /* "onnx": the upper half of the 2^32 numbers near 8e18 that stand for expressions */
 static inline Dim D(int64_t v) { return (Dim){v >> 32 == DIM_TAG ? INT64_MAX : v}; } /* those are as good as infinite */
-bool dim_const(Dim d);              /* a plain number? */
-int64_t dim_value(Dim d);           /* the number; bug() when it is an expression */
-bool dim_is_number_ok(int64_t v);   /* false for the numbers that D() cannot take as they are */
-bool dim_at_most(Dim a, Dim b);     /* proven: a <= b whatever the symbols are */
+bool dim_const(Dim d);                                                               /* a plain number? */
+int64_t dim_value(Dim d);         /* the number; bug() when it is an expression */
+bool dim_is_number_ok(int64_t v); /* false for the numbers that D() cannot take as they are */
+bool dim_at_most(Dim a, Dim b);   /* proven: a <= b whatever the symbols are */
 static inline bool dim_same(Dim a, Dim b) { return a.v == b.v; }
 static inline bool dim_is(Dim d, int64_t v) { return d.v == v; }
 Dim dim_add(Dim a, Dim b);
 Dim dim_sub(Dim a, Dim b);
 Dim dim_mul(Dim a, Dim b);
-Dim dim_div(Dim a, Dim b);          /* floor; b > 0 */
-Dim dim_ceil(Dim a, Dim b);         /* ceiling; b > 0 */
-Dim dim_mod(Dim a, Dim b);          /* floor modulo; b > 0 */
+Dim dim_div(Dim a, Dim b);  /* floor; b > 0 */
+Dim dim_ceil(Dim a, Dim b); /* ceiling; b > 0 */
+Dim dim_mod(Dim a, Dim b);  /* floor modulo; b > 0 */
 Dim dim_min(Dim a, Dim b);
 Dim dim_max(Dim a, Dim b);
-Dim dim_less(Dim a, Dim b);         /* 1 or 0 */
-Dim dim_equal(Dim a, Dim b);        /* 1 or 0 */
+Dim dim_less(Dim a, Dim b);          /* 1 or 0 */
+Dim dim_equal(Dim a, Dim b);         /* 1 or 0 */
 Dim dim_select(Dim c, Dim a, Dim b); /* c != 0 ? a : b */
-int64_t dim_low(Dim d);             /* proven bounds; INT64_MIN / INT64_MAX when there is none */
+int64_t dim_low(Dim d);              /* proven bounds; INT64_MIN / INT64_MAX when there is none */
 int64_t dim_high(Dim d);
-void dim_print(Text *t, Dim d, bool as_c); /* as_c: an expression over the emitted C's size variables */
+void dim_print(Text *t, Dim d, bool as_c);        /* as_c: an expression over the emitted C's size variables */
 void dim_print_factor(Text *t, Dim d, bool as_c); /* the same, in parentheses where it could not stand in a product */
 
 /* A symbol: a dimension known only at run time. */
 typedef struct Symbol {
-    Name name;      /* dim_param, or a made-up one; unique */
+    Name name;         /* dim_param, or a made-up one; unique */
     int64_t low, high; /* inclusive; high == INT64_MAX: no bound yet */
-    bool user;      /* named in the model, so that --dim can set it */
-    Value *from;    /* where its run-time value comes from: an element of an integer tensor, ... */
+    bool user;         /* named in the model, so that --dim can set it */
+    Value *from;       /* where its run-time value comes from: an element of an integer tensor, ... */
     int element;
-    Value *input;   /* ... or dimension `axis` of a graph input, ... */
+    Value *input; /* ... or dimension `axis` of a graph input, ... */
     int axis;
-    Node *node;     /* ... or the size that a kernel reports (NonZero) */
+    Node *node; /* ... or the size that a kernel reports (NonZero) */
     int id;
-    int64_t value;  /* while exec.c runs */
-    bool known;     /* ... and value is set */
-    const char *c;  /* variable in the emitted C */
+    int64_t value; /* while exec.c runs */
+    bool known;    /* ... and value is set */
+    const char *c; /* variable in the emitted C */
 } Symbol;
-Symbol *symbol_by_name(Name n);     /* model-wide: one meaning per name; made when missing */
+Symbol *symbol_by_name(Name n); /* model-wide: one meaning per name; made when missing */
 Symbol *symbol_fresh(const char *why, int64_t low, int64_t high); /* within what --dim says of that name */
 Dim dim_symbol(Symbol *s);
 int symbol_count(void);
 Symbol *symbol_at(int i);
-void symbol_fix(Symbol *s, Dim d);  /* s is d from now on; expressions over s follow at their next dim_resolve */
-Dim dim_resolve(Dim d);             /* replaces fixed symbols */
-Symbol *symbol_of(Dim d);           /* the symbol when d is nothing but a symbol; else NULL */
-int64_t dim_eval(Dim d);            /* value under the symbols' current .value */
+void symbol_fix(Symbol *s, Dim d); /* s is d from now on; expressions over s follow at their next dim_resolve */
+Dim dim_resolve(Dim d);            /* replaces fixed symbols */
+Symbol *symbol_of(Dim d);          /* the symbol when d is nothing but a symbol; else NULL */
+int64_t dim_eval(Dim d);           /* value under the symbols' current .value */
 void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg);
 
 typedef struct Shape {
-    int rank;       /* -1: unknown */
+    int rank; /* -1: unknown */
     Dim dim[MAX_RANK];
 } Shape;
 Shape shape_of(int rank, const Dim *dim);
-Shape shape_list(int rank, ...);    /* Dims */
-Dim shape_count(Shape s);           /* number of elements */
+Shape shape_list(int rank, ...);              /* Dims */
+Dim shape_count(Shape s);                     /* number of elements */
 Dim shape_product(Shape s, int from, int to); /* of dim[from..to) */
 bool shape_same(Shape a, Shape b);
 bool shape_const(Shape s);
 bool shape_broadcast(Shape a, Shape b, Shape *out); /* numpy's rule; false when impossible */
-const char *shape_text(Shape s);    /* "[1,3,batch]" */
+const char *shape_text(Shape s);                    /* "[1,3,batch]" */
 
 /* Constant contents. Packed as in ONNX raw data, little endian; may be unaligned, pointing into the mapped file. */
 typedef struct Tensor {
     Type type;
     int rank;
     int64_t dim[MAX_RANK];
-    const void *data;       /* NULL while lazy */
-    bool fill;              /* every element equals the one at data */
-    bool symbolic;          /* I64 whose elements are Dims, some of them expressions */
-    bool owned;             /* data was malloc'ed by exec.c, so tensor_drop frees it */
-    Node *thunk;            /* lazy: run this node (a fold of large constants) to get the data */
+    const void *data; /* NULL while lazy */
+    bool fill;        /* every element equals the one at data */
+    bool symbolic;    /* I64 whose elements are Dims, some of them expressions */
+    bool owned;       /* data was malloc'ed by exec.c, so tensor_drop frees it */
+    Node *thunk;      /* lazy: run this node (a fold of large constants) to get the data */
     int thunk_out;
-    void *copy;             /* the bytes as kernels want them, when data is unaligned or a fill; see tensor_data */
+    void *copy; /* the bytes as kernels want them, when data is unaligned or a fill; see tensor_data */
     uint64_t hash;
 } Tensor;
 int64_t tensor_count(const Tensor *t);
-size_t tensor_size(const Tensor *t);    /* bytes when not a fill */
-Tensor *tensor_new(Type type, int rank, const int64_t *dim); /* zeroed, in the pool */
-Tensor *tensor_lazy(Type type, Shape s);         /* no data yet; the caller sets thunk */
+size_t tensor_size(const Tensor *t);                              /* bytes when not a fill */
+Tensor *tensor_new(Type type, int rank, const int64_t *dim);      /* zeroed, in the pool */
+Tensor *tensor_lazy(Type type, Shape s);                          /* no data yet; the caller sets thunk */
 Tensor *tensor_new_fill(Type type, Shape s, const void *element); /* s constant; one element is copied */
-bool tensor_uniform(const Tensor *t);            /* a fill, or the same bytes in every element */
-Tensor *tensor_view(const Tensor *t, Shape s);   /* the same elements under another shape */
-Tensor *tensor_ints(int n, const int64_t *v);    /* I64, rank 1 */
-Tensor *tensor_dims(int n, const Dim *v);        /* I64, rank 1; symbolic when some are expressions */
-Tensor *tensor_float(Type type, double v);       /* rank 0 */
-Tensor *tensor_int(Type type, int64_t v);        /* rank 0 */
-double tensor_get(const Tensor *t, int64_t i);   /* element as double (floats), fills and lazy ones too */
+bool tensor_uniform(const Tensor *t);                             /* a fill, or the same bytes in every element */
+Tensor *tensor_view(const Tensor *t, Shape s);                    /* the same elements under another shape */
+Tensor *tensor_ints(int n, const int64_t *v);                     /* I64, rank 1 */
+Tensor *tensor_dims(int n, const Dim *v);                         /* I64, rank 1; symbolic when some are expressions */
+Tensor *tensor_float(Type type, double v);                        /* rank 0 */
+Tensor *tensor_int(Type type, int64_t v);                         /* rank 0 */
+double tensor_get(const Tensor *t, int64_t i); /* element as double (floats), fills and lazy ones too */
 int64_t tensor_get_int(const Tensor *t, int64_t i);
 Name tensor_get_str(const Tensor *t, int64_t i); /* of STR, whose data are `str`s of rt.h */
 void tensor_set_str(Tensor *t, int64_t i, Name s);
@@ -215,47 +217,49 @@ typedef struct Use {
 
 struct Value {
     Name name;
-    Graph *graph;       /* whose scope it belongs to */
-    Node *def;          /* NULL: graph input or initializer */
+    Graph *graph; /* whose scope it belongs to */
+    Node *def;    /* NULL: graph input or initializer */
     int def_i;
     Type type;
     Shape shape;
     Form form;
-    TypeDesc *desc;     /* as declared (input, output, value_info), or NULL */
+    TypeDesc *desc;      /* as declared (input, output, value_info), or NULL */
     struct Parts *parts; /* of a sequence or optional: container.h */
-    Tensor *data;       /* not NULL: constant (or, when data->symbolic, known integers) */
+    Tensor *data;        /* not NULL: constant (or, when data->symbolic, known integers) */
     VEC(Use) uses;
-    int input;          /* index among the C inputs, or -1 */
-    bool default_only;  /* input with a default (IR >= 4): data is the default, not a constant */
-    Tensor *fallback;   /* that default */
-    bool poisoned;      /* an error was reported here: no follow-up messages */
-    bool lasting;       /* its bytes stay until the end of the run: they are the text of strings */
-    int64_t text;       /* of a STR made at run time: bytes of the longest element */
-    int id;             /* dense numbering, for side tables */
+    int input;         /* index among the C inputs, or -1 */
+    bool default_only; /* input with a default (IR >= 4): data is the default, not a constant */
+    Tensor *fallback;  /* that default */
+    bool poisoned;     /* an error was reported here: no follow-up messages */
+    bool lasting;      /* its bytes stay until the end of the run: they are the text of strings */
+    int64_t text;      /* of a STR made at run time: bytes of the longest element */
+    int id;            /* dense numbering, for side tables */
     /* plan.c */
-    Value *root;        /* its storage is inside root's, at root_offset (views, in place, concat); NULL: its own */
-    Dim root_offset;    /* bytes */
-    int64_t offset;     /* in the arena; -1: not there (constant, input, output) */
-    int64_t bytes;      /* reserved, for the bounds */
+    Value *root;     /* its storage is inside root's, at root_offset (views, in place, concat); NULL: its own */
+    Dim root_offset; /* bytes */
+    int64_t offset;  /* in the arena; -1: not there (constant, input, output) */
+    int64_t bytes;   /* reserved, for the bounds */
     int live_from, live_to;
-    const char *c;      /* pointer variable in the emitted C */
+    const char *c; /* pointer variable in the emitted C */
 };
 
+/* clang-format off */
 typedef enum AttrType {
     A_NONE, A_FLOAT, A_INT, A_STRING, A_TENSOR, A_GRAPH, A_FLOATS, A_INTS, A_STRINGS, A_TENSORS, A_GRAPHS,
     A_SPARSE, A_SPARSES, A_TYPE, A_TYPES
 } AttrType; /* ONNX's own numbers */
+/* clang-format on */
 typedef struct Attr {
     Name name;
     AttrType type;
-    Name ref;           /* ref_attr_name, inside functions */
+    Name ref; /* ref_attr_name, inside functions */
     int64_t i;
     float f;
     Name s;
     Tensor *t;
     Graph *g;
     TypeDesc *tp;
-    int n;              /* of the list below */
+    int n; /* of the list below */
     const int64_t *ints;
     const float *floats;
     Name *strings;
@@ -271,14 +275,14 @@ typedef union Param {
 typedef struct Call {
     const Kernel *kernel;
     int n_arg;
-    Value *arg[MAX_ARGS];   /* inputs, then outputs; NULL: absent */
+    Value *arg[MAX_ARGS];       /* inputs, then outputs; NULL: absent */
     const struct Field *fields; /* of the kernel's parameter struct */
     Param *param;               /* one per field, arrays in full */
-    Dim scratch;            /* bytes of scratch, passed last; 0: none */
-    Symbol *size[4];        /* sizes the kernel reports through int64_t pointers after the outputs */
+    Dim scratch;                /* bytes of scratch, passed last; 0: none */
+    Symbol *size[4];            /* sizes the kernel reports through int64_t pointers after the outputs */
     int n_size;
-    Loop *loop;             /* instead of a kernel: a fused elementwise loop (map.c) */
-    Loop *epilogue;         /* after a kernel flagged EPILOGUE: what happens to each value before it is stored */
+    Loop *loop;     /* instead of a kernel: a fused elementwise loop (map.c) */
+    Loop *epilogue; /* after a kernel flagged EPILOGUE: what happens to each value before it is stored */
 } Call;
 
 struct Node {
@@ -287,7 +291,7 @@ struct Node {
     Name name, op_type, domain, overload;
     const Op *op;
     int n_in, n_out, n_attr;
-    Value **in, **out;  /* NULL: omitted */
+    Value **in, **out; /* NULL: omitted */
     Attr *attr;
     int index;          /* in its graph in the file, for messages */
     Node *origin;       /* the model's node that this one was expanded from; itself: NULL */
@@ -296,22 +300,22 @@ struct Node {
     bool free;          /* plan.c: needs no code (a concat or split without copies) */
     bool channels_last; /* layout.c: inputs and outputs of rank >= 3 are N...C, not NC... */
     Call call;
-    int time, end;      /* plan.c: position in the linear order; where its nested graphs end */
+    int time, end; /* plan.c: position in the linear order; where its nested graphs end */
     int64_t scratch_offset, macs;
 };
 
 struct Graph {
     Name name;
     Model *model;
-    Graph *parent;      /* enclosing graph, for names */
-    Node *owner;        /* node whose attribute it is */
+    Graph *parent;             /* enclosing graph, for names */
+    Node *owner;               /* node whose attribute it is */
     struct Function *function; /* whose body it is (not set in graphs nested there) */
     Node *first, *last;
     VEC(Value *) in;
     VEC(Value *) out;
-    VEC(Value *) init;      /* initializers (constants), also those that are inputs */
-    VEC(Value *) info;      /* value_info: name, type, shape only */
-    Map scope;          /* Name -> Value, of this graph alone */
+    VEC(Value *) init; /* initializers (constants), also those that are inputs */
+    VEC(Value *) info; /* value_info: name, type, shape only */
+    Map scope;         /* Name -> Value, of this graph alone */
     const char *path;
 };
 
@@ -319,17 +323,20 @@ typedef struct Function {
     Name domain, name, overload;
     VEC(Name) in;
     VEC(Name) out;
-    VEC(Name) attr;         /* required attribute names */
-    VEC(Attr) defaults;     /* attribute_proto */
-    VEC(struct Import { Name domain; int64_t version; }) imports;
-    Graph *body;        /* nodes only; values by name in its scope */
+    VEC(Name) attr;     /* required attribute names */
+    VEC(Attr) defaults; /* attribute_proto */
+    VEC(struct Import {
+        Name domain;
+        int64_t version;
+    }) imports;
+    Graph *body; /* nodes only; values by name in its scope */
     const char *path;
 } Function;
 
 struct Model {
-    const char *file;       /* as given, for messages */
-    Name base;              /* base name, for the banner */
-    uint64_t hash;          /* XXH3 of the file's bytes */
+    const char *file; /* as given, for messages */
+    Name base;        /* base name, for the banner */
+    uint64_t hash;    /* XXH3 of the file's bytes */
     size_t bytes;
     int64_t ir_version, model_version;
     Name producer, producer_version, domain, doc;
@@ -338,25 +345,26 @@ struct Model {
     VEC(Function *) functions;
     VEC(struct Training { Graph *init, *algorithm; }) training;
     Graph *graph;
-    int dir;                /* folder of the model, for external data; -1: none (standard input) */
-    int n_nodes;            /* as read, for the report */
-    int n_values;           /* ids given so far */
+    int dir;      /* folder of the model, for external data; -1: none (standard input) */
+    int n_nodes;  /* as read, for the report */
+    int n_values; /* ids given so far */
 };
 
 /* graph surgery (graph.c) */
-Value *value_new(Graph *g, Name n);                 /* a fresh value; n may be NULL */
+Value *value_new(Graph *g, Name n); /* a fresh value; n may be NULL */
 Value *value_const(Graph *g, Tensor *t);
-Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out); /* newest version; outputs made; not inserted */
-void node_insert(Node *n, Node *before);            /* before == NULL: at the end */
-void node_remove(Node *n);                          /* and its uses */
+/* Newest version; outputs made; not inserted. */
+Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out);
+void node_insert(Node *n, Node *before); /* before == NULL: at the end */
+void node_remove(Node *n);               /* and its uses */
 void node_set_in(Node *n, int i, Value *v);
 void node_set_inputs(Node *n, int n_in, Value *const *in);
-void value_replace(Value *old, Value *by);          /* every use, graph outputs too */
-void graph_set_output(Graph *g, int i, Value *v);   /* output i is v from now on */
+void value_replace(Value *old, Value *by);        /* every use, graph outputs too */
+void graph_set_output(Graph *g, int i, Value *v); /* output i is v from now on */
 void graph_add_output(Graph *g, Value *v);
-void node_move(Node *n, Node *before);              /* with its outputs, into before's graph */
+void node_move(Node *n, Node *before); /* with its outputs, into before's graph */
 bool value_is_output(const Value *v);
-Attr *node_attr(const Node *n, const char *name);   /* or NULL */
+Attr *node_attr(const Node *n, const char *name); /* or NULL */
 void attr_set_int(Node *n, const char *name, int64_t v);
 void attr_set_ints(Node *n, const char *name, int k, const int64_t *v);
 void attr_set_float(Node *n, const char *name, double v);
@@ -375,12 +383,12 @@ void error_value(const Value *v, const char *code, const char *format, ...) __at
 void error_at(const char *path, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void warn_at(const char *path, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void note_help(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a help: line to the last message */
-void stop_on_errors(void);          /* leaves the compiler (exit 1) when any error was counted */
+void stop_on_errors(void); /* leaves the compiler (exit 1) when any error was counted */
 _Noreturn void fail(int exit_code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 _Noreturn void bug(const char *format, ...) __attribute__((format(printf, 1, 2)));
-const char *printable(Name n);      /* escaped for a terminal */
-int error_count(void);              /* errors so far */
-void error_reset(void);             /* forgets what was reported; so does pool_reset */
+const char *printable(Name n); /* escaped for a terminal */
+int error_count(void);         /* errors so far */
+void error_reset(void);        /* forgets what was reported; so does pool_reset */
 /* Holds messages back: error_unhold ends that and says how many errors there were; then error_show prints and counts them
  * after all, or nobody does. error_held: the first one, in a line. */
 typedef struct Held Held;
@@ -388,16 +396,16 @@ Held *error_hold(void);
 int error_unhold(Held *h);
 void error_show(const Held *h);
 const char *error_held(const Held *h);
-extern jmp_buf *error_exit;         /* not NULL: leaving is a longjmp there with the exit code (many models, one process) */
-extern Text *error_sink;            /* not NULL: messages go here, not to stderr */
-extern const char *error_file;      /* the model in work, for messages */
+extern jmp_buf *error_exit;    /* not NULL: leaving is a longjmp there with the exit code (many models, one process) */
+extern Text *error_sink;       /* not NULL: messages go here, not to stderr */
+extern const char *error_file; /* the model in work, for messages */
 
 /* ---- options ------------------------------------------------------------------------------------------ */
 
 typedef enum Weights { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE } Weights;
 typedef struct Target {
     const char *name;
-    int vector;         /* bytes of a vector register the kernels may use */
+    int vector; /* bytes of a vector register the kernels may use */
     bool x86, arm;
     const char *cflags; /* what to give the C compiler */
 } Target;
@@ -406,8 +414,16 @@ typedef struct Options {
     const Target *target;
     Weights weights;
     bool single, verbose, report, report_json, eval, list_ops, strict;
-    VEC(struct DimOption { const char *name; int64_t low, high; bool used; }) dims;
-    VEC(struct ShapeOption { const char *input; int rank; int64_t dim[MAX_RANK]; }) shapes;
+    VEC(struct DimOption {
+        const char *name;
+        int64_t low, high;
+        bool used;
+    }) dims;
+    VEC(struct ShapeOption {
+        const char *input;
+        int rank;
+        int64_t dim[MAX_RANK];
+    }) shapes;
     VEC(struct ConstOption { const char *input, *file; }) consts;
 } Options;
 extern Options opt;
@@ -419,7 +435,7 @@ extern Options opt;
 
 /* ---- the stages, in order ------------------------------------------------------------------------------ */
 
-Model *parse_model(const char *file);       /* parse.c: bytes -> graph, names bound to values */
+Model *parse_model(const char *file); /* parse.c: bytes -> graph, names bound to values */
 Model *parse_bytes(const char *file, const void *bytes, size_t n);
 Tensor *parse_tensor(const void *bytes, size_t n, const char *path); /* one TensorProto (.pb) */
 Tensor *read_tensor_file(const char *file); /* a .pb file with one TensorProto; fails with exit 3 or 1 */
@@ -438,9 +454,9 @@ void plan_model(Model *m);                  /* plan.c: order, arena */
 void plan_share(Value *a, Value *b);        /* before plan: one storage for both (a branch's result and the If's) */
 void emit_model(Model *m);                  /* emit.c: writes the files */
 void report_model(Model *m);                /* report.c: for people, and --report=json */
-void dump_model(Model *m, const char *stage); /* dump.c */
+void dump_model(Model *m, const char *stage);   /* dump.c */
 void verify_model(Model *m, const char *stage); /* dump.c: what each stage promised; debug builds */
-void list_ops(bool markdown);                       /* report.c: the support table */
+void list_ops(bool markdown);                   /* report.c: the support table */
 
 /* infer.c, for stages that make nodes later: infers (and folds) one node. */
 void infer_node(Node *n);
@@ -452,8 +468,8 @@ void eval_graph(Model *m, Tensor *const *in, Tensor **out);
 /* emit.c, after emit_model: the fields of struct PREFIX_sizes in order; how many. */
 typedef struct SizeField {
     const char *name;
-    Symbol *symbol;     /* set by the caller; or NULL: */
-    Value *out;         /* written back: dimension axis of this output */
+    Symbol *symbol; /* set by the caller; or NULL: */
+    Value *out;     /* written back: dimension axis of this output */
     int axis;
 } SizeField;
 int emitted_sizes(const SizeField **fields);

@@ -6,22 +6,22 @@
 
 /* One operator version. Exactly one of bind, map, view, expand, body (or only infer: control flow, see exec.c). */
 struct Op {
-    const char *name;   /* "Softmax" */
+    const char *name; /* "Softmax" */
     int since;
     /* "x:T y?:T idx:int64|int32 rest*:T -> z:T": formal name, ? optional, * variadic (one type), ** variadic (any
      * types); type variables from `types`. A type set is names joined by |, or a group (type.c): F = float16 float
      * double, FB = F bfloat16, I = int8..int64, U = uint8..uint64, N = I U FB, ALL = every tensor type of its time... */
     const char *sig;
-    const char *types;  /* "T=N|bool U=int64" */
+    const char *types; /* "T=N|bool U=int64" */
     /* "axis:int=-1 perm:ints? mode:string=linear alpha:float=0.01 value:tensor? body:graph": no mark: required */
     const char *attrs;
-    void (*infer)(Node *n);     /* sets type and shape of every output; reports what is wrong */
-    void (*bind)(Node *n);      /* sets n->call, with KERNEL_CALL */
-    const char *map;            /* elementwise: the scalar function in scalar.def */
-    void (*expand)(Node *n);    /* replaces the node by newer or simpler ones (inline.c) */
-    const char *body;           /* the same as text: "t = Sub(x, m)  y = Exp(t)", attributes of the node as @alpha */
+    void (*infer)(Node *n);  /* sets type and shape of every output; reports what is wrong */
+    void (*bind)(Node *n);   /* sets n->call, with KERNEL_CALL */
+    const char *map;         /* elementwise: the scalar function in scalar.def */
+    void (*expand)(Node *n); /* replaces the node by newer or simpler ones (inline.c) */
+    const char *body;        /* the same as text: "t = Sub(x, m)  y = Exp(t)", attributes of the node as @alpha */
     unsigned flags;
-    const char *domain;         /* NULL: ai.onnx */
+    const char *domain; /* NULL: ai.onnx */
     /* After inference, the last node first: replaces n, or its neighbours, by something better; true: n is gone. */
     bool (*simplify)(Node *n);
     /* layout.c has made n channels last (in and out 0 of rank >= 3 are N,spatial...,C): what else must change? Conv
@@ -47,9 +47,10 @@ enum {
     RANDOM = 1 << 3,        /* never folded, never merged */
     EPILOGUE = 1 << 4,      /* its kernels apply an epilogue to what they store */
     CHANNELS_LAST = 1 << 5, /* infer and bind understand n->channels_last */
-    ELEMENTWISE = 1 << 6,   /* commutes with any permutation of its (broadcast) inputs; goes without saying for map rows */
-    DEPRECATED = 1 << 7,    /* the row marks the end: using this version is an error that names the last valid one */
-    CONTROL = 1 << 8,       /* has graphs: exec.c and emit.c know it by its kind */
+    ELEMENTWISE = 1
+        << 6,            /* commutes with any permutation of its (broadcast) inputs; goes without saying for map rows */
+    DEPRECATED = 1 << 7, /* the row marks the end: using this version is an error that names the last valid one */
+    CONTROL = 1 << 8,    /* has graphs: exec.c and emit.c know it by its kind */
     NOFOLD = 1 << 9,
 };
 
@@ -60,7 +61,7 @@ enum {
 
 /* ---- looking at a node -------------------------------------------------------------------------------- */
 
-static inline Value *in(const Node *n, int i) { return i < n->n_in ? n->in[i] : NULL; }   /* NULL: omitted */
+static inline Value *in(const Node *n, int i) { return i < n->n_in ? n->in[i] : NULL; } /* NULL: omitted */
 static inline Value *out(const Node *n, int i) { return i < n->n_out ? n->out[i] : NULL; }
 Shape in_shape(const Node *n, int i);
 Type in_type(const Node *n, int i);
@@ -68,7 +69,7 @@ Type in_type(const Node *n, int i);
 /* Attributes, with the row's default. */
 int64_t attr_int(const Node *n, const char *name);
 double attr_float(const Node *n, const char *name);
-const char *attr_string(const Node *n, const char *name);       /* "" when absent */
+const char *attr_string(const Node *n, const char *name);          /* "" when absent */
 int attr_ints(const Node *n, const char *name, const int64_t **v); /* how many; -1 when absent and without default */
 int attr_floats(const Node *n, const char *name, const float **v);
 int attr_strings(const Node *n, const char *name, const Name **v);
@@ -86,30 +87,30 @@ int axis_of(Node *n, int64_t axis, int rank);
 int in_dims(Node *n, int i, Dim *out, int max);
 /* The same, but they must be numbers now (axes): error with help (--const) otherwise. */
 int in_ints(Node *n, int i, int64_t *out, int max);
-bool in_const(const Node *n, int i);                /* its contents are known */
+bool in_const(const Node *n, int i);                     /* its contents are known */
 double in_float(const Node *n, int i, double otherwise); /* a scalar known now, or `otherwise` when omitted */
 
 /* ---- infer ---------------------------------------------------------------------------------------------- */
 
-void set_out(Node *n, int i, Type t, Shape s);      /* output i, if it is there */
-void infer_same(Node *n);                           /* output 0: type and shape of input 0 */
-void infer_broadcast(Node *n);                      /* all inputs broadcast; type of input 0 */
-void infer_compare(Node *n);                        /* the same, bool */
+void set_out(Node *n, int i, Type t, Shape s); /* output i, if it is there */
+void infer_same(Node *n);                      /* output 0: type and shape of input 0 */
+void infer_broadcast(Node *n);                 /* all inputs broadcast; type of input 0 */
+void infer_compare(Node *n);                   /* the same, bool */
 #define node_error(n, ...) error_node(n, "", __VA_ARGS__)
 
 /* ---- expand -------------------------------------------------------------------------------------------- */
 
 /* New nodes before n. Inputs may be NULL (omitted); the last ones too. */
-Value *make(Node *n, const char *op, int n_in, ...);        /* one output; then Value * ... */
+Value *make(Node *n, const char *op, int n_in, ...); /* one output; then Value * ... */
 Node *make_node(Node *n, const char *op, int n_in, Value **in, int n_out);
-Value *make_cast(Node *n, Value *v, Type t);                /* v as t: v itself when it is known to be */
-Value *make_ints(Node *n, int k, const int64_t *v);         /* constants */
-Value *make_dims(Node *n, int k, const Dim *v);             /* the same, of sizes */
-Value *make_int(Node *n, int64_t v);                        /* I64, rank 0 */
-Value *make_scalar(Node *n, Type t, double v);              /* rank 0 */
-void replace_out(Node *n, int i, Value *by);                /* uses of output i now read `by` */
-void expand_done(Node *n);                                  /* removes n */
-void expand_same(Node *n);  /* this version means the same as the newest (its attributes too): the usual old row */
+Value *make_cast(Node *n, Value *v, Type t);        /* v as t: v itself when it is known to be */
+Value *make_ints(Node *n, int k, const int64_t *v); /* constants */
+Value *make_dims(Node *n, int k, const Dim *v);     /* the same, of sizes */
+Value *make_int(Node *n, int64_t v);                /* I64, rank 0 */
+Value *make_scalar(Node *n, Type t, double v);      /* rank 0 */
+void replace_out(Node *n, int i, Value *by);        /* uses of output i now read `by` */
+void expand_done(Node *n);                          /* removes n */
+void expand_same(Node *n); /* this version means the same as the newest (its attributes too): the usual old row */
 void expand_body(Node *n, const char *text);
 
 /* ---- layout -------------------------------------------------------------------------------------------- */

@@ -9,14 +9,16 @@ static const struct Known {
     const char *domain;
     int64_t newest;
 } known[] = {
-    {"", 28}, {"ai.onnx.ml", 5}, {"ai.onnx.training", 1}, {"ai.onnx.preview", 1}, {"ai.onnx.preview.training", 1},
-    {"com.microsoft", 1}, {"onnxcc", 1},
+    {"", 28},
+    {"ai.onnx.ml", 5},
+    {"ai.onnx.training", 1},
+    {"ai.onnx.preview", 1},
+    {"ai.onnx.preview.training", 1},
+    {"com.microsoft", 1},
+    {"onnxcc", 1},
 };
 
-Name domain_normal(Name d)
-{
-    return !d || name_is(d, "ai.onnx") ? name("") : d;
-}
+Name domain_normal(Name d) { return !d || name_is(d, "ai.onnx") ? name("") : d; }
 
 /* The highest imported version of a domain; 0: not imported. */
 static int64_t import_version(const struct Import *imports, int n, Name domain)
@@ -151,8 +153,8 @@ static void report_miss(const Miss *m)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         domain_known |= name_is(m->domain, known[i].domain);
     if (!domain_known)
-        error_node(m->first, "OPS-05", "operator not supported: %s of the unknown domain '%s', version %lld", op, domain,
-                   (long long)m->version);
+        error_node(m->first, "OPS-05", "operator not supported: %s of the unknown domain '%s', version %lld", op,
+                   domain, (long long)m->version);
     else if (ended)
         error_node(m->first, "OPS-12", "operator %s (%s) was removed in version %d; the model imports %lld", op, domain,
                    ended->since, (long long)m->version);

@@ -44,8 +44,10 @@ static const char *text_kind(Span s, const char **help)
         {"<html", "a web page", "download the file itself, not the page that shows it"},
         {"<?xml", "XML", NULL},
         {"{", "JSON", NULL},
-        {"ir_version:", "a model as protobuf text", "convert it: onnx.save(onnx.load(FILE, 'textproto'), 'model.onnx')"},
-        {"<", "a model as ONNX text", "convert it: onnx.save(onnx.parser.parse_model(open(FILE).read()), 'model.onnx')"},
+        {"ir_version:", "a model as protobuf text",
+         "convert it: onnx.save(onnx.load(FILE, 'textproto'), 'model.onnx')"},
+        {"<", "a model as ONNX text",
+         "convert it: onnx.save(onnx.parser.parse_model(open(FILE).read()), 'model.onnx')"},
     };
     while (s.n && strchr(" \t\r\n", *s.at)) {
         s.at++;
@@ -62,6 +64,7 @@ static const char *text_kind(Span s, const char **help)
 /* Another format, by its first bytes (none of which a model can have). NULL: perhaps a model. */
 static const char *other_format(Span s, const char **help)
 {
+    /* clang-format off */
     static const struct {
         int at, n;
         const char *magic, *what, *help;
@@ -84,6 +87,7 @@ static const char *other_format(Span s, const char **help)
         {0, 3, "\x80\x04\x95", "a Python pickle", "export the model as ONNX: skl2onnx"},
         {0, 3, "\x80\x05\x95", "a Python pickle", "export the model as ONNX: skl2onnx"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (starts(s, (size_t)kinds[i].at, kinds[i].magic, (size_t)kinds[i].n)) {
             *help = kinds[i].help;
@@ -125,7 +129,8 @@ static int read_imports(const Wire *w, const Path *p, struct Import **at)
             continue;
         struct Import import = {domain_normal(wire_name(&proto.domain)), wire_int(&proto.version)};
         if (import.version < 1) {
-            error_at(path_text(q), "OPS-09", "the operator set '%s' %s", import.domain->n ? printable(import.domain) : "ai.onnx",
+            error_at(path_text(q), "OPS-09", "the operator set '%s' %s",
+                     import.domain->n ? printable(import.domain) : "ai.onnx",
                      wire_has(&proto.version) ? "has a version below 1" : "has no version");
             continue;
         }
@@ -150,7 +155,9 @@ static void check_ir(Model *m, const onnx_ModelProto *proto)
         error_at("ir_version", "VER-01", "the model has no IR version");
         note_help("is this file an ONNX model?");
     } else if (m->ir_version < 0 || m->ir_version > NEWEST_IR)
-        error_at("ir_version", "VER-03", m->ir_version < 0 ? "IR version %lld does not exist" : "IR version %lld is newer than onnxcc knows (14)",
+        error_at("ir_version", "VER-03",
+                 m->ir_version < 0 ? "IR version %lld does not exist"
+                                   : "IR version %lld is newer than onnxcc knows (14)",
                  (long long)m->ir_version);
     stop_on_errors();
     m->imports.n = m->imports.cap = read_imports(&proto->opset_import, NULL, &m->imports.at);
@@ -203,7 +210,8 @@ static void read_attr_names(Model *m, Function *f, const onnx_FunctionProto *pro
         vec_push(&f->attr, n);
     }
     if (proto->attribute_proto.n && m->ir_version < 9)
-        doubt(path_text(p), "FUN-11", "defaults of attributes came with IR version 9; this model has %lld", (long long)m->ir_version);
+        doubt(path_text(p), "FUN-11", "defaults of attributes came with IR version 9; this model has %lld",
+              (long long)m->ir_version);
     for (int i = 0; i < proto->attribute_proto.n; i++) {
         Attr a;
         const Path *q = AT(p, "attribute_proto", i);
@@ -259,8 +267,8 @@ static void read_functions(Model *m, const Wire *w)
             continue;
         Name key = name_format("%p %p %p", (const void *)f->domain, (const void *)f->name, (const void *)f->overload);
         if (map_get(&seen, key))
-            error_at(path_text(p), "FUN-05", "the function '%s' of domain '%s' is there already: %s", printable(f->name),
-                     printable(f->domain), ((Function *)map_get(&seen, key))->path);
+            error_at(path_text(p), "FUN-05", "the function '%s' of domain '%s' is there already: %s",
+                     printable(f->name), printable(f->domain), ((Function *)map_get(&seen, key))->path);
         map_put(&seen, key, f);
         vec_push(&m->functions, f);
     }
@@ -283,7 +291,8 @@ static bool is_output(const Graph *g, Name n)
 }
 
 /* Bindings say which output becomes which initializer's new value. */
-static void check_bindings(Model *m, const Wire *w, const char *field, const Graph *from, const Graph *algorithm, const Path *p)
+static void check_bindings(Model *m, const Wire *w, const char *field, const Graph *from, const Graph *algorithm,
+                           const Path *p)
 {
     Map seen = {0};
     for (int i = 0; i < w->n; i++) {
@@ -309,7 +318,8 @@ static void check_bindings(Model *m, const Wire *w, const char *field, const Gra
 static void read_training(Model *m, const Wire *w)
 {
     if (w->n && m->ir_version < 7)
-        doubt("training_info", "TRN-01", "training came with IR version 7; this model has %lld", (long long)m->ir_version);
+        doubt("training_info", "TRN-01", "training came with IR version 7; this model has %lld",
+              (long long)m->ir_version);
     for (int i = 0; i < w->n; i++) {
         onnx_TrainingInfoProto proto = {0};
         const Path *p = AT(NULL, "training_info", i);
@@ -325,7 +335,8 @@ static void read_training(Model *m, const Wire *w)
         for (int k = 0; t.algorithm && k < t.algorithm->scope.cap; k++) {
             Name n = t.algorithm->scope.key[k];
             if (n && map_get(&m->graph->scope, n))
-                error_at(t.algorithm->path, "TRN-15", "the name '%s' is one of the model's graph already", printable(n));
+                error_at(t.algorithm->path, "TRN-15", "the name '%s' is one of the model's graph already",
+                         printable(n));
         }
         check_bindings(m, &proto.initialization_binding, "initialization_binding", t.init, t.algorithm, p);
         check_bindings(m, &proto.update_binding, "update_binding", t.algorithm, t.algorithm, p);
@@ -335,8 +346,8 @@ static void read_training(Model *m, const Wire *w)
 
 /* ---- files --------------------------------------------------------------------------------------------------------------- */
 
-static int folder = -1;     /* of the model before */
-static void *copied;        /* standard input, or a pipe */
+static int folder = -1; /* of the model before */
+static void *copied;    /* standard input, or a pipe */
 
 static void forget_files(void)
 {

@@ -13,7 +13,7 @@ enum { MOST_GRAPHS_DEEP = 100, MOST_TYPES_DEEP = 32, MOST_NODES = 1 << 20, MOST_
 /* A TypeProto, or NULL when it says nothing (or was wrong, which is reported). Of a function's value_info, dimension
  * names mean nothing outside: own_names. strict: an element type must be given. */
 TypeDesc *read_type(Span s, const Path *p, bool own_names, bool strict);
-const char *type_text(const TypeDesc *d);   /* "seq(tensor(float[2,N]))" */
+const char *type_text(const TypeDesc *d); /* "seq(tensor(float[2,N]))" */
 
 /* parse_tensor.c */
 /* A TensorProto; its bytes stay where they are when they are as ours. NULL: wrong, and reported. */
@@ -25,7 +25,7 @@ bool product_of(int rank, const int64_t *dim, int64_t *count); /* false: more th
 /* external.c */
 /* The bytes of a tensor in another file, which must be `size`. False: wrong, and reported. */
 bool external_span(Model *m, const Wire *entries, uint64_t size, Span *bytes, const Path *p);
-bool map_file(int fd, size_t n, Span *s);   /* until external_close; false: errno */
+bool map_file(int fd, size_t n, Span *s); /* until external_close; false: errno */
 void external_close(void);
 
 /* parse_graph.c */

@@ -3,34 +3,33 @@
 
 #define N_ATTR_TYPES (A_TYPES + 1)
 
+/* clang-format off */
 static const char *const field_name[N_ATTR_TYPES] = {
     "", "f", "i", "s", "t", "g", "floats", "ints", "strings", "tensors", "graphs",
     "sparse_tensor", "sparse_tensors", "tp", "type_protos"};
+/* clang-format on */
 static const char *const type_name[N_ATTR_TYPES] = {
-    "UNDEFINED", "FLOAT", "INT", "STRING", "TENSOR", "GRAPH", "FLOATS", "INTS", "STRINGS", "TENSORS", "GRAPHS",
-    "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
+    "UNDEFINED", "FLOAT",   "INT",    "STRING",        "TENSOR",         "GRAPH",      "FLOATS",     "INTS",
+    "STRINGS",   "TENSORS", "GRAPHS", "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
 
 static void list_fields(const onnx_AttributeProto *proto, const Wire *w[N_ATTR_TYPES])
 {
+    /* clang-format off */
     const Wire *all[N_ATTR_TYPES] = {NULL,          &proto->f,       &proto->i,       &proto->s,       &proto->t,
                                      &proto->g,     &proto->floats,  &proto->ints,    &proto->strings, &proto->tensors,
                                      &proto->graphs, &proto->sparse_tensor, &proto->sparse_tensors, &proto->tp,
                                      &proto->type_protos};
+    /* clang-format on */
     memcpy(w, all, sizeof all);
 }
 
-static bool is_list(int t)
-{
-    return (t >= A_FLOATS && t <= A_GRAPHS) || t == A_SPARSES || t == A_TYPES;
-}
+static bool is_list(int t) { return (t >= A_FLOATS && t <= A_GRAPHS) || t == A_SPARSES || t == A_TYPES; }
 
-static bool is_filled(const Wire *w, int t)
-{
-    return is_list(t) ? w->n || w->s.n : wire_has(w);
-}
+static bool is_filled(const Wire *w, int t) { return is_list(t) ? w->n || w->s.n : wire_has(w); }
 
 /* The type, checked against the field that is filled. A_NONE: wrong, and reported. */
-static AttrType agreed_type(const Model *m, const onnx_AttributeProto *proto, const Wire *w[N_ATTR_TYPES], const Path *p)
+static AttrType agreed_type(const Model *m, const onnx_AttributeProto *proto, const Wire *w[N_ATTR_TYPES],
+                            const Path *p)
 {
     int64_t type = wire_int(&proto->type);
     int filled = A_NONE;
@@ -53,8 +52,10 @@ static AttrType agreed_type(const Model *m, const onnx_AttributeProto *proto, co
         error_at(path_text(p), "ATT-23", "the attribute refers to '%s' of the function, and has a value too",
                  printable(wire_name(&proto->ref_attr_name)));
     else if (filled && filled != type)
-        error_at(path_text(p), "ATT-04", "the type is %s, but the value is in '%s'", type_name[type], field_name[filled]);
-    else if (!filled && !proto->ref_attr_name.s.n && (type == A_TENSOR || type == A_GRAPH || type == A_SPARSE || type == A_TYPE))
+        error_at(path_text(p), "ATT-04", "the type is %s, but the value is in '%s'", type_name[type],
+                 field_name[filled]);
+    else if (!filled && !proto->ref_attr_name.s.n &&
+             (type == A_TENSOR || type == A_GRAPH || type == A_SPARSE || type == A_TYPE))
         error_at(path_text(p), "ATT-07", "the type is %s, but '%s' is missing", type_name[type], field_name[type]);
     else
         return (AttrType)type;
@@ -65,7 +66,11 @@ static bool is_utf8(Span s)
 {
     for (size_t i = 0; i < s.n;) {
         uint8_t c = s.at[i++];
-        int more = c < 0x80 ? 0 : c >= 0xC2 && c < 0xE0 ? 1 : c >= 0xE0 && c < 0xF0 ? 2 : c >= 0xF0 && c < 0xF5 ? 3 : -1;
+        int more = c < 0x80                ? 0
+                   : c >= 0xC2 && c < 0xE0 ? 1
+                   : c >= 0xE0 && c < 0xF0 ? 2
+                   : c >= 0xF0 && c < 0xF5 ? 3
+                                           : -1;
         for (; more > 0; more--)
             if (i >= s.n || (s.at[i++] & 0xC0) != 0x80)
                 return false;
@@ -143,7 +148,8 @@ static bool read_value(Model *m, const Wire *w, Attr *a, const Path *p, Graph *g
     case A_SPARSE: a->t = read_sparse(m, w->s, AT(p, "sparse_tensor", -1), NULL); return a->t;
     case A_GRAPH: a->g = read_graph(m, w->s, AT(p->up, printable(a->name), -1), g, n); return a->g;
     case A_TYPE: a->tp = read_type(w->s, AT(p, "tp", -1), false, true); return a->tp;
-    case A_FLOATS: case A_INTS: return read_numbers(w, a, p);
+    case A_FLOATS:
+    case A_INTS: return read_numbers(w, a, p);
     default: return read_list(m, w, a, p, g, n);
     }
 }
@@ -178,6 +184,7 @@ bool read_attr(Model *m, Span s, Attr *a, const Path *p, Graph *g, Node *n)
     a->ref = wire_name(&proto.ref_attr_name);
     if (in_function(g))
         return true;
-    error_at(path_text(&q), "ATT-22", "the attribute refers to '%s' of a function, but is not in one", printable(a->ref));
+    error_at(path_text(&q), "ATT-22", "the attribute refers to '%s' of a function, but is not in one",
+             printable(a->ref));
     return false;
 }

@@ -63,7 +63,8 @@ static void declare_type(Value *v, TypeDesc *d, const char *code, const Path *p)
 {
     const TypeDesc *known = v->data ? type_of_tensor(v->data) : v->desc;
     if (types_clash(known, d)) {
-        error_at(path_text(p), code, "'%s' is declared %s here, but it is %s", printable(v->name), type_text(d), type_text(known));
+        error_at(path_text(p), code, "'%s' is declared %s here, but it is %s", printable(v->name), type_text(d),
+                 type_text(known));
         return;
     }
     if (d && (!v->desc || (v->desc->form == TENSOR && (!v->desc->elem || v->desc->shape.rank < 0))))
@@ -160,8 +161,8 @@ static bool join_input(Graph *g, Value *v, Tensor *t, const Path *p)
         error_at(path_text(p), "SUB-14", "'%s' is an input and an initializer of a nested graph", printable(v->name));
         note_help("allowed up to IR version 3; this model has %lld", (long long)g->model->ir_version);
     } else if (t && types_clash(v->desc, type_of_tensor(t)))
-        error_at(path_text(p), "IO-10", "the default is %s, but the input '%s' is declared %s", type_text(type_of_tensor(t)),
-                 printable(v->name), type_text(v->desc));
+        error_at(path_text(p), "IO-10", "the default is %s, but the input '%s' is declared %s",
+                 type_text(type_of_tensor(t)), printable(v->name), type_text(v->desc));
     else {
         v->default_only = !old;
         if (old)
@@ -189,7 +190,8 @@ static void add_initializer(Graph *g, Name n, Tensor *t, const Path *p)
         v = declare(g, n);
         v->data = t;
         if (g->model->ir_version <= 3 && is_main(g))
-            doubt(path_text(&named), "IO-07", "up to IR version 3 an initializer must be an input too; '%s' is not", printable(n));
+            doubt(path_text(&named), "IO-07", "up to IR version 3 an initializer must be an input too; '%s' is not",
+                  printable(n));
     }
     vec_push(&g->init, v);
     if (!t) {
@@ -234,7 +236,8 @@ static void drop_constant_inputs(Graph *g, const Path *p)
             continue;
         }
         if (constants && !is_main(g))
-            error_at(path_text(AT(p, "input", i)), "SUB-15", "the input '%s' comes after one that is a constant", printable(v->name));
+            error_at(path_text(AT(p, "input", i)), "SUB-15", "the input '%s' comes after one that is a constant",
+                     printable(v->name));
         g->in.at[k++] = v;
     }
     g->in.n = k;
@@ -349,8 +352,8 @@ static Value *bind_name(Node *n, int i, Name wanted)
     Value *v = find_value(n->graph, wanted);
     if (v)
         return v;
-    error_node(n, function_of(n->graph) ? "FUN-19" : "GRA-07", "input %d: there is no value '%s'%s", i, printable(wanted),
-               function_of(n->graph) ? " in the function" : "");
+    error_node(n, function_of(n->graph) ? "FUN-19" : "GRA-07", "input %d: there is no value '%s'%s", i,
+               printable(wanted), function_of(n->graph) ? " in the function" : "");
     if (error_count() <= 5)
         suggest(n->graph, wanted);
     return missing_value(n->graph, wanted);
@@ -511,7 +514,8 @@ Graph *read_body(Model *m, const onnx_FunctionProto *proto, Function *f, const P
         Name n = f->out.at[i];
         Value *v = map_get(&g->scope, n);
         if (!v)
-            error_at(path_text(AT(p, "output", i)), "FUN-22", "nothing in the function gives its output '%s'", printable(n));
+            error_at(path_text(AT(p, "output", i)), "FUN-22", "nothing in the function gives its output '%s'",
+                     printable(n));
         else if (map_get(&seen, n))
             error_at(path_text(AT(p, "output", i)), "FUN-22", "two outputs are named '%s'", printable(n));
         else

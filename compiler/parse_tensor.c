@@ -52,10 +52,13 @@ static const char *const store_name[] = {"raw_data",   "float_data",  "int32_dat
 static Store store_of(Type t)
 {
     switch (t) {
-    case F32: case C64: return FLOATS;
-    case F64: case C128: return DOUBLES;
+    case F32:
+    case C64: return FLOATS;
+    case F64:
+    case C128: return DOUBLES;
     case I64: return INT64S;
-    case U32: case U64: return UINT64S;
+    case U32:
+    case U64: return UINT64S;
     case STR: return STRINGS;
     default: return INT32S;
     }
@@ -78,7 +81,8 @@ static void wrong_count(const Path *p, Store store, int64_t got, int64_t want, c
 /* float_data and double_data: packed as we want them. */
 static bool take_floats(const Wire *w, Store store, Tensor *t, int64_t count, const Path *p)
 {
-    int64_t size = store == FLOATS ? 4 : 8, want = entries_of(t->type, count);
+    int64_t size = store == FLOATS
+    ? 4 : 8, want = entries_of(t->type, count);
     if (w->s.n % (size_t)size || (int64_t)w->s.n / size != want) {
         wrong_count(p, store, (int64_t)w->s.n / size, want, t);
         return false;
@@ -146,8 +150,9 @@ static bool take_ints(const Wire *w, Store store, Tensor *t, int64_t count, cons
                  (long long)bad_value, type_onnx(t->type));
         return false;
     }
-    doubt(path_text(p), type_is_float(t->type) ? "ENC-10" : "ENC-16", "%s[%lld] is %lld, which does not fit %s; it is cut to size",
-          store_name[store], (long long)bad, (long long)bad_value, type_onnx(t->type));
+    doubt(path_text(p), type_is_float(t->type) ? "ENC-10" : "ENC-16",
+          "%s[%lld] is %lld, which does not fit %s; it is cut to size", store_name[store], (long long)bad,
+          (long long)bad_value, type_onnx(t->type));
     return true;
 }
 
@@ -172,7 +177,8 @@ static void normalise_bools(Tensor *t, int64_t count, const Path *p)
         i++;
     if (i == count)
         return;
-    doubt_common(path_text(p), "DTY-09", "element %lld of a bool tensor is the byte %d; it is taken as true", (long long)i, x[i]);
+    doubt_common(path_text(p), "DTY-09", "element %lld of a bool tensor is the byte %d; it is taken as true",
+                 (long long)i, x[i]);
     uint8_t *to = pool_alloc((size_t)count);
     for (i = 0; i < count; i++)
         to[i] = x[i] != 0;
@@ -189,8 +195,11 @@ static bool take_raw(Span s, Tensor *t, int64_t count, const Path *p)
         return false;
     }
     if (s.n != want) {
-        error_at(path_text(p), count && !s.n ? "ENC-14" : count ? "ENC-03" : "ENC-05", "raw_data has %zu bytes; %s%s needs %zu",
-                 s.n, type_onnx(t->type), shape_text(tensor_shape(t)), want);
+        error_at(path_text(p),
+                 count && !s.n ? "ENC-14"
+                 : count       ? "ENC-03"
+                               : "ENC-05",
+                 "raw_data has %zu bytes; %s%s needs %zu", s.n, type_onnx(t->type), shape_text(tensor_shape(t)), want);
         return false;
     }
     t->data = s.at;
@@ -218,7 +227,8 @@ static bool take_data(Model *m, const onnx_TensorProto *proto, Tensor *t, int64_
     int used = -1;
     int64_t location = wire_int(&proto->data_location);
     if (location != onnx_TensorProto_DataLocation_DEFAULT && location != onnx_TensorProto_DataLocation_EXTERNAL) {
-        error_at(path_text(p), "EXT-02", "data_location is %lld; 0 (in the model) and 1 (in another file) exist", (long long)location);
+        error_at(path_text(p), "EXT-02", "data_location is %lld; 0 (in the model) and 1 (in another file) exist",
+                 (long long)location);
         return false;
     }
     for (int i = 0; i < N_STORES; i++) {
@@ -256,8 +266,8 @@ static bool take_data(Model *m, const onnx_TensorProto *proto, Tensor *t, int64_
     }
     if (used == STRINGS)
         return take_strings(w[used], t, count, p);
-    return used == FLOATS || used == DOUBLES ? take_floats(w[used], (Store)used, t, count, p)
-                                             : take_ints(w[used], (Store)used, t, count, p);
+    return used == FLOATS
+    || used == DOUBLES ? take_floats(w[used], (Store)used, t, count, p) : take_ints(w[used], (Store)used, t, count, p);
 }
 
 /* The IR version that brought an element type. */
@@ -265,12 +275,18 @@ static int first_version(Type t)
 {
     switch (t) {
     case BF16: return 4;
-    case F8E4M3FN: case F8E4M3FNUZ: case F8E5M2: case F8E5M2FNUZ: return 9;
-    case U4: case I4: return 10;
+    case F8E4M3FN:
+    case F8E4M3FNUZ:
+    case F8E5M2:
+    case F8E5M2FNUZ: return 9;
+    case U4:
+    case I4: return 10;
     case F4E2M1: return 11;
     case F8E8M0: return 12;
-    case U2: case I2: return 13;
-    case F6E2M3: case F6E3M2: return 14;
+    case U2:
+    case I2: return 13;
+    case F6E2M3:
+    case F6E3M2: return 14;
     default: return 1;
     }
 }
@@ -297,8 +313,8 @@ Tensor *read_tensor(Model *m, Span s, const Path *p, Name *tensor_name)
     }
     t->type = (Type)type;
     if (first_version(t->type) > m->ir_version)
-        doubt(path_text(&q), "VER-07", "%s needs IR version %d, the model has %lld", type_onnx(t->type), first_version(t->type),
-              (long long)m->ir_version);
+        doubt(path_text(&q), "VER-07", "%s needs IR version %d, the model has %lld", type_onnx(t->type),
+              first_version(t->type), (long long)m->ir_version);
     if (!read_dims(&proto.dims, t, &count, &q) || !take_data(m, &proto, t, count, &q))
         return NULL;
     if (t->type == B8 && count)
@@ -336,7 +352,8 @@ static bool fill_dense(Tensor *t, const Tensor *values, const Tensor *index, int
     for (int64_t e = 0; e < nnz; e++) {
         int64_t at = sparse_index(t, index, e);
         if (at < 0) {
-            error_at(path_text(p), "SPA-06", "index %lld is outside the shape %s", (long long)e, shape_text(tensor_shape(t)));
+            error_at(path_text(p), "SPA-06", "index %lld is outside the shape %s", (long long)e,
+                     shape_text(tensor_shape(t)));
             return false;
         }
         if (at <= last) {
@@ -369,9 +386,9 @@ static bool check_sparse(const Tensor *t, const Tensor *values, const Tensor *in
     else if (index && nnz && index->rank != 1 && index->rank != 2)
         error_at(path_text(p), "SPA-15", "the indices have %d dimensions instead of 1 or 2", index->rank);
     else if (index && nnz && (index->dim[0] != nnz || (index->rank == 2 && index->dim[1] != t->rank)))
-        error_at(path_text(p), index->rank == 2 ? "SPA-04" : "SPA-03", "the indices have the shape %s; %lld values of shape %s need %s",
-                 shape_text(tensor_shape(index)), (long long)nnz, shape_text(tensor_shape(t)),
-                 index->rank == 2 ? "[values,rank]" : "[values]");
+        error_at(path_text(p), index->rank == 2 ? "SPA-04" : "SPA-03",
+                 "the indices have the shape %s; %lld values of shape %s need %s", shape_text(tensor_shape(index)),
+                 (long long)nnz, shape_text(tensor_shape(t)), index->rank == 2 ? "[values,rank]" : "[values]");
     else
         return true;
     return false;
@@ -385,7 +402,8 @@ Tensor *read_sparse(Model *m, Span s, const Path *p, Name *tensor_name)
     Tensor *t = NEW(Tensor);
     int64_t count, nnz;
     if (!wire_has(&proto.values) || !proto.dims.s.n) {
-        error_at(path_text(p), "SPA-02", "a sparse tensor needs %s", wire_has(&proto.values) ? "dims of rank 1 or more" : "values");
+        error_at(path_text(p), "SPA-02", "a sparse tensor needs %s",
+                 wire_has(&proto.values) ? "dims of rank 1 or more" : "values");
         return NULL;
     }
     Tensor *values = read_tensor(m, proto.values.s, AT(p, "values", -1), tensor_name), *index = NULL;

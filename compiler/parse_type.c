@@ -128,7 +128,7 @@ static TypeDesc *read_type_at(Span s, const Path *p, bool own_names, bool strict
     onnx_TypeProto type = {0};
     if (!wire_read(onnx_TypeProto_fields, s, &type, p))
         return NULL;
-    const Wire *w = &type.tensor_type, *all[] = {&type.tensor_type,        &type.sequence_type, &type.map_type,
+    const Wire *w = &type.tensor_type, *all[] = {&type.tensor_type,   &type.sequence_type,      &type.map_type,
                                                  &type.optional_type, &type.sparse_tensor_type, &type.opaque_type};
     for (int i = 0; i < 6; i++)
         if (all[i]->order > w->order)
@@ -139,7 +139,8 @@ static TypeDesc *read_type_at(Span s, const Path *p, bool own_names, bool strict
     t->shape.rank = -1;
     if (w == &type.tensor_type || w == &type.sparse_tensor_type) {
         t->form = w == &type.tensor_type ? TENSOR : SPARSE;
-        read_tensor_type(w->s, AT(p, t->form == TENSOR ? "tensor_type" : "sparse_tensor_type", -1), own_names, strict, t);
+        read_tensor_type(w->s, AT(p, t->form == TENSOR ? "tensor_type" : "sparse_tensor_type", -1), own_names, strict,
+                         t);
     } else if (w == &type.sequence_type) {
         onnx_TypeProto_Sequence sequence = {0};
         const Path *q = AT(p, "sequence_type", -1);

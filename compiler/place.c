@@ -246,7 +246,9 @@ static void find_orders(const Buffer *b, int n, const Near *near, Ranked **order
         order[k] = NEWS(Ranked, n);
         for (int i = 0; i < n; i++) {
             int64_t span = b[i].to - b[i].from + 1, area = span * (b[i].size >> 4);
-            Ranked r[N_ORDERS] = {{{span, area, crowd[i]}, i}, {{crowd[i], area, span}, i}, {{crowd[i], span, area}, i},
+            Ranked r[N_ORDERS] = {{{span, area, crowd[i]}, i},
+                                  {{crowd[i], area, span}, i},
+                                  {{crowd[i], span, area}, i},
                                   {{b[i].size, span, 0}, i}};
             order[k][i] = r[k];
         }

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 typedef struct Buffer {
-    int from, to;       /* alive at from, ..., to */
+    int from, to; /* alive at from, ..., to */
     int64_t size, offset;
 } Buffer;
 

@@ -11,21 +11,21 @@
 enum { TRY_STEPS = 1000 };
 
 typedef struct Item {
-    int first, last;    /* sections of time */
+    int first, last; /* sections of time */
     int64_t size;
-    int64_t at;         /* lowest offset above the blocks put down so far */
-    int64_t least;      /* the same, by inference */
-    int64_t weight;     /* how often it was in the way */
+    int64_t at;     /* lowest offset above the blocks put down so far */
+    int64_t least;  /* the same, by inference */
+    int64_t weight; /* how often it was in the way */
     int rank;
-    int twin;           /* the one before it among those of the same time and size; -1: none */
-    bool down;          /* was put down, at `at` */
+    int twin;  /* the one before it among those of the same time and size; -1: none */
+    bool down; /* was put down, at `at` */
 } Item;
 
 typedef struct Section { /* a maximal set of blocks alive together */
-    int64_t rest;       /* bytes of its blocks still to be put down */
-    int64_t min, next;  /* of their tops: the lowest, the second lowest */
-    int who;            /* has the lowest */
-    bool joined;        /* a block of those looked at is alive here and in the next section */
+    int64_t rest;        /* bytes of its blocks still to be put down */
+    int64_t min, next;   /* of their tops: the lowest, the second lowest */
+    int who;             /* has the lowest */
+    bool joined;         /* a block of those looked at is alive here and in the next section */
 } Section;
 
 struct Search {
@@ -35,10 +35,10 @@ struct Search {
     const Near *near;
     int64_t cap;
     int64_t work, limit; /* done so far, and when to give up */
-    int64_t step;       /* about the work of one step */
+    int64_t step;        /* about the work of one step */
     uint64_t random;
-    int *space;         /* for lists of items, a stack */
-    int *done, n_done;  /* items put down, in order */
+    int *space;        /* for lists of items, a stack */
+    int *done, n_done; /* items put down, in order */
     struct Trail {
         int item;
         int64_t at;
@@ -341,7 +341,7 @@ Search *search_new(const Buffer *b, int n, const Near *near)
     s->item = NEWS(Item, n);
     s->done = NEWS(int, n);
     s->trail = NEWS(struct Trail, near->start[n] + 1);
-    s->space = NEWS(int, (size_t)n * ((size_t)n + 4));
+    s->space = NEWS(int, (size_t)n *((size_t)n + 4));
     s->list = NEWS(int, n);
     s->ranked = NEWS(Ranked, n);
     s->sorted = NEWS(Item *, n);

@@ -218,7 +218,8 @@ static int64_t element_bits(const Value *v) { return type_bits(v->type); }
 static bool may_go_inside(const Node *concat, const Value *x, bool rows, Dim size)
 {
     const Value *a = class_of((Value *)(uintptr_t)x);
-    if (is_constant(x) || in_callers_buffer(a) || a->graph != concat->graph || a->bytes != most_bytes(x) || element_bits(x) % 8)
+    if (is_constant(x) || in_callers_buffer(a) || a->graph != concat->graph || a->bytes != most_bytes(x) ||
+        element_bits(x) % 8)
         return false;
     if (!rows)
         return true;
@@ -263,8 +264,8 @@ static void join_part(Node *n)
     Value *x = n->call.arg[0], *y = n->call.arg[1], *a = class_of(x), *b = class_of(y);
     const Param *dim = param_of(&n->call, "dim"), *from = param_of(&n->call, "from"), *to = param_of(&n->call, "to");
     Dim at = param_of(&n->call, "from_at")->d, run = D(1);
-    if (is_constant(x) || is_constant(y) || a == b || in_callers_buffer(b) || b->bytes != most_bytes(y) || x->graph != n->graph ||
-        element_bits(x) % 8 || !dim_is(param_of(&n->call, "to_at")->d, 0))
+    if (is_constant(x) || is_constant(y) || a == b || in_callers_buffer(b) || b->bytes != most_bytes(y) ||
+        x->graph != n->graph || element_bits(x) % 8 || !dim_is(param_of(&n->call, "to_at")->d, 0))
         return;
     for (int i = 3; i >= 0; i--) {
         if (dim_is(dim[i].d, 1))
@@ -292,8 +293,8 @@ static void join_parts(Node *n, void *arg)
 
 typedef struct Arena {
     VEC(Buffer) buffers;
-    VEC(Value *) value;     /* of each buffer, or: */
-    VEC(Node *) node;       /* whose scratch it is */
+    VEC(Value *) value; /* of each buffer, or: */
+    VEC(Node *) node;   /* whose scratch it is */
     int64_t align;
 } Arena;
 

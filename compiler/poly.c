@@ -260,10 +260,7 @@ Dim dim_div(Dim a, Dim b)
     return dim_add(w, dim_make(EXPR_DIV, 2, (int64_t[]){r.v, b.v}));
 }
 
-Dim dim_ceil(Dim a, Dim b)
-{
-    return dim_div(dim_add(a, dim_sub(b, D(1))), b);
-}
+Dim dim_ceil(Dim a, Dim b) { return dim_div(dim_add(a, dim_sub(b, D(1))), b); }
 
 Dim dim_mod(Dim a, Dim b)
 {

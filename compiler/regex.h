@@ -5,10 +5,10 @@
 #include "onnxcc.h"
 
 typedef struct Regex {
-    const char *error;      /* not NULL: what is wrong with the pattern, at byte `at` */
+    const char *error; /* not NULL: what is wrong with the pattern, at byte `at` */
     int at;
     int states, classes, start, accept; /* states from `accept` on accept */
-    Tensor *table;          /* U16: the class of each of 256 bytes, then the next state per state and class */
+    Tensor *table; /* U16: the class of each of 256 bytes, then the next state per state and class */
 } Regex;
 
 /* The whole text has to match. RE2's syntax without back references, look-around, \p and \C; UTF-8. */

@@ -204,7 +204,7 @@ static Piece *bracket(Parser *p)
             add_range(set, from, to);
     }
     p->at++;
-    if (not )
+    if (not)
         negate(set);
     return set;
 }

@@ -9,9 +9,9 @@ enum { LAST_CHARACTER = 0x10FFFF };
 /* A piece of the expression: a tree, because repeats are made by compiling it again. */
 typedef struct Piece {
     enum PieceKind { SET, JOIN, EITHER, REPEAT, TEST, NOTHING } kind;
-    VEC(uint32_t) range;        /* SET: pairs of code points, inclusive */
+    VEC(uint32_t) range; /* SET: pairs of code points, inclusive */
     VEC(struct Piece *) part;
-    int low, high;              /* REPEAT; high -1: any number */
+    int low, high; /* REPEAT; high -1: any number */
     char test;
 } Piece;
 

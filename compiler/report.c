@@ -8,7 +8,7 @@
 
 typedef struct Rows {
     Text text;
-    const char *before;     /* of each line */
+    const char *before; /* of each line */
     int n;
     int64_t macs;
     bool json;
@@ -53,15 +53,18 @@ static void put_row(Node *n, Rows *r)
     Text op = {0};
     text_put(&op, "%s%s", n->op->name, n->call.epilogue ? "+" : "");
     if (r->json) {
-        text_put(&r->text, "%s\n    {\"node\": %d, \"operator\": \"%s\", \"name\": ", r->n ? "," : "", r->n, n->op->name);
+        text_put(&r->text, "%s\n    {\"node\": %d, \"operator\": \"%s\", \"name\": ", r->n ? "," : "", r->n,
+                 n->op->name);
         text_json(&r->text, n->name ? n->name->s : "");
         text_put(&r->text, ", \"output\": ");
         text_json(&r->text, shape);
-        text_put(&r->text, ", \"macs\": %lld, \"weights\": %lld, \"arena\": \"%s\", \"live\": [%d, %d]}", (long long)n->macs,
-                 (long long)constant_bytes(n), where, y ? y->live_from : n->time, y ? y->live_to : n->time);
+        text_put(&r->text, ", \"macs\": %lld, \"weights\": %lld, \"arena\": \"%s\", \"live\": [%d, %d]}",
+                 (long long)n->macs, (long long)constant_bytes(n), where, y ? y->live_from : n->time,
+                 y ? y->live_to : n->time);
     } else
-        text_put(&r->text, "%s%4d  %-20s %-24.24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s, n->name ? c_comment(n->name) : "",
-                 c_comment(name(shape)), (long long)n->macs, (long long)constant_bytes(n), where);
+        text_put(&r->text, "%s%4d  %-20s %-24.24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s,
+                 n->name ? c_comment(n->name) : "", c_comment(name(shape)), (long long)n->macs,
+                 (long long)constant_bytes(n), where);
     r->macs += n->macs;
     r->n++;
 }
@@ -114,7 +117,8 @@ static void put_peak(Text *t, Model *m)
         qsort(p.live.at, (size_t)p.live.n, sizeof *p.live.at, by_size);
     text_put(t, "; peak:");
     for (int i = 0; i < p.live.n && i < 4; i++)
-        text_put(t, "%s %s %lld", i ? " +" : "", c_comment(p.live.at[i]->name ? p.live.at[i]->name : name(p.live.at[i]->def->op->name)),
+        text_put(t, "%s %s %lld", i ? " +" : "",
+                 c_comment(p.live.at[i]->name ? p.live.at[i]->name : name(p.live.at[i]->def->op->name)),
                  (long long)p.live.at[i]->bytes);
     if (p.live.n > 4)
         text_put(t, " + %d smaller ones", p.live.n - 4);
@@ -130,8 +134,9 @@ const char *report_table(Model *m, const char *before)
     text_put(&r.text, "%s", before);
     text_put(&r.text, table_head, "operator", "name", "output", "MAC", "weights");
     put_rows(m->graph, &r);
-    text_put(&r.text, "%s\n%s %lld MAC, %zu B of weights, arena %lld B, lower bound %lld B", before, before, (long long)r.macs,
-             constants.inline_bytes + constants.file_bytes, (long long)plan.arena, (long long)plan.bound);
+    text_put(&r.text, "%s\n%s %lld MAC, %zu B of weights, arena %lld B, lower bound %lld B", before, before,
+             (long long)r.macs, constants.inline_bytes + constants.file_bytes, (long long)plan.arena,
+             (long long)plan.bound);
     put_peak(&r.text, m);
     text_put(&r.text, "\n");
     return r.text.s;
@@ -146,7 +151,8 @@ static void report_json(Model *m)
     text_json(&t, m->base->s);
     text_put(&t, ",\n  \"hash\": \"%016llx\",\n  \"target\": \"%s\",\n", (unsigned long long)m->hash, opt.target->name);
     text_put(&t, "  \"weights\": %zu,\n  \"arena\": %lld,\n  \"arena_bound\": %lld,\n  \"macs\": %lld,\n  \"nodes\": [",
-             constants.inline_bytes + constants.file_bytes, (long long)plan.arena, (long long)plan.bound, (long long)r.macs);
+             constants.inline_bytes + constants.file_bytes, (long long)plan.arena, (long long)plan.bound,
+             (long long)r.macs);
     printf("%s%s\n  ]\n}\n", t.s, r.text.s ? r.text.s : "");
 }
 
@@ -163,9 +169,11 @@ void report_model(Model *m)
     put_peak(&peak, m);
     printf("%s: %d nodes (%d in the file), IR %lld\n", printable(m->base), r.n, m->n_nodes, (long long)m->ir_version);
     printf(table_head, "operator", "name", "output", "MAC", "weights");
-    printf("%s  flash   %lld B weights\n  arena   %lld B, lower bound %lld B%s\n  compute %lld MAC\n", r.text.s ? r.text.s : "",
-           weights, (long long)plan.arena, (long long)plan.bound, peak.s ? peak.s : "", (long long)r.macs);
-    printf("onnxcc: %s: flash=%lld arena=%lld macs=%lld nodes=%d\n", opt.output, weights, (long long)plan.arena, (long long)r.macs, r.n);
+    printf("%s  flash   %lld B weights\n  arena   %lld B, lower bound %lld B%s\n  compute %lld MAC\n",
+           r.text.s ? r.text.s : "", weights, (long long)plan.arena, (long long)plan.bound, peak.s ? peak.s : "",
+           (long long)r.macs);
+    printf("onnxcc: %s: flash=%lld arena=%lld macs=%lld nodes=%d\n", opt.output, weights, (long long)plan.arena,
+           (long long)r.macs, r.n);
 }
 
 /* ---- the operators --------------------------------------------------------------------------------------------------------- */
@@ -212,7 +220,9 @@ void list_ops(bool markdown)
     if (markdown)
         printf("| domain | operator | versions | types |\n|---|---|---|---|\n");
     for (int i = 0, end; i < n; i = end) {
-        for (end = i; end < n && !strcmp(rows[end]->name, rows[i]->name) && !strcmp(op_domain(rows[end]), op_domain(rows[i])); end++)
+        for (end = i;
+             end < n && !strcmp(rows[end]->name, rows[i]->name) && !strcmp(op_domain(rows[end]), op_domain(rows[i]));
+             end++)
             ;
         const char *domain = rows[i]->domain ? rows[i]->domain : "ai.onnx";
         if (!strcmp(domain, "onnxcc"))

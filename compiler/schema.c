@@ -86,13 +86,13 @@ static const struct Group {
     {"NB", "IU|FB"},
     {"F8", "float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz"},
     {"C", "complex64|complex128"},
-    {"ALL", "N|bool|string|C"},     /* every tensor type before bfloat16 */
-    {"ALLB", "ALL|bfloat16"},       /* opset 13 */
-    {"ALL9", "ALLB|F8"},            /* IR 9 */
-    {"ALL10", "ALL9|uint4|int4"},   /* IR 10 */
-    {"ALL11", "ALL10|float4e2m1"},  /* IR 11 */
-    {"ALL12", "ALL11|float8e8m0"},  /* IR 12 */
-    {"ALL13", "ALL12|uint2|int2"},  /* IR 13 */
+    {"ALL", "N|bool|string|C"},    /* every tensor type before bfloat16 */
+    {"ALLB", "ALL|bfloat16"},      /* opset 13 */
+    {"ALL9", "ALLB|F8"},           /* IR 9 */
+    {"ALL10", "ALL9|uint4|int4"},  /* IR 10 */
+    {"ALL11", "ALL10|float4e2m1"}, /* IR 11 */
+    {"ALL12", "ALL11|float8e8m0"}, /* IR 12 */
+    {"ALL13", "ALL12|uint2|int2"}, /* IR 13 */
     {"ALL14", "ALL13|float6e2m3|float6e3m2"},
 };
 
@@ -187,8 +187,8 @@ static void read_formal(const Op *op, Signature *sig, Formal *f, const char *s, 
 
 static void read_attrs(const Op *op, Signature *sig)
 {
-    static const char *const kinds[] = {"",        "float",  "int",    "string",  "tensor", "graph", "floats", "ints",
-                                        "strings", "tensors", "graphs", "sparse", "sparses", "type", "types"};
+    static const char *const kinds[] = {"",        "float",   "int",    "string", "tensor",  "graph", "floats", "ints",
+                                        "strings", "tensors", "graphs", "sparse", "sparses", "type",  "types"};
     for (const char *s = op->attrs ? op->attrs : ""; *s;) {
         while (*s == ' ')
             s++;

@@ -19,7 +19,7 @@ typedef struct Formal {
     int name_n;
     bool optional, variadic, mixed; /* mixed: variadic of different types */
     TypeSet set;
-    int variable;   /* index of its type variable: equal ones have equal types; -1: none */
+    int variable; /* index of its type variable: equal ones have equal types; -1: none */
 } Formal;
 
 typedef struct FormalAttr {
@@ -36,9 +36,9 @@ typedef struct Signature {
     FormalAttr attr[MAX_ATTRS];
 } Signature;
 
-const Signature *op_signature(const Op *op);            /* read once, kept */
+const Signature *op_signature(const Op *op);                           /* read once, kept */
 const FormalAttr *formal_attr(const Signature *sig, const char *name); /* or NULL */
-const Formal *formal_in(const Signature *sig, int i);   /* variadic ones repeat; NULL: too many */
+const Formal *formal_in(const Signature *sig, int i);                  /* variadic ones repeat; NULL: too many */
 const Formal *formal_out(const Signature *sig, int i);
 
 /* The row in force for (domain, name) when `version` of the domain is imported; NULL: none that old. */

@@ -65,10 +65,12 @@ void remove_dead(Graph *g)
 static bool same_attr(const Attr *a, const Attr *b)
 {
     if (a->name != b->name || a->type != b->type || a->i != b->i || memcmp(&a->f, &b->f, sizeof a->f) || a->s != b->s ||
-        a->n != b->n || a->t != b->t || a->g != b->g || a->tp != b->tp || a->graphs != b->graphs || a->tensors != b->tensors)
+        a->n != b->n || a->t != b->t || a->g != b->g || a->tp != b->tp || a->graphs != b->graphs ||
+        a->tensors != b->tensors)
         return false;
     for (int i = 0; i < a->n; i++)
-        if ((a->ints && a->ints[i] != b->ints[i]) || (a->floats && memcmp(&a->floats[i], &b->floats[i], sizeof(float))) ||
+        if ((a->ints && a->ints[i] != b->ints[i]) ||
+            (a->floats && memcmp(&a->floats[i], &b->floats[i], sizeof(float))) ||
             (a->strings && a->strings[i] != b->strings[i]))
             return false;
     return true;
@@ -77,8 +79,8 @@ static bool same_attr(const Attr *a, const Attr *b)
 static bool same_constant(const Value *a, const Value *b)
 {
     const Tensor *s = a->data, *t = b->data;
-    if (!s || !t || s->symbolic || t->symbolic || a->type != b->type || a->type == STR || s->fill || t->fill || s->thunk ||
-        t->thunk || !shape_same(a->shape, b->shape) || tensor_size(s) > 4096)
+    if (!s || !t || s->symbolic || t->symbolic || a->type != b->type || a->type == STR || s->fill || t->fill ||
+        s->thunk || t->thunk || !shape_same(a->shape, b->shape) || tensor_size(s) > 4096)
         return false;
     bool same = !memcmp(tensor_data(s), tensor_data(t), tensor_size(s));
     tensor_drop(s);
@@ -182,8 +184,8 @@ static bool absorb(Node *n)
     int k = n->in[1]->data ? 0 : 1;
     Value *x = n->in[k], *c = n->in[1 - k], *factor = NULL, *offset = NULL;
     Node *linear = x->def;
-    if (!c->data || c->data->symbolic || !linear || !linear->op->absorb || x->uses.n != 1 || linear->graph != n->graph ||
-        !shape_same(x->shape, n->out[0]->shape) || x->shape.rank < 2)
+    if (!c->data || c->data->symbolic || !linear || !linear->op->absorb || x->uses.n != 1 ||
+        linear->graph != n->graph || !shape_same(x->shape, n->out[0]->shape) || x->shape.rank < 2)
         return false;
     c = per_channel(linear, c, x, linear->op->flags & CHANNELS_LAST ? 1 : x->shape.rank - 1);
     if (!c || !n->op->affine(linear, k, c, &factor, &offset) || !linear->op->absorb(linear, factor, offset))

@@ -105,8 +105,8 @@ static bool read_windows(Node *n, const Image *m, const int64_t *kernel, Windows
         return false;
     for (int a = 0; kernel && a < m->axes; a++) {
         if (attr_given(n, "kernel_shape") && w->kernel[3 - m->axes + a] != kernel[a]) {
-            node_error(n, "kernel_shape[%d] is %lld, the weights have %lld", a,
-                       (long long)w->kernel[3 - m->axes + a], (long long)kernel[a]);
+            node_error(n, "kernel_shape[%d] is %lld, the weights have %lld", a, (long long)w->kernel[3 - m->axes + a],
+                       (long long)kernel[a]);
             return false;
         }
         w->kernel[3 - m->axes + a] = kernel[a];
@@ -134,8 +134,8 @@ bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w)
         read_axis(m, a, a < 3 - m->axes ? 0 : same, ceil, w);
         w->padded |= ceil || !dim_is(w->pad[a], 0) || !dim_is(w->pad_end[a], 0);
         if (dim_high(w->out[a]) < 1 && dim_low(m->size[a]) > 0) {
-            node_error(n, "no window of %lld elements fits in axis %d of %s", (long long)w->kernel[a], axis_seen(n, m, a),
-                       shape_text(in_shape(n, 0)));
+            node_error(n, "no window of %lld elements fits in axis %d of %s", (long long)w->kernel[a],
+                       axis_seen(n, m, a), shape_text(in_shape(n, 0)));
             return false;
         }
     }

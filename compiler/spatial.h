@@ -10,14 +10,14 @@ typedef struct Image {
     Dim n, channels, size[3], pixels;
     int axes;
 } Image;
-bool image_read(Node *n, int i, Image *m);      /* input i; false: wrong rank, and reported */
+bool image_read(Node *n, int i, Image *m); /* input i; false: wrong rank, and reported */
 Shape image_shape(const Node *n, const Image *m, Dim channels, const Dim *size);
 
 /* Windows: `kernel` elements, `dilation` apart, the first `pad` before the image, `stride` from one to the next. */
 typedef struct Windows {
     int64_t kernel[3], stride[3], dilation[3];
     Dim pad[3], pad_end[3], out[3];
-    bool padded;                                /* some window may stick out of the image */
+    bool padded; /* some window may stick out of the image */
 } Windows;
 
 /* Reads kernel_shape (or takes `kernel`, of m->axes elements, when it is not NULL), strides, dilations, pads, auto_pad and

@@ -168,10 +168,7 @@ Name tensor_get_str(const Tensor *t, int64_t i)
     return name_bytes(s->text ? s->text : "", (size_t)s->length);
 }
 
-void tensor_set_str(Tensor *t, int64_t i, Name s)
-{
-    ((str *)(uintptr_t)t->data)[i] = (str){s->s, s->n};
-}
+void tensor_set_str(Tensor *t, int64_t i, Name s) { ((str *)(uintptr_t)t->data)[i] = (str){s->s, s->n}; }
 
 /* ---- bytes for kernels -------------------------------------------------------------------------------------------- */
 

@@ -129,7 +129,8 @@ bool shape_broadcast(Shape a, Shape b, Shape *out)
 {
     Shape y = {.rank = a.rank < 0 || b.rank < 0 ? -1 : a.rank > b.rank ? a.rank : b.rank};
     for (int i = 1; i <= y.rank; i++)
-        if (!broadcast_dim(i <= a.rank ? a.dim[a.rank - i] : D(1), i <= b.rank ? b.dim[b.rank - i] : D(1), &y.dim[y.rank - i]))
+        if (!broadcast_dim(i <= a.rank ? a.dim[a.rank - i] : D(1), i <= b.rank ? b.dim[b.rank - i] : D(1),
+                           &y.dim[y.rank - i]))
             return false;
     *out = y;
     return true;

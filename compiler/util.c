@@ -8,14 +8,17 @@
 enum { CHUNK = 1 << 20, LARGE = 1 << 14, ALIGN = 16 };
 
 typedef struct Block {
-    struct Block *next, **link;     /* link: what points here */
+    struct Block *next, **link; /* link: what points here */
 } Block;
 _Static_assert(sizeof(Block) % ALIGN == 0, "memory behind a block header is aligned");
 
 static Block *blocks;
 static char *chunk;
 static size_t chunk_left;
-static struct Static { void *at; size_t n; } statics[32];
+static struct Static {
+    void *at;
+    size_t n;
+} statics[32];
 static int n_statics;
 
 static Block *block_link(Block *b, size_t bytes)
@@ -63,7 +66,8 @@ void *pool_grow(void *old, size_t old_bytes, size_t new_bytes)
     *b->link = b->next;
     if (b->next)
         b->next->link = b->link;
-    char *p = (char *)(block_link(new_bytes > SIZE_MAX / 2 ? NULL : realloc(b, sizeof(Block) + new_bytes), new_bytes) + 1);
+    char *p =
+        (char *)(block_link(new_bytes > SIZE_MAX / 2 ? NULL : realloc(b, sizeof(Block) + new_bytes), new_bytes) + 1);
     memset(p + old_bytes, 0, new_bytes - old_bytes);
     return p;
 }
@@ -138,7 +142,7 @@ void *vec_more(void *at, int *cap, size_t size)
 /* ---- names ---------------------------------------------------------------------------------------------- */
 
 static struct Names {
-    Name *at;       /* open addressing, cap a power of two */
+    Name *at; /* open addressing, cap a power of two */
     uint32_t *hash;
     uint32_t n, cap;
 } names;
@@ -187,10 +191,7 @@ Name name_bytes(const char *s, size_t n)
     return names.at[k] = b;
 }
 
-Name name(const char *s)
-{
-    return name_bytes(s, strlen(s));
-}
+Name name(const char *s) { return name_bytes(s, strlen(s)); }
 
 Name name_format(const char *format, ...)
 {
@@ -208,10 +209,7 @@ Name name_format(const char *format, ...)
     return name_bytes(s, n < 0 ? 0 : (size_t)n);
 }
 
-bool name_is(Name a, const char *s)
-{
-    return a && a->n == strlen(s) && memcmp(a->s, s, a->n) == 0;
-}
+bool name_is(Name a, const char *s) { return a && a->n == strlen(s) && memcmp(a->s, s, a->n) == 0; }
 
 /* ---- maps ------------------------------------------------------------------------------------------------- */
 

@@ -9,8 +9,8 @@ enum { ALIGN = 64, FILE_LIMIT = 1 << 20 };
 
 Constants constants;
 static VEC(Value *) list;
-static Map seen;            /* content -> the first value that has it */
-static Map names;           /* Value -> const char *: its expression */
+static Map seen;  /* content -> the first value that has it */
+static Map names; /* Value -> const char *: its expression */
 
 /* ---- which --------------------------------------------------------------------------------------------------- */
 
@@ -58,7 +58,8 @@ void text_integer(Text *t, Type type, int64_t v)
     else if (type == I32 && v == INT32_MIN)
         text_put(t, "(-2147483647 - 1)");
     else
-        text_put(t, type == U32 ? "%lluu" : "%lld", type == U32 ? (unsigned long long)(uint32_t)v : (unsigned long long)v);
+        text_put(t, type == U32 ? "%lluu" : "%lld",
+                 type == U32 ? (unsigned long long)(uint32_t)v : (unsigned long long)v);
 }
 
 enum { LONGEST_LITERAL = 4000 }; /* C compilers need to take 4095 */
@@ -98,7 +99,8 @@ static void put_strings(const Value *v, const char *id)
         text_put(&all, ", %u},\n", s->n);
         constants.inline_bytes += s->n + 1;
     }
-    text_put(&constants.decl, "static const str %s[%lld] = {\n%s};\n", id, (long long)(n ? n : 1), n ? all.s : "    {\"\", 0}\n");
+    text_put(&constants.decl, "static const str %s[%lld] = {\n%s};\n", id, (long long)(n ? n : 1),
+             n ? all.s : "    {\"\", 0}\n");
     constants.inline_bytes += (size_t)n * 16;
 }
 
@@ -117,7 +119,8 @@ static void put_text_array(const Value *v, const char *id)
     for (int64_t i = 0; i < n; i++) {
         text_put(t, i % 12 ? " " : "\n    ");
         if (bits || type == U8 || type == B8)
-            text_put(t, width == 2 ? "0x%04x," : "%u,", width == 2 ? (unsigned)(bytes[2 * i] | bytes[2 * i + 1] << 8) : bytes[i]);
+            text_put(t, width == 2 ? "0x%04x," : "%u,",
+                     width == 2 ? (unsigned)(bytes[2 * i] | bytes[2 * i + 1] << 8) : bytes[i]);
         else if (type_is_float(type)) {
             text_float(t, type, tensor_get(d, i));
             text_put(t, ",");
@@ -207,16 +210,15 @@ static const char in_assembler[] =
     "        \".global %s_weights\\n.hidden %s_weights\\n.balign 64\\n%s_weights:\\n\"\n"
     "        \".incbin \\\"\" %s_WEIGHTS_FILE \"\\\"\\n.byte 0\\n.popsection\\n\");\n";
 
-static const char in_memory[] =
-    "static const unsigned char *%s_weights;\n\n"
-    "int %s_load(const void *weights, size_t bytes)\n"
-    "{\n"
-    "    if (!weights || (uintptr_t)weights %% %d != 0 || bytes != %s_WEIGHTS_BYTES ||\n"
-    "        rt_hash((const unsigned char *)weights, bytes) != UINT64_C(0x%016llx))\n"
-    "        return RT_BAD_WEIGHTS;\n"
-    "    %s_weights = (const unsigned char *)weights;\n"
-    "    return 0;\n"
-    "}\n\n";
+static const char in_memory[] = "static const unsigned char *%s_weights;\n\n"
+                                "int %s_load(const void *weights, size_t bytes)\n"
+                                "{\n"
+                                "    if (!weights || (uintptr_t)weights %% %d != 0 || bytes != %s_WEIGHTS_BYTES ||\n"
+                                "        rt_hash((const unsigned char *)weights, bytes) != UINT64_C(0x%016llx))\n"
+                                "        return RT_BAD_WEIGHTS;\n"
+                                "    %s_weights = (const unsigned char *)weights;\n"
+                                "    return 0;\n"
+                                "}\n\n";
 
 void put_weights(Text *t, const char *p)
 {
@@ -232,10 +234,13 @@ void put_weights_interface(Text *t, const char *p, const char *file)
     if (!constants.loaded)
         return;
     const char *slash = strrchr(file, '/'), *u = c_upper(p);
-    text_put(t, "/* Before the first run: gives the contents of %s, loaded or mapped by the caller, aligned to %d, to stay where\n"
-                " * they are. Checks that they are this model's (their XXH64): 0, or %s_BAD_WEIGHTS. */\n",
-             c_comment(name(slash ? slash + 1 : file)), ALIGN, u);
-    text_put(t, "#define %s_WEIGHTS_BYTES %zu\nint %s_load(const void *weights, size_t bytes);\n\n", u, constants.file_bytes, p);
+    text_put(
+        t,
+        "/* Before the first run: gives the contents of %s, loaded or mapped by the caller, aligned to %d, to stay where\n"
+        " * they are. Checks that they are this model's (their XXH64): 0, or %s_BAD_WEIGHTS. */\n",
+        c_comment(name(slash ? slash + 1 : file)), ALIGN, u);
+    text_put(t, "#define %s_WEIGHTS_BYTES %zu\nint %s_load(const void *weights, size_t bytes);\n\n", u,
+             constants.file_bytes, p);
 }
 
 /* ---- all -------------------------------------------------------------------------------------------------------- */

@@ -4,17 +4,14 @@
 enum { MOST_ENTRIES = 1 << 24 };
 
 static struct Reader {
-    Span file, message;     /* message: the one being gathered; scalars come from elsewhere */
-    uint64_t copied;        /* bytes of messages that were given in pieces and put together */
+    Span file, message; /* message: the one being gathered; scalars come from elsewhere */
+    uint64_t copied;    /* bytes of messages that were given in pieces and put together */
     unsigned order;
-    const char *refused;    /* why wire_field gave up; NULL: it did not */
+    const char *refused; /* why wire_field gave up; NULL: it did not */
     const char *code;
 } reader;
 
-void wire_begin(Span file)
-{
-    reader = (struct Reader){.file = file};
-}
+void wire_begin(Span file) { reader = (struct Reader){.file = file}; }
 
 static bool within(Span s, const uint8_t *at)
 {
@@ -159,15 +156,16 @@ static void explain(Span m, const char *message, const Path *p)
             return;
         }
         if ((int)type == 3 || (int)type == 4) {
-            error_at(path_text(p), "PB-02", "field %u is a group%s; ONNX never had groups", (unsigned)tag, offset_text(at));
+            error_at(path_text(p), "PB-02", "field %u is a group%s; ONNX never had groups", (unsigned)tag,
+                     offset_text(at));
             return;
         }
         pb_istream_t before = in;
         if (pb_skip_field(&in, type))
             continue;
         if (type == PB_WT_STRING && pb_decode_varint32(&before, &length) && length > before.bytes_left)
-            error_at(path_text(p), "PB-03", "truncated: field %u%s says it has %u bytes, but only %zu follow", (unsigned)tag,
-                     offset_text(at), (unsigned)length, before.bytes_left);
+            error_at(path_text(p), "PB-03", "truncated: field %u%s says it has %u bytes, but only %zu follow",
+                     (unsigned)tag, offset_text(at), (unsigned)length, before.bytes_left);
         else
             error_at(path_text(p), "PB-03", "field %u%s is malformed or cut off", (unsigned)tag, offset_text(at));
         return;
@@ -193,10 +191,7 @@ bool wire_read(const pb_msgdesc_t *type, Span s, void *message, const Path *p)
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-Name wire_name(const Wire *w)
-{
-    return name_bytes((const char *)w->s.at, w->s.n);
-}
+Name wire_name(const Wire *w) { return name_bytes((const char *)w->s.at, w->s.n); }
 
 int64_t wire_int(const Wire *w)
 {

@@ -21,7 +21,7 @@ PARAMS(attention)
 
 enum {
     ATTENTION_LANES = 16,
-    ATTENTION_BLOCK = 24,   /* rows at a time, if there are ATTENTION_MANY; else one by one */
+    ATTENTION_BLOCK = 24, /* rows at a time, if there are ATTENTION_MANY; else one by one */
     ATTENTION_MANY = 4,
 };
 #define ATTENTION_ROUND(n) (((n) + ATTENTION_LANES - 1) / ATTENTION_LANES * ATTENTION_LANES)
@@ -39,8 +39,16 @@ HELPER void attention_columns(const int V, const f32 *x, idx step, idx m, const 
 SHARED void attention_product(const f32 *x, idx step, idx m, const f32 *w, idx w_panel, idx run, f32 *y, idx y_pitch,
                               idx columns)
 {
-    struct tile_job t = {.taps = 1, .run = run, .across = 1, .rows = 1, .w_k = TILE_PANEL,
-                         .w_panel = w_panel, .y_pitch = y_pitch, .first = 1, .last = 1, .lo = -VEC_INFINITY,
+    struct tile_job t = {.taps = 1,
+                         .run = run,
+                         .across = 1,
+                         .rows = 1,
+                         .w_k = TILE_PANEL,
+                         .w_panel = w_panel,
+                         .y_pitch = y_pitch,
+                         .first = 1,
+                         .last = 1,
+                         .lo = -VEC_INFINITY,
                          .hi = VEC_INFINITY};
     tile_rows(&t, step);
     for (idx c = 0; c < columns;) {
@@ -143,7 +151,7 @@ HELPER void FN(attention_store)(T *y, const A *s, A factor, idx n)
 
 /* s, the scores of the keys [from, to) in row i, become probabilities but for a factor, which is the result; s has
  * room for a multiple of 16. */
-HELPER A FN(attention_weigh)(A *s, idx from, idx to, idx i, const struct FN(attention_head) * h,
+HELPER A FN(attention_weigh)(A *s, idx from, idx to, idx i, const struct FN(attention_head) *h,
                              const struct attention *p)
 {
     const b8 *const mask = h->mask ? h->mask + i * p->mask_row + from : 0;
@@ -178,7 +186,7 @@ HELPER A FN(attention_weigh)(A *s, idx from, idx to, idx i, const struct FN(atte
 }
 
 /* The keys that rows [i, end) need: all when the scores are to be kept, else whole panels of those that take part. */
-HELPER void FN(attention_range)(const struct FN(attention_head) * h, const struct attention *p, idx i, idx end,
+HELPER void FN(attention_range)(const struct FN(attention_head) *h, const struct attention *p, idx i, idx end,
                                 idx *from, idx *to)
 {
     idx none;
@@ -227,7 +235,9 @@ HELPER void FN(attention_one)(const struct FN(attention_head) *h, A *s, idx i, A
 
 #if RT_CAT(ATTENTION_TILES_, A)
 /* Scratch of rows in blocks. */
-struct FN(attention_panels) { f32 *k, *v, *q, *s, *y; };
+struct FN(attention_panels) {
+    f32 *k, *v, *q, *s, *y;
+};
 
 HELPER struct FN(attention_panels) FN(attention_scratch)(f32 *at, const struct attention *p)
 {
@@ -241,7 +251,7 @@ HELPER struct FN(attention_panels) FN(attention_scratch)(f32 *at, const struct a
 }
 
 /* Keys and values as panels of 16 columns: the keys' columns are keys, the values' are elements. */
-HELPER void FN(attention_pack)(const struct FN(attention_head) * h, const struct FN(attention_panels) * w,
+HELPER void FN(attention_pack)(const struct FN(attention_head) *h, const struct FN(attention_panels) *w,
                                const struct attention *p)
 {
     f32 *to = w->k;
@@ -278,7 +288,7 @@ HELPER void FN(attention_block)(const struct FN(attention_head) *h, const struct
 #endif
 
 /* All rows of the heads of q that share head g of k, in sample b. */
-HELPER void FN(attention_group)(const struct FN(attention_head) * all, A *scratch, idx b, idx g,
+HELPER void FN(attention_group)(const struct FN(attention_head) *all, A *scratch, idx b, idx g,
                                 const struct attention *p)
 {
     const idx heads = p->q_heads / p->kv_heads, at_q = b * p->q_heads * p->rows, at_k = b * p->kv_heads * p->keys;

@@ -54,8 +54,8 @@ KERNEL void FN(causal_conv)(const T *x, const T *w, const T *bias, const T *past
             const T *const old = past ? past + (b * p.channels + c) * before : 0, *const row =
                                                                                       x +
                                                                                       (b * p.channels + c) * p.length;
-            FN(causal_conv_row)
-            (row, w + c * p.taps, bias ? LD(bias, c) : 0, old, y + (b * p.channels + c) * p.length, &p);
+            FN(causal_conv_row)(row, w + c * p.taps, bias ? LD(bias, c) : 0, old, y + (b * p.channels + c) * p.length,
+                                &p);
             for (idx i = 0; present && i < before; i++)
                 ST(present, (b * p.channels + c) * before + i, FN(causal_conv_at)(old, row, before, p.length + i));
         }

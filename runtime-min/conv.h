@@ -40,7 +40,8 @@ KERNEL void FN(conv_plain)(const T *x, const T *w, const T *b, T *y, struct conv
             A sum = b ? LD(b, co) : 0;
             for (idx k = 0; k < taps; k++) {
                 const idx xd = d + k / (p.kernel[1] * p.kernel[2]) * p.dilation[0];
-                const idx xh = h + k / p.kernel[2] % p.kernel[1] * p.dilation[1], xv = v + k % p.kernel[2] * p.dilation[2];
+                const idx xh = h + k / p.kernel[2] % p.kernel[1] * p.dilation[1],
+                          xv = v + k % p.kernel[2] * p.dilation[2];
                 if (xd < 0 || xd >= p.in[0] || xh < 0 || xh >= p.in[1] || xv < 0 || xv >= p.in[2])
                     continue;
                 for (idx c = 0; c < p.cin; c++)
@@ -78,7 +79,8 @@ KERNEL void FN(conv_pack)(const f32 *restrict w, f32 *restrict y, struct conv_pa
 RUNS(conv_pack, 2, 1, 0)
 #endif
 
-CONV_KERNEL void CONV_FN(conv)(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, f32 *scratch, struct conv p)
+CONV_KERNEL void CONV_FN(conv)(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, f32 *scratch,
+                               struct conv p)
 {
     const int cross = conv_cross(&p);
     struct conv_plan c = conv_plan((cross ? p.out[0] * p.out[1] : 1) * p.out[2], p.cout, 1, CONV_EPILOGUE);
@@ -92,9 +94,24 @@ CONV_KERNEL void CONV_FN(conv)(const f32 *x, const f32 *w, const f32 *b, const f
 CONV_KERNEL void CONV_FN(dense)(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, struct dense p)
 {
     const struct conv q = {
-        .n = 1, .in = {1, 1, p.m}, .out = {1, 1, p.m}, .group = 1, .cin = p.k, .cout = p.n, .kernel = {1, 1, 1},
-        .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .x_pitch = p.x_pitch, .y_pitch = p.y_pitch, .r_pitch = p.r_pitch,
-        .w_k = p.w_k, .w_panel = p.w_panel, .columns = p.columns, .taps = 1, .depth = p.depth, .lo = p.lo,
+        .n = 1,
+        .in = {1, 1, p.m},
+        .out = {1, 1, p.m},
+        .group = 1,
+        .cin = p.k,
+        .cout = p.n,
+        .kernel = {1, 1, 1},
+        .stride = {1, 1, 1},
+        .dilation = {1, 1, 1},
+        .x_pitch = p.x_pitch,
+        .y_pitch = p.y_pitch,
+        .r_pitch = p.r_pitch,
+        .w_k = p.w_k,
+        .w_panel = p.w_panel,
+        .columns = p.columns,
+        .taps = 1,
+        .depth = p.depth,
+        .lo = p.lo,
         .hi = p.hi,
     };
     CONV_FN(conv)(x, w, b, r, y, NULL, q);

@@ -42,7 +42,8 @@ TILE struct conv_plan conv_plan(idx width, idx cout, int even, tile_epilogue *ep
 /* Whether tiles may, and should, go on from row to row of y: rows are short, and all of x under the kernel is there. */
 TILE int conv_cross(const struct conv *p)
 {
-    const int most = TILE_ROWS((p->cout + RT_VEC - 1) / RT_VEC < TILE_VECTORS ? (p->cout + RT_VEC - 1) / RT_VEC : TILE_VECTORS);
+    const int most =
+        TILE_ROWS((p->cout + RT_VEC - 1) / RT_VEC < TILE_VECTORS ? (p->cout + RT_VEC - 1) / RT_VEC : TILE_VECTORS);
     int inside = 1;
 #define CONV_AXIS(a)                                                                                                   \
     inside &= p->pad[a] == 0 && (p->out[a] - 1) * p->stride[a] + (p->kernel[a] - 1) * p->dilation[a] < p->in[a];
@@ -58,8 +59,9 @@ TILE int conv_cross(const struct conv *p)
 struct conv_work {
     const f32 *x, *w, *b, *r;
     f32 *y, *scratch;
-    idx pitch, line, layer, reach[3], padded[3]; /* of x as tiles see it; pixels under the kernel; of x with its borders */
-    idx from, to, first, end;           /* vectors first up to end: those of this pass */
+    idx pitch, line, layer;   /* of x as tiles see it */
+    idx reach[3], padded[3];  /* pixels under the kernel; of x with its borders */
+    idx from, to, first, end; /* vectors first up to end: those of this pass */
     struct tile_job t;
     const struct conv_plan *c;
     const struct conv *p;
@@ -81,7 +83,8 @@ SHARED void conv_window(const struct conv_work *k, idx d0, idx h0, idx w0, const
             const f32 *const from = k->x + ((d * p->in[1] + h) * p->in[2] + w0) * p->x_pitch;
             memset(to, 0, (size_t)(left * pitch) * sizeof(f32));
             if (pitch == p->x_pitch)
-                memcpy(to + left * pitch, from + left * pitch, (size_t)((right - left - 1) * pitch + p->cin) * sizeof(f32));
+                memcpy(to + left * pitch, from + left * pitch,
+                       (size_t)((right - left - 1) * pitch + p->cin) * sizeof(f32));
             else
                 for (idx w = left; w < right; w++)
                     memcpy(to + w * pitch, from + w * p->x_pitch, (size_t)p->cin * sizeof(f32));
@@ -125,7 +128,8 @@ HELPER const f32 *conv_input(struct conv_work *k, idx row, idx i, idx R, idx *n)
     }
     if (p->whole)
         return k->scratch + (d + p->pad[0]) * k->layer + (h + p->pad[1]) * k->line + (w + p->pad[2]) * k->pitch;
-    if (d >= 0 && h >= 0 && d + k->reach[0] <= p->in[0] && h + k->reach[1] <= p->in[1] && i >= k->from && i + R <= k->to) {
+    if (d >= 0 && h >= 0 && d + k->reach[0] <= p->in[0] && h + k->reach[1] <= p->in[1] && i >= k->from &&
+        i + R <= k->to) {
         const idx most = (k->to - i) / R;
         *n = *n < most ? *n : most;
         return k->x + d * k->layer + h * k->line + w * k->pitch;
@@ -192,11 +196,17 @@ SHARED void conv_group(struct conv_work *k)
     const idx vectors = (p->cout + RT_VEC - 1) / RT_VEC, pass = p->columns / (c->across.big * RT_VEC);
     k->pitch = p->whole ? p->cin : p->x_pitch;
     const int joined = k->pitch == p->cin && p->dilation[2] == 1;
-    const idx taps = p->kernel[0] * p->kernel[1] * (joined ? 1 : p->kernel[2]), run = joined ? p->kernel[2] * p->cin : p->cin;
+    const idx taps = p->kernel[0] * p->kernel[1] * (joined ? 1 : p->kernel[2]),
+              run = joined ? p->kernel[2] * p->cin : p->cin;
     k->t = (struct tile_job){
-        .across = joined ? 1 : p->kernel[2], .rows = p->kernel[1],
-        .right = p->dilation[2] * k->pitch, .w_k = p->w_k, .w_panel = p->w_panel, .w_run = run * p->w_k,
-        .y_pitch = p->y_pitch, .r_pitch = p->r_pitch,
+        .across = joined ? 1 : p->kernel[2],
+        .rows = p->kernel[1],
+        .right = p->dilation[2] * k->pitch,
+        .w_k = p->w_k,
+        .w_panel = p->w_panel,
+        .w_run = run * p->w_k,
+        .y_pitch = p->y_pitch,
+        .r_pitch = p->r_pitch,
     };
     tile_rows(&k->t, p->stride[2] * k->pitch);
     for (int a = 0; a < 3; a++) {
@@ -212,7 +222,9 @@ SHARED void conv_group(struct conv_work *k)
     const f32 *const w = k->w;
     for (k->first = 0; k->first < vectors; k->first = k->end) {
         k->end = k->first + (pass > 0 ? pass : 1) * (k->first < c->across.bigs ? c->across.big : c->across.small);
-        k->end = k->first < c->across.bigs && k->end > c->across.bigs ? c->across.bigs : k->end < vectors ? k->end : vectors;
+        k->end = k->first < c->across.bigs && k->end > c->across.bigs ? c->across.bigs
+                 : k->end < vectors                                   ? k->end
+                                                                      : vectors;
         idx tap = 0;
         do {
             k->t.taps = p->taps < taps - tap ? p->taps : taps - tap;
@@ -240,9 +252,14 @@ SHARED void conv_run(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32
     for (idx n = 0; n < p->n; n++)
         for (idx g = 0; g < p->group; g++) {
             struct conv_work k = {
-                .x = x + n * in * p->x_pitch + g * p->cin, .w = w + g * p->w_group, .b = b ? b + g * p->cout : NULL,
+                .x = x + n * in * p->x_pitch + g * p->cin,
+                .w = w + g * p->w_group,
+                .b = b ? b + g * p->cout : NULL,
                 .r = r ? r + n * out * p->r_pitch + g * p->cout : NULL,
-                .y = y + n * c->y_image + g * p->cout, .scratch = scratch, .c = c, .p = p,
+                .y = y + n * c->y_image + g * p->cout,
+                .scratch = scratch,
+                .c = c,
+                .p = p,
             };
             conv_group(&k);
         }

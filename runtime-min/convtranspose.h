@@ -24,7 +24,9 @@ PARAMS(conv_transpose_pack)
 PARAMS(conv_transpose)
 
 /* The taps of one axis that a phase meets: the last of them, and how far apart they are. Along x they come backwards. */
-struct conv_phase { idx taps, last, every; };
+struct conv_phase {
+    idx taps, last, every;
+};
 HELPER struct conv_phase conv_phase(idx phase, idx kernel, idx stride, idx dilation)
 {
     struct conv_phase f = {0, 0, stride};
@@ -41,15 +43,26 @@ SHARED void conv_transpose_run(const f32 *x, const f32 *w, const f32 *b, f32 *y,
 {
     const idx phases = p->stride[0] * p->stride[1] * p->stride[2], pitch = p->group * p->cout;
     struct conv q = {
-        .n = p->n, .in = {p->in[0], p->in[1], p->in[2]}, .group = p->group, .cin = p->cin, .cout = p->cout,
-        .stride = {1, 1, 1}, .x_pitch = p->group * p->cin, .y_pitch = p->stride[2] * pitch, .w_k = p->w_k,
-        .columns = p->columns, .depth = p->kernel[2] * p->cin, .lo = p->lo, .hi = p->hi,
+        .n = p->n,
+        .in = {p->in[0], p->in[1], p->in[2]},
+        .group = p->group,
+        .cin = p->cin,
+        .cout = p->cout,
+        .stride = {1, 1, 1},
+        .x_pitch = p->group * p->cin,
+        .y_pitch = p->stride[2] * pitch,
+        .w_k = p->w_k,
+        .columns = p->columns,
+        .depth = p->kernel[2] * p->cin,
+        .lo = p->lo,
+        .hi = p->hi,
     };
     c->y_row = p->stride[1] * p->out[2] * pitch;
     c->y_plane = p->stride[0] * p->out[1] * p->out[2] * pitch;
     c->y_image = p->out[0] * p->out[1] * p->out[2] * pitch;
     for (idx phase = 0; phase < phases; phase++) {
-        const idx at[3] = {phase / p->stride[2] / p->stride[1], phase / p->stride[2] % p->stride[1], phase % p->stride[2]};
+        const idx at[3] = {phase / p->stride[2] / p->stride[1], phase / p->stride[2] % p->stride[1],
+                           phase % p->stride[2]};
         idx first[3], taps = 1;
         for (int a = 0; a < 3; a++) {
             const idx s = p->stride[a];
@@ -90,7 +103,8 @@ KERNEL void FN(conv_transpose_plain)(const T *x, const T *w, const T *b, T *y, s
             A sum = b ? LD(b, o % (p.group * p.cout)) : 0;
             for (idx k = 0; k < taps; k++) {
                 const idx xd = d - k / (p.kernel[1] * p.kernel[2]) * p.dilation[0];
-                const idx xh = h - k / p.kernel[2] % p.kernel[1] * p.dilation[1], xv = v - k % p.kernel[2] * p.dilation[2];
+                const idx xh = h - k / p.kernel[2] % p.kernel[1] * p.dilation[1],
+                          xv = v - k % p.kernel[2] * p.dilation[2];
                 if (xd < 0 || xd % p.stride[0] || xd / p.stride[0] >= p.in[0] || xh < 0 || xh % p.stride[1] ||
                     xh / p.stride[1] >= p.in[1] || xv < 0 || xv % p.stride[2] || xv / p.stride[2] >= p.in[2])
                     continue;
@@ -131,7 +145,8 @@ KERNEL void FN(conv_transpose_pack)(const f32 *restrict w, f32 *restrict y, stru
             const idx g = i / (panels * some * p.cin * TILE_PANEL), c = i / TILE_PANEL % p.cin;
             const idx t = i / (p.cin * TILE_PANEL) % some;
             const idx d = f[0].last - t / (f[1].taps * f[2].taps) * f[0].every;
-            const idx h = f[1].last - t / f[2].taps % f[1].taps * f[1].every, v = f[2].last - t % f[2].taps * f[2].every;
+            const idx h = f[1].last - t / f[2].taps % f[1].taps * f[1].every,
+                      v = f[2].last - t % f[2].taps * f[2].every;
             *y++ = w[((g * p.cin + c) * p.cout + (o < p.cout ? o : p.cout - 1)) * taps +
                      (d * p.kernel[1] + h) * p.kernel[2] + v];
         }
@@ -140,8 +155,8 @@ KERNEL void FN(conv_transpose_pack)(const f32 *restrict w, f32 *restrict y, stru
 RUNS(conv_transpose_pack, 2, 1, 0)
 #endif
 
-CONVTRANSPOSE_KERNEL void CONVTRANSPOSE_FN(conv_transpose)(const f32 *x, const f32 *w, const f32 *b, f32 *y, f32 *scratch,
-                                                           struct conv_transpose p)
+CONVTRANSPOSE_KERNEL void CONVTRANSPOSE_FN(conv_transpose)(const f32 *x, const f32 *w, const f32 *b, f32 *y,
+                                                           f32 *scratch, struct conv_transpose p)
 {
     struct conv_plan c = conv_plan(p.out[2] / p.stride[2], p.cout, p.even, CONVTRANSPOSE_EPILOGUE);
     conv_transpose_run(x, w, b, y, scratch, &c, &p);

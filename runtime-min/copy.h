@@ -99,8 +99,8 @@ KERNEL void FN(copy8)(const void *restrict from, void *restrict to, struct copy8
                 for (idx d = 0; d < p.dim[3]; d++)
                     FN(copy_four)((const T *)from, (T *)to,
                                   p.from_at + a * p.from[0] + b * p.from[1] + c * p.from[2] + d * p.from[3],
-                                  p.to_at + a * p.to[0] + b * p.to[1] + c * p.to[2] + d * p.to[3], p.dim + 4, p.from + 4,
-                                  p.to + 4);
+                                  p.to_at + a * p.to[0] + b * p.to[1] + c * p.to[2] + d * p.to[3], p.dim + 4,
+                                  p.from + 4, p.to + 4);
 }
 RUNS(copy8, 2, 1, 0)
 #endif

@@ -25,15 +25,13 @@ PARAMS(conv_depthwise)
  * counted from that of the first in its vector. */
 struct depthwise_tile {
     idx planes, lines, lead, end, rows;
-    idx x_plane, x_line, x_pitch, x_tap, x_step, w_plane, w_line, w_tap, w_in, w_channel, y_pitch, cin, cout, channels, width;
+    idx x_plane, x_line, x_pitch, x_tap, x_step, w_plane, w_line, w_tap, w_in, w_channel, y_pitch, cin, cout, channels,
+        width;
     f32 lo, hi;
     const i32 *index;
 };
 
-HELPER vec depthwise_get(const f32 *p, const int part, idx n)
-{
-    return part ? vec_load_some(p, n) : vec_load(p);
-}
+HELPER vec depthwise_get(const f32 *p, const int part, idx n) { return part ? vec_load_some(p, n) : vec_load(p); }
 
 /* One vector of channels: KW taps a row (0: width, one by one), S columns of x from pixel to pixel. edge: some columns or
  * pixels are not there. part: only n channels. spread: x has m channels from here on, to be picked by index. */
@@ -172,11 +170,24 @@ SHARED void depthwise_run(const f32 *x, const f32 *w, const f32 *b, f32 *y, i32 
 {
     const idx x_row = p->in[2] * p->x_pitch, x_plane = p->in[1] * x_row;
     struct depthwise_tile t = {
-        .x_plane = p->dilation[0] * x_plane, .x_line = p->dilation[1] * x_row, .x_pitch = p->x_pitch,
-        .x_tap = p->dilation[2], .x_step = p->stride[2], .w_plane = p->kernel[1] * p->kernel[2] * p->w_tap,
-        .w_line = p->kernel[2] * p->w_tap, .w_tap = p->w_tap, .w_in = p->w_in, .w_channel = p->w_channel,
-        .y_pitch = p->y_pitch, .cin = p->cin, .cout = p->cout, .channels = p->channels, .width = p->kernel[2], .lo = p->lo,
-        .hi = p->hi, .index = index,
+        .x_plane = p->dilation[0] * x_plane,
+        .x_line = p->dilation[1] * x_row,
+        .x_pitch = p->x_pitch,
+        .x_tap = p->dilation[2],
+        .x_step = p->stride[2],
+        .w_plane = p->kernel[1] * p->kernel[2] * p->w_tap,
+        .w_line = p->kernel[2] * p->w_tap,
+        .w_tap = p->w_tap,
+        .w_in = p->w_in,
+        .w_channel = p->w_channel,
+        .y_pitch = p->y_pitch,
+        .cin = p->cin,
+        .cout = p->cout,
+        .channels = p->channels,
+        .width = p->kernel[2],
+        .lo = p->lo,
+        .hi = p->hi,
+        .index = index,
     };
     for (idx i = 0; index && i < (p->channels + 15) / 16 * 16; i++)
         index[i] = (i32)((i / p->cout - i / RT_VEC * RT_VEC / p->cout) * p->cin);

@@ -24,13 +24,21 @@ typedef int32_t dot_sums __attribute__((vector_size(4 * DOT)));
 typedef int16_t dot_pairs __attribute__((vector_size(4 * DOT)));
 typedef uint8_t dot_bytes __attribute__((vector_size(DOT)));
 #elif DOT == 2
-typedef struct { f32 a, b; } dot_reals;
-typedef struct { i32 a, b; } dot_sums;
-typedef struct { int16x2_t a, b; } dot_pairs;
+typedef struct {
+    f32 a, b;
+} dot_reals;
+typedef struct {
+    i32 a, b;
+} dot_sums;
+typedef struct {
+    int16x2_t a, b;
+} dot_pairs;
 #else
 typedef f32 dot_reals;
 typedef i32 dot_sums;
-typedef struct { i32 a, b; } dot_pairs;
+typedef struct {
+    i32 a, b;
+} dot_pairs;
 #endif
 
 /* Pairs of 8-bit integers, widened. */

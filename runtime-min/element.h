@@ -17,12 +17,38 @@
 
 /* ---- bit patterns ------------------------------------------------------------------------------------- */
 
-typedef union { f32 f; u32 u; } rt_bits32;
-typedef union { f64 f; u64 u; } rt_bits64;
-HELPER u32 rt_u32(f32 x) { rt_bits32 b; b.f = x; return b.u; }
-HELPER f32 rt_f32(u32 x) { rt_bits32 b; b.u = x; return b.f; }
-HELPER u64 rt_u64(f64 x) { rt_bits64 b; b.f = x; return b.u; }
-HELPER f64 rt_f64(u64 x) { rt_bits64 b; b.u = x; return b.f; }
+typedef union {
+    f32 f;
+    u32 u;
+} rt_bits32;
+typedef union {
+    f64 f;
+    u64 u;
+} rt_bits64;
+HELPER u32 rt_u32(f32 x)
+{
+    rt_bits32 b;
+    b.f = x;
+    return b.u;
+}
+HELPER f32 rt_f32(u32 x)
+{
+    rt_bits32 b;
+    b.u = x;
+    return b.f;
+}
+HELPER u64 rt_u64(f64 x)
+{
+    rt_bits64 b;
+    b.f = x;
+    return b.u;
+}
+HELPER f64 rt_f64(u64 x)
+{
+    rt_bits64 b;
+    b.u = x;
+    return b.f;
+}
 /* c ? a : b for c 0 or 1, on the bits: compilers may keep a branch for ?: on floats, never for this */
 HELPER u32 rt_pick32(u32 c, u32 a, u32 b) { return b ^ ((a ^ b) & (0 - c)); }
 HELPER u64 rt_pick64(u64 c, u64 a, u64 b) { return b ^ ((a ^ b) & (0 - c)); }
@@ -32,12 +58,34 @@ HELPER f64 rt_pick_f64(u64 c, f64 a, f64 b) { return rt_f64(rt_pick64(c, rt_u64(
 /* ---- between arithmetic types --------------------------------------------------------------------------- */
 
 #define RT_CONVERT(to, from) HELPER to to_##to##_##from(from x) { return (to)x; }
-RT_CONVERT(f32, f32) RT_CONVERT(f32, f64) RT_CONVERT(f32, i32) RT_CONVERT(f32, u32) RT_CONVERT(f32, i64)
-RT_CONVERT(f32, u64) RT_CONVERT(f64, f32) RT_CONVERT(f64, f64) RT_CONVERT(f64, i32) RT_CONVERT(f64, u32)
-RT_CONVERT(f64, i64) RT_CONVERT(f64, u64) RT_CONVERT(i32, i32) RT_CONVERT(i32, u32) RT_CONVERT(i32, i64)
-RT_CONVERT(i32, u64) RT_CONVERT(u32, i32) RT_CONVERT(u32, u32) RT_CONVERT(u32, i64) RT_CONVERT(u32, u64)
-RT_CONVERT(i64, i32) RT_CONVERT(i64, u32) RT_CONVERT(i64, i64) RT_CONVERT(i64, u64) RT_CONVERT(u64, i32)
-RT_CONVERT(u64, u32) RT_CONVERT(u64, i64) RT_CONVERT(u64, u64)
+RT_CONVERT(f32, f32)
+RT_CONVERT(f32, f64)
+RT_CONVERT(f32, i32)
+RT_CONVERT(f32, u32)
+RT_CONVERT(f32, i64)
+RT_CONVERT(f32, u64)
+RT_CONVERT(f64, f32)
+RT_CONVERT(f64, f64)
+RT_CONVERT(f64, i32)
+RT_CONVERT(f64, u32)
+RT_CONVERT(f64, i64)
+RT_CONVERT(f64, u64)
+RT_CONVERT(i32, i32)
+RT_CONVERT(i32, u32)
+RT_CONVERT(i32, i64)
+RT_CONVERT(i32, u64)
+RT_CONVERT(u32, i32)
+RT_CONVERT(u32, u32)
+RT_CONVERT(u32, i64)
+RT_CONVERT(u32, u64)
+RT_CONVERT(i64, i32)
+RT_CONVERT(i64, u32)
+RT_CONVERT(i64, i64)
+RT_CONVERT(i64, u64)
+RT_CONVERT(u64, i32)
+RT_CONVERT(u64, u32)
+RT_CONVERT(u64, i64)
+RT_CONVERT(u64, u64)
 
 /* Floats to integers: the value is first brought into the range where C defines the conversion. `top` is the first
  * power of two that does not fit. Unsigned: the upper half of the range is converted minus top / 2. */
@@ -70,7 +118,7 @@ HELPER f32 odd_f32_f64(f64 x)
 {
     const f32 near = (f32)x;
     const f64 back = (f64)near;
-    const u32 less = back < x, more = back > x;
+    const u32 less = x > back, more = x < back;
     const u32 away = (less & (x < 0)) | (more & (x > 0)); /* rounded away from zero: step back first */
     return rt_f32((rt_u32(near) - away) | less | more);
 }
@@ -132,14 +180,17 @@ enum { RT_EXACT, RT_SATURATE, RT_WRAP };
 HELPER u32 rt_code8(f32 x, int m, int bias, u32 max, u32 inf, u32 nan, int over, int zero)
 {
     const u32 b = rt_u32(x), abs = b & 0x7fffffff, s = b >> 31 << 7, r = rt_narrow(abs, m, bias);
-    const u32 large = over == RT_WRAP ? inf : over == RT_EXACT ? rt_pick32(abs == 0x7f800000, inf == nan ? max : inf, max) : max;
+    const u32 large = over == RT_WRAP    ? inf
+                      : over == RT_EXACT ? rt_pick32(abs == 0x7f800000, inf == nan ? max : inf, max)
+                                         : max;
     const u32 mag = rt_pick32(abs > 0x7f800000, nan, rt_pick32(abs == 0x7f800000 || r > max, large, r));
     return zero ? mag | s : rt_pick32(mag == 0 || mag == 0x80, mag, mag | s); /* zero: -0 and -NaN exist */
 }
 HELPER f32 rt_value8(u32 c, int m, int bias, u32 inf, u32 nan, int zero)
 {
     const u32 mag = zero ? c & 0x7f : rt_pick32(c == 0x80, 0x80, c & 0x7f);
-    const u32 w = rt_pick32((u32)(mag > inf) | (mag == nan), 0x7fc00000, rt_pick32(mag == inf, 0x7f800000, rt_widen(mag, m, bias)));
+    const u32 w = rt_pick32((u32)(mag > inf) | (mag == nan), 0x7fc00000,
+                            rt_pick32(mag == inf, 0x7f800000, rt_widen(mag, m, bias)));
     return rt_f32(w | (zero ? (c & 0x80) << 24 : rt_pick32(c == 0x80, 0, (c & 0x80) << 24)));
 }
 #define RT_FLOAT8(t, m, bias, max, inf, nan, zero)                                                                     \

@@ -45,8 +45,9 @@ KERNEL int FN2(gather_elements)(const void *from, const U *indices, void *to, st
                             const idx k = rt_index(LDU(indices, i), p.axis);
                             if (k < 0)
                                 return RT_BAD_INDEX;
-                            ST(y, i, LD(x, a * p.from[0] + b * p.from[1] + c * p.from[2] + d * p.from[3] +
-                                               e * p.from[4] + f * p.from[5] + k * p.stride));
+                            ST(y, i,
+                               LD(x, a * p.from[0] + b * p.from[1] + c * p.from[2] + d * p.from[3] + e * p.from[4] +
+                                         f * p.from[5] + k * p.stride));
                         }
     return RT_OK;
 }

@@ -88,7 +88,7 @@ HELPER AU FN2(grid_place)(AU g, idx n, int padding, int align, int taps)
     if (taps == 1)
         x = MU(round)(x);
     if (padding == GRID_BORDER && taps < 4)
-        return x < 0 ? 0 : x > (AU)(n - 1) ? (AU)(n - 1) : x;
+        return x<0 ? 0 : x>(AU)(n - 1) ? (AU)(n - 1) : x;
     return padding == GRID_REFLECTION ? FN2(grid_reflect)(x, low, high) : x;
 }
 

@@ -10,18 +10,18 @@
 /* 2/pi to 192 bits after 32 zeros, and to 1152 bits after 64: enough for the largest float and double. */
 HELPER u32 math_two_over_pi_f32(u32 i)
 {
-    static const u32 w[9] = {0, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab,
-                             0xdebbc561};
+    static const u32 w[9] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
+                             0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561};
     return w[i];
 }
 HELPER u64 math_two_over_pi_f64(u32 i)
 {
-    static const u32 w[40] = {0, 0, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab,
-                              0xdebbc561, 0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e,
-                              0xe88235f5, 0x2ebb4484, 0xe99c7026, 0xb45f7e41, 0x3991d639, 0x835339f4, 0x9c845f8b,
-                              0xbdf9283b, 0x1ff897ff, 0xde05980f, 0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7,
-                              0x4f463f66, 0x9e5fea2d, 0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1,
-                              0x1f8d5d08, 0x56033046, 0xfc7b6bab};
+    static const u32 w[40] = {0,          0,          0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599,
+                              0x3c439041, 0xfe5163ab, 0xdebbc561, 0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c,
+                              0xfe1deb1c, 0xb129a73e, 0xe88235f5, 0x2ebb4484, 0xe99c7026, 0xb45f7e41, 0x3991d639,
+                              0x835339f4, 0x9c845f8b, 0xbdf9283b, 0x1ff897ff, 0xde05980f, 0xef2f118b, 0x5a0a6d1f,
+                              0x6d367ecf, 0x27cb09b7, 0x4f463f66, 0x9e5fea2d, 0x7527bac7, 0xebe5f17b, 0x3d0739f7,
+                              0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046, 0xfc7b6bab};
     return w[i];
 }
 
@@ -29,11 +29,14 @@ HELPER u64 math_two_over_pi_f64(u32 i)
  * of 2/pi that decide the result modulo four, in integers (Payne and Hanek). q is right modulo 4. */
 HELPER u32 math_turns_f32(f32 x, f32 *a, f32 *l)
 {
-    const u32 b = rt_u32(x) & 0x7fffffff, m = (b & 0x7fffff) | 0x800000, at = rt_pick32(b < 0x3f000000, 0, (b >> 23) - 120);
+    const u32 b = rt_u32(x) & 0x7fffffff, m = (b & 0x7fffff) | 0x800000,
+              at = rt_pick32(b < 0x3f000000, 0, (b >> 23) - 120);
     const u32 i = at >> 5, s = at & 31, t0 = math_two_over_pi_f32(i), t1 = math_two_over_pi_f32(i + 1),
               t2 = math_two_over_pi_f32(i + 2), t3 = math_two_over_pi_f32(i + 3);
-    const u32 w0 = t0 << s | t1 >> 1 >> (31 - s), w1 = t1 << s | t2 >> 1 >> (31 - s), w2 = t2 << s | t3 >> 1 >> (31 - s);
-    const u64 p = ((u64)m * w2 >> 32) + (u64)m * w1 + ((u64)(m * w0) << 32); /* 2 bits of quarter turns, 62 of fraction */
+    const u32 w0 = t0 << s | t1 >> 1 >> (31 - s), w1 = t1 << s | t2 >> 1 >> (31 - s),
+              w2 = t2 << s | t3 >> 1 >> (31 - s);
+    const u64 p =
+        ((u64)m * w2 >> 32) + (u64)m * w1 + ((u64)(m * w0) << 32); /* 2 bits of quarter turns, 62 of fraction */
     const u64 q = (p + ((u64)1 << 61)) >> 62, f = p - (q << 62);
     const i32 top = (i32)(u32)(f >> 31);
     *a = (f32)top;

@@ -27,8 +27,9 @@ SHARED void matmul_pack(f32 *to, const f32 *b, idx b_k, idx b_column, idx k, idx
             const f32 *const from = b + l * b_k + c * b_column;
             if (b_column == 1)
                 for (idx j = 0; j < TILE_PANEL; j += RT_VEC)
-                    vec_store(to + j, j + RT_VEC <= some ? vec_load(from + j) : j < some ? vec_load_some(from + j, some - j)
-                                                                                        : vec_splat(0));
+                    vec_store(to + j, j + RT_VEC <= some ? vec_load(from + j)
+                                      : j < some         ? vec_load_some(from + j, some - j)
+                                                         : vec_splat(0));
             else
                 for (idx j = 0; j < TILE_PANEL; j++)
                     to[j] = j < some ? from[j * b_column] : 0;
@@ -111,8 +112,8 @@ HELPER void MATMUL_FN(matmul_group)(const int V, const f32 *x, const f32 *w, con
 }
 
 /* One product; x has its rows x_row apart, and k without gaps. */
-HELPER void MATMUL_FN(matmul_one)(const f32 *x, idx x_row, const f32 *b, const f32 *bias, const f32 *r, f32 *y, f32 *scratch,
-                                  const struct matmul *p)
+HELPER void MATMUL_FN(matmul_one)(const f32 *x, idx x_row, const f32 *b, const f32 *bias, const f32 *r, f32 *y,
+                                  f32 *scratch, const struct matmul *p)
 {
     const struct tile_cut across = tile_cut((p->n + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
     const struct tile_cut rows = tile_cut(p->m, TILE_ROWS(across.big), 1);

@@ -42,7 +42,9 @@ PARAMS(lrn)
 #define POOL_BLOCK 64 /* results under way at a time */
 
 /* Those of n positions at, at + step, ... that lie in [0, size): the first and how many. */
-struct pool_part { idx first, n; };
+struct pool_part {
+    idx first, n;
+};
 HELPER struct pool_part pool_part(idx at, idx step, idx n, idx size)
 {
     const idx first = at >= 0 ? 0 : (step - 1 - at) / step, end = at >= size ? 0 : (size - 1 - at) / step + 1;
@@ -57,8 +59,9 @@ HELPER struct pool_part pool_taps(const struct pool *p, int a, idx o)
 }
 HELPER idx pool_count(const struct pool *p, int a, idx o)
 {
-    return p->count_pad ? pool_part(o * p->stride[a], p->dilation[a], p->kernel[a], p->in[a] + p->pad[a] + p->pad_end[a]).n
-                        : pool_taps(p, a, o).n;
+    return p->count_pad
+               ? pool_part(o * p->stride[a], p->dilation[a], p->kernel[a], p->in[a] + p->pad[a] + p->pad_end[a]).n
+               : pool_taps(p, a, o).n;
 }
 
 /* Position k of that part, as a pixel of the axis. */
@@ -141,8 +144,8 @@ HELPER void FN(pool_row)(const T *x, idx from, T *y, idx at, idx d, idx h, const
                 for (idx k = 0; k < p->kernel[2]; k++) {
                     const idx start = w * p->stride[2] - p->pad[2] + k * p->dilation[2];
                     const struct pool_part o = pool_part(start, p->stride[2], some, p->in[2]);
-                    const idx pixel = from + (pool_pixel(p, 0, d, td, i) * p->in[1] + pool_pixel(p, 1, h, th, j)) * p->in[2] +
-                                      start;
+                    const idx pixel =
+                        from + (pool_pixel(p, 0, d, td, i) * p->in[1] + pool_pixel(p, 1, h, th, j)) * p->in[2] + start;
                     for (idx c = o.first; c < o.first + o.n; c++)
                         m[c] = FN(pool_add)(m[c], LD(x, pixel + c * p->stride[2]), p);
                 }
@@ -196,10 +199,12 @@ RUNS(pool, 2, 1, 0)
 KERNEL void FN(max_pool_index)(const T *restrict x, T *restrict y, i64 *restrict at, struct max_pool_index p)
 {
     const idx size = p.in[0] * p.in[1] * p.in[2];
-    POOL_OUTPUTS(p) {
+    POOL_OUTPUTS(p)
+    {
         A top = POOL_LOWEST;
         idx best = -1;
-        POOL_WINDOW(p) {
+        POOL_WINDOW(p)
+        {
             const A v = LD(x, POOL_FROM(p));
             if (best < 0 || v > top) {
                 top = v;

@@ -24,7 +24,9 @@ PARAMS(qconv_pack)
 PARAMS(qconv)
 
 /* What the rows of x look like in the scratch: `pixels` in a row, `row` elements apart; `ring` rows of one plane. */
-struct qconv_rows { idx pixels, row, reach, ring; };
+struct qconv_rows {
+    idx pixels, row, reach, ring;
+};
 
 HELPER struct qconv_rows qconv_rows(idx element, const struct qconv *p)
 {
@@ -184,7 +186,8 @@ HELPER void FN2(qconv_plane)(const T *x, const i8 *w, i32 zero, U *y, i16 *scrat
         next = FN2(qconv_fill)(scratch, x, zero, some, d, h, rows, next, r, p);
         for (idx v = 0; v * DOT < some; v += v < across.bigs ? across.big : across.small)
             for (idx i = h; i < h + rows; i++) {
-                const idx column = from + v * DOT, left = p->cout - column, slot = rt_mod(i * p->stride[1] - p->pad[1], r->ring);
+                const idx column = from + v * DOT, left = p->cout - column,
+                          slot = rt_mod(i * p->stride[1] - p->pad[1], r->ring);
                 u8 *const line = (u8 *)(y + (d * p->out[1] + i) * p->out[2] * p->y_pitch + column);
                 const i16 *const at = scratch + (p->depthwise ? 2 * v * DOT : 0);
                 if (v < across.bigs)
@@ -202,10 +205,20 @@ KERNEL void FN2(qconv)(const T *x, const i8 *w, const T *x_zero, const U *y_zero
     const i32 zero = y_zero ? (i32)LDU(y_zero, 0) : 0;
     const int joined = p.depthwise || p.dilation[2] == 1;
     struct qtile_job t = {
-        .step = p.stride[2] * element, .on = p.depthwise ? 2 * p.dilation[2] * element : 2, .planes = p.kernel[0],
-        .lines = p.kernel[1], .across = joined ? 1 : p.kernel[2], .right = p.dilation[2] * element, .ring = r.ring,
-        .dilation = p.dilation[1], .row = r.row, .pairs = ((joined ? p.kernel[2] : 1) * p.cin + 1) / 2,
-        .y_pitch = p.y_pitch * (idx)sizeof(U), .lo = (f32)(p.lo - zero), .hi = (f32)(p.hi - zero), .zero = zero,
+        .step = p.stride[2] * element,
+        .on = p.depthwise ? 2 * p.dilation[2] * element : 2,
+        .planes = p.kernel[0],
+        .lines = p.kernel[1],
+        .across = joined ? 1 : p.kernel[2],
+        .right = p.dilation[2] * element,
+        .ring = r.ring,
+        .dilation = p.dilation[1],
+        .row = r.row,
+        .pairs = ((joined ? p.kernel[2] : 1) * p.cin + 1) / 2,
+        .y_pitch = p.y_pitch * (idx)sizeof(U),
+        .lo = (f32)(p.lo - zero),
+        .hi = (f32)(p.hi - zero),
+        .zero = zero,
         .wide = RT_CAT(QCONV_WIDE_, U),
     };
     t.panel = QTILE_HEAD + t.planes * t.lines * t.across * t.pairs * QTILE_PAIR;

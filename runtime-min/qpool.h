@@ -14,7 +14,9 @@ PARAMS(qpool)
 
 /* Along one axis, for a window that begins at `at`: the first position inside the image, how many are there, and how
  * many count. */
-struct qpool_axis { idx first, inside, count; };
+struct qpool_axis {
+    idx first, inside, count;
+};
 HELPER struct qpool_axis qpool_axis(const struct qpool *p, const int a, idx at)
 {
     struct qpool_axis r = {0, 0, 0};

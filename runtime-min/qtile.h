@@ -42,15 +42,15 @@
  * values of k: stretches `right` apart in x, lines in the next slot but `dilation` of a ring of rows, planes a ring
  * apart. */
 struct qtile_job {
-    idx step;                               /* from pixel to pixel in x */
-    idx on;                                 /* from pair to pair, where columns are apart; else 2 */
+    idx step; /* from pixel to pixel in x */
+    idx on;   /* from pair to pair, where columns are apart; else 2 */
     idx planes, lines, across, right, ring, dilation, row;
-    idx pairs, panel;                       /* panel: bytes */
-    idx y_pitch;                            /* bytes */
-    f32 lo, hi;                             /* of y - zero */
+    idx pairs, panel; /* panel: bytes */
+    idx y_pitch;      /* bytes */
+    f32 lo, hi;       /* of y - zero */
     i32 zero;
-    int wide;                               /* y is the sums */
-    int plain;                              /* all zero points of the weights are 0 */
+    int wide;  /* y is the sums */
+    int plain; /* all zero points of the weights are 0 */
 };
 
 /* Are the zero points of all columns 0? */

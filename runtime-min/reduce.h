@@ -35,8 +35,16 @@ PARAMS(arg_max)
 PARAMS(arg_min)
 
 enum {
-    REDUCE_SUM, REDUCE_MEAN, REDUCE_L1, REDUCE_L2, REDUCE_SUM_SQUARE, REDUCE_LOG_SUM, REDUCE_LOG_SUM_EXP, REDUCE_PROD,
-    REDUCE_MAX, REDUCE_MIN
+    REDUCE_SUM,
+    REDUCE_MEAN,
+    REDUCE_L1,
+    REDUCE_L2,
+    REDUCE_SUM_SQUARE,
+    REDUCE_LOG_SUM,
+    REDUCE_LOG_SUM_EXP,
+    REDUCE_PROD,
+    REDUCE_MAX,
+    REDUCE_MIN
 };
 #define REDUCE_TILE 32  /* outputs computed side by side */
 #define REDUCE_LANES 16 /* partial results of a contiguous run */

@@ -23,8 +23,13 @@ PARAMS(resize)
 
 enum { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC };
 enum {
-    RESIZE_HALF_PIXEL, RESIZE_HALF_PIXEL_SYMMETRIC, RESIZE_PYTORCH_HALF_PIXEL, RESIZE_ALIGN_CORNERS, RESIZE_ASYMMETRIC,
-    RESIZE_TF_HALF_PIXEL_FOR_NN, RESIZE_TF_CROP_AND_RESIZE
+    RESIZE_HALF_PIXEL,
+    RESIZE_HALF_PIXEL_SYMMETRIC,
+    RESIZE_PYTORCH_HALF_PIXEL,
+    RESIZE_ALIGN_CORNERS,
+    RESIZE_ASYMMETRIC,
+    RESIZE_TF_HALF_PIXEL_FOR_NN,
+    RESIZE_TF_CROP_AND_RESIZE
 };
 enum { RESIZE_ROUND_PREFER_FLOOR, RESIZE_ROUND_PREFER_CEIL, RESIZE_FLOOR, RESIZE_CEIL, RESIZE_BEFORE_OR_AFTER };
 
@@ -41,8 +46,8 @@ enum { RESIZE_ROUND_PREFER_FLOOR, RESIZE_ROUND_PREFER_CEIL, RESIZE_FLOOR, RESIZE
 
 #if defined T && !defined U
 #if RT_CAT(RESIZE_IS_, T)
-KERNEL int FN(resize_sizes)(const f32 *restrict scales, const i64 *restrict sizes, i64 *restrict y, f32 *restrict y_scales,
-                            struct resize_sizes p)
+KERNEL int FN(resize_sizes)(const f32 *restrict scales, const i64 *restrict sizes, i64 *restrict y,
+                            f32 *restrict y_scales, struct resize_sizes p)
 {
     f32 all = 0;
     for (int i = 0; i < p.count; i++) {
@@ -69,22 +74,16 @@ HELPER A FN(resize_origin)(struct resize_table p, idx o, A scale)
 {
     const A x = (A)o, in = (A)p.in, length = scale * in, half = (A)0.5;
     switch (p.transform) {
-    case RESIZE_HALF_PIXEL_SYMMETRIC:
-        return in / 2 * (1 - (A)p.out / length) + (x + half) / scale - half;
-    case RESIZE_PYTORCH_HALF_PIXEL:
-        return p.out > 1 ? (x + half) / scale - half : 0;
-    case RESIZE_ALIGN_CORNERS:
-        return p.out > 1 ? x * (in - 1) / (length - 1) : 0;
-    case RESIZE_ASYMMETRIC:
-        return x / scale;
-    case RESIZE_TF_HALF_PIXEL_FOR_NN:
-        return (x + half) / scale;
+    case RESIZE_HALF_PIXEL_SYMMETRIC: return in / 2 * (1 - (A)p.out / length) + (x + half) / scale - half;
+    case RESIZE_PYTORCH_HALF_PIXEL: return p.out > 1 ? (x + half) / scale - half : 0;
+    case RESIZE_ALIGN_CORNERS: return p.out > 1 ? x * (in - 1) / (length - 1) : 0;
+    case RESIZE_ASYMMETRIC: return x / scale;
+    case RESIZE_TF_HALF_PIXEL_FOR_NN: return (x + half) / scale;
     case RESIZE_TF_CROP_AND_RESIZE:
         if (p.out <= 1)
             return half * ((A)p.start + (A)p.end) * (in - 1);
         return (A)p.start * (in - 1) + x * ((A)p.end - (A)p.start) * (in - 1) / (length - 1);
-    default:
-        return (x + half) / scale - half;
+    default: return (x + half) / scale - half;
     }
 }
 
@@ -195,9 +194,8 @@ HELPER void FN(resize_store)(T *y, idx i, W v)
 
 /* y = sum over the taps of both axes of weight * x; `outside` where a position is -1. row: in1 * inner sums along
  * axis 0, from which the row of y is made. */
-KERNEL void FN(resize)(const T *restrict x, const i32 *restrict at0, const W *restrict weight0,
-                       const i32 *restrict at1, const W *restrict weight1, T *restrict y, W *restrict row,
-                       struct resize p)
+KERNEL void FN(resize)(const T *restrict x, const i32 *restrict at0, const W *restrict weight0, const i32 *restrict at1,
+                       const W *restrict weight1, T *restrict y, W *restrict row, struct resize p)
 {
     const idx width = p.in1 * p.inner;
     for (idx o = 0; o < p.outer; o++, x += p.in0 * width)

@@ -24,8 +24,17 @@ PARAMS(gru)
 PARAMS(rnn)
 
 enum {
-    RNN_TANH, RNN_SIGMOID, RNN_RELU, RNN_AFFINE, RNN_LEAKY_RELU, RNN_THRESHOLDED_RELU, RNN_SCALED_TANH,
-    RNN_HARD_SIGMOID, RNN_ELU, RNN_SOFTSIGN, RNN_SOFTPLUS
+    RNN_TANH,
+    RNN_SIGMOID,
+    RNN_RELU,
+    RNN_AFFINE,
+    RNN_LEAKY_RELU,
+    RNN_THRESHOLDED_RELU,
+    RNN_SCALED_TANH,
+    RNN_HARD_SIGMOID,
+    RNN_ELU,
+    RNN_SOFTSIGN,
+    RNN_SOFTPLUS
 };
 #define RNN_PANEL 16
 #define RNN_IS_f32 1
@@ -82,9 +91,15 @@ HELPER void rnn_gates(f32 *acc, const f32 *h, const f32 *r, idx n, const int G)
     for (; k + 2 <= n; k += 2) {
         const vec x = vec_splat(h[k]), x1 = vec_splat(h[k + 1]);
         RNN_EACH(RNN_STEP)
-        RNN_ODD(0) RNN_ODD(1) RNN_ODD(2) RNN_ODD(3)
+        RNN_ODD(0)
+        RNN_ODD(1)
+        RNN_ODD(2)
+        RNN_ODD(3)
     }
-    RNN_JOIN(0) RNN_JOIN(1) RNN_JOIN(2) RNN_JOIN(3)
+    RNN_JOIN(0)
+    RNN_JOIN(1)
+    RNN_JOIN(2)
+    RNN_JOIN(3)
 #undef RNN_ODD
 #undef RNN_JOIN
 #endif
@@ -143,29 +158,17 @@ HELPER void FN(rnn_product)(A *acc, const A *h, const T *r, idx n, int gates)
 HELPER A FN(rnn_one)(A v, int act, A alpha, A beta)
 {
     switch (act) {
-    case RNN_SIGMOID:
-        return M(sigmoid)(v);
-    case RNN_RELU:
-        return v > 0 ? v : 0;
-    case RNN_AFFINE:
-        return alpha * v + beta;
-    case RNN_LEAKY_RELU:
-        return v < 0 ? alpha * v : v;
-    case RNN_THRESHOLDED_RELU:
-        return v >= alpha ? v : 0;
-    case RNN_SCALED_TANH:
-        return alpha * M(tanh)(beta * v);
-    case RNN_HARD_SIGMOID:
-        v = alpha * v + beta;
-        return v < 0 ? 0 : v > 1 ? 1 : v;
-    case RNN_ELU:
-        return v < 0 ? alpha * M(expm1)(v) : v;
-    case RNN_SOFTSIGN:
-        return v / (1 + (v < 0 ? -v : v));
-    case RNN_SOFTPLUS:
-        return M(softplus)(v);
-    default:
-        return M(tanh)(v);
+    case RNN_SIGMOID: return M(sigmoid)(v);
+    case RNN_RELU: return v > 0 ? v : 0;
+    case RNN_AFFINE: return alpha * v + beta;
+    case RNN_LEAKY_RELU: return v < 0 ? alpha * v : v;
+    case RNN_THRESHOLDED_RELU: return v >= alpha ? v : 0;
+    case RNN_SCALED_TANH: return alpha * M(tanh)(beta * v);
+    case RNN_HARD_SIGMOID: v = alpha * v + beta; return v < 0 ? 0 : v > 1 ? 1 : v;
+    case RNN_ELU: return v < 0 ? alpha * M(expm1)(v) : v;
+    case RNN_SOFTSIGN: return v / (1 + (v < 0 ? -v : v));
+    case RNN_SOFTPLUS: return M(softplus)(v);
+    default: return M(tanh)(v);
     }
 }
 
@@ -206,13 +209,14 @@ HELPER void FN(rnn_store)(const A *v, A *h, T *y, idx w)
 }
 
 /* Fills state s (batch, hidden) of direction d from an initial one, or with zeros, also for empty sequences. */
-HELPER void FN(rnn_begin)(A *s, const T *from, const i32 *lengths, idx batch, idx hidden, idx directions, int batch_first,
-                          idx d)
+HELPER void FN(rnn_begin)(A *s, const T *from, const i32 *lengths, idx batch, idx hidden, idx directions,
+                          int batch_first, idx d)
 {
     for (idx b = 0; b < batch; b++)
         for (idx i = 0; i < hidden; i++)
-            s[b * hidden + i] = from && !(lengths && lengths[b] <= 0) ? LD(from, rnn_state(batch, directions, batch_first, d, b) * hidden + i)
-                                                                      : 0;
+            s[b * hidden + i] = from && !(lengths && lengths[b] <= 0)
+                                    ? LD(from, rnn_state(batch, directions, batch_first, d, b) * hidden + i)
+                                    : 0;
 }
 
 HELPER void FN(rnn_end)(const A *s, T *to, idx batch, idx hidden, idx directions, int batch_first, idx d)
@@ -223,7 +227,8 @@ HELPER void FN(rnn_end)(const A *s, T *to, idx batch, idx hidden, idx directions
 }
 
 /* Zeros in y after the end of sequences that are shorter than all steps. */
-HELPER void FN(rnn_pad)(T *y, const i32 *lengths, idx steps, idx batch, idx hidden, idx directions, int batch_first, idx d)
+HELPER void FN(rnn_pad)(T *y, const i32 *lengths, idx steps, idx batch, idx hidden, idx directions, int batch_first,
+                        idx d)
 {
     for (idx b = 0; y && lengths && b < batch; b++)
         for (idx t = lengths[b] < 0 ? 0 : lengths[b]; t < steps; t++)
@@ -293,11 +298,13 @@ KERNEL void FN(lstm)(const T *restrict g, const T *restrict r, const i32 *restri
                         FN(rnn_store)(h + of, next + of, NULL, w);
                         continue;
                     }
-                    const idx from = ((p.batch_first ? b * p.steps + t : t * p.batch + b) * p.directions + d) * 4 * n + at;
+                    const idx from =
+                        ((p.batch_first ? b * p.steps + t : t * p.batch + b) * p.directions + d) * 4 * n + at;
                     FN(rnn_load)(v, g + from, w, 4, n);
                     FN(rnn_product)(v, h + b * n, r + at * 4 * n, n, 4);
                     FN(lstm_cell)(v, c + of, peephole ? peephole + d * 3 * n + at : NULL, w, n, p, d);
-                    T *const to = y ? y + rnn_row(p.steps, p.batch, p.directions, p.batch_first, t, d, b) * n + at : NULL;
+                    T *const to =
+                        y ? y + rnn_row(p.steps, p.batch, p.directions, p.batch_first, t, d, b) * n + at : NULL;
                     FN(rnn_store)(v, next + of, to, w);
                 }
             A *const old = h;
@@ -319,7 +326,8 @@ HELPER void FN(gru_cell)(const T *g, const T *r, const T *bias, const A *h, A *n
     const int *const act = p.act + d * 2;
     const f32 *const alpha = p.alpha + d * 2, *const beta = p.beta + d * 2;
     const idx n = p.hidden;
-    A v[3 * RNN_PANEL], x[RNN_PANEL], old[RNN_PANEL], *const z = v, *const rr = v + RNN_PANEL, *const hh = v + 2 * RNN_PANEL;
+    A v[3 * RNN_PANEL], x[RNN_PANEL], old[RNN_PANEL];
+    A *const z = v, *const rr = v + RNN_PANEL, *const hh = v + 2 * RNN_PANEL;
     r += at * 3 * n;
     FN(rnn_load)(v, g + at, w, 3, n);
     for (idx j = 0; j < RNN_PANEL; j++) {
@@ -376,9 +384,10 @@ KERNEL void FN(gru)(const T *restrict g, const T *restrict r, const i32 *restric
                             continue;
                         }
                         const idx row = (p.batch_first ? b * p.steps + t : t * p.batch + b) * p.directions + d;
-                        T *const to = y ? y + rnn_row(p.steps, p.batch, p.directions, p.batch_first, t, d, b) * n : NULL;
-                        FN(gru_cell)(g + row * 3 * n, r, bias ? bias + d * n : NULL, h + b * n, next + b * n, update + b * n,
-                                     reset + b * n, to, at, w, p, d, pass);
+                        T *const to =
+                            y ? y + rnn_row(p.steps, p.batch, p.directions, p.batch_first, t, d, b) * n : NULL;
+                        FN(gru_cell)(g + row * 3 * n, r, bias ? bias + d * n : NULL, h + b * n, next + b * n,
+                                     update + b * n, reset + b * n, to, at, w, p, d, pass);
                     }
             A *const old = h;
             h = next;
@@ -408,11 +417,13 @@ KERNEL void FN(rnn)(const T *restrict g, const T *restrict r, const i32 *restric
                         FN(rnn_store)(h + of, next + of, NULL, w);
                         continue;
                     }
-                    FN(rnn_load)(v, g + ((p.batch_first ? b * p.steps + t : t * p.batch + b) * p.directions + d) * n + at, w, 1,
-                                 0);
+                    FN(rnn_load)(v,
+                                 g + ((p.batch_first ? b * p.steps + t : t * p.batch + b) * p.directions + d) * n + at,
+                                 w, 1, 0);
                     FN(rnn_product)(v, h + b * n, r + at * n, n, 1);
                     FN(rnn_act)(v, p.act[d], p.alpha[d], p.beta[d], p.clip);
-                    T *const to = y ? y + rnn_row(p.steps, p.batch, p.directions, p.batch_first, t, d, b) * n + at : NULL;
+                    T *const to =
+                        y ? y + rnn_row(p.steps, p.batch, p.directions, p.batch_first, t, d, b) * n + at : NULL;
                     FN(rnn_store)(v, next + of, to, w);
                 }
             A *const old = h;

@@ -13,7 +13,7 @@ void *memmove(void *, const void *, size_t);
 /* ---- element types: one tag each, used as suffix of kernels. Buffers are reused for other types, so all may alias. */
 #define RT_ALIAS __attribute__((may_alias))
 typedef int8_t RT_ALIAS i8;
-typedef uint8_t u8;             /* a character type: aliases anyway */
+typedef uint8_t u8; /* a character type: aliases anyway */
 typedef int16_t RT_ALIAS i16;
 typedef uint16_t RT_ALIAS u16;
 typedef int32_t RT_ALIAS i32;
@@ -22,12 +22,16 @@ typedef int64_t RT_ALIAS i64;
 typedef uint64_t RT_ALIAS u64;
 typedef float RT_ALIAS f32;
 typedef double RT_ALIAS f64;
-typedef u8 b8;                  /* bool: 0 or 1 */
-typedef u16 f16, bf16;          /* bit patterns */
+typedef u8 b8;         /* bool: 0 or 1 */
+typedef u16 f16, bf16; /* bit patterns */
 typedef u8 f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0;
 typedef u8 f4e2m1, f6e2m3, f6e3m2, i4, u4, i2, u2; /* packed bytes: only LD and ST know where an element is */
-typedef struct { f32 re, im; } RT_ALIAS c64;
-typedef struct { f64 re, im; } RT_ALIAS c128;
+typedef struct {
+    f32 re, im;
+} RT_ALIAS c64;
+typedef struct {
+    f64 re, im;
+} RT_ALIAS c128;
 #ifndef ONNXCC_STRING
 #define ONNXCC_STRING
 /* A string: bytes, without a NUL behind them, and how many. Has 16 bytes on every machine. */
@@ -45,7 +49,9 @@ typedef onnxcc_string str;
 #ifndef RT_ARENA
 #define RT_ARENA
 #endif
-typedef struct { unsigned char a[64]; } __attribute__((aligned(64))) rt_align;
+typedef struct {
+    unsigned char a[64];
+} __attribute__((aligned(64))) rt_align;
 
 /* The arena is not NULL: so neither is what lies in it, and the C compiler need not think about kernels' optional arguments. */
 #define RT_ARENA_GIVEN __attribute__((nonnull(1)))
@@ -55,17 +61,14 @@ typedef struct { unsigned char a[64]; } __attribute__((aligned(64))) rt_align;
 #define RT_INF __builtin_inff()
 #define RT_INF_F64 __builtin_inf()
 
-typedef ptrdiff_t idx;          /* a count of elements, or an offset in elements */
+typedef ptrdiff_t idx; /* a count of elements, or an offset in elements */
 
 /* Sizes in emitted code: floor division and modulo (0 when b is 0), the smaller, the larger. */
 static inline __attribute__((unused)) idx rt_div(idx a, idx b)
 {
     return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
-static inline __attribute__((unused)) idx rt_mod(idx a, idx b)
-{
-    return b == 0 ? 0 : a - rt_div(a, b) * b;
-}
+static inline __attribute__((unused)) idx rt_mod(idx a, idx b) { return b == 0 ? 0 : a - rt_div(a, b) * b; }
 static inline __attribute__((unused)) idx rt_min(idx a, idx b) { return a < b ? a : b; }
 static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? a : b; }
 
@@ -184,7 +187,7 @@ static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? 
  * and registered for the compiler's own use. */
 #define RT_FN(name) RT_CAT3(name, , T)      /* softmax_f32 */
 #define RT_FN2(name) RT_CAT4(name, , T, U)  /* cast_f32_i8 */
-#ifdef ONNXCC_LIBRARY                       /* the bodies are not used: RUNS declares what the library has */
+#ifdef ONNXCC_LIBRARY /* the bodies are not used: RUNS declares what the library has */
 #define RT_BODY(name) RT_CAT3(name##_body, , T)
 #define RT_BODY2(name) RT_CAT4(name##_body, , T, U)
 #define FN RT_BODY
@@ -221,7 +224,7 @@ static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? 
 #define RT_ARRAY(type, name, n) type name[n];
 #define RT_STRUCT(k) struct k { k##_PARAMS(RT_FIELD, RT_ARRAY) };
 #ifdef ONNXCC_COMPILER
-#include "kernel.h"         /* compiler/kernel.h: the same list as descriptors */
+#include "kernel.h" /* compiler/kernel.h: the same list as descriptors */
 #else
 #define PARAMS(k) RT_STRUCT(k)
 #endif

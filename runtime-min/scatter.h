@@ -22,7 +22,8 @@ PARAMS(tensor_scatter)
 
 #if defined T && !defined U
 #if RT_IS_STORAGE(T)
-KERNEL int FN(tensor_scatter)(const void *from, const void *updates, const i64 *places, void *to, struct tensor_scatter p)
+KERNEL int FN(tensor_scatter)(const void *from, const void *updates, const i64 *places, void *to,
+                              struct tensor_scatter p)
 {
     const T *const x = (const T *)from, *const u = (const T *)updates;
     T *const y = (T *)to;
@@ -37,7 +38,8 @@ KERNEL int FN(tensor_scatter)(const void *from, const void *updates, const i64 *
         for (idx o = 0; o < p.outer; o++)
             for (idx i = 0; i < p.count; i++) {
                 const idx at = (idx)first + i < p.most ? (idx)first + i : (idx)first + i - p.most;
-                MOVE(y, ((b * p.outer + o) * p.most + at) * p.inner, u, ((b * p.outer + o) * p.count + i) * p.inner, p.inner);
+                MOVE(y, ((b * p.outer + o) * p.most + at) * p.inner, u, ((b * p.outer + o) * p.count + i) * p.inner,
+                     p.inner);
             }
     }
     return RT_OK;
@@ -49,7 +51,8 @@ TRIES(tensor_scatter, 4, 3, 0)
 #if defined T && defined U
 #if RT_IS_INDEX(U)
 #if RT_IS_STORAGE(T)
-KERNEL int FN2(scatter_elements)(const void *from, const U *indices, const void *updates, void *to, struct scatter_elements p)
+KERNEL int FN2(scatter_elements)(const void *from, const U *indices, const void *updates, void *to,
+                                 struct scatter_elements p)
 {
     const T *const x = (const T *)from, *const u = (const T *)updates;
     T *const y = (T *)to;
@@ -65,8 +68,10 @@ KERNEL int FN2(scatter_elements)(const void *from, const U *indices, const void 
                             const idx k = rt_index(LDU(indices, i), p.axis);
                             if (k < 0)
                                 return RT_BAD_INDEX;
-                            ST(y, a * p.to[0] + b * p.to[1] + c * p.to[2] + d * p.to[3] + e * p.to[4] + f * p.to[5] +
-                                      k * p.stride, LD(u, i));
+                            ST(y,
+                               a * p.to[0] + b * p.to[1] + c * p.to[2] + d * p.to[3] + e * p.to[4] + f * p.to[5] +
+                                   k * p.stride,
+                               LD(u, i));
                         }
     return RT_OK;
 }
@@ -116,7 +121,8 @@ HELPER A FN2(scatter_value)(A old, A v, int reduce)
 }
 #undef R
 
-KERNEL int FN2(scatter_elements_reduce)(const T *x, const U *indices, const T *u, T *y, struct scatter_elements_reduce p)
+KERNEL int FN2(scatter_elements_reduce)(const T *x, const U *indices, const T *u, T *y,
+                                        struct scatter_elements_reduce p)
 {
     idx i = 0;
     if (x != y)

@@ -121,10 +121,7 @@ HELPER void FN(softmax_any)(const T *x, T *y, idx outer, idx axis, idx inner, in
 }
 
 /* y = exp(x - max x) / sum exp(x - max x) */
-KERNEL void FN(softmax)(const T *x, T *y, struct softmax p)
-{
-    FN(softmax_any)(x, y, p.outer, p.axis, p.inner, 0);
-}
+KERNEL void FN(softmax)(const T *x, T *y, struct softmax p) { FN(softmax_any)(x, y, p.outer, p.axis, p.inner, 0); }
 RUNS(softmax, 2, 1, 0)
 
 /* y = x - max x - log sum exp(x - max x) */

@@ -40,14 +40,14 @@ HELPER u32 rt_text_case(const char *s, u64 left, int change, u32 *n)
     } else if (a > 127)
         return c;
     if (change < 0) {
-        if ((c >= 'A' && c <= 'Z') || (c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x391 && c <= 0x3A9 && c != 0x3A2) ||
-            (c >= 0x410 && c <= 0x42F))
+        if ((c >= 'A' && c <= 'Z') || (c >= 0xC0 && c <= 0xDE && c != 0xD7) ||
+            (c >= 0x391 && c <= 0x3A9 && c != 0x3A2) || (c >= 0x410 && c <= 0x42F))
             c += 32;
         else if (c >= 0x400 && c <= 0x40F)
             c += 80;
     } else if (change > 0) {
-        if ((c >= 'a' && c <= 'z') || (c >= 0xE0 && c <= 0xFE && c != 0xF7) || (c >= 0x3B1 && c <= 0x3C9 && c != 0x3C2) ||
-            (c >= 0x430 && c <= 0x44F))
+        if ((c >= 'a' && c <= 'z') || (c >= 0xE0 && c <= 0xFE && c != 0xF7) ||
+            (c >= 0x3B1 && c <= 0x3C9 && c != 0x3C2) || (c >= 0x430 && c <= 0x44F))
             c -= 32;
         else if (c >= 0x450 && c <= 0x45F)
             c -= 80;
@@ -121,7 +121,8 @@ HELPER int rt_text_next(str s, str mark, u64 *at, int last, str *piece)
 #if defined T && !defined U
 #if RT_IS_STRING(T)
 /* y[i] = a[i] b[i]; their bytes go to text, which has room for p.most. */
-KERNEL int FN(text_join)(const str *restrict a, const str *restrict b, str *restrict y, u8 *restrict text, struct text_join p)
+KERNEL int FN(text_join)(const str *restrict a, const str *restrict b, str *restrict y, u8 *restrict text,
+                         struct text_join p)
 {
     char *to = (char *)text;
     u64 used = 0;

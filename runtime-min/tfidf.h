@@ -22,8 +22,8 @@ HELPER int FN(rt_compare_grams)(const T *x, idx step, const i64 *g, idx n)
 /* gram: the n-grams of each length from 1 on, in order; table: where those of length n start, their number in all before
  * them, and how many they are; column: of each n-gram, in y. Tokens of a match lie 1 to 1 + skips apart.
  * mode 0: counts; 1: the column's weight where the count is not 0; 2: both multiplied. */
-KERNEL void FN(tfidf)(const T *restrict x, const i64 *restrict gram, const i64 *restrict column, const i64 *restrict table,
-                      const f32 *restrict weight, f32 *restrict y, struct tfidf p)
+KERNEL void FN(tfidf)(const T *restrict x, const i64 *restrict gram, const i64 *restrict column,
+                      const i64 *restrict table, const f32 *restrict weight, f32 *restrict y, struct tfidf p)
 {
     for (idx i = 0; i < p.rows * p.columns; i++)
         y[i] = 0;

@@ -44,7 +44,10 @@
 
 /* How n rows or vectors are cut into tiles: the first `bigs` of them in pieces of `big`, the rest in pieces of `small`. Evenly;
  * or as many as possible as big as possible and the rest one by one, which suits any n and, in small code, needs few shapes. */
-struct tile_cut { int big, small; idx bigs; };
+struct tile_cut {
+    int big, small;
+    idx bigs;
+};
 TILE struct tile_cut tile_cut(idx n, const int most, const int even)
 {
     struct tile_cut c = {most, 1, n / most * most};
@@ -67,12 +70,12 @@ TILE struct tile_cut tile_cut(idx n, const int most, const int even)
  * to the next plane; it begins at tap (tap[0], tap[1]) of (rows, across). first: y begins as b + r (either may be NULL),
  * otherwise as what it has. last: this pass completes y. */
 struct tile_job {
-    idx step, at[TILE_LOOSE];           /* from row to row in x; where they are, when a tile has at most so many */
+    idx step, at[TILE_LOOSE]; /* from row to row in x; where they are, when a tile has at most so many */
     idx taps, run, across, rows, right, row, plane, tap[2];
-    idx w_k, w_panel, w_run;            /* in w: between values of k, panels, stretches */
+    idx w_k, w_panel, w_run; /* in w: between values of k, panels, stretches */
     idx y_pitch, r_pitch;
     idx first, last;
-    f32 lo, hi;                         /* y is kept within; infinite: not at all */
+    f32 lo, hi; /* y is kept within; infinite: not at all */
 };
 
 #define TILE_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
@@ -165,7 +168,7 @@ TILE void tile_store(const vec c[][4], const int R, const int V, f32 *y, idx pit
 
 /* y = x w for n times R rows from x on and V vectors of columns from w on; the last vector has `last` elements. */
 TILE void tile_any(const int R, const int V, const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx last,
-                     idx n, const struct tile_job *t)
+                   idx n, const struct tile_job *t)
 {
     static const f32 zero[TILE_VECTORS * RT_VEC];
     for (; n > 0; n--, x += R * t->step, y += R * t->y_pitch) {

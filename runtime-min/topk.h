@@ -24,8 +24,8 @@ HELPER int FN(topk_before)(A a, i64 i, A b, i64 j, int largest)
 HELPER void FN(topk_sink)(T *y, i64 *place, idx base, idx stride, idx n, idx at, A v, i64 i, int largest)
 {
     for (idx c; (c = 2 * at + 1) < n; at = c) {
-        if (c + 1 < n && FN(topk_before)(LD(y, base + c * stride), place[base + c * stride], LD(y, base + (c + 1) * stride),
-                                         place[base + (c + 1) * stride], largest))
+        if (c + 1 < n && FN(topk_before)(LD(y, base + c * stride), place[base + c * stride],
+                                         LD(y, base + (c + 1) * stride), place[base + (c + 1) * stride], largest))
             c++;
         if (FN(topk_before)(LD(y, base + c * stride), place[base + c * stride], v, i, largest))
             break;

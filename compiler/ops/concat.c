@@ -75,7 +75,8 @@ static void concat_bind(Node *n)
     while (arities[k] < used)
         k++;
     args[arities[k]] = out(n, 0);
-    const Field *const fields[] = {concat2_fields(), concat3_fields(), concat4_fields(), concat8_fields(), concat16_fields()};
+    const Field *const fields[] = {concat2_fields(), concat3_fields(), concat4_fields(), concat8_fields(),
+                                   concat16_fields()};
     bind_kernel(n, name_format("concat%d", arities[k])->s, type_storage(in_type(n, 0)), NO_TYPE, fields[k], &p, args,
                 arities[k] + 1);
 }

@@ -117,7 +117,8 @@ static void if_infer(Node *n)
         return;
     }
     if (then_g->out.n != n->n_out || else_g->out.n != n->n_out) {
-        error_node(n, "SUB-17", "the branches give %d and %d results, the node has %d", then_g->out.n, else_g->out.n, n->n_out);
+        error_node(n, "SUB-17", "the branches give %d and %d results, the node has %d", then_g->out.n, else_g->out.n,
+                   n->n_out);
         return;
     }
     if (in_const(n, 0)) {
@@ -279,9 +280,9 @@ static void loop_infer(Node *n)
     if (n->n_in < 2) /* left out at the end */
         node_set_inputs(n, 2, (Value *[]){in(n, 0), NULL});
     int carried = n->n_in - 2;
-    if ( g->in.n != carried + 2 || g->out.n < carried + 1 || n->n_out > g->out.n - 1) {
-        node_error(n, "the body has %d inputs and %d outputs, which does not fit %d carried values and %d results", g->in.n,
-                   g->out.n, carried, n->n_out);
+    if (g->in.n != carried + 2 || g->out.n < carried + 1 || n->n_out > g->out.n - 1) {
+        node_error(n, "the body has %d inputs and %d outputs, which does not fit %d carried values and %d results",
+                   g->in.n, g->out.n, carried, n->n_out);
         return;
     }
     Box **box = NULL;
@@ -312,8 +313,9 @@ static void loop_infer(Node *n)
         Shape s = v->shape;
         if (i <= carried) {
             if (v->type != in_type(n, i + 1) || !shape_same(s, in_shape(n, i + 1)))
-                node_error(n, "carried value %d starts as %s %s, but the body makes %s %s", i - 1, type_onnx(in_type(n, i + 1)),
-                           shape_text(in_shape(n, i + 1)), type_onnx(v->type), shape_text(s));
+                node_error(n, "carried value %d starts as %s %s, but the body makes %s %s", i - 1,
+                           type_onnx(in_type(n, i + 1)), shape_text(in_shape(n, i + 1)), type_onnx(v->type),
+                           shape_text(s));
         } else {
             s.rank++;
             for (int k = s.rank - 1; k > 0; k--)
@@ -399,7 +401,8 @@ static void scan_expand(Node *n)
     Graph *g = node_attr(n, "body")->g;
     int scans = (int)attr_int(n, "num_scan_inputs"), states = n->n_in - scans;
     if (scans < 1 || states < 0 || g->in.n != n->n_in || g->out.n < states || n->n_out != g->out.n) {
-        node_error(n, "the body has %d inputs and %d outputs; the node %d and %d", g->in.n, g->out.n, n->n_in, n->n_out);
+        node_error(n, "the body has %d inputs and %d outputs; the node %d and %d", g->in.n, g->out.n, n->n_in,
+                   n->n_out);
         return;
     }
     Value *x0 = n->in[states];
@@ -446,8 +449,9 @@ static void scan_expand(Node *n)
             int64_t to = list_item(n, "scan_output_axes", k);
             if (to) {
                 const Value *one = g->out.at[i + 1];
-                int rank = n->out[i]->desc && n->out[i]->desc->shape.rank > 0 ? n->out[i]->desc->shape.rank
-                                                                             : (one->desc ? one->desc->shape.rank : one->shape.rank) + 1;
+                int rank = n->out[i]->desc && n->out[i]->desc->shape.rank > 0
+                               ? n->out[i]->desc->shape.rank
+                               : (one->desc ? one->desc->shape.rank : one->shape.rank) + 1;
                 int64_t perm[MAX_RANK];
                 int axis = axis_of(n, to, rank);
                 for (int d = 0; d < rank; d++)
@@ -486,8 +490,10 @@ static void fill_bind(Node *n)
 {
     Loop *l = loop_new(out(n, 0)->shape);
     const Tensor *t = node_attr(n, "value")->t;
-    loop_out(l, type_is_float(t->type) ? loop_literal(l, t->type, tensor_get(t, 0), 0)
-                                       : loop_literal(l, t->type, 0, tensor_get_int(t, 0)), out(n, 0));
+    loop_out(l,
+             type_is_float(t->type) ? loop_literal(l, t->type, tensor_get(t, 0), 0)
+                                    : loop_literal(l, t->type, 0, tensor_get_int(t, 0)),
+             out(n, 0));
     bind_loop(n, l);
 }
 
@@ -537,6 +543,7 @@ static void scan_8(Node *n)
     expand_done(n);
 }
 
+/* clang-format off */
 static const Op control_ops[] = {
 #define IF(since, set)                                                                                                 \
     {"If", since, "cond:B -> outputs**:V", "B=bool V=" set, "then_branch:graph else_branch:graph", if_infer, if_bind, .flags = CONTROL}
@@ -563,4 +570,5 @@ static const Op control_ops[] = {
     {"Fail", 1, "-> y:T", "T=ALL14", NULL, made_infer, fail_bind, .flags = NOFOLD, .domain = "onnxcc"},
     {"Dims", 1, "-> y:T", "T=int32|int64|bool", "dims:ints", made_infer, dims_bind, .flags = NOFOLD, .domain = "onnxcc"},
 };
+/* clang-format on */
 OPS(control_ops);

@@ -17,7 +17,7 @@ typedef struct Conv {
     bool transposed;
     int64_t group, cin, cout; /* of one group */
     int pack;
-    bool fill;                /* packed weights of one repeated value: 16 of them stand for all */
+    bool fill; /* packed weights of one repeated value: 16 of them stand for all */
 } Conv;
 
 static bool conv_packed(Node *n, Conv *c)
@@ -57,7 +57,8 @@ static bool read_weights(Node *n, Conv *c, int64_t *kernel)
     int64_t outputs = c->cout * c->group;
     if (dim_const(c->x.channels) && dim_value(c->x.channels) != c->cin * c->group) {
         node_error(n, "the input %s has %lld channels; %lld groups of weights %s need %lld", shape_text(in_shape(n, 0)),
-                   (long long)dim_value(c->x.channels), (long long)c->group, shape_text(w), (long long)(c->cin * c->group));
+                   (long long)dim_value(c->x.channels), (long long)c->group, shape_text(w),
+                   (long long)(c->cin * c->group));
         return false;
     }
     Shape b = in_shape(n, 2);
@@ -170,8 +171,9 @@ static void pack_infer(Node *n)
     if (attr_int(n, "depthwise"))
         set_out(n, 0, F32, shape_list(3, D(pack_taps(w)), w.dim[1], w.dim[0]));
     else
-        set_out(n, 0, F32, shape_list(4, D(group), D((outputs + TILE_PANEL - 1) / TILE_PANEL),
-                                      D(pack_taps(w) * dim_value(w.dim[1])), D(TILE_PANEL)));
+        set_out(n, 0, F32,
+                shape_list(4, D(group), D((outputs + TILE_PANEL - 1) / TILE_PANEL),
+                           D(pack_taps(w) * dim_value(w.dim[1])), D(TILE_PANEL)));
 }
 
 static void pack_bind(Node *n)
@@ -186,14 +188,16 @@ static void pack_bind(Node *n)
         strided_bind(n, s);
     } else
         BIND(n, conv_pack, .group = D(group), .cout = D(dim_value(w.dim[0]) / group), .cin = w.dim[1],
-             .taps = D(pack_taps(w)), .w_out = dim_mul(w.dim[1], D(pack_taps(w))), .w_in = D(pack_taps(w)), .w_tap = D(1));
+             .taps = D(pack_taps(w)), .w_out = dim_mul(w.dim[1], D(pack_taps(w))), .w_in = D(pack_taps(w)),
+             .w_tap = D(1));
 }
 
 static void transpose_pack_infer(Node *n)
 {
     Shape w = in_shape(n, 0);
     int64_t group = attr_int(n, "group"), panels = (dim_value(w.dim[1]) + TILE_PANEL - 1) / TILE_PANEL;
-    set_out(n, 0, F32, shape_list(4, D(pack_taps(w)), D(group * panels), D(dim_value(w.dim[0]) / group), D(TILE_PANEL)));
+    set_out(n, 0, F32,
+            shape_list(4, D(pack_taps(w)), D(group * panels), D(dim_value(w.dim[0]) / group), D(TILE_PANEL)));
 }
 
 static void transpose_pack_bind(Node *n)
@@ -281,17 +285,19 @@ static void bind_panels(Node *n, Conv c)
     Windows *w = &c.w;
     Passes p = conv_passes(&c);
     int64_t k = w->kernel[0] * w->kernel[1] * w->kernel[2] * c.cin, panels = (c.cout + TILE_PANEL - 1) / TILE_PANEL;
-    Dim whole = dim_mul(D(c.cin * 4), dim_mul(reach(w, 0, w->out[0]), dim_mul(reach(w, 1, w->out[1]), reach(w, 2, w->out[2]))));
+    Dim whole =
+        dim_mul(D(c.cin * 4), dim_mul(reach(w, 0, w->out[0]), dim_mul(reach(w, 1, w->out[1]), reach(w, 2, w->out[2]))));
     Dim patch = dim_mul(dim_mul(D(c.group * c.cin * 4), dim_mul(reach(w, 0, D(1)), reach(w, 1, D(1)))),
                         reach(w, 2, dim_min(D(TILE_MOST_ROWS), w->out[2])));
     bool all = w->padded && (p.several || dim_high(whole) <= SMALL);
-    BIND_ARGS(n, conv, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .n = x->n, .in = DIMS3(x->size),
-              .out = DIMS3(w->out), .group = D(c.group), .cin = D(c.cin), .cout = D(c.cout), .kernel = THREE(w->kernel),
-              .stride = THREE(w->stride), .dilation = THREE(w->dilation), .pad = DIMS3(w->pad),
-              .x_pitch = D(c.group * c.cin), .y_pitch = D(c.group * c.cout), .r_pitch = D(c.group * c.cout),
-              .w_k = D(c.fill ? 0 : TILE_PANEL), .w_panel = D(c.fill ? 0 : k * TILE_PANEL),
-              .w_group = D(c.fill ? 0 : panels * k * TILE_PANEL), .columns = D(p.columns), .taps = D(p.taps),
-              .depth = D(p.depth), .whole = D(all), .lo = -__builtin_inf(), .hi = __builtin_inf());
+    BIND_ARGS(n, conv, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .n = x->n,
+              .in = DIMS3(x->size), .out = DIMS3(w->out), .group = D(c.group), .cin = D(c.cin), .cout = D(c.cout),
+              .kernel = THREE(w->kernel), .stride = THREE(w->stride), .dilation = THREE(w->dilation),
+              .pad = DIMS3(w->pad), .x_pitch = D(c.group * c.cin), .y_pitch = D(c.group * c.cout),
+              .r_pitch = D(c.group * c.cout), .w_k = D(c.fill ? 0 : TILE_PANEL),
+              .w_panel = D(c.fill ? 0 : k * TILE_PANEL), .w_group = D(c.fill ? 0 : panels * k * TILE_PANEL),
+              .columns = D(p.columns), .taps = D(p.taps), .depth = D(p.depth), .whole = D(all), .lo = -__builtin_inf(),
+              .hi = __builtin_inf());
     if (w->padded)
         bind_scratch(n, all ? whole : patch);
 }
@@ -302,9 +308,10 @@ static void bind_depthwise(Node *n, Conv c)
     int64_t channels = c.group * c.cout, each = !c.fill;
     BIND_ARGS(n, conv_depthwise, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), .n = c.x.n,
               .in = DIMS3(c.x.size), .out = DIMS3(w->out), .cin = D(c.cin), .cout = D(c.cout), .channels = D(channels),
-              .kernel = THREE(w->kernel), .stride = THREE(w->stride), .dilation = THREE(w->dilation), .pad = DIMS3(w->pad),
-              .x_pitch = D(c.group * c.cin), .y_pitch = D(channels), .w_tap = D(each * c.cin * channels),
-              .w_in = D(each * channels), .w_channel = D(each), .lo = -__builtin_inf(), .hi = __builtin_inf());
+              .kernel = THREE(w->kernel), .stride = THREE(w->stride), .dilation = THREE(w->dilation),
+              .pad = DIMS3(w->pad), .x_pitch = D(c.group * c.cin), .y_pitch = D(channels),
+              .w_tap = D(each * c.cin * channels), .w_in = D(each * channels), .w_channel = D(each),
+              .lo = -__builtin_inf(), .hi = __builtin_inf());
     if (c.cin > 1 || c.cout > 1)
         bind_scratch(n, D((channels + 15) / 16 * 64));
 }
@@ -418,8 +425,8 @@ static const Op conv_ops[] = {
     CONV("Conv", 11, "T=F", "", .expand = expand_same),
     CONV("Conv", 1, "T=F", "", .expand = expand_same),
     {"ConvPack", 1, "w:T -> y:T", "T=float", "group:int=1 depthwise:int=0", pack_infer, pack_bind, .domain = "onnxcc"},
-    TRANSPOSE(22, "T=FB", transpose_infer, transpose_bind, .flags = EPILOGUE | CHANNELS_LAST, .layout = transpose_layout,
-              .absorb = transpose_absorb),
+    TRANSPOSE(22, "T=FB", transpose_infer, transpose_bind, .flags = EPILOGUE | CHANNELS_LAST,
+              .layout = transpose_layout, .absorb = transpose_absorb),
     TRANSPOSE(11, "T=F", .expand = expand_same),
     TRANSPOSE(1, "T=F", .expand = expand_same),
     {"ConvTransposePack", 1, "w:T -> y:T", "T=float", "group:int=1 strides:ints dilations:ints", transpose_pack_infer,

@@ -124,7 +124,8 @@ static Value *to_int64(Node *n, Value *v, Type t)
 
 static void one_hot_expand(Node *n)
 {
-    Value *y = make(n, "onnxcc.OneHot", 3, to_int64(n, in(n, 0), in_type(n, 0)), to_int64(n, in(n, 1), in_type(n, 1)), in(n, 2));
+    Value *y = make(n, "onnxcc.OneHot", 3, to_int64(n, in(n, 0), in_type(n, 0)), to_int64(n, in(n, 1), in_type(n, 1)),
+                    in(n, 2));
     attr_set_int(y->def, "axis", attr_int(n, "axis"));
     replace_out(n, 0, y);
     expand_done(n);
@@ -135,7 +136,8 @@ static void one_hot_infer(Node *n)
     Shape i = in_shape(n, 0);
     Dim depth;
     if (!dim_is(shape_count(in_shape(n, 1)), 1) || !dim_is(shape_count(in_shape(n, 2)), 2)) {
-        node_error(n, "depth %s must be one number, values %s two", shape_text(in_shape(n, 1)), shape_text(in_shape(n, 2)));
+        node_error(n, "depth %s must be one number, values %s two", shape_text(in_shape(n, 1)),
+                   shape_text(in_shape(n, 2)));
         return;
     }
     if (in_dims(n, 1, &depth, 1) < 0)
@@ -172,8 +174,8 @@ static void trilu_bind(Node *n)
     Shape s = in_shape(n, 0);
     Dim k = D(0);
     if (!in(n, 1) || in_dims(n, 1, &k, 1) >= 0)
-        BIND_T(n, trilu, type_storage(in_type(n, 0)), .batch = shape_product(s, 0, s.rank - 2), .rows = s.dim[s.rank - 2],
-               .columns = s.dim[s.rank - 1], .k = k, .upper = D(attr_int(n, "upper") != 0));
+        BIND_T(n, trilu, type_storage(in_type(n, 0)), .batch = shape_product(s, 0, s.rank - 2),
+               .rows = s.dim[s.rank - 2], .columns = s.dim[s.rank - 1], .k = k, .upper = D(attr_int(n, "upper") != 0));
 }
 
 /* ---- ReverseSequence ------------------------------------------------------------------------------------------------------ */
@@ -183,10 +185,11 @@ static void reverse_sequence_infer(Node *n)
     Shape s = in_shape(n, 0), lengths = in_shape(n, 1);
     int64_t time = attr_int(n, "time_axis"), batch = attr_int(n, "batch_axis");
     if (time < 0 || time > 1 || batch != 1 - time || s.rank < 2)
-        node_error(n, "time_axis %lld and batch_axis %lld of %s: one must be 0, the other 1", (long long)time, (long long)batch,
-                   shape_text(s));
+        node_error(n, "time_axis %lld and batch_axis %lld of %s: one must be 0, the other 1", (long long)time,
+                   (long long)batch, shape_text(s));
     else if (lengths.rank != 1 || dim_is(dim_equal(lengths.dim[0], s.dim[batch]), 0))
-        node_error(n, "sequence_lens %s for %s sequences", shape_text(lengths), shape_text(shape_list(1, s.dim[batch])));
+        node_error(n, "sequence_lens %s for %s sequences", shape_text(lengths),
+                   shape_text(shape_list(1, s.dim[batch])));
     else
         infer_same(n);
 }
@@ -196,7 +199,8 @@ static void reverse_sequence_bind(Node *n)
     Shape s = in_shape(n, 0);
     int time = (int)attr_int(n, "time_axis"), batch = 1 - time;
     BIND_T(n, reverse_sequence, type_storage(in_type(n, 0)), .time = s.dim[time], .batch = s.dim[batch],
-           .inner = shape_product(s, 2, s.rank), .time_stride = time ? D(1) : s.dim[1], .batch_stride = time ? s.dim[1] : D(1));
+           .inner = shape_product(s, 2, s.rank), .time_stride = time ? D(1) : s.dim[1],
+           .batch_stride = time ? s.dim[1] : D(1));
 }
 
 #define ONE_HOT(since, types)                                                                                          \
@@ -211,7 +215,8 @@ static const Op create_ops[] = {
 
     {"EyeLike", 22, "input:T1 -> output:T2", "T1=NB|bool T2=NB|bool", "dtype:int? k:int=0", .expand = eye_like},
     {"EyeLike", 9, "input:T1 -> output:T2", "T1=N|bool T2=N|bool", "dtype:int? k:int=0", .expand = eye_like},
-    {"Eye", 1, "shape:int64 -> y:T", "T=NB|bool", "dtype:int k:int", .infer = eye_infer, .bind = eye_bind, .domain = "onnxcc"},
+    {"Eye", 1, "shape:int64 -> y:T", "T=NB|bool", "dtype:int k:int", .infer = eye_infer, .bind = eye_bind,
+     .domain = "onnxcc"},
 
     {ONE_HOT(28, "ALLB"), .expand = one_hot_expand},
     {ONE_HOT(11, "ALL"), .expand = one_hot_expand},

@@ -16,7 +16,7 @@ typedef struct Term {
 typedef struct Einsum {
     Node *n;
     Type t;
-    int n_terms, rest;      /* rest: dimensions of the longest ellipsis */
+    int n_terms, rest; /* rest: dimensions of the longest ellipsis */
     Term *term, y;
     Dim size[LABELS];
     bool seen[LABELS];
@@ -426,7 +426,8 @@ static void diagonal_bind(Node *n)
     }
 
 static const Op einsum_ops[] = {
-    EINSUM(28, "NB"), EINSUM(12, "N"),
+    EINSUM(28, "NB"),
+    EINSUM(12, "N"),
     {"Diagonal", 1, "x:T -> y:T", "T=NB", "axis:ints", .infer = diagonal_infer, .bind = diagonal_bind, .flags = MOVES,
      .domain = "onnxcc"},
 };

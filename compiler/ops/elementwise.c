@@ -107,7 +107,10 @@ static void clip_bind(Node *n)
 }
 
 static void mod_bind(Node *n) { bind_map(n, attr_int(n, "fmod") ? "fmod" : "mod", 0, NULL); }
-static void shift_bind(Node *n) { bind_map(n, attr_is(n, "direction", "LEFT") ? "shift_left" : "shift_right", 0, NULL); }
+static void shift_bind(Node *n)
+{
+    bind_map(n, attr_is(n, "direction", "LEFT") ? "shift_left" : "shift_right", 0, NULL);
+}
 static void gelu_bind(Node *n) { bind_map(n, attr_is(n, "approximate", "tanh") ? "gelu_tanh" : "gelu", 0, NULL); }
 
 /* The exponent, when it is one constant: most are 2. */
@@ -182,8 +185,9 @@ static void clip_before_11(Node *n)
 {
     Type t = in_type(n, 0);
     bool low = attr_given(n, "min"), high = attr_given(n, "max");
-    replace_out(n, 0, make(n, "Clip", 3, in(n, 0), low ? make_scalar(n, t, attr_float(n, "min")) : NULL,
-                           high ? make_scalar(n, t, attr_float(n, "max")) : NULL));
+    replace_out(n, 0,
+                make(n, "Clip", 3, in(n, 0), low ? make_scalar(n, t, attr_float(n, "min")) : NULL,
+                     high ? make_scalar(n, t, attr_float(n, "max")) : NULL));
     expand_done(n);
 }
 
@@ -289,6 +293,7 @@ static void equal_infer(Node *n)
     n->op->infer(n);
 }
 
+/* clang-format off */
 static const Op elementwise_ops[] = {
     ARITHMETIC("Add", "add", add_affine), ARITHMETIC("Sub", "sub", sub_affine), ARITHMETIC("Mul", "mul", mul_affine),
     ARITHMETIC("Div", "div", div_affine),
@@ -398,4 +403,5 @@ static const Op elementwise_ops[] = {
     {"Softsign", 1, IN_OUT, "T=F", "", OLD},
     {"Shrink", 9, IN_OUT, "T=N", "bias:float=0.0 lambd:float=0.5", infer_same, .map = "shrink @bias @lambd"},
 };
+/* clang-format on */
 OPS(elementwise_ops);

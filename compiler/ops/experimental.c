@@ -64,8 +64,9 @@ static void crop_expand(Node *n)
     Dim from[] = {D(b[1]), D(b[0])};
     Dim to[] = {sized > 0 ? D(b[1] + size[0]) : dim_sub(x.dim[2], D(b[3])),
                 sized > 0 ? D(b[0] + size[1]) : dim_sub(x.dim[3], D(b[2]))};
-    replace_out(n, 0, make(n, "Slice", 4, in(n, 0), make_dims(n, 2, from), make_dims(n, 2, to),
-                           make_ints(n, 2, (const int64_t[]){2, 3})));
+    replace_out(n, 0,
+                make(n, "Slice", 4, in(n, 0), make_dims(n, 2, from), make_dims(n, 2, to),
+                     make_ints(n, 2, (const int64_t[]){2, 3})));
     expand_done(n);
 }
 
@@ -77,7 +78,8 @@ static void image_scaler_expand(Node *n)
     int k = attr_floats(n, "bias", &bias), last = in_shape(n, 0).rank - 2;
     Value *y = make(n, "Mul", 2, in(n, 0), make_scalar(n, (Type)t, attr_float(n, "scale")));
     if (k > 0 && last > 0) {
-        Tensor *b = tensor_new(F32, last + 1 < MAX_RANK ? last + 1 : MAX_RANK, (int64_t[MAX_RANK]){k, 1, 1, 1, 1, 1, 1, 1});
+        Tensor *b =
+            tensor_new(F32, last + 1 < MAX_RANK ? last + 1 : MAX_RANK, (int64_t[MAX_RANK]){k, 1, 1, 1, 1, 1, 1, 1});
         memcpy((void *)(uintptr_t)b->data, bias, (size_t)k * sizeof *bias);
         y = make(n, "Add", 2, y, make_cast(n, value_const(n->graph, b), t));
     }
@@ -96,13 +98,14 @@ static void image_scaler_expand(Node *n)
 
 static const Op experimental_ops[] = {
     EXPANDS("ConstantFill", "input?:T1 -> output:T2", "T1=float|int32|int64|bool T2=float|int32|int64|bool",
-         "value:float=0 dtype:int=1 " SHAPE_ATTRS, constant_fill_expand),
+            "value:float=0 dtype:int=1 " SHAPE_ATTRS, constant_fill_expand),
     EXPANDS("GivenTensorFill", "shape?:T -> X:T", "T=F", "values:floats? " SHAPE_ATTRS, given_fill_expand),
     EXPANDS("Crop", X_Y, "T=F", "border:ints? scale:ints?", crop_expand),
     EXPANDS("ImageScaler", X_Y, "T=F", "bias:floats? scale:float=1.0", image_scaler_expand),
     MEANS("Affine", "X:T -> Y:T", "T=F", ALPHA_BETA "0.0", "a = Mul(X, @alpha) Y = Add(a, @beta)"),
     MEANS("ScaledTanh", X_Y, "T=F", ALPHA_BETA "1.0", "x = Mul(input, @beta) y = Tanh(x) output = Mul(y, @alpha)"),
-    MEANS("ParametricSoftplus", "X:T -> Y:T", "T=F", ALPHA_BETA "1.0", "x = Mul(X, @beta) y = Softplus(x) Y = Mul(y, @alpha)"),
+    MEANS("ParametricSoftplus", "X:T -> Y:T", "T=F", ALPHA_BETA "1.0",
+          "x = Mul(X, @beta) y = Softplus(x) Y = Mul(y, @alpha)"),
     MEANS("Scale", X_Y, "T=F", "scale:float=1.0", "output = Mul(input, @scale)"),
     MEANS("DynamicSlice", "data:T starts:Tind ends:Tind axes?:Tind -> output:T", "T=ALL Tind=int32|int64", "",
           "output = Slice(data, starts, ends, axes)"),

@@ -58,7 +58,8 @@ static void gather_elements_bind(Node *n)
         strided_axis(&s, y.dim[i], i == a ? D(0) : from[i], to[i]);
     struct gather_elements_bind p = {.axis = x.dim[a], .stride = from[a]};
     if (strided_six(n, &s, p.dim, p.from, NULL))
-        bind_kernel(n, "gather_elements", type_storage(in_type(n, 0)), in_type(n, 1), gather_elements_fields(), &p, NULL, 0);
+        bind_kernel(n, "gather_elements", type_storage(in_type(n, 0)), in_type(n, 1), gather_elements_fields(), &p,
+                    NULL, 0);
 }
 
 static void gather_nd_infer(Node *n)
@@ -66,7 +67,8 @@ static void gather_nd_infer(Node *n)
     Shape x = in_shape(n, 0), i = in_shape(n, 1), y = {0};
     int64_t batch = attr_int(n, "batch_dims");
     if (!x.rank || !i.rank || batch < 0 || batch >= x.rank || batch >= i.rank) {
-        node_error(n, "batch_dims %lld for an input of %d dimensions and indices of %d", (long long)batch, x.rank, i.rank);
+        node_error(n, "batch_dims %lld for an input of %d dimensions and indices of %d", (long long)batch, x.rank,
+                   i.rank);
         return;
     }
     Dim depth = i.dim[i.rank - 1];
@@ -113,7 +115,8 @@ static const Op gather_ops[] = {
     {GATHER("Gather", 13, "ALLB"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES},
     {GATHER("Gather", 11, "ALL"), .expand = expand_same},
     {GATHER("Gather", 1, "ALL"), .expand = expand_same},
-    {GATHER("GatherElements", 13, "ALLB"), .infer = gather_elements_infer, .bind = gather_elements_bind, .flags = MOVES},
+    {GATHER("GatherElements", 13, "ALLB"), .infer = gather_elements_infer, .bind = gather_elements_bind,
+     .flags = MOVES},
     {GATHER("GatherElements", 11, "ALL"), .expand = expand_same},
     {"GatherND", 13, "data:T indices:int64 -> output:T", "T=ALLB", "batch_dims:int=0", .infer = gather_nd_infer,
      .bind = gather_nd_bind, .flags = MOVES},

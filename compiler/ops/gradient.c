@@ -8,10 +8,10 @@
 
 /* One step back: the node m, and d, what its output counts for y. */
 typedef struct Back {
-    Node *n, *m;        /* n: the Gradient node; new nodes go before it */
+    Node *n, *m; /* n: the Gradient node; new nodes go before it */
     Value *d;
-    int i;              /* the input of m in question */
-    const char *s;      /* the rest of the formula */
+    int i;         /* the input of m in question */
+    const char *s; /* the rest of the formula */
 } Back;
 
 /* ---- shapes ---------------------------------------------------------------------------------------------------- */
@@ -313,8 +313,8 @@ static Value *conv_back(Back *b)
 /* ---- the rules ------------------------------------------------------------------------------------------------- */
 
 enum {
-    SHAPED = 1,     /* the formula gives x's shape, not y's */
-    EVERY = 2       /* the first formula holds for every input */
+    SHAPED = 1, /* the formula gives x's shape, not y's */
+    EVERY = 2   /* the first formula holds for every input */
 };
 typedef struct Rule {
     const char *op;
@@ -325,6 +325,7 @@ typedef struct Rule {
 #define DEVIATION "Sqrt(Middle((a-Middle(a))*(a-Middle(a)))+@epsilon)"
 #define NORMAL "((a-Middle(a))/" DEVIATION ")"
 
+/* clang-format off */
 static const Rule rules[] = {
     {"Add", 0, {"d", "d"}}, {"Sub", 0, {"d", "-d"}}, {"Mul", 0, {"d*b", "d*a"}}, {"Div", 0, {"d/b", "-d*y/b"}},
     {"Pow", 0, {"d*b*Pow(a,b-1)", "d*y*Log(a)"}}, {"Sum", EVERY, {"d"}},
@@ -359,15 +360,15 @@ static const Rule rules[] = {
     {"ReduceMax", SHAPED, {"Where(Equal(x,Spread(y)),Spread(d),0)"}},
     {"ReduceMin", SHAPED, {"Where(Equal(x,Spread(y)),Spread(d),0)"}},
 };
+/* clang-format on */
 
 static const struct {
     const char *op;
     Value *(*back)(Back *b); /* gives x's shape; NULL: this cannot be done */
 } functions[] = {
-    {"Reshape", reshaped}, {"Flatten", reshaped}, {"Squeeze", reshaped}, {"Unsqueeze", reshaped},
+    {"Reshape", reshaped},     {"Flatten", reshaped},     {"Squeeze", reshaped},   {"Unsqueeze", reshaped},
     {"Transpose", transposed}, {"Product", product_back}, {"Concat", concat_back}, {"Slice", slice_back},
-    {"Gather", gather_back}, {"Gelu", gelu_back},
-    {"NllLoss", nll_back}, {"Conv", conv_back},
+    {"Gather", gather_back},   {"Gelu", gelu_back},       {"NllLoss", nll_back},   {"Conv", conv_back},
 };
 
 /* By the operator's formula; false: it has none. *v stays when it does not count. */
@@ -405,10 +406,10 @@ static Value *step_back(Node *n, Node *m, int i, Value *d)
 
 typedef struct Path {
     Node *n;
-    Map now;            /* a value that depends on xs or zs: as it is with the inputs given */
-    Map live;           /* of those, what depends on xs */
-    Map back;           /* what it counts for y */
-    VEC(Node *) nodes;  /* in order */
+    Map now;           /* a value that depends on xs or zs: as it is with the inputs given */
+    Map live;          /* of those, what depends on xs */
+    Map back;          /* what it counts for y */
+    VEC(Node *) nodes; /* in order */
 } Path;
 
 /* The value of this name that the nodes before n can see. */

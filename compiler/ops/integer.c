@@ -51,8 +51,11 @@ static void pack(Node *n, const Integer *c, int64_t w_group, int64_t w_out, int6
 
 static Integer pack_read(const Node *n)
 {
-    return (Integer){.group = attr_int(n, "group"), .cin = attr_int(n, "cin"), .cout = attr_int(n, "cout"),
-                     .stretches = attr_int(n, "stretches"), .width = attr_int(n, "width")};
+    return (Integer){.group = attr_int(n, "group"),
+                     .cin = attr_int(n, "cin"),
+                     .cout = attr_int(n, "cout"),
+                     .stretches = attr_int(n, "stretches"),
+                     .width = attr_int(n, "width")};
 }
 
 static void pack_infer(Node *n)
@@ -107,7 +110,10 @@ static void straighten(struct qconv_bind *p)
 
 static void bind_integer(Node *n, const Integer *c, struct qconv_bind p)
 {
-    static const struct { Type t; int lo, hi; } range[] = {{I8, -128, 127}, {U8, 0, 255}, {I32, 0, 0}};
+    static const struct {
+        Type t;
+        int lo, hi;
+    } range[] = {{I8, -128, 127}, {U8, 0, 255}, {I32, 0, 0}};
     Type t = out(n, 0)->type;
     p.group = D(c->group);
     p.cin = D(c->cin);
@@ -228,10 +234,18 @@ static void conv_bind(Node *n)
     Integer c;
     if (!conv_read(n, &x, &w, &c))
         return;
-    bind_integer(n, &c, (struct qconv_bind){
-        .n = x.n, .in = DIMS3(x.size), .out = DIMS3(w.out), .kernel = THREE(w.kernel), .stride = THREE(w.stride),
-        .dilation = THREE(w.dilation), .pad = DIMS3(w.pad), .x_pitch = x.channels, .x_group = D(c.cin),
-        .y_pitch = D(c.group * c.cout), .y_group = D(c.cout)});
+    bind_integer(n, &c,
+                 (struct qconv_bind){.n = x.n,
+                                     .in = DIMS3(x.size),
+                                     .out = DIMS3(w.out),
+                                     .kernel = THREE(w.kernel),
+                                     .stride = THREE(w.stride),
+                                     .dilation = THREE(w.dilation),
+                                     .pad = DIMS3(w.pad),
+                                     .x_pitch = x.channels,
+                                     .x_group = D(c.cin),
+                                     .y_pitch = D(c.group * c.cout),
+                                     .y_group = D(c.cout)});
 }
 
 /* ---- product ----------------------------------------------------------------------------------------------------- */
@@ -274,10 +288,18 @@ static void product_bind(Node *n)
 {
     Dim m;
     Integer c = product_read(n, &m);
-    bind_integer(n, &c, (struct qconv_bind){
-        .n = D(1), .in = {D(1), D(1), m}, .out = {D(1), D(1), m}, .kernel = {D(1), D(1), D(1)},
-        .stride = {D(1), D(1), D(1)}, .dilation = {D(1), D(1), D(1)}, .pad = {D(0), D(0), D(0)}, .x_pitch = D(c.cin),
-        .x_group = dim_mul(m, D(c.cin)), .y_pitch = D(c.cout), .y_group = dim_mul(m, D(c.cout))});
+    bind_integer(n, &c,
+                 (struct qconv_bind){.n = D(1),
+                                     .in = {D(1), D(1), m},
+                                     .out = {D(1), D(1), m},
+                                     .kernel = {D(1), D(1), D(1)},
+                                     .stride = {D(1), D(1), D(1)},
+                                     .dilation = {D(1), D(1), D(1)},
+                                     .pad = {D(0), D(0), D(0)},
+                                     .x_pitch = D(c.cin),
+                                     .x_group = dim_mul(m, D(c.cin)),
+                                     .y_pitch = D(c.cout),
+                                     .y_group = dim_mul(m, D(c.cout))});
 }
 
 /* ---- the operators of ONNX --------------------------------------------------------------------------------------- */
@@ -367,8 +389,8 @@ static void matmul_integer_expand(Node *n)
 {
     Value *a = in(n, 0), *b = in(n, 1), *a_zero = in(n, 2), *b_zero = in(n, 3), *y;
     if (product_fits(a, b, a_zero, b_zero))
-        y = make_integer(n, "onnxcc.IntegerProduct", I32,
-                         (Value *[INPUTS]){a, b, NULL, NULL, b_zero, a_zero, NULL})->out[0];
+        y = make_integer(n, "onnxcc.IntegerProduct", I32, (Value *[INPUTS]){a, b, NULL, NULL, b_zero, a_zero, NULL})
+                ->out[0];
     else
         y = make(n, "MatMul", 2, less_zero(n, a, a_zero, true), less_zero(n, b, b_zero, false));
     replace_out(n, 0, y);
@@ -439,10 +461,10 @@ static const Op integer_ops[] = {
      WINDOWS " to:int lo:int? hi:int? cin:int? cout:int? depthwise:int?", conv_infer, conv_bind,
      .flags = CHANNELS_LAST | NOFOLD, .domain = "onnxcc", .layout = conv_layout},
     {"IntegerProduct", 1, INTEGER, "T1=" BYTES " T2=" BYTES " T3=" BYTES " T4=" BYTES "|int32",
-     "trans_b:int=0 to:int lo:int? hi:int? cin:int? cout:int? depthwise:int?", product_infer, product_bind, .flags = NOFOLD,
-     .domain = "onnxcc", .layout = product_layout},
+     "trans_b:int=0 to:int lo:int? hi:int? cin:int? cout:int? depthwise:int?", product_infer, product_bind,
+     .flags = NOFOLD, .domain = "onnxcc", .layout = product_layout},
     {"IntegerPack", 1, "w:T zero?:T bias?:int32 scale?:float -> y:int8", "T=" BYTES,
-     "group:int cout:int cin:int stretches:int width:int w_group:int w_out:int w_in:int w_tap:int", pack_infer, pack_bind,
-     .domain = "onnxcc"},
+     "group:int cout:int cin:int stretches:int width:int w_group:int w_out:int w_in:int w_tap:int", pack_infer,
+     pack_bind, .domain = "onnxcc"},
 };
 OPS(integer_ops);

@@ -89,8 +89,11 @@ static void cross_entropy_expand(Node *n)
      "T=" types " Tind=int32|int64", "ignore_index:int? reduction:string=mean", .expand = cross_entropy_expand}
 
 static const Op loss_ops[] = {
-    NLL(22, "FB"), NLL(13, "F"), NLL(12, "F"),
-    CROSS_ENTROPY(13, "FB"), CROSS_ENTROPY(12, "F"),
+    NLL(22, "FB"),
+    NLL(13, "F"),
+    NLL(12, "F"),
+    CROSS_ENTROPY(13, "FB"),
+    CROSS_ENTROPY(12, "F"),
     {"NllLoss", 1, "input:T target:Tind weight?:T -> loss:T applied?:T", "T=FB Tind=int32|int64", "ignore_index:int?",
      nll_infer, nll_bind, .domain = "onnxcc"},
 };

@@ -121,8 +121,8 @@ static void bind_dense(Node *n, const Product *p)
         pass = COLUMNS;
     BIND_ARGS(n, dense, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .m = m, .n = p->n, .k = p->k,
               .x_pitch = p->k, .y_pitch = p->n, .r_pitch = p->n, .w_k = D(p->fill ? 0 : TILE_PANEL),
-              .w_panel = p->fill ? D(0) : dim_mul(p->k, D(TILE_PANEL)), .columns = D(pass), .depth = D(CACHE / COLUMNS / 4),
-              .lo = -__builtin_inf(), .hi = __builtin_inf());
+              .w_panel = p->fill ? D(0) : dim_mul(p->k, D(TILE_PANEL)), .columns = D(pass),
+              .depth = D(CACHE / COLUMNS / 4), .lo = -__builtin_inf(), .hi = __builtin_inf());
 }
 
 static void product_bind(Node *n)
@@ -155,9 +155,9 @@ static void product_bind(Node *n)
                   .a_row = a_row, .a_k = a_k, .b_k = b_k, .b_column = b_column);
         return;
     }
-    BIND_ARGS(n, matmul, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .batch = DIMS4(q.dim), .m = m,
-              .n = p.n, .k = p.k, .a_batch = DIMS4(q.a), .b_batch = DIMS4(q.b), .a_row = a_row, .a_k = a_k, .b_k = b_k,
-              .b_column = b_column, .y_pitch = p.n, .r_pitch = p.n, .depth = depth,
+    BIND_ARGS(n, matmul, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .batch = DIMS4(q.dim),
+              .m = m, .n = p.n, .k = p.k, .a_batch = DIMS4(q.a), .b_batch = DIMS4(q.b), .a_row = a_row, .a_k = a_k,
+              .b_k = b_k, .b_column = b_column, .y_pitch = p.n, .r_pitch = p.n, .depth = depth,
               .direct = D(!p.trans_b && dim_high(m) <= FEW_ROWS), .lo = -__builtin_inf(), .hi = __builtin_inf());
     Dim scratch = dim_mul(dim_min(p.k, depth), D(COLUMNS));
     bind_scratch(n, dim_mul(D(4), p.trans_a ? dim_add(scratch, dim_mul(m, p.k)) : scratch));
@@ -319,8 +319,8 @@ static const Op matmul_ops[] = {
     GEMM(7, "A:T B:T C:T", "T=F", ""),
     GEMM(6, "A:T B:T C:T", "T=F", " broadcast:int=0"),
     GEMM(1, "A:T B:T C:T", "T=F", " broadcast:int=0"),
-    {"Product", 1, "a:T b:T bias?:T -> y:T", "T=FB|" NUMBERS, "trans_a:int=0 trans_b:int=0", product_infer, product_bind,
-     .flags = EPILOGUE, .domain = "onnxcc", .layout = product_layout, .absorb = product_absorb},
+    {"Product", 1, "a:T b:T bias?:T -> y:T", "T=FB|" NUMBERS, "trans_a:int=0 trans_b:int=0", product_infer,
+     product_bind, .flags = EPILOGUE, .domain = "onnxcc", .layout = product_layout, .absorb = product_absorb},
     {"ProductPack", 1, "b:T -> y:T", "T=float", "trans_b:int=0", pack_infer, pack_bind, .domain = "onnxcc"},
 };
 OPS(matmul_ops);

@@ -50,7 +50,8 @@ static void batch_norm_expand(Node *n)
     Value *x = in(n, 0);
     Shape s = x->shape;
     bool spatial = n->op->since > 7 || attr_int(n, "spatial");
-    bool train = n->op->since >= 14 ? attr_int(n, "training_mode") != 0 : out(n, 1) || out(n, 2) || out(n, 3) || out(n, 4);
+    bool train =
+        n->op->since >= 14 ? attr_int(n, "training_mode") != 0 : out(n, 1) || out(n, 2) || out(n, 3) || out(n, 4);
     Type t = F32;
     for (int i = 0; i < n->n_in; i++)
         t = in_type(n, i) == F64 ? F64 : t;
@@ -88,8 +89,10 @@ static void batch_norm_expand(Node *n)
         y = make(n, "Add", 2, make(n, "Mul", 2, d, slope), bias);
         Value *keep = make_scalar(n, t, attr_float(n, "momentum"));
         Value *take = make_scalar(n, t, 1 - attr_float(n, "momentum"));
-        give_statistic(n, 1, make(n, "Add", 2, make(n, "Mul", 2, mean, keep), make(n, "Mul", 2, m, take)), in_type(n, 3));
-        give_statistic(n, 2, make(n, "Add", 2, make(n, "Mul", 2, var, keep), make(n, "Mul", 2, v, take)), in_type(n, 4));
+        give_statistic(n, 1, make(n, "Add", 2, make(n, "Mul", 2, mean, keep), make(n, "Mul", 2, m, take)),
+                       in_type(n, 3));
+        give_statistic(n, 2, make(n, "Add", 2, make(n, "Mul", 2, var, keep), make(n, "Mul", 2, v, take)),
+                       in_type(n, 4));
         give_statistic(n, 3, m, in_type(n, 3));
         give_statistic(n, 4, v, in_type(n, 4));
     }
@@ -246,7 +249,8 @@ static void mean_variance_expand(Node *n)
 static void mean_variance_1(Node *n)
 {
     static const int64_t images[] = {1, 2, 3};
-    bool across = attr_int(n, "across_channels") != 0, plain = !attr_given(n, "across_channels") && !attr_given(n, "normalize_variance");
+    bool across = attr_int(n, "across_channels") != 0,
+         plain = !attr_given(n, "across_channels") && !attr_given(n, "normalize_variance");
     if (plain)
         mean_variance_expand(n);
     else
@@ -280,7 +284,8 @@ static const Op norm_ops[] = {
      "T=FB U=FB", BATCH_ATTRS " training_mode:int=0", .expand = batch_norm_expand},
     {"BatchNormalization", 9, BATCH_OLD, "T=F", BATCH_ATTRS, .expand = batch_norm_expand},
     {"BatchNormalization", 7, BATCH_OLD, "T=F", BATCH_ATTRS " spatial:int=1", .expand = batch_norm_expand},
-    {"BatchNormalization", 6, BATCH_OLD, "T=F", BATCH_ATTRS " is_test:int=0 spatial:int=1", .expand = batch_norm_expand},
+    {"BatchNormalization", 6, BATCH_OLD, "T=F", BATCH_ATTRS " is_test:int=0 spatial:int=1",
+     .expand = batch_norm_expand},
     {"BatchNormalization", 1, BATCH_OLD, "T=F", BATCH_ATTRS " is_test:int=0 spatial:int=1 consumed_inputs:ints?",
      .expand = batch_norm_expand},
     {"InstanceNormalization", 22, "input:T scale:T B:T -> output:T", "T=FB", "epsilon:float=1e-5",
@@ -300,8 +305,8 @@ static const Op norm_ops[] = {
      .infer = rms_norm_infer, .bind = rms_norm_bind, .flags = INPLACE},
     {"MeanVarianceNormalization", 13, "X:T -> Y:T", "T=FB", "axes:ints=0,2,3", .expand = mean_variance_expand},
     {"MeanVarianceNormalization", 9, "X:T -> Y:T", "T=F", "axes:ints=0,2,3", .expand = mean_variance_expand},
-    {"MeanVarianceNormalization", 1, "X:T -> Y:T", "T=F", "axes:ints=0,2,3 across_channels:int=0 normalize_variance:int=1",
-     .expand = mean_variance_1},
+    {"MeanVarianceNormalization", 1, "X:T -> Y:T", "T=F",
+     "axes:ints=0,2,3 across_channels:int=0 normalize_variance:int=1", .expand = mean_variance_1},
     {"LpNormalization", 22, "input:T -> output:T", "T=FB", "axis:int=-1 p:int=2", .infer = lp_norm_infer,
      .bind = lp_norm_bind, .flags = INPLACE, .permute = permute_axis},
     {"LpNormalization", 1, "input:T -> output:T", "T=F", "axis:int=-1 p:int=2", .expand = expand_same},

@@ -126,7 +126,8 @@ static void pad_2(Node *n)
 {
     const int64_t *pads;
     int k = attr_ints(n, n->op->since == 1 ? "paddings" : "pads", &pads);
-    Value *y = make(n, "Pad", 3, in(n, 0), make_ints(n, k, pads), make_scalar(n, in_type(n, 0), attr_float(n, "value")));
+    Value *y =
+        make(n, "Pad", 3, in(n, 0), make_ints(n, k, pads), make_scalar(n, in_type(n, 0), attr_float(n, "value")));
     attr_set_string(y->def, "mode", attr_string(n, "mode"));
     replace_out(n, 0, y);
     expand_done(n);

@@ -31,7 +31,8 @@ static void max_pool_bind(Node *n)
     if (!pool_read(n, &x, &w))
         return;
     if (out(n, 1))
-        BIND(n, max_pool_index, POOL_FIELDS, .columns_first = D(attr_given(n, "storage_order") && attr_int(n, "storage_order")));
+        BIND(n, max_pool_index, POOL_FIELDS,
+             .columns_first = D(attr_given(n, "storage_order") && attr_int(n, "storage_order")));
     else
         BIND(n, pool, POOL_FIELDS, .op = D(POOL_MAX));
 }
@@ -102,9 +103,11 @@ static void global_lp_expand(Node *n)
     double p = !a ? 2 : a->type == A_FLOAT ? (double)a->f : (double)a->i;
     Type t = in_type(n, 0);
     Value *y = p == 1 ? reduced(n, "ReduceL1", n->in[0])
-             : p == 2 ? reduced(n, "ReduceL2", n->in[0])
-                      : make(n, "Pow", 2, reduced(n, "ReduceSum", make(n, "Pow", 2, make(n, "Abs", 1, n->in[0]), make_scalar(n, t, p))),
-                             make_scalar(n, t, 1 / p));
+               : p == 2
+                   ? reduced(n, "ReduceL2", n->in[0])
+                   : make(n, "Pow", 2,
+                          reduced(n, "ReduceSum", make(n, "Pow", 2, make(n, "Abs", 1, n->in[0]), make_scalar(n, t, p))),
+                          make_scalar(n, t, 1 / p));
     replace_out(n, 0, y);
     expand_done(n);
 }
@@ -122,9 +125,9 @@ static void lrn_bind(Node *n)
         return;
     }
     Dim pixels = dim_mul(x.n, x.pixels);
-    BIND(n, lrn, .outer = n->channels_last ? pixels : x.n, .channels = x.channels, .inner = n->channels_last ? D(1) : x.pixels,
-         .size = D(size), .before = D((size - 1) / 2), .alpha = attr_float(n, "alpha"), .beta = attr_float(n, "beta"),
-         .bias = attr_float(n, "bias"));
+    BIND(n, lrn, .outer = n->channels_last ? pixels : x.n, .channels = x.channels,
+         .inner = n->channels_last ? D(1) : x.pixels, .size = D(size), .before = D((size - 1) / 2),
+         .alpha = attr_float(n, "alpha"), .beta = attr_float(n, "beta"), .bias = attr_float(n, "bias"));
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------ */
@@ -138,8 +141,10 @@ static void lrn_bind(Node *n)
     {"LpPool", since, "X:T -> Y:T", types, attrs, pool_infer, .bind = lp_pool_bind}
 
 static const Op pool_ops[] = {
-    MAX_POOL(22, "T=FB|int8|uint8 I=int64", " Indices?:I", WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
-    MAX_POOL(12, "T=F|int8|uint8 I=int64", " Indices?:I", WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
+    MAX_POOL(22, "T=FB|int8|uint8 I=int64", " Indices?:I",
+             WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
+    MAX_POOL(12, "T=F|int8|uint8 I=int64", " Indices?:I",
+             WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
     MAX_POOL(11, "T=F I=int64", " Indices?:I", WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
     MAX_POOL(10, "T=F I=int64", " Indices?:I", WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
     MAX_POOL(8, "T=F I=int64", " Indices?:I", WINDOW " storage_order:int=0"),

@@ -229,18 +229,18 @@ static const Op quantize_ops[] = {
     {"DequantizeLinear", 10, "x:T x_scale:float x_zero_point?:T -> y:float", "T=int32|" NARROW_10,
      .expand = dequantize_expand},
     {"DynamicQuantizeLinear", 11, "x:float -> y:uint8 y_scale:float y_zero_point:uint8", "", "",
-     .body = "low = ReduceMin<keepdims=0>(x) least = Min(low, 0) high = ReduceMax<keepdims=0>(x) most = Max(high, 0) "
-             "range = Sub(most, least) y_scale = Div(range, 255) negative = Div(least, y_scale) start = Sub(0, negative) "
-             "within = Clip(start, 0, 255) whole = Round(within) y_zero_point = Cast<to=2>(whole) "
-             "y = QuantizeLinear(x, y_scale, y_zero_point)"},
-    {"Quantize", 1, "x:T1 scale:T2 zero?:T3 -> y:T3", "T1=" WIDE "|int32 T2=" WIDE "|int32|float8e8m0 T3=" WIDE
-     "|int32|" NARROW_28,
+     .body =
+         "low = ReduceMin<keepdims=0>(x) least = Min(low, 0) high = ReduceMax<keepdims=0>(x) most = Max(high, 0) "
+         "range = Sub(most, least) y_scale = Div(range, 255) negative = Div(least, y_scale) start = Sub(0, negative) "
+         "within = Clip(start, 0, 255) whole = Round(within) y_zero_point = Cast<to=2>(whole) "
+         "y = QuantizeLinear(x, y_scale, y_zero_point)"},
+    {"Quantize", 1, "x:T1 scale:T2 zero?:T3 -> y:T3",
+     "T1=" WIDE "|int32 T2=" WIDE "|int32|float8e8m0 T3=" WIDE "|int32|" NARROW_28,
      "to:int precision:int saturate:int=1", linear_infer, quantize_bind, .flags = ELEMENTWISE, .domain = "onnxcc",
      .simplify = quantize_simplify},
-    {"Dequantize", 1, "x:T1 scale:T2 zero?:Z -> y:T3", "T1=int32|" NARROW_28 " Z=int32|float|" NARROW_28
-     " T2=" WIDE "|float8e8m0 T3=" WIDE,
-     "to:int copy:int?", linear_infer, dequantize_bind, .flags = ELEMENTWISE, .domain = "onnxcc",
-     .simplify = dequantize_simplify},
+    {"Dequantize", 1, "x:T1 scale:T2 zero?:Z -> y:T3",
+     "T1=int32|" NARROW_28 " Z=int32|float|" NARROW_28 " T2=" WIDE "|float8e8m0 T3=" WIDE, "to:int copy:int?",
+     linear_infer, dequantize_bind, .flags = ELEMENTWISE, .domain = "onnxcc", .simplify = dequantize_simplify},
     {"Table", 1, "x:T table:T1 -> y:T1", "T=int8|uint8 T1=int8|uint8|bool|F8", "", table_infer, table_bind,
      .flags = INPLACE | ELEMENTWISE, .domain = "onnxcc"},
 };

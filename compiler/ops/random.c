@@ -46,9 +46,10 @@ static void random_expand(Node *n)
             node_error(n, "dimension %d of the shape is %lld", i, (long long)shape[i]);
             return;
         }
-    replace_out(n, 0, drawn(n, uniform ? "onnxcc.RandomUniform" : "onnxcc.RandomNormal",
-                            like ? make(n, "Shape", 1, in(n, 0)) : make_ints(n, rank, shape), (Type)type,
-                            uniform ? ends : moments));
+    replace_out(n, 0,
+                drawn(n, uniform ? "onnxcc.RandomUniform" : "onnxcc.RandomNormal",
+                      like ? make(n, "Shape", 1, in(n, 0)) : make_ints(n, rank, shape), (Type)type,
+                      uniform ? ends : moments));
     expand_done(n);
 }
 

@@ -79,11 +79,11 @@ static void reduce_bind(Node *n)
 {
     static const struct {
         const char *op, *kernel;
-    } kernels[] = {{"ReduceSum", "reduce_sum"},       {"ReduceMean", "reduce_mean"},
-                   {"ReduceL1", "reduce_l1"},         {"ReduceL2", "reduce_l2"},
+    } kernels[] = {{"ReduceSum", "reduce_sum"},        {"ReduceMean", "reduce_mean"},
+                   {"ReduceL1", "reduce_l1"},          {"ReduceL2", "reduce_l2"},
                    {"ReduceLogSum", "reduce_log_sum"}, {"ReduceLogSumExp", "reduce_log_sum_exp"},
-                   {"ReduceProd", "reduce_prod"},     {"ReduceSumSquare", "reduce_sum_square"},
-                   {"ReduceMax", "reduce_max"},       {"ReduceMin", "reduce_min"}};
+                   {"ReduceProd", "reduce_prod"},      {"ReduceSumSquare", "reduce_sum_square"},
+                   {"ReduceMax", "reduce_max"},        {"ReduceMin", "reduce_min"}};
     struct reduce_sum_bind p = {.keep = {D(1), D(1), D(1), D(1), D(1)}, .axis = {D(1), D(1), D(1), D(1)}};
     Shape s = in_shape(n, 0);
     Dim gone[MAX_RANK];

@@ -10,15 +10,15 @@ typedef struct Resize {
     int mode, transform, nearest;
     bool antialias, exclude;
     double a, outside;
-    int count;              /* of axes that scales, sizes and roi are about */
-    Value *scales, *roi;    /* known only at run time, as float; or NULL */
-    bool policy;            /* sizes were adjusted to one scale for all axes */
+    int count;           /* of axes that scales, sizes and roi are about */
+    Value *scales, *roi; /* known only at run time, as float; or NULL */
+    bool policy;         /* sizes were adjusted to one scale for all axes */
     struct ResizeAxis {
         bool changes;
-        int of;         /* its place in scales */
+        int of; /* its place in scales */
         Dim in, out;
-        Dim exact;          /* what out is at run time; checked where the model declares more than can be inferred */
-        double scale;       /* 0: out / in, at run time */
+        Dim exact;    /* what out is at run time; checked where the model declares more than can be inferred */
+        double scale; /* 0: out / in, at run time */
         double start, end;
     } axis[MAX_RANK];
 } Resize;
@@ -152,8 +152,9 @@ static void believe(Node *n, Resize *r)
 
 static void read_resize(Node *n, Resize *r)
 {
-    static const char *const transforms[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-                                             "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize", NULL};
+    static const char *const transforms[] = {
+        "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+        "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize", NULL};
     static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
     static const char *const modes[] = {"nearest", "linear", "cubic", NULL};
     Shape s = in_shape(n, 0);
@@ -259,11 +260,12 @@ static Value *make_step(Node *n, const Resize *r, Value *v, int a, Node *first, 
     Value *y;
     if (r->mode == RESIZE_NEAREST) {
         Value *beyond = r->transform == RESIZE_TF_CROP_AND_RESIZE ? make_scalar(n, v->type, r->outside) : NULL;
-        y = make(n, "onnxcc.ResizeNearest", 4, v, second ? first->out[0] : NULL, (second ? second : first)->out[0], beyond);
+        y = make(n, "onnxcc.ResizeNearest", 4, v, second ? first->out[0] : NULL, (second ? second : first)->out[0],
+                 beyond);
     } else {
         Node *last = second ? second : first;
-        y = make(n, "onnxcc.ResizeSum", 5, v, second ? first->out[0] : NULL, second ? first->out[1] : NULL, last->out[0],
-                 last->out[1]);
+        y = make(n, "onnxcc.ResizeSum", 5, v, second ? first->out[0] : NULL, second ? first->out[1] : NULL,
+                 last->out[0], last->out[1]);
         attr_set_float(y->def, "outside", r->outside);
     }
     attr_set_int(y->def, "axis", second ? a + 1 : a);
@@ -389,7 +391,8 @@ static void sizes_bind(Node *n)
 {
     struct resize_sizes_bind p = {.scaled = D(in(n, 1) != NULL), .policy = D(attr_int(n, "policy"))};
     p.count = D(in_dims(n, 0, p.in, MAX_RANK));
-    bind_kernel(n, "resize_sizes", F32, NO_TYPE, resize_sizes_fields(), &p, ARGS(in(n, 1), in(n, 2), out(n, 0), out(n, 1)));
+    bind_kernel(n, "resize_sizes", F32, NO_TYPE, resize_sizes_fields(), &p,
+                ARGS(in(n, 1), in(n, 2), out(n, 0), out(n, 1)));
 }
 
 /* Input 0: in, out and taps. */
@@ -444,8 +447,8 @@ static void step_bind(Node *n)
     int a = (int)attr_int(n, "axis"), first = in(n, 1) ? a - 1 : a;
     BIND(n, resize, STEP_SIZES, .taps = {in(n, 1) ? in_shape(n, 1).dim[1] : D(1), in_shape(n, 3).dim[1]},
          .outside = attr_float(n, "outside"));
-    bind_scratch(n, dim_mul(dim_mul(x.dim[a], shape_product(x, a + 1, x.rank)),
-                            D(type_bits(weight_type(in_type(n, 0))) / 8)));
+    bind_scratch(
+        n, dim_mul(dim_mul(x.dim[a], shape_product(x, a + 1, x.rank)), D(type_bits(weight_type(in_type(n, 0))) / 8)));
 }
 
 /* The axes may move together. */
@@ -470,7 +473,8 @@ static const Op resize_ops[] = {
     {"Resize", 19, RESIZE_SIG, "T1=ALLB T2=F", RESIZE_18, .expand = resize_expand},
     {"Resize", 18, RESIZE_SIG, "T1=ALLB T2=F", RESIZE_18, .expand = resize_expand},
     {"Resize", 13, RESIZE_SIG, "T1=ALLB T2=F", RESIZE_ATTRS, .expand = resize_expand},
-    {"Resize", 11, "X:T1 roi:T2 scales:float sizes?:int64 -> Y:T1", "T1=ALL T2=F", RESIZE_ATTRS, .expand = resize_expand},
+    {"Resize", 11, "X:T1 roi:T2 scales:float sizes?:int64 -> Y:T1", "T1=ALL T2=F", RESIZE_ATTRS,
+     .expand = resize_expand},
     {"Resize", 10, "X:T scales:float -> Y:T", "T=ALL", "mode:string=nearest", .expand = upsample_expand},
     {"Upsample", 10, "X:T scales:float -> Y:T", "T=ALL", "mode:string=nearest", .flags = DEPRECATED},
     {"Upsample", 9, "X:T scales:float -> Y:T", "T=ALL", "mode:string=nearest", .expand = upsample_expand},

@@ -7,7 +7,7 @@
 /* What an LSTM, GRU or RNN says, checked. */
 typedef struct Cell {
     const char *kind, *internal;
-    int gates, functions;   /* per direction */
+    int gates, functions; /* per direction */
     int directions;
     Dim steps, batch, width, hidden;
     bool batch_first;
@@ -20,7 +20,7 @@ typedef struct Cell {
 static const struct {
     const char *name;
     bool takes_alpha, takes_beta;
-    float alpha, beta;  /* defaults */
+    float alpha, beta; /* defaults */
 } activations[] = {
     [RNN_TANH] = {"Tanh", 0, 0, 0, 0},
     [RNN_SIGMOID] = {"Sigmoid", 0, 0, 0, 0},
@@ -41,7 +41,8 @@ static int find_activation(Node *n, const char *name)
     for (int i = 0; i < N_ACTIVATIONS; i++)
         if (!strcasecmp(activations[i].name, name))
             return i;
-    node_error(n, "activation '%s' is none of %s ... %s", name, activations[0].name, activations[N_ACTIVATIONS - 1].name);
+    node_error(n, "activation '%s' is none of %s ... %s", name, activations[0].name,
+               activations[N_ACTIVATIONS - 1].name);
     return 0;
 }
 
@@ -244,8 +245,7 @@ static void rnn_expand(Node *n)
 static void pack_infer(Node *n)
 {
     Shape r = in_shape(n, 0);
-    set_out(n, 0, in_type(n, 0),
-            shape_list(4, r.dim[0], dim_ceil(r.dim[2], D(RNN_PANEL)), r.dim[1], D(RNN_PANEL)));
+    set_out(n, 0, in_type(n, 0), shape_list(4, r.dim[0], dim_ceil(r.dim[2], D(RNN_PANEL)), r.dim[1], D(RNN_PANEL)));
 }
 
 static void pack_bind(Node *n)

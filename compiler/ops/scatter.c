@@ -20,8 +20,10 @@ static void scatter_expand(Node *n)
     bool nd = !strcmp(n->op->name, "ScatterND");
     const Attr *a = node_attr(n, "reduction"), *axis = node_attr(n, "axis");
     bool plain = !a || name_is(a->s, "none");
-    Value *y = make(n, nd ? plain ? "onnxcc.ScatterND" : "onnxcc.ScatterNDReduce"
-                          : plain ? "onnxcc.ScatterElements" : "onnxcc.ScatterElementsReduce",
+    Value *y = make(n,
+                    nd      ? plain ? "onnxcc.ScatterND" : "onnxcc.ScatterNDReduce"
+                    : plain ? "onnxcc.ScatterElements"
+                            : "onnxcc.ScatterElementsReduce",
                     3, in(n, 0), in(n, 1), in(n, 2));
     if (!plain)
         attr_set_string(y->def, "reduction", a->s->s);
@@ -68,10 +70,12 @@ static void scatter_elements_bind(Node *n)
     if (!strided_six(n, &s, p.dim, NULL, p.to))
         return;
     if (strcmp(n->op->name, "ScatterElementsReduce"))
-        bind_kernel(n, "scatter_elements", type_storage(in_type(n, 0)), in_type(n, 1), scatter_elements_fields(), &p, NULL, 0);
+        bind_kernel(n, "scatter_elements", type_storage(in_type(n, 0)), in_type(n, 1), scatter_elements_fields(), &p,
+                    NULL, 0);
     else {
         p.reduce = D(read_reduction(n));
-        bind_kernel(n, "scatter_elements_reduce", in_type(n, 0), in_type(n, 1), scatter_elements_reduce_fields(), &p, NULL, 0);
+        bind_kernel(n, "scatter_elements_reduce", in_type(n, 0), in_type(n, 1), scatter_elements_reduce_fields(), &p,
+                    NULL, 0);
     }
 }
 
@@ -109,8 +113,8 @@ static void scatter_nd_bind(Node *n)
             p.dim[k] = x.dim[k];
         bind_kernel(n, "scatter_nd", type_storage(in_type(n, 0)), in_type(n, 1), scatter_nd_fields(), &p, NULL, 0);
     } else {
-        struct scatter_nd_reduce_bind p = {.size = shape_count(x), .count = count, .inner = inner, .depth = D(depth),
-                                           .reduce = D(read_reduction(n))};
+        struct scatter_nd_reduce_bind p = {
+            .size = shape_count(x), .count = count, .inner = inner, .depth = D(depth), .reduce = D(read_reduction(n))};
         for (int k = 0; k < depth; k++)
             p.dim[k] = x.dim[k];
         bind_kernel(n, "scatter_nd_reduce", in_type(n, 0), in_type(n, 1), scatter_nd_reduce_fields(), &p, NULL, 0);
@@ -189,6 +193,7 @@ static const Op scatter_ops[] = {
      .flags = INPLACE, .domain = "onnxcc"},
 
     {"TensorScatter", 24, "past_cache:T update:T write_indices?:int64 -> present_cache:T", "T=ALL12",
-     "axis:int=-2 mode:string=linear", .infer = tensor_scatter_infer, .bind = tensor_scatter_bind, .flags = MOVES | INPLACE},
+     "axis:int=-2 mode:string=linear", .infer = tensor_scatter_infer, .bind = tensor_scatter_bind,
+     .flags = MOVES | INPLACE},
 };
 OPS(scatter_ops);

@@ -73,8 +73,7 @@ static void compress_bind(Node *n)
     Shape s;
     int a = read_axis(n, &s);
     BIND_T(n, compress, type_storage(in_type(n, 0)), .most = reported_room(out(n, 0)->shape.dim[a < 0 ? 0 : a]),
-           .outer = s.dim[0], .axis = s.dim[1], .inner = s.dim[2],
-           .n = in_shape(n, 1).dim[0]);
+           .outer = s.dim[0], .axis = s.dim[1], .inner = s.dim[2], .n = in_shape(n, 1).dim[0]);
     bind_reported(n);
 }
 
@@ -94,8 +93,8 @@ static void unique_bind(Node *n)
     Shape s;
     int a = read_axis(n, &s);
     BIND_ARGS(n, unique, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), out(n, 0), out(n, 1), out(n, 2), out(n, 3)),
-              .most = reported_room(out(n, 0)->shape.dim[a < 0 ? 0 : a]), .outer = s.dim[0],
-              .axis = s.dim[1], .inner = s.dim[2], .sorted = D(attr_int(n, "sorted") != 0));
+              .most = reported_room(out(n, 0)->shape.dim[a < 0 ? 0 : a]), .outer = s.dim[0], .axis = s.dim[1],
+              .inner = s.dim[2], .sorted = D(attr_int(n, "sorted") != 0));
     bind_scratch(n, dim_mul(s.dim[1], D(3 * 8)));
     bind_reported(n);
 }
@@ -126,6 +125,7 @@ static const Op select_ops[] = {
     {COMPRESS(9, "ALL"), .expand = expand_same},
     {UNIQUE(28, "ALLB"), .infer = unique_infer, .bind = unique_bind, .flags = NOFOLD},
     {UNIQUE(11, "ALL"), .expand = expand_same},
-    {"Where", 1, "c:bool a:T b:T -> y:T", "T=string|C", "", .infer = where_infer, .bind = where_bind, .domain = "onnxcc"},
+    {"Where", 1, "c:bool a:T b:T -> y:T", "T=string|C", "", .infer = where_infer, .bind = where_bind,
+     .domain = "onnxcc"},
 };
 OPS(select_ops);

@@ -13,7 +13,8 @@ static Dim position(Dim v, Dim n)
 {
     if (!dim_const(v))
         return dim_select(dim_less(v, D(0)), dim_add(v, n), v);
-    if (!dim_const(n) && (dim_value(v) >= INT32_MAX || dim_value(v) <= -INT32_MAX)) /* how exporters write "all of it" */
+    if (!dim_const(n) &&
+        (dim_value(v) >= INT32_MAX || dim_value(v) <= -INT32_MAX)) /* how exporters write "all of it" */
         return dim_value(v) < 0 ? D(-1) : n;
     return dim_value(v) < 0 ? dim_add(v, n) : v;
 }
@@ -45,7 +46,8 @@ static bool read_cuts(Node *n, Cut *cut)
     if (k < 0 || ends < 0 || axes < 0 || steps < 0)
         return false;
     if (ends != k || axes != k || steps != k || k > x.rank) {
-        node_error(n, "%d starts, %d ends, %d axes and %d steps for an input of %d dimensions", k, ends, axes, steps, x.rank);
+        node_error(n, "%d starts, %d ends, %d axes and %d steps for an input of %d dimensions", k, ends, axes, steps,
+                   x.rank);
         return false;
     }
     for (int i = 0; i < k; i++) {
@@ -108,8 +110,9 @@ static void slice_1(Node *n)
 {
     const int64_t *starts, *ends, *axes;
     int k = attr_ints(n, "starts", &starts), m = attr_ints(n, "ends", &ends), a = attr_ints(n, "axes", &axes);
-    replace_out(n, 0, make(n, "Slice", 4, in(n, 0), make_ints(n, k, starts), make_ints(n, m, ends),
-                           a < 0 ? NULL : make_ints(n, a, axes)));
+    replace_out(n, 0,
+                make(n, "Slice", 4, in(n, 0), make_ints(n, k, starts), make_ints(n, m, ends),
+                     a < 0 ? NULL : make_ints(n, a, axes)));
     expand_done(n);
 }
 
@@ -157,8 +160,10 @@ static bool split_sizes(Node *n, Dim whole, Dim *size)
     if (dim_is(dim_equal(sum, whole), 0)) {
         Text t = {0};
         dim_print(&t, whole, false);
-        node_error(n, given < 0 ? "a dimension of %s does not split into %d equal pieces"
-                                : "the pieces do not add up to %s (%d outputs)", t.s, k);
+        node_error(n,
+                   given < 0 ? "a dimension of %s does not split into %d equal pieces"
+                             : "the pieces do not add up to %s (%d outputs)",
+                   t.s, k);
         return false;
     }
     assume_dim(n, sum, whole);
@@ -224,7 +229,8 @@ static const Op slice_ops[] = {
     {SLICE(10, "ALL"), .expand = expand_same},
     {"Slice", 1, "data:T -> output:T", "T=ALL", "axes:ints? ends:ints starts:ints", .expand = slice_1},
 
-    {"Split", 18, "input:T split?:int64 -> outputs*:T", "T=ALLB", "axis:int=0 num_outputs:int?", .expand = split_expand},
+    {"Split", 18, "input:T split?:int64 -> outputs*:T", "T=ALLB", "axis:int=0 num_outputs:int?",
+     .expand = split_expand},
     {"Split", 13, "input:T split?:int64 -> outputs*:T", "T=ALLB", "axis:int=0", .expand = split_expand},
     {"Split", 11, "input:T -> outputs*:T", "T=ALL", "axis:int=0 split:ints?", .expand = split_expand},
     {"Split", 2, "input:T -> outputs*:T", "T=ALL", "axis:int=0 split:ints?", .expand = split_expand},

@@ -12,9 +12,8 @@ static void softmax_bind(Node *n)
 {
     Shape s = in_shape(n, 0);
     int a = attr_axis(n, "axis", s.rank);
-    struct softmax_bind p = {.outer = shape_product(s, 0, a),
-                             .axis = s.rank ? s.dim[a] : D(1),
-                             .inner = shape_product(s, a + 1, s.rank)};
+    struct softmax_bind p = {
+        .outer = shape_product(s, 0, a), .axis = s.rank ? s.dim[a] : D(1), .inner = shape_product(s, a + 1, s.rank)};
     const char *kernel = !strcmp(n->op->name, "Softmax")   ? "softmax"
                          : !strcmp(n->op->name, "Hardmax") ? "hardmax"
                                                            : "log_softmax";

@@ -79,8 +79,8 @@ static void depth_to_space_infer(Node *n)
     int64_t b = read_block(n, &crd);
     Shape x = in_shape(n, 0);
     if (b)
-        set_out(n, 0, in_type(n, 0), shape_list(4, x.dim[0], divide(n, x.dim[1], b * b), dim_mul(x.dim[2], D(b)),
-                                                dim_mul(x.dim[3], D(b))));
+        set_out(n, 0, in_type(n, 0),
+                shape_list(4, x.dim[0], divide(n, x.dim[1], b * b), dim_mul(x.dim[2], D(b)), dim_mul(x.dim[3], D(b))));
 }
 
 static void space_to_depth_infer(Node *n)
@@ -89,8 +89,8 @@ static void space_to_depth_infer(Node *n)
     int64_t b = read_block(n, &crd);
     Shape x = in_shape(n, 0);
     if (b)
-        set_out(n, 0, in_type(n, 0), shape_list(4, x.dim[0], dim_mul(x.dim[1], D(b * b)), divide(n, x.dim[2], b),
-                                                divide(n, x.dim[3], b)));
+        set_out(n, 0, in_type(n, 0),
+                shape_list(4, x.dim[0], dim_mul(x.dim[1], D(b * b)), divide(n, x.dim[2], b), divide(n, x.dim[3], b)));
 }
 
 /* Both are one arrangement: deep (n, c b b, h, w) beside wide (n, c, h b, w b). */

@@ -70,8 +70,9 @@ static bool read_sizes(Node *n, Shape *y, int *open)
         Dim rest = D(1);
         for (int k = 0; k < y->rank; k++)
             if (k != i && k != *open)
-                rest = dim_mul(rest, dim_low(want.dim[k]) >= 0 ? want.dim[k]
-                                                               : dim_select(dim_equal(want.dim[k], D(0)), same[k], want.dim[k]));
+                rest = dim_mul(rest, dim_low(want.dim[k]) >= 0
+                                         ? want.dim[k]
+                                         : dim_select(dim_equal(want.dim[k], D(0)), same[k], want.dim[k]));
         if (unknown == 1 && *open < 0)
             *open = i; /* follows from the others, whatever it says */
         else
@@ -142,7 +143,8 @@ static bool mark_axes(Node *n, int rank, bool *marked)
 static bool infer_declared(Node *n)
 {
     const TypeDesc *d = out(n, 0)->desc;
-    if (in(n, 1)->data || !d || d->form != TENSOR || d->shape.rank < 0 || !shape_const(d->shape) || !same_count(n, d->shape))
+    if (in(n, 1)->data || !d || d->form != TENSOR || d->shape.rank < 0 || !shape_const(d->shape) ||
+        !same_count(n, d->shape))
         return false;
     set_out(n, 0, in_type(n, 0), d->shape);
     return true;

@@ -3,10 +3,10 @@
 #include "board.h"
 #include "kws.h"
 
-static float features[KWS_INPUT_SIZE];  /* 49 frames of 10 features: a second of sound */
+static float features[KWS_INPUT_SIZE]; /* 49 frames of 10 features: a second of sound */
 static float scores[KWS_OUTPUT_SIZE];
 
-static const char *const words[KWS_OUTPUT_SIZE] = {"down", "go",   "left", "no",  "off",     "on",
+static const char *const words[KWS_OUTPUT_SIZE] = {"down",  "go",   "left", "no",  "off",     "on",
                                                    "right", "stop", "up",   "yes", "silence", "unknown"};
 
 /* A stand-in for the front end, which would turn samples of a microphone into features. */
@@ -33,7 +33,10 @@ static void print_number(uint32_t n, uint32_t base, int digits)
 /* The score as a number, and its bits, to compare machines with. */
 static void print_score(const char *word, float score)
 {
-    union { float f; uint32_t u; } bits = {score};
+    union {
+        float f;
+        uint32_t u;
+    } bits = {score};
     board_print("0.");
     print_number((uint32_t)(score * 9999.5f), 10, 4);
     board_print(" ");

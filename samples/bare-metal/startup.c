@@ -26,8 +26,8 @@ void board_print(const char *text) { semihosting(4, text); } /* SYS_WRITE0 */
 
 _Noreturn void board_exit(int status)
 {
-    const uint32_t reason[2] = {0x20026, (uint32_t)status};  /* the application has ended, so */
-    semihosting(0x20, reason);                               /* SYS_EXIT_EXTENDED */
+    const uint32_t reason[2] = {0x20026, (uint32_t)status}; /* the application has ended, so */
+    semihosting(0x20, reason);                              /* SYS_EXIT_EXTENDED */
     for (;;)
         ;
 }
@@ -50,12 +50,12 @@ void reset(void)
         *to++ = 0;
     SYST_RVR = 0xFFFFFF;
     SYST_CVR = 0;
-    SYST_CSR = 5;   /* counts down with the processor's clock */
+    SYST_CSR = 5; /* counts down with the processor's clock */
     board_exit(main());
 }
 
 /* The first words of the memory at 0: stack, reset, then the exceptions. */
 __attribute__((section(".vectors"), used)) static const void *const vectors[16] = {
-    stack_top, (const void *)reset, (const void *)fault, (const void *)fault,
+    stack_top,           (const void *)reset, (const void *)fault, (const void *)fault,
     (const void *)fault, (const void *)fault, (const void *)fault,
 };

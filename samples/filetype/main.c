@@ -54,7 +54,7 @@ static void look(const unsigned char *head, const unsigned char *tail, size_t n,
 /* The type of a file, and the network's score for it (1 where it was not asked); NULL: see errno. */
 static const struct type *tell(const char *file, float *score)
 {
-    static unsigned char head[BLOCK_SIZE], tail[BLOCK_SIZE];    /* the first and the last bytes; of a short file, all */
+    static unsigned char head[BLOCK_SIZE], tail[BLOCK_SIZE]; /* the first and the last bytes; of a short file, all */
     static int32_t seen[MAGIKA_BYTES_SIZE];
     static float scores[LABELS];
 
@@ -107,7 +107,8 @@ int main(int argc, char **argv)
     fflush(stdout);
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
-    fprintf(stderr, "%d files in %.1f ms, %.1f ms each; memory: %.1f MB for the network's tensors, %.1f MB in all\n", argc - 1 - bad,
-            took, took / (argc - 1 - bad ? argc - 1 - bad : 1), MAGIKA_ARENA_BYTES * 1e-6, (double)used.ru_maxrss * 1.024e-3);
+    fprintf(stderr, "%d files in %.1f ms, %.1f ms each; memory: %.1f MB for the network's tensors, %.1f MB in all\n",
+            argc - 1 - bad, took, took / (argc - 1 - bad ? argc - 1 - bad : 1), MAGIKA_ARENA_BYTES * 1e-6,
+            (double)used.ru_maxrss * 1.024e-3);
     return bad > 0;
 }

@@ -8,7 +8,7 @@
 
 #include "vad.h"
 
-enum { RATE = 16000, STEP = 512, CONTEXT = VAD_INPUT_SIZE - STEP };    /* the last samples of a call are heard again */
+enum { RATE = 16000, STEP = 512, CONTEXT = VAD_INPUT_SIZE - STEP }; /* the last samples of a call are heard again */
 static const double WINDOW = (double)STEP / RATE;
 
 /* ---- sound -------------------------------------------------------------------------------------------------------- */
@@ -16,8 +16,8 @@ static const double WINDOW = (double)STEP / RATE;
 struct wav {
     FILE *f;
     unsigned channels, rate;
-    uint32_t bytes;         /* of sound that are still to come */
-    double value, left;     /* the current sample, and how much of it has not been used */
+    uint32_t bytes;     /* of sound that are still to come */
+    double value, left; /* the current sample, and how much of it has not been used */
 };
 
 static uint32_t little_endian(const unsigned char *p, int bytes)
@@ -90,7 +90,7 @@ static const double SURE = 0.5, DOUBT = 0.35, PAUSE = 0.1, SHORTEST = 0.1;
 
 struct spans {
     bool speaking;
-    double from, quiet;     /* the span began at; since when it has been in doubt (0: it is not) */
+    double from, quiet; /* the span began at; since when it has been in doubt (0: it is not) */
 };
 
 static void end_span(struct spans *s, double to)

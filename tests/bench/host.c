@@ -53,7 +53,9 @@ static void read_tensors(const char *file)
     char way[8], role[8];
     if (!f)
         fail(file, "cannot be opened");
-    for (Tensor *t = tensors; fscanf(f, "%7s %7s %255s %d %zu %1023s %d", way, role, t->name, &t->type, &t->bytes, t->file, &t->rank) == 7; t++) {
+    for (Tensor *t = tensors;
+         fscanf(f, "%7s %7s %255s %d %zu %1023s %d", way, role, t->name, &t->type, &t->bytes, t->file, &t->rank) == 7;
+         t++) {
         if (++n_tensors == MAX_TENSORS || t->rank > MAX_DIMS)
             fail(file, "too many tensors or dimensions");
         for (int i = 0; i < t->rank; i++)
@@ -74,8 +76,18 @@ static void read_tensors(const char *file)
 /* ---- ONNX Runtime, through its C API ------------------------------------------------------------------ */
 
 /* The API is a table of functions that only ever grows at its end; these are the places of those used here. */
-enum { ERROR_MESSAGE = 2, CREATE_ENV = 3, CREATE_SESSION = 7, RUN = 9, CREATE_OPTIONS = 10, SET_OPTIMISATION = 23,
-       SET_INTRA_THREADS = 24, SET_INTER_THREADS = 25, CREATE_TENSOR = 49, CREATE_CPU_MEMORY = 69 };
+enum {
+    ERROR_MESSAGE = 2,
+    CREATE_ENV = 3,
+    CREATE_SESSION = 7,
+    RUN = 9,
+    CREATE_OPTIONS = 10,
+    SET_OPTIMISATION = 23,
+    SET_INTRA_THREADS = 24,
+    SET_INTER_THREADS = 25,
+    CREATE_TENSOR = 49,
+    CREATE_CPU_MEMORY = 69
+};
 enum { API_VERSION = 13, LOG_ERRORS = 3, OPTIMISE_ALL = 99 };
 
 struct ApiBase {
@@ -222,7 +234,7 @@ int main(int argc, char **argv)
     double end = now_ns() + atof(argv[4]) * 1e9;
     for (int round = 0; round < 5 || now_ns() < end; round++) {
         double ns[MAX_SIDES + 1];
-        for (int i = 0; i <= sides; i++) {      /* alternately forwards and backwards */
+        for (int i = 0; i <= sides; i++) { /* alternately forwards and backwards */
             int s = round % 2 ? sides - i : i;
             ns[s] = time_calls(s - 1, calls[s]);
         }

@@ -101,6 +101,16 @@ def build(name, command):
         found[name] = [f"{name}: {line}" for line in p.stderr.splitlines() if "warning:" in line or "error:" in line] or [name]
 
 
+def layout(files):
+    """As .clang-format wants them; `make format` makes them so."""
+    p = subprocess.run([os.path.join(os.path.dirname(sys.executable), "clang-format"), "--dry-run", *files], cwd=ROOT,
+                       capture_output=True, text=True)
+    if p.returncode:
+        found["clang-format"] = [p.stderr]
+    for file, line in re.findall(r"^(.+?):(\d+):.*-Wclang-format-violations", p.stderr, re.M):
+        find(file, line, "format", "`make format` would change it")
+
+
 def runtime_symbols():
     """Of the library: what no member defines."""
     lines = subprocess.run(["nm", f"{B}/libonnxcc-rt.a"], cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
@@ -126,6 +136,7 @@ for f, t in files.items():
 operators_table(files["README.md"])
 for e in EXCEPTIONS.keys() - used:
     found.setdefault(e[0], []).append(f"{e[0]}: no exception is needed for '{e[1]}' any more: tests/lint/walls.py")
+layout([f for f in files if f.endswith((".c", ".h"))])
 runtime_symbols()
 for cc in ("gcc", "clang-14"):
     build(f"onnxcc by {cc}", f"{sys.argv[1]} B={B}/lint-{cc} CC={cc} {B}/lint-{cc}/onnxcc")

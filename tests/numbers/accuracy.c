@@ -65,7 +65,9 @@ static double ulp64(f64 got, __float128 want)
     if (isnanq(want) || isnan(got))
         return isnanq(want) && isnan(got) ? 0 : 1e9;
     if (isinf((double)want) || isinf(got))
-        return (double)want == got ? 0 : fabsq(want) > 0x1.ffffffffffffep1023 && fabs(got) >= 0x1.ffffffffffffep1023 ? 1 : 1e9;
+        return (double)want == got                                                           ? 0
+               : fabsq(want) > 0x1.ffffffffffffep1023 && fabs(got) >= 0x1.ffffffffffffep1023 ? 1
+                                                                                             : 1e9;
     if (want == 0 && (got != 0 || !signbit(got) != !signbitq(want)))
         return 1e9;
     frexpq(want, &e);
@@ -81,9 +83,11 @@ static uint64_t random_bits(void)
 /* A double of any size, or near 1, or a special one. */
 static double random_double(int i)
 {
+    /* clang-format off */
     static const double special[] = {0, 0.25, 0.5, 0.9, 1, 2, 3, 88, 709.7, 710, 745, 1e22, 0x1p-1074, 0x1p-1022, 0x1p53,
                                      0x1.fffffffffffffp1023, INFINITY, NAN, 0x1p-54, 0x1p-27, 1e-8, 4503599627370495.5,
                                      M_PI, M_PI_2, M_PI_4, 0x1.6ac5b262ca1ffp+849, 6381956970095103.0 * 0x1p797};
+    /* clang-format on */
     const int n = sizeof special / sizeof *special;
     double x;
     uint64_t b = random_bits();
@@ -117,7 +121,9 @@ static void check32(const Function *f, uint32_t step)
             memcpy(&x[n], &b, 4);
         }
         for (; n < BLOCK && extra < 512; n++, extra++) /* the special ones and their neighbours */
-            x[n] = nextafterf((float)random_double((int)extra / 3), extra % 3 == 0 ? 0 : extra % 3 == 1 ? INFINITY : -INFINITY);
+            x[n] = nextafterf((float)random_double((int)extra / 3), extra % 3 == 0   ? 0
+                                                                    : extra % 3 == 1 ? INFINITY
+                                                                                     : -INFINITY);
         f->f32(x, y, n);
         for (int i = 0; i < n; i++) {
             double e = ulp32(y[i], f->ref(x[i]));
@@ -148,8 +154,10 @@ static void check64(const Function *f, int count)
 /* pow and fmod: random pairs, pairs whose power is of ordinary size, and every pair of special values. */
 static void check_pairs(int count)
 {
+    /* clang-format off */
     static const double special[] = {0, 0.5, 1, 1.5, 2, 3, 4, 1e10, 0x1p-149, 0x1p-1074, 3e38, 1e308, INFINITY, NAN,
                                      16777215, 16777216, 0x1p53, 0x1.fffffffffffffp52, 0x1.fffffffffffffp-1, 0x1.fffffep-1};
+    /* clang-format on */
     const int n = 2 * sizeof special / sizeof *special;
     double worst[4] = {0}, at[4] = {0};
     for (int i = 0; i < count; i++) {

@@ -16,7 +16,8 @@ enum { CC_SECONDS = 300, CALL_SECONDS = 300, MAX_FLAGS = 64 };
 /* ISO C: the compiler may not fuse a multiplication and an addition, so the bits are those of the compiler's kernels. */
 #define WARNINGS " -pedantic -Wall -Wextra -Wshadow -Wconversion -Wvla"
 static const char *const way_flags[N_WAYS] = {
-    [WAY_SANITIZED] = "-std=c99 -O1 -g1 -DONNXCC_SMALL -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all",
+    [WAY_SANITIZED] =
+        "-std=c99 -O1 -g1 -DONNXCC_SMALL -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all",
     [WAY_FAST] = "-std=c99 -O3" WARNINGS,
 };
 static const char *const way_file[N_WAYS] = {"eval", "sanitized", "fast"};
@@ -145,7 +146,8 @@ static uint64_t hash_header(const char *header)
 static bool is_source(const char *file)
 {
     const char *dot = strrchr(file, '.');
-    return *file != '.' && strncmp(file, "out.", 4) && !(dot && (!strcmp(dot, ".log") || !strcmp(dot, ".key") || !strcmp(dot, ".so")));
+    return *file != '.' && strncmp(file, "out.", 4) &&
+           !(dot && (!strcmp(dot, ".log") || !strcmp(dot, ".key") || !strcmp(dot, ".so")));
 }
 
 static uint64_t hash_sources(const char *dir)
@@ -226,7 +228,8 @@ static const char *flags_of(Way w)
 {
     static char flags[400];
     /* Processors without these vectors still run the test. */
-    bool v3 = w == WAY_FAST && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    bool v3 = w == WAY_FAST && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+              __builtin_cpu_supports("bmi2");
     snprintf(flags, sizeof flags, "%s%s", way_flags[w], v3 ? " -march=x86-64-v3" : "");
     return flags;
 }
@@ -239,7 +242,8 @@ static void compile(const char *so, const char *source, const char *log, const c
     snprintf(words, sizeof words, "%s", flags);
     for (char *s = strtok(words, " "); s; s = strtok(NULL, " "))
         argv[n++] = s;
-    const char *rest[] = {"-shared", "-nostdlib", "-fPIC", "-I", set.include, "-I", set.source, "-o", so, source, "-lgcc", NULL};
+    const char *rest[] = {"-shared",  "-nostdlib", "-fPIC", "-I",   set.include, "-I",
+                          set.source, "-o",        so,      source, "-lgcc",     NULL};
     for (int i = 0; n < MAX_FLAGS && (argv[n++] = (char *)(uintptr_t)rest[i]);)
         i++;
     int status = run_command(argv, log, CC_SECONDS);
@@ -257,7 +261,8 @@ static void call(const Test *t, const char *program, const char *so, Way w, cons
     char *argv[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)so, in, out, NULL};
     int status = run_command(argv, log, CALL_SECONDS);
     char line[200];
-    first_line(log, (const char *const[]){"runtime error:", "SUMMARY: AddressSanitizer", "call: ", NULL}, line, sizeof line);
+    first_line(log, (const char *const[]){"runtime error:", "SUMMARY: AddressSanitizer", "call: ", NULL}, line,
+               sizeof line);
     if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGXCPU))
         set_verdict(v, TIMEOUT, "more than %d seconds", CALL_SECONDS);
     else if (WIFSIGNALED(status))

@@ -9,10 +9,7 @@ enum { POISON = 0xA5, CANARY = 0x3C, MARGIN = 64 };
 
 #ifdef __SANITIZE_ADDRESS__
 const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "detect_leaks=0";
-}
+const char *__asan_default_options(void) { return "detect_leaks=0"; }
 #endif
 
 static const struct suite_case *c;
@@ -129,7 +126,7 @@ int main(int argc, char **argv)
     FILE *f = fopen(argv[3], "wb");
     if (!f)
         leave(CALL_BROKEN, "cannot write results", 0);
-    int64_t(*dim)[CASE_RANK] = calloc((size_t)c->n_out + 1, sizeof *dim), *bits = calloc((size_t)c->n_out + 1, 8);
+    int64_t (*dim)[CASE_RANK] = calloc((size_t)c->n_out + 1, sizeof *dim), *bits = calloc((size_t)c->n_out + 1, 8);
     int64_t *bytes = calloc((size_t)c->n_out + 1, 8), now;
     char **first = calloc((size_t)c->n_out + 1, sizeof *first), *again;
     c->dims(c->size, dim);

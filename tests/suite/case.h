@@ -12,14 +12,14 @@
 /* Every array has one more element than counted, so that none is empty. */
 struct suite_case {
     int n_in, n_out, n_size;
-    int repeat;                 /* call twice and compare: not for random operators */
-    const int64_t *in_bytes;    /* the inputs' bytes lie one after the other in the input file; -1: a null pointer */
-    const int64_t *in_strings;  /* -1, or: so many strings, each in the file as its length (8 bytes) and its bytes */
-    const int64_t *out_bytes;   /* room for the largest output */
-    const int *out_type;        /* ONNX's number */
-    const int *out_bits;        /* of an element */
+    int repeat;                /* call twice and compare: not for random operators */
+    const int64_t *in_bytes;   /* the inputs' bytes lie one after the other in the input file; -1: a null pointer */
+    const int64_t *in_strings; /* -1, or: so many strings, each in the file as its length (8 bytes) and its bytes */
+    const int64_t *out_bytes;  /* room for the largest output */
+    const int *out_type;       /* ONNX's number */
+    const int *out_bits;       /* of an element */
     const int *out_rank;
-    int64_t *size;              /* run-time sizes: in, and after the call out */
+    int64_t *size; /* run-time sizes: in, and after the call out */
     int (*call)(void *const *in, void *const *out, int64_t *size);
     void (*dims)(const int64_t *size, int64_t (*dim)[CASE_RANK]); /* of the outputs, under those sizes */
 };

@@ -131,15 +131,16 @@ static void compare(const Test *t, int i, const Tensor *got, const Tensor *want,
         if (same)
             continue;
         if (set.verbose && wrong < 10)
-            printf("    output %d element %lld: %.9g, expected %.9g\n", i, (long long)k, element(got, k), element(want, k));
+            printf("    output %d element %lld: %.9g, expected %.9g\n", i, (long long)k, element(got, k),
+                   element(want, k));
         first = wrong++ ? first : k;
     }
     if (wrong && is_float)
-        set_verdict(v, VALUE, "output %d, %lld of %lld differ; element %lld is %.7g, expected %.7g", i, (long long)wrong,
-                    (long long)n, (long long)first, tensor_get(got, first), tensor_get(want, first));
+        set_verdict(v, VALUE, "output %d, %lld of %lld differ; element %lld is %.7g, expected %.7g", i,
+                    (long long)wrong, (long long)n, (long long)first, tensor_get(got, first), tensor_get(want, first));
     else if (wrong)
-        set_verdict(v, VALUE, "output %d, %lld of %lld differ; element %lld is %lld, expected %lld", i, (long long)wrong,
-                    (long long)n, (long long)first, (long long)tensor_get_int(got, first),
+        set_verdict(v, VALUE, "output %d, %lld of %lld differ; element %lld is %lld, expected %lld", i,
+                    (long long)wrong, (long long)n, (long long)first, (long long)tensor_get_int(got, first),
                     (long long)tensor_get_int(want, first));
 }
 
@@ -239,7 +240,8 @@ void judge_bits(const Test *t, Verdict *v)
                 bool same = type_is_float(x->type) ? (p == q && signbit(p) == signbit(q)) || (isnan(p) && isnan(q))
                                                    : tensor_get_int(x, k) == tensor_get_int(y, k);
                 if (!same)
-                    set_verdict(v, BITS, "output %d element %lld is %.17g in C, %.17g in the compiler", i, (long long)k, q, p);
+                    set_verdict(v, BITS, "output %d element %lld is %.17g in C, %.17g in the compiler", i, (long long)k,
+                                q, p);
             }
     }
     if (v->class == PASSED && a.t.n != b.t.n)

@@ -166,7 +166,9 @@ static void put_ints(Text *s, const char *type, const char *what, int n, const i
 static void put_call(Text *s, const Case *c)
 {
     const char *p = opt.prefix, *comma = "";
-    text_put(s, "static int call(void *const *in, void *const *out, int64_t *size)\n{\n    (void)in;\n    (void)out;\n    (void)size;\n");
+    text_put(
+        s,
+        "static int call(void *const *in, void *const *out, int64_t *size)\n{\n    (void)in;\n    (void)out;\n    (void)size;\n");
     if (c->n_size)
         text_put(s, "    struct %s_sizes s;\n", p);
     for (int i = 0; i < c->n_size; i++)
@@ -186,14 +188,16 @@ static void put_call(Text *s, const Case *c)
 static int size_of(const Case *c, const Value *y, int k)
 {
     for (int i = 0; i < c->n_size; i++)
-        if (c->size[i].symbol ? c->size[i].symbol == symbol_of(y->shape.dim[k]) : c->size[i].out == y && c->size[i].axis == k)
+        if (c->size[i].symbol ? c->size[i].symbol == symbol_of(y->shape.dim[k])
+                              : c->size[i].out == y && c->size[i].axis == k)
             return i;
     bug("the size of dimension %d of output %s is not in the interface", k, printable(y->name));
 }
 
 static void put_dims(Text *s, const Case *c)
 {
-    text_put(s, "static void dims(const int64_t *size, int64_t (*dim)[CASE_RANK])\n{\n    (void)size;\n    (void)dim;\n");
+    text_put(s,
+             "static void dims(const int64_t *size, int64_t (*dim)[CASE_RANK])\n{\n    (void)size;\n    (void)dim;\n");
     for (int i = 0; i < c->m->graph->out.n; i++) {
         const Value *y = c->m->graph->out.at[i];
         for (int k = 0; k < y->shape.rank; k++)
@@ -209,11 +213,11 @@ static Text describe(const Case *c, const Result *r)
 {
     enum { MOST = 256 };
     Graph *g = c->m->graph;
-    int64_t in_bytes[MOST], in_strings[MOST], out_bytes[MOST], out_type[MOST], out_bits[MOST], out_rank[MOST], size[MOST];
+    int64_t in_bytes[MOST], in_strings[MOST], out_bytes[MOST], out_type[MOST], out_bits[MOST], out_rank[MOST],
+        size[MOST];
     if (c->in.n > MOST || g->out.n > MOST || c->n_size > MOST)
         fail(EXIT_MODEL, "too many inputs or outputs for the tests");
-    for (int i = 0; i < c->in.n; i++)
-{
+    for (int i = 0; i < c->in.n; i++) {
         const Tensor *t = c->in.at[i];
         in_bytes[i] = t ? (int64_t)tensor_size(t) : -1;
         in_strings[i] = t && t->type == STR ? tensor_count(t) : -1;
@@ -243,11 +247,12 @@ static Text describe(const Case *c, const Result *r)
     put_ints(&s, "int64_t", "sizes", c->n_size, size);
     put_call(&s, c);
     put_dims(&s, c);
-    text_put(&s,
-             "extern const struct suite_case suite_case;\n"
-             "const struct suite_case suite_case = {%d, %d, %d, %d, in_bytes, in_strings, out_bytes, out_type, out_bits, out_rank, "
-             "sizes, call, dims};\n",
-             c->in.n, g->out.n, c->n_size, r->kind == COMPARED && !c->open);
+    text_put(
+        &s,
+        "extern const struct suite_case suite_case;\n"
+        "const struct suite_case suite_case = {%d, %d, %d, %d, in_bytes, in_strings, out_bytes, out_type, out_bits, out_rank, "
+        "sizes, call, dims};\n",
+        c->in.n, g->out.n, c->n_size, r->kind == COMPARED && !c->open);
     return s;
 }
 
@@ -330,9 +335,11 @@ void compile_case(const Test *t, Result *r)
 {
     Case c = {.t = t};
     const char *version = strchr(t->name, '/');
-    opt = (Options){.model = path_in(t->from, "model.onnx"), .output = path_in(t->dir, "m.c"),
+    opt = (Options){.model = path_in(t->from, "model.onnx"),
+                    .output = path_in(t->dir, "m.c"),
                     .prefix = version ? version + 1 : t->name,
-                    .target = target_find("generic"), .weights = WEIGHTS_INLINE};
+                    .target = target_find("generic"),
+                    .weights = WEIGHTS_INLINE};
     c.m = parse_model(opt.model);
     read_inputs(&c, r);
     find_kind(&c, r);

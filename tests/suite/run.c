@@ -28,13 +28,17 @@
 enum { COMPILE_SECONDS = 300, JUDGE_SECONDS = 60 };
 
 const char *const class_name[N_CLASSES] = {
-    "not run", "passed", "rejected", "compiler bug", "C compile failed", "C compiler warns", "crash", "timeout",
-    "error status", "shape", "dtype", "value", "canary", "bits differ",
+    "not run",      "passed", "rejected", "compiler bug", "C compile failed", "C compiler warns", "crash", "timeout",
+    "error status", "shape",  "dtype",    "value",        "canary",           "bits differ",
 };
 static const char *const way_name[N_WAYS] = {"in the compiler", "C with sanitizers", "C optimised"};
 
-Settings set = {.build = "build/suite", .include = "build/include", .source = "tests/suite", .cc = "cc",
-                .ways = {true, true, true}, .every = 1};
+Settings set = {.build = "build/suite",
+                .include = "build/include",
+                .source = "tests/suite",
+                .cc = "cc",
+                .ways = {true, true, true},
+                .every = 1};
 static const char *group = "suite";
 
 /* Is test i run in way w? */
@@ -327,7 +331,9 @@ static int compare_failures(const void *a, const void *b)
     int i = *(const int *)a, k = *(const int *)b;
     const Verdict *x = failure(i), *y = failure(k);
     int by_why = strcmp(x->why, y->why);
-    return x->class != y->class ? (int)x->class - (int)y->class : by_why ? by_why : strcmp(tests.at[i].name, tests.at[k].name);
+    return x->class != y->class ? (int)x->class - (int)y->class
+           : by_why             ? by_why
+                                : strcmp(tests.at[i].name, tests.at[k].name);
 }
 
 static void write_known(void)
@@ -340,7 +346,8 @@ static void write_known(void)
     FILE *f = fopen(known_file, "w");
     if (!f)
         fail(EXIT_IO, "cannot write %s", known_file);
-    fprintf(f, "# Official tests that fail, and why. None of them may pass: then its line goes. No line may be added.\n");
+    fprintf(f,
+            "# Official tests that fail, and why. None of them may pass: then its line goes. No line may be added.\n");
     for (int k = 0; k < n; k++) {
         const Verdict *v = failure(failed[k]);
         if (!k || failure(failed[k - 1])->class != v->class)
@@ -410,12 +417,14 @@ static bool report(void)
         emitted += in_way(i, 1) && in_way(i, 2);
         bool listed = is_known(tests.at[i].name);
         if (v && !listed)
-            printf("FAILED %s: %s, %s: %s\n", tests.at[i].name, way_name[v - shared->result[i].way], class_name[v->class], v->why);
+            printf("FAILED %s: %s, %s: %s\n", tests.at[i].name, way_name[v - shared->result[i].way],
+                   class_name[v->class], v->why);
         if (!v && listed && all_ways)
             printf("FAILED %s: passes, but stands in %s: take its line out\n", tests.at[i].name, known_file);
         official += !strstr(tests.at[i].from, "/random/");
         official_passed += !v && !strstr(tests.at[i].from, "/random/");
-        frozen += !v && (shared->result[i].n_frozen || shared->result[i].n_bounded) && !strstr(tests.at[i].from, "/random/");
+        frozen +=
+            !v && (shared->result[i].n_frozen || shared->result[i].n_bounded) && !strstr(tests.at[i].from, "/random/");
         slowest = shared->result[i].seconds > shared->result[slowest].seconds ? i : slowest;
         passed += !v && !(listed && all_ways);
         failed += (v && !listed) || (!v && listed && all_ways);
@@ -423,8 +432,9 @@ static bool report(void)
     }
     if (tests.n > 20) {
         report_table();
-        printf("%s: %d of %d %stests pass %s, %d of them with an input frozen or a size bounded\n", group, official_passed, official,
-               strcmp(group, "suite") ? "" : "official ", complete ? "in every way" : "in the ways that were run", frozen);
+        printf("%s: %d of %d %stests pass %s, %d of them with an input frozen or a size bounded\n", group,
+               official_passed, official, strcmp(group, "suite") ? "" : "official ",
+               complete ? "in every way" : "in the ways that were run", frozen);
         if (!complete)
             printf("%s: %d of them as emitted C too; all with EVERY=1\n", group, emitted);
         printf("%s: the longest took %.1f s: %s\n", group, shared->result[slowest].seconds, tests.at[slowest].name);

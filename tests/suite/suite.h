@@ -5,14 +5,27 @@
 #include "container.h"
 
 typedef enum Way {
-    WAY_EVAL,       /* inside the compiler */
-    WAY_SANITIZED,  /* emitted C under the address and undefined-behaviour sanitizers: the same bits as WAY_EVAL */
-    WAY_FAST,       /* emitted C, optimised */
+    WAY_EVAL,      /* inside the compiler */
+    WAY_SANITIZED, /* emitted C under the address and undefined-behaviour sanitizers: the same bits as WAY_EVAL */
+    WAY_FAST,      /* emitted C, optimised */
     N_WAYS
 } Way;
 
 typedef enum Class {
-    NOT_RUN, PASSED, REJECTED, BUG, CC_FAILED, CC_WARNED, CRASHED, TIMEOUT, STATUS, SHAPE, DTYPE, VALUE, CANARY, BITS,
+    NOT_RUN,
+    PASSED,
+    REJECTED,
+    BUG,
+    CC_FAILED,
+    CC_WARNED,
+    CRASHED,
+    TIMEOUT,
+    STATUS,
+    SHAPE,
+    DTYPE,
+    VALUE,
+    CANARY,
+    BITS,
     N_CLASSES
 } Class;
 extern const char *const class_name[N_CLASSES];
@@ -24,8 +37,8 @@ typedef struct Verdict {
 } Verdict;
 
 typedef struct Test {
-    char *name, *from;  /* "test_abs"; folder of model.onnx and its data */
-    char *dir;          /* where this run keeps its files */
+    char *name, *from; /* "test_abs"; folder of model.onnx and its data */
+    char *dir;         /* where this run keeps its files */
     double rtol, atol;
 } Test;
 
@@ -42,25 +55,25 @@ typedef struct Result {
     int n_bounded;
     char bounded[MAX_FROZEN][64]; /* sizes that it asked a bound for: as with --dim 'SIZE<=64' */
     Kind kind;
-    double ratio;       /* DROPOUT */
+    double ratio; /* DROPOUT */
     Verdict way[N_WAYS];
 } Result;
 
 typedef struct Settings {
-    const char *build;      /* folder: call programs, work */
-    const char *include;    /* what the emitted code's <onnxcc/...> is found under */
-    const char *source;     /* folder of case.h */
+    const char *build;   /* folder: call programs, work */
+    const char *include; /* what the emitted code's <onnxcc/...> is found under */
+    const char *source;  /* folder of case.h */
     const char *cc;
     bool verbose, symbolic_outputs;
     bool ways[N_WAYS];
-    int every;              /* every so manieth test is run as C, too */
+    int every; /* every so manieth test is run as C, too */
 } Settings;
 extern Settings set;
 
 /* data.c: what a file of a test holds: form 't' a tensor, 's' a sequence, '?' an optional. */
 typedef struct Data {
     char form;
-    bool present;       /* '?': there is an element */
+    bool present; /* '?': there is an element */
     Tensor *t;
     int n;
     struct Data *item;
@@ -70,7 +83,7 @@ const char *form_of_type(const TypeDesc *d);
 const char *form_of_box(const Box *b);
 /* KIND_I.pb as what `form` says; false: there is no such file. */
 bool read_data(const Test *t, const char *kind, int i, const char *form, Data *d);
-void give_data(const Data *d, const Box *b, Tensors *to);   /* as inputs of the compiled model */
+void give_data(const Data *d, const Box *b, Tensors *to); /* as inputs of the compiled model */
 /* Outputs of the compiled model as a list: how many elements, then these; whether there is one, then it. How many outputs
  * it takes. list_data: the same list of what is expected. */
 int take_results(const char *form, const Tensor *got, Tensors *to);

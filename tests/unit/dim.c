@@ -247,10 +247,10 @@ static void large_ones_stay_right(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(numbers, setup),     cmocka_unit_test_setup(sums_and_products, setup),
-        cmocka_unit_test_setup(divisions, setup),   cmocka_unit_test_setup(comparisons, setup),
-        cmocka_unit_test_setup(bounds, setup),      cmocka_unit_test_setup(symbols, setup),
-        cmocka_unit_test(random_expressions),       cmocka_unit_test_setup(large_ones_stay_right, setup),
+        cmocka_unit_test_setup(numbers, setup),   cmocka_unit_test_setup(sums_and_products, setup),
+        cmocka_unit_test_setup(divisions, setup), cmocka_unit_test_setup(comparisons, setup),
+        cmocka_unit_test_setup(bounds, setup),    cmocka_unit_test_setup(symbols, setup),
+        cmocka_unit_test(random_expressions),     cmocka_unit_test_setup(large_ones_stay_right, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

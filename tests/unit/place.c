@@ -154,8 +154,10 @@ static void instances_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_and_one),          cmocka_unit_test(random_ones_do_not_overlap),
-        cmocka_unit_test(cut_ones_reach_the_bound), cmocka_unit_test(long_chains_take_no_time),
+        cmocka_unit_test(nothing_and_one),
+        cmocka_unit_test(random_ones_do_not_overlap),
+        cmocka_unit_test(cut_ones_reach_the_bound),
+        cmocka_unit_test(long_chains_take_no_time),
         cmocka_unit_test(instances_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,8 +125,12 @@ static void uses_follow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elements),          cmocka_unit_test(fills_are_expanded), cmocka_unit_test(unaligned_bytes_are_copied),
-        cmocka_unit_test(sizes_as_elements), cmocka_unit_test(broadcasting),       cmocka_unit_test(uses_follow),
+        cmocka_unit_test(elements),
+        cmocka_unit_test(fills_are_expanded),
+        cmocka_unit_test(unaligned_bytes_are_copied),
+        cmocka_unit_test(sizes_as_elements),
+        cmocka_unit_test(broadcasting),
+        cmocka_unit_test(uses_follow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,7 +164,7 @@ static void printable_is_safe(void **state)
     assert_string_equal(printable(name("a\nb\x7f")), "a\\x0Ab\\x7F");
     assert_string_equal(printable(name_bytes("a\0b", 3)), "a\\x00b");
     assert_string_equal(printable(name("\xE2\x80\xAE")), "\\xE2\\x80\\xAE"); /* right-to-left override */
-    assert_string_equal(printable(name("\xC2\x9B")), "\\xC2\\x9B");         /* a control in two bytes */
+    assert_string_equal(printable(name("\xC2\x9B")), "\\xC2\\x9B");          /* a control in two bytes */
     assert_string_equal(printable(name("\xC0\xAF\xF5")), "\\xC0\\xAF\\xF5");
     assert_string_equal(printable(name("cut \xE2\x82")), "cut \\xE2\\x82");
     char longer[301];
@@ -176,10 +176,14 @@ static void printable_is_safe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pool_zeroes_and_grows), cmocka_unit_test(vec_keeps_order),
-        cmocka_unit_test(names_are_interned),    cmocka_unit_test(maps_find),
-        cmocka_unit_test(texts_grow),            cmocka_unit_test(reset_forgets),
-        cmocka_unit_test(messages_say_where),    cmocka_unit_test(messages_are_limited),
+        cmocka_unit_test(pool_zeroes_and_grows),
+        cmocka_unit_test(vec_keeps_order),
+        cmocka_unit_test(names_are_interned),
+        cmocka_unit_test(maps_find),
+        cmocka_unit_test(texts_grow),
+        cmocka_unit_test(reset_forgets),
+        cmocka_unit_test(messages_say_where),
+        cmocka_unit_test(messages_are_limited),
         cmocka_unit_test(printable_is_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
