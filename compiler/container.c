@@ -114,6 +114,15 @@ Box *box_join(const Node *n, const Box *a, const Box *b)
     return y;
 }
 
+Box *box_with(const Value *seq, const Value *x)
+{
+    Box *b = box_open(box_of(seq));
+    b->type = x->type;
+    b->most++;
+    box_widen_shape(b, x->shape);
+    return b;
+}
+
 int box_count(const Box *b)
 {
     int k = b->form == TENSOR ? 1 : b->form == OPTIONAL ? 1 : b->open ? 3 : 0;
@@ -130,9 +139,9 @@ Dim sequence_slot(const Box *b)
     return d;
 }
 
-static int row_width(const Box *b) { return b->rank > 1 ? b->rank : 1; }
+int sequence_width(const Box *b) { return b->rank > 1 ? b->rank : 1; }
 Shape sequence_data(const Box *b) { return shape_list(2, D(b->most), sequence_slot(b)); }
-Shape sequence_dims(const Box *b) { return shape_list(2, D(b->most), D(row_width(b))); }
+Shape sequence_dims(const Box *b) { return shape_list(2, D(b->most), D(sequence_width(b))); }
 
 /* ---- containers ---------------------------------------------------------------------------------------------------------- */
 
@@ -195,131 +204,6 @@ Value *optional_item(Node *n, Value *v)
     }
     assume_dim(n, has, D(1));
     return v->parts->item.at[0];
-}
-
-Value *infer_made(Node *n, const char *op, int n_in, ...)
-{
-    Value *in[MAX_ARGS];
-    va_list list;
-    va_start(list, n_in);
-    for (int i = 0; i < n_in; i++)
-        in[i] = va_arg(list, Value *);
-    va_end(list);
-    Node *m = make_node(n, op, n_in, in, 1);
-    infer_node(m);
-    return m->out[0];
-}
-
-/* Memory that nobody has written yet. */
-static Value *room(Node *n, Type t, Shape s)
-{
-    Node *m = make_node(n, "onnxcc.Start", 0, NULL, 1);
-    set_out(m, 0, t, s);
-    return m->out[0];
-}
-
-Value *container_placeholder(Node *n, const Box *b)
-{
-    if (b->form == TENSOR)
-        return room(n, b->type, b->shape);
-    if (b->open)
-        return sequence_open(n->graph, b, make_int(n, 0), room(n, I64, sequence_dims(b)),
-                             room(n, b->type, sequence_data(b)));
-    Values item = {0};
-    for (int i = 0; i < b->item.n; i++)
-        vec_push(&item, container_placeholder(n, b->item.at[i]));
-    if (b->form == SEQUENCE)
-        return sequence_new(n->graph, b->type, item.n, item.at);
-    return optional_new(n->graph, make_scalar(n, B8, 0), item.n ? item.at[0] : NULL);
-}
-
-/* The sizes of x as a row of `width`. */
-static Value *size_row(Node *n, Value *x, int width)
-{
-    Value *s = infer_made(n, "Shape", 1, x);
-    int64_t none[MAX_RANK];
-    int k = width - x->shape.rank;
-    for (int i = 0; i < k; i++)
-        none[i] = -1;
-    if (k <= 0)
-        return s;
-    Value *both[] = {s, make_ints(n, k, none)};
-    if (!x->shape.rank)
-        return both[1];
-    Node *m = make_node(n, "Concat", 2, both, 1);
-    attr_set_int(m, "axis", 0);
-    infer_node(m);
-    return m->out[0];
-}
-
-/* Slots of x, made as wide and as many as in y. What is put together for this alone is put there. */
-static Value *fit(Node *n, Value *x, Value *count, Shape y)
-{
-    if (shape_same(x->shape, y))
-        return x;
-    if (x->def && !x->uses.n && !x->def->known && x->graph == n->graph && !strcmp(x->def->op->name, "Insert")) {
-        x->shape = y;
-        x->def->known = true; /* once */
-        return x;
-    }
-    Node *m = make_node(n, "onnxcc.Slots", 2, (Value *[]){x, count}, 1);
-    set_out(m, 0, x->type, y);
-    return m->out[0];
-}
-
-Value *sequence_insert(Node *n, const Box *b, const Value *seq, Value *x, Value *at)
-{
-    const Parts *p = seq->parts;
-    Value *row = size_row(n, x, row_width(b)), *to[2];
-    Value *dims = p->dims;
-    if (!dim_is(dims->shape.dim[1], row_width(b))) { /* rows of fewer sizes than now */
-        int64_t pads[4] = {0, 0, 0, row_width(b) - dim_value(dims->shape.dim[1])};
-        dims = infer_made(n, "Pad", 3, dims, make_ints(n, 4, pads), make_int(n, -1));
-    }
-    for (int i = 0; i < 2; i++) {
-        Node *m = make_node(n, "onnxcc.Insert", 4, (Value *[]){i ? p->data : dims, i ? x : row, p->count, at}, 1);
-        set_out(m, 0, i ? x->type : I64, i ? sequence_data(b) : sequence_dims(b));
-        to[i] = m->out[0];
-    }
-    return sequence_open(n->graph, b, infer_made(n, "Add", 2, p->count, make_int(n, 1)), to[0], to[1]);
-}
-
-Box *box_with(const Value *seq, const Value *x)
-{
-    Box *b = box_open(box_of(seq));
-    b->type = x->type;
-    b->most++;
-    box_widen_shape(b, x->shape);
-    return b;
-}
-
-static Value *convert_sequence(Node *n, Value *v, const Box *b)
-{
-    const Parts *p = v->parts;
-    if (p->box.open) {
-        Value *dims = p->dims;
-        int64_t pads[4] = {0, 0, 0, row_width(b) - dim_value(dims->shape.dim[1])};
-        if (pads[3] > 0)
-            dims = infer_made(n, "Pad", 3, dims, make_ints(n, 4, pads), make_int(n, -1));
-        return sequence_open(n->graph, b, p->count, fit(n, dims, p->count, sequence_dims(b)),
-                             fit(n, p->data, p->count, sequence_data(b)));
-    }
-    Value *y = container_placeholder(n, b);
-    for (int i = 0; i < p->item.n; i++)
-        y = sequence_insert(n, b, y, p->item.at[i], NULL);
-    return y;
-}
-
-Value *container_convert(Node *n, Value *v, const Box *b)
-{
-    if (b->form == OPTIONAL) {
-        Value *has = v->form == OPTIONAL ? v->parts->has : make_scalar(n, B8, 1);
-        Value *item = v->form != OPTIONAL ? v : v->parts->item.n ? v->parts->item.at[0] : NULL;
-        if (b->item.n)
-            item = item ? container_convert(n, item, b->item.at[0]) : container_placeholder(n, b->item.at[0]);
-        return optional_new(n->graph, has, item);
-    }
-    return b->form == SEQUENCE && b->open ? convert_sequence(n, v, b) : v;
 }
 
 void container_flatten(Value *v, Values *to)

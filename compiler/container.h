@@ -62,7 +62,8 @@ Box *box_with(const Value *seq, const Value *x); /* an open sequence that can ho
 Value *optional_item(Node *n, Value *v); /* checked at run time when it is not known; NULL: not there, and reported */
 Shape sequence_data(const Box *b);
 Shape sequence_dims(const Box *b);
-Dim sequence_slot(const Box *b); /* elements of one slot of an open sequence */
+int sequence_width(const Box *b); /* sizes in a row of those dims */
+Dim sequence_slot(const Box *b);  /* elements of one slot of an open sequence */
 
 /* v made into what b says, by nodes before n. */
 Value *container_convert(Node *n, Value *v, const Box *b);
@@ -70,8 +71,6 @@ Value *container_placeholder(Node *n, const Box *b); /* such a value, with nothi
 void container_flatten(Value *v, Values *to);        /* its tensors in order */
 Value *container_rebuild(Graph *g, const Box *b, Value *const **from); /* the other way round */
 
-/* A node before n, inferred at once. Inputs as with make(). */
-Value *infer_made(Node *n, const char *op, int n_in, ...);
 /* All inputs of n in the shape that they broadcast to; false: they do not, and that is reported. */
 bool infer_same_shapes(Node *n);
 

@@ -263,6 +263,12 @@ void infer_node(Node *n)
         fold(n);
 }
 
+Value *inferred(Value *made)
+{
+    infer_node(made->def);
+    return made;
+}
+
 void infer_graph(Graph *g)
 {
     for (Node *n = g->first; n;) {

@@ -4,6 +4,7 @@
 
 #include "loop.h"
 
+Value *inferred(Value *made);   /* what make() has just made, inferred at once */
 void infer_graph(Graph *g);     /* walks a (nested) graph */
 Dim value_dim(Value *v, int e); /* integer element e: number, expression, or a symbol read at run time */
 

@@ -185,7 +185,7 @@ static void zip_map(Node *n)
     }
     assume_dim(n, s.dim[s.rank - 1], D(tensor_count(keys)));
     if (s.rank == 1)
-        x = infer_made(n, "Unsqueeze", 2, x, make_ints(n, 1, &(int64_t){0}));
+        x = inferred(make(n, "Unsqueeze", 2, x, make_ints(n, 1, &(int64_t){0})));
     value_replace(out(n, 0), maps_new(n->graph, x, value_const(n->graph, keys)));
     expand_done(n);
 }

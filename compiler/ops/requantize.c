@@ -29,12 +29,6 @@ static bool linear(const Value *v, Linear *l)
     return l->scale->type == F32;
 }
 
-static Value *inferred(Value *v)
-{
-    infer_node(v->def);
-    return v;
-}
-
 /* Element i of a list, or its only one. */
 static double at(const Value *v, int64_t i) { return v ? tensor_get(v->data, single(v) ? 0 : i) : 0; }
 

@@ -109,7 +109,7 @@ static void sequence_erase(Node *n)
             infer_same(m);
             left[i] = m->out[0];
         }
-        y = sequence_open(n->graph, &p->box, infer_made(n, "Sub", 2, p->count, make_int(n, 1)), left[0], left[1]);
+        y = sequence_open(n->graph, &p->box, inferred(make(n, "Sub", 2, p->count, make_int(n, 1))), left[0], left[1]);
     }
     replace_by(n, y);
 }
@@ -277,9 +277,9 @@ static void split_to_sequence(Node *n)
     Value **item = NEWS(Value *, k), *axes = make_ints(n, 1, &(int64_t){axis});
     for (int i = 0; i < k; i++) {
         Dim to = dim_add(at, size[i]);
-        item[i] = infer_made(n, "Slice", 4, in(n, 0), make_dims(n, 1, &at), make_dims(n, 1, &to), axes);
+        item[i] = inferred(make(n, "Slice", 4, in(n, 0), make_dims(n, 1, &at), make_dims(n, 1, &to), axes));
         if (squeeze)
-            item[i] = infer_made(n, "Squeeze", 2, item[i], axes);
+            item[i] = inferred(make(n, "Squeeze", 2, item[i], axes));
         at = to;
     }
     replace_by(n, sequence_new(n->graph, in_type(n, 0), k, item));

@@ -81,7 +81,7 @@ bool infer_same_shapes(Node *n)
     Shape y = out(n, 0)->shape;
     for (int i = 0; i < n->n_in; i++)
         if (!shape_same(in_shape(n, i), y))
-            node_set_in(n, i, infer_made(n, "Expand", 2, in(n, i), make_dims(n, y.rank, y.dim)));
+            node_set_in(n, i, inferred(make(n, "Expand", 2, in(n, i), make_dims(n, y.rank, y.dim))));
     return true;
 }
 
@@ -144,24 +144,7 @@ static void read_bind(Node *n)
     bind_kernel(n, "text_read", out(n, 0)->type, NO_TYPE, text_read_fields(), &p, NULL, 0);
 }
 
-/* ---- sizes that the data decide ----------------------------------------------------------------------------------------------- */
-
-static Dim found_size(Node *n, int64_t most)
-{
-    for (int s = 0; s < symbol_count(); s++)
-        if (symbol_at(s)->node == n)
-            return dim_symbol(symbol_at(s));
-    Symbol *s = symbol_fresh(n->op->name, 0, most);
-    s->node = n;
-    return dim_symbol(s);
-}
-
-static void bind_found(Node *n)
-{
-    for (int s = 0; s < symbol_count() && n->call.kernel; s++)
-        if (symbol_at(s)->node == n)
-            bind_size(n, 0, symbol_at(s));
-}
+/* ---- StringNormalizer ----------------------------------------------------------------------------------------------------------- */
 
 static Value *string_list(Node *n, int k, const Name *s)
 {
@@ -170,8 +153,6 @@ static Value *string_list(Node *n, int k, const Name *s)
         tensor_set_str(t, i, s[i]);
     return value_const(n->graph, t);
 }
-
-/* ---- StringNormalizer ----------------------------------------------------------------------------------------------------------- */
 
 static int case_change(Node *n)
 {
@@ -204,7 +185,7 @@ static void normalizer_infer(Node *n)
         node_set_inputs(n, 2, both);
     }
     if (k > 0 || !dim_const(count) || dim_is(count, 0))
-        y.dim[y.rank - 1] = found_size(n, dim_high(dim_max(count, D(1))));
+        y.dim[y.rank - 1] = reported_size(n, 0, NULL, dim_max(count, D(1)));
     set_out(n, 0, STR, y);
     n->out[0]->text = most;
     text_output(n, 1, dim_mul(count, D(most)));
@@ -216,7 +197,7 @@ static void normalizer_bind(Node *n)
     BIND(n, text_normal, .count = count, .stops = shape_count(in_shape(n, 1)),
          .fold = D(!attr_int(n, "is_case_sensitive")), .change = D(case_change(n)),
          .most = shape_count(n->out[1]->shape), .room = dim_max(count, D(1)));
-    bind_found(n);
+    bind_reported(n);
 }
 
 /* ---- StringSplit ---------------------------------------------------------------------------------------------------------------- */
@@ -243,7 +224,7 @@ static void split_infer(Node *n)
         node_set_inputs(n, 2, both);
     }
     set_out(n, 1, I64, y);
-    y.dim[y.rank++] = found_size(n, pieces);
+    y.dim[y.rank++] = reported_size(n, 0, NULL, D(pieces));
     set_out(n, 0, STR, y);
 }
 
@@ -253,8 +234,8 @@ static void split_bind(Node *n)
     Shape y = n->out[0]->shape;
     BIND_ARGS(n, text_split, STR, NO_TYPE, ARGS(in(n, 0), in(n, 1), out(n, 0), out(n, 1)),
               .count = shape_count(in_shape(n, 0)), .pieces = D(limit ? limit->i + 1 : 0),
-              .most = D(dim_high(y.dim[y.rank - 1])));
-    bind_found(n);
+              .most = reported_room(y.dim[y.rank - 1]));
+    bind_reported(n);
 }
 
 /* ---- RegexFullMatch ---------------------------------------------------------------------------------------------------------------- */

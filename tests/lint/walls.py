@@ -12,11 +12,6 @@ FILE_LINES, FUNCTION_LINES, COLUMNS = 750, 100, 160     # the budget is 500, a s
 MAY_BE_ASKED = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
 RUNTIME_INCLUDES = {"stddef.h", "stdint.h"}
 VECTOR_INCLUDES = re.compile(r"\w+intrin\.h|arm_(neon|mve|acle)\.h")
-# What stands behind a wall although it should not: (file, rule) -> why it may, for now.
-EXCEPTIONS = {
-    ("compiler/container.c", "operator"): "sequences are made of tensors' operators",
-}
-used = set()
 found = {}
 
 
@@ -25,10 +20,7 @@ def tracked():
     return {n: (ROOT / n).read_text(errors="replace") for n in names if (ROOT / n).is_file()}
 
 
-def find(file, line, rule, what):
-    if (file, rule) in EXCEPTIONS:
-        used.add((file, rule))
-        return
+def find(file, line, what):
     found.setdefault(file, []).append(f"{file}:{line}: {what}")
 
 
@@ -36,10 +28,10 @@ def without_comments(text):
     return re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
 
 
-def each_line(file, text, pattern, rule, what):
+def each_line(file, text, pattern, what):
     for i, line in enumerate(text.split("\n"), 1):
         for m in re.finditer(pattern, line):
-            find(file, i, rule, what.format(m[0]))
+            find(file, i, what.format(m[0]))
 
 
 def operators(files):
@@ -54,34 +46,34 @@ def look_at(file, text, names):
         return
     if file == "tests/lint/walls.py":   # it has to spell what it looks for
         return
-    each_line(file, text, r"(?<![\w)}.])/(?:home|Users)/\w+|(?<!version )\bhttps?://", "machine", "a place on one machine or in the net: {}")
+    each_line(file, text, r"(?<![\w)}.])/(?:home|Users)/\w+|(?<!version )\bhttps?://", "a place on one machine or in the net: {}")
     if not file.endswith(".mk") and "akefile" not in file and file != "LICENSE":
-        each_line(file, text, r"\t", "tab", "a tab")
+        each_line(file, text, r"\t", "a tab")
     if file.endswith((".c", ".h", ".py", ".mk")):
-        each_line(file, text, r"[ \t]+$", "space", "space at the end of a line")
-        each_line(file, text, r"\b(TODO|FIXME|XXX)\b", "later", "{}")
-        each_line(file, text, rf"^.{{{COLUMNS + 1},}}", "columns", "a long line")
+        each_line(file, text, r"[ \t]+$", "space at the end of a line")
+        each_line(file, text, r"\b(TODO|FIXME|XXX)\b", "{}")
+        each_line(file, text, rf"^.{{{COLUMNS + 1},}}", "a long line")
         if text.count("\n") > FILE_LINES:
-            find(file, 1, "lines", f"{text.count(chr(10))} lines; split it")
+            find(file, 1, f"{text.count(chr(10))} lines; split it")
     if file.endswith((".c", ".h")) and not re.match(rf"/\* {re.escape(file.rsplit('/', 1)[1])}\b.* - ", text):
-        find(file, 1, "first", "the first line says what the file is: /* name - ... */")
+        find(file, 1, "the first line says what the file is: /* name - ... */")
     if file.endswith((".c", ".h")):
         functions(file, text)
     if file.startswith("runtime-min/"):
         for i, line in enumerate(text.split("\n"), 1):
             m = re.match(r'#\s*include ([<"])([^>"]+)', line)
             if m and m[1] == "<" and m[2] not in RUNTIME_INCLUDES and not VECTOR_INCLUDES.fullmatch(m[2]):
-                find(file, i, "include", f"the runtime includes {m[2]}")
+                find(file, i, f"the runtime includes {m[2]}")
             if m and m[1] == '"' and not (ROOT / "runtime-min" / m[2]).exists() and m[2] != "kernel.h":
-                find(file, i, "include", f"the runtime includes {m[2]}")
-        each_line(file, without_comments(text), r"\b(malloc|free|printf|assert|setjmp)\s*\(", "heap", "the runtime calls {}")
+                find(file, i, f"the runtime includes {m[2]}")
+        each_line(file, without_comments(text), r"\b(malloc|free|printf|assert|setjmp)\s*\(", "the runtime calls {}")
     if file.startswith("compiler/") and not file.startswith("compiler/ops/"):
-        each_line(file, without_comments(text), rf'"({"|".join(names)})"', "operator", "{}: an operator's name outside compiler/ops")
-        each_line(file, text, r'#include "ops/.*', "include", "{}: a stage includes an operator")
+        each_line(file, without_comments(text), rf'"({"|".join(names)})"', "{}: an operator's name outside compiler/ops")
+        each_line(file, text, r'#include "ops/.*', "{}: a stage includes an operator")
     if file.startswith("compiler/ops/"):
-        each_line(file, text, r'#include "(\.\./)?(emit|parse|place|output|check|compile)\.h"', "include", "{}: a stage's header")
+        each_line(file, text, r'#include "(\.\./)?(emit|parse|place|output|check|compile)\.h"', "{}: a stage's header")
     if file.startswith("templates/"):
-        each_line(file, text, r"\b(for|while|if) \(", "logic", "a template with logic: {}")
+        each_line(file, text, r"\b(for|while|if) \(", "a template with logic: {}")
 
 
 def functions(file, text):
@@ -91,7 +83,7 @@ def functions(file, text):
             start = i
         elif line.startswith("}") and start and not line.startswith("};"):
             if i - start > FUNCTION_LINES:
-                find(file, start, "function", f"a function of {i - start} lines")
+                find(file, start, f"a function of {i - start} lines")
             start = None
 
 
@@ -108,7 +100,7 @@ def layout(files):
     if p.returncode:
         found["clang-format"] = [p.stderr]
     for file, line in re.findall(r"^(.+?):(\d+):.*-Wclang-format-violations", p.stderr, re.M):
-        find(file, line, "format", "`make format` would change it")
+        find(file, line, "`make format` would change it")
 
 
 def runtime_symbols():
@@ -125,7 +117,7 @@ def operators_table(readme):
     """The README's table of operators is what onnxcc prints now."""
     table = subprocess.run([f"{B}/onnxcc", "--list-ops=markdown"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     if f"<!-- operators -->\n{table}<!-- end -->" not in readme:
-        find("README.md", readme[:readme.find("<!-- operators")].count("\n") + 1, "table", "the table is old: make table")
+        find("README.md", readme[:readme.find("<!-- operators")].count("\n") + 1, "the table is old: make table")
 
 
 files = tracked()
@@ -134,8 +126,6 @@ assert len(names) > 100, names
 for f, t in files.items():
     look_at(f, t, sorted(names))
 operators_table(files["README.md"])
-for e in EXCEPTIONS.keys() - used:
-    found.setdefault(e[0], []).append(f"{e[0]}: no exception is needed for '{e[1]}' any more: tests/lint/walls.py")
 layout([f for f in files if f.endswith((".c", ".h"))])
 runtime_symbols()
 for cc in ("gcc", "clang-14"):
