@@ -177,6 +177,16 @@ static bool is_read_twice(const Call *c, Value *x)
     return times > 1;
 }
 
+/* Does the loop read element i of every input that lies with its input x at the place where element i of x is? */
+static bool reads_in_step(const Loop *l, Value *x)
+{
+    for (int i = 0; i < l->n_in; i++)
+        if (!is_constant(l->in[i]) && class_of(l->in[i]) == class_of(x) &&
+            (!shape_same(l->in[i]->shape, l->shape) || !dim_same(offset_in_class(l->in[i]), offset_in_class(x))))
+            return false;
+    return true;
+}
+
 static void join_in_place(Node *n, void *arg)
 {
     (void)arg;
@@ -186,7 +196,7 @@ static void join_in_place(Node *n, void *arg)
     const Loop *l = n->call.loop;
     if (l) {
         for (int i = 0; i < l->n_in; i++)
-            if (shape_same(l->in[i]->shape, l->shape) && may_overwrite(n, l->in[i], y)) {
+            if (shape_same(l->in[i]->shape, l->shape) && may_overwrite(n, l->in[i], y) && reads_in_step(l, l->in[i])) {
                 join(l->in[i], y);
                 return;
             }
