@@ -25,7 +25,7 @@ static const char usage_text[] =
     "      --single        one C file that needs no header or library of onnxcc\n"
     "      --report[=json] what the model needs: flash, arena, operations\n"
     "      --eval DIR      runs the model on DIR/input_I.pb in the compiler, writes DIR/actual_I.pb; no C\n"
-    "      --list-ops[=markdown]   every operator, version and type that is supported\n"
+    "      --list-ops[=markdown|json]   every operator, version and type that is supported\n"
     "      --strict        warnings about the model are errors\n"
     "  -d LETTERS          prints the graph after a stage: p(arse) i(nline) f(old) s(implify) u(fuse) l(ayout) b(ind)\n"
     "  -v, --verbose       each stage with its time and counts\n"
@@ -188,16 +188,16 @@ static void read_options(int argc, char **argv)
         case O_EVAL: opt.eval_dir = optarg; break;
         case O_LIST:
             opt.list_ops = true;
-            list = optarg;
+            list = optarg ? optarg : "text";
             break;
         case O_STRICT: opt.strict = true; break;
         case O_VERSION: printf("onnxcc %s\nONNX IR 1 to 14, ai.onnx 1 to 28\n", ONNXCC_VERSION); exit(0);
         default: fprintf(stderr, "Try 'onnxcc --help'.\n"); exit(EXIT_USAGE);
         }
     if (opt.list_ops) {
-        if (list && strcmp(list, "markdown"))
-            usage("--list-ops=%s: expected markdown", list);
-        list_ops(list != NULL);
+        if (strcmp(list, "text") && strcmp(list, "markdown") && strcmp(list, "json"))
+            usage("--list-ops=%s: expected markdown or json", list);
+        list_ops(list);
         exit(fflush(stdout) ? EXIT_IO : 0);
     }
     if (optind == argc)

@@ -456,7 +456,7 @@ void emit_model(Model *m);                  /* emit.c: writes the files */
 void report_model(Model *m);                /* report.c: for people, and --report=json */
 void dump_model(Model *m, const char *stage);   /* dump.c */
 void verify_model(Model *m, const char *stage); /* dump.c: what each stage promised; debug builds */
-void list_ops(bool markdown);                   /* report.c: the support table */
+void list_ops(const char *form);                /* report.c: the support table as text, markdown or json */
 
 /* infer.c, for stages that make nodes later: infers (and folds) one node. */
 void infer_node(Node *n);

@@ -190,50 +190,135 @@ static const struct TypeGroup { /* what the markdown table abbreviates */
     {"C", BIT(C64) | BIT(C128)},
 };
 
-static void put_types(TypeSet set, bool markdown)
+/* The names of a set's members, each with `quote` around it. */
+static void put_types(TypeSet set, bool grouped, const char *quote, const char *between)
 {
+    static const char *const forms[] = {"seq", "optional", "map"};
     const char *comma = "";
-    for (size_t i = 0; markdown && i < sizeof type_groups / sizeof *type_groups; i++)
+    for (size_t i = 0; grouped && i < sizeof type_groups / sizeof *type_groups; i++)
         if ((set & type_groups[i].set) == type_groups[i].set) {
             printf("%s%s", comma, type_groups[i].name);
             set &= ~type_groups[i].set;
-            comma = " ";
+            comma = between;
         }
     for (Type t = F32; t < N_TYPES; t++)
         if (set >> t & 1) {
-            printf("%s%s", comma, type_onnx(t));
-            comma = " ";
+            printf("%s%s%s%s", comma, quote, type_onnx(t), quote);
+            comma = between;
+        }
+    for (int i = 0; i < 3; i++)
+        if (set & TYPE_SEQUENCE << i) {
+            printf("%s%s%s%s", comma, quote, forms[i], quote);
+            comma = between;
         }
 }
 
-/* The types of the first input (or output) of the newest version. */
-static TypeSet main_types(const Op *op)
+/* The set of type variable v, which the first formal that has it knows. */
+static TypeSet variable_types(const Signature *s, int v)
 {
-    const Signature *s = op_signature(op);
-    return s->n_in ? s->in[0].set : s->n_out ? s->out[0].set : 0;
+    for (int i = 0; i < s->n_in; i++)
+        if (s->in[i].variable == v)
+            return s->in[i].set;
+    for (int i = 0; i < s->n_out; i++)
+        if (s->out[i].variable == v)
+            return s->out[i].set;
+    return 0;
 }
 
-void list_ops(bool markdown)
+/* "T: float16 float; Tind: int64"; an operator without type variables: of its first input. */
+static void put_variables(const Op *op, bool grouped)
 {
-    int n;
-    const Op *const *rows = ops_sorted(&n);
-    if (markdown)
-        printf("| domain | operator | versions | types |\n|---|---|---|---|\n");
+    const Signature *s = op_signature(op);
+    for (int v = 0; v < s->n_var; v++) {
+        printf("%s%s: ", v ? "; " : "", s->var[v]);
+        put_types(variable_types(s, v), grouped, "", " ");
+    }
+    if (!s->n_var && s->n_in)
+        put_types(s->in[0].set, grouped, "", " ");
+}
+
+static void put_formals(const Signature *s, const Formal *f, int n)
+{
+    for (int i = 0; i < n; i++) {
+        printf("%s{\"name\": \"%.*s\", \"variable\": \"%s\", \"types\": [", i ? ", " : "", f[i].name_n, f[i].name,
+               f[i].variable < 0 ? "" : s->var[f[i].variable]);
+        put_types(f[i].set, false, "\"", ", ");
+        printf("]}");
+    }
+}
+
+/* A row per line, for programs. */
+static void list_json(const Op *const *rows, int n)
+{
+    const char *comma = "";
+    printf("[");
+    for (int i = 0; i < n; i++) {
+        const Op *op = rows[i];
+        const Signature *s = op_signature(op);
+        printf("%s\n{\"domain\": \"%s\", \"operator\": \"%s\", \"version\": %d, ", comma, op_domain(op), op->name,
+               op->since);
+        printf("\"removed\": %s, \"limit\": \"%s\", \"inputs\": [", op->flags & DEPRECATED ? "true" : "false",
+               op->limit ? op->limit : "");
+        put_formals(s, s->in, s->n_in);
+        printf("], \"outputs\": [");
+        put_formals(s, s->out, s->n_out);
+        printf("]}");
+        comma = ",";
+    }
+    printf("\n]\n");
+}
+
+/* A row per line, for people. */
+static void list_text(const Op *const *rows, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const Op *op = rows[i];
+        printf("%-24s %-28s %2d  ", op->domain ? op->domain : "ai.onnx", op->name, op->since);
+        if (op->flags & DEPRECATED)
+            printf("removed");
+        else
+            put_variables(op, false);
+        printf("%s%s%s\n", op->limit ? " (" : "", op->limit ? op->limit : "", op->limit ? ")" : "");
+    }
+}
+
+/* An operator per line, with the types of its newest version. */
+static void list_markdown(const Op *const *rows, int n)
+{
+    printf("| domain | operator | versions | types | limits |\n|---|---|---|---|---|\n");
     for (int i = 0, end; i < n; i = end) {
+        printf("| %s | %s | ", rows[i]->domain ? rows[i]->domain : "ai.onnx", rows[i]->name);
+        const Op *last = NULL;
         for (end = i;
              end < n && !strcmp(rows[end]->name, rows[i]->name) && !strcmp(op_domain(rows[end]), op_domain(rows[i]));
-             end++)
-            ;
-        const char *domain = rows[i]->domain ? rows[i]->domain : "ai.onnx";
-        if (!strcmp(domain, "onnxcc"))
-            continue;
-        printf(markdown ? "| %s | %s | " : "%-28s %-28s ", domain, rows[i]->name);
+             end++) {
+            bool removed = rows[end]->flags & DEPRECATED;
+            printf("%s%d%s", end > i ? " " : "", rows[end]->since, removed ? " (removed)" : "");
+            last = removed ? last : rows[end];
+        }
+        printf(" | ");
+        if (last)
+            put_variables(last, true);
+        printf(" | ");
         for (int k = i; k < end; k++)
-            printf("%s%d%s", k > i ? " " : "", rows[k]->since, rows[k]->flags & DEPRECATED ? " (removed)" : "");
-        const Op *newest = rows[end - 1];
-        printf(markdown ? " | " : "  ");
-        if (!(newest->flags & DEPRECATED))
-            put_types(main_types(newest), markdown);
-        printf(markdown ? " |\n" : "\n");
+            if (rows[k]->limit)
+                printf("%d: %s", rows[k]->since, rows[k]->limit);
+        printf(" |\n");
     }
+}
+
+void list_ops(const char *form)
+{
+    int n, kept = 0;
+    const Op *const *all = ops_sorted(&n);
+    const Op **rows = NEWS(const Op *, n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(op_domain(all[i]), "onnxcc")) /* what stages use among themselves */
+            rows[kept++] = all[i];
+    if (!strcmp(form, "json"))
+        list_json(rows, kept);
+    else if (!strcmp(form, "markdown"))
+        list_markdown(rows, kept);
+    else
+        list_text(rows, kept);
 }

@@ -351,7 +351,7 @@ static const Op elementwise_ops[] = {
     SINCE_22("Sinh", 9, IN_OUT, "sinh"), SINCE_22("Cosh", 9, IN_OUT, "cosh"), SINCE_22("Asinh", 9, IN_OUT, "asinh"),
     SINCE_22("Acosh", 9, IN_OUT, "acosh"), SINCE_22("Atanh", 9, IN_OUT, "atanh"),
     {"Erf", 13, IN_OUT, "T=FB", "", infer_same, .map = "erf"},
-    {"Erf", 9, IN_OUT, "T=F", "", OLD},
+    {"Erf", 9, IN_OUT, "T=N", "", infer_same, .map = "erf"},
     {"IsNaN", 20, "X:T1 -> Y:T2", "T1=FB|F8 T2=bool", "", test_infer, .map = "is_nan"},
     {"IsNaN", 13, "X:T1 -> Y:T2", "T1=FB T2=bool", "", OLD},
     {"IsNaN", 9, "X:T1 -> Y:T2", "T1=F T2=bool", "", OLD},

@@ -161,8 +161,8 @@ static void dropout_expand(Node *n)
 
 #define OF_SHAPE(name, since, types, attrs)                                                                            \
     {name, since, "-> output:T", "T=" types, "dtype:int=1 seed:float? shape:ints " attrs, .expand = random_expand}
-#define LIKE(name, since, types, attrs)                                                                                \
-    {name, since, "input:T1 -> output:T2", "T1=ALL T2=" types, "dtype:int? seed:float? " attrs, .expand = random_expand}
+#define LIKE(name, since, from, types, attrs)                                                                                \
+    {name, since, "input:T1 -> output:T2", "T1=" from " T2=" types, "dtype:int? seed:float? " attrs, .expand = random_expand}
 #define ENDS "high:float=1 low:float=0"
 #define MOMENTS "mean:float=0 scale:float=1"
 #define MULTINOMIAL(since, types)                                                                                      \
@@ -184,10 +184,10 @@ static const Op random_ops[] = {
     OF_SHAPE("RandomUniform", 1, "F", ENDS),
     OF_SHAPE("RandomNormal", 22, "FB", MOMENTS),
     OF_SHAPE("RandomNormal", 1, "F", MOMENTS),
-    LIKE("RandomUniformLike", 22, "FB", ENDS),
-    LIKE("RandomUniformLike", 1, "F", ENDS),
-    LIKE("RandomNormalLike", 22, "FB", MOMENTS),
-    LIKE("RandomNormalLike", 1, "F", MOMENTS),
+    LIKE("RandomUniformLike", 22, "ALLB", "FB", ENDS),
+    LIKE("RandomUniformLike", 1, "ALL", "F", ENDS),
+    LIKE("RandomNormalLike", 22, "ALLB", "FB", MOMENTS),
+    LIKE("RandomNormalLike", 1, "ALL", "F", MOMENTS),
     {"RandomUniform", 1, "shape:int64 -> y:T", "T=FB", "dtype:int key:int " ENDS, .infer = random_infer,
      .bind = uniform_bind, .flags = RANDOM, .domain = "onnxcc"},
     {"RandomNormal", 1, "shape:int64 -> y:T", "T=FB", "dtype:int key:int " MOMENTS, .infer = random_infer,

@@ -165,11 +165,12 @@ static void arg_bind(Node *n)
 }
 
 #define WIDE "uint32|uint64|int32|int64|"
-#define NOW(name, since, types)                                                                                        \
+#define NO_LOGARITHM .limit = "no integers, whose logarithms are undefined"
+#define NOW(name, since, types, ...)                                                                                        \
     {name, since, "data:T axes?:int64 -> reduced:T", "T=" types, "noop_with_empty_axes:int=0 keepdims:int=1",          \
-     .infer = reduce_infer, .bind = reduce_bind, .permute = reduce_permute}
-#define THEN(name, since, types)                                                                                        \
-    {name, since, "data:T -> reduced:T", "T=" types, "axes:ints? keepdims:int=1", .expand = reduce_with_attribute}
+     .infer = reduce_infer, .bind = reduce_bind, .permute = reduce_permute, __VA_ARGS__}
+#define THEN(name, since, types, ...)                                                                                        \
+    {name, since, "data:T -> reduced:T", "T=" types, "axes:ints? keepdims:int=1", .expand = reduce_with_attribute, __VA_ARGS__}
 #define ARG(name, since, types, attrs)                                                                                 \
     {name, since, "data:T -> reduced:int64", "T=" types, attrs, .infer = arg_infer, .bind = arg_bind,    \
      .permute = arg_permute}
@@ -213,17 +214,16 @@ static const Op reduce_ops[] = {
     THEN("ReduceMin", 12, WIDE "uint8|int8|F"),
     THEN("ReduceMin", 11, WIDE "F"),
     THEN("ReduceMin", 1, WIDE "F"),
-    /* Logarithms of integers were allowed until version 28, but never defined. */
     NOW("ReduceLogSum", 28, "FB"),
-    NOW("ReduceLogSum", 18, "FB"),
-    THEN("ReduceLogSum", 13, "FB"),
-    THEN("ReduceLogSum", 11, "F"),
-    THEN("ReduceLogSum", 1, "F"),
+    NOW("ReduceLogSum", 18, "FB", NO_LOGARITHM),
+    THEN("ReduceLogSum", 13, "FB", NO_LOGARITHM),
+    THEN("ReduceLogSum", 11, "F", NO_LOGARITHM),
+    THEN("ReduceLogSum", 1, "F", NO_LOGARITHM),
     NOW("ReduceLogSumExp", 28, "FB"),
-    NOW("ReduceLogSumExp", 18, "FB"),
-    THEN("ReduceLogSumExp", 13, "FB"),
-    THEN("ReduceLogSumExp", 11, "F"),
-    THEN("ReduceLogSumExp", 1, "F"),
+    NOW("ReduceLogSumExp", 18, "FB", NO_LOGARITHM),
+    THEN("ReduceLogSumExp", 13, "FB", NO_LOGARITHM),
+    THEN("ReduceLogSumExp", 11, "F", NO_LOGARITHM),
+    THEN("ReduceLogSumExp", 1, "F", NO_LOGARITHM),
     ARG("ArgMax", 13, "NB", ARG_ATTRS),
     ARG("ArgMax", 12, "N", ARG_ATTRS),
     OLD_ARG("ArgMax", 11),

@@ -6,4 +6,10 @@ test-operators: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@$(SUITE)/run --own operators --build $(SUITE) --include $(B)/include $(if $(O),-v,--every $(OWN_EVERY)) \
 		$(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/operators $(foreach o,$(O),'$(o)')
-.PHONY: test-operators
+
+# The support table: its types are those of the standard's schemas.
+TESTS += schemas
+test-schemas: setup $(B)/onnxcc
+	@$(B)/onnxcc --list-ops=json >$(B)/table.json
+	@$(PYTHON) tests/operators/schemas.py $(B)/table.json
+.PHONY: test-operators test-schemas
