@@ -1,4 +1,4 @@
-/* container.c - sequences and optionals as tensors: what they are made of, and made into what. */
+/* container.c - sequences, optionals and maps as tensors: what they are made of, and made into what. */
 #include "container.h"
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ Value *sequence_open(Graph *g, const Box *b, Value *count, Value *dims, Value *d
     return v;
 }
 
-Value *maps_new(Graph *g, Value *values, Value *keys)
+Value *map_new(Graph *g, Value *values, Value *keys)
 {
     Value *v = container_new(g, box_new(MAP, values->type));
     vec_push(&v->parts->item, values);
@@ -238,6 +238,6 @@ Value *container_rebuild(Graph *g, const Box *b, Value *const **from)
     if (b->form == SEQUENCE)
         return sequence_new(g, b->type, item.n, item.at);
     if (b->form == MAP)
-        return maps_new(g, item.at[0], item.at[1]);
+        return map_new(g, item.at[0], item.at[1]);
     return optional_new(g, *(*from)++, item.n ? item.at[0] : NULL);
 }

@@ -1,11 +1,11 @@
-/* container.h - sequences and optionals. They exist only while a model is compiled: each is made of ordinary tensors, which
- * are all that is left after infer.c.
+/* container.h - sequences, optionals and maps. They exist only while a model is compiled: each is made of ordinary tensors,
+ * which are all that is left after infer.c.
  *
  * A sequence whose length is known is the list of its elements. One whose length is known at run time only ("open") is
  * three tensors: data, with one slot per element that has room for the largest, its elements in order, from the start of
  * the slot; dims, a row of sizes per element, -1 where it has fewer dimensions than others; and the count of elements.
- * An optional is its element, and a bool that says whether it is there. A sequence of maps that all have the same keys is a
- * row of values for each, and the keys. */
+ * An optional is its element, and a bool that says whether it is there. A map is its values and, in the same order, their
+ * keys; a sequence of maps that all have the same keys is a row of values for each, and the keys. */
 #ifndef ONNXCC_CONTAINER_H
 #define ONNXCC_CONTAINER_H
 
@@ -15,7 +15,7 @@ typedef VEC(Value *) Values;
 
 /* What a value is made of, without the tensors themselves. */
 typedef struct Box {
-    Form form;   /* TENSOR, SEQUENCE, OPTIONAL; MAP: a sequence of maps */
+    Form form;   /* TENSOR, SEQUENCE, OPTIONAL; MAP: a map, or a sequence of them */
     Type type;   /* of the elements */
     Shape shape; /* TENSOR */
     /* of a SEQUENCE that is not open: its elements; of an OPTIONAL: its element, or none ever; of a MAP: values, keys */
@@ -54,7 +54,7 @@ int box_count(const Box *b); /* tensors that it is made of */
 
 Value *sequence_new(Graph *g, Type t, int n, Value *const *item);
 Value *sequence_open(Graph *g, const Box *b, Value *count, Value *dims, Value *data);
-Value *maps_new(Graph *g, Value *values, Value *keys);
+Value *map_new(Graph *g, Value *values, Value *keys);   /* values of rank 2: a sequence of maps, a row of each */
 Value *optional_new(Graph *g, Value *has, Value *item); /* item: NULL, or what it holds when has is true */
 /* An open sequence with x put in before place `at` (an int64, or NULL: at the end), as b, which has room for it. */
 Value *sequence_insert(Node *n, const Box *b, const Value *seq, Value *x, Value *at);

@@ -1,4 +1,4 @@
-/* container_border.c - sequences and optionals become tensors where control flow and callers see them: at the borders of
+/* container_border.c - sequences, optionals and maps become tensors where control flow and callers see them: at the borders of
  * nested graphs and of the model. */
 #include "container.h"
 
@@ -129,8 +129,10 @@ static const char *part_note(const Box *b, int i)
         ": how many elements the sequence has"};
     if (b->open)
         return parts[i];
-    if (b->form == MAP)
+    if (b->form == MAP && b->item.at[0]->shape.rank > 1)
         return i ? ": the keys that all maps have" : ": a row of values for each map";
+    if (b->form == MAP)
+        return i ? ": the keys that they belong to, each once" : ": the values of a map, in any order";
     for (int k = 0; k < b->item.n; i -= box_count(b->item.at[k++]))
         if (i < box_count(b->item.at[k]))
             return part_note(b->item.at[k], i);
@@ -147,6 +149,29 @@ const char *container_note(bool output, int i)
     return "";
 }
 
+/* As many values as keys: what --shape says, or a size that is set for each run. */
+static Box *declared_map(Value *v, const TypeDesc *d)
+{
+    Dim count;
+    if (v->shape.rank < 0) {
+        Symbol *s = symbol_fresh(name_format("%s_count", v->name->s)->s, 0, INT64_MAX);
+        s->user = true;
+        count = dim_symbol(s);
+    } else if (v->shape.rank == 1)
+        count = v->shape.dim[0];
+    else {
+        error_value(v, "TYP-05", "the map '%s' is given %d dimensions", printable(v->name), v->shape.rank);
+        note_help("say how many entries it has: --shape %s=N", printable(v->name));
+        return NULL;
+    }
+    Box *b = box_new(MAP, d->of->elem);
+    for (int i = 0; i < 2; i++) {
+        vec_push(&b->item, box_new(TENSOR, i ? d->key : d->of->elem));
+        b->item.at[i]->shape = shape_list(1, count);
+    }
+    return b;
+}
+
 /* What an input that is declared as d is made of. --shape of a sequence: how many elements, then their largest sizes. */
 static Box *declared_box(Value *v, const TypeDesc *d)
 {
@@ -157,8 +182,12 @@ static Box *declared_box(Value *v, const TypeDesc *d)
         b->shape = v->shape.rank >= 0 ? v->shape : d->shape;
         return b;
     }
-    Box *item = d->of ? declared_box(v, d->of) : NULL;
-    if (!item || (d->form != OPTIONAL && d->form != SEQUENCE) || (d->form == SEQUENCE && item->form != TENSOR))
+    if (d->form == MAP && d->of && d->of->form == TENSOR && d->of->elem && d->key)
+        return declared_map(v, d);
+    if (!d->of || (d->form != OPTIONAL && (d->form != SEQUENCE || d->of->form != TENSOR)))
+        return NULL;
+    Box *item = declared_box(v, d->of);
+    if (!item)
         return NULL;
     b->type = item->type;
     if (d->form == OPTIONAL) {
@@ -197,7 +226,7 @@ static Value *input_part(Model *m, Value *of, const char *suffix, Type t, Shape 
         if (dim_const(s.dim[i]))
             continue;
         Symbol *y = symbol_of(s.dim[i]);
-        if (!of->desc->of->dim_param[i]) {
+        if (!y->user) {
             y = symbol_fresh(name_format("%s_%d", of->name->s, i)->s, 0, INT64_MAX);
             y->user = true;
             v->shape.dim[i] = dim_symbol(y);
@@ -219,6 +248,9 @@ static void enter_box(Model *m, Value *v, const Box *b, Values *to)
         vec_push(to, input_part(m, v, "", b->type, sequence_data(b)));
         vec_push(to, input_part(m, v, "dims", I64, sequence_dims(b)));
         vec_push(to, input_part(m, v, "count", I64, shape_list(0)));
+    } else if (b->form == MAP) {
+        vec_push(to, input_part(m, v, "", b->type, b->item.at[0]->shape));
+        vec_push(to, input_part(m, v, "keys", b->item.at[1]->type, b->item.at[1]->shape));
     } else {
         for (int i = 0; i < b->item.n; i++)
             enter_box(m, v, b->item.at[i], to);
@@ -243,8 +275,10 @@ void containers_enter(Model *m)
         } else {
             port.box = declared_box(v, v->desc);
             if (!port.box) {
-                if (!error_count())
+                if (!error_count()) {
                     error_value(v, "IO-15", "an input of this type is not supported");
+                    note_help("inputs may be tensors, sequences of tensors, maps, and optionals of these");
+                }
                 v->poisoned = true;
                 continue;
             }

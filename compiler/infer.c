@@ -92,7 +92,7 @@ static Tensor *const_numbers(const Value *v, const char *text)
         char *end;
         int64_t i = real ? 0 : strtoll(s, &end, 0);
         double x = real ? strtod(s, &end) : 0;
-        if (end == s || (*end && *end != ',') || type_bits(v->type) % 8 || v->form != TENSOR ||
+        if (end == s || (*end && *end != ',') || type_bits(v->type) % 8 ||
             !(real || type_is_int(v->type) || v->type == B8))
             return NULL;
         vec_push(&elements, real ? tensor_float(v->type, x) : tensor_int(v->type, i));
@@ -119,6 +119,10 @@ static void apply_consts(Model *m)
         Value *v = input_named(m, opt.consts.at[i].input, "--const");
         if (!v)
             continue;
+        if (v->form != TENSOR) {
+            error_value(v, "", "--const gives a tensor; the input is none");
+            continue;
+        }
         Tensor *t = const_numbers(v, opt.consts.at[i].file);
         if (!t)
             t = read_tensor_file(opt.consts.at[i].file);

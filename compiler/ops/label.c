@@ -76,6 +76,20 @@ static int64_t *order(const Tensor *t, int64_t *n)
     return at;
 }
 
+/* Where element i of t stands in the order of its k different elements. */
+static int64_t place_of(const Tensor *t, const int64_t *at, int64_t k, int64_t i)
+{
+    int64_t low = 0, high = k;
+    while (low < high) {
+        int64_t mid = (low + high) / 2;
+        if (compare_elements(t, at[mid], i) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 /* Elements at[0..n) of t, then the first of `more`, if given. */
 static Tensor *chosen(const Tensor *t, const int64_t *at, int64_t n, const Tensor *more)
 {
@@ -102,7 +116,7 @@ static void lookup_bind(Node *n)
     BIND(n, lookup, .count = shape_count(in_shape(n, 0)), .keys = shape_count(in_shape(n, 1)));
 }
 
-/* ---- LabelEncoder, CategoryMapper ------------------------------------------------------------------------------------------- */
+/* ---- LabelEncoder, CategoryMapper, maps ------------------------------------------------------------------------------------------- */
 
 /* y: the value whose key x is, or the default. */
 static void map_values(Node *n, const Tensor *keys, const Tensor *values, const Tensor *otherwise)
@@ -186,7 +200,94 @@ static void zip_map(Node *n)
     assume_dim(n, s.dim[s.rank - 1], D(tensor_count(keys)));
     if (s.rank == 1)
         x = inferred(make(n, "Unsqueeze", 2, x, make_ints(n, 1, &(int64_t){0})));
-    value_replace(out(n, 0), maps_new(n->graph, x, value_const(n->graph, keys)));
+    value_replace(out(n, 0), map_new(n->graph, x, value_const(n->graph, keys)));
+    expand_done(n);
+}
+
+/* Values and keys of input 0, a map; NULL: it is none that the operator takes ("string:float int64:string"), and reported. */
+static const Parts *map_parts(Node *n, const char *kinds)
+{
+    const Parts *p = in(n, 0)->parts;
+    const char *kind = name_format("%s:%s", type_onnx(p->item.at[1]->type), type_onnx(p->box.type))->s;
+    if (p->item.at[0]->shape.rank != 1)
+        error_node(n, "NOD-10", "the input is a sequence of maps, not one map");
+    else if (!strstr(name_format(" %s ", kinds)->s, name_format(" %s ", kind)->s))
+        error_node(n, "NOD-10", "the input is a map of %s; %s takes %s", kind, n->op->name, kinds);
+    else
+        return p;
+    return NULL;
+}
+
+/* The values of a map by their keys' places in a vocabulary; 0 or an empty string for what it lacks. */
+static void dict_vectorizer(Node *n)
+{
+    const Attr *s = node_attr(n, "string_vocabulary"), *i = node_attr(n, "int64_vocabulary");
+    const Parts *p = map_parts(n, "string:int64 int64:string int64:float int64:double string:float string:double");
+    if (!p)
+        return;
+    Value *values = p->item.at[0], *keys = p->item.at[1];
+    const Attr *a = keys->type == STR ? s : i;
+    if (!a || !a->n) {
+        node_error(n, "the keys are of type %s, but there is no %s", type_onnx(keys->type),
+                   keys->type == STR ? "string_vocabulary" : "int64_vocabulary");
+        return;
+    }
+    Tensor *words = keys->type == STR ? list_of_strings(a->n, a->strings) : tensor_ints(a->n, a->ints);
+    int64_t k, *at = order(words, &k);
+    Tensor *none = tensor_new(values->type, 1, (int64_t[]){k + 1}), *place = tensor_new(I64, 2, (int64_t[]){1, a->n});
+    for (int w = 0; w < a->n; w++)
+        ((int64_t *)(uintptr_t)place->data)[w] = place_of(words, at, k, w);
+    Value *y =
+        make(n, "ScatterElements", 3, value_const(n->graph, none), places(n, keys, chosen(words, at, k, NULL)), values);
+    replace_out(n, 0, make(n, "Gather", 2, y, value_const(n->graph, place)));
+    expand_done(n);
+}
+
+/* The values of a map in the order of their keys. */
+static Value *by_key(Node *n, Value *values, Value *keys)
+{
+    Node *m = make_node(n, "TopK", 2, (Value *[]){keys, make(n, "Shape", 1, keys)}, 2);
+    attr_set_int(m, "largest", 0);
+    return make(n, "Gather", 2, values, m->out[1]);
+}
+
+/* The values of a map, each at the place that its key is; elsewhere 0. */
+static Value *at_key(Node *n, Value *values, Value *keys, Type t)
+{
+    int64_t most = attr_int(n, "max_map");
+    if (most < 1) {
+        node_error(n, "max_map is %lld", (long long)most);
+        return NULL;
+    }
+    Tensor *none = t == STR ? list_of_strings(1, (Name[]){name("0.f")}) : tensor_new(t, 1, (int64_t[]){1});
+    Value *y = make(n, "Expand", 2, value_const(n->graph, none), make_ints(n, 1, &most));
+    Value *below = make(n, "Less", 2, keys, make_int(n, 0)); /* no place counted from the end */
+    return make(n, "ScatterElements", 3, y, make(n, "Where", 3, below, make_int(n, most), keys), values);
+}
+
+static void cast_map(Node *n)
+{
+    static const struct To {
+        const char *name;
+        Type type;
+    } to[] = {{"TO_FLOAT", F32}, {"TO_STRING", STR}, {"TO_INT64", I64}};
+    const Parts *p = map_parts(n, "int64:string int64:float");
+    int k = 0;
+    while (k < 3 && !attr_is(n, "cast_to", to[k].name))
+        k++;
+    bool dense = attr_is(n, "map_form", "DENSE");
+    if (k == 3 || (!dense && !attr_is(n, "map_form", "SPARSE"))) {
+        node_error(n, "cast_to is \"%s\", map_form \"%s\"", attr_string(n, "cast_to"), attr_string(n, "map_form"));
+        note_help("TO_FLOAT, TO_STRING and TO_INT64, DENSE and SPARSE are possible");
+        return;
+    }
+    if (!p)
+        return;
+    Value *values = make_cast(n, p->item.at[0], to[k].type), *keys = p->item.at[1];
+    Value *y = dense ? by_key(n, values, keys) : at_key(n, values, keys, to[k].type);
+    if (!y)
+        return;
+    replace_out(n, 0, make(n, "Unsqueeze", 2, y, make_ints(n, 1, (int64_t[]){0})));
     expand_done(n);
 }
 
@@ -241,20 +342,6 @@ static bool sort_pool(Node *n, const int64_t *pool, int64_t size, Tensor **gram,
         at += many;
     }
     return true;
-}
-
-/* Where element i of t stands in the order of its k different elements. */
-static int64_t place_of(const Tensor *t, const int64_t *at, int64_t k, int64_t i)
-{
-    int64_t low = 0, high = k;
-    while (low < high) {
-        int64_t mid = (low + high) / 2;
-        if (compare_elements(t, at[mid], i) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
 }
 
 static void tfidf_expand(Node *n)
@@ -352,6 +439,10 @@ static const Op label_ops[] = {
      .expand = category_mapper, .domain = "ai.onnx.ml"},
     {"ZipMap", 1, "X:float -> Z:T", "T=seq", "classlabels_int64s:ints? classlabels_strings:strings?", .expand = zip_map,
      .domain = "ai.onnx.ml"},
+    {"DictVectorizer", 1, "X:T1 -> Y:T2", "T1=map T2=int64|float|double|string",
+     "int64_vocabulary:ints? string_vocabulary:strings?", .expand = dict_vectorizer, .domain = "ai.onnx.ml"},
+    {"CastMap", 1, "X:T1 -> Y:T2", "T1=map T2=string|float|int64",
+     "cast_to:string=TO_FLOAT map_form:string=DENSE max_map:int=1", .expand = cast_map, .domain = "ai.onnx.ml"},
     {"TfIdfVectorizer", 9, "X:T -> Y:T1", "T=string|int32|int64 T1=float",
      "max_gram_length:int max_skip_count:int min_gram_length:int mode:string ngram_counts:ints ngram_indexes:ints "
      "pool_int64s:ints? pool_strings:strings? weights:floats?",

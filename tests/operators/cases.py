@@ -16,7 +16,9 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+import containers
 from cache import generated
+from message import to_proto
 
 rng = np.random.default_rng(0)
 
@@ -46,7 +48,7 @@ class Cases:
         for kind, values, declared in ("input", inputs, model.graph.input), ("output", outputs, model.graph.output):
             for i, (x, v) in enumerate(zip(values, declared)):
                 with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as f:
-                    f.write(numpy_helper.from_array(np.asarray(x), v.name).SerializeToString())
+                    f.write(to_proto(x, v.type, v.name).SerializeToString())
         self.count += 1
 
     def add(self, name, op, inputs, attrs=None, *, version, domain="", consts=(), outputs=1, by="runtime", sizes=None):
@@ -642,12 +644,13 @@ def add_strings(c):
 def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
-    with generated(folder, [__file__], f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
+    with generated(folder, [__file__, containers.__file__], f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
         if not stale:
             return
         cases = Cases(os.path.join(folder, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
-                    add_features, add_images, add_attention, add_contractions, add_gradients, add_strings):
+                    add_features, add_images, add_attention, add_contractions, add_gradients, add_strings,
+                    containers.add_maps):
             add(cases)
         print(f"operators: {cases.count} tests written")
 

@@ -11,8 +11,6 @@ import onnx
 
 # (operator, version): why the row differs from the schema.
 DIFFERENT = {
-    ("CastMap", 1): "maps are not taken as inputs",
-    ("DictVectorizer", 1): "maps are not taken as inputs",
     ("GroupNormalization", 18): "replaced by version 21, but models have it",
     **{(op, v): "the logarithm of an integer is undefined, and no element type of version 28"
        for op in ("ReduceLogSum", "ReduceLogSumExp") for v in (1, 11, 13, 18)},

@@ -1,4 +1,4 @@
-/* data.c - a test's data: tensors, sequences and optionals in files, and what the program makes of them. */
+/* data.c - a test's data: tensors, sequences, optionals and maps in files, and what the program makes of them. */
 #include "suite.h"
 
 #include <stdlib.h>
@@ -35,6 +35,41 @@ static int read_field(Span *s, Span *inner, uint64_t *v)
     return (int)(key >> 3);
 }
 
+static Tensor *joined(Type type, const Tensors *list)
+{
+    Tensor *t = tensor_new(type, 1, (int64_t[]){list->n});
+    for (int i = 0; i < list->n; i++)
+        memcpy((char *)(uintptr_t)t->data + type_bytes(type, i), tensor_data(list->at[i]), type_bytes(type, 1));
+    return t;
+}
+
+static Data read_message(const char *form, Span s);
+
+/* MapProto: the values, then their keys. */
+static void read_map(Data *d, Span s)
+{
+    Span inner;
+    uint64_t v;
+    Type type = NO_TYPE;
+    Tensors keys = {0}, values = {0};
+    for (int field; (field = read_field(&s, &inner, &v)) != 0;)
+        if (field == 2)
+            type = (Type)v;
+        else if (field == 3)
+            vec_push(&keys, tensor_int(type, (int64_t)v));
+        else if (field == 4) {
+            vec_push(&keys, tensor_new(STR, 0, NULL));
+            tensor_set_str(keys.at[keys.n - 1], 0, name_bytes((const char *)inner.at, (size_t)(inner.end - inner.at)));
+        } else if (field == 5) {
+            Data list = read_message("s", inner);
+            for (int i = 0; i < list.n; i++)
+                vec_push(&values, list.item[i].t);
+        }
+    d->n = 2;
+    d->item[0] = (Data){.form = 't', .present = true, .t = joined(values.at[0]->type, &values)};
+    d->item[1] = (Data){.form = 't', .present = true, .t = joined(type, &keys)};
+}
+
 static Data read_message(const char *form, Span s)
 {
     Data d = {.form = *form, .present = true};
@@ -46,9 +81,13 @@ static Data read_message(const char *form, Span s)
     }
     d.item = NEWS(Data, s.end - s.at + 1);
     d.present = d.form != '?';
+    if (d.form == 'm') {
+        read_map(&d, s);
+        return d;
+    }
     for (int field; (field = read_field(&s, &inner, &v)) != 0;)
-        if (field == 3 || (d.form == '?' && field == 5)) { /* tensor_values, tensor_value, sequence_value */
-            d.item[d.n++] = read_message(d.form != '?' || field == 3 ? "t" : "s", inner);
+        if (field == 3 || field == (d.form == '?' ? 5 : 6)) { /* tensor_value(s), sequence_value, map_values */
+            d.item[d.n++] = read_message(field == 3 ? "t" : field == 5 ? "s" : "m", inner);
             d.present = true;
         }
     return d;
@@ -71,7 +110,7 @@ bool read_data(const Test *t, const char *kind, int i, const char *form, Data *d
 
 const char *form_of_type(const TypeDesc *d)
 {
-    return d && d->form == OPTIONAL ? "?" : d && d->form == SEQUENCE ? "s" : "t";
+    return !d ? "t" : d->form == OPTIONAL ? "?" : d->form == SEQUENCE ? "s" : d->form == MAP ? "m" : "t";
 }
 
 /* ---- as inputs ------------------------------------------------------------------------------------------------------ */
@@ -119,13 +158,16 @@ void give_data(const Data *d, const Box *b, Tensors *to)
 
 /* ---- as results ----------------------------------------------------------------------------------------------------- */
 
-/* "t"; "s2" or "o": a sequence of two elements, or of a length found at run time; "?t", "?s2", "?o", "?-". */
+/* "t"; "s2" or "o": a sequence of two elements, or of a length found at run time; "?t", "?s2", "?o", "?-"; "m": a map;
+ * "M": a sequence of maps. */
 const char *form_of_box(const Box *b)
 {
     if (b->form == TENSOR)
         return "t";
     if (b->form == OPTIONAL)
         return name_format("?%s", b->item.n ? form_of_box(b->item.at[0]) : "-")->s;
+    if (b->form == MAP)
+        return b->item.at[0]->shape.rank > 1 ? "M" : "m";
     return b->open ? "o" : name_format("s%d", b->item.n)->s;
 }
 
@@ -145,6 +187,19 @@ static void take_open(const Tensor *got, Tensors *to)
     }
 }
 
+/* Rows of values, and the keys of them all. */
+static void take_maps(const Tensor *got, Tensors *to)
+{
+    vec_push(to, of_int(I64, got[0].dim[0]));
+    for (int64_t i = 0; i < got[0].dim[0]; i++) {
+        Tensor *row = NEW(Tensor);
+        *row = (Tensor){.type = got[0].type, .rank = 1, .dim = {got[0].dim[1]}};
+        row->data = (const char *)got[0].data + type_bytes(row->type, row->dim[0]) * (size_t)i;
+        vec_push(to, row);
+        vec_push(to, (Tensor *)(uintptr_t)&got[1]);
+    }
+}
+
 int take_results(const char *form, const Tensor *got, Tensors *to)
 {
     if (*form == '?') {
@@ -160,7 +215,11 @@ int take_results(const char *form, const Tensor *got, Tensors *to)
         take_open(got, to);
         return 3;
     }
-    int n = *form == 't' ? 1 : atoi(form + 1);
+    if (*form == 'M') {
+        take_maps(got, to);
+        return 2;
+    }
+    int n = *form == 't' ? 1 : *form == 'm' ? 2 : atoi(form + 1);
     if (*form == 's')
         vec_push(to, of_int(I64, n));
     for (int i = 0; i < n && *form != '-'; i++)
@@ -174,7 +233,8 @@ void list_data(const Data *d, Tensors *to)
         vec_push(to, d->t);
         return;
     }
-    vec_push(to, d->form == '?' ? of_int(B8, d->present) : of_int(I64, d->n));
+    if (d->form != 'm')
+        vec_push(to, d->form == '?' ? of_int(B8, d->present) : of_int(I64, d->n));
     for (int i = 0; i < d->n; i++)
         list_data(&d->item[i], to);
 }

@@ -11,38 +11,11 @@ import warnings
 
 import numpy as np
 import onnx
-from onnx import OptionalProto, SequenceProto, numpy_helper
 from onnx.backend.test.case import model as model_cases
 from onnx.backend.test.loader import DATA_DIR, load_model_tests, load_node_model_tests
 
 from cache import generated
-
-
-def to_proto(value, declared, name):
-    """A message of the declared type: what a test holds may be arrays, messages, lists or None."""
-    if declared.HasField("sequence_type"):
-        seq = SequenceProto(name=name)
-        of = declared.sequence_type.elem_type
-        seq.elem_type = SequenceProto.SEQUENCE if of.HasField("sequence_type") else SequenceProto.TENSOR
-        items = seq.sequence_values if of.HasField("sequence_type") else seq.tensor_values
-        for item in value:
-            items.add().CopyFrom(to_proto(item, of, ""))
-        return seq
-    if declared.HasField("optional_type"):
-        opt = OptionalProto(name=name)
-        of = declared.optional_type.elem_type
-        if value is None:
-            opt.elem_type = OptionalProto.UNDEFINED
-        elif of.HasField("sequence_type"):
-            opt.elem_type = OptionalProto.SEQUENCE
-            opt.sequence_value.CopyFrom(to_proto(value, of, ""))
-        else:
-            opt.elem_type = OptionalProto.TENSOR
-            opt.tensor_value.CopyFrom(to_proto(value, of, ""))
-        return opt
-    if isinstance(value, onnx.TensorProto):
-        return value
-    return numpy_helper.from_array(np.asarray(value), name)
+from message import to_proto
 
 
 def write(folder, model, inputs, outputs, rtol):

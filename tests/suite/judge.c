@@ -202,7 +202,8 @@ void judge(const Test *t, const Result *result, Way w, Verdict *v)
     Tensors want = {0};
     Data d;
     const char *f = r.forms ? r.forms : "";
-    for (int k = 0; read_data(t, "output", k, *f == 'o' ? "s" : f, &d); k++, f += strcspn(f, " ") + (*f != 0))
+    for (int k = 0; read_data(t, "output", k, *f == 'o' || *f == 'M' ? "s" : f, &d);
+         k++, f += strcspn(f, " ") + (*f != 0))
         list_data(&d, &want);
     for (int i = 0; v->class == PASSED && i < want.n; i++) {
         const Tensor *y = want.at[i], *got = i < r.t.n ? r.t.at[i] : NULL;

@@ -70,7 +70,7 @@ typedef struct Settings {
 } Settings;
 extern Settings set;
 
-/* data.c: what a file of a test holds: form 't' a tensor, 's' a sequence, '?' an optional. */
+/* data.c: what a file of a test holds: form 't' a tensor, 's' a sequence, '?' an optional, 'm' a map: values and keys. */
 typedef struct Data {
     char form;
     bool present; /* '?': there is an element */

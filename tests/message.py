@@ -1,0 +1,40 @@
+"""Values of tests as ONNX's messages."""
+import numpy as np
+from onnx import MapProto, OptionalProto, SequenceProto, TensorProto, helper, numpy_helper
+
+
+def to_proto(value, declared, name):
+    """A message of the declared type: what a test holds may be arrays, messages, lists or None."""
+    if declared.HasField("sequence_type"):
+        seq = SequenceProto(name=name)
+        of = declared.sequence_type.elem_type
+        kind = of.WhichOneof("value").removesuffix("_type")
+        seq.elem_type = getattr(SequenceProto, kind.upper())
+        items = getattr(seq, f"{kind}_values")
+        for item in value:
+            items.add().CopyFrom(to_proto(item, of, ""))
+        return seq
+    if declared.HasField("optional_type"):
+        opt = OptionalProto(name=name)
+        of = declared.optional_type.elem_type
+        if value is None:
+            opt.elem_type = OptionalProto.UNDEFINED
+        elif of.HasField("sequence_type"):
+            opt.elem_type = OptionalProto.SEQUENCE
+            opt.sequence_value.CopyFrom(to_proto(value, of, ""))
+        else:
+            opt.elem_type = OptionalProto.TENSOR
+            opt.tensor_value.CopyFrom(to_proto(value, of, ""))
+        return opt
+    if declared.HasField("map_type"):
+        strings = declared.map_type.key_type == TensorProto.STRING
+        entries = MapProto(name=name, key_type=declared.map_type.key_type)
+        (entries.string_keys if strings else entries.keys).extend(k.encode() if strings else k for k in value)
+        entries.values.elem_type = SequenceProto.TENSOR
+        for v in value.values():
+            entries.values.tensor_values.add().CopyFrom(to_proto(v, declared.map_type.value_type, ""))
+        return entries
+    if isinstance(value, TensorProto):
+        return value
+    kind = declared.tensor_type.elem_type
+    return numpy_helper.from_array(np.asarray(value, helper.tensor_dtype_to_np_dtype(kind) if isinstance(value, (int, float, str)) else None), name)
