@@ -108,6 +108,33 @@ static void put_dims(Text *t, const Value *v)
         text_put(t, "%s%lld", i ? ", " : "", (long long)dim_high(v->shape.dim[i]));
 }
 
+/* The value whose scale is v's: v, or what v's elements are moved from or to. */
+static const Value *scaled(const Value *v, bool output)
+{
+    for (int steps = 0; !v->scale && steps < 16; steps++) {
+        const Node *n = output ? v->def : v->uses.n == 1 ? v->uses.at[0].node : NULL;
+        if (!n || !(n->op->flags & (VIEW | MOVES)) || n->n_in < 1 || (!output && n->in[0] != v))
+            return NULL;
+        v = output ? n->in[0] : n->out[0];
+        if (!v)
+            return NULL;
+    }
+    return v->scale ? v : NULL;
+}
+
+/* Of quantised tensors: the number that an integer q stands for is SCALE * (q - ZERO_POINT). */
+static void put_scale(Text *t, const char *prefix, const char *u, const Value *v, bool output)
+{
+    const Value *q = scaled(v, output);
+    if (!q)
+        return;
+    char number[40];
+    snprintf(number, sizeof number, "%.9g", tensor_get(q->scale, 0));
+    text_put(t, "#define %s_%s_SCALE %s%sf\n", prefix, u, number, strpbrk(number, ".e") ? "" : ".0");
+    long long zero = q->zero ? tensor_get_int(q->zero, 0) : 0;
+    text_put(t, zero < 0 ? "#define %s_%s_ZERO_POINT (%lld)\n" : "#define %s_%s_ZERO_POINT %lld\n", prefix, u, zero);
+}
+
 /* "input "x": float [1,3,32,32]" and its macros; sizes are the largest ones where they vary. */
 static void put_tensor(Text *t, const Interface *f, const Value *v, const char *what, const char *note)
 {
@@ -122,7 +149,9 @@ static void put_tensor(Text *t, const Interface *f, const Value *v, const char *
     text_put(t, "#define %s_%s_RANK %d\n", f->u, u, v->shape.rank);
     text_put(t, "#define %s_%s_DIMS { ", f->u, u);
     put_dims(t, v);
-    text_put(t, " }\n\n");
+    text_put(t, " }\n");
+    put_scale(t, f->u, u, v, what[0] == 'o');
+    text_put(t, "\n");
 }
 
 static void put_sizes(Text *t, const Interface *f)

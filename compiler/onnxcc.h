@@ -207,8 +207,6 @@ typedef struct TypeDesc { /* a TypeProto in full; a dimension it says nothing ab
     Name dim_param[MAX_RANK];
 } TypeDesc;
 
-/* How the bytes of a value are arranged (layout.c): as ONNX says, or channels last. */
-
 typedef struct Use {
     Node *node; /* NULL: output `i` of `graph` */
     Graph *graph;
@@ -230,6 +228,8 @@ struct Value {
     int input;         /* index among the C inputs, or -1 */
     bool default_only; /* input with a default (IR >= 4): data is the default, not a constant */
     Tensor *fallback;  /* that default */
+    Tensor *scale;     /* what its integers stand for, (v - zero) * scale, where one scale holds for all; or NULL */
+    Tensor *zero;      /* NULL: 0 */
     bool poisoned;     /* an error was reported here: no follow-up messages */
     bool lasting;      /* its bytes stay until the end of the run: they are the text of strings */
     int64_t text;      /* of a STR made at run time: bytes of the longest element */

@@ -124,6 +124,17 @@ static void dequantize_expand(Node *n)
 
 /* ---- the elementwise operators ----------------------------------------------------------------------------------- */
 
+static bool one_number(const Value *v) { return v->data && (tensor_count(v->data) == 1 || tensor_uniform(v->data)); }
+
+/* Notes what the integers of v stand for, when one scale holds for all of them. */
+static void note_scale(Value *v, const Value *scale, const Value *zero)
+{
+    if (v && type_is_int(v->type) && one_number(scale) && (!zero || one_number(zero)) && !v->scale) {
+        v->scale = scale->data;
+        v->zero = zero ? zero->data : NULL;
+    }
+}
+
 static void linear_infer(Node *n)
 {
     Shape x = in_shape(n, 0), both;
@@ -133,6 +144,8 @@ static void linear_infer(Node *n)
             return;
         }
     set_out(n, 0, (Type)attr_int(n, "to"), x);
+    note_scale(in(n, 0), in(n, 1), in(n, 2));
+    note_scale(out(n, 0), in(n, 1), in(n, 2));
 }
 
 /* lo - zero, as a float: what x / scale may be at least. */

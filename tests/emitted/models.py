@@ -44,6 +44,14 @@ parsed("types", """g (float[7] x, float16[7] h, uint8[7] u, double[7] d) =>
        [values(7), values(7).astype(np.float16), np.arange(7, dtype=np.uint8), values(7).astype(np.float64)],
        weights={"three": np.array(3, np.int64)})
 
+parsed("quantised", """g (uint8[2,6] x, int8[3,2] u) => (int8[3,2] y, uint8[2,6] z) {
+    a = DequantizeLinear(x, s, z3)   b = DequantizeLinear(u, t)   c = Reshape(b, two)   d = Gemm(a, w)   e = Add(d, c)
+    f = QuantizeLinear(e, t, z5)   y = Reshape(f, three)   z = QuantizeLinear(a, many, zeros) }""",
+       [np.arange(12, dtype=np.uint8).reshape(2, 6), np.arange(-3, 3, dtype=np.int8).reshape(3, 2)],
+       weights={"s": np.float32(0.0471), "z3": np.uint8(3), "t": np.float32(2), "z5": np.int8(-5), "w": values(6, 6)[:, :3],
+                "two": np.array([2, 3], np.int64), "three": np.array([3, 2], np.int64),
+                "many": np.linspace(1, 2, 6, dtype=np.float32), "zeros": np.zeros(6, np.uint8)})
+
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-45, 3.4028235e38, 1 / 3, 16777217], np.float32)
 SPECIAL_BITS = SPECIAL.copy()
 SPECIAL_BITS.view(np.uint32)[0] = 0xFFC12345
