@@ -24,8 +24,9 @@ typedef struct Kernel Kernel;
 
 /* ---- util.c: one pool per run, interned names, growing arrays -------------------------------------- */
 
-/* Zeroed memory that lives until pool_reset; never fails (out of memory is a located error). */
+/* Zeroed memory that lives until pool_free or pool_reset; never fails (out of memory is a located error). */
 void *pool_alloc(size_t bytes);
+void pool_free(void *p, size_t bytes);
 void *pool_grow(void *old, size_t old_bytes, size_t new_bytes);
 void pool_reset(void);
 /* A static variable that points into the pool: zeroed by pool_reset from now on. */
@@ -64,6 +65,7 @@ typedef struct Map {
 } Map;
 void *map_get(const Map *m, const void *key);
 void map_put(Map *m, const void *key, void *value);
+void map_free(Map *m);
 
 /* A growing text. */
 typedef struct Text {
@@ -73,6 +75,7 @@ typedef struct Text {
 void text_put(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vput(Text *t, const char *format, va_list args);
 void text_bytes(Text *t, const void *bytes, size_t n);
+void text_free(Text *t);
 
 /* ---- type.c: element types, dimensions, shapes, tensors ------------------------------------------ */
 

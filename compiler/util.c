@@ -14,6 +14,9 @@ _Static_assert(sizeof(Block) % ALIGN == 0, "memory behind a block header is alig
 
 static Block *blocks;
 static char *chunk;
+static struct Free { /* what was given back, by size */
+    struct Free *next;
+} *given_back[LARGE / ALIGN + 1];
 static size_t chunk_left;
 static struct Static {
     void *at;
@@ -42,6 +45,11 @@ void *pool_alloc(size_t bytes)
     if (bytes > LARGE)
         return block_new(bytes);
     bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    struct Free *again = given_back[bytes / ALIGN];
+    if (again && bytes) {
+        given_back[bytes / ALIGN] = again->next;
+        return memset(again, 0, bytes);
+    }
     if (bytes > chunk_left || !chunk) {
         chunk = block_new(CHUNK);
         chunk_left = CHUNK;
@@ -52,6 +60,26 @@ void *pool_alloc(size_t bytes)
     return p;
 }
 
+static void block_unlink(Block *b)
+{
+    *b->link = b->next;
+    if (b->next)
+        b->next->link = b->link;
+}
+
+void pool_free(void *p, size_t bytes)
+{
+    if (bytes > LARGE) {
+        Block *b = (Block *)p - 1;
+        block_unlink(b);
+        free(b);
+    } else if (bytes) {
+        struct Free **list = &given_back[(bytes + ALIGN - 1) / ALIGN], *f = p;
+        f->next = *list;
+        *list = f;
+    }
+}
+
 void *pool_grow(void *old, size_t old_bytes, size_t new_bytes)
 {
     if (new_bytes <= old_bytes)
@@ -60,12 +88,11 @@ void *pool_grow(void *old, size_t old_bytes, size_t new_bytes)
         void *p = pool_alloc(new_bytes);
         if (old_bytes)
             memcpy(p, old, old_bytes);
+        pool_free(old, old_bytes);
         return p;
     }
     Block *b = (Block *)old - 1;
-    *b->link = b->next;
-    if (b->next)
-        b->next->link = b->link;
+    block_unlink(b);
     char *p =
         (char *)(block_link(new_bytes > SIZE_MAX / 2 ? NULL : realloc(b, sizeof(Block) + new_bytes), new_bytes) + 1);
     memset(p + old_bytes, 0, new_bytes - old_bytes);
@@ -125,13 +152,14 @@ void pool_reset(void)
     }
     chunk = NULL;
     chunk_left = 0;
+    memset(given_back, 0, sizeof given_back);
     for (int i = 0; i < n_statics; i++)
         memset(statics[i].at, 0, statics[i].n);
 }
 
 void *vec_more(void *at, int *cap, size_t size)
 {
-    int more = *cap ? *cap * 2 : 8;
+    int more = *cap ? *cap * 2 : size < 32 ? 32 / (int)size : 1;
     if (*cap > INT32_MAX / 2)
         fail(EXIT_IO, "out of memory: a list of more than %d things", *cap);
     at = pool_grow(at, (size_t)*cap * size, (size_t)more * size);
@@ -169,6 +197,8 @@ static void names_grow(void)
             names.at[k] = old.at[i];
             names.hash[k] = old.hash[i];
         }
+    pool_free(old.at, sizeof *old.at * old.cap);
+    pool_free(old.hash, sizeof *old.hash * old.cap);
 }
 
 Name name_bytes(const char *s, size_t n)
@@ -176,7 +206,7 @@ Name name_bytes(const char *s, size_t n)
     pool_clears(&names, sizeof names);
     if (n > UINT32_MAX)
         fail(EXIT_MODEL, "a name of %zu bytes", n);
-    if (names.n >= names.cap / 2)
+    if (names.n >= names.cap / 4 * 3)
         names_grow();
     uint32_t h = hash_bytes(s, n), k = h & (names.cap - 1);
     for (; names.at[k]; k = (k + 1) & (names.cap - 1))
@@ -230,13 +260,20 @@ void *map_get(const Map *m, const void *key)
     return m->key[k] ? m->value[k] : NULL;
 }
 
+void map_free(Map *m)
+{
+    pool_free(m->key, sizeof *m->key * (size_t)m->cap);
+    pool_free(m->value, sizeof *m->value * (size_t)m->cap);
+    *m = (Map){0};
+}
+
 void map_put(Map *m, const void *key, void *value)
 {
     if (!key)
         bug("map_put: no key");
-    if (m->n >= m->cap / 2) {
+    if (m->n >= m->cap / 4 * 3) {
         Map old = *m;
-        m->cap = old.cap ? old.cap * 2 : 16;
+        m->cap = old.cap ? old.cap * 2 : 8;
         m->key = NEWS(const void *, m->cap);
         m->value = NEWS(void *, m->cap);
         for (int i = 0; i < old.cap; i++)
@@ -245,6 +282,7 @@ void map_put(Map *m, const void *key, void *value)
                 m->key[k] = old.key[i];
                 m->value[k] = old.value[i];
             }
+        map_free(&old);
     }
     int k = map_slot(m, key);
     m->n += !m->key[k];
@@ -286,6 +324,12 @@ void text_vput(Text *t, const char *format, va_list args)
     }
     t->n += n > 0 ? (size_t)n : 0;
     va_end(again);
+}
+
+void text_free(Text *t)
+{
+    pool_free(t->s, t->cap);
+    *t = (Text){0};
 }
 
 void text_put(Text *t, const char *format, ...)
