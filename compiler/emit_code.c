@@ -165,42 +165,31 @@ static void emit_loop(Emitter *e, const Loop *l)
     LoopDims d;
     loop_dims(l, &d);
     static const char *const index[] = {"i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "w", "x", "y"};
-    Text at = {0};
-    Dim stride = D(1);
-    Dim out_stride[MAX_RANK];
-    for (int i = d.rank - 1; i >= 0; i--) {
-        out_stride[i] = stride;
-        stride = dim_mul(stride, d.dim[i]);
-    }
     for (int i = 0; i < d.rank; i++) {
         line(e, "for (idx %s_ = 0; %s_ < %s; %s_++)%s", index[i], index[i], dim_c(d.dim[i]), index[i],
              i == d.rank - 1 ? " {" : "");
         e->depth++;
     }
-    const char *loaded[LOOP_IN];
-    for (int k = 0; k <= l->n_in; k++) {
+    const char *at[LOOP_IN + LOOP_OUT], *loaded[LOOP_IN];
+    for (int k = 0; k < l->n_in + l->n_out; k++) {
         Text x = {0};
         for (int i = 0; i < d.rank; i++) {
-            Dim s = k < l->n_in ? d.stride[k][i] : out_stride[i];
+            Dim s = d.stride[k][i];
             if (dim_is(s, 0))
                 continue;
             text_put(&x, x.n ? " + " : "");
             text_put(&x, dim_is(s, 1) ? "%s_" : "%s_ * %s", index[i], factor_c(s));
         }
-        if (!x.n)
-            text_put(&x, "0");
-        if (k == l->n_in)
-            at = x;
-        else
-            loaded[k] = name_format("ld_%s(%s, %s)", type_tag(l->in[k]->type), pointer(l->in[k]), x.s)->s;
+        at[k] = x.n ? x.s : "0";
     }
     for (int k = 0; k < l->n_in; k++) { /* loaded once, also when several steps use it */
-        line(e, "const %s x%d_ = %s;", type_tag(type_arith(l->in[k]->type)), k, loaded[k]);
+        line(e, "const %s x%d_ = ld_%s(%s, %s);", type_tag(type_arith(l->in[k]->type)), k, type_tag(l->in[k]->type),
+             pointer(l->in[k]), at[k]);
         loaded[k] = name_format("x%d_", k)->s;
     }
     emit_steps(e, l, loaded);
     for (int k = 0; k < l->n_out; k++)
-        line(e, "st_%s(%s, %s, %s);", type_tag(l->out[k]->type), pointer(l->out[k]), at.s,
+        line(e, "st_%s(%s, %s, %s);", type_tag(l->out[k]->type), pointer(l->out[k]), at[l->n_in + k],
              loop_argument(l, l->out_step[k], loaded));
     for (int i = d.rank - 1; i >= 0; i--) {
         e->depth--;

@@ -101,13 +101,18 @@ void bind_map(Node *n, const char *fn, int n_literal, const double *literal)
     bind_loop(n, l);
 }
 
-/* Element strides of `v` over the index space, right-aligned; 0 where it is broadcast. */
-static void broadcast_strides(Shape space, Shape s, Dim *stride)
+/* Element strides of a value of shape s over the index space, right-aligned; 0 where it is broadcast. v: how it lies. */
+static void broadcast_strides(Shape space, Shape s, const Value *v, Dim *stride)
 {
     Dim step = D(1);
+    bool together = dim_is(v->pitch, 0); /* from here on */
     for (int i = 0; i < space.rank; i++)
         stride[i] = D(0);
     for (int i = s.rank - 1, k = space.rank - 1; i >= 0; i--, k--) {
+        if (!together && dim_same(step, v->run)) {
+            together = true;
+            step = v->pitch;
+        }
         stride[k] = dim_is(s.dim[i], 1) ? D(0) : step;
         if (!dim_same(s.dim[i], space.dim[k]) && !dim_is(s.dim[i], 1)) /* a size that may be 1 at run time */
             stride[k] = dim_select(dim_equal(s.dim[i], D(1)), D(0), step);
@@ -117,25 +122,28 @@ static void broadcast_strides(Shape space, Shape s, Dim *stride)
 
 void loop_dims(const Loop *l, LoopDims *d)
 {
-    Dim all[LOOP_IN][MAX_RANK];
+    Dim all[LOOP_IN + LOOP_OUT][MAX_RANK];
+    const int n = l->n_in + l->n_out;
     for (int k = 0; k < l->n_in; k++)
-        broadcast_strides(l->shape, l->in[k]->shape, all[k]);
+        broadcast_strides(l->shape, l->in[k]->shape, l->in[k], all[k]);
+    for (int k = 0; k < l->n_out; k++)
+        broadcast_strides(l->shape, l->shape, l->out[k], all[l->n_in + k]);
     d->rank = 0;
     for (int i = 0; i < l->shape.rank; i++) {
         if (dim_is(l->shape.dim[i], 1))
             continue;
         bool merge = d->rank > 0;
-        for (int k = 0; k < l->n_in && merge; k++)
+        for (int k = 0; k < n && merge; k++)
             merge = dim_same(d->stride[k][d->rank - 1], dim_mul(all[k][i], l->shape.dim[i]));
         if (!merge)
             d->dim[d->rank++] = D(1);
         d->dim[d->rank - 1] = dim_mul(d->dim[d->rank - 1], l->shape.dim[i]);
-        for (int k = 0; k < l->n_in; k++)
+        for (int k = 0; k < n; k++)
             d->stride[k][d->rank - 1] = all[k][i];
     }
     if (!d->rank) { /* one element */
         d->dim[d->rank++] = D(1);
-        for (int k = 0; k < l->n_in; k++)
+        for (int k = 0; k < n; k++)
             d->stride[k][0] = D(0);
     }
 }
@@ -165,13 +173,13 @@ static void load(Type t, const void *x, idx base, idx stride, idx n, void *to)
     }
 }
 
-static void store(Type t, void *y, idx base, idx n, const void *from)
+static void store(Type t, void *y, idx base, idx stride, idx n, const void *from)
 {
     switch (t) {
 #define X(E, tag)                                                                                                      \
     case E:                                                                                                            \
         for (idx i = 0; i < n; i++)                                                                                    \
-            st_##tag(y, base + i, ((const RT_CAT(RT_ARITH_, tag) *)from)[i]);                                          \
+            st_##tag(y, base + i * stride, ((const RT_CAT(RT_ARITH_, tag) *)from)[i]);                                          \
         break;
         EACH_TYPE(X)
 #undef X
@@ -202,13 +210,12 @@ typedef struct Run {
 
 static void *slot(const Run *r, int arg) { return r->block + (size_t)(arg < 0 ? ~arg : r->l->n_in + arg) * BLOCK * 8; }
 
-/* n elements from `at` on along the innermost dimension; base: offset of each input there. */
-static void run_block(const Run *r, const idx *base, idx at, idx out_at, idx n)
+/* n elements from `at` on along the innermost dimension; base, stride: of each input and output there. */
+static void run_block(const Run *r, const idx *base, const idx *stride, idx at, idx n)
 {
-    for (int k = 0; k < r->l->n_in; k++) {
-        idx stride = (idx)dim_eval(r->d.stride[k][r->d.rank - 1]);
-        load(r->l->in[k]->type, r->in[k], base[k] + at * stride, stride, n, slot(r, ~k));
-    }
+    const int n_in = r->l->n_in;
+    for (int k = 0; k < n_in; k++)
+        load(r->l->in[k]->type, r->in[k], base[k] + at * stride[k], stride[k], n, slot(r, ~k));
     for (int i = 0; i < r->l->steps.n; i++) {
         const Step *s = &r->l->steps.at[i];
         if (!s->fn)
@@ -223,7 +230,8 @@ static void run_block(const Run *r, const idx *base, idx at, idx out_at, idx n)
         }
     }
     for (int k = 0; k < r->l->n_out; k++)
-        store(r->l->out[k]->type, r->out[k], out_at, n, slot(r, r->l->out_step[k]));
+        store(r->l->out[k]->type, r->out[k], base[n_in + k] + at * stride[n_in + k], stride[n_in + k], n,
+              slot(r, r->l->out_step[k]));
 }
 
 void loop_run(const Loop *l, const void *const *in, void *const *out)
@@ -247,19 +255,22 @@ void loop_run(const Loop *l, const void *const *in, void *const *out)
         if (s->fn && step_rounds(s))
             r.round[i] = scalar_find(name_format("rnd_%s", type_tag(s->type))->s, type_arith(s->type));
     }
-    idx inner = (idx)dim_eval(r.d.dim[r.d.rank - 1]), outer = 1;
-    for (int i = 0; i < r.d.rank - 1; i++)
+    const int last = r.d.rank - 1, values = l->n_in + l->n_out;
+    idx inner = (idx)dim_eval(r.d.dim[last]), outer = 1, stride[LOOP_IN + LOOP_OUT];
+    for (int i = 0; i < last; i++)
         outer *= (idx)dim_eval(r.d.dim[i]);
+    for (int k = 0; k < values; k++)
+        stride[k] = (idx)dim_eval(r.d.stride[k][last]);
     for (idx o = 0; o < outer; o++) {
-        idx base[LOOP_IN] = {0}, rest = o;
-        for (int i = r.d.rank - 2; i >= 0; i--) {
+        idx base[LOOP_IN + LOOP_OUT] = {0}, rest = o;
+        for (int i = last - 1; i >= 0; i--) {
             idx n = (idx)dim_eval(r.d.dim[i]);
-            for (int k = 0; k < l->n_in; k++)
+            for (int k = 0; k < values; k++)
                 base[k] += rest % n * (idx)dim_eval(r.d.stride[k][i]);
             rest /= n;
         }
         for (idx at = 0; at < inner; at += BLOCK)
-            run_block(&r, base, at, o * inner + at, inner - at < BLOCK ? inner - at : BLOCK);
+            run_block(&r, base, stride, at, inner - at < BLOCK ? inner - at : BLOCK);
     }
     free(r.block);
     free(r.fn);

@@ -41,10 +41,11 @@ void bind_loop(Node *n, Loop *l);
 /* Binds an elementwise node to a scalar function: its inputs, then the literals; the result has output 0's type. */
 void bind_map(Node *n, const char *fn, int n_literal, const double *literal);
 
-/* The index space with as few dimensions as possible. Strides in elements; 0: broadcast. */
+/* The index space with as few dimensions as possible. Strides in elements; 0: broadcast. As the values lie in memory: in
+ * rows that are apart, perhaps. */
 typedef struct LoopDims {
     int rank;
-    Dim dim[MAX_RANK], stride[LOOP_IN][MAX_RANK];
+    Dim dim[MAX_RANK], stride[LOOP_IN + LOOP_OUT][MAX_RANK]; /* inputs, then outputs */
 } LoopDims;
 void loop_dims(const Loop *l, LoopDims *d);
 

@@ -240,6 +240,9 @@ struct Value {
     /* plan.c */
     Value *root;     /* its storage is inside root's, at root_offset (views, in place, concat); NULL: its own */
     Dim root_offset; /* bytes */
+    Dim run, pitch;  /* ... element i at i / run * pitch + i % run from there; pitch 0: all together */
+    Dim row;         /* of a root: the pitch of what is inside in rows; 0: nothing is */
+    bool fixed;      /* of a root: cannot be rows of something larger */
     int64_t offset;  /* in the arena; -1: not there (constant, input, output) */
     int64_t bytes;   /* reserved, for the bounds */
     int live_from, live_to;
@@ -282,6 +285,7 @@ typedef struct Call {
     const struct Field *fields; /* of the kernel's parameter struct */
     Param *param;               /* one per field, arrays in full */
     Dim scratch;                /* bytes of scratch, passed last; 0: none */
+    Dim scratch_pitch;          /* ... and of more scratch for each element that the kernel's x_pitch grows by */
     Symbol *size[4];            /* sizes the kernel reports through int64_t pointers after the outputs */
     int n_size;
     Loop *loop;     /* instead of a kernel: a fused elementwise loop (map.c) */
@@ -301,6 +305,7 @@ struct Node {
     const char *path;   /* "graph.node[3]" */
     bool known;         /* bound or folded already */
     bool free;          /* plan.c: needs no code (a concat or split without copies) */
+    unsigned joined;    /* plan.c: the parts of a concat that are in their places (bits) */
     bool channels_last; /* layout.c: inputs and outputs of rank >= 3 are N...C, not NC... */
     Call call;
     int time, end; /* plan.c: position in the linear order; where its nested graphs end */

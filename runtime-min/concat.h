@@ -3,12 +3,13 @@
 #define ONNXCC_CONCAT_H
 #include "rt.h"
 
-/* x[i]: (outer, size[i]), y: (outer, sum of sizes); a tensor of size 0 may be NULL */
-#define concat2_PARAMS(X, V) X(idx, outer) V(idx, size, 2)
-#define concat3_PARAMS(X, V) X(idx, outer) V(idx, size, 3)
-#define concat4_PARAMS(X, V) X(idx, outer) V(idx, size, 4)
-#define concat8_PARAMS(X, V) X(idx, outer) V(idx, size, 8)
-#define concat16_PARAMS(X, V) X(idx, outer) V(idx, size, 16)
+/* x[i]: (outer, size[i]), rows pitch[i] apart; y: (outer, sum of sizes), rows y_pitch apart. NULL: nothing to copy, as it has no
+ * elements, or is where it belongs. */
+#define concat2_PARAMS(X, V) X(idx, outer) X(idx, y_pitch) V(idx, size, 2) V(idx, pitch, 2)
+#define concat3_PARAMS(X, V) X(idx, outer) X(idx, y_pitch) V(idx, size, 3) V(idx, pitch, 3)
+#define concat4_PARAMS(X, V) X(idx, outer) X(idx, y_pitch) V(idx, size, 4) V(idx, pitch, 4)
+#define concat8_PARAMS(X, V) X(idx, outer) X(idx, y_pitch) V(idx, size, 8) V(idx, pitch, 8)
+#define concat16_PARAMS(X, V) X(idx, outer) X(idx, y_pitch) V(idx, size, 16) V(idx, pitch, 16)
 PARAMS(concat2)
 PARAMS(concat3)
 PARAMS(concat4)
@@ -18,37 +19,39 @@ PARAMS(concat16)
 
 #if defined T && !defined U
 #if RT_IS_STORAGE(T)
-HELPER void FN(concat)(const void *const *from, void *to, idx outer, const idx *size, int n)
+HELPER void FN(concat)(const void *const *from, void *to, idx outer, const idx *size, const idx *pitch,
+                       idx y_pitch, int n)
 {
     T *const y = (T *)to;
-    idx at = 0;
-    for (idx o = 0; o < outer; o++)
-        for (int k = 0; k < n; k++)
-            if (size[k]) {
-                const T *const x = (const T *)from[k];
-                MOVE(y, at, x, o * size[k], size[k]);
-                at += size[k];
-            }
+    for (idx o = 0; o < outer; o++) {
+        idx at = o * y_pitch;
+        for (int k = 0; k < n; k++) {
+            const T *const x = (const T *)from[k];
+            if (x)
+                MOVE(y, at, x, o * pitch[k], size[k]);
+            at += size[k];
+        }
+    }
 }
 
 KERNEL void FN(concat2)(const void *a, const void *b, void *y, struct concat2 p)
 {
     const void *const x[] = {a, b};
-    FN(concat)(x, y, p.outer, p.size, 2);
+    FN(concat)(x, y, p.outer, p.size, p.pitch, p.y_pitch, 2);
 }
 RUNS(concat2, 3, 2, JOINS)
 
 KERNEL void FN(concat3)(const void *a, const void *b, const void *c, void *y, struct concat3 p)
 {
     const void *const x[] = {a, b, c};
-    FN(concat)(x, y, p.outer, p.size, 3);
+    FN(concat)(x, y, p.outer, p.size, p.pitch, p.y_pitch, 3);
 }
 RUNS(concat3, 4, 3, JOINS)
 
 KERNEL void FN(concat4)(const void *a, const void *b, const void *c, const void *d, void *y, struct concat4 p)
 {
     const void *const x[] = {a, b, c, d};
-    FN(concat)(x, y, p.outer, p.size, 4);
+    FN(concat)(x, y, p.outer, p.size, p.pitch, p.y_pitch, 4);
 }
 RUNS(concat4, 5, 4, JOINS)
 
@@ -56,7 +59,7 @@ KERNEL void FN(concat8)(const void *a, const void *b, const void *c, const void 
                         const void *g, const void *h, void *y, struct concat8 p)
 {
     const void *const x[] = {a, b, c, d, e, f, g, h};
-    FN(concat)(x, y, p.outer, p.size, 8);
+    FN(concat)(x, y, p.outer, p.size, p.pitch, p.y_pitch, 8);
 }
 RUNS(concat8, 9, 8, JOINS)
 
@@ -65,7 +68,7 @@ KERNEL void FN(concat16)(const void *a, const void *b, const void *c, const void
                          const void *m, const void *n, const void *o, const void *q, void *y, struct concat16 p)
 {
     const void *const x[] = {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q};
-    FN(concat)(x, y, p.outer, p.size, 16);
+    FN(concat)(x, y, p.outer, p.size, p.pitch, p.y_pitch, 16);
 }
 RUNS(concat16, 17, 16, JOINS)
 #endif

@@ -82,7 +82,7 @@ SHARED void conv_window(const struct conv_work *k, idx d0, idx h0, idx w0, const
             }
             const f32 *const from = k->x + ((d * p->in[1] + h) * p->in[2] + w0) * p->x_pitch;
             memset(to, 0, (size_t)(left * pitch) * sizeof(f32));
-            if (pitch == p->x_pitch)
+            if (pitch == p->x_pitch && pitch == p->group * p->cin)
                 memcpy(to + left * pitch, from + left * pitch,
                        (size_t)((right - left - 1) * pitch + p->cin) * sizeof(f32));
             else

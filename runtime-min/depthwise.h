@@ -105,8 +105,9 @@ TILE void depthwise_vector(const int KW, const int S, const int edge, const int 
 TILE void depthwise_any(const int KW, const int S, const int edge, const int spread, const f32 *x, const f32 *w,
                         const f32 *b, f32 *y, const struct depthwise_tile *t)
 {
+    const idx all = t->channels / t->cout * t->cin; /* channels of x */
     for (idx c = 0; c < t->channels; c += RT_VEC) {
-        const idx from = spread ? c / t->cout * t->cin : c, n = t->channels - c, m = spread ? t->x_pitch - from : 0;
+        const idx from = spread ? c / t->cout * t->cin : c, n = t->channels - c, m = spread ? all - from : 0;
         const f32 *const wc = w + c * t->w_channel, *const bc = b ? b + c : NULL;
         const i32 *const index = spread ? t->index + c : NULL;
         if (n >= RT_VEC)

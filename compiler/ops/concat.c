@@ -61,23 +61,24 @@ static void concat_infer(Node *n)
 static void concat_bind(Node *n)
 {
     static const int arities[] = {2, 3, 4, 8, MOST};
+    const Field *const fields[] = {concat2_fields(), concat3_fields(), concat4_fields(), concat8_fields(),
+                                   concat16_fields()};
     Shape y = out(n, 0)->shape;
     int a = attr_axis(n, "axis", y.rank), used = 0, k = 0;
     Value *args[MOST + 1] = {NULL};
-    struct concat16_bind p = {.outer = shape_product(y, 0, a)};
+    Dim size[MOST], p[2 + 2 * MOST] = {shape_product(y, 0, a), D(0)}; /* outer, y_pitch, size[], pitch[] */
     for (int i = 0; i < n->n_in; i++) {
-        Dim size = shape_product(in_shape(n, i), a, y.rank);
-        if (dim_is(size, 0))
-            continue;
-        p.size[used] = size;
-        args[used++] = n->in[i];
+        size[used] = shape_product(in_shape(n, i), a, y.rank);
+        p[1] = dim_add(p[1], size[used]);
+        if (!dim_is(size[used], 0))
+            args[used++] = n->in[i];
     }
     while (arities[k] < used)
         k++;
+    for (int i = 0; i < used; i++)
+        p[2 + i] = p[2 + arities[k] + i] = size[i];
     args[arities[k]] = out(n, 0);
-    const Field *const fields[] = {concat2_fields(), concat3_fields(), concat4_fields(), concat8_fields(),
-                                   concat16_fields()};
-    bind_kernel(n, name_format("concat%d", arities[k])->s, type_storage(in_type(n, 0)), NO_TYPE, fields[k], &p, args,
+    bind_kernel(n, name_format("concat%d", arities[k])->s, type_storage(in_type(n, 0)), NO_TYPE, fields[k], p, args,
                 arities[k] + 1);
 }
 

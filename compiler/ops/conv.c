@@ -300,6 +300,8 @@ static void bind_panels(Node *n, Conv c)
               .hi = __builtin_inf());
     if (w->padded)
         bind_scratch(n, all ? whole : patch);
+    if (w->padded && !all)
+        n->call.scratch_pitch = dim_div(patch, D(c.group * c.cin));
 }
 
 static void bind_depthwise(Node *n, Conv c)

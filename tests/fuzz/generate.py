@@ -16,7 +16,8 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from cache import generated
-import networks  # noqa: F401  (its families join those of operators)
+import joins  # noqa: F401  (its families, and those of networks, join those of operators)
+import networks  # noqa: F401
 import operators
 from recorded import REFERENCE_IS_RIGHT, REFERENCE_IS_WRONG, RUNTIME_IS_RIGHT, is_recorded
 
@@ -34,6 +35,10 @@ def options():
 OPTIONS = options()
 
 
+def outputs_of(case):
+    return case.names or [f"y{i}" for i in case.wanted]
+
+
 def model_of(case):
     """(model, {input: array}); the inputs that the case calls constant are initializers."""
     given, held, feed, names = [], [], {}, []
@@ -48,8 +53,11 @@ def model_of(case):
             feed[names[-1]] = x
     while names and not names[-1]:
         names.pop()
-    node = helper.make_node(case.op, names, [f"y{i}" if i in case.wanted else "" for i in range(max(case.wanted) + 1)], **case.attrs)
-    graph = helper.make_graph([node], case.op, given, [onnx.ValueInfoProto(name=f"y{i}") for i in case.wanted], held)
+    nodes = case.nodes
+    if not nodes:
+        outputs = [f"y{i}" if i in case.wanted else "" for i in range(max(case.wanted) + 1)]
+        nodes = [helper.make_node(case.op, names, outputs, **case.attrs)]
+    graph = helper.make_graph(nodes, case.op, given, [onnx.ValueInfoProto(name=y) for y in outputs_of(case)], held)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", case.version)], ir_version=8)
     return model, feed
 
@@ -91,7 +99,7 @@ def agree(a, b):
 
 def expected(case, model, feed):
     """The outputs, or None when nobody can tell: where the two contradict each other, one of them contradicts the text."""
-    names = [f"y{i}" for i in case.wanted]
+    names = outputs_of(case)
     if not is_valid(model):
         return None
     a, b = by_runtime(case, model, feed, names), by_reference(model, feed, names)
@@ -126,9 +134,9 @@ def write_all(folder, count, seed):
         results = expected(case, model, feed)
         if results is None or any(y is None or y.dtype == object for y in results):
             continue
-        results = [(f"y{i}", np.asarray(y)) for i, y in zip(case.wanted, results)]
+        results = [(name, np.asarray(y)) for name, y in zip(outputs_of(case), results)]
         declare_outputs(model, results)
-        write(os.path.join(folder, "node", f"fuzz_{seed}_{number}_{case.op}"), model, feed, results, case.rtol)
+        write(os.path.join(folder, "node", f"fuzz_{seed}_{number}_{case.op}{'_graph' if case.nodes else ''}"), model, feed, results, case.rtol)
         written += 1
     return written
 
@@ -137,7 +145,7 @@ def main():
     folder, count, seed = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    sources = [os.path.join(os.path.dirname(__file__), f) for f in ("generate.py", "operators.py", "networks.py", "recorded.py")]
+    sources = [os.path.join(os.path.dirname(__file__), f) for f in ("generate.py", "operators.py", "networks.py", "joins.py", "recorded.py")]
     with generated(folder, sources, f"{count} of {seed}", f"onnxruntime {onnxruntime.__version__}") as stale:
         if stale:
             os.makedirs(folder)

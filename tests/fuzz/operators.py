@@ -25,6 +25,8 @@ class Case:
     since: int = 1
     until: int = 24
     rtol: float = 1e-4
+    nodes: list = None  # of a graph: over inputs x0, x1 ...
+    names: list = None  # ... whose outputs these are
 
 
 def versions(op):

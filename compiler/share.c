@@ -1,0 +1,399 @@
+/* share.c - what may share bytes does: views, branches and loops, concats and splits without copies, results over their
+ * inputs. A value is a link into its class: at an offset, as it is or in rows that lie apart (pitch.h). */
+#include "share.h"
+
+#include "infer.h"
+#include "loop.h"
+#include "pitch.h"
+#include "rt.h"
+
+static VEC(struct Share { Value *a, *b; }) shares;
+
+void plan_share(Value *a, Value *b) { vec_push(&shares, ((struct Share){a, b})); }
+
+/* ---- classes ------------------------------------------------------------------------------------------------------------- */
+
+static Value *class_of(const Value *v)
+{
+    while (v->root)
+        v = v->root;
+    return (Value *)(uintptr_t)v;
+}
+
+static Dim offset_in_class(const Value *v)
+{
+    Dim at = D(0);
+    for (; v->root; v = v->root)
+        at = dim_add(at, v->root_offset);
+    return at;
+}
+
+/* The length of v's rows in its class; 0: it lies together. */
+static Dim run_of(const Value *v)
+{
+    while (v->root && dim_is(v->pitch, 0))
+        v = v->root;
+    return v->root ? v->run : D(0);
+}
+
+Dim share_pitch(const Value *v)
+{
+    Dim pitch = D(0);
+    for (; v->root; v = v->root)
+        if (!dim_is(v->pitch, 0))
+            pitch = v->pitch;
+    return pitch;
+}
+
+bool in_callers_buffer(const Value *v)
+{
+    if (v->input >= 0)
+        return true;
+    for (int i = 0; i < v->uses.n; i++)
+        if (!v->uses.at[i].node && !v->uses.at[i].graph->parent)
+            return true;
+    return false;
+}
+
+static bool is_constant(const Value *v) { return v->data != NULL; }
+
+int64_t most_bytes(const Value *v)
+{
+    int64_t n = 1;
+    for (int i = 0; i < v->shape.rank; i++)
+        n *= dim_high(v->shape.dim[i]);
+    return (int64_t)type_bytes(v->type, n);
+}
+
+/* Is v, by itself, all of its class? */
+static bool is_whole(const Value *v) { return class_of(v)->bytes == most_bytes(v) && dim_is(offset_in_class(v), 0); }
+
+/* Class b goes into class a, `offset` bytes from its start. */
+static void join_at(Value *a, Value *b, Dim offset)
+{
+    b->root = a;
+    b->root_offset = offset;
+    a->live_from = a->live_from < b->live_from ? a->live_from : b->live_from;
+    a->live_to = a->live_to > b->live_to ? a->live_to : b->live_to;
+}
+
+/* The same, as a piece of it: class a can only lie together from now on. */
+static void join_piece(Value *a, Value *b, Dim offset)
+{
+    join_at(a, b, offset);
+    a->fixed = true;
+}
+
+/* The same, in rows: `run` elements, every `pitch`. Class a can be in rows itself only if those are the same. */
+static void join_rows(Value *a, Value *b, Dim offset, Dim run, Dim pitch)
+{
+    join_at(a, b, offset);
+    b->run = run;
+    b->pitch = pitch;
+    a->fixed |= !dim_is(a->row, 0) && !dim_same(a->row, pitch);
+    a->row = pitch;
+}
+
+/* Both classes become one; a value that lives in the caller's buffer leads. */
+static void join(Value *a, Value *b)
+{
+    a = class_of(a);
+    b = class_of(b);
+    if (a == b)
+        return;
+    if (in_callers_buffer(b)) {
+        Value *t = a;
+        a = b;
+        b = t;
+    }
+    if (in_callers_buffer(b))
+        bug("two of the caller's buffers would have to be one");
+    int64_t bytes = a->bytes > b->bytes ? a->bytes : b->bytes;
+    join_at(a, b, D(0));
+    a->bytes = bytes;
+}
+
+/* ---- views, branches, loops ------------------------------------------------------------------------------------------------ */
+
+static bool is_view(const Node *n)
+{
+    return n->op->flags & VIEW && n->out[0] && !is_constant(n->out[0]) && !is_constant(n->in[0]);
+}
+
+static void join_views(Node *n, void *arg)
+{
+    (void)arg;
+    if (is_view(n))
+        join(n->in[0], n->out[0]);
+}
+
+static void join_shares(void)
+{
+    for (int i = 0; i < shares.n; i++) {
+        join(shares.at[i].a, shares.at[i].b);
+        class_of(shares.at[i].a)->fixed = true;
+    }
+}
+
+/* ---- concat and split without copies ----------------------------------------------------------------------------------- */
+
+static int64_t element_bits(const Value *v) { return type_bits(v->type); }
+
+static Dim bytes_of(Dim elements, const Value *v) { return dim_mul(elements, D(element_bits(v) / 8)); }
+
+/* Is a size read from the elements of v? */
+static bool has_sizes(const Value *v)
+{
+    for (int i = 0; i < symbol_count(); i++)
+        if (symbol_at(i)->from == v)
+            return true;
+    return false;
+}
+
+/* Can everybody who reads v, or a view of it, do so in rows of `run` elements? */
+static bool readers_take(const Value *v, Dim run)
+{
+    if (is_constant(v) || v->form != TENSOR || v->lasting || value_is_output(v) || has_sizes(v))
+        return false;
+    for (int i = 0; i < v->uses.n; i++) {
+        const Node *n = v->uses.at[i].node;
+        if (n->op->flags & CONTROL ||
+            (is_view(n) ? !readers_take(n->out[0], run) : !n->free && !pitch_reads(n, v, run)))
+            return false;
+    }
+    return true;
+}
+
+/* How many parts of a concat, from part i on, are together all of a class; 0: that one is not. *run: their elements in a
+ * row. */
+static int parts_together(const Node *n, int i, Dim *run)
+{
+    Value *const *x = n->call.arg;
+    const Param *size = call_param(&n->call, "size");
+    const Value *a = class_of(x[i]);
+    *run = size[i].d;
+    if (is_whole(x[i]))
+        return 1;
+    Dim at = D(0), pitch = share_pitch(x[i]);
+    for (int k = i; k < n->call.n_arg - 1 && x[k] && !is_constant(x[k]); k++) {
+        if (class_of(x[k]) != a || !dim_same(run_of(x[k]), size[k].d) || !dim_same(share_pitch(x[k]), pitch) ||
+            !dim_same(offset_in_class(x[k]), bytes_of(at, x[k])))
+            return 0;
+        at = dim_add(at, size[k].d);
+        *run = at;
+        if (dim_same(at, pitch))
+            return k + 1 - i;
+    }
+    return 0;
+}
+
+/* May class a be rows of `run` elements in a concat of `outer` rows? */
+static bool may_be_rows(const Value *a, Dim outer, Dim run)
+{
+    return !a->fixed && (dim_is(a->row, 0) || dim_same(a->row, run)) && a->def &&
+           dim_same(shape_count(a->shape), dim_mul(outer, run)) && pitch_writes(a->def, a, run) && readers_take(a, run);
+}
+
+/* Puts parts of a concat, from part i on, where it has them, `at` elements from its start; how many. */
+static int join_from(Node *n, int i, Dim at)
+{
+    Value *x = n->call.arg[i], *y = n->out[0], *to = class_of(y), *a = class_of(x);
+    Dim outer = call_param(&n->call, "outer")->d, pitch = call_param(&n->call, "y_pitch")->d, run;
+    if (is_constant(x) || a == to || in_callers_buffer(a) || a->graph != n->graph || element_bits(x) % 8)
+        return 0;
+    int parts = parts_together(n, i, &run);
+    Dim offset = dim_add(offset_in_class(y), bytes_of(at, y));
+    if (!parts || (dim_is(outer, 1) ? !is_whole(x) : !may_be_rows(a, outer, run)))
+        return 0;
+    if (dim_is(outer, 1))
+        join_piece(to, a, offset);
+    else
+        join_rows(to, a, offset, run, pitch);
+    return parts;
+}
+
+/* The parts of a concat are computed in their places, those that can; n->joined: they. Without others it needs no code. */
+static void join_concat(Node *n)
+{
+    const Param *size = call_param(&n->call, "size");
+    Value *y = n->out[0];
+    Dim at = D(0);
+    unsigned all = 0;
+    for (int i = 0; i < n->call.n_arg - 1 && n->call.arg[i] && !is_constant(y);) {
+        int parts = join_from(n, i, at), end = i + (parts ? parts : 1);
+        for (; i < end; i++) {
+            n->joined |= parts ? 1u << i : 0;
+            all |= 1u << i;
+            at = dim_add(at, size[i].d);
+        }
+    }
+    n->free = all && n->joined == all;
+}
+
+/* What a copy takes of x: `run` elements every `pitch`, from `at` on; pitch 0: all together. False: something else. */
+typedef struct Window {
+    Dim at, run, pitch;
+} Window;
+
+static bool read_window(const Call *c, Window *w)
+{
+    const Param *dim = call_param(c, "dim"), *from = call_param(c, "from"), *to = call_param(c, "to");
+    *w = (Window){call_param(c, "from_at")->d, D(1), D(0)};
+    Dim rows = D(1), all = D(1);
+    for (int i = 3; i >= 0; i--) {
+        if (dim_is(dim[i].d, 1))
+            continue;
+        if (!dim_same(to[i].d, all) || !dim_at_most(D(1), from[i].d)) /* repeated, or backwards */
+            return false;
+        if (dim_is(w->pitch, 0) && !dim_same(from[i].d, w->run))
+            w->pitch = from[i].d;
+        if (dim_is(w->pitch, 0))
+            w->run = dim_mul(w->run, dim[i].d);
+        else if (dim_same(from[i].d, dim_mul(w->pitch, rows)))
+            rows = dim_mul(rows, dim[i].d);
+        else
+            return false;
+        all = dim_mul(all, dim[i].d);
+    }
+    const Value *x = c->arg[0];
+    return dim_is(call_param(c, "to_at")->d, 0) &&
+           (dim_is(w->pitch, 0) || (dim_at_most(dim_add(w->at, w->run), w->pitch) &&
+                                    dim_same(dim_mul(rows, w->pitch), shape_count(x->shape))));
+}
+
+/* A copy of elements that lie together, or in rows that their readers can take, is a look at them where they are. */
+static void join_part(Node *n)
+{
+    Value *x = n->call.arg[0], *y = n->call.arg[1], *a = class_of(x), *b = class_of(y);
+    Window w;
+    if (is_constant(x) || is_constant(y) || a == b || in_callers_buffer(b) || b->fixed || !is_whole(y) ||
+        x->graph != n->graph || element_bits(x) % 8 || !read_window(&n->call, &w))
+        return;
+    Dim offset = dim_add(offset_in_class(x), bytes_of(w.at, x)), run = run_of(x);
+    if (dim_is(w.pitch, 0) && dim_is(run, 0))
+        join_piece(a, b, offset);
+    else if (!dim_is(w.pitch, 0) && (dim_is(run, 0) || dim_same(run, w.pitch)) && readers_take(b, w.run))
+        join_rows(a, b, offset, w.run, dim_is(run, 0) ? w.pitch : share_pitch(x));
+    else
+        return;
+    n->free = true;
+}
+
+static void join_parts(Node *n, void *arg)
+{
+    const bool *joins = arg;
+    if (!n->call.kernel || !joins[n->time])
+        return;
+    if (n->call.kernel->flags & JOINS)
+        join_concat(n);
+    else if (n->call.kernel->flags & COPIES)
+        join_part(n);
+}
+
+/* ---- in place -------------------------------------------------------------------------------------------------------------- */
+
+static bool same_bytes(const Value *a, const Value *b)
+{
+    return type_bits(a->type) == type_bits(b->type) && dim_same(shape_count(a->shape), shape_count(b->shape));
+}
+
+/* May n write y over x? x must end here, in the arena, and nobody else's bytes with it. */
+static bool may_overwrite(const Node *n, Value *x, Value *y)
+{
+    if (!x || is_constant(x) || !same_bytes(x, y) || x->graph != n->graph)
+        return false;
+    const Value *a = class_of(x), *b = class_of(y);
+    return a != b && a->input < 0 && a->live_to == n->time && b->live_from == n->time && a->bytes == most_bytes(y) &&
+           b->bytes == a->bytes && !in_callers_buffer(a);
+}
+
+/* Does the kernel read the bytes of its argument x through another argument too (conv(x) + x)? */
+static bool is_read_twice(const Call *c, Value *x)
+{
+    int times = 0;
+    for (int i = 0; i < c->n_arg; i++)
+        times += c->arg[i] && !is_constant(c->arg[i]) && class_of(c->arg[i]) == class_of(x);
+    return times > 1;
+}
+
+/* Does the loop read element i of every input that lies with its input x at the place where element i of x is? */
+static bool reads_in_step(const Loop *l, Value *x)
+{
+    for (int i = 0; i < l->n_in; i++)
+        if (!is_constant(l->in[i]) && class_of(l->in[i]) == class_of(x) &&
+            (!shape_same(l->in[i]->shape, l->shape) || !dim_same(offset_in_class(l->in[i]), offset_in_class(x))))
+            return false;
+    return true;
+}
+
+static void join_in_place(Node *n, void *arg)
+{
+    (void)arg;
+    Value *y = n->out[0];
+    if (n->n_out < 1 || !y || is_constant(y) || n->op->flags & (VIEW | CONTROL))
+        return;
+    const Loop *l = n->call.loop;
+    if (l) {
+        for (int i = 0; i < l->n_in; i++)
+            if (shape_same(l->in[i]->shape, l->shape) && may_overwrite(n, l->in[i], y) && reads_in_step(l, l->in[i])) {
+                join(l->in[i], y);
+                return;
+            }
+    } else if (n->call.kernel) {
+        int r = KERNEL_RESIDUAL(n->call.kernel);
+        if (r && may_overwrite(n, n->call.arg[r], y) && !is_read_twice(&n->call, n->call.arg[r]))
+            join(n->call.arg[r], y);
+        else if (n->op->flags & INPLACE && may_overwrite(n, in(n, 0), y) && n->call.arg[0] == n->in[0] &&
+                 !is_read_twice(&n->call, n->in[0]))
+            join(n->in[0], y);
+    }
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------------- */
+
+void share_values(Model *m, const bool *joins)
+{
+    graph_each(m->graph, join_views, NULL);
+    join_shares();
+    graph_each(m->graph, join_parts, (void *)(uintptr_t)joins);
+    graph_each(m->graph, join_in_place, NULL);
+}
+
+/* v's link goes to the root of its class. */
+static void settle(Value *v)
+{
+    Value *above = v->root;
+    if (!above || !above->root)
+        return;
+    settle(above);
+    v->root = above->root;
+    v->root_offset = dim_add(v->root_offset, above->root_offset);
+    if (dim_is(v->pitch, 0))
+        v->run = above->run;
+    if (!dim_is(above->pitch, 0))
+        v->pitch = above->pitch;
+}
+
+static void settle_node(Node *n, void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            settle(n->out[i]);
+    for (int i = 0; n->joined && !n->free && i < n->call.n_arg - 1; i++)
+        if (n->joined & 1u << i)
+            n->call.arg[i] = NULL; /* it is there already */
+}
+
+static void apply_node(Node *n, void *arg)
+{
+    (void)arg;
+    pitch_apply(n);
+}
+
+void share_settle(Model *m)
+{
+    memset(&shares, 0, sizeof shares);
+    graph_each(m->graph, settle_node, NULL);
+    graph_each(m->graph, apply_node, NULL);
+}
