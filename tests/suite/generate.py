@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 import onnx
+from onnx import numpy_helper
 from onnx.backend.test.case import model as model_cases
 from onnx.backend.test.loader import DATA_DIR, load_model_tests, load_node_model_tests
 
