@@ -3,8 +3,6 @@
  * Requires: a planned graph. */
 #include "emit.h"
 
-#include <ctype.h>
-
 #include "output.h"
 
 const char *embedded_text(const char *file)
@@ -17,11 +15,19 @@ const char *embedded_text(const char *file)
 
 /* ---- templates -------------------------------------------------------------------------------------------------------- */
 
-typedef struct Hole {
+typedef struct Writer { /* what the holes are filled with */
+    Emitter e;
+    Interface f;
+    Text interface, header;
+    const char *header_name;
+} Writer;
+
+typedef struct Hole { /* a text, or what prints it */
     const char *name, *text;
+    void (*put)(Text *, Writer *);
 } Hole;
 
-static void fill_template(Text *t, const char *template, const Hole *holes)
+static void fill_template(Text *t, const char *template, const Hole *holes, Writer *w)
 {
     const char *s = embedded_text(template);
     for (const char *at; (at = strchr(s, '@')) != NULL; s = at) {
@@ -32,7 +38,10 @@ static void fill_template(Text *t, const char *template, const Hole *holes)
             h++;
         if (!h->name)
             bug("template %s has an unknown hole", template);
-        text_put(t, "%s", h->text ? h->text : "");
+        if (h->put)
+            h->put(t, w);
+        else
+            text_put(t, "%s", h->text ? h->text : "");
         at = end + 1;
     }
     text_put(t, "%s", s);
@@ -55,6 +64,7 @@ static void put_prologue(Emitter *e, const Interface *f)
         Value *v = f->in.at[i];
         if (v->default_only) {
             const char *given = v->c, *local = c_name(v->name, "input");
+            v->mentioned = true;
             line(e, "const %s *const %s = %s ? %s : %s;", type_tag(v->type), local, given, given,
                  constant_expression(v));
             v->c = local;
@@ -70,27 +80,17 @@ static void put_epilogue(Emitter *e, const Interface *f)
             line(e, "sizes->%s = %s;", f->sizes.at[i].name, dim_c(f->sizes.at[i].out->shape.dim[f->sizes.at[i].axis]));
 }
 
-static bool mentions(const char *body, const char *identifier)
-{
-    size_t n = strlen(identifier);
-    for (const char *at = body; (at = strstr(at, identifier)) != NULL; at += n)
-        if ((at == body || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) &&
-            !(isalnum((unsigned char)at[n]) || at[n] == '_'))
-            return true;
-    return false;
-}
-
 /* (void) casts for parameters that the body does not mention. */
-static void put_unused(const Emitter *e, const Interface *f, Text *t)
+static void put_unused(Text *t, const Emitter *e, const Interface *f)
 {
-    const char *body = e->body.s ? e->body.s : "";
-    if (!mentions(body, "arena"))
+    if (!e->arena)
         text_put(t, "    (void)arena;\n");
-    for (int i = 0; i < f->in.n + f->out.n; i++) {
-        const char *name = i < f->in.n ? f->parameter.at[i] : f->out.at[i - f->in.n]->c;
-        if (!mentions(body, name))
-            text_put(t, "    (void)%s;\n", name);
-    }
+    for (int i = 0; i < f->in.n; i++)
+        if (!f->in.at[i]->mentioned)
+            text_put(t, "    (void)%s;\n", f->parameter.at[i]);
+    for (int i = 0; i < f->out.n; i++)
+        if (!f->out.at[i]->mentioned)
+            text_put(t, "    (void)%s;\n", f->out.at[i]->c);
 }
 
 static void count_node_call(Node *n, void *e)
@@ -99,18 +99,54 @@ static void count_node_call(Node *n, void *e)
         count_call(e, &n->call);
 }
 
-/* Everything between the braces of PREFIX_run_at. */
-static void put_body(Text *t, Emitter *e, const Interface *f)
+/* Prints the body, and the functions that it calls, where they wait until what comes before them is known. */
+static void write_body(Writer *w)
 {
-    put_prologue(e, f);
+    Emitter *e = &w->e;
+    e->body.to = output_spool(opt.output);
+    e->definitions.to = output_spool(opt.output);
+    put_prologue(e, &w->f);
     graph_each(e->m->graph, count_node_call, e);
     emit_graph(e, e->m->graph);
     e->depth = 1;
-    put_epilogue(e, f);
-    if (e->status)
+    put_epilogue(e, &w->f);
+}
+
+static void put_waiting(Text *t, Text *waiting)
+{
+    text_flush(t);
+    output_append(t->to, waiting->to);
+    text_bytes(t, waiting->s, waiting->n);
+}
+
+/* ---- what the holes want ------------------------------------------------------------------------------------------------ */
+
+static void fill_table(Text *t, Writer *w) { put_report_table(t, w->e.m, " *"); }
+static void fill_interface(Text *t, Writer *w) { text_bytes(t, w->interface.s, w->interface.n); }
+static void fill_kernels(Text *t, Writer *w) { put_kernels(t, &w->e); }
+static void fill_functions(Text *t, Writer *w) { put_waiting(t, &w->e.definitions); }
+
+static void fill_include(Text *t, Writer *w)
+{
+    if (opt.single)
+        text_bytes(t, w->header.s, w->header.n);
+    else
+        text_put(t, "#include \"%s\"\n", w->header_name);
+}
+
+static void fill_data(Text *t, Writer *w)
+{
+    put_weights(t, w->f.p);
+    put_constants(t, w->f.p);
+}
+
+/* Everything between the braces of PREFIX_run_at. */
+static void fill_body(Text *t, Writer *w)
+{
+    if (w->e.status)
         text_put(t, "    int status;\n");
-    put_unused(e, f, t);
-    text_put(t, "%s", e->body.s ? e->body.s : "");
+    put_unused(t, &w->e, &w->f);
+    put_waiting(t, &w->e.body);
 }
 
 /* ---- the files ------------------------------------------------------------------------------------------------------------ */
@@ -144,8 +180,6 @@ static const char *output_path(const char *extension)
     return name_format("%.*s%s", (int)n, opt.output, extension)->s;
 }
 
-static void write_text(const char *path, const Text *t) { output_write(output_open(path), t->s, t->n); }
-
 static VEC(SizeField) emitted;
 
 int emitted_sizes(const SizeField **fields)
@@ -157,47 +191,44 @@ int emitted_sizes(const SizeField **fields)
 void emit_model(Model *m)
 {
     names_reset();
-    Emitter e = {.m = m, .p = opt.prefix ? opt.prefix : c_prefix(m->base->s)};
-    find_uses(&e);
-    Interface f = {0};
-    find_interface(&f, &e);
-    memcpy(&emitted, &f.sizes, sizeof emitted);
-    bool files = strcmp(opt.output, "-") != 0, any = f.in.n + f.out.n + f.sizes.n > 0;
+    Writer w = {.e = {.m = m, .p = opt.prefix ? opt.prefix : c_prefix(m->base->s)}};
+    Emitter *e = &w.e;
+    Interface *f = &w.f;
+    find_uses(e);
+    find_interface(f, e);
+    memcpy(&emitted, &f->sizes, sizeof emitted);
+    bool files = strcmp(opt.output, "-") != 0, any = f->in.n + f->out.n + f->sizes.n > 0;
     const char *weights = files ? name_format("%s.weights", opt.output)->s : NULL;
-    const char *header = files ? output_path(".h") : name_format("%s.h", e.p)->s, *slash = strrchr(header, '/');
-    constants_emit(m, e.p, weights);
-    const char *public = parameters(&f, PUBLIC), *defined = parameters(&f, DEFINED), *passed = parameters(&f, PASSED);
-    Text interface = {0}, include = {0}, kernels = {0}, data = {0}, body = {0}, c = {0}, h = {0};
-    put_tensors(&interface, &f, &e);
-    put_body(&body, &e, &f);
-    put_calling(&interface, &f, &e, weights);
-    put_kernels(&kernels, &e);
-    put_weights(&data, f.p);
-    text_put(&data, "%s", constants.decl.s ? constants.decl.s : "");
-    Hole holes[] = {
-        {"BANNER", banner(m)},
-        {"U", f.u},
-        {"P", f.p},
-        {"INTERFACE", interface.s},
-        {"RETURNS", e.fallible ? "; returns 0, or what went wrong (then the outputs are undefined)" : "; returns 0"},
-        {"PARAMETERS", public},
-        {"AND_PARAMETERS", any ? name_format(", %s", public)->s : ""},
-        {"AND_DEFINED", any ? name_format(", %s", defined)->s : ""},
-        {"AND_PASSED", any ? name_format(", %s", passed)->s : ""},
-        {"TABLE", report_table(m, " *")},
-        {"KERNELS", kernels.s},
-        {"DATA", data.s},
-        {"FUNCTIONS", e.definitions.s},
-        {"BODY", body.s},
-        {"INCLUDE", NULL}, /* once there is a header */
-        {NULL, NULL},
+    const char *header = files ? output_path(".h") : name_format("%s.h", e->p)->s, *slash = strrchr(header, '/');
+    w.header_name = slash ? slash + 1 : header;
+    write_constants(m, weights);
+    const char *public = parameters(f, PUBLIC), *defined = parameters(f, DEFINED), *passed = parameters(f, PASSED);
+    put_tensors(&w.interface, f, e);
+    write_body(&w);
+    put_calling(&w.interface, f, e, weights);
+    const Hole holes[] = {
+        {"BANNER", banner(m), NULL},
+        {"U", f->u, NULL},
+        {"P", f->p, NULL},
+        {"INTERFACE", NULL, fill_interface},
+        {"RETURNS", e->fallible ? "; returns 0, or what went wrong (then the outputs are undefined)" : "; returns 0",
+         NULL},
+        {"PARAMETERS", public, NULL},
+        {"AND_PARAMETERS", any ? name_format(", %s", public)->s : "", NULL},
+        {"AND_DEFINED", any ? name_format(", %s", defined)->s : "", NULL},
+        {"AND_PASSED", any ? name_format(", %s", passed)->s : "", NULL},
+        {"TABLE", NULL, fill_table},
+        {"KERNELS", NULL, fill_kernels},
+        {"DATA", NULL, fill_data},
+        {"FUNCTIONS", NULL, fill_functions},
+        {"BODY", NULL, fill_body},
+        {"INCLUDE", NULL, fill_include},
+        {NULL, NULL, NULL},
     };
-    enum { INCLUDE = sizeof holes / sizeof *holes - 2 };
-    fill_template(&h, "model.h.in", holes);
-    text_put(&include, opt.single ? "%s" : "#include \"%s\"\n", opt.single ? h.s : slash ? slash + 1 : header);
-    holes[INCLUDE].text = include.s;
-    fill_template(&c, "model.c.in", holes);
-    write_text(opt.output, &c);
+    fill_template(&w.header, "model.h.in", holes, &w);
+    Text c = {.to = output_open(opt.output)};
+    fill_template(&c, "model.c.in", holes, &w);
+    text_flush(&c);
     if (files)
-        write_text(header, &h);
+        output_write(output_open(header), w.header.s, w.header.n);
 }

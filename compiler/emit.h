@@ -13,7 +13,6 @@ const char *c_upper(const char *identifier);
 
 /* ---- weights.c: constants in the C file or beside it --------------------------------------------------------- */
 typedef struct Constants {
-    Text decl; /* definitions in the C file */
     size_t inline_bytes, file_bytes;
     uint64_t hash; /* XXH64 of the weights file */
     bool in_file;  /* there is one, */
@@ -21,8 +20,9 @@ typedef struct Constants {
 } Constants;
 extern Constants constants;
 
-/* Goes through every constant that a call uses; writes the weights file when there is one. */
-void constants_emit(Model *m, const char *prefix, const char *weights_path);
+/* Names every constant that a call uses; writes the weights file when there is one. */
+void write_constants(Model *m, const char *weights_path);
+void put_constants(Text *t, const char *prefix); /* their definitions in the C file */
 /* Where the weights file comes in: in the C file; in the header (`file` is its path). Nothing when there is none. */
 void put_weights(Text *t, const char *p);
 void put_weights_interface(Text *t, const char *p, const char *file);
@@ -43,7 +43,8 @@ typedef struct EpilogueUse { /* what follows a heavy kernel, as a function of on
     bool first; /* of this body: the function has to be printed */
 } EpilogueUse;
 typedef struct CallFunction { /* a kernel with its parameters, for all calls that have the same */
-    const char *name;         /* once it is defined */
+    const Call *first;
+    const char *name; /* once it is defined */
     int calls;
 } CallFunction;
 typedef struct Emitter {
@@ -58,9 +59,11 @@ typedef struct Emitter {
     Map used;    /* Symbol -> occurs in a size that the code needs */
     Map checked; /* Assumption -> the code checks it */
     VEC(EpilogueUse) epilogues;
-    Map functions;    /* Name (its text) -> CallFunction */
+    Map functions;    /* hash of its text -> CallFunction */
+    Map function;     /* Call -> CallFunction */
     Text definitions; /* of those functions */
     int n_definitions;
+    bool arena;    /* the body mentions it */
     bool fallible; /* something can fail at run time */
     bool status;   /* ... by a kernel's status */
 } Emitter;
@@ -93,10 +96,10 @@ void line(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 
 const char *dim_c(Dim d);       /* a size as C */
 bool is_output(const Value *v); /* does it live in the caller's buffer? */
 void declare_symbol(Emitter *e, Symbol *s, const char *value);
-void declare_elements(Emitter *e, const Value *v); /* the sizes that are read from v's elements */
+void declare_elements(Emitter *e, Value *v); /* the sizes that are read from v's elements */
 void emit_graph(Emitter *e, Graph *g);
 /* Where a value's bytes are: a constant, a parameter, or a pointer into the arena declared before. */
-const char *pointer(const Value *v);
+const char *pointer(Value *v);
 /* A loop's steps, one variable each; the C expression of an argument: a loaded input, a literal, or a step's variable. */
 void emit_steps(Emitter *e, const Loop *l, const char *const *loaded);
 const char *loop_argument(const Loop *l, int arg, const char *const *loaded);
@@ -105,7 +108,7 @@ void emit_kernel(Emitter *e, const Node *n);
 
 /* ---- report.c -------------------------------------------------------------------------------------------------------- */
 /* The nodes, one a line, with what they cost, and the totals; safe inside a comment, `before` at the start of each line. */
-const char *report_table(Model *m, const char *before);
+void put_report_table(Text *t, Model *m, const char *before);
 
 /* ---- embedded.c (made by the Makefile): the texts of runtime-min/ and templates/ --------------------------------- */
 typedef struct Embedded {

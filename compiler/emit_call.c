@@ -1,4 +1,6 @@
 /* emit_call.c - prints calls of kernels: parameters as literals, epilogues, and functions for what is called repeatedly. */
+#include <xxhash.h>
+
 #include "emit.h"
 #include "kernel.h"
 #include "rt.h"
@@ -20,7 +22,7 @@ static const char *epilogue_name(Emitter *e, const Call *c)
     for (int i = 0; i < e->epilogues.n && !id; i++)
         if (!strcmp(e->epilogues.at[i].body, f.body.s))
             id = e->epilogues.at[i].name;
-    EpilogueUse use = {id ? id : c_name(NULL, "epilogue"), f.body.s, c->kernel, id == NULL};
+    EpilogueUse use = {id ? id : c_name(NULL, "epilogue"), name(f.body.s)->s, c->kernel, id == NULL};
     vec_push(&e->epilogues, use);
     return use.name;
 }
@@ -144,26 +146,36 @@ static const char *function_text(Emitter *e, const Call *c)
  * specialises the kernel once. */
 void count_call(Emitter *e, const Call *c)
 {
+    TextMark mark = text_mark();
     const char *text = function_text(e, c);
-    if (!text)
-        return;
-    Name key = name(text);
-    CallFunction *f = map_get(&e->functions, key);
-    if (!f)
-        map_put(&e->functions, key, f = NEW(CallFunction));
-    f->calls++;
+    CallFunction *f = NULL;
+    for (uint64_t h = text ? XXH3_64bits(text, strlen(text)) : 0; text && !f; h++) {
+        const void *key = (void *)(uintptr_t)(h | 1);
+        f = map_get(&e->functions, key);
+        if (!f) {
+            f = NEW(CallFunction);
+            f->first = c;
+            map_put(&e->functions, key, f);
+        } else if (strcmp(function_text(e, f->first), text))
+            f = NULL;
+    }
+    if (f) {
+        f->calls++;
+        map_put(&e->function, c, f);
+    }
+    text_release(mark);
 }
 
 /* The function that c shares with its equals, defined when it is first needed; NULL: c is the only one. */
 static const char *shared_function(Emitter *e, const Call *c)
 {
-    const char *text = function_text(e, c);
-    CallFunction *f = text ? map_get(&e->functions, name(text)) : NULL;
+    CallFunction *f = map_get(&e->function, c);
     if (!f || f->calls < 2)
         return NULL;
     if (!f->name) {
         f->name = c_name(name_format("%s_%d", kernel_name(e, c), ++e->n_definitions), "call");
-        text_put(&e->definitions, "SHARED %s %s%s\n", c->kernel->fallible ? "int" : "void", f->name, text);
+        text_put(&e->definitions, "SHARED %s %s%s\n", c->kernel->fallible ? "int" : "void", f->name,
+                 function_text(e, c));
     }
     return f->name;
 }
@@ -194,6 +206,7 @@ void emit_kernel(Emitter *e, const Node *n)
             text_put(&t, "%s%s", comma, pointer(c->arg[i]));
             comma = ", ";
         }
+    e->arena |= !dim_is(c->scratch, 0);
     if (c->kernel->flags & SCRATCH && !(shared && dim_is(c->scratch, 0)))
         text_put(&t, dim_is(c->scratch, 0) ? ", NULL" : ", (void *)((unsigned char *)arena + %lld)",
                  (long long)n->scratch_offset);

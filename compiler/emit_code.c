@@ -10,14 +10,12 @@
 
 void line(Emitter *e, const char *format, ...)
 {
-    char buffer[4096];
+    text_put(&e->body, "%*s", 4 * e->depth, "");
     va_list list;
     va_start(list, format);
-    int n = vsnprintf(buffer, sizeof buffer, format, list);
+    text_vput(&e->body, format, list);
     va_end(list);
-    if (n >= (int)sizeof buffer)
-        bug("a line of emitted code is too long");
-    text_put(&e->body, "%*s%s\n", 4 * e->depth, "", buffer);
+    text_put(&e->body, "\n");
 }
 
 const char *dim_c(Dim d)
@@ -37,12 +35,13 @@ static const char *factor_c(Dim d)
 
 bool is_output(const Value *v) { return value_is_output(v) && v->offset < 0 && !v->data && v->input < 0; }
 
-const char *pointer(const Value *v)
+const char *pointer(Value *v)
 {
     if (!v)
         return "NULL";
     if (v->data && !v->data->symbolic)
         return constant_expression(v);
+    v->mentioned = true;
     return v->c;
 }
 
@@ -64,14 +63,14 @@ void declare_symbol(Emitter *e, Symbol *s, const char *value)
 }
 
 /* The symbols that are read from the elements of v, now that it is computed. */
-void declare_elements(Emitter *e, const Value *v)
+void declare_elements(Emitter *e, Value *v)
 {
     for (int i = 0; i < symbol_count(); i++) {
         Symbol *s = symbol_at(i);
         if (s->from != v || s->c || !map_get(&e->used, s))
             continue;
         s->c = c_name(name_format("%s_%d", v->name ? v->name->s : "size", s->element), "size");
-        declare_symbol(e, s, name_format("rt_size(%s[%d])", v->c, s->element)->s);
+        declare_symbol(e, s, name_format("rt_size(%s[%d])", pointer(v), s->element)->s);
     }
 }
 
@@ -109,9 +108,10 @@ static void declare_value(Emitter *e, Value *v)
     const char *constant = root->input >= 0 ? "const " : "";
     Text from = {0};
     if (root->input >= 0 || is_output(root))
-        text_put(&from, "%s", root->c);
+        text_put(&from, "%s", pointer(root));
     else {
         text_put(&from, "arena");
+        e->arena = true;
         offset = dim_add(offset, D(root->offset));
     }
     if (dim_is(offset, 0))
@@ -218,7 +218,7 @@ static void emit_if(Emitter *e, Node *n)
 static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *turn)
 {
     for (int i = n->n_in - 2; i < n->n_out; i++) {
-        const Value *y = n->out[i], *b = g->out.at[i + 1];
+        Value *y = n->out[i], *b = g->out.at[i + 1];
         if (!y)
             continue;
         Dim bytes = dim_mul(shape_count(b->shape), D(type_bits(b->type) / 8));
@@ -291,6 +291,7 @@ static bool needs_code(const Node *n) { return n->call.kernel || n->call.loop ||
 
 static void emit_node(Emitter *e, Node *n)
 {
+    TextMark mark = text_mark();
     if (needs_code(n) && !n->free) {
         text_put(&e->body, "\n");
         comment(e, n);
@@ -312,6 +313,7 @@ static void emit_node(Emitter *e, Node *n)
         if (n->out[i])
             declare_elements(e, n->out[i]);
     check_assumptions(e, n->graph);
+    text_release(mark);
 }
 
 void emit_graph(Emitter *e, Graph *g)

@@ -67,15 +67,23 @@ void *map_get(const Map *m, const void *key);
 void map_put(Map *m, const void *key, void *value);
 void map_free(Map *m);
 
-/* A growing text. */
+/* A growing text; one with `to` is written there whenever it has grown to some size, and at last by text_flush. */
 typedef struct Text {
     char *s;
     size_t n, cap;
+    struct Output *to;
 } Text;
 void text_put(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vput(Text *t, const char *format, va_list args);
 void text_bytes(Text *t, const void *bytes, size_t n);
-void text_free(Text *t);
+void text_flush(Text *t);
+/* The bytes of all texts that were begun or have grown since the mark are given up; else they live until pool_reset. */
+typedef struct TextMark {
+    int pieces;
+    size_t used;
+} TextMark;
+TextMark text_mark(void);
+void text_release(TextMark m);
 
 /* ---- type.c: element types, dimensions, shapes, tensors ------------------------------------------ */
 
@@ -246,7 +254,8 @@ struct Value {
     int64_t offset;  /* in the arena; -1: not there (constant, input, output) */
     int64_t bytes;   /* reserved, for the bounds */
     int live_from, live_to;
-    const char *c; /* pointer variable in the emitted C */
+    const char *c;  /* pointer variable in the emitted C */
+    bool mentioned; /* ... which occurs there */
 };
 
 /* clang-format off */

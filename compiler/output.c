@@ -13,12 +13,13 @@ struct Output {
     const char *path;
     char *temporary;
     FILE *f;
+    bool spool; /* waits without a name */
     XXH64_state_t *state;
     Output *next;
 };
 static Output *outputs;
 
-Output *output_open(const char *path)
+static Output *output_new(const char *path)
 {
     Output *o = calloc(1, sizeof *o);
     if (!o)
@@ -28,32 +29,96 @@ Output *output_open(const char *path)
     o->path = path;
     o->state = XXH64_createState();
     XXH64_reset(o->state, 0);
+    return o;
+}
+
+/* Is there a regular file, or nothing yet? Else a device or a pipe, which is written in place. */
+static bool is_file(const char *path)
+{
     struct stat st;
-    if (!strcmp(path, "-")) {
-        o->f = stdout;
-        return o;
-    }
-    if (!stat(path, &st) && !S_ISREG(st.st_mode)) { /* a device or a pipe: in place */
-        o->f = fopen(path, "wb");
-        if (!o->f)
-            fail(EXIT_IO, "%s: cannot write: %s", path, strerror(errno));
-        return o;
-    }
-    o->temporary = malloc(strlen(path) + 32);
+    return strcmp(path, "-") != 0 && (stat(path, &st) || S_ISREG(st.st_mode));
+}
+
+static void open_temporary(Output *o, const char *mode, const char *kind)
+{
+    o->temporary = malloc(strlen(o->path) + 40);
     if (!o->temporary)
         fail(EXIT_MODEL, "out of memory");
-    sprintf(o->temporary, "%s.%ld.tmp", path, (long)getpid());
-    o->f = fopen(o->temporary, "wb");
+    sprintf(o->temporary, "%s.%ld.%s", o->path, (long)getpid(), kind);
+    o->f = fopen(o->temporary, mode);
+}
+
+static void check_open(const Output *o)
+{
     if (!o->f)
-        fail(EXIT_IO, "%s: cannot write: %s", path, strerror(errno));
+        fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(errno));
+}
+
+Output *output_open(const char *path)
+{
+    Output *o = output_new(path);
+    if (!strcmp(path, "-"))
+        o->f = stdout;
+    else if (!is_file(path))
+        o->f = fopen(path, "wb");
+    else
+        open_temporary(o, "wb", "tmp");
+    check_open(o);
     return o;
+}
+
+Output *output_spool(const char *near)
+{
+    Output *o = output_new(near);
+    o->spool = true;
+    return o;
+}
+
+/* Opened when it is needed; without a name, so that nothing is ever left of it. */
+static void open_spool(Output *o)
+{
+    if (is_file(o->path)) {
+        open_temporary(o, "w+b", "spool");
+        unlink(o->temporary);
+        free(o->temporary);
+        o->temporary = NULL;
+    } else
+        o->f = tmpfile();
+    check_open(o);
 }
 
 void output_write(Output *o, const void *bytes, size_t n)
 {
+    if (!o->f)
+        open_spool(o);
     XXH64_update(o->state, bytes, n);
     if (fwrite(bytes, 1, n, o->f) != n)
         fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(errno));
+}
+
+static void output_free(Output *o)
+{
+    if (o->spool && o->f)
+        fclose(o->f);
+    XXH64_freeState(o->state);
+    free(o->temporary);
+    free(o);
+}
+
+void output_append(Output *o, Output *spool)
+{
+    char bytes[1 << 16];
+    if (spool->f && fseek(spool->f, 0, SEEK_SET))
+        fail(EXIT_IO, "%s: cannot write: %s", spool->path, strerror(errno));
+    for (size_t n; spool->f && (n = fread(bytes, 1, sizeof bytes, spool->f)) > 0;)
+        output_write(o, bytes, n);
+    if (spool->f && ferror(spool->f))
+        fail(EXIT_IO, "%s: cannot read back: %s", spool->path, strerror(errno));
+    Output **at = &outputs;
+    while (*at != spool)
+        at = &(*at)->next;
+    *at = spool->next;
+    output_free(spool);
 }
 
 uint64_t output_hash(const Output *o) { return XXH64_digest(o->state); }
@@ -74,13 +139,6 @@ static bool same_file(const char *a, const char *b)
     if (y)
         fclose(y);
     return same;
-}
-
-static void output_free(Output *o)
-{
-    XXH64_freeState(o->state);
-    free(o->temporary);
-    free(o);
 }
 
 void output_commit(void)

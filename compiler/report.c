@@ -2,12 +2,13 @@
 #include <stdlib.h>
 
 #include "emit.h"
+#include "output.h"
 #include "schema.h"
 
 /* ---- the model ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Rows {
-    Text text;
+    Text *text;         /* NULL: only counted */
     const char *before; /* of each line */
     int n;
     int64_t macs;
@@ -41,30 +42,40 @@ static const char *place_text(const Value *v)
     for (; v->root; v = v->root)
         at += dim_high(v->root_offset);
     at += v->offset;
-    return v->offset < 0 ? "output" : name_format("%lld..%lld", (long long)at, (long long)(at + bytes))->s;
+    Text t = {0};
+    text_put(&t, "%lld..%lld", (long long)at, (long long)(at + bytes));
+    return v->offset < 0 ? "output" : t.s;
+}
+
+static void print_row(Node *n, const Rows *r)
+{
+    TextMark mark = text_mark();
+    const Value *y = n->n_out ? n->out[0] : NULL;
+    const char *shape = y ? shape_text(y->shape) : "", *where = y ? place_text(y) : "";
+    Text op = {0};
+    text_put(&op, "%s%s", n->op->name, n->call.epilogue ? "+" : "");
+    if (r->json) {
+        text_put(r->text, "%s\n    {\"node\": %d, \"operator\": \"%s\", \"name\": ", r->n ? "," : "", r->n,
+                 n->op->name);
+        text_json(r->text, n->name ? n->name->s : "");
+        text_put(r->text, ", \"output\": ");
+        text_json(r->text, shape);
+        text_put(r->text, ", \"macs\": %lld, \"weights\": %lld, \"arena\": \"%s\", \"live\": [%d, %d]}",
+                 (long long)n->macs, (long long)constant_bytes(n), where, y ? y->live_from : n->time,
+                 y ? y->live_to : n->time);
+    } else
+        text_put(r->text, "%s%4d  %-20s %-24.24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s,
+                 n->name ? c_comment(n->name) : "", c_comment(name(shape)), (long long)n->macs,
+                 (long long)constant_bytes(n), where);
+    text_release(mark);
 }
 
 static void put_row(Node *n, Rows *r)
 {
     if (n->free || !(n->call.kernel || n->call.loop || n->op->flags & CONTROL))
         return;
-    const Value *y = n->n_out ? n->out[0] : NULL;
-    const char *shape = y ? shape_text(y->shape) : "", *where = y ? place_text(y) : "";
-    Text op = {0};
-    text_put(&op, "%s%s", n->op->name, n->call.epilogue ? "+" : "");
-    if (r->json) {
-        text_put(&r->text, "%s\n    {\"node\": %d, \"operator\": \"%s\", \"name\": ", r->n ? "," : "", r->n,
-                 n->op->name);
-        text_json(&r->text, n->name ? n->name->s : "");
-        text_put(&r->text, ", \"output\": ");
-        text_json(&r->text, shape);
-        text_put(&r->text, ", \"macs\": %lld, \"weights\": %lld, \"arena\": \"%s\", \"live\": [%d, %d]}",
-                 (long long)n->macs, (long long)constant_bytes(n), where, y ? y->live_from : n->time,
-                 y ? y->live_to : n->time);
-    } else
-        text_put(&r->text, "%s%4d  %-20s %-24.24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s,
-                 n->name ? c_comment(n->name) : "", c_comment(name(shape)), (long long)n->macs,
-                 (long long)constant_bytes(n), where);
+    if (r->text)
+        print_row(n, r);
     r->macs += n->macs;
     r->n++;
 }
@@ -128,52 +139,57 @@ static void put_peak(Text *t, Model *m)
 
 static const char table_head[] = "   #  %-20s %-24s %-20s %12s %10s  arena\n";
 
-const char *report_table(Model *m, const char *before)
+void put_report_table(Text *t, Model *m, const char *before)
 {
-    Rows r = {.before = before};
-    text_put(&r.text, "%s", before);
-    text_put(&r.text, table_head, "operator", "name", "output", "MAC", "weights");
+    Rows r = {.text = t, .before = before};
+    text_put(t, "%s", before);
+    text_put(t, table_head, "operator", "name", "output", "MAC", "weights");
     put_rows(m->graph, &r);
-    text_put(&r.text, "%s\n%s %lld MAC, %zu B of weights, arena %lld B, lower bound %lld B", before, before,
+    text_put(t, "%s\n%s %lld MAC, %zu B of weights, arena %lld B, lower bound %lld B", before, before,
              (long long)r.macs, constants.inline_bytes + constants.file_bytes, (long long)plan.arena,
              (long long)plan.bound);
-    put_peak(&r.text, m);
-    text_put(&r.text, "\n");
-    return r.text.s;
+    put_peak(t, m);
+    text_put(t, "\n");
 }
 
-static void report_json(Model *m)
+static void report_json(Text *t, Model *m, int64_t macs)
 {
-    Text t = {0};
-    Rows r = {.json = true};
-    put_rows(m->graph, &r);
-    text_put(&t, "{\n  \"schema\": 1,\n  \"model\": ");
-    text_json(&t, m->base->s);
-    text_put(&t, ",\n  \"hash\": \"%016llx\",\n  \"target\": \"%s\",\n", (unsigned long long)m->hash, opt.target->name);
-    text_put(&t, "  \"weights\": %zu,\n  \"arena\": %lld,\n  \"arena_bound\": %lld,\n  \"macs\": %lld,\n  \"nodes\": [",
+    text_put(t, "{\n  \"schema\": 1,\n  \"model\": ");
+    text_json(t, m->base->s);
+    text_put(t, ",\n  \"hash\": \"%016llx\",\n  \"target\": \"%s\",\n", (unsigned long long)m->hash, opt.target->name);
+    text_put(t, "  \"weights\": %zu,\n  \"arena\": %lld,\n  \"arena_bound\": %lld,\n  \"macs\": %lld,\n  \"nodes\": [",
              constants.inline_bytes + constants.file_bytes, (long long)plan.arena, (long long)plan.bound,
-             (long long)r.macs);
-    printf("%s%s\n  ]\n}\n", t.s, r.text.s ? r.text.s : "");
+             (long long)macs);
+    put_rows(m->graph, &(Rows){.text = t, .json = true});
+    text_put(t, "\n  ]\n}\n");
+}
+
+static void report_text(Text *t, Model *m, const Rows *total)
+{
+    long long weights = (long long)(constants.inline_bytes + constants.file_bytes), macs = (long long)total->macs;
+    text_put(t, "%s: %d nodes (%d in the file), IR %lld\n", printable(m->base), total->n, m->n_nodes,
+             (long long)m->ir_version);
+    text_put(t, table_head, "operator", "name", "output", "MAC", "weights");
+    put_rows(m->graph, &(Rows){.text = t, .before = ""});
+    text_put(t, "  flash   %lld B weights\n  arena   %lld B, lower bound %lld B", weights, (long long)plan.arena,
+             (long long)plan.bound);
+    put_peak(t, m);
+    text_put(t, "\n  compute %lld MAC\n", macs);
+    text_put(t, "onnxcc: %s: flash=%lld arena=%lld macs=%lld nodes=%d\n", opt.output, weights, (long long)plan.arena,
+             macs, total->n);
 }
 
 void report_model(Model *m)
 {
-    if (opt.report_json) {
-        report_json(m);
-        return;
-    }
-    Rows r = {.before = ""};
-    put_rows(m->graph, &r);
-    long long weights = (long long)(constants.inline_bytes + constants.file_bytes);
-    Text peak = {0};
-    put_peak(&peak, m);
-    printf("%s: %d nodes (%d in the file), IR %lld\n", printable(m->base), r.n, m->n_nodes, (long long)m->ir_version);
-    printf(table_head, "operator", "name", "output", "MAC", "weights");
-    printf("%s  flash   %lld B weights\n  arena   %lld B, lower bound %lld B%s\n  compute %lld MAC\n",
-           r.text.s ? r.text.s : "", weights, (long long)plan.arena, (long long)plan.bound, peak.s ? peak.s : "",
-           (long long)r.macs);
-    printf("onnxcc: %s: flash=%lld arena=%lld macs=%lld nodes=%d\n", opt.output, weights, (long long)plan.arena,
-           (long long)r.macs, r.n);
+    Rows total = {0};
+    put_rows(m->graph, &total);
+    Text t = {.to = output_open("-")};
+    if (opt.report_json)
+        report_json(&t, m, total.macs);
+    else
+        report_text(&t, m, &total);
+    text_flush(&t);
+    output_commit();
 }
 
 /* ---- the operators --------------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* util.c - memory of one run, interned names, growing arrays, hash tables, texts. */
 #include "onnxcc.h"
+#include "output.h"
 
 #include <stdlib.h>
 
@@ -141,8 +142,11 @@ void big_free(void *p)
     free(b);
 }
 
+static void drop_pieces(int down_to);
+
 void pool_reset(void)
 {
+    drop_pieces(0);
     while (bigs)
         big_free(bigs + 1);
     while (blocks) {
@@ -290,17 +294,89 @@ void map_put(Map *m, const void *key, void *value)
     m->value[k] = value;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------ */
+/* ---- texts: their bytes lie on a stack of their own, so that those of a moment can be dropped together ---------- */
+
+enum { PIECE = 1 << 16 };
+
+static struct Piece {
+    char *at;
+    size_t used, cap;
+} *pieces; /* the last one is the top */
+static int n_pieces;
+
+static void drop_pieces(int down_to)
+{
+    while (n_pieces > down_to)
+        free(pieces[--n_pieces].at);
+}
+
+TextMark text_mark(void) { return (TextMark){n_pieces, n_pieces ? pieces[n_pieces - 1].used : 0}; }
+
+void text_release(TextMark m)
+{
+    drop_pieces(m.pieces);
+    if (n_pieces)
+        pieces[n_pieces - 1].used = m.used;
+}
+
+static void piece_new(void)
+{
+    pieces = realloc(pieces, sizeof *pieces * (size_t)(n_pieces + 1));
+    if (!pieces)
+        fail(EXIT_IO, "out of memory");
+    pieces[n_pieces++] = (struct Piece){0};
+}
+
+static void piece_room(struct Piece *p, size_t cap)
+{
+    p->cap = cap > PIECE ? cap : PIECE;
+    p->at = cap > SIZE_MAX / 2 ? NULL : realloc(p->at, p->cap);
+    if (!p->at)
+        fail(EXIT_IO, "out of memory: a text of %zu bytes", cap);
+}
+
+/* On top of the stack a text grows where it is. */
+static void text_grow(Text *t, size_t cap)
+{
+    struct Piece *p = n_pieces ? &pieces[n_pieces - 1] : NULL;
+    bool top = p && t->s && t->s + t->cap == p->at + p->used;
+    size_t at = p ? p->used - (top ? t->cap : 0) : 0;
+    if (!p || (at && p->cap - at < cap)) {
+        piece_new();
+        p = &pieces[n_pieces - 1];
+        at = 0;
+        top = false;
+    }
+    if (p->cap - at < cap)
+        piece_room(p, cap);
+    if (!top && t->n)
+        memcpy(p->at + at, t->s, t->n);
+    p->used = at + cap;
+    t->s = p->at + at;
+    t->cap = cap;
+}
 
 static void text_room(Text *t, size_t n)
 {
     if (t->n + n < t->cap)
         return;
-    size_t cap = t->cap ? t->cap : 256;
+    if (t->to && t->n)
+        text_flush(t);
+    size_t cap = t->cap ? t->cap : t->to ? PIECE : 64;
     while (cap <= t->n + n)
         cap *= 2;
-    t->s = pool_grow(t->s, t->cap, cap);
-    t->cap = cap;
+    if (!t->to)
+        text_grow(t, cap);
+    else if (cap > t->cap) { /* in the pool: it outlives every moment */
+        t->s = pool_grow(t->s, t->cap, cap);
+        t->cap = cap;
+    }
+}
+
+void text_flush(Text *t)
+{
+    output_write(t->to, t->s, t->n);
+    t->n = 0;
 }
 
 void text_bytes(Text *t, const void *bytes, size_t n)
@@ -316,7 +392,7 @@ void text_vput(Text *t, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    text_room(t, 120);
+    text_room(t, 1);
     int n = vsnprintf(t->s + t->n, t->cap - t->n, format, args);
     if (n > 0 && (size_t)n >= t->cap - t->n) {
         text_room(t, (size_t)n);
@@ -324,12 +400,6 @@ void text_vput(Text *t, const char *format, va_list args)
     }
     t->n += n > 0 ? (size_t)n : 0;
     va_end(again);
-}
-
-void text_free(Text *t)
-{
-    pool_free(t->s, t->cap);
-    *t = (Text){0};
 }
 
 void text_put(Text *t, const char *format, ...)

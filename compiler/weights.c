@@ -8,9 +8,15 @@
 enum { ALIGN = 64, FILE_LIMIT = 1 << 20 };
 
 Constants constants;
-static VEC(Value *) list;
-static Map seen;  /* content -> the first value that has it */
-static Map names; /* Value -> const char *: its expression */
+static VEC(struct Constant {
+    Value *v;
+    const char *id; /* NULL: an earlier one has the same bytes */
+    bool in_file;
+    size_t at; /* there */
+}) list;
+static VEC(const char *) long_texts; /* the names of strings that are no literals, in order */
+static Map seen;                     /* content -> the first value that has it */
+static Map names;                    /* Value -> const char *: its expression */
 
 /* ---- which --------------------------------------------------------------------------------------------------- */
 
@@ -18,7 +24,7 @@ static void add_constant(Value *v)
 {
     if (v && v->data && !v->data->symbolic && !map_get(&names, v)) {
         map_put(&names, v, (void *)(uintptr_t)"");
-        vec_push(&list, v);
+        vec_push(&list, ((struct Constant){.v = v}));
     }
 }
 
@@ -78,7 +84,21 @@ static void text_literal(Text *t, Name s)
     text_put(t, "\"");
 }
 
-static void put_strings(const Value *v, const char *id)
+static void name_strings(const Value *v)
+{
+    int64_t n = tensor_count(v->data);
+    for (int64_t i = 0; i < n; i++) {
+        Name s = tensor_get_str(v->data, i);
+        if (s->n > LONGEST_LITERAL)
+            vec_push(&long_texts, c_name(v->name, "text"));
+        else
+            constants.inline_bytes += s->n + 1;
+    }
+    constants.inline_bytes += (size_t)n * 16;
+}
+
+/* next_long: of long_texts */
+static void put_strings(Text *t, const Value *v, const char *id, int *next_long)
 {
     const Tensor *d = v->data;
     int64_t n = tensor_count(d);
@@ -86,25 +106,22 @@ static void put_strings(const Value *v, const char *id)
     for (int64_t i = 0; i < n; i++) {
         Name s = tensor_get_str(d, i);
         if (s->n > LONGEST_LITERAL) {
-            const char *bytes = c_name(v->name, "text");
-            text_put(&constants.decl, "static const char %s[] = {", bytes);
+            const char *bytes = long_texts.at[(*next_long)++];
+            text_put(t, "static const char %s[] = {", bytes);
             for (uint32_t k = 0; k < s->n; k++)
-                text_put(&constants.decl, "%s%d,", k % 20 ? "" : "\n    ", (signed char)s->s[k]);
-            text_put(&constants.decl, "\n};\n");
+                text_put(t, "%s%d,", k % 20 ? "" : "\n    ", (signed char)s->s[k]);
+            text_put(t, "\n};\n");
             text_put(&all, "    {%s, %u},\n", bytes, s->n);
             continue;
         }
         text_put(&all, "    {");
         text_literal(&all, s);
         text_put(&all, ", %u},\n", s->n);
-        constants.inline_bytes += s->n + 1;
     }
-    text_put(&constants.decl, "static const str %s[%lld] = {\n%s};\n", id, (long long)(n ? n : 1),
-             n ? all.s : "    {\"\", 0}\n");
-    constants.inline_bytes += (size_t)n * 16;
+    text_put(t, "static const str %s[%lld] = {\n%s};\n", id, (long long)(n ? n : 1), n ? all.s : "    {\"\", 0}\n");
 }
 
-static void put_text_array(const Value *v, const char *id)
+static void put_text_array(Text *t, const Value *v, const char *id)
 {
     const Tensor *d = v->data;
     Type type = v->type;
@@ -114,7 +131,6 @@ static void put_text_array(const Value *v, const char *id)
     int64_t n = packed ? (int64_t)tensor_size(d) : tensor_count(d);
     if (packed)
         width = 1;
-    Text *t = &constants.decl;
     text_put(t, "static const %s %s[%lld] RT_CONST = {", type_tag(type), id, (long long)(n ? n : 1));
     for (int64_t i = 0; i < n; i++) {
         text_put(t, i % 12 ? " " : "\n    ");
@@ -130,7 +146,6 @@ static void put_text_array(const Value *v, const char *id)
         }
     }
     text_put(t, n ? "\n};\n" : "0};\n");
-    constants.inline_bytes += (size_t)n * width;
     tensor_drop(d);
 }
 
@@ -150,25 +165,32 @@ static bool has_nan(const Value *v)
     return found;
 }
 
-static void put_array(Value *v)
+static void name_array(struct Constant *c)
 {
-    const char *id = c_name(v->name, "constant");
-    if (v->type == STR) {
-        put_strings(v, id);
-        map_put(&names, v, (void *)(uintptr_t)id);
-        return;
-    }
-    if (has_nan(v)) {
+    Value *v = c->v;
+    const char *as = c->id = c_name(v->name, "constant");
+    if (v->type == STR)
+        name_strings(v);
+    else
+        constants.inline_bytes += tensor_size(v->data);
+    if (has_nan(v))
+        as = name_format("(const %s *)(const void *)%s", type_tag(v->type), c->id)->s;
+    map_put(&names, v, (void *)(uintptr_t)as);
+}
+
+static void put_array(Text *t, const struct Constant *c, int *next_long)
+{
+    const Value *v = c->v;
+    if (v->type == STR)
+        put_strings(t, v, c->id, next_long);
+    else if (has_nan(v)) {
         Value as = *v;
         Tensor data = *v->data;
         as.data = &data;
         as.type = data.type = v->type == F32 ? U32 : U64;
-        put_text_array(&as, id);
-        map_put(&names, v, (void *)(uintptr_t)name_format("(const %s *)(const void *)%s", type_tag(v->type), id)->s);
-        return;
-    }
-    put_text_array(v, id);
-    map_put(&names, v, (void *)(uintptr_t)id);
+        put_text_array(t, &as, c->id);
+    } else
+        put_text_array(t, v, c->id);
 }
 
 /* ---- duplicates ----------------------------------------------------------------------------------------------- */
@@ -245,33 +267,53 @@ void put_weights_interface(Text *t, const char *p, const char *file)
 
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
-static void put_in_file(Value *v, const char *prefix, Output *file)
+static void write_in_file(struct Constant *c, Output *file)
 {
-    size_t n = tensor_size(v->data), pad = (ALIGN - constants.file_bytes % ALIGN) % ALIGN;
+    size_t n = tensor_size(c->v->data), pad = (ALIGN - constants.file_bytes % ALIGN) % ALIGN;
     static const char zero[ALIGN];
     output_write(file, zero, pad);
     constants.file_bytes += pad;
-    output_write(file, tensor_data(v->data), n);
-    tensor_drop(v->data);
-    const char *id = c_name(v->name, "constant");
-    text_put(&constants.decl, "#define %s ((const %s *)(const void *)(%s_weights + %zu)) /* %lld */\n", id,
-             type_tag(v->type), prefix, constants.file_bytes, (long long)tensor_count(v->data));
-    map_put(&names, v, (void *)(uintptr_t)id);
+    output_write(file, tensor_data(c->v->data), n);
+    tensor_drop(c->v->data);
+    c->id = c_name(c->v->name, "constant");
+    c->in_file = true;
+    c->at = constants.file_bytes;
+    map_put(&names, c->v, (void *)(uintptr_t)c->id);
     constants.file_bytes += n;
 }
 
-void constants_emit(Model *m, const char *prefix, const char *weights_path)
+static void write_list(const char *weights_path)
+{
+    Output *file = constants.in_file ? output_open(weights_path) : NULL;
+    for (int i = 0; i < list.n; i++) {
+        struct Constant *c = &list.at[i];
+        Value *same = tensor_size(c->v->data) >= 64 ? same_constant(c->v) : NULL;
+        if (same)
+            map_put(&names, c->v, map_get(&names, same));
+        else if (constants.in_file && tensor_size(c->v->data) >= 64 && c->v->type != STR)
+            write_in_file(c, file);
+        else
+            name_array(c);
+    }
+    map_free(&seen);
+    if (file)
+        constants.hash = output_hash(file);
+}
+
+void write_constants(Model *m, const char *weights_path)
 {
     memset(&constants, 0, sizeof constants);
     memset(&list, 0, sizeof list);
+    memset(&long_texts, 0, sizeof long_texts);
     memset(&seen, 0, sizeof seen);
     memset(&names, 0, sizeof names);
     graph_each(m->graph, add_call, NULL);
     Map defaults = {0}; /* inputs -> a constant with the value that they have when the caller gives none */
     for (int i = 0; i < m->graph->in.n; i++) {
-        Value *v = m->graph->in.at[i], *otherwise = NEW(Value);
+        Value *v = m->graph->in.at[i];
         if (!v->default_only)
             continue;
+        Value *otherwise = NEW(Value);
         *otherwise = *v;
         otherwise->data = v->fallback;
         map_put(&defaults, v, otherwise);
@@ -279,27 +321,31 @@ void constants_emit(Model *m, const char *prefix, const char *weights_path)
     }
     size_t total = 0;
     for (int i = 0; i < list.n; i++)
-        total += tensor_size(list.at[i]->data);
+        total += tensor_size(list.at[i].v->data);
     constants.in_file = opt.weights == WEIGHTS_INCBIN || opt.weights == WEIGHTS_FILE ||
                         (opt.weights == WEIGHTS_AUTO && total > FILE_LIMIT && weights_path);
     constants.loaded = constants.in_file && opt.weights == WEIGHTS_FILE;
-    Output *file = constants.in_file ? output_open(weights_path) : NULL;
-    for (int i = 0; i < list.n; i++) {
-        Value *v = list.at[i], *same = tensor_size(v->data) >= 64 ? same_constant(v) : NULL;
-        if (same)
-            map_put(&names, v, map_get(&names, same));
-        else if (constants.in_file && tensor_size(v->data) >= 64 && v->type != STR)
-            put_in_file(v, prefix, file);
-        else
-            put_array(v);
-    }
+    write_list(weights_path);
     for (int i = 0; i < m->graph->in.n; i++) {
         Value *otherwise = map_get(&defaults, m->graph->in.at[i]);
         if (otherwise)
             map_put(&names, m->graph->in.at[i], map_get(&names, otherwise));
     }
-    if (file)
-        constants.hash = output_hash(file);
+}
+
+void put_constants(Text *t, const char *prefix)
+{
+    int next_long = 0;
+    for (int i = 0; i < list.n; i++) {
+        const struct Constant *c = &list.at[i];
+        TextMark mark = text_mark();
+        if (c->in_file)
+            text_put(t, "#define %s ((const %s *)(const void *)(%s_weights + %zu)) /* %lld */\n", c->id,
+                     type_tag(c->v->type), prefix, c->at, (long long)tensor_count(c->v->data));
+        else if (c->id)
+            put_array(t, c, &next_long);
+        text_release(mark);
+    }
 }
 
 const char *constant_expression(const Value *v)

@@ -44,12 +44,13 @@ static void path_put(Text *t, const Path *p, int shown)
 
 const char *path_text(const Path *p)
 {
-    static Text t;
-    pool_clears(&t, sizeof t);
-    t.n = 0;
+    TextMark mark = text_mark();
+    Text t = {0};
     if (p)
         path_put(&t, p, 12);
-    return name_bytes(t.s, t.n)->s;
+    const char *s = name_bytes(t.s, t.n)->s;
+    text_release(mark);
+    return s;
 }
 
 /* ---- gathering -------------------------------------------------------------------------------------------- */
