@@ -11,9 +11,9 @@
 #define POOL_WINDOWS(X, V)                                                                                             \
     X(idx, batch) X(idx, channels) V(idx, in, 3) V(idx, out, 3) V(idx, kernel, 3) V(idx, stride, 3) V(idx, dilation, 3) \
     V(idx, pad, 3)
-/* op: a POOL_; images of several channels: of f32, POOL_MAX and POOL_MEAN; of bytes, POOL_MAX. count_pad: the mean counts zeros around the image, as
+/* x_pitch, y_pitch: elements from pixel to pixel; 0, 0: one channel, and its pixels together. op: a POOL_; images of several channels: of f32, POOL_MAX and POOL_MEAN; of bytes, POOL_MAX. count_pad: the mean counts zeros around the image, as
  * far as pad_end behind it. power: of the norm, (sum |x|^power)^(1/power). */
-#define pool_PARAMS(X, V) POOL_WINDOWS(X, V) X(int, op) V(idx, pad_end, 3) X(int, count_pad) X(f64, power)
+#define pool_PARAMS(X, V) POOL_WINDOWS(X, V) X(idx, x_pitch) X(idx, y_pitch) X(int, op) V(idx, pad_end, 3) X(int, count_pad) X(f64, power)
 PARAMS(pool)
 enum { POOL_MAX, POOL_MEAN, POOL_NORM };
 /* rows: 0 or, for storage_order 1, the size that makes an index run down the columns first; images: of one channel */
@@ -74,8 +74,8 @@ HELPER idx pool_pixel(const struct pool *p, int a, idx o, struct pool_part part,
 HELPER void pool_vectors(const f32 *x, f32 *y, idx d, idx h, const struct pool *p)
 {
     const struct pool_part td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
-    const idx count = pool_count(p, 0, d) * pool_count(p, 1, h), row = p->in[2] * p->channels;
-    for (idx w = 0; w < p->out[2]; w++, y += p->channels) {
+    const idx count = pool_count(p, 0, d) * pool_count(p, 1, h), row = p->in[2] * p->x_pitch;
+    for (idx w = 0; w < p->out[2]; w++, y += p->y_pitch) {
         const struct pool_part tw = pool_taps(p, 2, w);
         const idx all = count * pool_count(p, 2, w);
         for (idx c = 0; c < p->channels; c += RT_VEC) {
@@ -84,8 +84,8 @@ HELPER void pool_vectors(const f32 *x, f32 *y, idx d, idx h, const struct pool *
             for (idx i = 0; i < td.n; i++)
                 for (idx j = 0; j < th.n; j++) {
                     const f32 *from = x + (pool_pixel(p, 0, d, td, i) * p->in[1] + pool_pixel(p, 1, h, th, j)) * row +
-                                      pool_pixel(p, 2, w, tw, 0) * p->channels + c;
-                    for (idx k = 0; k < tw.n; k++, from += p->dilation[2] * p->channels) {
+                                      pool_pixel(p, 2, w, tw, 0) * p->x_pitch + c;
+                    for (idx k = 0; k < tw.n; k++, from += p->dilation[2] * p->x_pitch) {
                         const vec v = vec_load_some(from, some);
                         m = p->op == POOL_MAX ? vec_max(v, m) : m + v;
                     }
@@ -159,7 +159,7 @@ HELPER void FN(pool_row)(const T *x, idx from, T *y, idx at, idx d, idx h, const
 HELPER void FN(pool_bytes)(const T *restrict x, idx from, T *restrict y, idx at, idx d, idx h, const struct pool *p)
 {
     const struct pool_part td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
-    for (idx w = 0; w < p->out[2]; w++, at += p->channels) {
+    for (idx w = 0; w < p->out[2]; w++, at += p->y_pitch) {
         const struct pool_part tw = pool_taps(p, 2, w);
         for (idx c = 0; c < p->channels; c++)
             ST(y, at + c, POOL_LOWEST);
@@ -167,7 +167,7 @@ HELPER void FN(pool_bytes)(const T *restrict x, idx from, T *restrict y, idx at,
             for (idx j = 0; j < th.n; j++)
                 for (idx k = 0; k < tw.n; k++) {
                     const idx row = pool_pixel(p, 0, d, td, i) * p->in[1] + pool_pixel(p, 1, h, th, j);
-                    const idx pixel = from + (row * p->in[2] + pool_pixel(p, 2, w, tw, k)) * p->channels;
+                    const idx pixel = from + (row * p->in[2] + pool_pixel(p, 2, w, tw, k)) * p->x_pitch;
                     for (idx c = 0; c < p->channels; c++)
                         ST(y, at + c, FN(pool_add)(LD(y, at + c), LD(x, pixel + c), p));
                 }
@@ -177,19 +177,19 @@ HELPER void FN(pool_bytes)(const T *restrict x, idx from, T *restrict y, idx at,
 
 KERNEL void FN(pool)(const T *restrict x, T *restrict y, struct pool p)
 {
-    const idx image = p.in[0] * p.in[1] * p.in[2] * p.channels;
+    const idx image = p.in[0] * p.in[1] * p.in[2] * (p.x_pitch ? p.x_pitch : 1);
     idx at = 0;
     for (idx n = 0; n < p.batch; n++)
         for (idx d = 0; d < p.out[0]; d++)
-            for (idx h = 0; h < p.out[1]; h++, at += p.out[2] * p.channels) {
+            for (idx h = 0; h < p.out[1]; h++, at += p.out[2] * (p.y_pitch ? p.y_pitch : 1)) {
 #if RT_CAT(POOL_VECTOR_, T)
-                if (p.channels > 1)
+                if (p.x_pitch)
                     pool_vectors(x + n * image, y + at, d, h, &p);
 #elif !RT_IS_FLOAT(T)
-                if (p.channels > 1)
+                if (p.x_pitch)
                     FN(pool_bytes)(x, n * image, y, at, d, h, &p);
 #endif
-                if (p.channels == 1)
+                if (!p.x_pitch)
                     FN(pool_row)(x, n * image, y, at, d, h, &p);
             }
 }

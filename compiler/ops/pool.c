@@ -22,6 +22,13 @@ static void pool_infer(Node *n)
     .in = DIMS3(x.size), .out = DIMS3(w.out), .kernel = THREE(w.kernel), .stride = THREE(w.stride),                     \
     .dilation = THREE(w.dilation), .pad = DIMS3(w.pad)
 
+/* From pixel to pixel, where an image has more than one channel. */
+static Dim pool_pitch(const Node *n, const Image *x)
+{
+    return n->channels_last && !dim_is(x->channels, 1) ? x->channels : D(0);
+}
+#define POOL_PITCHES .x_pitch = pool_pitch(n, &x), .y_pitch = pool_pitch(n, &x)
+
 static bool pool_read(Node *n, Image *x, Windows *w) { return image_read(n, 0, x) && windows_read(n, x, NULL, w); }
 
 static void max_pool_bind(Node *n)
@@ -34,7 +41,7 @@ static void max_pool_bind(Node *n)
         BIND(n, max_pool_index, POOL_FIELDS,
              .columns_first = D(attr_given(n, "storage_order") && attr_int(n, "storage_order")));
     else
-        BIND(n, pool, POOL_FIELDS, .op = D(POOL_MAX));
+        BIND(n, pool, POOL_FIELDS, POOL_PITCHES, .op = D(POOL_MAX));
 }
 
 static void average_pool_bind(Node *n)
@@ -42,7 +49,7 @@ static void average_pool_bind(Node *n)
     Image x;
     Windows w;
     if (pool_read(n, &x, &w))
-        BIND(n, pool, POOL_FIELDS, .op = D(POOL_MEAN), .pad_end = DIMS3(w.pad_end),
+        BIND(n, pool, POOL_FIELDS, POOL_PITCHES, .op = D(POOL_MEAN), .pad_end = DIMS3(w.pad_end),
              .count_pad = D(attr_given(n, "count_include_pad") && attr_int(n, "count_include_pad")));
 }
 
@@ -53,7 +60,10 @@ static void lp_pool_bind(Node *n)
     if (!pool_read(n, &x, &w))
         return;
     const Attr *p = node_attr(n, "p");
-    BIND(n, pool, POOL_FIELDS, .op = D(POOL_NORM), .power = !p ? 2 : p->type == A_FLOAT ? (double)p->f : (double)p->i);
+    BIND(n, pool, POOL_FIELDS, POOL_PITCHES, .op = D(POOL_NORM),
+         .power = !p                   ? 2
+                  : p->type == A_FLOAT ? (double)p->f
+                                       : (double)p->i);
 }
 
 /* AveragePool of 8-bit integers (requantize.c): x, scale, zero points of x and y. */
