@@ -106,6 +106,22 @@ static void slice_bind(Node *n)
     strided_bind(n, s);
 }
 
+static bool slice_permute(Node *n, const int *perm, int rank)
+{
+    int64_t axis[MAX_RANK];
+    int k = (int)dim_value(shape_count(in_shape(n, 1)));
+    if (in(n, 3) && (!in_const(n, 3) || in(n, 3)->data->symbolic))
+        return false;
+    for (int i = 0; i < k; i++) {
+        int a = in(n, 3) ? axis_of(n, tensor_get_int(in(n, 3)->data, i), rank) : i;
+        for (int p = 0; p < rank; p++)
+            if (perm[p] == a)
+                axis[i] = p;
+    }
+    node_set_inputs(n, 5, (Value *[]){in(n, 0), in(n, 1), in(n, 2), make_ints(n, k, axis), in(n, 4)});
+    return true;
+}
+
 static void slice_1(Node *n)
 {
     const int64_t *starts, *ends, *axes;
@@ -224,7 +240,7 @@ static void center_crop_pad(Node *n)
     "Slice", since, "data:T starts:Tind ends:Tind axes?:Tind steps?:Tind -> output:T", "T=" types " Tind=int32|int64", ""
 
 static const Op slice_ops[] = {
-    {SLICE(13, "ALLB"), .infer = slice_infer, .bind = slice_bind, .flags = MOVES},
+    {SLICE(13, "ALLB"), .infer = slice_infer, .bind = slice_bind, .flags = MOVES, .permute = slice_permute},
     {SLICE(11, "ALL"), .expand = expand_same},
     {SLICE(10, "ALL"), .expand = expand_same},
     {"Slice", 1, "data:T -> output:T", "T=ALL", "axes:ints? ends:ints starts:ints", .expand = slice_1},
