@@ -97,6 +97,7 @@ KERNEL int FN(join)(const void *restrict from, const i64 *restrict dims, const i
     T *const y = to;
     const idx k = rt_size(*count);
     idx total = 0, outer = 1, inner = 1, done = 0;
+    *length = 0;
     if (k < 1 || k > p.have)
         return RT_BAD_SIZE;
     for (idx s = 0; s < k; s++) {

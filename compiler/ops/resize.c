@@ -259,7 +259,7 @@ static Value *make_step(Node *n, const Resize *r, Value *v, int a, Node *first, 
 {
     Value *y;
     if (r->mode == RESIZE_NEAREST) {
-        Value *beyond = r->transform == RESIZE_TF_CROP_AND_RESIZE ? make_scalar(n, v->type, r->outside) : NULL;
+        Value *beyond = r->transform == RESIZE_TF_CROP_AND_RESIZE ? make_scalar(n, in_type(n, 0), r->outside) : NULL;
         y = make(n, "onnxcc.ResizeNearest", 4, v, second ? first->out[0] : NULL, (second ? second : first)->out[0],
                  beyond);
     } else {

@@ -385,11 +385,10 @@ static void element_bind(Node *n)
 static void join_bind(Node *n)
 {
     int axis = (int)attr_int(n, "axis");
-    Symbol *length = symbol_of(n->out[0]->shape.dim[axis]);
     BIND_T(n, join, storage_of(n->in[0]), .have = slots_of(n->in[0]), .slot = slot_of(n->in[0]),
            .width = slot_of(n->in[1]), .rank = D(attr_int(n, "rank")), .axis = D(axis),
-           .stack = D(attr_int(n, "stack")), .most = D(length->high));
-    bind_size(n, 0, length);
+           .stack = D(attr_int(n, "stack")), .most = reported_room(n->out[0]->shape.dim[axis]));
+    bind_reported(n);
 }
 
 #define OWN(name, sig, attrs, how, flag)                                                                               \

@@ -1,4 +1,4 @@
-# Small random models of one operator against ONNX Runtime: N of them from SEED, in the compiler; every FUZZ_EVERY-th as C, too.
+# Small random models against ONNX Runtime: N of them from SEED, in the compiler; every FUZZ_EVERY-th as C, too.
 # `make fuzz-ops N=10000 SEED=7`
 TESTS += fuzz-ops
 N ?= 2000

@@ -154,4 +154,4 @@ def joined(m):
     if not made:
         return None
     wanted = sorted({made[-1], *(m.one(made) for _ in range(m.int(0, 2)))})
-    return Case("Concat", p.inputs, nodes=p.nodes, consts=tuple(p.consts), wanted=tuple(range(len(wanted))), names=wanted, since=13, rtol=1e-3)
+    return Case("Concat", p.inputs, nodes=p.nodes, consts=tuple(p.consts), wanted=tuple(range(len(wanted))), names=wanted, since=13, rtol=1e-3, sizes=False)

@@ -1,6 +1,9 @@
 """Random models of what networks are made of: images, products, normalisations, quantised operators, signals."""
 
+import dataclasses
+
 import numpy as np
+from onnx import helper
 
 from operators import Case, F32, F64, family, ints
 
@@ -36,7 +39,7 @@ def conv(m):
     attrs["group"] = group
     if "dilations" in attrs and attrs.get("auto_pad", "").startswith("SAME"):
         del attrs["dilations"]
-    return Case("Conv", [x, m.array(F32, (o, c // group, *k)), b], attrs, consts=m.one([(), (1, 2)]))
+    return Case("Conv", [x, m.array(F32, (o, c // group, *k)), b], attrs, consts=m.one([(), (1, 2)]), fixed=(1, 2))
 
 
 @family(3)
@@ -50,7 +53,7 @@ def conv_transpose(m):
         attrs["output_padding"] = [m.int(0, s - 1) for s in strides]
     attrs["group"] = group
     b = m.array(F32, (o * group,)) if m.chance(0.5) else None
-    return Case("ConvTranspose", [x, m.array(F32, (c, o, *k)), b], attrs, since=11, consts=m.one([(), (1, 2)]))
+    return Case("ConvTranspose", [x, m.array(F32, (c, o, *k)), b], attrs, since=11, consts=m.one([(), (1, 2)]), fixed=(1, 2))
 
 
 @family(4)
@@ -95,15 +98,36 @@ def resize(m):
     since = 19 if attrs["coordinate_transformation_mode"] == "half_pixel_symmetric" else 13
     roi = None
     if attrs["coordinate_transformation_mode"] == "tf_crop_and_resize":
-        roi = np.array([0, 0, 0.1, 0.2, 1, 1, 0.8, 0.9], np.float32)
+        roi = np.array([0, 0, 0.125, 0.25, 1, 1, 0.75, 0.875], np.float32)
         attrs["extrapolation_value"] = 2.5
     elif m.chance(0.3) and mode != "nearest":
         attrs["antialias"] = 1
         since = 19
+    h, w = m.one([0.5, 0.625, 1, 1.5, 2, 2.25]), m.one([0.5, 0.75, 1, 2, 3])
+    scales, sizes = np.array([1, 1, h, w], F32), None
     if m.chance(0.5):
-        scales = np.array([1, 1, m.one([0.5, 0.6, 1, 1.5, 2, 2.3]), m.one([0.5, 0.8, 1, 2, 3])], np.float32)
-        return Case("Resize", [x, roi, scales], attrs, consts=(1, 2), since=since, rtol=1e-3)
-    return Case("Resize", [x, roi, None, ints(1, x.shape[1], m.int(1, 8), m.int(1, 8))], attrs, consts=(1, 3), since=since, rtol=1e-3)
+        scales, sizes = None, ints(1, x.shape[1], m.int(1, 8), m.int(1, 8))
+    if roi is None and m.chance(0.3):
+        since = max(since, 18)
+        axes = m.one([[2, 3], [-1, -2], [3], [-2]])
+        attrs["axes"] = axes
+        scales, sizes = (None if v is None else v[axes] for v in (scales, sizes))
+        if sizes is not None and m.chance(0.4):
+            attrs["keep_aspect_ratio_policy"] = m.one(["stretch", "not_larger", "not_smaller"])
+    whole = sizes is not None or bool((scales % 1 == 0).all())
+    case = Case("Resize", [x, roi, scales, sizes], attrs, consts=(1, 2, 3), since=since, rtol=1e-3, sizes=whole)
+    return with_axes_in_order(case) if "axes" in attrs else case
+
+
+def with_axes_in_order(case):
+    """What is right when the evaluators confuse axes from behind, or in another order."""
+    axes = [a % case.inputs[0].ndim for a in case.attrs["axes"]]
+    order = np.argsort(axes)
+    inputs = case.inputs[:2] + [None if v is None else v[order] for v in case.inputs[2:]]
+    attrs = {**case.attrs, "axes": sorted(axes)}
+    case.version = 19
+    case.same = dataclasses.replace(case, inputs=inputs, attrs=attrs, same=None)
+    return case
 
 
 @family(2)
@@ -180,15 +204,12 @@ def recurrent(m):
     direction = m.one(["forward", "reverse", "bidirectional"])
     d = 2 if direction == "bidirectional" else 1
     t, b, i, h = m.int(1, 4), m.int(1, 3), m.int(1, 4), m.int(1, 4)
-    layout = 0
     x = m.array(F32, (t, b, i))
     inputs = [x, m.array(F32, (d, gates * h, i), low=-1, high=1), m.array(F32, (d, gates * h, h), low=-1, high=1),
               m.array(F32, (d, 2 * gates * h), low=-1, high=1) if m.chance(0.6) else None,
               m.array(np.int32, (b,), low=1, high=t) if m.chance(0.4) else None,
               m.array(F32, (d, b, h)) if m.chance(0.5) else None]
     attrs = {"hidden_size": h, "direction": direction}
-    if layout:
-        attrs["layout"] = 1
     if m.chance(0.4):
         attrs["clip"] = m.one([0.5, 1.0, 3.0])
     if op == "GRU" and m.chance(0.5):
@@ -199,10 +220,31 @@ def recurrent(m):
             attrs["input_forget"] = 1
     if m.chance(0.4):
         f = ["Relu", "Tanh", "Sigmoid", "Softsign", "Softplus", "HardSigmoid", "Elu", "LeakyRelu", "ScaledTanh", "ThresholdedRelu", "Affine"]
-        names = [m.one(f[:5]) for _ in range({"RNN": 1, "GRU": 2, "LSTM": 3}[op] * d)]
-        attrs["activations"] = names
-    wanted = (0, 1, 2) if op == "LSTM" else (0, 1)
-    return Case(op, inputs, attrs, wanted=wanted, consts=m.one([(), (1, 2, 3)]), rtol=1e-3, since=7)
+        attrs["activations"] = [m.one(f) for _ in range({"RNN": 1, "GRU": 2, "LSTM": 3}[op] * d)]
+        if m.chance(0.5):
+            attrs["activation_alpha"] = [m.one([0.3, 0.5, 1.0]) for _ in attrs["activations"]]
+            attrs["activation_beta"] = [m.one([0.2, 0.5, 1.0]) for _ in attrs["activations"]]
+    outputs = (0, 1, 2) if op == "LSTM" else (0, 1)
+    wanted, consts = m.one([outputs, outputs, (0,), outputs[1:]]), m.one([(), (1, 2, 3)])
+    case = Case(op, inputs, attrs, wanted=wanted, consts=consts, rtol=1e-3, since=7, fixed=(1, 2, 3, 7))
+    return batch_first(m, case) if m.chance(0.3) else case
+
+
+def batch_first(m, case):
+    """The same with layout 1, which ONNX Runtime has not: transposed at both ends, it is the same as with layout 0."""
+    case.version = m.int(14, case.until)
+    inputs, nodes, results = [], [], []
+    for i, x in enumerate(case.inputs):
+        turned = x is not None and i in (0, 5, 6)
+        inputs.append(x.swapaxes(0, 1) if turned else x)
+        nodes += [helper.make_node("Transpose", [f"x{i}"], [f"t{i}"], perm=[1, 0, 2])] if turned else []
+        results.append("" if x is None else f"t{i}" if turned else f"x{i}")
+    outputs = [f"r{i}" if i in case.wanted else "" for i in range(max(case.wanted) + 1)]
+    nodes.append(helper.make_node(case.op, results, outputs, **case.attrs))
+    for i in case.wanted:
+        nodes.append(helper.make_node("Transpose", [f"r{i}"], [f"y{i}"], perm=[1, 0, 2] if i else [2, 0, 1, 3]))
+    same = dataclasses.replace(case, inputs=inputs, nodes=nodes)
+    return dataclasses.replace(case, inputs=inputs, attrs={**case.attrs, "layout": 1}, same=same)
 
 
 # ---- normalisations, losses ----------------------------------------------------------------------------------------------
@@ -287,10 +329,10 @@ def quantised(m):
     c, o = m.int(1, 3), m.int(1, 4)
     x, w = m.array(t, (1, c) + tuple(m.int(4, 6) for _ in kk), low=-128, high=255), m.array(u, (o, c, *kk), low=-128, high=255)
     if op == "ConvInteger":
-        return Case(op, [x, w, m.array(t, ()), m.array(u, ()) if m.chance(0.5) else None], attrs, consts=m.one([(), (1,)]))
+        return Case(op, [x, w, m.array(t, ()), m.array(u, ()) if m.chance(0.5) else None], attrs, consts=m.one([(), (1,)]), fixed=(1,))
     per = (o,) if m.chance(0.4) else ()
     return Case(op, [x, s(), m.array(t, ()), w, s(per), np.zeros(per, u) if per else m.array(u, ()), s() * 5, m.array(t, ()),
-                     m.array(np.int32, (o,), low=-500, high=500) if m.chance(0.5) else None], attrs, consts=m.one([(), (1, 2, 3, 4, 5, 6, 7, 8)]))
+                     m.array(np.int32, (o,), low=-500, high=500) if m.chance(0.5) else None], attrs, consts=m.one([(), (1, 2, 3, 4, 5, 6, 7, 8)]), fixed=(3, 4, 8))
 
 
 # ---- signals -------------------------------------------------------------------------------------------------------------
@@ -319,4 +361,4 @@ def signal(m):
     x = m.array(F32, (m.int(1, 2), m.int(1, 6), m.int(1, 6), parts))
     a = m.one([1, 2, -2, -3])
     return Case("DFT", [x, ints(m.int(1, 8))[0] if m.chance(0.3) else None, np.array(a, np.int64)], {"inverse": inverse, "onesided": onesided},
-                consts=(1, 2), since=20, rtol=1e-3)
+                consts=(1, 2), since=20, rtol=1e-3, sizes=parts == 1)

@@ -2,11 +2,13 @@
 
 import dataclasses
 
+import ml_dtypes
 import numpy as np
 import onnx
 
 F16, F32, F64 = np.dtype("float16"), np.dtype("float32"), np.dtype("float64")
-FLOATS = [F32, F32, F64, F16]
+BF16 = np.dtype(ml_dtypes.bfloat16)
+FLOATS = [F32, F32, F32, F64, F64, F16, F16, BF16]
 SIGNED = [np.dtype(t) for t in ("int8", "int16", "int32", "int64")]
 UNSIGNED = [np.dtype(t) for t in ("uint8", "uint16", "uint32", "uint64")]
 BOOL = np.dtype(bool)
@@ -16,6 +18,10 @@ FAMILIES = []
 
 @dataclasses.dataclass
 class Case:
+    """A node, or those of `nodes`, which read x0, x1 ... and give y0, y1 ... (or `names`). Without a version it gets one of the
+    operator's, from `since` to `until`. `same`: the case in a version that the evaluators know. `sizes`: sizes may be known
+    at run time alone, but for those of the inputs `fixed`."""
+
     op: str
     inputs: list
     attrs: dict = dataclasses.field(default_factory=dict)
@@ -25,12 +31,19 @@ class Case:
     since: int = 1
     until: int = 24
     rtol: float = 1e-4
-    nodes: list = None  # of a graph: over inputs x0, x1 ...
-    names: list = None  # ... whose outputs these are
+    domain: str = ""
+    nodes: list = None
+    names: list = None
+    same: "Case" = None
+    sizes: bool = True
+    fixed: tuple = ()
 
 
-def versions(op):
-    return sorted({s.since_version for s in onnx.defs.get_all_schemas_with_history() if s.name == op and s.domain == ""})
+ML = "ai.onnx.ml"
+
+
+def versions(op, domain):
+    return sorted({s.since_version for s in onnx.defs.get_all_schemas_with_history() if s.name == op and s.domain == domain})
 
 
 VERSIONS = {}
@@ -46,14 +59,16 @@ def family(weight=1):
 
 def random_case(rng):
     case = FAMILIES[rng.integers(len(FAMILIES))](Maker(rng))
-    if case is None:
-        return None
+    if case is None or case.version:
+        return case
     if case.op not in VERSIONS:
-        VERSIONS[case.op] = versions(case.op)
+        VERSIONS[case.op] = versions(case.op, case.domain)
     of = [v for v in VERSIONS[case.op] if case.since <= v <= case.until]
     if not of:
         return None
-    case.version = max(7, int(rng.choice(of)))
+    case.version = int(rng.choice(of))
+    if not case.domain:
+        case.version = max(7, case.version)
     return case
 
 
@@ -87,6 +102,8 @@ class Maker:
             if special:
                 x = np.where(self.rng.random(shape) < special, self.rng.choice(np.array([info.min, info.max, 0], dtype), shape), x)
             return np.asarray(x, dtype)
+        if dtype in NARROW:
+            return np.asarray(self.rng.choice(numbers_of(dtype), shape))
         x = self.rng.standard_normal(shape) * self.one([1, 1, 3]) if low is None else self.rng.uniform(low, high, shape)
         if special:
             x = np.where(self.rng.random(shape) < special, self.rng.choice([np.nan, np.inf, -np.inf, -0.0, 0.0], shape), x)
@@ -106,6 +123,23 @@ class Maker:
 
     def permuted(self, *shapes):
         return shapes if self.chance(0.5) else shapes[::-1]
+
+
+# The types of eight bits and less.
+NARROW = [np.dtype(getattr(ml_dtypes, t)) for t in (
+    "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn float6_e2m3fn float6_e3m2fn "
+    "int4 uint4 int2 uint2").split()]
+
+
+def numbers_of(dtype):
+    """All numbers of a narrow type."""
+    bits = int(str(dtype).split("_")[0].lstrip("uintfloat"))
+    if str(dtype).startswith("int"):
+        return np.arange(-(1 << (bits - 1)), 1 << (bits - 1)).astype(dtype)
+    if str(dtype).startswith("uint"):
+        return np.arange(1 << bits).astype(dtype)
+    all_bits = np.arange(1 << bits, dtype=np.uint8).view(dtype)
+    return all_bits[np.isfinite(all_bits.astype(np.float32))]
 
 
 def ints(*v):
@@ -305,7 +339,7 @@ def gather_nd(m):
     depth = m.int(1, x.ndim - batch)
     lead = x.shape[:batch] + m.shape(1, 2, 0)
     at = np.stack([m.array(np.int64, lead, low=-x.shape[batch + i], high=x.shape[batch + i] - 1) for i in range(depth)], -1)
-    return Case("GatherND", [x, at], {"batch_dims": batch} if batch else {}, since=12)
+    return Case("GatherND", [x, at], {"batch_dims": batch} if batch else {}, since=12, fixed=(1,))
 
 
 @family(3)
@@ -322,7 +356,7 @@ def scatter(m):
         if how == "none":
             unique = np.unique(at % np.array(x.shape[:depth]), axis=0)
             at = unique.astype(np.int64)
-        return Case("ScatterND", [x, at, m.array(t, (len(at),) + x.shape[depth:])], attrs, since=since)
+        return Case("ScatterND", [x, at, m.array(t, (len(at),) + x.shape[depth:])], attrs, since=since, fixed=(1,))
     a = m.axis(x.ndim)
     n = x.shape[a]
     shape = tuple(m.int(1, d) for d in x.shape)
@@ -351,7 +385,7 @@ def shapes(m):
     if op == "Flatten":
         return Case(op, [x], {"axis": m.int(-rank, rank)}, since=11)
     if op == "Squeeze":
-        x = x.reshape([d for s in x.shape for d in ([1, s] if m.chance(0.4) else [s])][:6]) if x.size == 1 or m.chance(0.5) else x
+        x = x.reshape([d for s in x.shape for d in ([1, s] if m.chance(0.4) else [s])])
         ones = [i - (x.ndim if m.chance(0.4) else 0) for i, d in enumerate(x.shape) if d == 1 and m.chance(0.7)]
         return Case(op, [x, ints(*ones) if ones else None], consts=(1,), since=13)
     if op == "Unsqueeze":
@@ -413,7 +447,7 @@ def one_hot(m):
     depth = m.int(1, 5)
     at = m.array(m.one([np.int64, np.int32]), m.shape(1, 3), low=-depth - 1, high=depth + 1)
     values = m.array(m.one([F32, np.dtype("int32"), np.dtype("int64")]), (2,))
-    return Case("OneHot", [at, np.array(depth, np.int64), values], {"axis": m.axis(at.ndim + 1)}, consts=(1,), since=11)
+    return Case("OneHot", [at, np.array(depth, np.int64), values], {"axis": m.axis(at.ndim + 1)}, consts=(1,), since=11, fixed=(2,))
 
 
 @family(1)

@@ -8,6 +8,7 @@
  *   --update        writes FILE anew
  *   --ways LETTERS  of e (in the compiler), s (C, sanitizers), f (C, fast)
  *   --every N       only every Nth test as C, all of them in the compiler; with N = 0 none
+ *   --turn K        the Kth, the K+Nth ... : with K = 0, 1 ... N - 1 it is every test's turn once
  *   --own GROUP     not the official tests of today, but others; GROUP: what the counts call them
  *   --symbolic-outputs   without the declared shapes of the outputs, so that they must be computed
  *   --jobs N, -v */
@@ -42,7 +43,10 @@ Settings set = {.build = "build/suite",
 static const char *group = "suite";
 
 /* Is test i run in way w? */
-static bool in_way(int i, Way w) { return set.ways[w] && (w == WAY_EVAL || (set.every && i % set.every == 0)); }
+static bool in_way(int i, Way w)
+{
+    return set.ways[w] && (w == WAY_EVAL || (set.every && i % set.every == set.turn % set.every));
+}
 
 static struct Shared {
     int next;
@@ -478,6 +482,8 @@ int main(int argc, char **argv)
             group = argument(argv, &i);
         else if (!strcmp(a, "--every"))
             set.every = atoi(argument(argv, &i));
+        else if (!strcmp(a, "--turn"))
+            set.turn = atoi(argument(argv, &i));
         else if (!strcmp(a, "--jobs"))
             jobs = atoi(argument(argv, &i));
         else if (!strcmp(a, "--ways")) {

@@ -67,6 +67,7 @@ typedef struct Settings {
     bool verbose, symbolic_outputs;
     bool ways[N_WAYS];
     int every; /* every so manieth test is run as C, too */
+    int turn;  /* which of them */
 } Settings;
 extern Settings set;
 

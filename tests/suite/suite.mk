@@ -16,14 +16,15 @@ test-symbolic: setup $(SUITE)/run
 	@$(SUITE)/run --symbolic-outputs --build $(SUITE) --include $(B)/include --known tests/known.txt --every 100000 --ways e \
 		$(CACHE)/suite $(if $(T),'$(T)') >$(SUITE)/symbolic.log; status=$$?; sed 's/^suite:/symbolic:/' $(SUITE)/symbolic.log; exit $$status
 
-# Those of older onnx packages, for the older versions of the operators; as C: OLD_EVERY=N.
+# Those of older onnx packages, for the older versions of the operators; as C: one of OLD_EVERY, with every commit others.
 TESTS += old
-OLD_EVERY ?= 0
+OLD_EVERY ?= 10
+OLD_TURN ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 test-old: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/old.py $(CACHE)/old
 	@mkdir -p $(SUITE)/old && ln -sf ../call ../call-sanitized $(SUITE)/old
 	@$(SUITE)/run --own old --build $(SUITE)/old --include $(B)/include --known tests/known-old.txt \
-		$(if $(T),-v,--every $(OLD_EVERY)) $(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/old $(if $(T),'$(T)')
+		$(if $(T),-v,--every $(OLD_EVERY) --turn $(OLD_TURN)) $(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/old $(if $(T),'$(T)')
 
 SUITE_OBJECTS = $(patsubst %,$(SUITE)/%.o,run model data build judge)
 $(SUITE)/run: $(SUITE_OBJECTS) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
