@@ -1,4 +1,5 @@
 /* experimental.c - operators that were experimental until version 10 and then went away; old exporters wrote them. */
+#include "../infer.h"
 #include "../kernel.h"
 
 /* ---- shapes and values --------------------------------------------------------------------------------------------------- */
@@ -87,6 +88,34 @@ static void image_scaler_expand(Node *n)
     expand_done(n);
 }
 
+/* ---- recurrent ------------------------------------------------------------------------------------------------------------- */
+
+/* One step of a GRU whose gates (reset, update, output) are given: it goes on for members of the batch whose length is
+ * above t; the others stay, or become 0. */
+static void gru_unit_expand(Node *n)
+{
+    Value *prev = in(n, 0), *gates = in(n, 1), *gate[2];
+    Shape h = prev->shape, g = gates->shape;
+    if (h.rank < 2 || g.rank < 2) {
+        node_error(n, "hidden_prev is %s and gates %s; both need two dimensions", shape_text(h), shape_text(g));
+        return;
+    }
+    Dim width = h.dim[h.rank - 1];
+    if (!require_dim(n, "the gates", g.dim[g.rank - 1], dim_mul(D(3), width)))
+        return;
+    for (int i = 0; i < 2; i++) {
+        Dim from = dim_mul(D(i + 1), width), to = dim_add(from, width);
+        gate[i] =
+            make(n, "Slice", 4, gates, make_dims(n, 1, &from), make_dims(n, 1, &to), make_ints(n, 1, (int64_t[]){-1}));
+    }
+    Value *update = make(n, "Sigmoid", 1, gate[0]), *left = make(n, "Sub", 2, make_scalar(n, prev->type, 1), update);
+    Value *y = make(n, "Add", 2, make(n, "Mul", 2, prev, update), make(n, "Mul", 2, make(n, "Tanh", 1, gate[1]), left));
+    Value *on = make(n, "Less", 2, make_cast(n, in(n, 3), I64), make_cast(n, in(n, 2), I64));
+    on = make(n, "Reshape", 2, on, make_ints(n, 2, (int64_t[]){-1, 1}));
+    replace_out(n, 0, make(n, "Where", 3, on, y, attr_int(n, "drop_states") ? make_scalar(n, prev->type, 0) : prev));
+    expand_done(n);
+}
+
 /* ---- the rows --------------------------------------------------------------------------------------------------------------- */
 
 #define SHAPE_ATTRS "input_as_shape:int=0 extra_shape:ints? shape:ints?"
@@ -109,5 +138,9 @@ static const Op experimental_ops[] = {
     MEANS("Scale", X_Y, "T=F", "scale:float=1.0", "output = Mul(input, @scale)"),
     MEANS("DynamicSlice", "data:T starts:Tind ends:Tind axes?:Tind -> output:T", "T=ALL Tind=int32|int64", "",
           "output = Slice(data, starts, ends, axes)"),
+    EXPANDS("GRUUnit", "hidden_prev:T gates:T seq_lengths:L t:L -> hidden:T", "T=F L=F|int32|int64",
+            "drop_states:int=0", gru_unit_expand),
+    MEANS("LoopIndexTensor", "T:V loop_idx:I -> O:V", "V=ALL I=int32|int64", "axis:int=0",
+          "O = Gather<axis=@axis>(T, loop_idx)"),
 };
 OPS(experimental_ops);

@@ -641,6 +641,21 @@ def add_strings(c):
     c.add("compress_string", "Compress", [words, np.arange(9) % 2 == 0], {"axis": 0}, version=11)
 
 
+# ---- operators of before 1.5 ------------------------------------------------------------------------------
+
+
+def add_experimental(c):
+    prev, gates, lengths, t = normal(3, 4), normal(1, 3, 12), np.array([5, 1, 2], np.int32), np.array([2], np.int32)
+    update, output = 1 / (1 + np.exp(-gates[..., 4:8])), np.tanh(gates[..., 8:])
+    for drop in 0, 1:
+        y = np.where(t < lengths[:, None], prev * update + output * (1 - update), 0 if drop else prev)
+        for name, kind, sizes in ("", np.int32, None), ("_float", np.float32, None), ("_sizes", np.int32, [("n", "d"), (1, "n", None), ("n",), None]):
+            inputs = [prev, gates, lengths.astype(kind), t.astype(kind)]
+            c.add(f"gru_unit_{drop}{name}", "GRUUnit", inputs, {"drop_states": drop}, version=8, by=[y], sizes=sizes)
+    x = normal(2, 3, 4)
+    c.add("loop_index_tensor", "LoopIndexTensor", [x, np.array(2, np.int32)], {"axis": 1}, version=7, by=[x[:, 2]])
+
+
 def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
@@ -650,7 +665,7 @@ def main():
         cases = Cases(os.path.join(folder, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
                     add_features, add_images, add_attention, add_contractions, add_gradients, add_strings,
-                    containers.add_maps):
+                    add_experimental, containers.add_maps):
             add(cases)
         print(f"operators: {cases.count} tests written")
 
