@@ -54,8 +54,7 @@ void box_widen_shape(Box *b, Shape s)
     box_widen(b, s.rank, s.rank, size, fixed);
 }
 
-/* A sequence of known length as an open one. */
-static Box *box_open(const Box *b)
+Box *box_open(const Box *b)
 {
     Box *o = NEW(Box);
     *o = *b;

@@ -44,6 +44,7 @@ typedef struct Port {
 Box *box_new(Form form, Type t);
 Box *box_of(const Value *v);
 Box *box_optional(const Box *item);
+Box *box_open(const Box *b); /* a sequence of known length as an open one */
 /* One more shape that an element of b may have; sizes that are no numbers count with their bounds. */
 void box_widen(Box *b, int rank, int least_rank, const int64_t *size, const bool *fixed);
 void box_widen_shape(Box *b, Shape s);
@@ -83,8 +84,10 @@ void container_inputs(Graph *g, int first, Box *const *box);
 /* arguments of n from `first` on. */
 void container_arguments(Node *n, int first, Box *const *box);
 /* What a value that is `now` at the start of a turn and `after` at its end can hold in all of at most `turns` turns, the
- * first of which begins with `first`. NULL: nothing, and that is reported at n. */
-Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t turns);
+ * first of which begins with `first`; in longer: elements grow in every turn, too. NULL: nothing, and that is reported at n. */
+Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t turns, bool longer);
+bool box_bounded(const Box *b);      /* false: so many turns are too many */
+Box *box_empty(const Box *elements); /* a sequence of none of these */
 
 void containers_enter(Model *m);                       /* inputs of the model become tensors */
 void containers_leave(Model *m);                       /* outputs do */

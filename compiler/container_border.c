@@ -79,35 +79,54 @@ void container_arguments(Node *n, int first, Box *const *box)
     node_set_inputs(n, all.n, all.at);
 }
 
-static int64_t most_of(const Box *b) { return b->open ? b->most : b->item.n; }
+/* What grows by the same amount in every turn, from `first`; -1: more than can be. */
+static int64_t grown(int64_t first, int64_t now, int64_t after, int64_t turns)
+{
+    int64_t most;
+    if (after <= now)
+        return now;
+    if (__builtin_mul_overflow(after - now, turns, &most) || __builtin_add_overflow(most, first, &most))
+        return -1;
+    return most > INT32_MAX ? -1 : most > now ? most : now;
+}
 
-Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t turns)
+static const Box *inside(const Box *b, const Box *otherwise)
+{
+    return b->form != OPTIONAL ? b : b->item.n ? b->item.at[0] : otherwise;
+}
+
+Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t turns, bool longer)
 {
     Box *b = box_join(n, now, after);
     if (b && b->form == OPTIONAL && b->item.n) {
-        const Box *f = first->form == OPTIONAL ? (first->item.n ? first->item.at[0] : b->item.at[0]) : first;
-        const Box *p = now->form == OPTIONAL ? (now->item.n ? now->item.at[0] : f) : now;
-        const Box *q = after->form == OPTIONAL ? (after->item.n ? after->item.at[0] : p) : after;
-        Box *item = box_grow(n, f, p, q, turns);
+        const Box *f = inside(first, b->item.at[0]), *p = inside(now, f);
+        Box *item = box_grow(n, f, p, inside(after, p), turns, longer);
         return item ? box_optional(item) : NULL;
     }
     if (!b || b->form != SEQUENCE || !b->open)
         return b;
-    int64_t more = most_of(after) - most_of(now), most;
-    if (more <= 0) {
-        b->most = most_of(now);
-        return b;
-    }
-    if (__builtin_mul_overflow(more, turns, &most) || __builtin_add_overflow(most, most_of(first), &most) ||
-        most > INT32_MAX) {
-        error_node(n, "SHP-11",
-                   "a sequence grows by %lld elements a turn, and how many turns there may be is not known",
-                   (long long)more);
-        if (in(n, 0) && in(n, 0)->input >= 0)
-            note_help("freeze the number of turns: --const %s=FILE.pb", printable(in(n, 0)->name));
-        return NULL;
-    }
-    b->most = most;
+    const Box *f = box_open(first), *p = box_open(now), *q = box_open(after);
+    b->most = grown(f->most, p->most, q->most, turns);
+    for (int i = 0; i < b->rank && i < p->rank && i < f->rank && longer; i++)
+        b->size[i] = grown(f->size[i], p->size[i], b->size[i], turns);
+    return b;
+}
+
+bool box_bounded(const Box *b)
+{
+    bool fine = b->most >= 0;
+    for (int i = 0; i < b->rank; i++)
+        fine &= b->size[i] >= 0;
+    for (int i = 0; i < b->item.n; i++)
+        fine &= box_bounded(b->item.at[i]);
+    return fine;
+}
+
+Box *box_empty(const Box *elements)
+{
+    Box *b = NEW(Box);
+    *b = *elements;
+    b->most = 0;
     return b;
 }
 

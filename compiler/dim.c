@@ -94,7 +94,7 @@ Symbol *symbol_fresh(const char *why, int64_t low, int64_t high)
         n = name_format("%s#%d", why, i);
     for (int i = 0; i < opt.dims.n; i++) {
         struct DimOption *o = &opt.dims.at[i];
-        if (!name_is(n, o->name))
+        if (!name_is(n, o->name) && strcmp(why, o->name))
             continue;
         low = o->low > low ? o->low : low;
         high = o->high < high ? o->high : high;

@@ -151,7 +151,7 @@ typedef struct Symbol {
     const char *c; /* variable in the emitted C */
 } Symbol;
 Symbol *symbol_by_name(Name n); /* model-wide: one meaning per name; made when missing */
-Symbol *symbol_fresh(const char *why, int64_t low, int64_t high); /* within what --dim says of that name */
+Symbol *symbol_fresh(const char *why, int64_t low, int64_t high); /* within what --dim says of all such, or of it */
 Dim dim_symbol(Symbol *s);
 int symbol_count(void);
 Symbol *symbol_at(int i);

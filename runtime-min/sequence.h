@@ -17,6 +17,11 @@ PARAMS(element)
 
 #define join_PARAMS(X, V) X(idx, have) X(idx, slot) X(int, width) X(int, rank) X(int, axis) X(int, stack) X(idx, most)
 PARAMS(join)
+
+#define cut_PARAMS(X, V)                                                                                               \
+    X(idx, pieces) X(i64, part) X(idx, most) X(idx, slot) X(int, width) X(int, rank) X(int, axis) X(int, squeeze)      \
+    V(idx, dim, 16)
+PARAMS(cut)
 #endif
 
 #if defined T && !defined U
@@ -126,5 +131,39 @@ KERNEL int FN(join)(const void *restrict from, const i64 *restrict dims, const i
     return RT_OK;
 }
 TRIES(join, 5, 3, SIZES(1))
+
+/* y: x, which is `dim`, cut along an axis into so many pieces, one a slot, of the sizes given, or (NULL) of `part` each as
+ * far as it goes. to_dims: a row of sizes for each, without the axis when that is squeezed. */
+KERNEL int FN(cut)(const void *restrict from, const i64 *restrict sizes, void *restrict to, i64 *restrict to_dims,
+                   struct cut p)
+{
+    const T *const x = from;
+    T *const y = to;
+    const idx axis = p.dim[p.axis];
+    idx outer = 1, inner = 1, at = 0;
+    for (int a = 0; a < p.rank; a++)
+        if (a < p.axis)
+            outer *= p.dim[a];
+        else if (a > p.axis)
+            inner *= p.dim[a];
+    if (p.pieces > p.most)
+        return RT_BAD_SIZE;
+    for (idx s = 0; s < p.pieces; s++) {
+        const idx left = axis - at, n = sizes ? rt_size(sizes[s]) : rt_min(left, rt_size(p.part));
+        i64 *row = to_dims + s * p.width;
+        if (n < 0 || n > left || outer * n * inner > p.slot)
+            return RT_BAD_SIZE;
+        for (idx o = 0; o < outer; o++)
+            MOVE(y, s * p.slot + o * n * inner, x, (o * axis + at) * inner, n * inner);
+        for (int a = 0; a < p.width; a++)
+            row[a] = -1;
+        for (int a = 0; a < p.rank; a++)
+            if (a != p.axis || !p.squeeze)
+                *row++ = a == p.axis ? n : p.dim[a];
+        at += n;
+    }
+    return at == axis ? RT_OK : RT_BAD_SIZE;
+}
+TRIES(cut, 4, 2, 0)
 #endif
 #endif

@@ -178,26 +178,68 @@ static bool never_stops(const Graph *g)
     return c == g->in.at[1] || (c->data && !c->data->symbolic && tensor_get_int(c->data, 0));
 }
 
+static Dim turns_asked(const Node *n) { return in(n, 0) ? dim_max(D(0), value_dim(n->in[0], 0)) : D(INT64_MAX); }
+
+/* The turns that the loop reports. */
+static Symbol *turns_made(Node *n)
+{
+    for (int i = 0; i < symbol_count(); i++)
+        if (symbol_at(i)->node == n)
+            return symbol_at(i);
+    Symbol *s = symbol_fresh("trips", 0, dim_high(turns_asked(n)));
+    s->node = n;
+    return s;
+}
+
 /* How often the body runs: M where nothing else can end it, else a size that the loop reports, at most M. */
 static Dim trip_count(Node *n, const Graph *g)
 {
-    Dim m = in(n, 0) ? dim_max(D(0), value_dim(n->in[0], 0)) : D(INT64_MAX);
     bool starts = !in(n, 1) || in_const(n, 1);
     if (in(n, 0) && starts && never_stops(g))
-        return !in(n, 1) || tensor_get_int(n->in[1]->data, 0) ? m : D(0);
-    Symbol *s = symbol_fresh("trips", 0, in(n, 0) ? dim_high(m) : INT64_MAX);
-    s->node = n;
-    return dim_symbol(s);
+        return !in(n, 1) || tensor_get_int(n->in[1]->data, 0) ? turns_asked(n) : D(0);
+    return dim_symbol(turns_made(n));
+}
+
+/* INT64_MAX: nobody knows. */
+static int64_t most_turns(Node *n)
+{
+    int64_t most = dim_high(turns_asked(n));
+    return most < INT64_MAX ? most : turns_made(n)->high;
+}
+
+static void help_bound(Symbol *s, void *arg)
+{
+    (void)arg;
+    if (s->high == INT64_MAX)
+        note_help("give it a bound, --dim '%s<=64'", printable(s->name));
+}
+
+/* Says how the number of turns may be bounded. */
+static void help_turns(const Node *n)
+{
+    if (!in(n, 0))
+        note_help("give it a bound, --dim 'trips<=64'");
+    else {
+        dim_symbols(turns_asked(n), help_bound, NULL);
+        if (n->in[0]->input >= 0)
+            note_help("or freeze the number of turns: --const %s=FILE.pb", printable(n->in[0]->name));
+    }
 }
 
 /* The body's inputs have the types of the node's. */
-static void set_inputs(const Node *n, Graph *g)
+static void set_inputs(Node *n, Graph *g)
 {
+    int64_t turns = most_turns(n);
     for (int i = 0; i < g->in.n; i++) {
         Value *v = g->in.at[i];
         v->form = TENSOR;
         v->type = i == 0 ? I64 : i == 1 ? B8 : in_type(n, i);
         v->shape = i < 2 ? shape_list(0) : in_shape(n, i);
+    }
+    if (turns < INT64_MAX) {
+        Symbol *turn = symbol_of(value_dim(g->in.at[0], 0));
+        turn->low = 0;
+        turn->high = turns - 1;
     }
 }
 
@@ -248,7 +290,7 @@ static Box **flatten_carried(Node *n, Graph *g)
     enum { MOST_TRIES = 8 };
     int carried = n->n_in - 2, tries = 0;
     Box **first = NEWS(Box *, carried), **now = NEWS(Box *, g->out.n), **after = NEWS(Box *, carried);
-    int64_t turns = in(n, 0) ? dim_high(dim_max(D(0), value_dim(n->in[0], 0))) : INT64_MAX;
+    int64_t turns = most_turns(n);
     for (int i = 0; i < carried; i++)
         now[i] = first[i] = box_of(n->in[i + 2]);
     for (bool stable = false; !stable;) {
@@ -262,9 +304,16 @@ static Box **flatten_carried(Node *n, Graph *g)
         for (int i = 0; i < carried; i++) {
             if (now[i]->form == TENSOR)
                 continue;
-            Box *b = box_grow(n, first[i], now[i], after[i], turns);
+            Box *b = box_grow(n, first[i], now[i], after[i], turns, tries > 1);
             if (!b)
                 return NULL;
+            if (!box_bounded(b)) {
+                error_node(n, "SHP-11", "a sequence grows, and how many turns there may be is not known");
+                help_turns(n);
+                return NULL;
+            }
+            if (first[i]->form == SEQUENCE && first[i]->rank < 0 && !first[i]->item.n)
+                first[i] = box_empty(b);
             stable &= box_same(b, now[i]);
             now[i] = b;
         }
@@ -291,6 +340,12 @@ static void loop_infer(Node *n)
             return;
     set_inputs(n, g);
     infer_graph(g);
+    for (int i = 0; i < g->out.n - 1; i++)
+        if (g->out.at[i + 1]->form != TENSOR && (i >= carried || !box || box[i]->form == TENSOR)) {
+            node_error(n, "result %d of the body is a sequence or an optional, %s", i + 1,
+                       i < carried ? "but starts as a tensor" : "which a loop carries, but does not stack");
+            return;
+        }
     if (box) {
         bool *given = NEWS(bool, g->out.n); /* the body gives what it takes as an optional: so do all turns together */
         for (int i = 0; i < g->out.n - 1; i++) {
@@ -550,7 +605,7 @@ static const Op control_ops[] = {
     IF(1, "ALL"), IF(11, "ALL"), IF(13, "ALL|seq"), IF(16, "ALLB|seq|opt"), IF(19, "ALL9|seq|opt"), IF(21, "ALL10|seq|opt"),
     IF(23, "ALL11|seq|opt"), IF(24, "ALL12|seq|opt"), IF(25, "ALL13|seq|opt"), IF(28, "ALL14|seq|opt"),
 #define LOOP(since, set)                                                                                               \
-    {"Loop", since, "M?:I cond?:B v_initial**:V -> v_final_and_scan_outputs**:V", "I=int64 B=bool V=" set, "body:graph",  \
+    {"Loop", since, "M?:I cond?:B v_initial?**:V -> v_final_and_scan_outputs**:V", "I=int64 B=bool V=" set, "body:graph",  \
      loop_infer, loop_bind, .flags = CONTROL}
     LOOP(1, "ALL"), LOOP(11, "ALL"), LOOP(13, "ALL|seq"), LOOP(16, "ALLB|seq|opt"), LOOP(19, "ALL9|seq|opt"),
     LOOP(21, "ALL10|seq|opt"), LOOP(23, "ALL11|seq|opt"), LOOP(24, "ALL12|seq|opt"), LOOP(25, "ALL13|seq|opt"),

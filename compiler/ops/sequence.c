@@ -216,49 +216,106 @@ static void concat_from_sequence(Node *n)
 
 /* ---- SplitToSequence -------------------------------------------------------------------------------------------------------- */
 
-/* How many pieces, and their sizes; -1: wrong, and reported. */
-static int split_sizes(Node *n, Dim whole, Dim **size)
+/* Into what the axis is cut: how many pieces, and their sizes: those of input 1, or `part` each as far as it goes. */
+typedef struct Cut {
+    Dim whole, count, part;
+    bool list; /* the sizes are input 1 */
+} Cut;
+
+/* A size that is read at run time may not be less. */
+static void at_least(Dim d, int64_t low)
 {
-    Dim part = D(1);
-    if (in(n, 1) && in_shape(n, 1).rank == 1) {
-        Dim count = in_shape(n, 1).dim[0];
-        *size = NEWS(Dim, dim_const(count) ? dim_value(count) : 1);
-        int k = in_dims(n, 1, *size, dim_const(count) ? (int)dim_value(count) : 0);
-        Dim sum = D(0);
-        for (int i = 0; i < k; i++)
-            sum = dim_add(sum, (*size)[i]);
-        if (k >= 0 && dim_is(dim_equal(sum, whole), 0)) {
-            node_error(n, "the pieces do not add up to the size of the axis");
-            return -1;
-        }
-        if (k >= 0)
-            assume_dim(n, sum, whole);
-        return k;
+    Symbol *s = symbol_of(d);
+    if (s && s->low < low)
+        s->low = low;
+}
+
+/* False: wrong, and reported. */
+static bool find_cut(Node *n, Cut *c)
+{
+    Value *split = in(n, 1);
+    c->part = D(1);
+    c->list = split && split->shape.rank == 1;
+    if (split && split->shape.rank > 1) {
+        node_error(n, "split is %s; one number, or a list, is possible", shape_text(split->shape));
+        return false;
     }
-    if (in(n, 1)) {
-        int64_t v;
-        if (in_ints(n, 1, &v, 1) < 0)
-            return -1;
-        if (v < 1) {
-            node_error(n, "pieces of %lld", (long long)v);
-            return -1;
-        }
-        part = D(v);
+    if (c->list) {
+        c->count = split->shape.dim[0];
+        return true;
     }
-    Dim count = dim_ceil(whole, part);
-    if (!dim_const(count)) {
+    if (split && (in_dims(n, 1, &c->part, 1) < 0 || dim_high(c->part) < 1)) {
+        node_error(n, "split is no positive number");
+        return false;
+    }
+    at_least(c->part, 1);
+    c->count = dim_ceil(c->whole, c->part);
+    return true;
+}
+
+/* The pieces when it is known how many there are; NULL: not, or wrong, and reported. */
+static Value *known_pieces(Node *n, const Cut *c, int axis, bool squeeze)
+{
+    int k = dim_const(c->count) ? (int)dim_value(c->count) : -1;
+    Dim *size = NEWS(Dim, k + 1), at = D(0);
+    if (k < 0 || (c->list && in_dims(n, 1, size, k) < 0))
+        return NULL;
+    for (int i = 0; i < k; i++) {
+        if (!c->list)
+            size[i] = dim_min(c->part, dim_sub(c->whole, dim_mul(c->part, D(i))));
+        at_least(size[i], 0);
+        at = dim_add(at, size[i]);
+    }
+    if (c->list && !require_dim(n, "the sum of the pieces", at, c->whole))
+        return NULL;
+    Value **item = NEWS(Value *, k), *axes = make_ints(n, 1, &(int64_t){axis});
+    at = D(0);
+    for (int i = 0; i < k; i++) {
+        Dim to = dim_add(at, size[i]);
+        item[i] = inferred(make(n, "Slice", 4, in(n, 0), make_dims(n, 1, &at), make_dims(n, 1, &to), axes));
+        if (squeeze)
+            item[i] = inferred(make(n, "Squeeze", 2, item[i], axes));
+        at = to;
+    }
+    return sequence_new(n->graph, in_type(n, 0), k, item);
+}
+
+static void help_pieces(Symbol *s, void *arg)
+{
+    (void)arg;
+    if (s->high == INT64_MAX)
+        note_help("give it a bound, --dim '%s<=64'", printable(s->name));
+}
+
+/* An open sequence of pieces. */
+static Value *open_pieces(Node *n, const Cut *c, int axis, bool squeeze)
+{
+    Shape x = in_shape(n, 0), piece = x;
+    Box *b = box_new(SEQUENCE, in_type(n, 0));
+    b->open = true;
+    b->most = dim_high(dim_min(c->count, c->list ? D(INT64_MAX) : c->whole));
+    if (b->most == INT64_MAX) {
         Text t = {0};
-        dim_print(&t, whole, false);
-        error_node(n, "SHP-11", "into how many pieces an axis of %s is split must be known when the model is compiled",
-                   t.s);
-        note_help("give the axis a size with --dim or --shape");
-        return -1;
+        dim_print(&t, c->count, false);
+        error_node(n, "SHP-11", "into how many pieces, %s, an axis is split has no bound", t.s);
+        dim_symbols(c->count, help_pieces, NULL);
+        return NULL;
     }
-    int k = (int)dim_value(count);
-    *size = NEWS(Dim, k);
-    for (int i = 0; i < k; i++)
-        (*size)[i] = dim_min(part, dim_sub(whole, dim_mul(part, D(i))));
-    return k;
+    bool ones = !in(n, 1);
+    piece.dim[axis] = ones ? D(1) : D(dim_high(c->list ? c->whole : dim_min(c->part, c->whole)));
+    for (int i = axis; i < x.rank - 1 && squeeze; i++)
+        piece.dim[i] = piece.dim[i + 1];
+    piece.rank -= squeeze;
+    box_widen_shape(b, piece);
+    for (int i = 0; i < x.rank && !ones; i++)
+        b->fixed[i] &= i != axis;
+    Node *m = make_node(n, "onnxcc.Cut", 2, (Value *[]){in(n, 0), place_value(n, 1)}, 2);
+    attr_set_int(m, "axis", axis);
+    attr_set_int(m, "squeeze", squeeze);
+    set_out(m, 0, b->type, sequence_data(b));
+    set_out(m, 1, I64, sequence_dims(b));
+    Value *count = inferred(make(n, "Squeeze", 1, make_dims(n, 1, &c->count)));
+    return sequence_open(n->graph, b, count, m->out[1], m->out[0]);
 }
 
 static void split_to_sequence(Node *n)
@@ -268,21 +325,16 @@ static void split_to_sequence(Node *n)
         node_error(n, "a scalar cannot be split");
         return;
     }
-    int axis = attr_axis(n, "axis", x.rank);
+    int axis = attr_axis(n, "axis", x.rank), errors = error_count();
     bool squeeze = !in(n, 1) && !attr_int(n, "keepdims");
-    Dim *size, at = D(0);
-    int k = split_sizes(n, x.dim[axis], &size);
-    if (k < 0)
+    Cut c = {.whole = x.dim[axis]};
+    if (!find_cut(n, &c))
         return;
-    Value **item = NEWS(Value *, k), *axes = make_ints(n, 1, &(int64_t){axis});
-    for (int i = 0; i < k; i++) {
-        Dim to = dim_add(at, size[i]);
-        item[i] = inferred(make(n, "Slice", 4, in(n, 0), make_dims(n, 1, &at), make_dims(n, 1, &to), axes));
-        if (squeeze)
-            item[i] = inferred(make(n, "Squeeze", 2, item[i], axes));
-        at = to;
-    }
-    replace_by(n, sequence_new(n->graph, in_type(n, 0), k, item));
+    Value *y = known_pieces(n, &c, axis, squeeze);
+    if (!y && error_count() == errors)
+        y = open_pieces(n, &c, axis, squeeze);
+    if (y)
+        replace_by(n, y);
 }
 
 /* ---- SequenceMap: a Loop that takes one element of each sequence a turn, and adds one to each result ------------------------- */
@@ -391,6 +443,27 @@ static void join_bind(Node *n)
     bind_reported(n);
 }
 
+static void cut_bind(Node *n)
+{
+    Value *split = in(n, 1);
+    bool list = split && split->shape.rank == 1;
+    Shape x = in_shape(n, 0), y = n->out[0]->shape;
+    int axis = (int)attr_int(n, "axis");
+    Dim part = split && !list ? value_dim(split, 0) : D(1);
+    struct cut_bind p = {.pieces = list ? split->shape.dim[0] : dim_ceil(x.dim[axis], part),
+                         .part = part,
+                         .most = y.dim[0],
+                         .slot = y.dim[1],
+                         .width = slot_of(n->out[1]),
+                         .rank = D(x.rank),
+                         .axis = D(axis),
+                         .squeeze = D(attr_int(n, "squeeze"))};
+    for (int i = 0; i < 16; i++)
+        p.dim[i] = i < x.rank ? x.dim[i] : D(1);
+    Value *args[] = {n->in[0], list ? split : NULL, n->out[0], n->out[1]};
+    bind_kernel(n, "cut", storage_of(n->in[0]), NO_TYPE, cut_fields(), &p, args, 4);
+}
+
 #define OWN(name, sig, attrs, how, flag)                                                                               \
     {                                                                                                                  \
         name, 1, sig, "T=ALL14", attrs, .infer = set_infer, .bind = how, .flags = NOFOLD | (flag), .domain = "onnxcc"  \
@@ -429,6 +502,7 @@ static const Op sequence_ops[] = {
     OWN("Insert", "x:T item:T count:int64 at?:int64 -> y:T", "", insert_bind, INPLACE),
     OWN("Erase", "x:T count:int64 at?:int64 -> y:T", "", erase_bind, INPLACE),
     OWN("Element", "x:T count:int64 at:int64 row?:int64 -> y:T", "", element_bind, 0),
+    OWN("Cut", "x:T split?:int64 -> y:T dims:int64", "axis:int squeeze:int", cut_bind, 0),
     OWN("Join", "x:T dims:int64 count:int64 row?:int64 -> y:T", "axis:int stack:int rank:int", join_bind, 0),
 };
 OPS(sequence_ops);

@@ -49,3 +49,109 @@ def add_maps(c):
     for key, attribute, labels in ("string", 'strings = ["no", "", "yes"]', ["no", "", "yes"]), ("int64", "int64s = [3, -1, 2]", [3, -1, 2]):
         text = f"{ML} g (float[n, 3] x) => (seq(map({key}, float)) y) {{ y = ai.onnx.ml.ZipMap <classlabels_{attribute}> (x) }}"
         add(c, f"zip_map_{key}", text, [x], [[dict(zip(labels, row)) for row in x]])
+
+
+def rows(*lengths, columns=()):
+    """A sequence of arrays of different lengths."""
+    return [(np.arange(n * int(np.prod(columns)), dtype=np.float32) + 10 * i).reshape(n, *columns) for i, n in enumerate(lengths)]
+
+
+def add_splits(c):
+    x = np.arange(14, dtype=np.float32).reshape(2, 7)
+    for axis, shape, given in (0, "float[n, 2]", x.T), (1, "float[2, n]", x):
+        for keep in 0, 1:
+            text = f"g ({shape} x) => (seq(float[]) y) {{ y = SplitToSequence <axis = {axis}, keepdims = {keep}> (x) }}"
+            add(c, f"split_each_{axis}_{keep}", text, [given])
+        for k in 1, 3, 9:
+            text = f"g ({shape} x, int64 k) => (seq(float[]) y) {{ y = SplitToSequence <axis = {axis}> (x, k) }}"
+            add(c, f"split_by_{axis}_{k}", text, [given, np.array(k)])
+        text = f"g ({shape} x) => (seq(float[]) y) {{ k = Constant <value_int = 3> () y = SplitToSequence <axis = {axis}> (x, k) }}"
+        add(c, f"split_by_constant_{axis}", text, [given])
+        for kind in "int32", "int64":
+            text = f"g ({shape} x, {kind}[k] k) => (seq(float[]) y) {{ y = SplitToSequence <axis = {axis}> (x, k) }}"
+            add(c, f"split_list_{axis}_{kind}", text, [given, np.array([3, 0, 1, 3], kind)], [np.split(given, [3, 3, 4], axis)])
+        text = f"g ({shape} x, int64[3] k) => (seq(float[]) y) {{ y = SplitToSequence <axis = {axis}> (x, k) }}"
+        add(c, f"split_three_{axis}", text, [given, np.array([3, 0, 4])], [np.split(given, [3, 3], axis)])
+    words = np.array([*"abcde"], object)
+    text = "g (string[n] x) => (seq(string) y) { y = SplitToSequence <keepdims = 0> (x) }"
+    add(c, "split_strings", text, [words], [[np.array(w, object) for w in words]])
+    text = "g (float[n, 2] x, int64 i) => (float[a, 2] y, int64 k) { s = SplitToSequence (x) y = SequenceAt (s, i) k = SequenceLength (s) }"
+    add(c, "split_at", text, [x.T, np.array(-2)], [x.T[-2:-1], np.array(7)])
+    text = "g (float[n, 2] x) => (float[m, 2] y) { k = Constant <value_int = 2> () s = SplitToSequence (x, k) y = ConcatFromSequence <axis = 0> (s) }"
+    add(c, "split_join", text, [x.T])
+
+
+LOOP = "<body = b (int64 i, bool go, {}) => (bool on, {}) {{ on = Identity(go) {} }}>"
+
+
+def add_sequences(c):
+    x, scalar = np.array([1.5, -2], np.float32), np.array
+    # positions known at run time only
+    for at in 0, 2, -3, 3:
+        text = "g (seq(float[n]) s, float[n] x, int64 p) => (seq(float[n]) y) { y = SequenceInsert (s, x, p) }"
+        add(c, f"insert_at_{at % 4}", text, [rows(2, 2, 2), x, scalar(at)])
+    for at in 0, 2, -2:
+        text = "g (seq(float[n]) s, int32 p) => (seq(float[n]) y, float[m] z) { y = SequenceErase (s, p) z = SequenceAt (s, p) }"
+        add(c, f"erase_at_{at % 3}", text, [rows(1, 4, 2), scalar(at, np.int32)])
+    # joined
+    for axis in 0, 1, 2:
+        text = f"g (seq(float[2, 3]) s) => (float[a, b, d] y) {{ y = ConcatFromSequence <axis = {axis - 3}, new_axis = 1> (s) }}"
+        add(c, f"stack_{axis}", text, [rows(2, 2, 2, 2, columns=(3,))])
+    text = "g (seq(float[n, 2, 3]) s) => (float[a, b, d] y) { y = ConcatFromSequence <axis = 0> (s) }"
+    add(c, "join_lengths", text, [rows(2, 0, 3, columns=(2, 3))])
+    # a body for each element, whose shapes vary
+    text = """g (seq(float[n]) s, seq(float[m]) t, float[2] x) => (seq(float[k]) y, seq(int64[1]) z) {
+        y, z = SequenceMap <body = b (float[n] e, float[m] g, float[2] w) => (float[k] f, int64[1] q)
+            { f = Concat <axis = 0> (e, w, g) q = Shape (f) }> (s, t, x) }"""
+    add(c, "map_lengths", text, [rows(1, 3, 0), rows(2, 1, 4), x])
+    text = """g (seq(float[n]) s) => (float[m] y) {
+        t = SequenceMap <body = b (float[n] e) => (float[k] f) { f = Concat <axis = 0> (e, e) }> (s)
+        y = ConcatFromSequence <axis = 0> (t) }"""
+    add(c, "map_join", text, [rows(1, 3, 0)])
+    # carried by loops
+    push = LOOP.format("seq(float[n]) u", "seq(float[n]) v", "v = SequenceInsert (u, x)")
+    start = "s = SequenceEmpty ()"
+    add(c, "loop_turns", f"g (int64 m, float[2] x) => (seq(float[n]) t) {{ {start} t = Loop {push} (m, , s) }}", [scalar(3), x])
+    add(c, "loop_input", f"g (int64 m, seq(float[n]) s, float[2] x) => (seq(float[n]) t) {{ t = Loop {push} (m, , s) }}",
+        [scalar(2), rows(3, 1), x])
+    text = f"g (int64[k] m, float[2] x) => (int64 l) {{ {start} p = ReduceMax <keepdims = 0> (m) t = Loop {push} (p, , s) l = SequenceLength (t) }}"
+    add(c, "loop_turns_computed", text, [np.array([2, 5, 3]), x])
+    text = f"""g (bool c, float[2] x) => (seq(float[2]) t) {{ {start} t = Loop <body = b (int64 i, bool go, seq(float[2]) u) => (bool on, seq(float[2]) v)
+        {{ three = Constant <value_int = 3> () on = Less (i, three) v = SequenceInsert (u, x) }}> ( , c, s) }}"""
+    add(c, "loop_until", text, [scalar(True), x])
+    inner = LOOP.format("seq(float[2]) u2", "seq(float[2]) v2", "f = CastLike (i2, x) e = Add (x, f) v2 = SequenceInsert (u2, e)")
+    inner = inner.replace("int64 i,", "int64 i2,").replace("go", "go2").replace("on", "on2").replace("on2e", "one")
+    outer = LOOP.format("seq(float[2]) u", "seq(float[2]) v", f"v = Loop {inner} (i, , u)")
+    add(c, "loop_nested", f"g (int64 m, float[2] x) => (seq(float[2]) t) {{ {start} t = Loop {outer} (m, , s) }}", [scalar(4), x])
+    longer = LOOP.format("seq(float[n]) u", "seq(float[n]) v", """z = Constant <value_int = -1> () e = SequenceAt (u, z)
+        f = Concat <axis = 0> (e, x) v = SequenceInsert (u, f)""")
+    text = f"g (int64 m, float[2] x) => (seq(float[n]) t) {{ s = SequenceConstruct (x) t = Loop {longer} (m, , s) }}"
+    add(c, "loop_longer", text, [scalar(4), x])
+    pop = LOOP.format("seq(float[n]) u, float[n] a", "seq(float[n]) v, float[n] d", """z = Constant <value_int = 0> () e = SequenceAt (u, z)
+        d = Add (a, e) v = SequenceErase (u, z)""")
+    text = f"g (int64 m, seq(float[2]) s, float[2] x) => (seq(float[2]) t, float[2] y) {{ t, y = Loop {pop} (m, , s, x) }}"
+    add(c, "loop_erase", text, [scalar(2), rows(2, 2, 2), x])
+    # branches
+    for taken in False, True:
+        text = """g (bool c, float[2] x, float[3] z) => (seq(float[n]) t) { t = If (c)
+            <then_branch = a () => (seq(float[n]) p) { p = SequenceConstruct (x, z) }, else_branch = b () => (seq(float[n]) q) { q = SequenceConstruct (x) }> }"""
+        add(c, f"if_lengths_{int(taken)}", text, [scalar(taken), x, rows(3)[0]])
+        text = """g (bool c, seq(float[n]) s, float[n] x) => (seq(float[n]) t, int64 l) { t = If (c)
+            <then_branch = a () => (seq(float[n]) p) { p = Identity (s) }, else_branch = b () => (seq(float[n]) q) { q = SequenceInsert (s, x) }>
+            l = SequenceLength (t) }"""
+        add(c, f"if_insert_{int(taken)}", text, [scalar(taken), rows(2, 2), x])
+        text = """<ir_version: 8, opset_import: ["": 18]> g (bool c, float[2] x) => (optional(seq(float[2])) t, bool h) { t = If (c)
+            <then_branch = a () => (optional(seq(float[2])) p) { s = SequenceConstruct (x, x) p = Optional (s) },
+             else_branch = b () => (optional(seq(float[2])) q) { q = Optional <type = seq(float[2])> () }> h = OptionalHasElement (t) }"""
+        add(c, f"if_optional_{int(taken)}", text, [scalar(taken), x], [[x, x] if taken else None, scalar(taken)])
+        text = """<ir_version: 8, opset_import: ["": 18]> g (optional(seq(float[n])) o, float[n] x) => (seq(float[n]) t) { c = OptionalHasElement (o) t = If (c)
+            <then_branch = a () => (seq(float[n]) p) { s = OptionalGetElement (o) p = SequenceInsert (s, x) },
+             else_branch = b () => (seq(float[n]) q) { q = SequenceConstruct (x) }> }"""
+        add(c, f"optional_sequence_{int(taken)}", text, [rows(2, 2) if taken else None, x], [(rows(2, 2) if taken else []) + [x]])
+    # strings
+    words = [np.array([*"abc"], object), np.array(["d\u00e9", ""], object)]
+    text = """g (seq(string[n]) s, string[n] x, int64 i) => (string[m] y, seq(string[k]) z, seq(string[k]) e)
+        { y = SequenceAt (s, i) z = SequenceInsert (s, x, i) e = SequenceErase (s, i) }"""
+    add(c, "sequence_strings", text, [words, words[0], scalar(1)], [words[1], [words[0], words[0], words[1]], words[:1]])
+    text = "g (seq(string[n]) s) => (string[m] y) { y = ConcatFromSequence <axis = 0> (s) }"
+    add(c, "sequence_strings_join", text, [words], [np.concatenate(words)])

@@ -15,7 +15,7 @@ typedef struct Case {
     VEC(Data) data;     /* of the model's inputs; without a tensor: left out, it has a default */
     VEC(Value *) value; /* they belong to */
     Tensors in;         /* the same in the order of the C inputs */
-    bool open;          /* an output is a sequence whose length is found at run time */
+    bool open;          /* an output has parts that a run may leave unwritten */
     const SizeField *size;
     int n_size;
 } Case;
@@ -302,7 +302,7 @@ static void use_ports(Case *c)
     for (int i = 0; i < n; i++) {
         const char *form = form_of_box(ports[i].box);
         fprintf(f, "%s%s", i ? " " : "", form);
-        c->open |= strchr(form, 'o') != NULL;
+        c->open |= strpbrk(form, "o?") != NULL;
     }
     fclose(f);
 }
