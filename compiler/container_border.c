@@ -216,8 +216,12 @@ static Box *declared_box(Value *v, const TypeDesc *d)
     Shape given = v->shape, of = d->of->shape;
     if (given.rank < 1 || (given.rank == 1 && of.rank > 0 && !shape_const(of)) ||
         (given.rank > 1 && of.rank >= 0 && given.rank != of.rank + 1)) {
+        Text sizes = {0};
+        for (int i = 0; i < (of.rank < 0 ? 2 : of.rank); i++)
+            text_put(&sizes, ",D");
         error_value(v, "TYP-05", "the sequence '%s' has no bounds", printable(v->name));
-        note_help("say how many elements it may have, and their largest sizes: --shape %s=N,D,D", printable(v->name));
+        note_help("say how many elements it may have%s: --shape %s=N%s", sizes.n ? ", and their largest sizes" : "",
+                  printable(v->name), sizes.n ? sizes.s : "");
         return NULL;
     }
     b->open = true;

@@ -295,7 +295,7 @@ static Box **flatten_carried(Node *n, Graph *g)
         now[i] = first[i] = box_of(n->in[i + 2]);
     for (bool stable = false; !stable;) {
         if (++tries > MOST_TRIES) {
-            node_error(n, "a carried sequence grows in more than its length");
+            node_error(n, "the elements of a carried sequence grow by more and more: nothing bounds them");
             return NULL;
         }
         if (!try_turn(n, g, now, after))
