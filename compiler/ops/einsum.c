@@ -150,7 +150,9 @@ static bool read_equation(Einsum *e)
 
 static Value *reshape(Einsum *e, Value *v, int rank, const Dim *dim)
 {
-    return make(e->n, "Reshape", 2, v, make_dims(e->n, rank, dim));
+    Value *y = make(e->n, "Reshape", 2, v, make_dims(e->n, rank, dim));
+    attr_set_int(y->def, "allowzero", 1);
+    return y;
 }
 
 /* v under the labels of its axes, each once. */

@@ -20,7 +20,7 @@ static Dim found_size(Node *n, int i, Dim most)
 static void nonzero_infer(Node *n)
 {
     Shape x = in_shape(n, 0);
-    set_out(n, 0, I64, shape_list(2, D(x.rank ? x.rank : 1), found_size(n, 0, shape_count(x))));
+    set_out(n, 0, I64, shape_list(2, D(x.rank), found_size(n, 0, shape_count(x))));
 }
 
 static void nonzero_bind(Node *n)

@@ -21,8 +21,11 @@ static Dim position(Dim v, Dim n)
 
 static Dim clamp(Dim v, Dim low, Dim high) { return dim_min(dim_max(v, low), high); }
 
+/* A longer step than the axis finds the first element alone, too, and cannot overflow. */
 static Cut cut_axis(Dim n, Dim start, Dim end, Dim step)
 {
+    Dim most = dim_const(n) ? dim_max(n, D(1)) : D(INT32_MAX);
+    step = clamp(step, dim_sub(D(0), most), most);
     Dim from = position(start, n), to = position(end, n), last = dim_sub(n, D(1)), back = dim_less(step, D(0));
     Dim first = clamp(from, D(0), n), top = clamp(from, D(0), last);
     Dim up = dim_ceil(dim_sub(clamp(to, D(0), n), first), dim_max(step, D(1)));

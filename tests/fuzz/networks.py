@@ -220,6 +220,7 @@ def recurrent(m):
             attrs["input_forget"] = 1
     if m.chance(0.4):
         f = ["Relu", "Tanh", "Sigmoid", "Softsign", "Softplus", "HardSigmoid", "Elu", "LeakyRelu", "ScaledTanh", "ThresholdedRelu", "Affine"]
+        attrs["clip"] = 3.0  # ONNX Runtime's Softplus overflows
         attrs["activations"] = [m.one(f) for _ in range({"RNN": 1, "GRU": 2, "LSTM": 3}[op] * d)]
         if m.chance(0.5):
             attrs["activation_alpha"] = [m.one([0.3, 0.5, 1.0]) for _ in attrs["activations"]]

@@ -17,6 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import containers
+import corners
 from cache import generated
 from message import to_proto
 
@@ -659,13 +660,13 @@ def add_experimental(c):
 def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
-    with generated(folder, [__file__, containers.__file__], f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
+    with generated(folder, [__file__, containers.__file__, corners.__file__], f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
         if not stale:
             return
         cases = Cases(os.path.join(folder, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
                     add_features, add_images, add_attention, add_contractions, add_gradients, add_strings,
-                    add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences):
+                    add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences, corners.add_corners):
             add(cases)
         print(f"operators: {cases.count} tests written")
 
