@@ -57,7 +57,7 @@ SHARED void matmul_rows(f32 *to, const f32 *a, idx a_row, idx a_k, idx m, idx k)
 #define MATMUL_SUM_i64 u64
 #define MATMUL_SUM_u64 u64
 #define S RT_CAT(MATMUL_SUM_, A)
-enum { FN(MATMUL_BLOCK) = 16 };
+enum { FN(MATMUL_BLOCK) = 16, FN(MATMUL_RUN) = 128 }; /* sums of so many products, and the sum of those */
 KERNEL void FN(matmul_plain)(const T *a, const T *b, const T *bias, T *y, struct matmul_plain p)
 {
     const idx matrices = p.batch[0] * p.batch[1] * p.batch[2] * p.batch[3];
@@ -70,13 +70,20 @@ KERNEL void FN(matmul_plain)(const T *a, const T *b, const T *bias, T *y, struct
         for (idx i = 0; i < p.m; i++)
             for (idx j = 0; j < p.n; j += FN(MATMUL_BLOCK)) {
                 const idx some = p.n - j < FN(MATMUL_BLOCK) ? p.n - j : FN(MATMUL_BLOCK);
-                S sum[FN(MATMUL_BLOCK)];
+                S sum[FN(MATMUL_BLOCK)], part[FN(MATMUL_BLOCK)];
                 for (idx c = 0; c < some; c++)
                     sum[c] = bias ? (S)LD(bias, j + c) : 0;
-                for (idx l = 0; l < p.k; l++) {
-                    const S v = (S)LD(a, at_a + i * p.a_row + l * p.a_k);
+                for (idx l = 0; l < p.k;) {
+                    const idx end = p.k - l < FN(MATMUL_RUN) ? p.k : l + FN(MATMUL_RUN);
                     for (idx c = 0; c < some; c++)
-                        sum[c] += v * (S)LD(b, at_b + l * p.b_k + (j + c) * p.b_column);
+                        part[c] = 0;
+                    for (; l < end; l++) {
+                        const S v = (S)LD(a, at_a + i * p.a_row + l * p.a_k);
+                        for (idx c = 0; c < some; c++)
+                            part[c] += v * (S)LD(b, at_b + l * p.b_k + (j + c) * p.b_column);
+                    }
+                    for (idx c = 0; c < some; c++)
+                        sum[c] += part[c];
                 }
                 for (idx c = 0; c < some; c++)
                     ST(y, (q * p.m + i) * p.n + j + c, (A)sum[c]);

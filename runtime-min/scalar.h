@@ -42,12 +42,6 @@ HELPER u32 nearest_bits_f64(f64 x) { return (u32)rt_u64(x + 0x1.8p52); }
 /* r = x - n y with the sign of x, or 0: the same with the sign of y. */
 #if RT_IS_FLOAT(T)
 HELPER T FN(floor_mod)(T r, T y) { return PICK(r == 0, M(copysign)(r, y), PICK((r < 0) != (y < 0), r + y, r)); }
-/* x tanh(log(1 + e)), e = exp(x): with n = e (e + 2), x n / (n + 2) */
-HELPER T FN(mish_of)(T x, T e)
-{
-    const T n = e * (e + 2);
-    return x * (n / (n + 2));
-}
 #else
 #if RT_IS_SIGNED(T)
 HELPER T FN(floor_mod)(T r, T y) { return PICK((r != 0) & ((r < 0) != (y < 0)), (T)((UNSIGNED)r + (UNSIGNED)y), r); }

@@ -67,8 +67,8 @@ TILE struct tile_cut tile_cut(idx n, const int most, const int even)
 
 /* What all tiles of one pass have in common. The sum runs over `taps` stretches of `run` values of k, contiguous in x:
  * `right` apart, but after each `across` of them on to the next row (`row` from start to start), after each `rows` rows on
- * to the next plane; it begins at tap (tap[0], tap[1]) of (rows, across). first: y begins as b + r (either may be NULL),
- * otherwise as what it has. last: this pass completes y. */
+ * to the next plane; it begins at tap (tap[0], tap[1]) of (rows, across). first: y is that sum and b and r (either may be
+ * NULL), otherwise what it has and that sum: short sums have smaller errors. last: this pass completes y. */
 struct tile_job {
     idx step, at[TILE_LOOSE]; /* from row to row in x; where they are, when a tile has at most so many */
     idx taps, run, across, rows, right, row, plane, tap[2];
@@ -174,7 +174,7 @@ TILE void tile_any(const int R, const int V, const f32 *x, const f32 *w, const f
     for (; n > 0; n--, x += R * t->step, y += R * t->y_pitch) {
         vec c[TILE_MOST_ROWS][4];
         const f32 *xt = x, *wt = w;
-        tile_load(c, R, V, !t->first ? y : b ? b : zero, t->first ? 0 : t->y_pitch, b || !t->first ? last : RT_VEC);
+        tile_load(c, R, V, t->first && b ? b : zero, 0, t->first && b ? last : RT_VEC);
         if (t->first && r) {
             tile_add(c, R, V, r, t->r_pitch, last);
             r += R * t->r_pitch;
@@ -192,6 +192,8 @@ TILE void tile_any(const int R, const int V, const f32 *x, const f32 *w, const f
             row = 0;
             xt += t->plane - t->rows * t->row;
         }
+        if (!t->first)
+            tile_add(c, R, V, y, t->y_pitch, last);
         tile_store((const vec(*)[4])c, R, V, y, t->y_pitch, last, t->lo, t->hi);
     }
 }

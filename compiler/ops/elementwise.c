@@ -191,10 +191,15 @@ static void clip_before_11(Node *n)
     expand_done(n);
 }
 
+/* Of short floats in float: one rounding, at the end. */
 static void mean_expand(Node *n)
 {
-    Value *sum = make_node(n, "Sum", n->n_in, n->in, 1)->out[0];
-    replace_out(n, 0, make(n, "Div", 2, sum, make_scalar(n, in_type(n, 0), n->n_in)));
+    Type t = type_arith(in_type(n, 0));
+    Value *terms[n->n_in];
+    for (int i = 0; i < n->n_in; i++)
+        terms[i] = make_cast(n, in(n, i), t);
+    Value *sum = make_node(n, "Sum", n->n_in, terms, 1)->out[0];
+    replace_out(n, 0, make_cast(n, make(n, "Div", 2, sum, make_scalar(n, t, n->n_in)), in_type(n, 0)));
     expand_done(n);
 }
 

@@ -1,4 +1,6 @@
 /* matmul.c - MatMul and Gemm: both become onnxcc.Product, a product of matrices with a bias. */
+#include <math.h>
+
 #include "../infer.h"
 #include "../kernel.h"
 #include "conv.h"
@@ -265,17 +267,28 @@ static void matmul_expand(Node *n)
     expand_done(n);
 }
 
-/* v * factor, computed in v's type. */
-static Value *scaled(Node *n, Value *v, double factor)
+/* v as t, times factor. */
+static Value *scaled(Node *n, Value *v, Type t, double factor)
 {
-    return factor == 1 ? v : make(n, "Mul", 2, v, make_scalar(n, v->type, factor));
+    v = make_cast(n, v, t);
+    return factor == 1 ? v : make(n, "Mul", 2, v, make_scalar(n, t, factor));
 }
 
-/* alpha * a b + beta * c; alpha goes to the constant factor, if there is one. */
+/* Is a product with this factor exact, overflow aside? */
+static bool is_power_of_2(double factor)
+{
+    int e;
+    return factor == 0 || fabs(frexp(factor, &e)) == 0.5;
+}
+
+/* alpha * a b + beta * c; alpha goes to the constant factor, if there is one. Of short floats in float where a factor
+ * would round them. */
 static void gemm_expand(Node *n)
 {
-    Value *a = in(n, 0), *b = in(n, 1), *c = in(n, 2);
     double alpha = attr_float(n, "alpha"), beta = attr_float(n, "beta");
+    bool exact = is_power_of_2(alpha) && (!in(n, 2) || is_power_of_2(beta));
+    Type t = in_type(n, 0), wide = type_is_float(t) && !exact ? type_arith(t) : t;
+    Value *a = in(n, 0), *b = in(n, 1), *c = in(n, 2);
     if (a->shape.rank != 2 || b->shape.rank != 2) {
         node_error(n, "%s times %s: both must be matrices", shape_text(a->shape), shape_text(b->shape));
         return;
@@ -287,19 +300,19 @@ static void gemm_expand(Node *n)
         node_error(n, "C is %s, which does not expand to %s", shape_text(c->shape), shape_text(y));
         return;
     }
-    if (in_const(n, 1))
-        b = scaled(n, b, alpha);
-    else
-        a = scaled(n, a, alpha);
-    c = c && beta != 0 ? scaled(n, c, beta) : NULL;
-    bool bias = c && c->shape.rank > 0 && dim_same(c->shape.dim[c->shape.rank - 1], columns) &&
-                dim_is(shape_product(c->shape, 0, c->shape.rank - 1), 1);
-    if (bias && c->shape.rank > 1)
+    bool alpha_to_b = in_const(n, 1);
+    a = scaled(n, a, wide, alpha_to_b ? 1 : alpha);
+    b = scaled(n, b, wide, alpha_to_b ? alpha : 1);
+    Shape s = c ? c->shape : (Shape){0};
+    bool bias = c && s.rank > 0 && dim_same(s.dim[s.rank - 1], columns) && dim_is(shape_product(s, 0, s.rank - 1), 1);
+    c = c && beta != 0 ? scaled(n, c, wide, beta) : NULL;
+    bias = bias && c;
+    if (bias && s.rank > 1)
         c = make(n, "Reshape", 2, c, make_ints(n, 1, (int64_t[]){-1}));
     Value *v = bias ? make(n, "onnxcc.Product", 3, a, b, c) : make(n, "onnxcc.Product", 2, a, b);
     attr_set_int(v->def, "trans_a", trans_a);
     attr_set_int(v->def, "trans_b", trans_b);
-    replace_out(n, 0, c && !bias ? make(n, "Add", 2, v, c) : v);
+    replace_out(n, 0, make_cast(n, c && !bias ? make(n, "Add", 2, v, c) : v, t));
     expand_done(n);
 }
 

@@ -226,14 +226,14 @@ static void rms_norm_bind(Node *n)
 
 /* ---- MeanVariance- and LpNormalization ----------------------------------------------------------------------- */
 
-/* y = (x - mean) / (sqrt(variance) + 1e-9) */
+/* y = (x - mean) / (sqrt(variance) + 1e-9), which the text has as a float */
 static void mean_variance(Node *n, int k, const int64_t *axes, bool divide)
 {
     Type t = in_type(n, 0) == F64 ? F64 : F32;
     Value *over = make_ints(n, k, axes), *x = as_type(n, in(n, 0), t);
     Value *d = make(n, "Sub", 2, x, make(n, "ReduceMean", 2, x, over));
     Value *deviation = !divide ? NULL : make(n, "Sqrt", 1, make(n, "ReduceMean", 2, make(n, "Mul", 2, d, d), over));
-    Value *y = !divide ? d : make(n, "Div", 2, d, make(n, "Add", 2, deviation, make_scalar(n, t, 1e-9)));
+    Value *y = !divide ? d : make(n, "Div", 2, d, make(n, "Add", 2, deviation, make_scalar(n, t, 1e-9f)));
     replace_out(n, 0, as_type(n, y, in_type(n, 0)));
     expand_done(n);
 }

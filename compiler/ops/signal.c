@@ -161,7 +161,7 @@ static void fourier_bind(Node *n)
 
 /* ---- windows ---------------------------------------------------------------------------------------------------- */
 
-/* sum of weight[k] cos(2 pi k i / N), N the size or, when not periodic, one less */
+/* sum of weight[k] cos(2 pi k i / N), N the size or, when not periodic, one less; in double, as sizes are mostly constant */
 static void window_expand(Node *n)
 {
     static const struct {
@@ -171,20 +171,23 @@ static void window_expand(Node *n)
                    {"HammingWindow", {25.0 / 46, 25.0 / 46 - 1, 0}},
                    {"BlackmanWindow", {0.42, -0.5, 0.08}}};
     int w = 0;
-    Type to = attr_type(n, "output_datatype", attr_int(n, "output_datatype")), t = to == F64 ? F64 : F32;
+    Type to = attr_type(n, "output_datatype", attr_int(n, "output_datatype"));
     if (!to)
         return;
     while (strcmp(windows[w].name, n->op->name))
         w++;
     Value *size = in(n, 0), *zero = make_scalar(n, size->type, 0), *one = make_scalar(n, size->type, 1);
     Value *last = attr_int(n, "periodic") == 1 ? size : make(n, "Sub", 2, size, one);
-    Value *i = make_cast(n, make(n, "Range", 3, zero, size, one), t);
-    Value *turn = make(n, "Div", 2, make(n, "Mul", 2, i, make_scalar(n, t, 6.283185307179586)), make_cast(n, last, t));
-    Value *sum = make_scalar(n, t, windows[w].weight[0]);
+    Value *i = make(n, "Range", 3, zero, size, one);
+    i = make_cast(n, make(n, "Min", 2, i, make(n, "Sub", 2, last, i)),
+                  F64); /* the same cosine, of an angle that is smaller */
+    Value *turn =
+        make(n, "Div", 2, make(n, "Mul", 2, i, make_scalar(n, F64, 6.283185307179586)), make_cast(n, last, F64));
+    Value *sum = make_scalar(n, F64, windows[w].weight[0]);
     for (int k = 1; k < 3; k++)
         if (windows[w].weight[k] != 0) {
-            Value *c = make(n, "Cos", 1, k == 1 ? turn : make(n, "Mul", 2, turn, make_scalar(n, t, k)));
-            sum = make(n, "Add", 2, sum, make(n, "Mul", 2, c, make_scalar(n, t, windows[w].weight[k])));
+            Value *c = make(n, "Cos", 1, k == 1 ? turn : make(n, "Mul", 2, turn, make_scalar(n, F64, k)));
+            sum = make(n, "Add", 2, sum, make(n, "Mul", 2, c, make_scalar(n, F64, windows[w].weight[k])));
         }
     replace_out(n, 0, make_cast(n, sum, to));
     expand_done(n);
