@@ -36,7 +36,7 @@ SHARES = 4  # models that the cases of a type become
 np.seterr(all="ignore")
 
 STATE = "the inputs' products with W are stored in the model's type, which halves their memory"
-SUMS = "one sum runs over the whole depth; ONNX Runtime adds up sums of 128 products"
+SUMS = "one sum runs over all products of a pass; shorter ones, of 512, took 2 % more time in a convolution of 64 channels"
 WHY = {
     ("RNN", "float16"): STATE,
     ("GRU", "float16"): STATE,

@@ -3,7 +3,7 @@ compared with ONNX's reference evaluator, where that computes in double when its
 
 import numpy as np
 
-from operators import F16, F32, F64, LONG, PI, case, channels, given, log_softmax, normal, rng, sigmoid, softmax, uneven, uniform
+from operators import F16, F32, F64, LONG, PI, case, channels, given, log_softmax, normal, rng, softmax, uneven, uniform
 
 ML = "ai.onnx.ml"
 
@@ -65,7 +65,8 @@ def add_images():
     for k in 2, 7:
         case("AveragePool", [uneven(1, 20, 9, 10)], lambda x, k=k: average(x, (k, k)), k * k, kernel_shape=[k, k])
         case("MaxPool", [uneven(1, 20, 9, 10)], lambda x, k=k: np.max(windows(x, (k, k)), (-2, -1)), 0, kernel_shape=[k, k])
-        case("LpPool", [normal(1, 3, 9, 10)], lambda x, k=k: (np.sqrt(np.sum(windows(x, (k, k)) ** 2, (-2, -1))),) * 2, k * k + 1, kernel_shape=[k, k])
+        case("LpPool", [normal(1, 3, 9, 10)], lambda x, k=k: (np.sqrt(np.sum(windows(x, (k, k)) ** 2, (-2, -1))),) * 2, k * k + 1,
+             kernel_shape=[k, k])
     case("LpPool", [normal(1, 3, 9, 10)], lambda x: (np.cbrt(np.sum(np.abs(windows(x, (3, 3))) ** 3, (-2, -1))),) * 2, 30, kernel_shape=[3, 3], p=3)
     x = normal(1, 2, 200, 300, mean=1)
     case("GlobalAveragePool", [x], lambda x: tuple(np.mean(v, (2, 3), keepdims=True) for v in (x, np.abs(x))), 60000)
@@ -150,7 +151,8 @@ def add_networks():
         for op, gates in ("RNN", 1), ("GRU", 3), ("LSTM", 4):
             weights = [normal(1, gates * hidden, k) / k ** 0.5 for k in (size, hidden)]
             bias = normal(1, 2 * gates * hidden) / 4
-            case(op, [normal(t, 2, size), *weights, bias], None, 8 * t * (size + hidden) ** 0.5, consts=(1, 2, 3), hidden_size=hidden, version=22, stored=3)
+            case(op, [normal(t, 2, size), *weights, bias], None, 8 * t * (size + hidden) ** 0.5, consts=(1, 2, 3),
+                 hidden_size=hidden, version=22, stored=3)
     for n in 1, 10, 300:
         for scale in 1, 4:
             q, k, v = normal(1, 2, 9, 64) * scale, normal(1, 2, n, 64), normal(1, 2, n, 40)
@@ -246,7 +248,7 @@ def add_scores():
     case("LinearRegressor", [normal(7, 200)], lambda x: (x @ w.T + b, np.abs(x) @ np.abs(w.T) + np.abs(b)), 201, coefficients=weights,
          intercepts=offsets, targets=3, version=1, domain=ML, types=[F32])
     vectors, factors = floats(20, 30), floats(20)
-    v, f = np.float32(vectors).reshape(20, 30).astype(LONG), np.float32(factors).astype(LONG)
+    v, by = np.float32(vectors).reshape(20, 30).astype(LONG), np.float32(factors).astype(LONG)
     common = {"n_supports": 20, "support_vectors": vectors, "coefficients": factors, "rho": [0.4], "version": 1, "domain": ML, "types": [F32]}
 
     def kernel(x, name):
@@ -263,18 +265,18 @@ def add_scores():
     for name in "LINEAR", "RBF", "SIGMOID", "POLY":
         def exact(x, name=name):
             y, size = kernel(x, name)
-            return (y @ f + given(0.4))[:, None], (size @ np.abs(f) + given(0.4))[:, None]
+            return (y @ by + given(0.4))[:, None], (size @ np.abs(by) + given(0.4))[:, None]
 
         case("SVMRegressor", [normal(7, 30)], exact, 160, kernel_type=name, kernel_params=[0.02, 0.2, 3.0], **common)
     scale, offset = floats(50), floats(50)
-    case("Scaler", [normal(7, 50)], lambda x: ((x - np.float32(offset)) * np.float32(scale), (np.abs(x) + np.abs(np.float32(offset))) * np.abs(np.float32(scale))),
-         2, scale=scale, offset=offset, version=1, domain=ML, types=[F32])
+    f, o = np.float32(scale).astype(LONG), np.float32(offset).astype(LONG)
+    case("Scaler", [normal(7, 50)], lambda x: ((x - o) * f, (np.abs(x) + np.abs(o)) * np.abs(f)), 2, scale=scale, offset=offset,
+         version=1, domain=ML, types=[F32])
     for norm in "L1", "L2", "MAX":
         case("Normalizer", [uniform(0.1, 4, 7, 50)], lambda x, norm=norm: normalizer(x, norm), 52, norm=norm, version=1, domain=ML, types=[F32])
     trees, leaves = 200, np.float32(normal(400))
-    case("TreeEnsembleRegressor", [normal(7, 1)], lambda x: (np.sum(np.where(x > 0, leaves[1::2], leaves[::2]).astype(LONG), 1, keepdims=True),
-                                                            np.sum(np.abs(np.where(x > 0, leaves[1::2], leaves[::2])).astype(LONG), 1, keepdims=True)),
-         trees, version=3, domain=ML, types=[F32], **stumps(trees, leaves))
+    case("TreeEnsembleRegressor", [normal(7, 1)], lambda x: forest(x, leaves.astype(LONG)), trees, version=3, domain=ML, types=[F32],
+         **stumps(trees, leaves))
     for kind in np.uint8, np.int8:
         case("DequantizeLinear", [np.arange(0, 256).astype(kind), np.array(0.0123), np.array(7, kind)],
              lambda x, s, z: ((x.astype(LONG) - z.astype(LONG)) * s, np.abs((x.astype(LONG) - z.astype(LONG)) * s)), 1)
@@ -284,6 +286,11 @@ def normalizer(x, norm):
     by = np.sum(np.abs(x), 1, keepdims=True) if norm == "L1" else np.max(x, 1, keepdims=True)
     y = x / (np.sqrt(np.sum(x * x, 1, keepdims=True)) if norm == "L2" else by)
     return y, np.abs(y)
+
+
+def forest(x, leaves):
+    terms = np.where(x > 0, leaves[1::2], leaves[::2])
+    return np.sum(terms, 1, keepdims=True), np.sum(np.abs(terms), 1, keepdims=True)
 
 
 def stumps(trees, leaves):
