@@ -75,6 +75,9 @@ Value *container_rebuild(Graph *g, const Box *b, Value *const **from); /* the ot
 /* All inputs of n in the shape that they broadcast to; false: they do not, and that is reported. */
 bool infer_same_shapes(Node *n);
 
+/* Of strings: bytes of the longest element of v; INT64_MAX: nobody knows. */
+int64_t text_bound(const Value *v);
+
 /* Control flow takes tensors only. Outputs of the nested graph g from `first` on become what box[i] says, as tensors; */
 void container_outputs(Graph *g, int first, Box *const *box);
 /* so do the results of its node n, of which users see containers as before, or of an optional the item, given[i]; */

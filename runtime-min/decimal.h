@@ -4,7 +4,7 @@
 #include "text.h"
 
 /* bits, low: a floating-point type has so many bits, the last of which is 2^low or more */
-#define text_print_PARAMS(X, V) X(idx, count) X(idx, most) X(int, bits) X(int, low)
+#define text_print_PARAMS(X, V) X(idx, count) X(idx, at) X(idx, most) X(int, bits) X(int, low)
 #define text_read_PARAMS(X, V) X(idx, count) X(int, bits) X(int, low)
 PARAMS(text_print)
 PARAMS(text_read)
@@ -341,11 +341,11 @@ HELPER int rt_text_get_i64(str s, i64 *y, int bits, int low)
 
 #if defined T && !defined U
 #if RT_CAT(DECIMAL_IS_, T) == 1
-/* y[i]: x[i] as text, whose bytes go to text, which has room for p.most. */
+/* y[i]: x[i] as text, whose bytes go to text, from p.at to p.most. */
 KERNEL int FN(text_print)(const T *restrict x, str *restrict y, u8 *restrict text, struct text_print p)
 {
     char word[32];
-    u64 used = 0;
+    u64 used = (u64)p.at;
     for (idx i = 0; i < p.count; i++) {
         const u64 n = (u64)(RT_CAT(rt_text_put_, T)(word, x[i], p.bits, p.low) - word);
         if (n > (u64)p.most - used)

@@ -3,13 +3,13 @@
 #define ONNXCC_TEXT_H
 #include "rt.h"
 
-#define text_join_PARAMS(X, V) X(idx, count) X(idx, most)
+#define text_join_PARAMS(X, V) X(idx, count) X(idx, at) X(idx, most)
 PARAMS(text_join)
 
 #define text_equal_PARAMS(X, V) X(idx, count)
 PARAMS(text_equal)
 
-#define text_normal_PARAMS(X, V) X(idx, count) X(idx, stops) X(int, fold) X(int, change) X(idx, most) X(idx, room)
+#define text_normal_PARAMS(X, V) X(idx, count) X(idx, stops) X(int, fold) X(int, change) X(idx, at) X(idx, most) X(idx, room)
 PARAMS(text_normal)
 
 #define text_split_PARAMS(X, V) X(idx, count) X(idx, pieces) X(idx, most)
@@ -120,12 +120,12 @@ HELPER int rt_text_next(str s, str mark, u64 *at, int last, str *piece)
 
 #if defined T && !defined U
 #if RT_IS_STRING(T)
-/* y[i] = a[i] b[i]; their bytes go to text, which has room for p.most. */
+/* y[i] = a[i] b[i]; their bytes go to text, from p.at to p.most. */
 KERNEL int FN(text_join)(const str *restrict a, const str *restrict b, str *restrict y, u8 *restrict text,
                          struct text_join p)
 {
     char *to = (char *)text;
-    u64 used = 0;
+    u64 used = (u64)p.at;
     for (idx i = 0; i < p.count; i++) {
         const u64 n = a[i].length + b[i].length;
         if (n > (u64)p.most - used)
@@ -155,7 +155,7 @@ KERNEL int FN(text_normal)(const str *restrict x, const str *restrict stop, str 
                            int64_t *restrict found, struct text_normal p)
 {
     char *to = (char *)text;
-    u64 used = 0;
+    u64 used = (u64)p.at;
     idx k = 0;
     for (idx i = 0; i < p.count; i++) {
         idx s = 0;

@@ -14,8 +14,7 @@ static int64_t constant_text(const Tensor *t)
     return most;
 }
 
-/* Bytes of the longest element of v; INT64_MAX: nobody knows. */
-static int64_t text_bound(const Value *v)
+int64_t text_bound(const Value *v)
 {
     if (v->data)
         return constant_text(v->data);
@@ -27,9 +26,11 @@ static int64_t text_bound(const Value *v)
     for (int i = 0; i < v->def->n_in; i++)
         if (v->def->in[i] && v->def->in[i]->type == STR && text_bound(v->def->in[i]) > most)
             most = text_bound(v->def->in[i]);
-    for (int i = 0; i < v->def->n_attr; i++) /* the results of branches */
-        if (v->def->attr[i].g && text_bound(v->def->attr[i].g->out.at[v->def_i]) > most)
-            most = text_bound(v->def->attr[i].g->out.at[v->def_i]);
+    for (int i = 0; i < v->def->n_attr; i++) /* the results of branches, or of the last turn */
+        if (v->def->attr[i].g) {
+            int64_t inside = text_bound(v->def->attr[i].g->out.at[v->def_i + name_is(v->def->attr[i].name, "body")]);
+            most = inside > most ? inside : most;
+        }
     return most;
 }
 
@@ -48,14 +49,25 @@ static int64_t known_text(Node *n, int i)
     return -1;
 }
 
-/* Output i is where the text of new strings goes; it stays there. */
+/* The number of the turn when g is the body of a loop; NULL: it is none. */
+static Symbol *turn_of(const Graph *g)
+{
+    return g->owner && node_attr(g->owner, "body") ? symbol_of(value_dim(g->in.at[0], 0)) : NULL;
+}
+
+/* Output i is where the text of new strings goes, in a loop that of each turn to a place of its own; it stays there. */
 static bool text_output(Node *n, int i, Dim bytes)
 {
-    for (const Graph *g = n->graph; g->owner; g = g->owner->graph)
-        if (node_attr(g->owner, "body")) {
-            node_error(n, "strings cannot be made in a loop");
+    for (const Graph *g = n->graph; g; g = g->parent) {
+        Symbol *turn = turn_of(g);
+        if (turn && turn->high == INT64_MAX) {
+            error_node(n, "SHP-11", "strings are made in a loop, and how many turns there may be is not known");
+            note_help("give it a bound, --dim 'trips<=64'");
             return false;
         }
+        if (turn)
+            bytes = dim_mul(D(dim_high(bytes)), D(turn->high + 1));
+    }
     Value **out = NEWS(Value *, i + 1);
     memcpy(out, n->out, sizeof *out * (size_t)(n->n_out < i ? n->n_out : i));
     if (n->n_out <= i) {
@@ -68,6 +80,21 @@ static bool text_output(Node *n, int i, Dim bytes)
     }
     set_out(n, i, U8, shape_list(1, bytes));
     return true;
+}
+
+/* Where in output 1 the text of this turn begins and ends. */
+static void text_place(const Node *n, Dim *at, Dim *most)
+{
+    Dim part = shape_count(n->out[1]->shape);
+    *at = D(0);
+    for (const Graph *g = n->graph; g; g = g->parent) {
+        Symbol *turn = turn_of(g);
+        if (turn) {
+            part = dim_div(part, D(turn->high + 1));
+            *at = dim_add(*at, dim_mul(dim_symbol(turn), part));
+        }
+    }
+    *most = dim_add(*at, part);
 }
 
 /* ---- StringConcat, Equal ---------------------------------------------------------------------------------------------------- */
@@ -98,7 +125,9 @@ static void concat_infer(Node *n)
 
 static void concat_bind(Node *n)
 {
-    BIND(n, text_join, .count = shape_count(n->out[0]->shape), .most = shape_count(n->out[1]->shape));
+    Dim at, most;
+    text_place(n, &at, &most);
+    BIND(n, text_join, .count = shape_count(n->out[0]->shape), .at = at, .most = most);
 }
 
 static void equal_infer(Node *n)
@@ -130,7 +159,8 @@ static void print_infer(Node *n)
 
 static void print_bind(Node *n)
 {
-    struct text_print_bind p = {.count = shape_count(in_shape(n, 0)), .most = shape_count(n->out[1]->shape)};
+    struct text_print_bind p = {.count = shape_count(in_shape(n, 0))};
+    text_place(n, &p.at, &p.most);
     precision((Type)attr_int(n, "type"), &p.bits, &p.low);
     bind_kernel(n, "text_print", in_type(n, 0), NO_TYPE, text_print_fields(), &p, NULL, 0);
 }
@@ -193,10 +223,11 @@ static void normalizer_infer(Node *n)
 
 static void normalizer_bind(Node *n)
 {
-    Dim count = shape_count(in_shape(n, 0));
+    Dim count = shape_count(in_shape(n, 0)), at, most;
+    text_place(n, &at, &most);
     BIND(n, text_normal, .count = count, .stops = shape_count(in_shape(n, 1)),
-         .fold = D(!attr_int(n, "is_case_sensitive")), .change = D(case_change(n)),
-         .most = shape_count(n->out[1]->shape), .room = dim_max(count, D(1)));
+         .fold = D(!attr_int(n, "is_case_sensitive")), .change = D(case_change(n)), .at = at, .most = most,
+         .room = dim_max(count, D(1)));
     bind_reported(n);
 }
 
