@@ -17,11 +17,13 @@ Box *box_of(const Value *v)
     if (v->form == TENSOR) {
         Box *b = box_new(TENSOR, v->type);
         b->shape = v->shape;
+        b->text = v->type == STR ? text_bound(v) : 0;
         return b;
     }
     Box *b = NEW(Box);
     *b = v->parts->box;
     memset(&b->item, 0, sizeof b->item);
+    b->text = b->open && b->type == STR ? text_bound(v->parts->data) : 0;
     for (int i = 0; i < v->parts->item.n; i++)
         vec_push(&b->item, box_of(v->parts->item.at[i]));
     return b;
@@ -58,13 +60,15 @@ Box *box_open(const Box *b)
 {
     Box *o = NEW(Box);
     *o = *b;
-    if (b->open)
+    if (b->open || b->form != SEQUENCE)
         return o;
     o = box_new(SEQUENCE, b->type);
     o->open = true;
     o->most = b->item.n;
-    for (int i = 0; i < b->item.n; i++)
+    for (int i = 0; i < b->item.n; i++) {
         box_widen_shape(o, b->item.at[i]->shape);
+        o->text = o->text > b->item.at[i]->text ? o->text : b->item.at[i]->text;
+    }
     return o;
 }
 
@@ -77,7 +81,7 @@ Box *box_optional(const Box *item)
 
 bool box_same(const Box *a, const Box *b)
 {
-    if (a->form != b->form || a->type != b->type || a->open != b->open || a->item.n != b->item.n)
+    if (a->form != b->form || a->type != b->type || a->open != b->open || a->item.n != b->item.n || a->text != b->text)
         return false;
     for (int i = 0; i < a->item.n; i++)
         if (!box_same(a->item.at[i], b->item.at[i]))

@@ -15,9 +15,10 @@ typedef VEC(Value *) Values;
 
 /* What a value is made of, without the tensors themselves. */
 typedef struct Box {
-    Form form;   /* TENSOR, SEQUENCE, OPTIONAL; MAP: a map, or a sequence of them */
-    Type type;   /* of the elements */
-    Shape shape; /* TENSOR */
+    Form form;    /* TENSOR, SEQUENCE, OPTIONAL; MAP: a map, or a sequence of them */
+    Type type;    /* of the elements */
+    Shape shape;  /* TENSOR */
+    int64_t text; /* of strings: text_bound of a TENSOR, of an open SEQUENCE's data */
     /* of a SEQUENCE that is not open: its elements; of an OPTIONAL: its element, or none ever; of a MAP: values, keys */
     VEC(struct Box *) item;
     bool open;              /* SEQUENCE: its length is known at run time only: */
@@ -44,7 +45,7 @@ typedef struct Port {
 Box *box_new(Form form, Type t);
 Box *box_of(const Value *v);
 Box *box_optional(const Box *item);
-Box *box_open(const Box *b); /* a sequence of known length as an open one */
+Box *box_open(const Box *b); /* a sequence of known length as an open one; others as they are */
 /* One more shape that an element of b may have; sizes that are no numbers count with their bounds. */
 void box_widen(Box *b, int rank, int least_rank, const int64_t *size, const bool *fixed);
 void box_widen_shape(Box *b, Shape s);

@@ -83,8 +83,8 @@ void container_arguments(Node *n, int first, Box *const *box)
 static int64_t grown(int64_t first, int64_t now, int64_t after, int64_t turns)
 {
     int64_t most;
-    if (after <= now)
-        return now;
+    if (after <= now || after == INT64_MAX)
+        return after <= now ? now : after;
     if (__builtin_mul_overflow(after - now, turns, &most) || __builtin_add_overflow(most, first, &most))
         return -1;
     return most > INT32_MAX ? -1 : most > now ? most : now;
@@ -103,6 +103,10 @@ Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after,
         Box *item = box_grow(n, f, p, inside(after, p), turns, longer);
         return item ? box_optional(item) : NULL;
     }
+    if (b && b->type == STR && b->form != OPTIONAL) {
+        b = memcpy(NEW(Box), b, sizeof *b);
+        b->text = grown(box_open(first)->text, box_open(now)->text, box_open(after)->text, turns);
+    }
     if (!b || b->form != SEQUENCE || !b->open)
         return b;
     const Box *f = box_open(first), *p = box_open(now), *q = box_open(after);
@@ -114,7 +118,7 @@ Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after,
 
 bool box_bounded(const Box *b)
 {
-    bool fine = b->most >= 0;
+    bool fine = b->most >= 0 && b->text >= 0;
     for (int i = 0; i < b->rank; i++)
         fine &= b->size[i] >= 0;
     for (int i = 0; i < b->item.n; i++)
@@ -245,6 +249,8 @@ static Value *input_part(Model *m, Value *of, const char *suffix, Type t, Shape 
     Value *v = value_new(m->graph, *suffix ? name_format("%s_%s", of->name->s, suffix) : of->name);
     v->type = t;
     v->shape = s;
+    if (t == STR) /* how long its strings are */
+        symbol_fresh(name_format("%s_text", v->name->s)->s, 0, INT64_MAX)->user = true;
     for (int i = 0; i < s.rank; i++) {
         if (dim_const(s.dim[i]))
             continue;

@@ -175,6 +175,7 @@ void eval_graph(Model *m, Tensor *const *in, Tensor **out)
         e.out[i] = pool_alloc((size_t)most_bytes(g->out.at[i]) + 16);
     read_inputs(&e);
     eval_nodes(&e, g);
+    bool strings = false;
     for (int i = 0; i < g->out.n; i++) {
         const Value *v = g->out.at[i];
         Tensor *t = out[i] = NEW(Tensor);
@@ -183,8 +184,10 @@ void eval_graph(Model *m, Tensor *const *in, Tensor **out)
         for (int k = 0; k < t->rank; k++)
             t->dim[k] = dim_eval(v->shape.dim[k]);
         t->data = e.out[i];
+        strings |= t->type == STR;
     }
-    big_free(e.arena);
+    if (!strings) /* whose text is there */
+        big_free(e.arena);
 }
 
 /* ---- --eval -------------------------------------------------------------------------------------------------------------- */

@@ -260,6 +260,17 @@ static void set_parts(Graph *g, int carried, Box *const *box)
     }
 }
 
+/* How long the strings of carried values are. */
+static void set_text(Graph *g, int carried, Box *const *box)
+{
+    for (int i = 0, at = 2; i < carried; i++) {
+        const Box *b = box[i]->form == OPTIONAL && box[i]->item.n ? box[i]->item.at[0] : box[i];
+        for (int k = box_count(box[i]); k > 0; k--, at++)
+            if (b->type == STR && b->text < INT64_MAX)
+                g->in.at[at]->text = b->text > 0 ? b->text : 1;
+    }
+}
+
 /* One turn on a copy of the body that starts with the carried values as `now`: what they are after it. False: it fails. */
 static bool try_turn(Node *n, Graph *body, Box *const *now, Box **after)
 {
@@ -269,6 +280,7 @@ static bool try_turn(Node *n, Graph *body, Box *const *now, Box **after)
     set_inputs(n, g);
     container_inputs(g, 2, now);
     set_parts(g, carried, now);
+    set_text(g, carried, now);
     infer_graph(g);
     bool fine = true;
     for (int i = 0; i < carried; i++) {
@@ -295,20 +307,20 @@ static Box **flatten_carried(Node *n, Graph *g)
         now[i] = first[i] = box_of(n->in[i + 2]);
     for (bool stable = false; !stable;) {
         if (++tries > MOST_TRIES) {
-            node_error(n, "the elements of a carried sequence grow by more and more: nothing bounds them");
+            node_error(n, "what is carried grows by more and more: nothing bounds it");
             return NULL;
         }
         if (!try_turn(n, g, now, after))
             return NULL;
         stable = true;
         for (int i = 0; i < carried; i++) {
-            if (now[i]->form == TENSOR)
+            if (now[i]->form == TENSOR && now[i]->type != STR)
                 continue;
             Box *b = box_grow(n, first[i], now[i], after[i], turns, tries > 1);
             if (!b)
                 return NULL;
             if (!box_bounded(b)) {
-                error_node(n, "SHP-11", "a sequence grows, and how many turns there may be is not known");
+                error_node(n, "SHP-11", "what is carried grows, and there may be too many turns");
                 help_turns(n);
                 return NULL;
             }
@@ -336,9 +348,11 @@ static void loop_infer(Node *n)
     }
     Box **box = NULL;
     for (int i = 0; i < carried && !box; i++)
-        if (n->in[i + 2]->form != TENSOR && !(box = flatten_carried(n, g)))
+        if ((n->in[i + 2]->form != TENSOR || n->in[i + 2]->type == STR) && !(box = flatten_carried(n, g)))
             return;
     set_inputs(n, g);
+    if (box)
+        set_text(g, carried, box);
     infer_graph(g);
     for (int i = 0; i < g->out.n - 1; i++)
         if (g->out.at[i + 1]->form != TENSOR && (i >= carried || !box || box[i]->form == TENSOR)) {

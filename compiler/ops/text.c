@@ -34,6 +34,17 @@ int64_t text_bound(const Value *v)
     return most;
 }
 
+/* What v is made of, or starts as in a loop; NULL: an input. */
+static const Value *where_from(const Value *v)
+{
+    if (v->input >= 0 || (v->def && v->def->n_in))
+        return v->input >= 0 ? NULL : v->def->in[0];
+    for (int i = 2; v->graph->owner && i < v->graph->in.n; i++)
+        if (v->graph->in.at[i] == v)
+            return in(v->graph->owner, i);
+    return NULL;
+}
+
 /* The same, where memory depends on it; -1: not known, and reported. */
 static int64_t known_text(Node *n, int i)
 {
@@ -41,8 +52,8 @@ static int64_t known_text(Node *n, int i)
     int64_t most = text_bound(v);
     if (most < INT64_MAX)
         return most;
-    for (; v->input < 0 && v->def && v->def->n_in; v = v->def->in[0])
-        ;
+    for (const Value *of = v; of; of = where_from(of))
+        v = of;
     error_node(n, "SHP-11", "how long the strings of '%s' may be is not known", printable(v->name));
     if (v->input >= 0)
         note_help("give a bound, in bytes: --dim '%s_text<=64'", printable(v->name));
@@ -62,11 +73,11 @@ static bool text_output(Node *n, int i, Dim bytes)
         Symbol *turn = turn_of(g);
         if (turn && turn->high == INT64_MAX) {
             error_node(n, "SHP-11", "strings are made in a loop, and how many turns there may be is not known");
-            note_help("give it a bound, --dim 'trips<=64'");
+            note_help("give it a bound, --dim '%s<=64'", in(g->owner, 0) ? printable(g->owner->in[0]->name) : "trips");
             return false;
         }
         if (turn)
-            bytes = dim_mul(D(dim_high(bytes)), D(turn->high + 1));
+            bytes = dim_mul(D(dim_high(bytes)), D(turn->high < 0 ? 1 : turn->high + 1));
     }
     Value **out = NEWS(Value *, i + 1);
     memcpy(out, n->out, sizeof *out * (size_t)(n->n_out < i ? n->n_out : i));
@@ -90,7 +101,7 @@ static void text_place(const Node *n, Dim *at, Dim *most)
     for (const Graph *g = n->graph; g; g = g->parent) {
         Symbol *turn = turn_of(g);
         if (turn) {
-            part = dim_div(part, D(turn->high + 1));
+            part = dim_div(part, D(turn->high < 0 ? 1 : turn->high + 1));
             *at = dim_add(*at, dim_mul(dim_symbol(turn), part));
         }
     }

@@ -666,7 +666,8 @@ def main():
         cases = Cases(os.path.join(folder, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
                     add_features, add_images, add_attention, add_contractions, add_gradients, add_strings,
-                    add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences, corners.add_corners):
+                    add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences,
+                    containers.add_string_loops, corners.add_corners):
             add(cases)
         print(f"operators: {cases.count} tests written")
 

@@ -155,3 +155,35 @@ def add_sequences(c):
     add(c, "sequence_strings", text, [words, words[0], scalar(1)], [words[1], [words[0], words[0], words[1]], words[:1]])
     text = "g (seq(string[n]) s) => (string[m] y) { y = ConcatFromSequence <axis = 0> (s) }"
     add(c, "sequence_strings_join", text, [words], [np.concatenate(words)])
+
+
+def add_string_loops(c):
+    words = np.array(["ab", "", "d\u00e9"], object)
+    head = '<ir_version: 9, opset_import: ["": 20]>'
+    say = LOOP.format("seq(string) u", "seq(string) v", "k = Cast <to = 8> (i) e = StringConcat (a, k) v = SequenceInsert (u, e)")
+    text = f"{head} g (int64 m, string a) => (seq(string) t) {{ s = SequenceEmpty <dtype = 8> () t = Loop {say} (m, , s) }}"
+    add(c, "string_loop", text, [np.array(12), np.array("no ", object)], [[np.array(f"no {i}", object) for i in range(12)]])
+    text = f"""{head} g (bool c, string a) => (seq(string) t) {{ s = SequenceEmpty <dtype = 8> () t = Loop
+        <body = b (int64 i, bool go, seq(string) u) => (bool on, seq(string) v) {{ three = Constant <value_int = 3> () on = Less (i, three)
+        k = Cast <to = 8> (i) e = StringConcat (a, k) v = SequenceInsert (u, e) }}> ( , c, s) }}"""
+    add(c, "string_loop_until", text, [np.array(True), np.array("no ", object)], [[np.array(f"no {i}", object) for i in range(4)]])
+    longer = LOOP.format("string[n] u", "string[n] v", "v = StringConcat (u, a)")
+    text = f"{head} g (int64 m, string[n] a, string[n] s) => (string[n] t) {{ t = Loop {longer} (m, , s) }}"
+    add(c, "string_loop_longer", text, [np.array(4), words, words[::-1]], [words[::-1] + words * 4])
+    inner = "Loop <body = b2 (int64 i2, bool go2, seq(string) u2) => (bool on2, seq(string) v2) { on2 = Identity (go2) " \
+            "k = Add (i, i2) w = Cast <to = 8> (k) v2 = SequenceInsert (u2, w) }>"
+    outer = LOOP.format("seq(string) u", "seq(string) v", f"v = {inner} (i, , u)")
+    text = f"{head} g (int64 m) => (seq(string) t) {{ s = SequenceEmpty <dtype = 8> () t = Loop {outer} (m, , s) }}"
+    add(c, "string_loop_nested", text, [np.array(4)], [[np.array(str(i + k), object) for i in range(4) for k in range(i)]])
+    grow = LOOP.format("seq(string) u", "seq(string) v", """z = Constant <value_int = -1> () e = SequenceAt (u, z) f = StringConcat (e, a)
+        v = SequenceInsert (u, f)""")
+    text = f"{head} g (int64 m, string a) => (seq(string) t) {{ s = SequenceConstruct (a) t = Loop {grow} (m, , s) }}"
+    add(c, "string_loop_grow", text, [np.array(3), words[2]], [[np.array(words[2] * (i + 1), object) for i in range(4)]])
+    text = f"{head} g (string[n] a) => (string[n] t) {{ t = Scan <num_scan_inputs = 1, body = b (string u) => (string v) {{ v = StringConcat (u, u) }}> (a) }}"
+    add(c, "string_scan", text, [words], [words * 2])
+    text = f"""{head} g (seq(string[n]) a) => (seq(string[n]) t) {{ t = SequenceMap
+        <body = b (string[n] u) => (string[n] v) {{ v = StringNormalizer <case_change_action = "UPPER"> (u) }}> (a) }}"""
+    add(c, "string_map", text, [[words, words[:1], words[1:]]], [[np.array([w.upper() for w in x], object) for x in (words, words[:1], words[1:])]])
+    text = f"""{head} g (bool c, string[n] a) => (string[n] t) {{ t = If (c) <then_branch = a () => (string[n] p) {{ p = StringConcat (a, a) }},
+        else_branch = b () => (string[n] q) {{ e = StringConcat (a, a) q = StringConcat (e, a) }}> }}"""
+    add(c, "string_if", text, [np.array(False), words], [words * 3])

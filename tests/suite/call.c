@@ -97,12 +97,17 @@ static void call(int poison)
     free(p);
 }
 
+static int64_t (*dim)[CASE_RANK]; /* of the outputs */
+
 /* The contents of output i as they go to the file: *bytes of them. */
 static char *contents(int i, int64_t bits, int64_t *bytes)
 {
     char *data = output[i] + margin();
     if (c->out_type[i] == CASE_STRING) {
-        const struct case_string *s = (const void *)data;
+        struct case_string *s = (void *)data;
+        if (c->out_open[i])
+            case_clear_unused(s, dim[i], (const void *)(output[i + 1] + margin()), dim[i + 1],
+                              *(const int64_t *)(const void *)(output[i + 2] + margin()));
         int64_t n = bits / c->out_bits[i];
         data = malloc((size_t)case_put_strings(s, n, NULL) + 1);
         *bytes = case_put_strings(s, n, data);
@@ -126,7 +131,8 @@ int main(int argc, char **argv)
     FILE *f = fopen(argv[3], "wb");
     if (!f)
         leave(CALL_BROKEN, "cannot write results", 0);
-    int64_t (*dim)[CASE_RANK] = calloc((size_t)c->n_out + 1, sizeof *dim), *bits = calloc((size_t)c->n_out + 1, 8);
+    dim = calloc((size_t)c->n_out + 1, sizeof *dim);
+    int64_t *bits = calloc((size_t)c->n_out + 1, 8);
     int64_t *bytes = calloc((size_t)c->n_out + 1, 8), now;
     char **first = calloc((size_t)c->n_out + 1, sizeof *first), *again;
     c->dims(c->size, dim);

@@ -19,7 +19,8 @@ struct suite_case {
     const int *out_type;       /* ONNX's number */
     const int *out_bits;       /* of an element */
     const int *out_rank;
-    int64_t *size; /* run-time sizes: in, and after the call out */
+    const int *out_open; /* 1: slots of an open sequence; the next two outputs are its dims and its count */
+    int64_t *size;       /* run-time sizes: in, and after the call out */
     int (*call)(void *const *in, void *const *out, int64_t *size);
     void (*dims)(const int64_t *size, int64_t (*dim)[CASE_RANK]); /* of the outputs, under those sizes */
 };
@@ -59,6 +60,19 @@ static inline int64_t case_put_strings(const struct case_string *s, int64_t n, c
         at += 8 + (int64_t)s[i].length;
     }
     return at;
+}
+
+/* Of the slots of an open sequence, what is not in use means nothing. */
+static inline void case_clear_unused(struct case_string *s, const int64_t *dim, const int64_t *row,
+                                     const int64_t *width, int64_t count)
+{
+    for (int64_t i = 0; i < dim[0]; i++, row += width[1]) {
+        int64_t used = i < count;
+        for (int64_t a = 0; a < width[1]; a++)
+            used *= used && row[a] >= 0 ? row[a] : 1;
+        for (int64_t k = used; k < dim[1]; k++)
+            s[i * dim[1] + k] = (struct case_string){NULL, 0};
+    }
 }
 
 enum { CASE_STRING = 8 }; /* ONNX's number of the type */

@@ -53,7 +53,7 @@ static Results read_results(const Test *t, Way w)
     r.forms = read_file(path, NULL);
     free(path);
     int at = 0;
-    for (const char *f = r.forms; f && *f && at < raw.n + (*f == '?' || *f == 's'); f += strcspn(f, " ") + 1)
+    for (const char *f = r.forms; f && *f && at < raw.n + (*f == '?' || *f == 's'); f += strcspn(f, " "), f += *f != 0)
         at += take_results(f, &raw.at[at], &r.t);
     return r;
 }

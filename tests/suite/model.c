@@ -212,12 +212,22 @@ static void put_dims(Text *s, const Case *c)
     text_put(s, "}\n");
 }
 
+/* Is output i the slots of an open sequence? */
+static bool is_open(int i)
+{
+    const Port *ports;
+    for (int k = container_ports(true, &ports); k-- > 0;)
+        if (ports[k].first == i && ports[k].n > 0)
+            return strchr(form_of_box(ports[k].box), 'o') != NULL;
+    return false;
+}
+
 static Text describe(const Case *c, const Result *r)
 {
     enum { MOST = 256 };
     Graph *g = c->m->graph;
     int64_t in_bytes[MOST], in_strings[MOST], out_bytes[MOST], out_type[MOST], out_bits[MOST], out_rank[MOST],
-        size[MOST];
+        out_open[MOST], size[MOST];
     if (c->in.n > MOST || g->out.n > MOST || c->n_size > MOST)
         fail(EXIT_MODEL, "too many inputs or outputs for the tests");
     for (int i = 0; i < c->in.n; i++) {
@@ -234,6 +244,7 @@ static Text describe(const Case *c, const Result *r)
         out_type[i] = y->type;
         out_bits[i] = type_bits(y->type);
         out_rank[i] = y->shape.rank;
+        out_open[i] = is_open(i);
     }
     for (int i = 0; i < c->n_size; i++) {
         const Symbol *s = c->size[i].symbol;
@@ -247,13 +258,14 @@ static Text describe(const Case *c, const Result *r)
     put_ints(&s, "const int", "out_type", g->out.n, out_type);
     put_ints(&s, "const int", "out_bits", g->out.n, out_bits);
     put_ints(&s, "const int", "out_rank", g->out.n, out_rank);
+    put_ints(&s, "const int", "out_open", g->out.n, out_open);
     put_ints(&s, "int64_t", "sizes", c->n_size, size);
     put_call(&s, c);
     put_dims(&s, c);
     text_put(
         &s,
         "extern const struct suite_case suite_case;\n"
-        "const struct suite_case suite_case = {%d, %d, %d, %d, in_bytes, in_strings, out_bytes, out_type, out_bits, out_rank, "
+        "const struct suite_case suite_case = {%d, %d, %d, %d, in_bytes, in_strings, out_bytes, out_type, out_bits, out_rank, out_open, "
         "sizes, call, dims};\n",
         c->in.n, g->out.n, c->n_size, r->kind == COMPARED && !c->open);
     return s;
@@ -328,6 +340,9 @@ static void evaluate(const Case *c)
     FILE *f = open_out(c->t, "out.eval");
     for (int i = 0; i < n; i++) {
         size_t size;
+        if (out[i]->type == STR && is_open(i))
+            case_clear_unused((void *)(uintptr_t)out[i]->data, out[i]->dim, out[i + 1]->data, out[i + 1]->dim,
+                              tensor_get_int(out[i + 2], 0));
         const char *bytes = contents(out[i], &size);
         case_write(f, out[i]->type, out[i]->rank, out[i]->dim, bytes, (int64_t)size);
     }
