@@ -23,6 +23,7 @@ import narrow  # noqa: F401
 import networks  # noqa: F401
 import older  # noqa: F401
 import operators
+import rest  # noqa: F401
 from recorded import NOBODY, REFERENCE, RUNTIME, right
 
 NEWEST_OF_RUNTIME = 24

@@ -20,6 +20,13 @@ def slice_by_text(case):
     return [x]
 
 
+def shape_by_text(case):
+    x = case.inputs[0]
+    ends = (case.attrs.get("start", 0), case.attrs.get("end", x.ndim))
+    start, end = (min(max(v + x.ndim if v < 0 else v, 0), x.ndim) for v in ends)
+    return [np.array(x.shape[start:end], np.int64)]
+
+
 def is_empty(case):
     return any(x is not None and x.size == 0 for x in case.inputs)
 
@@ -67,6 +74,7 @@ def always(_):
 # (operators, condition, what is right, reason). The first line that holds counts; without one the two have to agree.
 RECORDED = [
     ("Slice", always, slice_by_text, "ORT takes an end of INT_MAX with a step back as all of it; numpy has nothing before the first"),
+    ("Shape", always, shape_by_text, "ORT and the reference differ where a bound lies before the first axis"),
     ("ConvTranspose", same_and_strides, NOBODY, "the text says input * stride; both give less when the stride exceeds the window"),
     ("Clip", limits_missing, NOBODY,
      "an infinity without a limit: the text has the limits of the type, the function body of the same version none"),
@@ -85,6 +93,9 @@ RECORDED = [
      "ORT's alpha and beta are 0; the text has those of the operators, of which only ThresholdedRelu's are defined"),
     ("GRU LSTM RNN", always, RUNTIME, "the reference knows neither sequence_lens nor clip nor activations"),
     ("Loop", always, RUNTIME, "the reference joins what a body gives out where it has to be stacked"),
+    ("Optional", always, RUNTIME, "the reference makes a list of the tensor"),
+    ("StringNormalizer", always, RUNTIME, "the reference takes accents off, and leaves an axis of nothing"),
+    ("StringSplit", lambda c: "" in c.inputs[0], NOBODY, "into how many pieces an empty text falls; ORT has none, the reference one"),
     ("Sequence", always, RUNTIME, "in the reference an insertion changes its operand, too"),
     ("SplitToSequence", always, REFERENCE, "ORT drops the axis with keepdims = 0 although `split` is given"),
     ("AffineGrid", has("align_corners", 1), REFERENCE, "ORT places the only row of an axis of 1 elsewhere"),
@@ -93,6 +104,7 @@ RECORDED = [
     ("LpNormalization", always, RUNTIME, "the reference's 1-norm is a sum with signs"),
     ("BatchNormalization", lambda c: c.version == 9, RUNTIME, "the reference of version 9 multiplies scale and variance"),
     ("Scaler Normalizer", always, RUNTIME, "the results are floats; those of the reference are what its inputs are"),
+    ("Gelu", lambda c: c.inputs[0].dtype.itemsize == 2, RUNTIME, "the reference rounds every step"),
     ("Sum Mean", always, RUNTIME, "the reference rounds after every input"),
     ("Resize", has("coordinate_transformation_mode", "half_pixel_symmetric"), RUNTIME,
      "the reference takes a neighbour where rounding puts a coordinate just beside a whole number"),
