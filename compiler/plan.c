@@ -116,15 +116,18 @@ static void add_node(Node *n, void *arg)
 
 /* ---- which concats and splits do without copies ------------------------------------------------------------------------------ */
 
-/* A plan to be tried: the nodes that may join or split in place, by time, and the bytes that it cannot do without. */
+/* A plan to be tried: the nodes that may join or split in place, by time, and the bytes that it cannot do without. work: how
+ * many nodes it may still look at, so that large models do not take long. */
 typedef struct Trial {
     Model *m;
     int time; /* the last one */
     bool *joins;
     VEC(Node *) candidates;
     Arena arena;
-    int64_t bound;
+    int64_t bound, work;
 } Trial;
+
+enum { MOST_WORK = 600000 }; /* about a second */
 
 /* Shares as t->joins says; the bytes that this needs at least. */
 static int64_t try_joins(Trial *t)
@@ -137,6 +140,7 @@ static int64_t try_joins(Trial *t)
     share_values(t->m, t->joins);
     t->arena.buffers.n = t->arena.value.n = t->arena.node.n = 0;
     graph_each(g, add_node, &t->arena);
+    t->work -= t->time;
     return place_bound(t->arena.buffers.at, t->arena.buffers.n, &plan.peak_time);
 }
 
@@ -163,7 +167,7 @@ static void choose(Trial *t, int from, int to)
         return;
     }
     set_joins(t, from, to, false);
-    if (to - from < 2)
+    if (to - from < 2 || t->work < 0)
         return;
     choose(t, from, (from + to) / 2);
     choose(t, (from + to) / 2, to);
@@ -172,7 +176,6 @@ static void choose(Trial *t, int from, int to)
 /* The sharing of the fewest bytes and then copies, as far as going through them in order finds it. */
 static void choose_joins(Trial *t)
 {
-    t->joins = NEWS(bool, t->time + 1);
     t->bound = try_joins(t);
     memset(t->joins, true, (size_t)t->time + 1);
     try_joins(t);
@@ -180,18 +183,24 @@ static void choose_joins(Trial *t)
     memset(t->joins, false, (size_t)t->time + 1);
     if (t->candidates.n)
         choose(t, 0, t->candidates.n);
+}
+
+static void place_joins(Trial *t)
+{
     plan.bound = try_joins(t);
+    plan.arena = place(t->arena.buffers.at, t->arena.buffers.n);
 }
 
 void plan_model(Model *m)
 {
-    Trial t = {.m = m};
+    Trial t = {.m = m, .work = MOST_WORK};
     number(m->graph, &t.time);
+    t.joins = NEWS(bool, t.time + 1);
     plan = (Plan){.align = opt.target->vector >= 16 ? 64 : 16};
     choose_joins(&t);
+    place_joins(&t);
     share_settle(m);
     const Arena *a = &t.arena;
-    plan.arena = place(a->buffers.at, a->buffers.n);
     for (int i = 0; i < a->buffers.n; i++)
         if (a->value.at[i])
             a->value.at[i]->offset = a->buffers.at[i].offset;

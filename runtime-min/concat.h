@@ -19,8 +19,8 @@ PARAMS(concat16)
 
 #if defined T && !defined U
 #if RT_IS_STORAGE(T)
-HELPER void FN(concat)(const void *const *from, void *to, idx outer, const idx *size, const idx *pitch,
-                       idx y_pitch, int n)
+HELPER void FN(concat)(const void *const *from, void *to, idx outer, const idx *size, const idx *pitch, idx y_pitch,
+                       int n)
 {
     T *const y = (T *)to;
     for (idx o = 0; o < outer; o++) {

@@ -11,8 +11,9 @@
 #define POOL_WINDOWS(X, V)                                                                                             \
     X(idx, batch) X(idx, channels) V(idx, in, 3) V(idx, out, 3) V(idx, kernel, 3) V(idx, stride, 3) V(idx, dilation, 3) \
     V(idx, pad, 3)
-/* x_pitch, y_pitch: elements from pixel to pixel; 0, 0: one channel, and its pixels together. op: a POOL_; images of several channels: of f32, POOL_MAX and POOL_MEAN; of bytes, POOL_MAX. count_pad: the mean counts zeros around the image, as
- * far as pad_end behind it. power: of the norm, (sum |x|^power)^(1/power). */
+/* x_pitch, y_pitch: elements from pixel to pixel; 0, 0: one channel, and its pixels together. op: a POOL_; images of several
+ * channels: of f32, POOL_MAX and POOL_MEAN; of bytes, POOL_MAX. count_pad: the mean counts zeros around the image, as far as
+ * pad_end behind it. power: of the norm, (sum |x|^power)^(1/power). */
 #define pool_PARAMS(X, V) POOL_WINDOWS(X, V) X(idx, x_pitch) X(idx, y_pitch) X(int, op) V(idx, pad_end, 3) X(int, count_pad) X(f64, power)
 PARAMS(pool)
 enum { POOL_MAX, POOL_MEAN, POOL_NORM };
