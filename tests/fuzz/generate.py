@@ -66,6 +66,7 @@ def model_of(case, sizes):
             held.append(numpy_helper.from_array(x, names[-1]))
         else:
             shape = x.shape if i in case.fixed else [sizes.get(d, d) for d in x.shape]
+            shape = ["n", *shape[1:]] if i in case.batch else shape
             given.append(helper.make_tensor_value_info(names[-1], onnx_type(x), shape))
             feed[names[-1]] = np.asarray(x)
     while names and not names[-1]:

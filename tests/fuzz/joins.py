@@ -145,13 +145,15 @@ def joined(m):
     for _ in range(m.int(1, 2)):
         n = m.one([1, 2, 4, 6, 8, 16])
         p.put([p.give(m.array(F32, p.shape(n)), False)], [n])
-    steps = [p.concat, p.concat, p.grow, p.split, p.split, p.rejoin, p.slice, p.unary, p.unary, p.binary, p.heavy, p.heavy, p.reduce, p.expand]
-    if p.lead:
-        steps.append(p.view)
+    steps = [p.concat, p.concat, p.grow, p.split, p.split, p.rejoin, p.slice, p.unary, p.unary, p.binary, p.heavy, p.heavy, p.reduce]
+    batch = range(len(p.inputs)) if p.lead and m.chance(0.3) else ()
+    if p.lead and not batch:
+        steps += [p.view, p.expand]
     for _ in range(m.int(3, 14)):
         m.one(steps)()
     made = [o for n in p.nodes for o in n.output if o in p.size]
     if not made:
         return None
     wanted = sorted({made[-1], *(m.one(made) for _ in range(m.int(0, 2)))})
-    return Case("Concat", p.inputs, nodes=p.nodes, consts=tuple(p.consts), wanted=tuple(range(len(wanted))), names=wanted, since=13, rtol=1e-3, sizes=False)
+    return Case("Concat", p.inputs, nodes=p.nodes, consts=tuple(p.consts), wanted=tuple(range(len(wanted))), names=wanted, since=13,
+                rtol=1e-3, sizes=False, batch=tuple(batch))

@@ -20,7 +20,7 @@ FAMILIES = []
 class Case:
     """A node, or those of `nodes`, which read x0, x1 ... and give y0, y1 ... (or `names`). Without a version it gets one of the
     operator's, from `since` to `until`. `same`: the case in a version that the evaluators know. `sizes`: sizes may be known
-    at run time alone, but for those of the inputs `fixed`."""
+    at run time alone, but for those of the inputs `fixed`; batch: inputs whose first size is."""
 
     op: str
     inputs: list
@@ -37,6 +37,7 @@ class Case:
     same: "Case" = None
     sizes: bool = True
     fixed: tuple = ()
+    batch: tuple = ()
 
 
 ML = "ai.onnx.ml"
