@@ -62,6 +62,7 @@ static const struct Stage {
 static void run_stage(const struct Stage *s, Model *m)
 {
     double start = seconds();
+    forget_pages();
     s->run(m);
     stop_on_errors();
     if (opt.verbose) {

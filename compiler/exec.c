@@ -62,6 +62,7 @@ void bind_kernel(Node *n, const char *kernel, Type t, Type u, const Field *field
     n->call.param = NEWS(Param, slots + 1);
     memcpy(n->call.param, params, sizeof(Param) * (size_t)slots);
     int pointers = k->n_arg - KERNEL_SIZES(k) - (k->flags & SCRATCH ? 1 : 0);
+    n->call.arg = NEWS(Value *, pointers);
     if (args) {
         if (n_args != pointers)
             bug("%s takes %d pointers, not %d", kernel, pointers, n_args);
@@ -79,6 +80,8 @@ void bind_scratch(Node *n, Dim bytes) { n->call.scratch = bytes; }
 
 void bind_size(Node *n, int i, Symbol *s)
 {
+    if (!n->call.size)
+        n->call.size = NEWS(Symbol *, MOST_SIZES);
     n->call.size[i] = s;
     n->call.n_size = i + 1 > n->call.n_size ? i + 1 : n->call.n_size;
     s->node = n;

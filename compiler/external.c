@@ -79,6 +79,12 @@ void external_close(void)
     n_maps = 0;
 }
 
+void forget_pages(void)
+{
+    for (int i = 0; i < n_maps; i++)
+        madvise((void *)(uintptr_t)maps[i].at, maps[i].n, MADV_DONTNEED);
+}
+
 bool map_file(int fd, size_t n, Span *s)
 {
     *s = (Span){(const uint8_t *)"", 0};

@@ -3,9 +3,7 @@
 
 #include "emit.h"
 
-static Map taken; /* interned identifiers in use, the runtime's among them */
-
-static Map suffix; /* base name -> the number that comes next */
+static Map taken; /* identifiers in use, the runtime's among them -> the number that the next one of this base gets */
 
 static const char reserved[] =
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
@@ -25,7 +23,7 @@ static void take_words(const char *s)
             n++;
         if (n) {
             Name w = name_bytes(s, n);
-            map_put(&taken, w, (void *)(uintptr_t)w);
+            map_put(&taken, w, (void *)2);
         }
         s += n ? n : 1;
     }
@@ -70,7 +68,6 @@ static void take_declared(const char *text)
 void names_reset(void)
 {
     memset(&taken, 0, sizeof taken);
-    memset(&suffix, 0, sizeof suffix);
     take_words(reserved);
     for (const Embedded *e = embedded; e->name; e++)
         if (!strstr(e->name, ".in"))
@@ -124,12 +121,12 @@ const char *c_name(Name n, const char *otherwise)
     if (ends_in_tag(t.s))
         text_put(&t, "_v");
     Name base = name(t.s), id = base;
-    /* from where the last search for this one ended */
-    intptr_t i = map_get(&taken, id) ? (intptr_t)map_get(&suffix, base) : 0;
+    intptr_t i = (intptr_t)map_get(&taken, base);
     for (i = i ? i : 2; map_get(&taken, id); i++)
         id = name_format("%s_%d", t.s, (int)i);
-    map_put(&suffix, base, (void *)i);
-    map_put(&taken, id, (void *)(uintptr_t)id);
+    map_put(&taken, base, (void *)i);
+    if (id != base)
+        map_put(&taken, id, (void *)2);
     return id->s;
 }
 

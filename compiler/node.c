@@ -9,19 +9,10 @@ Type in_type(const Node *n, int i) { return in(n, i) ? in(n, i)->type : NO_TYPE;
 
 /* ---- attributes ------------------------------------------------------------------------------------------ */
 
-/* The attribute as given, or as the row's default says; NULL: absent. */
-static const Attr *attr_or_default(const Node *n, const char *attr)
+static Attr *read_default(const Op *op, const FormalAttr *f)
 {
-    const Attr *a = node_attr(n, attr);
-    if (a)
-        return a;
-    const FormalAttr *f = formal_attr(op_signature(n->op), attr);
-    if (!f)
-        bug("%s has no attribute %s", n->op->name, attr);
-    if (!f->value)
-        return NULL;
     Attr *d = NEW(Attr);
-    d->name = name(attr);
+    d->name = name_bytes(f->name, (size_t)f->name_n);
     d->type = f->type;
     if (f->type == A_INT)
         d->i = strtoll(f->value, NULL, 10);
@@ -41,7 +32,26 @@ static const Attr *attr_or_default(const Node *n, const char *attr)
         d->ints = v;
         d->floats = w;
     } else
-        bug("default of %s.%s", n->op->name, attr);
+        bug("default of %s.%s", op->name, d->name->s);
+    return d;
+}
+
+/* The attribute as given, or as the row's default says, which is read once; NULL: absent. */
+static const Attr *attr_or_default(const Node *n, const char *attr)
+{
+    static Map defaults; /* FormalAttr -> Attr */
+    pool_clears(&defaults, sizeof defaults);
+    const Attr *a = node_attr(n, attr);
+    if (a)
+        return a;
+    const FormalAttr *f = formal_attr(op_signature(n->op), attr);
+    if (!f)
+        bug("%s has no attribute %s", n->op->name, attr);
+    if (!f->value)
+        return NULL;
+    Attr *d = map_get(&defaults, f);
+    if (!d)
+        map_put(&defaults, f, d = read_default(n->op, f));
     return d;
 }
 

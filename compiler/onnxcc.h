@@ -13,6 +13,7 @@
 #define ONNXCC_VERSION "0.1.0"
 #define MAX_RANK 16
 #define MAX_ARGS 24 /* pointers one kernel call may take */
+#define MOST_SIZES 4 /* that it may report */
 
 typedef struct Node Node;
 typedef struct Graph Graph;
@@ -290,12 +291,12 @@ typedef union Param {
 typedef struct Call {
     const Kernel *kernel;
     int n_arg;
-    Value *arg[MAX_ARGS];       /* inputs, then outputs; NULL: absent */
+    Value **arg;                /* inputs, then outputs; NULL: absent */
     const struct Field *fields; /* of the kernel's parameter struct */
     Param *param;               /* one per field, arrays in full */
     Dim scratch;                /* bytes of scratch, passed last; 0: none */
     Dim scratch_pitch;          /* ... and of more scratch for each element that the kernel's x_pitch grows by */
-    Symbol *size[4];            /* sizes the kernel reports through int64_t pointers after the outputs */
+    Symbol **size;              /* sizes the kernel reports through int64_t pointers after the outputs */
     int n_size;
     Loop *loop;     /* instead of a kernel: a fused elementwise loop (map.c) */
     Loop *epilogue; /* after a kernel flagged EPILOGUE: what happens to each value before it is stored */
@@ -456,21 +457,23 @@ Model *parse_model(const char *file); /* parse.c: bytes -> graph, names bound to
 Model *parse_bytes(const char *file, const void *bytes, size_t n);
 Tensor *parse_tensor(const void *bytes, size_t n, const char *path); /* one TensorProto (.pb) */
 Tensor *read_tensor_file(const char *file); /* a .pb file with one TensorProto; fails with exit 3 or 1 */
-void resolve_ops(Model *m);                 /* opset.c: every node bound to its row */
-Graph *graph_copy(Graph *g, Node *owner);   /* inline.c: a nested graph once more; references of attributes are gone */
-void inline_functions(Model *m);            /* inline.c: no functions, old versions or composites left */
-void check_model(Model *m);                 /* check.c: order, arity, attributes, names */
-void check_inlined(Model *m);               /* check.c: what calls left out of functions' nodes */
-bool check_types(const Node *n);            /* check.c: do the types of the inputs suit the row? Reports */
-void infer_model(Model *m);                 /* infer.c: types, shapes, folding */
-void simplify_model(Model *m);              /* simplify.c: dead code, duplicates, identities, scales into weights */
-void fuse_model(Model *m);                  /* fuse.c: loops, epilogues */
-void layout_model(Model *m);                /* layout.c: channels last, packed weights */
-void bind_model(Model *m);                  /* bind.c: every node has its call */
-void plan_model(Model *m);                  /* plan.c: order, arena */
-void plan_share(Value *a, Value *b);        /* before plan: one storage for both (a branch's result and the If's) */
-void emit_model(Model *m);                  /* emit.c: writes the files */
-void report_model(Model *m);                /* report.c: for people, and --report=json */
+void forget_pages(
+    void); /* external.c: what was read of the mapped files need not stay in memory; it is still readable */
+void resolve_ops(Model *m);               /* opset.c: every node bound to its row */
+Graph *graph_copy(Graph *g, Node *owner); /* inline.c: a nested graph once more; references of attributes are gone */
+void inline_functions(Model *m);          /* inline.c: no functions, old versions or composites left */
+void check_model(Model *m);               /* check.c: order, arity, attributes, names */
+void check_inlined(Model *m);             /* check.c: what calls left out of functions' nodes */
+bool check_types(const Node *n);          /* check.c: do the types of the inputs suit the row? Reports */
+void infer_model(Model *m);               /* infer.c: types, shapes, folding */
+void simplify_model(Model *m);            /* simplify.c: dead code, duplicates, identities, scales into weights */
+void fuse_model(Model *m);                /* fuse.c: loops, epilogues */
+void layout_model(Model *m);              /* layout.c: channels last, packed weights */
+void bind_model(Model *m);                /* bind.c: every node has its call */
+void plan_model(Model *m);                /* plan.c: order, arena */
+void plan_share(Value *a, Value *b);      /* before plan: one storage for both (a branch's result and the If's) */
+void emit_model(Model *m);                /* emit.c: writes the files */
+void report_model(Model *m);              /* report.c: for people, and --report=json */
 void dump_model(Model *m, const char *stage);   /* dump.c */
 void verify_model(Model *m, const char *stage); /* dump.c: what each stage promised; debug builds */
 void list_ops(const char *form);                /* report.c: the support table as text, markdown or json */

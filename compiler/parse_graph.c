@@ -250,8 +250,7 @@ static void drop_constant_inputs(Graph *g, const Path *p)
 /* A node of which only the outputs are read yet: names may be used before the node that gives them. */
 typedef struct Head {
     Node *n;
-    const Span *in, *attr;
-    int n_attr;
+    Wire in, attr;
 } Head;
 
 static const char *site_of(const Value *v)
@@ -309,7 +308,8 @@ static Node *read_head(Graph *g, Span s, int index, const Path *p, Head *head)
     for (int i = 0; i < n->n_out; i++)
         if (proto.output.list[i].n)
             n->out[i] = define(n, i, name_bytes((const char *)proto.output.list[i].at, proto.output.list[i].n));
-    *head = (Head){n, proto.input.list, proto.attribute.list, proto.attribute.n};
+    wire_free(&proto.output);
+    *head = (Head){n, proto.input, proto.attribute};
     node_insert(n, NULL);
     g->model->n_nodes++;
     return n;
@@ -369,20 +369,23 @@ static bool attr_is_new(Node *n, int k, Map *seen)
     return true;
 }
 
-static void read_rest(const Head *head, const Path *p)
+static void read_rest(Head *head, const Path *p)
 {
     Node *n = head->n;
     Map seen = {0};
     for (int i = 0; i < n->n_in; i++)
-        if (head->in[i].n)
-            node_set_in(n, i, bind_name(n, i, name_bytes((const char *)head->in[i].at, head->in[i].n)));
-    n->attr = NEWS(Attr, head->n_attr);
-    for (int i = 0; i < head->n_attr; i++) {
+        if (head->in.list[i].n)
+            node_set_in(n, i, bind_name(n, i, name_bytes((const char *)head->in.list[i].at, head->in.list[i].n)));
+    n->attr = NEWS(Attr, head->attr.n);
+    for (int i = 0; i < head->attr.n; i++) {
         Path q = {p, "attribute", i, NULL, NULL};
-        if (read_attr(n->graph->model, head->attr[i], &n->attr[n->n_attr], &q, n->graph, n) &&
+        if (read_attr(n->graph->model, head->attr.list[i], &n->attr[n->n_attr], &q, n->graph, n) &&
             attr_is_new(n, n->n_attr, &seen))
             n->n_attr++;
     }
+    map_free(&seen);
+    wire_free(&head->in);
+    wire_free(&head->attr);
 }
 
 static void read_nodes(Graph *g, const Wire *w, const Path *p)
@@ -397,6 +400,7 @@ static void read_nodes(Graph *g, const Wire *w, const Path *p)
     for (int i = 0; i < w->n; i++)
         if (head[i].n)
             read_rest(&head[i], &(Path){p, "node", i, NULL, head[i].n});
+    pool_free(head, sizeof *head * (size_t)w->n);
 }
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------- */

@@ -139,6 +139,7 @@ static void merge_duplicates(Graph *g)
                 value_replace(n->out[i], first->out[i]);
         node_remove(n);
     }
+    map_free(&seen);
 }
 
 /* ---- identities ------------------------------------------------------------------------------------------------------------ */

@@ -192,6 +192,13 @@ bool wire_read(const pb_msgdesc_t *type, Span s, void *message, const Path *p)
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
+void wire_free(Wire *w)
+{
+    pool_free(w->list, sizeof *w->list * (size_t)w->cap);
+    w->list = NULL;
+    w->n = w->cap = 0;
+}
+
 Name wire_name(const Wire *w) { return name_bytes((const char *)w->s.at, w->s.n); }
 
 int64_t wire_int(const Wire *w)
