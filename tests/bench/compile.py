@@ -1,10 +1,8 @@
 """Time and memory of onnxcc itself: ResNet-50, a model of 2 GB with external data, chains of 500, 5,000 and 50,000 nodes."""
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import time
 
 import numpy as np
 import onnx
@@ -17,6 +15,7 @@ from compiled import BUILD  # noqa: E402
 
 FOLDER = CACHE / "large"
 OUT = BUILD / "bench" / "compile"
+PEAK = BUILD / "bench" / "peak"
 
 
 def chain(n):
@@ -68,29 +67,34 @@ def two_gigabytes():
 
 
 def measure(name, path, *options):
+    """One line; the limit of memory is 1.3 times what is read, and 64 MB."""
     OUT.mkdir(parents=True, exist_ok=True)
-    command = [BUILD / "onnxcc", path, "-o", OUT / f"{name}.c", "--prefix", "m", *options]
-    start = time.time()
-    p = subprocess.Popen([str(c) for c in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    said = p.stderr.read()
-    _, status, used = os.wait4(p.pid, 0)
-    took = time.time() - start
-    written = sum(f.stat().st_size for f in OUT.glob(f"{name}*"))
+    took = OUT.parent / "took"
+    command = [PEAK, took, BUILD / "onnxcc", path, "-o", OUT / "m.c", "--prefix", "m", *options]
+    p = subprocess.run([str(c) for c in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    written = sum(f.stat().st_size for f in OUT.glob("*"))
     shutil.rmtree(OUT)
-    if status:
-        print(f"{name:14} failed: {said.decode(errors='replace').splitlines()[:1]}")
+    if p.returncode:
+        print(f"{name:20} failed: {p.stderr.decode(errors='replace').splitlines()[:1]}")
         return False
-    print(f"{name:14} {took:7.2f} s   peak {used.ru_maxrss / 1024:7.0f} MB   wrote {written / 1e6:8.1f} MB", flush=True)
+    seconds, peak = took.read_text().split()
+    read = sum(f.stat().st_size for f in (path, path.with_suffix(".data")) if f.exists())
+    limit = 1.3 * read / 2**20 + 64
+    print(f"{name:20} {float(seconds):7.2f} s   peak {int(peak) / 2**20:7.0f} MB   limit {limit:7.0f} MB   "
+          f"wrote {written / 1e6:8.1f} MB", flush=True)
     return True
 
 
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["cc", "-O1", "-o", PEAK, pathlib.Path(__file__).with_name("peak.c")], check=True)
     (resnet,) = fetch.fetch(["resnet50"])
     done = [measure("resnet50", resnet.folder / "model.onnx", "--weights=file"),
             measure("resnet50-inline", resnet.folder / "model.onnx", "--weights=inline"),
             measure("external-2GB", two_gigabytes(), "--weights=file")]
     done += [measure(f"chain-{n}", chain(n)) for n in (500, 5000, 50000)]
+    done += [measure(f"chain-50000{o}", chain(50000), *o.split()) for o in (" --single", " --report -v")]
     return 0 if all(done) else 1
 
 
