@@ -104,8 +104,9 @@ Box *box_join(const Node *n, const Box *a, const Box *b)
         return item ? box_optional(item) : NULL;
     }
     if (a->form != b->form || (a->type && b->type && a->type != b->type)) {
-        node_error(n, "a value is now %s %s, now %s %s", a->form == TENSOR ? "a tensor of" : "a sequence of",
-                   type_onnx(a->type), b->form == TENSOR ? "a tensor of" : "a sequence of", type_onnx(b->type));
+        static const char *const forms[] = {"a tensor", "a sequence", "an optional", "maps"};
+        node_error(n, "a value is now %s of %s, now %s of %s", forms[a->form], type_onnx(a->type), forms[b->form],
+                   type_onnx(b->type));
         return NULL;
     }
     if (a->form == TENSOR || a->form == MAP || box_same(a, b))

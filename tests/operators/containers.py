@@ -134,7 +134,8 @@ def add_sequences(c):
     # branches
     for taken in False, True:
         text = """g (bool c, float[2] x, float[3] z) => (seq(float[n]) t) { t = If (c)
-            <then_branch = a () => (seq(float[n]) p) { p = SequenceConstruct (x, z) }, else_branch = b () => (seq(float[n]) q) { q = SequenceConstruct (x) }> }"""
+            <then_branch = a () => (seq(float[n]) p) { p = SequenceConstruct (x, z) },
+             else_branch = b () => (seq(float[n]) q) { q = SequenceConstruct (x) }> }"""
         add(c, f"if_lengths_{int(taken)}", text, [scalar(taken), x, rows(3)[0]])
         text = """g (bool c, seq(float[n]) s, float[n] x) => (seq(float[n]) t, int64 l) { t = If (c)
             <then_branch = a () => (seq(float[n]) p) { p = Identity (s) }, else_branch = b () => (seq(float[n]) q) { q = SequenceInsert (s, x) }>
