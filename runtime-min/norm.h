@@ -27,14 +27,21 @@ KERNEL void FN(lp_norm)(const T *x, T *y, struct lp_norm p)
     for (idx o = 0; o < p.outer; o++)
         for (idx t = 0; t < p.inner; t += NORM_LANES) {
             const idx at = o * p.axis * p.inner + t, w = p.inner - t < NORM_LANES ? p.inner - t : NORM_LANES;
-            A sum[NORM_LANES];
+            A sum[NORM_LANES], part[NORM_LANES];
             for (idx j = 0; j < w; j++)
-                sum[j] = 0;
-            for (idx k = 0; k < p.axis; k++)
+                sum[j] = part[j] = 0;
+            for (idx k = 0; k < p.axis; k++) {
                 for (idx j = 0; j < w; j++) {
                     const A v = LD(x, at + k * p.inner + j);
-                    sum[j] += p.p == 2 ? v * v : v < 0 ? -v : v;
+                    part[j] += p.p == 2 ? v * v : v < 0 ? -v : v;
                 }
+                if (k % 128 < 127 && k + 1 < p.axis)
+                    continue;
+                for (idx j = 0; j < w; j++) { /* short sums have smaller errors */
+                    sum[j] += part[j];
+                    part[j] = 0;
+                }
+            }
             for (idx j = 0; j < w; j++)
                 sum[j] = p.p == 2 ? M(sqrt)(sum[j]) : sum[j];
             for (idx k = 0; k < p.axis; k++)
