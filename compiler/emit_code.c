@@ -221,9 +221,12 @@ static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *
         Value *y = n->out[i], *b = g->out.at[i + 1];
         if (!y)
             continue;
-        Dim bytes = dim_mul(shape_count(b->shape), D(type_bits(b->type) / 8));
-        line(e, "memcpy((unsigned char *)%s + %s * %s, %s, (size_t)(%s));", pointer(y), turn, factor_c(bytes),
-             pointer(b), dim_c(bytes));
+        Dim count = shape_count(b->shape), bytes = dim_mul(count, D(type_bits(b->type) / 8));
+        if (type_bits(b->type) % 8)
+            line(e, "rt_stack(%s, %s, %s, %s, %d);", pointer(y), turn, pointer(b), dim_c(count), type_bits(b->type));
+        else
+            line(e, "memcpy((unsigned char *)%s + %s * %s, %s, (size_t)(%s));", pointer(y), turn, factor_c(bytes),
+                 pointer(b), dim_c(bytes));
     }
 }
 

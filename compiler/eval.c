@@ -95,8 +95,11 @@ static void eval_loop(Eval *e, Node *n)
         eval_nodes(e, g);
         for (int i = n->n_in - 2; i < n->n_out; i++) {
             Value *b = g->out.at[i + 1];
-            size_t bytes = type_bytes(b->type, dim_eval(shape_count(b->shape)));
-            if (n->out[i])
+            int64_t count = dim_eval(shape_count(b->shape));
+            size_t bytes = type_bytes(b->type, count);
+            if (n->out[i] && type_bits(b->type) % 8)
+                rt_stack(bytes_of(n->out[i], e), turn, bytes_of(b, e), count, type_bits(b->type));
+            else if (n->out[i])
                 memcpy((char *)bytes_of(n->out[i], e) + (size_t)turn * bytes, bytes_of(b, e), bytes);
         }
         on = *(const uint8_t *)bytes_of(g->out.at[0], e);

@@ -149,20 +149,30 @@ static void put_text_array(Text *t, const Value *v, const char *id)
     tensor_drop(d);
 }
 
+/* What v is printed as numbers of: a complex one as real and imaginary parts. */
+static Type number_type(const Value *v) { return v->type == C64 ? F32 : v->type == C128 ? F64 : v->type; }
+
 /* NaN payloads must survive: such arrays are printed as bits of the same size. */
 static bool has_nan(const Value *v)
 {
-    if (v->type != F32 && v->type != F64)
+    Type type = number_type(v);
+    if (type != F32 && type != F64)
         return false;
     const unsigned char *b = tensor_data(v->data);
-    int64_t n = tensor_count(v->data);
+    int64_t n = tensor_count(v->data) * (type == v->type ? 1 : 2);
     bool found = false;
     for (int64_t i = 0; i < n && !found; i++) {
-        double x = v->type == F32 ? (double)((const float *)(const void *)b)[i] : ((const double *)(const void *)b)[i];
+        double x = type == F32 ? (double)((const float *)(const void *)b)[i] : ((const double *)(const void *)b)[i];
         found = x != x;
     }
     tensor_drop(v->data);
     return found;
+}
+
+static Type printed_type(const Value *v)
+{
+    Type type = number_type(v);
+    return !has_nan(v) ? type : type == F32 ? U32 : U64;
 }
 
 static void name_array(struct Constant *c)
@@ -173,7 +183,7 @@ static void name_array(struct Constant *c)
         name_strings(v);
     else
         constants.inline_bytes += tensor_size(v->data);
-    if (has_nan(v))
+    if (printed_type(v) != v->type)
         as = name_format("(const %s *)(const void *)%s", type_tag(v->type), c->id)->s;
     map_put(&names, v, (void *)(uintptr_t)as);
 }
@@ -181,13 +191,16 @@ static void name_array(struct Constant *c)
 static void put_array(Text *t, const struct Constant *c, int *next_long)
 {
     const Value *v = c->v;
+    Type printed = printed_type(v);
     if (v->type == STR)
         put_strings(t, v, c->id, next_long);
-    else if (has_nan(v)) {
+    else if (printed != v->type) {
         Value as = *v;
         Tensor data = *v->data;
         as.data = &data;
-        as.type = data.type = v->type == F32 ? U32 : U64;
+        as.type = data.type = printed;
+        data.rank = 1;
+        data.dim[0] = tensor_count(v->data) * type_bits(v->type) / type_bits(printed);
         put_text_array(t, &as, c->id);
     } else
         put_text_array(t, v, c->id);

@@ -270,6 +270,16 @@ HELPER idx rt_index(i64 i, idx n)
     return k < 0 || k >= n ? -1 : (idx)k;
 }
 
+/* x becomes slice `turn` of y: n packed elements of so many bits. */
+HELPER void rt_stack(void *y, idx turn, const void *x, idx n, int bits)
+{
+    for (idx i = 0; i < n * bits; i++) {
+        const idx at = turn * n * bits + i;
+        const unsigned bit = (unsigned)(((const u8 *)x)[i / 8] >> (i % 8)) & 1u, old = ((u8 *)y)[at / 8];
+        ((u8 *)y)[at / 8] = (u8)((old & ~(1u << (at % 8))) | (bit << (at % 8)));
+    }
+}
+
 #include "element.h" /* ld_f16, st_i4, ...: one element of each type */
 
 #endif

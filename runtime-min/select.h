@@ -4,8 +4,8 @@
 #define ONNXCC_SELECT_H
 #include "text.h"
 
-/* x: dim[0] x .. x dim[rank), y: (rank, found): the places that are not 0 */
-#define nonzero_PARAMS(X, V) X(idx, most) X(idx, size) X(int, rank) V(idx, dim, 16)
+/* x: dim[0] x .. x dim[rank), of elements of `part` numbers, y: (rank, found): the places that are not 0 */
+#define nonzero_PARAMS(X, V) X(idx, most) X(idx, size) X(int, part) X(int, rank) V(idx, dim, 16)
 /* x: (outer, axis, inner), condition: (n), n <= axis, y: (outer, found, inner) */
 #define compress_PARAMS(X, V) X(idx, most) X(idx, outer) X(idx, axis) X(idx, inner) X(idx, n)
 /* x: (outer, axis, inner), y: (outer, found, inner), first, count: (found), which: (axis); all but y may be NULL.
@@ -23,7 +23,7 @@ PARAMS(choose)
 #if RT_IS_STRING(T)
 #define IS_ZERO(x, i) (LD(x, i).length == 0)
 #else
-#define IS_ZERO(x, i) (LD(x, i) == 0)
+#define IS_ZERO(x, i) (LD(x, (i) * p.part) == 0 && LD(x, ((i) + 1) * p.part - 1) == 0)
 #endif
 KERNEL int FN(nonzero)(const T *x, i64 *y, i64 *found, struct nonzero p)
 {

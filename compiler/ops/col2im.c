@@ -76,7 +76,8 @@ static void col2im_bind(Node *n)
 }
 
 static const Op col2im_ops[] = {
-    {"Col2Im", 18, "input:T image_shape:int64 block_shape:int64 -> output:T", "T=ALLB",
-     "dilations:ints? pads:ints? strides:ints?", .infer = col2im_infer, .bind = col2im_bind},
+    {"Col2Im", 18, "input:T image_shape:int64 block_shape:int64 -> output:T", "T=NB|bool|C",
+     "dilations:ints? pads:ints? strides:ints?", .infer = col2im_infer, .bind = col2im_bind,
+     .limit = "no strings, which have no sum"},
 };
 OPS(col2im_ops);

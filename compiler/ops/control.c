@@ -460,7 +460,7 @@ static Value *scan_slice(Node *first, Value *x, Value *iter, Value *count, int a
     Value *at = iter;
     if (backward)
         at = make(first, "Sub", 2, make(first, "Sub", 2, count, make_int(first, 1)), iter);
-    Value *y = make(first, "Gather", 2, x, at);
+    Value *y = make(first, "onnxcc.Gather", 2, x, at);
     attr_set_int(y->def, "axis", axis);
     return y;
 }
@@ -617,13 +617,12 @@ static const Op control_ops[] = {
 #define IF(since, set)                                                                                                 \
     {"If", since, "cond:B -> outputs**:V", "B=bool V=" set, "then_branch:graph else_branch:graph", if_infer, if_bind, .flags = CONTROL}
     IF(1, "ALL"), IF(11, "ALL"), IF(13, "ALL|seq"), IF(16, "ALLB|seq|opt"), IF(19, "ALL9|seq|opt"), IF(21, "ALL10|seq|opt"),
-    IF(23, "ALL11|seq|opt"), IF(24, "ALL12|seq|opt"), IF(25, "ALL13|seq|opt"), IF(28, "ALL14|seq|opt"),
+    IF(23, "ALL11|seq|opt"), IF(24, "ALL12|seq|opt"), IF(25, "ALL13|seq|opt"),
 #define LOOP(since, set)                                                                                               \
     {"Loop", since, "M?:I cond?:B v_initial?**:V -> v_final_and_scan_outputs**:V", "I=int64 B=bool V=" set, "body:graph",  \
      loop_infer, loop_bind, .flags = CONTROL}
     LOOP(1, "ALL"), LOOP(11, "ALL"), LOOP(13, "ALL|seq"), LOOP(16, "ALLB|seq|opt"), LOOP(19, "ALL9|seq|opt"),
     LOOP(21, "ALL10|seq|opt"), LOOP(23, "ALL11|seq|opt"), LOOP(24, "ALL12|seq|opt"), LOOP(25, "ALL13|seq|opt"),
-    LOOP(28, "ALL14|seq|opt"),
 #define SCAN(since, set)                                                                                               \
     {"Scan", since, "initial_state_and_scan_inputs**:V -> final_state_and_scan_outputs**:V", "V=" set,                 \
      "body:graph num_scan_inputs:int scan_input_axes:ints? scan_input_directions:ints? scan_output_axes:ints? "        \
@@ -631,7 +630,7 @@ static const Op control_ops[] = {
     {"Scan", 8, "sequence_lens?:I initial_state_and_scan_inputs**:V -> final_state_and_scan_outputs**:V", "I=int64 V=ALL",
      "body:graph num_scan_inputs:int directions:ints?", .expand = scan_8, .limit = "no sequence_lens"},
     SCAN(9, "ALL"), SCAN(11, "ALL"), SCAN(16, "ALLB"), SCAN(19, "ALL9"), SCAN(21, "ALL10"), SCAN(23, "ALL11"),
-    SCAN(24, "ALL12"), SCAN(25, "ALL13"), SCAN(28, "ALL14"),
+    SCAN(24, "ALL12"), SCAN(25, "ALL13"),
     {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM, .domain = "onnxcc"},
     {"Copy", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE, .domain = "onnxcc"},
     {"View", 1, "x:T -> y:T", "T=ALL14", NULL, view_infer, NULL, .flags = VIEW, .domain = "onnxcc"},

@@ -113,6 +113,7 @@ static void gather_nd_bind(Node *n)
 
 static const Op gather_ops[] = {
     {GATHER("Gather", 13, "ALLB"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES},
+    {GATHER("Gather", 1, "ALL14"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES, .domain = "onnxcc"},
     {GATHER("Gather", 11, "ALL"), .expand = expand_same},
     {GATHER("Gather", 1, "ALL"), .expand = expand_same},
     {GATHER("GatherElements", 13, "ALLB"), .infer = gather_elements_infer, .bind = gather_elements_bind,

@@ -204,8 +204,8 @@ static const Op microsoft_ops[] = {
      "Y:TYZ",
      "TA=uint8|int8 TB=uint8|int8 TY=uint8|int8 TYZ=uint8|int8|float", "alpha:float=1.0 transA:int=0 transB:int=0",
      .expand = gemm_expand, .domain = "com.microsoft"},
-    {"MatMulNBits", 1, "A:T B:uint8 scales:T zero_points?:Z g_idx?:int32 bias?:T -> Y:T",
-     "T=float|float16 Z=uint8|float|float16", "K:int N:int bits:int=4 block_size:int accuracy_level:int=0",
-     .expand = matmul_nbits_expand, .domain = "com.microsoft"},
+    {"MatMulNBits", 1, "A:T B:uint8 scales:T zero_points?:Z g_idx?:int32 bias?:T -> Y:T", "T=float|float16 Z=uint8",
+     "K:int N:int bits:int=4 block_size:int accuracy_level:int=0", .expand = matmul_nbits_expand,
+     .domain = "com.microsoft", .limit = "no g_idx"},
 };
 OPS(microsoft_ops);

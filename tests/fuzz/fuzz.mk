@@ -13,5 +13,5 @@ test-fuzz-ops fuzz-ops: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-san
 
 # Which version of which operator how many tests use, and the versions without a test; of what `make test` left in the cache.
 coverage: setup
-	@$(PYTHON) tests/fuzz/coverage.py $(CACHE)/suite $(CACHE)/old $(CACHE)/operators $(CACHE)/fuzz-$(SEED)
+	@$(PYTHON) tests/fuzz/coverage.py $(CACHE)/suite $(CACHE)/old $(CACHE)/operators $(CACHE)/cells $(CACHE)/fuzz-$(SEED)
 .PHONY: coverage

@@ -13,3 +13,16 @@ test-schemas: setup $(B)/onnxcc
 	@$(B)/onnxcc --list-ops=json >$(B)/table.json
 	@$(PYTHON) tests/operators/schemas.py $(B)/table.json
 .PHONY: test-operators test-schemas
+
+# The support table has a passing test for every type of every type variable of every version of every operator: small
+# models of such nodes, in the compiler; every CELLS_EVERY-th as C, too. O='Cast_*': only these, every node in a model of its own.
+TESTS += cells
+CELLS_EVERY ?= 40
+CELLS = $(CACHE)/cells$(if $(O),-apart)
+test-cells: setup $(B)/onnxcc $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $(B)/include/onnxcc
+	@$(B)/onnxcc --list-ops=json >$(B)/table.json
+	@$(PYTHON) tests/operators/cells.py $(CELLS) $(B)/table.json $(foreach o,$(O),'$(o)')
+	@mkdir -p $(SUITE)/cells && ln -sf ../call ../call-sanitized $(SUITE)/cells
+	@$(SUITE)/run --own cells --build $(SUITE)/cells --include $(B)/include $(if $(O),-v,--every $(CELLS_EVERY)) \
+		$(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CELLS)
+.PHONY: test-cells

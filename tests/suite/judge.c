@@ -27,6 +27,12 @@ static const void *read_strings(const char *s, int64_t n)
     return y;
 }
 
+static const char *next_form(const char *f)
+{
+    f += strcspn(f, " ");
+    return f + (*f == ' ');
+}
+
 static Results read_results(const Test *t, Way w)
 {
     Results r = {0};
@@ -53,7 +59,7 @@ static Results read_results(const Test *t, Way w)
     r.forms = read_file(path, NULL);
     free(path);
     int at = 0;
-    for (const char *f = r.forms; f && *f && at < raw.n + (*f == '?' || *f == 's'); f += strcspn(f, " "), f += *f != 0)
+    for (const char *f = r.forms; f && *f && at < raw.n + (*f == '?' || *f == 's'); f = next_form(f))
         at += take_results(f, &raw.at[at], &r.t);
     return r;
 }
@@ -117,12 +123,24 @@ static void compare_strings(int i, const Tensor *got, const Tensor *want, Class 
                         printable(tensor_get_str(got, k)), printable(tensor_get_str(want, k)));
 }
 
+/* A complex tensor as one of real and imaginary parts; others as they are. */
+static const Tensor *as_parts(const Tensor *x)
+{
+    if (x->type != C64 && x->type != C128)
+        return x;
+    Tensor *y = NEW(Tensor);
+    *y = (Tensor){.type = x->type == C64 ? F32 : F64, .rank = 1, .dim = {2 * tensor_count(x)}, .data = tensor_data(x)};
+    return y;
+}
+
 static void compare(const Test *t, int i, const Tensor *got, const Tensor *want, Verdict *v)
 {
     if (want->type == STR) {
         compare_strings(i, got, want, VALUE, v);
         return;
     }
+    got = as_parts(got);
+    want = as_parts(want);
     int64_t n = tensor_count(want), wrong = 0, first = -1;
     bool is_float = type_is_float(want->type);
     for (int64_t k = 0; k < n; k++) {
@@ -202,8 +220,7 @@ void judge(const Test *t, const Result *result, Way w, Verdict *v)
     Tensors want = {0};
     Data d;
     const char *f = r.forms ? r.forms : "";
-    for (int k = 0; read_data(t, "output", k, *f == 'o' || *f == 'M' ? "s" : f, &d);
-         k++, f += strcspn(f, " ") + (*f != 0))
+    for (int k = 0; read_data(t, "output", k, *f == 'o' || *f == 'M' ? "s" : f, &d); k++, f = next_form(f))
         list_data(&d, &want);
     for (int i = 0; v->class == PASSED && i < want.n; i++) {
         const Tensor *y = want.at[i], *got = i < r.t.n ? r.t.at[i] : NULL;
@@ -230,13 +247,14 @@ void judge_bits(const Test *t, Verdict *v)
     Results a = read_results(t, WAY_EVAL), b = read_results(t, WAY_SANITIZED);
     for (int i = 0; i < a.t.n && i < b.t.n && v->class == PASSED; i++) {
         const Tensor *x = a.t.at[i], *y = b.t.at[i];
-        int64_t n = tensor_count(x);
         if (!same_dims(x, y) || x->type != y->type)
             set_verdict(v, BITS, "output %d is %s in C, %s in the compiler", i, dims_text(y), dims_text(x));
         else if (x->type == STR)
             compare_strings(i, y, x, BITS, v);
-        else if (memcmp(x->data, y->data, tensor_size(x)))
-            for (int64_t k = 0; k < n && v->class == PASSED; k++) {
+        else if (memcmp(x->data, y->data, tensor_size(x))) {
+            x = as_parts(x);
+            y = as_parts(y);
+            for (int64_t k = 0; k < tensor_count(x) && v->class == PASSED; k++) {
                 double p = element(x, k), q = element(y, k);
                 bool same = type_is_float(x->type) ? (p == q && signbit(p) == signbit(q)) || (isnan(p) && isnan(q))
                                                    : tensor_get_int(x, k) == tensor_get_int(y, k);
@@ -244,6 +262,7 @@ void judge_bits(const Test *t, Verdict *v)
                     set_verdict(v, BITS, "output %d element %lld is %.17g in C, %.17g in the compiler", i, (long long)k,
                                 q, p);
             }
+        }
     }
     if (v->class == PASSED && a.t.n != b.t.n)
         set_verdict(v, BITS, "%d outputs in C, %d in the compiler", b.t.n, a.t.n);

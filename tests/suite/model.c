@@ -139,7 +139,8 @@ static const Tensor *given(const Case *c, const Value *v)
 static void find_kind(const Case *c, Result *r)
 {
     for (Node *n = c->m->graph->first; n; n = n->next) {
-        if (name_is(n->op_type, "Bernoulli") || name_is(n->op_type, "RandomUniformLike"))
+        if (name_is(n->op_type, "Bernoulli") ||
+            (name_is(n->op_type, "RandomUniformLike") && !value_is_output(n->out[0])))
             r->kind = BERNOULLI;
         if (!name_is(n->op_type, "Dropout") || n->n_in < 3 || !n->in[2])
             continue;
