@@ -101,6 +101,9 @@ static void find_sizes(Sizes *sizes, const Call *c)
                 dim_symbols(p->d, add_size, sizes);
 }
 
+/* The type that a formal points to: of complex numbers the caller's may be another. */
+static const char *formal_type(Type t) { return t == C64 || t == C128 ? "void" : type_tag(t); }
+
 /* "const f32 *restrict x0, f32 *restrict y0", or as passed on to the kernel: "x0, NULL, y0". */
 static void put_formals(Text *t, const Call *c, bool passed)
 {
@@ -111,7 +114,7 @@ static void put_formals(Text *t, const Call *c, bool passed)
             text_put(t, "%sNULL", comma);
         else if (c->arg[i])
             text_put(t, passed ? "%s%.0s%.0s%s%d" : "%s%s%s *restrict %s%d", comma, input ? "const " : "",
-                     type_tag(c->arg[i]->type), input ? "x" : "y", input ? i : i - c->kernel->n_in);
+                     formal_type(c->arg[i]->type), input ? "x" : "y", input ? i : i - c->kernel->n_in);
         comma = c->arg[i] || passed ? ", " : comma;
     }
     if (c->kernel->flags & SCRATCH && (passed || !dim_is(c->scratch, 0)))

@@ -25,8 +25,9 @@ PARAMS(choose)
 #else
 #define IS_ZERO(x, i) (LD(x, (i) * p.part) == 0 && LD(x, ((i) + 1) * p.part - 1) == 0)
 #endif
-KERNEL int FN(nonzero)(const T *x, i64 *y, i64 *found, struct nonzero p)
+KERNEL int FN(nonzero)(const void *from, i64 *y, i64 *found, struct nonzero p)
 {
+    const T *const x = from;
     idx n = 0, k = 0, at[16] = {0};
     for (idx i = 0; i < p.size; i++)
         n += !IS_ZERO(x, i);
@@ -87,8 +88,11 @@ HELPER void FN(unique_sink)(const T *x, i64 *heap, idx n, idx at, i64 v, struct 
     heap[at] = v;
 }
 
-KERNEL int FN(unique)(const T *x, T *y, i64 *first, i64 *which, i64 *count, void *scratch, i64 *found, struct unique p)
+KERNEL int FN(unique)(const void *from, void *into, i64 *first, i64 *which, i64 *count, void *scratch, i64 *found,
+                      struct unique p)
 {
+    const T *const x = from;
+    T *const y = into;
     i64 *const order = (i64 *)scratch, *const group = order + p.axis, *const rank = group + p.axis;
     idx n = 0, next = 0;
     for (idx i = 0; i < p.axis; i++)

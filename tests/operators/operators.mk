@@ -17,7 +17,7 @@ test-schemas: setup $(B)/onnxcc
 # The support table has a passing test for every type of every type variable of every version of every operator: small
 # models of such nodes, in the compiler; every CELLS_EVERY-th as C, too. O='Cast_*': only these, every node in a model of its own.
 TESTS += cells
-CELLS_EVERY ?= 40
+CELLS_EVERY ?= 150
 CELLS = $(CACHE)/cells$(if $(O),-apart)
 test-cells: setup $(B)/onnxcc $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $(B)/include/onnxcc
 	@$(B)/onnxcc --list-ops=json >$(B)/table.json
