@@ -233,6 +233,11 @@ def gather(c):
     return Call([c.x("T", 4, 2), to_type(np.array([3, 0, 1]), c["Tind"])], by=lambda x, i: [x[i]])
 
 
+@calls("LoopIndexTensor")
+def loop_index_tensor(c):
+    return Call([c.x("V", 4, 2), to_type(np.array(2), c["I"])], by=lambda x, i: [x[2]])
+
+
 @calls("GatherElements")
 def gather_elements(c):
     return Call([c.x("T", 3, 2), to_type(np.array([[2, 0], [1, 1]]), c["Tind"])], by=lambda x, i: [np.take_along_axis(x, i, 0)])

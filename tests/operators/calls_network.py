@@ -237,6 +237,14 @@ def recurrent(c):
     return Call(inputs, attrs, outputs=2, by=by)
 
 
+@calls("GRUUnit")
+def gru_unit(c):
+    def by(prev, gates, lengths, t):
+        update, new = 1 / (1 + np.exp(-gates[..., 2:4])), np.tanh(gates[..., 4:])
+        return [np.where(np.array([[True], [False]]), prev * update + new * (1 - update), prev)]
+    return Call([c.x("T", 2, 2), c.x("T", 1, 2, 6), to_type(np.array([3, 1]), c["L"]), to_type(np.array([2]), c["L"])], by=by)
+
+
 @calls("Attention")
 def attention(c):
     q, k, v = c.x("T1", 1, 1, 2, 4, low=-1, high=1), c.x("T1", 1, 1, 3, 4, low=-1, high=1, at=1), c.x("T2", 1, 1, 3, 4, low=1, at=2)

@@ -17,8 +17,8 @@ DIFFERENT = {
        for op in ("ReduceLogSum", "ReduceLogSumExp") for v in (1, 11, 13, 18)},
 }
 # Were experimental until version 9, and have no schema any more.
-EXPERIMENTAL = {"Affine", "ConstantFill", "Crop", "DynamicSlice", "GivenTensorFill", "ImageScaler", "MeanVarianceNormalization",
-                "ParametricSoftplus", "Scale", "ScaledTanh", "ThresholdedRelu"}
+EXPERIMENTAL = {"Affine", "ConstantFill", "Crop", "DynamicSlice", "GRUUnit", "GivenTensorFill", "ImageScaler",
+                "LoopIndexTensor", "MeanVarianceNormalization", "ParametricSoftplus", "Scale", "ScaledTanh", "ThresholdedRelu"}
 
 
 def types_of(schema, formal):
