@@ -26,7 +26,8 @@ def pool(c):
 
     def by(x):
         parts = np.stack([x[:, :, :-1, :-1], x[:, :, :-1, 1:], x[:, :, 1:, :-1], x[:, :, 1:, 1:]])
-        at = np.stack([k + np.arange(4).reshape(2, 2) + np.arange(2).reshape(2, 1) for k in (0, 1, 3, 4)])[np.argmax(parts, 0)[0, 0], np.arange(2).reshape(2, 1), np.arange(2)]
+        places = np.stack([k + np.arange(4).reshape(2, 2) + np.arange(2).reshape(2, 1) for k in (0, 1, 3, 4)])
+        at = np.take_along_axis(places, np.argmax(parts, 0)[0], 0)
         y = how(parts)
         return [y, at.reshape(y.shape)] if indices else [y]
     indices = c.op == "MaxPool" and c.version >= 8
