@@ -126,6 +126,10 @@ demo:
 format: setup
 	@$(CACHE)/venv/bin/clang-format -i $$(git ls-files '*.c' '*.h')
 
+# What the kernels take of the stack, measured anew, for reports and headers: minutes.
+stack: setup
+	@$(PYTHON) tests/emitted/stack.py $(KERNELS)
+
 # The README's table of operators, anew.
 table: $(B)/onnxcc
 	$(B)/onnxcc --list-ops=markdown >$(B)/table.md
@@ -135,4 +139,4 @@ clean:
 	rm -rf $(B)
 
 -include $(OBJECTS:.o=.d)
-.PHONY: all clean demo format sanitized setup table test
+.PHONY: all clean demo format sanitized setup stack table test

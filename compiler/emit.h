@@ -109,6 +109,7 @@ void emit_kernel(Emitter *e, const Node *n);
 /* ---- report.c -------------------------------------------------------------------------------------------------------- */
 /* The nodes, one a line, with what they cost, and the totals; safe inside a comment, `before` at the start of each line. */
 void put_report_table(Text *t, Model *m, const char *before);
+int report_stack(Model *m); /* bytes of stack at the deepest call, by stack.def */
 
 /* ---- embedded.c (made by the Makefile): the texts of runtime-min/ and templates/ --------------------------------- */
 typedef struct Embedded {

@@ -137,6 +137,38 @@ static void put_peak(Text *t, Model *m)
         text_put(t, "%s scratch %lld", p.live.n ? " +" : "", (long long)p.scratch);
 }
 
+/* ---- the stack ------------------------------------------------------------------------------------------------------- */
+
+static int known_stack(const char *kernel)
+{
+    static const struct {
+        const char *kernel;
+        int bytes[4]; /* generic, x86-64-v3, x86-64-v4, Cortex-M */
+    } known[] = {
+#define STACK(kernel, ...) {#kernel, {__VA_ARGS__}},
+#include "stack.def"
+#undef STACK
+    };
+    const int column = opt.target->arm ? 3 : opt.target->vector == 64 ? 2 : opt.target->vector == 32 ? 1 : 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(known[i].kernel, kernel))
+            return known[i].bytes[column];
+    return 256;
+}
+
+static void deepest_call(Node *n, void *arg)
+{
+    int *most = arg, bytes = n->call.kernel ? known_stack(n->call.kernel->name) : 0;
+    *most = bytes > *most ? bytes : *most;
+}
+
+int report_stack(Model *m)
+{
+    int most = 0;
+    graph_each(m->graph, deepest_call, &most);
+    return (known_stack("entry") + most + 63) / 64 * 64;
+}
+
 static const char table_head[] = "   #  %-20s %-24s %-20s %12s %10s  arena\n";
 
 void put_report_table(Text *t, Model *m, const char *before)
@@ -157,9 +189,11 @@ static void report_json(Text *t, Model *m, int64_t macs)
     text_put(t, "{\n  \"schema\": 1,\n  \"model\": ");
     text_json(t, m->base->s);
     text_put(t, ",\n  \"hash\": \"%016llx\",\n  \"target\": \"%s\",\n", (unsigned long long)m->hash, opt.target->name);
-    text_put(t, "  \"weights\": %zu,\n  \"arena\": %lld,\n  \"arena_bound\": %lld,\n  \"macs\": %lld,\n  \"nodes\": [",
+    text_put(t,
+             "  \"weights\": %zu,\n  \"arena\": %lld,\n  \"arena_bound\": %lld,\n  \"stack\": %d,\n  \"macs\": %lld,\n"
+             "  \"nodes\": [",
              constants.inline_bytes + constants.file_bytes, (long long)plan.arena, (long long)plan.bound,
-             (long long)macs);
+             report_stack(m), (long long)macs);
     put_rows(m->graph, &(Rows){.text = t, .json = true});
     text_put(t, "\n  ]\n}\n");
 }
@@ -174,9 +208,9 @@ static void report_text(Text *t, Model *m, const Rows *total)
     text_put(t, "  flash   %lld B weights\n  arena   %lld B, lower bound %lld B", weights, (long long)plan.arena,
              (long long)plan.bound);
     put_peak(t, m);
-    text_put(t, "\n  compute %lld MAC\n", macs);
-    text_put(t, "onnxcc: %s: flash=%lld arena=%lld macs=%lld nodes=%d\n", opt.output, weights, (long long)plan.arena,
-             macs, total->n);
+    text_put(t, "\n  stack   %d B\n  compute %lld MAC\n", report_stack(m), macs);
+    text_put(t, "onnxcc: %s: flash=%lld arena=%lld stack=%d macs=%lld nodes=%d\n", opt.output, weights,
+             (long long)plan.arena, report_stack(m), macs, total->n);
 }
 
 void report_model(Model *m)

@@ -6,6 +6,7 @@ import subprocess
 import time
 
 from common import ROOT
+from emitted.stack import deepest
 
 BUILD = ROOT / os.environ.get("B", "build")
 CC = os.environ.get("CC", "gcc").split()
@@ -59,7 +60,10 @@ class Compiled:
         self.header = header.read_text()
         pointers = len(self.about["inputs"]) - len(m.const) + len(self.about["outputs"])
         args = ", ".join(f"a[{i}]" for i in range(pointers + bool(self.sizes())))
-        _, self.cc_seconds = run("cc", [*CC, "-std=gnu11", optimise, *FLAGS[target], *WARNINGS, "-fPIC", "-shared",
+        for old in self.folder.glob("*.ci"):
+            old.unlink()
+        graph = ["-fcallgraph-info=su"] if "Free Software" in run("cc", [*CC, "--version"], 60)[0] else []
+        _, self.cc_seconds = run("cc", [*CC, "-std=gnu11", optimise, *FLAGS[target], *WARNINGS, *graph, "-fPIC", "-shared",
                                         "-I", BUILD / "include", "-I", self.folder, f'-DHEADER="{target}.h"',
                                         f"-DRUN={m.name}_run", f"-DARGS={args}", ROOT / "tests" / "bench" / "shim.c", c,
                                         "-o", self.so], 1800)
@@ -68,6 +72,10 @@ class Compiled:
         """For each run-time size of the interface, in order: is it set by the caller?"""
         found = re.search(r"struct \w+_sizes \{(.*?)\}", self.header, re.S)
         return ["set by" in line for line in found[1].splitlines() if "int64_t" in line] if found else []
+
+    def stack(self):
+        """Bytes of stack under the entry, as the C compiler made it; 0 where it does not tell."""
+        return max((n for ci in self.folder.glob("*.ci") for n in deepest(ci).values()), default=0)
 
     def number(self, key):
         """A figure of the report."""

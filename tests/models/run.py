@@ -1,7 +1,8 @@
 """Compiles and runs every real model and compares with ONNX Runtime: run.py [NAME...], shell patterns allowed.
 
 A line per model: the largest error as a part of the output's largest value, milliseconds of a call, arena and its lower
-bound in bytes, seconds in onnxcc and in the C compiler. Then the counts. TARGET: x86-64-v3 unless it is set."""
+bound in bytes, stack as gcc made it of what the report says, seconds in onnxcc and in the C compiler. Then the counts.
+TARGET: x86-64-v3 unless it is set."""
 import concurrent.futures
 import ctypes
 import json
@@ -118,11 +119,14 @@ def one(name):
             error = max(error, stream(m, about, call))
         if not error <= m.tolerance:
             raise Failed("values", f"error {error:.2g}, allowed {m.tolerance:.2g}")
+        if c.stack() > c.number("stack"):
+            raise Failed("stack", f"{c.stack()} bytes, more than the {c.number('stack')} of the report")
     except Failed as f:
         step, said = f.args
         print(f"FAIL {name:26} {step}: {said}")
         return 1
     print(f"ok   {name:26} error {error:8.1e}  {1e3 * took:9.3f} ms  arena {c.number('arena')} of {c.number('arena_bound')}"
+          f"  stack {c.stack()} of {c.number('stack')}"
           f"  onnxcc {c.seconds:.1f} s  cc {c.cc_seconds:.1f} s")
     return 0
 
