@@ -112,7 +112,7 @@ test: setup
 
 # The same with every test as C too: hours.
 test-all:
-	@$(MAKE) --no-print-directory test EVERY=1 OWN_EVERY=1 OLD_EVERY=1 FUZZ_EVERY=1
+	@$(MAKE) --no-print-directory test EVERY=1 OWN_EVERY=1 OLD_EVERY=1 FUZZ_EVERY=1 CELLS_EVERY=1
 
 # From nothing to a network in C that tells the type of files: FILES='a b'.
 FILES = README.md Makefile compiler/emit.c tests/setup tests/models/fetch.py proto/onnx.proto $(B)/onnxcc

@@ -576,35 +576,80 @@ static void dims_bind(Node *n)
         p.value[i] = (Dim){a->ints[i]};
     bind_kernel(n, "dims", out(n, 0)->type, NO_TYPE, dims_fields(), &p, NULL, 0);
 }
-/* Version 8 scans each member of a batch by itself: a scan over the batch, whose body is the scan over the sequence. */
+/* ---- Scan of version 8 ------------------------------------------------------------------------------------------------ */
+
+static Value *append(Graph *g, const char *op, int n_in, Value **in)
+{
+    Node *n = node_new(g, op, n_in, in, 1);
+    node_insert(n, NULL);
+    return n->out[0];
+}
+
+/* From step `length` on, the body keeps its states and gives out zeros; the step comes as its last input. */
+static void stop_after(Node *n, Graph *body, Value *length, int states)
+{
+    Value *step = value_new(body, NULL);
+    vec_push(&body->in, step);
+    Value *go = append(body, "Less", 2, (Value *[]){step, length}), *zero = make_scalar(n, I64, 0);
+    for (int i = 0; i < body->out.n; i++) {
+        Value *y = body->out.at[i];
+        Value *old = i < states ? body->in.at[i] : append(body, "CastLike", 2, (Value *[]){zero, y});
+        Value *kept = append(body, "Where", 3, (Value *[]){go, y, old});
+        kept->desc = y->desc;
+        graph_set_output(body, i, kept);
+    }
+}
+
+/* Each member of a batch is scanned by itself: a scan over the batch, whose body is the scan over the sequence. With
+ * sequence_lens each scan stops at its own length; what is scanned backwards starts there. */
 static void scan_8(Node *n)
 {
     Graph *body = node_attr(n, "body")->g;
-    if (in(n, 0)) {
-        node_error(n, "sequence_lens, which version 8 alone has, is not supported");
-        note_help("convert the model to opset 9 or newer");
+    Value *lengths = in(n, 0);
+    const int64_t *direction;
+    int k = n->n_in - 1, scans = (int)attr_int(n, "num_scan_inputs"), states = k - scans;
+    bool directed = attr_ints(n, "directions", &direction) == scans;
+    if (scans < 1 || states < 0) {
+        node_error(n, "num_scan_inputs is %d, and there are %d inputs to scan or to start from", scans, k);
         return;
     }
-    int k = n->n_in - 1;
-    Node *outer = make_node(n, "Scan", k, n->in + 1, n->n_out);
+    Value **given = NEWS(Value *, k + 1), **each = NEWS(Value *, k + 1);
+    int64_t *backwards = NEWS(int64_t, k + 1);
+    for (int i = 0; i < k; i++) {
+        given[i] = n->in[i + 1];
+        bool back = i >= states && directed && direction[i - states];
+        if (back && lengths) {
+            given[i] = make(n, "ReverseSequence", 2, given[i], lengths);
+            attr_set_int(given[i]->def, "batch_axis", 0);
+            attr_set_int(given[i]->def, "time_axis", 1);
+        } else if (back)
+            backwards[i - states] = 1;
+    }
+    if (lengths) {
+        Dim size = in_shape(n, 1 + states).dim[1];
+        Value *end = make(n, "Reshape", 2, make_dims(n, 1, &size), make_ints(n, 0, NULL));
+        each[k] = make(n, "Range", 3, make_scalar(n, I64, 0), end, make_scalar(n, I64, 1));
+        given[k] = lengths;
+    }
+    Node *outer = make_node(n, "Scan", k + !!lengths, given, n->n_out);
     Graph *g = NEW(Graph);
     *g = (Graph){.name = body->name, .model = body->model, .parent = n->graph, .owner = outer, .path = body->path};
-    for (int i = 0; i < k; i++)
+    for (int i = 0; i < k + !!lengths; i++)
         vec_push(&g->in, value_new(g, NULL));
-    Node *inner = node_new(g, "Scan", k, g->in.at, n->n_out);
+    memcpy(each, g->in.at, sizeof *each * (size_t)k);
+    if (lengths)
+        stop_after(n, body, g->in.at[k], states);
+    Node *inner = node_new(g, "Scan", k + !!lengths, each, n->n_out);
     node_insert(inner, NULL);
     for (int i = 0; i < n->n_out; i++)
         graph_add_output(g, inner->out[i]);
     body->parent = g;
     body->owner = inner;
     attr_set(inner, (Attr){.name = name("body"), .type = A_GRAPH, .g = body});
-    attr_set_int(inner, "num_scan_inputs", attr_int(n, "num_scan_inputs"));
-    const int64_t *directions;
-    int given = attr_ints(n, "directions", &directions);
-    if (given > 0)
-        attr_set_ints(inner, "scan_input_directions", given, directions);
+    attr_set_int(inner, "num_scan_inputs", scans + !!lengths);
+    attr_set_ints(inner, "scan_input_directions", scans + !!lengths, backwards);
     attr_set(outer, (Attr){.name = name("body"), .type = A_GRAPH, .g = g});
-    attr_set_int(outer, "num_scan_inputs", k);
+    attr_set_int(outer, "num_scan_inputs", k + !!lengths);
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
             replace_out(n, i, outer->out[i]);
@@ -628,7 +673,7 @@ static const Op control_ops[] = {
      "body:graph num_scan_inputs:int scan_input_axes:ints? scan_input_directions:ints? scan_output_axes:ints? "        \
      "scan_output_directions:ints?", .expand = scan_expand}
     {"Scan", 8, "sequence_lens?:I initial_state_and_scan_inputs**:V -> final_state_and_scan_outputs**:V", "I=int64 V=ALL",
-     "body:graph num_scan_inputs:int directions:ints?", .expand = scan_8, .limit = "no sequence_lens"},
+     "body:graph num_scan_inputs:int directions:ints?", .expand = scan_8},
     SCAN(9, "ALL"), SCAN(11, "ALL"), SCAN(16, "ALLB"), SCAN(19, "ALL9"), SCAN(21, "ALL10"), SCAN(23, "ALL11"),
     SCAN(24, "ALL12"), SCAN(25, "ALL13"),
     {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM, .domain = "onnxcc"},

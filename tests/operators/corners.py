@@ -5,7 +5,7 @@ padding counted, dilation with output padding, every Resize, broadcast in every 
 behind, Scatter with duplicates, recurrent layers with every optional input; cases.py has Einsum."""
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 F32, I64 = np.float32, np.int64
 NAN, INF = np.nan, np.inf
@@ -20,7 +20,7 @@ def i(*v):
 
 
 def add_corners(c):
-    for add in (add_ties, add_nan, add_integers, add_zeros, add_empty, add_axes, add_duplicates, add_padding, add_slices):
+    for add in (add_ties, add_nan, add_integers, add_zeros, add_empty, add_axes, add_duplicates, add_padding, add_slices, add_lengths):
         add(c)
 
 
@@ -236,3 +236,20 @@ def add_slices(c):
         (-9, -9, -1, [0]),  # the start is clamped to 0, the end to -1
     )):
         c.add(f"slice_far_{k}", "Slice", [x, i(start), i(end), i(-1), i(step)], version=13, consts=(1, 2, 3, 4), by=[f(*result)])
+
+
+def add_lengths(c):
+    """Scan of version 8 with sequence_lens: each member of the batch stops at its own length; backwards it starts there."""
+    info = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]) for n in ("s", "x", "o", "y")]
+    body = helper.make_graph([helper.make_node("Add", ["s", "x"], ["o"]), helper.make_node("Mul", ["o", "x"], ["y"])], "body",
+                             info[:2], info[2:])
+    lengths, start, x = i(4, 2, 1), np.ones((3, 2), F32), np.arange(1, 25, dtype=F32).reshape(3, 4, 2)
+    for backwards in 0, 1:
+        state, each = start.copy(), np.zeros_like(x)
+        for b, length in enumerate(lengths):
+            for t in range(length):
+                now = x[b, length - 1 - t if backwards else t]
+                state[b] += now
+                each[b, t] = state[b] * now
+        c.add(f"scan_lengths_{backwards}", "Scan", [lengths, start, x], {"body": body, "num_scan_inputs": 1, "directions": [backwards]},
+              version=8, outputs=2, by=[state, each])
