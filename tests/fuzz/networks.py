@@ -333,7 +333,8 @@ def quantised(m):
         return Case(op, [x, w, m.array(t, ()), m.array(u, ()) if m.chance(0.5) else None], attrs, consts=m.one([(), (1,)]), fixed=(1,))
     per = (o,) if m.chance(0.4) else ()
     return Case(op, [x, s(), m.array(t, ()), w, s(per), np.zeros(per, u) if per else m.array(u, ()), s() * 5, m.array(t, ()),
-                     m.array(np.int32, (o,), low=-500, high=500) if m.chance(0.5) else None], attrs, consts=m.one([(), (1, 2, 3, 4, 5, 6, 7, 8)]), fixed=(3, 4, 8))
+                     m.array(np.int32, (o,), low=-500, high=500) if m.chance(0.5) else None],
+                attrs, consts=m.one([(), (1, 2, 3, 4, 5, 6, 7, 8)]), fixed=(3, 4, 8))
 
 
 # ---- signals -------------------------------------------------------------------------------------------------------------
