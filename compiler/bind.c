@@ -17,7 +17,7 @@ static Node *internal(Graph *g, const char *op, Node *before, int n_in, Value **
 static Node *store_dims(Graph *g, Value *v, Node *before)
 {
     Node *n = internal(g, "onnxcc.Dims", before, 0, NULL);
-    set_out(n, 0, v->type, v->shape);
+    set_out(n, 0, v->type, *v->shape);
     n->out[0]->name = v->name;
     const Dim *d = v->data->data;
     struct Attr a = {.name = name("dims"),
@@ -31,7 +31,7 @@ static Node *store_dims(Graph *g, Value *v, Node *before)
 static Node *store_fill(Graph *g, Value *v, Node *before)
 {
     Node *n = internal(g, "onnxcc.Fill", before, 0, NULL);
-    set_out(n, 0, v->type, v->shape);
+    set_out(n, 0, v->type, *v->shape);
     n->out[0]->name = v->name;
     Tensor *one = tensor_new(v->type, 0, NULL);
     memcpy((void *)(uintptr_t)one->data, v->data->data, tensor_size(one));

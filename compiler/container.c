@@ -16,7 +16,7 @@ Box *box_of(const Value *v)
 {
     if (v->form == TENSOR) {
         Box *b = box_new(TENSOR, v->type);
-        b->shape = v->shape;
+        b->shape = *v->shape;
         b->text = v->type == STR ? text_bound(v) : 0;
         return b;
     }
@@ -123,7 +123,7 @@ Box *box_with(const Value *seq, const Value *x)
     Box *b = box_open(box_of(seq));
     b->type = x->type;
     b->most++;
-    box_widen_shape(b, x->shape);
+    box_widen_shape(b, *x->shape);
     return b;
 }
 

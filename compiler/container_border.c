@@ -176,14 +176,14 @@ const char *container_note(bool output, int i)
 static Box *declared_map(Value *v, const TypeDesc *d)
 {
     Dim count;
-    if (v->shape.rank < 0) {
+    if (v->shape->rank < 0) {
         Symbol *s = symbol_fresh(name_format("%s_count", v->name->s)->s, 0, INT64_MAX);
         s->user = true;
         count = dim_symbol(s);
-    } else if (v->shape.rank == 1)
-        count = v->shape.dim[0];
+    } else if (v->shape->rank == 1)
+        count = v->shape->dim[0];
     else {
-        error_value(v, "TYP-05", "the map '%s' is given %d dimensions", printable(v->name), v->shape.rank);
+        error_value(v, "TYP-05", "the map '%s' is given %d dimensions", printable(v->name), v->shape->rank);
         note_help("say how many entries it has: --shape %s=N", printable(v->name));
         return NULL;
     }
@@ -202,7 +202,7 @@ static Box *declared_box(Value *v, const TypeDesc *d)
         return NULL;
     Box *b = box_new(d->form, d->elem);
     if (d->form == TENSOR) {
-        b->shape = v->shape.rank >= 0 ? v->shape : d->shape;
+        b->shape = v->shape->rank >= 0 ? *v->shape : d->shape;
         return b;
     }
     if (d->form == MAP && d->of && d->of->form == TENSOR && d->of->elem && d->key)
@@ -217,7 +217,7 @@ static Box *declared_box(Value *v, const TypeDesc *d)
         vec_push(&b->item, item);
         return b;
     }
-    Shape given = v->shape, of = d->of->shape;
+    Shape given = *v->shape, of = d->of->shape;
     if (given.rank < 1 || (given.rank == 1 && of.rank > 0 && !shape_const(of)) ||
         (given.rank > 1 && of.rank >= 0 && given.rank != of.rank + 1)) {
         Text sizes = {0};
@@ -248,7 +248,6 @@ static Value *input_part(Model *m, Value *of, const char *suffix, Type t, Shape 
 {
     Value *v = value_new(m->graph, *suffix ? name_format("%s_%s", of->name->s, suffix) : of->name);
     v->type = t;
-    v->shape = s;
     if (t == STR) /* how long its strings are */
         symbol_fresh(name_format("%s_text", v->name->s)->s, 0, INT64_MAX)->user = true;
     for (int i = 0; i < s.rank; i++) {
@@ -258,7 +257,7 @@ static Value *input_part(Model *m, Value *of, const char *suffix, Type t, Shape 
         if (!y->user) {
             y = symbol_fresh(name_format("%s_%d", of->name->s, i)->s, 0, INT64_MAX);
             y->user = true;
-            v->shape.dim[i] = dim_symbol(y);
+            s.dim[i] = dim_symbol(y);
         }
         y->low = y->low < 0 ? 0 : y->low;
         if (!y->input) {
@@ -266,6 +265,7 @@ static Value *input_part(Model *m, Value *of, const char *suffix, Type t, Shape 
             y->axis = i;
         }
     }
+    v->shape = shape_keep(s);
     return v;
 }
 

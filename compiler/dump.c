@@ -12,7 +12,7 @@ static void put_value(const Value *v)
         return;
     }
     fprintf(stderr, "%s_%d:%s%s", v->name && v->name->n ? printable(v->name) : "", v->id, type_tag(v->type),
-            v->shape.rank < 0 ? "[?]" : shape_text(v->shape));
+            v->shape->rank < 0 ? "[?]" : shape_text(*v->shape));
     if (v->data)
         fprintf(stderr, v->data->symbolic ? "=sizes" : v->data->fill ? "=fill" : "=const");
     if (v->root)

@@ -77,7 +77,7 @@ static void put_epilogue(Emitter *e, const Interface *f)
 {
     for (int i = 0; i < f->sizes.n; i++)
         if (f->sizes.at[i].out)
-            line(e, "sizes->%s = %s;", f->sizes.at[i].name, dim_c(f->sizes.at[i].out->shape.dim[f->sizes.at[i].axis]));
+            line(e, "sizes->%s = %s;", f->sizes.at[i].name, dim_c(f->sizes.at[i].out->shape->dim[f->sizes.at[i].axis]));
 }
 
 /* (void) casts for parameters that the body does not mention. */

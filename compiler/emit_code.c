@@ -116,10 +116,10 @@ static void declare_value(Emitter *e, Value *v)
     }
     if (dim_is(offset, 0))
         line(e, "%s%s *const %s = (%s%s *)(%svoid *)%s; /* %s */", constant, type, v->c, constant, type, constant,
-             from.s, shape_text(v->shape));
+             from.s, shape_text(*v->shape));
     else
         line(e, "%s%s *const %s = (%s%s *)(%svoid *)((%sunsigned char *)%s + %s); /* %s */", constant, type, v->c,
-             constant, type, constant, constant, from.s, dim_c(offset), shape_text(v->shape));
+             constant, type, constant, constant, from.s, dim_c(offset), shape_text(*v->shape));
 }
 
 /* ---- elementwise loops ------------------------------------------------------------------------------------------------------ */
@@ -221,7 +221,7 @@ static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *
         Value *y = n->out[i], *b = g->out.at[i + 1];
         if (!y)
             continue;
-        Dim count = shape_count(b->shape), bytes = dim_mul(count, D(type_bits(b->type) / 8));
+        Dim count = shape_count(*b->shape), bytes = dim_mul(count, D(type_bits(b->type) / 8));
         if (type_bits(b->type) % 8)
             line(e, "rt_stack(%s, %s, %s, %s, %d);", pointer(y), turn, pointer(b), dim_c(count), type_bits(b->type));
         else
@@ -279,11 +279,11 @@ static void comment(Emitter *e, const Node *n)
     text_put(&t, "%d %s \"%s\":", e->step, n->op->name, c_comment(n->name));
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i])
-            text_put(&t, " %s%s", type_tag(n->in[i]->type), shape_text(n->in[i]->shape));
+            text_put(&t, " %s%s", type_tag(n->in[i]->type), shape_text(*n->in[i]->shape));
     text_put(&t, " ->");
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
-            text_put(&t, " %s%s", type_tag(n->out[i]->type), shape_text(n->out[i]->shape));
+            text_put(&t, " %s%s", type_tag(n->out[i]->type), shape_text(*n->out[i]->shape));
     if (t.n > 300)
         text_put(&e->body, "%*s/* %.300s... */\n", 4 * e->depth, "", t.s);
     else

@@ -26,8 +26,8 @@ static const char *public_type(Type t)
 static int64_t high_bytes(const Value *v)
 {
     int64_t n = 1;
-    for (int i = 0; i < v->shape.rank; i++)
-        n *= dim_high(v->shape.dim[i]);
+    for (int i = 0; i < v->shape->rank; i++)
+        n *= dim_high(v->shape->dim[i]);
     return (int64_t)type_bytes(v->type, n);
 }
 
@@ -54,9 +54,9 @@ void find_interface(Interface *f, Emitter *e)
         vec_push(&f->sizes, field);
     }
     for (int i = 0; i < f->out.n; i++)
-        for (int k = 0; k < f->out.at[i]->shape.rank; k++)
-            if (!dim_const(f->out.at[i]->shape.dim[k]) &&
-                !(symbol_of(f->out.at[i]->shape.dim[k]) && symbol_of(f->out.at[i]->shape.dim[k])->user)) {
+        for (int k = 0; k < f->out.at[i]->shape->rank; k++)
+            if (!dim_const(f->out.at[i]->shape->dim[k]) &&
+                !(symbol_of(f->out.at[i]->shape->dim[k]) && symbol_of(f->out.at[i]->shape->dim[k])->user)) {
                 SizeField field = {c_name(name_format("%s_dim%d", f->out.at[i]->c, k), "size"), NULL, f->out.at[i], k};
                 vec_push(&f->sizes, field);
             }
@@ -102,10 +102,10 @@ static void put_string_type(Text *t, const Interface *f)
 
 static void put_dims(Text *t, const Value *v)
 {
-    if (!v->shape.rank)
+    if (!v->shape->rank)
         text_put(t, "1");
-    for (int i = 0; i < v->shape.rank; i++)
-        text_put(t, "%s%lld", i ? ", " : "", (long long)dim_high(v->shape.dim[i]));
+    for (int i = 0; i < v->shape->rank; i++)
+        text_put(t, "%s%lld", i ? ", " : "", (long long)dim_high(v->shape->dim[i]));
 }
 
 /* The value whose scale is v's: v, or what v's elements are moved from or to. */
@@ -140,13 +140,13 @@ static void put_tensor(Text *t, const Interface *f, const Value *v, const char *
 {
     const char *u = c_upper(v->c);
     text_put(t, "/* %s \"%s\": %s %s%s%s */\n", what, c_comment(v->name), type_onnx(v->type),
-             c_comment(name(shape_text(v->shape))), v->default_only ? "; NULL: the model's default" : "", note);
+             c_comment(name(shape_text(*v->shape))), v->default_only ? "; NULL: the model's default" : "", note);
     int64_t n = 1;
-    for (int i = 0; i < v->shape.rank; i++)
-        n *= dim_high(v->shape.dim[i]);
+    for (int i = 0; i < v->shape->rank; i++)
+        n *= dim_high(v->shape->dim[i]);
     text_put(t, "#define %s_%s_SIZE %lld\n", f->u, u, (long long)n);
     text_put(t, "#define %s_%s_BYTES %lld\n", f->u, u, (long long)high_bytes(v));
-    text_put(t, "#define %s_%s_RANK %d\n", f->u, u, v->shape.rank);
+    text_put(t, "#define %s_%s_RANK %d\n", f->u, u, v->shape->rank);
     text_put(t, "#define %s_%s_DIMS { ", f->u, u);
     put_dims(t, v);
     text_put(t, " }\n");

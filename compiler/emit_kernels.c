@@ -34,9 +34,9 @@ static void use_loop(Emitter *e, const Loop *l)
     for (int i = 0; i < l->steps.n; i++)
         if (l->steps.at[i].fn && strcmp(l->steps.at[i].fn, "to"))
             add_kernel(e, "scalar.h", l->steps.at[i].a, NO_TYPE);
-    mark_shape(e, &l->shape);
+    mark_shape(e, l->shape);
     for (int i = 0; i < l->n_in; i++)
-        mark_shape(e, &l->in[i]->shape);
+        mark_shape(e, l->in[i]->shape);
 }
 
 /* The values whose pointers the code of n mentions. */
@@ -70,7 +70,7 @@ static void use_node(Node *n, void *arg)
         mark_read(e, n);
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]) {
-            mark_shape(e, &n->out[i]->shape);
+            mark_shape(e, n->out[i]->shape);
             dim_symbols(n->out[i]->root_offset, mark_symbol, e);
         }
     if (n->op->flags & CONTROL && node_attr(n, "body") && in(n, 0))
@@ -94,7 +94,7 @@ void find_uses(Emitter *e)
     Graph *g = e->m->graph;
     graph_each(g, use_node, e);
     for (int i = 0; i < g->in.n; i++)
-        mark_shape(e, &g->in.at[i]->shape);
+        mark_shape(e, g->in.at[i]->shape);
     for (int i = 0; i < assumption_count(); i++) {
         dim_symbols(assumption_at(i)->d, mark_symbol, e);
         dim_symbols(assumption_at(i)->is, mark_symbol, e);

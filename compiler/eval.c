@@ -58,16 +58,16 @@ static void read_inputs(Eval *e)
         if (v->input < 0 || v->form != TENSOR)
             continue;
         const Tensor *t = e->in[v->input] ? e->in[v->input] : v->fallback;
-        if (t->type != v->type || t->rank != v->shape.rank)
+        if (t->type != v->type || t->rank != v->shape->rank)
             fail(EXIT_MODEL, "input '%s' is %s %s, not %s of rank %d", printable(v->name), type_onnx(v->type),
-                 shape_text(v->shape), type_onnx(t->type), t->rank);
+                 shape_text(*v->shape), type_onnx(t->type), t->rank);
         for (int k = 0; k < t->rank; k++)
-            if (symbol_of(v->shape.dim[k]))
-                set_symbol(symbol_of(v->shape.dim[k]), t->dim[k]);
+            if (symbol_of(v->shape->dim[k]))
+                set_symbol(symbol_of(v->shape->dim[k]), t->dim[k]);
         for (int k = 0; k < t->rank; k++)
-            if (dim_eval(v->shape.dim[k]) != t->dim[k])
+            if (dim_eval(v->shape->dim[k]) != t->dim[k])
                 fail(EXIT_MODEL, "input '%s' has %lld in dimension %d, the model %s", printable(v->name),
-                     (long long)t->dim[k], k, shape_text(v->shape));
+                     (long long)t->dim[k], k, shape_text(*v->shape));
         read_elements(e, v);
     }
 }
@@ -95,7 +95,7 @@ static void eval_loop(Eval *e, Node *n)
         eval_nodes(e, g);
         for (int i = n->n_in - 2; i < n->n_out; i++) {
             Value *b = g->out.at[i + 1];
-            int64_t count = dim_eval(shape_count(b->shape));
+            int64_t count = dim_eval(shape_count(*b->shape));
             size_t bytes = type_bytes(b->type, count);
             if (n->out[i] && type_bits(b->type) % 8)
                 rt_stack(bytes_of(n->out[i], e), turn, bytes_of(b, e), count, type_bits(b->type));
@@ -163,8 +163,8 @@ static void eval_nodes(Eval *e, Graph *g)
 static int64_t most_bytes(const Value *v)
 {
     int64_t n = 1;
-    for (int i = 0; i < v->shape.rank; i++)
-        n *= dim_high(v->shape.dim[i]);
+    for (int i = 0; i < v->shape->rank; i++)
+        n *= dim_high(v->shape->dim[i]);
     return (int64_t)type_bytes(v->type, n);
 }
 
@@ -183,9 +183,11 @@ void eval_graph(Model *m, Tensor *const *in, Tensor **out)
         const Value *v = g->out.at[i];
         Tensor *t = out[i] = NEW(Tensor);
         t->type = v->type;
-        t->rank = v->shape.rank;
+        t->rank = v->shape->rank;
+        int64_t dim[MAX_RANK];
         for (int k = 0; k < t->rank; k++)
-            t->dim[k] = dim_eval(v->shape.dim[k]);
+            dim[k] = dim_eval(v->shape->dim[k]);
+        t->dim = dims_keep(t->rank, dim);
         t->data = e.out[i];
         strings |= t->type == STR;
     }

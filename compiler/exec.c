@@ -230,7 +230,7 @@ void run_node(Node *n)
         if (!v)
             continue;
         if (!v->data)
-            v->data = tensor_lazy(v->type, v->shape);
+            v->data = tensor_lazy(v->type, *v->shape);
         if (!v->data->data) {
             v->data->data = big_alloc(tensor_size(v->data));
             v->data->owned = true;
@@ -263,7 +263,7 @@ void run_node(Node *n)
 Tensor *run_one(Node *n)
 {
     Value one = *n->out[0], *y = &one, **old = n->out;
-    one.shape = shape_list(0);
+    one.shape = shape_keep(shape_list(0));
     one.data = NULL;
     n->out = &y;
     bind_node(n);
@@ -273,7 +273,7 @@ Tensor *run_one(Node *n)
     }
     run_node(n);
     n->out = old;
-    return one.data ? tensor_new_fill(one.type, n->out[0]->shape, one.data->data) : NULL;
+    return one.data ? tensor_new_fill(one.type, *n->out[0]->shape, one.data->data) : NULL;
 }
 
 /* Do elements of v go into the output? */
@@ -320,9 +320,9 @@ bool run_symbolic(Node *n)
     for (int i = 0; i < n->n_out; i++) {
         Value *v = n->out[i];
         int64_t dim[MAX_RANK];
-        for (int k = 0; k < v->shape.rank; k++)
-            dim[k] = dim_value(v->shape.dim[k]);
-        v->data = tensor_new(I64, v->shape.rank, dim);
+        for (int k = 0; k < v->shape->rank; k++)
+            dim[k] = dim_value(v->shape->dim[k]);
+        v->data = tensor_new(I64, v->shape->rank, dim);
         v->data->symbolic = true;
         v->data->type = v->type;
     }

@@ -10,16 +10,16 @@ enum { EAGER_BYTES = 1 << 16 };
 /* Values of integers that are only partly known: element moves run on the Dims themselves. */
 static bool is_symbolic_integer(const Value *v)
 {
-    return v && (v->type == I64 || v->type == I32 || v->type == B8) && dim_const(shape_count(v->shape)) &&
-           dim_value(shape_count(v->shape)) <= 64;
+    return v && (v->type == I64 || v->type == I32 || v->type == B8) && dim_const(shape_count(*v->shape)) &&
+           dim_value(shape_count(*v->shape)) <= 64;
 }
 
 static Tensor *symbolic_tensor(const Value *v)
 {
     int64_t dim[MAX_RANK];
-    for (int i = 0; i < v->shape.rank; i++)
-        dim[i] = dim_value(v->shape.dim[i]);
-    Tensor *t = tensor_new(I64, v->shape.rank, dim);
+    for (int i = 0; i < v->shape->rank; i++)
+        dim[i] = dim_value(v->shape->dim[i]);
+    Tensor *t = tensor_new(I64, v->shape->rank, dim);
     t->type = v->type;
     t->symbolic = true;
     return t;
@@ -191,7 +191,7 @@ static bool fold_fill(Node *n)
 {
     Value *y = out(n, 0);
     bool moves = n->op->flags & (MOVES | VIEW), maps = n->op->map != NULL;
-    if (n->n_out != 1 || !(moves || maps) || y->type == STR || dim_value(shape_count(y->shape)) < 2)
+    if (n->n_out != 1 || !(moves || maps) || y->type == STR || dim_value(shape_count(*y->shape)) < 2)
         return false;
     const Tensor *first = in(n, 0) ? in(n, 0)->data : NULL;
     if (!first || (!first->fill && tensor_count(first) != 1))
@@ -205,7 +205,7 @@ static bool fold_fill(Node *n)
              memcmp(t->data, first->data, (size_t)type_bits(t->type) / 8)))
             return false;
     }
-    y->data = maps ? run_one(n) : tensor_new_fill(y->type, y->shape, first->data);
+    y->data = maps ? run_one(n) : tensor_new_fill(y->type, *y->shape, first->data);
     return y->data != NULL;
 }
 
@@ -217,7 +217,7 @@ static bool can_fold(const Node *n)
         if (n->in[i] && (!n->in[i]->data || n->in[i]->data->symbolic))
             return false;
     for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && (n->out[i]->form != TENSOR || n->out[i]->shape.rank < 0 || !shape_const(n->out[i]->shape) ||
+        if (n->out[i] && (n->out[i]->form != TENSOR || n->out[i]->shape->rank < 0 || !shape_const(*n->out[i]->shape) ||
                           n->out[i]->data))
             return false;
     return true;
@@ -228,9 +228,9 @@ static bool fold_view(Node *n)
 {
     Value *x = in(n, 0), *y = out(n, 0);
     if (!(n->op->flags & VIEW) || !x->data || x->data->symbolic || y->data || y->form != TENSOR ||
-        !shape_const(y->shape))
+        !shape_const(*y->shape))
         return false;
-    y->data = tensor_view(x->data, y->shape);
+    y->data = tensor_view(x->data, *y->shape);
     y->data->type = y->type; /* the bits may be those of another type now */
     return true;
 }
@@ -249,7 +249,7 @@ void fold(Node *n)
     size_t bytes = 0;
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
-            bytes += type_bytes(n->out[i]->type, dim_value(shape_count(n->out[i]->shape)));
+            bytes += type_bytes(n->out[i]->type, dim_value(shape_count(*n->out[i]->shape)));
     if (bytes <= EAGER_BYTES) {
         run_node(n);
         return;
@@ -263,7 +263,7 @@ void fold(Node *n)
     thunk->prev = thunk->next = NULL;
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]) {
-            n->out[i]->data = tensor_lazy(n->out[i]->type, n->out[i]->shape);
+            n->out[i]->data = tensor_lazy(n->out[i]->type, *n->out[i]->shape);
             n->out[i]->data->thunk = thunk;
             n->out[i]->data->thunk_out = i;
         }

@@ -39,7 +39,7 @@ static int loop_input(const Loop *l, const Value *v)
 /* Loop b with a's steps in place of its input that a makes. */
 static Loop *joined(const Loop *a, const Loop *b)
 {
-    Loop *l = loop_new(b->shape);
+    Loop *l = loop_new(*b->shape);
     int in_a[LOOP_IN], in_b[LOOP_IN];
     const Value *made = a->out[0];
     for (int i = 0; i < a->n_in; i++)
@@ -92,8 +92,8 @@ static bool fuse_loops(Node *n)
         return false;
     Node *m = only_reader(a->out[0]);
     const Loop *b = m && m->graph == n->graph ? m->call.loop : NULL;
-    if (!b || !shape_same(a->shape, b->shape) || a->steps.n + b->steps.n > MAX_STEPS || count_inputs(a, b) > LOOP_IN ||
-        type_bits(a->out[0]->type) % 8)
+    if (!b || !shape_same(*a->shape, *b->shape) || a->steps.n + b->steps.n > MAX_STEPS ||
+        count_inputs(a, b) > LOOP_IN || type_bits(a->out[0]->type) % 8)
         return false;
     set_loop(m, joined(a, b));
     m->name = m->name && m->name->n ? m->name : n->name;
@@ -109,8 +109,8 @@ static bool tabulate(Node *n)
     enum { CODES = 256, WORTH = 1024, STEPS = 4 };
     const Loop *l = n->call.loop;
     if (!l || l->n_in != 1 || l->n_out != 1 || !type_is_int(l->in[0]->type) || type_bits(l->in[0]->type) != 8 ||
-        type_bits(l->out[0]->type) != 8 || !shape_same(l->in[0]->shape, l->shape) || l->steps.n < STEPS ||
-        dim_high(shape_count(l->shape)) < WORTH)
+        type_bits(l->out[0]->type) != 8 || !shape_same(*l->in[0]->shape, *l->shape) || l->steps.n < STEPS ||
+        dim_high(shape_count(*l->shape)) < WORTH)
         return false;
     uint8_t code[CODES];
     for (int i = 0; i < CODES; i++)
@@ -121,7 +121,7 @@ static bool tabulate(Node *n)
     x->shape = y->shape;
     Loop f = *l;
     f.shape = y->shape;
-    f.in[0] = x;
+    f.in = &x;
     f.out[0] = y;
     loop_run(&f, (const void *[]){code}, (void *[]){(void *)(uintptr_t)table->data});
     node_set_inputs(n, 2, (Value *[]){l->in[0], y});
@@ -184,7 +184,7 @@ static bool read_tail(const Loop *l, const Value *x, Tail *t)
     if (l->n_in == 2 && !strcmp(s->fn, "add") && readers(l, ~0) == 1 && readers(l, ~1) == 1 &&
         (s->arg[0] == at || s->arg[1] == at)) {
         int other = s->arg[0] == at ? s->arg[1] : s->arg[0];
-        if (other >= 0 || !shape_same(l->in[~other]->shape, l->shape) || l->in[~other]->type != x->type)
+        if (other >= 0 || !shape_same(*l->in[~other]->shape, *l->shape) || l->in[~other]->type != x->type)
             return false;
         t->residual = l->in[~other];
         at = first++;
@@ -211,7 +211,7 @@ static bool read_tail(const Loop *l, const Value *x, Tail *t)
 /* The steps of l from `from` on, as a loop over y in place: what was step from - 1, or the input, is y's element. */
 static Loop *epilogue_loop(const Loop *l, const Tail *t, Value *y)
 {
-    Loop *e = loop_new(l->shape);
+    Loop *e = loop_new(*l->shape);
     int map[MAX_STEPS], x = loop_in(e, y);
     for (int i = 0; i < l->steps.n; i++) {
         Step s = l->steps.at[i];
@@ -263,7 +263,7 @@ static bool fuse_epilogue(Node *n)
         return false;
     Node *m = only_reader(n->out[0]);
     const Loop *l = m && m->graph == n->graph ? m->call.loop : NULL;
-    if (!l || l->n_out != 1 || l->out[0]->type != F32 || !shape_same(l->shape, n->out[0]->shape))
+    if (!l || l->n_out != 1 || l->out[0]->type != F32 || !shape_same(*l->shape, *n->out[0]->shape))
         return false;
     Param *lo = field(c, "lo"), *hi = field(c, "hi");
     Tail t;

@@ -8,7 +8,7 @@ Value *value_new(Graph *g, Name n)
     Value *v = NEW(Value);
     v->name = n;
     v->graph = g;
-    v->shape.rank = -1;
+    v->shape = shape_keep((Shape){.rank = -1});
     v->input = -1;
     v->offset = -1;
     v->id = g->model ? g->model->n_values++ : 0;
@@ -20,7 +20,7 @@ Value *value_const(Graph *g, Tensor *t)
     Value *v = value_new(g, NULL);
     v->data = t;
     v->type = t->type;
-    v->shape = tensor_shape(t);
+    v->shape = shape_keep(tensor_shape(t));
     return v;
 }
 

@@ -21,7 +21,8 @@ static Value *input_named(Model *m, const char *what, const char *option)
             return m->graph->in.at[i];
     error_at("", "", "%s: the model has no input '%s'", option, what);
     for (int i = 0; i < m->graph->in.n && i < 8; i++)
-        note_help("input %d is '%s' %s", i, printable(m->graph->in.at[i]->name), shape_text(m->graph->in.at[i]->shape));
+        note_help("input %d is '%s' %s", i, printable(m->graph->in.at[i]->name),
+                  shape_text(*m->graph->in.at[i]->shape));
     return NULL;
 }
 
@@ -64,22 +65,23 @@ static void apply_shapes(Model *m)
         Value *v = input_named(m, o->input, "--shape");
         if (!v)
             continue;
-        if (v->shape.rank >= 0 && v->shape.rank != o->rank) {
-            error_value(v, "", "--shape gives %d dimensions, the input has %d: %s", o->rank, v->shape.rank,
-                        shape_text(v->shape));
+        if (v->shape->rank >= 0 && v->shape->rank != o->rank) {
+            error_value(v, "", "--shape gives %d dimensions, the input has %d: %s", o->rank, v->shape->rank,
+                        shape_text(*v->shape));
             continue;
         }
+        Shape s = {.rank = o->rank};
         for (int k = 0; k < o->rank; k++) {
             /* A name that exporters give to every open dimension ("?") binds none of them to the others here. */
-            Dim old = v->shape.rank < 0 ? D(o->dim[k]) : v->shape.dim[k], now = dim_resolve(old);
+            Dim old = v->shape->rank < 0 ? D(o->dim[k]) : v->shape->dim[k], now = dim_resolve(old);
             if (dim_const(old) && dim_value(old) != o->dim[k])
                 error_value(v, "", "--shape gives %lld for dimension %d, the model says %lld", (long long)o->dim[k], k,
                             (long long)dim_value(old));
             else if (!dim_const(now))
                 symbol_fix(symbol_of(now), D(o->dim[k]));
-            v->shape.dim[k] = D(o->dim[k]);
+            s.dim[k] = D(o->dim[k]);
         }
-        v->shape.rank = o->rank;
+        v->shape = shape_keep(s);
     }
 }
 
@@ -100,12 +102,12 @@ static Tensor *const_numbers(const Value *v, const char *text)
             break;
     }
     int64_t dim[MAX_RANK] = {elements.n};
-    int rank = v->shape.rank < 0 ? elements.n > 1 : v->shape.rank;
+    int rank = v->shape->rank < 0 ? elements.n > 1 : v->shape->rank;
     for (int i = 0; rank > 1 && i < rank; i++)
-        dim[i] = dim_const(v->shape.dim[i]) ? dim_value(v->shape.dim[i]) : 1;
+        dim[i] = dim_const(v->shape->dim[i]) ? dim_value(v->shape->dim[i]) : 1;
     Tensor *t = tensor_new(v->type, rank, dim);
     if (tensor_count(t) != elements.n)
-        error_value(v, "", "--const gives %d numbers, the input is %s", elements.n, shape_text(v->shape));
+        error_value(v, "", "--const gives %d numbers, the input is %s", elements.n, shape_text(*v->shape));
     else
         for (int i = 0; i < elements.n; i++)
             memcpy((char *)(uintptr_t)t->data + (size_t)(i * (type_bits(v->type) / 8)), elements.at[i]->data,
@@ -129,12 +131,12 @@ static void apply_consts(Model *m)
         if (t->type != v->type)
             error_value(v, "", "--const: %s holds %s, the input is %s", opt.consts.at[i].file, type_onnx(t->type),
                         type_onnx(v->type));
-        else if (v->shape.rank >= 0 && v->shape.rank != t->rank)
+        else if (v->shape->rank >= 0 && v->shape->rank != t->rank)
             error_value(v, "", "--const: %s has %d dimensions, the input %d", opt.consts.at[i].file, t->rank,
-                        v->shape.rank);
+                        v->shape->rank);
         else {
-            for (int k = 0; k < t->rank && v->shape.rank >= 0; k++) {
-                Dim d = dim_resolve(v->shape.dim[k]);
+            for (int k = 0; k < t->rank && v->shape->rank >= 0; k++) {
+                Dim d = dim_resolve(v->shape->dim[k]);
                 if (dim_const(d) && dim_value(d) != t->dim[k])
                     error_value(v, "", "--const: dimension %d of %s is %lld, the model says %lld", k,
                                 opt.consts.at[i].file, (long long)t->dim[k], (long long)dim_value(d));
@@ -142,7 +144,7 @@ static void apply_consts(Model *m)
                     symbol_fix(symbol_of(d), D(t->dim[k]));
             }
             v->data = t;
-            v->shape = tensor_shape(t);
+            v->shape = shape_keep(tensor_shape(t));
             v->input = -1;
             v->default_only = false;
         }
@@ -180,24 +182,26 @@ static void meet_declared(Node *n, Value *v)
                    type_onnx(v->desc->elem), type_onnx(v->type));
         return;
     }
-    if (want.rank < 0 || v->shape.rank < 0)
+    if (want.rank < 0 || v->shape->rank < 0)
         return;
-    bool clash = want.rank != v->shape.rank;
+    Shape now = *v->shape;
+    bool clash = want.rank != now.rank;
     for (int i = 0; i < want.rank && !clash; i++) {
-        Dim a = want.dim[i], b = v->shape.dim[i];
+        Dim a = want.dim[i], b = now.dim[i];
         if (dim_const(a) && dim_const(b))
             clash = !dim_same(a, b);
         else {
             bound_by(n, symbol_of(b), dim_high(a));
             if (dim_const(a)) { /* an assumption: checked at run time */
                 assume_dim(n, b, a);
-                v->shape.dim[i] = a;
+                now.dim[i] = a;
             }
         }
     }
+    v->shape = shape_keep(now);
     if (clash) {
         error_node(n, "VIN-05", "'%s' is declared %s, but the operator gives %s", printable(v->name), shape_text(want),
-                   shape_text(v->shape));
+                   shape_text(now));
     }
 }
 
@@ -242,7 +246,7 @@ void infer_node(Node *n)
         return;
     }
     for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && n->in[i]->form == TENSOR && n->in[i]->shape.rank < 0 && !(n->op->flags & CONTROL)) {
+        if (n->in[i] && n->in[i]->form == TENSOR && n->in[i]->shape->rank < 0 && !(n->op->flags & CONTROL)) {
             error_value(n->in[i], "IO-02", "the number of dimensions of '%s' is not known", printable(n->in[i]->name));
             note_help("give its shape: --shape %s=D,D,...", printable(n->in[i]->name));
             n->in[i]->poisoned = true;
@@ -355,7 +359,7 @@ void infer_model(Model *m)
     containers_enter(m);
     stop_on_errors();
     for (int i = 0; i < m->graph->in.n; i++)
-        m->graph->in.at[i]->shape = resolve_shape(m->graph->in.at[i]->shape);
+        m->graph->in.at[i]->shape = shape_keep(resolve_shape(*m->graph->in.at[i]->shape));
     infer_graph(m->graph);
     stop_on_errors();
     containers_leave(m);
@@ -385,9 +389,9 @@ static void collect_unbounded(Unbounded *u, const Value *v)
 {
     if (!v || v->form != TENSOR || v->poisoned)
         return;
-    for (int i = 0; i < v->shape.rank; i++)
-        if (!dim_const(v->shape.dim[i]) && dim_high(v->shape.dim[i]) == INT64_MAX)
-            dim_symbols(v->shape.dim[i], add_unbounded, u);
+    for (int i = 0; i < v->shape->rank; i++)
+        if (!dim_const(v->shape->dim[i]) && dim_high(v->shape->dim[i]) == INT64_MAX)
+            dim_symbols(v->shape->dim[i], add_unbounded, u);
 }
 
 static void collect_node(Node *n, void *arg)
@@ -403,7 +407,7 @@ static void help_inputs(Map *seen, const Value *v)
     if (!v || v->data || seen->n > MANY || map_get(seen, v))
         return;
     map_put(seen, v, (void *)(uintptr_t)v);
-    if (v->input >= 0 && v->form == TENSOR && v->shape.rank >= 0 && dim_high(shape_count(v->shape)) <= SMALL)
+    if (v->input >= 0 && v->form == TENSOR && v->shape->rank >= 0 && dim_high(shape_count(*v->shape)) <= SMALL)
         note_help("or freeze the input that it comes from: --const %s=FILE.pb", printable(v->name));
     for (int i = 0; v->def && i < v->def->n_in; i++)
         help_inputs(seen, v->def->in[i]);
@@ -419,12 +423,12 @@ static void check_bounds(Model *m)
         Symbol *s = u.list.at[i];
         if (s->input && !s->user) {
             error_value(s->input, "SHP-11", "dimension %d of input '%s' %s has no size", s->axis,
-                        printable(s->input->name), shape_text(s->input->shape));
+                        printable(s->input->name), shape_text(*s->input->shape));
             Text t = {0};
-            for (int k = 0; k < s->input->shape.rank; k++)
+            for (int k = 0; k < s->input->shape->rank; k++)
                 text_put(&t, "%s%s", k ? "," : "",
-                         dim_const(s->input->shape.dim[k])
-                             ? name_format("%lld", (long long)dim_value(s->input->shape.dim[k]))->s
+                         dim_const(s->input->shape->dim[k])
+                             ? name_format("%lld", (long long)dim_value(s->input->shape->dim[k]))->s
                              : "N");
             note_help("give it one: --shape %s=%s", printable(s->input->name), t.s);
         } else if (s->user) {

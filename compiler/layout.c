@@ -50,7 +50,7 @@ static void transpose_output(Node *n, const int64_t *perm)
 static void make_channels_last(Node *n)
 {
     int64_t last[MAX_RANK], first[MAX_RANK];
-    int rank = n->in[0]->shape.rank;
+    int rank = n->in[0]->shape->rank;
     perm_last(rank, last);
     perm_first(rank, first);
     node_set_in(n, 0, transposed(n->in[0], n, last));
@@ -65,10 +65,10 @@ static bool from_channels_last(const Value *v)
 {
     int perm[MAX_RANK];
     int64_t first[MAX_RANK];
-    if (!v || v->shape.rank < 3 || !transpose_perm(v->def, perm))
+    if (!v || v->shape->rank < 3 || !transpose_perm(v->def, perm))
         return false;
-    perm_first(v->shape.rank, first);
-    for (int i = 0; i < v->shape.rank; i++)
+    perm_first(v->shape->rank, first);
+    for (int i = 0; i < v->shape->rank; i++)
         if (perm[i] != first[i])
             return false;
     return true;
@@ -103,7 +103,7 @@ bool permute_axis(Node *n, const int *perm, int rank)
 static Value *operand(Node *n, Value *v, const int64_t *perm, int rank)
 {
     int p[MAX_RANK], inverse[MAX_RANK];
-    if (v->shape.rank == rank && transpose_perm(v->def, p)) {
+    if (v->shape->rank == rank && transpose_perm(v->def, p)) {
         for (int i = 0; i < rank; i++)
             inverse[p[i]] = i;
         bool undoes = true;
@@ -112,13 +112,13 @@ static Value *operand(Node *n, Value *v, const int64_t *perm, int rank)
         if (undoes)
             return v->def->in[0];
     }
-    if (dim_is(shape_count(v->shape), 1))
+    if (dim_is(shape_count(*v->shape), 1))
         return v;
-    if (v->shape.rank < rank) {
+    if (v->shape->rank < rank) {
         Node *r = node_new(n->graph, "onnxcc.View", 1, &v, 1);
         Shape s = {.rank = rank};
         for (int i = 0; i < rank; i++)
-            s.dim[i] = i < rank - v->shape.rank ? D(1) : v->shape.dim[i - (rank - v->shape.rank)];
+            s.dim[i] = i < rank - v->shape->rank ? D(1) : v->shape->dim[i - (rank - v->shape->rank)];
         set_out(r, 0, v->type, s);
         r->origin = n;
         node_insert(r, n);
@@ -134,18 +134,18 @@ static bool sink_through(Node *n)
     bool elementwise = n->op->map || n->op->flags & ELEMENTWISE;
     if ((!elementwise && !n->op->permute) || n->n_out != 1 || n->op->flags & CONTROL)
         return false;
-    int rank = out(n, 0)->shape.rank, p[MAX_RANK];
+    int rank = out(n, 0)->shape->rank, p[MAX_RANK];
     int64_t perm[MAX_RANK], inverse[MAX_RANK];
     const Value *through = NULL;
     int saved = 0, added = 0;
     for (int i = 0; i < n->n_in; i++) {
         const Value *v = n->in[i];
-        if (!v || v->data || v->shape.rank != rank)
+        if (!v || v->data || v->shape->rank != rank)
             continue;
         if (transpose_perm(v->def, p) && from_channels_last(v)) {
             through = v;
             saved++;
-        } else if (shape_same(v->shape, n->out[0]->shape))
+        } else if (shape_same(*v->shape, *n->out[0]->shape))
             added++;
     }
     if (!through || saved < added)
@@ -161,7 +161,7 @@ static bool sink_through(Node *n)
     if (!elementwise && !n->op->permute(n, undo, rank))
         return false;
     for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && (elementwise || n->in[i]->shape.rank == rank))
+        if (n->in[i] && (elementwise || n->in[i]->shape->rank == rank))
             node_set_in(n, i, operand(n, n->in[i], perm, rank));
     transpose_output(n, inverse);
     return true;
@@ -172,7 +172,7 @@ static void merge_transposes(Node *n)
 {
     int p[MAX_RANK], q[MAX_RANK];
     Node *above = n->in[0]->def;
-    int rank = n->in[0]->shape.rank;
+    int rank = n->in[0]->shape->rank;
     if (!transpose_perm(n, p))
         return;
     if (transpose_perm(above, q)) {
@@ -186,14 +186,14 @@ static void merge_transposes(Node *n)
     int last = -1;
     bool view = true;
     for (int i = 0; i < rank; i++) {
-        if (dim_is(n->in[0]->shape.dim[p[i]], 1))
+        if (dim_is(n->in[0]->shape->dim[p[i]], 1))
             continue;
         view &= p[i] > last;
         last = p[i];
     }
     if (!view)
         return;
-    if (shape_same(n->in[0]->shape, n->out[0]->shape) && !value_is_output(n->out[0])) {
+    if (shape_same(*n->in[0]->shape, *n->out[0]->shape) && !value_is_output(n->out[0])) {
         value_replace(n->out[0], n->in[0]);
         node_remove(n);
         return;

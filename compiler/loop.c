@@ -8,7 +8,7 @@
 Loop *loop_new(Shape s)
 {
     Loop *l = NEW(Loop);
-    l->shape = s;
+    l->shape = shape_keep(s);
     return l;
 }
 
@@ -35,6 +35,7 @@ int loop_in(Loop *l, Value *v)
             return ~k;
     if (l->n_in == LOOP_IN)
         bug("too many inputs of a loop");
+    l->in = pool_grow(l->in, sizeof v * (size_t)l->n_in, sizeof v * (size_t)(l->n_in + 1));
     l->in[l->n_in++] = v;
     return ~(l->n_in - 1);
 }
@@ -87,7 +88,7 @@ void bind_loop(Node *n, Loop *l)
 void bind_map(Node *n, const char *fn, int n_literal, const double *literal)
 {
     Value *y = out(n, 0);
-    Loop *l = loop_new(y->shape);
+    Loop *l = loop_new(*y->shape);
     Step s = {.fn = fn, .type = y->type};
     for (int i = 0; i < n->n_in; i++) {
         s.arg[s.n_arg++] = loop_in(l, n->in[i]);
@@ -125,19 +126,19 @@ void loop_dims(const Loop *l, LoopDims *d)
     Dim all[LOOP_IN + LOOP_OUT][MAX_RANK];
     const int n = l->n_in + l->n_out;
     for (int k = 0; k < l->n_in; k++)
-        broadcast_strides(l->shape, l->in[k]->shape, l->in[k], all[k]);
+        broadcast_strides(*l->shape, *l->in[k]->shape, l->in[k], all[k]);
     for (int k = 0; k < l->n_out; k++)
-        broadcast_strides(l->shape, l->shape, l->out[k], all[l->n_in + k]);
+        broadcast_strides(*l->shape, *l->shape, l->out[k], all[l->n_in + k]);
     d->rank = 0;
-    for (int i = 0; i < l->shape.rank; i++) {
-        if (dim_is(l->shape.dim[i], 1))
+    for (int i = 0; i < l->shape->rank; i++) {
+        if (dim_is(l->shape->dim[i], 1))
             continue;
         bool merge = d->rank > 0;
         for (int k = 0; k < n && merge; k++)
-            merge = dim_same(d->stride[k][d->rank - 1], dim_mul(all[k][i], l->shape.dim[i]));
+            merge = dim_same(d->stride[k][d->rank - 1], dim_mul(all[k][i], l->shape->dim[i]));
         if (!merge)
             d->dim[d->rank++] = D(1);
-        d->dim[d->rank - 1] = dim_mul(d->dim[d->rank - 1], l->shape.dim[i]);
+        d->dim[d->rank - 1] = dim_mul(d->dim[d->rank - 1], l->shape->dim[i]);
         for (int k = 0; k < n; k++)
             d->stride[k][d->rank - 1] = all[k][i];
     }

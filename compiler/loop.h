@@ -19,9 +19,9 @@ typedef struct Step {
 } Step;
 
 struct Loop {
-    Shape shape; /* index space: the outputs' shape */
+    const Shape *shape; /* index space: the outputs' shape */
     int n_in, n_out;
-    Value *in[LOOP_IN];
+    Value **in;
     Value *out[LOOP_OUT];
     int out_step[LOOP_OUT];
     VEC(Step) steps;

@@ -4,7 +4,7 @@
 #include "infer.h"
 #include "schema.h"
 
-Shape in_shape(const Node *n, int i) { return in(n, i) ? in(n, i)->shape : (Shape){.rank = -1}; }
+Shape in_shape(const Node *n, int i) { return in(n, i) ? *in(n, i)->shape : (Shape){.rank = -1}; }
 Type in_type(const Node *n, int i) { return in(n, i) ? in(n, i)->type : NO_TYPE; }
 
 /* ---- attributes ------------------------------------------------------------------------------------------ */
@@ -136,7 +136,7 @@ static Dim element_symbol(Value *v, int e)
         if (symbol_at(i)->from == v && symbol_at(i)->element == e)
             return dim_symbol(symbol_at(i));
     const char *of = v->name ? v->name->s : "value";
-    Symbol *s = symbol_fresh(v->shape.rank ? name_format("%s[%d]", of, e)->s : of, v->type == B8 ? 0 : INT64_MIN,
+    Symbol *s = symbol_fresh(v->shape->rank ? name_format("%s[%d]", of, e)->s : of, v->type == B8 ? 0 : INT64_MIN,
                              v->type == B8 ? 1 : INT64_MAX);
     s->from = v;
     s->element = e;
@@ -157,8 +157,8 @@ int in_dims(Node *n, int i, Dim *out, int max)
         bug("%s: input %d is omitted", n->op->name, i);
     if (!v->data && v->def)
         trace_value(v);
-    Dim count = shape_count(v->shape);
-    if (v->shape.rank > 1 || !dim_const(count)) {
+    Dim count = shape_count(*v->shape);
+    if (v->shape->rank > 1 || !dim_const(count)) {
         error_node(n, "SHP-14", "input %d decides a shape, but how many numbers it holds is not known", i);
         note_help("give it a constant value with --const, or its shape with --shape or --dim");
         return -1;
@@ -197,7 +197,7 @@ void set_out(Node *n, int i, Type t, Shape s)
     if (!v)
         return;
     v->type = t;
-    v->shape = s;
+    v->shape = shape_keep(s);
     v->form = TENSOR;
 }
 
@@ -208,8 +208,8 @@ static bool broadcast_all(Node *n, Shape *s)
     *s = in_shape(n, 0);
     for (int i = 1; i < n->n_in; i++) {
         Shape a = *s;
-        if (n->in[i] && !shape_broadcast(a, n->in[i]->shape, s)) {
-            error_node(n, "INF-06", "inputs %s and %s do not broadcast", shape_text(a), shape_text(n->in[i]->shape));
+        if (n->in[i] && !shape_broadcast(a, *n->in[i]->shape, s)) {
+            error_node(n, "INF-06", "inputs %s and %s do not broadcast", shape_text(a), shape_text(*n->in[i]->shape));
             return false;
         }
     }

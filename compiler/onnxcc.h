@@ -167,9 +167,11 @@ typedef struct Shape {
     Dim dim[MAX_RANK];
 } Shape;
 Shape shape_of(int rank, const Dim *dim);
-Shape shape_list(int rank, ...);              /* Dims */
-Dim shape_count(Shape s);                     /* number of elements */
-Dim shape_product(Shape s, int from, int to); /* of dim[from..to) */
+const Shape *shape_keep(Shape s);                       /* kept once: equal shapes are one */
+const int64_t *dims_keep(int rank, const int64_t *dim); /* the same for numbers */
+Shape shape_list(int rank, ...);                        /* Dims */
+Dim shape_count(Shape s);                               /* number of elements */
+Dim shape_product(Shape s, int from, int to);           /* of dim[from..to) */
 bool shape_same(Shape a, Shape b);
 bool shape_const(Shape s);
 bool shape_broadcast(Shape a, Shape b, Shape *out); /* numpy's rule; false when impossible */
@@ -179,7 +181,7 @@ const char *shape_text(Shape s);                    /* "[1,3,batch]" */
 typedef struct Tensor {
     Type type;
     int rank;
-    int64_t dim[MAX_RANK];
+    const int64_t *dim;
     const void *data; /* NULL while lazy */
     bool fill;        /* every element equals the one at data */
     bool symbolic;    /* I64 whose elements are Dims, some of them expressions */
@@ -231,7 +233,7 @@ struct Value {
     Node *def;    /* NULL: graph input or initializer */
     int def_i;
     Type type;
-    Shape shape;
+    const Shape *shape;
     Form form;
     TypeDesc *desc;      /* as declared (input, output, value_info), or NULL */
     struct Parts *parts; /* of a sequence or optional: container.h */

@@ -93,14 +93,15 @@ static bool read_value_info(Span s, const Path *p, bool own_names, bool strict, 
 /* The symbols of an input of the model get their values from it; its anonymous dimensions get symbols of their own. */
 static void bind_symbols(Value *v)
 {
-    for (int i = 0; i < v->shape.rank; i++) {
-        if (dim_const(v->shape.dim[i]))
+    Shape s = *v->shape;
+    for (int i = 0; i < s.rank; i++) {
+        if (dim_const(s.dim[i]))
             continue;
-        Symbol *symbol = symbol_of(v->shape.dim[i]);
+        Symbol *symbol = symbol_of(s.dim[i]);
         if (!v->desc->dim_param[i]) {
             symbol = symbol_fresh(name_format("%s_%d", v->name->s, i)->s, 0, INT64_MAX);
             symbol->user = true;
-            v->shape.dim[i] = dim_symbol(symbol);
+            s.dim[i] = dim_symbol(symbol);
         }
         if (symbol->low < 0)
             symbol->low = 0;
@@ -109,6 +110,7 @@ static void bind_symbols(Value *v)
             symbol->axis = i;
         }
     }
+    v->shape = shape_keep(s);
 }
 
 static void set_type(Value *v, bool main)
@@ -117,7 +119,7 @@ static void set_type(Value *v, bool main)
         return;
     v->form = v->desc->form;
     v->type = v->desc->elem;
-    v->shape = v->desc->shape;
+    v->shape = shape_keep(v->desc->shape);
     if (main)
         bind_symbols(v);
     if (main && v->type == STR) { /* how long its strings are, for --dim */
@@ -198,7 +200,7 @@ static void add_initializer(Graph *g, Name n, Tensor *t, const Path *p)
         v->poisoned = true;
     } else if (v->data) {
         v->type = t->type;
-        v->shape = tensor_shape(t);
+        v->shape = shape_keep(tensor_shape(t));
         v->form = TENSOR;
     }
 }

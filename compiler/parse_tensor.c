@@ -29,14 +29,16 @@ static bool read_dims(const Wire *w, Tensor *t, int64_t *count, const Path *p)
         error_at(path_text(p), "SHP-01", "%lld dimensions; onnxcc allows %d", (long long)n, MAX_RANK);
         return false;
     }
-    t->rank = (int)n;
+    int64_t dim[MAX_RANK];
     for (int i = 0; i < n; i++) {
-        t->dim[i] = (int64_t)wire_next(&s);
-        if (t->dim[i] < 0 || t->dim[i] > MOST_SIZE) {
-            error_at(path_text(p), "ENC-04", "dims[%d] is %lld", i, (long long)t->dim[i]);
+        dim[i] = (int64_t)wire_next(&s);
+        if (dim[i] < 0 || dim[i] > MOST_SIZE) {
+            error_at(path_text(p), "ENC-04", "dims[%d] is %lld", i, (long long)dim[i]);
             return false;
         }
     }
+    t->rank = (int)n;
+    t->dim = dims_keep(t->rank, dim);
     if (product_of(t->rank, t->dim, count))
         return true;
     error_at(path_text(p), "ENC-04", "a tensor of shape %s is larger than any memory", shape_text(tensor_shape(t)));

@@ -104,7 +104,7 @@ bool pitch_reads(const Node *n, const Value *v, Dim run)
 {
     const Call *c = &n->call;
     for (int i = 0; i < c->n_arg; i++)
-        if (c->arg[i] == v && !(c->loop ? has_rows(v->shape, run) : takes_rows(c, i, run)))
+        if (c->arg[i] == v && !(c->loop ? has_rows(*v->shape, run) : takes_rows(c, i, run)))
             return false;
     return true;
 }
@@ -113,9 +113,9 @@ bool pitch_writes(const Node *n, const Value *v, Dim run)
 {
     const Call *c = &n->call;
     if (c->loop)
-        return has_rows(c->loop->shape, run);
+        return has_rows(*c->loop->shape, run);
     return c->kernel && c->arg[c->n_arg - 1] == v && takes_rows(c, c->n_arg - 1, run) &&
-           (!c->epilogue || has_rows(c->epilogue->shape, run));
+           (!c->epilogue || has_rows(*c->epilogue->shape, run));
 }
 
 Dim pitch_scratch(const Node *n, Dim pitch)

@@ -51,7 +51,7 @@ static void print_row(Node *n, const Rows *r)
 {
     TextMark mark = text_mark();
     const Value *y = n->n_out ? n->out[0] : NULL;
-    const char *shape = y ? shape_text(y->shape) : "", *where = y ? place_text(y) : "";
+    const char *shape = y ? shape_text(*y->shape) : "", *where = y ? place_text(y) : "";
     Text op = {0};
     text_put(&op, "%s%s", n->op->name, n->call.epilogue ? "+" : "");
     if (r->json) {

@@ -60,8 +60,8 @@ static bool is_constant(const Value *v) { return v->data != NULL; }
 int64_t most_bytes(const Value *v)
 {
     int64_t n = 1;
-    for (int i = 0; i < v->shape.rank; i++)
-        n *= dim_high(v->shape.dim[i]);
+    for (int i = 0; i < v->shape->rank; i++)
+        n *= dim_high(v->shape->dim[i]);
     return (int64_t)type_bytes(v->type, n);
 }
 
@@ -191,7 +191,8 @@ static int parts_together(const Node *n, int i, Dim *run)
 static bool may_be_rows(const Value *a, Dim outer, Dim run)
 {
     return !a->fixed && (dim_is(a->row, 0) || dim_same(a->row, run)) && a->def &&
-           dim_same(shape_count(a->shape), dim_mul(outer, run)) && pitch_writes(a->def, a, run) && readers_take(a, run);
+           dim_same(shape_count(*a->shape), dim_mul(outer, run)) && pitch_writes(a->def, a, run) &&
+           readers_take(a, run);
 }
 
 /* Puts parts of a concat, from part i on, where it has them, `at` elements from its start; how many. */
@@ -258,7 +259,7 @@ static bool read_window(const Call *c, Window *w)
     const Value *x = c->arg[0];
     return dim_is(call_param(c, "to_at")->d, 0) &&
            (dim_is(w->pitch, 0) || (dim_at_most(dim_add(w->at, w->run), w->pitch) &&
-                                    dim_same(dim_mul(rows, w->pitch), shape_count(x->shape))));
+                                    dim_same(dim_mul(rows, w->pitch), shape_count(*x->shape))));
 }
 
 /* A copy of elements that lie together, or in rows that their readers can take, is a look at them where they are. */
@@ -294,7 +295,7 @@ static void join_parts(Node *n, void *arg)
 
 static bool same_bytes(const Value *a, const Value *b)
 {
-    return type_bits(a->type) == type_bits(b->type) && dim_same(shape_count(a->shape), shape_count(b->shape));
+    return type_bits(a->type) == type_bits(b->type) && dim_same(shape_count(*a->shape), shape_count(*b->shape));
 }
 
 /* May n write y over x? x must end here, in the arena, and nobody else's bytes with it. */
@@ -321,7 +322,7 @@ static bool reads_in_step(const Loop *l, Value *x)
 {
     for (int i = 0; i < l->n_in; i++)
         if (!is_constant(l->in[i]) && class_of(l->in[i]) == class_of(x) &&
-            (!shape_same(l->in[i]->shape, l->shape) || !dim_same(offset_in_class(l->in[i]), offset_in_class(x))))
+            (!shape_same(*l->in[i]->shape, *l->shape) || !dim_same(offset_in_class(l->in[i]), offset_in_class(x))))
             return false;
     return true;
 }
@@ -335,7 +336,8 @@ static void join_in_place(Node *n, void *arg)
     const Loop *l = n->call.loop;
     if (l) {
         for (int i = 0; i < l->n_in; i++)
-            if (shape_same(l->in[i]->shape, l->shape) && may_overwrite(n, l->in[i], y) && reads_in_step(l, l->in[i])) {
+            if (shape_same(*l->in[i]->shape, *l->shape) && may_overwrite(n, l->in[i], y) &&
+                reads_in_step(l, l->in[i])) {
                 join(l->in[i], y);
                 return;
             }

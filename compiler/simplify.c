@@ -17,8 +17,8 @@ static void need_symbol(Symbol *s, void *needed)
 
 static void need_sizes(Map *needed, const Value *v)
 {
-    for (int i = 0; v && i < v->shape.rank; i++)
-        dim_symbols(v->shape.dim[i], need_symbol, needed);
+    for (int i = 0; v && i < v->shape->rank; i++)
+        dim_symbols(v->shape->dim[i], need_symbol, needed);
     for (int64_t i = 0; v && v->data && v->data->symbolic && i < tensor_count(v->data); i++)
         dim_symbols(((const Dim *)v->data->data)[i], need_symbol, needed);
 }
@@ -80,7 +80,7 @@ static bool same_constant(const Value *a, const Value *b)
 {
     const Tensor *s = a->data, *t = b->data;
     if (!s || !t || s->symbolic || t->symbolic || a->type != b->type || a->type == STR || s->fill || t->fill ||
-        s->thunk || t->thunk || !shape_same(a->shape, b->shape) || tensor_size(s) > 4096)
+        s->thunk || t->thunk || !shape_same(*a->shape, *b->shape) || tensor_size(s) > 4096)
         return false;
     bool same = !memcmp(tensor_data(s), tensor_data(t), tensor_size(s));
     tensor_drop(s);
@@ -97,7 +97,7 @@ static bool same_node(const Node *a, const Node *b)
             return false;
     for (int i = 0; i < a->n_out; i++)
         if (!a->out[i] != !b->out[i] ||
-            (a->out[i] && (a->out[i]->type != b->out[i]->type || !shape_same(a->out[i]->shape, b->out[i]->shape))))
+            (a->out[i] && (a->out[i]->type != b->out[i]->type || !shape_same(*a->out[i]->shape, *b->out[i]->shape))))
             return false;
     for (int i = 0; i < a->n_attr; i++)
         if (!same_attr(&a->attr[i], &b->attr[i]))
@@ -153,7 +153,7 @@ static void remove_identities(Graph *g)
             if (n->attr[i].g)
                 remove_identities(n->attr[i].g);
         if (!(n->op->flags & VIEW) || !n->out[0] || value_is_output(n->out[0]) ||
-            !shape_same(n->in[0]->shape, n->out[0]->shape) || n->in[0]->type != n->out[0]->type)
+            !shape_same(*n->in[0]->shape, *n->out[0]->shape) || n->in[0]->type != n->out[0]->type)
             continue;
         value_replace(n->out[0], n->in[0]);
         node_remove(n);
@@ -165,13 +165,13 @@ static void remove_identities(Graph *g)
 /* The constant c, broadcast along one axis of y alone, as a list of one number per index of that axis; NULL: it is not. */
 static Value *per_channel(Node *before, Value *c, const Value *y, int axis)
 {
-    Shape s = c->shape;
+    Shape s = *c->shape;
     for (int i = 0; i < s.rank; i++)
-        if (!dim_is(s.dim[i], 1) && i - s.rank != axis - y->shape.rank)
+        if (!dim_is(s.dim[i], 1) && i - s.rank != axis - y->shape->rank)
             return NULL;
-    if (s.rank > y->shape.rank || !dim_const(y->shape.dim[axis]))
+    if (s.rank > y->shape->rank || !dim_const(y->shape->dim[axis]))
         return NULL;
-    const Shape list = shape_list(1, y->shape.dim[axis]);
+    const Shape list = shape_list(1, y->shape->dim[axis]);
     if (dim_is(shape_count(s), 1) && !dim_is(list.dim[0], 1))
         return value_const(before->graph, tensor_new_fill(c->type, list, tensor_data(c->data)));
     return s.rank == 1 ? c : value_const(before->graph, tensor_view(c->data, list));
@@ -186,9 +186,9 @@ static bool absorb(Node *n)
     Value *x = n->in[k], *c = n->in[1 - k], *factor = NULL, *offset = NULL;
     Node *linear = x->def;
     if (!c->data || c->data->symbolic || !linear || !linear->op->absorb || x->uses.n != 1 ||
-        linear->graph != n->graph || !shape_same(x->shape, n->out[0]->shape) || x->shape.rank < 2)
+        linear->graph != n->graph || !shape_same(*x->shape, *n->out[0]->shape) || x->shape->rank < 2)
         return false;
-    c = per_channel(linear, c, x, linear->op->flags & CHANNELS_LAST ? 1 : x->shape.rank - 1);
+    c = per_channel(linear, c, x, linear->op->flags & CHANNELS_LAST ? 1 : x->shape->rank - 1);
     if (!c || !n->op->affine(linear, k, c, &factor, &offset) || !linear->op->absorb(linear, factor, offset))
         return false;
     replace_out(n, 0, x);

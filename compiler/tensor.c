@@ -26,8 +26,7 @@ static Tensor *tensor_bare(Type type, int rank, const int64_t *dim)
     Tensor *t = NEW(Tensor);
     t->type = type;
     t->rank = rank;
-    for (int i = 0; i < rank; i++)
-        t->dim[i] = dim[i];
+    t->dim = dims_keep(rank, dim);
     return t;
 }
 
@@ -38,13 +37,16 @@ Tensor *tensor_new(Type type, int rank, const int64_t *dim)
     return t;
 }
 
-Tensor *tensor_lazy(Type type, Shape s)
+/* All of s are numbers. */
+static const int64_t *dims_of(Shape s)
 {
     int64_t dim[MAX_RANK];
     for (int i = 0; i < s.rank; i++)
         dim[i] = dim_value(s.dim[i]);
-    return tensor_bare(type, s.rank, dim);
+    return dims_keep(s.rank, dim);
 }
+
+Tensor *tensor_lazy(Type type, Shape s) { return tensor_bare(type, s.rank, dims_of(s)); }
 
 Tensor *tensor_new_fill(Type type, Shape s, const void *element)
 {
@@ -61,8 +63,7 @@ Tensor *tensor_view(const Tensor *t, Shape s)
     Tensor *y = NEW(Tensor);
     *y = *t;
     y->rank = s.rank;
-    for (int i = 0; i < s.rank; i++)
-        y->dim[i] = dim_value(s.dim[i]);
+    y->dim = dims_of(s);
     if (t->owned && t->thunk) /* t may drop its bytes; y makes its own when asked */
         y->data = NULL;
     y->owned = false;

@@ -75,6 +75,31 @@ Shape shape_of(int rank, const Dim *dim)
     return s;
 }
 
+const Shape *shape_keep(Shape s)
+{
+    static Map kept; /* hash -> Shape */
+    pool_clears(&kept, sizeof kept);
+    uint64_t h = (uint64_t)s.rank;
+    for (int i = 0; i < s.rank; i++)
+        h = (h ^ (uint64_t)s.dim[i].v) * 0x9E3779B97F4A7C15u;
+    Shape *same;
+    for (h = (h ^ h >> 32) | 1; (same = map_get(&kept, (void *)(uintptr_t)h)) != NULL; h += 2)
+        if (shape_same(*same, s))
+            return same;
+    same = NEW(Shape);
+    *same = shape_of(s.rank, s.dim);
+    map_put(&kept, (void *)(uintptr_t)h, same);
+    return same;
+}
+
+const int64_t *dims_keep(int rank, const int64_t *dim)
+{
+    Shape s = {.rank = rank};
+    for (int i = 0; i < rank; i++)
+        s.dim[i] = D(dim[i]);
+    return &shape_keep(s)->dim->v;
+}
+
 Shape shape_list(int rank, ...)
 {
     Shape s = {.rank = rank};

@@ -200,7 +200,7 @@ static void put_array(Text *t, const struct Constant *c, int *next_long)
         as.data = &data;
         as.type = data.type = printed;
         data.rank = 1;
-        data.dim[0] = tensor_count(v->data) * type_bits(v->type) / type_bits(printed);
+        data.dim = &(int64_t){tensor_count(v->data) * type_bits(v->type) / type_bits(printed)};
         put_text_array(t, &as, c->id);
     } else
         put_text_array(t, v, c->id);

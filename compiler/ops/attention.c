@@ -116,7 +116,7 @@ static void attention_bind(Node *n)
 static Value *joined(Node *n, int i, int past)
 {
     Value *v = in(n, i);
-    Shape s = v->shape;
+    Shape s = *v->shape;
     if (s.rank == 3) {
         Dim heads = D(attr_int(n, "kv_num_heads"));
         static const int64_t perm[] = {0, 2, 1, 3};

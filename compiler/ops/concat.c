@@ -63,7 +63,7 @@ static void concat_bind(Node *n)
     static const int arities[] = {2, 3, 4, 8, MOST};
     const Field *const fields[] = {concat2_fields(), concat3_fields(), concat4_fields(), concat8_fields(),
                                    concat16_fields()};
-    Shape y = out(n, 0)->shape;
+    Shape y = *out(n, 0)->shape;
     int a = attr_axis(n, "axis", y.rank), used = 0, k = 0;
     Value *args[MOST + 1] = {NULL};
     Dim size[MOST], p[2 + 2 * MOST] = {shape_product(y, 0, a), D(0)}; /* outer, y_pitch, size[], pitch[] */

@@ -79,7 +79,7 @@ static void fill_bind(Node *n)
     Value *y = out(n, 0);
     if (!dim_is_number_ok(bits[0]) || !dim_is_number_ok(bits[1])) /* cannot be a parameter; no real model has these */
         node_error(n, "this value is not supported");
-    BIND_ARGS(n, fill, type_storage(t->type), NO_TYPE, ARGS(y), .count = shape_count(y->shape), .bits = D(bits[0]),
+    BIND_ARGS(n, fill, type_storage(t->type), NO_TYPE, ARGS(y), .count = shape_count(*y->shape), .bits = D(bits[0]),
               .high = D(bits[1]));
 }
 

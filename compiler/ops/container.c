@@ -30,13 +30,13 @@ static Value *size_row(Node *n, Value *x, int width)
 {
     Value *s = inferred(make(n, "Shape", 1, x));
     int64_t none[MAX_RANK];
-    int k = width - x->shape.rank;
+    int k = width - x->shape->rank;
     for (int i = 0; i < k; i++)
         none[i] = -1;
     if (k <= 0)
         return s;
     Value *both[] = {s, make_ints(n, k, none)};
-    if (!x->shape.rank)
+    if (!x->shape->rank)
         return both[1];
     Node *m = make_node(n, "Concat", 2, both, 1);
     attr_set_int(m, "axis", 0);
@@ -47,10 +47,10 @@ static Value *size_row(Node *n, Value *x, int width)
 /* Slots of x, made as wide and as many as in y. What is put together for this alone is put there. */
 static Value *fit(Node *n, Value *x, Value *count, Shape y)
 {
-    if (shape_same(x->shape, y))
+    if (shape_same(*x->shape, y))
         return x;
     if (x->def && !x->uses.n && !x->def->known && x->graph == n->graph && !strcmp(x->def->op->name, "Insert")) {
-        x->shape = y;
+        x->shape = shape_keep(y);
         x->def->known = true; /* once */
         return x;
     }
@@ -64,8 +64,8 @@ Value *sequence_insert(Node *n, const Box *b, const Value *seq, Value *x, Value 
     const Parts *p = seq->parts;
     Value *row = size_row(n, x, sequence_width(b)), *to[2];
     Value *dims = p->dims;
-    if (!dim_is(dims->shape.dim[1], sequence_width(b))) { /* rows of fewer sizes than now */
-        int64_t pads[4] = {0, 0, 0, sequence_width(b) - dim_value(dims->shape.dim[1])};
+    if (!dim_is(dims->shape->dim[1], sequence_width(b))) { /* rows of fewer sizes than now */
+        int64_t pads[4] = {0, 0, 0, sequence_width(b) - dim_value(dims->shape->dim[1])};
         dims = inferred(make(n, "Pad", 3, dims, make_ints(n, 4, pads), make_int(n, -1)));
     }
     for (int i = 0; i < 2; i++) {
@@ -81,7 +81,7 @@ static Value *convert_sequence(Node *n, Value *v, const Box *b)
     const Parts *p = v->parts;
     if (p->box.open) {
         Value *dims = p->dims;
-        int64_t pads[4] = {0, 0, 0, sequence_width(b) - dim_value(dims->shape.dim[1])};
+        int64_t pads[4] = {0, 0, 0, sequence_width(b) - dim_value(dims->shape->dim[1])};
         if (pads[3] > 0)
             dims = inferred(make(n, "Pad", 3, dims, make_ints(n, 4, pads), make_int(n, -1)));
         return sequence_open(n->graph, b, p->count, fit(n, dims, p->count, sequence_dims(b)),

@@ -58,7 +58,7 @@ static void give_up_branch(Graph *g, const Graph *other)
     g->out.n = 0;
     for (int i = 0; i < other->out.n; i++) {
         Node *f = node_new(g, "onnxcc.Fail", 0, NULL, 1);
-        set_out(f, 0, other->out.at[i]->type, other->out.at[i]->shape);
+        set_out(f, 0, other->out.at[i]->type, *other->out.at[i]->shape);
         node_insert(f, NULL);
         graph_add_output(g, f->out[0]);
     }
@@ -139,7 +139,7 @@ static void if_infer(Node *n)
         if (a->type != b->type)
             node_error(n, "the branches give %s and %s for result %d", type_onnx(a->type), type_onnx(b->type), i);
         else
-            set_out(n, i, a->type, either_shape(n, a->shape, b->shape));
+            set_out(n, i, a->type, either_shape(n, *a->shape, *b->shape));
     }
 }
 
@@ -234,7 +234,7 @@ static void set_inputs(Node *n, Graph *g)
         Value *v = g->in.at[i];
         v->form = TENSOR;
         v->type = i == 0 ? I64 : i == 1 ? B8 : in_type(n, i);
-        v->shape = i < 2 ? shape_list(0) : in_shape(n, i);
+        v->shape = shape_keep(i < 2 ? shape_list(0) : in_shape(n, i));
     }
     if (turns < INT64_MAX) {
         Symbol *turn = symbol_of(value_dim(g->in.at[0], 0));
@@ -379,7 +379,7 @@ static void loop_infer(Node *n)
                 n->out[i - 1]->poisoned = true;
             continue;
         }
-        Shape s = v->shape;
+        Shape s = *v->shape;
         if (i <= carried) {
             if (v->type != in_type(n, i + 1) || !shape_same(s, in_shape(n, i + 1)))
                 node_error(n, "carried value %d starts as %s %s, but the body makes %s %s", i - 1,
@@ -430,7 +430,7 @@ static void loop_bind(Node *n)
             n->out[i] = value_new(n->graph, g->in.at[i + 2]->name);
             n->out[i]->def = n;
             n->out[i]->def_i = i;
-            set_out(n, i, g->in.at[i + 2]->type, g->in.at[i + 2]->shape);
+            set_out(n, i, g->in.at[i + 2]->type, *g->in.at[i + 2]->shape);
         }
         Node *turn = copy_node(g, g->out.at[i + 1], NULL);
         bind_node(turn);
@@ -475,7 +475,7 @@ static void scan_expand(Node *n)
         return;
     }
     Value *x0 = n->in[states];
-    int axis0 = axis_of(n, list_item(n, "scan_input_axes", 0), x0->shape.rank);
+    int axis0 = axis_of(n, list_item(n, "scan_input_axes", 0), x0->shape->rank);
     Value *count = make(n, "Gather", 2, make(n, "Shape", 1, x0), make_int(n, axis0));
     Value *iter = value_new(g, name("iteration")), *cond = value_new(g, name("go_on"));
     Node *none = node_new(g, "onnxcc.Start", 0, NULL, 0); /* a place to insert before */
@@ -486,7 +486,7 @@ static void scan_expand(Node *n)
         in[i + 2] = n->in[i];
     for (int i = 0; i < scans; i++) {
         Value *x = n->in[states + i];
-        int axis = axis_of(n, list_item(n, "scan_input_axes", i), x->shape.rank);
+        int axis = axis_of(n, list_item(n, "scan_input_axes", i), x->shape->rank);
         value_replace(g->in.at[states + i],
                       scan_slice(none, x, iter, count, axis, list_item(n, "scan_input_directions", i) == 1));
     }
@@ -520,7 +520,7 @@ static void scan_expand(Node *n)
                 const Value *one = g->out.at[i + 1];
                 int rank = n->out[i]->desc && n->out[i]->desc->shape.rank > 0
                                ? n->out[i]->desc->shape.rank
-                               : (one->desc ? one->desc->shape.rank : one->shape.rank) + 1;
+                               : (one->desc ? one->desc->shape.rank : one->shape->rank) + 1;
                 int64_t perm[MAX_RANK];
                 int axis = axis_of(n, to, rank);
                 for (int d = 0; d < rank; d++)
@@ -545,7 +545,7 @@ static void copy_bind(Node *n)
         strided_bind(n, s);
         return;
     }
-    Loop *l = loop_new(out(n, 0)->shape);
+    Loop *l = loop_new(*out(n, 0)->shape);
     loop_out(l, loop_in(l, n->in[0]), out(n, 0));
     bind_loop(n, l);
 }
@@ -557,7 +557,7 @@ static void made_infer(Node *n) { (void)n; }
 
 static void fill_bind(Node *n)
 {
-    Loop *l = loop_new(out(n, 0)->shape);
+    Loop *l = loop_new(*out(n, 0)->shape);
     const Tensor *t = node_attr(n, "value")->t;
     loop_out(l,
              type_is_float(t->type) ? loop_literal(l, t->type, tensor_get(t, 0), 0)

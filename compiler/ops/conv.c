@@ -321,7 +321,7 @@ static void bind_depthwise(Node *n, Conv c)
 static void count_macs(Node *n, const Conv *c, int image, int64_t channels)
 {
     Value *v = image ? out(n, 0) : in(n, 0);
-    Dim macs = dim_mul(shape_count(v->shape), D(channels * c->w.kernel[0] * c->w.kernel[1] * c->w.kernel[2]));
+    Dim macs = dim_mul(shape_count(*v->shape), D(channels * c->w.kernel[0] * c->w.kernel[1] * c->w.kernel[2]));
     n->macs = dim_const(macs) ? dim_value(macs) : 0;
 }
 
@@ -386,9 +386,9 @@ static bool absorb(Node *n, int axis, Value *factor, Value *offset)
         return false;
     if (factor) {
         int64_t shape[MAX_RANK];
-        for (int i = 0; i < w->shape.rank; i++)
+        for (int i = 0; i < w->shape->rank; i++)
             shape[i] = i == axis ? -1 : 1;
-        Value *f = make(n, "Reshape", 2, factor, make_ints(n, w->shape.rank, shape));
+        Value *f = make(n, "Reshape", 2, factor, make_ints(n, w->shape->rank, shape));
         infer_node(f->def);
         w = make(n, "Mul", 2, w, f);
         infer_node(w->def);

@@ -72,7 +72,7 @@ static void range_infer(Node *n)
 
 static void range_bind(Node *n)
 {
-    Dim count = shape_count(out(n, 0)->shape);
+    Dim count = shape_count(*out(n, 0)->shape);
     if (type_is_float(in_type(n, 0)) && !known_ends(n)) {
         BIND(n, range_to, .most = symbol_of(count) ? D(symbol_of(count)->high) : count);
         bind_size(n, 0, reported(n));
@@ -107,7 +107,7 @@ static void eye_infer(Node *n)
 static void eye_bind(Node *n)
 {
     Value *y = out(n, 0);
-    BIND_ARGS(n, eye, y->type, NO_TYPE, ARGS(y), .rows = y->shape.dim[0], .columns = y->shape.dim[1],
+    BIND_ARGS(n, eye, y->type, NO_TYPE, ARGS(y), .rows = y->shape->dim[0], .columns = y->shape->dim[1],
               .k = D(attr_int(n, "k")));
 }
 
@@ -151,7 +151,7 @@ static void one_hot_infer(Node *n)
 
 static void one_hot_bind(Node *n)
 {
-    Shape y = out(n, 0)->shape;
+    Shape y = *out(n, 0)->shape;
     int a = attr_axis(n, "axis", y.rank);
     BIND_ARGS(n, one_hot, type_storage(in_type(n, 2)), NO_TYPE, ARGS(in(n, 0), in(n, 2), out(n, 0)),
               .outer = shape_product(y, 0, a), .depth = y.dim[a], .inner = shape_product(y, a + 1, y.rank));

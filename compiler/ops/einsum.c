@@ -409,7 +409,7 @@ static void diagonal_bind(Node *n)
     const int64_t *axis;
     int k = attr_ints(n, "axis", &axis);
     Dim from[MAX_RANK], to[MAX_RANK], step[MAX_RANK];
-    Shape y = out(n, 0)->shape;
+    Shape y = *out(n, 0)->shape;
     Strided s = {0};
     shape_strides(in_shape(n, 0), from);
     shape_strides(y, to);

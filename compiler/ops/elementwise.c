@@ -20,7 +20,7 @@ static void where_infer(Node *n)
     int errors = error_count();
     infer_broadcast(n);
     if (error_count() == errors)
-        set_out(n, 0, t, out(n, 0)->shape);
+        set_out(n, 0, t, *out(n, 0)->shape);
 }
 
 static void clip_infer(Node *n)
@@ -80,7 +80,7 @@ static void variadic_infer(Node *n)
 static void variadic_bind(Node *n)
 {
     const char *fn = !strcmp(n->op->name, "Max") ? "max" : !strcmp(n->op->name, "Min") ? "min" : "add";
-    Loop *l = loop_new(out(n, 0)->shape);
+    Loop *l = loop_new(*out(n, 0)->shape);
     Type t = in_type(n, 0), a = type_arith(t);
     int y = loop_in(l, n->in[0]);
     for (int i = 1; i < n->n_in; i++) /* sums are rounded once, at the end */
@@ -91,7 +91,7 @@ static void variadic_bind(Node *n)
 
 static void clip_bind(Node *n)
 {
-    Loop *l = loop_new(out(n, 0)->shape);
+    Loop *l = loop_new(*out(n, 0)->shape);
     Type t = in_type(n, 0), a = type_arith(t);
     int x = loop_in(l, n->in[0]), low = in(n, 1) ? loop_in(l, n->in[1]) : 0, high = in(n, 2) ? loop_in(l, n->in[2]) : 0;
     if (type_is_float(t)) {
@@ -124,7 +124,7 @@ static double constant_exponent(const Node *n)
 /* Both numbers as `to`, which is wide enough for them; the power as the type of input 0. */
 static void pow_bind(Node *n)
 {
-    Loop *l = loop_new(out(n, 0)->shape);
+    Loop *l = loop_new(*out(n, 0)->shape);
     Type t = in_type(n, 0), u = in_type(n, 1), a = type_arith(t), to = a;
     double e = constant_exponent(n);
     int x = loop_in(l, n->in[0]), y;
@@ -155,10 +155,10 @@ static void broadcast_before_7(Node *n)
 {
     Value *a = in(n, 0), *b = in(n, 1);
     if (attr_int(n, "broadcast") && attr_given(n, "axis")) {
-        int axis = attr_axis(n, "axis", a->shape.rank), k = a->shape.rank - axis - b->shape.rank;
+        int axis = attr_axis(n, "axis", a->shape->rank), k = a->shape->rank - axis - b->shape->rank;
         int64_t axes[MAX_RANK];
         for (int i = 0; i < k; i++)
-            axes[i] = b->shape.rank + i;
+            axes[i] = b->shape->rank + i;
         if (axis >= 0 && k > 0)
             b = make(n, "Unsqueeze", 2, b, make_ints(n, k, axes));
     }
@@ -174,7 +174,7 @@ static void prelu_before_7(Node *n)
     int64_t axes[MAX_RANK];
     for (int i = 0; i < k; i++)
         axes[i] = i + 1;
-    if (k > 0 && slope->shape.rank == 1 && !dim_is(slope->shape.dim[0], 1))
+    if (k > 0 && slope->shape->rank == 1 && !dim_is(slope->shape->dim[0], 1))
         slope = make(n, "Unsqueeze", 2, slope, make_ints(n, k, axes));
     replace_out(n, 0, make(n, "PRelu", 2, in(n, 0), slope));
     expand_done(n);

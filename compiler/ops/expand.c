@@ -17,7 +17,7 @@ static void expand_infer(Node *n)
 
 static void expand_bind(Node *n)
 {
-    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     Dim from[MAX_RANK], to[MAX_RANK];
     Strided s = {0};
     shape_strides(x, from);
@@ -63,7 +63,7 @@ static void tile_bind(Node *n)
     if (!read_repeats(n, times))
         return;
     shape_strides(x, from);
-    shape_strides(out(n, 0)->shape, to);
+    shape_strides(*out(n, 0)->shape, to);
     for (int i = 0; i < x.rank; i++) {
         strided_axis(&s, times[i], D(0), dim_mul(x.dim[i], to[i]));
         strided_axis(&s, x.dim[i], from[i], to[i]);

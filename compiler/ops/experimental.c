@@ -95,7 +95,7 @@ static void image_scaler_expand(Node *n)
 static void gru_unit_expand(Node *n)
 {
     Value *prev = in(n, 0), *gates = in(n, 1), *gate[2];
-    Shape h = prev->shape, g = gates->shape;
+    Shape h = *prev->shape, g = *gates->shape;
     if (h.rank < 2 || g.rank < 2) {
         node_error(n, "hidden_prev is %s and gates %s; both need two dimensions", shape_text(h), shape_text(g));
         return;

@@ -27,9 +27,9 @@ static Value *sum_over(Node *n, Value *v, int k, const int64_t *axes)
 static Value *gather_up(Node *n, Value *v, Shape from, Value *x)
 {
     int64_t axes[MAX_RANK];
-    int k = 0, more = from.rank - x->shape.rank;
+    int k = 0, more = from.rank - x->shape->rank;
     for (int i = 0; i < from.rank; i++)
-        if (i < more || (dim_is(x->shape.dim[i - more], 1) && !dim_is(from.dim[i], 1)))
+        if (i < more || (dim_is(x->shape->dim[i - more], 1) && !dim_is(from.dim[i], 1)))
             axes[k++] = i;
     v = sum_over(n, v, k, axes);
     return more ? make(n, "Reshape", 2, v, shape_like(n, x)) : v;
@@ -39,7 +39,7 @@ static Value *gather_up(Node *n, Value *v, Shape from, Value *x)
 static Value *spread(const Back *b, Value *v)
 {
     Value *x = b->m->in[0];
-    Shape s = x->shape;
+    Shape s = *x->shape;
     int64_t axes[MAX_RANK];
     int k = in(b->m, 1) ? in_ints(b->m, 1, axes, MAX_RANK) : 0;
     bool all = k == 0 && !attr_int(b->m, "noop_with_empty_axes");
@@ -62,7 +62,7 @@ static Value *share(const Back *b)
 static Value *middle(const Back *b, Value *v)
 {
     int64_t axes[MAX_RANK];
-    int rank = b->m->in[0]->shape.rank, k = 0;
+    int rank = b->m->in[0]->shape->rank, k = 0;
     for (int i = attr_axis(b->m, "axis", rank); i < rank; i++)
         axes[k++] = i;
     return make(b->n, "ReduceMean", 2, v, make_ints(b->n, k, axes));
@@ -93,7 +93,7 @@ static Value *formula_call(Back *b)
     if (name_is(op, "Middle"))
         return middle(b, arg[0]);
     if (name_is(op, "Along")) {
-        int64_t axis = attr_axis(b->m, "axis", b->m->in[0]->shape.rank);
+        int64_t axis = attr_axis(b->m, "axis", b->m->in[0]->shape->rank);
         return sum_over(b->n, arg[0], 1, &axis);
     }
     return make_node(b->n, op->s, k, arg, 1)->out[0];
@@ -160,7 +160,7 @@ static Value *transposed(Back *b)
 {
     const int64_t *perm;
     int64_t inverse[MAX_RANK];
-    int rank = b->m->in[0]->shape.rank, k = attr_ints(b->m, "perm", &perm);
+    int rank = b->m->in[0]->shape->rank, k = attr_ints(b->m, "perm", &perm);
     for (int i = 0; i < rank; i++)
         inverse[k < 0 ? rank - 1 - i : axis_of(b->m, perm[i], rank)] = i;
     Value *v = make(b->n, "Transpose", 1, b->d);
@@ -181,24 +181,24 @@ static Value *product_back(Back *b)
 {
     Value *a = b->m->in[0], *c = b->m->in[1], *d = b->d, *v = d;
     bool trans_a = attr_int(b->m, "trans_a"), trans_b = attr_int(b->m, "trans_b");
-    Shape y = b->m->out[0]->shape;
+    Shape y = *b->m->out[0]->shape;
     if (b->i == 0)
         v = trans_a ? matrices(b, c, trans_b, d, true) : matrices(b, d, false, c, !trans_b);
     else if (b->i == 1)
         v = trans_b ? matrices(b, d, true, a, trans_a) : matrices(b, a, !trans_a, d, false);
     for (int k = 1; k < 3 && b->i < 2; k++)
-        y.dim[y.rank - k] = b->m->in[b->i]->shape.dim[b->m->in[b->i]->shape.rank - k];
+        y.dim[y.rank - k] = b->m->in[b->i]->shape->dim[b->m->in[b->i]->shape->rank - k];
     return gather_up(b->n, v, y, b->m->in[b->i]);
 }
 
 static Value *concat_back(Back *b)
 {
     Value *x = b->m->in[b->i];
-    int64_t axis = attr_axis(b->m, "axis", x->shape.rank);
+    int64_t axis = attr_axis(b->m, "axis", x->shape->rank);
     Dim from = D(0);
     for (int i = 0; i < b->i; i++)
-        from = dim_add(from, b->m->in[i]->shape.dim[axis]);
-    Dim end = dim_add(from, x->shape.dim[axis]);
+        from = dim_add(from, b->m->in[i]->shape->dim[axis]);
+    Dim end = dim_add(from, x->shape->dim[axis]);
     return make(b->n, "Slice", 4, b->d, make_dims(b->n, 1, &from), make_dims(b->n, 1, &end), make_ints(b->n, 1, &axis));
 }
 
@@ -206,7 +206,7 @@ static Value *concat_back(Back *b)
 static Value *gather_back(Back *b)
 {
     Value *x = b->m->in[0], *zero = make(b->n, "Expand", 2, make_scalar(b->n, x->type, 0), shape_like(b->n, x));
-    if (attr_axis(b->m, "axis", x->shape.rank) != 0)
+    if (attr_axis(b->m, "axis", x->shape->rank) != 0)
         return NULL;
     Value *where = make(b->n, "Unsqueeze", 2, make_cast(b->n, b->m->in[1], I64), make_ints(b->n, 1, (int64_t[]){-1}));
     Value *v = make(b->n, "ScatterND", 3, zero, where, b->d);
@@ -217,7 +217,7 @@ static Value *gather_back(Back *b)
 /* Steps of 1 only: zeros around d. */
 static Value *slice_back(Back *b)
 {
-    Shape x = b->m->in[0]->shape, y = b->m->out[0]->shape;
+    Shape x = *b->m->in[0]->shape, y = *b->m->out[0]->shape;
     int64_t from[MAX_RANK], axes[MAX_RANK], steps[MAX_RANK];
     Dim pads[2 * MAX_RANK];
     int k = in_ints(b->m, 1, from, MAX_RANK), n_axes = in(b->m, 3) ? in_ints(b->m, 3, axes, MAX_RANK) : k;
@@ -245,7 +245,7 @@ static Value *nll_back(Back *b)
     Value *weight = make(b->n, "Mul", 2, make(b->n, "Neg", 1, b->d), again->out[1]);
     Tensor *ends = tensor_new(I64, 1, (int64_t[]){2});
     ((int64_t *)(uintptr_t)ends->data)[1] = 1;
-    Value *hot = make(b->n, "OneHot", 3, in[1], make_dims(b->n, 1, &in[0]->shape.dim[1]),
+    Value *hot = make(b->n, "OneHot", 3, in[1], make_dims(b->n, 1, &in[0]->shape->dim[1]),
                       make_cast(b->n, value_const(b->n->graph, ends), in[0]->type));
     attr_set_int(hot->def, "axis", 1);
     return make(b->n, "Mul", 2, hot, make(b->n, "Unsqueeze", 2, weight, make_ints(b->n, 1, (int64_t[]){1})));
@@ -269,13 +269,13 @@ static Value *conv_back(Back *b)
     int64_t kernel[3], axes[4] = {0, 2, 3, 4}, pads[6], more[3], swap[] = {1, 0, 2, 3, 4};
     Image image;
     Windows win;
-    int spatial = x->shape.rank - 2;
+    int spatial = x->shape->rank - 2;
     if (b->i == 2)
         return make(b->n, "Reshape", 2, sum_over(b->n, b->d, 1 + spatial, axes), shape_like(b->n, m->in[2]));
-    if (!shape_const(x->shape) || !shape_const(w->shape) || (b->i == 1 && attr_int(m, "group") != 1))
+    if (!shape_const(*x->shape) || !shape_const(*w->shape) || (b->i == 1 && attr_int(m, "group") != 1))
         return NULL;
     for (int i = 0; i < spatial; i++)
-        kernel[i] = dim_value(w->shape.dim[2 + i]);
+        kernel[i] = dim_value(w->shape->dim[2 + i]);
     if (!image_read(m, 0, &image) || !windows_read(m, &image, kernel, &win))
         return NULL;
     const int64_t *stride = win.stride + 3 - spatial, *dilation = win.dilation + 3 - spatial;
@@ -382,7 +382,7 @@ static bool by_formula(Back *b, Value **v)
         if (k < 3 && r->formula[k]) {
             b->s = r->formula[k];
             *v = formula_sum(b);
-            *v = r->flags & SHAPED ? *v : gather_up(b->n, *v, b->m->out[0]->shape, b->m->in[b->i]);
+            *v = r->flags & SHAPED ? *v : gather_up(b->n, *v, *b->m->out[0]->shape, b->m->in[b->i]);
         }
         return true;
     }

@@ -47,7 +47,7 @@ static void grid_sample_bind(Node *n)
 {
     Image x, y = {.size = {D(1), D(1), D(1)}};
     Type t = in_type(n, 0);
-    Shape out_shape = out(n, 0)->shape;
+    Shape out_shape = *out(n, 0)->shape;
     if (!image_read(n, 0, &x))
         return;
     for (int a = 0; a < x.axes; a++)
@@ -87,7 +87,7 @@ static void affine_grid_infer(Node *n)
 
 static void affine_grid_bind(Node *n)
 {
-    Shape y = out(n, 0)->shape;
+    Shape y = *out(n, 0)->shape;
     int axes = y.rank - 2;
     BIND_ARGS(n, affine_grid, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), out(n, 0)), .batch = y.dim[0],
               .size = {axes > 2 ? y.dim[1] : D(1), y.dim[axes - 1], y.dim[axes]}, .axes = D(axes),

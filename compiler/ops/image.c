@@ -25,7 +25,7 @@ static void image_infer(Node *n)
 
 static void image_bind(Node *n)
 {
-    Shape y = out(n, 0)->shape;
+    Shape y = *out(n, 0)->shape;
     Dim width = reported_room(y.dim[1]);
     BIND(n, image_decode, .n = in_shape(n, 0).dim[0], .most_height = reported_room(y.dim[0]), .most_width = width,
          .format = D(format(n)));

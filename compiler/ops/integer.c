@@ -138,7 +138,7 @@ static void bind_integer(Node *n, const Integer *c, struct qconv_bind p)
     Dim ring = dim_add(dim_mul(dim_sub(p.block, D(1)), p.stride[1]),
                        dim_add(dim_mul(dim_sub(p.kernel[1], D(1)), p.dilation[1]), D(1)));
     bind_scratch(n, dim_mul(dim_mul(D(2), p.kernel[0]), dim_mul(ring, row)));
-    Dim macs = dim_mul(shape_count(out(n, 0)->shape), D(c->cin * c->stretches * c->width));
+    Dim macs = dim_mul(shape_count(*out(n, 0)->shape), D(c->cin * c->stretches * c->width));
     n->macs = dim_const(macs) ? dim_value(macs) : 0;
 }
 
@@ -348,18 +348,18 @@ static void conv_integer_expand(Node *n)
     expand_done(n);
 }
 
-static bool single(const Value *v) { return !v || dim_is(shape_count(v->shape), 1); }
+static bool single(const Value *v) { return !v || dim_is(shape_count(*v->shape), 1); }
 
 /* Of one number, or of one for each column of the matrix b? */
 static bool per_column(const Value *v, const Value *b)
 {
-    return single(v) || (b->shape.rank == 2 && dim_same(shape_count(v->shape), b->shape.dim[1]));
+    return single(v) || (b->shape->rank == 2 && dim_same(shape_count(*v->shape), b->shape->dim[1]));
 }
 
 /* Can a b be one IntegerProduct? */
 static bool product_fits(const Value *a, const Value *b, const Value *a_zero, const Value *b_zero)
 {
-    Shape s = a->shape, t = b->shape;
+    Shape s = *a->shape, t = *b->shape;
     if (s.rank < 2 || t.rank < 2 || !shape_const(t) || !dim_same(s.dim[s.rank - 1], t.dim[t.rank - 2]) ||
         !single(a_zero) || !per_column(b_zero, b))
         return false;
@@ -377,7 +377,7 @@ static Value *less_zero(Node *n, Value *v, Value *zero, bool rows)
     attr_set_int(v->def, "to", I32);
     if (!zero)
         return v;
-    if (rows && zero->shape.rank == 1 && !single(zero))
+    if (rows && zero->shape->rank == 1 && !single(zero))
         zero = make(n, "Reshape", 2, zero, make_ints(n, 2, column));
     zero = make(n, "Cast", 1, zero);
     attr_set_int(zero->def, "to", I32);
@@ -412,7 +412,7 @@ static Value *matmul_in_steps(Node *n)
     Value *rows = in(n, 1), *a = less_zero(n, in(n, 0), in(n, 2), true), *b = less_zero(n, in(n, 3), in(n, 5), false);
     Value *sum = make(n, "Cast", 1, make(n, "MatMul", 2, a, b));
     attr_set_int(sum->def, "to", F32);
-    if (rows->shape.rank == 1 && !single(rows))
+    if (rows->shape->rank == 1 && !single(rows))
         rows = make(n, "Reshape", 2, rows, make_ints(n, 2, column));
     sum = make(n, "Mul", 2, sum, requantise_scale(n, rows, in(n, 4), in(n, 6)));
     return make(n, "QuantizeLinear", 3, sum, make_scalar(n, F32, 1), in(n, 7));

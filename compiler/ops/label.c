@@ -191,7 +191,7 @@ static void zip_map(Node *n)
 {
     Tensor *keys = list_attr(n, "classlabels");
     Value *x = in(n, 0);
-    Shape s = x->shape;
+    Shape s = *x->shape;
     if (s.rank < 1 || s.rank > 2 || !keys || dim_is(dim_equal(s.dim[s.rank - 1], D(tensor_count(keys))), 0)) {
         node_error(n, "the input is %s, for %lld class labels", shape_text(s),
                    (long long)(keys ? tensor_count(keys) : 0));
@@ -209,7 +209,7 @@ static const Parts *map_parts(Node *n, const char *kinds)
 {
     const Parts *p = in(n, 0)->parts;
     const char *kind = name_format("%s:%s", type_onnx(p->item.at[1]->type), type_onnx(p->box.type))->s;
-    if (p->item.at[0]->shape.rank != 1)
+    if (p->item.at[0]->shape->rank != 1)
         error_node(n, "NOD-10", "the input is a sequence of maps, not one map");
     else if (!strstr(name_format(" %s ", kinds)->s, name_format(" %s ", kind)->s))
         error_node(n, "NOD-10", "the input is a map of %s; %s takes %s", kind, n->op->name, kinds);
@@ -359,11 +359,11 @@ static void tfidf_expand(Node *n)
         note_help("TF, IDF and TFIDF are possible");
         return;
     }
-    if (x->shape.rank < 1 || x->shape.rank > 2 || !(x->type == STR ? strings : numbers)) {
-        node_error(n, "the input is %s %s, which needs %s", type_onnx(x->type), shape_text(x->shape),
-                   x->shape.rank < 1 || x->shape.rank > 2 ? "one dimension or two"
-                   : x->type == STR                       ? "pool_strings"
-                                                          : "pool_int64s");
+    if (x->shape->rank < 1 || x->shape->rank > 2 || !(x->type == STR ? strings : numbers)) {
+        node_error(n, "the input is %s %s, which needs %s", type_onnx(x->type), shape_text(*x->shape),
+                   x->shape->rank < 1 || x->shape->rank > 2 ? "one dimension or two"
+                   : x->type == STR                         ? "pool_strings"
+                                                            : "pool_int64s");
         return;
     }
     const int64_t *pool = x->type == STR ? NULL : numbers->ints;

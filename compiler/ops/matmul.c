@@ -248,17 +248,17 @@ static bool product_absorb(Node *n, Value *factor, Value *offset)
 static void matmul_expand(Node *n)
 {
     Value *a = in(n, 0), *b = in(n, 1);
-    if (!a->shape.rank || !b->shape.rank) {
-        node_error(n, "%s times %s: scalars have no columns", shape_text(a->shape), shape_text(b->shape));
+    if (!a->shape->rank || !b->shape->rank) {
+        node_error(n, "%s times %s: scalars have no columns", shape_text(*a->shape), shape_text(*b->shape));
         return;
     }
     int64_t gone[2];
     int n_gone = 0;
-    if (a->shape.rank == 1) {
+    if (a->shape->rank == 1) {
         a = make(n, "Unsqueeze", 2, a, make_ints(n, 1, (int64_t[]){0}));
         gone[n_gone++] = -2;
     }
-    if (b->shape.rank == 1) {
+    if (b->shape->rank == 1) {
         b = make(n, "Unsqueeze", 2, b, make_ints(n, 1, (int64_t[]){1}));
         gone[n_gone++] = -1;
     }
@@ -289,21 +289,21 @@ static void gemm_expand(Node *n)
     bool exact = is_power_of_2(alpha) && (!in(n, 2) || is_power_of_2(beta));
     Type t = in_type(n, 0), wide = type_is_float(t) && !exact ? type_arith(t) : t;
     Value *a = in(n, 0), *b = in(n, 1), *c = in(n, 2);
-    if (a->shape.rank != 2 || b->shape.rank != 2) {
-        node_error(n, "%s times %s: both must be matrices", shape_text(a->shape), shape_text(b->shape));
+    if (a->shape->rank != 2 || b->shape->rank != 2) {
+        node_error(n, "%s times %s: both must be matrices", shape_text(*a->shape), shape_text(*b->shape));
         return;
     }
     bool trans_a = attr_int(n, "transA"), trans_b = attr_int(n, "transB");
-    Dim m = a->shape.dim[trans_a], columns = b->shape.dim[!trans_b];
+    Dim m = a->shape->dim[trans_a], columns = b->shape->dim[!trans_b];
     Shape y = shape_list(2, m, columns), both;
-    if (c && (!shape_broadcast(c->shape, y, &both) || !shape_same(both, y))) {
-        node_error(n, "C is %s, which does not expand to %s", shape_text(c->shape), shape_text(y));
+    if (c && (!shape_broadcast(*c->shape, y, &both) || !shape_same(both, y))) {
+        node_error(n, "C is %s, which does not expand to %s", shape_text(*c->shape), shape_text(y));
         return;
     }
     bool alpha_to_b = in_const(n, 1);
     a = scaled(n, a, wide, alpha_to_b ? 1 : alpha);
     b = scaled(n, b, wide, alpha_to_b ? alpha : 1);
-    Shape s = c ? c->shape : (Shape){0};
+    Shape s = c ? *c->shape : (Shape){0};
     bool bias = c && s.rank > 0 && dim_same(s.dim[s.rank - 1], columns) && dim_is(shape_product(s, 0, s.rank - 1), 1);
     c = c && beta != 0 ? scaled(n, c, wide, beta) : NULL;
     bias = bias && c;

@@ -161,7 +161,7 @@ static void trees_infer(Node *n)
 
 static void trees_bind(Node *n)
 {
-    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     BIND2(n, trees, in_type(n, 0), in_type(n, 1), .rows = y.dim[0], .features = x.dim[x.rank - 1],
           .trees = in_shape(n, 1).dim[0], .targets = y.dim[1], .aggregate = D(attr_int(n, "aggregate")));
 }

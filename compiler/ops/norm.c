@@ -23,10 +23,10 @@ static bool channels_agree(Node *n, Dim channels)
 {
     for (int i = 1; i < n->n_in; i++)
         if (n->in[i]) {
-            Dim d = shape_count(n->in[i]->shape);
+            Dim d = shape_count(*n->in[i]->shape);
             if (dim_const(d) && dim_const(channels) && !dim_same(d, channels)) {
                 node_error(n, "input %d is %s, but input 0, %s, has another number of channels", i,
-                           shape_text(n->in[i]->shape), shape_text(in_shape(n, 0)));
+                           shape_text(*n->in[i]->shape), shape_text(in_shape(n, 0)));
                 return false;
             }
         }
@@ -48,7 +48,7 @@ static void give_statistic(Node *n, int i, Value *v, Type t)
 static void batch_norm_expand(Node *n)
 {
     Value *x = in(n, 0);
-    Shape s = x->shape;
+    Shape s = *x->shape;
     bool spatial = n->op->since > 7 || attr_int(n, "spatial");
     bool train =
         n->op->since >= 14 ? attr_int(n, "training_mode") != 0 : out(n, 1) || out(n, 2) || out(n, 3) || out(n, 4);
@@ -158,7 +158,7 @@ static void layer_norm_widen(Node *n, int i, int axis)
     Shape x = in_shape(n, 0), s, all;
     if (!v)
         return;
-    s = v->shape;
+    s = *v->shape;
     if (!shape_broadcast(x, s, &all) || !shape_same(x, all)) {
         node_error(n, "input %d, %s, does not broadcast to input 0, %s", i, shape_text(s), shape_text(x));
         return;

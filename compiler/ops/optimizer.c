@@ -73,9 +73,9 @@ static void each_tensor(Node *n, int states, void (*step)(const Step *s, Value *
         Value *v[4], *y[3];
         for (int k = 0; k < 2 + states; k++) {
             v[k] = in(n, 2 + k * count + i);
-            if (v[k]->type != v[0]->type || !shape_same(v[k]->shape, v[0]->shape)) {
-                node_error(n, "%s %s does not go with the tensor %s %s", type_onnx(v[k]->type), shape_text(v[k]->shape),
-                           type_onnx(v[0]->type), shape_text(v[0]->shape));
+            if (v[k]->type != v[0]->type || !shape_same(*v[k]->shape, *v[0]->shape)) {
+                node_error(n, "%s %s does not go with the tensor %s %s", type_onnx(v[k]->type),
+                           shape_text(*v[k]->shape), type_onnx(v[0]->type), shape_text(*v[0]->shape));
                 return;
             }
         }

@@ -93,7 +93,7 @@ static int merge_axes(PadAxis *a, int rank, bool constant)
 
 static void pad_bind(Node *n)
 {
-    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     Dim before[MAX_RANK], after[MAX_RANK], stride[MAX_RANK];
     PadAxis axis[MAX_RANK];
     struct pad_bind p = {.mode = D(read_mode(n))};

@@ -14,7 +14,7 @@ static int64_t attr_or(const Node *n, const char *attr, int64_t otherwise)
 /* v, of one number for each block along the axis, as one of x's shape: every number `block` times, cut to x's size. */
 static Value *unblocked(Node *n, Value *v, int axis, int64_t block)
 {
-    Shape x = in_shape(n, 0), s = v->shape, wide = s;
+    Shape x = in_shape(n, 0), s = *v->shape, wide = s;
     Dim size = x.dim[axis], blocks = s.dim[axis];
     if (dim_is(blocks, 1) || dim_same(blocks, size))
         return v;
@@ -45,22 +45,22 @@ static Value *lined_up(Node *n, int i)
     Shape x = in_shape(n, 0);
     if (!v)
         return NULL;
-    if (dim_is(shape_count(v->shape), 1))
-        return v->shape.rank ? make(n, "Reshape", 2, v, make_ints(n, 0, NULL)) : v;
+    if (dim_is(shape_count(*v->shape), 1))
+        return v->shape->rank ? make(n, "Reshape", 2, v, make_ints(n, 0, NULL)) : v;
     /* Not every operator moves narrow types. */
     if (type_bits(v->type) < 8 || (type_is_float(v->type) && type_bits(v->type) == 8)) {
-        Shape s = v->shape;
+        const Shape *s = v->shape;
         v = make(n, "Cast", 1, v);
         attr_set_int(v->def, "to", type_is_float(in_type(n, i)) ? F32 : I32);
         v->shape = s;
     }
     int axis = x.rank == 1 ? 0 : axis_of(n, attr_or(n, "axis", 1), x.rank);
     int64_t block = attr_or(n, "block_size", 0), line_up[MAX_RANK] = {-1};
-    if (v->shape.rank == x.rank && (x.rank > 1 || block))
+    if (v->shape->rank == x.rank && (x.rank > 1 || block))
         return unblocked(n, v, axis, block);
-    if (v->shape.rank != 1 || !x.rank) {
+    if (v->shape->rank != 1 || !x.rank) {
         node_error(n, "input %d is %s: neither one number, nor one for each slice or block of %s", i,
-                   shape_text(v->shape), shape_text(x));
+                   shape_text(*v->shape), shape_text(x));
         return v;
     }
     for (int k = axis + 1; k < x.rank; k++)
@@ -162,7 +162,7 @@ static int limit(Loop *l, double value, Value *zero)
 /* saturate(round(x / scale) + zero); floats: (x / scale + zero), converted. */
 static void quantize_bind(Node *n)
 {
-    Loop *l = loop_new(out(n, 0)->shape);
+    Loop *l = loop_new(*out(n, 0)->shape);
     Type t = out(n, 0)->type, p = (Type)attr_int(n, "precision");
     Value *zero = in(n, 2);
     int y = loop_step(l, "div", F32, p, 2, loop_convert(l, loop_in(l, n->in[0]), p),
@@ -186,7 +186,7 @@ static void quantize_bind(Node *n)
 /* (x - zero) * scale; integers are subtracted as such. */
 static void dequantize_bind(Node *n)
 {
-    Loop *l = loop_new(out(n, 0)->shape);
+    Loop *l = loop_new(*out(n, 0)->shape);
     Type t = in_type(n, 0), a = type_is_int(t) ? I32 : F32;
     int x = loop_convert(l, loop_in(l, n->in[0]), a);
     if (in(n, 2))

@@ -64,15 +64,15 @@ static void random_infer(Node *n)
 static void uniform_bind(Node *n)
 {
     Value *y = out(n, 0);
-    BIND_ARGS(n, random_uniform, y->type, NO_TYPE, ARGS(y), .count = shape_count(y->shape),
+    BIND_ARGS(n, random_uniform, y->type, NO_TYPE, ARGS(y), .count = shape_count(*y->shape),
               .key = D(attr_int(n, "key")), .low = attr_float(n, "low"), .high = attr_float(n, "high"));
 }
 
 static void normal_bind(Node *n)
 {
     Value *y = out(n, 0);
-    BIND_ARGS(n, random_normal, y->type, NO_TYPE, ARGS(y), .count = shape_count(y->shape), .key = D(attr_int(n, "key")),
-              .mean = attr_float(n, "mean"), .scale = attr_float(n, "scale"));
+    BIND_ARGS(n, random_normal, y->type, NO_TYPE, ARGS(y), .count = shape_count(*y->shape),
+              .key = D(attr_int(n, "key")), .mean = attr_float(n, "mean"), .scale = attr_float(n, "scale"));
 }
 
 static void multinomial_infer(Node *n)
@@ -94,7 +94,7 @@ static void multinomial_bind(Node *n)
     Shape x = in_shape(n, 0);
     Type t = in_type(n, 0);
     BIND2(n, multinomial, t, out(n, 0)->type, .batch = x.dim[0], .classes = x.dim[1],
-          .samples = out(n, 0)->shape.dim[1], .key = D(key_of(n)));
+          .samples = out(n, 0)->shape->dim[1], .key = D(key_of(n)));
     bind_scratch(n, dim_mul(x.dim[1], D(type_bits(type_arith(t)) / 8)));
 }
 

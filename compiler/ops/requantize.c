@@ -17,7 +17,7 @@ static bool is(const Node *n, const char *domain, const char *op)
     return n && !strcmp(n->op->name, op) && !strcmp(n->op->domain ? n->op->domain : "", domain);
 }
 
-static bool single(const Value *v) { return !v || dim_is(shape_count(v->shape), 1); }
+static bool single(const Value *v) { return !v || dim_is(shape_count(*v->shape), 1); }
 static bool known(const Value *v) { return !v || (v->data && !v->data->symbolic); }
 static bool is_byte(Type t) { return t == I8 || t == U8; }
 
@@ -74,17 +74,17 @@ static Value *per_output(Node *q, Value *v, const Value *w, int axis)
 {
     if (single(v))
         return v;
-    int k = axis - w->shape.rank + v->shape.rank;
-    if (k < 0 || !dim_same(v->shape.dim[k], shape_count(v->shape)))
+    int k = axis - w->shape->rank + v->shape->rank;
+    if (k < 0 || !dim_same(v->shape->dim[k], shape_count(*v->shape)))
         return NULL;
-    return v->shape.rank == 1 ? v : inferred(make(q, "Reshape", 2, v, make_ints(q, 1, (int64_t[]){-1})));
+    return v->shape->rank == 1 ? v : inferred(make(q, "Reshape", 2, v, make_ints(q, 1, (int64_t[]){-1})));
 }
 
 /* Does the bias, of n numbers, count in units of x.scale * w.scale? */
 static bool bias_fits(const Linear *b, const Linear *x, const Linear *w, int64_t n)
 {
     if (b->x->type != I32 || b->zero || !known(b->scale) || !known(x->scale) || !known(w->scale) ||
-        !dim_is(shape_count(b->x->shape), n))
+        !dim_is(shape_count(*b->x->shape), n))
         return false;
     for (int64_t i = 0; i < n; i++)
         if (!(fabs(at(b->scale, i) - at(x->scale, 0) * at(w->scale, i)) <= 1e-6 * fabs(at(b->scale, i))))
@@ -97,9 +97,9 @@ static bool in_integers(Node *q, Node *n, const char *op, int axis, int64_t lo, 
 {
     Linear x, w, b = {0};
     if (!linear(in(n, 0), &x) || !linear(in(n, 1), &w) || !is_byte(x.x->type) || !is_byte(w.x->type) ||
-        !single(x.scale) || !single(x.zero) || !shape_const(w.x->shape))
+        !single(x.scale) || !single(x.zero) || !shape_const(*w.x->shape))
         return false;
-    int64_t outputs = dim_value(w.x->shape.dim[axis]);
+    int64_t outputs = dim_value(w.x->shape->dim[axis]);
     Value *scale = per_output(q, w.scale, w.x, axis), *zero = per_output(q, w.zero, w.x, axis);
     if (!scale || (w.zero && !zero) || (in(n, 2) && (!linear(in(n, 2), &b) || !bias_fits(&b, &x, &w, outputs))))
         return false;

@@ -436,14 +436,14 @@ static void step_infer(Node *n)
 
 static void nearest_bind(Node *n)
 {
-    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     int a = (int)attr_int(n, "axis"), first = in(n, 1) ? a - 1 : a;
     BIND_T(n, resize_nearest, type_storage(in_type(n, 0)), STEP_SIZES);
 }
 
 static void step_bind(Node *n)
 {
-    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     int a = (int)attr_int(n, "axis"), first = in(n, 1) ? a - 1 : a;
     BIND(n, resize, STEP_SIZES, .taps = {in(n, 1) ? in_shape(n, 1).dim[1] : D(1), in_shape(n, 3).dim[1]},
          .outside = attr_float(n, "outside"));

@@ -52,7 +52,7 @@ static void roi_align_infer(Node *n)
 /* Before version 16 nothing was shifted. */
 static void roi_align_bind(Node *n)
 {
-    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     BIND(n, roi_align, ROI_FIELDS, .sampling = D(attr_int(n, "sampling_ratio")),
          .shift =
              D(n->op->since >= 16 && one_of(n, "coordinate_transformation_mode", "half_pixel", "output_half_pixel")),
@@ -70,7 +70,7 @@ static void max_roi_pool_infer(Node *n)
 
 static void max_roi_pool_bind(Node *n)
 {
-    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     BIND(n, max_roi_pool, ROI_FIELDS);
 }
 
@@ -102,7 +102,7 @@ static void nms_infer(Node *n)
 static void nms_bind(Node *n)
 {
     Shape boxes = in_shape(n, 0), scores = in_shape(n, 1);
-    BIND(n, nms, .most = reported_room(out(n, 0)->shape.dim[0]), .batch = boxes.dim[0], .classes = scores.dim[1],
+    BIND(n, nms, .most = reported_room(out(n, 0)->shape->dim[0]), .batch = boxes.dim[0], .classes = scores.dim[1],
          .boxes = boxes.dim[1], .center = D(attr_int(n, "center_point_box") != 0));
     bind_scratch(n, dim_mul(boxes.dim[1], D(4)));
     bind_reported(n);

@@ -29,7 +29,7 @@ static void nonzero_infer(Node *n)
 
 static void nonzero_bind(Node *n)
 {
-    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     Type t = in_type(n, 0);
     struct nonzero_bind p = {
         .most = reported_room(y.dim[1]), .size = shape_count(x), .rank = y.dim[0], .dim = {D(1)}, .part = parts_of(t)};
@@ -78,7 +78,7 @@ static void compress_bind(Node *n)
 {
     Shape s;
     int a = read_axis(n, &s);
-    BIND_T(n, compress, type_storage(in_type(n, 0)), .most = reported_room(out(n, 0)->shape.dim[a < 0 ? 0 : a]),
+    BIND_T(n, compress, type_storage(in_type(n, 0)), .most = reported_room(out(n, 0)->shape->dim[a < 0 ? 0 : a]),
            .outer = s.dim[0], .axis = s.dim[1], .inner = s.dim[2], .n = in_shape(n, 1).dim[0]);
     bind_reported(n);
 }
@@ -88,7 +88,7 @@ static void unique_infer(Node *n)
     Shape s;
     int a = read_axis(n, &s);
     select_infer(n, -1);
-    Dim found = out(n, 0)->shape.dim[a < 0 ? 0 : a];
+    Dim found = out(n, 0)->shape->dim[a < 0 ? 0 : a];
     set_out(n, 1, I64, shape_list(1, found));
     set_out(n, 2, I64, shape_list(1, s.dim[1]));
     set_out(n, 3, I64, shape_list(1, found));
@@ -100,7 +100,7 @@ static void unique_bind(Node *n)
     Type t = in_type(n, 0);
     int a = read_axis(n, &s);
     BIND_ARGS(n, unique, part_type(t), NO_TYPE, ARGS(in(n, 0), out(n, 0), out(n, 1), out(n, 2), out(n, 3)),
-              .most = reported_room(out(n, 0)->shape.dim[a < 0 ? 0 : a]), .outer = s.dim[0], .axis = s.dim[1],
+              .most = reported_room(out(n, 0)->shape->dim[a < 0 ? 0 : a]), .outer = s.dim[0], .axis = s.dim[1],
               .inner = dim_mul(s.dim[2], parts_of(t)), .sorted = D(attr_int(n, "sorted") != 0));
     bind_scratch(n, dim_mul(s.dim[1], D(3 * 8)));
     bind_reported(n);

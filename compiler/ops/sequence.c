@@ -153,7 +153,7 @@ static void sequence_at(Node *n)
         return;
     Value *at = place_value(n, 1);
     Node *row = make_node(n, "onnxcc.Element", 3, (Value *[]){p->dims, p->count, at}, 1);
-    set_out(row, 0, I64, shape_list(1, p->dims->shape.dim[1]));
+    set_out(row, 0, I64, shape_list(1, p->dims->shape->dim[1]));
     Node *y = make_node(n, "onnxcc.Element", 4, (Value *[]){p->data, p->count, at, row->out[0]}, 1);
     set_out(y, 0, p->data->type, row_shape(&p->box, row->out[0]));
     replace_by(n, y->out[0]);
@@ -177,7 +177,7 @@ static void concat_from_open(Node *n, const Parts *p)
         return;
     }
     Node *first = make_node(n, "onnxcc.Element", 3, (Value *[]){p->dims, p->count, make_int(n, 0)}, 1);
-    set_out(first, 0, I64, shape_list(1, p->dims->shape.dim[1]));
+    set_out(first, 0, I64, shape_list(1, p->dims->shape->dim[1]));
     Node *m = make_node(n, "onnxcc.Join", 4, (Value *[]){p->data, p->dims, p->count, first->out[0]}, 1);
     attr_set_int(m, "axis", axis);
     attr_set_int(m, "stack", stack);
@@ -206,7 +206,7 @@ static void concat_from_sequence(Node *n)
     }
     Value **item = NEWS(Value *, p->item.n);
     bool stack = attr_int(n, "new_axis");
-    int axis = attr_axis(n, "axis", p->item.at[0]->shape.rank + stack);
+    int axis = attr_axis(n, "axis", p->item.at[0]->shape->rank + stack);
     for (int i = 0; i < p->item.n; i++)
         item[i] = stack ? make(n, "Unsqueeze", 2, p->item.at[i], make_ints(n, 1, &(int64_t){axis})) : p->item.at[i];
     Node *m = make_node(n, "Concat", p->item.n, item, 1);
@@ -235,13 +235,13 @@ static bool find_cut(Node *n, Cut *c)
 {
     Value *split = in(n, 1);
     c->part = D(1);
-    c->list = split && split->shape.rank == 1;
-    if (split && split->shape.rank > 1) {
-        node_error(n, "split is %s; one number, or a list, is possible", shape_text(split->shape));
+    c->list = split && split->shape->rank == 1;
+    if (split && split->shape->rank > 1) {
+        node_error(n, "split is %s; one number, or a list, is possible", shape_text(*split->shape));
         return false;
     }
     if (c->list) {
-        c->count = split->shape.dim[0];
+        c->count = split->shape->dim[0];
         return true;
     }
     if (split && (in_dims(n, 1, &c->part, 1) < 0 || dim_high(c->part) < 1)) {
@@ -407,8 +407,8 @@ static void optional_get_element(Node *n)
 
 static void set_infer(Node *n) { (void)n; }
 
-static Dim slots_of(const Value *v) { return v->shape.dim[0]; }
-static Dim slot_of(const Value *v) { return v->shape.dim[1]; }
+static Dim slots_of(const Value *v) { return v->shape->dim[0]; }
+static Dim slot_of(const Value *v) { return v->shape->dim[1]; }
 static Type storage_of(const Value *v) { return type_storage(v->type); }
 
 static void slots_bind(Node *n)
@@ -420,7 +420,7 @@ static void slots_bind(Node *n)
 static void insert_bind(Node *n)
 {
     BIND_T(n, insert, storage_of(n->in[0]), .have = slots_of(n->in[0]), .from = slot_of(n->in[0]),
-           .to = slot_of(n->out[0]), .size = shape_count(in_shape(n, 1)), .most = n->out[0]->shape.dim[0]);
+           .to = slot_of(n->out[0]), .size = shape_count(in_shape(n, 1)), .most = n->out[0]->shape->dim[0]);
 }
 
 static void erase_bind(Node *n)
@@ -431,7 +431,7 @@ static void erase_bind(Node *n)
 static void element_bind(Node *n)
 {
     BIND_T(n, element, storage_of(n->in[0]), .have = slots_of(n->in[0]), .slot = slot_of(n->in[0]),
-           .size = shape_count(n->out[0]->shape));
+           .size = shape_count(*n->out[0]->shape));
 }
 
 static void join_bind(Node *n)
@@ -439,18 +439,18 @@ static void join_bind(Node *n)
     int axis = (int)attr_int(n, "axis");
     BIND_T(n, join, storage_of(n->in[0]), .have = slots_of(n->in[0]), .slot = slot_of(n->in[0]),
            .width = slot_of(n->in[1]), .rank = D(attr_int(n, "rank")), .axis = D(axis),
-           .stack = D(attr_int(n, "stack")), .most = reported_room(n->out[0]->shape.dim[axis]));
+           .stack = D(attr_int(n, "stack")), .most = reported_room(n->out[0]->shape->dim[axis]));
     bind_reported(n);
 }
 
 static void cut_bind(Node *n)
 {
     Value *split = in(n, 1);
-    bool list = split && split->shape.rank == 1;
-    Shape x = in_shape(n, 0), y = n->out[0]->shape;
+    bool list = split && split->shape->rank == 1;
+    Shape x = in_shape(n, 0), y = *n->out[0]->shape;
     int axis = (int)attr_int(n, "axis");
     Dim part = split && !list ? value_dim(split, 0) : D(1);
-    struct cut_bind p = {.pieces = list ? split->shape.dim[0] : dim_ceil(x.dim[axis], part),
+    struct cut_bind p = {.pieces = list ? split->shape->dim[0] : dim_ceil(x.dim[axis], part),
                          .part = part,
                          .most = y.dim[0],
                          .slot = y.dim[1],

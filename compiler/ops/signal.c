@@ -134,7 +134,7 @@ static void twiddle_infer(Node *n)
 
 static void twiddle_bind(Node *n)
 {
-    BIND_ARGS(n, twiddle, out(n, 0)->type, NO_TYPE, ARGS(out(n, 0)), .count = out(n, 0)->shape.dim[0]);
+    BIND_ARGS(n, twiddle, out(n, 0)->type, NO_TYPE, ARGS(out(n, 0)), .count = out(n, 0)->shape->dim[0]);
 }
 
 static void fourier_infer(Node *n)
@@ -147,7 +147,7 @@ static void fourier_infer(Node *n)
 static void fourier_bind(Node *n)
 {
     Dim d[FOURIER_DIMS];
-    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     if (in_dims(n, 4, d, FOURIER_DIMS) < 0)
         return;
     bool inverse = attr_int(n, "inverse") != 0, mirror = attr_int(n, "mirror") != 0;
@@ -227,8 +227,8 @@ static void mel_bind(Node *n)
     Dim size[2];
     Value *y = out(n, 0);
     if (in_dims(n, 3, size, 2) == 2)
-        BIND_ARGS(n, mel_weights, y->type, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), y), .bins = y->shape.dim[0],
-                  .mels = y->shape.dim[1], .length = size[1]);
+        BIND_ARGS(n, mel_weights, y->type, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), y), .bins = y->shape->dim[0],
+                  .mels = y->shape->dim[1], .length = size[1]);
 }
 
 #define WINDOW(name)                                                                                                   \

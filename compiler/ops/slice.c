@@ -101,7 +101,7 @@ static void slice_bind(Node *n)
     if (!read_cuts(n, cut))
         return;
     shape_strides(x, from);
-    shape_strides(out(n, 0)->shape, to);
+    shape_strides(*out(n, 0)->shape, to);
     for (int i = 0; i < x.rank; i++) {
         s.from_at = dim_add(s.from_at, dim_mul(cut[i].from, from[i]));
         strided_axis(&s, cut[i].count, dim_mul(from[i], cut[i].step), to[i]);

@@ -96,7 +96,7 @@ static bool text_output(Node *n, int i, Dim bytes)
 /* Where in output 1 the text of this turn begins and ends. */
 static void text_place(const Node *n, Dim *at, Dim *most)
 {
-    Dim part = shape_count(n->out[1]->shape);
+    Dim part = shape_count(*n->out[1]->shape);
     *at = D(0);
     for (const Graph *g = n->graph; g; g = g->parent) {
         Symbol *turn = turn_of(g);
@@ -116,7 +116,7 @@ bool infer_same_shapes(Node *n)
     infer_broadcast(n);
     if (error_count() > errors)
         return false;
-    Shape y = out(n, 0)->shape;
+    Shape y = *out(n, 0)->shape;
     for (int i = 0; i < n->n_in; i++)
         if (!shape_same(in_shape(n, i), y))
             node_set_in(n, i, inferred(make(n, "Expand", 2, in(n, i), make_dims(n, y.rank, y.dim))));
@@ -138,7 +138,7 @@ static void concat_bind(Node *n)
 {
     Dim at, most;
     text_place(n, &at, &most);
-    BIND(n, text_join, .count = shape_count(n->out[0]->shape), .at = at, .most = most);
+    BIND(n, text_join, .count = shape_count(*n->out[0]->shape), .at = at, .most = most);
 }
 
 static void equal_infer(Node *n)
@@ -273,7 +273,7 @@ static void split_infer(Node *n)
 static void split_bind(Node *n)
 {
     const Attr *limit = node_attr(n, "maxsplit");
-    Shape y = n->out[0]->shape;
+    Shape y = *n->out[0]->shape;
     BIND_ARGS(n, text_split, STR, NO_TYPE, ARGS(in(n, 0), in(n, 1), out(n, 0), out(n, 1)),
               .count = shape_count(in_shape(n, 0)), .pieces = D(limit ? limit->i + 1 : 0),
               .most = reported_room(y.dim[y.rank - 1]));

@@ -29,7 +29,7 @@ static void topk_bind(Node *n)
     Shape x = in_shape(n, 0);
     int a = attr_axis(n, "axis", x.rank);
     BIND_ARGS(n, topk, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), out(n, 0), out(n, 1)), .outer = shape_product(x, 0, a),
-              .axis = x.dim[a], .inner = shape_product(x, a + 1, x.rank), .k = out(n, 0)->shape.dim[a],
+              .axis = x.dim[a], .inner = shape_product(x, a + 1, x.rank), .k = out(n, 0)->shape->dim[a],
               .largest = D(attr_int(n, "largest") != 0));
 }
 

@@ -35,7 +35,7 @@ static void transpose_infer(Node *n)
 
 static void transpose_bind(Node *n)
 {
-    Shape x = in_shape(n, 0), y = out(n, 0)->shape;
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     Dim from[MAX_RANK], to[MAX_RANK];
     int perm[MAX_RANK];
     Strided s = {0};
@@ -120,8 +120,8 @@ static void block_bind(Node *n, Shape deep, Shape wide, bool deep_to_wide)
     strided_bind(n, s);
 }
 
-static void depth_to_space_bind(Node *n) { block_bind(n, in_shape(n, 0), out(n, 0)->shape, true); }
-static void space_to_depth_bind(Node *n) { block_bind(n, out(n, 0)->shape, in_shape(n, 0), false); }
+static void depth_to_space_bind(Node *n) { block_bind(n, in_shape(n, 0), *out(n, 0)->shape, true); }
+static void space_to_depth_bind(Node *n) { block_bind(n, *out(n, 0)->shape, in_shape(n, 0), false); }
 
 bool transpose_perm(const Node *n, int *perm)
 {
@@ -140,7 +140,7 @@ Node *make_transpose(Node *by, Value *v, const int64_t *perm)
     Node *t = node_new(by->graph, "Transpose", 1, &v, 1);
     t->origin = by->origin ? by->origin : by;
     t->path = by->path;
-    attr_set_ints(t, "perm", v->shape.rank, perm);
+    attr_set_ints(t, "perm", v->shape->rank, perm);
     return t;
 }
 

@@ -52,7 +52,7 @@ static void unpool_bind(Node *n)
     if (!unpool_read(n, &m, size))
         return;
     for (int a = 0; a < m.axes; a++)
-        whole[3 - m.axes + a] = out(n, 0)->shape.dim[2 + a];
+        whole[3 - m.axes + a] = out(n, 0)->shape->dim[2 + a];
     BIND_ARGS(n, max_unpool, type_storage(in_type(n, 0)), NO_TYPE, ARGS(in(n, 0), in(n, 1), out(n, 0)),
               .count = shape_count(in_shape(n, 0)), .planes = dim_mul(m.n, m.channels), .size = DIMS3(size),
               .out = DIMS3(whole));
