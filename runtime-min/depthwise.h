@@ -117,7 +117,7 @@ TILE void depthwise_any(const int KW, const int S, const int edge, const int spr
     }
 }
 
-/* Functions for each shape of kernel that is worth it, and for all others. */
+/* Functions for each shape of kernel that is worth it (in small code the edges' alone), and for all others. */
 typedef void depthwise_fn(const f32 *x, const f32 *w, const f32 *b, f32 *y, const struct depthwise_tile *t);
 #define DEPTHWISE_DEFINE_(KW, S, edge, spread)                                                                         \
     SHARED void depthwise_##KW##_##S##_##edge##_##spread(const f32 *x, const f32 *w, const f32 *b, f32 *y,             \
@@ -125,12 +125,21 @@ typedef void depthwise_fn(const f32 *x, const f32 *w, const f32 *b, f32 *y, cons
     {                                                                                                                  \
         depthwise_any(KW, S, edge, spread, x, w, b, y, t);                                                             \
     }
+#if TILE_SMALL
+#define DEPTHWISE_DEFINE(KW, S)                                                                                        \
+    DEPTHWISE_DEFINE_(KW, S, 1, 0)                                                                                     \
+    DEPTHWISE_DEFINE_(KW, S, 1, 1)
+#define DEPTHWISE_SHAPES(X) X(3, 1)
+#define DEPTHWISE_INSIDE(KW, S, spread) depthwise_##KW##_##S##_1_##spread
+#else
 #define DEPTHWISE_DEFINE(KW, S)                                                                                        \
     DEPTHWISE_DEFINE_(KW, S, 0, 0)                                                                                     \
     DEPTHWISE_DEFINE_(KW, S, 1, 0)                                                                                     \
     DEPTHWISE_DEFINE_(KW, S, 0, 1)                                                                                     \
     DEPTHWISE_DEFINE_(KW, S, 1, 1)
 #define DEPTHWISE_SHAPES(X) X(3, 1) X(3, 2) X(5, 1) X(5, 2) X(7, 1)
+#define DEPTHWISE_INSIDE(KW, S, spread) depthwise_##KW##_##S##_0_##spread
+#endif
 DEPTHWISE_SHAPES(DEPTHWISE_DEFINE)
 DEPTHWISE_DEFINE(0, 0)
 
@@ -145,14 +154,14 @@ TILE struct depthwise_plan depthwise_plan(const struct conv_depthwise *p, tile_e
     const int spread = p->cin > 1 || p->cout > 1, near = p->dilation[2] == 1;
 #define DEPTHWISE_CASE(KW, S)                                                                                          \
     if (near && p->kernel[2] == KW && p->stride[2] == S) {                                                             \
-        const struct depthwise_plan one = {depthwise_##KW##_##S##_0_0, depthwise_##KW##_##S##_1_0, epilogue};          \
-        const struct depthwise_plan more = {depthwise_##KW##_##S##_0_1, depthwise_##KW##_##S##_1_1, epilogue};         \
+        const struct depthwise_plan one = {DEPTHWISE_INSIDE(KW, S, 0), depthwise_##KW##_##S##_1_0, epilogue};          \
+        const struct depthwise_plan more = {DEPTHWISE_INSIDE(KW, S, 1), depthwise_##KW##_##S##_1_1, epilogue};         \
         return spread ? more : one;                                                                                    \
     }
     DEPTHWISE_SHAPES(DEPTHWISE_CASE)
 #undef DEPTHWISE_CASE
-    const struct depthwise_plan one = {depthwise_0_0_0_0, depthwise_0_0_1_0, epilogue};
-    const struct depthwise_plan more = {depthwise_0_0_0_1, depthwise_0_0_1_1, epilogue};
+    const struct depthwise_plan one = {DEPTHWISE_INSIDE(0, 0, 0), depthwise_0_0_1_0, epilogue};
+    const struct depthwise_plan more = {DEPTHWISE_INSIDE(0, 0, 1), depthwise_0_0_1_1, epilogue};
     return spread ? more : one;
 }
 
