@@ -179,10 +179,11 @@ static void take_open(const Tensor *got, Tensors *to)
     vec_push(to, of_int(I64, count));
     for (int64_t i = 0; i < count && i < got[0].dim[0]; i++) {
         Tensor *x = NEW(Tensor);
-        *x = (Tensor){.type = got[0].type};
+        int64_t *dim = NEWS(int64_t, width);
+        *x = (Tensor){.type = got[0].type, .dim = dim};
         x->data = (const char *)got[0].data + type_bytes(x->type, got[0].dim[1]) * (size_t)i;
         for (int k = 0; k < width && tensor_get_int(&got[1], i * width + k) >= 0; k++)
-            x->dim[x->rank++] = tensor_get_int(&got[1], i * width + k);
+            dim[x->rank++] = tensor_get_int(&got[1], i * width + k);
         vec_push(to, x);
     }
 }

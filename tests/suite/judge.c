@@ -46,9 +46,10 @@ static Results read_results(const Test *t, Way w)
         int64_t head[2], bytes;
         memcpy(head, s, sizeof head);
         s += sizeof head;
-        Tensor y = {.type = (Type)head[0], .rank = (int)head[1]};
-        memcpy(y.dim, s, sizeof *y.dim * (size_t)y.rank);
-        s += sizeof *y.dim * (size_t)y.rank;
+        int64_t *dim = NEWS(int64_t, head[1]);
+        Tensor y = {.type = (Type)head[0], .rank = (int)head[1], .dim = dim};
+        memcpy(dim, s, sizeof *dim * (size_t)y.rank);
+        s += sizeof *dim * (size_t)y.rank;
         memcpy(&bytes, s, sizeof bytes);
         s += sizeof bytes;
         y.data = y.type == STR ? read_strings(s, tensor_count(&y)) : s;

@@ -102,13 +102,13 @@ static void give_options(Case *c)
             vec_push(&opt.dims, ((struct DimOption){name_format("%s_count", v->name->s)->s, 0,
                                                     tensor_count(d->item[0].t) + SLACK, false}));
         const Tensor *t = d->form == 't' ? d->t : NULL;
-        if (t && v->shape.rank < 0) {
+        if (t && v->shape->rank < 0) {
             struct ShapeOption o = {.input = v->name->s, .rank = t->rank};
-            memcpy(o.dim, t->dim, sizeof o.dim);
+            memcpy(o.dim, t->dim, sizeof *o.dim * (size_t)t->rank);
             vec_push(&opt.shapes, o);
         }
-        for (int a = 0; t && a < v->shape.rank && a < t->rank; a++) {
-            Symbol *s = symbol_of(v->shape.dim[a]);
+        for (int a = 0; t && a < v->shape->rank && a < t->rank; a++) {
+            Symbol *s = symbol_of(v->shape->dim[a]);
             if (s && s->high == INT64_MAX)
                 s->high = t->dim[a] + SLACK;
         }
@@ -121,7 +121,7 @@ static void forget_output_shapes(Model *m)
 {
     for (int i = 0; i < m->graph->out.n; i++) {
         Value *y = m->graph->out.at[i];
-        y->shape.rank = -1;
+        y->shape = shape_keep((Shape){.rank = -1});
         if (y->desc)
             y->desc->shape.rank = -1;
     }
@@ -192,7 +192,7 @@ static void put_call(Text *s, const Case *c)
 static int size_of(const Case *c, const Value *y, int k)
 {
     for (int i = 0; i < c->n_size; i++)
-        if (c->size[i].symbol ? c->size[i].symbol == symbol_of(y->shape.dim[k])
+        if (c->size[i].symbol ? c->size[i].symbol == symbol_of(y->shape->dim[k])
                               : c->size[i].out == y && c->size[i].axis == k)
             return i;
     bug("the size of dimension %d of output %s is not in the interface", k, printable(y->name));
@@ -204,9 +204,9 @@ static void put_dims(Text *s, const Case *c)
              "static void dims(const int64_t *size, int64_t (*dim)[CASE_RANK])\n{\n    (void)size;\n    (void)dim;\n");
     for (int i = 0; i < c->m->graph->out.n; i++) {
         const Value *y = c->m->graph->out.at[i];
-        for (int k = 0; k < y->shape.rank; k++)
-            if (dim_const(y->shape.dim[k]))
-                text_put(s, "    dim[%d][%d] = %lld;\n", i, k, (long long)dim_value(y->shape.dim[k]));
+        for (int k = 0; k < y->shape->rank; k++)
+            if (dim_const(y->shape->dim[k]))
+                text_put(s, "    dim[%d][%d] = %lld;\n", i, k, (long long)dim_value(y->shape->dim[k]));
             else
                 text_put(s, "    dim[%d][%d] = size[%d];\n", i, k, size_of(c, y, k));
     }
@@ -239,12 +239,12 @@ static Text describe(const Case *c, const Result *r)
     for (int i = 0; i < g->out.n; i++) {
         const Value *y = g->out.at[i];
         int64_t most = 1;
-        for (int k = 0; k < y->shape.rank; k++)
-            most *= dim_high(y->shape.dim[k]);
+        for (int k = 0; k < y->shape->rank; k++)
+            most *= dim_high(y->shape->dim[k]);
         out_bytes[i] = (int64_t)type_bytes(y->type, most);
         out_type[i] = y->type;
         out_bits[i] = type_bits(y->type);
-        out_rank[i] = y->shape.rank;
+        out_rank[i] = y->shape->rank;
         out_open[i] = is_open(i);
     }
     for (int i = 0; i < c->n_size; i++) {
