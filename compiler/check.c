@@ -345,6 +345,9 @@ void check_model(Model *m)
     check_imports(&c);
     if (c.odd_names && opt.strict)
         warn_at("graph", "NAM-01", "%d values have names that are not C identifiers", c.odd_names);
+    map_free(&c.nodes);
+    map_free(&c.graphs);
+    map_free(&c.domains);
 }
 
 /* A call may leave out what the function's body then misses. */

@@ -55,7 +55,6 @@ typedef struct Emitter {
     int step;  /* number of the next node in comments */
     VEC(KernelUse) kernels;
     Map pointer; /* Value -> declared */
-    Map read;    /* Value -> some code has its pointer */
     Map used;    /* Symbol -> occurs in a size that the code needs */
     Map checked; /* Assumption -> the code checks it */
     VEC(EpilogueUse) epilogues;

@@ -97,7 +97,7 @@ static void declare_value(Emitter *e, Value *v)
     if (!v || v->data || map_get(&e->pointer, v))
         return;
     map_put(&e->pointer, v, v);
-    if (v->c || !map_get(&e->read, v))
+    if (v->c || !v->read)
         return; /* a parameter, or nobody's business */
     v->c = c_name(v->name, "t");
     const char *type = type_tag(v->type);

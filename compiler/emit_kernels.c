@@ -20,7 +20,7 @@ static void mark_symbol(Symbol *s, void *arg)
     Emitter *e = arg;
     map_put(&e->used, s, s);
     if (s->from)
-        map_put(&e->read, s->from, s->from);
+        s->from->read = true;
 }
 
 static void mark_shape(Emitter *e, const Shape *s)
@@ -40,26 +40,26 @@ static void use_loop(Emitter *e, const Loop *l)
 }
 
 /* The values whose pointers the code of n mentions. */
-static void mark_read(Emitter *e, const Node *n)
+static void mark_read(const Node *n)
 {
     for (int i = 0; i < n->call.n_arg; i++)
         if (n->call.arg[i])
-            map_put(&e->read, n->call.arg[i], n->call.arg[i]);
+            n->call.arg[i]->read = true;
     if (!(n->op->flags & CONTROL))
         return;
     for (int i = 0; i < n->n_in && i < 2; i++) /* how often, and whether */
         if (n->in[i])
-            map_put(&e->read, n->in[i], n->in[i]);
+            n->in[i]->read = true;
     const Attr *body = node_attr(n, "body");
     int carried = n->n_in - 2; /* those stay where they are; of the rest each turn's part is copied into the whole */
     for (int i = carried; i < n->n_out && body; i++)
         if (n->out[i])
-            map_put(&e->read, n->out[i], n->out[i]);
+            n->out[i]->read = true;
     for (int i = 0; body && i < body->g->out.n; i++)
         if (i == 0 || i > carried)
-            map_put(&e->read, body->g->out.at[i], body->g->out.at[i]);
+            body->g->out.at[i]->read = true;
     for (int i = 0; body && i < 2; i++)
-        map_put(&e->read, body->g->in.at[i], body->g->in.at[i]);
+        body->g->in.at[i]->read = true;
 }
 
 static void use_node(Node *n, void *arg)
@@ -67,7 +67,7 @@ static void use_node(Node *n, void *arg)
     Emitter *e = arg;
     const Call *c = &n->call;
     if (!n->free)
-        mark_read(e, n);
+        mark_read(n);
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]) {
             mark_shape(e, n->out[i]->shape);

@@ -225,6 +225,7 @@ static void keep_strings(Tensor *t)
 
 void run_node(Node *n)
 {
+    enum { SMALL = 4096 }; /* bytes that share the pool with everything else */
     for (int i = 0; i < n->n_out; i++) {
         Value *v = n->out[i];
         if (!v)
@@ -232,8 +233,9 @@ void run_node(Node *n)
         if (!v->data)
             v->data = tensor_lazy(v->type, *v->shape);
         if (!v->data->data) {
-            v->data->data = big_alloc(tensor_size(v->data));
-            v->data->owned = true;
+            const size_t size = tensor_size(v->data);
+            v->data->owned = size > SMALL || v->data->thunk;
+            v->data->data = v->data->owned ? big_alloc(size) : pool_alloc(size + 1);
         }
     }
     if (n->op->flags & VIEW)

@@ -235,30 +235,31 @@ struct Value {
     Type type;
     const Shape *shape;
     Form form;
+    int id;              /* dense numbering, for side tables */
     TypeDesc *desc;      /* as declared (input, output, value_info), or NULL */
     struct Parts *parts; /* of a sequence or optional: container.h */
     Tensor *data;        /* not NULL: constant (or, when data->symbolic, known integers) */
     VEC(Use) uses;
-    int input;         /* index among the C inputs, or -1 */
-    bool default_only; /* input with a default (IR >= 4): data is the default, not a constant */
-    Tensor *fallback;  /* that default */
-    Tensor *scale;     /* what its integers stand for, (v - zero) * scale, where one scale holds for all; or NULL */
-    Tensor *zero;      /* NULL: 0 */
-    bool poisoned;     /* an error was reported here: no follow-up messages */
-    bool lasting;      /* its bytes stay until the end of the run: they are the text of strings */
-    int64_t text;      /* of a STR made at run time: bytes of the longest element */
-    int id;            /* dense numbering, for side tables */
+    int input;             /* index among the C inputs, or -1 */
+    bool default_only : 1; /* input with a default (IR >= 4): data is the default, not a constant */
+    bool poisoned : 1;     /* an error was reported here: no follow-up messages */
+    bool lasting : 1;      /* its bytes stay until the end of the run: they are the text of strings */
+    bool fixed : 1;        /* plan.c, of a root: cannot be rows of something larger */
+    bool read : 1;         /* emit: some code has its pointer */
+    bool mentioned : 1;    /* ... c occurs there */
+    Tensor *fallback;      /* that default */
+    Tensor *scale;         /* what its integers stand for, (v - zero) * scale, where one scale holds for all; or NULL */
+    Tensor *zero;          /* NULL: 0 */
+    int64_t text;          /* of a STR made at run time: bytes of the longest element */
     /* plan.c */
     Value *root;     /* its storage is inside root's, at root_offset (views, in place, concat); NULL: its own */
     Dim root_offset; /* bytes */
     Dim run, pitch;  /* ... element i at i / run * pitch + i % run from there; pitch 0: all together */
     Dim row;         /* of a root: the pitch of what is inside in rows; 0: nothing is */
-    bool fixed;      /* of a root: cannot be rows of something larger */
     int64_t offset;  /* in the arena; -1: not there (constant, input, output) */
     int64_t bytes;   /* reserved, for the bounds */
     int live_from, live_to;
-    const char *c;  /* pointer variable in the emitted C */
-    bool mentioned; /* ... which occurs there */
+    const char *c; /* pointer variable in the emitted C */
 };
 
 /* clang-format off */

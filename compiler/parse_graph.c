@@ -499,6 +499,9 @@ Graph *read_graph(Model *m, Span s, const Path *p, Graph *parent, Node *owner)
     read_nodes(g, &proto.node, p);
     read_outputs(g, &proto.output, p);
     read_infos(g, &proto.value_info, p);
+    Wire *lists[] = {&proto.input, &proto.initializer, &proto.node, &proto.output, &proto.value_info};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        wire_free(lists[i]);
     return g;
 }
 
