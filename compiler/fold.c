@@ -260,6 +260,9 @@ void fold(Node *n)
     memcpy(thunk->in, n->in, sizeof *n->in * (size_t)n->n_in);
     thunk->out = NEWS(Value *, n->n_out);
     memcpy(thunk->out, n->out, sizeof *n->out * (size_t)n->n_out);
+    thunk->attr = NEWS(Attr, n->n_attr);
+    if (n->n_attr)
+        memcpy(thunk->attr, n->attr, sizeof *n->attr * (size_t)n->n_attr);
     thunk->prev = thunk->next = NULL;
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]) {

@@ -190,6 +190,15 @@ void node_remove(Node *n)
     n->prev = n->next = NULL;
 }
 
+void node_free(Node *n)
+{
+    node_remove(n);
+    pool_free(n->in, sizeof *n->in * (size_t)n->n_in);
+    pool_free(n->out, sizeof *n->out * (size_t)n->n_out);
+    pool_free(n->attr, sizeof *n->attr * (size_t)n->n_attr);
+    pool_free(n, sizeof *n);
+}
+
 void graph_each(Graph *g, void (*visit)(Node *, void *), void *arg)
 {
     for (Node *n = g->first, *next; n; n = next) {
@@ -221,11 +230,8 @@ void attr_set(Node *n, Attr a)
             n->attr[i] = a;
             return;
         }
-    Attr *more = NEWS(Attr, n->n_attr + 1);
-    if (n->n_attr)
-        memcpy(more, n->attr, sizeof *more * (size_t)n->n_attr);
-    more[n->n_attr++] = a;
-    n->attr = more;
+    n->attr = pool_grow(n->attr, sizeof a * (size_t)n->n_attr, sizeof a * (size_t)(n->n_attr + 1));
+    n->attr[n->n_attr++] = a;
 }
 
 void attr_set_int(Node *n, const char *attr, int64_t v)

@@ -271,6 +271,17 @@ void infer_node(Node *n)
         fold(n);
 }
 
+Value *folded_node(Node *n)
+{
+    infer_node(n);
+    Value *y = n->out[0];
+    if (y->data && !y->data->thunk) {
+        y->def = NULL;
+        node_free(n);
+    }
+    return y;
+}
+
 Value *inferred(Value *made)
 {
     infer_node(made->def);

@@ -378,6 +378,7 @@ Value *value_const(Graph *g, Tensor *t);
 Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out);
 void node_insert(Node *n, Node *before); /* before == NULL: at the end */
 void node_remove(Node *n);               /* and its uses */
+void node_free(Node *n);                 /* and its memory: of a node that nobody else knows */
 void node_set_in(Node *n, int i, Value *v);
 void node_set_inputs(Node *n, int n_in, Value *const *in);
 void value_replace(Value *old, Value *by);        /* every use, graph outputs too */
@@ -483,6 +484,8 @@ void list_ops(const char *form);                /* report.c: the support table a
 
 /* infer.c, for stages that make nodes later: infers (and folds) one node. */
 void infer_node(Node *n);
+/* The same for a node that was made for its one result: when that is folded it is all that stays. */
+Value *folded_node(Node *n);
 /* exec.c */
 void run_node(Node *n);                     /* computes its outputs' data from its inputs' */
 void eval_model(Model *m, const char *dir); /* --eval */

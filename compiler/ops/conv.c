@@ -138,8 +138,7 @@ static void pack_weights(Node *n, const Conv *c)
         } else
             attr_set_int(p, "depthwise", pack == PACK_DEPTHWISE);
         node_insert(p, n);
-        infer_node(p);
-        node_set_in(n, 1, p->out[0]);
+        node_set_in(n, 1, folded_node(p));
     }
     if (b && b->data && b->data->fill && tensor_get(b->data, 0) == 0)
         node_set_in(n, 2, NULL);

@@ -42,8 +42,8 @@ static void pack(Node *n, const Integer *c, int64_t w_group, int64_t w_out, int6
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         attr_set_int(p, names[i], values[i]);
     node_insert(p, n);
-    infer_node(p);
-    node_set_inputs(n, INPUTS, (Value *[INPUTS]){in(n, X), p->out[0], NULL, NULL, NULL, in(n, X_ZERO), in(n, Y_ZERO)});
+    Value *packed = folded_node(p);
+    node_set_inputs(n, INPUTS, (Value *[INPUTS]){in(n, X), packed, NULL, NULL, NULL, in(n, X_ZERO), in(n, Y_ZERO)});
     attr_set_int(n, "cin", c->cin);
     attr_set_int(n, "cout", c->cout);
     attr_set_int(n, "depthwise", c->depthwise);

@@ -187,8 +187,7 @@ static void product_layout(Node *n)
         pack->path = n->path;
         attr_set_int(pack, "trans_b", p.trans_b);
         node_insert(pack, n);
-        infer_node(pack);
-        node_set_in(n, 1, pack->out[0]);
+        node_set_in(n, 1, folded_node(pack));
     }
     attr_set_int(n, "columns", dim_value(p.n));
 }
