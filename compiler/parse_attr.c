@@ -179,8 +179,13 @@ bool read_attr(Model *m, Span s, Attr *a, const Path *p, Graph *g, Node *n)
     a->type = agreed_type(m, &proto, w, &q);
     if (!a->type)
         return false;
-    if (!proto.ref_attr_name.s.n)
-        return read_value(m, w[a->type], a, &q, g, n);
+    if (!proto.ref_attr_name.s.n) {
+        const bool good = read_value(m, w[a->type], a, &q, g, n);
+        Wire *numbers[] = {&proto.type, &proto.i, &proto.f, &proto.ints, &proto.floats};
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+            wire_free(numbers[i]);
+        return good;
+    }
     a->ref = wire_name(&proto.ref_attr_name);
     if (in_function(g))
         return true;

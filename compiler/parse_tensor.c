@@ -321,6 +321,8 @@ Tensor *read_tensor(Model *m, Span s, const Path *p, Name *tensor_name)
         return NULL;
     if (t->type == B8 && count)
         normalise_bools(t, count, &q);
+    wire_free(&proto.dims);
+    wire_free(&proto.data_type);
     return t;
 }
 

@@ -195,8 +195,9 @@ bool wire_read(const pb_msgdesc_t *type, Span s, void *message, const Path *p)
 void wire_free(Wire *w)
 {
     pool_free(w->list, sizeof *w->list * (size_t)w->cap);
-    w->list = NULL;
-    w->n = w->cap = 0;
+    if (w->room)
+        pool_free((void *)(uintptr_t)w->s.at, w->room);
+    *w = (Wire){0};
 }
 
 Name wire_name(const Wire *w) { return name_bytes((const char *)w->s.at, w->s.n); }
