@@ -299,7 +299,7 @@ static void write_in_file(struct Constant *c, Output *file)
 static void forget_now_and_then(size_t *read, const struct Constant *c)
 {
     *read += tensor_size(c->v->data);
-    if (*read > 16 * FILE_LIMIT) {
+    if (*read > FILE_LIMIT) {
         forget_pages();
         *read = tensor_size(c->v->data);
     }
