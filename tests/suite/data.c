@@ -194,7 +194,7 @@ static void take_maps(const Tensor *got, Tensors *to)
     vec_push(to, of_int(I64, got[0].dim[0]));
     for (int64_t i = 0; i < got[0].dim[0]; i++) {
         Tensor *row = NEW(Tensor);
-        *row = (Tensor){.type = got[0].type, .rank = 1, .dim = {got[0].dim[1]}};
+        *row = (Tensor){.type = got[0].type, .rank = 1, .dim = &got[0].dim[1]};
         row->data = (const char *)got[0].data + type_bytes(row->type, row->dim[0]) * (size_t)i;
         vec_push(to, row);
         vec_push(to, (Tensor *)(uintptr_t)&got[1]);

@@ -130,7 +130,10 @@ static const Tensor *as_parts(const Tensor *x)
     if (x->type != C64 && x->type != C128)
         return x;
     Tensor *y = NEW(Tensor);
-    *y = (Tensor){.type = x->type == C64 ? F32 : F64, .rank = 1, .dim = {2 * tensor_count(x)}, .data = tensor_data(x)};
+    *y = (Tensor){.type = x->type == C64 ? F32 : F64,
+                  .rank = 1,
+                  .dim = dims_keep(1, &(int64_t){2 * tensor_count(x)}),
+                  .data = tensor_data(x)};
     return y;
 }
 
