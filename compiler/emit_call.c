@@ -189,7 +189,7 @@ static const char *shared_function(Emitter *e, const Call *c)
 static void put_reported(Emitter *e, Text *t, const Call *c)
 {
     for (int i = 0; i < KERNEL_SIZES(c->kernel); i++) {
-        Symbol *s = c->size[i];
+        Symbol *s = i < c->n_size ? c->size[i] : NULL;
         const char *v = c_name(s ? s->name : NULL, "size");
         line(e, "int64_t %s;", v);
         text_put(t, ", &%s", v);
@@ -231,7 +231,7 @@ void emit_kernel(Emitter *e, const Node *n)
     } else /* a block of its own ends the parameters' life, so that they do not add up on the stack */
         text_put(&e->body, shared ? "%*s%s;\n" : "%*s{ %s; }\n", 4 * e->depth, "", t.s);
     for (int i = 0; i < c->n_size; i++) {
-        Symbol *s = c->size[i];
+        Symbol *s = i < c->n_size ? c->size[i] : NULL;
         const char *counted = s->c;
         s->c = c_name(s->name, "size");
         declare_symbol(e, s, name_format("(idx)%s", counted)->s);
