@@ -95,7 +95,7 @@ static void check_attr(const Node *n, const Attr *a, const Signature *sig)
 {
     const FormalAttr *f = formal_attr(sig, a->name->s);
     if (!f && a->name->n > 2 && a->name->s[0] == '_' && a->name->s[1] == '_')
-        doubt(n->path, "ATT-13", "%s has no attribute '%s'; it is not used", n->op->name, printable(a->name));
+        doubt(node_path(n), "ATT-13", "%s has no attribute '%s'; it is not used", n->op->name, printable(a->name));
     else if (!f) {
         error_node(n, "ATT-13", "%s (since version %d) has no attribute '%s'", n->op->name, n->op->since,
                    printable(a->name));
@@ -148,7 +148,7 @@ static void check_call(Node *n, const Function *f)
     for (int i = 0; i < n->n_attr; i++) {
         const Attr *a = &n->attr[i], *d = default_of(f, a->name);
         if (!declares(f, a->name))
-            doubt(n->path, "FUN-13", "the function '%s' has no attribute '%s'; it is not used", printable(f->name),
+            doubt(node_path(n), "FUN-13", "the function '%s' has no attribute '%s'; it is not used", printable(f->name),
                   printable(a->name));
         else if (d && d->type != a->type)
             error_node(n, "FUN-12", "the attribute '%s' is %s, but the function's default is %s", printable(a->name),
@@ -203,7 +203,7 @@ static void check_node(Check *c, Node *n)
     } else if (f)
         check_call(n, f);
     if (n->name->n && map_get(&c->nodes, n->name))
-        doubt_common(n->path, "NAM-07", "two nodes are named '%s'", printable(n->name));
+        doubt_common(node_path(n), "NAM-07", "two nodes are named '%s'", printable(n->name));
     map_put(&c->nodes, n->name, n);
     for (int i = 0; i < n->n_out; i++)
         c->odd_names += n->out[i] && !is_identifier(n->out[i]->name);

@@ -12,7 +12,7 @@ typedef struct Order {
 static const char *node_text(const Node *n)
 {
     Text t = {0};
-    text_put(&t, "%s", n->path);
+    text_put(&t, "%s", node_path(n));
     if (n->name->n)
         text_put(&t, " \"%s\"", printable(n->name));
     text_put(&t, " (%s)", printable(n->op_type));

@@ -153,7 +153,7 @@ static const char *node_place(const Node *n)
 {
     const Node *o = n->origin ? n->origin : n;
     Text t = {0};
-    text_put(&t, "%s", o->path ? o->path : "a node");
+    text_put(&t, "%s", node_path(o));
     if (o->name && o->name->n)
         text_put(&t, " \"%s\"", printable(o->name));
     text_put(&t, " (%s", o->op_type ? printable(o->op_type) : "?");

@@ -68,6 +68,11 @@ void value_replace(Value *old, Value *by)
 
 /* ---- nodes ----------------------------------------------------------------------------------------------- */
 
+const char *node_path(const Node *n)
+{
+    return n->within ? name_format("%s.node[%d]", n->within, n->index)->s : "a node";
+}
+
 Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out)
 {
     Node *n = NEW(Node);

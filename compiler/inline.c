@@ -86,7 +86,7 @@ static Node *copy_node(Copy *c, const Node *n, Graph *g, Node *before)
     m->graph = g;
     if (c->call) {
         m->origin = (Node *)(uintptr_t)(c->call->origin ? c->call->origin : c->call);
-        m->path = c->call->path;
+        m->within = c->call->within;
         m->index = c->call->index;
     }
     m->in = NEWS(Value *, n->n_in);

@@ -239,7 +239,7 @@ Node *make_node(Node *n, const char *op, int n_in, Value **in, int n_out)
     Node *m = node_new(n->graph, op, n_in, in, n_out);
     m->name = n->name;
     m->index = n->index;
-    m->path = n->path;
+    m->within = n->within;
     m->origin = n->origin ? n->origin : n;
     node_insert(m, n);
     return m;

@@ -315,7 +315,7 @@ struct Node {
     Attr *attr;
     int index;          /* in its graph in the file, for messages */
     Node *origin;       /* the model's node that this one was expanded from; itself: NULL */
-    const char *path;   /* "graph.node[3]" */
+    const char *within; /* where the file has it: the path of a graph, whose node `index` it is; node_path() */
     bool known;         /* bound or folded already */
     bool free;          /* plan.c: needs no code (a concat or split without copies) */
     unsigned joined;    /* plan.c: the parts of a concat that are in their places (bits) */
@@ -386,6 +386,7 @@ void graph_set_output(Graph *g, int i, Value *v); /* output i is v from now on *
 void graph_add_output(Graph *g, Value *v);
 void node_move(Node *n, Node *before); /* with its outputs, into before's graph */
 bool value_is_output(const Value *v);
+const char *node_path(const Node *n); /* "graph.node[3]"; "a node": the compiler's own */
 Attr *node_attr(const Node *n, const char *name); /* or NULL */
 void attr_set_int(Node *n, const char *name, int64_t v);
 void attr_set_ints(Node *n, const char *name, int k, const int64_t *v);

@@ -259,7 +259,7 @@ static const char *site_of(const Value *v)
 {
     Text t = {0};
     if (v->def)
-        text_put(&t, "output %d of %s", v->def_i, v->def->path);
+        text_put(&t, "output %d of %s", v->def_i, node_path(v->def));
     else
         text_put(&t, "%s of the graph", v->data ? "an initializer" : "an input");
     return t.s;
@@ -294,7 +294,7 @@ static Node *read_head(Graph *g, Span s, int index, const Path *p, Head *head)
     Node *n = NEW(Node);
     n->graph = g;
     n->index = index;
-    n->path = path_text(p);
+    n->within = g->path;
     n->name = wire_name(&proto.name);
     n->op_type = wire_name(&proto.op_type);
     n->domain = domain_normal(wire_name(&proto.domain));

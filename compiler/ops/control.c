@@ -80,7 +80,7 @@ static int infer_branches(Node *n, Graph *const *branch)
         if (!errors[k] || errors[1 - k])
             error_show(held[k]);
         else {
-            warn_at(n->path, "SUB-19", "the %s cannot run with these sizes: %s", k ? "else_branch" : "then_branch",
+            warn_at(node_path(n), "SUB-19", "the %s cannot run with these sizes: %s", k ? "else_branch" : "then_branch",
                     error_held(held[k]));
             note_help("should it be taken, the compiled model returns an error");
             assumptions_forget(mark[k], mark[k + 1]);

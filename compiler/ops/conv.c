@@ -130,7 +130,6 @@ static void pack_weights(Node *n, const Conv *c)
         Node *p = node_new(n->graph, c->transposed ? "onnxcc.ConvTransposePack" : "onnxcc.ConvPack", 1, &w, 1);
         p->origin = n;
         p->name = w->name;
-        p->path = n->path;
         attr_set_int(p, "group", c->group);
         if (c->transposed) {
             attr_set_ints(p, "strides", k, c->w.stride + 3 - k);

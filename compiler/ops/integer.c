@@ -38,7 +38,6 @@ static void pack(Node *n, const Integer *c, int64_t w_group, int64_t w_out, int6
     Node *p = node_new(n->graph, "onnxcc.IntegerPack", 4, ins, 1);
     p->origin = n->origin ? n->origin : n;
     p->name = in(n, W)->name;
-    p->path = n->path;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         attr_set_int(p, names[i], values[i]);
     node_insert(p, n);

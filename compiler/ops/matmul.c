@@ -184,7 +184,6 @@ static void product_layout(Node *n)
         Node *pack = node_new(n->graph, "onnxcc.ProductPack", 1, &b, 1);
         pack->origin = n->origin ? n->origin : n;
         pack->name = b->name;
-        pack->path = n->path;
         attr_set_int(pack, "trans_b", p.trans_b);
         node_insert(pack, n);
         node_set_in(n, 1, folded_node(pack));

@@ -139,7 +139,6 @@ Node *make_transpose(Node *by, Value *v, const int64_t *perm)
 {
     Node *t = node_new(by->graph, "Transpose", 1, &v, 1);
     t->origin = by->origin ? by->origin : by;
-    t->path = by->path;
     attr_set_ints(t, "perm", v->shape->rank, perm);
     return t;
 }
