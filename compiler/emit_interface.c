@@ -129,9 +129,9 @@ static void put_scale(Text *t, const char *prefix, const char *u, const Value *v
     if (!q)
         return;
     char number[40];
-    snprintf(number, sizeof number, "%.9g", tensor_get(q->scale, 0));
+    snprintf(number, sizeof number, "%.9g", tensor_get(q->scale->scale, 0));
     text_put(t, "#define %s_%s_SCALE %s%sf\n", prefix, u, number, strpbrk(number, ".e") ? "" : ".0");
-    long long zero = q->zero ? tensor_get_int(q->zero, 0) : 0;
+    long long zero = q->scale->zero ? tensor_get_int(q->scale->zero, 0) : 0;
     text_put(t, zero < 0 ? "#define %s_%s_ZERO_POINT (%lld)\n" : "#define %s_%s_ZERO_POINT %lld\n", prefix, u, zero);
 }
 

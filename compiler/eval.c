@@ -175,7 +175,7 @@ void eval_graph(Model *m, Tensor *const *in, Tensor **out)
     e.arena = big_alloc((size_t)plan.arena);
     memset(e.arena, 0xA5, (size_t)plan.arena);
     for (int i = 0; i < g->out.n; i++)
-        e.out[i] = pool_alloc((size_t)most_bytes(g->out.at[i]) + 16);
+        e.out[i] = pool_alloc(ELEMENTS_ROOM(most_bytes(g->out.at[i])));
     read_inputs(&e);
     eval_nodes(&e, g);
     bool strings = false;

@@ -235,7 +235,7 @@ void run_node(Node *n)
         if (!v->data->data) {
             const size_t size = tensor_size(v->data);
             v->data->owned = size > SMALL || v->data->thunk;
-            v->data->data = v->data->owned ? big_alloc(size) : pool_alloc(size + 1);
+            v->data->data = v->data->owned ? big_alloc(size) : pool_alloc(ELEMENTS_ROOM(size));
         }
     }
     if (n->op->flags & VIEW)

@@ -23,6 +23,7 @@ static Node *only_reader(const Value *v)
 static void set_loop(Node *n, Loop *l)
 {
     node_set_inputs(n, l->n_in, l->in);
+    pool_free(n->call.arg, sizeof *n->call.arg * (size_t)n->call.n_arg);
     bind_loop(n, l);
 }
 
@@ -87,17 +88,21 @@ static int count_inputs(const Loop *a, const Loop *b)
 /* Joins n's loop with the loop of its only reader. */
 static bool fuse_loops(Node *n)
 {
-    const Loop *a = n->call.loop;
+    Loop *a = n->call.loop;
     if (!a || a->n_out != 1)
         return false;
     Node *m = only_reader(a->out[0]);
-    const Loop *b = m && m->graph == n->graph ? m->call.loop : NULL;
+    Loop *b = m && m->graph == n->graph ? m->call.loop : NULL;
     if (!b || !shape_same(*a->shape, *b->shape) || a->steps.n + b->steps.n > MAX_STEPS ||
         count_inputs(a, b) > LOOP_IN || type_bits(a->out[0]->type) % 8)
         return false;
     set_loop(m, joined(a, b));
     m->name = m->name && m->name->n ? m->name : n->name;
     node_remove(n);
+    pool_free(n->call.arg, sizeof *n->call.arg * (size_t)n->call.n_arg);
+    n->call = (Call){0};
+    loop_free(a);
+    loop_free(b);
     return true;
 }
 

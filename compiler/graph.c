@@ -51,10 +51,8 @@ void value_replace(Value *old, Value *by)
 {
     if (old == by)
         return;
-    if (!by->scale && by->type == old->type) {
+    if (!by->scale && by->type == old->type)
         by->scale = old->scale;
-        by->zero = old->zero;
-    }
     for (int i = 0; i < old->uses.n; i++) {
         Use u = old->uses.at[i];
         if (u.node)

@@ -12,6 +12,13 @@ Loop *loop_new(Shape s)
     return l;
 }
 
+void loop_free(Loop *l)
+{
+    pool_free(l->in, sizeof *l->in * (size_t)l->n_in);
+    pool_free(l->steps.at, sizeof *l->steps.at * (size_t)l->steps.cap);
+    pool_free(l, sizeof *l);
+}
+
 int loop_literal(Loop *l, Type type, double f, int64_t i)
 {
     Step s = {.fn = NULL, .a = type_arith(type), .type = type, .f = f, .i = i};

@@ -10,9 +10,9 @@
 /* One scalar function of a loop: "add" of runtime-min/scalar.def, or "to" (conversion), or a literal. */
 typedef struct Step {
     const char *fn; /* NULL: a literal */
-    Type a;         /* arithmetic type of its (last) argument */
-    Type type;      /* of the result, which is rounded to it */
-    int n_arg;
+    Type a : 8;     /* arithmetic type of its (last) argument */
+    Type type : 8;  /* of the result, which is rounded to it */
+    int n_arg : 8;
     int arg[4]; /* >= 0: a step's result; < 0: input ~arg */
     double f;   /* the literal, for float types */
     int64_t i;  /* ... for integers */
@@ -28,6 +28,7 @@ struct Loop {
 };
 
 Loop *loop_new(Shape s);
+void loop_free(Loop *l);        /* one that no node has any more */
 int loop_in(Loop *l, Value *v); /* an argument for steps: an input, or a literal when v is one constant number */
 int loop_literal(Loop *l, Type type, double f, int64_t i);
 int loop_step(Loop *l, const char *fn, Type a, Type type, int n_arg, ...); /* ints: arguments; a step's number */

@@ -1,6 +1,7 @@
 /* main.c - the command line, and the way of a model through the stages. */
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <time.h>
@@ -218,6 +219,9 @@ static const char *default_output(const char *model)
 
 int main(int argc, char **argv)
 {
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, 1 << 17); /* a large block goes back to the system when it is freed */
+#endif
     opt.target = target_find("generic");
     read_options(argc, argv);
     if (!opt.output)

@@ -28,6 +28,8 @@ typedef struct Kernel Kernel;
 /* Zeroed memory that lives until pool_free or pool_reset; never fails (out of memory is a located error). */
 void *pool_alloc(size_t bytes);
 void pool_free(void *p, size_t bytes);
+/* What is a multiple of 16 is aligned to 16, else to 8; so elements, of which some want it, take: */
+#define ELEMENTS_ROOM(bytes) (((size_t)(bytes) + 16) & ~(size_t)15)
 void *pool_grow(void *old, size_t old_bytes, size_t new_bytes);
 void pool_reset(void);
 /* A static variable that points into the pool: zeroed by pool_reset from now on. */
@@ -186,9 +188,9 @@ typedef struct Tensor {
     bool fill;        /* every element equals the one at data */
     bool symbolic;    /* I64 whose elements are Dims, some of them expressions */
     bool owned;       /* data was malloc'ed by exec.c, so tensor_drop frees it */
-    Node *thunk;      /* lazy: run this node (a fold of large constants) to get the data */
-    int thunk_out;
-    void *copy; /* the bytes as kernels want them, when data is unaligned or a fill; see tensor_data */
+    int thunk_out;    /* lazy: output of */
+    Node *thunk;      /* ... the node to run (a fold of large constants) to get the data */
+    void *copy;       /* the bytes as kernels want them, when data is unaligned or a fill; see tensor_data */
     uint64_t hash;
 } Tensor;
 int64_t tensor_count(const Tensor *t);
@@ -227,6 +229,11 @@ typedef struct Use {
     int i;
 } Use;
 
+/* Integers q that stand for (q - zero) * scale. */
+struct Scale {
+    Tensor *scale, *zero; /* zero: NULL is 0 */
+};
+
 struct Value {
     Name name;
     Graph *graph; /* whose scope it belongs to */
@@ -234,23 +241,22 @@ struct Value {
     int def_i;
     Type type;
     const Shape *shape;
-    Form form;
     int id;              /* dense numbering, for side tables */
+    int input;           /* index among the C inputs, or -1 */
     TypeDesc *desc;      /* as declared (input, output, value_info), or NULL */
     struct Parts *parts; /* of a sequence or optional: container.h */
     Tensor *data;        /* not NULL: constant (or, when data->symbolic, known integers) */
     VEC(Use) uses;
-    int input;             /* index among the C inputs, or -1 */
-    bool default_only : 1; /* input with a default (IR >= 4): data is the default, not a constant */
-    bool poisoned : 1;     /* an error was reported here: no follow-up messages */
-    bool lasting : 1;      /* its bytes stay until the end of the run: they are the text of strings */
-    bool fixed : 1;        /* plan.c, of a root: cannot be rows of something larger */
-    bool read : 1;         /* emit: some code has its pointer */
-    bool mentioned : 1;    /* ... c occurs there */
-    Tensor *fallback;      /* that default */
-    Tensor *scale;         /* what its integers stand for, (v - zero) * scale, where one scale holds for all; or NULL */
-    Tensor *zero;          /* NULL: 0 */
-    int64_t text;          /* of a STR made at run time: bytes of the longest element */
+    Form form : 8;
+    bool default_only : 1;     /* input with a default (IR >= 4): data is the default, not a constant */
+    bool poisoned : 1;         /* an error was reported here: no follow-up messages */
+    bool lasting : 1;          /* its bytes stay until the end of the run: they are the text of strings */
+    bool fixed : 1;            /* plan.c, of a root: cannot be rows of something larger */
+    bool read : 1;             /* emit: some code has its pointer */
+    bool mentioned : 1;        /* ... c occurs there */
+    Tensor *fallback;          /* that default */
+    const struct Scale *scale; /* what its integers stand for, where one scale holds for all; or NULL */
+    int64_t text;              /* of a STR made at run time: bytes of the longest element */
     /* plan.c */
     Value *root;     /* its storage is inside root's, at root_offset (views, in place, concat); NULL: its own */
     Dim root_offset; /* bytes */
@@ -311,14 +317,14 @@ struct Node {
     Name name, op_type, domain, overload;
     const Op *op;
     int n_in, n_out, n_attr;
+    int index;         /* in its graph in the file, for messages */
     Value **in, **out; /* NULL: omitted */
     Attr *attr;
-    int index;          /* in its graph in the file, for messages */
     Node *origin;       /* the model's node that this one was expanded from; itself: NULL */
     const char *within; /* where the file has it: the path of a graph, whose node `index` it is; node_path() */
+    unsigned joined;    /* plan.c: the parts of a concat that are in their places (bits) */
     bool known;         /* bound or folded already */
     bool free;          /* plan.c: needs no code (a concat or split without copies) */
-    unsigned joined;    /* plan.c: the parts of a concat that are in their places (bits) */
     bool channels_last; /* layout.c: inputs and outputs of rank >= 3 are N...C, not NC... */
     Call call;
     int time, end; /* plan.c: position in the linear order; where its nested graphs end */
@@ -386,7 +392,7 @@ void graph_set_output(Graph *g, int i, Value *v); /* output i is v from now on *
 void graph_add_output(Graph *g, Value *v);
 void node_move(Node *n, Node *before); /* with its outputs, into before's graph */
 bool value_is_output(const Value *v);
-const char *node_path(const Node *n); /* "graph.node[3]"; "a node": the compiler's own */
+const char *node_path(const Node *n);             /* "graph.node[3]"; "a node": the compiler's own */
 Attr *node_attr(const Node *n, const char *name); /* or NULL */
 void attr_set_int(Node *n, const char *name, int64_t v);
 void attr_set_ints(Node *n, const char *name, int k, const int64_t *v);

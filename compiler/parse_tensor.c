@@ -129,7 +129,7 @@ static bool take_ints(const Wire *w, Store store, Tensor *t, int64_t count, cons
         return false;
     }
     size_t bytes = type_bytes(t->type, count), width = type_bits(t->type) < 8 ? 1 : (size_t)type_bits(t->type) / 8;
-    uint8_t *to = pool_alloc(bytes + 1);
+    uint8_t *to = pool_alloc(ELEMENTS_ROOM(bytes));
     int64_t bad = -1, bad_value = 0;
     for (int64_t i = 0; i < want; i++) {
         uint64_t v = wire_next(&s);
@@ -181,7 +181,7 @@ static void normalise_bools(Tensor *t, int64_t count, const Path *p)
         return;
     doubt_common(path_text(p), "DTY-09", "element %lld of a bool tensor is the byte %d; it is taken as true",
                  (long long)i, x[i]);
-    uint8_t *to = pool_alloc((size_t)count);
+    uint8_t *to = pool_alloc(ELEMENTS_ROOM(count));
     for (i = 0; i < count; i++)
         to[i] = x[i] != 0;
     t->data = to;
@@ -430,6 +430,6 @@ Tensor *read_sparse(Model *m, Span s, const Path *p, Name *tensor_name)
                  shape_text(tensor_shape(t)), bytes, t->type == STR ? "strings" : "bytes", MOST_DENSE_BYTES);
         return NULL;
     }
-    t->data = pool_alloc(type_bytes(t->type, count) + 1);
+    t->data = pool_alloc(ELEMENTS_ROOM(type_bytes(t->type, count)));
     return fill_dense(t, values, index, nnz, p) ? t : NULL;
 }

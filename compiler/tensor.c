@@ -33,7 +33,7 @@ static Tensor *tensor_bare(Type type, int rank, const int64_t *dim)
 Tensor *tensor_new(Type type, int rank, const int64_t *dim)
 {
     Tensor *t = tensor_bare(type, rank, dim);
-    t->data = pool_alloc(tensor_size(t) + 1);
+    t->data = pool_alloc(ELEMENTS_ROOM(tensor_size(t)));
     return t;
 }
 
@@ -52,7 +52,7 @@ Tensor *tensor_new_fill(Type type, Shape s, const void *element)
 {
     Tensor *t = tensor_lazy(type, s);
     size_t n = type_bytes(type, 1);
-    t->data = pool_alloc(n);
+    t->data = pool_alloc(ELEMENTS_ROOM(n));
     memcpy((void *)(uintptr_t)t->data, element, n);
     t->fill = true;
     return t;

@@ -6,7 +6,7 @@
 
 /* ---- the pool: small things are cut from chunks; a large one is a block of its own, so that growing it is a realloc */
 
-enum { CHUNK = 1 << 20, LARGE = 1 << 14, ALIGN = 16 };
+enum { CHUNK = 1 << 20, LARGE = 1 << 14, ALIGN = 8 };
 
 typedef struct Block {
     struct Block *next, **link; /* link: what points here */
@@ -51,6 +51,11 @@ void *pool_alloc(size_t bytes)
         given_back[bytes / ALIGN] = again->next;
         return memset(again, 0, bytes);
     }
+    if (!(bytes & ALIGN) && (uintptr_t)chunk & ALIGN &&
+        chunk_left) { /* what is a multiple of 16 may have to be aligned so */
+        chunk += ALIGN;
+        chunk_left -= ALIGN;
+    }
     if (bytes > chunk_left || !chunk) {
         chunk = block_new(CHUNK);
         chunk_left = CHUNK;
@@ -74,8 +79,13 @@ void pool_free(void *p, size_t bytes)
         Block *b = (Block *)p - 1;
         block_unlink(b);
         free(b);
-    } else if (bytes) {
-        struct Free **list = &given_back[(bytes + ALIGN - 1) / ALIGN], *f = p;
+        return;
+    }
+    bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    if (!(bytes & ALIGN) && (uintptr_t)p & ALIGN && bytes) /* cut from something larger: not aligned to 16 */
+        bytes -= ALIGN;
+    if (bytes) {
+        struct Free **list = &given_back[bytes / ALIGN], *f = p;
         f->next = *list;
         *list = f;
     }

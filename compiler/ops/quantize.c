@@ -130,8 +130,9 @@ static bool one_number(const Value *v) { return v->data && (tensor_count(v->data
 static void note_scale(Value *v, const Value *scale, const Value *zero)
 {
     if (v && type_is_int(v->type) && one_number(scale) && (!zero || one_number(zero)) && !v->scale) {
-        v->scale = scale->data;
-        v->zero = zero ? zero->data : NULL;
+        struct Scale *s = NEW(struct Scale);
+        *s = (struct Scale){scale->data, zero ? zero->data : NULL};
+        v->scale = s;
     }
 }
 

@@ -106,7 +106,7 @@ static void messages_say_where(void **state)
     Text t = {0};
     error_sink = &t;
     error_file = "m.onnx";
-    Node n = {.name = name("/head/\x1b[2J"), .op_type = name("Conv"), .path = "graph.node[3]"};
+    Node n = {.name = name("/head/\x1b[2J"), .op_type = name("Conv"), .within = "graph", .index = 3};
     error_node(&n, "SHAPE", "axis %d is wrong", 4);
     note_help("take %d", 3);
     error_node(&n, "SHAPE", "axis %d is wrong", 4); /* the same again: once */
