@@ -61,10 +61,8 @@ static void verify_node(Node *n, void *stage)
 {
     for (int i = 0; i < n->n_in; i++) {
         const Value *v = n->in[i];
-        bool found = !v;
-        for (int k = 0; v && k < v->uses.n && !found; k++)
-            found = v->uses.at[k].node == n && v->uses.at[k].i == i;
-        if (!found)
+        const Use *u = v ? &v->uses.at[n->use[i]] : NULL;
+        if (v && (n->use[i] >= v->uses.n || u->node != n || u->i != i))
             bug("after %s: input %d of %s is not in its value's uses", (const char *)stage, i, n->op_type->s);
     }
     for (int i = 0; i < n->n_out; i++)

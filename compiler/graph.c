@@ -24,19 +24,32 @@ Value *value_const(Graph *g, Tensor *t)
     return v;
 }
 
-static void use_add(Value *v, Node *n, Graph *g, int i)
+/* Where a use is among its value's: of a node it is known, so that leaving a value of many uses takes no search. */
+static void use_at(Use u, int at)
 {
-    if (v)
-        vec_push(&v->uses, ((Use){n, g, i}));
+    if (u.node)
+        u.node->use[u.i] = at;
 }
 
-static void use_remove(Value *v, const Node *n, const Graph *g, int i)
+static void use_add(Value *v, Use u)
 {
-    for (int k = 0; v && k < v->uses.n; k++)
-        if (v->uses.at[k].node == n && v->uses.at[k].i == i && (n || v->uses.at[k].graph == g)) {
-            memmove(&v->uses.at[k], &v->uses.at[k + 1], sizeof(Use) * (size_t)(--v->uses.n - k));
-            return;
-        }
+    if (!v)
+        return;
+    use_at(u, v->uses.n);
+    vec_push(&v->uses, u);
+}
+
+/* The last one takes its place. */
+static void use_remove(Value *v, Use u)
+{
+    if (!v)
+        return;
+    int at = u.node ? u.node->use[u.i] : 0;
+    while (!u.node && (v->uses.at[at].node || v->uses.at[at].graph != u.graph || v->uses.at[at].i != u.i))
+        at++;
+    Use last = v->uses.at[--v->uses.n];
+    v->uses.at[at] = last;
+    use_at(last, at);
 }
 
 bool value_is_output(const Value *v)
@@ -59,7 +72,7 @@ void value_replace(Value *old, Value *by)
             u.node->in[u.i] = by;
         else
             u.graph->out.at[u.i] = by;
-        vec_push(&by->uses, u);
+        use_add(by, u);
     }
     old->uses.n = 0;
 }
@@ -69,6 +82,13 @@ void value_replace(Value *old, Value *by)
 const char *node_path(const Node *n)
 {
     return n->within ? name_format("%s.node[%d]", n->within, n->index)->s : "a node";
+}
+
+void node_inputs(Node *n, int n_in)
+{
+    n->n_in = n_in;
+    n->in = NEWS(Value *, n_in);
+    n->use = NEWS(int, n_in);
 }
 
 Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out)
@@ -82,8 +102,7 @@ Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out)
     n->op_type = name(n->op->name);
     n->domain = name(own ? "onnxcc" : "");
     n->name = n->overload = name("");
-    n->n_in = n_in;
-    n->in = NEWS(Value *, n_in);
+    node_inputs(n, n_in);
     for (int i = 0; i < n_in; i++)
         node_set_in(n, i, in[i]);
     n->n_out = n_out;
@@ -107,17 +126,16 @@ void node_insert(Node *n, Node *before)
 
 void node_set_in(Node *n, int i, Value *v)
 {
-    use_remove(n->in[i], n, n->graph, i);
+    use_remove(n->in[i], (Use){n, NULL, i});
     n->in[i] = v;
-    use_add(v, n, n->graph, i);
+    use_add(v, (Use){n, NULL, i});
 }
 
 void node_set_inputs(Node *n, int n_in, Value *const *in)
 {
     for (int i = 0; i < n->n_in; i++)
         node_set_in(n, i, NULL);
-    n->n_in = n_in;
-    n->in = NEWS(Value *, n_in);
+    node_inputs(n, n_in);
     for (int i = 0; i < n_in; i++)
         node_set_in(n, i, in[i]);
 }
@@ -152,15 +170,14 @@ void node_move(Node *n, Node *before)
 void graph_add_output(Graph *g, Value *v)
 {
     vec_push(&g->out, v);
-    if (v)
-        use_add(v, NULL, g, g->out.n - 1);
+    use_add(v, (Use){NULL, g, g->out.n - 1});
 }
 
 void graph_set_output(Graph *g, int i, Value *v)
 {
-    use_remove(g->out.at[i], NULL, g, i);
+    use_remove(g->out.at[i], (Use){NULL, g, i});
     g->out.at[i] = v;
-    use_add(v, NULL, g, i);
+    use_add(v, (Use){NULL, g, i});
 }
 
 static void remove_uses(Node *n);
@@ -170,13 +187,13 @@ static void remove_graph_uses(Graph *g)
     for (Node *n = g->first; n; n = n->next)
         remove_uses(n);
     for (int i = 0; i < g->out.n; i++)
-        use_remove(g->out.at[i], NULL, g, i);
+        use_remove(g->out.at[i], (Use){NULL, g, i});
 }
 
 static void remove_uses(Node *n)
 {
     for (int i = 0; i < n->n_in; i++)
-        use_remove(n->in[i], n, n->graph, i);
+        use_remove(n->in[i], (Use){n, NULL, i});
     for (int i = 0; i < n->n_attr; i++) {
         if (n->attr[i].g)
             remove_graph_uses(n->attr[i].g);
@@ -197,6 +214,7 @@ void node_free(Node *n)
 {
     node_remove(n);
     pool_free(n->in, sizeof *n->in * (size_t)n->n_in);
+    pool_free(n->use, sizeof *n->use * (size_t)n->n_in);
     pool_free(n->out, sizeof *n->out * (size_t)n->n_out);
     pool_free(n->attr, sizeof *n->attr * (size_t)n->n_attr);
     pool_free(n, sizeof *n);

@@ -89,7 +89,7 @@ static Node *copy_node(Copy *c, const Node *n, Graph *g, Node *before)
         m->within = c->call->within;
         m->index = c->call->index;
     }
-    m->in = NEWS(Value *, n->n_in);
+    node_inputs(m, n->n_in);
     m->out = NEWS(Value *, n->n_out);
     m->attr = NEWS(Attr, n->n_attr);
     m->n_attr = 0;

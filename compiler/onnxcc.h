@@ -319,6 +319,7 @@ struct Node {
     int n_in, n_out, n_attr;
     int index;         /* in its graph in the file, for messages */
     Value **in, **out; /* NULL: omitted */
+    int *use;          /* of each input, where it is in the value's uses */
     Attr *attr;
     Node *origin;       /* the model's node that this one was expanded from; itself: NULL */
     const char *within; /* where the file has it: the path of a graph, whose node `index` it is; node_path() */
@@ -385,6 +386,7 @@ Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out);
 void node_insert(Node *n, Node *before); /* before == NULL: at the end */
 void node_remove(Node *n);               /* and its uses */
 void node_free(Node *n);                 /* and its memory: of a node that nobody else knows */
+void node_inputs(Node *n, int n_in); /* room for so many, all omitted */
 void node_set_in(Node *n, int i, Value *v);
 void node_set_inputs(Node *n, int n_in, Value *const *in);
 void value_replace(Value *old, Value *by);        /* every use, graph outputs too */

@@ -303,9 +303,8 @@ static Node *read_head(Graph *g, Span s, int index, const Path *p, Head *head)
         error_node(n, "NOD-03", n->op_type->n ? "the op_type or domain has a NUL in it" : "the op_type is missing");
     if (!proto.output.n)
         error_node(n, "GRA-06", "the node has no outputs");
-    n->n_in = proto.input.n;
+    node_inputs(n, proto.input.n);
     n->n_out = proto.output.n;
-    n->in = NEWS(Value *, n->n_in);
     n->out = NEWS(Value *, n->n_out);
     for (int i = 0; i < n->n_out; i++)
         if (proto.output.list[i].n)
@@ -407,12 +406,6 @@ static void read_nodes(Graph *g, const Wire *w, const Path *p)
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------- */
 
-static void add_output(Graph *g, Value *v)
-{
-    vec_push(&v->uses, ((Use){NULL, g, g->out.n}));
-    vec_push(&g->out, v);
-}
-
 static void read_outputs(Graph *g, const Wire *w, const Path *p)
 {
     for (int i = 0; i < w->n; i++) {
@@ -436,7 +429,7 @@ static void read_outputs(Graph *g, const Wire *w, const Path *p)
             if (error_count() <= 5)
                 suggest(g, n);
         }
-        add_output(g, v ? v : missing_value(g, n));
+        graph_add_output(g, v ? v : missing_value(g, n));
     }
     if (!w->n && !g->parent)
         warn_at(path_text(p), "GRA-12", "the graph has no outputs");
@@ -529,7 +522,7 @@ Graph *read_body(Model *m, const onnx_FunctionProto *proto, Function *f, const P
             error_at(path_text(AT(p, "output", i)), "FUN-22", "two outputs are named '%s'", printable(n));
         else
             map_put(&seen, n, v);
-        add_output(g, v ? v : missing_value(g, n));
+        graph_add_output(g, v ? v : missing_value(g, n));
     }
     read_infos(g, &proto->value_info, p);
     return g;
