@@ -181,9 +181,9 @@ static void check_import(const Check *c, const Node *n)
 {
     for (int i = 0; i < c->m->imports.n; i++) {
         const struct Import *import = &c->m->imports.at[i];
-        if (import->domain == n->domain && op_find(n->domain->s, n->op_type->s, import->version) != n->op)
+        if (import->domain == n->source->domain && op_find(n->source->domain->s, n->source->op_type->s, import->version) != n->op)
             doubt(c->function->path, "FUN-15", "%s means another version here than in the model, which imports %s %lld",
-                  n->op->name, n->domain->n ? printable(n->domain) : "ai.onnx", (long long)import->version);
+                  n->op->name, n->source->domain->n ? printable(n->source->domain) : "ai.onnx", (long long)import->version);
     }
 }
 
@@ -192,8 +192,8 @@ static void check_graph(Graph *g, void *check);
 static void check_node(Check *c, Node *n)
 {
     const Function *f = n->op ? NULL : find_function(c->m, n);
-    map_put(&c->domains, n->domain, n);
-    if (name_is(n->domain, "onnxcc") && !f)
+    map_put(&c->domains, n->source->domain, n);
+    if (name_is(n->source->domain, "onnxcc") && !f)
         error_node(n, "OPS-05", "the domain 'onnxcc' is not for models");
     else if (n->op) {
         check_arguments(n, op_signature(n->op));
@@ -354,7 +354,7 @@ void check_model(Model *m)
 static void check_copy(Node *n, void *model)
 {
     (void)model;
-    if (!n->origin || !n->op)
+    if (!n->source || !n->source->call || !n->op)
         return;
     check_arguments(n, op_signature(n->op));
     check_attrs(n, op_signature(n->op));

@@ -15,7 +15,7 @@ static const char *node_text(const Node *n)
     text_put(&t, "%s", node_path(n));
     if (n->name->n)
         text_put(&t, " \"%s\"", printable(n->name));
-    text_put(&t, " (%s)", printable(n->op_type));
+    text_put(&t, " (%s)", printable(node_op(n)));
     return t.s;
 }
 
@@ -120,7 +120,7 @@ static bool report_cycle(Order *o, const Node *reader, const Node *producer, con
 static void check_read(Order *o, const Node *n, const char *what, int i, const Value *v)
 {
     const Node *def = v ? v->def : NULL, *reader = def ? node_in(n, def->graph) : NULL;
-    if (!reader || def->index < reader->index || report_cycle(o, reader, def, v))
+    if (!reader || def->source->index < reader->source->index || report_cycle(o, reader, def, v))
         return;
     error_node(n, reader == n ? "GRA-02" : "SUB-03", "%s %d: '%s' is defined later, by %s", what, i, printable(v->name),
                node_text(def));
@@ -132,7 +132,7 @@ static void check_shadow(const Node *n, const Value *v)
     for (const Graph *g = n->graph; g->parent; g = g->parent) {
         const Value *outer = map_get(&g->parent->scope, v->name);
         const Node *here = outer ? node_in(n, g->parent) : NULL;
-        if (outer && (!here || !outer->def || outer->def->index < here->index)) {
+        if (outer && (!here || !outer->def || outer->def->source->index < here->source->index)) {
             error_node(n, "SUB-06", "'%s' is a value of the graph outside already%s%s", printable(v->name),
                        outer->def ? ": " : "", outer->def ? node_text(outer->def) : "");
             return;

@@ -104,6 +104,12 @@ Symbol *symbol_fresh(const char *why, int64_t low, int64_t high)
 }
 
 int symbol_count(void) { return table.symbols.n; }
+void symbol_made_by(Symbol *s, Node *n)
+{
+    s->node = n;
+    n->kept = true;
+}
+
 Symbol *symbol_at(int i) { return table.symbols.at[i]; }
 Dim dim_symbol(Symbol *s) { return dim_resolve(table.fixed.at[s->id]); }
 

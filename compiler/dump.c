@@ -29,7 +29,7 @@ static void dump_graph(const Graph *g, int depth)
             fprintf(stderr, i ? ", " : "");
             put_value(n->out[i]);
         }
-        fprintf(stderr, " = %s(", n->op ? n->op->name : printable(n->op_type));
+        fprintf(stderr, " = %s(", printable(node_op(n)));
         for (int i = 0; i < n->n_in; i++) {
             fprintf(stderr, i ? ", " : "");
             put_value(n->in[i]);
@@ -63,13 +63,13 @@ static void verify_node(Node *n, void *stage)
         const Value *v = n->in[i];
         const Use *u = v ? &v->uses.at[n->use[i]] : NULL;
         if (v && (n->use[i] >= v->uses.n || u->node != n || u->i != i))
-            bug("after %s: input %d of %s is not in its value's uses", (const char *)stage, i, n->op_type->s);
+            bug("after %s: input %d of %s is not in its value's uses", (const char *)stage, i, printable(node_op(n)));
     }
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i] && (n->out[i]->def != n || n->out[i]->def_i != i))
-            bug("after %s: output %d of %s has another definition", (const char *)stage, i, n->op_type->s);
+            bug("after %s: output %d of %s has another definition", (const char *)stage, i, printable(node_op(n)));
     if ((n->prev ? n->prev->next : n->graph->first) != n || (n->next ? n->next->prev : n->graph->last) != n)
-        bug("after %s: the list of nodes is broken at %s", (const char *)stage, n->op_type->s);
+        bug("after %s: the list of nodes is broken at %s", (const char *)stage, printable(node_op(n)));
 }
 
 void verify_model(Model *m, const char *stage) { graph_each(m->graph, verify_node, (void *)(uintptr_t)stage); }

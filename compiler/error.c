@@ -151,14 +151,16 @@ static void report(bool warning, const char *code, const char *place, const char
 /* `graph.node[3] "name" (Op)`: the model's own node, also for one that it was expanded into. */
 static const char *node_place(const Node *n)
 {
-    const Node *o = n->origin ? n->origin : n;
+    const Source *s = n->source && n->source->call ? n->source->call : n->source;
+    Name has = s ? s->name : n->name;
+    Name op = s ? s->op_type : node_op(n);
     Text t = {0};
-    text_put(&t, "%s", node_path(o));
-    if (o->name && o->name->n)
-        text_put(&t, " \"%s\"", printable(o->name));
-    text_put(&t, " (%s", o->op_type ? printable(o->op_type) : "?");
-    if (o != n && n->op_type != o->op_type)
-        text_put(&t, ", in its %s", printable(n->op_type));
+    text_put(&t, "%s", node_path(n));
+    if (has && has->n)
+        text_put(&t, " \"%s\"", printable(has));
+    text_put(&t, " (%s", printable(op));
+    if (node_op(n) != op)
+        text_put(&t, ", in its %s", printable(node_op(n)));
     text_put(&t, ")");
     return t.s;
 }

@@ -59,8 +59,9 @@ void bind_kernel(Node *n, const char *kernel, Type t, Type u, const Field *field
     }
     n->call = (Call){.kernel = k, .fields = fields};
     int slots = count_slots(fields);
-    n->call.param = NEWS(Param, slots + 1);
-    memcpy(n->call.param, params, sizeof(Param) * (size_t)slots);
+    n->call.param = NEWS(Param, slots);
+    if (slots)
+        memcpy(n->call.param, params, sizeof(Param) * (size_t)slots);
     int pointers = k->n_arg - KERNEL_SIZES(k) - (k->flags & SCRATCH ? 1 : 0);
     n->call.arg = NEWS(Value *, pointers);
     if (args) {
@@ -84,7 +85,7 @@ void bind_size(Node *n, int i, Symbol *s)
         n->call.size = NEWS(Symbol *, MOST_SIZES);
     n->call.size[i] = s;
     n->call.n_size = i + 1 > n->call.n_size ? i + 1 : n->call.n_size;
-    s->node = n;
+    symbol_made_by(s, n);
 }
 
 Dim reported_size(Node *n, int i, const char *what, Dim most)
@@ -94,7 +95,7 @@ Dim reported_size(Node *n, int i, const char *what, Dim most)
             return dim_symbol(symbol_at(s));
     const char *of = n->out[0]->name ? n->out[0]->name->s : n->op->name;
     Symbol *s = symbol_fresh(what ? name_format("%s_%s", of, what)->s : of, 0, dim_high(most));
-    s->node = n;
+    symbol_made_by(s, n);
     return dim_symbol(s);
 }
 
@@ -133,6 +134,18 @@ void bind_node(Node *n)
         bind_map_row(n);
     else if (n->op->bind)
         n->op->bind(n);
+}
+
+/* What bind_node made, of a node that was bound to be run here. */
+static void unbind_node(Node *n)
+{
+    Call *c = &n->call;
+    pool_free(c->arg, sizeof *c->arg * (size_t)c->n_arg);
+    if (c->loop)
+        loop_free(c->loop);
+    else if (c->kernel)
+        pool_free(c->param, sizeof *c->param * (size_t)count_slots(c->fields));
+    *c = (Call){0};
 }
 
 bool op_moves_input(const Node *n, int i)
@@ -250,6 +263,7 @@ void run_node(Node *n)
         int status = run_call(n, constant_bytes, n, scratch);
         if (scratch)
             big_free(scratch);
+        unbind_node(n);
         for (int i = 0; i < n->n_out && !status; i++)
             if (n->out[i] && n->out[i]->type == STR)
                 keep_strings(n->out[i]->data);
@@ -269,7 +283,9 @@ Tensor *run_one(Node *n)
     one.data = NULL;
     n->out = &y;
     bind_node(n);
-    if (!n->call.loop || n->call.loop->n_in) { /* not all literals */
+    bool literals = n->call.loop && !n->call.loop->n_in;
+    unbind_node(n);
+    if (!literals) {
         n->out = old;
         return NULL;
     }

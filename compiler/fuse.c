@@ -98,11 +98,10 @@ static bool fuse_loops(Node *n)
         return false;
     set_loop(m, joined(a, b));
     m->name = m->name && m->name->n ? m->name : n->name;
-    node_remove(n);
     pool_free(n->call.arg, sizeof *n->call.arg * (size_t)n->call.n_arg);
-    n->call = (Call){0};
     loop_free(a);
     loop_free(b);
+    node_free(n);
     return true;
 }
 
@@ -257,7 +256,8 @@ static void take_over(Node *n, Node *m, Value *extra)
     m->attr = n->attr;
     node_set_inputs(m, k, in);
     m->call = c;
-    node_remove(n);
+    n->n_attr = 0; /* they are m's now */
+    node_free(n);
 }
 
 /* Puts what the only reader of a heavy node does into the heavy node. */

@@ -81,8 +81,11 @@ void value_replace(Value *old, Value *by)
 
 const char *node_path(const Node *n)
 {
-    return n->within ? name_format("%s.node[%d]", n->within, n->index)->s : "a node";
+    const Source *s = n->source && n->source->call ? n->source->call : n->source;
+    return s && s->within ? name_format("%s.node[%d]", s->within, s->index)->s : "a node";
 }
+
+Name node_op(const Node *n) { return n->op ? name(n->op->name) : n->source ? n->source->op_type : name("?"); }
 
 void node_inputs(Node *n, int n_in)
 {
@@ -99,9 +102,7 @@ Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out)
     n->op = op_find(own ? "onnxcc" : "", own ? op + 7 : op, INT64_MAX);
     if (!n->op)
         bug("no operator %s", op);
-    n->op_type = name(n->op->name);
-    n->domain = name(own ? "onnxcc" : "");
-    n->name = n->overload = name("");
+    n->name = name("");
     node_inputs(n, n_in);
     for (int i = 0; i < n_in; i++)
         node_set_in(n, i, in[i]);
@@ -212,7 +213,10 @@ void node_remove(Node *n)
 
 void node_free(Node *n)
 {
-    node_remove(n);
+    if (n->prev || n->next || n->graph->first == n)
+        node_remove(n);
+    if (n->kept)
+        return;
     pool_free(n->in, sizeof *n->in * (size_t)n->n_in);
     pool_free(n->use, sizeof *n->use * (size_t)n->n_in);
     pool_free(n->out, sizeof *n->out * (size_t)n->n_out);

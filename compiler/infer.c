@@ -236,7 +236,10 @@ static Node *expand(Node *n)
         poison(n);
         return next;
     }
-    return before ? before->next : g->first;
+    Node *first = before ? before->next : g->first;
+    if (n->gone)
+        node_free(n);
+    return first;
 }
 
 void infer_node(Node *n)
@@ -288,6 +291,13 @@ Value *inferred(Value *made)
     return made;
 }
 
+/* Arithmetic of constants, done: nobody looks for what a number was computed from. */
+static bool is_done(const Node *n)
+{
+    return (n->op->map || n->op->flags & VIEW) && n->out[0] && n->out[0]->data && !n->out[0]->data->symbolic &&
+           n->in[0] && n->in[0]->data;
+}
+
 void infer_graph(Graph *g)
 {
     for (Node *n = g->first; n;) {
@@ -300,20 +310,28 @@ void infer_graph(Graph *g)
         /* A decided If has put its branch in its place: go through that. */
         if (n->op->flags & CONTROL && (n->prev ? n->prev->next : g->first) != n)
             n = before ? before->next : g->first;
-        else
+        else {
+            Node *done = is_done(n) ? n : NULL;
             n = n->next;
+            if (done) {
+                done->out[0]->def = NULL;
+                node_free(done);
+            }
+        }
     }
 }
 
 static VEC(Assumption) assumptions;
 
-void assume_dim(const Node *n, Dim d, Dim is)
+void assume_dim(Node *n, Dim d, Dim is)
 {
-    if (!dim_same(d, is))
-        vec_push(&assumptions, ((Assumption){n, d, is}));
+    if (dim_same(d, is))
+        return;
+    vec_push(&assumptions, ((Assumption){n, d, is}));
+    n->kept = true;
 }
 
-bool require_dim(const Node *n, const char *what, Dim d, Dim is)
+bool require_dim(Node *n, const char *what, Dim d, Dim is)
 {
     if (dim_is(dim_equal(d, is), 0)) {
         Text has = {0}, wants = {0};

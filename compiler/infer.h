@@ -18,9 +18,9 @@ typedef struct Assumption {
     const Node *n;
     Dim d, is;
 } Assumption;
-void assume_dim(const Node *n, Dim d, Dim is);
+void assume_dim(Node *n, Dim d, Dim is);
 /* The same for a size called `what` in the message that it gets when it cannot be that; then false. */
-bool require_dim(const Node *n, const char *what, Dim d, Dim is);
+bool require_dim(Node *n, const char *what, Dim d, Dim is);
 bool assumption_known(const Assumption *a, bool (*known)(const Symbol *)); /* are all sizes in it known? */
 int assumption_count(void);
 void assumptions_forget(int from, int to); /* those that were made between these counts */

@@ -85,9 +85,10 @@ static Node *copy_node(Copy *c, const Node *n, Graph *g, Node *before)
     *m = *n;
     m->graph = g;
     if (c->call) {
-        m->origin = (Node *)(uintptr_t)(c->call->origin ? c->call->origin : c->call);
-        m->within = c->call->within;
-        m->index = c->call->index;
+        Source *source = NEW(Source);
+        *source = *n->source;
+        source->call = c->call->source->call ? c->call->source->call : c->call->source;
+        m->source = source;
     }
     node_inputs(m, n->n_in);
     m->out = NEWS(Value *, n->n_out);

@@ -120,7 +120,7 @@ static Value *operand(Node *n, Value *v, const int64_t *perm, int rank)
         for (int i = 0; i < rank; i++)
             s.dim[i] = i < rank - v->shape->rank ? D(1) : v->shape->dim[i - (rank - v->shape->rank)];
         set_out(r, 0, v->type, s);
-        r->origin = n;
+        r->source = n->source;
         node_insert(r, n);
         infer_node(r);
         v = r->out[0];

@@ -238,9 +238,7 @@ Node *make_node(Node *n, const char *op, int n_in, Value **in, int n_out)
         n_in--;
     Node *m = node_new(n->graph, op, n_in, in, n_out);
     m->name = n->name;
-    m->index = n->index;
-    m->within = n->within;
-    m->origin = n->origin ? n->origin : n;
+    m->source = n->source;
     node_insert(m, n);
     return m;
 }
@@ -277,4 +275,8 @@ void replace_out(Node *n, int i, Value *by)
     value_replace(old, by);
 }
 
-void expand_done(Node *n) { node_remove(n); }
+void expand_done(Node *n)
+{
+    node_remove(n);
+    n->gone = true;
+}

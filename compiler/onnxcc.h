@@ -158,6 +158,7 @@ Symbol *symbol_fresh(const char *why, int64_t low, int64_t high); /* within what
 Dim dim_symbol(Symbol *s);
 int symbol_count(void);
 Symbol *symbol_at(int i);
+void symbol_made_by(Symbol *s, Node *n); /* n reports its value */
 void symbol_fix(Symbol *s, Dim d); /* s is d from now on; expressions over s follow at their next dim_resolve */
 Dim dim_resolve(Dim d);            /* replaces fixed symbols */
 Symbol *symbol_of(Dim d);          /* the symbol when d is nothing but a symbol; else NULL */
@@ -311,20 +312,28 @@ typedef struct Call {
     Loop *epilogue; /* after a kernel flagged EPILOGUE: what happens to each value before it is stored */
 } Call;
 
+/* What the file says of a node; shared by everything that the node is expanded into. */
+typedef struct Source {
+    Name name, op_type, domain, overload;
+    const char *within;        /* path of the graph whose node `index` it is */
+    const struct Source *call; /* copied from a function's body: the model's node that called it */
+    int index;
+} Source;
+
 struct Node {
     Node *prev, *next;
     Graph *graph;
-    Name name, op_type, domain, overload;
     const Op *op;
+    const Source *source; /* NULL: the compiler's own */
+    Name name;
     int n_in, n_out, n_attr;
-    int index;         /* in its graph in the file, for messages */
     Value **in, **out; /* NULL: omitted */
     int *use;          /* of each input, where it is in the value's uses */
     Attr *attr;
-    Node *origin;       /* the model's node that this one was expanded from; itself: NULL */
-    const char *within; /* where the file has it: the path of a graph, whose node `index` it is; node_path() */
     unsigned joined;    /* plan.c: the parts of a concat that are in their places (bits) */
     bool known;         /* bound or folded already */
+    bool gone;          /* infer.c: replaced by what it means */
+    bool kept;          /* a symbol or an assumption has its address: not to be freed */
     bool free;          /* plan.c: needs no code (a concat or split without copies) */
     bool channels_last; /* layout.c: inputs and outputs of rank >= 3 are N...C, not NC... */
     Call call;
@@ -385,7 +394,7 @@ Value *value_const(Graph *g, Tensor *t);
 Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out);
 void node_insert(Node *n, Node *before); /* before == NULL: at the end */
 void node_remove(Node *n);               /* and its uses */
-void node_free(Node *n);                 /* and its memory: of a node that nobody else knows */
+void node_free(Node *n);                 /* and its memory: nothing in the model points to it any more */
 void node_inputs(Node *n, int n_in); /* room for so many, all omitted */
 void node_set_in(Node *n, int i, Value *v);
 void node_set_inputs(Node *n, int n_in, Value *const *in);
@@ -395,6 +404,7 @@ void graph_add_output(Graph *g, Value *v);
 void node_move(Node *n, Node *before); /* with its outputs, into before's graph */
 bool value_is_output(const Value *v);
 const char *node_path(const Node *n);             /* "graph.node[3]"; "a node": the compiler's own */
+Name node_op(const Node *n);                      /* its operator's name */
 Attr *node_attr(const Node *n, const char *name); /* or NULL */
 void attr_set_int(Node *n, const char *name, int64_t v);
 void attr_set_ints(Node *n, const char *name, int k, const int64_t *v);

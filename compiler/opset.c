@@ -34,8 +34,8 @@ Function *find_function(const Model *m, const Node *n)
 {
     for (int i = 0; i < m->functions.n; i++) {
         Function *f = m->functions.at[i];
-        if (f->name == n->op_type && domain_normal(f->domain) == domain_normal(n->domain) &&
-            (f->overload ? f->overload : name("")) == (n->overload ? n->overload : name("")))
+        if (f->name == n->source->op_type && domain_normal(f->domain) == n->source->domain &&
+            (f->overload ? f->overload : name("")) == n->source->overload)
             return f;
     }
     return NULL;
@@ -64,12 +64,12 @@ static void add_miss(Resolver *r, const Node *n, Name domain, int64_t version)
 {
     Miss **at = &r->misses;
     for (; *at; at = &(*at)->next)
-        if ((*at)->op == n->op_type && (*at)->domain == domain && (*at)->version == version) {
+        if ((*at)->op == n->source->op_type && (*at)->domain == domain && (*at)->version == version) {
             (*at)->count++;
             return;
         }
     Miss *m = *at = NEW(Miss);
-    *m = (Miss){domain, n->op_type, version, 1, n, NULL};
+    *m = (Miss){domain, n->source->op_type, version, 1, n, NULL};
 }
 
 /* A function is resolved with its own imports, once, when the first node calls it. */
@@ -90,30 +90,30 @@ static void resolve_function(Resolver *r, Function *f)
 
 static void resolve_node(Resolver *r, Node *n)
 {
-    n->domain = domain_normal(n->domain);
-    int64_t version = import_version(r->imports, r->n_imports, n->domain);
-    if (!version && r->model->ir_version < 3 && !r->n_imports && !n->domain->n)
+    Name domain = n->source->domain;
+    int64_t version = import_version(r->imports, r->n_imports, domain);
+    if (!version && r->model->ir_version < 3 && !r->n_imports && !domain->n)
         version = 1;
     Function *f = find_function(r->model, n);
     if (!version) {
-        error_node(n, n->domain->n ? "OPS-06" : "OPS-03", "domain '%s' is not imported",
-                   n->domain->n ? printable(n->domain) : "ai.onnx");
+        error_node(n, domain->n ? "OPS-06" : "OPS-03", "domain '%s' is not imported",
+                   domain->n ? printable(domain) : "ai.onnx");
         note_help("the model's opset_import must name the domain and its version");
         return;
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (name_is(n->domain, known[i].domain) && version > known[i].newest && !f) {
+        if (name_is(domain, known[i].domain) && version > known[i].newest && !f) {
             error_node(n, "OPS-10", "operator set %s version %lld is newer than this compiler knows (%lld)",
-                       n->domain->n ? printable(n->domain) : "ai.onnx", (long long)version, (long long)known[i].newest);
+                       domain->n ? printable(domain) : "ai.onnx", (long long)version, (long long)known[i].newest);
             return;
         }
-    n->op = f ? NULL : op_find(n->domain->s, n->op_type->s, version);
+    n->op = f ? NULL : op_find(domain->s, n->source->op_type->s, version);
     if (n->op && n->op->flags & DEPRECATED)
         n->op = NULL;
     if (f)
         resolve_function(r, f);
     else if (!n->op)
-        add_miss(r, n, n->domain, version);
+        add_miss(r, n, domain, version);
     for (int i = 0; i < n->n_attr; i++) {
         if (n->attr[i].g)
             resolve_graph(r, n->attr[i].g);

@@ -291,16 +291,19 @@ static Node *read_head(Graph *g, Span s, int index, const Path *p, Head *head)
         error_at(path_text(p), "NOD-03", "the node has neither an op_type nor outputs");
         return NULL;
     }
+    Source *source = NEW(Source);
+    *source = (Source){.name = wire_name(&proto.name),
+                       .op_type = wire_name(&proto.op_type),
+                       .domain = domain_normal(wire_name(&proto.domain)),
+                       .overload = g->model->ir_version < 10 ? name("") : wire_name(&proto.overload),
+                       .within = g->path,
+                       .index = index};
     Node *n = NEW(Node);
     n->graph = g;
-    n->index = index;
-    n->within = g->path;
-    n->name = wire_name(&proto.name);
-    n->op_type = wire_name(&proto.op_type);
-    n->domain = domain_normal(wire_name(&proto.domain));
-    n->overload = g->model->ir_version < 10 ? name("") : wire_name(&proto.overload);
-    if (!n->op_type->n || has_nul(n->op_type) || has_nul(n->domain))
-        error_node(n, "NOD-03", n->op_type->n ? "the op_type or domain has a NUL in it" : "the op_type is missing");
+    n->source = source;
+    n->name = source->name;
+    if (!source->op_type->n || has_nul(source->op_type) || has_nul(source->domain))
+        error_node(n, "NOD-03", source->op_type->n ? "the op_type or domain has a NUL in it" : "the op_type is missing");
     if (!proto.output.n)
         error_node(n, "GRA-06", "the node has no outputs");
     node_inputs(n, proto.input.n);

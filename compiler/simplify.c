@@ -41,7 +41,7 @@ static void sweep(Graph *g, Map *needed)
             for (int i = 0; i < n->n_out; i++)
                 if (n->out[i])
                     n->out[i]->def = NULL; /* a constant from here on */
-            node_remove(n);
+            node_free(n);
             continue;
         }
         for (int i = 0; i < n->n_in; i++)
@@ -137,7 +137,7 @@ static void merge_duplicates(Graph *g)
         for (int i = 0; i < n->n_out; i++)
             if (n->out[i])
                 value_replace(n->out[i], first->out[i]);
-        node_remove(n);
+        node_free(n);
     }
     map_free(&seen);
 }
@@ -156,7 +156,7 @@ static void remove_identities(Graph *g)
             !shape_same(*n->in[0]->shape, *n->out[0]->shape) || n->in[0]->type != n->out[0]->type)
             continue;
         value_replace(n->out[0], n->in[0]);
-        node_remove(n);
+        node_free(n);
     }
 }
 
@@ -192,7 +192,7 @@ static bool absorb(Node *n)
     if (!c || !n->op->affine(linear, k, c, &factor, &offset) || !linear->op->absorb(linear, factor, offset))
         return false;
     replace_out(n, 0, x);
-    node_remove(n);
+    node_free(n);
     return true;
 }
 

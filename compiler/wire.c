@@ -32,7 +32,7 @@ static void path_put(Text *t, const Path *p, int shown)
         else if (n && n->name->n)
             text_put(t, " \"%s\"", printable(n->name));
         if (n && top == p->up)
-            text_put(t, " (%s)", printable(n->op_type));
+            text_put(t, " (%s)", printable(node_op(n)));
         text_put(t, ".");
     }
     text_put(t, "%s", p->field);

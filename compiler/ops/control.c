@@ -187,7 +187,7 @@ static Symbol *turns_made(Node *n)
         if (symbol_at(i)->node == n)
             return symbol_at(i);
     Symbol *s = symbol_fresh("trips", 0, dim_high(turns_asked(n)));
-    s->node = n;
+    symbol_made_by(s, n);
     return s;
 }
 

@@ -128,7 +128,7 @@ static void pack_weights(Node *n, const Conv *c)
         attr_set_int(n, "fill", 1);
     } else {
         Node *p = node_new(n->graph, c->transposed ? "onnxcc.ConvTransposePack" : "onnxcc.ConvPack", 1, &w, 1);
-        p->origin = n;
+        p->source = n->source;
         p->name = w->name;
         attr_set_int(p, "group", c->group);
         if (c->transposed) {

@@ -20,7 +20,7 @@ static Symbol *reported(Node *n)
         if (symbol_at(i)->node == n)
             return symbol_at(i);
     Symbol *s = symbol_fresh(n->out[0]->name ? n->out[0]->name->s : n->op->name, 0, INT64_MAX);
-    s->node = n;
+    symbol_made_by(s, n);
     return s;
 }
 

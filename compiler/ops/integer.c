@@ -36,7 +36,7 @@ static void pack(Node *n, const Integer *c, int64_t w_group, int64_t w_out, int6
     int64_t values[] = {c->group, c->cout, c->cin, c->stretches, c->width, w_group, w_out, w_in, w_tap};
     Value *ins[] = {in(n, W), in(n, W_ZERO), in(n, BIAS), in(n, SCALE)};
     Node *p = node_new(n->graph, "onnxcc.IntegerPack", 4, ins, 1);
-    p->origin = n->origin ? n->origin : n;
+    p->source = n->source;
     p->name = in(n, W)->name;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         attr_set_int(p, names[i], values[i]);

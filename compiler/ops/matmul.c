@@ -182,7 +182,7 @@ static void product_layout(Node *n)
         attr_set_int(n, "fill", 1);
     } else {
         Node *pack = node_new(n->graph, "onnxcc.ProductPack", 1, &b, 1);
-        pack->origin = n->origin ? n->origin : n;
+        pack->source = n->source;
         pack->name = b->name;
         attr_set_int(pack, "trans_b", p.trans_b);
         node_insert(pack, n);

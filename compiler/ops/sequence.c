@@ -186,7 +186,7 @@ static void concat_from_open(Node *n, const Parts *p)
     for (int i = b->rank; i > axis && stack; i--)
         s.dim[i] = s.dim[i - 1];
     Symbol *length = symbol_fresh("length", 0, stack ? b->most : b->most * b->size[axis]);
-    length->node = m;
+    symbol_made_by(length, m);
     s.dim[axis] = dim_symbol(length);
     s.rank = rank;
     set_out(m, 0, p->data->type, s);

@@ -138,7 +138,7 @@ bool transpose_perm(const Node *n, int *perm)
 Node *make_transpose(Node *by, Value *v, const int64_t *perm)
 {
     Node *t = node_new(by->graph, "Transpose", 1, &v, 1);
-    t->origin = by->origin ? by->origin : by;
+    t->source = by->source;
     attr_set_ints(t, "perm", v->shape->rank, perm);
     return t;
 }

@@ -139,10 +139,10 @@ static const Tensor *given(const Case *c, const Value *v)
 static void find_kind(const Case *c, Result *r)
 {
     for (Node *n = c->m->graph->first; n; n = n->next) {
-        if (name_is(n->op_type, "Bernoulli") ||
-            (name_is(n->op_type, "RandomUniformLike") && !value_is_output(n->out[0])))
+        if (name_is(node_op(n), "Bernoulli") ||
+            (name_is(node_op(n), "RandomUniformLike") && !value_is_output(n->out[0])))
             r->kind = BERNOULLI;
-        if (!name_is(n->op_type, "Dropout") || n->n_in < 3 || !n->in[2])
+        if (!name_is(node_op(n), "Dropout") || n->n_in < 3 || !n->in[2])
             continue;
         const Tensor *t[3] = {0}; /* data, ratio, training_mode */
         for (int i = 0; i < 3; i++)

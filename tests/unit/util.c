@@ -7,6 +7,7 @@
 #undef fail /* the name is ours */
 
 #include "onnxcc.h"
+#include "schema.h"
 
 static void pool_zeroes_and_grows(void **state)
 {
@@ -106,13 +107,14 @@ static void messages_say_where(void **state)
     Text t = {0};
     error_sink = &t;
     error_file = "m.onnx";
-    Node n = {.name = name("/head/\x1b[2J"), .op_type = name("Conv"), .within = "graph", .index = 3};
+    const Source source = {.name = name("/head/\x1b[2J"), .op_type = name("Conv"), .within = "graph", .index = 3};
+    Node n = {.source = &source};
     error_node(&n, "SHAPE", "axis %d is wrong", 4);
     note_help("take %d", 3);
     error_node(&n, "SHAPE", "axis %d is wrong", 4); /* the same again: once */
     note_help("take %d", 3);
     warn_at("graph", "", "strange\r");
-    Node inner = {.op_type = name("Mul"), .origin = &n};
+    Node inner = {.source = &source, .op = op_find("", "Mul", INT64_MAX)};
     error_node(&inner, "", "no");
     jmp_buf out;
     int code = setjmp(out);
