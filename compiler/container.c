@@ -152,6 +152,7 @@ Shape sequence_dims(const Box *b) { return shape_list(2, D(b->most), D(sequence_
 static Value *container_new(Graph *g, const Box *b)
 {
     Value *v = value_new(g, NULL);
+    values_stay();
     v->form = b->form;
     v->type = b->type;
     v->parts = NEW(Parts);

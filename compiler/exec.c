@@ -267,6 +267,9 @@ void run_node(Node *n)
         for (int i = 0; i < n->n_out && !status; i++)
             if (n->out[i] && n->out[i]->type == STR)
                 keep_strings(n->out[i]->data);
+        for (int i = 0; i < n->n_out && !status; i++)
+            if (n->out[i] && n->out[i]->type != STR && !n->out[i]->data->owned)
+                tensor_keep(n->out[i]->data);
         if (status)
             error_node(n, "", "%s",
                        status == RT_BAD_INDEX ? "an index is outside its range" : "a value is outside its range");

@@ -264,8 +264,12 @@ void fold(Node *n)
     if (n->n_attr)
         memcpy(thunk->attr, n->attr, sizeof *n->attr * (size_t)n->n_attr);
     thunk->prev = thunk->next = NULL;
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i])
+            n->in[i]->kept = true;
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]) {
+            n->out[i]->kept = true;
             n->out[i]->data = tensor_lazy(n->out[i]->type, *n->out[i]->shape);
             n->out[i]->data->thunk = thunk;
             n->out[i]->data->thunk_out = i;

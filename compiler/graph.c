@@ -24,6 +24,39 @@ Value *value_const(Graph *g, Tensor *t)
     return v;
 }
 
+/* Constants that the compiler made and nobody reads now: given back once nobody can have them in hand. */
+static struct Left {
+    VEC(Value *) list;
+    bool stay;
+} left;
+
+static void value_left(Value *v)
+{
+    if (v->uses.n || v->def || !v->data || v->name || v->kept || v->left || left.stay)
+        return;
+    pool_clears(&left, sizeof left);
+    v->left = true;
+    vec_push(&left.list, v);
+}
+
+void values_stay(void)
+{
+    pool_clears(&left, sizeof left);
+    left.stay = true;
+}
+
+void values_free(void)
+{
+    while (left.list.n) {
+        Value *v = left.list.at[--left.list.n];
+        v->left = false;
+        if (v->uses.n || v->kept || left.stay)
+            continue;
+        pool_free(v->uses.at, sizeof *v->uses.at * (size_t)v->uses.cap);
+        pool_free(v, sizeof *v);
+    }
+}
+
 /* Where a use is among its value's: of a node it is known, so that leaving a value of many uses takes no search. */
 static void use_at(Use u, int at)
 {
@@ -50,6 +83,7 @@ static void use_remove(Value *v, Use u)
     Use last = v->uses.at[--v->uses.n];
     v->uses.at[at] = last;
     use_at(last, at);
+    value_left(v);
 }
 
 bool value_is_output(const Value *v)
@@ -217,6 +251,9 @@ void node_free(Node *n)
         node_remove(n);
     if (n->kept)
         return;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && !n->out[i]->def)
+            value_left(n->out[i]);
     pool_free(n->in, sizeof *n->in * (size_t)n->n_in);
     pool_free(n->use, sizeof *n->use * (size_t)n->n_in);
     pool_free(n->out, sizeof *n->out * (size_t)n->n_out);

@@ -317,6 +317,8 @@ void infer_graph(Graph *g)
                 done->out[0]->def = NULL;
                 node_free(done);
             }
+            if (!g->parent)
+                values_free();
         }
     }
 }

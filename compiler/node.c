@@ -139,6 +139,7 @@ static Dim element_symbol(Value *v, int e)
     Symbol *s = symbol_fresh(v->shape->rank ? name_format("%s[%d]", of, e)->s : of, v->type == B8 ? 0 : INT64_MIN,
                              v->type == B8 ? 1 : INT64_MAX);
     s->from = v;
+    v->kept = true;
     s->element = e;
     return dim_symbol(s);
 }

@@ -211,6 +211,7 @@ Name tensor_get_str(const Tensor *t, int64_t i); /* of STR, whose data are `str`
 void tensor_set_str(Tensor *t, int64_t i, Name s);
 Shape tensor_shape(const Tensor *t);
 const void *tensor_data(const Tensor *t); /* aligned, all elements: for kernels; computed if lazy; see tensor_drop */
+void tensor_keep(Tensor *t);              /* of one that the pool holds: bytes that are there already are shared */
 void tensor_drop(const Tensor *t);        /* the big ones: can be made again when asked for again */
 
 /* ---- the graph -------------------------------------------------------------------------------------- */
@@ -250,6 +251,8 @@ struct Value {
     VEC(Use) uses;
     Form form : 8;
     bool default_only : 1;     /* input with a default (IR >= 4): data is the default, not a constant */
+    bool kept : 1;             /* something besides nodes has its address: not to be freed */
+    bool left : 1;             /* nobody reads it any more, perhaps */
     bool poisoned : 1;         /* an error was reported here: no follow-up messages */
     bool lasting : 1;          /* its bytes stay until the end of the run: they are the text of strings */
     bool fixed : 1;            /* plan.c, of a root: cannot be rows of something larger */
@@ -390,6 +393,8 @@ struct Model {
 /* graph surgery (graph.c) */
 Value *value_new(Graph *g, Name n); /* a fresh value; n may be NULL */
 Value *value_const(Graph *g, Tensor *t);
+void values_free(void); /* gives back constants without a name that nobody reads any more; at a time when no code has one */
+void values_stay(void); /* from now on it does not: there are sequences, that have them */
 /* Newest version; outputs made; not inserted. */
 Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out);
 void node_insert(Node *n, Node *before); /* before == NULL: at the end */

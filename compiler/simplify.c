@@ -203,7 +203,8 @@ static void absorb_all(Graph *g)
         for (int i = 0; i < n->n_attr; i++)
             if (n->attr[i].g)
                 absorb_all(n->attr[i].g);
-        absorb(n);
+        if (absorb(n))
+            values_free();
     }
 }
 

@@ -1,4 +1,6 @@
 /* tensor.c - constants: making them, reading an element of any type, and their bytes as kernels want them. */
+#include <xxhash.h>
+
 #include "onnxcc.h"
 #include "rt.h"
 
@@ -230,6 +232,21 @@ const void *tensor_data(const Tensor *constant)
             memcpy(t->copy, t->data, size);
     }
     return t->copy;
+}
+
+void tensor_keep(Tensor *t)
+{
+    static Map kept; /* hash -> Tensor */
+    pool_clears(&kept, sizeof kept);
+    const size_t size = tensor_size(t);
+    const uint64_t h = XXH3_64bits_withSeed(t->data, size, size) | 1;
+    const Tensor *same = map_get(&kept, (void *)(uintptr_t)h);
+    if (!same)
+        map_put(&kept, (void *)(uintptr_t)h, t);
+    else if (tensor_size(same) == size && !memcmp(same->data, t->data, size)) {
+        pool_free((void *)(uintptr_t)t->data, ELEMENTS_ROOM(size));
+        t->data = same->data;
+    }
 }
 
 void tensor_drop(const Tensor *constant)
