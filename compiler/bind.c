@@ -79,6 +79,7 @@ static void copy_viewed(Node *n)
 static void bind_one(Node *n, void *arg)
 {
     (void)arg;
+    about_to_read(0);
     if (n->op->flags & VIEW && n->in[0]->data && !n->in[0]->data->symbolic && !n->out[0]->data)
         copy_viewed(n);
     bind_node(n);

@@ -33,7 +33,7 @@ void each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg)
         const Attr *a = &n->attr[i];
         if (a->g)
             visit(a->g, arg);
-        for (int k = 0; a->graphs && k < a->n; k++)
+        for (int k = 0; k < attr_graphs(a); k++)
             visit(a->graphs[k], arg);
     }
 }

@@ -85,6 +85,16 @@ void forget_pages(void)
         madvise((void *)(uintptr_t)maps[i].at, maps[i].n, MADV_DONTNEED);
 }
 
+void about_to_read(size_t bytes)
+{
+    enum { PAGE = 4096, MOST = 1 << 20 };
+    static size_t read;
+    if ((read += bytes + PAGE) > MOST) {
+        forget_pages();
+        read = bytes;
+    }
+}
+
 bool map_file(int fd, size_t n, Span *s)
 {
     *s = (Span){(const uint8_t *)"", 0};

@@ -232,7 +232,7 @@ static void remove_uses(Node *n)
     for (int i = 0; i < n->n_attr; i++) {
         if (n->attr[i].g)
             remove_graph_uses(n->attr[i].g);
-        for (int k = 0; n->attr[i].graphs && k < n->attr[i].n; k++)
+        for (int k = 0; k < attr_graphs(&n->attr[i]); k++)
             remove_graph_uses(n->attr[i].graphs[k]);
     }
 }
@@ -268,7 +268,7 @@ void graph_each(Graph *g, void (*visit)(Node *, void *), void *arg)
         for (int i = 0; i < n->n_attr; i++) {
             if (n->attr[i].g)
                 graph_each(n->attr[i].g, visit, arg);
-            for (int k = 0; n->attr[i].graphs && k < n->attr[i].n; k++)
+            for (int k = 0; k < attr_graphs(&n->attr[i]); k++)
                 graph_each(n->attr[i].graphs[k], visit, arg);
         }
         visit(n, arg);

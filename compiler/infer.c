@@ -306,6 +306,7 @@ void infer_graph(Graph *g)
             continue;
         }
         Node *before = n->prev;
+        about_to_read(0);
         infer_node(n);
         /* A decided If has put its branch in its place: go through that. */
         if (n->op->flags & CONTROL && (n->prev ? n->prev->next : g->first) != n)

@@ -206,6 +206,7 @@ static void layout_graph(Graph *g)
 {
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
+        about_to_read(0);
         for (int i = 0; i < n->n_attr; i++)
             if (n->attr[i].g)
                 layout_graph(n->attr[i].g);

@@ -29,8 +29,10 @@ static Attr *read_default(const Op *op, const FormalAttr *f)
             v[d->n++] = (int64_t)strtod(s, NULL);
             s = *end == ',' ? end + 1 : f->value + f->value_n;
         }
-        d->ints = v;
-        d->floats = w;
+        if (f->type == A_INTS)
+            d->ints = v;
+        else
+            d->floats = w;
     } else
         bug("default of %s.%s", op->name, d->name->s);
     return d;

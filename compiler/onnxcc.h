@@ -280,21 +280,24 @@ typedef enum AttrType {
 /* clang-format on */
 typedef struct Attr {
     Name name;
-    AttrType type;
     Name ref; /* ref_attr_name, inside functions */
-    int64_t i;
-    float f;
-    Name s;
-    Tensor *t;
-    Graph *g;
-    TypeDesc *tp;
-    int n; /* of the list below */
-    const int64_t *ints;
-    const float *floats;
-    Name *strings;
-    Tensor **tensors;
-    Graph **graphs;
+    AttrType type;
+    int n;    /* of a list */
+    Graph *g; /* A_GRAPH; else NULL */
+    union {   /* by type */
+        int64_t i;
+        float f;
+        Name s;
+        Tensor *t;    /* A_SPARSE too */
+        TypeDesc *tp; /* A_TYPES: a list of n */
+        const int64_t *ints;
+        const float *floats;
+        Name *strings;
+        Tensor **tensors; /* A_SPARSES too */
+        Graph **graphs;
+    };
 } Attr;
+static inline int attr_graphs(const Attr *a) { return a->type == A_GRAPHS ? a->n : 0; }
 
 /* What a bound node calls: a kernel with pointers and parameters (kernel.h). */
 typedef union Param {
@@ -485,8 +488,10 @@ Model *parse_model(const char *file); /* parse.c: bytes -> graph, names bound to
 Model *parse_bytes(const char *file, const void *bytes, size_t n);
 Tensor *parse_tensor(const void *bytes, size_t n, const char *path); /* one TensorProto (.pb) */
 Tensor *read_tensor_file(const char *file); /* a .pb file with one TensorProto; fails with exit 3 or 1 */
-void forget_pages(
-    void); /* external.c: what was read of the mapped files need not stay in memory; it is still readable */
+/* external.c: what was read of the mapped files need not stay in memory; it is still readable. */
+void forget_pages(void);
+/* The same for what was read before, when that is much: for walks that read constants. */
+void about_to_read(size_t bytes);
 void resolve_ops(Model *m);               /* opset.c: every node bound to its row */
 Graph *graph_copy(Graph *g, Node *owner); /* inline.c: a nested graph once more; references of attributes are gone */
 void inline_functions(Model *m);          /* inline.c: no functions, old versions or composites left */

@@ -117,7 +117,7 @@ static void resolve_node(Resolver *r, Node *n)
     for (int i = 0; i < n->n_attr; i++) {
         if (n->attr[i].g)
             resolve_graph(r, n->attr[i].g);
-        for (int k = 0; n->attr[i].graphs && k < n->attr[i].n; k++)
+        for (int k = 0; k < attr_graphs(&n->attr[i]); k++)
             resolve_graph(r, n->attr[i].graphs[k]);
     }
 }

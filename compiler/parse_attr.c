@@ -115,10 +115,12 @@ static bool read_list(Model *m, const Wire *w, Attr *a, const Path *p, Graph *g,
 {
     bool good = true;
     a->n = w->n;
-    a->strings = a->type == A_STRINGS ? NEWS(Name, w->n + 1) : NULL;
-    a->tensors = a->type == A_TENSORS || a->type == A_SPARSES ? NEWS(Tensor *, w->n + 1) : NULL;
-    a->graphs = a->type == A_GRAPHS ? NEWS(Graph *, w->n + 1) : NULL;
-    a->tp = a->type == A_TYPES ? NEWS(TypeDesc, w->n + 1) : NULL;
+    switch (a->type) {
+    case A_STRINGS: a->strings = NEWS(Name, w->n + 1); break;
+    case A_GRAPHS: a->graphs = NEWS(Graph *, w->n + 1); break;
+    case A_TYPES: a->tp = NEWS(TypeDesc, w->n + 1); break;
+    default: a->tensors = NEWS(Tensor *, w->n + 1);
+    }
     for (int i = 0; i < w->n; i++) {
         const Path *q = AT(p, field_name[a->type], i);
         Span s = w->list[i];

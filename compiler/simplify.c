@@ -64,16 +64,15 @@ void remove_dead(Graph *g)
 
 static bool same_attr(const Attr *a, const Attr *b)
 {
-    if (a->name != b->name || a->type != b->type || a->i != b->i || memcmp(&a->f, &b->f, sizeof a->f) || a->s != b->s ||
-        a->n != b->n || a->t != b->t || a->g != b->g || a->tp != b->tp || a->graphs != b->graphs ||
-        a->tensors != b->tensors)
+    if (a->name != b->name || a->type != b->type || a->n != b->n || a->g != b->g)
         return false;
-    for (int i = 0; i < a->n; i++)
-        if ((a->ints && a->ints[i] != b->ints[i]) ||
-            (a->floats && memcmp(&a->floats[i], &b->floats[i], sizeof(float))) ||
-            (a->strings && a->strings[i] != b->strings[i]))
-            return false;
-    return true;
+    switch (a->type) {
+    case A_FLOAT: return !memcmp(&a->f, &b->f, sizeof a->f);
+    case A_INTS: return !a->n || !memcmp(a->ints, b->ints, sizeof *a->ints * (size_t)a->n);
+    case A_FLOATS: return !a->n || !memcmp(a->floats, b->floats, sizeof *a->floats * (size_t)a->n);
+    case A_STRINGS: return !a->n || !memcmp(a->strings, b->strings, sizeof *a->strings * (size_t)a->n);
+    default: return a->i == b->i; /* a number, or a pointer to what equal attributes share */
+    }
 }
 
 static bool same_constant(const Value *a, const Value *b)

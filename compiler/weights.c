@@ -295,23 +295,12 @@ static void write_in_file(struct Constant *c, Output *file)
     constants.file_bytes += n;
 }
 
-/* Before c is read: what was read before it, where that is much. */
-static void forget_now_and_then(size_t *read, const struct Constant *c)
-{
-    *read += tensor_size(c->v->data);
-    if (*read > FILE_LIMIT) {
-        forget_pages();
-        *read = tensor_size(c->v->data);
-    }
-}
-
 static void write_list(const char *weights_path)
 {
     Output *file = constants.in_file ? output_open(weights_path) : NULL;
-    size_t read = 0;
     for (int i = 0; i < list.n; i++) {
         struct Constant *c = &list.at[i];
-        forget_now_and_then(&read, c);
+        about_to_read(tensor_size(c->v->data));
         Value *same = tensor_size(c->v->data) >= 64 ? same_constant(c->v) : NULL;
         if (same)
             map_put(&names, c->v, map_get(&names, same));
@@ -361,11 +350,10 @@ void write_constants(Model *m, const char *weights_path)
 void put_constants(Text *t, const char *prefix)
 {
     int next_long = 0;
-    size_t read = 0;
     forget_pages();
     for (int i = 0; i < list.n; i++) {
         const struct Constant *c = &list.at[i];
-        forget_now_and_then(&read, c);
+        about_to_read(tensor_size(c->v->data));
         TextMark mark = text_mark();
         if (c->in_file)
             text_put(t, "#define %s ((const %s *)(const void *)(%s_weights + %zu)) /* %lld */\n", c->id,

@@ -23,7 +23,7 @@ int64_t forest_numbers(Node *n, const char *attr, double **v)
     const float *f;
     snprintf(other, sizeof other, "%s_as_tensor", attr);
     const Attr *a = node_attr(n, other), *list = node_attr(n, attr);
-    const Tensor *t = a && a->t ? a->t : list && list->type == A_TENSOR ? list->t : NULL;
+    const Tensor *t = a && a->type == A_TENSOR ? a->t : list && list->type == A_TENSOR ? list->t : NULL;
     int64_t k = t ? tensor_count(t) : list && list->type == A_FLOATS ? attr_floats(n, attr, &f) : 0;
     *v = NEWS(double, k + 1);
     for (int64_t i = 0; i < k; i++)
@@ -34,7 +34,7 @@ int64_t forest_numbers(Node *n, const char *attr, double **v)
 static bool is_double(Node *n, const char *attr)
 {
     const Attr *a = node_attr(n, attr);
-    return a && a->t && a->t->type == F64;
+    return a && a->type == A_TENSOR && a->t->type == F64;
 }
 
 /* ---- versions 1 and 3: nodes by the numbers of their trees and their own ---------------------------------------- */
