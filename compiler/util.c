@@ -6,19 +6,20 @@
 
 /* ---- the pool: small things are cut from chunks; a large one is a block of its own, so that growing it is a realloc */
 
-enum { CHUNK = 1 << 20, LARGE = 1 << 14, ALIGN = 8 };
+enum { CHUNK = 1 << 20, LARGE = 1 << 14, ALIGN = 8, CLASSES = LARGE / ALIGN + 1 };
 
 typedef struct Block {
     struct Block *next, **link; /* link: what points here */
 } Block;
-_Static_assert(sizeof(Block) % ALIGN == 0, "memory behind a block header is aligned");
+_Static_assert(sizeof(Block) % 16 == 0, "memory behind a block header is aligned");
 
 static Block *blocks;
-static char *chunk;
+static char *chunk; /* what is left of the newest one */
+static size_t chunk_left;
 static struct Free { /* what was given back, by size */
     struct Free *next;
-} *given_back[LARGE / ALIGN + 1];
-static size_t chunk_left;
+} *given_back[CLASSES];
+static uint64_t any_back[CLASSES / 64 + 1]; /* a bit for each list that is not empty */
 static struct Static {
     void *at;
     size_t n;
@@ -41,28 +42,71 @@ static void *block_new(size_t bytes)
     return block_link(bytes > SIZE_MAX / 2 ? NULL : calloc(1, sizeof(Block) + bytes), bytes) + 1;
 }
 
+static size_t rounded(size_t bytes) { return (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1); }
+
+/* What is a multiple of 16 may have to be aligned so: the step to there. */
+static size_t step_to_16(const void *at, size_t bytes) { return bytes & ALIGN ? 0 : (uintptr_t)at & ALIGN; }
+
+static void give_back(char *p, size_t bytes)
+{
+    if (!bytes)
+        return;
+    const size_t class = bytes / ALIGN;
+    struct Free *f = (struct Free *)(void *)p;
+    f->next = given_back[class];
+    given_back[class] = f;
+    any_back[class / 64] |= (uint64_t)1 << class % 64;
+}
+
+/* The first list from this class on that is not empty; 0: there is none. */
+static size_t next_class(size_t class)
+{
+    uint64_t bits = any_back[class / 64] >> class % 64 << class % 64;
+    for (size_t i = class / 64;; bits = any_back[i]) {
+        if (bits)
+            return i * 64 + (size_t)__builtin_ctzll(bits);
+        if (++i == sizeof any_back / sizeof *any_back)
+            return 0;
+    }
+}
+
+/* From the smallest thing that was given back and is large enough; NULL: there is none. */
+static void *take_again(size_t bytes)
+{
+    for (size_t class = next_class(bytes / ALIGN); class; class = next_class(class + 1)) {
+        char *p = (char *)given_back[class];
+        const size_t skip = step_to_16(p, bytes), rest = class * ALIGN - bytes;
+        if (skip > rest)
+            continue;
+        given_back[class] = given_back[class]->next;
+        if (!given_back[class])
+            any_back[class / 64] &= ~((uint64_t)1 << class % 64);
+        give_back(p, skip);
+        give_back(p + skip + bytes, rest - skip);
+        return memset(p + skip, 0, bytes);
+    }
+    return NULL;
+}
+
 void *pool_alloc(size_t bytes)
 {
     if (bytes > LARGE)
         return block_new(bytes);
-    bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-    struct Free *again = given_back[bytes / ALIGN];
-    if (again && bytes) {
-        given_back[bytes / ALIGN] = again->next;
-        return memset(again, 0, bytes);
-    }
-    if (!(bytes & ALIGN) && (uintptr_t)chunk & ALIGN &&
-        chunk_left) { /* what is a multiple of 16 may have to be aligned so */
-        chunk += ALIGN;
-        chunk_left -= ALIGN;
-    }
-    if (bytes > chunk_left || !chunk) {
+    bytes = rounded(bytes);
+    void *again = bytes ? take_again(bytes) : NULL;
+    if (again)
+        return again;
+    size_t skip = step_to_16(chunk, bytes);
+    if (!chunk || skip + bytes > chunk_left) {
+        give_back(chunk, chunk_left);
         chunk = block_new(CHUNK);
         chunk_left = CHUNK;
+        skip = 0;
     }
-    char *p = chunk;
-    chunk += bytes;
-    chunk_left -= bytes;
+    give_back(chunk, skip);
+    char *p = chunk + skip;
+    chunk += skip + bytes;
+    chunk_left -= skip + bytes;
     return p;
 }
 
@@ -81,14 +125,7 @@ void pool_free(void *p, size_t bytes)
         free(b);
         return;
     }
-    bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-    if (!(bytes & ALIGN) && (uintptr_t)p & ALIGN && bytes) /* cut from something larger: not aligned to 16 */
-        bytes -= ALIGN;
-    if (bytes) {
-        struct Free **list = &given_back[bytes / ALIGN], *f = p;
-        f->next = *list;
-        *list = f;
-    }
+    give_back(p, rounded(bytes));
 }
 
 void *pool_grow(void *old, size_t old_bytes, size_t new_bytes)
@@ -167,6 +204,7 @@ void pool_reset(void)
     chunk = NULL;
     chunk_left = 0;
     memset(given_back, 0, sizeof given_back);
+    memset(any_back, 0, sizeof any_back);
     for (int i = 0; i < n_statics; i++)
         memset(statics[i].at, 0, statics[i].n);
 }
