@@ -274,15 +274,31 @@ void infer_node(Node *n)
         fold(n);
 }
 
+/* The constant that is known as these bytes of this type and shape already; else y. */
+static Value *known_constant(Value *y)
+{
+    static Map known; /* bytes -> Value */
+    pool_clears(&known, sizeof known);
+    Value *same = map_get(&known, y->data->data);
+    if (same && same->graph == y->graph && same->type == y->type && same->shape == y->shape &&
+        same->data->fill == y->data->fill) {
+        pool_free(y, sizeof *y);
+        return same;
+    }
+    y->kept = true;
+    map_put(&known, y->data->data, y);
+    return y;
+}
+
 Value *folded_node(Node *n)
 {
     infer_node(n);
     Value *y = n->out[0];
-    if (y->data && !y->data->thunk) {
-        y->def = NULL;
-        node_free(n);
-    }
-    return y;
+    if (!y->data || y->data->thunk)
+        return y;
+    node_free(n);
+    y->def = NULL;
+    return known_constant(y);
 }
 
 Value *inferred(Value *made)
