@@ -296,6 +296,7 @@ static void fuse_graph(Graph *g, bool (*fuse)(Node *))
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
         about_to_read(0);
+        values_free();
         for (int i = 0; i < n->n_attr; i++)
             if (n->attr[i].g)
                 fuse_graph(n->attr[i].g, fuse);

@@ -24,7 +24,16 @@ Value *value_const(Graph *g, Tensor *t)
     return v;
 }
 
-/* Constants that the compiler made and nobody reads now: given back once nobody can have them in hand. */
+void value_free(Value *v)
+{
+    Tensor *t = v->data;
+    if (t && !t->kept && !t->thunk && !t->owned && !t->copy)
+        pool_free(t, sizeof *t);
+    pool_free(v->uses.at, sizeof *v->uses.at * (size_t)v->uses.cap);
+    pool_free(v, sizeof *v);
+}
+
+/* Values that no node makes and nobody reads now: given back once no code can have them in hand. */
 static struct Left {
     VEC(Value *) list;
     bool stay;
@@ -32,7 +41,8 @@ static struct Left {
 
 static void value_left(Value *v)
 {
-    if (v->uses.n || v->def || !v->data || v->name || v->kept || v->left || left.stay)
+    const bool findable = v->name && v->graph->scope.cap; /* by its name */
+    if (v->uses.n || v->def || findable || v->kept || v->left || left.stay)
         return;
     pool_clears(&left, sizeof left);
     v->left = true;
@@ -50,10 +60,8 @@ void values_free(void)
     while (left.list.n) {
         Value *v = left.list.at[--left.list.n];
         v->left = false;
-        if (v->uses.n || v->kept || left.stay)
-            continue;
-        pool_free(v->uses.at, sizeof *v->uses.at * (size_t)v->uses.cap);
-        pool_free(v, sizeof *v);
+        if (!v->uses.n && !v->kept && !left.stay)
+            value_free(v);
     }
 }
 
@@ -83,7 +91,8 @@ static void use_remove(Value *v, Use u)
     Use last = v->uses.at[--v->uses.n];
     v->uses.at[at] = last;
     use_at(last, at);
-    value_left(v);
+    if (v->data && !v->name) /* one of the compiler's constants */
+        value_left(v);
 }
 
 bool value_is_output(const Value *v)
@@ -252,8 +261,10 @@ void node_free(Node *n)
     if (n->kept)
         return;
     for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && !n->out[i]->def)
+        if (n->out[i] && (n->out[i]->def == n || !n->out[i]->def)) {
+            n->out[i]->def = NULL;
             value_left(n->out[i]);
+        }
     pool_free(n->in, sizeof *n->in * (size_t)n->n_in);
     pool_free(n->use, sizeof *n->use * (size_t)n->n_in);
     pool_free(n->out, sizeof *n->out * (size_t)n->n_out);

@@ -282,10 +282,9 @@ static Value *known_constant(Value *y)
     Value *same = map_get(&known, y->data->data);
     if (same && same->graph == y->graph && same->type == y->type && same->shape == y->shape &&
         same->data->fill == y->data->fill) {
-        pool_free(y, sizeof *y);
+        value_free(y);
         return same;
     }
-    y->kept = true;
     map_put(&known, y->data->data, y);
     return y;
 }
@@ -296,8 +295,9 @@ Value *folded_node(Node *n)
     Value *y = n->out[0];
     if (!y->data || y->data->thunk)
         return y;
-    node_free(n);
     y->def = NULL;
+    y->kept = true;
+    node_free(n);
     return known_constant(y);
 }
 

@@ -41,7 +41,7 @@ static void transpose_output(Node *n, const int64_t *perm)
     t->out[0] = old; /* keeps its name, uses and declared type */
     old->def = t;
     old->def_i = 0;
-    made->def = NULL;
+    value_free(made);
     infer_node(t);
 }
 
@@ -195,7 +195,7 @@ static void merge_transposes(Node *n)
         return;
     if (shape_same(*n->in[0]->shape, *n->out[0]->shape) && !value_is_output(n->out[0])) {
         value_replace(n->out[0], n->in[0]);
-        node_remove(n);
+        node_free(n);
         return;
     }
     n->op = op_find("onnxcc", "View", 1);
@@ -207,6 +207,7 @@ static void layout_graph(Graph *g)
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
         about_to_read(0);
+        values_free();
         for (int i = 0; i < n->n_attr; i++)
             if (n->attr[i].g)
                 layout_graph(n->attr[i].g);

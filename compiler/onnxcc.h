@@ -188,6 +188,7 @@ typedef struct Tensor {
     const void *data; /* NULL while lazy */
     bool fill;        /* every element equals the one at data */
     bool symbolic;    /* I64 whose elements are Dims, some of them expressions */
+    bool kept;        /* known by its address: not to be freed */
     bool owned;       /* data was malloc'ed by exec.c, so tensor_drop frees it */
     int thunk_out;    /* lazy: output of */
     Node *thunk;      /* ... the node to run (a fold of large constants) to get the data */
@@ -357,7 +358,6 @@ struct Graph {
     VEC(Value *) in;
     VEC(Value *) out;
     VEC(Value *) init; /* initializers (constants), also those that are inputs */
-    VEC(Value *) info; /* value_info: name, type, shape only */
     Map scope;         /* Name -> Value, of this graph alone */
     const char *path;
 };
@@ -396,7 +396,8 @@ struct Model {
 /* graph surgery (graph.c) */
 Value *value_new(Graph *g, Name n); /* a fresh value; n may be NULL */
 Value *value_const(Graph *g, Tensor *t);
-void values_free(void); /* gives back constants without a name that nobody reads any more; at a time when no code has one */
+void value_free(Value *v); /* and its memory: nobody reads it, nothing has its address */
+void values_free(void); /* gives back values that nobody reads and no node makes any more, when no code has one in hand */
 void values_stay(void); /* from now on it does not: there are sequences, that have them */
 /* Newest version; outputs made; not inserted. */
 Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out);

@@ -455,9 +455,7 @@ static void read_infos(Graph *g, const Wire *w, const Path *p)
         }
         int errors = error_count();
         declare_type(v, d, map_get(&seen, n) ? "VIN-02" : "VIN-04", &named);
-        if (!map_get(&seen, n))
-            vec_push(&g->info, v);
-        else if (error_count() == errors)
+        if (map_get(&seen, n) && error_count() == errors)
             doubt(path_text(&named), "VIN-02", "'%s' is described twice", printable(n));
         map_put(&seen, n, v);
     }

@@ -58,6 +58,7 @@ void remove_dead(Graph *g)
 {
     Map needed = {0};
     sweep(g, &needed);
+    map_free(&needed);
 }
 
 /* ---- duplicates ---------------------------------------------------------------------------------------------------------- */
@@ -218,6 +219,7 @@ static void ask_operators(Graph *g)
             if (n->attr[i].g)
                 ask_operators(n->attr[i].g);
         n = n->op->simplify && n->op->simplify(n) ? next ? next->prev : g->last : n->prev;
+        values_free();
     }
 }
 

@@ -68,7 +68,7 @@ Tensor *tensor_view(const Tensor *t, Shape s)
     y->dim = dims_of(s);
     if (t->owned && t->thunk) /* t may drop its bytes; y makes its own when asked */
         y->data = NULL;
-    y->owned = false;
+    y->owned = y->kept = false;
     y->copy = NULL;
     y->hash = 0;
     return y;
@@ -241,9 +241,10 @@ void tensor_keep(Tensor *t)
     const size_t size = tensor_size(t);
     const uint64_t h = XXH3_64bits_withSeed(t->data, size, size) | 1;
     const Tensor *same = map_get(&kept, (void *)(uintptr_t)h);
-    if (!same)
+    if (!same) {
         map_put(&kept, (void *)(uintptr_t)h, t);
-    else if (tensor_size(same) == size && !memcmp(same->data, t->data, size)) {
+        t->kept = true;
+    } else if (tensor_size(same) == size && !memcmp(same->data, t->data, size)) {
         pool_free((void *)(uintptr_t)t->data, ELEMENTS_ROOM(size));
         t->data = same->data;
     }

@@ -3,6 +3,9 @@
 #include "output.h"
 
 #include <stdlib.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 /* ---- the pool: small things are cut from chunks; a large one is a block of its own, so that growing it is a realloc */
 
@@ -125,7 +128,11 @@ void pool_free(void *p, size_t bytes)
         free(b);
         return;
     }
+#ifdef __SANITIZE_ADDRESS__
+    ASAN_POISON_MEMORY_REGION(p, bytes); /* what is read after this is found, so it serves nobody again */
+#else
     give_back(p, rounded(bytes));
+#endif
 }
 
 void *pool_grow(void *old, size_t old_bytes, size_t new_bytes)

@@ -163,6 +163,7 @@ static void define_inputs(Graph *g)
     Node *n = node_new(g, "onnxcc.Start", 0, NULL, 0);
     n->n_out = g->in.n;
     n->out = NEWS(Value *, g->in.n);
+    n->kept = true; /* with what are still the graph's inputs */
     for (int i = 0; i < g->in.n; i++) {
         n->out[i] = g->in.at[i];
         n->out[i]->def = n;

@@ -386,20 +386,15 @@ static bool absorb(Node *n, int axis, Value *factor, Value *offset)
         int64_t shape[MAX_RANK];
         for (int i = 0; i < w->shape->rank; i++)
             shape[i] = i == axis ? -1 : 1;
-        Value *f = make(n, "Reshape", 2, factor, make_ints(n, w->shape->rank, shape));
-        infer_node(f->def);
-        w = make(n, "Mul", 2, w, f);
-        infer_node(w->def);
+        Value *f = folded_node(make(n, "Reshape", 2, factor, make_ints(n, w->shape->rank, shape))->def);
+        w = folded_node(make(n, "Mul", 2, w, f)->def);
         node_set_in(n, 1, w);
-        if (b) {
-            b = make(n, "Mul", 2, b, factor);
-            infer_node(b->def);
-        }
+        if (b)
+            b = folded_node(make(n, "Mul", 2, b, factor)->def);
     }
-    if (offset && b) {
-        b = make(n, "Add", 2, b, offset);
-        infer_node(b->def);
-    } else if (offset)
+    if (offset && b)
+        b = folded_node(make(n, "Add", 2, b, offset)->def);
+    else if (offset)
         b = offset;
     node_set_inputs(n, b ? 3 : 2, (Value *[]){in(n, 0), in(n, 1), b});
     return true;

@@ -133,6 +133,9 @@ static void note_scale(Value *v, const Value *scale, const Value *zero)
         struct Scale *s = NEW(struct Scale);
         *s = (struct Scale){scale->data, zero ? zero->data : NULL};
         v->scale = s;
+        scale->data->kept = true;
+        if (zero)
+            zero->data->kept = true;
     }
 }
 
