@@ -270,7 +270,7 @@ struct Value {
     int64_t offset;  /* in the arena; -1: not there (constant, input, output) */
     int64_t bytes;   /* reserved, for the bounds */
     int live_from, live_to;
-    const char *c; /* pointer variable in the emitted C */
+    const char *c; /* pointer variable in the emitted C; of a constant: an expression */
 };
 
 /* clang-format off */

@@ -16,14 +16,14 @@ static VEC(struct Constant {
 }) list;
 static VEC(const char *) long_texts; /* the names of strings that are no literals, in order */
 static Map seen;                     /* content -> the first value that has it */
-static Map names;                    /* Value -> const char *: its expression */
+static Map defaults;                 /* inputs -> a constant with the value that they have when the caller gives none */
 
 /* ---- which --------------------------------------------------------------------------------------------------- */
 
 static void add_constant(Value *v)
 {
-    if (v && v->data && !v->data->symbolic && !map_get(&names, v)) {
-        map_put(&names, v, (void *)(uintptr_t)"");
+    if (v && v->data && !v->data->symbolic && !v->c) {
+        v->c = ""; /* it is in the list */
         vec_push(&list, ((struct Constant){.v = v}));
     }
 }
@@ -178,14 +178,13 @@ static Type printed_type(const Value *v)
 static void name_array(struct Constant *c)
 {
     Value *v = c->v;
-    const char *as = c->id = c_name(v->name, "constant");
+    v->c = c->id = c_name(v->name, "constant");
     if (v->type == STR)
         name_strings(v);
     else
         constants.inline_bytes += tensor_size(v->data);
     if (printed_type(v) != v->type)
-        as = name_format("(const %s *)(const void *)%s", type_tag(v->type), c->id)->s;
-    map_put(&names, v, (void *)(uintptr_t)as);
+        v->c = name_format("(const %s *)(const void *)%s", type_tag(v->type), c->id)->s;
 }
 
 static void put_array(Text *t, const struct Constant *c, int *next_long)
@@ -288,10 +287,9 @@ static void write_in_file(struct Constant *c, Output *file)
     constants.file_bytes += pad;
     output_write(file, tensor_data(c->v->data), n);
     tensor_drop(c->v->data);
-    c->id = c_name(c->v->name, "constant");
+    c->v->c = c->id = c_name(c->v->name, "constant");
     c->in_file = true;
     c->at = constants.file_bytes;
-    map_put(&names, c->v, (void *)(uintptr_t)c->id);
     constants.file_bytes += n;
 }
 
@@ -303,7 +301,7 @@ static void write_list(const char *weights_path)
         about_to_read(tensor_size(c->v->data));
         Value *same = tensor_size(c->v->data) >= 64 ? same_constant(c->v) : NULL;
         if (same)
-            map_put(&names, c->v, map_get(&names, same));
+            c->v->c = same->c;
         else if (constants.in_file && tensor_size(c->v->data) >= 64 && c->v->type != STR)
             write_in_file(c, file);
         else
@@ -320,9 +318,8 @@ void write_constants(Model *m, const char *weights_path)
     memset(&list, 0, sizeof list);
     memset(&long_texts, 0, sizeof long_texts);
     memset(&seen, 0, sizeof seen);
-    memset(&names, 0, sizeof names);
+    memset(&defaults, 0, sizeof defaults);
     graph_each(m->graph, add_call, NULL);
-    Map defaults = {0}; /* inputs -> a constant with the value that they have when the caller gives none */
     for (int i = 0; i < m->graph->in.n; i++) {
         Value *v = m->graph->in.at[i];
         if (!v->default_only)
@@ -330,6 +327,7 @@ void write_constants(Model *m, const char *weights_path)
         Value *otherwise = NEW(Value);
         *otherwise = *v;
         otherwise->data = v->fallback;
+        otherwise->c = NULL;
         map_put(&defaults, v, otherwise);
         add_constant(otherwise);
     }
@@ -340,11 +338,6 @@ void write_constants(Model *m, const char *weights_path)
                         (opt.weights == WEIGHTS_AUTO && total > FILE_LIMIT && weights_path);
     constants.loaded = constants.in_file && opt.weights == WEIGHTS_FILE;
     write_list(weights_path);
-    for (int i = 0; i < m->graph->in.n; i++) {
-        Value *otherwise = map_get(&defaults, m->graph->in.at[i]);
-        if (otherwise)
-            map_put(&names, m->graph->in.at[i], map_get(&names, otherwise));
-    }
 }
 
 void put_constants(Text *t, const char *prefix)
@@ -366,7 +359,8 @@ void put_constants(Text *t, const char *prefix)
 
 const char *constant_expression(const Value *v)
 {
-    const char *s = map_get(&names, v);
+    const Value *otherwise = map_get(&defaults, v);
+    const char *s = otherwise ? otherwise->c : v->c;
     if (!s || !*s)
         bug("constant '%s' was not emitted", v->name ? v->name->s : "");
     return s;
