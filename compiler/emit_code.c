@@ -104,7 +104,7 @@ static void declare_value(Emitter *e, Value *v)
     Value *root = v;
     Dim offset = D(0);
     for (; root->root; root = root->root)
-        offset = dim_add(offset, root->root_offset);
+        offset = dim_add(offset, root->inside->offset);
     const char *constant = root->input >= 0 ? "const " : "";
     Text from = {0};
     if (root->input >= 0 || is_output(root))

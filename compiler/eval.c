@@ -18,7 +18,7 @@ static void *bytes_of(Value *v, void *arg)
     if (v->data && !v->data->symbolic)
         return (void *)(uintptr_t)tensor_data(v->data);
     if (v->root)
-        return (unsigned char *)bytes_of(v->root, arg) + dim_eval(v->root_offset);
+        return (unsigned char *)bytes_of(v->root, arg) + dim_eval(v->inside->offset);
     if (v->input >= 0)
         return (void *)(uintptr_t)tensor_data(e->in[v->input] ? e->in[v->input] : v->fallback);
     for (int i = 0; i < e->m->graph->out.n; i++)

@@ -3,6 +3,8 @@
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
 
+const struct Inside all_of_it;
+
 Value *value_new(Graph *g, Name n)
 {
     Value *v = NEW(Value);
@@ -10,6 +12,7 @@ Value *value_new(Graph *g, Name n)
     v->graph = g;
     v->shape = shape_keep((Shape){.rank = -1});
     v->input = -1;
+    v->inside = &all_of_it;
     v->offset = -1;
     v->id = g->model ? g->model->n_values++ : 0;
     return v;

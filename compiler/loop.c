@@ -113,13 +113,13 @@ void bind_map(Node *n, const char *fn, int n_literal, const double *literal)
 static void broadcast_strides(Shape space, Shape s, const Value *v, Dim *stride)
 {
     Dim step = D(1);
-    bool together = dim_is(v->pitch, 0); /* from here on */
+    bool together = dim_is(v->inside->pitch, 0); /* from here on */
     for (int i = 0; i < space.rank; i++)
         stride[i] = D(0);
     for (int i = s.rank - 1, k = space.rank - 1; i >= 0; i--, k--) {
-        if (!together && dim_same(step, v->run)) {
+        if (!together && dim_same(step, v->inside->run)) {
             together = true;
-            step = v->pitch;
+            step = v->inside->pitch;
         }
         stride[k] = dim_is(s.dim[i], 1) ? D(0) : step;
         if (!dim_same(s.dim[i], space.dim[k]) && !dim_is(s.dim[i], 1)) /* a size that may be 1 at run time */

@@ -237,6 +237,13 @@ struct Scale {
     Tensor *scale, *zero; /* zero: NULL is 0 */
 };
 
+/* How a value lies in its root: element i from byte `offset` on at i / run * pitch + i % run; pitch 0: all together. */
+struct Inside {
+    Dim offset, run, pitch;
+    Dim row; /* of a root: the pitch of what is inside in rows; 0: nothing is */
+};
+extern const struct Inside all_of_it; /* at its start, together */
+
 struct Value {
     Name name;
     Graph *graph; /* whose scope it belongs to */
@@ -263,12 +270,10 @@ struct Value {
     const struct Scale *scale; /* what its integers stand for, where one scale holds for all; or NULL */
     int64_t text;              /* of a STR made at run time: bytes of the longest element */
     /* plan.c */
-    Value *root;     /* its storage is inside root's, at root_offset (views, in place, concat); NULL: its own */
-    Dim root_offset; /* bytes */
-    Dim run, pitch;  /* ... element i at i / run * pitch + i % run from there; pitch 0: all together */
-    Dim row;         /* of a root: the pitch of what is inside in rows; 0: nothing is */
-    int64_t offset;  /* in the arena; -1: not there (constant, input, output) */
-    int64_t bytes;   /* reserved, for the bounds */
+    Value *root;                 /* its storage is inside root's (views, in place, concat); NULL: its own */
+    const struct Inside *inside; /* how */
+    int64_t offset;              /* in the arena; -1: not there (constant, input, output) */
+    int64_t bytes;               /* reserved, for the bounds */
     int live_from, live_to;
     const char *c; /* pointer variable in the emitted C; of a constant: an expression */
 };

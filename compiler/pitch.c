@@ -131,14 +131,14 @@ void pitch_apply(Node *n)
     Call *c = &n->call;
     if (!c->kernel || n->free)
         return;
-    c->scratch = pitch_scratch(n, c->arg[0] ? c->arg[0]->pitch : D(0));
+    c->scratch = pitch_scratch(n, c->arg[0] ? c->arg[0]->inside->pitch : D(0));
     for (int i = 0; i < c->n_arg; i++) {
         const Value *v = c->arg[i];
-        if (!v || dim_is(v->pitch, 0))
+        if (!v || dim_is(v->inside->pitch, 0))
             continue;
         if (!(c->kernel->flags & COPIES))
-            pitch_param(c, i)->d = v->pitch;
-        else if (!spread_copy(c, v->run, v->pitch, (void *)c->param))
+            pitch_param(c, i)->d = v->inside->pitch;
+        else if (!spread_copy(c, v->inside->run, v->inside->pitch, (void *)c->param))
             bug("a copy cannot read rows after all");
     }
 }

@@ -43,8 +43,7 @@ static int reading_ends(const Value *v, const Node *n)
 
 static void start_value(Value *v, int time)
 {
-    v->root = NULL;
-    v->root_offset = v->run = v->pitch = v->row = D(0);
+    share_reset(v);
     v->fixed = false;
     v->offset = -1;
     v->live_from = v->live_to = time;

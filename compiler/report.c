@@ -40,7 +40,7 @@ static const char *place_text(const Value *v)
 {
     int64_t at = 0, bytes = v->bytes;
     for (; v->root; v = v->root)
-        at += dim_high(v->root_offset);
+        at += dim_high(v->inside->offset);
     at += v->offset;
     Text t = {0};
     text_put(&t, "%lld..%lld", (long long)at, (long long)(at + bytes));

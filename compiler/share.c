@@ -13,6 +13,22 @@ void plan_share(Value *a, Value *b) { vec_push(&shares, ((struct Share){a, b}));
 
 /* ---- classes ------------------------------------------------------------------------------------------------------------- */
 
+/* v's own, to be changed. */
+static struct Inside *inside_of(Value *v)
+{
+    if (v->inside == &all_of_it)
+        v->inside = NEW(struct Inside);
+    return (struct Inside *)(uintptr_t)v->inside;
+}
+
+void share_reset(Value *v)
+{
+    if (v->inside != &all_of_it)
+        pool_free((void *)(uintptr_t)v->inside, sizeof *v->inside);
+    v->root = NULL;
+    v->inside = &all_of_it;
+}
+
 static Value *class_of(const Value *v)
 {
     while (v->root)
@@ -24,24 +40,24 @@ static Dim offset_in_class(const Value *v)
 {
     Dim at = D(0);
     for (; v->root; v = v->root)
-        at = dim_add(at, v->root_offset);
+        at = dim_add(at, v->inside->offset);
     return at;
 }
 
 /* The length of v's rows in its class; 0: it lies together. */
 static Dim run_of(const Value *v)
 {
-    while (v->root && dim_is(v->pitch, 0))
+    while (v->root && dim_is(v->inside->pitch, 0))
         v = v->root;
-    return v->root ? v->run : D(0);
+    return v->root ? v->inside->run : D(0);
 }
 
 Dim share_pitch(const Value *v)
 {
     Dim pitch = D(0);
     for (; v->root; v = v->root)
-        if (!dim_is(v->pitch, 0))
-            pitch = v->pitch;
+        if (!dim_is(v->inside->pitch, 0))
+            pitch = v->inside->pitch;
     return pitch;
 }
 
@@ -72,7 +88,8 @@ static bool is_whole(const Value *v) { return class_of(v)->bytes == most_bytes(v
 static void join_at(Value *a, Value *b, Dim offset)
 {
     b->root = a;
-    b->root_offset = offset;
+    if (!dim_is(offset, 0))
+        inside_of(b)->offset = offset;
     a->live_from = a->live_from < b->live_from ? a->live_from : b->live_from;
     a->live_to = a->live_to > b->live_to ? a->live_to : b->live_to;
 }
@@ -88,10 +105,10 @@ static void join_piece(Value *a, Value *b, Dim offset)
 static void join_rows(Value *a, Value *b, Dim offset, Dim run, Dim pitch)
 {
     join_at(a, b, offset);
-    b->run = run;
-    b->pitch = pitch;
-    a->fixed |= !dim_is(a->row, 0) && !dim_same(a->row, pitch);
-    a->row = pitch;
+    inside_of(b)->run = run;
+    inside_of(b)->pitch = pitch;
+    a->fixed |= !dim_is(a->inside->row, 0) && !dim_same(a->inside->row, pitch);
+    inside_of(a)->row = pitch;
 }
 
 /* Both classes become one; a value that lives in the caller's buffer leads. */
@@ -190,7 +207,7 @@ static int parts_together(const Node *n, int i, Dim *run)
 /* May class a be rows of `run` elements in a concat of `outer` rows? */
 static bool may_be_rows(const Value *a, Dim outer, Dim run)
 {
-    return !a->fixed && (dim_is(a->row, 0) || dim_same(a->row, run)) && a->def &&
+    return !a->fixed && (dim_is(a->inside->row, 0) || dim_same(a->inside->row, run)) && a->def &&
            dim_same(shape_count(*a->shape), dim_mul(outer, run)) && pitch_writes(a->def, a, run) &&
            readers_take(a, run);
 }
@@ -369,11 +386,14 @@ static void settle(Value *v)
         return;
     settle(above);
     v->root = above->root;
-    v->root_offset = dim_add(v->root_offset, above->root_offset);
-    if (dim_is(v->pitch, 0))
-        v->run = above->run;
-    if (!dim_is(above->pitch, 0))
-        v->pitch = above->pitch;
+    if (above->inside == &all_of_it)
+        return;
+    struct Inside *in = inside_of(v);
+    in->offset = dim_add(in->offset, above->inside->offset);
+    if (dim_is(in->pitch, 0))
+        in->run = above->inside->run;
+    if (!dim_is(above->inside->pitch, 0))
+        in->pitch = above->inside->pitch;
 }
 
 static void settle_node(Node *n, void *arg)
