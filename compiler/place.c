@@ -33,9 +33,11 @@ Event *events(const Buffer *b, int n)
     return e;
 }
 
+static void events_free(Event *e, int n) { pool_free(e, sizeof *e * (size_t)(2 * n + 1)); }
+
 int64_t place_bound(const Buffer *b, int n, int *when)
 {
-    const Event *e = events(b, n);
+    Event *e = events(b, n);
     int64_t live = 0, most = 0;
     if (when)
         *when = 0;
@@ -47,6 +49,7 @@ int64_t place_bound(const Buffer *b, int n, int *when)
                 *when = e[i].time;
         }
     }
+    events_free(e, n);
     return most;
 }
 
@@ -106,7 +109,7 @@ static void sweep(Buffer *b, int n, int64_t cap, bool backwards)
             b[i].from = -b[i].to;
             b[i].to = -from;
         }
-    const Event *e = events(b, n);
+    Event *e = events(b, n);
     Live *live = NEWS(Live, n + 1);
     int k = 0;
     for (int i = 0; i < 2 * n; i++) {
@@ -122,6 +125,8 @@ static void sweep(Buffer *b, int n, int64_t cap, bool backwards)
             live[slot] = (Live){x->offset, x->offset + x->size, x->to, e[i].block};
         }
     }
+    events_free(e, n);
+    pool_free(live, sizeof *live * (size_t)(n + 1));
     if (backwards)
         for (int i = 0; i < n; i++) {
             int from = b[i].from;
@@ -296,12 +301,13 @@ static void place_part(Buffer *b, int n, int64_t bound, int64_t work)
             approach(best, n, &near, order, bound, work / 16);
     }
     memcpy(b, best, sizeof *b * (size_t)n);
+    pool_free(best, sizeof *best * (size_t)n);
 }
 
 int64_t place(Buffer *b, int n)
 {
     int64_t bound = place_bound(b, n, NULL);
-    const Event *e = events(b, n);
+    Event *e = events(b, n);
     Buffer *part = NEWS(Buffer, n + 1);
     int *from = NEWS(int, n + 1);
     for (int i = 0, live = 0, k = 0; i < 2 * n; i++) {
@@ -317,5 +323,8 @@ int64_t place(Buffer *b, int n)
             b[from[j]].offset = part[j].offset;
         k = 0;
     }
+    events_free(e, n);
+    pool_free(part, sizeof *part * (size_t)(n + 1));
+    pool_free(from, sizeof *from * (size_t)(n + 1));
     return top_of(b, n);
 }

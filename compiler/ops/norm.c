@@ -96,7 +96,7 @@ static void batch_norm_expand(Node *n)
         give_statistic(n, 3, m, in_type(n, 3));
         give_statistic(n, 4, v, in_type(n, 4));
     }
-    replace_out(n, 0, as_type(n, y, x->type));
+    replace_out(n, 0, x->type == t ? y : as_type(n, y, x->type));
     expand_done(n);
 }
 
