@@ -17,13 +17,15 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from cache import generated
-import graphs  # noqa: F401  (the families of these join those of operators)
+import draws  # noqa: F401  (the families of these join those of operators)
+import graphs  # noqa: F401
 import joins  # noqa: F401
 import narrow  # noqa: F401
 import networks  # noqa: F401
 import older  # noqa: F401
 import operators
 import rest  # noqa: F401
+import trees  # noqa: F401
 from recorded import NOBODY, REFERENCE, RUNTIME, right
 
 NEWEST_OF_RUNTIME = 24

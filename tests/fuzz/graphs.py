@@ -278,7 +278,7 @@ def floats(m, n):
 @family(10)
 def learned(m):
     op = m.one("Scaler Normalizer Binarizer ArrayFeatureExtractor Imputer LabelEncoder LabelEncoder FeatureVectorizer OneHotEncoder LinearRegressor "
-               "LinearClassifier SVMRegressor SVMClassifier TreeEnsembleRegressor TreeEnsembleClassifier".split())
+               "LinearClassifier SVMRegressor SVMClassifier".split())
     n, c = m.int(1, 5), m.int(1, 5)
     x = m.array(F32, (n, c), low=-2, high=2)
     post = m.one(["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"])
@@ -318,35 +318,8 @@ def learned(m):
         s = m.int(1, 4)
         attrs = {**kernel, "n_supports": s, "coefficients": floats(m, s), "support_vectors": floats(m, s * c), "rho": floats(m, 1)}
         return Case(op, [x], attrs, domain=ML, rtol=1e-3)
-    if op == "SVMClassifier":
-        per = [m.int(1, 2) for _ in range(k)]
-        s = sum(per)
-        attrs = {**kernel, "vectors_per_class": per, "coefficients": floats(m, s * (k - 1)), "support_vectors": floats(m, s * c),
-                 "rho": floats(m, k * (k - 1) // 2), "classlabels_ints": [4, 2, 9, 1][:k]}
-        return Case(op, [x], attrs, wanted=(0, 1), domain=ML, rtol=1e-3)
-    return trees(m, op, x, k, post)
-
-
-def trees(m, op, x, k, post):
-    kind, nodes, leaves = "class" if op.endswith("Classifier") else "target", [], []
-
-    def grow(tree, left):
-        at = sum(n[0] == tree for n in nodes)
-        leaf = left == 0 or m.chance(0.2)
-        mode = "LEAF" if leaf else m.one(["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"])
-        node = [tree, at, mode, m.int(0, x.shape[1] - 1), m.int(-4, 4) / 2, 0, 0]
-        nodes.append(node)
-        if leaf:
-            leaves.extend((tree, at, t, float(m.array(F32, (), low=-1, high=1))) for t in range(k))
-        else:
-            node[5:] = grow(tree, left - 1), grow(tree, left - 1)
-        return at
-
-    for tree in range(m.int(1, 3)):
-        grow(tree, m.int(1, 3))
-    lists = "treeids nodeids modes featureids values truenodeids falsenodeids".split()
-    attrs = {f"nodes_{name}": [n[i] for n in nodes] for i, name in enumerate(lists)}
-    attrs.update({f"{kind}_{name}": [v[i] for v in leaves] for i, name in enumerate(("treeids", "nodeids", "ids", "weights"))})
-    attrs.update({"n_targets": k} if kind == "target" else {"classlabels_int64s": [4, 2, 9, 1][:k]}, post_transform=post)
-    x = (np.round(x * 4) / 4).astype(F32)
-    return Case(op, [x], attrs, wanted=(0, 1) if kind == "class" else (0,), domain=ML, until=3)
+    per = [m.int(1, 2) for _ in range(k)]
+    s = sum(per)
+    attrs = {**kernel, "vectors_per_class": per, "coefficients": floats(m, s * (k - 1)), "support_vectors": floats(m, s * c),
+             "rho": floats(m, k * (k - 1) // 2), "classlabels_ints": [4, 2, 9, 1][:k]}
+    return Case(op, [x], attrs, wanted=(0, 1), domain=ML, rtol=1e-3)

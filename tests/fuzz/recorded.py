@@ -92,6 +92,7 @@ RECORDED = [
     ("GRU LSTM RNN", without_parameters, NOBODY,
      "ORT's alpha and beta are 0; the text has those of the operators, of which only ThresholdedRelu's are defined"),
     ("GRU LSTM RNN", always, RUNTIME, "the reference knows neither sequence_lens nor clip nor activations"),
+    ("Bernoulli", always, REFERENCE, "each draws its own; of those, the test program compares type and shape"),
     ("Loop", always, RUNTIME, "the reference joins what a body gives out where it has to be stacked"),
     ("Optional", always, RUNTIME, "the reference makes a list of the tensor"),
     ("StringNormalizer", always, RUNTIME, "the reference takes accents off, and leaves an axis of nothing"),

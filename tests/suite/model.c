@@ -135,12 +135,19 @@ static const Tensor *given(const Case *c, const Value *v)
     return NULL;
 }
 
+/* Is the first output ones and zeros that were drawn? Bernoulli's function body casts comparisons with RandomUniformLike. */
+static bool is_bernoulli(const Graph *g, const Node *n)
+{
+    const Node *last = g->out.at[0]->def;
+    return name_is(node_op(n), "Bernoulli") ||
+           (name_is(node_op(n), "RandomUniformLike") && last && name_is(node_op(last), "Cast"));
+}
+
 /* An output whose values nobody can foresee: by the operators in the model. */
 static void find_kind(const Case *c, Result *r)
 {
     for (Node *n = c->m->graph->first; n; n = n->next) {
-        if (name_is(node_op(n), "Bernoulli") ||
-            (name_is(node_op(n), "RandomUniformLike") && !value_is_output(n->out[0])))
+        if (is_bernoulli(c->m->graph, n))
             r->kind = BERNOULLI;
         if (!name_is(node_op(n), "Dropout") || n->n_in < 3 || !n->in[2])
             continue;

@@ -1,0 +1,90 @@
+"""Random models of trees: TreeEnsemble, TreeEnsembleRegressor, TreeEnsembleClassifier."""
+
+import numpy as np
+from onnx import numpy_helper
+
+from operators import F32, F64, ML, Case, family
+
+MODES = "BRANCH_LEQ BRANCH_LT BRANCH_GTE BRANCH_GT BRANCH_EQ BRANCH_NEQ".split()
+POSTS = "NONE SOFTMAX LOGISTIC SOFTMAX_ZERO PROBIT".split()
+LABELS = [4, 2, 9, 1], ["a", "bb", "", "\u00e9"]
+
+
+def samples(m, features, missing, types):
+    """Quarters, which often equal what a node splits at."""
+    x = m.rng.integers(-8, 9, (m.int(1, 5), features)) / 4
+    return np.where(m.rng.random(x.shape) < 0.2 * missing, np.nan, x).astype(m.one(types))
+
+
+def weights(m, n, post):
+    """Of n leaves or base values; PROBIT is defined between 0 and 1."""
+    return [float(v) for v in m.array(F32, (n,), low=0.0 if post == "PROBIT" else -1.0, high=0.15 if post == "PROBIT" else 1.0)]
+
+
+@family(4)
+def of_nodes(m):
+    """Versions 1 and 3: lists of nodes, of which some are leaves, and of their weights."""
+    kind = m.one(["target", "class"])
+    features, targets, missing, post = m.int(1, 5), m.int(1, 4), m.chance(0.3), m.one(POSTS)
+    modes, nodes, leaves = m.one([MODES, [m.one(MODES)]]), [], []
+
+    def grow(tree, left):
+        at = sum(n[0] == tree for n in nodes)
+        leaf = left == 0 or m.chance(0.2)
+        node = [tree, at, "LEAF" if leaf else m.one(modes), m.int(0, features - 1), m.int(-4, 4) / 2, 0, 0, m.int(0, 1)]
+        nodes.append(node)
+        if leaf:
+            leaves.extend((tree, at, t) for t in range(targets) if m.chance(0.9) or t == 0)
+        else:
+            node[5:7] = grow(tree, left - 1), grow(tree, left - 1)
+        return at
+
+    for tree in range(m.int(1, 3)):
+        grow(tree, m.int(1, 3))
+    lists = "treeids nodeids modes featureids values truenodeids falsenodeids".split() + ["missing_value_tracks_true"] * missing
+    attrs = {f"nodes_{name}": [n[i] for n in nodes] for i, name in enumerate(lists)}
+    attrs.update({f"{kind}_{name}": [v[i] for v in leaves] for i, name in enumerate(("treeids", "nodeids", "ids"))})
+    attrs.update({f"{kind}_weights": weights(m, len(leaves), post), "post_transform": post})
+    if m.chance(0.3):
+        attrs["base_values"] = weights(m, targets, post)
+    x = samples(m, features, missing, [F32, F32, F64, np.int64] if not missing else [F32, F64])
+    if kind == "target":
+        attrs.update(n_targets=targets, aggregate_function=m.one("SUM AVERAGE MIN MAX".split()))
+        return Case("TreeEnsembleRegressor", [x], attrs, domain=ML, until=3)
+    labels = m.one(LABELS)[:targets]
+    attrs["classlabels_strings" if isinstance(labels[0], str) else "classlabels_int64s"] = labels
+    return Case("TreeEnsembleClassifier", [x], attrs, wanted=(0, 1), domain=ML, until=3)
+
+
+@family(4)
+def ensemble(m):
+    """Version 5: inner nodes, leaves of one weight each, and sets of members."""
+    features, targets, missing, post = m.int(1, 5), m.int(1, 4), m.chance(0.3), m.int(0, 4)
+    kinds = m.one([[m.int(0, 5)], range(6), range(7)])
+    x = samples(m, features, missing, [F32, F32, F64])
+    nodes, leaves, sets = [], [], {}
+
+    def grow(left):
+        if left == 0:
+            leaves.append(m.int(0, targets - 1))
+            return len(leaves) - 1, 1
+        at, mode = len(nodes), m.one(kinds)
+        nodes.append(None)
+        if mode == 6:
+            sets[at] = [float(v) / 4 for v in m.rng.choice(np.arange(1, 9), m.int(1, 3), replace=False)]
+        split = 0 if mode == 6 else m.int(-4, 4) / 2
+        nodes[at] = (mode, split, m.int(0, features - 1), m.int(0, 1), *(v for _ in "yn" for v in grow(0 if m.chance(0.2) else left - 1)))
+        return at, 0
+
+    def tensor(values, kind=x.dtype):
+        return numpy_helper.from_array(np.array(values, kind))
+
+    roots = [grow(m.int(1, 3))[0] for _ in range(m.int(1, 3))]
+    lists = "featureids missing_value_tracks_true truenodeids trueleafs falsenodeids falseleafs".split()
+    attrs = {f"nodes_{name}": [n[i + 2] for n in nodes] for i, name in enumerate(lists) if missing or i != 1}
+    attrs.update(tree_roots=roots, n_targets=targets, post_transform=post, aggregate_function=m.int(0, 3), leaf_targetids=leaves,
+                 nodes_modes=tensor([n[0] for n in nodes], np.uint8), nodes_splits=tensor([n[1] for n in nodes]),
+                 leaf_weights=tensor(weights(m, len(leaves), POSTS[post])))
+    if sets:
+        attrs["membership_values"] = tensor([v for at in sorted(sets) for v in (*sets[at], np.nan)])
+    return Case("TreeEnsemble", [x], attrs, domain=ML)
