@@ -67,6 +67,15 @@ def without_parameters(case):
         f in ("Affine", "ThresholdedRelu", "ScaledTanh") for f in case.attrs.get("activations", ()))
 
 
+def two_labels(case):
+    return len(case.attrs.get("classlabels_strings") or case.attrs["classlabels_int64s"]) == 2
+
+
+def one_of_two(case):
+    """Is it one number that tells two classes apart?"""
+    return two_labels(case) and not any(case.attrs["class_ids"])
+
+
 def always(_):
     return True
 
@@ -93,6 +102,12 @@ RECORDED = [
      "ORT's alpha and beta are 0; the text has those of the operators, of which only ThresholdedRelu's are defined"),
     ("GRU LSTM RNN", always, RUNTIME, "the reference knows neither sequence_lens nor clip nor activations"),
     ("Bernoulli", always, REFERENCE, "each draws its own; of those, the test program compares type and shape"),
+    ("TreeEnsembleClassifier", lambda c: one_of_two(c) and c.attrs["post_transform"] == "PROBIT", NOBODY,
+     "ORT takes the one number for a probability before PROBIT, the reference has no PROBIT"),
+    ("TreeEnsembleClassifier", lambda c: two_labels(c) and not one_of_two(c), REFERENCE,
+     "two classes with a number each: ORT gives labels that are none of the model's"),
+    ("TreeEnsembleClassifier TreeEnsembleRegressor", always, RUNTIME, "the reference forgets base values, and 0 or 1 of one number"),
+    ("TreeEnsemble", always, RUNTIME, "the reference leaves post_transform out, and has minima and maxima with 0"),
     ("Loop", always, RUNTIME, "the reference joins what a body gives out where it has to be stacked"),
     ("Optional", always, RUNTIME, "the reference makes a list of the tensor"),
     ("StringNormalizer", always, RUNTIME, "the reference takes accents off, and leaves an axis of nothing"),

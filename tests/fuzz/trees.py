@@ -26,6 +26,7 @@ def of_nodes(m):
     """Versions 1 and 3: lists of nodes, of which some are leaves, and of their weights."""
     kind = m.one(["target", "class"])
     features, targets, missing, post = m.int(1, 5), m.int(1, 4), m.chance(0.3), m.one(POSTS)
+    each = m.chance(0.4)  # tree speaks of one target
     modes, nodes, leaves = m.one([MODES, [m.one(MODES)]]), [], []
 
     def grow(tree, left):
@@ -34,12 +35,12 @@ def of_nodes(m):
         node = [tree, at, "LEAF" if leaf else m.one(modes), m.int(0, features - 1), m.int(-4, 4) / 2, 0, 0, m.int(0, 1)]
         nodes.append(node)
         if leaf:
-            leaves.extend((tree, at, t) for t in range(targets) if m.chance(0.9) or t == 0)
+            leaves.extend((tree, at, t) for t in range(targets) if not each or t == tree % targets)
         else:
             node[5:7] = grow(tree, left - 1), grow(tree, left - 1)
         return at
 
-    for tree in range(m.int(1, 3)):
+    for tree in range(m.int(1, 2) * targets if each else m.int(1, 3)):
         grow(tree, m.int(1, 3))
     lists = "treeids nodeids modes featureids values truenodeids falsenodeids".split() + ["missing_value_tracks_true"] * missing
     attrs = {f"nodes_{name}": [n[i] for n in nodes] for i, name in enumerate(lists)}
@@ -51,7 +52,7 @@ def of_nodes(m):
     if kind == "target":
         attrs.update(n_targets=targets, aggregate_function=m.one("SUM AVERAGE MIN MAX".split()))
         return Case("TreeEnsembleRegressor", [x], attrs, domain=ML, until=3)
-    labels = m.one(LABELS)[:targets]
+    labels = m.one(LABELS)[: max(2, targets)]  # two of one target: below and above the middle
     attrs["classlabels_strings" if isinstance(labels[0], str) else "classlabels_int64s"] = labels
     return Case("TreeEnsembleClassifier", [x], attrs, wanted=(0, 1), domain=ML, until=3)
 
@@ -87,4 +88,5 @@ def ensemble(m):
                  leaf_weights=tensor(weights(m, len(leaves), POSTS[post])))
     if sets:
         attrs["membership_values"] = tensor([v for at in sorted(sets) for v in (*sets[at], np.nan)])
-    return Case("TreeEnsemble", [x], attrs, domain=ML)
+    swapped = {**attrs, "post_transform": {1: 2, 2: 1}.get(post, post)}  # ONNX Runtime's numbers of SOFTMAX and LOGISTIC
+    return Case("TreeEnsemble", [x], attrs, domain=ML, version=5, same=Case("TreeEnsemble", [x], swapped, domain=ML, version=5))
