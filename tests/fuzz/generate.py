@@ -20,6 +20,7 @@ from cache import generated
 import draws  # noqa: F401  (the families of these join those of operators)
 import graphs  # noqa: F401
 import joins  # noqa: F401
+import microsoft  # noqa: F401
 import narrow  # noqa: F401
 import networks  # noqa: F401
 import older  # noqa: F401
@@ -95,7 +96,8 @@ def declare_outputs(model, results, sizes):
 
 
 def types_of(model):
-    """The types of the outputs as the schemas of the operators have them, or None when those do not admit the model."""
+    """The types of the outputs as the schemas of the operators have them, 0 where there is none; None when they do not admit the
+    model."""
     try:
         inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
     except Exception:  # pylint: disable=broad-except
@@ -131,7 +133,7 @@ def with_types(results, types):
         return None
     results = [np.asarray(y) for y in results]
     for i, (y, t) in enumerate(zip(results, types)):
-        if onnx_type(y) != t and t != TensorProto.STRING:
+        if onnx_type(y) != t and t not in (TensorProto.UNDEFINED, TensorProto.STRING):
             declared = helper.tensor_dtype_to_np_dtype(t)
             if y.dtype != np.uint8 or declared.itemsize != 1:
                 return None

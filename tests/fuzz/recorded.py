@@ -107,7 +107,7 @@ RECORDED = [
     ("TreeEnsembleClassifier", lambda c: two_labels(c) and not one_of_two(c), REFERENCE,
      "two classes with a number each: ORT gives labels that are none of the model's"),
     ("TreeEnsembleClassifier TreeEnsembleRegressor", always, RUNTIME, "the reference forgets base values, and 0 or 1 of one number"),
-    ("TreeEnsemble", always, RUNTIME, "the reference leaves post_transform out, and has minima and maxima with 0"),
+    ("TreeEnsemble", always, RUNTIME, "the reference leaves post_transform out, and has the limits of the type where no leaf speaks"),
     ("Loop", always, RUNTIME, "the reference joins what a body gives out where it has to be stacked"),
     ("Optional", always, RUNTIME, "the reference makes a list of the tensor"),
     ("StringNormalizer", always, RUNTIME, "the reference takes accents off, and leaves an axis of nothing"),
