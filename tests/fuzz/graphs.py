@@ -1,4 +1,4 @@
-"""Random models of several nodes: chains that fuse, networks, control flow, sequences; and the operators of ai.onnx.ml."""
+"""Random models of several nodes: chains that fuse, networks, control flow, sequences; and operators of ai.onnx.ml."""
 
 import numpy as np
 import onnx
@@ -266,6 +266,40 @@ def sequences(m):
     used = {i for node in nodes for i in node.input}
     inputs = [v if f"x{i}" in used else None for i, v in enumerate(inputs)]
     return Case("Sequence", inputs, nodes=nodes, consts=tuple(range(n, len(inputs))) if m.chance(0.7) else (), wanted=(0, 1), version=m.int(11, UNTIL))
+
+
+@family(2)
+def from_nothing(m):
+    """A sequence that begins without an element."""
+    x, n = m.array(F32, m.shape(1, 3, 0)), m.int(0, 3)
+    nodes = [helper.make_node("SequenceEmpty", [], ["s0"], dtype=FLOAT)]
+    for i in range(n):
+        v = m.one(["x0", "v"])
+        nodes.append(helper.make_node("SequenceInsert", [f"s{i}", v] + ["at"] * (i > 0 and m.chance(0.5)), [f"s{i + 1}"]))
+    nodes = [helper.make_node("Neg", ["x0"], ["v"]), helper.make_node("Constant", [], ["at"], value_int=0), *nodes,
+             helper.make_node("SequenceLength", [f"s{n}"], ["y0"])]
+    if n:
+        nodes.append(helper.make_node("ConcatFromSequence", [f"s{n}"], ["y1"], axis=m.axis(x.ndim)))
+    return Case("Sequence", [x], nodes=nodes, wanted=(0, 1) if n else (0,), version=m.int(13, UNTIL), sizes=False)
+
+
+@family(3)
+def mapped(m):
+    """SequenceMap: every element becomes another, and a vector; the function sees a tensor of outside, or the elements of a
+    second sequence."""
+    n, c, both = m.int(1, 3), m.int(1, 4), m.chance(0.4)
+    parts = [m.array(F32, (m.int(1, 4), c)) for _ in range(n)]
+    more = [m.array(F32, m.one([p.shape, (1, c)])) for p in parts] if both else [m.array(F32, (c,))]
+    body = graph("body", {"e": (FLOAT, ["n", c]), "w": (FLOAT, ["k", c] if both else [c])}, [
+        (m.one(["Add", "Mul", "Max"]), ["e", "w"], "f", {}), (m.one(["Tanh", "Neg"]), ["f"], "g", {}),
+        ("Concat", m.one([["f", "g"], ["g"]]), "t", {"axis": 0}), ("ReduceMax", ["f"], "z", {"keepdims": 1}),
+    ], {"t": (FLOAT, ["m", c]), "z": (FLOAT, [1, 1])})
+    names = [f"x{i}" for i in range(n + len(more))]
+    nodes = [helper.make_node("SequenceConstruct", names[:n], ["s"])]
+    nodes += [helper.make_node("SequenceConstruct", names[n:], ["r"])] if both else []
+    nodes += [helper.make_node("SequenceMap", ["s", "r" if both else names[n]], ["t", "z"], body=body),
+              helper.make_node("ConcatFromSequence", ["t"], ["y0"], axis=0), helper.make_node("ConcatFromSequence", ["z"], ["y1"], axis=0)]
+    return Case("SequenceMap", parts + more, nodes=nodes, wanted=(0, 1), version=m.int(17, UNTIL), sizes=False)
 
 
 # ---- ai.onnx.ml --------------------------------------------------------------------------------------------------------

@@ -198,3 +198,44 @@ def layers(m):
     if op == "LpPool":
         return old(m, op, [x], {"kernel_shape": [2, 2], "p": m.one([1, 2])}, to=11, since=2)
     return old(m, op, [x])
+
+
+@family(2)
+def gone(m):
+    """Operators that were experimental until 10; of what ONNX Runtime lacks, beside a newer one or the result."""
+    op = m.one("Affine ScaledTanh ParametricSoftplus Scale ImageScaler Crop DynamicSlice ConstantFill GivenTensorFill LoopIndexTensor GRUUnit".split())
+    version, x = m.int(1, 9), m.array(F32, (m.int(1, 2), m.int(1, 3), m.int(3, 5), m.int(3, 5)))
+    if op in ("Affine", "ScaledTanh", "ParametricSoftplus"):
+        return Case(op, [x], {"alpha": m.one([0.5, 1.5]), "beta": m.one([-0.5, 1.0])}, version=version)
+    if op in ("Scale", "ImageScaler"):
+        bias = {} if op == "Scale" else {"bias": [float(v) for v in m.array(F32, (x.shape[1],))]}
+        return Case(op, [x], {"scale": m.one([0.5, 2.0]), **bias}, version=version)
+    if op == "Crop":
+        border = {"border": [m.int(0, 1) for _ in range(4)]}
+        return Case(op, [x], {**border, **m.one([{}, {"scale": [m.int(1, 2), m.int(1, 2)]}])}, version=version)
+    if op == "DynamicSlice":
+        axes = [int(k) for k in m.rng.permutation(4)[: m.int(1, 4)]]
+        inputs = [x, ints(*[m.int(-4, 2) for _ in axes]), ints(*[m.int(-2, 5) for _ in axes]), ints(*axes)]
+        return Case(op, inputs, version=version, same=Case("Slice", inputs, version=13), sizes=False)
+    if op == "LoopIndexTensor":
+        a = m.int(0, 3)
+        at = np.array(m.int(0, x.shape[a] - 1), m.one(["int32", "int64"]))
+        return Case(op, [x, at], {"axis": a}, version=version, same=Case("Gather", [x, at], {"axis": a}, version=13))
+    if op == "GRUUnit":
+        state = m.array(F32, (m.int(1, 4), 3))
+        gates, lengths = m.array(F32, (1, len(state), 9)), m.array(np.int32, (len(state),), low=0, high=4)
+        update, t, drop = 1 / (1 + np.exp(-gates[..., 3:6])), np.array([m.int(0, 4)], np.int32), m.int(0, 1)
+        y = np.where(t < lengths[:, None], state * update + np.tanh(gates[..., 6:]) * (1 - update), 0 if drop else state).astype(F32)
+        return Case(op, [state, gates, lengths, t], {"drop_states": drop}, version=version, same=Case("Identity", [y], version=13))
+    shape, more = m.shape(1, 3, 0), [2] * m.int(0, 1)
+    whole = ints(*shape, *more)
+    extra = {"extra_shape": more} if more else {}
+    if op == "GivenTensorFill":
+        values = m.array(F32, (int(np.prod(whole)),))
+        same = Case("Reshape", [values, whole], version=13)
+        return Case(op, [m.array(F32, shape)], {"values": [float(v) for v in values], **extra}, version=version, same=same, sizes=False)
+    kind = m.one([F32, np.dtype("int32"), np.dtype("int64"), BOOL])
+    value = {"value": 1.0, "dtype": onnx.helper.np_dtype_to_tensor_dtype(kind), **extra}
+    inputs, how, consts = m.one([([], {"shape": shape}, ()), ([ints(*shape)], {"input_as_shape": 1}, (0,)), ([m.array(F32, shape)], {}, ())])
+    same = Case("Expand", [np.array(1, kind), whole], version=13)
+    return Case(op, inputs, {**value, **how}, consts=consts, version=version, same=same, sizes=False)

@@ -365,6 +365,8 @@ def scatter(m):
     if how == "none":
         at = np.argsort(m.rng.random(shape[: a % x.ndim] + (n,) + shape[a % x.ndim + 1:]), a).astype(np.int64)
         at = at[tuple(slice(0, d) for d in shape)]
+    if how == "none" and m.chance(0.2):
+        return Case("Scatter", [x, at, m.array(t, shape)], {"axis": a % x.ndim}, version=m.int(9, 10))
     return Case("ScatterElements", [x, at, m.array(t, shape)], {"axis": a, **attrs}, since=since)
 
 
