@@ -19,6 +19,7 @@ from onnx.reference import ReferenceEvaluator
 from cache import generated
 import draws  # noqa: F401  (the families of these join those of operators)
 import graphs  # noqa: F401
+import images  # noqa: F401
 import joins  # noqa: F401
 import microsoft  # noqa: F401
 import narrow  # noqa: F401
