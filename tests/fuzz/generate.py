@@ -2,6 +2,9 @@
 What is expected comes from ONNX Runtime, its optimisations off; where that refuses the model, from ONNX's reference
 evaluator; where that does, too, the number is passed over. Model NUMBER of a seed is the same every time.
 
+tests/operators has what no random model uses: CastMap, DictVectorizer and ZipMap, as inputs and outputs are tensors here,
+Gradient and FlexAttention.
+
 usage: generate.py FOLDER COUNT SEED       (does nothing when FOLDER is complete)
 """
 
