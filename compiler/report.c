@@ -153,7 +153,7 @@ static int known_stack(const char *kernel)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i].kernel, kernel))
             return known[i].bytes[column];
-    return 256;
+    return known_stack("others");
 }
 
 static void deepest_call(Node *n, void *arg)
@@ -208,9 +208,10 @@ static void report_text(Text *t, Model *m, const Rows *total)
     text_put(t, "  flash   %lld B weights\n  arena   %lld B, lower bound %lld B", weights, (long long)plan.arena,
              (long long)plan.bound);
     put_peak(t, m);
-    text_put(t, "\n  stack   %d B\n  compute %lld MAC\n", report_stack(m), macs);
+    const int stack = report_stack(m);
+    text_put(t, "\n  stack   %d B\n  compute %lld MAC\n", stack, macs);
     text_put(t, "onnxcc: %s: flash=%lld arena=%lld stack=%d macs=%lld nodes=%d\n", opt.output, weights,
-             (long long)plan.arena, report_stack(m), macs, total->n);
+             (long long)plan.arena, stack, macs, total->n);
 }
 
 void report_model(Model *m)

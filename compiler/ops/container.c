@@ -59,15 +59,18 @@ static Value *fit(Node *n, Value *x, Value *count, Shape y)
     return m->out[0];
 }
 
+/* The rows of sizes of a sequence, as wide as those of b are. */
+static Value *wide_rows(Node *n, Value *dims, const Box *b)
+{
+    const int64_t pads[4] = {0, 0, 0, sequence_width(b) - dim_value(dims->shape->dim[1])};
+    return pads[3] ? inferred(make(n, "Pad", 3, dims, make_ints(n, 4, pads), make_int(n, -1))) : dims;
+}
+
 Value *sequence_insert(Node *n, const Box *b, const Value *seq, Value *x, Value *at)
 {
     const Parts *p = seq->parts;
     Value *row = size_row(n, x, sequence_width(b)), *to[2];
-    Value *dims = p->dims;
-    if (!dim_is(dims->shape->dim[1], sequence_width(b))) { /* rows of fewer sizes than now */
-        int64_t pads[4] = {0, 0, 0, sequence_width(b) - dim_value(dims->shape->dim[1])};
-        dims = inferred(make(n, "Pad", 3, dims, make_ints(n, 4, pads), make_int(n, -1)));
-    }
+    Value *dims = wide_rows(n, p->dims, b);
     for (int i = 0; i < 2; i++) {
         Node *m = make_node(n, "onnxcc.Insert", 4, (Value *[]){i ? p->data : dims, i ? x : row, p->count, at}, 1);
         set_out(m, 0, i ? x->type : I64, i ? sequence_data(b) : sequence_dims(b));
@@ -79,14 +82,9 @@ Value *sequence_insert(Node *n, const Box *b, const Value *seq, Value *x, Value 
 static Value *convert_sequence(Node *n, Value *v, const Box *b)
 {
     const Parts *p = v->parts;
-    if (p->box.open) {
-        Value *dims = p->dims;
-        int64_t pads[4] = {0, 0, 0, sequence_width(b) - dim_value(dims->shape->dim[1])};
-        if (pads[3] > 0)
-            dims = inferred(make(n, "Pad", 3, dims, make_ints(n, 4, pads), make_int(n, -1)));
-        return sequence_open(n->graph, b, p->count, fit(n, dims, p->count, sequence_dims(b)),
+    if (p->box.open)
+        return sequence_open(n->graph, b, p->count, fit(n, wide_rows(n, p->dims, b), p->count, sequence_dims(b)),
                              fit(n, p->data, p->count, sequence_data(b)));
-    }
     Value *y = container_placeholder(n, b);
     for (int i = 0; i < p->item.n; i++)
         y = sequence_insert(n, b, y, p->item.at[i], NULL);

@@ -116,7 +116,7 @@ static void lookup_bind(Node *n)
     BIND(n, lookup, .count = shape_count(in_shape(n, 0)), .keys = shape_count(in_shape(n, 1)));
 }
 
-/* ---- LabelEncoder, CategoryMapper, maps ------------------------------------------------------------------------------------------- */
+/* ---- LabelEncoder, CategoryMapper, maps --------------------------------------------------------------------------------- */
 
 /* y: the value whose key x is, or the default. */
 static void map_values(Node *n, const Tensor *keys, const Tensor *values, const Tensor *otherwise)

@@ -51,7 +51,7 @@ def measured(cc, header, folder):
 
 
 def main(headers):
-    most = {"entry": {c: most for c, (_, most) in COLUMNS.items()}}
+    most = {"entry": {c: most for c, (_, most) in COLUMNS.items()}, "others": dict.fromkeys(COLUMNS, LEAST)}
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [(c, pool.submit(measured, cc, h, pathlib.Path(folder))) for h in headers for c, (ways, _) in COLUMNS.items()
                 for cc in ways]
@@ -59,10 +59,10 @@ def main(headers):
             for f, n in job.result().items():
                 row = most.setdefault(TYPES.sub("", f), dict.fromkeys(COLUMNS, 0))
                 row[column] = max(row[column], n)
-    rows = [f"STACK({k}, {', '.join(map(str, row.values()))})\n" for k, row in sorted(most.items()) if max(row.values()) > LEAST]
+    rows = [f"STACK({k}, {', '.join(map(str, row.values()))})\n" for k, row in sorted(most.items()) if max(row.values()) > LEAST or k == "others"]
     (ROOT / "compiler" / "stack.def").write_text(
         f"/* stack.def - STACK(kernel, {', '.join(COLUMNS)}): bytes of stack that a kernel\n"
-        f" * needs at most, whatever its types and the compiler's level; the others need {LEAST}. By `make stack`. */\n" +
+        f" * needs at most, whatever its types and the compiler's level. By `make stack`. */\n" +
         "".join(rows))
 
 
