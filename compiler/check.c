@@ -181,9 +181,11 @@ static void check_import(const Check *c, const Node *n)
 {
     for (int i = 0; i < c->m->imports.n; i++) {
         const struct Import *import = &c->m->imports.at[i];
-        if (import->domain == n->source->domain && op_find(n->source->domain->s, n->source->op_type->s, import->version) != n->op)
+        if (import->domain == n->source->domain &&
+            op_find(n->source->domain->s, n->source->op_type->s, import->version) != n->op)
             doubt(c->function->path, "FUN-15", "%s means another version here than in the model, which imports %s %lld",
-                  n->op->name, n->source->domain->n ? printable(n->source->domain) : "ai.onnx", (long long)import->version);
+                  n->op->name, n->source->domain->n ? printable(n->source->domain) : "ai.onnx",
+                  (long long)import->version);
     }
 }
 

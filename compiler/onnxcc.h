@@ -159,10 +159,10 @@ Dim dim_symbol(Symbol *s);
 int symbol_count(void);
 Symbol *symbol_at(int i);
 void symbol_made_by(Symbol *s, Node *n); /* n reports its value */
-void symbol_fix(Symbol *s, Dim d); /* s is d from now on; expressions over s follow at their next dim_resolve */
-Dim dim_resolve(Dim d);            /* replaces fixed symbols */
-Symbol *symbol_of(Dim d);          /* the symbol when d is nothing but a symbol; else NULL */
-int64_t dim_eval(Dim d);           /* value under the symbols' current .value */
+void symbol_fix(Symbol *s, Dim d);       /* s is d from now on; expressions over s follow at their next dim_resolve */
+Dim dim_resolve(Dim d);                  /* replaces fixed symbols */
+Symbol *symbol_of(Dim d);                /* the symbol when d is nothing but a symbol; else NULL */
+int64_t dim_eval(Dim d);                 /* value under the symbols' current .value */
 void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg);
 
 typedef struct Shape {
@@ -402,14 +402,15 @@ struct Model {
 Value *value_new(Graph *g, Name n); /* a fresh value; n may be NULL */
 Value *value_const(Graph *g, Tensor *t);
 void value_free(Value *v); /* and its memory: nobody reads it, nothing has its address */
-void values_free(void); /* gives back values that nobody reads and no node makes any more, when no code has one in hand */
+void values_free(
+    void); /* gives back values that nobody reads and no node makes any more, when no code has one in hand */
 void values_stay(void); /* from now on it does not: there are sequences, that have them */
 /* Newest version; outputs made; not inserted. */
 Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out);
 void node_insert(Node *n, Node *before); /* before == NULL: at the end */
 void node_remove(Node *n);               /* and its uses */
 void node_free(Node *n);                 /* and its memory: nothing in the model points to it any more */
-void node_inputs(Node *n, int n_in); /* room for so many, all omitted */
+void node_inputs(Node *n, int n_in);     /* room for so many, all omitted */
 void node_set_in(Node *n, int i, Value *v);
 void node_set_inputs(Node *n, int n_in, Value *const *in);
 void value_replace(Value *old, Value *by);        /* every use, graph outputs too */

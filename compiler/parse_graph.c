@@ -303,7 +303,8 @@ static Node *read_head(Graph *g, Span s, int index, const Path *p, Head *head)
     n->source = source;
     n->name = source->name;
     if (!source->op_type->n || has_nul(source->op_type) || has_nul(source->domain))
-        error_node(n, "NOD-03", source->op_type->n ? "the op_type or domain has a NUL in it" : "the op_type is missing");
+        error_node(n, "NOD-03",
+                   source->op_type->n ? "the op_type or domain has a NUL in it" : "the op_type is missing");
     if (!proto.output.n)
         error_node(n, "GRA-06", "the node has no outputs");
     node_inputs(n, proto.input.n);
