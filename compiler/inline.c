@@ -42,6 +42,8 @@ static Value *copy_value(Copy *c, Graph *g, Value *v)
     w->shape = v->shape;
     w->desc = v->desc;
     w->data = v->data;
+    if (w->data)
+        w->data->kept = true;
     w->form = v->form;
     w->parts = v->parts;
     map_put(&c->value, v, w);
@@ -54,6 +56,8 @@ static Graph *copy_graph(Copy *c, Graph *g, Node *owner);
 static bool copy_attr(Copy *c, const Attr *a, Attr *to, Node *owner)
 {
     *to = *a;
+    if ((a->type == A_TENSOR || a->type == A_SPARSE) && a->t)
+        a->t->kept = true;
     if (a->ref && a->ref->n) {
         const Attr *given = NULL;
         for (int i = 0; i < c->call->n_attr && !given; i++)
@@ -65,6 +69,8 @@ static bool copy_attr(Copy *c, const Attr *a, Attr *to, Node *owner)
         if (!given)
             return false;
         *to = *given;
+        if ((to->type == A_TENSOR || to->type == A_SPARSE) && to->t)
+            to->t->kept = true;
         to->name = a->name;
         if (to->g) { /* the caller's graph sees the caller's values, not the body's */
             Copy outer = {.in = c->in, .call = c->call, .f = c->f};
