@@ -264,6 +264,7 @@ void fold(Node *n)
     if (n->n_attr)
         memcpy(thunk->attr, n->attr, sizeof *n->attr * (size_t)n->n_attr);
     thunk->prev = thunk->next = NULL;
+    thunk->use = NULL;
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i])
             n->in[i]->kept = true;

@@ -63,7 +63,7 @@ void values_free(void)
     while (left.list.n) {
         Value *v = left.list.at[--left.list.n];
         v->left = false;
-        if (!v->uses.n && !v->kept && !left.stay)
+        if (!v->uses.n && !v->def && !v->kept && !left.stay)
             value_free(v);
     }
 }

@@ -307,10 +307,18 @@ Value *inferred(Value *made)
     return made;
 }
 
+static bool looked_at; /* some operator of the model looks back at nodes of constants */
+
+static void look_back(Node *n, void *arg)
+{
+    (void)arg;
+    looked_at |= (n->op->flags & LOOKS_BACK) != 0;
+}
+
 /* Arithmetic of constants, done: nobody looks for what a number was computed from. */
 static bool is_done(const Node *n)
 {
-    return (n->op->map || n->op->flags & VIEW) && n->out[0] && n->out[0]->data && !n->out[0]->data->symbolic &&
+    return !looked_at && (n->op->map || n->op->flags & VIEW) && n->out[0] && n->out[0]->data && !n->out[0]->data->symbolic &&
            n->in[0] && n->in[0]->data;
 }
 
@@ -408,6 +416,8 @@ void infer_model(Model *m)
     stop_on_errors();
     for (int i = 0; i < m->graph->in.n; i++)
         m->graph->in.at[i]->shape = shape_keep(resolve_shape(*m->graph->in.at[i]->shape));
+    looked_at = false;
+    graph_each(m->graph, look_back, NULL);
     infer_graph(m->graph);
     stop_on_errors();
     containers_leave(m);

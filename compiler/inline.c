@@ -52,12 +52,18 @@ static Value *copy_value(Copy *c, Graph *g, Value *v)
 
 static Graph *copy_graph(Copy *c, Graph *g, Node *owner);
 
+/* That copies of an attribute share. */
+static void keep_tensor(const Attr *a)
+{
+    if ((a->type == A_TENSOR || a->type == A_SPARSE) && a->t)
+        a->t->kept = true;
+}
+
 /* An attribute of a body node; false: it refers to one that the caller left out. */
 static bool copy_attr(Copy *c, const Attr *a, Attr *to, Node *owner)
 {
     *to = *a;
-    if ((a->type == A_TENSOR || a->type == A_SPARSE) && a->t)
-        a->t->kept = true;
+    keep_tensor(a);
     if (a->ref && a->ref->n) {
         const Attr *given = NULL;
         for (int i = 0; i < c->call->n_attr && !given; i++)
@@ -69,8 +75,7 @@ static bool copy_attr(Copy *c, const Attr *a, Attr *to, Node *owner)
         if (!given)
             return false;
         *to = *given;
-        if ((to->type == A_TENSOR || to->type == A_SPARSE) && to->t)
-            to->t->kept = true;
+        keep_tensor(to);
         to->name = a->name;
         if (to->g) { /* the caller's graph sees the caller's values, not the body's */
             Copy outer = {.in = c->in, .call = c->call, .f = c->f};

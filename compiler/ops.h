@@ -53,6 +53,7 @@ enum {
     DEPRECATED = 1 << 7, /* the row marks the end: using this version is an error that names the last valid one */
     CONTROL = 1 << 8,    /* has graphs: exec.c and emit.c know it by its kind */
     NOFOLD = 1 << 9,
+    LOOKS_BACK = 1 << 10, /* what it means depends on the nodes before it, those of constants too */
 };
 
 /* Puts a table into the register; the one line a family file needs besides its rows. */
