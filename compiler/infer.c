@@ -318,8 +318,8 @@ static void look_back(Node *n, void *arg)
 /* Arithmetic of constants, done: nobody looks for what a number was computed from. */
 static bool is_done(const Node *n)
 {
-    return !looked_at && (n->op->map || n->op->flags & VIEW) && n->out[0] && n->out[0]->data && !n->out[0]->data->symbolic &&
-           n->in[0] && n->in[0]->data;
+    return !looked_at && (n->op->map || n->op->flags & VIEW) && n->out[0] && n->out[0]->data &&
+           !n->out[0]->data->symbolic && n->in[0] && n->in[0]->data;
 }
 
 void infer_graph(Graph *g)

@@ -563,6 +563,7 @@ static void gradient_expand(Node *n)
 
 static const Op gradient_ops[] = {
     {"Gradient", 1, "Inputs**:T1 -> Outputs**:T2", "T1=ALL T2=F", "xs:strings y:string zs:strings?",
-     .expand = gradient_expand, .domain = "ai.onnx.preview.training", .limit = "not of pools and recurrent layers", .flags = LOOKS_BACK},
+     .expand = gradient_expand, .domain = "ai.onnx.preview.training", .limit = "not of pools and recurrent layers",
+     .flags = LOOKS_BACK},
 };
 OPS(gradient_ops);
