@@ -48,6 +48,13 @@ static void count_node(Node *n, void *count)
     ++*(int *)count;
 }
 
+static void print_stage(const char *stage, double start, Model *m)
+{
+    int n = 0;
+    graph_each(m->graph, count_node, &n);
+    fprintf(stderr, "%-9s %9.3f ms %7d nodes\n", stage, (seconds() - start) * 1e3, n);
+}
+
 static const struct Stage {
     const char *name;
     char letter;
@@ -65,16 +72,22 @@ static void run_stage(const struct Stage *s, Model *m)
     forget_pages();
     s->run(m);
     stop_on_errors();
-    if (opt.verbose) {
-        int n = 0;
-        graph_each(m->graph, count_node, &n);
-        fprintf(stderr, "%-9s %9.3f ms %7d nodes\n", s->name, (seconds() - start) * 1e3, n);
-    }
+    if (opt.verbose)
+        print_stage(s->name, start, m);
     if (opt.dump && s->letter && strchr(opt.dump, s->letter))
         dump_model(m, s->name);
 #ifndef NDEBUG
     verify_model(m, s->name);
 #endif
+}
+
+Model *read_model(const char *file)
+{
+    double start = seconds();
+    Model *m = parse_model(file);
+    if (opt.verbose)
+        print_stage("parse", start, m);
+    return m;
 }
 
 void compile_model(Model *m)

@@ -7,8 +7,9 @@
 const Target *target_find(const char *name);
 const char *target_names(void); /* "generic, x86-64-v3, ..." */
 
-void compile_model(Model *m); /* every stage from resolve to plan */
-void emit_files(Model *m);    /* emit, and put the files in place; then the report */
-void discard_output(void);    /* what was not put in place */
+Model *read_model(const char *file); /* bytes -> graph */
+void compile_model(Model *m);        /* every stage from resolve to plan */
+void emit_files(Model *m);           /* emit, and put the files in place; then the report */
+void discard_output(void);           /* what was not put in place */
 
 #endif

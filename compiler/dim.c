@@ -45,6 +45,25 @@ static int *find_slot(ExprKind kind, int n, const int64_t *w)
     }
 }
 
+int dim_size(Dim d) { return dim_const(d) ? 1 : dim_expr(d)->size; }
+
+/* What is shared here is written out as often as it occurs, so that some growth has to have an end. */
+static int size_of(ExprKind kind, int n, const int64_t *w)
+{
+    enum { MOST = 4096 };
+    int size = 1;
+    if (kind == EXPR_POLY)
+        for (int i = 0; i < n; i += 2 + (int)w[i + 1])
+            for (int k = 0; k < (int)w[i + 1]; k++)
+                size += dim_size((Dim){w[i + 2 + k]});
+    else
+        for (int i = 0; i < n && kind != EXPR_SYMBOL; i++)
+            size += dim_size((Dim){w[i]});
+    if (size > MOST)
+        fail(EXIT_MODEL, "a size of the model is an expression of more than %d parts [SHP-11]", MOST);
+    return size;
+}
+
 Dim dim_make(ExprKind kind, int n, const int64_t *w)
 {
     pool_clears(&table, sizeof table);
@@ -59,6 +78,7 @@ Dim dim_make(ExprKind kind, int n, const int64_t *w)
         Expr *e = pool_alloc(sizeof *e + sizeof *w * (size_t)n);
         e->kind = kind;
         e->n = n;
+        e->size = size_of(kind, n, w);
         memcpy(e->w, w, sizeof *w * (size_t)n);
         vec_push(&table.at, e);
         *s = table.at.n;

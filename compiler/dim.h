@@ -25,6 +25,7 @@ typedef struct Range {
 typedef struct Expr {
     ExprKind kind;
     int n;                                             /* words */
+    int size;                                          /* symbols and operations when it is written out */
     unsigned seen, resolved_at, bounded_at, valued_at; /* when the last walk was here, with what result */
     Dim resolved;
     Range range;

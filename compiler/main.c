@@ -229,7 +229,7 @@ int main(int argc, char **argv)
     if (!strcmp(opt.output, "-") && (opt.weights == WEIGHTS_INCBIN || opt.weights == WEIGHTS_FILE) && !opt.eval_dir)
         usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
     atexit(discard_output);
-    Model *m = parse_model(opt.model);
+    Model *m = read_model(opt.model);
     compile_model(m);
     if (opt.eval_dir)
         eval_model(m, opt.eval_dir);

@@ -133,6 +133,7 @@ Dim dim_max(Dim a, Dim b);
 Dim dim_less(Dim a, Dim b);          /* 1 or 0 */
 Dim dim_equal(Dim a, Dim b);         /* 1 or 0 */
 Dim dim_select(Dim c, Dim a, Dim b); /* c != 0 ? a : b */
+int dim_size(Dim d);                 /* symbols and operations in it */
 int64_t dim_low(Dim d);              /* proven bounds; INT64_MIN / INT64_MAX when there is none */
 int64_t dim_high(Dim d);
 void dim_print(Text *t, Dim d, bool as_c);        /* as_c: an expression over the emitted C's size variables */

@@ -146,7 +146,12 @@ static bool broadcast_dim(Dim a, Dim b, Dim *y)
         return *y = b, true;
     if (dim_const(a) && dim_const(b))
         return false;
-    *y = dim_const(a) ? a : dim_const(b) ? b : dim_select(dim_equal(a, D(1)), b, a);
+    if (dim_const(a) || dim_const(b))
+        *y = dim_const(a) ? a : b;
+    else if (dim_size(b) < dim_size(a)) /* the shorter one is written twice */
+        *y = dim_select(dim_equal(b, D(1)), a, b);
+    else
+        *y = dim_select(dim_equal(a, D(1)), b, a);
     return true;
 }
 
