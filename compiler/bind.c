@@ -102,26 +102,25 @@ static const Value *view_root(const Value *v)
     return v;
 }
 
-/* Must output i of g be a copy? It has to be computed here, by something that can write it into its own place. */
-static bool needs_copy(const Graph *g, int i)
+/* Must v, an output of g, be a copy? It has to be computed here, by something that can write it into its own place. */
+static bool needs_copy(const Graph *g, const Value *v, const Value *root)
 {
-    const Value *v = g->out.at[i], *root = view_root(v);
-    if (v->data || !root->def || root->graph != g || root->data)
-        return true;
-    if (v->def->op->flags & VIEW && (root->uses.n > 1 || value_is_output(root) || root->def->op->flags & CONTROL))
-        return true;
-    for (int k = 0; k < g->out.n; k++)
-        if (k != i && (g->out.at[k] == v ? k < i : view_root(g->out.at[k]) == root && k < i))
-            return true;
-    return false;
+    return v->data || !root->def || root->graph != g || root->data ||
+           (v->def->op->flags & VIEW && (root->uses.n > 1 || value_is_output(root) || root->def->op->flags & CONTROL));
 }
 
 void copy_outputs(Graph *g)
 {
+    Map shown = {0}; /* what earlier outputs show the bytes of */
     for (int i = 0; i < g->out.n; i++) {
         Value *v = g->out.at[i];
-        if (v->form != TENSOR || !needs_copy(g, i))
+        const Value *root = view_root(v);
+        if (v->form != TENSOR)
             continue;
+        if (!map_get(&shown, root) && !needs_copy(g, v, root)) {
+            map_put(&shown, root, v);
+            continue;
+        }
         Node *n = internal(g, "onnxcc.Copy", NULL, 1, &v);
         n->name = v->name;
         n->out[0]->name = v->name;
@@ -130,6 +129,7 @@ void copy_outputs(Graph *g)
         graph_set_output(g, i, n->out[0]);
         bind_one(n, NULL);
     }
+    map_free(&shown);
 }
 
 void bind_model(Model *m)

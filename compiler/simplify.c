@@ -76,16 +76,31 @@ static bool same_attr(const Attr *a, const Attr *b)
     }
 }
 
+/* A constant whose bytes are compared; others are the same only if they are one. */
+static bool is_small(const Value *v)
+{
+    const Tensor *t = v->data;
+    return t && !t->symbolic && !t->fill && !t->thunk && v->type != STR && tensor_size(t) <= 4096;
+}
+
 static bool same_constant(const Value *a, const Value *b)
 {
-    const Tensor *s = a->data, *t = b->data;
-    if (!s || !t || s->symbolic || t->symbolic || a->type != b->type || a->type == STR || s->fill || t->fill ||
-        s->thunk || t->thunk || !shape_same(*a->shape, *b->shape) || tensor_size(s) > 4096)
+    if (!is_small(a) || !is_small(b) || a->type != b->type || !shape_same(*a->shape, *b->shape))
         return false;
-    bool same = !memcmp(tensor_data(s), tensor_data(t), tensor_size(s));
-    tensor_drop(s);
-    tensor_drop(t);
+    bool same = !memcmp(tensor_data(a->data), tensor_data(b->data), tensor_size(a->data));
+    tensor_drop(a->data);
+    tensor_drop(b->data);
     return same;
+}
+
+static uint64_t value_hash(const Value *v)
+{
+    if (!v || !is_small(v))
+        return v ? (uint64_t)v->id + 1 : 0;
+    about_to_read(tensor_size(v->data));
+    uint64_t h = XXH3_64bits(tensor_data(v->data), tensor_size(v->data));
+    tensor_drop(v->data);
+    return h;
 }
 
 static bool same_node(const Node *a, const Node *b)
@@ -109,7 +124,7 @@ static uint64_t node_hash(const Node *n)
 {
     uint64_t h = (uintptr_t)n->op;
     for (int i = 0; i < n->n_in; i++)
-        h = h * 0x9E3779B97F4A7C15u + (n->in[i] && !n->in[i]->data ? (uint64_t)n->in[i]->id + 1 : 0);
+        h = h * 0x9E3779B97F4A7C15u + value_hash(n->in[i]);
     h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* spread: the ids of a chain follow one another */
     return (h ^ h >> 32) | 1;
 }
