@@ -152,8 +152,18 @@ Dim dim_sub(Dim a, Dim b)
     return dim_same(a, b) ? D(0) : dim_is(b, 0) ? a : sum(a, -1, b);
 }
 
+static int poly_size(const Poly *p)
+{
+    int size = 1;
+    for (int i = 0; i < p->n; i++)
+        for (int k = 0; k < p->t[i].k; k++)
+            size += dim_size((Dim){p->t[i].atom[k]});
+    return size;
+}
+
 Dim dim_mul(Dim a, Dim b)
 {
+    enum { LONG = 1024 };
     if (dim_const(a) && dim_const(b))
         return D(number_mul(a.v, b.v));
     if (dim_is(a, 0) || dim_is(b, 0))
@@ -168,7 +178,7 @@ Dim dim_mul(Dim a, Dim b)
         for (int j = 0; j < q.n; j++)
             if (!term_mul(&p.t[i], &q.t[j], &t) || !poly_add_term(&y, 1, &t))
                 return dim_opaque_mul(a, b);
-    return poly_dim(&y);
+    return poly_size(&y) > LONG && poly_size(&y) > dim_size(a) + dim_size(b) ? dim_opaque_mul(a, b) : poly_dim(&y);
 }
 
 /* y = a / b when it leaves nothing. */

@@ -3,7 +3,7 @@ TESTS += unit
 UNIT = $(B)/unit
 
 test-unit: $(patsubst tests/unit/%.c,$(UNIT)/%,$(wildcard tests/unit/*.c))
-	@for t in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$t 2>&1 || :; done | awk \
+	@for t in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$t 2>&1 || echo "not ok - $$t"; done | awk \
 		'/^ok/ { good++ } /^not ok/ { bad++ } !/^ok|^1\.\.|^# ok/ { print } \
 		END { printf "unit: %d passed, %d failed\n", good, bad; exit bad > 0 || !good }'
 
