@@ -2,8 +2,7 @@
 What is expected comes from ONNX Runtime, its optimisations off; where that refuses the model, from ONNX's reference
 evaluator; where that does, too, the number is passed over. Model NUMBER of a seed is the same every time.
 
-tests/operators has what no random model uses: CastMap, DictVectorizer and ZipMap, as inputs and outputs are tensors here,
-Gradient and FlexAttention.
+tests/operators has what no random model uses: CastMap, DictVectorizer and ZipMap, as inputs and outputs are tensors here.
 
 usage: generate.py FOLDER COUNT SEED       (does nothing when FOLDER is complete)
 """
@@ -21,6 +20,7 @@ from onnx.reference import ReferenceEvaluator
 
 from cache import generated
 import draws  # noqa: F401  (the families of these join those of operators)
+import gradients  # noqa: F401
 import graphs  # noqa: F401
 import images  # noqa: F401
 import joins  # noqa: F401

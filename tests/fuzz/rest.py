@@ -40,6 +40,27 @@ def attention(m):
     return Case(op, [x] if op == "Swish" else [x, m.array(x.dtype, x.shape)], m.one([{}, {"alpha": 1.5}]), until=NEWEST)
 
 
+def changed(m):
+    """A graph that changes the scores, or the probabilities, of FlexAttention."""
+    shape = [f"d{i}" for i in range(4)]
+    ends = [helper.make_tensor_value_info(v, TensorProto.FLOAT, shape) for v in "xy"]
+    kind = m.one(["Tanh", "Mul", "Where"])
+    nodes = {"Tanh": [helper.make_node("Tanh", ["x"], ["y"])],
+             "Mul": [helper.make_node("Constant", [], ["c"], value_float=0.75), helper.make_node("Mul", ["x", "c"], ["y"])],
+             "Where": [helper.make_node("Constant", [], ["c"], value_float=0.25), helper.make_node("Greater", ["x", "c"], ["g"]),
+                       helper.make_node("Where", ["g", "x", "c"], ["y"])]}
+    return helper.make_graph(nodes[kind], "changed", ends[:1], ends[1:])
+
+
+@family()
+def flex_attention(m):
+    b, n, groups, q, k, d = m.int(1, 2), m.int(1, 2), m.int(1, 2), m.int(1, 4), m.int(1, 5), m.int(1, 4)
+    x = [m.array(F32, (b, n * groups, q, d)), m.array(F32, (b, n, k, d)), m.array(F32, (b, n, k, m.int(1, 5)))]
+    attrs = {"scale": 0.4} if m.chance(0.5) else {}
+    attrs.update({a: changed(m) for a in ("score_mod", "prob_mod") if m.chance(0.5)})
+    return Case("FlexAttention", x, attrs, domain="ai.onnx.preview", rtol=1e-3, sizes=False)
+
+
 @family(4)
 def made(m):
     op = m.one("BitCast CastLike CenterCropPad ConstantOfShape CumProd Col2Im MaxUnpool MaxRoiPool MelWeightMatrix STFT Optional DeformConv".split())
