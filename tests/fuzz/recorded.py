@@ -2,6 +2,7 @@
 result open: RECORDED has what is right, and why."""
 
 import numpy as np
+from onnx import TensorProto, helper
 
 RUNTIME, REFERENCE, NOBODY = "runtime", "reference", "nobody"
 
@@ -25,6 +26,25 @@ def shape_by_text(case):
     ends = (case.attrs.get("start", 0), case.attrs.get("end", x.ndim))
     start, end = (min(max(v + x.ndim if v < 0 else v, 0), x.ndim) for v in ends)
     return [np.array(x.shape[start:end], np.int64)]
+
+
+def group_norm_by_text(case):
+    """GroupNormalization in double, of version 21: a scale and a bias for each channel."""
+    x, scale, bias = (v.astype(np.float64) for v in case.inputs)
+    rows = x.reshape(x.shape[0], case.attrs["num_groups"], -1)
+    rows = (rows - rows.mean(2, keepdims=True)) / np.sqrt(rows.var(2, keepdims=True) + case.attrs.get("epsilon", 1e-5))
+    wide = (1, -1) + (1,) * (x.ndim - 2)
+    return [(rows.reshape(x.shape) * scale.reshape(wide) + bias.reshape(wide)).astype(case.inputs[0].dtype)]
+
+
+def beyond_integers(case):
+    """A cast of a number to an integer type that has none near it."""
+    to, x = case.attrs["to"], case.inputs[0]
+    to = helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(to) if isinstance(to, str) else to)
+    if to.kind not in "iu" or x.dtype.kind in "iubO":
+        return False
+    x = x.astype(np.float64)
+    return not bool(((x > np.iinfo(to).min - 1.0) & (x < np.iinfo(to).max + 1.0)).all())
 
 
 def is_empty(case):
@@ -83,6 +103,8 @@ def always(_):
 # (operators, condition, what is right, reason). The first line that holds counts; without one the two have to agree.
 RECORDED = [
     ("Slice", always, slice_by_text, "ORT takes an end of INT_MAX with a step back as all of it; numpy has nothing before the first"),
+    ("GroupNormalization", always, group_norm_by_text, "both take the variance as a difference, of which nothing may be left"),
+    ("Cast", beyond_integers, NOBODY, "the text leaves open what a number becomes that the integers do not have"),
     ("Shape", always, shape_by_text, "ORT and the reference differ where a bound lies before the first axis"),
     ("ConvTranspose", same_and_strides, NOBODY, "the text says input * stride; both give less when the stride exceeds the window"),
     ("Clip", limits_missing, NOBODY,
