@@ -74,7 +74,7 @@ HELPER A FN(resize_origin)(struct resize_table p, idx o, A scale)
 {
     const A x = (A)o, in = (A)p.in, length = scale * in, half = (A)0.5;
     switch (p.transform) {
-    case RESIZE_HALF_PIXEL_SYMMETRIC: return in / 2 * (1 - (A)p.out / length) + (x + half) / scale - half;
+    case RESIZE_HALF_PIXEL_SYMMETRIC: return (x + half + (length - (A)p.out) / 2) / scale - half;
     case RESIZE_PYTORCH_HALF_PIXEL: return p.out > 1 ? (x + half) / scale - half : 0;
     case RESIZE_ALIGN_CORNERS: return p.out > 1 ? x * (in - 1) / (length - 1) : 0;
     case RESIZE_ASYMMETRIC: return x / scale;
