@@ -1,5 +1,8 @@
-"""Values of tests as ONNX's messages."""
+"""Values of tests as ONNX's messages, and the files of a test."""
+import os
+
 import numpy as np
+import onnx
 from onnx import MapProto, OptionalProto, SequenceProto, TensorProto, helper, numpy_helper
 
 
@@ -38,3 +41,14 @@ def to_proto(value, declared, name):
         return value
     kind = declared.tensor_type.elem_type
     return numpy_helper.from_array(np.asarray(value, helper.tensor_dtype_to_np_dtype(kind) if isinstance(value, (int, float, str)) else None), name)
+
+
+def write_test(folder, model, inputs, outputs):
+    """FOLDER/model.onnx and FOLDER/test_data_set_0/{input,output}_I.pb, of the types that the model declares."""
+    data = os.path.join(folder, "test_data_set_0")
+    os.makedirs(data)
+    onnx.save(model, os.path.join(folder, "model.onnx"))
+    for kind, values, declared in ("input", inputs, model.graph.input), ("output", outputs, model.graph.output):
+        for i, (x, v) in enumerate(zip(values, declared)):
+            with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as f:
+                f.write(to_proto(x, v.type, v.name).SerializeToString())

@@ -2,8 +2,6 @@
 What is expected comes from ONNX Runtime, its optimisations off; where that refuses the model, from ONNX's reference
 evaluator; where that does, too, the number is passed over. Model NUMBER of a seed is the same every time.
 
-tests/operators has what no random model uses: CastMap, DictVectorizer and ZipMap, as inputs and outputs are tensors here.
-
 usage: generate.py FOLDER COUNT SEED       (does nothing when FOLDER is complete)
 """
 
@@ -19,11 +17,13 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from cache import generated
+from message import write_test
 import draws  # noqa: F401  (the families of these join those of operators)
 import gradients  # noqa: F401
 import graphs  # noqa: F401
 import images  # noqa: F401
 import joins  # noqa: F401
+import maps
 import microsoft  # noqa: F401
 import narrow  # noqa: F401
 import networks  # noqa: F401
@@ -74,8 +74,8 @@ def model_of(case, sizes):
         else:
             shape = x.shape if i in case.fixed else [sizes.get(d, d) for d in x.shape]
             shape = ["n", *shape[1:]] if i in case.batch else shape
-            given.append(helper.make_tensor_value_info(names[-1], onnx_type(x), shape))
-            feed[names[-1]] = np.asarray(x)
+            given.append(helper.make_value_info(names[-1], type_of(x, shape)))
+            feed[names[-1]] = maps.as_maps(np.asarray(x))
     while names and not names[-1]:
         names.pop()
     results = [f"y{i}" if i in case.wanted else "" for i in range(max(case.wanted) + 1)]
@@ -92,11 +92,18 @@ def onnx_type(x):
     return TensorProto.STRING if x.dtype == object else helper.np_dtype_to_tensor_dtype(x.dtype)
 
 
+def type_of(x, shape):
+    if not maps.is_map(x):
+        return helper.make_tensor_type_proto(onnx_type(x), shape)
+    entries = helper.make_map_type_proto(onnx_type(x["key"]), type_of(x["value"], ()))
+    return entries if x.ndim == 1 else helper.make_sequence_type_proto(entries)
+
+
 def declare_outputs(model, results, sizes):
     del model.graph.output[:]
     for name, y in results:
         shape = [f"{name}_{k}" for k in range(y.ndim)] if sizes else y.shape
-        model.graph.output.append(helper.make_tensor_value_info(name, onnx_type(y), shape))
+        model.graph.output.append(helper.make_value_info(name, type_of(y, shape)))
 
 
 def types_of(model):
@@ -113,7 +120,8 @@ def by_runtime(case, model, feed, names):
     if case.version > NEWEST_OF_RUNTIME and not case.domain:
         return None
     try:
-        return onnxruntime.InferenceSession(model.SerializeToString(), OPTIONS, providers=["CPUExecutionProvider"]).run(names, feed)
+        results = onnxruntime.InferenceSession(model.SerializeToString(), OPTIONS, providers=["CPUExecutionProvider"]).run(names, feed)
+        return [maps.as_entries(y, case.attrs) if case.op == "ZipMap" else y for y in results]
     except Exception:  # pylint: disable=broad-except - it refuses in many ways
         return None
 
@@ -137,7 +145,7 @@ def with_types(results, types):
         return None
     results = [np.asarray(y) for y in results]
     for i, (y, t) in enumerate(zip(results, types)):
-        if onnx_type(y) != t and t not in (TensorProto.UNDEFINED, TensorProto.STRING):
+        if t not in (TensorProto.UNDEFINED, TensorProto.STRING) and onnx_type(y) != t:
             declared = helper.tensor_dtype_to_np_dtype(t)
             if y.dtype != np.uint8 or declared.itemsize != 1:
                 return None
@@ -168,16 +176,10 @@ CONTRADICTIONS = []  # of ONNX Runtime and the reference, which no line of recor
 
 
 def write(folder, model, feed, results, rtol):
-    data = os.path.join(folder, "test_data_set_0")
-    os.makedirs(data)
-    onnx.save(model, os.path.join(folder, "model.onnx"))
-    for kind, values in (("input", feed.items()), ("output", results)):
-        for i, (name, x) in enumerate(values):
-            with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as f:
-                f.write(numpy_helper.from_array(np.asarray(x), name).SerializeToString())
+    write_test(folder, model, feed.values(), [maps.as_maps(y) for _, y in results])
     with open(os.path.join(folder, "rtol"), "w") as f:
         f.write(f"{rtol}\n")
-    floats = [y.astype(np.float64) for _, y in results if y.dtype.kind not in "iubOS"]
+    floats = [y.astype(np.float64) for _, y in results if y.dtype.kind not in "iubOS" and not maps.is_map(y)]
     largest = max([float(np.abs(y[np.isfinite(y)]).max(initial=0)) for y in floats], default=0)
     with open(os.path.join(folder, "atol"), "w") as f:
         f.write(f"{max(1e-6, 1e-5 * largest)}\n")

@@ -37,6 +37,29 @@ def group_norm_by_text(case):
     return [(rows.reshape(x.shape) * scale.reshape(wide) + bias.reshape(wide)).astype(case.inputs[0].dtype)]
 
 
+def dict_vectorizer_by_text(case):
+    values = dict(case.inputs[0].tolist())
+    kind, vocabulary = case.inputs[0].dtype["value"], *case.attrs.values()
+    return [np.array([[values.get(word, "" if kind == object else 0) for word in vocabulary]], kind)]
+
+
+def cast_map_by_text(case):
+    """CastMap: the values in the order of their keys, or each at the place that its key is."""
+    x = case.inputs[0][np.argsort(case.inputs[0]["key"])]
+    to = {"TO_FLOAT": np.float32, "TO_INT64": np.int64, "TO_STRING": str}[case.attrs.get("cast_to", "TO_FLOAT")]
+    y = x["value"].astype(to).astype(object if to == str else to)
+    if case.attrs.get("map_form") == "SPARSE":
+        wide = np.full(case.attrs.get("max_map", 1), "0.f" if to == str else 0, y.dtype)
+        wide[x["key"]] = y
+        y = wide
+    return [y[None]]
+
+
+def runtime_takes_no_such_map(case):
+    x = case.inputs[0]
+    return x.size == 0 or x.dtype["value"] != np.float32
+
+
 def beyond_integers(case):
     """A cast of a number to an integer type that has none near it."""
     to, x = case.attrs["to"], case.inputs[0]
@@ -105,6 +128,11 @@ RECORDED = [
     ("Slice", always, slice_by_text, "ORT takes an end of INT_MAX with a step back as all of it; numpy has nothing before the first"),
     ("GroupNormalization", always, group_norm_by_text, "both take the variance as a difference, of which nothing may be left"),
     ("Cast", beyond_integers, NOBODY, "the text leaves open what a number becomes that the integers do not have"),
+    ("DictVectorizer", runtime_takes_no_such_map, dict_vectorizer_by_text,
+     "ORT's Python interface has maps of float, and no empty ones; the reference leaves out the axis of samples"),
+    ("DictVectorizer", always, RUNTIME, "the reference leaves out the axis of samples"),
+    ("CastMap", runtime_takes_no_such_map, cast_map_by_text, "ORT's Python interface has maps of float, and no empty ones"),
+    ("CastMap", has("cast_to", "TO_STRING"), cast_map_by_text, "ORT writes six digits after the point, whatever the number"),
     ("Shape", always, shape_by_text, "ORT and the reference differ where a bound lies before the first axis"),
     ("ConvTranspose", same_and_strides, NOBODY, "the text says input * stride; both give less when the stride exceeds the window"),
     ("Clip", limits_missing, NOBODY,

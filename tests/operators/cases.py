@@ -19,7 +19,7 @@ from onnx.reference import ReferenceEvaluator
 import containers
 import corners
 from cache import generated
-from message import to_proto
+from message import write_test
 
 rng = np.random.default_rng(0)
 
@@ -43,13 +43,7 @@ class Cases:
         self.count = 0
 
     def write(self, name, model, inputs, outputs):
-        data = os.path.join(self.folder, f"own_{name}", "test_data_set_0")
-        os.makedirs(data)
-        onnx.save(model, os.path.join(os.path.dirname(data), "model.onnx"))
-        for kind, values, declared in ("input", inputs, model.graph.input), ("output", outputs, model.graph.output):
-            for i, (x, v) in enumerate(zip(values, declared)):
-                with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as f:
-                    f.write(to_proto(x, v.type, v.name).SerializeToString())
+        write_test(os.path.join(self.folder, f"own_{name}"), model, inputs, outputs)
         self.count += 1
 
     def add(self, name, op, inputs, attrs=None, *, version, domain="", consts=(), outputs=1, by="runtime", sizes=None):

@@ -65,6 +65,8 @@ static void read_map(Data *d, Span s)
             for (int i = 0; i < list.n; i++)
                 vec_push(&values, list.item[i].t);
         }
+    if (!values.n)
+        return; /* of no entries: the types are those that the model declares */
     d->n = 2;
     d->item[0] = (Data){.form = 't', .present = true, .t = joined(values.at[0]->type, &values)};
     d->item[1] = (Data){.form = 't', .present = true, .t = joined(type, &keys)};

@@ -100,7 +100,7 @@ static void give_options(Case *c)
             give_bounds(v, type, d);
         if (d->form == 'm')
             vec_push(&opt.dims, ((struct DimOption){name_format("%s_count", v->name->s)->s, 0,
-                                                    tensor_count(d->item[0].t) + SLACK, false}));
+                                                    (d->n ? tensor_count(d->item[0].t) : 0) + SLACK, false}));
         const Tensor *t = d->form == 't' ? d->t : NULL;
         if (t && v->shape->rank < 0) {
             struct ShapeOption o = {.input = v->name->s, .rank = t->rank};
