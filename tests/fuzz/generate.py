@@ -2,6 +2,8 @@
 What is expected comes from ONNX Runtime, its optimisations off; where that refuses the model, from ONNX's reference
 evaluator; where that does, too, the number is passed over. Model NUMBER of a seed is the same every time.
 
+A tensor is an array, a sequence, which only a result can be, a list of one or more; a map is what maps.py says.
+
 usage: generate.py FOLDER COUNT SEED       (does nothing when FOLDER is complete)
 """
 
@@ -93,6 +95,8 @@ def onnx_type(x):
 
 
 def type_of(x, shape):
+    if isinstance(x, list):
+        return helper.make_sequence_type_proto(type_of(x[0], None))
     if not maps.is_map(x):
         return helper.make_tensor_type_proto(onnx_type(x), shape)
     entries = helper.make_map_type_proto(onnx_type(x["key"]), type_of(x["value"], ()))
@@ -102,7 +106,7 @@ def type_of(x, shape):
 def declare_outputs(model, results, sizes):
     del model.graph.output[:]
     for name, y in results:
-        shape = [f"{name}_{k}" for k in range(y.ndim)] if sizes else y.shape
+        shape = None if isinstance(y, list) else [f"{name}_{k}" for k in range(y.ndim)] if sizes else y.shape
         model.graph.output.append(helper.make_value_info(name, type_of(y, shape)))
 
 
@@ -128,22 +132,29 @@ def by_runtime(case, model, feed, names):
 
 def by_reference(model, feed, names):
     try:
-        results = [np.asarray(y) for y in ReferenceEvaluator(model).run(names, feed)]
-        return [y.astype(object) if y.dtype.kind == "U" else y for y in results]
+        return ReferenceEvaluator(model).run(names, feed)
     except Exception:  # pylint: disable=broad-except
         return None
 
 
 def agree(a, b):
-    return all(x.shape == y.shape and (np.array_equal(x, y) if x.dtype == object else
-                                       np.allclose(x, y, rtol=1e-2, atol=1e-4, equal_nan=True)) for x, y in zip(a, b))
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(agree, a, b))
+    return a.shape == b.shape and (np.array_equal(a, b) if a.dtype == object else np.allclose(a, b, rtol=1e-2, atol=1e-4, equal_nan=True))
+
+
+def as_arrays(y):
+    if isinstance(y, list):
+        return [as_arrays(x) for x in y]
+    y = np.asarray(y)
+    return y.astype(object) if y.dtype.kind == "U" else y
 
 
 def with_types(results, types):
     """ONNX Runtime hands out eight bits as uint8. None when a result is of another type than declared."""
     if results is None or any(y is None for y in results):
         return None
-    results = [np.asarray(y) for y in results]
+    results = as_arrays(list(results))
     for i, (y, t) in enumerate(zip(results, types)):
         if t not in (TensorProto.UNDEFINED, TensorProto.STRING) and onnx_type(y) != t:
             declared = helper.tensor_dtype_to_np_dtype(t)
@@ -179,7 +190,8 @@ def write(folder, model, feed, results, rtol):
     write_test(folder, model, feed.values(), [maps.as_maps(y) for _, y in results])
     with open(os.path.join(folder, "rtol"), "w") as f:
         f.write(f"{rtol}\n")
-    floats = [y.astype(np.float64) for _, y in results if y.dtype.kind not in "iubOS" and not maps.is_map(y)]
+    parts = [x for _, y in results for x in (y if isinstance(y, list) else [y])]
+    floats = [x.astype(np.float64) for x in parts if x.dtype.kind not in "iubOS" and not maps.is_map(x)]
     largest = max([float(np.abs(y[np.isfinite(y)]).max(initial=0)) for y in floats], default=0)
     with open(os.path.join(folder, "atol"), "w") as f:
         f.write(f"{max(1e-6, 1e-5 * largest)}\n")

@@ -243,7 +243,7 @@ def sequences(m):
         nodes = [make("SplitToSequence", ["x0"] + (["x1"] if split is not None else []), ["s"], axis=a, keepdims=m.int(0, 1)),
                  make("SequenceAt", ["s", "x2"], ["y0"]), make("SequenceLength", ["s"], ["y1"])]
         inputs = [x[0], split, np.array(m.one([0, -1]), np.int64)]
-        return Case("SplitToSequence", inputs, nodes=nodes, consts=(1, 2), wanted=(0, 1), version=m.int(11, UNTIL), sizes=False)
+        return Case("SplitToSequence", inputs, nodes=nodes, consts=(1, 2), names=["y0", "y1", "s"], version=m.int(11, UNTIL), sizes=False)
     nodes, s = [make("SequenceConstruct", ["x0", "x1"], ["s0"])], "s0"
     count, inputs = 2, list(x)
     for k in range(m.int(0, 3)):
@@ -265,7 +265,8 @@ def sequences(m):
     nodes.append(make("ConcatFromSequence", [s], ["y1"], axis=m.axis(x[0].ndim + new), new_axis=new))
     used = {i for node in nodes for i in node.input}
     inputs = [v if f"x{i}" in used else None for i, v in enumerate(inputs)]
-    return Case("Sequence", inputs, nodes=nodes, consts=tuple(range(n, len(inputs))) if m.chance(0.7) else (), wanted=(0, 1), version=m.int(11, UNTIL))
+    consts = tuple(range(n, len(inputs))) if m.chance(0.7) else ()
+    return Case("Sequence", inputs, nodes=nodes, consts=consts, names=["y0", "y1", s], version=m.int(11, UNTIL))
 
 
 @family(2)
@@ -280,7 +281,7 @@ def from_nothing(m):
              helper.make_node("SequenceLength", [f"s{n}"], ["y0"])]
     if n:
         nodes.append(helper.make_node("ConcatFromSequence", [f"s{n}"], ["y1"], axis=m.axis(x.ndim)))
-    return Case("Sequence", [x], nodes=nodes, wanted=(0, 1) if n else (0,), version=m.int(13, UNTIL), sizes=False)
+    return Case("Sequence", [x], nodes=nodes, names=["y0", "y1", f"s{n}"] if n else ["y0"], version=m.int(13, UNTIL), sizes=False)
 
 
 @family(3)
@@ -299,7 +300,7 @@ def mapped(m):
     nodes += [helper.make_node("SequenceConstruct", names[n:], ["r"])] if both else []
     nodes += [helper.make_node("SequenceMap", ["s", "r" if both else names[n]], ["t", "z"], body=body),
               helper.make_node("ConcatFromSequence", ["t"], ["y0"], axis=0), helper.make_node("ConcatFromSequence", ["z"], ["y1"], axis=0)]
-    return Case("SequenceMap", parts + more, nodes=nodes, wanted=(0, 1), version=m.int(17, UNTIL), sizes=False)
+    return Case("SequenceMap", parts + more, nodes=nodes, names=["y0", "y1", "t", "z"], version=m.int(17, UNTIL), sizes=False)
 
 
 # ---- ai.onnx.ml --------------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ import numpy as np
 from operators import F32, F64, ML, Case, family
 
 INT64, TEXT = np.dtype("int64"), np.dtype(object)
-KEYS = {INT64: np.array([*range(-3, 9), -(2**63), 2**40]), TEXT: np.array(["fig", "Fig", "figs", "", "pear", "\u00e9", "z\U0001f34e", "7"], object)}
+KEYS = {INT64: np.array([*range(-3, 9), -(2**63), 2**40]),
+        TEXT: np.array(["fig", "Fig", "figs", "", "pear", "\u00e9", "z\U0001f34e", "7"], object)}
 ATTRIBUTE = {INT64: "int64", TEXT: "string"}
 
 
@@ -18,20 +19,21 @@ def entries(keys, values):
 
 
 def is_map(x):
-    return x.dtype.names is not None
+    return isinstance(x, np.ndarray) and x.dtype.names is not None
 
 
 def as_maps(x):
-    """What ONNX Runtime and files have in place of entries: a dictionary, or a list of them."""
+    """What ONNX Runtime and files have in place of entries: a dictionary, or a list of them. Anything else stays."""
     if not is_map(x):
         return x
     return dict(x.tolist()) if x.ndim == 1 else [dict(row) for row in x.tolist()]
 
 
-def as_entries(y, attrs):
-    """The entries of what ZipMap gives, in the order of its labels; ONNX Runtime has them in that of the keys."""
-    labels = np.array(attrs.get("classlabels_int64s") or attrs["classlabels_strings"], INT64 if "classlabels_int64s" in attrs else TEXT)
-    return entries(labels, np.array([[row[k] for k in labels] for row in y], F32).reshape(-1, len(labels)))
+def as_entries(rows, attrs):
+    """The entries of ZipMap's dictionaries, in the order of its labels; ONNX Runtime has them in that of the keys."""
+    ((name, labels),) = attrs.items()
+    values = np.array([[row[k] for k in labels] for row in rows], F32).reshape(-1, len(labels))
+    return entries(np.array(labels, TEXT if "strings" in name else INT64), values)
 
 
 def some(m, of, low=0):
