@@ -18,6 +18,7 @@ from onnx.reference import ReferenceEvaluator
 
 import containers
 import corners
+import gradients
 from cache import generated
 from message import write_test
 
@@ -517,68 +518,6 @@ def add_contractions(c):
             c.add(f"einsum_{k}_{kind.__name__}", "Einsum", inputs, {"equation": equation}, version=12, by="reference")
 
 
-# ---- gradients, against differences ---------------------------------------------------------------------
-
-
-def slope(forward, feed, name):
-    """The derivative of the only result, a number, by every element of feed[name]."""
-    run, step = ReferenceEvaluator(forward), 1e-5
-    result = np.zeros_like(feed[name])
-    for i in np.ndindex(result.shape):
-        ends = []
-        for sign in 1, -1:
-            x = feed[name].copy()
-            x[i] += sign * step
-            ends.append(run.run(None, {**feed, name: x})[0])
-        result[i] = (ends[0] - ends[1]) / (2 * step)
-    return result
-
-
-def add_gradients(c):
-    def add(name, shapes, nodes, at=()):
-        """at: what the gradient is not asked for at the place where y is computed, but at an input of that name with a 1."""
-        x = {k: rng.standard_normal(shape) for k, shape in shapes.items()}
-        elsewhere = {k: rng.standard_normal(shapes[k]) for k in at}
-
-        def declared(values):
-            return ", ".join(f"double[{','.join(map(str, v.shape))}] {k}" for k, v in values.items())
-
-        head = '<ir_version: 10, opset_import: ["": 22, "ai.onnx.preview.training": 1]> g'
-        forward = onnx.parser.parse_model(f"{head} ({declared(x)}) => (double y) {{ {nodes} }}")
-        given = {**x, **{k + "1": v for k, v in elsewhere.items()}}
-        expected = {"d" + k: slope(forward, {**x, **elsewhere}, k) for k in x}
-        xs, actual = ", ".join(f'"{k}"' for k in x), ", ".join(k + "1" * (k in at) for k in x)
-        step = f'{", ".join(expected)} = ai.onnx.preview.training.Gradient <xs = [{xs}], y = "y"> ({actual})'
-        model = onnx.parser.parse_model(f"{head} ({declared(given)}) => ({declared(expected)}) {{ {nodes} {step} }}")
-        c.write(f"gradient_{name}", model, list(given.values()), list(expected.values()))
-
-    total = "y = ReduceSum <keepdims = 0> (s) "
-    layers = """h = Gemm <transB = 1> (x, w, b) r = Tanh(h) o = MatMul(r, v) t = Constant <value = int64[3] {1, 0, 1}> ()
-        y = SoftmaxCrossEntropyLoss(o, t) """
-    shapes = {"x": (3, 4), "w": (5, 4), "b": (5,), "v": (5, 2)}
-    add("layers", shapes, layers)
-    add("layers_elsewhere", shapes, layers, at=("w", "b"))
-    add("norm", {"x": (2, 3, 4), "a": (4,), "b": (4,)},
-        "n = LayerNormalization(x, a, b) g = Gelu <approximate = \"tanh\"> (n) s = Mul(g, x) " + total)
-    add("conv", {"x": (2, 3, 7, 8), "w": (4, 3, 2, 3), "b": (4,)},
-        "h = Conv <strides = [2, 3], pads = [1, 0, 2, 1], dilations = [2, 1]> (x, w, b) s = Mul(h, h) " + total)
-    add("conv_groups", {"x": (2, 4, 5)},
-        "w = Constant <value = double[4, 2, 2] {1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2}> () "
-        "h = Conv <group = 2, auto_pad = \"SAME_LOWER\"> (x, w) s = Mul(h, h) " + total)
-    add("attention", {"q": (2, 3, 4), "k": (2, 5, 4), "v": (2, 5, 4)},
-        "t = Transpose <perm = [0, 2, 1]> (k) p = MatMul(q, t) a = Softmax(p) o = MatMul(a, v) s = Mul(o, q) " + total)
-    add("broadcast", {"a": (2, 3, 4), "b": (3, 1), "c": ()}, "d = Div(a, b) e = Mul(d, d) s = Sum(e, b, c) " + total)
-    add("moves", {"a": (4, 3), "b": (4, 2)},
-        """rows = Constant <value = int64[3] {1, 1, 3}> () g = Gather(a, rows) f = Constant <value = int64[1] {1}> ()
-        e = Constant <value = int64[1] {4}> () p = Slice(b, f, e) j = Concat <axis = 1> (g, p) s = Mul(j, j) """ + total)
-    add("reductions", {"a": (2, 3, 4)},
-        """i = Constant <value = int64[2] {0, -1}> () e = Exp(a) m = ReduceMean(a, i) l = ReduceLogSumExp <keepdims = 0> (a, i)
-        n = ReduceL2(e, i) o = ReduceMax(a, i) k = Mul(l, l) u = ReduceSum <keepdims = 0> (k) s = Sum(e, m, n, o, u) """ + total)
-
-
-# ---- the folder -----------------------------------------------------------------------------------------
-
-
 # ---- strings: Cast, Where, NonZero, Unique, Compress --------------------------------------------------------------
 
 
@@ -654,12 +593,12 @@ def add_experimental(c):
 def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
-    with generated(folder, [__file__, containers.__file__, corners.__file__], f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
+    with generated(folder, [__file__, containers.__file__, corners.__file__, gradients.__file__], f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
         if not stale:
             return
         cases = Cases(os.path.join(folder, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
-                    add_features, add_images, add_attention, add_contractions, add_gradients, add_strings,
+                    add_features, add_images, add_attention, add_contractions, gradients.add_gradients, add_strings,
                     add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences,
                     containers.add_string_loops, corners.add_corners):
             add(cases)

@@ -1,0 +1,37 @@
+/* gradient.h - between Gradient's files: one step back, from what a node's output counts for y to what an input does. */
+#ifndef ONNXCC_OPS_GRADIENT_H
+#define ONNXCC_OPS_GRADIENT_H
+
+#include "../infer.h"
+
+/* The node m, and d, what its output o counts for y. */
+typedef struct Back {
+    Node *n, *m; /* n: the Gradient node; new nodes go before it */
+    Value *d;
+    int i, o; /* the input in question, and the output */
+} Back;
+
+/* What the input counts. False: this is not known. *v stays as it is when it does not count. */
+bool back_by_formula(const Back *b, Value **v);  /* gradient_formulas.c */
+bool back_by_function(const Back *b, Value **v); /* gradient_functions.c */
+bool back_by_windows(const Back *b, Value **v);  /* gradient_windows.c: convolutions and pools */
+
+/* A function that gives the back of an operator in the shape of the input; NULL: it cannot. */
+typedef struct BackFunction {
+    const char *op;
+    Value *(*back)(const Back *b);
+} BackFunction;
+bool back_by(const BackFunction *f, size_t count, const Back *b, Value **v);
+
+/* The value of a formula (gradient_formulas.c says what is in one). */
+Value *formula(const Back *b, const char *text);
+
+Value *shape_like(Node *n, Value *v);
+Value *zeros_like(Node *n, Value *v);
+Value *sum_over(Node *n, Value *v, int k, const int64_t *axes);     /* keepdims */
+Value *gather_up(Node *n, Value *v, Shape from, Value *x);          /* v, of the shape `from`, summed over the axes
+                                                                              along which x was broadcast to it */
+Value *transpose(Node *n, Value *v, int rank, const int64_t *perm); /* new axis i is old axis perm[i] */
+Node *node_again(Node *n, const Node *m, Value **in, int n_in, int n_out); /* m with other inputs, before n */
+
+#endif

@@ -1,0 +1,241 @@
+/* gradient_formulas.c - what an operator gives back to each of its inputs, where a formula says it. */
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "gradient.h"
+
+/* ---- formulas -----------------------------------------------------------------------------------------------------
+ * Sums, products, quotients and calls of operators over d, x (the input in question), y (the output), a, b, c (inputs
+ * 0, 1, 2), numbers and @attributes. Spread(v) and Share() serve reductions, Middle(v), Channel(v) and PerChannel(v)
+ * normalisations; Along(v) sums along the attribute axis. */
+
+typedef struct Formula {
+    const Back *b;
+    const char *s; /* the rest of it */
+} Formula;
+
+/* v, of the shape of the output of the reduction m, for every element of its input. */
+static Value *spread(const Back *b, Value *v)
+{
+    Value *x = b->m->in[0];
+    Shape s = *x->shape;
+    int64_t axes[MAX_RANK];
+    int k = in(b->m, 1) ? in_ints(b->m, 1, axes, MAX_RANK) : 0;
+    bool all = k == 0 && !attr_int(b->m, "noop_with_empty_axes");
+    for (int i = 0; i < s.rank; i++)
+        s.dim[i] = all ? D(1) : s.dim[i];
+    for (int i = 0; i < k; i++)
+        s.dim[axis_of(b->m, axes[i], s.rank)] = D(1);
+    return make(b->n, "Expand", 2, make(b->n, "Reshape", 2, v, make_dims(b->n, s.rank, s.dim)), shape_like(b->n, x));
+}
+
+/* Elements of the output for each element of the input. */
+static Value *share(const Back *b)
+{
+    Type t = b->d->type;
+    return make(b->n, "Div", 2, make_cast(b->n, make(b->n, "Size", 1, b->m->out[0]), t),
+                make_cast(b->n, make(b->n, "Size", 1, b->m->in[0]), t));
+}
+
+/* The mean of v over what the normalisation m has in one: groups of channels, or the axes from `axis` on. */
+static Value *middle(const Back *b, Value *v)
+{
+    Node *n = b->n, *m = b->m;
+    Value *x = m->in[0];
+    int64_t axes[MAX_RANK];
+    int rank = x->shape->rank, k = 0;
+    if (strcmp(m->op->name, "GroupNormalization") && strcmp(m->op->name, "InstanceNormalization")) {
+        for (int i = attr_axis(m, "axis", rank); i < rank; i++)
+            axes[k++] = i;
+        return make(n, "ReduceMean", 2, v, make_ints(n, k, axes));
+    }
+    Dim groups = attr_given(m, "num_groups") ? D(attr_int(m, "num_groups")) : x->shape->dim[1];
+    Dim rows[3] = {x->shape->dim[0], groups, dim_div(shape_count(*x->shape), dim_mul(x->shape->dim[0], groups))};
+    Value *mean = make(n, "Reshape", 2, v, make_dims(n, 3, rows));
+    mean = make(n, "ReduceMean", 2, mean, make_ints(n, 1, (int64_t[]){2}));
+    mean = make(n, "Expand", 2, mean, make_dims(n, 3, rows));
+    return make(n, "Reshape", 2, mean, shape_like(n, x));
+}
+
+/* v, one number for each channel, lined up with x's axis 1. */
+static Value *channel(const Back *b, Value *v)
+{
+    Shape s = *b->m->in[0]->shape;
+    for (int i = 0; i < s.rank; i++)
+        s.dim[i] = i == 1 ? s.dim[i] : D(1);
+    return make(b->n, "Reshape", 2, v, make_dims(b->n, s.rank, s.dim));
+}
+
+/* The sum of v, of x's shape, for each channel. */
+static Value *per_channel(const Back *b, Value *v)
+{
+    int64_t axes[MAX_RANK];
+    int k = 0;
+    for (int i = 0; i < b->m->in[0]->shape->rank; i++)
+        if (i != 1)
+            axes[k++] = i;
+    return make(b->n, "Reshape", 2, sum_over(b->n, v, k, axes), shape_like(b->n, b->m->in[b->i]));
+}
+
+static Type type_of(const Formula *f) { return f->b->m->out[0]->type; }
+
+static Value *formula_sum(Formula *f);
+
+static Value *formula_call(Formula *f)
+{
+    static const struct {
+        const char *name;
+        Value *(*of)(const Back *b, Value *v);
+    } own[] = {{"Spread", spread}, {"Middle", middle}, {"Channel", channel}, {"PerChannel", per_channel}};
+    const Back *b = f->b;
+    Value *arg[4];
+    int k = 0;
+    size_t length = strcspn(f->s, "(");
+    Name op = name_bytes(f->s, length);
+    for (f->s += length + 1; *f->s != ')'; f->s += *f->s == ',')
+        arg[k++] = formula_sum(f);
+    f->s++;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (name_is(op, own[i].name))
+            return own[i].of(b, arg[0]);
+    if (name_is(op, "Share"))
+        return share(b);
+    if (name_is(op, "Along")) {
+        int64_t axis = attr_axis(b->m, "axis", b->m->in[0]->shape->rank);
+        return sum_over(b->n, arg[0], 1, &axis);
+    }
+    return make_node(b->n, op->s, k, arg, 1)->out[0];
+}
+
+static Value *formula_value(Formula *f)
+{
+    const Back *b = f->b;
+    if (isupper((unsigned char)*f->s))
+        return formula_call(f);
+    if (*f->s == '(') {
+        f->s++;
+        Value *v = formula_sum(f);
+        f->s++;
+        return v;
+    }
+    if (*f->s == '@') {
+        size_t length = strspn(f->s + 1, "abcdefghijklmnopqrstuvwxyz_");
+        Name attr = name_bytes(f->s + 1, length);
+        f->s += length + 1;
+        return make_scalar(b->n, type_of(f), attr_float(b->m, attr->s));
+    }
+    if (isdigit((unsigned char)*f->s))
+        return make_scalar(b->n, type_of(f), strtod(f->s, (char **)(uintptr_t)&f->s));
+    char c = *f->s++;
+    Value *v = c == 'd' ? b->d : c == 'y' ? b->m->out[0] : c == 'x' ? b->m->in[b->i] : b->m->in[c - 'a'];
+    return v->type == B8 || v->type == NO_TYPE ? v : make_cast(b->n, v, type_of(f));
+}
+
+static void skip(Formula *f)
+{
+    while (*f->s == ' ')
+        f->s++;
+}
+
+static Value *formula_product(Formula *f)
+{
+    skip(f);
+    bool minus = *f->s == '-';
+    f->s += minus;
+    Value *v = formula_value(f);
+    for (skip(f); *f->s == '*' || *f->s == '/'; skip(f)) {
+        const char *op = *f->s++ == '*' ? "Mul" : "Div";
+        skip(f);
+        v = make(f->b->n, op, 2, v, formula_value(f));
+    }
+    return minus ? make(f->b->n, "Neg", 1, v) : v;
+}
+
+static Value *formula_sum(Formula *f)
+{
+    Value *v = formula_product(f);
+    for (skip(f); *f->s == '+' || *f->s == '-'; skip(f)) {
+        const char *op = *f->s++ == '+' ? "Add" : "Sub";
+        v = make(f->b->n, op, 2, v, formula_product(f));
+    }
+    return v;
+}
+
+Value *formula(const Back *b, const char *text)
+{
+    Formula f = {b, text};
+    return formula_sum(&f);
+}
+
+/* ---- the rules ------------------------------------------------------------------------------------------------- */
+
+enum {
+    SHAPED = 1, /* the formula gives x's shape, not y's */
+    EVERY = 2   /* the first formula holds for every input */
+};
+typedef struct Rule {
+    const char *op;
+    int flags;
+    const char *formula[3]; /* for inputs 0, 1, 2; NULL: nothing */
+} Rule;
+
+#define DEVIATION "Sqrt(Middle((a-Middle(a))*(a-Middle(a)))+@epsilon)"
+#define NORMAL "((a-Middle(a))/" DEVIATION ")"
+#define UNDONE(d) "(" d "-Middle(" d ")-" NORMAL "*Middle(" d "*" NORMAL "))/" DEVIATION
+#define SQUARES "(Middle(a*a)+@epsilon)"
+
+/* clang-format off */
+static const Rule rules[] = {
+    {"Add", 0, {"d", "d"}}, {"Sub", 0, {"d", "-d"}}, {"Mul", 0, {"d*b", "d*a"}}, {"Div", 0, {"d/b", "-d*y/b"}},
+    {"Pow", 0, {"d*b*Pow(a,b-1)", "d*y*Log(a)"}}, {"Sum", EVERY, {"d"}}, {"Mod", 0, {"d", "d*(y-a)/b"}},
+    {"Max", EVERY, {"Where(Equal(x,y),d,0)"}}, {"Min", EVERY, {"Where(Equal(x,y),d,0)"}},
+    {"Where", 0, {NULL, "Where(a,d,0)", "Where(a,0,d)"}},
+    {"Clip", 0, {"Where(Equal(a,y),d,0)", "Where(Less(a,b),d,0)", "Where(Greater(a,c),d,0)"}},
+    {"Identity", 0, {"d"}}, {"Cast", 0, {"d"}}, {"Expand", 0, {"d"}}, {"Neg", 0, {"-d"}}, {"Abs", 0, {"d*Sign(x)"}},
+    {"Reciprocal", 0, {"-d*y*y"}}, {"Sqrt", 0, {"d/(y+y)"}}, {"Exp", 0, {"d*y"}}, {"Log", 0, {"d/x"}},
+    {"Sin", 0, {"d*Cos(x)"}}, {"Cos", 0, {"-d*Sin(x)"}}, {"Tan", 0, {"d*(1+y*y)"}}, {"Asin", 0, {"d/Sqrt(1-x*x)"}},
+    {"Acos", 0, {"-d/Sqrt(1-x*x)"}}, {"Atan", 0, {"d/(1+x*x)"}}, {"Sinh", 0, {"d*Cosh(x)"}}, {"Cosh", 0, {"d*Sinh(x)"}},
+    {"Tanh", 0, {"d*(1-y*y)"}}, {"Asinh", 0, {"d/Sqrt(x*x+1)"}}, {"Acosh", 0, {"d/Sqrt(x*x-1)"}},
+    {"Atanh", 0, {"d/(1-x*x)"}},
+    {"Erf", 0, {"d*1.1283791670955126*Exp(-x*x)"}},
+    {"Floor", 0, {NULL}}, {"Ceil", 0, {NULL}}, {"Round", 0, {NULL}}, {"Sign", 0, {NULL}},
+    {"Relu", 0, {"Where(Greater(x,0),d,0)"}}, {"LeakyRelu", 0, {"Where(Less(x,0),d*@alpha,d)"}},
+    {"PRelu", 0, {"Where(Less(a,0),d*b,d)", "Where(Less(a,0),d*a,0)"}},
+    {"Shrink", 0, {"Where(Greater(Abs(x),@lambd),d,0)"}},
+    {"ThresholdedRelu", 0, {"Where(Greater(x,@alpha),d,0)"}},
+    {"Elu", 0, {"Where(Less(x,0),d*(y+@alpha),d)"}}, {"Celu", 0, {"Where(Less(x,0),d*Exp(x/@alpha),d)"}},
+    {"Selu", 0, {"Where(Greater(x,0),d*@gamma,d*(y+@gamma*@alpha))"}},
+    {"Sigmoid", 0, {"d*y*(1-y)"}}, {"Softplus", 0, {"d*Sigmoid(x)"}}, {"Softsign", 0, {"d/((1+Abs(x))*(1+Abs(x)))"}},
+    {"HardSigmoid", 0, {"Where(And(Greater(y,0),Less(y,1)),d*@alpha,0)"}},
+    {"HardSwish", 0, {"Where(Greater(x,3),d,Where(Less(x,0-3),0,d*(x/3+0.5)))"}},
+    {"Swish", 0, {"d*(Sigmoid(@alpha*x)+@alpha*y*(1-Sigmoid(@alpha*x)))"}},
+    {"Mish", 0, {"d*(Tanh(Softplus(x))+x*Sigmoid(x)*(1-Tanh(Softplus(x))*Tanh(Softplus(x))))"}},
+    {"Softmax", SHAPED, {"y*(d-Along(d*y))"}}, {"LogSoftmax", SHAPED, {"d-Exp(y)*Along(d)"}},
+    {"LayerNormalization", 0, {UNDONE("d*b"), "d*" NORMAL, "d"}},
+    {"InstanceNormalization", SHAPED, {UNDONE("d*Channel(b)"), "PerChannel(d*" NORMAL ")", "PerChannel(d)"}},
+    {"GroupNormalization", SHAPED, {UNDONE("d*Channel(b)"), "PerChannel(d*" NORMAL ")", "PerChannel(d)"}},
+    {"RMSNormalization", 0, {"(d*b-a*Middle(d*b*a)/" SQUARES ")/Sqrt" SQUARES, "d*a/Sqrt" SQUARES}},
+    {"ReduceSum", SHAPED, {"Spread(d)"}}, {"ReduceMean", SHAPED, {"Spread(d*Share())"}},
+    {"ReduceSumSquare", SHAPED, {"2*x*Spread(d)"}}, {"ReduceL1", SHAPED, {"Sign(x)*Spread(d)"}},
+    {"ReduceL2", SHAPED, {"x*Spread(d/y)"}}, {"ReduceProd", SHAPED, {"Spread(d*y)/x"}},
+    {"ReduceLogSum", SHAPED, {"Spread(d*Exp(-y))"}}, {"ReduceLogSumExp", SHAPED, {"Spread(d)*Exp(x-Spread(y))"}},
+    {"ReduceMax", SHAPED, {"Where(Equal(x,Spread(y)),Spread(d),0)"}},
+    {"ReduceMin", SHAPED, {"Where(Equal(x,Spread(y)),Spread(d),0)"}},
+};
+/* clang-format on */
+
+bool back_by_formula(const Back *b, Value **v)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        const Rule *r = &rules[i];
+        int k = r->flags & EVERY ? 0 : b->i;
+        if (strcmp(r->op, b->m->op->name) || b->o > 0)
+            continue;
+        if (k < 3 && r->formula[k]) {
+            Value *x = formula(b, r->formula[k]);
+            *v = r->flags & SHAPED ? x : gather_up(b->n, x, *b->m->out[0]->shape, b->m->in[b->i]);
+        }
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,149 @@
+"""Gradient, of small models of every kind, against differences that ONNX's reference makes of the model before it."""
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+rng = np.random.default_rng(1)
+
+# name: the shapes of the inputs, how a result is made of them, and the same in other words where the reference computes in
+# float alone, or not at all
+ANGLES = ("c = Constant <value = double[1, 3, 2] {1, 0.5, -1, 0.3, 0.1, 0.9}> () "
+          "e = Constant <value = double[1, 3, 2] {0, 2, 0.5, -0.3, 1, 0.25}> () ")
+LAYERS = {
+    "conv_weights_of_groups": ({"x": (2, 4, 5, 4), "w": (6, 2, 2, 3)}, "o = Conv <group = 2, strides = [2, 1], pads = [1, 1, 0, 1]> (x, w)"),
+    "conv_transpose": ({"x": (2, 4, 3, 4), "w": (4, 3, 2, 3), "b": (3,)},
+                       "o = ConvTranspose <strides = [2, 3], dilations = [2, 1], pads = [1, 0, 0, 1], output_padding = [1, 0]> (x, w, b)"),
+    "conv_transpose_same": ({"x": (1, 2, 4), "w": (2, 2, 3)}, "o = ConvTranspose <auto_pad = \"SAME_UPPER\", strides = [2]> (x, w)"),
+    "conv_transpose_groups": ({"x": (2, 4, 5), "w": (4, 3, 2)}, "o = ConvTranspose <group = 2, pads = [1, 0]> (x, w)",
+                              "e, f = Split <axis = 1, num_outputs = 2> (x) g, h = Split <num_outputs = 2> (w) "
+                              "i = ConvTranspose <pads = [1, 0]> (e, g) j = ConvTranspose <pads = [1, 0]> (f, h) o = Concat <axis = 1> (i, j)"),
+    "max_pool": ({"x": (2, 3, 5, 6)}, "o = MaxPool <kernel_shape = [2, 3], strides = [1, 2], pads = [1, 1, 0, 1], ceil_mode = 1> (x)"),
+    "max_pool_columns": ({"x": (1, 2, 4, 4)}, "o, at = MaxPool <kernel_shape = [3, 2], dilations = [1, 2], storage_order = 1> (x)"),
+    "average_pool": ({"x": (2, 3, 5, 6)}, "o = AveragePool <kernel_shape = [3, 2], strides = [2, 3], pads = [1, 0, 1, 1]> (x)"),
+    "average_pool_pads": ({"x": (1, 2, 7)}, "o = AveragePool <kernel_shape = [3], strides = [2], pads = [1, 1], count_include_pad = 1, dilations = [2]> (x)"),
+    "average_pool_gaps": ({"x": (1, 2, 8)}, "o = AveragePool <kernel_shape = [2], strides = [3]> (x)"),
+    "average_pool_ceil": ({"x": (1, 2, 6, 5)}, "o = AveragePool <kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1> (x)"),
+    "lp_pool": ({"x": (1, 2, 5, 4)}, "o = LpPool <kernel_shape = [2, 2], strides = [2, 1], p = 3> (x)"),
+    "global_pools": ({"x": (2, 3, 4, 2)}, "a = GlobalAveragePool(x) m = GlobalMaxPool(x) o = Mul(a, m)"),
+    "max_unpool": ({"x": (1, 1, 4, 6)}, "m, at = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) "
+                   "o = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (m, at)"),
+    "lrn": ({"x": (5, 5, 1, 1)}, "o = LRN <size = 2, alpha = 0.5, beta = 0.6, bias = 1.5> (x)"),
+    "col2im": ({"x": (2, 8, 6)}, "i = Constant <value = int64[2] {4, 5}> () b = Constant <value = int64[2] {2, 2}> () "
+               "o = Col2Im <strides = [2, 2], pads = [0, 0, 0, 1]> (x, i, b)"),
+    "batch_norm": ({"x": (3, 2, 4), "a": (2,), "b": (2,)}, "m = Constant <value = double[2] {1, 2}> () "
+                   "o, p, q = BatchNormalization <training_mode = 1> (x, a, b, m, m)"),
+    "instance_norm": ({"x": (2, 3, 4, 2), "a": (3,), "b": (3,)}, "o = InstanceNormalization <epsilon = 0.1> (x, a, b)"),
+    "group_norm": ({"x": (2, 4, 3), "a": (4,), "b": (4,)}, "o = GroupNormalization <num_groups = 2> (x, a, b)",
+                   "r = Constant <value = int64[3] {2, 2, 6}> () g = Reshape(x, r) i = Constant <value = int64[1] {2}> () m = ReduceMean(g, i) "
+                   "d = Sub(g, m) q = Mul(d, d) v = ReduceMean(q, i) e = Constant <value = double {1e-5}> () f = Add(v, e) h = Sqrt(f) "
+                   "n = Div(d, h) l = Shape(x) j = Reshape(n, l) u = Constant <value = int64[1] {1}> () k = Unsqueeze(a, u) p = Mul(j, k) t = Unsqueeze(b, u) o = Add(p, t)"),
+    "rms_norm": ({"x": (2, 3, 4), "a": (3, 4)}, "o = RMSNormalization <axis = -2, epsilon = 0.1> (x, a)"),
+    "lp_norm": ({"x": (2, 3, 4)}, "p = LpNormalization <axis = 1, p = 1> (x) q = LpNormalization(x) o = Mul(p, q)",
+                "i = Constant <value = int64[1] {1}> () j = Constant <value = int64[1] {2}> () a = ReduceL1(x, i) b = ReduceL2(x, j) "
+                "p = Div(x, a) q = Div(x, b) o = Mul(p, q)"),
+    "mean_variance": ({"x": (2, 3, 4, 2)}, "o = MeanVarianceNormalization(x)",
+                      "i = Constant <value = int64[3] {0, 2, 3}> () m = ReduceMean(x, i) d = Sub(x, m) q = Mul(d, d) v = ReduceMean(q, i) "
+                      "r = Sqrt(v) o = Div(d, r)"),
+    "rotary": ({"x": (1, 2, 3, 4)}, ANGLES + "f = Cast <to = 1> (x) g = Cast <to = 1> (c) h = Cast <to = 1> (e) "
+               "k = RotaryEmbedding(f, g, h) o = Cast <to = 11> (k)",
+               ANGLES + "a, b = Split <axis = 3, num_outputs = 2> (x) j = Mul(a, c) k = Mul(b, e) l = Sub(j, k) m = Mul(a, e) "
+               "n = Mul(b, c) p = Add(m, n) o = Concat <axis = 3> (l, p)"),
+    "attention_heads": ({"q": (2, 4, 3, 4), "k": (2, 2, 5, 4), "v": (2, 2, 5, 3), "m": (3, 5)}, "o = Attention <softcap = 1.5> (q, k, v, m)"),
+    "attention_causal": ({"q": (1, 3, 8), "k": (1, 3, 4), "v": (1, 3, 6)},
+                         "o = Attention <q_num_heads = 4, kv_num_heads = 2, is_causal = 1, scale = 0.7> (q, k, v)"),
+    "attention_past": ({"q": (1, 2, 2, 3), "k": (1, 2, 2, 3), "v": (1, 2, 2, 3), "p": (1, 2, 1, 3)},
+                       "o, a, b = Attention <is_causal = 1> (q, k, v, , p, p)"),
+    "loss": ({"x": (2, 3, 2), "w": (3,)}, "t = Constant <value = int64[2, 2] {1, 0, 2, 1}> () "
+             "o = SoftmaxCrossEntropyLoss <ignore_index = 0> (x, t, w)"),
+    "einsum": ({"a": (3, 3), "b": (3, 2)}, "o = Einsum <equation = \"ii,ij->j\"> (a, b)"),
+}
+MOVES = {
+    "pad": ({"x": (3, 4), "c": ()}, "p = Constant <value = int64[4] {1, 3, 0, 2}> () o = Pad(x, p, c)"),
+    "pad_reflect": ({"x": (3, 4)}, "p = Constant <value = int64[4] {1, 2, 2, 0}> () o = Pad <mode = \"reflect\"> (x, p)"),
+    "split": ({"x": (5, 2)}, "p = Constant <value = int64[2] {2, 3}> () a, b = Split(x, p) c = ReduceMax <keepdims = 0> (a) o = Mul(b, c)"),
+    "tile": ({"x": (2, 3)}, "r = Constant <value = int64[2] {2, 3}> () o = Tile(x, r)"),
+    "gather_inside": ({"x": (2, 3, 4)}, "i = Constant <value = int64[2, 2] {2, 0, -1, 1}> () o = Gather <axis = 1> (x, i)"),
+    "gather_elements": ({"x": (3, 4)}, "i = Constant <value = int64[3, 2] {2, 0, 1, -1, 2, 1}> () o = GatherElements <axis = 1> (x, i)"),
+    "gather_nd": ({"x": (2, 3, 4)}, "i = Constant <value = int64[3, 2] {1, 0, 0, 2, 1, 0}> () o = GatherND(x, i)"),
+    "gather_nd_batch": ({"x": (2, 3, 4)}, "i = Constant <value = int64[2, 1] {1, 2}> () o = GatherND <batch_dims = 1> (x, i)"),
+    "scatter_elements": ({"x": (3, 4), "u": (2, 2)}, "i = Constant <value = int64[2, 2] {0, 3, 1, -1}> () o = ScatterElements <axis = 1> (x, i, u)"),
+    "scatter_nd": ({"x": (3, 4), "u": (2, 4)}, "i = Constant <value = int64[2, 1] {2, 0}> () o = ScatterND(x, i, u)"),
+    "slice_steps": ({"x": (5, 6)}, "f = Constant <value = int64[2] {4, 1}> () t = Constant <value = int64[2] {-9, 6}> () "
+                    "a = Constant <value = int64[2] {0, 1}> () k = Constant <value = int64[2] {-2, 3}> () o = Slice(x, f, t, a, k)"),
+    "blocks": ({"x": (1, 8, 2, 3)}, "d = DepthToSpace <blocksize = 2, mode = \"CRD\"> (x) o = SpaceToDepth <blocksize = 2> (d)"),
+    "reverse_sequence": ({"x": (4, 2)}, "n = Constant <value = int64[2] {3, 2}> () o = ReverseSequence <time_axis = 0, batch_axis = 1> (x, n)"),
+    "compress": ({"x": (3, 2)}, "c = Constant <value = bool[3] {1, 0, 1}> () o = Compress <axis = 0> (x, c)"),
+    "trilu": ({"x": (3, 4)}, "o = Trilu <upper = 0> (x)"),
+    "top_k": ({"x": (2, 5)}, "k = Constant <value = int64[1] {3}> () o, at = TopK(x, k)"),
+    "tensor_scatter": ({"p": (2, 4, 2), "u": (2, 2, 2)}, "w = Constant <value = int64[2] {1, 2}> () o = TensorScatter <axis = 1> (p, u, w)"),
+    "cum_sum": ({"x": (2, 4)}, "a = Constant <value = int64 {1}> () o = CumSum <exclusive = 1> (x, a)"),
+    "cum_prod": ({"x": (2, 4)}, "a = Constant <value = int64 {-1}> () o = CumProd <reverse = 1> (x, a)"),
+    "mod": ({"x": (5,), "m": (5,)}, "o = Mod <fmod = 1> (x, m)"),
+    "shrink": ({"x": (6,)}, "o = Shrink <lambd = 0.3, bias = 0.1> (x)"),
+    **{f"scatter_{how}": ({"x": (3, 4), "u": (2, 4)}, "i = Constant <value = int64[2, 4] {0, 1, 2, 0, 0, 1, 1, 2}> () "
+                          f"o = ScatterElements <reduction = \"{how}\"> (x, i, u)") for how in ("add", "mul", "min", "max")},
+    **{f"scatter_nd_{how}": ({"x": (3, 4), "u": (2, 4)}, "i = Constant <value = int64[2, 1] {2, 2}> () "
+                             f"o = ScatterND <reduction = \"{how}\"> (x, i, u)") for how in ("add", "mul", "min", "max")},
+    **{f"resize_{mode}": ({"x": (1, 2, 4, 3)}, "r = Constant <value = float[4] {1, 1, 1.6, 2.5}> () "
+                          f"o = Resize <mode = \"{mode}\"> (x, , r)") for mode in ("nearest", "linear", "cubic")},
+    "resize_smaller": ({"x": (1, 2, 7, 6)}, "z = Constant <value = int64[4] {1, 2, 3, 4}> () o = Resize <mode = \"linear\", antialias = 1> (x, , , z)"),
+}
+
+
+def slope(forward, feed, name):
+    """The derivative of the only result, a number, by every element of feed[name]."""
+    run, step = ReferenceEvaluator(forward), 1e-5
+    result = np.zeros_like(feed[name])
+    for i in np.ndindex(result.shape):
+        ends = []
+        for sign in 1, -1:
+            x = feed[name].copy()
+            x[i] += sign * step
+            ends.append(run.run(None, {**feed, name: x})[0])
+        result[i] = (ends[0] - ends[1]) / (2 * step)
+    return result
+
+
+def add_gradients(c):
+    def add(name, shapes, nodes, otherwise=None, at=()):
+        """at: what the gradient is not asked for at the place where y is computed, but at an input of that name with a 1."""
+        x = {k: rng.standard_normal(shape) for k, shape in shapes.items()}
+        elsewhere = {k: rng.standard_normal(shapes[k]) for k in at}
+
+        def declared(values):
+            return ", ".join(f"double[{','.join(map(str, v.shape))}] {k}" for k, v in values.items())
+
+        head = '<ir_version: 13, opset_import: ["": 26, "ai.onnx.preview.training": 1]> g'
+        forward = onnx.parser.parse_model(f"{head} ({declared(x)}) => (double y) {{ {otherwise or nodes} }}")
+        given = {**x, **{k + "1": v for k, v in elsewhere.items()}}
+        expected = {"d" + k: slope(forward, {**x, **elsewhere}, k) for k in x}
+        xs, actual = ", ".join(f'"{k}"' for k in x), ", ".join(k + "1" * (k in at) for k in x)
+        step = f'{", ".join(expected)} = ai.onnx.preview.training.Gradient <xs = [{xs}], y = "y"> ({actual})'
+        model = onnx.parser.parse_model(f"{head} ({declared(given)}) => ({declared(expected)}) {{ {nodes} {step} }}")
+        c.write(f"gradient_{name}", model, list(given.values()), list(expected.values()))
+
+    total = "y = ReduceSum <keepdims = 0> (s) "
+    layers = """h = Gemm <transB = 1> (x, w, b) r = Tanh(h) o = MatMul(r, v) t = Constant <value = int64[3] {1, 0, 1}> ()
+        y = SoftmaxCrossEntropyLoss(o, t) """
+    shapes = {"x": (3, 4), "w": (5, 4), "b": (5,), "v": (5, 2)}
+    add("layers", shapes, layers)
+    add("layers_elsewhere", shapes, layers, at=("w", "b"))
+    add("norm", {"x": (2, 3, 4), "a": (4,), "b": (4,)},
+        "n = LayerNormalization(x, a, b) g = Gelu <approximate = \"tanh\"> (n) s = Mul(g, x) " + total)
+    add("conv", {"x": (2, 3, 7, 8), "w": (4, 3, 2, 3), "b": (4,)},
+        "h = Conv <strides = [2, 3], pads = [1, 0, 2, 1], dilations = [2, 1]> (x, w, b) s = Mul(h, h) " + total)
+    add("conv_groups", {"x": (2, 4, 5)},
+        "w = Constant <value = double[4, 2, 2] {1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2}> () "
+        "h = Conv <group = 2, auto_pad = \"SAME_LOWER\"> (x, w) s = Mul(h, h) " + total)
+    add("attention", {"q": (2, 3, 4), "k": (2, 5, 4), "v": (2, 5, 4)},
+        "t = Transpose <perm = [0, 2, 1]> (k) p = MatMul(q, t) a = Softmax(p) o = MatMul(a, v) s = Mul(o, q) " + total)
+    add("broadcast", {"a": (2, 3, 4), "b": (3, 1), "c": ()}, "d = Div(a, b) e = Mul(d, d) s = Sum(e, b, c) " + total)
+    add("moves", {"a": (4, 3), "b": (4, 2)},
+        """rows = Constant <value = int64[3] {1, 1, 3}> () g = Gather(a, rows) f = Constant <value = int64[1] {1}> ()
+        e = Constant <value = int64[1] {4}> () p = Slice(b, f, e) j = Concat <axis = 1> (g, p) s = Mul(j, j) """ + total)
+    add("reductions", {"a": (2, 3, 4)},
+        """i = Constant <value = int64[2] {0, -1}> () e = Exp(a) m = ReduceMean(a, i) l = ReduceLogSumExp <keepdims = 0> (a, i)
+        n = ReduceL2(e, i) o = ReduceMax(a, i) k = Mul(l, l) u = ReduceSum <keepdims = 0> (k) s = Sum(e, m, n, o, u) """ + total)
+    for name, (shapes, *nodes) in {**LAYERS, **MOVES}.items():
+        add(name, shapes, *(text + " wave = Sin(o) s = Mul(o, wave) " + total for text in nodes))
