@@ -97,20 +97,40 @@ static Map need(const Path *p, Value *y)
     return needed;
 }
 
-/* m with its inputs as they are now. */
-static Node *again(const Path *p, Node *m)
+/* From now on m's output i is v, which depends on xs when `live`. */
+static void becomes(Path *p, Node *m, int i, Value *v, bool live)
 {
-    Value **in = NEWS(Value *, m->n_in);
+    if (!m->out[i])
+        return;
+    map_put(&p->now, m->out[i], v);
+    if (live)
+        map_put(&p->live, v, m);
+}
+
+/* m with its inputs as they are now; recurrent nodes as those of every step. */
+static void again(Path *p, Node *m, bool live)
+{
+    Value **in = NEWS(Value *, m->n_in), **out = NEWS(Value *, m->n_out);
+    Node *before = p->n->prev, *c = m;
     bool same = true;
     for (int i = 0; i < m->n_in; i++) {
         in[i] = now(p, m->in[i]);
         same &= in[i] == m->in[i];
     }
-    if (same)
-        return m;
-    Node *c = node_again(p->n, m, in, m->n_in, m->n_out);
-    infer_node(c);
-    return c;
+    if (live && recurrent_steps(p->n, m, in, out)) {
+        for (c = before->next; c != p->n; c = c->next) {
+            infer_node(c);
+            vec_push(&p->nodes, c);
+            becomes(p, c, 0, c->out[0], reads(p, c, NULL).live);
+        }
+    } else {
+        if (!same)
+            infer_node(c = node_again(p->n, m, in, m->n_in, m->n_out));
+        vec_push(&p->nodes, c);
+        memcpy(out, c->out, sizeof *out * (size_t)m->n_out);
+    }
+    for (int i = 0; i < m->n_out; i++)
+        becomes(p, m, i, out[i], live);
 }
 
 /* The nodes that y needs and that depend on what xs and zs name, with the inputs in their place. */
@@ -125,14 +145,7 @@ static void walk(Path *p, Value *y)
             no_gradient(p->n, m);
             return;
         }
-        Node *c = again(p, m);
-        for (int i = 0; i < m->n_out; i++)
-            if (m->out[i]) {
-                map_put(&p->now, m->out[i], c->out[i]);
-                if (r.live)
-                    map_put(&p->live, c->out[i], c);
-            }
-        vec_push(&p->nodes, c);
+        again(p, m, r.live);
     }
 }
 
@@ -223,7 +236,9 @@ static void gradient_expand(Node *n)
 
 static const Op gradient_ops[] = {
     {"Gradient", 1, "Inputs**:T1 -> Outputs**:T2", "T1=ALL T2=F", "xs:strings y:string zs:strings?",
-     .expand = gradient_expand, .domain = "ai.onnx.preview.training", .limit = "not through nested graphs, recurrent layers, Fourier transforms, samplers and determinants",
+     .expand = gradient_expand, .domain = "ai.onnx.preview.training",
+     .limit =
+         "not through nested graphs, Fourier transforms, samplers, determinants, and more than 1024 recurrent steps",
      .flags = LOOKS_BACK},
 };
 OPS(gradient_ops);

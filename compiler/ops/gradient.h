@@ -16,6 +16,10 @@ bool back_by_formula(const Back *b, Value **v);  /* gradient_formulas.c */
 bool back_by_function(const Back *b, Value **v); /* gradient_functions.c */
 bool back_by_windows(const Back *b, Value **v);  /* gradient_windows.c: convolutions and pools */
 
+/* The steps of the recurrent node m with these inputs as ordinary nodes before n, which give `out`; false: m is no such
+ * node, or the number of its steps is not known now. */
+bool recurrent_steps(Node *n, const Node *m, Value **in, Value **out);
+
 /* A function that gives the back of an operator in the shape of the input; NULL: it cannot. */
 typedef struct BackFunction {
     const char *op;

@@ -96,26 +96,23 @@ static Value *put_back(const Back *b, Value *numbers, Value *d)
     return make(n, "Reshape", 2, v, shape_like(n, x));
 }
 
-/* An operator that only moves elements tells where they came from when it moves their numbers; those of its other
- * inputs are 0. */
-static Value *moved(const Back *b, Type numbers)
+/* An operator that only moves elements tells where they came from when it moves their numbers; 0 stands for elements of
+ * its other inputs. */
+static Value *moved(const Back *b, Type t)
 {
-    Node *m = b->m;
-    Value **in = NEWS(Value *, m->n_in);
-    for (int i = 0; i < m->n_in; i++) {
-        bool data = m->in[i] && m->in[i]->type == b->m->in[b->i]->type;
-        in[i] =
-            i == b->i ? numbered(b->n, m->in[i], numbers)
-            : data ? make_cast(b->n, make(b->n, "Expand", 2, make_scalar(b->n, numbers, 0), shape_like(b->n, m->in[i])),
-                               numbers)
-                   : m->in[i];
-    }
-    return put_back(b, node_again(b->n, m, in, m->n_in, m->n_out)->out[b->o], b->d);
+    Node *n = b->n, *m = b->m;
+    Value **in = NEWS(Value *, m->n_in), *zero = make_scalar(n, t, 0);
+    for (int i = 0; i < m->n_in; i++)
+        in[i] = i == b->i ? numbered(n, m->in[i], t) : m->in[i];
+    for (int i = 0; i < m->n_in; i++)
+        if (i != b->i && m->in[i] && m->in[i]->type == m->in[b->i]->type)
+            in[i] = make(n, "Expand", 2, zero, shape_like(n, m->in[i]));
+    return put_back(b, node_again(n, m, in, m->n_in, m->n_out)->out[b->o], b->d);
 }
 
 static Value *moved_back(const Back *b) { return moved(b, I64); }
 
-static Value *unpool_back(const Back *b) { return moved(b, F64); } /* it has no integers */
+static Value *moved_as_float(const Back *b) { return moved(b, F64); } /* for those that have no integers */
 
 /* Zeros like x, to which d is added where `op` puts it. */
 static Value *added(const Back *b, const char *op, Value *where)
@@ -440,7 +437,8 @@ bool back_by_function(const Back *b, Value **v)
         {"ScatterElements", moved_back},
         {"ScatterND", moved_back},
         {"TensorScatter", moved_back},
-        {"MaxUnpool", unpool_back},
+        {"MaxUnpool", moved_as_float},
+        {"RnnPack", moved_as_float},
         {"Gather", gather_back},
         {"GatherElements", gather_elements_back},
         {"GatherND", gather_nd_back},

@@ -183,17 +183,17 @@ static Value *average_back(const Back *b)
 /* y^p is a sum of |x|^p. */
 static Value *norm_pool_back(const Back *b)
 {
-    Slide s;
-    char text[64];
+    Node *n = b->n;
     const Attr *a = node_attr(b->m, "p");
     double p = !a ? 2 : a->type == A_FLOAT ? (double)a->f : (double)a->i;
+    Value *less = make_scalar(n, b->d->type, p - 1);
+    Back to = *b;
+    Slide s;
     if (!slide_read(b->m, NULL, false, &s))
         return NULL;
-    Back to = *b;
-    snprintf(text, sizeof text, "Where(Equal(y,0),0,d/Pow(y,%.9g))", p - 1);
-    to.d = pool_spread(b, &s, formula(b, text));
-    snprintf(text, sizeof text, "d*Sign(x)*Pow(Abs(x),%.9g)", p - 1);
-    return formula(&to, text);
+    to.d = make(n, "Div", 2, b->d, make(n, "Pow", 2, b->m->out[0], less));
+    to.d = pool_spread(b, &s, formula(&to, "Where(Equal(y,0),0,d)"));
+    return make(n, "Mul", 2, formula(&to, "d*Sign(x)"), make(n, "Pow", 2, formula(b, "Abs(x)"), less));
 }
 
 /* The sum of v over the channels that channel c takes into account or, turned, that take c. */

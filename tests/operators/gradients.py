@@ -58,6 +58,57 @@ LAYERS = {
              "o = SoftmaxCrossEntropyLoss <ignore_index = 0> (x, t, w)"),
     "einsum": ({"a": (3, 3), "b": (3, 2)}, "o = Einsum <equation = \"ii,ij->j\"> (a, b)"),
 }
+
+# Every direction and sequence by itself, as the reference wants it, or step by step.
+HALVES = "".join(f"{v}0, {v}1 = Split <num_outputs = 2> ({v}) " for v in ("w", "r", "b", "h", "c", "p"))
+TURNED = """from = Constant <value = int64[1] {-1}> () to = Constant <value = int64[1] {-9}> () axis = Constant <value = int64[1] {0}> ()
+    back = Slice(x, from, to, axis, from) """
+SEQUENCES = """two = Constant <value = int64[2] {2, 1}> () x01, rest = Split (x, two) x0, none = Split <axis = 1, num_outputs = 2> (x01)
+    all, x1 = Split <axis = 1, num_outputs = 2> (x) h0, h1 = Split <axis = 1, num_outputs = 2> (h)
+    pads = Constant <value = int64[8] {0, 0, 0, 0, 1, 0, 0, 0}> () """
+COUPLED = "".join(f"""
+    g{t} = MatMul(x{t}, wt) k{t} = MatMul(h{t}, rt) s{t} = Add(g{t}, k{t}) z{t} = Clip(s{t}, low, high) i{t}, o{t}, f{t}, c{t} = Split <axis = 2, num_outputs = 4> (z{t})
+    a{t} = HardSigmoid <alpha = 0.3, beta = 0.4> (i{t}) b{t} = Softsign(c{t}) u{t} = HardSigmoid <alpha = 0.3, beta = 0.4> (o{t}) n{t} = Sub(one, a{t})
+    d{t} = Mul(n{t}, m{t}) e{t} = Mul(a{t}, b{t}) m{t + 1} = Add(d{t}, e{t}) l{t} = Mul(m{t + 1}, slope) q{t} = Add(l{t}, offset) h{t + 1} = Mul(u{t}, q{t})"""
+                  for t in (0, 1))
+RNN_STEPS = """x0, x1 = Split <num_outputs = 2> (x) wt = Transpose <perm = [0, 2, 1]> (w) rt = Transpose <perm = [0, 2, 1]> (r)
+    w0, w1 = Split <num_outputs = 2> (wt) r0, r1 = Split <num_outputs = 2> (rt) in = Constant <value = double {0.8}> () out = Constant <value = double {1.2}> ()
+    a = MatMul(x0, w0) b = Elu <alpha = 0.7> (a) c = MatMul(x1, w0) d = MatMul(b, r0) e = Add(c, d) f = Elu <alpha = 0.7> (e)
+    g = MatMul(x1, w1) gi = Mul(g, in) gt = Tanh(gi) h = Mul(gt, out) i = MatMul(x0, w1) j = MatMul(h, r1) k = Add(i, j) ki = Mul(k, in) kt = Tanh(ki)
+    l = Mul(kt, out) one = Constant <value = int64[1] {1}> () """
+RECURRENT = {
+    "lstm": ({"x": (3, 2, 4), "w": (2, 12, 4), "r": (2, 12, 3), "b": (2, 24), "h": (2, 2, 3), "c": (2, 2, 3), "p": (2, 9)},
+             "o, v = LSTM <hidden_size = 3, direction = \"bidirectional\"> (x, w, r, b, , h, c, p)",
+             HALVES + TURNED + "o0, v0 = LSTM <hidden_size = 3> (x, w0, r0, b0, , h0, c0, p0) u1, v1 = LSTM <hidden_size = 3> (back, w1, r1, b1, , h1, c1, p1) "
+             "o1 = Slice(u1, from, to, axis, from) o = Concat <axis = 1> (o0, o1)"),
+    "lstm_coupled": ({"x": (2, 2, 4), "w": (1, 12, 4), "r": (1, 12, 3)},
+                     "o, v = LSTM <hidden_size = 3, input_forget = 1, clip = 1.0, activations = [\"HardSigmoid\", \"Softsign\", \"Affine\"], "
+                     "activation_alpha = [0.3, 1.5], activation_beta = [0.4, 0.1]> (x, w, r)",
+                     "x0, x1 = Split <num_outputs = 2> (x) wt = Transpose <perm = [0, 2, 1]> (w) rt = Transpose <perm = [0, 2, 1]> (r) "
+                     "h0 = Constant <value = double[1, 1, 3] {0, 0, 0}> () m0 = Identity(h0) one = Constant <value = double {1}> () "
+                     "low = Constant <value = double {-1}> () high = Constant <value = double {1}> () slope = Constant <value = double {1.5}> () "
+                     "offset = Constant <value = double {0.1}> ()" + COUPLED + " at = Constant <value = int64[1] {1}> () y0 = Unsqueeze(h1, at) "
+                     "y1 = Unsqueeze(h2, at) o = Concat <axis = 0> (y0, y1)"),
+    "gru_lengths": ({"x": (3, 2, 4), "w": (1, 9, 4), "r": (1, 9, 3), "b": (1, 18), "h": (1, 2, 3)},
+                    "n = Constant <value = int32[2] {2, 3}> () o, v = GRU <hidden_size = 3> (x, w, r, b, n, h)",
+                    SEQUENCES + "a, a9 = GRU <hidden_size = 3> (x0, w, r, b, , h0) e, e9 = GRU <hidden_size = 3> (x1, w, r, b, , h1) "
+                    "f = Pad(a, pads) o = Concat <axis = 2> (f, e)"),
+    "gru_lengths_reverse": ({"x": (3, 2, 4), "w": (1, 9, 4), "r": (1, 9, 3), "b": (1, 18), "h": (1, 2, 3)},
+                            "n = Constant <value = int32[2] {2, 3}> () o, v = GRU <hidden_size = 3, direction = \"reverse\"> (x, w, r, b, n, h)",
+                            SEQUENCES + """from = Constant <value = int64[1] {-1}> () to = Constant <value = int64[1] {-9}> ()
+                            axis = Constant <value = int64[1] {0}> () i = Slice(x0, from, to, axis, from) j = Slice(x1, from, to, axis, from)
+                            a, a9 = GRU <hidden_size = 3> (i, w, r, b, , h0) e, e9 = GRU <hidden_size = 3> (j, w, r, b, , h1)
+                            k = Slice(a, from, to, axis, from) l = Slice(e, from, to, axis, from) f = Pad(k, pads) o = Concat <axis = 2> (f, l)"""),
+    "gru_before_reset": ({"x": (3, 2, 4), "w": (1, 9, 4), "r": (1, 9, 3), "b": (1, 18)},
+                         "o, v = GRU <hidden_size = 3, linear_before_reset = 1> (x, w, r, b)"),
+    "gru_last": ({"x": (2, 3, 4), "w": (1, 9, 4), "r": (1, 9, 3)}, "v, o = GRU <hidden_size = 3, layout = 1> (x, w, r)",
+                 "t = Transpose <perm = [1, 0, 2]> (x) v, u = GRU <hidden_size = 3> (t, w, r) o = Transpose <perm = [1, 0, 2]> (u)"),
+    "rnn": ({"x": (2, 2, 4), "w": (2, 17, 4), "r": (2, 17, 17)},
+            "o, v = RNN <hidden_size = 17, direction = \"bidirectional\", activations = [\"Elu\", \"ScaledTanh\"], "
+            "activation_alpha = [0.7, 1.2], activation_beta = [0.8]> (x, w, r)",
+            RNN_STEPS + "b1 = Unsqueeze(b, one) l1 = Unsqueeze(l, one) f1 = Unsqueeze(f, one) h1 = Unsqueeze(h, one) "
+            "p = Concat <axis = 1> (b1, l1) q = Concat <axis = 1> (f1, h1) o = Concat <axis = 0> (p, q)"),
+}
 MOVES = {
     "pad": ({"x": (3, 4), "c": ()}, "p = Constant <value = int64[4] {1, 3, 0, 2}> () o = Pad(x, p, c)"),
     "pad_reflect": ({"x": (3, 4)}, "p = Constant <value = int64[4] {1, 2, 2, 0}> () o = Pad <mode = \"reflect\"> (x, p)"),
@@ -79,7 +130,7 @@ MOVES = {
     "tensor_scatter": ({"p": (2, 4, 2), "u": (2, 2, 2)}, "w = Constant <value = int64[2] {1, 2}> () o = TensorScatter <axis = 1> (p, u, w)"),
     "cum_sum": ({"x": (2, 4)}, "a = Constant <value = int64 {1}> () o = CumSum <exclusive = 1> (x, a)"),
     "cum_prod": ({"x": (2, 4)}, "a = Constant <value = int64 {-1}> () o = CumProd <reverse = 1> (x, a)"),
-    "mod": ({"x": (5,), "m": (5,)}, "o = Mod <fmod = 1> (x, m)"),
+    "mod": ({"x": (5,), "m": (5,)}, "e = Exp(m) o = Mod <fmod = 1> (x, e)"),
     "shrink": ({"x": (6,)}, "o = Shrink <lambd = 0.3, bias = 0.1> (x)"),
     **{f"scatter_{how}": ({"x": (3, 4), "u": (2, 4)}, "i = Constant <value = int64[2, 4] {0, 1, 2, 0, 0, 1, 1, 2}> () "
                           f"o = ScatterElements <reduction = \"{how}\"> (x, i, u)") for how in ("add", "mul", "min", "max")},
@@ -145,5 +196,6 @@ def add_gradients(c):
     add("reductions", {"a": (2, 3, 4)},
         """i = Constant <value = int64[2] {0, -1}> () e = Exp(a) m = ReduceMean(a, i) l = ReduceLogSumExp <keepdims = 0> (a, i)
         n = ReduceL2(e, i) o = ReduceMax(a, i) k = Mul(l, l) u = ReduceSum <keepdims = 0> (k) s = Sum(e, m, n, o, u) """ + total)
-    for name, (shapes, *nodes) in {**LAYERS, **MOVES}.items():
-        add(name, shapes, *(text + " wave = Sin(o) s = Mul(o, wave) " + total for text in nodes))
+    wave = " wave = Sin(o) s = Mul(o, wave) " + total
+    for name, (shapes, *nodes) in {**LAYERS, **RECURRENT, **MOVES}.items():
+        add(name, shapes, *(text + wave for text in nodes))
