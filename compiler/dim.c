@@ -7,8 +7,9 @@ static struct Table {
     int *slot; /* open addressing: index + 1 */
     int cap;
     VEC(Symbol *) symbols;
-    VEC(Dim) fixed; /* per symbol: what it is, or itself */
-    Map by_name;
+    VEC(Dim) fixed;       /* per symbol: what it is, or itself */
+    Map by_name, numbers; /* the last number that a name was given to be another one */
+    Map origins;          /* node or value -> the first symbol that comes from it */
 } table;
 
 bool dim_is_number_ok(int64_t v) { return v >> 32 != DIM_TAG; }
@@ -110,8 +111,12 @@ Symbol *symbol_by_name(Name n)
 Symbol *symbol_fresh(const char *why, int64_t low, int64_t high)
 {
     Name n = name(why);
-    for (int i = 2; map_get(&table.by_name, n); i++)
-        n = name_format("%s#%d", why, i);
+    uintptr_t number = (uintptr_t)map_get(&table.numbers, n);
+    while (map_get(&table.by_name, n)) {
+        number += number ? 1 : 2;
+        n = name_format("%s#%d", why, (int)number);
+    }
+    map_put(&table.numbers, name(why), (void *)number);
     for (int i = 0; i < opt.dims.n; i++) {
         struct DimOption *o = &opt.dims.at[i];
         if (!name_is(n, o->name) && strcmp(why, o->name))
@@ -124,10 +129,38 @@ Symbol *symbol_fresh(const char *why, int64_t low, int64_t high)
 }
 
 int symbol_count(void) { return table.symbols.n; }
+Symbol *symbols_of(const void *origin) { return map_get(&table.origins, origin); }
+
+static void add_symbol_of(void *origin, Symbol *s)
+{
+    Symbol *last = symbols_of(origin);
+    while (last && last->next)
+        last = last->next;
+    if (last)
+        last->next = s;
+    else
+        map_put(&table.origins, origin, s);
+}
+
 void symbol_made_by(Symbol *s, Node *n)
 {
+    if (s->node == n)
+        return;
+    if (s->node || s->from)
+        bug("the size '%s' comes from two places", printable(s->name));
+    add_symbol_of(n, s);
     s->node = n;
     n->kept = true;
+}
+
+void symbol_read_from(Symbol *s, Value *v, int element)
+{
+    if (s->node || s->from)
+        bug("the size '%s' comes from two places", printable(s->name));
+    add_symbol_of(v, s);
+    s->from = v;
+    s->element = element;
+    v->kept = true;
 }
 
 Symbol *symbol_at(int i) { return table.symbols.at[i]; }

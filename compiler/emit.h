@@ -2,7 +2,7 @@
 #ifndef ONNXCC_EMIT_H
 #define ONNXCC_EMIT_H
 
-#include "loop.h"
+#include "infer.h"
 
 /* ---- names.c: injective, legal in C and C++, distinct from everything the runtime defines ------------------- */
 void names_reset(void);
@@ -54,9 +54,9 @@ typedef struct Emitter {
     int depth; /* of nesting, for indentation */
     int step;  /* number of the next node in comments */
     VEC(KernelUse) kernels;
-    Map pointer; /* Value -> declared */
-    Map used;    /* Symbol -> occurs in a size that the code needs */
-    Map checked; /* Assumption -> the code checks it */
+    Map pointer;          /* Value -> declared */
+    Map used;             /* Symbol -> occurs in a size that the code needs */
+    Assumptions *assumed; /* of the graph that is printed, and not checked yet */
     VEC(EpilogueUse) epilogues;
     Map functions;    /* hash of its text -> CallFunction */
     Map function;     /* Call -> CallFunction */

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "emit.h"
-#include "infer.h"
 #include "rt.h"
 #include "schema.h"
 
@@ -65,9 +64,8 @@ void declare_symbol(Emitter *e, Symbol *s, const char *value)
 /* The symbols that are read from the elements of v, now that it is computed. */
 void declare_elements(Emitter *e, Value *v)
 {
-    for (int i = 0; i < symbol_count(); i++) {
-        Symbol *s = symbol_at(i);
-        if (s->from != v || s->c || !map_get(&e->used, s))
+    for (Symbol *s = symbols_of(v); s; s = s->next) {
+        if (s->c || !map_get(&e->used, s))
             continue;
         s->c = c_name(name_format("%s_%d", v->name ? v->name->s : "size", s->element), "size");
         declare_symbol(e, s, name_format("rt_size(%s[%d])", pointer(v), s->element)->s);
@@ -76,14 +74,10 @@ void declare_elements(Emitter *e, Value *v)
 
 static bool has_variable(const Symbol *s) { return s->c != NULL; }
 
-/* Checks what the nodes of g assume, as far as the sizes are known by now. */
-static void check_assumptions(Emitter *e, const Graph *g)
+/* Checks what the nodes of the graph assume, as far as the sizes are known by now. */
+static void check_assumptions(Emitter *e)
 {
-    for (int i = 0; i < assumption_count(); i++) {
-        Assumption *a = assumption_at(i);
-        if (a->n->graph != g || map_get(&e->checked, a) || !assumption_known(a, has_variable))
-            continue;
-        map_put(&e->checked, a, a);
+    for (Assumption *a; (a = assumption_to_check(e->assumed, has_variable)) != NULL;) {
         line(e, "if (%s != %s)", dim_c(a->d), dim_c(a->is));
         line(e, "    return RT_BAD_SIZE;");
         e->fallible = true;
@@ -315,13 +309,16 @@ static void emit_node(Emitter *e, Node *n)
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
             declare_elements(e, n->out[i]);
-    check_assumptions(e, n->graph);
+    check_assumptions(e);
     text_release(mark);
 }
 
 void emit_graph(Emitter *e, Graph *g)
 {
-    check_assumptions(e, g);
+    Assumptions *outside = e->assumed, here = assumptions_of(g);
+    e->assumed = &here;
+    check_assumptions(e);
     for (Node *n = g->first; n; n = n->next)
         emit_node(e, n);
+    e->assumed = outside;
 }

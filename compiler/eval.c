@@ -41,10 +41,7 @@ static void set_symbol(Symbol *s, int64_t v)
 /* The symbols that are read from the elements of v, now that it is computed. */
 static void read_elements(Eval *e, Value *v)
 {
-    for (int i = 0; i < symbol_count(); i++) {
-        Symbol *s = symbol_at(i);
-        if (s->from != v)
-            continue;
+    for (Symbol *s = symbols_of(v); s; s = s->next) {
         Tensor t = {.type = v->type, .data = bytes_of(v, e)};
         set_symbol(s, rt_size(tensor_get_int(&t, s->element)));
     }
@@ -131,18 +128,13 @@ static void eval_node(Eval *e, Node *n)
 
 static bool has_value(const Symbol *s) { return s->known; }
 
-/* Checks what the nodes of g assume, as far as the sizes are known by now, each once. */
-static void check_assumptions(const Graph *g, bool *checked)
+/* Checks what the nodes of a graph assume, as far as the sizes are known by now, each once. */
+static void check_assumptions(Assumptions *assumed)
 {
-    for (int i = 0; i < assumption_count(); i++) {
-        const Assumption *a = assumption_at(i);
-        if (a->n->graph != g || checked[i] || !assumption_known(a, has_value))
-            continue;
-        checked[i] = true;
+    for (const Assumption *a; (a = assumption_to_check(assumed, has_value)) != NULL;)
         if (dim_eval(a->d) != dim_eval(a->is))
             fail(EXIT_MODEL, "%s \"%s\" turned out to have another shape than declared", a->n->op->name,
                  printable(a->n->name));
-    }
 }
 
 static void eval_nodes(Eval *e, Graph *g)
@@ -152,11 +144,11 @@ static void eval_nodes(Eval *e, Graph *g)
         if ((s->from && s->from->graph == g && s->from->def) || (s->node && s->node->graph == g))
             s->known = false;
     }
-    bool *checked = NEWS(bool, assumption_count() + 1);
-    check_assumptions(g, checked);
+    Assumptions assumed = assumptions_of(g);
+    check_assumptions(&assumed);
     for (Node *n = g->first; n; n = n->next) {
         eval_node(e, n);
-        check_assumptions(g, checked);
+        check_assumptions(&assumed);
     }
 }
 

@@ -90,20 +90,22 @@ void bind_size(Node *n, int i, Symbol *s)
 
 Dim reported_size(Node *n, int i, const char *what, Dim most)
 {
-    for (int s = 0, k = 0; s < symbol_count(); s++)
-        if (symbol_at(s)->node == n && k++ == i)
-            return dim_symbol(symbol_at(s));
+    Symbol *s = symbols_of(n);
+    for (int k = 0; k < i && s; k++)
+        s = s->next;
+    if (s)
+        return dim_symbol(s);
     const char *of = n->out[0]->name ? n->out[0]->name->s : n->op->name;
-    Symbol *s = symbol_fresh(what ? name_format("%s_%s", of, what)->s : of, 0, dim_high(most));
+    s = symbol_fresh(what ? name_format("%s_%s", of, what)->s : of, 0, dim_high(most));
     symbol_made_by(s, n);
     return dim_symbol(s);
 }
 
 void bind_reported(Node *n)
 {
-    for (int s = 0, k = 0; s < symbol_count() && n->call.kernel; s++)
-        if (symbol_at(s)->node == n)
-            bind_size(n, k++, symbol_at(s));
+    int i = 0;
+    for (Symbol *s = symbols_of(n); s && n->call.kernel; s = s->next)
+        bind_size(n, i++, s);
 }
 
 Dim reported_room(Dim size) { return symbol_of(size) ? D(symbol_of(size)->high) : size; }

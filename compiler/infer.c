@@ -382,12 +382,28 @@ static void is_known(Symbol *s, void *arg)
     k->all &= k->known(s);
 }
 
-bool assumption_known(const Assumption *a, bool (*known)(const Symbol *))
+Assumptions assumptions_of(const Graph *g)
 {
-    AllKnown k = {known, true};
-    dim_symbols(a->d, is_known, &k);
-    dim_symbols(a->is, is_known, &k);
-    return k.all;
+    Assumptions of = {0};
+    for (int i = 0; i < assumptions.n; i++)
+        if (assumptions.at[i].n->graph == g)
+            vec_push(&of, &assumptions.at[i]);
+    return of;
+}
+
+Assumption *assumption_to_check(Assumptions *a, bool (*known)(const Symbol *))
+{
+    for (int i = 0; i < a->n; i++) {
+        Assumption *first = a->at[i];
+        AllKnown k = {known, true};
+        dim_symbols(first->d, is_known, &k);
+        dim_symbols(first->is, is_known, &k);
+        if (!k.all)
+            continue;
+        memmove(&a->at[i], &a->at[i + 1], sizeof *a->at * (size_t)(--a->n - i));
+        return first;
+    }
+    return NULL;
 }
 
 int assumption_count(void) { return assumptions.n; }

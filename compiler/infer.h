@@ -21,10 +21,15 @@ typedef struct Assumption {
 void assume_dim(Node *n, Dim d, Dim is);
 /* The same for a size called `what` in the message that it gets when it cannot be that; then false. */
 bool require_dim(Node *n, const char *what, Dim d, Dim is);
-bool assumption_known(const Assumption *a, bool (*known)(const Symbol *)); /* are all sizes in it known? */
 int assumption_count(void);
 void assumptions_forget(int from, int to); /* those that were made between these counts */
 Assumption *assumption_at(int i);
+
+/* The assumptions that remain to be checked while g runs. */
+typedef VEC(Assumption *) Assumptions;
+Assumptions assumptions_of(const Graph *g);
+/* One of which all sizes are known now, which then is none of them any more; NULL: there is none. */
+Assumption *assumption_to_check(Assumptions *a, bool (*known)(const Symbol *));
 
 void remove_dead(Graph *g); /* simplify.c: nodes whose results are known or unused */
 

@@ -134,15 +134,13 @@ double in_float(const Node *n, int i, double otherwise)
 /* The symbol for element `e` of a tensor that is known only at run time; the same one every time. */
 static Dim element_symbol(Value *v, int e)
 {
-    for (int i = 0; i < symbol_count(); i++)
-        if (symbol_at(i)->from == v && symbol_at(i)->element == e)
-            return dim_symbol(symbol_at(i));
+    for (Symbol *s = symbols_of(v); s; s = s->next)
+        if (s->element == e)
+            return dim_symbol(s);
     const char *of = v->name ? v->name->s : "value";
     Symbol *s = symbol_fresh(v->shape->rank ? name_format("%s[%d]", of, e)->s : of, v->type == B8 ? 0 : INT64_MIN,
                              v->type == B8 ? 1 : INT64_MAX);
-    s->from = v;
-    v->kept = true;
-    s->element = e;
+    symbol_read_from(s, v, e);
     return dim_symbol(s);
 }
 

@@ -148,7 +148,8 @@ typedef struct Symbol {
     int element;
     Value *input; /* ... or dimension `axis` of a graph input, ... */
     int axis;
-    Node *node; /* ... or the size that a kernel reports (NonZero) */
+    Node *node;          /* ... or the size that a kernel reports (NonZero) */
+    struct Symbol *next; /* of the same node or `from` */
     int id;
     int64_t value; /* while exec.c runs */
     bool known;    /* ... and value is set */
@@ -160,10 +161,13 @@ Dim dim_symbol(Symbol *s);
 int symbol_count(void);
 Symbol *symbol_at(int i);
 void symbol_made_by(Symbol *s, Node *n); /* n reports its value */
-void symbol_fix(Symbol *s, Dim d);       /* s is d from now on; expressions over s follow at their next dim_resolve */
-Dim dim_resolve(Dim d);                  /* replaces fixed symbols */
-Symbol *symbol_of(Dim d);                /* the symbol when d is nothing but a symbol; else NULL */
-int64_t dim_eval(Dim d);                 /* value under the symbols' current .value */
+void symbol_read_from(Symbol *s, Value *v, int element);
+Symbol *
+symbols_of(const void *origin);    /* the first that this node reports, or that is read from this value; ->next ... */
+void symbol_fix(Symbol *s, Dim d); /* s is d from now on; expressions over s follow at their next dim_resolve */
+Dim dim_resolve(Dim d);            /* replaces fixed symbols */
+Symbol *symbol_of(Dim d);          /* the symbol when d is nothing but a symbol; else NULL */
+int64_t dim_eval(Dim d);           /* value under the symbols' current .value */
 void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg);
 
 typedef struct Shape {

@@ -158,19 +158,10 @@ static int64_t element_bits(const Value *v) { return type_bits(v->type); }
 
 static Dim bytes_of(Dim elements, const Value *v) { return dim_mul(elements, D(element_bits(v) / 8)); }
 
-/* Is a size read from the elements of v? */
-static bool has_sizes(const Value *v)
-{
-    for (int i = 0; i < symbol_count(); i++)
-        if (symbol_at(i)->from == v)
-            return true;
-    return false;
-}
-
 /* Can everybody who reads v, or a view of it, do so in rows of `run` elements? */
 static bool readers_take(const Value *v, Dim run)
 {
-    if (is_constant(v) || v->form != TENSOR || v->lasting || value_is_output(v) || has_sizes(v))
+    if (is_constant(v) || v->form != TENSOR || v->lasting || value_is_output(v) || symbols_of(v))
         return false;
     for (int i = 0; i < v->uses.n; i++) {
         const Node *n = v->uses.at[i].node;

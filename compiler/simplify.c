@@ -120,11 +120,24 @@ static bool same_node(const Node *a, const Node *b)
     return true;
 }
 
+static uint64_t attr_hash(const Attr *a)
+{
+    switch (a->type) {
+    case A_FLOAT: return XXH3_64bits(&a->f, sizeof a->f);
+    case A_INTS: return XXH3_64bits(a->ints, sizeof *a->ints * (size_t)a->n);
+    case A_FLOATS: return XXH3_64bits(a->floats, sizeof *a->floats * (size_t)a->n);
+    case A_STRINGS: return XXH3_64bits(a->strings, sizeof *a->strings * (size_t)a->n);
+    default: return (uint64_t)a->i;
+    }
+}
+
 static uint64_t node_hash(const Node *n)
 {
     uint64_t h = (uintptr_t)n->op;
     for (int i = 0; i < n->n_in; i++)
         h = h * 0x9E3779B97F4A7C15u + value_hash(n->in[i]);
+    for (int i = 0; i < n->n_attr; i++)
+        h = h * 0x9E3779B97F4A7C15u + attr_hash(&n->attr[i]);
     h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* spread: the ids of a chain follow one another */
     return (h ^ h >> 32) | 1;
 }
@@ -134,7 +147,7 @@ static void merge_duplicates(Graph *g)
     Map seen = {0};
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
-        if (n->op->flags & (RANDOM | CONTROL))
+        if (n->op->flags & (RANDOM | CONTROL) || symbols_of(n))
             continue;
         uint64_t h = node_hash(n);
         Node *first;

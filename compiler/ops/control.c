@@ -184,10 +184,10 @@ static Dim turns_asked(const Node *n) { return in(n, 0) ? dim_max(D(0), value_di
 /* The turns that the loop reports. */
 static Symbol *turns_made(Node *n)
 {
-    for (int i = 0; i < symbol_count(); i++)
-        if (symbol_at(i)->node == n)
-            return symbol_at(i);
-    Symbol *s = symbol_fresh("trips", 0, dim_high(turns_asked(n)));
+    Symbol *s = symbols_of(n);
+    if (s)
+        return s;
+    s = symbol_fresh("trips", 0, dim_high(turns_asked(n)));
     symbol_made_by(s, n);
     return s;
 }
@@ -415,9 +415,8 @@ static bool is_room(const Value *v)
 static void loop_bind(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
-    for (int i = 0; i < symbol_count(); i++)
-        if (symbol_at(i)->node == n)
-            bind_size(n, 0, symbol_at(i));
+    if (symbols_of(n))
+        bind_size(n, 0, symbols_of(n));
     copy_outputs(g);
     int carried = n->n_in - 2;
     if (n->n_out < carried) { /* results nobody asked for have a place all the same */

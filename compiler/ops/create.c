@@ -126,10 +126,10 @@ static Shape shape_with(Shape s, int a, Dim d)
 /* The size that the kernel reports; the same at every call. */
 static Symbol *reported(Node *n)
 {
-    for (int i = 0; i < symbol_count(); i++)
-        if (symbol_at(i)->node == n)
-            return symbol_at(i);
-    Symbol *s = symbol_fresh(n->out[0]->name ? n->out[0]->name->s : n->op->name, 0, INT64_MAX);
+    Symbol *s = symbols_of(n);
+    if (s)
+        return s;
+    s = symbol_fresh(n->out[0]->name ? n->out[0]->name->s : n->op->name, 0, INT64_MAX);
     symbol_made_by(s, n);
     return s;
 }
