@@ -259,7 +259,7 @@ static Text describe(const Case *c, const Result *r)
         size[i] = s && s->input ? c->in.at[s->input->input]->dim[s->axis] : 0;
     }
     Text s = {0};
-    text_put(&s, "#include \"m.c\"\n#include \"case.h\"\n");
+    text_put(&s, "#include \"case.h\"\n#include \"m.c\"\n");
     put_ints(&s, "const int64_t", "in_bytes", c->in.n, in_bytes);
     put_ints(&s, "const int64_t", "in_strings", c->in.n, in_strings);
     put_ints(&s, "const int64_t", "out_bytes", g->out.n, out_bytes);
