@@ -593,7 +593,8 @@ def add_experimental(c):
 def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
-    with generated(folder, [__file__, containers.__file__, corners.__file__, gradients.__file__], f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
+    sources = [__file__, containers.__file__, corners.__file__, gradients.__file__]
+    with generated(folder, sources, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
         if not stale:
             return
         cases = Cases(os.path.join(folder, "node"))

@@ -37,7 +37,8 @@ LAYERS = {
     "group_norm": ({"x": (2, 4, 3), "a": (4,), "b": (4,)}, "o = GroupNormalization <num_groups = 2> (x, a, b)",
                    "r = Constant <value = int64[3] {2, 2, 6}> () g = Reshape(x, r) i = Constant <value = int64[1] {2}> () m = ReduceMean(g, i) "
                    "d = Sub(g, m) q = Mul(d, d) v = ReduceMean(q, i) e = Constant <value = double {1e-5}> () f = Add(v, e) h = Sqrt(f) "
-                   "n = Div(d, h) l = Shape(x) j = Reshape(n, l) u = Constant <value = int64[1] {1}> () k = Unsqueeze(a, u) p = Mul(j, k) t = Unsqueeze(b, u) o = Add(p, t)"),
+                   "n = Div(d, h) l = Shape(x) j = Reshape(n, l) u = Constant <value = int64[1] {1}> () k = Unsqueeze(a, u) "
+                   "p = Mul(j, k) t = Unsqueeze(b, u) o = Add(p, t)"),
     "rms_norm": ({"x": (2, 3, 4), "a": (3, 4)}, "o = RMSNormalization <axis = -2, epsilon = 0.1> (x, a)"),
     "lp_norm": ({"x": (2, 3, 4)}, "p = LpNormalization <axis = 1, p = 1> (x) q = LpNormalization(x) o = Mul(p, q)",
                 "i = Constant <value = int64[1] {1}> () j = Constant <value = int64[1] {2}> () a = ReduceL1(x, i) b = ReduceL2(x, j) "
@@ -67,7 +68,8 @@ SEQUENCES = """two = Constant <value = int64[2] {2, 1}> () x01, rest = Split (x,
     all, x1 = Split <axis = 1, num_outputs = 2> (x) h0, h1 = Split <axis = 1, num_outputs = 2> (h)
     pads = Constant <value = int64[8] {0, 0, 0, 0, 1, 0, 0, 0}> () """
 COUPLED = "".join(f"""
-    g{t} = MatMul(x{t}, wt) k{t} = MatMul(h{t}, rt) s{t} = Add(g{t}, k{t}) z{t} = Clip(s{t}, low, high) i{t}, o{t}, f{t}, c{t} = Split <axis = 2, num_outputs = 4> (z{t})
+    g{t} = MatMul(x{t}, wt) k{t} = MatMul(h{t}, rt) s{t} = Add(g{t}, k{t}) z{t} = Clip(s{t}, low, high)
+    i{t}, o{t}, f{t}, c{t} = Split <axis = 2, num_outputs = 4> (z{t})
     a{t} = HardSigmoid <alpha = 0.3, beta = 0.4> (i{t}) b{t} = Softsign(c{t}) u{t} = HardSigmoid <alpha = 0.3, beta = 0.4> (o{t}) n{t} = Sub(one, a{t})
     d{t} = Mul(n{t}, m{t}) e{t} = Mul(a{t}, b{t}) m{t + 1} = Add(d{t}, e{t}) l{t} = Mul(m{t + 1}, slope) q{t} = Add(l{t}, offset) h{t + 1} = Mul(u{t}, q{t})"""
                   for t in (0, 1))
