@@ -4,7 +4,6 @@
 
 #include "schema.h"
 
-void check_order(Graph *g);                                                /* with all graphs nested in it */
-void each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg); /* nested in n directly */
+void check_order(Graph *g); /* with all graphs nested in it */
 
 #endif

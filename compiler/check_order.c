@@ -27,17 +27,6 @@ static const Node *node_in(const Node *n, const Graph *g)
     return n;
 }
 
-void each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg)
-{
-    for (int i = 0; i < n->n_attr; i++) {
-        const Attr *a = &n->attr[i];
-        if (a->g)
-            visit(a->g, arg);
-        for (int k = 0; k < attr_graphs(a); k++)
-            visit(a->graphs[k], arg);
-    }
-}
-
 /* ---- cycles --------------------------------------------------------------------------------------------------- */
 
 /* A search backwards, from a node to those it depends on, in one graph. */

@@ -275,6 +275,17 @@ void node_free(Node *n)
     pool_free(n, sizeof *n);
 }
 
+void each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg)
+{
+    for (int i = 0; i < n->n_attr; i++) {
+        const Attr *a = &n->attr[i];
+        if (a->g)
+            visit(a->g, arg);
+        for (int k = 0; k < attr_graphs(a); k++)
+            visit(a->graphs[k], arg);
+    }
+}
+
 void graph_each(Graph *g, void (*visit)(Node *, void *), void *arg)
 {
     for (Node *n = g->first, *next; n; n = next) {

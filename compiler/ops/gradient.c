@@ -1,5 +1,4 @@
 /* gradient.c - Gradient: the nodes between xs and y, differentiated backwards, become ordinary nodes. */
-#include "../check.h"
 #include "gradient.h"
 
 static void no_gradient(Node *n, const Node *m)
