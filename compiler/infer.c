@@ -358,6 +358,15 @@ void assume_dim(Node *n, Dim d, Dim is)
     n->kept = true;
 }
 
+void assume_broadcast(Node *n, Shape s, Shape y)
+{
+    for (int i = 1; i <= s.rank; i++) {
+        Dim d = s.dim[s.rank - i], to = y.dim[y.rank - i];
+        if (!dim_is(d, 1))
+            assume_dim(n, dim_select(dim_equal(d, D(1)), to, d), to);
+    }
+}
+
 bool require_dim(Node *n, const char *what, Dim d, Dim is)
 {
     if (dim_is(dim_equal(d, is), 0)) {

@@ -214,6 +214,9 @@ static bool broadcast_all(Node *n, Shape *s)
             return false;
         }
     }
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i])
+            assume_broadcast(n, *n->in[i]->shape, *s);
     return true;
 }
 

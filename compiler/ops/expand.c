@@ -9,10 +9,13 @@ static void expand_infer(Node *n)
         return;
     for (int i = 0; i < want.rank; i++)
         want.dim[i] = dim_max(want.dim[i], D(0));
-    if (shape_broadcast(x, want, &y))
-        set_out(n, 0, in_type(n, 0), y);
-    else
+    if (!shape_broadcast(x, want, &y)) {
         error_node(n, "INF-06", "%s does not expand to %s", shape_text(x), shape_text(want));
+        return;
+    }
+    assume_broadcast(n, x, y);
+    assume_broadcast(n, want, y);
+    set_out(n, 0, in_type(n, 0), y);
 }
 
 static void expand_bind(Node *n)

@@ -63,8 +63,11 @@ static void product_infer(Node *n)
     Product p;
     if (!product_read(n, &p))
         return;
-    if (!p.packed)
+    if (!p.packed) {
         assume_dim(n, p.a.dim[p.a.rank - (p.trans_a ? 2 : 1)], p.k);
+        assume_broadcast(n, batch_of(p.a), batch_of(p.y));
+        assume_broadcast(n, batch_of(p.b), batch_of(p.y));
+    }
     set_out(n, 0, in_type(n, 0), p.y);
 }
 
@@ -77,11 +80,13 @@ typedef struct Batch {
 } Batch;
 
 /* Steps of a matrix along the batch axes of y, from its own last axis on. */
-static void batch_steps(Shape s, int rank, Dim *step)
+static void batch_steps(Shape s, Shape y, Dim *step)
 {
     Dim at = dim_mul(s.dim[s.rank - 1], s.dim[s.rank - 2]);
-    for (int i = rank - 1, j = s.rank - 3; i >= 0; i--, j--) {
+    for (int i = y.rank - 3, j = s.rank - 3; i >= 0; i--, j--) {
         step[i] = j < 0 || dim_is(s.dim[j], 1) ? D(0) : at;
+        if (j >= 0 && !dim_same(s.dim[j], y.dim[i])) /* a size that may be 1 at run time */
+            step[i] = dim_select(dim_equal(s.dim[j], D(1)), D(0), at);
         at = j < 0 ? at : dim_mul(at, s.dim[j]);
     }
 }
@@ -91,8 +96,8 @@ static Batch batch_merge(const Product *p)
     Batch q = {.rank = 0};
     Dim a[MAX_RANK], b[MAX_RANK];
     int rank = p->y.rank - 2;
-    batch_steps(p->a, rank, a);
-    batch_steps(p->b, rank, b);
+    batch_steps(p->a, p->y, a);
+    batch_steps(p->b, p->y, b);
     for (int i = 0; i < rank; i++) {
         Dim d = p->y.dim[i];
         int k = q.rank - 1;

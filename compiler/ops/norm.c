@@ -1,4 +1,5 @@
 /* norm.c - the normalisations: Batch, Instance, Layer, RMS, Group, MeanVariance and Lp. */
+#include "../infer.h"
 #include "../kernel.h"
 #include "norm.h"
 
@@ -111,11 +112,17 @@ static void group_norm_infer(Node *n)
         node_error(n, "input 0 is %s, without an axis of channels", shape_text(s));
         return;
     }
-    if (!channels_agree(n, s.dim[1]) || instance)
+    if (!channels_agree(n, s.dim[1]))
+        return;
+    assume_dim(n, shape_count(in_shape(n, 1)), s.dim[1]);
+    assume_dim(n, shape_count(in_shape(n, 2)), s.dim[1]);
+    if (instance)
         return;
     int64_t groups = attr_int(n, "num_groups");
     if (groups < 1 || (dim_const(s.dim[1]) && dim_value(s.dim[1]) % groups))
         node_error(n, "%lld groups do not divide the channels of %s", (long long)groups, shape_text(s));
+    else
+        assume_dim(n, dim_mod(s.dim[1], D(groups)), D(0));
 }
 
 static void group_norm_bind(Node *n)

@@ -129,8 +129,7 @@ def call(name, so, header, weights=None):
               f"{name}: does not take its weights")
     sizes = re.search(r"struct \w+_sizes \{(.*?)\}", header, re.S)
     fields = re.findall(r"int64_t (\w+); /\* (set|written)", sizes[1]) if sizes else []
-    known = dict(zip([d.dim_param for x in m.graph.input for d in x.type.tensor_type.shape.dim if d.dim_param],
-                     [n for x in inputs for n in x.shape])) if sizes else {}
+    known = {d.dim_param: n for v, x in zip(m.graph.input, inputs) for d, n in zip(v.type.tensor_type.shape.dim, x.shape)}
     size = np.array([known.get(f, 0) for f, _ in fields] + [0], np.int64)
     room = [np.zeros(int(n), np.uint8) for n in re.findall(r'/\* output .*?_BYTES (\d+)', header, re.S)]
     pointers = [x.ctypes.data for x in map(np.ascontiguousarray, inputs)] + [r.ctypes.data for r in room]
