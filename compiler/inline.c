@@ -218,9 +218,19 @@ static void inline_graph(Inliner *in, Graph *g)
     }
 }
 
+static void bind_names(Node *n, void *arg)
+{
+    (void)arg;
+    if (n->op && n->op->named)
+        n->op->named(n);
+}
+
 void inline_functions(Model *m)
 {
     Inliner in = {.m = m};
+    graph_each(m->graph, bind_names, NULL);
+    for (int i = 0; i < m->functions.n; i++)
+        graph_each(m->functions.at[i]->body, bind_names, NULL);
     inline_graph(&in, m->graph);
 }
 

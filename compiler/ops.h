@@ -39,6 +39,9 @@ struct Op {
     /* y * factor[channel] + offset[channel] (constants of one element per output channel, or NULL): take it into the
      * constant weights and bias; false: cannot. */
     bool (*absorb)(Node *n, Value *factor, Value *offset);
+    /* Attributes of n name values of its graph: makes them inputs, before functions are inlined, which have the same
+     * names in every copy. */
+    void (*named)(Node *n);
 };
 
 enum {

@@ -26,19 +26,6 @@ typedef struct Path {
     VEC(Node *) nodes; /* in order */
 } Path;
 
-/* The value of this name that the nodes before n can see. */
-static Value *value_named(Node *n, Name name)
-{
-    for (Node *m = n->prev; m; m = m->prev)
-        for (int i = 0; i < m->n_out; i++)
-            if (m->out[i] && m->out[i]->name == name)
-                return m->out[i];
-    Value *v = map_get(&n->graph->scope, name);
-    if (!v)
-        node_error(n, "there is no value '%s' in this graph before the node", printable(name));
-    return v;
-}
-
 static Value *now(const Path *p, Value *v)
 {
     Value *w = v ? map_get(&p->now, v) : NULL;
@@ -82,18 +69,32 @@ static Reads reads(const Path *p, Node *m, Map *needed)
     return r;
 }
 
-/* The nodes that compute y from what is given, and the values between. */
-static Map need(const Path *p, Value *y)
+/* The node that comes before m, or before the one in whose graph m is the first. */
+static Node *node_before(Node *m)
+{
+    while (!m->prev && m->graph->owner)
+        m = m->graph->owner;
+    return m->prev;
+}
+
+typedef VEC(Node *) Nodes;
+
+/* The nodes that compute y from what is given, the last one first. */
+static Nodes need(const Path *p, Value *y)
 {
     Map needed = {0};
+    Nodes nodes = {0};
     read_value(&(Reads){.p = p, .needed = &needed}, y);
-    for (Node *m = p->n->prev; m; m = m->prev)
-        for (int i = 0; i < m->n_out && !map_get(&needed, m); i++)
-            if (m->out[i] && map_get(&needed, m->out[i])) {
-                map_put(&needed, m, m);
-                reads(p, m, &needed);
-            }
-    return needed;
+    for (Node *m = node_before(p->n); m; m = node_before(m)) {
+        bool found = false;
+        for (int i = 0; i < m->n_out && !found; i++)
+            found = m->out[i] && map_get(&needed, m->out[i]);
+        if (found) {
+            vec_push(&nodes, m);
+            reads(p, m, &needed);
+        }
+    }
+    return nodes;
 }
 
 /* From now on m's output i is v, which depends on xs when `live`. */
@@ -135,16 +136,16 @@ static void again(Path *p, Node *m, bool live)
 /* The nodes that y needs and that depend on what xs and zs name, with the inputs in their place. */
 static void walk(Path *p, Value *y)
 {
-    Map needed = need(p, y);
-    for (Node *m = p->n->graph->first; m != p->n; m = m->next) {
+    Nodes nodes = need(p, y);
+    while (nodes.n) {
+        Node *m = nodes.at[--nodes.n];
         Reads r = reads(p, m, NULL);
-        if (!r.depends || !map_get(&needed, m))
-            continue;
-        if (m->op->flags & CONTROL) {
+        if (r.depends && m->op->flags & CONTROL) {
             no_gradient(p->n, m);
             return;
         }
-        again(p, m, r.live);
+        if (r.depends)
+            again(p, m, r.live);
     }
 }
 
@@ -162,26 +163,32 @@ static Value *filled_like(Node *n, Value *v, double with)
     return make(n, "Expand", 2, make_scalar(n, v->type, with), shape_like(n, v));
 }
 
-/* Inputs stand for what xs, then zs name. False: some name is wrong, and reported. */
+/* Inputs stand for what xs, then zs name: gradient_named has put that after them, and y last. An input that is computed
+ * from other values of xs, or stands for several, counts by itself. False: something is wrong, and reported. */
 static bool begin(Path *p)
 {
-    static const char *const lists[] = {"xs", "zs"};
     Node *n = p->n;
-    int at = 0;
-    for (int k = 0; k < 2; k++) {
-        const Name *names;
-        int count = attr_strings(n, lists[k], &names);
-        for (int i = 0; i < count; i++, at++) {
-            Value *v = value_named(n, names[i]), *w = in(n, at);
-            if (!v || !w) {
-                if (v)
-                    node_error(n, "there is no input for '%s'", printable(names[i]));
-                return false;
-            }
-            map_put(&p->now, v, w);
-            if (k == 0)
-                map_put(&p->live, w, n);
+    const Name *xs;
+    int count = n->n_in / 2, live = attr_strings(n, "xs", &xs);
+    for (int i = 0; i < count; i++) {
+        Value *v = in(n, count + i), *w = in(n, i);
+        if (!v || !w) {
+            node_error(n, "input %d is missing, or what it stands for", i);
+            return false;
         }
+        if (i < live && !type_is_float(w->type)) {
+            node_error(n, "'%s' is %s, which has no gradient", printable(xs[i]), type_onnx(w->type));
+            return false;
+        }
+        if (map_get(&p->now, v)) {
+            node_error(n, "xs and zs name '%s' twice", printable(v->name));
+            return false;
+        }
+        if (v != w)
+            w = inferred(make(n, "Identity", 1, w));
+        map_put(&p->now, v, w);
+        if (i < live)
+            map_put(&p->live, w, n);
     }
     return true;
 }
@@ -201,16 +208,12 @@ static void walk_back(Path *p, Node *m, int o)
 static void gradient_expand(Node *n)
 {
     Path p = {.n = n};
-    const Name *xs;
-    int count = attr_strings(n, "xs", &xs), errors = error_count();
-    Value *y = begin(&p) ? value_named(n, node_attr(n, "y")->s) : NULL;
-    if (!y)
+    int errors = error_count();
+    Value *y = in(n, n->n_in - 1);
+    if (!begin(&p))
         return;
-    if (y->poisoned) { /* its error was reported */
-        for (int i = 0; i < n->n_out; i++)
-            if (n->out[i])
-                n->out[i]->poisoned = true;
-        expand_done(n);
+    if (!y || !type_is_float(y->type)) {
+        node_error(n, "y is %s, which has no gradient", y ? type_onnx(y->type) : "missing");
         return;
     }
     walk(&p, y);
@@ -225,17 +228,48 @@ static void gradient_expand(Node *n)
     }
     if (error_count() > errors)
         return;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < n->n_out; i++)
         if (out(n, i)) {
-            Value *d = map_get(&p.back, in(n, i));
-            replace_out(n, i, d ? make(n, "Identity", 1, d) : filled_like(n, in(n, i), 0));
+            Value *x = now(&p, in(n, n->n_in / 2 + i)), *d = map_get(&p.back, x);
+            replace_out(n, i, d ? make(n, "Identity", 1, d) : filled_like(n, x, 0));
         }
     expand_done(n);
 }
 
+/* ---- names ----------------------------------------------------------------------------------------------------- */
+
+/* The value of this name that n can see; NULL: there is none, which is reported. */
+static Value *value_named(Node *n, Name name)
+{
+    for (const Node *m = n; m; m = m->graph->owner) {
+        Value *v = map_get(&m->graph->scope, name);
+        if (v && (!v->def || v->def->source->index < m->source->index))
+            return v;
+    }
+    node_error(n, "there is no value '%s' before the node", printable(name));
+    return NULL;
+}
+
+static void gradient_named(Node *n)
+{
+    const Name *xs, *zs;
+    int n_xs = attr_strings(n, "xs", &xs), n_zs = attr_strings(n, "zs", &zs), count = n_xs + (n_zs < 0 ? 0 : n_zs);
+    if (count != n->n_in || n->n_out > n_xs) {
+        node_error(n, "xs and zs name %d values for %d inputs, xs %d for %d outputs", count, n->n_in, n_xs, n->n_out);
+        return;
+    }
+    Value **in = NEWS(Value *, 2 * count + 1);
+    for (int i = 0; i < count; i++) {
+        in[i] = n->in[i];
+        in[count + i] = value_named(n, i < n_xs ? xs[i] : zs[i - n_xs]);
+    }
+    in[2 * count] = value_named(n, node_attr(n, "y")->s);
+    node_set_inputs(n, 2 * count + 1, in);
+}
+
 static const Op gradient_ops[] = {
     {"Gradient", 1, "Inputs**:T1 -> Outputs**:T2", "T1=ALL T2=F", "xs:strings y:string zs:strings?",
-     .expand = gradient_expand, .domain = "ai.onnx.preview.training",
+     .expand = gradient_expand, .named = gradient_named, .domain = "ai.onnx.preview.training",
      .limit =
          "not through nested graphs, Fourier transforms, samplers, determinants, and more than 1024 recurrent steps",
      .flags = LOOKS_BACK},
