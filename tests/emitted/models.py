@@ -31,9 +31,9 @@ parsed("sizes", """g (float[batch,n] x, int64[batch] i) => (float[batch,n] y, fl
        [values(2, 5), np.array([1, 0], np.int64)], ["--dim", "batch<=4", "--dim", "n<=9"],
        {"axes": np.array([1], np.int64), "zero": np.array(0, np.float32)})
 
-parsed("broadcast", """g (float[a,2,3] x, float[b,3,4] w, float[c,1,1] u) => (float[p,2,4] y, float[q,2,4] z) {
+parsed("broadcast", """g (float[batch,2,3] x, float[many,3,4] w, float[one,1,1] u) => (float[p,2,4] y, float[q,2,4] z) {
     m = MatMul(x, w)   y = Add(m, u)   t = Shape(y)   z = Expand(m, t) }""",
-       [values(1, 2, 3), values(2, 3, 4), values(1, 1, 1)], ["--dim", "a<=3", "--dim", "b<=3", "--dim", "c<=3"])
+       [values(1, 2, 3), values(2, 3, 4), values(1, 1, 1)], ["--dim", "batch<=3", "--dim", "many<=3", "--dim", "one<=3"])
 
 parsed("control", """g (bool c, float[2,3] x, int64 turns) => (float[2,3] y, float[2,3] z) {
     y = If (c) <then_branch = t () => (float[2,3] p) { p = Exp(x) }, else_branch = e () => (float[2,3] q) { q = Neg(x) }>
