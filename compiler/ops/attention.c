@@ -126,7 +126,7 @@ static Value *joined(Node *n, int i, int past)
     if (s.rank == 3) {
         Dim heads = D(attr_int(n, "kv_num_heads"));
         static const int64_t perm[] = {0, 2, 1, 3};
-        v = make(n, "Reshape", 2, v, make_dims(n, 4, (Dim[]){s.dim[0], s.dim[1], heads, dim_div(s.dim[2], heads)}));
+        v = make_reshape(n, v, 4, (Dim[]){s.dim[0], s.dim[1], heads, dim_div(s.dim[2], heads)});
         v = make(n, "Transpose", 1, v);
         attr_set_ints(v->def, "perm", 4, perm);
     }
@@ -227,18 +227,15 @@ static Value *by_parts(Node *n, Type precision)
     Shape q = in_shape(n, 0), k = in_shape(n, 1);
     Dim batch = q.dim[0], heads = k.dim[1], group = dim_div(q.dim[1], dim_max(heads, D(1))), rows = q.dim[2],
         keys = k.dim[2];
-    Value *grouped = make_dims(n, 5, (Dim[]){batch, heads, group, rows, q.dim[3]});
-    Value *flat = make_dims(n, 4, (Dim[]){batch, q.dim[1], rows, keys});
-    Value *split = make_dims(n, 5, (Dim[]){batch, heads, group, rows, keys});
-    Value *queries = make(n, "Reshape", 2, scaled_queries(n), grouped);
+    const Dim grouped[] = {batch, heads, group, rows, q.dim[3]}, split[] = {batch, heads, group, rows, keys};
+    Value *queries = make_reshape(n, scaled_queries(n), 5, grouped);
     Value *scores = make(n, "onnxcc.Product", 2, queries, shared(n, 1, in_type(n, 0)));
     attr_set_int(scores->def, "trans_b", 1);
-    scores = make_cast(n, make(n, "Reshape", 2, scores, flat), precision);
+    scores = make_cast(n, make_reshape(n, scores, 4, (Dim[]){batch, q.dim[1], rows, keys}), precision);
     Value *p = make(n, "Softmax", 1, changed(n, "score_mod", scores));
-    p = make(n, "Reshape", 2, changed(n, "prob_mod", p), split);
+    p = make_reshape(n, changed(n, "prob_mod", p), 5, split);
     Value *y = make(n, "onnxcc.Product", 2, p, shared(n, 2, precision));
-    return make(n, "Reshape", 2, make_cast(n, y, in_type(n, 0)),
-                make_dims(n, 4, (Dim[]){batch, q.dim[1], rows, in_shape(n, 2).dim[3]}));
+    return make_reshape(n, make_cast(n, y, in_type(n, 0)), 4, (Dim[]){batch, q.dim[1], rows, in_shape(n, 2).dim[3]});
 }
 
 /* Without such graphs it is the kernel of Attention. */

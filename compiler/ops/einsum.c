@@ -148,20 +148,13 @@ static bool read_equation(Einsum *e)
 
 /* ---- one operand ----------------------------------------------------------------------------------------------- */
 
-static Value *reshape(Einsum *e, Value *v, int rank, const Dim *dim)
-{
-    Value *y = make(e->n, "Reshape", 2, v, make_dims(e->n, rank, dim));
-    attr_set_int(y->def, "allowzero", 1);
-    return y;
-}
-
 /* v under the labels of its axes, each once. */
 static void set_shape(Einsum *e, Term *t)
 {
     Dim dim[MAX_RANK];
     for (int i = 0; i < t->rank; i++)
         dim[i] = e->size[t->label[i]];
-    t->v = reshape(e, t->v, t->rank, dim);
+    t->v = make_reshape(e->n, t->v, t->rank, dim);
 }
 
 static void drop_axis(Term *t, int k)
@@ -277,7 +270,7 @@ static Value *as_matrices(Einsum *e, const Term *t, const Group *batch, const Gr
     *trans =
         !memcmp(turned, t->label, sizeof *turned * (size_t)m) && memcmp(order, t->label, sizeof *order * (size_t)k);
     Dim dim[] = {batch->size, *trans ? columns->size : rows->size, *trans ? rows->size : columns->size};
-    return reshape(e, in_order(e, t, k, *trans ? turned : order), 3, dim);
+    return make_reshape(e->n, in_order(e, t, k, *trans ? turned : order), 3, dim);
 }
 
 /* Every element of one times the other's, all labels kept. */
@@ -303,7 +296,7 @@ static void outer_product(Einsum *e, const Term *a, const Term *b, Term *y)
         }
         v[k] = in_order(e, operand[k], rank, label);
         if (rank < y->rank)
-            v[k] = reshape(e, v[k], y->rank, dim);
+            v[k] = make_reshape(e->n, v[k], y->rank, dim);
     }
     y->v = make(e->n, "Mul", 2, v[0], v[1]);
 }

@@ -4,6 +4,11 @@
 static void no_gradient(Node *n, const Node *m)
 {
     node_error(n, "the gradient of %s is not supported", printable(m->source ? m->source->op_type : name(m->op->name)));
+    for (int i = 0; i < m->n_in; i++)
+        if (m->in[i] && m->in[i]->form == TENSOR && !shape_const(*m->in[i]->shape)) {
+            note_help("more are when all sizes are known: give them with --dim or --shape");
+            return;
+        }
 }
 
 /* What input i of m counts for y, when its output o counts d; NULL: nothing, or an error. */
@@ -18,12 +23,14 @@ static Value *step_back(Node *n, Node *m, int i, int o, Value *d)
 
 /* ---- the way from xs to y -------------------------------------------------------------------------------------- */
 
+typedef VEC(Node *) Nodes;
+
 typedef struct Path {
     Node *n;
-    Map now;           /* a value that depends on xs or zs: as it is with the inputs given */
-    Map live;          /* of those, what depends on xs */
-    Map back;          /* what it counts for y */
-    VEC(Node *) nodes; /* in order */
+    Map now;     /* a value that depends on xs or zs: as it is with the inputs given */
+    Map live;    /* of those, what depends on xs */
+    Map back;    /* what it counts for y */
+    Nodes nodes; /* in order */
 } Path;
 
 static Value *now(const Path *p, Value *v)
@@ -76,8 +83,6 @@ static Node *node_before(Node *m)
         m = m->graph->owner;
     return m->prev;
 }
-
-typedef VEC(Node *) Nodes;
 
 /* The nodes that compute y from what is given, the last one first. */
 static Nodes need(const Path *p, Value *y)

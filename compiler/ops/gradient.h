@@ -32,6 +32,7 @@ Value *formula(const Back *b, const char *text);
 
 Value *shape_like(Node *n, Value *v);
 Value *zeros_like(Node *n, Value *v);
+Value *reshape_like(Node *n, Value *v, Value *x);
 Value *sum_over(Node *n, Value *v, int k, const int64_t *axes);     /* keepdims */
 Value *gather_up(Node *n, Value *v, Shape from, Value *x);          /* v, of the shape `from`, summed over the axes
                                                                               along which x was broadcast to it */

@@ -6,27 +6,84 @@
 
 /* ---- formulas -----------------------------------------------------------------------------------------------------
  * Sums, products, quotients and calls of operators over d, x (the input in question), y (the output), a, b, c (inputs
- * 0, 1, 2), numbers and @attributes. Spread(v) and Share() serve reductions, Middle(v), Channel(v) and PerChannel(v)
- * normalisations; Along(v) sums along the attribute axis. */
+ * 0, 1, 2), numbers and @attributes. Spread(v), Count(v), Share() and Others() serve reductions, Middle(v), Channel(v) and
+ * PerChannel(v) normalisations, Ties() Max and Min; Along(v) sums along the attribute axis. */
 
 typedef struct Formula {
     const Back *b;
     const char *s; /* the rest of it */
 } Formula;
 
+/* Which axes does the reduction m sum up, or the like? */
+static void reduced(const Back *b, bool *axis)
+{
+    int64_t axes[MAX_RANK];
+    int rank = b->m->in[0]->shape->rank, k = in(b->m, 1) ? in_ints(b->m, 1, axes, MAX_RANK) : 0;
+    for (int i = 0; i < rank; i++)
+        axis[i] = k == 0 && !attr_int(b->m, "noop_with_empty_axes");
+    for (int i = 0; i < k; i++)
+        axis[axis_of(b->m, axes[i], rank)] = true;
+}
+
 /* v, of the shape of the output of the reduction m, for every element of its input. */
 static Value *spread(const Back *b, Value *v)
 {
     Value *x = b->m->in[0];
     Shape s = *x->shape;
-    int64_t axes[MAX_RANK];
-    int k = in(b->m, 1) ? in_ints(b->m, 1, axes, MAX_RANK) : 0;
-    bool all = k == 0 && !attr_int(b->m, "noop_with_empty_axes");
+    bool axis[MAX_RANK];
+    reduced(b, axis);
     for (int i = 0; i < s.rank; i++)
-        s.dim[i] = all ? D(1) : s.dim[i];
-    for (int i = 0; i < k; i++)
-        s.dim[axis_of(b->m, axes[i], s.rank)] = D(1);
-    return make(b->n, "Expand", 2, make(b->n, "Reshape", 2, v, make_dims(b->n, s.rank, s.dim)), shape_like(b->n, x));
+        s.dim[i] = axis[i] ? D(1) : s.dim[i];
+    return make(b->n, "Expand", 2, make_reshape(b->n, v, s.rank, s.dim), shape_like(b->n, x));
+}
+
+/* For every element of the output of the reduction m, how many of its input have v. */
+static Value *count(const Back *b, Value *v)
+{
+    v = make(b->n, "ReduceSum", 2, make_cast(b->n, v, b->d->type), in(b->m, 1));
+    attr_set_int(v->def, "keepdims", attr_int(b->m, "keepdims"));
+    attr_set_int(v->def, "noop_with_empty_axes", attr_int(b->m, "noop_with_empty_axes"));
+    return v;
+}
+
+/* For every element, the product of those that are reduced with it. */
+static Value *others(const Back *b)
+{
+    Node *n = b->n;
+    Shape x = *b->m->in[0]->shape, turned = x;
+    int64_t perm[MAX_RANK], back[MAX_RANK];
+    bool axis[MAX_RANK];
+    int k = 0;
+    reduced(b, axis);
+    for (int last = 0; last < 2; last++)
+        for (int i = 0; i < x.rank; i++)
+            if (axis[i] == last) {
+                turned.dim[k] = x.dim[i];
+                back[i] = k;
+                perm[k++] = i;
+            }
+    Dim rows[] = {D(1), D(1)};
+    for (int i = 0; i < x.rank; i++)
+        rows[axis[i]] = dim_mul(rows[axis[i]], x.dim[i]);
+    Value *v = make_reshape(n, transpose(n, b->m->in[0], x.rank, perm), 2, rows), *ends[2];
+    for (int reverse = 0; reverse < 2; reverse++) {
+        ends[reverse] = make(n, "CumProd", 2, v, make_int(n, 1));
+        attr_set_int(ends[reverse]->def, "exclusive", 1);
+        attr_set_int(ends[reverse]->def, "reverse", reverse);
+    }
+    v = make_reshape(n, make(n, "Mul", 2, ends[0], ends[1]), x.rank, turned.dim);
+    return transpose(n, v, x.rank, back);
+}
+
+/* How many inputs are what the output is. */
+static Value *ties(const Back *b)
+{
+    Value *sum = NULL;
+    for (int i = 0; i < b->m->n_in; i++) {
+        Value *same = make_cast(b->n, make(b->n, "Equal", 2, b->m->in[i], b->m->out[0]), b->d->type);
+        sum = sum ? make(b->n, "Add", 2, sum, same) : same;
+    }
+    return sum;
 }
 
 /* Elements of the output for each element of the input. */
@@ -51,10 +108,10 @@ static Value *middle(const Back *b, Value *v)
     }
     Dim groups = attr_given(m, "num_groups") ? D(attr_int(m, "num_groups")) : x->shape->dim[1];
     Dim rows[3] = {x->shape->dim[0], groups, dim_div(shape_count(*x->shape), dim_mul(x->shape->dim[0], groups))};
-    Value *mean = make(n, "Reshape", 2, v, make_dims(n, 3, rows));
+    Value *mean = make_reshape(n, v, 3, rows);
     mean = make(n, "ReduceMean", 2, mean, make_ints(n, 1, (int64_t[]){2}));
     mean = make(n, "Expand", 2, mean, make_dims(n, 3, rows));
-    return make(n, "Reshape", 2, mean, shape_like(n, x));
+    return reshape_like(n, mean, x);
 }
 
 /* v, one number for each channel, lined up with x's axis 1. */
@@ -63,7 +120,7 @@ static Value *channel(const Back *b, Value *v)
     Shape s = *b->m->in[0]->shape;
     for (int i = 0; i < s.rank; i++)
         s.dim[i] = i == 1 ? s.dim[i] : D(1);
-    return make(b->n, "Reshape", 2, v, make_dims(b->n, s.rank, s.dim));
+    return make_reshape(b->n, v, s.rank, s.dim);
 }
 
 /* The sum of v, of x's shape, for each channel. */
@@ -74,7 +131,7 @@ static Value *per_channel(const Back *b, Value *v)
     for (int i = 0; i < b->m->in[0]->shape->rank; i++)
         if (i != 1)
             axes[k++] = i;
-    return make(b->n, "Reshape", 2, sum_over(b->n, v, k, axes), shape_like(b->n, b->m->in[b->i]));
+    return reshape_like(b->n, sum_over(b->n, v, k, axes), b->m->in[b->i]);
 }
 
 static Type type_of(const Formula *f) { return f->b->m->out[0]->type; }
@@ -86,7 +143,8 @@ static Value *formula_call(Formula *f)
     static const struct {
         const char *name;
         Value *(*of)(const Back *b, Value *v);
-    } own[] = {{"Spread", spread}, {"Middle", middle}, {"Channel", channel}, {"PerChannel", per_channel}};
+    } own[] = {
+        {"Spread", spread}, {"Count", count}, {"Middle", middle}, {"Channel", channel}, {"PerChannel", per_channel}};
     const Back *b = f->b;
     Value *arg[4];
     int k = 0;
@@ -100,6 +158,10 @@ static Value *formula_call(Formula *f)
             return own[i].of(b, arg[0]);
     if (name_is(op, "Share"))
         return share(b);
+    if (name_is(op, "Others"))
+        return others(b);
+    if (name_is(op, "Ties"))
+        return ties(b);
     if (name_is(op, "Along")) {
         int64_t axis = attr_axis(b->m, "axis", b->m->in[0]->shape->rank);
         return sum_over(b->n, arg[0], 1, &axis);
@@ -187,8 +249,8 @@ typedef struct Rule {
 /* clang-format off */
 static const Rule rules[] = {
     {"Add", 0, {"d", "d"}}, {"Sub", 0, {"d", "-d"}}, {"Mul", 0, {"d*b", "d*a"}}, {"Div", 0, {"d/b", "-d*y/b"}},
-    {"Pow", 0, {"d*b*Pow(a,b-1)", "d*y*Log(a)"}}, {"Sum", EVERY, {"d"}}, {"Mod", 0, {"d", "d*(y-a)/b"}},
-    {"Max", EVERY, {"Where(Equal(x,y),d,0)"}}, {"Min", EVERY, {"Where(Equal(x,y),d,0)"}},
+    {"Pow", 0, {"Where(Equal(b,0),0,d*b*Pow(a,b-1))", "Where(Equal(a,0),0,d*y*Log(a))"}}, {"Sum", EVERY, {"d"}}, {"Mod", 0, {"d", "d*(y-a)/b"}},
+    {"Max", EVERY, {"Where(Equal(x,y),d/Ties(),0)"}}, {"Min", EVERY, {"Where(Equal(x,y),d/Ties(),0)"}},
     {"Where", 0, {NULL, "Where(a,d,0)", "Where(a,0,d)"}},
     {"Clip", 0, {"Where(Equal(a,y),d,0)", "Where(Less(a,b),d,0)", "Where(Greater(a,c),d,0)"}},
     {"Identity", 0, {"d"}}, {"Cast", 0, {"d"}}, {"Expand", 0, {"d"}}, {"Neg", 0, {"-d"}}, {"Abs", 0, {"d*Sign(x)"}},
@@ -199,6 +261,7 @@ static const Rule rules[] = {
     {"Atanh", 0, {"d/(1-x*x)"}},
     {"Erf", 0, {"d*1.1283791670955126*Exp(-x*x)"}},
     {"Floor", 0, {NULL}}, {"Ceil", 0, {NULL}}, {"Round", 0, {NULL}}, {"Sign", 0, {NULL}},
+    {"Hardmax", 0, {NULL}}, {"EyeLike", 0, {NULL}},
     {"Relu", 0, {"Where(Greater(x,0),d,0)"}}, {"LeakyRelu", 0, {"Where(Less(x,0),d*@alpha,d)"}},
     {"PRelu", 0, {"Where(Less(a,0),d*b,d)", "Where(Less(a,0),d*a,0)"}},
     {"Shrink", 0, {"Where(Greater(Abs(x),@lambd),d,0)"}},
@@ -217,10 +280,10 @@ static const Rule rules[] = {
     {"RMSNormalization", 0, {"(d*b-a*Middle(d*b*a)/" SQUARES ")/Sqrt" SQUARES, "d*a/Sqrt" SQUARES}},
     {"ReduceSum", SHAPED, {"Spread(d)"}}, {"ReduceMean", SHAPED, {"Spread(d*Share())"}},
     {"ReduceSumSquare", SHAPED, {"2*x*Spread(d)"}}, {"ReduceL1", SHAPED, {"Sign(x)*Spread(d)"}},
-    {"ReduceL2", SHAPED, {"x*Spread(d/y)"}}, {"ReduceProd", SHAPED, {"Spread(d*y)/x"}},
+    {"ReduceL2", SHAPED, {"x*Spread(d/y)"}}, {"ReduceProd", SHAPED, {"Spread(d)*Others()"}},
     {"ReduceLogSum", SHAPED, {"Spread(d*Exp(-y))"}}, {"ReduceLogSumExp", SHAPED, {"Spread(d)*Exp(x-Spread(y))"}},
-    {"ReduceMax", SHAPED, {"Where(Equal(x,Spread(y)),Spread(d),0)"}},
-    {"ReduceMin", SHAPED, {"Where(Equal(x,Spread(y)),Spread(d),0)"}},
+    {"ReduceMax", SHAPED, {"Where(Equal(x,Spread(y)),Spread(d/Count(Equal(x,Spread(y)))),0)"}},
+    {"ReduceMin", SHAPED, {"Where(Equal(x,Spread(y)),Spread(d/Count(Equal(x,Spread(y)))),0)"}},
 };
 /* clang-format on */
 

@@ -12,15 +12,36 @@ Value *sum_over(Node *n, Value *v, int k, const int64_t *axes)
     return k ? make(n, "ReduceSum", 2, v, make_ints(n, k, axes)) : v;
 }
 
+Value *reshape_like(Node *n, Value *v, Value *x)
+{
+    v = make(n, "Reshape", 2, v, shape_like(n, x));
+    attr_set_int(v->def, "allowzero", 1);
+    return v;
+}
+
 Value *gather_up(Node *n, Value *v, Shape from, Value *x)
 {
     int64_t axes[MAX_RANK];
-    int k = 0, more = from.rank - x->shape->rank;
+    Shape s = *x->shape;
+    int k = 0, more = from.rank - s.rank;
+    bool same_rank = more == 0;
     for (int i = 0; i < from.rank; i++)
-        if (i < more || (dim_is(x->shape->dim[i - more], 1) && !dim_is(from.dim[i], 1)))
+        if (i < more || (dim_is(s.dim[i - more], 1) && !dim_is(from.dim[i], 1))) {
             axes[k++] = i;
+            from.dim[i] = D(1);
+        }
     v = sum_over(n, v, k, axes);
-    return more ? make(n, "Reshape", 2, v, shape_like(n, x)) : v;
+    for (int i = more; i < from.rank; i++) {
+        Dim d = s.dim[i - more], after = dim_mul(d, shape_product(from, i + 1, from.rank));
+        if (dim_same(d, from.dim[i]))
+            continue;
+        Dim times = dim_div(from.dim[i], dim_max(d, D(1))); /* 1, or all when d is 1 at run time */
+        v = make_reshape(n, v, 3, (Dim[]){shape_product(from, 0, i), times, after});
+        v = sum_over(n, v, 1, (int64_t[]){1});
+        from.dim[i] = d;
+        same_rank = false;
+    }
+    return same_rank ? v : reshape_like(n, v, x);
 }
 
 Value *transpose(Node *n, Value *v, int rank, const int64_t *perm)
@@ -51,7 +72,7 @@ bool back_by(const BackFunction *f, size_t count, const Back *b, Value **v)
 
 /* ---- shapes ----------------------------------------------------------------------------------------------------- */
 
-static Value *reshaped(const Back *b) { return make(b->n, "Reshape", 2, b->d, shape_like(b->n, b->m->in[0])); }
+static Value *reshaped(const Back *b) { return reshape_like(b->n, b->d, b->m->in[0]); }
 
 static Value *transposed(const Back *b)
 {
@@ -80,7 +101,7 @@ static Value *concat_back(const Back *b)
 static Value *numbered(Node *n, Value *x, Type t)
 {
     Value *one = make_int(n, 1), *end = make(n, "Add", 2, make(n, "Size", 1, x), one);
-    return make(n, "Reshape", 2, make_cast(n, make(n, "Range", 3, one, end, one), t), shape_like(n, x));
+    return reshape_like(n, make_cast(n, make(n, "Range", 3, one, end, one), t), x);
 }
 
 /* Zeros like x, to which d is added at the elements of these numbers; 0: nowhere. */
@@ -93,7 +114,7 @@ static Value *put_back(const Back *b, Value *numbers, Value *d)
                     make(n, "Reshape", 2, make_cast(n, numbers, I64), flat), make(n, "Reshape", 2, d, flat));
     attr_set_string(v->def, "reduction", "add");
     v = make(n, "Slice", 3, v, one, make_ints(n, 1, (int64_t[]){INT64_MAX}));
-    return make(n, "Reshape", 2, v, shape_like(n, x));
+    return reshape_like(n, v, x);
 }
 
 /* An operator that only moves elements tells where they came from when it moves their numbers; 0 stands for elements of
@@ -107,7 +128,10 @@ static Value *moved(const Back *b, Type t)
     for (int i = 0; i < m->n_in; i++)
         if (i != b->i && m->in[i] && m->in[i]->type == m->in[b->i]->type)
             in[i] = make(n, "Expand", 2, zero, shape_like(n, m->in[i]));
-    return put_back(b, node_again(n, m, in, m->n_in, m->n_out)->out[b->o], b->d);
+    Node *c = node_again(n, m, in, m->n_in, m->n_out);
+    if (node_attr(m, "extrapolation_value"))
+        attr_set_float(c, "extrapolation_value", 0);
+    return put_back(b, c->out[b->o], b->d);
 }
 
 static Value *moved_back(const Back *b) { return moved(b, I64); }
@@ -192,33 +216,51 @@ static Value *slice_back(const Back *b)
     return k < 0 || n_axes != k ? NULL : make(b->n, "Pad", 2, b->d, make_dims(b->n, 2 * x.rank, pads));
 }
 
-/* A reduction of what is there (a) and what comes (c). */
+/* What v has where the scatter m puts its updates. */
+static Value *scattered(const Back *b, Value *v)
+{
+    bool nd = !strcmp(b->m->op->name, "ScatterNDReduce");
+    Value *there = make(b->n, nd ? "GatherND" : "GatherElements", 2, v, b->m->in[1]);
+    if (!nd)
+        attr_set_int(there->def, "axis", attr_int(b->m, "axis"));
+    there->type = b->m->out[0]->type;
+    return there;
+}
+
+/* A reduction of what is there (a) and what comes (c). Those that are the least or greatest together share d. */
 static Value *scatter_back(const Back *b)
 {
     static const struct {
         const char *reduction, *to_data, *to_updates; /* in which c is what comes, y and d are where it came to */
     } rules[] = {{"add", "d", "d"},
-                 {"mul", "d*y/a", "d*y/c"},
+                 {"mul", NULL, "d*y/c"},
                  {"min", "Where(Equal(a,y),d,0)", "Where(Equal(c,y),d,0)"},
                  {"max", "Where(Equal(a,y),d,0)", "Where(Equal(c,y),d,0)"}};
     Node *n = b->n, *m = b->m;
     int i = 0;
     while (!attr_is(m, "reduction", rules[i].reduction))
         i++;
-    if (b->i == 0)
-        return formula(b, rules[i].to_data);
-    bool nd = !strcmp(m->op->name, "ScatterNDReduce");
-    Node there = *m;
-    Value *y[] = {make(n, nd ? "GatherND" : "GatherElements", 2, m->out[0], m->in[1])};
-    Back to = *b;
-    to.d = make(n, nd ? "GatherND" : "GatherElements", 2, b->d, m->in[1]);
-    if (!nd) {
-        attr_set_int(y[0]->def, "axis", attr_int(m, "axis"));
-        attr_set_int(to.d->def, "axis", attr_int(m, "axis"));
+    if (b->i == 0 && !rules[i].to_data) { /* the product of what comes */
+        Value *in[] = {make(n, "Expand", 2, make_scalar(n, b->d->type, 1), shape_like(n, m->in[0])), m->in[1],
+                       m->in[2]};
+        return make(n, "Mul", 2, b->d, node_again(n, m, in, 3, 1)->out[0]);
     }
-    y[0]->type = to.d->type = m->out[0]->type;
+    Value *y[] = {scattered(b, m->out[0])};
+    Node there = *m;
+    Back to = *b;
+    if (i > 1) {
+        Value *in[] = {make_cast(n, make(n, "Equal", 2, m->in[0], m->out[0]), b->d->type), m->in[1],
+                       make_cast(n, make(n, "Equal", 2, m->in[2], y[0]), b->d->type)};
+        Node *count = node_again(n, m, in, 3, 1);
+        attr_set_string(count, "reduction", "add");
+        to.d = make(n, "Div", 2, b->d, count->out[0]);
+        to.d->type = b->d->type;
+    }
+    if (b->i == 0)
+        return formula(&to, rules[i].to_data);
     there.out = y;
     to.m = &there;
+    to.d = scattered(b, to.d);
     return formula(&to, rules[i].to_updates);
 }
 
@@ -310,7 +352,7 @@ static Value *nll_back(const Back *b)
         if (i != 1)
             axes[k++] = i;
     v = sum_over(n, b->o ? v : make(n, "Mul", 2, v, x), k, axes);
-    return make(n, "Reshape", 2, v, shape_like(n, m->in[2]));
+    return reshape_like(n, v, m->in[2]);
 }
 
 static Value *gelu_back(const Back *b)
@@ -347,9 +389,10 @@ static Value *heads(const Back *b, Value *v, int of)
     Dim kv = k.rank == 3 ? D(attr_int(m, "kv_num_heads")) : k.dim[1];
     Dim h = of ? kv : packed ? D(attr_int(m, "q_num_heads")) : s.dim[1];
     Dim rows = s.dim[packed ? 1 : 2], each = dim_div(h, kv);
+    Shape own = v == b->d ? *m->out[0]->shape : s; /* its size may be another one */
     if (!packed)
-        return make(n, "Reshape", 2, v, make_dims(n, 5, (Dim[]){s.dim[0], kv, each, rows, D(-1)}));
-    v = make(n, "Reshape", 2, v, make_dims(n, 5, (Dim[]){s.dim[0], rows, kv, each, D(-1)}));
+        return make_reshape(n, v, 5, (Dim[]){s.dim[0], kv, each, rows, own.dim[3]});
+    v = make_reshape(n, v, 5, (Dim[]){s.dim[0], rows, kv, each, dim_div(own.dim[2], h)});
     return transpose(n, v, 5, (int64_t[]){0, 2, 3, 1, 4});
 }
 
@@ -358,7 +401,7 @@ static Value *from_heads(const Back *b, Value *v, int of)
 {
     if (b->m->in[of]->shape->rank == 3)
         v = transpose(b->n, v, 5, (int64_t[]){0, 3, 1, 2, 4});
-    return make(b->n, "Reshape", 2, v, shape_like(b->n, b->m->in[of]));
+    return reshape_like(b->n, v, b->m->in[of]);
 }
 
 /* The products of queries and keys at stage `mode` (0: scaled, 3: after Softmax), of rank 5. */
@@ -369,8 +412,8 @@ static Value *attention_at(const Back *b, int mode)
     Dim kv = k.rank == 3 ? D(attr_int(m, "kv_num_heads")) : k.dim[1];
     Dim h = s.rank == 3 ? D(attr_int(m, "q_num_heads")) : s.dim[1];
     attr_set_int(c, "qk_matmul_output_mode", mode);
-    return make(b->n, "Reshape", 2, c->out[1],
-                make_dims(b->n, 5, (Dim[]){s.dim[0], kv, dim_div(h, kv), s.dim[s.rank - 2], k.dim[k.rank - 2]}));
+    return make_reshape(b->n, c->out[1], 5,
+                        (Dim[]){s.dim[0], kv, dim_div(h, kv), s.dim[s.rank - 2], k.dim[k.rank - 2]});
 }
 
 /* y = P V, P = Softmax(cap(scale Q K') + mask): dV = P' d, dS = P (d V' - the sum of its product with P). */
@@ -393,7 +436,7 @@ static Value *attention_back(const Back *b)
         Shape q = *m->in[0]->shape, k = *m->in[1]->shape;
         Dim h = q.rank == 3 ? D(attr_int(m, "q_num_heads")) : q.dim[1];
         Shape whole = shape_list(4, q.dim[0], h, q.dim[q.rank - 2], k.dim[k.rank - 2]);
-        Value *v = make(n, "Reshape", 2, s, make_dims(n, 4, whole.dim));
+        Value *v = make_reshape(n, s, 4, whole.dim);
         return gather_up(n, v, whole, m->in[3]);
     }
     if (cap != 0) {
@@ -404,12 +447,10 @@ static Value *attention_back(const Back *b)
                          : sum_over(n, matrices(b, s, true, heads(b, m->in[0], 0), false), 1, &each);
     Shape q = *m->in[0]->shape;
     Dim size = q.rank == 3 ? dim_div(q.dim[2], D(attr_int(m, "q_num_heads"))) : q.dim[3];
-    Value *scale =
-        attr_given(m, "scale")
-            ? make_scalar(n, t, attr_float(m, "scale"))
-            : make(n, "Reciprocal", 1,
-                   make(n, "Sqrt", 1,
-                        make_cast(n, make(n, "Reshape", 2, make_dims(n, 1, &size), make_ints(n, 0, NULL)), t)));
+    Value *scale = attr_given(m, "scale")
+                       ? make_scalar(n, t, attr_float(m, "scale"))
+                       : make(n, "Reciprocal", 1,
+                              make(n, "Sqrt", 1, make_cast(n, make_reshape(n, make_dims(n, 1, &size), 0, &size), t)));
     return from_heads(b, make(n, "Mul", 2, v, scale), b->i);
 }
 

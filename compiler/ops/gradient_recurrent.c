@@ -23,11 +23,6 @@ static Value *part(Node *n, Value *v, int64_t axis, Dim from, Dim to)
     return make(n, "Slice", 4, v, make_dims(n, 1, &from), make_dims(n, 1, &to), make_ints(n, 1, &axis));
 }
 
-static Value *reshape(Node *n, Value *v, int rank, const Dim *dim)
-{
-    return make(n, "Reshape", 2, v, make_dims(n, rank, dim));
-}
-
 /* Gate k of a row of gates. */
 static Value *gate(const Layer *l, Value *v, int k)
 {
@@ -145,7 +140,7 @@ static Value *in_time(const Layer *l, Value *v)
 static Value *runs(const Layer *l, int64_t s)
 {
     Value *step = make_cast(l->n, make_int(l->n, s), l->lengths->type);
-    return reshape(l->n, make(l->n, "Less", 2, step, l->lengths), 2, (Dim[]){l->batch, D(1)});
+    return make_reshape(l->n, make(l->n, "Less", 2, step, l->lengths), 2, (Dim[]){l->batch, D(1)});
 }
 
 /* The direction's part of an initial state, (batch, hidden); zeros where there is none or no step. */
@@ -155,7 +150,7 @@ static Value *begin(const Layer *l, Value *state)
     Dim shape[] = {l->batch, l->hidden};
     if (!state)
         return make(l->n, "Expand", 2, zero, make_dims(l->n, 2, shape));
-    Value *v = reshape(l->n, part(l->n, state, l->batch_first ? 1 : 0, D(l->d), D(l->d + 1)), 2, shape);
+    Value *v = make_reshape(l->n, part(l->n, state, l->batch_first ? 1 : 0, D(l->d), D(l->d + 1)), 2, shape);
     return l->lengths ? make(l->n, "Where", 3, runs(l, 0), v, zero) : v;
 }
 
@@ -170,7 +165,8 @@ static void steps(const Layer *l, Value *x, Value *h0, Value *c0, Value **y, Val
     *h = begin(l, h0);
     *c = lstm ? begin(l, c0) : NULL;
     for (int64_t s = 0; s < count; s++) {
-        Value *now = reshape(n, part(n, x, 0, D(s), D(s + 1)), 2, (Dim[]){l->batch, dim_mul(D(l->gates), l->hidden)});
+        Value *now =
+            make_reshape(n, part(n, x, 0, D(s), D(s + 1)), 2, (Dim[]){l->batch, dim_mul(D(l->gates), l->hidden)});
         Value *cell = *c, *next = lstm            ? lstm_cell(l, now, *h, &cell)
                                   : l->gates == 3 ? gru_cell(l, now, *h)
                                                   : rnn_cell(l, now, *h);
@@ -183,7 +179,7 @@ static void steps(const Layer *l, Value *x, Value *h0, Value *c0, Value **y, Val
         }
         *h = next;
         *c = cell;
-        rows[s] = reshape(n, row, 3, (Dim[]){D(1), l->batch, l->hidden});
+        rows[s] = make_reshape(n, row, 3, (Dim[]){D(1), l->batch, l->hidden});
     }
     Node *all = make_node(n, "Concat", (int)count, rows, 1);
     attr_set_int(all, "axis", 0);
@@ -194,10 +190,10 @@ static void steps(const Layer *l, Value *x, Value *h0, Value *c0, Value **y, Val
 static Value *unpacked(Node *n, Value *r, Dim directions, Dim gates, Dim hidden)
 {
     Dim panels = dim_ceil(hidden, D(RNN_PANEL)), wide = dim_mul(panels, D(RNN_PANEL));
-    Value *v = reshape(n, r, 5, (Dim[]){directions, panels, gates, hidden, D(RNN_PANEL)});
+    Value *v = make_reshape(n, r, 5, (Dim[]){directions, panels, gates, hidden, D(RNN_PANEL)});
     v = transpose(n, v, 5, (int64_t[]){0, 2, 1, 4, 3});
-    v = part(n, reshape(n, v, 4, (Dim[]){directions, gates, wide, hidden}), 2, D(0), hidden);
-    return reshape(n, v, 3, (Dim[]){directions, dim_mul(gates, hidden), hidden});
+    v = part(n, make_reshape(n, v, 4, (Dim[]){directions, gates, wide, hidden}), 2, D(0), hidden);
+    return make_reshape(n, v, 3, (Dim[]){directions, dim_mul(gates, hidden), hidden});
 }
 
 /* The results of the directions as output o of m has them; NULL for an output that is not wanted. */
@@ -208,8 +204,8 @@ static Value *joined(const Layer *l, int o, int directions, Value **of)
         return NULL;
     Value *apart[2];
     for (int d = 0; d < directions; d++)
-        apart[d] = o ? reshape(n, of[d], 3, (Dim[]){D(1), l->batch, l->hidden})
-                     : reshape(n, of[d], 4, (Dim[]){l->steps, D(1), l->batch, l->hidden});
+        apart[d] = o ? make_reshape(n, of[d], 3, (Dim[]){D(1), l->batch, l->hidden})
+                     : make_reshape(n, of[d], 4, (Dim[]){l->steps, D(1), l->batch, l->hidden});
     Node *c = make_node(n, "Concat", directions, apart, 1);
     attr_set_int(c, "axis", o ? 0 : 1);
     if (!l->batch_first)
@@ -247,7 +243,7 @@ bool recurrent_steps(Node *n, const Node *m, Value **in, Value **out)
         l.peephole = lstm ? own : NULL;
         l.bias = gru ? own : NULL;
         l.backwards = attr_int(m, "reverse") || l.d == 1;
-        l.r = reshape(n, part(n, r, 0, D(l.d), D(l.d + 1)), 2, (Dim[]){row, l.hidden});
+        l.r = make_reshape(n, part(n, r, 0, D(l.d), D(l.d + 1)), 2, (Dim[]){row, l.hidden});
         steps(&l, part(n, x, 2, dim_mul(D(l.d), row), dim_mul(D(l.d + 1), row)), h0, lstm && m->n_in > 4 ? in[4] : NULL,
               &y[0][l.d], &y[1][l.d], &y[2][l.d]);
     }

@@ -66,13 +66,13 @@ static Value *filled(Node *n, Type t, double with, int axes, const int64_t *spat
     return make(n, "Expand", 2, make_scalar(n, t, with), make_ints(n, 2 + axes, shape));
 }
 
-/* v as images of one channel. */
-static Value *planes(Node *n, Value *v, int axes, const int64_t *spatial)
+/* v, which is like m's output, as images of one channel. */
+static Value *planes(const Back *b, Value *v)
 {
-    int64_t shape[5] = {-1, 1};
-    for (int i = 0; i < axes; i++)
-        shape[2 + i] = spatial[i];
-    return make(n, "Reshape", 2, v, make_ints(n, 2 + axes, shape));
+    Shape y = *b->m->out[0]->shape;
+    y.dim[0] = dim_mul(y.dim[0], y.dim[1]);
+    y.dim[1] = D(1);
+    return make_reshape(b->n, v, y.rank, y.dim);
 }
 
 /* ---- convolutions -------------------------------------------------------------------------------------------------- */
@@ -87,16 +87,13 @@ static Value *weights_back(const Back *b, Slide s, Value *image, Value *d)
 {
     Node *n = b->n;
     Shape x = *image->shape;
-    int64_t group = attr_int(b->m, "group"), split[6], perm[] = {2, 1, 0, 3, 4, 5}, joined[5], from[3] = {0, 0, 0};
-    split[0] = dim_value(x.dim[0]);
-    split[1] = group;
-    split[2] = dim_value(x.dim[1]) / group;
-    joined[0] = split[2];
-    joined[1] = group * split[0];
+    int64_t group = attr_int(b->m, "group"), perm[] = {2, 1, 0, 3, 4, 5}, from[3] = {0, 0, 0};
+    Dim split[6] = {x.dim[0], D(group), dim_div(x.dim[1], D(group))};
+    Dim joined[5] = {split[2], dim_mul(x.dim[0], D(group))};
     for (int i = 2; i < x.rank; i++)
-        joined[i] = split[i + 1] = dim_value(x.dim[i]);
-    Value *v = make(n, "Reshape", 2, image, make_ints(n, x.rank + 1, split));
-    v = make(n, "Reshape", 2, transpose(n, v, x.rank + 1, perm), make_ints(n, x.rank, joined));
+        joined[i] = split[i + 1] = x.dim[i];
+    Value *v = transpose(n, make_reshape(n, image, x.rank + 1, split), x.rank + 1, perm);
+    v = make_reshape(n, v, x.rank, joined);
     v = make(n, "Conv", 2, v, transpose(n, d, x.rank, swap));
     attr_set_ints(v->def, "strides", s.axes, s.dilation);
     attr_set_ints(v->def, "dilations", s.axes, s.stride);
@@ -114,8 +111,7 @@ static Value *conv_back(const Back *b)
     int64_t kernel[3], axes[4] = {0, 2, 3, 4}, group = attr_int(m, "group");
     Slide s;
     if (b->i == 2)
-        return make(b->n, "Reshape", 2, sum_over(b->n, b->d, m->in[0]->shape->rank - 1, axes),
-                    shape_like(b->n, m->in[2]));
+        return reshape_like(b->n, sum_over(b->n, b->d, m->in[0]->shape->rank - 1, axes), m->in[2]);
     if (!shapes_known(m))
         return NULL;
     for (int i = 2; i < m->in[1]->shape->rank; i++)
@@ -146,15 +142,12 @@ static Value *col2im_back(const Back *b)
     Value *w = make(n, "EyeLike", 1,
                     make(n, "Expand", 2, make_scalar(n, b->d->type, 0), make_ints(n, 2, (int64_t[]){size, size})));
     w = make(n, "Reshape", 2, w, make_ints(n, 2 + axes, shape));
-    int64_t spatial[3];
-    for (int i = 0; i < axes; i++)
-        spatial[i] = dim_value(y.dim[2 + i]);
-    Value *v = make(n, "Conv", 2, planes(n, b->d, axes, spatial), w);
+    Value *v = make(n, "Conv", 2, planes(b, b->d), w);
     static const char *const same[] = {"dilations", "pads", "strides"};
     for (int i = 0; i < 3; i++)
         if (node_attr(m, same[i]))
             attr_set(v->def, *node_attr(m, same[i]));
-    return make(n, "Reshape", 2, v, shape_like(n, m->in[0]));
+    return reshape_like(n, v, m->in[0]);
 }
 
 /* ---- pools --------------------------------------------------------------------------------------------------------- */
@@ -163,8 +156,8 @@ static Value *col2im_back(const Back *b)
 static Value *pool_spread(const Back *b, const Slide *s, Value *d)
 {
     Value *ones = filled(b->n, b->d->type, 1, s->axes, s->kernel);
-    Value *v = slide_spread(s, b->n, planes(b->n, d, s->axes, s->out), ones, 1);
-    return make(b->n, "Reshape", 2, v, shape_like(b->n, b->m->in[0]));
+    Value *v = slide_spread(s, b->n, planes(b, d), ones, 1);
+    return reshape_like(b->n, v, b->m->in[0]);
 }
 
 /* What a window gives to each of its pixels: the mean of ones, over how many pixels are in the image. */
@@ -204,12 +197,12 @@ static Value *channel_sum(const Back *b, Value *v, bool turned)
     if (turned)
         pads[0] = size / 2, pads[2] = (size - 1) / 2;
     Dim rows[] = {s.dim[0], D(1), s.dim[1], shape_product(s, 2, s.rank)};
-    v = make(b->n, "AveragePool", 1, make(b->n, "Reshape", 2, v, make_dims(b->n, 4, rows)));
+    v = make(b->n, "AveragePool", 1, make_reshape(b->n, v, 4, rows));
     attr_set_ints(v->def, "kernel_shape", 2, (int64_t[]){size, 1});
     attr_set_ints(v->def, "pads", 4, pads);
     attr_set_int(v->def, "count_include_pad", 1);
     v = make(b->n, "Mul", 2, v, make_scalar(b->n, b->d->type, (double)size));
-    return make(b->n, "Reshape", 2, v, shape_like(b->n, b->m->in[0]));
+    return reshape_like(b->n, v, b->m->in[0]);
 }
 
 /* y = x s^-beta, s = bias + alpha / size * the sum of x^2. */

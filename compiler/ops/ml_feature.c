@@ -111,7 +111,7 @@ static void vectorizer_expand(Node *n)
             node_error(n, "input %d is %s, for %lld columns", i, shape_text(s), (long long)size[i]);
             return;
         }
-        Value *x = make(n, "Reshape", 2, ml_cast(n, in(n, i), F32), make_dims(n, 2, (Dim[]){s.dim[0], columns}));
+        Value *x = make_reshape(n, ml_cast(n, in(n, i), F32), 2, (Dim[]){s.dim[0], columns});
         if (!dim_same(less, columns))
             x = make(n, "Slice", 4, x, make_ints(n, 1, (int64_t[]){0}), make_dims(n, 1, &less),
                      make_ints(n, 1, (int64_t[]){1}));

@@ -34,7 +34,7 @@ static Value *rows(Node *n, int64_t features)
     Value *v = ml_cast(n, in(n, 0), F32);
     if (x.rank == 2 && dim_const(x.dim[1]))
         return v;
-    return make(n, "Reshape", 2, v, make_dims(n, 2, (Dim[]){x.rank == 2 ? x.dim[0] : D(1), D(features)}));
+    return make_reshape(n, v, 2, (Dim[]){x.rank == 2 ? x.dim[0] : D(1), D(features)});
 }
 
 /* x: (rows, features) times w: (k, features), plus as many numbers (or one) */

@@ -31,7 +31,7 @@ static Value *unblocked(Node *n, Value *v, int axis, int64_t block)
     s.dim[axis] = dim_mul(blocks, D(block));
     v = make(n, "Unsqueeze", 2, v, make_ints(n, 1, (int64_t[]){axis + 1}));
     v = make(n, "Expand", 2, v, make_dims(n, wide.rank, wide.dim));
-    v = make(n, "Reshape", 2, v, make_dims(n, s.rank, s.dim));
+    v = make_reshape(n, v, s.rank, s.dim);
     if (dim_same(s.dim[axis], size))
         return v;
     return make(n, "Slice", 4, v, make_ints(n, 1, (int64_t[]){0}), make_dims(n, 1, &size),

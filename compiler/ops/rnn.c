@@ -131,11 +131,6 @@ static bool read_cell(Node *n, Cell *c)
 
 /* ---- expanding it ---------------------------------------------------------------------------------------------------------- */
 
-static Value *reshape(Node *n, Value *v, int rank, const Dim *dim)
-{
-    return make(n, "Reshape", 2, v, value_const(n->graph, tensor_dims(rank, dim)));
-}
-
 /* Input 3, (directions, k): its parts along axis 1, of these sizes. */
 static Node *split_bias(Node *n, int parts, const Dim *sizes)
 {
@@ -149,12 +144,12 @@ static Node *split_bias(Node *n, int parts, const Dim *sizes)
 static Value *project(Node *n, const Cell *c, Value *bias)
 {
     Dim columns = dim_mul(dim_mul(D(c->directions), D(c->gates)), c->hidden);
-    Value *x = reshape(n, in(n, 0), 2, (Dim[]){dim_mul(c->steps, c->batch), c->width});
-    Value *w = reshape(n, in(n, 1), 2, (Dim[]){columns, c->width});
-    Value *y = make(n, "Gemm", 3, x, w, bias ? reshape(n, bias, 1, &columns) : NULL);
+    Value *x = make_reshape(n, in(n, 0), 2, (Dim[]){dim_mul(c->steps, c->batch), c->width});
+    Value *w = make_reshape(n, in(n, 1), 2, (Dim[]){columns, c->width});
+    Value *y = make(n, "Gemm", 3, x, w, bias ? make_reshape(n, bias, 1, &columns) : NULL);
     attr_set_int(y->def, "transB", 1);
     Dim first = c->batch_first ? c->batch : c->steps, second = c->batch_first ? c->steps : c->batch;
-    return reshape(n, y, 3, (Dim[]){first, second, columns});
+    return make_reshape(n, y, 3, (Dim[]){first, second, columns});
 }
 
 static void attr_set_floats(Node *n, const char *attr, int k, const float *v)

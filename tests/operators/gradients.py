@@ -133,6 +133,17 @@ MOVES = {
     "cum_sum": ({"x": (2, 4)}, "a = Constant <value = int64 {1}> () o = CumSum <exclusive = 1> (x, a)"),
     "cum_prod": ({"x": (2, 4)}, "a = Constant <value = int64 {-1}> () o = CumProd <reverse = 1> (x, a)"),
     "mod": ({"x": (5,), "m": (5,)}, "e = Exp(m) o = Mod <fmod = 1> (x, e)"),
+    "max_ties": ({"x": (4,)}, "a = Max(x, x) e = Exp(x) b = Min(a, e, a) o = Add(b, x)"),
+    "reduce_max_ties": ({"x": (3,)}, "d = Concat <axis = 0> (x, x) a = ReduceMax(d) b = ReduceMin(d) o = Mul(a, b)"),
+    "product_of_zeros": ({"x": (2, 3, 2), "z": (2, 3, 2)}, "n = Constant <value = double[2, 3, 1] {1, 0, 1, 1, 1, 1}> () "
+                         "i = Constant <value = int64[2] {0, -1}> () a = Mul(z, n) b = Add(x, a) c = Sub(b, x) p = ReduceProd(c, i) o = Add(p, b)"),
+    "power_of_zero": ({"x": (3,)}, "z = Sub(x, x) k = Constant <value = double[3] {0, 1, 2}> () p = Pow(z, k) o = Add(p, x)"),
+    "scatter_one": ({"x": (3, 4)}, "i = Constant <value = int64[3, 4] {0, 1, 2, 0, 0, 1, 1, 2, 2, 2, 0, 1}> () "
+                    "o = ScatterElements <reduction = \"max\"> (x, i, x)"),
+    "scatter_mul_zero": ({"u": (2,)}, "z = Sub(u, u) i = Constant <value = int64[2] {1, 0}> () p = ScatterElements <reduction = \"mul\"> (z, i, u) o = Add(p, u)"),
+    "hardmax": ({"x": (2, 3)}, "h = Hardmax(x) o = Mul(h, x)"),
+    "nothing": ({"x": (3, 0), "z": (2,)}, "k = Constant <value = int64[1] {0}> () f = Reshape <allowzero = 1> (x, k) "
+                "p = Constant <value = int64[2] {1, 1}> () q = Pad(f, p) o = Mul(q, z)"),
     "shrink": ({"x": (6,)}, "o = Shrink <lambd = 0.3, bias = 0.1> (x)"),
     **{f"scatter_{how}": ({"x": (3, 4), "u": (2, 4)}, "i = Constant <value = int64[2, 4] {0, 1, 2, 0, 0, 1, 1, 2}> () "
                           f"o = ScatterElements <reduction = \"{how}\"> (x, i, u)") for how in ("add", "mul", "min", "max")},
