@@ -131,6 +131,7 @@ Symbol *symbol_fresh(const char *why, int64_t low, int64_t high)
 int symbol_count(void) { return table.symbols.n; }
 Symbol *symbols_of(const void *origin) { return map_get(&table.origins, origin); }
 
+/* s, and those that follow it */
 static void add_symbol_of(void *origin, Symbol *s)
 {
     Symbol *last = symbols_of(origin);
@@ -161,6 +162,18 @@ void symbol_read_from(Symbol *s, Value *v, int element)
     s->from = v;
     s->element = element;
     v->kept = true;
+}
+
+void symbols_move(Value *from, Value *to)
+{
+    Symbol *first = symbols_of(from);
+    if (!first)
+        return;
+    for (Symbol *s = first; s; s = s->next)
+        s->from = to;
+    add_symbol_of(to, first);
+    map_put(&table.origins, from, NULL);
+    to->kept = true;
 }
 
 Symbol *symbol_at(int i) { return table.symbols.at[i]; }
@@ -441,7 +454,11 @@ Dim dim_select(Dim c, Dim a, Dim b)
     Range r = dim_range(c);
     const Expr *e = dim_const(c) ? NULL : dim_expr(c);
     if (e && e->kind == EXPR_EQUAL && ((a.v == e->w[0] && b.v == e->w[1]) || (a.v == e->w[1] && b.v == e->w[0])))
-        return b; /* p == q ? p : q */
+        return b;                                                                      /* p == q ? p : q */
+    if (!dim_const(a) && dim_expr(a)->kind == EXPR_SELECT && dim_expr(a)->w[0] == c.v) /* c ? (c ? p : q) : b */
+        a.v = dim_expr(a)->w[1];
+    if (!dim_const(b) && dim_expr(b)->kind == EXPR_SELECT && dim_expr(b)->w[0] == c.v)
+        b.v = dim_expr(b)->w[2];
     if (dim_same(a, b) || r.lo > 0 || r.hi < 0)
         return a;
     return r.lo == 0 && r.hi == 0 ? b : dim_make(EXPR_SELECT, 3, (int64_t[]){c.v, a.v, b.v});

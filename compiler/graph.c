@@ -121,6 +121,7 @@ void value_replace(Value *old, Value *by)
         use_add(by, u);
     }
     old->uses.n = 0;
+    symbols_move(old, by);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------------------- */

@@ -394,9 +394,17 @@ static void is_known(Symbol *s, void *arg)
 Assumptions assumptions_of(const Graph *g)
 {
     Assumptions of = {0};
-    for (int i = 0; i < assumptions.n; i++)
-        if (assumptions.at[i].n->graph == g)
-            vec_push(&of, &assumptions.at[i]);
+    Map last = {0}; /* size -> what was assumed of it last: many nodes assume the same */
+    for (int i = 0; i < assumptions.n; i++) {
+        Assumption *a = &assumptions.at[i];
+        const void *key = (void *)((uintptr_t)a->d.v * 2 + 1);
+        const Assumption *same = map_get(&last, key);
+        if (a->n->graph != g || (same && dim_same(same->d, a->d) && dim_same(same->is, a->is)))
+            continue;
+        map_put(&last, key, a);
+        vec_push(&of, a);
+    }
+    map_free(&last);
     return of;
 }
 

@@ -260,14 +260,6 @@ Value *make(Node *n, const char *op, int n_in, ...)
 
 Value *make_ints(Node *n, int k, const int64_t *v) { return value_const(n->graph, tensor_ints(k, v)); }
 Value *make_dims(Node *n, int k, const Dim *v) { return value_const(n->graph, tensor_dims(k, v)); }
-
-Value *make_reshape(Node *n, Value *v, int rank, const Dim *dim)
-{
-    v = make(n, "Reshape", 2, v, make_dims(n, rank, dim));
-    attr_set_int(v->def, "allowzero", 1);
-    return v;
-}
-
 Value *make_int(Node *n, int64_t v) { return value_const(n->graph, tensor_int(I64, v)); }
 
 Value *make_scalar(Node *n, Type t, double v)

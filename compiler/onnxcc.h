@@ -162,6 +162,7 @@ int symbol_count(void);
 Symbol *symbol_at(int i);
 void symbol_made_by(Symbol *s, Node *n); /* n reports its value */
 void symbol_read_from(Symbol *s, Value *v, int element);
+void symbols_move(Value *from, Value *to); /* which has the same elements */
 Symbol *
 symbols_of(const void *origin);    /* the first that this node reports, or that is read from this value; ->next ... */
 void symbol_fix(Symbol *s, Dim d); /* s is d from now on; expressions over s follow at their next dim_resolve */

@@ -111,7 +111,7 @@ Node *make_node(Node *n, const char *op, int n_in, Value **in, int n_out);
 Value *make_cast(Node *n, Value *v, Type t);                      /* v as t: v itself when it is known to be */
 Value *make_ints(Node *n, int k, const int64_t *v);               /* constants */
 Value *make_dims(Node *n, int k, const Dim *v);                   /* the same, of sizes */
-Value *make_reshape(Node *n, Value *v, int rank, const Dim *dim); /* in which 0 is 0 */
+Value *make_reshape(Node *n, Value *v, int rank, const Dim *dim); /* ops/view.c; 0 in it is 0 */
 Value *make_int(Node *n, int64_t v);                              /* I64, rank 0 */
 Value *make_scalar(Node *n, Type t, double v);                    /* rank 0 */
 void replace_out(Node *n, int i, Value *by);                      /* uses of output i now read `by` */

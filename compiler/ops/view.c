@@ -108,6 +108,13 @@ static void reshape_1(Node *n)
     expand_done(n);
 }
 
+Value *make_reshape(Node *n, Value *v, int rank, const Dim *dim)
+{
+    v = make(n, "Reshape", 2, v, make_dims(n, rank, dim));
+    attr_set_int(v->def, "allowzero", 1);
+    return v;
+}
+
 static void flatten_infer(Node *n)
 {
     Shape x = in_shape(n, 0);

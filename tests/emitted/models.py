@@ -35,6 +35,10 @@ parsed("broadcast", """g (float[batch,2,3] x, float[many,3,4] w, float[one,1,1] 
     m = MatMul(x, w)   y = Add(m, u)   t = Shape(y)   z = Expand(m, t) }""",
        [values(1, 2, 3), values(2, 3, 4), values(1, 1, 1)], ["--dim", "batch<=3", "--dim", "many<=3", "--dim", "one<=3"])
 
+parsed("same_sizes", """g (int64[2] i, float[1] x) => (float[p] y, float[q] z) {
+    a = ReduceMax <keepdims = 1> (i)   b = ReduceMax <keepdims = 1> (i)   c = Identity(b)   y = Expand(x, a)
+    d = Expand(x, c)   z = Neg(d) }""", [np.array([3, 2], np.int64), values(1)], ["--dim", "a[0]<=4", "--dim", "b[0]<=4"])
+
 parsed("control", """g (bool c, float[2,3] x, int64 turns) => (float[2,3] y, float[2,3] z) {
     y = If (c) <then_branch = t () => (float[2,3] p) { p = Exp(x) }, else_branch = e () => (float[2,3] q) { q = Neg(x) }>
     yes = Constant <value = bool {1}> ()

@@ -140,7 +140,8 @@ MOVES = {
     "power_of_zero": ({"x": (3,)}, "z = Sub(x, x) k = Constant <value = double[3] {0, 1, 2}> () p = Pow(z, k) o = Add(p, x)"),
     "scatter_one": ({"x": (3, 4)}, "i = Constant <value = int64[3, 4] {0, 1, 2, 0, 0, 1, 1, 2, 2, 2, 0, 1}> () "
                     "o = ScatterElements <reduction = \"max\"> (x, i, x)"),
-    "scatter_mul_zero": ({"u": (2,)}, "z = Sub(u, u) i = Constant <value = int64[2] {1, 0}> () p = ScatterElements <reduction = \"mul\"> (z, i, u) o = Add(p, u)"),
+    "scatter_mul_zero": ({"u": (2,)}, "z = Sub(u, u) i = Constant <value = int64[2] {1, 0}> () "
+                         "p = ScatterElements <reduction = \"mul\"> (z, i, u) o = Add(p, u)"),
     "hardmax": ({"x": (2, 3)}, "h = Hardmax(x) o = Mul(h, x)"),
     "nothing": ({"x": (3, 0), "z": (2,)}, "k = Constant <value = int64[1] {0}> () f = Reshape <allowzero = 1> (x, k) "
                 "p = Constant <value = int64[2] {1, 1}> () q = Pad(f, p) o = Mul(q, z)"),
