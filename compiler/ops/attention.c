@@ -3,7 +3,6 @@
  * CausalConvWithState. */
 #include "../infer.h"
 #include "../kernel.h"
-#include "../ops.h"
 #include "attention.h"
 #include "causal_conv.h"
 #include "linear_attention.h"

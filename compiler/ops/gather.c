@@ -4,6 +4,8 @@
 #include "gather.h"
 #include "scatter.h"
 
+/* ---- Gather, GatherElements, GatherND ----------------------------------------------------------------------------- */
+
 static void gather_infer(Node *n)
 {
     Shape x = in_shape(n, 0), i = in_shape(n, 1), y = {0};

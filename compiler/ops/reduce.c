@@ -4,6 +4,8 @@
 #include "cumulate.h"
 #include "reduce.h"
 
+/* ---- reductions, ArgMax, ArgMin ----------------------------------------------------------------------------------- */
+
 /* Which axes of input 0 go: gone[i] is 1 or 0, or an expression when the axes are known only at run time. All of them when
  * none is given, unless the node says that this means none. Returns how many; -1: an error. */
 static int reduce_axes(Node *n, Dim *gone)

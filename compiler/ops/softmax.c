@@ -5,6 +5,8 @@
 #include "loss.h"
 #include "softmax.h"
 
+/* ---- Softmax, LogSoftmax, Hardmax --------------------------------------------------------------------------------- */
+
 static void softmax_infer(Node *n)
 {
     attr_axis(n, "axis", in_shape(n, 0).rank);
