@@ -185,7 +185,7 @@ def add_signals(c):
             inputs = [normal(2, n, 3, 2 - half), None, np.array(1)]
             c.add(f"dft_sizes_{n}_{half}", "DFT", inputs, {"onesided": half}, version=20, consts=(2,), by="reference", sizes=sizes)
     for axis in 0, 1, -2, -3:
-        c.add(f"dft_axis_{axis}", "DFT", [normal(2, 3, 9, 1), None, np.array(axis)], {"onesided": 1}, version=20, by="reference")
+        c.add(f"dft_axis_{axis}".replace("-", "minus_"), "DFT", [normal(2, 3, 9, 1), None, np.array(axis)], {"onesided": 1}, version=20, by="reference")
     complex_signal = [normal(2, 50, 2), np.array(7), None, np.array(16)]
     c.add("stft_complex", "STFT", complex_signal, {"onesided": 0}, version=17, consts=(1, 3), by="reference")
     for n in 15, 16:
