@@ -358,12 +358,12 @@ void assume_dim(Node *n, Dim d, Dim is)
     n->kept = true;
 }
 
-void assume_broadcast(Node *n, Shape s, Shape y)
+void assume_broadcast(Node *n, Shape s, Shape t)
 {
-    for (int i = 1; i <= s.rank; i++) {
-        Dim d = s.dim[s.rank - i], to = y.dim[y.rank - i];
-        if (!dim_is(d, 1))
-            assume_dim(n, dim_select(dim_equal(d, D(1)), to, d), to);
+    for (int i = 1; i <= s.rank && i <= t.rank; i++) {
+        Dim a = s.dim[s.rank - i], b = t.dim[t.rank - i];
+        if (!dim_is(a, 1) && !dim_is(b, 1))
+            assume_dim(n, dim_select(dim_equal(a, D(1)), b, a), dim_select(dim_equal(b, D(1)), a, b));
     }
 }
 
@@ -394,17 +394,16 @@ static void is_known(Symbol *s, void *arg)
 Assumptions assumptions_of(const Graph *g)
 {
     Assumptions of = {0};
-    Map last = {0}; /* size -> what was assumed of it last: many nodes assume the same */
+    Map seen = {0};
     for (int i = 0; i < assumptions.n; i++) {
         Assumption *a = &assumptions.at[i];
-        const void *key = (void *)((uintptr_t)a->d.v * 2 + 1);
-        const Assumption *same = map_get(&last, key);
-        if (a->n->graph != g || (same && dim_same(same->d, a->d) && dim_same(same->is, a->is)))
+        void *both = (void *)(uintptr_t)(dim_equal(a->d, a->is).v + 1); /* equal expressions are one */
+        if (a->n->graph != g || map_get(&seen, both))
             continue;
-        map_put(&last, key, a);
+        map_put(&seen, both, a);
         vec_push(&of, a);
     }
-    map_free(&last);
+    map_free(&seen);
     return of;
 }
 

@@ -19,7 +19,7 @@ typedef struct Assumption {
     Dim d, is;
 } Assumption;
 void assume_dim(Node *n, Dim d, Dim is);
-void assume_broadcast(Node *n, Shape s, Shape y); /* every dimension of s, from the last on, is 1 or that of y */
+void assume_broadcast(Node *n, Shape s, Shape t); /* dimensions, from the last on, are equal, or one of two is 1 */
 /* The same for a size called `what` in the message that it gets when it cannot be that; then false. */
 bool require_dim(Node *n, const char *what, Dim d, Dim is);
 int assumption_count(void);

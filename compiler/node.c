@@ -213,10 +213,9 @@ static bool broadcast_all(Node *n, Shape *s)
             error_node(n, "INF-06", "inputs %s and %s do not broadcast", shape_text(a), shape_text(*n->in[i]->shape));
             return false;
         }
-    }
-    for (int i = 0; i < n->n_in; i++)
         if (n->in[i])
-            assume_broadcast(n, *n->in[i]->shape, *s);
+            assume_broadcast(n, a, *n->in[i]->shape);
+    }
     return true;
 }
 

@@ -13,8 +13,7 @@ static void expand_infer(Node *n)
         error_node(n, "INF-06", "%s does not expand to %s", shape_text(x), shape_text(want));
         return;
     }
-    assume_broadcast(n, x, y);
-    assume_broadcast(n, want, y);
+    assume_broadcast(n, x, want);
     set_out(n, 0, in_type(n, 0), y);
 }
 

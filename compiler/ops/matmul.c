@@ -65,8 +65,7 @@ static void product_infer(Node *n)
         return;
     if (!p.packed) {
         assume_dim(n, p.a.dim[p.a.rank - (p.trans_a ? 2 : 1)], p.k);
-        assume_broadcast(n, batch_of(p.a), batch_of(p.y));
-        assume_broadcast(n, batch_of(p.b), batch_of(p.y));
+        assume_broadcast(n, batch_of(p.a), batch_of(p.b));
     }
     set_out(n, 0, in_type(n, 0), p.y);
 }
