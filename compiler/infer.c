@@ -367,6 +367,20 @@ void assume_broadcast(Node *n, Shape s, Shape t)
     }
 }
 
+void assume_expands(Node *n, Shape s, Shape to)
+{
+    for (int i = 1; i <= s.rank; i++) {
+        Dim d = s.dim[s.rank - i], is = to.dim[to.rank - i];
+        assume_dim(n, dim_select(dim_equal(d, D(1)), is, d), is);
+    }
+}
+
+void assume_shape(Node *n, Shape s, Shape is)
+{
+    for (int i = 0; i < s.rank; i++)
+        assume_dim(n, s.dim[i], is.dim[i]);
+}
+
 bool require_dim(Node *n, const char *what, Dim d, Dim is)
 {
     if (dim_is(dim_equal(d, is), 0)) {

@@ -20,6 +20,8 @@ typedef struct Assumption {
 } Assumption;
 void assume_dim(Node *n, Dim d, Dim is);
 void assume_broadcast(Node *n, Shape s, Shape t); /* dimensions, from the last on, are equal, or one of two is 1 */
+void assume_expands(Node *n, Shape s, Shape to);  /* each of s is 1 or that of `to`, which has as many or more */
+void assume_shape(Node *n, Shape s, Shape is);    /* of one rank: they are the same */
 /* The same for a size called `what` in the message that it gets when it cannot be that; then false. */
 bool require_dim(Node *n, const char *what, Dim d, Dim is);
 int assumption_count(void);

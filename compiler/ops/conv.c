@@ -84,6 +84,9 @@ static bool conv_read(Node *n, bool transposed, Conv *c)
 
 static void set_image(Node *n, const Conv *c)
 {
+    assume_dim(n, c->x.channels, D(c->cin * c->group));
+    if (in(n, 2))
+        assume_dim(n, shape_count(in_shape(n, 2)), D(c->group * c->cout));
     set_out(n, 0, in_type(n, 0), image_shape(n, &c->x, D(c->group * c->cout), c->w.out));
 }
 

@@ -1,5 +1,6 @@
 /* create.c - Constant, ConstantOfShape, Shape, Size: known when the model is compiled, or sizes; Range, EyeLike, OneHot,
  * Trilu, ReverseSequence. */
+#include "../infer.h"
 #include "../kernel.h"
 #include "create.h"
 #include "fill.h"
@@ -300,8 +301,10 @@ static void reverse_sequence_infer(Node *n)
     else if (lengths.rank != 1 || dim_is(dim_equal(lengths.dim[0], s.dim[batch]), 0))
         node_error(n, "sequence_lens %s for %s sequences", shape_text(lengths),
                    shape_text(shape_list(1, s.dim[batch])));
-    else
+    else {
+        assume_dim(n, lengths.dim[0], s.dim[batch]);
         infer_same(n);
+    }
 }
 
 static void reverse_sequence_bind(Node *n)

@@ -173,6 +173,7 @@ static bool conv_read(Node *n, Image *x, Windows *w, Integer *c)
                        shape_text(in_shape(n, X)));
             return false;
         }
+        assume_dim(n, x->channels, D(cin * groups));
         c->depthwise = cin == 1 && outputs == groups && groups > 1;
         c->group = c->depthwise ? 1 : groups;
         c->cin = cin;

@@ -303,6 +303,8 @@ static void gemm_expand(Node *n)
         node_error(n, "C is %s, which does not expand to %s", shape_text(*c->shape), shape_text(y));
         return;
     }
+    if (c)
+        assume_expands(n, *c->shape, y);
     bool alpha_to_b = in_const(n, 1);
     a = scaled(n, a, wide, alpha_to_b ? 1 : alpha);
     b = scaled(n, b, wide, alpha_to_b ? alpha : 1);

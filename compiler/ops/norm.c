@@ -170,6 +170,7 @@ static void layer_norm_widen(Node *n, int i, int axis)
         node_error(n, "input %d, %s, does not broadcast to input 0, %s", i, shape_text(s), shape_text(x));
         return;
     }
+    assume_expands(n, s, x);
     int from = axis;
     for (int k = 0; k < s.rank; k++)
         if (k + x.rank - s.rank < axis && !dim_is(s.dim[k], 1))

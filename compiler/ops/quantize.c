@@ -1,6 +1,6 @@
 /* quantize.c - QuantizeLinear and DequantizeLinear, which are elementwise once scale and zero point are lined up with
  * x; DynamicQuantizeLinear. */
-#include "../loop.h"
+#include "../infer.h"
 #include "integer.h"
 #include "table.h"
 
@@ -147,6 +147,9 @@ static void linear_infer(Node *n)
             node_error(n, "input %d is %s: it does not fit input 0, %s", i, shape_text(in_shape(n, i)), shape_text(x));
             return;
         }
+    for (int i = 1; i < n->n_in; i++)
+        if (in(n, i))
+            assume_expands(n, in_shape(n, i), x);
     set_out(n, 0, (Type)attr_int(n, "to"), x);
     note_scale(in(n, 0), in(n, 1), in(n, 2));
     note_scale(out(n, 0), in(n, 1), in(n, 2));

@@ -1,5 +1,6 @@
 /* random.c - RandomUniform, RandomNormal, Multinomial, Bernoulli, Dropout. The numbers depend on the seed alone, and
  * without one on where the node stands in the model: every run gives the same, every node others. */
+#include "../infer.h"
 #include "../kernel.h"
 #include "../schema.h"
 #include "random.h"
@@ -85,8 +86,10 @@ static void multinomial_infer(Node *n)
         node_error(n, "dtype %lld is neither int32 nor int64", (long long)type);
     else if (samples < 0)
         node_error(n, "sample_size is %lld", (long long)samples);
-    else
+    else {
+        assume_dim(n, dim_max(x.dim[1], D(1)), x.dim[1]);
         set_out(n, 0, (Type)type, shape_list(2, x.dim[0], D(samples)));
+    }
 }
 
 static void multinomial_bind(Node *n)

@@ -1,6 +1,7 @@
 /* rnn.c - LSTM, GRU, RNN: the products with the inputs become one Gemm for all steps; an internal operator does the rest. */
 #include <strings.h>
 
+#include "../infer.h"
 #include "../kernel.h"
 #include "rnn.h"
 
@@ -73,7 +74,7 @@ static void read_activations(Node *n, Cell *c)
 
 /* ---- reading a node ------------------------------------------------------------------------------------------------------ */
 
-/* Is input i, when it is there, of this shape? Sizes known only at run time may be anything. */
+/* Input i, when it is there, is of this shape. */
 static void check_shape(Node *n, int i, int rank, ...)
 {
     Shape s = in_shape(n, i), want = {.rank = rank};
@@ -87,7 +88,9 @@ static void check_shape(Node *n, int i, int rank, ...)
     bool ok = s.rank == rank;
     for (int k = 0; ok && k < rank; k++)
         ok = dim_same(s.dim[k], want.dim[k]) || !dim_const(s.dim[k]) || !dim_const(want.dim[k]);
-    if (!ok)
+    if (ok)
+        assume_shape(n, s, want);
+    else
         node_error(n, "input %d is %s instead of %s", i, shape_text(s), shape_text(want));
 }
 

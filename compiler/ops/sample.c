@@ -185,7 +185,7 @@ static void affine_grid_infer(Node *n)
                    shape_text(theta), k);
         return;
     }
-    assume_dim(n, size[0], theta.dim[0]);
+    assume_shape(n, theta, shape_list(3, size[0], D(axes), D(axes + 1)));
     y.dim[y.rank++] = theta.dim[0];
     for (int a = 0; a < axes; a++)
         y.dim[y.rank++] = dim_max(size[2 + a], D(0));
@@ -250,6 +250,8 @@ static void deform_infer(Node *n)
                    (long long)moves, shape_text(in_shape(n, 0)), shape_text(in_shape(n, 1)));
         return;
     }
+    assume_dim(n, dim_mod(x.channels, D(moves)), D(0));
+    assume_dim(n, dim_mod(outputs, D(groups)), D(0));
     Shape weights = in_shape(n, 1), y = image_shape(n, &x, outputs, w.out), offset = y, mask = y;
     int64_t count = moves * w.kernel[0] * w.kernel[1] * w.kernel[2];
     weights.dim[1] = dim_div(x.channels, D(groups));

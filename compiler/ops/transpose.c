@@ -1,4 +1,5 @@
 /* transpose.c - Transpose, DepthToSpace, SpaceToDepth: axes in another order. */
+#include "../infer.h"
 #include "../strided.h"
 
 /* The axis of input 0 that stands at each place of the output; false: wrong, and reported. */
@@ -70,6 +71,8 @@ static Dim divide(Node *n, Dim d, int64_t by)
 {
     if (dim_const(d) && dim_value(d) % by)
         node_error(n, "a dimension of %s is not a multiple of %lld", shape_text(in_shape(n, 0)), (long long)by);
+    else
+        assume_dim(n, dim_mod(d, D(by)), D(0));
     return dim_div(d, D(by));
 }
 
