@@ -253,16 +253,18 @@ static void tensor_scatter_infer(Node *n)
     }
     for (int k = 0; k < x.rank && !clash; k++) {
         clash = dim_is(k == a ? dim_less(x.dim[k], u.dim[k]) : dim_equal(x.dim[k], u.dim[k]), k == a);
-        if (k != a)
-            assume_dim(n, u.dim[k], x.dim[k]);
+        assume_dim(n, k == a ? dim_max(u.dim[k], x.dim[k]) : u.dim[k], x.dim[k]);
     }
     if (in(n, 2) && (in_shape(n, 2).rank != 1 || dim_is(dim_equal(in_shape(n, 2).dim[0], x.dim[0]), 0)))
         clash = true;
     if (clash)
         node_error(n, "cache %s, update %s along axis %d%s%s do not fit", shape_text(x), shape_text(u), a,
                    in(n, 2) ? " and indices " : "", in(n, 2) ? shape_text(in_shape(n, 2)) : "");
-    else
+    else {
+        if (in(n, 2))
+            assume_dim(n, in_shape(n, 2).dim[0], x.dim[0]);
         infer_same(n);
+    }
 }
 
 static void tensor_scatter_bind(Node *n)
