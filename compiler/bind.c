@@ -82,11 +82,13 @@ static void bind_one(Node *n, void *arg)
     about_to_read(0);
     if (n->op->flags & VIEW && n->in[0]->data && !n->in[0]->data->symbolic && !n->out[0]->data)
         copy_viewed(n);
-    bind_node(n);
     bool again = false;
+    for (int i = 0; i < n->n_in && n->op->flags & CONTROL; i++) /* it can only be bound once */
+        materialise(n, i);
+    bind_node(n);
     const bool view = n->op->flags & VIEW && !n->out[0]->data; /* of sizes, perhaps: no call takes them */
     for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && (call_takes(n, n->in[i]) || n->op->flags & CONTROL || (view && i == 0)))
+        if (n->in[i] && (call_takes(n, n->in[i]) || (view && i == 0)))
             again |= materialise(n, i);
     if (again)
         bind_node(n);
