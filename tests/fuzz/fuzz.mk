@@ -11,6 +11,13 @@ test-fuzz-ops fuzz-ops: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-san
 		$(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/fuzz-$(SEED) $(if $(T),'$(T)')
 .PHONY: test-fuzz-ops fuzz-ops
 
+# The same models called with sizes that do not fit.
+TESTS += sizes
+test-sizes: setup $(B)/onnxcc
+	@$(PYTHON) tests/fuzz/generate.py $(CACHE)/fuzz-$(SEED) $(N) $(SEED)
+	@$(PYTHON) tests/fuzz/sizes.py $(CACHE)/fuzz-$(SEED) $(B)
+.PHONY: test-sizes
+
 # Which version of which operator how many tests use, and the versions without a test; of what `make test` left in the cache.
 coverage: setup
 	@$(PYTHON) tests/fuzz/coverage.py $(CACHE)/suite $(CACHE)/old $(CACHE)/operators $(CACHE)/cells $(CACHE)/fuzz-$(SEED)

@@ -1,0 +1,122 @@
+"""Sizes that are wrong at run time: of every operator among the random models one, all sizes of its inputs open, each by itself,
+called with sizes drawn at random and buffers as large as these say. Any status will do; the address sanitizer may find nothing.
+
+usage: sizes.py FUZZ_FOLDER BUILD       (FUZZ_FOLDER: what generate.py wrote)
+"""
+
+import concurrent.futures
+import os
+import random
+import re
+import subprocess
+import sys
+
+import onnx
+from onnx import TensorProto, helper
+
+LARGEST = 8
+SHARE = 0.7  # of the constants of floats become inputs, too
+PACKED = TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1, TensorProto.UINT2, TensorProto.INT2
+MAIN = """#include "m.c"
+#include <stdlib.h>
+int main(void)
+{
+    void *arena = aligned_alloc(64, (M_ARENA_BYTES + 127) / 64 * 64);
+    for (int turn = 0; turn < 60; turn++) {
+        const int mode = rand() %% 3; /* as the model had them, some of them others, all of them others */
+        %s
+    }
+    free(arena);
+    return 0;
+}
+"""
+
+
+def opened(model, rng):
+    """{size: what it was}: every dimension of every input becomes a size of its own; outputs say nothing."""
+    for t in list(model.graph.initializer):
+        if t.data_type in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16) and t.dims and rng.random() < SHARE:
+            model.graph.input.append(helper.make_tensor_value_info(t.name, t.data_type, t.dims))
+            model.graph.initializer.remove(t)
+    del model.graph.value_info[:]
+    sizes = {}
+    for i, v in enumerate(model.graph.input):
+        for k, d in enumerate(v.type.tensor_type.shape.dim):
+            was, d.dim_param = d.dim_value, f"s{i}_{k}"
+            sizes[d.dim_param] = min(was or 2, LARGEST - 1)
+    for v in model.graph.output:
+        kind = v.type.tensor_type.elem_type
+        v.type.Clear()
+        v.type.tensor_type.elem_type = kind
+    return sizes
+
+
+def is_plain(model):
+    """Tensors of numbers of whole bytes only."""
+    ports = [*model.graph.input, *model.graph.output]
+    return all(v.type.HasField("tensor_type") and v.type.tensor_type.elem_type not in (TensorProto.STRING, *PACKED) for v in ports)
+
+
+def program(header, model, sizes):
+    arguments = re.search(r"int m_run_at\(void \*arena,? ?([^;]*)\);", header.replace("\n", " ")).group(1).split(", ")
+    types = [a.rsplit("*", 1)[0].replace("const ", "").strip() for a in arguments]
+    inputs = model.graph.input
+    lines = [f"const long {s} = mode == 1 && rand() % 4 ? {was} : mode ? rand() % 7 : {was};" for s, was in sizes.items()]
+    for i, v in enumerate(inputs):
+        count = " * ".join(["1", *(d.dim_param for d in v.type.tensor_type.shape.dim)])
+        low = 3 if types[i] in ("float", "double") else 0
+        choices = 2 if v.type.tensor_type.elem_type == TensorProto.BOOL else 3 + low
+        lines.append(f"{types[i]} *a{i} = malloc((size_t)({count}) * sizeof *a{i});")
+        lines.append(f"for (long j = 0; j < {count}; j++) a{i}[j] = ({types[i]})(rand() % {choices} - {low});")
+    names = re.findall(r'^/\* (?:in|out)put .*\n#define M_(\w+)_SIZE', header, re.M)
+    for i in range(len(inputs), len(names)):
+        lines.append(f"{types[i]} *a{i} = malloc(M_{names[i]}_BYTES);")
+    given = [f"a{i}" for i in range(len(names))]
+    if "struct m_sizes" in header:
+        set_by_caller = re.findall(r"int64_t (\w+); /\* set by the caller", header)
+        lines.append("struct m_sizes sizes = {0};" + "".join(f" sizes.{s} = {s};" for s in set_by_caller))
+        given.append("&sizes")
+    lines += [f"m_run_at({', '.join(['arena', *given])});", *(f"free({a});" for a in given if a != "&sizes")]
+    return MAIN % "\n        ".join(lines)
+
+
+def wrong(folder, build):
+    """What is wrong with the model in the folder; "": nothing; None: it cannot be called so."""
+    model = onnx.load(os.path.join(folder, "model.onnx"))
+    if not is_plain(model):
+        return None
+    sizes = opened(model, random.Random(folder.rsplit("/", 1)[1]))
+    work = os.path.join(build, "sizes", os.path.basename(folder))
+    os.makedirs(work, exist_ok=True)
+    path = {name: os.path.join(work, name) for name in ("m.onnx", "m.c", "m.h", "main.c", "main")}
+    onnx.save(model, path["m.onnx"])
+    bounds = [x for s in sizes for x in ("--dim", f"{s}<={LARGEST}")]
+    p = subprocess.run([f"{build}/onnxcc", path["m.onnx"], "-o", path["m.c"], "--single", *bounds], capture_output=True, text=True)
+    if p.returncode:
+        return None if p.returncode == 1 else p.stderr
+    with open(path["m.h"]) as h, open(path["main.c"], "w") as c:
+        c.write(program(h.read(), model, sizes))
+    for command in ["clang-14", "-w", "-O0", "-fsanitize=address", "-o", path["main"], path["main.c"], "-lm"], [path["main"]]:
+        p = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+        if p.returncode:
+            return f"{' '.join(command)}\n{p.stderr[:1500]}"
+    return ""
+
+
+def main():
+    folder, build = sys.argv[1:]
+    models = {}
+    for name in sorted(os.listdir(os.path.join(folder, "node")), key=lambda f: int(f.split("_")[2])):
+        models.setdefault(name.split("_", 3)[3], os.path.join(folder, "node", name))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = dict(zip(models, pool.map(lambda f: wrong(f, build), models.values())))
+    failed = {name: text for name, text in results.items() if text}
+    for name, text in failed.items():
+        print(f"FAIL {name}: {text}")
+    unused = sum(text is None for text in results.values())
+    print(f"sizes: {len(results)} models, one of every kind; {unused} of them cannot have open sizes, or no such tensors")
+    print(f"sizes: {len(results) - unused - len(failed)} passed, {len(failed)} failed")
+    sys.exit(bool(failed))
+
+
+main()
