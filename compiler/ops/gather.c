@@ -1,10 +1,7 @@
-/* gather.c - Gather, GatherElements, GatherND and the other direction: ScatterElements, ScatterND, TensorScatter. */
+/* gather.c - Gather, GatherElements, GatherND. */
 #include "../infer.h"
 #include "../strided.h"
 #include "gather.h"
-#include "scatter.h"
-
-/* ---- Gather, GatherElements, GatherND ----------------------------------------------------------------------------- */
 
 static void gather_infer(Node *n)
 {
@@ -112,177 +109,7 @@ static void gather_nd_bind(Node *n)
     bind_kernel(n, "gather_nd", type_storage(in_type(n, 0)), in_type(n, 1), gather_nd_fields(), &p, NULL, 0);
 }
 
-/* What attribute reduction means to the kernels: 0 replaces; -1: unknown, and reported. */
-static int read_reduction(Node *n)
-{
-    static const char *const names[] = {"none", "add", "mul", "min", "max"};
-    for (int i = 0; i < 5; i++)
-        if (attr_is(n, "reduction", names[i]))
-            return i;
-    node_error(n, "reduction '%s' is none of none, add, mul, min, max", printable(name(attr_string(n, "reduction"))));
-    return -1;
-}
-
-/* Replacing moves elements, so constants and sizes may pass through; reducing computes. They are two operators. */
-static void scatter_expand(Node *n)
-{
-    bool nd = !strcmp(n->op->name, "ScatterND");
-    const Attr *a = node_attr(n, "reduction"), *axis = node_attr(n, "axis");
-    bool plain = !a || name_is(a->s, "none");
-    Value *y = make(n,
-                    nd      ? plain ? "onnxcc.ScatterND" : "onnxcc.ScatterNDReduce"
-                    : plain ? "onnxcc.ScatterElements"
-                            : "onnxcc.ScatterElementsReduce",
-                    3, in(n, 0), in(n, 1), in(n, 2));
-    if (!plain)
-        attr_set_string(y->def, "reduction", a->s->s);
-    if (axis)
-        attr_set_int(y->def, "axis", axis->i);
-    replace_out(n, 0, y);
-    expand_done(n);
-}
-
-/* ---- ScatterElements ------------------------------------------------------------------------------------------- */
-
-static void scatter_elements_infer(Node *n)
-{
-    Shape x = in_shape(n, 0), i = in_shape(n, 1), u = in_shape(n, 2);
-    if (x.rank != i.rank || x.rank != u.rank || !x.rank) {
-        node_error(n, "data %s, indices %s and updates %s must have as many dimensions", shape_text(x), shape_text(i),
-                   shape_text(u));
-        return;
-    }
-    int a = attr_axis(n, "axis", x.rank);
-    for (int k = 0; k < x.rank; k++) {
-        if (dim_is(dim_equal(i.dim[k], u.dim[k]), 0) || (k != a && dim_is(dim_less(x.dim[k], i.dim[k]), 1))) {
-            node_error(n, "data %s, indices %s and updates %s do not fit", shape_text(x), shape_text(i), shape_text(u));
-            return;
-        }
-        assume_dim(n, u.dim[k], i.dim[k]);
-        if (k != a)
-            assume_dim(n, dim_max(i.dim[k], x.dim[k]), x.dim[k]);
-    }
-    infer_same(n);
-}
-
-static void scatter_elements_bind(Node *n)
-{
-    Shape x = in_shape(n, 0), i = in_shape(n, 1);
-    int a = attr_axis(n, "axis", x.rank);
-    Dim from[MAX_RANK], to[MAX_RANK];
-    Strided s = {0};
-    shape_strides(i, from);
-    shape_strides(x, to);
-    for (int k = 0; k < x.rank; k++)
-        strided_axis(&s, i.dim[k], from[k], k == a ? D(0) : to[k]);
-    struct scatter_elements_reduce_bind p = {.size = shape_count(x), .axis = x.dim[a], .stride = to[a]};
-    if (!strided_six(n, &s, p.dim, NULL, p.to))
-        return;
-    if (strcmp(n->op->name, "ScatterElementsReduce"))
-        bind_kernel(n, "scatter_elements", type_storage(in_type(n, 0)), in_type(n, 1), scatter_elements_fields(), &p,
-                    NULL, 0);
-    else {
-        p.reduce = D(read_reduction(n));
-        bind_kernel(n, "scatter_elements_reduce", in_type(n, 0), in_type(n, 1), scatter_elements_reduce_fields(), &p,
-                    NULL, 0);
-    }
-}
-
-/* ---- ScatterND --------------------------------------------------------------------------------------------------- */
-
-static void scatter_nd_infer(Node *n)
-{
-    Shape x = in_shape(n, 0), i = in_shape(n, 1), u = in_shape(n, 2);
-    Dim depth = i.rank > 0 ? i.dim[i.rank - 1] : D(0);
-    if (!x.rank || !dim_const(depth) || dim_value(depth) < 1 || dim_value(depth) > x.rank) {
-        node_error(n, "the last dimension of the indices %s must be a number from 1 to %d", shape_text(i), x.rank);
-        return;
-    }
-    int d = (int)dim_value(depth);
-    bool clash = u.rank != i.rank - 1 + x.rank - d;
-    for (int k = 0; k < u.rank && !clash; k++) {
-        Dim want = k < i.rank - 1 ? i.dim[k] : x.dim[k - (i.rank - 1) + d];
-        clash = dim_is(dim_equal(u.dim[k], want), 0);
-        assume_dim(n, u.dim[k], want);
-    }
-    if (clash)
-        node_error(n, "data %s, indices %s and updates %s do not fit", shape_text(x), shape_text(i), shape_text(u));
-    else
-        infer_same(n);
-}
-
-static void scatter_nd_bind(Node *n)
-{
-    Shape x = in_shape(n, 0), i = in_shape(n, 1);
-    int depth = (int)dim_value(i.dim[i.rank - 1]);
-    Dim count = shape_product(i, 0, i.rank - 1), inner = shape_product(x, depth, x.rank);
-    if (strcmp(n->op->name, "ScatterNDReduce")) {
-        struct scatter_nd_bind p = {.size = shape_count(x), .count = count, .inner = inner, .depth = D(depth)};
-        for (int k = 0; k < depth; k++)
-            p.dim[k] = x.dim[k];
-        bind_kernel(n, "scatter_nd", type_storage(in_type(n, 0)), in_type(n, 1), scatter_nd_fields(), &p, NULL, 0);
-    } else {
-        struct scatter_nd_reduce_bind p = {
-            .size = shape_count(x), .count = count, .inner = inner, .depth = D(depth), .reduce = D(read_reduction(n))};
-        for (int k = 0; k < depth; k++)
-            p.dim[k] = x.dim[k];
-        bind_kernel(n, "scatter_nd_reduce", in_type(n, 0), in_type(n, 1), scatter_nd_reduce_fields(), &p, NULL, 0);
-    }
-}
-
-static void reduce_infer(Node *n)
-{
-    if (read_reduction(n) < 0)
-        return;
-    if (!strcmp(n->op->name, "ScatterNDReduce"))
-        scatter_nd_infer(n);
-    else
-        scatter_elements_infer(n);
-}
-
-/* ---- TensorScatter -------------------------------------------------------------------------------------------------- */
-
-static void tensor_scatter_infer(Node *n)
-{
-    Shape x = in_shape(n, 0), u = in_shape(n, 1);
-    int a = attr_axis(n, "axis", x.rank);
-    bool clash = x.rank != u.rank || a == 0;
-    if (!attr_is(n, "mode", "linear") && !attr_is(n, "mode", "circular")) {
-        node_error(n, "mode '%s' is neither linear nor circular", printable(name(attr_string(n, "mode"))));
-        return;
-    }
-    for (int k = 0; k < x.rank && !clash; k++) {
-        clash = dim_is(k == a ? dim_less(x.dim[k], u.dim[k]) : dim_equal(x.dim[k], u.dim[k]), k == a);
-        assume_dim(n, k == a ? dim_max(u.dim[k], x.dim[k]) : u.dim[k], x.dim[k]);
-    }
-    if (in(n, 2) && (in_shape(n, 2).rank != 1 || dim_is(dim_equal(in_shape(n, 2).dim[0], x.dim[0]), 0)))
-        clash = true;
-    if (clash)
-        node_error(n, "cache %s, update %s along axis %d%s%s do not fit", shape_text(x), shape_text(u), a,
-                   in(n, 2) ? " and indices " : "", in(n, 2) ? shape_text(in_shape(n, 2)) : "");
-    else {
-        if (in(n, 2))
-            assume_dim(n, in_shape(n, 2).dim[0], x.dim[0]);
-        infer_same(n);
-    }
-}
-
-static void tensor_scatter_bind(Node *n)
-{
-    Shape x = in_shape(n, 0), u = in_shape(n, 1);
-    int a = attr_axis(n, "axis", x.rank);
-    BIND_T(n, tensor_scatter, type_storage(in_type(n, 0)), .batch = x.dim[0], .outer = shape_product(x, 1, a),
-           .most = x.dim[a], .inner = shape_product(x, a + 1, x.rank), .count = u.dim[a],
-           .circular = D(attr_is(n, "mode", "circular")));
-}
-
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
-
 #define GATHER(name, since, types) name, since, "data:T indices:Tind -> output:T", "T=" types " Tind=int32|int64", "axis:int=0"
-#define ELEMENTS(name, since, types, attrs)                                                                            \
-    name, since, "data:T indices:Tind updates:T -> output:T", "T=" types " Tind=int32|int64", attrs
-#define ND(name, since, types, attrs) name, since, "data:T indices:int64 updates:T -> output:T", "T=" types, attrs
-#define REDUCTION "reduction:string=none"
 
 static const Op gather_ops[] = {
     {GATHER("Gather", 13, "ALLB"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES},
@@ -296,29 +123,5 @@ static const Op gather_ops[] = {
      .bind = gather_nd_bind, .flags = MOVES},
     {"GatherND", 12, "data:T indices:int64 -> output:T", "T=ALL", "batch_dims:int=0", .expand = expand_same},
     {"GatherND", 11, "data:T indices:int64 -> output:T", "T=ALL", "", .expand = expand_same},
-    {ELEMENTS("Scatter", 11, "ALL", "axis:int=0"), .flags = DEPRECATED},
-    {ELEMENTS("Scatter", 9, "ALL", "axis:int=0"), .expand = scatter_expand},
-
-    {ELEMENTS("ScatterElements", 18, "ALLB", "axis:int=0 " REDUCTION), .expand = scatter_expand},
-    {ELEMENTS("ScatterElements", 16, "ALLB", "axis:int=0 " REDUCTION), .expand = scatter_expand},
-    {ELEMENTS("ScatterElements", 13, "ALLB", "axis:int=0"), .expand = scatter_expand},
-    {ELEMENTS("ScatterElements", 11, "ALL", "axis:int=0"), .expand = scatter_expand},
-    {ELEMENTS("ScatterElements", 1, "ALLB", "axis:int=0"), .infer = scatter_elements_infer,
-     .bind = scatter_elements_bind, .flags = MOVES | INPLACE, .domain = "onnxcc"},
-    {ELEMENTS("ScatterElementsReduce", 1, "ALLB", "axis:int=0 reduction:string"), .infer = reduce_infer,
-     .bind = scatter_elements_bind, .flags = INPLACE, .domain = "onnxcc"},
-
-    {ND("ScatterND", 18, "ALLB", REDUCTION), .expand = scatter_expand},
-    {ND("ScatterND", 16, "ALLB", REDUCTION), .expand = scatter_expand},
-    {ND("ScatterND", 13, "ALLB", ""), .expand = scatter_expand},
-    {ND("ScatterND", 11, "ALL", ""), .expand = scatter_expand},
-    {ND("ScatterND", 1, "ALLB", ""), .infer = scatter_nd_infer, .bind = scatter_nd_bind, .flags = MOVES | INPLACE,
-     .domain = "onnxcc"},
-    {ND("ScatterNDReduce", 1, "ALLB", "reduction:string"), .infer = reduce_infer, .bind = scatter_nd_bind,
-     .flags = INPLACE, .domain = "onnxcc"},
-
-    {"TensorScatter", 24, "past_cache:T update:T write_indices?:int64 -> present_cache:T", "T=ALL12",
-     "axis:int=-2 mode:string=linear", .infer = tensor_scatter_infer, .bind = tensor_scatter_bind,
-     .flags = MOVES | INPLACE},
 };
 OPS(gather_ops);

@@ -1,10 +1,9 @@
-/* matmul.c - MatMul and Gemm: both become onnxcc.Product, a product of matrices with a bias; Det. */
+/* matmul.c - MatMul and Gemm: both become onnxcc.Product, a product of matrices with a bias. */
 #include <math.h>
 
 #include "../infer.h"
 #include "../kernel.h"
 #include "conv.h"
-#include "det.h"
 #include "matmul.h"
 
 enum { AXES = 4, COLUMNS = 64, CACHE = 400000, FEW_ROWS = 12 };
@@ -321,32 +320,6 @@ static void gemm_expand(Node *n)
     expand_done(n);
 }
 
-/* ---- Det ---------------------------------------------------------------------------------------------------------- */
-
-static void det_infer(Node *n)
-{
-    Shape s = in_shape(n, 0);
-    if (s.rank < 2) {
-        node_error(n, "the input %s is no matrix", shape_text(s));
-        return;
-    }
-    if (!require_dim(n, "rows of a square matrix", s.dim[s.rank - 2], s.dim[s.rank - 1]))
-        return;
-    s.rank -= 2;
-    set_out(n, 0, in_type(n, 0), s);
-}
-
-static void det_bind(Node *n)
-{
-    Shape s = in_shape(n, 0);
-    Type t = in_type(n, 0);
-    Dim size = s.dim[s.rank - 1];
-    BIND(n, det, .count = shape_product(s, 0, s.rank - 2), .n = size);
-    bind_scratch(n, dim_mul(D(type_bits(type_arith(t)) / 8), dim_mul(size, size)));
-}
-
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
-
 #define MATMUL(since, types) {"MatMul", since, "A:T B:T -> Y:T", types, "", .expand = matmul_expand}
 #define GEMM(since, inputs, types, attrs)                                                                              \
     {"Gemm", since, inputs " -> Y:T", types, "alpha:float=1 beta:float=1 transA:int=0 transB:int=0" attrs,             \
@@ -366,7 +339,5 @@ static const Op matmul_ops[] = {
     {"Product", 1, "a:T b:T bias?:T -> y:T", "T=FB|" NUMBERS, "trans_a:int=0 trans_b:int=0", product_infer,
      product_bind, .flags = EPILOGUE, .domain = "onnxcc", .layout = product_layout, .absorb = product_absorb},
     {"ProductPack", 1, "b:T -> y:T", "T=float", "trans_b:int=0", pack_infer, pack_bind, .domain = "onnxcc"},
-    {"Det", 22, "X:T -> Y:T", "T=FB", "", .infer = det_infer, .bind = det_bind},
-    {"Det", 11, "X:T -> Y:T", "T=F", "", .expand = expand_same},
 };
 OPS(matmul_ops);

@@ -1,10 +1,7 @@
-/* reduce.c - ReduceSum, ReduceMean ... over sets of axes; ArgMax and ArgMin along one; CumSum, CumProd. */
+/* reduce.c - ReduceSum, ReduceMean ... over sets of axes; ArgMax and ArgMin along one. */
 #include "../infer.h"
 #include "../kernel.h"
-#include "cumulate.h"
 #include "reduce.h"
-
-/* ---- reductions, ArgMax, ArgMin ----------------------------------------------------------------------------------- */
 
 /* Which axes of input 0 go: gone[i] is 1 or 0, or an expression when the axes are known only at run time. All of them when
  * none is given, unless the node says that this means none. Returns how many; -1: an error. */
@@ -167,54 +164,6 @@ static void arg_bind(Node *n)
                 0);
 }
 
-/* ---- CumSum, CumProd ---------------------------------------------------------------------------------------------- */
-
-/* The axis, from input 1, not negative: a number, or an expression when it is known only at run time. */
-static bool cumulate_axis(Node *n, Dim *axis)
-{
-    int rank = in_shape(n, 0).rank, k = in_dims(n, 1, axis, 1);
-    if (k == 0)
-        node_error(n, "input 1, the axis, is empty");
-    if (k < 1)
-        return false;
-    if (dim_const(*axis))
-        *axis = D(axis_of(n, dim_value(*axis), rank));
-    else
-        *axis = dim_select(dim_less(*axis, D(0)), dim_add(*axis, D(rank)), *axis);
-    return true;
-}
-
-static void cumulate_infer(Node *n)
-{
-    Dim a;
-    if (!cumulate_axis(n, &a))
-        return;
-    if (!dim_const(a)) /* inside */
-        assume_dim(n, dim_mul(dim_less(D(-1), a), dim_less(a, D(in_shape(n, 0).rank))), D(1));
-    infer_same(n);
-}
-
-static void cumulate_bind(Node *n)
-{
-    Shape s = in_shape(n, 0);
-    struct cum_sum_bind p = {.outer = D(1),
-                             .axis = D(1),
-                             .inner = D(1),
-                             .exclusive = D(attr_int(n, "exclusive") != 0),
-                             .reverse = D(attr_int(n, "reverse") != 0)};
-    Dim a;
-    cumulate_axis(n, &a);
-    for (int i = 0; i < s.rank; i++) {
-        p.outer = dim_mul(p.outer, dim_select(dim_less(D(i), a), s.dim[i], D(1)));
-        p.axis = dim_mul(p.axis, dim_select(dim_equal(D(i), a), s.dim[i], D(1)));
-        p.inner = dim_mul(p.inner, dim_select(dim_less(a, D(i)), s.dim[i], D(1)));
-    }
-    bind_kernel(n, strcmp(n->op->name, "CumSum") ? "cum_prod" : "cum_sum", NO_TYPE, NO_TYPE, cum_sum_fields(), &p, NULL,
-                0);
-}
-
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
-
 #define WIDE "uint32|uint64|int32|int64|"
 #define NO_LOGARITHM .limit = "no integers, whose logarithms are undefined"
 #define NOW(name, since, types, ...)                                                                                        \
@@ -228,8 +177,6 @@ static void cumulate_bind(Node *n)
 #define OLD_ARG(name, since)                                                                                           \
     {name, since, "data:T -> reduced:int64", "T=N", "axis:int=0 keepdims:int=1", .expand = expand_same}
 #define ARG_ATTRS "axis:int=0 keepdims:int=1 select_last_index:int=0"
-#define CUMULATE(name, since, types, ...)                                                                                        \
-    {name, since, "x:T axis:T2 -> y:T", "T=" WIDE types " T2=int32|int64", "exclusive:int=0 reverse:int=0", __VA_ARGS__}
 
 static const Op reduce_ops[] = {
     NOW("ReduceSum", 13, WIDE "FB"),
@@ -285,8 +232,5 @@ static const Op reduce_ops[] = {
     ARG("ArgMin", 12, "N", ARG_ATTRS),
     OLD_ARG("ArgMin", 11),
     OLD_ARG("ArgMin", 1),
-    CUMULATE("CumSum", 14, "FB", .infer = cumulate_infer, .bind = cumulate_bind, .flags = INPLACE),
-    CUMULATE("CumSum", 11, "float|double", .expand = expand_same),
-    CUMULATE("CumProd", 26, "FB", .infer = cumulate_infer, .bind = cumulate_bind, .flags = INPLACE),
 };
 OPS(reduce_ops);

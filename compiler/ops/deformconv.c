@@ -1,0 +1,85 @@
+/* deformconv.c - DeformConv. */
+#include "../infer.h"
+#include "../spatial.h"
+#include "deformconv.h"
+
+static bool deform_read(Node *n, Image *x, Windows *w)
+{
+    Shape k = in_shape(n, 1);
+    int64_t kernel[3];
+    if (!image_read(n, 0, x))
+        return false;
+    for (int a = 0; a < x->axes; a++) {
+        if (k.rank != x->axes + 2 || !dim_const(k.dim[2 + a])) {
+            node_error(n, "weights of %s for an image of %s", shape_text(k), shape_text(in_shape(n, 0)));
+            return false;
+        }
+        kernel[a] = dim_value(k.dim[2 + a]);
+    }
+    return windows_read(n, x, kernel, w);
+}
+
+/* Input i is s, or the model is wrong; what only the run shows is checked then. */
+static bool expect(Node *n, int i, Shape s)
+{
+    if (!in(n, i))
+        return true;
+    Shape x = in_shape(n, i);
+    bool ok = x.rank == s.rank;
+    for (int a = 0; ok && a < s.rank; a++) {
+        ok = !dim_is(dim_equal(x.dim[a], s.dim[a]), 0);
+        assume_dim(n, x.dim[a], s.dim[a]);
+    }
+    if (!ok)
+        node_error(n, "input %d is %s instead of %s", i, shape_text(x), shape_text(s));
+    return ok;
+}
+
+static void deform_infer(Node *n)
+{
+    Image x;
+    Windows w;
+    if (!deform_read(n, &x, &w))
+        return;
+    int64_t groups = attr_int(n, "group"), moves = attr_int(n, "offset_group");
+    Dim outputs = in_shape(n, 1).dim[0];
+    if (groups < 1 || moves < 1 || dim_is(dim_equal(dim_mod(x.channels, D(moves)), D(0)), 0) ||
+        dim_is(dim_equal(dim_mod(outputs, D(groups)), D(0)), 0)) {
+        node_error(n, "%lld groups and %lld offset groups do not divide the channels of %s and %s", (long long)groups,
+                   (long long)moves, shape_text(in_shape(n, 0)), shape_text(in_shape(n, 1)));
+        return;
+    }
+    assume_dim(n, dim_mod(x.channels, D(moves)), D(0));
+    assume_dim(n, dim_mod(outputs, D(groups)), D(0));
+    Shape weights = in_shape(n, 1), y = image_shape(n, &x, outputs, w.out), offset = y, mask = y;
+    int64_t count = moves * w.kernel[0] * w.kernel[1] * w.kernel[2];
+    weights.dim[1] = dim_div(x.channels, D(groups));
+    offset.dim[1] = D(count * x.axes);
+    mask.dim[1] = D(count);
+    if (expect(n, 1, weights) && expect(n, 2, offset) && expect(n, 3, shape_list(1, outputs)) && expect(n, 4, mask))
+        set_out(n, 0, in_type(n, 0), y);
+}
+
+static void deform_bind(Node *n)
+{
+    Image x;
+    Windows w;
+    if (!deform_read(n, &x, &w))
+        return;
+    BIND(n, deform_conv, .batch = x.n, .channels = x.channels, .outputs = in_shape(n, 1).dim[0],
+         .groups = D(attr_int(n, "group")), .moves = D(attr_int(n, "offset_group")), .axes = D(x.axes),
+         .in = DIMS3(x.size), .out = DIMS3(w.out), .kernel = THREE(w.kernel), .stride = THREE(w.stride),
+         .dilation = THREE(w.dilation), .pad = DIMS3(w.pad));
+    int64_t count = w.kernel[0] * w.kernel[1] * w.kernel[2];
+    bind_scratch(n, dim_mul(x.channels, D(count * DEFORM_POINTS * type_bits(type_arith(in_type(n, 0))) / 8)));
+}
+
+#define DEFORM_CONV(since, types)                                                                                      \
+    "DeformConv", since, "X:T W:T offset:T B?:T mask?:T -> Y:T", "T=" types,                                           \
+        "dilations:ints? group:int=1 kernel_shape:ints? offset_group:int=1 pads:ints? strides:ints?"
+
+static const Op deform_ops[] = {
+    {DEFORM_CONV(22, "FB"), .infer = deform_infer, .bind = deform_bind},
+    {DEFORM_CONV(19, "F"), .expand = expand_same},
+};
+OPS(deform_ops);

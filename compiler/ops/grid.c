@@ -1,0 +1,108 @@
+/* grid.c - GridSample, AffineGrid. */
+#include "../infer.h"
+#include "../kernel.h"
+#include "../spatial.h"
+#include "grid.h"
+
+/* ---- GridSample ------------------------------------------------------------------------------------------------- */
+
+static bool cubic(Node *n) { return attr_is(n, "mode", "cubic") || attr_is(n, "mode", "bicubic"); }
+
+static int padding(Node *n)
+{
+    return attr_is(n, "padding_mode", "border")       ? GRID_BORDER
+           : attr_is(n, "padding_mode", "reflection") ? GRID_REFLECTION
+           : attr_is(n, "padding_mode", "zeros")      ? GRID_ZEROS
+                                                      : -1;
+}
+
+static void grid_sample_infer(Node *n)
+{
+    Shape x = in_shape(n, 0), g = in_shape(n, 1), y = x;
+    bool linear = attr_is(n, "mode", "linear") || attr_is(n, "mode", "bilinear");
+    if (!linear && !cubic(n) && !attr_is(n, "mode", "nearest"))
+        node_error(n, "mode is '%s': it may be linear, nearest or cubic", attr_string(n, "mode"));
+    else if (padding(n) < 0)
+        node_error(n, "padding_mode is '%s': it may be zeros, border or reflection", attr_string(n, "padding_mode"));
+    else if (x.rank < 3 || x.rank > 5)
+        node_error(n, "input 0 is %s; supported are 1 to 3 spatial axes after batch and channels", shape_text(x));
+    else if (g.rank != x.rank || dim_is(dim_equal(g.dim[0], x.dim[0]), 0) ||
+             dim_is(dim_equal(g.dim[g.rank - 1], D(x.rank - 2)), 0))
+        node_error(n, "the grid %s does not suit an image %s: it needs the same batch, and %d numbers for each place",
+                   shape_text(g), shape_text(x), x.rank - 2);
+    else {
+        assume_dim(n, g.dim[0], x.dim[0]);
+        assume_dim(n, g.dim[g.rank - 1], D(x.rank - 2));
+        for (int a = 2; a < x.rank; a++)
+            y.dim[a] = g.dim[a - 1];
+        set_out(n, 0, in_type(n, 0), y);
+    }
+}
+
+#define GRID_IMAGE_FIELDS                                                                                              \
+    .batch = x.n, .channels = x.channels, .in = DIMS3(x.size), .out = DIMS3(y.size), .axes = D(x.axes),                \
+    .padding = D(padding(n)), .align = D(attr_int(n, "align_corners") != 0)
+
+static void grid_sample_bind(Node *n)
+{
+    Image x, y = {.size = {D(1), D(1), D(1)}};
+    Type t = in_type(n, 0);
+    Shape out_shape = *out(n, 0)->shape;
+    if (!image_read(n, 0, &x))
+        return;
+    for (int a = 0; a < x.axes; a++)
+        y.size[3 - x.axes + a] = out_shape.dim[2 + a];
+    if (attr_is(n, "mode", "nearest"))
+        BIND2(n, grid_nearest, type_storage(t), in_type(n, 1), GRID_IMAGE_FIELDS);
+    else
+        BIND2(n, grid_sample,
+              t == C64    ? F32
+              : t == C128 ? F64
+                          : t,
+              in_type(n, 1), GRID_IMAGE_FIELDS, .taps = D(cubic(n) ? 4 : 2), .part = D(t == C64 || t == C128 ? 2 : 1));
+}
+
+/* ---- AffineGrid ------------------------------------------------------------------------------------------------- */
+
+static void affine_grid_infer(Node *n)
+{
+    Dim size[5];
+    Shape theta = in_shape(n, 0), y = {0};
+    int k = in_dims(n, 1, size, 5), axes = k - 2;
+    if (k < 0)
+        return;
+    if (axes < 2 || theta.rank != 3 || dim_is(dim_equal(theta.dim[0], size[0]), 0) ||
+        dim_is(dim_equal(theta.dim[1], D(axes)), 0) || dim_is(dim_equal(theta.dim[2], D(axes + 1)), 0)) {
+        node_error(n, "theta %s does not suit the size, of %d numbers: N,C,H,W needs N,2,3 and N,C,D,H,W needs N,3,4",
+                   shape_text(theta), k);
+        return;
+    }
+    assume_shape(n, theta, shape_list(3, size[0], D(axes), D(axes + 1)));
+    y.dim[y.rank++] = theta.dim[0];
+    for (int a = 0; a < axes; a++)
+        y.dim[y.rank++] = dim_max(size[2 + a], D(0));
+    y.dim[y.rank++] = D(axes);
+    set_out(n, 0, in_type(n, 0), y);
+}
+
+static void affine_grid_bind(Node *n)
+{
+    Shape y = *out(n, 0)->shape;
+    int axes = y.rank - 2;
+    BIND_ARGS(n, affine_grid, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), out(n, 0)), .batch = y.dim[0],
+              .size = {axes > 2 ? y.dim[1] : D(1), y.dim[axes - 1], y.dim[axes]}, .axes = D(axes),
+              .align = D(attr_int(n, "align_corners") == 1));
+}
+
+#define GRID_SAMPLE(since, types, mode)                                                                                \
+    "GridSample", since, "X:T1 grid:T2 -> Y:T1", types,                                                                \
+        "align_corners:int=0 mode:string=" mode " padding_mode:string=zeros"
+
+static const Op grid_ops[] = {
+    {GRID_SAMPLE(22, "T1=ALLB T2=FB", "linear"), .infer = grid_sample_infer, .bind = grid_sample_bind},
+    {GRID_SAMPLE(20, "T1=ALL T2=F", "linear"), .expand = expand_same},
+    {GRID_SAMPLE(16, "T1=ALL T2=F", "bilinear"), .infer = grid_sample_infer, .bind = grid_sample_bind},
+    {"AffineGrid", 20, "theta:T1 size:int64 -> grid:T1", "T1=FB", "align_corners:int=0", .infer = affine_grid_infer,
+     .bind = affine_grid_bind},
+};
+OPS(grid_ops);

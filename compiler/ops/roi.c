@@ -1,0 +1,132 @@
+/* roi.c - RoiAlign, MaxRoiPool, NonMaxSuppression. */
+#include <strings.h>
+
+#include "../infer.h"
+#include "../kernel.h"
+#include "roi.h"
+
+/* ---- RoiAlign, MaxRoiPool --------------------------------------------------------------------------------------- */
+
+static void roi_infer(Node *n, int numbers, int64_t height, int64_t width)
+{
+    Shape x = in_shape(n, 0), rois = in_shape(n, 1);
+    if (x.rank != 4 || rois.rank != 2 || dim_is(dim_equal(rois.dim[1], D(numbers)), 0))
+        node_error(n, "the input is %s, the regions %s; needed are N,C,H,W and regions of %d numbers", shape_text(x),
+                   shape_text(rois), numbers);
+    else if (height < 1 || width < 1 || height > INT32_MAX || width > INT32_MAX)
+        node_error(n, "the output has %lld rows of %lld", (long long)height, (long long)width);
+    else {
+        assume_dim(n, rois.dim[1], D(numbers));
+        set_out(n, 0, in_type(n, 0), shape_list(4, rois.dim[0], x.dim[1], D(height), D(width)));
+    }
+}
+
+#define ROI_FIELDS                                                                                                     \
+    .batch = x.dim[0], .channels = x.dim[1], .in = {x.dim[2], x.dim[3]}, .rois = y.dim[0],                             \
+    .out = {y.dim[2], y.dim[3]}, .scale = attr_float(n, "spatial_scale")
+
+static bool one_of(Node *n, const char *attr, const char *a, const char *b)
+{
+    const char *v = attr_string(n, attr);
+    if (strcasecmp(v, a) && strcasecmp(v, b))
+        node_error(n, "%s is '%s': it may be %s or %s", attr, v, a, b);
+    return !strcasecmp(v, a);
+}
+
+static void roi_align_infer(Node *n)
+{
+    Shape of = in_shape(n, 2);
+    one_of(n, "mode", "avg", "max");
+    if (n->op->since >= 16)
+        one_of(n, "coordinate_transformation_mode", "half_pixel", "output_half_pixel");
+    if (of.rank != 1 || dim_is(dim_equal(of.dim[0], in_shape(n, 1).dim[0]), 0))
+        node_error(n, "batch_indices %s for the regions %s", shape_text(of), shape_text(in_shape(n, 1)));
+    else if (attr_int(n, "sampling_ratio") < 0 || attr_int(n, "sampling_ratio") > ROI_PLACES)
+        node_error(n, "sampling_ratio is %lld", (long long)attr_int(n, "sampling_ratio"));
+    else {
+        assume_dim(n, of.dim[0], in_shape(n, 1).dim[0]);
+        roi_infer(n, 4, attr_int(n, "output_height"), attr_int(n, "output_width"));
+    }
+}
+
+/* Before version 16 nothing was shifted. */
+static void roi_align_bind(Node *n)
+{
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
+    BIND(n, roi_align, ROI_FIELDS, .sampling = D(attr_int(n, "sampling_ratio")),
+         .shift =
+             D(n->op->since >= 16 && one_of(n, "coordinate_transformation_mode", "half_pixel", "output_half_pixel")),
+         .max = D(one_of(n, "mode", "max", "avg")));
+}
+
+static void max_roi_pool_infer(Node *n)
+{
+    const int64_t *size;
+    if (attr_ints(n, "pooled_shape", &size) != 2)
+        node_error(n, "pooled_shape must have two numbers");
+    else
+        roi_infer(n, 5, size[0], size[1]);
+}
+
+static void max_roi_pool_bind(Node *n)
+{
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
+    BIND(n, max_roi_pool, ROI_FIELDS);
+}
+
+/* ---- NonMaxSuppression ------------------------------------------------------------------------------------------ */
+
+static void nms_infer(Node *n)
+{
+    Shape boxes = in_shape(n, 0), scores = in_shape(n, 1);
+    if (boxes.rank != 3 || scores.rank != 3 || dim_is(dim_equal(boxes.dim[2], D(4)), 0)) {
+        node_error(n, "the boxes are %s, the scores %s; needed are N,boxes,4 and N,classes,boxes", shape_text(boxes),
+                   shape_text(scores));
+        return;
+    }
+    for (int i = 2; i < 5; i++)
+        if (in(n, i) && !dim_is(shape_count(in_shape(n, i)), 1)) {
+            node_error(n, "input %d, %s, is not one number", i, shape_text(in_shape(n, i)));
+            return;
+        }
+    assume_dim(n, boxes.dim[2], D(4));
+    assume_dim(n, scores.dim[0], boxes.dim[0]);
+    assume_dim(n, scores.dim[2], boxes.dim[1]);
+    Dim most = boxes.dim[1];
+    if (!in(n, 2) || in_const(n, 2))
+        most = dim_min(most, D(in(n, 2) && in_float(n, 2, 0) > 0 ? (int64_t)in_float(n, 2, 0) : 0));
+    most = dim_mul(most, dim_mul(scores.dim[0], scores.dim[1]));
+    set_out(n, 0, I64, shape_list(2, reported_size(n, 0, NULL, most), D(3)));
+}
+
+static void nms_bind(Node *n)
+{
+    Shape boxes = in_shape(n, 0), scores = in_shape(n, 1);
+    BIND(n, nms, .most = reported_room(out(n, 0)->shape->dim[0]), .batch = boxes.dim[0], .classes = scores.dim[1],
+         .boxes = boxes.dim[1], .center = D(attr_int(n, "center_point_box") != 0));
+    bind_scratch(n, dim_mul(boxes.dim[1], D(4)));
+    bind_reported(n);
+}
+
+#define ROI_ALIGN "X:T1 rois:T1 batch_indices:int64 -> Y:T1"
+#define ROI_ATTRS "mode:string=avg output_height:int=1 output_width:int=1 sampling_ratio:int=0 spatial_scale:float=1"
+#define MAX_ROI_POOL(since, types)                                                                                     \
+    "MaxRoiPool", since, "X:T rois:T -> Y:T", "T=" types, "pooled_shape:ints spatial_scale:float=1"
+#define NMS(since)                                                                                                     \
+    "NonMaxSuppression", since,                                                                                        \
+        "boxes:float scores:float max_output_boxes_per_class?:int64 iou_threshold?:float score_threshold?:float -> "   \
+        "selected_indices:int64",                                                                                      \
+        "", "center_point_box:int=0"
+
+static const Op roi_ops[] = {
+    {"RoiAlign", 22, ROI_ALIGN, "T1=FB", ROI_ATTRS " coordinate_transformation_mode:string=half_pixel",
+     .infer = roi_align_infer, .bind = roi_align_bind},
+    {"RoiAlign", 16, ROI_ALIGN, "T1=F", ROI_ATTRS " coordinate_transformation_mode:string=half_pixel",
+     .expand = expand_same},
+    {"RoiAlign", 10, ROI_ALIGN, "T1=F", ROI_ATTRS, .infer = roi_align_infer, .bind = roi_align_bind},
+    {MAX_ROI_POOL(22, "FB"), .infer = max_roi_pool_infer, .bind = max_roi_pool_bind},
+    {MAX_ROI_POOL(1, "F"), .expand = expand_same},
+    {NMS(11), .infer = nms_infer, .bind = nms_bind, .flags = NOFOLD},
+    {NMS(10), .expand = expand_same},
+};
+OPS(roi_ops);
