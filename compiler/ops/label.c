@@ -218,7 +218,8 @@ static const Parts *map_parts(Node *n, const char *kinds)
     return NULL;
 }
 
-/* The values of a map by their keys' places in a vocabulary; 0 or an empty string for what it lacks. */
+/* The values of a map by their keys' places in a vocabulary; 0 or an empty string for what it lacks. One dimension, as the
+ * text has it, but a row where the model declares one, which converters do and ONNX Runtime makes. */
 static void dict_vectorizer(Node *n)
 {
     const Attr *s = node_attr(n, "string_vocabulary"), *i = node_attr(n, "int64_vocabulary");
@@ -234,7 +235,10 @@ static void dict_vectorizer(Node *n)
     }
     Tensor *words = keys->type == STR ? list_of_strings(a->n, a->strings) : tensor_ints(a->n, a->ints);
     int64_t k, *at = order(words, &k);
-    Tensor *none = tensor_new(values->type, 1, (int64_t[]){k + 1}), *place = tensor_new(I64, 2, (int64_t[]){1, a->n});
+    Tensor *none = tensor_new(values->type, 1, (int64_t[]){k + 1}), *place;
+    const TypeDesc *declared = n->out[0]->desc;
+    bool row = declared && declared->shape.rank == 2;
+    place = row ? tensor_new(I64, 2, (int64_t[]){1, a->n}) : tensor_new(I64, 1, (int64_t[]){a->n});
     for (int w = 0; w < a->n; w++)
         ((int64_t *)(uintptr_t)place->data)[w] = place_of(words, at, k, w);
     Value *y =

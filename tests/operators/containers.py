@@ -31,10 +31,10 @@ def add_maps(c):
         for values, x in entries.items():
             if keys == values:
                 continue
-            text = f"{ML} g (map({keys}, {values}) x) => ({values}[1, 5] y) {{ y = ai.onnx.ml.DictVectorizer <{vocabulary}> (x) }}"
-            row = ["" if values == "string" else 0, x[0], x[3], x[2], x[0]]
-            by = "runtime" if values == "float" else [np.array([row], KINDS[values])]
-            add(c, f"dict_vectorizer_{keys}_{values}", text, [dict(zip(names, x))], by)
+            row = np.array(["" if values == "string" else 0, x[0], x[3], x[2], x[0]], KINDS[values])
+            for form, size, by in ("", "5", [row]), ("_row", "1, 5", "runtime" if values == "float" else [row[None]]):
+                text = f"{ML} g (map({keys}, {values}) x) => ({values}[{size}] y) {{ y = ai.onnx.ml.DictVectorizer <{vocabulary}> (x) }}"
+                add(c, f"dict_vectorizer_{keys}_{values}{form}", text, [dict(zip(names, x))], by)
     for form in "DENSE", "SPARSE":
         for to in "float", "int64", "string":
             for values, x in ("float", {5: 1.5, 2: -2.75, 0: 123456.5, 3: 0.1}), ("string", {5: "12", 2: "-7.0", 0: "9", 3: "250"}):
