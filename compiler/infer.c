@@ -367,20 +367,6 @@ void assume_broadcast(Node *n, Shape s, Shape t)
     }
 }
 
-void assume_expands(Node *n, Shape s, Shape to)
-{
-    for (int i = 1; i <= s.rank; i++) {
-        Dim d = s.dim[s.rank - i], is = to.dim[to.rank - i];
-        assume_dim(n, dim_select(dim_equal(d, D(1)), is, d), is);
-    }
-}
-
-void assume_shape(Node *n, Shape s, Shape is)
-{
-    for (int i = 0; i < s.rank; i++)
-        assume_dim(n, s.dim[i], is.dim[i]);
-}
-
 bool require_dim(Node *n, const char *what, Dim d, Dim is)
 {
     if (dim_is(dim_equal(d, is), 0)) {
@@ -392,6 +378,38 @@ bool require_dim(Node *n, const char *what, Dim d, Dim is)
     }
     assume_dim(n, d, is);
     return true;
+}
+
+bool require_shape(Node *n, int i, Shape is)
+{
+    if (!in(n, i))
+        return true;
+    Shape s = in_shape(n, i);
+    bool can = s.rank == is.rank;
+    for (int a = 0; a < s.rank && can; a++) {
+        can = !dim_is(dim_equal(s.dim[a], is.dim[a]), 0);
+        assume_dim(n, s.dim[a], is.dim[a]);
+    }
+    if (!can)
+        node_error(n, "input %d is %s instead of %s", i, shape_text(s), shape_text(is));
+    return can;
+}
+
+bool require_expands(Node *n, int i, Shape to)
+{
+    if (!in(n, i))
+        return true;
+    Shape s = in_shape(n, i);
+    bool can = s.rank <= to.rank;
+    for (int a = 1; a <= s.rank && can; a++) {
+        Dim d = s.dim[s.rank - a], is = to.dim[to.rank - a];
+        d = dim_select(dim_equal(d, D(1)), is, d);
+        can = !dim_is(dim_equal(d, is), 0);
+        assume_dim(n, d, is);
+    }
+    if (!can)
+        node_error(n, "input %d is %s, which does not expand to %s", i, shape_text(s), shape_text(to));
+    return can;
 }
 
 typedef struct AllKnown {

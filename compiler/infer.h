@@ -20,10 +20,10 @@ typedef struct Assumption {
 } Assumption;
 void assume_dim(Node *n, Dim d, Dim is);
 void assume_broadcast(Node *n, Shape s, Shape t); /* dimensions, from the last on, are equal, or one of two is 1 */
-void assume_expands(Node *n, Shape s, Shape to);  /* each of s is 1 or that of `to`, which has as many or more */
-void assume_shape(Node *n, Shape s, Shape is);    /* of one rank: they are the same */
-/* The same for a size called `what` in the message that it gets when it cannot be that; then false. */
-bool require_dim(Node *n, const char *what, Dim d, Dim is);
+/* The same, with a message when it cannot be; then false. */
+bool require_dim(Node *n, const char *what, Dim d, Dim is); /* a size that the message calls `what` */
+bool require_shape(Node *n, int i, Shape is);               /* input i, where it is there */
+bool require_expands(Node *n, int i, Shape to);             /* each dimension of that is 1 or, from the last on, to's */
 int assumption_count(void);
 void assumptions_forget(int from, int to); /* those that were made between these counts */
 Assumption *assumption_at(int i);

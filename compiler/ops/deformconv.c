@@ -19,22 +19,6 @@ static bool deform_read(Node *n, Image *x, Windows *w)
     return windows_read(n, x, kernel, w);
 }
 
-/* Input i is s, or the model is wrong; what only the run shows is checked then. */
-static bool expect(Node *n, int i, Shape s)
-{
-    if (!in(n, i))
-        return true;
-    Shape x = in_shape(n, i);
-    bool ok = x.rank == s.rank;
-    for (int a = 0; ok && a < s.rank; a++) {
-        ok = !dim_is(dim_equal(x.dim[a], s.dim[a]), 0);
-        assume_dim(n, x.dim[a], s.dim[a]);
-    }
-    if (!ok)
-        node_error(n, "input %d is %s instead of %s", i, shape_text(x), shape_text(s));
-    return ok;
-}
-
 static void deform_infer(Node *n)
 {
     Image x;
@@ -56,7 +40,8 @@ static void deform_infer(Node *n)
     weights.dim[1] = dim_div(x.channels, D(groups));
     offset.dim[1] = D(count * x.axes);
     mask.dim[1] = D(count);
-    if (expect(n, 1, weights) && expect(n, 2, offset) && expect(n, 3, shape_list(1, outputs)) && expect(n, 4, mask))
+    if (require_shape(n, 1, weights) && require_shape(n, 2, offset) && require_shape(n, 3, shape_list(1, outputs)) &&
+        require_shape(n, 4, mask))
         set_out(n, 0, in_type(n, 0), y);
 }
 

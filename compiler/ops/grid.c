@@ -71,13 +71,12 @@ static void affine_grid_infer(Node *n)
     int k = in_dims(n, 1, size, 5), axes = k - 2;
     if (k < 0)
         return;
-    if (axes < 2 || theta.rank != 3 || dim_is(dim_equal(theta.dim[0], size[0]), 0) ||
-        dim_is(dim_equal(theta.dim[1], D(axes)), 0) || dim_is(dim_equal(theta.dim[2], D(axes + 1)), 0)) {
-        node_error(n, "theta %s does not suit the size, of %d numbers: N,C,H,W needs N,2,3 and N,C,D,H,W needs N,3,4",
-                   shape_text(theta), k);
+    if (axes < 2) {
+        node_error(n, "the size is of %d numbers: it needs N,C,H,W or N,C,D,H,W", k);
         return;
     }
-    assume_shape(n, theta, shape_list(3, size[0], D(axes), D(axes + 1)));
+    if (!require_shape(n, 0, shape_list(3, size[0], D(axes), D(axes + 1))))
+        return;
     y.dim[y.rank++] = theta.dim[0];
     for (int a = 0; a < axes; a++)
         y.dim[y.rank++] = dim_max(size[2 + a], D(0));

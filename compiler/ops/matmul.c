@@ -297,13 +297,8 @@ static void gemm_expand(Node *n)
     }
     bool trans_a = attr_int(n, "transA"), trans_b = attr_int(n, "transB");
     Dim m = a->shape->dim[trans_a], columns = b->shape->dim[!trans_b];
-    Shape y = shape_list(2, m, columns), both;
-    if (c && (!shape_broadcast(*c->shape, y, &both) || !shape_same(both, y))) {
-        node_error(n, "C is %s, which does not expand to %s", shape_text(*c->shape), shape_text(y));
+    if (!require_expands(n, 2, shape_list(2, m, columns)))
         return;
-    }
-    if (c)
-        assume_expands(n, *c->shape, y);
     bool alpha_to_b = in_const(n, 1);
     a = scaled(n, a, wide, alpha_to_b ? 1 : alpha);
     b = scaled(n, b, wide, alpha_to_b ? alpha : 1);

@@ -162,15 +162,9 @@ static void group_norm_18(Node *n)
 static void layer_norm_widen(Node *n, int i, int axis)
 {
     Value *v = in(n, i), *want;
-    Shape x = in_shape(n, 0), s, all;
-    if (!v)
+    Shape x = in_shape(n, 0), s = in_shape(n, i);
+    if (!v || !require_expands(n, i, x))
         return;
-    s = *v->shape;
-    if (!shape_broadcast(x, s, &all) || !shape_same(x, all)) {
-        node_error(n, "input %d, %s, does not broadcast to input 0, %s", i, shape_text(s), shape_text(x));
-        return;
-    }
-    assume_expands(n, s, x);
     int from = axis;
     for (int k = 0; k < s.rank; k++)
         if (k + x.rank - s.rank < axis && !dim_is(s.dim[k], 1))
@@ -182,6 +176,10 @@ static void layer_norm_widen(Node *n, int i, int axis)
     infer_node(want->def);
     Value *wide = make(n, "Expand", 2, v, want);
     infer_node(wide->def);
+    if (!dim_same(shape_count(*wide->shape), shape_product(x, from, x.rank))) { /* v's own may be 1, or x's */
+        wide = make_reshape(n, wide, x.rank - from, x.dim + from);
+        infer_node(wide->def);
+    }
     node_set_in(n, i, wide);
 }
 

@@ -141,15 +141,10 @@ static void note_scale(Value *v, const Value *scale, const Value *zero)
 
 static void linear_infer(Node *n)
 {
-    Shape x = in_shape(n, 0), both;
+    Shape x = in_shape(n, 0);
     for (int i = 1; i < n->n_in; i++)
-        if (in(n, i) && (!shape_broadcast(x, in_shape(n, i), &both) || !shape_same(x, both))) {
-            node_error(n, "input %d is %s: it does not fit input 0, %s", i, shape_text(in_shape(n, i)), shape_text(x));
+        if (!require_expands(n, i, x))
             return;
-        }
-    for (int i = 1; i < n->n_in; i++)
-        if (in(n, i))
-            assume_expands(n, in_shape(n, i), x);
     set_out(n, 0, (Type)attr_int(n, "to"), x);
     note_scale(in(n, 0), in(n, 1), in(n, 2));
     note_scale(out(n, 0), in(n, 1), in(n, 2));

@@ -74,26 +74,6 @@ static void read_activations(Node *n, Cell *c)
 
 /* ---- reading a node ------------------------------------------------------------------------------------------------------ */
 
-/* Input i, when it is there, is of this shape. */
-static void check_shape(Node *n, int i, int rank, ...)
-{
-    Shape s = in_shape(n, i), want = {.rank = rank};
-    va_list list;
-    if (!in(n, i))
-        return;
-    va_start(list, rank);
-    for (int k = 0; k < rank; k++)
-        want.dim[k] = va_arg(list, Dim);
-    va_end(list);
-    bool ok = s.rank == rank;
-    for (int k = 0; ok && k < rank; k++)
-        ok = dim_same(s.dim[k], want.dim[k]) || !dim_const(s.dim[k]) || !dim_const(want.dim[k]);
-    if (ok)
-        assume_shape(n, s, want);
-    else
-        node_error(n, "input %d is %s instead of %s", i, shape_text(s), shape_text(want));
-}
-
 static bool read_cell(Node *n, Cell *c)
 {
     Shape x = in_shape(n, 0), r = in_shape(n, 2);
@@ -118,16 +98,16 @@ static bool read_cell(Node *n, Cell *c)
     if (attr_given(n, "hidden_size") && attr_int(n, "hidden_size") != dim_value(c->hidden))
         node_error(n, "hidden_size is %lld, but input 2 is %s", (long long)attr_int(n, "hidden_size"), shape_text(r));
     Dim d = D(c->directions), gates = dim_mul(D(c->gates), c->hidden);
-    check_shape(n, 1, 3, d, gates, c->width);
-    check_shape(n, 2, 3, d, gates, c->hidden);
-    check_shape(n, 3, 2, d, dim_mul(D(2), gates));
-    check_shape(n, 4, 1, c->batch);
+    require_shape(n, 1, shape_list(3, d, gates, c->width));
+    require_shape(n, 2, shape_list(3, d, gates, c->hidden));
+    require_shape(n, 3, shape_list(2, d, dim_mul(D(2), gates)));
+    require_shape(n, 4, shape_list(1, c->batch));
     for (int i = 5; i < 7; i++)
         if (c->batch_first)
-            check_shape(n, i, 3, c->batch, d, c->hidden);
+            require_shape(n, i, shape_list(3, c->batch, d, c->hidden));
         else
-            check_shape(n, i, 3, d, c->batch, c->hidden);
-    check_shape(n, 7, 2, d, dim_mul(D(3), c->hidden));
+            require_shape(n, i, shape_list(3, d, c->batch, c->hidden));
+    require_shape(n, 7, shape_list(2, d, dim_mul(D(3), c->hidden)));
     read_activations(n, c);
     return error_count() == errors;
 }

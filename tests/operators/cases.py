@@ -525,6 +525,17 @@ def strings(*s):
     return np.array(s, dtype=object)
 
 
+def add_open(c):
+    """What expands to another input, with sizes of its own that are 1 or those of the other at run time."""
+    x, y = ("n", "m"), ("p", "q")
+    for rows, columns in (1, 1), (1, 5), (3, 1), (3, 5):
+        name, v = f"open_{rows}_{columns}", normal(rows, columns)
+        c.add(f"{name}_layer_norm", "LayerNormalization", [normal(3, 5), normal(columns), v[:1]], version=17,
+              sizes=[x, ("p",), (None, "q")])
+        c.add(f"{name}_rms_norm", "RMSNormalization", [normal(3, 5), v], version=23, by="reference", sizes=[x, y])
+        c.add(f"{name}_gemm", "Gemm", [normal(3, 4), normal(4, 5), v], {"beta": 0.7}, version=13, sizes=[x, ("m", "k"), y])
+
+
 def add_strings(c):
     kinds = {"int8": np.int8, "uint8": np.uint8, "int32": np.int32, "int64": np.int64, "uint64": np.uint64}
     for name, kind in kinds.items():
@@ -599,7 +610,7 @@ def main():
             return
         cases = Cases(os.path.join(folder, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
-                    add_features, add_images, add_attention, add_contractions, gradients.add_gradients, add_strings,
+                    add_features, add_images, add_attention, add_contractions, add_open, gradients.add_gradients, add_strings,
                     add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences,
                     containers.add_string_loops, corners.add_corners):
             add(cases)
