@@ -228,26 +228,53 @@ void graph_set_output(Graph *g, int i, Value *v)
     use_add(v, (Use){NULL, g, i});
 }
 
-static void remove_uses(Node *n);
-
-static void remove_graph_uses(Graph *g)
+void each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg)
 {
-    for (Node *n = g->first; n; n = n->next)
-        remove_uses(n);
-    for (int i = 0; i < g->out.n; i++)
-        use_remove(g->out.at[i], (Use){NULL, g, i});
+    for (int i = 0; i < n->n_attr; i++) {
+        const Attr *a = &n->attr[i];
+        if (a->g)
+            visit(a->g, arg);
+        for (int k = 0; k < attr_graphs(a); k++)
+            visit(a->graphs[k], arg);
+    }
 }
+
+typedef struct Visit {
+    void (*visit)(Node *, void *);
+    void *arg;
+} Visit;
+
+static void visit_nodes(Graph *g, void *visit)
+{
+    const Visit *v = visit;
+    graph_each(g, v->visit, v->arg);
+}
+
+void graph_each(Graph *g, void (*visit)(Node *, void *), void *arg)
+{
+    for (Node *n = g->first, *next; n; n = next) {
+        next = n->next;
+        each_graph(n, visit_nodes, &(Visit){visit, arg});
+        visit(n, arg);
+    }
+}
+
+static void remove_graph_uses(Graph *g, void *unused);
 
 static void remove_uses(Node *n)
 {
     for (int i = 0; i < n->n_in; i++)
         use_remove(n->in[i], (Use){n, NULL, i});
-    for (int i = 0; i < n->n_attr; i++) {
-        if (n->attr[i].g)
-            remove_graph_uses(n->attr[i].g);
-        for (int k = 0; k < attr_graphs(&n->attr[i]); k++)
-            remove_graph_uses(n->attr[i].graphs[k]);
-    }
+    each_graph(n, remove_graph_uses, NULL);
+}
+
+static void remove_graph_uses(Graph *g, void *unused)
+{
+    (void)unused;
+    for (Node *n = g->first; n; n = n->next)
+        remove_uses(n);
+    for (int i = 0; i < g->out.n; i++)
+        use_remove(g->out.at[i], (Use){NULL, g, i});
 }
 
 void node_remove(Node *n)
@@ -274,31 +301,6 @@ void node_free(Node *n)
     pool_free(n->out, sizeof *n->out * (size_t)n->n_out);
     pool_free(n->attr, sizeof *n->attr * (size_t)n->n_attr);
     pool_free(n, sizeof *n);
-}
-
-void each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg)
-{
-    for (int i = 0; i < n->n_attr; i++) {
-        const Attr *a = &n->attr[i];
-        if (a->g)
-            visit(a->g, arg);
-        for (int k = 0; k < attr_graphs(a); k++)
-            visit(a->graphs[k], arg);
-    }
-}
-
-void graph_each(Graph *g, void (*visit)(Node *, void *), void *arg)
-{
-    for (Node *n = g->first, *next; n; n = next) {
-        next = n->next;
-        for (int i = 0; i < n->n_attr; i++) {
-            if (n->attr[i].g)
-                graph_each(n->attr[i].g, visit, arg);
-            for (int k = 0; k < attr_graphs(&n->attr[i]); k++)
-                graph_each(n->attr[i].graphs[k], visit, arg);
-        }
-        visit(n, arg);
-    }
 }
 
 /* ---- attributes ------------------------------------------------------------------------------------------- */

@@ -163,12 +163,11 @@ Symbol *symbol_at(int i);
 void symbol_made_by(Symbol *s, Node *n); /* n reports its value */
 void symbol_read_from(Symbol *s, Value *v, int element);
 void symbols_move(Value *from, Value *to); /* which has the same elements */
-Symbol *
-symbols_of(const void *origin);    /* the first that this node reports, or that is read from this value; ->next ... */
-void symbol_fix(Symbol *s, Dim d); /* s is d from now on; expressions over s follow at their next dim_resolve */
-Dim dim_resolve(Dim d);            /* replaces fixed symbols */
-Symbol *symbol_of(Dim d);          /* the symbol when d is nothing but a symbol; else NULL */
-int64_t dim_eval(Dim d);           /* value under the symbols' current .value */
+Symbol *symbols_of(const void *origin);    /* the first of those that this node reports, or that this value gives */
+void symbol_fix(Symbol *s, Dim d);         /* s is d from now on; expressions over s follow at their next dim_resolve */
+Dim dim_resolve(Dim d);                    /* replaces fixed symbols */
+Symbol *symbol_of(Dim d);                  /* the symbol when d is nothing but a symbol; else NULL */
+int64_t dim_eval(Dim d);                   /* value under the symbols' current .value */
 void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg);
 
 typedef struct Shape {

@@ -58,7 +58,7 @@ typedef struct Resolver {
     VEC(Function *) seen;
 } Resolver;
 
-static void resolve_graph(Resolver *r, Graph *g);
+static void resolve_graph(Graph *g, void *resolver);
 
 static void add_miss(Resolver *r, const Node *n, Name domain, int64_t version)
 {
@@ -83,7 +83,7 @@ static void resolve_function(Resolver *r, Function *f)
     int n = r->n_imports;
     r->imports = f->imports.at;
     r->n_imports = f->imports.n;
-    resolve_graph(r, f->body);
+    resolve_graph(f->body, r);
     r->imports = imports;
     r->n_imports = n;
 }
@@ -114,18 +114,13 @@ static void resolve_node(Resolver *r, Node *n)
         resolve_function(r, f);
     else if (!n->op)
         add_miss(r, n, domain, version);
-    for (int i = 0; i < n->n_attr; i++) {
-        if (n->attr[i].g)
-            resolve_graph(r, n->attr[i].g);
-        for (int k = 0; k < attr_graphs(&n->attr[i]); k++)
-            resolve_graph(r, n->attr[i].graphs[k]);
-    }
+    each_graph(n, resolve_graph, r);
 }
 
-static void resolve_graph(Resolver *r, Graph *g)
+static void resolve_graph(Graph *g, void *resolver)
 {
     for (Node *n = g->first; n; n = n->next)
-        resolve_node(r, n);
+        resolve_node(resolver, n);
 }
 
 /* Why (domain, op, version) has no row, in the user's terms. */
@@ -174,7 +169,7 @@ static void report_miss(const Miss *m)
 void resolve_ops(Model *m)
 {
     Resolver r = {.model = m, .imports = m->imports.at, .n_imports = m->imports.n};
-    resolve_graph(&r, m->graph);
+    resolve_graph(m->graph, &r);
     for (const Miss *miss = r.misses; miss; miss = miss->next)
         report_miss(miss);
     if (r.misses)
