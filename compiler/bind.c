@@ -14,30 +14,31 @@ static Node *internal(Graph *g, const char *op, Node *before, int n_in, Value **
 
 /* ---- constants that are not bytes ------------------------------------------------------------------------------------- */
 
-static Node *store_dims(Graph *g, Value *v, Node *before)
+/* v, stored by a node that has its value as an attribute. */
+static Node *store(Graph *g, Value *v, Node *before, const char *op, Attr value)
 {
-    Node *n = internal(g, "onnxcc.Dims", before, 0, NULL);
+    Node *n = internal(g, op, before, 0, NULL);
     set_out(n, 0, v->type, *v->shape);
     n->out[0]->name = v->name;
-    const Dim *d = v->data->data;
-    struct Attr a = {.name = name("dims"),
-                     .type = A_INTS,
-                     .n = (int)tensor_count(v->data),
-                     .ints = (const int64_t *)(const void *)d};
-    attr_set(n, a);
+    attr_set(n, value);
     return n;
+}
+
+static Node *store_dims(Graph *g, Value *v, Node *before)
+{
+    const Dim *d = v->data->data;
+    Attr a = {.name = name("dims"),
+              .type = A_INTS,
+              .n = (int)tensor_count(v->data),
+              .ints = (const int64_t *)(const void *)d};
+    return store(g, v, before, "onnxcc.Dims", a);
 }
 
 static Node *store_fill(Graph *g, Value *v, Node *before)
 {
-    Node *n = internal(g, "onnxcc.Fill", before, 0, NULL);
-    set_out(n, 0, v->type, *v->shape);
-    n->out[0]->name = v->name;
     Tensor *one = tensor_new(v->type, 0, NULL);
     memcpy((void *)(uintptr_t)one->data, v->data->data, tensor_size(one));
-    struct Attr a = {.name = name("value"), .type = A_TENSOR, .t = one};
-    attr_set(n, a);
-    return n;
+    return store(g, v, before, "onnxcc.Fill", (Attr){.name = name("value"), .type = A_TENSOR, .t = one});
 }
 
 /* Replaces argument i of the node by a value made at run time, where its constant is no array of bytes. */
@@ -82,13 +83,13 @@ static void bind_one(Node *n, void *arg)
     about_to_read(0);
     if (n->op->flags & VIEW && n->in[0]->data && !n->in[0]->data->symbolic && !n->out[0]->data)
         copy_viewed(n);
-    bool again = false;
-    for (int i = 0; i < n->n_in && n->op->flags & CONTROL; i++) /* it can only be bound once */
-        materialise(n, i);
-    bind_node(n);
+    const bool control = n->op->flags & CONTROL;               /* takes everything, and can be bound only once */
     const bool view = n->op->flags & VIEW && !n->out[0]->data; /* of sizes, perhaps: no call takes them */
+    if (!control)
+        bind_node(n);
+    bool again = control;
     for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && (call_takes(n, n->in[i]) || (view && i == 0)))
+        if (n->in[i] && (control || call_takes(n, n->in[i]) || (view && i == 0)))
             again |= materialise(n, i);
     if (again)
         bind_node(n);
