@@ -6,10 +6,6 @@ static struct Table {
     VEC(Expr *) at;
     int *slot; /* open addressing: index + 1 */
     int cap;
-    VEC(Symbol *) symbols;
-    VEC(Dim) fixed;       /* per symbol: what it is, or itself */
-    Map by_name, numbers; /* the last number that a name was given to be another one */
-    Map origins;          /* node or value -> the first symbol that comes from it */
 } table;
 
 bool dim_is_number_ok(int64_t v) { return v >> 32 != DIM_TAG; }
@@ -89,116 +85,6 @@ Dim dim_make(ExprKind kind, int n, const int64_t *w)
 
 static Dim make2(ExprKind kind, Dim a, Dim b) { return dim_make(kind, 2, (int64_t[]){a.v, b.v}); }
 
-/* ---- symbols ----------------------------------------------------------------------------------------------- */
-
-static Symbol *symbol_new(Name n, int64_t low, int64_t high)
-{
-    pool_clears(&table, sizeof table);
-    Symbol *s = NEW(Symbol);
-    *s = (Symbol){.name = n, .low = low, .high = high, .id = table.symbols.n, .axis = -1, .element = -1};
-    vec_push(&table.symbols, s);
-    vec_push(&table.fixed, dim_make(EXPR_SYMBOL, 1, (int64_t[]){s->id}));
-    map_put(&table.by_name, n, s);
-    return s;
-}
-
-Symbol *symbol_by_name(Name n)
-{
-    Symbol *s = map_get(&table.by_name, n);
-    return s ? s : symbol_new(n, 0, INT64_MAX);
-}
-
-Symbol *symbol_fresh(const char *why, int64_t low, int64_t high)
-{
-    Name n = name(why);
-    uintptr_t number = (uintptr_t)map_get(&table.numbers, n);
-    while (map_get(&table.by_name, n)) {
-        number += number ? 1 : 2;
-        n = name_format("%s#%d", why, (int)number);
-    }
-    map_put(&table.numbers, name(why), (void *)number);
-    for (int i = 0; i < opt.dims.n; i++) {
-        struct DimOption *o = &opt.dims.at[i];
-        if (!name_is(n, o->name) && strcmp(why, o->name))
-            continue;
-        low = o->low > low ? o->low : low;
-        high = o->high < high ? o->high : high;
-        o->used = true;
-    }
-    return symbol_new(n, low, high);
-}
-
-int symbol_count(void) { return table.symbols.n; }
-Symbol *symbols_of(const void *origin) { return map_get(&table.origins, origin); }
-
-/* s, and those that follow it */
-static void add_symbol_of(void *origin, Symbol *s)
-{
-    Symbol *last = symbols_of(origin);
-    while (last && last->next)
-        last = last->next;
-    if (last)
-        last->next = s;
-    else
-        map_put(&table.origins, origin, s);
-}
-
-void symbol_made_by(Symbol *s, Node *n)
-{
-    if (s->node == n)
-        return;
-    if (s->node || s->from)
-        bug("the size '%s' comes from two places", printable(s->name));
-    add_symbol_of(n, s);
-    s->node = n;
-    n->kept = true;
-}
-
-void symbol_read_from(Symbol *s, Value *v, int element)
-{
-    if (s->node || s->from)
-        bug("the size '%s' comes from two places", printable(s->name));
-    add_symbol_of(v, s);
-    s->from = v;
-    s->element = element;
-    v->kept = true;
-}
-
-void symbols_move(Value *from, Value *to)
-{
-    Symbol *first = symbols_of(from);
-    if (!first)
-        return;
-    for (Symbol *s = first; s; s = s->next)
-        s->from = to;
-    add_symbol_of(to, first);
-    map_put(&table.origins, from, NULL);
-    to->kept = true;
-}
-
-Symbol *symbol_at(int i) { return table.symbols.at[i]; }
-Dim dim_symbol(Symbol *s) { return dim_resolve(table.fixed.at[s->id]); }
-
-Symbol *symbol_of(Dim d)
-{
-    return !dim_const(d) && dim_expr(d)->kind == EXPR_SYMBOL ? table.symbols.at[dim_expr(d)->w[0]] : NULL;
-}
-
-static void is_symbol(Symbol *s, void *arg)
-{
-    if (s == arg)
-        bug("size '%s' is fixed to an expression over itself", printable(s->name));
-}
-
-void symbol_fix(Symbol *s, Dim d)
-{
-    d = dim_resolve(d);
-    if (symbol_of(d) == s)
-        return;
-    dim_symbols(d, is_symbol, s);
-    table.fixed.at[s->id] = d;
-}
-
 /* ---- walks over an expression, each part once ------------------------------------------------------------------ */
 
 typedef struct Walk {
@@ -218,7 +104,7 @@ static void walk(Dim d, const Walk *w)
         return;
     e->seen = w->time;
     if (e->kind == EXPR_SYMBOL)
-        w->visit(table.symbols.at[e->w[0]], w->arg);
+        w->visit(symbol_at((int)e->w[0]), w->arg);
     else if (e->kind == EXPR_POLY)
         for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1])
             for (int k = 0; k < e->w[i + 1]; k++)
@@ -239,7 +125,7 @@ static Dim resolve(Dim d, unsigned time)
         return e->resolved;
     Dim a[3], r;
     if (e->kind == EXPR_SYMBOL) {
-        r = table.fixed.at[e->w[0]];
+        r = symbol_at((int)e->w[0])->fixed;
         r = dim_same(r, d) ? r : resolve(r, time);
     } else if (e->kind == EXPR_POLY) {
         r = D(0);
@@ -349,7 +235,7 @@ static Range range_of(Dim d, unsigned time)
         b = range_of((Dim){e->w[e->n - 1]}, time);
     }
     switch (e->kind) {
-    case EXPR_SYMBOL: r = (Range){table.symbols.at[e->w[0]]->low, table.symbols.at[e->w[0]]->high}; break;
+    case EXPR_SYMBOL: r = (Range){symbol_at((int)e->w[0])->low, symbol_at((int)e->w[0])->high}; break;
     case EXPR_POLY: r = range_poly(e, time); break;
     case EXPR_ADD: r = range_add(a, b); break;
     case EXPR_MUL: r = range_mul(a, b); break;
@@ -475,8 +361,8 @@ static int64_t eval(Dim d, unsigned time)
         return e->value;
     int64_t a[3], r = 0;
     if (e->kind == EXPR_SYMBOL) {
-        Dim fixed = table.fixed.at[e->w[0]];
-        r = dim_same(fixed, d) ? table.symbols.at[e->w[0]]->value : eval(fixed, time);
+        const Symbol *s = symbol_at((int)e->w[0]);
+        r = dim_same(s->fixed, d) ? s->value : eval(s->fixed, time);
     } else if (e->kind == EXPR_POLY) {
         for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
             int64_t t = e->w[i];

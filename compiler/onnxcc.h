@@ -151,6 +151,7 @@ typedef struct Symbol {
     Node *node;          /* ... or the size that a kernel reports (NonZero) */
     struct Symbol *next; /* of the same node or `from` */
     int id;
+    Dim fixed;     /* what it is, when that is known; else itself */
     int64_t value; /* while exec.c runs */
     bool known;    /* ... and value is set */
     const char *c; /* variable in the emitted C */
