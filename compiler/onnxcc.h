@@ -167,8 +167,9 @@ void symbols_move(Value *from, Value *to); /* which has the same elements */
 Symbol *symbols_of(const void *origin);    /* the first of those that this node reports, or that this value gives */
 void symbol_fix(Symbol *s, Dim d);         /* s is d from now on; expressions over s follow at their next dim_resolve */
 Dim dim_resolve(Dim d);                    /* replaces fixed symbols */
-Symbol *symbol_of(Dim d);                  /* the symbol when d is nothing but a symbol; else NULL */
-int64_t dim_eval(Dim d);                   /* value under the symbols' current .value */
+Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg); /* d with other sizes for its symbols */
+Symbol *symbol_of(Dim d); /* the symbol when d is nothing but a symbol; else NULL */
+int64_t dim_eval(Dim d);  /* value under the symbols' current .value */
 void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg);
 
 typedef struct Shape {

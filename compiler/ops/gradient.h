@@ -16,6 +16,32 @@ bool back_by_formula(const Back *b, Value **v);  /* gradient_formulas.c */
 bool back_by_function(const Back *b, Value **v); /* gradient_functions.c */
 bool back_by_windows(const Back *b, Value **v);  /* gradient_windows.c: convolutions and pools */
 
+/* A way from xs to y through the nodes of one graph, and back. */
+typedef struct Path {
+    Node *n;                  /* new nodes go before it */
+    const struct Path *outer; /* the way through the graph around it */
+    bool plain;               /* nobody goes back */
+    Map now;                  /* a value of the model: as it is on this way */
+    Map live;                 /* of those, what depends on xs */
+    Map back;                 /* what it counts for y */
+    VEC(Node *) nodes;        /* in order */
+} Path;
+
+Value *now(const Path *p, Value *v);
+Dim size_now(const Path *p, Dim d);
+bool is_live(const Path *p, const Value *v);
+void go(Path *p, Node *m);                    /* m with what it reads as it is now */
+void go_back(Path *p);                        /* what all that was gone through counts */
+void count_back(Path *p, Value *v, Value *d); /* v counts d, too */
+/* What m reads: its inputs and, when it has nested graphs, what these read. */
+void each_read(Node *m, void (*visit)(Value *, void *), void *arg);
+
+/* gradient_control.c */
+Node *copied(const Path *p, Node *m,
+             Value **in); /* m with these inputs, and its graphs with what they read as it is now */
+Graph *taken(const Node *m, Value *const *in); /* the branch of an If with these inputs; NULL: none yet */
+void control_back(Path *p, Node *m);           /* all that If or Loop m reads counts */
+
 /* The steps of the recurrent node m with these inputs as ordinary nodes before n, which give `out`; false: m is no such
  * node, or the number of its steps is not known now. */
 bool recurrent_steps(Node *n, const Node *m, Value **in, Value **out);

@@ -195,12 +195,15 @@ static Value *max_pool_back(const Back *b)
     return b->o ? NULL : put_back(b, make(b->n, "Add", 2, c->out[1], make_int(b->n, 1)), b->d);
 }
 
-/* Steps of 1: zeros around d. */
+/* Known steps of 1: zeros around d. */
 static Value *slice_back(const Back *b)
 {
     Shape x = *b->m->in[0]->shape, y = *b->m->out[0]->shape;
     int64_t from[MAX_RANK], axes[MAX_RANK], steps[MAX_RANK];
     Dim pads[2 * MAX_RANK];
+    for (int i = 1; i < b->m->n_in; i++)
+        if (i != 2 && b->m->in[i] && !in_const(b->m, i))
+            return moved_back(b);
     int k = in_ints(b->m, 1, from, MAX_RANK), n_axes = in(b->m, 3) ? in_ints(b->m, 3, axes, MAX_RANK) : k;
     int n_steps = in(b->m, 4) ? in_ints(b->m, 4, steps, MAX_RANK) : 0;
     for (int i = 0; i < 2 * x.rank; i++)

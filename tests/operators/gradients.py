@@ -5,6 +5,7 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 rng = np.random.default_rng(1)
+TYPES = {"d": "double", "l": "int64", "?": "bool"}
 
 # name: the shapes of the inputs, how a result is made of them, and the same in other words where the reference computes in
 # float alone, or not at all
@@ -170,23 +171,29 @@ def slope(forward, feed, name):
     return result
 
 
+def add_gradient(c, name, shapes, nodes, otherwise=None, at=(), also=None, place="{to} = {gradient}"):
+    """at: what the gradient is not asked for at the place where y is computed, but at an input of that name with a 1.
+    also: inputs that it is not asked for. place: where the node of the gradient stands."""
+    x = {k: rng.standard_normal(shape) for k, shape in shapes.items()}
+    elsewhere = {k: rng.standard_normal(shapes[k]) for k in at}
+    also = {k: np.array(v) for k, v in (also or {}).items()}
+
+    def declared(values):
+        return ", ".join(f"{TYPES[v.dtype.char]}[{','.join(map(str, v.shape))}] {k}" for k, v in values.items())
+
+    head = '<ir_version: 13, opset_import: ["": 26, "ai.onnx.preview.training": 1]> g'
+    forward = onnx.parser.parse_model(f"{head} ({declared({**x, **also})}) => (double y) {{ {otherwise or nodes} }}")
+    given = {**x, **{k + "1": v for k, v in elsewhere.items()}, **also}
+    expected = {"d" + k: slope(forward, {**x, **elsewhere, **also}, k) for k in x}
+    xs, actual = ", ".join(f'"{k}"' for k in x), ", ".join(k + "1" * (k in at) for k in x)
+    step = place.format(to=", ".join(expected), gradient=f'ai.onnx.preview.training.Gradient <xs = [{xs}], y = "y"> ({actual})')
+    model = onnx.parser.parse_model(f"{head} ({declared(given)}) => ({declared(expected)}) {{ {nodes} {step} }}")
+    c.write(f"gradient_{name}", model, list(given.values()), list(expected.values()))
+
+
 def add_gradients(c):
-    def add(name, shapes, nodes, otherwise=None, at=()):
-        """at: what the gradient is not asked for at the place where y is computed, but at an input of that name with a 1."""
-        x = {k: rng.standard_normal(shape) for k, shape in shapes.items()}
-        elsewhere = {k: rng.standard_normal(shapes[k]) for k in at}
-
-        def declared(values):
-            return ", ".join(f"double[{','.join(map(str, v.shape))}] {k}" for k, v in values.items())
-
-        head = '<ir_version: 13, opset_import: ["": 26, "ai.onnx.preview.training": 1]> g'
-        forward = onnx.parser.parse_model(f"{head} ({declared(x)}) => (double y) {{ {otherwise or nodes} }}")
-        given = {**x, **{k + "1": v for k, v in elsewhere.items()}}
-        expected = {"d" + k: slope(forward, {**x, **elsewhere}, k) for k in x}
-        xs, actual = ", ".join(f'"{k}"' for k in x), ", ".join(k + "1" * (k in at) for k in x)
-        step = f'{", ".join(expected)} = ai.onnx.preview.training.Gradient <xs = [{xs}], y = "y"> ({actual})'
-        model = onnx.parser.parse_model(f"{head} ({declared(given)}) => ({declared(expected)}) {{ {nodes} {step} }}")
-        c.write(f"gradient_{name}", model, list(given.values()), list(expected.values()))
+    def add(*args, **how):
+        add_gradient(c, *args, **how)
 
     total = "y = ReduceSum <keepdims = 0> (s) "
     layers = """h = Gemm <transB = 1> (x, w, b) r = Tanh(h) o = MatMul(r, v) t = Constant <value = int64[3] {1, 0, 1}> ()
