@@ -49,6 +49,8 @@ void big_free(void *p);
 #define vec_push(v, x)                                                                                                 \
     ((v)->n == (v)->cap ? ((v)->at = vec_more((v)->at, &(v)->cap, sizeof *(v)->at), 0) : 0, (v)->at[(v)->n++] = (x))
 void *vec_more(void *at, int *cap, size_t size);
+#define vec_trim(v) ((v)->at = vec_fit((v)->at, (v)->n, &(v)->cap, sizeof *(v)->at)) /* to what is in it */
+void *vec_fit(void *at, int n, int *cap, size_t size);
 
 /* A model's string: any bytes, with a length; interned, so equal names are equal pointers. Always followed by a NUL. */
 typedef const struct NameBytes {
