@@ -112,6 +112,15 @@ static bool needs_copy(const Graph *g, const Value *v, const Value *root)
            (v->def->op->flags & VIEW && (root->uses.n > 1 || value_is_output(root) || root->def->op->flags & CONTROL));
 }
 
+/* Does output i of g, a loop's body, show something that the next turn changes before it is read? */
+static bool is_overwritten(const Graph *g, int i, const Value *root)
+{
+    for (int k = 0; k < g->in.n; k++)
+        if (g->in.at[k] == root)
+            return k != i + 1; /* that stays as it is */
+    return false;
+}
+
 void copy_outputs(Graph *g)
 {
     Map shown = {0}; /* what earlier outputs show the bytes of */
@@ -120,7 +129,7 @@ void copy_outputs(Graph *g)
         const Value *root = view_root(v);
         if (v->form != TENSOR)
             continue;
-        if (!map_get(&shown, root) && !needs_copy(g, v, root)) {
+        if (!map_get(&shown, root) && !needs_copy(g, v, root) && !is_overwritten(g, i, root)) {
             map_put(&shown, root, v);
             continue;
         }

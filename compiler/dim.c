@@ -116,28 +116,37 @@ static void walk(Dim d, const Walk *w)
 
 void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg) { walk(d, &(Walk){visit, arg, ++clock_}); }
 
-static Dim resolve(Dim d, unsigned time)
+/* What is put in the place of symbols; by NULL: what they are fixed to. */
+typedef struct Replace {
+    Dim (*by)(Symbol *, void *);
+    void *arg;
+    unsigned time;
+} Replace;
+
+static Dim replace(Dim d, const Replace *with)
 {
     if (dim_const(d))
         return d;
     Expr *e = dim_expr(d);
-    if (e->resolved_at == time)
+    if (e->resolved_at == with->time)
         return e->resolved;
     Dim a[3], r;
-    if (e->kind == EXPR_SYMBOL) {
+    if (e->kind == EXPR_SYMBOL && with->by)
+        r = with->by(symbol_at((int)e->w[0]), with->arg);
+    else if (e->kind == EXPR_SYMBOL) {
         r = symbol_at((int)e->w[0])->fixed;
-        r = dim_same(r, d) ? r : resolve(r, time);
+        r = dim_same(r, d) ? r : replace(r, with);
     } else if (e->kind == EXPR_POLY) {
         r = D(0);
         for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
             Dim t = D(e->w[i]);
             for (int k = 0; k < e->w[i + 1]; k++)
-                t = dim_mul(t, resolve((Dim){e->w[i + 2 + k]}, time));
+                t = dim_mul(t, replace((Dim){e->w[i + 2 + k]}, with));
             r = dim_add(r, t);
         }
     } else {
         for (int i = 0; i < e->n; i++)
-            a[i] = resolve((Dim){e->w[i]}, time);
+            a[i] = replace((Dim){e->w[i]}, with);
         switch (e->kind) {
         case EXPR_ADD: r = dim_add(a[0], a[1]); break;
         case EXPR_MUL: r = dim_mul(a[0], a[1]); break;
@@ -150,11 +159,16 @@ static Dim resolve(Dim d, unsigned time)
         default: r = dim_select(a[0], a[1], a[2]); break;
         }
     }
-    dim_expr(d)->resolved_at = time;
+    dim_expr(d)->resolved_at = with->time;
     return dim_expr(d)->resolved = r;
 }
 
-Dim dim_resolve(Dim d) { return dim_const(d) ? d : resolve(d, ++clock_); }
+Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg)
+{
+    return dim_const(d) ? d : replace(d, &(Replace){by, arg, ++clock_});
+}
+
+Dim dim_resolve(Dim d) { return dim_replace(d, NULL, NULL); }
 
 /* ---- arithmetic that saturates: INT64_MIN and INT64_MAX are infinities ------------------------------------------- */
 

@@ -128,6 +128,13 @@ static Value *operand(Node *n, Value *v, const int64_t *perm, int rank)
     return transposed(v, n, perm);
 }
 
+/* Takes up no memory until the end of the stage, of which every value may have one. */
+static void drop_unread(Node *n)
+{
+    if (transpose_perm(n, NULL) && !n->out[0]->uses.n)
+        node_free(n);
+}
+
 /* Moves the transposes above n below it, when that is worth it: the biggest operand comes through one. */
 static bool sink_through(Node *n)
 {
@@ -161,8 +168,11 @@ static bool sink_through(Node *n)
     if (!elementwise && !n->op->permute(n, undo, rank))
         return false;
     for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && (elementwise || n->in[i]->shape->rank == rank))
+        if (n->in[i] && (elementwise || n->in[i]->shape->rank == rank)) {
+            Node *above = n->in[i]->def;
             node_set_in(n, i, operand(n, n->in[i], perm, rank));
+            drop_unread(above);
+        }
     transpose_output(n, inverse);
     return true;
 }
@@ -182,6 +192,7 @@ static void merge_transposes(Node *n)
         node_set_in(n, 0, above->in[0]);
         attr_set_ints(n, "perm", rank, both);
         transpose_perm(n, p);
+        drop_unread(above);
     }
     int last = -1;
     bool view = true;

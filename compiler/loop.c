@@ -85,6 +85,7 @@ bool step_rounds(const Step *s) { return s->type != type_arith(s->type) && strcm
 
 void bind_loop(Node *n, Loop *l)
 {
+    vec_trim(&l->steps);
     n->call = (Call){.loop = l, .arg = NEWS(Value *, l->n_in + l->n_out)};
     for (int i = 0; i < l->n_in; i++)
         n->call.arg[n->call.n_arg++] = l->in[i];

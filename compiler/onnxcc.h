@@ -49,6 +49,8 @@ void big_free(void *p);
 #define vec_push(v, x)                                                                                                 \
     ((v)->n == (v)->cap ? ((v)->at = vec_more((v)->at, &(v)->cap, sizeof *(v)->at), 0) : 0, (v)->at[(v)->n++] = (x))
 void *vec_more(void *at, int *cap, size_t size);
+#define vec_trim(v) ((v)->at = vec_fit((v)->at, (v)->n, &(v)->cap, sizeof *(v)->at)) /* to what is in it */
+void *vec_fit(void *at, int n, int *cap, size_t size);
 
 /* A model's string: any bytes, with a length; interned, so equal names are equal pointers. Always followed by a NUL. */
 typedef const struct NameBytes {
@@ -167,8 +169,9 @@ void symbols_move(Value *from, Value *to); /* which has the same elements */
 Symbol *symbols_of(const void *origin);    /* the first of those that this node reports, or that this value gives */
 void symbol_fix(Symbol *s, Dim d);         /* s is d from now on; expressions over s follow at their next dim_resolve */
 Dim dim_resolve(Dim d);                    /* replaces fixed symbols */
-Symbol *symbol_of(Dim d);                  /* the symbol when d is nothing but a symbol; else NULL */
-int64_t dim_eval(Dim d);                   /* value under the symbols' current .value */
+Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg); /* d with other sizes for its symbols */
+Symbol *symbol_of(Dim d); /* the symbol when d is nothing but a symbol; else NULL */
+int64_t dim_eval(Dim d);  /* value under the symbols' current .value */
 void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg);
 
 typedef struct Shape {

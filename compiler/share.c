@@ -203,6 +203,26 @@ static bool may_be_rows(const Value *a, Dim outer, Dim run)
            readers_take(a, run);
 }
 
+/* Is some size not known before this time? */
+typedef struct Late {
+    int time;
+    bool late;
+} Late;
+
+static void is_late(Symbol *s, void *late)
+{
+    Late *l = late;
+    const Node *from = s->node ? s->node : s->from ? s->from->def : NULL;
+    l->late |= from && from->end >= l->time;
+}
+
+static bool known_before(Dim d, int time)
+{
+    Late l = {.time = time};
+    dim_symbols(d, is_late, &l);
+    return !l.late;
+}
+
 /* Puts parts of a concat, from part i on, where it has them, `at` elements from its start; how many. */
 static int join_from(Node *n, int i, Dim at)
 {
@@ -212,6 +232,8 @@ static int join_from(Node *n, int i, Dim at)
         return 0;
     int parts = parts_together(n, i, &run);
     Dim offset = dim_add(offset_in_class(y), bytes_of(at, y));
+    if (!known_before(offset, a->live_from) || !known_before(pitch, a->live_from))
+        return 0;
     if (!parts || (dim_is(outer, 1) ? !is_whole(x) : !may_be_rows(a, outer, run)))
         return 0;
     if (dim_is(outer, 1))

@@ -226,6 +226,16 @@ void *vec_more(void *at, int *cap, size_t size)
     return at;
 }
 
+void *vec_fit(void *at, int n, int *cap, size_t size)
+{
+    if (n == *cap)
+        return at;
+    void *fit = memcpy(pool_alloc((size_t)n * size), at, (size_t)n * size);
+    pool_free(at, (size_t)*cap * size);
+    *cap = n;
+    return fit;
+}
+
 /* ---- names ---------------------------------------------------------------------------------------------- */
 
 static struct Names {

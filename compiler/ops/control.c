@@ -336,6 +336,34 @@ static Box **flatten_carried(Node *n, Graph *g)
     return now;
 }
 
+/* What n gives is what its body gives, in the last turn or in all of them. */
+static void loop_results(Node *n, Graph *g)
+{
+    int carried = n->n_in - 2;
+    Dim trips = trip_count(n, g);
+    for (int i = 1; i < g->out.n; i++) {
+        const Value *v = g->out.at[i];
+        if (v->poisoned) {
+            if (out(n, i - 1))
+                n->out[i - 1]->poisoned = true;
+            continue;
+        }
+        Shape s = *v->shape;
+        if (i <= carried) {
+            if (v->type != in_type(n, i + 1) || !shape_same(s, in_shape(n, i + 1)))
+                node_error(n, "carried value %d starts as %s %s, but the body makes %s %s", i - 1,
+                           type_onnx(in_type(n, i + 1)), shape_text(in_shape(n, i + 1)), type_onnx(v->type),
+                           shape_text(s));
+        } else {
+            s.rank++;
+            for (int k = s.rank - 1; k > 0; k--)
+                s.dim[k] = s.dim[k - 1];
+            s.dim[0] = trips;
+        }
+        set_out(n, i - 1, v->type, s);
+    }
+}
+
 static void loop_infer(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
@@ -345,6 +373,10 @@ static void loop_infer(Node *n)
     if (g->in.n != carried + 2 || g->out.n < carried + 1 || n->n_out > g->out.n - 1) {
         node_error(n, "the body has %d inputs and %d outputs, which does not fit %d carried values and %d results",
                    g->in.n, g->out.n, carried, n->n_out);
+        return;
+    }
+    if (g->in.at[0]->def) { /* the body was inferred before: what the node gives may have changed */
+        loop_results(n, g);
         return;
     }
     Box **box = NULL;
@@ -369,31 +401,9 @@ static void loop_infer(Node *n)
         }
         container_outputs(g, 1, box);
         container_results(n, box, given);
-        carried = n->n_in - 2;
     }
     define_inputs(g);
-    Dim trips = trip_count(n, g);
-    for (int i = 1; i < g->out.n; i++) {
-        const Value *v = g->out.at[i];
-        if (v->poisoned) {
-            if (out(n, i - 1))
-                n->out[i - 1]->poisoned = true;
-            continue;
-        }
-        Shape s = *v->shape;
-        if (i <= carried) {
-            if (v->type != in_type(n, i + 1) || !shape_same(s, in_shape(n, i + 1)))
-                node_error(n, "carried value %d starts as %s %s, but the body makes %s %s", i - 1,
-                           type_onnx(in_type(n, i + 1)), shape_text(in_shape(n, i + 1)), type_onnx(v->type),
-                           shape_text(s));
-        } else {
-            s.rank++;
-            for (int k = s.rank - 1; k > 0; k--)
-                s.dim[k] = s.dim[k - 1];
-            s.dim[0] = trips;
-        }
-        set_out(n, i - 1, v->type, s);
-    }
+    loop_results(n, g);
 }
 
 static Node *copy_node(Graph *g, Value *v, Node *before)

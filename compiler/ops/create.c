@@ -14,24 +14,13 @@ static Shape shape_with(Shape s, int a, Dim d)
 
 /* ---- Range ---------------------------------------------------------------------------------------------------- */
 
-/* The size that the kernel reports; the same at every call. */
-static Symbol *reported(Node *n)
-{
-    Symbol *s = symbols_of(n);
-    if (s)
-        return s;
-    s = symbol_fresh(n->out[0]->name ? n->out[0]->name->s : n->op->name, 0, INT64_MAX);
-    symbol_made_by(s, n);
-    return s;
-}
-
 static bool known_ends(const Node *n) { return in_const(n, 0) && in_const(n, 1) && in_const(n, 2); }
 
 /* How many floating numbers; false: wrong, and reported. */
 static bool count_floats(Node *n, Dim *count)
 {
     if (!known_ends(n)) {
-        *count = dim_symbol(reported(n));
+        *count = reported_size(n, 0, NULL, D(INT64_MAX));
         return true;
     }
     double start = in_float(n, 0, 0), limit = in_float(n, 1, 0), delta = in_float(n, 2, 0);
@@ -75,8 +64,8 @@ static void range_bind(Node *n)
 {
     Dim count = shape_count(*out(n, 0)->shape);
     if (type_is_float(in_type(n, 0)) && !known_ends(n)) {
-        BIND(n, range_to, .most = symbol_of(count) ? D(symbol_of(count)->high) : count);
-        bind_size(n, 0, reported(n));
+        BIND(n, range_to, .most = reported_room(count));
+        bind_reported(n);
     } else
         BIND_ARGS(n, range, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 2), out(n, 0)), .count = count);
 }

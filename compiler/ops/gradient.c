@@ -16,63 +16,120 @@ static Value *step_back(Node *n, Node *m, int i, int o, Value *d)
 {
     Back b = {.n = n, .m = m, .d = d, .i = i, .o = o};
     Value *v = NULL;
-    if (!back_by_formula(&b, &v) && !back_by_moves(&b, &v) && !back_by_windows(&b, &v) && !back_by_function(&b, &v))
+    if (!back_by_formula(&b, &v) && !back_by_windows(&b, &v) && !back_by_function(&b, &v))
         no_gradient(n, m);
     return v ? make_cast(n, v, m->in[i]->type) : NULL;
 }
 
 /* ---- the way from xs to y -------------------------------------------------------------------------------------- */
 
-typedef VEC(Node *) Nodes;
-
-typedef struct Path {
-    Node *n;
-    Map now;     /* a value that depends on xs or zs: as it is with the inputs given */
-    Map live;    /* of those, what depends on xs */
-    Map back;    /* what it counts for y */
-    Nodes nodes; /* in order */
-} Path;
-
-static Value *now(const Path *p, Value *v)
+static Value *known(const Path *p, const Value *v)
 {
-    Value *w = v ? map_get(&p->now, v) : NULL;
+    Value *w = NULL;
+    for (; v && p && !w; p = p->outer)
+        w = map_get(&p->now, v);
+    return w;
+}
+
+bool is_live(const Path *p, const Value *v)
+{
+    bool live = false;
+    for (; v && p && !live; p = p->outer)
+        live = map_get(&p->live, v) != NULL;
+    return live;
+}
+
+/* A size that is read from a value, or that a node reports, is another one when these are others. */
+static Dim symbol_now(Symbol *s, void *path)
+{
+    const Path *p = path;
+    Value *v = s->from ? known(p, s->from) : NULL;
+    Dim d = v && v != s->from ? value_dim(v, s->element) : dim_symbol(s);
+    for (int i = 0; s->node && i < s->node->n_out; i++) {
+        const Value *old = s->node->out[i];
+        v = known(p, old);
+        for (int axis = 0; v && axis < old->shape->rank; axis++)
+            if (symbol_of(old->shape->dim[axis]) == s)
+                d = v->shape->dim[axis];
+    }
+    return d;
+}
+
+Dim size_now(const Path *p, Dim d) { return dim_replace(d, symbol_now, (void *)(uintptr_t)p); }
+
+/* A list of sizes. */
+static Value *sizes_now(const Path *p, Value *v)
+{
+    int count = (int)tensor_count(v->data);
+    Dim *d = NEWS(Dim, count);
+    bool same = true;
+    for (int i = 0; i < count; i++) {
+        d[i] = size_now(p, ((const Dim *)v->data->data)[i]);
+        same &= dim_same(d[i], ((const Dim *)v->data->data)[i]);
+    }
+    return same ? v : make_dims(p->n, count, d);
+}
+
+Value *now(const Path *p, Value *v)
+{
+    Value *w = known(p, v);
+    if (!w && v && !v->def && v->data && v->data->symbolic)
+        w = sizes_now(p, v);
     return w ? w : v;
 }
 
-/* What m reads: its inputs and, when it has nested graphs, what these read. */
+typedef struct Visit {
+    void (*visit)(Value *, void *);
+    void *arg;
+} Visit;
+
+static void visit_node(Node *m, void *visit)
+{
+    const Visit *v = visit;
+    for (int i = 0; i < m->n_in; i++)
+        if (m->in[i])
+            v->visit(m->in[i], v->arg);
+}
+
+static void visit_graph(Graph *g, void *visit)
+{
+    const Visit *v = visit;
+    graph_each(g, visit_node, visit);
+    for (int i = 0; i < g->out.n; i++)
+        v->visit(g->out.at[i], v->arg);
+}
+
+void each_read(Node *m, void (*visit)(Value *, void *), void *arg)
+{
+    Visit v = {visit, arg};
+    visit_node(m, &v);
+    each_graph(m, visit_graph, &v);
+}
+
+/* What a node reads. */
 typedef struct Reads {
     const Path *p;
-    Map *needed;        /* where they go; NULL: nowhere */
-    bool depends, live; /* does one depend on xs or zs, on xs? */
+    Map *needed;  /* what is not given goes there; NULL: nowhere */
+    bool depends; /* some of it depends on what is given */
+    bool live;    /* ... on xs */
+    bool changed; /* ... and is not what it was */
 } Reads;
 
-static void read_value(Reads *r, Value *v)
+static void read_value(Value *v, void *reads)
 {
-    bool given = v && map_get(&r->p->now, v);
-    if (v && !given && r->needed)
+    Reads *r = reads;
+    Value *w = known(r->p, v);
+    if (!w && r->needed)
         map_put(r->needed, v, v);
-    r->depends |= given;
-    r->live |= v && map_get(&r->p->live, now(r->p, v));
-}
-
-static void read_node(Node *m, void *reads)
-{
-    for (int i = 0; i < m->n_in; i++)
-        read_value(reads, m->in[i]);
-}
-
-static void read_graph(Graph *g, void *reads)
-{
-    graph_each(g, read_node, reads);
-    for (int i = 0; i < g->out.n; i++)
-        read_value(reads, g->out.at[i]);
+    r->depends |= w != NULL;
+    r->changed |= w && w != v;
+    r->live |= is_live(r->p, w ? w : v);
 }
 
 static Reads reads(const Path *p, Node *m, Map *needed)
 {
     Reads r = {.p = p, .needed = needed};
-    read_node(m, &r);
-    each_graph(m, read_graph, &r);
+    each_read(m, read_value, &r);
     return r;
 }
 
@@ -84,12 +141,14 @@ static Node *node_before(Node *m)
     return m->prev;
 }
 
+typedef VEC(Node *) Nodes;
+
 /* The nodes that compute y from what is given, the last one first. */
 static Nodes need(const Path *p, Value *y)
 {
     Map needed = {0};
     Nodes nodes = {0};
-    read_value(&(Reads){.p = p, .needed = &needed}, y);
+    read_value(y, &(Reads){.p = p, .needed = &needed});
     for (Node *m = node_before(p->n); m; m = node_before(m)) {
         bool found = false;
         for (int i = 0; i < m->n_out && !found; i++)
@@ -105,57 +164,79 @@ static Nodes need(const Path *p, Value *y)
 /* From now on m's output i is v, which depends on xs when `live`. */
 static void becomes(Path *p, Node *m, int i, Value *v, bool live)
 {
-    if (!m->out[i])
+    if (!m->out[i] || known(p, m->out[i]))
         return;
     map_put(&p->now, m->out[i], v);
     if (live)
         map_put(&p->live, v, m);
 }
 
-/* m with its inputs as they are now, or ordinary nodes instead, where these have a gradient and m has none. */
-static void again(Path *p, Node *m, bool live)
+/* The steps of a recurrent node in its place; false: it is none. */
+static bool step_by_step(Path *p, Node *m, Value **in, Value **out)
+{
+    Node *before = p->n->prev;
+    if (!recurrent_steps(p->n, m, in, out))
+        return false;
+    for (Node *c = before ? before->next : p->n->graph->first; c != p->n; c = c->next) {
+        infer_node(c);
+        vec_push(&p->nodes, c);
+        becomes(p, c, 0, c->out[0], reads(p, c, NULL).live);
+    }
+    return true;
+}
+
+static bool in_sight(const Graph *g, const Node *n)
+{
+    while (n && n->graph != g)
+        n = n->graph->owner;
+    return n != NULL;
+}
+
+/* m with its inputs as they are now; recurrent nodes as those of every step, an If that is decided as its branch. */
+static void again(Path *p, Node *m, const Reads *r)
 {
     Value **in = NEWS(Value *, m->n_in), **out = NEWS(Value *, m->n_out);
-    Node *before = p->n->prev, *c = m;
-    bool same = true, *counts = NEWS(bool, m->n_in);
+    bool same = !r->changed && in_sight(m->graph, p->n), live = r->live && !p->plain;
     for (int i = 0; i < m->n_in; i++) {
         in[i] = now(p, m->in[i]);
         same &= in[i] == m->in[i];
-        counts[i] = in[i] && map_get(&p->live, in[i]);
     }
-    if (live && (recurrent_steps(p->n, m, in, out) || in_other_words(p->n, m, in, counts, out))) {
-        infer_between(before, p->n);
-        for (c = before ? before->next : p->n->graph->first; c != p->n; c = c->next) {
-            vec_push(&p->nodes, c);
-            becomes(p, c, 0, c->out[0], reads(p, c, NULL).live);
-        }
-    } else {
-        if (!same)
-            infer_node(c = node_again(p->n, m, in, m->n_in, m->n_out));
+    Graph *branch = taken(m, in);
+    if (branch) {
+        for (Node *b = branch->first; b; b = b->next)
+            go(p, b);
+        for (int i = 0; i < m->n_out; i++)
+            out[i] = now(p, branch->out.at[i]);
+    } else if (!live || !step_by_step(p, m, in, out)) {
+        Node *c = same ? m : copied(p, m, in);
         vec_push(&p->nodes, c);
         memcpy(out, c->out, sizeof *out * (size_t)m->n_out);
     }
     for (int i = 0; i < m->n_out; i++)
-        becomes(p, m, i, out[i], live);
+        becomes(p, m, i, out[i], branch ? is_live(p, out[i]) : live);
 }
 
-/* The nodes that y needs and that depend on what xs and zs name, with the inputs in their place. */
-static void walk(Path *p, Value *y)
+/* Can all that m gives be read as it is? */
+static bool is_settled(const Path *p, const Node *m, const Reads *r)
 {
-    Nodes nodes = need(p, y);
-    while (nodes.n) {
-        Node *m = nodes.at[--nodes.n];
-        Reads r = reads(p, m, NULL);
-        if (r.depends && m->op->flags & CONTROL) {
-            no_gradient(p->n, m);
-            return;
-        }
-        if (r.depends)
-            again(p, m, r.live);
+    if (!r->depends && in_sight(m->graph, p->n))
+        return true;
+    for (int i = 0; i < m->n_out; i++) {
+        const Value *v = m->out[i];
+        if (v && !known(p, v) && (r->depends || !v->data || v->data->symbolic))
+            return false;
     }
+    return true;
 }
 
-static void count_back(Path *p, Value *v, Value *d)
+void go(Path *p, Node *m)
+{
+    Reads r = reads(p, m, NULL);
+    if (!is_settled(p, m, &r))
+        again(p, m, &r);
+}
+
+void count_back(Path *p, Value *v, Value *d)
 {
     Value *sum = map_get(&p->back, v);
     sum = sum ? make(p->n, "Add", 2, sum, d) : d;
@@ -200,14 +281,26 @@ static bool begin(Path *p)
 }
 
 /* All that m's inputs count through its output o. */
-static void walk_back(Path *p, Node *m, int o)
+static void back_through(Path *p, Node *m, int o)
 {
     Value *d = out(m, o) ? map_get(&p->back, out(m, o)) : NULL;
     for (int i = 0; i < m->n_in && d; i++) {
-        bool counts = m->in[i] && map_get(&p->live, m->in[i]) && type_is_float(m->in[i]->type);
-        Value *v = counts ? step_back(p->n, m, i, o, d) : NULL;
+        Value *v = is_live(p, m->in[i]) && type_is_float(m->in[i]->type) ? step_back(p->n, m, i, o, d) : NULL;
         if (v)
             count_back(p, m->in[i], v);
+    }
+}
+
+void go_back(Path *p)
+{
+    int errors = error_count();
+    for (int k = p->nodes.n; k-- > 0 && error_count() == errors;) {
+        Node *m = p->nodes.at[k];
+        if (m->op->flags & CONTROL)
+            control_back(p, m);
+        else
+            for (int o = 0; o < m->n_out; o++)
+                back_through(p, m, o);
     }
 }
 
@@ -222,16 +315,13 @@ static void gradient_expand(Node *n)
         node_error(n, "y is %s, which has no gradient", y ? type_onnx(y->type) : "missing");
         return;
     }
-    walk(&p, y);
+    for (Nodes nodes = need(&p, y); nodes.n;)
+        go(&p, nodes.at[--nodes.n]);
     if (error_count() > errors)
         return;
     y = now(&p, y);
     count_back(&p, y, filled_like(n, y, 1));
-    for (int k = p.nodes.n; k-- > 0 && error_count() == errors;) {
-        Node *m = p.nodes.at[k];
-        for (int o = 0; o < m->n_out; o++)
-            walk_back(&p, m, o);
-    }
+    go_back(&p);
     if (error_count() > errors)
         return;
     for (int i = 0; i < n->n_out; i++)
@@ -277,8 +367,7 @@ static const Op gradient_ops[] = {
     {"Gradient", 1, "Inputs**:T1 -> Outputs**:T2", "T1=ALL T2=F", "xs:strings y:string zs:strings?",
      .expand = gradient_expand, .named = gradient_named, .domain = "ai.onnx.preview.training",
      .limit =
-         "not through nested graphs and sequences, by the scales of Resize, through probabilities of SVMClassifier, and "
-         "more than 1024 recurrent steps",
+         "not through sequences that grow, Fourier transforms, samplers, determinants, and more than 1024 recurrent steps",
      .flags = LOOKS_BACK},
 };
 OPS(gradient_ops);

@@ -18,9 +18,8 @@ from onnx.reference import ReferenceEvaluator
 
 import containers
 import corners
-import differences
-import gradient_words
 import gradients
+import gradients_control
 from cache import generated
 from message import write_test
 
@@ -606,13 +605,14 @@ def add_experimental(c):
 def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
-    sources = [__file__, containers.__file__, corners.__file__, gradients.__file__, gradient_words.__file__, differences.__file__]
+    sources = [__file__, containers.__file__, corners.__file__, gradients.__file__, gradients_control.__file__]
     with generated(folder, sources, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
         if not stale:
             return
         cases = Cases(os.path.join(folder, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
-                    add_features, add_images, add_attention, add_contractions, add_open, gradients.add_gradients, add_strings,
+                    add_features, add_images, add_attention, add_contractions, add_open, gradients.add_gradients,
+                    gradients_control.add_gradients_control, add_strings,
                     add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences,
                     containers.add_string_loops, corners.add_corners):
             add(cases)

@@ -1,0 +1,369 @@
+/* gradient_control.c - Gradient through If and Loop, as which Scan comes: their graphs once more, forwards and back. */
+#include "../container.h"
+#include "gradient.h"
+
+/* ---- graphs ----------------------------------------------------------------------------------------------------- */
+
+/* A way through a new graph of `owner`, inside p's; q->n is its end. */
+static void enter(Path *q, const Path *p, Node *owner, const Graph *like)
+{
+    Graph *g = NEW(Graph);
+    *g = (Graph){.name = like->name, .model = like->model, .parent = owner->graph, .owner = owner, .path = like->path};
+    *q = (Path){.outer = p, .n = node_new(g, "onnxcc.Start", 0, NULL, 0)};
+    q->n->op = p->n->op; /* what messages say */
+    q->n->source = p->n->source;
+    node_insert(q->n, NULL);
+}
+
+static Graph *leave(Path *q)
+{
+    Graph *g = q->n->graph;
+    node_remove(q->n);
+    return g;
+}
+
+static Value *add_input(const Path *q, Name name, Type t, Shape s)
+{
+    Value *v = value_new(q->n->graph, name);
+    v->type = t;
+    v->shape = shape_keep(s);
+    vec_push(&q->n->graph->in, v);
+    return v;
+}
+
+static Shape shape_now(const Path *p, Shape s)
+{
+    for (int i = 0; i < s.rank; i++)
+        s.dim[i] = size_now(p, s.dim[i]);
+    return s;
+}
+
+/* The graph g for `owner`, with what it reads as it is now. */
+static Graph *graph_again(const Path *p, Graph *g, Node *owner)
+{
+    Path q;
+    enter(&q, p, owner, g);
+    q.plain = true;
+    for (int i = 0; i < g->in.n; i++) {
+        Value *v = g->in.at[i];
+        map_put(&q.now, v, add_input(&q, v->name, v->type, shape_now(&q, *v->shape)));
+    }
+    for (Node *m = g->first; m; m = m->next)
+        go(&q, m);
+    for (int i = 0; i < g->out.n; i++)
+        graph_add_output(q.n->graph, now(&q, g->out.at[i]));
+    return leave(&q);
+}
+
+Node *copied(const Path *p, Node *m, Value **in)
+{
+    Node *c = node_again(p->n, m, in, m->n_in, m->n_out);
+    c->op = m->op;
+    for (int i = 0; i < m->n_out; i++)
+        if (!m->out[i])
+            c->out[i] = NULL;
+        else if (!m->n_in) /* whoever made it said what it is */
+            set_out(c, i, m->out[i]->type, shape_now(p, *m->out[i]->shape));
+    for (int i = 0; i < c->n_attr; i++)
+        if (c->attr[i].g)
+            c->attr[i].g = graph_again(p, c->attr[i].g, c);
+    infer_node(c);
+    return c;
+}
+
+Graph *taken(const Node *m, Value *const *in)
+{
+    if (strcmp(m->op->name, "If") || !in[0]->data || in[0]->data->symbolic)
+        return NULL;
+    return node_attr(m, tensor_get_int(in[0]->data, 0) ? "then_branch" : "else_branch")->g;
+}
+
+/* ---- what is live ----------------------------------------------------------------------------------------------- */
+
+/* The live values of the graphs around that m's graphs read. */
+typedef struct Captured {
+    const Path *p;
+    Map seen;
+    VEC(Value *) list;
+} Captured;
+
+static void capture(Value *v, void *captured)
+{
+    Captured *c = captured;
+    if (!is_live(c->p, v) || !type_is_float(v->type) || map_get(&c->seen, v))
+        return;
+    map_put(&c->seen, v, v);
+    vec_push(&c->list, v);
+}
+
+static void capture_all(Graph *g, void *captured)
+{
+    for (Node *m = g->first; m; m = m->next)
+        each_read(m, capture, captured);
+    for (int i = 0; i < g->out.n; i++)
+        capture(g->out.at[i], captured);
+}
+
+typedef struct Liveness {
+    const Path *p;
+    bool live;
+} Liveness;
+
+static void look_at(Value *v, void *liveness)
+{
+    Liveness *l = liveness;
+    l->live |= is_live(l->p, v);
+}
+
+/* Marks what is live in g. */
+static void mark_live(Path *q, const Graph *g)
+{
+    for (Node *m = g->first; m; m = m->next) {
+        Liveness l = {.p = q};
+        each_read(m, look_at, &l);
+        for (int i = 0; l.live && i < m->n_out; i++)
+            if (m->out[i])
+                map_put(&q->live, m->out[i], m);
+    }
+}
+
+/* Which of the states that Loop m carries count: they start live, or become so in some turn. */
+static bool *live_states(const Path *p, Node *m)
+{
+    const Graph *g = node_attr(m, "body")->g;
+    Path q = {.outer = p};
+    int carried = m->n_in - 2;
+    bool *live = NEWS(bool, carried + 1);
+    for (bool more = true; more;) {
+        more = false;
+        mark_live(&q, g);
+        for (int i = 0; i < carried; i++)
+            if (!live[i] && type_is_float(m->in[i + 2]->type) &&
+                (is_live(p, m->in[i + 2]) || is_live(&q, g->out.at[i + 1]))) {
+                map_put(&q.live, g->in.at[i + 2], m);
+                live[i] = more = true;
+            }
+    }
+    return live;
+}
+
+/* ---- If ------------------------------------------------------------------------------------------------------------ */
+
+/* d, which is what output v of a graph counts, unless v does not. */
+static void seed(Path *q, Value *v, Value *d)
+{
+    v = now(q, v);
+    if (!d || !is_live(q, v) || !type_is_float(v->type))
+        return;
+    if (d->shape->rank >= 0 && !shape_same(*d->shape, *v->shape)) /* that of both branches */
+        d = reshape_like(q->n, d, v);
+    count_back(q, v, d);
+}
+
+/* What v counts, in the shape of `like`. */
+static Value *counted(const Path *q, Value *v, Value *like)
+{
+    Value *d = map_get(&q->back, v);
+    return d ? reshape_like(q->n, d, like) : zeros_like(q->n, like);
+}
+
+static Value *count_of(const Path *p, const Node *m, int o) { return out(m, o) ? map_get(&p->back, m->out[o]) : NULL; }
+
+/* What the values count when this branch is taken. */
+static Graph *branch_back(const Path *p, const Node *m, const Graph *g, Node *owner, const Captured *of)
+{
+    Path q;
+    enter(&q, p, owner, g);
+    for (Node *b = g->first; b; b = b->next)
+        go(&q, b);
+    for (int i = 0; i < g->out.n; i++)
+        seed(&q, g->out.at[i], count_of(p, m, i));
+    go_back(&q);
+    for (int i = 0; i < of->list.n; i++)
+        graph_add_output(q.n->graph, counted(&q, of->list.at[i], of->list.at[i]));
+    return leave(&q);
+}
+
+static void if_back(Path *p, Node *m, const Captured *of)
+{
+    static const char *const branches[] = {"then_branch", "else_branch"};
+    Node *b = make_node(p->n, "If", 1, &m->in[0], of->list.n);
+    for (int k = 0; k < 2; k++) {
+        Graph *g = branch_back(p, m, node_attr(m, branches[k])->g, b, of);
+        attr_set(b, (Attr){.name = name(branches[k]), .type = A_GRAPH, .g = g});
+    }
+    for (int i = 0; i < of->list.n; i++)
+        count_back(p, of->list.at[i], b->out[i]);
+}
+
+/* ---- Loop ---------------------------------------------------------------------------------------------------------- */
+
+/* Input i of the body at the beginning of every turn, which Loop m gives from now on. */
+static Value *kept(Node *m, int i)
+{
+    Graph *g = node_attr(m, "body")->g;
+    int k = m->n_in - 2;
+    while (k < g->out.n - 1 && g->out.at[k + 1] != g->in.at[i])
+        k++;
+    if (k == g->out.n - 1)
+        graph_add_output(g, g->in.at[i]);
+    if (k >= m->n_out) {
+        Value **all = NEWS(Value *, k + 1);
+        memcpy(all, m->out, sizeof *all * (size_t)m->n_out);
+        m->out = all;
+        m->n_out = k + 1;
+    }
+    if (!m->out[k]) {
+        m->out[k] = value_new(m->graph, g->in.at[i]->name);
+        m->out[k]->def = m;
+        m->out[k]->def_i = k;
+        infer_node(m);
+    }
+    return m->out[k];
+}
+
+/* The Loop b goes back through the turns of Loop m. It carries what the states count, and what the captured values have
+ * counted so far. */
+typedef struct LoopBack {
+    Path *p, q; /* around m; through b's body */
+    Node *m, *b;
+    Graph *g;   /* m's body */
+    bool *live; /* of m's states: it counts */
+    const Captured *of;
+    Value *turn; /* of m */
+} LoopBack;
+
+/* v is within the same bounds as old. */
+static void bound_like(Value *v, const Value *old)
+{
+    for (const Symbol *s = symbols_of(old); s; s = s->next) {
+        Symbol *t = symbol_of(value_dim(v, s->element));
+        if (t) {
+            t->low = s->low;
+            t->high = s->high;
+        }
+    }
+}
+
+/* The turn of m starts with what it started with. */
+static void restore(LoopBack *l)
+{
+    for (int i = 0; i < l->g->in.n; i++) {
+        Value *old = l->g->in.at[i], *v;
+        if (!old->uses.n)
+            continue;
+        if (i == 1)
+            v = make_scalar(l->q.n, B8, 1);
+        else
+            bound_like(v = inferred(make(l->q.n, "Gather", 2, kept(l->m, i), l->turn)), old);
+        map_put(&l->q.now, old, v);
+        if (i > 1 && l->live[i - 2])
+            map_put(&l->q.live, v, l->m);
+    }
+}
+
+/* The turn that comes now is that many before m's last one, of which a stacked value tells. */
+static void find_turn(LoopBack *l, const Value *stacked)
+{
+    Dim last = dim_sub(stacked->shape->dim[0], D(1));
+    Value *v = inferred(make(l->q.n, "Squeeze", 1, make_dims(l->q.n, 1, &last)));
+    l->turn = inferred(make(l->q.n, "Sub", 2, v, l->q.n->graph->in.at[0]));
+}
+
+/* What m's scan outputs count in this turn, and its states after it. */
+static void seed_turn(LoopBack *l)
+{
+    int carried = l->m->n_in - 2, at = 2;
+    for (int i = 0; i < l->g->out.n - 1; i++) {
+        Value *d = count_of(l->p, l->m, i);
+        if (i < carried)
+            d = l->live[i] ? l->q.n->graph->in.at[at++] : NULL;
+        else if (d)
+            d = make(l->q.n, "Gather", 2, d, l->turn);
+        seed(&l->q, l->g->out.at[i + 1], d);
+    }
+}
+
+/* What b carries, like the states of m that count and the captured values. */
+static Values carried_back(const LoopBack *l)
+{
+    Values like = {0};
+    for (int i = 0; i < l->m->n_in - 2; i++)
+        if (l->live[i])
+            vec_push(&like, l->m->in[i + 2]);
+    for (int i = 0; i < l->of->list.n; i++)
+        vec_push(&like, l->of->list.at[i]);
+    return like;
+}
+
+/* Makes b, without a body, for so many turns. */
+static void begin_back(LoopBack *l, Dim turns, Values like)
+{
+    Node *n = l->p->n;
+    Value **in = NEWS(Value *, like.n + 2);
+    int k = 2;
+    in[0] = make(n, "Squeeze", 1, make_dims(n, 1, &turns));
+    for (int i = 0; i < l->m->n_in - 2; i++)
+        if (l->live[i]) {
+            Value *d = count_of(l->p, l->m, i);
+            in[k++] = d ? reshape_like(n, d, l->m->in[i + 2]) : zeros_like(n, l->m->in[i + 2]);
+        }
+    for (; k < like.n + 2; k++)
+        in[k] = zeros_like(n, like.at[k - 2]);
+    l->b = make_node(n, "Loop", like.n + 2, in, like.n);
+    enter(&l->q, l->p, l->b, l->g);
+    add_input(&l->q, NULL, I64, shape_list(0));
+    add_input(&l->q, NULL, B8, shape_list(0));
+    for (int i = 0; i < like.n; i++)
+        add_input(&l->q, NULL, like.at[i]->type, *like.at[i]->shape);
+}
+
+/* What the values count, after one more turn. */
+static Graph *end_back(LoopBack *l)
+{
+    Path *q = &l->q;
+    Graph *g = q->n->graph;
+    int at = 2;
+    graph_add_output(g, g->in.at[1]);
+    for (int i = 0; i < l->m->n_in - 2; i++)
+        if (l->live[i])
+            graph_add_output(g, counted(q, now(q, l->g->in.at[i + 2]), g->in.at[at++]));
+    for (int i = 0; i < l->of->list.n; i++, at++) {
+        Value *v = l->of->list.at[i], *so_far = g->in.at[at];
+        bool more = map_get(&q->back, v) != NULL;
+        graph_add_output(g, more ? make(q->n, "Add", 2, so_far, counted(q, v, so_far)) : so_far);
+    }
+    return leave(q);
+}
+
+static void loop_back(Path *p, Node *m, const Captured *of)
+{
+    LoopBack l = {.p = p, .m = m, .g = node_attr(m, "body")->g, .live = live_states(p, m), .of = of};
+    Values like = carried_back(&l);
+    const Value *turns = kept(m, 0);
+    begin_back(&l, turns->shape->dim[0], like);
+    find_turn(&l, turns);
+    restore(&l);
+    for (Node *b = l.g->first; b; b = b->next)
+        go(&l.q, b);
+    seed_turn(&l);
+    go_back(&l.q);
+    attr_set(l.b, (Attr){.name = name("body"), .type = A_GRAPH, .g = end_back(&l)});
+    for (int i = 0; i < like.n; i++)
+        count_back(p, like.at[i], l.b->out[i]);
+}
+
+void control_back(Path *p, Node *m)
+{
+    bool counts = false;
+    for (int o = 0; o < m->n_out; o++)
+        counts |= count_of(p, m, o) != NULL;
+    if (!counts)
+        return;
+    Captured of = {.p = p};
+    each_graph(m, capture_all, &of);
+    if (strcmp(m->op->name, "If"))
+        loop_back(p, m, &of);
+    else
+        if_back(p, m, &of);
+}
