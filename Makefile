@@ -56,13 +56,13 @@ $(B)/scalar.o: CFLAGS += -O3 -ffp-contract=off
 $(B)/%.o: compiler/%.c $(B)/onnx.pb.h | $(B)
 	$(MAKES)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
-$(B)/ops/%.o: compiler/ops/%.c | $(B)
+$(B)/ops/%.o: compiler/ops/%.c | $(B)/ops
 	$(MAKES)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
-$(HOST)/%.o: runtime-min/%.h $(RT_HEADERS) compiler/kernel.h compiler/ops.h compiler/onnxcc.h | $(B)
+$(HOST)/%.o: runtime-min/%.h $(RT_HEADERS) compiler/kernel.h compiler/ops.h compiler/onnxcc.h | $(HOST)
 	$(MAKES)
 	$(CC) -O2 $(KERNEL_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -c -o $@ runtime-min/rt.c
-$(B)/rt/%.o: runtime-min/%.h $(RT_HEADERS) | $(B)
+$(B)/rt/%.o: runtime-min/%.h $(RT_HEADERS) | $(B)/rt
 	$(MAKES)
 	$(CC) -O2 $(KERNEL_CFLAGS) -ffreestanding -ffunction-sections -DKERNELS='"$*.h"' -c -o $@ runtime-min/rt.c
 
@@ -88,8 +88,8 @@ $(B)/embedded.o: $(B)/embedded.c
 $(B)/include/onnxcc: | $(B)
 	@mkdir -p $(B)/include && ln -sfn ../../runtime-min $@
 
-$(B):
-	@mkdir -p $(B)/ops $(HOST) $(B)/rt
+$(B) $(B)/ops $(HOST) $(B)/rt:
+	@mkdir -p $@
 
 # The compiler under the address and undefined-behaviour sanitizers, in a folder of its own; tests/error uses it.
 SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
