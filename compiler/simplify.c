@@ -254,6 +254,7 @@ static void ask_operators(Graph *g)
 void simplify_model(Model *m)
 {
     map_free(&m->graph->scope); /* every name is bound */
+    remove_dead(m->graph);
     ask_operators(m->graph);
     remove_dead(m->graph);
     remove_identities(m->graph);

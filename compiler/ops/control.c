@@ -176,10 +176,18 @@ static void define_inputs(Graph *g)
 static bool never_stops(const Graph *g)
 {
     const Value *c = g->out.at[0];
+    while (c->def && !strcmp(c->def->op->name, "Identity"))
+        c = c->def->in[0];
     return c == g->in.at[1] || (c->data && !c->data->symbolic && tensor_get_int(c->data, 0));
 }
 
-static Dim turns_asked(const Node *n) { return in(n, 0) ? dim_max(D(0), value_dim(n->in[0], 0)) : D(INT64_MAX); }
+static Dim turns_asked(const Node *n)
+{
+    Value *most = in(n, 0);
+    if (most && most->def && !most->data)
+        trace_value(most);
+    return most ? dim_max(D(0), value_dim(most, 0)) : D(INT64_MAX);
+}
 
 /* The turns that the loop reports. */
 static Symbol *turns_made(Node *n)
@@ -455,6 +463,26 @@ static void loop_bind(Node *n)
     }
 }
 
+/* Stacks that nobody reads are not kept. */
+static bool loop_simplify(Node *n)
+{
+    Graph *g = node_attr(n, "body")->g;
+    int kept = n->n_in - 2;
+    for (int k = kept; k < g->out.n - 1; k++) {
+        Value *v = out(n, k);
+        if (v && (v->uses.n || symbols_of(v))) {
+            graph_set_output(g, kept + 1, g->out.at[k + 1]);
+            n->out[kept] = v;
+            v->def_i = kept++;
+        } else if (v)
+            v->def = NULL;
+    }
+    for (; g->out.n - 1 > kept; g->out.n--)
+        graph_set_output(g, g->out.n - 1, NULL);
+    n->n_out = n->n_out < kept ? n->n_out : kept;
+    return false;
+}
+
 /* ---- the compiler's own --------------------------------------------------------------------------------------------- */
 
 static void copy_bind(Node *n)
@@ -504,7 +532,7 @@ static const Op control_ops[] = {
     IF(23, "ALL11|seq|opt"), IF(24, "ALL12|seq|opt"), IF(25, "ALL13|seq|opt"),
 #define LOOP(since, set)                                                                                               \
     {"Loop", since, "M?:I cond?:B v_initial?**:V -> v_final_and_scan_outputs**:V", "I=int64 B=bool V=" set, "body:graph",  \
-     loop_infer, loop_bind, .flags = CONTROL}
+     loop_infer, loop_bind, .flags = CONTROL, .simplify = loop_simplify}
     LOOP(1, "ALL"), LOOP(11, "ALL"), LOOP(13, "ALL|seq"), LOOP(16, "ALLB|seq|opt"), LOOP(19, "ALL9|seq|opt"),
     LOOP(21, "ALL10|seq|opt"), LOOP(23, "ALL11|seq|opt"), LOOP(24, "ALL12|seq|opt"), LOOP(25, "ALL13|seq|opt"),
     {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM, .domain = "onnxcc"},
