@@ -42,6 +42,7 @@ struct Op {
     /* Attributes of n name values of its graph: makes them inputs, before functions are inlined, which have the same
      * names in every copy. */
     void (*named)(Node *n);
+    void (*unread)(Node *n); /* makes what has readers alone, before n's graphs are looked through for what is dead */
 };
 
 enum {

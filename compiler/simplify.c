@@ -44,6 +44,8 @@ static void sweep(Graph *g, Map *needed)
             node_free(n);
             continue;
         }
+        if (n->op->unread)
+            n->op->unread(n);
         for (int i = 0; i < n->n_in; i++)
             need_sizes(needed, n->in[i]);
         for (int i = 0; i < n->n_out; i++)
@@ -254,7 +256,6 @@ static void ask_operators(Graph *g)
 void simplify_model(Model *m)
 {
     map_free(&m->graph->scope); /* every name is bound */
-    remove_dead(m->graph);
     ask_operators(m->graph);
     remove_dead(m->graph);
     remove_identities(m->graph);

@@ -463,8 +463,8 @@ static void loop_bind(Node *n)
     }
 }
 
-/* Stacks that nobody reads are not kept. */
-static bool loop_simplify(Node *n)
+/* Stacks that nobody reads are not made. */
+static void loop_unread(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
     int kept = n->n_in - 2;
@@ -480,7 +480,6 @@ static bool loop_simplify(Node *n)
     for (; g->out.n - 1 > kept; g->out.n--)
         graph_set_output(g, g->out.n - 1, NULL);
     n->n_out = n->n_out < kept ? n->n_out : kept;
-    return false;
 }
 
 /* ---- the compiler's own --------------------------------------------------------------------------------------------- */
@@ -532,7 +531,7 @@ static const Op control_ops[] = {
     IF(23, "ALL11|seq|opt"), IF(24, "ALL12|seq|opt"), IF(25, "ALL13|seq|opt"),
 #define LOOP(since, set)                                                                                               \
     {"Loop", since, "M?:I cond?:B v_initial?**:V -> v_final_and_scan_outputs**:V", "I=int64 B=bool V=" set, "body:graph",  \
-     loop_infer, loop_bind, .flags = CONTROL, .simplify = loop_simplify}
+     loop_infer, loop_bind, .flags = CONTROL, .unread = loop_unread}
     LOOP(1, "ALL"), LOOP(11, "ALL"), LOOP(13, "ALL|seq"), LOOP(16, "ALLB|seq|opt"), LOOP(19, "ALL9|seq|opt"),
     LOOP(21, "ALL10|seq|opt"), LOOP(23, "ALL11|seq|opt"), LOOP(24, "ALL12|seq|opt"), LOOP(25, "ALL13|seq|opt"),
     {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM, .domain = "onnxcc"},

@@ -280,8 +280,7 @@ static bool begin(Path *p)
     return true;
 }
 
-/* All that m's inputs count through its output o. */
-static void back_through(Path *p, Node *m, int o)
+void back_through(Path *p, Node *m, int o)
 {
     Value *d = out(m, o) ? map_get(&p->back, out(m, o)) : NULL;
     for (int i = 0; i < m->n_in && d; i++) {
@@ -298,7 +297,7 @@ void go_back(Path *p)
         Node *m = p->nodes.at[k];
         if (m->op->flags & CONTROL)
             control_back(p, m);
-        else
+        else if (!put_off(p, m))
             for (int o = 0; o < m->n_out; o++)
                 back_through(p, m, o);
     }

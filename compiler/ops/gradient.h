@@ -25,6 +25,8 @@ typedef struct Path {
     Map live;                 /* of those, what depends on xs */
     Map back;                 /* what it counts for y */
     VEC(Node *) nodes;        /* in order */
+    bool turns;               /* through a loop's body */
+    VEC(Node *) slices;       /* of what is around: what they count is taken together for all turns */
 } Path;
 
 Value *now(const Path *p, Value *v);
@@ -33,6 +35,7 @@ bool is_live(const Path *p, const Value *v);
 void go(Path *p, Node *m);                    /* m with what it reads as it is now */
 void go_back(Path *p);                        /* what all that was gone through counts */
 void count_back(Path *p, Value *v, Value *d); /* v counts d, too */
+void back_through(Path *p, Node *m, int o);   /* what m's inputs count through its output o */
 /* What m reads: its inputs and, when it has nested graphs, what these read. */
 void each_read(Node *m, void (*visit)(Value *, void *), void *arg);
 
@@ -41,6 +44,7 @@ Node *copied(const Path *p, Node *m,
              Value **in); /* m with these inputs, and its graphs with what they read as it is now */
 Graph *taken(const Node *m, Value *const *in); /* the branch of an If with these inputs; NULL: none yet */
 void control_back(Path *p, Node *m);           /* all that If or Loop m reads counts */
+bool put_off(Path *p, Node *m);                /* is m one of the slices? */
 
 /* The steps of the recurrent node m with these inputs as ordinary nodes before n, which give `out`; false: m is no such
  * node, or the number of its steps is not known now. */

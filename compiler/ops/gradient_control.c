@@ -198,6 +198,21 @@ static void if_back(Path *p, Node *m, const Captured *of)
 
 /* ---- Loop ---------------------------------------------------------------------------------------------------------- */
 
+/* Output k of Loop m, which nobody had asked for. */
+static Value *add_result(Node *m, int k)
+{
+    if (k >= m->n_out) {
+        Value **all = NEWS(Value *, k + 1);
+        memcpy(all, m->out, sizeof *all * (size_t)m->n_out);
+        m->out = all;
+        m->n_out = k + 1;
+    }
+    m->out[k] = value_new(m->graph, NULL);
+    m->out[k]->def = m;
+    m->out[k]->def_i = k;
+    return m->out[k];
+}
+
 /* Input i of the body at the beginning of every turn, which Loop m gives from now on. */
 static Value *kept(Node *m, int i)
 {
@@ -207,31 +222,33 @@ static Value *kept(Node *m, int i)
         k++;
     if (k == g->out.n - 1)
         graph_add_output(g, g->in.at[i]);
-    if (k >= m->n_out) {
-        Value **all = NEWS(Value *, k + 1);
-        memcpy(all, m->out, sizeof *all * (size_t)m->n_out);
-        m->out = all;
-        m->n_out = k + 1;
-    }
-    if (!m->out[k]) {
-        m->out[k] = value_new(m->graph, g->in.at[i]->name);
-        m->out[k]->def = m;
-        m->out[k]->def_i = k;
+    if (!out(m, k)) {
+        add_result(m, k);
         infer_node(m);
     }
     return m->out[k];
 }
 
 /* The Loop b goes back through the turns of Loop m. It carries what the states count, and what the captured values have
- * counted so far. */
+ * counted so far. Of a captured value that is read in slices it gives what each of them counts. */
 typedef struct LoopBack {
     Path *p, q; /* around m; through b's body */
     Node *m, *b;
-    Graph *g;   /* m's body */
-    bool *live; /* of m's states: it counts */
-    const Captured *of;
-    Value *turn; /* of m */
+    Graph *g;    /* m's body */
+    bool *live;  /* of m's states: it counts */
+    Dim turns;   /* that m made */
+    Value *turn; /* of m, that b goes back through */
+    Values in;   /* of b */
+    Values of;   /* that count what b carries */
 } LoopBack;
+
+/* b carries one more value, what x counts, from `first` on. Returns its body's input. */
+static Value *carry(LoopBack *l, Value *x, Value *first)
+{
+    vec_push(&l->in, first);
+    vec_push(&l->of, x);
+    return add_input(&l->q, NULL, x->type, *x->shape);
+}
 
 /* v is within the same bounds as old. */
 static void bound_like(Value *v, const Value *old)
@@ -262,10 +279,10 @@ static void restore(LoopBack *l)
     }
 }
 
-/* The turn that comes now is that many before m's last one, of which a stacked value tells. */
-static void find_turn(LoopBack *l, const Value *stacked)
+/* The turn of m that comes now. */
+static void find_turn(LoopBack *l)
 {
-    Dim last = dim_sub(stacked->shape->dim[0], D(1));
+    Dim last = dim_sub(l->turns, D(1));
     Value *v = inferred(make(l->q.n, "Squeeze", 1, make_dims(l->q.n, 1, &last)));
     l->turn = inferred(make(l->q.n, "Sub", 2, v, l->q.n->graph->in.at[0]));
 }
@@ -284,42 +301,27 @@ static void seed_turn(LoopBack *l)
     }
 }
 
-/* What b carries, like the states of m that count and the captured values. */
-static Values carried_back(const LoopBack *l)
-{
-    Values like = {0};
-    for (int i = 0; i < l->m->n_in - 2; i++)
-        if (l->live[i])
-            vec_push(&like, l->m->in[i + 2]);
-    for (int i = 0; i < l->of->list.n; i++)
-        vec_push(&like, l->of->list.at[i]);
-    return like;
-}
-
-/* Makes b, without a body, for so many turns. */
-static void begin_back(LoopBack *l, Dim turns, Values like)
+/* Makes b, which carries what m's states count. */
+static void begin_back(LoopBack *l)
 {
     Node *n = l->p->n;
-    Value **in = NEWS(Value *, like.n + 2);
-    int k = 2;
-    in[0] = make(n, "Squeeze", 1, make_dims(n, 1, &turns));
-    for (int i = 0; i < l->m->n_in - 2; i++)
-        if (l->live[i]) {
-            Value *d = count_of(l->p, l->m, i);
-            in[k++] = d ? reshape_like(n, d, l->m->in[i + 2]) : zeros_like(n, l->m->in[i + 2]);
-        }
-    for (; k < like.n + 2; k++)
-        in[k] = zeros_like(n, like.at[k - 2]);
-    l->b = make_node(n, "Loop", like.n + 2, in, like.n);
+    l->b = make_node(n, "Loop", 0, NULL, 0);
     enter(&l->q, l->p, l->b, l->g);
+    l->q.turns = true;
+    vec_push(&l->in, make(l->b, "Squeeze", 1, make_dims(n, 1, &l->turns)));
+    vec_push(&l->in, NULL);
     add_input(&l->q, NULL, I64, shape_list(0));
     add_input(&l->q, NULL, B8, shape_list(0));
-    for (int i = 0; i < like.n; i++)
-        add_input(&l->q, NULL, like.at[i]->type, *like.at[i]->shape);
+    for (int i = 0; i < l->m->n_in - 2; i++)
+        if (l->live[i]) {
+            Value *d = count_of(l->p, l->m, i), *x = l->m->in[i + 2];
+            carry(l, x, d ? reshape_like(l->b, d, x) : zeros_like(l->b, x));
+        }
 }
 
-/* What the values count, after one more turn. */
-static Graph *end_back(LoopBack *l)
+/* What b's body gives: what all values count after one more turn, then what the slices of this turn count, and where they
+ * are. */
+static void end_back(LoopBack *l, const Captured *of)
 {
     Path *q = &l->q;
     Graph *g = q->n->graph;
@@ -328,29 +330,75 @@ static Graph *end_back(LoopBack *l)
     for (int i = 0; i < l->m->n_in - 2; i++)
         if (l->live[i])
             graph_add_output(g, counted(q, now(q, l->g->in.at[i + 2]), g->in.at[at++]));
-    for (int i = 0; i < l->of->list.n; i++, at++) {
-        Value *v = l->of->list.at[i], *so_far = g->in.at[at];
-        bool more = map_get(&q->back, v) != NULL;
-        graph_add_output(g, more ? make(q->n, "Add", 2, so_far, counted(q, v, so_far)) : so_far);
+    for (int i = 0; i < of->list.n; i++) {
+        Value *v = of->list.at[i];
+        if (map_get(&q->back, v)) {
+            Value *so_far = carry(l, v, zeros_like(l->b, v));
+            graph_add_output(g, make(q->n, "Add", 2, so_far, counted(q, v, so_far)));
+        }
     }
-    return leave(q);
+    for (int i = 0; i < q->slices.n; i++) {
+        Value *y = q->slices.at[i]->out[0];
+        graph_add_output(g, counted(q, y, y));
+        graph_add_output(g, q->slices.at[i]->in[1]);
+    }
+    attr_set(l->b, (Attr){.name = name("body"), .type = A_GRAPH, .g = leave(q)});
+    node_set_inputs(l->b, l->in.n, l->in.at);
+}
+
+/* What b gives in all turns for this value of its body. */
+static Value *stacked(LoopBack *l, int k, const Value *v)
+{
+    Shape s = *v->shape;
+    add_result(l->b, k);
+    memmove(&s.dim[1], &s.dim[0], sizeof *s.dim * (size_t)s.rank++);
+    s.dim[0] = l->turns;
+    set_out(l->b, k, v->type, s);
+    return l->b->out[k];
+}
+
+/* The slices that Gather m took, one in each turn, are one Gather of all of them. */
+static void slices_back(LoopBack *l, Node *m, int k)
+{
+    Node *n = l->p->n;
+    Value *d = stacked(l, k, m->out[0]), *at = stacked(l, k + 1, m->in[1]);
+    Node *all = node_again(n, m, (Value *[]){m->in[0], at}, 2, 1);
+    int64_t perm[MAX_RANK];
+    int rank = m->in[0]->shape->rank, axis = attr_axis(m, "axis", rank);
+    for (int i = 0; i < rank; i++)
+        perm[i] = i < axis ? i + 1 : i == axis ? 0 : i;
+    infer_node(all);
+    count_back(l->p, all->out[0], transpose(n, d, rank, perm));
+    back_through(l->p, all, 0);
+}
+
+bool put_off(Path *p, Node *m)
+{
+    if (!p->turns || strcmp(m->op->name, "Gather") || m->in[1]->shape->rank || m->in[0]->graph == p->n->graph ||
+        m->in[1]->graph != p->n->graph || !is_live(p, m->in[0]))
+        return false;
+    if (map_get(&p->back, m->out[0]))
+        vec_push(&p->slices, m);
+    return true;
 }
 
 static void loop_back(Path *p, Node *m, const Captured *of)
 {
-    LoopBack l = {.p = p, .m = m, .g = node_attr(m, "body")->g, .live = live_states(p, m), .of = of};
-    Values like = carried_back(&l);
-    const Value *turns = kept(m, 0);
-    begin_back(&l, turns->shape->dim[0], like);
-    find_turn(&l, turns);
+    LoopBack l = {.p = p, .m = m, .g = node_attr(m, "body")->g, .live = live_states(p, m)};
+    l.turns = kept(m, 0)->shape->dim[0];
+    begin_back(&l);
+    find_turn(&l);
     restore(&l);
     for (Node *b = l.g->first; b; b = b->next)
         go(&l.q, b);
     seed_turn(&l);
     go_back(&l.q);
-    attr_set(l.b, (Attr){.name = name("body"), .type = A_GRAPH, .g = end_back(&l)});
-    for (int i = 0; i < like.n; i++)
-        count_back(p, like.at[i], l.b->out[i]);
+    end_back(&l, of);
+    int k = 0;
+    for (; k < l.of.n; k++)
+        count_back(p, l.of.at[k], add_result(l.b, k));
+    for (int i = 0; i < l.q.slices.n; i++, k += 2)
+        slices_back(&l, l.q.slices.at[i], k);
 }
 
 void control_back(Path *p, Node *m)

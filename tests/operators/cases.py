@@ -614,7 +614,7 @@ def main():
                     add_features, add_images, add_attention, add_contractions, add_open, gradients.add_gradients,
                     gradients_control.add_gradients_control, add_strings,
                     add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences,
-                    containers.add_string_loops, corners.add_corners):
+                    containers.add_loops, containers.add_string_loops, corners.add_corners):
             add(cases)
         print(f"operators: {cases.count} tests written")
 

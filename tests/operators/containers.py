@@ -158,6 +158,18 @@ def add_sequences(c):
     add(c, "sequence_strings_join", text, [words], [np.concatenate(words)])
 
 
+def add_loops(c):
+    head, x = '<ir_version: 9, opset_import: ["": 20]>', np.array([1.5, -2], np.float32)
+    turned = LOOP.format("float[2] s, float[2] t", "float[2] t, float[2] s, float[2] s, float[2] u", "u = Add (s, t)")
+    text = f"{head} g (int64 m, float[2] x, float[2] w) => (float[2] o, float[2] p, float[n, 2] q, float[n, 2] r) {{ o, p, q, r = Loop {turned} (m, , x, w) }}"
+    add(c, "loop_turned", text, [np.array(3), x, x + 7])
+    text = f"""{head} g (float[2] x) => (float[n, 2] z) {{ most = Constant <value_int = 9> () s, q, r, t = Loop
+        <body = b (int64 i, bool go, float[2] s) => (bool on, float[2] v, float[2] e, float[2] f, float[2] h) {{ v = Add (s, s) e = Mul (s, s)
+        f = Neg (e) h = Add (e, v) k = ReduceMax <keepdims = 0> (v) ten = Constant <value_float = 10.0> () on = Less (k, ten) }}> (most, , x)
+        z = Concat <axis = 0> (q, r) }}"""
+    add(c, "loop_joined", text, [x])
+
+
 def add_string_loops(c):
     words = np.array(["ab", "", "d\u00e9"], object)
     head = '<ir_version: 9, opset_import: ["": 20]>'
