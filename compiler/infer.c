@@ -322,6 +322,18 @@ static bool is_done(const Node *n)
            !n->out[0]->data->symbolic && n->in[0] && n->in[0]->data;
 }
 
+void infer_between(Node *before, Node *end)
+{
+    Node *first = before ? before->next : end->graph->first;
+    for (Node *n = first; n != end;)
+        if (n->op->expand || n->op->body)
+            n = poisoned(n) || !check_types(n) ? (poison(n), n->next) : expand(n);
+        else {
+            infer_node(n);
+            n = n->next;
+        }
+}
+
 void infer_graph(Graph *g)
 {
     for (Node *n = g->first; n;) {

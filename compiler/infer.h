@@ -4,9 +4,10 @@
 
 #include "loop.h"
 
-Value *inferred(Value *made);   /* what make() has just made, inferred at once */
-void infer_graph(Graph *g);     /* walks a (nested) graph */
-Dim value_dim(Value *v, int e); /* integer element e: number, expression, or a symbol read at run time */
+Value *inferred(Value *made);                /* what make() has just made, inferred at once */
+void infer_between(Node *before, Node *end); /* new nodes after `before` (NULL: the first ones), up to `end` */
+void infer_graph(Graph *g);                  /* walks a (nested) graph */
+Dim value_dim(Value *v, int e);              /* integer element e: number, expression, or a symbol read at run time */
 
 /* fold.c */
 void fold(Node *n);         /* the results of an inferred node, as far as they are known now */

@@ -16,7 +16,7 @@ static Value *step_back(Node *n, Node *m, int i, int o, Value *d)
 {
     Back b = {.n = n, .m = m, .d = d, .i = i, .o = o};
     Value *v = NULL;
-    if (!back_by_formula(&b, &v) && !back_by_windows(&b, &v) && !back_by_function(&b, &v))
+    if (!back_by_formula(&b, &v) && !back_by_moves(&b, &v) && !back_by_windows(&b, &v) && !back_by_function(&b, &v))
         no_gradient(n, m);
     return v ? make_cast(n, v, m->in[i]->type) : NULL;
 }
@@ -171,14 +171,17 @@ static void becomes(Path *p, Node *m, int i, Value *v, bool live)
         map_put(&p->live, v, m);
 }
 
-/* The steps of a recurrent node in its place; false: it is none. */
-static bool step_by_step(Path *p, Node *m, Value **in, Value **out)
+/* Other nodes that say the same as m, where these have a gradient and m has none; false: it needs none. */
+static bool in_its_place(Path *p, Node *m, Value **out)
 {
     Node *before = p->n->prev;
-    if (!recurrent_steps(p->n, m, in, out))
+    bool *counts = NEWS(bool, m->n_in);
+    for (int i = 0; i < m->n_in; i++)
+        counts[i] = is_live(p, m->in[i]);
+    if (!recurrent_steps(p->n, m, m->in, out) && !in_other_words(p->n, m, counts, out))
         return false;
+    infer_between(before, p->n);
     for (Node *c = before ? before->next : p->n->graph->first; c != p->n; c = c->next) {
-        infer_node(c);
         vec_push(&p->nodes, c);
         becomes(p, c, 0, c->out[0], reads(p, c, NULL).live);
     }
@@ -192,7 +195,7 @@ static bool in_sight(const Graph *g, const Node *n)
     return n != NULL;
 }
 
-/* m with its inputs as they are now; recurrent nodes as those of every step, an If that is decided as its branch. */
+/* m with its inputs as they are now, or what is in its place; of an If that is decided, its branch. */
 static void again(Path *p, Node *m, const Reads *r)
 {
     Value **in = NEWS(Value *, m->n_in), **out = NEWS(Value *, m->n_out);
@@ -207,10 +210,12 @@ static void again(Path *p, Node *m, const Reads *r)
             go(p, b);
         for (int i = 0; i < m->n_out; i++)
             out[i] = now(p, branch->out.at[i]);
-    } else if (!live || !step_by_step(p, m, in, out)) {
+    } else {
         Node *c = same ? m : copied(p, m, in);
-        vec_push(&p->nodes, c);
-        memcpy(out, c->out, sizeof *out * (size_t)m->n_out);
+        if (!live || !in_its_place(p, c, out)) {
+            vec_push(&p->nodes, c);
+            memcpy(out, c->out, sizeof *out * (size_t)m->n_out);
+        }
     }
     for (int i = 0; i < m->n_out; i++)
         becomes(p, m, i, out[i], branch ? is_live(p, out[i]) : live);
@@ -365,8 +370,8 @@ static void gradient_named(Node *n)
 static const Op gradient_ops[] = {
     {"Gradient", 1, "Inputs**:T1 -> Outputs**:T2", "T1=ALL T2=F", "xs:strings y:string zs:strings?",
      .expand = gradient_expand, .named = gradient_named, .domain = "ai.onnx.preview.training",
-     .limit =
-         "not through sequences that grow, Fourier transforms, samplers, determinants, and more than 1024 recurrent steps",
+     .limit = "not through sequences that grow, by the scales of Resize, through probabilities of SVMClassifier, and "
+              "more than 1024 recurrent steps",
      .flags = LOOKS_BACK},
 };
 OPS(gradient_ops);

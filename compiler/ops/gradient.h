@@ -13,8 +13,16 @@ typedef struct Back {
 
 /* What the input counts. False: this is not known. *v stays as it is when it does not count. */
 bool back_by_formula(const Back *b, Value **v);  /* gradient_formulas.c */
+bool back_by_moves(const Back *b, Value **v);    /* gradient_moves.c */
 bool back_by_function(const Back *b, Value **v); /* gradient_functions.c */
 bool back_by_windows(const Back *b, Value **v);  /* gradient_windows.c: convolutions and pools */
+Value *attention_back(const Back *b);            /* gradient_attention.c */
+Value *fourier_back(const Back *b);              /* gradient_numeric.c */
+Value *det_back(const Back *b);
+Value *svm_kernel_back(const Back *b);
+Value *svm_contest_back(const Back *b);
+Value *affine_grid_back(const Back *b); /* gradient_sample.c */
+Value *roi_align_back(const Back *b);
 
 /* A way from xs to y through the nodes of one graph, and back. */
 typedef struct Path {
@@ -49,6 +57,18 @@ bool put_off(Path *p, Node *m);                /* is m one of the slices? */
 /* The steps of the recurrent node m with these inputs as ordinary nodes before n, which give `out`; false: m is no such
  * node, or the number of its steps is not known now. */
 bool recurrent_steps(Node *n, const Node *m, Value **in, Value **out);
+enum { MOST_STEPS = 1024 }; /* every one is some thirty nodes */
+
+/* The same for other nodes that have no gradient by themselves, or not by the inputs that count: gradient_words.c has a list
+ * of them. */
+bool in_other_words(Node *n, Node *m, const bool *counts, Value **out);
+bool attention_words(Node *n, Node *m, Value **out); /* gradient_attention.c */
+bool rotary_words(Node *n, Node *m, Value **out);
+bool linear_attention_words(Node *n, Node *m, Value **out);
+bool frames_words(Node *n, Node *m, Value **out);      /* gradient_numeric.c */
+bool grid_sample_words(Node *n, Node *m, Value **out); /* gradient_sample.c */
+bool roi_align_words(Node *n, Node *m, Value **out);
+bool deform_conv_words(Node *n, Node *m, Value **out);
 
 /* A function that gives the back of an operator in the shape of the input; NULL: it cannot. */
 typedef struct BackFunction {
@@ -67,6 +87,13 @@ Value *sum_over(Node *n, Value *v, int k, const int64_t *axes);     /* keepdims 
 Value *gather_up(Node *n, Value *v, Shape from, Value *x);          /* v, of the shape `from`, summed over the axes
                                                                               along which x was broadcast to it */
 Value *transpose(Node *n, Value *v, int rank, const int64_t *perm); /* new axis i is old axis perm[i] */
+Value *matrices(Node *n, Value *left, bool trans_left, Value *right, bool trans_right); /* their product */
+Value *part(Node *n, Value *v, int64_t axis, Dim from, Dim to); /* rows or columns [from, to) along the axis */
+Value *size_as(Node *n, Type t, Dim d);                         /* rank 0 */
+Value *numbered(Node *n, Value *x, Type t);                     /* like x, its elements numbered from 1 */
+Value *put_back(const Back *b, Value *numbers,
+                Value *d); /* zeros like the input, to which d is added at the elements of
+                                                             these numbers; 0: nowhere */
 Node *node_again(Node *n, const Node *m, Value **in, int n_in, int n_out); /* m with other inputs, before n */
 
 #endif

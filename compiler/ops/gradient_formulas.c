@@ -260,8 +260,6 @@ static const Rule rules[] = {
     {"Tanh", 0, {"d*(1-y*y)"}}, {"Asinh", 0, {"d/Sqrt(x*x+1)"}}, {"Acosh", 0, {"d/Sqrt(x*x-1)"}},
     {"Atanh", 0, {"d/(1-x*x)"}},
     {"Erf", 0, {"d*1.1283791670955126*Exp(-x*x)"}},
-    {"Floor", 0, {NULL}}, {"Ceil", 0, {NULL}}, {"Round", 0, {NULL}}, {"Sign", 0, {NULL}},
-    {"Hardmax", 0, {NULL}}, {"EyeLike", 0, {NULL}},
     {"Relu", 0, {"Where(Greater(x,0),d,0)"}}, {"LeakyRelu", 0, {"Where(Less(x,0),d*@alpha,d)"}},
     {"PRelu", 0, {"Where(Less(a,0),d*b,d)", "Where(Less(a,0),d*a,0)"}},
     {"Shrink", 0, {"Where(Greater(Abs(x),@lambd),d,0)"}},
@@ -287,8 +285,16 @@ static const Rule rules[] = {
 };
 /* clang-format on */
 
+/* Steps: nothing counts where they have a derivative. */
+static const char *const steps[] = {
+    "Floor", "Ceil", "Round", "Sign", "Hardmax", "EyeLike", "Quantize", "MelWeights", "Trees",
+};
+
 bool back_by_formula(const Back *b, Value **v)
 {
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (!strcmp(steps[i], b->m->op->name))
+            return true;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         const Rule *r = &rules[i];
         int k = r->flags & EVERY ? 0 : b->i;

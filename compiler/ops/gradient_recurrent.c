@@ -3,8 +3,6 @@
 #include "gradient.h"
 #include "rnn.h"
 
-enum { MOST_STEPS = 1024 }; /* every one is some thirty nodes */
-
 /* One direction of a recurrent node. Its matrices are (batch, hidden); gates lie side by side in rows. */
 typedef struct Layer {
     Node *n;       /* new nodes go before it */
@@ -16,12 +14,6 @@ typedef struct Layer {
     Value *lengths; /* NULL: all steps */
     Value *peephole, *bias;
 } Layer;
-
-/* Rows or columns [from, to) of v along the axis. */
-static Value *part(Node *n, Value *v, int64_t axis, Dim from, Dim to)
-{
-    return make(n, "Slice", 4, v, make_dims(n, 1, &from), make_dims(n, 1, &to), make_ints(n, 1, &axis));
-}
 
 /* Gate k of a row of gates. */
 static Value *gate(const Layer *l, Value *v, int k)

@@ -75,6 +75,12 @@ static Value *planes(const Back *b, Value *v)
     return make_reshape(b->n, v, y.rank, y.dim);
 }
 
+/* Are there no pixels, before or after? Then there is nothing to slide over. */
+static bool nothing(const Back *b)
+{
+    return dim_is(shape_count(*b->m->in[0]->shape), 0) || dim_is(shape_count(*b->m->out[0]->shape), 0);
+}
+
 /* ---- convolutions -------------------------------------------------------------------------------------------------- */
 
 static bool shapes_known(const Node *m) { return shape_const(*m->in[0]->shape) && shape_const(*m->in[1]->shape); }
@@ -112,6 +118,8 @@ static Value *conv_back(const Back *b)
     Slide s;
     if (b->i == 2)
         return reshape_like(b->n, sum_over(b->n, b->d, m->in[0]->shape->rank - 1, axes), m->in[2]);
+    if (nothing(b))
+        return zeros_like(b->n, m->in[b->i]);
     if (!shapes_known(m))
         return NULL;
     for (int i = 2; i < m->in[1]->shape->rank; i++)
@@ -165,6 +173,8 @@ static Value *average_back(const Back *b)
 {
     Node *n = b->n;
     Slide s;
+    if (nothing(b))
+        return zeros_like(n, b->m->in[0]);
     if (!slide_read(b->m, NULL, false, &s))
         return NULL;
     Value *image = filled(n, b->d->type, 1, s.axes, s.size);
@@ -182,6 +192,8 @@ static Value *norm_pool_back(const Back *b)
     Value *less = make_scalar(n, b->d->type, p - 1);
     Back to = *b;
     Slide s;
+    if (nothing(b))
+        return zeros_like(n, b->m->in[0]);
     if (!slide_read(b->m, NULL, false, &s))
         return NULL;
     to.d = make(n, "Div", 2, b->d, make(n, "Pow", 2, b->m->out[0], less));

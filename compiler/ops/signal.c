@@ -1,6 +1,7 @@
 /* signal.c - DFT, STFT, the windows HannWindow, HammingWindow and BlackmanWindow, MelWeightMatrix. */
 #include "../infer.h"
 #include "../kernel.h"
+#include "fourier.h"
 #include "signal.h"
 
 /* The one number in input i, as a size; false: wrong, and reported. */
@@ -14,9 +15,6 @@ static bool one_dim(Node *n, int i, Dim *d)
 }
 
 /* ---- Fourier transforms: a table of twiddle factors, which folds, and one node ---------------------------------- */
-
-/* What a transform is, in the order of the integers that its node takes. */
-enum { OUTER, INNER, COUNT, LENGTH, BINS, FROM, TO = FROM + 3, FOURIER_DIMS = TO + 3 };
 
 static void make_fourier(Node *n, Shape y, const Dim *dims, Value *window, bool inverse, bool mirror)
 {

@@ -18,6 +18,8 @@ from onnx.reference import ReferenceEvaluator
 
 import containers
 import corners
+import differences
+import gradient_words
 import gradients
 import gradients_control
 from cache import generated
@@ -605,7 +607,8 @@ def add_experimental(c):
 def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
-    sources = [__file__, containers.__file__, corners.__file__, gradients.__file__, gradients_control.__file__]
+    sources = [__file__, containers.__file__, corners.__file__, gradients.__file__, gradient_words.__file__,
+               gradients_control.__file__, differences.__file__]
     with generated(folder, sources, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
         if not stale:
             return

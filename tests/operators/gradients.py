@@ -2,10 +2,12 @@
 
 import numpy as np
 import onnx
-from onnx.reference import ReferenceEvaluator
+
+from differences import evaluator, slope
+from gradient_words import FLOATS, TWICE, WORDS
 
 rng = np.random.default_rng(1)
-TYPES = {"d": "double", "l": "int64", "?": "bool"}
+TYPES = {"d": "double", "f": "float", "l": "int64", "?": "bool"}
 
 # name: the shapes of the inputs, how a result is made of them, and the same in other words where the reference computes in
 # float alone, or not at all
@@ -157,36 +159,29 @@ MOVES = {
 }
 
 
-def slope(forward, feed, name):
-    """The derivative of the only result, a number, by every element of feed[name]."""
-    run, step = ReferenceEvaluator(forward), 1e-5
-    result = np.zeros_like(feed[name])
-    for i in np.ndindex(result.shape):
-        ends = []
-        for sign in 1, -1:
-            x = feed[name].copy()
-            x[i] += sign * step
-            ends.append(run.run(None, {**feed, name: x})[0])
-        result[i] = (ends[0] - ends[1]) / (2 * step)
-    return result
-
-
-def add_gradient(c, name, shapes, nodes, otherwise=None, at=(), also=None, place="{to} = {gradient}"):
+def add_gradient(c, name, shapes, nodes, otherwise=None, at=(), also=None, place="{to} = {gradient}", kind=np.float64, twice=None):
     """at: what the gradient is not asked for at the place where y is computed, but at an input of that name with a 1.
-    also: inputs that it is not asked for. place: where the node of the gradient stands."""
-    x = {k: rng.standard_normal(shape) for k, shape in shapes.items()}
+    also: inputs that it is not asked for. place: where the node of the gradient stands. kind: what its inputs are when the model
+    is compiled. twice: how the sines of the gradient by this input grow."""
+    x = {k: rng.standard_normal(v) if isinstance(v, tuple) else np.array(v, np.float64) for k, v in shapes.items()}
     elsewhere = {k: rng.standard_normal(shapes[k]) for k in at}
     also = {k: np.array(v) for k, v in (also or {}).items()}
 
     def declared(values):
         return ", ".join(f"{TYPES[v.dtype.char]}[{','.join(map(str, v.shape))}] {k}" for k, v in values.items())
 
-    head = '<ir_version: 13, opset_import: ["": 26, "ai.onnx.preview.training": 1]> g'
+    head = '<ir_version: 13, opset_import: ["": 27, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1]> g'
     forward = onnx.parser.parse_model(f"{head} ({declared({**x, **also})}) => (double y) {{ {otherwise or nodes} }}")
-    given = {**x, **{k + "1": v for k, v in elsewhere.items()}, **also}
-    expected = {"d" + k: slope(forward, {**x, **elsewhere, **also}, k) for k in x}
+    y, by = "y", 1e-5
+    if twice:
+        run, y, by = evaluator(forward), "waves", 1e-4
+        forward = lambda feed: np.sin(slope(run, feed, twice, by)).sum()  # noqa: E731
+        nodes += (f' first = ai.onnx.preview.training.Gradient <xs = ["{twice}"], y = "y"> ({twice}) '
+                  "waved = Sin(first) waves = ReduceSum <keepdims = 0> (waved) ")
+    expected = {"d" + k: slope(forward, {**x, **elsewhere, **also}, k, by).astype(kind) for k in x}
+    given = {**{k: v.astype(kind) for k, v in x.items()}, **{k + "1": v for k, v in elsewhere.items()}, **also}
     xs, actual = ", ".join(f'"{k}"' for k in x), ", ".join(k + "1" * (k in at) for k in x)
-    step = place.format(to=", ".join(expected), gradient=f'ai.onnx.preview.training.Gradient <xs = [{xs}], y = "y"> ({actual})')
+    step = place.format(to=", ".join(expected), gradient=f'ai.onnx.preview.training.Gradient <xs = [{xs}], y = "{y}"> ({actual})')
     model = onnx.parser.parse_model(f"{head} ({declared(given)}) => ({declared(expected)}) {{ {nodes} {step} }}")
     c.write(f"gradient_{name}", model, list(given.values()), list(expected.values()))
 
@@ -218,5 +213,12 @@ def add_gradients(c):
         """i = Constant <value = int64[2] {0, -1}> () e = Exp(a) m = ReduceMean(a, i) l = ReduceLogSumExp <keepdims = 0> (a, i)
         n = ReduceL2(e, i) o = ReduceMax(a, i) k = Mul(l, l) u = ReduceSum <keepdims = 0> (k) s = Sum(e, m, n, o, u) """ + total)
     wave = " wave = Sin(o) s = Mul(o, wave) " + total
-    for name, (shapes, *nodes) in {**LAYERS, **RECURRENT, **MOVES}.items():
+    for name, (shapes, *nodes) in {**LAYERS, **RECURRENT, **MOVES, **WORDS}.items():
         add(name, shapes, *(text + wave for text in nodes))
+    for name, (shapes, *nodes) in FLOATS.items():
+        add(name, shapes, *(text + wave for text in nodes), kind=np.float32)
+    for name, (shapes, by, *nodes) in TWICE.items():
+        add(f"twice_{name}", shapes, *(text + wave for text in nodes), twice=by)
+    rois = {"r": [[0, 1, 2, 2.5], [0.4, 0, 1.3, 3], [-1, 1, 2, 1.2]]}
+    add("roi_unknown", {"x": (2, 2, 4, 3)}, "b = Constant <value = int64[3] {1, 0, 1}> () "
+        "o = RoiAlign <output_height = 2, output_width = 2, spatial_scale = 1.3> (x, r, b)" + wave, also=rois)

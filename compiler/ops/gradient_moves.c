@@ -1,0 +1,263 @@
+/* gradient_moves.c - what operators give back that give other shapes to elements, or move, choose or replace them. */
+#include "gradient.h"
+
+/* ---- shapes ----------------------------------------------------------------------------------------------------- */
+
+static Value *reshaped(const Back *b) { return reshape_like(b->n, b->d, b->m->in[0]); }
+
+static Value *transposed(const Back *b)
+{
+    const int64_t *perm;
+    int64_t inverse[MAX_RANK];
+    int rank = b->m->in[0]->shape->rank, k = attr_ints(b->m, "perm", &perm);
+    for (int i = 0; i < rank; i++)
+        inverse[k < 0 ? rank - 1 - i : axis_of(b->m, perm[i], rank)] = i;
+    return transpose(b->n, b->d, rank, inverse);
+}
+
+static Value *concat_back(const Back *b)
+{
+    Value *x = b->m->in[b->i];
+    int64_t axis = attr_axis(b->m, "axis", x->shape->rank);
+    Dim from = D(0);
+    for (int i = 0; i < b->i; i++)
+        from = dim_add(from, b->m->in[i]->shape->dim[axis]);
+    return part(b->n, b->d, axis, from, dim_add(from, x->shape->dim[axis]));
+}
+
+/* ---- moved elements --------------------------------------------------------------------------------------------- */
+
+Value *numbered(Node *n, Value *x, Type t)
+{
+    Value *one = make_int(n, 1), *end = make(n, "Add", 2, make(n, "Size", 1, x), one);
+    return reshape_like(n, make_cast(n, make(n, "Range", 3, one, end, one), t), x);
+}
+
+Value *put_back(const Back *b, Value *numbers, Value *d)
+{
+    Node *n = b->n;
+    Value *x = b->m->in[b->i], *flat = make_ints(n, 1, (int64_t[]){-1}), *one = make_ints(n, 1, (int64_t[]){1});
+    Value *room = make(n, "Reshape", 2, make(n, "Add", 2, make(n, "Size", 1, x), make_int(n, 1)), one);
+    Value *v = make(n, "ScatterElements", 3, make(n, "Expand", 2, make_scalar(n, d->type, 0), room),
+                    make(n, "Reshape", 2, make_cast(n, numbers, I64), flat), make(n, "Reshape", 2, d, flat));
+    attr_set_string(v->def, "reduction", "add");
+    v = make(n, "Slice", 3, v, one, make_ints(n, 1, (int64_t[]){INT64_MAX}));
+    return reshape_like(n, v, x);
+}
+
+/* An operator that only moves elements tells where they came from when it moves their numbers; 0 stands for elements of
+ * its other inputs. */
+static Value *moved(const Back *b, Type t)
+{
+    Node *n = b->n, *m = b->m;
+    Value **in = NEWS(Value *, m->n_in), *zero = make_scalar(n, t, 0);
+    for (int i = 0; i < m->n_in; i++)
+        in[i] = i == b->i ? numbered(n, m->in[i], t) : m->in[i];
+    for (int i = 0; i < m->n_in; i++)
+        if (i != b->i && m->in[i] && m->in[i]->type == m->in[b->i]->type)
+            in[i] = make(n, "Expand", 2, zero, shape_like(n, m->in[i]));
+    Node *c = node_again(n, m, in, m->n_in, m->n_out);
+    if (node_attr(m, "extrapolation_value"))
+        attr_set_float(c, "extrapolation_value", 0);
+    return put_back(b, c->out[b->o], b->d);
+}
+
+static Value *moved_back(const Back *b) { return moved(b, I64); }
+
+/* GridSample, of whole elements: the grid only says which. Its other modes have other words. */
+static Value *nearest_back(const Back *b)
+{
+    Value *in[] = {numbered(b->n, b->m->in[0], I64), b->m->in[1]};
+    if (!attr_is(b->m, "mode", "nearest"))
+        return NULL;
+    return b->i ? zeros_like(b->n, b->m->in[1]) : put_back(b, node_again(b->n, b->m, in, 2, 1)->out[0], b->d);
+}
+
+static Value *moved_as_float(const Back *b) { return moved(b, F64); } /* for those that have no integers */
+
+/* Zeros like x, to which d is added where `op` puts it. */
+static Value *added(const Back *b, const char *op, Value *where)
+{
+    Value *v = make(b->n, op, 3, zeros_like(b->n, b->m->in[0]), where, b->d);
+    attr_set_string(v->def, "reduction", "add");
+    return v;
+}
+
+static Value *added_along(const Back *b, Value *where)
+{
+    Value *v = added(b, "ScatterElements", where);
+    attr_set_int(v->def, "axis", attr_axis(b->m, "axis", b->m->in[0]->shape->rank));
+    return v;
+}
+
+/* Added to the rows, of the elements along the axis, that were taken; k: dimensions of `at`, which says which. */
+static Value *rows_back(const Back *b, Value *at, int k)
+{
+    Node *n = b->n;
+    Value *x = b->m->in[0];
+    int rank = x->shape->rank, axis = attr_axis(b->m, "axis", rank);
+    int64_t front[MAX_RANK], home[MAX_RANK], d_front[2 * MAX_RANK];
+    if (rank + k - 1 > MAX_RANK)
+        return NULL;
+    for (int i = 0; i < rank; i++)
+        front[i] = i == 0 ? axis : i - (i <= axis);
+    for (int i = 0; i < rank; i++)
+        home[front[i]] = i;
+    for (int i = 0; i < rank + k - 1; i++)
+        d_front[i] = i < k ? axis + i : i - k < axis ? i - k : i;
+    Value *where = make(n, "Unsqueeze", 2, make_cast(n, at, I64), make_ints(n, 1, (int64_t[]){-1}));
+    Value *v = make(n, "ScatterND", 3, transpose(n, zeros_like(n, x), rank, front), where,
+                    transpose(n, b->d, rank + k - 1, d_front));
+    attr_set_string(v->def, "reduction", "add");
+    return transpose(n, v, rank, home);
+}
+
+static Value *gather_back(const Back *b) { return rows_back(b, b->m->in[1], b->m->in[1]->shape->rank); }
+
+static Value *gather_elements_back(const Back *b) { return added_along(b, b->m->in[1]); }
+
+static Value *gather_nd_back(const Back *b)
+{
+    return attr_int(b->m, "batch_dims") ? moved_back(b) : added(b, "ScatterND", b->m->in[1]);
+}
+
+static Value *top_back(const Back *b)
+{
+    return b->o ? NULL : added_along(b, node_again(b->n, b->m, b->m->in, b->m->n_in, 2)->out[1]);
+}
+
+/* Every element where it was found first. */
+static Value *unique_back(const Back *b)
+{
+    Value *at = b->o ? NULL : node_again(b->n, b->m, b->m->in, 1, 2)->out[1];
+    if (!attr_given(b->m, "axis"))
+        return at ? put_back(b, make(b->n, "Add", 2, at, make_int(b->n, 1)), b->d) : NULL;
+    return at ? rows_back(b, at, 1) : NULL;
+}
+
+static Value *max_pool_back(const Back *b)
+{
+    Node *c = node_again(b->n, b->m, b->m->in, 1, 2);
+    if (node_attr(b->m, "storage_order"))
+        attr_set_int(c, "storage_order", 0);
+    return b->o ? NULL : put_back(b, make(b->n, "Add", 2, c->out[1], make_int(b->n, 1)), b->d);
+}
+
+/* Steps of 1, from where it is known: zeros around d. */
+static Value *slice_back(const Back *b)
+{
+    Shape x = *b->m->in[0]->shape, y = *b->m->out[0]->shape;
+    int64_t from[MAX_RANK], axes[MAX_RANK], steps[MAX_RANK];
+    Dim pads[2 * MAX_RANK];
+    for (int i = 1; i < b->m->n_in; i++)
+        if (i != 2 && in(b->m, i) && !in_const(b->m, i))
+            return moved_back(b);
+    int k = in_ints(b->m, 1, from, MAX_RANK), n_axes = in(b->m, 3) ? in_ints(b->m, 3, axes, MAX_RANK) : k;
+    int n_steps = in(b->m, 4) ? in_ints(b->m, 4, steps, MAX_RANK) : 0;
+    for (int i = 0; i < 2 * x.rank; i++)
+        pads[i] = D(0);
+    for (int i = 0; i < k && n_axes == k; i++) {
+        int axis = axis_of(b->m, in(b->m, 3) ? axes[i] : i, x.rank);
+        Dim at = from[i] < 0 ? dim_max(D(0), dim_add(x.dim[axis], D(from[i]))) : dim_min(D(from[i]), x.dim[axis]);
+        if (i < n_steps && steps[i] != 1)
+            return moved_back(b);
+        pads[axis] = at;
+        pads[axis + x.rank] = dim_sub(dim_sub(x.dim[axis], at), y.dim[axis]);
+    }
+    return k < 0 || n_axes != k ? NULL : make(b->n, "Pad", 2, b->d, make_dims(b->n, 2 * x.rank, pads));
+}
+
+/* What v has where the scatter m puts its updates. */
+static Value *scattered(const Back *b, Value *v)
+{
+    bool nd = !strcmp(b->m->op->name, "ScatterNDReduce");
+    Value *there = make(b->n, nd ? "GatherND" : "GatherElements", 2, v, b->m->in[1]);
+    if (!nd)
+        attr_set_int(there->def, "axis", attr_int(b->m, "axis"));
+    there->type = b->m->out[0]->type;
+    return there;
+}
+
+/* A reduction of what is there (a) and what comes (c). Those that are the least or greatest together share d; products
+ * have other words. */
+static Value *scatter_back(const Back *b)
+{
+    static const struct {
+        const char *reduction, *to_data, *to_updates; /* in which c is what comes, y and d are where it came to */
+    } rules[] = {{"add", "d", "d"},
+                 {"min", "Where(Equal(a,y),d,0)", "Where(Equal(c,y),d,0)"},
+                 {"max", "Where(Equal(a,y),d,0)", "Where(Equal(c,y),d,0)"}};
+    Node *n = b->n, *m = b->m;
+    int i = 0;
+    while (!attr_is(m, "reduction", rules[i].reduction))
+        i++;
+    Value *y[] = {scattered(b, m->out[0])};
+    Node there = *m;
+    Back to = *b;
+    if (i > 0) {
+        Value *in[] = {make_cast(n, make(n, "Equal", 2, m->in[0], m->out[0]), b->d->type), m->in[1],
+                       make_cast(n, make(n, "Equal", 2, m->in[2], y[0]), b->d->type)};
+        Node *count = node_again(n, m, in, 3, 1);
+        attr_set_string(count, "reduction", "add");
+        to.d = make(n, "Div", 2, b->d, count->out[0]);
+        to.d->type = b->d->type;
+    }
+    if (b->i == 0)
+        return formula(&to, rules[i].to_data);
+    there.out = y;
+    to.m = &there;
+    to.d = scattered(b, to.d);
+    return formula(&to, rules[i].to_updates);
+}
+
+/* The values for off and on, gathered by ones where it is on. */
+static Value *one_hot_back(const Back *b)
+{
+    Node *n = b->n;
+    Value *flat = make_ints(n, 1, (int64_t[]){-1});
+    Value *in[] = {b->m->in[0], b->m->in[1], make_ints(n, 2, (int64_t[]){0, 1})};
+    Value *on = make(n, "Reshape", 2, node_again(n, b->m, in, 3, 1)->out[0], flat);
+    Value *v = make(n, "ScatterElements", 3, zeros_like(n, b->m->in[2]), on, make(n, "Reshape", 2, b->d, flat));
+    attr_set_string(v->def, "reduction", "add");
+    return v;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------ */
+
+bool back_by_moves(const Back *b, Value **v)
+{
+    static const BackFunction functions[] = {
+        {"Reshape", reshaped},
+        {"Flatten", reshaped},
+        {"Squeeze", reshaped},
+        {"Unsqueeze", reshaped},
+        {"Transpose", transposed},
+        {"Concat", concat_back},
+        {"Slice", slice_back},
+        {"Pad", moved_back},
+        {"Tile", moved_back},
+        {"Trilu", moved_back},
+        {"Compress", moved_back},
+        {"DepthToSpace", moved_back},
+        {"SpaceToDepth", moved_back},
+        {"ReverseSequence", moved_back},
+        {"Diagonal", moved_back},
+        {"ResizeNearest", moved_back},
+        {"ScatterElements", moved_back},
+        {"ScatterND", moved_back},
+        {"TensorScatter", moved_back},
+        {"MaxUnpool", moved_as_float},
+        {"RnnPack", moved_as_float},
+        {"Gather", gather_back},
+        {"GatherElements", gather_elements_back},
+        {"GatherND", gather_nd_back},
+        {"TopK", top_back},
+        {"MaxPool", max_pool_back},
+        {"ScatterElementsReduce", scatter_back},
+        {"ScatterNDReduce", scatter_back},
+        {"OneHot", one_hot_back},
+        {"Unique", unique_back},
+        {"GridSample", nearest_back},
+    };
+    return back_by(functions, sizeof functions / sizeof *functions, b, v);
+}

@@ -1,0 +1,117 @@
+/* gradient_numeric.c - what determinants, support vectors and Fourier transforms give back. */
+#include <strings.h>
+
+#include "fourier.h"
+#include "gradient.h"
+
+/* Zeros of (size, size) with ones on the diagonal. */
+static Value *unit_matrix(Node *n, Type t, Dim size)
+{
+    return make(n, "EyeLike", 1, make(n, "Expand", 2, make_scalar(n, t, 0), make_dims(n, 2, (Dim[]){size, size})));
+}
+
+/* A determinant grows with element (i, j) by what it is with row j of the unit matrix in place of row i: this is right for
+ * singular matrices too. */
+Value *det_back(const Back *b)
+{
+    Node *n = b->n, *m = b->m;
+    Shape x = *m->in[0]->shape;
+    Dim size = x.dim[x.rank - 1], batch = shape_product(x, 0, x.rank - 2);
+    Value *unit = unit_matrix(n, b->d->type, size);
+    Value *row = make_cast(n, make_reshape(n, unit, 4, (Dim[]){size, D(1), size, D(1)}), B8);
+    Value *by = make_reshape(n, unit, 3, (Dim[]){size, D(1), size});
+    Value *v = make_reshape(n, m->in[0], 5, (Dim[]){batch, D(1), D(1), size, size});
+    v = make(n, "Det", 1, make(n, "Where", 3, row, by, v));
+    v = make(n, "Mul", 2, v, make_reshape(n, b->d, 3, (Dim[]){batch, D(1), D(1)}));
+    return reshape_like(n, v, m->in[0]);
+}
+
+/* ---- support vectors ------------------------------------------------------------------------------------------------ */
+
+/* y = f(gamma x v' + coef0) of rows x and vectors v, or exp(-gamma |x - v|^2). */
+Value *svm_kernel_back(const Back *b)
+{
+    static const struct {
+        const char *kind, *slope;
+    } kinds[] = {{"LINEAR", "d"},
+                 {"POLY", "d*@gamma*@degree*Pow(a,@degree-1)"},
+                 {"SIGMOID", "d*@gamma*(1-y*y)"},
+                 {"RBF", "d*y*@gamma*2"}};
+    Node *n = b->n, there = *b->m;
+    Value *x = b->m->in[0], *v = b->m->in[1], *s[] = {matrices(n, x, false, v, true), v};
+    Back to = *b;
+    int k = 0;
+    while (strcasecmp(attr_string(b->m, "kind"), kinds[k].kind))
+        k++;
+    s[0] = make(n, "Mul", 2, s[0], make_scalar(n, F32, attr_float(b->m, "gamma")));
+    s[0] = make(n, "Add", 2, s[0], make_scalar(n, F32, attr_float(b->m, "coef0")));
+    there.in = s;
+    to.m = &there;
+    Value *d = formula(&to, kinds[k].slope), *sum = matrices(n, d, false, v, false);
+    if (k < 3)
+        return sum;
+    Value *own = make(n, "Mul", 2, x, sum_over(n, d, 1, (int64_t[]){1}));
+    return make(n, "Sub", 2, sum, own);
+}
+
+/* The scores are a product with a matrix: what the node makes of the unit matrix, without its offsets. The votes are steps. */
+Value *svm_contest_back(const Back *b)
+{
+    Node *n = b->n, *m = b->m;
+    Value *in[] = {unit_matrix(n, F32, m->in[0]->shape->dim[1]), m->in[1], zeros_like(n, m->in[2]), m->in[3]};
+    return b->o ? zeros_like(n, m->in[0]) : matrices(n, b->d, false, node_again(n, m, in, 4, 2)->out[0], true);
+}
+
+/* ---- Fourier transforms --------------------------------------------------------------------------------------------- */
+
+/* How often each element of half a spectrum is in the whole one: (length, 1, 1), 0 for those of the other half. */
+static Value *mirrored(Node *n, Type t, Dim length)
+{
+    Value *one = make_int(n, 1), *k = make(n, "Range", 3, make_int(n, 0), size_as(n, I64, length), one);
+    Value *twice = make(n, "Add", 2, k, k), *all = size_as(n, I64, length);
+    Value *inside = make(n, "And", 2, make(n, "Greater", 2, k, make_int(n, 0)), make(n, "Less", 2, twice, all));
+    Value *edge = make(n, "Or", 2, make(n, "Equal", 2, k, make_int(n, 0)), make(n, "Equal", 2, twice, all));
+    Value *v = make(n, "Where", 3, inside, make_int(n, 2), make_cast(n, edge, I64));
+    return make_reshape(n, make_cast(n, v, t), 3, (Dim[]){length, D(1), D(1)});
+}
+
+/* The transposed transform is the inverse one but for a factor. */
+Value *fourier_back(const Back *b)
+{
+    Node *n = b->n, *m = b->m;
+    Type t = b->d->type == F64 ? F64 : F32;
+    Shape x = *m->in[0]->shape, y = *m->out[0]->shape;
+    Dim d[FOURIER_DIMS], pads[8] = {{0}};
+    if (b->i || in(m, 1) || in_dims(m, 4, d, FOURIER_DIMS) < 0)
+        return NULL;
+    bool inverse = attr_int(m, "inverse") != 0;
+    Value *v = make_reshape(n, make_cast(n, b->d, t), 4, (Dim[]){d[OUTER], d[BINS], d[INNER], y.dim[y.rank - 1]});
+    v = make(n, "DFT", 3, v, make_dims(n, 1, &d[LENGTH]), make_int(n, 1));
+    attr_set_int(v->def, "inverse", !inverse);
+    v = make(n, inverse ? "Div" : "Mul", 2, v, size_as(n, t, d[LENGTH]));
+    if (attr_int(m, "mirror"))
+        v = make(n, "Mul", 2, v, mirrored(n, t, d[LENGTH]));
+    v = part(n, part(n, v, 3, D(0), x.dim[x.rank - 1]), 1, D(0), dim_min(d[COUNT], d[LENGTH]));
+    pads[5] = dim_sub(d[COUNT], dim_min(d[COUNT], d[LENGTH]));
+    return reshape_like(n, make(n, "Pad", 2, v, make_dims(n, 8, pads)), m->in[0]);
+}
+
+/* The frames of STFT, by themselves. */
+bool frames_words(Node *n, Node *m, Value **out)
+{
+    Dim d[FOURIER_DIMS];
+    Value *one = make_int(n, 1), *zero = make_int(n, 0);
+    if (m->in[0]->shape->rank == m->out[0]->shape->rank || in_dims(m, 4, d, FOURIER_DIMS) < 0)
+        return false;
+    Value *frame = make(n, "Range", 3, zero, size_as(n, I64, d[INNER]), one);
+    frame = make_reshape(n, make(n, "Mul", 2, frame, size_as(n, I64, d[FROM + 1])), 2, (Dim[]){d[INNER], D(1)});
+    Value *at = make(n, "Add", 2, frame, make(n, "Range", 3, zero, size_as(n, I64, d[LENGTH]), one));
+    Value *v = make(n, "Gather", 2, in(m, 0), at);
+    attr_set_int(v->def, "axis", 1);
+    if (in(m, 1))
+        v = make(n, "Mul", 2, v, make_reshape(n, in(m, 1), 2, (Dim[]){d[LENGTH], D(1)}));
+    v = make(n, "DFT", 3, v, NULL, make_int(n, 2));
+    attr_set_int(v->def, "onesided", !dim_same(d[BINS], d[LENGTH]));
+    out[0] = v;
+    return true;
+}

@@ -1,0 +1,401 @@
+/* gradient_sample.c - GridSample, RoiAlign and DeformConv as ordinary nodes: elements are gathered, and weighted by
+ * functions of where they are read. grid.h, roi.h and deformconv.h of runtime-min have the formulas. */
+#include <strings.h>
+
+#include "../spatial.h"
+#include "gradient.h"
+
+/* ---- places between elements ---------------------------------------------------------------------------------------- */
+
+enum { ZEROS, BORDER, REFLECTION };
+
+/* Numbers of elements, and their weights: (batch, places, taps); all of them along the axes so far. */
+typedef struct Sampler {
+    Node *n;
+    Type t; /* of places and sums */
+    int taps, padding;
+    bool align; /* -1 and 1 are the middles of the outer elements */
+    Dim batch, places, all;
+    Value *at, *weight;
+} Sampler;
+
+static Value *sub(Node *n, Value *a, Value *b) { return make(n, "Sub", 2, a, b); }
+static Value *add(Node *n, Value *a, Value *b) { return make(n, "Add", 2, a, b); }
+static Value *mul(Node *n, Value *a, Value *b) { return make(n, "Mul", 2, a, b); }
+static Value *number(const Sampler *s, double v) { return make_scalar(s->n, s->t, v); }
+
+/* 0, 1... count - 1, of the type of places. */
+static Value *range(const Sampler *s, Dim count)
+{
+    Node *n = s->n;
+    return make_cast(n, make(n, "Range", 3, make_int(n, 0), size_as(n, I64, count), make_int(n, 1)), s->t);
+}
+
+static Value *numbers(const Sampler *s, int k, const double *v)
+{
+    int64_t count = k;
+    Tensor *data = tensor_new(F64, 1, &count);
+    memcpy((void *)(uintptr_t)data->data, v, sizeof *v * (size_t)k);
+    return make_cast(s->n, value_const(s->n->graph, data), s->t);
+}
+
+/* v between 0 and the last of `size` elements. */
+static Value *inside(const Sampler *s, Value *v, Dim size)
+{
+    Value *last = size_as(s->n, s->t, dim_max(dim_sub(size, D(1)), D(0)));
+    return make(s->n, "Clip", 3, v, number(s, 0), last);
+}
+
+/* v, reflected at both ends until it is between them: a wave. */
+static Value *reflected(const Sampler *s, Value *v, Dim size)
+{
+    Node *n = s->n;
+    Value *low = number(s, s->align ? 0 : -0.5), *width = size_as(n, s->t, s->align ? dim_sub(size, D(1)) : size);
+    Value *wave = make(n, "Max", 2, add(n, width, width), number(s, 1e-30)); /* one element has no width */
+    v = make(n, "Mod", 2, make(n, "Abs", 1, sub(n, v, low)), wave);
+    attr_set_int(v->def, "fmod", 1);
+    return add(n, low, make(n, "Min", 2, v, sub(n, wave, v)));
+}
+
+/* What a place that is f after an element takes of each of those around it: a polynomial. */
+static Value *weights(const Sampler *s, Value *f)
+{
+    static const double linear[][2] = {{1, 0}, {-1, 1}};
+    static const double cubic[][4] = {
+        {0, 1, 0, 0}, {-0.75, 0, 0.75, 0}, {1.5, -2.25, 1.5, -0.75}, {-0.75, 1.25, -1.25, 0.75}};
+    const double *factors = s->taps == 4 ? cubic[0] : linear[0];
+    Value *v = NULL;
+    for (int k = s->taps - 1; k >= 0; k--) {
+        Value *c = numbers(s, s->taps, factors + k * s->taps);
+        v = v ? add(s->n, mul(s->n, v, f), c) : c;
+    }
+    return v;
+}
+
+/* The elements around places, (batch, places, 1), on an axis of `size`, and their weights. */
+static void around(const Sampler *s, Value *place, Dim size, Value **at, Value **weight)
+{
+    static const double before[] = {0, 1}, more[] = {-1, 0, 1, 2};
+    Node *n = s->n;
+    Value *first = make(n, "Floor", 1, place), *w = weights(s, sub(n, place, first));
+    Value *i = add(n, first, numbers(s, s->taps, s->taps == 4 ? more : before));
+    if (s->padding == REFLECTION)
+        i = reflected(s, i, size);
+    Value *there = inside(s, i, size);
+    *weight = s->padding == ZEROS ? make(n, "Where", 3, make(n, "Equal", 2, i, there), w, number(s, 0)) : w;
+    *at = make_cast(n, there, I64);
+}
+
+/* Every element so far with every one along a further axis, which has `taps` of them. */
+static void along(Sampler *s, Value *at, Value *weight, Dim size, Dim taps)
+{
+    Node *n = s->n;
+    if (s->at) {
+        Dim rows[] = {s->batch, s->places, s->all, D(1)}, columns[] = {s->batch, s->places, D(1), taps};
+        Value *row = mul(n, make_reshape(n, s->at, 4, rows), size_as(n, I64, size));
+        at = add(n, row, make_reshape(n, at, 4, columns));
+        weight = mul(n, make_reshape(n, s->weight, 4, rows), make_reshape(n, weight, 4, columns));
+    }
+    s->all = dim_mul(s->all, taps);
+    Dim together[] = {s->batch, s->places, s->all};
+    s->at = make_reshape(n, at, 3, together);
+    s->weight = make_reshape(n, weight, 3, together);
+}
+
+/* What is there: (batch, places, taps, channels). x is images of `channels` planes of `size` elements; image: which of them
+ * is read, (batch, 1). */
+static Value *elements_at(const Sampler *s, Value *x, Value *image, Dim images, Dim channels, Dim size)
+{
+    Node *n = s->n;
+    x = make_reshape(n, make_cast(n, x, s->t), 3, (Dim[]){images, channels, size});
+    x = transpose(n, x, 3, (int64_t[]){0, 2, 1});
+    x = make_reshape(n, x, 2, (Dim[]){dim_mul(images, size), channels});
+    Value *first = make_reshape(n, mul(n, image, size_as(n, I64, size)), 3, (Dim[]){s->batch, D(1), D(1)});
+    return make(n, "Gather", 2, x, add(n, first, s->at));
+}
+
+/* The weighted sums: (batch, places, channels). */
+static Value *sampled(const Sampler *s, Value *x, Value *image, Dim images, Dim channels, Dim size)
+{
+    Node *n = s->n;
+    Value *w = make_reshape(n, s->weight, 4, (Dim[]){s->batch, s->places, D(1), s->all});
+    Value *v = matrices(n, w, false, elements_at(s, x, image, images, channels, size), false);
+    return make_reshape(n, v, 3, (Dim[]){s->batch, s->places, channels});
+}
+
+static Type wide(const Value *a, const Value *b) { return a->type == F64 || b->type == F64 ? F64 : F32; }
+
+/* ---- GridSample ----------------------------------------------------------------------------------------------------- */
+
+/* Where the numbers in the grid are on an axis of `size`, in elements. */
+static Value *grid_place(const Sampler *s, Value *g, Dim size)
+{
+    Node *n = s->n;
+    Value *count = size_as(n, s->t, s->align ? dim_sub(size, D(1)) : size);
+    Value *v = mul(n, add(n, g, number(s, 1)), count);
+    v = mul(n, s->align ? v : sub(n, v, number(s, 1)), number(s, 0.5));
+    if (s->padding == BORDER && s->taps == 2)
+        return inside(s, v, size);
+    return s->padding == REFLECTION ? reflected(s, v, size) : v;
+}
+
+bool grid_sample_words(Node *n, Node *m, Value **out)
+{
+    Shape x = *m->in[0]->shape, y = *m->out[0]->shape;
+    int axes = x.rank - 2;
+    Dim size = shape_product(x, 2, x.rank);
+    if (attr_is(m, "mode", "nearest") || !type_is_float(m->in[0]->type))
+        return false;
+    Sampler s = {.n = n,
+                 .t = wide(m->in[0], m->in[1]),
+                 .taps = attr_is(m, "mode", "cubic") || attr_is(m, "mode", "bicubic") ? 4 : 2,
+                 .padding = attr_is(m, "padding_mode", "border")  ? BORDER
+                            : attr_is(m, "padding_mode", "zeros") ? ZEROS
+                                                                  : REFLECTION,
+                 .align = attr_int(m, "align_corners") != 0,
+                 .batch = x.dim[0],
+                 .places = shape_product(y, 2, y.rank),
+                 .all = D(1)};
+    Value *grid = make_reshape(n, make_cast(n, in(m, 1), s.t), 3, (Dim[]){s.batch, s.places, D(axes)}), *at, *weight;
+    for (int a = 0; a < axes; a++) {
+        Value *g = part(n, grid, 2, D(axes - 1 - a), D(axes - a)); /* the last axis comes first */
+        around(&s, grid_place(&s, g, x.dim[2 + a]), x.dim[2 + a], &at, &weight);
+        along(&s, at, weight, x.dim[2 + a], D(s.taps));
+    }
+    Value *v = sampled(&s, in(m, 0), make_cast(n, range(&s, s.batch), I64), s.batch, x.dim[1], size);
+    v = make_reshape(n, transpose(n, v, 3, (int64_t[]){0, 2, 1}), y.rank, y.dim);
+    out[0] = make_cast(n, v, m->in[0]->type);
+    return true;
+}
+
+/* ---- AffineGrid ----------------------------------------------------------------------------------------------------- */
+
+/* The products with where the places are, which is the first row of grids that have a unit row there. */
+Value *affine_grid_back(const Back *b)
+{
+    Node *n = b->n, *m = b->m;
+    Shape y = *m->out[0]->shape;
+    int64_t axes = y.rank - 2, shape[] = {axes + 1, axes, axes + 1};
+    Dim size[5] = {D(axes + 1), D(1)}, points = shape_product(y, 1, y.rank - 1);
+    for (int a = 0; a < axes; a++)
+        size[2 + a] = y.dim[1 + a];
+    Tensor *units = tensor_new(F64, 3, shape);
+    for (int64_t i = 0; i <= axes; i++)
+        ((double *)(uintptr_t)units->data)[i * axes * (axes + 1) + i] = 1;
+    Value *in[] = {make_cast(n, value_const(n->graph, units), b->d->type), make_dims(n, y.rank, size)};
+    Value *grid = make_reshape(n, node_again(n, m, in, 2, 1)->out[0], 3, (Dim[]){size[0], points, D(axes)});
+    Value *place = make_reshape(n, part(n, grid, 2, D(0), D(1)), 2, (Dim[]){size[0], points});
+    Value *d = make_reshape(n, b->d, 3, (Dim[]){y.dim[0], points, D(axes)});
+    return matrices(n, d, true, place, true);
+}
+
+/* ---- RoiAlign ------------------------------------------------------------------------------------------------------- */
+
+/* One axis of the regions: bins, each with as many places as the most have; and what is read for them. */
+typedef struct Bins {
+    Dim bins, places;
+    Value *count;               /* of places, (regions, 1, 1) or one number: those behind do not count */
+    Value *at, *weight, *valid; /* (regions, bins, places * 2) */
+} Bins;
+
+/* The regions' edge in column k, in elements: (regions, 1, 1). */
+static Value *edge(const Sampler *s, const Node *m, Value *rois, int k, bool shift)
+{
+    Node *n = s->n;
+    Value *v = mul(n, part(n, rois, 1, D(k), D(k + 1)), number(s, attr_float(m, "spatial_scale")));
+    v = make_reshape(n, v, 3, (Dim[]){s->batch, D(1), D(1)});
+    return shift ? sub(n, v, number(s, 0.5)) : v;
+}
+
+/* How many places bins have: as many as elements, unless the attribute says it. */
+static void bins_places(const Sampler *s, int64_t sampling, Value *bin, Node *before, Bins *b)
+{
+    Node *n = s->n;
+    b->places = D(sampling);
+    b->count = number(s, (double)sampling);
+    if (sampling)
+        return;
+    b->count = make(n, "Max", 2, make(n, "Ceil", 1, bin), number(s, 0));
+    Value *most = make(n, "Max", 2, make(n, "ReduceMax", 1, b->count), number(s, 0));
+    most = make_reshape(n, make_cast(n, most, I64), 0, NULL);
+    infer_between(before, n);
+    b->places = value_dim(most, 0);
+}
+
+/* Axis a, of `size` elements; new nodes come after `before`. */
+static void bins_read(const Sampler *s, const Node *m, Value *rois, int a, Dim size, Node *before, Bins *b)
+{
+    Node *n = s->n;
+    bool shift = m->op->since >= 16 && attr_is(m, "coordinate_transformation_mode", "half_pixel");
+    int64_t sampling = attr_int(m, "sampling_ratio");
+    Value *from = edge(s, m, rois, 1 - a, shift), *bin = sub(n, edge(s, m, rois, 3 - a, shift), from);
+    bin = make(n, "Div", 2, shift ? bin : make(n, "Max", 2, bin, number(s, 1)), size_as(n, s->t, b->bins));
+    bins_places(s, sampling, bin, before, b);
+    Dim flat[] = {s->batch, dim_mul(b->bins, b->places), D(1)}, all[] = {s->batch, b->bins, b->places, D(2)};
+    Value *i = range(s, b->places), *k = make_reshape(n, range(s, b->bins), 2, (Dim[]){b->bins, D(1)});
+    Value *step = make(n, "Div", 2, mul(n, add(n, i, number(s, 0.5)), bin), make(n, "Max", 2, b->count, number(s, 1)));
+    Value *v = make_reshape(n, add(n, add(n, from, mul(n, k, bin)), step), 3, flat);
+    Value *near = make(n, "And", 2, make(n, "GreaterOrEqual", 2, v, number(s, -1)),
+                       make(n, "LessOrEqual", 2, v, size_as(n, s->t, size)));
+    around(s, inside(s, v, size), size, &b->at, &b->weight);
+    b->valid =
+        make_reshape(n, make(n, "Less", 2, i, b->count), 4, (Dim[]){sampling ? D(1) : s->batch, D(1), b->places, D(1)});
+    b->valid = make(n, "Expand", 2, b->valid, make_dims(n, 4, all));
+    b->weight = make(n, "Where", 3, near, b->weight, number(s, 0));
+}
+
+/* What both axes have, for each pair: (regions, bins of both, places of both). */
+static Value *paired(const Sampler *s, const char *op, const Bins *b, Value *rows, Value *columns)
+{
+    Node *n = s->n;
+    Dim rows_each = dim_mul(b[0].places, D(2)), columns_each = dim_mul(b[1].places, D(2));
+    rows = make_reshape(n, rows, 5, (Dim[]){s->batch, b[0].bins, D(1), rows_each, D(1)});
+    columns = make_reshape(n, columns, 5, (Dim[]){s->batch, D(1), b[1].bins, D(1), columns_each});
+    return make_reshape(n, make(n, op, 2, rows, columns), 3, (Dim[]){s->batch, s->places, s->all});
+}
+
+/* The largest product of an element and its weight: (regions, bins, channels); 0 where there is none. */
+static Value *largest(const Sampler *s, Value *x, Value *valid)
+{
+    Node *n = s->n;
+    Dim each[] = {s->batch, s->places, s->all, D(1)};
+    Value *v = mul(n, x, make_reshape(n, s->weight, 4, each)), *low = number(s, -3e38);
+    v = make(n, "Where", 3, make_reshape(n, valid, 4, each), v, low);
+    v = make(n, "ReduceMax", 2, v, make_ints(n, 1, (int64_t[]){2}));
+    attr_set_int(v->def, "keepdims", 0);
+    return make(n, "Where", 3, make(n, "Greater", 2, v, low), v, number(s, 0));
+}
+
+/* Means of places of which only the run knows how many there are: products with what the node makes of all images that have
+ * one 1. */
+Value *roi_align_back(const Back *b)
+{
+    Node *n = b->n, *m = b->m;
+    Shape x = *m->in[0]->shape, y = *m->out[0]->shape;
+    Dim size = dim_mul(x.dim[2], x.dim[3]), rois = y.dim[0], bins = dim_mul(y.dim[2], y.dim[3]);
+    if (b->i)
+        return NULL;
+    Value *zero = make_scalar(n, b->d->type, 0);
+    Value *units = make(n, "EyeLike", 1, make(n, "Expand", 2, zero, make_dims(n, 2, (Dim[]){size, size})));
+    units = make_reshape(n, units, 4, (Dim[]){D(1), size, x.dim[2], x.dim[3]});
+    Value *first = make(n, "Expand", 2, make_int(n, 0), make_dims(n, 1, &rois));
+    Value *matrix = node_again(n, m, (Value *[]){units, m->in[1], first}, 3, 1)->out[0];
+    matrix = make_reshape(n, matrix, 3, (Dim[]){rois, size, bins});
+    Value *d = make_reshape(n, b->d, 3, (Dim[]){rois, x.dim[1], bins});
+    Value *all = make(n, "Expand", 2, zero, make_dims(n, 3, (Dim[]){x.dim[0], x.dim[1], size}));
+    Value *v = make(n, "ScatterND", 3, all, make_reshape(n, m->in[2], 2, (Dim[]){rois, D(1)}),
+                    matrices(n, d, false, matrix, true));
+    attr_set_string(v->def, "reduction", "add");
+    return reshape_like(n, v, m->in[0]);
+}
+
+bool roi_align_words(Node *n, Node *m, Value **out)
+{
+    Shape x = *m->in[0]->shape, y = *m->out[0]->shape;
+    Dim size = dim_mul(x.dim[2], x.dim[3]);
+    Bins b[2] = {{.bins = y.dim[2]}, {.bins = y.dim[3]}};
+    Node *before = n->prev;
+    bool max = !strcasecmp(attr_string(m, "mode"), "max");
+    Sampler s = {.n = n,
+                 .t = wide(m->in[0], m->in[1]),
+                 .taps = 2,
+                 .padding = BORDER,
+                 .batch = y.dim[0],
+                 .places = dim_mul(y.dim[2], y.dim[3])};
+    Value *rois = make_cast(n, in(m, 1), s.t);
+    for (int a = 0; a < 2; a++)
+        bins_read(&s, m, rois, a, x.dim[2 + a], before, &b[a]);
+    s.all = dim_mul(dim_mul(b[0].places, b[1].places), D(4));
+    s.at = paired(&s, "Add", b, mul(n, b[0].at, size_as(n, I64, x.dim[3])), b[1].at);
+    s.weight = paired(&s, "Mul", b, b[0].weight, b[1].weight);
+    Value *valid = paired(&s, "And", b, b[0].valid, b[1].valid), *v;
+    if (max)
+        v = largest(&s, elements_at(&s, in(m, 0), in(m, 2), x.dim[0], x.dim[1], size), valid);
+    else {
+        s.weight = make(n, "Where", 3, valid, s.weight, number(&s, 0));
+        v = sampled(&s, in(m, 0), in(m, 2), x.dim[0], x.dim[1], size);
+        v = make(n, "Div", 2, v, make(n, "Max", 2, mul(n, b[0].count, b[1].count), number(&s, 1)));
+    }
+    v = make_reshape(n, transpose(n, v, 3, (int64_t[]){0, 2, 1}), 4, y.dim);
+    out[0] = make_cast(n, v, m->in[0]->type);
+    return true;
+}
+
+/* ---- DeformConv ----------------------------------------------------------------------------------------------------- */
+
+/* `count` steps of `step`, along axis k of a shape of this rank. */
+static Value *steps(const Sampler *s, Dim count, int64_t step, int k, int rank)
+{
+    Shape x = {.rank = rank};
+    for (int i = 0; i < rank; i++)
+        x.dim[i] = i == k ? count : D(1);
+    return make_reshape(s->n, mul(s->n, range(s, count), number(s, (double)step)), rank, x.dim);
+}
+
+/* The places along axis a that the kernel's elements read, (batch, elements * outputs, 1): `offset` from where they are. */
+static Value *deform_place(const Sampler *s, const Windows *w, Value *offset, int axes, int a)
+{
+    Node *n = s->n;
+    Shape x = {.rank = 1 + 2 * axes, .dim = {s->batch}};
+    int k = 3 - axes + a;
+    for (int i = 0; i < axes; i++) {
+        x.dim[1 + i] = D(w->kernel[3 - axes + i]);
+        x.dim[1 + axes + i] = w->out[3 - axes + i];
+    }
+    Value *v = make_reshape(n, part(n, offset, 2, D(a), D(a + 1)), x.rank, x.dim);
+    v = add(n, v, steps(s, D(w->kernel[k]), w->dilation[k], 1 + a, x.rank));
+    Value *first = sub(n, steps(s, w->out[k], w->stride[k], 1 + axes + a, x.rank), size_as(n, s->t, w->pad[k]));
+    return make_reshape(n, add(n, v, first), 3, (Dim[]){s->batch, s->places, D(1)});
+}
+
+/* The products of the weights with the columns, (batch, elements * outputs, channels) for each group of offsets. */
+static Value *deform_product(const Sampler *s, const Node *m, Value *columns, Value *w, Dim elements)
+{
+    Node *n = s->n;
+    Shape x = *m->in[0]->shape, y = *m->out[0]->shape;
+    Dim groups = D(attr_int(m, "group")), moves = D(attr_int(m, "offset_group"));
+    Dim points = shape_product(y, 2, y.rank), some = dim_div(x.dim[1], moves);
+    Dim row = dim_mul(dim_div(x.dim[1], groups), elements);
+    Value *v = make_reshape(n, columns, 5, (Dim[]){x.dim[0], moves, elements, points, some});
+    v = transpose(n, v, 5, (int64_t[]){0, 1, 4, 2, 3});
+    v = make_reshape(n, v, 4, (Dim[]){x.dim[0], groups, row, points});
+    w = make_reshape(n, make_cast(n, w, s->t), 4, (Dim[]){D(1), groups, dim_div(y.dim[1], groups), row});
+    return make_reshape(n, matrices(n, w, false, v, false), y.rank, y.dim);
+}
+
+bool deform_conv_words(Node *n, Node *m, Value **out)
+{
+    Shape x = *m->in[0]->shape, w = *m->in[1]->shape, y = *m->out[0]->shape;
+    int64_t kernel[3], moves = attr_int(m, "offset_group");
+    int axes = x.rank - 2;
+    Dim elements = shape_product(w, 2, w.rank), points = shape_product(y, 2, y.rank);
+    Image image;
+    Windows windows;
+    for (int a = 0; a < axes; a++)
+        kernel[a] = dim_value(w.dim[2 + a]);
+    if (!image_read(m, 0, &image) || !windows_read(m, &image, kernel, &windows))
+        return false;
+    Sampler s = {.n = n,
+                 .t = wide(m->in[0], m->in[1]),
+                 .taps = 2,
+                 .batch = dim_mul(x.dim[0], D(moves)),
+                 .places = dim_mul(elements, points),
+                 .all = D(1)};
+    Value *offset = make_reshape(n, make_cast(n, in(m, 2), s.t), 4, (Dim[]){s.batch, elements, D(axes), points});
+    Value *at, *weight;
+    for (int a = 0; a < axes; a++) {
+        around(&s, deform_place(&s, &windows, offset, axes, a), x.dim[2 + a], &at, &weight);
+        along(&s, at, weight, x.dim[2 + a], D(2));
+    }
+    Value *image_of = make_cast(n, range(&s, s.batch), I64);
+    Value *v = sampled(&s, in(m, 0), image_of, s.batch, dim_div(x.dim[1], D(moves)), shape_product(x, 2, x.rank));
+    if (in(m, 4))
+        v = mul(n, v, make_reshape(n, make_cast(n, in(m, 4), s.t), 3, (Dim[]){s.batch, s.places, D(1)}));
+    v = deform_product(&s, m, v, in(m, 1), elements);
+    if (in(m, 3)) {
+        Shape channel = {.rank = y.rank - 1, .dim = {y.dim[1], D(1), D(1), D(1)}};
+        v = add(n, v, make_reshape(n, make_cast(n, in(m, 3), s.t), channel.rank, channel.dim));
+    }
+    out[0] = make_cast(n, v, m->in[0]->type);
+    return true;
+}

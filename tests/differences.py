@@ -1,0 +1,44 @@
+"""Derivatives as differences that ONNX's reference makes."""
+
+import contextlib
+import types
+
+import numpy as np
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.ops import op_affine_grid, op_causal_conv_with_state, op_grid_sample, op_linear_attention
+
+IN_FLOAT = op_affine_grid, op_causal_conv_with_state, op_grid_sample, op_linear_attention
+
+
+@contextlib.contextmanager
+def in_double():
+    """What the reference computes in float whatever it is given, which is too coarse, it computes in double here."""
+    wide = types.SimpleNamespace(**{**vars(np), "float32": np.float64})
+    for module in IN_FLOAT:
+        module.np = wide
+    try:
+        yield
+    finally:
+        for module in IN_FLOAT:
+            module.np = np
+
+
+def evaluator(model):
+    """Its only result, of what it is fed with."""
+    run = ReferenceEvaluator(model)
+    return lambda feed: run.run(None, feed)[0]
+
+
+def slope(forward, feed, name, step=1e-5):
+    """By how much the only result of a model or function, a number, grows with every element of feed[name]."""
+    run = forward if callable(forward) else evaluator(forward)
+    result = np.zeros_like(feed[name])
+    for i in np.ndindex(result.shape):
+        ends = []
+        for by in step, -step:
+            x = feed[name].copy()
+            x[i] += by
+            with in_double():
+                ends.append(run({**feed, name: x}))
+        result[i] = (ends[0] - ends[1]) / (2 * step)
+    return result
