@@ -2,6 +2,7 @@
  * inputs. A value is a link into its class: at an offset, as it is or in rows that lie apart (pitch.h). */
 #include "share.h"
 
+#include "dim.h"
 #include "infer.h"
 #include "loop.h"
 #include "pitch.h"
@@ -77,7 +78,7 @@ int64_t most_bytes(const Value *v)
 {
     int64_t n = 1;
     for (int i = 0; i < v->shape->rank; i++)
-        n *= dim_high(v->shape->dim[i]);
+        n = number_mul(n, dim_high(v->shape->dim[i]));
     return (int64_t)type_bytes(v->type, n);
 }
 

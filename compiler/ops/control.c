@@ -204,7 +204,7 @@ static Symbol *turns_made(Node *n)
 static Dim trip_count(Node *n, const Graph *g)
 {
     bool starts = !in(n, 1) || in_const(n, 1);
-    if (in(n, 0) && starts && never_stops(g))
+    if (!dim_is(turns_asked(n), INT64_MAX) && starts && never_stops(g))
         return !in(n, 1) || tensor_get_int(n->in[1]->data, 0) ? turns_asked(n) : D(0);
     return dim_symbol(turns_made(n));
 }

@@ -236,6 +236,9 @@ static bool is_settled(const Path *p, const Node *m, const Reads *r)
 
 void go(Path *p, Node *m)
 {
+    enum { MOST_VALUES = 4000000 };
+    if (p->n->graph->model->n_values > MOST_VALUES)
+        fail(EXIT_MODEL, "gradients of gradients make more than %d values of the model", MOST_VALUES);
     Reads r = reads(p, m, NULL);
     if (!is_settled(p, m, &r))
         again(p, m, &r);

@@ -89,6 +89,7 @@ static void multinomial_infer(Node *n)
     else {
         assume_dim(n, dim_max(x.dim[1], D(1)), x.dim[1]);
         set_out(n, 0, (Type)type, shape_list(2, x.dim[0], D(samples)));
+        attr_set_int(n, "seed", key_of(n)); /* a copy of it draws the same */
     }
 }
 
