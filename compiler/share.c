@@ -82,8 +82,17 @@ int64_t most_bytes(const Value *v)
     return (int64_t)type_bytes(v->type, n);
 }
 
+static bool same_bytes(const Value *a, const Value *b)
+{
+    return type_bits(a->type) == type_bits(b->type) && dim_same(shape_count(*a->shape), shape_count(*b->shape));
+}
+
 /* Is v, by itself, all of its class? */
-static bool is_whole(const Value *v) { return class_of(v)->bytes == most_bytes(v) && dim_is(offset_in_class(v), 0); }
+static bool is_whole(const Value *v)
+{
+    const Value *a = class_of(v);
+    return a->bytes == most_bytes(v) && dim_is(offset_in_class(v), 0) && same_bytes(v, a);
+}
 
 /* Class b goes into class a, `offset` bytes from its start. */
 static void join_at(Value *a, Value *b, Dim offset)
@@ -323,11 +332,6 @@ static void join_parts(Node *n, void *arg)
 }
 
 /* ---- in place -------------------------------------------------------------------------------------------------------------- */
-
-static bool same_bytes(const Value *a, const Value *b)
-{
-    return type_bits(a->type) == type_bits(b->type) && dim_same(shape_count(*a->shape), shape_count(*b->shape));
-}
 
 /* May n write y over x? x must end here, in the arena, and nobody else's bytes with it. */
 static bool may_overwrite(const Node *n, Value *x, Value *y)

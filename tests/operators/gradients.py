@@ -159,16 +159,16 @@ MOVES = {
 }
 
 
-def add_gradient(c, name, shapes, nodes, otherwise=None, at=(), also=None, place="{to} = {gradient}", kind=np.float64, twice=None):
+def add_gradient(c, name, shapes, nodes, otherwise=None, at=(), also=None, place="{to} = {gradient}", kind=np.float64, twice=None, sizes=None):
     """at: what the gradient is not asked for at the place where y is computed, but at an input of that name with a 1.
     also: inputs that it is not asked for. place: where the node of the gradient stands. kind: what its inputs are when the model
-    is compiled. twice: how the sines of the gradient by this input grow."""
+    is compiled. twice: how the sines of the gradient by this input grow. sizes: those that the run alone knows, by name."""
     x = {k: rng.standard_normal(v) if isinstance(v, tuple) else np.array(v, np.float64) for k, v in shapes.items()}
     elsewhere = {k: rng.standard_normal(shapes[k]) for k in at}
     also = {k: np.array(v) for k, v in (also or {}).items()}
 
     def declared(values):
-        return ", ".join(f"{TYPES[v.dtype.char]}[{','.join(map(str, v.shape))}] {k}" for k, v in values.items())
+        return ", ".join(f"{TYPES[v.dtype.char]}[{','.join(str((sizes or {}).get(d, d)) for d in v.shape)}] {k}" for k, v in values.items())
 
     head = '<ir_version: 13, opset_import: ["": 27, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1]> g'
     forward = onnx.parser.parse_model(f"{head} ({declared({**x, **also})}) => (double y) {{ {otherwise or nodes} }}")
@@ -219,6 +219,8 @@ def add_gradients(c):
         add(name, shapes, *(text + wave for text in nodes), kind=np.float32)
     for name, (shapes, by, *nodes) in TWICE.items():
         add(f"twice_{name}", shapes, *(text + wave for text in nodes), twice=by)
+    shapes, by, nodes = TWICE["cum_prod"]
+    add("twice_sizes", shapes, nodes + wave, twice=by, sizes={5: "n"})
     rois = {"r": [[0, 1, 2, 2.5], [0.4, 0, 1.3, 3], [-1, 1, 2, 1.2]]}
     add("roi_unknown", {"x": (2, 2, 4, 3)}, "b = Constant <value = int64[3] {1, 0, 1}> () "
         "o = RoiAlign <output_height = 2, output_width = 2, spatial_scale = 1.3> (x, r, b)" + wave, also=rois)
