@@ -149,6 +149,9 @@ static void merge_duplicates(Graph *g)
     Map seen = {0};
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
+        for (int i = 0; i < n->n_attr; i++)
+            if (n->attr[i].g)
+                merge_duplicates(n->attr[i].g);
         if (n->op->flags & (RANDOM | CONTROL) || symbols_of(n))
             continue;
         uint64_t h = node_hash(n);
