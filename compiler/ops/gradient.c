@@ -183,7 +183,9 @@ static bool in_its_place(Path *p, Node *m, Value **out)
     infer_between(before, p->n);
     for (Node *c = before ? before->next : p->n->graph->first; c != p->n; c = c->next) {
         vec_push(&p->nodes, c);
-        becomes(p, c, 0, c->out[0], reads(p, c, NULL).live);
+        bool live = reads(p, c, NULL).live;
+        for (int i = 0; i < c->n_out; i++)
+            becomes(p, c, i, c->out[i], live);
     }
     return true;
 }

@@ -54,10 +54,15 @@ Graph *taken(const Node *m, Value *const *in); /* the branch of an If with these
 void control_back(Path *p, Node *m);           /* all that If or Loop m reads counts */
 bool put_off(Path *p, Node *m);                /* is m one of the slices? */
 
-/* The steps of the recurrent node m with these inputs as ordinary nodes before n, which give `out`; false: m is no such
- * node, or the number of its steps is not known now. */
+/* A Loop before n, for so many turns, whose states begin as these. The nodes of a turn go before the node that it gives, in
+ * whose graph input 0 is the turn and inputs 2, 3... are the states. */
+Node *loop_begin(Node *n, Dim turns, int states, Value *const *from);
+/* A turn ends with k values: the states, then what the Loop, which it gives, stacks. */
+Node *loop_end(Node *end, int k, Value *const *of);
+
+/* The recurrent node m with these inputs as a loop of ordinary nodes before n, which gives `out`; false: m is no such
+ * node. */
 bool recurrent_steps(Node *n, const Node *m, Value **in, Value **out);
-enum { MOST_STEPS = 1024 }; /* every one is some thirty nodes */
 
 /* The same for other nodes that have no gradient by themselves, or not by the inputs that count: gradient_words.c has a list
  * of them. */

@@ -204,10 +204,12 @@ bool rotary_words(Node *n, Node *m, Value **out)
 
 /* ---- LinearAttention ------------------------------------------------------------------------------------------------ */
 
-/* Token t of v, which is (batch, tokens, ...), as (batch, heads, rows, columns). */
-static Value *token(Node *n, Value *v, int64_t t, const Dim *as)
+/* The turn's token of v, which is (batch, tokens, ...), as (batch, heads, rows, columns). */
+static Value *token(Node *n, Value *v, const Dim *as)
 {
-    return make_reshape(n, part(n, v, 1, D(t), D(t + 1)), 4, as);
+    v = make(n, "Gather", 2, v, n->graph->in.at[0]);
+    attr_set_int(v->def, "axis", 1);
+    return make_reshape(n, v, 4, as);
 }
 
 bool linear_attention_words(Node *n, Node *m, Value **out)
@@ -216,36 +218,31 @@ bool linear_attention_words(Node *n, Node *m, Value **out)
     Dim batch = q.dim[0], heads = D(attr_int(m, "q_num_heads")), kv = D(attr_int(m, "kv_num_heads"));
     Dim each = dim_div(heads, kv), size = dim_div(q.dim[2], heads), v_size = dim_div(y.dim[2], heads);
     Dim state[] = {batch, kv, size, v_size}, row[] = {batch, kv, D(1), v_size}, column[] = {batch, kv, size, D(1)};
-    Dim queries[] = {batch, kv, each, size}, joined[] = {batch, D(1), y.dim[2]};
-    if (!dim_const(q.dim[1]) || dim_value(q.dim[1]) < 1 || dim_value(q.dim[1]) > MOST_STEPS)
-        return false;
-    int tokens = (int)dim_value(q.dim[1]);
+    Dim queries[] = {batch, kv, each, size}, joined[] = {batch, y.dim[2]};
     double scale = attr_float(m, "scale");
-    Value *x[6] = {NULL}, **rows = NEWS(Value *, tokens), *v;
+    Value *x[6] = {NULL};
     for (int i = 0; i < m->n_in; i++)
         x[i] = in(m, i) ? make_cast(n, in(m, i), F32) : NULL;
-    Value *s = x[3] ? x[3] : expanded(n, F32, 0, shape_of(4, state));
-    for (int t = 0; t < tokens; t++) {
-        Value *k = token(n, x[1], t, column);
-        if (x[4]) {
-            Dim d[] = {batch, kv, dim_div(m->in[4]->shape->dim[2], kv), D(1)};
-            s = make(n, "Mul", 2, s, make(n, "Exp", 1, token(n, x[4], t, d)));
-        }
-        v = token(n, x[2], t, row);
-        if (x[5]) {
-            Dim d[] = {batch, m->in[5]->shape->dim[2], D(1), D(1)};
-            v = make(n, "Sub", 2, v, matrices(n, k, true, s, false));
-            v = make(n, "Mul", 2, v, token(n, x[5], t, d));
-        }
-        s = make(n, "Add", 2, s, make(n, "Mul", 2, k, v));
-        rows[t] = make_reshape(n, matrices(n, token(n, x[0], t, queries), false, s, false), 3, joined);
+    Value *first = x[3] ? x[3] : expanded(n, F32, 0, shape_of(4, state));
+    Node *t = loop_begin(n, q.dim[1], 1, &first);
+    Value *s = t->graph->in.at[2], *k = token(t, x[1], column), *v = token(t, x[2], row);
+    if (x[4]) {
+        Dim d[] = {batch, kv, dim_div(m->in[4]->shape->dim[2], kv), D(1)};
+        s = make(t, "Mul", 2, s, make(t, "Exp", 1, token(t, x[4], d)));
     }
-    Node *all = make_node(n, "Concat", tokens, rows, 1);
-    attr_set_int(all, "axis", 1);
-    v = scale == 0 ? make(n, "Div", 2, all->out[0], make(n, "Sqrt", 1, size_as(n, F32, size)))
-                   : make(n, "Mul", 2, all->out[0], make_scalar(n, F32, scale));
+    if (x[5]) {
+        Dim d[] = {batch, m->in[5]->shape->dim[2], D(1), D(1)};
+        v = make(t, "Sub", 2, v, matrices(t, k, true, s, false));
+        v = make(t, "Mul", 2, v, token(t, x[5], d));
+    }
+    s = make(t, "Add", 2, s, make(t, "Mul", 2, k, v));
+    v = make_reshape(t, matrices(t, token(t, x[0], queries), false, s, false), 2, joined);
+    const Node *loop = loop_end(t, 2, (Value *[]){s, v});
+    v = transpose(n, loop->out[1], 3, (int64_t[]){1, 0, 2});
+    v = scale == 0 ? make(n, "Div", 2, v, make(n, "Sqrt", 1, size_as(n, F32, size)))
+                   : make(n, "Mul", 2, v, make_scalar(n, F32, scale));
     out[0] = make_cast(n, v, m->in[0]->type);
     if (m->n_out > 1)
-        out[1] = make_cast(n, s, m->out[1] ? m->out[1]->type : F32);
+        out[1] = make_cast(n, loop->out[0], m->out[1] ? m->out[1]->type : F32);
     return true;
 }

@@ -4,31 +4,37 @@
 
 /* ---- graphs ----------------------------------------------------------------------------------------------------- */
 
-/* A way through a new graph of `owner`, inside p's; q->n is its end. */
-static void enter(Path *q, const Path *p, Node *owner, const Graph *like)
+/* The end of a new graph of `owner`, where n is at work. */
+static Node *begin_graph(Node *owner, const Node *n, const Graph *like)
 {
     Graph *g = NEW(Graph);
     *g = (Graph){.name = like->name, .model = like->model, .parent = owner->graph, .owner = owner, .path = like->path};
-    *q = (Path){.outer = p, .n = node_new(g, "onnxcc.Start", 0, NULL, 0)};
-    q->n->op = p->n->op; /* what messages say */
-    q->n->source = p->n->source;
-    node_insert(q->n, NULL);
+    Node *end = node_new(g, "onnxcc.Start", 0, NULL, 0);
+    end->op = n->op; /* what messages say */
+    end->source = n->source;
+    node_insert(end, NULL);
+    return end;
 }
 
-static Graph *leave(Path *q)
+static Graph *end_graph(Node *end)
 {
-    Graph *g = q->n->graph;
-    node_remove(q->n);
-    return g;
+    node_remove(end);
+    return end->graph;
 }
 
-static Value *add_input(const Path *q, Name name, Type t, Shape s)
+static Value *add_input(Graph *g, Name name, Type t, Shape s)
 {
-    Value *v = value_new(q->n->graph, name);
+    Value *v = value_new(g, name);
     v->type = t;
     v->shape = shape_keep(s);
-    vec_push(&q->n->graph->in, v);
+    vec_push(&g->in, v);
     return v;
+}
+
+/* A way through a new graph of `owner`, inside p's; q->n is its end. */
+static void enter(Path *q, const Path *p, Node *owner, const Graph *like)
+{
+    *q = (Path){.outer = p, .n = begin_graph(owner, p->n, like)};
 }
 
 static Shape shape_now(const Path *p, Shape s)
@@ -46,13 +52,13 @@ static Graph *graph_again(const Path *p, Graph *g, Node *owner)
     q.plain = true;
     for (int i = 0; i < g->in.n; i++) {
         Value *v = g->in.at[i];
-        map_put(&q.now, v, add_input(&q, v->name, v->type, shape_now(&q, *v->shape)));
+        map_put(&q.now, v, add_input(q.n->graph, v->name, v->type, shape_now(&q, *v->shape)));
     }
     for (Node *m = g->first; m; m = m->next)
         go(&q, m);
     for (int i = 0; i < g->out.n; i++)
         graph_add_output(q.n->graph, now(&q, g->out.at[i]));
-    return leave(&q);
+    return end_graph(q.n);
 }
 
 Node *copied(const Path *p, Node *m, Value **in)
@@ -181,7 +187,7 @@ static Graph *branch_back(const Path *p, const Node *m, const Graph *g, Node *ow
     go_back(&q);
     for (int i = 0; i < of->list.n; i++)
         graph_add_output(q.n->graph, counted(&q, of->list.at[i], of->list.at[i]));
-    return leave(&q);
+    return end_graph(q.n);
 }
 
 static void if_back(Path *p, Node *m, const Captured *of)
@@ -211,6 +217,42 @@ static Value *add_result(Node *m, int k)
     m->out[k]->def = m;
     m->out[k]->def_i = k;
     return m->out[k];
+}
+
+/* So many turns, as Loop takes them. */
+static Value *turns_wanted(Node *n, Dim turns) { return make(n, "Squeeze", 1, make_dims(n, 1, &turns)); }
+
+/* What the body of every Loop begins with: the turn, and that it is one. */
+static void add_turn(Graph *g)
+{
+    add_input(g, NULL, I64, shape_list(0));
+    add_input(g, NULL, B8, shape_list(0));
+}
+
+Node *loop_begin(Node *n, Dim turns, int states, Value *const *from)
+{
+    Value **in = NEWS(Value *, states + 2);
+    in[0] = turns_wanted(n, turns);
+    memcpy(in + 2, from, sizeof *from * (size_t)states);
+    Node *loop = make_node(n, "Loop", states + 2, in, states), *end = begin_graph(loop, n, n->graph);
+    add_turn(end->graph);
+    for (int i = 0; i < states; i++)
+        vec_push(&end->graph->in, value_new(end->graph, NULL));
+    return end;
+}
+
+Node *loop_end(Node *end, int k, Value *const *of)
+{
+    Graph *g = end_graph(end);
+    Node *loop = g->owner;
+    graph_add_output(g, g->in.at[1]);
+    for (int i = 0; i < k; i++) {
+        graph_add_output(g, of[i]);
+        if (i >= loop->n_out)
+            add_result(loop, i);
+    }
+    attr_set(loop, (Attr){.name = name("body"), .type = A_GRAPH, .g = g});
+    return loop;
 }
 
 /* Input i of the body at the beginning of every turn, which Loop m gives from now on. */
@@ -247,7 +289,7 @@ static Value *carry(LoopBack *l, Value *x, Value *first)
 {
     vec_push(&l->in, first);
     vec_push(&l->of, x);
-    return add_input(&l->q, NULL, x->type, *x->shape);
+    return add_input(l->q.n->graph, NULL, x->type, *x->shape);
 }
 
 /* v is within the same bounds as old. */
@@ -308,10 +350,9 @@ static void begin_back(LoopBack *l)
     l->b = make_node(n, "Loop", 0, NULL, 0);
     enter(&l->q, l->p, l->b, l->g);
     l->q.turns = true;
-    vec_push(&l->in, make(l->b, "Squeeze", 1, make_dims(n, 1, &l->turns)));
+    vec_push(&l->in, turns_wanted(l->b, l->turns));
     vec_push(&l->in, NULL);
-    add_input(&l->q, NULL, I64, shape_list(0));
-    add_input(&l->q, NULL, B8, shape_list(0));
+    add_turn(l->q.n->graph);
     for (int i = 0; i < l->m->n_in - 2; i++)
         if (l->live[i]) {
             Value *d = count_of(l->p, l->m, i), *x = l->m->in[i + 2];
@@ -342,7 +383,7 @@ static void end_back(LoopBack *l, const Captured *of)
         graph_add_output(g, counted(q, y, y));
         graph_add_output(g, q->slices.at[i]->in[1]);
     }
-    attr_set(l->b, (Attr){.name = name("body"), .type = A_GRAPH, .g = leave(q)});
+    attr_set(l->b, (Attr){.name = name("body"), .type = A_GRAPH, .g = end_graph(q->n)});
     node_set_inputs(l->b, l->in.n, l->in.at);
 }
 

@@ -1,11 +1,12 @@
-/* gradient_recurrent.c - the steps of LSTM, GRU and RNN as ordinary nodes, which have gradients. rnn.c and
+/* gradient_recurrent.c - LSTM, GRU and RNN as loops of ordinary nodes, which have gradients. rnn.c and
  * runtime-min/rnn.h have the layouts and the formulas. */
 #include "gradient.h"
 #include "rnn.h"
 
 /* One direction of a recurrent node. Its matrices are (batch, hidden); gates lie side by side in rows. */
 typedef struct Layer {
-    Node *n;       /* new nodes go before it */
+    Node *n;       /* new nodes go before it: in the loop, those of a step */
+    Node *around;  /* ... and those that all steps share */
     const Node *m; /* onnxcc.LstmSteps, GruSteps, RnnSteps */
     int d, gates, functions;
     bool backwards, batch_first;
@@ -18,7 +19,8 @@ typedef struct Layer {
 /* Gate k of a row of gates. */
 static Value *gate(const Layer *l, Value *v, int k)
 {
-    return part(l->n, v, 1, dim_mul(D(k), l->hidden), dim_mul(D(k + 1), l->hidden));
+    Node *n = v == l->peephole ? l->around : l->n;
+    return part(n, v, 1, dim_mul(D(k), l->hidden), dim_mul(D(k + 1), l->hidden));
 }
 
 static Value *add(const Layer *l, Value *a, Value *b) { return b ? make(l->n, "Add", 2, a, b) : a; }
@@ -33,7 +35,7 @@ static Value *one_minus(const Layer *l, Value *v)
 /* h R' for the gates from k on. */
 static Value *recurrent(const Layer *l, Value *h, int k, int gates)
 {
-    Value *r = part(l->n, l->r, 0, dim_mul(D(k), l->hidden), dim_mul(D(k + gates), l->hidden));
+    Value *r = part(l->around, l->r, 0, dim_mul(D(k), l->hidden), dim_mul(D(k + gates), l->hidden));
     Value *v = make(l->n, "onnxcc.Product", 2, h, r);
     attr_set_int(v->def, "trans_b", 1);
     return v;
@@ -128,11 +130,11 @@ static Value *in_time(const Layer *l, Value *v)
     return v;
 }
 
-/* (batch, 1): is the sequence longer than s steps? */
-static Value *runs(const Layer *l, int64_t s)
+/* (batch, 1): is the sequence longer than so many steps? */
+static Value *runs(const Layer *l, Value *steps)
 {
-    Value *step = make_cast(l->n, make_int(l->n, s), l->lengths->type);
-    return make_reshape(l->n, make(l->n, "Less", 2, step, l->lengths), 2, (Dim[]){l->batch, D(1)});
+    steps = make(l->n, "CastLike", 2, steps, l->lengths);
+    return make_reshape(l->n, make(l->n, "Less", 2, steps, l->lengths), 2, (Dim[]){l->batch, D(1)});
 }
 
 /* The direction's part of an initial state, (batch, hidden); zeros where there is none or no step. */
@@ -143,39 +145,42 @@ static Value *begin(const Layer *l, Value *state)
     if (!state)
         return make(l->n, "Expand", 2, zero, make_dims(l->n, 2, shape));
     Value *v = make_reshape(l->n, part(l->n, state, l->batch_first ? 1 : 0, D(l->d), D(l->d + 1)), 2, shape);
-    return l->lengths ? make(l->n, "Where", 3, runs(l, 0), v, zero) : v;
+    return l->lengths ? make(l->n, "Where", 3, runs(l, make_int(l->n, 0)), v, zero) : v;
+}
+
+/* A step: what becomes of the states, and its row of the results. */
+static void step(Layer *l, Value *x, Value **state, Value **row)
+{
+    Value *turn = l->n->graph->in.at[0], *now = make(l->n, "Gather", 2, x, turn), *h = state[0], *c = state[1];
+    bool lstm = l->functions == 3;
+    state[0] = lstm ? lstm_cell(l, now, h, &state[1]) : l->gates == 3 ? gru_cell(l, now, h) : rnn_cell(l, now, h);
+    *row = state[0];
+    if (!l->lengths)
+        return;
+    Value *on = runs(l, turn);
+    *row = make(l->n, "Where", 3, on, state[0], make_scalar(l->n, l->m->in[0]->type, 0));
+    state[0] = make(l->n, "Where", 3, on, state[0], h);
+    if (lstm)
+        state[1] = make(l->n, "Where", 3, on, state[1], c);
 }
 
 /* All steps of the direction: y (steps, batch, hidden), and the last states. */
-static void steps(const Layer *l, Value *x, Value *h0, Value *c0, Value **y, Value **h, Value **c)
+static void steps(Layer *l, Value *x, Value *h0, Value *c0, Value **y, Value **h, Value **c)
 {
-    Node *n = l->n;
-    int64_t count = dim_value(l->steps);
-    Value **rows = NEWS(Value *, count), *zero = make_scalar(n, l->m->in[0]->type, 0);
-    bool lstm = l->functions == 3;
+    int states = l->functions == 3 ? 2 : 1;
+    Value *state[] = {begin(l, h0), states > 1 ? begin(l, c0) : NULL, NULL};
     x = in_time(l, x);
-    *h = begin(l, h0);
-    *c = lstm ? begin(l, c0) : NULL;
-    for (int64_t s = 0; s < count; s++) {
-        Value *now =
-            make_reshape(n, part(n, x, 0, D(s), D(s + 1)), 2, (Dim[]){l->batch, dim_mul(D(l->gates), l->hidden)});
-        Value *cell = *c, *next = lstm            ? lstm_cell(l, now, *h, &cell)
-                                  : l->gates == 3 ? gru_cell(l, now, *h)
-                                                  : rnn_cell(l, now, *h);
-        Value *row = next;
-        if (l->lengths) {
-            Value *on = runs(l, s);
-            row = make(n, "Where", 3, on, next, zero);
-            next = make(n, "Where", 3, on, next, *h);
-            cell = lstm ? make(n, "Where", 3, on, cell, *c) : NULL;
-        }
-        *h = next;
-        *c = cell;
-        rows[s] = make_reshape(n, row, 3, (Dim[]){D(1), l->batch, l->hidden});
-    }
-    Node *all = make_node(n, "Concat", (int)count, rows, 1);
-    attr_set_int(all, "axis", 0);
-    *y = in_time(l, all->out[0]);
+    Node *n = l->n;
+    l->n = loop_begin(n, l->steps, states, state);
+    l->around = l->n->graph->owner;
+    for (int i = 0; i < states; i++)
+        state[i] = l->n->graph->in.at[i + 2];
+    step(l, x, state, &state[states]);
+    const Node *loop = loop_end(l->n, states + 1, state);
+    l->n = n;
+    *h = loop->out[0];
+    *c = states > 1 ? loop->out[1] : NULL;
+    *y = in_time(l, loop->out[states]);
 }
 
 /* RnnPack, backwards: (directions, gates * hidden, hidden). */
@@ -224,8 +229,6 @@ bool recurrent_steps(Node *n, const Node *m, Value **in, Value **out)
     l.batch = m->in[0]->shape->dim[1 - first];
     l.hidden = D(attr_int(m, "hidden"));
     l.lengths = m->n_in > 2 ? in[2] : NULL;
-    if (!dim_const(l.steps) || dim_value(l.steps) < 1 || dim_value(l.steps) > MOST_STEPS)
-        return false;
     Dim row = dim_mul(D(l.gates), l.hidden);
     Value *x = first ? transpose(n, in[0], 3, (int64_t[]){1, 0, 2}) : in[0], *y[3][2];
     Value *r = unpacked(n, in[1], D(directions), D(l.gates), l.hidden), *h0 = m->n_in > 3 ? in[3] : NULL;
