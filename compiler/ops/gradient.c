@@ -238,7 +238,7 @@ static bool is_settled(const Path *p, const Node *m, const Reads *r)
 
 void go(Path *p, Node *m)
 {
-    enum { MOST_VALUES = 4000000 };
+    enum { MOST_VALUES = 1000000 };
     if (p->n->graph->model->n_values > MOST_VALUES)
         fail(EXIT_MODEL, "gradients of gradients make more than %d values of the model", MOST_VALUES);
     Reads r = reads(p, m, NULL);
@@ -375,8 +375,7 @@ static void gradient_named(Node *n)
 static const Op gradient_ops[] = {
     {"Gradient", 1, "Inputs**:T1 -> Outputs**:T2", "T1=ALL T2=F", "xs:strings y:string zs:strings?",
      .expand = gradient_expand, .named = gradient_named, .domain = "ai.onnx.preview.training",
-     .limit = "not through sequences that grow, by the scales of Resize, through probabilities of SVMClassifier, and "
-              "more than 1024 recurrent steps",
+     .limit = "not through sequences that grow, by the scales of Resize, and through probabilities of SVMClassifier",
      .flags = LOOKS_BACK},
 };
 OPS(gradient_ops);

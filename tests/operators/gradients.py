@@ -221,6 +221,11 @@ def add_gradients(c):
         add(f"twice_{name}", shapes, *(text + wave for text in nodes), twice=by)
     shapes, by, nodes = TWICE["cum_prod"]
     add("twice_sizes", shapes, nodes + wave, twice=by, sizes={5: "n"})
+    shapes, nodes = {"x": (5, 2, 4), "w": (1, 12, 4), "r": (1, 12, 3)}, "o, v = LSTM <hidden_size = 3> (x, w, r)" + wave
+    add("lstm_sizes", shapes, nodes, sizes={5: "steps"})
+    add("twice_rnn", {"x": (3, 2, 3), "w": (1, 3, 3), "r": (1, 3, 3)}, "o, v = RNN <hidden_size = 3> (x, w, r)" + wave, twice="x")
+    add("linear_attention_sizes", {"q": (1, 5, 8), "k": (1, 5, 4), "v": (1, 5, 6)}, FLOATS["linear_attention_linear"][1] + wave,
+        kind=np.float32, sizes={5: "tokens"})
     rois = {"r": [[0, 1, 2, 2.5], [0.4, 0, 1.3, 3], [-1, 1, 2, 1.2]]}
     add("roi_unknown", {"x": (2, 2, 4, 3)}, "b = Constant <value = int64[3] {1, 0, 1}> () "
         "o = RoiAlign <output_height = 2, output_width = 2, spatial_scale = 1.3> (x, r, b)" + wave, also=rois)
