@@ -147,5 +147,5 @@ void copy_outputs(Graph *g)
 void bind_model(Model *m)
 {
     copy_outputs(m->graph);
-    graph_each(m->graph, bind_one, NULL);
+    graph_each_node(m->graph, bind_one, NULL);
 }

@@ -209,7 +209,7 @@ static void check_node(Check *c, Node *n)
     map_put(&c->nodes, n->name, n);
     for (int i = 0; i < n->n_out; i++)
         c->odd_names += n->out[i] && !is_identifier(n->out[i]->name);
-    each_graph(n, check_graph, c);
+    node_each_graph(n, check_graph, c);
 }
 
 static void check_graph(Graph *g, void *check)
@@ -261,7 +261,7 @@ static void list_calls(Graph *g, void *calls)
         Function *f = n->op ? NULL : find_function(c->m, n);
         if (f)
             vec_push(&c->list, f);
-        each_graph(n, list_calls, c);
+        node_each_graph(n, list_calls, c);
     }
 }
 
@@ -362,7 +362,7 @@ static void check_copy(Node *n, void *model)
     check_attrs(n, op_signature(n->op));
 }
 
-void check_inlined(Model *m) { graph_each(m->graph, check_copy, m); }
+void check_inlined(Model *m) { graph_each_node(m->graph, check_copy, m); }
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 

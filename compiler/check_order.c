@@ -48,7 +48,7 @@ static void search_node(Search *s, const Node *n)
             vec_push(&s->queue, def);
         }
     }
-    each_graph(n, search_graph, s);
+    node_each_graph(n, search_graph, s);
 }
 
 static void search_graph(Graph *g, void *search)
@@ -149,7 +149,7 @@ static void order_graph(Graph *g, void *order)
         for (int i = 0; i < n->n_out && g->owner; i++)
             if (n->out[i])
                 check_shadow(n, n->out[i]);
-        each_graph(n, order_graph, o);
+        node_each_graph(n, order_graph, o);
     }
     check_inputs_shadow(g);
 }

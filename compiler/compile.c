@@ -51,7 +51,7 @@ static void count_node(Node *n, void *count)
 static void print_stage(const char *stage, double start, Model *m)
 {
     int n = 0;
-    graph_each(m->graph, count_node, &n);
+    graph_each_node(m->graph, count_node, &n);
     fprintf(stderr, "%-9s %9.3f ms %7d nodes\n", stage, (seconds() - start) * 1e3, n);
 }
 

@@ -72,4 +72,4 @@ static void verify_node(Node *n, void *stage)
         bug("after %s: the list of nodes is broken at %s", (const char *)stage, printable(node_op(n)));
 }
 
-void verify_model(Model *m, const char *stage) { graph_each(m->graph, verify_node, (void *)(uintptr_t)stage); }
+void verify_model(Model *m, const char *stage) { graph_each_node(m->graph, verify_node, (void *)(uintptr_t)stage); }

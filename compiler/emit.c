@@ -106,7 +106,7 @@ static void write_body(Writer *w)
     e->body.to = output_spool(opt.output);
     e->definitions.to = output_spool(opt.output);
     put_prologue(e, &w->f);
-    graph_each(e->m->graph, count_node_call, e);
+    graph_each_node(e->m->graph, count_node_call, e);
     emit_graph(e, e->m->graph);
     e->depth = 1;
     put_epilogue(e, &w->f);

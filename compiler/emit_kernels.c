@@ -91,7 +91,7 @@ static void use_node(Node *n, void *arg)
 void find_uses(Emitter *e)
 {
     Graph *g = e->m->graph;
-    graph_each(g, use_node, e);
+    graph_each_node(g, use_node, e);
     for (int i = 0; i < g->in.n; i++)
         mark_shape(e, g->in.at[i]->shape);
     for (int i = 0; i < assumption_count(); i++) {

@@ -228,7 +228,7 @@ void graph_set_output(Graph *g, int i, Value *v)
     use_add(v, (Use){NULL, g, i});
 }
 
-void each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg)
+void node_each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg)
 {
     for (int i = 0; i < n->n_attr; i++) {
         const Attr *a = &n->attr[i];
@@ -247,14 +247,14 @@ typedef struct Visit {
 static void visit_nodes(Graph *g, void *visit)
 {
     const Visit *v = visit;
-    graph_each(g, v->visit, v->arg);
+    graph_each_node(g, v->visit, v->arg);
 }
 
-void graph_each(Graph *g, void (*visit)(Node *, void *), void *arg)
+void graph_each_node(Graph *g, void (*visit)(Node *, void *), void *arg)
 {
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
-        each_graph(n, visit_nodes, &(Visit){visit, arg});
+        node_each_graph(n, visit_nodes, &(Visit){visit, arg});
         visit(n, arg);
     }
 }
@@ -265,7 +265,7 @@ static void remove_uses(Node *n)
 {
     for (int i = 0; i < n->n_in; i++)
         use_remove(n->in[i], (Use){n, NULL, i});
-    each_graph(n, remove_graph_uses, NULL);
+    node_each_graph(n, remove_graph_uses, NULL);
 }
 
 static void remove_graph_uses(Graph *g, void *unused)

@@ -374,7 +374,7 @@ void infer_model(Model *m)
     for (int i = 0; i < m->graph->in.n; i++)
         m->graph->in.at[i]->shape = shape_keep(resolve_shape(*m->graph->in.at[i]->shape));
     looked_at = false;
-    graph_each(m->graph, look_back, NULL);
+    graph_each_node(m->graph, look_back, NULL);
     infer_graph(m->graph);
     stop_on_errors();
     containers_leave(m);
@@ -433,7 +433,7 @@ static void check_bounds(Model *m)
     Unbounded u = {0};
     for (int i = 0; i < m->graph->in.n; i++)
         collect_unbounded(&u, m->graph->in.at[i]);
-    graph_each(m->graph, collect_node, &u);
+    graph_each_node(m->graph, collect_node, &u);
     for (int i = 0; i < u.list.n; i++) {
         Symbol *s = u.list.at[i];
         if (s->input && !s->user) {

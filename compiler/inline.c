@@ -228,9 +228,9 @@ static void bind_names(Node *n, void *arg)
 void inline_functions(Model *m)
 {
     Inliner in = {.m = m};
-    graph_each(m->graph, bind_names, NULL);
+    graph_each_node(m->graph, bind_names, NULL);
     for (int i = 0; i < m->functions.n; i++)
-        graph_each(m->functions.at[i]->body, bind_names, NULL);
+        graph_each_node(m->functions.at[i]->body, bind_names, NULL);
     inline_graph(&in, m->graph);
 }
 

@@ -436,8 +436,8 @@ void attr_set_float(Node *n, const char *name, double v);
 void attr_set_string(Node *n, const char *name, const char *v);
 void attr_set(Node *n, Attr a);
 /* Visits every node in execution order, nested graphs before the node that owns them. */
-void graph_each(Graph *g, void (*visit)(Node *, void *), void *arg);
-void each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg); /* nested in n directly */
+void graph_each_node(Graph *g, void (*visit)(Node *, void *), void *arg);
+void node_each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg); /* nested in n directly */
 
 /* ---- error.c: diagnostics ----------------------------------------------------------------------------- */
 

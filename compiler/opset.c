@@ -114,7 +114,7 @@ static void resolve_node(Resolver *r, Node *n)
         resolve_function(r, f);
     else if (!n->op)
         add_miss(r, n, domain, version);
-    each_graph(n, resolve_graph, r);
+    node_each_graph(n, resolve_graph, r);
 }
 
 static void resolve_graph(Graph *g, void *resolver)

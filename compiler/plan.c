@@ -135,11 +135,11 @@ static int64_t try_joins(Trial *t)
     Graph *g = t->m->graph;
     for (int i = 0; i < g->in.n; i++)
         start_value(g->in.at[i], 0);
-    graph_each(g, set_times, &t->time);
-    graph_each(g, set_ends, NULL);
+    graph_each_node(g, set_times, &t->time);
+    graph_each_node(g, set_ends, NULL);
     share_values(t->m, t->joins);
     t->arena.buffers.n = t->arena.value.n = t->arena.node.n = 0;
-    graph_each(g, add_node, &t->arena);
+    graph_each_node(g, add_node, &t->arena);
     t->work -= t->time;
     return place_bound(t->arena.buffers.at, t->arena.buffers.n, &plan.peak_time);
 }
@@ -179,7 +179,7 @@ static void choose_joins(Trial *t)
     t->bound = try_joins(t);
     memset(t->joins, true, (size_t)t->time + 1);
     try_joins(t);
-    graph_each(t->m->graph, add_candidate, t);
+    graph_each_node(t->m->graph, add_candidate, t);
     memset(t->joins, false, (size_t)t->time + 1);
     if (t->candidates.n)
         choose(t, 0, t->candidates.n);

@@ -121,7 +121,7 @@ static int by_size(const void *a, const void *b)
 static void put_peak(Text *t, Model *m)
 {
     Peak p = {0};
-    graph_each(m->graph, add_live, &p);
+    graph_each_node(m->graph, add_live, &p);
     if (!p.live.n && !p.scratch)
         return;
     if (p.live.n)
@@ -165,7 +165,7 @@ static void deepest_call(Node *n, void *arg)
 int report_stack(Model *m)
 {
     int most = 0;
-    graph_each(m->graph, deepest_call, &most);
+    graph_each_node(m->graph, deepest_call, &most);
     return (known_stack("entry") + most + 63) / 64 * 64;
 }
 

@@ -390,10 +390,10 @@ static void join_in_place(Node *n, void *arg)
 
 void share_values(Model *m, const bool *joins)
 {
-    graph_each(m->graph, join_views, NULL);
+    graph_each_node(m->graph, join_views, NULL);
     join_shares();
-    graph_each(m->graph, join_parts, (void *)(uintptr_t)joins);
-    graph_each(m->graph, join_in_place, NULL);
+    graph_each_node(m->graph, join_parts, (void *)(uintptr_t)joins);
+    graph_each_node(m->graph, join_in_place, NULL);
 }
 
 /* v's link goes to the root of its class. */
@@ -434,6 +434,6 @@ static void apply_node(Node *n, void *arg)
 void share_settle(Model *m)
 {
     memset(&shares, 0, sizeof shares);
-    graph_each(m->graph, settle_node, NULL);
-    graph_each(m->graph, apply_node, NULL);
+    graph_each_node(m->graph, settle_node, NULL);
+    graph_each_node(m->graph, apply_node, NULL);
 }

@@ -319,7 +319,7 @@ void write_constants(Model *m, const char *weights_path)
     memset(&long_texts, 0, sizeof long_texts);
     memset(&seen, 0, sizeof seen);
     memset(&defaults, 0, sizeof defaults);
-    graph_each(m->graph, add_call, NULL);
+    graph_each_node(m->graph, add_call, NULL);
     for (int i = 0; i < m->graph->in.n; i++) {
         Value *v = m->graph->in.at[i];
         if (!v->default_only)

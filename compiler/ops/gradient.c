@@ -94,7 +94,7 @@ static void visit_node(Node *m, void *visit)
 static void visit_graph(Graph *g, void *visit)
 {
     const Visit *v = visit;
-    graph_each(g, visit_node, visit);
+    graph_each_node(g, visit_node, visit);
     for (int i = 0; i < g->out.n; i++)
         v->visit(g->out.at[i], v->arg);
 }
@@ -103,7 +103,7 @@ void each_read(Node *m, void (*visit)(Value *, void *), void *arg)
 {
     Visit v = {visit, arg};
     visit_node(m, &v);
-    each_graph(m, visit_graph, &v);
+    node_each_graph(m, visit_graph, &v);
 }
 
 /* What a node reads. */

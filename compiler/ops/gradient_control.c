@@ -450,7 +450,7 @@ void control_back(Path *p, Node *m)
     if (!counts)
         return;
     Captured of = {.p = p};
-    each_graph(m, capture_all, &of);
+    node_each_graph(m, capture_all, &of);
     if (strcmp(m->op->name, "If"))
         loop_back(p, m, &of);
     else
