@@ -246,9 +246,12 @@ static void emit_loop_node(Emitter *e, Node *n)
     line(e, "%s; %s++) {", head.s, turn);
     e->depth++;
     for (int i = 0; i < g->in.n; i++)
-        declare_value(e, g->in.at[i]);
-    line(e, "*%s = (i64)%s;", g->in.at[0]->c, turn);
-    line(e, "*%s = 1;", g->in.at[1]->c);
+        if (g->in.at[i]->def)
+            declare_value(e, g->in.at[i]);
+    if (g->in.at[0]->def) { /* else nobody reads it, and it has no place */
+        line(e, "*%s = (i64)%s;", g->in.at[0]->c, turn);
+        line(e, "*%s = 1;", g->in.at[1]->c);
+    }
     if (trips && trips->high < INT64_MAX) {
         line(e, "if (%s >= %lld)", turn, (long long)trips->high);
         line(e, "    return RT_BAD_SIZE;");

@@ -97,6 +97,7 @@ Dim reported_size(Node *n, int i, const char *what, Dim most)
         return dim_symbol(s);
     const char *of = n->out[0]->name ? n->out[0]->name->s : n->op->name;
     s = symbol_fresh(what ? name_format("%s_%s", of, what)->s : of, 0, dim_high(most));
+    s->most = most;
     symbol_made_by(s, n);
     return dim_symbol(s);
 }

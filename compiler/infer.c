@@ -387,6 +387,7 @@ void infer_model(Model *m)
 
 typedef struct Unbounded {
     VEC(Symbol *) list;
+    bool found;
 } Unbounded;
 
 static void add_unbounded(Symbol *s, void *arg)
@@ -394,10 +395,14 @@ static void add_unbounded(Symbol *s, void *arg)
     Unbounded *u = arg;
     if (s->high != INT64_MAX)
         return;
+    u->found = false;
+    dim_symbols(s->most, add_unbounded, u);
+    bool through_others = u->found;
+    u->found = true;
     for (int i = 0; i < u->list.n; i++)
-        if (u->list.at[i] == s)
-            return;
-    vec_push(&u->list, s);
+        through_others |= u->list.at[i] == s;
+    if (!through_others)
+        vec_push(&u->list, s);
 }
 
 static void collect_unbounded(Unbounded *u, const Value *v)

@@ -145,6 +145,7 @@ void dim_print_factor(Text *t, Dim d, bool as_c); /* the same, in parentheses wh
 typedef struct Symbol {
     Name name;         /* dim_param, or a made-up one; unique */
     int64_t low, high; /* inclusive; high == INT64_MAX: no bound yet */
+    Dim most;          /* over other symbols, perhaps: when these have a bound, so has it */
     bool user;         /* named in the model, so that --dim can set it */
     Value *from;       /* where its run-time value comes from: an element of an integer tensor, ... */
     int element;

@@ -12,7 +12,7 @@ static Symbol *symbol_new(Name n, int64_t low, int64_t high)
 {
     pool_clears(&symbols, sizeof symbols);
     Symbol *s = NEW(Symbol);
-    *s = (Symbol){.name = n, .low = low, .high = high, .id = symbols.at.n, .axis = -1, .element = -1};
+    *s = (Symbol){.name = n, .low = low, .high = high, .most = D(high), .id = symbols.at.n, .axis = -1, .element = -1};
     s->fixed = dim_make(EXPR_SYMBOL, 1, (int64_t[]){s->id});
     vec_push(&symbols.at, s);
     map_put(&symbols.by_name, n, s);

@@ -196,6 +196,7 @@ static Symbol *turns_made(Node *n)
     if (s)
         return s;
     s = symbol_fresh("trips", 0, dim_high(turns_asked(n)));
+    s->most = turns_asked(n);
     symbol_made_by(s, n);
     return s;
 }

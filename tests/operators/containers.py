@@ -168,6 +168,10 @@ def add_loops(c):
         f = Neg (e) h = Add (e, v) k = ReduceMax <keepdims = 0> (v) ten = Constant <value_float = 10.0> () on = Less (k, ten) }}> (most, , x)
         z = Concat <axis = 0> (q, r) }}"""
     add(c, "loop_joined", text, [x])
+    for name, goes_on in ("always", "on = Constant <value = bool {1}> ()"), ("outside", "on = Identity (w)"), ("outside_not", "on = Not (w)"):
+        body = f"<body = b (int64 i, bool go) => (bool on, float[2] v) {{ {goes_on} v = Softmax (x) }}>"  # reads neither i nor go
+        text = f"{head} g (int64 m, bool w, float[2] x) => (float[n, 2] y) {{ y = Loop {body} (m, w) }}"
+        add(c, f"loop_unread_{name}", text, [np.array(3), np.array(True), x])
 
 
 def add_string_loops(c):
