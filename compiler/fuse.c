@@ -291,22 +291,20 @@ static bool fuse_epilogue(Node *n)
     return true;
 }
 
-static void fuse_graph(Graph *g, bool (*fuse)(Node *))
+typedef struct Fusion {
+    bool (*fuse)(Node *);
+} Fusion;
+
+static void fuse_node(Node *n, void *fusion)
 {
-    for (Node *n = g->first, *next; n; n = next) {
-        next = n->next;
-        about_to_read(0);
-        values_free();
-        for (int i = 0; i < n->n_attr; i++)
-            if (n->attr[i].g)
-                fuse_graph(n->attr[i].g, fuse);
-        fuse(n);
-    }
+    about_to_read(0);
+    values_free();
+    ((const Fusion *)fusion)->fuse(n);
 }
 
 void fuse_model(Model *m)
 {
-    fuse_graph(m->graph, fuse_loops);
-    fuse_graph(m->graph, tabulate);
-    fuse_graph(m->graph, fuse_epilogue);
+    graph_each_node(m->graph, fuse_node, &(Fusion){fuse_loops});
+    graph_each_node(m->graph, fuse_node, &(Fusion){tabulate});
+    graph_each_node(m->graph, fuse_node, &(Fusion){fuse_epilogue});
 }

@@ -220,6 +220,8 @@ static void poison(Node *n)
             n->out[i]->poisoned = true;
 }
 
+static bool is_composite(const Node *n) { return n->op->expand || n->op->body; }
+
 /* Replaces n by what its row says it means; returns the first of the new nodes (or the next). */
 static Node *expand(Node *n)
 {
@@ -228,6 +230,10 @@ static Node *expand(Node *n)
     Node *before = n->prev, *next = n->next;
     Graph *g = n->graph;
     int errors = error_count();
+    if (poisoned(n) || !check_types(n)) {
+        poison(n);
+        return next;
+    }
     if (n->op->body)
         expand_body(n, n->op->body);
     else
@@ -326,8 +332,8 @@ void infer_between(Node *before, Node *end)
 {
     Node *first = before ? before->next : end->graph->first;
     for (Node *n = first; n != end;)
-        if (n->op->expand || n->op->body)
-            n = poisoned(n) || !check_types(n) ? (poison(n), n->next) : expand(n);
+        if (is_composite(n))
+            n = expand(n);
         else {
             infer_node(n);
             n = n->next;
@@ -337,8 +343,8 @@ void infer_between(Node *before, Node *end)
 void infer_graph(Graph *g)
 {
     for (Node *n = g->first; n;) {
-        if (n->op->expand || n->op->body) {
-            n = poisoned(n) || !check_types(n) ? (poison(n), n->next) : expand(n);
+        if (is_composite(n)) {
+            n = expand(n);
             continue;
         }
         Node *before = n->prev;

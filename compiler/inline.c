@@ -13,7 +13,7 @@ typedef struct Inliner {
     int depth, made;
 } Inliner;
 
-static void inline_graph(Inliner *in, Graph *g);
+static void inline_graph(Graph *g, void *inliner);
 static void inline_node(Inliner *in, Node *n);
 
 /* ---- copying a body --------------------------------------------------------------------------------------------------- */
@@ -200,9 +200,7 @@ static void inline_call(Inliner *in, Node *n, Function *f)
 
 static void inline_node(Inliner *in, Node *n)
 {
-    for (int i = 0; i < n->n_attr; i++)
-        if (n->attr[i].g)
-            inline_graph(in, n->attr[i].g);
+    node_each_graph(n, inline_graph, in);
     Function *f = n->op ? NULL : find_function(in->m, n);
     if (!f || !enter(in, n, f))
         return;
@@ -210,11 +208,11 @@ static void inline_node(Inliner *in, Node *n)
     in->depth--;
 }
 
-static void inline_graph(Inliner *in, Graph *g)
+static void inline_graph(Graph *g, void *inliner)
 {
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
-        inline_node(in, n);
+        inline_node(inliner, n);
     }
 }
 
@@ -231,7 +229,7 @@ void inline_functions(Model *m)
     graph_each_node(m->graph, bind_names, NULL);
     for (int i = 0; i < m->functions.n; i++)
         graph_each_node(m->functions.at[i]->body, bind_names, NULL);
-    inline_graph(&in, m->graph);
+    inline_graph(m->graph, &in);
 }
 
 /* ---- rows that mean other nodes ------------------------------------------------------------------------------------- */

@@ -213,15 +213,14 @@ static void merge_transposes(Node *n)
     n->n_attr = 0;
 }
 
-static void layout_graph(Graph *g)
+static void layout_graph(Graph *g, void *unused)
 {
+    (void)unused;
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
         about_to_read(0);
         values_free();
-        for (int i = 0; i < n->n_attr; i++)
-            if (n->attr[i].g)
-                layout_graph(n->attr[i].g);
+        node_each_graph(n, layout_graph, NULL);
         if (transpose_perm(n, NULL)) {
             merge_transposes(n);
             continue;
@@ -244,6 +243,6 @@ static void layout_graph(Graph *g)
 
 void layout_model(Model *m)
 {
-    layout_graph(m->graph);
+    layout_graph(m->graph, NULL);
     remove_dead(m->graph);
 }

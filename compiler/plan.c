@@ -12,13 +12,12 @@ Plan plan;
 
 /* ---- times --------------------------------------------------------------------------------------------------------------- */
 
-static void number(Graph *g, int *time)
+static void number(Graph *g, void *next)
 {
+    int *time = next;
     for (Node *n = g->first; n; n = n->next) {
         n->time = (*time)++;
-        for (int i = 0; i < n->n_attr; i++)
-            if (n->attr[i].g)
-                number(n->attr[i].g, time);
+        node_each_graph(n, number, time);
         n->end = n->op->flags & CONTROL ? (*time)++ : n->time;
     }
 }

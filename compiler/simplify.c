@@ -31,8 +31,9 @@ static bool is_dead(const Node *n, const Map *needed)
     return !map_get(needed, n);
 }
 
-static void sweep(Graph *g, Map *needed)
+static void sweep(Graph *g, void *map)
 {
+    Map *needed = map;
     for (int i = 0; i < g->out.n; i++)
         need_sizes(needed, g->out.at[i]);
     for (Node *n = g->last, *prev; n; n = prev) {
@@ -50,9 +51,7 @@ static void sweep(Graph *g, Map *needed)
             need_sizes(needed, n->in[i]);
         for (int i = 0; i < n->n_out; i++)
             need_sizes(needed, n->out[i]);
-        for (int i = 0; i < n->n_attr; i++)
-            if (n->attr[i].g)
-                sweep(n->attr[i].g, needed);
+        node_each_graph(n, sweep, needed);
     }
 }
 
@@ -144,14 +143,13 @@ static uint64_t node_hash(const Node *n)
     return (h ^ h >> 32) | 1;
 }
 
-static void merge_duplicates(Graph *g)
+static void merge_duplicates(Graph *g, void *unused)
 {
+    (void)unused;
     Map seen = {0};
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
-        for (int i = 0; i < n->n_attr; i++)
-            if (n->attr[i].g)
-                merge_duplicates(n->attr[i].g);
+        node_each_graph(n, merge_duplicates, NULL);
         if (n->op->flags & (RANDOM | CONTROL) || symbols_of(n))
             continue;
         uint64_t h = node_hash(n);
@@ -178,19 +176,14 @@ static void merge_duplicates(Graph *g)
 /* ---- identities ------------------------------------------------------------------------------------------------------------ */
 
 /* A view that changes nothing. */
-static void remove_identities(Graph *g)
+static void remove_identity(Node *n, void *unused)
 {
-    for (Node *n = g->first, *next; n; n = next) {
-        next = n->next;
-        for (int i = 0; i < n->n_attr; i++)
-            if (n->attr[i].g)
-                remove_identities(n->attr[i].g);
-        if (!(n->op->flags & VIEW) || !n->out[0] || value_is_output(n->out[0]) ||
-            !shape_same(*n->in[0]->shape, *n->out[0]->shape) || n->in[0]->type != n->out[0]->type)
-            continue;
-        value_replace(n->out[0], n->in[0]);
-        node_free(n);
-    }
+    (void)unused;
+    if (!(n->op->flags & VIEW) || !n->out[0] || value_is_output(n->out[0]) ||
+        !shape_same(*n->in[0]->shape, *n->out[0]->shape) || n->in[0]->type != n->out[0]->type)
+        return;
+    value_replace(n->out[0], n->in[0]);
+    node_free(n);
 }
 
 /* ---- scales and offsets into weights ----------------------------------------------------------------------------------------- */
@@ -229,28 +222,22 @@ static bool absorb(Node *n)
     return true;
 }
 
-static void absorb_all(Graph *g)
+static void absorb_node(Node *n, void *unused)
 {
-    for (Node *n = g->first, *next; n; n = next) {
-        next = n->next;
-        for (int i = 0; i < n->n_attr; i++)
-            if (n->attr[i].g)
-                absorb_all(n->attr[i].g);
-        if (absorb(n))
-            values_free();
-    }
+    (void)unused;
+    if (absorb(n))
+        values_free();
 }
 
 /* ---- what operators know better ------------------------------------------------------------------------------------------------ */
 
 /* From the end, so that what an operator puts before itself is asked, too. */
-static void ask_operators(Graph *g)
+static void ask_operators(Graph *g, void *unused)
 {
+    (void)unused;
     for (Node *n = g->last, *next; n;) {
         next = n->next;
-        for (int i = 0; i < n->n_attr; i++)
-            if (n->attr[i].g)
-                ask_operators(n->attr[i].g);
+        node_each_graph(n, ask_operators, NULL);
         n = n->op->simplify && n->op->simplify(n) ? next ? next->prev : g->last : n->prev;
         values_free();
     }
@@ -259,10 +246,10 @@ static void ask_operators(Graph *g)
 void simplify_model(Model *m)
 {
     map_free(&m->graph->scope); /* every name is bound */
-    ask_operators(m->graph);
+    ask_operators(m->graph, NULL);
     remove_dead(m->graph);
-    remove_identities(m->graph);
-    merge_duplicates(m->graph);
-    absorb_all(m->graph);
+    graph_each_node(m->graph, remove_identity, NULL);
+    merge_duplicates(m->graph, NULL);
+    graph_each_node(m->graph, absorb_node, NULL);
     remove_dead(m->graph);
 }
