@@ -255,11 +255,6 @@ void count_back(Path *p, Value *v, Value *d)
     map_put(&p->back, v, sum);
 }
 
-static Value *filled_like(Node *n, Value *v, double with)
-{
-    return make(n, "Expand", 2, make_scalar(n, v->type, with), shape_like(n, v));
-}
-
 /* Inputs stand for what xs, then zs name: gradient_named has put that after them, and y last. An input that is computed
  * from other values of xs, or stands for several, counts by itself. False: something is wrong, and reported. */
 static bool begin(Path *p)
@@ -336,7 +331,7 @@ static void gradient_expand(Node *n)
     for (int i = 0; i < n->n_out; i++)
         if (out(n, i)) {
             Value *x = now(&p, in(n, n->n_in / 2 + i)), *d = map_get(&p.back, x);
-            replace_out(n, i, d ? make(n, "Identity", 1, d) : filled_like(n, x, 0));
+            replace_out(n, i, d ? make(n, "Identity", 1, d) : zeros_like(n, x));
         }
     expand_done(n);
 }

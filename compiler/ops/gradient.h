@@ -86,6 +86,8 @@ bool back_by(const BackFunction *f, size_t count, const Back *b, Value **v);
 Value *formula(const Back *b, const char *text);
 
 Value *shape_like(Node *n, Value *v);
+Value *filled(Node *n, Type t, double with, int rank, const Dim *dim);
+Value *filled_like(Node *n, Value *v, double with);
 Value *zeros_like(Node *n, Value *v);
 Value *reshape_like(Node *n, Value *v, Value *x);
 Value *sum_over(Node *n, Value *v, int k, const int64_t *axes);     /* keepdims */

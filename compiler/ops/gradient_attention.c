@@ -91,19 +91,16 @@ Value *attention_back(const Back *b)
     return join_heads(n, scaled(s, t, v), m->in[b->i]);
 }
 
-static Value *expanded(Node *n, Type t, double v, Shape s)
-{
-    return make(n, "Expand", 2, make_scalar(n, t, v), make_dims(n, s.rank, s.dim));
-}
-
 /* 0 for the keys that take part and -infinity for others: what the node makes of scores of 0. */
 static Value *attention_mask(const Sizes *s)
 {
     const Node *m = s->m;
     Value *zeros[6];
     for (int i = 0; i < m->n_in; i++)
-        zeros[i] =
-            in(m, i) && type_is_float(in(m, i)->type) ? expanded(s->n, in(m, i)->type, 0, *m->in[i]->shape) : in(m, i);
+        if (in(m, i) && type_is_float(in(m, i)->type))
+            zeros[i] = filled(s->n, in(m, i)->type, 0, m->in[i]->shape->rank, m->in[i]->shape->dim);
+        else
+            zeros[i] = in(m, i);
     Node *c = node_again(s->n, m, zeros, m->n_in, 2);
     attr_set_int(c, "qk_matmul_output_mode", 2);
     attr_set_float(c, "softcap", 0);
@@ -223,7 +220,7 @@ bool linear_attention_words(Node *n, Node *m, Value **out)
     Value *x[6] = {NULL};
     for (int i = 0; i < m->n_in; i++)
         x[i] = in(m, i) ? make_cast(n, in(m, i), F32) : NULL;
-    Value *first = x[3] ? x[3] : expanded(n, F32, 0, shape_of(4, state));
+    Value *first = x[3] ? x[3] : filled(n, F32, 0, 4, state);
     Node *t = loop_begin(n, q.dim[1], 1, &first);
     Value *s = t->graph->in.at[2], *k = token(t, x[1], column), *v = token(t, x[2], row);
     if (x[4]) {

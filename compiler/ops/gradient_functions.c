@@ -5,7 +5,17 @@
 
 Value *shape_like(Node *n, Value *v) { return make(n, "Shape", 1, v); }
 
-Value *zeros_like(Node *n, Value *v) { return make(n, "Expand", 2, make_scalar(n, v->type, 0), shape_like(n, v)); }
+Value *filled(Node *n, Type t, double with, int rank, const Dim *dim)
+{
+    return make(n, "Expand", 2, make_scalar(n, t, with), make_dims(n, rank, dim));
+}
+
+Value *filled_like(Node *n, Value *v, double with)
+{
+    return make(n, "Expand", 2, make_scalar(n, v->type, with), shape_like(n, v));
+}
+
+Value *zeros_like(Node *n, Value *v) { return filled_like(n, v, 0); }
 
 Value *sum_over(Node *n, Value *v, int k, const int64_t *axes)
 {
@@ -128,7 +138,7 @@ static Value *resize_back(const Back *b)
         for (int i = 0; i < rank; i++)
             to_end[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
         Dim size[2] = {m->in[0]->shape->dim[axis], m->in[0]->shape->dim[axis]};
-        Value *zero = make(n, "Expand", 2, make_scalar(n, wide, 0), make_dims(n, 2, size));
+        Value *zero = filled(n, wide, 0, 2, size);
         Value *results[2], *from[] = {make(n, "EyeLike", 1, zero), zero};
         for (int k = 0; k < 2; k++) {
             Value *in[] = {from[k], NULL, NULL, m->in[axis == last ? 3 : 1], m->in[axis == last ? 4 : 2]};

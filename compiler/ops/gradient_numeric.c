@@ -7,7 +7,7 @@
 /* Zeros of (size, size) with ones on the diagonal. */
 static Value *unit_matrix(Node *n, Type t, Dim size)
 {
-    return make(n, "EyeLike", 1, make(n, "Expand", 2, make_scalar(n, t, 0), make_dims(n, 2, (Dim[]){size, size})));
+    return make(n, "EyeLike", 1, filled(n, t, 0, 2, (Dim[]){size, size}));
 }
 
 /* A determinant grows with element (i, j) by what it is with row j of the unit matrix in place of row i: this is right for

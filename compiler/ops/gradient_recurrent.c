@@ -143,7 +143,7 @@ static Value *begin(const Layer *l, Value *state)
     Value *zero = make_scalar(l->n, l->m->in[0]->type, 0);
     Dim shape[] = {l->batch, l->hidden};
     if (!state)
-        return make(l->n, "Expand", 2, zero, make_dims(l->n, 2, shape));
+        return filled(l->n, l->m->in[0]->type, 0, 2, shape);
     Value *v = make_reshape(l->n, part(l->n, state, l->batch_first ? 1 : 0, D(l->d), D(l->d + 1)), 2, shape);
     return l->lengths ? make(l->n, "Where", 3, runs(l, make_int(l->n, 0)), v, zero) : v;
 }

@@ -58,7 +58,7 @@ static Value *slide_spread(const Slide *s, Node *n, Value *d, Value *w, int64_t 
 }
 
 /* (1, 1, spatial...), each number the same. */
-static Value *filled(Node *n, Type t, double with, int axes, const int64_t *spatial)
+static Value *filled_window(Node *n, Type t, double with, int axes, const int64_t *spatial)
 {
     int64_t shape[5] = {1, 1};
     for (int i = 0; i < axes; i++)
@@ -163,7 +163,7 @@ static Value *col2im_back(const Back *b)
 /* Each window's d goes to its pixels. */
 static Value *pool_spread(const Back *b, const Slide *s, Value *d)
 {
-    Value *ones = filled(b->n, b->d->type, 1, s->axes, s->kernel);
+    Value *ones = filled_window(b->n, b->d->type, 1, s->axes, s->kernel);
     Value *v = slide_spread(s, b->n, planes(b, d), ones, 1);
     return reshape_like(b->n, v, b->m->in[0]);
 }
@@ -177,8 +177,8 @@ static Value *average_back(const Back *b)
         return zeros_like(n, b->m->in[0]);
     if (!slide_read(b->m, NULL, false, &s))
         return NULL;
-    Value *image = filled(n, b->d->type, 1, s.axes, s.size);
-    Value *inside = slide_set(&s, make(n, "Conv", 2, image, filled(n, b->d->type, 1, s.axes, s.kernel)), 1);
+    Value *image = filled_window(n, b->d->type, 1, s.axes, s.size);
+    Value *inside = slide_set(&s, make(n, "Conv", 2, image, filled_window(n, b->d->type, 1, s.axes, s.kernel)), 1);
     Value *mean = node_again(n, b->m, &image, 1, 1)->out[0];
     return pool_spread(b, &s, make(n, "Mul", 2, b->d, make(n, "Div", 2, mean, inside)));
 }

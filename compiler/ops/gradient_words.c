@@ -9,7 +9,7 @@ static Value *shifted(Node *n, Value *v, Shape x, int64_t k, bool reverse)
 {
     Dim size = x.dim[1], move = dim_min(D(k), size);
     x.dim[1] = move;
-    Value *ones = make(n, "Expand", 2, make_scalar(n, v->type, 1), make_dims(n, 3, x.dim));
+    Value *ones = filled(n, v->type, 1, 3, x.dim);
     Value *rest = reverse ? part(n, v, 1, move, size) : part(n, v, 1, D(0), dim_sub(size, move));
     Value *all = reverse ? make(n, "Concat", 2, rest, ones) : make(n, "Concat", 2, ones, rest);
     attr_set_int(all->def, "axis", 1);
@@ -78,7 +78,7 @@ static bool scatter_words(Node *n, Node *m, Value **out)
     v = products_of_runs(n, v, at, count);
     Value *next = shifted(n, at, shape_of(3, row), 1, true);
     at = make(n, "Where", 3, make(n, "Equal", 2, at, next), make_int(n, 0), make(n, "Sub", 2, at, one));
-    Value *ones = make(n, "Expand", 2, make_scalar(n, t, 1), make_dims(n, 1, &all));
+    Value *ones = filled(n, t, 1, 1, &all);
     v = make(n, "ScatterElements", 3, ones, make_reshape(n, at, 1, &count), make_reshape(n, v, 1, &count));
     out[0] = make(n, "Mul", 2, in(m, 0), make_reshape(n, part(n, v, 0, D(1), all), s.rank, s.dim));
     return true;
@@ -93,8 +93,7 @@ static bool causal_conv_words(Node *n, Node *m, Value **out)
     if (!dim_const(taps))
         return false;
     Shape was = shape_list(3, x.dim[0], x.dim[1], before);
-    Value *past =
-        in(m, 3) ? make_cast(n, in(m, 3), t) : make(n, "Expand", 2, make_scalar(n, t, 0), make_dims(n, 3, was.dim));
+    Value *past = in(m, 3) ? make_cast(n, in(m, 3), t) : filled(n, t, 0, 3, was.dim);
     Value *all = make(n, "Concat", 2, past, make_cast(n, in(m, 0), t)), *w = make_cast(n, in(m, 1), t), *y = NULL;
     attr_set_int(all->def, "axis", 2);
     for (int64_t k = 0; k < dim_value(taps); k++) {
