@@ -7,8 +7,7 @@ CFLAGS ?= -O2 -g
 WARN = -Wall -Wextra -Wshadow -Wmissing-prototypes
 B ?= build
 
-STAGES = $(wildcard compiler/*.c)
-FAMILIES = $(wildcard compiler/ops/*.c)
+SOURCES = $(wildcard compiler/*.c compiler/*/*.c)
 # A kernel header says RUNS or TRIES; the others are what kernels stand on.
 KERNELS = $(notdir $(shell grep -lE '^(RUNS|TRIES)' runtime-min/*.h))
 RT_HEADERS = $(wildcard runtime-min/*.h runtime-min/*.def) runtime-min/rt.c
@@ -28,7 +27,7 @@ HOST_CFLAGS = -std=gnu11 -DONNXCC_COMPILER -D_GNU_SOURCE -Icompiler -iquote runt
 # Kernels run by the compiler must give the bits that the emitted code gives: no contraction into fused multiply-adds.
 KERNEL_CFLAGS = -std=gnu99 -ffp-contract=off -fno-math-errno -Wall -Wextra
 
-OBJECTS = $(STAGES:compiler/%.c=$(B)/%.o) $(FAMILIES:compiler/ops/%.c=$(B)/ops/%.o) $(B)/embedded.o
+OBJECTS = $(SOURCES:compiler/%.c=$(B)/%.o) $(B)/embedded.o
 # The compiler's own kernels; builds of the compiler in other ways take those of the first.
 HOST ?= $(B)/host
 HOST_KERNELS = $(KERNELS:%.h=$(HOST)/%.o) $(CODECS)
@@ -53,10 +52,7 @@ $(B)/libonnxcc-rt.a: $(LIBRARY)
 
 # What the compiler computes with the scalar functions has the bits of the emitted code, too.
 $(B)/scalar.o: CFLAGS += -O3 -ffp-contract=off
-$(B)/%.o: compiler/%.c $(B)/onnx.pb.h | $(B)
-	$(MAKES)
-	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
-$(B)/ops/%.o: compiler/ops/%.c | $(B)/ops
+$(B)/%.o: compiler/%.c | $(B)/onnx.pb.h $(B)/ops $(B)/gradient
 	$(MAKES)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
 $(HOST)/%.o: runtime-min/%.h $(RT_HEADERS) compiler/kernel.h compiler/ops.h compiler/onnxcc.h | $(HOST)
@@ -88,7 +84,7 @@ $(B)/embedded.o: $(B)/embedded.c
 $(B)/include/onnxcc: | $(B)
 	@mkdir -p $(B)/include && ln -sfn ../../runtime-min $@
 
-$(B) $(B)/ops $(HOST) $(B)/rt:
+$(B) $(B)/ops $(B)/gradient $(HOST) $(B)/rt:
 	@mkdir -p $@
 
 # The compiler under the address and undefined-behaviour sanitizers, in a folder of its own; tests/error uses it.

@@ -11,6 +11,7 @@ B = os.environ["B"]
 FILE_LINES, FUNCTION_LINES, COLUMNS = 750, 100, 160     # the budget is 500, a screen, 120; here it ends
 MAY_BE_ASKED = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
 RUNTIME_INCLUDES = {"stddef.h", "stdint.h"}
+FAMILIES = ("compiler/ops/", "compiler/gradient/")      # who may spell an operator's name
 VECTOR_INCLUDES = re.compile(r"\w+intrin\.h|arm_(neon|mve|acle)\.h")
 found = {}
 
@@ -37,7 +38,7 @@ def each_line(file, text, pattern, what):
 def operators(files):
     """Every name at the head of a row, but the compiler's own ones."""
     rows = re.compile(r'^\s*\{?(?:[A-Z_0-9]+\()?\{?"([A-Z][A-Za-z0-9]+)"(.*?)\},?$', re.M | re.S)
-    return {n for f, text in files.items() if f.startswith("compiler/ops/") for n, rest in rows.findall(text)
+    return {n for f, text in files.items() if f.startswith(FAMILIES) for n, rest in rows.findall(text)
             if '"onnxcc"' not in rest}
 
 
@@ -67,10 +68,10 @@ def look_at(file, text, names):
             if m and m[1] == '"' and not (ROOT / "runtime-min" / m[2]).exists() and m[2] != "kernel.h":
                 find(file, i, f"the runtime includes {m[2]}")
         each_line(file, without_comments(text), r"\b(malloc|free|printf|assert|setjmp)\s*\(", "the runtime calls {}")
-    if file.startswith("compiler/") and not file.startswith("compiler/ops/"):
+    if file.startswith("compiler/") and not file.startswith(FAMILIES):
         each_line(file, without_comments(text), rf'"({"|".join(names)})"', "{}: an operator's name outside compiler/ops")
-        each_line(file, text, r'#include "ops/.*', "{}: a stage includes an operator")
-    if file.startswith("compiler/ops/"):
+        each_line(file, text, r'#include "(ops|gradient)/.*', "{}: a stage includes an operator")
+    if file.startswith(FAMILIES):
         each_line(file, text, r'#include "(\.\./)?(emit|parse|place|output|check|compile)\.h"', "{}: a stage's header")
     if file.startswith("templates/"):
         each_line(file, text, r"\b(for|while|if) \(", "a template with logic: {}")

@@ -1,4 +1,4 @@
-/* gradient_control.c - Gradient through If and Loop, as which Scan comes: their graphs once more, forwards and back. */
+/* control.c - Gradient through If and Loop, as which Scan comes: their graphs once more, forwards and back. */
 #include "../container.h"
 #include "gradient.h"
 

@@ -1,4 +1,4 @@
-/* gradient_windows.c - what operators whose windows slide over images give back: convolutions, pools, LRN, Col2Im. */
+/* windows.c - what operators whose windows slide over images give back: convolutions, pools, LRN, Col2Im. */
 #include "../spatial.h"
 #include "gradient.h"
 

@@ -1,4 +1,4 @@
-/* gradient_formulas.c - what an operator gives back to each of its inputs, where a formula says it. */
+/* formulas.c - what an operator gives back to each of its inputs, where a formula says it. */
 #include <ctype.h>
 #include <stdlib.h>
 

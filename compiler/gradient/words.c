@@ -1,4 +1,4 @@
-/* gradient_words.c - nodes that have no gradient by themselves, in other words: as ordinary nodes, which have. */
+/* words.c - nodes that have no gradient by themselves, in other words: as ordinary nodes, which have. */
 #include <strings.h>
 
 #include "gradient.h"

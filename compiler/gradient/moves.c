@@ -1,4 +1,4 @@
-/* gradient_moves.c - what operators give back that give other shapes to elements, or move, choose or replace them. */
+/* moves.c - what operators give back that give other shapes to elements, or move, choose or replace them. */
 #include "gradient.h"
 
 /* ---- shapes ----------------------------------------------------------------------------------------------------- */
@@ -26,24 +26,6 @@ static Value *concat_back(const Back *b)
 }
 
 /* ---- moved elements --------------------------------------------------------------------------------------------- */
-
-Value *numbered(Node *n, Value *x, Type t)
-{
-    Value *one = make_int(n, 1), *end = make(n, "Add", 2, make(n, "Size", 1, x), one);
-    return reshape_like(n, make_cast(n, make(n, "Range", 3, one, end, one), t), x);
-}
-
-Value *put_back(const Back *b, Value *numbers, Value *d)
-{
-    Node *n = b->n;
-    Value *x = b->m->in[b->i], *flat = make_ints(n, 1, (int64_t[]){-1}), *one = make_ints(n, 1, (int64_t[]){1});
-    Value *room = make(n, "Reshape", 2, make(n, "Add", 2, make(n, "Size", 1, x), make_int(n, 1)), one);
-    Value *v = make(n, "ScatterElements", 3, make(n, "Expand", 2, make_scalar(n, d->type, 0), room),
-                    make(n, "Reshape", 2, make_cast(n, numbers, I64), flat), make(n, "Reshape", 2, d, flat));
-    attr_set_string(v->def, "reduction", "add");
-    v = make(n, "Slice", 3, v, one, make_ints(n, 1, (int64_t[]){INT64_MAX}));
-    return reshape_like(n, v, x);
-}
 
 /* An operator that only moves elements tells where they came from when it moves their numbers; 0 stands for elements of
  * its other inputs. */

@@ -1,4 +1,4 @@
-/* gradient_attention.c - what Attention gives back; its scores, and LinearAttention, as ordinary nodes. attention.h and
+/* attention.c - what Attention gives back; its scores, and LinearAttention, as ordinary nodes. attention.h and
  * linear_attention.h of runtime-min have the formulas. */
 #include "gradient.h"
 

@@ -1,4 +1,4 @@
-/* gradient_recurrent.c - LSTM, GRU and RNN as loops of ordinary nodes, which have gradients. rnn.c and
+/* recurrent.c - LSTM, GRU and RNN as loops of ordinary nodes, which have gradients. rnn.c and
  * runtime-min/rnn.h have the layouts and the formulas. */
 #include "gradient.h"
 #include "rnn.h"

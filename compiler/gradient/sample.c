@@ -1,4 +1,4 @@
-/* gradient_sample.c - GridSample, RoiAlign and DeformConv as ordinary nodes: elements are gathered, and weighted by
+/* sample.c - GridSample, RoiAlign and DeformConv as ordinary nodes: elements are gathered, and weighted by
  * functions of where they are read. grid.h, roi.h and deformconv.h of runtime-min have the formulas. */
 #include <strings.h>
 

@@ -1,6 +1,6 @@
 /* gradient.h - between Gradient's files: one step back, from what a node's output counts for y to what an input does. */
-#ifndef ONNXCC_OPS_GRADIENT_H
-#define ONNXCC_OPS_GRADIENT_H
+#ifndef ONNXCC_GRADIENT_H
+#define ONNXCC_GRADIENT_H
 
 #include "../infer.h"
 
@@ -12,16 +12,16 @@ typedef struct Back {
 } Back;
 
 /* What the input counts. False: this is not known. *v stays as it is when it does not count. */
-bool back_by_formula(const Back *b, Value **v);  /* gradient_formulas.c */
-bool back_by_moves(const Back *b, Value **v);    /* gradient_moves.c */
-bool back_by_function(const Back *b, Value **v); /* gradient_functions.c */
-bool back_by_windows(const Back *b, Value **v);  /* gradient_windows.c: convolutions and pools */
-Value *attention_back(const Back *b);            /* gradient_attention.c */
-Value *fourier_back(const Back *b);              /* gradient_numeric.c */
+bool back_by_formula(const Back *b, Value **v);  /* formulas.c */
+bool back_by_moves(const Back *b, Value **v);    /* moves.c */
+bool back_by_function(const Back *b, Value **v); /* functions.c */
+bool back_by_windows(const Back *b, Value **v);  /* windows.c: convolutions and pools */
+Value *attention_back(const Back *b);            /* attention.c */
+Value *fourier_back(const Back *b);              /* numeric.c */
 Value *det_back(const Back *b);
 Value *svm_kernel_back(const Back *b);
 Value *svm_contest_back(const Back *b);
-Value *affine_grid_back(const Back *b); /* gradient_sample.c */
+Value *affine_grid_back(const Back *b); /* sample.c */
 Value *roi_align_back(const Back *b);
 
 /* A way from xs to y through the nodes of one graph, and back. */
@@ -47,7 +47,7 @@ void back_through(Path *p, Node *m, int o);   /* what m's inputs count through i
 /* What m reads: its inputs and, when it has nested graphs, what these read. */
 void each_read(Node *m, void (*visit)(Value *, void *), void *arg);
 
-/* gradient_control.c */
+/* control.c */
 Node *copied(const Path *p, Node *m,
              Value **in); /* m with these inputs, and its graphs with what they read as it is now */
 Graph *taken(const Node *m, Value *const *in); /* the branch of an If with these inputs; NULL: none yet */
@@ -64,14 +64,14 @@ Node *loop_end(Node *end, int k, Value *const *of);
  * node. */
 bool recurrent_steps(Node *n, const Node *m, Value **in, Value **out);
 
-/* The same for other nodes that have no gradient by themselves, or not by the inputs that count: gradient_words.c has a list
+/* The same for other nodes that have no gradient by themselves, or not by the inputs that count: words.c has a list
  * of them. */
 bool in_other_words(Node *n, Node *m, const bool *counts, Value **out);
-bool attention_words(Node *n, Node *m, Value **out); /* gradient_attention.c */
+bool attention_words(Node *n, Node *m, Value **out); /* attention.c */
 bool rotary_words(Node *n, Node *m, Value **out);
 bool linear_attention_words(Node *n, Node *m, Value **out);
-bool frames_words(Node *n, Node *m, Value **out);      /* gradient_numeric.c */
-bool grid_sample_words(Node *n, Node *m, Value **out); /* gradient_sample.c */
+bool frames_words(Node *n, Node *m, Value **out);      /* numeric.c */
+bool grid_sample_words(Node *n, Node *m, Value **out); /* sample.c */
 bool roi_align_words(Node *n, Node *m, Value **out);
 bool deform_conv_words(Node *n, Node *m, Value **out);
 
@@ -82,25 +82,32 @@ typedef struct BackFunction {
 } BackFunction;
 bool back_by(const BackFunction *f, size_t count, const Back *b, Value **v);
 
-/* The value of a formula (gradient_formulas.c says what is in one). */
+/* The value of a formula (formulas.c says what is in one). */
 Value *formula(const Back *b, const char *text);
 
+/* nodes.c: new nodes before n */
 Value *shape_like(Node *n, Value *v);
 Value *filled(Node *n, Type t, double with, int rank, const Dim *dim);
 Value *filled_like(Node *n, Value *v, double with);
 Value *zeros_like(Node *n, Value *v);
 Value *reshape_like(Node *n, Value *v, Value *x);
-Value *sum_over(Node *n, Value *v, int k, const int64_t *axes);     /* keepdims */
-Value *gather_up(Node *n, Value *v, Shape from, Value *x);          /* v, of the shape `from`, summed over the axes
-                                                                              along which x was broadcast to it */
-Value *transpose(Node *n, Value *v, int rank, const int64_t *perm); /* new axis i is old axis perm[i] */
-Value *matrices(Node *n, Value *left, bool trans_left, Value *right, bool trans_right); /* their product */
-Value *part(Node *n, Value *v, int64_t axis, Dim from, Dim to); /* rows or columns [from, to) along the axis */
-Value *size_as(Node *n, Type t, Dim d);                         /* rank 0 */
-Value *numbered(Node *n, Value *x, Type t);                     /* like x, its elements numbered from 1 */
-Value *put_back(const Back *b, Value *numbers,
-                Value *d); /* zeros like the input, to which d is added at the elements of
-                                                             these numbers; 0: nowhere */
-Node *node_again(Node *n, const Node *m, Value **in, int n_in, int n_out); /* m with other inputs, before n */
+/* Keeps the axes, of size 1. */
+Value *sum_over(Node *n, Value *v, int k, const int64_t *axes);
+/* v, of the shape `from`, summed over the axes along which x was broadcast to it. */
+Value *gather_up(Node *n, Value *v, Shape from, Value *x);
+/* New axis i is old axis perm[i]. */
+Value *transpose(Node *n, Value *v, int rank, const int64_t *perm);
+/* The product of two matrices, or of many. */
+Value *matrices(Node *n, Value *left, bool trans_left, Value *right, bool trans_right);
+/* What lies from `from` to before `to` along the axis. */
+Value *part(Node *n, Value *v, int64_t axis, Dim from, Dim to);
+/* Of rank 0. */
+Value *size_as(Node *n, Type t, Dim d);
+/* Like x, its elements numbered from 1. */
+Value *numbered(Node *n, Value *x, Type t);
+/* Zeros like the input, to which d is added at the elements of these numbers; 0: nowhere. */
+Value *put_back(const Back *b, Value *numbers, Value *d);
+/* m with other inputs. */
+Node *node_again(Node *n, const Node *m, Value **in, int n_in, int n_out);
 
 #endif

@@ -1,7 +1,7 @@
-/* gradient_numeric.c - what determinants, support vectors and Fourier transforms give back. */
+/* numeric.c - what determinants, support vectors and Fourier transforms give back. */
 #include <strings.h>
 
-#include "fourier.h"
+#include "../ops/fourier.h"
 #include "gradient.h"
 
 /* Zeros of (size, size) with ones on the diagonal. */
