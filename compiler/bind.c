@@ -121,10 +121,10 @@ static bool is_overwritten(const Graph *g, int i, const Value *root)
     return false;
 }
 
-void copy_outputs(Graph *g)
+void copy_outputs(Graph *g, int first)
 {
     Map shown = {0}; /* what earlier outputs show the bytes of */
-    for (int i = 0; i < g->out.n; i++) {
+    for (int i = first; i < g->out.n; i++) {
         Value *v = g->out.at[i];
         const Value *root = view_root(v);
         if (v->form != TENSOR)
@@ -146,6 +146,6 @@ void copy_outputs(Graph *g)
 
 void bind_model(Model *m)
 {
-    copy_outputs(m->graph);
+    copy_outputs(m->graph, 0);
     graph_each_node(m->graph, bind_one, NULL);
 }

@@ -248,10 +248,10 @@ static void emit_loop_node(Emitter *e, Node *n)
     for (int i = 0; i < g->in.n; i++)
         if (g->in.at[i]->def)
             declare_value(e, g->in.at[i]);
-    if (g->in.at[0]->def) { /* else nobody reads it, and it has no place */
+    if (g->in.at[0]->def) /* else nobody reads it, and it has no place */
         line(e, "*%s = (i64)%s;", g->in.at[0]->c, turn);
+    if (g->in.at[1]->def)
         line(e, "*%s = 1;", g->in.at[1]->c);
-    }
     if (trips && trips->high < INT64_MAX) {
         line(e, "if (%s >= %lld)", turn, (long long)trips->high);
         line(e, "    return RT_BAD_SIZE;");

@@ -87,10 +87,10 @@ static void eval_loop(Eval *e, Node *n)
     for (; on && turn < most; turn++) {
         if (trips)
             set_symbol(trips, turn + 1);
-        if (g->in.at[0]->def) { /* else nobody reads it, and it has no place */
+        if (g->in.at[0]->def) /* else nobody reads it, and it has no place */
             *(int64_t *)bytes_of(g->in.at[0], e) = turn;
+        if (g->in.at[1]->def)
             *(uint8_t *)bytes_of(g->in.at[1], e) = 1;
-        }
         eval_nodes(e, g);
         for (int i = n->n_in - 2; i < n->n_out; i++) {
             Value *b = g->out.at[i + 1];

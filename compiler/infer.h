@@ -39,7 +39,8 @@ Assumption *assumption_to_check(Assumptions *a, bool (*known)(const Symbol *));
 void remove_dead(Graph *g); /* simplify.c: nodes whose results are known or unused */
 
 /* bind.c */
-void copy_outputs(Graph *g); /* makes every output of g a value that is computed in g, into its own place */
+/* Makes every output of g, from the first that is told, a value that is computed in g, into its own place. */
+void copy_outputs(Graph *g, int first);
 
 /* exec.c */
 void bind_node(Node *n); /* sets n->call from its row; an error on the node when it cannot */

@@ -148,7 +148,7 @@ static void if_bind(Node *n)
     static const char *const branches[] = {"then_branch", "else_branch"};
     for (int k = 0; k < 2; k++) {
         Graph *g = node_attr(n, branches[k])->g;
-        copy_outputs(g);
+        copy_outputs(g, 0);
         for (int i = 0; i < n->n_out; i++)
             if (n->out[i])
                 plan_share(n->out[i], g->out.at[i]);
@@ -157,19 +157,28 @@ static void if_bind(Node *n)
 
 /* ---- Loop ---------------------------------------------------------------------------------------------------------- */
 
-/* The body's inputs become outputs of a node at its start, so that they are values like all others. */
+/* Each of the body's inputs becomes the output of a node at its start, so that it is a value like all others, and has no
+ * place when nobody reads it. */
 static void define_inputs(Graph *g)
 {
-    Node *n = node_new(g, "onnxcc.Start", 0, NULL, 0);
-    n->n_out = g->in.n;
-    n->out = NEWS(Value *, g->in.n);
-    n->kept = true; /* with what are still the graph's inputs */
-    for (int i = 0; i < g->in.n; i++) {
-        n->out[i] = g->in.at[i];
-        n->out[i]->def = n;
-        n->out[i]->def_i = i;
+    for (int i = g->in.n; i-- > 0;) {
+        Node *n = node_new(g, "onnxcc.Start", 0, NULL, 0);
+        n->n_out = 1;
+        n->out = NEWS(Value *, 1);
+        n->kept = true; /* with what is still the graph's input */
+        n->out[0] = g->in.at[i];
+        n->out[0]->def = n;
+        node_insert(n, g->first);
     }
-    node_insert(n, g->first);
+}
+
+/* Was the body inferred before? */
+static bool is_defined(const Graph *g)
+{
+    bool defined = false;
+    for (int i = 0; i < g->in.n; i++)
+        defined |= g->in.at[i]->def != NULL;
+    return defined;
 }
 
 /* Is the condition that the body computes always true? */
@@ -384,7 +393,7 @@ static void loop_infer(Node *n)
                    g->in.n, g->out.n, carried, n->n_out);
         return;
     }
-    if (g->in.at[0]->def) { /* the body was inferred before: what the node gives may have changed */
+    if (is_defined(g)) { /* what the node gives may have changed */
         loop_results(n, g);
         return;
     }
@@ -411,6 +420,8 @@ static void loop_infer(Node *n)
         container_outputs(g, 1, box);
         container_results(n, box, given);
     }
+    if (never_stops(g))
+        graph_set_output(g, 0, value_const(g, tensor_int(B8, 1)));
     define_inputs(g);
     loop_results(n, g);
 }
@@ -436,7 +447,8 @@ static void loop_bind(Node *n)
     Graph *g = node_attr(n, "body")->g;
     if (symbols_of(n))
         bind_size(n, 0, symbols_of(n));
-    copy_outputs(g);
+    const Tensor *goes_on = g->out.at[0]->data;
+    copy_outputs(g, goes_on && !goes_on->symbolic ? 1 : 0);
     int carried = n->n_in - 2;
     if (n->n_out < carried) { /* results nobody asked for have a place all the same */
         Value **all = NEWS(Value *, carried);
