@@ -245,6 +245,8 @@ static void emit_loop_node(Emitter *e, Node *n)
         text_put(&head, "%s < %s", turn, dim_c(value_dim(n->in[0], 0)));
     line(e, "%s; %s++) {", head.s, turn);
     e->depth++;
+    for (Symbol *s = symbols_of(g->in.at[0]); s; s = s->next)
+        s->c = turn;
     for (int i = 0; i < g->in.n; i++)
         if (g->in.at[i]->def)
             declare_value(e, g->in.at[i]);

@@ -87,6 +87,8 @@ static void eval_loop(Eval *e, Node *n)
     for (; on && turn < most; turn++) {
         if (trips)
             set_symbol(trips, turn + 1);
+        for (Symbol *s = symbols_of(g->in.at[0]); s; s = s->next)
+            set_symbol(s, turn);
         if (g->in.at[0]->def) /* else nobody reads it, and it has no place */
             *(int64_t *)bytes_of(g->in.at[0], e) = turn;
         if (g->in.at[1]->def)
