@@ -376,7 +376,10 @@ static int64_t eval(Dim d, unsigned time)
     int64_t a[3], r = 0;
     if (e->kind == EXPR_SYMBOL) {
         const Symbol *s = symbol_at((int)e->w[0]);
-        r = dim_same(s->fixed, d) ? s->value : eval(s->fixed, time);
+        bool own = dim_same(s->fixed, d);
+        if (own && !s->known)
+            bug("the size '%s' is asked for before it is known", printable(s->name));
+        r = own ? s->value : eval(s->fixed, time);
     } else if (e->kind == EXPR_POLY) {
         for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
             int64_t t = e->w[i];
@@ -466,7 +469,11 @@ void dim_print(Text *t, Dim d, bool as_c)
     const Expr *e = dim_expr(d);
     const Symbol *s = symbol_of(d);
     switch (e->kind) {
-    case EXPR_SYMBOL: text_put(t, "%s", as_c && s->c ? s->c : printable(s->name)); break;
+    case EXPR_SYMBOL:
+        if (as_c && !s->c)
+            bug("the size '%s' is asked for before it is known", printable(s->name));
+        text_put(t, "%s", as_c ? s->c : printable(s->name));
+        break;
     case EXPR_POLY: print_poly(t, e, as_c); break;
     case EXPR_ADD: print_pair(t, "(", e, " + ", as_c); break;
     case EXPR_MUL:
