@@ -1,9 +1,14 @@
-"""A folder of generated tests that is written once for each state of what it is made by."""
+"""What is made once for each state of what it is made by: a folder of generated tests, an object file."""
 import contextlib
 import fcntl
+import functools
 import hashlib
 import os
+import pathlib
 import shutil
+import subprocess
+
+RUNTIME = pathlib.Path(__file__).resolve().parents[1] / "runtime-min"
 
 
 @contextlib.contextmanager
@@ -29,3 +34,38 @@ def generated(folder, sources, *versions):
         os.makedirs(folder, exist_ok=True)
         with open(stamp, "w") as f:
             f.write(version)
+
+
+@functools.lru_cache
+def version(*compiler):
+    return subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def contents(files):
+    """Of each, its name and what is in it, as one number."""
+    digest = hashlib.sha256()
+    for file in map(pathlib.Path, files):
+        with open(file, "rb") as f:
+            digest.update(file.name.encode() + b"\0" + hashlib.file_digest(f, "sha256").digest())
+    return digest.hexdigest()
+
+
+@functools.lru_cache
+def runtime():
+    return contents(sorted(RUNTIME.iterdir()))
+
+
+@contextlib.contextmanager
+def kept(out, compiler, arguments, files):
+    """with kept(object, [gcc], arguments, files) as before: if not before: make it.
+
+    before: the object is there, made by this compiler with these arguments from these files and this runtime. One that was
+    not made as it should be must not be left."""
+    state = repr([version(*compiler), [*map(str, arguments)], contents(files), runtime()])
+    key = pathlib.Path(f"{out}.key")
+    if out.exists() and key.exists() and key.read_text() == state:
+        yield True
+        return
+    key.unlink(missing_ok=True)
+    yield False
+    key.write_text(state)

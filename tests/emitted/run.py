@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
+from cache import kept
 from models import SPECIAL_BITS, TABLE
 from stack import deepest
 
@@ -48,11 +49,24 @@ def succeeds(what, *command, **options):
     return check(p.returncode == 0 and not p.stderr, f"{what}: exit {p.returncode}\n{p.stderr[:2000]}")
 
 
+def makes(what, out, cc, *arguments, **options):
+    """Does the C compiler make it of its last argument without a word? Once, while nothing changes."""
+    c = arguments[-1]
+    with kept(out, [cc], arguments, [c, c.with_suffix(".h"), *c.parent.glob(f"{c.name}.weights")]) as before:
+        good = check(True, what) if before else succeeds(what, cc, *arguments, "-o", out, **options)
+        if not good:
+            out.unlink(missing_ok=True)
+    return good
+
+
 def emit(name, *options, to=None):
     """The C file of a model: compiled by onnxcc with the model's own options and these."""
     folder = WORK / (to or name)
     folder.mkdir(parents=True, exist_ok=True)
     c = folder / f"{name}.c"
+    for old in folder.glob(f"{name}.[ch]"), folder.glob(f"{name}.c.*"):
+        for file in old:
+            file.unlink()
     succeeds(f"{name}: onnxcc {' '.join(options)}", BUILD / "onnxcc", WORK / f"{name}.onnx", "-o", c, "--prefix", name,
              *TABLE[name][1], *options)
     return c
@@ -64,13 +78,15 @@ def compiles(name, c, single):
     """Without a warning, by both compilers, in every mode; as C++ the header, and the C for other processors."""
     for cc in COMPILERS:
         for mode, flags in MODES.items():
-            succeeds(f"{name}: {cc}, {mode}", cc, *STRICT, *flags, "-O1", INCLUDE, "-c", c, "-o", c.with_suffix(f".{cc}.{mode}.o"))
-        succeeds(f"{name}: {cc}, --single", cc, *STRICT, "-O1", "-c", single, "-o", single.with_suffix(".o"))
+            makes(f"{name}: {cc}, {mode}", c.with_suffix(f".{cc}.{mode}.o"), cc, *STRICT, *flags, "-O1", INCLUDE, "-c", c)
+        makes(f"{name}: {cc}, --single", single.with_suffix(f".{cc}.o"), cc, *STRICT, "-O1", "-c", single)
         for std in ("c++98", "c++20"):
             succeeds(f"{name}: header, {cc}, {std}", cc, "-x", "c++", f"-std={std}", "-pedantic", "-Wall", "-Wextra", "-Werror",
                      "-fsyntax-only", c.with_suffix(".h"))
     for target, cc in CROSS.items():
-        succeeds(f"{name}: {target}", *cc.split(), *STRICT, "-DONNXCC_SMALL", "-Os", INCLUDE, "-c", c, "-o", c.with_suffix(".cross.o"))
+        cc, *flags = cc.split()
+        makes(f"{name}: {target}", c.with_suffix(f".{target.replace(' ', '-')}.o"), cc, *flags, *STRICT, "-DONNXCC_SMALL", "-Os",
+              INCLUDE, "-c", c)
 
 
 def symbols(name, c):
@@ -113,11 +129,9 @@ def same_bytes(name, c):
 
 # ---- run
 
-def shared(name, c, cc="gcc", flags=(), objects=()):
+def shared(name, c, cc="gcc", flags=()):
     so = c.with_suffix(f".{'-'.join([cc, *flags]).replace('=', '')}.so")
-    if succeeds(f"{name}: {cc} {' '.join(flags)}", cc, "-std=c99", *flags, INCLUDE, "-fPIC", "-shared", c, *objects, "-o", so):
-        return so
-    return None
+    return so if makes(f"{name}: {cc} {' '.join(flags)}", so, cc, "-std=c99", *flags, INCLUDE, "-fPIC", "-shared", c) else None
 
 
 def call(name, so, header, weights=None):
@@ -182,9 +196,9 @@ def stack(name, c):
     """Bytes of the deepest call, by the C compiler: what the header says, at most."""
     worst = 0
     for mode, level in (("default", "-O2"), ("default", "-O3"), ("small", "-Os")):
-        o = c.with_suffix(".stack.o")
-        succeeds(f"{name}: -fcallgraph-info", "gcc", "-std=c99", level, *MODES[mode], "-fcallgraph-info=su", INCLUDE, "-c", c, "-o", o,
-                 env=dict(os.environ, CCACHE_DISABLE="1"))   # it would not keep the second file
+        o = c.with_suffix(f".stack{level}.o")
+        makes(f"{name}: -fcallgraph-info", o, "gcc", "-std=c99", level, *MODES[mode], "-fcallgraph-info=su", INCLUDE, "-c", c,
+              env=dict(os.environ, CCACHE_DISABLE="1"))   # it would not keep the second file
         worst = max(worst, max(deepest(o.with_suffix(".ci")).values()))
         check("(dynamic)" not in o.with_suffix(".ci").read_text(), f"{name}: stack without a bound")
     promised = int(re.search(r"_STACK_BYTES (\d+)", c.with_suffix(".h").read_text())[1])
@@ -213,7 +227,7 @@ def weights_anywhere():
         c = emit("network", f"--weights={where}", to=f"weights-{where}")
         header = c.with_suffix(".h").read_text()
         for cc in COMPILERS:
-            succeeds(f"network, {where}: {cc}", cc, *STRICT, INCLUDE, "-c", c, "-o", c.with_suffix(".o"))
+            makes(f"network, {where}: {cc}", c.with_suffix(f".{cc}.o"), cc, *STRICT, INCLUDE, "-c", c)
         so = shared("network", c)
         data = None
         if where == "file":
@@ -230,8 +244,8 @@ def weights_anywhere():
             data[5] ^= 1
             check(library.network_load(ctypes.c_void_p(data.ctypes.data), ctypes.c_size_t(len(raw))) == 4, "network: takes a wrong bit")
             data[5] ^= 1
-            succeeds("network, file, --single", "gcc", *STRICT, "-c", emit("network", "--weights=file", "--single", to="weights-single"),
-                     "-o", WORK / "single.o")
+            single = emit("network", "--weights=file", "--single", to="weights-single")
+            makes("network, file, --single", single.with_suffix(".o"), "gcc", *STRICT, "-c", single)
         status, room = call("network", so, header, data)
         check(status == 0, f"network, {where}: status {status}")
         rooms.append(room)
@@ -283,8 +297,8 @@ def scales():
 
 
 names = [n for n in TABLE if not sys.argv[1:] or any(fnmatch.fnmatch(n, a) for a in sys.argv[1:])]
-shutil.rmtree(WORK, ignore_errors=True)
-WORK.mkdir(parents=True)
+shutil.rmtree(WORK / "elsewhere", ignore_errors=True)
+WORK.mkdir(parents=True, exist_ok=True)
 for n, (m, _, _) in TABLE.items():
     onnx.save(m, str(WORK / f"{n}.onnx"))
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

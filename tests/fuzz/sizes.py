@@ -6,6 +6,7 @@ usage: sizes.py FUZZ_FOLDER BUILD       (FUZZ_FOLDER: what generate.py wrote)
 
 import concurrent.futures
 import os
+import pathlib
 import random
 import re
 import subprocess
@@ -13,6 +14,8 @@ import sys
 
 import onnx
 from onnx import TensorProto, helper
+
+from cache import kept
 
 LARGEST = 8
 SHARE = 0.7  # of the constants of floats become inputs, too
@@ -80,6 +83,11 @@ def program(header, model, sizes):
     return MAIN % "\n        ".join(lines)
 
 
+def failure(command):
+    p = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+    return f"{' '.join(map(str, command))}\n{p.stderr[:1500]}" if p.returncode else ""
+
+
 def wrong(folder, build):
     """What is wrong with the model in the folder; "": nothing; None: it cannot be called so."""
     model = onnx.load(os.path.join(folder, "model.onnx"))
@@ -96,11 +104,13 @@ def wrong(folder, build):
         return None if p.returncode == 1 else p.stderr
     with open(path["m.h"]) as h, open(path["main.c"], "w") as c:
         c.write(program(h.read(), model, sizes))
-    for command in ["clang-14", "-w", "-O0", "-fsanitize=address", "-o", path["main"], path["main.c"], "-lm"], [path["main"]]:
-        p = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
-        if p.returncode:
-            return f"{' '.join(command)}\n{p.stderr[:1500]}"
-    return ""
+    arguments = ["-w", "-O0", "-fsanitize=address", path["main.c"], "-lm"]
+    main = pathlib.Path(path["main"])
+    with kept(main, ["clang-14"], arguments, [path[name] for name in ("m.c", "m.h", "main.c")]) as before:
+        if not before and (said := failure(["clang-14", *arguments, "-o", main])):
+            main.unlink(missing_ok=True)
+            return said
+    return failure([main])
 
 
 def main():

@@ -5,6 +5,7 @@ import re
 import subprocess
 import time
 
+from cache import kept, version
 from common import ROOT
 from emitted.stack import deepest
 
@@ -60,13 +61,15 @@ class Compiled:
         self.header = header.read_text()
         pointers = len(self.about["inputs"]) - len(m.const) + len(self.about["outputs"])
         args = ", ".join(f"a[{i}]" for i in range(pointers + bool(self.sizes())))
-        for old in self.folder.glob("*.ci"):
-            old.unlink()
-        graph = ["-fcallgraph-info=su"] if "Free Software" in run("cc", [*CC, "--version"], 60)[0] else []
-        _, self.cc_seconds = run("cc", [*CC, "-std=gnu11", optimise, *FLAGS[target], *WARNINGS, *graph, "-fPIC", "-shared",
-                                        "-I", BUILD / "include", "-I", self.folder, f'-DHEADER="{target}.h"',
-                                        f"-DRUN={m.name}_run", f"-DARGS={args}", ROOT / "tests" / "bench" / "shim.c", c,
-                                        "-o", self.so], 1800)
+        graph = ["-fcallgraph-info=su"] if "Free Software" in version(*CC) else []
+        shim = ROOT / "tests" / "bench" / "shim.c"
+        arguments = ["-std=gnu11", optimise, *FLAGS[target], *WARNINGS, *graph, "-fPIC", "-shared", "-I", BUILD / "include",
+                     "-I", self.folder, f'-DHEADER="{target}.h"', f"-DRUN={m.name}_run", f"-DARGS={args}", shim, c]
+        weights = self.folder / f"{target}.c.weights"
+        self.cc_seconds = 0.0
+        with kept(self.so, CC, arguments, [c, header, shim, *([weights] if weights.exists() else [])]) as before:
+            if not before:
+                _, self.cc_seconds = run("cc", [*CC, *arguments, "-o", self.so], 1800)
 
     def sizes(self):
         """For each run-time size of the interface, in order: is it set by the caller?"""
@@ -75,7 +78,7 @@ class Compiled:
 
     def stack(self):
         """Bytes of stack under the entry, as the C compiler made it; 0 where it does not tell."""
-        return max((n for ci in self.folder.glob("*.ci") for n in deepest(ci).values()), default=0)
+        return max((n for ci in self.folder.glob(f"{self.so.name}-*.ci") for n in deepest(ci).values()), default=0)
 
     def number(self, key):
         """A figure of the report."""

@@ -26,6 +26,7 @@ from onnx.reference import ReferenceEvaluator
 
 import layers
 import operators
+from cache import kept
 from operators import F32, F64, FLOATS, LONG
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -138,10 +139,13 @@ def our_results(works, name):
     if works[0].t.itemsize == 2:
         return
     run(onnxcc, folder / "model.onnx", "-o", folder / "m.c", "--prefix", "m", "--weights=inline", *TARGET[:1])
-    run(*CC, "-std=gnu11", "-O3", *TARGET[1:], "-fPIC", "-shared", "-I", BUILD / "include", folder / "m.c", "-o", folder / "m.so")
+    so, how = folder / "m.so", ["-std=gnu11", "-O3", *TARGET[1:], "-fPIC", "-shared", "-I", BUILD / "include", folder / "m.c"]
+    with kept(so, CC, how, [folder / "m.c", folder / "m.h"]) as before:
+        if not before:
+            run(*CC, *how, "-o", so)
     results = [np.empty(w.ours[0].shape, w.ours[0].dtype) for w in works]
     arguments = [np.ascontiguousarray(x) for x in feed.values()] + results
-    status = ctypes.CDLL(str(folder / "m.so")).m_run(*[ctypes.c_void_p(x.ctypes.data) for x in arguments])
+    status = ctypes.CDLL(str(so)).m_run(*[ctypes.c_void_p(x.ctypes.data) for x in arguments])
     if status:
         raise SystemExit(f"bounds.py: {name}: status {status}")
     for w, y in zip(works, results):
