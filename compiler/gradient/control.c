@@ -64,7 +64,6 @@ static Graph *graph_again(const Path *p, Graph *g, Node *owner)
 Node *copied(const Path *p, Node *m, Value **in)
 {
     Node *c = node_again(p->n, m, in, m->n_in, m->n_out);
-    c->op = m->op;
     for (int i = 0; i < m->n_out; i++)
         if (!m->out[i])
             c->out[i] = NULL;

@@ -46,9 +46,8 @@ static Value *resize_back(const Back *b)
         int64_t to_end[MAX_RANK];
         for (int i = 0; i < rank; i++)
             to_end[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
-        Dim size[2] = {m->in[0]->shape->dim[axis], m->in[0]->shape->dim[axis]};
-        Value *zero = filled(n, wide, 0, 2, size);
-        Value *results[2], *from[] = {make(n, "EyeLike", 1, zero), zero};
+        Dim size = m->in[0]->shape->dim[axis];
+        Value *results[2], *from[] = {unit_matrix(n, wide, size), filled(n, wide, 0, 2, (Dim[]){size, size})};
         for (int k = 0; k < 2; k++) {
             Value *in[] = {from[k], NULL, NULL, m->in[axis == last ? 3 : 1], m->in[axis == last ? 4 : 2]};
             Node *c = node_again(n, m, in, 5, 1);

@@ -90,6 +90,8 @@ Value *shape_like(Node *n, Value *v);
 Value *filled(Node *n, Type t, double with, int rank, const Dim *dim);
 Value *filled_like(Node *n, Value *v, double with);
 Value *zeros_like(Node *n, Value *v);
+/* Zeros of (size, size) with ones on the diagonal. */
+Value *unit_matrix(Node *n, Type t, Dim size);
 Value *reshape_like(Node *n, Value *v, Value *x);
 /* Keeps the axes, of size 1. */
 Value *sum_over(Node *n, Value *v, int k, const int64_t *axes);

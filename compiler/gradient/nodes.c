@@ -15,6 +15,8 @@ Value *filled_like(Node *n, Value *v, double with)
 
 Value *zeros_like(Node *n, Value *v) { return filled_like(n, v, 0); }
 
+Value *unit_matrix(Node *n, Type t, Dim size) { return make(n, "EyeLike", 1, filled(n, t, 0, 2, (Dim[]){size, size})); }
+
 Value *sum_over(Node *n, Value *v, int k, const int64_t *axes)
 {
     return k ? make(n, "ReduceSum", 2, v, make_ints(n, k, axes)) : v;

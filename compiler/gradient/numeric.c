@@ -4,12 +4,6 @@
 #include "../ops/fourier.h"
 #include "gradient.h"
 
-/* Zeros of (size, size) with ones on the diagonal. */
-static Value *unit_matrix(Node *n, Type t, Dim size)
-{
-    return make(n, "EyeLike", 1, filled(n, t, 0, 2, (Dim[]){size, size}));
-}
-
 /* A determinant grows with element (i, j) by what it is with row j of the unit matrix in place of row i: this is right for
  * singular matrices too. */
 Value *det_back(const Back *b)

@@ -275,14 +275,12 @@ Value *roi_align_back(const Back *b)
     Dim size = dim_mul(x.dim[2], x.dim[3]), rois = y.dim[0], bins = dim_mul(y.dim[2], y.dim[3]);
     if (b->i)
         return NULL;
-    Value *zero = make_scalar(n, b->d->type, 0);
-    Value *units = make(n, "EyeLike", 1, make(n, "Expand", 2, zero, make_dims(n, 2, (Dim[]){size, size})));
-    units = make_reshape(n, units, 4, (Dim[]){D(1), size, x.dim[2], x.dim[3]});
-    Value *first = make(n, "Expand", 2, make_int(n, 0), make_dims(n, 1, &rois));
+    Value *units = make_reshape(n, unit_matrix(n, b->d->type, size), 4, (Dim[]){D(1), size, x.dim[2], x.dim[3]});
+    Value *first = filled(n, I64, 0, 1, &rois);
     Value *matrix = node_again(n, m, (Value *[]){units, m->in[1], first}, 3, 1)->out[0];
     matrix = make_reshape(n, matrix, 3, (Dim[]){rois, size, bins});
     Value *d = make_reshape(n, b->d, 3, (Dim[]){rois, x.dim[1], bins});
-    Value *all = make(n, "Expand", 2, zero, make_dims(n, 3, (Dim[]){x.dim[0], x.dim[1], size}));
+    Value *all = filled(n, b->d->type, 0, 3, (Dim[]){x.dim[0], x.dim[1], size});
     Value *v = make(n, "ScatterND", 3, all, make_reshape(n, m->in[2], 2, (Dim[]){rois, D(1)}),
                     matrices(n, d, false, matrix, true));
     attr_set_string(v->def, "reduction", "add");

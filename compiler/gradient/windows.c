@@ -60,10 +60,10 @@ static Value *slide_spread(const Slide *s, Node *n, Value *d, Value *w, int64_t 
 /* (1, 1, spatial...), each number the same. */
 static Value *filled_window(Node *n, Type t, double with, int axes, const int64_t *spatial)
 {
-    int64_t shape[5] = {1, 1};
+    Dim shape[5] = {D(1), D(1)};
     for (int i = 0; i < axes; i++)
-        shape[2 + i] = spatial[i];
-    return make(n, "Expand", 2, make_scalar(n, t, with), make_ints(n, 2 + axes, shape));
+        shape[2 + i] = D(spatial[i]);
+    return filled(n, t, with, 2 + axes, shape);
 }
 
 /* v, which is like m's output, as images of one channel. */
@@ -147,9 +147,7 @@ static Value *col2im_back(const Back *b)
     shape[1] = 1;
     for (int i = 0; i < axes; i++)
         shape[2 + i] = block[i];
-    Value *w = make(n, "EyeLike", 1,
-                    make(n, "Expand", 2, make_scalar(n, b->d->type, 0), make_ints(n, 2, (int64_t[]){size, size})));
-    w = make(n, "Reshape", 2, w, make_ints(n, 2 + axes, shape));
+    Value *w = make(n, "Reshape", 2, unit_matrix(n, b->d->type, D(size)), make_ints(n, 2 + axes, shape));
     Value *v = make(n, "Conv", 2, planes(b, b->d), w);
     static const char *const same[] = {"dilations", "pads", "strides"};
     for (int i = 0; i < 3; i++)
