@@ -8,9 +8,15 @@
 #include "pitch.h"
 #include "rt.h"
 
-static VEC(struct Share { Value *a, *b; }) shares;
+/* copy: what puts b there. */
+static VEC(struct Share {
+    Value *a, *b;
+    Node *copy;
+}) shares;
 
-void plan_share(Value *a, Value *b) { vec_push(&shares, ((struct Share){a, b})); }
+void plan_share(Value *a, Value *b) { vec_push(&shares, ((struct Share){a, b, NULL})); }
+
+void plan_carry(Value *state, Node *copy) { vec_push(&shares, ((struct Share){state, copy->out[0], copy})); }
 
 /* ---- classes ------------------------------------------------------------------------------------------------------------- */
 
@@ -333,6 +339,40 @@ static void join_parts(Node *n, void *arg)
 
 /* ---- in place -------------------------------------------------------------------------------------------------------------- */
 
+/* Does the kernel read the bytes of its argument x through another argument too (conv(x) + x)? */
+static bool is_read_twice(const Call *c, const Value *x)
+{
+    int times = 0;
+    for (int i = 0; i < c->n_arg; i++)
+        times += c->arg[i] && !is_constant(c->arg[i]) && class_of(c->arg[i]) == class_of(x);
+    return times > 1;
+}
+
+/* Does the loop read element i of every input that lies with its input x at the place where element i of x is? */
+static bool reads_in_step(const Loop *l, const Value *x)
+{
+    for (int i = 0; i < l->n_in; i++)
+        if (!is_constant(l->in[i]) && class_of(l->in[i]) == class_of(x) &&
+            (!shape_same(*l->in[i]->shape, *l->shape) || !dim_same(offset_in_class(l->in[i]), offset_in_class(x))))
+            return false;
+    return true;
+}
+
+/* Does n read what it takes of x's bytes before it writes its result there? */
+static bool reads_first(const Node *n, const Value *x)
+{
+    const Call *c = &n->call;
+    if (c->loop)
+        return shape_same(*x->shape, *c->loop->shape) && reads_in_step(c->loop, x);
+    int r = c->kernel ? KERNEL_RESIDUAL(c->kernel) : 0;
+    return ((r && c->arg[r] == x) || (n->op->flags & INPLACE && c->arg[0] == x && n->in[0] == x)) &&
+           !is_read_twice(c, x);
+}
+
+/* What n reads. */
+static int n_read(const Node *n) { return n->call.loop ? n->call.loop->n_in : n->call.n_arg; }
+static Value *read_by(const Node *n, int i) { return n->call.loop ? n->call.loop->in[i] : n->call.arg[i]; }
+
 /* May n write y over x? x must end here, in the arena, and nobody else's bytes with it. */
 static bool may_overwrite(const Node *n, Value *x, Value *y)
 {
@@ -343,47 +383,67 @@ static bool may_overwrite(const Node *n, Value *x, Value *y)
            b->bytes == a->bytes && !in_callers_buffer(a);
 }
 
-/* Does the kernel read the bytes of its argument x through another argument too (conv(x) + x)? */
-static bool is_read_twice(const Call *c, Value *x)
-{
-    int times = 0;
-    for (int i = 0; i < c->n_arg; i++)
-        times += c->arg[i] && !is_constant(c->arg[i]) && class_of(c->arg[i]) == class_of(x);
-    return times > 1;
-}
-
-/* Does the loop read element i of every input that lies with its input x at the place where element i of x is? */
-static bool reads_in_step(const Loop *l, Value *x)
-{
-    for (int i = 0; i < l->n_in; i++)
-        if (!is_constant(l->in[i]) && class_of(l->in[i]) == class_of(x) &&
-            (!shape_same(*l->in[i]->shape, *l->shape) || !dim_same(offset_in_class(l->in[i]), offset_in_class(x))))
-            return false;
-    return true;
-}
-
 static void join_in_place(Node *n, void *arg)
 {
     (void)arg;
     Value *y = n->out[0];
-    if (n->n_out < 1 || !y || is_constant(y) || n->op->flags & (VIEW | CONTROL))
+    if (n->n_out < 1 || !y || is_constant(y) || n->op->flags & (VIEW | CONTROL) || !(n->call.loop || n->call.kernel))
         return;
-    const Loop *l = n->call.loop;
-    if (l) {
-        for (int i = 0; i < l->n_in; i++)
-            if (shape_same(*l->in[i]->shape, *l->shape) && may_overwrite(n, l->in[i], y) &&
-                reads_in_step(l, l->in[i])) {
-                join(l->in[i], y);
-                return;
-            }
-    } else if (n->call.kernel) {
-        int r = KERNEL_RESIDUAL(n->call.kernel);
-        if (r && may_overwrite(n, n->call.arg[r], y) && !is_read_twice(&n->call, n->call.arg[r]))
-            join(n->call.arg[r], y);
-        else if (n->op->flags & INPLACE && may_overwrite(n, in(n, 0), y) && n->call.arg[0] == n->in[0] &&
-                 !is_read_twice(&n->call, n->in[0]))
-            join(n->in[0], y);
+    for (int i = 0; i < n_read(n); i++)
+        if (may_overwrite(n, read_by(n, i), y) && reads_first(n, read_by(n, i))) {
+            join(read_by(n, i), y);
+            return;
+        }
+}
+
+/* ---- states of loops ----------------------------------------------------------------------------------------------------- */
+
+/* Is v, or what shows bytes of it, read after this time, or by whoever is outside? */
+static bool is_read_after(const Value *v, int time)
+{
+    for (int i = 0; i < v->uses.n; i++) {
+        const Node *n = v->uses.at[i].node;
+        if (!n || (!is_view(n) && !n->free && n->time > time))
+            return true;
+        for (int k = 0; k < n->n_out; k++)
+            if (n->out[k] && class_of(n->out[k]) == class_of(v) && is_read_after(n->out[k], time))
+                return true;
     }
+    return false;
+}
+
+/* Does n leave a state alone that it reads, until it has read it? */
+static bool spares(const Node *n, const Value *state)
+{
+    for (int i = 0; i < n_read(n); i++) {
+        const Value *x = read_by(n, i);
+        if (x && !is_constant(x) && class_of(x) == class_of(state) && !reads_first(n, x))
+            return false;
+    }
+    return true;
+}
+
+/* What a loop's body makes of a state is made in its place, where the state is not read any more: it needs no copy. */
+static void join_state(Value *state, Node *copy)
+{
+    Value *x = copy->in[0], *a = class_of(x);
+    const Node *d = a->def;
+    const Loop *l = copy->call.loop;
+    if (is_constant(x) || a == class_of(state) || a->fixed || !is_whole(x) || in_callers_buffer(a) ||
+        (l && (l->n_in != 1 || l->in[0] != x)) || !same_bytes(x, state) || class_of(state)->bytes != a->bytes)
+        return;
+    if (!d || d->graph != copy->graph || d->time != a->live_from || d->out[0] != a ||
+        !(d->call.loop || d->call.kernel) || is_read_after(state, d->time) || !spares(d, state))
+        return;
+    join(state, x);
+    copy->free = true;
+}
+
+static void join_states(void)
+{
+    for (int i = 0; i < shares.n; i++)
+        if (shares.at[i].copy)
+            join_state(shares.at[i].a, shares.at[i].copy);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------------- */
@@ -393,6 +453,7 @@ void share_values(Model *m, const bool *joins)
     graph_each_node(m->graph, join_views, NULL);
     join_shares();
     graph_each_node(m->graph, join_parts, (void *)(uintptr_t)joins);
+    join_states();
     graph_each_node(m->graph, join_in_place, NULL);
 }
 

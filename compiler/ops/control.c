@@ -472,7 +472,7 @@ static void loop_bind(Node *n)
         }
         plan_share(n->out[i], n->in[i + 2]);
         plan_share(n->out[i], g->in.at[i + 2]);
-        plan_share(n->out[i], turn->out[0]);
+        plan_carry(g->in.at[i + 2], turn);
     }
 }
 

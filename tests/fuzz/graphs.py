@@ -219,6 +219,41 @@ def loops(m):
 
 
 @family(3)
+def states(m):
+    """A loop that carries several states, which its turns exchange, cut, join, show in another shape, and stack."""
+    state, stacked = [f"s{k}" for k in range(m.int(1, 4))], [f"q{k}" for k in range(m.int(0, 2))]
+    values, nodes = list(state), [("Identity", ["go"], "on", {}), ("Cast", ["i"], "f", {"to": FLOAT})]
+    for k in range(m.int(1, 7)):
+        a, b, v = m.one(values), m.one(values), f"v{k}"
+        kind = m.one(["pair", "pair", "one", "product", "cut", "view", "turn", "softmax", "move"])
+        nodes += {
+            "pair": [(m.one(["Add", "Sub", "Max", "Mul"]), [a, b], v, {})],
+            "one": [(m.one(["Tanh", "Relu", "Neg"]), [a], v, {})],
+            "product": [("MatMul", [a, "x1"], v + "p", {}), ("Tanh", [v + "p"], v, {})],
+            "cut": [("Slice", [a, "x2", "x3"], v + "l", {}), ("Slice", [a, "x3", "x4"], v + "r", {}),
+                    (m.one(["Add", "Sub"]), [v + "l", v + "r"], v + "d", {}), ("Concat", [v + "d", v + m.one("lr")], v, {"axis": 0})],
+            "view": [("Reshape", [a, "x5"], v + "w", {}), (m.one(["Relu", "Identity"]), [v + "w"], v + "u", {}),
+                     ("Reshape", [v + "u", "x6"], v, {})],
+            "turn": [("Add", [a, "f"], v, {})],
+            "softmax": [("Softmax", [a], v, {"axis": m.int(0, 1)})],
+            "move": [("Transpose", [a], v + "t", {"perm": [1, 0]}), ("Add", [v + "t", b], v, {})],
+        }[kind]
+        values.append(v)
+    results = [f"r{k}" for k in range(len(state + stacked))]
+    nodes += [(m.one(["Identity", "Tanh"]), [m.one(values)], r, {}) for r in results]
+    shape = FLOAT, (4, 4)
+    body = graph("body", {"i": NUMBER, "go": BOOLEAN, **{s: shape for s in state}}, nodes,
+                 {"on": BOOLEAN, **{r: shape for r in results}})
+    inputs = [np.array(m.int(1, 5)), m.array(F32, (4, 4)), ints(0), ints(2), ints(4), ints(2, 8), ints(4, 4)]
+    starts = [f"x{len(inputs) + k}" for k in range(len(state))]
+    outputs = [f"y{k}" for k in range(len(results))]
+    nodes = [helper.make_node("Loop", ["x0", "", *starts], outputs, body=body)]
+    inputs += [m.array(F32, (4, 4), low=-1, high=1) for _ in state]
+    return Case("Loop", inputs, nodes=nodes, consts=(0, 2, 3, 4, 5, 6), wanted=tuple(range(len(outputs))), version=m.int(13, UNTIL),
+                sizes=False, rtol=1e-3)
+
+
+@family(3)
 def scans(m):
     steps, shape = m.int(1, 5), m.shape(0, 2, 0)
     axis, out, back, there = m.int(0, len(shape)), m.int(0, len(shape)), m.int(0, 1), m.int(0, 1)
