@@ -366,6 +366,13 @@ Dim dim_select(Dim c, Dim a, Dim b)
 
 /* ---- values -------------------------------------------------------------------------------------------------------- */
 
+/* Of a run, or in the C, where it has a variable. */
+static void check_known(const Symbol *s, bool known)
+{
+    if (!known)
+        bug("the size '%s' is asked for before it is known", printable(s->name));
+}
+
 static int64_t eval(Dim d, unsigned time)
 {
     if (dim_const(d))
@@ -377,8 +384,7 @@ static int64_t eval(Dim d, unsigned time)
     if (e->kind == EXPR_SYMBOL) {
         const Symbol *s = symbol_at((int)e->w[0]);
         bool own = dim_same(s->fixed, d);
-        if (own && !s->known)
-            bug("the size '%s' is asked for before it is known", printable(s->name));
+        check_known(s, !own || s->known);
         r = own ? s->value : eval(s->fixed, time);
     } else if (e->kind == EXPR_POLY) {
         for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
@@ -470,8 +476,7 @@ void dim_print(Text *t, Dim d, bool as_c)
     const Symbol *s = symbol_of(d);
     switch (e->kind) {
     case EXPR_SYMBOL:
-        if (as_c && !s->c)
-            bug("the size '%s' is asked for before it is known", printable(s->name));
+        check_known(s, !as_c || s->c);
         text_put(t, "%s", as_c ? s->c : printable(s->name));
         break;
     case EXPR_POLY: print_poly(t, e, as_c); break;

@@ -523,10 +523,10 @@ void layout_model(Model *m);              /* layout.c: channels last, packed wei
 void bind_model(Model *m);                /* bind.c: every node has its call */
 void plan_model(Model *m);                /* plan.c: order, arena */
 void plan_share(Value *a, Value *b);      /* before plan: one storage for both (a branch's result and the If's) */
-void plan_carry(Value *state,
-                Node *copy); /* the same for what a loop's turn ends with: copied, unless it is made there */
-void emit_model(Model *m);   /* emit.c: writes the files */
-void report_model(Model *m); /* report.c: for people, and --report=json */
+/* The same for what a loop's turn ends with: copied, unless it is made there. */
+void plan_carry(Value *state, Node *copy);
+void emit_model(Model *m);                      /* emit.c: writes the files */
+void report_model(Model *m);                    /* report.c: for people, and --report=json */
 void dump_model(Model *m, const char *stage);   /* dump.c */
 void verify_model(Model *m, const char *stage); /* dump.c: what each stage promised; debug builds */
 void list_ops(const char *form);                /* report.c: the support table as text, markdown or json */

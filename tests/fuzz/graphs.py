@@ -221,7 +221,7 @@ def loops(m):
 @family(3)
 def states(m):
     """A loop that carries several states, which its turns exchange, cut, join, show in another shape, and stack."""
-    state, stacked = [f"s{k}" for k in range(m.int(1, 4))], [f"q{k}" for k in range(m.int(0, 2))]
+    state, stacked = [f"s{k}" for k in range(m.int(1, 4))], m.int(0, 2)
     values, nodes = list(state), [("Identity", ["go"], "on", {}), ("Cast", ["i"], "f", {"to": FLOAT})]
     for k in range(m.int(1, 7)):
         a, b, v = m.one(values), m.one(values), f"v{k}"
@@ -239,7 +239,7 @@ def states(m):
             "move": [("Transpose", [a], v + "t", {"perm": [1, 0]}), ("Add", [v + "t", b], v, {})],
         }[kind]
         values.append(v)
-    results = [f"r{k}" for k in range(len(state + stacked))]
+    results = [f"r{k}" for k in range(len(state) + stacked)]
     nodes += [(m.one(["Identity", "Tanh"]), [m.one(values)], r, {}) for r in results]
     shape = FLOAT, (4, 4)
     body = graph("body", {"i": NUMBER, "go": BOOLEAN, **{s: shape for s in state}}, nodes,
