@@ -119,51 +119,76 @@ static void gemm_expand(Node *n)
     }
 }
 
-/* The constant bytes v, or (NULL) the middle code everywhere, as `rows` rows of `columns` codes of type t. Rows of v
- * fill bytes. */
-static Value *codes(Node *n, const Value *v, Type t, int64_t rows, int64_t columns)
+/* The first columns of v, which has `all`. */
+static Value *left_part(Node *n, Value *v, int axis, int64_t all, int64_t columns)
 {
-    int64_t bits = type_bits(t), row = (columns * bits + 7) / 8, middle = (int64_t)1 << (bits - 1);
-    Tensor *c = tensor_new(t, 2, (int64_t[]){rows, columns});
-    uint8_t *to = (uint8_t *)(uintptr_t)c->data;
-    if (v && tensor_size(v->data) != (size_t)(rows * row)) {
-        node_error(n, "'%s' has %zu bytes; %lld rows of %lld %s have %lld", printable(v->name), tensor_size(v->data),
-                   (long long)rows, (long long)columns, type_onnx(t), (long long)(rows * row));
-        return value_const(n->graph, c);
-    }
-    const uint8_t *from = v ? tensor_data(v->data) : NULL;
-    for (int64_t i = 0; i < rows * columns; i++) {
-        int64_t at = i % columns * bits, code = from ? from[i / columns * row + at / 8] >> at % 8 : middle;
-        to[i * bits / 8] |= (uint8_t)((code & (2 * middle - 1)) << i * bits % 8);
-    }
-    return value_const(n->graph, c);
+    int64_t from = 0, at = axis;
+    if (all == columns)
+        return v;
+    return make(n, "Slice", 4, v, make_ints(n, 1, &from), make_ints(n, 1, &columns), make_ints(n, 1, &at));
 }
 
-/* Y = A W' + bias: W has N rows, in blocks along K that have a scale and a zero point each. */
+/* Input i, whose rows of codes fill bytes from the low bits up, as floats. */
+static Value *codes(Node *n, int i, int64_t bits, int64_t rows, int64_t columns)
+{
+    int64_t each = 8 / bits, bytes = (columns + each - 1) / each;
+    if (!dim_is(shape_count(in_shape(n, i)), rows * bytes))
+        node_error(n, "'%s' is %s, and not %lld rows of %lld codes of %lld bits", printable(in(n, i)->name),
+                   shape_text(in_shape(n, i)), (long long)rows, (long long)columns, (long long)bits);
+    int64_t shift[] = {0, bits, 2 * bits, 3 * bits};
+    Value *v = make_reshape(n, in(n, i), 3, (Dim[]){D(rows), D(bytes), D(1)});
+    v = make(n, "BitShift", 2, v, make_cast(n, make_ints(n, (int)each, shift), U8));
+    attr_set_string(v->def, "direction", "RIGHT");
+    v = make_cast(n, make(n, "BitwiseAnd", 2, v, make_scalar(n, U8, (double)((1 << bits) - 1))), F32);
+    return left_part(n, make_reshape(n, v, 2, (Dim[]){D(rows), D(bytes * each)}), 1, bytes * each, columns);
+}
+
+/* What blocks have, v, lined up with their codes; those of g_idx with the codes in rows. */
+static Value *of_blocks(Node *n, Value *v, int64_t rows, int64_t blocks, int64_t k)
+{
+    v = make_cast(n, v, F32);
+    if (!in(n, 4))
+        return make_reshape(n, v, 3, (Dim[]){D(rows), D(blocks), D(1)});
+    Value *g = left_part(n, in(n, 4), 0, dim_value(in_shape(n, 4).dim[0]), k); /* no index counts from the end */
+    v = make(n, "Gather", 2, make_reshape(n, v, 2, (Dim[]){D(rows), D(blocks)}),
+             make_cast(n, make_cast(n, g, U32), I64));
+    attr_set_int(v->def, "axis", 1);
+    return v;
+}
+
+static bool nbits_possible(Node *n, int64_t k, int64_t rows, int64_t bits, int64_t block)
+{
+    const int64_t most = 1 << 30;
+    Shape g = in(n, 4) ? in_shape(n, 4) : shape_list(1, D(k));
+    if (k < 1 || k > most || rows < 1 || rows > most || block < 1 || block > most ||
+        (bits != 2 && bits != 4 && bits != 8))
+        node_error(n, "K, N, bits or block_size makes no sense");
+    else if (g.rank != 1 || !(dim_is(g.dim[0], k) || dim_is(g.dim[0], (k + block - 1) / block * block)))
+        node_error(n, "g_idx is %s, and not a number for each of K", shape_text(g));
+    else if (attr_int(n, "weight_prepacked"))
+        node_error(n, "the weights are packed for one kind of processor");
+    else
+        return true;
+    return false;
+}
+
+/* Y = A W' + bias: W has N rows, in blocks along K that have a scale and a zero point each; with g_idx, every number along
+ * K tells which. */
 static void matmul_nbits_expand(Node *n)
 {
-    static const int64_t first = 0, axis = 1;
     int64_t k = attr_int(n, "K"), rows = attr_int(n, "N");
     int64_t bits = attr_int(n, "bits"), block = attr_int(n, "block_size");
-    if (k < 1 || rows < 1 || block < 1 || (bits != 2 && bits != 4 && bits != 8) || in(n, 4)) {
-        node_error(n, in(n, 4) ? "g_idx is not supported" : "K, N, bits or block_size makes no sense");
+    if (!nbits_possible(n, k, rows, bits, block))
         return;
-    }
-    if (!in_const(n, 1) || (in(n, 3) && (!in_const(n, 3) || in_type(n, 3) != U8))) {
-        node_error(n, "weights and zero points must be constant bytes");
-        return;
-    }
-    Type t = bits == 2 ? U2 : bits == 4 ? U4 : U8;
     int64_t blocks = (k + block - 1) / block;
-    Value *scale = make(n, "Reshape", 2, in(n, 2), make_ints(n, 2, (int64_t[]){rows, blocks}));
-    Value *zero = codes(n, in(n, 3), t, rows, blocks), *w = codes(n, in(n, 1), t, rows, blocks * block);
-    w = make(n, "DequantizeLinear", 3, w, scale, zero);
-    attr_set_int(w->def, "axis", 1);
-    attr_set_int(w->def, "block_size", block);
-    if (blocks * block > k)
-        w = make(n, "Slice", 4, w, make_ints(n, 1, &first), make_ints(n, 1, &k), make_ints(n, 1, &axis));
-    w = make(n, "Transpose", 1, w);
-    Value *y = make(n, "MatMul", 2, in(n, 0), w);
+    Value *w = codes(n, 1, bits, rows, blocks * block), *zero = make_scalar(n, F32, (double)(1 << (bits - 1)));
+    if (in(n, 3))
+        zero = of_blocks(n, in_type(n, 3) == U8 ? codes(n, 3, bits, rows, blocks) : in(n, 3), rows, blocks, k);
+    w = in(n, 4) ? left_part(n, w, 1, blocks * block, k) : make_reshape(n, w, 3, (Dim[]){D(rows), D(blocks), D(block)});
+    w = make(n, "Mul", 2, make(n, "Sub", 2, w, zero), of_blocks(n, in(n, 2), rows, blocks, k));
+    if (!in(n, 4))
+        w = left_part(n, make_reshape(n, w, 2, (Dim[]){D(rows), D(blocks * block)}), 1, blocks * block, k);
+    Value *y = make(n, "MatMul", 2, in(n, 0), make(n, "Transpose", 1, make_cast(n, w, in_type(n, 0))));
     replace_out(n, 0, in(n, 5) ? make(n, "Add", 2, y, in(n, 5)) : y);
     expand_done(n);
 }
@@ -204,8 +229,9 @@ static const Op microsoft_ops[] = {
      "Y:TYZ",
      "TA=uint8|int8 TB=uint8|int8 TY=uint8|int8 TYZ=uint8|int8|float", "alpha:float=1.0 transA:int=0 transB:int=0",
      .expand = gemm_expand, .domain = "com.microsoft"},
-    {"MatMulNBits", 1, "A:T B:uint8 scales:T zero_points?:Z g_idx?:int32 bias?:T -> Y:T", "T=float|float16 Z=uint8",
-     "K:int N:int bits:int=4 block_size:int accuracy_level:int=0", .expand = matmul_nbits_expand,
-     .domain = "com.microsoft", .limit = "no g_idx"},
+    {"MatMulNBits", 1, "A:T B:uint8 scales:T zero_points?:Z g_idx?:int32 bias?:T -> Y:T",
+     "T=float|float16|bfloat16 Z=uint8|float|float16|bfloat16",
+     "K:int N:int bits:int=4 block_size:int accuracy_level:int=0 weight_prepacked:int=0", .expand = matmul_nbits_expand,
+     .domain = "com.microsoft"},
 };
 OPS(microsoft_ops);

@@ -594,6 +594,39 @@ def add_strings(c):
     c.add("compress_string", "Compress", [words, np.arange(9) % 2 == 0], {"axis": 0}, version=11)
 
 
+# ---- weights of a few bits ---------------------------------------------------------------------------------
+
+
+def packed(codes, bits):
+    """Rows of bytes, filled from the low bits up."""
+    each = 8 // bits
+    wide = np.pad(codes, [(0, 0), (0, -codes.shape[1] % each)]).reshape(len(codes), -1, each)
+    return (wide << np.arange(each) * bits).sum(2).astype(np.uint8)
+
+
+def add_packed(c):
+    """MatMulNBits. With g_idx, ONNX Runtime has no codes of 8 bits, reads those of 2 as of 4, and forgets packed zero points."""
+    for bits in 2, 4, 8:
+        for kind in "none", "packed", "float32", "float16":
+            for g in "", "const", "given", "padded":
+                n, k, block = 5, 40, 16
+                codes, scale = rng.integers(0, 1 << bits, (n, 48)), np.exp2(rng.integers(-bits - 3, -bits, (n, 3)))
+                of = np.arange(48) // block if not g else rng.integers(0, 3, 48 if g == "padded" else k)
+                zero, point = np.full((n, 3), 1 << bits - 1), None
+                if kind == "packed":
+                    zero = rng.integers(0, 1 << bits, (n, 3))
+                    point = packed(zero, bits)
+                elif kind != "none":
+                    point = zero = (rng.integers(0, 4 << bits, (n, 3)) / 4).astype(kind)
+                t = np.float16 if kind == "float16" else np.float32
+                x, bias = rng.integers(-4, 5, (3, k)).astype(t), rng.integers(-3, 4, n).astype(t) if g != "const" else None
+                y = x @ ((codes[:, :k] - zero[:, of[:k]]) * scale[:, of[:k]]).T + (0 if bias is None else bias)
+                inputs = [x, packed(codes, bits).reshape(n, 3, -1), scale.astype(t), point, of.astype(np.int32) if g else None, bias]
+                right = kind != "packed" and bits == 4 if g else bits == 4 or kind in ("none", "packed")
+                c.add(f"matmul_bits_{bits}_{kind}_{g}", "MatMulNBits", inputs, {"K": k, "N": n, "bits": bits, "block_size": block}, version=1,
+                      domain="com.microsoft", consts=(2, 5) if g == "given" else (1, 2, 3, 4, 5), by="runtime" if right else [y.astype(t)])
+
+
 # ---- operators of before 1.5 ------------------------------------------------------------------------------
 
 
@@ -621,7 +654,7 @@ def main():
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
                     add_features, add_images, add_attention, add_contractions, add_open, gradients.add_gradients,
                     gradients_control.add_gradients_control, add_strings,
-                    add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences,
+                    add_packed, add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences,
                     containers.add_loops, containers.add_string_loops, corners.add_corners):
             add(cases)
         print(f"operators: {cases.count} tests written")
