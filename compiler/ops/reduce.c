@@ -122,15 +122,26 @@ static bool reduce_permute(Node *n, const int *perm, int rank)
     return true;
 }
 
+/* What n is today; logarithms of integers are taken in double, and cut off. */
+static void reduce_today(Node *n, Value *axes)
+{
+    Type t = in_type(n, 0), wide = strstr(n->op->name, "Log") && !type_is_float(t) ? F64 : t;
+    Value *y = make(n, n->op->name, 2, make_cast(n, in(n, 0), wide), axes);
+    attr_set_int(y->def, "keepdims", attr_int(n, "keepdims"));
+    if (attr_given(n, "noop_with_empty_axes"))
+        attr_set_int(y->def, "noop_with_empty_axes", attr_int(n, "noop_with_empty_axes"));
+    replace_out(n, 0, wide == t ? y : make_cast(n, y, t));
+    expand_done(n);
+}
+
+static void reduce_with_input(Node *n) { reduce_today(n, in(n, 1)); }
+
 /* Until axes became an input. */
 static void reduce_with_attribute(Node *n)
 {
     const int64_t *axes;
     int k = attr_ints(n, "axes", &axes);
-    Value *y = make(n, n->op->name, 2, in(n, 0), k < 0 ? NULL : make_ints(n, k, axes));
-    attr_set_int(y->def, "keepdims", attr_int(n, "keepdims"));
-    replace_out(n, 0, y);
-    expand_done(n);
+    reduce_today(n, k < 0 ? NULL : make_ints(n, k, axes));
 }
 
 static void arg_infer(Node *n)
@@ -165,12 +176,12 @@ static void arg_bind(Node *n)
 }
 
 #define WIDE "uint32|uint64|int32|int64|"
-#define NO_LOGARITHM .limit = "no integers, whose logarithms are undefined"
-#define NOW(name, since, types, ...)                                                                                        \
-    {name, since, "data:T axes?:int64 -> reduced:T", "T=" types, "noop_with_empty_axes:int=0 keepdims:int=1",          \
-     .infer = reduce_infer, .bind = reduce_bind, .permute = reduce_permute, __VA_ARGS__}
-#define THEN(name, since, types, ...)                                                                                        \
-    {name, since, "data:T -> reduced:T", "T=" types, "axes:ints? keepdims:int=1", .expand = reduce_with_attribute, __VA_ARGS__}
+#define WITH_INPUT "data:T axes?:int64 -> reduced:T"
+#define WITH_INPUT_ATTRS "noop_with_empty_axes:int=0 keepdims:int=1"
+#define NOW(name, since, types)                                                                                        \
+    {name, since, WITH_INPUT, "T=" types, WITH_INPUT_ATTRS, reduce_infer, reduce_bind, .permute = reduce_permute}
+#define THEN(name, since, types)                                                                                       \
+    {name, since, "data:T -> reduced:T", "T=" types, "axes:ints? keepdims:int=1", .expand = reduce_with_attribute}
 #define ARG(name, since, types, attrs)                                                                                 \
     {name, since, "data:T -> reduced:int64", "T=" types, attrs, .infer = arg_infer, .bind = arg_bind,    \
      .permute = arg_permute}
@@ -215,15 +226,15 @@ static const Op reduce_ops[] = {
     THEN("ReduceMin", 11, WIDE "F"),
     THEN("ReduceMin", 1, WIDE "F"),
     NOW("ReduceLogSum", 28, "FB"),
-    NOW("ReduceLogSum", 18, "FB", NO_LOGARITHM),
-    THEN("ReduceLogSum", 13, "FB", NO_LOGARITHM),
-    THEN("ReduceLogSum", 11, "F", NO_LOGARITHM),
-    THEN("ReduceLogSum", 1, "F", NO_LOGARITHM),
+    {"ReduceLogSum", 18, WITH_INPUT, "T=" WIDE "FB", WITH_INPUT_ATTRS, .expand = reduce_with_input},
+    THEN("ReduceLogSum", 13, WIDE "FB"),
+    THEN("ReduceLogSum", 11, WIDE "F"),
+    THEN("ReduceLogSum", 1, WIDE "F"),
     NOW("ReduceLogSumExp", 28, "FB"),
-    NOW("ReduceLogSumExp", 18, "FB", NO_LOGARITHM),
-    THEN("ReduceLogSumExp", 13, "FB", NO_LOGARITHM),
-    THEN("ReduceLogSumExp", 11, "F", NO_LOGARITHM),
-    THEN("ReduceLogSumExp", 1, "F", NO_LOGARITHM),
+    {"ReduceLogSumExp", 18, WITH_INPUT, "T=" WIDE "FB", WITH_INPUT_ATTRS, .expand = reduce_with_input},
+    THEN("ReduceLogSumExp", 13, WIDE "FB"),
+    THEN("ReduceLogSumExp", 11, WIDE "F"),
+    THEN("ReduceLogSumExp", 1, WIDE "F"),
     ARG("ArgMax", 13, "NB", ARG_ATTRS),
     ARG("ArgMax", 12, "N", ARG_ATTRS),
     OLD_ARG("ArgMax", 11),

@@ -56,6 +56,25 @@ def cast_map_by_text(case):
     return [y[None]]
 
 
+def reduced_sum(case, x):
+    axes = case.attrs.get("axes", case.inputs[1] if len(case.inputs) > 1 else None)
+    axes = tuple(axes) if axes is not None and len(axes) else () if case.attrs.get("noop_with_empty_axes") else None
+    return x.sum(axes, keepdims=bool(case.attrs.get("keepdims", 1)))
+
+
+def of_integers(case):
+    return case.inputs[0].dtype.kind in "iu"
+
+
+def integer_without_logarithm(case):
+    return of_integers(case) and bool((reduced_sum(case, case.inputs[0]) <= 0).any())
+
+
+def log_sum_exp_by_text(case):
+    x = case.inputs[0]
+    return [np.log(reduced_sum(case, np.exp(x.astype(np.float64)))).astype(x.dtype)]
+
+
 def runtime_takes_no_such_map(case):
     x = case.inputs[0]
     return x.size == 0 or x.dtype["value"] != np.float32
@@ -136,10 +155,11 @@ RECORDED = [
     ("ConvTranspose", same_and_strides, NOBODY, "the text says input * stride; both give less when the stride exceeds the window"),
     ("Clip", limits_missing, NOBODY,
      "an infinity without a limit: the text has the limits of the type, the function body of the same version none"),
-    ("ReduceLogSum ReduceLogSumExp", lambda c: c.inputs[0].dtype.kind in "iu", NOBODY, "logarithms of integers: never defined"),
     ("Conv", does_not_fit, NOBODY, "the window does not fit"),
     ("ReduceL2 ReduceL1 ReduceLogSumExp ReduceSumSquare ReduceSum ReduceMean ReduceProd ReduceLogSum ReduceMax ReduceMin",
      is_empty, NOBODY, "of nothing, over all axes: ORT leaves the shape as it is"),
+    ("ReduceLogSum", integer_without_logarithm, NOBODY, "what integer the logarithm of 0 or less is"),
+    ("ReduceLogSumExp", of_integers, log_sum_exp_by_text, "ORT cuts each power off, and the logarithm before it adds the largest"),
     ("MaxPool AveragePool LpPool", window_leaves_gaps, NOBODY, "both let padding become negative where the stride exceeds the window"),
     ("MaxPool AveragePool LpPool", always, RUNTIME, "the reference is wrong about automatic padding with dilations, ceil_mode and 1-norms"),
     ("MatMul Gemm", is_empty, REFERENCE, "a sum of nothing is 0; ORT leaves what was in memory"),

@@ -436,13 +436,14 @@ def image_scaler(c):
        "ReduceLogSumExp")
 def reduce(c):
     how = {
-        "Sum": lambda x: x.sum(1), "Mean": lambda x: np.trunc(x.mean(1)) if is_int(c["T"]) else x.mean(1), "Prod": lambda x: x.prod(1),
+        "Sum": lambda x: x.sum(1), "Mean": lambda x: x.mean(1), "Prod": lambda x: x.prod(1),
         "Max": lambda x: x.max(1), "Min": lambda x: x.min(1), "L1": lambda x: np.abs(x).sum(1),
-        "L2": lambda x: np.trunc(np.sqrt((x * x).sum(1))) if is_int(c["T"]) else np.sqrt((x * x).sum(1)),
+        "L2": lambda x: np.sqrt((x * x).sum(1)),
         "SumSquare": lambda x: (x * x).sum(1), "LogSum": lambda x: np.log(x.sum(1)), "LogSumExp": lambda x: np.log(np.exp(x).sum(1)),
     }[c.op.removeprefix("Reduce")]
     x = c.x("T", 2, 3, low=1 if c.op == "ReduceLogSum" else -2)
-    by = lambda x, *_: [how(x if x.dtype == bool else x.astype(float) if x.dtype.kind == "f" else x.astype(np.int64))]  # noqa: E731
+    cut = np.trunc if is_int(c["T"]) else np.asarray
+    by = lambda x, *_: [cut(how(x if x.dtype == bool else x.astype(float) if x.dtype.kind == "f" else x.astype(np.int64)))]  # noqa: E731
     if c.version < (13 if c.op == "ReduceSum" else 18):
         return Call([x], {"axes": [1], "keepdims": 0}, by=by)
     return Call([x, ints(1)], {"keepdims": 0}, consts=(1,), by=by)

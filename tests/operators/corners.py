@@ -80,6 +80,14 @@ def add_integers(c):
             result = [(int(v) << int(n)) & high if direction == "LEFT" else int(v) >> int(n) for v, n in zip(x, by)]
             c.add(f"shift_{direction}_{name}", "BitShift", [x, by], {"direction": direction}, version=11, by=[np.array(result, kind)])
         c.add(f"integer_sub_{name}", "Sub", [np.array([0, 3], kind), np.array([1, 2], kind)], version=14, by=[np.array([high, 1], kind)])
+    for kind in np.int32, np.int64, np.uint32, np.uint64:
+        name, rows = np.dtype(kind).name, np.array([[3, 2, 2, 2], [0, 0, 0, 0], [700, 800, 800, 1], [1, 0, 0, 0]], kind)
+        c.add(f"integer_log_sum_exp_{name}", "ReduceLogSumExp", [rows, i(1)], {"keepdims": 0}, version=18, consts=(1,),
+              by=[np.array([3, 1, 800, 1], kind)])  # 3.744, log 4, 800 + log 2, log(3 + e)
+        c.add(f"integer_log_sum_{name}", "ReduceLogSum", [rows + (rows == 0), i(1)], {"keepdims": 0}, version=18, consts=(1,),
+              by=[np.array([2, 1, 7, 1], kind)])  # logarithms of 9, 4, 2301, 4
+    below = np.array([[-2, -2], [-1, -5], [-9, 4]], np.int64)  # -1.307, -0.982, 4.000
+    c.add("integer_log_sum_exp_below", "ReduceLogSumExp", [below], {"axes": [-1], "keepdims": 1}, version=13, by=[np.array([[-1], [0], [4]])])
     x, scale = f(-1e9, -300, 0.5, 1.5, 2.5, 300, INF, -INF), np.array(1, F32)
     for kind, low, high in (np.uint8, 0, 255), (np.int8, -128, 127):
         even = [low, low, 0, 2, 2, high, high, low]
