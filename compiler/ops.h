@@ -22,7 +22,10 @@ struct Op {
     const char *body;        /* the same as text: "t = Sub(x, m)  y = Exp(t)", attributes of the node as @alpha */
     unsigned flags;
     const char *domain; /* NULL: ai.onnx */
-    const char *limit;  /* what the operator's text has and this row not, for the support table; NULL: nothing */
+    /* Older versions that mean the same: "22 T=FB; 8 T=F / alpha:float=1", with their types (among the newest's), and
+     * attributes after / where they had others. A version that means something else is a row of its own. */
+    const char *was;
+    const char *limit; /* what the operator's text has and this row not, for the support table; NULL: nothing */
     /* After inference, the last node first: replaces n, or its neighbours, by something better; true: n is gone. */
     bool (*simplify)(Node *n);
     /* layout.c has made n channels last (in and out 0 of rank >= 3 are N,spatial...,C): what else must change? Conv

@@ -9,14 +9,6 @@
 extern const Op *const __start_onnxcc_ops[], *const __stop_onnxcc_ops[];
 extern const int __start_onnxcc_opn[];
 
-/* The linker keeps both sections in the order of the objects, so table i has length i. */
-int op_tables(void) { return (int)(__stop_onnxcc_ops - __start_onnxcc_ops); }
-const Op *op_table(int i, int *n)
-{
-    *n = __start_onnxcc_opn[i];
-    return __start_onnxcc_ops[i];
-}
-
 const char *op_domain(const Op *op) { return op->domain ? op->domain : ""; }
 
 static int compare_rows(const void *a, const void *b)
@@ -29,22 +21,52 @@ static int compare_rows(const void *a, const void *b)
 }
 
 static const Op **sorted;
-static int n_sorted;
+static int n_sorted, room;
+
+static void add_row(const Op *op)
+{
+    if (n_sorted == room)
+        sorted = realloc(sorted, sizeof *sorted * (size_t)(room += 1024));
+    if (!sorted)
+        bug("out of memory");
+    sorted[n_sorted++] = op;
+}
+
+/* A row for each older version in op->was. A type variable that it does not name has the newest's types, which stand
+ * behind its own. */
+static void add_old_rows(const Op *op)
+{
+    for (const char *s = op->was; s && *s; s += strspn(s, "; ")) {
+        int end = (int)strcspn(s, ";"), slash = (int)strcspn(s, ";/");
+        size_t size = strlen(s) + strlen(op->types) + 3;
+        Op *old = malloc(sizeof *old + 2 * size);
+        if (!old)
+            bug("out of memory");
+        char *types, *attrs = (char *)(old + 1);
+        *old = *op;
+        old->since = (int)strtol(s, &types, 10);
+        if (slash < end) {
+            snprintf(attrs, size, "%.*s", end - slash - 1, s + slash + 1);
+            old->attrs = attrs;
+        }
+        old->types = attrs + size;
+        snprintf(attrs + size, size, "%.*s %s", (int)(s + slash - types), types, op->types);
+        if (!op->expand && !op->body)
+            old->expand = expand_same;
+        add_row(old);
+        s += end;
+    }
+}
 
 const Op *const *ops_sorted(int *n)
 {
     if (!sorted) {
-        for (int i = 0; i < op_tables(); i++)
-            n_sorted += __start_onnxcc_opn[i];
-        sorted = malloc(sizeof *sorted * (size_t)(n_sorted + 1));
-        if (!sorted)
-            bug("out of memory");
-        int k = 0;
-        for (int i = 0, m; i < op_tables(); i++) {
-            const Op *t = op_table(i, &m);
-            while (m--)
-                sorted[k++] = t++;
-        }
+        /* The linker keeps both sections in the order of the objects, so table i has length i. */
+        for (int i = 0; __start_onnxcc_ops + i < __stop_onnxcc_ops; i++)
+            for (int k = 0; k < __start_onnxcc_opn[i]; k++) {
+                add_row(&__start_onnxcc_ops[i][k]);
+                add_old_rows(&__start_onnxcc_ops[i][k]);
+            }
         qsort(sorted, (size_t)n_sorted, sizeof *sorted, compare_rows);
     }
     *n = n_sorted;
@@ -131,9 +153,7 @@ static TypeSet set_of(const char *s, size_t n)
 /* "T=N|bool U=int64": the set of variable `v`; 0 when it is not there. */
 static TypeSet variable_set(const char *types, const char *v, size_t n)
 {
-    for (const char *s = types; s && *s;) {
-        while (*s == ' ')
-            s++;
+    for (const char *s = types; s && *(s += strspn(s, " "));) {
         const char *eq = strchr(s, '=');
         if (!eq)
             bug("types '%s' in a row", types);

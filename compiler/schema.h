@@ -47,7 +47,5 @@ const Op *const *ops_sorted(int *n);                    /* all rows, by domain, 
 const char *op_domain(const Op *op);                    /* "" for ai.onnx */
 Name domain_normal(Name d);                             /* "" for ai.onnx */
 Function *find_function(const Model *m, const Node *n); /* the model's function that n calls, or NULL */
-int op_tables(void);
-const Op *op_table(int i, int *n);
 
 #endif

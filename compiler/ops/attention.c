@@ -189,9 +189,7 @@ static void attention_expand(Node *n)
 
 static const Op attention_ops[] = {
     {"Attention", 25, INPUTS " nonpad_kv_seqlen?:int64" OUTPUTS, TYPES, MODES " softmax_precision:int?" WINDOW,
-     .expand = attention_expand},
-    {"Attention", 24, INPUTS " nonpad_kv_seqlen?:int64" OUTPUTS, TYPES, MODES " softmax_precision:int?",
-     .expand = attention_expand},
+     .expand = attention_expand, .was = "24 / " MODES " softmax_precision:int?"},
     {"Attention", 23, INPUTS OUTPUTS, TYPES, MODES " softmax_precision:int?", .expand = attention_expand},
     {"Attention", 1, "q:T k:T v:T mask?:U lens?:int64 past?:ANY -> y:T qk?:T", "T=FB U=FB|bool ANY=FB", MODES WINDOW,
      .infer = attention_infer, .bind = attention_bind, .domain = "onnxcc"},

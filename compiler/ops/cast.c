@@ -98,22 +98,6 @@ static void bit_cast_infer(Node *n)
         set_out(n, 0, to, in_shape(n, 0));
 }
 
-#define CAST(since, types, attrs) "Cast", since, "input:T1 -> output:T2", "T1=" types " T2=" types, attrs
-#define LIKE(since, types, attrs)                                                                                      \
-    "CastLike", since, "input:T1 target_type:T2 -> output:T2", "T1=" types " T2=" types, attrs, .expand = cast_like
-#define TYPES_9 "N|bool|string"
-#define TYPES_13 "NB|bool|string"
-#define TYPES_19 TYPES_13 "|F8"
-#define TYPES_21 TYPES_19 "|uint4|int4"
-#define TYPES_23 TYPES_21 "|float4e2m1"
-#define TYPES_24 TYPES_23 "|float8e8m0"
-#define TYPES_25 TYPES_24 "|uint2|int2"
-#define TYPES_28 TYPES_25 "|float6e2m3|float6e3m2"
-#define SATURATE "to:int saturate:int=1"
-#define ROUND SATURATE " round_mode:string=up"
-
-#define NUMBERS "NB|bool|F8|uint4|int4|float4e2m1|float8e8m0|uint2|int2|C"
-
 Value *make_cast(Node *n, Value *v, Type t)
 {
     if (v->type == t)
@@ -123,23 +107,29 @@ Value *make_cast(Node *n, Value *v, Type t)
     return c;
 }
 
+#define BOTH(types) " T1=" types " T2=" types
+#define TYPES_13 "NB|bool|string"
+#define TYPES_19 TYPES_13 "|F8"
+#define TYPES_21 TYPES_19 "|uint4|int4"
+#define TYPES_23 TYPES_21 "|float4e2m1"
+#define TYPES_24 TYPES_23 "|float8e8m0"
+#define TYPES_25 TYPES_24 "|uint2|int2"
+#define SATURATE " saturate:int=1"
+#define ROUND " saturate:int=1 round_mode:string=up"
+#define NUMBERS "NB|bool|F8|uint4|int4|float4e2m1|float8e8m0|uint2|int2|C"
+
+/* clang-format off */
 static const Op cast_ops[] = {
-    {CAST(28, TYPES_28, ROUND), cast_infer, cast_bind, .flags = ELEMENTWISE},
-    {CAST(25, TYPES_25, ROUND), .expand = expand_same},
-    {CAST(24, TYPES_24, ROUND), .expand = expand_same},
-    {CAST(23, TYPES_23, SATURATE), .expand = expand_same},
-    {CAST(21, TYPES_21, SATURATE), .expand = expand_same},
-    {CAST(19, TYPES_19, SATURATE), .expand = expand_same},
-    {CAST(13, TYPES_13, "to:int"), .expand = expand_same},
-    {CAST(9, TYPES_9, "to:int"), .expand = expand_same},
-    {CAST(6, "N|bool", "to:int"), .expand = expand_same},
-    {CAST(1, "N|bool", "to:string"), .expand = cast_1},
-    {LIKE(25, TYPES_25, "saturate:int=1 round_mode:string=up")},
-    {LIKE(24, TYPES_24, "saturate:int=1 round_mode:string=up")},
-    {LIKE(23, TYPES_23, "saturate:int=1")},
-    {LIKE(21, TYPES_21, "saturate:int=1")},
-    {LIKE(19, TYPES_19, "saturate:int=1")},
-    {LIKE(15, TYPES_13, "")},
-    {"BitCast", 26, "input:T1 -> output:T2", "T1=" NUMBERS " T2=" NUMBERS, "to:int", bit_cast_infer, .flags = VIEW},
+    {"Cast", 28, "input:T1 -> output:T2", BOTH(TYPES_25 "|float6e2m3|float6e3m2"), "to:int" ROUND, cast_infer, cast_bind,
+     .flags = ELEMENTWISE,
+     .was = "25" BOTH(TYPES_25) "; 24" BOTH(TYPES_24) "; 23" BOTH(TYPES_23) " / to:int" SATURATE "; "
+            "21" BOTH(TYPES_21) " / to:int" SATURATE "; 19" BOTH(TYPES_19) " / to:int" SATURATE "; "
+            "13" BOTH(TYPES_13) " / to:int; 9" BOTH("N|bool|string") " / to:int; 6" BOTH("N|bool") " / to:int"},
+    {"Cast", 1, "input:T1 -> output:T2", BOTH("N|bool"), "to:string", .expand = cast_1},
+    {"CastLike", 25, "input:T1 target_type:T2 -> output:T2", BOTH(TYPES_25), ROUND, .expand = cast_like,
+     .was = "24" BOTH(TYPES_24) "; 23" BOTH(TYPES_23) " /" SATURATE "; 21" BOTH(TYPES_21) " /" SATURATE "; "
+            "19" BOTH(TYPES_19) " /" SATURATE "; 15" BOTH(TYPES_13) " /"},
+    {"BitCast", 26, "input:T1 -> output:T2", BOTH(NUMBERS), "to:int", bit_cast_infer, .flags = VIEW},
 };
+/* clang-format on */
 OPS(cast_ops);

@@ -89,12 +89,9 @@ static void concat_1(Node *n)
     expand_same(n);
 }
 
-#define CONCAT(since, types) "Concat", since, "inputs*:T -> concat_result:T", "T=" types, "axis:int"
-
 static const Op concat_ops[] = {
-    {CONCAT(13, "ALLB"), .infer = concat_infer, .bind = concat_bind, .flags = MOVES, .permute = permute_axis},
-    {CONCAT(11, "ALL"), .expand = expand_same},
-    {CONCAT(4, "ALL"), .expand = expand_same},
+    {"Concat", 13, "inputs*:T -> concat_result:T", "T=ALLB", "axis:int", .infer = concat_infer, .bind = concat_bind,
+     .flags = MOVES, .permute = permute_axis, .was = "11 T=ALL; 4 T=ALL"},
     {"Concat", 1, "inputs*:T -> concat_result:T", "T=F", "axis:int?", .expand = concat_1},
 };
 OPS(concat_ops);

@@ -113,45 +113,20 @@ static void size_infer(Node *n)
 #define VALUES                                                                                                         \
     "value:tensor? sparse_value:sparse? value_int:int? value_ints:ints? value_float:float? value_floats:floats? "      \
     "value_string:string? value_strings:strings?"
-#define CONSTANT(since, types, attrs) "Constant", since, "-> output:T", "T=" types, attrs
-#define OF_SHAPE(since, types) "ConstantOfShape", since, "input:T1 -> output:T2", "T1=int64 T2=" types, "value:tensor?"
-#define SHAPE(since, types, attrs) "Shape", since, "data:T -> shape:T1", "T=" types " T1=int64", attrs
-#define SIZE(since, types) "Size", since, "data:T -> size:T1", "T=" types " T1=int64", ""
+#define SINCE_19 "24 T=ALL12; 23 T=ALL11; 21 T=ALL10; 19 T=ALL9; "
+#define FILLS "NB|bool|F8|uint4|int4"
 
 static const Op constant_ops[] = {
-    {CONSTANT(25, "ALL13", VALUES), .infer = constant_infer},
-    {CONSTANT(24, "ALL12", VALUES), .expand = expand_same},
-    {CONSTANT(23, "ALL11", VALUES), .expand = expand_same},
-    {CONSTANT(21, "ALL10", VALUES), .expand = expand_same},
-    {CONSTANT(19, "ALL9", VALUES), .expand = expand_same},
-    {CONSTANT(13, "ALLB", VALUES), .expand = expand_same},
-    {CONSTANT(12, "ALL", VALUES), .expand = expand_same},
-    {CONSTANT(11, "ALL", "value:tensor? sparse_value:sparse?"), .expand = expand_same},
-    {CONSTANT(9, "ALL", "value:tensor"), .expand = expand_same},
-    {CONSTANT(1, "F", "value:tensor"), .expand = expand_same},
-
-    {OF_SHAPE(25, "NB|bool|F8|uint4|int4|float4e2m1|float8e8m0|uint2|int2"), .infer = fill_infer, .bind = fill_bind},
-    {OF_SHAPE(24, "NB|bool|F8|uint4|int4|float4e2m1|float8e8m0"), .expand = expand_same},
-    {OF_SHAPE(23, "NB|bool|F8|uint4|int4|float4e2m1"), .expand = expand_same},
-    {OF_SHAPE(21, "NB|bool|F8|uint4|int4"), .expand = expand_same},
-    {OF_SHAPE(20, "NB|bool|F8"), .expand = expand_same},
-    {OF_SHAPE(9, "N|bool"), .expand = expand_same},
-
-    {SHAPE(25, "ALL13", "start:int=0 end:int?"), .infer = shape_infer},
-    {SHAPE(24, "ALL12", "start:int=0 end:int?"), .expand = expand_same},
-    {SHAPE(23, "ALL11", "start:int=0 end:int?"), .expand = expand_same},
-    {SHAPE(21, "ALL10", "start:int=0 end:int?"), .expand = expand_same},
-    {SHAPE(19, "ALL9", "start:int=0 end:int?"), .expand = expand_same},
-    {SHAPE(15, "ALLB", "start:int=0 end:int?"), .expand = expand_same},
-    {SHAPE(13, "ALLB", ""), .expand = expand_same},
-    {SHAPE(1, "ALL", ""), .expand = expand_same},
-
-    {SIZE(25, "ALL13"), .infer = size_infer},
-    {SIZE(24, "ALL12"), .expand = expand_same},
-    {SIZE(23, "ALL11"), .expand = expand_same},
-    {SIZE(21, "ALL10"), .expand = expand_same},
-    {SIZE(19, "ALL9"), .expand = expand_same},
-    {SIZE(13, "ALLB"), .expand = expand_same},
-    {SIZE(1, "ALL"), .expand = expand_same},
+    {"Constant", 25, "-> output:T", "T=ALL13", VALUES, .infer = constant_infer,
+     .was = SINCE_19 "13 T=ALLB; 12 T=ALL; 11 T=ALL / value:tensor? sparse_value:sparse?; 9 T=ALL / value:tensor; "
+                     "1 T=F / value:tensor"},
+    {"ConstantOfShape", 25, "input:T1 -> output:T2", "T1=int64 T2=" FILLS "|float4e2m1|float8e8m0|uint2|int2",
+     "value:tensor?", .infer = fill_infer, .bind = fill_bind,
+     .was = "24 T2=" FILLS "|float4e2m1|float8e8m0; 23 T2=" FILLS "|float4e2m1; 21 T2=" FILLS
+            "; 20 T2=NB|bool|F8; 9 T2=N|bool"},
+    {"Shape", 25, "data:T -> shape:T1", "T=ALL13 T1=int64", "start:int=0 end:int?", .infer = shape_infer,
+     .was = SINCE_19 "15 T=ALLB; 13 T=ALLB /; 1 T=ALL /"},
+    {"Size", 25, "data:T -> size:T1", "T=ALL13 T1=int64", "", .infer = size_infer,
+     .was = SINCE_19 "13 T=ALLB; 1 T=ALL"},
 };
 OPS(constant_ops);

@@ -537,16 +537,15 @@ static void dims_bind(Node *n)
     bind_kernel(n, "dims", out(n, 0)->type, NO_TYPE, dims_fields(), &p, NULL, 0);
 }
 /* clang-format off */
+#define SINCE_1                                                                                                        \
+    "24 V=ALL12|seq|opt; 23 V=ALL11|seq|opt; 21 V=ALL10|seq|opt; 19 V=ALL9|seq|opt; 16 V=ALLB|seq|opt; "               \
+    "13 V=ALL|seq; 11 V=ALL; 1 V=ALL"
+
 static const Op control_ops[] = {
-#define IF(since, set)                                                                                                 \
-    {"If", since, "cond:B -> outputs**:V", "B=bool V=" set, "then_branch:graph else_branch:graph", if_infer, if_bind, .flags = CONTROL}
-    IF(1, "ALL"), IF(11, "ALL"), IF(13, "ALL|seq"), IF(16, "ALLB|seq|opt"), IF(19, "ALL9|seq|opt"), IF(21, "ALL10|seq|opt"),
-    IF(23, "ALL11|seq|opt"), IF(24, "ALL12|seq|opt"), IF(25, "ALL13|seq|opt"),
-#define LOOP(since, set)                                                                                               \
-    {"Loop", since, "M?:I cond?:B v_initial?**:V -> v_final_and_scan_outputs**:V", "I=int64 B=bool V=" set, "body:graph",  \
-     loop_infer, loop_bind, .flags = CONTROL, .unread = loop_unread}
-    LOOP(1, "ALL"), LOOP(11, "ALL"), LOOP(13, "ALL|seq"), LOOP(16, "ALLB|seq|opt"), LOOP(19, "ALL9|seq|opt"),
-    LOOP(21, "ALL10|seq|opt"), LOOP(23, "ALL11|seq|opt"), LOOP(24, "ALL12|seq|opt"), LOOP(25, "ALL13|seq|opt"),
+    {"If", 25, "cond:B -> outputs**:V", "B=bool V=ALL13|seq|opt", "then_branch:graph else_branch:graph", if_infer, if_bind,
+     .flags = CONTROL, .was = SINCE_1},
+    {"Loop", 25, "M?:I cond?:B v_initial?**:V -> v_final_and_scan_outputs**:V", "I=int64 B=bool V=ALL13|seq|opt",
+     "body:graph", loop_infer, loop_bind, .flags = CONTROL, .unread = loop_unread, .was = SINCE_1},
     {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM, .domain = "onnxcc"},
     {"Copy", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE, .domain = "onnxcc"},
     {"View", 1, "x:T -> y:T", "T=ALL14", NULL, view_infer, NULL, .flags = VIEW, .domain = "onnxcc"},

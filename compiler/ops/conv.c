@@ -411,22 +411,17 @@ static bool transpose_absorb(Node *n, Value *factor, Value *offset)
     return attr_int(n, "group") == 1 && absorb(n, 1, factor, offset);
 }
 
-#define CONV(name, since, types, more, ...)                                                                            \
-    {name, since, "x:T w:T b?:T -> y:T", types,                                                                        \
-     "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? pads:ints? strides:ints?" more, __VA_ARGS__}
-#define TRANSPOSE(since, types, ...)                                                                                   \
-    CONV("ConvTranspose", since, types, " output_padding:ints? output_shape:ints?", __VA_ARGS__)
+#define CONV(name, more, ...)                                                                                          \
+    {name, 22, "x:T w:T b?:T -> y:T", "T=FB",                                                                          \
+     "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? pads:ints? strides:ints?" more,             \
+     __VA_ARGS__, .was = "11 T=F; 1 T=F"}
 
 static const Op conv_ops[] = {
-    CONV("Conv", 22, "T=FB", "", conv_infer, conv_bind, .flags = EPILOGUE | CHANNELS_LAST, .layout = conv_layout,
+    CONV("Conv", "", conv_infer, conv_bind, .flags = EPILOGUE | CHANNELS_LAST, .layout = conv_layout,
          .absorb = conv_absorb),
-    CONV("Conv", 11, "T=F", "", .expand = expand_same),
-    CONV("Conv", 1, "T=F", "", .expand = expand_same),
     {"ConvPack", 1, "w:T -> y:T", "T=float", "group:int=1 depthwise:int=0", pack_infer, pack_bind, .domain = "onnxcc"},
-    TRANSPOSE(22, "T=FB", transpose_infer, transpose_bind, .flags = EPILOGUE | CHANNELS_LAST,
-              .layout = transpose_layout, .absorb = transpose_absorb),
-    TRANSPOSE(11, "T=F", .expand = expand_same),
-    TRANSPOSE(1, "T=F", .expand = expand_same),
+    CONV("ConvTranspose", " output_padding:ints? output_shape:ints?", transpose_infer, transpose_bind,
+         .flags = EPILOGUE | CHANNELS_LAST, .layout = transpose_layout, .absorb = transpose_absorb),
     {"ConvTransposePack", 1, "w:T -> y:T", "T=float", "group:int=1 strides:ints dilations:ints", transpose_pack_infer,
      transpose_pack_bind, .domain = "onnxcc"},
 };

@@ -195,31 +195,20 @@ static void reverse_sequence_bind(Node *n)
            .batch_stride = time ? s.dim[1] : D(1));
 }
 
-#define ONE_HOT(since, types)                                                                                          \
-    "OneHot", since, "indices:T1 depth:T2 values:T3 -> output:T3", "T1=N T2=N T3=" types, "axis:int=-1"
-#define REVERSE(since, types)                                                                                          \
-    "ReverseSequence", since, "input:T sequence_lens:int64 -> Y:T", "T=" types, "batch_axis:int=1 time_axis:int=0"
-
 static const Op create_ops[] = {
     {"Range", 27, "start:T limit:T delta:T -> output:T", "T=FB|int16|int32|int64", "stash_type:int=1",
-     .infer = range_infer, .bind = range_bind},
-    {"Range", 11, "start:T limit:T delta:T -> output:T", "T=double|float|int16|int32|int64", "", .expand = expand_same},
-
-    {"EyeLike", 22, "input:T1 -> output:T2", "T1=NB|bool T2=NB|bool", "dtype:int? k:int=0", .expand = eye_like},
-    {"EyeLike", 9, "input:T1 -> output:T2", "T1=N|bool T2=N|bool", "dtype:int? k:int=0", .expand = eye_like},
+     .infer = range_infer, .bind = range_bind, .was = "11 T=double|float|int16|int32|int64 /"},
+    {"EyeLike", 22, "input:T1 -> output:T2", "T1=NB|bool T2=NB|bool", "dtype:int? k:int=0", .expand = eye_like,
+     .was = "9 T1=N|bool T2=N|bool"},
     {"Eye", 1, "shape:int64 -> y:T", "T=NB|bool", "dtype:int k:int", .infer = eye_infer, .bind = eye_bind,
      .domain = "onnxcc"},
-
-    {ONE_HOT(28, "ALLB"), .expand = one_hot_expand},
-    {ONE_HOT(11, "ALL"), .expand = one_hot_expand},
-    {ONE_HOT(9, "ALL"), .expand = one_hot_expand},
+    {"OneHot", 28, "indices:T1 depth:T2 values:T3 -> output:T3", "T1=N T2=N T3=ALLB", "axis:int=-1",
+     .expand = one_hot_expand, .was = "11 T3=ALL; 9 T3=ALL"},
     {"OneHot", 1, "indices:int64 depth:int64 values:T -> y:T", "T=ALLB", "axis:int", .infer = one_hot_infer,
      .bind = one_hot_bind, .domain = "onnxcc"},
-
     {"Trilu", 14, "input:T k?:int64 -> output:T", "T=ALLB", "upper:int=1", .infer = trilu_infer, .bind = trilu_bind,
      .flags = INPLACE},
-
-    {REVERSE(28, "ALLB"), .infer = reverse_sequence_infer, .bind = reverse_sequence_bind, .flags = MOVES},
-    {REVERSE(10, "ALL"), .expand = expand_same},
+    {"ReverseSequence", 28, "input:T sequence_lens:int64 -> Y:T", "T=ALLB", "batch_axis:int=1 time_axis:int=0",
+     .infer = reverse_sequence_infer, .bind = reverse_sequence_bind, .flags = MOVES, .was = "10 T=ALL"},
 };
 OPS(create_ops);

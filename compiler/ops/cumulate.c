@@ -53,8 +53,7 @@ static void cumulate_bind(Node *n)
 
 static const Op cumulate_ops[] = {
     {"CumSum", 14, SIGNATURE, WIDE "FB T2=int32|int64", ATTRS, .infer = cumulate_infer, .bind = cumulate_bind,
-     .flags = INPLACE},
-    {"CumSum", 11, SIGNATURE, WIDE "float|double T2=int32|int64", ATTRS, .expand = expand_same},
+     .flags = INPLACE, .was = "11 T=uint32|uint64|int32|int64|float|double"},
     {"CumProd", 26, SIGNATURE, WIDE "FB T2=int32|int64", ATTRS, .infer = cumulate_infer, .bind = cumulate_bind,
      .flags = INPLACE},
 };

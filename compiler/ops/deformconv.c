@@ -59,12 +59,9 @@ static void deform_bind(Node *n)
     bind_scratch(n, dim_mul(x.channels, D(count * DEFORM_POINTS * type_bits(type_arith(in_type(n, 0))) / 8)));
 }
 
-#define DEFORM_CONV(since, types)                                                                                      \
-    "DeformConv", since, "X:T W:T offset:T B?:T mask?:T -> Y:T", "T=" types,                                           \
-        "dilations:ints? group:int=1 kernel_shape:ints? offset_group:int=1 pads:ints? strides:ints?"
-
 static const Op deform_ops[] = {
-    {DEFORM_CONV(22, "FB"), .infer = deform_infer, .bind = deform_bind},
-    {DEFORM_CONV(19, "F"), .expand = expand_same},
+    {"DeformConv", 22, "X:T W:T offset:T B?:T mask?:T -> Y:T", "T=FB",
+     "dilations:ints? group:int=1 kernel_shape:ints? offset_group:int=1 pads:ints? strides:ints?",
+     .infer = deform_infer, .bind = deform_bind, .was = "19 T=F"},
 };
 OPS(deform_ops);

@@ -415,14 +415,8 @@ static void diagonal_bind(Node *n)
     strided_bind(n, s);
 }
 
-#define EINSUM(since, types)                                                                                           \
-    {                                                                                                                  \
-        "Einsum", since, "Inputs*:T -> Output:T", "T=" types, "equation:string", .expand = einsum_expand               \
-    }
-
 static const Op einsum_ops[] = {
-    EINSUM(28, "NB"),
-    EINSUM(12, "N"),
+    {"Einsum", 28, "Inputs*:T -> Output:T", "T=NB", "equation:string", .expand = einsum_expand, .was = "12 T=N"},
     {"Diagonal", 1, "x:T -> y:T", "T=NB", "axis:ints", .infer = diagonal_infer, .bind = diagonal_bind, .flags = MOVES,
      .domain = "onnxcc"},
 };

@@ -215,7 +215,6 @@ static void selu_1(Node *n)
 
 /* ---- the rows ------------------------------------------------------------------------------------------------ */
 
-#define OLD .expand = expand_same
 #define CONSUMED "consumed_inputs:ints?"
 #define BROADCAST "axis:int? broadcast:int=0"
 #define X_Y "X:T -> Y:T"
@@ -227,26 +226,22 @@ static void selu_1(Node *n)
 
 /* One input, versions 13, 6 and 1; 22 and an old one. */
 #define SINCE_13(name, sig, fn)                                                                                        \
-    {name, 13, sig, "T=FB", "", infer_same, .map = fn}, {name, 6, sig, "T=F", "", OLD},                                \
-    {name, 1, sig, "T=F", CONSUMED, OLD}
-#define SINCE_22(name, old, sig, fn) {name, 22, sig, "T=FB", "", infer_same, .map = fn}, {name, old, sig, "T=F", "", OLD}
+    {name, 13, sig, "T=FB", "", infer_same, .map = fn, .was = "6 T=F; 1 T=F / " CONSUMED}
+#define SINCE_22(name, old, sig, fn) {name, 22, sig, "T=FB", "", infer_same, .map = fn, .was = #old " T=F"}
 #define ARITHMETIC(name, fn, as_affine)                                                                                \
-    {name, 14, AB_C, "T=NB", "", infer_broadcast, .map = fn, .affine = as_affine}, {name, 13, AB_C, "T=" W, "", OLD},                       \
-    {name, 7, AB_C, "T=" W_7, "", OLD}, {name, 6, AB_C, "T=" W_7, BROADCAST, .expand = broadcast_before_7},            \
-    {name, 1, AB_C, "T=F", BROADCAST " " CONSUMED, .expand = broadcast_before_7}
+    {name, 14, AB_C, "T=NB", "", infer_broadcast, .map = fn, .affine = as_affine, .was = "13 T=" W "; 7 T=" W_7},      \
+    {name, 6, AB_C, "T=" W_7, BROADCAST, .expand = broadcast_before_7, .was = "1 T=F / " BROADCAST " " CONSUMED}
 #define LOGIC(name, fn)                                                                                                \
     {name, 7, AB_TEST, "T=bool T1=bool", "", infer_compare, .map = fn},                                                \
     {name, 1, AB_TEST, "T=bool T1=bool", BROADCAST, .expand = broadcast_before_7}
 #define ORDER(name, fn)                                                                                                \
-    {name, 13, AB_TEST, "T=NB T1=bool", "", infer_compare, .map = fn}, {name, 9, AB_TEST, "T=N T1=bool", "", OLD},     \
-    {name, 7, AB_TEST, "T=F T1=bool", "", OLD},                                                                        \
+    {name, 13, AB_TEST, "T=NB T1=bool", "", infer_compare, .map = fn, .was = "9 T=N; 7 T=F"},                          \
     {name, 1, AB_TEST, "T=F T1=bool", BROADCAST, .expand = broadcast_before_7}
 #define ORDER_OR_EQUAL(name, fn)                                                                                       \
-    {name, 16, AB_TEST, "T=NB T1=bool", "", infer_compare, .map = fn}, {name, 12, AB_TEST, "T=N T1=bool", "", OLD}
+    {name, 16, AB_TEST, "T=NB T1=bool", "", infer_compare, .map = fn, .was = "12 T=N"}
 #define EXTREME(name, y)                                                                                               \
-    {name, 13, "data_0*:T -> " y ":T", "T=NB", "", variadic_infer, variadic_bind, .flags = ELEMENTWISE},               \
-    {name, 12, "data_0*:T -> " y ":T", "T=N", "", OLD}, {name, 8, "data_0*:T -> " y ":T", "T=F", "", OLD},             \
-    {name, 6, "data_0*:T -> " y ":T", "T=F", "", OLD}, {name, 1, "data_0*:T -> " y ":T", "T=F", CONSUMED, OLD}
+    {name, 13, "data_0*:T -> " y ":T", "T=NB", "", variadic_infer, variadic_bind, .flags = ELEMENTWISE,                \
+     .was = "12 T=N; 8 T=F; 6 T=F; 1 T=F / " CONSUMED}
 
 /* ---- affine ---------------------------------------------------------------------------------------------- */
 
@@ -306,48 +301,27 @@ static const Op elementwise_ops[] = {
     {"Not", 1, X_Y, "T=bool", "", infer_same, .map = "not"},
     ORDER("Greater", "greater"), ORDER("Less", "less"),
     ORDER_OR_EQUAL("GreaterOrEqual", "greater_equal"), ORDER_OR_EQUAL("LessOrEqual", "less_equal"),
-    {"Equal", 19, AB_TEST, "T=NB|bool|string T1=bool", "", equal_infer, .map = "equal"},
-    {"Equal", 13, AB_TEST, "T=NB|bool T1=bool", "", OLD},
-    {"Equal", 11, AB_TEST, "T=N|bool T1=bool", "", OLD},
-    {"Equal", 7, AB_TEST, "T=bool|int32|int64 T1=bool", "", OLD},
+    {"Equal", 19, AB_TEST, "T=NB|bool|string T1=bool", "", equal_infer, .map = "equal", .was = "13 T=NB|bool; 11 T=N|bool; 7 T=bool|int32|int64"},
     {"Equal", 1, AB_TEST, "T=bool|int32|int64 T1=bool", BROADCAST, .expand = broadcast_before_7},
     EXTREME("Max", "max"), EXTREME("Min", "min"),
-    {"Sum", 13, "data_0*:T -> sum:T", "T=FB", "", variadic_infer, variadic_bind, .flags = ELEMENTWISE},
-    {"Sum", 8, "data_0*:T -> sum:T", "T=F", "", OLD},
-    {"Sum", 6, "data_0*:T -> sum:T", "T=F", "", OLD},
-    {"Sum", 1, "data_0*:T -> sum:T", "T=F", CONSUMED, OLD},
-    {"Mean", 13, "data_0*:T -> mean:T", "T=FB", "", .expand = mean_expand},
-    {"Mean", 8, "data_0*:T -> mean:T", "T=F", "", .expand = mean_expand},
-    {"Mean", 6, "data_0*:T -> mean:T", "T=F", "", .expand = mean_expand},
-    {"Mean", 1, "data_0*:T -> mean:T", "T=F", CONSUMED, .expand = mean_expand},
+    {"Sum", 13, "data_0*:T -> sum:T", "T=FB", "", variadic_infer, variadic_bind, .flags = ELEMENTWISE, .was = "8 T=F; 6 T=F; 1 T=F / " CONSUMED},
+    {"Mean", 13, "data_0*:T -> mean:T", "T=FB", "", .expand = mean_expand, .was = "8 T=F; 6 T=F; 1 T=F / " CONSUMED},
 
-    {"Mod", 28, AB_C, "T=NB", "fmod:int=0", mod_infer, mod_bind, .flags = ELEMENTWISE},
-    {"Mod", 13, AB_C, "T=NB", "fmod:int=0", OLD},
-    {"Mod", 10, AB_C, "T=N", "fmod:int=0", OLD},
-    {"Pow", 15, "X:T Y:T1 -> Z:T", "T=FB|int32|int64 T1=NB", "", infer_broadcast, pow_bind, .flags = ELEMENTWISE},
-    {"Pow", 13, "X:T Y:T1 -> Z:T", "T=FB|int32|int64 T1=N", "", OLD},
-    {"Pow", 12, "X:T Y:T1 -> Z:T", "T=F|int32|int64 T1=N", "", OLD},
-    {"Pow", 7, "X:T Y:T -> Z:T", "T=F", "", OLD},
+    {"Mod", 28, AB_C, "T=NB", "fmod:int=0", mod_infer, mod_bind, .flags = ELEMENTWISE, .was = "13; 10 T=N"},
+    {"Pow", 15, "X:T Y:T1 -> Z:T", "T=FB|int32|int64 T1=NB", "", infer_broadcast, pow_bind, .flags = ELEMENTWISE, .was = "13 T1=N; 12 T=F|int32|int64 T1=N"},
+    {"Pow", 7, "X:T Y:T -> Z:T", "T=F", "", .expand = expand_same},
     {"Pow", 1, "X:T Y:T -> Z:T", "T=F", BROADCAST, .expand = broadcast_before_7},
-    {"BitShift", 28, "X:T Y:T -> Z:T", "T=IU", "direction:string", shift_infer, shift_bind, .flags = ELEMENTWISE},
-    {"BitShift", 11, "X:T Y:T -> Z:T", "T=U", "direction:string", OLD},
+    {"BitShift", 28, "X:T Y:T -> Z:T", "T=IU", "direction:string", shift_infer, shift_bind, .flags = ELEMENTWISE, .was = "11 T=U"},
     {"BitwiseAnd", 18, AB_C, "T=IU", "", infer_broadcast, .map = "bitwise_and"},
     {"BitwiseOr", 18, AB_C, "T=IU", "", infer_broadcast, .map = "bitwise_or"},
     {"BitwiseXor", 18, AB_C, "T=IU", "", infer_broadcast, .map = "bitwise_xor"},
     {"BitwiseNot", 18, X_Y, "T=IU", "", infer_same, .map = "bitwise_not"},
-    {"Where", 16, "condition:B X:T Y:T -> output:T", "B=bool T=ALLB", "", where_infer, .map = "where"},
-    {"Where", 9, "condition:B X:T Y:T -> output:T", "B=bool T=ALL", "", OLD},
+    {"Where", 16, "condition:B X:T Y:T -> output:T", "B=bool T=ALLB", "", where_infer, .map = "where", .was = "9 T=ALL"},
 
-    {"Abs", 13, X_Y, "T=NB", "", infer_same, .map = "abs"},
-    {"Abs", 6, X_Y, "T=N", "", OLD},
-    {"Abs", 1, X_Y, "T=F", CONSUMED, OLD},
-    {"Neg", 13, X_Y, "T=I|FB", "", infer_same, .map = "neg"},
-    {"Neg", 6, X_Y, "T=I|F", "", OLD},
-    {"Neg", 1, X_Y, "T=F", CONSUMED, OLD},
-    {"Sign", 13, IN_OUT, "T=NB", "", infer_same, .map = "sign"},
-    {"Sign", 9, IN_OUT, "T=N", "", OLD},
-    {"Round", 22, X_Y, "T=FB", "", infer_same, .map = "round"},
-    {"Round", 11, X_Y, "T=F", "", OLD},
+    {"Abs", 13, X_Y, "T=NB", "", infer_same, .map = "abs", .was = "6 T=N; 1 T=F / " CONSUMED},
+    {"Neg", 13, X_Y, "T=I|FB", "", infer_same, .map = "neg", .was = "6 T=I|F; 1 T=F / " CONSUMED},
+    {"Sign", 13, IN_OUT, "T=NB", "", infer_same, .map = "sign", .was = "9 T=N"},
+    {"Round", 22, X_Y, "T=FB", "", infer_same, .map = "round", .was = "11 T=F"},
     SINCE_13("Ceil", X_Y, "ceil"), SINCE_13("Floor", X_Y, "floor"), SINCE_13("Exp", IN_OUT, "exp"),
     SINCE_13("Log", IN_OUT, "log"), SINCE_13("Sqrt", X_Y, "sqrt"), SINCE_13("Reciprocal", X_Y, "reciprocal"),
     SINCE_13("Sigmoid", X_Y, "sigmoid"), SINCE_13("Tanh", IN_OUT, "tanh"),
@@ -357,55 +331,29 @@ static const Op elementwise_ops[] = {
     SINCE_22("Acosh", 9, IN_OUT, "acosh"), SINCE_22("Atanh", 9, IN_OUT, "atanh"),
     {"Erf", 13, IN_OUT, "T=FB", "", infer_same, .map = "erf"},
     {"Erf", 9, IN_OUT, "T=N", "", infer_same, .map = "erf"},
-    {"IsNaN", 20, "X:T1 -> Y:T2", "T1=FB|F8 T2=bool", "", test_infer, .map = "is_nan"},
-    {"IsNaN", 13, "X:T1 -> Y:T2", "T1=FB T2=bool", "", OLD},
-    {"IsNaN", 9, "X:T1 -> Y:T2", "T1=F T2=bool", "", OLD},
+    {"IsNaN", 20, "X:T1 -> Y:T2", "T1=FB|F8 T2=bool", "", test_infer, .map = "is_nan", .was = "13 T1=FB; 9 T1=F"},
     {"IsInf", 20, "X:T1 -> Y:T2", "T1=FB|F8 T2=bool", "detect_negative:int=1 detect_positive:int=1", test_infer,
-     .map = "is_inf @detect_negative @detect_positive"},
-    {"IsInf", 10, "X:T1 -> Y:T2", "T1=float|double T2=bool", "detect_negative:int=1 detect_positive:int=1", OLD},
+     .map = "is_inf @detect_negative @detect_positive", .was = "10 T1=float|double"},
 
-    {"Clip", 13, "input:T min?:T max?:T -> output:T", "T=NB", "", clip_infer, clip_bind, .flags = ELEMENTWISE},
-    {"Clip", 12, "input:T min?:T max?:T -> output:T", "T=N", "", OLD},
-    {"Clip", 11, "input:T min?:T max?:T -> output:T", "T=F", "", OLD},
-    {"Clip", 6, IN_OUT, "T=F", "max:float? min:float?", .expand = clip_before_11},
-    {"Clip", 1, IN_OUT, "T=F", "max:float? min:float? " CONSUMED, .expand = clip_before_11},
-    {"Relu", 14, X_Y, "T=I|FB", "", infer_same, .map = "relu"},
-    {"Relu", 13, X_Y, "T=FB", "", OLD},
-    {"Relu", 6, X_Y, "T=F", "", OLD},
-    {"Relu", 1, X_Y, "T=F", CONSUMED, OLD},
-    {"LeakyRelu", 16, X_Y, "T=FB", "alpha:float=0.01", infer_same, .map = "prelu @alpha"},
-    {"LeakyRelu", 6, X_Y, "T=F", "alpha:float=0.01", OLD},
-    {"LeakyRelu", 1, X_Y, "T=F", "alpha:float=0.01 " CONSUMED, OLD},
-    {"PRelu", 16, "X:T slope:T -> Y:T", "T=" W, "", infer_broadcast, .map = "prelu"},
-    {"PRelu", 9, "X:T slope:T -> Y:T", "T=" W_7, "", OLD},
-    {"PRelu", 7, "X:T slope:T -> Y:T", "T=F", "", OLD},
-    {"PRelu", 6, "X:T slope:T -> Y:T", "T=F", "", .expand = prelu_before_7},
-    {"PRelu", 1, "X:T slope:T -> Y:T", "T=F", CONSUMED, .expand = prelu_before_7},
-    {"ThresholdedRelu", 22, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "thresholded_relu @alpha"},
-    {"ThresholdedRelu", 10, X_Y, "T=F", "alpha:float=1.0", OLD},
-    {"ThresholdedRelu", 1, X_Y, "T=F", "alpha:float=1.0", OLD},
-    {"Elu", 22, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "elu @alpha"},
-    {"Elu", 6, X_Y, "T=F", "alpha:float=1.0", OLD},
-    {"Elu", 1, X_Y, "T=F", "alpha:float=1.0 " CONSUMED, OLD},
-    {"Celu", 28, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "celu @alpha"},
-    {"Celu", 12, X_Y, "T=float", "alpha:float=1.0", OLD},
-    {"Selu", 22, X_Y, "T=FB", "alpha:float=1.67326319 gamma:float=1.05070102", infer_same, .map = "selu @alpha @gamma"},
-    {"Selu", 6, X_Y, "T=F", "alpha:float=1.67326319 gamma:float=1.05070102", OLD},
+    {"Clip", 13, "input:T min?:T max?:T -> output:T", "T=NB", "", clip_infer, clip_bind, .flags = ELEMENTWISE, .was = "12 T=N; 11 T=F"},
+    {"Clip", 6, IN_OUT, "T=F", "max:float? min:float?", .expand = clip_before_11, .was = "1 T=F / max:float? min:float? " CONSUMED},
+    {"Relu", 14, X_Y, "T=I|FB", "", infer_same, .map = "relu", .was = "13 T=FB; 6 T=F; 1 T=F / " CONSUMED},
+    {"LeakyRelu", 16, X_Y, "T=FB", "alpha:float=0.01", infer_same, .map = "prelu @alpha", .was = "6 T=F; 1 T=F / alpha:float=0.01 " CONSUMED},
+    {"PRelu", 16, "X:T slope:T -> Y:T", "T=" W, "", infer_broadcast, .map = "prelu", .was = "9 T=" W_7 "; 7 T=F"},
+    {"PRelu", 6, "X:T slope:T -> Y:T", "T=F", "", .expand = prelu_before_7, .was = "1 T=F / " CONSUMED},
+    {"ThresholdedRelu", 22, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "thresholded_relu @alpha", .was = "10 T=F; 1 T=F"},
+    {"Elu", 22, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "elu @alpha", .was = "6 T=F; 1 T=F / alpha:float=1.0 " CONSUMED},
+    {"Celu", 28, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "celu @alpha", .was = "12 T=float"},
+    {"Selu", 22, X_Y, "T=FB", "alpha:float=1.67326319 gamma:float=1.05070102", infer_same, .map = "selu @alpha @gamma", .was = "6 T=F"},
     {"Selu", 1, X_Y, "T=F", "alpha:float=1.6732 gamma:float=1.0507 " CONSUMED, .expand = selu_1},
-    {"HardSigmoid", 22, X_Y, "T=FB", "alpha:float=0.2 beta:float=0.5", infer_same, .map = "hard_sigmoid @alpha @beta"},
-    {"HardSigmoid", 6, X_Y, "T=F", "alpha:float=0.2 beta:float=0.5", OLD},
-    {"HardSigmoid", 1, X_Y, "T=F", "alpha:float=0.2 beta:float=0.5 " CONSUMED, OLD},
-    {"HardSwish", 22, X_Y, "T=FB", "", infer_same, .map = "hard_swish"},
-    {"HardSwish", 14, X_Y, "T=F", "", OLD},
+    {"HardSigmoid", 22, X_Y, "T=FB", "alpha:float=0.2 beta:float=0.5", infer_same, .map = "hard_sigmoid @alpha @beta", .was = "6 T=F; 1 T=F / alpha:float=0.2 beta:float=0.5 " CONSUMED},
+    {"HardSwish", 22, X_Y, "T=FB", "", infer_same, .map = "hard_swish", .was = "14 T=F"},
     {"Swish", 24, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "swish @alpha"},
     {"SwiGLU", 28, "A:T B:T -> Y:T", "T=FB", "alpha:float=1.0", .body = "s = Swish<alpha=@alpha>(A) Y = Mul(s, B)"},
     {"Gelu", 20, X_Y, "T=FB", "approximate:string=none", gelu_infer, gelu_bind, .flags = ELEMENTWISE},
-    {"Mish", 22, X_Y, "T=FB", "", infer_same, .map = "mish"},
-    {"Mish", 18, X_Y, "T=F", "", OLD},
-    {"Softplus", 22, X_Y, "T=FB", "", infer_same, .map = "softplus"},
-    {"Softplus", 1, X_Y, "T=F", "", OLD},
-    {"Softsign", 22, IN_OUT, "T=FB", "", infer_same, .map = "softsign"},
-    {"Softsign", 1, IN_OUT, "T=F", "", OLD},
+    {"Mish", 22, X_Y, "T=FB", "", infer_same, .map = "mish", .was = "18 T=F"},
+    {"Softplus", 22, X_Y, "T=FB", "", infer_same, .map = "softplus", .was = "1 T=F"},
+    {"Softsign", 22, IN_OUT, "T=FB", "", infer_same, .map = "softsign", .was = "1 T=F"},
     {"Shrink", 9, IN_OUT, "T=N", "bias:float=0.0 lambd:float=0.5", infer_same, .map = "shrink @bias @lambd"},
 };
 /* clang-format on */

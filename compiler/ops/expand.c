@@ -89,14 +89,11 @@ static void tile_1(Node *n)
     expand_done(n);
 }
 
-#define EXPAND(since, types) "Expand", since, "input:T shape:int64 -> output:T", "T=" types, ""
-#define TILE(since, types) "Tile", since, "input:T repeats:T1 -> output:T", "T=" types " T1=int64", ""
-
 static const Op expand_ops[] = {
-    {EXPAND(13, "ALLB"), .infer = expand_infer, .bind = expand_bind, .flags = MOVES},
-    {EXPAND(8, "ALL"), .expand = expand_same},
-    {TILE(13, "ALLB"), .infer = tile_infer, .bind = tile_bind, .flags = MOVES},
-    {TILE(6, "ALL"), .expand = expand_same},
+    {"Expand", 13, "input:T shape:int64 -> output:T", "T=ALLB", "", .infer = expand_infer, .bind = expand_bind,
+     .flags = MOVES, .was = "8 T=ALL"},
+    {"Tile", 13, "input:T repeats:T1 -> output:T", "T=ALLB T1=int64", "", .infer = tile_infer, .bind = tile_bind,
+     .flags = MOVES, .was = "6 T=ALL"},
     {"Tile", 1, "input:T tiles:T axis:T -> output:T", "T=F", "", .expand = tile_1},
 };
 OPS(expand_ops);

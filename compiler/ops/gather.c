@@ -112,16 +112,12 @@ static void gather_nd_bind(Node *n)
 #define GATHER(name, since, types) name, since, "data:T indices:Tind -> output:T", "T=" types " Tind=int32|int64", "axis:int=0"
 
 static const Op gather_ops[] = {
-    {GATHER("Gather", 13, "ALLB"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES},
+    {GATHER("Gather", 13, "ALLB"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES,
+     .was = "11 T=ALL; 1 T=ALL"},
     {GATHER("Gather", 1, "ALL14"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES, .domain = "onnxcc"},
-    {GATHER("Gather", 11, "ALL"), .expand = expand_same},
-    {GATHER("Gather", 1, "ALL"), .expand = expand_same},
-    {GATHER("GatherElements", 13, "ALLB"), .infer = gather_elements_infer, .bind = gather_elements_bind,
-     .flags = MOVES},
-    {GATHER("GatherElements", 11, "ALL"), .expand = expand_same},
+    {GATHER("GatherElements", 13, "ALLB"), .infer = gather_elements_infer, .bind = gather_elements_bind, .flags = MOVES,
+     .was = "11 T=ALL"},
     {"GatherND", 13, "data:T indices:int64 -> output:T", "T=ALLB", "batch_dims:int=0", .infer = gather_nd_infer,
-     .bind = gather_nd_bind, .flags = MOVES},
-    {"GatherND", 12, "data:T indices:int64 -> output:T", "T=ALL", "batch_dims:int=0", .expand = expand_same},
-    {"GatherND", 11, "data:T indices:int64 -> output:T", "T=ALL", "", .expand = expand_same},
+     .bind = gather_nd_bind, .flags = MOVES, .was = "12 T=ALL; 11 T=ALL /"},
 };
 OPS(gather_ops);

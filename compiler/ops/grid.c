@@ -93,14 +93,13 @@ static void affine_grid_bind(Node *n)
               .align = D(attr_int(n, "align_corners") == 1));
 }
 
-#define GRID_SAMPLE(since, types, mode)                                                                                \
-    "GridSample", since, "X:T1 grid:T2 -> Y:T1", types,                                                                \
-        "align_corners:int=0 mode:string=" mode " padding_mode:string=zeros"
+#define GRID_ATTRS "align_corners:int=0 padding_mode:string=zeros mode:string="
 
 static const Op grid_ops[] = {
-    {GRID_SAMPLE(22, "T1=ALLB T2=FB", "linear"), .infer = grid_sample_infer, .bind = grid_sample_bind},
-    {GRID_SAMPLE(20, "T1=ALL T2=F", "linear"), .expand = expand_same},
-    {GRID_SAMPLE(16, "T1=ALL T2=F", "bilinear"), .infer = grid_sample_infer, .bind = grid_sample_bind},
+    {"GridSample", 22, "X:T1 grid:T2 -> Y:T1", "T1=ALLB T2=FB", GRID_ATTRS "linear", .infer = grid_sample_infer,
+     .bind = grid_sample_bind, .was = "20 T1=ALL T2=F"},
+    {"GridSample", 16, "X:T1 grid:T2 -> Y:T1", "T1=ALL T2=F", GRID_ATTRS "bilinear", .infer = grid_sample_infer,
+     .bind = grid_sample_bind},
     {"AffineGrid", 20, "theta:T1 size:int64 -> grid:T1", "T1=FB", "align_corners:int=0", .infer = affine_grid_infer,
      .bind = affine_grid_bind},
 };

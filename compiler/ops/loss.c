@@ -81,19 +81,13 @@ static void cross_entropy_expand(Node *n)
     expand_done(n);
 }
 
-#define NLL(since, types)                                                                                              \
-    {"NegativeLogLikelihoodLoss", since, "input:T target:Tind weight?:T -> loss:T", "T=" types " Tind=int32|int64",    \
-     "ignore_index:int? reduction:string=mean", .expand = nll_expand}
-#define CROSS_ENTROPY(since, types)                                                                                    \
-    {"SoftmaxCrossEntropyLoss", since, "scores:T labels:Tind weights?:T -> output:T log_prob?:T",                      \
-     "T=" types " Tind=int32|int64", "ignore_index:int? reduction:string=mean", .expand = cross_entropy_expand}
+#define LOSS "ignore_index:int? reduction:string=mean"
 
 static const Op loss_ops[] = {
-    NLL(22, "FB"),
-    NLL(13, "F"),
-    NLL(12, "F"),
-    CROSS_ENTROPY(13, "FB"),
-    CROSS_ENTROPY(12, "F"),
+    {"NegativeLogLikelihoodLoss", 22, "input:T target:Tind weight?:T -> loss:T", "T=FB Tind=int32|int64", LOSS,
+     .expand = nll_expand, .was = "13 T=F; 12 T=F"},
+    {"SoftmaxCrossEntropyLoss", 13, "scores:T labels:Tind weights?:T -> output:T log_prob?:T", "T=FB Tind=int32|int64",
+     LOSS, .expand = cross_entropy_expand, .was = "12 T=F"},
     {"NllLoss", 1, "input:T target:Tind weight?:T -> loss:T applied?:T", "T=FB Tind=int32|int64", "ignore_index:int?",
      nll_infer, nll_bind, .domain = "onnxcc"},
 };

@@ -315,22 +315,14 @@ static void gemm_expand(Node *n)
     expand_done(n);
 }
 
-#define MATMUL(since, types) {"MatMul", since, "A:T B:T -> Y:T", types, "", .expand = matmul_expand}
-#define GEMM(since, inputs, types, attrs)                                                                              \
-    {"Gemm", since, inputs " -> Y:T", types, "alpha:float=1 beta:float=1 transA:int=0 transB:int=0" attrs,             \
-     .expand = gemm_expand}
+#define GEMM "alpha:float=1 beta:float=1 transA:int=0 transB:int=0"
 #define NUMBERS "int32|int64|uint32|uint64"
 
 static const Op matmul_ops[] = {
-    MATMUL(13, "T=FB|" NUMBERS),
-    MATMUL(9, "T=F|" NUMBERS),
-    MATMUL(1, "T=F"),
-    GEMM(13, "A:T B:T C?:T", "T=FB|" NUMBERS, ""),
-    GEMM(11, "A:T B:T C?:T", "T=F|" NUMBERS, ""),
-    GEMM(9, "A:T B:T C:T", "T=F|" NUMBERS, ""),
-    GEMM(7, "A:T B:T C:T", "T=F", ""),
-    GEMM(6, "A:T B:T C:T", "T=F", " broadcast:int=0"),
-    GEMM(1, "A:T B:T C:T", "T=F", " broadcast:int=0"),
+    {"MatMul", 13, "A:T B:T -> Y:T", "T=FB|" NUMBERS, "", .expand = matmul_expand, .was = "9 T=F|" NUMBERS "; 1 T=F"},
+    {"Gemm", 13, "A:T B:T C?:T -> Y:T", "T=FB|" NUMBERS, GEMM, .expand = gemm_expand, .was = "11 T=F|" NUMBERS},
+    {"Gemm", 9, "A:T B:T C:T -> Y:T", "T=F|" NUMBERS, GEMM, .expand = gemm_expand,
+     .was = "7 T=F; 6 T=F / " GEMM " broadcast:int=0; 1 T=F / " GEMM " broadcast:int=0"},
     {"Product", 1, "a:T b:T bias?:T -> y:T", "T=FB|" NUMBERS, "trans_a:int=0 trans_b:int=0", product_infer,
      product_bind, .flags = EPILOGUE, .domain = "onnxcc", .layout = product_layout, .absorb = product_absorb},
     {"ProductPack", 1, "b:T -> y:T", "T=float", "trans_b:int=0", pack_infer, pack_bind, .domain = "onnxcc"},

@@ -133,22 +133,14 @@ static void pad_2(Node *n)
     expand_done(n);
 }
 
-#define PAD(since, types)                                                                                              \
-    "Pad", since, "data:T pads:int64 constant_value?:T axes?:Tind -> output:T", "T=" types " Tind=int32|int64",        \
-        "mode:string=constant"
-#define PAD_11(since, types)                                                                                           \
-    "Pad", since, "data:T pads:int64 constant_value?:T -> output:T", "T=" types, "mode:string=constant"
+#define MODE "mode:string=constant"
 
 static const Op pad_ops[] = {
-    {PAD(25, "ALL13"), .infer = pad_infer, .bind = pad_bind},
-    {PAD(24, "ALL12"), .expand = expand_same},
-    {PAD(23, "ALL11"), .expand = expand_same},
-    {PAD(21, "ALL10"), .expand = expand_same},
-    {PAD(19, "ALLB"), .expand = expand_same},
-    {PAD(18, "ALLB"), .expand = expand_same},
-    {PAD_11(13, "ALLB"), .expand = expand_same},
-    {PAD_11(11, "N"), .expand = expand_same},
-    {"Pad", 2, "data:T -> output:T", "T=F", "mode:string=constant pads:ints value:float=0", .expand = pad_2},
-    {"Pad", 1, "data:T -> output:T", "T=F", "mode:string=constant paddings:ints value:float=0", .expand = pad_2},
+    {"Pad", 25, "data:T pads:int64 constant_value?:T axes?:Tind -> output:T", "T=ALL13 Tind=int32|int64", MODE,
+     .infer = pad_infer, .bind = pad_bind, .was = "24 T=ALL12; 23 T=ALL11; 21 T=ALL10; 19 T=ALLB; 18 T=ALLB"},
+    {"Pad", 13, "data:T pads:int64 constant_value?:T -> output:T", "T=ALLB", MODE, .expand = expand_same,
+     .was = "11 T=N"},
+    {"Pad", 2, "data:T -> output:T", "T=F", MODE " pads:ints value:float=0", .expand = pad_2},
+    {"Pad", 1, "data:T -> output:T", "T=F", MODE " paddings:ints value:float=0", .expand = pad_2},
 };
 OPS(pad_ops);

@@ -143,46 +143,29 @@ static void lrn_bind(Node *n)
 /* ---- rows ------------------------------------------------------------------------------------------------------------------ */
 
 #define WINDOW "auto_pad:string=NOTSET kernel_shape:ints pads:ints? strides:ints?"
-#define MAX_POOL(since, types, out, attrs)                                                                             \
-    {"MaxPool", since, "X:T -> Y:T" out, types, attrs, pool_infer, max_pool_bind, .flags = CHANNELS_LAST}
-#define AVERAGE_POOL(since, types, attrs)                                                                              \
-    {"AveragePool", since, "X:T -> Y:T", types, attrs, pool_infer, average_pool_bind, .flags = CHANNELS_LAST}
-#define LP_POOL(since, types, attrs)                                                                                   \
-    {"LpPool", since, "X:T -> Y:T", types, attrs, pool_infer, .bind = lp_pool_bind}
+#define STORAGE WINDOW " storage_order:int=0"
+#define COUNT WINDOW " count_include_pad:int=0"
 
 static const Op pool_ops[] = {
-    MAX_POOL(22, "T=FB|int8|uint8 I=int64", " Indices?:I",
-             WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
-    MAX_POOL(12, "T=F|int8|uint8 I=int64", " Indices?:I",
-             WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
-    MAX_POOL(11, "T=F I=int64", " Indices?:I", WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
-    MAX_POOL(10, "T=F I=int64", " Indices?:I", WINDOW " ceil_mode:int=0 dilations:ints? storage_order:int=0"),
-    MAX_POOL(8, "T=F I=int64", " Indices?:I", WINDOW " storage_order:int=0"),
-    MAX_POOL(1, "T=F", "", WINDOW),
-    AVERAGE_POOL(22, "T=FB", WINDOW " ceil_mode:int=0 count_include_pad:int=0 dilations:ints?"),
-    AVERAGE_POOL(19, "T=F", WINDOW " ceil_mode:int=0 count_include_pad:int=0 dilations:ints?"),
-    AVERAGE_POOL(11, "T=F", WINDOW " ceil_mode:int=0 count_include_pad:int=0"),
-    AVERAGE_POOL(10, "T=F", WINDOW " ceil_mode:int=0 count_include_pad:int=0"),
-    AVERAGE_POOL(7, "T=F", WINDOW " count_include_pad:int=0"),
-    AVERAGE_POOL(1, "T=F", WINDOW),
+    {"MaxPool", 22, "X:T -> Y:T Indices?:I", "T=FB|int8|uint8 I=int64", STORAGE " ceil_mode:int=0 dilations:ints?",
+     pool_infer, max_pool_bind, .flags = CHANNELS_LAST, .was = "12 T=F|int8|uint8; 11 T=F; 10 T=F; 8 T=F / " STORAGE},
+    {"MaxPool", 1, "X:T -> Y:T", "T=F", WINDOW, .expand = expand_same},
+    {"AveragePool", 22, "X:T -> Y:T", "T=FB", COUNT " ceil_mode:int=0 dilations:ints?", pool_infer, average_pool_bind,
+     .flags = CHANNELS_LAST,
+     .was = "19 T=F; 11 T=F / " COUNT " ceil_mode:int=0; 10 T=F / " COUNT " ceil_mode:int=0; 7 T=F / " COUNT
+            "; 1 T=F / " WINDOW},
     {"IntegerPool", 1, "x:T1 scale:float x_zero?:T1 y_zero?:T2 -> y:T2", "T1=int8|uint8 T2=int8|uint8",
      WINDOW " ceil_mode:int=0 count_include_pad:int=0 dilations:ints? to:int", integer_pool_infer, integer_pool_bind,
      .flags = CHANNELS_LAST, .domain = "onnxcc"},
-    LP_POOL(22, "T=FB", WINDOW " p:int=2 ceil_mode:int=0 dilations:ints?"),
-    LP_POOL(18, "T=F", WINDOW " p:int=2 ceil_mode:int=0 dilations:ints?"),
-    LP_POOL(11, "T=F", WINDOW " p:int=2"),
-    LP_POOL(2, "T=F", WINDOW " p:int=2"),
-    LP_POOL(1, "T=F", "auto_pad:string=NOTSET kernel_shape:ints? pads:ints? strides:ints? p:float=2"),
-    {"GlobalAveragePool", 22, "X:T -> Y:T", "T=FB", .expand = global_average_expand},
-    {"GlobalAveragePool", 1, "X:T -> Y:T", "T=F", .expand = global_average_expand},
-    {"GlobalMaxPool", 22, "X:T -> Y:T", "T=FB", .expand = global_max_expand},
-    {"GlobalMaxPool", 1, "X:T -> Y:T", "T=F", .expand = global_max_expand},
-    {"GlobalLpPool", 22, "X:T -> Y:T", "T=FB", "p:int=2", .expand = global_lp_expand},
-    {"GlobalLpPool", 2, "X:T -> Y:T", "T=F", "p:int=2", .expand = global_lp_expand},
-    {"GlobalLpPool", 1, "X:T -> Y:T", "T=F", "p:float=2", .expand = global_lp_expand},
+    {"LpPool", 22, "X:T -> Y:T", "T=FB", WINDOW " p:int=2 ceil_mode:int=0 dilations:ints?", pool_infer,
+     .bind = lp_pool_bind, .was = "18 T=F; 11 T=F / " WINDOW " p:int=2; 2 T=F / " WINDOW " p:int=2"},
+    {"LpPool", 1, "X:T -> Y:T", "T=F", "auto_pad:string=NOTSET kernel_shape:ints? pads:ints? strides:ints? p:float=2",
+     pool_infer, .bind = lp_pool_bind},
+    {"GlobalAveragePool", 22, "X:T -> Y:T", "T=FB", .expand = global_average_expand, .was = "1 T=F"},
+    {"GlobalMaxPool", 22, "X:T -> Y:T", "T=FB", .expand = global_max_expand, .was = "1 T=F"},
+    {"GlobalLpPool", 22, "X:T -> Y:T", "T=FB", "p:int=2", .expand = global_lp_expand,
+     .was = "2 T=F; 1 T=F / p:float=2"},
     {"LRN", 13, "X:T -> Y:T", "T=FB", "alpha:float=0.0001 beta:float=0.75 bias:float=1 size:int", infer_same, lrn_bind,
-     .flags = CHANNELS_LAST},
-    {"LRN", 1, "X:T -> Y:T", "T=F", "alpha:float=0.0001 beta:float=0.75 bias:float=1 size:int", infer_same, lrn_bind,
-     .flags = CHANNELS_LAST},
+     .flags = CHANNELS_LAST, .was = "1 T=F"},
 };
 OPS(pool_ops);

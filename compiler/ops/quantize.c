@@ -213,36 +213,26 @@ static void table_bind(Node *n) { BIND_T(n, table, U8, .count = shape_count(in_s
 #define NARROW_28 NARROW_25 "|float6e2m3|float6e3m2"
 #define WIDE "float|float16|bfloat16"
 #define ATTRS_21 "axis:int=1 saturate:int=1 block_size:int=0 output_dtype:int=0"
-#define QUANTIZE(since, narrow, scale, attrs)                                                                          \
-    {"QuantizeLinear", since, "x:T1 y_scale:T2 y_zero_point?:T3 -> y:T3",                                              \
-     "T1=" WIDE "|int32 T2=" scale " T3=" narrow, attrs, .expand = quantize_expand}
-#define DEQUANTIZE(since, narrow, scale, attrs)                                                                        \
-    {"DequantizeLinear", since, "x:T1 x_scale:T2 x_zero_point?:T1 -> y:T3",                                            \
-     "T1=int32|" narrow " T2=" scale " T3=" WIDE, attrs, .expand = dequantize_expand}
+#define Q_28 "x:T1 y_scale:T2 y_zero_point?:T3 -> y:T3"
+#define Q_21 "x:T1 y_scale:T1 y_zero_point?:T2 -> y:T2"
+#define Q_13 "x:T1 y_scale:float y_zero_point?:T2 -> y:T2"
+#define SCALE WIDE "|int32|float8e8m0"
 
 static const Op quantize_ops[] = {
-    QUANTIZE(28, NARROW_28, WIDE "|int32|float8e8m0", ATTRS_21 " precision:int=0"),
-    QUANTIZE(25, NARROW_25, WIDE "|int32|float8e8m0", ATTRS_21 " precision:int=0"),
-    QUANTIZE(24, NARROW_23, WIDE "|int32|float8e8m0", ATTRS_21 " precision:int=0"),
-    QUANTIZE(23, NARROW_23, WIDE "|int32", ATTRS_21 " precision:int=0"),
-    {"QuantizeLinear", 21, "x:T1 y_scale:T1 y_zero_point?:T2 -> y:T2", "T1=" WIDE "|int32 T2=" NARROW_21, ATTRS_21,
-     .expand = quantize_expand},
-    {"QuantizeLinear", 19, "x:T1 y_scale:T1 y_zero_point?:T2 -> y:T2", "T1=" WIDE "|int32 T2=" NARROW_19,
-     "axis:int=1 saturate:int=1", .expand = quantize_expand},
-    {"QuantizeLinear", 13, "x:T1 y_scale:float y_zero_point?:T2 -> y:T2", "T1=float|int32 T2=" NARROW_10, "axis:int=1",
-     .expand = quantize_expand},
-    {"QuantizeLinear", 10, "x:T1 y_scale:float y_zero_point?:T2 -> y:T2", "T1=float|int32 T2=" NARROW_10,
-     .expand = quantize_expand},
-    DEQUANTIZE(28, NARROW_28, WIDE "|float8e8m0", "axis:int=1 block_size:int=0 output_dtype:int=0"),
-    DEQUANTIZE(25, NARROW_25, WIDE "|float8e8m0", "axis:int=1 block_size:int=0 output_dtype:int=0"),
-    DEQUANTIZE(24, NARROW_23, WIDE "|float8e8m0", "axis:int=1 block_size:int=0 output_dtype:int=0"),
-    DEQUANTIZE(23, NARROW_23, WIDE, "axis:int=1 block_size:int=0 output_dtype:int=0"),
-    DEQUANTIZE(21, NARROW_21, WIDE, "axis:int=1 block_size:int=0"),
-    DEQUANTIZE(19, NARROW_19, WIDE, "axis:int=1"),
+    {"QuantizeLinear", 28, Q_28, "T1=" WIDE "|int32 T2=" SCALE " T3=" NARROW_28, ATTRS_21 " precision:int=0",
+     .expand = quantize_expand, .was = "25 T3=" NARROW_25 "; 24 T3=" NARROW_23 "; 23 T2=" WIDE "|int32 T3=" NARROW_23},
+    {"QuantizeLinear", 21, Q_21, "T1=" WIDE "|int32 T2=" NARROW_21, ATTRS_21, .expand = quantize_expand,
+     .was = "19 T2=" NARROW_19 " / axis:int=1 saturate:int=1"},
+    {"QuantizeLinear", 13, Q_13, "T1=float|int32 T2=" NARROW_10, "axis:int=1", .expand = quantize_expand,
+     .was = "10 /"},
+    {"DequantizeLinear", 28, "x:T1 x_scale:T2 x_zero_point?:T1 -> y:T3",
+     "T1=int32|" NARROW_28 " T2=" WIDE "|float8e8m0 T3=" WIDE, "axis:int=1 block_size:int=0 output_dtype:int=0",
+     .expand = dequantize_expand,
+     .was = "25 T1=int32|" NARROW_25 "; 24 T1=int32|" NARROW_23 "; 23 T1=int32|" NARROW_23 " T2=" WIDE
+            "; 21 T1=int32|" NARROW_21 " T2=" WIDE " / axis:int=1 block_size:int=0; 19 T1=int32|" NARROW_19 " T2=" WIDE
+            " / axis:int=1"},
     {"DequantizeLinear", 13, "x:T x_scale:float x_zero_point?:T -> y:float", "T=int32|" NARROW_10, "axis:int=1",
-     .expand = dequantize_expand},
-    {"DequantizeLinear", 10, "x:T x_scale:float x_zero_point?:T -> y:float", "T=int32|" NARROW_10,
-     .expand = dequantize_expand},
+     .expand = dequantize_expand, .was = "10 /"},
     {"DynamicQuantizeLinear", 11, "x:float -> y:uint8 y_scale:float y_zero_point:uint8", "", "",
      .body =
          "low = ReduceMin<keepdims=0>(x) least = Min(low, 0) high = ReduceMax<keepdims=0>(x) most = Max(high, 0) "

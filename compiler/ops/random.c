@@ -163,46 +163,32 @@ static void dropout_expand(Node *n)
     expand_done(n);
 }
 
-#define OF_SHAPE(name, since, types, attrs)                                                                            \
-    {name, since, "-> output:T", "T=" types, "dtype:int=1 seed:float? shape:ints " attrs, .expand = random_expand}
-#define LIKE(name, since, from, types, attrs)                                                                                \
-    {name, since, "input:T1 -> output:T2", "T1=" from " T2=" types, "dtype:int? seed:float? " attrs, .expand = random_expand}
+#define OF_SHAPE(name, attrs)                                                                                          \
+    {name, 22, "-> output:T", "T=FB", "dtype:int=1 seed:float? shape:ints " attrs, .expand = random_expand,            \
+     .was = "1 T=F"}
+#define LIKE(name, attrs)                                                                                              \
+    {name, 22, "input:T1 -> output:T2", "T1=ALLB T2=FB", "dtype:int? seed:float? " attrs, .expand = random_expand,      \
+     .was = "1 T1=ALL T2=F"}
 #define ENDS "high:float=1 low:float=0"
 #define MOMENTS "mean:float=0 scale:float=1"
-#define MULTINOMIAL(since, types)                                                                                      \
-    "Multinomial", since, "input:T1 -> output:T2", "T1=" types " T2=int32|int64",                                      \
-        "dtype:int=6 sample_size:int=1 seed:float?"
-#define BERNOULLI(since, types)                                                                                        \
-    {                                                                                                                  \
-        "Bernoulli", since, "input:T1 -> output:T2", "T1=" types " T2=NB|bool", "dtype:int? seed:float?",              \
-            .expand = bernoulli_expand                                                                                 \
-    }
-#define DROPOUT(since, types, other)                                                                                   \
-    {"Dropout", since, "data:T ratio?:T1 training_mode?:T2 -> output:T mask?:T2", "T=" types " T1=" other " T2=bool",  \
-     "seed:int?", .expand = dropout_expand}
 #define DROPOUT_OLD(since, mask, attrs)                                                                                \
     {"Dropout", since, "data:T -> output:T mask?:" mask, "T=F", "ratio:float=0.5" attrs, .expand = dropout_expand}
 
 static const Op random_ops[] = {
-    OF_SHAPE("RandomUniform", 22, "FB", ENDS),
-    OF_SHAPE("RandomUniform", 1, "F", ENDS),
-    OF_SHAPE("RandomNormal", 22, "FB", MOMENTS),
-    OF_SHAPE("RandomNormal", 1, "F", MOMENTS),
-    LIKE("RandomUniformLike", 22, "ALLB", "FB", ENDS),
-    LIKE("RandomUniformLike", 1, "ALL", "F", ENDS),
-    LIKE("RandomNormalLike", 22, "ALLB", "FB", MOMENTS),
-    LIKE("RandomNormalLike", 1, "ALL", "F", MOMENTS),
+    OF_SHAPE("RandomUniform", ENDS),
+    OF_SHAPE("RandomNormal", MOMENTS),
+    LIKE("RandomUniformLike", ENDS),
+    LIKE("RandomNormalLike", MOMENTS),
     {"RandomUniform", 1, "shape:int64 -> y:T", "T=FB", "dtype:int key:int " ENDS, .infer = random_infer,
      .bind = uniform_bind, .flags = RANDOM, .domain = "onnxcc"},
     {"RandomNormal", 1, "shape:int64 -> y:T", "T=FB", "dtype:int key:int " MOMENTS, .infer = random_infer,
      .bind = normal_bind, .flags = RANDOM, .domain = "onnxcc"},
-    {MULTINOMIAL(22, "FB"), .infer = multinomial_infer, .bind = multinomial_bind, .flags = RANDOM},
-    {MULTINOMIAL(7, "F"), .expand = expand_same},
-    BERNOULLI(22, "FB"),
-    BERNOULLI(15, "F"),
-    DROPOUT(22, "FB|F8", "FB|F8"),
-    DROPOUT(13, "FB", "F"),
-    DROPOUT(12, "F", "F"),
+    {"Multinomial", 22, "input:T1 -> output:T2", "T1=FB T2=int32|int64", "dtype:int=6 sample_size:int=1 seed:float?",
+     .infer = multinomial_infer, .bind = multinomial_bind, .flags = RANDOM, .was = "7 T1=F"},
+    {"Bernoulli", 22, "input:T1 -> output:T2", "T1=FB T2=NB|bool", "dtype:int? seed:float?", .expand = bernoulli_expand,
+     .was = "15 T1=F"},
+    {"Dropout", 22, "data:T ratio?:T1 training_mode?:T2 -> output:T mask?:T2", "T=FB|F8 T1=FB|F8 T2=bool", "seed:int?",
+     .expand = dropout_expand, .was = "13 T=FB T1=F; 12 T=F T1=F"},
     DROPOUT_OLD(10, "bool", ""),
     DROPOUT_OLD(7, "T", ""),
     DROPOUT_OLD(6, "T", " is_test:int=0"),

@@ -291,28 +291,19 @@ static void steps_bind(Node *n)
 #define INPUTS "X:T W:T R:T B?:T sequence_lens?:T1 initial_h?:T "
 #define INTERNAL                                                                                                       \
     "hidden:int directions:int reverse:int batch_first:int clip:float act:ints alpha:floats beta:floats variant:int=0"
-#define LSTM(since, types, attrs)                                                                                      \
-    {"LSTM", since, INPUTS "initial_c?:T P?:T -> Y?:T Y_h?:T Y_c?:T", "T=" types " T1=int32",                          \
-     ANY FORWARD "input_forget:int=0 " attrs, .expand = lstm_expand}
-#define GRU(since, types, attrs)                                                                                       \
-    {"GRU", since, INPUTS "-> Y?:T Y_h?:T", "T=" types " T1=int32", ANY FORWARD attrs, .expand = gru_expand}
-#define RNN(since, types, attrs)                                                                                       \
-    {"RNN", since, INPUTS "-> Y?:T Y_h?:T", "T=" types " T1=int32", ANY FORWARD attrs, .expand = rnn_expand}
+#define LAYER FORWARD "layout:int=0 "
+#define LINEAR "linear_before_reset:int=0 "
+#define LENGTH "output_sequence:int=0 "
 
 static const Op rnn_ops[] = {
-    LSTM(22, "FB", "layout:int=0"),
-    LSTM(14, "F", "layout:int=0"),
-    LSTM(7, "F", ""),
-    LSTM(1, "F", "output_sequence:int=0"),
-    GRU(22, "FB", "layout:int=0 linear_before_reset:int=0"),
-    GRU(14, "F", "layout:int=0 linear_before_reset:int=0"),
-    GRU(7, "F", "linear_before_reset:int=0"),
-    GRU(3, "F", "linear_before_reset:int=0 output_sequence:int=0"),
-    GRU(1, "F", "output_sequence:int=0"),
-    RNN(22, "FB", "layout:int=0"),
-    RNN(14, "F", "layout:int=0"),
-    RNN(7, "F", ""),
-    RNN(1, "F", "output_sequence:int=0"),
+    {"LSTM", 22, INPUTS "initial_c?:T P?:T -> Y?:T Y_h?:T Y_c?:T", "T=FB T1=int32", ANY LAYER "input_forget:int=0",
+     .expand = lstm_expand,
+     .was = "14 T=F; 7 T=F / " ANY FORWARD "input_forget:int=0; 1 T=F / " ANY FORWARD LENGTH "input_forget:int=0"},
+    {"GRU", 22, INPUTS "-> Y?:T Y_h?:T", "T=FB T1=int32", ANY LAYER LINEAR, .expand = gru_expand,
+     .was =
+         "14 T=F; 7 T=F / " ANY FORWARD LINEAR "; 3 T=F / " ANY FORWARD LINEAR LENGTH "; 1 T=F / " ANY FORWARD LENGTH},
+    {"RNN", 22, INPUTS "-> Y?:T Y_h?:T", "T=FB T1=int32", ANY LAYER, .expand = rnn_expand,
+     .was = "14 T=F; 7 T=F / " ANY FORWARD "; 1 T=F / " ANY FORWARD LENGTH},
     {"RnnPack", 1, "r:T -> y:T", "T=FB", "", .infer = pack_infer, .bind = pack_bind, .domain = "onnxcc"},
     {"LstmSteps", 1, "g:T r:T lengths?:int32 h0?:T c0?:T p?:T -> y?:T y_h?:T y_c?:T", "T=FB", INTERNAL,
      .infer = steps_infer, .bind = steps_bind, .domain = "onnxcc"},

@@ -110,23 +110,16 @@ static void nms_bind(Node *n)
 
 #define ROI_ALIGN "X:T1 rois:T1 batch_indices:int64 -> Y:T1"
 #define ROI_ATTRS "mode:string=avg output_height:int=1 output_width:int=1 sampling_ratio:int=0 spatial_scale:float=1"
-#define MAX_ROI_POOL(since, types)                                                                                     \
-    "MaxRoiPool", since, "X:T rois:T -> Y:T", "T=" types, "pooled_shape:ints spatial_scale:float=1"
-#define NMS(since)                                                                                                     \
-    "NonMaxSuppression", since,                                                                                        \
-        "boxes:float scores:float max_output_boxes_per_class?:int64 iou_threshold?:float score_threshold?:float -> "   \
-        "selected_indices:int64",                                                                                      \
-        "", "center_point_box:int=0"
 
 static const Op roi_ops[] = {
     {"RoiAlign", 22, ROI_ALIGN, "T1=FB", ROI_ATTRS " coordinate_transformation_mode:string=half_pixel",
-     .infer = roi_align_infer, .bind = roi_align_bind},
-    {"RoiAlign", 16, ROI_ALIGN, "T1=F", ROI_ATTRS " coordinate_transformation_mode:string=half_pixel",
-     .expand = expand_same},
+     .infer = roi_align_infer, .bind = roi_align_bind, .was = "16 T1=F"},
     {"RoiAlign", 10, ROI_ALIGN, "T1=F", ROI_ATTRS, .infer = roi_align_infer, .bind = roi_align_bind},
-    {MAX_ROI_POOL(22, "FB"), .infer = max_roi_pool_infer, .bind = max_roi_pool_bind},
-    {MAX_ROI_POOL(1, "F"), .expand = expand_same},
-    {NMS(11), .infer = nms_infer, .bind = nms_bind, .flags = NOFOLD},
-    {NMS(10), .expand = expand_same},
+    {"MaxRoiPool", 22, "X:T rois:T -> Y:T", "T=FB", "pooled_shape:ints spatial_scale:float=1",
+     .infer = max_roi_pool_infer, .bind = max_roi_pool_bind, .was = "1 T=F"},
+    {"NonMaxSuppression", 11,
+     "boxes:float scores:float max_output_boxes_per_class?:int64 iou_threshold?:float score_threshold?:float -> "
+     "selected_indices:int64",
+     "", "center_point_box:int=0", .infer = nms_infer, .bind = nms_bind, .flags = NOFOLD, .was = "10"},
 };
 OPS(roi_ops);

@@ -172,14 +172,13 @@ static void scan_8(Node *n)
 
 /* clang-format off */
 static const Op scan_ops[] = {
-#define SCAN(since, set)                                                                                               \
-    {"Scan", since, "initial_state_and_scan_inputs**:V -> final_state_and_scan_outputs**:V", "V=" set,                 \
-     "body:graph num_scan_inputs:int scan_input_axes:ints? scan_input_directions:ints? scan_output_axes:ints? "        \
-     "scan_output_directions:ints?", .expand = scan_expand}
+    {"Scan", 25, "initial_state_and_scan_inputs**:V -> final_state_and_scan_outputs**:V", "V=ALL13",
+     "body:graph num_scan_inputs:int scan_input_axes:ints? scan_input_directions:ints? scan_output_axes:ints? "
+     "scan_output_directions:ints?",
+     .expand = scan_expand,
+     .was = "24 V=ALL12; 23 V=ALL11; 21 V=ALL10; 19 V=ALL9; 16 V=ALLB; 11 V=ALL; 9 V=ALL"},
     {"Scan", 8, "sequence_lens?:I initial_state_and_scan_inputs**:V -> final_state_and_scan_outputs**:V", "I=int64 V=ALL",
      "body:graph num_scan_inputs:int directions:ints?", .expand = scan_8},
-    SCAN(9, "ALL"), SCAN(11, "ALL"), SCAN(16, "ALLB"), SCAN(19, "ALL9"), SCAN(21, "ALL10"), SCAN(23, "ALL11"),
-    SCAN(24, "ALL12"), SCAN(25, "ALL13"),
 };
 /* clang-format on */
 OPS(scan_ops);

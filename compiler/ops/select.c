@@ -119,19 +119,12 @@ static void where_bind(Node *n)
     BIND_T(n, choose, type_storage(in_type(n, 1)), .count = shape_count(in_shape(n, 0)));
 }
 
-#define NONZERO(since, types) "NonZero", since, "X:T -> Y:int64", "T=" types, ""
-#define COMPRESS(since, types) "Compress", since, "input:T condition:T1 -> output:T", "T=" types " T1=bool", "axis:int?"
-#define UNIQUE(since, types)                                                                                           \
-    "Unique", since, "X:T -> Y:T indices?:int64 inverse_indices?:int64 counts?:int64", "T=" types, "axis:int? sorted:int=1"
-
 static const Op select_ops[] = {
-    {NONZERO(13, "ALLB"), .infer = nonzero_infer, .bind = nonzero_bind},
-    {NONZERO(9, "ALL"), .expand = expand_same},
-    {COMPRESS(28, "ALLB"), .infer = compress_infer, .bind = compress_bind},
-    {COMPRESS(11, "ALL"), .expand = expand_same},
-    {COMPRESS(9, "ALL"), .expand = expand_same},
-    {UNIQUE(28, "ALLB"), .infer = unique_infer, .bind = unique_bind, .flags = NOFOLD},
-    {UNIQUE(11, "ALL"), .expand = expand_same},
+    {"NonZero", 13, "X:T -> Y:int64", "T=ALLB", "", .infer = nonzero_infer, .bind = nonzero_bind, .was = "9 T=ALL"},
+    {"Compress", 28, "input:T condition:T1 -> output:T", "T=ALLB T1=bool", "axis:int?", .infer = compress_infer,
+     .bind = compress_bind, .was = "11 T=ALL; 9 T=ALL"},
+    {"Unique", 28, "X:T -> Y:T indices?:int64 inverse_indices?:int64 counts?:int64", "T=ALLB", "axis:int? sorted:int=1",
+     .infer = unique_infer, .bind = unique_bind, .flags = NOFOLD, .was = "11 T=ALL"},
     {"Where", 1, "c:bool a:T b:T -> y:T", "T=string|C", "", .infer = where_infer, .bind = where_bind,
      .domain = "onnxcc"},
 };

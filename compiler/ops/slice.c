@@ -239,20 +239,14 @@ static void center_crop_pad(Node *n)
     expand_done(n);
 }
 
-#define SLICE(since, types)                                                                                            \
-    "Slice", since, "data:T starts:Tind ends:Tind axes?:Tind steps?:Tind -> output:T", "T=" types " Tind=int32|int64", ""
-
 static const Op slice_ops[] = {
-    {SLICE(13, "ALLB"), .infer = slice_infer, .bind = slice_bind, .flags = MOVES, .permute = slice_permute},
-    {SLICE(11, "ALL"), .expand = expand_same},
-    {SLICE(10, "ALL"), .expand = expand_same},
+    {"Slice", 13, "data:T starts:Tind ends:Tind axes?:Tind steps?:Tind -> output:T", "T=ALLB Tind=int32|int64", "",
+     .infer = slice_infer, .bind = slice_bind, .flags = MOVES, .permute = slice_permute, .was = "11 T=ALL; 10 T=ALL"},
     {"Slice", 1, "data:T -> output:T", "T=ALL", "axes:ints? ends:ints starts:ints", .expand = slice_1},
 
-    {"Split", 18, "input:T split?:int64 -> outputs*:T", "T=ALLB", "axis:int=0 num_outputs:int?",
-     .expand = split_expand},
-    {"Split", 13, "input:T split?:int64 -> outputs*:T", "T=ALLB", "axis:int=0", .expand = split_expand},
-    {"Split", 11, "input:T -> outputs*:T", "T=ALL", "axis:int=0 split:ints?", .expand = split_expand},
-    {"Split", 2, "input:T -> outputs*:T", "T=ALL", "axis:int=0 split:ints?", .expand = split_expand},
+    {"Split", 18, "input:T split?:int64 -> outputs*:T", "T=ALLB", "axis:int=0 num_outputs:int?", .expand = split_expand,
+     .was = "13 / axis:int=0"},
+    {"Split", 11, "input:T -> outputs*:T", "T=ALL", "axis:int=0 split:ints?", .expand = split_expand, .was = "2"},
     {"Split", 1, "input:T split?:T -> outputs*:T", "T=F", "axis:int? split:ints?", .expand = split_expand},
 
     {"CenterCropPad", 18, "input_data:T shape:Tind -> output_data:T", "T=ALLB Tind=int32|int64", "axes:ints?",

@@ -36,22 +36,12 @@ static void softmax_before_13(Node *n)
     expand_done(n);
 }
 
-#define SINCE_13(name)                                                                                                 \
-    {name,                                                                                                             \
-     13,                                                                                                               \
-     "input:T -> output:T",                                                                                            \
-     "T=FB",                                                                                                           \
-     "axis:int=-1",                                                                                                    \
-     .infer = softmax_infer,                                                                                           \
-     .bind = softmax_bind,                                                                                             \
-     .flags = INPLACE,                                                                                                 \
-     .permute = permute_axis}
-#define BEFORE_13(name, since)                                                                                         \
-    {name, since, "input:T -> output:T", "T=F", "axis:int=1", .expand = softmax_before_13}
+/* clang-format off */
+#define SOFTMAX(name)                                                                                                  \
+    {name, 13, "input:T -> output:T", "T=FB", "axis:int=-1", .infer = softmax_infer, .bind = softmax_bind,             \
+     .flags = INPLACE, .permute = permute_axis},                                                                       \
+    {name, 11, "input:T -> output:T", "T=F", "axis:int=1", .expand = softmax_before_13, .was = "1"}
+/* clang-format on */
 
-static const Op softmax_ops[] = {
-    SINCE_13("Softmax"),    BEFORE_13("Softmax", 11),    BEFORE_13("Softmax", 1),
-    SINCE_13("LogSoftmax"), BEFORE_13("LogSoftmax", 11), BEFORE_13("LogSoftmax", 1),
-    SINCE_13("Hardmax"),    BEFORE_13("Hardmax", 11),    BEFORE_13("Hardmax", 1),
-};
+static const Op softmax_ops[] = {SOFTMAX("Softmax"), SOFTMAX("LogSoftmax"), SOFTMAX("Hardmax")};
 OPS(softmax_ops);

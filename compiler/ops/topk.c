@@ -45,12 +45,9 @@ static void topk_1(Node *n)
     expand_done(n);
 }
 
-#define TOPK(since, types, attrs) "TopK", since, "X:T K:int64 -> Values:T Indices:I", "T=" types " I=int64", attrs
-
 static const Op topk_ops[] = {
-    {TOPK(24, "NB", "axis:int=-1 largest:int=1 sorted:int=1"), .infer = topk_infer, .bind = topk_bind},
-    {TOPK(11, "N", "axis:int=-1 largest:int=1 sorted:int=1"), .expand = expand_same},
-    {TOPK(10, "F", "axis:int=-1"), .expand = expand_same},
+    {"TopK", 24, "X:T K:int64 -> Values:T Indices:I", "T=NB I=int64", "axis:int=-1 largest:int=1 sorted:int=1",
+     .infer = topk_infer, .bind = topk_bind, .was = "11 T=N; 10 T=F / axis:int=-1"},
     {"TopK", 1, "X:T -> Values:T Indices:I", "T=F I=int64", "axis:int=-1 k:int", .expand = topk_1},
 };
 OPS(topk_ops);

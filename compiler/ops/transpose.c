@@ -146,25 +146,14 @@ Node *make_transpose(Node *by, Value *v, const int64_t *perm)
     return t;
 }
 
-#define TRANSPOSE(since, types) "Transpose", since, "data:T -> transposed:T", "T=" types, "perm:ints?"
-#define BLOCK(name, since, types, attrs) name, since, "input:T -> output:T", "T=" types, attrs
+#define MODE "blocksize:int mode:string=DCR"
 
 static const Op transpose_ops[] = {
-    {TRANSPOSE(25, "ALL13"), .infer = transpose_infer, .bind = transpose_bind, .flags = MOVES},
-    {TRANSPOSE(24, "ALL12"), .expand = expand_same},
-    {TRANSPOSE(23, "ALL11"), .expand = expand_same},
-    {TRANSPOSE(21, "ALL10"), .expand = expand_same},
-    {TRANSPOSE(13, "ALLB"), .expand = expand_same},
-    {TRANSPOSE(1, "ALL"), .expand = expand_same},
-
-    {BLOCK("DepthToSpace", 28, "ALLB", "blocksize:int mode:string=DCR"), .infer = depth_to_space_infer,
-     .bind = depth_to_space_bind, .flags = MOVES},
-    {BLOCK("DepthToSpace", 13, "ALLB", "blocksize:int mode:string=DCR"), .expand = expand_same},
-    {BLOCK("DepthToSpace", 11, "ALL", "blocksize:int mode:string=DCR"), .expand = expand_same},
-    {BLOCK("DepthToSpace", 1, "ALL", "blocksize:int"), .expand = expand_same},
-    {BLOCK("SpaceToDepth", 28, "ALLB", "blocksize:int mode:string=DCR"), .infer = space_to_depth_infer,
-     .bind = space_to_depth_bind, .flags = MOVES},
-    {BLOCK("SpaceToDepth", 13, "ALLB", "blocksize:int"), .expand = expand_same},
-    {BLOCK("SpaceToDepth", 1, "ALL", "blocksize:int"), .expand = expand_same},
+    {"Transpose", 25, "data:T -> transposed:T", "T=ALL13", "perm:ints?", .infer = transpose_infer,
+     .bind = transpose_bind, .flags = MOVES, .was = "24 T=ALL12; 23 T=ALL11; 21 T=ALL10; 13 T=ALLB; 1 T=ALL"},
+    {"DepthToSpace", 28, "input:T -> output:T", "T=ALLB", MODE, .infer = depth_to_space_infer,
+     .bind = depth_to_space_bind, .flags = MOVES, .was = "13; 11 T=ALL; 1 T=ALL / blocksize:int"},
+    {"SpaceToDepth", 28, "input:T -> output:T", "T=ALLB", MODE, .infer = space_to_depth_infer,
+     .bind = space_to_depth_bind, .flags = MOVES, .was = "13 / blocksize:int; 1 T=ALL / blocksize:int"},
 };
 OPS(transpose_ops);

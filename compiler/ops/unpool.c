@@ -58,13 +58,9 @@ static void unpool_bind(Node *n)
               .out = DIMS3(whole));
 }
 
-#define MAX_UNPOOL(since, types)                                                                                       \
-    "MaxUnpool", since, "X:T1 I:T2 output_shape?:T2 -> output:T1", "T1=" types " T2=int64",                            \
-        "kernel_shape:ints pads:ints? strides:ints?"
-
 static const Op unpool_ops[] = {
-    {MAX_UNPOOL(22, "FB"), .infer = unpool_infer, .bind = unpool_bind},
-    {MAX_UNPOOL(11, "F"), .expand = expand_same},
-    {MAX_UNPOOL(9, "F"), .expand = expand_same},
+    {"MaxUnpool", 22, "X:T1 I:T2 output_shape?:T2 -> output:T1", "T1=FB T2=int64",
+     "kernel_shape:ints pads:ints? strides:ints?", .infer = unpool_infer, .bind = unpool_bind,
+     .was = "11 T1=F; 9 T1=F"},
 };
 OPS(unpool_ops);

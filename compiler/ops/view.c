@@ -205,56 +205,22 @@ static void with_axes(Node *n)
     expand_done(n);
 }
 
-#define RESHAPE(since, types, attrs) "Reshape", since, "data:T shape:int64 -> reshaped:T", "T=" types, attrs
-#define FLATTEN(since, types) "Flatten", since, "input:T -> output:T", "T=" types, "axis:int=1"
-#define SQUEEZE(since, types) "Squeeze", since, "data:T axes?:int64 -> squeezed:T", "T=" types, ""
-#define UNSQUEEZE(since, types) "Unsqueeze", since, "data:T axes:int64 -> expanded:T", "T=" types, ""
-#define IDENTITY(since, types) "Identity", since, "input:V -> output:V", "V=" types, ""
+#define SINCE_13 "24 T=ALL12; 23 T=ALL11; 21 T=ALL10; 13 T=ALLB"
 
 static const Op view_ops[] = {
-    {RESHAPE(25, "ALL13", "allowzero:int=0"), .infer = reshape_infer, .flags = VIEW},
-    {RESHAPE(24, "ALL12", "allowzero:int=0"), .expand = expand_same},
-    {RESHAPE(23, "ALL11", "allowzero:int=0"), .expand = expand_same},
-    {RESHAPE(21, "ALL10", "allowzero:int=0"), .expand = expand_same},
-    {RESHAPE(19, "ALL9", "allowzero:int=0"), .expand = expand_same},
-    {RESHAPE(14, "ALLB", "allowzero:int=0"), .expand = expand_same},
-    {RESHAPE(13, "ALLB", ""), .expand = expand_same},
-    {RESHAPE(5, "ALL", ""), .expand = expand_same},
+    {"Reshape", 25, "data:T shape:int64 -> reshaped:T", "T=ALL13", "allowzero:int=0", .infer = reshape_infer,
+     .flags = VIEW, .was = "24 T=ALL12; 23 T=ALL11; 21 T=ALL10; 19 T=ALL9; 14 T=ALLB; 13 T=ALLB /; 5 T=ALL /"},
     {"Reshape", 1, "data:T -> reshaped:T", "T=F", "consumed_inputs:ints? shape:ints?", .expand = reshape_1},
-
-    {FLATTEN(25, "ALL13"), .infer = flatten_infer, .flags = VIEW},
-    {FLATTEN(24, "ALL12"), .expand = expand_same},
-    {FLATTEN(23, "ALL11"), .expand = expand_same},
-    {FLATTEN(21, "ALL10"), .expand = expand_same},
-    {FLATTEN(13, "ALLB"), .expand = expand_same},
-    {FLATTEN(11, "ALL"), .expand = expand_same},
-    {FLATTEN(9, "ALL"), .expand = expand_same},
-    {FLATTEN(1, "F"), .expand = expand_same},
-
-    {SQUEEZE(25, "ALL13"), .infer = squeeze_infer, .flags = VIEW},
-    {SQUEEZE(24, "ALL12"), .expand = expand_same},
-    {SQUEEZE(23, "ALL11"), .expand = expand_same},
-    {SQUEEZE(21, "ALL10"), .expand = expand_same},
-    {SQUEEZE(13, "ALLB"), .expand = expand_same},
-    {"Squeeze", 11, "data:T -> squeezed:T", "T=ALL", "axes:ints?", .expand = with_axes},
-    {"Squeeze", 1, "data:T -> squeezed:T", "T=ALL", "axes:ints?", .expand = with_axes},
-
-    {UNSQUEEZE(25, "ALL13"), .infer = unsqueeze_infer, .flags = VIEW},
-    {UNSQUEEZE(24, "ALL12"), .expand = expand_same},
-    {UNSQUEEZE(23, "ALL11"), .expand = expand_same},
-    {UNSQUEEZE(21, "ALL10"), .expand = expand_same},
-    {UNSQUEEZE(13, "ALLB"), .expand = expand_same},
-    {"Unsqueeze", 11, "data:T -> expanded:T", "T=ALL", "axes:ints", .expand = with_axes},
-    {"Unsqueeze", 1, "data:T -> expanded:T", "T=ALL", "axes:ints", .expand = with_axes},
-
-    {IDENTITY(25, "ALL13|seq|opt"), .infer = identity_infer, .flags = VIEW},
-    {IDENTITY(24, "ALL12|seq|opt"), .expand = expand_same},
-    {IDENTITY(23, "ALL11|seq|opt"), .expand = expand_same},
-    {IDENTITY(21, "ALL10|seq|opt"), .expand = expand_same},
-    {IDENTITY(19, "ALL9|seq|opt"), .expand = expand_same},
-    {IDENTITY(16, "ALLB|seq|opt"), .expand = expand_same},
-    {IDENTITY(14, "ALLB|seq"), .expand = expand_same},
-    {IDENTITY(13, "ALLB"), .expand = expand_same},
-    {IDENTITY(1, "ALL"), .expand = expand_same},
+    {"Flatten", 25, "input:T -> output:T", "T=ALL13", "axis:int=1", .infer = flatten_infer, .flags = VIEW,
+     .was = SINCE_13 "; 11 T=ALL; 9 T=ALL; 1 T=F"},
+    {"Squeeze", 25, "data:T axes?:int64 -> squeezed:T", "T=ALL13", "", .infer = squeeze_infer, .flags = VIEW,
+     .was = SINCE_13},
+    {"Squeeze", 11, "data:T -> squeezed:T", "T=ALL", "axes:ints?", .expand = with_axes, .was = "1"},
+    {"Unsqueeze", 25, "data:T axes:int64 -> expanded:T", "T=ALL13", "", .infer = unsqueeze_infer, .flags = VIEW,
+     .was = SINCE_13},
+    {"Unsqueeze", 11, "data:T -> expanded:T", "T=ALL", "axes:ints", .expand = with_axes, .was = "1"},
+    {"Identity", 25, "input:V -> output:V", "V=ALL13|seq|opt", "", .infer = identity_infer, .flags = VIEW,
+     .was = "24 V=ALL12|seq|opt; 23 V=ALL11|seq|opt; 21 V=ALL10|seq|opt; 19 V=ALL9|seq|opt; 16 V=ALLB|seq|opt; "
+            "14 V=ALLB|seq; 13 V=ALLB; 1 V=ALL"},
 };
 OPS(view_ops);
