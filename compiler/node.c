@@ -278,6 +278,18 @@ void replace_out(Node *n, int i, Value *by)
     value_replace(old, by);
 }
 
+Value *with_int(Value *v, const char *attr, int64_t i)
+{
+    attr_set_int(v->def, attr, i);
+    return v;
+}
+
+void expand_to(Node *n, Value *y)
+{
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
 void expand_done(Node *n)
 {
     node_remove(n);

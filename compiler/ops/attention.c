@@ -1,7 +1,11 @@
-/* attention.c - Attention: its caches are joined by Concat, the rest is one kernel, onnxcc.Attention. */
+/* attention.c - Attention, FlexAttention, LinearAttention, RotaryEmbedding. The caches of Attention are joined by Concat, the
+ * rest is one kernel, onnxcc.Attention; FlexAttention without graphs of its own is the same. */
 #include "../infer.h"
 #include "../kernel.h"
+#include "../ops.h"
 #include "attention.h"
+#include "linear_attention.h"
+#include "rotary.h"
 
 /* ---- onnxcc.Attention ------------------------------------------------------------------------------------------ */
 
@@ -125,8 +129,7 @@ static Value *joined(Node *n, int i, int past)
         attr_set_ints(v->def, "perm", 4, perm);
     }
     if (in(n, past)) {
-        v = make(n, "Concat", 2, in(n, past), v);
-        attr_set_int(v->def, "axis", 2);
+        v = with_int(make(n, "Concat", 2, in(n, past), v), "axis", 2);
     }
     return v;
 }
@@ -180,6 +183,218 @@ static void attention_expand(Node *n)
     expand_done(n);
 }
 
+/* ---- FlexAttention: the model's own graphs change scores and probabilities --------------------------------------- */
+
+/* What the graph in the attribute makes of v: its nodes move before n, reading v; v itself without that attribute. */
+static Value *changed(Node *n, const char *attr, Value *v)
+{
+    Attr *a = node_attr(n, attr);
+    if (!a)
+        return v;
+    if (a->g->in.n != 1 || a->g->out.n != 1) {
+        node_error(n, "%s has %d inputs and %d outputs instead of one each", attr, a->g->in.n, a->g->out.n);
+        return v;
+    }
+    value_replace(a->g->in.at[0], v);
+    while (a->g->first)
+        node_move(a->g->first, n);
+    return a->g->out.at[0];
+}
+
+/* Keys or values with an axis of 1 for the query heads that share one. */
+static Value *shared(Node *n, int i, Type t)
+{
+    return make_cast(n, make(n, "Unsqueeze", 2, in(n, i), make_ints(n, 1, (int64_t[]){2})), t);
+}
+
+/* q * scale in the type of q; the scale is 1 / sqrt(size) if none is given. */
+static Value *scaled_queries(Node *n)
+{
+    Type t = in_type(n, 0);
+    if (attr_given(n, "scale"))
+        return make(n, "Mul", 2, in(n, 0), make_scalar(n, t, attr_float(n, "scale")));
+    Value *size = with_int(make(n, "Shape", 1, in(n, 0)), "start", 3);
+    return make(n, "Div", 2, in(n, 0), make(n, "Sqrt", 1, make_cast(n, size, t)));
+}
+
+/* softmax(score_mod(q k^T)) changed by prob_mod, times v, with the queries as (batch, key heads, group, rows, size). */
+static Value *by_parts(Node *n, Type precision)
+{
+    Shape q = in_shape(n, 0), k = in_shape(n, 1);
+    Dim batch = q.dim[0], heads = k.dim[1], group = dim_div(q.dim[1], dim_max(heads, D(1))), rows = q.dim[2],
+        keys = k.dim[2];
+    const Dim grouped[] = {batch, heads, group, rows, q.dim[3]}, split[] = {batch, heads, group, rows, keys};
+    Value *queries = make_reshape(n, scaled_queries(n), 5, grouped);
+    Value *scores = with_int(make(n, "onnxcc.Product", 2, queries, shared(n, 1, in_type(n, 0))), "trans_b", 1);
+    scores = make_cast(n, make_reshape(n, scores, 4, (Dim[]){batch, q.dim[1], rows, keys}), precision);
+    Value *p = make(n, "Softmax", 1, changed(n, "score_mod", scores));
+    p = make_reshape(n, changed(n, "prob_mod", p), 5, split);
+    Value *y = make(n, "onnxcc.Product", 2, p, shared(n, 2, precision));
+    return make_reshape(n, make_cast(n, y, in_type(n, 0)), 4, (Dim[]){batch, q.dim[1], rows, in_shape(n, 2).dim[3]});
+}
+
+/* Without such graphs it is the kernel of Attention. */
+static void flex_attention_expand(Node *n)
+{
+    Type t = in_type(n, 0), precision = t == F64 ? F64 : F32;
+    if (attr_given(n, "softmax_precision"))
+        precision = attr_type(n, "softmax_precision", attr_int(n, "softmax_precision"));
+    if (!precision)
+        return;
+    for (int i = 0; i < 3; i++)
+        if (in_shape(n, i).rank != 4) {
+            node_error(n, "input %d, %s, must have four dimensions", i, shape_text(in_shape(n, i)));
+            return;
+        }
+    if (attr_given(n, "score_mod") || attr_given(n, "prob_mod"))
+        replace_out(n, 0, by_parts(n, precision));
+    else {
+        Value *y = with_int(make(n, "Attention", 3, in(n, 0), in(n, 1), in(n, 2)), "softmax_precision", precision);
+        if (attr_given(n, "scale"))
+            attr_set_float(y->def, "scale", attr_float(n, "scale"));
+        replace_out(n, 0, y);
+    }
+    expand_done(n);
+}
+
+/* ---- LinearAttention --------------------------------------------------------------------------------------------- */
+
+/* Does the rule of the node use decay, and beta? False: there is no such rule, or it has not what it
+ * needs; reported. */
+static bool rule_fits(Node *n)
+{
+    bool decays = attr_is(n, "update_rule", "gated") || attr_is(n, "update_rule", "gated_delta");
+    bool corrects = attr_is(n, "update_rule", "delta") || attr_is(n, "update_rule", "gated_delta");
+    if (!decays && !corrects && !attr_is(n, "update_rule", "linear")) {
+        node_error(n, "update_rule is \"%s\"", attr_string(n, "update_rule"));
+        note_help("linear, gated, delta and gated_delta are possible");
+    } else if (decays != (in(n, 4) != NULL))
+        node_error(n, "the rule %s %s decay", attr_string(n, "update_rule"), decays ? "needs" : "has no");
+    else if (corrects != (in(n, 5) != NULL))
+        node_error(n, "the rule %s %s beta", attr_string(n, "update_rule"), corrects ? "needs" : "has no");
+    else
+        return true;
+    return false;
+}
+
+static void read_sizes(Node *n, struct linear_attention_bind *p)
+{
+    Shape q = in_shape(n, 0), v = in_shape(n, 2), decay = in_shape(n, 4), beta = in_shape(n, 5);
+    double scale = attr_float(n, "scale");
+    *p = (struct linear_attention_bind){
+        .batch = q.dim[0], .tokens = q.dim[1], .scale = scale, .default_scale = D(scale == 0)};
+    p->q_heads = D(attr_int(n, "q_num_heads"));
+    p->kv_heads = D(attr_int(n, "kv_num_heads"));
+    p->size = dim_div(q.dim[2], p->q_heads);
+    p->v_size = dim_div(v.dim[2], p->kv_heads);
+    p->decay_step = in(n, 4) ? dim_sub(D(1), dim_equal(decay.dim[2], p->kv_heads)) : D(0);
+    p->beta_heads = in(n, 5) ? beta.dim[2] : D(0);
+}
+
+static void linear_attention_infer(Node *n)
+{
+    int64_t q_heads = attr_int(n, "q_num_heads"), kv_heads = attr_int(n, "kv_num_heads");
+    if (!rule_fits(n))
+        return;
+    if (q_heads < 1 || kv_heads < 1 || q_heads % kv_heads) {
+        node_error(n, "%lld query heads are no multiple of %lld key heads", (long long)q_heads, (long long)kv_heads);
+        return;
+    }
+    for (int i = 0; i < n->n_in; i++)
+        if (in(n, i) && in_shape(n, i).rank != (i == 3 ? 4 : 3)) {
+            node_error(n, "input %d, %s, must have %d dimensions", i, shape_text(in_shape(n, i)), i == 3 ? 4 : 3);
+            return;
+        }
+    struct linear_attention_bind p;
+    Shape y = in_shape(n, 0);
+    read_sizes(n, &p);
+    for (int i = 1; i < n->n_in; i++)
+        if (in(n, i)) {
+            require_dim(n, "batch of an input", in_shape(n, i).dim[0], p.batch);
+            require_dim(n, i == 3 ? "heads of the state" : "tokens of an input", in_shape(n, i).dim[1],
+                        i == 3 ? p.kv_heads : p.tokens);
+        }
+    require_dim(n, "elements of the queries in equal heads", dim_mul(p.q_heads, p.size), y.dim[2]);
+    require_dim(n, "elements of the keys", in_shape(n, 1).dim[2], dim_mul(p.kv_heads, p.size));
+    require_dim(n, "elements of the values in equal heads", dim_mul(p.kv_heads, p.v_size), in_shape(n, 2).dim[2]);
+    if (in(n, 3)) {
+        require_dim(n, "rows of the state", in_shape(n, 3).dim[2], p.size);
+        require_dim(n, "columns of the state", in_shape(n, 3).dim[3], p.v_size);
+    }
+    if (in(n, 4))
+        require_dim(n, "elements of decay", in_shape(n, 4).dim[2],
+                    dim_mul(p.kv_heads, dim_select(p.decay_step, p.size, D(1))));
+    if (in(n, 5))
+        require_dim(n, "elements of beta", p.beta_heads, dim_select(dim_equal(p.beta_heads, D(1)), D(1), p.kv_heads));
+    y.dim[2] = dim_mul(p.q_heads, p.v_size);
+    set_out(n, 0, in_type(n, 0), y);
+    set_out(n, 1, in(n, 3) ? in_type(n, 3) : in_type(n, 0), shape_list(4, p.batch, p.kv_heads, p.size, p.v_size));
+}
+
+static void linear_attention_bind(Node *n)
+{
+    struct linear_attention_bind p;
+    read_sizes(n, &p);
+    bind_kernel(n, "linear_attention", in_type(n, 0), in(n, 3) ? in_type(n, 3) : in_type(n, 0),
+                linear_attention_fields(), &p, NULL, 0);
+    bind_scratch(n, dim_mul(D(4), dim_mul(dim_add(p.size, D(1)), p.v_size)));
+}
+
+/* ---- RotaryEmbedding --------------------------------------------------------------------------------------------- */
+
+/* x is (batch, heads, seq, size), or (batch, seq, heads * size). False: neither, and reported. */
+static bool rotary_read(Node *n, struct rotary_bind *p)
+{
+    Shape x = in_shape(n, 0), c = in_shape(n, 1), s = in_shape(n, 2), ids = in_shape(n, 3);
+    int64_t heads = attr_int(n, "num_heads"), turned = attr_int(n, "rotary_embedding_dim");
+    if ((x.rank != 4 && x.rank != 3) || (x.rank == 3 && heads < 1)) {
+        node_error(n, x.rank == 3 ? "num_heads is needed to split %s" : "the input %s has neither 3 nor 4 dimensions",
+                   shape_text(x));
+        return false;
+    }
+    bool packed = x.rank == 3;
+    p->batch = x.dim[0];
+    p->heads = packed ? D(heads) : x.dim[1];
+    p->seq = x.dim[packed ? 1 : 2];
+    p->size = packed ? dim_div(x.dim[2], p->heads) : x.dim[3];
+    p->step = packed ? x.dim[2] : p->size;
+    p->head_step = packed ? p->size : dim_mul(p->seq, p->size);
+    p->half = turned ? D(turned / 2) : dim_div(p->size, D(2));
+    p->interleaved = D(attr_int(n, "interleaved") != 0);
+    int rank = in(n, 3) ? 2 : 3;
+    if (c.rank != rank || s.rank != rank || (in(n, 3) && ids.rank != 2)) {
+        node_error(n, "the caches %s and %s must have %d dimensions, position_ids two", shape_text(c), shape_text(s),
+                   rank);
+        return false;
+    }
+    p->rows = shape_product(c, 0, rank - 1);
+    return true;
+}
+
+static void rotary_infer(Node *n)
+{
+    struct rotary_bind p;
+    if (!rotary_read(n, &p))
+        return;
+    Shape x = in_shape(n, 0), c = in_shape(n, 1), s = in_shape(n, 2), rows = in(n, 3) ? in_shape(n, 3) : c;
+    for (int i = 0; i < c.rank; i++)
+        require_dim(n, "sin_cache is not shaped as cos_cache", s.dim[i], c.dim[i]);
+    require_dim(n, "angles in a row of the caches", c.dim[c.rank - 1], p.half);
+    require_dim(n, "elements of a head that the rotation needs", dim_max(p.size, dim_mul(p.half, D(2))), p.size);
+    require_dim(n, "batch of the positions", rows.dim[0], p.batch);
+    require_dim(n, "length of the positions", rows.dim[1], p.seq);
+    if (x.rank == 3)
+        require_dim(n, "elements in equal heads", dim_mul(p.size, p.heads), x.dim[2]);
+    infer_same(n);
+}
+
+static void rotary_bind(Node *n)
+{
+    struct rotary_bind p;
+    if (rotary_read(n, &p))
+        bind_kernel(n, "rotary", NO_TYPE, NO_TYPE, rotary_fields(), &p, NULL, 0);
+}
+
 #define MODES                                                                                                          \
     "is_causal:int=0 kv_num_heads:int=0 q_num_heads:int=0 qk_matmul_output_mode:int=0 scale:float? softcap:float=0"
 #define WINDOW " left_window_size:int=-1 right_window_size:int=-1"
@@ -193,5 +408,15 @@ static const Op attention_ops[] = {
     {"Attention", 23, INPUTS OUTPUTS, TYPES, MODES " softmax_precision:int?", .expand = attention_expand},
     {"Attention", 1, "q:T k:T v:T mask?:U lens?:int64 past?:ANY -> y:T qk?:T", "T=FB U=FB|bool ANY=FB", MODES WINDOW,
      .infer = attention_infer, .bind = attention_bind, .domain = "onnxcc"},
+    {"FlexAttention", 1, "Q:T1 K:T1 V:T1 -> Y:T1", "T1=FB",
+     "prob_mod:graph? scale:float? score_mod:graph? softmax_precision:int?", .expand = flex_attention_expand,
+     .domain = "ai.onnx.preview"},
+    {"LinearAttention", 27, "query:T key:T value:T past_state?:S decay?:T beta?:T -> output:T present_state:S",
+     "T=float|float16|bfloat16 S=float|float16|bfloat16",
+     "chunk_size:int=64 kv_num_heads:int q_num_heads:int scale:float=0 update_rule:string=gated_delta",
+     .infer = linear_attention_infer, .bind = linear_attention_bind},
+    {"RotaryEmbedding", 23, "X:T cos_cache:T sin_cache:T position_ids?:int64 -> Y:T", "T=float|float16|bfloat16",
+     "interleaved:int=0 num_heads:int=0 rotary_embedding_dim:int=0", .infer = rotary_infer, .bind = rotary_bind,
+     .flags = INPLACE},
 };
 OPS(attention_ops);

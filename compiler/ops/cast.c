@@ -21,8 +21,7 @@ static void to_string(Node *n)
 
 static void from_string(Node *n, Type to)
 {
-    Value *x = make(n, "onnxcc.Read", 1, in(n, 0));
-    attr_set_int(x->def, "type", to);
+    Value *x = with_int(make(n, "onnxcc.Read", 1, in(n, 0)), "type", to);
     attr_set_int(x->def, "wide", wide_type(to));
     infer_node(x->def);
     node_set_in(n, 0, x);
@@ -68,10 +67,7 @@ static void cast_1(Node *n)
     const char *to = attr_string(n, "to");
     for (Type t = F32; t < N_TYPES; t++)
         if (t != STR && !strcasecmp(to, type_onnx(t))) {
-            Value *y = make(n, "Cast", 1, in(n, 0));
-            attr_set_int(y->def, "to", t);
-            replace_out(n, 0, y);
-            expand_done(n);
+            expand_to(n, with_int(make(n, "Cast", 1, in(n, 0)), "to", t));
             return;
         }
     node_error(n, "to = \"%s\" is no element type", to);
@@ -79,14 +75,12 @@ static void cast_1(Node *n)
 
 static void cast_like(Node *n)
 {
-    Value *y = make(n, "Cast", 1, in(n, 0));
-    attr_set_int(y->def, "to", in_type(n, 1));
+    Value *y = with_int(make(n, "Cast", 1, in(n, 0)), "to", in_type(n, 1));
     if (attr_given(n, "saturate"))
         attr_set_int(y->def, "saturate", attr_int(n, "saturate"));
     if (attr_given(n, "round_mode"))
         attr_set_string(y->def, "round_mode", attr_string(n, "round_mode"));
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, y);
 }
 
 static void bit_cast_infer(Node *n)
@@ -102,9 +96,7 @@ Value *make_cast(Node *n, Value *v, Type t)
 {
     if (v->type == t)
         return v;
-    Value *c = make(n, "Cast", 1, v);
-    attr_set_int(c->def, "to", t);
-    return c;
+    return with_int(make(n, "Cast", 1, v), "to", t);
 }
 
 #define BOTH(types) " T1=" types " T2=" types

@@ -1,11 +1,13 @@
-/* conv.c - Conv and ConvTranspose. As ONNX has them, or channels last with packed weights: layout makes the pack node, which
- * folds. */
+/* conv.c - Conv, ConvTranspose, CausalConvWithState. As ONNX has them, or channels last with packed weights: layout makes the
+ * pack node, which folds. */
 #include "../infer.h"
+#include "../kernel.h"
 #include "../spatial.h"
+#include "../strided.h"
+#include "causal_conv.h"
 #include "conv.h"
 #include "convtranspose.h"
 #include "depthwise.h"
-#include "../strided.h"
 
 /* Attributes that layout adds, so that the ONNX form of the weights need not be remembered. */
 enum { PACK_NONE, PACK_PANELS, PACK_DEPTHWISE };
@@ -411,6 +413,39 @@ static bool transpose_absorb(Node *n, Value *factor, Value *offset)
     return attr_int(n, "group") == 1 && absorb(n, 1, factor, offset);
 }
 
+/* ---- CausalConvWithState ----------------------------------------------------------------------------------------- */
+
+static void causal_conv_infer(Node *n)
+{
+    Shape x = in_shape(n, 0), w = in_shape(n, 1);
+    if (x.rank != 3 || w.rank != 3 || (in(n, 3) && in_shape(n, 3).rank != 3)) {
+        node_error(n, "the input %s and the weights %s must have three dimensions, and so must past_state",
+                   shape_text(x), shape_text(w));
+        return;
+    }
+    if (!attr_is(n, "activation", "none") && !attr_is(n, "activation", "silu") && !attr_is(n, "activation", "swish")) {
+        node_error(n, "activation is \"%s\"", attr_string(n, "activation"));
+        note_help("none, silu and swish are possible");
+        return;
+    }
+    Shape state = shape_list(3, x.dim[0], x.dim[1], dim_sub(w.dim[2], D(1)));
+    require_dim(n, "channels of the weights", w.dim[0], x.dim[1]);
+    require_dim(n, "weights for each channel beside the taps", w.dim[1], D(1));
+    if (in(n, 2))
+        require_dim(n, "channels of the bias", shape_count(in_shape(n, 2)), x.dim[1]);
+    for (int i = 0; in(n, 3) && i < 3; i++)
+        require_dim(n, "dimension of past_state", in_shape(n, 3).dim[i], state.dim[i]);
+    infer_same(n);
+    set_out(n, 1, in_type(n, 0), state);
+}
+
+static void causal_conv_bind(Node *n)
+{
+    Shape x = in_shape(n, 0);
+    BIND(n, causal_conv, .batch = x.dim[0], .channels = x.dim[1], .length = x.dim[2], .taps = in_shape(n, 1).dim[2],
+         .silu = D(!attr_is(n, "activation", "none")));
+}
+
 #define CONV(name, more, ...)                                                                                          \
     {name, 22, "x:T w:T b?:T -> y:T", "T=FB",                                                                          \
      "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? pads:ints? strides:ints?" more,             \
@@ -424,5 +459,7 @@ static const Op conv_ops[] = {
          .flags = EPILOGUE | CHANNELS_LAST, .layout = transpose_layout, .absorb = transpose_absorb),
     {"ConvTransposePack", 1, "w:T -> y:T", "T=float", "group:int=1 strides:ints dilations:ints", transpose_pack_infer,
      transpose_pack_bind, .domain = "onnxcc"},
+    {"CausalConvWithState", 27, "input:T weight:T bias?:T past_state?:T -> output:T present_state:T",
+     "T=float|float16|bfloat16", "activation:string=none", .infer = causal_conv_infer, .bind = causal_conv_bind},
 };
 OPS(conv_ops);

@@ -378,8 +378,7 @@ static void einsum_expand(Node *n)
         return;
     sum_term(&e, 0);
     Value *y = make_cast(n, in_order(&e, &e.term[0], e.y.rank, e.y.label), t);
-    replace_out(n, 0, y == n->in[0] ? make(n, "Identity", 1, y) : y);
-    expand_done(n);
+    expand_to(n, y == n->in[0] ? make(n, "Identity", 1, y) : y);
 }
 
 /* ---- onnxcc.Diagonal: axis i of the input is axis[i] of the output --------------------------------------------- */

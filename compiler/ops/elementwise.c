@@ -162,8 +162,7 @@ static void broadcast_before_7(Node *n)
         if (axis >= 0 && k > 0)
             b = make(n, "Unsqueeze", 2, b, make_ints(n, k, axes));
     }
-    replace_out(n, 0, make(n, n->op->name, 2, a, b));
-    expand_done(n);
+    expand_to(n, make(n, n->op->name, 2, a, b));
 }
 
 /* Before version 7 a slope of rank 1 was one number per channel. */
@@ -176,8 +175,7 @@ static void prelu_before_7(Node *n)
         axes[i] = i + 1;
     if (k > 0 && slope->shape->rank == 1 && !dim_is(slope->shape->dim[0], 1))
         slope = make(n, "Unsqueeze", 2, slope, make_ints(n, k, axes));
-    replace_out(n, 0, make(n, "PRelu", 2, in(n, 0), slope));
-    expand_done(n);
+    expand_to(n, make(n, "PRelu", 2, in(n, 0), slope));
 }
 
 /* Until the limits became inputs. */
@@ -185,10 +183,8 @@ static void clip_before_11(Node *n)
 {
     Type t = in_type(n, 0);
     bool low = attr_given(n, "min"), high = attr_given(n, "max");
-    replace_out(n, 0,
-                make(n, "Clip", 3, in(n, 0), low ? make_scalar(n, t, attr_float(n, "min")) : NULL,
-                     high ? make_scalar(n, t, attr_float(n, "max")) : NULL));
-    expand_done(n);
+    expand_to(n, make(n, "Clip", 3, in(n, 0), low ? make_scalar(n, t, attr_float(n, "min")) : NULL,
+                      high ? make_scalar(n, t, attr_float(n, "max")) : NULL));
 }
 
 /* Of short floats in float: one rounding, at the end. */
@@ -199,8 +195,7 @@ static void mean_expand(Node *n)
     for (int i = 0; i < n->n_in; i++)
         terms[i] = make_cast(n, in(n, i), t);
     Value *sum = make_node(n, "Sum", n->n_in, terms, 1)->out[0];
-    replace_out(n, 0, make_cast(n, make(n, "Div", 2, sum, make_scalar(n, t, n->n_in)), in_type(n, 0)));
-    expand_done(n);
+    expand_to(n, make_cast(n, make(n, "Div", 2, sum, make_scalar(n, t, n->n_in)), in_type(n, 0)));
 }
 
 /* Other defaults than later. */
@@ -209,8 +204,7 @@ static void selu_1(Node *n)
     Value *y = make(n, "Selu", 1, in(n, 0));
     attr_set_float(y->def, "alpha", attr_float(n, "alpha"));
     attr_set_float(y->def, "gamma", attr_float(n, "gamma"));
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, y);
 }
 
 /* ---- the rows ------------------------------------------------------------------------------------------------ */

@@ -85,8 +85,7 @@ static void tile_1(Node *n)
     int axis = axis_of(n, (int64_t)in_float(n, 2, 0), rank);
     for (int i = 0; i < rank; i++)
         times[i] = i == axis ? (int64_t)in_float(n, 1, 1) : 1;
-    replace_out(n, 0, make(n, "Tile", 2, in(n, 0), make_ints(n, rank, times)));
-    expand_done(n);
+    expand_to(n, make(n, "Tile", 2, in(n, 0), make_ints(n, rank, times)));
 }
 
 static const Op expand_ops[] = {

@@ -19,8 +19,7 @@ static Value *fill_shape(Node *n)
         node_error(n, "has neither an input nor the attribute shape");
     k = attr_ints(n, "extra_shape", &v);
     if (shape && k > 0) {
-        shape = make(n, "Concat", 2, shape, make_ints(n, k, v));
-        attr_set_int(shape->def, "axis", 0);
+        shape = with_int(make(n, "Concat", 2, shape, make_ints(n, k, v)), "axis", 0);
     }
     return shape;
 }
@@ -32,8 +31,7 @@ static void constant_fill_expand(Node *n)
     if (t != F32 && t != I32 && t != I64 && t != B8)
         node_error(n, "dtype = %lld: only float, int32, int64 and bool are possible", (long long)t);
     else if (shape) {
-        replace_out(n, 0, make(n, "Expand", 2, make_scalar(n, (Type)t, attr_float(n, "value")), shape));
-        expand_done(n);
+        expand_to(n, make(n, "Expand", 2, make_scalar(n, (Type)t, attr_float(n, "value")), shape));
     }
 }
 
@@ -46,8 +44,7 @@ static void given_fill_expand(Node *n)
         return;
     Tensor *t = tensor_new(F32, 1, (int64_t[]){k > 0 ? k : 0});
     memcpy((void *)(uintptr_t)t->data, v, (size_t)t->dim[0] * sizeof *v);
-    replace_out(n, 0, make(n, "Reshape", 2, make_cast(n, value_const(n->graph, t), in_type(n, 0)), shape));
-    expand_done(n);
+    expand_to(n, make(n, "Reshape", 2, make_cast(n, value_const(n->graph, t), in_type(n, 0)), shape));
 }
 
 /* ---- parts of images ------------------------------------------------------------------------------------------------------ */
@@ -65,10 +62,8 @@ static void crop_expand(Node *n)
     Dim from[] = {D(b[1]), D(b[0])};
     Dim to[] = {sized > 0 ? D(b[1] + size[0]) : dim_sub(x.dim[2], D(b[3])),
                 sized > 0 ? D(b[0] + size[1]) : dim_sub(x.dim[3], D(b[2]))};
-    replace_out(n, 0,
-                make(n, "Slice", 4, in(n, 0), make_dims(n, 2, from), make_dims(n, 2, to),
-                     make_ints(n, 2, (const int64_t[]){2, 3})));
-    expand_done(n);
+    expand_to(n, make(n, "Slice", 4, in(n, 0), make_dims(n, 2, from), make_dims(n, 2, to),
+                      make_ints(n, 2, (const int64_t[]){2, 3})));
 }
 
 /* x * scale + bias[channel] */
@@ -84,8 +79,7 @@ static void image_scaler_expand(Node *n)
         memcpy((void *)(uintptr_t)b->data, bias, (size_t)k * sizeof *bias);
         y = make(n, "Add", 2, y, make_cast(n, value_const(n->graph, b), t));
     }
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, y);
 }
 
 /* ---- recurrent ------------------------------------------------------------------------------------------------------------- */
@@ -112,8 +106,7 @@ static void gru_unit_expand(Node *n)
     Value *y = make(n, "Add", 2, make(n, "Mul", 2, prev, update), make(n, "Mul", 2, make(n, "Tanh", 1, gate[1]), left));
     Value *on = make(n, "Less", 2, make_cast(n, in(n, 3), I64), make_cast(n, in(n, 2), I64));
     on = make(n, "Reshape", 2, on, make_ints(n, 2, (int64_t[]){-1, 1}));
-    replace_out(n, 0, make(n, "Where", 3, on, y, attr_int(n, "drop_states") ? make_scalar(n, prev->type, 0) : prev));
-    expand_done(n);
+    expand_to(n, make(n, "Where", 3, on, y, attr_int(n, "drop_states") ? make_scalar(n, prev->type, 0) : prev));
 }
 
 /* ---- the rows --------------------------------------------------------------------------------------------------------------- */

@@ -307,11 +307,7 @@ static void product_bind(Node *n)
 Value *requantise_scale(Node *n, Value *x, Value *w, Value *y)
 {
     Value *s = make(n, "Div", 2, make(n, "Mul", 2, x, w), y);
-    if (x->type != F32) {
-        s = make(n, "Cast", 1, s);
-        attr_set_int(s->def, "to", F32);
-    }
-    return s;
+    return x->type == F32 ? s : make_cast(n, s, F32);
 }
 
 static void copy_attributes(Node *n, Node *to)
@@ -334,8 +330,7 @@ static void qlinear_conv_expand(Node *n)
     Node *y = make_integer(n, "onnxcc.IntegerConv", in_type(n, 7),
                            (Value *[INPUTS]){in(n, 0), in(n, 3), in(n, 8), scale, in(n, 5), in(n, 2), in(n, 7)});
     copy_attributes(n, y);
-    replace_out(n, 0, y->out[0]);
-    expand_done(n);
+    expand_to(n, y->out[0]);
 }
 
 /* x, w, x_zero, w_zero */
@@ -344,8 +339,7 @@ static void conv_integer_expand(Node *n)
     Node *y = make_integer(n, "onnxcc.IntegerConv", I32,
                            (Value *[INPUTS]){in(n, 0), in(n, 1), NULL, NULL, in(n, 3), in(n, 2), NULL});
     copy_attributes(n, y);
-    replace_out(n, 0, y->out[0]);
-    expand_done(n);
+    expand_to(n, y->out[0]);
 }
 
 static bool single(const Value *v) { return !v || dim_is(shape_count(*v->shape), 1); }
@@ -373,14 +367,12 @@ static bool product_fits(const Value *a, const Value *b, const Value *a_zero, co
 static Value *less_zero(Node *n, Value *v, Value *zero, bool rows)
 {
     static const int64_t column[2] = {-1, 1};
-    v = make(n, "Cast", 1, v);
-    attr_set_int(v->def, "to", I32);
+    v = make_cast(n, v, I32);
     if (!zero)
         return v;
     if (rows && zero->shape->rank == 1 && !single(zero))
         zero = make(n, "Reshape", 2, zero, make_ints(n, 2, column));
-    zero = make(n, "Cast", 1, zero);
-    attr_set_int(zero->def, "to", I32);
+    zero = make_cast(n, zero, I32);
     return make(n, "Sub", 2, v, zero);
 }
 
@@ -393,8 +385,7 @@ static void matmul_integer_expand(Node *n)
                 ->out[0];
     else
         y = make(n, "MatMul", 2, less_zero(n, a, a_zero, true), less_zero(n, b, b_zero, false));
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, y);
 }
 
 /* QLinearMatMul of float8 values. */
@@ -410,8 +401,7 @@ static Value *matmul_in_steps(Node *n)
 {
     static const int64_t column[2] = {-1, 1};
     Value *rows = in(n, 1), *a = less_zero(n, in(n, 0), in(n, 2), true), *b = less_zero(n, in(n, 3), in(n, 5), false);
-    Value *sum = make(n, "Cast", 1, make(n, "MatMul", 2, a, b));
-    attr_set_int(sum->def, "to", F32);
+    Value *sum = make_cast(n, make(n, "MatMul", 2, a, b), F32);
     if (rows->shape->rank == 1 && !single(rows))
         rows = make(n, "Reshape", 2, rows, make_ints(n, 2, column));
     sum = make(n, "Mul", 2, sum, requantise_scale(n, rows, in(n, 4), in(n, 6)));
@@ -432,8 +422,7 @@ static void qlinear_matmul_expand(Node *n)
         Value *ins[INPUTS] = {a, b, NULL, scale, in(n, 5), in(n, 2), in(n, 7)};
         y = make_integer(n, "onnxcc.IntegerProduct", in_type(n, 7), ins)->out[0];
     }
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, y);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

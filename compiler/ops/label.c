@@ -133,8 +133,7 @@ static void map_values(Node *n, const Tensor *keys, const Tensor *values, const 
     }
     int64_t k, *at = order(keys, &k);
     Value *place = places(n, in(n, 0), chosen(keys, at, k, NULL));
-    replace_out(n, 0, make(n, "Gather", 2, value_const(n->graph, chosen(values, at, k, otherwise)), place));
-    expand_done(n);
+    expand_to(n, make(n, "Gather", 2, value_const(n->graph, chosen(values, at, k, otherwise)), place));
 }
 
 /* default_int64 and so on, of a type. */
@@ -243,8 +242,7 @@ static void dict_vectorizer(Node *n)
         ((int64_t *)(uintptr_t)place->data)[w] = place_of(words, at, k, w);
     Value *y =
         make(n, "ScatterElements", 3, value_const(n->graph, none), places(n, keys, chosen(words, at, k, NULL)), values);
-    replace_out(n, 0, make(n, "Gather", 2, y, value_const(n->graph, place)));
-    expand_done(n);
+    expand_to(n, make(n, "Gather", 2, y, value_const(n->graph, place)));
 }
 
 /* The values of a map in the order of their keys. */
@@ -291,8 +289,7 @@ static void cast_map(Node *n)
     Value *y = dense ? by_key(n, values, keys) : at_key(n, values, keys, to[k].type);
     if (!y)
         return;
-    replace_out(n, 0, make(n, "Unsqueeze", 2, y, make_ints(n, 1, (int64_t[]){0})));
-    expand_done(n);
+    expand_to(n, make(n, "Unsqueeze", 2, y, make_ints(n, 1, (int64_t[]){0})));
 }
 
 /* ---- TfIdfVectorizer --------------------------------------------------------------------------------------------------------- */
@@ -403,8 +400,7 @@ static void tfidf_expand(Node *n)
     Value *y = make(n, "onnxcc.Grams", 5, x, value_const(g, gram), value_const(g, column), value_const(g, table),
                     value_const(g, weight));
     attr_set_ints(y->def, "how", 4, (int64_t[]){low, high, skips, mode});
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, y);
 }
 
 static void grams_infer(Node *n)

@@ -44,12 +44,10 @@ static Value *reduced_loss(Node *n, Value *x)
         attr_set_int(loss, "ignore_index", attr_int(n, "ignore_index"));
     if (attr_is(n, "reduction", "none"))
         return loss->out[0];
-    Value *sum = make(n, mean && plain ? "ReduceMean" : "ReduceSum", 1, loss->out[0]);
-    attr_set_int(sum->def, "keepdims", 0);
+    Value *sum = with_int(make(n, mean && plain ? "ReduceMean" : "ReduceSum", 1, loss->out[0]), "keepdims", 0);
     if (!mean || plain)
         return sum;
-    Value *weight = make(n, "ReduceSum", 1, loss->out[1]);
-    attr_set_int(weight->def, "keepdims", 0);
+    Value *weight = with_int(make(n, "ReduceSum", 1, loss->out[1]), "keepdims", 0);
     return make(n, "Div", 2, sum, weight);
 }
 
@@ -66,16 +64,14 @@ static void nll_expand(Node *n)
 {
     if (!reduction_known(n))
         return;
-    replace_out(n, 0, reduced_loss(n, in(n, 0)));
-    expand_done(n);
+    expand_to(n, reduced_loss(n, in(n, 0)));
 }
 
 static void cross_entropy_expand(Node *n)
 {
     if (!reduction_known(n))
         return;
-    Value *log_prob = make(n, "LogSoftmax", 1, in(n, 0));
-    attr_set_int(log_prob->def, "axis", 1);
+    Value *log_prob = with_int(make(n, "LogSoftmax", 1, in(n, 0)), "axis", 1);
     replace_out(n, 0, reduced_loss(n, log_prob));
     replace_out(n, 1, log_prob);
     expand_done(n);

@@ -265,8 +265,7 @@ static void matmul_expand(Node *n)
         gone[n_gone++] = -1;
     }
     Value *y = make(n, "onnxcc.Product", 2, a, b);
-    replace_out(n, 0, n_gone ? make(n, "Squeeze", 2, y, make_ints(n, n_gone, gone)) : y);
-    expand_done(n);
+    expand_to(n, n_gone ? make(n, "Squeeze", 2, y, make_ints(n, n_gone, gone)) : y);
 }
 
 /* v as t, times factor. */
@@ -311,8 +310,7 @@ static void gemm_expand(Node *n)
     Value *v = bias ? make(n, "onnxcc.Product", 3, a, b, c) : make(n, "onnxcc.Product", 2, a, b);
     attr_set_int(v->def, "trans_a", trans_a);
     attr_set_int(v->def, "trans_b", trans_b);
-    replace_out(n, 0, make_cast(n, c && !bias ? make(n, "Add", 2, v, c) : v, t));
-    expand_done(n);
+    expand_to(n, make_cast(n, c && !bias ? make(n, "Add", 2, v, c) : v, t));
 }
 
 #define GEMM "alpha:float=1 beta:float=1 transA:int=0 transB:int=0"

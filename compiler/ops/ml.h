@@ -10,7 +10,6 @@ typedef enum Post { POST_NONE, POST_SOFTMAX, POST_LOGISTIC, POST_SOFTMAX_ZERO, P
 Post ml_post_of(Node *n);
 /* Scores (rows, classes) of type t, transformed row by row. */
 Value *ml_post(Node *n, Value *scores, Type t, Post post);
-Value *ml_cast(Node *n, Value *v, Type t);
 /* Two scores (rows, 2) of one, (rows, 1), and the other before it. */
 Value *ml_pair(Node *n, Value *score, Value *before);
 /* How many class labels the node has. */

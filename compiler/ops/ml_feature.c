@@ -23,7 +23,7 @@ static Value *per_column(Node *n, const char *attr, Type t)
     for (int64_t i = 0; i < k; i++)
         v[i] = a->type == A_INTS ? 0 : (double)a->floats[i];
     Value *c = a->type == A_INTS ? make_ints(n, (int)k, a->ints) : ml_floats(n, attr, F32, 1, &k, v);
-    return ml_cast(n, c, t);
+    return make_cast(n, c, t);
 }
 
 /* The last axis at the indices, in any shape, of input 1. */
@@ -35,30 +35,25 @@ static void extract_expand(Node *n)
         return;
     }
     Value *at = make(n, "Reshape", 2, in(n, 1), make_ints(n, 1, (int64_t[]){-1}));
-    Value *y = make(n, "Gather", 2, in(n, 0), at);
-    attr_set_int(y->def, "axis", x.rank - 1);
-    replace_out(n, 0, x.rank == 1 ? make(n, "Unsqueeze", 2, y, make_ints(n, 1, (int64_t[]){0})) : y);
-    expand_done(n);
+    Value *y = with_int(make(n, "Gather", 2, in(n, 0), at), "axis", x.rank - 1);
+    expand_to(n, x.rank == 1 ? make(n, "Unsqueeze", 2, y, make_ints(n, 1, (int64_t[]){0})) : y);
 }
 
 static void binarizer_expand(Node *n)
 {
     Type t = in_type(n, 0);
     double at = attr_float(n, "threshold");
-    replace_out(n, 0,
-                ml_cast(n, make(n, "Greater", 2, in(n, 0), make_scalar(n, t, type_is_int(t) ? floor(at) : at)), t));
-    expand_done(n);
+    expand_to(n, make_cast(n, make(n, "Greater", 2, in(n, 0), make_scalar(n, t, type_is_int(t) ? floor(at) : at)), t));
 }
 
 static void scaler_expand(Node *n)
 {
-    Value *x = ml_cast(n, in(n, 0), F32);
+    Value *x = make_cast(n, in(n, 0), F32);
     Value *offset = attr_given(n, "offset") ? per_column(n, "offset", F32) : make_scalar(n, F32, 0);
     Value *scale = attr_given(n, "scale") ? per_column(n, "scale", F32) : make_scalar(n, F32, 1);
     if (!offset || !scale)
         return;
-    replace_out(n, 0, make(n, "Mul", 2, make(n, "Sub", 2, x, offset), scale));
-    expand_done(n);
+    expand_to(n, make(n, "Mul", 2, make(n, "Sub", 2, x, offset), scale));
 }
 
 /* The attributes for integers count when those for floats are absent. */
@@ -75,8 +70,7 @@ static void imputer_expand(Node *n)
                      value_const(n->graph, tensor_int(t, ints ? attr_int(n, "replaced_value_int64") : (int64_t)hole)));
     else
         where = isnan(hole) ? make(n, "IsNaN", 1, x) : make(n, "Equal", 2, x, make_scalar(n, t, hole));
-    replace_out(n, 0, make(n, "Where", 3, where, fill, x));
-    expand_done(n);
+    expand_to(n, make(n, "Where", 3, where, fill, x));
 }
 
 /* Every row by its largest element, or its norm; a row where that is 0 stays. */
@@ -88,10 +82,9 @@ static void normalizer_expand(Node *n)
         node_error(n, "norm is '%s', which may be MAX, L1 or L2, for %s", attr_string(n, "norm"), shape_text(s));
         return;
     }
-    Value *x = ml_cast(n, in(n, 0), F32), *norm = make(n, op, 2, x, make_ints(n, 1, (int64_t[]){-1}));
+    Value *x = make_cast(n, in(n, 0), F32), *norm = make(n, op, 2, x, make_ints(n, 1, (int64_t[]){-1}));
     Value *none = make(n, "Equal", 2, norm, make_scalar(n, F32, 0));
-    replace_out(n, 0, make(n, "Div", 2, x, make(n, "Where", 3, none, make_scalar(n, F32, 1), norm)));
-    expand_done(n);
+    expand_to(n, make(n, "Div", 2, x, make(n, "Where", 3, none, make_scalar(n, F32, 1), norm)));
 }
 
 /* Each input cut or filled with zeros to its number of columns, side by side. An input of one dimension is a column. */
@@ -111,7 +104,7 @@ static void vectorizer_expand(Node *n)
             node_error(n, "input %d is %s, for %lld columns", i, shape_text(s), (long long)size[i]);
             return;
         }
-        Value *x = make_reshape(n, ml_cast(n, in(n, i), F32), 2, (Dim[]){s.dim[0], columns});
+        Value *x = make_reshape(n, make_cast(n, in(n, i), F32), 2, (Dim[]){s.dim[0], columns});
         if (!dim_same(less, columns))
             x = make(n, "Slice", 4, x, make_ints(n, 1, (int64_t[]){0}), make_dims(n, 1, &less),
                      make_ints(n, 1, (int64_t[]){1}));
@@ -121,8 +114,7 @@ static void vectorizer_expand(Node *n)
     }
     Node *y = make_node(n, "Concat", k, part, 1);
     attr_set_int(y, "axis", 1);
-    replace_out(n, 0, y->out[0]);
-    expand_done(n);
+    expand_to(n, y->out[0]);
 }
 
 static void one_hot_expand(Node *n)
@@ -138,10 +130,9 @@ static void one_hot_expand(Node *n)
     Tensor *t = strings ? tensor_new(STR, 1, &k) : tensor_ints((int)k, a->ints);
     for (int64_t i = 0; strings && i < k; i++)
         tensor_set_str(t, i, a->strings[i]);
-    Value *y = make(n, "onnxcc.Encode", 2, strings ? in(n, 0) : ml_cast(n, in(n, 0), I64), value_const(n->graph, t));
-    attr_set_int(y->def, "strict", attr_int(n, "zeros") == 0);
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, with_int(make(n, "onnxcc.Encode", 2, strings ? in(n, 0) : make_cast(n, in(n, 0), I64),
+                               value_const(n->graph, t)),
+                          "strict", attr_int(n, "zeros") == 0));
 }
 
 static void encode_infer(Node *n)

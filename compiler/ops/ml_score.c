@@ -4,15 +4,6 @@
 #include "../infer.h"
 #include "ml.h"
 
-Value *ml_cast(Node *n, Value *v, Type t)
-{
-    if (v->type == t)
-        return v;
-    Value *c = make(n, "Cast", 1, v);
-    attr_set_int(c->def, "to", t);
-    return c;
-}
-
 Post ml_post_of(Node *n)
 {
     static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
@@ -68,9 +59,7 @@ Value *ml_post(Node *n, Value *scores, Type t, Post post)
 
 Value *ml_pair(Node *n, Value *score, Value *before)
 {
-    Value *y = make(n, "Concat", 2, before, score);
-    attr_set_int(y->def, "axis", 1);
-    return y;
+    return with_int(make(n, "Concat", 2, before, score), "axis", 1);
 }
 
 /* ---- labels ----------------------------------------------------------------------------------------------------- */
@@ -112,8 +101,7 @@ Value *ml_label_of_best(Node *n, Value *scores)
         of[i] = i;
         plain = plain && a->ints[i] == i;
     }
-    Value *best = make(n, "ArgMax", 1, scores);
-    attr_set_int(best->def, "axis", 1);
+    Value *best = with_int(make(n, "ArgMax", 1, scores), "axis", 1);
     attr_set_int(best->def, "keepdims", 0);
     return plain ? best : make(n, "Gather", 2, label_table(n, k, of), best);
 }
@@ -121,7 +109,7 @@ Value *ml_label_of_best(Node *n, Value *scores)
 Value *ml_label_by(Node *n, Value *question, int yes, int no)
 {
     static const int64_t flat = -1;
-    Value *which = make(n, "Reshape", 2, ml_cast(n, question, I64), make_ints(n, 1, &flat));
+    Value *which = make(n, "Reshape", 2, make_cast(n, question, I64), make_ints(n, 1, &flat));
     return make(n, "Gather", 2, label_table(n, 2, (int[]){no, yes}), which);
 }
 

@@ -31,7 +31,7 @@ static Value *rows(Node *n, int64_t features)
         return NULL;
     }
     assume_dim(n, x.dim[x.rank - 1], D(features));
-    Value *v = ml_cast(n, in(n, 0), F32);
+    Value *v = make_cast(n, in(n, 0), F32);
     if (x.rank == 2 && dim_const(x.dim[1]))
         return v;
     return make_reshape(n, v, 2, (Dim[]){x.rank == 2 ? x.dim[0] : D(1), D(features)});

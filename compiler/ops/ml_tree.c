@@ -127,7 +127,7 @@ static Value *make_trees(Node *n, Forest *f, int aggregate, Value *base)
             return NULL;
     Type u = index_type(&t, f);
     int64_t k = t.feature.n;
-    Value *in[] = {ml_cast(n, n->in[0], f->type),
+    Value *in[] = {make_cast(n, n->in[0], f->type),
                    int_table(n, "root", u, t.root.n, t.root.at),
                    int_table(n, "feature", u, k, t.feature.at),
                    float_table(n, "value", f->type, k, t.value.at),
@@ -196,8 +196,7 @@ static Value *sums(Node *n, Forest *f, const char *kind, int aggregate)
 static void give_targets(Node *n, Forest *f, Value *y, Type to, Post post)
 {
     post = f->targets > 1 || post == POST_PROBIT ? post : POST_NONE;
-    replace_out(n, 0, ml_cast(n, ml_post(n, y, f->type, post), to));
-    expand_done(n);
+    expand_to(n, make_cast(n, ml_post(n, y, f->type, post), to));
 }
 
 static int64_t targets_of(Node *n)
@@ -252,7 +251,7 @@ static void binary_expand(Node *n, Forest *f, Post post)
         return;
     Value *yes = make(n, "Greater", 2, s, make_scalar(n, f->type, positive ? 0.5 : 0));
     replace_out(n, 0, labels == 2 ? ml_label_by(n, yes, 1, 0) : ml_label_by(n, yes, 0, -1));
-    s = ml_cast(n, s, F32);
+    s = make_cast(n, s, F32);
     if (labels == 1)
         z = post == POST_PROBIT ? ml_post(n, s, F32, post) : s;
     else if (second)
@@ -290,7 +289,7 @@ static void classifier_expand(Node *n)
     if (!y)
         return;
     replace_out(n, 0, ml_label_of_best(n, y));
-    replace_out(n, 1, ml_post(n, ml_cast(n, y, F32), F32, post));
+    replace_out(n, 1, ml_post(n, make_cast(n, y, F32), F32, post));
     expand_done(n);
 }
 

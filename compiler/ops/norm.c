@@ -5,19 +5,10 @@
 
 /* ---- BatchNormalization: elementwise operators over statistics ----------------------------------------------- */
 
-static Value *as_type(Node *n, Value *v, Type t)
-{
-    if (v->type == t)
-        return v;
-    Value *c = make(n, "Cast", 1, v);
-    attr_set_int(c->def, "to", t);
-    return c;
-}
-
 /* Input i, of one number for each channel, in the type t and with a shape that lines up with x's axis 1. */
 static Value *per_channel(Node *n, int i, Type t, int k, const int64_t *shape)
 {
-    return make(n, "Reshape", 2, as_type(n, in(n, i), t), make_ints(n, k, shape));
+    return make(n, "Reshape", 2, make_cast(n, in(n, i), t), make_ints(n, k, shape));
 }
 
 static bool channels_agree(Node *n, Dim channels)
@@ -39,7 +30,7 @@ static void give_statistic(Node *n, int i, Value *v, Type t)
 {
     static const int64_t flat = -1;
     if (out(n, i))
-        replace_out(n, i, as_type(n, make(n, "Reshape", 2, v, make_ints(n, 1, &flat)), t));
+        replace_out(n, i, make_cast(n, make(n, "Reshape", 2, v, make_ints(n, 1, &flat)), t));
 }
 
 /* y = (x - mean) / sqrt(var + epsilon) * scale + bias. For inference as x * s + b, where s and b fold when the model
@@ -74,7 +65,7 @@ static void batch_norm_expand(Node *n)
         for (int i = 1; i < s.rank; i++)
             line_up[i - 1] = dim_const(s.dim[i]) ? dim_value(s.dim[i]) : -1;
 
-    Value *wide = as_type(n, x, t), *y;
+    Value *wide = make_cast(n, x, t), *y;
     Value *scale = per_channel(n, 1, t, k, line_up), *bias = per_channel(n, 2, t, k, line_up);
     Value *mean = per_channel(n, 3, t, k, line_up), *var = per_channel(n, 4, t, k, line_up);
     Value *epsilon = make_scalar(n, t, attr_float(n, "epsilon"));
@@ -97,8 +88,7 @@ static void batch_norm_expand(Node *n)
         give_statistic(n, 3, m, in_type(n, 3));
         give_statistic(n, 4, v, in_type(n, 4));
     }
-    replace_out(n, 0, x->type == t ? y : as_type(n, y, x->type));
-    expand_done(n);
+    expand_to(n, x->type == t ? y : make_cast(n, y, x->type));
 }
 
 /* ---- Instance- and GroupNormalization ------------------------------------------------------------------------ */
@@ -152,8 +142,7 @@ static void group_norm_18(Node *n)
     Node *m = make_node(n, "GroupNormalization", 3, arg, 1);
     attr_set_int(m, "num_groups", groups);
     attr_set_float(m, "epsilon", attr_float(n, "epsilon"));
-    replace_out(n, 0, m->out[0]);
-    expand_done(n);
+    expand_to(n, m->out[0]);
 }
 
 /* ---- Layer- and RMSNormalization --------------------------------------------------------------------------- */
@@ -171,8 +160,7 @@ static void layer_norm_widen(Node *n, int i, int axis)
             from = 0;
     if (dim_same(shape_count(s), shape_product(x, from, x.rank)))
         return;
-    want = make(n, "Shape", 1, in(n, 0));
-    attr_set_int(want->def, "start", from);
+    want = with_int(make(n, "Shape", 1, in(n, 0)), "start", from);
     infer_node(want->def);
     Value *wide = make(n, "Expand", 2, v, want);
     infer_node(wide->def);
@@ -236,12 +224,11 @@ static void rms_norm_bind(Node *n)
 static void mean_variance(Node *n, int k, const int64_t *axes, bool divide)
 {
     Type t = in_type(n, 0) == F64 ? F64 : F32;
-    Value *over = make_ints(n, k, axes), *x = as_type(n, in(n, 0), t);
+    Value *over = make_ints(n, k, axes), *x = make_cast(n, in(n, 0), t);
     Value *d = make(n, "Sub", 2, x, make(n, "ReduceMean", 2, x, over));
     Value *deviation = !divide ? NULL : make(n, "Sqrt", 1, make(n, "ReduceMean", 2, make(n, "Mul", 2, d, d), over));
     Value *y = !divide ? d : make(n, "Div", 2, d, make(n, "Add", 2, deviation, make_scalar(n, t, 1e-9f)));
-    replace_out(n, 0, as_type(n, y, in_type(n, 0)));
-    expand_done(n);
+    expand_to(n, make_cast(n, y, in_type(n, 0)));
 }
 
 static void mean_variance_expand(Node *n)

@@ -129,8 +129,7 @@ static void pad_2(Node *n)
     Value *y =
         make(n, "Pad", 3, in(n, 0), make_ints(n, k, pads), make_scalar(n, in_type(n, 0), attr_float(n, "value")));
     attr_set_string(y->def, "mode", attr_string(n, "mode"));
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, y);
 }
 
 #define MODE "mode:string=constant"

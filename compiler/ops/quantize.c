@@ -50,8 +50,7 @@ static Value *lined_up(Node *n, int i)
     /* Not every operator moves narrow types. */
     if (type_bits(v->type) < 8 || (type_is_float(v->type) && type_bits(v->type) == 8)) {
         const Shape *s = v->shape;
-        v = make(n, "Cast", 1, v);
-        attr_set_int(v->def, "to", type_is_float(in_type(n, i)) ? F32 : I32);
+        v = make_cast(n, v, type_is_float(in_type(n, i)) ? F32 : I32);
         v->shape = s;
     }
     int axis = x.rank == 1 ? 0 : axis_of(n, attr_or(n, "axis", 1), x.rank);
@@ -101,12 +100,10 @@ static void quantize_expand(Node *n)
     if (!precision) /* scales that are no numbers to compute with leave the choice to x */
         precision = in_type(n, 1) == F8E8M0 || in_type(n, 1) == I32 ? in_type(n, 0) : in_type(n, 1);
     Value *scale = lined_up(n, 1), *shift = zero_point(n, 2);
-    Value *y = make(n, "onnxcc.Quantize", 3, in(n, 0), scale, shift);
-    attr_set_int(y->def, "to", to);
+    Value *y = with_int(make(n, "onnxcc.Quantize", 3, in(n, 0), scale, shift), "to", to);
     attr_set_int(y->def, "precision", precision == I32 ? F32 : precision);
     attr_set_int(y->def, "saturate", attr_or(n, "saturate", 1));
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, y);
 }
 
 static void dequantize_expand(Node *n)
@@ -116,10 +113,7 @@ static void dequantize_expand(Node *n)
     if (!attr_type(n, "output_dtype", to))
         return;
     Value *scale = lined_up(n, 1), *shift = zero_point(n, 2);
-    Value *y = make(n, "onnxcc.Dequantize", 3, in(n, 0), scale, shift);
-    attr_set_int(y->def, "to", to);
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, with_int(make(n, "onnxcc.Dequantize", 3, in(n, 0), scale, shift), "to", to));
 }
 
 /* ---- the elementwise operators ----------------------------------------------------------------------------------- */

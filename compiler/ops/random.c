@@ -22,8 +22,7 @@ static int64_t key_of(const Node *n)
 /* Uniform (low, high) or normal (mean, scale) numbers of type t in the shape that a value holds. */
 static Value *drawn(Node *n, const char *op, Value *shape, Type t, const char *const *attrs)
 {
-    Value *y = make(n, op, 1, shape);
-    attr_set_int(y->def, "dtype", t);
+    Value *y = with_int(make(n, op, 1, shape), "dtype", t);
     attr_set_int(y->def, "key", key_of(n));
     for (int i = 0; attrs && i < 2; i++)
         attr_set_float(y->def, attrs[i], attr_float(n, attrs[i]));
@@ -47,11 +46,9 @@ static void random_expand(Node *n)
             node_error(n, "dimension %d of the shape is %lld", i, (long long)shape[i]);
             return;
         }
-    replace_out(n, 0,
-                drawn(n, uniform ? "onnxcc.RandomUniform" : "onnxcc.RandomNormal",
-                      like ? make(n, "Shape", 1, in(n, 0)) : make_ints(n, rank, shape), (Type)type,
-                      uniform ? ends : moments));
-    expand_done(n);
+    expand_to(n, drawn(n, uniform ? "onnxcc.RandomUniform" : "onnxcc.RandomNormal",
+                       like ? make(n, "Shape", 1, in(n, 0)) : make_ints(n, rank, shape), (Type)type,
+                       uniform ? ends : moments));
 }
 
 static void random_infer(Node *n)
@@ -113,10 +110,7 @@ static void bernoulli_expand(Node *n)
         return;
     Value *y = make(n, "Less", 2, drawn(n, "onnxcc.RandomUniform", make(n, "Shape", 1, in(n, 0)), t, NULL),
                     make_cast(n, in(n, 0), t));
-    Value *c = make(n, "Cast", 1, y);
-    attr_set_int(c->def, "to", to);
-    replace_out(n, 0, c);
-    expand_done(n);
+    expand_to(n, make_cast(n, y, to));
 }
 
 /* Is it known that nothing is dropped? Before version 7 training was meant unless is_test said otherwise, from 7 to 11
@@ -159,8 +153,7 @@ static void dropout_expand(Node *n)
         drop(n, &y, &kept);
     if (out(n, 1))
         replace_out(n, 1, mask_type == B8 ? kept : make_cast(n, kept, mask_type));
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, y);
 }
 
 #define OF_SHAPE(name, attrs)                                                                                          \

@@ -129,8 +129,7 @@ static Value *project(Node *n, const Cell *c, Value *bias)
     Dim columns = dim_mul(dim_mul(D(c->directions), D(c->gates)), c->hidden);
     Value *x = make_reshape(n, in(n, 0), 2, (Dim[]){dim_mul(c->steps, c->batch), c->width});
     Value *w = make_reshape(n, in(n, 1), 2, (Dim[]){columns, c->width});
-    Value *y = make(n, "Gemm", 3, x, w, bias ? make_reshape(n, bias, 1, &columns) : NULL);
-    attr_set_int(y->def, "transB", 1);
+    Value *y = with_int(make(n, "Gemm", 3, x, w, bias ? make_reshape(n, bias, 1, &columns) : NULL), "transB", 1);
     Dim first = c->batch_first ? c->batch : c->steps, second = c->batch_first ? c->steps : c->batch;
     return make_reshape(n, y, 3, (Dim[]){first, second, columns});
 }
@@ -201,8 +200,7 @@ static void gru_expand(Node *n)
     if (in(n, 3) && n->op->since > 1 && attr_int(n, "linear_before_reset")) {
         Dim two = dim_mul(D(2), c.hidden);
         Node *s = split_bias(n, 4, (Dim[]){two, c.hidden, two, c.hidden});
-        bias = make(n, "Concat", 2, make(n, "Add", 2, s->out[0], s->out[2]), s->out[1]);
-        attr_set_int(bias->def, "axis", 1);
+        bias = with_int(make(n, "Concat", 2, make(n, "Add", 2, s->out[0], s->out[2]), s->out[1]), "axis", 1);
         extra[1] = s->out[3];
     } else {
         bias = all_bias(n, &c);

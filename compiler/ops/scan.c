@@ -14,9 +14,7 @@ static Value *scan_slice(Node *first, Value *x, Value *iter, Value *count, int a
     Value *at = iter;
     if (backward)
         at = make(first, "Sub", 2, make(first, "Sub", 2, count, make_int(first, 1)), iter);
-    Value *y = make(first, "onnxcc.Gather", 2, x, at);
-    attr_set_int(y->def, "axis", axis);
-    return y;
+    return with_int(make(first, "onnxcc.Gather", 2, x, at), "axis", axis);
 }
 
 static void scan_expand(Node *n)

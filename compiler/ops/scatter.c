@@ -29,8 +29,7 @@ static void scatter_expand(Node *n)
         attr_set_string(y->def, "reduction", a->s->s);
     if (axis)
         attr_set_int(y->def, "axis", axis->i);
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, y);
 }
 
 /* ---- ScatterElements ------------------------------------------------------------------------------------------- */

@@ -18,14 +18,13 @@ static bool one_dim(Node *n, int i, Dim *d)
 
 static void make_fourier(Node *n, Shape y, const Dim *dims, Value *window, bool inverse, bool mirror)
 {
-    Value *table = make(n, "onnxcc.Twiddle", 1, make_dims(n, 1, dims + LENGTH));
-    attr_set_int(table->def, "to", type_arith(in_type(n, 0)));
-    Value *f = make(n, "onnxcc.Fourier", 5, in(n, 0), window, table, make_dims(n, y.rank, y.dim),
-                    make_dims(n, FOURIER_DIMS, dims));
-    attr_set_int(f->def, "inverse", inverse);
+    Value *table =
+        with_int(make(n, "onnxcc.Twiddle", 1, make_dims(n, 1, dims + LENGTH)), "to", type_arith(in_type(n, 0)));
+    Value *f = with_int(make(n, "onnxcc.Fourier", 5, in(n, 0), window, table, make_dims(n, y.rank, y.dim),
+                             make_dims(n, FOURIER_DIMS, dims)),
+                        "inverse", inverse);
     attr_set_int(f->def, "mirror", mirror);
-    replace_out(n, 0, f);
-    expand_done(n);
+    expand_to(n, f);
 }
 
 /* How many numbers of a spectrum make up all of it. */
@@ -187,8 +186,7 @@ static void window_expand(Node *n)
             Value *c = make(n, "Cos", 1, k == 1 ? turn : make(n, "Mul", 2, turn, make_scalar(n, F64, k)));
             sum = make(n, "Add", 2, sum, make(n, "Mul", 2, c, make_scalar(n, F64, windows[w].weight[k])));
         }
-    replace_out(n, 0, make_cast(n, sum, to));
-    expand_done(n);
+    expand_to(n, make_cast(n, sum, to));
 }
 
 /* ---- MelWeightMatrix -------------------------------------------------------------------------------------------- */
@@ -206,11 +204,10 @@ static void mel_expand(Node *n)
         }
     if (!one_dim(n, 0, &size[0]) || !one_dim(n, 1, &size[1]))
         return;
-    Value *y = make(n, "onnxcc.MelWeights", 4, make_cast(n, in(n, 2), F64), make_cast(n, in(n, 3), F64),
-                    make_cast(n, in(n, 4), F64), make_dims(n, 2, size));
-    attr_set_int(y->def, "to", to == F64 ? F64 : F32);
-    replace_out(n, 0, make_cast(n, y, to));
-    expand_done(n);
+    Value *y = with_int(make(n, "onnxcc.MelWeights", 4, make_cast(n, in(n, 2), F64), make_cast(n, in(n, 3), F64),
+                             make_cast(n, in(n, 4), F64), make_dims(n, 2, size)),
+                        "to", to == F64 ? F64 : F32);
+    expand_to(n, make_cast(n, y, to));
 }
 
 static void mel_infer(Node *n)

@@ -129,10 +129,8 @@ static void slice_1(Node *n)
 {
     const int64_t *starts, *ends, *axes;
     int k = attr_ints(n, "starts", &starts), m = attr_ints(n, "ends", &ends), a = attr_ints(n, "axes", &axes);
-    replace_out(n, 0,
-                make(n, "Slice", 4, in(n, 0), make_ints(n, k, starts), make_ints(n, m, ends),
-                     a < 0 ? NULL : make_ints(n, a, axes)));
-    expand_done(n);
+    expand_to(n, make(n, "Slice", 4, in(n, 0), make_ints(n, k, starts), make_ints(n, m, ends),
+                      a < 0 ? NULL : make_ints(n, a, axes)));
 }
 
 /* x along one axis, `count` elements from `from` on. */
@@ -235,8 +233,7 @@ static void center_crop_pad(Node *n)
         pads[a] = dim_div(more, D(2));
         pads[x.rank + a] = dim_sub(more, pads[a]);
     }
-    replace_out(n, 0, make(n, "Pad", 2, y, make_dims(n, 2 * x.rank, pads)));
-    expand_done(n);
+    expand_to(n, make(n, "Pad", 2, y, make_dims(n, 2 * x.rank, pads)));
 }
 
 static const Op slice_ops[] = {

@@ -28,12 +28,10 @@ static void softmax_before_13(Node *n)
     if (a == rank - 1) {
         y = make(n, n->op->name, 1, x);
     } else {
-        Value *rows = make(n, "Flatten", 1, x);
-        attr_set_int(rows->def, "axis", a);
+        Value *rows = with_int(make(n, "Flatten", 1, x), "axis", a);
         y = make(n, "Reshape", 2, make(n, n->op->name, 1, rows), make(n, "Shape", 1, x));
     }
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, y);
 }
 
 /* clang-format off */

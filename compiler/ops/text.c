@@ -292,8 +292,7 @@ static void regex_expand(Node *n)
     }
     Value *y = make(n, "onnxcc.Match", 2, in(n, 0), value_const(n->graph, r.table));
     attr_set_ints(y->def, "automaton", 3, (int64_t[]){r.classes, r.start, r.accept});
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, y);
 }
 
 static void match_infer(Node *n) { set_out(n, 0, B8, in_shape(n, 0)); }

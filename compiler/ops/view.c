@@ -104,15 +104,12 @@ static void reshape_1(Node *n)
 {
     const int64_t *v;
     int k = attr_ints(n, "shape", &v);
-    replace_out(n, 0, make(n, "Reshape", 2, in(n, 0), make_ints(n, k < 0 ? 0 : k, v)));
-    expand_done(n);
+    expand_to(n, make(n, "Reshape", 2, in(n, 0), make_ints(n, k < 0 ? 0 : k, v)));
 }
 
 Value *make_reshape(Node *n, Value *v, int rank, const Dim *dim)
 {
-    v = make(n, "Reshape", 2, v, make_dims(n, rank, dim));
-    attr_set_int(v->def, "allowzero", 1);
-    return v;
+    return with_int(make(n, "Reshape", 2, v, make_dims(n, rank, dim)), "allowzero", 1);
 }
 
 static void flatten_infer(Node *n)
@@ -201,8 +198,7 @@ static void with_axes(Node *n)
 {
     const int64_t *axes;
     int k = attr_ints(n, "axes", &axes);
-    replace_out(n, 0, make(n, n->op->name, 2, in(n, 0), k < 0 ? NULL : make_ints(n, k, axes)));
-    expand_done(n);
+    expand_to(n, make(n, n->op->name, 2, in(n, 0), k < 0 ? NULL : make_ints(n, k, axes)));
 }
 
 #define SINCE_13 "24 T=ALL12; 23 T=ALL11; 21 T=ALL10; 13 T=ALLB"
