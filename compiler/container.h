@@ -78,6 +78,12 @@ bool infer_same_shapes(Node *n);
 
 /* Of strings: bytes of the longest element of v; INT64_MAX: nobody knows. */
 int64_t text_bound(const Value *v);
+/* Of input i, where memory depends on it; -1: not known, and reported. */
+int64_t known_text(Node *n, int i);
+/* Output i is where the text of new strings goes, in a loop that of each turn to a place of its own; it stays there. */
+bool text_output(Node *n, int i, Dim bytes);
+/* Where in output 1 the text of this turn begins and ends. */
+void text_place(const Node *n, Dim *at, Dim *most);
 
 /* Control flow takes tensors only. Outputs of the nested graph g from `first` on become what box[i] says, as tensors; */
 void container_outputs(Graph *g, int first, Box *const *box);

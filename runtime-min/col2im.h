@@ -1,19 +1,31 @@
-/* col2im.h - Col2Im: an image put together from the blocks that windows see of it; what overlaps is added. */
+/* col2im.h - Col2Im: an image put together from the blocks that windows see of it; what overlaps is added, or joined. */
 #ifndef ONNXCC_COL2IM_H
 #define ONNXCC_COL2IM_H
 #include "rt.h"
 
 /* x: (channels, block[0], block[1], block[2], blocks[0], blocks[1], blocks[2], part), y: (channels, image[0], image[1],
  * image[2], part), channels of all images in a row. Element k of block o is at o * stride + k * dilation - pad.
- * part: the numbers of one element, 2 of a complex one. */
+ * part: the numbers of one element, 2 of a complex one; at, most: from where to where the text of strings goes. */
 #define col2im_PARAMS(X, V)                                                                                            \
     X(idx, channels) V(idx, blocks, 3) V(idx, image, 3) V(idx, block, 3) V(idx, stride, 3) V(idx, dilation, 3)          \
-    V(idx, pad, 3) X(idx, part)
+    V(idx, pad, 3) X(idx, part) X(idx, at) X(idx, most)
 PARAMS(col2im)
 #endif
 
 #if defined T && !defined U
-#if RT_IS_FLOAT(T) || RT_IS_INT(T) || RT_IS_BOOL(T)
+#if RT_IS_FLOAT(T) || RT_IS_INT(T) || RT_IS_BOOL(T) || RT_IS_STRING(T)
+/* Adds an element of x to one of y, which of strings without a place yet becomes longer only. */
+HELPER void FN(col2im_put)(const T *x, idx of, T *y, idx at)
+{
+#if RT_IS_STRING(T)
+    if (y[at].text && x[of].length)
+        memcpy((char *)(uintptr_t)y[at].text + y[at].length, x[of].text, (size_t)x[of].length);
+    y[at].length += x[of].length;
+#else
+    ST(y, at, LD(y, at) + LD(x, of));
+#endif
+}
+
 /* Adds element (kd, kh, kw) of every block to the image that starts at `to`. */
 HELPER void FN(col2im_add)(const T *x, idx from, T *y, idx to, idx kd, idx kh, idx kw, struct col2im p)
 {
@@ -27,25 +39,51 @@ HELPER void FN(col2im_add)(const T *x, idx from, T *y, idx to, idx kd, idx kh, i
                     for (idx e = 0; e < p.part; e++) {
                         const idx at = to + ((d * p.image[1] + h) * p.image[2] + w) * p.part + e;
                         const idx of = from + ((od * p.blocks[1] + oh) * p.blocks[2] + ow) * p.part + e;
-                        ST(y, at, LD(y, at) + LD(x, of));
+                        FN(col2im_put)(x, of, y, at);
                     }
             }
 }
 
-KERNEL void FN(col2im)(const void *from, void *to, struct col2im p)
+HELPER void FN(col2im_all)(const T *x, T *y, struct col2im p)
 {
-    const T *const x = (const T *)from;
-    T *const y = (T *)to;
     const idx size = p.image[0] * p.image[1] * p.image[2] * p.part;
     const idx count = p.blocks[0] * p.blocks[1] * p.blocks[2] * p.part;
     idx at = 0;
-    memset(y, 0, (size_t)(p.channels * size) * sizeof *y);
     for (idx c = 0; c < p.channels; c++)
         for (idx kd = 0; kd < p.block[0]; kd++)
             for (idx kh = 0; kh < p.block[1]; kh++)
                 for (idx kw = 0; kw < p.block[2]; kw++, at += count)
                     FN(col2im_add)(x, at, y, c * size, kd, kh, kw, p);
 }
+
+#if RT_IS_STRING(T)
+/* Once for their lengths, once for their bytes. */
+KERNEL int FN(col2im)(const str *restrict x, str *restrict y, u8 *restrict text, struct col2im p)
+{
+    const idx size = p.channels * p.image[0] * p.image[1] * p.image[2];
+    u64 used = (u64)p.at;
+    memset(y, 0, (size_t)size * sizeof *y);
+    FN(col2im_all)(x, y, p);
+    for (idx i = 0; i < size; i++) {
+        const u64 n = y[i].length;
+        if (n > (u64)p.most - used)
+            return RT_BAD_SIZE;
+        y[i].text = (const char *)text + used;
+        y[i].length = 0;
+        used += n;
+    }
+    FN(col2im_all)(x, y, p);
+    return RT_OK;
+}
+TRIES(col2im, 3, 1, 0)
+#else
+KERNEL void FN(col2im)(const void *x, void *y, struct col2im p)
+{
+    const idx size = p.channels * p.image[0] * p.image[1] * p.image[2] * p.part;
+    memset(y, 0, (size_t)size * sizeof(T));
+    FN(col2im_all)((const T *)x, (T *)y, p);
+}
 RUNS(col2im, 2, 1, 0)
+#endif
 #endif
 #endif

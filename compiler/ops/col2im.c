@@ -1,5 +1,5 @@
 /* col2im.c - Col2Im. */
-#include "../infer.h"
+#include "../container.h"
 #include "../spatial.h"
 #include "col2im.h"
 
@@ -39,6 +39,19 @@ static bool col2im_read(Node *n, Image *m, Windows *w, Dim *block)
     return true;
 }
 
+/* Strings: all of x go into y, and into one element of it as many as windows there overlap. */
+static bool col2im_text(Node *n, const Windows *w, const Dim *block)
+{
+    int64_t text = known_text(n, 0);
+    Dim most = D(text);
+    if (text < 0 || !text_output(n, 1, dim_mul(shape_count(in_shape(n, 0)), most)))
+        return false;
+    for (int a = 0; a < 3; a++)
+        most = dim_mul(most, dim_min(w->out[a], w->dilation[a] == 1 ? dim_ceil(block[a], D(w->stride[a])) : block[a]));
+    n->out[0]->text = dim_high(most);
+    return true;
+}
+
 static void col2im_infer(Node *n)
 {
     Image m;
@@ -56,7 +69,8 @@ static void col2im_infer(Node *n)
     }
     assume_dim(n, blocks, x.dim[2]);
     assume_dim(n, rows, x.dim[1]);
-    set_out(n, 0, in_type(n, 0), image_shape(n, &m, m.channels, m.size));
+    if (in_type(n, 0) != STR || col2im_text(n, &w, block))
+        set_out(n, 0, in_type(n, 0), image_shape(n, &m, m.channels, m.size));
 }
 
 static void col2im_bind(Node *n)
@@ -64,20 +78,19 @@ static void col2im_bind(Node *n)
     Image m;
     Windows w;
     Dim block[3];
-    Type t = in_type(n, 0);
-    if (col2im_read(n, &m, &w, block))
-        BIND_ARGS(n, col2im,
-                  t == C64    ? F32
-                  : t == C128 ? F64
-                              : t,
-                  NO_TYPE, ARGS(in(n, 0), out(n, 0)), .channels = dim_mul(m.n, m.channels), .blocks = DIMS3(w.out),
-                  .image = DIMS3(m.size), .block = DIMS3(block), .stride = THREE(w.stride),
-                  .dilation = THREE(w.dilation), .pad = DIMS3(w.pad), .part = D(t == C64 || t == C128 ? 2 : 1));
+    Dim at = D(0), most = D(0);
+    Type t = in_type(n, 0), part = t == C64 ? F32 : t == C128 ? F64 : t;
+    if (!col2im_read(n, &m, &w, block))
+        return;
+    if (t == STR)
+        text_place(n, &at, &most);
+    BIND_T(n, col2im, part, .channels = dim_mul(m.n, m.channels), .blocks = DIMS3(w.out), .image = DIMS3(m.size),
+           .block = DIMS3(block), .stride = THREE(w.stride), .dilation = THREE(w.dilation), .pad = DIMS3(w.pad),
+           .part = D(part == t ? 1 : 2), .at = at, .most = most);
 }
 
 static const Op col2im_ops[] = {
-    {"Col2Im", 18, "input:T image_shape:int64 block_shape:int64 -> output:T", "T=NB|bool|C",
-     "dilations:ints? pads:ints? strides:ints?", .infer = col2im_infer, .bind = col2im_bind,
-     .limit = "no strings, which have no sum"},
+    {"Col2Im", 18, "input:T image_shape:int64 block_shape:int64 -> output:T", "T=NB|bool|C|string",
+     "dilations:ints? pads:ints? strides:ints?", .infer = col2im_infer, .bind = col2im_bind},
 };
 OPS(col2im_ops);

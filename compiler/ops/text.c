@@ -45,8 +45,7 @@ static const Value *where_from(const Value *v)
     return NULL;
 }
 
-/* The same, where memory depends on it; -1: not known, and reported. */
-static int64_t known_text(Node *n, int i)
+int64_t known_text(Node *n, int i)
 {
     const Value *v = in(n, i);
     int64_t most = text_bound(v);
@@ -66,8 +65,7 @@ static Symbol *turn_of(const Graph *g)
     return g->owner && node_attr(g->owner, "body") ? symbol_of(value_dim(g->in.at[0], 0)) : NULL;
 }
 
-/* Output i is where the text of new strings goes, in a loop that of each turn to a place of its own; it stays there. */
-static bool text_output(Node *n, int i, Dim bytes)
+bool text_output(Node *n, int i, Dim bytes)
 {
     for (const Graph *g = n->graph; g; g = g->parent) {
         Symbol *turn = turn_of(g);
@@ -93,8 +91,7 @@ static bool text_output(Node *n, int i, Dim bytes)
     return true;
 }
 
-/* Where in output 1 the text of this turn begins and ends. */
-static void text_place(const Node *n, Dim *at, Dim *most)
+void text_place(const Node *n, Dim *at, Dim *most)
 {
     Dim part = shape_count(*n->out[1]->shape);
     *at = D(0);

@@ -130,6 +130,7 @@ def add_blocks(c):
         ("plain", (5, 6), (2, 3), (1, 1), (0,) * 4, (1, 1), "runtime", np.float32),
         ("all", (7, 9), (2, 3), (2, 2), (1, 2, 0, 1), (1, 2), "runtime", np.float32),
         ("3d", (4, 5, 6), (2, 2, 2), (1, 2, 1), (0, 1, 0, 1, 0, 0), (1, 1, 2), "reference", np.float32),
+        ("1d", (7,), (3,), (2,), (1, 1), (2,), "reference", np.float32),
         ("int8", (5, 6), (2, 3), (1, 1), (0,) * 4, (1, 1), "reference", np.int8),
     ):
         n = len(image)
@@ -137,6 +138,11 @@ def add_blocks(c):
         x = (normal(2, 3 * int(np.prod(block)), int(np.prod(blocks))) * 9).astype(kind)
         attrs = {"strides": strides, "pads": pads, "dilations": dilations}
         c.add(f"col2im_{name}", "Col2Im", [x, np.array(image), np.array(block)], attrs, version=18, consts=(1, 2), by=by)
+        words = np.array([f"{v}\u00e9" * (v % 3) for v in range(x.size)]).reshape(x.shape)
+        joined = ReferenceEvaluator(helper.make_node("Col2Im", ["x", "i", "b"], ["y"], **attrs)).run(
+            None, {"x": words.astype(np.dtypes.StringDType()), "i": np.array(image), "b": np.array(block)})
+        c.add(f"col2im_{name}_string", "Col2Im", [words.astype(object), np.array(image), np.array(block)], attrs, version=18,
+              consts=(1, 2), by=[joined[0].astype(object)], sizes=[("n", "c", "l"), None, None] if name in ("all", "3d") else None)
     x, w, offset = normal(2, 4, 7, 8), normal(6, 4, 3, 3), normal(2, 18, 7, 8) * np.float32(1.5)
     inputs = [x, w, offset, normal(6), normal(2, 9, 7, 8)]
     sizes = [("n", None, "h", "w"), None, ("n", None, "oh", "ow"), None, ("n", None, "oh", "ow")]

@@ -198,6 +198,10 @@ def add_string_loops(c):
     add(c, "string_loop_grow", text, [np.array(3), words[2]], [[np.array(words[2] * (i + 1), object) for i in range(4)]])
     text = f"{head} g (string[n] a) => (string[n] t) {{ t = Scan <num_scan_inputs = 1, body = b (string u) => (string v) {{ v = StringConcat (u, u) }}> (a) }}"
     add(c, "string_scan", text, [words], [words * 2])
+    text = f"""{head} g (string[n,1,2,3] a) => (string[n,1,1,4] t) {{ i = Constant <value_ints = [4]> () b = Constant <value_ints = [2]> ()
+        t = Scan <num_scan_inputs = 1, body = b (string[1,2,3] u) => (string[1,1,4] w) {{ v = Col2Im (u, i, b) w = StringConcat (v, v) }}> (a) }}"""
+    x = np.array([*"abcdef", *"ghijkl"], object).reshape(2, 1, 2, 3)
+    add(c, "string_scan_blocks", text, [x], [2 * np.array(["a", "bd", "ce", "f", "g", "hj", "ik", "l"], object).reshape(2, 1, 1, 4)])
     text = f"""{head} g (seq(string[n]) a) => (seq(string[n]) t) {{ t = SequenceMap
         <body = b (string[n] u) => (string[n] v) {{ v = StringNormalizer <case_change_action = "UPPER"> (u) }}> (a) }}"""
     add(c, "string_map", text, [[words, words[:1], words[1:]]], [[np.array([w.upper() for w in x], object) for x in (words, words[:1], words[1:])]])
