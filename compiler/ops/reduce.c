@@ -176,72 +176,35 @@ static void arg_bind(Node *n)
 }
 
 #define WIDE "uint32|uint64|int32|int64|"
+#define BYTES "uint8|int8|"
 #define WITH_INPUT "data:T axes?:int64 -> reduced:T"
 #define WITH_INPUT_ATTRS "noop_with_empty_axes:int=0 keepdims:int=1"
-#define NOW(name, since, types)                                                                                        \
-    {name, since, WITH_INPUT, "T=" types, WITH_INPUT_ATTRS, reduce_infer, reduce_bind, .permute = reduce_permute}
-#define THEN(name, since, types)                                                                                       \
-    {name, since, "data:T -> reduced:T", "T=" types, "axes:ints? keepdims:int=1", .expand = reduce_with_attribute}
-#define ARG(name, since, types, attrs)                                                                                 \
-    {name, since, "data:T -> reduced:int64", "T=" types, attrs, .infer = arg_infer, .bind = arg_bind,    \
-     .permute = arg_permute}
-#define OLD_ARG(name, since)                                                                                           \
-    {name, since, "data:T -> reduced:int64", "T=N", "axis:int=0 keepdims:int=1", .expand = expand_same}
-#define ARG_ATTRS "axis:int=0 keepdims:int=1 select_last_index:int=0"
+#define NOW(name, since, types, older)                                                                                 \
+    {name, since, WITH_INPUT, "T=" types, WITH_INPUT_ATTRS, reduce_infer, reduce_bind, .permute = reduce_permute,      \
+     .was = older}
+#define THEN(name, since, types, older)                                                                                \
+    {name, since, "data:T -> reduced:T", "T=" types, "axes:ints? keepdims:int=1", .expand = reduce_with_attribute,     \
+     .was = older}
+#define THEN_13(name) THEN(name, 13, WIDE "FB", "11 T=" WIDE "F; 1 T=" WIDE "F")
+#define REDUCE(name) NOW(name, 18, WIDE "FB", NULL), THEN_13(name)
+#define EXTREME(name)                                                                                                  \
+    NOW(name, 20, WIDE BYTES "bool|FB", "18 T=" WIDE BYTES "FB"),                                               \
+    THEN(name, 13, WIDE BYTES "FB", "12 T=" WIDE BYTES "F; 11 T=" WIDE "F; 1 T=" WIDE "F")
+#define LOGARITHM(name)                                                                                                \
+    NOW(name, 28, "FB", NULL), {name, 18, WITH_INPUT, "T=" WIDE "FB", WITH_INPUT_ATTRS, .expand = reduce_with_input},        \
+    THEN_13(name)
+#define ARG(name)                                                                                                      \
+    {name, 13, "data:T -> reduced:int64", "T=NB", "axis:int=0 keepdims:int=1 select_last_index:int=0",                 \
+     .infer = arg_infer, .bind = arg_bind, .permute = arg_permute,                                                     \
+     .was = "12 T=N; 11 T=N / axis:int=0 keepdims:int=1; 1 T=N / axis:int=0 keepdims:int=1"}
 
+/* clang-format off */
 static const Op reduce_ops[] = {
-    NOW("ReduceSum", 13, WIDE "FB"),
-    THEN("ReduceSum", 11, WIDE "F"),
-    THEN("ReduceSum", 1, WIDE "F"),
-    NOW("ReduceMean", 18, WIDE "FB"),
-    THEN("ReduceMean", 13, WIDE "FB"),
-    THEN("ReduceMean", 11, WIDE "F"),
-    THEN("ReduceMean", 1, WIDE "F"),
-    NOW("ReduceL1", 18, WIDE "FB"),
-    THEN("ReduceL1", 13, WIDE "FB"),
-    THEN("ReduceL1", 11, WIDE "F"),
-    THEN("ReduceL1", 1, WIDE "F"),
-    NOW("ReduceL2", 18, WIDE "FB"),
-    THEN("ReduceL2", 13, WIDE "FB"),
-    THEN("ReduceL2", 11, WIDE "F"),
-    THEN("ReduceL2", 1, WIDE "F"),
-    NOW("ReduceSumSquare", 18, WIDE "FB"),
-    THEN("ReduceSumSquare", 13, WIDE "FB"),
-    THEN("ReduceSumSquare", 11, WIDE "F"),
-    THEN("ReduceSumSquare", 1, WIDE "F"),
-    NOW("ReduceProd", 18, WIDE "FB"),
-    THEN("ReduceProd", 13, WIDE "FB"),
-    THEN("ReduceProd", 11, WIDE "F"),
-    THEN("ReduceProd", 1, WIDE "F"),
-    NOW("ReduceMax", 20, WIDE "uint8|int8|bool|FB"),
-    NOW("ReduceMax", 18, WIDE "uint8|int8|FB"),
-    THEN("ReduceMax", 13, WIDE "uint8|int8|FB"),
-    THEN("ReduceMax", 12, WIDE "uint8|int8|F"),
-    THEN("ReduceMax", 11, WIDE "F"),
-    THEN("ReduceMax", 1, WIDE "F"),
-    NOW("ReduceMin", 20, WIDE "uint8|int8|bool|FB"),
-    NOW("ReduceMin", 18, WIDE "uint8|int8|FB"),
-    THEN("ReduceMin", 13, WIDE "uint8|int8|FB"),
-    THEN("ReduceMin", 12, WIDE "uint8|int8|F"),
-    THEN("ReduceMin", 11, WIDE "F"),
-    THEN("ReduceMin", 1, WIDE "F"),
-    NOW("ReduceLogSum", 28, "FB"),
-    {"ReduceLogSum", 18, WITH_INPUT, "T=" WIDE "FB", WITH_INPUT_ATTRS, .expand = reduce_with_input},
-    THEN("ReduceLogSum", 13, WIDE "FB"),
-    THEN("ReduceLogSum", 11, WIDE "F"),
-    THEN("ReduceLogSum", 1, WIDE "F"),
-    NOW("ReduceLogSumExp", 28, "FB"),
-    {"ReduceLogSumExp", 18, WITH_INPUT, "T=" WIDE "FB", WITH_INPUT_ATTRS, .expand = reduce_with_input},
-    THEN("ReduceLogSumExp", 13, WIDE "FB"),
-    THEN("ReduceLogSumExp", 11, WIDE "F"),
-    THEN("ReduceLogSumExp", 1, WIDE "F"),
-    ARG("ArgMax", 13, "NB", ARG_ATTRS),
-    ARG("ArgMax", 12, "N", ARG_ATTRS),
-    OLD_ARG("ArgMax", 11),
-    OLD_ARG("ArgMax", 1),
-    ARG("ArgMin", 13, "NB", ARG_ATTRS),
-    ARG("ArgMin", 12, "N", ARG_ATTRS),
-    OLD_ARG("ArgMin", 11),
-    OLD_ARG("ArgMin", 1),
+    NOW("ReduceSum", 13, WIDE "FB", NULL), THEN("ReduceSum", 11, WIDE "F", "1"),
+    REDUCE("ReduceMean"), REDUCE("ReduceL1"), REDUCE("ReduceL2"), REDUCE("ReduceSumSquare"), REDUCE("ReduceProd"),
+    EXTREME("ReduceMax"), EXTREME("ReduceMin"),
+    LOGARITHM("ReduceLogSum"), LOGARITHM("ReduceLogSumExp"),
+    ARG("ArgMax"), ARG("ArgMin"),
 };
+/* clang-format on */
 OPS(reduce_ops);
