@@ -193,25 +193,29 @@ void eval_graph(Model *m, Tensor *const *in, Tensor **out)
 
 /* ---- --eval -------------------------------------------------------------------------------------------------------------- */
 
+/* A field's tag, and a number: a dimension, or how many bytes follow. */
+static void put_field(Text *b, const char *tag, uint64_t v)
+{
+    text_bytes(b, tag, 1);
+    do {
+        unsigned char c = (unsigned char)((v & 127) | (v > 127 ? 128 : 0));
+        text_bytes(b, &c, 1);
+    } while (v >>= 7);
+}
+
 static void write_tensor(const char *file, const Tensor *t)
 {
     Text b = {0};
-    for (int i = 0; i < t->rank; i++) { /* dims = 1 */
-        text_bytes(&b, "\x08", 1);
-        uint64_t v = (uint64_t)t->dim[i];
-        do {
-            unsigned char c = (unsigned char)((v & 127) | (v > 127 ? 128 : 0));
-            text_bytes(&b, &c, 1);
-        } while (v >>= 7);
-    }
-    unsigned char head[] = {0x10, (unsigned char)t->type, 0x4a}; /* data_type = 2, raw_data = 9 */
-    text_bytes(&b, head, 3);
-    size_t n = tensor_size(t);
-    for (size_t v = n;;) {
-        unsigned char c = (unsigned char)((v & 127) | (v > 127 ? 128 : 0));
-        text_bytes(&b, &c, 1);
-        if (!(v >>= 7))
-            break;
+    size_t n = t->type == STR ? 0 : tensor_size(t);
+    for (int i = 0; i < t->rank; i++)
+        put_field(&b, "\x08", (uint64_t)t->dim[i]); /* dims = 1 */
+    put_field(&b, "\x10", (uint64_t)t->type);       /* data_type = 2 */
+    if (t->type != STR)
+        put_field(&b, "\x4a", n); /* raw_data = 9 */
+    for (int64_t i = 0; t->type == STR && i < tensor_count(t); i++) {
+        const str *s = (const str *)t->data + i;
+        put_field(&b, "\x32", s->length); /* string_data = 6 */
+        text_bytes(&b, s->text, (size_t)s->length);
     }
     FILE *f = fopen(file, "wb");
     if (!f || fwrite(b.s, 1, b.n, f) != b.n || fwrite(t->data, 1, n, f) != n || fclose(f))

@@ -12,6 +12,7 @@ import sys
 
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime
 
 from cache import kept
@@ -296,6 +297,18 @@ def scales():
                     ("Y_SCALE", "2.0f"), ("Y_ZERO_POINT", "(-5)")], f"quantised: scales {found}")
 
 
+def evaluated():
+    """--eval writes strings that can be read."""
+    folder, words = WORK / "evaluated", np.array(["a\u00e9", "", "b" * 200], object)
+    folder.mkdir(exist_ok=True)
+    (folder / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(words).SerializeToString())
+    onnx.save(onnx.parser.parse_model("""<ir_version: 9, opset_import: ["": 20]>
+        g (string[3] x) => (string[3] y) { y = StringConcat (x, x) }"""), folder / "m.onnx")
+    succeeds("evaluated", BUILD / "onnxcc", folder / "m.onnx", "--eval", folder, "--dim", "x_text<=200")
+    y = onnx.TensorProto.FromString((folder / "actual_0.pb").read_bytes())
+    check(list(onnx.numpy_helper.to_array(y)) == list(words * 2), f"evaluated: {y}")
+
+
 names = [n for n in TABLE if not sys.argv[1:] or any(fnmatch.fnmatch(n, a) for a in sys.argv[1:])]
 shutil.rmtree(WORK / "elsewhere", ignore_errors=True)
 WORK.mkdir(parents=True, exist_ok=True)
@@ -308,6 +321,7 @@ if not sys.argv[1:]:
     one_program()
     constants()
     scales()
+    evaluated()
 print("stack in bytes: " + ", ".join(f"{n} {b}" for n, b in stacks.items()))
 print(f"emitted: {counts[True]} passed, {counts[False]} failed")
 sys.exit(counts[False] > 0)
