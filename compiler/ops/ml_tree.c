@@ -49,7 +49,7 @@ static int64_t put_split(Tables *t, const Forest *f, const Tree *x)
 {
     bool turned = x->mode == GT || x->mode == GTE || x->mode == NEQ; /* the other question, with yes and no exchanged */
     int mode = x->mode == EQ || x->mode == NEQ || x->mode == MEMBER ? TREE_EQUAL : 0;
-    mode |= x->mode != NEQ && turned != x->missing ? TREE_MISSING : 0; /* a NaN differs from everything */
+    mode |= turned != x->missing ? TREE_MISSING : 0;
     double split = x->mode == LT || x->mode == GTE ? before(x->split, f->type) : x->split;
     struct Todo later = {turned ? x->no : x->yes, t->feature.n, x->mode == MEMBER ? x->n : 1};
     if (later.n == 0) { /* of an empty set only a NaN may be a member */

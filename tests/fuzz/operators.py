@@ -70,6 +70,8 @@ def random_case(rng):
     case.version = int(rng.choice(of))
     if not case.domain:
         case.version = max(7, case.version)
+    if case.same:
+        case.same.version = case.version
     return case
 
 

@@ -1,5 +1,7 @@
 """Random models of trees: TreeEnsemble, TreeEnsembleRegressor, TreeEnsembleClassifier."""
 
+import dataclasses
+
 import numpy as np
 from onnx import numpy_helper
 
@@ -19,6 +21,30 @@ def samples(m, features, missing, types):
 def weights(m, n, post):
     """Of n leaves or base values; PROBIT is defined between 0 and 1."""
     return [float(v) for v in m.array(F32, (n,), low=0.0 if post == "PROBIT" else -1.0, high=0.15 if post == "PROBIT" else 1.0)]
+
+
+def with_text(case):
+    """ONNX Runtime finds a NaN different from everything; the text sends it where missing_value_tracks_true says. It does so,
+    too, with BRANCH_EQ and the branches exchanged."""
+    attrs = dict(case.attrs)
+    if "nodes_missing_value_tracks_true" not in attrs:
+        return case
+    attrs.update(case.same.attrs if case.same else {})
+    modes = attrs["nodes_modes"]
+    if isinstance(modes, list):
+        other = [mode == "BRANCH_NEQ" for mode in modes]
+        attrs["nodes_modes"] = ["BRANCH_EQ" if turn else mode for mode, turn in zip(modes, other)]
+    else:
+        modes = numpy_helper.to_array(modes)
+        other = modes == 5
+        attrs["nodes_modes"] = numpy_helper.from_array(np.where(other, 4, modes).astype(np.uint8))
+    for yes, no in ("truenodeids", "falsenodeids"), ("trueleafs", "falseleafs"):
+        if f"nodes_{yes}" in attrs:
+            pairs = [(b, a) if turn else (a, b) for a, b, turn in zip(attrs[f"nodes_{yes}"], attrs[f"nodes_{no}"], other)]
+            attrs[f"nodes_{yes}"], attrs[f"nodes_{no}"] = map(list, zip(*pairs))
+    tracks = attrs["nodes_missing_value_tracks_true"]
+    attrs["nodes_missing_value_tracks_true"] = [1 - t if turn else t for t, turn in zip(tracks, other)]
+    return dataclasses.replace(case, same=dataclasses.replace(case, attrs=attrs, same=None))
 
 
 @family(4)
@@ -51,10 +77,10 @@ def of_nodes(m):
     x = samples(m, features, missing, [F32, F32, F64, np.int64] if not missing else [F32, F64])
     if kind == "target":
         attrs.update(n_targets=targets, aggregate_function=m.one("SUM AVERAGE MIN MAX".split()))
-        return Case("TreeEnsembleRegressor", [x], attrs, domain=ML, until=3)
+        return with_text(Case("TreeEnsembleRegressor", [x], attrs, domain=ML, until=3))
     labels = m.one(LABELS)[: max(2, targets)]  # two of one target: below and above the middle
     attrs["classlabels_strings" if isinstance(labels[0], str) else "classlabels_int64s"] = labels
-    return Case("TreeEnsembleClassifier", [x], attrs, wanted=(0, 1), domain=ML, until=3)
+    return with_text(Case("TreeEnsembleClassifier", [x], attrs, wanted=(0, 1), domain=ML, until=3))
 
 
 @family(4)
@@ -89,4 +115,4 @@ def ensemble(m):
     if sets:
         attrs["membership_values"] = tensor([v for at in sorted(sets) for v in (*sets[at], np.nan)])
     swapped = {**attrs, "post_transform": {1: 2, 2: 1}.get(post, post)}  # ONNX Runtime's numbers of SOFTMAX and LOGISTIC
-    return Case("TreeEnsemble", [x], attrs, domain=ML, version=5, same=Case("TreeEnsemble", [x], swapped, domain=ML, version=5))
+    return with_text(Case("TreeEnsemble", [x], attrs, domain=ML, version=5, same=Case("TreeEnsemble", [x], swapped, domain=ML, version=5)))

@@ -54,6 +54,14 @@ def add_nan(c):
     rows = np.array([[NAN, 1, 2], [INF, -INF, 0]], F32)
     c.add("nan_reduce_max", "ReduceMax", [rows, i(1)], {"keepdims": 0}, version=18, consts=(1,), by=[f(NAN, INF)])
     c.add("nan_reduce_min", "ReduceMin", [rows, i(1)], {"keepdims": 0}, version=18, consts=(1,), by=[f(NAN, -INF)])
+    for mode in "LEQ", "LT", "GTE", "GT", "EQ", "NEQ":
+        for tracks in 0, 1:
+            nodes = {"treeids": [0] * 3, "nodeids": [0, 1, 2], "modes": [f"BRANCH_{mode}", "LEAF", "LEAF"], "featureids": [0] * 3,
+                     "values": [1.0, 0.0, 0.0], "truenodeids": [1, 0, 0], "falsenodeids": [2, 0, 0], "missing_value_tracks_true": [tracks, 0, 0]}
+            leaves = {"target_treeids": [0, 0], "target_nodeids": [1, 2], "target_ids": [0, 0], "target_weights": [5.0, 7.0]}
+            attrs = {**{f"nodes_{k}": v for k, v in nodes.items()}, **leaves, "n_targets": 1}
+            c.add(f"nan_tree_{mode}_{tracks}", "TreeEnsembleRegressor", [f(NAN)[None]], attrs, version=3, domain="ai.onnx.ml",
+                  by=[f(5 if tracks else 7)[None]])
     c.add("infinite_top", "TopK", [f(1, -INF, INF, 2), i(4)], version=11, outputs=2, consts=(1,), by=[f(INF, 2, 1, -INF), i(2, 3, 0, 1)])
     c.add("infinite_softmax", "Softmax", [f(-INF, 0, 0, -INF)], version=13, by=[f(0, 0.5, 0.5, 0)])
     c.add("infinite_log_sum_exp", "ReduceLogSumExp", [f(-INF, -INF), i(0)], version=18, consts=(1,), by=[f(-INF)])
