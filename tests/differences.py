@@ -2,10 +2,11 @@
 
 import contextlib
 import types
+from unittest import mock
 
 import numpy as np
 from onnx.reference import ReferenceEvaluator
-from onnx.reference.ops import op_affine_grid, op_causal_conv_with_state, op_grid_sample, op_linear_attention
+from onnx.reference.ops import op_affine_grid, op_causal_conv_with_state, op_grid_sample, op_linear_attention, op_resize
 
 IN_FLOAT = op_affine_grid, op_causal_conv_with_state, op_grid_sample, op_linear_attention
 
@@ -14,13 +15,13 @@ IN_FLOAT = op_affine_grid, op_causal_conv_with_state, op_grid_sample, op_linear_
 def in_double():
     """What the reference computes in float whatever it is given, which is too coarse, it computes in double here."""
     wide = types.SimpleNamespace(**{**vars(np), "float32": np.float64})
-    for module in IN_FLOAT:
-        module.np = wide
-    try:
-        yield
-    finally:
+    with contextlib.ExitStack() as stack:
         for module in IN_FLOAT:
-            module.np = np
+            stack.enter_context(mock.patch.object(module, "np", wide))
+        for name in "_cubic_coeffs", "_cubic_coeffs_antialias":
+            cubic = getattr(op_resize, name)
+            stack.enter_context(mock.patch.object(op_resize, name, lambda ratio, scale, A, cubic=cubic: cubic(ratio, scale, float(A))))
+        yield
 
 
 def evaluator(model):

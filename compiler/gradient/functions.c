@@ -35,11 +35,49 @@ static Value *cumulate_back(const Back *b)
     return v;
 }
 
+/* Scales are what they were given as. */
+static Value *resize_sizes_back(const Back *b) { return b->d; }
+
+/* v with this axis first, as rows. */
+static Value *rows_along(Node *n, Value *v, Type t, Shape s, int axis)
+{
+    int64_t front[MAX_RANK];
+    for (int i = 0; i < s.rank; i++)
+        front[i] = i == 0 ? axis : i == axis ? 0 : i;
+    Dim rest = dim_mul(shape_product(s, 0, axis), shape_product(s, axis + 1, s.rank));
+    return make_reshape(n, transpose(n, make_cast(n, v, t), s.rank, front), 2, (Dim[]){s.dim[axis], rest});
+}
+
+/* The weights of a step of Resize: d with what they weigh, summed over all other axes. */
+static Value *resize_weights_back(const Back *b)
+{
+    Node *n = b->n, *m = b->m;
+    Value *x = m->in[0], *at = m->in[b->i - 1];
+    Shape s = *m->out[0]->shape;
+    int last = (int)attr_int(m, "axis"), axis = b->i == 2 ? last - 1 : last, other = b->i == 2 ? 3 : 1;
+    if (in(m, 1)) {
+        Value *in[] = {x, NULL, NULL, m->in[other], m->in[other + 1]};
+        Node *c = node_again(n, m, in, 5, 1);
+        attr_set_int(c, "axis", 2 * last - 1 - axis);
+        attr_set_float(c, "outside", 0);
+        x = c->out[0];
+    }
+    Value *d = rows_along(n, b->d, m->in[b->i]->type, s, axis);
+    s.dim[axis] = m->in[0]->shape->dim[axis];
+    Value *v = matrices(n, d, false, rows_along(n, x, m->in[b->i]->type, s, axis), true),
+          *zero = make_scalar(n, at->type, 0);
+    v = make(n, "GatherElements", 2, v, make(n, "Max", 2, at, zero));
+    attr_set_int(v->def, "axis", 1);
+    return make(n, "Where", 3, make(n, "Less", 2, at, zero), make_scalar(n, m->in[b->i]->type, 0), v);
+}
+
 /* A step of Resize is a product with a matrix along each of its axes: what it makes of the unit matrix. */
 static Value *resize_back(const Back *b)
 {
     Node *n = b->n, *m = b->m;
     Value *v = b->d;
+    if (b->i)
+        return resize_weights_back(b);
     int last = (int)attr_int(m, "axis"), rank = m->in[0]->shape->rank;
     Type wide = b->d->type == F64 ? F64 : F32;
     for (int axis = last; axis >= last - (in(m, 1) != NULL); axis--) {
@@ -142,6 +180,7 @@ bool back_by_function(const Back *b, Value **v)
     static const BackFunction functions[] = {
         {"Product", product_back},
         {"CumSum", cumulate_back},
+        {"ResizeSizes", resize_sizes_back},
         {"ResizeSum", resize_back},
         {"Range", range_back},
         {"Dequantize", dequantize_back},

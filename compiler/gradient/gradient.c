@@ -370,7 +370,6 @@ static void gradient_named(Node *n)
 static const Op gradient_ops[] = {
     {"Gradient", 1, "Inputs**:T1 -> Outputs**:T2", "T1=ALL T2=F", "xs:strings y:string zs:strings?",
      .expand = gradient_expand, .named = gradient_named, .domain = "ai.onnx.preview.training",
-     .limit = "not through sequences that grow, by the scales of Resize, and through probabilities of SVMClassifier",
-     .flags = LOOKS_BACK},
+     .limit = "not through sequences that grow", .flags = LOOKS_BACK},
 };
 OPS(gradient_ops);

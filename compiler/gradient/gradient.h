@@ -70,10 +70,12 @@ bool in_other_words(Node *n, Node *m, const bool *counts, Value **out);
 bool attention_words(Node *n, Node *m, Value **out); /* attention.c */
 bool rotary_words(Node *n, Node *m, Value **out);
 bool linear_attention_words(Node *n, Node *m, Value **out);
-bool frames_words(Node *n, Node *m, Value **out);      /* numeric.c */
+bool svm_probability_words(Node *n, Node *m, Value **out); /* numeric.c */
+bool frames_words(Node *n, Node *m, Value **out);
 bool grid_sample_words(Node *n, Node *m, Value **out); /* sample.c */
 bool roi_align_words(Node *n, Node *m, Value **out);
 bool deform_conv_words(Node *n, Node *m, Value **out);
+bool resize_table_words(Node *n, Node *m, Value **out);
 
 /* A function that gives the back of an operator in the shape of the input; NULL: it cannot. */
 typedef struct BackFunction {

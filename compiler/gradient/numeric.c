@@ -56,6 +56,66 @@ Value *svm_contest_back(const Back *b)
     return b->o ? zeros_like(n, m->in[0]) : matrices(n, b->d, false, node_again(n, m, in, 4, 2)->out[0], true);
 }
 
+/* x of A x = b, whose rows are (A b), A positive definite: every turn takes one row's multiples from the others. */
+static Value *solved(Node *n, Value *rows, int64_t k)
+{
+    Dim one = D(1);
+    Value *at = make(n, "Range", 3, make_int(n, 0), make_int(n, k), make_int(n, 1));
+    at = make_reshape(n, at, 2, (Dim[]){D(k), one});
+    Node *end = loop_begin(n, D(k), 1, &rows);
+    Value *v = end->graph->in.at[2], *turn = make_reshape(end, end->graph->in.at[0], 1, &one);
+    Value *row = make(end, "Gather", 2, v, turn), *factor = make(end, "Gather", 2, v, turn);
+    attr_set_int(row->def, "axis", 1);
+    attr_set_int(factor->def, "axis", 2);
+    Value *pivot = make(end, "Gather", 2, row, turn);
+    attr_set_int(pivot->def, "axis", 2);
+    row = make(end, "Div", 2, row, pivot);
+    Value *here = make(end, "Equal", 2, at, turn);
+    v = make(end, "Where", 3, here, row, make(end, "Sub", 2, v, make(end, "Mul", 2, factor, row)));
+    return part(n, loop_end(end, 1, &v)->out[0], 2, D(k), D(k + 1));
+}
+
+/* Where the pairs of classes are in a matrix of them, behind those the other way round, and behind these a 0. */
+static Value *pair_places(Node *n, int64_t k)
+{
+    int64_t pairs = k * (k - 1) / 2, pair = 0;
+    Tensor *t = tensor_new(I64, 2, (int64_t[]){k, k});
+    int64_t *at = (int64_t *)(uintptr_t)t->data;
+    for (int64_t i = 0; i < k; i++) {
+        at[i * k + i] = 2 * pairs;
+        for (int64_t j = i + 1; j < k; j++, pair++) {
+            at[i * k + j] = pair;
+            at[j * k + i] = pairs + pair;
+        }
+    }
+    return value_const(n->graph, t);
+}
+
+/* What ml_svm.h nears in rounds, exactly: the p with a sum of 1 and the least p' Q p is a multiple of the solution of
+ * (Q + 1 1') p = 1. In double, since small probabilities of pairs are squared. */
+bool svm_probability_words(Node *n, Node *m, Value **out)
+{
+    int64_t k = attr_int(m, "classes");
+    Dim rows = m->in[0]->shape->dim[0], zeros[] = {rows, D(1)}, ones[] = {rows, D(k), D(1)};
+    Value *one = make_scalar(n, F64, 1), *v = make_cast(n, in(m, 0), F64);
+    v = make(n, "Mul", 2, v, make_cast(n, in(m, 1), F64));
+    v = make(n, "Sigmoid", 1, make(n, "Neg", 1, make(n, "Add", 2, v, make_cast(n, in(m, 2), F64))));
+    v = make(n, "Clip", 3, v, make_scalar(n, F64, 1e-7), make_scalar(n, F64, 1 - 1e-7));
+    v = make(n, "Concat", 3, v, make(n, "Sub", 2, one, v), filled(n, F64, 0, 2, zeros));
+    attr_set_int(v->def, "axis", 1);
+    v = make(n, "Gather", 2, v, pair_places(n, k));
+    attr_set_int(v->def, "axis", 1);
+    Value *diagonal = sum_over(n, make(n, "Mul", 2, v, v), 1, (int64_t[]){1});
+    diagonal = make(n, "Mul", 2, unit_matrix(n, F64, D(k)), diagonal);
+    v = make(n, "Sub", 2, diagonal, make(n, "Mul", 2, v, transpose(n, v, 3, (int64_t[]){0, 2, 1})));
+    v = make(n, "Concat", 2, make(n, "Add", 2, v, one), filled(n, F64, 1, 3, ones));
+    attr_set_int(v->def, "axis", 2);
+    v = solved(n, v, k);
+    v = make(n, "Div", 2, v, sum_over(n, v, 1, (int64_t[]){1}));
+    out[0] = make_cast(n, make_reshape(n, v, 2, (Dim[]){rows, D(k)}), F32);
+    return true;
+}
+
 /* ---- Fourier transforms --------------------------------------------------------------------------------------------- */
 
 /* How often each element of half a spectrum is in the whole one: (length, 1, 1), 0 for those of the other half. */

@@ -1,9 +1,10 @@
-/* sample.c - GridSample, RoiAlign and DeformConv as ordinary nodes: elements are gathered, and weighted by
- * functions of where they are read. grid.h, roi.h and deformconv.h of runtime-min have the formulas. */
+/* sample.c - GridSample, RoiAlign, DeformConv and the tables of Resize as ordinary nodes: elements are gathered, and weighted by
+ * functions of where they are read. grid.h, roi.h, deformconv.h and resize.h of runtime-min have the formulas. */
 #include <strings.h>
 
 #include "../spatial.h"
 #include "gradient.h"
+#include "resize.h"
 
 /* ---- places between elements ---------------------------------------------------------------------------------------- */
 
@@ -395,5 +396,89 @@ bool deform_conv_words(Node *n, Node *m, Value **out)
         v = add(n, v, make_reshape(n, make_cast(n, in(m, 3), s.t), channel.rank, channel.dim));
     }
     out[0] = make_cast(n, v, m->in[0]->type);
+    return true;
+}
+
+/* ---- Resize --------------------------------------------------------------------------------------------------------- */
+
+/* What the formula says with a, b, c and x for these values, and with d and y. */
+static Value *said(const Sampler *s, const Node *m, const char *text, Value **abcx, Value *d, Value *y)
+{
+    Node there = *m;
+    there.in = abcx;
+    there.out = &y;
+    return formula(&(Back){.n = s->n, .m = &there, .d = d, .i = 3}, text);
+}
+
+/* Element k of what comes at run time, else a number. */
+static Value *given(const Sampler *s, Value *v, int64_t k, double otherwise)
+{
+    return v ? make_cast(s->n, part(s->n, v, 0, D(k), D(k + 1)), s->t) : number(s, otherwise);
+}
+
+/* Where the elements of the output, (out, 1), are on the input's axis: a is their number, b the scale, c and y are the sizes,
+ * and the region is from d to x. */
+static Value *resize_place(const Sampler *s, const Node *m, Value *scale, Value *in_size, Value *out_size)
+{
+    static const char *const places[] = {
+        [RESIZE_HALF_PIXEL] = "(a+0.5)/b-0.5",
+        [RESIZE_HALF_PIXEL_SYMMETRIC] = "(a+0.5+(b*c-y)/2)/b-0.5",
+        [RESIZE_PYTORCH_HALF_PIXEL] = "Where(Greater(y,1),(a+0.5)/b-0.5,0)",
+        [RESIZE_ALIGN_CORNERS] = "a*(c-1)/Where(Greater(y,1),b*c-1,1)",
+        [RESIZE_ASYMMETRIC] = "a/b",
+        [RESIZE_TF_HALF_PIXEL_FOR_NN] = "(a+0.5)/b",
+        [RESIZE_TF_CROP_AND_RESIZE] =
+            "Where(Greater(y,1),d*(c-1)+a*(x-d)*(c-1)/Where(Greater(y,1),b*c-1,1),0.5*(d+x)*(c-1))",
+    };
+    int64_t of = attr_int(m, "of");
+    Value *from = given(s, in(m, 2), of, attr_float(m, "start"));
+    Value *to = given(s, in(m, 2), attr_int(m, "count") + of, attr_float(m, "end"));
+    Value *o = make_reshape(s->n, range(s, s->places), 2, (Dim[]){s->places, D(1)});
+    return said(s, m, places[attr_int(m, "transform")], (Value *[]){o, scale, in_size, to}, from, out_size);
+}
+
+/* What elements take that are so far away, (out, taps). */
+static Value *resize_weights(const Sampler *s, const Node *m, Value *far, Value *there)
+{
+    Node *n = s->n;
+    const char *text = attr_int(m, "mode") == RESIZE_LINEAR
+                           ? "Where(Greater(a,1),0,1-a)"
+                           : "Where(Greater(a,1),Where(Greater(a,2),0,((@a*a-5*@a)*a+8*@a)*a-4*@a),"
+                             "((@a+2)*a-(@a+3))*a*a+1)";
+    Value *v = said(s, m, text, (Value *[]){far, NULL, NULL, NULL}, NULL, far), *sum;
+    v->type = s->t;
+    if (attr_int(m, "exclude"))
+        v = make(n, "Where", 3, there, v, number(s, 0));
+    if (!attr_int(m, "exclude") && !attr_int(m, "antialias"))
+        return v;
+    sum = sum_over(n, v, 1, (int64_t[]){1});
+    return make(n, "Div", 2, v, make(n, "Where", 3, make(n, "Equal", 2, sum, number(s, 0)), number(s, 1), sum));
+}
+
+/* resize.h makes the same table. On both sides of a place distances grow by themselves: so the sum of the weights stays 1
+ * where a place is an element. */
+bool resize_table_words(Node *n, Node *m, Value **out)
+{
+    Dim size[3]; /* in, out, taps */
+    if (m->n_out < 2 || in_dims(m, 0, size, 3) != 3)
+        return false;
+    Sampler s = {.n = n, .t = (Type)attr_int(m, "to"), .places = size[1]};
+    Value *in_size = size_as(n, s.t, size[0]), *out_size = size_as(n, s.t, size[1]);
+    in_size->type = out_size->type = s.t;
+    Value *scale = in(m, 1) || attr_float(m, "scale") > 0
+                       ? given(&s, in(m, 1), attr_int(m, "of"), attr_float(m, "scale"))
+                       : make(n, "Div", 2, out_size, in_size);
+    Value *squeeze = attr_int(m, "antialias") ? make(n, "Min", 2, scale, number(&s, 1)) : number(&s, 1);
+    Value *place = resize_place(&s, m, scale, in_size, out_size);
+    Value *k = sub(n, range(&s, size[2]), size_as(n, s.t, dim_sub(dim_div(size[2], D(2)), D(1))));
+    Value *i = add(n, make(n, "Floor", 1, place), k);
+    Value *far = said(&s, m, "d*Where(Greater(c,0),a-b,b-a)", (Value *[]){i, place, k, NULL}, squeeze, out_size);
+    far->type = s.t;
+    i = make_cast(n, i, I32);
+    Value *at = make(n, "Clip", 3, i, make_scalar(n, I32, 0), size_as(n, I32, dim_sub(size[0], D(1))));
+    out[1] = resize_weights(&s, m, far, make(n, "Equal", 2, i, at));
+    if (attr_int(m, "transform") == RESIZE_TF_CROP_AND_RESIZE)
+        at = make(n, "Where", 3, make(n, "Equal", 2, place, inside(&s, place, size[0])), at, make_scalar(n, I32, -1));
+    out[0] = at;
     return true;
 }

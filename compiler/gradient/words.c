@@ -161,10 +161,12 @@ bool in_other_words(Node *n, Node *m, const bool *counts, Value **out)
         {"GridSample", grid_sample_words, NULL},
         {"LayerNormalization", layer_norm_words, NULL},
         {"LinearAttention", linear_attention_words, NULL},
+        {"ResizeTable", resize_table_words, NULL},
         {"RoiAlign", roi_align_words, roi_words_needed},
         {"RotaryEmbedding", rotary_words, angles_count},
         {"ScatterElementsReduce", scatter_words, NULL},
         {"ScatterNDReduce", scatter_words, NULL},
+        {"SvmProbability", svm_probability_words, NULL},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i].op, m->op->name) && (!all[i].needed || all[i].needed(m, counts)) &&

@@ -159,19 +159,22 @@ MOVES = {
 }
 
 
-def add_gradient(c, name, shapes, nodes, otherwise=None, at=(), also=None, place="{to} = {gradient}", kind=np.float64, twice=None, sizes=None):
+def add_gradient(c, name, shapes, nodes, otherwise=None, at=(), also=None, place="{to} = {gradient}", kind=np.float64, twice=None, sizes=None,
+                 declared="", opset=27):
     """at: what the gradient is not asked for at the place where y is computed, but at an input of that name with a 1.
     also: inputs that it is not asked for. place: where the node of the gradient stands. kind: what its inputs are when the model
-    is compiled. twice: how the sines of the gradient by this input grow. sizes: those that the run alone knows, by name."""
+    is compiled. twice: how the sines of the gradient by this input grow. sizes: those that the run alone knows, by name.
+    otherwise: also what gives the result for the inputs. declared: of values inside. opset: of the nodes."""
     x = {k: rng.standard_normal(v) if isinstance(v, tuple) else np.array(v, np.float64) for k, v in shapes.items()}
     elsewhere = {k: rng.standard_normal(shapes[k]) for k in at}
     also = {k: np.array(v) for k, v in (also or {}).items()}
 
-    def declared(values):
+    def listed(values):
         return ", ".join(f"{TYPES[v.dtype.char]}[{','.join(str((sizes or {}).get(d, d)) for d in v.shape)}] {k}" for k, v in values.items())
 
-    head = '<ir_version: 13, opset_import: ["": 27, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1]> g'
-    forward = onnx.parser.parse_model(f"{head} ({declared({**x, **also})}) => (double y) {{ {otherwise or nodes} }}")
+    head = '<ir_version: 13, opset_import: ["": {}, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1]> g'
+    forward = otherwise if callable(otherwise) else onnx.parser.parse_model(
+        f"{head.format(27)} ({listed({**x, **also})}) => (double y) {{ {otherwise or nodes} }}")
     y, by = "y", 1e-5
     if twice:
         run, y, by = evaluator(forward), "waves", 1e-4
@@ -182,7 +185,7 @@ def add_gradient(c, name, shapes, nodes, otherwise=None, at=(), also=None, place
     given = {**{k: v.astype(kind) for k, v in x.items()}, **{k + "1": v for k, v in elsewhere.items()}, **also}
     xs, actual = ", ".join(f'"{k}"' for k in x), ", ".join(k + "1" * (k in at) for k in x)
     step = place.format(to=", ".join(expected), gradient=f'ai.onnx.preview.training.Gradient <xs = [{xs}], y = "{y}"> ({actual})')
-    model = onnx.parser.parse_model(f"{head} ({declared(given)}) => ({declared(expected)}) {{ {nodes} {step} }}")
+    model = onnx.parser.parse_model(f"{head.format(opset)} ({listed(given)}) => ({listed(expected)}) {declared} {{ {nodes} {step} }}")
     c.write(f"gradient_{name}", model, list(given.values()), list(expected.values()))
 
 
