@@ -270,6 +270,8 @@ void infer_node(Node *n)
     if (!n->op->infer)
         bug("operator %s has no infer", n->op->name);
     n->op->infer(n);
+    if (is_composite(n)) /* as it has found out: it is expanded next */
+        return;
     if (error_count() == errors)
         for (int i = 0; i < n->n_out; i++)
             if (n->out[i])
@@ -336,7 +338,7 @@ void infer_between(Node *before, Node *end)
             n = expand(n);
         else {
             infer_node(n);
-            n = n->next;
+            n = is_composite(n) ? n : n->next;
         }
 }
 
@@ -350,6 +352,8 @@ void infer_graph(Graph *g)
         Node *before = n->prev;
         about_to_read(0);
         infer_node(n);
+        if (is_composite(n))
+            continue;
         /* A decided If has put its branch in its place: go through that. */
         if (n->op->flags & CONTROL && (n->prev ? n->prev->next : g->first) != n)
             n = before ? before->next : g->first;

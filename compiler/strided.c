@@ -59,46 +59,47 @@ static void turn(Strided *s)
         }
 }
 
-/* The axes at the end of arrays of n; one stride may be NULL. */
-static bool put_axes(Node *n, const Strided *s, int most, Dim *dim, Dim *from, Dim *to)
+/* The axes at the end of arrays of `count`; one stride may be NULL. */
+static void put_axes(const Strided *s, int count, Dim *dim, Dim *from, Dim *to)
 {
-    if (s->rank > most) {
-        node_error(n, "more than %d axes move independently", most);
-        return false;
-    }
-    for (int i = 0; i < most; i++) {
-        int k = i - (most - s->rank);
+    for (int i = 0; i < count; i++) {
+        int k = i - (count - s->rank);
         dim[i] = k < 0 ? D(1) : s->dim[k];
         if (from)
             from[i] = k < 0 ? D(0) : s->from[k];
         if (to)
             to[i] = k < 0 ? D(0) : s->to[k];
     }
-    return true;
 }
 
-bool strided_six(Node *n, Strided *s, Dim *dim, Dim *from, Dim *to)
+static void merge_some(Strided *s)
 {
     strided_merge(s);
-    return put_axes(n, s, 6, dim, from, to);
+    if (!s->rank) /* one element */
+        strided_axis(s, D(1), D(1), D(1));
+}
+
+Dim strided_axes(Strided *s, Dim *dim, Dim *from, Dim *to)
+{
+    merge_some(s);
+    put_axes(s, s->rank, dim, from, to);
+    return D(s->rank);
 }
 
 void strided_bind(Node *n, Strided s)
 {
     Type t = type_storage(in_type(n, 0));
-    strided_merge(&s);
+    merge_some(&s);
     turn(&s);
-    if (!s.rank) /* one element */
-        strided_axis(&s, D(1), D(1), D(1));
     if (s.rank <= 4) {
         struct copy_bind p = {.from_at = s.from_at, .to_at = s.to_at};
-        put_axes(n, &s, 4, p.dim, p.from, p.to);
+        put_axes(&s, 4, p.dim, p.from, p.to);
         bind_kernel(n, "copy", t, NO_TYPE, copy_fields(), &p, NULL, 0);
         return;
     }
-    struct copy8_bind p = {.from_at = s.from_at, .to_at = s.to_at};
-    if (put_axes(n, &s, 8, p.dim, p.from, p.to))
-        bind_kernel(n, "copy8", t, NO_TYPE, copy8_fields(), &p, NULL, 0);
+    struct copy_many_bind p = {.rank = D(s.rank), .from_at = s.from_at, .to_at = s.to_at};
+    put_axes(&s, s.rank, p.dim, p.from, p.to);
+    bind_kernel(n, "copy_many", t, NO_TYPE, copy_many_fields(), &p, NULL, 0);
 }
 
 bool call_is_window(const Call *c, Dim *at)

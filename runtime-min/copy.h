@@ -5,9 +5,10 @@
 
 /* y[to_at + i * to] = x[from_at + i * from] for every i in dim[0] x .. x dim[3]; strides in elements, any sign */
 #define copy_PARAMS(X, V) V(idx, dim, 4) V(idx, from, 4) V(idx, to, 4) X(idx, from_at) X(idx, to_at)
-#define copy8_PARAMS(X, V) V(idx, dim, 8) V(idx, from, 8) V(idx, to, 8) X(idx, from_at) X(idx, to_at)
+/* the same of `rank` axes, more than four */
+#define copy_many_PARAMS(X, V) X(int, rank) V(idx, dim, 32) V(idx, from, 32) V(idx, to, 32) X(idx, from_at) X(idx, to_at)
 PARAMS(copy)
-PARAMS(copy8)
+PARAMS(copy_many)
 
 #define COPY_TILE 16
 
@@ -91,17 +92,17 @@ KERNEL void FN(copy)(const void *restrict from, void *restrict to, struct copy p
 }
 RUNS(copy, 2, 1, COPIES)
 
-KERNEL void FN(copy8)(const void *restrict from, void *restrict to, struct copy8 p)
+KERNEL void FN(copy_many)(const void *restrict from, void *restrict to, struct copy_many p)
 {
-    for (idx a = 0; a < p.dim[0]; a++)
-        for (idx b = 0; b < p.dim[1]; b++)
-            for (idx c = 0; c < p.dim[2]; c++)
-                for (idx d = 0; d < p.dim[3]; d++)
-                    FN(copy_four)((const T *)from, (T *)to,
-                                  p.from_at + a * p.from[0] + b * p.from[1] + c * p.from[2] + d * p.from[3],
-                                  p.to_at + a * p.to[0] + b * p.to[1] + c * p.to[2] + d * p.to[3], p.dim + 4,
-                                  p.from + 4, p.to + 4);
+    const int outer = p.rank - 4;
+    idx i[28] = {0}, j[28] = {0}, m = p.from_at, n = p.to_at;
+    for (int k = 0; k < outer; k++)
+        if (p.dim[k] == 0)
+            return;
+    do
+        FN(copy_four)((const T *)from, (T *)to, m, n, p.dim + outer, p.from + outer, p.to + outer);
+    while (rt_next(i, outer, p.dim, p.from, &m) & rt_next(j, outer, p.dim, p.to, &n));
 }
-RUNS(copy8, 2, 1, 0)
+RUNS(copy_many, 2, 1, 0)
 #endif
 #endif

@@ -3,8 +3,9 @@
 #define ONNXCC_FILL_H
 #include "rt.h"
 
-/* y[i] = the element whose bits are `bits` (and `high`, for 128 of them), i in [0, count) */
-#define fill_PARAMS(X, V) X(idx, count) X(i64, bits) X(i64, high)
+/* y[i] = the element whose bits are `bits` (and `high`, for 128 of them), i in [0, count); or `bits` has the lower half of
+ * its 64 bits, and bits_above the other. */
+#define fill_PARAMS(X, V) X(idx, count) X(i64, bits) X(i64, bits_above) X(i64, high) X(i64, high_above)
 PARAMS(fill)
 #endif
 
@@ -13,7 +14,7 @@ PARAMS(fill)
 KERNEL void FN(fill)(void *to, struct fill p)
 {
     T *const y = (T *)to;
-    const i64 bits[2] = {p.bits, p.high};
+    const u64 bits[2] = {(u64)p.bits | (u64)p.bits_above << 32, (u64)p.high | (u64)p.high_above << 32};
     T one[2];
     memcpy(one, bits, sizeof one[0]); /* little endian */
     for (idx i = 0; i < p.count; i++)

@@ -5,8 +5,8 @@
 
 /* x: (outer, axis, inner), indices: (count), y: (outer, count, inner) */
 #define gather_PARAMS(X, V) X(idx, outer) X(idx, axis) X(idx, inner) X(idx, count)
-/* indices, y: dim; element i of y is at from * i in x, and along its axis (of that size and stride) at the index */
-#define gather_elements_PARAMS(X, V) V(idx, dim, 6) V(idx, from, 6) X(idx, axis) X(idx, stride)
+/* indices, y: dim, `count` elements; element i of y is at from * i in x, and along its axis (of that size and stride) at the index */
+#define gather_elements_PARAMS(X, V) X(idx, count) X(int, rank) V(idx, dim, 16) V(idx, from, 16) X(idx, axis) X(idx, stride)
 /* x: (batch, dim[0], ... dim[depth), inner), indices: (batch, count, depth), y: (batch, count, inner) */
 #define gather_nd_PARAMS(X, V) X(idx, batch) X(idx, count) X(idx, inner) X(int, depth) V(idx, dim, 16)
 PARAMS(gather)
@@ -35,20 +35,15 @@ KERNEL int FN2(gather_elements)(const void *from, const U *indices, void *to, st
 {
     const T *const x = (const T *)from;
     T *const y = (T *)to;
-    idx i = 0;
-    for (idx a = 0; a < p.dim[0]; a++)
-        for (idx b = 0; b < p.dim[1]; b++)
-            for (idx c = 0; c < p.dim[2]; c++)
-                for (idx d = 0; d < p.dim[3]; d++)
-                    for (idx e = 0; e < p.dim[4]; e++)
-                        for (idx f = 0; f < p.dim[5]; f++, i++) {
-                            const idx k = rt_index(LDU(indices, i), p.axis);
-                            if (k < 0)
-                                return RT_BAD_INDEX;
-                            ST(y, i,
-                               LD(x, a * p.from[0] + b * p.from[1] + c * p.from[2] + d * p.from[3] + e * p.from[4] +
-                                         f * p.from[5] + k * p.stride));
-                        }
+    const int last = p.rank - 1;
+    idx i[16] = {0}, at = 0;
+    for (idx e = 0; e < p.count; rt_next(i, last, p.dim, p.from, &at))
+        for (idx f = 0; f < p.dim[last]; f++, e++) {
+            const idx k = rt_index(LDU(indices, e), p.axis);
+            if (k < 0)
+                return RT_BAD_INDEX;
+            ST(y, e, LD(x, at + f * p.from[last] + k * p.stride));
+        }
     return RT_OK;
 }
 TRIES2(gather_elements, 3, 2, 0)

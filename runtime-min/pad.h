@@ -3,9 +3,10 @@
 #define ONNXCC_PAD_H
 #include "rt.h"
 
-/* y: out; the element at i is x's at i - before, whose axes have `dim` elements at stride `from`, from x[from_at] on. Outside:
- * mode 0 *value (NULL: 0), 1 the edge, 2 reflected at it, 3 from the other end on. */
-#define pad_PARAMS(X, V) V(idx, out, 6) V(idx, dim, 6) V(idx, before, 6) V(idx, from, 6) X(idx, from_at) X(int, mode)
+/* y: out, of `rank` axes; the element at i is x's at i - before, whose axes have `dim` elements at stride `from`, from
+ * x[from_at] on. Outside: mode 0 *value (NULL: 0), 1 the edge, 2 reflected at it, 3 from the other end on. */
+#define pad_PARAMS(X, V)                                                                                               \
+    X(int, rank) V(idx, out, 16) V(idx, dim, 16) V(idx, before, 16) V(idx, from, 16) X(idx, from_at) X(int, mode)
 PARAMS(pad)
 
 /* The place on an axis of n that place i stands for; -1: none. */
@@ -26,24 +27,25 @@ HELPER idx pad_place(idx i, idx n, int mode)
 
 #if defined T && !defined U
 #if RT_IS_STORAGE(T)
-/* One row of the output, from y[j] on; at < 0: all of it is outside. */
-HELPER void FN(pad_row)(const T *x, idx at, const T *value, T *y, idx j, struct pad p)
+/* One row of the output, along its last axis a, from y[j] on; at < 0: all of it is outside. */
+HELPER void FN(pad_row)(const T *x, idx at, const T *value, T *y, idx j, int a, struct pad p)
 {
-    const idx first = at < 0 ? p.out[5] : rt_max(rt_min(p.before[5], p.out[5]), 0);
-    const idx end = at < 0 ? p.out[5] : rt_max(rt_min(p.before[5] + p.dim[5], p.out[5]), first);
-    for (idx k = 0; k < p.out[5]; k++) {
+    const idx out = p.out[a], before = p.before[a], step = p.from[a];
+    const idx first = at < 0 ? out : rt_max(rt_min(before, out), 0);
+    const idx end = at < 0 ? out : rt_max(rt_min(before + p.dim[a], out), first);
+    for (idx k = 0; k < out; k++) {
         if (k == first) {
-            if (p.from[5] == 1)
-                MOVE(y, j + k, x, at + k - p.before[5], end - first);
+            if (step == 1)
+                MOVE(y, j + k, x, at + k - before, end - first);
             else
                 for (idx m = first; m < end; m++)
-                    ST(y, j + m, LD(x, at + (m - p.before[5]) * p.from[5]));
+                    ST(y, j + m, LD(x, at + (m - before) * step));
             k = end;
-            if (k >= p.out[5])
+            if (k >= out)
                 break;
         }
-        const idx place = at < 0 ? -1 : pad_place(k - p.before[5], p.dim[5], p.mode);
-        ST(y, j + k, place < 0 ? LD(value, 0) : LD(x, at + place * p.from[5]));
+        const idx place = at < 0 ? -1 : pad_place(k - before, p.dim[a], p.mode);
+        ST(y, j + k, place < 0 ? LD(value, 0) : LD(x, at + place * step));
     }
 }
 
@@ -51,17 +53,20 @@ KERNEL void FN(pad)(const void *from, const void *value, void *to, struct pad p)
 {
     const T *const x = (const T *)from;
     T *const y = (T *)to;
+    const int last = p.rank - 1;
     T zero[2];
+    idx i[15] = {0}, rows = 1;
     memset(zero, 0, sizeof zero);
-    idx i[5] = {0}, rows = p.out[0] * p.out[1] * p.out[2] * p.out[3] * p.out[4];
+    for (int k = 0; k < last; k++)
+        rows *= p.out[k];
     for (idx row = 0; row < rows; row++) {
         idx at = p.from_at;
-        for (int k = 0; k < 5; k++) {
+        for (int k = 0; k < last; k++) {
             const idx place = pad_place(i[k] - p.before[k], p.dim[k], p.mode);
             at = at < 0 || place < 0 ? -1 : at + place * p.from[k];
         }
-        FN(pad_row)(x, at, value ? (const T *)value : zero, y, row * p.out[5], p);
-        for (int k = 4; k >= 0 && ++i[k] == p.out[k]; k--)
+        FN(pad_row)(x, at, value ? (const T *)value : zero, y, row * p.out[last], last, p);
+        for (int k = last - 1; k >= 0 && ++i[k] == p.out[k]; k--)
             i[k] = 0;
     }
 }

@@ -270,6 +270,19 @@ HELPER idx rt_index(i64 i, idx n)
     return k < 0 || k >= n ? -1 : (idx)k;
 }
 
+/* The next of all places of some axes, the last one fastest; *at is at it, `step` apart along each. 0: there is none. */
+HELPER int rt_next(idx *i, int rank, const idx *dim, const idx *step, idx *at)
+{
+    for (int k = rank - 1; k >= 0; k--) {
+        *at += step[k];
+        if (++i[k] < dim[k])
+            return 1;
+        *at -= dim[k] * step[k];
+        i[k] = 0;
+    }
+    return 0;
+}
+
 /* x becomes slice `turn` of y: n packed elements of so many bits. */
 HELPER void rt_stack(void *y, idx turn, const void *x, idx n, int bits)
 {

@@ -3,11 +3,11 @@
 #define ONNXCC_SCATTER_H
 #include "rt.h"
 
-/* x, y: (size); indices, updates: dim; element i of updates goes to `to * i` in y, and along its axis (of that size and
+/* x, y: (size); indices, updates: dim, `count` elements; element i of updates goes to `to * i` in y, and along its axis (of that size and
  * stride) to the index. reduce: 1 add, 2 mul, 3 min, 4 max. x and y may be the same. */
-#define scatter_elements_PARAMS(X, V) X(idx, size) V(idx, dim, 6) V(idx, to, 6) X(idx, axis) X(idx, stride)
-#define scatter_elements_reduce_PARAMS(X, V)                                                                           \
-    X(idx, size) V(idx, dim, 6) V(idx, to, 6) X(idx, axis) X(idx, stride) X(int, reduce)
+#define scatter_elements_PARAMS(X, V)                                                                                  \
+    X(idx, size) X(idx, count) X(int, rank) V(idx, dim, 16) V(idx, to, 16) X(idx, axis) X(idx, stride)
+#define scatter_elements_reduce_PARAMS(X, V) scatter_elements_PARAMS(X, V) X(int, reduce)
 /* x, y: (dim[0], ... dim[depth), inner), indices: (count, depth), updates: (count, inner) */
 #define scatter_nd_PARAMS(X, V) X(idx, size) X(idx, count) X(idx, inner) X(int, depth) V(idx, dim, 16)
 #define scatter_nd_reduce_PARAMS(X, V) X(idx, size) X(idx, count) X(idx, inner) X(int, reduce) X(int, depth) V(idx, dim, 16)
@@ -56,23 +56,17 @@ KERNEL int FN2(scatter_elements)(const void *from, const U *indices, const void 
 {
     const T *const x = (const T *)from, *const u = (const T *)updates;
     T *const y = (T *)to;
-    idx i = 0;
+    const int last = p.rank - 1;
+    idx i[16] = {0}, at = 0;
     if (x != y)
         MOVE(y, 0, x, 0, p.size);
-    for (idx a = 0; a < p.dim[0]; a++)
-        for (idx b = 0; b < p.dim[1]; b++)
-            for (idx c = 0; c < p.dim[2]; c++)
-                for (idx d = 0; d < p.dim[3]; d++)
-                    for (idx e = 0; e < p.dim[4]; e++)
-                        for (idx f = 0; f < p.dim[5]; f++, i++) {
-                            const idx k = rt_index(LDU(indices, i), p.axis);
-                            if (k < 0)
-                                return RT_BAD_INDEX;
-                            ST(y,
-                               a * p.to[0] + b * p.to[1] + c * p.to[2] + d * p.to[3] + e * p.to[4] + f * p.to[5] +
-                                   k * p.stride,
-                               LD(u, i));
-                        }
+    for (idx e = 0; e < p.count; rt_next(i, last, p.dim, p.to, &at))
+        for (idx f = 0; f < p.dim[last]; f++, e++) {
+            const idx k = rt_index(LDU(indices, e), p.axis);
+            if (k < 0)
+                return RT_BAD_INDEX;
+            ST(y, at + f * p.to[last] + k * p.stride, LD(u, e));
+        }
     return RT_OK;
 }
 TRIES2(scatter_elements, 4, 3, 0)
@@ -124,22 +118,17 @@ HELPER A FN2(scatter_value)(A old, A v, int reduce)
 KERNEL int FN2(scatter_elements_reduce)(const T *x, const U *indices, const T *u, T *y,
                                         struct scatter_elements_reduce p)
 {
-    idx i = 0;
+    const int last = p.rank - 1;
+    idx i[16] = {0}, at = 0;
     if (x != y)
         memcpy(y, x, (size_t)p.size * sizeof *y);
-    for (idx a = 0; a < p.dim[0]; a++)
-        for (idx b = 0; b < p.dim[1]; b++)
-            for (idx c = 0; c < p.dim[2]; c++)
-                for (idx d = 0; d < p.dim[3]; d++)
-                    for (idx e = 0; e < p.dim[4]; e++)
-                        for (idx f = 0; f < p.dim[5]; f++, i++) {
-                            const idx k = rt_index(LDU(indices, i), p.axis);
-                            if (k < 0)
-                                return RT_BAD_INDEX;
-                            const idx at = a * p.to[0] + b * p.to[1] + c * p.to[2] + d * p.to[3] + e * p.to[4] +
-                                           f * p.to[5] + k * p.stride;
-                            ST(y, at, FN2(scatter_value)(LD(y, at), LD(u, i), p.reduce));
-                        }
+    for (idx e = 0; e < p.count; rt_next(i, last, p.dim, p.to, &at))
+        for (idx f = 0; f < p.dim[last]; f++, e++) {
+            const idx k = rt_index(LDU(indices, e), p.axis), j = at + f * p.to[last] + k * p.stride;
+            if (k < 0)
+                return RT_BAD_INDEX;
+            ST(y, j, FN2(scatter_value)(LD(y, j), LD(u, e), p.reduce));
+        }
     return RT_OK;
 }
 TRIES2(scatter_elements_reduce, 4, 3, 0)

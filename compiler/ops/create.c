@@ -76,13 +76,16 @@ static void fill_infer(Node *n)
 static void fill_bind(Node *n)
 {
     const Tensor *t = fill_value(n);
-    int64_t bits[2] = {0};
+    int64_t bits[2] = {0}, above[2] = {0};
     memcpy(bits, tensor_data(t), type_bytes(t->type, 1));
+    for (int i = 0; i < 2; i++)
+        if (!dim_is_number_ok(bits[i])) {
+            above[i] = bits[i] >> 32;
+            bits[i] &= UINT32_MAX;
+        }
     Value *y = out(n, 0);
-    if (!dim_is_number_ok(bits[0]) || !dim_is_number_ok(bits[1])) /* cannot be a parameter; no real model has these */
-        node_error(n, "this value is not supported");
     BIND_ARGS(n, fill, type_storage(t->type), NO_TYPE, ARGS(y), .count = shape_count(*y->shape), .bits = D(bits[0]),
-              .high = D(bits[1]));
+              .bits_above = D(above[0]), .high = D(bits[1]), .high_above = D(above[1]));
 }
 
 /* ---- sizes as data ---------------------------------------------------------------------------------------------- */

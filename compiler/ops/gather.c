@@ -56,10 +56,10 @@ static void gather_elements_bind(Node *n)
     shape_strides(y, to);
     for (int i = 0; i < x.rank; i++)
         strided_axis(&s, y.dim[i], i == a ? D(0) : from[i], to[i]);
-    struct gather_elements_bind p = {.axis = x.dim[a], .stride = from[a]};
-    if (strided_six(n, &s, p.dim, p.from, NULL))
-        bind_kernel(n, "gather_elements", type_storage(in_type(n, 0)), in_type(n, 1), gather_elements_fields(), &p,
-                    NULL, 0);
+    struct gather_elements_bind p = {.count = shape_count(y), .axis = x.dim[a], .stride = from[a]};
+    p.rank = strided_axes(&s, p.dim, p.from, NULL);
+    bind_kernel(n, "gather_elements", type_storage(in_type(n, 0)), in_type(n, 1), gather_elements_fields(), &p, NULL,
+                0);
 }
 
 static void gather_nd_infer(Node *n)

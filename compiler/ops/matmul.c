@@ -57,21 +57,7 @@ static bool product_read(Node *n, Product *p)
     return true;
 }
 
-static void product_infer(Node *n)
-{
-    Product p;
-    if (!product_read(n, &p))
-        return;
-    if (!p.packed) {
-        assume_dim(n, p.a.dim[p.a.rank - (p.trans_a ? 2 : 1)], p.k);
-        assume_broadcast(n, batch_of(p.a), batch_of(p.b));
-    }
-    set_out(n, 0, in_type(n, 0), p.y);
-}
-
-/* ---- binding ------------------------------------------------------------------------------------------------------------ */
-
-/* The batch as at most AXES axes, with the steps of a and b along each: 0 where one matrix serves all. */
+/* The batch in fewest axes, at least AXES, with the steps of a and b along each: 0 where one matrix serves all. */
 typedef struct Batch {
     int rank;
     Dim dim[MAX_RANK], a[MAX_RANK], b[MAX_RANK];
@@ -115,6 +101,32 @@ static Batch batch_merge(const Product *p)
     return q;
 }
 
+/* Input i with the whole batch of y. */
+static Value *whole_batch(Node *n, int i, Shape y)
+{
+    Shape s = in_shape(n, i);
+    for (int k = 1; k <= 2; k++)
+        y.dim[y.rank - k] = s.dim[s.rank - k];
+    return inferred(make(n, "Expand", 2, in(n, i), make_dims(n, y.rank, y.dim)));
+}
+
+static void product_infer(Node *n)
+{
+    Product p;
+    if (!product_read(n, &p))
+        return;
+    if (!p.packed) {
+        assume_dim(n, p.a.dim[p.a.rank - (p.trans_a ? 2 : 1)], p.k);
+        assume_broadcast(n, batch_of(p.a), batch_of(p.b));
+    }
+    if (!p.packed && batch_merge(&p).rank > AXES) /* more than the kernel has */
+        for (int i = 0; i < 2; i++)
+            node_set_in(n, i, whole_batch(n, i, p.y));
+    set_out(n, 0, in_type(n, 0), p.y);
+}
+
+/* ---- binding ------------------------------------------------------------------------------------------------------------ */
+
 #define DIMS4(a) {(a)[0], (a)[1], (a)[2], (a)[3]}
 
 static void bind_dense(Node *n, const Product *p)
@@ -143,11 +155,6 @@ static void product_bind(Node *n)
         return;
     }
     Batch q = batch_merge(&p);
-    if (q.rank > AXES) {
-        node_error(n, "%s times %s: the matrices broadcast along more than %d separate axes", shape_text(p.a),
-                   shape_text(p.b), AXES);
-        return;
-    }
     Dim a_row = p.trans_a ? D(1) : p.k, a_k = p.trans_a ? p.m : D(1);
     Dim b_k = p.trans_b ? D(1) : p.n, b_column = p.trans_b ? p.k : D(1);
     Dim m = p.m, depth = D(CACHE / COLUMNS / 4);

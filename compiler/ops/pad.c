@@ -107,16 +107,14 @@ static void pad_bind(Node *n)
                             dim_max(before[i], D(0)), stride[i]};
     }
     int k = merge_axes(axis, x.rank, dim_is(p.mode, 0));
-    if (k > 6) {
-        node_error(n, "more than 6 axes are padded");
-        return;
-    }
-    for (int i = 0; i < 6; i++) {
-        PadAxis a = i < 6 - k ? (PadAxis){D(1), D(1), D(0), D(1)} : axis[i - (6 - k)];
-        p.out[i] = a.out;
-        p.dim[i] = a.dim;
-        p.before[i] = a.before;
-        p.from[i] = a.from;
+    if (!k) /* one element */
+        axis[k++] = (PadAxis){D(1), D(1), D(0), D(1)};
+    p.rank = D(k);
+    for (int i = 0; i < k; i++) {
+        p.out[i] = axis[i].out;
+        p.dim[i] = axis[i].dim;
+        p.before[i] = axis[i].before;
+        p.from[i] = axis[i].from;
     }
     bind_kernel(n, "pad", type_storage(in_type(n, 0)), NO_TYPE, pad_fields(), &p, ARGS(in(n, 0), in(n, 2), out(n, 0)));
 }

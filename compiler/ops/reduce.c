@@ -1,6 +1,7 @@
 /* reduce.c - ReduceSum, ReduceMean ... over sets of axes; ArgMax and ArgMin along one. */
 #include "../infer.h"
 #include "../kernel.h"
+#include "../schema.h"
 #include "reduce.h"
 
 /* Which axes of input 0 go: gone[i] is 1 or 0, or an expression when the axes are known only at run time. All of them when
@@ -36,10 +37,35 @@ static bool axes_known(const Dim *gone, int rank)
     return true;
 }
 
+/* Puts the dimensions into the pattern keep axis keep ... keep, which stands at the end: neighbours of one kind are merged,
+ * those that may be of either kind stand by themselves. False: it is too short. */
+static bool reduce_pattern(Shape s, const Dim *gone, struct reduce_sum_bind *p)
+{
+    *p = (struct reduce_sum_bind){.keep = {D(1), D(1), D(1), D(1), D(1)}, .axis = {D(1), D(1), D(1), D(1)}};
+    bool known = axes_known(gone, s.rank);
+    for (int i = s.rank - 1, at = 8; i >= 0; i--) {
+        if (dim_is(s.dim[i], 1))
+            continue;
+        at -= !known ? 2 : at % 2 != dim_value(gone[i]);
+        if (at < 0)
+            return false;
+        Dim *keep = &p->keep[at / 2], *axis = &p->axis[at / 2];
+        if (!known) {
+            *keep = dim_select(gone[i], D(1), s.dim[i]);
+            *axis = dim_select(gone[i], s.dim[i], D(1));
+        } else if (at % 2)
+            *axis = dim_mul(s.dim[i], *axis);
+        else
+            *keep = dim_mul(s.dim[i], *keep);
+    }
+    return true;
+}
+
 static void reduce_infer(Node *n)
 {
     Shape x = in_shape(n, 0), y = {0};
     Dim gone[MAX_RANK], before = D(0); /* kept axes so far */
+    struct reduce_sum_bind p;
     int k = reduce_axes(n, gone);
     if (k < 0)
         return;
@@ -55,24 +81,52 @@ static void reduce_infer(Node *n)
     if (!axes_known(gone, x.rank)) /* all different, and inside */
         assume_dim(n, before, D(x.rank - k));
     set_out(n, 0, in_type(n, 0), y);
+    if (!reduce_pattern(x, gone, &p)) {
+        attr_set_string(n, "how", n->op->name);
+        n->op = op_find("onnxcc", "ReduceInSteps", 1);
+    }
 }
 
-/* Merges neighbours of one kind into the pattern keep axis keep ... keep, which stands at the end. */
-static bool reduce_merge(Node *n, Shape s, const Dim *gone, struct reduce_sum_bind *p)
+/* Along one axis after the other, as part of (before, axis, 1, after): where the axis stays, that of one element goes. */
+static void reduce_in_steps(Node *n)
 {
-    int at = 8;
-    for (int i = s.rank - 1; i >= 0; i--) {
-        if (dim_is(s.dim[i], 1))
-            continue;
-        at -= at % 2 != dim_value(gone[i]);
-        if (at < 0) {
-            node_error(n, "the reduced axes of %s are in more than four separate groups", shape_text(s));
-            return false;
+    static const struct {
+        const char *how, *body;
+    } words[] = {
+        {"ReduceMean",
+         "s = ReduceSum<keepdims=@keepdims>(data, axes) all = Size(data) kept = Size(s) k = Div(all, kept) "
+         "count = CastLike(k, s) reduced = Div(s, count)"},
+        {"ReduceL1", "a = Abs(data) reduced = ReduceSum<keepdims=@keepdims>(a, axes)"},
+        {"ReduceL2",
+         "a = Mul(data, data) s = ReduceSum<keepdims=@keepdims>(a, axes) wide = Cast<to=11>(s) r = Sqrt(wide) "
+         "reduced = CastLike(r, s)"},
+        {"ReduceSumSquare", "a = Mul(data, data) reduced = ReduceSum<keepdims=@keepdims>(a, axes)"},
+        {"ReduceLogSum", "s = ReduceSum<keepdims=@keepdims>(data, axes) reduced = Log(s)"},
+    };
+    const char *how = attr_string(n, "how");
+    Type t = in_type(n, 0), wide = t == F16 || t == BF16 ? F32 : t;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (t == wide && !strcmp(words[i].how, how)) {
+            expand_body(n, words[i].body);
+            return;
         }
-        Dim *merged = at % 2 ? &p->axis[at / 2] : &p->keep[at / 2];
-        *merged = dim_mul(s.dim[i], *merged);
+    Value *v = make_cast(n, in(n, 0), wide);
+    if (t != wide) {
+        expand_to(n, make_cast(n, with_int(make(n, how, 2, v, in(n, 1)), "keepdims", attr_int(n, "keepdims")), t));
+        return;
     }
-    return true;
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
+    Dim gone[MAX_RANK], before = D(1);
+    reduce_axes(n, gone);
+    for (int i = 0; i < x.rank; i++) {
+        if (!dim_is(gone[i], 0)) {
+            Dim at = dim_sub(D(2), gone[i]), after = shape_product(x, i + 1, x.rank);
+            v = make_reshape(n, v, 4, (Dim[]){before, x.dim[i], D(1), after});
+            v = make(n, how, 2, v, make_dims(n, 1, &at));
+        }
+        before = dim_mul(before, dim_select(gone[i], D(1), x.dim[i]));
+    }
+    expand_to(n, make_reshape(n, v, y.rank, y.dim));
 }
 
 static void reduce_bind(Node *n)
@@ -84,23 +138,12 @@ static void reduce_bind(Node *n)
                    {"ReduceLogSum", "reduce_log_sum"}, {"ReduceLogSumExp", "reduce_log_sum_exp"},
                    {"ReduceProd", "reduce_prod"},      {"ReduceSumSquare", "reduce_sum_square"},
                    {"ReduceMax", "reduce_max"},        {"ReduceMin", "reduce_min"}};
-    struct reduce_sum_bind p = {.keep = {D(1), D(1), D(1), D(1), D(1)}, .axis = {D(1), D(1), D(1), D(1)}};
-    Shape s = in_shape(n, 0);
+    struct reduce_sum_bind p;
     Dim gone[MAX_RANK];
     int k = 0;
     reduce_axes(n, gone);
-    if (axes_known(gone, s.rank)) {
-        if (!reduce_merge(n, s, gone, &p))
-            return;
-    } else if (s.rank > 4) {
-        node_error(n, "axes known only at run time can be reduced in up to four dimensions, not in %s", shape_text(s));
-        note_help("freeze them: --const %s=FILE.pb", printable(in(n, 1)->name));
-        return;
-    } else
-        for (int i = 0; i < s.rank; i++) {
-            p.keep[i] = dim_select(gone[i], D(1), s.dim[i]);
-            p.axis[i] = dim_select(gone[i], s.dim[i], D(1));
-        }
+    if (!reduce_pattern(in_shape(n, 0), gone, &p))
+        bug("%s along more axes than its kernel has", n->op->name);
     while (strcmp(kernels[k].op, n->op->name))
         k++;
     bind_kernel(n, kernels[k].kernel, NO_TYPE, NO_TYPE, reduce_sum_fields(), &p, NULL, 0);
@@ -205,6 +248,8 @@ static const Op reduce_ops[] = {
     EXTREME("ReduceMax"), EXTREME("ReduceMin"),
     LOGARITHM("ReduceLogSum"), LOGARITHM("ReduceLogSumExp"),
     ARG("ArgMax"), ARG("ArgMin"),
+    {"ReduceInSteps", 1, WITH_INPUT, "T=" WIDE BYTES "bool|FB", WITH_INPUT_ATTRS " how:string", .expand = reduce_in_steps,
+     .domain = "onnxcc"},
 };
 /* clang-format on */
 OPS(reduce_ops);

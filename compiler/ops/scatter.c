@@ -65,9 +65,9 @@ static void scatter_elements_bind(Node *n)
     shape_strides(x, to);
     for (int k = 0; k < x.rank; k++)
         strided_axis(&s, i.dim[k], from[k], k == a ? D(0) : to[k]);
-    struct scatter_elements_reduce_bind p = {.size = shape_count(x), .axis = x.dim[a], .stride = to[a]};
-    if (!strided_six(n, &s, p.dim, NULL, p.to))
-        return;
+    struct scatter_elements_reduce_bind p = {
+        .size = shape_count(x), .count = shape_count(i), .axis = x.dim[a], .stride = to[a]};
+    p.rank = strided_axes(&s, p.dim, NULL, p.to);
     if (strcmp(n->op->name, "ScatterElementsReduce"))
         bind_kernel(n, "scatter_elements", type_storage(in_type(n, 0)), in_type(n, 1), scatter_elements_fields(), &p,
                     NULL, 0);
