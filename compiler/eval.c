@@ -82,7 +82,7 @@ static void eval_loop(Eval *e, Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
     Symbol *trips = n->call.n_size ? n->call.size[0] : NULL;
-    int64_t most = n->in[0] ? dim_eval(value_dim(n->in[0], 0)) : INT64_MAX, turn = 0;
+    int64_t most = n->in[0] ? *(const int64_t *)bytes_of(n->in[0], e) : INT64_MAX, turn = 0;
     bool on = !n->in[1] || *(const uint8_t *)bytes_of(n->in[1], e);
     for (; on && turn < most; turn++) {
         if (trips)

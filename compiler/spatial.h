@@ -28,6 +28,9 @@ bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w);
  * part of the output may need pixels outside of the input. */
 bool windows_read_transposed(Node *n, const Image *m, const int64_t *kernel, Windows *w);
 
+/* The image that Col2Im makes, as if it was the input of a convolution whose kernel is one block (ops/col2im.c). */
+bool col2im_read(Node *n, Image *m, Windows *w, Dim *block);
+
 /* The attribute of one integer for each spatial axis, at the end of v[3], before them (and when absent) `otherwise`. */
 bool spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, int64_t low, int64_t *v);
 

@@ -232,7 +232,7 @@ bool linear_attention_words(Node *n, Node *m, Value **out)
         v = make(t, "Sub", 2, v, matrices(t, k, true, s, false));
         v = make(t, "Mul", 2, v, token(t, x[5], d));
     }
-    s = make(t, "Add", 2, s, make(t, "Mul", 2, k, v));
+    s = make_reshape(t, make(t, "Add", 2, s, make(t, "Mul", 2, k, v)), 4, state);
     v = make_reshape(t, matrices(t, token(t, x[0], queries), false, s, false), 2, joined);
     const Node *loop = loop_end(t, 2, (Value *[]){s, v});
     v = transpose(n, loop->out[1], 3, (int64_t[]){1, 0, 2});

@@ -105,6 +105,8 @@ Value *transpose(Node *n, Value *v, int rank, const int64_t *perm);
 Value *matrices(Node *n, Value *left, bool trans_left, Value *right, bool trans_right);
 /* What lies from `from` to before `to` along the axis. */
 Value *part(Node *n, Value *v, int64_t axis, Dim from, Dim to);
+/* Instead of the axis, so many windows that are `stride` apart, and their elements, which are `dilation` apart. */
+Value *windows_along(Node *n, Value *v, int64_t axis, Dim count, Dim stride, Dim size, Dim dilation);
 /* Of rank 0. */
 Value *size_as(Node *n, Type t, Dim d);
 /* Like x, its elements numbered from 1. */

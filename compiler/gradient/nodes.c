@@ -66,6 +66,21 @@ Value *part(Node *n, Value *v, int64_t axis, Dim from, Dim to)
     return make(n, "Slice", 4, v, make_dims(n, 1, &from), make_dims(n, 1, &to), make_ints(n, 1, &axis));
 }
 
+/* From 0 on. */
+static Value *steps(Node *n, Dim count, Dim step)
+{
+    Value *v = make(n, "Range", 3, make_int(n, 0), size_as(n, I64, count), make_int(n, 1));
+    return dim_is(step, 1) ? v : make(n, "Mul", 2, v, size_as(n, I64, step));
+}
+
+Value *windows_along(Node *n, Value *v, int64_t axis, Dim count, Dim stride, Dim size, Dim dilation)
+{
+    Value *from = make_reshape(n, steps(n, count, stride), 2, (Dim[]){count, D(1)});
+    v = make(n, "Gather", 2, v, make(n, "Add", 2, from, steps(n, size, dilation)));
+    attr_set_int(v->def, "axis", axis);
+    return v;
+}
+
 Value *size_as(Node *n, Type t, Dim d)
 {
     return dim_const(d) ? make_scalar(n, t, (double)dim_value(d))

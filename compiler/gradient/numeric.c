@@ -154,14 +154,9 @@ Value *fourier_back(const Back *b)
 bool frames_words(Node *n, Node *m, Value **out)
 {
     Dim d[FOURIER_DIMS];
-    Value *one = make_int(n, 1), *zero = make_int(n, 0);
     if (m->in[0]->shape->rank == m->out[0]->shape->rank || in_dims(m, 4, d, FOURIER_DIMS) < 0)
         return false;
-    Value *frame = make(n, "Range", 3, zero, size_as(n, I64, d[INNER]), one);
-    frame = make_reshape(n, make(n, "Mul", 2, frame, size_as(n, I64, d[FROM + 1])), 2, (Dim[]){d[INNER], D(1)});
-    Value *at = make(n, "Add", 2, frame, make(n, "Range", 3, zero, size_as(n, I64, d[LENGTH]), one));
-    Value *v = make(n, "Gather", 2, in(m, 0), at);
-    attr_set_int(v->def, "axis", 1);
+    Value *v = windows_along(n, in(m, 0), 1, d[INNER], d[FROM + 1], d[LENGTH], D(1));
     if (in(m, 1))
         v = make(n, "Mul", 2, v, make_reshape(n, in(m, 1), 2, (Dim[]){d[LENGTH], D(1)}));
     v = make(n, "DFT", 3, v, NULL, make_int(n, 2));

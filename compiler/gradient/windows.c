@@ -4,40 +4,68 @@
 
 /* ---- windows ------------------------------------------------------------------------------------------------------- */
 
-/* The windows of a convolution without automatic pads: those of m, which has w for each pixel of its smaller image. */
+/* A window for each pixel of a smaller image, over a larger one: the first begins `before` before it, the last ends `after`
+ * behind it; less than 0: inside. */
 typedef struct Slide {
     int axes;
-    int64_t kernel[3], stride[3], dilation[3], pads[6], size[3], out[3];
-    int64_t more[3]; /* pixels beyond the last window */
+    int64_t stride[3], dilation[3], pads[6];
+    bool known[3]; /* attributes say what sticks out: `pads` */
+    Dim kernel[3], size[3], out[3], before[3], after[3];
 } Slide;
 
-/* Windows of `kernel` elements (NULL: as its attribute says), over m's input or, when it is transposed, its output, whose
- * sizes must be known now. */
-static bool slide_read(Node *m, const int64_t *kernel, bool transposed, Slide *s)
+/* The arrays that are given have the axes at their ends. */
+static Slide slide_make(int axes, const Windows *w, const Dim *kernel, const Dim *size, const Dim *out)
+{
+    Slide s = {.axes = axes};
+    for (int i = 0, k = 3 - axes; i < axes; i++, k++) {
+        s.stride[i] = w->stride[k];
+        s.dilation[i] = w->dilation[k];
+        s.kernel[i] = kernel[k];
+        s.size[i] = size[k];
+        s.out[i] = out[k];
+        s.before[i] = w->pad[k];
+        Dim one = dim_add(dim_mul(dim_sub(kernel[k], D(1)), D(w->dilation[k])), D(1));
+        Dim all = dim_max(D(0), dim_add(dim_mul(dim_sub(out[k], D(1)), D(w->stride[k])), one));
+        s.after[i] = dim_sub(dim_sub(all, size[k]), w->pad[k]);
+        s.known[i] = dim_const(s.before[i]) && dim_const(s.after[i]) && dim_value(s.after[i]) > -s.stride[i];
+        s.pads[i] = s.known[i] ? dim_value(s.before[i]) : 0;
+        s.pads[axes + i] = s.known[i] ? dim_value(dim_max(s.after[i], D(0))) : 0;
+    }
+    return s;
+}
+
+/* The windows of m, over its input or, when it is transposed, its output. */
+static Slide slide_of(Node *m, bool transposed)
 {
     Image image;
     Windows w;
-    if (!image_read(m, 0, &image) ||
-        !(transposed ? windows_read_transposed(m, &image, kernel, &w) : windows_read(m, &image, kernel, &w)))
-        return false;
-    s->axes = image.axes;
-    for (int i = 0; i < s->axes; i++) {
-        int k = 3 - s->axes + i;
-        Dim size = transposed ? w.out[k] : image.size[k], out = transposed ? image.size[k] : w.out[k];
-        if (!dim_const(size) || !dim_const(out) || !dim_const(w.pad[k]))
-            return false;
-        s->kernel[i] = w.kernel[k];
-        s->stride[i] = w.stride[k];
-        s->dilation[i] = w.dilation[k];
-        s->size[i] = dim_value(size);
-        s->out[i] = dim_value(out);
-        s->pads[i] = dim_value(w.pad[k]);
-        int64_t reach = (s->out[i] - 1) * s->stride[i] + s->dilation[i] * (s->kernel[i] - 1) + 1;
-        int64_t end = reach - s->size[i] - s->pads[i];
-        s->pads[s->axes + i] = end > 0 ? end : 0;
-        s->more[i] = end < 0 ? -end : 0;
-    }
-    return true;
+    int64_t sizes[3], *kernel = m->n_in > 1 ? sizes : NULL;
+    for (int i = 2; kernel && i < m->in[1]->shape->rank; i++)
+        kernel[i - 2] = dim_value(m->in[1]->shape->dim[i]);
+    image_read(m, 0, &image);
+    if (transposed)
+        windows_read_transposed(m, &image, kernel, &w);
+    else
+        windows_read(m, &image, kernel, &w);
+    return slide_make(image.axes, &w, (Dim[])THREE(w.kernel), transposed ? w.out : image.size,
+                      transposed ? image.size : w.out);
+}
+
+/* Large images v, whose last axes are spatial, get what sticks out of them or, back, lose it; `all`: what attributes can
+ * say, too. */
+static Value *slide_pad(const Slide *s, Node *n, Value *v, int rank, bool back, bool all)
+{
+    Dim pads[2 * MAX_RANK];
+    bool some = false;
+    for (int i = 0; i < 2 * rank; i++)
+        pads[i] = D(0);
+    for (int i = 0, k = rank - s->axes; i < s->axes; i++, k++)
+        if (all || !s->known[i]) {
+            pads[k] = dim_mul(s->before[i], D(back ? -1 : 1));
+            pads[rank + k] = dim_mul(s->after[i], D(back ? -1 : 1));
+            some |= !dim_is(pads[k], 0) || !dim_is(pads[rank + k], 0);
+        }
+    return some ? make(n, "Pad", 2, v, make_dims(n, 2 * rank, pads)) : v;
 }
 
 static Value *slide_set(const Slide *s, Value *v, int64_t group)
@@ -49,30 +77,40 @@ static Value *slide_set(const Slide *s, Value *v, int64_t group)
     return v;
 }
 
+/* What every window over v sums. */
+static Value *slide_over(const Slide *s, Node *n, Value *v, Value *w, int64_t group)
+{
+    return slide_set(s, make(n, "Conv", 2, slide_pad(s, n, v, 2 + s->axes, false, false), w), group);
+}
+
 /* What every window has, spread over the pixels it covers. */
 static Value *slide_spread(const Slide *s, Node *n, Value *d, Value *w, int64_t group)
 {
+    int64_t more[3] = {0};
+    for (int i = 0; i < s->axes; i++)
+        if (s->known[i])
+            more[i] = s->pads[s->axes + i] - dim_value(s->after[i]);
     Value *v = slide_set(s, make(n, "ConvTranspose", 2, d, w), group);
-    attr_set_ints(v->def, "output_padding", s->axes, s->more);
+    attr_set_ints(v->def, "output_padding", s->axes, more);
+    return slide_pad(s, n, v, 2 + s->axes, true, false);
+}
+
+/* The windows over v: for each spatial axis, which are the last ones, two, of windows and of their elements. */
+static Value *slide_windows(const Slide *s, Node *n, Value *v, int rank)
+{
+    v = slide_pad(s, n, v, rank, false, true);
+    for (int i = s->axes; i-- > 0;)
+        v = windows_along(n, v, rank - s->axes + i, s->out[i], D(s->stride[i]), s->kernel[i], D(s->dilation[i]));
     return v;
 }
 
 /* (1, 1, spatial...), each number the same. */
-static Value *filled_window(Node *n, Type t, double with, int axes, const int64_t *spatial)
+static Value *filled_window(Node *n, Type t, double with, int axes, const Dim *spatial)
 {
     Dim shape[5] = {D(1), D(1)};
     for (int i = 0; i < axes; i++)
-        shape[2 + i] = D(spatial[i]);
+        shape[2 + i] = spatial[i];
     return filled(n, t, with, 2 + axes, shape);
-}
-
-/* v, which is like m's output, as images of one channel. */
-static Value *planes(const Back *b, Value *v)
-{
-    Shape y = *b->m->out[0]->shape;
-    y.dim[0] = dim_mul(y.dim[0], y.dim[1]);
-    y.dim[1] = D(1);
-    return make_reshape(b->n, v, y.rank, y.dim);
 }
 
 /* Are there no pixels, before or after? Then there is nothing to slide over. */
@@ -83,86 +121,93 @@ static bool nothing(const Back *b)
 
 /* ---- convolutions -------------------------------------------------------------------------------------------------- */
 
-static bool shapes_known(const Node *m) { return shape_const(*m->in[0]->shape) && shape_const(*m->in[1]->shape); }
-
-static const int64_t swap[] = {1, 0, 2, 3, 4};
-
-/* For the weights of windows over `image` that d is for: d is the kernel that slides over it, samples and channels
- * change places. Groups stand side by side, where the samples were. */
-static Value *weights_back(const Back *b, Slide s, Value *image, Value *d)
+/* v, images of x.dim[1] channels, as those of so many groups. */
+static Value *grouped(Node *n, Value *v, Dim groups, Dim each)
 {
-    Node *n = b->n;
-    Shape x = *image->shape;
-    int64_t group = attr_int(b->m, "group"), perm[] = {2, 1, 0, 3, 4, 5}, from[3] = {0, 0, 0};
-    Dim split[6] = {x.dim[0], D(group), dim_div(x.dim[1], D(group))};
-    Dim joined[5] = {split[2], dim_mul(x.dim[0], D(group))};
+    Shape x = *v->shape, y = {.rank = x.rank + 1, .dim = {x.dim[0], groups, each}};
     for (int i = 2; i < x.rank; i++)
-        joined[i] = split[i + 1] = x.dim[i];
-    Value *v = transpose(n, make_reshape(n, image, x.rank + 1, split), x.rank + 1, perm);
-    v = make_reshape(n, v, x.rank, joined);
-    v = make(n, "Conv", 2, v, transpose(n, d, x.rank, swap));
-    attr_set_ints(v->def, "strides", s.axes, s.dilation);
-    attr_set_ints(v->def, "dilations", s.axes, s.stride);
-    attr_set_ints(v->def, "pads", 2 * s.axes, s.pads);
-    attr_set_int(v->def, "group", group);
-    v = make(n, "Slice", 4, v, make_ints(n, s.axes, from), make_ints(n, s.axes, s.kernel),
-             make_ints(n, s.axes, (int64_t[]){2, 3, 4}));
+        y.dim[i + 1] = x.dim[i];
+    return make_reshape(n, v, y.rank, y.dim);
+}
+
+static Value *einsum(Node *n, const char *equation, Value *v, Value *w)
+{
+    v = make(n, "Einsum", w ? 2 : 1, v, w);
+    attr_set_string(v->def, "equation", equation);
+    return v;
+}
+
+/* For the weights: what each element of the windows over `image` has, times what the windows' pixels in `small` have.
+ * Where its size is known, `small` is the kernel that slides over the image: samples and channels change places, and groups
+ * stand side by side, where the samples were. */
+static Value *weights_back(const Back *b, const Slide *s, Value *image, Value *small)
+{
+    static const char *const products[] = {"ginap,ngoa->goip", "ginapbq,ngoab->goipq", "ginapbqcr,ngoabc->goipqr"};
+    static const int64_t beside[] = {2, 1, 0, 3, 4, 5}, inside[] = {1, 2, 0, 3, 4, 5}, swap[] = {1, 0, 2, 3, 4};
+    Node *n = b->n;
+    const Dim *w = b->m->in[1]->shape->dim, groups = D(attr_int(b->m, "group"));
+    Shape x = *image->shape;
+    Slide t = *s;
+    Value *v = grouped(n, image, groups, w[1]);
+    bool known = shape_const(*small->shape);
+    for (int i = 0; i < s->axes; i++) {
+        known &= s->known[i];
+        t.stride[i] = s->dilation[i];
+        t.dilation[i] = s->stride[i];
+    }
+    if (!known)
+        return einsum(n, products[s->axes - 1], slide_windows(s, n, transpose(n, v, x.rank + 1, inside), x.rank + 1),
+                      grouped(n, small, groups, dim_div(w[0], groups)));
+    x.dim[1] = dim_mul(x.dim[0], groups);
+    x.dim[0] = w[1];
+    v = make_reshape(n, transpose(n, v, x.rank + 1, beside), x.rank, x.dim);
+    v = slide_set(&t, make(n, "Conv", 2, v, transpose(n, small, x.rank, swap)), attr_int(b->m, "group"));
+    for (int i = 0; i < s->axes; i++)
+        v = part(n, v, 2 + i, D(0), s->kernel[i]);
     return transpose(n, v, x.rank, swap);
 }
 
 static Value *conv_back(const Back *b)
 {
-    Node *m = b->m;
+    Node *n = b->n, *m = b->m;
     bool transposed = !strcmp(m->op->name, "ConvTranspose");
-    int64_t kernel[3], axes[4] = {0, 2, 3, 4}, group = attr_int(m, "group");
-    Slide s;
+    int64_t axes[4] = {0, 2, 3, 4}, group = attr_int(m, "group");
+    Value *v;
     if (b->i == 2)
-        return reshape_like(b->n, sum_over(b->n, b->d, m->in[0]->shape->rank - 1, axes), m->in[2]);
+        return reshape_like(n, sum_over(n, b->d, m->in[0]->shape->rank - 1, axes), m->in[2]);
     if (nothing(b))
-        return zeros_like(b->n, m->in[b->i]);
-    if (!shapes_known(m))
-        return NULL;
-    for (int i = 2; i < m->in[1]->shape->rank; i++)
-        kernel[i - 2] = dim_value(m->in[1]->shape->dim[i]);
-    if (!slide_read(m, kernel, transposed, &s))
-        return NULL;
+        return zeros_like(n, m->in[b->i]);
+    Slide s = slide_of(m, transposed);
     if (b->i == 1)
-        return transposed ? weights_back(b, s, b->d, m->in[0]) : weights_back(b, s, m->in[0], b->d);
-    return transposed ? slide_set(&s, make(b->n, "Conv", 2, b->d, m->in[1]), group)
-                      : slide_spread(&s, b->n, b->d, m->in[1], group);
+        v = transposed ? weights_back(b, &s, b->d, m->in[0]) : weights_back(b, &s, m->in[0], b->d);
+    else
+        v = transposed ? slide_over(&s, n, b->d, m->in[1], group) : slide_spread(&s, n, b->d, m->in[1], group);
+    return reshape_like(n, v, m->in[b->i]);
 }
 
-/* As a transposed convolution, for each channel, whose kernel puts every row of a block in its own place. */
+/* The blocks are windows. */
 static Value *col2im_back(const Back *b)
 {
-    Node *n = b->n, *m = b->m;
-    Shape x = *m->in[0]->shape, y = *m->out[0]->shape;
-    int64_t block[3], shape[5], size = 1;
-    int axes = in_ints(m, 2, block, 3);
-    if (axes < 1 || !shape_const(x) || !shape_const(y))
-        return NULL;
-    for (int i = 0; i < axes; i++)
-        size *= block[i];
-    shape[0] = size;
-    shape[1] = 1;
-    for (int i = 0; i < axes; i++)
-        shape[2 + i] = block[i];
-    Value *w = make(n, "Reshape", 2, unit_matrix(n, b->d->type, D(size)), make_ints(n, 2 + axes, shape));
-    Value *v = make(n, "Conv", 2, planes(b, b->d), w);
-    static const char *const same[] = {"dilations", "pads", "strides"};
-    for (int i = 0; i < 3; i++)
-        if (node_attr(m, same[i]))
-            attr_set(v->def, *node_attr(m, same[i]));
-    return reshape_like(n, v, m->in[0]);
+    static const char *const orders[] = {"ncap->ncpa", "ncapbq->ncpqab", "ncapbqdr->ncpqrabd"};
+    Image image;
+    Windows w;
+    Dim block[3];
+    col2im_read(b->m, &image, &w, block);
+    Slide s = slide_make(image.axes, &w, block, image.size, w.out);
+    return reshape_like(b->n, einsum(b->n, orders[s.axes - 1], slide_windows(&s, b->n, b->d, 2 + s.axes), NULL),
+                        b->m->in[0]);
 }
 
 /* ---- pools --------------------------------------------------------------------------------------------------------- */
 
-/* Each window's d goes to its pixels. */
+/* Each window's d goes to its pixels, channel by channel. */
 static Value *pool_spread(const Back *b, const Slide *s, Value *d)
 {
+    Shape y = *b->m->out[0]->shape;
+    y.dim[0] = dim_mul(y.dim[0], y.dim[1]);
+    y.dim[1] = D(1);
     Value *ones = filled_window(b->n, b->d->type, 1, s->axes, s->kernel);
-    Value *v = slide_spread(s, b->n, planes(b, d), ones, 1);
+    Value *v = slide_spread(s, b->n, make_reshape(b->n, d, y.rank, y.dim), ones, 1);
     return reshape_like(b->n, v, b->m->in[0]);
 }
 
@@ -170,13 +215,11 @@ static Value *pool_spread(const Back *b, const Slide *s, Value *d)
 static Value *average_back(const Back *b)
 {
     Node *n = b->n;
-    Slide s;
     if (nothing(b))
         return zeros_like(n, b->m->in[0]);
-    if (!slide_read(b->m, NULL, false, &s))
-        return NULL;
+    Slide s = slide_of(b->m, false);
     Value *image = filled_window(n, b->d->type, 1, s.axes, s.size);
-    Value *inside = slide_set(&s, make(n, "Conv", 2, image, filled_window(n, b->d->type, 1, s.axes, s.kernel)), 1);
+    Value *inside = slide_over(&s, n, image, filled_window(n, b->d->type, 1, s.axes, s.kernel), 1);
     Value *mean = node_again(n, b->m, &image, 1, 1)->out[0];
     return pool_spread(b, &s, make(n, "Mul", 2, b->d, make(n, "Div", 2, mean, inside)));
 }
@@ -189,11 +232,9 @@ static Value *norm_pool_back(const Back *b)
     double p = !a ? 2 : a->type == A_FLOAT ? (double)a->f : (double)a->i;
     Value *less = make_scalar(n, b->d->type, p - 1);
     Back to = *b;
-    Slide s;
     if (nothing(b))
         return zeros_like(n, b->m->in[0]);
-    if (!slide_read(b->m, NULL, false, &s))
-        return NULL;
+    Slide s = slide_of(b->m, false);
     to.d = make(n, "Div", 2, b->d, make(n, "Pow", 2, b->m->out[0], less));
     to.d = pool_spread(b, &s, formula(&to, "Where(Equal(y,0),0,d)"));
     return make(n, "Mul", 2, formula(&to, "d*Sign(x)"), make(n, "Pow", 2, formula(b, "Abs(x)"), less));

@@ -90,13 +90,16 @@ static bool causal_conv_words(Node *n, Node *m, Value **out)
     Shape x = *m->in[0]->shape;
     Type own = m->in[0]->type, t = own == F64 ? F64 : F32;
     Dim taps = m->in[1]->shape->dim[2], before = dim_sub(taps, D(1)), one[] = {x.dim[1], D(1)};
-    if (!dim_const(taps))
-        return false;
     Shape was = shape_list(3, x.dim[0], x.dim[1], before);
     Value *past = in(m, 3) ? make_cast(n, in(m, 3), t) : filled(n, t, 0, 3, was.dim);
     Value *all = make(n, "Concat", 2, past, make_cast(n, in(m, 0), t)), *w = make_cast(n, in(m, 1), t), *y = NULL;
     attr_set_int(all->def, "axis", 2);
-    for (int64_t k = 0; k < dim_value(taps); k++) {
+    if (!dim_const(taps)) {
+        Value *v = windows_along(n, all, 2, x.dim[2], D(1), taps, D(1));
+        v = make(n, "Mul", 2, v, make_reshape(n, w, 3, (Dim[]){x.dim[1], D(1), taps}));
+        y = make_reshape(n, sum_over(n, v, 1, (int64_t[]){3}), 3, x.dim);
+    }
+    for (int64_t k = 0; dim_const(taps) && k < dim_value(taps); k++) {
         Value *v = part(n, all, 2, D(k), dim_add(D(k), x.dim[2]));
         v = make(n, "Mul", 2, v, make_reshape(n, part(n, w, 2, D(k), D(k + 1)), 2, one));
         y = y ? make(n, "Add", 2, y, v) : v;

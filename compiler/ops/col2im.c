@@ -3,8 +3,7 @@
 #include "../spatial.h"
 #include "col2im.h"
 
-/* The image as if it was the input of a convolution whose kernel is one block; false: wrong, and reported. */
-static bool col2im_read(Node *n, Image *m, Windows *w, Dim *block)
+bool col2im_read(Node *n, Image *m, Windows *w, Dim *block)
 {
     Dim image[3], size[3];
     Shape x = in_shape(n, 0);
