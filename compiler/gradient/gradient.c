@@ -1,23 +1,14 @@
 /* gradient.c - Gradient: the nodes between xs and y, differentiated backwards, become ordinary nodes. */
 #include "gradient.h"
 
-static void no_gradient(Node *n, const Node *m)
-{
-    node_error(n, "the gradient of %s is not supported", printable(m->source ? m->source->op_type : name(m->op->name)));
-    for (int i = 0; i < m->n_in; i++)
-        if (m->in[i] && m->in[i]->form == TENSOR && !shape_const(*m->in[i]->shape)) {
-            note_help("more are when all sizes are known: give them with --dim or --shape");
-            return;
-        }
-}
-
 /* What input i of m counts for y, when its output o counts d; NULL: nothing, or an error. */
 static Value *step_back(Node *n, Node *m, int i, int o, Value *d)
 {
     Back b = {.n = n, .m = m, .d = d, .i = i, .o = o};
     Value *v = NULL;
     if (!back_by_formula(&b, &v) && !back_by_moves(&b, &v) && !back_by_windows(&b, &v) && !back_by_function(&b, &v))
-        no_gradient(n, m);
+        node_error(n, "the gradient of %s is not supported",
+                   printable(m->source ? m->source->op_type : name(m->op->name)));
     return v ? make_cast(n, v, m->in[i]->type) : NULL;
 }
 

@@ -121,7 +121,7 @@ static bool nothing(const Back *b)
 
 /* ---- convolutions -------------------------------------------------------------------------------------------------- */
 
-/* v, images of x.dim[1] channels, as those of so many groups. */
+/* v, images, whose channels are in so many groups. */
 static Value *grouped(Node *n, Value *v, Dim groups, Dim each)
 {
     Shape x = *v->shape, y = {.rank = x.rank + 1, .dim = {x.dim[0], groups, each}};
@@ -137,18 +137,18 @@ static Value *einsum(Node *n, const char *equation, Value *v, Value *w)
     return v;
 }
 
-/* For the weights: what each element of the windows over `image` has, times what the windows' pixels in `small` have.
- * Where its size is known, `small` is the kernel that slides over the image: samples and channels change places, and groups
+/* For the weights: what the elements of all windows over `large` have, times what the windows' pixels in `small` have.
+ * That is a convolution whose kernel is `small`, where its size is known: samples and channels change places, and groups
  * stand side by side, where the samples were. */
-static Value *weights_back(const Back *b, const Slide *s, Value *image, Value *small)
+static Value *weights_back(const Back *b, const Slide *s, Value *large, Value *small)
 {
     static const char *const products[] = {"ginap,ngoa->goip", "ginapbq,ngoab->goipq", "ginapbqcr,ngoabc->goipqr"};
     static const int64_t beside[] = {2, 1, 0, 3, 4, 5}, inside[] = {1, 2, 0, 3, 4, 5}, swap[] = {1, 0, 2, 3, 4};
     Node *n = b->n;
     const Dim *w = b->m->in[1]->shape->dim, groups = D(attr_int(b->m, "group"));
-    Shape x = *image->shape;
+    Shape x = *large->shape;
     Slide t = *s;
-    Value *v = grouped(n, image, groups, w[1]);
+    Value *v = grouped(n, large, groups, w[1]);
     bool known = shape_const(*small->shape);
     for (int i = 0; i < s->axes; i++) {
         known &= s->known[i];
@@ -172,23 +172,23 @@ static Value *conv_back(const Back *b)
     Node *n = b->n, *m = b->m;
     bool transposed = !strcmp(m->op->name, "ConvTranspose");
     int64_t axes[4] = {0, 2, 3, 4}, group = attr_int(m, "group");
-    Value *v;
+    Value *large = transposed ? b->d : m->in[0], *small = transposed ? m->in[0] : b->d, *v;
     if (b->i == 2)
         return reshape_like(n, sum_over(n, b->d, m->in[0]->shape->rank - 1, axes), m->in[2]);
     if (nothing(b))
         return zeros_like(n, m->in[b->i]);
     Slide s = slide_of(m, transposed);
     if (b->i == 1)
-        v = transposed ? weights_back(b, &s, b->d, m->in[0]) : weights_back(b, &s, m->in[0], b->d);
+        v = weights_back(b, &s, large, small);
     else
-        v = transposed ? slide_over(&s, n, b->d, m->in[1], group) : slide_spread(&s, n, b->d, m->in[1], group);
+        v = (transposed ? slide_over : slide_spread)(&s, n, b->d, m->in[1], group);
     return reshape_like(n, v, m->in[b->i]);
 }
 
-/* The blocks are windows. */
+/* The blocks are windows over the image. */
 static Value *col2im_back(const Back *b)
 {
-    static const char *const orders[] = {"ncap->ncpa", "ncapbq->ncpqab", "ncapbqdr->ncpqrabd"};
+    static const char *const orders[] = {"niap->nipa", "niapbq->nipqab", "niapbqcr->nipqrabc"};
     Image image;
     Windows w;
     Dim block[3];
