@@ -179,7 +179,8 @@ OPEN = {
                              "o = ConvTranspose <pads = [1, 1], strides = [2]> (x, w)"),
     "conv_transpose_larger": ({5: "h"}, {"x": (1, 3, 5), "w": (3, 2, 2)}, "o = ConvTranspose <output_shape = [11]> (x, w)", LARGER.format(5)),
     "average_pool_same": ({7: "h", 6: "v"}, {"x": (1, 2, 7, 6)}, "o = AveragePool <kernel_shape = [3, 4], strides = [2, 3], auto_pad = \"SAME_UPPER\"> (x)"),
-    "lp_pool_volume": ({3: "h", 4: "v", 5: "u"}, {"x": (1, 2, 3, 4, 5)}, "o = LpPool <kernel_shape = [2, 1, 3], strides = [1, 2, 2], pads = [1, 0, 0, 0, 0, 1]> (x)"),
+    "lp_pool_volume": ({3: "h", 4: "v", 5: "u"}, {"x": (1, 2, 3, 4, 5)},
+                       "o = LpPool <kernel_shape = [2, 1, 3], strides = [1, 2, 2], pads = [1, 0, 0, 0, 0, 1]> (x)"),
     "average_pool_none": ({2: "h", 3: "c"}, {"x": (1, 3, 2)}, "p = AveragePool <kernel_shape = [3]> (x) e = ReduceSum(p) o = Add(e, x)",
                           "o = Identity(x)"),
     "conv_none": ({3: "h", 1: "n"}, {"x": (1, 2, 3), "w": (2, 2, 4)}, "p = Conv(x, w) e = ReduceSum(p) f = ReduceSum(w) g = Add(e, f) o = Add(g, x)",
@@ -258,7 +259,8 @@ def add_gradients(c):
         also={"image": np.zeros((4, 5)), "block": np.zeros((3, 1))}, sizes={6: "c", 15: "blocks", 4: "h", 5: "v", 3: "rows", 1: "columns"})
     add("open_causal_conv", {"x": (2, 3, 5), "w": (3, 1, 4)}, "o, t = CausalConvWithState(x, w)" + wave, kind=np.float32, sizes={5: "n", 4: "taps", 3: "c"})
     shapes, nodes = FLOATS["linear_attention_gated"]
-    add("open_linear_attention_gated", shapes, nodes + wave, kind=np.float32, sizes={2: "n", 3: "tokens", 8: "a", 4: "b", 6: "c"})
+    add("open_linear_attention_gated", shapes, nodes.replace("update", "scale = 0.1, update") + wave, kind=np.float32,
+        sizes={2: "n", 3: "tokens", 8: "a", 4: "b", 6: "c"})
     add("open_twice_conv", {"x": (1, 2, 5), "w": (3, 2, 4)}, "o = Conv <strides = [2], pads = [1, 2]> (x, w)" + wave, twice="w", sizes={5: "h"})
     shapes, by, nodes = TWICE["cum_prod"]
     add("twice_sizes", shapes, nodes + wave, twice=by, sizes={5: "n"})
