@@ -23,6 +23,7 @@ import gradient_words
 import gradients
 import gradients_control
 import gradients_numeric
+import gradients_open
 from cache import generated
 from message import write_test
 
@@ -653,16 +654,16 @@ def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
     sources = [__file__, containers.__file__, corners.__file__, gradients.__file__, gradient_words.__file__,
-               gradients_control.__file__, gradients_numeric.__file__, differences.__file__]
+               gradients_control.__file__, gradients_numeric.__file__, gradients_open.__file__, differences.__file__]
     with generated(folder, sources, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
         if not stale:
             return
         cases = Cases(os.path.join(folder, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
                     add_features, add_images, add_attention, add_contractions, add_open, gradients.add_gradients,
-                    gradients_control.add_gradients_control, gradients_numeric.add_gradients_numeric, add_strings,
-                    add_packed, add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences,
-                    containers.add_loops, containers.add_string_loops, corners.add_corners):
+                    gradients_control.add_gradients_control, gradients_numeric.add_gradients_numeric,
+                    gradients_open.add_gradients_open, add_strings, add_packed, add_experimental, containers.add_maps,
+                    containers.add_splits, containers.add_sequences, containers.add_loops, containers.add_string_loops, corners.add_corners):
             add(cases)
         print(f"operators: {cases.count} tests written")
 
