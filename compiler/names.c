@@ -57,7 +57,9 @@ static void take_declared(const char *text)
         else if (!strncmp(text, "typedef ", 8)) {
             const char *s = name_bytes(text, strcspn(text, ";(\n"))->s, *members = strrchr(s, '}');
             take_words(members ? members : s);
-        } else
+        } else if (!strncmp(text, "} ", 2)) /* of a struct */
+            take_words(name_bytes(text, strcspn(text, ";(\n"))->s);
+        else
             for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
                 if (!strncmp(text, functions[i], strlen(functions[i])))
                     take_declarator(text, n);

@@ -61,6 +61,7 @@ enum {
     CONTROL = 1 << 8,    /* has graphs: exec.c and emit.c know it by its kind */
     NOFOLD = 1 << 9,
     LOOKS_BACK = 1 << 10, /* what it means depends on the nodes before it, those of constants too */
+    TOLD = 1 << 11,       /* whoever makes the node says what its outputs are, or may be at most */
 };
 
 /* Puts a table into the register; the one line a family file needs besides its rows. */

@@ -103,8 +103,8 @@ KERNEL int FN(join)(const void *restrict from, const i64 *restrict dims, const i
     const idx k = rt_size(*count);
     idx total = 0, outer = 1, inner = 1, done = 0;
     *length = 0;
-    if (k < 1 || k > p.have)
-        return RT_BAD_SIZE;
+    if (k <= 0 || k > p.have)
+        return k == 0 ? RT_OK : RT_BAD_SIZE;
     for (idx s = 0; s < k; s++) {
         idx size = 1;
         for (int a = 0; a < p.rank; a++) {

@@ -44,6 +44,18 @@ static Shape shape_now(const Path *p, Shape s)
     return s;
 }
 
+/* v is within the same bounds as old. */
+static void bound_like(Value *v, const Value *old)
+{
+    for (const Symbol *s = symbols_of(old); s; s = s->next) {
+        Symbol *t = symbol_of(value_dim(v, s->element));
+        if (t) {
+            t->low = s->low;
+            t->high = s->high;
+        }
+    }
+}
+
 /* The graph g for `owner`, with what it reads as it is now. */
 static Graph *graph_again(const Path *p, Graph *g, Node *owner)
 {
@@ -53,6 +65,7 @@ static Graph *graph_again(const Path *p, Graph *g, Node *owner)
     for (int i = 0; i < g->in.n; i++) {
         Value *v = g->in.at[i];
         map_put(&q.now, v, add_input(q.n->graph, v->name, v->type, shape_now(&q, *v->shape)));
+        bound_like(now(&q, v), v);
     }
     for (Node *m = g->first; m; m = m->next)
         go(&q, m);
@@ -67,12 +80,15 @@ Node *copied(const Path *p, Node *m, Value **in)
     for (int i = 0; i < m->n_out; i++)
         if (!m->out[i])
             c->out[i] = NULL;
-        else if (!m->n_in) /* whoever made it said what it is */
+        else if (m->op->flags & TOLD)
             set_out(c, i, m->out[i]->type, shape_now(p, *m->out[i]->shape));
     for (int i = 0; i < c->n_attr; i++)
         if (c->attr[i].g)
             c->attr[i].g = graph_again(p, c->attr[i].g, c);
     infer_node(c);
+    for (int i = 0; i < m->n_out; i++)
+        if (m->out[i])
+            bound_like(c->out[i], m->out[i]);
     return c;
 }
 
@@ -289,18 +305,6 @@ static Value *carry(LoopBack *l, Value *x, Value *first)
     vec_push(&l->in, first);
     vec_push(&l->of, x);
     return add_input(l->q.n->graph, NULL, x->type, *x->shape);
-}
-
-/* v is within the same bounds as old. */
-static void bound_like(Value *v, const Value *old)
-{
-    for (const Symbol *s = symbols_of(old); s; s = s->next) {
-        Symbol *t = symbol_of(value_dim(v, s->element));
-        if (t) {
-            t->low = s->low;
-            t->high = s->high;
-        }
-    }
 }
 
 /* The turn of m starts with what it started with. */

@@ -74,27 +74,21 @@ typedef struct Visit {
     void *arg;
 } Visit;
 
-static void visit_node(Node *m, void *visit)
-{
-    const Visit *v = visit;
-    for (int i = 0; i < m->n_in; i++)
-        if (m->in[i])
-            v->visit(m->in[i], v->arg);
-}
-
 static void visit_graph(Graph *g, void *visit)
 {
     const Visit *v = visit;
-    graph_each_node(g, visit_node, visit);
+    for (Node *m = g->first; m; m = m->next)
+        each_read(m, v->visit, v->arg);
     for (int i = 0; i < g->out.n; i++)
         v->visit(g->out.at[i], v->arg);
 }
 
 void each_read(Node *m, void (*visit)(Value *, void *), void *arg)
 {
-    Visit v = {visit, arg};
-    visit_node(m, &v);
-    node_each_graph(m, visit_graph, &v);
+    for (int i = 0; i < m->n_in; i++)
+        if (m->in[i])
+            visit(m->in[i], arg);
+    node_each_graph(m, visit_graph, &(Visit){visit, arg});
 }
 
 /* What a node reads. */
@@ -279,7 +273,7 @@ static bool begin(Path *p)
 void back_through(Path *p, Node *m, int o)
 {
     Value *d = out(m, o) ? map_get(&p->back, out(m, o)) : NULL;
-    for (int i = 0; i < m->n_in && d; i++) {
+    for (int i = m->n_in; i-- > 0 && d;) { /* the first last: it may be made over d */
         Value *v = is_live(p, m->in[i]) && type_is_float(m->in[i]->type) ? step_back(p->n, m, i, o, d) : NULL;
         if (v)
             count_back(p, m->in[i], v);
@@ -360,7 +354,6 @@ static void gradient_named(Node *n)
 
 static const Op gradient_ops[] = {
     {"Gradient", 1, "Inputs**:T1 -> Outputs**:T2", "T1=ALL T2=F", "xs:strings y:string zs:strings?",
-     .expand = gradient_expand, .named = gradient_named, .domain = "ai.onnx.preview.training",
-     .limit = "not through sequences that grow", .flags = LOOKS_BACK},
+     .expand = gradient_expand, .named = gradient_named, .domain = "ai.onnx.preview.training", .flags = LOOKS_BACK},
 };
 OPS(gradient_ops);

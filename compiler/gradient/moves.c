@@ -204,6 +204,95 @@ static Value *one_hot_back(const Back *b)
     return v;
 }
 
+/* ---- open sequences ----------------------------------------------------------------------------------------------
+ * What slots count, too, is only in those that are used: the others, as everywhere, hold anything. So what is made here
+ * has as many elements as the sequence whose slots they are. */
+
+static Value *shaped(const Back *b, Value *v, Shape s)
+{
+    set_out(v->def, 0, b->d->type, s);
+    return v;
+}
+
+/* `at`, a place in a sequence of so many elements, from its start. */
+static Value *place(Node *n, Value *at, Value *count)
+{
+    return make(n, "Where", 3, make(n, "Less", 2, at, make_int(n, 0)), make(n, "Add", 2, at, count), at);
+}
+
+/* d for as many slots as x has, of which `count` are used. */
+static Value *in_slots(const Back *b, Value *d, Value *count)
+{
+    Shape x = *b->m->in[0]->shape;
+    return shape_same(*d->shape, x) ? d : shaped(b, make(b->n, "onnxcc.Slots", 2, d, count), x);
+}
+
+static Value *slots_back(const Back *b) { return in_slots(b, b->d, b->m->in[1]); }
+
+/* The item is in its slot, the others are around it. */
+static Value *insert_back(const Back *b)
+{
+    Node *n = b->n, *m = b->m;
+    Value *count = m->in[2], *at = in(m, 3) ? place(n, m->in[3], count) : NULL;
+    Value *all = make(n, "Add", 2, count, make_int(n, 1));
+    if (b->i == 1)
+        return shaped(b, make(n, "onnxcc.Element", 3, b->d, all, at ? at : count), *m->in[1]->shape);
+    return in_slots(b, shaped(b, make(n, "onnxcc.Erase", 3, b->d, all, at), *b->d->shape), count);
+}
+
+/* d with one more slot, of v or zeros. */
+static Value *with_slot(const Back *b, Value *d, Value *v, Value *count, Value *at)
+{
+    Node *n = b->n;
+    Shape x = *b->m->in[0]->shape;
+    Value *before = make(n, "Sub", 2, count, make_int(n, 1));
+    v = v ? v : filled(n, b->d->type, 0, 1, &x.dim[1]);
+    return shaped(b, make(n, "onnxcc.Insert", 4, d, v, before, at ? place(n, at, count) : NULL), x);
+}
+
+static Value *erase_back(const Back *b) { return with_slot(b, b->d, NULL, b->m->in[1], in(b->m, 2)); }
+
+static Value *element_back(const Back *b)
+{
+    return with_slot(b, zeros_like(b->n, b->m->in[0]), b->d, b->m->in[1], b->m->in[2]);
+}
+
+/* What was joined is cut, */
+static Value *join_back(const Back *b)
+{
+    Node *n = b->n, *m = b->m;
+    int64_t axis = attr_int(m, "axis"), stack = attr_int(m, "stack");
+    Value *in[] = {b->d, NULL};
+    if (!stack) {
+        Value *sizes = make(n, "Gather", 2, m->in[1], make_int(n, axis));
+        attr_set_int(sizes->def, "axis", 1);
+        in[1] = part(n, sizes, 0, D(0), value_dim(m->in[2], 0));
+    }
+    Node *cut = make_node(n, "onnxcc.Cut", 2, in, 2);
+    attr_set_int(cut, "axis", axis);
+    attr_set_int(cut, "squeeze", stack);
+    set_out(cut, 0, b->d->type, *m->in[0]->shape);
+    set_out(cut, 1, I64, *m->in[1]->shape);
+    return cut->out[0];
+}
+
+/* and the other way round. */
+static Value *cut_back(const Back *b)
+{
+    Node *n = b->n, *m = b->m;
+    Shape x = *m->in[0]->shape;
+    Value *split = in(m, 1);
+    int64_t axis = attr_int(m, "axis"), squeeze = attr_int(m, "squeeze");
+    Dim count =
+        split && split->shape->rank ? split->shape->dim[0] : dim_ceil(x.dim[axis], split ? value_dim(split, 0) : D(1));
+    Value *v = make(n, "onnxcc.Join", 3, b->d, m->out[1], size_as(n, I64, count));
+    attr_set_int(v->def, "axis", axis);
+    attr_set_int(v->def, "stack", squeeze);
+    attr_set_int(v->def, "rank", x.rank - squeeze);
+    x.dim[axis] = D(dim_high(x.dim[axis]));
+    return reshape_like(n, shaped(b, v, x), m->in[0]);
+}
+
 /* ---- all of them ------------------------------------------------------------------------------------------------ */
 
 bool back_by_moves(const Back *b, Value **v)
@@ -240,6 +329,12 @@ bool back_by_moves(const Back *b, Value **v)
         {"OneHot", one_hot_back},
         {"Unique", unique_back},
         {"GridSample", nearest_back},
+        {"Slots", slots_back},
+        {"Insert", insert_back},
+        {"Erase", erase_back},
+        {"Element", element_back},
+        {"Join", join_back},
+        {"Cut", cut_back},
     };
     return back_by(functions, sizeof functions / sizeof *functions, b, v);
 }

@@ -4,6 +4,22 @@
 #include "dims.h"
 #include "fail.h"
 
+/* What n gives, or what it is made of, is not known: that was reported elsewhere. */
+static void give_up(Node *n)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            n->out[i]->poisoned = true;
+}
+
+static bool is_given_up(const Graph *g)
+{
+    bool poisoned = false;
+    for (int i = 0; i < g->out.n; i++)
+        poisoned |= g->out.at[i]->poisoned;
+    return poisoned;
+}
+
 /* ---- If ------------------------------------------------------------------------------------------------------------ */
 
 /* The branch's nodes take the place of n; they read outer values already. */
@@ -126,16 +142,15 @@ static void if_infer(Node *n)
         return;
     }
     int lost = infer_branches(n, branch);
+    if (is_given_up(branch[lost == 0]) || is_given_up(branch[lost != 1])) {
+        give_up(n);
+        return;
+    }
     flatten_branches(n, branch, lost);
     if (lost >= 0)
         give_up_branch(branch[lost], branch[1 - lost]);
     for (int i = 0; i < n->n_out; i++) {
         const Value *a = then_g->out.at[i], *b = else_g->out.at[i];
-        if (a->poisoned || b->poisoned) {
-            if (n->out[i])
-                n->out[i]->poisoned = true;
-            continue;
-        }
         if (a->type != b->type)
             node_error(n, "the branches give %s and %s for result %d", type_onnx(a->type), type_onnx(b->type), i);
         else
@@ -361,11 +376,6 @@ static void loop_results(Node *n, Graph *g)
     Dim trips = trip_count(n, g);
     for (int i = 1; i < g->out.n; i++) {
         const Value *v = g->out.at[i];
-        if (v->poisoned) {
-            if (out(n, i - 1))
-                n->out[i - 1]->poisoned = true;
-            continue;
-        }
         Shape s = *v->shape;
         if (i <= carried) {
             if (v->type != in_type(n, i + 1) || !shape_same(s, in_shape(n, i + 1)))
@@ -399,12 +409,18 @@ static void loop_infer(Node *n)
     }
     Box **box = NULL;
     for (int i = 0; i < carried && !box; i++)
-        if ((n->in[i + 2]->form != TENSOR || n->in[i + 2]->type == STR) && !(box = flatten_carried(n, g)))
+        if ((n->in[i + 2]->form != TENSOR || n->in[i + 2]->type == STR) && !(box = flatten_carried(n, g))) {
+            give_up(n);
             return;
+        }
     set_inputs(n, g);
     if (box)
         set_text(g, carried, box);
     infer_graph(g);
+    if (is_given_up(g)) {
+        give_up(n);
+        return;
+    }
     for (int i = 0; i < g->out.n - 1; i++)
         if (g->out.at[i + 1]->form != TENSOR && (i >= carried || !box || box[i]->form == TENSOR)) {
             node_error(n, "result %d of the body is a sequence or an optional, %s", i + 1,
@@ -445,6 +461,8 @@ static bool is_room(const Value *v)
 static void loop_bind(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
+    if (in(n, 0))
+        value_dim(n->in[0], 0); /* read when it is computed */
     if (symbols_of(n))
         bind_size(n, 0, symbols_of(n));
     const Tensor *goes_on = g->out.at[0]->data;
@@ -546,12 +564,12 @@ static const Op control_ops[] = {
      .flags = CONTROL, .was = SINCE_1},
     {"Loop", 25, "M?:I cond?:B v_initial?**:V -> v_final_and_scan_outputs**:V", "I=int64 B=bool V=ALL13|seq|opt",
      "body:graph", loop_infer, loop_bind, .flags = CONTROL, .unread = loop_unread, .was = SINCE_1},
-    {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM, .domain = "onnxcc"},
+    {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM | TOLD, .domain = "onnxcc"},
     {"Copy", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE, .domain = "onnxcc"},
     {"View", 1, "x:T -> y:T", "T=ALL14", NULL, view_infer, NULL, .flags = VIEW, .domain = "onnxcc"},
-    {"Fill", 1, "-> y:T", "T=ALL14", "value:tensor", made_infer, fill_bind, .domain = "onnxcc"},
-    {"Fail", 1, "-> y:T", "T=ALL14", NULL, made_infer, fail_bind, .flags = NOFOLD, .domain = "onnxcc"},
-    {"Dims", 1, "-> y:T", "T=int32|int64|bool", "dims:ints", made_infer, dims_bind, .flags = NOFOLD, .domain = "onnxcc"},
+    {"Fill", 1, "-> y:T", "T=ALL14", "value:tensor", made_infer, fill_bind, .flags = TOLD, .domain = "onnxcc"},
+    {"Fail", 1, "-> y:T", "T=ALL14", NULL, made_infer, fail_bind, .flags = NOFOLD | TOLD, .domain = "onnxcc"},
+    {"Dims", 1, "-> y:T", "T=int32|int64|bool", "dims:ints", made_infer, dims_bind, .flags = NOFOLD | TOLD, .domain = "onnxcc"},
 };
 /* clang-format on */
 OPS(control_ops);

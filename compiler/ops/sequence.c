@@ -185,9 +185,7 @@ static void concat_from_open(Node *n, const Parts *p)
     Shape s = row_shape(b, first->out[0]);
     for (int i = b->rank; i > axis && stack; i--)
         s.dim[i] = s.dim[i - 1];
-    Symbol *length = symbol_fresh("length", 0, stack ? b->most : b->most * b->size[axis]);
-    symbol_made_by(length, m);
-    s.dim[axis] = dim_symbol(length);
+    s.dim[axis] = D(stack ? b->most : b->most * b->size[axis]);
     s.rank = rank;
     set_out(m, 0, p->data->type, s);
     replace_by(n, m->out[0]);
@@ -339,12 +337,24 @@ static void split_to_sequence(Node *n)
 
 /* ---- SequenceMap: a Loop that takes one element of each sequence a turn, and adds one to each result ------------------------- */
 
+/* Is v a sequence that never has an element? */
+static bool is_empty(const Value *v)
+{
+    return v->form == SEQUENCE && (v->parts->box.open ? !v->parts->box.most : !v->parts->item.n);
+}
+
 static void sequence_map(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
     if (g->in.n != n->n_in || g->out.n != n->n_out) {
         error_node(n, "SUB-27", "the body has %d inputs and %d outputs; the node %d and %d", g->in.n, g->out.n, n->n_in,
                    n->n_out);
+        return;
+    }
+    if (is_empty(n->in[0])) {
+        for (int i = 0; i < n->n_out; i++)
+            replace_out(n, i, sequence_new(n->graph, NO_TYPE, 0, NULL));
+        expand_done(n);
         return;
     }
     Value *turn = value_new(g, name("turn")), *go_on = value_new(g, name("go_on"));
@@ -407,6 +417,19 @@ static void optional_get_element(Node *n)
 
 static void set_infer(Node *n) { (void)n; }
 
+/* Along the axis it was told the most, and reports how much it is. */
+static void join_infer(Node *n)
+{
+    Shape s = *n->out[0]->shape;
+    Dim *d = &s.dim[attr_int(n, "axis")];
+    if (symbols_of(n))
+        return;
+    Symbol *length = symbol_fresh("length", 0, dim_high(*d));
+    symbol_made_by(length, n);
+    *d = dim_symbol(length);
+    set_out(n, 0, in_type(n, 0), s);
+}
+
 static Dim slots_of(const Value *v) { return v->shape->dim[0]; }
 static Dim slot_of(const Value *v) { return v->shape->dim[1]; }
 static Type storage_of(const Value *v) { return type_storage(v->type); }
@@ -464,9 +487,9 @@ static void cut_bind(Node *n)
     bind_kernel(n, "cut", storage_of(n->in[0]), NO_TYPE, cut_fields(), &p, args, 4);
 }
 
-#define OWN(name, sig, attrs, how, flag)                                                                               \
+#define OWN(name, sig, attrs, how, inferred, flag)                                                                               \
     {                                                                                                                  \
-        name, 1, sig, "T=ALL14", attrs, .infer = set_infer, .bind = how, .flags = NOFOLD | (flag), .domain = "onnxcc"  \
+        name, 1, sig, "T=ALL14", attrs, .infer = inferred, .bind = how, .flags = NOFOLD | TOLD | (flag), .domain = "onnxcc"  \
     }
 
 static const Op sequence_ops[] = {
@@ -498,11 +521,12 @@ static const Op sequence_ops[] = {
     {"OptionalGetElement", 18, "input:O -> output:V", "O=ALL|seq|opt V=ALL|seq", "", .expand = optional_get_element},
     {"OptionalGetElement", 15, "input:O -> output:V", "O=opt V=ALL|seq", "", .expand = optional_get_element},
 
-    OWN("Slots", "x:T count:int64 -> y:T", "", slots_bind, 0),
-    OWN("Insert", "x:T item:T count:int64 at?:int64 -> y:T", "", insert_bind, INPLACE),
-    OWN("Erase", "x:T count:int64 at?:int64 -> y:T", "", erase_bind, INPLACE),
-    OWN("Element", "x:T count:int64 at:int64 row?:int64 -> y:T", "", element_bind, 0),
-    OWN("Cut", "x:T split?:int64 -> y:T dims:int64", "axis:int squeeze:int", cut_bind, 0),
-    OWN("Join", "x:T dims:int64 count:int64 row?:int64 -> y:T", "axis:int stack:int rank:int", join_bind, 0),
+    OWN("Slots", "x:T count:int64 -> y:T", "", slots_bind, set_infer, 0),
+    OWN("Insert", "x:T item:T count:int64 at?:int64 -> y:T", "", insert_bind, set_infer, INPLACE),
+    OWN("Erase", "x:T count:int64 at?:int64 -> y:T", "", erase_bind, set_infer, INPLACE),
+    OWN("Element", "x:T count:int64 at:int64 row?:int64 -> y:T", "", element_bind, set_infer, 0),
+    OWN("Cut", "x:T split?:int64 -> y:T dims:int64", "axis:int squeeze:int", cut_bind, set_infer, 0),
+    OWN("Join", "x:T dims:int64 count:int64 row?:int64 -> y:T", "axis:int stack:int rank:int", join_bind, join_infer,
+        0),
 };
 OPS(sequence_ops);

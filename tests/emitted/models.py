@@ -74,7 +74,7 @@ parsed("constants", """g (float[8] x, int64[3] i) => (float[8] y, int64[3] j, fl
 # Names that are keywords, macros, ends of comments, trigraphs, other names' mangled forms, or nothing a C compiler likes.
 HOSTILE = ["int", "new", "arena", "status", "x y", "x_y", "x-y", "*/ #error out of the comment", "// \\", "??/", "a\nb", "\"q\"",
            "RT_OK", "T", "EPI", "relu_f32", "conv", "rt_div", "memcpy", "main", "NULL", "é", "1st", "_", "__LINE__", "%s%n", "a" * 300,
-           "hostile_run", "sizes", "double", "restrict", "errno", "$", "x_y_2", "\0nul"]
+           "hostile_run", "sizes", "double", "restrict", "errno", "$", "x_y_2", "c128", "\0nul"]
 
 
 def hostile():

@@ -131,6 +131,11 @@ def add_sequences(c):
         d = Add (a, e) v = SequenceErase (u, z)""")
     text = f"g (int64 m, seq(float[2]) s, float[2] x) => (seq(float[2]) t, float[2] y) {{ t, y = Loop {pop} (m, , s, x) }}"
     add(c, "loop_erase", text, [scalar(2), rows(2, 2, 2), x])
+    over = LOOP.format("float[2] a", "float[2] d", "e = SequenceAt (s, i) f = ReduceSum <keepdims = 0> (e) d = Add (a, f)")
+    text = f"g (float[6, 2] x, int64 k, float[2] z) => (float[2] y) {{ s = SplitToSequence (x, k) n = SequenceLength (s) y = Loop {over} (n, , z) }}"
+    add(c, "loop_over_length", text, [rows(6, columns=(2,))[0], scalar(2), x])
+    empty = "e = SequenceEmpty () y = SequenceMap <body = b (float[2] a) => (float[2] d) { d = Sin (a) }> (e) n = SequenceLength (y)"
+    add(c, "map_empty", f"g (float[2] x) => (seq(float[2]) y, int64 n) {{ {empty} }}", [x], [[], scalar(0)])
     # branches
     for taken in False, True:
         text = """g (bool c, float[2] x, float[3] z) => (seq(float[n]) t) { t = If (c)

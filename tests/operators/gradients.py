@@ -162,15 +162,20 @@ MOVES = {
 def add_gradient(c, name, shapes, nodes, otherwise=None, at=(), also=None, place="{to} = {gradient}", kind=np.float64, twice=None, sizes=None,
                  declared="", opset=27):
     """at: what the gradient is not asked for at the place where y is computed, but at an input of that name with a 1.
-    also: inputs that it is not asked for. place: where the node of the gradient stands. kind: what its inputs are when the model
-    is compiled. twice: how the sines of the gradient by this input grow. sizes: those that the run alone knows, by name.
-    otherwise: also what gives the result for the inputs. declared: of values inside. opset: of the nodes."""
+    also: inputs that it is not asked for (tuples: sequences). place: where the node of the gradient stands. kind: what its inputs
+    are when the model is compiled. twice: how the sines of the gradient by this input grow. sizes: those that the run alone knows,
+    by name. otherwise: also what gives the result for the inputs. declared: of values inside. opset: of the nodes."""
     x = {k: rng.standard_normal(v) if isinstance(v, tuple) else np.array(v, np.float64) for k, v in shapes.items()}
     elsewhere = {k: rng.standard_normal(shapes[k]) for k in at}
-    also = {k: np.array(v) for k, v in (also or {}).items()}
+    also = {k: list(v) if isinstance(v, tuple) else np.array(v) for k, v in (also or {}).items()}
 
     def listed(values):
-        return ", ".join(f"{TYPES[v.dtype.char]}[{','.join(str((sizes or {}).get(d, d)) for d in v.shape)}] {k}" for k, v in values.items())
+        def kind(v):
+            if isinstance(v, list):
+                return f"seq({kind(v[0])})"
+            return f"{TYPES[v.dtype.char]}[{','.join(str((sizes or {}).get(d, d)) for d in v.shape)}]"
+
+        return ", ".join(f"{kind(v)} {k}" for k, v in values.items())
 
     head = '<ir_version: 13, opset_import: ["": {}, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1]> g'
     forward = otherwise if callable(otherwise) else onnx.parser.parse_model(

@@ -2,11 +2,14 @@
 
 import re
 
+import numpy as np
+
 import gradients
 
-WAVE = " wave = Sin(o) s = Mul(o, wave) y = ReduceSum <keepdims = 0> (s) "
+WAVE = " wave = Sin(o) product = Mul(o, wave) y = ReduceSum <keepdims = 0> (product) "
 POSITIVE = "t = ReduceSum <keepdims = 0> (x) zero = Constant <value = double {-9}> () c = Greater(t, zero) "
 TURN = "last = Constant <value = int64[1] {-1}> () first = Constant <value = int64[1] {-99}> () second = Constant <value = int64[1] {1}> () "
+PLACE = "zero = Constant <value = int64 {0}> () one = Constant <value = int64 {1}> () minus = Constant <value = int64 {-1}> () "
 NUMBERS = "three = Constant <value = int64 {3}> () four = Constant <value = int64 {4}> () "
 
 # name: the shapes of the inputs, how a result is made of them, further inputs, the same in other words for the reference
@@ -143,10 +146,76 @@ SCANS = {
 }
 
 
+def loop(takes, gives, nodes, on="on = Identity(go)"):
+    """The body of a Loop that carries `takes`."""
+    return f"Loop <body = b (int64 i, bool go, {takes}) => (bool on, {gives}) {{ {on} {nodes} }}>"
+
+
+SINE = loop("seq(double[n]) s, double[3] t", "seq(double[n]) u, double[3] r", "e = Mul(t, w) r = Sin(e) u = SequenceInsert(s, r)")
+SINES = PLACE + f"none = SequenceEmpty <dtype = 11> () s, last = {SINE} (m, yes, none, x) "
+ROWS = PLACE + "s = SplitToSequence <keepdims = 0> (x) "
+OPTIONAL = """p = If <then_branch = t () => (optional(double[3]) a) { e = Sin(x) a = Optional(e) },
+    else_branch = f () => (optional(double[3]) b) { b = Optional <type = double[3]> () }> (k) h = OptionalHasElement(p)
+    l = If <then_branch = t2 () => (double[3] a2) { a2 = OptionalGetElement(p) }, else_branch = f2 () => (double[3] b2) { b2 = Mul(x, x) }> (h)
+    o = Mul(l, x) """
+LENGTHS = """s = If <then_branch = t () => (seq(double[n]) a) { e = Sin(x) a = SequenceConstruct(e, w) },
+    else_branch = f () => (seq(double[n]) b) { b = SequenceConstruct(x) }> (k) o = ConcatFromSequence <axis = 0> (s)"""
+SEQUENCES = {
+    "sequence_stack": ({"x": (3,), "w": (3,)}, SINES + "o = ConcatFromSequence <axis = 1, new_axis = 1> (s)", {"m": 4}),
+    "sequence_joined": ({"x": (3,), "w": (3,)}, SINES + "r = SequenceErase(s, k) u = SequenceInsert(r, w, k) o = ConcatFromSequence <axis = 0> (u)",
+                        {"m": 4, "k": -3}),
+    "sequence_at": ({"x": (3,), "w": (3,)}, SINES + "p = SequenceAt(s, k) q = SequenceErase(s) r = SequenceAt(q, minus) o = Mul(p, r)", {"m": 3, "k": 1}),
+    "sequence_length": ({"x": (3,), "w": (3,)}, SINES + "n = SequenceLength(s) f = Cast <to = 11> (n) o = Mul(last, f)", {"m": 4}),
+    "sequence_until": ({"x": (3,), "w": (3,)}, PLACE + "none = SequenceEmpty <dtype = 11> () most = Constant <value = int64 {12}> () s, l = " + loop(
+        "seq(double[3]) s, double[3] t", "seq(double[3]) u, double[3] r", "u = SequenceInsert(s, f)",
+        "r = Mul(t, t) f = Add(r, half) g = ReduceSum <keepdims = 0> (f) on = Less(g, end)") + " (most, , none, x) o = ConcatFromSequence <axis = 0> (s)"),
+    "sequence_history": ({"x": (3,), "w": (3,)}, PLACE + "begin = SequenceConstruct(x) s = " + loop("seq(double[3]) s", "seq(double[3]) u", """
+        c = ConcatFromSequence <axis = 0, new_axis = 1> (s) d = ReduceSum <keepdims = 0> (c, axis) e = Mul(d, w) f = Sin(e)
+        u = SequenceInsert(s, f, zero)""") + " (m, , begin) o = SequenceAt(s, zero)", {"m": 3}),
+    "sequence_longer": ({"x": (2,)}, PLACE + "begin = SequenceConstruct(x) s = " + loop("seq(double[n]) s", "seq(double[n]) u", """
+        e = SequenceAt(s, minus) f = Sin(e) g = Concat <axis = 0> (f, x) u = SequenceInsert(s, g)""") + " (m, , begin) o = ConcatFromSequence <axis = 0> (s)",
+        {"m": 3}),
+    "sequence_shorter": ({"x": (5, 3), "w": (3,)}, ROWS + "l, o = " + loop("seq(double[3]) s, double[3] t", "seq(double[3]) u, double[3] r", """
+        e = SequenceAt(s, zero) f = Mul(e, t) r = Add(f, t) u = SequenceErase(s, zero)""") + " (m, , s, w)", {"m": 4}),
+    "sequence_states": ({"x": (2,), "w": (3,)}, PLACE + "none = SequenceEmpty <dtype = 11> () begin = SequenceConstruct(w) p, q = " + loop(
+        "seq(double[2]) s, seq(double[n]) t", "seq(double[2]) u, seq(double[n]) v", """
+        e = SequenceAt(t, minus) f = ReduceSum <keepdims = 0> (e) g = Mul(x, f) h = Sin(g) u = SequenceInsert(s, h)
+        j = Concat <axis = 0> (h, w) v = SequenceInsert(t, j, zero)""") + """ (m, , none, begin) a = ConcatFromSequence <axis = 0> (p)
+        b = ConcatFromSequence <axis = 0> (q) o = Concat <axis = 0> (a, b)""", {"m": 3}),
+    "sequence_loops": ({"x": (2,)}, PLACE + "begin = SequenceConstruct(x) s = " + loop("seq(double[2]) s", "seq(double[2]) u", """
+        n = SequenceLength(s) g = Loop <body = b2 (int64 j, bool go2, double[2] t) => (bool on2, double[2] r) {
+        on2 = Identity(go2) e = SequenceAt(s, j) f = Mul(e, t) r = Sin(f) }> (n, , x) u = SequenceInsert(s, g, zero)""") +
+        " (m, , begin) o = ConcatFromSequence <axis = 0> (s)", {"m": 3}),
+    "sequence_of_scans": ({"x": (4, 2), "w": (2,)}, PLACE + "none = SequenceEmpty <dtype = 11> () s = " + loop("seq(double[4, 2]) s", "seq(double[4, 2]) u", """
+        l, all = Scan <num_scan_inputs = 1, body = b2 (double[2] a, double[2] e) => (double[2] r, double[2] v) {
+        f = Mul(e, a) r = Sin(f) v = Identity(r) }> (w, x) h = CastLike(i, x) k = Add(all, h) u = SequenceInsert(s, k)""") +
+        " (m, , none) o = ConcatFromSequence <axis = 0> (s)", {"m": 3}),
+    "sequence_split_by": ({"x": (7, 2)}, "s = SplitToSequence(x, k) r = SequenceErase(s) o = ConcatFromSequence <axis = 0> (r)", {"k": 3}),
+    "sequence_split_list": ({"x": (2, 7)}, PLACE + "s = SplitToSequence <axis = 1> (x, k) o = SequenceAt(s, one)", {"k": np.array([1, 4, 2])}),
+    "sequence_split_each": ({"x": (4, 3)}, ROWS + """e = SequenceAt(s, k) f = SequenceErase(s, k) g = SequenceInsert(f, e, zero)
+        o = ConcatFromSequence <axis = 1, new_axis = 1> (g)""", {"k": 2}),
+    "sequence_map": ({"x": (7, 3), "w": (3,)}, """s = SplitToSequence(x, k) t = SequenceMap <body = b (double[n, 3] e, double[3] f) => (double[n, 3] g)
+        { h = Mul(e, f) g = Sin(h) }> (s, w) o = ConcatFromSequence <axis = 0> (t)""", {"k": 3}),
+    "sequence_sizes": ({"x": (2,), "w": (3,)}, """s = SequenceConstruct(x, w, x) e = SequenceAt(s, k) t = SequenceErase(s, k) f = SequenceAt(t, k)
+        o = Concat <axis = 0> (e, f)""", {"k": 1}),
+    "sequence_if": ({"x": (3,), "w": (2,)}, LENGTHS, {"k": True}),
+    "sequence_if_not": ({"x": (3,), "w": (2,)}, LENGTHS, {"k": False}),
+    "sequence_if_in_if": ({"x": (3,)}, """e = Sin(x) f = SequenceConstruct(e) s = If <then_branch = t () => (seq(double[n]) a) {
+        a = If <then_branch = t2 () => (seq(double[n]) a2) { a2 = Identity(f) }, else_branch = f2 () => (seq(double[n]) b2) { b2 = SequenceConstruct(x) }>
+        (k) }, else_branch = f () => (seq(double[n]) b) { b = SequenceConstruct(x) }> (k) o = ConcatFromSequence <axis = 0> (s)""", {"k": True}),
+    "sequence_input": ({"x": (3,)}, PLACE + """e = SequenceAt(s, k) f = Mul(e, x) t = SequenceInsert(s, f, one) g = ConcatFromSequence <axis = 0> (t)
+        h = ConcatFromSequence <axis = 0> (s) p = ReduceSum <keepdims = 0> (h) o = Mul(g, p)""", {"s": (np.ones(3), np.arange(3.), np.ones(3)), "k": 2}),
+    "optional": ({"x": (3,)}, OPTIONAL, {"k": True}, "e = Sin(x) o = Mul(e, x)"),
+    "optional_none": ({"x": (3,)}, OPTIONAL, {"k": False}, "e = Mul(x, x) o = Mul(e, x)"),
+}
+
+
 def add_gradients_control(c):
     extra = ("axis = Constant <value = int64[1] {0}> () end = Constant <value = double {9}> () half = Constant <value = double {0.5}> () "
              "start = Constant <value = double[3] {1, 2, 3}> () yes = Constant <value = bool {1}> () ")
-    for name, (shapes, nodes, *rest) in {**BRANCHES, **LOOPS, **SCANS, **PLACES}.items():
+    states, nodes, turns = SEQUENCES["sequence_states"]
+    gradients.add_gradient(c, "twice_sequence", states, extra + nodes + WAVE, extra + nodes.replace(", , ", ", yes, ") + WAVE, (), turns, twice="x")
+    for name, (shapes, nodes, *rest) in {**BRANCHES, **LOOPS, **SCANS, **SEQUENCES, **PLACES}.items():
         also, otherwise, *place = (*rest, *({}, nodes)[len(rest):])
         otherwise = re.sub(r"\((\w+), , ", r"(\1, yes, ", otherwise or nodes)  # without a condition its loops make no turn
         gradients.add_gradient(c, name, shapes, extra + nodes + WAVE, extra + otherwise + WAVE, (), also, *place)
