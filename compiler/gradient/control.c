@@ -48,8 +48,8 @@ static Shape shape_now(const Path *p, Shape s)
 static void bound_like(Value *v, const Value *old)
 {
     for (const Symbol *s = symbols_of(old); s; s = s->next) {
-        Symbol *t = symbol_of(value_dim(v, s->element));
-        if (t) {
+        Symbol *t = has_element(v, s->element) ? symbol_of(value_dim(v, s->element)) : NULL;
+        if (t && t->from == v) {
             t->low = s->low;
             t->high = s->high;
         }

@@ -30,12 +30,14 @@ bool is_live(const Path *p, const Value *v)
     return live;
 }
 
+bool has_element(const Value *v, int i) { return dim_is(dim_less(D(i), shape_count(*v->shape)), 1); }
+
 /* A size that is read from a value, or that a node reports, is another one when these are others. */
 static Dim symbol_now(Symbol *s, void *path)
 {
     const Path *p = path;
     Value *v = s->from ? known(p, s->from) : NULL;
-    Dim d = v && v != s->from ? value_dim(v, s->element) : dim_symbol(s);
+    Dim d = v && v != s->from && has_element(v, s->element) ? value_dim(v, s->element) : dim_symbol(s);
     for (int i = 0; s->node && i < s->node->n_out; i++) {
         const Value *old = s->node->out[i];
         v = known(p, old);

@@ -38,6 +38,7 @@ typedef struct Path {
 } Path;
 
 Value *now(const Path *p, Value *v);
+bool has_element(const Value *v, int i); /* surely */
 Dim size_now(const Path *p, Dim d);
 bool is_live(const Path *p, const Value *v);
 void go(Path *p, Node *m);                    /* m with what it reads as it is now */

@@ -4,14 +4,17 @@
 
 /* ---- positions ---------------------------------------------------------------------------------------------------------- */
 
-/* The place that input i means in a sequence of n elements, of which the last one is its default; -1: known at run time
- * only; -2: wrong, and reported. */
-static int known_place(Node *n, int i, int count, int last)
+/* The place that input i means in a sequence, of which the last one is its default; -1: known at run time only; -2: wrong,
+ * and reported. */
+static int known_place(Node *n, int i, const Parts *p, int last)
 {
+    int count = p->item.n;
+    if (in(n, i) && !require_dim(n, "the number of positions", shape_count(in_shape(n, i)), D(1)))
+        return -2;
+    if (p->box.open || (in(n, i) && !in_const(n, i)))
+        return -1;
     if (!in(n, i))
         return last;
-    if (!in_const(n, i))
-        return -1;
     int64_t at = tensor_get_int(in(n, i)->data, 0), place = at < 0 ? at + count : at;
     if (place >= 0 && place <= last)
         return (int)place;
@@ -66,7 +69,7 @@ static void sequence_insert_expand(Node *n)
 {
     Value *s = in(n, 0), *x = in(n, 1), *y;
     const Parts *p = s->parts;
-    int count = p->item.n, place = p->box.open ? -1 : known_place(n, 2, count, count);
+    int count = p->item.n, place = known_place(n, 2, p, count);
     if (place == -2)
         return;
     if (s->type && s->type != x->type) {
@@ -91,7 +94,7 @@ static void sequence_insert_expand(Node *n)
 static void sequence_erase(Node *n)
 {
     Value *s = in(n, 0), *y;
-    int count = s->parts->item.n, place = s->parts->box.open ? -1 : known_place(n, 1, count, count - 1);
+    int count = s->parts->item.n, place = known_place(n, 1, s->parts, count - 1);
     if (!s->parts->box.open && !count)
         node_error(n, "there is nothing to take out of an empty sequence");
     if (place == -2 || (!s->parts->box.open && !count))
@@ -141,7 +144,7 @@ static bool known_rank(Node *n, const Box *b)
 static void sequence_at(Node *n)
 {
     const Parts *p = in(n, 0)->parts;
-    int place = p->box.open ? -1 : known_place(n, 1, p->item.n, p->item.n - 1);
+    int place = known_place(n, 1, p, p->item.n - 1);
     if (place == -2)
         return;
     if (place >= 0) {
@@ -487,9 +490,10 @@ static void cut_bind(Node *n)
     bind_kernel(n, "cut", storage_of(n->in[0]), NO_TYPE, cut_fields(), &p, args, 4);
 }
 
-#define OWN(name, sig, attrs, how, inferred, flag)                                                                               \
+#define OWN(name, sig, attrs, infers, how, flag)                                                                       \
     {                                                                                                                  \
-        name, 1, sig, "T=ALL14", attrs, .infer = inferred, .bind = how, .flags = NOFOLD | TOLD | (flag), .domain = "onnxcc"  \
+        name, 1, sig, "T=ALL14", attrs, .infer = infers, .bind = how, .flags = NOFOLD | TOLD | (flag),                 \
+                                        .domain = "onnxcc"                                                             \
     }
 
 static const Op sequence_ops[] = {
@@ -521,12 +525,12 @@ static const Op sequence_ops[] = {
     {"OptionalGetElement", 18, "input:O -> output:V", "O=ALL|seq|opt V=ALL|seq", "", .expand = optional_get_element},
     {"OptionalGetElement", 15, "input:O -> output:V", "O=opt V=ALL|seq", "", .expand = optional_get_element},
 
-    OWN("Slots", "x:T count:int64 -> y:T", "", slots_bind, set_infer, 0),
-    OWN("Insert", "x:T item:T count:int64 at?:int64 -> y:T", "", insert_bind, set_infer, INPLACE),
-    OWN("Erase", "x:T count:int64 at?:int64 -> y:T", "", erase_bind, set_infer, INPLACE),
-    OWN("Element", "x:T count:int64 at:int64 row?:int64 -> y:T", "", element_bind, set_infer, 0),
-    OWN("Cut", "x:T split?:int64 -> y:T dims:int64", "axis:int squeeze:int", cut_bind, set_infer, 0),
-    OWN("Join", "x:T dims:int64 count:int64 row?:int64 -> y:T", "axis:int stack:int rank:int", join_bind, join_infer,
+    OWN("Slots", "x:T count:int64 -> y:T", "", set_infer, slots_bind, 0),
+    OWN("Insert", "x:T item:T count:int64 at?:int64 -> y:T", "", set_infer, insert_bind, INPLACE),
+    OWN("Erase", "x:T count:int64 at?:int64 -> y:T", "", set_infer, erase_bind, INPLACE),
+    OWN("Element", "x:T count:int64 at:int64 row?:int64 -> y:T", "", set_infer, element_bind, 0),
+    OWN("Cut", "x:T split?:int64 -> y:T dims:int64", "axis:int squeeze:int", set_infer, cut_bind, 0),
+    OWN("Join", "x:T dims:int64 count:int64 row?:int64 -> y:T", "axis:int stack:int rank:int", join_infer, join_bind,
         0),
 };
 OPS(sequence_ops);
