@@ -461,8 +461,6 @@ static bool is_room(const Value *v)
 static void loop_bind(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
-    if (in(n, 0))
-        value_dim(n->in[0], 0); /* read when it is computed */
     if (symbols_of(n))
         bind_size(n, 0, symbols_of(n));
     const Tensor *goes_on = g->out.at[0]->data;
