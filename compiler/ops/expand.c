@@ -76,16 +76,10 @@ static void tile_bind(Node *n)
 /* How often and along which axis were two numbers of the data's type. */
 static void tile_1(Node *n)
 {
-    int rank = in_shape(n, 0).rank;
-    int64_t times[MAX_RANK];
-    if (!in_const(n, 1) || !in_const(n, 2)) {
-        node_error(n, "tiles and axis must be known when the model is compiled");
-        return;
-    }
-    int axis = axis_of(n, (int64_t)in_float(n, 2, 0), rank);
-    for (int i = 0; i < rank; i++)
-        times[i] = i == axis ? (int64_t)in_float(n, 1, 1) : 1;
-    expand_to(n, make(n, "Tile", 2, in(n, 0), make_ints(n, rank, times)));
+    Value *rank = make_int(n, in_shape(n, 0).rank), *axis = make(n, "Mod", 2, make_cast(n, in(n, 2), I64), rank);
+    Value *here = make(n, "Equal", 2, make(n, "Range", 3, make_int(n, 0), rank, make_int(n, 1)), axis);
+    Value *times = make(n, "Where", 3, here, make_cast(n, in(n, 1), I64), make_int(n, 1));
+    expand_to(n, make(n, "Tile", 2, in(n, 0), times));
 }
 
 static const Op expand_ops[] = {

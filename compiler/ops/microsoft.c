@@ -5,17 +5,14 @@
 /* The real values of inputs i, i+1 (scale), i+2 (zero point, may be left out); axis: of a scale per slice. */
 static Value *real(Node *n, int i, int64_t axis)
 {
-    Value *v = make(n, "DequantizeLinear", 3, in(n, i), in(n, i + 1), in(n, i + 2));
-    attr_set_int(v->def, "axis", axis);
-    return v;
+    return with_int(make(n, "DequantizeLinear", 3, in(n, i), in(n, i + 1), in(n, i + 2)), "axis", axis);
 }
 
 /* y becomes output 0, with scale and zero point from inputs i and i+1; like: an input of the output's type. */
 static void quantise(Node *n, Value *y, int i, int like)
 {
     Value *zero = in(n, i + 1) ? in(n, i + 1) : make_scalar(n, in_type(n, like), 0);
-    replace_out(n, 0, make(n, "QuantizeLinear", 3, y, in(n, i), zero));
-    expand_done(n);
+    expand_to(n, make(n, "QuantizeLinear", 3, y, in(n, i), zero));
 }
 
 /* ONNX's name of the operator inside. */
@@ -54,8 +51,7 @@ static void linear_expand(Node *n)
     Value *y = make(n, n->op->name, 3, in(n, 0), in(n, 1), in(n, 2));
     for (int i = 0; i < n->n_attr; i++)
         attr_set(y->def, n->attr[i]);
-    replace_out(n, 0, y);
-    expand_done(n);
+    expand_to(n, y);
 }
 
 /* Softmax of the opset named by an attribute: up to 12 it ran over all of what follows the axis. */
@@ -64,11 +60,9 @@ static void softmax_expand(Node *n)
     int rank = in_shape(n, 0).rank, axis = attr_axis(n, "axis", rank);
     Value *x = real(n, 0, 0), *y;
     if (attr_int(n, "opset") >= 13 || axis == rank - 1) {
-        y = make(n, "Softmax", 1, x);
-        attr_set_int(y->def, "axis", axis);
+        y = with_int(make(n, "Softmax", 1, x), "axis", axis);
     } else {
-        Value *rows = make(n, "Flatten", 1, x);
-        attr_set_int(rows->def, "axis", axis);
+        Value *rows = with_int(make(n, "Flatten", 1, x), "axis", axis);
         y = make(n, "Reshape", 2, make(n, "Softmax", 1, rows), make(n, "Shape", 1, x));
     }
     quantise(n, y, 3, 0);
@@ -79,8 +73,8 @@ static void reduce_mean_expand(Node *n)
 {
     const int64_t *axes;
     int k = attr_ints(n, "axes", &axes);
-    Value *y = make(n, "ReduceMean", 2, real(n, 0, 0), k > 0 ? make_ints(n, k, axes) : NULL);
-    attr_set_int(y->def, "keepdims", attr_int(n, "keepdims"));
+    Value *y = with_int(make(n, "ReduceMean", 2, real(n, 0, 0), k > 0 ? make_ints(n, k, axes) : NULL), "keepdims",
+                        attr_int(n, "keepdims"));
     quantise(n, y, 3, 0);
 }
 
@@ -104,18 +98,16 @@ static void gemm_expand(Node *n)
     if (attr_float(n, "alpha") != 1)
         scale = make(n, "Mul", 2, scale, make_scalar(n, F32, attr_float(n, "alpha")));
     if (in(n, 6)) {
-        c = make(n, "DequantizeLinear", 2, in(n, 6), scale);
-        attr_set_int(c->def, "axis", in_shape(n, 6).rank - 1);
+        c = with_int(make(n, "DequantizeLinear", 2, in(n, 6), scale), "axis", in_shape(n, 6).rank - 1);
     }
-    Value *y = make(n, "Gemm", 3, real(n, 0, 0), real(n, 3, turned ? 0 : 1), c);
-    attr_set_int(y->def, "transA", attr_int(n, "transA"));
+    Value *y =
+        with_int(make(n, "Gemm", 3, real(n, 0, 0), real(n, 3, turned ? 0 : 1), c), "transA", attr_int(n, "transA"));
     attr_set_int(y->def, "transB", turned);
     attr_set_float(y->def, "alpha", attr_float(n, "alpha"));
     if (in(n, 7))
         quantise(n, y, 7, 0);
     else {
-        replace_out(n, 0, y);
-        expand_done(n);
+        expand_to(n, y);
     }
 }
 
@@ -150,10 +142,9 @@ static Value *of_blocks(Node *n, Value *v, int64_t rows, int64_t blocks, int64_t
     if (!in(n, 4))
         return make_reshape(n, v, 3, (Dim[]){D(rows), D(blocks), D(1)});
     Value *g = left_part(n, in(n, 4), 0, dim_value(in_shape(n, 4).dim[0]), k); /* no index counts from the end */
-    v = make(n, "Gather", 2, make_reshape(n, v, 2, (Dim[]){D(rows), D(blocks)}),
-             make_cast(n, make_cast(n, g, U32), I64));
-    attr_set_int(v->def, "axis", 1);
-    return v;
+    return with_int(make(n, "Gather", 2, make_reshape(n, v, 2, (Dim[]){D(rows), D(blocks)}),
+                         make_cast(n, make_cast(n, g, U32), I64)),
+                    "axis", 1);
 }
 
 static bool nbits_possible(Node *n, int64_t k, int64_t rows, int64_t bits, int64_t block)
@@ -189,8 +180,7 @@ static void matmul_nbits_expand(Node *n)
     if (!in(n, 4))
         w = left_part(n, make_reshape(n, w, 2, (Dim[]){D(rows), D(blocks * block)}), 1, blocks * block, k);
     Value *y = make(n, "MatMul", 2, in(n, 0), make(n, "Transpose", 1, make_cast(n, w, in_type(n, 0))));
-    replace_out(n, 0, in(n, 5) ? make(n, "Add", 2, y, in(n, 5)) : y);
-    expand_done(n);
+    expand_to(n, in(n, 5) ? make(n, "Add", 2, y, in(n, 5)) : y);
 }
 
 #define BINARY(name)                                                                                                   \

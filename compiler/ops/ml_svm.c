@@ -44,10 +44,9 @@ static Value *linear(Node *n, Value *x, int64_t k, int64_t features, const doubl
     double *all = NEWS(double, k);
     for (int64_t i = 0; i < k; i++)
         all[i] = n_bias ? bias[n_bias == k ? i : 0] : 0;
-    Value *y = make(n, "Gemm", 3, x, table(n, "coefficients", k, features, w),
-                    n_bias ? table(n, "intercepts", 0, k, all) : NULL);
-    attr_set_int(y->def, "transB", 1);
-    return y;
+    return with_int(make(n, "Gemm", 3, x, table(n, "coefficients", k, features, w),
+                         n_bias ? table(n, "intercepts", 0, k, all) : NULL),
+                    "transB", 1);
 }
 
 /* ---- linear ----------------------------------------------------------------------------------------------------- */
@@ -72,8 +71,7 @@ static void linear_regressor_expand(Node *n)
     Value *x = rows(n, k / targets);
     if (!x || post == POST_WRONG)
         return;
-    replace_out(n, 0, post_of_targets(n, linear(n, x, targets, k / targets, w, n_bias, bias), targets, post));
-    expand_done(n);
+    expand_to(n, post_of_targets(n, linear(n, x, targets, k / targets, w, n_bias, bias), targets, post));
 }
 
 static void linear_classifier_expand(Node *n)
@@ -171,8 +169,7 @@ static void svm_regressor_expand(Node *n)
     if (attr_int(n, "one_class"))
         y = make(n, "Where", 3, make(n, "Greater", 2, y, make_scalar(n, F32, 0)), make_scalar(n, F32, 1),
                  make_scalar(n, F32, -1));
-    replace_out(n, 0, post_of_targets(n, y, 1, post));
-    expand_done(n);
+    expand_to(n, post_of_targets(n, y, 1, post));
 }
 
 /* One node with the scores of all pairs of classes and the votes; false: wrong, and reported. */
@@ -244,9 +241,9 @@ static void svm_contest_expand(Node *n, int64_t classes, Post post)
         return;
     replace_out(n, 0, ml_label_of_best(n, votes));
     if (n_a) {
-        score = make(n, "onnxcc.SvmProbability", 3, score, table(n, "prob_a", 0, pairs, a),
-                     table(n, "prob_b", 0, pairs, b));
-        attr_set_int(score->def, "classes", classes);
+        score = with_int(make(n, "onnxcc.SvmProbability", 3, score, table(n, "prob_a", 0, pairs, a),
+                              table(n, "prob_b", 0, pairs, b)),
+                         "classes", classes);
     } else if (classes == 2)
         score = ml_pair(n, score, make(n, "Neg", 1, score));
     replace_out(n, 1, ml_post(n, score, F32, post));

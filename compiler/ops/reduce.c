@@ -169,12 +169,11 @@ static bool reduce_permute(Node *n, const int *perm, int rank)
 static void reduce_today(Node *n, Value *axes)
 {
     Type t = in_type(n, 0), wide = strstr(n->op->name, "Log") && !type_is_float(t) ? F64 : t;
-    Value *y = make(n, n->op->name, 2, make_cast(n, in(n, 0), wide), axes);
-    attr_set_int(y->def, "keepdims", attr_int(n, "keepdims"));
+    Value *y =
+        with_int(make(n, n->op->name, 2, make_cast(n, in(n, 0), wide), axes), "keepdims", attr_int(n, "keepdims"));
     if (attr_given(n, "noop_with_empty_axes"))
         attr_set_int(y->def, "noop_with_empty_axes", attr_int(n, "noop_with_empty_axes"));
-    replace_out(n, 0, wide == t ? y : make_cast(n, y, t));
-    expand_done(n);
+    expand_to(n, wide == t ? y : make_cast(n, y, t));
 }
 
 static void reduce_with_input(Node *n) { reduce_today(n, in(n, 1)); }

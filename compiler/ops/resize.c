@@ -33,19 +33,17 @@ static int one_of(Node *n, const char *attr, const char *const *names)
     return 0;
 }
 
-/* floor(d * scale) */
-static Dim scaled(Node *n, Dim d, double scale)
+/* floor(d * scale), exactly: a float is a whole number of 24 bits times or over a power of 2. */
+static Dim scaled(Dim d, double scale)
 {
-    if (dim_const(d))
-        return D((int64_t)((double)dim_value(d) * scale));
-    for (int k = 1; k <= 64; k++) {
-        double times = scale * k;
-        if (times == (double)(int64_t)times)
-            return dim_div(dim_mul(d, D((int64_t)times)), D(k));
-    }
-    node_error(n, "a size known only at run time cannot be scaled by %g", scale);
-    note_help("give the size with --dim or --shape");
-    return d;
+    int exponent;
+    int64_t whole = (int64_t)ldexp(frexp(scale, &exponent), 24);
+    for (exponent -= 24; whole % 2 == 0 && whole; exponent++)
+        whole /= 2;
+    Dim by = D(whole);
+    if (exponent > 0)
+        return dim_mul(dim_mul(d, by), D((int64_t)1 << (exponent < 38 ? exponent : 38)));
+    return exponent < -62 ? D(0) : dim_div(dim_mul(d, by), D((int64_t)1 << -exponent));
 }
 
 /* Is input i there, and not empty? */
@@ -63,23 +61,14 @@ static const Tensor *numbers(Node *n, int i, int k)
     return in_const(n, i) ? in(n, i)->data : NULL;
 }
 
-static Value *cast_to(Node *n, Value *v, Type t)
-{
-    if (v->type == t)
-        return v;
-    Value *c = make(n, "Cast", 1, v);
-    attr_set_int(c->def, "to", t);
-    return c;
-}
-
 static void scale_axis(Node *n, struct ResizeAxis *x, double scale)
 {
-    if (!(scale > 0)) {
-        node_error(n, "scale %g is not positive", scale);
+    if (!(scale > 0 && scale < INFINITY)) {
+        node_error(n, "scale %g is no positive number", scale);
         return;
     }
     x->scale = scale;
-    x->out = scaled(n, x->in, scale);
+    x->out = scaled(x->in, scale);
     x->changes = scale != 1;
 }
 
@@ -203,7 +192,7 @@ static void read_resize(Node *n, Resize *r)
     else if (!scales)
         late_axes(n, r, axes, n_sizes ? NULL : in(n, 2), n_sizes ? in(n, 3) : NULL);
     if (crop && !roi)
-        r->roi = cast_to(n, in(n, 1), F32);
+        r->roi = make_cast(n, in(n, 1), F32);
     for (int i = 0; crop && i < k; i++) {
         struct ResizeAxis *x = &r->axis[axes[i]];
         x->start = roi ? tensor_get(roi, i) : 0;
@@ -284,7 +273,7 @@ static void resize_axes(Node *n, const Resize *r)
         }
     bool wide = steps > 1 && r->mode != RESIZE_NEAREST && t != sums; /* several steps round once, at the end */
     if (wide)
-        x = cast_to(n, x, sums);
+        x = make_cast(n, x, sums);
     for (int a = 0; a < rank; a++)
         if (r->axis[a].changes) {
             bool two = a + 1 < rank && r->axis[a + 1].changes;
@@ -298,8 +287,7 @@ static void resize_axes(Node *n, const Resize *r)
                  make_scalar(n, sums, type_is_signed(t) ? -(double)(1ull << bits) : 0),
                  make_scalar(n, sums, bits == 64 ? 0x1p64 : (double)((1ull << bits) - 1)));
     }
-    replace_out(n, 0, wide ? cast_to(n, x, t) : steps ? x : make(n, "Identity", 1, x));
-    expand_done(n);
+    expand_to(n, wide ? make_cast(n, x, t) : steps ? x : make(n, "Identity", 1, x));
 }
 
 static bool sizes_make_sense(Node *n, const Resize *r)
