@@ -63,14 +63,19 @@ static Shape either_shape(Node *n, Shape a, Shape b)
     return a;
 }
 
-/* Branch g cannot run with the sizes that the model is compiled for: taking it is an error at run time, as it would be
- * anywhere else. Its results have the types of the other branch's. */
-static void give_up_branch(Graph *g, const Graph *other)
+static void take_apart(Graph *g)
 {
     while (g->last)
         node_remove(g->last);
     for (int i = 0; i < g->out.n; i++)
         graph_set_output(g, i, NULL);
+}
+
+/* Branch g cannot run with the sizes that the model is compiled for: taking it is an error at run time, as it would be
+ * anywhere else. Its results have the types of the other branch's. */
+static void give_up_branch(Graph *g, const Graph *other)
+{
+    take_apart(g);
     g->out.n = 0;
     for (int i = 0; i < other->out.n; i++) {
         Node *f = node_new(g, "onnxcc.Fail", 0, NULL, 1);
@@ -305,8 +310,21 @@ static void set_text(Graph *g, int carried, Box *const *box)
     }
 }
 
-/* One turn on a copy of the body that starts with the carried values as `now`: what they are after it. False: it fails. */
-static bool try_turn(Node *n, Graph *body, Box *const *now, Box **after)
+/* The first state whose size is another after a turn; -1: none. */
+static int resized_state(const Node *n, const Graph *g)
+{
+    for (int i = 0; i < n->n_in - 2; i++) {
+        const Value *x = n->in[i + 2], *y = g->out.at[i + 1];
+        if (x->form == TENSOR && y->form == TENSOR && !y->poisoned && x->type == y->type &&
+            x->shape->rank == y->shape->rank && !shape_same(*x->shape, *y->shape))
+            return i;
+    }
+    return -1;
+}
+
+/* One turn on a copy of the body that starts with the carried values as `now`: what they are after it, and which tensor has
+ * another size then (-1: none). False: it fails. */
+static bool try_turn(Node *n, Graph *body, Box *const *now, Box **after, int *resized)
 {
     int carried = n->n_in - 2, mark = assumption_count();
     Graph *g = graph_copy(body, n);
@@ -325,9 +343,37 @@ static bool try_turn(Node *n, Graph *body, Box *const *now, Box **after)
     if (!fine)
         error_show(held);
     assumptions_forget(mark, assumption_count());
-    while (g->last)
-        node_remove(g->last);
+    *resized = resized_state(n, g);
+    take_apart(g);
     return fine;
+}
+
+/* State i is carried as the only element of a sequence, whose size may change from turn to turn. */
+static void carry_in_sequence(Node *n, Graph *g, int i)
+{
+    Value *old = g->in.at[i + 2], *y = out(n, i);
+    Node *start = node_new(g, "onnxcc.Start", 0, NULL, 0);
+    start->source = n->source;
+    node_insert(start, g->first);
+    g->in.at[i + 2] = value_new(g, old->name);
+    value_replace(old, make(start, "onnxcc.SequenceAt", 2, g->in.at[i + 2], make_int(start, 0)));
+    Node *end = node_new(g, "onnxcc.SequenceConstruct", 1, &g->out.at[i + 1], 1);
+    end->source = n->source;
+    node_insert(end, NULL);
+    graph_set_output(g, i + 1, end->out[0]);
+    node_set_in(n, i + 2, sequence_new(n->graph, in_type(n, i + 2), 1, &n->in[i + 2]));
+    if (!y)
+        return;
+    n->out[i] = value_new(n->graph, NULL);
+    n->out[i]->def = n;
+    n->out[i]->def_i = i;
+    Value *in[] = {n->out[i], make_int(n, 0)};
+    Node *at = node_new(n->graph, "onnxcc.SequenceAt", 2, in, 1);
+    at->source = n->source;
+    node_insert(at, n->next);
+    at->out[0]->name = y->name;
+    at->out[0]->desc = y->desc;
+    value_replace(y, at->out[0]);
 }
 
 /* Finds what carried sequences and optionals can hold in all turns, and makes them tensors. False: nothing, reported. */
@@ -344,8 +390,13 @@ static Box **flatten_carried(Node *n, Graph *g)
             node_error(n, "what is carried grows by more and more: nothing bounds it");
             return NULL;
         }
-        if (!try_turn(n, g, now, after))
+        int resized;
+        if (!try_turn(n, g, now, after, &resized))
             return NULL;
+        if (resized >= 0) {
+            carry_in_sequence(n, g, resized);
+            return flatten_carried(n, g);
+        }
         stable = true;
         for (int i = 0; i < carried; i++) {
             if (now[i]->form == TENSOR && now[i]->type != STR)
@@ -413,6 +464,8 @@ static void loop_infer(Node *n)
             give_up(n);
             return;
         }
+    Graph *before = box || !carried ? NULL : graph_copy(g, n); /* should a state change its size */
+    int mark = assumption_count(), resized;
     set_inputs(n, g);
     if (box)
         set_text(g, carried, box);
@@ -421,6 +474,16 @@ static void loop_infer(Node *n)
         give_up(n);
         return;
     }
+    if (before && (resized = resized_state(n, g)) >= 0) {
+        assumptions_forget(mark, assumption_count());
+        take_apart(g);
+        node_attr(n, "body")->g = before;
+        carry_in_sequence(n, before, resized);
+        loop_infer(n);
+        return;
+    }
+    if (before)
+        take_apart(before);
     for (int i = 0; i < g->out.n - 1; i++)
         if (g->out.at[i + 1]->form != TENSOR && (i >= carried || !box || box[i]->form == TENSOR)) {
             node_error(n, "result %d of the body is a sequence or an optional, %s", i + 1,

@@ -1,6 +1,6 @@
 /* microsoft.c - the quantised operators of the domain com.microsoft, which ONNX Runtime's quantiser writes: each is an
  * operator of ONNX between DequantizeLinear and QuantizeLinear, and requantize.c treats it like one that came as that. */
-#include "../ops.h"
+#include "../infer.h"
 
 /* The real values of inputs i, i+1 (scale), i+2 (zero point, may be left out); axis: of a scale per slice. */
 static Value *real(Node *n, int i, int64_t axis)
@@ -179,8 +179,14 @@ static void matmul_nbits_expand(Node *n)
     w = make(n, "Mul", 2, make(n, "Sub", 2, w, zero), of_blocks(n, in(n, 2), rows, blocks, k));
     if (!in(n, 4))
         w = left_part(n, make_reshape(n, w, 2, (Dim[]){D(rows), D(blocks * block)}), 1, blocks * block, k);
-    Value *y = make(n, "MatMul", 2, in(n, 0), make(n, "Transpose", 1, make_cast(n, w, in_type(n, 0))));
-    expand_to(n, in(n, 5) ? make(n, "Add", 2, y, in(n, 5)) : y);
+    w = make(n, "Transpose", 1, make_cast(n, w, in_type(n, 0)));
+    if (in(n, 5) && in_shape(n, 0).rank > 1) {
+        if (require_dim(n, "elements of the bias", shape_count(in_shape(n, 5)), D(rows)))
+            expand_to(n, make(n, "onnxcc.Product", 3, in(n, 0), w, in(n, 5))); /* rounded once */
+    } else {
+        Value *y = make(n, "MatMul", 2, in(n, 0), w);
+        expand_to(n, in(n, 5) ? make(n, "Add", 2, y, in(n, 5)) : y);
+    }
 }
 
 #define BINARY(name)                                                                                                   \

@@ -525,6 +525,10 @@ static const Op sequence_ops[] = {
     {"OptionalGetElement", 18, "input:O -> output:V", "O=ALL|seq|opt V=ALL|seq", "", .expand = optional_get_element},
     {"OptionalGetElement", 15, "input:O -> output:V", "O=opt V=ALL|seq", "", .expand = optional_get_element},
 
+    {"SequenceConstruct", 1, "inputs*:T -> output_sequence:S", "T=ALL14 S=seq", "", .expand = sequence_construct,
+     .domain = "onnxcc"},
+    {"SequenceAt", 1, "input_sequence:S position:I -> tensor:T", "S=seq I=int64 T=ALL14", "", .expand = sequence_at,
+     .domain = "onnxcc"},
     OWN("Slots", "x:T count:int64 -> y:T", "", set_infer, slots_bind, 0),
     OWN("Insert", "x:T item:T count:int64 at?:int64 -> y:T", "", set_infer, insert_bind, INPLACE),
     OWN("Erase", "x:T count:int64 at?:int64 -> y:T", "", set_infer, erase_bind, INPLACE),

@@ -534,6 +534,37 @@ def add_contractions(c):
             c.add(f"einsum_{k}_{kind.__name__}", "Einsum", inputs, {"equation": equation}, version=12, by="reference")
 
 
+# ---- many dimensions --------------------------------------------------------------------------------------
+
+
+def add_dimensions(c):
+    """Axes of which none runs on in the next."""
+    for rank in 5, 7, 10:
+        x = normal(*(2 + (k % 3 == 0) for k in range(rank)))
+        odd, axis = np.arange(1, rank, 2), rank // 2
+        turned = [*range(1, rank, 2), *range(0, rank, 2)]
+        c.add(f"deep_transpose_{rank}", "Transpose", [x], {"perm": turned}, version=21, by="reference")
+        c.add(f"deep_tile_{rank}", "Tile", [x, 1 + np.arange(rank) % 2], version=13, consts=(1,), by="reference")
+        for mode in "constant", "edge":
+            pads = (np.arange(2 * rank) + 1) % 2
+            c.add(f"deep_pad_{mode}_{rank}", "Pad", [x, pads], {"mode": mode}, version=21, consts=(1,), by="reference")
+        places = rng.integers(-2, 2, [1 + (k + 1) % 2 for k in range(rank)])
+        whole = rng.integers(-2, 2, x.shape[:axis] + (1,) + x.shape[axis + 1:])
+        c.add(f"deep_gather_elements_{rank}", "GatherElements", [x, whole], {"axis": axis}, version=13, by="reference")
+        c.add(f"deep_scatter_elements_{rank}", "ScatterElements", [x, places, normal(*places.shape)],
+              {"axis": axis, "reduction": "add"}, version=18, by="reference")
+        a, b = normal(*(1 + k % 2 for k in range(rank - 2)), 2, 3), normal(*(2 - k % 2 for k in range(rank - 2)), 3, 2)
+        c.add(f"deep_product_{rank}", "MatMul", [a, b], version=13, by="reference")
+        for op in "Sum", "Mean", "L1", "L2", "SumSquare", "Prod", "Max", "Min", "LogSumExp":
+            c.add(f"deep_reduce_{op}_{rank}", f"Reduce{op}", [x, odd], {"keepdims": rank % 2}, version=18, consts=(1,), by="reference")
+            c.add(f"deep_reduce_{op}_{rank}_given", f"Reduce{op}", [x, odd], version=18, by="reference")
+        c.add(f"deep_reduce_log_{rank}", "ReduceLogSum", [abs(x), odd], version=18, by="reference")
+        half, whole = abs(x).astype(np.float16), (x * 9).astype(np.int32)
+        c.add(f"deep_reduce_half_{rank}", "ReduceMean", [half, odd], version=18, by="reference")
+        mean = np.trunc(whole.mean(tuple(odd), keepdims=True)).astype(np.int32)
+        c.add(f"deep_reduce_int_{rank}", "ReduceMean", [whole, odd], version=18, by=[mean])
+
+
 # ---- strings: Cast, Where, NonZero, Unique, Compress --------------------------------------------------------------
 
 
@@ -550,6 +581,9 @@ def add_open(c):
               sizes=[x, ("p",), (None, "q")])
         c.add(f"{name}_rms_norm", "RMSNormalization", [normal(3, 5), v], version=23, by="reference", sizes=[x, y])
         c.add(f"{name}_gemm", "Gemm", [normal(3, 4), normal(4, 5), v], {"beta": 0.7}, version=13, sizes=[x, ("m", "k"), y])
+    for scale in 1.37, 1 / 3, 0.9999:
+        inputs = [normal(1, 2, 7, 9), None, np.array([1, 1, scale, 2.5], np.float32)]
+        c.add(f"open_resize_{scale * 100:.0f}", "Resize", inputs, {"mode": "linear"}, version=19, consts=(2,), sizes=[(None, None, "h", "w"), None, None])
 
 
 def add_strings(c):
@@ -660,9 +694,9 @@ def main():
             return
         cases = Cases(os.path.join(folder, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
-                    add_features, add_images, add_attention, add_contractions, add_open, gradients.add_gradients,
-                    gradients_control.add_gradients_control, gradients_numeric.add_gradients_numeric,
-                    gradients_open.add_gradients_open, add_strings, add_packed, add_experimental, containers.add_maps,
+                    add_features, add_images, add_attention, add_contractions, add_dimensions, add_open,
+                    gradients.add_gradients, gradients_control.add_gradients_control,
+                    gradients_numeric.add_gradients_numeric, gradients_open.add_gradients_open, add_strings, add_packed, add_experimental, containers.add_maps,
                     containers.add_splits, containers.add_sequences, containers.add_loops, containers.add_string_loops, corners.add_corners):
             add(cases)
         print(f"operators: {cases.count} tests written")

@@ -5,7 +5,7 @@ padding counted, dilation with output padding, every Resize, broadcast in every 
 behind, Scatter with duplicates, recurrent layers with every optional input; cases.py has Einsum."""
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 F32, I64 = np.float32, np.int64
 NAN, INF = np.nan, np.inf
@@ -131,7 +131,10 @@ def add_zeros(c):
 
 
 def add_empty(c):
-    """Tensors without elements, and scalars."""
+    """Tensors without elements, and scalars; and fills with any value."""
+    for k, value in enumerate((i(-(2**63)), i(0x6F6E6E7800000001), np.array([-0.0]), np.array([1.3e228]), np.array([1e228 - 1.3e228j]))):
+        c.add(f"fill_{k}", "ConstantOfShape", [i(2, 300)], {"value": numpy_helper.from_array(value)}, version=20,
+              by=[np.full((2, 300), value[0])])
     none = np.zeros((0, 3), F32)
     of_none = {"Sum": 0, "Prod": 1, "L1": 0, "L2": 0, "SumSquare": 0, "LogSum": -INF, "LogSumExp": -INF, "Max": -INF, "Min": INF}
     for name, value in of_none.items():
