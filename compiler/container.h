@@ -94,8 +94,10 @@ void container_inputs(Graph *g, int first, Box *const *box);
 /* arguments of n from `first` on. */
 void container_arguments(Node *n, int first, Box *const *box);
 /* What a value that is `now` at the start of a turn and `after` at its end can hold in all of at most `turns` turns, the
- * first of which begins with `first`; in longer: elements grow in every turn, too. NULL: nothing, and that is reported at n. */
-Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t turns, bool longer);
+ * first of which begins with `first`; or ONE_TURN: after this one. What elements are larger by counts for every turn from
+ * the second try on: they may just have been none. NULL: nothing, and that is reported at n. */
+enum { ONE_TURN = -1 };
+Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t turns, int tries);
 bool box_bounded(const Box *b);      /* false: so many turns are too many */
 Box *box_empty(const Box *elements); /* a sequence of none of these */
 

@@ -308,13 +308,36 @@ static bool read_window(const Call *c, Window *w)
                                     dim_same(dim_mul(rows, w->pitch), shape_count(*x->shape))));
 }
 
+/* Is v, or what shows bytes of it, read after this time, or by whoever is outside? */
+static bool is_read_after(const Value *v, int time)
+{
+    for (int i = 0; i < v->uses.n; i++) {
+        const Node *n = v->uses.at[i].node;
+        if (!n || (!is_view(n) && !n->free && n->time > time))
+            return true;
+        for (int k = 0; k < n->n_out; k++)
+            if (n->out[k] && class_of(n->out[k]) == class_of(v) && is_read_after(n->out[k], time))
+                return true;
+    }
+    return false;
+}
+
+/* Is y, should it show bytes of class a, read after a turn has written there what comes in the next? */
+static bool is_read_too_late(const Value *a, const Value *y)
+{
+    for (int i = 0; i < shares.n; i++)
+        if (shares.at[i].copy && class_of(shares.at[i].a) == a && is_read_after(y, shares.at[i].copy->time))
+            return true;
+    return false;
+}
+
 /* A copy of elements that lie together, or in rows that their readers can take, is a look at them where they are. */
 static void join_part(Node *n)
 {
     Value *x = n->call.arg[0], *y = n->call.arg[1], *a = class_of(x), *b = class_of(y);
     Window w;
     if (is_constant(x) || is_constant(y) || a == b || in_callers_buffer(b) || b->fixed || !is_whole(y) ||
-        x->graph != n->graph || element_bits(x) % 8 || !read_window(&n->call, &w))
+        x->graph != n->graph || element_bits(x) % 8 || !read_window(&n->call, &w) || is_read_too_late(a, y))
         return;
     Dim offset = dim_add(offset_in_class(x), bytes_of(w.at, x)), run = run_of(x);
     if (dim_is(w.pitch, 0) && dim_is(run, 0))
@@ -397,20 +420,6 @@ static void join_in_place(Node *n, void *arg)
 }
 
 /* ---- states of loops ----------------------------------------------------------------------------------------------------- */
-
-/* Is v, or what shows bytes of it, read after this time, or by whoever is outside? */
-static bool is_read_after(const Value *v, int time)
-{
-    for (int i = 0; i < v->uses.n; i++) {
-        const Node *n = v->uses.at[i].node;
-        if (!n || (!is_view(n) && !n->free && n->time > time))
-            return true;
-        for (int k = 0; k < n->n_out; k++)
-            if (n->out[k] && class_of(n->out[k]) == class_of(v) && is_read_after(n->out[k], time))
-                return true;
-    }
-    return false;
-}
 
 /* Does n leave a state alone that it reads, until it has read it? */
 static bool spares(const Node *n, const Value *state)

@@ -379,18 +379,22 @@ static void carry_in_sequence(Node *n, Graph *g, int i)
 /* Finds what carried sequences and optionals can hold in all turns, and makes them tensors. False: nothing, reported. */
 static Box **flatten_carried(Node *n, Graph *g)
 {
-    enum { MOST_TRIES = 8 };
+    enum { MOST_TRIES = 8, FEW_TURNS = 16 };
     int carried = n->n_in - 2, tries = 0;
     Box **first = NEWS(Box *, carried), **now = NEWS(Box *, g->out.n), **after = NEWS(Box *, carried);
-    int64_t turns = most_turns(n);
+    int64_t turns = most_turns(n),
+            each = 0; /* turns that were gone through one by one: they are few, and do not grow evenly */
     for (int i = 0; i < carried; i++)
         now[i] = first[i] = box_of(n->in[i + 2]);
     for (bool stable = false; !stable;) {
-        if (++tries > MOST_TRIES) {
+        int resized;
+        if (++tries > MOST_TRIES && !each && turns <= FEW_TURNS)
+            memcpy(now, first, sizeof *now * (size_t)carried);
+        else if (tries > MOST_TRIES + (each ? turns + MOST_TRIES : 0)) {
             node_error(n, "what is carried grows by more and more: nothing bounds it");
             return NULL;
         }
-        int resized;
+        each += tries > MOST_TRIES;
         if (!try_turn(n, g, now, after, &resized))
             return NULL;
         if (resized >= 0) {
@@ -401,7 +405,8 @@ static Box **flatten_carried(Node *n, Graph *g)
         for (int i = 0; i < carried; i++) {
             if (now[i]->form == TENSOR && now[i]->type != STR)
                 continue;
-            Box *b = box_grow(n, first[i], now[i], after[i], turns, tries > 1);
+            int64_t left = !each ? turns : each <= turns ? ONE_TURN : 0;
+            Box *b = box_grow(n, first[i], now[i], after[i], left, tries);
             if (!b)
                 return NULL;
             if (!box_bounded(b)) {

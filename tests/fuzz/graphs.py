@@ -254,6 +254,36 @@ def states(m):
 
 
 @family(3)
+def resized(m):
+    """A loop whose states have other sizes in every turn: they grow, shrink, are joined, change places."""
+    state, rows = [f"s{k}" for k in range(m.int(1, 3))], (FLOAT, (None, 3))
+    values, nodes = list(state), [("Identity", ["go"], "on", {})]
+    for k in range(m.int(1, 5)):
+        a, b, v = m.one(values), m.one(values), f"v{k}"
+        nodes += {
+            "grow": [("Concat", m.one([[a, "x1"], ["x1", a]]), v, {"axis": 0})],
+            "join": [("Slice", [b, "x2", "x3"], v + "p", {}), ("Concat", [a, v + "p"], v, {"axis": 0})],
+            "double": [("Concat", [a, b], v, {"axis": 0})],
+            "shrink": [("Slice", [a, "x3", "x4"], v, {})],
+            "one": [(m.one(["Tanh", "Neg"]), [a], v, {})],
+            "row": [("Add", [a, "x5"], v, {})],
+        }[m.one("grow grow join double shrink shrink one row".split())]
+        values.append(v)
+    results = [f"r{k}" for k in range(len(state))]
+    nodes += [(m.one(["Identity", "Tanh"]), [m.one(values)], r, {}) for r in results]
+    nodes.append(("ReduceSum", [m.one(values), "x2"], "sum", {"keepdims": 0}))
+    body = graph("body", {"i": NUMBER, "go": BOOLEAN, **{s: rows for s in state}}, nodes,
+                 {"on": BOOLEAN, **{r: (FLOAT, (f"{r}_rows", 3)) for r in results}, "sum": (FLOAT, (3,))})
+    inputs = [np.array(m.int(0, 5)), m.array(F32, (m.int(1, 2), 3)), ints(0), ints(1), ints(99), m.array(F32, (1, 3))]
+    starts = [f"x{len(inputs) + k}" for k in range(len(state))]
+    outputs = [f"y{k}" for k in range(len(results) + 1)]
+    nodes = [helper.make_node("Loop", ["x0", "", *starts], outputs, body=body)]
+    inputs += [m.array(F32, (m.int(0, 3), 3), low=-1, high=1) for _ in state]
+    return Case("Loop", inputs, nodes=nodes, consts=(0, 2, 3, 4), wanted=tuple(range(len(outputs))), version=m.int(13, UNTIL),
+                sizes=False, rtol=1e-3)
+
+
+@family(3)
 def scans(m):
     steps, shape = m.int(1, 5), m.shape(0, 2, 0)
     axis, out, back, there = m.int(0, len(shape)), m.int(0, len(shape)), m.int(0, 1), m.int(0, 1)

@@ -696,8 +696,9 @@ def main():
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
                     add_features, add_images, add_attention, add_contractions, add_dimensions, add_open,
                     gradients.add_gradients, gradients_control.add_gradients_control,
-                    gradients_numeric.add_gradients_numeric, gradients_open.add_gradients_open, add_strings, add_packed, add_experimental, containers.add_maps,
-                    containers.add_splits, containers.add_sequences, containers.add_loops, containers.add_string_loops, corners.add_corners):
+                    gradients_numeric.add_gradients_numeric, gradients_open.add_gradients_open, add_strings, add_packed,
+                    add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences, containers.add_loops,
+                    containers.add_resized_loops, containers.add_string_loops, corners.add_corners):
             add(cases)
         print(f"operators: {cases.count} tests written")
 

@@ -179,6 +179,25 @@ def add_loops(c):
         add(c, f"loop_unread_{name}", text, [np.array(3), np.array(True), x])
 
 
+def add_resized_loops(c):
+    """States of other sizes in every turn."""
+    head, x = '<ir_version: 9, opset_import: ["": 20]>', np.arange(6, dtype=np.float32).reshape(2, 3)
+    for name, body in (
+        ("longer", "f = CastLike (i, s) v = Add (x, f) t = Concat <axis = 0> (s, v)"),
+        ("shorter", "one = Constant <value_ints = [1]> () far = Constant <value_ints = [99]> () t = Slice (s, one, far)"),
+        ("twice", "t = Concat <axis = 0> (s, s)"),
+        ("first", "k = Constant <value = float[4, 1] {1, 2, 3, 4}> () row = Constant <value_ints = [0]> () a = ReduceSum (s, row) t = Add (a, k)"),
+    ):
+        turned = LOOP.format("float[rows, 3] s", "float[more, 3] t, float[3] e", f"{body} zero = Constant <value_ints = [0]> () e = ReduceSum <keepdims = 0> (t, zero)")
+        for turns in 0, 1, 3:
+            text = f"{head} g (int64 m, float[2, 3] x) => (float[o, 3] y, float[n, 3] z) {{ y, z = Loop {turned} (m, , x) }}"
+            add(c, f"loop_{name}_{turns}", text, [np.array(turns), x])
+    turned = LOOP.format("float[3, 3] s, float[2, 3] t", "float[3, 3] u, float[2, 3] v",
+                         "one = Constant <value_ints = [1]> () far = Constant <value_ints = [99]> () u = Tanh (s) v = Slice (s, one, far)")
+    text = f"{head} g (int64 m, float[3, 3] x, float[2, 3] y) => (float[3, 3] z, float[2, 3] w) {{ z, w = Loop {turned} (m, , x, y) }}"
+    add(c, "loop_part_of_state", text, [np.array(2), np.vstack([x, x[:1]]), x])
+
+
 def add_string_loops(c):
     words = np.array(["ab", "", "d\u00e9"], object)
     head = '<ir_version: 9, opset_import: ["": 20]>'
