@@ -392,6 +392,7 @@ static Box **flatten_carried(Node *n, Graph *g)
             memcpy(now, first, sizeof *now * (size_t)carried);
         else if (tries > MOST_TRIES + (each ? turns + MOST_TRIES : 0)) {
             node_error(n, "what is carried grows by more and more: nothing bounds it");
+            note_help("what does not grow evenly may do so in at most %d turns", FEW_TURNS);
             return NULL;
         }
         each += tries > MOST_TRIES;

@@ -224,11 +224,14 @@ static void one_hot_infer(Node *n)
 {
     Shape i = in_shape(n, 0);
     Dim depth;
-    if (!dim_is(shape_count(in_shape(n, 1)), 1) || !dim_is(shape_count(in_shape(n, 2)), 2)) {
+    Dim depths = shape_count(in_shape(n, 1)), values = shape_count(in_shape(n, 2));
+    if (dim_is(dim_equal(depths, D(1)), 0) || dim_is(dim_equal(values, D(2)), 0)) {
         node_error(n, "depth %s must be one number, values %s two", shape_text(in_shape(n, 1)),
                    shape_text(in_shape(n, 2)));
         return;
     }
+    assume_dim(n, depths, D(1));
+    assume_dim(n, values, D(2));
     if (in_dims(n, 1, &depth, 1) < 0)
         return;
     if (i.rank == MAX_RANK) {

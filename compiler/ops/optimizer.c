@@ -1,35 +1,35 @@
 /* optimizer.c - Adagrad, Adam, Momentum: one step of training for any number of tensors, as elementwise operators. */
-#include "../ops.h"
+#include "../infer.h"
 
 /* The scalars of a step, in the type of the tensor in work. */
-typedef struct Step {
+typedef struct Update {
     Node *n;
     Type t;
     Value *rate, *count; /* R and T */
-} Step;
+} Update;
 
-static Value *add(const Step *s, Value *a, Value *b) { return make(s->n, "Add", 2, a, b); }
-static Value *sub(const Step *s, Value *a, Value *b) { return make(s->n, "Sub", 2, a, b); }
-static Value *mul(const Step *s, Value *a, Value *b) { return make(s->n, "Mul", 2, a, b); }
-static Value *quotient(const Step *s, Value *a, Value *b) { return make(s->n, "Div", 2, a, b); }
-static Value *number(const Step *s, double v) { return make_scalar(s->n, s->t, v); }
-static Value *attribute(const Step *s, const char *name) { return number(s, attr_float(s->n, name)); }
-static Value *rest_of(const Step *s, const char *name) { return number(s, 1 - attr_float(s->n, name)); }
+static Value *add(const Update *s, Value *a, Value *b) { return make(s->n, "Add", 2, a, b); }
+static Value *sub(const Update *s, Value *a, Value *b) { return make(s->n, "Sub", 2, a, b); }
+static Value *mul(const Update *s, Value *a, Value *b) { return make(s->n, "Mul", 2, a, b); }
+static Value *quotient(const Update *s, Value *a, Value *b) { return make(s->n, "Div", 2, a, b); }
+static Value *number(const Update *s, double v) { return make_scalar(s->n, s->t, v); }
+static Value *attribute(const Update *s, const char *name) { return number(s, attr_float(s->n, name)); }
+static Value *rest_of(const Update *s, const char *name) { return number(s, 1 - attr_float(s->n, name)); }
 
 /* later from the second step on, first in the first one */
-static Value *by_step(const Step *s, Value *later, Value *first)
+static Value *by_step(const Update *s, Value *later, Value *first)
 {
     return make(s->n, "Where", 3, make(s->n, "Greater", 2, in(s->n, 1), make_int(s->n, 0)), later, first);
 }
 
 /* The gradient g of x with that of norm_coefficient / 2 * |x|^2. */
-static Value *regularized(const Step *s, Value *x, Value *g)
+static Value *regularized(const Update *s, Value *x, Value *g)
 {
     return attr_float(s->n, "norm_coefficient") == 0 ? g : add(s, mul(s, attribute(s, "norm_coefficient"), x), g);
 }
 
 /* Each takes a tensor x, its gradient and its state, and leaves what they become. */
-static void adagrad(const Step *s, Value *const *v, Value **y)
+static void adagrad(const Update *s, Value *const *v, Value **y)
 {
     Value *g = regularized(s, v[0], v[1]);
     Value *rate = quotient(s, s->rate, add(s, number(s, 1), mul(s, s->count, attribute(s, "decay_factor"))));
@@ -38,7 +38,7 @@ static void adagrad(const Step *s, Value *const *v, Value **y)
     y[0] = sub(s, v[0], quotient(s, mul(s, rate, g), size));
 }
 
-static void adam(const Step *s, Value *const *v, Value **y)
+static void adam(const Update *s, Value *const *v, Value **y)
 {
     Value *g = regularized(s, v[0], v[1]), *alpha = attribute(s, "alpha"), *beta = attribute(s, "beta");
     y[1] = add(s, mul(s, alpha, v[2]), mul(s, rest_of(s, "alpha"), g));
@@ -52,7 +52,7 @@ static void adam(const Step *s, Value *const *v, Value **y)
         y[0] = mul(s, rest_of(s, "norm_coefficient_post"), y[0]);
 }
 
-static void momentum(const Step *s, Value *const *v, Value **y)
+static void momentum(const Update *s, Value *const *v, Value **y)
 {
     Value *g = regularized(s, v[0], v[1]), *alpha = attribute(s, "alpha");
     y[1] = add(s, mul(s, alpha, v[2]), mul(s, by_step(s, attribute(s, "beta"), number(s, 1)), g));
@@ -61,7 +61,7 @@ static void momentum(const Step *s, Value *const *v, Value **y)
 }
 
 /* R, T, then all tensors, all gradients, and all tensors of each state; out come the tensors and the states. */
-static void each_tensor(Node *n, int states, void (*step)(const Step *s, Value *const *v, Value **y))
+static void each_tensor(Node *n, int states, void (*step)(const Update *s, Value *const *v, Value **y))
 {
     int count = (n->n_in - 2) / (2 + states);
     if (n->n_in != 2 + count * (2 + states) || n->n_out > count * (1 + states)) {
@@ -73,13 +73,15 @@ static void each_tensor(Node *n, int states, void (*step)(const Step *s, Value *
         Value *v[4], *y[3];
         for (int k = 0; k < 2 + states; k++) {
             v[k] = in(n, 2 + k * count + i);
-            if (v[k]->type != v[0]->type || !shape_same(*v[k]->shape, *v[0]->shape)) {
-                node_error(n, "%s %s does not go with the tensor %s %s", type_onnx(v[k]->type),
-                           shape_text(*v[k]->shape), type_onnx(v[0]->type), shape_text(*v[0]->shape));
+            if (v[k]->type != v[0]->type) {
+                node_error(n, "input %d is %s, its tensor %s", 2 + k * count + i, type_onnx(v[k]->type),
+                           type_onnx(v[0]->type));
                 return;
             }
+            if (!require_shape(n, 2 + k * count + i, *v[0]->shape))
+                return;
         }
-        Step s = {n, v[0]->type, make_cast(n, in(n, 0), v[0]->type), make_cast(n, in(n, 1), v[0]->type)};
+        Update s = {n, v[0]->type, make_cast(n, in(n, 0), v[0]->type), make_cast(n, in(n, 1), v[0]->type)};
         step(&s, v, y);
         for (int k = 0; k < 1 + states; k++)
             replace_out(n, k * count + i, y[k]);
