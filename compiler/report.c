@@ -351,9 +351,12 @@ static void list_markdown(const Op *const *rows, int n)
         if (last)
             put_variables(last, true);
         printf(" | ");
+        const char *between = "";
         for (int k = i; k < end; k++)
-            if (rows[k]->limit)
-                printf("%d: %s", rows[k]->since, rows[k]->limit);
+            if (rows[k]->limit) {
+                printf("%s%d: %s", between, rows[k]->since, rows[k]->limit);
+                between = "; ";
+            }
         printf(" |\n");
     }
 }

@@ -1,19 +1,23 @@
 /* spatial.c - reads images and windows: strides, dilations, pads and automatic pads, with run-time sizes. */
 #include "spatial.h"
 
+#include "schema.h"
+
 bool image_read(Node *n, int i, Image *m)
 {
     Shape s = in_shape(n, i);
-    if (s.rank < 3 || s.rank > 5) {
-        node_error(n, "input %d is %s; supported are 1 to 3 spatial axes after batch and channels", i, shape_text(s));
+    if (s.rank < 3) {
+        node_error(n, "input %d is %s; it needs spatial axes after batch and channels", i, shape_text(s));
         return false;
     }
     m->axes = s.rank - 2;
     m->n = s.dim[0];
     m->channels = n->channels_last ? s.dim[s.rank - 1] : s.dim[1];
     m->pixels = D(1);
-    for (int a = 0; a < 3; a++) {
-        int k = a - (3 - m->axes);
+    for (int a = 0; a < AXES; a++)
+        m->size[a] = D(1);
+    for (int a = 0; a < image_end(m); a++) {
+        int k = a - image_first(m);
         m->size[a] = k < 0 ? D(1) : s.dim[(n->channels_last ? 1 : 2) + k];
         m->pixels = dim_mul(m->pixels, m->size[a]);
     }
@@ -26,15 +30,43 @@ Shape image_shape(const Node *n, const Image *m, Dim channels, const Dim *size)
     s.dim[0] = m->n;
     s.dim[n->channels_last ? s.rank - 1 : 1] = channels;
     for (int k = 0; k < m->axes; k++)
-        s.dim[(n->channels_last ? 1 : 2) + k] = size[3 - m->axes + k];
+        s.dim[(n->channels_last ? 1 : 2) + k] = size[image_first(m) + k];
     return s;
+}
+
+bool image_in_steps(Node *n, const Image *m)
+{
+    if (m->axes > 3)
+        n->op = op_find("onnxcc", name_format("%sInSteps", n->op->name)->s, 1);
+    return m->axes > 3;
+}
+
+void attrs_of_axes(const Node *n, int axes, int from, int count, Node *to)
+{
+    static const char *const lists[] = {"kernel_shape", "strides",        "dilations",
+                                        "pads",         "output_padding", "output_shape"};
+    int64_t part[2 * AXES];
+    for (int i = 0; i < n->n_attr; i++) {
+        const Attr *a = &n->attr[i];
+        bool list = false;
+        for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+            list |= a->type == A_INTS && (a->n == axes || a->n == 2 * axes) && name_is(a->name, lists[k]);
+        for (int k = 0; list && k < count; k++) {
+            part[k] = a->ints[from + k];
+            part[count + k] = a->ints[a->n - axes + from + k];
+        }
+        if (list)
+            attr_set_ints(to, a->name->s, a->n / axes * count, part);
+        else
+            attr_set(to, *a);
+    }
 }
 
 bool spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, int64_t low, int64_t *v)
 {
     const int64_t *given = NULL;
     int k = attr_given(n, attr) ? attr_ints(n, attr, &given) : -1;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < AXES; a++)
         v[a] = otherwise;
     if (k < 0)
         return true;
@@ -43,7 +75,7 @@ bool spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, 
         return false;
     }
     for (int a = 0; a < k; a++) {
-        v[3 - k + a] = given[a];
+        v[image_first(m) + a] = given[a];
         if (given[a] < low || given[a] > INT32_MAX) {
             node_error(n, "%s[%d] is %lld", attr, a, (long long)given[a]);
             return false;
@@ -68,8 +100,8 @@ bool read_pads(Node *n, const Image *m, Windows *w)
             return false;
         }
     for (int a = 0; a < m->axes; a++) {
-        w->pad[3 - m->axes + a] = D(p[a]);
-        w->pad_end[3 - m->axes + a] = D(p[m->axes + a]);
+        w->pad[image_first(m) + a] = D(p[a]);
+        w->pad_end[image_first(m) + a] = D(p[m->axes + a]);
     }
     return true;
 }
@@ -98,18 +130,18 @@ static void read_axis(const Image *m, int a, int same, bool ceil, Windows *w)
 static bool read_windows(Node *n, const Image *m, const int64_t *kernel, Windows *w, int *same)
 {
     *w = (Windows){.padded = false};
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < AXES; a++)
         w->pad[a] = w->pad_end[a] = D(0);
     if (!spatial_ints(n, m, "kernel_shape", 1, 1, w->kernel) || !spatial_ints(n, m, "strides", 1, 1, w->stride) ||
         !spatial_ints(n, m, "dilations", 1, 1, w->dilation))
         return false;
     for (int a = 0; kernel && a < m->axes; a++) {
-        if (attr_given(n, "kernel_shape") && w->kernel[3 - m->axes + a] != kernel[a]) {
-            node_error(n, "kernel_shape[%d] is %lld, the weights have %lld", a, (long long)w->kernel[3 - m->axes + a],
-                       (long long)kernel[a]);
+        if (attr_given(n, "kernel_shape") && w->kernel[image_first(m) + a] != kernel[a]) {
+            node_error(n, "kernel_shape[%d] is %lld, the weights have %lld", a,
+                       (long long)w->kernel[image_first(m) + a], (long long)kernel[a]);
             return false;
         }
-        w->kernel[3 - m->axes + a] = kernel[a];
+        w->kernel[image_first(m) + a] = kernel[a];
     }
     const char *pad = attr_given(n, "auto_pad") ? attr_string(n, "auto_pad") : "";
     *same = !strcmp(pad, "SAME_UPPER") ? 1 : !strcmp(pad, "SAME_LOWER") ? -1 : 0;
@@ -122,7 +154,7 @@ static bool read_windows(Node *n, const Image *m, const int64_t *kernel, Windows
 }
 
 /* Axis a as a person counts the axes of input 0. */
-static int axis_seen(const Node *n, const Image *m, int a) { return a - (3 - m->axes) + (n->channels_last ? 1 : 2); }
+static int axis_seen(const Node *n, const Image *m, int a) { return a - image_first(m) + (n->channels_last ? 1 : 2); }
 
 bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w)
 {
@@ -130,8 +162,8 @@ bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w)
     if (!read_windows(n, m, kernel, w, &same))
         return false;
     bool ceil = attr_given(n, "ceil_mode") && attr_int(n, "ceil_mode");
-    for (int a = 0; a < 3; a++) {
-        read_axis(m, a, a < 3 - m->axes ? 0 : same, ceil, w);
+    for (int a = 0; a < image_end(m); a++) {
+        read_axis(m, a, a < image_first(m) ? 0 : same, ceil, w);
         w->padded |= ceil || !dim_is(w->pad[a], 0) || !dim_is(w->pad_end[a], 0);
         if (dim_high(w->out[a]) < 1 && dim_low(m->size[a]) > 0) {
             node_error(n, "no window of %lld elements fits in axis %d of %s", (long long)w->kernel[a],
@@ -153,15 +185,15 @@ static void drop_batch_and_channels(Node *n, const Image *m)
 bool windows_read_transposed(Node *n, const Image *m, const int64_t *kernel, Windows *w)
 {
     int same;
-    int64_t more[3], size[3];
+    int64_t more[AXES], size[AXES];
     drop_batch_and_channels(n, m);
     if (!read_windows(n, m, kernel, w, &same) || !spatial_ints(n, m, "output_padding", 0, 0, more) ||
         !spatial_ints(n, m, "output_shape", 0, 1, size))
         return false;
-    for (int a = 0; a < 3; a++) {
+    for (int a = 0; a < image_end(m); a++) {
         Dim reach = D((w->kernel[a] - 1) * w->dilation[a] + 1 + more[a]);
         Dim full = dim_add(dim_mul(dim_sub(m->size[a], D(1)), D(w->stride[a])), reach);
-        if (a >= 3 - m->axes && (same || size[a])) {
+        if (a >= image_first(m) && (same || size[a])) {
             w->out[a] = size[a] ? D(size[a]) : dim_mul(m->size[a], D(w->stride[a]));
             Dim total = dim_max(D(0), dim_sub(full, w->out[a]));
             w->pad[a] = same > 0 ? dim_div(total, D(2)) : dim_ceil(total, D(2));

@@ -4,19 +4,27 @@
 
 #include "kernel.h"
 
-/* An image: N,C,spatial... or, when the node is channels last, N,spatial...,C. One to three spatial axes, standing at the
- * end of arrays of three; those before are 1. */
+enum { AXES = MAX_RANK - 2 };
+
+/* An image: N,C,spatial... or, when the node is channels last, N,spatial...,C. Up to three spatial axes stand at the end of
+ * the first three of arrays, those before are 1; more, which kernels do not have, stand from the beginning on. */
 typedef struct Image {
-    Dim n, channels, size[3], pixels;
+    Dim n, channels, size[AXES], pixels;
     int axes;
 } Image;
+static inline int image_first(const Image *m) { return m->axes < 3 ? 3 - m->axes : 0; }
+static inline int image_end(const Image *m) { return m->axes < 3 ? 3 : m->axes; }
 bool image_read(Node *n, int i, Image *m); /* input i; false: wrong rank, and reported */
+/* More than three axes: n, inferred, becomes an onnxcc.NAMEInSteps, which is expanded next. */
+bool image_in_steps(Node *n, const Image *m);
+/* n's attributes, those with a number for each of its axes as `count` of these have them, from axis `from` on. */
+void attrs_of_axes(const Node *n, int axes, int from, int count, Node *to);
 Shape image_shape(const Node *n, const Image *m, Dim channels, const Dim *size);
 
 /* Windows: `kernel` elements, `dilation` apart, the first `pad` before the image, `stride` from one to the next. */
 typedef struct Windows {
-    int64_t kernel[3], stride[3], dilation[3];
-    Dim pad[3], pad_end[3], out[3];
+    int64_t kernel[AXES], stride[AXES], dilation[AXES];
+    Dim pad[AXES], pad_end[AXES], out[AXES];
     bool padded; /* some window may stick out of the image */
 } Windows;
 
@@ -31,7 +39,7 @@ bool windows_read_transposed(Node *n, const Image *m, const int64_t *kernel, Win
 /* The image that Col2Im makes, as if it was the input of a convolution whose kernel is one block (ops/col2im.c). */
 bool col2im_read(Node *n, Image *m, Windows *w, Dim *block);
 
-/* The attribute of one integer for each spatial axis, at the end of v[3], before them (and when absent) `otherwise`. */
+/* The attribute of one integer for each spatial axis, where those stand in v[AXES]; elsewhere (and when absent) `otherwise`. */
 bool spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, int64_t low, int64_t *v);
 
 /* The attribute pads, all begins and then all ends, into w->pad and w->pad_end, which stay as they are when it is absent. */

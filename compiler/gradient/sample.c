@@ -66,6 +66,8 @@ static Value *weights(const Sampler *s, Value *f)
         {0, 1, 0, 0}, {-0.75, 0, 0.75, 0}, {1.5, -2.25, 1.5, -0.75}, {-0.75, 1.25, -1.25, 0.75}};
     const double *factors = s->taps == 4 ? cubic[0] : linear[0];
     Value *v = NULL;
+    if (s->taps == 1) /* f is 0 */
+        return sub(s->n, number(s, 1), f);
     for (int k = s->taps - 1; k >= 0; k--) {
         Value *c = numbers(s, s->taps, factors + k * s->taps);
         v = v ? add(s->n, mul(s->n, v, f), c) : c;
@@ -108,23 +110,33 @@ static void along(Sampler *s, Value *at, Value *weight, Dim size, Dim taps)
 static Value *elements_at(const Sampler *s, Value *x, Value *image, Dim images, Dim channels, Dim size)
 {
     Node *n = s->n;
-    x = make_reshape(n, make_cast(n, x, s->t), 3, (Dim[]){images, channels, size});
+    Dim all = dim_mul(images, size);
+    x = make_reshape(n, s->taps == 1 ? x : make_cast(n, x, s->t), 3, (Dim[]){images, channels, size});
     x = transpose(n, x, 3, (int64_t[]){0, 2, 1});
-    x = make_reshape(n, x, 2, (Dim[]){dim_mul(images, size), channels});
+    x = make_reshape(n, x, 2, (Dim[]){all, channels});
     Value *first = make_reshape(n, mul(n, image, size_as(n, I64, size)), 3, (Dim[]){s->batch, D(1), D(1)});
-    return make(n, "Gather", 2, x, add(n, first, s->at));
+    Value *at = add(n, first, s->at);
+    if (s->taps == 1) { /* elements of any type; those without weight are what is behind them all */
+        x = make(n, "Pad", 2, x, make_ints(n, 4, (int64_t[]){0, 0, 1, 0}));
+        at = make(n, "Where", 3, make_cast(n, s->weight, B8), at, size_as(n, I64, all));
+    }
+    return make(n, "Gather", 2, x, at);
 }
 
-/* The weighted sums: (batch, places, channels). */
+/* The weighted sums, or the one element: (batch, places, channels). */
 static Value *sampled(const Sampler *s, Value *x, Value *image, Dim images, Dim channels, Dim size)
 {
     Node *n = s->n;
     Value *w = make_reshape(n, s->weight, 4, (Dim[]){s->batch, s->places, D(1), s->all});
-    Value *v = matrices(n, w, false, elements_at(s, x, image, images, channels, size), false);
+    Value *v = elements_at(s, x, image, images, channels, size);
+    v = s->taps == 1 ? v : matrices(n, w, false, v, false);
     return make_reshape(n, v, 3, (Dim[]){s->batch, s->places, channels});
 }
 
-static Type wide(const Value *a, const Value *b) { return a->type == F64 || b->type == F64 ? F64 : F32; }
+static Type wide(const Value *a, const Value *b)
+{
+    return a->type == F64 || b->type == F64 || (type_is_int(a->type) && type_bits(a->type) > 16) ? F64 : F32;
+}
 
 /* ---- GridSample ----------------------------------------------------------------------------------------------------- */
 
@@ -135,7 +147,9 @@ static Value *grid_place(const Sampler *s, Value *g, Dim size)
     Value *count = size_as(n, s->t, s->align ? dim_sub(size, D(1)) : size);
     Value *v = mul(n, add(n, g, number(s, 1)), count);
     v = mul(n, s->align ? v : sub(n, v, number(s, 1)), number(s, 0.5));
-    if (s->padding == BORDER && s->taps == 2)
+    if (s->taps == 1)
+        v = make(n, "Round", 1, v);
+    if (s->padding == BORDER && s->taps <= 2)
         return inside(s, v, size);
     return s->padding == REFLECTION ? reflected(s, v, size) : v;
 }
@@ -145,11 +159,14 @@ bool grid_sample_words(Node *n, Node *m, Value **out)
     Shape x = *m->in[0]->shape, y = *m->out[0]->shape;
     int axes = x.rank - 2;
     Dim size = shape_product(x, 2, x.rank);
-    if (attr_is(m, "mode", "nearest") || !type_is_float(m->in[0]->type))
+    bool nearest = attr_is(m, "mode", "nearest");
+    if (x.rank <= 5 && (nearest || !type_is_float(m->in[0]->type)))
         return false;
     Sampler s = {.n = n,
                  .t = wide(m->in[0], m->in[1]),
-                 .taps = attr_is(m, "mode", "cubic") || attr_is(m, "mode", "bicubic") ? 4 : 2,
+                 .taps = nearest                                                        ? 1
+                         : attr_is(m, "mode", "cubic") || attr_is(m, "mode", "bicubic") ? 4
+                                                                                        : 2,
                  .padding = attr_is(m, "padding_mode", "border")  ? BORDER
                             : attr_is(m, "padding_mode", "zeros") ? ZEROS
                                                                   : REFLECTION,
@@ -165,7 +182,7 @@ bool grid_sample_words(Node *n, Node *m, Value **out)
     }
     Value *v = sampled(&s, in(m, 0), make_cast(n, range(&s, s.batch), I64), s.batch, x.dim[1], size);
     v = make_reshape(n, transpose(n, v, 3, (int64_t[]){0, 2, 1}), y.rank, y.dim);
-    out[0] = make_cast(n, v, m->in[0]->type);
+    out[0] = nearest ? v : make_cast(n, v, m->in[0]->type);
     return true;
 }
 
@@ -335,15 +352,16 @@ static Value *steps(const Sampler *s, Dim count, int64_t step, int k, int rank)
 static Value *deform_place(const Sampler *s, const Windows *w, Value *offset, int axes, int a)
 {
     Node *n = s->n;
-    Shape x = {.rank = 1 + 2 * axes, .dim = {s->batch}};
-    int k = 3 - axes + a;
+    Shape x = {.rank = 7, .dim = {s->batch, D(1), D(1), D(1), D(1), D(1), D(1)}};
+    int from = axes < 3 ? 3 - axes : 0, k = from + a;
     for (int i = 0; i < axes; i++) {
-        x.dim[1 + i] = D(w->kernel[3 - axes + i]);
-        x.dim[1 + axes + i] = w->out[3 - axes + i];
+        Dim *kernel = &x.dim[1 + (i >= a) + (i > a)], *out = kernel + 3; /* those before a, a, and those after */
+        *kernel = dim_mul(*kernel, D(w->kernel[from + i]));
+        *out = dim_mul(*out, w->out[from + i]);
     }
     Value *v = make_reshape(n, part(n, offset, 2, D(a), D(a + 1)), x.rank, x.dim);
-    v = add(n, v, steps(s, D(w->kernel[k]), w->dilation[k], 1 + a, x.rank));
-    Value *first = sub(n, steps(s, w->out[k], w->stride[k], 1 + axes + a, x.rank), size_as(n, s->t, w->pad[k]));
+    v = add(n, v, steps(s, D(w->kernel[k]), w->dilation[k], 2, x.rank));
+    Value *first = sub(n, steps(s, w->out[k], w->stride[k], 5, x.rank), size_as(n, s->t, w->pad[k]));
     return make_reshape(n, add(n, v, first), 3, (Dim[]){s->batch, s->places, D(1)});
 }
 
@@ -365,7 +383,7 @@ static Value *deform_product(const Sampler *s, const Node *m, Value *columns, Va
 bool deform_conv_words(Node *n, Node *m, Value **out)
 {
     Shape x = *m->in[0]->shape, w = *m->in[1]->shape, y = *m->out[0]->shape;
-    int64_t kernel[3], moves = attr_int(m, "offset_group");
+    int64_t kernel[AXES], moves = attr_int(m, "offset_group");
     int axes = x.rank - 2;
     Dim elements = shape_product(w, 2, w.rank), points = shape_product(y, 2, y.rank);
     Image image;
@@ -392,7 +410,9 @@ bool deform_conv_words(Node *n, Node *m, Value **out)
         v = mul(n, v, make_reshape(n, make_cast(n, in(m, 4), s.t), 3, (Dim[]){s.batch, s.places, D(1)}));
     v = deform_product(&s, m, v, in(m, 1), elements);
     if (in(m, 3)) {
-        Shape channel = {.rank = y.rank - 1, .dim = {y.dim[1], D(1), D(1), D(1)}};
+        Shape channel = {.rank = y.rank - 1, .dim = {y.dim[1]}};
+        for (int a = 1; a < channel.rank; a++)
+            channel.dim[a] = D(1);
         v = add(n, v, make_reshape(n, make_cast(n, in(m, 3), s.t), channel.rank, channel.dim));
     }
     out[0] = make_cast(n, v, m->in[0]->type);

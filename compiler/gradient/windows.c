@@ -191,7 +191,7 @@ static Value *col2im_back(const Back *b)
     static const char *const orders[] = {"niap->nipa", "niapbq->nipqab", "niapbqcr->nipqrabc"};
     Image image;
     Windows w;
-    Dim block[3];
+    Dim block[AXES];
     col2im_read(b->m, &image, &w, block);
     Slide s = slide_make(image.axes, &w, block, image.size, w.out);
     return reshape_like(b->n, einsum(b->n, orders[s.axes - 1], slide_windows(&s, b->n, b->d, 2 + s.axes), NULL),

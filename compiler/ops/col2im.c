@@ -1,40 +1,43 @@
 /* col2im.c - Col2Im. */
 #include "../container.h"
+#include "../gradient/gradient.h"
 #include "../spatial.h"
 #include "col2im.h"
 
+static Dim product(const Dim *of, int from) { return shape_product(shape_of(AXES, of), from, AXES); }
+
 bool col2im_read(Node *n, Image *m, Windows *w, Dim *block)
 {
-    Dim image[3], size[3];
+    Dim image[AXES], size[AXES];
     Shape x = in_shape(n, 0);
-    int k = in_dims(n, 1, image, 3);
-    if (k < 0 || in_dims(n, 2, size, 3) < 0)
+    int k = in_dims(n, 1, image, AXES);
+    if (k < 0 || in_dims(n, 2, size, AXES) < 0)
         return false;
-    if (x.rank != 3 || k < 1 || k > 3 || !dim_is(shape_count(in_shape(n, 2)), k) ||
+    if (x.rank != 3 || k < 1 || k > AXES || !dim_is(shape_count(in_shape(n, 2)), k) ||
         !dim_is(shape_count(in_shape(n, 1)), k)) {
         node_error(
             n,
-            "input 0 is %s, image_shape has %s numbers and block_shape %s; supported are N,C*block,L and 1 to 3 axes",
-            shape_text(x), shape_text(in_shape(n, 1)), shape_text(in_shape(n, 2)));
+            "input 0 is %s, image_shape has %s numbers and block_shape %s; supported are N,C*block,L and 1 to %d axes",
+            shape_text(x), shape_text(in_shape(n, 1)), shape_text(in_shape(n, 2)), AXES);
         return false;
     }
-    *m = (Image){.axes = k, .size = {D(1), D(1), D(1)}};
-    *w = (Windows){.pad = {D(0), D(0), D(0)}, .pad_end = {D(0), D(0), D(0)}, .out = {D(1), D(1), D(1)}};
-    for (int a = 0; a < 3; a++)
-        block[a] = D(1);
+    *m = (Image){.axes = k};
+    *w = (Windows){.padded = false}; /* and no pads */
+    for (int a = 0; a < AXES; a++)
+        m->size[a] = w->out[a] = block[a] = D(1);
     if (!spatial_ints(n, m, "strides", 1, 1, w->stride) || !spatial_ints(n, m, "dilations", 1, 1, w->dilation) ||
         !read_pads(n, m, w))
         return false;
-    for (int a = 3 - k; a < 3; a++) {
-        m->size[a] = dim_max(image[a - (3 - k)], D(0));
-        block[a] = dim_max(size[a - (3 - k)], D(0));
+    for (int i = 0; i < k; i++) {
+        int a = image_first(m) + i;
+        m->size[a] = dim_max(image[i], D(0));
+        block[a] = dim_max(size[i], D(0));
         Dim reach = dim_add(dim_mul(dim_sub(block[a], D(1)), D(w->dilation[a])), D(1));
         Dim room = dim_sub(dim_add(dim_add(m->size[a], w->pad[a]), w->pad_end[a]), reach);
         w->out[a] = dim_max(D(0), dim_add(dim_div(room, D(w->stride[a])), D(1)));
     }
-    Dim whole = dim_mul(dim_mul(block[0], block[1]), block[2]);
     m->n = x.dim[0];
-    m->channels = dim_div(x.dim[1], dim_max(whole, D(1)));
+    m->channels = dim_div(x.dim[1], dim_max(product(block, 0), D(1)));
     return true;
 }
 
@@ -55,29 +58,55 @@ static void col2im_infer(Node *n)
 {
     Image m;
     Windows w;
-    Dim block[3];
+    Dim block[AXES];
     Shape x = in_shape(n, 0);
     if (!col2im_read(n, &m, &w, block))
         return;
-    Dim blocks = dim_mul(dim_mul(w.out[0], w.out[1]), w.out[2]);
-    Dim rows = dim_mul(m.channels, dim_mul(dim_mul(block[0], block[1]), block[2]));
+    Dim blocks = product(w.out, 0), rows = dim_mul(m.channels, product(block, 0));
     if (dim_is(dim_equal(blocks, x.dim[2]), 0) || dim_is(dim_equal(rows, x.dim[1]), 0)) {
         node_error(n, "%s are no blocks of %s elements, of which the image has %s", shape_text(x),
-                   shape_text(shape_of(m.axes, block + 3 - m.axes)), shape_text(shape_of(m.axes, w.out + 3 - m.axes)));
+                   shape_text(shape_of(m.axes, block + image_first(&m))),
+                   shape_text(shape_of(m.axes, w.out + image_first(&m))));
         return;
     }
     assume_dim(n, blocks, x.dim[2]);
     assume_dim(n, rows, x.dim[1]);
-    if (in_type(n, 0) != STR || col2im_text(n, &w, block))
+    if (in_type(n, 0) != STR || m.axes > 3 || col2im_text(n, &w, block))
         set_out(n, 0, in_type(n, 0), image_shape(n, &m, m.channels, m.size));
+    image_in_steps(n, &m);
+}
+
+/* Over many axes: first along all but the first, then along this one. */
+static void col2im_in_steps(Node *n)
+{
+    Image m;
+    Windows w;
+    Dim block[AXES];
+    Shape y = *out(n, 0)->shape;
+    if (!col2im_read(n, &m, &w, block))
+        return;
+    Type own = in_type(n, 0);
+    Dim rest = product(block, 1), places = product(w.out, 1), pixels = shape_product(y, 3, y.rank);
+    Dim channels = dim_mul(m.channels, block[0]), rows = dim_mul(m.n, w.out[0]);
+    Value *v = make_cast(n, in(n, 0), own == F16 || own == BF16 ? F32 : own);
+    v = transpose(n, make_reshape(n, v, 4, (Dim[]){m.n, dim_mul(channels, rest), w.out[0], places}), 4,
+                  (int64_t[]){0, 2, 1, 3});
+    v = make(n, "Col2Im", 3, make_reshape(n, v, 3, (Dim[]){rows, dim_mul(channels, rest), places}),
+             make_dims(n, m.axes - 1, m.size + 1), make_dims(n, m.axes - 1, block + 1));
+    attrs_of_axes(n, m.axes, 1, m.axes - 1, v->def);
+    v = transpose(n, make_reshape(n, v, 4, (Dim[]){m.n, w.out[0], channels, pixels}), 4, (int64_t[]){0, 3, 2, 1});
+    v = make(n, "Col2Im", 3, make_reshape(n, v, 3, (Dim[]){dim_mul(m.n, pixels), channels, w.out[0]}),
+             make_dims(n, 1, m.size), make_dims(n, 1, block));
+    attrs_of_axes(n, m.axes, 0, 1, v->def);
+    v = transpose(n, make_reshape(n, v, 4, (Dim[]){m.n, pixels, m.channels, m.size[0]}), 4, (int64_t[]){0, 2, 3, 1});
+    expand_to(n, make_cast(n, make_reshape(n, v, y.rank, y.dim), own));
 }
 
 static void col2im_bind(Node *n)
 {
     Image m;
     Windows w;
-    Dim block[3];
-    Dim at = D(0), most = D(0);
+    Dim block[AXES], at = D(0), most = D(0);
     Type t = in_type(n, 0), part = t == C64 ? F32 : t == C128 ? F64 : t;
     if (!col2im_read(n, &m, &w, block))
         return;
@@ -91,5 +120,7 @@ static void col2im_bind(Node *n)
 static const Op col2im_ops[] = {
     {"Col2Im", 18, "input:T image_shape:int64 block_shape:int64 -> output:T", "T=NB|bool|C|string",
      "dilations:ints? pads:ints? strides:ints?", .infer = col2im_infer, .bind = col2im_bind},
+    {"Col2ImInSteps", 1, "input:T image_shape:int64 block_shape:int64 -> output:T", "T=NB|bool|C|string",
+     "dilations:ints? pads:ints? strides:ints?", .expand = col2im_in_steps, .domain = "onnxcc"},
 };
 OPS(col2im_ops);

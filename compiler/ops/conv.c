@@ -73,7 +73,7 @@ static bool read_weights(Node *n, Conv *c, int64_t *kernel)
 
 static bool conv_read(Node *n, bool transposed, Conv *c)
 {
-    int64_t weights[3];
+    int64_t weights[AXES];
     c->group = attr_int(n, "group");
     c->transposed = transposed;
     if (!image_read(n, 0, &c->x))
@@ -90,6 +90,7 @@ static void set_image(Node *n, const Conv *c)
     if (in(n, 2))
         assume_dim(n, shape_count(in_shape(n, 2)), D(c->group * c->cout));
     set_out(n, 0, in_type(n, 0), image_shape(n, &c->x, D(c->group * c->cout), c->w.out));
+    image_in_steps(n, &c->x);
 }
 
 static void conv_infer(Node *n)

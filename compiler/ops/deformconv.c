@@ -1,12 +1,12 @@
 /* deformconv.c - DeformConv. */
-#include "../infer.h"
+#include "../gradient/gradient.h"
 #include "../spatial.h"
 #include "deformconv.h"
 
 static bool deform_read(Node *n, Image *x, Windows *w)
 {
     Shape k = in_shape(n, 1);
-    int64_t kernel[3];
+    int64_t kernel[AXES];
     if (!image_read(n, 0, x))
         return false;
     for (int a = 0; a < x->axes; a++) {
@@ -36,13 +36,21 @@ static void deform_infer(Node *n)
     assume_dim(n, dim_mod(x.channels, D(moves)), D(0));
     assume_dim(n, dim_mod(outputs, D(groups)), D(0));
     Shape weights = in_shape(n, 1), y = image_shape(n, &x, outputs, w.out), offset = y, mask = y;
-    int64_t count = moves * w.kernel[0] * w.kernel[1] * w.kernel[2];
     weights.dim[1] = dim_div(x.channels, D(groups));
-    offset.dim[1] = D(count * x.axes);
-    mask.dim[1] = D(count);
+    mask.dim[1] = dim_mul(D(moves), shape_product(weights, 2, weights.rank));
+    offset.dim[1] = dim_mul(mask.dim[1], D(x.axes));
     if (require_shape(n, 1, weights) && require_shape(n, 2, offset) && require_shape(n, 3, shape_list(1, outputs)) &&
-        require_shape(n, 4, mask))
+        require_shape(n, 4, mask)) {
         set_out(n, 0, in_type(n, 0), y);
+        image_in_steps(n, &x);
+    }
+}
+
+static void deform_in_steps(Node *n)
+{
+    Value *y;
+    if (deform_conv_words(n, n, &y))
+        expand_to(n, y);
 }
 
 static void deform_bind(Node *n)
@@ -59,9 +67,12 @@ static void deform_bind(Node *n)
     bind_scratch(n, dim_mul(x.channels, D(count * DEFORM_POINTS * type_bits(type_arith(in_type(n, 0))) / 8)));
 }
 
+#define DEFORM_ATTRS "dilations:ints? group:int=1 kernel_shape:ints? offset_group:int=1 pads:ints? strides:ints?"
+
 static const Op deform_ops[] = {
-    {"DeformConv", 22, "X:T W:T offset:T B?:T mask?:T -> Y:T", "T=FB",
-     "dilations:ints? group:int=1 kernel_shape:ints? offset_group:int=1 pads:ints? strides:ints?",
-     .infer = deform_infer, .bind = deform_bind, .was = "19 T=F"},
+    {"DeformConv", 22, "X:T W:T offset:T B?:T mask?:T -> Y:T", "T=FB", DEFORM_ATTRS, .infer = deform_infer,
+     .bind = deform_bind, .was = "19 T=F"},
+    {"DeformConvInSteps", 1, "X:T W:T offset:T B?:T mask?:T -> Y:T", "T=FB", DEFORM_ATTRS, .expand = deform_in_steps,
+     .domain = "onnxcc"},
 };
 OPS(deform_ops);

@@ -1,5 +1,5 @@
 /* grid.c - GridSample, AffineGrid. */
-#include "../infer.h"
+#include "../gradient/gradient.h"
 #include "../kernel.h"
 #include "../spatial.h"
 #include "grid.h"
@@ -18,14 +18,18 @@ static int padding(Node *n)
 
 static void grid_sample_infer(Node *n)
 {
+    Image m;
+    Type t = in_type(n, 0);
     Shape x = in_shape(n, 0), g = in_shape(n, 1), y = x;
     bool linear = attr_is(n, "mode", "linear") || attr_is(n, "mode", "bilinear");
     if (!linear && !cubic(n) && !attr_is(n, "mode", "nearest"))
         node_error(n, "mode is '%s': it may be linear, nearest or cubic", attr_string(n, "mode"));
     else if (padding(n) < 0)
         node_error(n, "padding_mode is '%s': it may be zeros, border or reflection", attr_string(n, "padding_mode"));
-    else if (x.rank < 3 || x.rank > 5)
-        node_error(n, "input 0 is %s; supported are 1 to 3 spatial axes after batch and channels", shape_text(x));
+    else if (!image_read(n, 0, &m))
+        return;
+    else if (m.axes > 3 && !attr_is(n, "mode", "nearest") && (t == C64 || t == C128 || t == STR))
+        node_error(n, "input 0 is %s %s; sums of its elements take up to 3 spatial axes", type_onnx(t), shape_text(x));
     else if (g.rank != x.rank || dim_is(dim_equal(g.dim[0], x.dim[0]), 0) ||
              dim_is(dim_equal(g.dim[g.rank - 1], D(x.rank - 2)), 0))
         node_error(n, "the grid %s does not suit an image %s: it needs the same batch, and %d numbers for each place",
@@ -36,7 +40,15 @@ static void grid_sample_infer(Node *n)
         for (int a = 2; a < x.rank; a++)
             y.dim[a] = g.dim[a - 1];
         set_out(n, 0, in_type(n, 0), y);
+        image_in_steps(n, &m);
     }
+}
+
+static void grid_sample_in_steps(Node *n)
+{
+    Value *y;
+    grid_sample_words(n, n, &y);
+    expand_to(n, y);
 }
 
 #define GRID_IMAGE_FIELDS                                                                                              \
@@ -97,9 +109,11 @@ static void affine_grid_bind(Node *n)
 
 static const Op grid_ops[] = {
     {"GridSample", 22, "X:T1 grid:T2 -> Y:T1", "T1=ALLB T2=FB", GRID_ATTRS "linear", .infer = grid_sample_infer,
-     .bind = grid_sample_bind, .was = "20 T1=ALL T2=F"},
+     .bind = grid_sample_bind, .was = "20 T1=ALL T2=F", .limit = "complex elements: up to 3 spatial axes"},
     {"GridSample", 16, "X:T1 grid:T2 -> Y:T1", "T1=ALL T2=F", GRID_ATTRS "bilinear", .infer = grid_sample_infer,
      .bind = grid_sample_bind},
+    {"GridSampleInSteps", 1, "X:T1 grid:T2 -> Y:T1", "T1=ALLB T2=FB", GRID_ATTRS "linear",
+     .expand = grid_sample_in_steps, .domain = "onnxcc"},
     {"AffineGrid", 20, "theta:T1 size:int64 -> grid:T1", "T1=FB", "align_corners:int=0", .infer = affine_grid_infer,
      .bind = affine_grid_bind},
 };

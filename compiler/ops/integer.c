@@ -147,7 +147,7 @@ static void bind_integer(Node *n, const Integer *c, struct qconv_bind p)
 static bool conv_read(Node *n, Image *x, Windows *w, Integer *c)
 {
     Shape s = in_shape(n, W);
-    int64_t kernel[3], groups = attr_int(n, "group"), outputs, cin;
+    int64_t kernel[AXES], groups = attr_int(n, "group"), outputs, cin;
     if (!image_read(n, X, x))
         return false;
     c->packed = attr_given(n, "cout");
@@ -208,8 +208,10 @@ static void conv_infer(Node *n)
         return;
     int64_t channels = c.group * c.cout;
     if (c.packed || (fits(n, BIAS, "bias", channels, false) && fits(n, SCALE, "scale", channels, true) &&
-                     fits(n, W_ZERO, "zero point of the weights", channels, true)))
+                     fits(n, W_ZERO, "zero point of the weights", channels, true))) {
         set_out(n, 0, result_type(n), image_shape(n, &x, D(channels), w.out));
+        image_in_steps(n, &x);
+    }
 }
 
 static void conv_layout(Node *n)

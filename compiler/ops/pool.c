@@ -16,6 +16,7 @@ static void pool_infer(Node *n)
     Shape s = image_shape(n, &x, x.channels, w.out);
     set_out(n, 0, in_type(n, 0), s);
     set_out(n, 1, I64, s);
+    image_in_steps(n, &x);
 }
 
 /* Channels last: images of x.channels; else so many more images of one channel. */
@@ -139,11 +140,11 @@ static void lrn_bind(Node *n)
 /* The image that was pooled: m its pooled form, size its axes; false: wrong, and reported. */
 static bool unpool_read(Node *n, Image *m, Dim *size)
 {
-    Windows w = {.pad = {D(0), D(0), D(0)}, .pad_end = {D(0), D(0), D(0)}};
+    Windows w = {.padded = false}; /* and no pads */
     if (!image_read(n, 0, m) || !spatial_ints(n, m, "kernel_shape", 1, 1, w.kernel) ||
         !spatial_ints(n, m, "strides", 1, 1, w.stride) || !read_pads(n, m, &w))
         return false;
-    for (int a = 0; a < 3; a++) {
+    for (int a = 0; a < image_end(m); a++) {
         Dim grown = dim_add(dim_mul(dim_sub(m->size[a], D(1)), D(w.stride[a])), D(w.kernel[a]));
         size[a] = dim_max(D(0), dim_sub(dim_sub(grown, w.pad[a]), w.pad_end[a]));
     }
@@ -153,7 +154,7 @@ static bool unpool_read(Node *n, Image *m, Dim *size)
 static void unpool_infer(Node *n)
 {
     Image m;
-    Dim size[3], given[MAX_RANK];
+    Dim size[AXES], given[MAX_RANK];
     Shape y, x = in_shape(n, 0), at = in_shape(n, 1);
     if (!unpool_read(n, &m, size))
         return;
@@ -176,12 +177,34 @@ static void unpool_infer(Node *n)
             y.dim[a] = dim_max(given[a], D(0));
     }
     set_out(n, 0, in_type(n, 0), y);
+    image_in_steps(n, &m);
+}
+
+/* Over many axes: by the numbers of the elements, into images that then grow at their ends. */
+static void unpool_in_steps(Node *n)
+{
+    Image m;
+    Dim size[AXES], pads[2 * MAX_RANK];
+    Shape y = *out(n, 0)->shape;
+    if (!unpool_read(n, &m, size))
+        return;
+    Shape whole = image_shape(n, &m, m.channels, size);
+    Dim all = shape_count(whole), count = shape_count(in_shape(n, 0));
+    for (int a = 0; a < y.rank; a++) {
+        pads[a] = D(0);
+        pads[y.rank + a] = dim_sub(y.dim[a], whole.dim[a]);
+        require_dim(n, "size of the output", y.dim[a], dim_max(y.dim[a], whole.dim[a]));
+    }
+    Value *v = make(n, "Expand", 2, make_scalar(n, in_type(n, 0), 0), make_dims(n, 1, &all));
+    v = make(n, "ScatterElements", 3, v, make_reshape(n, in(n, 1), 1, &count), make_reshape(n, in(n, 0), 1, &count));
+    v = make_reshape(n, v, whole.rank, whole.dim);
+    expand_to(n, in(n, 2) ? make(n, "Pad", 2, v, make_dims(n, 2 * y.rank, pads)) : v);
 }
 
 static void unpool_bind(Node *n)
 {
     Image m;
-    Dim size[3], whole[3] = {D(1), D(1), D(1)};
+    Dim size[AXES], whole[3] = {D(1), D(1), D(1)};
     if (!unpool_read(n, &m, size))
         return;
     for (int a = 0; a < m.axes; a++)
@@ -219,5 +242,7 @@ static const Op pool_ops[] = {
     {"MaxUnpool", 22, "X:T1 I:T2 output_shape?:T2 -> output:T1", "T1=FB T2=int64",
      "kernel_shape:ints pads:ints? strides:ints?", .infer = unpool_infer, .bind = unpool_bind,
      .was = "11 T1=F; 9 T1=F"},
+    {"MaxUnpoolInSteps", 1, "X:T1 I:T2 output_shape?:T2 -> output:T1", "T1=FB T2=int64",
+     "kernel_shape:ints pads:ints? strides:ints?", .expand = unpool_in_steps, .domain = "onnxcc"},
 };
 OPS(pool_ops);

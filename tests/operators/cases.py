@@ -16,6 +16,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+import axes
 import containers
 import corners
 import differences
@@ -687,7 +688,7 @@ def add_experimental(c):
 def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
-    sources = [__file__, containers.__file__, corners.__file__, gradients.__file__, gradient_words.__file__,
+    sources = [__file__, axes.__file__, containers.__file__, corners.__file__, gradients.__file__, gradient_words.__file__,
                gradients_control.__file__, gradients_numeric.__file__, gradients_open.__file__, differences.__file__]
     with generated(folder, sources, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
         if not stale:
@@ -698,7 +699,7 @@ def main():
                     gradients.add_gradients, gradients_control.add_gradients_control,
                     gradients_numeric.add_gradients_numeric, gradients_open.add_gradients_open, add_strings, add_packed,
                     add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences, containers.add_loops,
-                    containers.add_resized_loops, containers.add_string_loops, corners.add_corners):
+                    containers.add_resized_loops, containers.add_string_loops, corners.add_corners, axes.add_axes):
             add(cases)
         print(f"operators: {cases.count} tests written")
 
