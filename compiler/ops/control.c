@@ -326,6 +326,14 @@ static int resized_state(const Node *n, const Graph *g)
  * another size then (-1: none). False: it fails. */
 static bool try_turn(Node *n, Graph *body, Box *const *now, Box **after, int *resized)
 {
+    enum { MOST = 200000 };
+    static int tried; /* nodes; each turn tries the loops inside it */
+    pool_clears(&tried, sizeof tried);
+    for (const Node *m = body->first; m && tried <= MOST; m = m->next)
+        if (++tried > MOST)
+            node_error(n, "loops in loops carry what grows: more than %d nodes would have to be tried", MOST);
+    if (tried > MOST)
+        return false;
     int carried = n->n_in - 2, mark = assumption_count();
     Graph *g = graph_copy(body, n);
     Held *held = error_hold();
