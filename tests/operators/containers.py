@@ -188,7 +188,8 @@ def add_resized_loops(c):
         ("twice", "t = Concat <axis = 0> (s, s)"),
         ("first", "k = Constant <value = float[4, 1] {1, 2, 3, 4}> () row = Constant <value_ints = [0]> () a = ReduceSum (s, row) t = Add (a, k)"),
     ):
-        turned = LOOP.format("float[rows, 3] s", "float[more, 3] t, float[3] e", f"{body} zero = Constant <value_ints = [0]> () e = ReduceSum <keepdims = 0> (t, zero)")
+        turned = LOOP.format("float[rows, 3] s", "float[more, 3] t, float[3] e",
+                             f"{body} zero = Constant <value_ints = [0]> () e = ReduceSum <keepdims = 0> (t, zero)")
         for turns in 0, 1, 3:
             text = f"{head} g (int64 m, float[2, 3] x) => (float[o, 3] y, float[n, 3] z) {{ y, z = Loop {turned} (m, , x) }}"
             add(c, f"loop_{name}_{turns}", text, [np.array(turns), x])
