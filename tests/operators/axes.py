@@ -274,6 +274,8 @@ def add_gradients(c):
     wave = " wave = Sin(o) s = Mul(o, wave) y = ReduceSum <keepdims = 0> (s) "
     add_gradient(c, "axes_conv", {"x": (1, 2, 3, 3, 2, 4), "w": (2, 2, 2, 1, 2, 2), "b": (2,)},
                  "o = Conv <strides = [1, 2, 1, 1], pads = [1, 0, 0, 1, 0, 0, 1, 0]> (x, w, b)" + wave)
+    add_gradient(c, "axes_conv_sizes", {"x": (1, 2, 5, 3, 4, 5), "w": (2, 2, 2, 1, 2, 2)}, "o = Conv <strides = [2, 1, 1, 1]> (x, w)" + wave,
+                 sizes={5: "n", 4: "m"})
     add_gradient(c, "axes_conv_transpose", {"x": (1, 2, 2, 3, 2, 2), "w": (2, 2, 2, 1, 2, 2)}, "o = ConvTranspose(x, w)" + wave)
     pools = "".join(f"{o} = {op} <kernel_shape = [2, 2, 1, 2]> (x) " for o, op in (("m", "MaxPool"), ("a", "AveragePool"), ("l", "LpPool")))
     add_gradient(c, "axes_pools", {"x": (1, 2, 3, 2, 2, 4)}, pools + "o = Sum(m, a, l)" + wave)
