@@ -92,6 +92,21 @@ static void bit_cast_infer(Node *n)
         set_out(n, 0, to, in_shape(n, 0));
 }
 
+/* Complex numbers as pairs of numbers, and back. */
+static void parts_infer(Node *n)
+{
+    Shape s = in_shape(n, 0);
+    s.dim[s.rank++] = D(2);
+    set_out(n, 0, in_type(n, 0) == C64 ? F32 : F64, s);
+}
+
+static void complex_infer(Node *n)
+{
+    Shape s = in_shape(n, 0);
+    s.rank--;
+    set_out(n, 0, in_type(n, 0) == F32 ? C64 : C128, s);
+}
+
 Value *make_cast(Node *n, Value *v, Type t)
 {
     if (v->type == t)
@@ -121,6 +136,8 @@ static const Op cast_ops[] = {
     {"CastLike", 25, "input:T1 target_type:T2 -> output:T2", BOTH(TYPES_25), ROUND, .expand = cast_like,
      .was = "24" BOTH(TYPES_24) "; 23" BOTH(TYPES_23) " /" SATURATE "; 21" BOTH(TYPES_21) " /" SATURATE "; "
             "19" BOTH(TYPES_19) " /" SATURATE "; 15" BOTH(TYPES_13) " /"},
+    {"Parts", 1, "x:T -> y:U", "T=C U=float|double", "", parts_infer, .flags = VIEW, .domain = "onnxcc"},
+    {"Complex", 1, "x:T -> y:U", "T=float|double U=C", "", complex_infer, .flags = VIEW, .domain = "onnxcc"},
     {"BitCast", 26, "input:T1 -> output:T2", BOTH(NUMBERS), "to:int", bit_cast_infer, .flags = VIEW},
 };
 /* clang-format on */

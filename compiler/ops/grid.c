@@ -19,7 +19,6 @@ static int padding(Node *n)
 static void grid_sample_infer(Node *n)
 {
     Image m;
-    Type t = in_type(n, 0);
     Shape x = in_shape(n, 0), g = in_shape(n, 1), y = x;
     bool linear = attr_is(n, "mode", "linear") || attr_is(n, "mode", "bilinear");
     if (!linear && !cubic(n) && !attr_is(n, "mode", "nearest"))
@@ -28,8 +27,8 @@ static void grid_sample_infer(Node *n)
         node_error(n, "padding_mode is '%s': it may be zeros, border or reflection", attr_string(n, "padding_mode"));
     else if (!image_read(n, 0, &m))
         return;
-    else if (m.axes > 3 && !attr_is(n, "mode", "nearest") && (t == C64 || t == C128 || t == STR))
-        node_error(n, "input 0 is %s %s; sums of its elements take up to 3 spatial axes", type_onnx(t), shape_text(x));
+    else if (m.axes > 3 && !attr_is(n, "mode", "nearest") && in_type(n, 0) == STR)
+        node_error(n, "strings have no sums, which mode %s makes", attr_string(n, "mode"));
     else if (g.rank != x.rank || dim_is(dim_equal(g.dim[0], x.dim[0]), 0) ||
              dim_is(dim_equal(g.dim[g.rank - 1], D(x.rank - 2)), 0))
         node_error(n, "the grid %s does not suit an image %s: it needs the same batch, and %d numbers for each place",
@@ -44,10 +43,30 @@ static void grid_sample_infer(Node *n)
     }
 }
 
+/* The parts of complex numbers are sampled as channels of their own. */
+static Value *sample_parts(Node *n)
+{
+    static const int64_t turn[] = {0, 1, 3, 2};
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
+    Dim places = shape_product(y, 2, y.rank);
+    Value *v = make_reshape(n, in(n, 0), 3, (Dim[]){x.dim[0], x.dim[1], shape_product(x, 2, x.rank)});
+    v = transpose(n, make(n, "onnxcc.Parts", 1, v), 4, turn);
+    x.dim[1] = dim_mul(x.dim[1], D(2));
+    v = make(n, "GridSample", 2, make_reshape(n, v, x.rank, x.dim), in(n, 1));
+    for (int i = 0; i < n->n_attr; i++)
+        attr_set(v->def, n->attr[i]);
+    v = transpose(n, make_reshape(n, v, 4, (Dim[]){y.dim[0], y.dim[1], D(2), places}), 4, turn);
+    return make_reshape(n, make(n, "onnxcc.Complex", 1, v), y.rank, y.dim);
+}
+
 static void grid_sample_in_steps(Node *n)
 {
+    Type t = in_type(n, 0);
     Value *y;
-    grid_sample_words(n, n, &y);
+    if (!attr_is(n, "mode", "nearest") && (t == C64 || t == C128))
+        y = sample_parts(n);
+    else
+        grid_sample_words(n, n, &y);
     expand_to(n, y);
 }
 
@@ -109,7 +128,7 @@ static void affine_grid_bind(Node *n)
 
 static const Op grid_ops[] = {
     {"GridSample", 22, "X:T1 grid:T2 -> Y:T1", "T1=ALLB T2=FB", GRID_ATTRS "linear", .infer = grid_sample_infer,
-     .bind = grid_sample_bind, .was = "20 T1=ALL T2=F", .limit = "complex elements: up to 3 spatial axes"},
+     .bind = grid_sample_bind, .was = "20 T1=ALL T2=F"},
     {"GridSample", 16, "X:T1 grid:T2 -> Y:T1", "T1=ALL T2=F", GRID_ATTRS "bilinear", .infer = grid_sample_infer,
      .bind = grid_sample_bind},
     {"GridSampleInSteps", 1, "X:T1 grid:T2 -> Y:T1", "T1=ALLB T2=FB", GRID_ATTRS "linear",

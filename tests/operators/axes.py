@@ -252,6 +252,11 @@ def add_samples(c):
     for kind, zero in (np.int32, 0), (object, ""), (bool, False):
         v = np.array([zero, *[f"{i}" if kind is object else i % 2 for i in range(x.size)]]).astype(kind)
         c.add(f"axes_grid_{kind.__name__}", "GridSample", [v[1:].reshape(x.shape), grid], {"mode": "nearest"}, version=20, by=[v[at]])
+    for mode in "linear", "cubic":
+        for kind, open_sizes in (np.complex64, None), (np.complex128, OPEN + [("n", "e", "f", "g", "h", None)]):
+            real, imaginary = (reference("GridSample", 20, [v.astype(float), grid.astype(float)], mode=mode) for v in (x, x[::-1]))
+            c.add(f"axes_grid_{mode}_{kind.__name__}", "GridSample", [(x + 1j * x[::-1]).astype(kind), grid], {"mode": mode}, version=20,
+                  by=[(real + 1j * imaginary).astype(kind)], sizes=open_sizes)
     # a place is where it is: without offsets, and with a mask of ones, this is Conv
     x, w, b = normal(2, 4, 3, 4, 3, 5), normal(6, 2, 2, 3, 2, 3), normal(6)
     out, _ = sizes(x.shape[2:], w.shape[2:], MIXED["strides"], MIXED["dilations"], MIXED["pads"])
