@@ -213,7 +213,7 @@ static bool poisoned(Node *n)
     return bad;
 }
 
-static void poison(Node *n)
+void poison(Node *n)
 {
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])

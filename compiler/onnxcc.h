@@ -103,8 +103,11 @@ typedef enum Type {
 const char *type_tag(Type t);  /* "f32": suffix of kernels and C type of an element */
 const char *type_onnx(Type t); /* "float": ONNX's name in messages */
 Type type_by_tag(const char *tag);
-int type_bits(Type t);     /* 32 for F32, 4 for I4 */
-Type type_arith(Type t);   /* the type kernels compute in: F32 for F16, I32 for I8 */
+int type_bits(Type t);   /* 32 for F32, 4 for I4 */
+Type type_arith(Type t); /* the type kernels compute in: F32 for F16, I32 for I8 */
+Type type_wide(
+    Type t); /* F32 for F16 and BF16, so that what is computed in steps is rounded once; others as they are */
+Type type_part(Type t);    /* what a complex number is two of; others as they are */
 Type type_storage(Type t); /* the type that moves its bytes: U32 for F32, U4 for I4, C128 for C128, U64 for C64 */
 size_t type_bytes(Type t, int64_t count); /* bytes of count elements, packed as ONNX packs them */
 bool type_is_float(Type t);               /* any binary floating type, the 4-, 6- and 8-bit ones included */
@@ -530,6 +533,8 @@ void report_model(Model *m);                    /* report.c: for people, and --r
 void dump_model(Model *m, const char *stage);   /* dump.c */
 void verify_model(Model *m, const char *stage); /* dump.c: what each stage promised; debug builds */
 void list_ops(const char *form);                /* report.c: the support table as text, markdown or json */
+
+void poison(Node *n); /* infer.c: what n gives is not known, which was reported; no more is said of what reads it */
 
 /* infer.c, for stages that make nodes later: infers (and folds) one node. */
 void infer_node(Node *n);

@@ -44,6 +44,8 @@ const char *type_tag(Type t) { return info(t)->tag; }
 const char *type_onnx(Type t) { return info(t)->onnx; }
 int type_bits(Type t) { return info(t)->bits; }
 Type type_arith(Type t) { return info(t)->arith; }
+Type type_wide(Type t) { return t == F16 || t == BF16 ? F32 : t; }
+Type type_part(Type t) { return t == C64 ? F32 : t == C128 ? F64 : t; }
 Type type_storage(Type t) { return info(t)->storage; }
 bool type_is_float(Type t) { return info(t)->kind == FLOATING; }
 bool type_is_int(Type t) { return info(t)->kind == SIGNED || info(t)->kind == UNSIGNED; }

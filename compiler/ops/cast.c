@@ -97,7 +97,7 @@ static void parts_infer(Node *n)
 {
     Shape s = in_shape(n, 0);
     s.dim[s.rank++] = D(2);
-    set_out(n, 0, in_type(n, 0) == C64 ? F32 : F64, s);
+    set_out(n, 0, type_part(in_type(n, 0)), s);
 }
 
 static void complex_infer(Node *n)

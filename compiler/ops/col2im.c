@@ -88,7 +88,7 @@ static void col2im_in_steps(Node *n)
     Type own = in_type(n, 0);
     Dim rest = product(block, 1), places = product(w.out, 1), pixels = shape_product(y, 3, y.rank);
     Dim channels = dim_mul(m.channels, block[0]), rows = dim_mul(m.n, w.out[0]);
-    Value *v = make_cast(n, in(n, 0), own == F16 || own == BF16 ? F32 : own);
+    Value *v = make_cast(n, in(n, 0), type_wide(own));
     v = transpose(n, make_reshape(n, v, 4, (Dim[]){m.n, dim_mul(channels, rest), w.out[0], places}), 4,
                   (int64_t[]){0, 2, 1, 3});
     v = make(n, "Col2Im", 3, make_reshape(n, v, 3, (Dim[]){rows, dim_mul(channels, rest), places}),
@@ -107,7 +107,7 @@ static void col2im_bind(Node *n)
     Image m;
     Windows w;
     Dim block[AXES], at = D(0), most = D(0);
-    Type t = in_type(n, 0), part = t == C64 ? F32 : t == C128 ? F64 : t;
+    Type t = in_type(n, 0), part = type_part(t);
     if (!col2im_read(n, &m, &w, block))
         return;
     if (t == STR)

@@ -4,14 +4,6 @@
 #include "dims.h"
 #include "fail.h"
 
-/* What n gives, or what it is made of, is not known: that was reported elsewhere. */
-static void give_up(Node *n)
-{
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i])
-            n->out[i]->poisoned = true;
-}
-
 static bool is_given_up(const Graph *g)
 {
     bool poisoned = false;
@@ -148,7 +140,7 @@ static void if_infer(Node *n)
     }
     int lost = infer_branches(n, branch);
     if (is_given_up(branch[lost == 0]) || is_given_up(branch[lost != 1])) {
-        give_up(n);
+        poison(n);
         return;
     }
     flatten_branches(n, branch, lost);
@@ -475,7 +467,7 @@ static void loop_infer(Node *n)
     Box **box = NULL;
     for (int i = 0; i < carried && !box; i++)
         if ((n->in[i + 2]->form != TENSOR || n->in[i + 2]->type == STR) && !(box = flatten_carried(n, g))) {
-            give_up(n);
+            poison(n);
             return;
         }
     Graph *before = box || !carried ? NULL : graph_copy(g, n); /* should a state change its size */
@@ -485,7 +477,7 @@ static void loop_infer(Node *n)
         set_text(g, carried, box);
     infer_graph(g);
     if (is_given_up(g)) {
-        give_up(n);
+        poison(n);
         return;
     }
     if (before && (resized = resized_state(n, g)) >= 0) {

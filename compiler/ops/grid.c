@@ -63,7 +63,7 @@ static void grid_sample_in_steps(Node *n)
 {
     Type t = in_type(n, 0);
     Value *y;
-    if (!attr_is(n, "mode", "nearest") && (t == C64 || t == C128))
+    if (!attr_is(n, "mode", "nearest") && type_part(t) != t)
         y = sample_parts(n);
     else
         grid_sample_words(n, n, &y);
@@ -86,11 +86,8 @@ static void grid_sample_bind(Node *n)
     if (attr_is(n, "mode", "nearest"))
         BIND2(n, grid_nearest, type_storage(t), in_type(n, 1), GRID_IMAGE_FIELDS);
     else
-        BIND2(n, grid_sample,
-              t == C64    ? F32
-              : t == C128 ? F64
-                          : t,
-              in_type(n, 1), GRID_IMAGE_FIELDS, .taps = D(cubic(n) ? 4 : 2), .part = D(t == C64 || t == C128 ? 2 : 1));
+        BIND2(n, grid_sample, type_part(t), in_type(n, 1), GRID_IMAGE_FIELDS, .taps = D(cubic(n) ? 4 : 2),
+              .part = D(type_part(t) == t ? 1 : 2));
 }
 
 /* ---- AffineGrid ------------------------------------------------------------------------------------------------- */

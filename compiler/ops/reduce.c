@@ -104,7 +104,7 @@ static void reduce_in_steps(Node *n)
         {"ReduceLogSum", "s = ReduceSum<keepdims=@keepdims>(data, axes) reduced = Log(s)"},
     };
     const char *how = attr_string(n, "how");
-    Type t = in_type(n, 0), wide = t == F16 || t == BF16 ? F32 : t;
+    Type t = in_type(n, 0), wide = type_wide(t);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (t == wide && !strcmp(words[i].how, how)) {
             expand_body(n, words[i].body);

@@ -49,16 +49,14 @@ static void topk_1(Node *n)
     expand_done(n);
 }
 
-/* What a complex number is two of: kernels take such pairs. Other types as they are. */
-static Type part_type(Type t) { return t == C64 ? F32 : t == C128 ? F64 : t; }
-static Dim parts_of(Type t) { return D(part_type(t) == t ? 1 : 2); }
+static Dim parts_of(Type t) { return D(type_part(t) == t ? 1 : 2); }
 
 /* How many elements of input i, when it is known, are not 0; else a size that the kernel reports, the same at every call. */
 static Dim found_size(Node *n, int i, Dim most)
 {
     const Tensor *t = i >= 0 && in_const(n, i) ? in(n, i)->data : NULL;
     int64_t k = 0;
-    if (t && part_type(t->type) == t->type) {
+    if (t && type_part(t->type) == t->type) {
         for (int64_t e = 0; e < tensor_count(t); e++)
             k += t->type == STR ? tensor_get_str(t, e)->n > 0 : tensor_get(t, e) != 0;
         return D(k);
@@ -82,7 +80,7 @@ static void nonzero_bind(Node *n)
         .most = reported_room(y.dim[1]), .size = shape_count(x), .rank = y.dim[0], .dim = {D(1)}, .part = parts_of(t)};
     for (int i = 0; i < x.rank; i++)
         p.dim[i] = x.dim[i];
-    bind_kernel(n, "nonzero", part_type(t), NO_TYPE, nonzero_fields(), &p, NULL, 0);
+    bind_kernel(n, "nonzero", type_part(t), NO_TYPE, nonzero_fields(), &p, NULL, 0);
     bind_reported(n);
 }
 
@@ -146,7 +144,7 @@ static void unique_bind(Node *n)
     Shape s;
     Type t = in_type(n, 0);
     int a = read_axis(n, &s);
-    BIND_ARGS(n, unique, part_type(t), NO_TYPE, ARGS(in(n, 0), out(n, 0), out(n, 1), out(n, 2), out(n, 3)),
+    BIND_ARGS(n, unique, type_part(t), NO_TYPE, ARGS(in(n, 0), out(n, 0), out(n, 1), out(n, 2), out(n, 3)),
               .most = reported_room(out(n, 0)->shape->dim[a < 0 ? 0 : a]), .outer = s.dim[0], .axis = s.dim[1],
               .inner = dim_mul(s.dim[2], parts_of(t)), .sorted = D(attr_int(n, "sorted") != 0));
     bind_scratch(n, dim_mul(s.dim[1], D(3 * 8)));

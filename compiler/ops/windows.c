@@ -9,9 +9,6 @@ static Value *permuted(Node *n, Value *v, int rank, const Dim *dim, const int64_
     return transpose(n, make_reshape(n, v, rank, dim), rank, perm);
 }
 
-/* Half floats as float, so that sums are rounded once. */
-static Type wide(Type t) { return t == F16 || t == BF16 ? F32 : t; }
-
 /* ---- convolutions -------------------------------------------------------------------------------------------------- */
 
 static void read_kernel(const Node *n, int64_t *kernel)
@@ -65,7 +62,7 @@ static void conv_integer(Node *n)
 static void conv_transposed(Node *n)
 {
     Shape x = in_shape(n, 0), w = in_shape(n, 1), y = *out(n, 0)->shape;
-    Type own = in_type(n, 0), t = wide(own);
+    Type own = in_type(n, 0), t = type_wide(own);
     int64_t kernel[AXES];
     Image m;
     Windows s;
@@ -141,7 +138,7 @@ static void pool_in_steps(Node *n, const char *op)
         last.dim[i] = x.dim[x.rank - 5 + i];
     for (int i = 2; i < first.rank; i++)
         first.dim[i] = x.dim[i];
-    Value *v = make_reshape(n, make_cast(n, in(n, 0), wide(own)), 5, last.dim);
+    Value *v = make_reshape(n, make_cast(n, in(n, 0), type_wide(own)), 5, last.dim);
     Node *inner = make_node(n, op, 1, &v, outs);
     attrs_of_axes(n, axes, axes - 3, 3, inner);
     v = make_reshape(n, permuted(n, inner->out[0], 3, rows, turn), first.rank, first.dim);
