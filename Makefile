@@ -7,7 +7,8 @@ CFLAGS ?= -O2 -g
 WARN = -Wall -Wextra -Wshadow -Wmissing-prototypes
 B ?= build
 
-SOURCES = $(wildcard compiler/*.c compiler/*/*.c)
+ROOMS = base ir read passes ops gradient memory emit
+SOURCES = $(wildcard compiler/*.c $(ROOMS:%=compiler/%/*.c))
 # A kernel header says RUNS or TRIES; the others are what kernels stand on.
 KERNELS = $(notdir $(shell grep -lE '^(RUNS|TRIES)' runtime-min/*.h))
 RT_HEADERS = $(wildcard runtime-min/*.h runtime-min/*.def) runtime-min/rt.c
@@ -51,11 +52,11 @@ $(B)/libonnxcc-rt.a: $(LIBRARY)
 	$(AR) rcsD $@ $^
 
 # What the compiler computes with the scalar functions has the bits of the emitted code, too.
-$(B)/scalar.o: CFLAGS += -O3 -ffp-contract=off
-$(B)/%.o: compiler/%.c | $(B)/onnx.pb.h $(B)/ops $(B)/gradient
+$(B)/ir/scalar.o: CFLAGS += -O3 -ffp-contract=off
+$(B)/%.o: compiler/%.c | $(B)/onnx.pb.h $(ROOMS:%=$(B)/%)
 	$(MAKES)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
-$(HOST)/%.o: runtime-min/%.h $(RT_HEADERS) compiler/kernel.h compiler/ops.h compiler/onnxcc.h | $(HOST)
+$(HOST)/%.o: runtime-min/%.h $(RT_HEADERS) compiler/ir/kernel.h compiler/ir/ops.h compiler/onnxcc.h | $(HOST)
 	$(MAKES)
 	$(CC) -O2 $(KERNEL_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -c -o $@ runtime-min/rt.c
 $(B)/rt/%.o: runtime-min/%.h $(RT_HEADERS) | $(B)/rt
@@ -74,7 +75,7 @@ $(B)/onnx.pb.o: $(B)/onnx.pb.c
 # The texts that onnxcc carries: templates, and the runtime for --single.
 TEXTS = $(wildcard runtime-min/*.h runtime-min/*.def templates/*.in)
 $(B)/embedded.c: $(TEXTS) Makefile | $(B)
-	@{ echo '#include "emit.h"'; echo 'const Embedded embedded[] = {'; for f in $(TEXTS); do \
+	@{ echo '#include "emit/emit.h"'; echo 'const Embedded embedded[] = {'; for f in $(TEXTS); do \
 	  echo "{\"$${f##*/}\","; sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $$f; echo '},'; done; \
 	  echo '{0, 0}};'; } > $@
 $(B)/embedded.o: $(B)/embedded.c
@@ -84,7 +85,7 @@ $(B)/embedded.o: $(B)/embedded.c
 $(B)/include/onnxcc: | $(B)
 	@mkdir -p $(B)/include && ln -sfn ../../runtime-min $@
 
-$(B) $(B)/ops $(B)/gradient $(HOST) $(B)/rt:
+$(B) $(ROOMS:%=$(B)/%) $(HOST) $(B)/rt:
 	@mkdir -p $@
 
 # The compiler under the address and undefined-behaviour sanitizers, in a folder of its own; tests/error uses it.
@@ -111,7 +112,7 @@ test-all:
 	@$(MAKE) --no-print-directory test EVERY=1 OWN_EVERY=1 OLD_EVERY=1 FUZZ_EVERY=1 CELLS_EVERY=1
 
 # From nothing to a network in C that tells the type of files: FILES='a b'.
-FILES = README.md Makefile compiler/emit.c tests/setup tests/models/fetch.py proto/onnx.proto $(B)/onnxcc
+FILES = README.md Makefile compiler/emit/emit.c tests/setup tests/models/fetch.py proto/onnx.proto $(B)/onnxcc
 demo:
 	@tests/setup $(CACHE) build
 	@echo "demo: building onnxcc" && $(MAKE) --no-print-directory --silent -j$$(nproc) all

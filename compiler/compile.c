@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "output.h"
+#include "base/output.h"
 
 Options opt;
 

@@ -224,7 +224,7 @@ static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? 
 #define RT_ARRAY(type, name, n) type name[n];
 #define RT_STRUCT(k) struct k { k##_PARAMS(RT_FIELD, RT_ARRAY) };
 #ifdef ONNXCC_COMPILER
-#include "kernel.h" /* compiler/kernel.h: the same list as descriptors */
+#include "ir/kernel.h" /* compiler/ir/kernel.h: the same list as descriptors */
 #else
 #define PARAMS(k) RT_STRUCT(k)
 #endif

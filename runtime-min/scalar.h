@@ -1,5 +1,5 @@
 /* scalar.h - the functions of scalar.def for one arithmetic type T: relu_f32(x), add_i32(x, y), less_f64(x, y), ...
- * In the compiler (SCALAR_RUNS) also over arrays: see compiler/scalar.c. */
+ * In the compiler (SCALAR_RUNS) also over arrays: see compiler/ir/scalar.c. */
 #ifndef ONNXCC_SCALAR_H
 #define ONNXCC_SCALAR_H
 #include "rt.h"

@@ -1,5 +1,5 @@
 /* control.c - Gradient through If and Loop, as which Scan comes: their graphs once more, forwards and back. */
-#include "../container.h"
+#include "passes/container.h"
 #include "gradient.h"
 
 /* ---- graphs ----------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 #ifndef ONNXCC_GRADIENT_H
 #define ONNXCC_GRADIENT_H
 
-#include "../infer.h"
+#include "passes/infer.h"
 
 /* The node m, and d, what its output o counts for y. */
 typedef struct Back {

@@ -2,7 +2,7 @@
  * functions of where they are read. grid.h, roi.h, deformconv.h and resize.h of runtime-min have the formulas. */
 #include <strings.h>
 
-#include "../spatial.h"
+#include "ir/spatial.h"
 #include "gradient.h"
 #include "resize.h"
 

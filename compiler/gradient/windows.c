@@ -1,5 +1,5 @@
 /* windows.c - what operators whose windows slide over images give back: convolutions, pools, LRN, Col2Im. */
-#include "../spatial.h"
+#include "ir/spatial.h"
 #include "gradient.h"
 
 /* ---- windows ------------------------------------------------------------------------------------------------------- */

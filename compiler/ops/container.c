@@ -1,5 +1,5 @@
 /* container.c - what sequences and optionals need operators for: empty ones, one more element, other sizes. */
-#include "../container.h"
+#include "passes/container.h"
 
 /* Memory that nobody has written yet. */
 static Value *room(Node *n, Type t, Shape s)

@@ -1,6 +1,6 @@
 /* control.c - If, Loop; and the compiler's own nodes that copy, fill and store sizes. */
-#include "../container.h"
-#include "../strided.h"
+#include "passes/container.h"
+#include "ir/strided.h"
 #include "dims.h"
 #include "fail.h"
 

@@ -1,6 +1,6 @@
 /* create.c - Constant, ConstantOfShape, Shape, Size, Range, EyeLike, OneHot, Trilu, ReverseSequence. */
-#include "../infer.h"
-#include "../kernel.h"
+#include "passes/infer.h"
+#include "ir/kernel.h"
 #include "create.h"
 #include "fill.h"
 

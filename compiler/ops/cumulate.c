@@ -1,6 +1,6 @@
 /* cumulate.c - CumSum, CumProd. */
-#include "../infer.h"
-#include "../kernel.h"
+#include "passes/infer.h"
+#include "ir/kernel.h"
 #include "cumulate.h"
 
 /* The axis, from input 1, not negative: a number, or an expression when it is known only at run time. */

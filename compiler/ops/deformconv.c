@@ -1,6 +1,6 @@
 /* deformconv.c - DeformConv. */
-#include "../gradient/gradient.h"
-#include "../spatial.h"
+#include "gradient/gradient.h"
+#include "ir/spatial.h"
 #include "deformconv.h"
 
 static bool deform_read(Node *n, Image *x, Windows *w)

@@ -1,6 +1,6 @@
 /* det.c - Det. */
-#include "../infer.h"
-#include "../kernel.h"
+#include "passes/infer.h"
+#include "ir/kernel.h"
 #include "det.h"
 
 static void det_infer(Node *n)

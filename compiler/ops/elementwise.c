@@ -2,8 +2,8 @@
  * of runtime-min/scalar.def. */
 #include <math.h>
 
-#include "../loop.h"
-#include "../schema.h"
+#include "ir/loop.h"
+#include "ir/schema.h"
 
 /* ---- infer ----------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* expand.c - Expand, Tile: elements repeated along axes. */
-#include "../infer.h"
-#include "../strided.h"
+#include "passes/infer.h"
+#include "ir/strided.h"
 
 static void expand_infer(Node *n)
 {

@@ -1,6 +1,6 @@
 /* experimental.c - operators that were experimental until version 10 and then went away; old exporters wrote them. */
-#include "../infer.h"
-#include "../kernel.h"
+#include "passes/infer.h"
+#include "ir/kernel.h"
 
 /* ---- shapes and values --------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* gather.c - Gather, GatherElements, GatherND. */
-#include "../infer.h"
-#include "../strided.h"
+#include "passes/infer.h"
+#include "ir/strided.h"
 #include "gather.h"
 
 static void gather_infer(Node *n)

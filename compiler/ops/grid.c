@@ -1,7 +1,7 @@
 /* grid.c - GridSample, AffineGrid. */
-#include "../gradient/gradient.h"
-#include "../kernel.h"
-#include "../spatial.h"
+#include "gradient/gradient.h"
+#include "ir/kernel.h"
+#include "ir/spatial.h"
 #include "grid.h"
 
 /* ---- GridSample ------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* image.c - ImageDecoder. */
-#include "../kernel.h"
+#include "ir/kernel.h"
 #include "image.h"
 
 static int format(Node *n)

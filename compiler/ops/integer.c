@@ -5,8 +5,8 @@
  * (runtime-min/qtile.h), made by a node that folds. */
 #include "integer.h"
 
-#include "../infer.h"
-#include "../spatial.h"
+#include "passes/infer.h"
+#include "ir/spatial.h"
 #include "qconv.h"
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */

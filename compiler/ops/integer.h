@@ -2,7 +2,7 @@
 #ifndef ONNXCC_INTEGER_H
 #define ONNXCC_INTEGER_H
 
-#include "../kernel.h"
+#include "ir/kernel.h"
 
 /* onnxcc.IntegerConv or onnxcc.IntegerProduct before n, with a result of type `to`; in: x, weights, bias, scale, zero points
  * of weights, x and y. */

@@ -1,7 +1,7 @@
 /* label.c - LabelEncoder, CategoryMapper, ZipMap, TfIdfVectorizer: values found in lists that the model carries. */
 #include <stdlib.h>
 
-#include "../container.h"
+#include "passes/container.h"
 #include "lookup.h"
 #include "tfidf.h"
 

@@ -1,7 +1,7 @@
 /* loss.c - NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: onnxcc.NllLoss gives the loss and the weight of every
  * sample, the reductions are ordinary ones. */
-#include "../infer.h"
-#include "../kernel.h"
+#include "passes/infer.h"
+#include "ir/kernel.h"
 #include "loss.h"
 
 static void nll_infer(Node *n)

@@ -1,6 +1,6 @@
 /* microsoft.c - the quantised operators of the domain com.microsoft, which ONNX Runtime's quantiser writes: each is an
  * operator of ONNX between DequantizeLinear and QuantizeLinear, and requantize.c treats it like one that came as that. */
-#include "../infer.h"
+#include "passes/infer.h"
 
 /* The real values of inputs i, i+1 (scale), i+2 (zero point, may be left out); axis: of a scale per slice. */
 static Value *real(Node *n, int i, int64_t axis)

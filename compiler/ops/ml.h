@@ -2,7 +2,7 @@
 #ifndef ONNXCC_ML_H
 #define ONNXCC_ML_H
 
-#include "../ops.h"
+#include "ir/ops.h"
 
 typedef enum Post { POST_NONE, POST_SOFTMAX, POST_LOGISTIC, POST_SOFTMAX_ZERO, POST_PROBIT, POST_WRONG } Post;
 

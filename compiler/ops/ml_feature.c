@@ -2,8 +2,8 @@
  * Imputer, Normalizer, OneHotEncoder, Scaler. */
 #include <math.h>
 
-#include "../infer.h"
-#include "../kernel.h"
+#include "passes/infer.h"
+#include "ir/kernel.h"
 #include "ml.h"
 #include "ml_feature.h"
 

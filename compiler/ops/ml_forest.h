@@ -2,7 +2,7 @@
 #ifndef ONNXCC_ML_FOREST_H
 #define ONNXCC_ML_FOREST_H
 
-#include "../ops.h"
+#include "ir/ops.h"
 
 enum { LEQ, LT, GTE, GT, EQ, NEQ, MEMBER, LEAF }; /* TreeEnsemble's own numbers, but for LEAF */
 

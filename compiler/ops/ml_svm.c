@@ -1,8 +1,8 @@
 /* ml_svm.c - LinearRegressor, LinearClassifier, SVMRegressor, SVMClassifier. All in float. */
 #include <strings.h>
 
-#include "../infer.h"
-#include "../kernel.h"
+#include "passes/infer.h"
+#include "ir/kernel.h"
 #include "ml.h"
 #include "ml_svm.h"
 

@@ -1,8 +1,8 @@
 /* ml_tree.c - TreeEnsemble, TreeEnsembleClassifier, TreeEnsembleRegressor: trees as tables that the kernel walks. */
 #include <math.h>
 
-#include "../infer.h"
-#include "../kernel.h"
+#include "passes/infer.h"
+#include "ir/kernel.h"
 #include "ml.h"
 #include "ml_forest.h"
 #include "ml_tree.h"

@@ -1,6 +1,6 @@
 /* pad.c - Pad. Negative pads take away before the others add. */
-#include "../infer.h"
-#include "../strided.h"
+#include "passes/infer.h"
+#include "ir/strided.h"
 #include "pad.h"
 
 /* How much each axis gets before and after; false: wrong, and reported. */

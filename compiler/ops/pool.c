@@ -1,6 +1,6 @@
 /* pool.c - MaxPool, AveragePool, LpPool, their global forms as reductions, MaxUnpool, LRN. */
-#include "../infer.h"
-#include "../spatial.h"
+#include "passes/infer.h"
+#include "ir/spatial.h"
 #include "pool.h"
 #include "qpool.h"
 #include "unpool.h"

@@ -1,6 +1,6 @@
 /* quantize.c - QuantizeLinear and DequantizeLinear, which are elementwise once scale and zero point are lined up with
  * x; DynamicQuantizeLinear. */
-#include "../infer.h"
+#include "passes/infer.h"
 #include "integer.h"
 #include "table.h"
 

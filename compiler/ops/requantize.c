@@ -4,7 +4,7 @@
  * but where those are rounded while they are summed, integers are not. */
 #include <math.h>
 
-#include "../infer.h"
+#include "passes/infer.h"
 #include "integer.h"
 
 /* v = (x - zero) * scale */

@@ -1,8 +1,8 @@
 /* rnn.c - LSTM, GRU, RNN: the products with the inputs become one Gemm for all steps; an internal operator does the rest. */
 #include <strings.h>
 
-#include "../infer.h"
-#include "../kernel.h"
+#include "passes/infer.h"
+#include "ir/kernel.h"
 #include "rnn.h"
 
 /* What an LSTM, GRU or RNN says, checked. */

@@ -1,8 +1,8 @@
 /* roi.c - RoiAlign, MaxRoiPool, NonMaxSuppression. */
 #include <strings.h>
 
-#include "../infer.h"
-#include "../kernel.h"
+#include "passes/infer.h"
+#include "ir/kernel.h"
 #include "roi.h"
 
 /* ---- RoiAlign, MaxRoiPool --------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* scan.c - Scan: a Loop whose body picks its slices. */
-#include "../ops.h"
+#include "ir/ops.h"
 
 static int64_t list_item(Node *n, const char *attr, int i)
 {

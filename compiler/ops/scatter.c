@@ -1,6 +1,6 @@
 /* scatter.c - ScatterElements, ScatterND, TensorScatter. */
-#include "../infer.h"
-#include "../strided.h"
+#include "passes/infer.h"
+#include "ir/strided.h"
 #include "scatter.h"
 
 /* What attribute reduction means to the kernels: 0 replaces; -1: unknown, and reported. */

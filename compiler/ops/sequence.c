@@ -1,5 +1,5 @@
 /* sequence.c - sequences and optionals: every operator on them becomes operators on the tensors they are made of. */
-#include "../container.h"
+#include "passes/container.h"
 #include "sequence.h"
 
 /* ---- positions ---------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* signal.c - DFT, STFT, the windows HannWindow, HammingWindow and BlackmanWindow, MelWeightMatrix. */
-#include "../infer.h"
-#include "../kernel.h"
+#include "passes/infer.h"
+#include "ir/kernel.h"
 #include "fourier.h"
 #include "signal.h"
 

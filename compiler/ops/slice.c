@@ -1,6 +1,6 @@
 /* slice.c - Slice, Split, CenterCropPad: pieces along axes. */
-#include "../infer.h"
-#include "../strided.h"
+#include "passes/infer.h"
+#include "ir/strided.h"
 
 /* ---- Slice --------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* text.c - StringConcat, StringSplit, StringNormalizer, RegexFullMatch, Equal of strings, and casts to and from them. */
-#include "../container.h"
-#include "../regex.h"
+#include "passes/container.h"
+#include "base/regex.h"
 #include "decimal.h"
 
 /* ---- how long strings may be ------------------------------------------------------------------------------------------- */

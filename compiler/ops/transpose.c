@@ -1,6 +1,6 @@
 /* transpose.c - Transpose, DepthToSpace, SpaceToDepth: axes in another order. */
-#include "../infer.h"
-#include "../strided.h"
+#include "passes/infer.h"
+#include "ir/strided.h"
 
 /* The axis of input 0 that stands at each place of the output; false: wrong, and reported. */
 static bool read_perm(Node *n, int *perm)

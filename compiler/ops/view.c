@@ -1,5 +1,5 @@
 /* view.c - Reshape, Flatten, Squeeze, Unsqueeze, Identity: the same elements under another shape. */
-#include "../infer.h"
+#include "passes/infer.h"
 
 static void identity_infer(Node *n)
 {

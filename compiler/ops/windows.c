@@ -1,7 +1,7 @@
 /* windows.c - windows over more spatial axes than kernels have: convolutions take the first axis by itself, the pools all but
  * the last three; what remains has fewer axes. */
-#include "../gradient/gradient.h"
-#include "../spatial.h"
+#include "gradient/gradient.h"
+#include "ir/spatial.h"
 
 /* v in this shape, its axes in another order. */
 static Value *permuted(Node *n, Value *v, int rank, const Dim *dim, const int64_t *perm)

@@ -1,4 +1,4 @@
-"""Writes compiler/stack.def: the bytes of stack that each kernel needs, with all that it calls, on each kind of target, by
+"""Writes compiler/emit/stack.def: the bytes of stack that each kernel needs, with all that it calls, on each kind of target, by
 gcc's -fcallgraph-info=su. usage: stack.py HEADER... (takes minutes)
 
 deepest(FILE.ci) is also what the tests measure emitted code with."""
@@ -60,7 +60,7 @@ def main(headers):
                 row = most.setdefault(TYPES.sub("", f), dict.fromkeys(COLUMNS, 0))
                 row[column] = max(row[column], n)
     rows = [f"STACK({k}, {', '.join(map(str, row.values()))})\n" for k, row in sorted(most.items()) if max(row.values()) > LEAST or k == "others"]
-    (ROOT / "compiler" / "stack.def").write_text(
+    (ROOT / "compiler" / "emit" / "stack.def").write_text(
         f"/* stack.def - STACK(kernel, {', '.join(COLUMNS)}): bytes of stack that a kernel\n"
         f" * needs at most, whatever its types and the compiler's level. By `make stack`. */\n" +
         "".join(rows))

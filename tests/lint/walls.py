@@ -65,7 +65,7 @@ def look_at(file, text, names):
             m = re.match(r'#\s*include ([<"])([^>"]+)', line)
             if m and m[1] == "<" and m[2] not in RUNTIME_INCLUDES and not VECTOR_INCLUDES.fullmatch(m[2]):
                 find(file, i, f"the runtime includes {m[2]}")
-            if m and m[1] == '"' and not (ROOT / "runtime-min" / m[2]).exists() and m[2] != "kernel.h":
+            if m and m[1] == '"' and not (ROOT / "runtime-min" / m[2]).exists() and m[2] != "ir/kernel.h":
                 find(file, i, f"the runtime includes {m[2]}")
         each_line(file, without_comments(text), r"\b(malloc|free|printf|assert|setjmp)\s*\(", "the runtime calls {}")
     if file.startswith("compiler/") and not file.startswith(FAMILIES):

@@ -20,7 +20,7 @@ $(NUMBERS)/accuracy: tests/numbers/accuracy.c $(NUMBERS_DEPS)
 $(NUMBERS)/element.so: tests/numbers/element.c $(NUMBERS_DEPS)
 	$(CC) -std=c99 -pedantic -Wconversion -O2 -fsanitize=undefined,float-cast-overflow -fsanitize-undefined-trap-on-error \
 		$(NUMBERS_FLAGS) -shared -fPIC -o $@ $<
-$(NUMBERS)/scalar.so: tests/numbers/scalar.c compiler/scalar.c compiler/kernel.h $(NUMBERS_DEPS)
+$(NUMBERS)/scalar.so: tests/numbers/scalar.c compiler/ir/scalar.c compiler/ir/kernel.h $(NUMBERS_DEPS)
 	$(CC) $(HOST_CFLAGS) -O2 -fsanitize=undefined,float-cast-overflow -fsanitize-undefined-trap-on-error \
 		$(NUMBERS_FLAGS) -shared -fPIC -o $@ $<
 $(NUMBERS)/bits-plain: tests/numbers/bits.c $(NUMBERS_DEPS)

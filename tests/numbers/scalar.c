@@ -1,7 +1,7 @@
-/* scalar.c - compiler/scalar.c as a library, for scalar.py to call. */
+/* scalar.c - compiler/ir/scalar.c as a library, for scalar.py to call. */
 #include <stdlib.h>
 
-#include "../../compiler/scalar.c"
+#include "../../compiler/ir/scalar.c"
 
 /* Runs function `name` for the arithmetic type with ONNX's number a; its result's type, or 0 when there is none. */
 int scalar_call(const char *name, int a, const void *const *arg, void *y, ptrdiff_t n);

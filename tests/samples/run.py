@@ -50,7 +50,7 @@ CONTENTS = {
     "a little": (b"x = 1\n" * 2, "ini"), "not believed": (b"hello world this is a text\n" * 3, "txt"),
     "not believed, of its type": (b"begin\n  x := 1;\nend.\n", "txt"), "believed": (b"- one\n- two\n- three\n", "yaml"),
 }
-REPOSITORY = {"README.md": "markdown", "Makefile": "makefile", "compiler/emit.c": "c", "tests/setup": "shell",
+REPOSITORY = {"README.md": "markdown", "Makefile": "makefile", "compiler/emit/emit.c": "c", "tests/setup": "shell",
               "tests/samples/run.py": "python", "proto/onnx.proto": "proto"}
 
 

@@ -2,7 +2,7 @@
 #ifndef SUITE_H
 #define SUITE_H
 
-#include "container.h"
+#include "passes/container.h"
 
 typedef enum Way {
     WAY_EVAL,      /* inside the compiler */

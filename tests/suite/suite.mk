@@ -29,7 +29,7 @@ test-old: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/
 SUITE_OBJECTS = $(patsubst %,$(SUITE)/%.o,run model data build judge)
 $(SUITE)/run: $(SUITE_OBJECTS) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(SUITE)/%.o: tests/suite/%.c tests/suite/suite.h tests/suite/case.h compiler/onnxcc.h compiler/container.h | $(SUITE)
+$(SUITE)/%.o: tests/suite/%.c tests/suite/suite.h tests/suite/case.h compiler/onnxcc.h compiler/passes/container.h | $(SUITE)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -c -o $@ $<
 # The emitted code finds the image formats that need libraries in the program that loads it.
 $(SUITE)/call: tests/suite/call.c tests/suite/case.h $(CODECS) | $(SUITE)

@@ -1,4 +1,4 @@
-/* dim.c - unit tests of compiler/dim.c and poly.c: sizes as expressions are simplified, bounded and evaluated rightly. */
+/* dim.c - unit tests of compiler/ir/dim.c and poly.c: sizes as expressions are simplified, bounded and evaluated rightly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

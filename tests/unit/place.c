@@ -1,4 +1,4 @@
-/* place.c - unit tests of compiler/place.c: nothing overlaps, the bound is reached, large inputs take no time. With
+/* place.c - unit tests of compiler/base/place.c: nothing overlaps, the bound is reached, large inputs take no time. With
  * ONNXCC_PLACE=FOLDER, also the instances there: NAME.CAPACITY.csv with lines id,lower,upper,size. */
 #include <dirent.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #undef fail /* the name is ours */
 
 #include "onnxcc.h"
-#include "place.h"
+#include "base/place.h"
 
 static uint64_t seed;
 

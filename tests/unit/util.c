@@ -1,4 +1,4 @@
-/* util.c - unit tests of compiler/util.c and compiler/error.c: the pool, names, maps, texts, messages. */
+/* util.c - unit tests of compiler/base/util.c and error.c: the pool, names, maps, texts, messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #undef fail /* the name is ours */
 
 #include "onnxcc.h"
-#include "schema.h"
+#include "ir/schema.h"
 
 static void pool_zeroes_and_grows(void **state)
 {

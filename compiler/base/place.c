@@ -1,0 +1,330 @@
+/* place.c - puts buffers that are alive for a while into as little memory as possible: sweeps over time, then greedy
+ * orders, then a search; each only when the one before did not reach the lower bound. */
+#include "base/place_search.h"
+
+#include <stdlib.h>
+
+#include "onnxcc.h"
+
+enum { MAX_SEARCH = 2000, MAX_PAIRS = 500000 };
+#define MOST_WORK 3000000000 /* of the search: some seconds; counted, so that the result is the same every time */
+
+/* ---- the bound ---------------------------------------------------------------------------------------------------------- */
+
+static int by_time(const void *a, const void *b)
+{
+    const Event *x = a, *y = b;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    if (x->end != y->end)
+        return x->end ? -1 : 1;
+    return x->block < y->block ? -1 : 1;
+}
+
+/* Beginnings at `from`, ends at `to` + 1, in order of time; ends first. */
+Event *events(const Buffer *b, int n)
+{
+    Event *e = NEWS(Event, 2 * n + 1);
+    for (int i = 0; i < n; i++) {
+        e[2 * i] = (Event){b[i].from, i, false};
+        e[2 * i + 1] = (Event){b[i].to + 1, i, true};
+    }
+    qsort(e, (size_t)(2 * n), sizeof *e, by_time);
+    return e;
+}
+
+static void events_free(Event *e, int n) { pool_free(e, sizeof *e * (size_t)(2 * n + 1)); }
+
+int64_t place_bound(const Buffer *b, int n, int *when)
+{
+    Event *e = events(b, n);
+    int64_t live = 0, most = 0;
+    if (when)
+        *when = 0;
+    for (int i = 0; i < 2 * n; i++) {
+        live += e[i].end ? -b[e[i].block].size : b[e[i].block].size;
+        if (live > most) {
+            most = live;
+            if (when)
+                *when = e[i].time;
+        }
+    }
+    events_free(e, n);
+    return most;
+}
+
+static int64_t top_of(const Buffer *b, int n)
+{
+    int64_t top = 0;
+    for (int i = 0; i < n; i++)
+        if (b[i].offset + b[i].size > top)
+            top = b[i].offset + b[i].size;
+    return top;
+}
+
+/* Keeps the better of two placements; the bytes it needs. */
+static int64_t keep_better(Buffer *best, const Buffer *b, int n, int64_t have)
+{
+    int64_t top = top_of(b, n);
+    if (top >= have)
+        return have;
+    for (int i = 0; i < n; i++)
+        best[i].offset = b[i].offset;
+    return top;
+}
+
+/* ---- sweep: in order of time, into the tightest gap, beside the neighbour that lives longer ------------------------------- */
+
+typedef struct Live {
+    int64_t from, to; /* bytes */
+    int end;          /* last time */
+    int block;
+} Live;
+
+/* Where a block of `size` goes among the k live ones; *slot: its place among them. */
+static int64_t tightest_gap(const Live *live, int k, int64_t size, int64_t cap, int *slot)
+{
+    int64_t best = INT64_MAX, at = -1;
+    for (int i = 0; i <= k; i++) {
+        int64_t low = i ? live[i - 1].to : 0, high = i < k ? live[i].from : low < cap ? cap : INT64_MAX;
+        if (high - low < size || high - low >= best)
+            continue;
+        best = high - low;
+        *slot = i;
+        int below = i ? live[i - 1].end : INT32_MAX, above = i < k ? live[i].end : INT32_MAX;
+        at = above > below && high < INT64_MAX ? high - size : low;
+    }
+    if (at < 0) { /* above everything, beyond the bound */
+        *slot = k;
+        at = live[k - 1].to;
+    }
+    return at;
+}
+
+static void sweep(Buffer *b, int n, int64_t cap, bool backwards)
+{
+    if (backwards)
+        for (int i = 0; i < n; i++) {
+            int from = b[i].from;
+            b[i].from = -b[i].to;
+            b[i].to = -from;
+        }
+    Event *e = events(b, n);
+    Live *live = NEWS(Live, n + 1);
+    int k = 0;
+    for (int i = 0; i < 2 * n; i++) {
+        Buffer *x = &b[e[i].block];
+        int slot = 0;
+        if (e[i].end) {
+            while (live[slot].block != e[i].block)
+                slot++;
+            memmove(&live[slot], &live[slot + 1], sizeof *live * (size_t)(--k - slot));
+        } else {
+            x->offset = tightest_gap(live, k, x->size, cap, &slot);
+            memmove(&live[slot + 1], &live[slot], sizeof *live * (size_t)(k++ - slot));
+            live[slot] = (Live){x->offset, x->offset + x->size, x->to, e[i].block};
+        }
+    }
+    events_free(e, n);
+    pool_free(live, sizeof *live * (size_t)(n + 1));
+    if (backwards)
+        for (int i = 0; i < n; i++) {
+            int from = b[i].from;
+            b[i].from = -b[i].to;
+            b[i].to = -from;
+        }
+}
+
+/* ---- pairs that are alive together ----------------------------------------------------------------------------------------- */
+
+/* False: too many pairs to be worth it. */
+static bool find_near(const Buffer *b, int n, Near *near)
+{
+    const Event *e = events(b, n);
+    int *live = NEWS(int, n + 1), *count = NEWS(int, n + 1);
+    int64_t pairs = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        int k = 0;
+        for (int i = 0; i < 2 * n; i++) {
+            int x = e[i].block;
+            if (e[i].end) {
+                int slot = 0;
+                while (live[slot] != x)
+                    slot++;
+                live[slot] = live[--k];
+                continue;
+            }
+            if ((pairs += pass ? 0 : k) > MAX_PAIRS)
+                return false;
+            for (int j = 0; j < k; j++) {
+                if (pass) {
+                    near->at[count[x]++] = live[j];
+                    near->at[count[live[j]]++] = x;
+                } else {
+                    near->start[x]++;
+                    near->start[live[j]]++;
+                }
+            }
+            live[k++] = x;
+        }
+        if (pass)
+            break;
+        int sum = 0;
+        for (int i = 0; i <= n; i++) {
+            int c = near->start[i];
+            near->start[i] = count[i] = sum;
+            sum += c;
+        }
+        near->at = NEWS(int, sum + 1);
+    }
+    return true;
+}
+
+/* ---- greedy: one block after the other, each as low as it goes ------------------------------------------------------------- */
+
+int by_key(const void *a, const void *b)
+{
+    const Ranked *x = a, *y = b;
+    for (int i = 0; i < 3; i++)
+        if (x->key[i] != y->key[i])
+            return x->key[i] > y->key[i] ? -1 : 1;
+    return x->block < y->block ? -1 : 1;
+}
+
+typedef struct Span {
+    int64_t from, to;
+} Span;
+
+static int by_from(const void *a, const void *b)
+{
+    const Span *x = a, *y = b;
+    return x->from != y->from ? (x->from < y->from ? -1 : 1) : 0;
+}
+
+static void greedy(Buffer *b, int n, const Near *near, const Ranked *order)
+{
+    Span *taken = NEWS(Span, n + 1);
+    for (int i = 0; i < n; i++)
+        b[i].offset = -1;
+    for (int r = 0; r < n; r++) {
+        Buffer *x = &b[order[r].block];
+        int k = 0;
+        for (int j = near->start[order[r].block]; j < near->start[order[r].block + 1]; j++) {
+            const Buffer *y = &b[near->at[j]];
+            if (y->offset >= 0)
+                taken[k++] = (Span){y->offset, y->offset + y->size};
+        }
+        qsort(taken, (size_t)k, sizeof *taken, by_from);
+        int64_t at = 0;
+        for (int j = 0; j < k && taken[j].from - at < x->size; j++)
+            if (taken[j].to > at)
+                at = taken[j].to;
+        x->offset = at;
+    }
+}
+
+/* The most bytes alive at one time while block i is. */
+static int64_t *crowds(const Buffer *b, int n, const Near *near)
+{
+    int64_t *crowd = NEWS(int64_t, n + 1);
+    for (int i = 0; i < n; i++) {
+        int first = near->start[i], k = near->start[i + 1] - first;
+        Buffer *around = NEWS(Buffer, k + 1);
+        for (int j = 0; j < k; j++) {
+            around[j] = b[near->at[first + j]];
+            around[j].from = around[j].from < b[i].from ? b[i].from : around[j].from;
+            around[j].to = around[j].to > b[i].to ? b[i].to : around[j].to;
+        }
+        crowd[i] = place_bound(around, k, NULL) + b[i].size;
+    }
+    return crowd;
+}
+
+/* ---- all together ---------------------------------------------------------------------------------------------------------- */
+
+enum { N_ORDERS = 4 };
+
+static void find_orders(const Buffer *b, int n, const Near *near, Ranked **order)
+{
+    const int64_t *crowd = crowds(b, n, near);
+    for (int k = 0; k < N_ORDERS; k++) {
+        order[k] = NEWS(Ranked, n);
+        for (int i = 0; i < n; i++) {
+            int64_t span = b[i].to - b[i].from + 1, area = span * (b[i].size >> 4);
+            Ranked r[N_ORDERS] = {{{span, area, crowd[i]}, i},
+                                  {{crowd[i], area, span}, i},
+                                  {{crowd[i], span, area}, i},
+                                  {{b[i].size, span, 0}, i}};
+            order[k][i] = r[k];
+        }
+        qsort(order[k], (size_t)n, sizeof **order, by_key);
+    }
+}
+
+/* Halves the distance between what was found and the bound as long as that works; first in little time, then in more. */
+static void approach(Buffer *b, int n, const Near *near, Ranked *const *order, int64_t bound, int64_t work)
+{
+    Search *s = search_new(b, n, near);
+    int64_t top = top_of(b, n);
+    for (int round = 0; round < 2; round++, work *= 8) {
+        if (search(s, b, order, bound, work))
+            return;
+        for (int64_t low = bound; top - low > bound / 400;) {
+            int64_t cap = low + (top - low) / 2;
+            if (search(s, b, order, cap, work / 4))
+                top = top_of(b, n);
+            else
+                low = cap;
+        }
+    }
+}
+
+/* Buffers that hang together in time; no less than `bound` is asked for. */
+static void place_part(Buffer *b, int n, int64_t bound, int64_t work)
+{
+    Buffer *best = NEWS(Buffer, n);
+    memcpy(best, b, sizeof *b * (size_t)n);
+    int64_t top = INT64_MAX;
+    for (int back = 0; back < 2 && top > bound; back++) {
+        sweep(b, n, bound, back);
+        top = keep_better(best, b, n, top);
+    }
+    Near near = {.start = NEWS(int, n + 1)};
+    if (top > bound && find_near(b, n, &near)) {
+        Ranked *order[N_ORDERS];
+        find_orders(b, n, &near, order);
+        for (int k = 0; k < N_ORDERS && top > bound; k++) {
+            greedy(b, n, &near, order[k]);
+            top = keep_better(best, b, n, top);
+        }
+        if (top > bound && n <= MAX_SEARCH && work)
+            approach(best, n, &near, order, bound, work / 16);
+    }
+    memcpy(b, best, sizeof *b * (size_t)n);
+    pool_free(best, sizeof *best * (size_t)n);
+}
+
+int64_t place(Buffer *b, int n)
+{
+    int64_t bound = place_bound(b, n, NULL);
+    Event *e = events(b, n);
+    Buffer *part = NEWS(Buffer, n + 1);
+    int *from = NEWS(int, n + 1);
+    for (int i = 0, live = 0, k = 0; i < 2 * n; i++) {
+        if (!e[i].end) {
+            from[k] = e[i].block;
+            part[k++] = b[e[i].block];
+        }
+        live += e[i].end ? -1 : 1;
+        if (live)
+            continue;
+        place_part(part, k, bound, MOST_WORK);
+        for (int j = 0; j < k; j++)
+            b[from[j]].offset = part[j].offset;
+        k = 0;
+    }
+    events_free(e, n);
+    pool_free(part, sizeof *part * (size_t)(n + 1));
+    pool_free(from, sizeof *from * (size_t)(n + 1));
+    return top_of(b, n);
+}

@@ -1,0 +1,234 @@
+/* emit.c - emit: the two files from their templates. emit_interface.c prints the header's part, emit_kernels.c the includes,
+ * weights.c the constants, emit_code.c and emit_call.c the body; names.c makes identifiers. No other file prints C.
+ * Requires: a planned graph. */
+#include "emit/emit.h"
+
+#include "base/output.h"
+
+const char *embedded_text(const char *file)
+{
+    for (const Embedded *e = embedded; e->name; e++)
+        if (!strcmp(e->name, file))
+            return e->text;
+    bug("no embedded file %s", file);
+}
+
+/* ---- templates -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Writer { /* what the holes are filled with */
+    Emitter e;
+    Interface f;
+    Text interface, header;
+    const char *header_name;
+} Writer;
+
+typedef struct Hole { /* a text, or what prints it */
+    const char *name, *text;
+    void (*put)(Text *, Writer *);
+} Hole;
+
+static void fill_template(Text *t, const char *template, const Hole *holes, Writer *w)
+{
+    const char *s = embedded_text(template);
+    for (const char *at; (at = strchr(s, '@')) != NULL; s = at) {
+        text_bytes(t, s, (size_t)(at - s));
+        const char *end = strchr(++at, '@');
+        const Hole *h = holes;
+        while (h->name && (strlen(h->name) != (size_t)(end - at) || memcmp(h->name, at, (size_t)(end - at))))
+            h++;
+        if (!h->name)
+            bug("template %s has an unknown hole", template);
+        if (h->put)
+            h->put(t, w);
+        else
+            text_put(t, "%s", h->text ? h->text : "");
+        at = end + 1;
+    }
+    text_put(t, "%s", s);
+}
+
+/* ---- the body ------------------------------------------------------------------------------------------------------------ */
+
+static void put_prologue(Emitter *e, const Interface *f)
+{
+    e->depth = 1;
+    if (constants.loaded) {
+        line(e, "if (!%s_weights)", f->p);
+        line(e, "    return RT_BAD_WEIGHTS;");
+        e->fallible = true;
+    }
+    for (int i = 0; i < f->sizes.n; i++)
+        if (f->sizes.at[i].symbol)
+            declare_symbol(e, f->sizes.at[i].symbol, name_format("rt_size(sizes->%s)", f->sizes.at[i].name)->s);
+    for (int i = 0; i < f->in.n; i++) {
+        Value *v = f->in.at[i];
+        if (v->default_only) {
+            const char *given = v->c, *local = c_name(v->name, "input");
+            v->mentioned = true;
+            line(e, "const %s *const %s = %s ? %s : %s;", type_tag(v->type), local, given, given,
+                 constant_expression(v));
+            v->c = local;
+        }
+        declare_elements(e, v);
+    }
+}
+
+static void put_epilogue(Emitter *e, const Interface *f)
+{
+    for (int i = 0; i < f->sizes.n; i++)
+        if (f->sizes.at[i].out)
+            line(e, "sizes->%s = %s;", f->sizes.at[i].name, dim_c(f->sizes.at[i].out->shape->dim[f->sizes.at[i].axis]));
+}
+
+/* (void) casts for parameters that the body does not mention. */
+static void put_unused(Text *t, const Emitter *e, const Interface *f)
+{
+    if (!e->arena)
+        text_put(t, "    (void)arena;\n");
+    for (int i = 0; i < f->in.n; i++)
+        if (!f->in.at[i]->mentioned)
+            text_put(t, "    (void)%s;\n", f->parameter.at[i]);
+    for (int i = 0; i < f->out.n; i++)
+        if (!f->out.at[i]->mentioned)
+            text_put(t, "    (void)%s;\n", f->out.at[i]->c);
+}
+
+static void count_node_call(Node *n, void *e)
+{
+    if (n->call.kernel && !n->free)
+        count_call(e, &n->call);
+}
+
+/* Prints the body, and the functions that it calls, where they wait until what comes before them is known. */
+static void write_body(Writer *w)
+{
+    Emitter *e = &w->e;
+    e->body.to = output_spool(opt.output);
+    e->definitions.to = output_spool(opt.output);
+    put_prologue(e, &w->f);
+    graph_each_node(e->m->graph, count_node_call, e);
+    emit_graph(e, e->m->graph);
+    e->depth = 1;
+    put_epilogue(e, &w->f);
+}
+
+static void put_waiting(Text *t, Text *waiting)
+{
+    text_flush(t);
+    output_append(t->to, waiting->to);
+    text_bytes(t, waiting->s, waiting->n);
+}
+
+/* ---- what the holes want ------------------------------------------------------------------------------------------------ */
+
+static void fill_table(Text *t, Writer *w) { put_report_table(t, w->e.m, " *"); }
+static void fill_interface(Text *t, Writer *w) { text_bytes(t, w->interface.s, w->interface.n); }
+static void fill_kernels(Text *t, Writer *w) { put_kernels(t, &w->e); }
+static void fill_functions(Text *t, Writer *w) { put_waiting(t, &w->e.definitions); }
+
+static void fill_include(Text *t, Writer *w)
+{
+    if (opt.single)
+        text_bytes(t, w->header.s, w->header.n);
+    else
+        text_put(t, "#include \"%s\"\n", w->header_name);
+}
+
+static void fill_data(Text *t, Writer *w)
+{
+    put_weights(t, w->f.p);
+    put_constants(t, w->f.p);
+}
+
+/* Everything between the braces of PREFIX_run_at. */
+static void fill_body(Text *t, Writer *w)
+{
+    if (w->e.status)
+        text_put(t, "    int status;\n");
+    put_unused(t, &w->e, &w->f);
+    put_waiting(t, &w->e.body);
+}
+
+/* ---- the files ------------------------------------------------------------------------------------------------------------ */
+
+static const char *banner(const Model *m)
+{
+    Text t = {0};
+    text_put(&t, "%s (XXH3 %016llx) compiled by onnxcc %s", c_comment(m->base), (unsigned long long)m->hash,
+             ONNXCC_VERSION);
+    text_put(&t, ": --target %s", opt.target->name);
+    for (int i = 0; i < opt.dims.n; i++) {
+        const struct DimOption *o = &opt.dims.at[i];
+        text_put(&t, o->low == o->high ? " --dim %s=%lld" : " --dim %s<=%lld", c_comment(name(o->name)),
+                 (long long)o->high);
+    }
+    for (int i = 0; i < opt.shapes.n; i++) {
+        text_put(&t, " --shape %s=", c_comment(name(opt.shapes.at[i].input)));
+        for (int k = 0; k < opt.shapes.at[i].rank; k++)
+            text_put(&t, "%s%lld", k ? "," : "", (long long)opt.shapes.at[i].dim[k]);
+    }
+    for (int i = 0; i < opt.consts.n; i++)
+        text_put(&t, " --const %s", c_comment(name(opt.consts.at[i].input)));
+    return t.s;
+}
+
+static const char *output_path(const char *extension)
+{
+    size_t n = strlen(opt.output);
+    if (n > 2 && !strcmp(opt.output + n - 2, ".c"))
+        n -= 2;
+    return name_format("%.*s%s", (int)n, opt.output, extension)->s;
+}
+
+static VEC(SizeField) emitted;
+
+int emitted_sizes(const SizeField **fields)
+{
+    *fields = emitted.at;
+    return emitted.n;
+}
+
+void emit_model(Model *m)
+{
+    names_reset();
+    Writer w = {.e = {.m = m, .p = opt.prefix ? opt.prefix : c_prefix(m->base->s)}};
+    Emitter *e = &w.e;
+    Interface *f = &w.f;
+    find_uses(e);
+    find_interface(f, e);
+    memcpy(&emitted, &f->sizes, sizeof emitted);
+    bool files = strcmp(opt.output, "-") != 0, any = f->in.n + f->out.n + f->sizes.n > 0;
+    const char *weights = files ? name_format("%s.weights", opt.output)->s : NULL;
+    const char *header = files ? output_path(".h") : name_format("%s.h", e->p)->s, *slash = strrchr(header, '/');
+    w.header_name = slash ? slash + 1 : header;
+    write_constants(m, weights);
+    const char *public = parameters(f, PUBLIC), *defined = parameters(f, DEFINED), *passed = parameters(f, PASSED);
+    put_tensors(&w.interface, f, e);
+    write_body(&w);
+    put_calling(&w.interface, f, e, weights);
+    const Hole holes[] = {
+        {"BANNER", banner(m), NULL},
+        {"U", f->u, NULL},
+        {"P", f->p, NULL},
+        {"INTERFACE", NULL, fill_interface},
+        {"RETURNS", e->fallible ? "; returns 0, or what went wrong (then the outputs are undefined)" : "; returns 0",
+         NULL},
+        {"PARAMETERS", public, NULL},
+        {"AND_PARAMETERS", any ? name_format(", %s", public)->s : "", NULL},
+        {"AND_DEFINED", any ? name_format(", %s", defined)->s : "", NULL},
+        {"AND_PASSED", any ? name_format(", %s", passed)->s : "", NULL},
+        {"TABLE", NULL, fill_table},
+        {"KERNELS", NULL, fill_kernels},
+        {"DATA", NULL, fill_data},
+        {"FUNCTIONS", NULL, fill_functions},
+        {"BODY", NULL, fill_body},
+        {"INCLUDE", NULL, fill_include},
+        {NULL, NULL, NULL},
+    };
+    fill_template(&w.header, "model.h.in", holes, &w);
+    Text c = {.to = output_open(opt.output)};
+    fill_template(&c, "model.c.in", holes, &w);
+    text_flush(&c);
+    if (files)
+        output_write(output_open(header), w.header.s, w.header.n);
+}

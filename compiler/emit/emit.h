@@ -1,0 +1,120 @@
+/* emit.h - what the files that print C share: emit.c (the program), names.c (identifiers), weights.c (constants). */
+#ifndef ONNXCC_EMIT_H
+#define ONNXCC_EMIT_H
+
+#include "passes/infer.h"
+
+/* ---- names.c: injective, legal in C and C++, distinct from everything the runtime defines ------------------- */
+void names_reset(void);
+const char *c_prefix(const char *model_base);      /* "kws.onnx" -> "kws" */
+const char *c_name(Name n, const char *otherwise); /* a new identifier each call, close to the model's name */
+const char *c_comment(Name n);                     /* any bytes -> safe inside a comment */
+const char *c_upper(const char *identifier);
+
+/* ---- weights.c: constants in the C file or beside it --------------------------------------------------------- */
+typedef struct Constants {
+    size_t inline_bytes, file_bytes;
+    uint64_t hash; /* XXH64 of the weights file */
+    bool in_file;  /* there is one, */
+    bool loaded;   /* ... which the caller loads */
+} Constants;
+extern Constants constants;
+
+/* Names every constant that a call uses; writes the weights file when there is one. */
+void write_constants(Model *m, const char *weights_path);
+void put_constants(Text *t, const char *prefix); /* their definitions in the C file */
+/* Where the weights file comes in: in the C file; in the header (`file` is its path). Nothing when there is none. */
+void put_weights(Text *t, const char *p);
+void put_weights_interface(Text *t, const char *p, const char *file);
+/* Exact literals: hexadecimal floats, RT_NAN, RT_INF; integers of any width. */
+void text_float(Text *t, Type type, double v);
+void text_integer(Text *t, Type type, int64_t v);
+/* The C expression for the constant's bytes, of element type. */
+const char *constant_expression(const Value *v);
+
+/* ---- the program in work ------------------------------------------------------------------------------------------- */
+typedef struct KernelUse { /* a header of kernels, for these types */
+    const char *header;
+    Type t, u;
+} KernelUse;
+typedef struct EpilogueUse { /* what follows a heavy kernel, as a function of one value */
+    const char *name, *body;
+    const Kernel *kernel;
+    bool first; /* of this body: the function has to be printed */
+} EpilogueUse;
+typedef struct CallFunction { /* a kernel with its parameters, for all calls that have the same */
+    const Call *first;
+    const char *name; /* once it is defined */
+    int calls;
+} CallFunction;
+typedef struct Emitter {
+    Model *m;
+    const char *p; /* prefix */
+    Text body;
+    int depth; /* of nesting, for indentation */
+    int step;  /* number of the next node in comments */
+    VEC(KernelUse) kernels;
+    Map pointer;          /* Value -> declared */
+    Map used;             /* Symbol -> occurs in a size that the code needs */
+    Assumptions *assumed; /* of the graph that is printed, and not checked yet */
+    VEC(EpilogueUse) epilogues;
+    Map functions;    /* hash of its text -> CallFunction */
+    Map function;     /* Call -> CallFunction */
+    Text definitions; /* of those functions */
+    int n_definitions;
+    bool arena;    /* the body mentions it */
+    bool fallible; /* something can fail at run time */
+    bool status;   /* ... by a kernel's status */
+} Emitter;
+
+/* ---- emit_kernels.c: what the code needs ------------------------------------------------------------------------------ */
+void find_uses(Emitter *e);                  /* kernels, read, used; before anything is printed */
+void put_kernels(Text *t, const Emitter *e); /* the headers; the heavy kernels once more with what follows them */
+
+/* ---- emit_interface.c: the header --------------------------------------------------------------------------------------- */
+typedef struct Interface {
+    const char *p, *u; /* prefix, and in capitals */
+    VEC(Value *) in;
+    VEC(const char *) parameter; /* of each: its name (the value's own pointer may be another, for a default) */
+    VEC(Value *) out;
+    VEC(SizeField) sizes;
+} Interface;
+
+/* Names the inputs, the outputs and the sizes between caller and model. */
+void find_interface(Interface *f, Emitter *e);
+/* The parameters of an entry: as declared in the header, as defined (restrict: C only), or as passed on. */
+typedef enum How { PUBLIC, DEFINED, PASSED } How;
+const char *parameters(const Interface *f, How how);
+/* Macros of the arena, inputs, outputs; before the body. */
+void put_tensors(Text *t, const Interface *f, const Emitter *e);
+/* What else a caller must know: status codes, the sizes that vary, the file of weights; after the body, which finds out. */
+void put_calling(Text *t, const Interface *f, const Emitter *e, const char *weights);
+
+/* ---- emit_code.c, emit_call.c: the body ----------------------------------------------------------------------------------- */
+void line(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *dim_c(Dim d);       /* a size as C */
+bool is_output(const Value *v); /* does it live in the caller's buffer? */
+void declare_symbol(Emitter *e, Symbol *s, const char *value);
+void declare_elements(Emitter *e, Value *v); /* the sizes that are read from v's elements */
+void emit_graph(Emitter *e, Graph *g);
+/* Where a value's bytes are: a constant, a parameter, or a pointer into the arena declared before. */
+const char *pointer(Value *v);
+/* A loop's steps, one variable each; the C expression of an argument: a loaded input, a literal, or a step's variable. */
+void emit_steps(Emitter *e, const Loop *l, const char *const *loaded);
+const char *loop_argument(const Loop *l, int arg, const char *const *loaded);
+void count_call(Emitter *e, const Call *c); /* for every call, before any is printed */
+void emit_kernel(Emitter *e, const Node *n);
+
+/* ---- report.c -------------------------------------------------------------------------------------------------------- */
+/* The nodes, one a line, with what they cost, and the totals; safe inside a comment, `before` at the start of each line. */
+void put_report_table(Text *t, Model *m, const char *before);
+int report_stack(Model *m); /* bytes of stack at the deepest call, by stack.def */
+
+/* ---- embedded.c (made by the Makefile): the texts of runtime-min/ and templates/ --------------------------------- */
+typedef struct Embedded {
+    const char *name, *text;
+} Embedded;
+extern const Embedded embedded[];
+const char *embedded_text(const char *name); /* bug() when there is none */
+
+#endif

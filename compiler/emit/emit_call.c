@@ -1,0 +1,239 @@
+/* emit_call.c - prints calls of kernels: parameters as literals, epilogues, and functions for what is called repeatedly. */
+#include <xxhash.h>
+
+#include "emit/emit.h"
+#include "ir/kernel.h"
+#include "rt.h"
+
+/* ---- epilogues ------------------------------------------------------------------------------------------------------------ */
+
+/* The function of what follows a heavy kernel, one value at a time; the same one for equal steps. */
+static const char *epilogue_name(Emitter *e, const Call *c)
+{
+    Emitter f = {.depth = 1};
+    static const char *const x = "x";
+    emit_steps(&f, c->epilogue, &x);
+    line(&f, "return %s;", loop_argument(c->epilogue, c->epilogue->out_step[0], &x));
+    for (int i = 0; i < e->epilogues.n; i++)
+        if (!strcmp(e->epilogues.at[i].body, f.body.s) && e->epilogues.at[i].kernel->t == c->kernel->t &&
+            !strcmp(e->epilogues.at[i].kernel->header, c->kernel->header))
+            return e->epilogues.at[i].name;
+    const char *id = NULL;
+    for (int i = 0; i < e->epilogues.n && !id; i++)
+        if (!strcmp(e->epilogues.at[i].body, f.body.s))
+            id = e->epilogues.at[i].name;
+    EpilogueUse use = {id ? id : c_name(NULL, "epilogue"), name(f.body.s)->s, c->kernel, id == NULL};
+    vec_push(&e->epilogues, use);
+    return use.name;
+}
+
+/* ---- parameters --------------------------------------------------------------------------------------------------------------- */
+
+static void put_param(Text *t, const Field *f, const Param *p)
+{
+    if (f->type == FIELD_f32 || f->type == FIELD_f64)
+        text_float(t, f->type == FIELD_f32 ? F32 : F64, p->f);
+    else if (dim_const(p->d))
+        text_integer(t, f->type == FIELD_i64 ? I64 : I32, dim_value(p->d));
+    else
+        text_put(t, f->type == FIELD_int ? "(int)(%s)" : "%s", dim_c(p->d));
+}
+
+/* "(struct softmax){ .outer = 1, .axis = 10 }"; fields that are zero stay out, arrays end at their last non-zero. */
+static void put_params(Text *t, const Call *c)
+{
+    text_put(t, "(struct %s){", c->kernel->name);
+    const Param *p = c->param;
+    bool any = false;
+    for (const Field *f = c->fields; f->type != FIELD_END; f++) {
+        int n = f->count ? f->count : 1, used = n;
+        bool is_float = f->type == FIELD_f32 || f->type == FIELD_f64;
+        while (used && (is_float ? !memcmp(&p[used - 1].f, &(double){0}, 8) : dim_is(p[used - 1].d, 0)))
+            used--;
+        if (used) {
+            text_put(t, "%s.%s = %s", any ? ", " : " ", f->name, f->count ? "{" : "");
+            for (int i = 0; i < used; i++) {
+                text_put(t, i ? ", " : "");
+                put_param(t, f, &p[i]);
+            }
+            text_put(t, f->count ? "}" : "");
+            any = true;
+        }
+        p += n;
+    }
+    if (!any)
+        text_put(t, " 0");
+    text_put(t, " }");
+}
+
+/* ---- functions of repeated calls --------------------------------------------------------------------------------------- */
+
+static const char *kernel_name(Emitter *e, const Call *c)
+{
+    Text t = {0};
+    text_put(&t, "%s_%s", c->kernel->name, type_tag(c->kernel->t));
+    if (c->kernel->u)
+        text_put(&t, "_%s", type_tag(c->kernel->u));
+    if (c->epilogue)
+        text_put(&t, "_%s", epilogue_name(e, c));
+    return t.s;
+}
+
+typedef struct Sizes { /* the symbols in a call's parameters */
+    VEC(Symbol *) list;
+} Sizes;
+
+static void add_size(Symbol *s, void *arg)
+{
+    Sizes *sizes = arg;
+    for (int i = 0; i < sizes->list.n; i++)
+        if (sizes->list.at[i] == s)
+            return;
+    vec_push(&sizes->list, s);
+}
+
+static void find_sizes(Sizes *sizes, const Call *c)
+{
+    const Param *p = c->param;
+    for (const Field *f = c->fields; f->type != FIELD_END; f++)
+        for (int i = 0; i < (f->count ? f->count : 1); i++, p++)
+            if (f->type != FIELD_f32 && f->type != FIELD_f64)
+                dim_symbols(p->d, add_size, sizes);
+}
+
+/* The type that a formal points to: of complex numbers the caller's may be another. */
+static const char *formal_type(Type t) { return t == C64 || t == C128 ? "void" : type_tag(t); }
+
+/* "const f32 *restrict x0, f32 *restrict y0", or as passed on to the kernel: "x0, NULL, y0". */
+static void put_formals(Text *t, const Call *c, bool passed)
+{
+    const char *comma = "";
+    for (int i = 0; i < c->n_arg; i++) {
+        bool input = i < c->kernel->n_in;
+        if (!c->arg[i] && passed)
+            text_put(t, "%sNULL", comma);
+        else if (c->arg[i])
+            text_put(t, passed ? "%s%.0s%.0s%s%d" : "%s%s%s *restrict %s%d", comma, input ? "const " : "",
+                     formal_type(c->arg[i]->type), input ? "x" : "y", input ? i : i - c->kernel->n_in);
+        comma = c->arg[i] || passed ? ", " : comma;
+    }
+    if (c->kernel->flags & SCRATCH && (passed || !dim_is(c->scratch, 0)))
+        text_put(t, "%s%s", comma, !passed ? "void *restrict scratch" : dim_is(c->scratch, 0) ? "NULL" : "scratch");
+}
+
+/* The function's parameters and body, which is what makes two calls equal; NULL for a call that cannot share one. */
+static const char *function_text(Emitter *e, const Call *c)
+{
+    Sizes sizes = {0};
+    find_sizes(&sizes, c);
+    for (int i = 0; i < sizes.list.n; i++)
+        /* not the caller's: known too late */
+        if (!sizes.list.at[i]->c || sizes.list.at[i]->node || sizes.list.at[i]->from)
+            return NULL;
+    if (KERNEL_SIZES(c->kernel))
+        return NULL;
+    Text t = {0};
+    text_put(&t, "(");
+    put_formals(&t, c, false);
+    for (int i = 0; i < sizes.list.n; i++)
+        text_put(&t, ", idx %s", sizes.list.at[i]->c);
+    text_put(&t, ")\n{\n    %s%s(", c->kernel->fallible ? "return " : "", kernel_name(e, c));
+    put_formals(&t, c, true);
+    text_put(&t, ",\n            ");
+    put_params(&t, c);
+    text_put(&t, ");\n}\n");
+    return t.s;
+}
+
+/* Before the body is printed: two calls of a kernel with the same parameters will share a function, so that the C compiler
+ * specialises the kernel once. */
+void count_call(Emitter *e, const Call *c)
+{
+    TextMark mark = text_mark();
+    const char *text = function_text(e, c);
+    CallFunction *f = NULL;
+    for (uint64_t h = text ? XXH3_64bits(text, strlen(text)) : 0; text && !f; h++) {
+        const void *key = (void *)(uintptr_t)(h | 1);
+        f = map_get(&e->functions, key);
+        if (!f) {
+            f = NEW(CallFunction);
+            f->first = c;
+            map_put(&e->functions, key, f);
+        } else if (strcmp(function_text(e, f->first), text))
+            f = NULL;
+    }
+    if (f) {
+        f->calls++;
+        map_put(&e->function, c, f);
+    }
+    text_release(mark);
+}
+
+/* The function that c shares with its equals, defined when it is first needed; NULL: c is the only one. */
+static const char *shared_function(Emitter *e, const Call *c)
+{
+    CallFunction *f = map_get(&e->function, c);
+    if (!f || f->calls < 2)
+        return NULL;
+    if (!f->name) {
+        f->name = c_name(name_format("%s_%d", kernel_name(e, c), ++e->n_definitions), "call");
+        text_put(&e->definitions, "SHARED %s %s%s\n", c->kernel->fallible ? "int" : "void", f->name,
+                 function_text(e, c));
+    }
+    return f->name;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------------------ */
+
+/* Variables for the sizes that the kernel reports, as arguments. */
+static void put_reported(Emitter *e, Text *t, const Call *c)
+{
+    for (int i = 0; i < KERNEL_SIZES(c->kernel); i++) {
+        Symbol *s = i < c->n_size ? c->size[i] : NULL;
+        const char *v = c_name(s ? s->name : NULL, "size");
+        line(e, "int64_t %s;", v);
+        text_put(t, ", &%s", v);
+        if (s)
+            s->c = v;
+    }
+}
+
+void emit_kernel(Emitter *e, const Node *n)
+{
+    const Call *c = &n->call;
+    const char *shared = shared_function(e, c), *comma = "";
+    Text t = {0};
+    text_put(&t, "%s(", shared ? shared : kernel_name(e, c));
+    for (int i = 0; i < c->n_arg; i++)
+        if (c->arg[i] || !shared) {
+            text_put(&t, "%s%s", comma, pointer(c->arg[i]));
+            comma = ", ";
+        }
+    e->arena |= !dim_is(c->scratch, 0);
+    if (c->kernel->flags & SCRATCH && !(shared && dim_is(c->scratch, 0)))
+        text_put(&t, dim_is(c->scratch, 0) ? ", NULL" : ", (void *)((unsigned char *)arena + %lld)",
+                 (long long)n->scratch_offset);
+    put_reported(e, &t, c);
+    if (shared) {
+        Sizes sizes = {0};
+        find_sizes(&sizes, c);
+        for (int i = 0; i < sizes.list.n; i++)
+            text_put(&t, ", %s", sizes.list.at[i]->c);
+    } else {
+        text_put(&t, ",\n%*s", 4 * e->depth + 8, "");
+        put_params(&t, c);
+    }
+    text_put(&t, ")");
+    if (c->kernel->fallible) {
+        text_put(&e->body, "%*sif ((status = %s) != 0)\n", 4 * e->depth, "", t.s);
+        line(e, "    return status;");
+        e->fallible = e->status = true;
+    } else /* a block of its own ends the parameters' life, so that they do not add up on the stack */
+        text_put(&e->body, shared ? "%*s%s;\n" : "%*s{ %s; }\n", 4 * e->depth, "", t.s);
+    for (int i = 0; i < c->n_size; i++) {
+        Symbol *s = i < c->n_size ? c->size[i] : NULL;
+        const char *counted = s->c;
+        s->c = c_name(s->name, "size");
+        declare_symbol(e, s, name_format("(idx)%s", counted)->s);
+    }
+}

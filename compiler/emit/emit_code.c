@@ -1,0 +1,329 @@
+/* emit_code.c - prints the body of the program: pointers, sizes, loops, branches; calls come from emit_call.c. */
+#include <stdlib.h>
+
+#include "emit/emit.h"
+#include "rt.h"
+#include "ir/schema.h"
+
+/* ---- small pieces ------------------------------------------------------------------------------------------------ */
+
+void line(Emitter *e, const char *format, ...)
+{
+    text_put(&e->body, "%*s", 4 * e->depth, "");
+    va_list list;
+    va_start(list, format);
+    text_vput(&e->body, format, list);
+    va_end(list);
+    text_put(&e->body, "\n");
+}
+
+const char *dim_c(Dim d)
+{
+    Text t = {0};
+    dim_print(&t, d, true);
+    return t.s;
+}
+
+/* The same, fit to be multiplied. */
+static const char *factor_c(Dim d)
+{
+    Text t = {0};
+    dim_print_factor(&t, d, true);
+    return t.s;
+}
+
+bool is_output(const Value *v) { return value_is_output(v) && v->offset < 0 && !v->data && v->input < 0; }
+
+const char *pointer(Value *v)
+{
+    if (!v)
+        return "NULL";
+    if (v->data && !v->data->symbolic)
+        return constant_expression(v);
+    v->mentioned = true;
+    return v->c;
+}
+
+/* ---- sizes known at run time ---------------------------------------------------------------------------------------- */
+
+void declare_symbol(Emitter *e, Symbol *s, const char *value)
+{
+    line(e, "const idx %s = %s;", s->c, value);
+    Text t = {0};
+    if (s->low > INT64_MIN)
+        text_put(&t, "%s < %lld", s->c, (long long)s->low);
+    if (s->high < INT64_MAX)
+        text_put(&t, "%s%s > %lld", t.n ? " || " : "", s->c, (long long)s->high);
+    if (t.n) {
+        line(e, "if (%s)", t.s);
+        line(e, "    return RT_BAD_SIZE;");
+        e->fallible = true;
+    }
+}
+
+/* The symbols that are read from the elements of v, now that it is computed. */
+void declare_elements(Emitter *e, Value *v)
+{
+    for (Symbol *s = symbols_of(v); s; s = s->next) {
+        if (s->c || !map_get(&e->used, s))
+            continue;
+        s->c = c_name(name_format("%s_%d", v->name ? v->name->s : "size", s->element), "size");
+        declare_symbol(e, s, name_format("rt_size(%s[%d])", pointer(v), s->element)->s);
+    }
+}
+
+static bool has_variable(const Symbol *s) { return s->c != NULL; }
+
+/* Checks what the nodes of the graph assume, as far as the sizes are known by now. */
+static void check_assumptions(Emitter *e)
+{
+    for (Assumption *a; (a = assumption_to_check(e->assumed, has_variable)) != NULL;) {
+        line(e, "if (%s != %s)", dim_c(a->d), dim_c(a->is));
+        line(e, "    return RT_BAD_SIZE;");
+        e->fallible = true;
+    }
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------------ */
+
+static void declare_value(Emitter *e, Value *v)
+{
+    if (!v || v->data || map_get(&e->pointer, v))
+        return;
+    map_put(&e->pointer, v, v);
+    if (v->c || !v->read)
+        return; /* a parameter, or nobody's business */
+    v->c = c_name(v->name, "t");
+    const char *type = type_tag(v->type);
+    Value *root = v;
+    Dim offset = D(0);
+    for (; root->root; root = root->root)
+        offset = dim_add(offset, root->inside->offset);
+    const char *constant = root->input >= 0 ? "const " : "";
+    Text from = {0};
+    if (root->input >= 0 || is_output(root))
+        text_put(&from, "%s", pointer(root));
+    else {
+        text_put(&from, "arena");
+        e->arena = true;
+        offset = dim_add(offset, D(root->offset));
+    }
+    if (dim_is(offset, 0))
+        line(e, "%s%s *const %s = (%s%s *)(%svoid *)%s; /* %s */", constant, type, v->c, constant, type, constant,
+             from.s, shape_text(*v->shape));
+    else
+        line(e, "%s%s *const %s = (%s%s *)(%svoid *)((%sunsigned char *)%s + %s); /* %s */", constant, type, v->c,
+             constant, type, constant, constant, from.s, dim_c(offset), shape_text(*v->shape));
+}
+
+/* ---- elementwise loops ------------------------------------------------------------------------------------------------------ */
+
+const char *loop_argument(const Loop *l, int arg, const char *const *loaded)
+{
+    if (arg < 0)
+        return loaded[~arg];
+    const Step *s = &l->steps.at[arg];
+    if (s->fn)
+        return name_format("v%d_", arg)->s;
+    Text t = {0};
+    Type a = type_arith(s->type);
+    if (type_is_float(s->type))
+        text_float(&t, a, s->f);
+    else
+        text_integer(&t, a, s->i);
+    return t.s;
+}
+
+void emit_steps(Emitter *e, const Loop *l, const char *const *loaded)
+{
+    for (int i = 0; i < l->steps.n; i++) {
+        const Step *s = &l->steps.at[i];
+        if (!s->fn)
+            continue;
+        Text t = {0};
+        Type r = type_arith(s->type);
+        bool round = step_rounds(s);
+        text_put(&t, "const %s v%d_ = ", type_tag(r), i);
+        if (round)
+            text_put(&t, "rnd_%s(", type_tag(s->type));
+        text_put(&t, "%s_%s(", loop_function(s), type_tag(s->a));
+        for (int k = 0; k < s->n_arg; k++)
+            text_put(&t, "%s%s", k ? ", " : "", loop_argument(l, s->arg[k], loaded));
+        text_put(&t, round ? "));" : ");");
+        line(e, "%s", t.s);
+    }
+}
+
+static void emit_loop(Emitter *e, const Loop *l)
+{
+    LoopDims d;
+    loop_dims(l, &d);
+    static const char *const index[] = {"i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "w", "x", "y"};
+    for (int i = 0; i < d.rank; i++) {
+        line(e, "for (idx %s_ = 0; %s_ < %s; %s_++)%s", index[i], index[i], dim_c(d.dim[i]), index[i],
+             i == d.rank - 1 ? " {" : "");
+        e->depth++;
+    }
+    const char *at[LOOP_IN + LOOP_OUT], *loaded[LOOP_IN];
+    for (int k = 0; k < l->n_in + l->n_out; k++) {
+        Text x = {0};
+        for (int i = 0; i < d.rank; i++) {
+            Dim s = d.stride[k][i];
+            if (dim_is(s, 0))
+                continue;
+            text_put(&x, x.n ? " + " : "");
+            text_put(&x, dim_is(s, 1) ? "%s_" : "%s_ * %s", index[i], factor_c(s));
+        }
+        at[k] = x.n ? x.s : "0";
+    }
+    for (int k = 0; k < l->n_in; k++) { /* loaded once, also when several steps use it */
+        line(e, "const %s x%d_ = ld_%s(%s, %s);", type_tag(type_arith(l->in[k]->type)), k, type_tag(l->in[k]->type),
+             pointer(l->in[k]), at[k]);
+        loaded[k] = name_format("x%d_", k)->s;
+    }
+    emit_steps(e, l, loaded);
+    for (int k = 0; k < l->n_out; k++)
+        line(e, "st_%s(%s, %s, %s);", type_tag(l->out[k]->type), pointer(l->out[k]), at[l->n_in + k],
+             loop_argument(l, l->out_step[k], loaded));
+    for (int i = d.rank - 1; i >= 0; i--) {
+        e->depth--;
+        if (i == d.rank - 1)
+            line(e, "}");
+    }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------------------- */
+
+static void emit_if(Emitter *e, Node *n)
+{
+    Graph *then_g = node_attr(n, "then_branch")->g, *else_g = node_attr(n, "else_branch")->g;
+    line(e, "if (%s[0]) {", pointer(n->in[0]));
+    e->depth++;
+    emit_graph(e, then_g);
+    e->depth--;
+    line(e, "} else {");
+    e->depth++;
+    emit_graph(e, else_g);
+    e->depth--;
+    line(e, "}");
+}
+
+/* The results that are stacked, one slice a turn. */
+static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *turn)
+{
+    for (int i = n->n_in - 2; i < n->n_out; i++) {
+        Value *y = n->out[i], *b = g->out.at[i + 1];
+        if (!y)
+            continue;
+        Dim count = shape_count(*b->shape), bytes = dim_mul(count, D(type_bits(b->type) / 8));
+        if (type_bits(b->type) % 8)
+            line(e, "rt_stack(%s, %s, %s, %s, %d);", pointer(y), turn, pointer(b), dim_c(count), type_bits(b->type));
+        else
+            line(e, "memcpy((unsigned char *)%s + %s * %s, %s, (size_t)(%s));", pointer(y), turn, factor_c(bytes),
+                 pointer(b), dim_c(bytes));
+    }
+}
+
+static void emit_loop_node(Emitter *e, Node *n)
+{
+    Graph *g = node_attr(n, "body")->g;
+    const char *turn = c_name(NULL, "turn");
+    Symbol *trips = n->call.n_size ? n->call.size[0] : NULL;
+    Text head = {0};
+    bool counted = trips && map_get(&e->used, trips);
+    if (counted) {
+        trips->c = c_name(NULL, "trips");
+        line(e, "idx %s = 0;", trips->c);
+    }
+    text_put(&head, "for (idx %s = 0; ", turn);
+    const Tensor *starts = n->in[1] ? n->in[1]->data : NULL;
+    if (starts && !tensor_get_int(starts, 0))
+        text_put(&head, "%s < 0%s", turn, n->in[0] ? " && " : "");
+    else if (n->in[1] && !starts)
+        text_put(&head, "(%s > 0 || %s[0])%s", turn, pointer(n->in[1]), n->in[0] ? " && " : "");
+    if (n->in[0])
+        text_put(&head, "%s < %s", turn, dim_c(value_dim(n->in[0], 0)));
+    line(e, "%s; %s++) {", head.s, turn);
+    e->depth++;
+    for (Symbol *s = symbols_of(g->in.at[0]); s; s = s->next)
+        s->c = turn;
+    for (int i = 0; i < g->in.n; i++)
+        if (g->in.at[i]->def)
+            declare_value(e, g->in.at[i]);
+    if (g->in.at[0]->def) /* else nobody reads it, and it has no place */
+        line(e, "*%s = (i64)%s;", g->in.at[0]->c, turn);
+    if (g->in.at[1]->def)
+        line(e, "*%s = 1;", g->in.at[1]->c);
+    if (trips && trips->high < INT64_MAX) {
+        line(e, "if (%s >= %lld)", turn, (long long)trips->high);
+        line(e, "    return RT_BAD_SIZE;");
+        e->fallible = true;
+    }
+    emit_graph(e, g);
+    emit_stacked(e, n, g, turn);
+    if (counted)
+        line(e, "%s = %s + 1;", trips->c, turn);
+    const Tensor *goes_on = g->out.at[0]->data;
+    if (!goes_on)
+        line(e, "if (!%s[0])", pointer(g->out.at[0]));
+    if (!goes_on || !tensor_get_int(goes_on, 0))
+        line(e, "%sbreak;", goes_on ? "" : "    ");
+    e->depth--;
+    line(e, "}");
+}
+
+static void comment(Emitter *e, const Node *n)
+{
+    Text t = {0};
+    text_put(&t, "%d %s \"%s\":", e->step, n->op->name, c_comment(n->name));
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i])
+            text_put(&t, " %s%s", type_tag(n->in[i]->type), shape_text(*n->in[i]->shape));
+    text_put(&t, " ->");
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            text_put(&t, " %s%s", type_tag(n->out[i]->type), shape_text(*n->out[i]->shape));
+    if (t.n > 300)
+        text_put(&e->body, "%*s/* %.300s... */\n", 4 * e->depth, "", t.s);
+    else
+        line(e, "/* %s */", t.s);
+}
+
+static bool needs_code(const Node *n) { return n->call.kernel || n->call.loop || n->op->flags & CONTROL; }
+
+static void emit_node(Emitter *e, Node *n)
+{
+    TextMark mark = text_mark();
+    if (needs_code(n) && !n->free) {
+        text_put(&e->body, "\n");
+        comment(e, n);
+        e->step++;
+    }
+    for (int i = 0; i < n->n_out; i++)
+        declare_value(e, n->out[i]);
+    if (n->free)
+        ;
+    else if (n->op->flags & CONTROL && node_attr(n, "then_branch"))
+        emit_if(e, n);
+    else if (n->op->flags & CONTROL)
+        emit_loop_node(e, n);
+    else if (n->call.loop)
+        emit_loop(e, n->call.loop);
+    else if (n->call.kernel)
+        emit_kernel(e, n);
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            declare_elements(e, n->out[i]);
+    check_assumptions(e);
+    text_release(mark);
+}
+
+void emit_graph(Emitter *e, Graph *g)
+{
+    Assumptions *outside = e->assumed, here = assumptions_of(g);
+    e->assumed = &here;
+    check_assumptions(e);
+    for (Node *n = g->first; n; n = n->next)
+        emit_node(e, n);
+    e->assumed = outside;
+}

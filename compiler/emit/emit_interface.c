@@ -1,0 +1,207 @@
+/* emit_interface.c - prints the header: macros for every tensor, status codes, sizes that vary, the entries' parameters. */
+#include "emit/emit.h"
+
+#include "passes/container.h"
+
+/* The type that a user of the header sees. */
+static const char *public_type(Type t)
+{
+    switch (t) {
+    case F32: return "float";
+    case F64: return "double";
+    case F16:
+    case BF16:
+    case U16: return "uint16_t";
+    case I8: return "int8_t";
+    case I16: return "int16_t";
+    case I32: return "int32_t";
+    case I64: return "int64_t";
+    case U32: return "uint32_t";
+    case U64: return "uint64_t";
+    case STR: return "onnxcc_string";
+    default: return "uint8_t";
+    }
+}
+
+static int64_t high_bytes(const Value *v)
+{
+    int64_t n = 1;
+    for (int i = 0; i < v->shape->rank; i++)
+        n *= dim_high(v->shape->dim[i]);
+    return (int64_t)type_bytes(v->type, n);
+}
+
+void find_interface(Interface *f, Emitter *e)
+{
+    Graph *g = e->m->graph;
+    f->p = e->p;
+    f->u = c_upper(e->p);
+    for (int i = 0; i < g->in.n; i++)
+        if (g->in.at[i]->input >= 0)
+            vec_push(&f->in, g->in.at[i]);
+    for (int i = 0; i < g->out.n; i++)
+        vec_push(&f->out, g->out.at[i]);
+    for (int i = 0; i < f->in.n; i++)
+        vec_push(&f->parameter, f->in.at[i]->c = c_name(f->in.at[i]->name, "input"));
+    for (int i = 0; i < f->out.n; i++)
+        f->out.at[i]->c = c_name(f->out.at[i]->name, "output");
+    for (int i = 0; i < symbol_count(); i++) {
+        Symbol *s = symbol_at(i);
+        if (s->from || s->node || !map_get(&e->used, s))
+            continue;
+        s->c = c_name(s->name, "size");
+        SizeField field = {s->c, s, NULL, s->axis};
+        vec_push(&f->sizes, field);
+    }
+    for (int i = 0; i < f->out.n; i++)
+        for (int k = 0; k < f->out.at[i]->shape->rank; k++)
+            if (!dim_const(f->out.at[i]->shape->dim[k]) &&
+                !(symbol_of(f->out.at[i]->shape->dim[k]) && symbol_of(f->out.at[i]->shape->dim[k])->user)) {
+                SizeField field = {c_name(name_format("%s_dim%d", f->out.at[i]->c, k), "size"), NULL, f->out.at[i], k};
+                vec_push(&f->sizes, field);
+            }
+}
+
+const char *parameters(const Interface *f, How how)
+{
+    Text t = {0};
+    for (int i = 0; i < f->in.n + f->out.n; i++) {
+        bool input = i < f->in.n;
+        const Value *v = input ? f->in.at[i] : f->out.at[i - f->in.n];
+        text_put(&t, i ? ", " : "");
+        if (how == PASSED)
+            text_put(&t, "%s", v->c);
+        else
+            text_put(&t, "%s%s *%s%s", input ? "const " : "", public_type(v->type), how == DEFINED ? "restrict " : "",
+                     v->c);
+    }
+    if (f->sizes.n) {
+        text_put(&t, t.n ? ", " : "");
+        text_put(&t, how == PASSED ? "sizes" : "struct %s_sizes *sizes", f->p);
+    }
+    if (!t.n)
+        text_put(&t, how == PASSED ? "" : "void");
+    return t.s ? t.s : "";
+}
+
+/* What a string is, once per program. */
+static void put_string_type(Text *t, const Interface *f)
+{
+    bool any = false;
+    for (int i = 0; i < f->in.n + f->out.n; i++)
+        any |= (i < f->in.n ? f->in.at[i] : f->out.at[i - f->in.n])->type == STR;
+    if (any)
+        text_put(
+            t,
+            "#ifndef ONNXCC_STRING\n#define ONNXCC_STRING\n"
+            "/* A string: bytes, without a NUL behind them, and how many. The text of those that a run gives out is in its\n"
+            " * inputs, its constants or its arena: valid until one of these changes, or the next run. */\n"
+            "typedef struct onnxcc_string {\n    const char *text;\n    uint64_t length;\n"
+            "} __attribute__((aligned(16), may_alias)) onnxcc_string;\n#endif\n\n");
+}
+
+static void put_dims(Text *t, const Value *v)
+{
+    if (!v->shape->rank)
+        text_put(t, "1");
+    for (int i = 0; i < v->shape->rank; i++)
+        text_put(t, "%s%lld", i ? ", " : "", (long long)dim_high(v->shape->dim[i]));
+}
+
+/* The value whose scale is v's: v, or what v's elements are moved from or to. */
+static const Value *scaled(const Value *v, bool output)
+{
+    for (int steps = 0; !v->scale && steps < 16; steps++) {
+        const Node *n = output ? v->def : v->uses.n == 1 ? v->uses.at[0].node : NULL;
+        if (!n || !(n->op->flags & (VIEW | MOVES)) || n->n_in < 1 || (!output && n->in[0] != v))
+            return NULL;
+        v = output ? n->in[0] : n->out[0];
+        if (!v)
+            return NULL;
+    }
+    return v->scale ? v : NULL;
+}
+
+/* Of quantised tensors: the number that an integer q stands for is SCALE * (q - ZERO_POINT). */
+static void put_scale(Text *t, const char *prefix, const char *u, const Value *v, bool output)
+{
+    const Value *q = scaled(v, output);
+    if (!q)
+        return;
+    char number[40];
+    snprintf(number, sizeof number, "%.9g", tensor_get(q->scale->scale, 0));
+    text_put(t, "#define %s_%s_SCALE %s%sf\n", prefix, u, number, strpbrk(number, ".e") ? "" : ".0");
+    long long zero = q->scale->zero ? tensor_get_int(q->scale->zero, 0) : 0;
+    text_put(t, zero < 0 ? "#define %s_%s_ZERO_POINT (%lld)\n" : "#define %s_%s_ZERO_POINT %lld\n", prefix, u, zero);
+}
+
+/* "input "x": float [1,3,32,32]" and its macros; sizes are the largest ones where they vary. */
+static void put_tensor(Text *t, const Interface *f, const Value *v, const char *what, const char *note)
+{
+    const char *u = c_upper(v->c);
+    text_put(t, "/* %s \"%s\": %s %s%s%s */\n", what, c_comment(v->name), type_onnx(v->type),
+             c_comment(name(shape_text(*v->shape))), v->default_only ? "; NULL: the model's default" : "", note);
+    int64_t n = 1;
+    for (int i = 0; i < v->shape->rank; i++)
+        n *= dim_high(v->shape->dim[i]);
+    text_put(t, "#define %s_%s_SIZE %lld\n", f->u, u, (long long)n);
+    text_put(t, "#define %s_%s_BYTES %lld\n", f->u, u, (long long)high_bytes(v));
+    text_put(t, "#define %s_%s_RANK %d\n", f->u, u, v->shape->rank);
+    text_put(t, "#define %s_%s_DIMS { ", f->u, u);
+    put_dims(t, v);
+    text_put(t, " }\n");
+    put_scale(t, f->u, u, v, what[0] == 'o');
+    text_put(t, "\n");
+}
+
+static void put_sizes(Text *t, const Interface *f)
+{
+    if (!f->sizes.n)
+        return;
+    text_put(t, "/* Sizes that vary from run to run: the caller sets the inputs', %s_run writes the outputs'. */\n",
+             f->p);
+    text_put(t, "struct %s_sizes {\n", f->p);
+    for (int i = 0; i < f->sizes.n; i++) {
+        const SizeField *s = &f->sizes.at[i];
+        if (s->symbol)
+            text_put(t, "    int64_t %s; /* set by the caller: %lld to %lld */\n", s->name,
+                     (long long)(s->symbol->low < 0 ? 0 : s->symbol->low), (long long)s->symbol->high);
+        else
+            text_put(t, "    int64_t %s; /* written: dimension %d of %s */\n", s->name, s->axis, s->out->c);
+    }
+    text_put(t, "};\n\n");
+}
+
+/* The codes that a run may return. */
+static void put_status(Text *t, const Interface *f, const Emitter *e)
+{
+    if (!e->fallible)
+        text_put(t, "enum { %s_OK = 0 }; /* this model cannot fail at run time */\n", f->u);
+    else
+        text_put(t, "enum { %s_OK = 0, %s_BAD_SIZE = 1, %s_BAD_INDEX = 2, %s_BAD_VALUE = 3", f->u, f->u, f->u, f->u);
+    if (e->fallible)
+        text_put(t, constants.loaded ? ", %s_BAD_WEIGHTS = 4 };\n" : " };\n", f->u);
+    text_put(t, "const char *%s_status(int status); /* its name */\n\n", f->p);
+}
+
+void put_tensors(Text *t, const Interface *f, const Emitter *e)
+{
+    text_put(t, "#define %s_ARENA_BYTES %lld /* one block for every intermediate tensor; nothing else is written */\n",
+             f->u, (long long)(plan.arena ? plan.arena : 1));
+    text_put(t, "#define %s_ARENA_ALIGN %lld\n", f->u, (long long)plan.align);
+    text_put(t, "#define %s_STACK_BYTES %d /* at the deepest call, as gcc 12 compiles it%s%s */\n\n", f->u,
+             report_stack(e->m), *opt.target->cflags ? " with " : "", opt.target->cflags);
+    put_string_type(t, f);
+    for (int i = 0; i < e->m->graph->in.n; i++)
+        if (e->m->graph->in.at[i]->input >= 0)
+            put_tensor(t, f, e->m->graph->in.at[i], "input", container_note(false, i));
+    for (int i = 0; i < f->out.n; i++)
+        put_tensor(t, f, f->out.at[i], "output", container_note(true, i));
+}
+
+void put_calling(Text *t, const Interface *f, const Emitter *e, const char *weights)
+{
+    put_status(t, f, e);
+    put_sizes(t, f);
+    put_weights_interface(t, f->p, weights);
+}

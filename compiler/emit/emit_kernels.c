@@ -1,0 +1,185 @@
+/* emit_kernels.c - what the code will need: the kernels' headers, included or (--single) pasted; the pointers and the sizes that
+ * some line mentions. */
+#include <stdlib.h>
+
+#include "emit/emit.h"
+
+/* ---- what is used ----------------------------------------------------------------------------------------------------------- */
+
+static void add_kernel(Emitter *e, const char *header, Type t, Type u)
+{
+    for (int i = 0; i < e->kernels.n; i++)
+        if (!strcmp(e->kernels.at[i].header, header) && e->kernels.at[i].t == t && e->kernels.at[i].u == u)
+            return;
+    vec_push(&e->kernels, ((KernelUse){header, t, u}));
+}
+
+static void mark_symbol(Symbol *s, void *arg)
+{
+    Emitter *e = arg;
+    map_put(&e->used, s, s);
+    if (s->from)
+        s->from->read = true;
+}
+
+static void mark_shape(Emitter *e, const Shape *s)
+{
+    for (int i = 0; i < s->rank; i++)
+        dim_symbols(s->dim[i], mark_symbol, e);
+}
+
+static void use_loop(Emitter *e, const Loop *l)
+{
+    for (int i = 0; i < l->steps.n; i++)
+        if (l->steps.at[i].fn && strcmp(l->steps.at[i].fn, "to"))
+            add_kernel(e, "scalar.h", l->steps.at[i].a, NO_TYPE);
+    mark_shape(e, l->shape);
+    for (int i = 0; i < l->n_in; i++)
+        mark_shape(e, l->in[i]->shape);
+}
+
+/* The values whose pointers the code of n mentions. */
+static void mark_read(const Node *n)
+{
+    for (int i = 0; i < n->call.n_arg; i++)
+        if (n->call.arg[i])
+            n->call.arg[i]->read = true;
+    if (!(n->op->flags & CONTROL))
+        return;
+    for (int i = 0; i < n->n_in && i < 2; i++) /* how often, and whether */
+        if (n->in[i])
+            n->in[i]->read = true;
+    const Attr *body = node_attr(n, "body");
+    int carried = n->n_in - 2; /* those stay where they are; of the rest each turn's part is copied into the whole */
+    for (int i = carried; i < n->n_out && body; i++)
+        if (n->out[i])
+            n->out[i]->read = true;
+    for (int i = 0; body && i < body->g->out.n; i++)
+        if (i == 0 || i > carried)
+            body->g->out.at[i]->read = true;
+    for (int i = 0; body && i < 2; i++)
+        body->g->in.at[i]->read = true;
+}
+
+static void use_node(Node *n, void *arg)
+{
+    Emitter *e = arg;
+    const Call *c = &n->call;
+    if (!n->free)
+        mark_read(n);
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i]) {
+            mark_shape(e, n->out[i]->shape);
+            dim_symbols(n->out[i]->inside->offset, mark_symbol, e);
+        }
+    if (n->op->flags & CONTROL && node_attr(n, "body") && in(n, 0))
+        dim_symbols(value_dim(n->in[0], 0), mark_symbol, e);
+    if (c->loop)
+        use_loop(e, c->loop);
+    if (!c->kernel)
+        return;
+    add_kernel(e, c->kernel->header, c->kernel->t, c->kernel->u);
+    if (c->epilogue)
+        use_loop(e, c->epilogue);
+    const Param *p = c->param;
+    for (const Field *f = c->fields; f->type != FIELD_END; f++)
+        for (int i = 0; i < (f->count ? f->count : 1); i++, p++)
+            if (f->type == FIELD_idx || f->type == FIELD_int || f->type == FIELD_i64)
+                dim_symbols(p->d, mark_symbol, e);
+}
+
+void find_uses(Emitter *e)
+{
+    Graph *g = e->m->graph;
+    graph_each_node(g, use_node, e);
+    for (int i = 0; i < g->in.n; i++)
+        mark_shape(e, g->in.at[i]->shape);
+    for (int i = 0; i < assumption_count(); i++) {
+        dim_symbols(assumption_at(i)->d, mark_symbol, e);
+        dim_symbols(assumption_at(i)->is, mark_symbol, e);
+    }
+}
+
+/* ---- as text ------------------------------------------------------------------------------------------------------------ */
+
+static Map pasted; /* headers that are in the text already */
+
+static int compare_kernels(const void *a, const void *b)
+{
+    const KernelUse *x = a, *y = b;
+    if (x->t != y->t)
+        return (int)x->t - (int)y->t;
+    return x->u != y->u ? (int)x->u - (int)y->u : strcmp(x->header, y->header);
+}
+
+/* A runtime header's text in place of its #include. What it includes itself comes with it, once; scalar.def, which is
+ * no header, each time. */
+static void paste(Text *t, const char *text)
+{
+    while (*text) {
+        const char *end = strchr(text, '\n');
+        size_t n = end ? (size_t)(end - text) + 1 : strlen(text);
+        if (strncmp(text, "#include \"", 10))
+            text_bytes(t, text, n);
+        else {
+            Name file = name_bytes(text + 10, strcspn(text + 10, "\""));
+            bool header = strstr(file->s, ".h") != NULL;
+            if (!(header && map_get(&pasted, file)) && !name_is(file, "kernel.h")) {
+                if (header)
+                    map_put(&pasted, file, (void *)(uintptr_t)file);
+                paste(t, embedded_text(file->s));
+            }
+        }
+        text += n;
+    }
+}
+
+static void put_include(Text *t, const char *header)
+{
+    if (opt.single) {
+        map_put(&pasted, name(header), (void *)(uintptr_t)header);
+        paste(t, embedded_text(header));
+    } else
+        text_put(t, "#include <onnxcc/%s>\n", header);
+}
+
+/* Heavy kernels once more, each with what follows it. */
+static void put_epilogues(Text *t, const Emitter *e)
+{
+    for (int i = 0; i < e->epilogues.n; i++) {
+        const EpilogueUse *u = &e->epilogues.at[i];
+        if (u->first)
+            text_put(t, "\nstatic inline f32 %s(f32 x)\n{\n%s}\n", u->name, u->body);
+        text_put(t, "#define T %s\n#define EPI %s\n#define EPI_NAME %s\n", type_tag(u->kernel->t), u->name, u->name);
+        put_include(t, u->kernel->header);
+        text_put(t, "#undef EPI_NAME\n#undef EPI\n#undef T\n");
+    }
+}
+
+void put_kernels(Text *t, const Emitter *e)
+{
+    memset(&pasted, 0, sizeof pasted);
+    if (opt.single)
+        paste(t, "#include \"rt.h\"\n#include \"math.h\"\n");
+    else
+        text_put(t, "#include <onnxcc/rt.h>\n#include <onnxcc/math.h>\n");
+    if (constants.loaded)
+        put_include(t, "hash.h");
+    if (e->kernels.n)
+        qsort(e->kernels.at, (size_t)e->kernels.n, sizeof *e->kernels.at, compare_kernels);
+    for (int i = 0; i < e->kernels.n; i++) {
+        const KernelUse *k = &e->kernels.at[i];
+        bool first = !i || k[-1].t != k->t || k[-1].u != k->u;
+        bool last = i + 1 == e->kernels.n || k[1].t != k->t || k[1].u != k->u;
+        if (first)
+            text_put(t, "\n#define T %s\n", type_tag(k->t));
+        if (first && k->u)
+            text_put(t, "#define U %s\n", type_tag(k->u));
+        put_include(t, k->header);
+        if (last && k->u)
+            text_put(t, "#undef U\n");
+        if (last)
+            text_put(t, "#undef T\n");
+    }
+    put_epilogues(t, e);
+}

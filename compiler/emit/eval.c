@@ -1,0 +1,237 @@
+/* eval.c - runs a planned model in the compiler: in the same arena, by the same calls as the emitted code. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "passes/infer.h"
+#include "rt.h"
+
+typedef struct Eval {
+    Model *m;
+    Tensor *const *in;
+    void **out; /* buffers of the graph's outputs */
+    unsigned char *arena;
+} Eval;
+
+static void *bytes_of(Value *v, void *arg)
+{
+    const Eval *e = arg;
+    if (v->data && !v->data->symbolic)
+        return (void *)(uintptr_t)tensor_data(v->data);
+    if (v->root)
+        return (unsigned char *)bytes_of(v->root, arg) + dim_eval(v->inside->offset);
+    if (v->input >= 0)
+        return (void *)(uintptr_t)tensor_data(e->in[v->input] ? e->in[v->input] : v->fallback);
+    for (int i = 0; i < e->m->graph->out.n; i++)
+        if (e->m->graph->out.at[i] == v)
+            return e->out[i];
+    return e->arena + v->offset;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------------- */
+
+static void set_symbol(Symbol *s, int64_t v)
+{
+    if (v < s->low || v > s->high)
+        fail(EXIT_MODEL, "size %lld of '%s' is outside %lld to %lld", (long long)v, printable(s->name),
+             (long long)s->low, (long long)s->high);
+    s->value = v;
+    s->known = true;
+}
+
+/* The symbols that are read from the elements of v, now that it is computed. */
+static void read_elements(Eval *e, Value *v)
+{
+    for (Symbol *s = symbols_of(v); s; s = s->next) {
+        Tensor t = {.type = v->type, .data = bytes_of(v, e)};
+        set_symbol(s, rt_size(tensor_get_int(&t, s->element)));
+    }
+}
+
+static void read_inputs(Eval *e)
+{
+    Graph *g = e->m->graph;
+    for (int i = 0; i < g->in.n; i++) {
+        Value *v = g->in.at[i];
+        if (v->input < 0 || v->form != TENSOR)
+            continue;
+        const Tensor *t = e->in[v->input] ? e->in[v->input] : v->fallback;
+        if (t->type != v->type || t->rank != v->shape->rank)
+            fail(EXIT_MODEL, "input '%s' is %s %s, not %s of rank %d", printable(v->name), type_onnx(v->type),
+                 shape_text(*v->shape), type_onnx(t->type), t->rank);
+        for (int k = 0; k < t->rank; k++)
+            if (symbol_of(v->shape->dim[k]))
+                set_symbol(symbol_of(v->shape->dim[k]), t->dim[k]);
+        for (int k = 0; k < t->rank; k++)
+            if (dim_eval(v->shape->dim[k]) != t->dim[k])
+                fail(EXIT_MODEL, "input '%s' has %lld in dimension %d, the model %s", printable(v->name),
+                     (long long)t->dim[k], k, shape_text(*v->shape));
+        read_elements(e, v);
+    }
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------------------------------- */
+
+static void eval_nodes(Eval *e, Graph *g);
+
+static void eval_if(Eval *e, Node *n)
+{
+    eval_nodes(e, node_attr(n, *(const uint8_t *)bytes_of(n->in[0], e) ? "then_branch" : "else_branch")->g);
+}
+
+static void eval_loop(Eval *e, Node *n)
+{
+    Graph *g = node_attr(n, "body")->g;
+    Symbol *trips = n->call.n_size ? n->call.size[0] : NULL;
+    int64_t most = n->in[0] ? *(const int64_t *)bytes_of(n->in[0], e) : INT64_MAX, turn = 0;
+    bool on = !n->in[1] || *(const uint8_t *)bytes_of(n->in[1], e);
+    for (; on && turn < most; turn++) {
+        if (trips)
+            set_symbol(trips, turn + 1);
+        for (Symbol *s = symbols_of(g->in.at[0]); s; s = s->next)
+            set_symbol(s, turn);
+        if (g->in.at[0]->def) /* else nobody reads it, and it has no place */
+            *(int64_t *)bytes_of(g->in.at[0], e) = turn;
+        if (g->in.at[1]->def)
+            *(uint8_t *)bytes_of(g->in.at[1], e) = 1;
+        eval_nodes(e, g);
+        for (int i = n->n_in - 2; i < n->n_out; i++) {
+            Value *b = g->out.at[i + 1];
+            int64_t count = dim_eval(shape_count(*b->shape));
+            size_t bytes = type_bytes(b->type, count);
+            if (n->out[i] && type_bits(b->type) % 8)
+                rt_stack(bytes_of(n->out[i], e), turn, bytes_of(b, e), count, type_bits(b->type));
+            else if (n->out[i])
+                memcpy((char *)bytes_of(n->out[i], e) + (size_t)turn * bytes, bytes_of(b, e), bytes);
+        }
+        on = *(const uint8_t *)bytes_of(g->out.at[0], e);
+    }
+    if (trips)
+        set_symbol(trips, turn);
+}
+
+static void eval_node(Eval *e, Node *n)
+{
+    if (n->free)
+        ;
+    else if (n->op->flags & CONTROL)
+        (node_attr(n, "body") ? eval_loop : eval_if)(e, n);
+    else if (n->call.kernel || n->call.loop) {
+        int status = run_call(n, bytes_of, e, dim_is(n->call.scratch, 0) ? NULL : e->arena + n->scratch_offset);
+        if (status) {
+            error_node(n, "", "at run time: %s",
+                       status == RT_BAD_INDEX  ? "an index is outside its range"
+                       : status == RT_BAD_SIZE ? "a size is outside its bounds"
+                                               : "a value is outside its range");
+            stop_on_errors();
+        }
+    }
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && n->out[i]->form == TENSOR)
+            read_elements(e, n->out[i]);
+}
+
+static bool has_value(const Symbol *s) { return s->known; }
+
+/* Checks what the nodes of a graph assume, as far as the sizes are known by now, each once. */
+static void check_assumptions(Assumptions *assumed)
+{
+    for (const Assumption *a; (a = assumption_to_check(assumed, has_value)) != NULL;)
+        if (dim_eval(a->d) != dim_eval(a->is))
+            fail(EXIT_MODEL, "%s \"%s\" turned out to have another shape than declared", a->n->op->name,
+                 printable(a->n->name));
+}
+
+static void eval_nodes(Eval *e, Graph *g)
+{
+    for (int i = 0; i < symbol_count(); i++) {
+        Symbol *s = symbol_at(i);
+        if ((s->from && s->from->graph == g && s->from->def) || (s->node && s->node->graph == g))
+            s->known = false;
+    }
+    Assumptions assumed = assumptions_of(g);
+    check_assumptions(&assumed);
+    for (Node *n = g->first; n; n = n->next) {
+        eval_node(e, n);
+        check_assumptions(&assumed);
+    }
+}
+
+static int64_t most_bytes(const Value *v)
+{
+    int64_t n = 1;
+    for (int i = 0; i < v->shape->rank; i++)
+        n *= dim_high(v->shape->dim[i]);
+    return (int64_t)type_bytes(v->type, n);
+}
+
+void eval_graph(Model *m, Tensor *const *in, Tensor **out)
+{
+    Graph *g = m->graph;
+    Eval e = {.m = m, .in = in, .out = NEWS(void *, g->out.n + 1)};
+    e.arena = big_alloc((size_t)plan.arena);
+    memset(e.arena, 0xA5, (size_t)plan.arena);
+    for (int i = 0; i < g->out.n; i++)
+        e.out[i] = pool_alloc(ELEMENTS_ROOM(most_bytes(g->out.at[i])));
+    read_inputs(&e);
+    eval_nodes(&e, g);
+    bool strings = false;
+    for (int i = 0; i < g->out.n; i++) {
+        const Value *v = g->out.at[i];
+        Tensor *t = out[i] = NEW(Tensor);
+        t->type = v->type;
+        t->rank = v->shape->rank;
+        int64_t dim[MAX_RANK];
+        for (int k = 0; k < t->rank; k++)
+            dim[k] = dim_eval(v->shape->dim[k]);
+        t->dim = dims_keep(t->rank, dim);
+        t->data = e.out[i];
+        strings |= t->type == STR;
+    }
+    if (!strings) /* whose text is there */
+        big_free(e.arena);
+}
+
+/* ---- --eval -------------------------------------------------------------------------------------------------------------- */
+
+/* A field's tag, and a number: a dimension, or how many bytes follow. */
+static void put_field(Text *b, const char *tag, uint64_t v)
+{
+    text_bytes(b, tag, 1);
+    do {
+        unsigned char c = (unsigned char)((v & 127) | (v > 127 ? 128 : 0));
+        text_bytes(b, &c, 1);
+    } while (v >>= 7);
+}
+
+static void write_tensor(const char *file, const Tensor *t)
+{
+    Text b = {0};
+    size_t n = t->type == STR ? 0 : tensor_size(t);
+    for (int i = 0; i < t->rank; i++)
+        put_field(&b, "\x08", (uint64_t)t->dim[i]); /* dims = 1 */
+    put_field(&b, "\x10", (uint64_t)t->type);       /* data_type = 2 */
+    if (t->type != STR)
+        put_field(&b, "\x4a", n); /* raw_data = 9 */
+    for (int64_t i = 0; t->type == STR && i < tensor_count(t); i++) {
+        const str *s = (const str *)t->data + i;
+        put_field(&b, "\x32", s->length); /* string_data = 6 */
+        text_bytes(&b, s->text, (size_t)s->length);
+    }
+    FILE *f = fopen(file, "wb");
+    if (!f || fwrite(b.s, 1, b.n, f) != b.n || fwrite(t->data, 1, n, f) != n || fclose(f))
+        fail(EXIT_IO, "%s: cannot write: %s", file, strerror(errno));
+}
+
+void eval_model(Model *m, const char *dir)
+{
+    Graph *g = m->graph;
+    int n = 0;
+    for (int i = 0; i < g->in.n; i++)
+        n += g->in.at[i]->input >= 0;
+    Tensor **in = NEWS(Tensor *, n + 1), **out = NEWS(Tensor *, g->out.n + 1);
+    for (int i = 0; i < n; i++)
+        in[i] = read_tensor_file(name_format("%s/input_%d.pb", dir, i)->s);
+    eval_graph(m, in, out);
+    for (int i = 0; i < g->out.n; i++)
+        write_tensor(name_format("%s/actual_%d.pb", dir, i)->s, out[i]);
+}

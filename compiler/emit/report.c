@@ -1,0 +1,378 @@
+/* report.c - what a model needs (--report) and what onnxcc supports (--list-ops), for people and for programs. */
+#include <stdlib.h>
+
+#include "emit/emit.h"
+#include "base/output.h"
+#include "ir/schema.h"
+
+/* ---- the model ------------------------------------------------------------------------------------------------------- */
+
+typedef struct Rows {
+    Text *text;         /* NULL: only counted */
+    const char *before; /* of each line */
+    int n;
+    int64_t macs;
+    bool json;
+} Rows;
+
+/* As JSON wants a string; bytes that are no UTF-8 would not be JSON, and stay away. */
+static void text_json(Text *t, const char *s)
+{
+    text_put(t, "\"");
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        text_put(t, c == '"' || c == '\\' ? "\\%c" : c < 32 || c > 126 ? "\\u%04x" : "%c", c);
+    }
+    text_put(t, "\"");
+}
+
+static int64_t constant_bytes(const Node *n)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < n->call.n_arg; i++)
+        if (n->call.arg[i] && n->call.arg[i]->data && !n->call.arg[i]->data->symbolic)
+            sum += (int64_t)tensor_size(n->call.arg[i]->data);
+    return sum;
+}
+
+/* Where v's bytes are: "0..8000" in the arena, or "output". */
+static const char *place_text(const Value *v)
+{
+    int64_t at = 0, bytes = v->bytes;
+    for (; v->root; v = v->root)
+        at += dim_high(v->inside->offset);
+    at += v->offset;
+    Text t = {0};
+    text_put(&t, "%lld..%lld", (long long)at, (long long)(at + bytes));
+    return v->offset < 0 ? "output" : t.s;
+}
+
+static void print_row(Node *n, const Rows *r)
+{
+    TextMark mark = text_mark();
+    const Value *y = n->n_out ? n->out[0] : NULL;
+    const char *shape = y ? shape_text(*y->shape) : "", *where = y ? place_text(y) : "";
+    Text op = {0};
+    text_put(&op, "%s%s", n->op->name, n->call.epilogue ? "+" : "");
+    if (r->json) {
+        text_put(r->text, "%s\n    {\"node\": %d, \"operator\": \"%s\", \"name\": ", r->n ? "," : "", r->n,
+                 n->op->name);
+        text_json(r->text, n->name ? n->name->s : "");
+        text_put(r->text, ", \"output\": ");
+        text_json(r->text, shape);
+        text_put(r->text, ", \"macs\": %lld, \"weights\": %lld, \"arena\": \"%s\", \"live\": [%d, %d]}",
+                 (long long)n->macs, (long long)constant_bytes(n), where, y ? y->live_from : n->time,
+                 y ? y->live_to : n->time);
+    } else
+        text_put(r->text, "%s%4d  %-20s %-24.24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s,
+                 n->name ? c_comment(n->name) : "", c_comment(name(shape)), (long long)n->macs,
+                 (long long)constant_bytes(n), where);
+    text_release(mark);
+}
+
+static void put_row(Node *n, Rows *r)
+{
+    if (n->free || !(n->call.kernel || n->call.loop || n->op->flags & CONTROL))
+        return;
+    if (r->text)
+        print_row(n, r);
+    r->macs += n->macs;
+    r->n++;
+}
+
+/* In the order of the code: a node with graphs before what is in them. */
+static void put_rows(const Graph *g, Rows *r)
+{
+    static const char *const inside[] = {"then_branch", "else_branch", "body"};
+    for (Node *n = g->first; n; n = n->next) {
+        put_row(n, r);
+        for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
+            const Attr *a = node_attr(n, inside[i]);
+            if (a && a->g)
+                put_rows(a->g, r);
+        }
+    }
+}
+
+/* The buffers of the arena that are alive at its fullest moment, largest first. */
+typedef struct Peak {
+    VEC(const Value *) live;
+    int64_t scratch;
+} Peak;
+
+static void add_live(Node *n, void *arg)
+{
+    Peak *p = arg;
+    for (int i = 0; i < n->n_out; i++) {
+        const Value *v = n->out[i];
+        if (v && !v->root && v->offset >= 0 && v->live_from <= plan.peak_time && v->live_to >= plan.peak_time)
+            vec_push(&p->live, v);
+    }
+    if (n->time == plan.peak_time && !dim_is(n->call.scratch, 0))
+        p->scratch = dim_high(n->call.scratch);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const Value *x = *(const Value *const *)a, *y = *(const Value *const *)b;
+    return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x->id - y->id;
+}
+
+static void put_peak(Text *t, Model *m)
+{
+    Peak p = {0};
+    graph_each_node(m->graph, add_live, &p);
+    if (!p.live.n && !p.scratch)
+        return;
+    if (p.live.n)
+        qsort(p.live.at, (size_t)p.live.n, sizeof *p.live.at, by_size);
+    text_put(t, "; peak:");
+    for (int i = 0; i < p.live.n && i < 4; i++)
+        text_put(t, "%s %s %lld", i ? " +" : "",
+                 c_comment(p.live.at[i]->name ? p.live.at[i]->name : name(p.live.at[i]->def->op->name)),
+                 (long long)p.live.at[i]->bytes);
+    if (p.live.n > 4)
+        text_put(t, " + %d smaller ones", p.live.n - 4);
+    if (p.scratch)
+        text_put(t, "%s scratch %lld", p.live.n ? " +" : "", (long long)p.scratch);
+}
+
+/* ---- the stack ------------------------------------------------------------------------------------------------------- */
+
+static int known_stack(const char *kernel)
+{
+    static const struct {
+        const char *kernel;
+        int bytes[4]; /* generic, x86-64-v3, x86-64-v4, Cortex-M */
+    } known[] = {
+#define STACK(kernel, ...) {#kernel, {__VA_ARGS__}},
+#include "emit/stack.def"
+#undef STACK
+    };
+    const int column = opt.target->arm ? 3 : opt.target->vector == 64 ? 2 : opt.target->vector == 32 ? 1 : 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(known[i].kernel, kernel))
+            return known[i].bytes[column];
+    return known_stack("others");
+}
+
+static void deepest_call(Node *n, void *arg)
+{
+    int *most = arg, bytes = n->call.kernel ? known_stack(n->call.kernel->name) : 0;
+    *most = bytes > *most ? bytes : *most;
+}
+
+int report_stack(Model *m)
+{
+    int most = 0;
+    graph_each_node(m->graph, deepest_call, &most);
+    return (known_stack("entry") + most + 63) / 64 * 64;
+}
+
+static const char table_head[] = "   #  %-20s %-24s %-20s %12s %10s  arena\n";
+
+void put_report_table(Text *t, Model *m, const char *before)
+{
+    Rows r = {.text = t, .before = before};
+    text_put(t, "%s", before);
+    text_put(t, table_head, "operator", "name", "output", "MAC", "weights");
+    put_rows(m->graph, &r);
+    text_put(t, "%s\n%s %lld MAC, %zu B of weights, arena %lld B, lower bound %lld B", before, before,
+             (long long)r.macs, constants.inline_bytes + constants.file_bytes, (long long)plan.arena,
+             (long long)plan.bound);
+    put_peak(t, m);
+    text_put(t, "\n");
+}
+
+static void report_json(Text *t, Model *m, int64_t macs)
+{
+    text_put(t, "{\n  \"schema\": 1,\n  \"model\": ");
+    text_json(t, m->base->s);
+    text_put(t, ",\n  \"hash\": \"%016llx\",\n  \"target\": \"%s\",\n", (unsigned long long)m->hash, opt.target->name);
+    text_put(t,
+             "  \"weights\": %zu,\n  \"arena\": %lld,\n  \"arena_bound\": %lld,\n  \"stack\": %d,\n  \"macs\": %lld,\n"
+             "  \"nodes\": [",
+             constants.inline_bytes + constants.file_bytes, (long long)plan.arena, (long long)plan.bound,
+             report_stack(m), (long long)macs);
+    put_rows(m->graph, &(Rows){.text = t, .json = true});
+    text_put(t, "\n  ]\n}\n");
+}
+
+static void report_text(Text *t, Model *m, const Rows *total)
+{
+    long long weights = (long long)(constants.inline_bytes + constants.file_bytes), macs = (long long)total->macs;
+    text_put(t, "%s: %d nodes (%d in the file), IR %lld\n", printable(m->base), total->n, m->n_nodes,
+             (long long)m->ir_version);
+    text_put(t, table_head, "operator", "name", "output", "MAC", "weights");
+    put_rows(m->graph, &(Rows){.text = t, .before = ""});
+    text_put(t, "  flash   %lld B weights\n  arena   %lld B, lower bound %lld B", weights, (long long)plan.arena,
+             (long long)plan.bound);
+    put_peak(t, m);
+    const int stack = report_stack(m);
+    text_put(t, "\n  stack   %d B\n  compute %lld MAC\n", stack, macs);
+    text_put(t, "onnxcc: %s: flash=%lld arena=%lld stack=%d macs=%lld nodes=%d\n", opt.output, weights,
+             (long long)plan.arena, stack, macs, total->n);
+}
+
+void report_model(Model *m)
+{
+    Rows total = {0};
+    put_rows(m->graph, &total);
+    Text t = {.to = output_open("-")};
+    if (opt.report_json)
+        report_json(&t, m, total.macs);
+    else
+        report_text(&t, m, &total);
+    text_flush(&t);
+    output_commit();
+}
+
+/* ---- the operators --------------------------------------------------------------------------------------------------------- */
+
+#define BIT(t) ((TypeSet)1 << (t))
+static const struct TypeGroup { /* what the markdown table abbreviates */
+    const char *name;
+    TypeSet set;
+} type_groups[] = {
+    {"F", BIT(F16) | BIT(BF16) | BIT(F32) | BIT(F64)},
+    {"I", BIT(I8) | BIT(I16) | BIT(I32) | BIT(I64)},
+    {"U", BIT(U8) | BIT(U16) | BIT(U32) | BIT(U64)},
+    {"F8", BIT(F8E4M3FN) | BIT(F8E4M3FNUZ) | BIT(F8E5M2) | BIT(F8E5M2FNUZ)},
+    {"C", BIT(C64) | BIT(C128)},
+};
+
+/* The names of a set's members, each with `quote` around it. */
+static void put_types(TypeSet set, bool grouped, const char *quote, const char *between)
+{
+    static const char *const forms[] = {"seq", "optional", "map"};
+    const char *comma = "";
+    for (size_t i = 0; grouped && i < sizeof type_groups / sizeof *type_groups; i++)
+        if ((set & type_groups[i].set) == type_groups[i].set) {
+            printf("%s%s", comma, type_groups[i].name);
+            set &= ~type_groups[i].set;
+            comma = between;
+        }
+    for (Type t = F32; t < N_TYPES; t++)
+        if (set >> t & 1) {
+            printf("%s%s%s%s", comma, quote, type_onnx(t), quote);
+            comma = between;
+        }
+    for (int i = 0; i < 3; i++)
+        if (set & TYPE_SEQUENCE << i) {
+            printf("%s%s%s%s", comma, quote, forms[i], quote);
+            comma = between;
+        }
+}
+
+/* The set of type variable v, which the first formal that has it knows. */
+static TypeSet variable_types(const Signature *s, int v)
+{
+    for (int i = 0; i < s->n_in; i++)
+        if (s->in[i].variable == v)
+            return s->in[i].set;
+    for (int i = 0; i < s->n_out; i++)
+        if (s->out[i].variable == v)
+            return s->out[i].set;
+    return 0;
+}
+
+/* "T: float16 float; Tind: int64"; an operator without type variables: of its first input. */
+static void put_variables(const Op *op, bool grouped)
+{
+    const Signature *s = op_signature(op);
+    for (int v = 0; v < s->n_var; v++) {
+        printf("%s%s: ", v ? "; " : "", s->var[v]);
+        put_types(variable_types(s, v), grouped, "", " ");
+    }
+    if (!s->n_var && s->n_in)
+        put_types(s->in[0].set, grouped, "", " ");
+}
+
+static void put_formals(const Signature *s, const Formal *f, int n)
+{
+    for (int i = 0; i < n; i++) {
+        printf("%s{\"name\": \"%.*s\", \"variable\": \"%s\", \"types\": [", i ? ", " : "", f[i].name_n, f[i].name,
+               f[i].variable < 0 ? "" : s->var[f[i].variable]);
+        put_types(f[i].set, false, "\"", ", ");
+        printf("]}");
+    }
+}
+
+/* A row per line, for programs. */
+static void list_json(const Op *const *rows, int n)
+{
+    const char *comma = "";
+    printf("[");
+    for (int i = 0; i < n; i++) {
+        const Op *op = rows[i];
+        const Signature *s = op_signature(op);
+        printf("%s\n{\"domain\": \"%s\", \"operator\": \"%s\", \"version\": %d, ", comma, op_domain(op), op->name,
+               op->since);
+        printf("\"removed\": %s, \"limit\": \"%s\", \"inputs\": [", op->flags & DEPRECATED ? "true" : "false",
+               op->limit ? op->limit : "");
+        put_formals(s, s->in, s->n_in);
+        printf("], \"outputs\": [");
+        put_formals(s, s->out, s->n_out);
+        printf("]}");
+        comma = ",";
+    }
+    printf("\n]\n");
+}
+
+/* A row per line, for people. */
+static void list_text(const Op *const *rows, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const Op *op = rows[i];
+        printf("%-24s %-28s %2d  ", op->domain ? op->domain : "ai.onnx", op->name, op->since);
+        if (op->flags & DEPRECATED)
+            printf("removed");
+        else
+            put_variables(op, false);
+        printf("%s%s%s\n", op->limit ? " (" : "", op->limit ? op->limit : "", op->limit ? ")" : "");
+    }
+}
+
+/* An operator per line, with the types of its newest version. */
+static void list_markdown(const Op *const *rows, int n)
+{
+    printf("| domain | operator | versions | types | limits |\n|---|---|---|---|---|\n");
+    for (int i = 0, end; i < n; i = end) {
+        printf("| %s | %s | ", rows[i]->domain ? rows[i]->domain : "ai.onnx", rows[i]->name);
+        const Op *last = NULL;
+        for (end = i;
+             end < n && !strcmp(rows[end]->name, rows[i]->name) && !strcmp(op_domain(rows[end]), op_domain(rows[i]));
+             end++) {
+            bool removed = rows[end]->flags & DEPRECATED;
+            printf("%s%d%s", end > i ? " " : "", rows[end]->since, removed ? " (removed)" : "");
+            last = removed ? last : rows[end];
+        }
+        printf(" | ");
+        if (last)
+            put_variables(last, true);
+        printf(" | ");
+        const char *between = "";
+        for (int k = i; k < end; k++)
+            if (rows[k]->limit) {
+                printf("%s%d: %s", between, rows[k]->since, rows[k]->limit);
+                between = "; ";
+            }
+        printf(" |\n");
+    }
+}
+
+void list_ops(const char *form)
+{
+    int n, kept = 0;
+    const Op *const *all = ops_sorted(&n);
+    const Op **rows = NEWS(const Op *, n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(op_domain(all[i]), "onnxcc")) /* what stages use among themselves */
+            rows[kept++] = all[i];
+    if (!strcmp(form, "json"))
+        list_json(rows, kept);
+    else if (!strcmp(form, "markdown"))
+        list_markdown(rows, kept);
+    else
+        list_text(rows, kept);
+}

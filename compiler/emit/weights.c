@@ -1,0 +1,367 @@
+/* weights.c - constants of the emitted code: arrays in the C file, or bytes in NAME.weights beside it. */
+#include <math.h>
+#include <xxhash.h>
+
+#include "emit/emit.h"
+#include "base/output.h"
+
+enum { ALIGN = 64, FILE_LIMIT = 1 << 20 };
+
+Constants constants;
+static VEC(struct Constant {
+    Value *v;
+    const char *id; /* NULL: an earlier one has the same bytes */
+    bool in_file;
+    size_t at; /* there */
+}) list;
+static VEC(const char *) long_texts; /* the names of strings that are no literals, in order */
+static Map seen;                     /* content -> the first value that has it */
+static Map defaults;                 /* inputs -> a constant with the value that they have when the caller gives none */
+
+/* ---- which --------------------------------------------------------------------------------------------------- */
+
+static void add_constant(Value *v)
+{
+    if (v && v->data && !v->data->symbolic && !v->c) {
+        v->c = ""; /* it is in the list */
+        vec_push(&list, ((struct Constant){.v = v}));
+    }
+}
+
+static void add_call(Node *n, void *arg)
+{
+    (void)arg;
+    if (n->call.kernel || n->call.loop)
+        for (int i = 0; i < n->call.n_arg; i++)
+            add_constant(n->call.arg[i]);
+    for (int i = 0; n->call.epilogue && i < n->call.epilogue->n_in; i++)
+        add_constant(n->call.epilogue->in[i]);
+}
+
+/* ---- literals --------------------------------------------------------------------------------------------------- */
+
+void text_float(Text *t, Type type, double v)
+{
+    const char *f = type == F64 ? "" : "f";
+    if (isnan(v))
+        text_put(t, "RT_NAN%s", type == F64 ? "_F64" : "");
+    else if (isinf(v))
+        text_put(t, "%sRT_INF%s", v < 0 ? "-" : "", type == F64 ? "_F64" : "");
+    else if (v == (double)(int64_t)v && fabs(v) < 1e6)
+        text_put(t, "%.1f%s", v, f);
+    else
+        text_put(t, "%a%s", v, f);
+}
+
+void text_integer(Text *t, Type type, int64_t v)
+{
+    if (type == U64)
+        text_put(t, "UINT64_C(%llu)", (unsigned long long)v);
+    else if (type == I64 && v == INT64_MIN)
+        text_put(t, "(-INT64_C(9223372036854775807) - 1)");
+    else if (type == I64)
+        text_put(t, v == (int32_t)v ? "%lld" : "INT64_C(%lld)", (long long)v);
+    else if (type == I32 && v == INT32_MIN)
+        text_put(t, "(-2147483647 - 1)");
+    else
+        text_put(t, type == U32 ? "%lluu" : "%lld",
+                 type == U32 ? (unsigned long long)(uint32_t)v : (unsigned long long)v);
+}
+
+enum { LONGEST_LITERAL = 4000 }; /* C compilers need to take 4095 */
+
+/* A C string literal of any bytes. */
+static void text_literal(Text *t, Name s)
+{
+    text_put(t, "\"");
+    for (uint32_t i = 0; i < s->n; i++) {
+        unsigned char c = (unsigned char)s->s[i];
+        if (c < 32 || c > 126 || c == '\\' || c == '"' || c == '?')
+            text_put(t, "\\%03o", c);
+        else
+            text_put(t, "%c", c);
+    }
+    text_put(t, "\"");
+}
+
+static void name_strings(const Value *v)
+{
+    int64_t n = tensor_count(v->data);
+    for (int64_t i = 0; i < n; i++) {
+        Name s = tensor_get_str(v->data, i);
+        if (s->n > LONGEST_LITERAL)
+            vec_push(&long_texts, c_name(v->name, "text"));
+        else
+            constants.inline_bytes += s->n + 1;
+    }
+    constants.inline_bytes += (size_t)n * 16;
+}
+
+/* next_long: of long_texts */
+static void put_strings(Text *t, const Value *v, const char *id, int *next_long)
+{
+    const Tensor *d = v->data;
+    int64_t n = tensor_count(d);
+    Text all = {0};
+    for (int64_t i = 0; i < n; i++) {
+        Name s = tensor_get_str(d, i);
+        if (s->n > LONGEST_LITERAL) {
+            const char *bytes = long_texts.at[(*next_long)++];
+            text_put(t, "static const char %s[] = {", bytes);
+            for (uint32_t k = 0; k < s->n; k++)
+                text_put(t, "%s%d,", k % 20 ? "" : "\n    ", (signed char)s->s[k]);
+            text_put(t, "\n};\n");
+            text_put(&all, "    {%s, %u},\n", bytes, s->n);
+            continue;
+        }
+        text_put(&all, "    {");
+        text_literal(&all, s);
+        text_put(&all, ", %u},\n", s->n);
+    }
+    text_put(t, "static const str %s[%lld] = {\n%s};\n", id, (long long)(n ? n : 1), n ? all.s : "    {\"\", 0}\n");
+}
+
+static void put_text_array(Text *t, const Value *v, const char *id)
+{
+    const Tensor *d = v->data;
+    Type type = v->type;
+    const unsigned char *bytes = tensor_data(d);
+    size_t width = (size_t)type_bits(type) / 8;
+    bool packed = type_bits(type) % 8 != 0, bits = packed || (type_is_float(type) && type != F32 && type != F64);
+    int64_t n = packed ? (int64_t)tensor_size(d) : tensor_count(d);
+    if (packed)
+        width = 1;
+    text_put(t, "static const %s %s[%lld] RT_CONST = {", type_tag(type), id, (long long)(n ? n : 1));
+    for (int64_t i = 0; i < n; i++) {
+        text_put(t, i % 12 ? " " : "\n    ");
+        if (bits || type == U8 || type == B8)
+            text_put(t, width == 2 ? "0x%04x," : "%u,",
+                     width == 2 ? (unsigned)(bytes[2 * i] | bytes[2 * i + 1] << 8) : bytes[i]);
+        else if (type_is_float(type)) {
+            text_float(t, type, tensor_get(d, i));
+            text_put(t, ",");
+        } else {
+            text_integer(t, type, tensor_get_int(d, i));
+            text_put(t, ",");
+        }
+    }
+    text_put(t, n ? "\n};\n" : "0};\n");
+    tensor_drop(d);
+}
+
+/* What v is printed as numbers of: a complex one as real and imaginary parts. */
+static Type number_type(const Value *v) { return v->type == C64 ? F32 : v->type == C128 ? F64 : v->type; }
+
+/* NaN payloads must survive: such arrays are printed as bits of the same size. */
+static bool has_nan(const Value *v)
+{
+    Type type = number_type(v);
+    if (type != F32 && type != F64)
+        return false;
+    const unsigned char *b = tensor_data(v->data);
+    int64_t n = tensor_count(v->data) * (type == v->type ? 1 : 2);
+    bool found = false;
+    for (int64_t i = 0; i < n && !found; i++) {
+        double x = type == F32 ? (double)((const float *)(const void *)b)[i] : ((const double *)(const void *)b)[i];
+        found = x != x;
+    }
+    tensor_drop(v->data);
+    return found;
+}
+
+static Type printed_type(const Value *v)
+{
+    Type type = number_type(v);
+    return !has_nan(v) ? type : type == F32 ? U32 : U64;
+}
+
+static void name_array(struct Constant *c)
+{
+    Value *v = c->v;
+    v->c = c->id = c_name(v->name, "constant");
+    if (v->type == STR)
+        name_strings(v);
+    else
+        constants.inline_bytes += tensor_size(v->data);
+    if (printed_type(v) != v->type)
+        v->c = name_format("(const %s *)(const void *)%s", type_tag(v->type), c->id)->s;
+}
+
+static void put_array(Text *t, const struct Constant *c, int *next_long)
+{
+    const Value *v = c->v;
+    Type printed = printed_type(v);
+    if (v->type == STR)
+        put_strings(t, v, c->id, next_long);
+    else if (printed != v->type) {
+        Value as = *v;
+        Tensor data = *v->data;
+        as.data = &data;
+        as.type = data.type = printed;
+        data.rank = 1;
+        data.dim = &(int64_t){tensor_count(v->data) * type_bits(v->type) / type_bits(printed)};
+        put_text_array(t, &as, c->id);
+    } else
+        put_text_array(t, v, c->id);
+}
+
+/* ---- duplicates ----------------------------------------------------------------------------------------------- */
+
+static uint64_t content_hash(const Value *v)
+{
+    uint64_t h = XXH3_64bits(tensor_data(v->data), tensor_size(v->data));
+    tensor_drop(v->data);
+    return h ^ ((uint64_t)v->type << 56) ^ tensor_size(v->data);
+}
+
+/* An earlier constant of the same type and bytes. The hash is a hint; the bytes decide. */
+static Value *same_constant(Value *v)
+{
+    uint64_t h = content_hash(v);
+    for (;; h++) {
+        Value *w = map_get(&seen, (void *)(uintptr_t)(h | 1));
+        if (!w) {
+            map_put(&seen, (void *)(uintptr_t)(h | 1), v);
+            return NULL;
+        }
+        bool same = w->type == v->type && tensor_size(w->data) == tensor_size(v->data) &&
+                    !memcmp(tensor_data(w->data), tensor_data(v->data), tensor_size(v->data));
+        tensor_drop(w->data);
+        tensor_drop(v->data);
+        if (same)
+            return w;
+    }
+}
+
+/* ---- the file --------------------------------------------------------------------------------------------------- */
+
+static const char in_assembler[] =
+    "/* The weights, %zu bytes, from the file beside this one: its name and .weights. */\n"
+    "#ifndef %s_WEIGHTS_FILE\n#define %s_WEIGHTS_FILE __FILE__ \".weights\"\n#endif\n"
+    "extern const unsigned char %s_weights[] __attribute__((visibility(\"hidden\")));\n"
+    "#ifndef %s_WEIGHTS_SECTION\n#define %s_WEIGHTS_SECTION \".rodata\"\n#endif\n"
+    "__asm__(\".pushsection \" %s_WEIGHTS_SECTION \"\\n\"\n"
+    "        \".global %s_weights\\n.hidden %s_weights\\n.balign 64\\n%s_weights:\\n\"\n"
+    "        \".incbin \\\"\" %s_WEIGHTS_FILE \"\\\"\\n.byte 0\\n.popsection\\n\");\n";
+
+static const char in_memory[] = "static const unsigned char *%s_weights;\n\n"
+                                "int %s_load(const void *weights, size_t bytes)\n"
+                                "{\n"
+                                "    if (!weights || (uintptr_t)weights %% %d != 0 || bytes != %s_WEIGHTS_BYTES ||\n"
+                                "        rt_hash((const unsigned char *)weights, bytes) != UINT64_C(0x%016llx))\n"
+                                "        return RT_BAD_WEIGHTS;\n"
+                                "    %s_weights = (const unsigned char *)weights;\n"
+                                "    return 0;\n"
+                                "}\n\n";
+
+void put_weights(Text *t, const char *p)
+{
+    const char *u = c_upper(p);
+    if (constants.loaded)
+        text_put(t, in_memory, p, p, ALIGN, u, (unsigned long long)constants.hash, p);
+    else if (constants.in_file)
+        text_put(t, in_assembler, constants.file_bytes, u, u, p, u, u, u, p, p, p, u);
+}
+
+void put_weights_interface(Text *t, const char *p, const char *file)
+{
+    if (!constants.loaded)
+        return;
+    const char *slash = strrchr(file, '/'), *u = c_upper(p);
+    text_put(
+        t,
+        "/* Before the first run: gives the contents of %s, loaded or mapped by the caller, aligned to %d, to stay where\n"
+        " * they are. Checks that they are this model's (their XXH64): 0, or %s_BAD_WEIGHTS. */\n",
+        c_comment(name(slash ? slash + 1 : file)), ALIGN, u);
+    text_put(t, "#define %s_WEIGHTS_BYTES %zu\nint %s_load(const void *weights, size_t bytes);\n\n", u,
+             constants.file_bytes, p);
+}
+
+/* ---- all -------------------------------------------------------------------------------------------------------- */
+
+static void write_in_file(struct Constant *c, Output *file)
+{
+    size_t n = tensor_size(c->v->data), pad = (ALIGN - constants.file_bytes % ALIGN) % ALIGN;
+    static const char zero[ALIGN];
+    output_write(file, zero, pad);
+    constants.file_bytes += pad;
+    output_write(file, tensor_data(c->v->data), n);
+    tensor_drop(c->v->data);
+    c->v->c = c->id = c_name(c->v->name, "constant");
+    c->in_file = true;
+    c->at = constants.file_bytes;
+    constants.file_bytes += n;
+}
+
+static void write_list(const char *weights_path)
+{
+    Output *file = constants.in_file ? output_open(weights_path) : NULL;
+    for (int i = 0; i < list.n; i++) {
+        struct Constant *c = &list.at[i];
+        about_to_read(tensor_size(c->v->data));
+        Value *same = tensor_size(c->v->data) >= 64 ? same_constant(c->v) : NULL;
+        if (same)
+            c->v->c = same->c;
+        else if (constants.in_file && tensor_size(c->v->data) >= 64 && c->v->type != STR)
+            write_in_file(c, file);
+        else
+            name_array(c);
+    }
+    map_free(&seen);
+    if (file)
+        constants.hash = output_hash(file);
+}
+
+void write_constants(Model *m, const char *weights_path)
+{
+    memset(&constants, 0, sizeof constants);
+    memset(&list, 0, sizeof list);
+    memset(&long_texts, 0, sizeof long_texts);
+    memset(&seen, 0, sizeof seen);
+    memset(&defaults, 0, sizeof defaults);
+    graph_each_node(m->graph, add_call, NULL);
+    for (int i = 0; i < m->graph->in.n; i++) {
+        Value *v = m->graph->in.at[i];
+        if (!v->default_only)
+            continue;
+        Value *otherwise = NEW(Value);
+        *otherwise = *v;
+        otherwise->data = v->fallback;
+        otherwise->c = NULL;
+        map_put(&defaults, v, otherwise);
+        add_constant(otherwise);
+    }
+    size_t total = 0;
+    for (int i = 0; i < list.n; i++)
+        total += tensor_size(list.at[i].v->data);
+    constants.in_file = opt.weights == WEIGHTS_INCBIN || opt.weights == WEIGHTS_FILE ||
+                        (opt.weights == WEIGHTS_AUTO && total > FILE_LIMIT && weights_path);
+    constants.loaded = constants.in_file && opt.weights == WEIGHTS_FILE;
+    write_list(weights_path);
+}
+
+void put_constants(Text *t, const char *prefix)
+{
+    int next_long = 0;
+    forget_pages();
+    for (int i = 0; i < list.n; i++) {
+        const struct Constant *c = &list.at[i];
+        about_to_read(tensor_size(c->v->data));
+        TextMark mark = text_mark();
+        if (c->in_file)
+            text_put(t, "#define %s ((const %s *)(const void *)(%s_weights + %zu)) /* %lld */\n", c->id,
+                     type_tag(c->v->type), prefix, c->at, (long long)tensor_count(c->v->data));
+        else if (c->id)
+            put_array(t, c, &next_long);
+        text_release(mark);
+    }
+}
+
+const char *constant_expression(const Value *v)
+{
+    const Value *otherwise = map_get(&defaults, v);
+    const char *s = otherwise ? otherwise->c : v->c;
+    if (!s || !*s)
+        bug("constant '%s' was not emitted", v->name ? v->name->s : "");
+    return s;
+}

@@ -1,0 +1,126 @@
+/* assume.c - what operators count on: an error where it cannot be, a check at run time where only the sizes of the run
+ * decide it. */
+#include "passes/infer.h"
+
+static VEC(Assumption) assumptions;
+
+void assume_dim(Node *n, Dim d, Dim is)
+{
+    if (dim_same(d, is))
+        return;
+    pool_clears(&assumptions, sizeof assumptions);
+    vec_push(&assumptions, ((Assumption){n, d, is}));
+    n->kept = true;
+}
+
+void assume_broadcast(Node *n, Shape s, Shape t)
+{
+    for (int i = 1; i <= s.rank && i <= t.rank; i++) {
+        Dim a = s.dim[s.rank - i], b = t.dim[t.rank - i];
+        if (!dim_is(a, 1) && !dim_is(b, 1))
+            assume_dim(n, dim_select(dim_equal(a, D(1)), b, a), dim_select(dim_equal(b, D(1)), a, b));
+    }
+}
+
+/* ---- or an error ---------------------------------------------------------------------------------------------------- */
+
+bool require_dim(Node *n, const char *what, Dim d, Dim is)
+{
+    if (dim_is(dim_equal(d, is), 0)) {
+        Text has = {0}, wants = {0};
+        dim_print(&has, d, false);
+        dim_print(&wants, is, false);
+        node_error(n, "%s: %s instead of %s", what, has.s, wants.s);
+        return false;
+    }
+    assume_dim(n, d, is);
+    return true;
+}
+
+bool require_shape(Node *n, int i, Shape is)
+{
+    if (!in(n, i))
+        return true;
+    Shape s = in_shape(n, i);
+    bool can = s.rank == is.rank;
+    for (int a = 0; a < s.rank && can; a++) {
+        can = !dim_is(dim_equal(s.dim[a], is.dim[a]), 0);
+        assume_dim(n, s.dim[a], is.dim[a]);
+    }
+    if (!can)
+        node_error(n, "input %d is %s instead of %s", i, shape_text(s), shape_text(is));
+    return can;
+}
+
+bool require_expands(Node *n, int i, Shape to)
+{
+    if (!in(n, i))
+        return true;
+    Shape s = in_shape(n, i);
+    bool can = s.rank <= to.rank;
+    for (int a = 1; a <= s.rank && can; a++) {
+        Dim d = s.dim[s.rank - a], is = to.dim[to.rank - a];
+        d = dim_select(dim_equal(d, D(1)), is, d);
+        can = !dim_is(dim_equal(d, is), 0);
+        assume_dim(n, d, is);
+    }
+    if (!can)
+        node_error(n, "input %d is %s, which does not expand to %s", i, shape_text(s), shape_text(to));
+    return can;
+}
+
+/* ---- at run time -------------------------------------------------------------------------------------------------- */
+
+typedef struct AllKnown {
+    bool (*known)(const Symbol *);
+    bool all;
+} AllKnown;
+
+static void is_known(Symbol *s, void *arg)
+{
+    AllKnown *k = arg;
+    k->all &= k->known(s);
+}
+
+Assumptions assumptions_of(const Graph *g)
+{
+    Assumptions of = {0};
+    Map seen = {0};
+    for (int i = 0; i < assumptions.n; i++) {
+        Assumption *a = &assumptions.at[i];
+        void *both = (void *)(uintptr_t)(dim_equal(a->d, a->is).v + 1); /* equal expressions are one */
+        if (a->n->graph != g || map_get(&seen, both))
+            continue;
+        map_put(&seen, both, a);
+        vec_push(&of, a);
+    }
+    map_free(&seen);
+    return of;
+}
+
+Assumption *assumption_to_check(Assumptions *a, bool (*known)(const Symbol *))
+{
+    for (int i = 0; i < a->n; i++) {
+        Assumption *first = a->at[i];
+        AllKnown k = {known, true};
+        dim_symbols(first->d, is_known, &k);
+        dim_symbols(first->is, is_known, &k);
+        if (!k.all)
+            continue;
+        memmove(&a->at[i], &a->at[i + 1], sizeof *a->at * (size_t)(--a->n - i));
+        return first;
+    }
+    return NULL;
+}
+
+int assumption_count(void) { return assumptions.n; }
+
+void assumptions_forget(int from, int to)
+{
+    if (from == to)
+        return;
+    memmove(&assumptions.at[from], &assumptions.at[to], sizeof *assumptions.at * (size_t)(assumptions.n - to));
+    assumptions.n -= to - from;
+}
+
+Assumption *assumption_at(int i) { return &assumptions.at[i]; }

@@ -1,0 +1,531 @@
+/* dim.c - sizes: numbers, or expressions over symbols, simplified and stored once, so that equal ones are equal Dims.
+ * A Dim is one int64: a number is itself; an expression is the tag in the upper half and its index in the lower. */
+#include "ir/dim.h"
+
+static struct Table {
+    VEC(Expr *) at;
+    int *slot; /* open addressing: index + 1 */
+    int cap;
+} table;
+
+bool dim_is_number_ok(int64_t v) { return v >> 32 != DIM_TAG; }
+bool dim_const(Dim d) { return dim_is_number_ok(d.v); }
+
+int64_t dim_value(Dim d)
+{
+    if (!dim_const(d))
+        bug("a size is needed as a number: %s", expr_text(d));
+    return d.v;
+}
+
+Expr *dim_expr(Dim d) { return table.at.at[(uint32_t)d.v]; }
+
+/* ---- the table ------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_words(ExprKind kind, int n, const int64_t *w)
+{
+    uint64_t h = (uint64_t)kind + 1;
+    for (int i = 0; i < n; i++) {
+        h = (h ^ (uint64_t)w[i]) * 0x9E3779B97F4A7C15u;
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+static int *find_slot(ExprKind kind, int n, const int64_t *w)
+{
+    for (uint64_t k = hash_words(kind, n, w);; k++) {
+        int *s = &table.slot[k & (uint64_t)(table.cap - 1)];
+        const Expr *e = *s ? table.at.at[*s - 1] : NULL;
+        if (!e || (e->kind == kind && e->n == n && !memcmp(e->w, w, sizeof *w * (size_t)n)))
+            return s;
+    }
+}
+
+int dim_size(Dim d) { return dim_const(d) ? 1 : dim_expr(d)->size; }
+
+/* What is shared here is written out as often as it occurs, so that some growth has to have an end. */
+static int size_of(ExprKind kind, int n, const int64_t *w)
+{
+    enum { MOST = 4096 };
+    int size = 1;
+    if (kind == EXPR_POLY)
+        for (int i = 0; i < n; i += 2 + (int)w[i + 1])
+            for (int k = 0; k < (int)w[i + 1]; k++)
+                size += dim_size((Dim){w[i + 2 + k]});
+    else
+        for (int i = 0; i < n && kind != EXPR_SYMBOL; i++)
+            size += dim_size((Dim){w[i]});
+    if (size > MOST)
+        fail(EXIT_MODEL, "a size of the model is an expression of more than %d parts [SHP-11]", MOST);
+    return size;
+}
+
+Dim dim_make(ExprKind kind, int n, const int64_t *w)
+{
+    pool_clears(&table, sizeof table);
+    if (table.at.n >= table.cap / 2) {
+        table.cap = table.cap ? table.cap * 2 : 256;
+        table.slot = NEWS(int, table.cap);
+        for (int i = 0; i < table.at.n; i++)
+            *find_slot(table.at.at[i]->kind, table.at.at[i]->n, table.at.at[i]->w) = i + 1;
+    }
+    int *s = find_slot(kind, n, w);
+    if (!*s) {
+        Expr *e = pool_alloc(sizeof *e + sizeof *w * (size_t)n);
+        e->kind = kind;
+        e->n = n;
+        e->size = size_of(kind, n, w);
+        memcpy(e->w, w, sizeof *w * (size_t)n);
+        vec_push(&table.at, e);
+        *s = table.at.n;
+    }
+    return (Dim){(int64_t)((uint64_t)DIM_TAG << 32 | (uint64_t)(*s - 1))};
+}
+
+static Dim make2(ExprKind kind, Dim a, Dim b) { return dim_make(kind, 2, (int64_t[]){a.v, b.v}); }
+
+/* ---- walks over an expression, each part once ------------------------------------------------------------------ */
+
+typedef struct Walk {
+    void (*visit)(Symbol *, void *);
+    void *arg;
+    unsigned time;
+} Walk;
+
+static unsigned clock_;
+
+static void walk(Dim d, const Walk *w)
+{
+    if (dim_const(d))
+        return;
+    Expr *e = dim_expr(d);
+    if (e->seen == w->time)
+        return;
+    e->seen = w->time;
+    if (e->kind == EXPR_SYMBOL)
+        w->visit(symbol_at((int)e->w[0]), w->arg);
+    else if (e->kind == EXPR_POLY)
+        for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1])
+            for (int k = 0; k < e->w[i + 1]; k++)
+                walk((Dim){e->w[i + 2 + k]}, w);
+    else
+        for (int i = 0; i < e->n; i++)
+            walk((Dim){e->w[i]}, w);
+}
+
+void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg) { walk(d, &(Walk){visit, arg, ++clock_}); }
+
+/* What is put in the place of symbols; by NULL: what they are fixed to. */
+typedef struct Replace {
+    Dim (*by)(Symbol *, void *);
+    void *arg;
+    unsigned time;
+} Replace;
+
+static Dim replace(Dim d, const Replace *with)
+{
+    if (dim_const(d))
+        return d;
+    Expr *e = dim_expr(d);
+    if (e->resolved_at == with->time)
+        return e->resolved;
+    Dim a[3], r;
+    if (e->kind == EXPR_SYMBOL && with->by)
+        r = with->by(symbol_at((int)e->w[0]), with->arg);
+    else if (e->kind == EXPR_SYMBOL) {
+        r = symbol_at((int)e->w[0])->fixed;
+        r = dim_same(r, d) ? r : replace(r, with);
+    } else if (e->kind == EXPR_POLY) {
+        r = D(0);
+        for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
+            Dim t = D(e->w[i]);
+            for (int k = 0; k < e->w[i + 1]; k++)
+                t = dim_mul(t, replace((Dim){e->w[i + 2 + k]}, with));
+            r = dim_add(r, t);
+        }
+    } else {
+        for (int i = 0; i < e->n; i++)
+            a[i] = replace((Dim){e->w[i]}, with);
+        switch (e->kind) {
+        case EXPR_ADD: r = dim_add(a[0], a[1]); break;
+        case EXPR_MUL: r = dim_mul(a[0], a[1]); break;
+        case EXPR_DIV: r = dim_div(a[0], a[1]); break;
+        case EXPR_MOD: r = dim_mod(a[0], a[1]); break;
+        case EXPR_MIN: r = dim_min(a[0], a[1]); break;
+        case EXPR_MAX: r = dim_max(a[0], a[1]); break;
+        case EXPR_LESS: r = dim_less(a[0], a[1]); break;
+        case EXPR_EQUAL: r = dim_equal(a[0], a[1]); break;
+        default: r = dim_select(a[0], a[1], a[2]); break;
+        }
+    }
+    dim_expr(d)->resolved_at = with->time;
+    return dim_expr(d)->resolved = r;
+}
+
+Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg)
+{
+    return dim_const(d) ? d : replace(d, &(Replace){by, arg, ++clock_});
+}
+
+Dim dim_resolve(Dim d) { return dim_replace(d, NULL, NULL); }
+
+/* ---- arithmetic that saturates: INT64_MIN and INT64_MAX are infinities ------------------------------------------- */
+
+static bool infinite(int64_t a) { return a == INT64_MIN || a == INT64_MAX; }
+static int64_t clamp(__int128 v) { return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v; }
+static int64_t number_add(int64_t a, int64_t b) { return infinite(a) ? a : infinite(b) ? b : clamp((__int128)a + b); }
+
+int64_t number_mul(int64_t a, int64_t b)
+{
+    if (a == 0 || b == 0)
+        return 0;
+    if (infinite(a) || infinite(b))
+        return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+    return clamp((__int128)a * b);
+}
+
+/* Floor; x / 0 is 0, as rt_div has it. */
+int64_t number_div(int64_t a, int64_t b)
+{
+    if (b == 0)
+        return 0;
+    if (infinite(a))
+        return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+    __int128 q = (__int128)a / b;
+    return clamp(q - (a % b != 0 && (a < 0) != (b < 0)));
+}
+
+int64_t number_mod(int64_t a, int64_t b) { return b == 0 ? 0 : clamp((__int128)a - (__int128)number_div(a, b) * b); }
+
+static int64_t low2(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t high2(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* ---- bounds ----------------------------------------------------------------------------------------------------- */
+
+static Range range_of(Dim d, unsigned time);
+
+static Range range_add(Range a, Range b)
+{
+    return (Range){a.lo == INT64_MIN || b.lo == INT64_MIN ? INT64_MIN : number_add(a.lo, b.lo),
+                   a.hi == INT64_MAX || b.hi == INT64_MAX ? INT64_MAX : number_add(a.hi, b.hi)};
+}
+
+static Range range_mul(Range a, Range b)
+{
+    int64_t p = number_mul(a.lo, b.lo), q = number_mul(a.lo, b.hi), r = number_mul(a.hi, b.lo),
+            s = number_mul(a.hi, b.hi);
+    return (Range){low2(low2(p, q), low2(r, s)), high2(high2(p, q), high2(r, s))};
+}
+
+static Range range_div(Range a, Range b)
+{
+    b = (Range){high2(b.lo, 1), high2(b.hi, 1)};
+    return (Range){number_div(a.lo, a.lo < 0 ? b.lo : b.hi), number_div(a.hi, a.hi < 0 ? b.hi : b.lo)};
+}
+
+static Range range_poly(const Expr *e, unsigned time)
+{
+    Range sum = {0, 0};
+    for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
+        Range t = {e->w[i], e->w[i]};
+        for (int k = 0; k < e->w[i + 1]; k++)
+            t = range_mul(t, range_of((Dim){e->w[i + 2 + k]}, time));
+        sum = range_add(sum, t);
+    }
+    return sum;
+}
+
+static Range range_of(Dim d, unsigned time)
+{
+    if (dim_const(d))
+        return (Range){d.v, d.v};
+    Expr *e = dim_expr(d);
+    if (e->bounded_at == time)
+        return e->range;
+    Range a = {0, 0}, b = {0, 0}, r = {0, 1};
+    if (e->kind != EXPR_POLY && e->kind != EXPR_SYMBOL) {
+        a = range_of((Dim){e->w[e->n - 2]}, time);
+        b = range_of((Dim){e->w[e->n - 1]}, time);
+    }
+    switch (e->kind) {
+    case EXPR_SYMBOL: r = (Range){symbol_at((int)e->w[0])->low, symbol_at((int)e->w[0])->high}; break;
+    case EXPR_POLY: r = range_poly(e, time); break;
+    case EXPR_ADD: r = range_add(a, b); break;
+    case EXPR_MUL: r = range_mul(a, b); break;
+    case EXPR_DIV: r = range_div(a, b); break;
+    case EXPR_MOD: r = (Range){0, high2(b.hi == INT64_MAX ? b.hi : b.hi - 1, 0)}; break;
+    case EXPR_MIN: r = (Range){low2(a.lo, b.lo), low2(a.hi, b.hi)}; break;
+    case EXPR_MAX: r = (Range){high2(a.lo, b.lo), high2(a.hi, b.hi)}; break;
+    case EXPR_SELECT: r = (Range){low2(a.lo, b.lo), high2(a.hi, b.hi)}; break;
+    case EXPR_LESS:
+    case EXPR_EQUAL: break;
+    }
+    if (e->kind == EXPR_MOD && a.lo >= 0)
+        r.hi = low2(r.hi, a.hi);
+    e->bounded_at = time;
+    return e->range = r;
+}
+
+Range dim_range(Dim d) { return range_of(d, dim_const(d) ? 0 : ++clock_); }
+int64_t dim_low(Dim d) { return dim_range(d).lo; }
+int64_t dim_high(Dim d) { return dim_range(d).hi; }
+
+static bool nonnegative(Dim d, int depth);
+
+static bool without(Dim rest, int64_t c, Dim by, int depth)
+{
+    return nonnegative(dim_add(rest, dim_mul(D(c), by)), depth);
+}
+
+/* Is rest + c * atom >= 0? The atom is replaced by what bounds it: min(p, q) <= p, p / k <= p, ... */
+static bool nonnegative_atom(Dim rest, int64_t c, const Expr *atom, int depth)
+{
+    Dim p = {atom->w[0]}, q = {atom->w[atom->n - 1]};
+    switch (atom->kind) {
+    case EXPR_MIN:
+    case EXPR_MAX:
+        if ((c < 0) == (atom->kind == EXPR_MIN))
+            return without(rest, c, p, depth) || without(rest, c, q, depth);
+        return without(rest, c, p, depth) && without(rest, c, q, depth);
+    case EXPR_SELECT: return without(rest, c, (Dim){atom->w[1]}, depth) && without(rest, c, q, depth);
+    case EXPR_DIV:
+        return dim_const(q) && q.v > 0 && without(dim_mul(rest, q), c, c < 0 ? p : dim_add(dim_sub(p, q), D(1)), depth);
+    default: return false;
+    }
+}
+
+/* Is d >= 0, whatever the symbols are? False: not proven. */
+static bool nonnegative(Dim d, int depth)
+{
+    if (dim_low(d) >= 0)
+        return true;
+    if (depth == 0 || dim_const(d))
+        return false;
+    const Expr *e = dim_expr(d);
+    if (e->kind != EXPR_POLY)
+        return e->kind != EXPR_SYMBOL && nonnegative_atom(D(0), 1, e, depth - 1);
+    for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
+        const Expr *atom = e->w[i + 1] == 1 ? dim_expr((Dim){e->w[i + 2]}) : NULL;
+        if (atom &&
+            (atom->kind == EXPR_MIN || atom->kind == EXPR_MAX || atom->kind == EXPR_SELECT || atom->kind == EXPR_DIV))
+            return nonnegative_atom(dim_sub(d, dim_mul(D(e->w[i]), (Dim){e->w[i + 2]})), e->w[i], atom, depth - 1);
+    }
+    return false;
+}
+
+/* Bounds first: a sum with an infinity in it proves nothing. */
+bool dim_at_most(Dim a, Dim b)
+{
+    if (dim_const(a) && dim_const(b))
+        return a.v <= b.v;
+    return dim_same(a, b) || dim_high(a) <= dim_low(b) || nonnegative(dim_sub(b, a), 5);
+}
+
+/* ---- operations (sums, products, quotients: poly.c) --------------------------------------------------------------- */
+
+static Dim commuting(ExprKind kind, Dim a, Dim b) { return a.v < b.v ? make2(kind, a, b) : make2(kind, b, a); }
+Dim dim_opaque_add(Dim a, Dim b) { return commuting(EXPR_ADD, a, b); }
+Dim dim_opaque_mul(Dim a, Dim b) { return commuting(EXPR_MUL, a, b); }
+
+Dim dim_min(Dim a, Dim b) { return dim_at_most(a, b) ? a : dim_at_most(b, a) ? b : commuting(EXPR_MIN, a, b); }
+
+Dim dim_max(Dim a, Dim b) { return dim_at_most(b, a) ? a : dim_at_most(a, b) ? b : commuting(EXPR_MAX, a, b); }
+
+Dim dim_less(Dim a, Dim b)
+{
+    if (dim_at_most(b, a))
+        return D(0);
+    return dim_high(a) < dim_low(b) || nonnegative(dim_sub(dim_sub(b, a), D(1)), 5) ? D(1) : make2(EXPR_LESS, a, b);
+}
+
+Dim dim_equal(Dim a, Dim b)
+{
+    if (dim_same(a, b))
+        return D(1);
+    Range x = dim_range(a), y = dim_range(b), d = dim_range(dim_sub(a, b));
+    if ((dim_const(a) && dim_const(b)) || x.hi < y.lo || y.hi < x.lo || d.lo > 0 || d.hi < 0)
+        return D(0);
+    return commuting(EXPR_EQUAL, a, b);
+}
+
+Dim dim_select(Dim c, Dim a, Dim b)
+{
+    Range r = dim_range(c);
+    const Expr *e = dim_const(c) ? NULL : dim_expr(c);
+    if (e && e->kind == EXPR_EQUAL && ((a.v == e->w[0] && b.v == e->w[1]) || (a.v == e->w[1] && b.v == e->w[0])))
+        return b;                                                                      /* p == q ? p : q */
+    if (!dim_const(a) && dim_expr(a)->kind == EXPR_SELECT && dim_expr(a)->w[0] == c.v) /* c ? (c ? p : q) : b */
+        a.v = dim_expr(a)->w[1];
+    if (!dim_const(b) && dim_expr(b)->kind == EXPR_SELECT && dim_expr(b)->w[0] == c.v)
+        b.v = dim_expr(b)->w[2];
+    if (dim_same(a, b) || r.lo > 0 || r.hi < 0)
+        return a;
+    return r.lo == 0 && r.hi == 0 ? b : dim_make(EXPR_SELECT, 3, (int64_t[]){c.v, a.v, b.v});
+}
+
+/* ---- values -------------------------------------------------------------------------------------------------------- */
+
+/* Of a run, or in the C, where it has a variable. */
+static void check_known(const Symbol *s, bool known)
+{
+    if (!known)
+        bug("the size '%s' is asked for before it is known", printable(s->name));
+}
+
+static int64_t eval(Dim d, unsigned time)
+{
+    if (dim_const(d))
+        return d.v;
+    Expr *e = dim_expr(d);
+    if (e->valued_at == time)
+        return e->value;
+    int64_t a[3], r = 0;
+    if (e->kind == EXPR_SYMBOL) {
+        const Symbol *s = symbol_at((int)e->w[0]);
+        bool own = dim_same(s->fixed, d);
+        check_known(s, !own || s->known);
+        r = own ? s->value : eval(s->fixed, time);
+    } else if (e->kind == EXPR_POLY) {
+        for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
+            int64_t t = e->w[i];
+            for (int k = 0; k < e->w[i + 1]; k++)
+                t = number_mul(t, eval((Dim){e->w[i + 2 + k]}, time));
+            r = number_add(r, t);
+        }
+    } else {
+        for (int i = 0; i < e->n; i++)
+            a[i] = eval((Dim){e->w[i]}, time);
+        switch (e->kind) {
+        case EXPR_ADD: r = number_add(a[0], a[1]); break;
+        case EXPR_MUL: r = number_mul(a[0], a[1]); break;
+        case EXPR_DIV: r = number_div(a[0], a[1]); break;
+        case EXPR_MOD: r = number_mod(a[0], a[1]); break;
+        case EXPR_MIN: r = low2(a[0], a[1]); break;
+        case EXPR_MAX: r = high2(a[0], a[1]); break;
+        case EXPR_LESS: r = a[0] < a[1]; break;
+        case EXPR_EQUAL: r = a[0] == a[1]; break;
+        default: r = a[0] ? a[1] : a[2]; break;
+        }
+    }
+    e->valued_at = time;
+    return e->value = r;
+}
+
+int64_t dim_eval(Dim d) { return dim_const(d) ? d.v : eval(d, ++clock_); }
+
+/* ---- as text -------------------------------------------------------------------------------------------------------- */
+
+static void print_number(Text *t, int64_t v)
+{
+    if (v == INT64_MIN)
+        text_put(t, "(-%lld - 1)", (long long)INT64_MAX);
+    else
+        text_put(t, "%lld", (long long)v);
+}
+
+/* "2 * n * m + n - 3" */
+static void print_poly(Text *t, const Expr *e, bool as_c)
+{
+    for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
+        int64_t c = e->w[i];
+        bool minus = i && c < 0 && c != INT64_MIN;
+        text_put(t, "%s", minus ? " - " : i ? " + " : "");
+        c = minus ? -c : c;
+        if (c != 1 || !e->w[i + 1])
+            print_number(t, c);
+        for (int k = 0; k < e->w[i + 1]; k++) {
+            text_put(t, "%s", k || c != 1 ? " * " : "");
+            dim_print_factor(t, (Dim){e->w[i + 2 + k]}, as_c);
+        }
+    }
+}
+
+static void print_pair(Text *t, const char *before, const Expr *e, const char *between, bool as_c)
+{
+    text_put(t, "%s", before);
+    dim_print(t, (Dim){e->w[0]}, as_c);
+    text_put(t, "%s", between);
+    dim_print(t, (Dim){e->w[1]}, as_c);
+    text_put(t, ")");
+}
+
+void dim_print_factor(Text *t, Dim d, bool as_c)
+{
+    const Expr *e = dim_const(d) ? NULL : dim_expr(d);
+    if (e ? e->kind == EXPR_POLY && e->n > 2 + (int)e->w[1] : d.v < 0) { /* of more than one term */
+        text_put(t, "(");
+        dim_print(t, d, as_c);
+        text_put(t, ")");
+    } else if (e && e->kind == EXPR_DIV && dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]})) {
+        /* C rounds the same */
+        text_put(t, "(");
+        dim_print_factor(t, (Dim){e->w[0]}, as_c);
+        text_put(t, " / %lld)", (long long)e->w[1]);
+    } else
+        dim_print(t, d, as_c);
+}
+
+void dim_print(Text *t, Dim d, bool as_c)
+{
+    if (dim_const(d)) {
+        print_number(t, d.v);
+        return;
+    }
+    const Expr *e = dim_expr(d);
+    const Symbol *s = symbol_of(d);
+    switch (e->kind) {
+    case EXPR_SYMBOL:
+        check_known(s, !as_c || s->c);
+        text_put(t, "%s", as_c ? s->c : printable(s->name));
+        break;
+    case EXPR_POLY: print_poly(t, e, as_c); break;
+    case EXPR_ADD: print_pair(t, "(", e, " + ", as_c); break;
+    case EXPR_MUL:
+        dim_print_factor(t, (Dim){e->w[0]}, as_c);
+        text_put(t, " * ");
+        dim_print_factor(t, (Dim){e->w[1]}, as_c);
+        break;
+    case EXPR_DIV:
+        if (dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]})) {
+            dim_print_factor(t, (Dim){e->w[0]}, as_c);
+            text_put(t, " / %lld", (long long)e->w[1]);
+        } else if (as_c)
+            print_pair(t, "rt_div(", e, ", ", as_c);
+        else {
+            text_put(t, "floor(");
+            dim_print_factor(t, (Dim){e->w[0]}, as_c);
+            text_put(t, " / ");
+            dim_print_factor(t, (Dim){e->w[1]}, as_c);
+            text_put(t, ")");
+        }
+        break;
+    case EXPR_MOD: print_pair(t, as_c ? "rt_mod(" : "mod(", e, ", ", as_c); break;
+    case EXPR_MIN: print_pair(t, as_c ? "rt_min(" : "min(", e, ", ", as_c); break;
+    case EXPR_MAX: print_pair(t, as_c ? "rt_max(" : "max(", e, ", ", as_c); break;
+    case EXPR_LESS: print_pair(t, "(", e, " < ", as_c); break;
+    case EXPR_EQUAL: /* a number is the first operand, but reads better as the second */
+        text_put(t, "(");
+        dim_print(t, (Dim){e->w[1]}, as_c);
+        text_put(t, " == ");
+        dim_print(t, (Dim){e->w[0]}, as_c);
+        text_put(t, ")");
+        break;
+    case EXPR_SELECT:
+        text_put(t, "(");
+        dim_print_factor(t, (Dim){e->w[0]}, as_c);
+        text_put(t, " ? ");
+        dim_print(t, (Dim){e->w[1]}, as_c);
+        text_put(t, " : ");
+        dim_print(t, (Dim){e->w[2]}, as_c);
+        text_put(t, ")");
+        break;
+    }
+}
+
+const char *expr_text(Dim d)
+{
+    Text t = {0};
+    dim_print(&t, d, false);
+    return t.s;
+}

@@ -1,0 +1,75 @@
+/* dump.c - the graph as text after a stage (-d), and what each stage promised, checked. */
+#include "ir/kernel.h"
+#include "ir/loop.h"
+#include "ir/schema.h"
+
+/* ---- dump -------------------------------------------------------------------------------------------------------------- */
+
+static void put_value(const Value *v)
+{
+    if (!v) {
+        fprintf(stderr, "\"\"");
+        return;
+    }
+    fprintf(stderr, "%s_%d:%s%s", v->name && v->name->n ? printable(v->name) : "", v->id, type_tag(v->type),
+            v->shape->rank < 0 ? "[?]" : shape_text(*v->shape));
+    if (v->data)
+        fprintf(stderr, v->data->symbolic ? "=sizes" : v->data->fill ? "=fill" : "=const");
+    if (v->root)
+        fprintf(stderr, "@%d", v->root->id);
+    else if (v->offset >= 0)
+        fprintf(stderr, "@+%lld", (long long)v->offset);
+}
+
+static void dump_graph(const Graph *g, int depth)
+{
+    for (const Node *n = g->first; n; n = n->next) {
+        fprintf(stderr, "%*s", 4 * depth, "");
+        for (int i = 0; i < n->n_out; i++) {
+            fprintf(stderr, i ? ", " : "");
+            put_value(n->out[i]);
+        }
+        fprintf(stderr, " = %s(", printable(node_op(n)));
+        for (int i = 0; i < n->n_in; i++) {
+            fprintf(stderr, i ? ", " : "");
+            put_value(n->in[i]);
+        }
+        fprintf(stderr, ")%s", n->channels_last ? " channels last" : "");
+        if (n->call.kernel)
+            fprintf(stderr, " -> %s_%s", n->call.kernel->name, type_tag(n->call.kernel->t));
+        if (n->call.loop)
+            fprintf(stderr, " -> loop of %d steps", n->call.loop->steps.n);
+        if (n->call.epilogue)
+            fprintf(stderr, " + %d steps", n->call.epilogue->steps.n);
+        fprintf(stderr, "\n");
+        for (int i = 0; i < n->n_attr; i++)
+            if (n->attr[i].g)
+                dump_graph(n->attr[i].g, depth + 1);
+    }
+}
+
+void dump_model(Model *m, const char *stage)
+{
+    fprintf(stderr, "---- after %s\n", stage);
+    dump_graph(m->graph, 0);
+}
+
+/* ---- verify ------------------------------------------------------------------------------------------------------------- */
+
+/* Every link of the graph holds in both directions, whatever the stage. */
+static void verify_node(Node *n, void *stage)
+{
+    for (int i = 0; i < n->n_in; i++) {
+        const Value *v = n->in[i];
+        const Use *u = v ? &v->uses.at[n->use[i]] : NULL;
+        if (v && (n->use[i] >= v->uses.n || u->node != n || u->i != i))
+            bug("after %s: input %d of %s is not in its value's uses", (const char *)stage, i, printable(node_op(n)));
+    }
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && (n->out[i]->def != n || n->out[i]->def_i != i))
+            bug("after %s: output %d of %s has another definition", (const char *)stage, i, printable(node_op(n)));
+    if ((n->prev ? n->prev->next : n->graph->first) != n || (n->next ? n->next->prev : n->graph->last) != n)
+        bug("after %s: the list of nodes is broken at %s", (const char *)stage, printable(node_op(n)));
+}
+
+void verify_model(Model *m, const char *stage) { graph_each_node(m->graph, verify_node, (void *)(uintptr_t)stage); }

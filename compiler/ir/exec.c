@@ -1,0 +1,371 @@
+/* exec.c - binds nodes to kernels and runs them on the host: for folding, and for --eval. */
+#include <stdlib.h>
+
+#include "passes/infer.h"
+#include "rt.h"
+#include "ir/schema.h"
+
+/* ---- the register of kernels --------------------------------------------------------------------------------- */
+
+extern const Kernel *const __start_onnxcc_kernels[], *const __stop_onnxcc_kernels[];
+
+static int compare_kernels(const void *a, const void *b)
+{
+    const Kernel *x = *(const Kernel *const *)a, *y = *(const Kernel *const *)b;
+    int c = strcmp(x->name, y->name);
+    return c ? c : x->t != y->t ? (int)x->t - (int)y->t : (int)x->u - (int)y->u;
+}
+
+const Kernel *kernel_find(const char *kernel, Type t, Type u)
+{
+    static const Kernel **sorted;
+    static size_t n;
+    if (!sorted) {
+        n = (size_t)(__stop_onnxcc_kernels - __start_onnxcc_kernels);
+        sorted = malloc(sizeof *sorted * (n + 1));
+        if (!sorted)
+            bug("out of memory");
+        memcpy(sorted, __start_onnxcc_kernels, sizeof *sorted * n);
+        qsort(sorted, n, sizeof *sorted, compare_kernels);
+    }
+    Kernel key = {.name = kernel, .t = t, .u = u};
+    const Kernel *at = &key;
+    const Kernel **found = bsearch(&at, sorted, n, sizeof *sorted, compare_kernels);
+    return found ? *found : NULL;
+}
+
+/* ---- binding --------------------------------------------------------------------------------------------------- */
+
+static int field_slots(const Field *f) { return f->count ? f->count : 1; }
+
+static int count_slots(const Field *f)
+{
+    int n = 0;
+    for (; f->type != FIELD_END; f++)
+        n += field_slots(f);
+    return n;
+}
+
+void bind_kernel(Node *n, const char *kernel, Type t, Type u, const Field *fields, const void *params,
+                 Value *const *args, int n_args)
+{
+    if (t == NO_TYPE)
+        t = in(n, 0) ? in(n, 0)->type : out(n, 0)->type;
+    const Kernel *k = kernel_find(kernel, t, u);
+    if (!k) {
+        error_node(n, "NOD-10", "%s is not supported for %s%s%s", n->op->name, type_onnx(t), u ? " with " : "",
+                   u ? type_onnx(u) : "");
+        return;
+    }
+    n->call = (Call){.kernel = k, .fields = fields};
+    int slots = count_slots(fields);
+    n->call.param = NEWS(Param, slots);
+    if (slots)
+        memcpy(n->call.param, params, sizeof(Param) * (size_t)slots);
+    int pointers = k->n_arg - KERNEL_SIZES(k) - (k->flags & SCRATCH ? 1 : 0);
+    n->call.arg = NEWS(Value *, pointers);
+    if (args) {
+        if (n_args != pointers)
+            bug("%s takes %d pointers, not %d", kernel, pointers, n_args);
+        memcpy(n->call.arg, args, sizeof *args * (size_t)n_args);
+    } else {
+        for (int i = 0; i < k->n_in; i++)
+            n->call.arg[i] = in(n, i);
+        for (int i = k->n_in; i < pointers; i++)
+            n->call.arg[i] = out(n, i - k->n_in);
+    }
+    n->call.n_arg = pointers;
+}
+
+void bind_scratch(Node *n, Dim bytes) { n->call.scratch = bytes; }
+
+void bind_size(Node *n, int i, Symbol *s)
+{
+    if (!n->call.size)
+        n->call.size = NEWS(Symbol *, MOST_SIZES);
+    n->call.size[i] = s;
+    n->call.n_size = i + 1 > n->call.n_size ? i + 1 : n->call.n_size;
+    symbol_made_by(s, n);
+}
+
+Dim reported_size(Node *n, int i, const char *what, Dim most)
+{
+    Symbol *s = symbols_of(n);
+    for (int k = 0; k < i && s; k++)
+        s = s->next;
+    if (s)
+        return dim_symbol(s);
+    const char *of = n->out[0]->name ? n->out[0]->name->s : n->op->name;
+    s = symbol_fresh(what ? name_format("%s_%s", of, what)->s : of, 0, dim_high(most));
+    s->most = most;
+    symbol_made_by(s, n);
+    return dim_symbol(s);
+}
+
+void bind_reported(Node *n)
+{
+    int i = 0;
+    for (Symbol *s = symbols_of(n); s && n->call.kernel; s = s->next)
+        bind_size(n, i++, s);
+}
+
+Dim reported_room(Dim size) { return symbol_of(size) ? D(symbol_of(size)->high) : size; }
+
+/* "leaky_relu @alpha": the function, then attributes as literals. */
+static void bind_map_row(Node *n)
+{
+    double literal[4];
+    int k = 0;
+    const char *s = n->op->map, *end = strchr(s, ' ');
+    Name fn = end ? name_bytes(s, (size_t)(end - s)) : name(s);
+    while (end) {
+        const char *a = strchr(end, '@') + 1;
+        end = strchr(a, ' ');
+        const char *attr = end ? name_bytes(a, (size_t)(end - a))->s : a;
+        const FormalAttr *f = formal_attr(op_signature(n->op), attr);
+        if (!f)
+            bug("map of %s names attribute %s", n->op->name, attr);
+        literal[k++] = f->type == A_FLOAT ? attr_float(n, attr) : (double)attr_int(n, attr);
+    }
+    bind_map(n, fn->s, k, literal);
+}
+
+void bind_node(Node *n)
+{
+    n->call = (Call){0};
+    if (n->op->map)
+        bind_map_row(n);
+    else if (n->op->bind)
+        n->op->bind(n);
+}
+
+/* What bind_node made, of a node that was bound to be run here. */
+static void unbind_node(Node *n)
+{
+    Call *c = &n->call;
+    pool_free(c->arg, sizeof *c->arg * (size_t)c->n_arg);
+    if (c->loop)
+        loop_free(c->loop);
+    else if (c->kernel)
+        pool_free(c->param, sizeof *c->param * (size_t)count_slots(c->fields));
+    *c = (Call){0};
+}
+
+bool op_moves_input(const Node *n, int i)
+{
+    const Signature *s = op_signature(n->op);
+    const Formal *f = formal_in(s, i);
+    return i == 0 || (f && f->variable >= 0 && f->variable == s->in[0].variable);
+}
+
+/* ---- running one node ---------------------------------------------------------------------------------------------- */
+
+static void pack_params(const Call *c, unsigned char *to)
+{
+    const Param *p = c->param;
+    for (const Field *f = c->fields; f->type != FIELD_END; f++)
+        for (int i = 0; i < field_slots(f); i++, p++)
+            switch (f->type) {
+            case FIELD_idx: ((ptrdiff_t *)(void *)(to + f->offset))[i] = (ptrdiff_t)dim_eval(p->d); break;
+            case FIELD_int: ((int *)(void *)(to + f->offset))[i] = (int)dim_eval(p->d); break;
+            case FIELD_i64: ((int64_t *)(void *)(to + f->offset))[i] = dim_eval(p->d); break;
+            case FIELD_f32: ((float *)(void *)(to + f->offset))[i] = (float)p->f; break;
+            case FIELD_f64: ((double *)(void *)(to + f->offset))[i] = p->f; break;
+            case FIELD_END: break;
+            }
+}
+
+static size_t param_bytes(const Field *f)
+{
+    while (f->type != FIELD_END)
+        f++;
+    return f->offset;
+}
+
+static int run_loop(const Loop *l, void *(*bytes_of)(Value *, void *), void *arg)
+{
+    const void *in[LOOP_IN];
+    void *out[LOOP_OUT];
+    for (int i = 0; i < l->n_in; i++)
+        in[i] = bytes_of(l->in[i], arg);
+    for (int i = 0; i < l->n_out; i++)
+        out[i] = bytes_of(l->out[i], arg);
+    loop_run(l, in, out);
+    return 0;
+}
+
+int run_call(const Node *n, void *(*bytes_of)(Value *, void *), void *arg, void *scratch)
+{
+    const Call *c = &n->call;
+    if (c->loop)
+        return run_loop(c->loop, bytes_of, arg);
+    max_align_t params[64];
+    if (param_bytes(c->fields) > sizeof params)
+        bug("%s has too many parameters", c->kernel->name);
+    memset(params, 0, sizeof params);
+    pack_params(c, (unsigned char *)params);
+    void *pointer[MAX_ARGS + 8] = {0};
+    int64_t size[4] = {0};
+    int k = 0;
+    for (int i = 0; i < c->n_arg; i++)
+        pointer[k++] = c->arg[i] ? bytes_of(c->arg[i], arg) : NULL;
+    if (c->kernel->flags & SCRATCH)
+        pointer[k++] = scratch;
+    for (int i = 0; i < KERNEL_SIZES(c->kernel); i++)
+        pointer[k++] = &size[i];
+    int status = c->kernel->run(pointer, params);
+    for (int i = 0; i < c->n_size && !status; i++)
+        c->size[i]->value = size[i], c->size[i]->known = true;
+    if (!status && c->epilogue)
+        run_loop(c->epilogue, bytes_of, arg);
+    return status;
+}
+
+/* ---- folding --------------------------------------------------------------------------------------------------------- */
+
+static void *constant_bytes(Value *v, void *arg)
+{
+    const Node *n = arg;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] == v)
+            return (void *)(uintptr_t)v->data->data;
+    return (void *)(uintptr_t)tensor_data(v->data);
+}
+
+/* The text of strings that were made here goes to memory that stays. */
+static void keep_strings(Tensor *t)
+{
+    for (int64_t i = 0; i < tensor_count(t); i++)
+        tensor_set_str(t, i, tensor_get_str(t, i));
+}
+
+void run_node(Node *n)
+{
+    enum { SMALL = 4096 }; /* bytes that share the pool with everything else */
+    for (int i = 0; i < n->n_out; i++) {
+        Value *v = n->out[i];
+        if (!v)
+            continue;
+        if (!v->data)
+            v->data = tensor_lazy(v->type, *v->shape);
+        if (!v->data->data) {
+            const size_t size = tensor_size(v->data);
+            v->data->owned = size > SMALL || v->data->thunk;
+            v->data->data = v->data->owned ? big_alloc(size) : pool_alloc(ELEMENTS_ROOM(size));
+        }
+    }
+    if (n->op->flags & VIEW)
+        memcpy((void *)(uintptr_t)n->out[0]->data->data, tensor_data(n->in[0]->data), tensor_size(n->out[0]->data));
+    else {
+        int errors = error_count();
+        bind_node(n);
+        if (error_count() > errors)
+            return;
+        void *scratch =
+            n->call.kernel && !dim_is(n->call.scratch, 0) ? big_alloc((size_t)dim_eval(n->call.scratch)) : NULL;
+        int status = run_call(n, constant_bytes, n, scratch);
+        if (scratch)
+            big_free(scratch);
+        unbind_node(n);
+        for (int i = 0; i < n->n_out && !status; i++)
+            if (n->out[i] && n->out[i]->type == STR)
+                keep_strings(n->out[i]->data);
+        for (int i = 0; i < n->n_out && !status; i++)
+            if (n->out[i] && n->out[i]->type != STR && !n->out[i]->data->owned)
+                tensor_keep(n->out[i]->data);
+        if (status)
+            error_node(n, "", "%s",
+                       status == RT_BAD_INDEX ? "an index is outside its range" : "a value is outside its range");
+    }
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i])
+            tensor_drop(n->in[i]->data);
+}
+
+Tensor *run_one(Node *n)
+{
+    Value one = *n->out[0], *y = &one, **old = n->out;
+    one.shape = shape_keep(shape_list(0));
+    one.data = NULL;
+    n->out = &y;
+    bind_node(n);
+    bool literals = n->call.loop && !n->call.loop->n_in;
+    unbind_node(n);
+    if (!literals) {
+        n->out = old;
+        return NULL;
+    }
+    run_node(n);
+    n->out = old;
+    return one.data ? tensor_new_fill(one.type, *n->out[0]->shape, one.data->data) : NULL;
+}
+
+/* Do elements of v go into the output? */
+static bool moves_value(const Node *n, const Value *v)
+{
+    bool moved = false;
+    for (int i = 0; i < n->n_in; i++)
+        moved |= n->in[i] == v && op_moves_input(n, i);
+    return moved;
+}
+
+/* Dims for what is moved, plain bytes for the rest (indices). */
+static void *dims_bytes(Value *v, void *arg)
+{
+    if (v->data->symbolic)
+        return (void *)(uintptr_t)v->data->data;
+    if (!moves_value(arg, v))
+        return (void *)(uintptr_t)tensor_data(v->data);
+    int64_t k = tensor_count(v->data);
+    Dim *d = NEWS(Dim, k + 1);
+    for (int64_t i = 0; i < k; i++)
+        d[i] = D(tensor_get_int(v->data, i));
+    return d;
+}
+
+/* Can the bound kernel, the one for 64-bit elements, take Dims? Not when it looks at numbers that are expressions. */
+static const Kernel *kernel_of_dims(const Node *n)
+{
+    const Kernel *k = n->call.kernel;
+    for (int i = 0; k && i < k->n_in; i++)
+        if (n->call.arg[i] && n->call.arg[i]->data->symbolic && !moves_value(n, n->call.arg[i]))
+            return NULL;
+    const Param *p = n->call.param;
+    for (const Field *f = n->call.fields; k && f->type != FIELD_END; f++)
+        for (int i = 0; i < field_slots(f); i++, p++)
+            if (f->type != FIELD_f32 && f->type != FIELD_f64 && !dim_const(p->d))
+                return NULL;
+    return k && !(k->flags & SCRATCH) ? kernel_find(k->name, U64, k->u) : NULL;
+}
+
+/* Dims are 64-bit patterns, so a kernel that moves 64-bit elements moves them as well. */
+bool run_symbolic(Node *n)
+{
+    for (int i = 0; i < n->n_out; i++) {
+        Value *v = n->out[i];
+        int64_t dim[MAX_RANK];
+        for (int k = 0; k < v->shape->rank; k++)
+            dim[k] = dim_value(v->shape->dim[k]);
+        v->data = tensor_new(I64, v->shape->rank, dim);
+        v->data->symbolic = true;
+        v->data->type = v->type;
+    }
+    if (n->op->flags & VIEW)
+        memcpy((void *)(uintptr_t)n->out[0]->data->data, dims_bytes(n->in[0], n),
+               8 * (size_t)tensor_count(n->out[0]->data));
+    else {
+        bind_node(n);
+        const Kernel *k = kernel_of_dims(n);
+        if (!k) {
+            for (int i = 0; i < n->n_out; i++)
+                n->out[i]->data = NULL;
+            return false;
+        }
+        n->call.kernel = k;
+        if (run_call(n, dims_bytes, n, NULL))
+            node_error(n, "an index is outside its range");
+    }
+    for (int i = 0; i < n->n_out; i++)
+        n->out[i]->data = tensor_settle(n->out[i]->data);
+    return true;
+}

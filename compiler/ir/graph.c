@@ -1,0 +1,348 @@
+/* graph.c - graph surgery: values, nodes, their uses and attributes. */
+#include "ir/schema.h"
+
+/* ---- values ---------------------------------------------------------------------------------------------- */
+
+const struct Inside all_of_it;
+
+Value *value_new(Graph *g, Name n)
+{
+    Value *v = NEW(Value);
+    v->name = n;
+    v->graph = g;
+    v->shape = shape_keep((Shape){.rank = -1});
+    v->input = -1;
+    v->inside = &all_of_it;
+    v->offset = -1;
+    v->id = g->model ? g->model->n_values++ : 0;
+    return v;
+}
+
+Value *value_const(Graph *g, Tensor *t)
+{
+    Value *v = value_new(g, NULL);
+    v->data = t;
+    v->type = t->type;
+    v->shape = shape_keep(tensor_shape(t));
+    return v;
+}
+
+void value_free(Value *v)
+{
+    Tensor *t = v->data;
+    if (t && !t->kept && !t->thunk && !t->owned && !t->copy)
+        pool_free(t, sizeof *t);
+    pool_free(v->uses.at, sizeof *v->uses.at * (size_t)v->uses.cap);
+    pool_free(v, sizeof *v);
+}
+
+/* Values that no node makes and nobody reads now: given back once no code can have them in hand. */
+static struct Left {
+    VEC(Value *) list;
+    bool stay;
+} left;
+
+static void value_left(Value *v)
+{
+    const bool findable = v->name && v->graph->scope.cap; /* by its name */
+    if (v->uses.n || v->def || findable || v->kept || v->left || left.stay)
+        return;
+    pool_clears(&left, sizeof left);
+    v->left = true;
+    vec_push(&left.list, v);
+}
+
+void values_stay(void)
+{
+    pool_clears(&left, sizeof left);
+    left.stay = true;
+}
+
+void values_free(void)
+{
+    while (left.list.n) {
+        Value *v = left.list.at[--left.list.n];
+        v->left = false;
+        if (!v->uses.n && !v->def && !v->kept && !left.stay)
+            value_free(v);
+    }
+}
+
+/* Where a use is among its value's: of a node it is known, so that leaving a value of many uses takes no search. */
+static void use_at(Use u, int at)
+{
+    if (u.node)
+        u.node->use[u.i] = at;
+}
+
+static void use_add(Value *v, Use u)
+{
+    if (!v)
+        return;
+    use_at(u, v->uses.n);
+    vec_push(&v->uses, u);
+}
+
+/* The last one takes its place. */
+static void use_remove(Value *v, Use u)
+{
+    if (!v)
+        return;
+    int at = u.node ? u.node->use[u.i] : 0;
+    while (!u.node && (v->uses.at[at].node || v->uses.at[at].graph != u.graph || v->uses.at[at].i != u.i))
+        at++;
+    Use last = v->uses.at[--v->uses.n];
+    v->uses.at[at] = last;
+    use_at(last, at);
+    if (v->data && !v->name) /* one of the compiler's constants */
+        value_left(v);
+}
+
+bool value_is_output(const Value *v)
+{
+    for (int i = 0; i < v->uses.n; i++)
+        if (!v->uses.at[i].node)
+            return true;
+    return false;
+}
+
+void value_replace(Value *old, Value *by)
+{
+    if (old == by)
+        return;
+    if (!by->scale && by->type == old->type)
+        by->scale = old->scale;
+    for (int i = 0; i < old->uses.n; i++) {
+        Use u = old->uses.at[i];
+        if (u.node)
+            u.node->in[u.i] = by;
+        else
+            u.graph->out.at[u.i] = by;
+        use_add(by, u);
+    }
+    old->uses.n = 0;
+    symbols_move(old, by);
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------------------- */
+
+const char *node_path(const Node *n)
+{
+    const Source *s = n->source && n->source->call ? n->source->call : n->source;
+    return s && s->within ? name_format("%s.node[%d]", s->within, s->index)->s : "a node";
+}
+
+Name node_op(const Node *n) { return n->op ? name(n->op->name) : n->source ? n->source->op_type : name("?"); }
+
+void node_inputs(Node *n, int n_in)
+{
+    n->n_in = n_in;
+    n->in = NEWS(Value *, n_in);
+    n->use = NEWS(int, n_in);
+}
+
+Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out)
+{
+    Node *n = NEW(Node);
+    n->graph = g;
+    bool own = !strncmp(op, "onnxcc.", 7); /* one of the compiler's own */
+    n->op = op_find(own ? "onnxcc" : "", own ? op + 7 : op, INT64_MAX);
+    if (!n->op)
+        bug("no operator %s", op);
+    n->name = name("");
+    node_inputs(n, n_in);
+    for (int i = 0; i < n_in; i++)
+        node_set_in(n, i, in[i]);
+    n->n_out = n_out;
+    n->out = NEWS(Value *, n_out);
+    for (int i = 0; i < n_out; i++) {
+        n->out[i] = value_new(g, NULL);
+        n->out[i]->def = n;
+        n->out[i]->def_i = i;
+    }
+    return n;
+}
+
+void node_insert(Node *n, Node *before)
+{
+    Graph *g = n->graph;
+    n->next = before;
+    n->prev = before ? before->prev : g->last;
+    *(n->prev ? &n->prev->next : &g->first) = n;
+    *(before ? &before->prev : &g->last) = n;
+}
+
+void node_set_in(Node *n, int i, Value *v)
+{
+    use_remove(n->in[i], (Use){n, NULL, i});
+    n->in[i] = v;
+    use_add(v, (Use){n, NULL, i});
+}
+
+void node_set_inputs(Node *n, int n_in, Value *const *in)
+{
+    for (int i = 0; i < n->n_in; i++)
+        node_set_in(n, i, NULL);
+    node_inputs(n, n_in);
+    for (int i = 0; i < n_in; i++)
+        node_set_in(n, i, in[i]);
+}
+
+/* Takes n out of its list; its uses stay. */
+static void unlink_node(Node *n)
+{
+    if (n->prev)
+        n->prev->next = n->next;
+    else
+        n->graph->first = n->next;
+    if (n->next)
+        n->next->prev = n->prev;
+    else
+        n->graph->last = n->prev;
+    n->prev = n->next = NULL;
+}
+
+void node_move(Node *n, Node *before)
+{
+    unlink_node(n);
+    n->graph = before->graph;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            n->out[i]->graph = before->graph;
+    for (int i = 0; i < n->n_attr; i++)
+        if (n->attr[i].g)
+            n->attr[i].g->parent = before->graph;
+    node_insert(n, before);
+}
+
+void graph_add_output(Graph *g, Value *v)
+{
+    vec_push(&g->out, v);
+    use_add(v, (Use){NULL, g, g->out.n - 1});
+}
+
+void graph_set_output(Graph *g, int i, Value *v)
+{
+    use_remove(g->out.at[i], (Use){NULL, g, i});
+    g->out.at[i] = v;
+    use_add(v, (Use){NULL, g, i});
+}
+
+void node_each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg)
+{
+    for (int i = 0; i < n->n_attr; i++) {
+        const Attr *a = &n->attr[i];
+        if (a->g)
+            visit(a->g, arg);
+        for (int k = 0; k < attr_graphs(a); k++)
+            visit(a->graphs[k], arg);
+    }
+}
+
+typedef struct Visit {
+    void (*visit)(Node *, void *);
+    void *arg;
+} Visit;
+
+static void visit_nodes(Graph *g, void *visit)
+{
+    const Visit *v = visit;
+    graph_each_node(g, v->visit, v->arg);
+}
+
+void graph_each_node(Graph *g, void (*visit)(Node *, void *), void *arg)
+{
+    for (Node *n = g->first, *next; n; n = next) {
+        next = n->next;
+        node_each_graph(n, visit_nodes, &(Visit){visit, arg});
+        visit(n, arg);
+    }
+}
+
+static void remove_graph_uses(Graph *g, void *unused);
+
+static void remove_uses(Node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        use_remove(n->in[i], (Use){n, NULL, i});
+    node_each_graph(n, remove_graph_uses, NULL);
+}
+
+static void remove_graph_uses(Graph *g, void *unused)
+{
+    (void)unused;
+    for (Node *n = g->first; n; n = n->next)
+        remove_uses(n);
+    for (int i = 0; i < g->out.n; i++)
+        use_remove(g->out.at[i], (Use){NULL, g, i});
+}
+
+void node_remove(Node *n)
+{
+    remove_uses(n);
+    *(n->prev ? &n->prev->next : &n->graph->first) = n->next;
+    *(n->next ? &n->next->prev : &n->graph->last) = n->prev;
+    n->prev = n->next = NULL;
+}
+
+void node_free(Node *n)
+{
+    if (n->prev || n->next || n->graph->first == n)
+        node_remove(n);
+    if (n->kept)
+        return;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && (n->out[i]->def == n || !n->out[i]->def)) {
+            n->out[i]->def = NULL;
+            value_left(n->out[i]);
+        }
+    pool_free(n->in, sizeof *n->in * (size_t)n->n_in);
+    pool_free(n->use, sizeof *n->use * (size_t)n->n_in);
+    pool_free(n->out, sizeof *n->out * (size_t)n->n_out);
+    pool_free(n->attr, sizeof *n->attr * (size_t)n->n_attr);
+    pool_free(n, sizeof *n);
+}
+
+/* ---- attributes ------------------------------------------------------------------------------------------- */
+
+Attr *node_attr(const Node *n, const char *attr)
+{
+    for (int i = 0; i < n->n_attr; i++)
+        if (name_is(n->attr[i].name, attr))
+            return &n->attr[i];
+    return NULL;
+}
+
+void attr_set(Node *n, Attr a)
+{
+    for (int i = 0; i < n->n_attr; i++)
+        if (n->attr[i].name == a.name) {
+            n->attr[i] = a;
+            return;
+        }
+    n->attr = pool_grow(n->attr, sizeof a * (size_t)n->n_attr, sizeof a * (size_t)(n->n_attr + 1));
+    n->attr[n->n_attr++] = a;
+}
+
+void attr_set_int(Node *n, const char *attr, int64_t v)
+{
+    attr_set(n, (Attr){.name = name(attr), .type = A_INT, .i = v});
+}
+
+void attr_set_ints(Node *n, const char *attr, int k, const int64_t *v)
+{
+    int64_t *copy = NEWS(int64_t, k);
+    if (k)
+        memcpy(copy, v, sizeof *v * (size_t)k);
+    attr_set(n, (Attr){.name = name(attr), .type = A_INTS, .n = k, .ints = copy});
+}
+
+void attr_set_float(Node *n, const char *attr, double v)
+{
+    attr_set(n, (Attr){.name = name(attr), .type = A_FLOAT, .f = (float)v});
+}
+
+void attr_set_string(Node *n, const char *attr, const char *v)
+{
+    attr_set(n, (Attr){.name = name(attr), .type = A_STRING, .s = name(v)});
+}

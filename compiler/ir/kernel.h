@@ -1,0 +1,148 @@
+/* kernel.h - between operators and kernels: parameters as descriptors, kernels as a register, calls bound by name.
+ * The only place for preprocessor cleverness besides scalar.def. */
+#ifndef ONNXCC_KERNEL_H
+#define ONNXCC_KERNEL_H
+
+#include "ir/ops.h"
+
+/* One field of a kernel's parameter struct. */
+typedef struct Field {
+    const char *name;
+    enum FieldType { FIELD_END, FIELD_idx, FIELD_int, FIELD_i64, FIELD_f32, FIELD_f64 } type;
+    int count;     /* 0: a scalar; else an array of so many */
+    size_t offset; /* in the struct */
+} Field;
+
+/* A kernel instantiated for the compiler's own machine (rt.c); found by kernel_find. */
+struct Kernel {
+    const char *name; /* "cast" */
+    Type t, u;        /* u == NO_TYPE: one type */
+    int n_arg, n_in, flags;
+    bool fallible;
+    int (*run)(void *const *arg, const void *params);
+    const char *header; /* "cast.h" */
+};
+const Kernel *kernel_find(const char *name, Type t, Type u);
+#define KERNEL_SIZES(k) (((k)->flags >> 4) & 15)
+#define KERNEL_RESIDUAL(k) (((k)->flags >> 8) & 15) /* 0: none */
+
+/* A scalar function of scalar.def (or a conversion, or a rounding) over arrays, for loops that run on the host. */
+typedef struct Scalar {
+    const char *name; /* "relu", "cast_i8", "rnd_f16" */
+    Type a;           /* arithmetic type of its last argument */
+    int n_arg;
+    Type result; /* arithmetic type of the result */
+    void (*run)(const void *const *arg, void *y, ptrdiff_t n);
+} Scalar;
+const Scalar *scalar_find(const char *name, Type a); /* NULL: there is none */
+
+/* PARAMS(softmax) in a kernel header makes, for the compiler, struct softmax (as in the emitted code), struct
+ * softmax_bind (the same fields as Dims and doubles, so that sizes may be run-time expressions), and softmax_fields. */
+#define KB_idx Dim
+#define KB_int Dim
+#define KB_i64 Dim
+#define KB_f32 double
+#define KB_f64 double
+#define KB_FIELD(type, name) KB_##type name;
+#define KB_ARRAY(type, name, n) KB_##type name[n];
+#define PARAMS(k)                                                                                                      \
+    RT_STRUCT(k)                                                                                                       \
+    struct k##_bind {                                                                                                  \
+        k##_PARAMS(KB_FIELD, KB_ARRAY)                                                                                 \
+    };                                                                                                                 \
+    static inline const Field *k##_fields(void)                                                                        \
+    {                                                                                                                  \
+        typedef struct k S;                                                                                            \
+        static const Field f[] = {k##_PARAMS(KF_FIELD, KF_ARRAY){0, FIELD_END, 0, sizeof(struct k)}};                  \
+        return f;                                                                                                      \
+    }
+#define KF_FIELD(type, name) {#name, FIELD_##type, 0, offsetof(S, name)},
+#define KF_ARRAY(type, name, n) {#name, FIELD_##type, n, offsetof(S, name)},
+
+/* Binds node n to kernel k. Pointers: the node's first inputs and its outputs, as many as the kernel takes.
+ *   BIND(n, softmax, .outer = shape_product(s, 0, a), .axis = s.dim[a], .inner = D(1));
+ * T is the type of input 0 (of output 0 when there is no input). BIND_T names it; BIND2 names T and U. */
+#define BIND(n, k, ...) BIND2(n, k, NO_TYPE, NO_TYPE, __VA_ARGS__)
+#define BIND_T(n, k, t, ...) BIND2(n, k, t, NO_TYPE, __VA_ARGS__)
+#define BIND2(n, k, t, u, ...) bind_kernel(n, #k, t, u, k##_fields(), &(struct k##_bind){__VA_ARGS__}, NULL, 0)
+/* With the pointers named (inputs, then outputs): BIND_ARGS(n, conv, F32, NO_TYPE, ARGS(x, w, b, y), .kh = ...) */
+#define ARGS(...) ((Value *[]){__VA_ARGS__}), (int)(sizeof((Value *[]){__VA_ARGS__}) / sizeof(Value *))
+#define BIND_ARGS(n, k, t, u, args, ...)                                                                               \
+    BIND_ARGS_(n, k, t, u, args, __VA_ARGS__)
+#define BIND_ARGS_(n, k, t, u, args, n_args, ...)                                                                      \
+    bind_kernel(n, #k, t, u, k##_fields(), &(struct k##_bind){__VA_ARGS__}, args, n_args)
+void bind_kernel(Node *n, const char *kernel, Type t, Type u, const Field *fields, const void *params,
+                 Value *const *args, int n_args);
+/* After a BIND: bytes of scratch; what the i-th reported size is called. */
+void bind_scratch(Node *n, Dim bytes);
+void bind_size(Node *n, int i, Symbol *s);
+/* In infer: the i-th size that n's kernel will report, at most `most`; the same at every call. --dim knows it as the output,
+ * or as the output_what. */
+Dim reported_size(Node *n, int i, const char *what, Dim most);
+/* After a BIND: those sizes. And what an output has room for where its size is such a one. */
+void bind_reported(Node *n);
+Dim reported_room(Dim size);
+
+/* ---- the register (rt.c compiled with ONNXCC_HOST) ------------------------------------------------------- */
+#ifdef ONNXCC_HOST
+#define KE_f16 F16
+#define KE_bf16 BF16
+#define KE_f32 F32
+#define KE_f64 F64
+#define KE_i8 I8
+#define KE_i16 I16
+#define KE_i32 I32
+#define KE_i64 I64
+#define KE_u8 U8
+#define KE_u16 U16
+#define KE_u32 U32
+#define KE_u64 U64
+#define KE_b8 B8
+#define KE_f8e4m3fn F8E4M3FN
+#define KE_f8e4m3fnuz F8E4M3FNUZ
+#define KE_f8e5m2 F8E5M2
+#define KE_f8e5m2fnuz F8E5M2FNUZ
+#define KE_f8e8m0 F8E8M0
+#define KE_f4e2m1 F4E2M1
+#define KE_f6e2m3 F6E2M3
+#define KE_f6e3m2 F6E3M2
+#define KE_i4 I4
+#define KE_u4 U4
+#define KE_i2 I2
+#define KE_c128 C128
+#define KE_str STR
+#define KE_u2 U2
+#define KA_1(a) (a)[0]
+#define KA_2(a) (a)[0], (a)[1]
+#define KA_3(a) (a)[0], (a)[1], (a)[2]
+#define KA_4(a) (a)[0], (a)[1], (a)[2], (a)[3]
+#define KA_5(a) (a)[0], (a)[1], (a)[2], (a)[3], (a)[4]
+#define KA_6(a) (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5]
+#define KA_7(a) (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5], (a)[6]
+#define KA_8(a) (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5], (a)[6], (a)[7]
+#define KA_9(a) (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5], (a)[6], (a)[7], (a)[8]
+#define KA_10(a) (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5], (a)[6], (a)[7], (a)[8], (a)[9]
+#define KA_11(a) (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5], (a)[6], (a)[7], (a)[8], (a)[9], (a)[10]
+#define KA_12(a) (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5], (a)[6], (a)[7], (a)[8], (a)[9], (a)[10], (a)[11]
+#define KA_13(a) (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5], (a)[6], (a)[7], (a)[8], (a)[9], (a)[10], (a)[11], (a)[12]
+#define KA_14(a) (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5], (a)[6], (a)[7], (a)[8], (a)[9], (a)[10], (a)[11], (a)[12], (a)[13]
+#define KA_15(a) (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5], (a)[6], (a)[7], (a)[8], (a)[9], (a)[10], (a)[11], (a)[12], (a)[13], (a)[14]
+#define KA_16(a) (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5], (a)[6], (a)[7], (a)[8], (a)[9], (a)[10], (a)[11], (a)[12], (a)[13], (a)[14], (a)[15]
+#define KA_17(a) KA_16(a), (a)[16]
+#define KR_(k, fn, t, u, n_args, n_in, flags, fallible_, call)                                                         \
+    static int run_##fn(void *const *a, const void *p) { call; }                                                       \
+    static const Kernel kernel_##fn = {#k, t, u, n_args, n_in, flags, fallible_, run_##fn, KERNELS};                   \
+    const Kernel *const kernel_##fn##_at __attribute__((section("onnxcc_kernels"), used)) = &kernel_##fn;
+#define KR(...) KR_(__VA_ARGS__)
+#define KC(k, fn, n_args) fn(RT_CAT(KA_, n_args)(a), *(const struct k *)p)
+#define RUNS(k, n_args, n_in, flags)                                                                                   \
+    KR(k, FN(k), RT_CAT(KE_, T), NO_TYPE, n_args, n_in, flags, false, KC(k, FN(k), n_args); return 0)
+#define TRIES(k, n_args, n_in, flags)                                                                                  \
+    KR(k, FN(k), RT_CAT(KE_, T), NO_TYPE, n_args, n_in, flags, true, return KC(k, FN(k), n_args))
+#define RUNS2(k, n_args, n_in, flags)                                                                                  \
+    KR(k, FN2(k), RT_CAT(KE_, T), RT_CAT(KE_, U), n_args, n_in, flags, false, KC(k, FN2(k), n_args); return 0)
+#define TRIES2(k, n_args, n_in, flags)                                                                                 \
+    KR(k, FN2(k), RT_CAT(KE_, T), RT_CAT(KE_, U), n_args, n_in, flags, true, return KC(k, FN2(k), n_args))
+#endif
+
+#endif

@@ -1,0 +1,297 @@
+/* node.c - how operators look at a node: attributes with their defaults, inputs that decide sizes, outputs to set. */
+#include <stdlib.h>
+
+#include "passes/infer.h"
+#include "ir/schema.h"
+
+Shape in_shape(const Node *n, int i) { return in(n, i) ? *in(n, i)->shape : (Shape){.rank = -1}; }
+Type in_type(const Node *n, int i) { return in(n, i) ? in(n, i)->type : NO_TYPE; }
+
+/* ---- attributes ------------------------------------------------------------------------------------------ */
+
+static Attr *read_default(const Op *op, const FormalAttr *f)
+{
+    Attr *d = NEW(Attr);
+    d->name = name_bytes(f->name, (size_t)f->name_n);
+    d->type = f->type;
+    if (f->type == A_INT)
+        d->i = strtoll(f->value, NULL, 10);
+    else if (f->type == A_FLOAT)
+        d->f = strtof(f->value, NULL);
+    else if (f->type == A_STRING)
+        d->s = name_bytes(f->value, (size_t)f->value_n);
+    else if (f->type == A_INTS || f->type == A_FLOATS) { /* "1,2" */
+        int64_t *v = NEWS(int64_t, f->value_n);
+        float *w = NEWS(float, f->value_n);
+        for (const char *s = f->value; s < f->value + f->value_n;) {
+            char *end;
+            w[d->n] = strtof(s, &end);
+            v[d->n++] = (int64_t)strtod(s, NULL);
+            s = *end == ',' ? end + 1 : f->value + f->value_n;
+        }
+        if (f->type == A_INTS)
+            d->ints = v;
+        else
+            d->floats = w;
+    } else
+        bug("default of %s.%s", op->name, d->name->s);
+    return d;
+}
+
+/* The attribute as given, or as the row's default says, which is read once; NULL: absent. */
+static const Attr *attr_or_default(const Node *n, const char *attr)
+{
+    static Map defaults; /* FormalAttr -> Attr */
+    pool_clears(&defaults, sizeof defaults);
+    const Attr *a = node_attr(n, attr);
+    if (a)
+        return a;
+    const FormalAttr *f = formal_attr(op_signature(n->op), attr);
+    if (!f)
+        bug("%s has no attribute %s", n->op->name, attr);
+    if (!f->value)
+        return NULL;
+    Attr *d = map_get(&defaults, f);
+    if (!d)
+        map_put(&defaults, f, d = read_default(n->op, f));
+    return d;
+}
+
+int64_t attr_int(const Node *n, const char *attr)
+{
+    const Attr *a = attr_or_default(n, attr);
+    return a ? a->i : 0;
+}
+
+double attr_float(const Node *n, const char *attr)
+{
+    const Attr *a = attr_or_default(n, attr);
+    return a ? (double)a->f : 0;
+}
+
+const char *attr_string(const Node *n, const char *attr)
+{
+    const Attr *a = attr_or_default(n, attr);
+    return a && a->s ? a->s->s : "";
+}
+
+int attr_ints(const Node *n, const char *attr, const int64_t **v)
+{
+    const Attr *a = attr_or_default(n, attr);
+    *v = a ? a->ints : NULL;
+    return a ? a->n : -1;
+}
+
+int attr_floats(const Node *n, const char *attr, const float **v)
+{
+    const Attr *a = attr_or_default(n, attr);
+    *v = a ? a->floats : NULL;
+    return a ? a->n : -1;
+}
+
+int attr_strings(const Node *n, const char *attr, const Name **v)
+{
+    const Attr *a = attr_or_default(n, attr);
+    *v = a ? a->strings : NULL;
+    return a ? a->n : -1;
+}
+
+bool attr_is(const Node *n, const char *attr, const char *value) { return !strcmp(attr_string(n, attr), value); }
+bool attr_given(const Node *n, const char *attr) { return node_attr(n, attr) != NULL; }
+
+Type attr_type(Node *n, const char *attr, int64_t t)
+{
+    if (t <= 0 || t >= N_TYPES)
+        node_error(n, "%s = %lld is no element type", attr, (long long)t);
+    else if (op_signature(n->op)->out[0].set >> t & 1)
+        return (Type)t;
+    else
+        node_error(n, "%s = %s is not possible", attr, type_onnx((Type)t));
+    return NO_TYPE;
+}
+
+int axis_of(Node *n, int64_t axis, int rank)
+{
+    if (axis < -rank || axis >= rank) {
+        if (rank || axis < -1 || axis > 0) /* a scalar has an axis 0 to many exporters */
+            error_node(n, "ATT-13", "axis %lld is outside [%d, %d]", (long long)axis, -rank, rank - 1);
+        return 0;
+    }
+    return (int)(axis < 0 ? axis + rank : axis);
+}
+
+int attr_axis(Node *n, const char *attr, int rank) { return axis_of(n, attr_int(n, attr), rank); }
+
+/* ---- inputs that decide sizes ------------------------------------------------------------------------------ */
+
+bool in_const(const Node *n, int i) { return in(n, i) && in(n, i)->data && !in(n, i)->data->symbolic; }
+
+double in_float(const Node *n, int i, double otherwise)
+{
+    return in_const(n, i) && tensor_count(in(n, i)->data) > 0 ? tensor_get(in(n, i)->data, 0) : otherwise;
+}
+
+/* The symbol for element `e` of a tensor that is known only at run time; the same one every time. */
+static Dim element_symbol(Value *v, int e)
+{
+    for (Symbol *s = symbols_of(v); s; s = s->next)
+        if (s->element == e)
+            return dim_symbol(s);
+    const char *of = v->name ? v->name->s : "value";
+    Symbol *s = symbol_fresh(v->shape->rank ? name_format("%s[%d]", of, e)->s : of, v->type == B8 ? 0 : INT64_MIN,
+                             v->type == B8 ? 1 : INT64_MAX);
+    symbol_read_from(s, v, e);
+    return dim_symbol(s);
+}
+
+Dim value_dim(Value *v, int e)
+{
+    if (v->data && v->data->symbolic)
+        return ((const Dim *)v->data->data)[e];
+    return v->data ? D(tensor_get_int(v->data, e)) : element_symbol(v, e);
+}
+
+int in_dims(Node *n, int i, Dim *out, int max)
+{
+    Value *v = in(n, i);
+    if (!v)
+        bug("%s: input %d is omitted", n->op->name, i);
+    if (!v->data && v->def)
+        trace_value(v);
+    Dim count = shape_count(*v->shape);
+    if (v->shape->rank > 1 || !dim_const(count)) {
+        error_node(n, "SHP-14", "input %d decides a shape, but how many numbers it holds is not known", i);
+        note_help("give it a constant value with --const, or its shape with --shape or --dim");
+        return -1;
+    }
+    if (dim_value(count) > max) {
+        error_node(n, "SHP-14", "input %d has %lld numbers; at most %d make sense here", i, (long long)dim_value(count),
+                   max);
+        return -1;
+    }
+    for (int e = 0; e < (int)dim_value(count); e++)
+        out[e] = value_dim(v, e);
+    return (int)dim_value(count);
+}
+
+int in_ints(Node *n, int i, int64_t *out, int max)
+{
+    Dim d[64];
+    int k = in_dims(n, i, d, max < 64 ? max : 64);
+    for (int e = 0; e < k; e++) {
+        if (!dim_const(d[e])) {
+            error_node(n, "SEM-07", "input %d ('%s') must be known when the model is compiled", i,
+                       printable(in(n, i)->name));
+            note_help("freeze it: --const %s=FILE.pb", printable(in(n, i)->name));
+            return -1;
+        }
+        out[e] = dim_value(d[e]);
+    }
+    return k;
+}
+
+/* ---- outputs ----------------------------------------------------------------------------------------------- */
+
+void set_out(Node *n, int i, Type t, Shape s)
+{
+    Value *v = out(n, i);
+    if (!v)
+        return;
+    v->type = t;
+    v->shape = shape_keep(s);
+    v->form = TENSOR;
+}
+
+void infer_same(Node *n) { set_out(n, 0, in_type(n, 0), in_shape(n, 0)); }
+
+static bool broadcast_all(Node *n, Shape *s)
+{
+    *s = in_shape(n, 0);
+    for (int i = 1; i < n->n_in; i++) {
+        Shape a = *s;
+        if (n->in[i] && !shape_broadcast(a, *n->in[i]->shape, s)) {
+            error_node(n, "INF-06", "inputs %s and %s do not broadcast", shape_text(a), shape_text(*n->in[i]->shape));
+            return false;
+        }
+        if (n->in[i])
+            assume_broadcast(n, a, *n->in[i]->shape);
+    }
+    return true;
+}
+
+void infer_broadcast(Node *n)
+{
+    Shape s;
+    if (broadcast_all(n, &s))
+        set_out(n, 0, in_type(n, 0), s);
+}
+
+void infer_compare(Node *n)
+{
+    Shape s;
+    if (broadcast_all(n, &s))
+        set_out(n, 0, B8, s);
+}
+
+/* ---- making nodes in an expansion ----------------------------------------------------------------------------- */
+
+Node *make_node(Node *n, const char *op, int n_in, Value **in, int n_out)
+{
+    while (n_in && !in[n_in - 1])
+        n_in--;
+    Node *m = node_new(n->graph, op, n_in, in, n_out);
+    m->name = n->name;
+    m->source = n->source;
+    node_insert(m, n);
+    return m;
+}
+
+Value *make(Node *n, const char *op, int n_in, ...)
+{
+    Value *in[MAX_ARGS];
+    va_list list;
+    va_start(list, n_in);
+    for (int i = 0; i < n_in; i++)
+        in[i] = va_arg(list, Value *);
+    va_end(list);
+    return make_node(n, op, n_in, in, 1)->out[0];
+}
+
+Value *make_ints(Node *n, int k, const int64_t *v) { return value_const(n->graph, tensor_ints(k, v)); }
+Value *make_dims(Node *n, int k, const Dim *v) { return value_const(n->graph, tensor_dims(k, v)); }
+Value *make_int(Node *n, int64_t v) { return value_const(n->graph, tensor_int(I64, v)); }
+
+Value *make_scalar(Node *n, Type t, double v)
+{
+    return value_const(n->graph, type_is_float(t) ? tensor_float(t, v) : tensor_int(t, (int64_t)v));
+}
+
+void replace_out(Node *n, int i, Value *by)
+{
+    Value *old = out(n, i);
+    if (!old)
+        return;
+    if (by->def && by->graph == old->graph && !by->desc) { /* the model's own name serves the reader better */
+        by->name = old->name;
+        by->desc = old->desc;
+    }
+    value_replace(old, by);
+}
+
+Value *with_int(Value *v, const char *attr, int64_t i)
+{
+    attr_set_int(v->def, attr, i);
+    return v;
+}
+
+void expand_to(Node *n, Value *y)
+{
+    replace_out(n, 0, y);
+    expand_done(n);
+}
+
+void expand_done(Node *n)
+{
+    node_remove(n);
+    n->gone = true;
+}

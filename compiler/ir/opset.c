@@ -1,0 +1,178 @@
+/* opset.c - resolve: binds every node to the row of (domain, operator, version in force); all misses in one message.
+ * Requires: a parsed model. Leaves: n->op on every node but calls of model functions. */
+#include "ir/schema.h"
+
+#include <strings.h>
+
+/* The highest versions onnxcc knows; a newer import may have changed what an old name means. */
+static const struct Known {
+    const char *domain;
+    int64_t newest;
+} known[] = {
+    {"", 28},
+    {"ai.onnx.ml", 5},
+    {"ai.onnx.training", 1},
+    {"ai.onnx.preview", 1},
+    {"ai.onnx.preview.training", 1},
+    {"com.microsoft", 1},
+    {"onnxcc", 1},
+};
+
+Name domain_normal(Name d) { return !d || name_is(d, "ai.onnx") ? name("") : d; }
+
+/* The highest imported version of a domain; 0: not imported. */
+static int64_t import_version(const struct Import *imports, int n, Name domain)
+{
+    int64_t v = 0;
+    for (int i = 0; i < n; i++)
+        if (domain_normal(imports[i].domain) == domain && imports[i].version > v)
+            v = imports[i].version;
+    return v;
+}
+
+Function *find_function(const Model *m, const Node *n)
+{
+    for (int i = 0; i < m->functions.n; i++) {
+        Function *f = m->functions.at[i];
+        if (f->name == n->source->op_type && domain_normal(f->domain) == n->source->domain &&
+            (f->overload ? f->overload : name("")) == n->source->overload)
+            return f;
+    }
+    return NULL;
+}
+
+/* One kind of miss, with the nodes it concerns. */
+typedef struct Miss {
+    Name domain, op;
+    int64_t version;
+    int count;
+    const Node *first;
+    struct Miss *next;
+} Miss;
+
+typedef struct Resolver {
+    Model *model;
+    const struct Import *imports;
+    int n_imports;
+    Miss *misses;
+    VEC(Function *) seen;
+} Resolver;
+
+static void resolve_graph(Graph *g, void *resolver);
+
+static void add_miss(Resolver *r, const Node *n, Name domain, int64_t version)
+{
+    Miss **at = &r->misses;
+    for (; *at; at = &(*at)->next)
+        if ((*at)->op == n->source->op_type && (*at)->domain == domain && (*at)->version == version) {
+            (*at)->count++;
+            return;
+        }
+    Miss *m = *at = NEW(Miss);
+    *m = (Miss){domain, n->source->op_type, version, 1, n, NULL};
+}
+
+/* A function is resolved with its own imports, once, when the first node calls it. */
+static void resolve_function(Resolver *r, Function *f)
+{
+    for (int i = 0; i < r->seen.n; i++)
+        if (r->seen.at[i] == f)
+            return;
+    vec_push(&r->seen, f);
+    const struct Import *imports = r->imports;
+    int n = r->n_imports;
+    r->imports = f->imports.at;
+    r->n_imports = f->imports.n;
+    resolve_graph(f->body, r);
+    r->imports = imports;
+    r->n_imports = n;
+}
+
+static void resolve_node(Resolver *r, Node *n)
+{
+    Name domain = n->source->domain;
+    int64_t version = import_version(r->imports, r->n_imports, domain);
+    if (!version && r->model->ir_version < 3 && !r->n_imports && !domain->n)
+        version = 1;
+    Function *f = find_function(r->model, n);
+    if (!version) {
+        error_node(n, domain->n ? "OPS-06" : "OPS-03", "domain '%s' is not imported",
+                   domain->n ? printable(domain) : "ai.onnx");
+        note_help("the model's opset_import must name the domain and its version");
+        return;
+    }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (name_is(domain, known[i].domain) && version > known[i].newest && !f) {
+            error_node(n, "OPS-10", "operator set %s version %lld is newer than this compiler knows (%lld)",
+                       domain->n ? printable(domain) : "ai.onnx", (long long)version, (long long)known[i].newest);
+            return;
+        }
+    n->op = f ? NULL : op_find(domain->s, n->source->op_type->s, version);
+    if (n->op && n->op->flags & DEPRECATED)
+        n->op = NULL;
+    if (f)
+        resolve_function(r, f);
+    else if (!n->op)
+        add_miss(r, n, domain, version);
+    node_each_graph(n, resolve_graph, r);
+}
+
+static void resolve_graph(Graph *g, void *resolver)
+{
+    for (Node *n = g->first; n; n = n->next)
+        resolve_node(resolver, n);
+}
+
+/* Why (domain, op, version) has no row, in the user's terms. */
+static void report_miss(const Miss *m)
+{
+    const char *domain = m->domain->n ? printable(m->domain) : "ai.onnx", *op = printable(m->op);
+    int n;
+    const Op *const *rows = ops_sorted(&n);
+    const Op *later = NULL, *last = NULL, *ended = NULL, *spelled = NULL;
+    for (int i = 0; i < n; i++) {
+        if (strcmp(op_domain(rows[i]), m->domain->s))
+            continue;
+        if (!strcasecmp(rows[i]->name, m->op->s) && strcmp(rows[i]->name, m->op->s))
+            spelled = rows[i];
+        if (strcmp(rows[i]->name, m->op->s))
+            continue;
+        if (rows[i]->since > m->version)
+            later = later ? later : rows[i];
+        else if (rows[i]->flags & DEPRECATED)
+            ended = rows[i];
+        else
+            last = rows[i];
+    }
+    bool domain_known = false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        domain_known |= name_is(m->domain, known[i].domain);
+    if (!domain_known)
+        error_node(m->first, "OPS-05", "operator not supported: %s of the unknown domain '%s', version %lld", op,
+                   domain, (long long)m->version);
+    else if (ended)
+        error_node(m->first, "OPS-12", "operator %s (%s) was removed in version %d; the model imports %lld", op, domain,
+                   ended->since, (long long)m->version);
+    else if (later)
+        error_node(m->first, "OPS-11", "operator %s (%s) appears in version %d; the model imports %lld", op, domain,
+                   later->since, (long long)m->version);
+    else
+        error_node(m->first, "OPS-05", "operator not supported: %s (%s %lld)", op, domain, (long long)m->version);
+    if (spelled)
+        note_help("operators are case-sensitive: did you mean %s?", spelled->name);
+    if (ended && last)
+        note_help("the last version that has it is %d", ended->since - 1);
+    if (m->count > 1)
+        note_help("%d nodes use it", m->count);
+}
+
+void resolve_ops(Model *m)
+{
+    Resolver r = {.model = m, .imports = m->imports.at, .n_imports = m->imports.n};
+    resolve_graph(m->graph, &r);
+    for (const Miss *miss = r.misses; miss; miss = miss->next)
+        report_miss(miss);
+    if (r.misses)
+        note_help("`onnxcc --list-ops` shows every operator, version and type");
+    stop_on_errors();
+}

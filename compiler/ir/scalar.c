@@ -1,0 +1,103 @@
+/* scalar.c - the scalar functions of the emitted code over arrays, for loops that the compiler runs itself. Compiled
+ * without contraction, so that both give the same bits. Names, with the arithmetic type of the (last) argument:
+ *   "relu", "add", ...      a row of scalar.def
+ *   "cast_i8", "cast_f8e5m2_wrap", "cast_f8e8m0_down", "to_f32"       element.h's conversions, from any arithmetic type
+ *   "rnd_f16"               element.h's rounding, in the type's own arithmetic type */
+#include "ir/kernel.h"
+
+#include "rt.h"
+
+#include <stdlib.h>
+
+#define ARITH_f32 F32
+#define ARITH_f64 F64
+#define ARITH_i32 I32
+#define ARITH_u32 U32
+#define ARITH_i64 I64
+#define ARITH_u64 U64
+
+#define ARRAYS_1(fn, X, T) fn(((const X *)a[0])[i])
+#define ARRAYS_2(fn, X, T) fn(((const X *)a[0])[i], ((const T *)a[1])[i])
+#define ARRAYS_3(fn, X, T) fn(((const X *)a[0])[i], ((const T *)a[1])[i], ((const T *)a[2])[i])
+/* Function fn, X fn(first, A, ...) -> result, as an entry of the register. */
+#define ENTRY_(name, fn, n_arg, X, A_, result)                                                                         \
+    static void run_##fn(const void *const *a, void *y, ptrdiff_t n)                                                   \
+    {                                                                                                                  \
+        for (ptrdiff_t i = 0; i < n; i++)                                                                              \
+            ((result *)y)[i] = ARRAYS_##n_arg(fn, X, A_);                                                              \
+    }                                                                                                                  \
+    static const Scalar scalar_##fn = {name, RT_CAT(ARITH_, A_), n_arg, RT_CAT(ARITH_, result), run_##fn};             \
+    static const Scalar *const scalar_##fn##_at __attribute__((section("onnxcc_scalars"), used)) = &scalar_##fn;
+#define ENTRY(...) ENTRY_(__VA_ARGS__)
+#define SCALAR_RUNS(name, n, x_type, result) ENTRY(#name, FN(name), n, x_type, T, result)
+
+#include "scalar.h"
+#define T f32
+#include "scalar.h"
+#undef T
+#define T f64
+#include "scalar.h"
+#undef T
+#define T i32
+#include "scalar.h"
+#undef T
+#define T u32
+#include "scalar.h"
+#undef T
+#define T i64
+#include "scalar.h"
+#undef T
+#define T u64
+#include "scalar.h"
+#undef T
+
+#define CAST(a, t) ENTRY("cast_" #t, cast_##t##_##a, 1, a, a, RT_CAT(RT_ARITH_, t))
+#define CAST_AS(a, way, t) ENTRY("cast_" #way, cast_##way##_##a, 1, a, a, RT_CAT(RT_ARITH_, t))
+#define TO(a, t) ENTRY("to_" #t, to_##t##_##a, 1, a, a, t)
+#define EACH_STORAGE(X)                                                                                                \
+    X(f32) X(f64) X(f16) X(bf16) X(i8) X(i16) X(i32) X(i64) X(u8) X(u16) X(u32) X(u64) X(b8) X(f8e4m3fn)               \
+    X(f8e4m3fnuz) X(f8e5m2) X(f8e5m2fnuz) X(f8e8m0) X(f4e2m1) X(f6e2m3) X(f6e3m2) X(i4) X(u4) X(i2) X(u2)
+#define CASTS(t) RT_EACH_ARITH(CAST, t)
+#define ROUND(t) ENTRY("rnd_" #t, rnd_##t, 1, RT_ARITH_##t, RT_CAT(RT_ARITH_, t), RT_CAT(RT_ARITH_, t))
+EACH_STORAGE(CASTS)
+EACH_STORAGE(ROUND)
+RT_EACH_ARITH(TO, f32)
+RT_EACH_ARITH(TO, f64)
+RT_EACH_ARITH(TO, i32)
+RT_EACH_ARITH(TO, u32)
+RT_EACH_ARITH(TO, i64)
+RT_EACH_ARITH(TO, u64)
+RT_EACH_ARITH(CAST_AS, f8e4m3fn_wrap, f8e4m3fn)
+RT_EACH_ARITH(CAST_AS, f8e4m3fnuz_wrap, f8e4m3fnuz)
+RT_EACH_ARITH(CAST_AS, f8e5m2_wrap, f8e5m2)
+RT_EACH_ARITH(CAST_AS, f8e5m2fnuz_wrap, f8e5m2fnuz)
+RT_EACH_ARITH(CAST_AS, f8e8m0_down, f8e8m0)
+RT_EACH_ARITH(CAST_AS, f8e8m0_nearest, f8e8m0)
+RT_EACH_ARITH(CAST_AS, f8e8m0_wrap, f8e8m0)
+RT_EACH_ARITH(CAST_AS, f8e8m0_down_wrap, f8e8m0)
+RT_EACH_ARITH(CAST_AS, f8e8m0_nearest_wrap, f8e8m0)
+
+extern const Scalar *__start_onnxcc_scalars[], *__stop_onnxcc_scalars[];
+
+static int compare(const void *a, const void *b)
+{
+    const Scalar *x = *(const Scalar *const *)a, *y = *(const Scalar *const *)b;
+    int c = strcmp(x->name, y->name);
+    return c ? c : (int)x->a - (int)y->a;
+}
+
+const Scalar *scalar_find(const char *name, Type a)
+{
+    static const Scalar **sorted;
+    size_t n = (size_t)(__stop_onnxcc_scalars - __start_onnxcc_scalars);
+    if (!sorted) {
+        sorted = malloc(sizeof *sorted * n);
+        if (!sorted)
+            fail(EXIT_MODEL, "out of memory");
+        memcpy(sorted, __start_onnxcc_scalars, sizeof *sorted * n);
+        qsort(sorted, n, sizeof *sorted, compare);
+    }
+    const Scalar key = {.name = name, .a = a}, *wanted = &key;
+    const Scalar **found = bsearch(&wanted, sorted, n, sizeof *sorted, compare);
+    return found ? *found : NULL;
+}

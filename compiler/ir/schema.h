@@ -1,0 +1,51 @@
+/* schema.h - the rows of ops/, read: what check.c, opset.c and report.c ask about an operator. */
+#ifndef ONNXCC_SCHEMA_H
+#define ONNXCC_SCHEMA_H
+
+#include "ir/ops.h"
+
+#define MAX_FORMALS 32
+#define MAX_VARIABLES 16
+#define MAX_ATTRS 40
+
+typedef uint64_t TypeSet; /* bit Type, and: */
+#define TYPE_SEQUENCE (1ull << 40)
+#define TYPE_OPTIONAL (1ull << 41)
+#define TYPE_MAP (1ull << 42)
+
+/* One formal input or output of a signature. */
+typedef struct Formal {
+    const char *name;
+    int name_n;
+    bool optional, variadic, mixed; /* mixed: variadic of different types */
+    TypeSet set;
+    int variable; /* index of its type variable: equal ones have equal types; -1: none */
+} Formal;
+
+typedef struct FormalAttr {
+    const char *name, *value; /* value: the default as text, or NULL */
+    int name_n, value_n;
+    AttrType type;
+    bool optional;
+} FormalAttr;
+
+typedef struct Signature {
+    int n_in, n_out, n_var, n_attr;
+    Formal in[MAX_FORMALS], out[MAX_FORMALS];
+    const char *var[MAX_VARIABLES];
+    FormalAttr attr[MAX_ATTRS];
+} Signature;
+
+const Signature *op_signature(const Op *op);                           /* read once, kept */
+const FormalAttr *formal_attr(const Signature *sig, const char *name); /* or NULL */
+const Formal *formal_in(const Signature *sig, int i);                  /* variadic ones repeat; NULL: too many */
+const Formal *formal_out(const Signature *sig, int i);
+
+/* The row in force for (domain, name) when `version` of the domain is imported; NULL: none that old. */
+const Op *op_find(const char *domain, const char *name, int64_t version);
+const Op *const *ops_sorted(int *n);                    /* all rows, by domain, name, version */
+const char *op_domain(const Op *op);                    /* "" for ai.onnx */
+Name domain_normal(Name d);                             /* "" for ai.onnx */
+Function *find_function(const Model *m, const Node *n); /* the model's function that n calls, or NULL */
+
+#endif

@@ -1,0 +1,24 @@
+/* strided.h - one tensor as a strided view of another: what Transpose, Slice, Expand ... hand to the copy kernel. */
+#ifndef ONNXCC_STRIDED_H
+#define ONNXCC_STRIDED_H
+
+#include "ir/kernel.h"
+
+/* y[to_at + i * to] = x[from_at + i * from] for every i in dim; strides and offsets in elements. */
+typedef struct Strided {
+    int rank;
+    Dim dim[2 * MAX_RANK], from[2 * MAX_RANK], to[2 * MAX_RANK];
+    Dim from_at, to_at;
+} Strided;
+
+void shape_strides(Shape s, Dim *stride);                 /* row-major */
+void strided_axis(Strided *s, Dim dim, Dim from, Dim to); /* one more axis, inside the others */
+void strided_merge(Strided *s);                           /* drops axes of 1, joins axes that run on */
+/* Merged, as parameters of a kernel; one stride may be NULL. Returns how many axes, at least one. */
+Dim strided_axes(Strided *s, Dim *dim, Dim *from, Dim *to);
+void strided_bind(Node *n, Strided s); /* input 0 to output 0 by the copy kernel */
+
+/* Is this call a copy of one contiguous piece of its input to its whole output? *at: where the piece starts, elements. */
+bool call_is_window(const Call *c, Dim *at);
+
+#endif

@@ -1,0 +1,117 @@
+/* symbol.c - the sizes that are known only at run time: their names and bounds, where they come from, what they turn out
+ * to be. */
+#include "ir/dim.h"
+
+static struct Symbols {
+    VEC(Symbol *) at;
+    Map by_name, numbers; /* the last number that a name was given to be another one */
+    Map origins;          /* node or value -> the first symbol that comes from it */
+} symbols;
+
+static Symbol *symbol_new(Name n, int64_t low, int64_t high)
+{
+    pool_clears(&symbols, sizeof symbols);
+    Symbol *s = NEW(Symbol);
+    *s = (Symbol){.name = n, .low = low, .high = high, .most = D(high), .id = symbols.at.n, .axis = -1, .element = -1};
+    s->fixed = dim_make(EXPR_SYMBOL, 1, (int64_t[]){s->id});
+    vec_push(&symbols.at, s);
+    map_put(&symbols.by_name, n, s);
+    return s;
+}
+
+Symbol *symbol_by_name(Name n)
+{
+    Symbol *s = map_get(&symbols.by_name, n);
+    return s ? s : symbol_new(n, 0, INT64_MAX);
+}
+
+Symbol *symbol_fresh(const char *why, int64_t low, int64_t high)
+{
+    Name n = name(why);
+    uintptr_t number = (uintptr_t)map_get(&symbols.numbers, n);
+    while (map_get(&symbols.by_name, n)) {
+        number += number ? 1 : 2;
+        n = name_format("%s#%d", why, (int)number);
+    }
+    map_put(&symbols.numbers, name(why), (void *)number);
+    for (int i = 0; i < opt.dims.n; i++) {
+        struct DimOption *o = &opt.dims.at[i];
+        if (!name_is(n, o->name) && strcmp(why, o->name))
+            continue;
+        low = o->low > low ? o->low : low;
+        high = o->high < high ? o->high : high;
+        o->used = true;
+    }
+    return symbol_new(n, low, high);
+}
+
+int symbol_count(void) { return symbols.at.n; }
+Symbol *symbols_of(const void *origin) { return map_get(&symbols.origins, origin); }
+
+/* s, and those that follow it */
+static void add_symbol_of(void *origin, Symbol *s)
+{
+    Symbol *last = symbols_of(origin);
+    while (last && last->next)
+        last = last->next;
+    if (last)
+        last->next = s;
+    else
+        map_put(&symbols.origins, origin, s);
+}
+
+void symbol_made_by(Symbol *s, Node *n)
+{
+    if (s->node == n)
+        return;
+    if (s->node || s->from)
+        bug("the size '%s' comes from two places", printable(s->name));
+    add_symbol_of(n, s);
+    s->node = n;
+    n->kept = true;
+}
+
+void symbol_read_from(Symbol *s, Value *v, int element)
+{
+    if (s->node || s->from)
+        bug("the size '%s' comes from two places", printable(s->name));
+    add_symbol_of(v, s);
+    s->from = v;
+    s->element = element;
+    v->kept = true;
+}
+
+void symbols_move(Value *from, Value *to)
+{
+    Symbol *first = symbols_of(from);
+    if (!first)
+        return;
+    for (Symbol *s = first; s; s = s->next)
+        s->from = to;
+    add_symbol_of(to, first);
+    map_put(&symbols.origins, from, NULL);
+    to->kept = true;
+}
+
+Symbol *symbol_at(int i) { return symbols.at.at[i]; }
+Dim dim_symbol(Symbol *s) { return dim_resolve(s->fixed); }
+
+Symbol *symbol_of(Dim d)
+{
+    return !dim_const(d) && dim_expr(d)->kind == EXPR_SYMBOL ? symbol_at((int)dim_expr(d)->w[0]) : NULL;
+}
+
+static void is_symbol(Symbol *s, void *arg)
+{
+    if (s == arg)
+        bug("size '%s' is fixed to an expression over itself", printable(s->name));
+}
+
+void symbol_fix(Symbol *s, Dim d)
+{
+    d = dim_resolve(d);
+    if (symbol_of(d) == s)
+        return;
+    dim_symbols(d, is_symbol, s);
+    s->fixed = d;
+}

@@ -1,0 +1,144 @@
+/* pitch.c - values in rows that lie apart: which calls can read and write them, and how a call is told. A kernel can when
+ * it has a parameter x_pitch (first argument), r_pitch (residual), y_pitch (last one), or pitch[] (what JOINS); it is bound
+ * to the length of a row. What COPIES is given other strides, and a loop looks at its values itself. */
+#include "memory/pitch.h"
+
+#include "ir/loop.h"
+#include "rt.h"
+#include "ir/strided.h"
+
+#include "copy.h"
+
+enum { WORTH = 4 }; /* elements: loops over shorter rows cost more than a copy */
+
+Param *call_param(const Call *c, const char *field)
+{
+    Param *p = c->param;
+    for (const Field *f = c->fields; f->type != FIELD_END; p += f->count ? f->count : 1, f++)
+        if (!strcmp(f->name, field))
+            return p;
+    return NULL;
+}
+
+/* ---- loops ------------------------------------------------------------------------------------------------------------- */
+
+/* Does an axis of s begin where rows of `run` elements do? */
+static bool has_rows(Shape s, Dim run)
+{
+    if (dim_low(run) < WORTH)
+        return false;
+    for (int i = 0; i <= s.rank; i++)
+        if (dim_same(shape_product(s, i, s.rank), run))
+            return true;
+    return false;
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------------------------------- */
+
+/* Where c's kernel takes the pitch of its argument i; NULL: it does not. */
+static Param *pitch_param(const Call *c, int i)
+{
+    const int residual = KERNEL_RESIDUAL(c->kernel);
+    if (i == c->n_arg - 1)
+        return call_param(c, "y_pitch");
+    if (c->kernel->flags & JOINS)
+        return call_param(c, "pitch") + i;
+    return i == 0 ? call_param(c, "x_pitch") : i == residual ? call_param(c, "r_pitch") : NULL;
+}
+
+/* Do the groups of channels of argument i, the first or the last one, lie within a row? */
+static bool groups_in_row(const Call *c, int i, Dim run)
+{
+    const Param *group = call_param(c, "group"), *on = call_param(c, i ? "y_group" : "x_group");
+    return !on || (group && dim_is(group->d, 1)) || dim_at_most(dim_add(on->d, D(1)), run);
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------------ */
+
+/* What a copy becomes when the rows of what it reads, `run` elements, lie `pitch` apart. False: its axes cross rows. */
+static bool spread_copy(const Call *c, Dim run, Dim pitch, struct copy_bind *to)
+{
+    const struct copy_bind *p = (const void *)c->param;
+    struct copy_bind q = {.dim = {D(1), D(1), D(1), D(1)}, .to_at = p->to_at};
+    if (!dim_const(run) || !dim_const(p->from_at))
+        return false;
+    int k = 4;
+    int64_t row = dim_value(run), within = dim_value(p->from_at) % row;
+    for (int i = 3; i >= 0; i--) {
+        Dim n = p->dim[i], step = p->from[i];
+        if (dim_is(n, 1))
+            continue;
+        bool across = dim_is(dim_mod(step, run), 0);
+        if (!across && dim_is(step, 1) && dim_is(dim_mod(n, run), 0) && !dim_same(n, run)) { /* over whole rows */
+            if (k < 2)
+                return false;
+            q.dim[--k] = run, q.from[k] = D(1), q.to[k] = p->to[i];
+            within += row - 1;
+            n = dim_div(n, run);
+            q.dim[--k] = n, q.from[k] = pitch, q.to[k] = dim_mul(p->to[i], run);
+            continue;
+        }
+        if (!k || (!across && (!dim_const(step) || !dim_const(n) || dim_value(step) < 0)))
+            return false;
+        q.dim[--k] = n, q.to[k] = p->to[i];
+        q.from[k] = across ? dim_mul(dim_div(step, run), pitch) : step;
+        within += across ? 0 : dim_value(dim_mul(dim_sub(n, D(1)), step));
+    }
+    q.from_at = dim_add(dim_mul(dim_div(p->from_at, run), pitch), dim_mod(p->from_at, run));
+    *to = q;
+    return within < row;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------------- */
+
+static bool takes_rows(const Call *c, int i, Dim run)
+{
+    struct copy_bind copy;
+    if (c->kernel->flags & COPIES)
+        return i == 0 && spread_copy(c, run, run, &copy);
+    const Param *p = pitch_param(c, i);
+    return p && dim_same(p->d, run) && groups_in_row(c, i, run);
+}
+
+bool pitch_reads(const Node *n, const Value *v, Dim run)
+{
+    const Call *c = &n->call;
+    for (int i = 0; i < c->n_arg; i++)
+        if (c->arg[i] == v && !(c->loop ? has_rows(*v->shape, run) : takes_rows(c, i, run)))
+            return false;
+    return true;
+}
+
+bool pitch_writes(const Node *n, const Value *v, Dim run)
+{
+    const Call *c = &n->call;
+    if (c->loop)
+        return has_rows(*c->loop->shape, run);
+    return c->kernel && c->arg[c->n_arg - 1] == v && takes_rows(c, c->n_arg - 1, run) &&
+           (!c->epilogue || has_rows(*c->epilogue->shape, run));
+}
+
+Dim pitch_scratch(const Node *n, Dim pitch)
+{
+    const Call *c = &n->call;
+    if (dim_is(pitch, 0) || dim_is(c->scratch_pitch, 0))
+        return c->scratch;
+    return dim_add(c->scratch, dim_mul(c->scratch_pitch, dim_sub(pitch, pitch_param(c, 0)->d)));
+}
+
+void pitch_apply(Node *n)
+{
+    Call *c = &n->call;
+    if (!c->kernel || n->free)
+        return;
+    c->scratch = pitch_scratch(n, c->arg[0] ? c->arg[0]->inside->pitch : D(0));
+    for (int i = 0; i < c->n_arg; i++) {
+        const Value *v = c->arg[i];
+        if (!v || dim_is(v->inside->pitch, 0))
+            continue;
+        if (!(c->kernel->flags & COPIES))
+            pitch_param(c, i)->d = v->inside->pitch;
+        else if (!spread_copy(c, v->inside->run, v->inside->pitch, (void *)c->param))
+            bug("a copy cannot read rows after all");
+    }
+}

@@ -1,0 +1,208 @@
+/* plan.c - plan: one arena. Values that may share bytes become one class (share.c); each class lives from its first writer
+ * to its last reader; place.c gives it its offset.
+ * Requires: bound and fused. Leaves: root or offset on every value that is not the caller's or constant. */
+#include "passes/infer.h"
+#include "ir/kernel.h"
+#include "memory/pitch.h"
+#include "base/place.h"
+#include "rt.h"
+#include "memory/share.h"
+
+Plan plan;
+
+/* ---- times --------------------------------------------------------------------------------------------------------------- */
+
+static void number(Graph *g, void *next)
+{
+    int *time = next;
+    for (Node *n = g->first; n; n = n->next) {
+        n->time = (*time)++;
+        node_each_graph(n, number, time);
+        n->end = n->op->flags & CONTROL ? (*time)++ : n->time;
+    }
+}
+
+static bool encloses(const Graph *outer, const Graph *inner)
+{
+    for (; inner; inner = inner->parent)
+        if (inner == outer)
+            return true;
+    return false;
+}
+
+/* When a reading of v by n (or at the end of n's graph) is over: a reader inside a loop may read again until its end. */
+static int reading_ends(const Value *v, const Node *n)
+{
+    int end = n->end;
+    for (const Graph *g = n->graph; g && !encloses(g, v->graph); g = g->parent)
+        if (g->owner && g->owner->end > end)
+            end = g->owner->end;
+    return end;
+}
+
+static void start_value(Value *v, int time)
+{
+    share_reset(v);
+    v->fixed = false;
+    v->offset = -1;
+    v->live_from = v->live_to = time;
+    v->bytes = v->data ? 0 : most_bytes(v);
+}
+
+static void set_times(Node *n, void *last)
+{
+    n->free = false;
+    n->joined = 0;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i]) {
+            start_value(n->out[i], n->time);
+            n->out[i]->live_to = n->end; /* a loop writes it in every turn, also when nobody reads it then */
+            if (n->out[i]->lasting) {    /* what a turn wrote stays during the others */
+                n->out[i]->live_to = *(const int *)last;
+                for (const Graph *g = n->graph; g->owner; g = g->owner->graph)
+                    n->out[i]->live_from = g->owner->time;
+            }
+        }
+}
+
+static void read_value(Value *v, int end)
+{
+    if (v && !v->data && v->live_to < end)
+        v->live_to = end;
+}
+
+static void set_ends(Node *n, void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i])
+            read_value(n->in[i], reading_ends(n->in[i], n));
+    for (int k = 0; k < n->n_attr; k++)
+        for (int i = 0; n->attr[k].g && i < n->attr[k].g->out.n; i++)
+            read_value(n->attr[k].g->out.at[i], n->end);
+}
+
+/* ---- the arena ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Arena {
+    VEC(Buffer) buffers;
+    VEC(Value *) value; /* of each buffer, or: */
+    VEC(Node *) node;   /* whose scratch it is */
+} Arena;
+
+static void add_buffer(Arena *a, int from, int to, int64_t bytes, Value *v, Node *n)
+{
+    if (!bytes)
+        bytes = 1;
+    vec_push(&a->buffers, ((Buffer){from, to, (bytes + plan.align - 1) / plan.align * plan.align, 0}));
+    vec_push(&a->value, v);
+    vec_push(&a->node, n);
+}
+
+static void add_node(Node *n, void *arg)
+{
+    Arena *a = arg;
+    for (int i = 0; i < n->n_out; i++) {
+        Value *v = n->out[i];
+        if (v && !v->root && !v->data && !in_callers_buffer(v))
+            add_buffer(a, v->live_from, v->live_to, v->bytes, v, NULL);
+    }
+    Dim scratch =
+        n->free ? D(0) : pitch_scratch(n, n->call.n_arg && n->call.arg[0] ? share_pitch(n->call.arg[0]) : D(0));
+    if (!dim_is(scratch, 0))
+        add_buffer(a, n->time, n->time, dim_high(scratch), NULL, n);
+}
+
+/* ---- which concats and splits do without copies ------------------------------------------------------------------------------ */
+
+/* A plan to be tried: the nodes that may join or split in place, by time, and the bytes that it cannot do without. work: how
+ * many nodes it may still look at, so that large models do not take long. */
+typedef struct Trial {
+    Model *m;
+    int time; /* the last one */
+    bool *joins;
+    VEC(Node *) candidates;
+    Arena arena;
+    int64_t bound, work;
+} Trial;
+
+enum { MOST_WORK = 600000 }; /* about a second */
+
+/* Shares as t->joins says; the bytes that this needs at least. */
+static int64_t try_joins(Trial *t)
+{
+    Graph *g = t->m->graph;
+    for (int i = 0; i < g->in.n; i++)
+        start_value(g->in.at[i], 0);
+    graph_each_node(g, set_times, &t->time);
+    graph_each_node(g, set_ends, NULL);
+    share_values(t->m, t->joins);
+    t->arena.buffers.n = t->arena.value.n = t->arena.node.n = 0;
+    graph_each_node(g, add_node, &t->arena);
+    t->work -= t->time;
+    return place_bound(t->arena.buffers.at, t->arena.buffers.n, &plan.peak_time);
+}
+
+static void add_candidate(Node *n, void *arg)
+{
+    Trial *t = arg;
+    if (n->call.kernel && n->call.kernel->flags & (JOINS | COPIES) && (n->free || n->joined))
+        vec_push(&t->candidates, n);
+}
+
+static void set_joins(Trial *t, int from, int to, bool joins)
+{
+    for (int i = from; i < to; i++)
+        t->joins[t->candidates.at[i]->time] = joins;
+}
+
+/* Lets candidates from, ..., to - 1 join when that needs no more bytes than without; else each half of them. */
+static void choose(Trial *t, int from, int to)
+{
+    set_joins(t, from, to, true);
+    int64_t bound = try_joins(t);
+    if (bound <= t->bound) {
+        t->bound = bound;
+        return;
+    }
+    set_joins(t, from, to, false);
+    if (to - from < 2 || t->work < 0)
+        return;
+    choose(t, from, (from + to) / 2);
+    choose(t, (from + to) / 2, to);
+}
+
+/* The sharing of the fewest bytes and then copies, as far as going through them in order finds it. */
+static void choose_joins(Trial *t)
+{
+    t->bound = try_joins(t);
+    memset(t->joins, true, (size_t)t->time + 1);
+    try_joins(t);
+    graph_each_node(t->m->graph, add_candidate, t);
+    memset(t->joins, false, (size_t)t->time + 1);
+    if (t->candidates.n)
+        choose(t, 0, t->candidates.n);
+}
+
+static void place_joins(Trial *t)
+{
+    plan.bound = try_joins(t);
+    plan.arena = place(t->arena.buffers.at, t->arena.buffers.n);
+}
+
+void plan_model(Model *m)
+{
+    Trial t = {.m = m, .work = MOST_WORK};
+    number(m->graph, &t.time);
+    t.joins = NEWS(bool, t.time + 1);
+    plan = (Plan){.align = opt.target->vector >= 16 ? 64 : 16};
+    choose_joins(&t);
+    place_joins(&t);
+    share_settle(m);
+    const Arena *a = &t.arena;
+    for (int i = 0; i < a->buffers.n; i++)
+        if (a->value.at[i])
+            a->value.at[i]->offset = a->buffers.at[i].offset;
+        else
+            a->node.at[i]->scratch_offset = a->buffers.at[i].offset;
+}

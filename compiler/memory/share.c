@@ -1,0 +1,509 @@
+/* share.c - what may share bytes does: views, branches and loops, concats and splits without copies, results over their
+ * inputs. A value is a link into its class: at an offset, as it is or in rows that lie apart (pitch.h). */
+#include "memory/share.h"
+
+#include "ir/dim.h"
+#include "passes/infer.h"
+#include "ir/loop.h"
+#include "memory/pitch.h"
+#include "rt.h"
+
+/* copy: what puts b there. */
+static VEC(struct Share {
+    Value *a, *b;
+    Node *copy;
+}) shares;
+
+void plan_share(Value *a, Value *b) { vec_push(&shares, ((struct Share){a, b, NULL})); }
+
+void plan_carry(Value *state, Node *copy) { vec_push(&shares, ((struct Share){state, copy->out[0], copy})); }
+
+/* ---- classes ------------------------------------------------------------------------------------------------------------- */
+
+/* v's own, to be changed. */
+static struct Inside *inside_of(Value *v)
+{
+    if (v->inside == &all_of_it)
+        v->inside = NEW(struct Inside);
+    return (struct Inside *)(uintptr_t)v->inside;
+}
+
+void share_reset(Value *v)
+{
+    if (v->inside != &all_of_it)
+        pool_free((void *)(uintptr_t)v->inside, sizeof *v->inside);
+    v->root = NULL;
+    v->inside = &all_of_it;
+}
+
+static Value *class_of(const Value *v)
+{
+    while (v->root)
+        v = v->root;
+    return (Value *)(uintptr_t)v;
+}
+
+static Dim offset_in_class(const Value *v)
+{
+    Dim at = D(0);
+    for (; v->root; v = v->root)
+        at = dim_add(at, v->inside->offset);
+    return at;
+}
+
+/* The length of v's rows in its class; 0: it lies together. */
+static Dim run_of(const Value *v)
+{
+    while (v->root && dim_is(v->inside->pitch, 0))
+        v = v->root;
+    return v->root ? v->inside->run : D(0);
+}
+
+Dim share_pitch(const Value *v)
+{
+    Dim pitch = D(0);
+    for (; v->root; v = v->root)
+        if (!dim_is(v->inside->pitch, 0))
+            pitch = v->inside->pitch;
+    return pitch;
+}
+
+bool in_callers_buffer(const Value *v)
+{
+    if (v->input >= 0)
+        return true;
+    for (int i = 0; i < v->uses.n; i++)
+        if (!v->uses.at[i].node && !v->uses.at[i].graph->parent)
+            return true;
+    return false;
+}
+
+static bool is_constant(const Value *v) { return v->data != NULL; }
+
+int64_t most_bytes(const Value *v)
+{
+    int64_t n = 1;
+    for (int i = 0; i < v->shape->rank; i++)
+        n = number_mul(n, dim_high(v->shape->dim[i]));
+    return (int64_t)type_bytes(v->type, n);
+}
+
+static bool same_bytes(const Value *a, const Value *b)
+{
+    return type_bits(a->type) == type_bits(b->type) && dim_same(shape_count(*a->shape), shape_count(*b->shape));
+}
+
+/* Is v, by itself, all of its class? */
+static bool is_whole(const Value *v)
+{
+    const Value *a = class_of(v);
+    return a->bytes == most_bytes(v) && dim_is(offset_in_class(v), 0) && same_bytes(v, a);
+}
+
+/* Class b goes into class a, `offset` bytes from its start. */
+static void join_at(Value *a, Value *b, Dim offset)
+{
+    b->root = a;
+    if (!dim_is(offset, 0))
+        inside_of(b)->offset = offset;
+    a->live_from = a->live_from < b->live_from ? a->live_from : b->live_from;
+    a->live_to = a->live_to > b->live_to ? a->live_to : b->live_to;
+}
+
+/* The same, as a piece of it: class a can only lie together from now on. */
+static void join_piece(Value *a, Value *b, Dim offset)
+{
+    join_at(a, b, offset);
+    a->fixed = true;
+}
+
+/* The same, in rows: `run` elements, every `pitch`. Class a can be in rows itself only if those are the same. */
+static void join_rows(Value *a, Value *b, Dim offset, Dim run, Dim pitch)
+{
+    join_at(a, b, offset);
+    inside_of(b)->run = run;
+    inside_of(b)->pitch = pitch;
+    a->fixed |= !dim_is(a->inside->row, 0) && !dim_same(a->inside->row, pitch);
+    inside_of(a)->row = pitch;
+}
+
+/* Both classes become one; a value that lives in the caller's buffer leads. */
+static void join(Value *a, Value *b)
+{
+    a = class_of(a);
+    b = class_of(b);
+    if (a == b)
+        return;
+    if (in_callers_buffer(b)) {
+        Value *t = a;
+        a = b;
+        b = t;
+    }
+    if (in_callers_buffer(b))
+        bug("two of the caller's buffers would have to be one");
+    int64_t bytes = a->bytes > b->bytes ? a->bytes : b->bytes;
+    join_at(a, b, D(0));
+    a->bytes = bytes;
+}
+
+/* ---- views, branches, loops ------------------------------------------------------------------------------------------------ */
+
+static bool is_view(const Node *n)
+{
+    return n->op->flags & VIEW && n->out[0] && !is_constant(n->out[0]) && !is_constant(n->in[0]);
+}
+
+static void join_views(Node *n, void *arg)
+{
+    (void)arg;
+    if (is_view(n))
+        join(n->in[0], n->out[0]);
+}
+
+static void join_shares(void)
+{
+    for (int i = 0; i < shares.n; i++) {
+        join(shares.at[i].a, shares.at[i].b);
+        class_of(shares.at[i].a)->fixed = true;
+    }
+}
+
+/* ---- concat and split without copies ----------------------------------------------------------------------------------- */
+
+static int64_t element_bits(const Value *v) { return type_bits(v->type); }
+
+static Dim bytes_of(Dim elements, const Value *v) { return dim_mul(elements, D(element_bits(v) / 8)); }
+
+/* Can everybody who reads v, or a view of it, do so in rows of `run` elements? */
+static bool readers_take(const Value *v, Dim run)
+{
+    if (is_constant(v) || v->form != TENSOR || v->lasting || value_is_output(v) || symbols_of(v))
+        return false;
+    for (int i = 0; i < v->uses.n; i++) {
+        const Node *n = v->uses.at[i].node;
+        if (n->op->flags & CONTROL ||
+            (is_view(n) ? !readers_take(n->out[0], run) : !n->free && !pitch_reads(n, v, run)))
+            return false;
+    }
+    return true;
+}
+
+/* How many parts of a concat, from part i on, are together all of a class; 0: that one is not. *run: their elements in a
+ * row. */
+static int parts_together(const Node *n, int i, Dim *run)
+{
+    Value *const *x = n->call.arg;
+    const Param *size = call_param(&n->call, "size");
+    const Value *a = class_of(x[i]);
+    *run = size[i].d;
+    if (is_whole(x[i]))
+        return 1;
+    Dim at = D(0), pitch = share_pitch(x[i]);
+    for (int k = i; k < n->call.n_arg - 1 && x[k] && !is_constant(x[k]); k++) {
+        if (class_of(x[k]) != a || !dim_same(run_of(x[k]), size[k].d) || !dim_same(share_pitch(x[k]), pitch) ||
+            !dim_same(offset_in_class(x[k]), bytes_of(at, x[k])))
+            return 0;
+        at = dim_add(at, size[k].d);
+        *run = at;
+        if (dim_same(at, pitch))
+            return k + 1 - i;
+    }
+    return 0;
+}
+
+/* May class a be rows of `run` elements in a concat of `outer` rows? */
+static bool may_be_rows(const Value *a, Dim outer, Dim run)
+{
+    return !a->fixed && (dim_is(a->inside->row, 0) || dim_same(a->inside->row, run)) && a->def &&
+           dim_same(shape_count(*a->shape), dim_mul(outer, run)) && pitch_writes(a->def, a, run) &&
+           readers_take(a, run);
+}
+
+/* Is some size not known before this time? */
+typedef struct Late {
+    int time;
+    bool late;
+} Late;
+
+static void is_late(Symbol *s, void *late)
+{
+    Late *l = late;
+    const Node *from = s->node ? s->node : s->from ? s->from->def : NULL;
+    l->late |= from && from->end >= l->time;
+}
+
+static bool known_before(Dim d, int time)
+{
+    Late l = {.time = time};
+    dim_symbols(d, is_late, &l);
+    return !l.late;
+}
+
+/* Puts parts of a concat, from part i on, where it has them, `at` elements from its start; how many. */
+static int join_from(Node *n, int i, Dim at)
+{
+    Value *x = n->call.arg[i], *y = n->out[0], *to = class_of(y), *a = class_of(x);
+    Dim outer = call_param(&n->call, "outer")->d, pitch = call_param(&n->call, "y_pitch")->d, run;
+    if (is_constant(x) || a == to || in_callers_buffer(a) || a->graph != n->graph || element_bits(x) % 8)
+        return 0;
+    int parts = parts_together(n, i, &run);
+    Dim offset = dim_add(offset_in_class(y), bytes_of(at, y));
+    if (!known_before(offset, a->live_from) || !known_before(pitch, a->live_from))
+        return 0;
+    if (!parts || (dim_is(outer, 1) ? !is_whole(x) : !may_be_rows(a, outer, run)))
+        return 0;
+    if (dim_is(outer, 1))
+        join_piece(to, a, offset);
+    else
+        join_rows(to, a, offset, run, pitch);
+    return parts;
+}
+
+/* The parts of a concat are computed in their places, those that can; n->joined: they. Without others it needs no code. */
+static void join_concat(Node *n)
+{
+    const Param *size = call_param(&n->call, "size");
+    Value *y = n->out[0];
+    Dim at = D(0);
+    unsigned all = 0;
+    for (int i = 0; i < n->call.n_arg - 1 && n->call.arg[i] && !is_constant(y);) {
+        int parts = join_from(n, i, at), end = i + (parts ? parts : 1);
+        for (; i < end; i++) {
+            n->joined |= parts ? 1u << i : 0;
+            all |= 1u << i;
+            at = dim_add(at, size[i].d);
+        }
+    }
+    n->free = all && n->joined == all;
+}
+
+/* What a copy takes of x: `run` elements every `pitch`, from `at` on; pitch 0: all together. False: something else. */
+typedef struct Window {
+    Dim at, run, pitch;
+} Window;
+
+static bool read_window(const Call *c, Window *w)
+{
+    const Param *dim = call_param(c, "dim"), *from = call_param(c, "from"), *to = call_param(c, "to");
+    *w = (Window){call_param(c, "from_at")->d, D(1), D(0)};
+    Dim rows = D(1), all = D(1);
+    for (int i = 3; i >= 0; i--) {
+        if (dim_is(dim[i].d, 1))
+            continue;
+        if (!dim_same(to[i].d, all) || !dim_at_most(D(1), from[i].d)) /* repeated, or backwards */
+            return false;
+        if (dim_is(w->pitch, 0) && !dim_same(from[i].d, w->run))
+            w->pitch = from[i].d;
+        if (dim_is(w->pitch, 0))
+            w->run = dim_mul(w->run, dim[i].d);
+        else if (dim_same(from[i].d, dim_mul(w->pitch, rows)))
+            rows = dim_mul(rows, dim[i].d);
+        else
+            return false;
+        all = dim_mul(all, dim[i].d);
+    }
+    const Value *x = c->arg[0];
+    return dim_is(call_param(c, "to_at")->d, 0) &&
+           (dim_is(w->pitch, 0) || (dim_at_most(dim_add(w->at, w->run), w->pitch) &&
+                                    dim_same(dim_mul(rows, w->pitch), shape_count(*x->shape))));
+}
+
+/* Is v, or what shows bytes of it, read after this time, or by whoever is outside? */
+static bool is_read_after(const Value *v, int time)
+{
+    for (int i = 0; i < v->uses.n; i++) {
+        const Node *n = v->uses.at[i].node;
+        if (!n || (!is_view(n) && !n->free && n->time > time))
+            return true;
+        for (int k = 0; k < n->n_out; k++)
+            if (n->out[k] && class_of(n->out[k]) == class_of(v) && is_read_after(n->out[k], time))
+                return true;
+    }
+    return false;
+}
+
+/* Is y, should it show bytes of class a, read after a turn has written there what comes in the next? */
+static bool is_read_too_late(const Value *a, const Value *y)
+{
+    for (int i = 0; i < shares.n; i++)
+        if (shares.at[i].copy && class_of(shares.at[i].a) == a && is_read_after(y, shares.at[i].copy->time))
+            return true;
+    return false;
+}
+
+/* A copy of elements that lie together, or in rows that their readers can take, is a look at them where they are. */
+static void join_part(Node *n)
+{
+    Value *x = n->call.arg[0], *y = n->call.arg[1], *a = class_of(x), *b = class_of(y);
+    Window w;
+    if (is_constant(x) || is_constant(y) || a == b || in_callers_buffer(b) || b->fixed || !is_whole(y) ||
+        x->graph != n->graph || element_bits(x) % 8 || !read_window(&n->call, &w) || is_read_too_late(a, y))
+        return;
+    Dim offset = dim_add(offset_in_class(x), bytes_of(w.at, x)), run = run_of(x);
+    if (dim_is(w.pitch, 0) && dim_is(run, 0))
+        join_piece(a, b, offset);
+    else if (!dim_is(w.pitch, 0) && (dim_is(run, 0) || dim_same(run, w.pitch)) && readers_take(b, w.run))
+        join_rows(a, b, offset, w.run, dim_is(run, 0) ? w.pitch : share_pitch(x));
+    else
+        return;
+    n->free = true;
+}
+
+static void join_parts(Node *n, void *arg)
+{
+    const bool *joins = arg;
+    if (!n->call.kernel || !joins[n->time])
+        return;
+    if (n->call.kernel->flags & JOINS)
+        join_concat(n);
+    else if (n->call.kernel->flags & COPIES)
+        join_part(n);
+}
+
+/* ---- in place -------------------------------------------------------------------------------------------------------------- */
+
+/* Does the kernel read the bytes of its argument x through another argument too (conv(x) + x)? */
+static bool is_read_twice(const Call *c, const Value *x)
+{
+    int times = 0;
+    for (int i = 0; i < c->n_arg; i++)
+        times += c->arg[i] && !is_constant(c->arg[i]) && class_of(c->arg[i]) == class_of(x);
+    return times > 1;
+}
+
+/* Does the loop read element i of every input that lies with its input x at the place where element i of x is? */
+static bool reads_in_step(const Loop *l, const Value *x)
+{
+    for (int i = 0; i < l->n_in; i++)
+        if (!is_constant(l->in[i]) && class_of(l->in[i]) == class_of(x) &&
+            (!shape_same(*l->in[i]->shape, *l->shape) || !dim_same(offset_in_class(l->in[i]), offset_in_class(x))))
+            return false;
+    return true;
+}
+
+/* Does n read what it takes of x's bytes before it writes its result there? */
+static bool reads_first(const Node *n, const Value *x)
+{
+    const Call *c = &n->call;
+    if (c->loop)
+        return shape_same(*x->shape, *c->loop->shape) && reads_in_step(c->loop, x);
+    int r = c->kernel ? KERNEL_RESIDUAL(c->kernel) : 0;
+    return ((r && c->arg[r] == x) || (n->op->flags & INPLACE && c->arg[0] == x && n->in[0] == x)) &&
+           !is_read_twice(c, x);
+}
+
+/* What n reads. */
+static int n_read(const Node *n) { return n->call.loop ? n->call.loop->n_in : n->call.n_arg; }
+static Value *read_by(const Node *n, int i) { return n->call.loop ? n->call.loop->in[i] : n->call.arg[i]; }
+
+/* May n write y over x? x must end here, in the arena, and nobody else's bytes with it. */
+static bool may_overwrite(const Node *n, Value *x, Value *y)
+{
+    if (!x || is_constant(x) || !same_bytes(x, y) || x->graph != n->graph)
+        return false;
+    const Value *a = class_of(x), *b = class_of(y);
+    return a != b && a->input < 0 && a->live_to == n->time && b->live_from == n->time && a->bytes == most_bytes(y) &&
+           b->bytes == a->bytes && !in_callers_buffer(a);
+}
+
+static void join_in_place(Node *n, void *arg)
+{
+    (void)arg;
+    Value *y = n->out[0];
+    if (n->n_out < 1 || !y || is_constant(y) || n->op->flags & (VIEW | CONTROL) || !(n->call.loop || n->call.kernel))
+        return;
+    for (int i = 0; i < n_read(n); i++)
+        if (may_overwrite(n, read_by(n, i), y) && reads_first(n, read_by(n, i))) {
+            join(read_by(n, i), y);
+            return;
+        }
+}
+
+/* ---- states of loops ----------------------------------------------------------------------------------------------------- */
+
+/* Does n leave a state alone that it reads, until it has read it? */
+static bool spares(const Node *n, const Value *state)
+{
+    for (int i = 0; i < n_read(n); i++) {
+        const Value *x = read_by(n, i);
+        if (x && !is_constant(x) && class_of(x) == class_of(state) && !reads_first(n, x))
+            return false;
+    }
+    return true;
+}
+
+/* What a loop's body makes of a state is made in its place, where the state is not read any more: it needs no copy. */
+static void join_state(Value *state, Node *copy)
+{
+    Value *x = copy->in[0], *a = class_of(x);
+    const Node *d = a->def;
+    const Loop *l = copy->call.loop;
+    if (is_constant(x) || a == class_of(state) || a->fixed || !is_whole(x) || in_callers_buffer(a) ||
+        (l && (l->n_in != 1 || l->in[0] != x)) || !same_bytes(x, state) || class_of(state)->bytes != a->bytes)
+        return;
+    if (!d || d->graph != copy->graph || d->time != a->live_from || d->out[0] != a ||
+        !(d->call.loop || d->call.kernel) || is_read_after(state, d->time) || !spares(d, state))
+        return;
+    join(state, x);
+    copy->free = true;
+}
+
+static void join_states(void)
+{
+    for (int i = 0; i < shares.n; i++)
+        if (shares.at[i].copy)
+            join_state(shares.at[i].a, shares.at[i].copy);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------------- */
+
+void share_values(Model *m, const bool *joins)
+{
+    graph_each_node(m->graph, join_views, NULL);
+    join_shares();
+    graph_each_node(m->graph, join_parts, (void *)(uintptr_t)joins);
+    join_states();
+    graph_each_node(m->graph, join_in_place, NULL);
+}
+
+/* v's link goes to the root of its class. */
+static void settle(Value *v)
+{
+    Value *above = v->root;
+    if (!above || !above->root)
+        return;
+    settle(above);
+    v->root = above->root;
+    if (above->inside == &all_of_it)
+        return;
+    struct Inside *in = inside_of(v);
+    in->offset = dim_add(in->offset, above->inside->offset);
+    if (dim_is(in->pitch, 0))
+        in->run = above->inside->run;
+    if (!dim_is(above->inside->pitch, 0))
+        in->pitch = above->inside->pitch;
+}
+
+static void settle_node(Node *n, void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            settle(n->out[i]);
+    for (int i = 0; n->joined && !n->free && i < n->call.n_arg - 1; i++)
+        if (n->joined & 1u << i)
+            n->call.arg[i] = NULL; /* it is there already */
+}
+
+static void apply_node(Node *n, void *arg)
+{
+    (void)arg;
+    pitch_apply(n);
+}
+
+void share_settle(Model *m)
+{
+    memset(&shares, 0, sizeof shares);
+    graph_each_node(m->graph, settle_node, NULL);
+    graph_each_node(m->graph, apply_node, NULL);
+}

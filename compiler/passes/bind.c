@@ -1,0 +1,151 @@
+/* bind.c - bind: every node gets its call; what the calls cannot take is made ordinary first: outputs that are not
+ * computed are copied, sizes used as data are stored, large fills are filled at run time.
+ * Requires: fused. Leaves: n->call on every node that needs code. */
+#include "passes/infer.h"
+
+enum { SMALL_FILL = 256 }; /* bytes: a fill up to this size is an ordinary constant */
+
+static Node *internal(Graph *g, const char *op, Node *before, int n_in, Value **in)
+{
+    Node *n = node_new(g, op, n_in, in, 1);
+    node_insert(n, before);
+    return n;
+}
+
+/* ---- constants that are not bytes ------------------------------------------------------------------------------------- */
+
+/* v, stored by a node that has its value as an attribute. */
+static Node *store(Graph *g, Value *v, Node *before, const char *op, Attr value)
+{
+    Node *n = internal(g, op, before, 0, NULL);
+    set_out(n, 0, v->type, *v->shape);
+    n->out[0]->name = v->name;
+    attr_set(n, value);
+    return n;
+}
+
+static Node *store_dims(Graph *g, Value *v, Node *before)
+{
+    const Dim *d = v->data->data;
+    Attr a = {.name = name("dims"),
+              .type = A_INTS,
+              .n = (int)tensor_count(v->data),
+              .ints = (const int64_t *)(const void *)d};
+    return store(g, v, before, "onnxcc.Dims", a);
+}
+
+static Node *store_fill(Graph *g, Value *v, Node *before)
+{
+    Tensor *one = tensor_new(v->type, 0, NULL);
+    memcpy((void *)(uintptr_t)one->data, v->data->data, tensor_size(one));
+    return store(g, v, before, "onnxcc.Fill", (Attr){.name = name("value"), .type = A_TENSOR, .t = one});
+}
+
+/* Replaces argument i of the node by a value made at run time, where its constant is no array of bytes. */
+static bool materialise(Node *n, int i)
+{
+    Value *v = n->in[i];
+    if (!v || !v->data || v->form != TENSOR)
+        return false;
+    Node *made = NULL;
+    if (v->data->symbolic)
+        made = store_dims(n->graph, v, n);
+    else if (v->data->fill && tensor_size(v->data) > SMALL_FILL)
+        made = store_fill(n->graph, v, n);
+    if (!made)
+        return false;
+    bind_node(made);
+    node_set_in(n, i, made->out[0]);
+    return true;
+}
+
+static bool call_takes(const Node *n, const Value *v)
+{
+    for (int i = 0; i < n->call.n_arg; i++)
+        if (n->call.arg[i] == v)
+            return true;
+    return false;
+}
+
+/* A view needs bytes in the arena to look at; a constant has none there. (Its shape is not known, or it were folded.) */
+static void copy_viewed(Node *n)
+{
+    Value *x = n->in[0];
+    Node *c = internal(n->graph, "onnxcc.Copy", n, 1, &x);
+    infer_same(c);
+    bind_node(c);
+    node_set_in(n, 0, c->out[0]);
+}
+
+static void bind_one(Node *n, void *arg)
+{
+    (void)arg;
+    about_to_read(0);
+    if (n->op->flags & VIEW && n->in[0]->data && !n->in[0]->data->symbolic && !n->out[0]->data)
+        copy_viewed(n);
+    const bool control = n->op->flags & CONTROL;               /* takes everything, and can be bound only once */
+    const bool view = n->op->flags & VIEW && !n->out[0]->data; /* of sizes, perhaps: no call takes them */
+    if (!control)
+        bind_node(n);
+    bool again = control;
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && (control || call_takes(n, n->in[i]) || (view && i == 0)))
+            again |= materialise(n, i);
+    if (again)
+        bind_node(n);
+}
+
+/* ---- outputs ----------------------------------------------------------------------------------------------------------- */
+
+/* The value whose bytes v shows. */
+static const Value *view_root(const Value *v)
+{
+    while (v->def && v->def->op->flags & VIEW)
+        v = v->def->in[0];
+    return v;
+}
+
+/* Must v, an output of g, be a copy? It has to be computed here, by something that can write it into its own place. */
+static bool needs_copy(const Graph *g, const Value *v, const Value *root)
+{
+    return v->data || !root->def || root->graph != g || root->data ||
+           (v->def->op->flags & VIEW && (root->uses.n > 1 || value_is_output(root) || root->def->op->flags & CONTROL));
+}
+
+/* Does output i of g, a loop's body, show something that the next turn changes before it is read? */
+static bool is_overwritten(const Graph *g, int i, const Value *root)
+{
+    for (int k = 0; k < g->in.n; k++)
+        if (g->in.at[k] == root)
+            return k != i + 1; /* that stays as it is */
+    return false;
+}
+
+void copy_outputs(Graph *g, int first)
+{
+    Map shown = {0}; /* what earlier outputs show the bytes of */
+    for (int i = first; i < g->out.n; i++) {
+        Value *v = g->out.at[i];
+        const Value *root = view_root(v);
+        if (v->form != TENSOR)
+            continue;
+        if (!map_get(&shown, root) && !needs_copy(g, v, root) && !is_overwritten(g, i, root)) {
+            map_put(&shown, root, v);
+            continue;
+        }
+        Node *n = internal(g, "onnxcc.Copy", NULL, 1, &v);
+        n->name = v->name;
+        n->out[0]->name = v->name;
+        n->out[0]->desc = v->desc;
+        infer_same(n);
+        graph_set_output(g, i, n->out[0]);
+        bind_one(n, NULL);
+    }
+    map_free(&shown);
+}
+
+void bind_model(Model *m)
+{
+    copy_outputs(m->graph, 0);
+    graph_each_node(m->graph, bind_one, NULL);
+}

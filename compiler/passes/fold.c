@@ -1,0 +1,278 @@
+/* fold.c - what is known of a node's results when the model is compiled: numbers, by running its kernel; integers that are
+ * expressions over run-time sizes; fills of one repeated element. */
+#include "passes/infer.h"
+#include "ir/kernel.h"
+
+enum { EAGER_BYTES = 1 << 16 };
+
+/* ---- integers that are expressions ------------------------------------------------------------------------------------- */
+
+/* Values of integers that are only partly known: element moves run on the Dims themselves. */
+static bool is_symbolic_integer(const Value *v)
+{
+    return v && (v->type == I64 || v->type == I32 || v->type == B8) && dim_const(shape_count(*v->shape)) &&
+           dim_value(shape_count(*v->shape)) <= 64;
+}
+
+static Tensor *symbolic_tensor(const Value *v)
+{
+    int64_t dim[MAX_RANK];
+    for (int i = 0; i < v->shape->rank; i++)
+        dim[i] = dim_value(v->shape->dim[i]);
+    Tensor *t = tensor_new(I64, v->shape->rank, dim);
+    t->type = v->type;
+    t->symbolic = true;
+    return t;
+}
+
+/* A symbolic tensor all of whose elements turned out to be numbers is an ordinary constant. */
+Tensor *tensor_settle(Tensor *t)
+{
+    int64_t n = tensor_count(t);
+    const Dim *d = t->data;
+    for (int64_t i = 0; i < n; i++)
+        if (!dim_const(d[i]))
+            return t;
+    Tensor *c = tensor_new(t->type, t->rank, t->dim);
+    for (int64_t i = 0; i < n; i++)
+        switch (t->type) {
+        case I64: ((int64_t *)(uintptr_t)c->data)[i] = dim_value(d[i]); break;
+        case I32: ((int32_t *)(uintptr_t)c->data)[i] = (int32_t)dim_value(d[i]); break;
+        default: ((uint8_t *)(uintptr_t)c->data)[i] = (uint8_t)dim_value(d[i]); break;
+        }
+    return c;
+}
+
+static const Dim dim_unknown = {INT64_MIN}; /* no dimension has this value */
+
+static Dim dim_negate(Dim a) { return dim_sub(D(0), a); }
+static Dim dim_quotient(Dim a, Dim b)
+{
+    if (dim_const(b) && dim_value(b) > 0 && dim_low(a) >= 0)
+        return dim_div(a, b);
+    return dim_const(a) && dim_const(b) && dim_value(b) ? D(dim_value(a) / dim_value(b)) : dim_unknown;
+}
+static Dim dim_not(Dim a) { return dim_equal(a, D(0)); }
+static Dim dim_greater(Dim a, Dim b) { return dim_less(b, a); }
+
+/* The scalar functions that integers known as expressions can pass through. */
+static bool scalar_dims(const char *fn, int n, const Dim *x, Dim *y)
+{
+    static const struct {
+        const char *fn;
+        Dim (*two)(Dim, Dim);
+    } twos[] = {{"add", dim_add}, {"sub", dim_sub},   {"mul", dim_mul},     {"div", dim_quotient},   {"min", dim_min},
+                {"max", dim_max}, {"less", dim_less}, {"equal", dim_equal}, {"greater", dim_greater}};
+    static const struct {
+        const char *fn;
+        Dim (*one)(Dim);
+    } ones[] = {{"neg", dim_negate}, {"not", dim_not}};
+    for (size_t i = 0; n == 2 && i < sizeof twos / sizeof *twos; i++)
+        if (!strcmp(fn, twos[i].fn))
+            return *y = twos[i].two(x[0], x[1]), !dim_same(*y, dim_unknown);
+    for (size_t i = 0; n == 1 && i < sizeof ones / sizeof *ones; i++)
+        if (!strcmp(fn, ones[i].fn))
+            return *y = ones[i].one(x[0]), true;
+    if (n == 3 && !strcmp(fn, "where"))
+        return *y = dim_select(x[0], x[1], x[2]), true;
+    if (n == 1 && (!strcmp(fn, "to") || !strcmp(fn, "identity")))
+        return *y = x[0], true;
+    return false;
+}
+
+/* An elementwise node over symbolic integers, by its loop's steps. */
+static bool fold_symbolic_loop(Node *n)
+{
+    const Loop *l = n->call.loop;
+    if (l->n_out != 1)
+        return false;
+    Tensor *t = symbolic_tensor(l->out[0]);
+    int64_t count = tensor_count(t);
+    LoopDims d;
+    loop_dims(l, &d);
+    Dim *step = NEWS(Dim, l->steps.n);
+    for (int64_t e = 0; e < count; e++) {
+        for (int i = 0; i < l->steps.n; i++) {
+            const Step *s = &l->steps.at[i];
+            if (type_is_float(s->type) || (s->fn && type_is_float(s->a)))
+                return false;
+            if (!s->fn) {
+                step[i] = D(s->i);
+                continue;
+            }
+            Dim x[4];
+            for (int k = 0; k < s->n_arg; k++) {
+                int64_t at = 0, rest = e;
+                for (int q = d.rank - 1; q >= 0 && s->arg[k] < 0; q--) {
+                    at += rest % dim_value(d.dim[q]) * dim_value(d.stride[~s->arg[k]][q]);
+                    rest /= dim_value(d.dim[q]);
+                }
+                x[k] = s->arg[k] < 0 ? value_dim(l->in[~s->arg[k]], (int)at) : step[s->arg[k]];
+            }
+            if (!scalar_dims(s->fn, s->n_arg, x, &step[i]))
+                return false;
+        }
+        ((Dim *)(uintptr_t)t->data)[e] = step[l->out_step[0]];
+    }
+    l->out[0]->data = tensor_settle(t);
+    return true;
+}
+
+/* Inputs of small integers, at least one of them symbolic, the others constant. */
+static bool symbolic_inputs(const Node *n)
+{
+    bool some = false;
+    for (int i = 0; i < n->n_in; i++) {
+        const Value *v = n->in[i];
+        if (v && !v->data)
+            return false;
+        some |= v && v->data->symbolic;
+    }
+    return some;
+}
+
+static bool fold_symbolic(Node *n)
+{
+    if (!is_symbolic_integer(out(n, 0)))
+        return false;
+    if (n->op->map || n->op->flags & ELEMENTWISE) {
+        if (!n->call.loop)
+            bind_node(n);
+        return n->call.loop && fold_symbolic_loop(n);
+    }
+    if (!(n->op->flags & (MOVES | VIEW)))
+        return false;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && !is_symbolic_integer(n->out[i]))
+            return false;
+    return run_symbolic(n);
+}
+
+/* ---- integers computed at run time that decide sizes ------------------------------------------------------------ */
+
+enum { TRACE_DEPTH = 64 };
+
+typedef VEC(Value *) Leaves;
+
+/* Follows v back through nodes on small integers and gives each its expressions; where that ends v stands for its own
+ * elements, as a leaf. */
+static bool trace(Value *v, Leaves *leaves, int depth)
+{
+    Node *n = v->def;
+    if (v->data)
+        return true;
+    if (!is_symbolic_integer(v))
+        return false;
+    bool through = n && depth < TRACE_DEPTH && !(n->op->flags & (RANDOM | NOFOLD | CONTROL));
+    for (int i = 0; through && i < n->n_in; i++)
+        through = !n->in[i] || trace(n->in[i], leaves, depth + 1);
+    if (through && fold_symbolic(n))
+        return true;
+    Tensor *t = symbolic_tensor(v);
+    for (int e = 0; e < (int)tensor_count(t); e++)
+        ((Dim *)(uintptr_t)t->data)[e] = value_dim(v, e);
+    v->data = t;
+    vec_push(leaves, v);
+    return true;
+}
+
+void trace_value(Value *v)
+{
+    Leaves leaves = {0};
+    trace(v, &leaves, 0);
+    for (int i = 0; i < leaves.n; i++)
+        leaves.at[i]->data = NULL;
+}
+
+/* ---- constants ------------------------------------------------------------------------------------------------------- */
+
+/* Every element of every input equal, and the node only moves or maps elements: so is the output. */
+static bool fold_fill(Node *n)
+{
+    Value *y = out(n, 0);
+    bool moves = n->op->flags & (MOVES | VIEW), maps = n->op->map != NULL;
+    if (n->n_out != 1 || !(moves || maps) || y->type == STR || dim_value(shape_count(*y->shape)) < 2)
+        return false;
+    const Tensor *first = in(n, 0) ? in(n, 0)->data : NULL;
+    if (!first || (!first->fill && tensor_count(first) != 1))
+        return false;
+    for (int i = 1; i < n->n_in; i++) {
+        const Tensor *t = in(n, i) ? in(n, i)->data : NULL;
+        if (maps && (!t || (!t->fill && tensor_count(t) != 1)))
+            return false;
+        if (moves && t && t->type == first->type && op_moves_input(n, i) &&
+            ((!t->fill && tensor_count(t) != 1) || type_bits(t->type) % 8 ||
+             memcmp(t->data, first->data, (size_t)type_bits(t->type) / 8)))
+            return false;
+    }
+    y->data = maps ? run_one(n) : tensor_new_fill(y->type, *y->shape, first->data);
+    return y->data != NULL;
+}
+
+static bool can_fold(const Node *n)
+{
+    if (n->op->flags & (RANDOM | NOFOLD | CONTROL))
+        return false;
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && (!n->in[i]->data || n->in[i]->data->symbolic))
+            return false;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && (n->out[i]->form != TENSOR || n->out[i]->shape->rank < 0 || !shape_const(*n->out[i]->shape) ||
+                          n->out[i]->data))
+            return false;
+    return true;
+}
+
+/* Another shape for a constant is known even when the numbers that ask for it are not: they are checked at run time. */
+static bool fold_view(Node *n)
+{
+    Value *x = in(n, 0), *y = out(n, 0);
+    if (!(n->op->flags & VIEW) || !x->data || x->data->symbolic || y->data || y->form != TENSOR ||
+        !shape_const(*y->shape))
+        return false;
+    y->data = tensor_view(x->data, *y->shape);
+    y->data->type = y->type; /* the bits may be those of another type now */
+    return true;
+}
+
+void fold(Node *n)
+{
+    if (fold_view(n))
+        return;
+    if (!can_fold(n)) {
+        if (symbolic_inputs(n) && !(n->op->flags & (RANDOM | NOFOLD | CONTROL)) && out(n, 0) && !out(n, 0)->data)
+            fold_symbolic(n);
+        return;
+    }
+    if (fold_fill(n))
+        return;
+    size_t bytes = 0;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            bytes += type_bytes(n->out[i]->type, dim_value(shape_count(*n->out[i]->shape)));
+    if (bytes <= EAGER_BYTES) {
+        run_node(n);
+        return;
+    }
+    Node *thunk = NEW(Node); /* computed when somebody asks for the bytes, and again if need be */
+    *thunk = *n;
+    thunk->in = NEWS(Value *, n->n_in);
+    memcpy(thunk->in, n->in, sizeof *n->in * (size_t)n->n_in);
+    thunk->out = NEWS(Value *, n->n_out);
+    memcpy(thunk->out, n->out, sizeof *n->out * (size_t)n->n_out);
+    thunk->attr = NEWS(Attr, n->n_attr);
+    if (n->n_attr)
+        memcpy(thunk->attr, n->attr, sizeof *n->attr * (size_t)n->n_attr);
+    thunk->prev = thunk->next = NULL;
+    thunk->use = NULL;
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i])
+            n->in[i]->kept = true;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i]) {
+            n->out[i]->kept = true;
+            n->out[i]->data = tensor_lazy(n->out[i]->type, *n->out[i]->shape);
+            n->out[i]->data->thunk = thunk;
+            n->out[i]->data->thunk_out = i;
+        }
+}

@@ -1,0 +1,310 @@
+/* fuse.c - fuse: elementwise loops that follow one another become one, or a table; what follows a heavy kernel happens while its
+ * results are in registers or in the first cache (clamp, residual, epilogue).
+ * Requires: bound. Leaves: fewer nodes; a fused node stands where the last of them stood. */
+#include <math.h>
+
+#include "passes/infer.h"
+#include "rt.h"
+#include "ir/schema.h"
+
+enum { MAX_STEPS = 48 };
+
+/* The only node that reads v; NULL: several, or an output. */
+static Node *only_reader(const Value *v)
+{
+    Node *n = v->uses.n ? v->uses.at[0].node : NULL;
+    for (int i = 0; i < v->uses.n; i++)
+        if (v->uses.at[i].node != n)
+            return NULL;
+    return n;
+}
+
+/* n reads what loop l reads and makes what it makes. */
+static void set_loop(Node *n, Loop *l)
+{
+    node_set_inputs(n, l->n_in, l->in);
+    pool_free(n->call.arg, sizeof *n->call.arg * (size_t)n->call.n_arg);
+    bind_loop(n, l);
+}
+
+static int loop_input(const Loop *l, const Value *v)
+{
+    for (int i = 0; i < l->n_in; i++)
+        if (l->in[i] == v)
+            return i;
+    return -1;
+}
+
+/* ---- loops ----------------------------------------------------------------------------------------------------------- */
+
+/* Loop b with a's steps in place of its input that a makes. */
+static Loop *joined(const Loop *a, const Loop *b)
+{
+    Loop *l = loop_new(*b->shape);
+    int in_a[LOOP_IN], in_b[LOOP_IN];
+    const Value *made = a->out[0];
+    for (int i = 0; i < a->n_in; i++)
+        in_a[i] = loop_in(l, a->in[i]);
+    int base = 0;
+    int map_a[MAX_STEPS], map_b[MAX_STEPS];
+    for (int i = 0; i < a->steps.n; i++) {
+        Step s = a->steps.at[i];
+        if (!s.fn) {
+            map_a[i] = loop_literal(l, s.type, s.f, s.i);
+            continue;
+        }
+        for (int k = 0; k < s.n_arg; k++)
+            s.arg[k] = s.arg[k] < 0 ? in_a[~s.arg[k]] : map_a[s.arg[k]];
+        vec_push(&l->steps, s);
+        map_a[i] = l->steps.n - 1;
+    }
+    base = map_a[a->out_step[0]];
+    for (int i = 0; i < b->n_in; i++)
+        in_b[i] = b->in[i] == made ? base : loop_in(l, b->in[i]);
+    for (int i = 0; i < b->steps.n; i++) {
+        Step s = b->steps.at[i];
+        if (!s.fn) {
+            map_b[i] = loop_literal(l, s.type, s.f, s.i);
+            continue;
+        }
+        for (int k = 0; k < s.n_arg; k++)
+            s.arg[k] = s.arg[k] < 0 ? in_b[~s.arg[k]] : map_b[s.arg[k]];
+        vec_push(&l->steps, s);
+        map_b[i] = l->steps.n - 1;
+    }
+    for (int i = 0; i < b->n_out; i++)
+        loop_out(l, map_b[b->out_step[i]], b->out[i]);
+    return l;
+}
+
+static int count_inputs(const Loop *a, const Loop *b)
+{
+    int n = a->n_in;
+    for (int i = 0; i < b->n_in; i++)
+        n += loop_input(a, b->in[i]) < 0;
+    return n;
+}
+
+/* Joins n's loop with the loop of its only reader. */
+static bool fuse_loops(Node *n)
+{
+    Loop *a = n->call.loop;
+    if (!a || a->n_out != 1)
+        return false;
+    Node *m = only_reader(a->out[0]);
+    Loop *b = m && m->graph == n->graph ? m->call.loop : NULL;
+    if (!b || !shape_same(*a->shape, *b->shape) || a->steps.n + b->steps.n > MAX_STEPS ||
+        count_inputs(a, b) > LOOP_IN || type_bits(a->out[0]->type) % 8)
+        return false;
+    set_loop(m, joined(a, b));
+    m->name = m->name && m->name->n ? m->name : n->name;
+    pool_free(n->call.arg, sizeof *n->call.arg * (size_t)n->call.n_arg);
+    loop_free(a);
+    loop_free(b);
+    node_free(n);
+    return true;
+}
+
+/* ---- tables ----------------------------------------------------------------------------------------------------------- */
+
+/* What a loop computes from one 8-bit value, and stores in 8 bits, is looked up. */
+static bool tabulate(Node *n)
+{
+    enum { CODES = 256, WORTH = 1024, STEPS = 4 };
+    const Loop *l = n->call.loop;
+    if (!l || l->n_in != 1 || l->n_out != 1 || !type_is_int(l->in[0]->type) || type_bits(l->in[0]->type) != 8 ||
+        type_bits(l->out[0]->type) != 8 || !shape_same(*l->in[0]->shape, *l->shape) || l->steps.n < STEPS ||
+        dim_high(shape_count(*l->shape)) < WORTH)
+        return false;
+    uint8_t code[CODES];
+    for (int i = 0; i < CODES; i++)
+        code[i] = (uint8_t)i;
+    Tensor *table = tensor_new(l->out[0]->type, 1, (int64_t[]){CODES});
+    Value *x = value_new(n->graph, NULL), *y = value_const(n->graph, table);
+    x->type = l->in[0]->type;
+    x->shape = y->shape;
+    Loop f = *l;
+    f.shape = y->shape;
+    f.in = &x;
+    f.out[0] = y;
+    loop_run(&f, (const void *[]){code}, (void *[]){(void *)(uintptr_t)table->data});
+    node_set_inputs(n, 2, (Value *[]){l->in[0], y});
+    n->op = op_find("onnxcc", "Table", 1);
+    bind_node(n);
+    return true;
+}
+
+/* ---- heavy kernels ------------------------------------------------------------------------------------------------------- */
+
+static Param *field(const Call *c, const char *name)
+{
+    Param *p = c->param;
+    for (const Field *f = c->fields; f->type != FIELD_END; f++) {
+        if (!strcmp(f->name, name))
+            return p;
+        p += f->count ? f->count : 1;
+    }
+    return NULL;
+}
+
+/* The value of a literal step, or of a scalar argument. */
+static bool literal_of(const Loop *l, int arg, double *v)
+{
+    if (arg < 0 || l->steps.at[arg].fn)
+        return false;
+    *v = l->steps.at[arg].f;
+    return true;
+}
+
+/* What a loop over a heavy kernel's output x does, as far as the kernel can do it itself: add a residual of the same
+ * shape, clamp; `rest`: steps after the residual that are neither. */
+typedef struct Tail {
+    Value *residual;
+    double lo, hi;
+    bool clamp, rest;
+    int from; /* first step that is left for the epilogue */
+} Tail;
+
+static int readers(const Loop *l, int arg)
+{
+    int n = 0;
+    for (int i = 0; i < l->steps.n; i++)
+        for (int k = 0; k < l->steps.at[i].n_arg; k++)
+            n += l->steps.at[i].arg[k] == arg;
+    for (int i = 0; i < l->n_out; i++)
+        n += l->out_step[i] == arg;
+    return n;
+}
+
+static bool read_tail(const Loop *l, const Value *x, Tail *t)
+{
+    *t = (Tail){.lo = -INFINITY, .hi = INFINITY};
+    int at = ~loop_input(l, x), first = 0;
+    while (first < l->steps.n && !l->steps.at[first].fn)
+        first++;
+    if (first == l->steps.n)
+        return false;
+    const Step *s = &l->steps.at[first];
+    if (l->n_in == 2 && !strcmp(s->fn, "add") && readers(l, ~0) == 1 && readers(l, ~1) == 1 &&
+        (s->arg[0] == at || s->arg[1] == at)) {
+        int other = s->arg[0] == at ? s->arg[1] : s->arg[0];
+        if (other >= 0 || !shape_same(*l->in[~other]->shape, *l->shape) || l->in[~other]->type != x->type)
+            return false;
+        t->residual = l->in[~other];
+        at = first++;
+    } else if (l->n_in != 1)
+        return false;
+    t->from = first;
+    int left = 0, last = -1;
+    for (int i = first; i < l->steps.n; i++)
+        if (l->steps.at[i].fn) {
+            left++;
+            last = i;
+        }
+    t->rest = left > 0;
+    if (left != 1)
+        return true;
+    s = &l->steps.at[last];
+    if (s->n_arg && s->arg[0] == at && !strcmp(s->fn, "relu"))
+        t->clamp = true, t->lo = 0;
+    else if (s->n_arg == 3 && s->arg[0] == at && !strcmp(s->fn, "clip"))
+        t->clamp = literal_of(l, s->arg[1], &t->lo) && literal_of(l, s->arg[2], &t->hi);
+    return true;
+}
+
+/* The steps of l from `from` on, as a loop over y in place: what was step from - 1, or the input, is y's element. */
+static Loop *epilogue_loop(const Loop *l, const Tail *t, Value *y)
+{
+    Loop *e = loop_new(*l->shape);
+    int map[MAX_STEPS], x = loop_in(e, y);
+    for (int i = 0; i < l->steps.n; i++) {
+        Step s = l->steps.at[i];
+        if (!s.fn)
+            map[i] = loop_literal(e, s.type, s.f, s.i);
+        else if (i < t->from)
+            map[i] = x;
+        else {
+            for (int k = 0; k < s.n_arg; k++)
+                s.arg[k] = s.arg[k] < 0 ? x : map[s.arg[k]];
+            vec_push(&e->steps, s);
+            map[i] = e->steps.n - 1;
+        }
+    }
+    loop_out(e, map[l->out_step[0]], y);
+    return e;
+}
+
+/* n's call moves to m, which read its output and makes its own. */
+static void take_over(Node *n, Node *m, Value *extra)
+{
+    Value *y = m->out[0];
+    Call c = n->call;
+    for (int i = 0; i < c.n_arg; i++)
+        if (c.arg[i] == n->out[0])
+            c.arg[i] = y;
+    Value *in[MAX_ARGS];
+    int k = 0;
+    for (int i = 0; i < n->n_in; i++)
+        in[k++] = n->in[i];
+    if (extra)
+        in[k++] = extra;
+    m->op = n->op;
+    m->name = n->name;
+    m->channels_last = n->channels_last;
+    m->macs = n->macs;
+    m->n_attr = n->n_attr;
+    m->attr = n->attr;
+    node_set_inputs(m, k, in);
+    m->call = c;
+    n->n_attr = 0; /* they are m's now */
+    node_free(n);
+}
+
+/* Puts what the only reader of a heavy node does into the heavy node. */
+static bool fuse_epilogue(Node *n)
+{
+    Call *c = &n->call;
+    if (!c->kernel || !(n->op->flags & EPILOGUE) || c->epilogue || n->out[0]->type != F32)
+        return false;
+    Node *m = only_reader(n->out[0]);
+    const Loop *l = m && m->graph == n->graph ? m->call.loop : NULL;
+    if (!l || l->n_out != 1 || l->out[0]->type != F32 || !shape_same(*l->shape, *n->out[0]->shape))
+        return false;
+    Param *lo = field(c, "lo"), *hi = field(c, "hi");
+    Tail t;
+    int slot = KERNEL_RESIDUAL(c->kernel);
+    bool clamped = !lo || !isinf(lo->f) || !isinf(hi->f);
+    if (!read_tail(l, n->out[0], &t) || (t.residual && (clamped || !slot || c->arg[slot] || t.residual->data)))
+        return false;
+    Value *y = m->out[0];
+    Loop *e = t.rest && (!t.clamp || clamped) ? epilogue_loop(l, &t, y) : NULL;
+    if (e && !(c->kernel->flags & EPILOGUES))
+        return false;
+    if (t.residual)
+        c->arg[slot] = t.residual;
+    if (t.clamp && !e) {
+        lo->f = t.lo;
+        hi->f = t.hi;
+    }
+    take_over(n, m, t.residual);
+    m->call.epilogue = e;
+    return true;
+}
+
+typedef struct Fusion {
+    bool (*fuse)(Node *);
+} Fusion;
+
+static void fuse_node(Node *n, void *fusion)
+{
+    about_to_read(0);
+    values_free();
+    ((const Fusion *)fusion)->fuse(n);
+}
+
+void fuse_model(Model *m)
+{
+    graph_each_node(m->graph, fuse_node, &(Fusion){fuse_loops});
+    graph_each_node(m->graph, fuse_node, &(Fusion){tabulate});
+    graph_each_node(m->graph, fuse_node, &(Fusion){fuse_epilogue});
+}

@@ -1,0 +1,333 @@
+/* inline.c - inline: calls of model functions become the functions' nodes; rows with a body or an expansion become
+ * other nodes (infer.c asks for that, when the shapes are known).
+ * Requires: resolved. Leaves: no call of a model function. */
+#include <stdlib.h>
+
+#include "ir/schema.h"
+
+enum { MAX_DEPTH = 100, MAX_NODES = 4000000 };
+
+typedef struct Inliner {
+    Model *m;
+    Function *stack[MAX_DEPTH];
+    int depth, made;
+} Inliner;
+
+static void inline_graph(Graph *g, void *inliner);
+static void inline_node(Inliner *in, Node *n);
+
+/* ---- copying a body --------------------------------------------------------------------------------------------------- */
+
+typedef struct Copy {
+    Inliner *in;
+    const Node *call; /* its attributes replace references */
+    const Function *f;
+    Map value; /* Value of the body -> Value of the copy */
+} Copy;
+
+static Value absent; /* stands for an argument that the caller left out */
+
+static Value *copied(Copy *c, Value *v)
+{
+    Value *w = v ? map_get(&c->value, v) : NULL;
+    return w == &absent ? NULL : w ? w : v;
+}
+
+static Value *copy_value(Copy *c, Graph *g, Value *v)
+{
+    if (!v)
+        return NULL;
+    Value *w = value_new(g, v->name);
+    w->type = v->type;
+    w->shape = v->shape;
+    w->desc = v->desc;
+    w->data = v->data;
+    if (w->data)
+        w->data->kept = true;
+    w->form = v->form;
+    w->parts = v->parts;
+    map_put(&c->value, v, w);
+    return w;
+}
+
+static Graph *copy_graph(Copy *c, Graph *g, Node *owner);
+
+/* That copies of an attribute share. */
+static void keep_tensor(const Attr *a)
+{
+    if ((a->type == A_TENSOR || a->type == A_SPARSE) && a->t)
+        a->t->kept = true;
+}
+
+/* An attribute of a body node; false: it refers to one that the caller left out. */
+static bool copy_attr(Copy *c, const Attr *a, Attr *to, Node *owner)
+{
+    *to = *a;
+    keep_tensor(a);
+    if (a->ref && a->ref->n) {
+        const Attr *given = NULL;
+        for (int i = 0; i < c->call->n_attr && !given; i++)
+            if (c->call->attr[i].name == a->ref)
+                given = &c->call->attr[i];
+        for (int i = 0; i < c->f->defaults.n && !given; i++)
+            if (c->f->defaults.at[i].name == a->ref)
+                given = &c->f->defaults.at[i];
+        if (!given)
+            return false;
+        *to = *given;
+        keep_tensor(to);
+        to->name = a->name;
+        if (to->g) { /* the caller's graph sees the caller's values, not the body's */
+            Copy outer = {.in = c->in, .call = c->call, .f = c->f};
+            to->g = copy_graph(&outer, to->g, owner);
+        }
+        return true;
+    }
+    if (a->g)
+        to->g = copy_graph(c, a->g, owner);
+    return true;
+}
+
+static Node *copy_node(Copy *c, const Node *n, Graph *g, Node *before)
+{
+    if (++c->in->made > MAX_NODES)
+        fail(EXIT_MODEL, "the functions of the model expand to more than %d nodes [FUN-24]", MAX_NODES);
+    Node *m = NEW(Node);
+    *m = *n;
+    m->graph = g;
+    if (c->call) {
+        Source *source = NEW(Source);
+        *source = *n->source;
+        source->call = c->call->source->call ? c->call->source->call : c->call->source;
+        m->source = source;
+    }
+    node_inputs(m, n->n_in);
+    m->out = NEWS(Value *, n->n_out);
+    m->attr = NEWS(Attr, n->n_attr);
+    m->n_attr = 0;
+    m->prev = m->next = NULL;
+    for (int i = 0; i < n->n_attr; i++)
+        m->n_attr += copy_attr(c, &n->attr[i], &m->attr[m->n_attr], m);
+    for (int i = 0; i < n->n_in; i++)
+        node_set_in(m, i, copied(c, n->in[i]));
+    for (int i = 0; i < n->n_out; i++) {
+        m->out[i] = copy_value(c, g, n->out[i]);
+        if (m->out[i]) {
+            m->out[i]->def = m;
+            m->out[i]->def_i = i;
+        }
+    }
+    node_insert(m, before);
+    return m;
+}
+
+static Graph *copy_graph(Copy *c, Graph *g, Node *owner)
+{
+    Graph *h = NEW(Graph);
+    h->name = g->name;
+    h->model = g->model;
+    h->parent = owner->graph;
+    h->owner = owner;
+    h->path = g->path;
+    for (int i = 0; i < g->in.n; i++)
+        vec_push(&h->in, copy_value(c, h, g->in.at[i]));
+    for (int i = 0; i < g->init.n; i++)
+        vec_push(&h->init,
+                 map_get(&c->value, g->init.at[i]) ? copied(c, g->init.at[i]) : copy_value(c, h, g->init.at[i]));
+    for (Node *n = g->first; n; n = n->next)
+        copy_node(c, n, h, NULL);
+    for (int i = 0; i < g->out.n; i++)
+        graph_add_output(h, copied(c, g->out.at[i]));
+    return h;
+}
+
+Graph *graph_copy(Graph *g, Node *owner)
+{
+    Inliner in = {.m = g->model};
+    Copy c = {.in = &in};
+    return copy_graph(&c, g, owner);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------------ */
+
+static bool enter(Inliner *in, Node *n, Function *f)
+{
+    for (int i = 0; i < in->depth; i++)
+        if (in->stack[i] == f) {
+            error_node(n, "FUN-24", "function %s calls itself", printable(f->name));
+            return false;
+        }
+    if (in->depth == MAX_DEPTH) {
+        error_node(n, "FUN-24", "functions are nested more than %d deep", MAX_DEPTH);
+        return false;
+    }
+    in->stack[in->depth++] = f;
+    return true;
+}
+
+/* Puts the body of f, which n calls, in n's place. */
+static void inline_call(Inliner *in, Node *n, Function *f)
+{
+    if (n->n_in > f->in.n || n->n_out > f->out.n) {
+        error_node(n, "FUN-17", "function %s has %d inputs and %d outputs; the call has %d and %d", printable(f->name),
+                   f->in.n, f->out.n, n->n_in, n->n_out);
+        return;
+    }
+    Copy c = {.in = in, .call = n, .f = f};
+    for (int i = 0; i < f->in.n; i++) {
+        Value *formal = map_get(&f->body->scope, f->in.at[i]), *actual = i < n->n_in ? n->in[i] : NULL;
+        if (formal)
+            map_put(&c.value, formal, actual ? actual : &absent);
+    }
+    Node *before = n->prev;
+    for (Node *b = f->body->first; b; b = b->next)
+        copy_node(&c, b, n->graph, n);
+    for (int i = 0; i < n->n_out; i++) {
+        Value *formal = map_get(&f->body->scope, f->out.at[i]), *v = formal ? copied(&c, formal) : NULL;
+        if (n->out[i] && !v)
+            error_node(n, "FUN-18", "output '%s' of function %s is not computed", printable(f->out.at[i]),
+                       printable(f->name));
+        else if (n->out[i])
+            replace_out(n, i, v);
+    }
+    Node *m = before ? before->next : n->graph->first, *end = n->next;
+    node_remove(n);
+    for (Node *next; m != end; m = next) {
+        next = m->next;
+        inline_node(in, m);
+    }
+}
+
+static void inline_node(Inliner *in, Node *n)
+{
+    node_each_graph(n, inline_graph, in);
+    Function *f = n->op ? NULL : find_function(in->m, n);
+    if (!f || !enter(in, n, f))
+        return;
+    inline_call(in, n, f);
+    in->depth--;
+}
+
+static void inline_graph(Graph *g, void *inliner)
+{
+    for (Node *n = g->first, *next; n; n = next) {
+        next = n->next;
+        inline_node(inliner, n);
+    }
+}
+
+static void bind_names(Node *n, void *arg)
+{
+    (void)arg;
+    if (n->op && n->op->named)
+        n->op->named(n);
+}
+
+void inline_functions(Model *m)
+{
+    Inliner in = {.m = m};
+    graph_each_node(m->graph, bind_names, NULL);
+    for (int i = 0; i < m->functions.n; i++)
+        graph_each_node(m->functions.at[i]->body, bind_names, NULL);
+    inline_graph(m->graph, &in);
+}
+
+/* ---- rows that mean other nodes ------------------------------------------------------------------------------------- */
+
+void expand_same(Node *n)
+{
+    const Op *newest = op_find(op_domain(n->op), n->op->name, INT32_MAX);
+    n->op = newest;
+}
+
+/* One node of a body text: "y = Mul<axis=1>(x, t)". Reads from *s on; false at the end. */
+static void skip_space(const char **s)
+{
+    while (**s == ' ' || **s == '\n' || **s == ',')
+        ++*s;
+}
+
+static Name word(const char **s)
+{
+    size_t k = strcspn(*s, " ,=()<>\n");
+    Name w = name_bytes(*s, k);
+    *s += k;
+    return w;
+}
+
+static Value *body_value(Node *n, Map *scope, Name w)
+{
+    Value *v = map_get(scope, w);
+    if (v || !w->n)
+        return v;
+    const Signature *sig = op_signature(n->op);
+    for (int i = 0; i < sig->n_in; i++)
+        if ((size_t)sig->in[i].name_n == w->n && !memcmp(sig->in[i].name, w->s, w->n))
+            return in(n, i);
+    if (w->s[0] == '@') { /* an attribute as a scalar of input 0's type */
+        const FormalAttr *a = formal_attr(sig, w->s + 1);
+        return make_scalar(n, in_type(n, 0),
+                           a->type == A_FLOAT ? attr_float(n, w->s + 1) : (double)attr_int(n, w->s + 1));
+    }
+    char *end;
+    double number = strtod(w->s, &end);
+    if (*end)
+        bug("body of %s: unknown value '%s'", n->op->name, w->s);
+    return make_scalar(n, in_type(n, 0), number);
+}
+
+/* "axis=1" or "axis=@axis" */
+static void body_attr(Node *n, Node *made, const char **s)
+{
+    Name key = word(s);
+    ++*s;
+    Name value = word(s);
+    if (value->s[0] == '@') {
+        const Attr *a = node_attr(n, value->s + 1);
+        const FormalAttr *f = formal_attr(op_signature(n->op), value->s + 1);
+        Attr copy = a ? *a : (Attr){.type = f->type};
+        if (!a && !f->value)
+            return;
+        copy.name = key;
+        if (!a && f->type == A_INT)
+            copy.i = attr_int(n, value->s + 1);
+        else if (!a && f->type == A_FLOAT)
+            copy.f = (float)attr_float(n, value->s + 1);
+        attr_set(made, copy);
+    } else if (strchr(value->s, '.'))
+        attr_set_float(made, key->s, strtod(value->s, NULL));
+    else if (value->s[0] == '-' || (value->s[0] >= '0' && value->s[0] <= '9'))
+        attr_set_int(made, key->s, strtoll(value->s, NULL, 10));
+    else
+        attr_set_string(made, key->s, value->s);
+}
+
+void expand_body(Node *n, const char *text)
+{
+    Map scope = {0};
+    const Signature *sig = op_signature(n->op);
+    for (const char *s = text; skip_space(&s), *s;) {
+        Name result = word(&s);
+        skip_space(&s);
+        ++s; /* = */
+        skip_space(&s);
+        Name op = word(&s);
+        const char *attrs = *s == '<' ? s + 1 : NULL;
+        s = strchr(s, '(') + 1;
+        Value *in[8];
+        int k = 0;
+        for (skip_space(&s); *s != ')'; skip_space(&s))
+            in[k++] = body_value(n, &scope, word(&s));
+        s++;
+        Node *made = make_node(n, op->s, k, in, 1);
+        while (attrs && *attrs != '>') {
+            body_attr(n, made, &attrs);
+            skip_space(&attrs);
+        }
+        map_put(&scope, result, made->out[0]);
+    }
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            replace_out(n, i, map_get(&scope, name_bytes(sig->out[i].name, (size_t)sig->out[i].name_n)));
+    expand_done(n);
+}

@@ -1,0 +1,248 @@
+/* layout.c - layout: images become channels last around the kernels that want it, and transposes sink until they meet
+ * and vanish; weights are packed by nodes that fold.
+ * Requires: simplified. Leaves: n->channels_last, explicit transposes where the layouts meet. */
+#include "passes/infer.h"
+#include "ir/schema.h"
+
+/* Perm of N,C,spatial... -> N,spatial...,C, and back. */
+static void perm_last(int rank, int64_t *perm)
+{
+    for (int i = 0; i < rank; i++)
+        perm[i] = i == 0 ? 0 : i == rank - 1 ? 1 : i + 1;
+}
+
+static void perm_first(int rank, int64_t *perm)
+{
+    for (int i = 0; i < rank; i++)
+        perm[i] = i == 0 ? 0 : i == 1 ? rank - 1 : i - 1;
+}
+
+static Value *transposed(Value *v, Node *before, const int64_t *perm)
+{
+    Node *t = make_transpose(before, v, perm);
+    t->name = v->def ? v->def->name : v->name;
+    node_insert(t, before);
+    infer_node(t);
+    return t->out[0];
+}
+
+/* n's output 0 becomes a transpose (by perm) of what n computes from now on; n infers it anew. */
+static void transpose_output(Node *n, const int64_t *perm)
+{
+    Value *old = n->out[0], *now = value_new(n->graph, old->name);
+    n->out[0] = now;
+    now->def = n;
+    now->def_i = 0;
+    infer_node(n);
+    Node *t = make_transpose(n, now, perm);
+    t->name = n->name;
+    node_insert(t, n->next);
+    Value *made = t->out[0];
+    t->out[0] = old; /* keeps its name, uses and declared type */
+    old->def = t;
+    old->def_i = 0;
+    value_free(made);
+    infer_node(t);
+}
+
+/* ---- regions ----------------------------------------------------------------------------------------------------------- */
+
+static void make_channels_last(Node *n)
+{
+    int64_t last[MAX_RANK], first[MAX_RANK];
+    int rank = n->in[0]->shape->rank;
+    perm_last(rank, last);
+    perm_first(rank, first);
+    node_set_in(n, 0, transposed(n->in[0], n, last));
+    n->channels_last = true;
+    if (n->op->layout)
+        n->op->layout(n);
+    transpose_output(n, first);
+}
+
+/* Is v a channels-last value brought back to channels first? */
+static bool from_channels_last(const Value *v)
+{
+    int perm[MAX_RANK];
+    int64_t first[MAX_RANK];
+    if (!v || v->shape->rank < 3 || !transpose_perm(v->def, perm))
+        return false;
+    perm_first(v->shape->rank, first);
+    for (int i = 0; i < v->shape->rank; i++)
+        if (perm[i] != first[i])
+            return false;
+    return true;
+}
+
+static bool wants_channels_last(const Node *n)
+{
+    if (!(n->op->flags & CHANNELS_LAST) || n->channels_last ||
+        (in_type(n, 0) != F32 && type_bits(in_type(n, 0)) != 8) || in_shape(n, 0).rank < 3 || in_shape(n, 0).rank > 5 ||
+        !out(n, 0))
+        return false;
+    for (int i = 1; i < n->n_out; i++)
+        if (n->out[i] && n->out[i]->uses.n)
+            return false;
+    return n->op->layout || from_channels_last(n->in[0]);
+}
+
+/* ---- sinking ------------------------------------------------------------------------------------------------------------ */
+
+bool permute_axis(Node *n, const int *perm, int rank)
+{
+    int a = attr_axis(n, "axis", rank);
+    for (int i = 0; i < rank; i++)
+        if (perm[i] == a) {
+            attr_set_int(n, "axis", i);
+            return true;
+        }
+    return false;
+}
+
+/* v as n reads it, transposed by perm; a value of lower rank is first given leading ones. */
+static Value *operand(Node *n, Value *v, const int64_t *perm, int rank)
+{
+    int p[MAX_RANK], inverse[MAX_RANK];
+    if (v->shape->rank == rank && transpose_perm(v->def, p)) {
+        for (int i = 0; i < rank; i++)
+            inverse[p[i]] = i;
+        bool undoes = true;
+        for (int i = 0; i < rank; i++)
+            undoes &= (int)perm[i] == inverse[i];
+        if (undoes)
+            return v->def->in[0];
+    }
+    if (dim_is(shape_count(*v->shape), 1))
+        return v;
+    if (v->shape->rank < rank) {
+        Node *r = node_new(n->graph, "onnxcc.View", 1, &v, 1);
+        Shape s = {.rank = rank};
+        for (int i = 0; i < rank; i++)
+            s.dim[i] = i < rank - v->shape->rank ? D(1) : v->shape->dim[i - (rank - v->shape->rank)];
+        set_out(r, 0, v->type, s);
+        r->source = n->source;
+        node_insert(r, n);
+        infer_node(r);
+        v = r->out[0];
+    }
+    return transposed(v, n, perm);
+}
+
+/* Takes up no memory until the end of the stage, of which every value may have one. */
+static void drop_unread(Node *n)
+{
+    if (transpose_perm(n, NULL) && !n->out[0]->uses.n)
+        node_free(n);
+}
+
+/* Moves the transposes above n below it, when that is worth it: the biggest operand comes through one. */
+static bool sink_through(Node *n)
+{
+    bool elementwise = n->op->map || n->op->flags & ELEMENTWISE;
+    if ((!elementwise && !n->op->permute) || n->n_out != 1 || n->op->flags & CONTROL)
+        return false;
+    int rank = out(n, 0)->shape->rank, p[MAX_RANK];
+    int64_t perm[MAX_RANK], inverse[MAX_RANK];
+    const Value *through = NULL;
+    int saved = 0, added = 0;
+    for (int i = 0; i < n->n_in; i++) {
+        const Value *v = n->in[i];
+        if (!v || v->data || v->shape->rank != rank)
+            continue;
+        if (transpose_perm(v->def, p) && from_channels_last(v)) {
+            through = v;
+            saved++;
+        } else if (shape_same(*v->shape, *n->out[0]->shape))
+            added++;
+    }
+    if (!through || saved < added)
+        return false;
+    transpose_perm(through->def, p);
+    for (int i = 0; i < rank; i++) {
+        inverse[i] = p[i]; /* the output's transpose is the one that was above */
+        perm[p[i]] = i;    /* operands: its inverse */
+    }
+    int undo[MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        undo[i] = (int)perm[i];
+    if (!elementwise && !n->op->permute(n, undo, rank))
+        return false;
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && (elementwise || n->in[i]->shape->rank == rank)) {
+            Node *above = n->in[i]->def;
+            node_set_in(n, i, operand(n, n->in[i], perm, rank));
+            drop_unread(above);
+        }
+    transpose_output(n, inverse);
+    return true;
+}
+
+/* A transpose of a transpose is one, or none; one that only moves unit dimensions is a view. */
+static void merge_transposes(Node *n)
+{
+    int p[MAX_RANK], q[MAX_RANK];
+    Node *above = n->in[0]->def;
+    int rank = n->in[0]->shape->rank;
+    if (!transpose_perm(n, p))
+        return;
+    if (transpose_perm(above, q)) {
+        int64_t both[MAX_RANK];
+        for (int i = 0; i < rank; i++)
+            both[i] = q[p[i]];
+        node_set_in(n, 0, above->in[0]);
+        attr_set_ints(n, "perm", rank, both);
+        transpose_perm(n, p);
+        drop_unread(above);
+    }
+    int last = -1;
+    bool view = true;
+    for (int i = 0; i < rank; i++) {
+        if (dim_is(n->in[0]->shape->dim[p[i]], 1))
+            continue;
+        view &= p[i] > last;
+        last = p[i];
+    }
+    if (!view)
+        return;
+    if (shape_same(*n->in[0]->shape, *n->out[0]->shape) && !value_is_output(n->out[0])) {
+        value_replace(n->out[0], n->in[0]);
+        node_free(n);
+        return;
+    }
+    n->op = op_find("onnxcc", "View", 1);
+    n->n_attr = 0;
+}
+
+static void layout_graph(Graph *g, void *unused)
+{
+    (void)unused;
+    for (Node *n = g->first, *next; n; n = next) {
+        next = n->next;
+        about_to_read(0);
+        values_free();
+        node_each_graph(n, layout_graph, NULL);
+        if (transpose_perm(n, NULL)) {
+            merge_transposes(n);
+            continue;
+        }
+        if (n->op->layout && !(n->op->flags & CHANNELS_LAST)) {
+            n->op->layout(n);
+            continue;
+        }
+        if (wants_channels_last(n))
+            make_channels_last(n);
+        else if (!sink_through(n))
+            continue;
+        /* The new transposes above n may meet others. */
+        for (int i = 0; i < n->n_in; i++)
+            if (n->in[i] && transpose_perm(n->in[i]->def, NULL) && !n->in[i]->data)
+                merge_transposes(n->in[i]->def);
+        next = n->next; /* the transpose below it, too */
+    }
+}
+
+void layout_model(Model *m)
+{
+    layout_graph(m->graph, NULL);
+    remove_dead(m->graph);
+}

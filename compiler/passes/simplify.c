@@ -1,0 +1,255 @@
+/* simplify.c - simplify: operators simplify themselves, duplicates and dead code go, identities vanish.
+ * Requires: shapes and folded constants. Leaves: no node whose results are known or unused. */
+#include <xxhash.h>
+
+#include "passes/infer.h"
+
+/* ---- dead code -------------------------------------------------------------------------------------------------------- */
+
+/* A size that is used needs the value or the node that it is read from. */
+static void need_symbol(Symbol *s, void *needed)
+{
+    if (s->from)
+        map_put(needed, s->from, s);
+    if (s->node)
+        map_put(needed, s->node, s);
+}
+
+static void need_sizes(Map *needed, const Value *v)
+{
+    for (int i = 0; v && i < v->shape->rank; i++)
+        dim_symbols(v->shape->dim[i], need_symbol, needed);
+    for (int64_t i = 0; v && v->data && v->data->symbolic && i < tensor_count(v->data); i++)
+        dim_symbols(((const Dim *)v->data->data)[i], need_symbol, needed);
+}
+
+static bool is_dead(const Node *n, const Map *needed)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && ((n->out[i]->uses.n && !n->out[i]->data) || map_get(needed, n->out[i])))
+            return false;
+    return !map_get(needed, n);
+}
+
+static void sweep(Graph *g, void *map)
+{
+    Map *needed = map;
+    for (int i = 0; i < g->out.n; i++)
+        need_sizes(needed, g->out.at[i]);
+    for (Node *n = g->last, *prev; n; n = prev) {
+        prev = n->prev;
+        if (is_dead(n, needed)) {
+            for (int i = 0; i < n->n_out; i++)
+                if (n->out[i])
+                    n->out[i]->def = NULL; /* a constant from here on */
+            node_free(n);
+            continue;
+        }
+        if (n->op->unread)
+            n->op->unread(n);
+        for (int i = 0; i < n->n_in; i++)
+            need_sizes(needed, n->in[i]);
+        for (int i = 0; i < n->n_out; i++)
+            need_sizes(needed, n->out[i]);
+        node_each_graph(n, sweep, needed);
+    }
+}
+
+void remove_dead(Graph *g)
+{
+    Map needed = {0};
+    sweep(g, &needed);
+    map_free(&needed);
+}
+
+/* ---- duplicates ---------------------------------------------------------------------------------------------------------- */
+
+static bool same_attr(const Attr *a, const Attr *b)
+{
+    if (a->name != b->name || a->type != b->type || a->n != b->n || a->g != b->g)
+        return false;
+    switch (a->type) {
+    case A_FLOAT: return !memcmp(&a->f, &b->f, sizeof a->f);
+    case A_INTS: return !a->n || !memcmp(a->ints, b->ints, sizeof *a->ints * (size_t)a->n);
+    case A_FLOATS: return !a->n || !memcmp(a->floats, b->floats, sizeof *a->floats * (size_t)a->n);
+    case A_STRINGS: return !a->n || !memcmp(a->strings, b->strings, sizeof *a->strings * (size_t)a->n);
+    default: return a->i == b->i; /* a number, or a pointer to what equal attributes share */
+    }
+}
+
+/* A constant whose bytes are compared; others are the same only if they are one. */
+static bool is_small(const Value *v)
+{
+    const Tensor *t = v->data;
+    return t && !t->symbolic && !t->fill && !t->thunk && v->type != STR && tensor_size(t) <= 4096;
+}
+
+static bool same_constant(const Value *a, const Value *b)
+{
+    if (!is_small(a) || !is_small(b) || a->type != b->type || !shape_same(*a->shape, *b->shape))
+        return false;
+    bool same = !memcmp(tensor_data(a->data), tensor_data(b->data), tensor_size(a->data));
+    tensor_drop(a->data);
+    tensor_drop(b->data);
+    return same;
+}
+
+static uint64_t value_hash(const Value *v)
+{
+    if (!v || !is_small(v))
+        return v ? (uint64_t)v->id + 1 : 0;
+    about_to_read(tensor_size(v->data));
+    uint64_t h = XXH3_64bits(tensor_data(v->data), tensor_size(v->data));
+    tensor_drop(v->data);
+    return h;
+}
+
+static bool same_node(const Node *a, const Node *b)
+{
+    if (a->op != b->op || a->n_in != b->n_in || a->n_out != b->n_out || a->n_attr != b->n_attr)
+        return false;
+    for (int i = 0; i < a->n_in; i++)
+        if (a->in[i] != b->in[i] && !(a->in[i] && b->in[i] && same_constant(a->in[i], b->in[i])))
+            return false;
+    for (int i = 0; i < a->n_out; i++)
+        if (!a->out[i] != !b->out[i] ||
+            (a->out[i] && (a->out[i]->type != b->out[i]->type || !shape_same(*a->out[i]->shape, *b->out[i]->shape))))
+            return false;
+    for (int i = 0; i < a->n_attr; i++)
+        if (!same_attr(&a->attr[i], &b->attr[i]))
+            return false;
+    return true;
+}
+
+static uint64_t attr_hash(const Attr *a)
+{
+    switch (a->type) {
+    case A_FLOAT: return XXH3_64bits(&a->f, sizeof a->f);
+    case A_INTS: return XXH3_64bits(a->ints, sizeof *a->ints * (size_t)a->n);
+    case A_FLOATS: return XXH3_64bits(a->floats, sizeof *a->floats * (size_t)a->n);
+    case A_STRINGS: return XXH3_64bits(a->strings, sizeof *a->strings * (size_t)a->n);
+    default: return (uint64_t)a->i;
+    }
+}
+
+static uint64_t node_hash(const Node *n)
+{
+    uint64_t h = (uintptr_t)n->op;
+    for (int i = 0; i < n->n_in; i++)
+        h = h * 0x9E3779B97F4A7C15u + value_hash(n->in[i]);
+    for (int i = 0; i < n->n_attr; i++)
+        h = h * 0x9E3779B97F4A7C15u + attr_hash(&n->attr[i]);
+    h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* spread: the ids of a chain follow one another */
+    return (h ^ h >> 32) | 1;
+}
+
+static void merge_duplicates(Graph *g, void *unused)
+{
+    (void)unused;
+    Map seen = {0};
+    for (Node *n = g->first, *next; n; n = next) {
+        next = n->next;
+        node_each_graph(n, merge_duplicates, NULL);
+        if (n->op->flags & (RANDOM | CONTROL) || symbols_of(n))
+            continue;
+        uint64_t h = node_hash(n);
+        Node *first;
+        while ((first = map_get(&seen, (void *)(uintptr_t)h)) != NULL && !same_node(first, n))
+            h += 2;
+        if (!first) {
+            map_put(&seen, (void *)(uintptr_t)h, n);
+            continue;
+        }
+        bool output = false; /* a result that the caller wants in its own place stays computed there */
+        for (int i = 0; i < n->n_out; i++)
+            output |= n->out[i] && value_is_output(n->out[i]);
+        if (output)
+            continue;
+        for (int i = 0; i < n->n_out; i++)
+            if (n->out[i])
+                value_replace(n->out[i], first->out[i]);
+        node_free(n);
+    }
+    map_free(&seen);
+}
+
+/* ---- identities ------------------------------------------------------------------------------------------------------------ */
+
+/* A view that changes nothing. */
+static void remove_identity(Node *n, void *unused)
+{
+    (void)unused;
+    if (!(n->op->flags & VIEW) || !n->out[0] || value_is_output(n->out[0]) ||
+        !shape_same(*n->in[0]->shape, *n->out[0]->shape) || n->in[0]->type != n->out[0]->type)
+        return;
+    value_replace(n->out[0], n->in[0]);
+    node_free(n);
+}
+
+/* ---- scales and offsets into weights ----------------------------------------------------------------------------------------- */
+
+/* The constant c, broadcast along one axis of y alone, as a list of one number per index of that axis; NULL: it is not. */
+static Value *per_channel(Node *before, Value *c, const Value *y, int axis)
+{
+    Shape s = *c->shape;
+    for (int i = 0; i < s.rank; i++)
+        if (!dim_is(s.dim[i], 1) && i - s.rank != axis - y->shape->rank)
+            return NULL;
+    if (s.rank > y->shape->rank || !dim_const(y->shape->dim[axis]))
+        return NULL;
+    const Shape list = shape_list(1, y->shape->dim[axis]);
+    if (dim_is(shape_count(s), 1) && !dim_is(list.dim[0], 1))
+        return value_const(before->graph, tensor_new_fill(c->type, list, tensor_data(c->data)));
+    return s.rank == 1 ? c : value_const(before->graph, tensor_view(c->data, list));
+}
+
+/* y = x * c, x + c ... with x made by a linear kernel for this node alone: the kernel's weights and bias take c. */
+static bool absorb(Node *n)
+{
+    if (!n->op->affine || n->out[0]->type != F32)
+        return false;
+    int k = n->in[1]->data ? 0 : 1;
+    Value *x = n->in[k], *c = n->in[1 - k], *factor = NULL, *offset = NULL;
+    Node *linear = x->def;
+    if (!c->data || c->data->symbolic || !linear || !linear->op->absorb || x->uses.n != 1 ||
+        linear->graph != n->graph || !shape_same(*x->shape, *n->out[0]->shape) || x->shape->rank < 2)
+        return false;
+    c = per_channel(linear, c, x, linear->op->flags & CHANNELS_LAST ? 1 : x->shape->rank - 1);
+    if (!c || !n->op->affine(linear, k, c, &factor, &offset) || !linear->op->absorb(linear, factor, offset))
+        return false;
+    replace_out(n, 0, x);
+    node_free(n);
+    return true;
+}
+
+static void absorb_node(Node *n, void *unused)
+{
+    (void)unused;
+    if (absorb(n))
+        values_free();
+}
+
+/* ---- what operators know better ------------------------------------------------------------------------------------------------ */
+
+/* From the end, so that what an operator puts before itself is asked, too. */
+static void ask_operators(Graph *g, void *unused)
+{
+    (void)unused;
+    for (Node *n = g->last, *next; n;) {
+        next = n->next;
+        node_each_graph(n, ask_operators, NULL);
+        n = n->op->simplify && n->op->simplify(n) ? next ? next->prev : g->last : n->prev;
+        values_free();
+    }
+}
+
+void simplify_model(Model *m)
+{
+    map_free(&m->graph->scope); /* every name is bound */
+    ask_operators(m->graph, NULL);
+    remove_dead(m->graph);
+    graph_each_node(m->graph, remove_identity, NULL);
+    merge_duplicates(m->graph, NULL);
+    graph_each_node(m->graph, absorb_node, NULL);
+    remove_dead(m->graph);
+}

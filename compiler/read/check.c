@@ -1,0 +1,426 @@
+/* check.c - check: do nodes have the inputs, outputs and attributes of their rows, are functions called as declared,
+ * and is everything defined before it is read (check_order.c)? All problems of a model in one run.
+ * Requires: resolved. Leaves: omitted trailing arguments are gone; every required input and attribute is there. */
+#include "read/check.h"
+
+#include <strings.h>
+
+/* ---- arguments ------------------------------------------------------------------------------------------------ */
+
+static bool is_variadic(const Formal *f, int n) { return n && f[n - 1].variadic; }
+
+/* A trailing "" is an argument left out. (Of a variadic one, it is one that is missing, or an unused result.) */
+static int trimmed(Value *const *at, int n, const Formal *f, int n_formals)
+{
+    while (n && !at[n - 1] && !(is_variadic(f, n_formals) && n >= n_formals))
+        n--;
+    return n;
+}
+
+static int least_arguments(const Formal *f, int n)
+{
+    int least = 0;
+    for (int i = 0; i < n; i++)
+        if (!f[i].optional)
+            least = i + 1;
+    return least;
+}
+
+static const char *formal_text(const Formal *f)
+{
+    Text t = {0};
+    text_put(&t, "%.*s", f->name_n, f->name);
+    return t.s;
+}
+
+static void check_count(const Node *n, const char *what, int have, const Formal *f, int n_formals)
+{
+    int least = least_arguments(f, n_formals);
+    if (have > n_formals && !is_variadic(f, n_formals))
+        error_node(n, "NOD-08", "%s takes %s %d %s%s, the node has %d", n->op->name,
+                   least < n_formals ? "at most" : "exactly", n_formals, what, n_formals == 1 ? "" : "s", have);
+    else if (have < least)
+        error_node(n,
+                   is_variadic(f, n_formals) && have == n_formals - 1 ? what[0] == 'i' ? "OPT-09" : "OPT-10" : "NOD-09",
+                   "%s needs %s %d %s%s, the node has %d", n->op->name,
+                   least < n_formals || is_variadic(f, n_formals) ? "at least" : "exactly", least, what,
+                   least == 1 ? "" : "s", have);
+}
+
+static void check_arguments(Node *n, const Signature *sig)
+{
+    n->n_in = trimmed(n->in, n->n_in, sig->in, sig->n_in);
+    n->n_out = trimmed(n->out, n->n_out, sig->out, sig->n_out);
+    check_count(n, "input", n->n_in, sig->in, sig->n_in);
+    check_count(n, "output", n->n_out, sig->out, sig->n_out);
+    for (int i = 0; i < n->n_in; i++) {
+        const Formal *f = formal_in(sig, i);
+        if (f && !n->in[i] && f->variadic)
+            error_node(n, "OPT-13", "input %d (of '%s') is empty", i, formal_text(f));
+        else if (f && !n->in[i] && !f->optional)
+            error_node(n, "OPT-04", "input %d ('%s') is required, but empty", i, formal_text(f));
+    }
+    for (int i = 0; i < n->n_out; i++) {
+        const Formal *f = formal_out(sig, i);
+        if (f && !n->out[i] && !f->optional && !f->variadic)
+            error_node(n, "OPT-05", "output %d ('%s') is required, but empty", i, formal_text(f));
+    }
+}
+
+/* ---- attributes ----------------------------------------------------------------------------------------------- */
+
+static const char *attr_type_text(AttrType t)
+{
+    static const char *const text[] = {"nothing", "a float",         "an int",         "a string", "a tensor",
+                                       "a graph", "floats",          "ints",           "strings",  "tensors",
+                                       "graphs",  "a sparse tensor", "sparse tensors", "a type",   "types"};
+    return text[t];
+}
+
+static void suggest_attr(const Signature *sig, Name given)
+{
+    for (int i = 0; i < sig->n_attr; i++)
+        if ((int)given->n == sig->attr[i].name_n && !strncasecmp(given->s, sig->attr[i].name, given->n)) {
+            note_help("did you mean '%.*s'?", sig->attr[i].name_n, sig->attr[i].name);
+            return;
+        }
+    Text t = {0};
+    for (int i = 0; i < sig->n_attr; i++)
+        text_put(&t, "%s%.*s", i ? ", " : "", sig->attr[i].name_n, sig->attr[i].name);
+    if (t.n)
+        note_help("it has: %s", t.s);
+}
+
+static void check_attr(const Node *n, const Attr *a, const Signature *sig)
+{
+    const FormalAttr *f = formal_attr(sig, a->name->s);
+    if (!f && a->name->n > 2 && a->name->s[0] == '_' && a->name->s[1] == '_')
+        doubt(node_path(n), "ATT-13", "%s has no attribute '%s'; it is not used", n->op->name, printable(a->name));
+    else if (!f) {
+        error_node(n, "ATT-13", "%s (since version %d) has no attribute '%s'", n->op->name, n->op->since,
+                   printable(a->name));
+        suggest_attr(sig, a->name);
+    } else if (f->type != a->type)
+        error_node(n, "ATT-13", "the attribute '%s' must be %s, not %s", printable(a->name), attr_type_text(f->type),
+                   attr_type_text(a->type));
+}
+
+static void check_attrs(const Node *n, const Signature *sig)
+{
+    for (int i = 0; i < n->n_attr; i++)
+        check_attr(n, &n->attr[i], sig);
+    for (int i = 0; i < sig->n_attr; i++) {
+        const FormalAttr *f = &sig->attr[i];
+        if (!f->optional && !node_attr(n, name_bytes(f->name, (size_t)f->name_n)->s))
+            error_node(n, "ATT-13", "the attribute '%.*s' (%s) is missing", f->name_n, f->name,
+                       attr_type_text(f->type));
+    }
+}
+
+/* ---- calls of the model's functions --------------------------------------------------------------------------- */
+
+static const Attr *default_of(const Function *f, Name n)
+{
+    for (int i = 0; i < f->defaults.n; i++)
+        if (f->defaults.at[i].name == n)
+            return &f->defaults.at[i];
+    return NULL;
+}
+
+static bool declares(const Function *f, Name attr)
+{
+    for (int i = 0; i < f->attr.n; i++)
+        if (f->attr.at[i] == attr)
+            return true;
+    return default_of(f, attr) != NULL;
+}
+
+static void check_call(Node *n, const Function *f)
+{
+    while (n->n_in && !n->in[n->n_in - 1])
+        n->n_in--;
+    while (n->n_out && !n->out[n->n_out - 1])
+        n->n_out--;
+    if (n->n_in > f->in.n)
+        error_node(n, "FUN-17", "the function has %d inputs, the call %d", f->in.n, n->n_in);
+    if (n->n_out > f->out.n)
+        error_node(n, "FUN-17", "the function has %d outputs, the call %d", f->out.n, n->n_out);
+    for (int i = 0; i < n->n_attr; i++) {
+        const Attr *a = &n->attr[i], *d = default_of(f, a->name);
+        if (!declares(f, a->name))
+            doubt(node_path(n), "FUN-13", "the function '%s' has no attribute '%s'; it is not used", printable(f->name),
+                  printable(a->name));
+        else if (d && d->type != a->type)
+            error_node(n, "FUN-12", "the attribute '%s' is %s, but the function's default is %s", printable(a->name),
+                       attr_type_text(a->type), attr_type_text(d->type));
+    }
+}
+
+/* ---- graphs --------------------------------------------------------------------------------------------------- */
+
+typedef struct Check {
+    Model *m;
+    Map nodes, graphs; /* names seen */
+    Map domains;       /* in use */
+    int odd_names;
+    const Function *function;
+} Check;
+
+static bool is_identifier(Name n)
+{
+    for (uint32_t i = 0; i < n->n; i++) {
+        char c = n->s[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (i && c >= '0' && c <= '9')))
+            return false;
+    }
+    return true;
+}
+
+/* Is the body's operator the one that the model's own import of its domain means? */
+static void check_import(const Check *c, const Node *n)
+{
+    for (int i = 0; i < c->m->imports.n; i++) {
+        const struct Import *import = &c->m->imports.at[i];
+        if (import->domain == n->source->domain &&
+            op_find(n->source->domain->s, n->source->op_type->s, import->version) != n->op)
+            doubt(c->function->path, "FUN-15", "%s means another version here than in the model, which imports %s %lld",
+                  n->op->name, n->source->domain->n ? printable(n->source->domain) : "ai.onnx",
+                  (long long)import->version);
+    }
+}
+
+static void check_graph(Graph *g, void *check);
+
+static void check_node(Check *c, Node *n)
+{
+    const Function *f = n->op ? NULL : find_function(c->m, n);
+    map_put(&c->domains, n->source->domain, n);
+    if (name_is(n->source->domain, "onnxcc") && !f)
+        error_node(n, "OPS-05", "the domain 'onnxcc' is not for models");
+    else if (n->op) {
+        check_arguments(n, op_signature(n->op));
+        check_attrs(n, op_signature(n->op));
+        if (c->function)
+            check_import(c, n);
+    } else if (f)
+        check_call(n, f);
+    if (n->name->n && map_get(&c->nodes, n->name))
+        doubt_common(node_path(n), "NAM-07", "two nodes are named '%s'", printable(n->name));
+    map_put(&c->nodes, n->name, n);
+    for (int i = 0; i < n->n_out; i++)
+        c->odd_names += n->out[i] && !is_identifier(n->out[i]->name);
+    node_each_graph(n, check_graph, c);
+}
+
+static void check_graph(Graph *g, void *check)
+{
+    Check *c = check;
+    if (map_get(&c->graphs, g->name))
+        doubt_common(g->path, "NAM-09", "two graphs are named '%s'", printable(g->name));
+    map_put(&c->graphs, g->name, g);
+    for (Node *n = g->first; n; n = n->next)
+        check_node(c, n);
+}
+
+/* Values of some types can be described, but not computed with. */
+static void check_forms(const Graph *g)
+{
+    for (int i = 0; i < g->in.n; i++) {
+        const Value *v = g->in.at[i];
+        if (v->form == SPARSE)
+            error_value(v, "SPA-13", "inputs of the type sparse_tensor are not supported");
+        else if (v->form == OPAQUE)
+            error_value(v, "TYP-13", "inputs of opaque types are not supported");
+    }
+}
+
+/* A whole graph, with those nested in it. */
+static void check_root(Check *c, Graph *g, const Function *f)
+{
+    if (!g)
+        return;
+    c->function = f;
+    c->nodes = (Map){0};
+    check_graph(g, c);
+    check_order(g);
+    if (!f)
+        check_forms(g);
+}
+
+/* ---- recursion of functions ------------------------------------------------------------------------------------ */
+
+typedef struct Calls {
+    Model *m;
+    VEC(Function *) list;
+} Calls;
+
+static void list_calls(Graph *g, void *calls)
+{
+    Calls *c = calls;
+    for (Node *n = g->first; n; n = n->next) {
+        Function *f = n->op ? NULL : find_function(c->m, n);
+        if (f)
+            vec_push(&c->list, f);
+        node_each_graph(n, list_calls, c);
+    }
+}
+
+typedef struct Frame {
+    Function *f;
+    Calls calls;
+    int next;
+} Frame;
+
+/* Walks the calls from f on, without recursion; `state` says which functions are entered (1) and done (2). */
+static void check_recursion(Model *m, Function *f, Map *state)
+{
+    static char entered, done;
+    VEC(Frame) stack = {0};
+    if (map_get(state, f))
+        return;
+    for (Function *enter = f; enter || stack.n;) {
+        if (enter) {
+            Frame frame = {.f = enter, .calls = {.m = m}};
+            map_put(state, enter, &entered);
+            list_calls(enter->body, &frame.calls);
+            vec_push(&stack, frame);
+            enter = NULL;
+        }
+        Frame *top = &stack.at[stack.n - 1];
+        if (top->next == top->calls.list.n) {
+            map_put(state, top->f, &done);
+            stack.n--;
+            continue;
+        }
+        Function *callee = top->calls.list.at[top->next++];
+        const char *seen = map_get(state, callee);
+        if (!seen)
+            enter = callee;
+        else if (seen == &entered) {
+            Text t = {0};
+            int i = stack.n - 1;
+            while (stack.at[i].f != callee)
+                i--;
+            for (; i < stack.n; i++)
+                text_put(&t, "%s -> ", printable(stack.at[i].f->name));
+            error_at(callee->path, "FUN-24", "the function calls itself: %s%s", t.s, printable(callee->name));
+        }
+    }
+}
+
+/* ---- the model ------------------------------------------------------------------------------------------------ */
+
+static bool domain_has_rows(Name domain)
+{
+    int n;
+    const Op *const *rows = ops_sorted(&n);
+    for (int i = 0; i < n; i++)
+        if (name_is(domain, op_domain(rows[i])))
+            return true;
+    return false;
+}
+
+static void check_imports(const Check *c)
+{
+    for (int i = 0; i < c->m->imports.n; i++) {
+        Name domain = c->m->imports.at[i].domain;
+        if (!map_get(&c->domains, domain) && !domain_has_rows(domain) && strncmp(domain->s, "ai.onnx", 7))
+            doubt("opset_import", "OPS-04", "the operator set '%s' is not known, and not used", printable(domain));
+    }
+}
+
+void check_model(Model *m)
+{
+    Check c = {.m = m};
+    Map state = {0};
+    check_root(&c, m->graph, NULL);
+    for (int i = 0; i < m->functions.n; i++) {
+        Function *f = m->functions.at[i];
+        check_root(&c, f->body, f);
+        map_put(&c.domains, f->domain, f);
+        check_recursion(m, f, &state);
+    }
+    for (int i = 0; i < m->training.n; i++) {
+        check_root(&c, m->training.at[i].init, NULL);
+        check_root(&c, m->training.at[i].algorithm, NULL);
+    }
+    check_imports(&c);
+    if (c.odd_names && opt.strict)
+        warn_at("graph", "NAM-01", "%d values have names that are not C identifiers", c.odd_names);
+    map_free(&c.nodes);
+    map_free(&c.graphs);
+    map_free(&c.domains);
+}
+
+/* A call may leave out what the function's body then misses. */
+static void check_copy(Node *n, void *model)
+{
+    (void)model;
+    if (!n->source || !n->source->call || !n->op)
+        return;
+    check_arguments(n, op_signature(n->op));
+    check_attrs(n, op_signature(n->op));
+}
+
+void check_inlined(Model *m) { graph_each_node(m->graph, check_copy, m); }
+
+/* ---- types ------------------------------------------------------------------------------------------------------ */
+
+static TypeSet type_bit(const Value *v)
+{
+    switch (v->form) {
+    case TENSOR: return v->type ? 1ull << v->type : 0;
+    case SEQUENCE: return TYPE_SEQUENCE;
+    case OPTIONAL: return TYPE_OPTIONAL;
+    case MAP: return TYPE_MAP;
+    default: return 1ull << 63;
+    }
+}
+
+static const char *set_text(TypeSet set)
+{
+    Text t = {0};
+    text_put(&t, "%s", "");
+    for (Type k = F32; k < N_TYPES; k++)
+        if (set >> k & 1)
+            text_put(&t, "%s%s", t.n ? ", " : "", type_onnx(k));
+    static const char *const forms[] = {"a sequence", "an optional", "a map"};
+    for (int i = 0; i < 3; i++)
+        if (set & TYPE_SEQUENCE << i)
+            text_put(&t, "%s%s", t.n ? ", " : "", forms[i]);
+    return t.s;
+}
+
+static const char *value_type_text(const Value *v)
+{
+    static const char *const forms[] = {"", "a sequence", "an optional", "a map", "a sparse tensor", "opaque"};
+    return v->form == TENSOR ? type_onnx(v->type) : forms[v->form];
+}
+
+bool check_types(const Node *n)
+{
+    const Signature *sig = op_signature(n->op);
+    const Value *of[MAX_VARIABLES] = {0}; /* what each type variable was bound by */
+    int errors = error_count();
+    for (int i = 0; i < n->n_in; i++) {
+        const Formal *f = formal_in(sig, i);
+        const Value *v = n->in[i];
+        if (!f || !v || v->poisoned || !type_bit(v))
+            continue;
+        if (!(f->set & type_bit(v))) {
+            error_node(n, "NOD-10", "input %d ('%s') is %s, but %s (since version %d) takes %s", i, formal_text(f),
+                       value_type_text(v), n->op->name, n->op->since, set_text(f->set));
+            continue;
+        }
+        if (f->variable < 0 || f->mixed)
+            continue;
+        const Value **first = &of[f->variable];
+        if (!*first)
+            *first = v;
+        else if (type_bit(*first) != type_bit(v))
+            error_node(n, f->variadic ? "OPT-11" : "NOD-10",
+                       "input %d ('%s') is %s, but must have the type of '%s', %s", i, formal_text(f),
+                       value_type_text(v), printable((*first)->name), value_type_text(*first));
+    }
+    return error_count() == errors;
+}

@@ -1,0 +1,480 @@
+/* parse.c - reads a model: the file is mapped, recognised, checked as far as its header goes, and turned into graphs
+ * whose names are bound to values; tensors point into the file.
+ * Leaves: every name resolved or reported; order, arity and types are for check.c. */
+#include "read/parse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "ir/schema.h"
+
+enum { NEWEST_IR = 14 };
+#define MOST_BYTES ((size_t)1 << 31)
+
+/* ---- what the file is, when it is not a model ------------------------------------------------------------------ */
+
+static bool starts(Span s, size_t at, const char *magic, size_t n)
+{
+    return s.n >= at + n && !memcmp(s.at + at, magic, n);
+}
+
+static bool is_text(Span s)
+{
+    size_t n = s.n < 512 ? s.n : 512, high = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (s.at[i] == 0x7F || (s.at[i] < 0x20 && !strchr("\t\n\r\f", s.at[i])) || !s.at[i])
+            return false;
+        high += s.at[i] >= 0x80;
+    }
+    return high <= n / 2;
+}
+
+/* What a text is. */
+static const char *text_kind(Span s, const char **help)
+{
+    static const struct {
+        const char *start, *what, *help;
+    } kinds[] = {
+        {"version https://git-lfs", "a Git LFS pointer", "fetch the file itself: git lfs pull"},
+        {"<!DOCTYPE html", "a web page", "download the file itself, not the page that shows it"},
+        {"<html", "a web page", "download the file itself, not the page that shows it"},
+        {"<?xml", "XML", NULL},
+        {"{", "JSON", NULL},
+        {"ir_version:", "a model as protobuf text",
+         "convert it: onnx.save(onnx.load(FILE, 'textproto'), 'model.onnx')"},
+        {"<", "a model as ONNX text",
+         "convert it: onnx.save(onnx.parser.parse_model(open(FILE).read()), 'model.onnx')"},
+    };
+    while (s.n && strchr(" \t\r\n", *s.at)) {
+        s.at++;
+        s.n--;
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (starts(s, 0, kinds[i].start, strlen(kinds[i].start))) {
+            *help = kinds[i].help;
+            return kinds[i].what;
+        }
+    return "a text";
+}
+
+/* Another format, by its first bytes (none of which a model can have). NULL: perhaps a model. */
+static const char *other_format(Span s, const char **help)
+{
+    /* clang-format off */
+    static const struct {
+        int at, n;
+        const char *magic, *what, *help;
+    } kinds[] = {
+        {0, 2, "\x1f\x8b", "gzip", "unpack it: gunzip"},
+        {0, 4, "PK\3\4", "a ZIP archive (PyTorch and Keras save such files)", "export the model as ONNX: torch.onnx.export"},
+        {0, 6, "\xfd" "7zXZ", "xz", "unpack it: unxz"},
+        {0, 4, "\x28\xb5\x2f\xfd", "zstd", "unpack it: unzstd"},
+        {0, 3, "BZh", "bzip2", "unpack it: bunzip2"},
+        {0, 8, "\x89HDF\r\n\x1a\n", "HDF5 (Keras saves such files)", "convert the model: tf2onnx"},
+        {4, 4, "TFL3", "TensorFlow Lite", "convert the model: tf2onnx --tflite"},
+        {4, 4, "ORTM", "ONNX Runtime's own format", "use the model that it was made of"},
+        {0, 4, "GGUF", "GGUF", NULL},
+        {0, 6, "\x93NUMPY", "a NumPy array", NULL},
+        {0, 8, "\x89PNG\r\n\x1a\n", "a PNG image", NULL},
+        {0, 4, "\x7f" "ELF", "an ELF object", NULL},
+        {0, 5, "%PDF-", "a PDF document", NULL},
+        {0, 3, "\x80\x02\x8a", "a Python pickle (old PyTorch saves such files)", "export the model as ONNX: torch.onnx.export"},
+        {0, 3, "\x80\x03" "c", "a Python pickle", "export the model as ONNX: skl2onnx"},
+        {0, 3, "\x80\x04\x95", "a Python pickle", "export the model as ONNX: skl2onnx"},
+        {0, 3, "\x80\x05\x95", "a Python pickle", "export the model as ONNX: skl2onnx"},
+    };
+    /* clang-format on */
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (starts(s, (size_t)kinds[i].at, kinds[i].magic, (size_t)kinds[i].n)) {
+            *help = kinds[i].help;
+            return kinds[i].what;
+        }
+    if (starts(s, 4, "\0\0\0\0{\"", 6))
+        return "safetensors (weights without a graph)";
+    return is_text(s) ? text_kind(s, help) : NULL;
+}
+
+static bool is_model(Span s)
+{
+    const char *help = NULL, *what;
+    if (!s.n)
+        error_at("", "VER-01", "the file is empty");
+    else if (s.n > MOST_BYTES)
+        error_at("", "MOD-11", "the file has %zu bytes; a model has at most 2 GiB", s.n);
+    else if (starts(s, 0, "\x0a\x09ONNXOPSET", 11))
+        error_at("", "OPS-16", "this is a definition of an operator set, not a model");
+    else if ((what = other_format(s, &help)))
+        error_at("", "PB-01", "this is %s, not a binary ONNX model", what);
+    else
+        return true;
+    if (help)
+        note_help("%s", help);
+    return false;
+}
+
+/* ---- the header --------------------------------------------------------------------------------------------------- */
+
+static int read_imports(const Wire *w, const Path *p, struct Import **at)
+{
+    int n = 0;
+    *at = NEWS(struct Import, w->n);
+    for (int i = 0; i < w->n; i++) {
+        onnx_OperatorSetIdProto proto = {0};
+        const Path *q = AT(p, "opset_import", i);
+        if (!wire_read(onnx_OperatorSetIdProto_fields, w->list[i], &proto, q))
+            continue;
+        struct Import import = {domain_normal(wire_name(&proto.domain)), wire_int(&proto.version)};
+        if (import.version < 1) {
+            error_at(path_text(q), "OPS-09", "the operator set '%s' %s",
+                     import.domain->n ? printable(import.domain) : "ai.onnx",
+                     wire_has(&proto.version) ? "has a version below 1" : "has no version");
+            continue;
+        }
+        int k = 0;
+        while (k < n && (*at)[k].domain != import.domain)
+            k++;
+        if (k < n && (*at)[k].version != import.version)
+            warn_at(path_text(q), "OPS-07", "the operator set '%s' is imported twice; the higher version counts",
+                    import.domain->n ? printable(import.domain) : "ai.onnx");
+        if (k == n)
+            (*at)[n++] = import;
+        else if ((*at)[k].version < import.version)
+            (*at)[k].version = import.version;
+    }
+    return n;
+}
+
+static void check_ir(Model *m, const onnx_ModelProto *proto)
+{
+    m->ir_version = wire_int(&proto->ir_version);
+    if (!m->ir_version) {
+        error_at("ir_version", "VER-01", "the model has no IR version");
+        note_help("is this file an ONNX model?");
+    } else if (m->ir_version < 0 || m->ir_version > NEWEST_IR)
+        error_at("ir_version", "VER-03",
+                 m->ir_version < 0 ? "IR version %lld does not exist"
+                                   : "IR version %lld is newer than onnxcc knows (14)",
+                 (long long)m->ir_version);
+    stop_on_errors();
+    m->imports.n = m->imports.cap = read_imports(&proto->opset_import, NULL, &m->imports.at);
+    if (m->ir_version < 3 && proto->opset_import.n)
+        error_at("opset_import", "VER-05", "a model of IR version %lld has no operator sets", (long long)m->ir_version);
+    else if (m->ir_version >= 3 && !proto->opset_import.n)
+        error_at("opset_import", "VER-06", "the model names no operator set");
+    else if (m->ir_version < 3) {
+        struct Import first = {name(""), 1};
+        vec_push(&m->imports, first);
+    }
+    stop_on_errors();
+}
+
+static void read_header(Model *m, const onnx_ModelProto *proto)
+{
+    check_ir(m, proto);
+    m->producer = wire_name(&proto->producer_name);
+    m->producer_version = wire_name(&proto->producer_version);
+    m->domain = wire_name(&proto->domain);
+    m->doc = wire_name(&proto->doc_string);
+    m->model_version = wire_int(&proto->model_version);
+    if (!m->domain->n)
+        doubt_common("domain", "MOD-03", "the model has no domain");
+    Map seen = {0};
+    for (int i = 0; i < proto->metadata_props.n; i++) {
+        onnx_StringStringEntryProto entry = {0};
+        const Path *p = AT(NULL, "metadata_props", i);
+        if (!wire_read(onnx_StringStringEntryProto_fields, proto->metadata_props.list[i], &entry, p))
+            continue;
+        struct Prop prop = {wire_name(&entry.key), wire_name(&entry.value)};
+        if (map_get(&seen, prop.key))
+            doubt(path_text(p), "MET-02", "the key '%s' is there twice", printable(prop.key));
+        map_put(&seen, prop.key, m);
+        vec_push(&m->props, prop);
+    }
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------------------ */
+
+static void read_attr_names(Model *m, Function *f, const onnx_FunctionProto *proto, const Path *p)
+{
+    Map seen = {0};
+    for (int i = 0; i < proto->attribute.n; i++) {
+        Name n = name_bytes((const char *)proto->attribute.list[i].at, proto->attribute.list[i].n);
+        if (map_get(&seen, n) || !n->n)
+            error_at(path_text(AT(p, "attribute", i)), "FUN-10", "the attribute '%s' is %s", printable(n),
+                     n->n ? "there twice" : "without a name");
+        map_put(&seen, n, f);
+        vec_push(&f->attr, n);
+    }
+    if (proto->attribute_proto.n && m->ir_version < 9)
+        doubt(path_text(p), "FUN-11", "defaults of attributes came with IR version 9; this model has %lld",
+              (long long)m->ir_version);
+    for (int i = 0; i < proto->attribute_proto.n; i++) {
+        Attr a;
+        const Path *q = AT(p, "attribute_proto", i);
+        if (!read_attr(m, proto->attribute_proto.list[i], &a, q, f->body, NULL))
+            continue;
+        if (map_get(&seen, a.name))
+            error_at(path_text(q), "FUN-10", "the attribute '%s' is there twice", printable(a.name));
+        if (a.ref)
+            error_at(path_text(q), "FUN-12", "the default of '%s' must be a value", printable(a.name));
+        map_put(&seen, a.name, f);
+        vec_push(&f->defaults, a);
+    }
+}
+
+static Function *read_function(Model *m, Span s, const Path *p)
+{
+    onnx_FunctionProto proto = {0};
+    if (!wire_read(onnx_FunctionProto_fields, s, &proto, p))
+        return NULL;
+    Function *f = NEW(Function);
+    Path q = *p;
+    f->name = q.name = wire_name(&proto.name);
+    f->domain = domain_normal(wire_name(&proto.domain));
+    f->overload = m->ir_version < 10 ? name("") : wire_name(&proto.overload);
+    f->path = path_text(p);
+    if (!f->name->n)
+        error_at(f->path, "FUN-03", "the function has no name");
+    if (!wire_has(&proto.domain))
+        doubt(path_text(&q), "FUN-04", "the function has no domain; that of the standard operators is taken");
+    for (int i = 0; i < proto.input.n; i++)
+        vec_push(&f->in, name_bytes((const char *)proto.input.list[i].at, proto.input.list[i].n));
+    for (int i = 0; i < proto.output.n; i++)
+        vec_push(&f->out, name_bytes((const char *)proto.output.list[i].at, proto.output.list[i].n));
+    f->imports.n = f->imports.cap = read_imports(&proto.opset_import, p, &f->imports.at);
+    f->body = read_body(m, &proto, f, p);
+    read_attr_names(m, f, &proto, &q);
+    return f;
+}
+
+static void read_functions(Model *m, const Wire *w)
+{
+    Map seen = {0};
+    if (w->n && m->ir_version < 8)
+        doubt("functions", "FUN-02", "functions came with IR version 8; this model has %lld", (long long)m->ir_version);
+    if (w->n > MOST_FUNCTIONS) {
+        error_at("functions", "FUN-24", "the model has %d functions; onnxcc allows %d", w->n, MOST_FUNCTIONS);
+        return;
+    }
+    for (int i = 0; i < w->n; i++) {
+        const Path *p = AT(NULL, "functions", i);
+        Function *f = read_function(m, w->list[i], p);
+        if (!f)
+            continue;
+        Name key = name_format("%p %p %p", (const void *)f->domain, (const void *)f->name, (const void *)f->overload);
+        if (map_get(&seen, key))
+            error_at(path_text(p), "FUN-05", "the function '%s' of domain '%s' is there already: %s",
+                     printable(f->name), printable(f->domain), ((Function *)map_get(&seen, key))->path);
+        map_put(&seen, key, f);
+        vec_push(&m->functions, f);
+    }
+}
+
+/* ---- training information --------------------------------------------------------------------------------------------- */
+
+static bool is_initializer(const Graph *g, Name n)
+{
+    const Value *v = g ? map_get(&g->scope, n) : NULL;
+    return v && (v->data || v->fallback);
+}
+
+static bool is_output(const Graph *g, Name n)
+{
+    for (int i = 0; g && i < g->out.n; i++)
+        if (g->out.at[i]->name == n)
+            return true;
+    return false;
+}
+
+/* Bindings say which output becomes which initializer's new value. */
+static void check_bindings(Model *m, const Wire *w, const char *field, const Graph *from, const Graph *algorithm,
+                           const Path *p)
+{
+    Map seen = {0};
+    for (int i = 0; i < w->n; i++) {
+        onnx_StringStringEntryProto entry = {0};
+        const Path *q = AT(p, field, i);
+        if (!wire_read(onnx_StringStringEntryProto_fields, w->list[i], &entry, q))
+            continue;
+        Name key = wire_name(&entry.key), value = wire_name(&entry.value);
+        if (map_get(&seen, key))
+            error_at(path_text(q), "TRN-10", "the key '%s' is there twice", printable(key));
+        map_put(&seen, key, m);
+        if (!is_initializer(m->graph, key) && !is_initializer(algorithm, key))
+            error_at(path_text(q), "TRN-08", "the key '%s' is not an initializer", printable(key));
+        if (!from)
+            error_at(path_text(q), "TRN-07", "there is no graph whose output could be bound to '%s'", printable(key));
+        else if (!is_output(from, value) && from == algorithm && is_output(m->graph, value))
+            doubt(path_text(q), "TRN-09", "'%s' is an output of the model, not of the algorithm", printable(value));
+        else if (!is_output(from, value))
+            error_at(path_text(q), "TRN-09", "'%s' is not an output of the graph", printable(value));
+    }
+}
+
+static void read_training(Model *m, const Wire *w)
+{
+    if (w->n && m->ir_version < 7)
+        doubt("training_info", "TRN-01", "training came with IR version 7; this model has %lld",
+              (long long)m->ir_version);
+    for (int i = 0; i < w->n; i++) {
+        onnx_TrainingInfoProto proto = {0};
+        const Path *p = AT(NULL, "training_info", i);
+        struct Training t = {NULL, NULL};
+        if (!wire_read(onnx_TrainingInfoProto_fields, w->list[i], &proto, p))
+            continue;
+        if (wire_has(&proto.initialization))
+            t.init = read_graph(m, proto.initialization.s, AT(p, "initialization", -1), NULL, NULL);
+        if (t.init && t.init->in.n)
+            error_at(t.init->path, "TRN-17", "the initialization graph may not have inputs");
+        if (wire_has(&proto.algorithm))
+            t.algorithm = read_graph(m, proto.algorithm.s, AT(p, "algorithm", -1), m->graph, NULL);
+        for (int k = 0; t.algorithm && k < t.algorithm->scope.cap; k++) {
+            Name n = t.algorithm->scope.key[k];
+            if (n && map_get(&m->graph->scope, n))
+                error_at(t.algorithm->path, "TRN-15", "the name '%s' is one of the model's graph already",
+                         printable(n));
+        }
+        check_bindings(m, &proto.initialization_binding, "initialization_binding", t.init, t.algorithm, p);
+        check_bindings(m, &proto.update_binding, "update_binding", t.algorithm, t.algorithm, p);
+        vec_push(&m->training, t);
+    }
+}
+
+/* ---- files --------------------------------------------------------------------------------------------------------------- */
+
+static int folder = -1; /* of the model before */
+static void *copied;    /* standard input, or a pipe */
+
+static void forget_files(void)
+{
+    if (folder >= 0)
+        close(folder);
+    folder = -1;
+    free(copied);
+    copied = NULL;
+    external_close();
+}
+
+static Model *parse(const char *file, Span s, int dir)
+{
+    error_file = file;
+    wire_begin(s);
+    onnx_ModelProto proto = {0};
+    if (!is_model(s) || !wire_read(onnx_ModelProto_fields, s, &proto, NULL))
+        stop_on_errors();
+    Model *m = NEW(Model);
+    const char *slash = strrchr(file, '/');
+    m->file = file;
+    m->base = name(slash ? slash + 1 : file);
+    m->bytes = s.n;
+    m->dir = dir;
+    read_header(m, &proto);
+    if (!wire_has(&proto.graph)) {
+        error_at("graph", "MOD-02", "the model has no graph");
+        note_help("is this file an ONNX model?");
+        stop_on_errors();
+    }
+    m->hash = XXH3_64bits(s.at, s.n);
+    m->graph = read_graph(m, proto.graph.s, AT(NULL, "graph", -1), NULL, NULL);
+    if (m->graph) {
+        read_functions(m, &proto.functions);
+        read_training(m, &proto.training_info);
+    }
+    stop_on_errors();
+    return m;
+}
+
+Model *parse_bytes(const char *file, const void *bytes, size_t n)
+{
+    forget_files();
+    return parse(file, (Span){bytes, n}, -1);
+}
+
+/* The whole of a file that cannot be mapped. */
+static Span read_all(int fd, const char *file)
+{
+    size_t room = 1 << 16, n = 0;
+    uint8_t *at = malloc(room);
+    while (at && n <= MOST_BYTES) {
+        ssize_t got = read(fd, at + n, room - n);
+        if (got < 0 && errno != EINTR)
+            fail(EXIT_IO, "cannot read %s: %s", file, strerror(errno));
+        if (!got)
+            break;
+        n += got > 0 ? (size_t)got : 0;
+        if (n == room) {
+            uint8_t *more = realloc(at, room *= 2);
+            if (!more)
+                free(at);
+            at = more;
+        }
+    }
+    if (!at)
+        fail(EXIT_IO, "out of memory: %zu bytes of %s", room, file);
+    copied = at;
+    return (Span){at, n};
+}
+
+static Span open_file(const char *file)
+{
+    const char *shown = printable(name(file));
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    struct stat st;
+    Span s = {NULL, 0};
+    if (fd < 0 || fstat(fd, &st))
+        fail(EXIT_IO, "cannot open '%s': %s", shown, strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        fail(EXIT_IO, "cannot read '%s': it is a folder", shown);
+    if (!S_ISREG(st.st_mode))
+        s = read_all(fd, shown);
+    else if ((uint64_t)st.st_size > MOST_BYTES)
+        s.n = (size_t)st.st_size;
+    else if (!map_file(fd, (size_t)st.st_size, &s))
+        fail(EXIT_IO, "cannot read '%s': %s", shown, strerror(errno));
+    close(fd);
+    return s;
+}
+
+static int open_folder(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    Text t = {0};
+    if (slash)
+        text_bytes(&t, file, (size_t)(slash - file) + 1);
+    else
+        text_put(&t, ".");
+    return open(t.s, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+Model *parse_model(const char *file)
+{
+    forget_files();
+    if (!strcmp(file, "-"))
+        return parse("standard input", read_all(0, "standard input"), -1);
+    Span s = open_file(file);
+    folder = open_folder(file);
+    return parse(file, s, folder);
+}
+
+Tensor *parse_tensor(const void *bytes, size_t n, const char *path)
+{
+    Model none = {.file = path, .dir = -1, .ir_version = NEWEST_IR};
+    wire_begin((Span){bytes, n});
+    return read_tensor(&none, (Span){bytes, n}, AT(NULL, path, -1), NULL);
+}
+
+Tensor *read_tensor_file(const char *file)
+{
+    Tensor *t = NULL;
+    Span s = open_file(file);
+    if (s.n > MOST_BYTES)
+        error_at(file, "MOD-11", "the file has %zu bytes; a tensor has at most 2 GiB", s.n);
+    else
+        t = parse_tensor(s.at, s.n, file);
+    stop_on_errors();
+    return t;
+}

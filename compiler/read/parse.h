@@ -1,0 +1,38 @@
+/* parse.h - what the files that read a model share: parse.c, parse_graph.c, parse_tensor.c, parse_type.c, external.c. */
+#ifndef ONNXCC_PARSE_H
+#define ONNXCC_PARSE_H
+
+#include "onnx.pb.h"
+#include "onnxcc.h"
+#include "read/wire.h"
+
+/* Nested graphs and types go as deep as this; the stages that follow may recurse over them. */
+enum { MOST_GRAPHS_DEEP = 100, MOST_TYPES_DEEP = 32, MOST_NODES = 1 << 20, MOST_FUNCTIONS = 10000 };
+
+/* parse_type.c */
+/* A TypeProto, or NULL when it says nothing (or was wrong, which is reported). Of a function's value_info, dimension
+ * names mean nothing outside: own_names. strict: an element type must be given. */
+TypeDesc *read_type(Span s, const Path *p, bool own_names, bool strict);
+const char *type_text(const TypeDesc *d); /* "seq(tensor(float[2,N]))" */
+
+/* parse_tensor.c */
+/* A TensorProto; its bytes stay where they are when they are as ours. NULL: wrong, and reported. */
+Tensor *read_tensor(Model *m, Span s, const Path *p, Name *tensor_name);
+Tensor *read_sparse(Model *m, Span s, const Path *p, Name *tensor_name); /* made dense */
+#define MOST_SIZE ((int64_t)1 << 48) /* of a dimension: more fits in no memory */
+bool product_of(int rank, const int64_t *dim, int64_t *count); /* false: more than fits in memory */
+
+/* external.c */
+/* The bytes of a tensor in another file, which must be `size`. False: wrong, and reported. */
+bool external_span(Model *m, const Wire *entries, uint64_t size, Span *bytes, const Path *p);
+bool map_file(int fd, size_t n, Span *s); /* until external_close; false: errno */
+void external_close(void);
+
+/* parse_graph.c */
+/* parent: where names that are not found inside are looked up; owner: the node whose attribute the graph is. */
+Graph *read_graph(Model *m, Span s, const Path *p, Graph *parent, Node *owner);
+Graph *read_body(Model *m, const onnx_FunctionProto *f, Function *to, const Path *p);
+/* One AttributeProto, with nested graphs seen from n in g. False: wrong, and reported. */
+bool read_attr(Model *m, Span s, Attr *a, const Path *p, Graph *g, Node *n);
+
+#endif

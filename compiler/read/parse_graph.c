@@ -1,0 +1,531 @@
+/* parse_graph.c - reads GraphProto: values, nodes, nested graphs; binds every name to the value it means. */
+#include "read/parse.h"
+#include "ir/schema.h"
+
+/* ---- values ------------------------------------------------------------------------------------------------- */
+
+static Value *declare(Graph *g, Name n)
+{
+    Value *v = value_new(g, n);
+    map_put(&g->scope, n, v);
+    return v;
+}
+
+/* The value that a name in g means: the innermost graph that has it. Whether it is there yet is for check.c. */
+static Value *find_value(const Graph *g, Name n)
+{
+    for (; g; g = g->parent) {
+        Value *v = map_get(&g->scope, n);
+        if (v)
+            return v;
+    }
+    return NULL;
+}
+
+static const Function *function_of(const Graph *g)
+{
+    while (g->parent)
+        g = g->parent;
+    return g->function;
+}
+
+/* The model's graph and those of its training information: their inputs and outputs have types. */
+static bool is_main(const Graph *g) { return !g->owner && !g->function && !(g->parent && g->parent->function); }
+
+/* Do two declarations contradict each other? */
+static bool types_clash(const TypeDesc *a, const TypeDesc *b)
+{
+    if (!a || !b)
+        return false;
+    if (a->form != b->form || (a->elem && b->elem && a->elem != b->elem) || (a->key && b->key && a->key != b->key))
+        return true;
+    if (a->shape.rank >= 0 && b->shape.rank >= 0) {
+        if (a->shape.rank != b->shape.rank)
+            return true;
+        for (int i = 0; i < a->shape.rank; i++)
+            if (dim_const(a->shape.dim[i]) && dim_const(b->shape.dim[i]) && !dim_same(a->shape.dim[i], b->shape.dim[i]))
+                return true;
+    }
+    return types_clash(a->of, b->of);
+}
+
+static TypeDesc *type_of_tensor(const Tensor *t)
+{
+    TypeDesc *d = NEW(TypeDesc);
+    d->form = TENSOR;
+    d->elem = t->type;
+    d->shape = tensor_shape(t);
+    return d;
+}
+
+/* One more declaration of v, by an output or a value_info entry. */
+static void declare_type(Value *v, TypeDesc *d, const char *code, const Path *p)
+{
+    const TypeDesc *known = v->data ? type_of_tensor(v->data) : v->desc;
+    if (types_clash(known, d)) {
+        error_at(path_text(p), code, "'%s' is declared %s here, but it is %s", printable(v->name), type_text(d),
+                 type_text(known));
+        return;
+    }
+    if (d && (!v->desc || (v->desc->form == TENSOR && (!v->desc->elem || v->desc->shape.rank < 0))))
+        v->desc = d;
+}
+
+/* Reads one ValueInfoProto; false: it cannot be used, and that is reported. */
+static bool read_value_info(Span s, const Path *p, bool own_names, bool strict, Name *n, TypeDesc **type)
+{
+    onnx_ValueInfoProto proto = {0};
+    if (!wire_read(onnx_ValueInfoProto_fields, s, &proto, p))
+        return false;
+    *n = wire_name(&proto.name);
+    if (!(*n)->n) {
+        error_at(path_text(p), "NAM-11", "the name is missing");
+        return false;
+    }
+    Path q = *p;
+    q.name = *n;
+    *type = wire_has(&proto.type) ? read_type(proto.type.s, AT(&q, "type", -1), own_names, strict) : NULL;
+    return true;
+}
+
+/* ---- inputs and initializers ---------------------------------------------------------------------------------- */
+
+/* The symbols of an input of the model get their values from it; its anonymous dimensions get symbols of their own. */
+static void bind_symbols(Value *v)
+{
+    Shape s = *v->shape;
+    for (int i = 0; i < s.rank; i++) {
+        if (dim_const(s.dim[i]))
+            continue;
+        Symbol *symbol = symbol_of(s.dim[i]);
+        if (!v->desc->dim_param[i]) {
+            symbol = symbol_fresh(name_format("%s_%d", v->name->s, i)->s, 0, INT64_MAX);
+            symbol->user = true;
+            s.dim[i] = dim_symbol(symbol);
+        }
+        if (symbol->low < 0)
+            symbol->low = 0;
+        if (!symbol->input) {
+            symbol->input = v;
+            symbol->axis = i;
+        }
+    }
+    v->shape = shape_keep(s);
+}
+
+static void set_type(Value *v, bool main)
+{
+    if (!v->desc)
+        return;
+    v->form = v->desc->form;
+    v->type = v->desc->elem;
+    v->shape = shape_keep(v->desc->shape);
+    if (main)
+        bind_symbols(v);
+    if (main && v->type == STR) { /* how long its strings are, for --dim */
+        Symbol *s = symbol_by_name(name_format("%s_text", v->name->s));
+        s->user = true;
+        s->low = 0;
+    }
+}
+
+static void read_inputs(Graph *g, const Wire *w, const Path *p)
+{
+    for (int i = 0; i < w->n; i++) {
+        const Path *q = AT(p, "input", i);
+        Name n;
+        TypeDesc *d;
+        int errors = error_count();
+        if (!read_value_info(w->list[i], q, false, is_main(g), &n, &d))
+            continue;
+        Path named = {p, "input", i, n, NULL};
+        if (map_get(&g->scope, n)) {
+            error_at(path_text(&named), "IO-05", "two inputs are named '%s'", printable(n));
+            continue;
+        }
+        if (!d && is_main(g) && error_count() == errors)
+            error_at(path_text(&named), "IO-01", "the input has no type");
+        Value *v = declare(g, n);
+        v->desc = d;
+        v->poisoned = error_count() > errors;
+        set_type(v, is_main(g) && !g->parent);
+        vec_push(&g->in, v);
+    }
+}
+
+/* An initializer that is an input too: its default; a constant in old models. False: not allowed, and reported. */
+static bool join_input(Graph *g, Value *v, Tensor *t, const Path *p)
+{
+    bool old = g->model->ir_version <= 3;
+    if (v->data || v->fallback || v->def)
+        error_at(path_text(p), "IO-11", "two initializers are named '%s'", printable(v->name));
+    else if (!old && !is_main(g)) {
+        error_at(path_text(p), "SUB-14", "'%s' is an input and an initializer of a nested graph", printable(v->name));
+        note_help("allowed up to IR version 3; this model has %lld", (long long)g->model->ir_version);
+    } else if (t && types_clash(v->desc, type_of_tensor(t)))
+        error_at(path_text(p), "IO-10", "the default is %s, but the input '%s' is declared %s",
+                 type_text(type_of_tensor(t)), printable(v->name), type_text(v->desc));
+    else {
+        v->default_only = !old;
+        if (old)
+            v->data = t;
+        else
+            v->fallback = t;
+        return true;
+    }
+    return false;
+}
+
+static void add_initializer(Graph *g, Name n, Tensor *t, const Path *p)
+{
+    if (!n->n) {
+        error_at(path_text(p), "NAM-11", "the name is missing");
+        return;
+    }
+    Path named = *p;
+    named.name = n;
+    Value *v = map_get(&g->scope, n);
+    if (v) {
+        if (!join_input(g, v, t, &named))
+            return;
+    } else {
+        v = declare(g, n);
+        v->data = t;
+        if (g->model->ir_version <= 3 && is_main(g))
+            doubt(path_text(&named), "IO-07", "up to IR version 3 an initializer must be an input too; '%s' is not",
+                  printable(n));
+    }
+    vec_push(&g->init, v);
+    if (!t) {
+        v->poisoned = true;
+    } else if (v->data) {
+        v->type = t->type;
+        v->shape = shape_keep(tensor_shape(t));
+        v->form = TENSOR;
+    }
+}
+
+static void read_initializers(Graph *g, const onnx_GraphProto *proto, const Path *p)
+{
+    for (int i = 0; i < proto->initializer.n; i++) {
+        const Path *q = AT(p, "initializer", i);
+        Name n = NULL;
+        int errors = error_count();
+        Tensor *t = read_tensor(g->model, proto->initializer.list[i], q, &n);
+        if (n && (n->n || error_count() == errors))
+            add_initializer(g, n, t, q);
+    }
+    for (int i = 0; i < proto->sparse_initializer.n; i++) {
+        const Path *q = AT(p, "sparse_initializer", i);
+        Name n = NULL;
+        Tensor *t = read_sparse(g->model, proto->sparse_initializer.list[i], q, &n);
+        if (n && !n->n)
+            error_at(path_text(q), "SPA-08", "the name is missing (it is that of the values)");
+        else if (n)
+            add_initializer(g, n, t, q);
+    }
+}
+
+/* Inputs that old models give a constant are constants, not parameters. */
+static void drop_constant_inputs(Graph *g, const Path *p)
+{
+    int k = 0;
+    bool constants = false;
+    for (int i = 0; i < g->in.n; i++) {
+        Value *v = g->in.at[i];
+        if (v->data) {
+            constants = true;
+            continue;
+        }
+        if (constants && !is_main(g))
+            error_at(path_text(AT(p, "input", i)), "SUB-15", "the input '%s' comes after one that is a constant",
+                     printable(v->name));
+        g->in.at[k++] = v;
+    }
+    g->in.n = k;
+    for (int i = 0; i < k && is_main(g) && !g->parent; i++)
+        g->in.at[i]->input = i;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------------------------- */
+
+/* A node of which only the outputs are read yet: names may be used before the node that gives them. */
+typedef struct Head {
+    Node *n;
+    Wire in, attr;
+} Head;
+
+static const char *site_of(const Value *v)
+{
+    Text t = {0};
+    if (v->def)
+        text_put(&t, "output %d of %s", v->def_i, node_path(v->def));
+    else
+        text_put(&t, "%s of the graph", v->data ? "an initializer" : "an input");
+    return t.s;
+}
+
+static Value *define(Node *n, int i, Name name_)
+{
+    Graph *g = n->graph;
+    const Value *old = map_get(&g->scope, name_);
+    if (old && old->def == n)
+        error_node(n, "NOD-12", "outputs %d and %d are both named '%s'", old->def_i, i, printable(name_));
+    else if (old)
+        error_node(n, old->def ? "GRA-04" : "GRA-05", "output %d: '%s' is %s already; a name has one definition", i,
+                   printable(name_), site_of(old));
+    Value *v = old ? value_new(g, name_) : declare(g, name_);
+    v->def = n;
+    v->def_i = i;
+    return v;
+}
+
+static bool has_nul(Name n) { return strlen(n->s) != n->n; }
+
+static Node *read_head(Graph *g, Span s, int index, const Path *p, Head *head)
+{
+    onnx_NodeProto proto = {0};
+    if (!wire_read(onnx_NodeProto_fields, s, &proto, p))
+        return NULL;
+    if (!proto.op_type.s.n && !proto.output.n) {
+        error_at(path_text(p), "NOD-03", "the node has neither an op_type nor outputs");
+        return NULL;
+    }
+    Source *source = NEW(Source);
+    *source = (Source){.name = wire_name(&proto.name),
+                       .op_type = wire_name(&proto.op_type),
+                       .domain = domain_normal(wire_name(&proto.domain)),
+                       .overload = g->model->ir_version < 10 ? name("") : wire_name(&proto.overload),
+                       .within = g->path,
+                       .index = index};
+    Node *n = NEW(Node);
+    n->graph = g;
+    n->source = source;
+    n->name = source->name;
+    if (!source->op_type->n || has_nul(source->op_type) || has_nul(source->domain))
+        error_node(n, "NOD-03",
+                   source->op_type->n ? "the op_type or domain has a NUL in it" : "the op_type is missing");
+    if (!proto.output.n)
+        error_node(n, "GRA-06", "the node has no outputs");
+    node_inputs(n, proto.input.n);
+    n->n_out = proto.output.n;
+    n->out = NEWS(Value *, n->n_out);
+    for (int i = 0; i < n->n_out; i++)
+        if (proto.output.list[i].n)
+            n->out[i] = define(n, i, name_bytes((const char *)proto.output.list[i].at, proto.output.list[i].n));
+    wire_free(&proto.output);
+    *head = (Head){n, proto.input, proto.attribute};
+    node_insert(n, NULL);
+    g->model->n_nodes++;
+    return n;
+}
+
+/* Are the names one slip of the finger apart? */
+static bool is_near(Name a, Name b)
+{
+    uint32_t i = 0, k = 0, n = a->n < b->n ? a->n : b->n;
+    while (i < n && a->s[i] == b->s[i])
+        i++;
+    while (k < n - i && a->s[a->n - 1 - k] == b->s[b->n - 1 - k])
+        k++;
+    return i + k > 0 && a->n - i - k <= 1 && b->n - i - k <= 1;
+}
+
+static void suggest(const Graph *g, Name n)
+{
+    Name best = NULL;
+    for (; g; g = g->parent)
+        for (int i = 0; i < g->scope.cap; i++) {
+            Name k = g->scope.key[i];
+            if (k && is_near(k, n) && (!best || strcmp(k->s, best->s) < 0)) /* the map has no order of its own */
+                best = k;
+        }
+    if (best)
+        note_help("did you mean '%s'?", printable(best));
+}
+
+/* Stands for a value that is not there, so that nothing else is said about it. */
+static Value *missing_value(Graph *g, Name n)
+{
+    Value *v = value_new(g, n);
+    v->poisoned = true;
+    return v;
+}
+
+static Value *bind_name(Node *n, int i, Name wanted)
+{
+    Value *v = find_value(n->graph, wanted);
+    if (v)
+        return v;
+    error_node(n, function_of(n->graph) ? "FUN-19" : "GRA-07", "input %d: there is no value '%s'%s", i,
+               printable(wanted), function_of(n->graph) ? " in the function" : "");
+    if (error_count() <= 5)
+        suggest(n->graph, wanted);
+    return missing_value(n->graph, wanted);
+}
+
+static bool attr_is_new(Node *n, int k, Map *seen)
+{
+    if (map_get(seen, n->attr[k].name)) {
+        error_node(n, "ATT-26", "the attribute '%s' is there twice", printable(n->attr[k].name));
+        return false;
+    }
+    map_put(seen, n->attr[k].name, n);
+    return true;
+}
+
+static void read_rest(Head *head, const Path *p)
+{
+    Node *n = head->n;
+    Map seen = {0};
+    for (int i = 0; i < n->n_in; i++)
+        if (head->in.list[i].n)
+            node_set_in(n, i, bind_name(n, i, name_bytes((const char *)head->in.list[i].at, head->in.list[i].n)));
+    n->attr = NEWS(Attr, head->attr.n);
+    for (int i = 0; i < head->attr.n; i++) {
+        Path q = {p, "attribute", i, NULL, NULL};
+        if (read_attr(n->graph->model, head->attr.list[i], &n->attr[n->n_attr], &q, n->graph, n) &&
+            attr_is_new(n, n->n_attr, &seen))
+            n->n_attr++;
+    }
+    map_free(&seen);
+    wire_free(&head->in);
+    wire_free(&head->attr);
+}
+
+static void read_nodes(Graph *g, const Wire *w, const Path *p)
+{
+    if (w->n > MOST_NODES - g->model->n_nodes) {
+        error_at(path_text(p), "PB-12", "the model has more than %d nodes", MOST_NODES);
+        return;
+    }
+    Head *head = NEWS(Head, w->n);
+    for (int i = 0; i < w->n; i++)
+        read_head(g, w->list[i], i, AT(p, "node", i), &head[i]);
+    for (int i = 0; i < w->n; i++)
+        if (head[i].n)
+            read_rest(&head[i], &(Path){p, "node", i, NULL, head[i].n});
+    pool_free(head, sizeof *head * (size_t)w->n);
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------- */
+
+static void read_outputs(Graph *g, const Wire *w, const Path *p)
+{
+    for (int i = 0; i < w->n; i++) {
+        const Path *q = AT(p, "output", i);
+        Name n;
+        TypeDesc *d;
+        int errors = error_count();
+        if (!read_value_info(w->list[i], q, false, is_main(g), &n, &d))
+            continue;
+        Path named = {p, "output", i, n, NULL};
+        if (!d && is_main(g) && error_count() == errors)
+            doubt(path_text(&named), "IO-01", "the output has no type; it is inferred");
+        Value *v = map_get(&g->scope, n);
+        if (v)
+            declare_type(v, d, "INF-06", &named);
+        else if (g->owner && find_value(g, n)) {
+            error_at(path_text(&named), "SUB-11", "'%s' is a value of the graph outside", printable(n));
+            note_help("insert a node that copies it: Identity");
+        } else {
+            error_at(path_text(&named), "GRA-08", "the output '%s' has no definition", printable(n));
+            if (error_count() <= 5)
+                suggest(g, n);
+        }
+        graph_add_output(g, v ? v : missing_value(g, n));
+    }
+    if (!w->n && !g->parent)
+        warn_at(path_text(p), "GRA-12", "the graph has no outputs");
+}
+
+static void read_infos(Graph *g, const Wire *w, const Path *p)
+{
+    Map seen = {0};
+    for (int i = 0; i < w->n; i++) {
+        const Path *q = AT(p, "value_info", i);
+        Name n;
+        TypeDesc *d;
+        if (!read_value_info(w->list[i], q, function_of(g) != NULL, false, &n, &d))
+            continue;
+        Path named = {p, "value_info", i, n, NULL};
+        Value *v = map_get(&g->scope, n);
+        if (!v) {
+            doubt_common(path_text(&named), "VIN-03", "there is no value '%s'", printable(n));
+            continue;
+        }
+        int errors = error_count();
+        declare_type(v, d, map_get(&seen, n) ? "VIN-02" : "VIN-04", &named);
+        if (map_get(&seen, n) && error_count() == errors)
+            doubt(path_text(&named), "VIN-02", "'%s' is described twice", printable(n));
+        map_put(&seen, n, v);
+    }
+}
+
+static Graph *new_graph(Model *m, Name n, const Path *p, Graph *parent, Node *owner)
+{
+    Graph *g = NEW(Graph);
+    g->model = m;
+    g->name = n;
+    g->parent = parent;
+    g->owner = owner;
+    g->path = path_text(p);
+    return g;
+}
+
+Graph *read_graph(Model *m, Span s, const Path *p, Graph *parent, Node *owner)
+{
+    int depth = 0;
+    for (const Graph *g = parent; g; g = g->parent)
+        depth++;
+    if (depth > MOST_GRAPHS_DEEP) {
+        error_at(path_text(p), "SUB-26", "graphs are nested more than %d deep", MOST_GRAPHS_DEEP);
+        return NULL;
+    }
+    onnx_GraphProto proto = {0};
+    if (!wire_read(onnx_GraphProto_fields, s, &proto, p))
+        return NULL;
+    Graph *g = new_graph(m, wire_name(&proto.name), p, parent, owner);
+    if (!g->name->n)
+        error_at(g->path, "GRA-01", "the graph has no name");
+    read_inputs(g, &proto.input, p);
+    read_initializers(g, &proto, p);
+    drop_constant_inputs(g, p);
+    read_nodes(g, &proto.node, p);
+    read_outputs(g, &proto.output, p);
+    read_infos(g, &proto.value_info, p);
+    Wire *lists[] = {&proto.input, &proto.initializer, &proto.node, &proto.output, &proto.value_info};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        wire_free(lists[i]);
+    return g;
+}
+
+/* The names of a function's inputs and outputs are its signature; they have no types. */
+Graph *read_body(Model *m, const onnx_FunctionProto *proto, Function *f, const Path *p)
+{
+    Graph *g = new_graph(m, f->name, p, NULL, NULL);
+    g->function = f;
+    for (int i = 0; i < f->in.n; i++) {
+        if (!f->in.at[i]->n || map_get(&g->scope, f->in.at[i]))
+            error_at(path_text(AT(p, "input", i)), f->in.at[i]->n ? "IO-05" : "NAM-11", "the name '%s' is %s",
+                     printable(f->in.at[i]), f->in.at[i]->n ? "used twice" : "empty");
+        else
+            vec_push(&g->in, declare(g, f->in.at[i]));
+    }
+    read_nodes(g, &proto->node, p);
+    Map seen = {0};
+    for (int i = 0; i < f->out.n; i++) {
+        Name n = f->out.at[i];
+        Value *v = map_get(&g->scope, n);
+        if (!v)
+            error_at(path_text(AT(p, "output", i)), "FUN-22", "nothing in the function gives its output '%s'",
+                     printable(n));
+        else if (map_get(&seen, n))
+            error_at(path_text(AT(p, "output", i)), "FUN-22", "two outputs are named '%s'", printable(n));
+        else
+            map_put(&seen, n, v);
+        graph_add_output(g, v ? v : missing_value(g, n));
+    }
+    read_infos(g, &proto->value_info, p);
+    return g;
+}
