@@ -54,6 +54,7 @@ SHARED void attention_product(const f32 *x, idx step, idx m, const f32 *w, idx w
     for (idx c = 0; c < columns;) {
         const int wide = columns - c >= TILE_VECTORS * RT_VEC;
         const f32 *const wc = w + c / TILE_PANEL * w_panel + c % TILE_PANEL;
+        t.lane = c % TILE_PANEL;
         if (wide)
             attention_columns(TILE_VECTORS, x, step, m, wc, y + c, RT_VEC, &t);
         else

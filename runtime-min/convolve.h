@@ -142,19 +142,27 @@ HELPER const f32 *conv_input(struct conv_work *k, idx row, idx i, idx R, idx *n)
     return k->scratch;
 }
 
+/* The weights from vector v on; tiles are told where in a panel that is. */
+HELPER const f32 *conv_weights(struct conv_work *k, idx v)
+{
+    const idx c = v * RT_VEC;
+    k->t.lane = c % TILE_PANEL;
+    return k->w + c / TILE_PANEL * k->t.w_panel + k->t.lane;
+}
+
 /* n times R pixels from x on: the vectors of this pass. */
-HELPER void conv_pixels(const struct conv_work *k, const int small, const f32 *x, const f32 *r, f32 *y, idx R, idx n)
+HELPER void conv_pixels(struct conv_work *k, const int small, const f32 *x, const f32 *r, f32 *y, idx R, idx n)
 {
     const idx cout = k->p->cout, big = k->c->across.big, across = k->c->across.small;
     idx v = k->first;
     for (; v < k->end && v < k->c->across.bigs; v += big) {
         const idx c = v * RT_VEC;
-        k->c->tile[small][0](x, tile_column(k->w, v, k->t.w_panel), k->b ? k->b + c : NULL, r ? r + c : NULL, y + c,
+        k->c->tile[small][0](x, conv_weights(k, v), k->b ? k->b + c : NULL, r ? r + c : NULL, y + c,
                              cout - c - (big - 1) * RT_VEC, n, &k->t);
     }
     for (; v < k->end; v += across) {
         const idx c = v * RT_VEC;
-        k->c->tile[small][1](x, tile_column(k->w, v, k->t.w_panel), k->b ? k->b + c : NULL, r ? r + c : NULL, y + c,
+        k->c->tile[small][1](x, conv_weights(k, v), k->b ? k->b + c : NULL, r ? r + c : NULL, y + c,
                              cout - c - (across - 1) * RT_VEC, n, &k->t);
     }
     if (k->c->epilogue && k->t.last) {

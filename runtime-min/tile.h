@@ -73,6 +73,7 @@ struct tile_job {
     idx step, at[TILE_LOOSE]; /* from row to row in x; where they are, when a tile has at most so many */
     idx taps, run, across, rows, right, row, plane, tap[2];
     idx w_k, w_panel, w_run; /* in w: between values of k, panels, stretches */
+    idx lane;                /* the column of its panel that a tile begins at */
     idx y_pitch, r_pitch;
     idx first, last;
     f32 lo, hi; /* y is kept within; infinite: not at all */
@@ -85,10 +86,12 @@ struct tile_job {
     X(0, 2) X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2)                                                    \
     X(0, 3) X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3)
 
-/* Where vector v of a group of columns begins in the weights: a panel holds 16 / RT_VEC vectors. */
-TILE const f32 *tile_column(const f32 *w, idx v, idx w_panel)
+/* From the first vector of a tile to vector v in the weights: a panel holds 16 / RT_VEC vectors, and a tile that begins
+ * inside of one may go on in the next. One or two vectors never do: twos come before a last one. */
+TILE idx tile_column(const idx v, idx lane, idx w_panel)
 {
-    return w + v * RT_VEC / TILE_PANEL * w_panel + v * RT_VEC % TILE_PANEL;
+    const idx from = RT_VEC == TILE_PANEL || TILE_VECTORS == 2 ? 0 : lane, c = from + v * RT_VEC;
+    return c / TILE_PANEL * w_panel + c % TILE_PANEL - from;
 }
 
 /* c = what is at p, rows `pitch` apart (0: the same for every row); the last vector has `last` elements. */
@@ -114,7 +117,8 @@ TILE void tile_add(vec c[][4], const int R, const int V, const f32 *p, idx pitch
 /* c += x w for a stretch of k. */
 TILE void tile_mac(vec c[][4], const int R, const int V, const f32 *x, const f32 *w, const struct tile_job *t)
 {
-    const idx step = t->step;
+    const idx step = t->step, w_1 = tile_column(1, t->lane, t->w_panel), w_2 = tile_column(2, t->lane, t->w_panel),
+              w_3 = tile_column(3, t->lane, t->w_panel);
     const f32 *x3 = x + 3 * step, *x6 = x + 6 * step, *x9 = x + 9 * step, *x12 = x + 12 * step, *at[TILE_LOOSE];
 #define TILE_AT(r)                                                                                                     \
     if (R > r && r < TILE_LOOSE)                                                                                       \
@@ -122,10 +126,10 @@ TILE void tile_mac(vec c[][4], const int R, const int V, const f32 *x, const f32
     TILE_EACH_ROW(TILE_AT)
 #undef TILE_AT
     for (idx k = 0; k < t->run; k++, w += t->w_k, x++, x3++, x6++, x9++, x12++) {
-        const vec w0 = vec_load(tile_column(w, 0, t->w_panel));
-        const vec w1 = V > 1 ? vec_load(tile_column(w, 1, t->w_panel)) : w0;
-        const vec w2 = V > 2 ? vec_load(tile_column(w, 2, t->w_panel)) : w0;
-        const vec w3 = V > 3 ? vec_load(tile_column(w, 3, t->w_panel)) : w0;
+        const vec w0 = vec_load(w);
+        const vec w1 = V > 1 ? vec_load(w + w_1) : w0;
+        const vec w2 = V > 2 ? vec_load(w + w_2) : w0;
+        const vec w3 = V > 3 ? vec_load(w + w_3) : w0;
 #define TILE_STEP(r)                                                                                                   \
     if (R > r) {                                                                                                       \
         const vec a = vec_splat(R <= TILE_LOOSE ? at[r % TILE_LOOSE][k]                                                \
