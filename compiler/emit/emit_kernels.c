@@ -124,7 +124,7 @@ static void paste(Text *t, const char *text)
         else {
             Name file = name_bytes(text + 10, strcspn(text + 10, "\""));
             bool header = strstr(file->s, ".h") != NULL;
-            if (!(header && map_get(&pasted, file)) && !name_is(file, "kernel.h")) {
+            if (!(header && map_get(&pasted, file)) && !name_is(file, "ir/kernel.h")) {
                 if (header)
                     map_put(&pasted, file, (void *)(uintptr_t)file);
                 paste(t, embedded_text(file->s));
