@@ -52,11 +52,10 @@ bool require_shape(Node *n, int i, Shape is)
     return can;
 }
 
-bool require_expands(Node *n, int i, Shape to)
+bool require_expands(Node *n, int i, Shape to) { return !in(n, i) || require_expands_as(n, i, in_shape(n, i), to); }
+
+bool require_expands_as(Node *n, int i, Shape s, Shape to)
 {
-    if (!in(n, i))
-        return true;
-    Shape s = in_shape(n, i);
     bool can = s.rank <= to.rank;
     for (int a = 1; a <= s.rank && can; a++) {
         Dim d = s.dim[s.rank - a], is = to.dim[to.rank - a];
@@ -65,7 +64,8 @@ bool require_expands(Node *n, int i, Shape to)
         assume_dim(n, d, is);
     }
     if (!can)
-        node_error(n, "input %d is %s, which does not expand to %s", i, shape_text(s), shape_text(to));
+        error_node(n, "INF-08", "input %d is %s, which does not expand to %s", i, shape_text(in_shape(n, i)),
+                   shape_text(to));
     return can;
 }
 

@@ -49,10 +49,17 @@ static Shape either_shape(Node *n, Shape a, Shape b)
         help_freeze(n->in[0], 0, &(Map){0});
         return a;
     }
-    for (int i = 0; i < a.rank; i++)
+    bool differ = false;
+    Shape s = a;
+    for (int i = 0; i < a.rank; i++) {
+        differ |= dim_is(dim_equal(a.dim[i], b.dim[i]), 0);
         if (!dim_same(a.dim[i], b.dim[i]))
-            a.dim[i] = dim_select(value_dim(n->in[0], 0), a.dim[i], b.dim[i]);
-    return a;
+            s.dim[i] = dim_select(value_dim(n->in[0], 0), a.dim[i], b.dim[i]);
+    }
+    if (differ && n->op->since < 11)
+        doubt(node_path(n), "SUB-18", "before version 11 both branches must give the same shape, not %s and %s",
+              shape_text(a), shape_text(b));
+    return s;
 }
 
 static void take_apart(Graph *g)
@@ -149,7 +156,8 @@ static void if_infer(Node *n)
     for (int i = 0; i < n->n_out; i++) {
         const Value *a = then_g->out.at[i], *b = else_g->out.at[i];
         if (a->type != b->type)
-            node_error(n, "the branches give %s and %s for result %d", type_onnx(a->type), type_onnx(b->type), i);
+            error_node(n, "SUB-18", "the branches give %s and %s for result %d", type_onnx(a->type), type_onnx(b->type),
+                       i);
         else
             set_out(n, i, a->type, either_shape(n, *a->shape, *b->shape));
     }
@@ -622,15 +630,16 @@ static void dims_bind(Node *n)
     bind_kernel(n, "dims", out(n, 0)->type, NO_TYPE, dims_fields(), &p, NULL, 0);
 }
 /* clang-format off */
-#define SINCE_1                                                                                                        \
+#define SINCE_11                                                                                                       \
     "24 V=ALL12|seq|opt; 23 V=ALL11|seq|opt; 21 V=ALL10|seq|opt; 19 V=ALL9|seq|opt; 16 V=ALLB|seq|opt; "               \
-    "13 V=ALL|seq; 11 V=ALL; 1 V=ALL"
+    "13 V=ALL|seq; 11 V=ALL"
 
 static const Op control_ops[] = {
     {"If", 25, "cond:B -> outputs**:V", "B=bool V=ALL13|seq|opt", "then_branch:graph else_branch:graph", if_infer, if_bind,
-     .flags = CONTROL, .was = SINCE_1},
+     .flags = CONTROL, .was = SINCE_11},
+    {"If", 1, "cond:B -> outputs**:V", "B=bool V=ALL", "then_branch:graph else_branch:graph", if_infer, if_bind, .flags = CONTROL},
     {"Loop", 25, "M?:I cond?:B v_initial?**:V -> v_final_and_scan_outputs**:V", "I=int64 B=bool V=ALL13|seq|opt",
-     "body:graph", loop_infer, loop_bind, .flags = CONTROL, .unread = loop_unread, .was = SINCE_1},
+     "body:graph", loop_infer, loop_bind, .flags = CONTROL, .unread = loop_unread, .was = SINCE_11 "; 1 V=ALL"},
     {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM | TOLD, .domain = "onnxcc"},
     {"Copy", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE, .domain = "onnxcc"},
     {"View", 1, "x:T -> y:T", "T=ALL14", NULL, view_infer, NULL, .flags = VIEW, .domain = "onnxcc"},

@@ -4,6 +4,7 @@
 
 #include "ir/loop.h"
 #include "ir/schema.h"
+#include "passes/infer.h"
 
 /* ---- infer ----------------------------------------------------------------------------------------------- */
 
@@ -56,6 +57,27 @@ static void mod_infer(Node *n)
     infer_broadcast(n);
     if (attr_int(n, "fmod") != 0 && attr_int(n, "fmod") != 1)
         node_error(n, "fmod is %lld, not 0 or 1", (long long)attr_int(n, "fmod"));
+}
+
+static void broadcast_before_7(Node *n);
+
+/* Until there was broadcasting, or without it. */
+static bool same_shapes(Node *n)
+{
+    for (int i = 1; i < n->n_in; i++)
+        if (!require_shape(n, i, in_shape(n, 0))) {
+            note_help("version %d of %s broadcasts %s", n->op->since, n->op->name,
+                      n->op->expand == broadcast_before_7 ? "with broadcast=1 only" : "nothing");
+            return false;
+        }
+    return true;
+}
+
+/* The slope expands to x, not x to the slope. */
+static void prelu_infer(Node *n)
+{
+    if (require_expands(n, 1, in_shape(n, 0)))
+        infer_same(n);
 }
 
 /* Max, Min, Sum, Mean of any number of inputs: one is the result; more than fit a loop go through a node before. Mean is
@@ -154,15 +176,29 @@ static void pow_bind(Node *n)
 static void broadcast_before_7(Node *n)
 {
     Value *a = in(n, 0), *b = in(n, 1);
-    if (attr_int(n, "broadcast") && attr_given(n, "axis")) {
-        int axis = attr_axis(n, "axis", a->shape->rank), k = a->shape->rank - axis - b->shape->rank;
-        int64_t axes[MAX_RANK];
-        for (int i = 0; i < k; i++)
-            axes[i] = b->shape->rank + i;
-        if (axis >= 0 && k > 0)
-            b = make(n, "Unsqueeze", 2, b, make_ints(n, k, axes));
+    bool broadcast = attr_int(n, "broadcast");
+    if (!broadcast && !same_shapes(n))
+        return;
+    int axis = broadcast && attr_given(n, "axis") ? attr_axis(n, "axis", a->shape->rank) : -1;
+    int k = axis < 0 ? 0 : a->shape->rank - axis - b->shape->rank;
+    Shape s = *b->shape;
+    int64_t axes[MAX_RANK];
+    for (int i = 0; i < k; i++) {
+        axes[i] = s.rank;
+        s.dim[s.rank++] = D(1);
     }
+    if (broadcast && !require_expands_as(n, 1, s, k < 0 ? shape_of(0, NULL) : *a->shape))
+        return;
+    if (k > 0)
+        b = make(n, "Unsqueeze", 2, b, make_ints(n, k, axes));
     expand_to(n, make(n, n->op->name, 2, a, b));
+}
+
+/* Before version 8 sums and extremes were of tensors of one shape. */
+static void same_before_8(Node *n)
+{
+    if (same_shapes(n))
+        expand_same(n);
 }
 
 /* Before version 7 a slope of rank 1 was one number per channel. */
@@ -190,6 +226,8 @@ static void clip_before_11(Node *n)
 /* Of short floats in float: one rounding, at the end. */
 static void mean_expand(Node *n)
 {
+    if (n->op->since < 8 && !same_shapes(n))
+        return;
     Type t = type_arith(in_type(n, 0));
     Value *terms[n->n_in];
     for (int i = 0; i < n->n_in; i++)
@@ -235,7 +273,8 @@ static void selu_1(Node *n)
     {name, 16, AB_TEST, "T=NB T1=bool", "", infer_compare, .map = fn, .was = "12 T=N"}
 #define EXTREME(name, y)                                                                                               \
     {name, 13, "data_0*:T -> " y ":T", "T=NB", "", variadic_infer, variadic_bind, .flags = ELEMENTWISE,                \
-     .was = "12 T=N; 8 T=F; 6 T=F; 1 T=F / " CONSUMED}
+     .was = "12 T=N; 8 T=F"},                                                                                          \
+        {name, 6, "data_0*:T -> " y ":T", "T=F", "", .expand = same_before_8, .was = "1 T=F / " CONSUMED}
 
 /* ---- affine ---------------------------------------------------------------------------------------------- */
 
@@ -298,7 +337,8 @@ static const Op elementwise_ops[] = {
     {"Equal", 19, AB_TEST, "T=NB|bool|string T1=bool", "", equal_infer, .map = "equal", .was = "13 T=NB|bool; 11 T=N|bool; 7 T=bool|int32|int64"},
     {"Equal", 1, AB_TEST, "T=bool|int32|int64 T1=bool", BROADCAST, .expand = broadcast_before_7},
     EXTREME("Max", "max"), EXTREME("Min", "min"),
-    {"Sum", 13, "data_0*:T -> sum:T", "T=FB", "", variadic_infer, variadic_bind, .flags = ELEMENTWISE, .was = "8 T=F; 6 T=F; 1 T=F / " CONSUMED},
+    {"Sum", 13, "data_0*:T -> sum:T", "T=FB", "", variadic_infer, variadic_bind, .flags = ELEMENTWISE, .was = "8 T=F"},
+    {"Sum", 6, "data_0*:T -> sum:T", "T=F", "", .expand = same_before_8, .was = "1 T=F / " CONSUMED},
     {"Mean", 13, "data_0*:T -> mean:T", "T=FB", "", .expand = mean_expand, .was = "8 T=F; 6 T=F; 1 T=F / " CONSUMED},
 
     {"Mod", 28, AB_C, "T=NB", "fmod:int=0", mod_infer, mod_bind, .flags = ELEMENTWISE, .was = "13; 10 T=N"},
@@ -333,7 +373,7 @@ static const Op elementwise_ops[] = {
     {"Clip", 6, IN_OUT, "T=F", "max:float? min:float?", .expand = clip_before_11, .was = "1 T=F / max:float? min:float? " CONSUMED},
     {"Relu", 14, X_Y, "T=I|FB", "", infer_same, .map = "relu", .was = "13 T=FB; 6 T=F; 1 T=F / " CONSUMED},
     {"LeakyRelu", 16, X_Y, "T=FB", "alpha:float=0.01", infer_same, .map = "prelu @alpha", .was = "6 T=F; 1 T=F / alpha:float=0.01 " CONSUMED},
-    {"PRelu", 16, "X:T slope:T -> Y:T", "T=" W, "", infer_broadcast, .map = "prelu", .was = "9 T=" W_7 "; 7 T=F"},
+    {"PRelu", 16, "X:T slope:T -> Y:T", "T=" W, "", prelu_infer, .map = "prelu", .was = "9 T=" W_7 "; 7 T=F"},
     {"PRelu", 6, "X:T slope:T -> Y:T", "T=F", "", .expand = prelu_before_7, .was = "1 T=F / " CONSUMED},
     {"ThresholdedRelu", 22, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "thresholded_relu @alpha", .was = "10 T=F; 1 T=F"},
     {"Elu", 22, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "elu @alpha", .was = "6 T=F; 1 T=F / alpha:float=1.0 " CONSUMED},

@@ -303,7 +303,9 @@ static void gemm_expand(Node *n)
     }
     bool trans_a = attr_int(n, "transA"), trans_b = attr_int(n, "transB");
     Dim m = a->shape->dim[trans_a], columns = b->shape->dim[!trans_b];
-    if (!require_expands(n, 2, shape_list(2, m, columns)))
+    Shape y = shape_list(2, m, columns);
+    bool broadcast = n->op->since >= 7 || attr_int(n, "broadcast");
+    if (broadcast ? !require_expands(n, 2, y) : !require_shape(n, 2, y))
         return;
     bool alpha_to_b = in_const(n, 1);
     a = scaled(n, a, wide, alpha_to_b ? 1 : alpha);

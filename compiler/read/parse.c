@@ -180,8 +180,8 @@ static void read_header(Model *m, const onnx_ModelProto *proto)
     m->domain = wire_name(&proto->domain);
     m->doc = wire_name(&proto->doc_string);
     m->model_version = wire_int(&proto->model_version);
-    if (!m->domain->n)
-        doubt_common("domain", "MOD-03", "the model has no domain");
+    if (!m->domain->n && opt.verbose) /* the newest text recommends it, and exporters leave it out */
+        warn_at("domain", "MOD-03", "the model has no domain");
     Map seen = {0};
     for (int i = 0; i < proto->metadata_props.n; i++) {
         onnx_StringStringEntryProto entry = {0};

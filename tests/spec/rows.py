@@ -1,0 +1,444 @@
+"""The rows of the format's specification: models that each row is about, what must become of them, and results that were
+worked out by hand (or numpy) from the text, never by onnxcc. Prints what is not so, and which rows are covered and held.
+
+A .spec file is text. A keyword begins a line; lines indented by four spaces go on with it:
+    row ID TITLE     a new case of the row ID; indented: the model (as of onnx.parser); a row may have several cases
+    model B1         instead: what to start from, one of MODELS (default B0)
+    for V in LIST    the case once for each
+    edit PYTHON      changes the model m, or sets data (the bytes of m.onnx), or writes files
+    with ARGUMENTS   for onnxcc
+    in NAME = VALUE  an input (numbers are made up for those that are not given)
+    out VAR = VALUE  what a result, or an expression of results, must be; inputs go by their names
+    by C             run the emitted C, built by gcc, instead of --eval; `by C PYTHON`: calls run() itself, may assert
+    status NAME      run returns ..._NAME, by C
+    error CODE TEXT  rejected, with this code, and the text in the message
+    warns CODE TEXT  accepted, with this warning; without any such line: without a word
+    strict CODE TEXT with --strict: rejected with this code; `strict` alone: accepted without a word
+    same PYTHON      this change of the model gives the same C, but for comments;  differs PYTHON: other C
+    c REGEX, h REGEX, dump REGEX   is found in the C, the header, the graph as it is read; not REGEX: is in neither C nor header
+    see NAME         a case of tests/error
+    none WHY         asks nothing of a compiler
+    training WHY     waits for training
+"""
+import ctypes
+import fnmatch
+import multiprocessing
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnx.parser
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "error"))
+import run as errors  # noqa: E402
+
+# How many rows there are; those of DTY are counted from 0.
+ROWS = {"CON": 7, "VER": 16, "MOD": 11, "SEM": 7, "MET": 10, "OPS": 21, "GRA": 18, "NAM": 16, "IO": 19, "VIN": 9, "NOD": 15,
+        "OPT": 17, "ATT": 28, "FUN": 39, "SUB": 27, "TRN": 28, "DTY": 34, "ENC": 17, "EXT": 18, "SPA": 15, "TYP": 15,
+        "SHP": 21, "INF": 11, "DEN": 3, "QNT": 3, "DEV": 6, "PB": 12, "EMI": 8}
+IDS = [f"{group}-{i:02}" for group, n in ROWS.items() for i in range(group != "DTY", n + (group != "DTY"))]
+
+ONNXCC = os.path.abspath(os.path.join(os.environ.get("B", "build"), "onnxcc"))
+LISTS = ("out", "in", "error", "warns", "strict", "same", "differs", "c", "h", "dump", "not", "see")
+WORDS = LISTS + ("model", "edit", "for", "with", "by", "status", "none", "training")
+C_TYPES = {"float": np.float32, "double": np.float64, "onnxcc_string": None}
+
+
+class Case:
+    def __init__(self, file, line, name):
+        self.file, self.line = file, line
+        self.row, _, self.title = name.partition(" ")
+        self.parts, self.text = [], ""
+
+    def all(self, word):
+        return [rest for w, rest in self.parts if w == word]
+
+    def one(self, word, default=None):
+        return (self.all(word) or [default])[0]
+
+
+def read_cases(file):
+    cases, inside = [], None
+    for i, line in enumerate(file.read_text().split("\n")):
+        word, _, rest = line.partition(" ")
+        if line.startswith("    ") and inside == "row":
+            cases[-1].text += line + "\n"
+        elif line.startswith("    "):
+            cases[-1].parts[-1] = (inside, cases[-1].parts[-1][1] + "\n" + line[4:])
+        elif word == "row":
+            cases.append(Case(file, i + 1, rest))
+            inside = word
+            if cases[-1].row not in IDS:
+                raise SystemExit(f"{file}:{i + 1}: there is no row {cases[-1].row}")
+        elif word in WORDS:
+            cases[-1].parts.append((word, rest))
+            inside = word
+        elif word and not word.startswith("#"):
+            raise SystemExit(f"{file}:{i + 1}: {word}?")
+    return cases
+
+
+# ---- models and values ------------------------------------------------------------------------------------------------------
+
+
+def node(op, inputs, outputs, **attributes):
+    return helper.make_node(op, inputs, outputs, **attributes)
+
+
+def tensor(value, dtype=None, name="t", **fields):
+    """A TensorProto; of fields, those that are given are set or put in its lists, instead of raw data."""
+    t = numpy_helper.from_array(np.asarray(value, dtype), name)
+    if fields:
+        t.ClearField("raw_data")
+    for key, v in fields.items():
+        getattr(t, key).extend(v) if isinstance(v, list) else setattr(t, key, v)
+    return t
+
+
+def external(t, file="w.bin", **entries):
+    """Moves a tensor's data into a file."""
+    data = t.raw_data or numpy_helper.to_array(t).tobytes()
+    for field in ("raw_data", "float_data", "int32_data", "int64_data"):
+        t.ClearField(field)
+    t.data_location = TensorProto.EXTERNAL
+    if not os.path.exists(file):
+        pathlib.Path(file).write_bytes(data)
+    for key, v in {"location": file, **entries}.items():
+        t.external_data.add(key=key, value=str(v))
+
+
+def train(m):
+    """The training of y = x * w, w = 3: one step is w - lr * (y - t) * x."""
+    t = m.training_info.add()
+    t.initialization.CopyFrom(onnx.parser.parse_graph("init () => (float o) { o = Constant <value_float = 7.0> () }"))
+    t.initialization_binding.add(key="w", value="o")
+    t.algorithm.CopyFrom(onnx.parser.parse_graph(
+        "step (float t, float lr) => (float wn) { e = Sub(y, t)  g = Mul(e, x)  d = Mul(lr, g)  wn = Sub(w, d) }"))
+    t.update_binding.add(key="w", value="wn")
+    return t
+
+
+def clean(m, *fields):
+    for f in fields:
+        m.ClearField(f)
+
+
+def changed(m, python, space=None):
+    """m after statements, which may also set data."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(m)
+    names = {"m": copy, "g": copy.graph, "data": None, "onnx": onnx, "helper": helper, "np": np, "wire": errors.wire, "train": train,
+             "parse": onnx.parser, "numpy_helper": numpy_helper, "TensorProto": TensorProto, "os": os, "external": external,
+             "clean": clean, "node": node, "tensor": tensor, "ml": ml_dtypes, "path": pathlib.Path, **(space or {})}
+    exec(textwrap.dedent(python), names)
+    return names["m"], names["data"]
+
+
+def made_up(v):
+    """Values for an input that the case does not give: small, of both signs; sizes that are open are 2."""
+    t = v.type.tensor_type
+    shape = [d.dim_value if d.HasField("dim_value") else 2 for d in t.shape.dim]
+    n = int(np.prod(shape))
+    x = np.arange(1, n + 1) * 7 % 11 - 5
+    kind = helper.tensor_dtype_to_np_dtype(t.elem_type)
+    if t.elem_type == TensorProto.STRING:
+        return np.array([f"s{k}" for k in x], object).reshape(shape)
+    return (x % 2 if kind == bool else x % 4 if kind.kind == "u" else x).astype(kind).reshape(shape)
+
+
+def equal(got, want):
+    got = np.asarray(got)
+    want = np.asarray(want)
+    if got.dtype == object or want.dtype.kind in "OSU":
+        text = [[v.encode() if isinstance(v, str) else bytes(v) for v in a.ravel()] for a in (got, want)]
+        return got.shape == want.shape and text[0] == text[1]
+    if got.shape != want.shape:
+        return False
+    if got.dtype.kind in "biu" and want.dtype.kind in "biu":
+        return bool((got == want).all())
+    wide = complex if got.dtype.kind == "c" else np.float64
+    return np.allclose(got.astype(wide), want.astype(wide), rtol=2e-6, atol=1e-7, equal_nan=True)
+
+
+# ---- one case -----------------------------------------------------------------------------------------------------------------
+
+
+class Wrong(Exception):
+    pass
+
+
+def plain(text):
+    """C without its comments."""
+    return re.sub(r"\n\s*\n+", "\n", re.sub(r"/\*.*?\*/", "", text, flags=re.S))
+
+
+class Trial:
+    """One case with one value of its `for`, in a folder."""
+
+    def __init__(self, case, folder, space):
+        self.case, self.folder, self.space = case, folder, space
+        text = case.text or errors.MODELS[case.one("model", "B0")]
+        if "$" in text:
+            text = re.sub(r"\$(\w+)", lambda v: str(space[v[1]]), text)
+        self.m = onnx.parser.parse_model(text)
+        data = None
+        for python in case.all("edit"):
+            self.m, data = changed(self.m, python, {**space, **({"data": data} if data is not None else {})})
+        if data is not False:
+            pathlib.Path(folder, "m.onnx").write_bytes(data if data is not None else self.m.SerializeToString())
+
+    def eval(self, python, **names):
+        return eval(python.strip(), {"np": np, "ml": ml_dtypes, "m": self.m, "helper": helper, "TensorProto": TensorProto, **self.space, **names})
+
+    def onnxcc(self, *arguments):
+        words = self.case.one("with", "")
+        for name, v in self.space.items():
+            words = words.replace("$" + name, str(v))
+        p = errors.run_one(ONNXCC, self.case_limits, self.folder, " ".join([self.file, words, *arguments]))
+        return p.returncode, p.stderr.decode(errors="backslashreplace"), p.stdout.decode(errors="backslashreplace")
+
+    file = "m.onnx"
+
+    class case_limits:
+        limit = None
+
+    def expect(self, codes, said, what):
+        """Are these exactly the codes of the messages, and is the text of each there?"""
+        found = [f for f in re.findall(rf"^{what}(?:\[(.*?)\])?: (.*(?:\n(?!error|warning).*)*)", said, flags=re.M) if "; no file written" not in f[1]]
+        for want in codes:
+            code, _, text = want.partition(" ")
+            if not any(c == code and text.strip() in message for c, message in found):
+                raise Wrong(f"no {what} {code} {text}; it says\n{said or '(nothing)'}")
+        extra = [c for c, _ in found if c not in [w.split(" ")[0] for w in codes]]
+        if extra:
+            raise Wrong(f"{what} {extra[0]} was not expected:\n{said}")
+
+    def compiled(self):
+        """The C and the header, for --prefix m."""
+        code, said, _ = self.onnxcc("-o m.c --prefix m")
+        if code:
+            raise Wrong(f"exit {code}:\n{said}")
+        return pathlib.Path(self.folder, "m.c").read_text(errors="replace"), pathlib.Path(self.folder, "m.h").read_text(errors="replace"), said
+
+    def rejected(self):
+        before = set(os.listdir(self.folder))
+        code, said, _ = self.onnxcc("-o m.c --prefix m")
+        if code != 1:
+            raise Wrong(f"exit {code}, 1 was expected:\n{said}")
+        self.expect(self.case.all("error"), said, "error")
+        if set(os.listdir(self.folder)) != before:
+            raise Wrong("files are left behind")
+
+    def values(self):
+        names = {}
+        for line in self.case.all("in"):
+            name, _, value = line.partition(" = ")
+            names[name.strip()] = self.eval(value, **names)
+        for v in self.m.graph.input:
+            if v.name not in names and v.type.HasField("tensor_type"):
+                names[v.name] = made_up(v)
+            elif v.name in names and v.type.HasField("tensor_type") and names[v.name] is not None:
+                kind = helper.tensor_dtype_to_np_dtype(v.type.tensor_type.elem_type)
+                names[v.name] = np.asarray(names[v.name], None if kind == object else kind)
+        return names
+
+    def by_eval(self, names):
+        """The results, computed by onnxcc."""
+        for i, v in enumerate(self.inputs):
+            x = names[v]
+            message = helper.make_tensor("", TensorProto.STRING, x.shape, list(x.ravel())) if x.dtype == object else numpy_helper.from_array(x)
+            pathlib.Path(self.folder, f"input_{i}.pb").write_bytes(message.SerializeToString())
+        code, said, _ = self.onnxcc("--eval .")
+        if code:
+            raise Wrong(f"--eval: exit {code}:\n{said}")
+        results = []
+        for i in range(len(self.m.graph.output)):
+            if pathlib.Path(self.folder, f"actual_{i}.pb").exists():
+                results.append(numpy_helper.to_array(onnx.load_tensor(os.path.join(self.folder, f"actual_{i}.pb"))))
+        return dict(zip([v.name for v in self.m.graph.output], results))
+
+    @property
+    def inputs(self):
+        held = {t.name for t in self.m.graph.initializer} if self.m.ir_version < 4 else set()
+        return [v.name for v in self.m.graph.input if v.name not in held]
+
+    def check_results(self, names, results):
+        for line in self.case.all("out"):
+            got, _, want = line.partition(" = ")
+            want = self.eval(want, **names)
+            have = self.eval(got, **{**names, **results})
+            if not equal(have, want):
+                raise Wrong(f"{got} is\n{have!r}\ninstead of\n{want!r}")
+
+    def check_other(self, word, python, c, h):
+        m, data = changed(self.m, python, self.space)
+        pathlib.Path(self.folder, "other.onnx").write_bytes(data if data is not None else m.SerializeToString())
+        pathlib.Path(self.folder, "m.onnx").rename(os.path.join(self.folder, "first.onnx"))
+        pathlib.Path(self.folder, "other.onnx").rename(os.path.join(self.folder, "m.onnx"))
+        c2, h2, _ = self.compiled()
+        pathlib.Path(self.folder, "first.onnx").rename(os.path.join(self.folder, "m.onnx"))
+        if (plain(c) + plain(h) == plain(c2) + plain(h2)) != (word == "same"):
+            raise Wrong(f"{'other' if word == 'same' else 'the same'} C after {python.strip()}")
+
+    def accepted(self):
+        c, h, said = self.compiled()
+        self.expect(self.case.all("warns"), said, "warning")
+        for word, pattern in self.case.parts:
+            if word in ("c", "h") and not re.search(pattern, c if word == "c" else h):
+                raise Wrong(f"{word} {pattern}: not found in\n{c if word == 'c' else h}")
+            if word == "not" and re.search(pattern, c + h):
+                raise Wrong(f"not {pattern}: found")
+            if word in ("same", "differs"):
+                self.check_other(word, pattern, c, h)
+        for pattern in self.case.all("dump"):
+            _, _, out = self.onnxcc("-d p -o -")
+            if not re.search(pattern, out):
+                raise Wrong(f"dump {pattern}: not found in\n{out}")
+        if self.case.one("by") is not None:
+            self.run_c(h)
+        elif self.case.all("out"):
+            names = self.values()
+            self.check_results(names, self.by_eval(names))
+
+    # ---- as C ------------------------------------------------------------------------------------------------------------
+
+    def build(self):
+        code, said, _ = self.onnxcc("-o s.c --prefix m --single")
+        if code:
+            raise Wrong(f"--single: exit {code}:\n{said}")
+        command = ["gcc", "-std=c99", "-O0", "-w", "-shared", "-fPIC", "s.c", "-o", "s.so"]
+        p = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
+        if p.returncode:
+            raise Wrong(f"the C does not compile:\n{p.stderr}")
+        return ctypes.CDLL(os.path.join(self.folder, "s.so"))
+
+    def run_c(self, h):
+        lib = self.build()
+        declared = re.search(r"\bint m_run\((.*?)\);", h)[1]
+        parameters = re.findall(r"(const )?(?:struct )?(\w+) \*(\w+)", declared)
+        fields = re.findall(r"^    int64_t (\w+);", h, flags=re.M)
+        macros = dict(re.findall(r"^#define M_(\w+) (\d+)", h, flags=re.M))
+
+        def run(**given):
+            """status, {output: array}; sizes={...} sets sizes, and has the outputs' afterwards."""
+            sizes = given.pop("sizes", {})
+            room = (ctypes.c_int64 * (len(fields) + 1))(*[sizes.get(f, 0) for f in fields])
+            actual, results, keep = [], {}, []
+            for const, kind, name in parameters:
+                if kind == "m_sizes":
+                    actual.append(ctypes.byref(room))
+                elif const:
+                    x = given[name]
+                    keep.append(x if x is None else np.ascontiguousarray(x))
+                    actual.append(x if x is None else ctypes.c_void_p(keep[-1].ctypes.data))
+                else:
+                    dtype = C_TYPES.get(kind) or np.dtype(kind.removesuffix("_t"))
+                    results[name] = np.full(int(macros[name.upper() + "_BYTES"]) // np.dtype(dtype).itemsize, 77, dtype)
+                    actual.append(ctypes.c_void_p(results[name].ctypes.data))
+            status = lib.m_run(*actual)
+            sizes.update(zip(fields, room))
+            for v in self.m.graph.output:
+                shape = [sizes.get(f"{v.name}_dim{i}", sizes.get(d.dim_param, 0)) if not d.HasField("dim_value") else d.dim_value
+                         for i, d in enumerate(v.type.tensor_type.shape.dim)]
+                if v.name in results and v.type.tensor_type.HasField("shape"):
+                    results[v.name] = results[v.name][:int(np.prod(shape))].reshape(shape)
+            return status, results
+
+        names = self.values()
+        statuses = dict(re.findall(r"M_(\w+) = (\d+)", re.search(r"enum \{(.*?)\};", h)[1]))
+        python = self.case.one("by")[1:].strip()
+        if python:
+            exec(python, {"run": run, "np": np, "equal": equal, **{k: int(v) for k, v in statuses.items()}, **names, **self.space})
+            return
+        sizes = {d.dim_param: names[v.name].shape[i] for v in self.m.graph.input if v.type.HasField("tensor_type") and names[v.name] is not None
+                 for i, d in enumerate(v.type.tensor_type.shape.dim) if d.dim_param}
+        sizes.update({k: v for k, v in names.items() if k in fields})
+        status, results = run(sizes=sizes, **{k: v for k, v in names.items() if k not in fields})
+        if status != int(statuses[self.case.one("status", "OK")]):
+            raise Wrong(f"the run returns {status}, not {self.case.one('status', 'OK')}")
+        if not status:
+            self.check_results({**names, **sizes}, results)
+
+    # ---- all of it ----------------------------------------------------------------------------------------------------------
+
+    def check(self):
+        if self.case.all("error"):
+            self.rejected()
+        else:
+            self.accepted()
+        for want in self.case.all("strict"):
+            code, said, _ = self.onnxcc("-o strict.c --strict")
+            if code != bool(want):
+                raise Wrong(f"--strict: exit {code}:\n{said}")
+            self.expect([want] if want else [], said, "error")
+
+
+def see(name):
+    found = [c for f in sorted((HERE.parent / "error").glob("*.case")) for c in errors.read_cases(f) if c.name.startswith(name)]
+    if not found:
+        return f"tests/error has no case {name}"
+    problems, _ = errors.check(ONNXCC, found[0])
+    return f"tests/error, {name}: " + "; ".join(problems) if problems else None
+
+
+def problem(case):
+    """What is wrong with a case, or None."""
+    for name in case.all("see"):
+        wrong = see(name)
+        if wrong:
+            return wrong
+    if case.all("see") or case.all("none") or case.all("training"):
+        return None
+    name, _, values = case.one("for", "_ in [0]").partition(" in ")
+    for v in eval(values, {"np": np, "TensorProto": TensorProto}):
+        with tempfile.TemporaryDirectory() as folder:
+            here = os.getcwd()
+            os.chdir(folder)
+            try:
+                Trial(case, folder, {name: v}).check()
+            except Wrong as e:
+                return f"{name} = {v!r}: {e}" if case.one("for") else str(e)
+            except Exception as e:
+                return f"{type(e).__name__}: {e}"
+            finally:
+                os.chdir(here)
+    return None
+
+
+def rows_of(cases, word):
+    return {c.row for c in cases if c.all(word)}
+
+
+def main():
+    patterns = sys.argv[1:] or ["*"]
+    cases = [c for f in sorted(HERE.glob("*.spec")) for c in read_cases(f)]
+    chosen = [c for c in cases if any(fnmatch.fnmatch(c.row, p) for p in patterns)]
+    with multiprocessing.Pool(os.cpu_count()) as pool:
+        found = pool.map(problem, chosen, chunksize=4)
+    for case, wrong in zip(chosen, found):
+        if wrong:
+            print(f"{case.file.name}:{case.line}: {case.row} {case.title}\n" + textwrap.indent(wrong.rstrip("\n"), "  "))
+    apart = rows_of(cases, "none") | rows_of(cases, "training")
+    covered = {c.row for c in chosen} - apart
+    held = covered - {c.row for c, wrong in zip(chosen, found) if wrong}
+    missing = [i for i in IDS if i not in {c.row for c in cases}]
+    if patterns == ["*"] and missing:
+        print("no case for", *missing)
+    print(f"rows covered {len(covered)} of {len(IDS) - len(rows_of(cases, 'none'))}, held {len(held)}; "
+          f"{len(rows_of(cases, 'training'))} wait for training, {len(rows_of(cases, 'none'))} ask nothing of a compiler")
+    failed = sum(map(bool, found)) + (len(missing) if patterns == ["*"] else 0)
+    print(f"spec: {len(found) - sum(map(bool, found))} passed, {failed} failed")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
