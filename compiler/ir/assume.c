@@ -24,16 +24,57 @@ void assume_broadcast(Node *n, Shape s, Shape t)
 
 /* ---- or an error ---------------------------------------------------------------------------------------------------- */
 
+static const char *dim_text(Dim d)
+{
+    Text t = {0};
+    dim_print(&t, d, false);
+    return t.s;
+}
+
+static bool impossible(Dim d, Dim is) { return dim_is(dim_equal(d, is), 0); }
+
+void assumptions_check(int from)
+{
+    for (int i = from; i < assumptions.n; i++) {
+        const Assumption *a = &assumptions.at[i];
+        if (impossible(a->d, a->is)) {
+            node_error(a->n, "two sizes must be equal: %s and %s", dim_text(a->d), dim_text(a->is));
+            return;
+        }
+    }
+}
+
 bool require_dim(Node *n, const char *what, Dim d, Dim is)
 {
-    if (dim_is(dim_equal(d, is), 0)) {
-        Text has = {0}, wants = {0};
-        dim_print(&has, d, false);
-        dim_print(&wants, is, false);
-        node_error(n, "%s: %s instead of %s", what, has.s, wants.s);
+    if (impossible(d, is)) {
+        node_error(n, "%s: %s instead of %s", what, dim_text(d), dim_text(is));
         return false;
     }
     assume_dim(n, d, is);
+    return true;
+}
+
+bool require_one(Node *n, int i)
+{
+    Shape s = in_shape(n, i);
+    if (!in(n, i) || !impossible(shape_count(s), D(1))) {
+        if (in(n, i))
+            assume_dim(n, shape_count(s), D(1));
+        return true;
+    }
+    node_error(n, "input %d, %s, is not one number", i, shape_text(s));
+    return false;
+}
+
+bool require_size(Node *n, const char *what, Dim *d)
+{
+    if (dim_high(*d) < 0) {
+        node_error(n, "%s: %s", what, dim_text(*d));
+        return false;
+    }
+    Dim given = *d;
+    *d = dim_max(given, D(0));
+    assume_dim(n, *d, given);
     return true;
 }
 
@@ -44,7 +85,7 @@ bool require_shape(Node *n, int i, Shape is)
     Shape s = in_shape(n, i);
     bool can = s.rank == is.rank;
     for (int a = 0; a < s.rank && can; a++) {
-        can = !dim_is(dim_equal(s.dim[a], is.dim[a]), 0);
+        can = !impossible(s.dim[a], is.dim[a]);
         assume_dim(n, s.dim[a], is.dim[a]);
     }
     if (!can)
@@ -60,7 +101,7 @@ bool require_expands_as(Node *n, int i, Shape s, Shape to)
     for (int a = 1; a <= s.rank && can; a++) {
         Dim d = s.dim[s.rank - a], is = to.dim[to.rank - a];
         d = dim_select(dim_equal(d, D(1)), is, d);
-        can = !dim_is(dim_equal(d, is), 0);
+        can = !impossible(d, is);
         assume_dim(n, d, is);
     }
     if (!can)

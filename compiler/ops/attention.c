@@ -217,6 +217,19 @@ static Value *scaled_queries(Node *n)
     return make(n, "Div", 2, in(n, 0), make(n, "Sqrt", 1, make_cast(n, size, t)));
 }
 
+/* Do queries, keys and values agree in all that they share? */
+static bool parts_fit(Node *n)
+{
+    Shape q = in_shape(n, 0), k = in_shape(n, 1), v = in_shape(n, 2);
+    return require_dim(n, "query heads that the key heads divide",
+                       dim_mul(dim_div(q.dim[1], dim_max(k.dim[1], D(1))), k.dim[1]), q.dim[1]) &&
+           require_dim(n, "batch of the keys", k.dim[0], q.dim[0]) &&
+           require_dim(n, "batch of the values", v.dim[0], q.dim[0]) &&
+           require_dim(n, "heads of the values", v.dim[1], k.dim[1]) &&
+           require_dim(n, "number of values", v.dim[2], k.dim[2]) &&
+           require_dim(n, "elements of a key", k.dim[3], q.dim[3]);
+}
+
 /* softmax(score_mod(q k^T)) changed by prob_mod, times v, with the queries as (batch, key heads, group, rows, size). */
 static Value *by_parts(Node *n, Type precision)
 {
@@ -246,7 +259,10 @@ static void flex_attention_expand(Node *n)
             node_error(n, "input %d, %s, must have four dimensions", i, shape_text(in_shape(n, i)));
             return;
         }
-    if (attr_given(n, "score_mod") || attr_given(n, "prob_mod"))
+    bool parts = attr_given(n, "score_mod") || attr_given(n, "prob_mod");
+    if (parts && !parts_fit(n))
+        return;
+    if (parts)
         replace_out(n, 0, by_parts(n, precision));
     else {
         Value *y = with_int(make(n, "Attention", 3, in(n, 0), in(n, 1), in(n, 2)), "softmax_precision", precision);

@@ -30,8 +30,11 @@ bool col2im_read(Node *n, Image *m, Windows *w, Dim *block)
         return false;
     for (int i = 0; i < k; i++) {
         int a = image_first(m) + i;
-        m->size[a] = dim_max(image[i], D(0));
-        block[a] = dim_max(size[i], D(0));
+        m->size[a] = image[i];
+        block[a] = size[i];
+        if (!require_size(n, "a dimension of the image", &m->size[a]) ||
+            !require_size(n, "a dimension of the block", &block[a]))
+            return false;
         Dim reach = dim_add(dim_mul(dim_sub(block[a], D(1)), D(w->dilation[a])), D(1));
         Dim room = dim_sub(dim_add(dim_add(m->size[a], w->pad[a]), w->pad_end[a]), reach);
         w->out[a] = dim_max(D(0), dim_add(dim_div(room, D(w->stride[a])), D(1)));

@@ -62,11 +62,8 @@ static void fill_infer(Node *n)
     if (!t || (y.rank = in_dims(n, 0, y.dim, MAX_RANK)) < 0)
         return;
     for (int i = 0; i < y.rank; i++) {
-        if (dim_high(y.dim[i]) < 0) {
-            node_error(n, "the shape %s has a negative dimension", shape_text(y));
+        if (!require_size(n, "a dimension of the shape", &y.dim[i]))
             return;
-        }
-        y.dim[i] = dim_max(y.dim[i], D(0));
     }
     set_out(n, 0, t->type, y);
     if (shape_const(y))
@@ -232,13 +229,13 @@ static void one_hot_infer(Node *n)
     }
     assume_dim(n, depths, D(1));
     assume_dim(n, values, D(2));
-    if (in_dims(n, 1, &depth, 1) < 0)
+    if (in_dims(n, 1, &depth, 1) < 0 || !require_size(n, "depth", &depth))
         return;
     if (i.rank == MAX_RANK) {
         node_error(n, "the output has more than %d dimensions", MAX_RANK);
         return;
     }
-    set_out(n, 0, in_type(n, 2), shape_with(i, attr_axis(n, "axis", i.rank + 1), dim_max(depth, D(0))));
+    set_out(n, 0, in_type(n, 2), shape_with(i, attr_axis(n, "axis", i.rank + 1), depth));
 }
 
 static void one_hot_bind(Node *n)

@@ -28,12 +28,14 @@ static void deform_infer(Node *n)
     int64_t groups = attr_int(n, "group"), moves = attr_int(n, "offset_group");
     Dim outputs = in_shape(n, 1).dim[0];
     if (groups < 1 || moves < 1 || dim_is(dim_equal(dim_mod(x.channels, D(moves)), D(0)), 0) ||
+        dim_is(dim_equal(dim_mod(x.channels, D(groups)), D(0)), 0) ||
         dim_is(dim_equal(dim_mod(outputs, D(groups)), D(0)), 0)) {
         node_error(n, "%lld groups and %lld offset groups do not divide the channels of %s and %s", (long long)groups,
                    (long long)moves, shape_text(in_shape(n, 0)), shape_text(in_shape(n, 1)));
         return;
     }
     assume_dim(n, dim_mod(x.channels, D(moves)), D(0));
+    assume_dim(n, dim_mod(x.channels, D(groups)), D(0));
     assume_dim(n, dim_mod(outputs, D(groups)), D(0));
     Shape weights = in_shape(n, 1), y = image_shape(n, &x, outputs, w.out), offset = y, mask = y;
     weights.dim[1] = dim_div(x.channels, D(groups));

@@ -8,7 +8,8 @@ static void expand_infer(Node *n)
     if ((want.rank = in_dims(n, 1, want.dim, MAX_RANK)) < 0)
         return;
     for (int i = 0; i < want.rank; i++)
-        want.dim[i] = dim_max(want.dim[i], D(0));
+        if (!require_size(n, "a dimension of the shape", &want.dim[i]))
+            return;
     if (!shape_broadcast(x, want, &y)) {
         error_node(n, "INF-06", "%s does not expand to %s", shape_text(x), shape_text(want));
         return;
@@ -41,9 +42,10 @@ static bool read_repeats(Node *n, Dim *times)
     int k = in_dims(n, 1, times, MAX_RANK);
     if (k >= 0 && k != x.rank)
         node_error(n, "%d repeats for an input of %d dimensions", k, x.rank);
-    for (int i = 0; i < k; i++)
-        times[i] = dim_max(times[i], D(0));
-    return k == x.rank;
+    bool fits = k == x.rank;
+    for (int i = 0; i < k && fits; i++)
+        fits = require_size(n, "repeats of an axis", &times[i]);
+    return fits;
 }
 
 static void tile_infer(Node *n)

@@ -107,7 +107,10 @@ static void affine_grid_infer(Node *n)
         return;
     y.dim[y.rank++] = theta.dim[0];
     for (int a = 0; a < axes; a++)
-        y.dim[y.rank++] = dim_max(size[2 + a], D(0));
+        if (require_size(n, "a dimension of the size", &size[2 + a]))
+            y.dim[y.rank++] = size[2 + a];
+        else
+            return;
     y.dim[y.rank++] = D(axes);
     set_out(n, 0, in_type(n, 0), y);
 }

@@ -328,6 +328,10 @@ Node *make_integer(Node *n, const char *op, Type to, Value *const *in)
 /* x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias */
 static void qlinear_conv_expand(Node *n)
 {
+    for (int i = 1; i < 8; i++)
+        if (i < 3 || i > 5) /* all but the weights and theirs */
+            if (!require_one(n, i))
+                return;
     Value *scale = requantise_scale(n, in(n, 1), in(n, 4), in(n, 6));
     Node *y = make_integer(n, "onnxcc.IntegerConv", in_type(n, 7),
                            (Value *[INPUTS]){in(n, 0), in(n, 3), in(n, 8), scale, in(n, 5), in(n, 2), in(n, 7)});
@@ -338,6 +342,8 @@ static void qlinear_conv_expand(Node *n)
 /* x, w, x_zero, w_zero */
 static void conv_integer_expand(Node *n)
 {
+    if (!require_one(n, 2))
+        return;
     Node *y = make_integer(n, "onnxcc.IntegerConv", I32,
                            (Value *[INPUTS]){in(n, 0), in(n, 1), NULL, NULL, in(n, 3), in(n, 2), NULL});
     copy_attributes(n, y);
@@ -365,6 +371,17 @@ static bool product_fits(const Value *a, const Value *b, const Value *a_zero, co
     return t.rank == 2 || same;
 }
 
+/* Has input i one number, or one for each row or column of the matrix m, or does it line up with all of m? */
+static bool fits_matrix(Node *n, int i, const Value *m, bool rows)
+{
+    Shape s = in_shape(n, i), of = *m->shape;
+    if (!in(n, i) || s.rank != 1)
+        return require_expands(n, i, of);
+    Dim many = of.rank < 2 ? D(1) : of.dim[of.rank - (rows ? 2 : 1)];
+    return require_dim(n, rows ? "numbers for the rows" : "numbers for the columns", s.dim[0],
+                       dim_select(dim_equal(s.dim[0], D(1)), D(1), many));
+}
+
 /* v less zero as int32; rows: of a zero point per row. */
 static Value *less_zero(Node *n, Value *v, Value *zero, bool rows)
 {
@@ -382,6 +399,8 @@ static Value *less_zero(Node *n, Value *v, Value *zero, bool rows)
 static void matmul_integer_expand(Node *n)
 {
     Value *a = in(n, 0), *b = in(n, 1), *a_zero = in(n, 2), *b_zero = in(n, 3), *y;
+    if (!fits_matrix(n, 2, a, true) || !fits_matrix(n, 3, b, false))
+        return;
     if (product_fits(a, b, a_zero, b_zero))
         y = make_integer(n, "onnxcc.IntegerProduct", I32, (Value *[INPUTS]){a, b, NULL, NULL, b_zero, a_zero, NULL})
                 ->out[0];
@@ -415,6 +434,9 @@ static void qlinear_matmul_expand(Node *n)
 {
     Value *a = in(n, 0), *b = in(n, 3), *y;
     bool one = single(in(n, 1)) && per_column(in(n, 4), b) && single(in(n, 6)) && single(in(n, 7));
+    for (int i = 0; i < 2; i++)
+        if (!fits_matrix(n, 1 + i, a, true) || !fits_matrix(n, 4 + i, b, false) || !fits_matrix(n, 6 + i, b, false))
+            return;
     if (type_is_float(a->type) || type_is_float(b->type) || type_is_float(in_type(n, 7)))
         y = matmul_of_floats(n);
     else if (!one || !product_fits(a, b, in(n, 2), in(n, 5)))

@@ -11,7 +11,7 @@ enum { AXES = 4, COLUMNS = 64, CACHE = 400000, FEW_ROWS = 12 };
 /* y (batch..., m, n) = a b + bias; each matrix may be stored transposed. */
 typedef struct Product {
     Shape a, b, y;
-    Dim m, n, k;
+    Dim m, n, k, a_k, b_k; /* a_k, b_k: as a and b have it; one of the two serves */
     bool trans_a, trans_b, packed, fill;
 } Product;
 
@@ -29,7 +29,7 @@ static bool product_read(Node *n, Product *p)
     p->trans_a = attr_int(n, "trans_a");
     p->trans_b = attr_int(n, "trans_b");
     p->m = p->a.dim[p->a.rank - (p->trans_a ? 1 : 2)];
-    p->k = p->a.dim[p->a.rank - (p->trans_a ? 2 : 1)];
+    p->k = p->a_k = p->a.dim[p->a.rank - (p->trans_a ? 2 : 1)];
     p->fill = attr_given(n, "fill");
     p->packed = attr_given(n, "columns");
     if (p->packed) {
@@ -40,18 +40,13 @@ static bool product_read(Node *n, Product *p)
     }
     p->b = in_shape(n, 1);
     p->n = p->b.dim[p->b.rank - (p->trans_b ? 2 : 1)];
-    Dim k = p->b.dim[p->b.rank - (p->trans_b ? 1 : 2)];
+    p->b_k = p->b.dim[p->b.rank - (p->trans_b ? 1 : 2)];
     if (!shape_broadcast(batch_of(p->a), batch_of(p->b), &p->y)) {
         node_error(n, "the matrices in %s and %s cannot be paired", shape_text(p->a), shape_text(p->b));
         return false;
     }
-    if (dim_const(p->k) && dim_const(k) && !dim_same(p->k, k)) {
-        node_error(n, "%s times %s: %lld columns, %lld rows", shape_text(p->a), shape_text(p->b),
-                   (long long)dim_value(p->k), (long long)dim_value(k));
-        return false;
-    }
     if (!dim_const(p->k))
-        p->k = k;
+        p->k = p->b_k;
     p->y.dim[p->y.rank++] = p->m;
     p->y.dim[p->y.rank++] = p->n;
     return true;
@@ -116,7 +111,8 @@ static void product_infer(Node *n)
     if (!product_read(n, &p))
         return;
     if (!p.packed) {
-        assume_dim(n, p.a.dim[p.a.rank - (p.trans_a ? 2 : 1)], p.k);
+        if (!require_dim(n, "columns of the matrix on the left, for the rows on the right", p.a_k, p.b_k))
+            return;
         assume_broadcast(n, batch_of(p.a), batch_of(p.b));
     }
     if (!p.packed && batch_merge(&p).rank > AXES) /* more than the kernel has */

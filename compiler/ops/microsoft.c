@@ -2,15 +2,23 @@
  * operator of ONNX between DequantizeLinear and QuantizeLinear, and requantize.c treats it like one that came as that. */
 #include "passes/infer.h"
 
+enum { ONE = -1 }; /* instead of an axis: one scale for all */
+
 /* The real values of inputs i, i+1 (scale), i+2 (zero point, may be left out); axis: of a scale per slice. */
 static Value *real(Node *n, int i, int64_t axis)
 {
+    if (axis == ONE) {
+        require_one(n, i + 1);
+        require_one(n, i + 2);
+        axis = 0;
+    }
     return with_int(make(n, "DequantizeLinear", 3, in(n, i), in(n, i + 1), in(n, i + 2)), "axis", axis);
 }
 
 /* y becomes output 0, with scale and zero point from inputs i and i+1; like: an input of the output's type. */
 static void quantise(Node *n, Value *y, int i, int like)
 {
+    require_one(n, i);
     Value *zero = in(n, i + 1) ? in(n, i + 1) : make_scalar(n, in_type(n, like), 0);
     expand_to(n, make(n, "QuantizeLinear", 3, y, in(n, i), zero));
 }
@@ -18,7 +26,7 @@ static void quantise(Node *n, Value *y, int i, int like)
 /* ONNX's name of the operator inside. */
 static const char *inner(const Node *n) { return n->op->name + strlen("QLinear"); }
 
-static void binary_expand(Node *n) { quantise(n, make(n, inner(n), 2, real(n, 0, 0), real(n, 3, 0)), 6, 0); }
+static void binary_expand(Node *n) { quantise(n, make(n, inner(n), 2, real(n, 0, ONE), real(n, 3, ONE)), 6, 0); }
 
 /* v with the channels, which come last, first, or back. */
 static Value *turned(Node *n, Value *v, bool back)
@@ -36,14 +44,17 @@ static Value *turned(Node *n, Value *v, bool back)
 static void unary_expand(Node *n)
 {
     bool last = attr_given(n, "channels_last") && attr_int(n, "channels_last");
-    Value *x = real(n, 0, 0), *y = make(n, inner(n), 1, last ? turned(n, x, false) : x);
+    Value *x = real(n, 0, ONE), *y = make(n, inner(n), 1, last ? turned(n, x, false) : x);
     for (int i = 0; i < n->n_attr; i++)
         if (!name_is(n->attr[i].name, "channels_last"))
             attr_set(y->def, n->attr[i]);
     quantise(n, last ? turned(n, y, true) : y, 3, 0);
 }
 
-static void where_expand(Node *n) { quantise(n, make(n, "Where", 3, in(n, 0), real(n, 1, 0), real(n, 4, 0)), 7, 1); }
+static void where_expand(Node *n)
+{
+    quantise(n, make(n, "Where", 3, in(n, 0), real(n, 1, ONE), real(n, 4, ONE)), 7, 1);
+}
 
 /* QuantizeLinear and DequantizeLinear with types that ONNX's own did not have at the time. */
 static void linear_expand(Node *n)
@@ -58,7 +69,7 @@ static void linear_expand(Node *n)
 static void softmax_expand(Node *n)
 {
     int rank = in_shape(n, 0).rank, axis = attr_axis(n, "axis", rank);
-    Value *x = real(n, 0, 0), *y;
+    Value *x = real(n, 0, ONE), *y;
     if (attr_int(n, "opset") >= 13 || axis == rank - 1) {
         y = with_int(make(n, "Softmax", 1, x), "axis", axis);
     } else {
@@ -73,7 +84,7 @@ static void reduce_mean_expand(Node *n)
 {
     const int64_t *axes;
     int k = attr_ints(n, "axes", &axes);
-    Value *y = with_int(make(n, "ReduceMean", 2, real(n, 0, 0), k > 0 ? make_ints(n, k, axes) : NULL), "keepdims",
+    Value *y = with_int(make(n, "ReduceMean", 2, real(n, 0, ONE), k > 0 ? make_ints(n, k, axes) : NULL), "keepdims",
                         attr_int(n, "keepdims"));
     quantise(n, y, 3, 0);
 }
@@ -84,7 +95,7 @@ static void concat_expand(Node *n)
     int k = (n->n_in - 2) / 3;
     Value **parts = NEWS(Value *, k);
     for (int i = 0; i < k; i++)
-        parts[i] = real(n, 2 + 3 * i, 0);
+        parts[i] = real(n, 2 + 3 * i, ONE);
     Node *y = make_node(n, "Concat", k, parts, 1);
     attr_set_int(y, "axis", attr_int(n, "axis"));
     quantise(n, y->out[0], 0, 2);
@@ -101,7 +112,7 @@ static void gemm_expand(Node *n)
         c = with_int(make(n, "DequantizeLinear", 2, in(n, 6), scale), "axis", in_shape(n, 6).rank - 1);
     }
     Value *y =
-        with_int(make(n, "Gemm", 3, real(n, 0, 0), real(n, 3, turned ? 0 : 1), c), "transA", attr_int(n, "transA"));
+        with_int(make(n, "Gemm", 3, real(n, 0, ONE), real(n, 3, turned ? 0 : 1), c), "transA", attr_int(n, "transA"));
     attr_set_int(y->def, "transB", turned);
     attr_set_float(y->def, "alpha", attr_float(n, "alpha"));
     if (in(n, 7))

@@ -16,11 +16,12 @@ static bool channels_agree(Node *n, Dim channels)
     for (int i = 1; i < n->n_in; i++)
         if (n->in[i]) {
             Dim d = shape_count(*n->in[i]->shape);
-            if (dim_const(d) && dim_const(channels) && !dim_same(d, channels)) {
+            if (dim_is(dim_equal(d, channels), 0)) {
                 node_error(n, "input %d is %s, but input 0, %s, has another number of channels", i,
                            shape_text(*n->in[i]->shape), shape_text(in_shape(n, 0)));
                 return false;
             }
+            assume_dim(n, d, channels);
         }
     return true;
 }
@@ -93,6 +94,19 @@ static void batch_norm_expand(Node *n)
 
 /* ---- Instance- and GroupNormalization ------------------------------------------------------------------------ */
 
+/* Does num_groups divide the channels? False: no, and reported. */
+static bool groups_divide(Node *n, Dim channels)
+{
+    int64_t groups = attr_int(n, "num_groups");
+    Dim rest = dim_mod(channels, D(groups > 0 ? groups : 1));
+    if (groups < 1 || dim_is(dim_equal(rest, D(0)), 0)) {
+        node_error(n, "%lld groups do not divide the channels of %s", (long long)groups, shape_text(in_shape(n, 0)));
+        return false;
+    }
+    assume_dim(n, rest, D(0));
+    return true;
+}
+
 static void group_norm_infer(Node *n)
 {
     Shape s = in_shape(n, 0);
@@ -104,15 +118,9 @@ static void group_norm_infer(Node *n)
     }
     if (!channels_agree(n, s.dim[1]))
         return;
-    assume_dim(n, shape_count(in_shape(n, 1)), s.dim[1]);
-    assume_dim(n, shape_count(in_shape(n, 2)), s.dim[1]);
     if (instance)
         return;
-    int64_t groups = attr_int(n, "num_groups");
-    if (groups < 1 || (dim_const(s.dim[1]) && dim_value(s.dim[1]) % groups))
-        node_error(n, "%lld groups do not divide the channels of %s", (long long)groups, shape_text(s));
-    else
-        assume_dim(n, dim_mod(s.dim[1], D(groups)), D(0));
+    groups_divide(n, s.dim[1]);
 }
 
 static void group_norm_bind(Node *n)
@@ -130,10 +138,9 @@ static void group_norm_18(Node *n)
     int64_t groups = attr_int(n, "num_groups"), flat = -1, last = 1;
     Dim channels = in_shape(n, 0).rank > 1 ? in_shape(n, 0).dim[1] : D(0);
     Value *arg[3] = {in(n, 0)};
-    if (groups < 1 || (dim_const(channels) && dim_value(channels) % groups)) {
-        node_error(n, "%lld groups do not divide the channels of %s", (long long)groups, shape_text(in_shape(n, 0)));
+    if (!groups_divide(n, channels) || !require_shape(n, 1, shape_list(1, D(groups))) ||
+        !require_shape(n, 2, shape_list(1, D(groups))))
         return;
-    }
     Value *wide = make_dims(n, 2, (Dim[]){D(groups), dim_div(channels, D(groups))});
     for (int i = 1; i < 3; i++) {
         Value *column = make(n, "Unsqueeze", 2, in(n, i), make_ints(n, 1, &last));

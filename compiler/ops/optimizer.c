@@ -69,6 +69,8 @@ static void each_tensor(Node *n, int states, void (*step)(const Update *s, Value
                    1 + states);
         return;
     }
+    if (!require_one(n, 0) || !require_one(n, 1))
+        return;
     for (int i = 0; i < count; i++) {
         Value *v[4], *y[3];
         for (int k = 0; k < 2 + states; k++) {

@@ -7,7 +7,7 @@
 static bool read_pads(Node *n, Dim *before, Dim *after)
 {
     int rank = in_shape(n, 0).rank, axes = rank;
-    Dim pads[2 * MAX_RANK], axis[MAX_RANK];
+    Dim pads[2 * MAX_RANK], axis[MAX_RANK], listed = D(0);
     int k = in_dims(n, 1, pads, 2 * MAX_RANK);
     if (k < 0 || (in(n, 3) && (axes = in_dims(n, 3, axis, MAX_RANK)) < 0))
         return false;
@@ -26,12 +26,14 @@ static bool read_pads(Node *n, Dim *before, Dim *after)
             after[a] = dim_select(here, pads[axes + i], after[a]);
             times = dim_add(times, here);
         }
-        if (dim_const(times) && dim_value(times) > 1) {
+        if (dim_low(times) > 1) {
             node_error(n, "axis %d is listed twice", a);
             return false;
         }
+        assume_dim(n, dim_min(times, D(1)), times);
+        listed = dim_add(listed, times);
     }
-    return true;
+    return require_dim(n, "axes that the input has", listed, D(axes));
 }
 
 /* mode as the kernel counts; -1: unknown, and reported. */
@@ -49,19 +51,16 @@ static void pad_infer(Node *n)
 {
     Shape x = in_shape(n, 0), y = x;
     Dim before[MAX_RANK], after[MAX_RANK];
-    if (read_mode(n) < 0 || !read_pads(n, before, after))
+    if (read_mode(n) < 0 || !require_one(n, 2) || !read_pads(n, before, after))
         return;
     for (int i = 0; i < x.rank; i++) {
         y.dim[i] = dim_add(dim_add(before[i], x.dim[i]), after[i]);
-        if (dim_high(y.dim[i]) < 0) {
-            node_error(n, "the pads take away more than there is of dimension %d of %s", i, shape_text(x));
+        if (!require_size(n, "what the pads leave of a dimension", &y.dim[i]))
             return;
-        }
         if (read_mode(n) > 0 && dim_is(x.dim[i], 0) && !dim_is(y.dim[i], 0)) {
             node_error(n, "dimension %d of %s has nothing to repeat", i, shape_text(x));
             return;
         }
-        y.dim[i] = dim_max(y.dim[i], D(0));
     }
     set_out(n, 0, in_type(n, 0), y);
 }

@@ -163,8 +163,8 @@ static void unpool_infer(Node *n)
         node_error(n, "the indices are %s, the elements %s", shape_text(at), shape_text(x));
         return;
     }
-    for (int a = 0; a < x.rank; a++)
-        assume_dim(n, at.dim[a], x.dim[a]);
+    if (!require_shape(n, 1, x))
+        return;
     if (in(n, 2)) {
         int k = in_dims(n, 2, given, MAX_RANK);
         if (k >= 0 && k != x.rank)
@@ -172,9 +172,13 @@ static void unpool_infer(Node *n)
         if (k != x.rank)
             return;
         for (int a = 0; a < 2; a++)
-            assume_dim(n, given[a], x.dim[a]);
-        for (int a = 2; a < k; a++)
-            y.dim[a] = dim_max(given[a], D(0));
+            if (!require_dim(n, "batch or channels of output_shape", given[a], x.dim[a]))
+                return;
+        for (int a = 2; a < k; a++) {
+            y.dim[a] = given[a];
+            if (!require_size(n, "a dimension of output_shape", &y.dim[a]))
+                return;
+        }
     }
     set_out(n, 0, in_type(n, 0), y);
     image_in_steps(n, &m);

@@ -25,6 +25,7 @@ static Value *unblocked(Node *n, Value *v, int axis, int64_t block)
                    shape_text(x), shape_text(s), printable(v->name));
         return v;
     }
+    assume_dim(n, dim_ceil(size, D(block)), blocks);
     for (int i = wide.rank++; i > axis; i--)
         wide.dim[i] = s.dim[i - 1];
     wide.dim[axis + 1] = D(block);
@@ -76,6 +77,13 @@ static Value *zero_point(Node *n, int i)
     return zero ? NULL : lined_up(n, i);
 }
 
+/* As many zero points as scales. */
+static bool zeros_fit(Node *n)
+{
+    return !in(n, 2) ||
+           require_dim(n, "number of zero points", shape_count(in_shape(n, 2)), shape_count(in_shape(n, 1)));
+}
+
 /* Is this the number of a type in which x is divided by its scale? 0 leaves the choice. */
 static bool can_divide(Node *n, int64_t precision)
 {
@@ -95,7 +103,7 @@ static void quantize_expand(Node *n)
         return;
     }
     to = to ? to : zero ? zero : U8;
-    if (!attr_type(n, "output_dtype", to) || !can_divide(n, precision))
+    if (!attr_type(n, "output_dtype", to) || !can_divide(n, precision) || !zeros_fit(n))
         return;
     if (!precision) /* scales that are no numbers to compute with leave the choice to x */
         precision = in_type(n, 1) == F8E8M0 || in_type(n, 1) == I32 ? in_type(n, 0) : in_type(n, 1);
@@ -110,7 +118,7 @@ static void dequantize_expand(Node *n)
 {
     int64_t to = attr_or(n, "output_dtype", 0);
     to = to ? to : in_type(n, 1) == F8E8M0 ? F32 : in_type(n, 1);
-    if (!attr_type(n, "output_dtype", to))
+    if (!attr_type(n, "output_dtype", to) || !zeros_fit(n))
         return;
     Value *scale = lined_up(n, 1), *shift = zero_point(n, 2);
     expand_to(n, with_int(make(n, "onnxcc.Dequantize", 3, in(n, 0), scale, shift), "to", to));

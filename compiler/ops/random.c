@@ -143,6 +143,8 @@ static void drop(Node *n, Value **y, Value **kept)
 
 static void dropout_expand(Node *n)
 {
+    if (n->op->since >= 12 && (!require_one(n, 1) || !require_one(n, 2)))
+        return;
     Type mask_type = n->op->since < 10 ? in_type(n, 0) : B8;
     Value *y, *kept;
     if (drops_nothing(n)) {

@@ -194,6 +194,8 @@ static void arg_infer(Node *n)
         node_error(n, "axis %d of %s is empty: nothing is at an extreme", a, shape_text(x));
         return;
     }
+    if (x.rank)
+        assume_dim(n, dim_max(x.dim[a], D(1)), x.dim[a]);
     for (int i = 0; i < x.rank; i++)
         if (i != a || attr_int(n, "keepdims"))
             y.dim[y.rank++] = i == a ? D(1) : x.dim[i];

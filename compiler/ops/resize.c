@@ -183,6 +183,9 @@ static void read_resize(Node *n, Resize *r)
         return;
     }
     for (int i = 0; i < n_sizes; i++)
+        if (!require_size(n, "a size", &sizes[i]))
+            return;
+    for (int i = 0; i < n_sizes; i++)
         all_known &= dim_const(sizes[i]) && dim_const(r->axis[axes[i]].in);
     for (int i = 0; scales && i < k; i++)
         scale_axis(n, &r->axis[axes[i]], tensor_get(scales, i));

@@ -264,7 +264,8 @@ static Value *known_pieces(Node *n, const Cut *c, int axis, bool squeeze)
     for (int i = 0; i < k; i++) {
         if (!c->list)
             size[i] = dim_min(c->part, dim_sub(c->whole, dim_mul(c->part, D(i))));
-        at_least(size[i], 0);
+        if (!require_size(n, "size of a piece", &size[i]))
+            return NULL;
         at = dim_add(at, size[i]);
     }
     if (c->list && !require_dim(n, "the sum of the pieces", at, c->whole))

@@ -202,7 +202,8 @@ static void mel_expand(Node *n)
             node_error(n, "input %d, %s, is not one number", i, shape_text(in_shape(n, i)));
             return;
         }
-    if (!one_dim(n, 0, &size[0]) || !one_dim(n, 1, &size[1]))
+    if (!one_dim(n, 0, &size[0]) || !one_dim(n, 1, &size[1]) || !require_size(n, "num_mel_bins", &size[0]) ||
+        !require_size(n, "dft_length", &size[1]))
         return;
     Value *y = with_int(make(n, "onnxcc.MelWeights", 4, make_cast(n, in(n, 2), F64), make_cast(n, in(n, 3), F64),
                              make_cast(n, in(n, 4), F64), make_dims(n, 2, size)),
@@ -214,7 +215,7 @@ static void mel_infer(Node *n)
 {
     Dim size[2];
     if (in_dims(n, 3, size, 2) == 2)
-        set_out(n, 0, (Type)attr_int(n, "to"), shape_list(2, dim_max(D(0), half_of(size[1])), dim_max(size[0], D(0))));
+        set_out(n, 0, (Type)attr_int(n, "to"), shape_list(2, half_of(size[1]), size[0]));
 }
 
 static void mel_bind(Node *n)

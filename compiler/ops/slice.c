@@ -168,10 +168,8 @@ static bool split_sizes(Node *n, Dim whole, Dim *size)
     for (int i = 0; i < k; i++) {
         if (given < 0)
             size[i] = uneven ? dim_max(dim_min(part, dim_sub(whole, sum)), D(0)) : part;
-        if (dim_high(size[i]) < 0) {
-            node_error(n, "piece %d has a negative size", i);
+        if (!require_size(n, name_format("piece %d", i)->s, &size[i]))
             return false;
-        }
         sum = dim_add(sum, size[i]);
     }
     if (dim_is(dim_equal(sum, whole), 0)) {
@@ -225,6 +223,8 @@ static void center_crop_pad(Node *n)
     for (int i = 0; i < 2 * x.rank; i++)
         pads[i] = D(0);
     for (int i = 0; i < k; i++) {
+        if (!require_size(n, "a size", &size[i]))
+            return;
         int a = given < 0 ? i : axis_of(n, axes[i], x.rank);
         Dim have = x.dim[a], more = dim_sub(size[i], have), cut = dim_max(dim_sub(have, size[i]), D(0));
         if (!dim_is(cut, 0))

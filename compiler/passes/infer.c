@@ -229,7 +229,7 @@ static Node *expand(Node *n)
         fail(EXIT_MODEL, "the model expands to more than %d operators", MAX_EXPANSIONS);
     Node *before = n->prev, *next = n->next;
     Graph *g = n->graph;
-    int errors = error_count();
+    int errors = error_count(), assumed = assumption_count();
     if (poisoned(n) || !check_types(n)) {
         poison(n);
         return next;
@@ -238,6 +238,8 @@ static Node *expand(Node *n)
         expand_body(n, n->op->body);
     else
         n->op->expand(n);
+    if (error_count() == errors)
+        assumptions_check(assumed);
     if (error_count() > errors) {
         poison(n);
         return next;
@@ -262,7 +264,7 @@ void infer_node(Node *n)
             poison(n);
             return;
         }
-    int errors = error_count();
+    int errors = error_count(), assumed = assumption_count();
     if (!check_types(n)) {
         poison(n);
         return;
@@ -270,6 +272,8 @@ void infer_node(Node *n)
     if (!n->op->infer)
         bug("operator %s has no infer", n->op->name);
     n->op->infer(n);
+    if (error_count() == errors && !(n->op->flags & CONTROL))
+        assumptions_check(assumed);
     if (is_composite(n)) /* as it has found out: it is expanded next */
         return;
     if (error_count() == errors)

@@ -24,10 +24,13 @@ void assume_dim(Node *n, Dim d, Dim is);
 void assume_broadcast(Node *n, Shape s, Shape t); /* dimensions, from the last on, are equal, or one of two is 1 */
 /* The same, with a message when it cannot be; then false. */
 bool require_dim(Node *n, const char *what, Dim d, Dim is); /* a size that the message calls `what` */
+bool require_one(Node *n, int i);                           /* input i, where it is there, is one number */
+bool require_size(Node *n, const char *what, Dim *d);       /* not negative; *d: the same, known to be so */
 bool require_shape(Node *n, int i, Shape is);               /* input i, where it is there */
 bool require_expands(Node *n, int i, Shape to);             /* each dimension of that is 1 or, from the last on, to's */
 bool require_expands_as(Node *n, int i, Shape s, Shape to); /* the same, when input i is seen as s */
 int assumption_count(void);
+void assumptions_check(int from);          /* an error where one that was made since then cannot hold */
 void assumptions_forget(int from, int to); /* those that were made between these counts */
 Assumption *assumption_at(int i);
 
