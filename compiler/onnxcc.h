@@ -52,11 +52,15 @@ void *vec_more(void *at, int *cap, size_t size);
 #define vec_trim(v) ((v)->at = vec_fit((v)->at, (v)->n, &(v)->cap, sizeof *(v)->at)) /* to what is in it */
 void *vec_fit(void *at, int n, int *cap, size_t size);
 
-/* A model's string: any bytes, with a length; interned, so equal names are equal pointers. Always followed by a NUL. */
-typedef const struct NameBytes {
+/* A model's string: any bytes, with a length; interned, so equal names are equal pointers. Always followed by a NUL.
+ * Files that print C do not see the bytes: emit/quote.c escapes them. */
+typedef const struct NameBytes *Name;
+#ifndef NAMES_ARE_OPAQUE
+struct NameBytes {
     uint32_t n;
     char s[];
-} *Name;
+};
+#endif
 Name name_bytes(const char *s, size_t n);
 Name name(const char *s);
 Name name_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

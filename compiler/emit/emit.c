@@ -59,7 +59,7 @@ static void put_prologue(Emitter *e, const Interface *f)
     }
     for (int i = 0; i < f->sizes.n; i++)
         if (f->sizes.at[i].symbol)
-            declare_symbol(e, f->sizes.at[i].symbol, name_format("rt_size(sizes->%s)", f->sizes.at[i].name)->s);
+            declare_symbol(e, f->sizes.at[i].symbol, c_format("rt_size(sizes->%s)", f->sizes.at[i].name));
     for (int i = 0; i < f->in.n; i++) {
         Value *v = f->in.at[i];
         if (v->default_only) {
@@ -177,7 +177,7 @@ static const char *output_path(const char *extension)
     size_t n = strlen(opt.output);
     if (n > 2 && !strcmp(opt.output + n - 2, ".c"))
         n -= 2;
-    return name_format("%.*s%s", (int)n, opt.output, extension)->s;
+    return c_format("%.*s%s", (int)n, opt.output, extension);
 }
 
 static VEC(SizeField) emitted;
@@ -191,15 +191,15 @@ int emitted_sizes(const SizeField **fields)
 void emit_model(Model *m)
 {
     names_reset();
-    Writer w = {.e = {.m = m, .p = opt.prefix ? opt.prefix : c_prefix(m->base->s)}};
+    Writer w = {.e = {.m = m, .p = opt.prefix ? opt.prefix : c_prefix(m->base)}};
     Emitter *e = &w.e;
     Interface *f = &w.f;
     find_uses(e);
     find_interface(f, e);
     memcpy(&emitted, &f->sizes, sizeof emitted);
     bool files = strcmp(opt.output, "-") != 0, any = f->in.n + f->out.n + f->sizes.n > 0;
-    const char *weights = files ? name_format("%s.weights", opt.output)->s : NULL;
-    const char *header = files ? output_path(".h") : name_format("%s.h", e->p)->s, *slash = strrchr(header, '/');
+    const char *weights = files ? c_format("%s.weights", opt.output) : NULL;
+    const char *header = files ? output_path(".h") : c_format("%s.h", e->p), *slash = strrchr(header, '/');
     w.header_name = slash ? slash + 1 : header;
     write_constants(m, weights);
     const char *public = parameters(f, PUBLIC), *defined = parameters(f, DEFINED), *passed = parameters(f, PASSED);
@@ -214,9 +214,9 @@ void emit_model(Model *m)
         {"RETURNS", e->fallible ? "; returns 0, or what went wrong (then the outputs are undefined)" : "; returns 0",
          NULL},
         {"PARAMETERS", public, NULL},
-        {"AND_PARAMETERS", any ? name_format(", %s", public)->s : "", NULL},
-        {"AND_DEFINED", any ? name_format(", %s", defined)->s : "", NULL},
-        {"AND_PASSED", any ? name_format(", %s", passed)->s : "", NULL},
+        {"AND_PARAMETERS", any ? c_format(", %s", public) : "", NULL},
+        {"AND_DEFINED", any ? c_format(", %s", defined) : "", NULL},
+        {"AND_PASSED", any ? c_format(", %s", passed) : "", NULL},
         {"TABLE", NULL, fill_table},
         {"KERNELS", NULL, fill_kernels},
         {"DATA", NULL, fill_data},

@@ -2,13 +2,37 @@
 #ifndef ONNXCC_EMIT_H
 #define ONNXCC_EMIT_H
 
+#define NAMES_ARE_OPAQUE /* to all but quote.c, which includes onnxcc.h before this */
 #include "passes/infer.h"
+
+/* ---- quote.c: the one way of a model's bytes into the output ------------------------------------------------- */
+typedef enum Quote {
+    IN_COMMENT, /* printable ASCII that neither ends nor begins a comment; at most 200 characters */
+    IN_LITERAL, /* between the quotes of a C string */
+    IN_NUMBERS, /* the elements of an array of char */
+    IN_JSON,    /* a string, with its quotes */
+    IDENTIFIER, /* letters, digits and single underscores, starting with a letter; at most 24 of its end */
+    PREFIX,     /* the same of a file's name, without its extension; at most 63 */
+} Quote;
+void put_quoted(Text *t, Name n, Quote as);
+const char *c_comment(Name n);
+const char *c_shape(Shape s); /* "[1,3,batch]" for a comment */
+const char *dim_c(Dim d);     /* a size as C */
+const char *factor_c(Dim d);  /* the same, fit to be multiplied */
+uint32_t name_length(Name n);
+Name name_element(Name n, int i); /* "x_3": what is read from element 3 of x */
+/* A text of C made of others, kept until pool_reset. */
+const char *c_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Texts with a model's names in them, which are not escaped for C; names come in by put_quoted alone. */
+#ifndef QUOTE_C
+#pragma GCC poison printable shape_text dim_print dim_print_factor expr_text node_path attr_string error_held within path
+#endif
 
 /* ---- names.c: injective, legal in C and C++, distinct from everything the runtime defines ------------------- */
 void names_reset(void);
-const char *c_prefix(const char *model_base);      /* "kws.onnx" -> "kws" */
+const char *c_prefix(Name model_base);             /* "kws.onnx" -> "kws" */
 const char *c_name(Name n, const char *otherwise); /* a new identifier each call, close to the model's name */
-const char *c_comment(Name n);                     /* any bytes -> safe inside a comment */
 const char *c_upper(const char *identifier);
 
 /* ---- weights.c: constants in the C file or beside it --------------------------------------------------------- */
@@ -92,7 +116,6 @@ void put_calling(Text *t, const Interface *f, const Emitter *e, const char *weig
 
 /* ---- emit_code.c, emit_call.c: the body ----------------------------------------------------------------------------------- */
 void line(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *dim_c(Dim d);       /* a size as C */
 bool is_output(const Value *v); /* does it live in the caller's buffer? */
 void declare_symbol(Emitter *e, Symbol *s, const char *value);
 void declare_elements(Emitter *e, Value *v); /* the sizes that are read from v's elements */

@@ -22,7 +22,7 @@ static const char *epilogue_name(Emitter *e, const Call *c)
     for (int i = 0; i < e->epilogues.n && !id; i++)
         if (!strcmp(e->epilogues.at[i].body, f.body.s))
             id = e->epilogues.at[i].name;
-    EpilogueUse use = {id ? id : c_name(NULL, "epilogue"), name(f.body.s)->s, c->kernel, id == NULL};
+    EpilogueUse use = {id ? id : c_name(NULL, "epilogue"), c_format("%s", f.body.s), c->kernel, id == NULL};
     vec_push(&e->epilogues, use);
     return use.name;
 }
@@ -234,6 +234,6 @@ void emit_kernel(Emitter *e, const Node *n)
         Symbol *s = i < c->n_size ? c->size[i] : NULL;
         const char *counted = s->c;
         s->c = c_name(s->name, "size");
-        declare_symbol(e, s, name_format("(idx)%s", counted)->s);
+        declare_symbol(e, s, c_format("(idx)%s", counted));
     }
 }

@@ -17,21 +17,6 @@ void line(Emitter *e, const char *format, ...)
     text_put(&e->body, "\n");
 }
 
-const char *dim_c(Dim d)
-{
-    Text t = {0};
-    dim_print(&t, d, true);
-    return t.s;
-}
-
-/* The same, fit to be multiplied. */
-static const char *factor_c(Dim d)
-{
-    Text t = {0};
-    dim_print_factor(&t, d, true);
-    return t.s;
-}
-
 bool is_output(const Value *v) { return value_is_output(v) && v->offset < 0 && !v->data && v->input < 0; }
 
 const char *pointer(Value *v)
@@ -67,8 +52,8 @@ void declare_elements(Emitter *e, Value *v)
     for (Symbol *s = symbols_of(v); s; s = s->next) {
         if (s->c || !map_get(&e->used, s))
             continue;
-        s->c = c_name(name_format("%s_%d", v->name ? v->name->s : "size", s->element), "size");
-        declare_symbol(e, s, name_format("rt_size(%s[%d])", pointer(v), s->element)->s);
+        s->c = c_name(name_element(v->name, s->element), "size");
+        declare_symbol(e, s, c_format("rt_size(%s[%d])", pointer(v), s->element));
     }
 }
 
@@ -110,10 +95,10 @@ static void declare_value(Emitter *e, Value *v)
     }
     if (dim_is(offset, 0))
         line(e, "%s%s *const %s = (%s%s *)(%svoid *)%s; /* %s */", constant, type, v->c, constant, type, constant,
-             from.s, shape_text(*v->shape));
+             from.s, c_shape(*v->shape));
     else
         line(e, "%s%s *const %s = (%s%s *)(%svoid *)((%sunsigned char *)%s + %s); /* %s */", constant, type, v->c,
-             constant, type, constant, constant, from.s, dim_c(offset), shape_text(*v->shape));
+             constant, type, constant, constant, from.s, dim_c(offset), c_shape(*v->shape));
 }
 
 /* ---- elementwise loops ------------------------------------------------------------------------------------------------------ */
@@ -124,7 +109,7 @@ const char *loop_argument(const Loop *l, int arg, const char *const *loaded)
         return loaded[~arg];
     const Step *s = &l->steps.at[arg];
     if (s->fn)
-        return name_format("v%d_", arg)->s;
+        return c_format("v%d_", arg);
     Text t = {0};
     Type a = type_arith(s->type);
     if (type_is_float(s->type))
@@ -179,7 +164,7 @@ static void emit_loop(Emitter *e, const Loop *l)
     for (int k = 0; k < l->n_in; k++) { /* loaded once, also when several steps use it */
         line(e, "const %s x%d_ = ld_%s(%s, %s);", type_tag(type_arith(l->in[k]->type)), k, type_tag(l->in[k]->type),
              pointer(l->in[k]), at[k]);
-        loaded[k] = name_format("x%d_", k)->s;
+        loaded[k] = c_format("x%d_", k);
     }
     emit_steps(e, l, loaded);
     for (int k = 0; k < l->n_out; k++)
@@ -278,11 +263,11 @@ static void comment(Emitter *e, const Node *n)
     text_put(&t, "%d %s \"%s\":", e->step, n->op->name, c_comment(n->name));
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i])
-            text_put(&t, " %s%s", type_tag(n->in[i]->type), shape_text(*n->in[i]->shape));
+            text_put(&t, " %s%s", type_tag(n->in[i]->type), c_shape(*n->in[i]->shape));
     text_put(&t, " ->");
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
-            text_put(&t, " %s%s", type_tag(n->out[i]->type), shape_text(*n->out[i]->shape));
+            text_put(&t, " %s%s", type_tag(n->out[i]->type), c_shape(*n->out[i]->shape));
     if (t.n > 300)
         text_put(&e->body, "%*s/* %.300s... */\n", 4 * e->depth, "", t.s);
     else

@@ -139,8 +139,8 @@ static void put_scale(Text *t, const char *prefix, const char *u, const Value *v
 static void put_tensor(Text *t, const Interface *f, const Value *v, const char *what, const char *note)
 {
     const char *u = c_upper(v->c);
-    text_put(t, "/* %s \"%s\": %s %s%s%s */\n", what, c_comment(v->name), type_onnx(v->type),
-             c_comment(name(shape_text(*v->shape))), v->default_only ? "; NULL: the model's default" : "", note);
+    text_put(t, "/* %s \"%s\": %s %s%s%s */\n", what, c_comment(v->name), type_onnx(v->type), c_shape(*v->shape),
+             v->default_only ? "; NULL: the model's default" : "", note);
     int64_t n = 1;
     for (int i = 0; i < v->shape->rank; i++)
         n *= dim_high(v->shape->dim[i]);

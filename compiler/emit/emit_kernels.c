@@ -113,7 +113,7 @@ static int compare_kernels(const void *a, const void *b)
 }
 
 /* A runtime header's text in place of its #include. What it includes itself comes with it, once; scalar.def, which is
- * no header, each time. */
+ * no header, each time; what is the compiler's, in a folder, never. */
 static void paste(Text *t, const char *text)
 {
     while (*text) {
@@ -122,12 +122,12 @@ static void paste(Text *t, const char *text)
         if (strncmp(text, "#include \"", 10))
             text_bytes(t, text, n);
         else {
-            Name file = name_bytes(text + 10, strcspn(text + 10, "\""));
-            bool header = strstr(file->s, ".h") != NULL;
-            if (!(header && map_get(&pasted, file)) && !name_is(file, "ir/kernel.h")) {
+            const char *file = c_format("%.*s", (int)strcspn(text + 10, "\""), text + 10);
+            bool header = strstr(file, ".h") != NULL, compilers = strchr(file, '/') != NULL;
+            if (!(header && map_get(&pasted, name(file))) && !compilers) {
                 if (header)
-                    map_put(&pasted, file, (void *)(uintptr_t)file);
-                paste(t, embedded_text(file->s));
+                    map_put(&pasted, name(file), (void *)(uintptr_t)file);
+                paste(t, embedded_text(file));
             }
         }
         text += n;

@@ -29,19 +29,21 @@ static void take_words(const char *s)
     }
 }
 
+static const char *span(const char *s, size_t n) { return c_format("%.*s", (int)n, s); }
+
 /* The name that a function or variable has on the line that declares it: the word before the first ( [ = or ;
  * other than an attribute's. */
 static void take_declarator(const char *s, size_t n)
 {
     static const char attribute[] = "__attribute__((";
-    const char *line = name_bytes(s, n)->s, *end;
+    const char *line = span(s, n), *end;
     for (const char *a; (a = strstr(line, attribute)) != NULL && (end = strstr(a, "))")) != NULL;)
         line = end + 2;
     end = line + strcspn(line, "([=;");
     const char *from = end;
     while (from > line && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
         from--;
-    take_words(name_bytes(from, (size_t)(end - from))->s);
+    take_words(span(from, (size_t)(end - from)));
 }
 
 /* What a header of the runtime defines for the whole file. Names that macros make end in a type's tag. */
@@ -51,14 +53,14 @@ static void take_declared(const char *text)
     while (*text) {
         size_t n = strcspn(text, "\n"), all = strcspn(text, ";");
         if (!strncmp(text, "#define ", 8))
-            take_words(name_bytes(text + 8, strcspn(text + 8, "( \n"))->s);
+            take_words(span(text + 8, strcspn(text + 8, "( \n")));
         else if (!strncmp(text, "enum ", 5))
-            take_words(name_bytes(text, all)->s);
+            take_words(span(text, all));
         else if (!strncmp(text, "typedef ", 8)) {
-            const char *s = name_bytes(text, strcspn(text, ";(\n"))->s, *members = strrchr(s, '}');
+            const char *s = span(text, strcspn(text, ";(\n")), *members = strrchr(s, '}');
             take_words(members ? members : s);
         } else if (!strncmp(text, "} ", 2)) /* of a struct */
-            take_words(name_bytes(text, strcspn(text, ";(\n"))->s);
+            take_words(span(text, strcspn(text, ";(\n")));
         else
             for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
                 if (!strncmp(text, functions[i], strlen(functions[i])))
@@ -86,59 +88,27 @@ static bool ends_in_tag(const char *id)
     return false;
 }
 
-/* Letters, digits and single underscores; never empty, never starting with a digit or an underscore. */
-static void mangle(Text *t, const char *s, size_t n, size_t most)
-{
-    bool gap = false;
-    for (size_t i = 0; i < n && t->n < most; i++) {
-        unsigned char c = (unsigned char)s[i];
-        if (isalnum(c) && c < 128) {
-            if (gap && t->n)
-                text_put(t, "_");
-            if (!t->n && isdigit(c))
-                text_put(t, "v");
-            text_put(t, "%c", c);
-            gap = false;
-        } else
-            gap = true;
-    }
-    if (!t->n)
-        text_put(t, "v");
-}
-
 const char *c_name(Name n, const char *otherwise)
 {
     Text t = {0};
-    const char *s = n && n->n ? n->s : otherwise;
-    size_t k = n && n->n ? n->n : strlen(otherwise);
-    /* A path: its last parts tell most. */
-    const char *from = s;
-    if (k > 24)
-        for (const char *p = s + k - 24; p < s + k; p++)
-            if (*p == '/' || *p == '.' || *p == ':') {
-                from = p + 1;
-                break;
-            }
-    mangle(&t, from, (size_t)(s + k - from), 24);
+    put_quoted(&t, name_length(n) ? n : name(otherwise), IDENTIFIER);
     if (ends_in_tag(t.s))
         text_put(&t, "_v");
-    Name base = name(t.s), id = base;
-    intptr_t i = (intptr_t)map_get(&taken, base);
-    for (i = i ? i : 2; map_get(&taken, id); i++)
-        id = name_format("%s_%d", t.s, (int)i);
-    map_put(&taken, base, (void *)i);
-    if (id != base)
-        map_put(&taken, id, (void *)2);
-    return id->s;
+    const char *id = c_format("%s", t.s);
+    intptr_t i = (intptr_t)map_get(&taken, name(t.s));
+    for (i = i ? i : 2; map_get(&taken, name(id)); i++)
+        id = c_format("%s_%d", t.s, (int)i);
+    map_put(&taken, name(t.s), (void *)i);
+    if (strcmp(id, t.s))
+        map_put(&taken, name(id), (void *)2);
+    return id;
 }
 
-const char *c_prefix(const char *base)
+const char *c_prefix(Name base)
 {
     Text t = {0};
-    const char *dot = strrchr(base, '.');
-    mangle(&t, base, dot && dot > base ? (size_t)(dot - base) : strlen(base), 63);
-    Name id = name(t.s);
-    return map_get(&taken, id) ? name_format("%s_model", t.s)->s : id->s;
+    put_quoted(&t, base, PREFIX);
+    return map_get(&taken, name(t.s)) ? c_format("%s_model", t.s) : t.s;
 }
 
 const char *c_upper(const char *identifier)
@@ -146,21 +116,5 @@ const char *c_upper(const char *identifier)
     Text t = {0};
     for (; *identifier; identifier++)
         text_put(&t, "%c", toupper((unsigned char)*identifier));
-    return t.s;
-}
-
-/* Printable ASCII; everything else and whatever could end a comment or join lines as \xNN. */
-const char *c_comment(Name n)
-{
-    Text t = {0};
-    text_put(&t, "%s", "");
-    for (uint32_t i = 0; n && i < n->n && i < 200; i++) {
-        unsigned char c = (unsigned char)n->s[i];
-        bool closes = (c == '/' && i && n->s[i - 1] == '*') || (c == '*' && i && n->s[i - 1] == '/');
-        if (c < 32 || c > 126 || c == '\\' || c == '?' || closes)
-            text_put(&t, "\\x%02x", c);
-        else
-            text_put(&t, "%c", c);
-    }
     return t.s;
 }

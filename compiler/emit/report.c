@@ -15,17 +15,6 @@ typedef struct Rows {
     bool json;
 } Rows;
 
-/* As JSON wants a string; bytes that are no UTF-8 would not be JSON, and stay away. */
-static void text_json(Text *t, const char *s)
-{
-    text_put(t, "\"");
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        text_put(t, c == '"' || c == '\\' ? "\\%c" : c < 32 || c > 126 ? "\\u%04x" : "%c", c);
-    }
-    text_put(t, "\"");
-}
-
 static int64_t constant_bytes(const Node *n)
 {
     int64_t sum = 0;
@@ -51,22 +40,21 @@ static void print_row(Node *n, const Rows *r)
 {
     TextMark mark = text_mark();
     const Value *y = n->n_out ? n->out[0] : NULL;
-    const char *shape = y ? shape_text(*y->shape) : "", *where = y ? place_text(y) : "";
+    const char *shape = y ? c_shape(*y->shape) : "", *where = y ? place_text(y) : "";
     Text op = {0};
     text_put(&op, "%s%s", n->op->name, n->call.epilogue ? "+" : "");
     if (r->json) {
         text_put(r->text, "%s\n    {\"node\": %d, \"operator\": \"%s\", \"name\": ", r->n ? "," : "", r->n,
                  n->op->name);
-        text_json(r->text, n->name ? n->name->s : "");
+        put_quoted(r->text, n->name, IN_JSON);
         text_put(r->text, ", \"output\": ");
-        text_json(r->text, shape);
+        put_quoted(r->text, name(shape), IN_JSON);
         text_put(r->text, ", \"macs\": %lld, \"weights\": %lld, \"arena\": \"%s\", \"live\": [%d, %d]}",
                  (long long)n->macs, (long long)constant_bytes(n), where, y ? y->live_from : n->time,
                  y ? y->live_to : n->time);
     } else
         text_put(r->text, "%s%4d  %-20s %-24.24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s,
-                 n->name ? c_comment(n->name) : "", c_comment(name(shape)), (long long)n->macs,
-                 (long long)constant_bytes(n), where);
+                 n->name ? c_comment(n->name) : "", shape, (long long)n->macs, (long long)constant_bytes(n), where);
     text_release(mark);
 }
 
@@ -187,7 +175,7 @@ void put_report_table(Text *t, Model *m, const char *before)
 static void report_json(Text *t, Model *m, int64_t macs)
 {
     text_put(t, "{\n  \"schema\": 1,\n  \"model\": ");
-    text_json(t, m->base->s);
+    put_quoted(t, m->base, IN_JSON);
     text_put(t, ",\n  \"hash\": \"%016llx\",\n  \"target\": \"%s\",\n", (unsigned long long)m->hash, opt.target->name);
     text_put(t,
              "  \"weights\": %zu,\n  \"arena\": %lld,\n  \"arena_bound\": %lld,\n  \"stack\": %d,\n  \"macs\": %lld,\n"
@@ -201,7 +189,7 @@ static void report_json(Text *t, Model *m, int64_t macs)
 static void report_text(Text *t, Model *m, const Rows *total)
 {
     long long weights = (long long)(constants.inline_bytes + constants.file_bytes), macs = (long long)total->macs;
-    text_put(t, "%s: %d nodes (%d in the file), IR %lld\n", printable(m->base), total->n, m->n_nodes,
+    text_put(t, "%s: %d nodes (%d in the file), IR %lld\n", c_comment(m->base), total->n, m->n_nodes,
              (long long)m->ir_version);
     text_put(t, table_head, "operator", "name", "output", "MAC", "weights");
     put_rows(m->graph, &(Rows){.text = t, .before = ""});

@@ -70,29 +70,15 @@ void text_integer(Text *t, Type type, int64_t v)
 
 enum { LONGEST_LITERAL = 4000 }; /* C compilers need to take 4095 */
 
-/* A C string literal of any bytes. */
-static void text_literal(Text *t, Name s)
-{
-    text_put(t, "\"");
-    for (uint32_t i = 0; i < s->n; i++) {
-        unsigned char c = (unsigned char)s->s[i];
-        if (c < 32 || c > 126 || c == '\\' || c == '"' || c == '?')
-            text_put(t, "\\%03o", c);
-        else
-            text_put(t, "%c", c);
-    }
-    text_put(t, "\"");
-}
-
 static void name_strings(const Value *v)
 {
     int64_t n = tensor_count(v->data);
     for (int64_t i = 0; i < n; i++) {
         Name s = tensor_get_str(v->data, i);
-        if (s->n > LONGEST_LITERAL)
+        if (name_length(s) > LONGEST_LITERAL)
             vec_push(&long_texts, c_name(v->name, "text"));
         else
-            constants.inline_bytes += s->n + 1;
+            constants.inline_bytes += name_length(s) + 1;
     }
     constants.inline_bytes += (size_t)n * 16;
 }
@@ -105,18 +91,17 @@ static void put_strings(Text *t, const Value *v, const char *id, int *next_long)
     Text all = {0};
     for (int64_t i = 0; i < n; i++) {
         Name s = tensor_get_str(d, i);
-        if (s->n > LONGEST_LITERAL) {
+        if (name_length(s) > LONGEST_LITERAL) {
             const char *bytes = long_texts.at[(*next_long)++];
             text_put(t, "static const char %s[] = {", bytes);
-            for (uint32_t k = 0; k < s->n; k++)
-                text_put(t, "%s%d,", k % 20 ? "" : "\n    ", (signed char)s->s[k]);
+            put_quoted(t, s, IN_NUMBERS);
             text_put(t, "\n};\n");
-            text_put(&all, "    {%s, %u},\n", bytes, s->n);
+            text_put(&all, "    {%s, %u},\n", bytes, name_length(s));
             continue;
         }
-        text_put(&all, "    {");
-        text_literal(&all, s);
-        text_put(&all, ", %u},\n", s->n);
+        text_put(&all, "    {\"");
+        put_quoted(&all, s, IN_LITERAL);
+        text_put(&all, "\", %u},\n", name_length(s));
     }
     text_put(t, "static const str %s[%lld] = {\n%s};\n", id, (long long)(n ? n : 1), n ? all.s : "    {\"\", 0}\n");
 }
@@ -184,7 +169,7 @@ static void name_array(struct Constant *c)
     else
         constants.inline_bytes += tensor_size(v->data);
     if (printed_type(v) != v->type)
-        v->c = name_format("(const %s *)(const void *)%s", type_tag(v->type), c->id)->s;
+        v->c = c_format("(const %s *)(const void *)%s", type_tag(v->type), c->id);
 }
 
 static void put_array(Text *t, const struct Constant *c, int *next_long)
@@ -362,6 +347,6 @@ const char *constant_expression(const Value *v)
     const Value *otherwise = map_get(&defaults, v);
     const char *s = otherwise ? otherwise->c : v->c;
     if (!s || !*s)
-        bug("constant '%s' was not emitted", v->name ? v->name->s : "");
+        bug("constant '%s' was not emitted", c_comment(v->name));
     return s;
 }

@@ -12,6 +12,7 @@ FILE_LINES, FUNCTION_LINES, COLUMNS = 750, 100, 160     # the budget is 500, a s
 MAY_BE_ASKED = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
 RUNTIME_INCLUDES = {"stddef.h", "stdint.h"}
 FAMILIES = ("compiler/ops/", "compiler/gradient/")      # who may spell an operator's name
+NAMES_SEEN = ("quote.c", "eval.c")                      # of compiler/emit: what escapes, and what prints no C
 VECTOR_INCLUDES = re.compile(r"\w+intrin\.h|arm_(neon|mve|acle)\.h")
 found = {}
 
@@ -73,6 +74,13 @@ def look_at(file, text, names):
         each_line(file, text, r'#include "(ops|gradient)/.*', "{}: a stage includes an operator")
     if file.startswith(FAMILIES):
         each_line(file, text, r'#include "(\.\./)?(emit|parse|place|output|check|compile)\.h"', "{}: a stage's header")
+    if file.startswith("compiler/emit/") and file.endswith(".c") and file.rsplit("/", 1)[1] not in NAMES_SEEN:
+        first = re.search(r'#include "(.*)"', text)
+        if not first or first[1] != "emit.h":
+            find(file, 1, 'the first header is emit.h, which hides the bytes of names')
+        each_line(file, text, r"NAMES_ARE_OPAQUE|QUOTE_C|struct NameBytes|#\s*pragma", "{}: only emit/quote.c sees a model's bytes")
+    if file.startswith("compiler/") and not file.startswith(("compiler/emit/", "compiler/base/output.")):
+        each_line(file, without_comments(text), r"\boutput_(open|write)\(", "{}: only emit/ writes files")
     if file.startswith("templates/"):
         each_line(file, text, r"\b(for|while|if) \(", "a template with logic: {}")
 

@@ -1,0 +1,162 @@
+/* quote.c - the one way of a model's bytes into the output: names, strings and sizes as comments, literals, identifiers and
+ * JSON. No other file that prints C can look into a Name (emit.h). */
+#include "onnxcc.h"
+
+#include <ctype.h>
+
+#define QUOTE_C
+#include "emit.h"
+
+enum { LONGEST_COMMENT = 200, LONGEST_IDENTIFIER = 24, LONGEST_PREFIX = 63 };
+
+/* A star at the end would end a comment with what follows it, one at the start begin one with what comes before. */
+static void put_comment(Text *t, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n && i < LONGEST_COMMENT; i++) {
+        unsigned char c = (unsigned char)s[i];
+        bool at_end = i == 0 || i + 1 == n || i + 1 == LONGEST_COMMENT;
+        bool closes = (c == '/' && i && s[i - 1] == '*') || (c == '*' && (at_end || s[i - 1] == '/'));
+        text_put(t, c < 32 || c > 126 || c == '\\' || c == '?' || closes ? "\\x%02x" : "%c", c);
+    }
+}
+
+static void put_literal(Text *t, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        text_put(t, c < 32 || c > 126 || c == '\\' || c == '"' || c == '?' ? "\\%03o" : "%c", c);
+    }
+}
+
+static void put_numbers(Text *t, const char *s, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        text_put(t, "%s%d,", k % 20 ? "" : "\n    ", (signed char)s[k]);
+}
+
+/* Length of the well-formed UTF-8 sequence at s, of n bytes at most, or 0; *c: its code point. */
+static size_t utf8_sequence(const unsigned char *s, size_t n, uint32_t *c)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t k = s[0] < 0x80 ? 1 : s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
+    if (k > n || s[0] > 0xF4 || (k > 1 && s[0] < 0xC2))
+        return 0;
+    *c = k == 1 ? s[0] : s[0] & (0x7Fu >> k);
+    for (size_t i = 1; i < k; i++) {
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+        *c = *c << 6 | (s[i] & 0x3F);
+    }
+    return k > 1 && (*c < least[k] || *c > 0x10FFFF || (*c >= 0xD800 && *c < 0xE000)) ? 0 : k;
+}
+
+/* ASCII; bytes that are no UTF-8 become U+FFFD. */
+static void put_json(Text *t, const char *s, size_t n)
+{
+    text_put(t, "\"");
+    for (size_t i = 0, k; i < n; i += k) {
+        uint32_t c = 0xFFFD;
+        k = utf8_sequence((const unsigned char *)s + i, n - i, &c);
+        if (!k)
+            k = 1;
+        if (c >= 0x10000)
+            text_put(t, "\\u%04x\\u%04x", 0xD7C0 + (c >> 10), 0xDC00 + (c & 0x3FF));
+        else
+            text_put(t, c == '"' || c == '\\' ? "\\%c" : c < 32 || c > 126 ? "\\u%04x" : "%c", c);
+    }
+    text_put(t, "\"");
+}
+
+/* Never empty, never starting with a digit or an underscore. */
+static void put_identifier(Text *t, const char *s, size_t n, size_t longest)
+{
+    size_t start = t->n, end = start + longest;
+    bool gap = false;
+    for (size_t i = 0; i < n && t->n < end; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (isalnum(c) && c < 128) {
+            if (gap && t->n > start)
+                text_put(t, "_");
+            if (t->n == start && isdigit(c))
+                text_put(t, "v");
+            text_put(t, "%c", c);
+            gap = false;
+        } else
+            gap = true;
+    }
+    if (t->n == start)
+        text_put(t, "v");
+}
+
+/* Of a path that is too long, its last parts, which tell most. */
+static const char *last_parts(const char *s, size_t n)
+{
+    if (n > LONGEST_IDENTIFIER)
+        for (const char *p = s + n - LONGEST_IDENTIFIER; p < s + n; p++)
+            if (*p == '/' || *p == '.' || *p == ':')
+                return p + 1;
+    return s;
+}
+
+static size_t without_extension(const char *s, size_t n)
+{
+    for (size_t i = n; i > 1; i--)
+        if (s[i - 1] == '.')
+            return i - 1;
+    return n;
+}
+
+static void put_bytes(Text *t, const char *s, size_t n, Quote as)
+{
+    const char *from = last_parts(s, n);
+    switch (as) {
+    case IN_COMMENT: put_comment(t, s, n); break;
+    case IN_LITERAL: put_literal(t, s, n); break;
+    case IN_NUMBERS: put_numbers(t, s, n); break;
+    case IN_JSON: put_json(t, s, n); break;
+    case IDENTIFIER: put_identifier(t, from, (size_t)(s + n - from), LONGEST_IDENTIFIER); break;
+    case PREFIX: put_identifier(t, s, without_extension(s, n), LONGEST_PREFIX); break;
+    }
+}
+
+void put_quoted(Text *t, Name n, Quote as) { put_bytes(t, n ? n->s : "", n ? n->n : 0, as); }
+
+const char *c_comment(Name n)
+{
+    Text t = {0};
+    text_put(&t, "%s", "");
+    put_quoted(&t, n, IN_COMMENT);
+    return t.s;
+}
+
+uint32_t name_length(Name n) { return n ? n->n : 0; }
+
+Name name_element(Name n, int i) { return name_format("%s_%d", n ? n->s : "size", i); }
+
+const char *c_format(const char *format, ...)
+{
+    va_list args;
+    Text t = {0};
+    va_start(args, format);
+    text_vput(&t, format, args);
+    va_end(args);
+    return name_bytes(t.s, t.n)->s;
+}
+
+/* ---- sizes -------------------------------------------------------------------------------------------------------- */
+
+const char *c_shape(Shape s) { return c_comment(name(shape_text(s))); }
+
+const char *dim_c(Dim d)
+{
+    Text t = {0};
+    dim_print(&t, d, true);
+    return t.s;
+}
+
+const char *factor_c(Dim d)
+{
+    Text t = {0};
+    dim_print_factor(&t, d, true);
+    return t.s;
+}
