@@ -408,6 +408,10 @@ struct Model {
     VEC(struct Import) imports;
     VEC(struct Prop { Name key, value; }) props;
     VEC(Function *) functions;
+    VEC(struct Devices {
+        Name name;
+        int64_t n;
+    }) devices; /* read under --strict alone */
     VEC(struct Training { Graph *init, *algorithm; }) training;
     Graph *graph;
     int dir;      /* folder of the model, for external data; -1: none (standard input) */

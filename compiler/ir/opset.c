@@ -18,6 +18,14 @@ static const struct Known {
     {"onnxcc", 1},
 };
 
+int64_t domain_newest(Name d)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (name_is(d, known[i].domain))
+            return known[i].newest;
+    return 0;
+}
+
 Name domain_normal(Name d) { return !d || name_is(d, "ai.onnx") ? name("") : d; }
 
 /* The highest imported version of a domain; 0: not imported. */
@@ -101,12 +109,12 @@ static void resolve_node(Resolver *r, Node *n)
         note_help("the model's opset_import must name the domain and its version");
         return;
     }
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (name_is(domain, known[i].domain) && version > known[i].newest && !f) {
-            error_node(n, "OPS-10", "operator set %s version %lld is newer than this compiler knows (%lld)",
-                       domain->n ? printable(domain) : "ai.onnx", (long long)version, (long long)known[i].newest);
-            return;
-        }
+    int64_t newest = domain_newest(domain);
+    if (newest && version > newest && !f) {
+        error_node(n, "OPS-10", "operator set %s version %lld is newer than this compiler knows (%lld)",
+                   domain->n ? printable(domain) : "ai.onnx", (long long)version, (long long)newest);
+        return;
+    }
     n->op = f ? NULL : op_find(domain->s, n->source->op_type->s, version);
     if (n->op && n->op->flags & DEPRECATED)
         n->op = NULL;
@@ -123,10 +131,41 @@ static void resolve_graph(Graph *g, void *resolver)
         resolve_node(resolver, n);
 }
 
+/* What does the work of operators of ai.onnx and ai.onnx.ml that were removed. */
+static const struct Removed {
+    const char *op, *by;
+    bool experimental;
+} removed[] = {
+    {"ATen", "standard operators", true},
+    {"Affine", "Mul and Add", true},
+    {"ConstantFill", "ConstantOfShape", true},
+    {"Crop", "Slice", true},
+    {"DynamicSlice", "Slice", true},
+    {"GRUUnit", "GRU", true},
+    {"GivenTensorFill", "Constant and Expand", true},
+    {"ImageScaler", "Mul and Add", true},
+    {"ParametricSoftplus", "Softplus and Mul", true},
+    {"Scale", "Mul", true},
+    {"ScaledTanh", "Tanh and Mul", true},
+    {"Scatter", "ScatterElements", false},
+    {"TreeEnsembleClassifier", "TreeEnsemble", false},
+    {"TreeEnsembleRegressor", "TreeEnsemble", false},
+    {"Upsample", "Resize", false},
+};
+
+static const struct Removed *find_removed(const Miss *m)
+{
+    for (size_t i = 0; i < sizeof removed / sizeof *removed; i++)
+        if (domain_newest(m->domain) && name_is(m->op, removed[i].op))
+            return &removed[i];
+    return NULL;
+}
+
 /* Why (domain, op, version) has no row, in the user's terms. */
 static void report_miss(const Miss *m)
 {
     const char *domain = m->domain->n ? printable(m->domain) : "ai.onnx", *op = printable(m->op);
+    const struct Removed *gone = find_removed(m);
     int n;
     const Op *const *rows = ops_sorted(&n);
     const Op *later = NULL, *last = NULL, *ended = NULL, *spelled = NULL;
@@ -144,11 +183,11 @@ static void report_miss(const Miss *m)
         else
             last = rows[i];
     }
-    bool domain_known = false;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        domain_known |= name_is(m->domain, known[i].domain);
-    if (!domain_known)
+    if (!domain_newest(m->domain))
         error_node(m->first, "OPS-05", "operator not supported: %s of the unknown domain '%s', version %lld", op,
+                   domain, (long long)m->version);
+    else if (gone && gone->experimental)
+        error_node(m->first, "OPS-14", "operator %s (%s) was experimental, and was removed; the model imports %lld", op,
                    domain, (long long)m->version);
     else if (ended)
         error_node(m->first, "OPS-12", "operator %s (%s) was removed in version %d; the model imports %lld", op, domain,
@@ -162,6 +201,8 @@ static void report_miss(const Miss *m)
         note_help("operators are case-sensitive: did you mean %s?", spelled->name);
     if (ended && last)
         note_help("the last version that has it is %d", ended->since - 1);
+    if (gone)
+        note_help("use %s instead", gone->by);
     if (m->count > 1)
         note_help("%d nodes use it", m->count);
 }
@@ -170,6 +211,8 @@ void resolve_ops(Model *m)
 {
     Resolver r = {.model = m, .imports = m->imports.at, .n_imports = m->imports.n};
     resolve_graph(m->graph, &r);
+    for (int i = 0; i < m->functions.n; i++) /* those that nobody calls, too */
+        resolve_function(&r, m->functions.at[i]);
     for (const Miss *miss = r.misses; miss; miss = miss->next)
         report_miss(miss);
     if (r.misses)

@@ -310,22 +310,19 @@ static void check_recursion(Model *m, Function *f, Map *state)
 
 /* ---- the model ------------------------------------------------------------------------------------------------ */
 
-static bool domain_has_rows(Name domain)
-{
-    int n;
-    const Op *const *rows = ops_sorted(&n);
-    for (int i = 0; i < n; i++)
-        if (name_is(domain, op_domain(rows[i])))
-            return true;
-    return false;
-}
-
 static void check_imports(const Check *c)
 {
     for (int i = 0; i < c->m->imports.n; i++) {
         Name domain = c->m->imports.at[i].domain;
-        if (!map_get(&c->domains, domain) && !domain_has_rows(domain) && strncmp(domain->s, "ai.onnx", 7))
+        int64_t version = c->m->imports.at[i].version, newest = domain_newest(domain);
+        if (map_get(&c->domains, domain))
+            continue;
+        if (!newest)
             doubt("opset_import", "OPS-04", "the operator set '%s' is not known, and not used", printable(domain));
+        else if (version > newest)
+            warn_at("opset_import", "OPS-10",
+                    "operator set %s version %lld is newer than this compiler knows (%lld), and not used",
+                    domain->n ? printable(domain) : "ai.onnx", (long long)version, (long long)newest);
     }
 }
 

@@ -137,7 +137,11 @@ static int read_imports(const Wire *w, const Path *p, struct Import **at)
         int k = 0;
         while (k < n && (*at)[k].domain != import.domain)
             k++;
-        if (k < n && (*at)[k].version != import.version)
+        if (k < n && (*at)[k].version != import.version && p)
+            error_at(path_text(q), "FUN-15", "the function imports the operator set '%s' twice, versions %lld and %lld",
+                     import.domain->n ? printable(import.domain) : "ai.onnx", (long long)(*at)[k].version,
+                     (long long)import.version);
+        else if (k < n && (*at)[k].version != import.version)
             warn_at(path_text(q), "OPS-07", "the operator set '%s' is imported twice; the higher version counts",
                     import.domain->n ? printable(import.domain) : "ai.onnx");
         if (k == n)
@@ -379,6 +383,7 @@ static Model *parse(const char *file, Span s, int dir)
         stop_on_errors();
     }
     m->hash = XXH3_64bits(s.at, s.n);
+    read_devices(m, &proto.configuration);
     m->graph = read_graph(m, proto.graph.s, AT(NULL, "graph", -1), NULL, NULL);
     if (m->graph) {
         read_functions(m, &proto.functions);

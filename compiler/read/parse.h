@@ -1,4 +1,5 @@
-/* parse.h - what the files that read a model share: parse.c, parse_graph.c, parse_tensor.c, parse_type.c, external.c. */
+/* parse.h - what the files that read a model share: parse.c, parse_graph.c, parse_notes.c,
+ * parse_tensor.c, parse_type.c, external.c. */
 #ifndef ONNXCC_PARSE_H
 #define ONNXCC_PARSE_H
 
@@ -32,7 +33,14 @@ void external_close(void);
 /* parent: where names that are not found inside are looked up; owner: the node whose attribute the graph is. */
 Graph *read_graph(Model *m, Span s, const Path *p, Graph *parent, Node *owner);
 Graph *read_body(Model *m, const onnx_FunctionProto *f, Function *to, const Path *p);
+Value *find_value(const Graph *g, Name n); /* that a name in g means, or NULL; whether it is there yet is for check.c */
 /* One AttributeProto, with nested graphs seen from n in g. False: wrong, and reported. */
 bool read_attr(Model *m, Span s, Attr *a, const Path *p, Graph *g, Node *n);
+
+/* parse_notes.c */
+void read_annotations(const Graph *g, const Wire *w, const Path *p);
+void read_devices(Model *m, const Wire *w);
+const struct Devices *find_devices(const Model *m, Name n); /* or NULL */
+void read_placements(const Graph *g, const Wire *w, const Path *p);
 
 #endif

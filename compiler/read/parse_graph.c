@@ -11,8 +11,7 @@ static Value *declare(Graph *g, Name n)
     return v;
 }
 
-/* The value that a name in g means: the innermost graph that has it. Whether it is there yet is for check.c. */
-static Value *find_value(const Graph *g, Name n)
+Value *find_value(const Graph *g, Name n)
 {
     for (; g; g = g->parent) {
         Value *v = map_get(&g->scope, n);
@@ -494,6 +493,8 @@ Graph *read_graph(Model *m, Span s, const Path *p, Graph *parent, Node *owner)
     read_nodes(g, &proto.node, p);
     read_outputs(g, &proto.output, p);
     read_infos(g, &proto.value_info, p);
+    read_annotations(g, &proto.quantization_annotation, p);
+    read_placements(g, &proto.node, p);
     Wire *lists[] = {&proto.input, &proto.initializer, &proto.node, &proto.output, &proto.value_info};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         wire_free(lists[i]);
@@ -527,5 +528,6 @@ Graph *read_body(Model *m, const onnx_FunctionProto *proto, Function *f, const P
         graph_add_output(g, v ? v : missing_value(g, n));
     }
     read_infos(g, &proto->value_info, p);
+    read_placements(g, &proto->node, p);
     return g;
 }
