@@ -196,6 +196,11 @@ static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? 
 #define FN RT_FN
 #define FN2 RT_FN2
 #endif
+#ifdef __OPTIMIZE__
+#define RT_INLINE static inline __attribute__((always_inline, unused))
+#else /* a build for a debugger: nothing is gained by copies, and they would be many */
+#define RT_INLINE static __attribute__((unused))
+#endif
 #if defined ONNXCC_HOST || defined ONNXCC_RT_C
 #define KERNEL extern
 #elif defined ONNXCC_LIBRARY
@@ -203,12 +208,12 @@ static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? 
 #elif defined ONNXCC_SMALL
 #define KERNEL static __attribute__((noinline, unused))
 #else
-#define KERNEL static inline __attribute__((always_inline, unused))
+#define KERNEL RT_INLINE
 #endif
 #if defined ONNXCC_RT_C || defined ONNXCC_SMALL /* many instances, none of them hot: let the compiler choose */
 #define HELPER static inline __attribute__((unused))
 #else
-#define HELPER static inline __attribute__((always_inline, unused)) /* a function that only kernels call */
+#define HELPER RT_INLINE /* a function that only kernels call */
 #endif
 
 /* A function that kernels call and that is big enough to be there only once. */

@@ -8,7 +8,7 @@
 #include "vec.h"
 
 #define TILE_PANEL 16
-#define TILE static inline __attribute__((always_inline, unused)) /* even where size counts: its literals are the size */
+#define TILE RT_INLINE /* even where size counts: its literals are the size */
 #define TILE_MOST_ROWS 14
 #define TILE_LOOSE 8 /* rows that may lie anywhere in x: each needs a register */
 
