@@ -48,8 +48,8 @@ SHARED void attention_product(const f32 *x, idx step, idx m, const f32 *w, idx w
                          .y_pitch = y_pitch,
                          .first = 1,
                          .last = 1,
-                         .lo = -VEC_INFINITY,
-                         .hi = VEC_INFINITY};
+                         .lo = -RT_INF,
+                         .hi = RT_INF};
     tile_rows(&t, step);
     for (idx c = 0; c < columns;) {
         const int wide = columns - c >= TILE_VECTORS * RT_VEC;
@@ -67,7 +67,7 @@ SHARED void attention_product(const f32 *x, idx step, idx m, const f32 *w, idx w
  * of those. */
 HELPER f32 attention_top_f32(const f32 *s, idx n)
 {
-    f32 lane[RT_VEC], top = -VEC_INFINITY;
+    f32 lane[RT_VEC], top = -RT_INF;
     vec v = vec_splat(top);
     for (idx i = 0; i < n; i += RT_VEC)
         v = vec_max(v, vec_load(s + i));

@@ -241,8 +241,8 @@ SHARED void conv_group(struct conv_work *k)
                 k->t.run = p->depth < run - depth ? p->depth : run - depth;
                 k->t.first = tap == 0 && depth == 0;
                 k->t.last = tap + k->t.taps == taps && depth + k->t.run == run;
-                k->t.lo = k->t.last ? p->lo : -VEC_INFINITY;
-                k->t.hi = k->t.last ? p->hi : VEC_INFINITY;
+                k->t.lo = k->t.last ? p->lo : -RT_INF;
+                k->t.hi = k->t.last ? p->hi : RT_INF;
                 k->w = w + (tap * run + depth) * p->w_k;
                 conv_pass(k, tap, depth);
                 depth += k->t.run;

@@ -17,7 +17,7 @@ PARAMS(copy_many)
 #if __has_builtin(__builtin_shufflevector)
 #define COPY_SHUFFLES
 #define COPY_WIDE_u32 1
-typedef uint32_t copy_quad __attribute__((vector_size(16)));
+typedef uint32_t copy_quad RT_ATTRIBUTE((vector_size(16)));
 HELPER void copy_four_by_four(const u32 *x, idx from, u32 *y, idx to)
 {
     copy_quad a, b, c, d;

@@ -20,9 +20,9 @@
 
 #if DOT > 2
 typedef vec dot_reals;
-typedef int32_t dot_sums __attribute__((vector_size(4 * DOT)));
-typedef int16_t dot_pairs __attribute__((vector_size(4 * DOT)));
-typedef uint8_t dot_bytes __attribute__((vector_size(DOT)));
+typedef int32_t dot_sums RT_ATTRIBUTE((vector_size(4 * DOT)));
+typedef int16_t dot_pairs RT_ATTRIBUTE((vector_size(4 * DOT)));
+typedef uint8_t dot_bytes RT_ATTRIBUTE((vector_size(DOT)));
 #elif DOT == 2
 typedef struct {
     f32 a, b;

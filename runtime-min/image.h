@@ -23,7 +23,7 @@ struct rt_image {
 };
 
 /* JPEG, WebP, TIFF, JPEG 2000: whatever it can. */
-int onnxcc_image_codec(struct rt_image *m) __attribute__((weak));
+int onnxcc_image_codec(struct rt_image *m) RT_ATTRIBUTE((weak));
 
 /* Pixel (x, y); a gray one is the luminance of ITU-R 601, as Pillow rounds it. */
 HELPER void image_put(struct rt_image *m, idx x, idx y, u32 red, u32 green, u32 blue)

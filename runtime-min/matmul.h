@@ -135,8 +135,8 @@ HELPER void MATMUL_FN(matmul_one)(const f32 *x, idx x_row, const f32 *b, const f
             t.run = p->depth < p->k - l ? p->depth : p->k - l;
             t.first = l == 0;
             t.last = l + t.run == p->k;
-            t.lo = t.last ? p->lo : -VEC_INFINITY;
-            t.hi = t.last ? p->hi : VEC_INFINITY;
+            t.lo = t.last ? p->lo : -RT_INF;
+            t.hi = t.last ? p->hi : RT_INF;
             t.w_k = p->b_k;
             t.w_panel = TILE_PANEL;
             if (!p->direct || columns < wide) {

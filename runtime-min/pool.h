@@ -81,7 +81,7 @@ HELPER void pool_vectors(const f32 *x, f32 *y, idx d, idx h, const struct pool *
         const idx all = count * pool_count(p, 2, w);
         for (idx c = 0; c < p->channels; c += RT_VEC) {
             const idx some = p->channels - c;
-            vec m = vec_splat(p->op == POOL_MAX ? -VEC_INFINITY : 0);
+            vec m = vec_splat(p->op == POOL_MAX ? -RT_INF : 0);
             for (idx i = 0; i < td.n; i++)
                 for (idx j = 0; j < th.n; j++) {
                     const f32 *from = x + (pool_pixel(p, 0, d, td, i) * p->in[1] + pool_pixel(p, 1, h, th, j)) * row +
@@ -100,7 +100,7 @@ HELPER void pool_vectors(const f32 *x, f32 *y, idx d, idx h, const struct pool *
 #if defined T && !defined U
 #if RT_IS_FLOAT(T) || RT_CAT(POOL_INT_, T)
 #if RT_IS_FLOAT(T)
-#define POOL_LOWEST (-(A)__builtin_inf())
+#define POOL_LOWEST (-(A)RT_INF_F64)
 #elif RT_IS_SIGNED(T)
 #define POOL_LOWEST ((A)-128)
 #else

@@ -68,7 +68,7 @@ HELPER R FN(reduce_none)(int how)
     if (how != REDUCE_MAX && how != REDUCE_MIN)
         return 0;
 #if RT_IS_FLOAT(T)
-    return how == REDUCE_MAX ? (R)-__builtin_inff() : (R)__builtin_inff();
+    return how == REDUCE_MAX ? (R)-RT_INF : (R)RT_INF;
 #elif RT_IS_BOOL(T)
     return how == REDUCE_MIN;
 #elif RT_IS_SIGNED(T)

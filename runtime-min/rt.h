@@ -6,12 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dialect.h" /* RT_ATTRIBUTE, RT_INF, ... */
+
 void *memcpy(void *restrict, const void *restrict, size_t);
 void *memset(void *, int, size_t);
 void *memmove(void *, const void *, size_t);
 
 /* ---- element types: one tag each, used as suffix of kernels. Buffers are reused for other types, so all may alias. */
-#define RT_ALIAS __attribute__((may_alias))
+#define RT_ALIAS RT_ATTRIBUTE((may_alias))
 typedef int8_t RT_ALIAS i8;
 typedef uint8_t u8; /* a character type: aliases anyway */
 typedef int16_t RT_ALIAS i16;
@@ -38,39 +40,34 @@ typedef struct {
 typedef struct onnxcc_string {
     const char *text;
     uint64_t length;
-} __attribute__((aligned(16), may_alias)) onnxcc_string;
+} RT_ATTRIBUTE((aligned(16), may_alias)) onnxcc_string;
 #endif
 typedef onnxcc_string str;
 
 /* What the emitted code's own arrays are declared with; define them to place weights or the arena elsewhere. */
 #ifndef RT_CONST
-#define RT_CONST __attribute__((aligned(16)))
+#define RT_CONST RT_ATTRIBUTE((aligned(16)))
 #endif
 #ifndef RT_ARENA
 #define RT_ARENA
 #endif
 typedef struct {
     unsigned char a[64];
-} __attribute__((aligned(64))) rt_align;
+} RT_ATTRIBUTE((aligned(64))) rt_align;
 
 /* The arena is not NULL: so neither is what lies in it, and the C compiler need not think about kernels' optional arguments. */
-#define RT_ARENA_GIVEN __attribute__((nonnull(1)))
-
-#define RT_NAN __builtin_nanf("")
-#define RT_NAN_F64 __builtin_nan("")
-#define RT_INF __builtin_inff()
-#define RT_INF_F64 __builtin_inf()
+#define RT_ARENA_GIVEN RT_ATTRIBUTE((nonnull(1)))
 
 typedef ptrdiff_t idx; /* a count of elements, or an offset in elements */
 
 /* Sizes in emitted code: floor division and modulo (0 when b is 0), the smaller, the larger. */
-static inline __attribute__((unused)) idx rt_div(idx a, idx b)
+static inline RT_ATTRIBUTE((unused)) idx rt_div(idx a, idx b)
 {
     return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
-static inline __attribute__((unused)) idx rt_mod(idx a, idx b) { return b == 0 ? 0 : a - rt_div(a, b) * b; }
-static inline __attribute__((unused)) idx rt_min(idx a, idx b) { return a < b ? a : b; }
-static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? a : b; }
+static inline RT_ATTRIBUTE((unused)) idx rt_mod(idx a, idx b) { return b == 0 ? 0 : a - rt_div(a, b) * b; }
+static inline RT_ATTRIBUTE((unused)) idx rt_min(idx a, idx b) { return a < b ? a : b; }
+static inline RT_ATTRIBUTE((unused)) idx rt_max(idx a, idx b) { return a > b ? a : b; }
 
 /* The type that kernels compute in, for each storage type. */
 #define RT_ARITH_f32 f32
@@ -197,31 +194,27 @@ static inline __attribute__((unused)) idx rt_max(idx a, idx b) { return a > b ? 
 #define FN2 RT_FN2
 #endif
 #ifdef __OPTIMIZE__
-#define RT_INLINE static inline __attribute__((always_inline, unused))
+#define RT_INLINE static inline RT_ATTRIBUTE((always_inline, unused))
 #else /* a build for a debugger: nothing is gained by copies, and they would be many */
-#define RT_INLINE static __attribute__((unused))
+#define RT_INLINE static RT_ATTRIBUTE((unused))
 #endif
 #if defined ONNXCC_HOST || defined ONNXCC_RT_C
 #define KERNEL extern
 #elif defined ONNXCC_LIBRARY
-#define KERNEL static inline __attribute__((unused))
+#define KERNEL static inline RT_ATTRIBUTE((unused))
 #elif defined ONNXCC_SMALL
-#define KERNEL static __attribute__((noinline, unused))
+#define KERNEL static RT_ATTRIBUTE((noinline, unused))
 #else
 #define KERNEL RT_INLINE
 #endif
 #if defined ONNXCC_RT_C || defined ONNXCC_SMALL /* many instances, none of them hot: let the compiler choose */
-#define HELPER static inline __attribute__((unused))
+#define HELPER static inline RT_ATTRIBUTE((unused))
 #else
 #define HELPER RT_INLINE /* a function that only kernels call */
 #endif
 
 /* A function that kernels call and that is big enough to be there only once. */
-#ifdef __clang__
-#define SHARED static __attribute__((noinline, unused))
-#else
-#define SHARED static __attribute__((noinline, noclone, unused))
-#endif
+#define SHARED static RT_NOCLONE RT_ATTRIBUTE((noinline, unused))
 
 /* Parameters are declared once, as a list: #define softmax_PARAMS(X, V) X(idx, outer) X(idx, axis) V(idx, dim, 6)
  * then PARAMS(softmax) makes struct softmax. Field types: idx int i64 f32 f64. */

@@ -5,7 +5,9 @@
 #define ONNXCC_VEC_H
 #include "rt.h"
 
-#if defined __AVX512F__ && defined __AVX512VL__
+#if !RT_HAS_VECTORS
+#define RT_VEC 1
+#elif defined __AVX512F__ && defined __AVX512VL__
 #include <immintrin.h>
 #define RT_VEC 16
 #elif defined __AVX__
@@ -27,11 +29,9 @@
 #if RT_VEC == 1
 typedef f32 vec;
 #else
-typedef float vec __attribute__((vector_size(4 * RT_VEC)));
-typedef float vec_unaligned __attribute__((vector_size(4 * RT_VEC), aligned(4), may_alias));
+typedef float vec RT_ATTRIBUTE((vector_size(4 * RT_VEC)));
+typedef float vec_unaligned RT_ATTRIBUTE((vector_size(4 * RT_VEC), aligned(4), may_alias));
 #endif
-
-#define VEC_INFINITY __builtin_inff()
 
 HELPER vec vec_load(const f32 *p)
 {

@@ -38,7 +38,7 @@ def generated(folder, sources, *versions):
 
 @functools.lru_cache
 def version(*compiler):
-    return subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([*compiler, "-v" if compiler[0] == "tcc" else "--version"], capture_output=True, text=True, check=True).stdout
 
 
 def contents(files):

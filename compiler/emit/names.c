@@ -35,7 +35,7 @@ static const char *span(const char *s, size_t n) { return c_format("%.*s", (int)
  * other than an attribute's. */
 static void take_declarator(const char *s, size_t n)
 {
-    static const char attribute[] = "__attribute__((";
+    static const char attribute[] = "RT_ATTRIBUTE((";
     const char *line = span(s, n), *end;
     for (const char *a; (a = strstr(line, attribute)) != NULL && (end = strstr(a, "))")) != NULL;)
         line = end + 2;

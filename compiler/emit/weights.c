@@ -137,8 +137,9 @@ static void put_text_array(Text *t, const Value *v, const char *id)
 /* What v is printed as numbers of: a complex one as real and imaginary parts. */
 static Type number_type(const Value *v) { return v->type == C64 ? F32 : v->type == C128 ? F64 : v->type; }
 
-/* NaN payloads must survive: such arrays are printed as bits of the same size. */
-static bool has_nan(const Value *v)
+/* NaN payloads must survive, and not every C compiler takes an infinity for a constant: such arrays are printed as bits of
+ * the same size. */
+static bool needs_bits(const Value *v)
 {
     Type type = number_type(v);
     if (type != F32 && type != F64)
@@ -148,7 +149,7 @@ static bool has_nan(const Value *v)
     bool found = false;
     for (int64_t i = 0; i < n && !found; i++) {
         double x = type == F32 ? (double)((const float *)(const void *)b)[i] : ((const double *)(const void *)b)[i];
-        found = x != x;
+        found = !isfinite(x);
     }
     tensor_drop(v->data);
     return found;
@@ -157,7 +158,7 @@ static bool has_nan(const Value *v)
 static Type printed_type(const Value *v)
 {
     Type type = number_type(v);
-    return !has_nan(v) ? type : type == F32 ? U32 : U64;
+    return !needs_bits(v) ? type : type == F32 ? U32 : U64;
 }
 
 static void name_array(struct Constant *c)

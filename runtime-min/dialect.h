@@ -1,0 +1,37 @@
+/* dialect.h - what is said differently to each C compiler. C99 is enough: the rest makes code faster or smaller. */
+#ifndef ONNXCC_DIALECT_H
+#define ONNXCC_DIALECT_H
+
+#if defined __GNUC__ || defined __TINYC__ || defined __has_attribute
+#define RT_ATTRIBUTE(list) __attribute__(list)
+#else
+#define RT_ATTRIBUTE(list)
+#endif
+
+#if defined __GNUC__ && !defined __clang__
+#define RT_NOCLONE RT_ATTRIBUTE((noclone))
+#else
+#define RT_NOCLONE
+#endif
+
+/* Vectors as GNU C has them: operators work element by element. */
+#ifdef __GNUC__
+#define RT_HAS_VECTORS 1
+#else
+#define RT_HAS_VECTORS 0
+#endif
+
+/* In expressions; arrays that hold an infinity or a NaN are emitted as bits. */
+#ifdef __GNUC__
+#define RT_NAN __builtin_nanf("")
+#define RT_NAN_F64 __builtin_nan("")
+#define RT_INF __builtin_inff()
+#define RT_INF_F64 __builtin_inf()
+#else
+#define RT_NAN rt_f32(0x7fc00000)
+#define RT_NAN_F64 rt_f64(0x7ff8000000000000)
+#define RT_INF rt_f32(0x7f800000)
+#define RT_INF_F64 rt_f64(0x7ff0000000000000)
+#endif
+
+#endif
