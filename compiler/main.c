@@ -24,7 +24,7 @@ static const char usage_text[] =
     "      --weights WHERE inline: arrays in the C file; incbin: FILE.weights, brought in by the C file;\n"
     "                      file: FILE.weights, loaded by the caller (default: incbin above 1 MB, else inline)\n"
     "      --single        one C file that needs no header or library of onnxcc\n"
-    "      --report[=json] what the model needs: flash, arena, operations\n"
+    "      --report[=json] what the model needs: flash, arena, operations; with -o - on standard error\n"
     "      --eval DIR      runs the model on DIR/input_I.pb in the compiler, writes DIR/actual_I.pb; no C\n"
     "      --list-ops[=markdown|json]   every operator, version and type that is supported\n"
     "      --strict        warnings about the model are errors\n"
@@ -168,6 +168,8 @@ static void read_options(int argc, char **argv)
         case O_PREFIX:
             if (!is_identifier(optarg) || strlen(optarg) > 63)
                 usage("--prefix %s: not a C identifier of at most 63 characters that starts with a letter", optarg);
+            if (!strcasecmp(optarg, "rt") || !strcasecmp(optarg, "onnxcc"))
+                usage("--prefix %s: what onnxcc's own headers define begins so", optarg);
             opt.prefix = optarg;
             break;
         case O_DIM: add_dim(optarg); break;
@@ -217,6 +219,19 @@ static const char *default_output(const char *model)
     return name_format("%.*s.c", (int)(dot && dot > base ? dot - base : (ptrdiff_t)strlen(base)), base)->s;
 }
 
+static void check_output(void)
+{
+    const char *slash = strrchr(opt.output, '/'), *file = slash ? slash + 1 : opt.output;
+    bool text = !strcmp(opt.output, "-");
+    if (opt.eval_dir)
+        return;
+    if (text && (opt.weights == WEIGHTS_INCBIN || opt.weights == WEIGHTS_FILE))
+        usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
+    if (!opt.single && !text && (strcmp(printable(name(file)), file) || strpbrk(file, "\"\\") || strstr(file, "??")))
+        usage("'%s' has characters that an #include of its header cannot have: another name, by -o FILE, or --single",
+              printable(name(file)));
+}
+
 int main(int argc, char **argv)
 {
 #ifdef M_MMAP_THRESHOLD
@@ -226,8 +241,7 @@ int main(int argc, char **argv)
     read_options(argc, argv);
     if (!opt.output)
         opt.output = default_output(opt.model);
-    if (!strcmp(opt.output, "-") && (opt.weights == WEIGHTS_INCBIN || opt.weights == WEIGHTS_FILE) && !opt.eval_dir)
-        usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
+    check_output();
     atexit(discard_output);
     Model *m = read_model(opt.model);
     compile_model(m);

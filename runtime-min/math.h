@@ -65,7 +65,7 @@ HELPER u64 math_turns_f64(f64 x, f64 *a, f64 *l)
 /* ---- f32: constants and minimax polynomials, then the functions ----------------------------------------------- */
 
 #define F f32
-#define I i32
+#define SIGNED i32
 #define W u32
 #define BITS rt_u32
 #define FROM_BITS rt_f32
@@ -127,7 +127,7 @@ HELPER u64 math_turns_f64(f64 x, f64 *a, f64 *l)
 /* ---- f64 ------------------------------------------------------------------------------------------------------------ */
 
 #define F f64
-#define I i64
+#define SIGNED i64
 #define W u64
 #define BITS rt_u64
 #define FROM_BITS rt_f64

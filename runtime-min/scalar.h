@@ -31,13 +31,15 @@ HELPER u32 nearest_bits_f64(f64 x) { return (u32)rt_u64(x + 0x1.8p52); }
 #define PICK(c, a, b) RT_CAT(pick_, T)(c, a, b)
 #define UNSIGNED RT_CAT(SCALAR_UNSIGNED_, T)
 #define WIDTH (T)(sizeof(T) * 8)
-#define SCALAR1(name, f) HELPER T FN(name)(T x) { return f; } SCALAR_RUNS(name, 1, T, T)
-#define SCALAR2(name, f) HELPER T FN(name)(T x, T y) { return f; } SCALAR_RUNS(name, 2, T, T)
-#define SCALAR3(name, f) HELPER T FN(name)(T x, T y, T z) { return f; } SCALAR_RUNS(name, 3, T, T)
-#define TEST1(name, f) HELPER u32 FN(name)(T x) { return (u32)(f); } SCALAR_RUNS(name, 1, T, u32)
-#define TEST2(name, f) HELPER u32 FN(name)(T x, T y) { return (u32)(f); } SCALAR_RUNS(name, 2, T, u32)
-#define TEST3(name, f) HELPER u32 FN(name)(T x, T y, T z) { return (u32)(f); } SCALAR_RUNS(name, 3, T, u32)
-#define CHOICE3(name, f) HELPER T FN(name)(u32 x, T y, T z) { return f; } SCALAR_RUNS(name, 3, u32, T)
+/* The names are joined at once: iso646.h makes macros of and, or, xor and not. */
+#define SCALAR_FN(name_) RT_CAT(name_, T)
+#define SCALAR1(name, f) HELPER T SCALAR_FN(name##_)(T x) { return f; } SCALAR_RUNS(name, 1, T, T)
+#define SCALAR2(name, f) HELPER T SCALAR_FN(name##_)(T x, T y) { return f; } SCALAR_RUNS(name, 2, T, T)
+#define SCALAR3(name, f) HELPER T SCALAR_FN(name##_)(T x, T y, T z) { return f; } SCALAR_RUNS(name, 3, T, T)
+#define TEST1(name, f) HELPER u32 SCALAR_FN(name##_)(T x) { return (u32)(f); } SCALAR_RUNS(name, 1, T, u32)
+#define TEST2(name, f) HELPER u32 SCALAR_FN(name##_)(T x, T y) { return (u32)(f); } SCALAR_RUNS(name, 2, T, u32)
+#define TEST3(name, f) HELPER u32 SCALAR_FN(name##_)(T x, T y, T z) { return (u32)(f); } SCALAR_RUNS(name, 3, T, u32)
+#define CHOICE3(name, f) HELPER T SCALAR_FN(name##_)(u32 x, T y, T z) { return f; } SCALAR_RUNS(name, 3, u32, T)
 
 /* r = x - n y with the sign of x, or 0: the same with the sign of y. */
 #if RT_IS_FLOAT(T)
@@ -71,6 +73,7 @@ HELPER T FN(power)(T x, T y)
 #undef PICK
 #undef UNSIGNED
 #undef WIDTH
+#undef SCALAR_FN
 #undef SCALAR1
 #undef SCALAR2
 #undef SCALAR3

@@ -270,29 +270,37 @@ void stop_on_errors(void)
     leave(EXIT_MODEL);
 }
 
-/* The texts of the two below are on the stack: there may be no memory left. */
-void fail(int exit_code, const char *format, ...)
+/* The texts of those below are on the stack: there may be no memory left. */
+static void say_safely(const char *format, va_list args)
 {
     char s[1024];
-    va_list args;
-    va_start(args, format);
     vsnprintf(s, sizeof s, format, args);
-    va_end(args);
+    for (size_t i = 0, n = strlen(s); i < n;) {
+        char hex[8];
+        int k = s[i] == '\n' ? 1 : safe_sequence((const unsigned char *)s + i, n - i);
+        say(k ? s + i : hex, (size_t)(k ? k : snprintf(hex, sizeof hex, "\\x%02X", (unsigned char)s[i])));
+        i += k ? (size_t)k : 1;
+    }
+}
+
+void fail(int exit_code, const char *format, ...)
+{
+    va_list args;
     say("error: ", 7);
-    say(s, strlen(s));
+    va_start(args, format);
+    say_safely(format, args);
+    va_end(args);
     say("\n", 1);
     leave(exit_code);
 }
 
 void bug(const char *format, ...)
 {
-    char s[1024];
     va_list args;
-    va_start(args, format);
-    vsnprintf(s, sizeof s, format, args);
-    va_end(args);
     say("internal error: ", 16);
-    say(s, strlen(s));
+    va_start(args, format);
+    say_safely(format, args);
+    va_end(args);
     static const char rest[] =
         "\nThis is a mistake in onnxcc " ONNXCC_VERSION ", not in the model; please report it.\n";
     say(rest, sizeof rest - 1);

@@ -54,8 +54,32 @@ static void check_open(const Output *o)
         fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(errno));
 }
 
+static VEC(struct Input {
+    dev_t device;
+    ino_t inode;
+}) inputs;
+
+void output_spare(int fd)
+{
+    struct stat st;
+    pool_clears(&inputs, sizeof inputs);
+    if (!fstat(fd, &st))
+        vec_push(&inputs, ((struct Input){st.st_dev, st.st_ino}));
+}
+
+static void check_spared(const char *path)
+{
+    struct stat st;
+    if (!strcmp(path, "-") || stat(path, &st))
+        return;
+    for (int i = 0; i < inputs.n; i++)
+        if (inputs.at[i].device == st.st_dev && inputs.at[i].inode == st.st_ino)
+            fail(EXIT_USAGE, "%s: cannot write: the model is read from this file", path);
+}
+
 Output *output_open(const char *path)
 {
+    check_spared(path);
     Output *o = output_new(path);
     if (!strcmp(path, "-"))
         o->f = stdout;

@@ -8,6 +8,7 @@
 typedef struct Output Output;
 
 Output *output_open(const char *file);  /* "-": standard output; fails with exit 3 */
+void output_spare(int fd);              /* a file that is read, which output_open refuses to write over; exit 2 */
 Output *output_spool(const char *near); /* no file: what is written waits on the disk of `near` for output_append */
 void output_append(Output *o, Output *spool); /* all that was written to the spool, which is no more */
 void output_write(Output *o, const void *bytes, size_t n);

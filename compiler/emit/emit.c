@@ -128,7 +128,7 @@ static void fill_functions(Text *t, Writer *w) { put_waiting(t, &w->e.definition
 
 static void fill_include(Text *t, Writer *w)
 {
-    if (opt.single)
+    if (opt.single || !strcmp(opt.output, "-"))
         text_bytes(t, w->header.s, w->header.n);
     else
         text_put(t, "#include \"%s\"\n", w->header_name);
@@ -192,6 +192,7 @@ void emit_model(Model *m)
 {
     names_reset();
     Writer w = {.e = {.m = m, .p = opt.prefix ? opt.prefix : c_prefix(m->base)}};
+    names_prefix(w.e.p);
     Emitter *e = &w.e;
     Interface *f = &w.f;
     find_uses(e);

@@ -22,7 +22,7 @@ static const char *epilogue_name(Emitter *e, const Call *c)
     for (int i = 0; i < e->epilogues.n && !id; i++)
         if (!strcmp(e->epilogues.at[i].body, f.body.s))
             id = e->epilogues.at[i].name;
-    EpilogueUse use = {id ? id : c_name(NULL, "epilogue"), c_format("%s", f.body.s), c->kernel, id == NULL};
+    EpilogueUse use = {id ? id : c_own("epilogue", ""), c_format("%s", f.body.s), c->kernel, id == NULL};
     vec_push(&e->epilogues, use);
     return use.name;
 }
@@ -176,7 +176,7 @@ static const char *shared_function(Emitter *e, const Call *c)
     if (!f || f->calls < 2)
         return NULL;
     if (!f->name) {
-        f->name = c_name(name_format("%s_%d", kernel_name(e, c), ++e->n_definitions), "call");
+        f->name = c_own(c_format("%s_%d", kernel_name(e, c), ++e->n_definitions), "_");
         text_put(&e->definitions, "SHARED %s %s%s\n", c->kernel->fallible ? "int" : "void", f->name,
                  function_text(e, c));
     }

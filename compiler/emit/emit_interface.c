@@ -42,9 +42,9 @@ void find_interface(Interface *f, Emitter *e)
     for (int i = 0; i < g->out.n; i++)
         vec_push(&f->out, g->out.at[i]);
     for (int i = 0; i < f->in.n; i++)
-        vec_push(&f->parameter, f->in.at[i]->c = c_name(f->in.at[i]->name, "input"));
+        vec_push(&f->parameter, f->in.at[i]->c = c_tensor(f->in.at[i]->name, "input"));
     for (int i = 0; i < f->out.n; i++)
-        f->out.at[i]->c = c_name(f->out.at[i]->name, "output");
+        f->out.at[i]->c = c_tensor(f->out.at[i]->name, "output");
     for (int i = 0; i < symbol_count(); i++) {
         Symbol *s = symbol_at(i);
         if (s->from || s->node || !map_get(&e->used, s))
@@ -175,6 +175,12 @@ static void put_sizes(Text *t, const Interface *f)
 /* The codes that a run may return. */
 static void put_status(Text *t, const Interface *f, const Emitter *e)
 {
+    const char *ok = c_format("%s_OK", f->u); /* F_OK, R_OK, W_OK and X_OK are unistd.h's */
+    if (c_is_macro(ok))
+        text_put(
+            t,
+            "#ifdef %s\n#error \"a header included before has %s: compile the model with another --prefix\"\n#endif\n",
+            ok, ok);
     if (!e->fallible)
         text_put(t, "enum { %s_OK = 0 }; /* this model cannot fail at run time */\n", f->u);
     else

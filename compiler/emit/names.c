@@ -3,7 +3,15 @@
 
 #include "emit/emit.h"
 
-static Map taken; /* identifiers in use, the runtime's among them -> the number that the next one of this base gets */
+#include "emit/taken.def"
+
+/* Identifiers in use and reserved ones -> the number that the next one of this base gets; */
+static Map taken;
+/* ... and what may be a local variable or a parameter, but not stand at file scope: functions of C's library; */
+static Map outside;
+/* ... and in capitals, tensors of the interface: NAME in PREFIX_NAME_SIZE. */
+static Map tensors;
+static const char *prefix, *prefix_upper;
 
 static const char reserved[] =
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
@@ -13,9 +21,15 @@ static const char reserved[] =
     "decltype delete dynamic_cast explicit export false friend mutable namespace new noexcept not not_eq nullptr "
     "operator or or_eq private protected public reflexpr reinterpret_cast requires static_assert static_cast "
     "synchronized template this thread_local throw true try typeid typename using virtual wchar_t xor xor_eq typeof "
+    "typeof_unqual contract_assert "
     "NULL errno main memcpy memset memmove linux unix i386 arm near far interrupt arena status sizes T U EPI EPI_NAME";
 
-static void take_words(const char *s)
+/* What the C file and the header define: PREFIX_run ..., and in capitals PREFIX_OK ... (templates/, emit_interface.c,
+ * weights.c). Of PREFIX_NAME_SIZE, NAME is none of the words that would make another of them. */
+static const char *const own[] = {"run", "run_at", "arena", "status", "load", "weights", "sizes"};
+static const char own_tensors[] = "ARENA STACK WEIGHTS BAD";
+
+static void take_words(Map *in, const char *s)
 {
     while (*s) {
         size_t n = 0;
@@ -23,7 +37,7 @@ static void take_words(const char *s)
             n++;
         if (n) {
             Name w = name_bytes(s, n);
-            map_put(&taken, w, (void *)2);
+            map_put(in, w, (void *)2);
         }
         s += n ? n : 1;
     }
@@ -43,7 +57,7 @@ static void take_declarator(const char *s, size_t n)
     const char *from = end;
     while (from > line && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
         from--;
-    take_words(span(from, (size_t)(end - from)));
+    take_words(&taken, span(from, (size_t)(end - from)));
 }
 
 /* What a header of the runtime defines for the whole file. Names that macros make end in a type's tag. */
@@ -53,14 +67,14 @@ static void take_declared(const char *text)
     while (*text) {
         size_t n = strcspn(text, "\n"), all = strcspn(text, ";");
         if (!strncmp(text, "#define ", 8))
-            take_words(span(text + 8, strcspn(text + 8, "( \n")));
+            take_words(&taken, span(text + 8, strcspn(text + 8, "( \n")));
         else if (!strncmp(text, "enum ", 5))
-            take_words(span(text, all));
+            take_words(&taken, span(text, all));
         else if (!strncmp(text, "typedef ", 8)) {
             const char *s = span(text, strcspn(text, ";(\n")), *members = strrchr(s, '}');
-            take_words(members ? members : s);
+            take_words(&taken, members ? members : s);
         } else if (!strncmp(text, "} ", 2)) /* of a struct */
-            take_words(span(text, strcspn(text, ";(\n")));
+            take_words(&taken, span(text, strcspn(text, ";(\n")));
         else
             for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
                 if (!strncmp(text, functions[i], strlen(functions[i])))
@@ -72,43 +86,118 @@ static void take_declared(const char *text)
 void names_reset(void)
 {
     memset(&taken, 0, sizeof taken);
-    take_words(reserved);
+    memset(&outside, 0, sizeof outside);
+    memset(&tensors, 0, sizeof tensors);
+    prefix = prefix_upper = NULL;
+    take_words(&taken, reserved);
+    take_words(&taken, TAKEN_EVERYWHERE);
+    take_words(&outside, TAKEN_AT_FILE_SCOPE);
+    take_words(&outside, "scratch"); /* a parameter of functions at file scope, as are x0, y0 ... */
+    take_words(&tensors, own_tensors);
     for (const Embedded *e = embedded; e->name; e++)
         if (!strstr(e->name, ".in"))
             take_declared(e->text);
 }
 
-/* Kernels, scalar functions and conversions end in a type's tag; so may no name of the model. */
-static bool ends_in_tag(const char *id)
+/* Kernels, scalar functions and conversions have a type's tag after an underscore; so may no name of the model. */
+static bool has_tag(const char *id)
 {
-    const char *last = strrchr(id, '_');
-    for (Type t = F32; last && t < N_TYPES; t++)
-        if (!strcmp(last + 1, type_tag(t)))
-            return true;
+    for (const char *part = strchr(id, '_'); part; part = strchr(part, '_')) {
+        size_t n = strcspn(++part, "_");
+        for (Type t = F32; t < N_TYPES; t++)
+            if (strlen(type_tag(t)) == n && !strncmp(part, type_tag(t), n))
+                return true;
+    }
     return false;
 }
 
-const char *c_name(Name n, const char *otherwise)
+static bool starts_with(const char *id, const char *with) { return with && !strncmp(id, with, strlen(with)); }
+
+/* x0, y12: parameters of the functions that calls share. */
+static bool is_formal(const char *id)
+{
+    return (*id == 'x' || *id == 'y') && id[1] && !id[1 + strspn(id + 1, "0123456789")];
+}
+
+/* Families of names that the runtime, the header and the epilogues of kernels draw from. */
+static bool is_own(const char *id)
+{
+    size_t n = prefix ? strlen(prefix) : 0;
+    if (starts_with(id, "RT_") || starts_with(id, "rt_") || starts_with(id, "ONNXCC_") || strstr(id, "_epilogue") ||
+        starts_with(id, prefix_upper))
+        return true;
+    if (prefix && starts_with(id, prefix) && id[n] == '_')
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+            if (!strcmp(id + n + 1, own[i]))
+                return true;
+    return false;
+}
+
+typedef enum Where { LOCAL, FILE_SCOPE, INTERFACE } Where;
+
+static bool is_free(const char *id, Where where)
+{
+    if (map_get(&taken, name(id)))
+        return false;
+    if (where == FILE_SCOPE)
+        return !map_get(&outside, name(id)) && !is_formal(id);
+    return where == LOCAL || !map_get(&tensors, name(c_upper(id)));
+}
+
+/* The first of base, base_2, base_3 ... that is free. */
+static const char *first_free(const char *base, Where where, const char *between)
+{
+    const char *id = c_format("%s", base);
+    intptr_t i = (intptr_t)map_get(&taken, name(base));
+    for (i = i ? i : 2; !is_free(id, where); i++)
+        id = c_format("%s%s%d", base, between, (int)i);
+    map_put(&taken, name(base), (void *)i);
+    if (strcmp(id, base))
+        map_put(&taken, name(id), (void *)2);
+    if (where == INTERFACE)
+        map_put(&tensors, name(c_upper(id)), (void *)2);
+    return id;
+}
+
+static const char *new_name(Name n, const char *otherwise, Where where)
 {
     Text t = {0};
     put_quoted(&t, name_length(n) ? n : name(otherwise), IDENTIFIER);
-    if (ends_in_tag(t.s))
+    if (has_tag(t.s) || is_own(t.s))
         text_put(&t, "_v");
-    const char *id = c_format("%s", t.s);
-    intptr_t i = (intptr_t)map_get(&taken, name(t.s));
-    for (i = i ? i : 2; map_get(&taken, name(id)); i++)
-        id = c_format("%s_%d", t.s, (int)i);
-    map_put(&taken, name(t.s), (void *)i);
-    if (strcmp(id, t.s))
-        map_put(&taken, name(id), (void *)2);
-    return id;
+    return first_free(t.s, where, "_");
+}
+
+const char *c_name(Name n, const char *otherwise) { return new_name(n, otherwise, LOCAL); }
+const char *c_tensor(Name n, const char *otherwise) { return new_name(n, otherwise, INTERFACE); }
+const char *c_global(Name n, const char *otherwise) { return new_name(n, otherwise, FILE_SCOPE); }
+const char *c_own(const char *base, const char *between) { return first_free(base, FILE_SCOPE, between); }
+
+/* Is nothing that PREFIX makes defined elsewhere? */
+static bool is_prefix(const char *p)
+{
+    static const char *const capitals[] = {"OK", "H"};
+    bool good = strcmp(c_upper(p), "RT") && strcmp(c_upper(p), "ONNXCC") && !map_get(&taken, name(p));
+    for (size_t i = 0; good && i < sizeof own / sizeof *own; i++)
+        good = is_free(c_format("%s_%s", p, own[i]), FILE_SCOPE);
+    for (size_t i = 0; good && i < sizeof capitals / sizeof *capitals; i++)
+        good = is_free(c_format("%s_%s", c_upper(p), capitals[i]), FILE_SCOPE);
+    return good;
 }
 
 const char *c_prefix(Name base)
 {
     Text t = {0};
     put_quoted(&t, base, PREFIX);
-    return map_get(&taken, name(t.s)) ? c_format("%s_model", t.s) : t.s;
+    return is_prefix(t.s) ? t.s : c_format("%s_model", t.s);
+}
+
+bool c_is_macro(const char *identifier) { return !is_free(identifier, FILE_SCOPE); }
+
+void names_prefix(const char *p)
+{
+    prefix = p;
+    prefix_upper = c_format("%s_", c_upper(p));
 }
 
 const char *c_upper(const char *identifier)

@@ -206,12 +206,16 @@ void report_model(Model *m)
 {
     Rows total = {0};
     put_rows(m->graph, &total);
-    Text t = {.to = output_open("-")};
+    bool beside = !strcmp(opt.output, "-"); /* standard output has the C file */
+    Text t = {.to = beside ? NULL : output_open("-")};
     if (opt.report_json)
         report_json(&t, m, total.macs);
     else
         report_text(&t, m, &total);
-    text_flush(&t);
+    if (beside)
+        fwrite(t.s, 1, t.n, stderr);
+    else
+        text_flush(&t);
     output_commit();
 }
 

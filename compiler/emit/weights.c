@@ -76,7 +76,7 @@ static void name_strings(const Value *v)
     for (int64_t i = 0; i < n; i++) {
         Name s = tensor_get_str(v->data, i);
         if (name_length(s) > LONGEST_LITERAL)
-            vec_push(&long_texts, c_name(v->name, "text"));
+            vec_push(&long_texts, c_global(v->name, "text"));
         else
             constants.inline_bytes += name_length(s) + 1;
     }
@@ -164,7 +164,7 @@ static Type printed_type(const Value *v)
 static void name_array(struct Constant *c)
 {
     Value *v = c->v;
-    v->c = c->id = c_name(v->name, "constant");
+    v->c = c->id = c_global(v->name, "constant");
     if (v->type == STR)
         name_strings(v);
     else
@@ -273,7 +273,7 @@ static void write_in_file(struct Constant *c, Output *file)
     constants.file_bytes += pad;
     output_write(file, tensor_data(c->v->data), n);
     tensor_drop(c->v->data);
-    c->v->c = c->id = c_name(c->v->name, "constant");
+    c->v->c = c->id = c_global(c->v->name, "constant");
     c->in_file = true;
     c->at = constants.file_bytes;
     constants.file_bytes += n;

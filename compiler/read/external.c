@@ -1,4 +1,5 @@
 /* external.c - tensor data in other files: opened beneath the model's folder only, checked, mapped and never copied. */
+#include "base/output.h"
 #include "read/parse.h"
 
 #include <errno.h>
@@ -98,6 +99,7 @@ void about_to_read(size_t bytes)
 bool map_file(int fd, size_t n, Span *s)
 {
     *s = (Span){(const uint8_t *)"", 0};
+    output_spare(fd);
     if (!n)
         return true;
     void *at = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);

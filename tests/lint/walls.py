@@ -76,7 +76,7 @@ def look_at(file, text, names):
         each_line(file, text, r'#include "(\.\./)?(emit|parse|place|output|check|compile)\.h"', "{}: a stage's header")
     if file.startswith("compiler/emit/") and file.endswith(".c") and file.rsplit("/", 1)[1] not in NAMES_SEEN:
         first = re.search(r'#include "(.*)"', text)
-        if not first or first[1] != "emit.h":
+        if not first or first[1] != "emit/emit.h":
             find(file, 1, 'the first header is emit.h, which hides the bytes of names')
         each_line(file, text, r"NAMES_ARE_OPAQUE|QUOTE_C|struct NameBytes|#\s*pragma", "{}: only emit/quote.c sees a model's bytes")
     if file.startswith("compiler/") and not file.startswith(("compiler/emit/", "compiler/base/output.")):

@@ -1,0 +1,92 @@
+"""What the headers that users include define: macros, types, variables, functions; headers.py FILE writes them as
+compiler/emit/taken.def, the names that no model's name becomes. Run without it: does that file have all that this machine's
+headers define?"""
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TAKEN = ROOT / "compiler/emit/taken.def"
+STANDARD = """assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic
+    stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype""".split()
+POSIX = """alloca fcntl getopt malloc poll pthread sched semaphore strings sys/mman sys/param sys/stat sys/time sys/types
+    unistd""".split()
+COMPILERS = {"gcc": ["-std=gnu11", "-D_GNU_SOURCE"], "clang-14": ["-std=gnu11", "-D_GNU_SOURCE"], "arm-none-eabi-gcc": ["-D_GNU_SOURCE"],
+             "avr-gcc": ["-D_GNU_SOURCE"]}
+POSSIBLE = re.compile(r"(?=.{1,30}$)[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")     # what names.c can make of a name
+KEYWORDS = set("""auto char const double enum extern float inline int long register restrict return short signed static struct
+    typedef union unsigned void volatile""".split())
+
+
+def available(cc):
+    """Those of the headers that this compiler has, each by itself."""
+    have = []
+    for h in STANDARD + POSIX:
+        p = subprocess.run([cc, *COMPILERS[cc], "-fsyntax-only", "-x", "c", "-"], input=f"#include <{h}.h>\n", capture_output=True, text=True)
+        have += [h] if p.returncode == 0 else []
+    return "".join(f"#include <{h}.h>\n" for h in have)
+
+
+def macros(cc, source):
+    """Object-like ones, function-like ones."""
+    out = subprocess.run([cc, *COMPILERS[cc], "-dM", "-E", "-x", "c", "-"], input=source, capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"^#define (\w+)(\(?)", out, re.M)
+    return {n for n, p in found if not p}, {n for n, p in found if p}
+
+
+def declared(cc, source):
+    """At file scope: types, variables and constants; functions."""
+    text = subprocess.run([cc, *COMPILERS[cc], "-E", "-P", "-x", "c", "-"], input=source, capture_output=True, text=True, check=True).stdout
+    text = re.sub(r"__attribute__\s*\(\(.*?\)\)\s*(?=[;,{)]|__)|__asm__\s*\(.*?\)", " ", text)
+    constants = {n for body in re.findall(r"\benum\b[^{};]*\{([^}]*)\}", text) for n in re.findall(r"(?:^|,)\s*(\w+)", body)}
+    while "{" in text:
+        text, n = re.subn(r"\{[^{}]*\}", " ", text)
+        if not n:
+            break
+    names, functions = set(constants), set()
+    for statement in text.split(";"):
+        m = re.search(r"(\w+)\s*\(\s*(?!\*)[^()]*(\([^()]*\)[^()]*)*\)", statement)
+        if "typedef" in statement or not m:
+            names |= set(re.findall(r"\b(\w+)\s*(?:\[[^]]*\]\s*)*$", statement.strip()))
+            names |= set(re.findall(r"\(\s*\*\s*(\w+)\s*\)", statement))
+        else:
+            functions.add(m[1])
+    return names, functions
+
+
+def of_headers():
+    """(taken everywhere, taken at file scope)"""
+    everywhere, outside = set(), set()
+    for cc in COMPILERS:
+        source = available(cc)
+        objects, calls = macros(cc, source)
+        names, functions = declared(cc, source)
+        everywhere |= objects | names
+        outside |= calls | functions
+    everywhere = {n for n in everywhere if POSSIBLE.fullmatch(n)} - KEYWORDS
+    return everywhere, {n for n in outside if POSSIBLE.fullmatch(n)} - KEYWORDS - everywhere
+
+
+def written():
+    parts = re.findall(r"TAKEN_\w+ \\\n((?: *\".*\"(?: \\)?\n)+)", TAKEN.read_text())
+    return [set(" ".join(re.findall(r'"(.*)"', p)).split()) for p in parts]
+
+
+def main():
+    found = of_headers()
+    if len(sys.argv) > 1:
+        old = written() if TAKEN.exists() else (set(), set())
+        parts = [sorted(f | o) for f, o in zip(found, old)]
+        text = ("/* taken.def - names that standard and POSIX headers of glibc, newlib and AVR libc define: macros, types, variables and\n"
+                " * constants, which no name of a model becomes; then functions, which none becomes at file scope.\n"
+                " * Made by tests/hostile/headers.py. */\n")
+        for kind, names in zip(("TAKEN_EVERYWHERE", "TAKEN_AT_FILE_SCOPE"), parts):
+            lines = textwrap.wrap(" ".join(names), 112, break_long_words=False)
+            text += f"#define {kind}" + "".join(f' \\\n    "{line} "' for line in lines) + "\n"
+        TAKEN.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,300 @@
+"""Hostile text in the strings of models, and names that C's headers, ours and the emitted code have: run.py SUITE [MODEL...].
+What is accepted compiles, before and after everybody's headers, as C and the header as C++, and has no live text; what onnxcc
+says can be printed. Prints what is wrong, then "hostile: N passed, N failed"."""
+import concurrent.futures
+import fnmatch
+import itertools
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import traceback
+import zlib
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import headers
+import texts
+from texts import MARK, PLACE, TEXTS
+
+BUILD = pathlib.Path(os.environ["B"])
+FULL = os.environ.get("FULL", "") not in ("", "0")
+WORK = BUILD / "hostile"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CC = ["gcc", "-std=c99", "-D_GNU_SOURCE", "-trigraphs", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-fsyntax-only", f"-I{BUILD / 'include'}"]
+CXX = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+EVERY = 1 if FULL else 12
+NAMES_PER_MODEL = 120
+counts = {True: 0, False: 0}
+
+
+def check(good, what):
+    counts[bool(good)] += 1
+    if not good:
+        print("FAIL", what, flush=True)
+    return good
+
+
+def run(*command, **options):
+    return subprocess.run([str(c) for c in command], capture_output=True, timeout=600, **options)
+
+
+# ---- what was written
+
+TRIGRAPHS = {"=": "#", "/": "\\", "'": "^", "(": "[", ")": "]", "!": "|", "<": "{", ">": "}", "-": "~"}
+TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
+def live(text):
+    """What a compiler sees of the text beside comments and strings."""
+    text = re.sub(r"\?\?([=/'()!<>-])", lambda m: TRIGRAPHS[m[1]], text)
+    return TOKEN.sub(" ", re.sub(r"\\[ \t]*\r?\n", "", text))
+
+
+def printable(data):
+    """Nothing that a terminal obeys, forges a line with, or shows in another order."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return False
+    return not re.search(r"[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", text)
+
+
+def dead_text(what, folder):
+    for f in sorted(folder.glob("*.[ch]")):
+        text = f.read_bytes().decode("latin-1")
+        rest = live(text)
+        check(MARK not in rest and text.isascii() and not re.search(r"[^\n -~]", text), f"{what}: live text in {f.name}: "
+              f"{rest[max(0, rest.find(MARK) - 60):][:200]!r}")
+
+
+# ---- one model
+
+def compiles(what, c, included):
+    p = run(*CC, *included, c)
+    check(p.returncode == 0 and not p.stderr, f"{what}: {c}\n{p.stderr.decode()[:1500]}")
+
+
+def compiled(what, data, folder, options, included, must=True):
+    """Is it accepted? Then it compiles; else it is said so."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "m.onnx").write_bytes(data)
+    p = run(BUILD / "onnxcc", "m.onnx", "-o", "m.c", *options, cwd=folder)
+    unbounded = set(re.findall(rb"^error\[(.*?)\]", p.stderr, re.M)) <= {b"SHP-11", b"TYP-05"}   # wants --dim or --shape
+    good = p.returncode == 0 or p.returncode in (1, 2, 3) and (not must or p.returncode == 1 and unbounded)
+    check(good and printable(p.stdout + p.stderr), f"{what}: exit {p.returncode}\n{p.stderr[:600]!r}")
+    if p.returncode == 0:
+        dead_text(what, folder)
+        compiles(what, folder / "m.c", included)
+        if "--report=json" in options:
+            reported(what, p.stdout)
+    return p.returncode == 0
+
+
+def reported(what, out):
+    try:
+        json.loads(out)
+    except ValueError as e:
+        check(False, f"{what}: the report is no JSON: {e}")
+
+
+MODES = [["--single"], ["--prefix", "m"], ["--report=json"], ["--report", "-v"], ["--weights=file"], ["-d", "pifslbu"], ["--weights=incbin"], []]
+
+
+def mutant(job):
+    """The model renamed, or changed anywhere."""
+    number, file = job
+    rng = random.Random(zlib.crc32(str(file).encode()))
+    model = onnx.load(file)
+    raw = list(texts.BYTES)
+    all_texts = TEXTS + [PLACE % i for i in range(len(raw))]
+    free = itertools.cycle(rng.sample(all_texts, len(all_texts)))
+    draw = (t if n < len(NAMEABLE) else f"{t} {n}" for n, t in enumerate(itertools.cycle(rng.sample(NAMEABLE, len(NAMEABLE)))))
+    name = "/".join(file.parts[-3:-1])
+    must = number % 3 < 2 and "gradient" not in name    # which has values' names as attributes
+    options = MODES[number % len(MODES)]
+    mutated = texts.renamed(model, draw, free) if number % 3 < 2 else texts.wild(model, rng, free)
+    compiled(name, texts.serialized(mutated, raw), WORK / "mutants" / str(number), options, INCLUDED[number % 2], must)
+    shutil.rmtree(WORK / "mutants" / str(number))
+
+
+# What the format lets a value be called: anything but nothing, and what one tool's convention takes.
+NAMEABLE = [t for t in TEXTS if t and "\0" not in t and t != "*" and len(t) < 5000] + ["x" * 5000]
+
+
+# ---- names that are taken
+
+KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long register
+    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof alignas alignof and
+    and_eq bitand bitor bool catch char16_t char32_t char8_t class compl concept const_cast consteval constexpr constinit co_await
+    co_return co_yield decltype delete dynamic_cast explicit export false friend mutable namespace new noexcept not not_eq nullptr
+    operator or or_eq private protected public reinterpret_cast requires static_assert static_cast template this thread_local throw
+    true try typeid typename using virtual wchar_t xor xor_eq main exp log floor y0 y1 j0 index time read link gamma x0 scratch stack
+    weights bad ok h arena status sizes run load""".split()
+
+
+def own_names():
+    """Every identifier of what onnxcc writes, of the runtime's headers, and of two programs with PREFIX m."""
+    seen = "".join(f.read_text() for f in (ROOT / "runtime-min").iterdir() if f.suffix in (".h", ".def"))
+    weights = np.arange(64, dtype=np.float32).reshape(8, 8)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["t"]), helper.make_node("NonZero", ["t"], ["y"])]
+    x, y = helper.make_tensor_value_info("x", 1, ["n", 8]), helper.make_tensor_value_info("y", TensorProto.INT64, None)
+    m = model_of(nodes, [x], [y], [numpy_helper.from_array(weights, "w")])
+    for k, options in enumerate((["--weights=file"], ["--weights=incbin"])):
+        folder = WORK / f"own{k}"
+        compiled(f"own names {k}", m.SerializeToString(), folder, ["--prefix", "m", "--dim", "n<=4", *options], INCLUDED[0])
+        seen += "".join(f.read_text() for f in folder.glob("*.[ch]"))
+    return set(re.findall(r"\b[A-Za-z][A-Za-z0-9_]*", live(seen)))
+
+
+def model_of(nodes, inputs, outputs, weights=()):
+    g = helper.make_graph(nodes, "g", inputs, outputs, list(weights))
+    return helper.make_model(g, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def tensors(names):
+    return [helper.make_tensor_value_info(n, TensorProto.FLOAT, [3]) for n in names]
+
+
+def as_parameters(names):
+    """Inputs, values and outputs have these names."""
+    third = len(names) // 3
+    ins, mids, outs = names[:third], names[third:2 * third], names[2 * third:3 * third]
+    nodes = [helper.make_node("Softmax", [a], [b]) for a, b in zip(ins, mids)]
+    nodes += [helper.make_node("Softmax", [a], [b]) for a, b in zip(mids, outs)]
+    return model_of(nodes, tensors(ins), tensors(outs)), []
+
+
+def as_constants(names):
+    """Constants have them, of 4 to 10 elements; what is looked up in them is not known before."""
+    rng = np.random.default_rng(len(names))
+    weights = [numpy_helper.from_array(rng.standard_normal(20).astype(np.float32), n) for n in names]
+    outs = [f"out {i} of them" for i in range(len(names))]
+    nodes = [helper.make_node("Gather", [n, "which one"], [o]) for n, o in zip(names, outs)]
+    which = helper.make_tensor_value_info("which one", TensorProto.INT64, [1])
+    info = [helper.make_tensor_value_info(o, TensorProto.FLOAT, [1]) for o in outs]
+    return model_of(nodes, [which], info, weights), []
+
+
+def as_sizes(names):
+    """Sizes of inputs have them."""
+    inputs = [helper.make_tensor_value_info(f"in {i}", TensorProto.FLOAT, names[i:i + 8]) for i in range(0, len(names), 8)]
+    outputs = [helper.make_tensor_value_info(f"out {i}", TensorProto.FLOAT, names[i:i + 8]) for i in range(0, len(names), 8)]
+    nodes = [helper.make_node("Softmax", [a.name], [b.name]) for a, b in zip(inputs, outputs)]
+    return model_of(nodes, inputs, outputs), [o for n in names for o in ("--dim", f"{n}<=2")]
+
+
+def named(job):
+    number, names, shape = job
+    m, options = shape(names)
+    what = f"names {names[0]} to {names[-1]} {shape.__name__}"
+    folder = WORK / "names" / str(number)
+    weights = [["--weights=file"], [], ["--weights=incbin"]][number % 3] if shape is as_constants else []
+    if compiled(what, m.SerializeToString(), folder, ["--prefix", "m", *options, *weights], INCLUDED[1]):
+        compiles(what, folder / "m.c", INCLUDED[0])
+        if shape is not as_constants:
+            p = run(*CXX, *INCLUDED[1], "-x", "c++", folder / "m.h")
+            check(p.returncode == 0, f"{what}: the header as C++\n{p.stderr.decode()[:1500]}")
+            own = re.findall(r"^#define (\w+)", (folder / "m.h").read_text(), re.M)
+            check(len(own) == len(set(own)), f"{what}: macros twice: {sorted(n for n in set(own) if own.count(n) > 1)[:5]}")
+    shutil.rmtree(folder)
+
+
+# ---- the ways in beside the model
+
+def headers_listed():
+    """compiler/emit/taken.def knows every name that this machine's headers define."""
+    have = headers.written()
+    for what, found, known in zip(("anywhere", "at file scope"), headers.of_headers(), (have[0], have[0] | have[1])):
+        missing = sorted(found - known)
+        check(not missing, f"names that headers define {what}, not in taken.def (headers.py FILE): {missing[:20]}")
+
+
+def external():
+    """Weights in a file with a hostile name."""
+    for k, t in enumerate(TEXTS):
+        if not t or "/" in t or "\0" in t or len(t.encode()) > 200 or t == ".":
+            continue
+        folder = WORK / "external" / str(k)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / t).write_bytes(np.arange(1, 4, dtype=np.float32).tobytes())
+        w = TensorProto(name=t, data_type=1, dims=[3], data_location=TensorProto.EXTERNAL)
+        w.external_data.add(key="location", value=t)
+        m = model_of([helper.make_node("Add", ["x", t], ["y"])], tensors("x"), tensors("y"), [w])
+        (folder / "m.onnx").write_bytes(m.SerializeToString())
+        p = run(BUILD / "onnxcc", "m.onnx", "-o", "m.c", cwd=folder)
+        if check(p.returncode == 0 and printable(p.stderr), f"external data in {t!r}: {p.stderr!r}"):
+            dead_text(f"external data in {t!r}", folder)
+        missing = run(BUILD / "onnxcc", "m.onnx", "-o", "n.c", cwd=folder) if not (folder / t).unlink() else None
+        check(missing.returncode in (1, 3) and printable(missing.stderr), f"external data gone in {t!r}: {missing.stderr!r}")
+
+
+def file_names():
+    """The model's file, the output, the prefix."""
+    m = model_of([helper.make_node("Softmax", ["x"], ["y"])], tensors("x"), tensors("y")).SerializeToString()
+    for k, t in enumerate(TEXTS + KEYWORDS + ["x", "f", "w", "r", "rt", "RT", "onnxcc", "string"]):
+        if not t or "/" in t or "\0" in t or len(t.encode()) > 200 or t in (".", "-"):
+            continue
+        folder = WORK / "files" / str(k)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / f"{t}.onnx").write_bytes(m)
+        p = run(BUILD / "onnxcc", f"./{t}.onnx", "--report", "-o", "m.c", cwd=folder)
+        if check(p.returncode == 0 and printable(p.stdout + p.stderr), f"model {t!r}: {p.stderr!r}"):
+            dead_text(f"model {t!r}", folder)
+            compiles(f"model {t!r}", folder / "m.c", INCLUDED[1])
+        p = run(BUILD / "onnxcc", f"./{t}.onnx", cwd=folder)
+        stands = printable(t.encode()) and not re.search(r'["\\\n]|\?\?', t)
+        check(p.returncode == (0 if stands else 2) and printable(p.stdout + p.stderr), f"model {t!r} to its own name: {p.stderr!r}")
+        for c in set(folder.glob("*.c")) - {folder / "m.c"}:
+            compiles(f"model {t!r}, {c}", c, INCLUDED[1])
+
+
+def prepare():
+    """Everybody's headers, precompiled."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    everybody = WORK / "everybody.h"
+    everybody.write_text(headers.available("gcc"))
+    subprocess.run([*CC[:3], *(f for f in CC[3:] if f != "-fsyntax-only"), "-x", "c-header", everybody], check=True)
+    return [[], ["-include", everybody]]
+
+
+INCLUDED = []
+
+
+def main():
+    suite, patterns = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    INCLUDED.extend(prepare())
+    files = sorted(suite.glob("*/*/model.onnx"))
+    if patterns:
+        files = [f for f in files if any(fnmatch.fnmatch(f.parent.name, p) for p in patterns)]
+    else:
+        files = files[::EVERY]
+    jobs = [(mutant, job) for job in enumerate(files)]
+    if not patterns:
+        all_names = set().union(*headers.of_headers()) | own_names() | set(KEYWORDS)
+        pool = random.Random(1).sample(sorted(all_names), len(all_names))
+        groups = [pool[i:i + NAMES_PER_MODEL] for i in range(0, len(pool) - 2, NAMES_PER_MODEL)]
+        shapes = [as_parameters, as_constants, as_sizes]
+        jobs += [(named, (3 * i + k, g, s)) for i, g in enumerate(groups) for k, s in enumerate(shapes)]
+        jobs += [(lambda f: f(), f) for f in (headers_listed, external, file_names)]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for future in [pool.submit(f, job) for f, job in jobs]:
+            try:
+                future.result()
+            except Exception as e:
+                check(False, "".join(traceback.format_exception(e)))
+    print(f"hostile: {counts[True]} passed, {counts[False]} failed")
+    return counts[False] > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
