@@ -172,6 +172,42 @@ static const char *banner(const Model *m)
     return t.s;
 }
 
+static void put_text(Text *t, const char *before, Name n)
+{
+    if (name_length(n))
+        text_put(t, "%s%s", before, c_comment(n));
+}
+
+/* A number, or four parts of one: 16 bits, 16, 32. */
+static void put_version(Text *t, int64_t v)
+{
+    uint64_t u = (uint64_t)v;
+    text_put(t, " version %lld", (long long)v);
+    if (u >> 32)
+        text_put(t, " (%u.%u.%u)", (unsigned)(u >> 48), (unsigned)(u >> 32 & 0xFFFF), (unsigned)(u & 0xFFFFFFFF));
+}
+
+/* Whose model it is: what identifies it, who made it, who owns it. */
+static const char *about(const Model *m)
+{
+    static const char *const keys[] = {"model_author",   "model_license", "author",     "company",
+                                       "converted_from", "license",       "license_url"};
+    Text t = {0};
+    put_text(&t, "\n * graph ", m->graph->name);
+    put_text(&t, " of ", m->domain);
+    if (m->model_version)
+        put_version(&t, m->model_version);
+    put_text(&t, ", made by ", m->producer);
+    put_text(&t, " ", m->producer_version);
+    for (int i = 0; i < m->props.n; i++)
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            if (name_is(m->props.at[i].key, keys[k])) {
+                text_put(&t, "\n * %s:", keys[k]);
+                put_text(&t, " ", m->props.at[i].value);
+            }
+    return t.s;
+}
+
 static const char *output_path(const char *extension)
 {
     size_t n = strlen(opt.output);
@@ -209,6 +245,7 @@ void emit_model(Model *m)
     put_calling(&w.interface, f, e, weights);
     const Hole holes[] = {
         {"BANNER", banner(m), NULL},
+        {"ABOUT", about(m), NULL},
         {"U", f->u, NULL},
         {"P", f->p, NULL},
         {"INTERFACE", NULL, fill_interface},

@@ -48,9 +48,39 @@ static void dump_graph(const Graph *g, int depth)
     }
 }
 
+static void put_text(const char *field, Name text)
+{
+    if (text->n)
+        fprintf(stderr, "%s: %s\n", field, printable(text));
+}
+
+/* What the file says besides its graph. */
+static void dump_header(const Model *m)
+{
+    fprintf(stderr, "ir_version: %lld\n", (long long)m->ir_version);
+    for (int i = 0; i < m->imports.n; i++)
+        fprintf(stderr, "opset_import: %s %lld\n", domain_text(m->imports.at[i].domain),
+                (long long)m->imports.at[i].version);
+    put_text("producer_name", m->producer);
+    put_text("producer_version", m->producer_version);
+    put_text("domain", m->domain);
+    fprintf(stderr, "model_version: %lld\n", (long long)m->model_version);
+    put_text("doc_string", m->doc);
+    for (int i = 0; i < m->props.n; i++)
+        fprintf(stderr, "metadata_props: %s = %s\n", printable(m->props.at[i].key), printable(m->props.at[i].value));
+    for (int i = 0; i < m->functions.n; i++)
+        fprintf(stderr, "functions: %s.%s\n", domain_text(m->functions.at[i]->domain),
+                printable(m->functions.at[i]->name));
+    if (m->training.n)
+        fprintf(stderr, "training_info: %d\n", m->training.n);
+    put_text("graph", m->graph->name);
+}
+
 void dump_model(Model *m, const char *stage)
 {
     fprintf(stderr, "---- after %s\n", stage);
+    if (!strcmp(stage, "resolve"))
+        dump_header(m);
     dump_graph(m->graph, 0);
 }
 

@@ -26,6 +26,8 @@ int64_t domain_newest(Name d)
     return 0;
 }
 
+const char *domain_text(Name d) { return d->n ? printable(d) : "ai.onnx"; }
+
 Name domain_normal(Name d) { return !d || name_is(d, "ai.onnx") ? name("") : d; }
 
 /* The highest imported version of a domain; 0: not imported. */
@@ -104,15 +106,14 @@ static void resolve_node(Resolver *r, Node *n)
         version = 1;
     Function *f = find_function(r->model, n);
     if (!version) {
-        error_node(n, domain->n ? "OPS-06" : "OPS-03", "domain '%s' is not imported",
-                   domain->n ? printable(domain) : "ai.onnx");
+        error_node(n, domain->n ? "OPS-06" : "OPS-03", "domain '%s' is not imported", domain_text(domain));
         note_help("the model's opset_import must name the domain and its version");
         return;
     }
     int64_t newest = domain_newest(domain);
     if (newest && version > newest && !f) {
         error_node(n, "OPS-10", "operator set %s version %lld is newer than this compiler knows (%lld)",
-                   domain->n ? printable(domain) : "ai.onnx", (long long)version, (long long)newest);
+                   domain_text(domain), (long long)version, (long long)newest);
         return;
     }
     n->op = f ? NULL : op_find(domain->s, n->source->op_type->s, version);
@@ -164,7 +165,7 @@ static const struct Removed *find_removed(const Miss *m)
 /* Why (domain, op, version) has no row, in the user's terms. */
 static void report_miss(const Miss *m)
 {
-    const char *domain = m->domain->n ? printable(m->domain) : "ai.onnx", *op = printable(m->op);
+    const char *domain = domain_text(m->domain), *op = printable(m->op);
     const struct Removed *gone = find_removed(m);
     int n;
     const Op *const *rows = ops_sorted(&n);

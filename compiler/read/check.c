@@ -184,8 +184,7 @@ static void check_import(const Check *c, const Node *n)
         if (import->domain == n->source->domain &&
             op_find(n->source->domain->s, n->source->op_type->s, import->version) != n->op)
             doubt(c->function->path, "FUN-15", "%s means another version here than in the model, which imports %s %lld",
-                  n->op->name, n->source->domain->n ? printable(n->source->domain) : "ai.onnx",
-                  (long long)import->version);
+                  n->op->name, domain_text(n->source->domain), (long long)import->version);
     }
 }
 
@@ -322,7 +321,7 @@ static void check_imports(const Check *c)
         else if (version > newest)
             warn_at("opset_import", "OPS-10",
                     "operator set %s version %lld is newer than this compiler knows (%lld), and not used",
-                    domain->n ? printable(domain) : "ai.onnx", (long long)version, (long long)newest);
+                    domain_text(domain), (long long)version, (long long)newest);
     }
 }
 

@@ -129,8 +129,7 @@ static int read_imports(const Wire *w, const Path *p, struct Import **at)
             continue;
         struct Import import = {domain_normal(wire_name(&proto.domain)), wire_int(&proto.version)};
         if (import.version < 1) {
-            error_at(path_text(q), "OPS-09", "the operator set '%s' %s",
-                     import.domain->n ? printable(import.domain) : "ai.onnx",
+            error_at(path_text(q), "OPS-09", "the operator set '%s' %s", domain_text(import.domain),
                      wire_has(&proto.version) ? "has a version below 1" : "has no version");
             continue;
         }
@@ -139,11 +138,10 @@ static int read_imports(const Wire *w, const Path *p, struct Import **at)
             k++;
         if (k < n && (*at)[k].version != import.version && p)
             error_at(path_text(q), "FUN-15", "the function imports the operator set '%s' twice, versions %lld and %lld",
-                     import.domain->n ? printable(import.domain) : "ai.onnx", (long long)(*at)[k].version,
-                     (long long)import.version);
+                     domain_text(import.domain), (long long)(*at)[k].version, (long long)import.version);
         else if (k < n && (*at)[k].version != import.version)
             warn_at(path_text(q), "OPS-07", "the operator set '%s' is imported twice; the higher version counts",
-                    import.domain->n ? printable(import.domain) : "ai.onnx");
+                    domain_text(import.domain));
         if (k == n)
             (*at)[n++] = import;
         else if ((*at)[k].version < import.version)

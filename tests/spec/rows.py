@@ -9,6 +9,7 @@ A .spec file is text. A keyword begins a line; lines indented by four spaces go 
     with ARGUMENTS   for onnxcc
     in NAME = VALUE  an input (numbers are made up for those that are not given)
     out VAR = VALUE  what a result, or an expression of results, must be; inputs go by their names
+    includes FILES   headers of C that the program includes first
     by C             run the emitted C, built by gcc, instead of --eval; `by C PYTHON`: calls run() itself, may assert
     status NAME      run returns ..._NAME, by C
     error CODE TEXT  rejected, with this code, and the text in the message
@@ -26,10 +27,12 @@ import multiprocessing
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
+import traceback
 
 import ml_dtypes
 import numpy as np
@@ -49,7 +52,7 @@ IDS = [f"{group}-{i:02}" for group, n in ROWS.items() for i in range(group != "D
 
 ONNXCC = os.path.abspath(os.path.join(os.environ.get("B", "build"), "onnxcc"))
 LISTS = ("out", "in", "error", "warns", "strict", "same", "differs", "c", "h", "dump", "not", "see")
-WORDS = LISTS + ("model", "edit", "for", "with", "by", "status", "none", "training")
+WORDS = LISTS + ("model", "edit", "for", "with", "includes", "by", "status", "none", "training")
 C_TYPES = {"float": np.float32, "double": np.float64, "onnxcc_string": None}
 
 
@@ -136,6 +139,14 @@ def train(m):
     return t
 
 
+def sum_of_negatives(g, names):
+    """Makes y = -x0 - x1 ...; names: of the inputs, float[2]; those of other values are like them."""
+    for n in names:
+        g.input.append(helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]))
+        g.node.append(node("Neg", [n], [n + "."]))
+    g.node.append(node("Sum", [n + "." for n in names], ["y"]))
+
+
 def clean(m, *fields):
     for f in fields:
         m.ClearField(f)
@@ -147,7 +158,7 @@ def changed(m, python, space=None):
     copy.CopyFrom(m)
     names = {"m": copy, "g": copy.graph, "data": None, "onnx": onnx, "helper": helper, "np": np, "wire": errors.wire, "train": train,
              "parse": onnx.parser, "numpy_helper": numpy_helper, "TensorProto": TensorProto, "os": os, "external": external,
-             "clean": clean, "node": node, "tensor": tensor, "ml": ml_dtypes, "path": pathlib.Path, **(space or {})}
+             "clean": clean, "sum_of_negatives": sum_of_negatives, "node": node, "tensor": tensor, "ml": ml_dtypes, "path": pathlib.Path, **(space or {})}
     exec(textwrap.dedent(python), names)
     return names["m"], names["data"]
 
@@ -183,6 +194,30 @@ def equal(got, want):
 
 class Wrong(Exception):
     pass
+
+
+def apart(work):
+    """Does the work in a process of its own, which may crash, or hang."""
+    out, into = os.pipe()
+    child = os.fork()
+    if not child:
+        signal.alarm(60)
+        wrong = None
+        try:
+            work()
+        except Wrong as e:
+            wrong = str(e)
+        except Exception as e:
+            where = [f" in line {t.lineno} of it" for t in traceback.extract_tb(e.__traceback__) if t.filename == "<string>"]
+            wrong = f"{type(e).__name__}: {e}{''.join(where)}"
+        os.write(into, (wrong or "").encode()[:4000])
+        os._exit(0)
+    os.close(into)
+    status = os.waitpid(child, 0)[1]
+    with os.fdopen(out, "rb") as f:
+        wrong = f.read().decode(errors="replace")
+    if wrong or status:
+        raise Wrong(wrong or f"the run ends by signal {status}")
 
 
 def plain(text):
@@ -299,17 +334,17 @@ class Trial:
         self.expect(self.case.all("warns"), said, "warning")
         for word, pattern in self.case.parts:
             if word in ("c", "h") and not re.search(pattern, c if word == "c" else h):
-                raise Wrong(f"{word} {pattern}: not found in\n{c if word == 'c' else h}")
+                raise Wrong(f"{word} {pattern}: not found")
             if word == "not" and re.search(pattern, c + h):
                 raise Wrong(f"not {pattern}: found")
             if word in ("same", "differs"):
                 self.check_other(word, pattern, c, h)
         for pattern in self.case.all("dump"):
-            _, _, out = self.onnxcc("-d p -o -")
+            _, out, _ = self.onnxcc("-d p -o dump.c")
             if not re.search(pattern, out):
                 raise Wrong(f"dump {pattern}: not found in\n{out}")
         if self.case.one("by") is not None:
-            self.run_c(h)
+            apart(lambda: self.run_c(h))
         elif self.case.all("out"):
             names = self.values()
             self.check_results(names, self.by_eval(names))
@@ -320,7 +355,8 @@ class Trial:
         code, said, _ = self.onnxcc("-o s.c --prefix m --single")
         if code:
             raise Wrong(f"--single: exit {code}:\n{said}")
-        command = ["gcc", "-std=c99", "-O0", "-w", "-shared", "-fPIC", "s.c", "-o", "s.so"]
+        first = [f"-include{h}" for h in self.case.one("includes", "").split()]
+        command = ["gcc", "-std=c99", "-O0", "-w", "-shared", "-fPIC", *first, "s.c", "-o", "s.so"]
         p = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
         if p.returncode:
             raise Wrong(f"the C does not compile:\n{p.stderr}")
@@ -333,9 +369,10 @@ class Trial:
         fields = re.findall(r"^    int64_t (\w+);", h, flags=re.M)
         macros = dict(re.findall(r"^#define M_(\w+) (\d+)", h, flags=re.M))
 
-        def run(**given):
+        def run(*order, sizes=None, **given):
             """status, {output: array}; sizes={...} sets sizes, and has the outputs' afterwards."""
-            sizes = given.pop("sizes", {})
+            sizes = {} if sizes is None else sizes
+            given.update(zip([name for const, _, name in parameters if const], order))
             room = (ctypes.c_int64 * (len(fields) + 1))(*[sizes.get(f, 0) for f in fields])
             actual, results, keep = [], {}, []
             for const, kind, name in parameters:
@@ -354,15 +391,16 @@ class Trial:
             for v in self.m.graph.output:
                 shape = [sizes.get(f"{v.name}_dim{i}", sizes.get(d.dim_param, 0)) if not d.HasField("dim_value") else d.dim_value
                          for i, d in enumerate(v.type.tensor_type.shape.dim)]
-                if v.name in results and v.type.tensor_type.HasField("shape"):
+                if not status and v.name in results and v.type.tensor_type.HasField("shape"):
                     results[v.name] = results[v.name][:int(np.prod(shape))].reshape(shape)
             return status, results
 
+        run.lib, run.macros, run.prototype, run.pointer = lib, macros, declared, ctypes.c_void_p
         names = self.values()
         statuses = dict(re.findall(r"M_(\w+) = (\d+)", re.search(r"enum \{(.*?)\};", h)[1]))
         python = self.case.one("by")[1:].strip()
         if python:
-            exec(python, {"run": run, "np": np, "equal": equal, **{k: int(v) for k, v in statuses.items()}, **names, **self.space})
+            exec(python, {"run": run, "m": self.m, "np": np, "equal": equal, **{k: int(v) for k, v in statuses.items()}, **names, **self.space})
             return
         sizes = {d.dim_param: names[v.name].shape[i] for v in self.m.graph.input if v.type.HasField("tensor_type") and names[v.name] is not None
                  for i, d in enumerate(v.type.tensor_type.shape.dim) if d.dim_param}
@@ -388,11 +426,10 @@ class Trial:
 
 
 def see(name):
+    """What is wrong with the cases of tests/error whose names begin so, or None."""
     found = [c for f in sorted((HERE.parent / "error").glob("*.case")) for c in errors.read_cases(f) if c.name.startswith(name)]
-    if not found:
-        return f"tests/error has no case {name}"
-    problems, _ = errors.check(ONNXCC, found[0])
-    return f"tests/error, {name}: " + "; ".join(problems) if problems else None
+    wrong = [f"tests/error, {c.name}: " + "; ".join(p) for c in found for p in [errors.check(ONNXCC, c)[0]] if p]
+    return "\n".join(wrong) if found else f"tests/error has no case {name}"
 
 
 def problem(case):
@@ -405,15 +442,16 @@ def problem(case):
         return None
     name, _, values = case.one("for", "_ in [0]").partition(" in ")
     for v in eval(values, {"np": np, "TensorProto": TensorProto}):
+        space = dict(zip(name.split(", "), v)) if ", " in name else {name: v}
         with tempfile.TemporaryDirectory() as folder:
             here = os.getcwd()
             os.chdir(folder)
             try:
-                Trial(case, folder, {name: v}).check()
+                Trial(case, folder, space).check()
             except Wrong as e:
                 return f"{name} = {v!r}: {e}" if case.one("for") else str(e)
             except Exception as e:
-                return f"{type(e).__name__}: {e}"
+                return f"{name} = {v!r}: {type(e).__name__}: {e}"
             finally:
                 os.chdir(here)
     return None
