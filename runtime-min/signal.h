@@ -184,10 +184,13 @@ HELPER f64 FN(mel_edge)(f64 low, f64 step, idx i, idx length, f64 rate)
 }
 
 /* Column i: a triangle over the bins from edge i to edge i + 2, 1 at edge i + 1. */
-KERNEL void FN(mel_weights)(const f64 *rate, const f64 *lower, const f64 *upper, T *y, struct mel_weights p)
+KERNEL int FN(mel_weights)(const f64 *rate, const f64 *lower, const f64 *upper, T *y, struct mel_weights p)
 {
     const f64 ln10 = 0x1.26bb1bbb55516p1, low = 2595 * math_log1p_f64(*lower / 700) / ln10;
     const f64 step = (2595 * math_log1p_f64(*upper / 700) / ln10 - low) / (f64)(p.mels + 2);
+    const f64 last = FN(mel_edge)(low, step, p.mels + 1, p.length, *rate);
+    if (!(*rate > 0 && *lower >= 0 && *lower <= *upper && last < (f64)p.bins))
+        return RT_BAD_VALUE; /* not all edges are frequencies of the spectrum */
     for (idx i = 0; i < p.mels; i++) {
         const f64 from = FN(mel_edge)(low, step, i, p.length, *rate),
                   top = FN(mel_edge)(low, step, i + 1, p.length, *rate);
@@ -198,7 +201,8 @@ KERNEL void FN(mel_weights)(const f64 *rate, const f64 *lower, const f64 *upper,
             ST(y, j * p.mels + i, (A)(at < from || at > to ? 0 : at < top || to <= top ? (at > top ? 0 : up) : down));
         }
     }
+    return RT_OK;
 }
-RUNS(mel_weights, 4, 3, 0)
+TRIES(mel_weights, 4, 3, 0)
 #endif
 #endif

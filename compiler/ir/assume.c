@@ -69,7 +69,7 @@ bool require_one(Node *n, int i)
 bool require_size(Node *n, const char *what, Dim *d)
 {
     if (dim_high(*d) < 0) {
-        node_error(n, "%s: %s", what, dim_text(*d));
+        node_error(n, "%s is negative: %s", what, dim_text(*d));
         return false;
     }
     Dim given = *d;

@@ -117,12 +117,14 @@ Value *make_cast(Node *n, Value *v, Type t);                      /* v as t: v i
 Value *make_ints(Node *n, int k, const int64_t *v);               /* constants */
 Value *make_dims(Node *n, int k, const Dim *v);                   /* the same, of sizes */
 Value *make_reshape(Node *n, Value *v, int rank, const Dim *dim); /* ops/view.c; 0 in it is 0 */
-Value *make_int(Node *n, int64_t v);                              /* I64, rank 0 */
-Value *make_scalar(Node *n, Type t, double v);                    /* rank 0 */
-Value *with_int(Value *v, const char *attr, int64_t i);           /* v, whose node has the attribute */
-void replace_out(Node *n, int i, Value *by);                      /* uses of output i now read `by` */
-void expand_to(Node *n, Value *y);                                /* all that n gives is y */
-void expand_done(Node *n);                                        /* removes n */
+/* ops/within.c: v, all of whose elements must be from low to high, or below that; NULL: NULL */
+Value *make_within(Node *n, Value *v, int64_t low, Dim high, bool below);
+Value *make_int(Node *n, int64_t v);                    /* I64, rank 0 */
+Value *make_scalar(Node *n, Type t, double v);          /* rank 0 */
+Value *with_int(Value *v, const char *attr, int64_t i); /* v, whose node has the attribute */
+void replace_out(Node *n, int i, Value *by);            /* uses of output i now read `by` */
+void expand_to(Node *n, Value *y);                      /* all that n gives is y */
+void expand_done(Node *n);                              /* removes n */
 void expand_same(Node *n); /* this version means the same as the newest (its attributes too): the usual old row */
 void expand_body(Node *n, const char *text);
 

@@ -126,6 +126,18 @@ static void read_axis(const Image *m, int a, int same, bool ceil, Windows *w)
     w->out[a] = dim_sub(w->out[a], dim_less(dim_sub(end, D(1)), last));
 }
 
+/* Are there pads beside auto_pad, which are to be none? True: reported. */
+static bool pads_as_well(Node *n)
+{
+    const int64_t *p;
+    bool pads = false;
+    for (int i = 0, k = attr_given(n, "pads") ? attr_ints(n, "pads", &p) : 0; i < k; i++)
+        pads |= p[i] != 0;
+    if (pads && strstr(n->op->name, "Conv"))
+        node_error(n, "auto_pad and pads are given; only one of them may be");
+    return pads && strstr(n->op->name, "Conv");
+}
+
 /* All but the sizes; *same as in read_axis. */
 static bool read_windows(Node *n, const Image *m, const int64_t *kernel, Windows *w, int *same)
 {
@@ -150,7 +162,7 @@ static bool read_windows(Node *n, const Image *m, const int64_t *kernel, Windows
         node_error(n, "auto_pad is \"%s\"", pad);
         return false;
     }
-    return !given || read_pads(n, m, w);
+    return given ? read_pads(n, m, w) : !pads_as_well(n);
 }
 
 /* Axis a as a person counts the axes of input 0. */
@@ -193,6 +205,10 @@ bool windows_read_transposed(Node *n, const Image *m, const int64_t *kernel, Win
     for (int a = 0; a < image_end(m); a++) {
         Dim reach = D((w->kernel[a] - 1) * w->dilation[a] + 1 + more[a]);
         Dim full = dim_add(dim_mul(dim_sub(m->size[a], D(1)), D(w->stride[a])), reach);
+        if (more[a] && more[a] >= w->stride[a] && more[a] >= w->dilation[a]) {
+            node_error(n, "output_padding %lld is neither below the stride nor below the dilation", (long long)more[a]);
+            return false;
+        }
         if (a >= image_first(m) && (same || size[a])) {
             w->out[a] = size[a] ? D(size[a]) : dim_mul(m->size[a], D(w->stride[a]));
             Dim total = dim_max(D(0), dim_sub(full, w->out[a]));

@@ -141,6 +141,8 @@ static void if_infer(Node *n)
                    n->n_out);
         return;
     }
+    if (!require_one(n, 0))
+        return;
     if (in_const(n, 0)) {
         take_branch(n, tensor_get_int(n->in[0]->data, 0) ? then_g : else_g);
         return;
@@ -463,6 +465,8 @@ static void loop_infer(Node *n)
     if (n->n_in < 2) /* left out at the end */
         node_set_inputs(n, 2, (Value *[]){in(n, 0), NULL});
     int carried = n->n_in - 2;
+    if (!require_one(n, 0) || !require_one(n, 1))
+        return;
     if (g->in.n != carried + 2 || g->out.n < carried + 1 || n->n_out > g->out.n - 1) {
         node_error(n, "the body has %d inputs and %d outputs, which does not fit %d carried values and %d results",
                    g->in.n, g->out.n, carried, n->n_out);

@@ -52,9 +52,24 @@ static void gelu_infer(Node *n)
         infer_same(n);
 }
 
-static void mod_infer(Node *n)
+/* Integers by zero: an error when the zero is the model's own; at run time the quotient is 0. */
+static void div_infer(Node *n)
 {
     infer_broadcast(n);
+    if (!in_const(n, 1) || !type_is_int(in_type(n, 1)) || !out(n, 0)->shape ||
+        dim_high(shape_count(*out(n, 0)->shape)) < 1)
+        return;
+    const Tensor *t = in(n, 1)->data;
+    for (int64_t i = 0; i < (t->fill ? 1 : tensor_count(t)); i++)
+        if (tensor_get_int(t, i) == 0) {
+            node_error(n, "integers are divided by zero");
+            return;
+        }
+}
+
+static void mod_infer(Node *n)
+{
+    div_infer(n);
     if (attr_int(n, "fmod") != 0 && attr_int(n, "fmod") != 1)
         node_error(n, "fmod is %lld, not 0 or 1", (long long)attr_int(n, "fmod"));
 }
@@ -260,8 +275,9 @@ static void selu_1(Node *n)
 #define SINCE_13(name, sig, fn)                                                                                        \
     {name, 13, sig, "T=FB", "", infer_same, .map = fn, .was = "6 T=F; 1 T=F / " CONSUMED}
 #define SINCE_22(name, old, sig, fn) {name, 22, sig, "T=FB", "", infer_same, .map = fn, .was = #old " T=F"}
-#define ARITHMETIC(name, fn, as_affine)                                                                                \
-    {name, 14, AB_C, "T=NB", "", infer_broadcast, .map = fn, .affine = as_affine, .was = "13 T=" W "; 7 T=" W_7},      \
+#define ARITHMETIC(name, fn, as_affine) ARITHMETIC_OF(name, fn, as_affine, infer_broadcast)
+#define ARITHMETIC_OF(name, fn, as_affine, how)                                                                        \
+    {name, 14, AB_C, "T=NB", "", how, .map = fn, .affine = as_affine, .was = "13 T=" W "; 7 T=" W_7},      \
     {name, 6, AB_C, "T=" W_7, BROADCAST, .expand = broadcast_before_7, .was = "1 T=F / " BROADCAST " " CONSUMED}
 #define LOGIC(name, fn)                                                                                                \
     {name, 7, AB_TEST, "T=bool T1=bool", "", infer_compare, .map = fn},                                                \
@@ -329,7 +345,7 @@ static void equal_infer(Node *n)
 /* clang-format off */
 static const Op elementwise_ops[] = {
     ARITHMETIC("Add", "add", add_affine), ARITHMETIC("Sub", "sub", sub_affine), ARITHMETIC("Mul", "mul", mul_affine),
-    ARITHMETIC("Div", "div", div_affine),
+    ARITHMETIC_OF("Div", "div", div_affine, div_infer),
     LOGIC("And", "and"), LOGIC("Or", "or"), LOGIC("Xor", "xor"),
     {"Not", 1, X_Y, "T=bool", "", infer_same, .map = "not"},
     ORDER("Greater", "greater"), ORDER("Less", "less"),

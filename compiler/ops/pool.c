@@ -7,11 +7,31 @@
 
 /* ---- windows ------------------------------------------------------------------------------------------------------- */
 
+/* A window that begins outside reaches the image. */
+static bool pads_below_kernel(Node *n, const Windows *w)
+{
+    for (int a = 0; a < AXES; a++)
+        if (dim_low(w->pad[a]) > (w->kernel[a] - 1) * w->dilation[a] ||
+            dim_low(w->pad_end[a]) > (w->kernel[a] - 1) * w->dilation[a]) {
+            node_error(n, "pads as large as the kernel: windows without any element");
+            return false;
+        }
+    return true;
+}
+
+static bool pool_read(Node *n, Image *x, Windows *w)
+{
+    int64_t order = attr_given(n, "storage_order") ? attr_int(n, "storage_order") : 0;
+    if (order != 0 && order != 1)
+        node_error(n, "storage_order is %lld, not 0 or 1", (long long)order);
+    return (order == 0 || order == 1) && image_read(n, 0, x) && windows_read(n, x, NULL, w) && pads_below_kernel(n, w);
+}
+
 static void pool_infer(Node *n)
 {
     Image x;
     Windows w;
-    if (!image_read(n, 0, &x) || !windows_read(n, &x, NULL, &w))
+    if (!pool_read(n, &x, &w))
         return;
     Shape s = image_shape(n, &x, x.channels, w.out);
     set_out(n, 0, in_type(n, 0), s);
@@ -31,8 +51,6 @@ static Dim pool_pitch(const Node *n, const Image *x)
     return n->channels_last && !dim_is(x->channels, 1) ? x->channels : D(0);
 }
 #define POOL_PITCHES .x_pitch = pool_pitch(n, &x), .y_pitch = pool_pitch(n, &x)
-
-static bool pool_read(Node *n, Image *x, Windows *w) { return image_read(n, 0, x) && windows_read(n, x, NULL, w); }
 
 static void max_pool_bind(Node *n)
 {

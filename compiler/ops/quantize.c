@@ -56,6 +56,9 @@ static Value *lined_up(Node *n, int i)
     }
     int axis = x.rank == 1 ? 0 : axis_of(n, attr_or(n, "axis", 1), x.rank);
     int64_t block = attr_or(n, "block_size", 0), line_up[MAX_RANK] = {-1};
+    for (int k = 0; k < x.rank && block && v->shape->rank == x.rank; k++)
+        if (k != axis && !require_dim(n, "scales or zero points beside the axis of blocks", v->shape->dim[k], x.dim[k]))
+            return v;
     if (v->shape->rank == x.rank && (x.rank > 1 || block))
         return unblocked(n, v, axis, block);
     if (v->shape->rank != 1 || !x.rank) {
@@ -80,6 +83,10 @@ static Value *zero_point(Node *n, int i)
 /* As many zero points as scales. */
 static bool zeros_fit(Node *n)
 {
+    if (attr_or(n, "block_size", 0) < 0) {
+        node_error(n, "block_size is %lld", (long long)attr_int(n, "block_size"));
+        return false;
+    }
     return !in(n, 2) ||
            require_dim(n, "number of zero points", shape_count(in_shape(n, 2)), shape_count(in_shape(n, 1)));
 }

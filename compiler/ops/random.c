@@ -143,8 +143,13 @@ static void drop(Node *n, Value **y, Value **kept)
 
 static void dropout_expand(Node *n)
 {
-    if (n->op->since >= 12 && (!require_one(n, 1) || !require_one(n, 2)))
+    double ratio = n->op->since < 12 ? attr_float(n, "ratio") : 0;
+    if (!(ratio >= 0 && ratio < 1))
+        node_error(n, "ratio is %g, not from 0 to below 1", ratio);
+    if (!(ratio >= 0 && ratio < 1) || (n->op->since >= 12 && (!require_one(n, 1) || !require_one(n, 2))))
         return;
+    if (n->op->since >= 12 && in(n, 1))
+        node_set_in(n, 1, inferred(make_within(n, n->in[1], 0, D(1), true)));
     Type mask_type = n->op->since < 10 ? in_type(n, 0) : B8;
     Value *y, *kept;
     if (drops_nothing(n)) {

@@ -10,6 +10,7 @@ typedef struct Resize {
     int mode, transform, nearest;
     bool antialias, exclude;
     double a, outside;
+    double least;        /* scale */
     int count;           /* of axes that scales, sizes and roi are about */
     Value *scales, *roi; /* known only at run time, as float; or NULL */
     bool policy;         /* sizes were adjusted to one scale for all axes */
@@ -61,10 +62,10 @@ static const Tensor *numbers(Node *n, int i, int k)
     return in_const(n, i) ? in(n, i)->data : NULL;
 }
 
-static void scale_axis(Node *n, struct ResizeAxis *x, double scale)
+static void scale_axis(Node *n, const Resize *r, struct ResizeAxis *x, double scale)
 {
-    if (!(scale > 0 && scale < INFINITY)) {
-        node_error(n, "scale %g is no positive number", scale);
+    if (!(scale > 0 && scale >= r->least && scale < INFINITY)) {
+        node_error(n, "scale %g is no %s", scale, r->least > 0 ? "number from 1 on" : "positive number");
         return;
     }
     x->scale = scale;
@@ -156,6 +157,7 @@ static void read_resize(Node *n, Resize *r)
     r->exclude = attr_int(n, "exclude_outside") != 0;
     r->antialias = n->op->since >= 18 && attr_int(n, "antialias") != 0;
     r->nearest = one_of(n, "nearest_mode", roundings);
+    policy(n); /* reports one that does not exist */
     for (int i = 0; i < s.rank; i++)
         axes[i] = i;
     if (n->op->since >= 18 && attr_ints(n, "axes", &given) >= 0) {
@@ -164,8 +166,15 @@ static void read_resize(Node *n, Resize *r)
             node_error(n, "%d axes are given, the input %s has %d", k, shape_text(s), s.rank);
             return;
         }
-        for (int i = 0; i < k; i++)
+        bool seen[MAX_RANK] = {false};
+        for (int i = 0; i < k; i++) {
             axes[i] = axis_of(n, given[i], s.rank);
+            if (seen[axes[i]]) {
+                node_error(n, "axis %d is listed twice", axes[i]);
+                return;
+            }
+            seen[axes[i]] = true;
+        }
     }
     r->count = k;
     for (int i = 0; i < k; i++)
@@ -188,7 +197,7 @@ static void read_resize(Node *n, Resize *r)
     for (int i = 0; i < n_sizes; i++)
         all_known &= dim_const(sizes[i]) && dim_const(r->axis[axes[i]].in);
     for (int i = 0; scales && i < k; i++)
-        scale_axis(n, &r->axis[axes[i]], tensor_get(scales, i));
+        scale_axis(n, r, &r->axis[axes[i]], tensor_get(scales, i));
     r->policy = n_sizes && policy(n);
     if (n_sizes && (all_known || !r->policy))
         size_axes(n, r, axes, sizes);
@@ -345,22 +354,23 @@ static void upsample_expand(Node *n)
     r.count = s.rank;
     for (int i = 0; i < s.rank; i++)
         r.axis[i].of = axes[i] = i;
+    r.least = n->op->since < 10 ? 1 : 0; /* Upsample does not shrink */
     if (!linear && !attr_is(n, "mode", "nearest"))
         node_error(n, "mode is '%s': it may be nearest or linear", attr_string(n, "mode"));
     if (n->op->since == 1 && s.rank == 4) {
-        scale_axis(n, &r.axis[2], attr_float(n, "height_scale"));
-        scale_axis(n, &r.axis[3], attr_float(n, "width_scale"));
+        scale_axis(n, &r, &r.axis[2], attr_float(n, "height_scale"));
+        scale_axis(n, &r, &r.axis[3], attr_float(n, "width_scale"));
     } else if (n->op->since == 1) {
         node_error(n, "input 0 is %s instead of N,C,H,W", shape_text(s));
     } else if (n->op->since == 7) {
         if ((k = attr_floats(n, "scales", &list)) != s.rank)
             node_error(n, "%d scales for %s", k, shape_text(s));
         for (int i = 0; i < s.rank && k == s.rank; i++)
-            scale_axis(n, &r.axis[i], (double)list[i]);
+            scale_axis(n, &r, &r.axis[i], (double)list[i]);
     } else {
         const Tensor *scales = numbers(n, 1, s.rank);
         for (int i = 0; scales && i < s.rank; i++)
-            scale_axis(n, &r.axis[i], tensor_get(scales, i));
+            scale_axis(n, &r, &r.axis[i], tensor_get(scales, i));
         if (!scales && has(n, 1) && error_count() == errors)
             late_axes(n, &r, axes, in(n, 1), NULL);
         else if (!scales && error_count() == errors)

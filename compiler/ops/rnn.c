@@ -85,6 +85,11 @@ static bool read_cell(Node *n, Cell *c)
         node_error(n, "inputs 0 and 2 are %s and %s: they need three axes", shape_text(x), shape_text(r));
         return false;
     }
+    int64_t layout = n->op->since >= 14 ? attr_int(n, "layout") : 0;
+    if (layout != 0 && layout != 1)
+        node_error(n, "layout is %lld, not 0 or 1", (long long)layout);
+    if (attr_given(n, "clip") && !(attr_float(n, "clip") > 0))
+        node_error(n, "clip is %g, not above 0", attr_float(n, "clip"));
     c->directions = both ? 2 : 1;
     c->batch_first = n->op->since >= 14 && attr_int(n, "layout") != 0;
     c->steps = x.dim[c->batch_first ? 1 : 0];
@@ -147,7 +152,7 @@ static void make_steps(Node *n, const Cell *c, Value *products, int n_extra, Val
     Value *r = in(n, 2), *inputs[6], *pack = make(n, "onnxcc.RnnPack", 1, r);
     inputs[0] = products;
     inputs[1] = pack;
-    inputs[2] = in(n, 4);
+    inputs[2] = make_within(n, in(n, 4), 0, c->steps, false);
     memcpy(inputs + 3, extra, sizeof *extra * (size_t)n_extra);
     Node *m = make_node(n, c->internal, 3 + n_extra, inputs, n->n_out);
     int k = c->functions * c->directions;

@@ -92,6 +92,13 @@ static void nms_infer(Node *n)
     assume_dim(n, boxes.dim[2], D(4));
     assume_dim(n, scores.dim[0], boxes.dim[0]);
     assume_dim(n, scores.dim[2], boxes.dim[1]);
+    int64_t center = attr_int(n, "center_point_box");
+    if (center != 0 && center != 1) {
+        node_error(n, "center_point_box is %lld, not 0 or 1", (long long)center);
+        return;
+    }
+    if (in(n, 3))
+        node_set_in(n, 3, inferred(make_within(n, n->in[3], 0, D(1), false)));
     Dim most = boxes.dim[1];
     if (!in(n, 2) || in_const(n, 2))
         most = dim_min(most, D(in(n, 2) && in_float(n, 2, 0) > 0 ? (int64_t)in_float(n, 2, 0) : 0));

@@ -1,11 +1,36 @@
 /* scan.c - Scan: a Loop whose body picks its slices. */
-#include "ir/ops.h"
+#include "passes/infer.h"
 
 static int64_t list_item(Node *n, const char *attr, int i)
 {
     const int64_t *v;
     int k = attr_ints(n, attr, &v);
     return i < k ? v[i] : 0;
+}
+
+/* Has the list, where it is given, an item for each of k inputs or outputs, from low to high? */
+static bool list_fits(Node *n, const char *attr, int k, int64_t low, int64_t high)
+{
+    const int64_t *v;
+    int have = attr_ints(n, attr, &v);
+    if (have >= 0 && have != k) {
+        node_error(n, "%s has %d items for %d inputs or outputs", attr, have, k);
+        return false;
+    }
+    for (int i = 0; i < have; i++)
+        if (v[i] < low || v[i] > high) {
+            node_error(n, "%s[%d] is %lld", attr, i, (long long)v[i]);
+            return false;
+        }
+    return true;
+}
+
+static bool lists_fit(Node *n, int scans, int outputs)
+{
+    return list_fits(n, "scan_input_directions", scans, 0, 1) &&
+           list_fits(n, "scan_output_directions", outputs, 0, 1) &&
+           list_fits(n, "scan_input_axes", scans, -MAX_RANK, MAX_RANK) &&
+           list_fits(n, "scan_output_axes", outputs, -MAX_RANK, MAX_RANK);
 }
 
 /* The slice of scan input x for turn `iter`, computed at the start of the body. */
@@ -26,6 +51,8 @@ static void scan_expand(Node *n)
                    n->n_out);
         return;
     }
+    if (!lists_fit(n, scans, n->n_out - states))
+        return;
     Value *x0 = n->in[states];
     int axis0 = axis_of(n, list_item(n, "scan_input_axes", 0), x0->shape->rank);
     Value *count = make(n, "Gather", 2, make(n, "Shape", 1, x0), make_int(n, axis0));
@@ -39,6 +66,8 @@ static void scan_expand(Node *n)
     for (int i = 0; i < scans; i++) {
         Value *x = n->in[states + i];
         int axis = axis_of(n, list_item(n, "scan_input_axes", i), x->shape->rank);
+        if (!require_dim(n, "length of a scanned input", x->shape->dim[axis], x0->shape->dim[axis0]))
+            return;
         value_replace(g->in.at[states + i],
                       scan_slice(none, x, iter, count, axis, list_item(n, "scan_input_directions", i) == 1));
     }
@@ -120,6 +149,8 @@ static void scan_8(Node *n)
     const int64_t *direction;
     int k = n->n_in - 1, scans = (int)attr_int(n, "num_scan_inputs"), states = k - scans;
     bool directed = attr_ints(n, "directions", &direction) == scans;
+    if (!list_fits(n, "directions", scans, 0, 1))
+        return;
     if (scans < 1 || states < 0) {
         node_error(n, "num_scan_inputs is %d, and there are %d inputs to scan or to start from", scans, k);
         return;

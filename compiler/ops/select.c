@@ -10,8 +10,9 @@ static void topk_infer(Node *n)
 {
     Shape y = in_shape(n, 0);
     Dim k;
-    if (!y.rank || !dim_is(shape_count(in_shape(n, 1)), 1)) {
-        node_error(n, y.rank ? "K %s must be one number" : "a scalar has no axis; K %s", shape_text(in_shape(n, 1)));
+    if (!y.rank || in_shape(n, 1).rank != 1 || !dim_is(shape_count(in_shape(n, 1)), 1)) {
+        node_error(n, y.rank ? "K %s must be a list of one number" : "a scalar has no axis; K %s",
+                   shape_text(in_shape(n, 1)));
         return;
     }
     int a = attr_axis(n, "axis", y.rank);
@@ -51,15 +52,18 @@ static void topk_1(Node *n)
 
 static Dim parts_of(Type t) { return D(type_part(t) == t ? 1 : 2); }
 
-/* How many elements of input i, when it is known, are not 0; else a size that the kernel reports, the same at every call. */
+/* How many of the first `most` elements of input i, when it is known, are not 0; else a size that the kernel reports, the same at every call. */
 static Dim found_size(Node *n, int i, Dim most)
 {
+    enum { MANY = 64 }; /* parts of an expression */
     const Tensor *t = i >= 0 && in_const(n, i) ? in(n, i)->data : NULL;
-    int64_t k = 0;
+    Dim k = D(0);
     if (t && type_part(t->type) == t->type) {
-        for (int64_t e = 0; e < tensor_count(t); e++)
-            k += t->type == STR ? tensor_get_str(t, e)->n > 0 : tensor_get(t, e) != 0;
-        return D(k);
+        for (int64_t e = 0; e < tensor_count(t) && dim_size(k) < MANY; e++)
+            if (t->type == STR ? tensor_get_str(t, e)->n > 0 : tensor_get(t, e) != 0)
+                k = dim_add(k, dim_less(D(e), most)); /* what most does not reach is not there */
+        if (dim_size(k) < MANY)
+            return k;
     }
     return reported_size(n, 0, NULL, most);
 }

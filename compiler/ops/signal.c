@@ -114,6 +114,8 @@ static void stft_expand(Node *n)
             assume_dim(n, window.dim[0], length);
         assume_dim(n, dim_max(step, D(1)), step);
         assume_dim(n, dim_max(length, D(1)), length);
+        if (!require_dim(n, "length of the signal", x.dim[1], dim_max(x.dim[1], length)))
+            return;
         Dim frames = dim_max(D(0), dim_add(dim_div(dim_sub(x.dim[1], length), dim_max(step, D(1))), D(1)));
         Dim count = half ? half_of(length) : length;
         Dim d[FOURIER_DIMS] = {x.dim[0], frames, length, length, count, x.dim[1], step, D(1), dim_mul(frames, count),
@@ -169,7 +171,8 @@ static void window_expand(Node *n)
                    {"BlackmanWindow", {0.42, -0.5, 0.08}}};
     int w = 0;
     Type to = attr_type(n, "output_datatype", attr_int(n, "output_datatype"));
-    if (!to)
+    Dim count;
+    if (!to || !one_dim(n, 0, &count) || !require_dim(n, "a window's size", count, dim_max(count, D(1))))
         return;
     while (strcmp(windows[w].name, n->op->name))
         w++;

@@ -191,6 +191,10 @@ static void split_expand(Node *n)
     const Attr *a = node_attr(n, "axis"), *outputs = node_attr(n, "num_outputs");
     int axis = axis_of(n, a ? a->i : 0, x.rank);
     Dim *size = NEWS(Dim, n->n_out), at = D(0);
+    if (n->op->since >= 18 && (in(n, 1) != NULL) == (outputs != NULL)) {
+        node_error(n, "one of the input split and the attribute num_outputs must be given, and only one");
+        return;
+    }
     if (!x.rank || (outputs && outputs->i != n->n_out)) {
         node_error(n, x.rank ? "num_outputs is not the number of outputs" : "a scalar cannot be split");
         return;
@@ -222,10 +226,16 @@ static void center_crop_pad(Node *n)
     Value *y = in(n, 0);
     for (int i = 0; i < 2 * x.rank; i++)
         pads[i] = D(0);
+    bool sized[MAX_RANK] = {false};
     for (int i = 0; i < k; i++) {
         if (!require_size(n, "a size", &size[i]))
             return;
         int a = given < 0 ? i : axis_of(n, axes[i], x.rank);
+        if (sized[a]) {
+            node_error(n, "axis %d is listed twice", a);
+            return;
+        }
+        sized[a] = true;
         Dim have = x.dim[a], more = dim_sub(size[i], have), cut = dim_max(dim_sub(have, size[i]), D(0));
         if (!dim_is(cut, 0))
             y = make_slice(n, y, a, dim_div(cut, D(2)), dim_min(have, size[i]));

@@ -13,7 +13,11 @@ static bool read_perm(Node *n, int *perm)
         return false;
     }
     for (int i = 0; i < rank; i++) {
-        perm[i] = k < 0 ? rank - 1 - i : axis_of(n, given[i], rank);
+        if (k >= 0 && (given[i] < 0 || given[i] >= rank)) {
+            error_node(n, "ATT-13", "perm[%d] is %lld, which is outside [0, %d]", i, (long long)given[i], rank - 1);
+            return false;
+        }
+        perm[i] = k < 0 ? rank - 1 - i : (int)given[i];
         if (seen[perm[i]]) {
             node_error(n, "axis %d is in perm twice", perm[i]);
             return false;

@@ -163,9 +163,11 @@ static void squeeze_infer(Node *n)
     if (!all && !mark_axes(n, x.rank, gone))
         return;
     for (int i = 0; i < x.rank; i++) {
-        if (all ? !dim_is(x.dim[i], 1) : !gone[i])
+        if (all ? !dim_is(x.dim[i], 1) : !gone[i]) {
             y.dim[y.rank++] = x.dim[i];
-        else if (dim_is(dim_equal(x.dim[i], D(1)), 0)) {
+            if (all) /* else it went, too */
+                assume_dim(n, dim_equal(x.dim[i], D(1)), D(0));
+        } else if (dim_is(dim_equal(x.dim[i], D(1)), 0)) {
             node_error(n, "dimension %d of %s is not 1", i, shape_text(x));
             return;
         } else

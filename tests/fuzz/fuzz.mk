@@ -18,6 +18,14 @@ test-sizes: setup $(B)/onnxcc
 	@$(PYTHON) tests/fuzz/sizes.py $(CACHE)/fuzz-$(SEED) $(B)
 .PHONY: test-sizes
 
+# Sizes that do not fit, in the compiler, against ONNX Runtime: dimensions fixed, open or bounded, inputs given or constant.
+# T='*_Conv': only models of such names, all of them.
+TESTS += misfits
+test-misfits: setup $(B)/onnxcc
+	@$(PYTHON) tests/fuzz/generate.py $(CACHE)/fuzz-$(SEED) $(N) $(SEED)
+	@$(PYTHON) tests/fuzz/misfits.py $(CACHE)/fuzz-$(SEED) $(B) $(foreach t,$(T),'$(t)')
+.PHONY: test-misfits
+
 # Which version of which operator how many tests use, and the versions without a test; of what `make test` left in the cache.
 coverage: setup
 	@$(PYTHON) tests/fuzz/coverage.py $(CACHE)/suite $(CACHE)/old $(CACHE)/operators $(CACHE)/cells $(CACHE)/fuzz-$(SEED)

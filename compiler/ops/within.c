@@ -1,0 +1,26 @@
+/* within.c - values that an operator's text limits: an error when they are known, a status when only the run knows them. */
+#include "passes/infer.h"
+#include "ir/kernel.h"
+#include "within.h"
+
+Value *make_within(Node *n, Value *v, int64_t low, Dim high, bool below)
+{
+    if (!v)
+        return NULL;
+    Value *y = with_int(make(n, "onnxcc.Within", 2, v, make_dims(n, 1, &high)), "low", low);
+    return with_int(y, "below", below);
+}
+
+static void within_bind(Node *n)
+{
+    Dim high;
+    if (in_dims(n, 1, &high, 1) == 1)
+        BIND_ARGS(n, within, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), out(n, 0)), .count = shape_count(in_shape(n, 0)),
+                  .low = D(attr_int(n, "low")), .high = high, .below = D(attr_int(n, "below")));
+}
+
+static const Op within_ops[] = {
+    {"Within", 1, "x:T high:int64 -> y:T", "T=NB", "low:int below:int", .infer = infer_same, .bind = within_bind,
+     .flags = INPLACE, .domain = "onnxcc"},
+};
+OPS(within_ops);

@@ -1,0 +1,26 @@
+/* within.h - values that an operator's text limits, checked when the model runs. */
+#ifndef ONNXCC_WITHIN_H
+#define ONNXCC_WITHIN_H
+#include "rt.h"
+
+/* below: high itself is too much */
+#define within_PARAMS(X, V) X(idx, count) X(idx, low) X(idx, high) X(int, below)
+PARAMS(within)
+#endif
+
+#if defined T && !defined U
+#if RT_IS_FLOAT(T) || RT_IS_INT(T)
+/* y = x, all of whose elements are from low to high */
+KERNEL int FN(within)(const T *x, T *y, struct within p)
+{
+    for (idx i = 0; i < p.count; i++) {
+        const A v = LD(x, i);
+        if (!(v >= (A)p.low && v <= (A)p.high) || (p.below && v == (A)p.high))
+            return RT_BAD_VALUE;
+        ST(y, i, v);
+    }
+    return RT_OK;
+}
+TRIES(within, 2, 1, 0)
+#endif
+#endif
