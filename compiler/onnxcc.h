@@ -163,7 +163,8 @@ typedef struct Symbol {
     int id;
     Dim fixed;     /* what it is, when that is known; else itself */
     int64_t value; /* while exec.c runs */
-    bool known;    /* ... and value is set */
+    bool known;    /* it has its value: in this run, or where the emitted text is now */
+    struct Symbol *beside; /* scope.c: of the same graph */
     const char *c; /* variable in the emitted C */
 } Symbol;
 Symbol *symbol_by_name(Name n); /* model-wide: one meaning per name; made when missing */

@@ -59,7 +59,7 @@ static void put_prologue(Emitter *e, const Interface *f)
     }
     for (int i = 0; i < f->sizes.n; i++)
         if (f->sizes.at[i].symbol)
-            declare_symbol(e, f->sizes.at[i].symbol, c_format("rt_size(sizes->%s)", f->sizes.at[i].name));
+            define_symbol(e, f->sizes.at[i].symbol, c_format("rt_size(sizes->%s)", f->sizes.at[i].name));
     for (int i = 0; i < f->in.n; i++) {
         Value *v = f->in.at[i];
         if (v->default_only) {
@@ -69,7 +69,7 @@ static void put_prologue(Emitter *e, const Interface *f)
                  constant_expression(v));
             v->c = local;
         }
-        declare_elements(e, v);
+        define_elements(e, v);
     }
 }
 
@@ -233,6 +233,7 @@ void emit_model(Model *m)
     Interface *f = &w.f;
     find_uses(e);
     find_interface(f, e);
+    find_scopes(e);
     memcpy(&emitted, &f->sizes, sizeof emitted);
     bool files = strcmp(opt.output, "-") != 0, any = f->in.n + f->out.n + f->sizes.n > 0;
     const char *weights = files ? c_format("%s.weights", opt.output) : NULL;

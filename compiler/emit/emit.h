@@ -85,6 +85,7 @@ typedef struct Emitter {
     VEC(KernelUse) kernels;
     Map pointer;          /* Value -> declared */
     Map used;             /* Symbol -> occurs in a size that the code needs */
+    Map scope;            /* Symbol -> the Graph in whose block its variable is */
     Assumptions *assumed; /* of the graph that is printed, and not checked yet */
     VEC(EpilogueUse) epilogues;
     Map functions;    /* hash of its text -> CallFunction */
@@ -119,11 +120,20 @@ void put_tensors(Text *t, const Interface *f, const Emitter *e);
 /* What else a caller must know: status codes, the sizes that vary, the file of weights; after the body, which finds out. */
 void put_calling(Text *t, const Interface *f, const Emitter *e, const char *weights);
 
+/* ---- emit_sizes.c: variables of sizes ------------------------------------------------------------------------------------ */
+void find_scopes(Emitter *e); /* before the body */
+/* s becomes known: its variable, or its value where that is declared further out; and a check that it is within its bounds. */
+void define_symbol(Emitter *e, Symbol *s, const char *value);
+void define_elements(Emitter *e, Value *v); /* the sizes that are read from v's elements */
+void define_turn(Emitter *e, const Graph *body, const char *turn);
+/* Around the code of a node with graphs: variables of the sizes that become known in them and are used outside. */
+void begin_sizes(Emitter *e, const Node *n);
+void end_sizes(Emitter *e, const Node *n);
+void check_assumptions(Emitter *e); /* those of e->assumed whose sizes are known by now */
+
 /* ---- emit_code.c, emit_call.c: the body ----------------------------------------------------------------------------------- */
 void line(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool is_output(const Value *v); /* does it live in the caller's buffer? */
-void declare_symbol(Emitter *e, Symbol *s, const char *value);
-void declare_elements(Emitter *e, Value *v); /* the sizes that are read from v's elements */
 void emit_graph(Emitter *e, Graph *g);
 /* Where a value's bytes are: a constant, a parameter, or a pointer into the arena declared before. */
 const char *pointer(Value *v);

@@ -186,22 +186,19 @@ static const char *shared_function(Emitter *e, const Call *c)
 /* ---- calls ------------------------------------------------------------------------------------------------------------------ */
 
 /* Variables for the sizes that the kernel reports, as arguments. */
-static void put_reported(Emitter *e, Text *t, const Call *c)
+static void put_reported(Emitter *e, Text *t, const Call *c, const char **reported)
 {
     for (int i = 0; i < KERNEL_SIZES(c->kernel); i++) {
-        Symbol *s = i < c->n_size ? c->size[i] : NULL;
-        const char *v = c_name(s ? s->name : NULL, "size");
-        line(e, "int64_t %s;", v);
-        text_put(t, ", &%s", v);
-        if (s)
-            s->c = v;
+        reported[i] = c_name(i < c->n_size ? c->size[i]->name : NULL, "size");
+        line(e, "int64_t %s;", reported[i]);
+        text_put(t, ", &%s", reported[i]);
     }
 }
 
 void emit_kernel(Emitter *e, const Node *n)
 {
     const Call *c = &n->call;
-    const char *shared = shared_function(e, c), *comma = "";
+    const char *shared = shared_function(e, c), *comma = "", *reported[MOST_SIZES];
     Text t = {0};
     text_put(&t, "%s(", shared ? shared : kernel_name(e, c));
     for (int i = 0; i < c->n_arg; i++)
@@ -213,7 +210,7 @@ void emit_kernel(Emitter *e, const Node *n)
     if (c->kernel->flags & SCRATCH && !(shared && dim_is(c->scratch, 0)))
         text_put(&t, dim_is(c->scratch, 0) ? ", NULL" : ", (void *)((unsigned char *)arena + %lld)",
                  (long long)n->scratch_offset);
-    put_reported(e, &t, c);
+    put_reported(e, &t, c, reported);
     if (shared) {
         Sizes sizes = {0};
         find_sizes(&sizes, c);
@@ -230,10 +227,6 @@ void emit_kernel(Emitter *e, const Node *n)
         e->fallible = e->status = true;
     } else /* a block of its own ends the parameters' life, so that they do not add up on the stack */
         text_put(&e->body, shared ? "%*s%s;\n" : "%*s{ %s; }\n", 4 * e->depth, "", t.s);
-    for (int i = 0; i < c->n_size; i++) {
-        Symbol *s = i < c->n_size ? c->size[i] : NULL;
-        const char *counted = s->c;
-        s->c = c_name(s->name, "size");
-        declare_symbol(e, s, c_format("(idx)%s", counted));
-    }
+    for (int i = 0; i < c->n_size; i++)
+        define_symbol(e, c->size[i], c_format("(idx)%s", reported[i]));
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "emit/emit.h"
+#include "ir/scope.h"
 #include "rt.h"
 #include "ir/schema.h"
 
@@ -27,46 +28,6 @@ const char *pointer(Value *v)
         return constant_expression(v);
     v->mentioned = true;
     return v->c;
-}
-
-/* ---- sizes known at run time ---------------------------------------------------------------------------------------- */
-
-void declare_symbol(Emitter *e, Symbol *s, const char *value)
-{
-    line(e, "const idx %s = %s;", s->c, value);
-    Text t = {0};
-    if (s->low > INT64_MIN)
-        text_put(&t, "%s < %lld", s->c, (long long)s->low);
-    if (s->high < INT64_MAX)
-        text_put(&t, "%s%s > %lld", t.n ? " || " : "", s->c, (long long)s->high);
-    if (t.n) {
-        line(e, "if (%s)", t.s);
-        line(e, "    return RT_BAD_SIZE;");
-        e->fallible = true;
-    }
-}
-
-/* The symbols that are read from the elements of v, now that it is computed. */
-void declare_elements(Emitter *e, Value *v)
-{
-    for (Symbol *s = symbols_of(v); s; s = s->next) {
-        if (s->c || !map_get(&e->used, s))
-            continue;
-        s->c = c_name(name_element(v->name, s->element), "size");
-        declare_symbol(e, s, c_format("rt_size(%s[%d])", pointer(v), s->element));
-    }
-}
-
-static bool has_variable(const Symbol *s) { return s->c != NULL; }
-
-/* Checks what the nodes of the graph assume, as far as the sizes are known by now. */
-static void check_assumptions(Emitter *e)
-{
-    for (Assumption *a; (a = assumption_to_check(e->assumed, has_variable)) != NULL;) {
-        line(e, "if (%s != %s)", dim_c(a->d), dim_c(a->is));
-        line(e, "    return RT_BAD_SIZE;");
-        e->fallible = true;
-    }
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------------ */
@@ -193,6 +154,19 @@ static void emit_if(Emitter *e, Node *n)
     line(e, "}");
 }
 
+/* What the turns stack has one size: that of the first. */
+static void emit_stacked_sizes(Emitter *e, const Dims *stacked, const char *const *size, const char *turn)
+{
+    for (int i = 0; i < stacked->n; i++) {
+        const char *now = dim_c(stacked->at[i]);
+        line(e, "if (%s == 0)", turn);
+        line(e, "    %s = %s;", size[i], now);
+        line(e, "if (%s != %s)", size[i], now);
+        line(e, "    return RT_BAD_SIZE;");
+        e->fallible = true;
+    }
+}
+
 /* The results that are stacked, one slice a turn. */
 static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *turn)
 {
@@ -216,10 +190,14 @@ static void emit_loop_node(Emitter *e, Node *n)
     Symbol *trips = n->call.n_size ? n->call.size[0] : NULL;
     Text head = {0};
     bool counted = trips && map_get(&e->used, trips);
-    if (counted) {
+    if (counted && !trips->c) {
         trips->c = c_name(NULL, "trips");
         line(e, "idx %s = 0;", trips->c);
     }
+    const Dims stacked = stacked_sizes(n);
+    const char **size = NEWS(const char *, stacked.n);
+    for (int i = 0; i < stacked.n; i++)
+        line(e, "idx %s = 0;", size[i] = c_name(NULL, "slice"));
     text_put(&head, "for (idx %s = 0; ", turn);
     const Tensor *starts = n->in[1] ? n->in[1]->data : NULL;
     if (starts && !tensor_get_int(starts, 0))
@@ -230,8 +208,7 @@ static void emit_loop_node(Emitter *e, Node *n)
         text_put(&head, "%s < %s", turn, dim_c(value_dim(n->in[0], 0)));
     line(e, "%s; %s++) {", head.s, turn);
     e->depth++;
-    for (Symbol *s = symbols_of(g->in.at[0]); s; s = s->next)
-        s->c = turn;
+    define_turn(e, g, turn);
     for (int i = 0; i < g->in.n; i++)
         if (g->in.at[i]->def)
             declare_value(e, g->in.at[i]);
@@ -245,6 +222,7 @@ static void emit_loop_node(Emitter *e, Node *n)
         e->fallible = true;
     }
     emit_graph(e, g);
+    emit_stacked_sizes(e, &stacked, size, turn);
     emit_stacked(e, n, g, turn);
     if (counted)
         line(e, "%s = %s + 1;", trips->c, turn);
@@ -255,6 +233,8 @@ static void emit_loop_node(Emitter *e, Node *n)
         line(e, "%sbreak;", goes_on ? "" : "    ");
     e->depth--;
     line(e, "}");
+    if (counted)
+        trips->known = true;
 }
 
 static void comment(Emitter *e, const Node *n)
@@ -288,17 +268,17 @@ static void emit_node(Emitter *e, Node *n)
         declare_value(e, n->out[i]);
     if (n->free)
         ;
-    else if (n->op->flags & CONTROL && node_attr(n, "then_branch"))
-        emit_if(e, n);
-    else if (n->op->flags & CONTROL)
-        emit_loop_node(e, n);
-    else if (n->call.loop)
+    else if (n->op->flags & CONTROL) {
+        begin_sizes(e, n);
+        (node_attr(n, "body") ? emit_loop_node : emit_if)(e, n);
+        end_sizes(e, n);
+    } else if (n->call.loop)
         emit_loop(e, n->call.loop);
     else if (n->call.kernel)
         emit_kernel(e, n);
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
-            declare_elements(e, n->out[i]);
+            define_elements(e, n->out[i]);
     check_assumptions(e);
     text_release(mark);
 }

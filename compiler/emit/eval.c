@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "ir/scope.h"
 #include "passes/infer.h"
 #include "rt.h"
 
@@ -73,9 +74,44 @@ static void read_inputs(Eval *e)
 
 static void eval_nodes(Eval *e, Graph *g);
 
+static void start_symbol(Symbol *s, void *arg)
+{
+    (void)arg;
+    s->value = symbol_start(s);
+    s->known = false;
+}
+
+static void end_symbol(Symbol *s, void *arg)
+{
+    (void)arg;
+    s->known = true;
+}
+
+static void forget_symbols(const Graph *g)
+{
+    for (Symbol *s = symbols_born_in(g); s; s = s->beside)
+        s->known = false;
+}
+
+/* What the turns stack has one size: `size`, which the first of them sets. */
+static void check_stacked(const Node *n, const Dims *stacked, int64_t turn, int64_t *size)
+{
+    for (int i = 0; i < stacked->n; i++) {
+        int64_t now = dim_eval(stacked->at[i]);
+        if (turn && now != size[i]) {
+            error_node(n, "", "at run time: what the turns stack is of different sizes, %lld and %lld",
+                       (long long)size[i], (long long)now);
+            stop_on_errors();
+        }
+        size[i] = now;
+    }
+}
+
 static void eval_if(Eval *e, Node *n)
 {
-    eval_nodes(e, node_attr(n, *(const uint8_t *)bytes_of(n->in[0], e) ? "then_branch" : "else_branch")->g);
+    Graph *g = node_attr(n, *(const uint8_t *)bytes_of(n->in[0], e) ? "then_branch" : "else_branch")->g;
+    forget_symbols(g);
+    eval_nodes(e, g);
 }
 
 static void eval_loop(Eval *e, Node *n)
@@ -84,7 +120,10 @@ static void eval_loop(Eval *e, Node *n)
     Symbol *trips = n->call.n_size ? n->call.size[0] : NULL;
     int64_t most = n->in[0] ? *(const int64_t *)bytes_of(n->in[0], e) : INT64_MAX, turn = 0;
     bool on = !n->in[1] || *(const uint8_t *)bytes_of(n->in[1], e);
+    const Dims stacked = stacked_sizes(n);
+    int64_t *size = NEWS(int64_t, stacked.n);
     for (; on && turn < most; turn++) {
+        forget_symbols(g);
         if (trips)
             set_symbol(trips, turn + 1);
         for (Symbol *s = symbols_of(g->in.at[0]); s; s = s->next)
@@ -94,6 +133,7 @@ static void eval_loop(Eval *e, Node *n)
         if (g->in.at[1]->def)
             *(uint8_t *)bytes_of(g->in.at[1], e) = 1;
         eval_nodes(e, g);
+        check_stacked(n, &stacked, turn, size);
         for (int i = n->n_in - 2; i < n->n_out; i++) {
             Value *b = g->out.at[i + 1];
             int64_t count = dim_eval(shape_count(*b->shape));
@@ -105,6 +145,8 @@ static void eval_loop(Eval *e, Node *n)
         }
         on = *(const uint8_t *)bytes_of(g->out.at[0], e);
     }
+    pool_free(size, sizeof *size * (size_t)stacked.n);
+    pool_free(stacked.at, sizeof *stacked.at * (size_t)stacked.cap);
     if (trips)
         set_symbol(trips, turn);
 }
@@ -113,9 +155,11 @@ static void eval_node(Eval *e, Node *n)
 {
     if (n->free)
         ;
-    else if (n->op->flags & CONTROL)
+    else if (n->op->flags & CONTROL) {
+        symbols_inside(n, start_symbol, NULL);
         (node_attr(n, "body") ? eval_loop : eval_if)(e, n);
-    else if (n->call.kernel || n->call.loop) {
+        symbols_inside(n, end_symbol, NULL);
+    } else if (n->call.kernel || n->call.loop) {
         int status = run_call(n, bytes_of, e, dim_is(n->call.scratch, 0) ? NULL : e->arena + n->scratch_offset);
         if (status) {
             error_node(n, "", "at run time: %s",
@@ -124,6 +168,8 @@ static void eval_node(Eval *e, Node *n)
                                                : "a value is outside its range");
             stop_on_errors();
         }
+        for (int i = 0; i < n->call.n_size; i++)
+            set_symbol(n->call.size[i], n->call.size[i]->value);
     }
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i] && n->out[i]->form == TENSOR)
@@ -143,11 +189,6 @@ static void check_assumptions(Assumptions *assumed)
 
 static void eval_nodes(Eval *e, Graph *g)
 {
-    for (int i = 0; i < symbol_count(); i++) {
-        Symbol *s = symbol_at(i);
-        if ((s->from && s->from->graph == g && s->from->def) || (s->node && s->node->graph == g))
-            s->known = false;
-    }
     Assumptions assumed = assumptions_of(g);
     check_assumptions(&assumed);
     for (Node *n = g->first; n; n = n->next) {
@@ -172,6 +213,7 @@ void eval_graph(Model *m, Tensor *const *in, Tensor **out)
     memset(e.arena, 0xA5, (size_t)plan.arena);
     for (int i = 0; i < g->out.n; i++)
         e.out[i] = pool_alloc(ELEMENTS_ROOM(most_bytes(g->out.at[i])));
+    scopes_begin();
     read_inputs(&e);
     eval_nodes(&e, g);
     bool strings = false;

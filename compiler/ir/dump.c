@@ -98,6 +98,9 @@ static void verify_node(Node *n, void *stage)
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i] && (n->out[i]->def != n || n->out[i]->def_i != i))
             bug("after %s: output %d of %s has another definition", (const char *)stage, i, printable(node_op(n)));
+    for (int i = 0; i < n->n_attr; i++)
+        if (n->attr[i].g && (n->attr[i].g->owner != n || n->attr[i].g->parent != n->graph))
+            bug("after %s: a graph of %s lies elsewhere", (const char *)stage, printable(node_op(n)));
     if ((n->prev ? n->prev->next : n->graph->first) != n || (n->next ? n->next->prev : n->graph->last) != n)
         bug("after %s: the list of nodes is broken at %s", (const char *)stage, printable(node_op(n)));
 }

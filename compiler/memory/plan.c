@@ -5,6 +5,7 @@
 #include "ir/kernel.h"
 #include "memory/pitch.h"
 #include "base/place.h"
+#include "ir/scope.h"
 #include "rt.h"
 #include "memory/share.h"
 
@@ -22,19 +23,11 @@ static void number(Graph *g, void *next)
     }
 }
 
-static bool encloses(const Graph *outer, const Graph *inner)
-{
-    for (; inner; inner = inner->parent)
-        if (inner == outer)
-            return true;
-    return false;
-}
-
 /* When a reading of v by n (or at the end of n's graph) is over: a reader inside a loop may read again until its end. */
 static int reading_ends(const Value *v, const Node *n)
 {
     int end = n->end;
-    for (const Graph *g = n->graph; g && !encloses(g, v->graph); g = g->parent)
+    for (const Graph *g = n->graph; g && !graph_encloses(g, v->graph); g = g->parent)
         if (g->owner && g->owner->end > end)
             end = g->owner->end;
     return end;

@@ -1,0 +1,200 @@
+/* emit_sizes.c - variables of sizes that only the run knows: where each is declared, when it gets its value, what is checked then.
+ * A size has its variable in the innermost block that holds what makes it known and all code that mentions it. */
+#include "emit/emit.h"
+#include "ir/kernel.h"
+#include "ir/scope.h"
+
+/* ---- in which block ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Mention {
+    Emitter *e;
+    const Graph *in;
+} Mention;
+
+static Graph *birthplace(const Emitter *e, const Symbol *s)
+{
+    Graph *g = symbol_graph(s);
+    return g ? g : e->m->graph;
+}
+
+static Graph *scope_of(const Emitter *e, const Symbol *s)
+{
+    Graph *g = map_get(&e->scope, s);
+    return g ? g : birthplace(e, s);
+}
+
+static void widen(Symbol *s, void *arg)
+{
+    const Mention *m = arg;
+    Graph *g = scope_of(m->e, s);
+    while (!graph_encloses(g, m->in))
+        g = g->parent;
+    if (g != scope_of(m->e, s))
+        map_put(&m->e->scope, s, g);
+}
+
+static void mention(Emitter *e, Dim d, const Graph *in) { dim_symbols(d, widen, &(Mention){e, in}); }
+
+static void mention_loop(Emitter *e, const Loop *l, const Graph *in)
+{
+    LoopDims d;
+    loop_dims(l, &d);
+    for (int i = 0; i < d.rank; i++) {
+        mention(e, d.dim[i], in);
+        for (int k = 0; k < l->n_in + l->n_out; k++)
+            mention(e, d.stride[k][i], in);
+    }
+}
+
+static void mention_params(Emitter *e, const Call *c, const Graph *in)
+{
+    const Param *p = c->param;
+    for (const Field *f = c->fields; f->type != FIELD_END; f++)
+        for (int i = 0; i < (f->count ? f->count : 1); i++, p++)
+            if (f->type != FIELD_f32 && f->type != FIELD_f64)
+                mention(e, p->d, in);
+}
+
+/* How often, and what is stacked. */
+static void mention_turns(Emitter *e, const Node *n)
+{
+    const Attr *body = node_attr(n, "body");
+    if (body && n->in[0])
+        mention(e, value_dim(n->in[0], 0), n->graph);
+    for (int i = n->n_in - 2; body && i < n->n_out; i++)
+        if (n->out[i])
+            for (int k = 0; k < body->g->out.at[i + 1]->shape->rank; k++)
+                mention(e, body->g->out.at[i + 1]->shape->dim[k], body->g);
+}
+
+static void mention_node(Emitter *e, const Node *n)
+{
+    for (int i = 0; i < n->n_out; i++)
+        for (const Value *v = n->out[i]; v && v->root; v = v->root)
+            mention(e, v->inside->offset, n->graph);
+    if (n->free)
+        return;
+    if (n->op->flags & CONTROL)
+        mention_turns(e, n);
+    else if (n->call.loop)
+        mention_loop(e, n->call.loop, n->graph);
+    else if (n->call.kernel)
+        mention_params(e, &n->call, n->graph);
+}
+
+static void mention_graph(Graph *g, void *arg)
+{
+    Emitter *e = arg;
+    const Assumptions assumed = assumptions_of(g);
+    for (int i = 0; i < assumed.n; i++) {
+        mention(e, assumed.at[i]->d, g);
+        mention(e, assumed.at[i]->is, g);
+    }
+    for (const Node *n = g->first; n; n = n->next) {
+        mention_node(e, n);
+        node_each_graph(n, mention_graph, e);
+    }
+}
+
+void find_scopes(Emitter *e)
+{
+    Graph *g = e->m->graph;
+    scopes_begin();
+    mention_graph(g, e);
+    for (int i = 0; i < g->out.n; i++) /* the caller is told */
+        for (int k = 0; k < g->out.at[i]->shape->rank; k++)
+            mention(e, g->out.at[i]->shape->dim[k], g);
+}
+
+/* ---- declarations, values, checks -------------------------------------------------------------------------------------------- */
+
+static const char *size_name(const Symbol *s)
+{
+    if (s->from)
+        return c_name(name_element(s->from->name, s->element), "size");
+    return c_name(s->name, "size");
+}
+
+void define_symbol(Emitter *e, Symbol *s, const char *value)
+{
+    if (!s->c)
+        s->c = size_name(s);
+    line(e, scope_of(e, s) == birthplace(e, s) ? "const idx %s = %s;" : "%s = %s;", s->c, value);
+    Text t = {0};
+    if (s->low > INT64_MIN)
+        text_put(&t, "%s < %lld", s->c, (long long)s->low);
+    if (s->high < INT64_MAX)
+        text_put(&t, "%s%s > %lld", t.n ? " || " : "", s->c, (long long)s->high);
+    if (t.n) {
+        line(e, "if (%s)", t.s);
+        line(e, "    return RT_BAD_SIZE;");
+        e->fallible = true;
+    }
+    s->known = true;
+}
+
+void define_elements(Emitter *e, Value *v)
+{
+    for (Symbol *s = symbols_of(v); s; s = s->next)
+        if (!s->known && map_get(&e->used, s))
+            define_symbol(e, s, c_format("rt_size(%s[%d])", pointer(v), s->element));
+}
+
+void define_turn(Emitter *e, const Graph *body, const char *turn)
+{
+    for (Symbol *s = symbols_of(body->in.at[0]); s; s = s->next) {
+        if (s->c)
+            line(e, "%s = %s;", s->c, turn);
+        else
+            s->c = turn;
+        s->known = true;
+    }
+}
+
+typedef struct Around {
+    Emitter *e;
+    const Node *n;
+} Around;
+
+static bool is_repeated(const Graph *g, const Graph *in)
+{
+    for (; g != in; g = g->parent)
+        if (node_attr(g->owner, "body"))
+            return true;
+    return false;
+}
+
+static void begin_size(Symbol *s, void *arg)
+{
+    const Around *a = arg;
+    const Graph *g = scope_of(a->e, s), *here = a->n->graph;
+    const char *start = c_format("%lld", (long long)symbol_start(s));
+    if (g == birthplace(a->e, s) || !graph_encloses(g, here))
+        return;
+    if (g == here) {
+        s->c = size_name(s);
+        line(a->e, "idx %s = %s;", s->c, start);
+    } else if (is_repeated(here, g))
+        line(a->e, "%s = %s;", s->c, start);
+}
+
+void begin_sizes(Emitter *e, const Node *n) { symbols_inside(n, begin_size, &(Around){e, n}); }
+
+static void end_size(Symbol *s, void *arg)
+{
+    (void)arg;
+    s->known = true;
+}
+
+void end_sizes(Emitter *e, const Node *n) { symbols_inside(n, end_size, e); }
+
+static bool is_known(const Symbol *s) { return s->known; }
+
+void check_assumptions(Emitter *e)
+{
+    for (Assumption *a; (a = assumption_to_check(e->assumed, is_known)) != NULL;) {
+        line(e, "if (%s != %s)", dim_c(a->d), dim_c(a->is));
+        line(e, "    return RT_BAD_SIZE;");
+        e->fallible = true;
+    }
+}

@@ -1,0 +1,95 @@
+/* scope.c - sizes that become known while a branch or a loop's body runs. One that is used outside has a value there in any
+ * case: that of the last run of the branch or body, or, when there was none since the node was reached, a fixed one. */
+#include "ir/scope.h"
+
+#include "ir/ops.h"
+
+static Map born; /* Graph -> the first Symbol that becomes known in it */
+
+bool graph_encloses(const Graph *outer, const Graph *inner)
+{
+    while (inner && inner != outer)
+        inner = inner->parent;
+    return inner != NULL;
+}
+
+Graph *symbol_graph(const Symbol *s) { return s->node ? s->node->graph : s->from ? s->from->graph : NULL; }
+
+void scopes_begin(void)
+{
+    pool_clears(&born, sizeof born);
+    map_free(&born);
+    memset(&born, 0, sizeof born);
+    for (int i = symbol_count(); i-- > 0;) {
+        Symbol *s = symbol_at(i);
+        Graph *g = symbol_graph(s);
+        s->known = false;
+        s->beside = g ? symbols_born_in(g) : NULL;
+        if (g)
+            map_put(&born, g, s);
+    }
+}
+
+Symbol *symbols_born_in(const Graph *g) { return map_get(&born, g); }
+
+int64_t symbol_start(const Symbol *s) { return s->low > 0 ? s->low : s->high < 0 ? s->high : 0; }
+
+/* ---- those inside a node --------------------------------------------------------------------------------------------- */
+
+typedef struct Visit {
+    void (*visit)(Symbol *, void *);
+    void *arg;
+} Visit;
+
+static void visit_graph(Graph *g, void *arg)
+{
+    const Visit *v = arg;
+    for (Symbol *s = symbols_born_in(g); s; s = s->beside)
+        v->visit(s, v->arg);
+    for (const Node *n = g->first; n; n = n->next)
+        if (n->op->flags & CONTROL)
+            node_each_graph(n, visit_graph, arg);
+}
+
+void symbols_inside(const Node *n, void (*visit)(Symbol *, void *), void *arg)
+{
+    node_each_graph(n, visit_graph, &(Visit){visit, arg});
+}
+
+typedef struct Varies {
+    const Node *in;
+    bool varies;
+} Varies;
+
+static void is_inside(Symbol *s, void *arg)
+{
+    Varies *v = arg;
+    const Graph *g = symbol_graph(s);
+    while (g && g->owner != v->in)
+        g = g->parent;
+    v->varies |= g != NULL;
+}
+
+bool dim_varies_in(Dim d, const Node *n)
+{
+    Varies v = {n, false};
+    dim_symbols(d, is_inside, &v);
+    return v.varies;
+}
+
+Dims stacked_sizes(const Node *n)
+{
+    Dims sizes = {0};
+    const Attr *body = node_attr(n, "body");
+    for (int i = n->n_in - 2; body && i < n->n_out; i++) {
+        const Shape *s = body->g->out.at[i + 1]->shape;
+        for (int k = 0; n->out[i] && k < s->rank; k++) {
+            bool again = !dim_varies_in(s->dim[k], n);
+            for (int j = 0; j < sizes.n; j++)
+                again |= dim_same(sizes.at[j], s->dim[k]);
+            if (!again)
+                vec_push(&sizes, s->dim[k]);
+        }
+    }
+    return sizes;
+}
