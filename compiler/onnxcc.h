@@ -32,8 +32,8 @@ void pool_free(void *p, size_t bytes);
 #define ELEMENTS_ROOM(bytes) (((size_t)(bytes) + 16) & ~(size_t)15)
 void *pool_grow(void *old, size_t old_bytes, size_t new_bytes);
 void pool_reset(void);
-/* A static variable that points into the pool: zeroed by pool_reset from now on. */
-void pool_clears(void *at, size_t n);
+/* A variable that belongs to one run: zero at its start, and zeroed by pool_reset. A run that fails leaves nothing to the next. */
+#define OF_RUN __attribute__((section("onnxcc_run")))
 /* Zeroed memory for one tensor, aligned to 64; freed by big_free, or by pool_reset at the latest. */
 void *big_alloc(size_t bytes);
 void big_free(void *p);
@@ -161,11 +161,11 @@ typedef struct Symbol {
     Node *node;          /* ... or the size that a kernel reports (NonZero) */
     struct Symbol *next; /* of the same node or `from` */
     int id;
-    Dim fixed;     /* what it is, when that is known; else itself */
-    int64_t value; /* while exec.c runs */
-    bool known;    /* it has its value: in this run, or where the emitted text is now */
+    Dim fixed;             /* what it is, when that is known; else itself */
+    int64_t value;         /* while exec.c runs */
+    bool known;            /* it has its value: in this run, or where the emitted text is now */
     struct Symbol *beside; /* scope.c: of the same graph */
-    const char *c; /* variable in the emitted C */
+    const char *c;         /* variable in the emitted C */
 } Symbol;
 Symbol *symbol_by_name(Name n); /* model-wide: one meaning per name; made when missing */
 Symbol *symbol_fresh(const char *why, int64_t low, int64_t high); /* within what --dim says of all such, or of it */

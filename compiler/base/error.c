@@ -7,7 +7,7 @@ enum { PER_KIND = 20 }; /* messages of one kind that are shown */
 
 jmp_buf *error_exit;
 Text *error_sink;
-const char *error_file;
+OF_RUN const char *error_file;
 
 /* Messages of one kind: one format at one code. */
 typedef struct Kind {
@@ -23,14 +23,14 @@ typedef struct Errors {
     Map shown; /* whole texts, as names */
 } Errors;
 
-static Errors state;
+OF_RUN static Errors state;
 
 struct Held {
     Errors before; /* the state while messages are held back; what was held afterwards */
     Text text;
     Held *outer;
 };
-static Held *holding;
+OF_RUN static Held *holding;
 
 int error_count(void) { return state.errors; }
 
@@ -120,7 +120,6 @@ static Kind *kind_of(const char *format, const char *code, bool warning)
 /* One message; place: the line after "-->", without the file. */
 static void report(bool warning, const char *code, const char *place, const char *format, va_list args)
 {
-    pool_clears(&state, sizeof state);
     Text message = {0}, t = {0};
     text_vput(&message, format, args);
     text_put(&t, warning ? "warning" : "error");

@@ -17,7 +17,7 @@ struct Output {
     XXH64_state_t *state;
     Output *next;
 };
-static Output *outputs;
+OF_RUN static Output *outputs;
 
 static Output *output_new(const char *path)
 {

@@ -23,11 +23,6 @@ static struct Free { /* what was given back, by size */
     struct Free *next;
 } *given_back[CLASSES];
 static uint64_t any_back[CLASSES / 64 + 1]; /* a bit for each list that is not empty */
-static struct Static {
-    void *at;
-    size_t n;
-} statics[32];
-static int n_statics;
 
 static Block *block_link(Block *b, size_t bytes)
 {
@@ -154,16 +149,6 @@ void *pool_grow(void *old, size_t old_bytes, size_t new_bytes)
     return p;
 }
 
-void pool_clears(void *at, size_t n)
-{
-    for (int i = 0; i < n_statics; i++)
-        if (statics[i].at == at)
-            return;
-    if (n_statics == (int)(sizeof statics / sizeof *statics))
-        bug("too many statics for pool_clears");
-    statics[n_statics++] = (struct Static){at, n};
-}
-
 /* ---- tensors' memory ---------------------------------------------------------------------------------------- */
 
 typedef struct Big {
@@ -198,8 +183,11 @@ void big_free(void *p)
 
 static void drop_pieces(int down_to);
 
+extern char __start_onnxcc_run[], __stop_onnxcc_run[];
+
 void pool_reset(void)
 {
+    output_discard();
     drop_pieces(0);
     while (bigs)
         big_free(bigs + 1);
@@ -212,8 +200,7 @@ void pool_reset(void)
     chunk_left = 0;
     memset(given_back, 0, sizeof given_back);
     memset(any_back, 0, sizeof any_back);
-    for (int i = 0; i < n_statics; i++)
-        memset(statics[i].at, 0, statics[i].n);
+    memset(__start_onnxcc_run, 0, (size_t)(__stop_onnxcc_run - __start_onnxcc_run));
 }
 
 void *vec_more(void *at, int *cap, size_t size)
@@ -238,7 +225,7 @@ void *vec_fit(void *at, int n, int *cap, size_t size)
 
 /* ---- names ---------------------------------------------------------------------------------------------- */
 
-static struct Names {
+OF_RUN static struct Names {
     Name *at; /* open addressing, cap a power of two */
     uint32_t *hash;
     uint32_t n, cap;
@@ -272,7 +259,6 @@ static void names_grow(void)
 
 Name name_bytes(const char *s, size_t n)
 {
-    pool_clears(&names, sizeof names);
     if (n > UINT32_MAX)
         fail(EXIT_MODEL, "a name of %zu bytes", n);
     if (names.n >= names.cap / 4 * 3)

@@ -216,7 +216,7 @@ static const char *output_path(const char *extension)
     return c_format("%.*s%s", (int)n, opt.output, extension);
 }
 
-static VEC(SizeField) emitted;
+OF_RUN static VEC(SizeField) emitted;
 
 int emitted_sizes(const SizeField **fields)
 {

@@ -102,7 +102,7 @@ void find_uses(Emitter *e)
 
 /* ---- as text ------------------------------------------------------------------------------------------------------------ */
 
-static Map pasted; /* headers that are in the text already */
+OF_RUN static Map pasted; /* headers that are in the text already */
 
 static int compare_kernels(const void *a, const void *b)
 {
@@ -158,7 +158,6 @@ static void put_epilogues(Text *t, const Emitter *e)
 
 void put_kernels(Text *t, const Emitter *e)
 {
-    memset(&pasted, 0, sizeof pasted);
     if (opt.single)
         paste(t, "#include \"rt.h\"\n#include \"math.h\"\n");
     else

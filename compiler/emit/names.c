@@ -6,12 +6,12 @@
 #include "emit/taken.def"
 
 /* Identifiers in use and reserved ones -> the number that the next one of this base gets; */
-static Map taken;
+OF_RUN static Map taken;
 /* ... and what may be a local variable or a parameter, but not stand at file scope: functions of C's library; */
-static Map outside;
+OF_RUN static Map outside;
 /* ... and in capitals, tensors of the interface: NAME in PREFIX_NAME_SIZE. */
-static Map tensors;
-static const char *prefix, *prefix_upper;
+OF_RUN static Map tensors;
+OF_RUN static const char *prefix, *prefix_upper;
 
 static const char reserved[] =
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
@@ -85,10 +85,6 @@ static void take_declared(const char *text)
 
 void names_reset(void)
 {
-    memset(&taken, 0, sizeof taken);
-    memset(&outside, 0, sizeof outside);
-    memset(&tensors, 0, sizeof tensors);
-    prefix = prefix_upper = NULL;
     take_words(&taken, reserved);
     take_words(&taken, TAKEN_EVERYWHERE);
     take_words(&outside, TAKEN_AT_FILE_SCOPE);

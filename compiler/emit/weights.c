@@ -7,16 +7,16 @@
 
 enum { ALIGN = 64, FILE_LIMIT = 1 << 20 };
 
-Constants constants;
-static VEC(struct Constant {
+OF_RUN Constants constants;
+OF_RUN static VEC(struct Constant {
     Value *v;
     const char *id; /* NULL: an earlier one has the same bytes */
     bool in_file;
     size_t at; /* there */
 }) list;
-static VEC(const char *) long_texts; /* the names of strings that are no literals, in order */
-static Map seen;                     /* content -> the first value that has it */
-static Map defaults;                 /* inputs -> a constant with the value that they have when the caller gives none */
+OF_RUN static VEC(const char *) long_texts; /* the names of strings that are no literals, in order */
+OF_RUN static Map seen;                     /* content -> the first value that has it */
+OF_RUN static Map defaults; /* inputs -> a constant with the value that they have when the caller gives none */
 
 /* ---- which --------------------------------------------------------------------------------------------------- */
 
@@ -300,11 +300,6 @@ static void write_list(const char *weights_path)
 
 void write_constants(Model *m, const char *weights_path)
 {
-    memset(&constants, 0, sizeof constants);
-    memset(&list, 0, sizeof list);
-    memset(&long_texts, 0, sizeof long_texts);
-    memset(&seen, 0, sizeof seen);
-    memset(&defaults, 0, sizeof defaults);
     graph_each_node(m->graph, add_call, NULL);
     for (int i = 0; i < m->graph->in.n; i++) {
         Value *v = m->graph->in.at[i];

@@ -2,13 +2,12 @@
  * decide it. */
 #include "passes/infer.h"
 
-static VEC(Assumption) assumptions;
+OF_RUN static VEC(Assumption) assumptions;
 
 void assume_dim(Node *n, Dim d, Dim is)
 {
     if (dim_same(d, is))
         return;
-    pool_clears(&assumptions, sizeof assumptions);
     vec_push(&assumptions, ((Assumption){n, d, is}));
     n->kept = true;
 }

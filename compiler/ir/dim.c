@@ -2,7 +2,7 @@
  * A Dim is one int64: a number is itself; an expression is the tag in the upper half and its index in the lower. */
 #include "ir/dim.h"
 
-static struct Table {
+OF_RUN static struct Table {
     VEC(Expr *) at;
     int *slot; /* open addressing: index + 1 */
     int cap;
@@ -63,7 +63,6 @@ static int size_of(ExprKind kind, int n, const int64_t *w)
 
 Dim dim_make(ExprKind kind, int n, const int64_t *w)
 {
-    pool_clears(&table, sizeof table);
     if (table.at.n >= table.cap / 2) {
         table.cap = table.cap ? table.cap * 2 : 256;
         table.slot = NEWS(int, table.cap);
@@ -93,7 +92,7 @@ typedef struct Walk {
     unsigned time;
 } Walk;
 
-static unsigned clock_;
+OF_RUN static unsigned clock_;
 
 static void walk(Dim d, const Walk *w)
 {

@@ -37,7 +37,7 @@ void value_free(Value *v)
 }
 
 /* Values that no node makes and nobody reads now: given back once no code can have them in hand. */
-static struct Left {
+OF_RUN static struct Left {
     VEC(Value *) list;
     bool stay;
 } left;
@@ -47,16 +47,11 @@ static void value_left(Value *v)
     const bool findable = v->name && v->graph->scope.cap; /* by its name */
     if (v->uses.n || v->def || findable || v->kept || v->left || left.stay)
         return;
-    pool_clears(&left, sizeof left);
     v->left = true;
     vec_push(&left.list, v);
 }
 
-void values_stay(void)
-{
-    pool_clears(&left, sizeof left);
-    left.stay = true;
-}
+void values_stay(void) { left.stay = true; }
 
 void values_free(void)
 {

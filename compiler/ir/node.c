@@ -41,8 +41,7 @@ static Attr *read_default(const Op *op, const FormalAttr *f)
 /* The attribute as given, or as the row's default says, which is read once; NULL: absent. */
 static const Attr *attr_or_default(const Node *n, const char *attr)
 {
-    static Map defaults; /* FormalAttr -> Attr */
-    pool_clears(&defaults, sizeof defaults);
+    OF_RUN static Map defaults; /* FormalAttr -> Attr */
     const Attr *a = node_attr(n, attr);
     if (a)
         return a;

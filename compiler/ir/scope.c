@@ -4,7 +4,7 @@
 
 #include "ir/ops.h"
 
-static Map born; /* Graph -> the first Symbol that becomes known in it */
+OF_RUN static Map born; /* Graph -> the first Symbol that becomes known in it */
 
 bool graph_encloses(const Graph *outer, const Graph *inner)
 {
@@ -17,7 +17,6 @@ Graph *symbol_graph(const Symbol *s) { return s->node ? s->node->graph : s->from
 
 void scopes_begin(void)
 {
-    pool_clears(&born, sizeof born);
     map_free(&born);
     memset(&born, 0, sizeof born);
     for (int i = symbol_count(); i-- > 0;) {

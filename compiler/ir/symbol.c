@@ -2,7 +2,7 @@
  * to be. */
 #include "ir/dim.h"
 
-static struct Symbols {
+OF_RUN static struct Symbols {
     VEC(Symbol *) at;
     Map by_name, numbers; /* the last number that a name was given to be another one */
     Map origins;          /* node or value -> the first symbol that comes from it */
@@ -10,7 +10,6 @@ static struct Symbols {
 
 static Symbol *symbol_new(Name n, int64_t low, int64_t high)
 {
-    pool_clears(&symbols, sizeof symbols);
     Symbol *s = NEW(Symbol);
     *s = (Symbol){.name = n, .low = low, .high = high, .most = D(high), .id = symbols.at.n, .axis = -1, .element = -1};
     s->fixed = dim_make(EXPR_SYMBOL, 1, (int64_t[]){s->id});

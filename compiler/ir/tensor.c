@@ -237,8 +237,7 @@ const void *tensor_data(const Tensor *constant)
 
 void tensor_keep(Tensor *t)
 {
-    static Map kept; /* hash -> Tensor */
-    pool_clears(&kept, sizeof kept);
+    OF_RUN static Map kept; /* hash -> Tensor */
     const size_t size = tensor_size(t);
     const uint64_t h = XXH3_64bits_withSeed(t->data, size, size) | 1;
     const Tensor *same = map_get(&kept, (void *)(uintptr_t)h);

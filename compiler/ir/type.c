@@ -79,8 +79,7 @@ Shape shape_of(int rank, const Dim *dim)
 
 const Shape *shape_keep(Shape s)
 {
-    static Map kept; /* hash -> Shape */
-    pool_clears(&kept, sizeof kept);
+    OF_RUN static Map kept; /* hash -> Shape */
     uint64_t h = (uint64_t)s.rank;
     for (int i = 0; i < s.rank; i++)
         h = (h ^ (uint64_t)s.dim[i].v) * 0x9E3779B97F4A7C15u;

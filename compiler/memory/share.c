@@ -9,7 +9,7 @@
 #include "rt.h"
 
 /* copy: what puts b there. */
-static VEC(struct Share {
+OF_RUN static VEC(struct Share {
     Value *a, *b;
     Node *copy;
 }) shares;
@@ -503,7 +503,6 @@ static void apply_node(Node *n, void *arg)
 
 void share_settle(Model *m)
 {
-    memset(&shares, 0, sizeof shares);
     graph_each_node(m->graph, settle_node, NULL);
     graph_each_node(m->graph, apply_node, NULL);
 }

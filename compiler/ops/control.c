@@ -329,8 +329,7 @@ static int resized_state(const Node *n, const Graph *g)
 static bool try_turn(Node *n, Graph *body, Box *const *now, Box **after, int *resized)
 {
     enum { MOST = 200000 };
-    static int tried; /* nodes; each turn tries the loops inside it */
-    pool_clears(&tried, sizeof tried);
+    OF_RUN static int tried; /* nodes; each turn tries the loops inside it */
     for (const Node *m = body->first; m && tried <= MOST; m = m->next)
         if (++tried > MOST)
             node_error(n, "loops in loops carry what grows: more than %d nodes would have to be tried", MOST);

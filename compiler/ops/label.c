@@ -52,7 +52,7 @@ static int compare_elements(const Tensor *t, int64_t i, int64_t k)
     return a != a ? b == b : b != b ? -1 : a < b ? -1 : a > b;
 }
 
-static const Tensor *ordered; /* what `order` sorts */
+OF_RUN static const Tensor *ordered; /* what `order` sorts */
 
 static int by_element(const void *a, const void *b)
 {
@@ -298,7 +298,7 @@ typedef struct Grams {
     const int64_t *item; /* tokens of one length's n-grams */
     int64_t n;
 } Grams;
-static Grams sorted_grams;
+OF_RUN static Grams sorted_grams;
 
 static int by_gram(const void *a, const void *b)
 {

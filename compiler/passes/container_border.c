@@ -139,7 +139,7 @@ Box *box_empty(const Box *elements)
 
 /* ---- the border of the model ----------------------------------------------------------------------------------------------- */
 
-static VEC(Port) inputs, outputs;
+OF_RUN static VEC(Port) inputs, outputs;
 
 int container_ports(bool of_outputs, const Port **ports)
 {
@@ -294,8 +294,6 @@ void containers_enter(Model *m)
 {
     Graph *g = m->graph;
     Values all = {0};
-    memset(&inputs, 0, sizeof inputs);
-    memset(&outputs, 0, sizeof outputs);
     for (int i = 0; i < g->out.n; i++)
         vec_push(&outputs, ((Port){.name = g->out.at[i]->name}));
     for (int i = 0; i < g->in.n; i++) {

@@ -10,7 +10,7 @@ enum { EAGER_BYTES = 1 << 16 };
 /* Values of integers that are only partly known: element moves run on the Dims themselves. */
 static bool is_symbolic_integer(const Value *v)
 {
-    return v && (v->type == I64 || v->type == I32 || v->type == B8) && dim_const(shape_count(*v->shape)) &&
+    return v && (v->type == I64 || v->type == I32 || v->type == B8) && shape_const(*v->shape) &&
            dim_value(shape_count(*v->shape)) <= 64;
 }
 

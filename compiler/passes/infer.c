@@ -10,7 +10,7 @@
 
 enum { MAX_EXPANSIONS = 2000000 };
 
-static int expansions;
+OF_RUN static int expansions;
 
 /* ---- what the user fixed: --dim, --shape, --const ---------------------------------------------------------- */
 
@@ -289,8 +289,7 @@ void infer_node(Node *n)
 /* The constant that is known as these bytes of this type and shape already; else y. */
 static Value *known_constant(Value *y)
 {
-    static Map known; /* bytes -> Value */
-    pool_clears(&known, sizeof known);
+    OF_RUN static Map known; /* bytes -> Value */
     Value *same = map_get(&known, y->data->data);
     if (same && same->graph == y->graph && same->type == y->type && same->shape == y->shape &&
         same->data->fill == y->data->fill) {
@@ -319,7 +318,7 @@ Value *inferred(Value *made)
     return made;
 }
 
-static bool looked_at; /* some operator of the model looks back at nodes of constants */
+OF_RUN static bool looked_at; /* some operator of the model looks back at nodes of constants */
 
 static void look_back(Node *n, void *arg)
 {
@@ -378,7 +377,6 @@ static void check_bounds(Model *m);
 
 void infer_model(Model *m)
 {
-    expansions = 0;
     apply_dims();
     apply_shapes(m);
     apply_consts(m);
@@ -387,7 +385,6 @@ void infer_model(Model *m)
     stop_on_errors();
     for (int i = 0; i < m->graph->in.n; i++)
         m->graph->in.at[i]->shape = shape_keep(resolve_shape(*m->graph->in.at[i]->shape));
-    looked_at = false;
     graph_each_node(m->graph, look_back, NULL);
     infer_graph(m->graph);
     stop_on_errors();

@@ -67,8 +67,8 @@ typedef struct File {
     char sha1[41];
 } File;
 
-static Map files;  /* location -> File */
-static Span *maps; /* what must be unmapped; outlives the pool */
+OF_RUN static Map files; /* location -> File */
+static Span *maps;       /* what must be unmapped; outlives the pool */
 static int n_maps;
 
 void external_close(void)
@@ -206,7 +206,6 @@ static void open_file(Model *m, Name location, File *f, const Path *p)
 
 static File *find_file(Model *m, Name location, const Path *p)
 {
-    pool_clears(&files, sizeof files);
     File *f = map_get(&files, location);
     if (!f) {
         f = NEW(File);

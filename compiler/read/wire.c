@@ -3,7 +3,7 @@
 
 enum { MOST_ENTRIES = 1 << 24 };
 
-static struct Reader {
+OF_RUN static struct Reader {
     Span file, message; /* message: the one being gathered; scalars come from elsewhere */
     uint64_t copied;    /* bytes of messages that were given in pieces and put together */
     unsigned order;
