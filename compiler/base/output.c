@@ -54,7 +54,7 @@ static void check_open(const Output *o)
         fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(errno));
 }
 
-static VEC(struct Input {
+OF_RUN static VEC(struct Input {
     dev_t device;
     ino_t inode;
 }) inputs;
@@ -62,7 +62,6 @@ static VEC(struct Input {
 void output_spare(int fd)
 {
     struct stat st;
-    pool_clears(&inputs, sizeof inputs);
     if (!fstat(fd, &st))
         vec_push(&inputs, ((struct Input){st.st_dev, st.st_ino}));
 }

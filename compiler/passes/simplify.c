@@ -2,6 +2,7 @@
  * Requires: shapes and folded constants. Leaves: no node whose results are known or unused. */
 #include <xxhash.h>
 
+#include "ir/scope.h"
 #include "passes/infer.h"
 
 /* ---- dead code -------------------------------------------------------------------------------------------------------- */
@@ -13,6 +14,8 @@ static void need_symbol(Symbol *s, void *needed)
         map_put(needed, s->from, s);
     if (s->node)
         map_put(needed, s->node, s);
+    for (const Graph *g = symbol_graph(s); g && g->owner; g = g->parent)
+        map_put(needed, g->owner, s);
 }
 
 static void need_sizes(Map *needed, const Value *v)
