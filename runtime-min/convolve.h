@@ -27,15 +27,13 @@ struct conv_plan {
 /* All in literals where the width and the channels are. even: all rows have this width. */
 TILE struct conv_plan conv_plan(idx width, idx cout, int even, tile_epilogue *epilogue)
 {
-    struct conv_plan c;
+    struct conv_plan c = {.epilogue = epilogue};
     c.across = tile_cut((cout + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
     c.along = tile_cut(width, TILE_ROWS(c.across.big), even);
     c.tile[0][0] = tile_of(c.along.big, c.across.big);
     c.tile[0][1] = tile_of(c.along.big, c.across.small);
     c.tile[1][0] = tile_of(c.along.small, c.across.big);
     c.tile[1][1] = tile_of(c.along.small, c.across.small);
-    c.epilogue = epilogue;
-    c.cross = 0;
     return c;
 }
 
@@ -80,14 +78,13 @@ SHARED void conv_window(const struct conv_work *k, idx d0, idx h0, idx w0, const
                 memset(to, 0, (size_t)row * sizeof(f32));
                 continue;
             }
-            const f32 *const from = k->x + ((d * p->in[1] + h) * p->in[2] + w0) * p->x_pitch;
+            const f32 *const from = k->x + ((d * p->in[1] + h) * p->in[2] + w0 + left) * p->x_pitch;
             memset(to, 0, (size_t)(left * pitch) * sizeof(f32));
             if (pitch == p->x_pitch && pitch == p->group * p->cin)
-                memcpy(to + left * pitch, from + left * pitch,
-                       (size_t)((right - left - 1) * pitch + p->cin) * sizeof(f32));
+                memcpy(to + left * pitch, from, (size_t)((right - left - 1) * pitch + p->cin) * sizeof(f32));
             else
                 for (idx w = left; w < right; w++)
-                    memcpy(to + w * pitch, from + w * p->x_pitch, (size_t)p->cin * sizeof(f32));
+                    memcpy(to + w * pitch, from + (w - left) * p->x_pitch, (size_t)p->cin * sizeof(f32));
             memset(to + right * pitch, 0, (size_t)(row - right * pitch) * sizeof(f32));
         }
 }

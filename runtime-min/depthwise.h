@@ -20,11 +20,11 @@ PARAMS(conv_depthwise)
 #define DEPTHWISE_EACH_COLUMN(X)                                                                                       \
     X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
 
-/* The kernel rows that touch the image, from (first plane, row) on; x and w at the first of them. Columns of x under the
- * tile that exist: from lead up to end. rows: pixels to store. index: for each channel of y, which of x it is made from,
+/* The kernel rows that touch the image, from (first plane, row) on; x and w at the first of them, x in its column 0 at an
+ * edge, where the tile begins `shift` floats on, or before. Columns of x under the tile that exist: from lead up to end. rows: pixels to store. index: for each channel of y, which of x it is made from,
  * counted from that of the first in its vector. */
 struct depthwise_tile {
-    idx planes, lines, lead, end, rows;
+    idx planes, lines, shift, lead, end, rows;
     idx x_plane, x_line, x_pitch, x_tap, x_step, w_plane, w_line, w_tap, w_in, w_channel, y_pitch, cin, cout, channels,
         width;
     f32 lo, hi;
@@ -45,7 +45,7 @@ TILE void depthwise_vector(const int KW, const int S, const int edge, const int 
     DEPTHWISE_EACH(DEPTHWISE_X)
 #undef DEPTHWISE_X
 #define DEPTHWISE_LOAD(p) (spread ? vec_pick(p, m - i, index) : depthwise_get(p, part, n))
-    const idx lines = spread ? t->lines * t->cin : t->lines;
+    const idx lines = spread ? t->lines * t->cin : t->lines, shift = edge ? t->shift : 0;
     for (idx d = 0; d < t->planes; d++)
         for (idx l = 0; l < lines; l++) {
             const idx h = spread ? l / t->cin : l, i = spread ? l % t->cin : 0;
@@ -64,7 +64,7 @@ TILE void depthwise_vector(const int KW, const int S, const int edge, const int 
         c[(j - k) / S] = vec_fma(a, w##k, c[(j - k) / S]);
 #define DEPTHWISE_X(j)                                                                                                 \
     if (j < (DEPTHWISE_ROWS - 1) * S + KW && (!edge || (j >= t->lead && j < t->end))) {                                \
-        const vec a = DEPTHWISE_LOAD(xl + j * t->x_pitch);                                                     \
+        const vec a = DEPTHWISE_LOAD(xl + (shift + j * t->x_pitch));                                                     \
         DEPTHWISE_TAP(j, 0)                                                                                            \
         DEPTHWISE_TAP(j, 1)                                                                                            \
         DEPTHWISE_TAP(j, 2)                                                                                            \
@@ -79,10 +79,10 @@ TILE void depthwise_vector(const int KW, const int S, const int edge, const int 
             } else
                 for (idx k = 0; k < t->width; k++) {
                     const vec a = depthwise_get(wl + k * t->w_tap, part, n);
-                    const f32 *const xk = xl + k * t->x_tap * t->x_pitch;
+                    const idx xk = shift + k * t->x_tap * t->x_pitch;
 #define DEPTHWISE_X(r)                                                                                                 \
     if (!edge || (r * t->x_step + k * t->x_tap >= t->lead && r * t->x_step + k * t->x_tap < t->end))                   \
-        c[r] = vec_fma(DEPTHWISE_LOAD(xk + r * t->x_step * t->x_pitch), a, c[r]);
+        c[r] = vec_fma(DEPTHWISE_LOAD(xl + (xk + r * t->x_step * t->x_pitch)), a, c[r]);
                     DEPTHWISE_EACH(DEPTHWISE_X)
 #undef DEPTHWISE_X
                 }
@@ -200,7 +200,7 @@ SHARED void depthwise_run(const f32 *x, const f32 *w, const f32 *b, f32 *y, i32 
         .index = index,
     };
     for (idx i = 0; index && i < (p->channels + 15) / 16 * 16; i++)
-        index[i] = (i32)((i / p->cout - i / RT_VEC * RT_VEC / p->cout) * p->cin);
+        index[i] = (i32)((rt_min(i, p->channels - 1) / p->cout - i / RT_VEC * RT_VEC / p->cout) * p->cin);
     const idx reach = (DEPTHWISE_ROWS - 1) * p->stride[2] + (p->kernel[2] - 1) * p->dilation[2] + 1;
     for (idx row = 0; row < p->n * p->out[0] * p->out[1]; row++) {
         const idx n = row / (p->out[0] * p->out[1]), d = row / p->out[1] % p->out[0] * p->stride[0] - p->pad[0];
@@ -208,15 +208,17 @@ SHARED void depthwise_run(const f32 *x, const f32 *w, const f32 *b, f32 *y, i32 
         idx kd, kh;
         t.planes = depthwise_range(d, p->kernel[0], p->dilation[0], p->in[0], &kd);
         t.lines = depthwise_range(h, p->kernel[1], p->dilation[1], p->in[1], &kh);
+        const idx plane = n * p->in[0] + d + kd * p->dilation[0], line = h + kh * p->dilation[1];
+        const idx start = t.planes > 0 && t.lines > 0 ? plane * x_plane + line * x_row : 0;
         for (idx i = 0; i < p->out[2]; i += DEPTHWISE_ROWS) {
             const idx at = i * p->stride[2] - p->pad[2];
-            const f32 *const from = x + n * p->in[0] * x_plane + (d + kd * p->dilation[0]) * x_plane +
-                                    (h + kh * p->dilation[1]) * x_row + at * p->x_pitch;
             f32 *const to = y + (row * p->out[2] + i) * p->y_pitch;
             t.lead = at < 0 ? -at : 0;
             t.end = p->in[2] - at;
             t.rows = p->out[2] - i < DEPTHWISE_ROWS ? p->out[2] - i : DEPTHWISE_ROWS;
             const int edge = t.lead > 0 || t.end < reach || t.rows < DEPTHWISE_ROWS;
+            const f32 *const from = x + start + (edge ? 0 : at * p->x_pitch);
+            t.shift = edge ? at * p->x_pitch : 0;
             (edge ? c->edge : c->inside)(from, w + kd * t.w_plane + kh * t.w_line, b, to, &t);
             if (c->epilogue)
                 c->epilogue(to, p->y_pitch, t.rows, p->channels);

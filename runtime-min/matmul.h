@@ -110,8 +110,9 @@ HELPER void MATMUL_FN(matmul_group)(const int V, const f32 *x, const f32 *w, con
 {
     const idx last = columns - (V - 1) * RT_VEC, big = rows.bigs;
     tile_of(rows.big, V)(x, w, b, r, y, last, big / rows.big, t);
-    tile_of(rows.small, V)(x + big * t->step, w, b, r ? r + big * t->r_pitch : r, y + big * t->y_pitch, last,
-                           (m - big) / rows.small, t);
+    if (m > big)
+        tile_of(rows.small, V)(x + big * t->step, w, b, r ? r + big * t->r_pitch : r, y + big * t->y_pitch, last,
+                               (m - big) / rows.small, t);
 #ifdef EPI
     if (t->last)
         MATMUL_FN(matmul_epilogue)(y, t->y_pitch, m, columns < V * RT_VEC ? columns : V * RT_VEC);
@@ -131,7 +132,7 @@ HELPER void MATMUL_FN(matmul_one)(const f32 *x, idx x_row, const f32 *b, const f
         const f32 *const bc = bias ? bias + c : bias, *const rc = r ? r + c : r;
         idx l = 0;
         do {
-            const f32 *w = b + l * p->b_k + c * p->b_column;
+            const f32 *w = p->k > 0 ? b + l * p->b_k + c * p->b_column : b;
             t.run = p->depth < p->k - l ? p->depth : p->k - l;
             t.first = l == 0;
             t.last = l + t.run == p->k;

@@ -105,8 +105,10 @@ SHARED void FN2(qconv_widen)(i16 *restrict to, const T *restrict from, i32 zero,
 SHARED void FN2(qconv_pair)(i32 *restrict to, const T *restrict a, const T *restrict b, i32 zero, idx n, idx pixels,
                             idx pitch)
 {
-#define QCONV_PAIR(c) to[c] = (((i32)a[c] - zero) & 0xffff) | (i32)((u32)((i32)b[c] - zero) << 16)
-    for (idx w = 0; w < pixels; w++, to += QTILE_PANEL, a += pitch, b += pitch)
+#define QCONV_PAIR(c)                                                                                                  \
+    to[w * QTILE_PANEL + c] =                                                                                          \
+        (((i32)a[w * pitch + c] - zero) & 0xffff) | (i32)((u32)((i32)b[w * pitch + c] - zero) << 16)
+    for (idx w = 0; w < pixels; w++)
         if (n == QTILE_PANEL)
             for (idx c = 0; c < QTILE_PANEL; c++)
                 QCONV_PAIR(c);
@@ -122,13 +124,13 @@ HELPER void FN2(qconv_row)(i16 *to, const T *x, i32 zero, idx d, idx h, const st
 {
     idx left, right;
     qconv_range(r->pixels, p->pad[2], p->in[2], d >= 0 && d < p->in[0] && h >= 0 && h < p->in[1], &left, &right);
-    const T *const from = x + ((d * p->in[1] + h) * p->in[2] - p->pad[2]) * p->x_pitch;
+    const idx from = (d * p->in[1] + h) * p->in[2] - p->pad[2];
     memset(to, 0, (size_t)(left * p->cin) * sizeof *to);
-    if (p->x_pitch == p->cin)
-        FN2(qconv_widen)(to + left * p->cin, from + left * p->cin, zero, (right - left) * p->cin);
+    if (p->x_pitch == p->cin && left < right)
+        FN2(qconv_widen)(to + left * p->cin, x + (from + left) * p->cin, zero, (right - left) * p->cin);
     else
         for (idx w = left; w < right; w++)
-            FN2(qconv_widen)(to + w * p->cin, from + w * p->x_pitch, zero, p->cin);
+            FN2(qconv_widen)(to + w * p->cin, x + (from + w) * p->x_pitch, zero, p->cin);
     memset(to + right * p->cin, 0, (size_t)((r->pixels - right) * p->cin) * sizeof *to);
 }
 
@@ -140,19 +142,19 @@ HELPER void FN2(qconv_pairs)(i16 *to, const T *x, i32 zero, idx d, idx h, idx so
     idx left, right;
     qconv_range(r->pixels, p->pad[2], p->in[2], d >= 0 && d < p->in[0] && h >= 0 && h < p->in[1], &left, &right);
     const idx on = p->dilation[2], both = rt_max(left, right - on);
-    const T *const from = x + ((d * p->in[1] + h) * p->in[2] - p->pad[2]) * p->x_pitch;
+    const idx from = (d * p->in[1] + h) * p->in[2] - p->pad[2];
     for (idx w = 0; w < r->pixels; w++) {
         i16 *const at = to + w * 2 * QTILE_PANEL;
         if (w == left && both > left) {
-            const T *const first = from + w * p->x_pitch;
+            const T *const first = x + (from + w) * p->x_pitch;
             FN2(qconv_pair)((i32 *)(void *)at, first, first + on * p->x_pitch, zero, some, both - left, p->x_pitch);
             w = both - 1;
             continue;
         }
         const int a = w >= left && w < right, b = w + on >= left && w + on < right;
         for (idx c = 0; c < some; c++) {
-            at[2 * c] = a ? (i16)((i32)from[w * p->x_pitch + c] - zero) : 0;
-            at[2 * c + 1] = b ? (i16)((i32)from[(w + on) * p->x_pitch + c] - zero) : 0;
+            at[2 * c] = a ? (i16)((i32)x[(from + w) * p->x_pitch + c] - zero) : 0;
+            at[2 * c + 1] = b ? (i16)((i32)x[(from + w + on) * p->x_pitch + c] - zero) : 0;
         }
     }
 }

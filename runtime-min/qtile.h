@@ -69,21 +69,23 @@ HELPER dot_pairs qtile_weights(const i8 *p, const dot_pairs *zero, const int pla
     return plain ? dot_widen(p) : dot_less(dot_widen(p), *zero);
 }
 
-/* c += x w for n pairs: row r reads x[r * step]; apart: every column has an x of its own; plain: see qtile_job. */
+/* c += x w for n pairs, those of w from pair `from` on: row r reads x[r * step]; apart: every column has an x of its own;
+ * plain: see qtile_job. */
 HELPER void qtile_mac(dot_sums c[][4], const int R, const int V, const int apart, const int plain, const i16 *x,
-                      idx step, idx on, const i8 *const w[4], const dot_pairs zero[4], idx n)
+                      idx step, idx on, const i8 *const w[4], idx from, const dot_pairs zero[4], idx n)
 {
-    const i16 *x3 = x + 3 * step, *x6 = x + 6 * step, *x9 = x + 9 * step, *x12 = x + 12 * step;
+    const i16 *const x3 = R > 3 ? x + 3 * step : x, *const x6 = R > 6 ? x + 6 * step : x;
+    const i16 *const x9 = R > 9 ? x + 9 * step : x, *const x12 = R > 12 ? x + 12 * step : x;
     const idx d1 = V > 1 ? w[1] - w[0] : 0, d2 = V > 2 ? w[2] - w[0] : 0, d3 = V > 3 ? w[3] - w[0] : 0;
-    const i8 *const end = w[0] + n * QTILE_PAIR;
-    for (const i8 *k = w[0]; k != end; k += QTILE_PAIR, x += on, x3 += on, x6 += on, x9 += on, x12 += on) {
+    for (idx i = 0, l = 0; i < n; i++, l += on) {
+        const i8 *const k = w[0] + (from + i) * QTILE_PAIR;
         const dot_pairs w0 = qtile_weights(k, &zero[0], plain);
         const dot_pairs w1 = V > 1 ? qtile_weights(k + d1, &zero[1], plain) : w0;
         const dot_pairs w2 = V > 2 ? qtile_weights(k + d2, &zero[2], plain) : w0;
         const dot_pairs w3 = V > 3 ? qtile_weights(k + d3, &zero[3], plain) : w0;
 #define QTILE_STEP(r)                                                                                                  \
     if (R > r) {                                                                                                       \
-        const i16 *const at = (r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12) + r % 3 * step;                \
+        const i16 *const at = (r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12) + (l + r % 3 * step);                \
         const dot_pairs a = apart ? dot_load(at) : dot_spread(at);                                                     \
         c[r][0] = dot_add(c[r][0], a, w0);                                                                             \
         if (V > 1)                                                                                                     \
@@ -141,17 +143,17 @@ HELPER void qtile_any(const int R, const int V, const int apart, const i16 *x, i
         k[v] = panel + QTILE_HEAD + 2 * lane;
     }
     qtile_start(c, R, V, head);
-    for (idx plane = 0; plane < t->planes; plane++, x += t->ring * t->row) {
+    idx from = 0;
+    for (idx plane = 0; plane < t->planes; plane++) {
         idx s = slot;
         for (idx line = 0; line < t->lines; line++) {
             for (idx i = 0; i < t->across; i++) {
-                const i16 *const at = x + s * t->row + i * t->right;
+                const i16 *const at = x + (plane * t->ring + s) * t->row + i * t->right;
                 if (t->plain)
-                    qtile_mac(c, R, V, apart, 1, at, t->step, apart ? t->on : 2, k, zero, t->pairs);
+                    qtile_mac(c, R, V, apart, 1, at, t->step, apart ? t->on : 2, k, from, zero, t->pairs);
                 else
-                    qtile_mac(c, R, V, apart, 0, at, t->step, apart ? t->on : 2, k, zero, t->pairs);
-                for (int v = 0; v < V; v++)
-                    k[v] += t->pairs * QTILE_PAIR;
+                    qtile_mac(c, R, V, apart, 0, at, t->step, apart ? t->on : 2, k, from, zero, t->pairs);
+                from += t->pairs;
             }
             s += t->dilation;
             s -= s >= t->ring ? t->ring : 0;

@@ -119,17 +119,19 @@ TILE void tile_mac(vec c[][4], const int R, const int V, const f32 *x, const f32
 {
     const idx step = t->step, w_1 = tile_column(1, t->lane, t->w_panel), w_2 = tile_column(2, t->lane, t->w_panel),
               w_3 = tile_column(3, t->lane, t->w_panel);
-    const f32 *x3 = x + 3 * step, *x6 = x + 6 * step, *x9 = x + 9 * step, *x12 = x + 12 * step, *at[TILE_LOOSE];
+    /* pointers to rows that are not there would be outside x, and w + w_k after the last k outside the panels */
+    const f32 *x3 = R > 3 ? x + 3 * step : x, *x6 = R > 6 ? x + 6 * step : x;
+    const f32 *x9 = R > 9 ? x + 9 * step : x, *x12 = R > 12 ? x + 12 * step : x, *at[TILE_LOOSE];
 #define TILE_AT(r)                                                                                                     \
     if (R > r && r < TILE_LOOSE)                                                                                       \
         at[r % TILE_LOOSE] = x + t->at[r % TILE_LOOSE];
     TILE_EACH_ROW(TILE_AT)
 #undef TILE_AT
-    for (idx k = 0; k < t->run; k++, w += t->w_k, x++, x3++, x6++, x9++, x12++) {
-        const vec w0 = vec_load(w);
-        const vec w1 = V > 1 ? vec_load(w + w_1) : w0;
-        const vec w2 = V > 2 ? vec_load(w + w_2) : w0;
-        const vec w3 = V > 3 ? vec_load(w + w_3) : w0;
+    for (idx k = 0, l = 0; k < t->run; k++, l += t->w_k, x++, x3++, x6++, x9++, x12++) {
+        const vec w0 = vec_load(w + l);
+        const vec w1 = V > 1 ? vec_load(w + l + w_1) : w0;
+        const vec w2 = V > 2 ? vec_load(w + l + w_2) : w0;
+        const vec w3 = V > 3 ? vec_load(w + l + w_3) : w0;
 #define TILE_STEP(r)                                                                                                   \
     if (R > r) {                                                                                                       \
         const vec a = vec_splat(R <= TILE_LOOSE ? at[r % TILE_LOOSE][k]                                                \
@@ -175,30 +177,28 @@ TILE void tile_any(const int R, const int V, const f32 *x, const f32 *w, const f
                    idx n, const struct tile_job *t)
 {
     static const f32 zero[TILE_VECTORS * RT_VEC];
-    for (; n > 0; n--, x += R * t->step, y += R * t->y_pitch) {
+    for (idx i = 0; i < n * R; i += R) {
         vec c[TILE_MOST_ROWS][4];
-        const f32 *xt = x, *wt = w;
+        f32 *const to = y + i * t->y_pitch;
         tile_load(c, R, V, t->first && b ? b : zero, 0, t->first && b ? last : RT_VEC);
-        if (t->first && r) {
-            tile_add(c, R, V, r, t->r_pitch, last);
-            r += R * t->r_pitch;
-        }
-        idx row = t->tap[0], tap = t->tap[1];
-        for (idx i = 0; i < t->taps; i++, wt += t->w_run) {
-            tile_mac(c, R, V, xt, wt, t);
-            xt += t->right;
+        if (t->first && r)
+            tile_add(c, R, V, r + i * t->r_pitch, t->r_pitch, last);
+        idx row = t->tap[0], tap = t->tap[1], at = i * t->step;
+        for (idx k = 0; k < t->taps; k++) {
+            tile_mac(c, R, V, x + at, w + k * t->w_run, t);
+            at += t->right;
             if (++tap < t->across)
                 continue;
             tap = 0;
-            xt += t->row - t->across * t->right;
+            at += t->row - t->across * t->right;
             if (++row < t->rows)
                 continue;
             row = 0;
-            xt += t->plane - t->rows * t->row;
+            at += t->plane - t->rows * t->row;
         }
         if (!t->first)
-            tile_add(c, R, V, y, t->y_pitch, last);
-        tile_store((const vec(*)[4])c, R, V, y, t->y_pitch, last, t->lo, t->hi);
+            tile_add(c, R, V, to, t->y_pitch, last);
+        tile_store((const vec(*)[4])c, R, V, to, t->y_pitch, last, t->lo, t->hi);
     }
 }
 
@@ -241,8 +241,8 @@ typedef void tile_epilogue(f32 *y, idx pitch, idx rows, idx columns);
             columns *= rows;                                                                                           \
             rows = 1;                                                                                                  \
         }                                                                                                              \
-        for (idx i = 0; i < rows; i++, y += pitch)                                                                     \
+        for (idx i = 0; i < rows; i++)                                                                                 \
             for (idx c = 0; c < columns; c++)                                                                          \
-                y[c] = f(y[c]);                                                                                        \
+                y[i * pitch + c] = f(y[i * pitch + c]);                                                                \
     }
 #endif
