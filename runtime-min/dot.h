@@ -42,7 +42,7 @@ typedef struct {
 #endif
 
 /* Pairs of 8-bit integers, widened. */
-HELPER dot_pairs dot_widen(const i8 *p)
+RT_INLINE dot_pairs dot_widen(const i8 *p)
 {
 #if DOT == 1
     return (dot_pairs){p[0], p[1]};
@@ -70,7 +70,7 @@ HELPER dot_pairs dot_widen(const i8 *p)
 #endif
 }
 
-HELPER dot_pairs dot_load(const i16 *p)
+RT_INLINE dot_pairs dot_load(const i16 *p)
 {
 #if DOT == 1
     return (dot_pairs){p[0], p[1]};
@@ -82,7 +82,7 @@ HELPER dot_pairs dot_load(const i16 *p)
 }
 
 /* The pair at p for every sum. */
-HELPER dot_pairs dot_spread(const i16 *p)
+RT_INLINE dot_pairs dot_spread(const i16 *p)
 {
 #if DOT == 1
     return dot_load(p);
@@ -101,7 +101,7 @@ HELPER dot_pairs dot_spread(const i16 *p)
 #endif
 }
 
-HELPER dot_pairs dot_less(dot_pairs a, dot_pairs b)
+RT_INLINE dot_pairs dot_less(dot_pairs a, dot_pairs b)
 {
 #if DOT > 2
     return a - b;
@@ -113,7 +113,7 @@ HELPER dot_pairs dot_less(dot_pairs a, dot_pairs b)
 }
 
 /* c + a.first * b.first + a.second * b.second */
-HELPER dot_sums dot_add(dot_sums c, dot_pairs a, dot_pairs b)
+RT_INLINE dot_sums dot_add(dot_sums c, dot_pairs a, dot_pairs b)
 {
 #if DOT == 16 && defined __AVX512VNNI__
     return (dot_sums)_mm512_dpwssd_epi32((__m512i)c, (__m512i)a, (__m512i)b);
@@ -138,14 +138,14 @@ HELPER dot_sums dot_add(dot_sums c, dot_pairs a, dot_pairs b)
 }
 
 /* Sums and reals that lie in memory as bytes. */
-HELPER dot_sums dot_sums_at(const i8 *p)
+RT_INLINE dot_sums dot_sums_at(const i8 *p)
 {
     dot_sums v;
     memcpy(&v, p, sizeof v);
     return v;
 }
 
-HELPER dot_reals dot_reals_at(const i8 *p)
+RT_INLINE dot_reals dot_reals_at(const i8 *p)
 {
     dot_reals v;
     memcpy(&v, p, sizeof v);
@@ -154,13 +154,13 @@ HELPER dot_reals dot_reals_at(const i8 *p)
 
 /* The integer nearest to sum * scale, which is kept within [lo, hi], plus zero. Ties to even: in a float whose last
  * place is one, the low bits are the integer. */
-HELPER i32 dot_scaled_one(i32 c, f32 scale, f32 lo, f32 hi, i32 zero)
+RT_INLINE i32 dot_scaled_one(i32 c, f32 scale, f32 lo, f32 hi, i32 zero)
 {
     const f32 v = (f32)c * scale, w = v > lo ? v : lo;
     return (i32)(rt_u32((w < hi ? w : hi) + 0x1.8p23f) - 0x4b400000u) + zero;
 }
 
-HELPER dot_sums dot_scaled(dot_sums c, dot_reals scale, f32 lo, f32 hi, i32 zero)
+RT_INLINE dot_sums dot_scaled(dot_sums c, dot_reals scale, f32 lo, f32 hi, i32 zero)
 {
 #if DOT == 1
     return dot_scaled_one(c, scale, lo, hi, zero);
@@ -173,7 +173,7 @@ HELPER dot_sums dot_scaled(dot_sums c, dot_reals scale, f32 lo, f32 hi, i32 zero
 }
 
 /* The first n (all, if n >= DOT) as bytes, or as they are. */
-HELPER void dot_store_8(u8 *y, dot_sums c, idx n)
+RT_INLINE void dot_store_8(u8 *y, dot_sums c, idx n)
 {
 #if DOT == 1
     (void)n;
@@ -194,7 +194,7 @@ HELPER void dot_store_8(u8 *y, dot_sums c, idx n)
 #endif
 }
 
-HELPER void dot_store_32(u8 *y, dot_sums c, idx n)
+RT_INLINE void dot_store_32(u8 *y, dot_sums c, idx n)
 {
 #if DOT == 16
     _mm512_mask_storeu_epi32(y, (__mmask16)(n < 16 ? (1U << n) - 1U : 0xffffU), (__m512i)c);

@@ -64,15 +64,15 @@ HELPER int qtile_plain(const i8 *w, idx panels, idx bytes)
 }
 
 /* Weights at p, less their zero points, if there are any. */
-HELPER dot_pairs qtile_weights(const i8 *p, const dot_pairs *zero, const int plain)
+TILE dot_pairs qtile_weights(const i8 *p, const dot_pairs *zero, const int plain)
 {
     return plain ? dot_widen(p) : dot_less(dot_widen(p), *zero);
 }
 
 /* c += x w for n pairs, those of w from pair `from` on: row r reads x[r * step]; apart: every column has an x of its own;
  * plain: see qtile_job. */
-HELPER void qtile_mac(dot_sums c[][4], const int R, const int V, const int apart, const int plain, const i16 *x,
-                      idx step, idx on, const i8 *const w[4], idx from, const dot_pairs zero[4], idx n)
+TILE void qtile_mac(dot_sums c[][4], const int R, const int V, const int apart, const int plain, const i16 *x, idx step,
+                    idx on, const i8 *const w[4], idx from, const dot_pairs zero[4], idx n)
 {
     const i16 *const x3 = R > 3 ? x + 3 * step : x, *const x6 = R > 6 ? x + 6 * step : x;
     const i16 *const x9 = R > 9 ? x + 9 * step : x, *const x12 = R > 12 ? x + 12 * step : x;
@@ -101,7 +101,7 @@ HELPER void qtile_mac(dot_sums c[][4], const int R, const int V, const int apart
 }
 
 /* c = the biases. */
-HELPER void qtile_start(dot_sums c[][4], const int R, const int V, const i8 *const head[4])
+TILE void qtile_start(dot_sums c[][4], const int R, const int V, const i8 *const head[4])
 {
 #define QTILE_ELEMENT(r, v)                                                                                            \
     if (R > r && V > v)                                                                                                \
@@ -110,27 +110,52 @@ HELPER void qtile_start(dot_sums c[][4], const int R, const int V, const i8 *con
 #undef QTILE_ELEMENT
 }
 
-/* y = c, scaled or as it is; `left` columns. */
-HELPER void qtile_end(const dot_sums c[][4], const int R, const int V, const i8 *const head[4], u8 *y, idx left,
-                      const struct qtile_job *t)
+/* y = one vector of sums, scaled or as it is; `left` columns. */
+TILE void qtile_store(dot_sums c, const i8 *head, u8 *y, idx left, const struct qtile_job *t)
 {
+    if (t->wide)
+        dot_store_32(y, c, left);
+    else
+        dot_store_8(y, dot_scaled(c, dot_reals_at(head + QTILE_SCALE), t->lo, t->hi, t->zero), left);
+}
+
+#if TILE_SMALL
+/* One function for tiles of all shapes; it takes a copy of the sums, which stay in registers before. */
+SHARED void qtile_stores(const dot_sums c[][4], int R, int V, const i8 *const head[4], u8 *y, idx left,
+                         const struct qtile_job *t)
+{
+    const idx size = t->wide ? 4 : 1;
+    for (int r = 0; r < R; r++)
+        for (int v = 0; v < V; v++)
+            qtile_store(c[r][v], head[v], y + r * t->y_pitch + v * DOT * size, left - v * DOT, t);
+}
+#endif
+
+/* y = c. */
+TILE void qtile_end(const dot_sums c[][4], const int R, const int V, const i8 *const head[4], u8 *y, idx left,
+                    const struct qtile_job *t)
+{
+#if TILE_SMALL
+    dot_sums copy[TILE_MOST_ROWS][4];
 #define QTILE_ELEMENT(r, v)                                                                                            \
-    if (R > r && V > v) {                                                                                              \
-        if (t->wide)                                                                                                   \
-            dot_store_32(y + r * t->y_pitch + v * DOT * 4, c[r][v], left - v * DOT);                                   \
-        else                                                                                                           \
-            dot_store_8(y + r * t->y_pitch + v * DOT,                                                                  \
-                        dot_scaled(c[r][v], dot_reals_at(head[v] + QTILE_SCALE), t->lo, t->hi, t->zero),               \
-                        left - v * DOT);                                                                               \
-    }
+    if (R > r && V > v)                                                                                                \
+        copy[r][v] = c[r][v];
     TILE_EACH_ELEMENT(QTILE_ELEMENT)
+    qtile_stores((const dot_sums(*)[4])copy, R, V, head, y, left, t);
+#else
+    const idx size = t->wide ? 4 : 1;
+#define QTILE_ELEMENT(r, v)                                                                                            \
+    if (R > r && V > v)                                                                                                \
+        qtile_store(c[r][v], head[v], y + r * t->y_pitch + v * DOT * size, left - v * DOT, t);
+    TILE_EACH_ELEMENT(QTILE_ELEMENT)
+#endif
 #undef QTILE_ELEMENT
 }
 
 /* y = x w for R pixels and V vectors of columns from `column` on, of which `left` are there; x: the first pixel in the
  * first slot of the ring, of which slot `slot` has the first line. */
-HELPER void qtile_any(const int R, const int V, const int apart, const i16 *x, idx slot, const i8 *w, idx column, u8 *y,
-                      idx left, const struct qtile_job *t)
+TILE void qtile_any(const int R, const int V, const int apart, const i16 *x, idx slot, const i8 *w, idx column, u8 *y,
+                    idx left, const struct qtile_job *t)
 {
     dot_sums c[TILE_MOST_ROWS][4] = {0};
     dot_pairs zero[4];
@@ -149,7 +174,7 @@ HELPER void qtile_any(const int R, const int V, const int apart, const i16 *x, i
         for (idx line = 0; line < t->lines; line++) {
             for (idx i = 0; i < t->across; i++) {
                 const i16 *const at = x + (plane * t->ring + s) * t->row + i * t->right;
-                if (t->plain)
+                if (t->plain && !TILE_SMALL)
                     qtile_mac(c, R, V, apart, 1, at, t->step, apart ? t->on : 2, k, from, zero, t->pairs);
                 else
                     qtile_mac(c, R, V, apart, 0, at, t->step, apart ? t->on : 2, k, from, zero, t->pairs);

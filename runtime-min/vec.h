@@ -33,7 +33,7 @@ typedef float vec RT_ATTRIBUTE((vector_size(4 * RT_VEC)));
 typedef float vec_unaligned RT_ATTRIBUTE((vector_size(4 * RT_VEC), aligned(4), may_alias));
 #endif
 
-HELPER vec vec_load(const f32 *p)
+RT_INLINE vec vec_load(const f32 *p)
 {
 #if RT_VEC == 1
     return *p;
@@ -42,7 +42,7 @@ HELPER vec vec_load(const f32 *p)
 #endif
 }
 
-HELPER void vec_store(f32 *p, vec v)
+RT_INLINE void vec_store(f32 *p, vec v)
 {
 #if RT_VEC == 1
     *p = v;
@@ -53,7 +53,7 @@ HELPER void vec_store(f32 *p, vec v)
 
 #if RT_VEC == 8
 /* The first n of all elements, n <= 8, as a mask. */
-HELPER __m256i vec_mask(idx n)
+RT_INLINE __m256i vec_mask(idx n)
 {
     static const i32 bits[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
     return _mm256_loadu_si256((const __m256i_u *)(const void *)(bits + 8 - n));
@@ -78,7 +78,7 @@ SHARED void vec_store_part(f32 *p, vec v, idx n)
 #endif
 
 /* All elements v. */
-HELPER vec vec_splat(f32 v)
+RT_INLINE vec vec_splat(f32 v)
 {
 #if RT_VEC == 16
     return (vec)_mm512_set1_ps(v);
@@ -92,7 +92,7 @@ HELPER vec vec_splat(f32 v)
 }
 
 /* a * b + c: rounded once where the processor can, else twice. */
-HELPER vec vec_fma(vec a, vec b, vec c)
+RT_INLINE vec vec_fma(vec a, vec b, vec c)
 {
 #if RT_VEC == 16
     return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -108,7 +108,7 @@ HELPER vec vec_fma(vec a, vec b, vec c)
 }
 
 /* The larger and the smaller, element by element; where b is a NaN (then a must not be one), NaN. */
-HELPER vec vec_max(vec a, vec b)
+RT_INLINE vec vec_max(vec a, vec b)
 {
 #if RT_VEC == 16
     return (vec)_mm512_max_ps((__m512)a, (__m512)b);
@@ -125,7 +125,7 @@ HELPER vec vec_max(vec a, vec b)
 #endif
 }
 
-HELPER vec vec_min(vec a, vec b)
+RT_INLINE vec vec_min(vec a, vec b)
 {
 #if RT_VEC == 16
     return (vec)_mm512_min_ps((__m512)a, (__m512)b);
@@ -143,7 +143,7 @@ HELPER vec vec_min(vec a, vec b)
 }
 
 /* The first n elements only: the others are loaded as 0, and not stored. All of them when n >= RT_VEC. */
-HELPER vec vec_load_some(const f32 *p, idx n)
+RT_INLINE vec vec_load_some(const f32 *p, idx n)
 {
 #if RT_VEC == 16
     return (vec)_mm512_maskz_loadu_ps((__mmask16)(n < 16 ? (1U << n) - 1U : 0xffffU), p);
@@ -154,7 +154,7 @@ HELPER vec vec_load_some(const f32 *p, idx n)
 #endif
 }
 
-HELPER void vec_store_some(f32 *p, vec v, idx n)
+RT_INLINE void vec_store_some(f32 *p, vec v, idx n)
 {
 #if RT_VEC == 16
     _mm512_mask_storeu_ps(p, (__mmask16)(n < 16 ? (1U << n) - 1U : 0xffffU), (__m512)v);
@@ -172,7 +172,7 @@ HELPER void vec_store_some(f32 *p, vec v, idx n)
 }
 
 /* p[index[i]], 0 <= index[i] < RT_VEC, from p's first n elements. */
-HELPER vec vec_pick(const f32 *p, idx n, const i32 *index)
+RT_INLINE vec vec_pick(const f32 *p, idx n, const i32 *index)
 {
 #if RT_VEC == 16
     return (vec)_mm512_permutexvar_ps(_mm512_loadu_si512((const void *)index), (__m512)vec_load_some(p, n));

@@ -59,7 +59,9 @@ static Value *unlimited(const Node *q, Value *v, int64_t *lo, int64_t *hi)
         if (is(c, "", "Clip") && known(in(c, 1)) && known(in(c, 2))) {
             low = in(c, 1) ? at(in(c, 1), 0) : -INFINITY;
             high = in(c, 2) ? at(in(c, 2), 0) : INFINITY;
-        } else if (!is(c, "", "Relu"))
+        } else if (is(c, "", "Identity"))
+            continue;
+        else if (!is(c, "", "Relu"))
             break;
         *lo = quantised(q, low) > *lo ? quantised(q, low) : *lo;
         *hi = quantised(q, high) < *hi ? quantised(q, high) : *hi;
@@ -215,7 +217,7 @@ static bool cancel(Node *q)
 bool quantize_simplify(Node *q)
 {
     return is_byte(out(q, 0)->type) && in_type(q, 0) == F32 && attr_int(q, "precision") == F32 && single(in(q, 1)) &&
-           single(in(q, 2)) && (cancel(q) || sooner(q) || heavy(q) || average(q));
+           single(in(q, 2)) && (cancel(q) || heavy(q) || sooner(q) || average(q));
 }
 
 /* Every elementwise reader gets a node of its own, which its loop takes in. */

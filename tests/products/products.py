@@ -20,6 +20,7 @@ class Model:
         self.rng = np.random.default_rng(seed)
         self.nodes, self.held, self.given, self.results = [], [], [], []
         self.inputs, self.outputs, self.tolerance = [], [], []
+        self.without = None     # what the emitted C may not have
 
     def numbers(self, *shape, kind=F32):
         """Whole numbers, few of them zero; of bytes all there are."""
@@ -180,6 +181,40 @@ def byte_product(m, i, fixed, *, rows=3, depth=7, columns=18):
     m.result(at, requantised(sums, shift, zy, ta))
 
 
+def linear_layer(m, i):
+    """Gemm between QuantizeLinear and DequantizeLinear, in all ways exporters write it: the integers of a QLinearMatMul."""
+    each, turned, biased, limited = (i >> k & 1 for k in range(4))
+    rows, depth, columns = 1 + i % 3, 7 + i, 17 + i % 5
+    x, w = m.numbers(rows, depth, kind=I8), m.numbers(depth, columns, kind=I8)
+    b = m.rng.integers(-999, 999, columns).astype(I32) * biased
+    zx, zy, shift = -5, 3, 9
+    scale = 2.0 ** -m.rng.integers(shift, shift + 2, columns if each else ())
+    sums = (x.astype(int) - zx) @ w.astype(int) + b
+    real = sums * scale
+    y = np.clip(np.rint(np.maximum(real, 0) if limited else real) + zy, -128, 127) - zy
+    one = m.hold(1, F32)
+
+    def pair(at, zero):
+        q = m.node("QuantizeLinear", [at, one, m.hold(zero, I8)])
+        return m.node("DequantizeLinear", [q, one, m.hold(zero, I8)])
+
+    zeros = np.zeros(scale.shape, I8)
+    inputs = [pair(m.give((x - F32(zx)).astype(F32)), zx),
+              m.node("DequantizeLinear", [m.hold(w.T.copy() if turned else w), m.hold(scale, F32), m.hold(zeros)], axis=1 - turned)]
+    if biased:
+        inputs.append(m.node("DequantizeLinear", [m.hold(b), m.hold(scale, F32), m.hold(zeros, I32)], axis=0))
+    at = m.node("Gemm", inputs, transB=turned)
+    m.result(pair(m.node("Relu", [at]) if limited else at, zy), y.astype(F32))
+
+
+def linear_layers():
+    m = Model(10)
+    m.without = r"\b(dense|matmul|matmul_plain)_f32"
+    for i in range(48):
+        linear_layer(m, i)
+    return m
+
+
 def products(name, one):
     for fixed in True, False:
         for axis in "rows", "depth", "columns":
@@ -227,4 +262,4 @@ def attention():
 def models():
     return dict([*convolutions("conv", float_conv), *convolutions("transpose", float_transpose), *convolutions("qconv", byte_conv),
                  *products("product", float_product), *products("qproduct", byte_product),
-                 ("recurrent", recurrent()), ("attention", attention())])
+                 ("linear_layers", linear_layers()), ("recurrent", recurrent()), ("attention", attention())])
