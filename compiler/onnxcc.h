@@ -230,6 +230,7 @@ Name tensor_get_str(const Tensor *t, int64_t i); /* of STR, whose data are `str`
 void tensor_set_str(Tensor *t, int64_t i, Name s);
 Shape tensor_shape(const Tensor *t);
 const void *tensor_data(const Tensor *t); /* aligned, all elements: for kernels; computed if lazy; see tensor_drop */
+Tensor *tensor_settle(Tensor *t);         /* a symbolic tensor without expressions becomes an ordinary constant */
 void tensor_keep(Tensor *t);              /* of one that the pool holds: bytes that are there already are shared */
 void tensor_drop(const Tensor *t);        /* the big ones: can be made again when asked for again */
 
@@ -414,6 +415,10 @@ struct Model {
         int64_t n;
     }) devices; /* read under --strict alone */
     VEC(struct Training { Graph *init, *algorithm; }) training;
+    VEC(struct Share { /* storage of a and b is one; copy: what puts b there */
+        Value *a, *b;
+        Node *copy;
+    }) shares;
     Graph *graph;
     int dir;      /* folder of the model, for external data; -1: none (standard input) */
     int n_nodes;  /* as read, for the report */
@@ -423,6 +428,10 @@ struct Model {
 /* graph surgery (graph.c) */
 Value *value_new(Graph *g, Name n); /* a fresh value; n may be NULL */
 Value *value_const(Graph *g, Tensor *t);
+/* Before memory is planned: one storage for both (a branch's result and the If's). */
+void value_share(Value *a, Value *b);
+/* The same for what a loop's iteration ends with: copied, unless it is made there. */
+void value_carry(Value *state, Node *copy);
 void value_free(Value *v); /* and its memory: nobody reads it, nothing has its address */
 void values_free(
     void); /* gives back values that nobody reads and no node makes any more, when no code has one in hand */
@@ -460,6 +469,9 @@ enum { EXIT_MODEL = 1, EXIT_USAGE = 2, EXIT_IO = 3, EXIT_BUG = 70 };
 void error_node(const Node *n, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void error_value(const Value *v, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void error_at(const char *path, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same of a message whose place is found elsewhere; the text after "-->", without the file. */
+void error_vat(bool warning, const char *code, const char *place, const char *format, va_list args)
+    __attribute__((format(printf, 4, 0)));
 void warn_at(const char *path, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void note_help(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a help: line to the last message */
 void stop_on_errors(void); /* leaves the compiler (exit 1) when any error was counted */
@@ -534,9 +546,6 @@ void fuse_model(Model *m);                /* fuse.c: loops, epilogues */
 void layout_model(Model *m);              /* layout.c: channels last, packed weights */
 void bind_model(Model *m);                /* bind.c: every node has its call */
 void plan_model(Model *m);                /* plan.c: order, arena */
-void plan_share(Value *a, Value *b);      /* before plan: one storage for both (a branch's result and the If's) */
-/* The same for what a loop's turn ends with: copied, unless it is made there. */
-void plan_carry(Value *state, Node *copy);
 void emit_model(Model *m);                      /* emit.c: writes the files */
 void report_model(Model *m);                    /* report.c: for people, and --report=json */
 void dump_model(Model *m, const char *stage);   /* dump.c */

@@ -117,8 +117,7 @@ static Kind *kind_of(const char *format, const char *code, bool warning)
     return &state.kinds.at[state.kinds.n - 1];
 }
 
-/* One message; place: the line after "-->", without the file. */
-static void report(bool warning, const char *code, const char *place, const char *format, va_list args)
+void error_vat(bool warning, const char *code, const char *place, const char *format, va_list args)
 {
     Text message = {0}, t = {0};
     text_vput(&message, format, args);
@@ -147,50 +146,21 @@ static void report(bool warning, const char *code, const char *place, const char
     say(t.s, t.n);
 }
 
-/* `graph.node[3] "name" (Op)`: the model's own node, also for one that it was expanded into. */
-static const char *node_place(const Node *n)
+void error_at(const char *path, const char *code, const char *format, ...)
 {
-    const Source *s = n->source && n->source->call ? n->source->call : n->source;
-    Name has = s ? s->name : n->name;
-    Name op = s ? s->op_type : node_op(n);
-    Text t = {0};
-    text_put(&t, "%s", node_path(n));
-    if (has && has->n)
-        text_put(&t, " \"%s\"", printable(has));
-    text_put(&t, " (%s", printable(op));
-    if (node_op(n) != op)
-        text_put(&t, ", in its %s", printable(node_op(n)));
-    text_put(&t, ")");
-    return t.s;
+    va_list args;
+    va_start(args, format);
+    error_vat(false, code, path, format, args);
+    va_end(args);
 }
 
-static const char *value_place(const Value *v)
+void warn_at(const char *path, const char *code, const char *format, ...)
 {
-    Text t = {0};
-    const char *what = v->def ? "output" : v->input >= 0 ? "input" : v->data ? "initializer" : "value";
-    text_put(&t, "%s \"%s\"", what, printable(v->name));
-    if (v->def)
-        text_put(&t, " of %s", node_place(v->def));
-    else if (v->graph && v->graph->path)
-        text_put(&t, " of %s", v->graph->path);
-    return t.s;
+    va_list args;
+    va_start(args, format);
+    error_vat(true, code, path, format, args);
+    va_end(args);
 }
-
-#define REPORT(warning, code, place)                                                                                   \
-    do {                                                                                                               \
-        va_list args;                                                                                                  \
-        va_start(args, format);                                                                                        \
-        report(warning, code, place, format, args);                                                                    \
-        va_end(args);                                                                                                  \
-    } while (0)
-
-void error_node(const Node *n, const char *code, const char *format, ...) { REPORT(false, code, node_place(n)); }
-
-void error_value(const Value *v, const char *code, const char *format, ...) { REPORT(false, code, value_place(v)); }
-
-void error_at(const char *path, const char *code, const char *format, ...) { REPORT(false, code, path); }
-
-void warn_at(const char *path, const char *code, const char *format, ...) { REPORT(true, code, path); }
 
 void note_help(const char *format, ...)
 {

@@ -318,12 +318,13 @@ Regex regex_compile(Name pattern)
     r.classes = b.classes;
     r.states = merge_states(&b, group, &r.accept);
     r.start = group[0];
-    r.table = tensor_new(U16, 1, (int64_t[]){256 + (int64_t)r.states * r.classes});
-    uint16_t *to = (uint16_t *)(uintptr_t)r.table->data;
+    r.entries = 256 + r.states * r.classes;
+    uint16_t *to = NEWS(uint16_t, r.entries);
     for (int byte = 0; byte < 256; byte++)
         to[byte] = (uint16_t)b.byte_class[byte];
     for (int s = 0; s < b.state.n; s++)
         for (int k = 0; k < b.classes; k++)
             to[256 + group[s] * b.classes + k] = (uint16_t)group[b.next.at[s * b.classes + k]];
+    r.table = to;
     return r;
 }

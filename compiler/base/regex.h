@@ -8,7 +8,8 @@ typedef struct Regex {
     const char *error; /* not NULL: what is wrong with the pattern, at byte `at` */
     int at;
     int states, classes, start, accept; /* states from `accept` on accept */
-    Tensor *table; /* U16: the class of each of 256 bytes, then the next state per state and class */
+    const uint16_t *table; /* the class of each of 256 bytes, then the next state per state and class */
+    int entries;           /* of the table */
 } Regex;
 
 /* The whole text has to match. RE2's syntax without back references, look-around, \p and \C; UTF-8. */

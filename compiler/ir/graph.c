@@ -1,6 +1,15 @@
 /* graph.c - graph surgery: values, nodes, their uses and attributes. */
 #include "ir/schema.h"
 
+/* ---- storage that is shared ---------------------------------------------------------------------------------- */
+
+void value_share(Value *a, Value *b) { vec_push(&a->graph->model->shares, ((struct Share){a, b, NULL})); }
+
+void value_carry(Value *state, Node *copy)
+{
+    vec_push(&state->graph->model->shares, ((struct Share){state, copy->out[0], copy}));
+}
+
 /* ---- values ---------------------------------------------------------------------------------------------- */
 
 const struct Inside all_of_it;
@@ -340,4 +349,51 @@ void attr_set_float(Node *n, const char *attr, double v)
 void attr_set_string(Node *n, const char *attr, const char *v)
 {
     attr_set(n, (Attr){.name = name(attr), .type = A_STRING, .s = name(v)});
+}
+
+/* ---- messages: where in the model ------------------------------------------------------------------------------ */
+
+/* `graph.node[3] "name" (Op)`: the model's own node, also for one that it was expanded into. */
+static const char *node_place(const Node *n)
+{
+    const Source *s = n->source && n->source->call ? n->source->call : n->source;
+    Name has = s ? s->name : n->name;
+    Name op = s ? s->op_type : node_op(n);
+    Text t = {0};
+    text_put(&t, "%s", node_path(n));
+    if (has && has->n)
+        text_put(&t, " \"%s\"", printable(has));
+    text_put(&t, " (%s", printable(op));
+    if (node_op(n) != op)
+        text_put(&t, ", in its %s", printable(node_op(n)));
+    text_put(&t, ")");
+    return t.s;
+}
+
+static const char *value_place(const Value *v)
+{
+    Text t = {0};
+    const char *what = v->def ? "output" : v->input >= 0 ? "input" : v->data ? "initializer" : "value";
+    text_put(&t, "%s \"%s\"", what, printable(v->name));
+    if (v->def)
+        text_put(&t, " of %s", node_place(v->def));
+    else if (v->graph && v->graph->path)
+        text_put(&t, " of %s", v->graph->path);
+    return t.s;
+}
+
+void error_node(const Node *n, const char *code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    error_vat(false, code, node_place(n), format, args);
+    va_end(args);
+}
+
+void error_value(const Value *v, const char *code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    error_vat(false, code, value_place(v), format, args);
+    va_end(args);
 }

@@ -150,45 +150,6 @@ Dim value_dim(Value *v, int e)
     return v->data ? D(tensor_get_int(v->data, e)) : element_symbol(v, e);
 }
 
-int in_dims(Node *n, int i, Dim *out, int max)
-{
-    Value *v = in(n, i);
-    if (!v)
-        bug("%s: input %d is omitted", n->op->name, i);
-    if (!v->data && v->def)
-        trace_value(v);
-    Dim count = shape_count(*v->shape);
-    if (v->shape->rank > 1 || !dim_const(count)) {
-        error_node(n, "SHP-14", "input %d decides a shape, but how many numbers it holds is not known", i);
-        note_help("give it a constant value with --const, or its shape with --shape or --dim");
-        return -1;
-    }
-    if (dim_value(count) > max) {
-        error_node(n, "SHP-14", "input %d has %lld numbers; at most %d make sense here", i, (long long)dim_value(count),
-                   max);
-        return -1;
-    }
-    for (int e = 0; e < (int)dim_value(count); e++)
-        out[e] = value_dim(v, e);
-    return (int)dim_value(count);
-}
-
-int in_ints(Node *n, int i, int64_t *out, int max)
-{
-    Dim d[64];
-    int k = in_dims(n, i, d, max < 64 ? max : 64);
-    for (int e = 0; e < k; e++) {
-        if (!dim_const(d[e])) {
-            error_node(n, "SEM-07", "input %d ('%s') must be known when the model is compiled", i,
-                       printable(in(n, i)->name));
-            note_help("freeze it: --const %s=FILE.pb", printable(in(n, i)->name));
-            return -1;
-        }
-        out[e] = dim_value(d[e]);
-    }
-    return k;
-}
-
 /* ---- outputs ----------------------------------------------------------------------------------------------- */
 
 void set_out(Node *n, int i, Type t, Shape s)

@@ -262,3 +262,20 @@ void tensor_drop(const Tensor *constant)
         t->owned = false;
     }
 }
+
+Tensor *tensor_settle(Tensor *t)
+{
+    int64_t n = tensor_count(t);
+    const Dim *d = t->data;
+    for (int64_t i = 0; i < n; i++)
+        if (!dim_const(d[i]))
+            return t;
+    Tensor *c = tensor_new(t->type, t->rank, t->dim);
+    for (int64_t i = 0; i < n; i++)
+        switch (t->type) {
+        case I64: ((int64_t *)(uintptr_t)c->data)[i] = dim_value(d[i]); break;
+        case I32: ((int32_t *)(uintptr_t)c->data)[i] = (int32_t)dim_value(d[i]); break;
+        default: ((uint8_t *)(uintptr_t)c->data)[i] = (uint8_t)dim_value(d[i]); break;
+        }
+    return c;
+}

@@ -8,16 +8,6 @@
 #include "memory/pitch.h"
 #include "rt.h"
 
-/* copy: what puts b there. */
-OF_RUN static VEC(struct Share {
-    Value *a, *b;
-    Node *copy;
-}) shares;
-
-void plan_share(Value *a, Value *b) { vec_push(&shares, ((struct Share){a, b, NULL})); }
-
-void plan_carry(Value *state, Node *copy) { vec_push(&shares, ((struct Share){state, copy->out[0], copy})); }
-
 /* ---- classes ------------------------------------------------------------------------------------------------------------- */
 
 /* v's own, to be changed. */
@@ -160,11 +150,11 @@ static void join_views(Node *n, void *arg)
         join(n->in[0], n->out[0]);
 }
 
-static void join_shares(void)
+static void join_shares(const Model *m)
 {
-    for (int i = 0; i < shares.n; i++) {
-        join(shares.at[i].a, shares.at[i].b);
-        class_of(shares.at[i].a)->fixed = true;
+    for (int i = 0; i < m->shares.n; i++) {
+        join(m->shares.at[i].a, m->shares.at[i].b);
+        class_of(m->shares.at[i].a)->fixed = true;
     }
 }
 
@@ -325,8 +315,9 @@ static bool is_read_after(const Value *v, int time)
 /* Is y, should it show bytes of class a, read after a turn has written there what comes in the next? */
 static bool is_read_too_late(const Value *a, const Value *y)
 {
-    for (int i = 0; i < shares.n; i++)
-        if (shares.at[i].copy && class_of(shares.at[i].a) == a && is_read_after(y, shares.at[i].copy->time))
+    const Model *m = y->graph->model;
+    for (int i = 0; i < m->shares.n; i++)
+        if (m->shares.at[i].copy && class_of(m->shares.at[i].a) == a && is_read_after(y, m->shares.at[i].copy->time))
             return true;
     return false;
 }
@@ -448,11 +439,11 @@ static void join_state(Value *state, Node *copy)
     copy->free = true;
 }
 
-static void join_states(void)
+static void join_states(const Model *m)
 {
-    for (int i = 0; i < shares.n; i++)
-        if (shares.at[i].copy)
-            join_state(shares.at[i].a, shares.at[i].copy);
+    for (int i = 0; i < m->shares.n; i++)
+        if (m->shares.at[i].copy)
+            join_state(m->shares.at[i].a, m->shares.at[i].copy);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------------- */
@@ -460,9 +451,9 @@ static void join_states(void)
 void share_values(Model *m, const bool *joins)
 {
     graph_each_node(m->graph, join_views, NULL);
-    join_shares();
+    join_shares(m);
     graph_each_node(m->graph, join_parts, (void *)(uintptr_t)joins);
-    join_states();
+    join_states(m);
     graph_each_node(m->graph, join_in_place, NULL);
 }
 
@@ -503,6 +494,7 @@ static void apply_node(Node *n, void *arg)
 
 void share_settle(Model *m)
 {
+    memset(&m->shares, 0, sizeof m->shares);
     graph_each_node(m->graph, settle_node, NULL);
     graph_each_node(m->graph, apply_node, NULL);
 }

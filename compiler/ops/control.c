@@ -173,7 +173,7 @@ static void if_bind(Node *n)
         copy_outputs(g, 0);
         for (int i = 0; i < n->n_out; i++)
             if (n->out[i])
-                plan_share(n->out[i], g->out.at[i]);
+                value_share(n->out[i], g->out.at[i]);
     }
 }
 
@@ -566,9 +566,9 @@ static void loop_bind(Node *n)
             node_set_in(n, i + 2, start->out[0]);
             bind_node(start);
         }
-        plan_share(n->out[i], n->in[i + 2]);
-        plan_share(n->out[i], g->in.at[i + 2]);
-        plan_carry(g->in.at[i + 2], turn);
+        value_share(n->out[i], n->in[i + 2]);
+        value_share(n->out[i], g->in.at[i + 2]);
+        value_carry(g->in.at[i + 2], turn);
     }
 }
 

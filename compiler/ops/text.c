@@ -287,7 +287,9 @@ static void regex_expand(Node *n)
         node_error(n, "the pattern '%s' has %s, at byte %d", printable(pattern->s), r.error, r.at);
         return;
     }
-    Value *y = make(n, "onnxcc.Match", 2, in(n, 0), value_const(n->graph, r.table));
+    Tensor *table = tensor_new(U16, 1, (int64_t[]){r.entries});
+    memcpy((void *)(uintptr_t)table->data, r.table, tensor_size(table));
+    Value *y = make(n, "onnxcc.Match", 2, in(n, 0), value_const(n->graph, table));
     attr_set_ints(y->def, "automaton", 3, (int64_t[]){r.classes, r.start, r.accept});
     expand_to(n, y);
 }

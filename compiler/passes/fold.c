@@ -26,23 +26,6 @@ static Tensor *symbolic_tensor(const Value *v)
 }
 
 /* A symbolic tensor all of whose elements turned out to be numbers is an ordinary constant. */
-Tensor *tensor_settle(Tensor *t)
-{
-    int64_t n = tensor_count(t);
-    const Dim *d = t->data;
-    for (int64_t i = 0; i < n; i++)
-        if (!dim_const(d[i]))
-            return t;
-    Tensor *c = tensor_new(t->type, t->rank, t->dim);
-    for (int64_t i = 0; i < n; i++)
-        switch (t->type) {
-        case I64: ((int64_t *)(uintptr_t)c->data)[i] = dim_value(d[i]); break;
-        case I32: ((int32_t *)(uintptr_t)c->data)[i] = (int32_t)dim_value(d[i]); break;
-        default: ((uint8_t *)(uintptr_t)c->data)[i] = (uint8_t)dim_value(d[i]); break;
-        }
-    return c;
-}
-
 static const Dim dim_unknown = {INT64_MIN}; /* no dimension has this value */
 
 static Dim dim_negate(Dim a) { return dim_sub(D(0), a); }
@@ -275,4 +258,45 @@ void fold(Node *n)
             n->out[i]->data->thunk = thunk;
             n->out[i]->data->thunk_out = i;
         }
+}
+
+/* ---- inputs that decide sizes ------------------------------------------------------------------------------ */
+
+int in_dims(Node *n, int i, Dim *out, int max)
+{
+    Value *v = in(n, i);
+    if (!v)
+        bug("%s: input %d is omitted", n->op->name, i);
+    if (!v->data && v->def)
+        trace_value(v);
+    Dim count = shape_count(*v->shape);
+    if (v->shape->rank > 1 || !dim_const(count)) {
+        error_node(n, "SHP-14", "input %d decides a shape, but how many numbers it holds is not known", i);
+        note_help("give it a constant value with --const, or its shape with --shape or --dim");
+        return -1;
+    }
+    if (dim_value(count) > max) {
+        error_node(n, "SHP-14", "input %d has %lld numbers; at most %d make sense here", i, (long long)dim_value(count),
+                   max);
+        return -1;
+    }
+    for (int e = 0; e < (int)dim_value(count); e++)
+        out[e] = value_dim(v, e);
+    return (int)dim_value(count);
+}
+
+int in_ints(Node *n, int i, int64_t *out, int max)
+{
+    Dim d[64];
+    int k = in_dims(n, i, d, max < 64 ? max : 64);
+    for (int e = 0; e < k; e++) {
+        if (!dim_const(d[e])) {
+            error_node(n, "SEM-07", "input %d ('%s') must be known when the model is compiled", i,
+                       printable(in(n, i)->name));
+            note_help("freeze it: --const %s=FILE.pb", printable(in(n, i)->name));
+            return -1;
+        }
+        out[e] = dim_value(d[e]);
+    }
+    return k;
 }

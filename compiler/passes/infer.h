@@ -12,7 +12,6 @@ Dim value_dim(Value *v, int e);              /* integer element e: number, expre
 /* fold.c */
 void fold(Node *n);         /* the results of an inferred node, as far as they are known now */
 void trace_value(Value *v); /* v's elements will decide a size: they are expressions, if it can be followed back */
-Tensor *tensor_settle(Tensor *t); /* a symbolic tensor without expressions becomes an ordinary constant */
 
 /* assume.c */
 /* What node n was inferred with: d is `is`. Checked at run time where n is executed, as soon as all sizes in it are known. */

@@ -234,12 +234,6 @@ void inline_functions(Model *m)
 
 /* ---- rows that mean other nodes ------------------------------------------------------------------------------------- */
 
-void expand_same(Node *n)
-{
-    const Op *newest = op_find(op_domain(n->op), n->op->name, INT32_MAX);
-    n->op = newest;
-}
-
 /* One node of a body text: "y = Mul<axis=1>(x, t)". Reads from *s on; false at the end. */
 static void skip_space(const char **s)
 {
