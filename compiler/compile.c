@@ -4,8 +4,13 @@
 #include <time.h>
 
 #include "base/output.h"
-
-Options opt;
+#include "emit/source.h"
+#include "emit/report.h"
+#include "ir/dump.h"
+#include "ir/opset.h"
+#include "memory/plan.h"
+#include "passes/passes.h"
+#include "read/read.h"
 
 static const Target targets[] = {
     {"generic", 16, false, false, ""},

@@ -2,7 +2,8 @@
 #ifndef ONNXCC_COMPILE_H
 #define ONNXCC_COMPILE_H
 
-#include "onnxcc.h"
+#include "base/options.h"
+#include "ir/graph.h"
 
 const Target *target_find(const char *name);
 const char *target_names(void); /* "generic, x86-64-v3, ..." */

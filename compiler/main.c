@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "compile.h"
+#include "emit/eval.h"
+#include "emit/report.h"
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
 

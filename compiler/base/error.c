@@ -1,5 +1,5 @@
 /* error.c - diagnostics: what is wrong, where, and what to do; counted, not repeated, safe for a terminal. */
-#include "onnxcc.h"
+#include "base/error.h"
 
 #include <stdlib.h>
 

@@ -1,13 +1,12 @@
 /* output.c - files that appear whole or not at all. */
 #include "base/output.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
-
-#include "onnxcc.h"
 
 struct Output {
     const char *path;

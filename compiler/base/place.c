@@ -1,10 +1,10 @@
 /* place.c - puts buffers that are alive for a while into as little memory as possible: sweeps over time, then greedy
  * orders, then a search; each only when the one before did not reach the lower bound. */
+#include "base/place.h"
 #include "base/place_search.h"
+#include "base/util.h"
 
 #include <stdlib.h>
-
-#include "onnxcc.h"
 
 enum { MAX_SEARCH = 2000, MAX_PAIRS = 500000 };
 #define MOST_WORK 3000000000 /* of the search: some seconds; counted, so that the result is the same every time */

@@ -3,10 +3,9 @@
  * down into such a one. Before a block is chosen, inference raises the lowest offsets that the others can still have, and
  * gives up when a moment in time cannot hold its blocks any more. Restarts with other orders learn from what failed. */
 #include "base/place_search.h"
+#include "base/util.h"
 
 #include <stdlib.h>
-
-#include "onnxcc.h"
 
 enum { TRY_STEPS = 1000 };
 

@@ -1,7 +1,6 @@
 /* regex.c - a regular expression as a table that walks over bytes: made into instructions that run in parallel; the
  * sets of instructions that are alive together become the states of the table (Thompson's construction). */
 #include "base/regex.h"
-
 #include "base/regex_parse.h"
 
 enum { MOST_INSTRUCTIONS = 20000, MOST_STATES = 8000 };

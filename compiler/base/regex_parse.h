@@ -2,7 +2,7 @@
 #ifndef ONNXCC_REGEX_PARSE_H
 #define ONNXCC_REGEX_PARSE_H
 
-#include "onnxcc.h"
+#include "base/util.h"
 
 enum { LAST_CHARACTER = 0x10FFFF };
 

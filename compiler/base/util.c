@@ -1,5 +1,6 @@
 /* util.c - memory of one run, interned names, growing arrays, hash tables, texts. */
-#include "onnxcc.h"
+#include "base/util.h"
+#include "base/error.h"
 #include "base/output.h"
 
 #include <stdlib.h>

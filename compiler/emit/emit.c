@@ -2,7 +2,8 @@
  * weights.c the constants, emit_code.c and emit_call.c the body; names.c makes identifiers. No other file prints C.
  * Requires: a planned graph. */
 #include "emit/emit.h"
-
+#include "memory/plan.h"
+#include "base/options.h"
 #include "base/output.h"
 
 const char *embedded_text(const char *file)

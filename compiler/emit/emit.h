@@ -2,8 +2,10 @@
 #ifndef ONNXCC_EMIT_H
 #define ONNXCC_EMIT_H
 
-#define NAMES_ARE_OPAQUE /* to all but quote.c, which includes onnxcc.h before this */
-#include "passes/infer.h"
+#define NAMES_ARE_OPAQUE /* to all but quote.c, which includes the graph before this */
+#include "ir/assume.h"
+#include "emit/source.h"
+#include "ir/loop.h"
 
 /* ---- quote.c: the one way of a model's bytes into the output ------------------------------------------------- */
 typedef enum Quote {

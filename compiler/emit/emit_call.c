@@ -2,7 +2,6 @@
 #include <xxhash.h>
 
 #include "emit/emit.h"
-#include "ir/kernel.h"
 #include "rt.h"
 
 /* ---- epilogues ------------------------------------------------------------------------------------------------------------ */

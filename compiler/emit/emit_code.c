@@ -4,7 +4,6 @@
 #include "emit/emit.h"
 #include "ir/scope.h"
 #include "rt.h"
-#include "ir/schema.h"
 
 /* ---- small pieces ------------------------------------------------------------------------------------------------ */
 

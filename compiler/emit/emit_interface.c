@@ -1,6 +1,7 @@
 /* emit_interface.c - prints the header: macros for every tensor, status codes, sizes that vary, the entries' parameters. */
+#include "base/options.h"
 #include "emit/emit.h"
-
+#include "memory/plan.h"
 #include "passes/container.h"
 
 /* The type that a user of the header sees. */

@@ -2,6 +2,7 @@
  * some line mentions. */
 #include <stdlib.h>
 
+#include "base/options.h"
 #include "emit/emit.h"
 
 /* ---- what is used ----------------------------------------------------------------------------------------------------------- */

@@ -2,8 +2,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "emit/eval.h"
+#include "ir/exec.h"
+#include "ir/ops.h"
 #include "ir/scope.h"
-#include "passes/infer.h"
+#include "memory/plan.h"
+#include "read/read.h"
 #include "rt.h"
 
 typedef struct Eval {

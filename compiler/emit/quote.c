@@ -1,11 +1,11 @@
 /* quote.c - the one way of a model's bytes into the output: names, strings and sizes as comments, literals, identifiers and
  * JSON. No other file that prints C can look into a Name (emit.h). */
-#include "onnxcc.h"
+#include "ir/symbol.h"
 
 #include <ctype.h>
 
 #define QUOTE_C
-#include "emit.h"
+#include "emit/emit.h"
 
 enum { LONGEST_COMMENT = 200, LONGEST_IDENTIFIER = 24, LONGEST_PREFIX = 63 };
 

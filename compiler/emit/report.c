@@ -1,9 +1,12 @@
 /* report.c - what a model needs (--report) and what onnxcc supports (--list-ops), for people and for programs. */
 #include <stdlib.h>
 
-#include "emit/emit.h"
+#include "emit/report.h"
+#include "base/options.h"
 #include "base/output.h"
+#include "emit/emit.h"
 #include "ir/schema.h"
+#include "memory/plan.h"
 
 /* ---- the model ------------------------------------------------------------------------------------------------------- */
 

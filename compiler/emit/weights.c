@@ -2,8 +2,10 @@
 #include <math.h>
 #include <xxhash.h>
 
-#include "emit/emit.h"
+#include "base/options.h"
 #include "base/output.h"
+#include "emit/emit.h"
+#include "read/read.h"
 
 enum { ALIGN = 64, FILE_LIMIT = 1 << 20 };
 

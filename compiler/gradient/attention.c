@@ -1,5 +1,6 @@
 /* attention.c - what Attention gives back; its scores, and LinearAttention, as ordinary nodes. attention.h and
  * linear_attention.h of runtime-min have the formulas. */
+#include "ir/kernel.h"
 #include "gradient.h"
 
 /* ---- heads --------------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* control.c - Gradient through If and Loop, as which Scan comes: their graphs once more, forwards and back. */
+#include "ir/spatial.h"
 #include "passes/container.h"
 #include "gradient.h"
 

@@ -1,4 +1,5 @@
 /* formulas.c - what an operator gives back to each of its inputs, where a formula says it. */
+#include "ir/spatial.h"
 #include <ctype.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 /* functions.c - what an operator gives back to its inputs, where a formula does not say it. */
+#include "ir/ops.h"
 #include "gradient.h"
 
 bool back_by(const BackFunction *f, size_t count, const Back *b, Value **v)

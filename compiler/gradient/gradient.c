@@ -1,4 +1,5 @@
 /* gradient.c - Gradient: the nodes between xs and y, differentiated backwards, become ordinary nodes. */
+#include "ir/kernel.h"
 #include "gradient.h"
 
 /* What input i of m counts for y, when its output o counts d; NULL: nothing, or an error. */

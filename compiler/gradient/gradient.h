@@ -2,6 +2,7 @@
 #ifndef ONNXCC_GRADIENT_H
 #define ONNXCC_GRADIENT_H
 
+#include "ir/ops.h"
 #include "passes/infer.h"
 
 /* The node m, and d, what its output o counts for y. */

@@ -1,4 +1,5 @@
 /* moves.c - what operators give back that give other shapes to elements, or move, choose or replace them. */
+#include "ir/spatial.h"
 #include "gradient.h"
 
 /* ---- shapes ----------------------------------------------------------------------------------------------------- */

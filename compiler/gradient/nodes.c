@@ -1,4 +1,5 @@
 /* nodes.c - the ordinary nodes that differentiation is made of. */
+#include "ir/spatial.h"
 #include "gradient.h"
 
 Value *shape_like(Node *n, Value *v) { return make(n, "Shape", 1, v); }

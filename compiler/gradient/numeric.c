@@ -1,8 +1,9 @@
 /* numeric.c - what determinants, support vectors and Fourier transforms give back. */
 #include <strings.h>
 
-#include "ops/fourier.h"
+#include "ir/kernel.h"
 #include "gradient.h"
+#include "ops/fourier.h"
 
 /* A determinant grows with element (i, j) by what it is with row j of the unit matrix in place of row i: this is right for
  * singular matrices too. */

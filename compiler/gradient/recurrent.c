@@ -1,5 +1,6 @@
 /* recurrent.c - LSTM, GRU and RNN as loops of ordinary nodes, which have gradients. rnn.c and
  * runtime-min/rnn.h have the layouts and the formulas. */
+#include "ir/kernel.h"
 #include "gradient.h"
 #include "rnn.h"
 

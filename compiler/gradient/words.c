@@ -1,4 +1,5 @@
 /* words.c - nodes that have no gradient by themselves, in other words: as ordinary nodes, which have. */
+#include "ir/spatial.h"
 #include <strings.h>
 
 #include "gradient.h"

@@ -1,6 +1,7 @@
 /* assume.c - what operators count on: an error where it cannot be, a check at run time where only the sizes of the run
  * decide it. */
-#include "passes/infer.h"
+#include "ir/assume.h"
+#include "ir/ops.h"
 
 OF_RUN static VEC(Assumption) assumptions;
 

@@ -1,6 +1,9 @@
 /* dim.c - sizes: numbers, or expressions over symbols, simplified and stored once, so that equal ones are equal Dims.
  * A Dim is one int64: a number is itself; an expression is the tag in the upper half and its index in the lower. */
 #include "ir/dim.h"
+#include "base/error.h"
+#include "ir/expr.h"
+#include "ir/symbol.h"
 
 OF_RUN static struct Table {
     VEC(Expr *) at;

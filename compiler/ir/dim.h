@@ -1,48 +1,42 @@
-/* dim.h - what dim.c and poly.c share: expressions as they are stored. */
+/* dim.h - sizes: numbers, or expressions over symbols. */
 #ifndef ONNXCC_DIM_H
 #define ONNXCC_DIM_H
 
-#include "onnxcc.h"
+#include "base/util.h"
 
-typedef enum ExprKind {
-    EXPR_SYMBOL, /* symbol id */
-    EXPR_POLY,   /* a sum of terms: coefficient, number of atoms, atoms in ascending order; see poly.c */
-    EXPR_ADD,    /* two Dims whose sum is too large to be written out */
-    EXPR_MUL,
-    EXPR_DIV,
-    EXPR_MOD,
-    EXPR_MIN,
-    EXPR_MAX,
-    EXPR_LESS,
-    EXPR_EQUAL,
-    EXPR_SELECT /* three Dims */
-} ExprKind;
-
-typedef struct Range {
-    int64_t lo, hi;
-} Range;
-
-typedef struct Expr {
-    ExprKind kind;
-    int n;                                             /* words */
-    int size;                                          /* symbols and operations when it is written out */
-    unsigned seen, resolved_at, bounded_at, valued_at; /* when the last walk was here, with what result */
-    Dim resolved;
-    Range range;
-    int64_t value;
-    int64_t w[];
-} Expr;
-
-Expr *dim_expr(Dim d);
-Dim dim_make(ExprKind kind, int n, const int64_t *w);
-Dim dim_opaque_add(Dim a, Dim b);
-Dim dim_opaque_mul(Dim a, Dim b);
-Range dim_range(Dim d);
-const char *expr_text(Dim d);
-
-/* Saturating; division and modulo round down. */
-int64_t number_mul(int64_t a, int64_t b);
-int64_t number_div(int64_t a, int64_t b);
-int64_t number_mod(int64_t a, int64_t b);
+/* A size: a number, or an expression over symbols (hash-consed, so equal expressions are equal Dims).
+ * Never look inside: D(3), dim_is(d, 3), dim_add(a, b) ... Arithmetic folds constants and saturates. */
+typedef struct Dim {
+    int64_t v;
+} Dim;
+#define DIM_TAG 0x6F6E6E78 /* "onnx": the upper half of the 2^32 numbers near 8e18 that stand for expressions */
+static inline Dim D(int64_t v) { return (Dim){v >> 32 == DIM_TAG ? INT64_MAX : v}; } /* those are as good as infinite */
+bool dim_const(Dim d);                                                               /* a plain number? */
+int64_t dim_value(Dim d);         /* the number; bug() when it is an expression */
+bool dim_is_number_ok(int64_t v); /* false for the numbers that D() cannot take as they are */
+bool dim_at_most(Dim a, Dim b);   /* proven: a <= b whatever the symbols are */
+static inline bool dim_same(Dim a, Dim b) { return a.v == b.v; }
+static inline bool dim_is(Dim d, int64_t v) { return d.v == v; }
+Dim dim_add(Dim a, Dim b);
+Dim dim_sub(Dim a, Dim b);
+Dim dim_mul(Dim a, Dim b);
+Dim dim_div(Dim a, Dim b);  /* floor; b > 0 */
+Dim dim_ceil(Dim a, Dim b); /* ceiling; b > 0 */
+Dim dim_mod(Dim a, Dim b);  /* floor modulo; b > 0 */
+Dim dim_min(Dim a, Dim b);
+Dim dim_max(Dim a, Dim b);
+Dim dim_less(Dim a, Dim b);          /* 1 or 0 */
+Dim dim_equal(Dim a, Dim b);         /* 1 or 0 */
+Dim dim_select(Dim c, Dim a, Dim b); /* c != 0 ? a : b */
+int dim_size(Dim d);                 /* symbols and operations in it */
+int64_t dim_low(Dim d);              /* proven bounds; INT64_MIN / INT64_MAX when there is none */
+int64_t dim_high(Dim d);
+void dim_print(Text *t, Dim d, bool as_c);        /* as_c: an expression over the emitted C's size variables */
+void dim_print_factor(Text *t, Dim d, bool as_c); /* the same, in parentheses where it could not stand in a product */
+typedef struct Symbol Symbol;
+Dim dim_resolve(Dim d);                                         /* replaces fixed symbols */
+Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg); /* d with other sizes for its symbols */
+int64_t dim_eval(Dim d);                                        /* value under the symbols' current .value */
+void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg);
 
 #endif

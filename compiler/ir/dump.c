@@ -1,7 +1,7 @@
 /* dump.c - the graph as text after a stage (-d), and what each stage promised, checked. */
-#include "ir/kernel.h"
+#include "ir/opset.h"
+#include "ir/dump.h"
 #include "ir/loop.h"
-#include "ir/schema.h"
 
 /* ---- dump -------------------------------------------------------------------------------------------------------------- */
 

@@ -1,9 +1,11 @@
 /* exec.c - binds nodes to kernels and runs them on the host: for folding, and for --eval. */
 #include <stdlib.h>
 
-#include "passes/infer.h"
-#include "rt.h"
+#include "ir/exec.h"
+#include "ir/loop.h"
 #include "ir/schema.h"
+#include "ir/spatial.h"
+#include "rt.h"
 
 /* ---- the register of kernels --------------------------------------------------------------------------------- */
 

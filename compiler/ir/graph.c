@@ -1,4 +1,6 @@
 /* graph.c - graph surgery: values, nodes, their uses and attributes. */
+#include "ir/graph.h"
+#include "ir/kernel.h"
 #include "ir/schema.h"
 
 /* ---- storage that is shared ---------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* loop.c - elementwise loops: made from map rows, merged in dimensions, run on the host. */
 #include "ir/loop.h"
+#include "ir/spatial.h"
 
 #include "rt.h"
 

@@ -1,7 +1,8 @@
 /* node.c - how operators look at a node: attributes with their defaults, inputs that decide sizes, outputs to set. */
 #include <stdlib.h>
 
-#include "passes/infer.h"
+#include "ir/assume.h"
+#include "ir/kernel.h"
 #include "ir/schema.h"
 
 Shape in_shape(const Node *n, int i) { return in(n, i) ? *in(n, i)->shape : (Shape){.rank = -1}; }

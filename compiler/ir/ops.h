@@ -2,7 +2,7 @@
 #ifndef ONNXCC_OPS_H
 #define ONNXCC_OPS_H
 
-#include "onnxcc.h"
+#include "ir/assume.h"
 
 /* One operator version. Exactly one of bind, map, view, expand, body (or only infer: control flow, see exec.c). */
 struct Op {
@@ -97,7 +97,8 @@ int axis_of(Node *n, int64_t axis, int rank);
 int in_dims(Node *n, int i, Dim *out, int max);
 /* The same, but they must be numbers now (axes): error with help (--const) otherwise. */
 int in_ints(Node *n, int i, int64_t *out, int max);
-bool in_const(const Node *n, int i);                     /* its contents are known */
+Dim value_dim(Value *v, int e);      /* integer element e: number, expression, or a symbol read at run time */
+bool in_const(const Node *n, int i); /* its contents are known */
 double in_float(const Node *n, int i, double otherwise); /* a scalar known now, or `otherwise` when omitted */
 
 /* ---- infer ---------------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* opset.c - resolve: binds every node to the row of (domain, operator, version in force); all misses in one message.
  * Requires: a parsed model. Leaves: n->op on every node but calls of model functions. */
+#include "ir/opset.h"
 #include "ir/schema.h"
 
 #include <strings.h>

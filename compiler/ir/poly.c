@@ -1,6 +1,7 @@
 /* poly.c - sums, products and quotients of sizes, in one form: a polynomial with sorted terms over atoms (symbols and
  * everything that is no sum or product), multiplied out. So a * 12 / 12 is a, and n + m is m + n. */
-#include "ir/dim.h"
+#include "ir/expr.h"
+#include "ir/ops.h"
 
 enum { TERMS = 64, DEGREE = 12 };
 

@@ -1,5 +1,6 @@
 /* schema.c - reads the rows of ops/: the register of operators, their signatures, type sets and attributes. */
 #include "ir/schema.h"
+#include "ir/kernel.h"
 
 #include <ctype.h>
 #include <stdlib.h>

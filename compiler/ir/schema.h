@@ -43,11 +43,7 @@ const Formal *formal_out(const Signature *sig, int i);
 
 /* The row in force for (domain, name) when `version` of the domain is imported; NULL: none that old. */
 const Op *op_find(const char *domain, const char *name, int64_t version);
-const Op *const *ops_sorted(int *n);                    /* all rows, by domain, name, version */
-const char *op_domain(const Op *op);                    /* "" for ai.onnx */
-Name domain_normal(Name d);                             /* "" for ai.onnx */
-const char *domain_text(Name d);                        /* of a normal one, for messages */
-int64_t domain_newest(Name d);                          /* the highest version that is known; 0: the domain is not */
-Function *find_function(const Model *m, const Node *n); /* the model's function that n calls, or NULL */
+const Op *const *ops_sorted(int *n); /* all rows, by domain, name, version */
+const char *op_domain(const Op *op); /* "" for ai.onnx */
 
 #endif

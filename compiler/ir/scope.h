@@ -2,7 +2,7 @@
 #ifndef ONNXCC_SCOPE_H
 #define ONNXCC_SCOPE_H
 
-#include "onnxcc.h"
+#include "ir/ops.h"
 
 bool graph_encloses(const Graph *outer, const Graph *inner); /* or is the same */
 

@@ -1,6 +1,5 @@
 /* spatial.c - reads images and windows: strides, dilations, pads and automatic pads, with run-time sizes. */
 #include "ir/spatial.h"
-
 #include "ir/schema.h"
 
 bool image_read(Node *n, int i, Image *m)

@@ -1,6 +1,9 @@
 /* symbol.c - the sizes that are known only at run time: their names and bounds, where they come from, what they turn out
  * to be. */
-#include "ir/dim.h"
+#include "ir/symbol.h"
+#include "base/options.h"
+#include "ir/expr.h"
+#include "ir/graph.h"
 
 OF_RUN static struct Symbols {
     VEC(Symbol *) at;

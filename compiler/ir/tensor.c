@@ -1,7 +1,9 @@
 /* tensor.c - constants: making them, reading an element of any type, and their bytes as kernels want them. */
 #include <xxhash.h>
 
-#include "onnxcc.h"
+#include "ir/tensor.h"
+#include "ir/exec.h"
+#include "ir/spatial.h"
 #include "rt.h"
 
 int64_t tensor_count(const Tensor *t)

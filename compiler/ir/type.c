@@ -1,5 +1,6 @@
 /* type.c - element types and shapes. */
-#include "onnxcc.h"
+#include "ir/type.h"
+#include "ir/ops.h"
 
 static const struct TypeInfo {
     const char *tag, *onnx;

@@ -2,10 +2,9 @@
  * it has a parameter x_pitch (first argument), r_pitch (residual), y_pitch (last one), or pitch[] (what JOINS); it is bound
  * to the length of a row. What COPIES is given other strides, and a loop looks at its values itself. */
 #include "memory/pitch.h"
-
 #include "ir/loop.h"
+
 #include "rt.h"
-#include "ir/strided.h"
 
 #include "copy.h"
 

@@ -2,7 +2,7 @@
 #ifndef ONNXCC_PITCH_H
 #define ONNXCC_PITCH_H
 
-#include "onnxcc.h"
+#include "ir/graph.h"
 
 /* The first value of a parameter of c by name; NULL: its kernel has none. */
 Param *call_param(const Call *c, const char *field);

@@ -1,13 +1,14 @@
 /* plan.c - plan: one arena. Values that may share bytes become one class (share.c); each class lives from its first writer
  * to its last reader; place.c gives it its offset.
  * Requires: bound and fused. Leaves: root or offset on every value that is not the caller's or constant. */
-#include "passes/infer.h"
+#include "memory/plan.h"
+#include "base/options.h"
+#include "base/place.h"
 #include "ir/kernel.h"
 #include "memory/pitch.h"
-#include "base/place.h"
 #include "ir/scope.h"
-#include "rt.h"
 #include "memory/share.h"
+#include "rt.h"
 
 OF_RUN Plan plan;
 

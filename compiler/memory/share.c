@@ -1,11 +1,10 @@
 /* share.c - what may share bytes does: views, branches and loops, concats and splits without copies, results over their
  * inputs. A value is a link into its class: at an offset, as it is or in rows that lie apart (pitch.h). */
 #include "memory/share.h"
-
-#include "ir/dim.h"
-#include "passes/infer.h"
+#include "ir/expr.h"
 #include "ir/loop.h"
 #include "memory/pitch.h"
+
 #include "rt.h"
 
 /* ---- classes ------------------------------------------------------------------------------------------------------------- */

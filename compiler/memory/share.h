@@ -2,7 +2,7 @@
 #ifndef ONNXCC_SHARE_H
 #define ONNXCC_SHARE_H
 
-#include "onnxcc.h"
+#include "ir/graph.h"
 
 void share_reset(Value *v); /* v has its own storage again */
 /* After the values' times are set: v->root and so on, n->free, n->joined. Concats and splits do without copies where `joins`,

@@ -3,6 +3,7 @@
 
 #include "ir/loop.h"
 #include "ir/schema.h"
+#include "passes/infer.h"
 
 /* Numbers become text by way of double, int64 or uint64, whichever has them all; text becomes numbers the same way. */
 static Type wide_type(Type t) { return type_is_float(t) || t == B8 ? F64 : t == U64 ? U64 : I64; }

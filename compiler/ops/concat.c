@@ -1,6 +1,6 @@
 /* concat.c - Concat: tensors one after the other along an axis. */
+#include "ir/kernel.h"
 #include "passes/infer.h"
-#include "ir/strided.h"
 #include "concat.h"
 
 enum { MOST = 16 }; /* inputs that the largest kernel takes */

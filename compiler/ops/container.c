@@ -1,5 +1,7 @@
 /* container.c - what sequences and optionals need operators for: empty ones, one more element, other sizes. */
+#include "ir/ops.h"
 #include "passes/container.h"
+#include "passes/infer.h"
 
 /* Memory that nobody has written yet. */
 static Value *room(Node *n, Type t, Shape s)

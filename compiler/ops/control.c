@@ -1,6 +1,10 @@
 /* control.c - If, Loop; and the compiler's own nodes that copy, fill and store sizes. */
-#include "passes/container.h"
+#include "base/options.h"
+#include "ir/exec.h"
+#include "ir/loop.h"
 #include "ir/strided.h"
+#include "passes/container.h"
+#include "passes/passes.h"
 #include "dims.h"
 #include "fail.h"
 

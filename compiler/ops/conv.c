@@ -1,9 +1,9 @@
 /* conv.c - Conv, ConvTranspose, CausalConvWithState. As ONNX has them, or channels last with packed weights: layout makes the
  * pack node, which folds. */
-#include "passes/infer.h"
-#include "ir/kernel.h"
+#include "base/options.h"
 #include "ir/spatial.h"
 #include "ir/strided.h"
+#include "passes/infer.h"
 #include "causal_conv.h"
 #include "conv.h"
 #include "convtranspose.h"

@@ -1,6 +1,5 @@
 /* create.c - Constant, ConstantOfShape, Shape, Size, Range, EyeLike, OneHot, Trilu, ReverseSequence. */
-#include "passes/infer.h"
-#include "ir/kernel.h"
+#include "ir/spatial.h"
 #include "create.h"
 #include "fill.h"
 

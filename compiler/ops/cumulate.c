@@ -1,5 +1,4 @@
 /* cumulate.c - CumSum, CumProd. */
-#include "passes/infer.h"
 #include "ir/kernel.h"
 #include "cumulate.h"
 

@@ -1,5 +1,4 @@
 /* det.c - Det. */
-#include "passes/infer.h"
 #include "ir/kernel.h"
 #include "det.h"
 

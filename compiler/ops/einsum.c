@@ -1,8 +1,7 @@
 /* einsum.c - Einsum: diagonals, sums and, two operands at a time, products: of matrices where something is summed. */
 #include <ctype.h>
 
-#include "passes/infer.h"
-#include "ir/kernel.h"
+#include "ir/spatial.h"
 #include "ir/strided.h"
 
 enum { LETTERS = 52, LABELS = LETTERS + MAX_RANK }; /* a letter, or a dimension of the ellipsis counted from its end */

@@ -1,5 +1,5 @@
 /* expand.c - Expand, Tile: elements repeated along axes. */
-#include "passes/infer.h"
+#include "ir/spatial.h"
 #include "ir/strided.h"
 
 static void expand_infer(Node *n)

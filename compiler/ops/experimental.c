@@ -1,6 +1,5 @@
 /* experimental.c - operators that were experimental until version 10 and then went away; old exporters wrote them. */
-#include "passes/infer.h"
-#include "ir/kernel.h"
+#include "ir/spatial.h"
 
 /* ---- shapes and values --------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* gather.c - Gather, GatherElements, GatherND. */
-#include "passes/infer.h"
+#include "ir/spatial.h"
 #include "ir/strided.h"
 #include "gather.h"
 

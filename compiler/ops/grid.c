@@ -1,6 +1,5 @@
 /* grid.c - GridSample, AffineGrid. */
 #include "gradient/gradient.h"
-#include "ir/kernel.h"
 #include "ir/spatial.h"
 #include "grid.h"
 

@@ -5,8 +5,9 @@
  * (runtime-min/qtile.h), made by a node that folds. */
 #include "integer.h"
 
-#include "passes/infer.h"
+#include "base/options.h"
 #include "ir/spatial.h"
+#include "passes/infer.h"
 #include "qconv.h"
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
 /* loss.c - NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: onnxcc.NllLoss gives the loss and the weight of every
  * sample, the reductions are ordinary ones. */
-#include "passes/infer.h"
 #include "ir/kernel.h"
 #include "loss.h"
 

@@ -1,8 +1,8 @@
 /* matmul.c - MatMul and Gemm: both become onnxcc.Product, a product of matrices with a bias. */
 #include <math.h>
 
-#include "passes/infer.h"
 #include "ir/kernel.h"
+#include "passes/infer.h"
 #include "conv.h"
 #include "matmul.h"
 

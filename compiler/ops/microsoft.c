@@ -1,6 +1,6 @@
 /* microsoft.c - the quantised operators of the domain com.microsoft, which ONNX Runtime's quantiser writes: each is an
  * operator of ONNX between DequantizeLinear and QuantizeLinear, and requantize.c treats it like one that came as that. */
-#include "passes/infer.h"
+#include "ir/spatial.h"
 
 enum { ONE = -1 }; /* instead of an axis: one scale for all */
 

@@ -2,8 +2,7 @@
  * Imputer, Normalizer, OneHotEncoder, Scaler. */
 #include <math.h>
 
-#include "passes/infer.h"
-#include "ir/kernel.h"
+#include "ir/spatial.h"
 #include "ml.h"
 #include "ml_feature.h"
 

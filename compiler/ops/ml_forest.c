@@ -1,4 +1,5 @@
 /* ml_forest.c - reads decision trees: versions 1 and 3, by the numbers of trees and nodes; version 5, by places. */
+#include "ir/kernel.h"
 #include <math.h>
 #include <stdlib.h>
 

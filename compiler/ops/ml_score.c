@@ -1,7 +1,7 @@
 /* ml_score.c - how the classifiers and regressors of ai.onnx.ml make of sums scores, and of scores labels. */
 #include <string.h>
 
-#include "passes/infer.h"
+#include "ir/kernel.h"
 #include "ml.h"
 
 Post ml_post_of(Node *n)

@@ -1,7 +1,6 @@
 /* ml_svm.c - LinearRegressor, LinearClassifier, SVMRegressor, SVMClassifier. All in float. */
 #include <strings.h>
 
-#include "passes/infer.h"
 #include "ir/kernel.h"
 #include "ml.h"
 #include "ml_svm.h"

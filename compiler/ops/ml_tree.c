@@ -1,7 +1,6 @@
 /* ml_tree.c - TreeEnsemble, TreeEnsembleClassifier, TreeEnsembleRegressor: trees as tables that the kernel walks. */
 #include <math.h>
 
-#include "passes/infer.h"
 #include "ir/kernel.h"
 #include "ml.h"
 #include "ml_forest.h"

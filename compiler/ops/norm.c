@@ -1,6 +1,6 @@
 /* norm.c - the normalisations: Batch, Instance, Layer, RMS, Group, MeanVariance and Lp. */
+#include "ir/spatial.h"
 #include "passes/infer.h"
-#include "ir/kernel.h"
 #include "norm.h"
 
 /* ---- BatchNormalization: elementwise operators over statistics ----------------------------------------------- */

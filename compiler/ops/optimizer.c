@@ -1,5 +1,5 @@
 /* optimizer.c - Adagrad, Adam, Momentum: one step of training for any number of tensors, as elementwise operators. */
-#include "passes/infer.h"
+#include "ir/kernel.h"
 
 /* The scalars of a step, in the type of the tensor in work. */
 typedef struct Update {

@@ -1,5 +1,4 @@
 /* pool.c - MaxPool, AveragePool, LpPool, their global forms as reductions, MaxUnpool, LRN. */
-#include "passes/infer.h"
 #include "ir/spatial.h"
 #include "pool.h"
 #include "qpool.h"

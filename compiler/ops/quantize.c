@@ -1,6 +1,7 @@
 /* quantize.c - QuantizeLinear and DequantizeLinear, which are elementwise once scale and zero point are lined up with
  * x; DynamicQuantizeLinear. */
-#include "passes/infer.h"
+#include "ir/loop.h"
+#include "ir/spatial.h"
 #include "integer.h"
 #include "table.h"
 

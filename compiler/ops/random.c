@@ -1,8 +1,8 @@
 /* random.c - RandomUniform, RandomNormal, Multinomial, Bernoulli, Dropout. The numbers depend on the seed alone, and
  * without one on where the node stands in the model: every run gives the same, every node others. */
 #include "passes/infer.h"
-#include "ir/kernel.h"
 #include "ir/schema.h"
+#include "ir/spatial.h"
 #include "random.h"
 
 /* ---- the sources: onnxcc.RandomUniform and RandomNormal of a shape, Multinomial -------------------------------- */

@@ -1,7 +1,6 @@
 /* reduce.c - ReduceSum, ReduceMean ... over sets of axes; ArgMax and ArgMin along one. */
-#include "passes/infer.h"
-#include "ir/kernel.h"
 #include "ir/schema.h"
+#include "ir/spatial.h"
 #include "reduce.h"
 
 /* Which axes of input 0 go: gone[i] is 1 or 0, or an expression when the axes are known only at run time. All of them when

@@ -4,6 +4,8 @@
  * but where those are rounded while they are summed, integers are not. */
 #include <math.h>
 
+#include "ir/exec.h"
+#include "ir/ops.h"
 #include "passes/infer.h"
 #include "integer.h"
 

@@ -1,8 +1,8 @@
 /* resize.c - Resize and Upsample: for every axis that changes a table (which folds), then one node for two axes. */
 #include <math.h>
 
+#include "ir/spatial.h"
 #include "passes/infer.h"
-#include "ir/kernel.h"
 #include "resize.h"
 
 /* What all versions say, in one form. */

@@ -1,7 +1,6 @@
 /* rnn.c - LSTM, GRU, RNN: the products with the inputs become one Gemm for all steps; an internal operator does the rest. */
 #include <strings.h>
 
-#include "passes/infer.h"
 #include "ir/kernel.h"
 #include "rnn.h"
 

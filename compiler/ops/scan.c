@@ -1,4 +1,5 @@
 /* scan.c - Scan: a Loop whose body picks its slices. */
+#include "ir/ops.h"
 #include "passes/infer.h"
 
 static int64_t list_item(Node *n, const char *attr, int i)

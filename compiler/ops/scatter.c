@@ -1,5 +1,5 @@
 /* scatter.c - ScatterElements, ScatterND, TensorScatter. */
-#include "passes/infer.h"
+#include "ir/spatial.h"
 #include "ir/strided.h"
 #include "scatter.h"
 

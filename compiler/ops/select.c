@@ -1,6 +1,6 @@
 /* select.c - TopK; NonZero, Compress, Unique: outputs whose size the data decide; Where of strings and complex numbers. */
+#include "ir/kernel.h"
 #include "passes/container.h"
-#include "passes/infer.h"
 #include "select.h"
 #include "topk.h"
 

@@ -1,5 +1,7 @@
 /* sequence.c - sequences and optionals: every operator on them becomes operators on the tensors they are made of. */
+#include "ir/kernel.h"
 #include "passes/container.h"
+#include "passes/infer.h"
 #include "sequence.h"
 
 /* ---- positions ---------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
 /* signal.c - DFT, STFT, the windows HannWindow, HammingWindow and BlackmanWindow, MelWeightMatrix. */
-#include "passes/infer.h"
-#include "ir/kernel.h"
+#include "ir/spatial.h"
 #include "fourier.h"
 #include "signal.h"
 

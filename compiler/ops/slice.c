@@ -1,5 +1,5 @@
 /* slice.c - Slice, Split, CenterCropPad: pieces along axes. */
-#include "passes/infer.h"
+#include "ir/spatial.h"
 #include "ir/strided.h"
 
 /* ---- Slice --------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,8 @@
 /* text.c - StringConcat, StringSplit, StringNormalizer, RegexFullMatch, Equal of strings, and casts to and from them. */
-#include "passes/container.h"
 #include "base/regex.h"
+#include "ir/spatial.h"
+#include "passes/container.h"
+#include "passes/passes.h"
 #include "decimal.h"
 
 /* ---- how long strings may be ------------------------------------------------------------------------------------------- */

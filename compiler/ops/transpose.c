@@ -1,5 +1,5 @@
 /* transpose.c - Transpose, DepthToSpace, SpaceToDepth: axes in another order. */
-#include "passes/infer.h"
+#include "ir/spatial.h"
 #include "ir/strided.h"
 
 /* The axis of input 0 that stands at each place of the output; false: wrong, and reported. */

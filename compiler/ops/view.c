@@ -1,5 +1,5 @@
 /* view.c - Reshape, Flatten, Squeeze, Unsqueeze, Identity: the same elements under another shape. */
-#include "passes/infer.h"
+#include "ir/spatial.h"
 
 static void identity_infer(Node *n)
 {

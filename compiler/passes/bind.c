@@ -1,7 +1,10 @@
 /* bind.c - bind: every node gets its call; what the calls cannot take is made ordinary first: outputs that are not
  * computed are copied, sizes used as data are stored, large fills are filled at run time.
  * Requires: fused. Leaves: n->call on every node that needs code. */
-#include "passes/infer.h"
+#include "ir/exec.h"
+#include "ir/kernel.h"
+#include "passes/passes.h"
+#include "read/read.h"
 
 enum { SMALL_FILL = 256 }; /* bytes: a fill up to this size is an ordinary constant */
 

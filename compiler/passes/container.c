@@ -1,5 +1,7 @@
 /* container.c - sequences, optionals and maps as tensors: what they are made of, and made into what. */
 #include "passes/container.h"
+#include "ir/assume.h"
+#include "ir/spatial.h"
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------------- */
 

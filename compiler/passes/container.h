@@ -9,7 +9,7 @@
 #ifndef ONNXCC_CONTAINER_H
 #define ONNXCC_CONTAINER_H
 
-#include "passes/infer.h"
+#include "ir/graph.h"
 
 typedef VEC(Value *) Values;
 

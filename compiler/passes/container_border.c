@@ -1,5 +1,6 @@
 /* container_border.c - sequences, optionals and maps become tensors where control flow and callers see them: at the borders of
  * nested graphs and of the model. */
+#include "ir/ops.h"
 #include "passes/container.h"
 
 /* ---- the border of nested graphs -------------------------------------------------------------------------------------------- */

@@ -1,7 +1,9 @@
 /* fold.c - what is known of a node's results when the model is compiled: numbers, by running its kernel; integers that are
  * expressions over run-time sizes; fills of one repeated element. */
-#include "passes/infer.h"
-#include "ir/kernel.h"
+#include "ir/exec.h"
+#include "ir/loop.h"
+#include "ir/spatial.h"
+#include "passes/passes.h"
 
 enum { EAGER_BYTES = 1 << 16 };
 

@@ -3,9 +3,12 @@
  * Requires: bound. Leaves: fewer nodes; a fused node stands where the last of them stood. */
 #include <math.h>
 
-#include "passes/infer.h"
-#include "rt.h"
+#include "ir/exec.h"
+#include "ir/loop.h"
 #include "ir/schema.h"
+#include "passes/passes.h"
+#include "read/read.h"
+#include "rt.h"
 
 enum { MAX_STEPS = 48 };
 

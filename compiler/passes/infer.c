@@ -2,11 +2,14 @@
  * are known, replaces old versions and composites by what they mean, and takes the branch of a decided If.
  * Requires: a checked graph. Leaves: type and shape on every value, v->data on every constant. */
 #include "passes/infer.h"
+#include "base/options.h"
+#include "ir/assume.h"
+#include "ir/spatial.h"
+#include "passes/container.h"
+#include "passes/passes.h"
+#include "read/read.h"
 
 #include <stdlib.h>
-
-#include "passes/container.h"
-#include "ir/schema.h"
 
 enum { MAX_EXPANSIONS = 2000000 };
 

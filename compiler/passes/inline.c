@@ -3,7 +3,10 @@
  * Requires: resolved. Leaves: no call of a model function. */
 #include <stdlib.h>
 
+#include "ir/kernel.h"
+#include "ir/opset.h"
 #include "ir/schema.h"
+#include "passes/passes.h"
 
 enum { MAX_DEPTH = 100, MAX_NODES = 4000000 };
 

@@ -1,8 +1,10 @@
 /* layout.c - layout: images become channels last around the kernels that want it, and transposes sink until they meet
  * and vanish; weights are packed by nodes that fold.
  * Requires: simplified. Leaves: n->channels_last, explicit transposes where the layouts meet. */
-#include "passes/infer.h"
 #include "ir/schema.h"
+#include "ir/spatial.h"
+#include "passes/passes.h"
+#include "read/read.h"
 
 /* Perm of N,C,spatial... -> N,spatial...,C, and back. */
 static void perm_last(int rank, int64_t *perm)

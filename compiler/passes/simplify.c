@@ -2,8 +2,10 @@
  * Requires: shapes and folded constants. Leaves: no node whose results are known or unused. */
 #include <xxhash.h>
 
+#include "ir/kernel.h"
 #include "ir/scope.h"
-#include "passes/infer.h"
+#include "passes/passes.h"
+#include "read/read.h"
 
 /* ---- dead code -------------------------------------------------------------------------------------------------------- */
 

@@ -2,6 +2,10 @@
  * and is everything defined before it is read (check_order.c)? All problems of a model in one run.
  * Requires: resolved. Leaves: omitted trailing arguments are gone; every required input and attribute is there. */
 #include "read/check.h"
+#include "base/options.h"
+#include "ir/kernel.h"
+#include "ir/opset.h"
+#include "read/read.h"
 
 #include <strings.h>
 

@@ -1,5 +1,6 @@
 /* check_order.c - check: every value is defined before it is read, nothing depends on itself, and nested graphs do not
  * define again what they can see. */
+#include "base/options.h"
 #include "read/check.h"
 
 enum { MOST_SEARCHES = 40 }; /* for cycles; so many messages of a kind are not shown anyway */

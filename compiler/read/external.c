@@ -1,6 +1,8 @@
 /* external.c - tensor data in other files: opened beneath the model's folder only, checked, mapped and never copied. */
 #include "base/output.h"
+#include "base/options.h"
 #include "read/parse.h"
+#include "read/read.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,9 @@
  * whose names are bound to values; tensors point into the file.
  * Leaves: every name resolved or reported; order, arity and types are for check.c. */
 #include "read/parse.h"
+#include "base/options.h"
+#include "ir/opset.h"
+#include "read/read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
-
-#include "ir/schema.h"
 
 enum { NEWEST_IR = 14 };
 #define MOST_BYTES ((size_t)1 << 31)

@@ -4,7 +4,7 @@
 #define ONNXCC_PARSE_H
 
 #include "onnx.pb.h"
-#include "onnxcc.h"
+#include "ir/graph.h"
 #include "read/wire.h"
 
 /* Nested graphs and types go as deep as this; the stages that follow may recurse over them. */

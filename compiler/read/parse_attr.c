@@ -1,4 +1,6 @@
 /* parse_attr.c - reads AttributeProto: exactly one field has the value, and the type says which. */
+#include "base/options.h"
+#include "ir/kernel.h"
 #include "read/parse.h"
 
 #define N_ATTR_TYPES (A_TYPES + 1)

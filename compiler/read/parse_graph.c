@@ -1,6 +1,8 @@
 /* parse_graph.c - reads GraphProto: values, nodes, nested graphs; binds every name to the value it means. */
+#include "base/options.h"
+#include "ir/kernel.h"
+#include "ir/opset.h"
 #include "read/parse.h"
-#include "ir/schema.h"
 
 /* ---- values ------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* parse_notes.c - reads what a model says besides: devices and their shards, scales of tensors. None of it changes a result;
  * --strict wants it to be right. */
+#include "base/options.h"
 #include "ir/ops.h"
 #include "read/parse.h"
 

@@ -1,5 +1,7 @@
 /* parse_tensor.c - reads TensorProto and SparseTensorProto into packed little-endian bytes, without copying where the
  * file has them so already. */
+#include "base/options.h"
+#include "ir/ops.h"
 #include "read/parse.h"
 
 enum { MOST_DENSE_BYTES = 1 << 28 };

@@ -1,4 +1,6 @@
 /* parse_type.c - reads TypeProto: tensors with their shapes, sequences, maps, optionals, sparse tensors, opaque things. */
+#include "base/options.h"
+#include "ir/spatial.h"
 #include "read/parse.h"
 
 static bool known_type(int64_t t) { return t > NO_TYPE && t < N_TYPES; }

@@ -1,4 +1,6 @@
 /* wire.c - protobuf: gathers a message's fields as spans of the file, one message at a time, with located errors. */
+#include "ir/kernel.h"
+#include "read/wire.h"
 #include "onnx.pb.h"
 
 enum { MOST_ENTRIES = 1 << 24 };

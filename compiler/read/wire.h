@@ -4,7 +4,7 @@
 
 #include <pb_decode.h>
 
-#include "onnxcc.h"
+#include "ir/graph.h"
 
 typedef struct Span {
     const uint8_t *at;

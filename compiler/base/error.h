@@ -1,0 +1,35 @@
+/* error.h - diagnostics: errors and warnings that are counted, and the ways out of a run. */
+#ifndef ONNXCC_ERROR_H
+#define ONNXCC_ERROR_H
+
+#include <setjmp.h>
+
+#include "base/util.h"
+
+enum { EXIT_MODEL = 1, EXIT_USAGE = 2, EXIT_IO = 3, EXIT_BUG = 70 };
+
+/* Each prints "error[CODE]: MESSAGE", where it is, and is counted; the stage goes on. CODE: a SPEC row or "". */
+void error_at(const char *path, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same of a message whose place is found elsewhere; the text after "-->", without the file. */
+void error_vat(bool warning, const char *code, const char *place, const char *format, va_list args)
+    __attribute__((format(printf, 4, 0)));
+void warn_at(const char *path, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void note_help(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a help: line to the last message */
+void stop_on_errors(void); /* leaves the compiler (exit 1) when any error was counted */
+_Noreturn void fail(int exit_code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void bug(const char *format, ...) __attribute__((format(printf, 1, 2)));
+const char *printable(Name n); /* escaped for a terminal */
+int error_count(void);         /* errors so far */
+void error_reset(void);        /* forgets what was reported; so does pool_reset */
+/* Holds messages back: error_unhold ends that and says how many errors there were; then error_show prints and counts them
+ * after all, or nobody does. error_held: the first one, in a line. */
+typedef struct Held Held;
+Held *error_hold(void);
+int error_unhold(Held *h);
+void error_show(const Held *h);
+const char *error_held(const Held *h);
+extern jmp_buf *error_exit;    /* not NULL: leaving is a longjmp there with the exit code (many models, one process) */
+extern Text *error_sink;       /* not NULL: messages go here, not to stderr */
+extern const char *error_file; /* the model in work, for messages */
+
+#endif

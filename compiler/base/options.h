@@ -1,0 +1,38 @@
+/* options.h - what the command line asks for. */
+#ifndef ONNXCC_OPTIONS_H
+#define ONNXCC_OPTIONS_H
+
+#include "base/error.h"
+
+typedef enum Weights { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE } Weights;
+typedef struct Target {
+    const char *name;
+    int vector; /* bytes of a vector register the kernels may use */
+    bool x86, arm;
+    const char *cflags; /* what to give the C compiler */
+} Target;
+typedef struct Options {
+    const char *model, *output, *prefix, *dump, *eval_dir;
+    const Target *target;
+    Weights weights;
+    bool single, verbose, report, report_json, eval, list_ops, strict;
+    VEC(struct DimOption {
+        const char *name;
+        int64_t low, high;
+        bool used;
+    }) dims;
+    VEC(struct ShapeOption {
+        const char *input;
+        int rank;
+        int64_t dim[MAX_RANK];
+    }) shapes;
+    VEC(struct ConstOption { const char *input, *file; }) consts;
+} Options;
+extern Options opt;
+
+/* A warning; an error under --strict. */
+#define doubt(...) (opt.strict ? error_at(__VA_ARGS__) : warn_at(__VA_ARGS__))
+/* What most exporters do: reported only on request (--verbose), an error under --strict. */
+#define doubt_common(...) (opt.strict ? error_at(__VA_ARGS__) : opt.verbose ? warn_at(__VA_ARGS__) : (void)0)
+
+#endif

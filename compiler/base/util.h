@@ -1,0 +1,84 @@
+/* util.h - one pool per run, interned names, growing arrays, tables and texts. */
+#ifndef ONNXCC_UTIL_H
+#define ONNXCC_UTIL_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ONNXCC_VERSION "0.1.0"
+#define MAX_RANK 16 /* dimensions of a tensor */
+
+/* Zeroed memory that lives until pool_free or pool_reset; never fails (out of memory is a located error). */
+void *pool_alloc(size_t bytes);
+void pool_free(void *p, size_t bytes);
+/* What is a multiple of 16 is aligned to 16, else to 8; so elements, of which some want it, take: */
+#define ELEMENTS_ROOM(bytes) (((size_t)(bytes) + 16) & ~(size_t)15)
+void *pool_grow(void *old, size_t old_bytes, size_t new_bytes);
+void pool_reset(void);
+/* A variable that belongs to one run: zero at its start, and zeroed by pool_reset. A run that fails leaves nothing to the next. */
+#define OF_RUN __attribute__((section("onnxcc_run")))
+/* Zeroed memory for one tensor, aligned to 64; freed by big_free, or by pool_reset at the latest. */
+void *big_alloc(size_t bytes);
+void big_free(void *p);
+#define NEW(T) ((T *)pool_alloc(sizeof(T)))
+#define NEWS(T, n) ((T *)pool_alloc(sizeof(T) * (size_t)(n)))
+
+/* A growing array in the pool: VEC(Node *) v = {0}; vec_push(&v, n); v.at[i], v.n */
+#define VEC(...)                                                                                                       \
+    struct {                                                                                                           \
+        __VA_ARGS__ *at;                                                                                               \
+        int n, cap;                                                                                                    \
+    }
+#define vec_push(v, x)                                                                                                 \
+    ((v)->n == (v)->cap ? ((v)->at = vec_more((v)->at, &(v)->cap, sizeof *(v)->at), 0) : 0, (v)->at[(v)->n++] = (x))
+void *vec_more(void *at, int *cap, size_t size);
+#define vec_trim(v) ((v)->at = vec_fit((v)->at, (v)->n, &(v)->cap, sizeof *(v)->at)) /* to what is in it */
+void *vec_fit(void *at, int n, int *cap, size_t size);
+
+/* A model's string: any bytes, with a length; interned, so equal names are equal pointers. Always followed by a NUL.
+ * Files that print C do not see the bytes: emit/quote.c escapes them. */
+typedef const struct NameBytes *Name;
+#ifndef NAMES_ARE_OPAQUE
+struct NameBytes {
+    uint32_t n;
+    char s[];
+};
+#endif
+Name name_bytes(const char *s, size_t n);
+Name name(const char *s);
+Name name_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+bool name_is(Name a, const char *s);
+
+/* A pool-allocated hash table from pointers (names, values) to pointers. */
+typedef struct Map {
+    const void **key;
+    void **value;
+    int n, cap;
+} Map;
+void *map_get(const Map *m, const void *key);
+void map_put(Map *m, const void *key, void *value);
+void map_free(Map *m);
+
+/* A growing text; one with `to` is written there whenever it has grown to some size, and at last by text_flush. */
+typedef struct Text {
+    char *s;
+    size_t n, cap;
+    struct Output *to;
+} Text;
+void text_put(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_vput(Text *t, const char *format, va_list args);
+void text_bytes(Text *t, const void *bytes, size_t n);
+void text_flush(Text *t);
+/* The bytes of all texts that were begun or have grown since the mark are given up; else they live until pool_reset. */
+typedef struct TextMark {
+    int pieces;
+    size_t used;
+} TextMark;
+TextMark text_mark(void);
+void text_release(TextMark m);
+
+#endif

@@ -1,0 +1,48 @@
+/* expr.h - what dim.c and poly.c share: expressions as they are stored. */
+#ifndef ONNXCC_EXPR_H
+#define ONNXCC_EXPR_H
+
+#include "ir/dim.h"
+
+typedef enum ExprKind {
+    EXPR_SYMBOL, /* symbol id */
+    EXPR_POLY,   /* a sum of terms: coefficient, number of atoms, atoms in ascending order; see poly.c */
+    EXPR_ADD,    /* two Dims whose sum is too large to be written out */
+    EXPR_MUL,
+    EXPR_DIV,
+    EXPR_MOD,
+    EXPR_MIN,
+    EXPR_MAX,
+    EXPR_LESS,
+    EXPR_EQUAL,
+    EXPR_SELECT /* three Dims */
+} ExprKind;
+
+typedef struct Range {
+    int64_t lo, hi;
+} Range;
+
+typedef struct Expr {
+    ExprKind kind;
+    int n;                                             /* words */
+    int size;                                          /* symbols and operations when it is written out */
+    unsigned seen, resolved_at, bounded_at, valued_at; /* when the last walk was here, with what result */
+    Dim resolved;
+    Range range;
+    int64_t value;
+    int64_t w[];
+} Expr;
+
+Expr *dim_expr(Dim d);
+Dim dim_make(ExprKind kind, int n, const int64_t *w);
+Dim dim_opaque_add(Dim a, Dim b);
+Dim dim_opaque_mul(Dim a, Dim b);
+Range dim_range(Dim d);
+const char *expr_text(Dim d);
+
+/* Saturating; division and modulo round down. */
+int64_t number_mul(int64_t a, int64_t b);
+int64_t number_div(int64_t a, int64_t b);
+int64_t number_mod(int64_t a, int64_t b);
+
+#endif

@@ -1,0 +1,240 @@
+/* graph.h - the data model: values, nodes, graphs, and how they are changed. */
+#ifndef ONNXCC_GRAPH_H
+#define ONNXCC_GRAPH_H
+
+#include "base/error.h"
+#include "ir/symbol.h"
+
+#define MAX_ARGS 24 /* pointers one kernel call may take */
+#define MOST_SIZES 4 /* that it may report */
+
+typedef enum Form { TENSOR, SEQUENCE, OPTIONAL, MAP, SPARSE, OPAQUE } Form;
+typedef struct TypeDesc { /* a TypeProto in full; a dimension it says nothing about is the symbol "?" */
+    Form form;
+    Type elem, key;
+    Shape shape;
+    struct TypeDesc *of;
+    Name dim_param[MAX_RANK];
+} TypeDesc;
+
+typedef struct Use {
+    Node *node; /* NULL: output `i` of `graph` */
+    Graph *graph;
+    int i;
+} Use;
+
+/* Integers q that stand for (q - zero) * scale. */
+struct Scale {
+    Tensor *scale, *zero; /* zero: NULL is 0 */
+};
+
+/* How a value lies in its root: element i from byte `offset` on at i / run * pitch + i % run; pitch 0: all together. */
+struct Inside {
+    Dim offset, run, pitch;
+    Dim row; /* of a root: the pitch of what is inside in rows; 0: nothing is */
+};
+extern const struct Inside all_of_it; /* at its start, together */
+
+struct Value {
+    Name name;
+    Graph *graph; /* whose scope it belongs to */
+    Node *def;    /* NULL: graph input or initializer */
+    int def_i;
+    Type type;
+    const Shape *shape;
+    int id;              /* dense numbering, for side tables */
+    int input;           /* index among the C inputs, or -1 */
+    TypeDesc *desc;      /* as declared (input, output, value_info), or NULL */
+    struct Parts *parts; /* of a sequence or optional: container.h */
+    Tensor *data;        /* not NULL: constant (or, when data->symbolic, known integers) */
+    VEC(Use) uses;
+    Form form : 8;
+    bool default_only : 1;     /* input with a default (IR >= 4): data is the default, not a constant */
+    bool kept : 1;             /* something besides nodes has its address: not to be freed */
+    bool left : 1;             /* nobody reads it any more, perhaps */
+    bool poisoned : 1;         /* an error was reported here: no follow-up messages */
+    bool lasting : 1;          /* its bytes stay until the end of the run: they are the text of strings */
+    bool fixed : 1;            /* plan.c, of a root: cannot be rows of something larger */
+    bool read : 1;             /* emit: some code has its pointer */
+    bool mentioned : 1;        /* ... c occurs there */
+    Tensor *fallback;          /* that default */
+    const struct Scale *scale; /* what its integers stand for, where one scale holds for all; or NULL */
+    int64_t text;              /* of a STR made at run time: bytes of the longest element */
+    /* plan.c */
+    Value *root;                 /* its storage is inside root's (views, in place, concat); NULL: its own */
+    const struct Inside *inside; /* how */
+    int64_t offset;              /* in the arena; -1: not there (constant, input, output) */
+    int64_t bytes;               /* reserved, for the bounds */
+    int live_from, live_to;
+    const char *c; /* pointer variable in the emitted C; of a constant: an expression */
+};
+
+/* clang-format off */
+typedef enum AttrType {
+    A_NONE, A_FLOAT, A_INT, A_STRING, A_TENSOR, A_GRAPH, A_FLOATS, A_INTS, A_STRINGS, A_TENSORS, A_GRAPHS,
+    A_SPARSE, A_SPARSES, A_TYPE, A_TYPES
+} AttrType; /* ONNX's own numbers */
+/* clang-format on */
+typedef struct Attr {
+    Name name;
+    Name ref; /* ref_attr_name, inside functions */
+    AttrType type;
+    int n;    /* of a list */
+    Graph *g; /* A_GRAPH; else NULL */
+    union {   /* by type */
+        int64_t i;
+        float f;
+        Name s;
+        Tensor *t;    /* A_SPARSE too */
+        TypeDesc *tp; /* A_TYPES: a list of n */
+        const int64_t *ints;
+        const float *floats;
+        Name *strings;
+        Tensor **tensors; /* A_SPARSES too */
+        Graph **graphs;
+    };
+} Attr;
+static inline int attr_graphs(const Attr *a) { return a->type == A_GRAPHS ? a->n : 0; }
+
+/* What a bound node calls: a kernel with pointers and parameters (kernel.h). */
+typedef union Param {
+    Dim d;
+    double f;
+} Param;
+typedef struct Call {
+    const Kernel *kernel;
+    int n_arg;
+    Value **arg;                /* inputs, then outputs; NULL: absent */
+    const struct Field *fields; /* of the kernel's parameter struct */
+    Param *param;               /* one per field, arrays in full */
+    Dim scratch;                /* bytes of scratch, passed last; 0: none */
+    Dim scratch_pitch;          /* ... and of more scratch for each element that the kernel's x_pitch grows by */
+    Symbol **size;              /* sizes the kernel reports through int64_t pointers after the outputs */
+    int n_size;
+    Loop *loop;     /* instead of a kernel: a fused elementwise loop (map.c) */
+    Loop *epilogue; /* after a kernel flagged EPILOGUE: what happens to each value before it is stored */
+} Call;
+
+/* What the file says of a node; shared by everything that the node is expanded into. */
+typedef struct Source {
+    Name name, op_type, domain, overload;
+    const char *within;        /* path of the graph whose node `index` it is */
+    const struct Source *call; /* copied from a function's body: the model's node that called it */
+    int index;
+} Source;
+
+struct Node {
+    Node *prev, *next;
+    Graph *graph;
+    const Op *op;
+    const Source *source; /* NULL: the compiler's own */
+    Name name;
+    int n_in, n_out, n_attr;
+    Value **in, **out; /* NULL: omitted */
+    int *use;          /* of each input, where it is in the value's uses */
+    Attr *attr;
+    unsigned joined;    /* plan.c: the parts of a concat that are in their places (bits) */
+    bool known;         /* bound or folded already */
+    bool gone;          /* infer.c: replaced by what it means */
+    bool kept;          /* a symbol or an assumption has its address: not to be freed */
+    bool free;          /* plan.c: needs no code (a concat or split without copies) */
+    bool channels_last; /* layout.c: inputs and outputs of rank >= 3 are N...C, not NC... */
+    Call call;
+    int time, end; /* plan.c: position in the linear order; where its nested graphs end */
+    int64_t scratch_offset, macs;
+};
+
+struct Graph {
+    Name name;
+    Model *model;
+    Graph *parent;             /* enclosing graph, for names */
+    Node *owner;               /* node whose attribute it is */
+    struct Function *function; /* whose body it is (not set in graphs nested there) */
+    Node *first, *last;
+    VEC(Value *) in;
+    VEC(Value *) out;
+    VEC(Value *) init; /* initializers (constants), also those that are inputs */
+    Map scope;         /* Name -> Value, of this graph alone */
+    const char *path;
+};
+
+typedef struct Function {
+    Name domain, name, overload;
+    VEC(Name) in;
+    VEC(Name) out;
+    VEC(Name) attr;     /* required attribute names */
+    VEC(Attr) defaults; /* attribute_proto */
+    VEC(struct Import {
+        Name domain;
+        int64_t version;
+    }) imports;
+    Graph *body; /* nodes only; values by name in its scope */
+    const char *path;
+} Function;
+
+struct Model {
+    const char *file; /* as given, for messages */
+    Name base;        /* base name, for the banner */
+    uint64_t hash;    /* XXH3 of the file's bytes */
+    size_t bytes;
+    int64_t ir_version, model_version;
+    Name producer, producer_version, domain, doc;
+    VEC(struct Import) imports;
+    VEC(struct Prop { Name key, value; }) props;
+    VEC(Function *) functions;
+    VEC(struct Devices {
+        Name name;
+        int64_t n;
+    }) devices; /* read under --strict alone */
+    VEC(struct Training { Graph *init, *algorithm; }) training;
+    VEC(struct Share { /* storage of a and b is one; copy: what puts b there */
+                       Value *a, *b;
+                       Node *copy;
+    }) shares;
+    Graph *graph;
+    int dir;      /* folder of the model, for external data; -1: none (standard input) */
+    int n_nodes;  /* as read, for the report */
+    int n_values; /* ids given so far */
+};
+
+/* graph surgery (graph.c) */
+Value *value_new(Graph *g, Name n); /* a fresh value; n may be NULL */
+Value *value_const(Graph *g, Tensor *t);
+/* Before memory is planned: one storage for both (a branch's result and the If's). */
+void value_share(Value *a, Value *b);
+/* The same for what a loop's iteration ends with: copied, unless it is made there. */
+void value_carry(Value *state, Node *copy);
+void value_free(Value *v); /* and its memory: nobody reads it, nothing has its address */
+void values_free(
+    void); /* gives back values that nobody reads and no node makes any more, when no code has one in hand */
+void values_stay(void); /* from now on it does not: there are sequences, that have them */
+/* Newest version; outputs made; not inserted. */
+Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out);
+void node_insert(Node *n, Node *before); /* before == NULL: at the end */
+void node_remove(Node *n);               /* and its uses */
+void node_free(Node *n);                 /* and its memory: nothing in the model points to it any more */
+void node_inputs(Node *n, int n_in);     /* room for so many, all omitted */
+void node_set_in(Node *n, int i, Value *v);
+void node_set_inputs(Node *n, int n_in, Value *const *in);
+void value_replace(Value *old, Value *by);        /* every use, graph outputs too */
+void graph_set_output(Graph *g, int i, Value *v); /* output i is v from now on */
+void graph_add_output(Graph *g, Value *v);
+void node_move(Node *n, Node *before); /* with its outputs, into before's graph */
+bool value_is_output(const Value *v);
+const char *node_path(const Node *n);             /* "graph.node[3]"; "a node": the compiler's own */
+Name node_op(const Node *n);                      /* its operator's name */
+Attr *node_attr(const Node *n, const char *name); /* or NULL */
+void attr_set_int(Node *n, const char *name, int64_t v);
+void attr_set_ints(Node *n, const char *name, int k, const int64_t *v);
+void attr_set_float(Node *n, const char *name, double v);
+void attr_set_string(Node *n, const char *name, const char *v);
+void attr_set(Node *n, Attr a);
+/* Visits every node in execution order, nested graphs before the node that owns them. */
+void graph_each_node(Graph *g, void (*visit)(Node *, void *), void *arg);
+void node_each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg); /* nested in n directly */
+
+/* Messages about a node or a value, with its place in the file; see error_at. */
+void error_node(const Node *n, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void error_value(const Value *v, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

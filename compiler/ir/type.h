@@ -1,0 +1,44 @@
+/* type.h - element types and shapes. */
+#ifndef ONNXCC_TYPE_H
+#define ONNXCC_TYPE_H
+
+#include "ir/dim.h"
+
+/* ONNX's own numbers (TensorProto.DataType). */
+/* clang-format off */
+typedef enum Type {
+    NO_TYPE = 0, F32 = 1, U8, I8, U16, I16, I32, I64, STR, B8, F16, F64, U32, U64, C64, C128, BF16,
+    F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, U4, I4, F4E2M1, F8E8M0, U2, I2, F6E2M3, F6E3M2, N_TYPES
+} Type;
+/* clang-format on */
+
+const char *type_tag(Type t);  /* "f32": suffix of kernels and C type of an element */
+const char *type_onnx(Type t); /* "float": ONNX's name in messages */
+Type type_by_tag(const char *tag);
+int type_bits(Type t);   /* 32 for F32, 4 for I4 */
+Type type_arith(Type t); /* the type kernels compute in: F32 for F16, I32 for I8 */
+Type type_wide(
+    Type t); /* F32 for F16 and BF16, so that what is computed in steps is rounded once; others as they are */
+Type type_part(Type t);    /* what a complex number is two of; others as they are */
+Type type_storage(Type t); /* the type that moves its bytes: U32 for F32, U4 for I4, C128 for C128, U64 for C64 */
+size_t type_bytes(Type t, int64_t count); /* bytes of count elements, packed as ONNX packs them */
+bool type_is_float(Type t);               /* any binary floating type, the 4-, 6- and 8-bit ones included */
+bool type_is_int(Type t);                 /* signed or unsigned, bool excluded */
+bool type_is_signed(Type t);
+
+typedef struct Shape {
+    int rank; /* -1: unknown */
+    Dim dim[MAX_RANK];
+} Shape;
+Shape shape_of(int rank, const Dim *dim);
+const Shape *shape_keep(Shape s);                       /* kept once: equal shapes are one */
+const int64_t *dims_keep(int rank, const int64_t *dim); /* the same for numbers */
+Shape shape_list(int rank, ...);                        /* Dims */
+Dim shape_count(Shape s);                               /* number of elements */
+Dim shape_product(Shape s, int from, int to);           /* of dim[from..to) */
+bool shape_same(Shape a, Shape b);
+bool shape_const(Shape s);
+bool shape_broadcast(Shape a, Shape b, Shape *out); /* numpy's rule; false when impossible */
+const char *shape_text(Shape s);                    /* "[1,3,batch]" */
+
+#endif

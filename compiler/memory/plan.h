@@ -1,0 +1,15 @@
+/* plan.h - the order of nodes and one offset per buffer in one arena. */
+#ifndef ONNXCC_PLAN_H
+#define ONNXCC_PLAN_H
+
+#include "ir/graph.h"
+
+void plan_model(Model *m);
+
+typedef struct Plan { /* for emit and report */
+    int64_t arena, bound, align;
+    int peak_time;
+} Plan;
+extern Plan plan;
+
+#endif
