@@ -53,15 +53,15 @@ $(B)/libonnxcc-rt.a: $(LIBRARY)
 
 # What the compiler computes with the scalar functions has the bits of the emitted code, too.
 $(B)/ir/scalar.o: CFLAGS += -O3 -ffp-contract=off
-$(B)/%.o: compiler/%.c | $(B)/onnx.pb.h $(ROOMS:%=$(B)/%)
+$(B)/%.o: compiler/%.c Makefile | $(B)/onnx.pb.h $(ROOMS:%=$(B)/%)
 	$(MAKES)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
-$(HOST)/%.o: runtime-min/%.h $(RT_HEADERS) compiler/ir/kernel.h compiler/ir/ops.h compiler/onnxcc.h | $(HOST)
+$(HOST)/%.o: runtime-min/%.h runtime-min/rt.c Makefile | $(HOST)
 	$(MAKES)
-	$(CC) -O2 $(KERNEL_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -c -o $@ runtime-min/rt.c
-$(B)/rt/%.o: runtime-min/%.h $(RT_HEADERS) | $(B)/rt
+	$(CC) -O2 $(KERNEL_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -MMD -c -o $@ runtime-min/rt.c
+$(B)/rt/%.o: runtime-min/%.h runtime-min/rt.c Makefile | $(B)/rt
 	$(MAKES)
-	$(CC) -O2 $(KERNEL_CFLAGS) -ffreestanding -ffunction-sections -DKERNELS='"$*.h"' -c -o $@ runtime-min/rt.c
+	$(CC) -O2 $(KERNEL_CFLAGS) -ffreestanding -ffunction-sections -DKERNELS='"$*.h"' -MMD -c -o $@ runtime-min/rt.c
 
 $(B)/onnxcc-codecs.o: runtime-hosted/codecs.c $(RT_HEADERS) | $(B)
 	$(CC) $(CFLAGS) -std=gnu99 $(WARN) -Wno-missing-prototypes -iquote runtime-min $(shell pkg-config --cflags $(CODEC_LIBS)) -c -o $@ $<
@@ -135,5 +135,5 @@ table: $(B)/onnxcc
 clean:
 	rm -rf $(B)
 
--include $(OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(HOST_KERNELS:.o=.d) $(LIBRARY:.o=.d)
 .PHONY: all clean demo format sanitized setup stack table test

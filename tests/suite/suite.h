@@ -2,6 +2,7 @@
 #ifndef SUITE_H
 #define SUITE_H
 
+#include "onnxcc.h"
 #include "passes/container.h"
 
 typedef enum Way {

@@ -29,8 +29,9 @@ test-old: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/
 SUITE_OBJECTS = $(patsubst %,$(SUITE)/%.o,run model data build judge)
 $(SUITE)/run: $(SUITE_OBJECTS) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(SUITE)/%.o: tests/suite/%.c tests/suite/suite.h tests/suite/case.h compiler/onnxcc.h compiler/passes/container.h | $(SUITE)
-	$(CC) $(CFLAGS) $(HOST_CFLAGS) -c -o $@ $<
+$(SUITE)/%.o: tests/suite/%.c tests/suite/suite.mk | $(SUITE)
+	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
+-include $(SUITE_OBJECTS:.o=.d)
 # The emitted code finds the image formats that need libraries in the program that loads it.
 $(SUITE)/call: tests/suite/call.c tests/suite/case.h $(CODECS) | $(SUITE)
 	$(CC) $(CFLAGS) -rdynamic -o $@ $< $(CODECS) $(CODEC_LINK)

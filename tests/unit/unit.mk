@@ -7,7 +7,7 @@ test-unit: $(patsubst tests/unit/%.c,$(UNIT)/%,$(wildcard tests/unit/*.c))
 		'/^ok/ { good++ } /^not ok/ { bad++ } !/^ok|^1\.\.|^# ok/ { print } \
 		END { printf "unit: %d passed, %d failed\n", good, bad; exit bad > 0 || !good }'
 
-$(UNIT)/%: tests/unit/%.c compiler/onnxcc.h $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB) | $(UNIT)
+$(UNIT)/%: tests/unit/%.c $(wildcard compiler/*.h compiler/*/*.h) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB) | $(UNIT)
 	$(CC) $(CFLAGS) $(LDFLAGS) $(HOST_CFLAGS) -o $@ $(filter-out %.h,$^) -lcmocka $(LIBS)
 $(UNIT):
 	@mkdir -p $@
