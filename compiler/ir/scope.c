@@ -2,7 +2,7 @@
  * case: that of the last run of the branch or body, or, when there was none since the node was reached, a fixed one. */
 #include "ir/scope.h"
 
-#include "ir/ops.h"
+#include "ir/loop.h"
 
 OF_RUN static Map born; /* Graph -> the first Symbol that becomes known in it */
 
@@ -91,4 +91,38 @@ Dims stacked_sizes(const Node *n)
         }
     }
     return sizes;
+}
+
+/* ---- what code needs -------------------------------------------------------------------------------------------------- */
+
+static void visit_shape(const Shape *s, const Visit *v)
+{
+    for (int i = 0; i < s->rank; i++)
+        dim_symbols(s->dim[i], v->visit, v->arg);
+}
+
+static void visit_params(const Call *c, const Visit *v)
+{
+    const Param *p = c->param;
+    for (const Field *f = c->fields; f->type != FIELD_END; f++)
+        for (int i = 0; i < (f->count ? f->count : 1); i++, p++)
+            if (f->type != FIELD_f32 && f->type != FIELD_f64)
+                dim_symbols(p->d, v->visit, v->arg);
+}
+
+void node_symbols(const Node *n, void (*visit)(Symbol *, void *), void *arg)
+{
+    const Visit v = {visit, arg};
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i])
+            visit_shape(n->in[i]->shape, &v);
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            visit_shape(n->out[i]->shape, &v);
+    if (n->call.loop)
+        visit_shape(n->call.loop->shape, &v);
+    else if (n->call.kernel)
+        visit_params(&n->call, &v);
+    if (n->op->flags & CONTROL && node_attr(n, "body") && n->in[0])
+        dim_symbols(value_dim(n->in[0], 0), visit, arg);
 }

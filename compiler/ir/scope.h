@@ -18,4 +18,6 @@ bool dim_varies_in(Dim d, const Node *n);                                       
 typedef VEC(Dim) Dims;
 Dims stacked_sizes(const Node *n);
 
+void node_symbols(const Node *n, void (*visit)(Symbol *, void *), void *arg); /* that the code of a bound node needs */
+
 #endif

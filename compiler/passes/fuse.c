@@ -3,19 +3,41 @@
  * Requires: bound. Leaves: fewer nodes; a fused node stands where the last of them stood. */
 #include <math.h>
 
+#include "ir/assume.h"
 #include "ir/exec.h"
 #include "ir/loop.h"
 #include "ir/schema.h"
+#include "ir/scope.h"
 #include "passes/passes.h"
 #include "read/read.h"
 #include "rt.h"
 
 enum { MAX_STEPS = 48 };
 
-/* The only node that reads v; NULL: several, or an output. */
+OF_RUN static Map measured; /* values whose elements are sizes that some code needs */
+
+static void measure_symbol(Symbol *s, void *unused)
+{
+    (void)unused;
+    if (s->from)
+        map_put(&measured, s->from, s);
+}
+
+static void measure_node(Node *n, void *unused) { node_symbols(n, measure_symbol, unused); }
+
+static void find_measured(Graph *g)
+{
+    graph_each_node(g, measure_node, NULL);
+    for (int i = 0; i < assumption_count(); i++) {
+        dim_symbols(assumption_at(i)->d, measure_symbol, NULL);
+        dim_symbols(assumption_at(i)->is, measure_symbol, NULL);
+    }
+}
+
+/* The only node that reads v; NULL: several, or an output, or the sizes of others are read from it. */
 static Node *only_reader(const Value *v)
 {
-    Node *n = v->uses.n ? v->uses.at[0].node : NULL;
+    Node *n = v->uses.n && !map_get(&measured, v) ? v->uses.at[0].node : NULL;
     for (int i = 0; i < v->uses.n; i++)
         if (v->uses.at[i].node != n)
             return NULL;
@@ -307,6 +329,7 @@ static void fuse_node(Node *n, void *fusion)
 
 void fuse_model(Model *m)
 {
+    find_measured(m->graph);
     graph_each_node(m->graph, fuse_node, &(Fusion){fuse_loops});
     graph_each_node(m->graph, fuse_node, &(Fusion){tabulate});
     graph_each_node(m->graph, fuse_node, &(Fusion){fuse_epilogue});

@@ -26,6 +26,37 @@ test-misfits: setup $(B)/onnxcc
 	@$(PYTHON) tests/fuzz/misfits.py $(CACHE)/fuzz-$(SEED) $(B) $(foreach t,$(T),'$(t)')
 .PHONY: test-misfits
 
+# Random programs: open and empty sizes, sizes that become known in branches and loops, sequences. PROGRAMS of them from SEED, as C
+# under clang's sanitizers. `make programs PROGRAMS=50000 SEED=7` runs them in the compiler, with PROGRAMS_CC=tcc as C through
+# that, KEEP=FOLDER keeps those that fail.
+TESTS += programs
+PROGRAMS ?= 300
+PROGRAMS_SANITIZED = clang-14 -O0 -w -DONNXCC_SMALL -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
+RUN_PROGRAMS = $(PYTHON) tests/fuzz/programs_run.py $(B) $(PROGRAMS) $(SEED) $(if $(KEEP),--keep $(KEEP))
+test-programs: setup $(B)/onnxcc $(B)/include/onnxcc
+	@$(RUN_PROGRAMS) --cc '$(PROGRAMS_SANITIZED)'
+programs: setup $(B)/onnxcc $(B)/include/onnxcc
+	@$(RUN_PROGRAMS) -v --cc '$(PROGRAMS_CC)'
+.PHONY: test-programs programs
+
+# Many models in one process, good and bad ones in any order, give what each gives alone: what belongs to one run is OF_RUN, and
+# no other variable may be written, but these.
+TESTS += runs
+OUTLIVES = any_back bigs blocks chunk chunk_left given_back n_pieces pieces \
+	cap.1 n.0 n_sorted room sorted sorted.0 sorted.1 table.2 \
+	copied maps n_maps read.1 error_exit error_sink opt \
+	absent done.3 entered.4
+test-runs: setup $(B)/fuzz/runs $(B)/onnxcc
+	@$(PYTHON) tests/fuzz/programs_run.py $(B) 100 1 --write $(CACHE)/programs
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
+	@nm $(OBJECTS) | awk '$$2 ~ /^[bB]$$/ { print $$3 }' | grep -vxF $(OUTLIVES:%=-e %) | sed 's/.*/FAIL the variable & is neither OF_RUN nor known/'; \
+		! nm $(OBJECTS) | awk '$$2 ~ /^[bB]$$/ { print $$3 }' | grep -qvxF $(OUTLIVES:%=-e %)
+	@$(B)/fuzz/runs $(B)/fuzz $(SEED) $(CACHE)/programs/*.onnx $(CACHE)/suite/node/test_[gils]*/model.onnx
+$(B)/fuzz/runs: tests/fuzz/runs.c compiler/onnxcc.h $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) $(HOST_CFLAGS) -o $@ $(filter-out %.h,$^) $(LIBS)
+.PHONY: test-runs
+
 # Which version of which operator how many tests use, and the versions without a test; of what `make test` left in the cache.
 coverage: setup
 	@$(PYTHON) tests/fuzz/coverage.py $(CACHE)/suite $(CACHE)/old $(CACHE)/operators $(CACHE)/cells $(CACHE)/fuzz-$(SEED)

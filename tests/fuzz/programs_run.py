@@ -1,0 +1,397 @@
+"""Random programs (programs.py) through the compiler, and as C: on random, zero, extreme and NaN inputs, of other sizes, and of
+wrong ones. A run gives what ONNX Runtime gives, or a status; it leaves no output unwritten, and nothing outside changed.
+
+usage: programs_run.py BUILD COUNT SEED [--from N] [--cc 'COMMAND'] [--keep FOLDER] [--jobs N] [-v]
+       programs_run.py BUILD COUNT SEED --write FOLDER
+--cc: the C compiler, with its flags; without it the programs run in the compiler alone
+--keep: where programs that fail are kept; --write: the models alone, as FOLDER/NUMBER.onnx
+"""
+
+import argparse
+import collections
+import io
+import multiprocessing
+import multiprocessing.connection
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+import operators
+import programs
+from cache import generated
+
+HERE = pathlib.Path(__file__).parent
+SECONDS = 60
+MORE = 3  # the bound of a size lies so much above what it is
+# What ONNX Runtime refuses at run time, although the standard does not:
+REFUSES = (
+    "dim0_offset < dim0_size",  # Scan over no rows
+    "Invalid num_outputs value",  # Split of nothing into two
+    "pre-allocated output",  # a branch whose results have sizes that its own inference had not foreseen
+)
+EXTREME = [3.4e38, -3.4e38, 1e-40, 0.0, -0.0, 1.0, np.inf, -np.inf]
+
+
+# ---- what a program is run on --------------------------------------------------------------------------------------------
+
+
+def drawn(rng, kind, value, sizes):
+    shape = [sizes.get(d, d) for d in value.sizes]
+    if value.kind != programs.F:
+        return np.asarray(rng.integers(0, 2) if value.kind == programs.B else 0 if kind == "zero" else rng.integers(-6, 7), programs.TYPES[value.kind])
+    x = np.zeros(shape) if kind == "zero" else rng.standard_normal(shape).round(2)
+    if kind in ("extreme", "nan"):
+        chosen = EXTREME if kind == "extreme" else [np.nan]
+        x = np.where(rng.random(shape) < 0.4, rng.choice(chosen, shape), x)
+    return x.astype(np.float32)
+
+
+def runs_of(program, rng):
+    """[(what, {word: size}, [inputs])]"""
+    runs = []
+    for what in "random", "sizes", "zero", "extreme", "nan", "sizes":
+        sizes = {d: int(rng.integers(0, n + MORE + 1)) if what == "sizes" else n for d, n in program.words.items()}
+        runs.append((what, sizes, [drawn(rng, what, v, sizes) for v in program.inputs]))
+    for wrong in (-1, 1 << 40) if program.words else ():
+        sizes = dict(program.words)
+        d = list(sizes)[int(rng.integers(len(sizes)))]
+        runs.append(("wrong", {**sizes, d: wrong if wrong < 0 else bounds_of(program)[d] + 1}, runs[0][2]))
+    return runs
+
+
+def bounds_of(program):
+    return {d: n + MORE for d, n in program.words.items()}
+
+
+OPTIONS = onnxruntime.SessionOptions()
+OPTIONS.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+OPTIONS.intra_op_num_threads = OPTIONS.inter_op_num_threads = 1
+OPTIONS.log_severity_level = 4
+
+
+class Expected:
+    """What ONNX Runtime makes of it; None: nothing. why: it refuses the model."""
+
+    def __init__(self, program):
+        self.program, self.why = program, ""
+        try:
+            self.session = onnxruntime.InferenceSession(program.model.SerializeToString(), OPTIONS, providers=["CPUExecutionProvider"])
+        except Exception as e:  # pylint: disable=broad-except
+            self.session, self.why = None, str(e)
+
+    def of(self, inputs):
+        feed = {v.name: x for v, x in zip(self.program.inputs, inputs)}
+        try:
+            return self.session.run(None, feed) if self.session else None
+        except Exception as e:  # pylint: disable=broad-except
+            self.why = str(e)
+            return None
+
+    def reference(self, inputs):
+        try:
+            return [np.asarray(y) for y in ReferenceEvaluator(self.program.model).run(None, {v.name: x for v, x in zip(self.program.inputs, inputs)})]
+        except Exception:  # pylint: disable=broad-except
+            return None
+
+
+def differs(got, want, what):
+    """Where a result is not the expected one; "": nowhere."""
+    for i, (a, b) in enumerate(zip(got, want)):
+        if a.shape != b.shape:
+            return f"output {i} has the shape {list(a.shape)} instead of {list(b.shape)}"
+        with np.errstate(all="ignore"):
+            finite = np.abs(b[np.isfinite(b)]).max(initial=0)
+            same = np.isclose(a, b, rtol=1e-3, atol=1e-6 + 1e-5 * float(finite), equal_nan=True)
+            if what == "extreme":  # the order of sums decides what overflows
+                same |= ~(np.abs(b) < 1e30) | ~(np.abs(a) < 1e30)
+        if not same.all():
+            k = int(np.flatnonzero(~same.ravel())[0])
+            return f"output {i} element {k} is {a.ravel()[k]} instead of {b.ravel()[k]}"
+    return ""
+
+
+# ---- in the compiler ------------------------------------------------------------------------------------------------------
+
+
+class Rejected(Exception):
+    pass
+
+
+class Failed(Exception):
+    pass
+
+
+def command(arguments, **more):
+    try:
+        return subprocess.run(arguments, capture_output=True, timeout=SECONDS, **more)
+    except subprocess.TimeoutExpired as e:
+        raise Failed(f"more than {SECONDS} s: {' '.join(map(str, arguments))}") from e
+
+
+def compiled(onnxcc, program, folder):
+    """The options that it takes, as the compiler's help has them."""
+    dims = [x for d, n in bounds_of(program).items() for x in ("--dim", f"{d}<={n}")]
+    for _ in range(6):
+        p = command([onnxcc, folder / "m.onnx", "-o", folder / "m.c", "--prefix", "m", *dims])
+        said = p.stderr.decode()
+        asked = sorted(set(re.findall(r"--dim '(.*)<=64'", said)))
+        if p.returncode == 1 and asked:
+            dims += [x for d in asked for x in ("--dim", f"{d}<=24")]
+        elif p.returncode == 1:
+            raise Rejected(said)
+        elif p.returncode:
+            raise Failed(f"exit {p.returncode} of onnxcc: {said}")
+        else:
+            return dims
+    raise Rejected(said)
+
+
+def evaluated(onnxcc, program, folder, dims, inputs):
+    """Its results, or None: a status."""
+    for i, x in enumerate(inputs):
+        (folder / f"input_{i}.pb").write_bytes(numpy_helper.from_array(x).SerializeToString())
+    p = command([onnxcc, folder / "m.onnx", "--eval", folder, *dims])
+    if p.returncode == 1:
+        return None
+    if p.returncode:
+        raise Failed(f"exit {p.returncode} of --eval: {p.stderr.decode()}")
+    return [numpy_helper.to_array(onnx.TensorProto.FromString((folder / f"actual_{i}.pb").read_bytes())) for i in range(len(program.outputs))]
+
+
+# ---- as C -----------------------------------------------------------------------------------------------------------------
+
+
+def commas(text):
+    """What is between the commas that are in no parentheses."""
+    parts, depth = [""] if text else [], 0
+    for c in text:
+        depth += (c == "(") - (c == ")")
+        if c == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return parts
+
+
+class Interface:
+    def __init__(self, header):
+        self.header = header
+        self.sizes = re.findall(r"int64_t (\w+); /\* (set by the caller|written: dimension (\d+) of (\w+))", header)
+        names = re.findall(r"^/\* (in|out)put .*\n#define M_(\w+)_SIZE", header, re.M)
+        self.inputs = [n for kind, n in names if kind == "in"]
+        self.outputs = [n for kind, n in names if kind == "out"]
+        number = {k: int(v) for k, v in re.findall(r"#define M_(\w+) (\d+)", header)}
+        self.bytes = [number[f"{n}_BYTES"] for n in self.outputs]
+        self.arena = number["ARENA_BYTES"]
+        texts = re.findall(r'^/\* output ".*?": \w+ \[(.*)\]', header, re.M)  # what is not written is a number, or the caller's
+        self.dims = [([int(d) if d.isdigit() else d for d in commas(t)] + [0] * 16)[: number[f"{n}_RANK"]] for n, t in zip(self.outputs, texts)]
+
+    def program(self):
+        given = ["arena", *(f"in[{i}]" for i in range(len(self.inputs))), *(f"out[{i}]" for i in range(len(self.outputs)))]
+        lines = ['#include "m.c"', f"enum {{ ARENA = {self.arena}, N_IN = {len(self.inputs)}, N_OUT = {len(self.outputs)}, N_SIZES = {len(self.sizes)} }};",
+                 f"static const unsigned long out_bytes[] = {{{', '.join(map(str, self.bytes))}}};",
+                 "static int call(void *arena, void **in, void **out, int64_t *size)", "{", "    (void)in, (void)size;"]
+        if self.sizes:
+            lines += ["    struct m_sizes s;", *(f"    s.{s[0]} = size[{i}];" for i, s in enumerate(self.sizes)),
+                      f"    int status = m_run_at({', '.join([*given, '&s'])});", *(f"    size[{i}] = s.{s[0]};" for i, s in enumerate(self.sizes)),
+                      "    return status;"]
+        else:
+            lines.append(f"    return m_run_at({', '.join(given)});")
+        return "\n".join([*lines, "}", f'#include "{HERE}/program_host.c"', ""])
+
+
+def results_of(interface, program, model, sizes, raw):
+    """(status, results) of the next call in raw."""
+    status = struct.unpack("i", raw.read(4))[0]
+    after = struct.unpack(f"{len(interface.sizes)}q", raw.read(8 * len(interface.sizes)))
+    written = {(name, int(axis)): n for (_, _, axis, name), n in zip(interface.sizes, after) if axis}
+    results = []
+    for i, (v, dims) in enumerate(zip(program.outputs, interface.dims)):
+        data = raw.read(interface.bytes[i])
+        shape = [written.get((model[i], k), sizes.get(d, d)) for k, d in enumerate(dims)]
+        if status:
+            continue
+        kind = np.dtype(programs.TYPES[v.kind])
+        n = int(np.prod(shape))
+        if min(shape, default=0) < 0 or n * kind.itemsize > len(data):
+            raise Failed(f"output {i} has the shape {shape}")
+        results.append(np.frombuffer(data[: n * kind.itemsize], kind).reshape(shape))
+    return status, results
+
+
+def as_c(cc, include, program, folder, runs):
+    interface = Interface((folder / "m.h").read_text())
+    (folder / "main.c").write_text(interface.program())
+    p = command([*cc, f"-I{include}", "-o", folder / "main", folder / "main.c", "-lm"])
+    if p.returncode:
+        raise Failed(f"the C compiler: {p.stderr.decode()}")
+    raw = [struct.pack("i", len(runs))]
+    for _, sizes, inputs in runs:
+        raw += [struct.pack("q", sizes.get(name, 0)) for name, *_ in interface.sizes]
+        raw += [struct.pack("q", x.nbytes) + x.tobytes() for x in inputs]
+    p = command([folder / "main"], input=b"".join(raw), env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+    if p.returncode:
+        raise Failed(f"exit {p.returncode} of the program: {p.stderr.decode()[:2000]}")
+    raw = io.BytesIO(p.stdout)
+    names = [n.lower() for n in interface.outputs]
+    out = []
+    for what, sizes, _ in runs:
+        (status, first), (again, second) = (results_of(interface, program, names, sizes, raw) for _ in range(2))
+        if status != again:
+            raise Failed(f"{what}: the status is {status}, then {again}")
+        for i, (a, b) in enumerate(zip(first, second)):
+            if a.tobytes() != b.tobytes():
+                raise Failed(f"{what}: output {i} is not written, or depends on what was there before")
+        out.append(None if status else first)
+    return out
+
+
+# ---- one program ----------------------------------------------------------------------------------------------------------
+
+
+def judge(way, what, got, want, program, expected, inputs, counts):
+    if what == "wrong":
+        if got is not None:
+            raise Failed(f"{way}: a size outside its bounds, and no status")
+        counts["wrong sizes refused"] += 1
+    elif got is None:
+        counts["a status" if want is not None else "a status, as ONNX Runtime's"] += 1
+        if want is not None:
+            counts[f"a status on {what}"] += 1
+    elif want is None:
+        if not program.loose and expected.session and not any(x in expected.why for x in REFUSES):
+            raise Failed(f"{way}, {what}: a result where ONNX Runtime has none: {expected.why[-300:]}")
+        counts["a result where ONNX Runtime has none"] += 1
+    else:
+        said = "" if program.loose else differs(got, want, what)
+        if said:
+            other = expected.reference(inputs)
+            if other is not None and not differs(got, other, what):
+                counts["as the reference has it, not ONNX Runtime"] += 1
+            else:
+                raise Failed(f"{way}, {what}: {said}")
+        counts["defined" if program.loose else "equal"] += 1
+
+
+def one(arguments, number):
+    """(what failed or "", counts)"""
+    counts = collections.Counter()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="program-"))
+    build = pathlib.Path(arguments.build).resolve()
+    try:
+        rng = np.random.default_rng([arguments.seed, number])
+        program = programs.Program(operators.Maker(rng))
+        onnx.save(program.model, folder / "m.onnx")
+        runs = runs_of(program, rng)
+        expected = Expected(program)
+        if not expected.session:
+            counts["ONNX Runtime refuses it"] += 1
+        dims = compiled(build / "onnxcc", program, folder)
+        counts["compiled"] += 1
+        want, why = [], []
+        for what, _, x in runs:
+            want.append(expected.of(x) if what != "wrong" else None)
+            why.append(expected.why)
+        ways = {}
+        in_compiler = runs if not arguments.cc or arguments.verbose else []
+        ways["in the compiler"] = [evaluated(build / "onnxcc", program, folder, dims, x) for what, _, x in in_compiler if what != "wrong"]
+        if arguments.cc:
+            ways["as C"] = as_c(arguments.cc.split(), build / "include", program, folder, runs)
+        for way, results in ways.items():
+            for (what, _, x), got, y, expected.why in zip(runs, results, want, why):
+                judge(way, what, got, y, program, expected, x, counts)
+        return "", counts
+    except Rejected as e:
+        counts["rejected"] += 1
+        counts["rejected: " + re.sub(r"\d+", "N", str(e).split("\n")[0])[:100]] += 1
+        return "", counts
+    except Failed as e:
+        if arguments.keep:
+            shutil.copytree(folder, f"{arguments.keep}/{arguments.seed}-{number}", dirs_exist_ok=True)
+        return f"{arguments.seed} {number}: {e}", counts
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def work(arguments, numbers, pipe):
+    for number in numbers:
+        pipe.send((number, None))
+        pipe.send((number, one(arguments, number)))
+
+
+def all_of(arguments, numbers):
+    """(what failed, counts) of each. ONNX Runtime may die of a program: that one has no result, and another process goes on."""
+    start = multiprocessing.Process
+    left, running = [list(numbers[k :: arguments.jobs]) for k in range(arguments.jobs)], {}
+    while any(left) or running:
+        for k, rest in enumerate(left):
+            if rest and k not in running:
+                here, there = multiprocessing.Pipe(False)
+                running[k] = here, start(target=work, args=(arguments, list(rest), there))
+                running[k][1].start()
+                there.close()
+        for here in multiprocessing.connection.wait([here for here, _ in running.values()]):
+            k = next(k for k, (h, _) in running.items() if h is here)
+            try:
+                number, result = here.recv()
+                if result is None:
+                    left[k].remove(number)
+                else:
+                    yield result
+            except EOFError:
+                running.pop(k)[1].join()
+                if left[k]:
+                    yield "", collections.Counter({"ONNX Runtime dies": 1})
+
+
+def write(arguments):
+    sources = [HERE / f for f in ("programs.py", "operators.py")]
+    with generated(arguments.write, sources, f"{arguments.count} of {arguments.seed}") as stale:
+        for number in range(arguments.count) if stale else ():
+            os.makedirs(arguments.write, exist_ok=True)
+            program = programs.Program(operators.Maker(np.random.default_rng([arguments.seed, number])))
+            onnx.save(program.model, os.path.join(arguments.write, f"{number}.onnx"))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("count", type=int)
+    parser.add_argument("seed", type=int)
+    parser.add_argument("--from", type=int, default=0, dest="first")
+    parser.add_argument("--cc", default="")
+    parser.add_argument("--write", default="")
+    parser.add_argument("--keep", default="")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("-v", action="store_true", dest="verbose")
+    arguments = parser.parse_args()
+    if arguments.write:
+        write(arguments)
+        return
+    total, failed = collections.Counter(), 0
+    for said, counts in all_of(arguments, range(arguments.first, arguments.first + arguments.count)):
+        total += counts
+        if said:
+            failed += 1
+            print("FAIL", said, flush=True)
+    for what, n in sorted(total.items()) if arguments.verbose else ():
+        print(f"programs: {n} {what}")
+    print(f"programs: {arguments.count} of seed {arguments.seed}: {total['compiled']} compiled, {total['rejected']} rejected; "
+          f"{total['equal']} runs equal ONNX Runtime's, {total['a status']} have a status instead")
+    print(f"programs: {arguments.count - failed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
