@@ -2,6 +2,16 @@
 #ifndef ONNXCC_DIALECT_H
 #define ONNXCC_DIALECT_H
 
+/* Every operation rounds to its own type, on all machines. gcc needs to be told where it would keep more digits: on s390x,
+ * and on i386, where SSE2 is taken instead of the x87. */
+#if defined __i386__ && defined __GNUC__ && !defined __clang__ && !defined __SSE2_MATH__
+#pragma GCC target("sse2,fpmath=sse")
+#elif defined __s390x__ && __FLT_EVAL_METHOD__ != 0 && defined __GNUC__ && !defined __clang__
+#pragma GCC optimize("excess-precision=fast")
+#elif defined __FLT_EVAL_METHOD__ && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16
+#error "floats are computed with more digits than they have: on i386 compile with -msse2 -mfpmath=sse"
+#endif
+
 #if defined __GNUC__ || defined __TINYC__ || defined __has_attribute
 #define RT_ATTRIBUTE(list) __attribute__(list)
 #else
@@ -12,6 +22,11 @@
 #define RT_NOCLONE RT_ATTRIBUTE((noclone))
 #else
 #define RT_NOCLONE
+#endif
+
+/* Numbers have their highest byte first. */
+#if defined __BYTE_ORDER__ && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define RT_BIG_ENDIAN
 #endif
 
 /* Vectors as GNU C has them: operators work element by element. */

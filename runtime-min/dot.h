@@ -70,6 +70,16 @@ RT_INLINE dot_pairs dot_widen(const i8 *p)
 #endif
 }
 
+/* Two numbers of 16 bits, a before b in memory. */
+RT_INLINE i32 dot_pair(i32 a, i32 b)
+{
+#ifdef RT_BIG_ENDIAN
+    return (b & 0xffff) | (i32)((u32)a << 16);
+#else
+    return (a & 0xffff) | (i32)((u32)b << 16);
+#endif
+}
+
 RT_INLINE dot_pairs dot_load(const i16 *p)
 {
 #if DOT == 1
@@ -140,16 +150,24 @@ RT_INLINE dot_sums dot_add(dot_sums c, dot_pairs a, dot_pairs b)
 /* Sums and reals that lie in memory as bytes. */
 RT_INLINE dot_sums dot_sums_at(const i8 *p)
 {
+#if DOT == 1
+    return (dot_sums)rt_get32(p);
+#else
     dot_sums v;
     memcpy(&v, p, sizeof v);
     return v;
+#endif
 }
 
 RT_INLINE dot_reals dot_reals_at(const i8 *p)
 {
+#if DOT == 1
+    return rt_f32(rt_get32(p));
+#else
     dot_reals v;
     memcpy(&v, p, sizeof v);
     return v;
+#endif
 }
 
 /* The integer nearest to sum * scale, which is kept within [lo, hi], plus zero. Ties to even: in a float whose last

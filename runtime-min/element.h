@@ -55,6 +55,24 @@ HELPER u64 rt_pick64(u64 c, u64 a, u64 b) { return b ^ ((a ^ b) & (0 - c)); }
 HELPER f32 rt_pick_f32(u32 c, f32 a, f32 b) { return rt_f32(rt_pick32(c, rt_u32(a), rt_u32(b))); }
 HELPER f64 rt_pick_f64(u64 c, f64 a, f64 b) { return rt_f64(rt_pick64(c, rt_u64(a), rt_u64(b))); }
 
+/* 32 bits among bytes: little-endian on every machine. */
+HELPER u32 rt_get32(const void *p)
+{
+    u32 v;
+    memcpy(&v, p, sizeof v);
+#ifdef RT_BIG_ENDIAN
+    v = __builtin_bswap32(v);
+#endif
+    return v;
+}
+HELPER void rt_put32(void *p, u32 v)
+{
+#ifdef RT_BIG_ENDIAN
+    v = __builtin_bswap32(v);
+#endif
+    memcpy(p, &v, sizeof v);
+}
+
 /* ---- between arithmetic types --------------------------------------------------------------------------- */
 
 #define RT_CONVERT(to, from) HELPER to to_##to##_##from(from x) { return (to)x; }
@@ -148,7 +166,7 @@ HELPER u32 rt_widen(u32 mag, int m, int bias)
 HELPER u32 rt_narrow(u32 abs, int m, int bias)
 {
     const int cut = 23 - m;
-    const u32 r = abs - ((u32)(127 - bias) << 23), normal = (r + ((1u << (cut - 1)) - 1) + ((r >> cut) & 1)) >> cut;
+    const u32 r = abs - ((u32)(127 - bias) << 23), normal = (r + (((u32)1 << (cut - 1)) - 1) + ((r >> cut) & 1)) >> cut;
     const f32 magic = rt_f32((u32)(127 + 23 + 1 - bias - m) << 23); /* its last place is the subnormal step */
     const u32 sub = rt_u32(rt_f32(abs) + magic) - rt_u32(magic);
     return rt_pick32(abs < (u32)(128 - bias) << 23, sub, normal);
@@ -157,7 +175,7 @@ HELPER u32 rt_narrow(u32 abs, int m, int bias)
 HELPER f32 value_f16(u32 c)
 {
     const u32 mag = c & 0x7fff, quiet = (u32)(mag > 0x7c00) << 22;
-    const u32 w = rt_pick32(mag >= 0x7c00, (mag << 13) + (112u << 23) + (112u << 23), rt_widen(mag, 10, 15));
+    const u32 w = rt_pick32(mag >= 0x7c00, (mag << 13) + ((u32)112 << 23) + ((u32)112 << 23), rt_widen(mag, 10, 15));
     return rt_f32(w | quiet | (c & 0x8000) << 16);
 }
 HELPER u32 code_f16(f32 x)
@@ -220,13 +238,13 @@ HELPER f32 value_f8e8m0(u32 c) { return rt_f32(rt_pick32(c == 0, 0x400000, rt_pi
 /* float4 and float6 have numbers only. NaN becomes a zero of the other sign, as in ml_dtypes. */
 HELPER u32 rt_code_small(f32 x, int e, int m, int bias)
 {
-    const u32 b = rt_u32(x), abs = b & 0x7fffffff, r = rt_narrow(abs, m, bias), max = (1u << (e + m)) - 1;
+    const u32 b = rt_u32(x), abs = b & 0x7fffffff, r = rt_narrow(abs, m, bias), max = ((u32)1 << (e + m)) - 1;
     const u32 nan = abs > 0x7f800000;
     return rt_pick32(nan, 0, rt_pick32(r > max, max, r)) | (b >> 31 ^ nan) << (e + m);
 }
 HELPER f32 rt_value_small(u32 c, int e, int m, int bias)
 {
-    return rt_f32(rt_widen(c & ((1u << (e + m)) - 1), m, bias) | (c >> (e + m)) << 31);
+    return rt_f32(rt_widen(c & (((u32)1 << (e + m)) - 1), m, bias) | (c >> (e + m)) << 31);
 }
 #define RT_SMALL(t, e, m, bias)                                                                                        \
     HELPER u32 code_##t(f32 x) { return rt_code_small(x, e, m, bias); }                                                \

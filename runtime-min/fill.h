@@ -16,7 +16,11 @@ KERNEL void FN(fill)(void *to, struct fill p)
     T *const y = (T *)to;
     const u64 bits[2] = {(u64)p.bits | (u64)p.bits_above << 32, (u64)p.high | (u64)p.high_above << 32};
     T one[2];
-    memcpy(one, bits, sizeof one[0]); /* little endian */
+#ifdef RT_BIG_ENDIAN /* the lower bits are the last bytes of a word */
+    memcpy(one, (const char *)bits + (sizeof(T) < 8 ? 8 - sizeof(T) : 0), sizeof one[0]);
+#else
+    memcpy(one, bits, sizeof one[0]);
+#endif
     for (idx i = 0; i < p.count; i++)
         ST(y, i, LD(one, 0));
 }

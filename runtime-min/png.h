@@ -49,7 +49,7 @@ SHARED u32 png_bits(rt_png *p, u32 n)
 {
     for (; p->have < n; p->have += 8)
         p->bits |= png_byte(p) << p->have;
-    const u32 v = p->bits & ((1u << n) - 1);
+    const u32 v = p->bits & (((u32)1 << n) - 1);
     p->bits >>= n;
     p->have -= n;
     return v;
@@ -118,7 +118,7 @@ SHARED u32 png_sample(const rt_png *p, idx i)
     const idx bit = i * p->depth;
     if (p->depth >= 8)
         return p->row[bit / 8];
-    const u32 top = (1u << p->depth) - 1, v = (u32)p->row[bit / 8] >> (8 - p->depth - bit % 8) & top;
+    const u32 top = ((u32)1 << p->depth) - 1, v = (u32)p->row[bit / 8] >> (8 - p->depth - bit % 8) & top;
     return p->color == 3 ? v : v * 255 / top;
 }
 

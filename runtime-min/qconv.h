@@ -68,8 +68,8 @@ KERNEL void FN(qconv_pack)(const T *w, const T *zero, const i32 *bias, const f32
                 const i32 b = there && bias ? bias[o] : 0;
                 const f32 s = there && scale ? scale[o * p.scale_step] : 0;
                 y[2 * c] = y[2 * c + 1] = z;
-                memcpy(y + QTILE_BIAS + 4 * c, &b, 4);
-                memcpy(y + QTILE_SCALE + 4 * c, &s, 4);
+                rt_put32(y + QTILE_BIAS + 4 * c, (u32)b);
+                rt_put32(y + QTILE_SCALE + 4 * c, rt_u32(s));
                 for (idx k = 0; k < p.stretches * pairs * 2; k++) {
                     const idx at = k % (pairs * 2), tap = k / (pairs * 2) * p.width + at / p.cin;
                     const idx from = g * p.w_group + (first + c) * p.w_out + at % p.cin * p.w_in + tap * p.w_tap;
@@ -106,8 +106,7 @@ SHARED void FN2(qconv_pair)(i32 *restrict to, const T *restrict a, const T *rest
                             idx pitch)
 {
 #define QCONV_PAIR(c)                                                                                                  \
-    to[w * QTILE_PANEL + c] =                                                                                          \
-        (((i32)a[w * pitch + c] - zero) & 0xffff) | (i32)((u32)((i32)b[w * pitch + c] - zero) << 16)
+    to[w * QTILE_PANEL + c] = dot_pair((i32)a[w * pitch + c] - zero, (i32)b[w * pitch + c] - zero)
     for (idx w = 0; w < pixels; w++)
         if (n == QTILE_PANEL)
             for (idx c = 0; c < QTILE_PANEL; c++)

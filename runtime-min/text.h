@@ -125,10 +125,11 @@ KERNEL int FN(text_join)(const str *restrict a, const str *restrict b, str *rest
                          struct text_join p)
 {
     char *to = (char *)text;
+    const u64 most = (u64)p.most;
     u64 used = (u64)p.at;
     for (idx i = 0; i < p.count; i++) {
         const u64 n = a[i].length + b[i].length;
-        if (n > (u64)p.most - used)
+        if (n > most - used)
             return RT_BAD_SIZE;
         if (a[i].length)
             memcpy(to + used, a[i].text, (size_t)a[i].length);
@@ -155,6 +156,7 @@ KERNEL int FN(text_normal)(const str *restrict x, const str *restrict stop, str 
                            int64_t *restrict found, struct text_normal p)
 {
     char *to = (char *)text;
+    const u64 most = (u64)p.most;
     u64 used = (u64)p.at;
     idx k = 0;
     for (idx i = 0; i < p.count; i++) {
@@ -163,7 +165,7 @@ KERNEL int FN(text_normal)(const str *restrict x, const str *restrict stop, str 
             s++;
         if (s < p.stops)
             continue;
-        if (k >= p.room || (p.change && x[i].length > (u64)p.most - used))
+        if (k >= p.room || (p.change && x[i].length > most - used))
             return RT_BAD_SIZE;
         y[k].length = x[i].length;
         y[k].text = x[i].text;
