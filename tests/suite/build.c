@@ -20,7 +20,7 @@ static const char *const way_flags[N_WAYS] = {
         "-std=c99 -O1 -g1 -DONNXCC_SMALL -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all",
     [WAY_FAST] = "-std=c99 -O3" WARNINGS,
 };
-static const char *const way_file[N_WAYS] = {"eval", "sanitized", "fast"};
+static const char *const way_file[N_WAYS] = {"eval", "sanitized", "fast", "elsewhere"};
 
 /* ---- files and processes ------------------------------------------------------------------------------------------ */
 

@@ -1,5 +1,5 @@
 /* case.h - between one test's emitted code and the program that calls it: what case.c (made by model.c) describes, and
- * the file in which results travel. */
+ * the files in which inputs and results travel, little-endian on every machine. */
 #ifndef CASE_H
 #define CASE_H
 
@@ -15,9 +15,11 @@ struct suite_case {
     int repeat;                /* call twice and compare: not for random operators */
     const int64_t *in_bytes;   /* the inputs' bytes lie one after the other in the input file; -1: a null pointer */
     const int64_t *in_strings; /* -1, or: so many strings, each in the file as its length (8 bytes) and its bytes */
-    const int64_t *out_bytes;  /* room for the largest output */
-    const int *out_type;       /* ONNX's number */
-    const int *out_bits;       /* of an element */
+    const int *in_unit; /* bytes of what a big-endian machine has to swap: an element, or a part of a complex one */
+    const int64_t *out_bytes; /* room for the largest output */
+    const int *out_type;      /* ONNX's number */
+    const int *out_bits;      /* of an element */
+    const int *out_unit;
     const int *out_rank;
     const int *out_open; /* 1: slots of an open sequence; the next two outputs are its dims and its count */
     int64_t *size;       /* run-time sizes: in, and after the call out */
@@ -25,13 +27,35 @@ struct suite_case {
     void (*dims)(const int64_t *size, int64_t (*dim)[CASE_RANK]); /* of the outputs, under those sizes */
 };
 
+/* Units of so many bytes, between the file's order and the machine's. */
+static inline void case_swap(void *data, int64_t bytes, int unit)
+{
+#if defined __BYTE_ORDER__ && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    char *s = data;
+    for (int64_t i = 0; unit > 1 && i + unit <= bytes; i += unit)
+        for (int k = 0; k < unit / 2; k++) {
+            char kept = s[i + k];
+            s[i + k] = s[i + unit - 1 - k];
+            s[i + unit - 1 - k] = kept;
+        }
+#else
+    (void)data, (void)bytes, (void)unit;
+#endif
+}
+static inline void case_put(FILE *f, int64_t v)
+{
+    case_swap(&v, 8, 8);
+    fwrite(&v, 8, 1, f);
+}
+
 /* One result in a file: type, rank, dims, bytes, contents. */
 static inline void case_write(FILE *f, int64_t type, int64_t rank, const int64_t *dim, const void *data, int64_t bytes)
 {
-    fwrite(&type, sizeof type, 1, f);
-    fwrite(&rank, sizeof rank, 1, f);
-    fwrite(dim, sizeof *dim, (size_t)rank, f);
-    fwrite(&bytes, sizeof bytes, 1, f);
+    case_put(f, type);
+    case_put(f, rank);
+    for (int64_t k = 0; k < rank; k++)
+        case_put(f, dim[k]);
+    case_put(f, bytes);
     fwrite(data, 1, (size_t)bytes, f);
 }
 
@@ -47,15 +71,16 @@ static inline int64_t case_clear_padding(char *data, int64_t bits)
 struct case_string {
     const char *text;
     uint64_t length;
-};
+} __attribute__((aligned(16), may_alias)); /* as onnxcc_string */
 static inline int64_t case_put_strings(const struct case_string *s, int64_t n, char *to)
 {
     int64_t at = 0;
     for (int64_t i = 0; i < n; i++) {
         if (to) {
             memcpy(to + at, &s[i].length, 8);
+            case_swap(to + at, 8, 8);
             if (s[i].length)
-                memcpy(to + at + 8, s[i].text, s[i].length);
+                memcpy(to + at + 8, s[i].text, (size_t)s[i].length);
         }
         at += 8 + (int64_t)s[i].length;
     }

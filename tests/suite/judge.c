@@ -35,9 +35,10 @@ static const char *next_form(const char *f)
 
 static Results read_results(const Test *t, Way w)
 {
+    static const char *const file[N_WAYS] = {"out.eval", "out.sanitized", "out.fast", "out.elsewhere"};
     Results r = {0};
     VEC(Tensor) raw = {0};
-    char *path = path_in(t->dir, w == WAY_EVAL ? "out.eval" : w == WAY_FAST ? "out.fast" : "out.sanitized");
+    char *path = path_in(t->dir, file[w]);
     size_t n = 0;
     r.bytes = read_file(path, &n);
     free(path);
@@ -246,9 +247,9 @@ void judge(const Test *t, const Result *result, Way w, Verdict *v)
 }
 
 /* Bit for bit; only the sign and the payload of a NaN are free, which C compilers choose as they like. */
-void judge_bits(const Test *t, Verdict *v)
+void judge_bits(const Test *t, Way w, Verdict *v)
 {
-    Results a = read_results(t, WAY_EVAL), b = read_results(t, WAY_SANITIZED);
+    Results a = read_results(t, WAY_EVAL), b = read_results(t, w);
     for (int i = 0; i < a.t.n && i < b.t.n && v->class == PASSED; i++) {
         const Tensor *x = a.t.at[i], *y = b.t.at[i];
         if (!same_dims(x, y) || x->type != y->type)

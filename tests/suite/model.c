@@ -230,17 +230,25 @@ static bool is_open(int i)
     return false;
 }
 
+/* Bytes of what has a byte order; those of strings are swapped where they are read. */
+static int64_t unit_of(Type t)
+{
+    const bool complex = t == C64 || t == C128;
+    return t == STR || type_bits(t) < 8 ? 1 : type_bits(t) / (complex ? 16 : 8);
+}
+
 static Text describe(const Case *c, const Result *r)
 {
     enum { MOST = 256 };
     Graph *g = c->m->graph;
-    int64_t in_bytes[MOST], in_strings[MOST], out_bytes[MOST], out_type[MOST], out_bits[MOST], out_rank[MOST],
-        out_open[MOST], size[MOST];
+    int64_t in_bytes[MOST], in_strings[MOST], in_unit[MOST], out_bytes[MOST], out_type[MOST], out_bits[MOST],
+        out_unit[MOST], out_rank[MOST], out_open[MOST], size[MOST];
     if (c->in.n > MOST || g->out.n > MOST || c->n_size > MOST)
         fail(EXIT_MODEL, "too many inputs or outputs for the tests");
     for (int i = 0; i < c->in.n; i++) {
         const Tensor *t = c->in.at[i];
         in_bytes[i] = t ? (int64_t)tensor_size(t) : -1;
+        in_unit[i] = t ? unit_of(t->type) : 1;
         in_strings[i] = t && t->type == STR ? tensor_count(t) : -1;
     }
     for (int i = 0; i < g->out.n; i++) {
@@ -251,6 +259,7 @@ static Text describe(const Case *c, const Result *r)
         out_bytes[i] = (int64_t)type_bytes(y->type, most);
         out_type[i] = y->type;
         out_bits[i] = type_bits(y->type);
+        out_unit[i] = unit_of(y->type);
         out_rank[i] = y->shape->rank;
         out_open[i] = is_open(i);
     }
@@ -262,9 +271,11 @@ static Text describe(const Case *c, const Result *r)
     text_put(&s, "#include \"case.h\"\n#include \"m.c\"\n");
     put_ints(&s, "const int64_t", "in_bytes", c->in.n, in_bytes);
     put_ints(&s, "const int64_t", "in_strings", c->in.n, in_strings);
+    put_ints(&s, "const int", "in_unit", c->in.n, in_unit);
     put_ints(&s, "const int64_t", "out_bytes", g->out.n, out_bytes);
     put_ints(&s, "const int", "out_type", g->out.n, out_type);
     put_ints(&s, "const int", "out_bits", g->out.n, out_bits);
+    put_ints(&s, "const int", "out_unit", g->out.n, out_unit);
     put_ints(&s, "const int", "out_rank", g->out.n, out_rank);
     put_ints(&s, "const int", "out_open", g->out.n, out_open);
     put_ints(&s, "int64_t", "sizes", c->n_size, size);
@@ -273,7 +284,8 @@ static Text describe(const Case *c, const Result *r)
     text_put(
         &s,
         "extern const struct suite_case suite_case;\n"
-        "const struct suite_case suite_case = {%d, %d, %d, %d, in_bytes, in_strings, out_bytes, out_type, out_bits, out_rank, out_open, "
+        "const struct suite_case suite_case = {%d, %d, %d, %d, in_bytes, in_strings, in_unit, out_bytes, out_type, out_bits, "
+        "out_unit, out_rank, out_open, "
         "sizes, call, dims};\n",
         c->in.n, g->out.n, c->n_size, r->kind == COMPARED && !c->open);
     return s;

@@ -1,4 +1,4 @@
-/* run.c - runs the official ONNX tests, each in three ways, on as many processes as there are processors.
+/* run.c - runs the official ONNX tests, each in several ways, on as many processes as there are processors.
  *
  * usage: run [OPTION] SUITE [NAME ...]     SUITE: folder written by generate.py or old.py; NAME: a test, or a pattern
  *   --build DIR     where call and call-sanitized are, and where work goes (build/suite)
@@ -6,7 +6,8 @@
  *   --cc CC         C compiler of the emitted code
  *   --known FILE    tests that are known to fail, `NAME  REASON` a line: none of them may pass, no other may fail
  *   --update        writes FILE anew
- *   --ways LETTERS  of e (in the compiler), s (C, sanitizers), f (C, fast)
+ *   --ways LETTERS  of e (in the compiler), s (C, sanitizers), f (C, fast); without: all of these
+ *   --elsewhere COMMAND   in the compiler, and as C by COMMAND LIST, which finds in the file LIST the tests' folders
  *   --every N       only every Nth test as C, all of them in the compiler; with N = 0 none
  *   --turn K        the Kth, the K+Nth ... : with K = 0, 1 ... N - 1 it is every test's turn once
  *   --own GROUP     not the official tests of today, but others; GROUP: what the counts call them
@@ -32,20 +33,20 @@ const char *const class_name[N_CLASSES] = {
     "not run",      "passed", "rejected", "compiler bug", "C compile failed", "C compiler warns", "crash", "timeout",
     "error status", "shape",  "dtype",    "value",        "canary",           "bits differ",
 };
-static const char *const way_name[N_WAYS] = {"in the compiler", "C with sanitizers", "C optimised"};
+static const char *const way_name[N_WAYS] = {"in the compiler", "C with sanitizers", "C optimised", "C elsewhere"};
 
 Settings set = {.build = "build/suite",
                 .include = "build/include",
                 .source = "tests/suite",
                 .cc = "cc",
-                .ways = {true, true, true},
+                .ways = {[WAY_EVAL] = true, [WAY_SANITIZED] = true, [WAY_FAST] = true},
                 .every = 1};
 static const char *group = "suite";
 
 /* Is test i run in way w? */
 static bool in_way(int i, Way w)
 {
-    return set.ways[w] && (w == WAY_EVAL || (set.every && i % set.every == set.turn % set.every));
+    return set.ways[w] && (w == WAY_EVAL || w == WAY_ELSEWHERE || (set.every && i % set.every == set.turn % set.every));
 }
 
 static struct Shared {
@@ -54,7 +55,7 @@ static struct Shared {
 } *shared;
 
 static VEC(Test) tests;
-static const char *known_file;
+static const char *known_file, *elsewhere;
 static bool update;
 static int jobs;
 
@@ -106,8 +107,8 @@ static void child_judge(int i)
         if (v->class != PASSED && v->class != CC_WARNED)
             continue;
         judge(&tests.at[i], r, w, &judged);
-        if (w == WAY_SANITIZED && judged.class == PASSED && r->way[WAY_EVAL].class == PASSED)
-            judge_bits(&tests.at[i], &judged);
+        if ((w == WAY_SANITIZED || w == WAY_ELSEWHERE) && judged.class == PASSED && r->way[WAY_EVAL].class == PASSED)
+            judge_bits(&tests.at[i], w, &judged);
         if (judged.class != PASSED)
             *v = judged;
     }
@@ -190,6 +191,16 @@ static void clean_folder(const char *dir)
         closedir(d);
 }
 
+static void judge_test(int i)
+{
+    Result *r = &shared->result[i];
+    int status = in_child(child_judge, i, NULL, JUDGE_SECONDS);
+    if (status)
+        for (Way w = 0; w < N_WAYS; w++)
+            if (r->way[w].class == PASSED)
+                set_verdict(&r->way[w], BUG, "the comparison of results failed");
+}
+
 static void run_test(int i)
 {
     const Test *t = &tests.at[i];
@@ -197,23 +208,22 @@ static void run_test(int i)
     double start = now();
     clean_folder(t->dir);
     run_compiler(i);
-    for (Way w = WAY_SANITIZED; w < N_WAYS; w++)
+    for (Way w = WAY_SANITIZED; w <= WAY_FAST; w++)
         if (in_way(i, w) && r->emitted)
             run_emitted(t, w, r, &r->way[w]);
-    int status = in_child(child_judge, i, NULL, JUDGE_SECONDS);
-    if (status)
-        for (Way w = 0; w < N_WAYS; w++)
-            if (r->way[w].class == PASSED)
-                set_verdict(&r->way[w], BUG, "the comparison of results failed");
+    if (!elsewhere)
+        judge_test(i);
     r->seconds = now() - start;
 }
 
-static void run_all(void)
+/* f for every test, on as many processes as there are processors. */
+static void run_all(void (*f)(int test))
 {
+    shared->next = 0;
     for (int k = 0; k < jobs; k++)
         if (fork() == 0) {
             for (int i; (i = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED)) < tests.n;)
-                run_test(i);
+                f(i);
             fflush(stdout);
             _exit(0);
         }
@@ -376,7 +386,7 @@ static void print_log(const Test *t, const char *file)
 
 static void report_verbose(void)
 {
-    static const char *const logs[N_WAYS] = {"eval.log", "sanitized.log", "fast.log"};
+    static const char *const logs[N_WAYS] = {"eval.log", "sanitized.log", "fast.log", "elsewhere.log"};
     for (int i = 0; i < tests.n; i++) {
         printf("%s  (%s, work in %s)\n", tests.at[i].name, tests.at[i].from, tests.at[i].dir);
         for (int k = 0; k < shared->result[i].n_frozen; k++)
@@ -416,7 +426,7 @@ static bool report(void)
     bool complete = true;
     for (int i = 0; i < tests.n; i++) {
         const Verdict *v = failure(i);
-        bool all_ways = in_way(i, 0) && (!set.every || (in_way(i, 1) && in_way(i, 2)));
+        bool all_ways = in_way(i, 0) && (elsewhere || !set.every || (in_way(i, 1) && in_way(i, 2)));
         complete &= all_ways;
         emitted += in_way(i, 1) && in_way(i, 2);
         bool listed = is_known(tests.at[i].name);
@@ -489,7 +499,10 @@ int main(int argc, char **argv)
         else if (!strcmp(a, "--ways")) {
             const char *ways = argument(argv, &i);
             for (Way w = 0; w < N_WAYS; w++)
-                set.ways[w] = strchr(ways, "esf"[w]);
+                set.ways[w] = strchr(ways, "esfm"[w]);
+        } else if (!strcmp(a, "--elsewhere")) {
+            elsewhere = argument(argv, &i);
+            memcpy(set.ways, (const bool[N_WAYS]){[WAY_EVAL] = true, [WAY_ELSEWHERE] = true}, sizeof set.ways);
         } else
             fail(EXIT_USAGE, "unknown option %s", a);
     }
@@ -503,7 +516,11 @@ int main(int argc, char **argv)
     if (shared == MAP_FAILED)
         fail(EXIT_IO, "out of memory");
     fflush(stdout);
-    run_all();
+    run_all(run_test);
+    if (elsewhere) {
+        run_elsewhere(elsewhere, tests.at, shared->result, tests.n);
+        run_all(judge_test);
+    }
     if (set.verbose)
         report_verbose();
     if (update && known_file && !argv[i + 1])

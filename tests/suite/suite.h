@@ -1,4 +1,4 @@
-/* suite.h - the runner of the official ONNX tests: one test, its three ways, what became of it. */
+/* suite.h - the runner of the official ONNX tests: one test, its ways, what became of it. */
 #ifndef SUITE_H
 #define SUITE_H
 
@@ -9,6 +9,7 @@ typedef enum Way {
     WAY_EVAL,      /* inside the compiler */
     WAY_SANITIZED, /* emitted C under the address and undefined-behaviour sanitizers: the same bits as WAY_EVAL */
     WAY_FAST,      /* emitted C, optimised */
+    WAY_ELSEWHERE, /* emitted C on another machine, many tests in one program: the same bits as WAY_EVAL */
     N_WAYS
 } Way;
 
@@ -102,10 +103,14 @@ int run_command(char *const *argv, const char *log, int seconds);
 /* The first line of a file that has one of the words, or its first line at all; without paths. */
 void first_line(const char *file, const char *const *words, char *to, size_t n);
 
+/* elsewhere.c: has `command` build and run the emitted C of all tests, leaving out.elsewhere, or verdict.elsewhere with what
+ * went wrong: "class: why". */
+void run_elsewhere(const char *command, const Test *tests, Result *results, int n);
+
 /* judge.c: out.WAY against the expected outputs. */
 void judge(const Test *t, const Result *r, Way w, Verdict *v);
-/* Whether out.eval and out.sanitized hold the same. */
-void judge_bits(const Test *t, Verdict *v);
+/* Whether out.eval and out.WAY hold the same. */
+void judge_bits(const Test *t, Way w, Verdict *v);
 
 __attribute__((format(printf, 3, 4))) void set_verdict(Verdict *v, Class c, const char *format, ...);
 char *path_in(const char *dir, const char *file); /* malloc'ed */

@@ -26,16 +26,16 @@ test-old: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/
 	@$(SUITE)/run --own old --build $(SUITE)/old --include $(B)/include --known tests/known-old.txt \
 		$(if $(T),-v,--every $(OLD_EVERY) --turn $(OLD_TURN)) $(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/old $(if $(T),'$(T)')
 
-SUITE_OBJECTS = $(patsubst %,$(SUITE)/%.o,run model data build judge)
+SUITE_OBJECTS = $(patsubst %,$(SUITE)/%.o,run model data build elsewhere judge)
 $(SUITE)/run: $(SUITE_OBJECTS) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(SUITE)/%.o: tests/suite/%.c tests/suite/suite.mk | $(SUITE)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
 -include $(SUITE_OBJECTS:.o=.d)
 # The emitted code finds the image formats that need libraries in the program that loads it.
-$(SUITE)/call: tests/suite/call.c tests/suite/case.h $(CODECS) | $(SUITE)
+$(SUITE)/call: tests/suite/call.c tests/suite/call.h tests/suite/case.h $(CODECS) | $(SUITE)
 	$(CC) $(CFLAGS) -rdynamic -o $@ $< $(CODECS) $(CODEC_LINK)
-$(SUITE)/call-sanitized: tests/suite/call.c tests/suite/case.h $(CODECS) | $(SUITE)
+$(SUITE)/call-sanitized: tests/suite/call.c tests/suite/call.h tests/suite/case.h $(CODECS) | $(SUITE)
 	$(CC) $(CFLAGS) -fsanitize=address,undefined -rdynamic -o $@ $< $(CODECS) $(CODEC_LINK)
 $(SUITE):
 	@mkdir -p $@

@@ -1,0 +1,35 @@
+/* all.c - many tests in one program: in each line of the file "list", the number of a test and the folder of its files.
+ * Says which is begun, so that the driver knows which one ended the program. */
+#define CALL_PATIENCE 20
+#include "call.h"
+
+#define CASE(name) extern const struct suite_case name;
+#include "cases.def"
+#undef CASE
+#define CASE(name) &name,
+static const struct suite_case *const tests[] = {
+#include "cases.def"
+};
+
+static char *in_folder(const char *folder, const char *file)
+{
+    char *path = room(strlen(folder) + strlen(file) + 2);
+    strcat(strcat(strcpy(path, folder), "/"), file);
+    return path;
+}
+
+int main(void)
+{
+    FILE *list = fopen("list", "r");
+    char folder[1000];
+    for (int i; list && fscanf(list, "%d %999s", &i, folder) == 2;) {
+        printf("%d\n", i);
+        fflush(stdout);
+        char *in = in_folder(folder, "in.bin"), *out = in_folder(folder, "out.elsewhere");
+        call_case(tests[i], in, out);
+        free(in);
+        free(out);
+    }
+    puts("done");
+    return 0;
+}

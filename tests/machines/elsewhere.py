@@ -1,0 +1,165 @@
+"""Builds the emitted C of many tests into one program for a machine of table.py and runs it there: what suite/run has done by
+--elsewhere. usage: elsewhere.py MACHINE [--library] [--fresh] LIST
+
+LIST: a file of the tests' folders; each gets out.elsewhere, and verdict.elsewhere. --library: kernels are called from the
+library, with every kernel in every type; otherwise they are inlined, as users have it. Objects are kept in OBJECTS by what
+they are made of."""
+import argparse
+import concurrent.futures
+import hashlib
+import os
+import pathlib
+import re
+import subprocess
+
+from cache import contents, runtime, version
+from table import MACHINES
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = pathlib.Path(os.environ["B"]).resolve()
+OBJECTS = BUILD / "machines" / "objects"
+INCLUDES = [f"-I{BUILD / 'include'}", f"-I{HERE.parent / 'suite'}"]
+STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wvla".split()
+LEVEL = ["-O2"]
+CASE = HERE.parent / "suite" / "case.h"
+SECONDS = 4 * 3600  # of a program, at most
+
+
+class Builder:
+    """Objects for one machine; what is there already is not made again."""
+
+    def __init__(self, machine):
+        self.machine = machine
+        self.cc = machine.tool("gcc")
+        self.used = set()
+        OBJECTS.mkdir(parents=True, exist_ok=True)
+
+    def object(self, arguments, files, name=None):
+        """(object, what the compiler said); of `name` the object defines a symbol that has its hash."""
+        state = repr([version(self.cc), self.machine.flags, arguments, contents(files), runtime()])
+        key = hashlib.sha256(state.encode()).hexdigest()[:20]
+        o, said = OBJECTS / f"{key}.o", OBJECTS / f"{key}.log"
+        self.used |= {o, said}
+        if not said.exists():
+            define = [f"-D{name}=case_{key}"] if name else []
+            p = subprocess.run([self.cc, *self.machine.flags, *arguments, *define, *INCLUDES, "-c", "-o", o, files[0]],
+                               capture_output=True, text=True, errors="replace", check=False)
+            if p.returncode:
+                o.unlink(missing_ok=True)
+            said.write_text(p.stderr)
+        return o, said.read_text()
+
+    def library(self):
+        """Every kernel in every type."""
+        headers = [h for h in sorted((ROOT / "runtime-min").glob("*.h")) if re.search(r"^(RUNS|TRIES)", h.read_text(), re.M)]
+        jobs = [POOL.submit(self.object, ["-O1", "-std=c99", "-ffreestanding", "-ffunction-sections", f'-DKERNELS="{h.name}"'],
+                            [ROOT / "runtime-min" / "rt.c"]) for h in headers]
+        for h, (o, said) in zip(headers, (j.result() for j in jobs)):
+            if said:
+                print(f"FAILED {h.name}: {said}")
+        return [j.result()[0] for j in jobs]
+
+
+class Program:
+    """The tests of a list, in one program."""
+
+    def __init__(self, machine, folders, library):
+        self.machine, self.builder = machine, Builder(machine)
+        self.work = BUILD / "machines" / "programs" / f"{machine.prefix}{'-'.join(machine.flags)}{'-library' * library}-{os.getpid()}"
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.extra = self.builder.library() if library else []
+        mode = ["-DONNXCC_LIBRARY"] if library else []
+        jobs = [POOL.submit(self.builder.object, [*STRICT, *LEVEL, *mode, "-ffunction-sections", "-fdata-sections"],
+                            [f / "case.c", f / "m.c", f / "m.h", CASE], "suite_case") for f in folders]
+        self.tests, self.warned = [], {}
+        for folder, job in zip(folders, jobs):
+            o, said = job.result()
+            if o.exists():
+                self.tests.append((folder, o))
+                self.warned[folder] = said
+            else:
+                verdict(folder, "C compile failed", first_line(said))
+
+    def link(self):
+        (self.work / "cases.def").write_text("".join(f"CASE(case_{o.stem})\n" for _, o in self.tests))
+        main = [HERE / "all.c", self.work / "cases.def", HERE.parent / "suite" / "call.h", CASE]
+        o, said = self.builder.object(["-O1", f"-I{self.work}"], main)
+        program = self.work / "program"
+        (self.work / "objects").write_text("\n".join(map(str, [o, *(x for _, x in self.tests), *self.extra])))
+        p = subprocess.run([self.builder.cc, *self.machine.flags, *self.links(), "-Wl,--gc-sections", "-o", program, f"@{self.work / 'objects'}"],
+                           capture_output=True, text=True, check=False)
+        if said or p.returncode:
+            raise SystemExit(f"FAILED to link: {said}{p.stderr[-3000:]}")
+        return program
+
+    def links(self):
+        if not self.machine.board:
+            return ["-static"]
+        return []
+
+    def run(self):
+        """In as many processes as there are processors, each with its part of the tests."""
+        program, parts = self.link(), os.cpu_count()
+        list(POOL.map(lambda k: self.run_part(program, self.work / f"part{k}", list(range(k, len(self.tests), parts))), range(parts)))
+
+    def run_part(self, program, work, left):
+        """From the first test to the last; the one that ends the program has its verdict, and the next begins anew."""
+        work.mkdir(exist_ok=True)
+        while left:
+            (work / "list").write_text("".join(f"{i} {self.tests[i][0]}\n" for i in left))
+            begun, status, said = self.attempt(program, work)
+            for i in begun if status == "done" else begun[:-1]:
+                self.passed(self.tests[i][0])
+            if status == "done":
+                return
+            if not begun:
+                print(f"FAILED to run {program}: {status} {said}")
+                return
+            verdict(self.tests[begun[-1]][0], status, said)
+            left = left[left.index(begun[-1]) + 1:]
+
+    def passed(self, folder):
+        said = self.warned[folder]
+        verdict(folder, "C compiler warns" if said else "passed", first_line(said))
+
+    def attempt(self, program, work):
+        """(tests that were begun, done or a class of failure, what was said)"""
+        try:
+            p = subprocess.run([*self.machine.run, program], cwd=work, capture_output=True, text=True, errors="replace",
+                               timeout=SECONDS, check=False)
+            out, said, code = p.stdout, p.stderr, p.returncode
+        except subprocess.TimeoutExpired as e:
+            out, said, code = (e.stdout or b"").decode(), f"more than {SECONDS} s", "timeout"
+        lines = out.split()
+        begun = [int(line) for line in lines if line.isdigit()]
+        if lines[-1:] == ["done"] and code == 0:
+            return begun, "done", ""
+        status = {20: "error status", 21: "canary", 22: "bits differ", "timeout": "timeout"}.get(code, "crash")
+        return begun, status, f"{first_line(said)} (exit {code})"
+
+
+def first_line(said):
+    lines = said.splitlines()
+    return next((line for line in lines if re.search(r"error:|warning:|call:", line)), lines[0] if lines else "")
+
+
+def verdict(folder, status, why=""):
+    (folder / "verdict.elsewhere").write_text(f"{status}: {why}\n" if why else f"{status}\n")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("machine")
+    parser.add_argument("--library", action="store_true")
+    parser.add_argument("list", type=pathlib.Path)
+    args = parser.parse_args()
+    folders = [pathlib.Path(line).resolve() for line in args.list.read_text().splitlines()]
+    program = Program(MACHINES[args.machine], folders, args.library)
+    if program.tests:
+        program.run()
+
+
+POOL = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,7 @@
+# The emitted C on other machines (table.py), many tests in one program.
+# The whole official suite, kernels inlined as users have them: an hour or more. MACHINES='s390x', T='test_softmax*'.
+MACHINES ?= aarch64 riscv64 s390x armhf
+test-machines: setup $(SUITE)/run $(B)/include/onnxcc
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
+	@B=$(B) $(PYTHON) tests/machines/official.py $(CACHE)/suite '$(MACHINES)' $(foreach t,$(T),'$(t)')
+.PHONY: test-machines

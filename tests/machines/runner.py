@@ -1,0 +1,37 @@
+"""suite/run for one machine after the other, and the sum of what they report."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ["B"]).resolve()
+
+
+class Sum:
+    def __init__(self, name):
+        self.name, self.passed, self.failed = name, 0, 0
+
+    def run(self, machine, folder, tests=(), name=None, options=(), program=()):
+        """The tests of a folder on a machine; options: of suite/run, program: of elsewhere.py."""
+        name = name or machine
+        work = BUILD / "machines" / name
+        work.mkdir(parents=True, exist_ok=True)
+        elsewhere = f"{sys.executable} {HERE / 'elsewhere.py'} {machine} {' '.join(program)}"
+        p = subprocess.run([BUILD / "suite" / "run", "--own", name, "--build", work, "--include", BUILD / "include", *options,
+                            "--elsewhere", elsewhere, folder, *tests], capture_output=True, text=True, errors="replace", check=False)
+        for line in (p.stdout + p.stderr).splitlines():
+            if line.startswith("FAILED"):
+                print(f"FAILED {name}: {line[7:]}", flush=True)
+        counts = re.search(rf"^{re.escape(name)}: (\d+) passed, (\d+) failed$", p.stdout, re.M)
+        passed, failed = map(int, counts.groups()) if counts else (0, 1)
+        if not counts:
+            print(f"FAILED {name}: {p.stdout[-1000:]}{p.stderr[-1000:]}", flush=True)
+        print(f"{name}: {passed} of {passed + failed} tests pass", flush=True)
+        self.passed += passed
+        self.failed += failed
+
+    def end(self):
+        print(f"{self.name}: {self.passed} passed, {self.failed} failed")
+        sys.exit(self.failed > 0)

@@ -1,0 +1,52 @@
+"""The machines that emitted code is built for and run on, with Debian's packages."""
+import dataclasses
+import pathlib
+
+LINUX = ["-static"]
+ARM = "arm-none-eabi-"
+
+
+@dataclasses.dataclass
+class Machine:
+    prefix: str             # of the tools: aarch64-linux-gnu-
+    flags: str              # what the C compiler has to know
+    run: str                # what runs a program; nothing: this machine
+    target: str = ""        # what onnxcc is told, beside generic
+    board: str = ""         # a bare machine of QEMU's: its linker script is board.ld
+    needs: str = ""         # what this processor must have: words of /proc/cpuinfo
+
+    def __post_init__(self):
+        self.flags, self.run = self.flags.split(), self.run.split()
+
+    def tool(self, name):
+        return f"{self.prefix}{name}"
+
+    def lacks(self):
+        """What this processor lacks; nothing: it can run it."""
+        if not self.needs:
+            return ""
+        flags = pathlib.Path("/proc/cpuinfo").read_text().split()
+        return " ".join(f for f in self.needs.split() if f not in flags)
+
+
+def cortex(core, board, flags):
+    qemu = f"qemu-system-arm -machine {board} -nographic -monitor none -serial none -semihosting-config enable=on,target=native -kernel"
+    return Machine(ARM, f"-mcpu=cortex-{core} -mthumb {flags}", qemu, "" if core == "m3" else f"cortex-{core}", board)
+
+
+MACHINES = {
+    "aarch64": Machine("aarch64-linux-gnu-", "", "qemu-aarch64"),
+    "armhf": Machine("arm-linux-gnueabihf-", "", "qemu-arm"),
+    "riscv64": Machine("riscv64-linux-gnu-", "", "qemu-riscv64"),
+    "s390x": Machine("s390x-linux-gnu-", "", "qemu-s390x"),
+    "i386": Machine("i686-linux-gnu-", "", "qemu-i386"),
+    "one-element": Machine("", "-U__SSE2__", ""),
+    "x86-64-v2": Machine("", "-march=x86-64-v2", "", "x86-64-v2", needs="sse4_2 popcnt"),
+    "x86-64-v3": Machine("", "-march=x86-64-v3", "", "x86-64-v3", needs="avx2 fma bmi2 f16c"),
+    "x86-64-v4": Machine("", "-march=x86-64-v4 -mprefer-vector-width=512", "", "x86-64-v4",
+                         needs="avx512f avx512bw avx512dq avx512vl avx512cd"),
+    "cortex-m3": cortex("m3", "mps2-an385", ""),
+    "cortex-m4": cortex("m4", "mps2-an386", "-mfloat-abi=hard -mfpu=fpv4-sp-d16"),
+    "cortex-m7": cortex("m7", "mps2-an500", "-mfloat-abi=hard -mfpu=fpv5-d16"),
+    "cortex-m55": cortex("m55", "mps3-an547", "-mfloat-abi=hard"),
+}
