@@ -98,23 +98,25 @@ static void scan_expand(Node *n)
                          make_ints(n, 1, &step));
             }
             int64_t to = list_item(n, "scan_output_axes", k);
-            if (to) {
-                const Value *one = g->out.at[i + 1];
-                int rank = n->out[i]->desc && n->out[i]->desc->shape.rank > 0
-                               ? n->out[i]->desc->shape.rank
-                               : (one->desc ? one->desc->shape.rank : one->shape->rank) + 1;
-                int64_t perm[MAX_RANK];
-                int axis = axis_of(n, to, rank);
-                for (int d = 0; d < rank; d++)
-                    perm[d] = d < axis ? d + 1 : d == axis ? 0 : d;
-                y = make(n, "Transpose", 1, y);
-                attr_set_ints(y->def, "perm", rank, perm);
-            }
+            if (to)
+                y = with_int(make(n, "onnxcc.MoveFirst", 1, y), "axis", to);
         }
         replace_out(n, i, y);
     }
     n->n_attr = 0; /* the body is the loop's now */
     expand_done(n);
+}
+
+/* The first axis to the place `axis`: once the loop has given its rank. */
+static void move_first_expand(Node *n)
+{
+    int rank = in_shape(n, 0).rank, axis = attr_axis(n, "axis", rank);
+    int64_t perm[MAX_RANK];
+    for (int d = 0; d < rank; d++)
+        perm[d] = d < axis ? d + 1 : d == axis ? 0 : d;
+    Value *y = make(n, "Transpose", 1, n->in[0]);
+    attr_set_ints(y->def, "perm", rank, perm);
+    expand_to(n, y);
 }
 
 /* ---- Scan of version 8 ------------------------------------------------------------------------------------------------ */
@@ -209,6 +211,7 @@ static const Op scan_ops[] = {
      .was = "24 V=ALL12; 23 V=ALL11; 21 V=ALL10; 19 V=ALL9; 16 V=ALLB; 11 V=ALL; 9 V=ALL"},
     {"Scan", 8, "sequence_lens?:I initial_state_and_scan_inputs**:V -> final_state_and_scan_outputs**:V", "I=int64 V=ALL",
      "body:graph num_scan_inputs:int directions:ints?", .expand = scan_8},
+    {"MoveFirst", 1, "x:T -> y:T", "T=ALL14", "axis:int", .expand = move_first_expand, .domain = "onnxcc"},
 };
 /* clang-format on */
 OPS(scan_ops);

@@ -408,8 +408,13 @@ def scans(g):
     body = inside.proto("body", [*given, row], [*after, *stacked])
     outside = known_outside(g)
     results = [(F, v.sizes) for v in states]
-    results += [(F, (over.sizes[0], *(d if d in outside else g.word() for d in v.sizes))) for v in stacked]
+    places = [g.m.int(0, v.rank) if g.m.chance(0.3) else 0 for v in stacked]
+    for v, at in zip(stacked, places):
+        row = [d if d in outside else g.word() for d in v.sizes]
+        results.append((F, (*row[:at], over.sizes[0], *row[at:])))
     attrs = {"scan_input_directions": [1]} if g.m.chance(0.2) else {}
+    if any(places):
+        attrs["scan_output_axes"] = places
     g.do("Scan", [*states, over], *results, body=body, num_scan_inputs=1, **attrs)
 
 
@@ -520,6 +525,9 @@ def drop_unread(node, wanted):
     states = {"If": 0, "Loop": len(node.input) - 2, "Scan": len(node.input) - 1}[node.op_type]
     for i in reversed(range(states, len(node.output))):
         if node.output[i] not in wanted:
+            for a in node.attribute:
+                if a.name == "scan_output_axes":
+                    del a.ints[i - states]
             del node.output[i]
             for g in graphs:
                 del g.output[i + first]

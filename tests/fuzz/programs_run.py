@@ -185,7 +185,7 @@ def commas(text):
 
 
 class Interface:
-    def __init__(self, header):
+    def __init__(self, header, program):
         self.header = header
         self.sizes = re.findall(r"int64_t (\w+); /\* (set by the caller|written: dimension (\d+) of (\w+))", header)
         names = re.findall(r"^/\* (in|out)put .*\n#define M_(\w+)_SIZE", header, re.M)
@@ -194,8 +194,13 @@ class Interface:
         number = {k: int(v) for k, v in re.findall(r"#define M_(\w+) (\d+)", header)}
         self.bytes = [number[f"{n}_BYTES"] for n in self.outputs]
         self.arena = number["ARENA_BYTES"]
-        texts = re.findall(r'^/\* output ".*?": \w+ \[(.*)\]', header, re.M)  # what is not written is a number, or the caller's
-        self.dims = [([int(d) if d.isdigit() else d for d in commas(t)] + [0] * 16)[: number[f"{n}_RANK"]] for n, t in zip(self.outputs, texts)]
+        texts = re.findall(r'^/\* output ".*?": \w+ \[(.*)', header, re.M)  # what is not written is the caller's, or a number: the bound
+        bounds = dict(re.findall(r"#define M_(\w+)_DIMS \{ (.*) \}", header))
+        self.dims = []
+        for n, text in zip(self.outputs, texts):
+            most = [int(d) for d in bounds[n].split(",")][: number[f"{n}_RANK"]]
+            names = commas(text.split("] */")[0]) + [""] * len(most)
+            self.dims.append([d if d in program.words else b for d, b in zip(names, most)])
 
     def program(self):
         given = ["arena", *(f"in[{i}]" for i in range(len(self.inputs))), *(f"out[{i}]" for i in range(len(self.outputs)))]
@@ -231,7 +236,7 @@ def results_of(interface, program, model, sizes, raw):
 
 
 def as_c(cc, include, program, folder, runs):
-    interface = Interface((folder / "m.h").read_text())
+    interface = Interface((folder / "m.h").read_text(), program)
     (folder / "main.c").write_text(interface.program())
     p = command([*cc, f"-I{include}", "-o", folder / "main", folder / "main.c", "-lm"])
     if p.returncode:

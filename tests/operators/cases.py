@@ -25,6 +25,7 @@ import gradients
 import gradients_control
 import gradients_numeric
 import gradients_open
+import scopes
 from cache import generated
 from message import write_test
 
@@ -699,7 +700,7 @@ def main():
                     gradients.add_gradients, gradients_control.add_gradients_control,
                     gradients_numeric.add_gradients_numeric, gradients_open.add_gradients_open, add_strings, add_packed,
                     add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences, containers.add_loops,
-                    containers.add_resized_loops, containers.add_string_loops, corners.add_corners, axes.add_axes):
+                    containers.add_resized_loops, containers.add_string_loops, scopes.add_all, corners.add_corners, axes.add_axes):
             add(cases)
         print(f"operators: {cases.count} tests written")
 
