@@ -39,7 +39,8 @@ static void take_words(Map *in, const char *s)
             Name w = name_bytes(s, n);
             map_put(in, w, (void *)2);
         }
-        s += n ? n : 1;
+        const char *end = strncmp(s + n, "/*", 2) ? NULL : strstr(s + n, "*/");
+        s = end ? end + 2 : s + (n ? n : 1);
     }
 }
 
@@ -65,7 +66,7 @@ static void take_declared(const char *text)
 {
     static const char *const functions[] = {"HELPER ", "KERNEL ", "SHARED ", "static "};
     while (*text) {
-        size_t n = strcspn(text, "\n"), all = strcspn(text, ";");
+        size_t n = strcspn(text, "\n"), all = strcspn(text, "}");
         if (!strncmp(text, "#define ", 8))
             take_words(&taken, span(text + 8, strcspn(text + 8, "( \n")));
         else if (!strncmp(text, "enum ", 5))

@@ -192,9 +192,10 @@ struct Model {
                        Node *copy;
     }) shares;
     Graph *graph;
-    int dir;      /* folder of the model, for external data; -1: none (standard input) */
-    int n_nodes;  /* as read, for the report */
-    int n_values; /* ids given so far */
+    VEC(Name) out; /* names of the tensors that the outputs have become, in the C interface */
+    int dir;       /* folder of the model, for external data; -1: none (standard input) */
+    int n_nodes;   /* as read, for the report */
+    int n_values;  /* ids given so far */
 };
 
 /* graph surgery (graph.c) */

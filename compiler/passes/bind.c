@@ -150,5 +150,7 @@ void copy_outputs(Graph *g, int first)
 void bind_model(Model *m)
 {
     copy_outputs(m->graph, 0);
+    for (int i = 0; i < m->graph->out.n; i++)
+        m->graph->out.at[i]->name = m->out.at[i];
     graph_each_node(m->graph, bind_one, NULL);
 }

@@ -329,30 +329,26 @@ void containers_enter(Model *m)
     }
 }
 
-static void name_part(Value *v, Name n, const char *suffix)
+static void name_part(Model *m, Name n, const char *suffix)
 {
-    if (!v->name || !v->name->n || v->input < 0)
-        v->name = *suffix ? name_format("%s_%s", n->s, suffix) : n;
+    vec_push(&m->out, *suffix ? name_format("%s_%s", n->s, suffix) : n);
 }
 
-/* "y", "y_dims", "y_count", "y_given"; the elements of a sequence of known length "y_0", "y_1". */
-static void name_parts(Value *v, Name n)
+/* "y", "y_dims", "y_count", "y_given"; the elements of a sequence of known length "y_0", "y_1": as container_flatten has them. */
+static void name_parts(Model *m, const Box *b, Name n)
 {
-    const Parts *p = v->parts;
-    if (v->form == TENSOR)
-        name_part(v, n, "");
-    else if (p->box.open) {
-        name_part(p->data, n, "");
-        name_part(p->dims, n, "dims");
-        name_part(p->count, n, "count");
-    } else if (v->form == MAP) {
-        name_part(p->item.at[0], n, "");
-        name_part(p->item.at[1], n, "keys");
-    } else {
-        for (int i = 0; i < p->item.n; i++)
-            name_parts(p->item.at[i], v->form == OPTIONAL ? n : name_format("%s_%d", n->s, i));
-        if (v->form == OPTIONAL)
-            name_part(p->has, n, "given");
+    name_part(m, n, "");
+    if (b->open) {
+        name_part(m, n, "dims");
+        name_part(m, n, "count");
+    } else if (b->form == MAP)
+        name_part(m, n, "keys");
+    else if (b->form != TENSOR) {
+        m->out.n--;
+        for (int i = 0; i < b->item.n; i++)
+            name_parts(m, b->item.at[i], b->form == OPTIONAL ? n : name_format("%s_%d", n->s, i));
+        if (b->form == OPTIONAL)
+            name_part(m, n, "given");
     }
 }
 
@@ -363,9 +359,8 @@ void containers_leave(Model *m)
     for (int i = 0; i < g->out.n; i++) {
         Value *v = g->out.at[i];
         Port *port = &outputs.at[i];
-        if (v->form != TENSOR)
-            name_parts(v, port->name);
         port->box = box_of(v);
+        name_parts(m, port->box, port->name);
         port->first = all.n;
         container_flatten(v, &all);
         port->n = all.n - port->first;
