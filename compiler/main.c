@@ -101,7 +101,11 @@ static void add_dim(const char *s)
     int64_t v = number(eq + 1, &end, "dim");
     if (*end || !n)
         usage("--dim %s: expected NAME=N or NAME<=N", s);
-    vec_push(&opt.dims, ((struct DimOption){name_bytes(s, n)->s, bound ? 0 : v, v, false}));
+    const char *what = name_bytes(s, n)->s;
+    for (int i = 0; i < opt.dims.n; i++)
+        if (!strcmp(opt.dims.at[i].name, what) && (opt.dims.at[i].high != v || (opt.dims.at[i].low != v) != bound))
+            usage("--dim %s: given twice", what);
+    vec_push(&opt.dims, ((struct DimOption){what, bound ? 0 : v, v, false}));
 }
 
 /* The last = divides, for names may have one. */
@@ -128,6 +132,9 @@ static void add_shape(const char *s)
         else if (*v)
             usage("--shape: '%s' is not a list of sizes", v);
     }
+    for (int i = 0; i < opt.shapes.n; i++)
+        if (!strcmp(opt.shapes.at[i].input, o.input))
+            usage("--shape %s: given twice", o.input);
     vec_push(&opt.shapes, o);
 }
 
@@ -135,6 +142,9 @@ static void add_const(const char *s)
 {
     struct ConstOption o;
     o.input = split(s, "const", &o.file);
+    for (int i = 0; i < opt.consts.n; i++)
+        if (!strcmp(opt.consts.at[i].input, o.input))
+            usage("--const %s: given twice", o.input);
     vec_push(&opt.consts, o);
 }
 

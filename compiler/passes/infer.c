@@ -5,10 +5,13 @@
 #include "base/options.h"
 #include "ir/assume.h"
 #include "ir/spatial.h"
+#include "passes/bounds.h"
 #include "passes/container.h"
 #include "passes/passes.h"
 #include "read/read.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 enum { MAX_EXPANSIONS = 2000000 };
@@ -88,20 +91,54 @@ static void apply_shapes(Model *m)
     }
 }
 
-/* What --const says of v when it is numbers, "16000" or "0,2": a tensor of v's type and rank; NULL: it names a file. */
+/* "16000", "0,2", "-1.5e3": numbers, not the name of a file? */
+static bool is_numbers(const char *s)
+{
+    for (;; s++) {
+        char *end;
+        strtod(s, &end);
+        if (end == s || (*end && *end != ','))
+            return false;
+        if (!*(s = end))
+            return true;
+    }
+}
+
+/* The number at *s, which ends there or at a comma, as an element of type t; NULL: t has no such number. */
+static Tensor *const_number(Type t, const char **s)
+{
+    char *end;
+    errno = 0;
+    if (type_is_float(t)) {
+        double x = strtod(*s, &end);
+        *s = end;
+        Tensor *e = tensor_float(t, x);
+        const bool fits = isfinite(x) ? isfinite(tensor_get(e, 0)) : !errno;
+        return fits ? e : NULL;
+    }
+    const char *from = *s;
+    bool wide = t == U64 && *from != '-';
+    int64_t i = wide ? (int64_t)strtoull(from, &end, 0) : strtoll(from, &end, 0);
+    bool whole = end != from && (!*end || *end == ',') && !errno;
+    *s = end;
+    Tensor *e = t == B8 || type_is_int(t) ? tensor_int(t, i) : NULL;
+    return whole && e && tensor_get_int(e, 0) == i && !(t == B8 && (uint64_t)i > 1) && (wide || t != U64) ? e : NULL;
+}
+
+/* What --const says of v when it is numbers: a tensor of v's type and rank; NULL: it is not, which is reported. */
 static Tensor *const_numbers(const Value *v, const char *text)
 {
-    bool real = type_is_float(v->type);
     VEC(Tensor *) elements = {0};
     for (const char *s = text;; s++) {
-        char *end;
-        int64_t i = real ? 0 : strtoll(s, &end, 0);
-        double x = real ? strtod(s, &end) : 0;
-        if (end == s || (*end && *end != ',') || type_bits(v->type) % 8 ||
-            !(real || type_is_int(v->type) || v->type == B8))
+        const char *from = s;
+        Tensor *e = type_bits(v->type) % 8 ? NULL : const_number(v->type, &s);
+        if (!e) {
+            error_value(v, "", "--const: '%.*s' is no number of the input's type, %s", (int)strcspn(from, ","), from,
+                        type_onnx(v->type));
             return NULL;
-        vec_push(&elements, real ? tensor_float(v->type, x) : tensor_int(v->type, i));
-        if (!*(s = end))
+        }
+        vec_push(&elements, e);
+        if (!*s)
             break;
     }
     int64_t dim[MAX_RANK] = {elements.n};
@@ -128,9 +165,10 @@ static void apply_consts(Model *m)
             error_value(v, "", "--const gives a tensor; the input is none");
             continue;
         }
-        Tensor *t = const_numbers(v, opt.consts.at[i].file);
+        const char *given = opt.consts.at[i].file;
+        Tensor *t = is_numbers(given) ? const_numbers(v, given) : read_tensor_file(given);
         if (!t)
-            t = read_tensor_file(opt.consts.at[i].file);
+            continue;
         if (t->type != v->type)
             error_value(v, "", "--const: %s holds %s, the input is %s", opt.consts.at[i].file, type_onnx(t->type),
                         type_onnx(v->type));
@@ -376,8 +414,6 @@ void infer_graph(Graph *g)
     }
 }
 
-static void check_bounds(Model *m);
-
 void infer_model(Model *m)
 {
     apply_dims();
@@ -395,88 +431,4 @@ void infer_model(Model *m)
     check_dims_used();
     check_bounds(m);
     stop_on_errors();
-}
-
-/* ---- sizes without a bound ----------------------------------------------------------------------------------------- */
-
-typedef struct Unbounded {
-    VEC(Symbol *) list;
-    bool found;
-} Unbounded;
-
-static void add_unbounded(Symbol *s, void *arg)
-{
-    Unbounded *u = arg;
-    if (s->high != INT64_MAX)
-        return;
-    u->found = false;
-    dim_symbols(s->most, add_unbounded, u);
-    bool through_others = u->found;
-    u->found = true;
-    for (int i = 0; i < u->list.n; i++)
-        through_others |= u->list.at[i] == s;
-    if (!through_others)
-        vec_push(&u->list, s);
-}
-
-static void collect_unbounded(Unbounded *u, const Value *v)
-{
-    if (!v || v->form != TENSOR || v->poisoned)
-        return;
-    for (int i = 0; i < v->shape->rank; i++)
-        if (!dim_const(v->shape->dim[i]) && dim_high(v->shape->dim[i]) == INT64_MAX)
-            dim_symbols(v->shape->dim[i], add_unbounded, u);
-}
-
-static void collect_node(Node *n, void *arg)
-{
-    for (int i = 0; i < n->n_out; i++)
-        collect_unbounded(arg, n->out[i]);
-}
-
-/* Names the small inputs that v is computed from: frozen, they decide the size. */
-static void help_inputs(Map *seen, const Value *v)
-{
-    enum { SMALL = 64, MANY = 1000 };
-    if (!v || v->data || seen->n > MANY || map_get(seen, v))
-        return;
-    map_put(seen, v, (void *)(uintptr_t)v);
-    if (v->input >= 0 && v->form == TENSOR && v->shape->rank >= 0 && dim_high(shape_count(*v->shape)) <= SMALL)
-        note_help("or freeze the input that it comes from: --const %s=FILE.pb", printable(v->name));
-    for (int i = 0; v->def && i < v->def->n_in; i++)
-        help_inputs(seen, v->def->in[i]);
-}
-
-static void check_bounds(Model *m)
-{
-    Unbounded u = {0};
-    for (int i = 0; i < m->graph->in.n; i++)
-        collect_unbounded(&u, m->graph->in.at[i]);
-    graph_each_node(m->graph, collect_node, &u);
-    for (int i = 0; i < u.list.n; i++) {
-        Symbol *s = u.list.at[i];
-        if (s->input && !s->user) {
-            error_value(s->input, "SHP-11", "dimension %d of input '%s' %s has no size", s->axis,
-                        printable(s->input->name), shape_text(*s->input->shape));
-            Text t = {0};
-            for (int k = 0; k < s->input->shape->rank; k++)
-                text_put(&t, "%s%s", k ? "," : "",
-                         dim_const(s->input->shape->dim[k])
-                             ? name_format("%lld", (long long)dim_value(s->input->shape->dim[k]))->s
-                             : "N");
-            note_help("give it one: --shape %s=%s", printable(s->input->name), t.s);
-        } else if (s->user) {
-            error_at("", "SHP-11", "dimension '%s' has no bound", printable(s->name));
-            note_help("give it a value, --dim %s=1, or a bound, --dim '%s<=64'", printable(s->name),
-                      printable(s->name));
-        } else {
-            error_at("", "SHP-11", "the size '%s', known only at run time, has no bound", printable(s->name));
-            note_help("give it a bound, --dim '%s<=64'", printable(s->name));
-            Map seen = {0};
-            if (s->from)
-                help_inputs(&seen, s->from);
-            for (int k = 0; s->node && k < s->node->n_in; k++)
-                help_inputs(&seen, s->node->in[k]);
-        }
-    }
 }

@@ -321,7 +321,8 @@ static void check_imports(const Check *c)
         if (map_get(&c->domains, domain))
             continue;
         if (!newest)
-            doubt("opset_import", "OPS-04", "the operator set '%s' is not known, and not used", printable(domain));
+            doubt_common("opset_import", "OPS-04", "the operator set '%s' is not known, and not used",
+                         printable(domain));
         else if (version > newest)
             warn_at("opset_import", "OPS-10",
                     "operator set %s version %lld is newer than this compiler knows (%lld), and not used",

@@ -1,0 +1,153 @@
+/* bounds.c - sizes that nothing bounds: which they are, and what to write on the command line. */
+#include "passes/bounds.h"
+
+#include "base/error.h"
+
+typedef struct Unbounded {
+    VEC(Symbol *) list;
+    bool found;
+} Unbounded;
+
+static void add_unbounded(Symbol *s, void *arg)
+{
+    Unbounded *u = arg;
+    if (s->high != INT64_MAX)
+        return;
+    u->found = false;
+    dim_symbols(s->most, add_unbounded, u);
+    bool through_others = u->found;
+    u->found = true;
+    for (int i = 0; i < u->list.n; i++)
+        through_others |= u->list.at[i] == s;
+    if (!through_others)
+        vec_push(&u->list, s);
+}
+
+static void collect_unbounded(Unbounded *u, const Value *v)
+{
+    if (!v || v->form != TENSOR || v->poisoned)
+        return;
+    for (int i = 0; i < v->shape->rank; i++)
+        if (!dim_const(v->shape->dim[i]) && dim_high(v->shape->dim[i]) == INT64_MAX)
+            dim_symbols(v->shape->dim[i], add_unbounded, u);
+}
+
+static void collect_node(Node *n, void *arg)
+{
+    for (int i = 0; i < n->n_out; i++)
+        collect_unbounded(arg, n->out[i]);
+}
+
+/* " --dim 'n<=64'", in quotes where a shell would take it otherwise; nothing for a name that cannot be shown. */
+static void put_option(Text *t, const char *option, Name name, const char *is, const char *value)
+{
+    const char *shown = printable(name);
+    const bool plain =
+        *is == '=' && !shown[strspn(shown, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")];
+    if (strcmp(shown, name->s))
+        return;
+    text_put(t, " --%s %s", option, plain ? "" : "'");
+    for (const char *s = shown; *s; s++)
+        text_put(t, *s == '\'' ? "'\\''" : "%c", *s);
+    text_put(t, "%s%s%s", is, value, plain ? "" : "'");
+}
+
+/* Names the small inputs that v is computed from: frozen, they decide the size. */
+static void help_inputs(Map *seen, const Value *v)
+{
+    enum { SMALL = 64, MANY = 1000 };
+    if (!v || v->data || seen->n > MANY || map_get(seen, v))
+        return;
+    map_put(seen, v, (void *)(uintptr_t)v);
+    if (v->input >= 0 && v->form == TENSOR && v->shape->rank >= 0 && dim_high(shape_count(*v->shape)) <= SMALL)
+        note_help("or freeze the input that it comes from: --const %s=FILE.pb", printable(v->name));
+    for (int i = 0; v->def && i < v->def->n_in; i++)
+        help_inputs(seen, v->def->in[i]);
+}
+
+/* "--shape x=1,3,64,64" */
+static void put_shape_option(Text *t, const Value *v)
+{
+    Text shape = {0};
+    for (int k = 0; k < v->shape->rank; k++) {
+        Dim d = v->shape->dim[k];
+        text_put(&shape, "%s%lld", k ? "," : "", dim_const(d) ? (long long)dim_value(d) : k ? 64ll : 1ll);
+    }
+    put_option(t, "shape", v->name, "=", shape.s);
+}
+
+/* The options that bound the sizes in the list, in a line for a shell. An image's batch is 1, other sizes at most 64. */
+static void help_all(const Unbounded *u)
+{
+    Text t = {0};
+    for (int i = 0; i < u->list.n; i++) {
+        const Symbol *s = u->list.at[i];
+        bool shaped = s->input && !s->user, told = false;
+        for (int k = 0; shaped && k < i; k++)
+            told |= u->list.at[k]->input == s->input && !u->list.at[k]->user;
+        if (shaped && !told)
+            put_shape_option(&t, s->input);
+        else if (!shaped && s->input && s->axis == 0)
+            put_option(&t, "dim", s->name, "=", "1");
+        else if (!shaped)
+            put_option(&t, "dim", s->name, "<=", "64");
+    }
+    note_help("all of them, to begin with:%s", t.s);
+}
+
+static void report_unbounded(const Symbol *s)
+{
+    if (s->input && !s->user) {
+        const Shape *shape = s->input->shape;
+        error_value(s->input, "SHP-11", "dimension %d of input '%s' %s has no size", s->axis, printable(s->input->name),
+                    shape_text(*shape));
+        Text t = {0};
+        for (int k = 0; k < shape->rank; k++)
+            if (dim_const(shape->dim[k]))
+                text_put(&t, "%s%lld", k ? "," : "", (long long)dim_value(shape->dim[k]));
+            else
+                text_put(&t, "%sN", k ? "," : "");
+        note_help("give it one: --shape %s=%s", printable(s->input->name), t.s);
+        return;
+    }
+    Map seen = {0};
+    if (s->user) {
+        error_at("", "SHP-11", "dimension '%s' has no bound", printable(s->name));
+        Text value = {0}, bound = {0};
+        put_option(&value, "dim", s->name, "=", "1");
+        put_option(&bound, "dim", s->name, "<=", "64");
+        if (value.n)
+            note_help("give it a value,%s, or a bound,%s", value.s, bound.s);
+        return;
+    }
+    error_at("", "SHP-11", "the size '%s', known only at run time, has no bound", printable(s->name));
+    note_help("give it a bound, --dim '%s<=64'", printable(s->name));
+    if (s->from)
+        help_inputs(&seen, s->from);
+    for (int k = 0; s->node && k < s->node->n_in; k++)
+        help_inputs(&seen, s->node->in[k]);
+}
+
+static void report_many(const Unbounded *u)
+{
+    enum { SHOWN = 8 };
+    Text t = {0};
+    for (int i = 0; i < u->list.n && i < SHOWN; i++)
+        text_put(&t, "%s'%s'", i ? ", " : "", printable(u->list.at[i]->name));
+    error_at("", "SHP-11", "%d sizes have no bound: %s%s", u->list.n, t.s, u->list.n > SHOWN ? " ..." : "");
+}
+
+void check_bounds(Model *m)
+{
+    enum { FEW = 4 };
+    Unbounded u = {0};
+    for (int i = 0; i < m->graph->in.n; i++)
+        collect_unbounded(&u, m->graph->in.at[i]);
+    graph_each_node(m->graph, collect_node, &u);
+    for (int i = 0; u.list.n <= FEW && i < u.list.n; i++)
+        report_unbounded(u.list.at[i]);
+    if (u.list.n > FEW)
+        report_many(&u);
+    if (u.list.n > 1)
+        help_all(&u);
+}
