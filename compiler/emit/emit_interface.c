@@ -1,6 +1,7 @@
 /* emit_interface.c - prints the header: macros for every tensor, status codes, sizes that vary, the entries' parameters. */
-#include "base/options.h"
 #include "emit/emit.h"
+
+#include "base/options.h"
 #include "memory/plan.h"
 #include "passes/container.h"
 

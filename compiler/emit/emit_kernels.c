@@ -1,9 +1,10 @@
 /* emit_kernels.c - what the code will need: the kernels' headers, included or (--single) pasted; the pointers and the sizes that
  * some line mentions. */
+#include "emit/emit.h"
+
 #include <stdlib.h>
 
 #include "base/options.h"
-#include "emit/emit.h"
 
 /* ---- what is used ----------------------------------------------------------------------------------------------------------- */
 

@@ -1,10 +1,11 @@
 /* report.c - what a model needs (--report) and what onnxcc supports (--list-ops), for people and for programs. */
+#include "emit/emit.h"
+
 #include <stdlib.h>
 
 #include "emit/report.h"
 #include "base/options.h"
 #include "base/output.h"
-#include "emit/emit.h"
 #include "ir/schema.h"
 #include "memory/plan.h"
 

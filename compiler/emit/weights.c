@@ -1,10 +1,11 @@
 /* weights.c - constants of the emitted code: arrays in the C file, or bytes in NAME.weights beside it. */
+#include "emit/emit.h"
+
 #include <math.h>
 #include <xxhash.h>
 
 #include "base/options.h"
 #include "base/output.h"
-#include "emit/emit.h"
 #include "read/read.h"
 
 enum { ALIGN = 64, FILE_LIMIT = 1 << 20 };

@@ -5,7 +5,7 @@
 #include "ir/ops.h"
 
 void resolve_ops(Model *m);                             /* every node bound to its row */
-const char *domain_text(Name d); /* of a normal one, for messages */
+const char *domain_text(Name d);                        /* of a normal one, for messages */
 Name domain_normal(Name d);                             /* "" for ai.onnx */
 int64_t domain_newest(Name d);                          /* the highest version that is known; 0: the domain is not */
 Function *find_function(const Model *m, const Node *n); /* the model's function that n calls, or NULL */

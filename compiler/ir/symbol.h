@@ -17,11 +17,11 @@ struct Symbol {
     Node *node;          /* ... or the size that a kernel reports (NonZero) */
     struct Symbol *next; /* of the same node or `from` */
     int id;
-    Dim fixed;     /* what it is, when that is known; else itself */
-    int64_t value; /* while exec.c runs */
+    Dim fixed;             /* what it is, when that is known; else itself */
+    int64_t value;         /* while exec.c runs */
     bool known;            /* it has its value: in this run, or where the emitted text is now */
     struct Symbol *beside; /* scope.c: of the same graph */
-    const char *c; /* variable in the emitted C */
+    const char *c;         /* variable in the emitted C */
 };
 Symbol *symbol_by_name(Name n); /* model-wide: one meaning per name; made when missing */
 Symbol *symbol_fresh(const char *why, int64_t low, int64_t high); /* within what --dim says of all such, or of it */

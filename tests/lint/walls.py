@@ -13,6 +13,8 @@ MAY_BE_ASKED = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
 RUNTIME_INCLUDES = {"stddef.h", "stdint.h"}
 FAMILIES = ("compiler/ops/", "compiler/gradient/")      # who may spell an operator's name
 NAMES_SEEN = ("quote.c", "eval.c")                      # of compiler/emit: what escapes, and what prints no C
+# The rooms of the compiler: each may include, and call, what is in those of a lower number, and in its own.
+ROOMS = {"base": 0, "ir": 1, "read": 2, "passes": 3, "ops": 3, "gradient": 3, "memory": 4, "emit": 5, "": 6}
 VECTOR_INCLUDES = re.compile(r"\w+intrin\.h|arm_(neon|mve|acle)\.h")
 found = {}
 
@@ -79,7 +81,7 @@ def look_at(file, text, names):
         if not first or first[1] != "emit/emit.h":
             find(file, 1, 'the first header is emit.h, which hides the bytes of names')
         each_line(file, text, r"NAMES_ARE_OPAQUE|QUOTE_C|struct NameBytes|#\s*pragma", "{}: only emit/quote.c sees a model's bytes")
-    if file.startswith("compiler/") and not file.startswith(("compiler/emit/", "compiler/base/output.")):
+    if file.startswith("compiler/") and not file.startswith(("compiler/emit/", "compiler/base/")):
         each_line(file, without_comments(text), r"\boutput_(open|write)\(", "{}: only emit/ writes files")
     if file.startswith("templates/"):
         each_line(file, text, r"\b(for|while|if) \(", "a template with logic: {}")
@@ -112,6 +114,40 @@ def layout(files):
         find(file, line, "`make format` would change it")
 
 
+def room(file):
+    """Of a file of the compiler: its number in ROOMS."""
+    parts = file.split("/")
+    return ROOMS[parts[1] if len(parts) == 3 else ""]
+
+
+def includes_go_down(files):
+    for file, text in files.items():
+        if not re.fullmatch(r"compiler/(\w+/)?\w+\.[ch]", file):
+            continue
+        for i, line in enumerate(text.split("\n"), 1):
+            m = re.match(r'#include "(\w+/\w+\.\w+|onnxcc\.h|compile\.h)"', line)
+            if m and f"compiler/{m[1]}" in files and room(f"compiler/{m[1]}") > room(file):
+                find(file, i, f"{m[1]} belongs to a room above")
+
+
+def symbols_go_down(files):
+    """The same of what the objects ask for."""
+    defined, asked = {}, []
+    for source in files:
+        if not re.fullmatch(r"compiler/(\w+/)?\w+\.c", source):
+            continue
+        lines = subprocess.run(["nm", f"{B}/{source[9:-2]}.o"], cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
+        for *_, kind, symbol in map(str.split, lines):
+            if kind == "U":
+                asked.append((source, symbol))
+            elif kind in "TDBRVC":
+                defined[symbol] = source
+    assert len(defined) > 400, len(defined)
+    for source, symbol in asked:
+        if symbol in defined and room(defined[symbol]) > room(source):
+            find(source, 1, f"asks for {symbol} of {defined[symbol]}, a room above")
+
+
 def runtime_symbols():
     """Of the library: what no member defines."""
     lines = subprocess.run(["nm", f"{B}/libonnxcc-rt.a"], cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
@@ -136,6 +172,8 @@ for f, t in files.items():
     look_at(f, t, sorted(names))
 operators_table(files["README.md"])
 layout([f for f in files if f.endswith((".c", ".h"))])
+includes_go_down(files)
+symbols_go_down(files)
 runtime_symbols()
 for cc in ("gcc", "clang-14"):
     build(f"onnxcc by {cc}", f"{sys.argv[1]} B={B}/lint-{cc} CC={cc} {B}/lint-{cc}/onnxcc")

@@ -93,8 +93,7 @@ static void reset_forgets(void **state)
 {
     (void)state;
     Name a = name("again");
-    static void *mine;
-    pool_clears(&mine, sizeof mine);
+    OF_RUN static void *mine;
     mine = (void *)a;
     pool_reset();
     assert_null(mine);
