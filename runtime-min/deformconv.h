@@ -90,22 +90,21 @@ HELPER void FN(deform_column)(const T *x, const T *offset, const T *mask, idx n,
 #if RT_HAS_VECTORS
 typedef A FN(deform_vec) RT_ATTRIBUTE((vector_size(DEFORM_POINTS * sizeof(A)), aligned(sizeof(A)), may_alias));
 #define DEFORM_AT(v, t) (v)[t]
-HELPER FN(deform_vec) FN(deform_splat)(A v) { return (FN(deform_vec)){v, v, v, v, v, v, v, v}; }
-HELPER FN(deform_vec) FN(deform_add)(FN(deform_vec) sum, A w, const A *column)
+HELPER void FN(deform_splat)(FN(deform_vec) *sum, A v) { *sum = (FN(deform_vec)){v, v, v, v, v, v, v, v}; }
+HELPER void FN(deform_add)(FN(deform_vec) *sum, A w, const A *column)
 {
-    return sum + FN(deform_splat)(w) * *(const FN(deform_vec) *)column;
+    *sum += (FN(deform_vec)){w, w, w, w, w, w, w, w} * *(const FN(deform_vec) *)column;
 }
 #else
 typedef struct {
     A at[DEFORM_POINTS];
 } FN(deform_vec);
 #define DEFORM_AT(v, t) (v).at[t]
-HELPER FN(deform_vec) FN(deform_splat)(A v) { return (FN(deform_vec)){{v, v, v, v, v, v, v, v}}; }
-HELPER FN(deform_vec) FN(deform_add)(FN(deform_vec) sum, A w, const A *column)
+HELPER void FN(deform_splat)(FN(deform_vec) *sum, A v) { *sum = (FN(deform_vec)){{v, v, v, v, v, v, v, v}}; }
+HELPER void FN(deform_add)(FN(deform_vec) *sum, A w, const A *column)
 {
     for (int t = 0; t < DEFORM_POINTS; t++)
-        sum.at[t] += w * column[t];
-    return sum;
+        sum->at[t] += w * column[t];
 }
 #endif
 
@@ -118,12 +117,12 @@ HELPER void FN(deform_store)(const T *w, const T *bias, T *y, const A *column, i
     FN(deform_vec) sum[DEFORM_OUTPUTS];
     for (int o = 0; o < DEFORM_OUTPUTS; o++) {
         const A v = bias && o < some ? LD(bias, c + o) : 0;
-        sum[o] = FN(deform_splat)(v);
+        FN(deform_splat)(&sum[o], v);
     }
     for (idx k = 0; k < row; k++)
         for (int o = 0; o < DEFORM_OUTPUTS; o++) {
             const A v = LD(w, (c + (o < some ? o : 0)) * row + k);
-            sum[o] = FN(deform_add)(sum[o], v, column + k * DEFORM_POINTS);
+            FN(deform_add)(&sum[o], v, column + k * DEFORM_POINTS);
         }
     for (int o = 0; o < DEFORM_OUTPUTS && o < some; o++)
         for (int t = 0; t < DEFORM_POINTS && i + t < points; t++)
