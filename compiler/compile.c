@@ -17,6 +17,8 @@ static const Target targets[] = {
     {"x86-64-v2", 16, true, false, "-march=x86-64-v2"},
     {"x86-64-v3", 32, true, false, "-march=x86-64-v3"},
     {"x86-64-v4", 64, true, false, "-march=x86-64-v4"},
+    {"aarch64", 16, false, false, "-march=armv8-a"},
+    {"riscv64", 16, false, false, "-march=rv64gc"},
     {"cortex-m4", 4, false, true, "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"},
     {"cortex-m7", 4, false, true, "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16"},
     {"cortex-m55", 16, false, true, "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard"},
@@ -28,6 +30,29 @@ const Target *target_find(const char *target)
         if (!strcmp(targets[i].name, target))
             return &targets[i];
     return NULL;
+}
+
+/* What a name begins with, and the target whose code suits it best; "generic" suits all others. */
+static const struct {
+    const char *begins, *use;
+} neighbours[] = {
+    {"arm64", "aarch64"},         {"armv8", "aarch64"},         {"armv9", "aarch64"},
+    {"cortex-a53", "aarch64"},    {"cortex-a55", "aarch64"},    {"cortex-a57", "aarch64"},
+    {"cortex-a72", "aarch64"},    {"cortex-a73", "aarch64"},    {"cortex-a76", "aarch64"},
+    {"cortex-a78", "aarch64"},    {"neoverse", "aarch64"},      {"apple", "aarch64"},
+    {"rv64", "riscv64"},          {"cortex-m33", "cortex-m4"},  {"cortex-m35", "cortex-m4"},
+    {"cortex-m52", "cortex-m55"}, {"cortex-m85", "cortex-m55"}, {"haswell", "x86-64-v3"},
+    {"skylake-a", "x86-64-v4"},   {"skylake", "x86-64-v3"},     {"icelake", "x86-64-v4"},
+    {"sapphire", "x86-64-v4"},    {"znver4", "x86-64-v4"},      {"znver5", "x86-64-v4"},
+    {"znver", "x86-64-v3"},
+};
+
+const char *target_nearest(const char *target)
+{
+    for (size_t i = 0; i < sizeof neighbours / sizeof *neighbours; i++)
+        if (!strncmp(neighbours[i].begins, target, strlen(neighbours[i].begins)))
+            return neighbours[i].use;
+    return "generic";
 }
 
 const char *target_names(void)

@@ -6,7 +6,8 @@
 #include "ir/graph.h"
 
 const Target *target_find(const char *name);
-const char *target_names(void); /* "generic, x86-64-v3, ..." */
+const char *target_nearest(const char *name); /* for a processor that is not among them */
+const char *target_names(void);               /* "generic, x86-64-v3, ..." */
 
 Model *read_model(const char *file); /* bytes -> graph */
 void compile_model(Model *m);        /* every stage from resolve to plan */

@@ -22,7 +22,8 @@ static const char usage_text[] =
     "      --shape INPUT=D,D,...   shape of an input with dimensions that have no name; of a sequence: how many elements\n"
     "                              it may have, and their largest sizes\n"
     "      --const INPUT=FILE.pb   freezes an input to the tensor in FILE.pb, or to numbers: sr=16000\n"
-    "      --target NAME   generic, x86-64-v2, x86-64-v3, x86-64-v4, cortex-m4, cortex-m7, cortex-m55\n"
+    "      --target NAME   generic, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, riscv64, cortex-m4, cortex-m7,\n"
+    "                      cortex-m55\n"
     "      --weights WHERE inline: arrays in the C file; incbin: FILE.weights, brought in by the C file;\n"
     "                      file: FILE.weights, loaded by the caller (default: incbin above 1 MB, else inline)\n"
     "      --single        one C file that needs no header or library of onnxcc\n"
@@ -190,7 +191,8 @@ static void read_options(int argc, char **argv)
         case O_TARGET:
             opt.target = target_find(optarg);
             if (!opt.target)
-                usage("--target %s: not known; there are %s", optarg, target_names());
+                usage("--target %s: not known, the nearest is %s; there are %s", optarg, target_nearest(optarg),
+                      target_names());
             break;
         case O_WEIGHTS: opt.weights = weights_option(optarg); break;
         case O_SINGLE: opt.single = true; break;

@@ -243,9 +243,16 @@ static const char in_memory[] = "static const unsigned char *%s_weights;\n\n"
                                 "    return 0;\n"
                                 "}\n\n";
 
+static const char little_endian[] =
+    "#ifdef RT_BIG_ENDIAN\n"
+    "#error \"the file of the weights is little-endian: for this machine give onnxcc --weights=inline\"\n"
+    "#endif\n";
+
 void put_weights(Text *t, const char *p)
 {
     const char *u = c_upper(p);
+    if (constants.in_file)
+        text_put(t, "%s", little_endian);
     if (constants.loaded)
         text_put(t, in_memory, p, p, ALIGN, u, (unsigned long long)constants.hash, p);
     else if (constants.in_file)

@@ -230,6 +230,8 @@ def weights_anywhere():
         header = c.with_suffix(".h").read_text()
         for cc in COMPILERS:
             makes(f"network, {where}: {cc}", c.with_suffix(f".{cc}.o"), cc, *STRICT, INCLUDE, "-c", c)
+        p = run("s390x-linux-gnu-gcc", "-std=c99", INCLUDE, "-fsyntax-only", c)   # a big-endian machine
+        check(p.returncode == 0 if where == "inline" else "little-endian" in p.stderr, f"network, {where}, big-endian: {p.stderr}")
         so = shared("network", c)
         data = None
         if where == "file":
@@ -254,6 +256,13 @@ def weights_anywhere():
         if where != "inline":
             check(c.stat().st_size < 9000, f"network, {where}: {c.stat().st_size} bytes of C")
     check(all(np.array_equal(a, b) for r in rooms for a, b in zip(r, rooms[0])), "network: weights elsewhere, other numbers")
+
+
+def targets():
+    """A name that is not known gets the nearest that is."""
+    for name, nearest in {"cortex-a72": "aarch64", "rv64gc": "riscv64", "znver4": "x86-64-v4", "avr": "generic"}.items():
+        p = run(BUILD / "onnxcc", WORK / "network.onnx", "-o", "-", "--target", name)
+        check(p.returncode == 2 and f"the nearest is {nearest};" in p.stderr, f"--target {name}: {p.returncode} {p.stderr}")
 
 
 def one_program():
@@ -319,6 +328,7 @@ with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
     stacks = dict(zip(names, pool.map(alone, names)))
 if not sys.argv[1:]:
     weights_anywhere()
+    targets()
     one_program()
     constants()
     scales()

@@ -22,6 +22,7 @@ OBJECTS = BUILD / "machines" / "objects"
 INCLUDES = [f"-I{BUILD / 'include'}", f"-I{HERE.parent / 'suite'}"]
 STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wvla".split()
 LEVEL = ["-O2"]
+STATUS = {"returned status": "error status", "wrote": "canary", "second call": "bits differ"}
 CASE = HERE.parent / "suite" / "case.h"
 SECONDS = 4 * 3600  # of a program, at most
 
@@ -94,9 +95,10 @@ class Program:
         return program
 
     def links(self):
-        if not self.machine.board:
+        if not self.machine.base:
             return ["-static"]
-        return []
+        board, _ = self.builder.object(["-O1"], [HERE / "board.c"])
+        return [board, "--specs=rdimon.specs", "-nostartfiles", f"-T{HERE / 'board.ld'}", f"-Wl,--defsym=BASE={self.machine.base}"]
 
     def run(self):
         """In as many processes as there are processors, each with its part of the tests."""
@@ -135,7 +137,7 @@ class Program:
         begun = [int(line) for line in lines if line.isdigit()]
         if lines[-1:] == ["done"] and code == 0:
             return begun, "done", ""
-        status = {20: "error status", 21: "canary", 22: "bits differ", "timeout": "timeout"}.get(code, "crash")
+        status = next((s for words, s in STATUS.items() if words in said), "timeout" if code == "timeout" else "crash")
         return begun, status, f"{first_line(said)} (exit {code})"
 
 

@@ -5,3 +5,9 @@ test-machines: setup $(SUITE)/run $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@B=$(B) $(PYTHON) tests/machines/official.py $(CACHE)/suite '$(MACHINES)' $(foreach t,$(T),'$(t)')
 .PHONY: test-machines
+
+# A small network in float and in integers on an AVR, in simavr.
+TESTS += avr
+test-avr: setup all
+	@B=$(B) $(PYTHON) tests/machines/avr.py
+.PHONY: test-avr

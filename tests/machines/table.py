@@ -2,7 +2,6 @@
 import dataclasses
 import pathlib
 
-LINUX = ["-static"]
 ARM = "arm-none-eabi-"
 
 
@@ -12,7 +11,7 @@ class Machine:
     flags: str              # what the C compiler has to know
     run: str                # what runs a program; nothing: this machine
     target: str = ""        # what onnxcc is told, beside generic
-    board: str = ""         # a bare machine of QEMU's: its linker script is board.ld
+    base: int = 0           # of a bare machine: its largest memory (board.ld)
     needs: str = ""         # what this processor must have: words of /proc/cpuinfo
 
     def __post_init__(self):
@@ -29,9 +28,9 @@ class Machine:
         return " ".join(f for f in self.needs.split() if f not in flags)
 
 
-def cortex(core, board, flags):
+def cortex(core, board, base, flags):
     qemu = f"qemu-system-arm -machine {board} -nographic -monitor none -serial none -semihosting-config enable=on,target=native -kernel"
-    return Machine(ARM, f"-mcpu=cortex-{core} -mthumb {flags}", qemu, "" if core == "m3" else f"cortex-{core}", board)
+    return Machine(ARM, f"-mcpu=cortex-{core} -mthumb {flags}", qemu, "" if core == "m3" else f"cortex-{core}", base)
 
 
 MACHINES = {
@@ -45,8 +44,8 @@ MACHINES = {
     "x86-64-v3": Machine("", "-march=x86-64-v3", "", "x86-64-v3", needs="avx2 fma bmi2 f16c"),
     "x86-64-v4": Machine("", "-march=x86-64-v4 -mprefer-vector-width=512", "", "x86-64-v4",
                          needs="avx512f avx512bw avx512dq avx512vl avx512cd"),
-    "cortex-m3": cortex("m3", "mps2-an385", ""),
-    "cortex-m4": cortex("m4", "mps2-an386", "-mfloat-abi=hard -mfpu=fpv4-sp-d16"),
-    "cortex-m7": cortex("m7", "mps2-an500", "-mfloat-abi=hard -mfpu=fpv5-d16"),
-    "cortex-m55": cortex("m55", "mps3-an547", "-mfloat-abi=hard"),
+    "cortex-m3": cortex("m3", "mps2-an385", 0x21000000, ""),
+    "cortex-m4": cortex("m4", "mps2-an386", 0x21000000, "-mfloat-abi=hard -mfpu=fpv4-sp-d16"),
+    "cortex-m7": cortex("m7", "mps2-an500", 0x60000000, "-mfloat-abi=hard -mfpu=fpv5-d16"),
+    "cortex-m55": cortex("m55", "mps3-an547", 0x70000000, "-mfloat-abi=hard"),
 }
