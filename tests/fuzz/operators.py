@@ -90,7 +90,7 @@ class Maker:
     def int(self, low, high):
         return int(self.rng.integers(low, high + 1))
 
-    def shape(self, low=0, high=4, empty=0.04):
+    def shape(self, low=0, high=4, empty=0.12):
         return tuple(0 if self.chance(empty) else self.int(1, 5) for _ in range(self.int(low, high)))
 
     def array(self, dtype, shape, special=0.0, low=None, high=None):

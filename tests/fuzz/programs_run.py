@@ -40,7 +40,8 @@ REFUSES = (
     "Invalid num_outputs value",  # Split of nothing into two
     "pre-allocated output",  # a branch whose results have sizes that its own inference had not foreseen
 )
-EXTREME = [3.4e38, -3.4e38, 1e-40, 0.0, -0.0, 1.0, np.inf, -np.inf]
+EXTREME = {"extreme": [np.inf, -np.inf, 1e-40, -1e-40, 0.0, -0.0, 1.0], "nan": [np.nan],
+           "huge": [3.4e38, -3.4e38]}  # their sums depend on the order, so that results need only be defined
 
 
 # ---- what a program is run on --------------------------------------------------------------------------------------------
@@ -51,16 +52,15 @@ def drawn(rng, kind, value, sizes):
     if value.kind != programs.F:
         return np.asarray(rng.integers(0, 2) if value.kind == programs.B else 0 if kind == "zero" else rng.integers(-6, 7), programs.TYPES[value.kind])
     x = np.zeros(shape) if kind == "zero" else rng.standard_normal(shape).round(2)
-    if kind in ("extreme", "nan"):
-        chosen = EXTREME if kind == "extreme" else [np.nan]
-        x = np.where(rng.random(shape) < 0.4, rng.choice(chosen, shape), x)
+    if kind in EXTREME:
+        x = np.where(rng.random(shape) < 0.4, rng.choice(EXTREME[kind], shape), x)
     return x.astype(np.float32)
 
 
 def runs_of(program, rng):
     """[(what, {word: size}, [inputs])]"""
     runs = []
-    for what in "random", "sizes", "zero", "extreme", "nan", "sizes":
+    for what in "random", "sizes", "zero", "extreme", "huge", "nan", "sizes":
         sizes = {d: int(rng.integers(0, n + MORE + 1)) if what == "sizes" else n for d, n in program.words.items()}
         runs.append((what, sizes, [drawn(rng, what, v, sizes) for v in program.inputs]))
     for wrong in (-1, 1 << 40) if program.words else ():
@@ -105,16 +105,14 @@ class Expected:
             return None
 
 
-def differs(got, want, what):
+def differs(got, want):
     """Where a result is not the expected one; "": nowhere."""
     for i, (a, b) in enumerate(zip(got, want)):
         if a.shape != b.shape:
             return f"output {i} has the shape {list(a.shape)} instead of {list(b.shape)}"
         with np.errstate(all="ignore"):
             finite = np.abs(b[np.isfinite(b)]).max(initial=0)
-            same = np.isclose(a, b, rtol=1e-3, atol=1e-6 + 1e-5 * float(finite), equal_nan=True)
-            if what == "extreme":  # the order of sums decides what overflows
-                same |= ~(np.abs(b) < 1e30) | ~(np.abs(a) < 1e30)
+            same = np.isclose(a, b, rtol=1e-3, atol=1e-5 * (1 + float(finite)), equal_nan=True)
         if not same.all():
             k = int(np.flatnonzero(~same.ravel())[0])
             return f"output {i} element {k} is {a.ravel()[k]} instead of {b.ravel()[k]}"
@@ -275,18 +273,21 @@ def judge(way, what, got, want, program, expected, inputs, counts):
         if want is not None:
             counts[f"a status on {what}"] += 1
     elif want is None:
-        if not program.loose and expected.session and not any(x in expected.why for x in REFUSES):
+        # A loop that is there for its result's size alone need not run, and so does not fail by what it stacks.
+        sizes = program.has("Shape", "Size") and "Inconsistent shape in loop" in expected.why
+        if not program.loose and what != "huge" and expected.session and not sizes and not any(x in expected.why for x in REFUSES):
             raise Failed(f"{way}, {what}: a result where ONNX Runtime has none: {expected.why[-300:]}")
         counts["a result where ONNX Runtime has none"] += 1
     else:
-        said = "" if program.loose else differs(got, want, what)
+        loose = program.loose or what == "huge"
+        said = "" if loose else differs(got, want)
         if said:
             other = expected.reference(inputs)
-            if other is not None and not differs(got, other, what):
+            if other is not None and not differs(got, other):
                 counts["as the reference has it, not ONNX Runtime"] += 1
             else:
                 raise Failed(f"{way}, {what}: {said}")
-        counts["defined" if program.loose else "equal"] += 1
+        counts["defined" if loose else "equal"] += 1
 
 
 def one(arguments, number):
