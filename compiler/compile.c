@@ -130,11 +130,11 @@ void emit_files(Model *m)
 {
     double start = seconds();
     emit_model(m);
-    output_commit();
     if (opt.verbose)
         fprintf(stderr, "%-9s %9.3f ms\n", "emit", (seconds() - start) * 1e3);
     if (opt.report)
         report_model(m);
+    output_commit();
 }
 
 void discard_output(void) { output_discard(); }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/process.h"
 #include "compile.h"
 #include "emit/eval.h"
 #include "emit/report.h"
@@ -177,7 +178,7 @@ static void read_options(int argc, char **argv)
         case 'o': opt.output = optarg; break;
         case 'd': opt.dump = optarg; break;
         case 'v': opt.verbose = true; break;
-        case 'h': fputs(usage_text, stdout); exit(0);
+        case 'h': fputs(usage_text, stdout); process_done();
         case O_PREFIX:
             if (!is_identifier(optarg) || strlen(optarg) > 63)
                 usage("--prefix %s: not a C identifier of at most 63 characters that starts with a letter", optarg);
@@ -208,14 +209,14 @@ static void read_options(int argc, char **argv)
             list = optarg ? optarg : "text";
             break;
         case O_STRICT: opt.strict = true; break;
-        case O_VERSION: printf("onnxcc %s\nONNX IR 1 to 14, ai.onnx 1 to 28\n", ONNXCC_VERSION); exit(0);
+        case O_VERSION: printf("onnxcc %s\nONNX IR 1 to 14, ai.onnx 1 to 28\n", ONNXCC_VERSION); process_done();
         default: fprintf(stderr, "Try 'onnxcc --help'.\n"); exit(EXIT_USAGE);
         }
     if (opt.list_ops) {
         if (strcmp(list, "text") && strcmp(list, "markdown") && strcmp(list, "json"))
             usage("--list-ops=%s: expected markdown or json", list);
         list_ops(list);
-        exit(fflush(stdout) ? EXIT_IO : 0);
+        process_done();
     }
     if (optind == argc)
         usage("no model given");
@@ -246,7 +247,7 @@ static void check_output(void)
               printable(name(file)));
 }
 
-int main(int argc, char **argv)
+static int compile(int argc, char **argv)
 {
 #ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, 1 << 17); /* a large block goes back to the system when it is freed */
@@ -265,3 +266,5 @@ int main(int argc, char **argv)
         emit_files(m);
     return 0;
 }
+
+int main(int argc, char **argv) { return process_run(compile, argc, argv); }

@@ -3,31 +3,40 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#define XXH_STATIC_LINKING_ONLY /* the state is part of Output */
 #include <xxhash.h>
 
 struct Output {
     const char *path;
     char *temporary;
     FILE *f;
-    bool spool; /* waits without a name */
-    XXH64_state_t *state;
+    bool spool;   /* waits without a name */
+    bool fresh;   /* put in place where nothing was */
+    char *buffer; /* of f */
+    XXH64_state_t state;
     Output *next;
 };
-OF_RUN static Output *outputs;
+enum { BUFFER = 1 << 16 };
+OF_RUN static Output *volatile outputs; /* a signal handler goes through them at any time */
 
 static Output *output_new(const char *path)
 {
     Output *o = calloc(1, sizeof *o);
     if (!o)
-        fail(EXIT_MODEL, "out of memory");
+        fail(EXIT_IO, "%s: out of memory", path);
+    o->buffer = malloc(BUFFER);
+    if (!o->buffer) {
+        free(o);
+        fail(EXIT_IO, "%s: out of memory", path);
+    }
+    XXH64_reset(&o->state, 0);
+    o->path = path;
     o->next = outputs;
     outputs = o;
-    o->path = path;
-    o->state = XXH64_createState();
-    XXH64_reset(o->state, 0);
     return o;
 }
 
@@ -40,17 +49,21 @@ static bool is_file(const char *path)
 
 static void open_temporary(Output *o, const char *mode, const char *kind)
 {
-    o->temporary = malloc(strlen(o->path) + 40);
-    if (!o->temporary)
-        fail(EXIT_MODEL, "out of memory");
-    sprintf(o->temporary, "%s.%ld.%s", o->path, (long)getpid(), kind);
+    const size_t n = strlen(o->path) + 40;
+    char *temporary = malloc(n);
+    if (!temporary)
+        fail(EXIT_IO, "%s: out of memory", o->path);
+    snprintf(temporary, n, "%s.%ld.%s", o->path, (long)getpid(), kind);
+    o->temporary = temporary;
     o->f = fopen(o->temporary, mode);
 }
 
-static void check_open(const Output *o)
+static void check_open(Output *o)
 {
     if (!o->f)
         fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(errno));
+    if (o->f != stdout)
+        setvbuf(o->f, o->buffer, _IOFBF, BUFFER);
 }
 
 OF_RUN static VEC(struct Input {
@@ -113,7 +126,7 @@ void output_write(Output *o, const void *bytes, size_t n)
 {
     if (!o->f)
         open_spool(o);
-    XXH64_update(o->state, bytes, n);
+    XXH64_update(&o->state, bytes, n);
     if (fwrite(bytes, 1, n, o->f) != n)
         fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(errno));
 }
@@ -122,8 +135,8 @@ static void output_free(Output *o)
 {
     if (o->spool && o->f)
         fclose(o->f);
-    XXH64_freeState(o->state);
     free(o->temporary);
+    free(o->buffer);
     free(o);
 }
 
@@ -136,26 +149,33 @@ void output_append(Output *o, Output *spool)
         output_write(o, bytes, n);
     if (spool->f && ferror(spool->f))
         fail(EXIT_IO, "%s: cannot read back: %s", spool->path, strerror(errno));
-    Output **at = &outputs;
-    while (*at != spool)
-        at = &(*at)->next;
-    *at = spool->next;
+    Output *before = outputs;
+    while (before != spool && before->next != spool)
+        before = before->next;
+    if (before == spool)
+        outputs = spool->next;
+    else
+        before->next = spool->next;
     output_free(spool);
 }
 
-uint64_t output_hash(const Output *o) { return XXH64_digest(o->state); }
+uint64_t output_hash(const Output *o) { return XXH64_digest(&o->state); }
+
+static bool same_bytes(FILE *x, FILE *y)
+{
+    char p[1 << 13], q[1 << 13];
+    for (size_t n = sizeof p; n == sizeof p;) {
+        n = fread(p, 1, sizeof p, x);
+        if (fread(q, 1, sizeof q, y) != n || memcmp(p, q, n) || ferror(x) || ferror(y))
+            return false;
+    }
+    return true;
+}
 
 static bool same_file(const char *a, const char *b)
 {
-    FILE *x = fopen(a, "rb"), *y = fopen(b, "rb");
-    bool same = x && y;
-    char p[1 << 16], q[1 << 16];
-    while (same) {
-        size_t n = fread(p, 1, sizeof p, x), k = fread(q, 1, sizeof q, y);
-        same = n == k && !memcmp(p, q, n);
-        if (n < sizeof p)
-            break;
-    }
+    FILE *x = fopen(a, "rb"), *y = x ? fopen(b, "rb") : NULL;
+    bool same = y && same_bytes(x, y);
     if (x)
         fclose(x);
     if (y)
@@ -163,38 +183,71 @@ static bool same_file(const char *a, const char *b)
     return same;
 }
 
+static _Noreturn void cannot_write(const Output *o)
+{
+    int error = errno;
+    for (Output *done = outputs; done; done = done->next)
+        if (done->fresh)
+            unlink(done->path);
+    fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(error));
+}
+
+/* Everything is on its way to the disk before the first file takes its place. */
+static void complete(Output *o)
+{
+    errno = 0;
+    int bad = o->f ? fflush(o->f) | ferror(o->f) : 0;
+    if (o->temporary) {
+        FILE *f = o->f;
+        o->f = NULL;
+        bad |= fclose(f);
+    }
+    if (bad)
+        cannot_write(o);
+}
+
+static void put_in_place(Output *o)
+{
+    if (!o->temporary)
+        return;
+    const bool there = !access(o->path, F_OK);
+    if (there && same_file(o->temporary, o->path))
+        unlink(o->temporary);
+    else if (rename(o->temporary, o->path))
+        cannot_write(o);
+    o->fresh = !there;
+}
+
 void output_commit(void)
 {
-    for (Output *o = outputs; o; o = o->next) {
-        int bad = fflush(o->f);
-        if (o->temporary) {
-            bad |= fclose(o->f);
-            o->f = NULL;
-        }
-        if (bad)
-            fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(errno));
-    }
-    while (outputs) {
-        Output *o = outputs;
-        if (o->temporary && same_file(o->temporary, o->path))
-            unlink(o->temporary);
-        else if (o->temporary && rename(o->temporary, o->path))
-            fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(errno));
+    for (Output *o = outputs; o; o = o->next)
+        complete(o);
+    sigset_t all, old; /* who stops the compiler now gets all files or none */
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    for (Output *o = outputs; o; o = o->next)
+        put_in_place(o);
+    for (Output *o; (o = outputs) != NULL;) {
         outputs = o->next;
         output_free(o);
     }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void output_unlink(void)
+{
+    for (const Output *o = outputs; o; o = o->next)
+        if (o->temporary)
+            unlink(o->temporary);
 }
 
 void output_discard(void)
 {
-    while (outputs) {
-        Output *o = outputs;
+    output_unlink();
+    for (Output *o; (o = outputs) != NULL;) {
         outputs = o->next;
-        if (o->temporary) {
-            if (o->f)
-                fclose(o->f);
-            unlink(o->temporary);
-        }
+        if (o->f && o->f != stdout && !o->spool)
+            fclose(o->f);
         output_free(o);
     }
 }

@@ -15,5 +15,6 @@ void output_write(Output *o, const void *bytes, size_t n);
 uint64_t output_hash(const Output *o); /* XXH64 of what was written so far */
 void output_commit(void);              /* all of them take their places; an unchanged file keeps its time */
 void output_discard(void);             /* none does */
+void output_unlink(void);              /* the same in a signal handler, before the process ends */
 
 #endif

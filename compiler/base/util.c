@@ -4,13 +4,23 @@
 #include "base/output.h"
 
 #include <stdlib.h>
+#ifdef __has_feature /* clang's way to say so */
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
+#define SANITIZED 1 /* memory serves once, and what lies between two pieces of it is poisoned */
+#else
+#define SANITIZED 0
+#define ASAN_POISON_MEMORY_REGION(at, n) ((void)(at))
+#define ASAN_UNPOISON_MEMORY_REGION(at, n) ((void)(at))
 #endif
 
 /* ---- the pool: small things are cut from chunks; a large one is a block of its own, so that growing it is a realloc */
 
-enum { CHUNK = 1 << 20, LARGE = 1 << 14, ALIGN = 8, CLASSES = LARGE / ALIGN + 1 };
+enum { FIRST_CHUNK = 1 << 16, CHUNK = 1 << 20, LARGE = 1 << 14, ALIGN = 8, CLASSES = LARGE / ALIGN + 1 };
 
 typedef struct Block {
     struct Block *next, **link; /* link: what points here */
@@ -19,11 +29,25 @@ _Static_assert(sizeof(Block) % 16 == 0, "memory behind a block header is aligned
 
 static Block *blocks;
 static char *chunk; /* what is left of the newest one */
-static size_t chunk_left;
-static struct Free { /* what was given back, by size */
+static size_t chunk_left, chunk_next;
+static size_t in_use, most = (size_t)POOL_MOST_MB << 20; /* bytes of all blocks; and as many as there may be */
+static struct Free {                                     /* what was given back, by size */
     struct Free *next;
 } *given_back[CLASSES];
 static uint64_t any_back[CLASSES / 64 + 1]; /* a bit for each list that is not empty */
+
+size_t pool_room(void) { return most - in_use; }
+
+void pool_allow(size_t more) { most = more > SIZE_MAX / 2 - most ? SIZE_MAX / 2 : most + more; }
+
+/* Before a block grows by so many bytes. */
+static void pool_claim(size_t bytes)
+{
+    if (bytes > pool_room())
+        fail(EXIT_MODEL, "%s%sthe model is too large: to compile it takes more than %zu MB of memory",
+             error_file ? error_file : "", error_file ? ": " : "", most >> 20);
+    in_use += bytes;
+}
 
 static Block *block_link(Block *b, size_t bytes)
 {
@@ -38,7 +62,8 @@ static Block *block_link(Block *b, size_t bytes)
 
 static void *block_new(size_t bytes)
 {
-    return block_link(bytes > SIZE_MAX / 2 ? NULL : calloc(1, sizeof(Block) + bytes), bytes) + 1;
+    pool_claim(bytes);
+    return block_link(calloc(1, sizeof(Block) + bytes), bytes) + 1;
 }
 
 static size_t rounded(size_t bytes) { return (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1); }
@@ -48,7 +73,8 @@ static size_t step_to_16(const void *at, size_t bytes) { return bytes & ALIGN ? 
 
 static void give_back(char *p, size_t bytes)
 {
-    if (!bytes)
+    ASAN_POISON_MEMORY_REGION(p, bytes);
+    if (!bytes || SANITIZED)
         return;
     const size_t class = bytes / ALIGN;
     struct Free *f = (struct Free *)(void *)p;
@@ -91,21 +117,26 @@ void *pool_alloc(size_t bytes)
 {
     if (bytes > LARGE)
         return block_new(bytes);
+    const size_t asked = bytes, gap = SANITIZED ? 16 : 0;
     bytes = rounded(bytes);
     void *again = bytes ? take_again(bytes) : NULL;
     if (again)
         return again;
     size_t skip = step_to_16(chunk, bytes);
-    if (!chunk || skip + bytes > chunk_left) {
-        give_back(chunk, chunk_left);
-        chunk = block_new(CHUNK);
-        chunk_left = CHUNK;
+    if (!chunk || skip + bytes + gap > chunk_left) {
+        if (chunk)
+            give_back(chunk, chunk_left);
+        chunk_left = chunk_next ? chunk_next : FIRST_CHUNK;
+        chunk = block_new(chunk_left);
+        chunk_next = chunk_left < CHUNK ? 2 * chunk_left : CHUNK;
         skip = 0;
     }
-    give_back(chunk, skip);
+    if (skip)
+        give_back(chunk, skip);
     char *p = chunk + skip;
-    chunk += skip + bytes;
-    chunk_left -= skip + bytes;
+    chunk += skip + bytes + gap;
+    chunk_left -= skip + bytes + gap;
+    ASAN_POISON_MEMORY_REGION(p + asked, bytes + gap - asked);
     return p;
 }
 
@@ -122,13 +153,11 @@ void pool_free(void *p, size_t bytes)
         Block *b = (Block *)p - 1;
         block_unlink(b);
         free(b);
+        in_use -= bytes;
         return;
     }
-#ifdef __SANITIZE_ADDRESS__
-    ASAN_POISON_MEMORY_REGION(p, bytes); /* what is read after this is found, so it serves nobody again */
-#else
-    give_back(p, rounded(bytes));
-#endif
+    if (bytes)
+        give_back(p, rounded(bytes));
 }
 
 void *pool_grow(void *old, size_t old_bytes, size_t new_bytes)
@@ -143,9 +172,12 @@ void *pool_grow(void *old, size_t old_bytes, size_t new_bytes)
         return p;
     }
     Block *b = (Block *)old - 1;
+    pool_claim(new_bytes - old_bytes);
     block_unlink(b);
-    char *p =
-        (char *)(block_link(new_bytes > SIZE_MAX / 2 ? NULL : realloc(b, sizeof(Block) + new_bytes), new_bytes) + 1);
+    Block *grown = realloc(b, sizeof(Block) + new_bytes);
+    if (!grown)
+        block_link(b, 0);
+    char *p = (char *)(block_link(grown, new_bytes) + 1);
     memset(p + old_bytes, 0, new_bytes - old_bytes);
     return p;
 }
@@ -154,17 +186,20 @@ void *pool_grow(void *old, size_t old_bytes, size_t new_bytes)
 
 typedef struct Big {
     struct Big *next, **link;
-    char pad[64 - 2 * sizeof(void *)];
+    size_t bytes;
+    char pad[64 - 2 * sizeof(void *) - sizeof(size_t)];
 } Big;
 
 static Big *bigs;
 
 void *big_alloc(size_t bytes)
 {
-    Big *b = bytes > SIZE_MAX / 2 ? NULL : aligned_alloc(64, sizeof *b + (bytes / 64 + 1) * 64);
+    pool_claim(bytes);
+    Big *b = aligned_alloc(64, sizeof *b + (bytes / 64 + 1) * 64);
     if (!b)
         fail(EXIT_IO, "out of memory: a tensor of %zu bytes", bytes);
     memset(b + 1, 0, bytes);
+    b->bytes = bytes;
     b->next = bigs;
     b->link = &bigs;
     if (bigs)
@@ -179,6 +214,7 @@ void big_free(void *p)
     *b->link = b->next;
     if (b->next)
         b->next->link = b->link;
+    in_use -= b->bytes;
     free(b);
 }
 
@@ -198,10 +234,19 @@ void pool_reset(void)
         blocks = next;
     }
     chunk = NULL;
-    chunk_left = 0;
+    chunk_left = chunk_next = in_use = 0;
+    most = (size_t)POOL_MOST_MB << 20;
     memset(given_back, 0, sizeof given_back);
     memset(any_back, 0, sizeof any_back);
     memset(__start_onnxcc_run, 0, (size_t)(__stop_onnxcc_run - __start_onnxcc_run));
+}
+
+void *lasting_alloc(void *old, size_t bytes)
+{
+    void *p = realloc(old, bytes);
+    if (!p)
+        fail(EXIT_IO, "out of memory: %zu more bytes are needed", bytes);
+    return p;
 }
 
 void *vec_more(void *at, int *cap, size_t size)
@@ -286,13 +331,15 @@ Name name_format(const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     int n = vsnprintf(small, sizeof small, format, args);
+    if (n < 0)
+        fail(EXIT_IO, "out of memory: a name");
     if (n >= (int)sizeof small) {
         s = pool_alloc((size_t)n + 1);
         vsnprintf(s, (size_t)n + 1, format, again);
     }
     va_end(again);
     va_end(args);
-    return name_bytes(s, n < 0 ? 0 : (size_t)n);
+    return name_bytes(s, (size_t)n);
 }
 
 bool name_is(Name a, const char *s) { return a && a->n == strlen(s) && memcmp(a->s, s, a->n) == 0; }
@@ -358,8 +405,10 @@ static int n_pieces;
 
 static void drop_pieces(int down_to)
 {
-    while (n_pieces > down_to)
-        free(pieces[--n_pieces].at);
+    while (n_pieces > down_to) {
+        in_use -= pieces[--n_pieces].cap;
+        free(pieces[n_pieces].at);
+    }
 }
 
 TextMark text_mark(void) { return (TextMark){n_pieces, n_pieces ? pieces[n_pieces - 1].used : 0}; }
@@ -373,18 +422,22 @@ void text_release(TextMark m)
 
 static void piece_new(void)
 {
-    pieces = realloc(pieces, sizeof *pieces * (size_t)(n_pieces + 1));
-    if (!pieces)
+    void *more = realloc(pieces, sizeof *pieces * (size_t)(n_pieces + 1));
+    if (!more)
         fail(EXIT_IO, "out of memory");
+    pieces = more;
     pieces[n_pieces++] = (struct Piece){0};
 }
 
 static void piece_room(struct Piece *p, size_t cap)
 {
-    p->cap = cap > PIECE ? cap : PIECE;
-    p->at = cap > SIZE_MAX / 2 ? NULL : realloc(p->at, p->cap);
-    if (!p->at)
+    const size_t room = cap > PIECE ? cap : PIECE;
+    pool_claim(room > p->cap ? room - p->cap : 0);
+    void *more = realloc(p->at, room);
+    if (!more)
         fail(EXIT_IO, "out of memory: a text of %zu bytes", cap);
+    p->at = more;
+    p->cap = room;
 }
 
 /* On top of the stack a text grows where it is. */
@@ -446,11 +499,13 @@ void text_vput(Text *t, const char *format, va_list args)
     va_copy(again, args);
     text_room(t, 1);
     int n = vsnprintf(t->s + t->n, t->cap - t->n, format, args);
+    if (n < 0)
+        fail(EXIT_IO, "out of memory: a text");
     if (n > 0 && (size_t)n >= t->cap - t->n) {
         text_room(t, (size_t)n);
         vsnprintf(t->s + t->n, t->cap - t->n, format, again);
     }
-    t->n += n > 0 ? (size_t)n : 0;
+    t->n += (size_t)n;
     va_end(again);
 }
 

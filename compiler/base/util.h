@@ -21,9 +21,14 @@ void *pool_grow(void *old, size_t old_bytes, size_t new_bytes);
 void pool_reset(void);
 /* A variable that belongs to one run: zero at its start, and zeroed by pool_reset. A run that fails leaves nothing to the next. */
 #define OF_RUN __attribute__((section("onnxcc_run")))
+#define POOL_MOST_MB 700       /* of it and of tensors' memory; more is an error (exit 1): any compile stays within 1 GB */
+void pool_allow(size_t bytes); /* so much more, until pool_reset: for constants that the file itself has */
+size_t pool_room(void);        /* what is left of that */
 /* Zeroed memory for one tensor, aligned to 64; freed by big_free, or by pool_reset at the latest. */
 void *big_alloc(size_t bytes);
 void big_free(void *p);
+/* Memory of tables that are made once in a process: realloc that never fails. */
+void *lasting_alloc(void *old, size_t bytes);
 #define NEW(T) ((T *)pool_alloc(sizeof(T)))
 #define NEWS(T, n) ((T *)pool_alloc(sizeof(T) * (size_t)(n)))
 

@@ -1,7 +1,7 @@
 /* eval.c - runs a planned model in the compiler: in the same arena, by the same calls as the emitted code. */
-#include <errno.h>
 #include <stdlib.h>
 
+#include "base/output.h"
 #include "emit/eval.h"
 #include "ir/exec.h"
 #include "ir/ops.h"
@@ -263,9 +263,9 @@ static void write_tensor(const char *file, const Tensor *t)
         put_field(&b, "\x32", s->length); /* string_data = 6 */
         text_bytes(&b, s->text, (size_t)s->length);
     }
-    FILE *f = fopen(file, "wb");
-    if (!f || fwrite(b.s, 1, b.n, f) != b.n || fwrite(t->data, 1, n, f) != n || fclose(f))
-        fail(EXIT_IO, "%s: cannot write: %s", file, strerror(errno));
+    Output *o = output_open(file);
+    output_write(o, b.s, b.n);
+    output_write(o, t->data, n);
 }
 
 void eval_model(Model *m, const char *dir)
@@ -280,4 +280,5 @@ void eval_model(Model *m, const char *dir)
     eval_graph(m, in, out);
     for (int i = 0; i < g->out.n; i++)
         write_tensor(name_format("%s/actual_%d.pb", dir, i)->s, out[i]);
+    output_commit();
 }

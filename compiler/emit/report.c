@@ -220,7 +220,6 @@ void report_model(Model *m)
         fwrite(t.s, 1, t.n, stderr);
     else
         text_flush(&t);
-    output_commit();
 }
 
 /* ---- the operators --------------------------------------------------------------------------------------------------------- */

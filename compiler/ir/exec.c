@@ -24,9 +24,7 @@ const Kernel *kernel_find(const char *kernel, Type t, Type u)
     static size_t n;
     if (!sorted) {
         n = (size_t)(__stop_onnxcc_kernels - __start_onnxcc_kernels);
-        sorted = malloc(sizeof *sorted * (n + 1));
-        if (!sorted)
-            bug("out of memory");
+        sorted = lasting_alloc(NULL, sizeof *sorted * (n + 1));
         memcpy(sorted, __start_onnxcc_kernels, sizeof *sorted * n);
         qsort(sorted, n, sizeof *sorted, compare_kernels);
     }

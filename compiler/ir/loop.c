@@ -249,11 +249,10 @@ void loop_run(const Loop *l, const void *const *in, void *const *out)
     Run r = {.l = l, .in = in, .out = out};
     loop_dims(l, &r.d);
     size_t slots = (size_t)l->steps.n + 1;
-    r.block = calloc((size_t)l->n_in + slots, BLOCK * 8);
-    r.fn = calloc(slots, sizeof *r.fn);
-    r.round = calloc(slots, sizeof *r.round);
-    if (!r.block || !r.fn || !r.round)
-        fail(EXIT_MODEL, "out of memory");
+    const size_t blocks = ((size_t)l->n_in + slots) * BLOCK * 8;
+    r.block = pool_alloc(blocks);
+    r.fn = pool_alloc(sizeof *r.fn * slots);
+    r.round = pool_alloc(sizeof *r.round * slots);
     for (int i = 0; i < l->steps.n; i++) {
         const Step *s = &l->steps.at[i];
         if (!s->fn)
@@ -282,7 +281,7 @@ void loop_run(const Loop *l, const void *const *in, void *const *out)
         for (idx at = 0; at < inner; at += BLOCK)
             run_block(&r, base, stride, at, inner - at < BLOCK ? inner - at : BLOCK);
     }
-    free(r.block);
-    free(r.fn);
-    free(r.round);
+    pool_free(r.block, blocks);
+    pool_free(r.fn, sizeof *r.fn * slots);
+    pool_free(r.round, sizeof *r.round * slots);
 }

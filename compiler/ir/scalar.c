@@ -91,9 +91,7 @@ const Scalar *scalar_find(const char *name, Type a)
     static const Scalar **sorted;
     size_t n = (size_t)(__stop_onnxcc_scalars - __start_onnxcc_scalars);
     if (!sorted) {
-        sorted = malloc(sizeof *sorted * n);
-        if (!sorted)
-            fail(EXIT_MODEL, "out of memory");
+        sorted = lasting_alloc(NULL, sizeof *sorted * n);
         memcpy(sorted, __start_onnxcc_scalars, sizeof *sorted * n);
         qsort(sorted, n, sizeof *sorted, compare);
     }

@@ -21,16 +21,16 @@ static int compare_rows(const void *a, const void *b)
     return c ? c : x->since - y->since;
 }
 
-static const Op **sorted;
-static int n_sorted, room;
+static const Op **rows, **sorted; /* sorted: all rows are there */
+static int n_rows, room;
 
 static void add_row(const Op *op)
 {
-    if (n_sorted == room)
-        sorted = realloc(sorted, sizeof *sorted * (size_t)(room += 1024));
-    if (!sorted)
-        bug("out of memory");
-    sorted[n_sorted++] = op;
+    if (n_rows == room) {
+        rows = lasting_alloc(rows, sizeof *rows * (size_t)(room + 1024));
+        room += 1024;
+    }
+    rows[n_rows++] = op;
 }
 
 /* A row for each older version in op->was. A type variable that it does not name has the newest's types, which stand
@@ -40,9 +40,7 @@ static void add_old_rows(const Op *op)
     for (const char *s = op->was; s && *s; s += strspn(s, "; ")) {
         int end = (int)strcspn(s, ";"), slash = (int)strcspn(s, ";/");
         size_t size = strlen(s) + strlen(op->types) + 3;
-        Op *old = malloc(sizeof *old + 2 * size);
-        if (!old)
-            bug("out of memory");
+        Op *old = lasting_alloc(NULL, sizeof *old + 2 * size);
         char *types, *attrs = (char *)(old + 1);
         *old = *op;
         old->since = (int)strtol(s, &types, 10);
@@ -62,15 +60,17 @@ static void add_old_rows(const Op *op)
 const Op *const *ops_sorted(int *n)
 {
     if (!sorted) {
+        n_rows = 0; /* an attempt before may have failed */
         /* The linker keeps both sections in the order of the objects, so table i has length i. */
         for (int i = 0; __start_onnxcc_ops + i < __stop_onnxcc_ops; i++)
             for (int k = 0; k < __start_onnxcc_opn[i]; k++) {
                 add_row(&__start_onnxcc_ops[i][k]);
                 add_old_rows(&__start_onnxcc_ops[i][k]);
             }
-        qsort(sorted, (size_t)n_sorted, sizeof *sorted, compare_rows);
+        qsort(rows, (size_t)n_rows, sizeof *rows, compare_rows);
+        sorted = rows;
     }
-    *n = n_sorted;
+    *n = n_rows;
     return sorted;
 }
 
@@ -194,9 +194,7 @@ static void read_formal(const Op *op, Signature *sig, Formal *f, const char *s, 
         if (f->variable < 0) {
             if (sig->n_var == MAX_VARIABLES)
                 bug("too many type variables in %s", op->name);
-            char *copy = malloc(tn + 1);
-            if (!copy)
-                bug("out of memory");
+            char *copy = lasting_alloc(NULL, tn + 1);
             memcpy(copy, t, tn);
             copy[tn] = 0;
             f->variable = sig->n_var;
@@ -254,18 +252,14 @@ const Signature *op_signature(const Op *op)
         ops_sorted(&n);
         for (cap = 64; cap < 2 * (size_t)n; cap *= 2)
             ;
-        table = calloc(cap, sizeof *table);
-        if (!table)
-            bug("out of memory");
+        table = memset(lasting_alloc(NULL, cap * sizeof *table), 0, cap * sizeof *table);
     }
     size_t i = ((uintptr_t)op >> 4) * 0x9E3779B97F4A7C15u >> 20 & (cap - 1);
     while (table[i].op && table[i].op != op)
         i = (i + 1) & (cap - 1);
     if (table[i].op)
         return table[i].sig;
-    Signature *sig = calloc(1, sizeof *sig);
-    if (!sig)
-        bug("out of memory");
+    Signature *sig = memset(lasting_alloc(NULL, sizeof *sig), 0, sizeof *sig);
     Formal *f = sig->in;
     for (const char *s = op->sig; *s;) {
         while (*s == ' ')

@@ -256,10 +256,12 @@ static bool find_cut(Node *n, Cut *c)
     return true;
 }
 
-/* The pieces when it is known how many there are; NULL: not, or wrong, and reported. */
+/* The pieces when it is known how many there are, and these are not too many for a value each; NULL: not so, or wrong, and
+ * reported. */
 static Value *known_pieces(Node *n, const Cut *c, int axis, bool squeeze)
 {
-    int k = dim_const(c->count) ? (int)dim_value(c->count) : -1;
+    enum { MOST = 10000 };
+    int k = dim_const(c->count) && dim_value(c->count) <= MOST ? (int)dim_value(c->count) : -1;
     Dim *size = NEWS(Dim, k + 1), at = D(0);
     if (k < 0 || (c->list && in_dims(n, 1, size, k) < 0))
         return NULL;

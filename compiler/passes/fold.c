@@ -235,6 +235,10 @@ void fold(Node *n)
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
             bytes += type_bytes(n->out[i]->type, dim_value(shape_count(*n->out[i]->shape)));
+    if (bytes > pool_room() / 2) { /* it may be there twice, and what it is made of */
+        error_node(n, "", "its result is constant and has %zu bytes, more than onnxcc can fold", bytes);
+        return;
+    }
     if (bytes <= EAGER_BYTES) {
         run_node(n);
         return;

@@ -106,8 +106,12 @@ bool map_file(int fd, size_t n, Span *s)
         return true;
     void *at = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
     Span *more = at == MAP_FAILED ? NULL : realloc(maps, sizeof *maps * (size_t)(n_maps + 1));
-    if (!more)
+    if (!more) {
+        if (at != MAP_FAILED)
+            munmap(at, n);
+        errno = ENOMEM;
         return false;
+    }
     maps = more;
     maps[n_maps++] = *s = (Span){at, n};
     return true;
@@ -199,7 +203,7 @@ static void open_file(Model *m, Name location, File *f, const Path *p)
                  (unsigned long)st.st_nlink);
         note_help("make it a copy of its own");
     } else if (!map_file(fd, (size_t)st.st_size, &f->s))
-        error_at(path_text(p), "EXT-18", "cannot map '%s': %s", path, strerror(errno));
+        fail(EXIT_IO, "cannot read '%s': %s", path, strerror(errno));
     else
         f->bad = false;
     if (fd >= 0)

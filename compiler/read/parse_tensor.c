@@ -4,7 +4,7 @@
 #include "ir/ops.h"
 #include "read/parse.h"
 
-enum { MOST_DENSE_BYTES = 1 << 28 };
+enum { MOST_DENSE_BYTES = 1 << 28, FOLDED_TIMES = 20 }; /* what constants may grow by: int4 to packed floats, twice */
 
 bool product_of(int rank, const int64_t *dim, int64_t *count)
 {
@@ -321,6 +321,7 @@ Tensor *read_tensor(Model *m, Span s, const Path *p, Name *tensor_name)
               first_version(t->type), (long long)m->ir_version);
     if (!read_dims(&proto.dims, t, &count, &q) || !take_data(m, &proto, t, count, &q))
         return NULL;
+    pool_allow(FOLDED_TIMES * type_bytes(t->type, count));
     if (t->type == B8 && count)
         normalise_bools(t, count, &q);
     wire_free(&proto.dims);

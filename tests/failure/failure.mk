@@ -1,0 +1,9 @@
+# onnxcc while something fails: every allocation, every write, a full disk, a signal, a small stack.
+TESTS += failure
+test-failure: setup $(B)/onnxcc $(B)/failure/shim.so
+	@$(PYTHON) tests/failure/run.py $(B)/onnxcc $(B)/failure/shim.so
+
+$(B)/failure/shim.so: tests/failure/shim.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -shared -fPIC -Wall -Wextra -o $@ $<
+.PHONY: test-failure
