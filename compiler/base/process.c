@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/output.h"
-#include "onnxcc.h"
 
 enum { STACK = 64 << 20, GUARD = 1 << 16, SIGNAL_STACK = 1 << 14 };
 

@@ -239,9 +239,31 @@ static void keep_strings(Tensor *t)
         tensor_set_str(t, i, tensor_get_str(t, i));
 }
 
+/* False: constants take too much work, which is reported. Counted, so that it does not hang on the machine. */
+static bool within_budget(const Node *n)
+{
+    static const int64_t most = (int64_t)1 << 34; /* multiplications: some seconds */
+    OF_RUN static int64_t done;
+    int64_t work = n->macs;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            work += tensor_count(n->out[i]->data);
+    if (work <= most - done) {
+        done += work;
+        return true;
+    }
+    error_node(n, "", "its result is constant, but to compute the model's constants takes more than %lld operations",
+               (long long)most);
+    note_help("give the result as an initializer, or make something that it is computed from an input");
+    return false;
+}
+
 void run_node(Node *n)
 {
-    enum { SMALL = 4096 }; /* bytes that share the pool with everything else */
+    enum { SMALL = 4096 };            /* bytes that share the pool with everything else */
+    for (int i = 0; i < n->n_in; i++) /* before there is memory for the results: one after the other */
+        if (n->in[i] && n->in[i]->data->thunk)
+            tensor_data(n->in[i]->data);
     for (int i = 0; i < n->n_out; i++) {
         Value *v = n->out[i];
         if (!v)
@@ -259,7 +281,7 @@ void run_node(Node *n)
     else {
         int errors = error_count();
         bind_node(n);
-        if (error_count() > errors)
+        if (error_count() > errors || !within_budget(n))
             return;
         void *scratch =
             n->call.kernel && !dim_is(n->call.scratch, 0) ? big_alloc((size_t)dim_eval(n->call.scratch)) : NULL;

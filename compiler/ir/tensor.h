@@ -24,6 +24,7 @@ typedef struct Tensor {
     bool owned;       /* data was malloc'ed by exec.c, so tensor_drop frees it */
     int thunk_out;    /* lazy: output of */
     Node *thunk;      /* ... the node to run (a fold of large constants) to get the data */
+    int runs;         /* ... and how many runs that takes in all */
     void *copy;       /* the bytes as kernels want them, when data is unaligned or a fill; see tensor_data */
     uint64_t hash;
 } Tensor;

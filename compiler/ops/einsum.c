@@ -346,10 +346,12 @@ static double product_size(const Einsum *e, int i, int j)
     return size;
 }
 
+/* Of very many operands the first two: to compare all pairs every time would take minutes. */
 static void contract_smallest(Einsum *e)
 {
+    enum { MANY = 64 };
     int a = 0, b = 1;
-    for (int i = 0; i < e->n_terms; i++)
+    for (int i = 0; i < e->n_terms && e->n_terms <= MANY; i++)
         for (int j = i + 1; j < e->n_terms; j++)
             if (product_size(e, i, j) < product_size(e, a, b)) {
                 a = i;

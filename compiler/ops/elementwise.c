@@ -101,13 +101,15 @@ static void variadic_infer(Node *n)
 {
     if (n->n_in == 1)
         n->op = op_find("", "Identity", INT32_MAX);
-    while (n->n_in > LOOP_IN) {
-        Node *m = make_node(n, n->op->name, LOOP_IN, n->in, 1);
-        infer_node(m);
-        Value *rest[1 + n->n_in - LOOP_IN];
-        rest[0] = m->out[0];
-        memcpy(rest + 1, n->in + LOOP_IN, sizeof *rest * (size_t)(n->n_in - LOOP_IN));
-        node_set_inputs(n, 1 + n->n_in - LOOP_IN, rest);
+    if (n->n_in > LOOP_IN) {
+        int left = n->n_in;
+        Value **rest = memcpy(NEWS(Value *, left), n->in, sizeof *rest * (size_t)left);
+        for (; left > LOOP_IN; left -= LOOP_IN - 1, rest += LOOP_IN - 1) {
+            Node *m = make_node(n, n->op->name, LOOP_IN, rest, 1);
+            infer_node(m);
+            rest[LOOP_IN - 1] = m->out[0];
+        }
+        node_set_inputs(n, left, rest);
     }
     infer_broadcast(n);
 }

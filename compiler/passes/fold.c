@@ -5,7 +5,7 @@
 #include "ir/spatial.h"
 #include "passes/passes.h"
 
-enum { EAGER_BYTES = 1 << 16 };
+enum { EAGER_BYTES = 1 << 16, MOST_RUNS = 16 };
 
 /* ---- integers that are expressions ------------------------------------------------------------------------------------- */
 
@@ -220,6 +220,16 @@ static bool fold_view(Node *n)
     return true;
 }
 
+/* How many nodes have to run for n's results, when nothing is kept of those that it is computed from. */
+static int runs_for(const Node *n)
+{
+    int runs = 1;
+    for (int i = 0; i < n->n_in && runs <= MOST_RUNS; i++)
+        if (n->in[i] && n->in[i]->data->thunk)
+            runs += n->in[i]->data->runs;
+    return runs;
+}
+
 void fold(Node *n)
 {
     if (fold_view(n))
@@ -239,7 +249,8 @@ void fold(Node *n)
         error_node(n, "", "its result is constant and has %zu bytes, more than onnxcc can fold", bytes);
         return;
     }
-    if (bytes <= EAGER_BYTES) {
+    const int runs = runs_for(n);
+    if (bytes <= EAGER_BYTES || runs > MOST_RUNS) {
         run_node(n);
         return;
     }
@@ -263,6 +274,7 @@ void fold(Node *n)
             n->out[i]->data = tensor_lazy(n->out[i]->type, *n->out[i]->shape);
             n->out[i]->data->thunk = thunk;
             n->out[i]->data->thunk_out = i;
+            n->out[i]->data->runs = runs;
         }
 }
 

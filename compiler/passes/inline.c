@@ -8,7 +8,7 @@
 #include "ir/schema.h"
 #include "passes/passes.h"
 
-enum { MAX_DEPTH = 100, MAX_NODES = 4000000 };
+enum { MAX_DEPTH = 100, MAX_NODES = 1000000 };
 
 typedef struct Inliner {
     Model *m;
@@ -93,8 +93,10 @@ static bool copy_attr(Copy *c, const Attr *a, Attr *to, Node *owner)
 
 static Node *copy_node(Copy *c, const Node *n, Graph *g, Node *before)
 {
-    if (++c->in->made > MAX_NODES)
-        fail(EXIT_MODEL, "the functions of the model expand to more than %d nodes [FUN-24]", MAX_NODES);
+    if (++c->in->made > MAX_NODES || (c->call && pool_room() < (size_t)POOL_MOST_MB << 18)) {
+        error_node(c->call ? c->call : n, "FUN-24", "functions expand to more nodes than onnxcc has memory for");
+        stop_on_errors();
+    }
     Node *m = NEW(Node);
     *m = *n;
     m->graph = g;

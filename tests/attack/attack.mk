@@ -1,0 +1,32 @@
+# Files that somebody made to break the compiler. `make fuzz SECONDS=n`: libFuzzer, with a mutator that knows ONNX's messages
+# (mutate.c), seeded with the official models, for n seconds each: the parser alone, then everything up to the text of the C,
+# under the address and undefined-behaviour sanitizers. FUZZ=parse or FUZZ=whole: one of them. What it finds goes to
+# build/attack/found; mended, it becomes a file of tests/attack/found, or a shape of large.py.
+TESTS += attack
+ATTACK = $(B)/attack
+SECONDS ?= 60
+FUZZ ?= parse whole
+
+# What was found once is refused or compiled, within 10 s and 1 GB; so is what is large or deep.
+test-attack: setup sanitized $(B)/onnxcc
+	@$(PYTHON) tests/attack/run.py $(B)/onnxcc $(B)/sanitized/onnxcc
+
+fuzz: setup
+	@$(MAKE) --no-print-directory -j$$(nproc) $(FUZZ:%=$(ATTACK)/%)
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
+	@$(PYTHON) tests/attack/fuzz.py $(ATTACK) $(CACHE) $(SECONDS) $(FUZZ)
+
+# The compiler and its kernels once more, by clang, in a folder of their own.
+FUZZ_CC ?= clang-14
+FUZZ_FLAGS = -O1 -g1 $(SANITIZERS) -fsanitize-coverage=inline-8bit-counters,pc-table
+$(ATTACK)/compiler/onnxcc: FORCE
+	@$(MAKE) --no-print-directory --silent B=$(@D) HOST=$(@D)/host CC='$(FUZZ_CC)' CFLAGS='$(FUZZ_FLAGS)' \
+		KERNEL_CFLAGS='$(KERNEL_CFLAGS) $(FUZZ_FLAGS)' $@
+FORCE:
+
+FUZZ_OBJECTS = $(filter-out %/base/output.o %/main.o,$(OBJECTS:$(B)/%=$(ATTACK)/compiler/%)) \
+	$(KERNELS:%.h=$(ATTACK)/compiler/host/%.o) $(CODECS:$(B)/%=$(ATTACK)/compiler/%) $(ATTACK)/compiler/onnx.pb.o
+$(ATTACK)/parse $(ATTACK)/whole: $(ATTACK)/%: tests/attack/target.c tests/attack/output.c tests/attack/mutate.c $(ATTACK)/compiler/onnxcc
+	$(FUZZ_CC) $(FUZZ_FLAGS) $(filter-out -I$(B),$(HOST_CFLAGS)) -I$(ATTACK)/compiler -DTARGET_$* -fsanitize=fuzzer -o $@ \
+		$(filter %.c,$^) $(FUZZ_OBJECTS) $(LIBS)
+.PHONY: test-attack fuzz FORCE

@@ -1,0 +1,52 @@
+"""Runs the fuzz targets, each for a time, from the official models as seeds; prints how many inputs were tried, at which
+commit, and what was found.
+
+usage: fuzz.py FOLDER CACHE SECONDS TARGET..."""
+import hashlib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+LARGEST = {"parse": 2048, "whole": 4096}   # bytes of an input: small ones are fast, and enough for every kind of message
+
+
+def write_seeds(cache, to, largest):
+    to.mkdir(parents=True, exist_ok=True)
+    for path in cache.glob("suite/*/*/model.onnx"):
+        data = path.read_bytes()
+        if len(data) <= largest:
+            (to / hashlib.sha1(data).hexdigest()).write_bytes(data)
+
+
+def fuzz(folder, cache, seconds, target):
+    """Whether nothing was found."""
+    corpus, seeds, found = folder / f"corpus-{target}", folder / f"seeds-{target}", folder / "found"
+    corpus.mkdir(exist_ok=True)
+    found.mkdir(exist_ok=True)
+    write_seeds(cache, seeds, LARGEST[target])
+    before = set(os.listdir(found))
+    limits = ["-timeout=100", "-rss_limit_mb=1024", "-malloc_limit_mb=1024", f"-max_len={LARGEST[target]}"]
+    log = folder / f"{target}.log"
+    with open(log, "w") as f:
+        subprocess.run(["sh", "-c", 'ulimit -s 65536; exec "$@"', "sh", str(folder / target), *limits, "-reload=0",
+                        f"-max_total_time={seconds}", f"-artifact_prefix={found}/{target}-", "-print_final_stats=1", str(corpus),
+                        str(seeds)], stdout=f, stderr=f, env=dict(os.environ, ASAN_OPTIONS="quarantine_size_mb=8"))
+    text = log.read_text(errors="replace")
+    runs = re.findall(r"stat::number_of_executed_units: (\d+)", text) or ["0"]
+    rev = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    new = sorted(f for f in set(os.listdir(found)) - before if "slow-unit" not in f)
+    print(f"fuzz {target}: {runs[-1]} inputs in {seconds} s at {rev}, {len(new)} found" + "".join(f"\n  {found / f}" for f in new))
+    if new or runs == ["0"]:
+        print("\n".join(line for line in text.splitlines() if re.search("ERROR|SUMMARY|exit |seconds|#[0-9]+ .*compiler/", line))[:3000])
+    return not new and runs != ["0"]
+
+
+def main():
+    folder, cache, seconds = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(sys.argv[3])
+    return not all([fuzz(folder, cache, seconds, target) for target in sys.argv[4:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

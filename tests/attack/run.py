@@ -1,0 +1,64 @@
+"""What broke the compiler once, or could: the files of found/ in a compiler under sanitizers, the models of large.py in the
+ordinary one. Each must be compiled or refused with a message, within 10 seconds of processor time and 1 GB; nothing else.
+Prints what differs, then "hostile: N passed, N failed".
+
+usage: run.py ONNXCC SANITIZED"""
+import os
+import pathlib
+import sys
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from large import LARGE
+
+HERE = pathlib.Path(__file__).parent
+SECONDS, MEGABYTES = 10, 1000
+
+
+def run(command, folder):
+    """(exit code, seconds, megabytes, what it said)"""
+    said = os.path.join(folder, "said")
+    actions = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+               (os.POSIX_SPAWN_OPEN, 2, said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)]
+    pid = os.posix_spawn(command[0], command, dict(os.environ, ASAN_OPTIONS="detect_leaks=0"), file_actions=actions)
+    watch = threading.Timer(120, os.kill, (pid, 9))
+    watch.start()
+    _, status, used = os.wait4(pid, 0)
+    watch.cancel()
+    text = pathlib.Path(said).read_text(errors="replace")
+    return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss / 1e3, text
+
+
+def check(onnxcc, data, arguments, says, sanitized):
+    """What is wrong; nothing: None."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "m.onnx")
+        pathlib.Path(path).write_bytes(data)
+        code, seconds, megabytes, said = run([onnxcc, path, "-o", os.path.join(folder, "m.c"), *arguments], folder)
+    said = said.strip()
+    if code not in (0, 1) or (code and "error" not in said):
+        return f"exit {code}: {said[-400:]}"
+    if not sanitized and (seconds > SECONDS or megabytes > MEGABYTES):
+        return f"{seconds:.1f} s, {megabytes:.0f} MB"
+    if says != "?" and (says not in said or bool(code) != bool(says)):
+        return f"exit {code}, expected {'1: ' + says if says else 0}: {said[:400]}"
+    return None
+
+
+def main():
+    onnxcc, sanitized = map(os.path.abspath, sys.argv[1:3])
+    todo = [(name, lambda v=v: check(onnxcc, v[0](), v[1], v[2], False)) for name, v in LARGE.items()]
+    todo += [(f.name, lambda f=f: check(sanitized, f.read_bytes(), [], "?", True)) for f in sorted((HERE / "found").glob("*.onnx"))]
+    failed = 0
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for (name, _), wrong in zip(todo, pool.map(lambda t: t[1](), todo)):
+            failed += wrong is not None
+            if wrong is not None:
+                print(f"{name}: {wrong}")
+    print(f"hostile: {len(todo) - failed} passed, {failed} failed")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
