@@ -12,6 +12,18 @@
 #error "floats are computed with more digits than they have: on i386 compile with -msse2 -mfpmath=sse"
 #endif
 
+#ifdef __FAST_MATH__
+#error "-ffast-math: NaNs, infinities and the order of sums mean something here; leave it away for this file"
+#endif
+
+/* A product and a sum are rounded each by itself, also where the mode of the compiler (gcc's without -std=c99) would join
+ * them: the only fused multiply-adds are those that vec.h asks for. */
+#if defined __GNUC__ && !defined __clang__
+#pragma GCC optimize("fp-contract=off")
+#elif !defined __TINYC__
+#pragma STDC FP_CONTRACT OFF
+#endif
+
 #if defined __GNUC__ || defined __TINYC__ || defined __has_attribute
 #define RT_ATTRIBUTE(list) __attribute__(list)
 #else

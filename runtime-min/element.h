@@ -1,7 +1,7 @@
 /* element.h - one element of each storage type t, from and to the type that kernels compute in (A = RT_ARITH_t):
  *
  *   A ld_t(x, i)         element i
- *   void st_t(y, i, v)   stores v as element i, rounded by rnd_t; st_t(y, i, ld_t(x, i)) copies every value exactly
+ *   void st_t(y, i, v)   stores v as element i, rounded by rnd_t; st_t(y, i, ld_t(x, i)) copies every bit (of a bool: 0 or 1)
  *   A rnd_t(v)           what ld_t would read back: integers wrap, bool is v != 0, floats round to nearest even and
  *                        overflow to infinity (f16 bf16) or to their largest number (float8, float6, float4)
  *   to_B_A(x)            between arithmetic types: to_f32_i32 makes an f32 of an i32. Float to integer truncates,
@@ -172,23 +172,31 @@ HELPER u32 rt_narrow(u32 abs, int m, int bias)
     return rt_pick32(abs < (u32)(128 - bias) << 23, sub, normal);
 }
 
+/* A NaN's code: what fits of its payload, or else the quiet one. inf: infinity's code. */
+HELPER u32 rt_nan(u32 abs, int m, u32 inf)
+{
+    const u32 payload = (abs >> (23 - m)) & (((u32)1 << m) - 1);
+    return inf | payload | (u32)(payload == 0) << (m - 1);
+}
+
 HELPER f32 value_f16(u32 c)
 {
-    const u32 mag = c & 0x7fff, quiet = (u32)(mag > 0x7c00) << 22;
+    const u32 mag = c & 0x7fff;
     const u32 w = rt_pick32(mag >= 0x7c00, (mag << 13) + ((u32)112 << 23) + ((u32)112 << 23), rt_widen(mag, 10, 15));
-    return rt_f32(w | quiet | (c & 0x8000) << 16);
+    return rt_f32(w | (c & 0x8000) << 16);
 }
 HELPER u32 code_f16(f32 x)
 {
     const u32 b = rt_u32(x), abs = b & 0x7fffffff, r = rt_narrow(abs, 10, 15);
     const u32 number = rt_pick32(r > 0x7c00, 0x7c00, r);
-    return rt_pick32(abs > 0x7f800000, 0x7e00 | ((abs >> 13) & 0x3ff), number) | (b & 0x80000000) >> 16;
+    return rt_pick32(abs > 0x7f800000, rt_nan(abs, 10, 0x7c00), number) | (b & 0x80000000) >> 16;
 }
 HELPER f32 value_bf16(u32 c) { return rt_f32(c << 16); }
 HELPER u32 code_bf16(f32 x)
 {
     const u32 b = rt_u32(x);
-    return rt_pick32((b & 0x7fffffff) > 0x7f800000, b >> 16 | 0x40, (b + 0x7fff + ((b >> 16) & 1)) >> 16);
+    const u32 nan = rt_nan(b, 7, 0x7f80) | b >> 31 << 15;
+    return rt_pick32((b & 0x7fffffff) > 0x7f800000, nan, (b + 0x7fff + ((b >> 16) & 1)) >> 16);
 }
 
 /* float8: `max` the largest number's code, `inf` the code of infinity, `nan` of NaN, `sign` of -0 (0: there is none).
@@ -201,13 +209,15 @@ HELPER u32 rt_code8(f32 x, int m, int bias, u32 max, u32 inf, u32 nan, int over,
     const u32 large = over == RT_WRAP    ? inf
                       : over == RT_EXACT ? rt_pick32(abs == 0x7f800000, inf == nan ? max : inf, max)
                                          : max;
-    const u32 mag = rt_pick32(abs > 0x7f800000, nan, rt_pick32(abs == 0x7f800000 || r > max, large, r));
+    const u32 not_number = inf == nan ? nan : rt_nan(abs, m, inf);
+    const u32 mag = rt_pick32(abs > 0x7f800000, not_number, rt_pick32(abs == 0x7f800000 || r > max, large, r));
     return zero ? mag | s : rt_pick32(mag == 0 || mag == 0x80, mag, mag | s); /* zero: -0 and -NaN exist */
 }
 HELPER f32 rt_value8(u32 c, int m, int bias, u32 inf, u32 nan, int zero)
 {
     const u32 mag = zero ? c & 0x7f : rt_pick32(c == 0x80, 0x80, c & 0x7f);
-    const u32 w = rt_pick32((u32)(mag > inf) | (mag == nan), 0x7fc00000,
+    const u32 not_number = inf == nan ? 0x7fc00000 : 0x7f800000 | (mag - inf) << (23 - m);
+    const u32 w = rt_pick32((u32)(mag > inf) | (mag == nan), not_number,
                             rt_pick32(mag == inf, 0x7f800000, rt_widen(mag, m, bias)));
     return rt_f32(w | (zero ? (c & 0x80) << 24 : rt_pick32(c == 0x80, 0, (c & 0x80) << 24)));
 }

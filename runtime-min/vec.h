@@ -1,6 +1,7 @@
 /* vec.h - vectors of f32 as wide as the processor's registers, and what is said differently on each processor.
- * RT_VEC is the number of floats; where there are no vectors it is 1 and vec is f32. A fused multiply-add is used exactly
- * where the processor has one for vectors, so that the bits depend on the kind of processor and not on the compiler. */
+ * RT_VEC is the number of floats; where there are no vectors it is 1 and vec is f32. With RT_FUSED, which code for a named
+ * --target defines, a multiply-add is rounded once where the processor's vectors have such; without it, for generic, always
+ * twice, so that the bits are the same on every processor, by every compiler, with any flags that leave IEEE 754 alone. */
 #ifndef ONNXCC_VEC_H
 #define ONNXCC_VEC_H
 #include "rt.h"
@@ -16,7 +17,7 @@
 #elif defined __SSE2__
 #include <emmintrin.h>
 #define RT_VEC 4
-#elif defined __ARM_NEON
+#elif defined __aarch64__ /* the vectors of 32-bit processors have no subnormal numbers */
 #include <arm_neon.h>
 #define RT_VEC 4
 #elif defined __ARM_FEATURE_MVE && __ARM_FEATURE_MVE & 2
@@ -91,10 +92,12 @@ RT_INLINE vec vec_splat(f32 v)
 #endif
 }
 
-/* a * b + c: rounded once where the processor can, else twice. */
+/* a * b + c: rounded once with RT_FUSED where the processor can, else twice. */
 RT_INLINE vec vec_fma(vec a, vec b, vec c)
 {
-#if RT_VEC == 16
+#ifndef RT_FUSED
+    return a * b + c;
+#elif RT_VEC == 16
     return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif RT_VEC == 8 && defined __FMA__
     return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
@@ -116,8 +119,8 @@ RT_INLINE vec vec_max(vec a, vec b)
     return (vec)_mm256_max_ps((__m256)a, (__m256)b);
 #elif defined __SSE2__
     return (vec)_mm_max_ps((__m128)a, (__m128)b);
-#elif defined __ARM_NEON
-    return (vec)vmaxq_f32((float32x4_t)a, (float32x4_t)b);
+#elif defined __aarch64__ /* vmaxq_f32 gives another zero for 0 and -0 */
+    return (vec)vbslq_f32(vcgtq_f32((float32x4_t)a, (float32x4_t)b), (float32x4_t)a, (float32x4_t)b);
 #elif RT_VEC == 4
     return (vec)vpselq_f32((float32x4_t)a, (float32x4_t)b, vcmpgtq_f32((float32x4_t)a, (float32x4_t)b));
 #else
@@ -133,8 +136,8 @@ RT_INLINE vec vec_min(vec a, vec b)
     return (vec)_mm256_min_ps((__m256)a, (__m256)b);
 #elif defined __SSE2__
     return (vec)_mm_min_ps((__m128)a, (__m128)b);
-#elif defined __ARM_NEON
-    return (vec)vminq_f32((float32x4_t)a, (float32x4_t)b);
+#elif defined __aarch64__
+    return (vec)vbslq_f32(vcltq_f32((float32x4_t)a, (float32x4_t)b), (float32x4_t)a, (float32x4_t)b);
 #elif RT_VEC == 4
     return (vec)vpselq_f32((float32x4_t)a, (float32x4_t)b, vcmpltq_f32((float32x4_t)a, (float32x4_t)b));
 #else

@@ -99,6 +99,19 @@ void emit_steps(Emitter *e, const Loop *l, const char *const *loaded)
     }
 }
 
+static void emit_store(Emitter *e, const Loop *l, int k, const char *const *at, const char *const *loaded)
+{
+    Type type = l->out[k]->type;
+    const char *v = NULL;
+    if (l->out_step[k] < 0) {
+        int in = ~l->out_step[k];
+        type = copy_type(type);
+        v = c_format("ld_%s(%s, %s)", type_tag(type), pointer(l->in[in]), at[in]);
+    } else
+        v = loop_argument(l, l->out_step[k], loaded);
+    line(e, "st_%s(%s, %s, %s);", type_tag(type), pointer(l->out[k]), at[l->n_in + k], v);
+}
+
 static void emit_loop(Emitter *e, const Loop *l)
 {
     LoopDims d;
@@ -122,14 +135,15 @@ static void emit_loop(Emitter *e, const Loop *l)
         at[k] = x.n ? x.s : "0";
     }
     for (int k = 0; k < l->n_in; k++) { /* loaded once, also when several steps use it */
+        if (!loop_reads(l, k))
+            continue;
         line(e, "const %s x%d_ = ld_%s(%s, %s);", type_tag(type_arith(l->in[k]->type)), k, type_tag(l->in[k]->type),
              pointer(l->in[k]), at[k]);
         loaded[k] = c_format("x%d_", k);
     }
     emit_steps(e, l, loaded);
     for (int k = 0; k < l->n_out; k++)
-        line(e, "st_%s(%s, %s, %s);", type_tag(l->out[k]->type), pointer(l->out[k]), at[l->n_in + k],
-             loop_argument(l, l->out_step[k], loaded));
+        emit_store(e, l, k, at, loaded);
     for (int i = d.rank - 1; i >= 0; i--) {
         e->depth--;
         if (i == d.rank - 1)

@@ -160,6 +160,11 @@ static void put_epilogues(Text *t, const Emitter *e)
 
 void put_kernels(Text *t, const Emitter *e)
 {
+    if (strcmp(opt.target->name, "generic"))
+        text_put(
+            t,
+            "#ifndef RT_FUSED\n#define RT_FUSED /* multiply-adds of vectors are rounded once: --target %s */\n#endif\n",
+            opt.target->name);
     if (opt.single)
         paste(t, "#include \"rt.h\"\n#include \"math.h\"\n");
     else

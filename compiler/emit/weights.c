@@ -43,11 +43,29 @@ static void add_call(Node *n, void *arg)
 
 /* ---- literals --------------------------------------------------------------------------------------------------- */
 
+static void text_nan(Text *t, Type type, double v)
+{
+    union {
+        float f;
+        uint32_t u;
+    } narrow = {(float)v};
+    union {
+        double f;
+        uint64_t u;
+    } wide = {v};
+    if (type != F64 ? narrow.u == 0x7fc00000 : wide.u == 0x7ff8000000000000)
+        text_put(t, "RT_NAN%s", type == F64 ? "_F64" : "");
+    else if (type != F64)
+        text_put(t, "rt_f32(0x%08x)", narrow.u);
+    else
+        text_put(t, "rt_f64(UINT64_C(0x%016llx))", (unsigned long long)wide.u);
+}
+
 void text_float(Text *t, Type type, double v)
 {
     const char *f = type == F64 ? "" : "f";
     if (isnan(v))
-        text_put(t, "RT_NAN%s", type == F64 ? "_F64" : "");
+        text_nan(t, type, v);
     else if (isinf(v))
         text_put(t, "%sRT_INF%s", v < 0 ? "-" : "", type == F64 ? "_F64" : "");
     else if (v == (double)(int64_t)v && fabs(v) < 1e6)

@@ -24,9 +24,10 @@ static Value *gate(const Layer *l, Value *v, int k)
     return part(n, v, 1, dim_mul(D(k), l->hidden), dim_mul(D(k + 1), l->hidden));
 }
 
-static Value *add(const Layer *l, Value *a, Value *b) { return b ? make(l->n, "Add", 2, a, b) : a; }
+static Value *sum(const Layer *l, Value **v) { return v[1] ? make(l->n, "Add", 2, v[0], v[1]) : v[0]; }
+#define add(l, a, b) sum(l, (Value *[2]){a, b})
 
-static Value *mul(const Layer *l, Value *a, Value *b) { return make(l->n, "Mul", 2, a, b); }
+#define mul(l, a, b) make((l)->n, "Mul", 2, a, b)
 
 static Value *one_minus(const Layer *l, Value *v)
 {

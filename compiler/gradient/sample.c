@@ -20,9 +20,9 @@ typedef struct Sampler {
     Value *at, *weight;
 } Sampler;
 
-static Value *sub(Node *n, Value *a, Value *b) { return make(n, "Sub", 2, a, b); }
-static Value *add(Node *n, Value *a, Value *b) { return make(n, "Add", 2, a, b); }
-static Value *mul(Node *n, Value *a, Value *b) { return make(n, "Mul", 2, a, b); }
+#define sub(n, a, b) make(n, "Sub", 2, a, b)
+#define add(n, a, b) make(n, "Add", 2, a, b)
+#define mul(n, a, b) make(n, "Mul", 2, a, b)
 static Value *number(const Sampler *s, double v) { return make_scalar(s->n, s->t, v); }
 
 /* 0, 1... count - 1, of the type of places. */

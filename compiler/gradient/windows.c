@@ -155,9 +155,10 @@ static Value *weights_back(const Back *b, const Slide *s, Value *large, Value *s
         t.stride[i] = s->dilation[i];
         t.dilation[i] = s->stride[i];
     }
-    if (!known)
-        return einsum(n, products[s->axes - 1], slide_windows(s, n, transpose(n, v, x.rank + 1, inside), x.rank + 1),
-                      grouped(n, small, groups, dim_div(w[0], groups)));
+    if (!known) {
+        Value *slides = slide_windows(s, n, transpose(n, v, x.rank + 1, inside), x.rank + 1);
+        return einsum(n, products[s->axes - 1], slides, grouped(n, small, groups, dim_div(w[0], groups)));
+    }
     x.dim[1] = dim_mul(x.dim[0], groups);
     x.dim[0] = w[1];
     v = make_reshape(n, transpose(n, v, x.rank + 1, beside), x.rank, x.dim);

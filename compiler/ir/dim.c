@@ -87,6 +87,37 @@ Dim dim_make(ExprKind kind, int n, const int64_t *w)
 
 static Dim make2(ExprKind kind, Dim a, Dim b) { return dim_make(kind, 2, (int64_t[]){a.v, b.v}); }
 
+static int compare(int64_t a, int64_t b) { return (a > b) - (a < b); }
+
+/* Is word i of an expression's a part of it? Otherwise it is a number. */
+static bool is_part(const Expr *e, int i)
+{
+    if (e->kind != EXPR_POLY)
+        return e->kind != EXPR_SYMBOL;
+    int at = 0;
+    while (at + 2 + (int)e->w[at + 1] <= i)
+        at += 2 + (int)e->w[at + 1];
+    return i >= at + 2;
+}
+
+/* By what they are, not by when they were made, which depends on the order in which a C compiler evaluates arguments. */
+int dim_order(Dim a, Dim b)
+{
+    if (dim_same(a, b))
+        return 0;
+    if (dim_const(a) || dim_const(b))
+        return dim_const(a) && dim_const(b) ? compare(a.v, b.v) : dim_const(b) - dim_const(a);
+    const Expr *x = dim_expr(a), *y = dim_expr(b);
+    int order = compare(x->size, y->size);
+    order = order ? order : compare(x->kind, y->kind);
+    order = order ? order : compare(x->n, y->n);
+    for (int i = 0; i < x->n && !order; i++)
+        if (x->w[i] != y->w[i])
+            order =
+                is_part(x, i) && is_part(y, i) ? dim_order((Dim){x->w[i]}, (Dim){y->w[i]}) : compare(x->w[i], y->w[i]);
+    return order;
+}
+
 /* ---- walks over an expression, each part once ------------------------------------------------------------------ */
 
 typedef struct Walk {
@@ -326,7 +357,10 @@ bool dim_at_most(Dim a, Dim b)
 
 /* ---- operations (sums, products, quotients: poly.c) --------------------------------------------------------------- */
 
-static Dim commuting(ExprKind kind, Dim a, Dim b) { return a.v < b.v ? make2(kind, a, b) : make2(kind, b, a); }
+static Dim commuting(ExprKind kind, Dim a, Dim b)
+{
+    return dim_order(a, b) < 0 ? make2(kind, a, b) : make2(kind, b, a);
+}
 Dim dim_opaque_add(Dim a, Dim b) { return commuting(EXPR_ADD, a, b); }
 Dim dim_opaque_mul(Dim a, Dim b) { return commuting(EXPR_MUL, a, b); }
 

@@ -34,6 +34,7 @@ typedef struct Expr {
 } Expr;
 
 Expr *dim_expr(Dim d);
+int dim_order(Dim a, Dim b); /* < 0: a comes first where a and b may change places */
 Dim dim_make(ExprKind kind, int n, const int64_t *w);
 Dim dim_opaque_add(Dim a, Dim b);
 Dim dim_opaque_mul(Dim a, Dim b);

@@ -4,6 +4,7 @@
 
 #include "rt.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 Loop *loop_new(Shape s)
@@ -31,11 +32,14 @@ int loop_literal(Loop *l, Type type, double f, int64_t i)
     return l->steps.n - 1;
 }
 
+/* Is the one element of v a NaN? As a literal it would have no payload. */
+static bool is_nan(const Value *v) { return type_is_float(v->type) && isnan(tensor_get(v->data, 0)); }
+
 int loop_in(Loop *l, Value *v)
 {
     const Tensor *t = v->data;
-    if (t && !t->symbolic && (tensor_count(t) == 1 || tensor_uniform(t)) && v->type != STR && v->type != C64 &&
-        v->type != C128)
+    bool number = v->type != STR && v->type != C64 && v->type != C128;
+    if (t && !t->symbolic && number && (tensor_count(t) == 1 || tensor_uniform(t)) && !is_nan(v))
         return type_is_float(v->type) ? loop_literal(l, v->type, tensor_get(t, 0), 0)
                                       : loop_literal(l, v->type, 0, tensor_get_int(t, 0));
     for (int k = 0; k < l->n_in; k++)
@@ -48,14 +52,10 @@ int loop_in(Loop *l, Value *v)
     return ~(l->n_in - 1);
 }
 
-int loop_step(Loop *l, const char *fn, Type a, Type type, int n_arg, ...)
+int loop_step_list(Loop *l, const char *fn, Type a, Type type, int n_arg, const int *arg)
 {
     Step s = {.fn = fn, .a = a, .type = type, .n_arg = n_arg};
-    va_list list;
-    va_start(list, n_arg);
-    for (int i = 0; i < n_arg; i++)
-        s.arg[i] = va_arg(list, int);
-    va_end(list);
+    memcpy(s.arg, arg, sizeof *arg * (size_t)n_arg);
     vec_push(&l->steps, s);
     return l->steps.n - 1;
 }
@@ -70,16 +70,27 @@ int loop_convert(Loop *l, int arg, Type type)
 
 void loop_out(Loop *l, int step, Value *v)
 {
-    if (step < 0) /* a copy of an input */
-        step = loop_step(l, "to", type_arith(loop_type(l, step)), v->type, 1, step);
+    if (step < 0)
+        step = loop_convert(l, step, v->type);
     l->out[l->n_out] = v;
     l->out_step[l->n_out++] = step;
 }
+
+Type copy_type(Type t) { return type_arith(t) == t || type_is_int(t) ? t : type_storage(t); }
 
 /* "to" is Cast, whose functions are named for the result. */
 const char *loop_function(const Step *s)
 {
     return strcmp(s->fn, "to") ? s->fn : name_format("cast_%s", type_tag(s->type))->s;
+}
+
+bool loop_reads(const Loop *l, int in)
+{
+    for (int i = 0; i < l->steps.n; i++)
+        for (int k = 0; k < l->steps.at[i].n_arg; k++)
+            if (l->steps.at[i].arg[k] == ~in)
+                return true;
+    return false;
 }
 
 bool step_rounds(const Step *s) { return s->type != type_arith(s->type) && strcmp(s->fn, "to"); }
@@ -118,7 +129,7 @@ static void broadcast_strides(Shape space, Shape s, const Value *v, Dim *stride)
     bool together = dim_is(v->inside->pitch, 0); /* from here on */
     for (int i = 0; i < space.rank; i++)
         stride[i] = D(0);
-    for (int i = s.rank - 1, k = space.rank - 1; i >= 0; i--, k--) {
+    for (int i = s.rank - 1, k = space.rank - 1; i >= 0 && k >= 0; i--, k--) { /* k < 0: in a branch that cannot run */
         if (!together && dim_same(step, v->inside->run)) {
             together = true;
             step = v->inside->pitch;
@@ -225,7 +236,8 @@ static void run_block(const Run *r, const idx *base, const idx *stride, idx at, 
 {
     const int n_in = r->l->n_in;
     for (int k = 0; k < n_in; k++)
-        load(r->l->in[k]->type, r->in[k], base[k] + at * stride[k], stride[k], n, slot(r, ~k));
+        if (loop_reads(r->l, k))
+            load(r->l->in[k]->type, r->in[k], base[k] + at * stride[k], stride[k], n, slot(r, ~k));
     for (int i = 0; i < r->l->steps.n; i++) {
         const Step *s = &r->l->steps.at[i];
         if (!s->fn)
@@ -239,9 +251,13 @@ static void run_block(const Run *r, const idx *base, const idx *stride, idx at, 
             r->round[i]->run(arg, slot(r, i), n);
         }
     }
-    for (int k = 0; k < r->l->n_out; k++)
-        store(r->l->out[k]->type, r->out[k], base[n_in + k] + at * stride[n_in + k], stride[n_in + k], n,
-              slot(r, r->l->out_step[k]));
+    for (int k = 0; k < r->l->n_out; k++) {
+        int from = r->l->out_step[k], in = ~from;
+        Type t = from < 0 ? copy_type(r->l->out[k]->type) : r->l->out[k]->type;
+        if (from < 0) /* into a slot of no step */
+            load(t, r->in[in], base[in] + at * stride[in], stride[in], n, slot(r, from = r->l->steps.n));
+        store(t, r->out[k], base[n_in + k] + at * stride[n_in + k], stride[n_in + k], n, slot(r, from));
+    }
 }
 
 void loop_run(const Loop *l, const void *const *in, void *const *out)

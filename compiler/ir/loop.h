@@ -23,7 +23,7 @@ struct Loop {
     int n_in, n_out;
     Value **in;
     Value *out[LOOP_OUT];
-    int out_step[LOOP_OUT];
+    int out_step[LOOP_OUT]; /* < 0: a copy of input ~out_step, of the same type */
     VEC(Step) steps;
 };
 
@@ -31,11 +31,15 @@ Loop *loop_new(Shape s);
 void loop_free(Loop *l);        /* one that no node has any more */
 int loop_in(Loop *l, Value *v); /* an argument for steps: an input, or a literal when v is one constant number */
 int loop_literal(Loop *l, Type type, double f, int64_t i);
-int loop_step(Loop *l, const char *fn, Type a, Type type, int n_arg, ...); /* ints: arguments; a step's number */
+/* ints: arguments, evaluated in this order (as those of make); a step's number */
+#define loop_step(l, fn, a, type, n_arg, ...) loop_step_list(l, fn, a, type, n_arg, (int[4]){__VA_ARGS__})
+int loop_step_list(Loop *l, const char *fn, Type a, Type type, int n_arg, const int *arg);
 int loop_convert(Loop *l, int arg, Type type); /* arg as `type` (Cast's rule); itself when it is already */
 Type loop_type(const Loop *l, int arg);        /* storage type of an argument or step */
 void loop_out(Loop *l, int step, Value *v);
 const char *loop_function(const Step *s); /* "add", "to_i32": without the argument type's suffix */
+bool loop_reads(const Loop *l, int in);   /* does a step read it? A copy alone does not */
+Type copy_type(Type t);                   /* what copies elements of type t, every bit of them */
 bool step_rounds(const Step *s);          /* its result still has to be rounded to s->type */
 void bind_loop(Node *n, Loop *l);
 

@@ -207,16 +207,7 @@ Node *make_node(Node *n, const char *op, int n_in, Value **in, int n_out)
     return m;
 }
 
-Value *make(Node *n, const char *op, int n_in, ...)
-{
-    Value *in[MAX_ARGS];
-    va_list list;
-    va_start(list, n_in);
-    for (int i = 0; i < n_in; i++)
-        in[i] = va_arg(list, Value *);
-    va_end(list);
-    return make_node(n, op, n_in, in, 1)->out[0];
-}
+Value *make_list(Node *n, const char *op, int n_in, Value **in) { return make_node(n, op, n_in, in, 1)->out[0]; }
 
 Value *make_ints(Node *n, int k, const int64_t *v) { return value_const(n->graph, tensor_ints(k, v)); }
 Value *make_dims(Node *n, int k, const Dim *v) { return value_const(n->graph, tensor_dims(k, v)); }

@@ -112,7 +112,10 @@ void infer_compare(Node *n);                   /* the same, bool */
 /* ---- expand -------------------------------------------------------------------------------------------- */
 
 /* New nodes before n. Inputs may be NULL (omitted); the last ones too. */
-Value *make(Node *n, const char *op, int n_in, ...); /* one output; then Value * ... */
+/* One output; then Value * ... Nodes are made in the order in which they are written: C leaves open which argument of a
+ * function is evaluated first, and compilers differ, but all of them go through a list from left to right. */
+#define make(n, op, n_in, ...) make_list(n, op, n_in, (Value *[MAX_ARGS]){__VA_ARGS__})
+Value *make_list(Node *n, const char *op, int n_in, Value **in);
 Node *make_node(Node *n, const char *op, int n_in, Value **in, int n_out);
 Value *make_cast(Node *n, Value *v, Type t);                      /* v as t: v itself when it is known to be */
 Value *make_ints(Node *n, int k, const int64_t *v);               /* constants */

@@ -23,7 +23,7 @@ static int compare_terms(const Term *a, const Term *b)
         return b->k - a->k;
     for (int i = 0; i < a->k; i++)
         if (a->atom[i] != b->atom[i])
-            return a->atom[i] < b->atom[i] ? -1 : 1;
+            return dim_order((Dim){a->atom[i]}, (Dim){b->atom[i]});
     return 0;
 }
 
@@ -109,7 +109,9 @@ static bool term_mul(const Term *a, const Term *b, Term *y)
         return false;
     y->k = 0;
     for (int i = 0, j = 0; i < a->k || j < b->k;)
-        y->atom[y->k++] = j == b->k || (i < a->k && a->atom[i] <= b->atom[j]) ? a->atom[i++] : b->atom[j++];
+        y->atom[y->k++] = j == b->k || (i < a->k && dim_order((Dim){a->atom[i]}, (Dim){b->atom[j]}) <= 0)
+                              ? a->atom[i++]
+                              : b->atom[j++];
     return true;
 }
 

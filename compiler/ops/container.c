@@ -16,9 +16,10 @@ Value *container_placeholder(Node *n, const Box *b)
 {
     if (b->form == TENSOR)
         return room(n, b->type, b->shape);
-    if (b->open)
-        return sequence_open(n->graph, b, make_int(n, 0), room(n, I64, sequence_dims(b)),
-                             room(n, b->type, sequence_data(b)));
+    if (b->open) {
+        Value *count = make_int(n, 0), *dims = room(n, I64, sequence_dims(b));
+        return sequence_open(n->graph, b, count, dims, room(n, b->type, sequence_data(b)));
+    }
     Values item = {0};
     for (int i = 0; i < b->item.n; i++)
         vec_push(&item, container_placeholder(n, b->item.at[i]));
@@ -84,9 +85,10 @@ Value *sequence_insert(Node *n, const Box *b, const Value *seq, Value *x, Value 
 static Value *convert_sequence(Node *n, Value *v, const Box *b)
 {
     const Parts *p = v->parts;
-    if (p->box.open)
-        return sequence_open(n->graph, b, p->count, fit(n, wide_rows(n, p->dims, b), p->count, sequence_dims(b)),
-                             fit(n, p->data, p->count, sequence_data(b)));
+    if (p->box.open) {
+        Value *dims = fit(n, wide_rows(n, p->dims, b), p->count, sequence_dims(b));
+        return sequence_open(n->graph, b, p->count, dims, fit(n, p->data, p->count, sequence_data(b)));
+    }
     Value *y = container_placeholder(n, b);
     for (int i = 0; i < p->item.n; i++)
         y = sequence_insert(n, b, y, p->item.at[i], NULL);

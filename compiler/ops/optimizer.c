@@ -8,9 +8,9 @@ typedef struct Update {
     Value *rate, *count; /* R and T */
 } Update;
 
-static Value *add(const Update *s, Value *a, Value *b) { return make(s->n, "Add", 2, a, b); }
-static Value *sub(const Update *s, Value *a, Value *b) { return make(s->n, "Sub", 2, a, b); }
-static Value *mul(const Update *s, Value *a, Value *b) { return make(s->n, "Mul", 2, a, b); }
+#define add(s, a, b) make((s)->n, "Add", 2, a, b)
+#define sub(s, a, b) make((s)->n, "Sub", 2, a, b)
+#define mul(s, a, b) make((s)->n, "Mul", 2, a, b)
 static Value *quotient(const Update *s, Value *a, Value *b) { return make(s->n, "Div", 2, a, b); }
 static Value *number(const Update *s, double v) { return make_scalar(s->n, s->t, v); }
 static Value *attribute(const Update *s, const char *name) { return number(s, attr_float(s->n, name)); }
@@ -55,7 +55,8 @@ static void adam(const Update *s, Value *const *v, Value **y)
 static void momentum(const Update *s, Value *const *v, Value **y)
 {
     Value *g = regularized(s, v[0], v[1]), *alpha = attribute(s, "alpha");
-    y[1] = add(s, mul(s, alpha, v[2]), mul(s, by_step(s, attribute(s, "beta"), number(s, 1)), g));
+    Value *beta = attribute(s, "beta");
+    y[1] = add(s, mul(s, alpha, v[2]), mul(s, by_step(s, beta, number(s, 1)), g));
     Value *d = attr_is(s->n, "mode", "nesterov") ? add(s, g, mul(s, alpha, y[1])) : y[1];
     y[0] = sub(s, v[0], mul(s, s->rate, d));
 }

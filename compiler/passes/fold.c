@@ -65,6 +65,19 @@ static bool scalar_dims(const char *fn, int n, const Dim *x, Dim *y)
     return false;
 }
 
+/* Element e of an argument of a step; step: the results of the steps before. */
+static Dim argument_dim(const Loop *l, const LoopDims *d, int arg, int64_t e, const Dim *step)
+{
+    if (arg >= 0)
+        return step[arg];
+    int64_t at = 0;
+    for (int q = d->rank - 1; q >= 0; q--) {
+        at += e % dim_value(d->dim[q]) * dim_value(d->stride[~arg][q]);
+        e /= dim_value(d->dim[q]);
+    }
+    return value_dim(l->in[~arg], (int)at);
+}
+
 /* An elementwise node over symbolic integers, by its loop's steps. */
 static bool fold_symbolic_loop(Node *n)
 {
@@ -86,18 +99,12 @@ static bool fold_symbolic_loop(Node *n)
                 continue;
             }
             Dim x[4];
-            for (int k = 0; k < s->n_arg; k++) {
-                int64_t at = 0, rest = e;
-                for (int q = d.rank - 1; q >= 0 && s->arg[k] < 0; q--) {
-                    at += rest % dim_value(d.dim[q]) * dim_value(d.stride[~s->arg[k]][q]);
-                    rest /= dim_value(d.dim[q]);
-                }
-                x[k] = s->arg[k] < 0 ? value_dim(l->in[~s->arg[k]], (int)at) : step[s->arg[k]];
-            }
+            for (int k = 0; k < s->n_arg; k++)
+                x[k] = argument_dim(l, &d, s->arg[k], e, step);
             if (!scalar_dims(s->fn, s->n_arg, x, &step[i]))
                 return false;
         }
-        ((Dim *)(uintptr_t)t->data)[e] = step[l->out_step[0]];
+        ((Dim *)(uintptr_t)t->data)[e] = argument_dim(l, &d, l->out_step[0], e, step);
     }
     l->out[0]->data = tensor_settle(t);
     return true;

@@ -83,7 +83,7 @@ static Loop *joined(const Loop *a, const Loop *b)
         vec_push(&l->steps, s);
         map_a[i] = l->steps.n - 1;
     }
-    base = map_a[a->out_step[0]];
+    base = a->out_step[0] < 0 ? in_a[~a->out_step[0]] : map_a[a->out_step[0]];
     for (int i = 0; i < b->n_in; i++)
         in_b[i] = b->in[i] == made ? base : loop_in(l, b->in[i]);
     for (int i = 0; i < b->steps.n; i++) {
@@ -98,7 +98,7 @@ static Loop *joined(const Loop *a, const Loop *b)
         map_b[i] = l->steps.n - 1;
     }
     for (int i = 0; i < b->n_out; i++)
-        loop_out(l, map_b[b->out_step[i]], b->out[i]);
+        loop_out(l, b->out_step[i] < 0 ? in_b[~b->out_step[i]] : map_b[b->out_step[i]], b->out[i]);
     return l;
 }
 
@@ -255,7 +255,7 @@ static Loop *epilogue_loop(const Loop *l, const Tail *t, Value *y)
             map[i] = e->steps.n - 1;
         }
     }
-    loop_out(e, map[l->out_step[0]], y);
+    loop_out(e, l->out_step[0] < 0 ? x : map[l->out_step[0]], y);
     return e;
 }
 

@@ -9,3 +9,12 @@ test-compilers: setup $(B)/suite/run $(B)/suite/call $(B)/include/onnxcc
 		{ cat $(COMPILERS)/log; exit 1; }
 	@B=$(abspath $(B)) $(PYTHON) tests/compilers/run.py --tests '$(or $(T),test_*)' --compilers '$(or $(C),*)'
 .PHONY: test-compilers
+
+# The compiler itself, built by another C compiler with the other sign of char: the same bytes of C. (The kernels that fold are
+# those of the first build: tests/numbers compares their bits.)
+TESTS += bytes
+test-bytes: setup all
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
+	@$(MAKE) --no-print-directory --silent B=$(B)/bytes HOST=$(B)/host CC=clang-14 CFLAGS='-O0 -funsigned-char' $(B)/bytes/onnxcc
+	@CACHE=$(CACHE) $(PYTHON) tests/compilers/bytes.py $(B)/onnxcc $(B)/bytes/onnxcc
+.PHONY: test-bytes

@@ -1,5 +1,5 @@
 # The numbers themselves: element.h against ml_dtypes, math.h against libquadmath, scalar.def against numpy; every operator
-# within its bound of the exact result; equal bits from every compiler; loops that vectorise.
+# within its bound of the exact result; equal bits from every compiler; loops that vectorise; moved elements keep their bits.
 # `make test-numbers STEP=1` tries every float (hours).
 TESTS += numbers
 NUMBERS = $(B)/numbers
@@ -10,10 +10,11 @@ STEP = 1009
 test-numbers: setup all $(addprefix $(NUMBERS)/,accuracy element.so scalar.so) $(addprefix $(NUMBERS)/bits-,plain fast other)
 	@{ $(NUMBERS)/accuracy $(STEP); $(PYTHON) tests/numbers/element.py $(NUMBERS)/element.so; \
 		$(PYTHON) tests/numbers/scalar.py $(NUMBERS)/scalar.so; $(PYTHON) tests/numbers/vector.py gcc $(NUMBERS); \
+		$(PYTHON) tests/numbers/moves.py $(abspath $(B)); \
 		$(BOUNDS); \
 		tests/numbers/same $(addprefix $(NUMBERS)/bits-,plain fast other); } | tee $(NUMBERS)/log
 	@awk '/^[a-z]+: [0-9]+ passed, [0-9]+ failed$$/ { p += $$2; f += $$4; n++ } \
-		END { print "numbers: " p + 0 " passed, " f + (n != 6) " failed"; exit f || n != 6 }' $(NUMBERS)/log
+		END { print "numbers: " p + 0 " passed, " f + (n != 7) " failed"; exit f || n != 7 }' $(NUMBERS)/log
 
 $(NUMBERS)/accuracy: tests/numbers/accuracy.c $(NUMBERS_DEPS)
 	$(CC) -std=gnu11 -O3 $(NUMBERS_FLAGS) -o $@ $< -lquadmath -lm
