@@ -96,6 +96,14 @@ static const struct Stage {
     {"plan", 'a', plan_model},
 };
 
+const char *stage_letters(void)
+{
+    Text t = {0};
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        text_put(&t, stages[i].letter ? "%c" : "", stages[i].letter);
+    return t.s;
+}
+
 static void run_stage(const struct Stage *s, Model *m)
 {
     double start = seconds();

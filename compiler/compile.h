@@ -9,6 +9,7 @@ const Target *target_find(const char *name);
 const char *target_nearest(const char *name); /* for a processor that is not among them */
 const char *target_names(void);               /* "generic, x86-64-v3, ..." */
 
+const char *stage_letters(void);     /* those that -d knows, in order */
 Model *read_model(const char *file); /* bytes -> graph */
 void compile_model(Model *m);        /* every stage from resolve to plan */
 void emit_files(Model *m);           /* emit, and put the files in place; then the report */

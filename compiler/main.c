@@ -1,4 +1,4 @@
-/* main.c - the command line, and the way of a model through the stages. */
+/* main.c - the command line. */
 #include <errno.h>
 #include <getopt.h>
 #include <malloc.h>
@@ -32,7 +32,7 @@ static const char usage_text[] =
     "      --eval DIR      runs the model on DIR/input_I.pb in the compiler, writes DIR/actual_I.pb; no C\n"
     "      --list-ops[=markdown|json]   every operator, version and type that is supported\n"
     "      --strict        warnings about the model are errors\n"
-    "  -d LETTERS          prints the graph after a stage: p(arse) i(nline) f(old) s(implify) u(fuse) l(ayout) b(ind)\n"
+    "  -d LETTERS          prints the graph after stages: p(arse) i(nline) f(old) s(implify) l(ayout) b(ind) u: fuse a: plan\n"
     "  -v, --verbose       each stage with its time and counts\n"
     "  -h, --help          this text\n"
     "      --version\n"
@@ -176,7 +176,11 @@ static void read_options(int argc, char **argv)
     while ((c = getopt_long(argc, argv, "o:d:vh", options, NULL)) != -1)
         switch (c) {
         case 'o': opt.output = optarg; break;
-        case 'd': opt.dump = optarg; break;
+        case 'd':
+            opt.dump = optarg;
+            if (optarg[strspn(optarg, stage_letters())])
+                usage("-d %s: the stages that print a graph are %s", optarg, stage_letters());
+            break;
         case 'v': opt.verbose = true; break;
         case 'h': fputs(usage_text, stdout); process_done();
         case O_PREFIX:

@@ -223,7 +223,7 @@ static void greedy(Buffer *b, int n, const Near *near, const Ranked *order)
     }
 }
 
-/* The most bytes alive at one time while block i is. */
+/* Peak of live bytes over the lifetime of block i. */
 static int64_t *crowds(const Buffer *b, int n, const Near *near)
 {
     int64_t *crowd = NEWS(int64_t, n + 1);

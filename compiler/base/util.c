@@ -68,7 +68,7 @@ static void *block_new(size_t bytes)
 
 static size_t rounded(size_t bytes) { return (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1); }
 
-/* What is a multiple of 16 may have to be aligned so: the step to there. */
+/* Bytes to skip so that a block of a 16-multiple size is 16-byte aligned. */
 static size_t step_to_16(const void *at, size_t bytes) { return bytes & ALIGN ? 0 : (uintptr_t)at & ALIGN; }
 
 static void give_back(char *p, size_t bytes)

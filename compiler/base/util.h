@@ -15,7 +15,7 @@
 /* Zeroed memory that lives until pool_free or pool_reset; never fails (out of memory is a located error). */
 void *pool_alloc(size_t bytes);
 void pool_free(void *p, size_t bytes);
-/* What is a multiple of 16 is aligned to 16, else to 8; so elements, of which some want it, take: */
+/* Blocks whose size is a multiple of 16 are 16-byte aligned, others 8. Element buffers are rounded up so: */
 #define ELEMENTS_ROOM(bytes) (((size_t)(bytes) + 16) & ~(size_t)15)
 void *pool_grow(void *old, size_t old_bytes, size_t new_bytes);
 void pool_reset(void);

@@ -1,5 +1,6 @@
 /* emit.c - emit: the two files from their templates. emit_interface.c prints the header's part, emit_kernels.c the includes,
- * weights.c the constants, emit_code.c and emit_call.c the body; names.c makes identifiers. No other file prints C.
+ * weights.c the constants, emit_code.c and emit_call.c the body; names.c makes identifiers; sizes
+ * print themselves (ir/dim.c). No other file prints C.
  * Requires: a planned graph. */
 #include "emit/emit.h"
 #include "memory/plan.h"

@@ -119,7 +119,7 @@ typedef enum How { PUBLIC, DEFINED, PASSED } How;
 const char *parameters(const Interface *f, How how);
 /* Macros of the arena, inputs, outputs; before the body. */
 void put_tensors(Text *t, const Interface *f, const Emitter *e);
-/* What else a caller must know: status codes, the sizes that vary, the file of weights; after the body, which finds out. */
+/* What else a caller must know: status codes, the sizes that vary, the file of weights; printed after the body: only then is it known what can fail. */
 void put_calling(Text *t, const Interface *f, const Emitter *e, const char *weights);
 
 /* ---- emit_sizes.c: variables of sizes ------------------------------------------------------------------------------------ */

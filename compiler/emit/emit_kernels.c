@@ -52,7 +52,8 @@ static void mark_read(const Node *n)
         if (n->in[i])
             n->in[i]->read = true;
     const Attr *body = node_attr(n, "body");
-    int carried = n->n_in - 2; /* those stay where they are; of the rest each turn's part is copied into the whole */
+    int carried =
+        n->n_in - 2; /* loop-carried values are updated in place; the others are scan outputs, copied slice by slice */
     for (int i = carried; i < n->n_out && body; i++)
         if (n->out[i])
             n->out[i]->read = true;

@@ -1,4 +1,4 @@
-/* control.c - Gradient through If and Loop, as which Scan comes: their graphs once more, forwards and back. */
+/* control.c - Gradient of If and Loop (Scan has become a Loop by then): their graphs replayed and reversed. */
 #include "ir/spatial.h"
 #include "passes/container.h"
 #include "gradient.h"

@@ -276,7 +276,7 @@ static bool begin(Path *p)
 void back_through(Path *p, Node *m, int o)
 {
     Value *d = out(m, o) ? map_get(&p->back, out(m, o)) : NULL;
-    for (int i = m->n_in; i-- > 0 && d;) { /* the first last: it may be made over d */
+    for (int i = m->n_in; i-- > 0 && d;) { /* input 0 last: its gradient may reuse d's buffer */
         Value *v = is_live(p, m->in[i]) && type_is_float(m->in[i]->type) ? step_back(p->n, m, i, o, d) : NULL;
         if (v)
             count_back(p, m->in[i], v);

@@ -12,7 +12,7 @@ typedef struct Back {
     int i, o; /* the input in question, and the output */
 } Back;
 
-/* What the input counts. False: this is not known. *v stays as it is when it does not count. */
+/* *v = gradient with respect to input i. False: no rule. *v unchanged: the gradient is zero. */
 bool back_by_formula(const Back *b, Value **v);  /* formulas.c */
 bool back_by_moves(const Back *b, Value **v);    /* moves.c */
 bool back_by_function(const Back *b, Value **v); /* functions.c */
@@ -25,7 +25,7 @@ Value *svm_contest_back(const Back *b);
 Value *affine_grid_back(const Back *b); /* sample.c */
 Value *roi_align_back(const Back *b);
 
-/* A way from xs to y through the nodes of one graph, and back. */
+/* A tape: forward replay from xs to y through the nodes of one graph, and its reverse sweep. */
 typedef struct Path {
     Node *n;                  /* new nodes go before it */
     const struct Path *outer; /* the way through the graph around it */

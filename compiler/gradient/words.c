@@ -1,4 +1,4 @@
-/* words.c - nodes that have no gradient by themselves, in other words: as ordinary nodes, which have. */
+/* words.c - decompositions of nodes without a gradient rule into nodes with one. */
 #include "ir/spatial.h"
 #include <strings.h>
 

@@ -47,7 +47,7 @@ static int *find_slot(ExprKind kind, int n, const int64_t *w)
 
 int dim_size(Dim d) { return dim_const(d) ? 1 : dim_expr(d)->size; }
 
-/* What is shared here is written out as often as it occurs, so that some growth has to have an end. */
+/* Shared subexpressions are duplicated when printed, so their expanded size needs a limit. */
 static int size_of(ExprKind kind, int n, const int64_t *w)
 {
     enum { MOST = 4096 };

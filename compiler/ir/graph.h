@@ -28,7 +28,7 @@ struct Scale {
     Tensor *scale, *zero; /* zero: NULL is 0 */
 };
 
-/* How a value lies in its root: element i from byte `offset` on at i / run * pitch + i % run; pitch 0: all together. */
+/* Placement in the root buffer: element i is at offset + i / run * pitch + i % run; pitch 0: contiguous. */
 struct Inside {
     Dim offset, run, pitch;
     Dim row; /* of a root: the pitch of what is inside in rows; 0: nothing is */
@@ -51,7 +51,7 @@ struct Value {
     Form form : 8;
     bool default_only : 1;     /* input with a default (IR >= 4): data is the default, not a constant */
     bool kept : 1;             /* something besides nodes has its address: not to be freed */
-    bool left : 1;             /* nobody reads it any more, perhaps */
+    bool left : 1;             /* it lost a use and may have none; values_free decides */
     bool poisoned : 1;         /* an error was reported here: no follow-up messages */
     bool lasting : 1;          /* its bytes stay until the end of the run: they are the text of strings */
     bool fixed : 1;            /* plan.c, of a root: cannot be rows of something larger */
@@ -111,7 +111,7 @@ typedef struct Call {
     Dim scratch_pitch;          /* ... and of more scratch for each element that the kernel's x_pitch grows by */
     Symbol **size;              /* sizes the kernel reports through int64_t pointers after the outputs */
     int n_size;
-    Loop *loop;     /* instead of a kernel: a fused elementwise loop (map.c) */
+    Loop *loop;     /* instead of a kernel: a fused elementwise loop (loop.c) */
     Loop *epilogue; /* after a kernel flagged EPILOGUE: what happens to each value before it is stored */
 } Call;
 
@@ -208,7 +208,7 @@ void value_carry(Value *state, Node *copy);
 void value_free(Value *v); /* and its memory: nobody reads it, nothing has its address */
 void values_free(
     void); /* gives back values that nobody reads and no node makes any more, when no code has one in hand */
-void values_stay(void); /* from now on it does not: there are sequences, that have them */
+void values_stay(void); /* turns values_free off: containers hold values that have no recorded use */
 /* Newest version; outputs made; not inserted. */
 Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out);
 void node_insert(Node *n, Node *before); /* before == NULL: at the end */

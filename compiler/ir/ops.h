@@ -4,7 +4,7 @@
 
 #include "ir/assume.h"
 
-/* One operator version. Exactly one of bind, map, view, expand, body (or only infer: control flow, see exec.c). */
+/* One operator version. Exactly one of bind, map, expand, body, or the flag VIEW (control flow has only infer). */
 struct Op {
     const char *name; /* "Softmax" */
     int since;
@@ -16,7 +16,7 @@ struct Op {
     /* "axis:int=-1 perm:ints? mode:string=linear alpha:float=0.01 value:tensor? body:graph": no mark: required */
     const char *attrs;
     void (*infer)(Node *n);  /* sets type and shape of every output; reports what is wrong */
-    void (*bind)(Node *n);   /* sets n->call, with KERNEL_CALL */
+    void (*bind)(Node *n);   /* sets n->call, with BIND */
     const char *map;         /* elementwise: the scalar function in scalar.def */
     void (*expand)(Node *n); /* replaces the node by newer or simpler ones (inline.c) */
     const char *body;        /* the same as text: "t = Sub(x, m)  y = Exp(t)", attributes of the node as @alpha */
@@ -25,7 +25,7 @@ struct Op {
     /* Older versions that mean the same: "22 T=FB; 8 T=F / alpha:float=1", with their types (among the newest's), and
      * attributes after / where they had others. A version that means something else is a row of its own. */
     const char *was;
-    const char *limit; /* what the operator's text has and this row not, for the support table; NULL: nothing */
+    const char *limit; /* what the specification allows and this row does not, for the support table; NULL: nothing */
     /* After inference, the last node first: replaces n, or its neighbours, by something better; true: n is gone. */
     bool (*simplify)(Node *n);
     /* layout.c has made n channels last (in and out 0 of rank >= 3 are N,spatial...,C): what else must change? Conv
@@ -45,7 +45,7 @@ struct Op {
     /* Attributes of n name values of its graph: makes them inputs, before functions are inlined, which have the same
      * names in every copy. */
     void (*named)(Node *n);
-    void (*unread)(Node *n); /* makes what has readers alone, before n's graphs are looked through for what is dead */
+    void (*unread)(Node *n); /* drops outputs without uses, before dead code is sought in n's subgraphs */
 };
 
 enum {
@@ -61,7 +61,7 @@ enum {
     CONTROL = 1 << 8,    /* has graphs: exec.c and emit.c know it by its kind */
     NOFOLD = 1 << 9,
     LOOKS_BACK = 1 << 10, /* what it means depends on the nodes before it, those of constants too */
-    TOLD = 1 << 11,       /* whoever makes the node says what its outputs are, or may be at most */
+    TOLD = 1 << 11,       /* the creator sets type and shape (or its upper bound) of the outputs */
 };
 
 /* Puts a table into the register; the one line a family file needs besides its rows. */

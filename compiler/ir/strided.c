@@ -101,15 +101,3 @@ void strided_bind(Node *n, Strided s)
     put_axes(&s, s.rank, p.dim, p.from, p.to);
     bind_kernel(n, "copy_many", t, NO_TYPE, copy_many_fields(), &p, NULL, 0);
 }
-
-bool call_is_window(const Call *c, Dim *at)
-{
-    if (!c->kernel || strcmp(c->kernel->name, "copy"))
-        return false;
-    const struct copy_bind *p = (const void *)c->param;
-    for (int i = 0; i < 3; i++)
-        if (!dim_is(p->dim[i], 1))
-            return false;
-    *at = p->from_at;
-    return dim_is(p->from[3], 1) && dim_is(p->to[3], 1) && dim_is(p->to_at, 0);
-}

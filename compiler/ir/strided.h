@@ -18,7 +18,4 @@ void strided_merge(Strided *s);                           /* drops axes of 1, jo
 Dim strided_axes(Strided *s, Dim *dim, Dim *from, Dim *to);
 void strided_bind(Node *n, Strided s); /* input 0 to output 0 by the copy kernel */
 
-/* Is this call a copy of one contiguous piece of its input to its whole output? *at: where the piece starts, elements. */
-bool call_is_window(const Call *c, Dim *at);
-
 #endif

@@ -7,7 +7,7 @@
 
 OF_RUN static struct Symbols {
     VEC(Symbol *) at;
-    Map by_name, numbers; /* the last number that a name was given to be another one */
+    Map by_name, numbers; /* last suffix used to make a name unique */
     Map origins;          /* node or value -> the first symbol that comes from it */
 } symbols;
 

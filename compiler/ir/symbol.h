@@ -24,7 +24,8 @@ struct Symbol {
     const char *c;         /* variable in the emitted C */
 };
 Symbol *symbol_by_name(Name n); /* model-wide: one meaning per name; made when missing */
-Symbol *symbol_fresh(const char *why, int64_t low, int64_t high); /* within what --dim says of all such, or of it */
+Symbol *symbol_fresh(const char *why, int64_t low,
+                     int64_t high); /* bounds are tightened by --dim for this name, or for all symbols named `why` */
 Dim dim_symbol(Symbol *s);
 int symbol_count(void);
 Symbol *symbol_at(int i);

@@ -52,14 +52,6 @@ bool type_is_float(Type t) { return info(t)->kind == FLOATING; }
 bool type_is_int(Type t) { return info(t)->kind == SIGNED || info(t)->kind == UNSIGNED; }
 bool type_is_signed(Type t) { return info(t)->kind == SIGNED || (info(t)->kind == FLOATING && t != F8E8M0); }
 
-Type type_by_tag(const char *tag)
-{
-    for (Type t = F32; t < N_TYPES; t++)
-        if (!strcmp(types[t].tag, tag))
-            return t;
-    return NO_TYPE;
-}
-
 size_t type_bytes(Type t, int64_t count)
 {
     size_t bytes;

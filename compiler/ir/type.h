@@ -14,9 +14,8 @@ typedef enum Type {
 
 const char *type_tag(Type t);  /* "f32": suffix of kernels and C type of an element */
 const char *type_onnx(Type t); /* "float": ONNX's name in messages */
-Type type_by_tag(const char *tag);
-int type_bits(Type t);   /* 32 for F32, 4 for I4 */
-Type type_arith(Type t); /* the type kernels compute in: F32 for F16, I32 for I8 */
+int type_bits(Type t);         /* 32 for F32, 4 for I4 */
+Type type_arith(Type t);       /* the type kernels compute in: F32 for F16, I32 for I8 */
 Type type_wide(
     Type t); /* F32 for F16 and BF16, so that what is computed in steps is rounded once; others as they are */
 Type type_part(Type t);    /* what a complex number is two of; others as they are */

@@ -150,7 +150,7 @@ static void set_joins(Trial *t, int from, int to, bool joins)
         t->joins[t->candidates.at[i]->time] = joins;
 }
 
-/* Lets candidates from, ..., to - 1 join when that needs no more bytes than without; else each half of them. */
+/* Joins candidates [from, to) if the bound does not rise; otherwise tries each half. */
 static void choose(Trial *t, int from, int to)
 {
     set_joins(t, from, to, true);

@@ -163,7 +163,7 @@ static int64_t element_bits(const Value *v) { return type_bits(v->type); }
 
 static Dim bytes_of(Dim elements, const Value *v) { return dim_mul(elements, D(element_bits(v) / 8)); }
 
-/* Can everybody who reads v, or a view of it, do so in rows of `run` elements? */
+/* Can every reader of v and of its views take rows of `run` elements with a pitch? */
 static bool readers_take(const Value *v, Dim run)
 {
     if (is_constant(v) || v->form != TENSOR || v->lasting || value_is_output(v) || symbols_of(v))
@@ -411,7 +411,7 @@ static void join_in_place(Node *n, void *arg)
 
 /* ---- states of loops ----------------------------------------------------------------------------------------------------- */
 
-/* Does n leave a state alone that it reads, until it has read it? */
+/* Does n finish reading the state before it writes over it? */
 static bool spares(const Node *n, const Value *state)
 {
     for (int i = 0; i < n_read(n); i++) {

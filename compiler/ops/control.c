@@ -31,7 +31,7 @@ static void take_branch(Node *n, Graph *g)
     node_remove(n);
 }
 
-/* Says which inputs of whole numbers v is computed from: a model in which they are constants takes one branch. */
+/* Suggests integer inputs to freeze so that the branch is chosen at compile time. */
 static void help_freeze(const Value *v, int depth, Map *seen)
 {
     enum { DEEPEST = 12 };
@@ -294,7 +294,7 @@ static void set_parts(Graph *g, int carried, Box *const *box)
     for (int i = 0, at = 2; i < carried; at += box_count(box[i]), i++) {
         if (box[i]->form == TENSOR)
             continue;
-        Values part = {0}; /* the same things as somebody would make from nothing */
+        Values part = {0}; /* placeholder tensors of the box's types */
         Node *start = node_new(g, "onnxcc.Start", 0, NULL, 0);
         node_insert(start, g->first);
         container_flatten(container_placeholder(start, box[i]), &part);
@@ -395,8 +395,7 @@ static Box **flatten_carried(Node *n, Graph *g)
     enum { MOST_TRIES = 8, FEW_TURNS = 16 };
     int carried = n->n_in - 2, tries = 0;
     Box **first = NEWS(Box *, carried), **now = NEWS(Box *, g->out.n), **after = NEWS(Box *, carried);
-    int64_t turns = most_turns(n),
-            each = 0; /* turns that were gone through one by one: they are few, and do not grow evenly */
+    int64_t turns = most_turns(n), each = 0; /* iterations simulated one by one, because growth is not linear */
     for (int i = 0; i < carried; i++)
         now[i] = first[i] = box_of(n->in[i + 2]);
     for (bool stable = false; !stable;) {
@@ -512,7 +511,7 @@ static void loop_infer(Node *n)
             return;
         }
     if (box) {
-        bool *given = NEWS(bool, g->out.n); /* the body gives what it takes as an optional: so do all turns together */
+        bool *given = NEWS(bool, g->out.n); /* the body unwraps the optional, so the loop's result is unwrapped too */
         for (int i = 0; i < g->out.n - 1; i++) {
             given[i] = g->out.at[i + 1]->form != OPTIONAL;
             box[i] = i < carried ? box[i] : box_of(g->out.at[i + 1]);

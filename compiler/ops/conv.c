@@ -109,7 +109,7 @@ static void transpose_infer(Node *n)
 
 /* ---- channels last --------------------------------------------------------------------------------------------------- */
 
-/* Do vectors over all of y's channels suit better than one group after the other? */
+/* Is vectorising over all output channels better than looping over groups? */
 static bool is_depthwise(const Conv *c)
 {
     enum { FEW = 8 };

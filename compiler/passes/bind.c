@@ -70,7 +70,7 @@ static bool call_takes(const Node *n, const Value *v)
     return false;
 }
 
-/* A view needs bytes in the arena to look at; a constant has none there. (Its shape is not known, or it were folded.) */
+/* A view needs bytes in the arena to look at; a constant has none there. (Its shape is symbolic; otherwise it would have been folded.) */
 static void copy_viewed(Node *n)
 {
     Value *x = n->in[0];

@@ -94,8 +94,8 @@ void container_inputs(Graph *g, int first, Box *const *box);
 /* arguments of n from `first` on. */
 void container_arguments(Node *n, int first, Box *const *box);
 /* What a value that is `now` at the start of a turn and `after` at its end can hold in all of at most `turns` turns, the
- * first of which begins with `first`; or ONE_TURN: after this one. What elements are larger by counts for every turn from
- * the second try on: they may just have been none. NULL: nothing, and that is reported at n. */
+ * first of which begins with `first`; or ONE_TURN: after this one. From the second try
+ * on, growth of element sizes is extrapolated over all iterations (in the first the sequence may have been empty). NULL: nothing, and that is reported at n. */
 enum { ONE_TURN = -1 };
 Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t turns, int tries);
 bool box_bounded(const Box *b);      /* false: so many turns are too many */

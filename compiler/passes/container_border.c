@@ -80,7 +80,7 @@ void container_arguments(Node *n, int first, Box *const *box)
     node_set_inputs(n, all.n, all.at);
 }
 
-/* What grows by at most `step` in every turn, from `first`; -1: more than can be. ONE_TURN: what it is after this one. */
+/* What grows by at most `step` in every turn, from `first`; -1: exceeds the limit. ONE_TURN: what it is after this one. */
 static int64_t grown(int64_t first, int64_t now, int64_t after, int64_t step, int64_t turns)
 {
     int64_t most;

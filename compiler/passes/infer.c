@@ -205,7 +205,7 @@ static Shape resolve_shape(Shape s)
 
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
-/* A size that is found at run time may not become more than what it is declared to be; when it does, the run ends. */
+/* A run-time size may not exceed its declared size; if it does, the run returns an error. */
 static void bound_by(const Node *n, Symbol *s, int64_t most)
 {
     if (s && !s->user && !n->graph->parent && most >= s->low && most < s->high)

@@ -130,7 +130,7 @@ static Value *operand(Node *n, Value *v, const int64_t *perm, int rank)
     return transposed(v, n, perm);
 }
 
-/* Takes up no memory until the end of the stage, of which every value may have one. */
+/* Frees the transpose at once: every value may get one, and they would add up. */
 static void drop_unread(Node *n)
 {
     if (transpose_perm(n, NULL) && !n->out[0]->uses.n)

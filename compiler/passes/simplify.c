@@ -234,7 +234,7 @@ static void absorb_node(Node *n, void *unused)
         values_free();
 }
 
-/* ---- what operators know better ------------------------------------------------------------------------------------------------ */
+/* ---- operator-specific rewrites ------------------------------------------------------------------------------------------------ */
 
 /* From the end, so that what an operator puts before itself is asked, too. */
 static void ask_operators(Graph *g, void *unused)
