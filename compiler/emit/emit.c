@@ -6,6 +6,7 @@
 #include "memory/plan.h"
 #include "base/options.h"
 #include "base/output.h"
+#include "passes/container.h"
 
 const char *embedded_text(const char *file)
 {
@@ -51,6 +52,44 @@ static void fill_template(Text *t, const char *template, const Hole *holes, Writ
 
 /* ---- the body ------------------------------------------------------------------------------------------------------------ */
 
+/* The sizes of the elements of a sequence that the caller gives are those that its type and the bounds allow. */
+static void check_elements(Emitter *e, const Port *port)
+{
+    const Box *b = port_sequence(port);
+    Value *const *part = e->m->graph->in.at + port->first, *dims = part[1], *count = part[2];
+    int width = sequence_width(b);
+    if (count->input < 0 || dims->input < 0)
+        return;
+    count->mentioned = true;
+    if (port->n > 3) {
+        part[3]->mentioned = true;
+        line(e, "if (*%s) {", part[3]->c);
+        e->depth++;
+    }
+    line(e, "if (*%s < 0 || *%s > %lld)", count->c, count->c, (long long)b->most);
+    line(e, "    return RT_BAD_SIZE;");
+    int64_t least, most;
+    bool same;
+    for (int k = 0; k < width && element_limits(port, k, &least, &most, &same); k++) {
+        const char *size = c_format("%s[i_ * %d + %d]", dims->c, width, k);
+        dims->mentioned = true;
+        line(e, "for (idx i_ = 0; i_ < *%s; i_++)", count->c);
+        if (least == most)
+            line(e, "    if (%s != %lld)", size, (long long)most);
+        else if (same)
+            line(e, "    if (%s < %lld || %s > %lld || %s != %s[%d])", size, (long long)least, size, (long long)most,
+                 size, dims->c, k);
+        else
+            line(e, "    if (%s < %lld || %s > %lld)", size, (long long)least, size, (long long)most);
+        line(e, "        return RT_BAD_SIZE;");
+    }
+    if (port->n > 3) {
+        e->depth--;
+        line(e, "}");
+    }
+    e->fallible = true;
+}
+
 static void put_prologue(Emitter *e, const Interface *f)
 {
     e->depth = 1;
@@ -73,6 +112,11 @@ static void put_prologue(Emitter *e, const Interface *f)
         }
         define_elements(e, v);
     }
+    const Port *ports;
+    int n = container_ports(false, &ports);
+    for (int i = 0; i < n; i++)
+        if (port_sequence(&ports[i]))
+            check_elements(e, &ports[i]);
 }
 
 static void put_epilogue(Emitter *e, const Interface *f)

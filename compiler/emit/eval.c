@@ -8,6 +8,7 @@
 #include "ir/scope.h"
 #include "memory/plan.h"
 #include "read/read.h"
+#include "passes/container.h"
 #include "rt.h"
 
 typedef struct Eval {
@@ -72,6 +73,27 @@ static void read_inputs(Eval *e)
                      (long long)t->dim[k], k, shape_text(*v->shape));
         read_elements(e, v);
     }
+}
+
+/* The sizes of the elements of a sequence. */
+static void check_elements(Eval *e, const Port *port)
+{
+    const Box *b = port_sequence(port);
+    Value *const *part = e->m->graph->in.at + port->first;
+    int width = sequence_width(b);
+    if (part[1]->input < 0 || part[2]->input < 0 || (port->n > 3 && !*(const uint8_t *)bytes_of(part[3], e)))
+        return;
+    const int64_t *dims = bytes_of(part[1], e), count = *(const int64_t *)bytes_of(part[2], e);
+    if (count < 0 || count > b->most)
+        fail(EXIT_MODEL, "the sequence '%s' has %lld elements, not 0 to %lld", printable(port->name), (long long)count,
+             (long long)b->most);
+    int64_t least, most;
+    bool same;
+    for (int k = 0; k < width && element_limits(port, k, &least, &most, &same); k++)
+        for (int64_t i = 0; i < count; i++)
+            if (dims[i * width + k] < least || dims[i * width + k] > most || (same && dims[i * width + k] != dims[k]))
+                fail(EXIT_MODEL, "element %lld of '%s' has size %lld in dimension %d", (long long)i,
+                     printable(port->name), (long long)dims[i * width + k], k);
 }
 
 /* ---- nodes -------------------------------------------------------------------------------------------------------------- */
@@ -219,6 +241,11 @@ void eval_graph(Model *m, Tensor *const *in, Tensor **out)
         e.out[i] = pool_alloc(ELEMENTS_ROOM(most_bytes(g->out.at[i])));
     scopes_begin();
     read_inputs(&e);
+    const Port *ports;
+    int n = container_ports(false, &ports);
+    for (int i = 0; i < n; i++)
+        if (port_sequence(&ports[i]))
+            check_elements(&e, &ports[i]);
     eval_nodes(&e, g);
     bool strings = false;
     for (int i = 0; i < g->out.n; i++) {

@@ -15,6 +15,7 @@ typedef struct TypeDesc { /* a TypeProto in full; a dimension it says nothing ab
     Shape shape;
     struct TypeDesc *of;
     Name dim_param[MAX_RANK];
+    bool hint; /* what a function's body says: true of some calls */
 } TypeDesc;
 
 typedef struct Use {

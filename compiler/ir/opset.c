@@ -111,6 +111,11 @@ static void resolve_node(Resolver *r, Node *n)
         note_help("the model's opset_import must name the domain and its version");
         return;
     }
+    if (!f && n->source->overload->n) {
+        error_node(n, "FUN-06", "there is no function %s of the domain '%s' with the overload '%s'",
+                   printable(n->source->op_type), domain_text(domain), printable(n->source->overload));
+        return;
+    }
     int64_t newest = domain_newest(domain);
     if (newest && version > newest && !f) {
         error_node(n, "OPS-10", "operator set %s version %lld is newer than this compiler knows (%lld)",
@@ -133,41 +138,13 @@ static void resolve_graph(Graph *g, void *resolver)
         resolve_node(resolver, n);
 }
 
-/* What does the work of operators of ai.onnx and ai.onnx.ml that were removed. */
-static const struct Removed {
-    const char *op, *by;
-    bool experimental;
-} removed[] = {
-    {"ATen", "standard operators", true},
-    {"Affine", "Mul and Add", true},
-    {"ConstantFill", "ConstantOfShape", true},
-    {"Crop", "Slice", true},
-    {"DynamicSlice", "Slice", true},
-    {"GRUUnit", "GRU", true},
-    {"GivenTensorFill", "Constant and Expand", true},
-    {"ImageScaler", "Mul and Add", true},
-    {"ParametricSoftplus", "Softplus and Mul", true},
-    {"Scale", "Mul", true},
-    {"ScaledTanh", "Tanh and Mul", true},
-    {"Scatter", "ScatterElements", false},
-    {"TreeEnsembleClassifier", "TreeEnsemble", false},
-    {"TreeEnsembleRegressor", "TreeEnsemble", false},
-    {"Upsample", "Resize", false},
-};
-
-static const struct Removed *find_removed(const Miss *m)
-{
-    for (size_t i = 0; i < sizeof removed / sizeof *removed; i++)
-        if (domain_newest(m->domain) && name_is(m->op, removed[i].op))
-            return &removed[i];
-    return NULL;
-}
+/* A removed operator's row says what to use instead, and, before that, whether it was an experiment. */
+static const char experiment[] = "experimental: ";
 
 /* Why (domain, op, version) has no row, in the user's terms. */
 static void report_miss(const Miss *m)
 {
     const char *domain = domain_text(m->domain), *op = printable(m->op);
-    const struct Removed *gone = find_removed(m);
     int n;
     const Op *const *rows = ops_sorted(&n);
     const Op *later = NULL, *last = NULL, *ended = NULL, *spelled = NULL;
@@ -188,7 +165,7 @@ static void report_miss(const Miss *m)
     if (!domain_newest(m->domain))
         error_node(m->first, "OPS-05", "operator not supported: %s of the unknown domain '%s', version %lld", op,
                    domain, (long long)m->version);
-    else if (gone && gone->experimental)
+    else if (ended && ended->body && !strncmp(ended->body, experiment, strlen(experiment)))
         error_node(m->first, "OPS-14", "operator %s (%s) was experimental, and was removed; the model imports %lld", op,
                    domain, (long long)m->version);
     else if (ended)
@@ -203,8 +180,10 @@ static void report_miss(const Miss *m)
         note_help("operators are case-sensitive: did you mean %s?", spelled->name);
     if (ended && last)
         note_help("the last version that has it is %d", ended->since - 1);
-    if (gone)
-        note_help("use %s instead", gone->by);
+    if (ended && ended->body)
+        note_help("use %s instead", strncmp(ended->body, experiment, strlen(experiment))
+                                        ? ended->body
+                                        : ended->body + strlen(experiment));
     if (m->count > 1)
         note_help("%d nodes use it", m->count);
 }

@@ -111,28 +111,31 @@ static void gru_unit_expand(Node *n)
 /* ---- the rows --------------------------------------------------------------------------------------------------------------- */
 
 #define SHAPE_ATTRS "input_as_shape:int=0 extra_shape:ints? shape:ints?"
-#define GONE(name, sig, types) {name, 10, sig, types, "", .flags = DEPRECATED}
-#define EXPANDS(name, sig, types, attrs, f) {name, 1, sig, types, attrs, .expand = f}, GONE(name, sig, types)
-#define MEANS(name, sig, types, attrs, text) {name, 1, sig, types, attrs, .body = text}, GONE(name, sig, types)
+/* by: what to use instead. */
+#define GONE(name, sig, types, by) {name, 10, sig, types, "", .flags = DEPRECATED, .body = "experimental: " by}
+#define EXPANDS(name, sig, types, attrs, f, by) {name, 1, sig, types, attrs, .expand = f}, GONE(name, sig, types, by)
+#define MEANS(name, sig, types, attrs, text, by) {name, 1, sig, types, attrs, .body = text}, GONE(name, sig, types, by)
 #define X_Y "input:T -> output:T"
 #define ALPHA_BETA "alpha:float=1.0 beta:float="
 
 static const Op experimental_ops[] = {
     EXPANDS("ConstantFill", "input?:T1 -> output:T2", "T1=float|int32|int64|bool T2=float|int32|int64|bool",
-            "value:float=0 dtype:int=1 " SHAPE_ATTRS, constant_fill_expand),
-    EXPANDS("GivenTensorFill", "shape?:T -> X:T", "T=F", "values:floats? " SHAPE_ATTRS, given_fill_expand),
-    EXPANDS("Crop", X_Y, "T=F", "border:ints? scale:ints?", crop_expand),
-    EXPANDS("ImageScaler", X_Y, "T=F", "bias:floats? scale:float=1.0", image_scaler_expand),
-    MEANS("Affine", "X:T -> Y:T", "T=F", ALPHA_BETA "0.0", "a = Mul(X, @alpha) Y = Add(a, @beta)"),
-    MEANS("ScaledTanh", X_Y, "T=F", ALPHA_BETA "1.0", "x = Mul(input, @beta) y = Tanh(x) output = Mul(y, @alpha)"),
+            "value:float=0 dtype:int=1 " SHAPE_ATTRS, constant_fill_expand, "ConstantOfShape"),
+    EXPANDS("GivenTensorFill", "shape?:T -> X:T", "T=F", "values:floats? " SHAPE_ATTRS, given_fill_expand,
+            "Constant and Expand"),
+    EXPANDS("Crop", X_Y, "T=F", "border:ints? scale:ints?", crop_expand, "Slice"),
+    EXPANDS("ImageScaler", X_Y, "T=F", "bias:floats? scale:float=1.0", image_scaler_expand, "Mul and Add"),
+    MEANS("Affine", "X:T -> Y:T", "T=F", ALPHA_BETA "0.0", "a = Mul(X, @alpha) Y = Add(a, @beta)", "Mul and Add"),
+    MEANS("ScaledTanh", X_Y, "T=F", ALPHA_BETA "1.0", "x = Mul(input, @beta) y = Tanh(x) output = Mul(y, @alpha)",
+          "Tanh and Mul"),
     MEANS("ParametricSoftplus", "X:T -> Y:T", "T=F", ALPHA_BETA "1.0",
-          "x = Mul(X, @beta) y = Softplus(x) Y = Mul(y, @alpha)"),
-    MEANS("Scale", X_Y, "T=F", "scale:float=1.0", "output = Mul(input, @scale)"),
+          "x = Mul(X, @beta) y = Softplus(x) Y = Mul(y, @alpha)", "Softplus and Mul"),
+    MEANS("Scale", X_Y, "T=F", "scale:float=1.0", "output = Mul(input, @scale)", "Mul"),
     MEANS("DynamicSlice", "data:T starts:Tind ends:Tind axes?:Tind -> output:T", "T=ALL Tind=int32|int64", "",
-          "output = Slice(data, starts, ends, axes)"),
+          "output = Slice(data, starts, ends, axes)", "Slice"),
     EXPANDS("GRUUnit", "hidden_prev:T gates:T seq_lengths:L t:L -> hidden:T", "T=F L=F|int32|int64",
-            "drop_states:int=0", gru_unit_expand),
+            "drop_states:int=0", gru_unit_expand, "GRU"),
     MEANS("LoopIndexTensor", "T:V loop_idx:I -> O:V", "V=ALL I=int32|int64", "axis:int=0",
-          "O = Gather<axis=@axis>(T, loop_idx)"),
+          "O = Gather<axis=@axis>(T, loop_idx)", "Gather"),
 };
 OPS(experimental_ops);

@@ -321,10 +321,10 @@ static const Op ml_tree_ops[] = {
      "nodes_missing_value_tracks_true:ints? nodes_modes:tensor nodes_splits:tensor nodes_trueleafs:ints "
      "nodes_truenodeids:ints post_transform:int=0 tree_roots:ints",
      .expand = ensemble_expand, .domain = "ai.onnx.ml"},
-    REGRESSOR(5, NODES_3 TARGETS_1 " target_weights_as_tensor:tensor?", .flags = DEPRECATED),
+    REGRESSOR(5, NODES_3 TARGETS_1 " target_weights_as_tensor:tensor?", .flags = DEPRECATED, .body = "TreeEnsemble"),
     REGRESSOR(3, NODES_3 TARGETS_1 " target_weights_as_tensor:tensor?", .expand = regressor_expand),
     REGRESSOR(1, NODES_1 TARGETS_1, .expand = regressor_expand),
-    CLASSIFIER(5, NODES_3 CLASSES_1 " class_weights_as_tensor:tensor?", .flags = DEPRECATED),
+    CLASSIFIER(5, NODES_3 CLASSES_1 " class_weights_as_tensor:tensor?", .flags = DEPRECATED, .body = "TreeEnsemble"),
     CLASSIFIER(3, NODES_3 CLASSES_1 " class_weights_as_tensor:tensor?", .expand = classifier_expand),
     CLASSIFIER(1, NODES_1 CLASSES_1, .expand = classifier_expand),
     {"Trees", 1, "x:T root:U feature:U value:T link:U mode?:uint8 target?:U weight?:T base?:T -> y:T",

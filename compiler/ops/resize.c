@@ -479,7 +479,7 @@ static const Op resize_ops[] = {
     {"Resize", 11, "X:T1 roi:T2 scales:float sizes?:int64 -> Y:T1", "T1=ALL T2=F", RESIZE_ATTRS,
      .expand = resize_expand},
     {"Resize", 10, "X:T scales:float -> Y:T", "T=ALL", "mode:string=nearest", .expand = upsample_expand},
-    {"Upsample", 10, "X:T scales:float -> Y:T", "T=ALL", "mode:string=nearest", .flags = DEPRECATED},
+    {"Upsample", 10, "X:T scales:float -> Y:T", "T=ALL", "mode:string=nearest", .flags = DEPRECATED, .body = "Resize"},
     {"Upsample", 9, "X:T scales:float -> Y:T", "T=ALL", "mode:string=nearest", .expand = upsample_expand},
     {"Upsample", 7, "X:T -> Y:T", "T=ALL", "mode:string=nearest scales:floats", .expand = upsample_expand},
     {"Upsample", 1, "X:T -> Y:T", "T=bool|int32|int64|float16|float|double",

@@ -172,7 +172,7 @@ static void tensor_scatter_bind(Node *n)
 #define REDUCTION "reduction:string=none"
 
 static const Op scatter_ops[] = {
-    {ELEMENTS("Scatter", 11, "ALL", "axis:int=0"), .flags = DEPRECATED},
+    {ELEMENTS("Scatter", 11, "ALL", "axis:int=0"), .flags = DEPRECATED, .body = "ScatterElements"},
     {ELEMENTS("Scatter", 9, "ALL", "axis:int=0"), .expand = scatter_expand},
 
     {ELEMENTS("ScatterElements", 18, "ALLB", "axis:int=0 " REDUCTION), .expand = scatter_expand,

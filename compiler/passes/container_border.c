@@ -176,6 +176,26 @@ const char *container_note(bool output, int i)
     return "";
 }
 
+const Box *port_sequence(const Port *port)
+{
+    const Box *b = port->box;
+    if (b && b->form == OPTIONAL && b->item.n)
+        b = b->item.at[0];
+    return b && b->open ? b : NULL;
+}
+
+bool element_limits(const Port *port, int k, int64_t *least, int64_t *most, bool *same)
+{
+    const Box *b = port_sequence(port);
+    const TypeDesc *d = port->declared;
+    while (d && d->form != TENSOR)
+        d = d->of;
+    *least = b->fixed[k] ? b->size[k] : k < b->least_rank ? 0 : -1;
+    *most = b->size[k];
+    *same = d && k < d->shape.rank && d->dim_param[k] && !b->fixed[k];
+    return k < b->rank;
+}
+
 /* As many values as keys: what --shape says, or a size that is set for each run. */
 static Box *declared_map(Value *v, const TypeDesc *d)
 {
@@ -222,6 +242,8 @@ static Box *declared_box(Value *v, const TypeDesc *d)
         return b;
     }
     Shape given = *v->shape, of = d->of->shape;
+    for (int i = 0; i < of.rank; i++)
+        of.dim[i] = dim_resolve(of.dim[i]);
     if (given.rank < 1 || (given.rank == 1 && of.rank > 0 && !shape_const(of)) ||
         (given.rank > 1 && of.rank >= 0 && given.rank != of.rank + 1)) {
         Text sizes = {0};
@@ -299,7 +321,7 @@ void containers_enter(Model *m)
         vec_push(&outputs, ((Port){.name = g->out.at[i]->name}));
     for (int i = 0; i < g->in.n; i++) {
         Value *v = g->in.at[i];
-        Port port = {v->name, NULL, all.n, 1};
+        Port port = {v->name, NULL, all.n, 1, v->desc};
         if (v->form == TENSOR) {
             vec_push(&all, v);
             port.box = box_of(v);

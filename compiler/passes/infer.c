@@ -212,6 +212,38 @@ static void bound_by(const Node *n, Symbol *s, int64_t most)
         s->high = most;
 }
 
+/* What a function's body says of a value may not be so for this call. */
+static void report_clash(const Node *n, const Value *v, const char *want, const char *now)
+{
+    if (v->desc->hint)
+        warn_at(node_path(n), "FUN-31", "the function declares '%s' %s, but in this call it is %s", printable(v->name),
+                want, now);
+    else
+        error_node(n, "VIN-05", "'%s' is declared %s, but the operator gives %s", printable(v->name), want, now);
+}
+
+static bool in_loop(const Graph *g)
+{
+    while (g->owner && !node_attr(g->owner, "body"))
+        g = g->parent;
+    return g->owner != NULL;
+}
+
+/* A name of a size that no input has means one number in the whole model. (A loop's body is inferred several times.) */
+static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
+{
+    if (!s || !s->user || s->input || !dim_const(is) || in_loop(n->graph))
+        return;
+    if (s->seen && s->size != dim_value(is))
+        error_node(n, "SHP-10", "'%s' has size %lld where it is declared '%s', which is %lld in '%s'",
+                   printable(v->name), (long long)dim_value(is), printable(s->name), (long long)s->size,
+                   printable(s->seen->name));
+    s->size = dim_value(is);
+    if (!s->seen)
+        v->kept = true;
+    s->seen = s->seen ? s->seen : v;
+}
+
 /* What the model declares about a value, against what was inferred. */
 static void meet_declared(Node *n, Value *v)
 {
@@ -219,8 +251,7 @@ static void meet_declared(Node *n, Value *v)
         return;
     Shape want = resolve_shape(v->desc->shape);
     if (v->desc->elem && v->type && v->desc->elem != v->type) {
-        error_node(n, "VIN-05", "'%s' is declared %s, but the operator gives %s", printable(v->name),
-                   type_onnx(v->desc->elem), type_onnx(v->type));
+        report_clash(n, v, type_onnx(v->desc->elem), type_onnx(v->type));
         return;
     }
     if (want.rank < 0 || v->shape->rank < 0)
@@ -236,14 +267,13 @@ static void meet_declared(Node *n, Value *v)
             if (dim_const(a)) { /* an assumption: checked at run time */
                 assume_dim(n, b, a);
                 now.dim[i] = a;
-            }
+            } else if (v->desc->dim_param[i])
+                meet_symbol(n, v, symbol_of(a), b);
         }
     }
     v->shape = shape_keep(now);
-    if (clash) {
-        error_node(n, "VIN-05", "'%s' is declared %s, but the operator gives %s", printable(v->name), shape_text(want),
-                   shape_text(now));
-    }
+    if (clash)
+        report_clash(n, v, shape_text(want), shape_text(now));
 }
 
 static bool poisoned(Node *n)

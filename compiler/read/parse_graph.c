@@ -451,6 +451,8 @@ static void read_infos(Graph *g, const Wire *w, const Path *p)
             continue;
         Path named = {p, "value_info", i, n, NULL};
         Value *v = map_get(&g->scope, n);
+        if (d)
+            d->hint = function_of(g) != NULL;
         if (!v) {
             doubt_common(path_text(&named), "VIN-03", "there is no value '%s'", printable(n));
             continue;

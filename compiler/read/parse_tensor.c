@@ -78,7 +78,7 @@ static int64_t entries_of(Type t, int64_t count)
 
 static void wrong_count(const Path *p, Store store, int64_t got, int64_t want, const Tensor *t)
 {
-    error_at(path_text(p), entries_of(t->type, 8) == 8 ? "ENC-03" : "ENC-12", "%s has %lld entries; %s%s needs %lld",
+    error_at(path_text(p), type_bits(t->type) < 8 ? "ENC-12" : "ENC-03", "%s has %lld entries; %s%s needs %lld",
              store_name[store], (long long)got, type_onnx(t->type), shape_text(tensor_shape(t)), (long long)want);
 }
 
