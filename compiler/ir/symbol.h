@@ -18,6 +18,8 @@ struct Symbol {
     struct Symbol *next; /* of the same node or `from` */
     int id;
     Dim fixed;             /* what it is, when that is known; else itself */
+    Value *seen;           /* a value with this size, of which is known that it is */
+    int64_t size;          /* ... this number */
     int64_t value;         /* while exec.c runs */
     bool known;            /* it has its value: in this run, or where the emitted text is now */
     struct Symbol *beside; /* scope.c: of the same graph */
