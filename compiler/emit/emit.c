@@ -69,16 +69,12 @@ static void check_elements(Emitter *e, const Port *port)
     line(e, "if (*%s < 0 || *%s > %lld)", count->c, count->c, (long long)b->most);
     line(e, "    return RT_BAD_SIZE;");
     int64_t least, most;
-    bool same;
-    for (int k = 0; k < width && element_limits(port, k, &least, &most, &same); k++) {
+    for (int k = 0; k < width && element_limits(port, k, &least, &most); k++) {
         const char *size = c_format("%s[i_ * %d + %d]", dims->c, width, k);
         dims->mentioned = true;
         line(e, "for (idx i_ = 0; i_ < *%s; i_++)", count->c);
         if (least == most)
             line(e, "    if (%s != %lld)", size, (long long)most);
-        else if (same)
-            line(e, "    if (%s < %lld || %s > %lld || %s != %s[%d])", size, (long long)least, size, (long long)most,
-                 size, dims->c, k);
         else
             line(e, "    if (%s < %lld || %s > %lld)", size, (long long)least, size, (long long)most);
         line(e, "        return RT_BAD_SIZE;");

@@ -88,10 +88,9 @@ static void check_elements(Eval *e, const Port *port)
         fail(EXIT_MODEL, "the sequence '%s' has %lld elements, not 0 to %lld", printable(port->name), (long long)count,
              (long long)b->most);
     int64_t least, most;
-    bool same;
-    for (int k = 0; k < width && element_limits(port, k, &least, &most, &same); k++)
+    for (int k = 0; k < width && element_limits(port, k, &least, &most); k++)
         for (int64_t i = 0; i < count; i++)
-            if (dims[i * width + k] < least || dims[i * width + k] > most || (same && dims[i * width + k] != dims[k]))
+            if (dims[i * width + k] < least || dims[i * width + k] > most)
                 fail(EXIT_MODEL, "element %lld of '%s' has size %lld in dimension %d", (long long)i,
                      printable(port->name), (long long)dims[i * width + k], k);
 }

@@ -40,7 +40,6 @@ typedef struct Port {
     Name name;
     Box *box;
     int first, n;
-    const TypeDesc *declared;
 } Port;
 
 Box *box_new(Form form, Type t);
@@ -105,8 +104,8 @@ Box *box_empty(const Box *elements); /* a sequence of none of these */
 void containers_enter(Model *m);                       /* inputs of the model become tensors */
 void containers_leave(Model *m);                       /* outputs do */
 int container_ports(bool outputs, const Port **ports); /* what they became, in the model's order */
-/* Size k of every element of an input: what it may be, whether it is the first one's, too. False: nothing is said. */
-bool element_limits(const Port *port, int k, int64_t *least, int64_t *most, bool *same);
+/* What size k of every element of an input may be; false: it has none. */
+bool element_limits(const Port *port, int k, int64_t *least, int64_t *most);
 const Box *port_sequence(const Port *port);     /* an open sequence, by itself or as an optional; or NULL */
 const char *container_note(bool output, int i); /* what the i-th input or output is a part of; "" for plain tensors */
 

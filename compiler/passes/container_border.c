@@ -184,15 +184,11 @@ const Box *port_sequence(const Port *port)
     return b && b->open ? b : NULL;
 }
 
-bool element_limits(const Port *port, int k, int64_t *least, int64_t *most, bool *same)
+bool element_limits(const Port *port, int k, int64_t *least, int64_t *most)
 {
     const Box *b = port_sequence(port);
-    const TypeDesc *d = port->declared;
-    while (d && d->form != TENSOR)
-        d = d->of;
     *least = b->fixed[k] ? b->size[k] : k < b->least_rank ? 0 : -1;
     *most = b->size[k];
-    *same = d && k < d->shape.rank && d->dim_param[k] && !b->fixed[k];
     return k < b->rank;
 }
 
@@ -321,7 +317,7 @@ void containers_enter(Model *m)
         vec_push(&outputs, ((Port){.name = g->out.at[i]->name}));
     for (int i = 0; i < g->in.n; i++) {
         Value *v = g->in.at[i];
-        Port port = {v->name, NULL, all.n, 1, v->desc};
+        Port port = {v->name, NULL, all.n, 1};
         if (v->form == TENSOR) {
             vec_push(&all, v);
             port.box = box_of(v);
