@@ -39,6 +39,7 @@ Settings set = {.build = "build/suite",
                 .include = "build/include",
                 .source = "tests/suite",
                 .cc = "cc",
+                .sanitizer = "clang-14",
                 .ways = {[WAY_EVAL] = true, [WAY_SANITIZED] = true, [WAY_FAST] = true},
                 .every = 1};
 static const char *group = "suite";
@@ -107,7 +108,8 @@ static void child_judge(int i)
         if (v->class != PASSED && v->class != CC_WARNED)
             continue;
         judge(&tests.at[i], r, w, &judged);
-        if ((w == WAY_SANITIZED || w == WAY_ELSEWHERE) && judged.class == PASSED && r->way[WAY_EVAL].class == PASSED)
+        if (((w == WAY_SANITIZED && !set.march) || w == WAY_ELSEWHERE) && judged.class == PASSED &&
+            r->way[WAY_EVAL].class == PASSED)
             judge_bits(&tests.at[i], w, &judged);
         if (judged.class != PASSED)
             *v = judged;
@@ -486,6 +488,8 @@ int main(int argc, char **argv)
             set.source = argument(argv, &i);
         else if (!strcmp(a, "--cc"))
             set.cc = argument(argv, &i);
+        else if (!strcmp(a, "--march"))
+            set.march = argument(argv, &i);
         else if (!strcmp(a, "--known"))
             known_file = argument(argv, &i);
         else if (!strcmp(a, "--own"))

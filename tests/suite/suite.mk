@@ -26,6 +26,15 @@ test-old: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/
 	@$(SUITE)/run --own old --build $(SUITE)/old --include $(B)/include --known tests/known-old.txt \
 		$(if $(T),-v,--every $(OLD_EVERY) --turn $(OLD_TURN)) $(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/old $(if $(T),'$(T)')
 
+# The same under the sanitizers with the vectors of x86-64-v3: one of V3_EVERY tests, with every commit others; V3_EVERY=1: all.
+TESTS += vectors
+V3_EVERY ?= 12
+test-vectors: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
+	@mkdir -p $(SUITE)/v3 && ln -sf ../call ../call-sanitized $(SUITE)/v3
+	@$(SUITE)/run --own vectors --march x86-64-v3 --ways es --build $(SUITE)/v3 --include $(B)/include \
+		$(if $(T),-v,--every $(V3_EVERY) --turn $(OLD_TURN)) $(SUITE_FLAGS) $(CACHE)/suite $(if $(T),'$(T)')
+
 SUITE_OBJECTS = $(patsubst %,$(SUITE)/%.o,run model data build elsewhere judge)
 $(SUITE)/run: $(SUITE_OBJECTS) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -36,7 +45,7 @@ $(SUITE)/%.o: tests/suite/%.c tests/suite/suite.mk | $(SUITE)
 $(SUITE)/call: tests/suite/call.c tests/suite/call.h tests/suite/case.h $(CODECS) | $(SUITE)
 	$(CC) $(CFLAGS) -rdynamic -o $@ $< $(CODECS) $(CODEC_LINK)
 $(SUITE)/call-sanitized: tests/suite/call.c tests/suite/call.h tests/suite/case.h $(CODECS) | $(SUITE)
-	$(CC) $(CFLAGS) -fsanitize=address,undefined -rdynamic -o $@ $< $(CODECS) $(CODEC_LINK)
+	clang-14 $(CFLAGS) -fsanitize=address,undefined -rdynamic -o $@ $< $(CODECS) $(CODEC_LINK)
 $(SUITE):
 	@mkdir -p $@
-.PHONY: test-suite test-symbolic test-old
+.PHONY: test-suite test-symbolic test-old test-vectors
