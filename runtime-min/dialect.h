@@ -41,6 +41,12 @@
 #define RT_BIG_ENDIAN
 #endif
 
+/* What gcc leaves out at -O2, and does at -O3: vectors in loops whose counts it does not know, and one loop for each side of
+ * a condition that stays the same. It asks for no optimisation that the command line has not, and changes no bits. */
+#if defined __GNUC__ && !defined __clang__ && defined __OPTIMIZE__ && !defined __OPTIMIZE_SIZE__
+#pragma GCC optimize("vect-cost-model=dynamic", "unswitch-loops")
+#endif
+
 /* Vectors as GNU C has them: operators work element by element. */
 #ifdef __GNUC__
 #define RT_HAS_VECTORS 1

@@ -76,7 +76,7 @@ HELPER void pool_vectors(const f32 *x, f32 *y, idx d, idx h, const struct pool *
 {
     const struct pool_part td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
     const idx count = pool_count(p, 0, d) * pool_count(p, 1, h), row = p->in[2] * p->x_pitch;
-    for (idx w = 0; w < p->out[2]; w++, y += p->y_pitch) {
+    for (idx w = 0; w < p->out[2]; w++) {
         const struct pool_part tw = pool_taps(p, 2, w);
         const idx all = count * pool_count(p, 2, w);
         for (idx c = 0; c < p->channels; c += RT_VEC) {
@@ -84,14 +84,14 @@ HELPER void pool_vectors(const f32 *x, f32 *y, idx d, idx h, const struct pool *
             vec m = vec_splat(p->op == POOL_MAX ? -RT_INF : 0);
             for (idx i = 0; i < td.n; i++)
                 for (idx j = 0; j < th.n; j++) {
-                    const f32 *from = x + (pool_pixel(p, 0, d, td, i) * p->in[1] + pool_pixel(p, 1, h, th, j)) * row +
-                                      pool_pixel(p, 2, w, tw, 0) * p->x_pitch + c;
-                    for (idx k = 0; k < tw.n; k++, from += p->dilation[2] * p->x_pitch) {
-                        const vec v = vec_load_some(from, some);
+                    const idx from = (pool_pixel(p, 0, d, td, i) * p->in[1] + pool_pixel(p, 1, h, th, j)) * row +
+                                     pool_pixel(p, 2, w, tw, 0) * p->x_pitch + c;
+                    for (idx k = 0; k < tw.n; k++) {
+                        const vec v = vec_load_some(x + from + k * p->dilation[2] * p->x_pitch, some);
                         m = p->op == POOL_MAX ? vec_max(v, m) : m + v;
                     }
                 }
-            vec_store_some(y + c, p->op == POOL_MAX ? m : m / vec_splat((f32)(all ? all : 1)), some);
+            vec_store_some(y + w * p->y_pitch + c, p->op == POOL_MAX ? m : m / vec_splat((f32)(all ? all : 1)), some);
         }
     }
 }

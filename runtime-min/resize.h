@@ -107,7 +107,7 @@ KERNEL void FN(resize_table)(const f32 *restrict scales, const f32 *restrict roi
     p.start = roi ? roi[p.of] : p.start;
     p.end = roi ? roi[p.count + p.of] : p.end;
     const A scale = p.scale > 0 ? (A)p.scale : (A)p.out / (A)p.in, squeeze = p.antialias && scale < 1 ? scale : 1;
-    for (idx o = 0; o < p.out; o++, at += p.taps, weight += weight ? p.taps : 0) {
+    for (idx o = 0; o < p.out; o++) {
         const A x = FN(resize_origin)(p, o, scale), cut = (A)(i64)x, left = cut > x ? cut - 1 : cut, ratio = x - left;
         const int outside = p.transform == RESIZE_TF_CROP_AND_RESIZE && (x < 0 || x > (A)(p.in - 1));
         idx first = (idx)left - p.taps / 2 + 1;
@@ -129,9 +129,9 @@ KERNEL void FN(resize_table)(const f32 *restrict scales, const f32 *restrict roi
                 sum += pass ? 0 : w;
                 if (!pass)
                     continue;
-                at[k] = outside ? -1 : (i32)(i < 0 ? 0 : i >= p.in ? p.in - 1 : i);
+                at[o * p.taps + k] = outside ? -1 : (i32)(i < 0 ? 0 : i >= p.in ? p.in - 1 : i);
                 if (weight)
-                    ST(weight, k, (p.exclude || p.antialias) && (sum > 0 || sum < 0) ? w / sum : w);
+                    ST(weight, o * p.taps + k, (p.exclude || p.antialias) && (sum > 0 || sum < 0) ? w / sum : w);
             }
     }
 }

@@ -2,11 +2,6 @@
 #include "call.h"
 #include <dlfcn.h>
 
-#ifdef __has_feature /* clang's way to say what gcc says by this macro */
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
 #ifdef __SANITIZE_ADDRESS__
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "detect_leaks=0"; }

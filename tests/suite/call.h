@@ -24,6 +24,11 @@ static _Noreturn void leave(int status, const char *what, int i)
     exit(status);
 }
 
+#ifdef __has_feature /* clang's way to say what gcc says by this macro */
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
 static size_t margin(void)
 {
 #ifdef __SANITIZE_ADDRESS__
