@@ -62,9 +62,9 @@ typedef struct Result {
 } Result;
 
 typedef struct Settings {
-    const char *build;   /* folder: call programs, work */
-    const char *include; /* what the emitted code's <onnxcc/...> is found under */
-    const char *source;  /* folder of case.h */
+    const char *build;          /* folder: call programs, work */
+    const char *include;        /* what the emitted code's <onnxcc/...> is found under */
+    const char *source;         /* folder of case.h */
     const char *cc, *sanitizer; /* C compilers: of WAY_FAST, of WAY_SANITIZED */
     const char *march;          /* of WAY_SANITIZED; NULL: generic, with the bits of WAY_EVAL */
     bool verbose, symbolic_outputs;
