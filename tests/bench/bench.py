@@ -4,7 +4,8 @@ Each model is compiled for the targets that this processor has, and host.c runs 
 all optimisations) in turns in one process on one processor, so that a slower moment of the machine meets all of them.
 Per model: millions of multiply-adds; fastest call in ms of ONNX Runtime and of ours; the median over the rounds of ours
 divided by ONNX Runtime; ours as a part of the float multiply-add limit measured under the same flags; largest difference
-from ONNX Runtime's outputs; arena and its lower bound in KB. BENCH_SECONDS: for each model, 5 unless set. TARGETS: which."""
+from ONNX Runtime's outputs; arena and its lower bound in KB. BENCH_SECONDS: for each model, 5 unless set. TARGETS: which.
+LEVELS='-O2 clang-14:-O3': what C compilers make of them at these levels, too, each with a column of its own."""
 import json
 import math
 import os
@@ -26,6 +27,7 @@ HERE = pathlib.Path(__file__).parent
 FOLDER = BUILD / "bench"
 (LIBRARY,) = pathlib.Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so*")
 TARGETS = os.environ.get("TARGETS", "x86-64-v3 x86-64-v4").split()
+LEVELS = os.environ.get("LEVELS", "").split()
 
 
 def write_tensors(m, about):
@@ -61,7 +63,7 @@ def measure(m, host, sides):
            "onnxruntime_median_ms": statistics.median(rounds[:, 0]), "targets": {}}
     for i, s in enumerate(sides):
         ms, macs = rounds[:, i + 1].min(), s.number("macs")
-        row["targets"][s.target] = {
+        row["targets"][s.way] = {
             "ms": ms, "median_ms": statistics.median(rounds[:, i + 1]),
             "ratio": statistics.median(rounds[:, i + 1] / rounds[:, 0]), "limit_gflops": limits[i],
             "of_limit": 2e-6 * macs / ms / limits[i] if macs else None, "error": errors[i], "macs": macs,
@@ -82,12 +84,25 @@ def show(row):
     print(flush=True)
 
 
+def ways(targets):
+    """(target, C compiler, level) of each column."""
+    for t in targets:
+        yield t, CC, "-O3"
+        for level in LEVELS:
+            cc, _, o = level.rpartition(":")
+            yield t, [cc] if cc else CC, o
+
+
+def title(t, cc, level):
+    return t[-9:] if (cc, level) == (CC, "-O3") else f"{cc[-1][:5]} {level}"
+
+
 def compile_all(m, targets):
     """What compiles is measured; what does not is said."""
     sides = []
-    for t in targets:
+    for t, cc, level in ways(targets):
         try:
-            c = Compiled(m, t)
+            c = Compiled(m, t, level, cc)
             if c.sizes():
                 raise Failed("sizes", "they vary from call to call, which this host does not pass")
             sides.append(c)
@@ -103,7 +118,7 @@ def main(names):
     targets = [t for t in TARGETS if processor_has(t)]
     host = FOLDER / "host"
     run("cc", [*CC, "-O2", "-D_GNU_SOURCE", "-Wall", "-Wextra", HERE / "host.c", "-o", host, "-ldl", "-lm"], 60)
-    print(f"{'':20} {'MMAC':>7} {'ORT ms':>9}" + "".join(f" {t[-9:]:>9} {'/ORT':>6} {'limit':>5}" for t in targets)
+    print(f"{'':20} {'MMAC':>7} {'ORT ms':>9}" + "".join(f" {title(*w):>9} {'/ORT':>6} {'limit':>5}" for w in ways(targets))
           + f"  {'error':>7}  arena / bound KB")
     rows = []
     for m in models:

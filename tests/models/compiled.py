@@ -45,15 +45,16 @@ def run(step, command, seconds):
 
 
 class Compiled:
-    """Names and paths of one compiled model; .so is the shared object, with shim.c in it."""
+    """Names and paths of one compiled model; .so is the shared object, with shim.c in it, by that C compiler at that level."""
 
-    def __init__(self, m, target, optimise="-O3"):
+    def __init__(self, m, target, optimise="-O3", cc=CC):
         self.m, self.target = m, target
+        self.way = target if (optimise, cc) == ("-O3", CC) else f"{target} {' '.join(cc)} {optimise}"
         self.folder = BUILD / "models" / m.name
         self.folder.mkdir(parents=True, exist_ok=True)
         self.about = json.loads((m.folder / "model.json").read_text())
         c, header = (self.folder / f"{target}{end}" for end in (".c", ".h"))
-        self.so = self.folder / f"{target}.so"
+        self.so = self.folder / f"{self.way.replace(' ', '-')}.so"
         const = [f"--const={n}={m.folder}/test_data_set_0/input_{self.about['inputs'].index(n)}.pb" for n in m.const]
         self.report, self.seconds = run("onnxcc", [BUILD / "onnxcc", m.folder / "model.onnx", "-o", c, "--prefix", m.name,
                                                    "--target", target, "--weights=incbin", "--report=json",
@@ -61,15 +62,15 @@ class Compiled:
         self.header = header.read_text()
         pointers = len(self.about["inputs"]) - len(m.const) + len(self.about["outputs"])
         args = ", ".join(f"a[{i}]" for i in range(pointers + bool(self.sizes())))
-        graph = ["-fcallgraph-info=su"] if "Free Software" in version(*CC) else []
+        graph = ["-fcallgraph-info=su"] if "Free Software" in version(*cc) else []
         shim = ROOT / "tests" / "bench" / "shim.c"
         arguments = ["-std=gnu11", optimise, *FLAGS[target], *WARNINGS, *graph, "-fPIC", "-shared", "-I", BUILD / "include",
                      "-I", self.folder, f'-DHEADER="{target}.h"', f"-DRUN={m.name}_run", f"-DARGS={args}", shim, c]
         weights = self.folder / f"{target}.c.weights"
         self.cc_seconds = 0.0
-        with kept(self.so, CC, arguments, [c, header, shim, *([weights] if weights.exists() else [])]) as before:
+        with kept(self.so, cc, arguments, [c, header, shim, *([weights] if weights.exists() else [])]) as before:
             if not before:
-                _, self.cc_seconds = run("cc", [*CC, *arguments, "-o", self.so], 1800)
+                _, self.cc_seconds = run("cc", [*cc, *arguments, "-o", self.so], 1800)
 
     def sizes(self):
         """For each run-time size of the interface, in order: is it set by the caller?"""
