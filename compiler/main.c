@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "compile.h"
 #include "emit/eval.h"
+#include "base/output.h"
 #include "emit/report.h"
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
@@ -246,7 +247,7 @@ static void check_output(void)
         return;
     if (text && (opt.weights == WEIGHTS_INCBIN || opt.weights == WEIGHTS_FILE))
         usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
-    if (!opt.single && !text && (strcmp(printable(name(file)), file) || strpbrk(file, "\"\\") || strstr(file, "??")))
+    if (!opt.single && !text && !output_includable(file))
         usage("'%s' has characters that an #include of its header cannot have: another name, by -o FILE, or --single",
               printable(name(file)));
 }

@@ -18,6 +18,9 @@ typedef enum Quote {
 } Quote;
 void put_quoted(Text *t, Name n, Quote as);
 const char *c_comment(Name n);
+const char *c_tail(Name n, size_t width); /* its end, which tells most, where it has more characters */
+/* The model's operator that n was made of: "GlobalAveragePool", of which ReduceMean is what runs. */
+Name node_operator(const Node *n);
 const char *c_shape(Shape s); /* "[1,3,batch]" for a comment */
 const char *dim_c(Dim d);     /* a size as C */
 const char *factor_c(Dim d);  /* the same, fit to be multiplied */

@@ -250,10 +250,28 @@ static void emit_loop_node(Emitter *e, Node *n)
         trips->known = true;
 }
 
+static bool needs_code(const Node *n) { return n->call.kernel || n->call.loop || n->op->flags & CONTROL; }
+
+/* The nodes without code that v is looked at through: ", through Flatten "f"". */
+static void put_views(Text *t, const Value *v)
+{
+    for (; v && v->def && v->def->op->flags & VIEW && !needs_code(v->def) && !v->data; v = v->def->in[0])
+        if (name_length(v->def->name))
+            text_put(t, ", through %s \"%s\"", c_comment(node_operator(v->def)), c_comment(v->def->name));
+}
+
 static void comment(Emitter *e, const Node *n)
 {
     Text t = {0};
-    text_put(&t, "%d %s \"%s\":", e->step, n->op->name, c_comment(n->name));
+    text_put(&t, "%d %s", e->step, n->op->name);
+    if (strcmp(c_comment(node_operator(n)), n->op->name))
+        text_put(&t, " of %s", c_comment(node_operator(n)));
+    text_put(&t, " \"%s\"", c_comment(n->name));
+    for (const Also *a = n->also; a; a = a->next)
+        text_put(&t, " + %s \"%s\"", a->source ? c_comment(a->source->op_type) : "", c_comment(a->name));
+    for (int i = 0; i < n->n_in; i++)
+        put_views(&t, n->in[i]);
+    text_put(&t, ":");
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i])
             text_put(&t, " %s%s", type_tag(n->in[i]->type), c_shape(*n->in[i]->shape));
@@ -261,13 +279,11 @@ static void comment(Emitter *e, const Node *n)
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
             text_put(&t, " %s%s", type_tag(n->out[i]->type), c_shape(*n->out[i]->shape));
-    if (t.n > 300)
-        text_put(&e->body, "%*s/* %.300s... */\n", 4 * e->depth, "", t.s);
+    if (t.n > 1000)
+        text_put(&e->body, "%*s/* %.1000s... */\n", 4 * e->depth, "", t.s);
     else
         line(e, "/* %s */", t.s);
 }
-
-static bool needs_code(const Node *n) { return n->call.kernel || n->call.loop || n->op->flags & CONTROL; }
 
 static void emit_node(Emitter *e, Node *n)
 {

@@ -129,6 +129,20 @@ const char *c_comment(Name n)
     return t.s;
 }
 
+const char *c_tail(Name n, size_t width)
+{
+    size_t skip = n && n->n > width ? n->n - width : 0;
+    const char *s = c_comment(n ? name_bytes(n->s + skip, n->n - skip) : NULL);
+    size_t shown = strlen(s);
+    return shown <= width && !skip ? s : c_format("..%s", s + (shown > width - 2 ? shown - (width - 2) : 0));
+}
+
+Name node_operator(const Node *n)
+{
+    const Source *s = n->source;
+    return s && s->op_type && s->op_type->n && s->name == n->name ? s->op_type : name(n->op->name);
+}
+
 uint32_t name_length(Name n) { return n ? n->n : 0; }
 
 Name name_element(Name n, int i) { return name_format("%s_%d", n ? n->s : "size", i); }

@@ -40,25 +40,38 @@ static const char *place_text(const Value *v)
     return v->offset < 0 ? "output" : t.s;
 }
 
+static void put_also(Text *t, const Node *n)
+{
+    text_put(t, ", \"also\": [");
+    for (const Also *a = n->also; a; a = a->next) {
+        put_quoted(t, a->name, IN_JSON);
+        text_put(t, "%s", a->next ? ", " : "");
+    }
+    text_put(t, "]");
+}
+
 static void print_row(Node *n, const Rows *r)
 {
     TextMark mark = text_mark();
     const Value *y = n->n_out ? n->out[0] : NULL;
     const char *shape = y ? c_shape(*y->shape) : "", *where = y ? place_text(y) : "";
     Text op = {0};
-    text_put(&op, "%s%s", n->op->name, n->call.epilogue ? "+" : "");
+    put_quoted(&op, node_operator(n), IN_COMMENT);
+    text_put(&op, "%s", n->call.epilogue || n->also ? "+" : "");
     if (r->json) {
-        text_put(r->text, "%s\n    {\"node\": %d, \"operator\": \"%s\", \"name\": ", r->n ? "," : "", r->n,
-                 n->op->name);
+        text_put(r->text, "%s\n    {\"node\": %d, \"operator\": ", r->n ? "," : "", r->n);
+        put_quoted(r->text, node_operator(n), IN_JSON);
+        text_put(r->text, ", \"as\": \"%s\", \"name\": ", n->op->name);
         put_quoted(r->text, n->name, IN_JSON);
+        put_also(r->text, n);
         text_put(r->text, ", \"output\": ");
         put_quoted(r->text, name(shape), IN_JSON);
         text_put(r->text, ", \"macs\": %lld, \"weights\": %lld, \"arena\": \"%s\", \"live\": [%d, %d]}",
                  (long long)n->macs, (long long)constant_bytes(n), where, y ? y->live_from : n->time,
                  y ? y->live_to : n->time);
     } else
-        text_put(r->text, "%s%4d  %-20s %-24.24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s,
-                 n->name ? c_comment(n->name) : "", shape, (long long)n->macs, (long long)constant_bytes(n), where);
+        text_put(r->text, "%s%4d  %-20.20s %-24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s, c_tail(n->name, 24),
+                 shape, (long long)n->macs, (long long)constant_bytes(n), where);
     text_release(mark);
 }
 
@@ -68,7 +81,8 @@ static void put_row(Node *n, Rows *r)
         return;
     if (r->text)
         print_row(n, r);
-    r->macs += n->macs;
+    if (__builtin_add_overflow(r->macs, n->macs, &r->macs))
+        r->macs = INT64_MAX;
     r->n++;
 }
 

@@ -242,14 +242,22 @@ static Value *same_constant(Value *v)
 
 /* ---- the file --------------------------------------------------------------------------------------------------- */
 
-static const char in_assembler[] =
-    "/* The weights, %zu bytes, from the file beside this one: its name and .weights. */\n"
-    "#ifndef %s_WEIGHTS_FILE\n#define %s_WEIGHTS_FILE __FILE__ \".weights\"\n#endif\n"
-    "extern const unsigned char %s_weights[] __attribute__((visibility(\"hidden\")));\n"
-    "#ifndef %s_WEIGHTS_SECTION\n#define %s_WEIGHTS_SECTION \".rodata\"\n#endif\n"
-    "__asm__(\".pushsection \" %s_WEIGHTS_SECTION \"\\n\"\n"
-    "        \".global %s_weights\\n.hidden %s_weights\\n.balign 64\\n%s_weights:\\n\"\n"
-    "        \".incbin \\\"\" %s_WEIGHTS_FILE \"\\\"\\n.byte 0\\n.popsection\\n\");\n";
+static const char in_assembler[] = "extern const unsigned char %s_weights[] __attribute__((visibility(\"hidden\")));\n"
+                                   "#ifndef %s_WEIGHTS_SECTION\n#define %s_WEIGHTS_SECTION \".rodata\"\n#endif\n"
+                                   "__asm__(\".pushsection \" %s_WEIGHTS_SECTION \"\\n\"\n"
+                                   "        \".global %s_weights\\n.hidden %s_weights\\n.balign 64\\n%s_weights:\\n\"\n"
+                                   "        \".incbin \\\"\" %s_WEIGHTS_FILE \"\\\"\\n.byte 0\\n.popsection\\n\");\n";
+
+/* __FILE__ does not lead there under -ffile-prefix-map, from a copy of another name, or with a backslash in the path. */
+static const char found_beside[] =
+    "/* The weights, %zu bytes: %s, beside this file. The assembler finds it in a folder of -I, or where __FILE__\n"
+    " * says that this file is; if neither is right, -D%s_WEIGHTS_FILE='\"its path\"' gives the place. */\n"
+    "#if !defined %s_WEIGHTS_FILE && defined __has_include\n"
+    "#if __has_include(<%s>)\n#define %s_WEIGHTS_FILE \"%s\"\n"
+    "#elif !__has_include(\"%s\")\n"
+    "#error \"%s is not beside this file, nor in a folder of -I: define %s_WEIGHTS_FILE\"\n"
+    "#endif\n#endif\n"
+    "#ifndef %s_WEIGHTS_FILE\n#define %s_WEIGHTS_FILE __FILE__ \".weights\"\n#endif\n";
 
 static const char in_memory[] = "static const unsigned char *%s_weights;\n\n"
                                 "int %s_load(const void *weights, size_t bytes)\n"
@@ -266,6 +274,17 @@ static const char little_endian[] =
     "#error \"the file of the weights is little-endian: for this machine give onnxcc --weights=inline\"\n"
     "#endif\n";
 
+static void put_assembler(Text *t, const char *p, const char *u)
+{
+    const char *slash = strrchr(opt.output, '/'), *w = c_format("%s.weights", slash ? slash + 1 : opt.output);
+    if (strchr(w, '>') || !output_includable(w)) {
+        text_put(t, "/* The weights, %zu bytes, beside this file: its name and .weights. */\n", constants.file_bytes);
+        text_put(t, "#ifndef %s_WEIGHTS_FILE\n#define %s_WEIGHTS_FILE __FILE__ \".weights\"\n#endif\n", u, u);
+    } else
+        text_put(t, found_beside, constants.file_bytes, c_comment(name(w)), u, u, w, u, w, w, w, u, u, u);
+    text_put(t, in_assembler, p, u, u, u, p, p, p, u);
+}
+
 void put_weights(Text *t, const char *p)
 {
     const char *u = c_upper(p);
@@ -274,7 +293,7 @@ void put_weights(Text *t, const char *p)
     if (constants.loaded)
         text_put(t, in_memory, p, p, ALIGN, u, (unsigned long long)constants.hash, p);
     else if (constants.in_file)
-        text_put(t, in_assembler, constants.file_bytes, u, u, p, u, u, u, p, p, p, u);
+        put_assembler(t, p, u);
 }
 
 void put_weights_interface(Text *t, const char *p, const char *file)

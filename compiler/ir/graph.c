@@ -169,6 +169,25 @@ Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out)
     return n;
 }
 
+static void add_also(Node *by, const Source *source, Name name)
+{
+    if (!name || !name->n || by->name == name)
+        return;
+    Also **at = &by->also;
+    for (; *at; at = &(*at)->next)
+        if ((*at)->name == name)
+            return;
+    *at = NEW(Also);
+    **at = (Also){source, name, NULL};
+}
+
+void node_also(Node *by, const Node *n)
+{
+    add_also(by, n->source, n->name);
+    for (const Also *a = n->also; a; a = a->next)
+        add_also(by, a->source, a->name);
+}
+
 void node_insert(Node *n, Node *before)
 {
     Graph *g = n->graph;

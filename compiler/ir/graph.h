@@ -124,12 +124,20 @@ typedef struct Source {
     int index;
 } Source;
 
+/* The model's nodes whose work a node does besides its own, in their order. */
+typedef struct Also {
+    const Source *source;
+    Name name;
+    struct Also *next;
+} Also;
+
 struct Node {
     Node *prev, *next;
     Graph *graph;
     const Op *op;
     const Source *source; /* NULL: the compiler's own */
     Name name;
+    Also *also;
     int n_in, n_out, n_attr;
     Value **in, **out; /* NULL: omitted */
     int *use;          /* of each input, where it is in the value's uses */
@@ -212,6 +220,7 @@ void values_free(
 void values_stay(void); /* turns values_free off: containers hold values that have no recorded use */
 /* Newest version; outputs made; not inserted. */
 Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out);
+void node_also(Node *by, const Node *n); /* by does from now on what n does */
 void node_insert(Node *n, Node *before); /* before == NULL: at the end */
 void node_remove(Node *n);               /* and its uses */
 void node_free(Node *n);                 /* and its memory: nothing in the model points to it any more */

@@ -105,7 +105,7 @@ static void attention_bind(Node *n)
         p.mask_batch = mask_step(m, 4);
     }
     Dim macs = dim_mul(dim_mul(dim_mul(p.batch, p.q_heads), p.rows), dim_mul(p.keys, dim_add(p.size, p.v_size)));
-    n->macs = dim_const(macs) ? dim_value(macs) : 0;
+    n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the bounds */
     Value *args[] = {in(n, 0), in(n, 1),  in(n, 2), bias ? NULL : in(n, 3), bias ? in(n, 3) : NULL,
                      in(n, 4), out(n, 0), out(n, 1)};
     bind_kernel(n, "attention", t, NO_TYPE, attention_fields(), &p, args, 8);

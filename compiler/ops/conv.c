@@ -326,7 +326,7 @@ static void count_macs(Node *n, const Conv *c, int image, int64_t channels)
 {
     Value *v = image ? out(n, 0) : in(n, 0);
     Dim macs = dim_mul(shape_count(*v->shape), D(channels * c->w.kernel[0] * c->w.kernel[1] * c->w.kernel[2]));
-    n->macs = dim_const(macs) ? dim_value(macs) : 0;
+    n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the bounds */
 }
 
 #define CONV_FIELDS(c)                                                                                                 \

@@ -139,7 +139,7 @@ static void bind_integer(Node *n, const Integer *c, struct qconv_bind p)
                        dim_add(dim_mul(dim_sub(p.kernel[1], D(1)), p.dilation[1]), D(1)));
     bind_scratch(n, dim_mul(dim_mul(D(2), p.kernel[0]), dim_mul(ring, row)));
     Dim macs = dim_mul(shape_count(*out(n, 0)->shape), D(c->cin * c->stretches * c->width));
-    n->macs = dim_const(macs) ? dim_value(macs) : 0;
+    n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the bounds */
 }
 
 /* ---- convolution ------------------------------------------------------------------------------------------------- */

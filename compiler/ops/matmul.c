@@ -145,7 +145,7 @@ static void product_bind(Node *n)
     if (!product_read(n, &p))
         return;
     Dim macs = dim_mul(shape_count(p.y), p.k);
-    n->macs = dim_const(macs) ? dim_value(macs) : 0;
+    n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the bounds */
     if (p.packed) {
         bind_dense(n, &p);
         return;

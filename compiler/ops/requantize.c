@@ -96,6 +96,20 @@ static bool bias_fits(const Linear *b, const Linear *x, const Linear *w, int64_t
     return true;
 }
 
+/* y does what n does, between the Dequantizes of its inputs and q, with what limits its results. */
+static void stands_for(Node *y, const Node *n, const Node *q)
+{
+    y->source = n->source;
+    y->name = n->name;
+    y->also = n->also;
+    for (int i = 0; i < n->n_in; i++)
+        if (in(n, i) && is(in(n, i)->def, "onnxcc", "Dequantize"))
+            node_also(y, in(n, i)->def);
+    for (const Value *v = in(q, 0); v->def && v->def != n; v = v->def->in[0])
+        node_also(y, v->def);
+    node_also(y, q);
+}
+
 /* n, of x, weights and bias (with outputs along `axis` of the weights), followed by q: in integers. */
 static bool in_integers(Node *q, Node *n, const char *op, int axis, int64_t lo, int64_t hi)
 {
@@ -112,7 +126,7 @@ static bool in_integers(Node *q, Node *n, const char *op, int axis, int64_t lo, 
     Node *y = make_integer(q, op, out(q, 0)->type, (Value *[]){x.x, w.x, b.x, scale, zero, x.zero, in(q, 2)});
     for (int i = 0; i < n->n_attr; i++)
         attr_set(y, n->attr[i]);
-    y->name = n->name;
+    stands_for(y, n, q);
     attr_set_int(y, "lo", lo);
     attr_set_int(y, "hi", hi);
     replace_out(q, 0, inferred(y->out[0]));
@@ -169,7 +183,7 @@ static bool average(Node *q)
     if (!pool)
         attr_set_ints(y->def, "kernel_shape", in_shape(n, 0).rank - 2, kernel);
     attr_set_int(y->def, "to", out(q, 0)->type);
-    y->def->name = n->name;
+    stands_for(y->def, n, q);
     replace_out(q, 0, inferred(y));
     node_remove(q);
     return true;
@@ -200,6 +214,8 @@ static bool sooner(Node *q)
     for (int k = 0; k < m->n_attr; k++)
         attr_set(moved, m->attr[k]);
     moved->name = m->name;
+    moved->source = m->source;
+    moved->also = m->also;
     replace_out(q, 0, inferred(moved->out[0]));
     node_remove(q);
     return true;

@@ -285,7 +285,7 @@ static void steps_bind(Node *n)
     Dim width = D(attr_int(n, "hidden")), elements = dim_mul(batch, width);
     bind_scratch(n, dim_mul(elements, D(states * type_bits(type_arith(in_type(n, 0))) / 8)));
     Dim macs = dim_mul(dim_mul(dim_mul(elements, width), x.dim[first]), D(gates * attr_int(n, "directions")));
-    n->macs = dim_const(macs) ? dim_value(macs) : 0;
+    n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the bounds */
 }
 
 #define ANY "activation_alpha:floats? activation_beta:floats? activations:strings? clip:float? hidden_size:int? "

@@ -123,6 +123,7 @@ static bool fuse_loops(Node *n)
         return false;
     set_loop(m, joined(a, b));
     m->name = m->name && m->name->n ? m->name : n->name;
+    node_also(m, n);
     pool_free(n->call.arg, sizeof *n->call.arg * (size_t)n->call.n_arg);
     loop_free(a);
     loop_free(b);
@@ -273,8 +274,11 @@ static void take_over(Node *n, Node *m, Value *extra)
         in[k++] = n->in[i];
     if (extra)
         in[k++] = extra;
+    node_also(n, m);
     m->op = n->op;
+    m->source = n->source;
     m->name = n->name;
+    m->also = n->also;
     m->channels_last = n->channels_last;
     m->macs = n->macs;
     m->n_attr = n->n_attr;

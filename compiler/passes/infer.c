@@ -375,6 +375,7 @@ Value *folded_node(Node *n)
 {
     infer_node(n);
     Value *y = n->out[0];
+    y->name = y->name ? y->name : n->name;
     if (!y->data || y->data->thunk)
         return y;
     y->def = NULL;

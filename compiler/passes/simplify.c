@@ -208,6 +208,13 @@ static Value *per_channel(Node *before, Value *c, const Value *y, int axis)
     return s.rank == 1 ? c : value_const(before->graph, tensor_view(c->data, list));
 }
 
+/* Input i of n, perhaps a new constant, has the name of what it stands for. */
+static void keep_name(Node *n, int i, const Value *was)
+{
+    if (in(n, i) && (!n->in[i]->name || n->in[i]->name == n->name))
+        n->in[i]->name = was->name;
+}
+
 /* y = x * c, x + c ... with x made by a linear kernel for this node alone: the kernel's weights and bias take c. */
 static bool absorb(Node *n)
 {
@@ -220,8 +227,12 @@ static bool absorb(Node *n)
         linear->graph != n->graph || !shape_same(*x->shape, *n->out[0]->shape) || x->shape->rank < 2)
         return false;
     c = per_channel(linear, c, x, linear->op->flags & CHANNELS_LAST ? 1 : x->shape->rank - 1);
+    Value *w = linear->in[1], *b = linear->n_in > 2 ? linear->in[2] : NULL;
     if (!c || !n->op->affine(linear, k, c, &factor, &offset) || !linear->op->absorb(linear, factor, offset))
         return false;
+    keep_name(linear, 1, w);
+    keep_name(linear, 2, b ? b : n->in[1 - k]);
+    node_also(linear, n);
     replace_out(n, 0, x);
     node_free(n);
     return true;

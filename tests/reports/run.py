@@ -1,0 +1,133 @@
+"""What leads from the emitted C and the report back to the model, and to the weights. Prints what is wrong, then "reports: N
+passed, N failed"."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+from onnx.parser import parse_model
+
+BUILD = pathlib.Path(os.environ["B"])
+WORK = BUILD / "reports"
+INCLUDE = f"-I{BUILD / 'include'}"
+counts = {True: 0, False: 0}
+
+
+def check(good, what):
+    counts[bool(good)] += 1
+    if not good:
+        print("FAIL", what, flush=True)
+
+
+def run(*command, cwd=WORK):
+    return subprocess.run([str(c) for c in command], cwd=cwd, capture_output=True, text=True, timeout=300)
+
+
+def network():
+    """Every node but the views does something; most of them are parts of others' loops."""
+    rng = np.random.default_rng(0)
+    shapes = {"conv.weight": (8, 4, 3, 3), "conv.bias": (8,), "bn.scale": (8,), "bn.bias": (8,), "bn.mean": (8,), "fc.weight": (8, 5)}
+    weights = [numpy_helper.from_array(rng.standard_normal(s).astype(np.float32), n) for n, s in shapes.items()]
+    weights.append(numpy_helper.from_array(rng.random(8).astype(np.float32) + 1, "bn.var"))
+    deep = "/decoder/" + "a_long_way_down/" * 4
+    nodes = [helper.make_node("Conv", ["x", "conv.weight", "conv.bias"], ["c"], name="/conv/Conv"),
+             helper.make_node("BatchNormalization", ["c", "bn.scale", "bn.bias", "bn.mean", "bn.var"], ["d"], name="/bn/BN"),
+             helper.make_node("HardSwish", ["d"], ["e"], name="/act/HardSwish"),
+             helper.make_node("GlobalAveragePool", ["e"], ["g"], name="/gap/GlobalAveragePool"),
+             helper.make_node("Flatten", ["g"], ["f"], name="/flat/Flatten"),
+             helper.make_node("MatMul", ["f", "fc.weight"], ["k"], name=deep + "MatMul"),
+             helper.make_node("Sigmoid", ["k"], ["l"], name=deep + "Sigmoid"),
+             helper.make_node("Softmax", ["l"], ["y"], name=deep + "Softmax")]
+    info = [helper.make_tensor_value_info("x", 1, ["batch", 4, 16, 16])], [helper.make_tensor_value_info("y", 1, ["batch", 5])]
+    return helper.make_model(helper.make_graph(nodes, "g", *info, weights), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def names():
+    """Every node and every large weight is named in the C; the report knows the bounds' work and shows the ends of names."""
+    m = network()
+    onnx.save(m, WORK / "network.onnx")
+    p = run(BUILD / "onnxcc", "network.onnx", "-o", "network.c", "--dim", "batch<=4", "--report")
+    check(p.returncode == 0, f"network: {p.stderr}")
+    c = (WORK / "network.c").read_text()
+    for n in m.graph.node:
+        check(f'{n.op_type} "{n.name}"' in c, f"network.c does not name {n.op_type} {n.name}")
+    for weight in ("conv_weight", "conv_bias", "fc_weight"):
+        check(re.search(rf"static const f32 {weight}\[", c), f"network.c has no constant {weight}")
+    check("constant" not in re.findall(r"static const f32 (\w+)\[", c), "network.c: a constant without a name")
+    check(f"compute {4 * (14 * 14 * 8 * 36 + 8 * 5)} MAC" in p.stdout, f"MACs at the bounds: {p.stdout}")
+    check("GlobalAveragePool" in p.stdout and "ReduceMean" not in p.stdout, f"the model's operators: {p.stdout}")
+    rows = re.findall(r"^ +\d+  \S+ +(\S+) ", p.stdout, re.M)
+    check(rows and all(r.endswith(("Conv", "Pool", "MatMul", "Softmax", "x")) for r in rows), f"ends of names: {rows}")
+    p = run(BUILD / "onnxcc", "network.onnx", "-o", "network.c", "--dim", "batch<=4", "--report=json")
+    nodes = json.loads(p.stdout)["nodes"]
+    said = {n["name"] for n in nodes} | {name for n in nodes for name in n["also"]}
+    missing = {n.name for n in m.graph.node} - said - {"/flat/Flatten"}
+    check(not missing, f"the report in JSON does not name {missing}")
+
+
+PASSED_ON = {
+    "(float[3] x) => (float[3] z) { z = Identity(x) }": "x z",
+    "(float[3] x, float[3] w) => (float[3] z, float[3] v) { z = Relu(x)  v = Identity(w) }": "x w z v",
+    "(float[3] x) => (float[3] z, float[3] w) { z = Relu(x)  w = Identity(z) }": "x z w",
+    "(float[3] x) => (float[3] z, float[3] w) { z = Relu(x)  w = Relu(x) }": "x z w",
+    "(float[3] x, float[3] y) => (seq(float[3]) out) { out = SequenceConstruct(x, y) }": "x y out_0 out_1",
+    "(float[3] x) => (seq(float[3]) out) { out = SequenceConstruct(x, x) }": "x out_0 out_1",
+    "(float[3] x) => (optional(float[3]) out) { out = Optional(x) }": "x out out_given",
+    "(float[3] a) => (float[3] b) { c = Relu(a)  b = Identity(c) }": "a b",
+    "(float[3,4] x) => (float[12] z) <int64[1] s = {12}> { z = Reshape(x, s) }": "x z",
+    "(float[3] x) => (float[3] z, float[3] y) <float[3] w = {1,2,3}> { z = Identity(w)  y = Relu(x) }": "x z y",
+}
+
+
+def parameters():
+    """Those of the C are called as the model calls them, whatever they are bytes of."""
+    for k, (text, expected) in enumerate(PASSED_ON.items()):
+        onnx.save(parse_model(f'<ir_version: 8, opset_import: ["":17]> g {text}'), WORK / f"passed{k}.onnx")
+        p = run(BUILD / "onnxcc", f"passed{k}.onnx", "-o", f"passed{k}.c")
+        check(p.returncode == 0, f"{text}: {p.stderr}")
+        header = (WORK / f"passed{k}.h").read_text()
+        found = re.findall(r"\*(\w+)[,)]", re.search(r"_run\((.*)\);", header)[0])
+        check(found == expected.split(), f"{text}: {found}")
+
+
+def weights():
+    """The C finds its weights wherever it is, or says what to do."""
+    folder = WORK / "sub"
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "b\\b").mkdir(parents=True)
+    run(BUILD / "onnxcc", "network.onnx", "-o", folder / "w.c", "--prefix", "w", "--dim", "batch<=4", "--weights=incbin")
+    for f in folder.glob("w.*"):
+        shutil.copy(f, folder / "b\\b")
+    shutil.copy(folder / "w.c", WORK / "renamed.c")
+    shutil.copy(folder / "w.h", WORK)
+    mapped = f"-ffile-prefix-map={WORK}=/nowhere"
+    for cc in ("gcc", "clang-14"):
+        compiles = {"plain": ["sub/w.c"], "mapped": ["-Isub", mapped, folder / "w.c"], "renamed": ["-Isub", "renamed.c"],
+                    "backslash": ["-Isub/b\\b", "sub/b\\b/w.c"], "given": ['-DW_WEIGHTS_FILE="sub/w.c.weights"', "renamed.c"]}
+        for what, arguments in compiles.items():
+            p = run(cc, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wundef", "-Werror", INCLUDE, "-c", *arguments, "-o", "w.o")
+            check(p.returncode == 0, f"weights, {what}, {cc}: {p.stderr}")
+        p = run(cc, INCLUDE, "-c", "renamed.c", "-o", "w.o")
+        check(p.returncode and "W_WEIGHTS_FILE" in p.stderr, f"weights that are not there, {cc}: {p.stderr}")
+
+
+def standard_output():
+    """The C alone, which needs no header beside it; the report goes elsewhere."""
+    p = run(BUILD / "onnxcc", "network.onnx", "-o", "-", "--dim", "batch<=4", "--report", "--prefix", "network")
+    (WORK / "out.c").write_text(p.stdout)
+    check(p.returncode == 0 and "lower bound" in p.stderr, f"-o - --report: {p.stderr}")
+    p = run("gcc", "-std=c99", "-Wall", "-Werror", "-fsyntax-only", INCLUDE, "out.c")
+    check(p.returncode == 0 and not p.stderr, f"-o -: {p.stderr}")
+
+
+WORK.mkdir(parents=True, exist_ok=True)
+for part in (names, parameters, weights, standard_output):
+    part()
+print(f"reports: {counts[True]} passed, {counts[False]} failed")
+sys.exit(counts[False] > 0)
