@@ -229,7 +229,8 @@ static void emit_loop_node(Emitter *e, Node *n)
         line(e, "*%s = (i64)%s;", g->in.at[0]->c, turn);
     if (g->in.at[1]->def)
         line(e, "*%s = 1;", g->in.at[1]->c);
-    if (trips && trips->high < INT64_MAX) {
+    const bool counted_out = n->in[0] && trips && dim_high(value_dim(n->in[0], 0)) <= trips->high;
+    if (trips && trips->high < INT64_MAX && !counted_out) {
         line(e, "if (%s >= %lld)", turn, (long long)trips->high);
         line(e, "    return RT_BAD_SIZE;");
         e->fallible = true;

@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "base/place.h"
 #include "ir/kernel.h"
+#include "ir/loop.h"
 #include "memory/pitch.h"
 #include "ir/scope.h"
 #include "memory/share.h"
@@ -184,6 +185,32 @@ static void place_joins(Trial *t)
     plan.arena = place(t->arena.buffers.at, t->arena.buffers.n);
 }
 
+/* The buffer that has v's bytes together, and where; NULL: they lie in rows. */
+static const Value *buffer_of(const Value *v, Dim *offset)
+{
+    *offset = D(0);
+    for (; v->root; v = v->root) {
+        if (!dim_is(v->inside->pitch, 0))
+            return NULL;
+        *offset = dim_add(*offset, v->inside->offset);
+    }
+    return v;
+}
+
+/* A loop that stores what it loads, where it lies already, needs no code. */
+static void skip_copy(Node *n, void *unused)
+{
+    (void)unused;
+    const Loop *l = n->call.loop;
+    Dim from, to;
+    if (!l || l->n_in != 1 || l->n_out != 1 || l->steps.n > 1 || l->in[0]->data || l->in[0]->type != l->out[0]->type ||
+        (l->steps.n && (!l->steps.at[0].fn || strcmp(l->steps.at[0].fn, "to") || l->steps.at[0].arg[0] != ~0)) ||
+        !shape_same(*l->in[0]->shape, *l->shape))
+        return;
+    const Value *x = buffer_of(l->in[0], &from), *y = buffer_of(l->out[0], &to);
+    n->free |= x && x == y && dim_same(from, to);
+}
+
 void plan_model(Model *m)
 {
     Trial t = {.m = m, .work = MOST_WORK};
@@ -193,6 +220,7 @@ void plan_model(Model *m)
     choose_joins(&t);
     place_joins(&t);
     share_settle(m);
+    graph_each_node(m->graph, skip_copy, NULL);
     const Arena *a = &t.arena;
     for (int i = 0; i < a->buffers.n; i++)
         if (a->value.at[i])
