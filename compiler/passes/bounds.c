@@ -39,17 +39,20 @@ static void collect_node(Node *n, void *arg)
 }
 
 /* " --dim 'n<=64'", in quotes where a shell would take it otherwise; nothing for a name that cannot be shown. */
-static void put_option(Text *t, const char *option, Name name, const char *is, const char *value)
+static void put_option(Text *t, const char *option, Name name, const char *is, const char *value, char quote)
 {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
     const char *shown = printable(name);
-    const bool plain =
-        *is == '=' && !shown[strspn(shown, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")];
+    const bool quoted = *is != '=' || shown[strspn(shown, plain)];
     if (strcmp(shown, name->s))
         return;
-    text_put(t, " --%s %s", option, plain ? "" : "'");
+    text_put(t, quoted ? " --%s %c" : " --%s ", option, quote);
     for (const char *s = shown; *s; s++)
-        text_put(t, *s == '\'' ? "'\\''" : "%c", *s);
-    text_put(t, "%s%s%s", is, value, plain ? "" : "'");
+        if (quote == '"')
+            text_put(t, strchr("\"\\$`", *s) ? "\\%c" : "%c", *s);
+        else
+            text_put(t, *s == '\'' ? "'\\''" : "%c", *s);
+    text_put(t, quoted ? "%s%s%c" : "%s%s", is, value, quote);
 }
 
 /* Names the small inputs that v is computed from: frozen, they decide the size. */
@@ -73,7 +76,7 @@ static void put_shape_option(Text *t, const Value *v)
         Dim d = v->shape->dim[k];
         text_put(&shape, "%s%lld", k ? "," : "", dim_const(d) ? (long long)dim_value(d) : k ? 64ll : 1ll);
     }
-    put_option(t, "shape", v->name, "=", shape.s);
+    put_option(t, "shape", v->name, "=", shape.s, '"');
 }
 
 /* The options that bound the sizes in the list, in a line for a shell. An image's batch is 1, other sizes at most 64. */
@@ -88,9 +91,9 @@ static void help_all(const Unbounded *u)
         if (shaped && !told)
             put_shape_option(&t, s->input);
         else if (!shaped && s->input && s->axis == 0)
-            put_option(&t, "dim", s->name, "=", "1");
+            put_option(&t, "dim", s->name, "=", "1", '"');
         else if (!shaped)
-            put_option(&t, "dim", s->name, "<=", "64");
+            put_option(&t, "dim", s->name, "<=", "64", '"');
     }
     note_help("all of them, to begin with:%s", t.s);
 }
@@ -114,8 +117,8 @@ static void report_unbounded(const Symbol *s)
     if (s->user) {
         error_at("", "SHP-11", "dimension '%s' has no bound", printable(s->name));
         Text value = {0}, bound = {0};
-        put_option(&value, "dim", s->name, "=", "1");
-        put_option(&bound, "dim", s->name, "<=", "64");
+        put_option(&value, "dim", s->name, "=", "1", '\'');
+        put_option(&bound, "dim", s->name, "<=", "64", '\'');
         if (value.n)
             note_help("give it a value,%s, or a bound,%s", value.s, bound.s);
         return;
@@ -139,7 +142,7 @@ static void report_many(const Unbounded *u)
 
 void check_bounds(Model *m)
 {
-    enum { FEW = 4 };
+    enum { FEW = 12 };
     Unbounded u = {0};
     for (int i = 0; i < m->graph->in.n; i++)
         collect_unbounded(&u, m->graph->in.at[i]);
