@@ -61,12 +61,13 @@ HELPER void FN(col2im_all)(const T *x, T *y, struct col2im p)
 KERNEL int FN(col2im)(const str *restrict x, str *restrict y, u8 *restrict text, struct col2im p)
 {
     const idx size = p.channels * p.image[0] * p.image[1] * p.image[2];
+    const u64 most = (u64)p.most;
     u64 used = (u64)p.at;
     memset(y, 0, (size_t)size * sizeof *y);
     FN(col2im_all)(x, y, p);
     for (idx i = 0; i < size; i++) {
         const u64 n = y[i].length;
-        if (n > (u64)p.most - used)
+        if (n > most - used)
             return RT_BAD_SIZE;
         y[i].text = (const char *)text + used;
         y[i].length = 0;

@@ -33,8 +33,10 @@ PARAMS(reverse_sequence)
 KERNEL void FN(range)(const T *start, const T *delta, T *y, struct range p)
 {
     const R first = (R)LD(start, 0), step = (R)LD(delta, 0);
-    for (idx i = 0; i < p.count; i++)
-        ST(y, i, (A)(first + (R)i * step));
+    for (idx i = 0; i < p.count; i++) {
+        const R at = (R)i;
+        ST(y, i, (A)(first + at * step));
+    }
 }
 RUNS(range, 3, 2, 0)
 #undef R

@@ -345,10 +345,11 @@ HELPER int rt_text_get_i64(str s, i64 *y, int bits, int low)
 KERNEL int FN(text_print)(const T *restrict x, str *restrict y, u8 *restrict text, struct text_print p)
 {
     char word[32];
+    const u64 most = (u64)p.most;
     u64 used = (u64)p.at;
     for (idx i = 0; i < p.count; i++) {
         const u64 n = (u64)(RT_CAT(rt_text_put_, T)(word, x[i], p.bits, p.low) - word);
-        if (n > (u64)p.most - used)
+        if (n > most - used)
             return RT_BAD_SIZE;
         memcpy(text + used, word, (size_t)n);
         y[i].text = (const char *)text + used;

@@ -21,8 +21,8 @@ KERNEL int FN2(nll_loss)(const T *x, const U *target, const T *weight, T *loss, 
             if (!p.ignores || c != p.ignored) {
                 if (c < 0 || c >= p.classes)
                     return RT_BAD_INDEX;
-                w = weight ? LD(weight, c) : 1;
-                v = LD(x, (o * p.classes + c) * p.inner + j) * w;
+                w = weight ? LD(weight, (idx)c) : 1;
+                v = LD(x, (o * p.classes + (idx)c) * p.inner + j) * w;
             }
             ST(loss, i, -v);
             if (applied)

@@ -22,7 +22,11 @@ HELPER u64 random_mix(u64 z)
 
 /* Where the sequence of a key begins: far from that of its neighbours. */
 HELPER u64 random_start(i64 key) { return random_mix((u64)key + 0x9e3779b97f4a7c15); }
-HELPER u64 random_bits(u64 start, idx i) { return random_mix(start + ((u64)i + 1) * 0x9e3779b97f4a7c15); }
+HELPER u64 random_bits(u64 start, idx i)
+{
+    const u64 at = (u64)i;
+    return random_mix(start + (at + 1) * 0x9e3779b97f4a7c15);
+}
 
 /* Uniform in [0, 1), a multiple of 2^-24 or 2^-53. */
 HELPER f32 random_f32(u64 start, idx i) { return (f32)(u32)(random_bits(start, i) >> 40) * 0x1p-24f; }

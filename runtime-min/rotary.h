@@ -25,7 +25,7 @@ KERNEL int FN(rotary)(const T *x, const T *cosines, const T *sines, const i64 *i
             for (idx h = 0; h < p.heads; h++) {
                 const idx at = b * p.seq * p.heads * p.size + s * p.step + h * p.head_step;
                 for (idx i = 0; i < p.half; i++) {
-                    const A c = LD(cosines, row * p.half + i), d = LD(sines, row * p.half + i);
+                    const A c = LD(cosines, (idx)row * p.half + i), d = LD(sines, (idx)row * p.half + i);
                     const A v = LD(x, at + i * pair), w = LD(x, at + i * pair + other);
                     ST(y, at + i * pair, c * v - d * w);
                     ST(y, at + i * pair + other, d * v + c * w);
