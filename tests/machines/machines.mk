@@ -11,3 +11,14 @@ TESTS += avr
 test-avr: setup all
 	@B=$(B) $(PYTHON) tests/machines/avr.py
 .PHONY: test-avr
+
+# Every kernel in every type that a test has it in, on big-endian s390x and on a bare Cortex-M4. P='aarch64 riscv64': on these.
+TESTS += processors
+test-processors: setup all $(SUITE)/run
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
+	@$(B)/onnxcc --list-ops=json >$(B)/table.json
+	@$(PYTHON) tests/operators/cells.py $(CACHE)/cells $(B)/table.json
+	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
+	@B=$(B) $(PYTHON) tests/machines/choose.py $(B)/machines/chosen $(CACHE)/suite $(CACHE)/cells $(CACHE)/operators
+	@B=$(B) $(PYTHON) tests/machines/run.py $(B)/machines/chosen $(P)
+.PHONY: test-processors

@@ -1,0 +1,84 @@
+"""Writes the tests that run on every machine: choose.py FOLDER SUITE CELLS OPERATORS
+
+FOLDER/tests/cover has as few of the official tests, of the support table's and of our own as call every kernel, and every
+function of elements, in every type that any of them calls (links to their folders); FOLDER/report says what none calls."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from cache import contents, generated
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ["B"]).resolve()
+UNREACHED = HERE / "unreached.txt"
+TAG = r"(?:b?f16|f32|f64|[iu](?:2|4|8|16|32|64)|b8|c64|c128|str|f8e\w+|f[46]e\w+)"
+CALL = re.compile(rf"\b([a-z]\w*_{TAG})\(")
+
+
+def kernels():
+    """Every kernel in every type that it has: what the library defines."""
+    nm = subprocess.run(["nm", BUILD / "libonnxcc-rt.a"], capture_output=True, text=True, check=True).stdout
+    return {f[2] for f in map(str.split, nm.splitlines()) if len(f) == 3 and f[1] == "T"}
+
+
+def called(suite):
+    """{folder of a test: what its C calls}, and the size of that C."""
+    name = pathlib.Path(suite).name
+    work = BUILD / "machines" / "pool" / name
+    work.mkdir(parents=True, exist_ok=True)
+    subprocess.run([BUILD / "suite" / "run", "--own", name, "--build", work, "--include", BUILD / "include", "--ways", "e", suite],
+                   check=False, capture_output=True)
+    found = {}
+    for test in sorted(pathlib.Path(suite).glob("*/*/model.onnx")):
+        c = work / test.parent.name / "m.c"
+        if c.exists() and "/light/" not in str(test):
+            text = c.read_text(errors="replace")
+            found[test.parent] = set(CALL.findall(text)), len(text) + 2000
+    return found
+
+
+def cover(tests):
+    """Few tests that call all: always the one that calls most anew for its size."""
+    left = set().union(*(calls for calls, _ in tests.values()))
+    chosen, pool = [], dict(tests)
+    while left:
+        best = max(pool, key=lambda t: len(pool[t][0] & left) / pool[t][1])
+        left -= pool.pop(best)[0]
+        chosen.append(best)
+    return chosen
+
+
+def write_cover(folder, suites):
+    tests = {}
+    for suite in suites:
+        tests |= called(suite)
+    folder.mkdir(parents=True)
+    for test in cover(tests):
+        (folder / test.name).symlink_to(test)
+    return set().union(*(calls for calls, _ in tests.values()))
+
+
+def report(calls):
+    """Lines: what the tests do not call is what unreached.txt has, or not; the last one is how often not."""
+    known = {line.split()[0] for line in UNREACHED.read_text().splitlines() if line and line[0] != "#"}
+    missing, there = kernels() - calls, kernels() & calls
+    wrong = [f"FAILED {k}: no test calls it" for k in sorted(missing - known)]
+    wrong += [f"FAILED {k}: a test calls it: take it out of {UNREACHED.name}" for k in sorted(known & there)]
+    said = f"cover: {len(there)} kernels, each of its types apart, are called; {len(missing)} by no test, see {UNREACHED.name}"
+    return "\n".join([*wrong, said, f"{len(wrong)}\n"])
+
+
+def main():
+    folder, suites = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
+    sources = [__file__, UNREACHED]
+    versions = contents([BUILD / "suite" / "run", BUILD / "libonnxcc-rt.a"]), *[contents([f"{s}/version"]) for s in suites]
+    with generated(str(folder), sources, *versions) as stale:
+        if stale:
+            calls = write_cover(folder / "tests" / "cover", suites)
+            (folder / "report").write_text(report(calls))
+
+
+if __name__ == "__main__":
+    main()
