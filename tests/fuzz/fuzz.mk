@@ -42,10 +42,10 @@ programs: setup $(B)/onnxcc $(B)/include/onnxcc
 # Many models in one process, good and bad ones in any order, give what each gives alone: what belongs to one run is OF_RUN, and
 # no other variable may be written, but these.
 TESTS += runs
-OUTLIVES = any_back bigs blocks chunk chunk_left given_back in_use n_pieces pieces \
+OUTLIVES = any_back bigs blocks chunk chunk_left chunk_next given_back in_use n_pieces pieces \
 	cap.1 n.0 n_rows n_sorted room rows sorted sorted.0 sorted.1 table.2 \
 	copied maps n_maps read.1 error_exit error_sink opt \
-	absent done.3 entered.4
+	absent done.3 entered.4 small.0 stack start
 test-runs: setup $(B)/fuzz/runs $(B)/onnxcc
 	@$(PYTHON) tests/fuzz/programs_run.py $(B) 100 1 --write $(CACHE)/programs
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
