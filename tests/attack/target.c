@@ -7,6 +7,7 @@
 
 #include "base/output.h"
 #include "compile.h"
+#include "onnxcc.h"
 
 /* Some runs each for other processors and other forms of the C; a model always has the same ones. */
 static void choose_options(uint64_t hash)
