@@ -68,7 +68,7 @@ void text_float(Text *t, Type type, double v)
         text_nan(t, type, v);
     else if (isinf(v))
         text_put(t, "%sRT_INF%s", v < 0 ? "-" : "", type == F64 ? "_F64" : "");
-    else if (v == (double)(int64_t)v && fabs(v) < 1e6)
+    else if (fabs(v) < 1e6 && v == (double)(int64_t)v)
         text_put(t, "%.1f%s", v, f);
     else
         text_put(t, "%a%s", v, f);

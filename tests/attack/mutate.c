@@ -367,7 +367,7 @@ static bool replace_message(void)
         }
         for (int k = 0; k < 16; k++) {
             const Field *g = some_field();
-            if (g != f && g->row && g->row->kind == 'm' && g->row->what == f->row->what && g->at) {
+            if (g && g != f && g->row && g->row->kind == 'm' && g->row->what == f->row->what && g->at) {
                 become(f, g->at, g->n);
                 return true;
             }
@@ -435,7 +435,7 @@ static bool change_string(void)
             become(f, p->at, p->n);
         for (int k = 0; k < 32 && f->row->what != OPERATOR; k++) { /* a name of this file */
             const Field *g = some_field();
-            if (g->row && g->row->kind == 's' && g->row->what == f->row->what && g->wire == 2) {
+            if (g && g->row && g->row->kind == 's' && g->row->what == f->row->what && g->wire == 2) {
                 become(f, g->at, g->n);
                 break;
             }
