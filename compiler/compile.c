@@ -13,15 +13,15 @@
 #include "read/read.h"
 
 static const Target targets[] = {
-    {"generic", 16, false, false, ""},
-    {"x86-64-v2", 16, true, false, "-march=x86-64-v2"},
-    {"x86-64-v3", 32, true, false, "-march=x86-64-v3"},
-    {"x86-64-v4", 64, true, false, "-march=x86-64-v4"},
-    {"aarch64", 16, false, false, "-march=armv8-a"},
-    {"riscv64", 16, false, false, "-march=rv64gc"},
-    {"cortex-m4", 4, false, true, "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"},
-    {"cortex-m7", 4, false, true, "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16"},
-    {"cortex-m55", 16, false, true, "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard"},
+    {"generic", 16, false, false, "", 0},
+    {"x86-64-v2", 16, true, false, "-march=x86-64-v2", 0},
+    {"x86-64-v3", 32, true, false, "-march=x86-64-v3", 0},
+    {"x86-64-v4", 64, true, false, "-march=x86-64-v4", 0},
+    {"aarch64", 16, false, false, "-march=armv8-a", 0},
+    {"riscv64", 16, false, false, "-march=rv64gc", 0},
+    {"cortex-m4", 4, false, true, "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16", INT32_MAX},
+    {"cortex-m7", 4, false, true, "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16", INT32_MAX},
+    {"cortex-m55", 16, false, true, "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard", INT32_MAX},
 };
 
 const Target *target_find(const char *target)

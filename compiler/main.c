@@ -1,4 +1,5 @@
 /* main.c - the command line. */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <malloc.h>
@@ -26,6 +27,7 @@ static const char usage_text[] =
     "      --const INPUT=FILE.pb   freezes an input to the tensor in FILE.pb, or to numbers: sr=16000\n"
     "      --target NAME   generic, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, riscv64, cortex-m4, cortex-m7,\n"
     "                      cortex-m55\n"
+    "      --max-arena BYTES   the most memory that a run may need (default 1G); 512K, 64M and 2G are understood\n"
     "      --weights WHERE inline: arrays in the C file; incbin: FILE.weights, brought in by the C file;\n"
     "                      file: FILE.weights, loaded by the caller (default: incbin above 1 MB, else inline)\n"
     "      --single        one C file that needs no header or library of onnxcc\n"
@@ -46,6 +48,7 @@ enum {
     O_SHAPE,
     O_CONST,
     O_TARGET,
+    O_MAX_ARENA,
     O_WEIGHTS,
     O_SINGLE,
     O_REPORT,
@@ -60,6 +63,7 @@ static const struct option options[] = {
     {"shape", required_argument, NULL, O_SHAPE},
     {"const", required_argument, NULL, O_CONST},
     {"target", required_argument, NULL, O_TARGET},
+    {"max-arena", required_argument, NULL, O_MAX_ARENA},
     {"weights", required_argument, NULL, O_WEIGHTS},
     {"single", no_argument, NULL, O_SINGLE},
     {"report", optional_argument, NULL, O_REPORT},
@@ -161,6 +165,18 @@ static bool is_identifier(const char *s)
     return true;
 }
 
+/* "64M": a number of bytes, with the usual letters for 2^10, 2^20 and 2^30. */
+static int64_t bytes_option(const char *s, const char *option)
+{
+    static const char letters[] = "KMG";
+    const char *end, *letter;
+    int64_t v = number(s, &end, option);
+    int shift = *end && (letter = strchr(letters, toupper((unsigned char)*end))) ? 10 * (int)(letter - letters + 1) : 0;
+    if (end[shift > 0] || !v || v > INT64_MAX >> shift)
+        usage("--%s %s: expected a number of bytes, such as 512K or 2G", option, s);
+    return v << shift;
+}
+
 static Weights weights_option(const char *s)
 {
     static const char *const names[] = {"auto", "inline", "incbin", "file"};
@@ -194,6 +210,7 @@ static void read_options(int argc, char **argv)
         case O_DIM: add_dim(optarg); break;
         case O_SHAPE: add_shape(optarg); break;
         case O_CONST: add_const(optarg); break;
+        case O_MAX_ARENA: opt.max_arena = bytes_option(optarg, "max-arena"); break;
         case O_TARGET:
             opt.target = target_find(optarg);
             if (!opt.target)

@@ -8,6 +8,7 @@ enum { PER_KIND = 20 }; /* messages of one kind that are shown */
 jmp_buf *error_exit;
 Text *error_sink;
 OF_RUN const char *error_file;
+OF_RUN const char *(*error_where)(void);
 
 /* Messages of one kind: one format at one code. */
 typedef struct Kind {
@@ -38,6 +39,7 @@ void error_reset(void)
 {
     memset(&state, 0, sizeof state);
     holding = NULL;
+    error_where = NULL;
 }
 
 static void say(const char *s, size_t n)
@@ -260,6 +262,13 @@ void fail(int exit_code, const char *format, ...)
     say_safely(format, args);
     va_end(args);
     say("\n", 1);
+    const char *(*where)(void) = error_where;
+    error_where = NULL; /* should there be no memory for it */
+    if (where) {
+        Text t = {0};
+        text_put(&t, "  --> %s%s%s\n", error_file ? error_file : "", error_file ? ": " : "", where());
+        say(t.s, t.n);
+    }
     leave(exit_code);
 }
 

@@ -31,5 +31,6 @@ const char *error_held(const Held *h);
 extern jmp_buf *error_exit;    /* not NULL: leaving is a longjmp there with the exit code (many models, one process) */
 extern Text *error_sink;       /* not NULL: messages go here, not to stderr */
 extern const char *error_file; /* the model in work, for messages */
+extern const char *(*error_where)(void); /* not NULL: the place of what is in work, for what fails there and then */
 
 #endif

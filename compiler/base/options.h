@@ -10,10 +10,12 @@ typedef struct Target {
     int vector; /* bytes of a vector register the kernels may use */
     bool x86, arm;
     const char *cflags; /* what to give the C compiler */
+    int64_t addresses;  /* bytes that one object may have; 0: of a machine of 64 bits */
 } Target;
 typedef struct Options {
     const char *model, *output, *prefix, *dump, *eval_dir;
     const Target *target;
+    int64_t max_arena; /* bytes; 0: as much as nobody is asked for */
     Weights weights;
     bool single, verbose, report, report_json, eval, list_ops, strict;
     VEC(struct DimOption {

@@ -86,6 +86,17 @@ static void check_elements(Emitter *e, const Port *port)
     e->fallible = true;
 }
 
+/* The default of v, for which the caller gives NULL, has sizes of its own. */
+static void check_default_sizes(Emitter *e, const Value *v, const char *given)
+{
+    for (int k = 0; k < v->shape->rank; k++)
+        if (!dim_const(v->shape->dim[k])) {
+            line(e, "if (!%s && %s != %lld)", given, dim_c(v->shape->dim[k]), (long long)v->fallback->dim[k]);
+            line(e, "    return RT_BAD_SIZE;");
+            e->fallible = true;
+        }
+}
+
 static void put_prologue(Emitter *e, const Interface *f)
 {
     e->depth = 1;
@@ -104,6 +115,7 @@ static void put_prologue(Emitter *e, const Interface *f)
             v->mentioned = true;
             line(e, "const %s *const %s = %s ? %s : %s;", type_tag(v->type), local, given, given,
                  constant_expression(v));
+            check_default_sizes(e, v, given);
             v->c = local;
         }
         define_elements(e, v);

@@ -130,9 +130,20 @@ static void bind_map_row(Node *n)
     bind_map(n, fn->s, k, literal);
 }
 
+/* Nothing to compute: every result is known to be empty, and no size is found on the way. */
+static bool gives_nothing(const Node *n)
+{
+    bool nothing = n->n_out > 0 && !(n->op->flags & CONTROL) && !symbols_of(n);
+    for (int i = 0; i < n->n_out && nothing; i++)
+        nothing = !n->out[i] || (n->out[i]->form == TENSOR && dim_is(shape_count(*n->out[i]->shape), 0));
+    return nothing;
+}
+
 void bind_node(Node *n)
 {
     n->call = (Call){0};
+    if (gives_nothing(n))
+        return;
     if (n->op->map)
         bind_map_row(n);
     else if (n->op->bind)
@@ -258,7 +269,16 @@ static bool within_budget(const Node *n)
     return false;
 }
 
+static void run_now(Node *n);
+
 void run_node(Node *n)
+{
+    const Node *before = node_in_work(n);
+    run_now(n);
+    node_in_work(before);
+}
+
+static void run_now(Node *n)
 {
     enum { SMALL = 4096 };            /* bytes that share the pool with everything else */
     for (int i = 0; i < n->n_in; i++) /* before there is memory for the results: one after the other */

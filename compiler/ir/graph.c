@@ -403,6 +403,18 @@ static const char *value_place(const Value *v)
     return t.s;
 }
 
+OF_RUN static const Node *work;
+
+static const char *work_place(void) { return node_place(work); }
+
+const Node *node_in_work(const Node *n)
+{
+    const Node *before = work;
+    work = n;
+    error_where = n ? work_place : NULL;
+    return before;
+}
+
 void error_node(const Node *n, const char *code, const char *format, ...)
 {
     va_list args;

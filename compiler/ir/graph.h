@@ -245,6 +245,8 @@ void graph_each_node(Graph *g, void (*visit)(Node *, void *), void *arg);
 void node_each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg); /* nested in n directly */
 
 /* Messages about a node or a value, with its place in the file; see error_at. */
+/* n (NULL: none) is in work: what fails now fails there. Returns what was in work before. */
+const Node *node_in_work(const Node *n);
 void error_node(const Node *n, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void error_value(const Value *v, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -122,9 +122,14 @@ static void resolve_node(Resolver *r, Node *n)
                    domain_text(domain), (long long)version, (long long)newest);
         return;
     }
-    n->op = f ? NULL : op_find(domain->s, n->source->op_type->s, version);
-    if (n->op && n->op->flags & DEPRECATED)
+    n->op = op_find(domain->s, n->source->op_type->s, version);
+    if (n->op && (n->op->flags & DEPRECATED || (f && n->source->overload->n)))
         n->op = NULL;
+    if (n->op && f) {
+        warn_at(f->path, "FUN-29", "the function %s has the name of an operator, which is used instead",
+                printable(f->name));
+        f = NULL;
+    }
     if (f)
         resolve_function(r, f);
     else if (!n->op)

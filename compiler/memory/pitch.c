@@ -59,7 +59,7 @@ static bool spread_copy(const Call *c, Dim run, Dim pitch, struct copy_bind *to)
 {
     const struct copy_bind *p = (const void *)c->param;
     struct copy_bind q = {.dim = {D(1), D(1), D(1), D(1)}, .to_at = p->to_at};
-    if (!dim_const(run) || !dim_const(p->from_at))
+    if (!dim_const(run) || dim_value(run) < 1 || !dim_const(p->from_at))
         return false;
     int k = 4;
     int64_t row = dim_value(run), within = dim_value(p->from_at) % row;

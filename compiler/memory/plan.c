@@ -85,9 +85,43 @@ typedef struct Arena {
     VEC(Node *) node;   /* whose scratch it is */
 } Arena;
 
+/* Bytes that one object may have. */
+static int64_t most_addressed(void) { return opt.target->addresses ? opt.target->addresses : (int64_t)1 << 47; }
+
+/* The arena may be so large. */
+static int64_t most_arena(void)
+{
+    enum { UNASKED = 1 << 30 };
+    int64_t asked = opt.max_arena ? opt.max_arena : UNASKED;
+    return asked < most_addressed() ? asked : most_addressed();
+}
+
+/* Why something is as large as it is, and what may be done. */
+static void help_size(int64_t bytes)
+{
+    note_help("smaller bounds of sizes (--dim, --shape) make it smaller");
+    if (bytes <= most_addressed())
+        note_help("if so much memory is there: --max-arena %lldM", (long long)((bytes >> 20) + 1));
+}
+
+/* False: alone more than the arena may be; reported. */
+static bool buffer_fits(int64_t bytes, const Value *v, const Node *n)
+{
+    if (bytes <= most_arena())
+        return true;
+    if (v && v->def)
+        error_node(v->def, "", "'%s' %s needs up to %lld bytes, more than an arena of %lld", printable(v->name),
+                   shape_text(*v->shape), (long long)bytes, (long long)most_arena());
+    else
+        error_node(n ? n : v->graph->first, "", "up to %lld bytes are needed, more than an arena of %lld",
+                   (long long)bytes, (long long)most_arena());
+    help_size(bytes);
+    return false;
+}
+
 static void add_buffer(Arena *a, int from, int to, int64_t bytes, Value *v, Node *n)
 {
-    if (!bytes)
+    if (!bytes || !buffer_fits(bytes, v, n))
         bytes = 1;
     vec_push(&a->buffers, ((Buffer){from, to, (bytes + plan.align - 1) / plan.align * plan.align, 0}));
     vec_push(&a->value, v);
@@ -211,14 +245,41 @@ static void skip_copy(Node *n, void *unused)
     n->free |= x && x == y && dim_same(from, to);
 }
 
+/* What the caller passes must be an object of the target, too. */
+static void check_interface(const Model *m)
+{
+    for (int i = 0; i < m->graph->in.n + m->graph->out.n; i++) {
+        const Value *v = i < m->graph->in.n ? m->graph->in.at[i] : m->graph->out.at[i - m->graph->in.n];
+        if (!v || v->form != TENSOR || !v->shape || v->shape->rank < 0)
+            continue;
+        int64_t count = dim_high(shape_count(*v->shape)), bits = type_bits(v->type);
+        if (bits && count / 8 > most_addressed() / bits)
+            error_value(v, "", "'%s' %s is larger than the %lld bytes that one object may have", printable(v->name),
+                        shape_text(*v->shape), (long long)most_addressed());
+    }
+    stop_on_errors();
+}
+
+static void check_arena(void)
+{
+    if (plan.arena <= most_arena())
+        return;
+    error_at("", "", "the arena has %lld bytes, more than %lld", (long long)plan.arena, (long long)most_arena());
+    help_size(plan.arena);
+    note_help("--report names what is alive when it is fullest");
+}
+
 void plan_model(Model *m)
 {
+    check_interface(m);
     Trial t = {.m = m, .work = MOST_WORK};
     number(m->graph, &t.time);
     t.joins = NEWS(bool, t.time + 1);
     plan = (Plan){.align = opt.target->vector >= 16 ? 64 : 16};
     choose_joins(&t);
+    stop_on_errors();
     place_joins(&t);
+    check_arena();
     share_settle(m);
     graph_each_node(m->graph, skip_copy, NULL);
     const Arena *a = &t.arena;

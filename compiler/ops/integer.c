@@ -98,7 +98,7 @@ static void straighten(struct qconv_bind *p)
     for (int a = 0; a < 3; a++)
         if (!dim_is(p->kernel[a], 1) || !dim_is(p->stride[a], 1) || !dim_same(p->in[a], p->out[a]))
             return;
-    if (!dim_const(pixels) || !dim_same(p->group, D(1)))
+    if (!dim_const(pixels) || dim_value(pixels) < 1 || !dim_same(p->group, D(1)))
         return;
     int64_t all = dim_value(pixels), row = all, pieces = 1;
     while (pieces < all && (all % pieces || (row = all / pieces) * cin > most))

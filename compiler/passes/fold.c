@@ -16,6 +16,14 @@ static bool is_symbolic_integer(const Value *v)
            dim_value(shape_count(*v->shape)) <= 64;
 }
 
+static Tensor *empty_tensor(const Value *v)
+{
+    int64_t dim[MAX_RANK];
+    for (int i = 0; i < v->shape->rank; i++)
+        dim[i] = dim_value(v->shape->dim[i]);
+    return tensor_new(v->type, v->shape->rank, dim);
+}
+
 static Tensor *symbolic_tensor(const Value *v)
 {
     int64_t dim[MAX_RANK];
@@ -237,6 +245,14 @@ static int runs_for(const Node *n)
     return runs;
 }
 
+/* Results without elements, however many rows of none they have. */
+static void fold_empty(Node *n)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            n->out[i]->data = empty_tensor(n->out[i]);
+}
+
 void fold(Node *n)
 {
     if (fold_view(n))
@@ -252,6 +268,10 @@ void fold(Node *n)
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
             bytes += type_bytes(n->out[i]->type, dim_value(shape_count(*n->out[i]->shape)));
+    if (!bytes) {
+        fold_empty(n);
+        return;
+    }
     if (bytes > pool_room() / 2) { /* it may be there twice, and what it is made of */
         error_node(n, "", "its result is constant and has %zu bytes, more than onnxcc can fold", bytes);
         return;

@@ -305,12 +305,14 @@ static Node *expand(Node *n)
         poison(n);
         return next;
     }
+    node_in_work(n);
     if (n->op->body)
         expand_body(n, n->op->body);
     else
         n->op->expand(n);
     if (error_count() == errors)
         assumptions_check(assumed);
+    node_in_work(NULL);
     if (error_count() > errors) {
         poison(n);
         return next;
@@ -321,7 +323,16 @@ static Node *expand(Node *n)
     return first;
 }
 
+static void infer_now(Node *n);
+
 void infer_node(Node *n)
+{
+    const Node *before = node_in_work(n);
+    infer_now(n);
+    node_in_work(before);
+}
+
+static void infer_now(Node *n)
 {
     if (poisoned(n)) {
         poison(n);
@@ -445,6 +456,18 @@ void infer_graph(Graph *g)
     }
 }
 
+/* The default of an input is as large as the input is said to be. */
+static void check_default(const Value *v)
+{
+    for (int k = 0; v->fallback && k < v->fallback->rank && k < v->shape->rank; k++)
+        if (dim_is(dim_equal(v->shape->dim[k], D(v->fallback->dim[k])), 0)) {
+            error_value(v, "IO-10", "the default has %lld elements in dimension %d, the input is %s",
+                        (long long)v->fallback->dim[k], k, shape_text(*v->shape));
+            note_help("a size that the default does not have needs a model without it");
+            return;
+        }
+}
+
 void infer_model(Model *m)
 {
     apply_dims();
@@ -455,6 +478,9 @@ void infer_model(Model *m)
     stop_on_errors();
     for (int i = 0; i < m->graph->in.n; i++)
         m->graph->in.at[i]->shape = shape_keep(resolve_shape(*m->graph->in.at[i]->shape));
+    for (int i = 0; i < m->graph->in.n; i++)
+        check_default(m->graph->in.at[i]);
+    stop_on_errors();
     graph_each_node(m->graph, look_back, NULL);
     infer_graph(m->graph);
     stop_on_errors();

@@ -195,8 +195,10 @@ static void inline_call(Inliner *in, Node *n, Function *f)
         else if (n->out[i])
             replace_out(n, i, v);
     }
-    Node *m = before ? before->next : n->graph->first, *end = n->next;
+    Node *end = n->next;
+    Graph *g = n->graph;
     node_remove(n);
+    Node *m = before ? before->next : g->first;
     for (Node *next; m != end; m = next) {
         next = m->next;
         inline_node(in, m);

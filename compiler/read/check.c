@@ -53,7 +53,10 @@ static void check_count(const Node *n, const char *what, int have, const Formal 
 
 static void check_arguments(Node *n, const Signature *sig)
 {
+    const int given = n->n_in, least = least_arguments(sig->in, sig->n_in);
     n->n_in = trimmed(n->in, n->n_in, sig->in, sig->n_in);
+    if (n->n_in < least) /* what is there without a name is said to be so */
+        n->n_in = given < least ? given : least;
     n->n_out = trimmed(n->out, n->n_out, sig->out, sig->n_out);
     check_count(n, "input", n->n_in, sig->in, sig->n_in);
     check_count(n, "output", n->n_out, sig->out, sig->n_out);
@@ -212,6 +215,12 @@ static void check_node(Check *c, Node *n)
     map_put(&c->nodes, n->name, n);
     for (int i = 0; i < n->n_out; i++)
         c->odd_names += n->out[i] && !is_identifier(n->out[i]->name);
+    for (int i = 0; i < n->n_attr && c->function; i++) {
+        const Name ref = n->attr[i].ref;
+        if (ref && ref->n && !declares(c->function, ref))
+            error_node(n, "ATT-21", "the attribute '%s' is to be '%s', which the function '%s' does not have",
+                       printable(n->attr[i].name), printable(ref), printable(c->function->name));
+    }
     node_each_graph(n, check_graph, c);
 }
 

@@ -7,7 +7,8 @@ enum { MOST_SEARCHES = 40 }; /* for cycles; so many messages of a kind are not s
 
 typedef struct Order {
     int searches;
-    Map in_cycle; /* nodes of the cycles reported so far */
+    const Graph *unsorted; /* the last one of which that was said */
+    Map in_cycle;          /* nodes of the cycles reported so far */
 } Order;
 
 static const char *node_text(const Node *n)
@@ -112,6 +113,9 @@ static void check_read(Order *o, const Node *n, const char *what, int i, const V
     const Node *def = v ? v->def : NULL, *reader = def ? node_in(n, def->graph) : NULL;
     if (!reader || def->source->index < reader->source->index || report_cycle(o, reader, def, v))
         return;
+    if (reader == n && o->unsorted == n->graph)
+        return;
+    o->unsorted = reader == n ? n->graph : o->unsorted;
     error_node(n, reader == n ? "GRA-02" : "SUB-03", "%s %d: '%s' is defined later, by %s", what, i, printable(v->name),
                node_text(def));
 }
