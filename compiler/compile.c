@@ -100,7 +100,7 @@ const char *stage_letters(void)
 {
     Text t = {0};
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
-        text_put(&t, stages[i].letter ? "%c" : "", stages[i].letter);
+        text_bytes(&t, &stages[i].letter, stages[i].letter != 0);
     return t.s;
 }
 

@@ -21,8 +21,9 @@ PARAMS(conv_depthwise)
     X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
 
 /* The kernel rows that touch the image, from (first plane, row) on; x and w at the first of them, x in its column 0 at an
- * edge, where the tile begins `shift` floats on, or before. Columns of x under the tile that exist: from lead up to end. rows: pixels to store. index: for each channel of y, which of x it is made from,
- * counted from that of the first in its vector. */
+ * edge, where the tile begins `shift` floats on, or before. Columns of x under the tile that exist: from lead up to end.
+ * rows: pixels to store. index: for each channel of y, which of x it is made from, counted from that of the first in its
+ * vector. */
 struct depthwise_tile {
     idx planes, lines, shift, lead, end, rows;
     idx x_plane, x_line, x_pitch, x_tap, x_step, w_plane, w_line, w_tap, w_in, w_channel, y_pitch, cin, cout, channels,

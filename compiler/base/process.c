@@ -64,8 +64,10 @@ static void catch_signal(int number)
 
 static void catch_signals(void)
 {
+#ifndef __SANITIZE_ADDRESS__ /* which has one of its own, and frees it */
     static char small[SIGNAL_STACK] __attribute__((aligned(16)));
     sigaltstack(&(stack_t){.ss_sp = small, .ss_size = sizeof small}, NULL);
+#endif
     const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         catch_signal(ends[i]);

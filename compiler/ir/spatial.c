@@ -125,16 +125,19 @@ static void read_axis(const Image *m, int a, int same, bool ceil, Windows *w)
     w->out[a] = dim_sub(w->out[a], dim_less(dim_sub(end, D(1)), last));
 }
 
-/* Are there pads beside auto_pad, which are to be none? True: reported. */
+/* Are there pads beside auto_pad? True: reported. Convolutions, whose weights may tell the kernel's shape, may not have both. */
 static bool pads_as_well(Node *n)
 {
+    const FormalAttr *shape = formal_attr(op_signature(n->op), "kernel_shape");
+    if (!shape || !shape->optional)
+        return false;
     const int64_t *p;
     bool pads = false;
     for (int i = 0, k = attr_given(n, "pads") ? attr_ints(n, "pads", &p) : 0; i < k; i++)
         pads |= p[i] != 0;
-    if (pads && strstr(n->op->name, "Conv"))
+    if (pads)
         node_error(n, "auto_pad and pads are given; only one of them may be");
-    return pads && strstr(n->op->name, "Conv");
+    return pads;
 }
 
 /* All but the sizes; *same as in read_axis. */

@@ -43,7 +43,8 @@ FED = f"""{HEAD} g (float[n] x, bool c) => (float[a] y, int64[1] size, float[b] 
 # The last axis of what is stacked is known to the body alone.
 MOVED = f"""{HEAD} g (float[m, 5] x, bool c) => (float[k, m] y) {{
     y = Scan <num_scan_inputs = 1, scan_output_axes = [1], scan_output_directions = [1], body = s (float[5] v) => (float[k] z) {{
-        z = If (c) <then_branch = t () => (float[p] p) {{ four = Constant <value_ints = [4]> () nil = Constant <value_ints = [0]> () p = Slice (v, nil, four) }},
+        z = If (c) <then_branch = t () => (float[p] p) {{
+            four = Constant <value_ints = [4]> () nil = Constant <value_ints = [0]> () p = Slice (v, nil, four) }},
             else_branch = e () => (float[q] q) {{ q = Neg (v) }}> }}> (x) }}"""
 
 
