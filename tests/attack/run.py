@@ -1,6 +1,6 @@
 """What broke the compiler once, or could: the files of found/ in a compiler under sanitizers, the models of large.py in the
 ordinary one. Each must be compiled or refused with a message, within 10 seconds of processor time and 1 GB; nothing else.
-Prints what differs, then "hostile: N passed, N failed".
+Prints what differs, then "attack: N passed, N failed".
 
 usage: run.py ONNXCC SANITIZED"""
 import os
@@ -56,7 +56,7 @@ def main():
             failed += wrong is not None
             if wrong is not None:
                 print(f"{name}: {wrong}")
-    print(f"hostile: {len(todo) - failed} passed, {failed} failed")
+    print(f"attack: {len(todo) - failed} passed, {failed} failed")
     return bool(failed)
 
 

@@ -12,9 +12,7 @@ QUICK = ["s390x", "cortex-m4"]  # big-endian; 32 bits and no operating system
 def main():
     folder = pathlib.Path(sys.argv[1])
     total = Sum("processors")
-    *said, wrong = (folder / "report").read_text().splitlines()
-    print("\n".join(said))
-    total.add(1, int(wrong))
+    print((folder / "report").read_text(), end="")
     for name in sys.argv[2:] or QUICK:
         machine = MACHINES[name]
         if machine.lacks():
