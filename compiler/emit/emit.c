@@ -127,8 +127,27 @@ static void put_prologue(Emitter *e, const Interface *f)
             check_elements(e, &ports[i]);
 }
 
+/* The bits behind the last of elements that are smaller than a byte are 0, whatever the caller's buffer had. */
+static void clear_padding(Emitter *e, Value *v)
+{
+    int bits = type_bits(v->type);
+    if (bits % 8 == 0)
+        return;
+    Dim used = dim_mul(shape_count(*v->shape), D(bits)), last = dim_div(used, D(8)), rest = dim_mod(used, D(8));
+    if (dim_is(rest, 0))
+        return;
+    bool open = !dim_const(rest);
+    if (open)
+        line(e, "if (%s != 0)", dim_c(rest));
+    line(e, "%s%s[%s] = (u8)(%s[%s] & ((1u << %s) - 1u));", open ? "    " : "", v->c, dim_c(last), v->c, dim_c(last),
+         factor_c(rest));
+    v->mentioned = true;
+}
+
 static void put_epilogue(Emitter *e, const Interface *f)
 {
+    for (int i = 0; i < f->out.n; i++)
+        clear_padding(e, f->out.at[i]);
     for (int i = 0; i < f->sizes.n; i++)
         if (f->sizes.at[i].out)
             line(e, "sizes->%s = %s;", f->sizes.at[i].name, dim_c(f->sizes.at[i].out->shape->dim[f->sizes.at[i].axis]));

@@ -123,7 +123,7 @@ static char *contents(int i, int64_t bits, int64_t *bytes)
 {
     char *data = output[i] + margin();
     if (c->out_type[i] != CASE_STRING) {
-        *bytes = case_clear_padding(data, bits);
+        *bytes = (bits + 7) / 8;
         data = copy(data, (size_t)*bytes);
         case_swap(data, *bytes, c->out_unit[i]);
         return data;
