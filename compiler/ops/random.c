@@ -148,8 +148,11 @@ static void dropout_expand(Node *n)
         node_error(n, "ratio is %g, not from 0 to below 1", ratio);
     if (!(ratio >= 0 && ratio < 1) || (n->op->since >= 12 && (!require_one(n, 1) || !require_one(n, 2))))
         return;
-    if (n->op->since >= 12 && in(n, 1))
-        node_set_in(n, 1, inferred(make_within(n, n->in[1], 0, D(1), true)));
+    if (n->op->since >= 12 && in(n, 1)) {
+        bool small = type_bits(in_type(n, 1)) < 16; /* numbers of 8 bits are compared as floats */
+        Value *given = small ? inferred(make_cast(n, n->in[1], F32)) : n->in[1];
+        node_set_in(n, 1, inferred(make_within(n, given, 0, D(1), true)));
+    }
     Type mask_type = n->op->since < 10 ? in_type(n, 0) : B8;
     Value *y, *kept;
     if (drops_nothing(n)) {

@@ -13,8 +13,4 @@ int scalar_call(const char *name, int a, const void *const *arg, void *y, ptrdif
     return s ? (int)s->result : 0;
 }
 
-void fail(int exit_code, const char *format, ...)
-{
-    (void)format;
-    exit(exit_code);
-}
+void *lasting_alloc(void *old, size_t bytes) { return realloc(old, bytes); }
