@@ -201,10 +201,11 @@ struct Model {
                        Node *copy;
     }) shares;
     Graph *graph;
-    VEC(Name) out; /* names of the tensors that the outputs have become, in the C interface */
-    int dir;       /* folder of the model, for external data; -1: none (standard input) */
-    int n_nodes;   /* as read, for the report */
-    int n_values;  /* ids given so far */
+    VEC(Name) declared; /* names of the outputs, which inlined functions may make others of */
+    VEC(Name) out;      /* names of the tensors that the outputs have become, in the C interface */
+    int dir;            /* folder of the model, for external data; -1: none (standard input) */
+    int n_nodes;        /* as read, for the report */
+    int n_values;       /* ids given so far */
 };
 
 /* graph surgery (graph.c) */

@@ -314,7 +314,7 @@ void containers_enter(Model *m)
     Graph *g = m->graph;
     Values all = {0};
     for (int i = 0; i < g->out.n; i++)
-        vec_push(&outputs, ((Port){.name = g->out.at[i]->name}));
+        vec_push(&outputs, ((Port){.name = m->declared.at[i]}));
     for (int i = 0; i < g->in.n; i++) {
         Value *v = g->in.at[i];
         Port port = {v->name, NULL, all.n, 1};

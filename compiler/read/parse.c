@@ -385,6 +385,8 @@ static Model *parse(const char *file, Span s, int dir)
     read_devices(m, &proto.configuration);
     m->graph = read_graph(m, proto.graph.s, AT(NULL, "graph", -1), NULL, NULL);
     if (m->graph) {
+        for (int i = 0; i < m->graph->out.n; i++)
+            vec_push(&m->declared, m->graph->out.at[i]->name);
         read_functions(m, &proto.functions);
         read_training(m, &proto.training_info);
     }
