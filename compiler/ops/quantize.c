@@ -72,10 +72,10 @@ static Value *lined_up(Node *n, int i)
     return axis == x.rank - 1 ? v : make(n, "Reshape", 2, v, make_ints(n, x.rank - axis, line_up));
 }
 
-/* The zero point, lined up; NULL when it is known to be zero. */
+/* The zero point, lined up; NULL when it is an integer known to be zero: a float zero still makes -0 into 0. */
 static Value *zero_point(Node *n, int i)
 {
-    bool zero = in_const(n, i);
+    bool zero = in_const(n, i) && type_is_int(in_type(n, i));
     for (int64_t k = 0; zero && k < tensor_count(n->in[i]->data); k++)
         zero = tensor_get(n->in[i]->data, k) == 0;
     return zero ? NULL : lined_up(n, i);

@@ -1,5 +1,6 @@
 # The numbers themselves: element.h against ml_dtypes, math.h against libquadmath, scalar.def against numpy; every operator
-# within its bound of the exact result; equal bits from every compiler; loops that vectorise; moved elements keep their bits.
+# within its bound of the exact result; equal bits from every compiler; loops that vectorise; moved elements keep their bits;
+# what is folded has the bits that are computed at run time.
 # `make test-numbers STEP=1` tries every float (hours).
 TESTS += numbers
 NUMBERS = $(B)/numbers
@@ -8,13 +9,16 @@ NUMBERS_DEPS = tests/numbers/numbers.mk $(RT_HEADERS) | $(NUMBERS)
 STEP = 1009
 
 test-numbers: setup all $(addprefix $(NUMBERS)/,accuracy element.so scalar.so) $(addprefix $(NUMBERS)/bits-,plain fast other)
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
+	@$(PYTHON) tests/fuzz/generate.py $(CACHE)/fuzz-$(SEED) $(N) $(SEED)
 	@{ $(NUMBERS)/accuracy $(STEP); $(PYTHON) tests/numbers/element.py $(NUMBERS)/element.so; \
 		$(PYTHON) tests/numbers/scalar.py $(NUMBERS)/scalar.so; $(PYTHON) tests/numbers/vector.py gcc $(NUMBERS); \
 		$(PYTHON) tests/numbers/moves.py $(abspath $(B)); \
+		$(PYTHON) tests/numbers/folded.py $(abspath $(B)) $(CACHE)/suite $(CACHE)/fuzz-$(SEED); \
 		$(BOUNDS); \
 		tests/numbers/same $(addprefix $(NUMBERS)/bits-,plain fast other); } | tee $(NUMBERS)/log
 	@awk '/^[a-z]+: [0-9]+ passed, [0-9]+ failed$$/ { p += $$2; f += $$4; n++ } \
-		END { print "numbers: " p + 0 " passed, " f + (n != 7) " failed"; exit f || n != 7 }' $(NUMBERS)/log
+		END { print "numbers: " p + 0 " passed, " f + (n != 8) " failed"; exit f || n != 8 }' $(NUMBERS)/log
 
 $(NUMBERS)/accuracy: tests/numbers/accuracy.c $(NUMBERS_DEPS)
 	$(CC) -std=gnu11 -O3 $(NUMBERS_FLAGS) -o $@ $< -lquadmath -lm

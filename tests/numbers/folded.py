@@ -1,0 +1,101 @@
+"""folded.py BUILD FOLDER... - what the compiler folds has the bits that it computes at run time: each test in the folders with some
+of its inputs given as constants (all of them, and two draws) against the same without. Where a sum is taken, a constant may
+change the order of the additions: there results agree within the rounding of a sum."""
+import concurrent.futures
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+import ml_dtypes
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+BUILD = pathlib.Path(sys.argv[1])
+SUMS = re.compile(r"Conv|Gemm|MatMul|Einsum|Attention|^Reduce(L|Log|Mean|Prod|Sum)|Normalization|Pool|GRU|LSTM|RNN|DFT|STFT|Softmax|"
+                  r"CrossEntropy|Gradient|^Det$|Regressor|Classifier|^Normalizer$|CumSum")
+ROUNDINGS = 16  # of the largest result
+
+
+def sums(graph):
+    nodes = graph.node
+    return any(SUMS.search(n.op_type) or any(sums(g) for a in n.attribute for g in [*([a.g] if a.HasField("g") else []), *a.graphs])
+               for n in nodes)
+
+
+def evaluated(model, inputs, fixed, bounds=()):
+    """The results of the model with the inputs in fixed given as constants; or what onnxcc says. Bounds are given as it asks."""
+    with tempfile.TemporaryDirectory() as folder:
+        for i, (_, file) in enumerate(x for x in inputs if x not in fixed):
+            os.symlink(file, f"{folder}/input_{i}.pb")
+        p = subprocess.run([BUILD / "onnxcc", model, "--eval", folder, *bounds, *(f"--const={name}={file}" for name, file in fixed)],
+                           capture_output=True, text=True, errors="replace")
+        asked = re.findall(r"--dim '(.*?<=64)'", p.stderr)
+        if asked and not bounds:
+            return evaluated(model, inputs, fixed, [f"--dim={bound}" for bound in asked])
+        if p.returncode:
+            return p.stderr
+        files = sorted(pathlib.Path(folder).glob("actual_*.pb"), key=lambda f: (len(f.name), f.name))
+        return [onnx.load_tensor(f) for f in files]
+
+
+def agree(want, got, rounded):
+    """Is it the same tensor; rounded: within the rounding of sums?"""
+    if want.SerializeToString() == got.SerializeToString():
+        return True
+    w, g = numpy_helper.to_array(want), numpy_helper.to_array(got)
+    if not rounded or w.shape != g.shape or w.dtype != g.dtype or w.dtype.kind not in "fVc" or w.dtype.names:
+        return False
+    eps = float(ml_dtypes.finfo(w.dtype).eps)
+    w, g = (x.astype(complex if x.dtype.kind == "c" else float) for x in (w, g))
+    close = ROUNDINGS * eps * np.abs(w[np.isfinite(w)]).max(initial=0)
+    return np.array_equal(w, g, equal_nan=True) or np.allclose(g, w, rtol=0, atol=close, equal_nan=True)
+
+
+def compared(model):
+    """(inputs that are constant, what is wrong) of each comparison."""
+    m = onnx.load(model, load_external_data=False)
+    inputs = [(v.name, model.parent / "test_data_set_0" / f"input_{i}.pb") for i, v in enumerate(m.graph.input)]
+    tensors = all(v.type.HasField("tensor_type") for v in [*m.graph.input, *m.graph.output])
+    if not inputs or not tensors or not all(f.exists() for _, f in inputs):
+        return []
+    rng = random.Random(model.parent.name)
+    subsets = [inputs] + [rng.sample(inputs, rng.randint(1, len(inputs) - 1)) for _ in range(2 if len(inputs) > 1 else 0)]
+    rounded, want = sums(m.graph) or any(sums(f) for f in m.functions), evaluated(model, inputs, [])
+    free = isinstance(want, list)
+    if not free:  # a size that only constants decide
+        want = evaluated(model, inputs, subsets.pop(0))
+    found = []
+    for fixed in {tuple(names for names, _ in s): s for s in subsets}.values():
+        got = evaluated(model, inputs, fixed)
+        if isinstance(got, str) and not free:
+            continue
+        names = ", ".join(name for name, _ in fixed)
+        if isinstance(got, str):
+            found.append((names, "is refused: " + got.split("\n")[0]))
+        else:
+            same = len(want) == len(got) and all(agree(w, g, rounded) for w, g in zip(want, got))
+            found.append((names, None if same else "differs"))
+    return found
+
+
+def main():
+    models = sorted(m for folder in sys.argv[2:] for m in pathlib.Path(folder).glob("*/*/model.onnx"))
+    passed = failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for model, rows in zip(models, pool.map(compared, models)):
+            for names, bad in rows:
+                passed += not bad
+                failed += bool(bad)
+                if bad:
+                    print(f"FAIL {model.parent.name} with {names} constant {bad}")
+    print(f"folded: {passed} passed, {failed} failed")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main() != 0)
