@@ -294,3 +294,8 @@ HELPER void rt_stack(void *y, idx turn, const void *x, idx n, int bits)
 #include "element.h" /* ld_f16, st_i4, ...: one element of each type */
 
 #endif
+
+/* Kernels are there once in a translation unit, and round as its first file wants them to. */
+#if defined ONNXCC_VEC_H && defined RT_FUSED != defined RT_VEC_FUSED
+#error "code for generic and for a named --target in one translation unit: compile them apart"
+#endif

@@ -5,6 +5,9 @@
 #ifndef ONNXCC_VEC_H
 #define ONNXCC_VEC_H
 #include "rt.h"
+#ifdef RT_FUSED
+#define RT_VEC_FUSED
+#endif
 
 #if !RT_HAS_VECTORS
 #define RT_VEC 1

@@ -40,8 +40,8 @@ void names_prefix(const char *p);                    /* of this program: its own
 const char *c_prefix(Name model_base);               /* "kws.onnx" -> "kws" */
 const char *c_name(Name n, const char *otherwise);   /* a new identifier each call, close to the model's name */
 const char *c_tensor(Name n, const char *otherwise); /* the same for an input or output, which macros are named after */
-const char *c_global(Name n, const char *otherwise); /* the same at file scope, beside what C's headers declare */
-const char *c_own(const char *base, const char *between); /* of the compiler's own: base, or base BETWEEN number */
+const char *c_global(Name n, const char *otherwise); /* PREFIX_name, at file scope, beside what C's headers declare */
+const char *c_own(const char *base, const char *between); /* PREFIX_base, or PREFIX_base BETWEEN number */
 bool c_is_macro(const char *identifier);                  /* ... or another name of C's headers */
 const char *c_upper(const char *identifier);
 

@@ -146,6 +146,18 @@ static void put_include(Text *t, const char *header)
         text_put(t, "#include <onnxcc/%s>\n", header);
 }
 
+/* A kernel for its types, once in a translation unit: the C of several models may be in it. */
+static void put_instance(Text *t, const KernelUse *k)
+{
+    const char *macro = c_format("ONNXCC_%.*s_%s", (int)strcspn(k->header, "."), k->header, type_tag(k->t));
+    if (k->u)
+        macro = c_format("%s_%s", macro, type_tag(k->u));
+    macro = c_upper(macro);
+    text_put(t, "#ifndef %s\n#define %s\n", macro, macro);
+    put_include(t, k->header);
+    text_put(t, "#endif\n");
+}
+
 /* Heavy kernels once more, each with what follows it. */
 static void put_epilogues(Text *t, const Emitter *e)
 {
@@ -161,11 +173,10 @@ static void put_epilogues(Text *t, const Emitter *e)
 
 void put_kernels(Text *t, const Emitter *e)
 {
-    if (strcmp(opt.target->name, "generic"))
-        text_put(
-            t,
-            "#ifndef RT_FUSED\n#define RT_FUSED /* multiply-adds of vectors are rounded once: --target %s */\n#endif\n",
-            opt.target->name);
+    bool fused = strcmp(opt.target->name, "generic") != 0;
+    if (fused)
+        text_put(t, "#define RT_FUSED /* multiply-adds of vectors are rounded once: --target %s */\n",
+                 opt.target->name);
     if (opt.single)
         paste(t, "#include \"rt.h\"\n#include \"math.h\"\n");
     else
@@ -182,11 +193,13 @@ void put_kernels(Text *t, const Emitter *e)
             text_put(t, "\n#define T %s\n", type_tag(k->t));
         if (first && k->u)
             text_put(t, "#define U %s\n", type_tag(k->u));
-        put_include(t, k->header);
+        put_instance(t, k);
         if (last && k->u)
             text_put(t, "#undef U\n");
         if (last)
             text_put(t, "#undef T\n");
     }
     put_epilogues(t, e);
+    if (fused)
+        text_put(t, "#undef RT_FUSED\n");
 }

@@ -159,8 +159,10 @@ static const char *first_free(const char *base, Where where, const char *between
 static const char *new_name(Name n, const char *otherwise, Where where)
 {
     Text t = {0};
+    if (where == FILE_SCOPE)
+        text_put(&t, "%s_", prefix);
     put_quoted(&t, name_length(n) ? n : name(otherwise), IDENTIFIER);
-    if (has_tag(t.s) || is_own(t.s))
+    if (has_tag(where == FILE_SCOPE ? t.s + strlen(prefix) : t.s) || is_own(t.s))
         text_put(&t, "_v");
     return first_free(t.s, where, "_");
 }
@@ -168,7 +170,10 @@ static const char *new_name(Name n, const char *otherwise, Where where)
 const char *c_name(Name n, const char *otherwise) { return new_name(n, otherwise, LOCAL); }
 const char *c_tensor(Name n, const char *otherwise) { return new_name(n, otherwise, INTERFACE); }
 const char *c_global(Name n, const char *otherwise) { return new_name(n, otherwise, FILE_SCOPE); }
-const char *c_own(const char *base, const char *between) { return first_free(base, FILE_SCOPE, between); }
+const char *c_own(const char *base, const char *between)
+{
+    return first_free(c_format("%s_%s", prefix, base), FILE_SCOPE, between);
+}
 
 /* Is nothing that PREFIX makes defined elsewhere? */
 static bool is_prefix(const char *p)

@@ -287,6 +287,44 @@ def one_program():
             check(run(program).returncode == 0, f"three models in a program, {mode}: it fails")
 
 
+def one_unit():
+    """The C of several models in one translation unit, in any order, is what each gives by itself; code for generic and for a
+    named target in one is an error."""
+    names = [n for n in TABLE if n not in ("deep", "shallow")]
+    folders = {"unit": [], "unit-single": ["--single"]}
+    files = {f: [emit(n, *options, to=f) for n in names] for f, options in folders.items()}
+    for folder, options in folders.items():
+        for prefix, target in ("again", "generic"), ("wide", "x86-64-v3"), ("wider", "x86-64-v4"):
+            files[folder].append(WORK / folder / f"{prefix}.c")
+            succeeds(f"{prefix}: onnxcc", BUILD / "onnxcc", WORK / "network.onnx", "-o", files[folder][-1], "--prefix", prefix,
+                     "--target", target, *options)
+    *generic, wide, wider = files["unit-single"]
+    plain = files["unit"][:-2]
+    headers = ["<stdio.h>", "<math.h>", "<string.h>", "<onnxcc/rt.h>"]
+    together = {"files": plain, "single": generic, "backwards": [*generic[::-1]], "mixed": generic[::2] + plain[1::2],
+                "targets": [wide, wider], "headers": [*headers, *generic]}
+    for unit, parts in together.items():
+        c = WORK / "unit" / f"{unit}.unit.c"
+        c.write_text("".join(f"#include {p}\n" if str(p)[0] == "<" else f'#include "{p}"\n' for p in parts))
+        for cc in ["gcc", "clang-14", "tcc"]:
+            so = c.with_suffix(f".{cc}.so")
+            flags = ["-march=x86-64-v3"] if unit == "targets" else []
+            if succeeds(f"{unit} in one translation unit, {cc}", cc, *STRICT, *flags, "-O1", INCLUDE, "-fPIC", "-shared", c, "-o", so):
+                for name in names if unit != "targets" else ():
+                    same_as_alone(name, so)
+    for first, second in (generic[0], wide), (wide, generic[0]), (plain[0], wide):
+        p = run("gcc", "-march=x86-64-v3", INCLUDE, "-fsyntax-only", "-x", "c", "-", input=f'#include "{first}"\n#include "{second}"\n')
+        check("compile them apart" in p.stderr, f"{first.name}, {second.name} in one translation unit: {p.stderr}")
+
+
+def same_as_alone(name, so):
+    c = WORK / name / f"{name}.c"
+    header = c.with_suffix(".h").read_text()
+    status, room = call(name, so, header)
+    want = call(name, shared(name, c, "gcc", ["-O2"]), header)[1]
+    check(status == 0 and all(map(np.array_equal, room, want)), f"{name}: other bits from {so.name}")
+
+
 def constants():
     """Bit for bit; those of one value cost nothing."""
     c = WORK / "constants" / "constants.c"
@@ -330,6 +368,7 @@ if not sys.argv[1:]:
     weights_anywhere()
     targets()
     one_program()
+    one_unit()
     constants()
     scales()
     evaluated()

@@ -58,8 +58,8 @@ def names():
     for n in m.graph.node:
         check(f'{n.op_type} "{n.name}"' in c, f"network.c does not name {n.op_type} {n.name}")
     for weight in ("conv_weight", "conv_bias", "fc_weight"):
-        check(re.search(rf"static const f32 {weight}\[", c), f"network.c has no constant {weight}")
-    check("constant" not in re.findall(r"static const f32 (\w+)\[", c), "network.c: a constant without a name")
+        check(re.search(rf"static const f32 network_{weight}\[", c), f"network.c has no constant {weight}")
+    check("network_constant" not in re.findall(r"static const f32 (\w+)\[", c), "network.c: a constant without a name")
     check(f"compute {4 * (14 * 14 * 8 * 36 + 8 * 5)} MAC" in p.stdout, f"MACs at the bounds: {p.stdout}")
     check("GlobalAveragePool" in p.stdout and "ReduceMean" not in p.stdout, f"the model's operators: {p.stdout}")
     rows = re.findall(r"^ +\d+  \S+ +(\S+) ", p.stdout, re.M)
