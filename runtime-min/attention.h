@@ -330,9 +330,9 @@ KERNEL void FN(attention)(const T *q, const T *k, const T *v, const b8 *mask, co
     h.k_step = p.packed_kv ? p.kv_heads * p.size : p.size;
     h.v_step = p.packed_kv ? p.kv_heads * p.v_size : p.v_size;
     for (idx b = 0; b < p.batch; b++) {
-        const idx known = lens ? rt_max(0, rt_min(rt_size(lens[b]), p.keys)) : p.keys;
+        const idx known = lens ? rt_size(rt_wide_max(0, rt_wide_min(lens[b], p.keys))) : p.keys;
         h.keys = rt_min(known, p.mask_keys);
-        h.offset = lens ? rt_size(lens[b]) - p.rows : p.offset;
+        h.offset = lens ? known - p.rows : p.offset;
         for (idx g = 0; g < p.kv_heads; g++)
             FN(attention_group)(&h, scratch, b, g, &p);
     }

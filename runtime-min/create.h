@@ -45,6 +45,8 @@ RUNS(range, 3, 2, 0)
 KERNEL int FN(range_to)(const T *start, const T *limit, const T *delta, T *y, i64 *found, struct range_to p)
 {
     const f64 steps = (f64)(LD(limit, 0) - LD(start, 0)) / (f64)LD(delta, 0);
+    if (LD(delta, 0) == 0)
+        return RT_BAD_VALUE;
     if (!(steps <= (f64)p.most)) /* not a number as well */
         return RT_BAD_SIZE;
     idx count = steps > 0 ? (idx)steps : 0;

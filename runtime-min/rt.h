@@ -69,6 +69,45 @@ static inline RT_ATTRIBUTE((unused)) idx rt_mod(idx a, idx b) { return b == 0 ? 
 static inline RT_ATTRIBUTE((unused)) idx rt_min(idx a, idx b) { return a < b ? a : b; }
 static inline RT_ATTRIBUTE((unused)) idx rt_max(idx a, idx b) { return a > b ? a : b; }
 
+/* What may leave 32 bits is computed in 64, where INT64_MIN and INT64_MAX mean all that is smaller or larger, and stay so. */
+static inline RT_ATTRIBUTE((unused)) int rt_wide_fits(i64 a) { return a != INT64_MIN && a != INT64_MAX; }
+static inline RT_ATTRIBUTE((unused)) i64 rt_wide_add(i64 a, i64 b)
+{
+    if (!rt_wide_fits(a) || !rt_wide_fits(b))
+        return rt_wide_fits(a) ? b : a;
+    return a > 0 && b > INT64_MAX - a ? INT64_MAX : a < 0 && b < INT64_MIN - a ? INT64_MIN : a + b;
+}
+static inline RT_ATTRIBUTE((unused)) i64 rt_wide_mul(i64 a, i64 b)
+{
+    const u64 x = a < 0 ? 0 - (u64)a : (u64)a, y = b < 0 ? 0 - (u64)b : (u64)b;
+    if (a == 0 || b == 0)
+        return 0;
+    if (!rt_wide_fits(a) || !rt_wide_fits(b) || x > (u64)INT64_MAX / y)
+        return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+    return a * b;
+}
+static inline RT_ATTRIBUTE((unused)) i64 rt_wide_div(i64 a, i64 b)
+{
+    if (b == 0)
+        return 0;
+    if (!rt_wide_fits(a))
+        return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+static inline RT_ATTRIBUTE((unused)) i64 rt_wide_mod(i64 a, i64 b)
+{
+    const i64 r = b == 0 || b == -1 ? 0 : a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+static inline RT_ATTRIBUTE((unused)) i64 rt_wide_min(i64 a, i64 b) { return a < b ? a : b; }
+static inline RT_ATTRIBUTE((unused)) i64 rt_wide_max(i64 a, i64 b) { return a > b ? a : b; }
+
+/* A run-time integer that decides a size, or the nearest one. */
+static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
+{
+    return (idx)(v > PTRDIFF_MAX ? PTRDIFF_MAX : v < PTRDIFF_MIN ? PTRDIFF_MIN : v);
+}
+
 /* The type that kernels compute in, for each storage type. */
 #define RT_ARITH_f32 f32
 #define RT_ARITH_f16 f32
@@ -253,13 +292,6 @@ static inline RT_ATTRIBUTE((unused)) idx rt_max(idx a, idx b) { return a > b ? a
 
 /* Status codes of kernels and of the emitted entry. */
 enum { RT_OK = 0, RT_BAD_SIZE = 1, RT_BAD_INDEX = 2, RT_BAD_VALUE = 3, RT_BAD_WEIGHTS = 4 };
-
-/* A run-time integer that decides a size: clamped so that arithmetic on sizes cannot overflow. */
-HELPER idx rt_size(i64 v)
-{
-    const i64 most = (i64)1 << (sizeof(idx) > 4 ? 40 : 28);
-    return (idx)(v > most ? most : v < -most ? -most : v);
-}
 
 /* The place that index i means on an axis of n; -1 when it is outside. */
 HELPER idx rt_index(i64 i, idx n)

@@ -101,7 +101,7 @@ KERNEL int FN(join)(const void *restrict from, const i64 *restrict dims, const i
     const T *const x = from;
     T *const y = to;
     const idx k = rt_size(*count);
-    idx total = 0, outer = 1, inner = 1, done = 0;
+    idx total = 0, outer = 1, inner = 1, done = 0, largest = 0;
     *length = 0;
     if (k <= 0 || k > p.have)
         return k == 0 ? RT_OK : RT_BAD_SIZE;
@@ -109,13 +109,19 @@ KERNEL int FN(join)(const void *restrict from, const i64 *restrict dims, const i
         idx size = 1;
         for (int a = 0; a < p.rank; a++) {
             const idx d = rt_size(dims[s * p.width + a]);
-            if (d < 0 || d > p.slot || ((p.stack || a != p.axis) && d != dims[a]) || (size *= d) > p.slot)
+            if (d < 0 || d > p.slot || ((p.stack || a != p.axis) && d != dims[a]) || (d > 0 && size > p.slot / d))
                 return RT_BAD_SIZE;
+            size *= d;
         }
-        total += p.stack ? 1 : (idx)dims[s * p.width + p.axis];
+        const idx n = p.stack ? 1 : rt_size(dims[s * p.width + p.axis]);
+        if (n > p.most - total)
+            return RT_BAD_SIZE;
+        total += n;
+        largest = rt_max(largest, size);
     }
-    if (total > p.most)
-        return RT_BAD_SIZE;
+    *length = total;
+    if (largest == 0) /* else the products below are at most that */
+        return RT_OK;
     for (int a = 0; a < p.rank; a++)
         if (a < p.axis)
             outer *= rt_size(dims[a]);
@@ -127,7 +133,6 @@ KERNEL int FN(join)(const void *restrict from, const i64 *restrict dims, const i
             MOVE(y, o * total * inner + done, x, s * p.slot + o * n, n);
         done += n;
     }
-    *length = total;
     return RT_OK;
 }
 TRIES(join, 5, 3, SIZES(1))

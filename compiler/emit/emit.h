@@ -24,6 +24,7 @@ Name node_operator(const Node *n);
 const char *c_shape(Shape s); /* "[1,3,batch]" for a comment */
 const char *dim_c(Dim d);     /* a size as C */
 const char *factor_c(Dim d);  /* the same, fit to be multiplied */
+const char *wide_c(Dim d);    /* the same, of type i64 */
 uint32_t name_length(Name n);
 Name name_element(Name n, int i); /* "x_3": what is read from element 3 of x */
 /* A text of C made of others, kept until pool_reset. */
@@ -31,7 +32,7 @@ const char *c_format(const char *format, ...) __attribute__((format(printf, 1, 2
 
 /* Texts with a model's names in them, which are not escaped for C; names come in by put_quoted alone. */
 #ifndef QUOTE_C
-#pragma GCC poison printable shape_text dim_print dim_print_factor expr_text node_path attr_string error_held within path
+#pragma GCC poison printable shape_text dim_print dim_print_c dim_print_factor_c dim_print_wide_c expr_text node_path attr_string error_held within path
 #endif
 
 /* ---- names.c: injective, legal in C and C++, distinct from everything the runtime defines ------------------- */

@@ -193,7 +193,9 @@ static bool is_known(const Symbol *s) { return s->known; }
 void check_assumptions(Emitter *e)
 {
     for (Assumption *a; (a = assumption_to_check(e->assumed, is_known)) != NULL;) {
-        line(e, "if (%s != %s)", dim_c(a->d), dim_c(a->is));
+        const char *fits = dim_is_narrow(a->d) || dim_is_narrow(a->is) ? NULL : wide_c(a->d);
+        line(e, "if (%s != %s%s%s%s)", wide_c(a->d), wide_c(a->is), fits ? " || !rt_wide_fits(" : "", fits ? fits : "",
+             fits ? ")" : "");
         line(e, "    return RT_BAD_SIZE;");
         e->fallible = true;
     }

@@ -207,7 +207,7 @@ static bool has_value(const Symbol *s) { return s->known; }
 static void check_assumptions(Assumptions *assumed)
 {
     for (const Assumption *a; (a = assumption_to_check(assumed, has_value)) != NULL;)
-        if (dim_eval(a->d) != dim_eval(a->is))
+        if (dim_eval(a->d) != dim_eval(a->is) || !rt_wide_fits(dim_eval(a->d)))
             fail(EXIT_MODEL, "%s \"%s\" turned out to have another shape than declared", a->n->op->name,
                  printable(a->n->name));
 }

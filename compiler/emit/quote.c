@@ -164,13 +164,20 @@ const char *c_shape(Shape s) { return c_comment(name(shape_text(s))); }
 const char *dim_c(Dim d)
 {
     Text t = {0};
-    dim_print(&t, d, true);
+    dim_print_c(&t, d);
+    return t.s;
+}
+
+const char *wide_c(Dim d)
+{
+    Text t = {0};
+    dim_print_wide_c(&t, d);
     return t.s;
 }
 
 const char *factor_c(Dim d)
 {
     Text t = {0};
-    dim_print_factor(&t, d, true);
+    dim_print_factor_c(&t, d);
     return t.s;
 }

@@ -27,7 +27,7 @@ void assume_broadcast(Node *n, Shape s, Shape t)
 static const char *dim_text(Dim d)
 {
     Text t = {0};
-    dim_print(&t, d, false);
+    dim_print(&t, d);
     return t.s;
 }
 
@@ -108,6 +108,25 @@ bool require_expands_as(Node *n, int i, Shape s, Shape to)
         error_node(n, "INF-08", "input %d is %s, which does not expand to %s", i, shape_text(in_shape(n, i)),
                    shape_text(to));
     return can;
+}
+
+bool require_index(Node *n, int64_t v, Dim axis, bool back)
+{
+    int64_t most = dim_high(axis);
+    if (v < most && v >= (back ? -most : 0))
+        return true;
+    node_error(n, "the index %lld is outside an axis of %s", (long long)v, dim_text(axis));
+    return false;
+}
+
+bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back)
+{
+    const Tensor *t = in_const(n, i) ? in(n, i)->data : NULL;
+    int64_t count = t ? tensor_count(t) : 0;
+    for (int64_t e = 0; e < (t && t->fill && count > depth ? depth : count); e++)
+        if (!require_index(n, tensor_get_int(t, e), axis[e % depth], back))
+            return false;
+    return true;
 }
 
 /* ---- at run time -------------------------------------------------------------------------------------------------- */

@@ -18,6 +18,9 @@ bool require_size(Node *n, const char *what, Dim *d);       /* not negative; *d:
 bool require_shape(Node *n, int i, Shape is);               /* input i, where it is there */
 bool require_expands(Node *n, int i, Shape to);             /* each dimension of that is 1 or, from the last on, to's */
 bool require_expands_as(Node *n, int i, Shape s, Shape to); /* the same, when input i is seen as s */
+/* What is constant in input i is an index of each of `depth` axes in turn; back: also counted from the end, by negative ones. */
+bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back);
+bool require_index(Node *n, int64_t v, Dim axis, bool back);
 int assumption_count(void);
 void assumptions_check(int from);          /* an error where one that was made since then cannot hold */
 void assumptions_forget(int from, int to); /* those that were made between these counts */

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "ir/expr.h"
 #include "ir/symbol.h"
+#include "rt.h"
 
 OF_RUN static struct Table {
     VEC(Expr *) at;
@@ -203,33 +204,12 @@ Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg)
 
 Dim dim_resolve(Dim d) { return dim_replace(d, NULL, NULL); }
 
-/* ---- arithmetic that saturates: INT64_MIN and INT64_MAX are infinities ------------------------------------------- */
+/* ---- arithmetic that saturates, as that of the emitted code: INT64_MIN and INT64_MAX are infinities ---------------- */
 
-static bool infinite(int64_t a) { return a == INT64_MIN || a == INT64_MAX; }
-static int64_t clamp(__int128 v) { return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v; }
-static int64_t number_add(int64_t a, int64_t b) { return infinite(a) ? a : infinite(b) ? b : clamp((__int128)a + b); }
-
-int64_t number_mul(int64_t a, int64_t b)
-{
-    if (a == 0 || b == 0)
-        return 0;
-    if (infinite(a) || infinite(b))
-        return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
-    return clamp((__int128)a * b);
-}
-
-/* Floor; x / 0 is 0, as rt_div has it. */
-int64_t number_div(int64_t a, int64_t b)
-{
-    if (b == 0)
-        return 0;
-    if (infinite(a))
-        return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
-    __int128 q = (__int128)a / b;
-    return clamp(q - (a % b != 0 && (a < 0) != (b < 0)));
-}
-
-int64_t number_mod(int64_t a, int64_t b) { return b == 0 ? 0 : clamp((__int128)a - (__int128)number_div(a, b) * b); }
+static int64_t number_add(int64_t a, int64_t b) { return rt_wide_add(a, b); }
+int64_t number_mul(int64_t a, int64_t b) { return rt_wide_mul(a, b); }
+int64_t number_div(int64_t a, int64_t b) { return rt_wide_div(a, b); }
+int64_t number_mod(int64_t a, int64_t b) { return rt_wide_mod(a, b); }
 
 static int64_t low2(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t high2(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -300,6 +280,8 @@ static Range range_of(Dim d, unsigned time)
     return e->range = r;
 }
 
+unsigned dim_clock(void) { return ++clock_; }
+Range dim_range_at(Dim d, unsigned time) { return range_of(d, time); }
 Range dim_range(Dim d) { return range_of(d, dim_const(d) ? 0 : ++clock_); }
 int64_t dim_low(Dim d) { return dim_range(d).lo; }
 int64_t dim_high(Dim d) { return dim_range(d).hi; }
@@ -402,8 +384,7 @@ Dim dim_select(Dim c, Dim a, Dim b)
 
 /* ---- values -------------------------------------------------------------------------------------------------------- */
 
-/* Of a run, or in the C, where it has a variable. */
-static void check_known(const Symbol *s, bool known)
+void symbol_check_known(const Symbol *s, bool known)
 {
     if (!known)
         bug("the size '%s' is asked for before it is known", printable(s->name));
@@ -420,7 +401,7 @@ static int64_t eval(Dim d, unsigned time)
     if (e->kind == EXPR_SYMBOL) {
         const Symbol *s = symbol_at((int)e->w[0]);
         bool own = dim_same(s->fixed, d);
-        check_known(s, !own || s->known);
+        symbol_check_known(s, !own || s->known);
         r = own ? s->value : eval(s->fixed, time);
     } else if (e->kind == EXPR_POLY) {
         for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
@@ -449,119 +430,3 @@ static int64_t eval(Dim d, unsigned time)
 }
 
 int64_t dim_eval(Dim d) { return dim_const(d) ? d.v : eval(d, ++clock_); }
-
-/* ---- as text -------------------------------------------------------------------------------------------------------- */
-
-static void print_number(Text *t, int64_t v)
-{
-    if (v == INT64_MIN)
-        text_put(t, "(-%lld - 1)", (long long)INT64_MAX);
-    else
-        text_put(t, "%lld", (long long)v);
-}
-
-/* "2 * n * m + n - 3" */
-static void print_poly(Text *t, const Expr *e, bool as_c)
-{
-    for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
-        int64_t c = e->w[i];
-        bool minus = i && c < 0 && c != INT64_MIN;
-        text_put(t, "%s", minus ? " - " : i ? " + " : "");
-        c = minus ? -c : c;
-        if (c != 1 || !e->w[i + 1])
-            print_number(t, c);
-        for (int k = 0; k < e->w[i + 1]; k++) {
-            text_put(t, "%s", k || c != 1 ? " * " : "");
-            dim_print_factor(t, (Dim){e->w[i + 2 + k]}, as_c);
-        }
-    }
-}
-
-static void print_pair(Text *t, const char *before, const Expr *e, const char *between, bool as_c)
-{
-    text_put(t, "%s", before);
-    dim_print(t, (Dim){e->w[0]}, as_c);
-    text_put(t, "%s", between);
-    dim_print(t, (Dim){e->w[1]}, as_c);
-    text_put(t, ")");
-}
-
-void dim_print_factor(Text *t, Dim d, bool as_c)
-{
-    const Expr *e = dim_const(d) ? NULL : dim_expr(d);
-    if (e ? e->kind == EXPR_POLY && e->n > 2 + (int)e->w[1] : d.v < 0) { /* of more than one term */
-        text_put(t, "(");
-        dim_print(t, d, as_c);
-        text_put(t, ")");
-    } else if (e && e->kind == EXPR_DIV && dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]})) {
-        /* C rounds the same */
-        text_put(t, "(");
-        dim_print_factor(t, (Dim){e->w[0]}, as_c);
-        text_put(t, " / %lld)", (long long)e->w[1]);
-    } else
-        dim_print(t, d, as_c);
-}
-
-void dim_print(Text *t, Dim d, bool as_c)
-{
-    if (dim_const(d)) {
-        print_number(t, d.v);
-        return;
-    }
-    const Expr *e = dim_expr(d);
-    const Symbol *s = symbol_of(d);
-    switch (e->kind) {
-    case EXPR_SYMBOL:
-        check_known(s, !as_c || s->c);
-        text_put(t, "%s", as_c ? s->c : printable(s->name));
-        break;
-    case EXPR_POLY: print_poly(t, e, as_c); break;
-    case EXPR_ADD: print_pair(t, "(", e, " + ", as_c); break;
-    case EXPR_MUL:
-        dim_print_factor(t, (Dim){e->w[0]}, as_c);
-        text_put(t, " * ");
-        dim_print_factor(t, (Dim){e->w[1]}, as_c);
-        break;
-    case EXPR_DIV:
-        if (dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]})) {
-            dim_print_factor(t, (Dim){e->w[0]}, as_c);
-            text_put(t, " / %lld", (long long)e->w[1]);
-        } else if (as_c)
-            print_pair(t, "rt_div(", e, ", ", as_c);
-        else {
-            text_put(t, "floor(");
-            dim_print_factor(t, (Dim){e->w[0]}, as_c);
-            text_put(t, " / ");
-            dim_print_factor(t, (Dim){e->w[1]}, as_c);
-            text_put(t, ")");
-        }
-        break;
-    case EXPR_MOD: print_pair(t, as_c ? "rt_mod(" : "mod(", e, ", ", as_c); break;
-    case EXPR_MIN: print_pair(t, as_c ? "rt_min(" : "min(", e, ", ", as_c); break;
-    case EXPR_MAX: print_pair(t, as_c ? "rt_max(" : "max(", e, ", ", as_c); break;
-    case EXPR_LESS: print_pair(t, "(", e, " < ", as_c); break;
-    case EXPR_EQUAL: /* a number is the first operand, but reads better as the second */
-        text_put(t, "(");
-        dim_print(t, (Dim){e->w[1]}, as_c);
-        text_put(t, " == ");
-        dim_print(t, (Dim){e->w[0]}, as_c);
-        text_put(t, ")");
-        break;
-    case EXPR_SELECT:
-        text_put(t, "(");
-        dim_print_factor(t, (Dim){e->w[0]}, as_c);
-        text_put(t, " ? ");
-        dim_print(t, (Dim){e->w[1]}, as_c);
-        text_put(t, " : ");
-        dim_print(t, (Dim){e->w[2]}, as_c);
-        text_put(t, ")");
-        break;
-    }
-}
-
-const char *expr_text(Dim d)
-{
-    Text t = {0};
-    dim_print(&t, d, false);
-    return t.s;
-}

@@ -31,8 +31,11 @@ Dim dim_select(Dim c, Dim a, Dim b); /* c != 0 ? a : b */
 int dim_size(Dim d);                 /* symbols and operations in it */
 int64_t dim_low(Dim d);              /* proven bounds; INT64_MIN / INT64_MAX when there is none */
 int64_t dim_high(Dim d);
-void dim_print(Text *t, Dim d, bool as_c);        /* as_c: an expression over the emitted C's size variables */
-void dim_print_factor(Text *t, Dim d, bool as_c); /* the same, in parentheses where it could not stand in a product */
+void dim_print(Text *t, Dim d);          /* for people */
+void dim_print_c(Text *t, Dim d);        /* an expression over the emitted C's size variables, of type idx */
+void dim_print_factor_c(Text *t, Dim d); /* the same, in parentheses where it could not stand in a product */
+void dim_print_wide_c(Text *t, Dim d);   /* the same of type i64, whatever its value */
+bool dim_is_narrow(Dim d);               /* proven: nothing in it leaves 32 bits */
 typedef struct Symbol Symbol;
 Dim dim_resolve(Dim d);                                         /* replaces fixed symbols */
 Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg); /* d with other sizes for its symbols */

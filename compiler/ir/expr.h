@@ -24,11 +24,12 @@ typedef struct Range {
 
 typedef struct Expr {
     ExprKind kind;
-    int n;                                             /* words */
-    int size;                                          /* symbols and operations when it is written out */
-    unsigned seen, resolved_at, bounded_at, valued_at; /* when the last walk was here, with what result */
+    int n;                                                        /* words */
+    int size;                                                     /* symbols and operations when it is written out */
+    unsigned seen, resolved_at, bounded_at, valued_at, narrow_at; /* when the last walk was here, with what result */
     Dim resolved;
     Range range;
+    bool narrow;
     int64_t value;
     int64_t w[];
 } Expr;
@@ -39,6 +40,9 @@ Dim dim_make(ExprKind kind, int n, const int64_t *w);
 Dim dim_opaque_add(Dim a, Dim b);
 Dim dim_opaque_mul(Dim a, Dim b);
 Range dim_range(Dim d);
+unsigned dim_clock(void); /* the time of a walk over several sizes, between which no bounds change */
+Range dim_range_at(Dim d, unsigned time);
+void symbol_check_known(const Symbol *s, bool known); /* of a run, or in the C, where it has a variable */
 const char *expr_text(Dim d);
 
 /* Saturating; division and modulo round down. */

@@ -168,7 +168,7 @@ const char *shape_text(Shape s)
     text_put(&t, "[");
     for (int i = 0; i < s.rank; i++) {
         text_put(&t, "%s", i ? "," : "");
-        dim_print(&t, s.dim[i], false);
+        dim_print(&t, s.dim[i]);
     }
     text_put(&t, "]");
     return t.s;

@@ -399,6 +399,7 @@ static void rotary_infer(Node *n)
     require_dim(n, "length of the positions", rows.dim[1], p.seq);
     if (x.rank == 3)
         require_dim(n, "elements in equal heads", dim_mul(p.size, p.heads), x.dim[2]);
+    require_indices(n, 3, 1, &p.rows, false);
     infer_same(n);
 }
 

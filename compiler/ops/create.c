@@ -127,13 +127,17 @@ static bool known_ends(const Node *n) { return in_const(n, 0) && in_const(n, 1) 
 /* How many floating numbers; false: wrong, and reported. */
 static bool count_floats(Node *n, Dim *count)
 {
+    if (in_const(n, 2) && in_float(n, 2, 0) == 0) {
+        node_error(n, "the step is 0");
+        return false;
+    }
     if (!known_ends(n)) {
         *count = reported_size(n, 0, NULL, D(INT64_MAX));
         return true;
     }
     double start = in_float(n, 0, 0), limit = in_float(n, 1, 0), delta = in_float(n, 2, 0);
     double steps = (in_type(n, 0) == F64 ? limit - start : (double)((float)limit - (float)start)) / delta;
-    if (delta == 0 || !(steps < (double)((int64_t)1 << 48))) {
+    if (!(steps < (double)((int64_t)1 << 48))) {
         node_error(n, "from %g to %g in steps of %g", start, limit, delta);
         return false;
     }
@@ -162,6 +166,7 @@ static void range_infer(Node *n)
         node_error(n, "the step is 0");
         return;
     }
+    assume_dim(n, dim_equal(end[2], D(0)), D(0));
     Dim up = dim_ceil(dim_sub(end[1], end[0]), dim_max(end[2], D(1)));
     Dim down = dim_ceil(dim_sub(end[0], end[1]), dim_max(dim_sub(D(0), end[2]), D(1)));
     count = dim_max(dim_select(dim_less(end[2], D(0)), down, up), D(0));
@@ -279,6 +284,12 @@ static void reverse_sequence_infer(Node *n)
         node_error(n, "sequence_lens %s for %s sequences", shape_text(lengths),
                    shape_text(shape_list(1, s.dim[batch])));
     else {
+        const Tensor *t = in_const(n, 1) ? in(n, 1)->data : NULL;
+        for (int64_t i = 0; t && i < tensor_count(t); i++)
+            if (tensor_get_int(t, i) < 0 || tensor_get_int(t, i) > dim_high(s.dim[time])) {
+                node_error(n, "a sequence of %lld elements in %s", (long long)tensor_get_int(t, i), shape_text(s));
+                return;
+            }
         assume_dim(n, lengths.dim[0], s.dim[batch]);
         infer_same(n);
     }

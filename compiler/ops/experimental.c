@@ -61,6 +61,11 @@ static void crop_expand(Node *n)
     Dim from[] = {D(b[1]), D(b[0])};
     Dim to[] = {sized > 0 ? D(b[1] + size[0]) : dim_sub(x.dim[2], D(b[3])),
                 sized > 0 ? D(b[0] + size[1]) : dim_sub(x.dim[3], D(b[2]))};
+    for (int i = 0; i < 2; i++) {
+        Dim left = dim_sub(to[i], from[i]);
+        if (!require_size(n, "what the border leaves", &left))
+            return;
+    }
     expand_to(n, make(n, "Slice", 4, in(n, 0), make_dims(n, 2, from), make_dims(n, 2, to),
                       make_ints(n, 2, (const int64_t[]){2, 3})));
 }

@@ -12,6 +12,8 @@ static void gather_infer(Node *n)
         return;
     }
     int a = attr_axis(n, "axis", x.rank);
+    if (!require_indices(n, 1, 1, &x.dim[a], true))
+        return;
     for (int k = 0; k < a; k++)
         y.dim[y.rank++] = x.dim[k];
     for (int k = 0; k < i.rank; k++)
@@ -43,7 +45,8 @@ static void gather_elements_infer(Node *n)
             return;
         } else if (k != a)
             assume_dim(n, dim_max(i.dim[k], x.dim[k]), x.dim[k]);
-    set_out(n, 0, in_type(n, 0), i);
+    if (require_indices(n, 1, 1, &x.dim[a], true))
+        set_out(n, 0, in_type(n, 0), i);
 }
 
 static void gather_elements_bind(Node *n)
@@ -93,7 +96,8 @@ static void gather_nd_infer(Node *n)
         y.dim[y.rank++] = i.dim[k];
     for (int k = rest; k < x.rank; k++)
         y.dim[y.rank++] = x.dim[k];
-    set_out(n, 0, in_type(n, 0), y);
+    if (require_indices(n, 1, (int)dim_value(depth), x.dim + batch, true))
+        set_out(n, 0, in_type(n, 0), y);
 }
 
 static void gather_nd_bind(Node *n)

@@ -21,6 +21,12 @@ static void nll_infer(Node *n)
     }
     if (in(n, 2))
         assume_dim(n, w.dim[0], x.dim[1]);
+    for (int64_t i = 0; in_const(n, 1) && i < tensor_count(in(n, 1)->data); i++) {
+        int64_t v = tensor_get_int(in(n, 1)->data, i);
+        if ((!attr_given(n, "ignore_index") || v != attr_int(n, "ignore_index")) &&
+            !require_index(n, v, x.dim[1], false))
+            return;
+    }
     set_out(n, 0, in_type(n, 0), y);
     set_out(n, 1, in_type(n, 0), y);
 }

@@ -180,7 +180,8 @@ static void unpool_infer(Node *n)
         node_error(n, "the indices are %s, the elements %s", shape_text(at), shape_text(x));
         return;
     }
-    if (!require_shape(n, 1, x))
+    Dim places = shape_count(y);
+    if (!require_shape(n, 1, x) || !require_indices(n, 1, 1, &places, false))
         return;
     if (in(n, 2)) {
         int k = in_dims(n, 2, given, MAX_RANK);

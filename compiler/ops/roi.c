@@ -45,7 +45,8 @@ static void roi_align_infer(Node *n)
         node_error(n, "sampling_ratio is %lld", (long long)attr_int(n, "sampling_ratio"));
     else {
         assume_dim(n, of.dim[0], in_shape(n, 1).dim[0]);
-        roi_infer(n, 4, attr_int(n, "output_height"), attr_int(n, "output_width"));
+        if (require_indices(n, 2, 1, in_shape(n, 0).dim, false))
+            roi_infer(n, 4, attr_int(n, "output_height"), attr_int(n, "output_width"));
     }
 }
 
@@ -62,9 +63,16 @@ static void roi_align_bind(Node *n)
 static void max_roi_pool_infer(Node *n)
 {
     const int64_t *size;
-    if (attr_ints(n, "pooled_shape", &size) != 2)
+    if (attr_ints(n, "pooled_shape", &size) != 2) {
         node_error(n, "pooled_shape must have two numbers");
-    else
+        return;
+    }
+    bool inside = true;
+    for (int64_t i = 0; inside && in_const(n, 1) && i < tensor_count(in(n, 1)->data); i += 5) {
+        double of = tensor_get(in(n, 1)->data, i);
+        inside = require_index(n, of >= 0 && of < INT32_MAX ? (int64_t)of : -1, in_shape(n, 0).dim[0], false);
+    }
+    if (inside)
         roi_infer(n, 5, size[0], size[1]);
 }
 

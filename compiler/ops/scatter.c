@@ -52,7 +52,8 @@ static void scatter_elements_infer(Node *n)
         if (k != a)
             assume_dim(n, dim_max(i.dim[k], x.dim[k]), x.dim[k]);
     }
-    infer_same(n);
+    if (require_indices(n, 1, 1, &x.dim[a], true))
+        infer_same(n);
 }
 
 static void scatter_elements_bind(Node *n)
@@ -97,7 +98,7 @@ static void scatter_nd_infer(Node *n)
     }
     if (clash)
         node_error(n, "data %s, indices %s and updates %s do not fit", shape_text(x), shape_text(i), shape_text(u));
-    else
+    else if (require_indices(n, 1, d, x.dim, true))
         infer_same(n);
 }
 
@@ -153,7 +154,9 @@ static void tensor_scatter_infer(Node *n)
     else {
         if (in(n, 2))
             assume_dim(n, in_shape(n, 2).dim[0], x.dim[0]);
-        infer_same(n);
+        Dim places = dim_add(dim_sub(x.dim[a], u.dim[a]), D(1));
+        if (attr_is(n, "mode", "circular") || require_indices(n, 2, 1, &places, false))
+            infer_same(n);
     }
 }
 

@@ -302,7 +302,7 @@ static Value *open_pieces(Node *n, const Cut *c, int axis, bool squeeze)
     b->most = dim_high(dim_min(c->count, c->list ? D(INT64_MAX) : c->whole));
     if (b->most == INT64_MAX) {
         Text t = {0};
-        dim_print(&t, c->count, false);
+        dim_print(&t, c->count);
         error_node(n, "SHP-11", "into how many pieces, %s, an axis is split has no bound", t.s);
         dim_symbols(c->count, help_pieces, NULL);
         return NULL;

@@ -174,7 +174,7 @@ static bool split_sizes(Node *n, Dim whole, Dim *size)
     }
     if (dim_is(dim_equal(sum, whole), 0)) {
         Text t = {0};
-        dim_print(&t, whole, false);
+        dim_print(&t, whole);
         node_error(n,
                    given < 0 ? "a dimension of %s does not split into %d equal pieces"
                              : "the pieces do not add up to %s (%d outputs)",

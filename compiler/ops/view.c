@@ -26,12 +26,21 @@ static bool same_count(Node *n, Shape y)
     return true;
 }
 
-/* A number of the shape that is known at run time only, so it may be 0 or -1 as well; never more than all elements.
- * same: what 0 means; rest: the product of the others. */
-static Dim run_time_size(Dim d, Dim same, Dim rest, Dim total)
+/* What d says, a number of the shape that is known at run time only: -1 is what the others leave, 0 what the input has. */
+static Dim said(Node *n, Dim d, Dim same, Dim rest, Dim total)
 {
-    Dim y = dim_select(dim_equal(d, D(-1)), dim_div(total, rest), dim_select(dim_equal(d, D(0)), same, d));
-    return dim_is(total, 0) ? dim_max(y, D(0)) : dim_min(dim_max(y, D(0)), total);
+    Dim left = dim_equal(d, D(-1));
+    assume_dim(n, dim_less(dim_select(left, rest, D(1)), D(1)), D(0));
+    return dim_select(left, dim_div(total, rest), dim_select(dim_equal(d, D(0)), same, d));
+}
+
+/* The same, never more than all elements. */
+static Dim run_time_size(Node *n, Dim d, Dim same, Dim rest, Dim total)
+{
+    Dim y = said(n, d, same, rest, total), fits = dim_max(y, D(0));
+    fits = dim_is(total, 0) ? fits : dim_min(fits, total);
+    assume_dim(n, fits, y);
+    return fits;
 }
 
 /* The sizes that input 1 asks for; *open: the place of -1, or -1. False: wrong, and reported. */
@@ -73,10 +82,11 @@ static bool read_sizes(Node *n, Shape *y, int *open)
                 rest = dim_mul(rest, dim_low(want.dim[k]) >= 0
                                          ? want.dim[k]
                                          : dim_select(dim_equal(want.dim[k], D(0)), same[k], want.dim[k]));
-        if (unknown == 1 && *open < 0)
-            *open = i; /* follows from the others, whatever it says */
-        else
-            y->dim[i] = run_time_size(want.dim[i], same[i], rest, total);
+        if (unknown == 1 && *open < 0) {
+            *open = i; /* follows from the others */
+            assume_dim(n, said(n, want.dim[i], same[i], rest, total), dim_div(total, rest));
+        } else
+            y->dim[i] = run_time_size(n, want.dim[i], same[i], rest, total);
     }
     return true;
 }
@@ -88,6 +98,7 @@ static void reshape_infer(Node *n)
     if (!read_sizes(n, &y, &open))
         return;
     if (open >= 0) {
+        bool asked = dim_is(y.dim[open], -1);
         y.dim[open] = D(1);
         Dim rest = shape_count(y);
         if (dim_is(rest, 0)) {
@@ -95,6 +106,8 @@ static void reshape_infer(Node *n)
             return;
         }
         y.dim[open] = dim_div(shape_count(in_shape(n, 0)), rest);
+        if (asked)
+            assume_dim(n, dim_less(rest, D(1)), D(0));
     }
     if (same_count(n, y))
         set_out(n, 0, in_type(n, 0), y);

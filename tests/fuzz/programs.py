@@ -368,11 +368,11 @@ def loops(g):
     states = [g.floats(0, 2) for _ in range(g.m.int(0, 2))]
     turns = g.number(3) if g.m.chance(0.7) else g.constant(g.m.int(0, 3))
     goes = g.condition() if g.m.chance(0.3) else None
-    rank = g.m.int(0, 2)
-    if rank and not g.m.chance(0.1):  # else what no turn stacks has sizes that nobody can tell
+    rank, unstacked = g.m.int(0, 2), False  # what no turn stacks has sizes that nobody can tell
+    if rank and not g.m.chance(0.2):
         turns, goes = g.do("Add", [turns, g.constant(1)], (I, ())), None
-    elif rank:
-        g.program.loose = True
+    else:
+        unstacked = rank > 0
     inside = Graph(g.program, g)
     turn, on = Value(g.program.name(), I, ()), Value(g.program.name(), B, ())
     resized = [g.m.chance(0.25) for _ in states]
@@ -390,6 +390,11 @@ def loops(g):
     results = [(F, [g.word() for _ in v.sizes] if r else v.sizes) for v, r in zip(states, resized)]
     results += [(F, (trips, *(d if d in outside else g.word() for d in v.sizes))) for v in stacked]
     g.do("Loop", [turns, goes, *states], *results, body=body)
+    if unstacked and stacked:
+        raw = g.values[-len(stacked):]
+        del g.values[-len(stacked):]
+        for v in raw:
+            g.do("Reshape", [v, g.constant([-1])], (F, (g.word(),)))
 
 
 @step(3)
@@ -465,7 +470,7 @@ class Program:
     """model, and its inputs: Values. sizes: {word: the bound that it is given, or None for a size that is no input's}."""
 
     def __init__(self, m):
-        self.m, self.count, self.loose = m, 0, False
+        self.m, self.count = m, 0
         g = Graph(self)
         words = {f"d{i}": 0 if m.chance(EMPTY) else m.int(1, SMALL) for i in range(m.int(1, 3))}
         self.inputs = [Value(f"x{i}", F, [self.size(words) for _ in range(m.int(1, 3))]) for i in range(m.int(1, 3))]

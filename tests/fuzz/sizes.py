@@ -1,5 +1,6 @@
-"""Sizes that are wrong at run time: of every operator among the random models one, all sizes of its inputs open, each by itself,
-called with sizes drawn at random and buffers as large as these say. Any status will do; the address sanitizer may find nothing.
+"""Sizes that are wrong at run time: of every operator among the random models one, each size of whose inputs is fixed, bounded by
+what it is, or open, called with sizes drawn at random and buffers as large as these say, with sizes that nothing has, and with
+the numbers that integers end at. Any status will do where sizes are possible; the sanitizers may find nothing.
 
 usage: sizes.py FUZZ_FOLDER BUILD       (FUZZ_FOLDER: what generate.py wrote)
 """
@@ -19,14 +20,22 @@ from cache import kept
 
 LARGEST = 8
 SHARE = 0.7  # of the constants of floats become inputs, too
+FIXED, BOUNDED = 0.15, 0.15  # of the sizes
+NUMBERS = 0.5  # of the short constants of integers, which may decide sizes, become inputs
+HUGE = "INT64_C(1) << 31, INT64_C(1) << 40, INT64_C(1) << 62, INT64_MAX, -1, -(INT64_C(1) << 40), INT64_MIN"
 PACKED = TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1, TensorProto.UINT2, TensorProto.INT2
+INTEGERS = tuple(getattr(TensorProto, sign + bits) for sign in ("INT", "UINT") for bits in ("8", "16", "32", "64"))
 MAIN = """#include "m.c"
+#include <stdio.h>
 #include <stdlib.h>
+static const int64_t huge[] = {""" + HUGE + """};
+static int64_t any(void) { return huge[rand() %% 7]; }
 int main(void)
 {
     void *arena = aligned_alloc(64, (M_ARENA_BYTES + 127) / 64 * 64);
-    for (int turn = 0; turn < 60; turn++) {
+    for (int turn = 0; turn < 80; turn++) {
         const int mode = rand() %% 3; /* as the model had them, some of them others, all of them others */
+        const int extreme = rand() %% 3 == 0; /* integers */
         %s
     }
     free(arena);
@@ -36,17 +45,22 @@ int main(void)
 
 
 def opened(model, rng):
-    """{size: what it was}: every dimension of every input becomes a size of its own; outputs say nothing."""
+    """{size: (what it was, its bound)}: dimensions of the inputs become sizes of their own; outputs say nothing."""
     for t in list(model.graph.initializer):
-        if t.data_type in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16) and t.dims and rng.random() < SHARE:
+        numbers = t.data_type in (TensorProto.INT64, TensorProto.INT32) and len(t.dims) < 2 and max(t.dims, default=1) < LARGEST
+        floats = t.data_type in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16) and t.dims
+        if rng.random() < (SHARE if floats else NUMBERS if numbers and rng.random() < 0.5 else 0):
             model.graph.input.append(helper.make_tensor_value_info(t.name, t.data_type, t.dims))
             model.graph.initializer.remove(t)
     del model.graph.value_info[:]
     sizes = {}
     for i, v in enumerate(model.graph.input):
         for k, d in enumerate(v.type.tensor_type.shape.dim):
-            was, d.dim_param = d.dim_value, f"s{i}_{k}"
-            sizes[d.dim_param] = min(was or 2, LARGEST - 1)
+            was, kind = d.dim_value, rng.random()
+            if kind < FIXED and was or was >= LARGEST:
+                continue
+            d.dim_param = f"s{i}_{k}"
+            sizes[d.dim_param] = (was or 2, was or 2 if kind < FIXED + BOUNDED else LARGEST)
     for v in model.graph.output:
         kind = v.type.tensor_type.elem_type
         v.type.Clear()
@@ -64,28 +78,35 @@ def program(header, model, sizes):
     arguments = re.search(r"int m_run_at\(void \*arena,? ?([^;]*)\);", header.replace("\n", " ")).group(1).split(", ")
     types = [a.rsplit("*", 1)[0].replace("const ", "").strip() for a in arguments]
     inputs = model.graph.input
-    lines = [f"const long {s} = mode == 1 && rand() % 4 ? {was} : mode ? rand() % 7 : {was};" for s, was in sizes.items()]
+    lines = [f"const long {s} = mode == 1 && rand() % 4 ? {was} : mode ? rand() % {most + 1} : {was};" for s, (was, most) in sizes.items()]
     for i, v in enumerate(inputs):
-        count = " * ".join(["1", *(d.dim_param for d in v.type.tensor_type.shape.dim)])
+        count = " * ".join(["1", *(d.dim_param or str(d.dim_value) for d in v.type.tensor_type.shape.dim)])
         low = 3 if types[i] in ("float", "double") else 0
         choices = 2 if v.type.tensor_type.elem_type == TensorProto.BOOL else 3 + low
         lines.append(f"{types[i]} *a{i} = malloc((size_t)({count}) * sizeof *a{i});")
-        lines.append(f"for (long j = 0; j < {count}; j++) a{i}[j] = ({types[i]})(rand() % {choices} - {low});")
+        number = f"rand() % {choices} - {low}"
+        if re.match(r"u?int\d+_t", types[i]) and v.type.tensor_type.elem_type in INTEGERS:
+            number = f"extreme && rand() % 2 ? any() : {number}"
+        lines.append(f"for (long j = 0; j < {count}; j++) a{i}[j] = ({types[i]})({number});")
     names = re.findall(r'^/\* (?:in|out)put .*\n#define M_(\w+)_SIZE', header, re.M)
     for i in range(len(inputs), len(names)):
         lines.append(f"{types[i]} *a{i} = malloc(M_{names[i]}_BYTES);")
-    given = [f"a{i}" for i in range(len(names))]
+    given, set_by_caller = [f"a{i}" for i in range(len(names))], []
     if "struct m_sizes" in header:
         set_by_caller = re.findall(r"int64_t (\w+); /\* set by the caller", header)
         lines.append("struct m_sizes sizes = {0};" + "".join(f" sizes.{s} = {s};" for s in set_by_caller))
         given.append("&sizes")
-    lines += [f"m_run_at({', '.join(['arena', *given])});", *(f"free({a});" for a in given if a != "&sizes")]
+    call = f"m_run_at({', '.join(['arena', *given])})"
+    lines.append(f"{call};")
+    for s in set_by_caller:
+        lines += [f"sizes.{s} = any();", f'if ({call} == 0) return puts("a size that nothing has, and no status"), 1;', f"sizes.{s} = {s};"]
+    lines += [f"free({a});" for a in given if a != "&sizes"]
     return MAIN % "\n        ".join(lines)
 
 
 def failure(command):
     p = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
-    return f"{' '.join(map(str, command))}\n{p.stderr[:1500]}" if p.returncode else ""
+    return f"{' '.join(map(str, command))}\n{p.stdout}{p.stderr[:1500]}" if p.returncode else ""
 
 
 def wrong(folder, build):
@@ -98,13 +119,17 @@ def wrong(folder, build):
     os.makedirs(work, exist_ok=True)
     path = {name: os.path.join(work, name) for name in ("m.onnx", "m.c", "m.h", "main.c", "main")}
     onnx.save(model, path["m.onnx"])
-    bounds = [x for s in sizes for x in ("--dim", f"{s}<={LARGEST}")]
-    p = subprocess.run([f"{build}/onnxcc", path["m.onnx"], "-o", path["m.c"], "--single", *bounds], capture_output=True, text=True)
+    bounds = [x for s, (_, most) in sizes.items() for x in ("--dim", f"{s}<={most}")]
+    asked, n = True, 0
+    while asked and n < 4:  # bounds of sizes that the run finds out
+        p = subprocess.run([f"{build}/onnxcc", path["m.onnx"], "-o", path["m.c"], "--single", *bounds], capture_output=True, text=True)
+        asked, n = set(re.findall(r"--dim '(.*)<=64'", p.stderr)) if p.returncode == 1 else (), n + 1
+        bounds += [x for s in sorted(asked) for x in ("--dim", f"{s}<={LARGEST}")]
     if p.returncode:
         return None if p.returncode == 1 else p.stderr
     with open(path["m.h"]) as h, open(path["main.c"], "w") as c:
         c.write(program(h.read(), model, sizes))
-    arguments = ["-w", "-O0", "-fsanitize=address", path["main.c"], "-lm"]
+    arguments = ["-w", "-O0", "-DONNXCC_SMALL", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", path["main.c"], "-lm"]
     main = pathlib.Path(path["main"])
     with kept(main, ["clang-14"], arguments, [path[name] for name in ("m.c", "m.h", "main.c")]) as before:
         if not before and (said := failure(["clang-14", *arguments, "-o", main])):

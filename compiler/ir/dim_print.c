@@ -1,0 +1,268 @@
+/* dim_print.c - sizes as text: for people, and as C. The C's sizes have the type idx, and plain arithmetic where bounds prove that
+ * nothing in it leaves 32 bits; what may leave them is computed in 64, by functions that saturate as dim.c does. */
+#include "base/error.h"
+#include "ir/expr.h"
+#include "ir/symbol.h"
+
+typedef struct Printer {
+    Text *t;
+    bool as_c;
+    unsigned time;
+} Printer;
+
+static void print(const Printer *p, Dim d);
+
+/* ---- what fits 32 bits -------------------------------------------------------------------------------------------------- */
+
+static bool in_32_bits(Range r) { return r.lo >= -INT32_MAX && r.hi <= INT32_MAX; }
+static bool is_narrow(Dim d, unsigned time);
+
+/* The largest absolute value of a product and its parts; INT64_MAX: one of its factors may leave 32 bits. */
+static int64_t most_of_term(const int64_t *w, unsigned time)
+{
+    int64_t most = number_mul(w[0], w[0] < 0 ? -1 : 1);
+    for (int k = 0; k < w[1]; k++) {
+        Dim d = {w[2 + k]};
+        Range r = dim_range_at(d, time);
+        int64_t m = r.hi > -r.lo ? r.hi : -r.lo;
+        most = is_narrow(d, time) ? number_mul(most, m > 1 ? m : 1) : INT64_MAX;
+    }
+    return most;
+}
+
+static bool is_narrow_sum(const Expr *e, unsigned time)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < e->n && sum <= INT32_MAX; i += 2 + (int)e->w[i + 1]) {
+        int64_t most = most_of_term(&e->w[i], time);
+        sum = most > INT32_MAX ? most : sum + most;
+    }
+    return sum <= INT32_MAX;
+}
+
+/* Does nothing in d leave 32 bits, whatever the symbols are? */
+static bool is_narrow(Dim d, unsigned time)
+{
+    if (dim_const(d))
+        return in_32_bits((Range){d.v, d.v});
+    Expr *e = dim_expr(d);
+    if (e->narrow_at == time)
+        return e->narrow;
+    bool narrow = in_32_bits(dim_range_at(d, time));
+    if (e->kind == EXPR_POLY)
+        narrow = narrow && is_narrow_sum(e, time);
+    else if (e->kind != EXPR_SYMBOL)
+        for (int i = 0; i < e->n && narrow; i++)
+            narrow = is_narrow((Dim){e->w[i]}, time);
+    e->narrow_at = time;
+    return e->narrow = narrow;
+}
+
+bool dim_is_narrow(Dim d) { return is_narrow(d, dim_clock()); }
+
+/* ---- plain arithmetic ------------------------------------------------------------------------------------------------------ */
+
+static void print_number(Text *t, int64_t v)
+{
+    if (v == INT64_MIN)
+        text_put(t, "(-%lld - 1)", (long long)INT64_MAX);
+    else
+        text_put(t, "%lld", (long long)v);
+}
+
+static void print_factor(const Printer *p, Dim d)
+{
+    const Expr *e = dim_const(d) ? NULL : dim_expr(d);
+    bool sum = e ? e->kind == EXPR_POLY && e->n > 2 + (int)e->w[1] : d.v < 0;
+    bool quotient = e && e->kind == EXPR_DIV && dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]});
+    text_put(p->t, "%s", sum || quotient ? "(" : "");
+    print(p, d);
+    text_put(p->t, "%s", sum || quotient ? ")" : "");
+}
+
+static void print_term(const Printer *p, int64_t c, const int64_t *w)
+{
+    if (c != 1 || !w[1])
+        print_number(p->t, c);
+    for (int k = 0; k < w[1]; k++) {
+        text_put(p->t, "%s", k || c != 1 ? " * " : "");
+        print_factor(p, (Dim){w[2 + k]});
+    }
+}
+
+/* "2 * n * m + n - 3" */
+static void print_poly(const Printer *p, const Expr *e)
+{
+    for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
+        bool minus = i && e->w[i] < 0 && e->w[i] != INT64_MIN;
+        text_put(p->t, "%s", minus ? " - " : i ? " + " : "");
+        print_term(p, minus ? -e->w[i] : e->w[i], &e->w[i]);
+    }
+}
+
+static void print_pair(const Printer *p, const char *before, const Expr *e, const char *between)
+{
+    text_put(p->t, "%s", before);
+    print(p, (Dim){e->w[0]});
+    text_put(p->t, "%s", between);
+    print(p, (Dim){e->w[1]});
+    text_put(p->t, ")");
+}
+
+static void print_quotient(const Printer *p, const Expr *e)
+{
+    bool same = dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]}); /* C rounds the same */
+    if (p->as_c && !same) {
+        print_pair(p, "rt_div(", e, ", ");
+        return;
+    }
+    text_put(p->t, "%s", same ? "" : "floor(");
+    print_factor(p, (Dim){e->w[0]});
+    text_put(p->t, " / ");
+    print_factor(p, (Dim){e->w[1]});
+    text_put(p->t, "%s", same ? "" : ")");
+}
+
+static void print(const Printer *p, Dim d)
+{
+    if (dim_const(d)) {
+        print_number(p->t, d.v);
+        return;
+    }
+    const Expr *e = dim_expr(d);
+    const Symbol *s = symbol_of(d);
+    switch (e->kind) {
+    case EXPR_SYMBOL:
+        symbol_check_known(s, !p->as_c || s->c);
+        text_put(p->t, "%s", p->as_c ? s->c : printable(s->name));
+        break;
+    case EXPR_POLY: print_poly(p, e); break;
+    case EXPR_ADD: print_pair(p, "(", e, " + "); break;
+    case EXPR_MUL:
+        print_factor(p, (Dim){e->w[0]});
+        text_put(p->t, " * ");
+        print_factor(p, (Dim){e->w[1]});
+        break;
+    case EXPR_DIV: print_quotient(p, e); break;
+    case EXPR_MOD: print_pair(p, p->as_c ? "rt_mod(" : "mod(", e, ", "); break;
+    case EXPR_MIN: print_pair(p, p->as_c ? "rt_min(" : "min(", e, ", "); break;
+    case EXPR_MAX: print_pair(p, p->as_c ? "rt_max(" : "max(", e, ", "); break;
+    case EXPR_LESS: print_pair(p, "(", e, " < "); break;
+    case EXPR_EQUAL: /* a number is the first operand, but reads better as the second */
+        text_put(p->t, "(");
+        print(p, (Dim){e->w[1]});
+        text_put(p->t, " == ");
+        print(p, (Dim){e->w[0]});
+        text_put(p->t, ")");
+        break;
+    case EXPR_SELECT:
+        text_put(p->t, "(");
+        print_factor(p, (Dim){e->w[0]});
+        text_put(p->t, " ? ");
+        print(p, (Dim){e->w[1]});
+        text_put(p->t, " : ");
+        print(p, (Dim){e->w[2]});
+        text_put(p->t, ")");
+        break;
+    }
+}
+
+/* ---- arithmetic in 64 bits --------------------------------------------------------------------------------------------------- */
+
+static void print_wide(const Printer *p, Dim d);
+
+static void print_wide_term(const Printer *p, const int64_t *w)
+{
+    if (most_of_term(w, p->time) <= INT32_MAX) {
+        print_term(p, w[0], w);
+        return;
+    }
+    int calls = (int)w[1] - (w[0] == 1);
+    for (int i = 0; i < calls; i++)
+        text_put(p->t, "rt_wide_mul(");
+    if (w[0] != 1)
+        print_number(p->t, w[0]);
+    for (int k = 0; k < w[1]; k++) {
+        bool first = k == 0 && w[0] == 1;
+        text_put(p->t, "%s", first ? "" : ", ");
+        print_wide(p, (Dim){w[2 + k]});
+        text_put(p->t, "%s", first ? "" : ")");
+    }
+}
+
+static void print_wide_sum(const Printer *p, const Expr *e)
+{
+    for (int i = 2 + (int)e->w[1]; i < e->n; i += 2 + (int)e->w[i + 1])
+        text_put(p->t, "rt_wide_add(");
+    for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
+        text_put(p->t, "%s", i ? ", " : "");
+        print_wide_term(p, &e->w[i]);
+        text_put(p->t, "%s", i ? ")" : "");
+    }
+}
+
+static void print_wide_parts(const Printer *p, const char *before, const Expr *e, const char *between)
+{
+    text_put(p->t, "%s", before);
+    for (int i = 0; i < e->n; i++) {
+        text_put(p->t, "%s", i == 0 ? "" : i == 1 ? between : " : ");
+        print_wide(p, (Dim){e->w[e->kind == EXPR_EQUAL ? 1 - i : i]});
+    }
+    text_put(p->t, ")");
+}
+
+static void print_wide(const Printer *p, Dim d)
+{
+    if (dim_const(d) || symbol_of(d) || is_narrow(d, p->time)) {
+        print(p, d);
+        return;
+    }
+    const Expr *e = dim_expr(d);
+    switch (e->kind) {
+    case EXPR_SYMBOL: break;
+    case EXPR_POLY: print_wide_sum(p, e); break;
+    case EXPR_ADD: print_wide_parts(p, "rt_wide_add(", e, ", "); break;
+    case EXPR_MUL: print_wide_parts(p, "rt_wide_mul(", e, ", "); break;
+    case EXPR_DIV: print_wide_parts(p, "rt_wide_div(", e, ", "); break;
+    case EXPR_MOD: print_wide_parts(p, "rt_wide_mod(", e, ", "); break;
+    case EXPR_MIN: print_wide_parts(p, "rt_wide_min(", e, ", "); break;
+    case EXPR_MAX: print_wide_parts(p, "rt_wide_max(", e, ", "); break;
+    case EXPR_LESS: print_wide_parts(p, "(", e, " < "); break;
+    case EXPR_EQUAL: print_wide_parts(p, "(", e, " == "); break;
+    case EXPR_SELECT: print_wide_parts(p, "(", e, " ? "); break;
+    }
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------------------- */
+
+void dim_print(Text *t, Dim d) { print(&(Printer){t, false, 0}, d); }
+void dim_print_wide_c(Text *t, Dim d) { print_wide(&(Printer){t, true, dim_clock()}, d); }
+
+void dim_print_factor_c(Text *t, Dim d)
+{
+    Printer p = {t, true, dim_clock()};
+    if (dim_const(d) || symbol_of(d) || is_narrow(d, p.time)) {
+        print_factor(&p, d);
+        return;
+    }
+    bool fits = in_32_bits(dim_range_at(d, p.time));
+    text_put(t, "%s", fits ? "(idx)" : "rt_size(");
+    print_wide(&p, d);
+    text_put(t, "%s", fits ? "" : ")");
+}
+
+void dim_print_c(Text *t, Dim d)
+{
+    Printer p = {t, true, dim_clock()};
+    if (is_narrow(d, p.time))
+        print(&p, d);
+    else
+        dim_print_factor_c(t, d);
+}
+
+const char *expr_text(Dim d)
+{
+    Text t = {0};
+    dim_print(&t, d);
+    return t.s;
+}
