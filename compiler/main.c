@@ -12,6 +12,7 @@
 #include "emit/eval.h"
 #include "base/output.h"
 #include "emit/report.h"
+#include "ir/opset.h"
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
 
@@ -25,6 +26,7 @@ static const char usage_text[] =
     "      --shape INPUT=D,D,...   shape of an input with dimensions that have no name; of a sequence: how many elements\n"
     "                              it may have, and their largest sizes\n"
     "      --const INPUT=FILE.pb   freezes an input to the tensor in FILE.pb, or to numbers: sr=16000\n"
+    "      --custom-op DOMAIN.OP   an operator of yours: the C calls a function that you write, which the header declares\n"
     "      --target NAME   generic, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, riscv64, cortex-m4, cortex-m7,\n"
     "                      cortex-m55\n"
     "      --max-arena BYTES   the most memory that a run may need (default 1G); 512K, 64M and 2G are understood\n"
@@ -47,6 +49,7 @@ enum {
     O_DIM,
     O_SHAPE,
     O_CONST,
+    O_CUSTOM_OP,
     O_TARGET,
     O_MAX_ARENA,
     O_WEIGHTS,
@@ -62,6 +65,7 @@ static const struct option options[] = {
     {"dim", required_argument, NULL, O_DIM},
     {"shape", required_argument, NULL, O_SHAPE},
     {"const", required_argument, NULL, O_CONST},
+    {"custom-op", required_argument, NULL, O_CUSTOM_OP},
     {"target", required_argument, NULL, O_TARGET},
     {"max-arena", required_argument, NULL, O_MAX_ARENA},
     {"weights", required_argument, NULL, O_WEIGHTS},
@@ -155,6 +159,16 @@ static void add_const(const char *s)
     vec_push(&opt.consts, o);
 }
 
+/* The last . divides, for domains have some. */
+static void add_custom(const char *s)
+{
+    const char *dot = strrchr(s, '.');
+    if (!(dot ? dot[1] : *s) || dot == s)
+        usage("--custom-op %s: expected DOMAIN.OPERATOR", s);
+    const char *domain = domain_normal(name_bytes(s, dot ? (size_t)(dot - s) : 0))->s;
+    vec_push(&opt.customs, ((struct CustomOption){domain, dot ? dot + 1 : s, false}));
+}
+
 static bool is_identifier(const char *s)
 {
     if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z')))
@@ -210,6 +224,7 @@ static void read_options(int argc, char **argv)
         case O_DIM: add_dim(optarg); break;
         case O_SHAPE: add_shape(optarg); break;
         case O_CONST: add_const(optarg); break;
+        case O_CUSTOM_OP: add_custom(optarg); break;
         case O_MAX_ARENA: opt.max_arena = bytes_option(optarg, "max-arena"); break;
         case O_TARGET:
             opt.target = target_find(optarg);

@@ -29,6 +29,10 @@ typedef struct Options {
         int64_t dim[MAX_RANK];
     }) shapes;
     VEC(struct ConstOption { const char *input, *file; }) consts;
+    VEC(struct CustomOption {
+        const char *domain, *op;
+        bool used;
+    }) customs;
 } Options;
 extern Options opt;
 

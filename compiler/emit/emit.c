@@ -1,5 +1,5 @@
 /* emit.c - emit: the two files from their templates. emit_interface.c prints the header's part, emit_kernels.c the includes,
- * weights.c the constants, emit_code.c and emit_call.c the body; names.c makes identifiers; sizes
+ * weights.c the constants, emit_code.c and emit_call.c the body, emit_custom.c functions of the user's; names.c makes identifiers; sizes
  * print themselves (ir/dim.c). No other file prints C.
  * Requires: a planned graph. */
 #include "emit/emit.h"
@@ -240,6 +240,10 @@ static const char *banner(const Model *m)
         for (int k = 0; k < opt.shapes.at[i].rank; k++)
             text_put(&t, "%s%lld", k ? "," : "", (long long)opt.shapes.at[i].dim[k]);
     }
+    for (int i = 0; i < opt.customs.n; i++) {
+        text_put(&t, " --custom-op %s", *opt.customs.at[i].domain ? c_comment(name(opt.customs.at[i].domain)) : "");
+        text_put(&t, "%s%s", *opt.customs.at[i].domain ? "." : "", c_comment(name(opt.customs.at[i].op)));
+    }
     for (int i = 0; i < opt.consts.n; i++)
         text_put(&t, " --const %s", c_comment(name(opt.consts.at[i].input)));
     return t.s;
@@ -307,6 +311,7 @@ void emit_model(Model *m)
     find_uses(e);
     find_interface(f, e);
     find_scopes(e);
+    find_customs(e);
     memcpy(&emitted, &f->sizes, sizeof emitted);
     bool files = strcmp(opt.output, "-") != 0, any = f->in.n + f->out.n + f->sizes.n > 0;
     const char *weights = files ? c_format("%s.weights", opt.output) : NULL;

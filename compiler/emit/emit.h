@@ -43,6 +43,7 @@ const char *c_name(Name n, const char *otherwise);   /* a new identifier each ca
 const char *c_tensor(Name n, const char *otherwise); /* the same for an input or output, which macros are named after */
 const char *c_global(Name n, const char *otherwise); /* PREFIX_name, at file scope, beside what C's headers declare */
 const char *c_own(const char *base, const char *between); /* PREFIX_base, or PREFIX_base BETWEEN number */
+const char *c_function(Name n);                           /* PREFIX_n, which the user writes */
 bool c_is_macro(const char *identifier);                  /* ... or another name of C's headers */
 const char *c_upper(const char *identifier);
 
@@ -82,6 +83,10 @@ typedef struct CallFunction { /* a kernel with its parameters, for all calls tha
     const char *name; /* once it is defined */
     int calls;
 } CallFunction;
+typedef struct Custom { /* a function of the user's, for all calls with such arguments and parameters */
+    const char *name;
+    const Node *first;
+} Custom;
 typedef struct Emitter {
     Model *m;
     const char *p; /* prefix */
@@ -94,6 +99,8 @@ typedef struct Emitter {
     Map scope;            /* Symbol -> the Graph in whose block its variable is */
     Assumptions *assumed; /* of the graph that is printed, and not checked yet */
     VEC(EpilogueUse) epilogues;
+    VEC(Custom) customs;
+    Map custom;       /* Kernel, which each of these calls has its own of -> the function's name */
     Map functions;    /* hash of its text -> CallFunction */
     Map function;     /* Call -> CallFunction */
     Text definitions; /* of those functions */
@@ -148,6 +155,13 @@ void emit_steps(Emitter *e, const Loop *l, const char *const *loaded);
 const char *loop_argument(const Loop *l, int arg, const char *const *loaded);
 void count_call(Emitter *e, const Call *c); /* for every call, before any is printed */
 void emit_kernel(Emitter *e, const Node *n);
+
+/* ---- emit_custom.c: operators of the user's own ----------------------------------------------------------------------- */
+void find_customs(Emitter *e);               /* names them and their parameters */
+void put_customs(Text *t, const Emitter *e); /* their declarations */
+const char *public_type(Type t);             /* emit_interface.c: the type that a user of the header sees */
+bool is_custom(const Call *c);
+const char *custom_name(const Emitter *e, const Call *c);
 
 /* ---- report.c -------------------------------------------------------------------------------------------------------- */
 /* The nodes, one a line, with what they cost, and the totals; safe inside a comment, `before` at the start of each line. */

@@ -32,22 +32,30 @@ static void put_param(Text *t, const Field *f, const Param *p)
 {
     if (f->type == FIELD_f32 || f->type == FIELD_f64)
         text_float(t, f->type == FIELD_f32 ? F32 : F64, p->f);
-    else if (dim_const(p->d))
+    else if (f->type == FIELD_text) {
+        text_put(t, "\"");
+        put_quoted(t, p->s, IN_LITERAL);
+        text_put(t, "\"");
+    } else if (dim_const(p->d))
         text_integer(t, f->type == FIELD_i64 ? I64 : I32, dim_value(p->d));
     else
         text_put(t, f->type == FIELD_int ? "(int)(%s)" : "%s", dim_c(p->d));
 }
 
-/* "(struct softmax){ .outer = 1, .axis = 10 }"; fields that are zero stay out, arrays end at their last non-zero. */
-static void put_params(Text *t, const Call *c)
+static bool is_zero(const Field *f, const Param *p)
 {
-    text_put(t, "(struct %s){", c->kernel->name);
+    return f->type == FIELD_text ? false : field_is_size(f) ? dim_is(p->d, 0) : !memcmp(&p->f, &(double){0}, 8);
+}
+
+/* "(struct softmax){ .outer = 1, .axis = 10 }"; fields that are zero stay out, arrays end at their last non-zero. */
+static void put_params(Emitter *e, Text *t, const Call *c)
+{
+    text_put(t, "(struct %s){", is_custom(c) ? custom_name(e, c) : c->kernel->name);
     const Param *p = c->param;
     bool any = false;
     for (const Field *f = c->fields; f->type != FIELD_END; f++) {
         int n = f->count ? f->count : 1, used = n;
-        bool is_float = f->type == FIELD_f32 || f->type == FIELD_f64;
-        while (used && (is_float ? !memcmp(&p[used - 1].f, &(double){0}, 8) : dim_is(p[used - 1].d, 0)))
+        while (used && is_zero(f, &p[used - 1]))
             used--;
         if (used) {
             text_put(t, "%s.%s = %s", any ? ", " : " ", f->name, f->count ? "{" : "");
@@ -70,6 +78,8 @@ static void put_params(Text *t, const Call *c)
 static const char *kernel_name(Emitter *e, const Call *c)
 {
     Text t = {0};
+    if (is_custom(c))
+        return custom_name(e, c);
     text_put(&t, "%s_%s", c->kernel->name, type_tag(c->kernel->t));
     if (c->kernel->u)
         text_put(&t, "_%s", type_tag(c->kernel->u));
@@ -96,7 +106,7 @@ static void find_sizes(Sizes *sizes, const Call *c)
     const Param *p = c->param;
     for (const Field *f = c->fields; f->type != FIELD_END; f++)
         for (int i = 0; i < (f->count ? f->count : 1); i++, p++)
-            if (f->type != FIELD_f32 && f->type != FIELD_f64)
+            if (field_is_size(f))
                 dim_symbols(p->d, add_size, sizes);
 }
 
@@ -129,7 +139,7 @@ static const char *function_text(Emitter *e, const Call *c)
         /* not the caller's: known too late */
         if (!sizes.list.at[i]->c || sizes.list.at[i]->node || sizes.list.at[i]->from)
             return NULL;
-    if (KERNEL_SIZES(c->kernel))
+    if (KERNEL_SIZES(c->kernel) || is_custom(c))
         return NULL;
     Text t = {0};
     text_put(&t, "(");
@@ -139,7 +149,7 @@ static const char *function_text(Emitter *e, const Call *c)
     text_put(&t, ")\n{\n    %s%s(", c->kernel->fallible ? "return " : "", kernel_name(e, c));
     put_formals(&t, c, true);
     text_put(&t, ",\n            ");
-    put_params(&t, c);
+    put_params(e, &t, c);
     text_put(&t, ");\n}\n");
     return t.s;
 }
@@ -215,9 +225,9 @@ void emit_kernel(Emitter *e, const Node *n)
         find_sizes(&sizes, c);
         for (int i = 0; i < sizes.list.n; i++)
             text_put(&t, ", %s", sizes.list.at[i]->c);
-    } else {
+    } else if (!is_custom(c) || c->fields->type != FIELD_END) {
         text_put(&t, ",\n%*s", 4 * e->depth + 8, "");
-        put_params(&t, c);
+        put_params(e, &t, c);
     }
     text_put(&t, ")");
     if (c->kernel->fallible) {

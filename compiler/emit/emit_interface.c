@@ -6,7 +6,7 @@
 #include "passes/container.h"
 
 /* The type that a user of the header sees. */
-static const char *public_type(Type t)
+const char *public_type(Type t)
 {
     switch (t) {
     case F32: return "float";
@@ -211,5 +211,6 @@ void put_calling(Text *t, const Interface *f, const Emitter *e, const char *weig
 {
     put_status(t, f, e);
     put_sizes(t, f);
+    put_customs(t, e);
     put_weights_interface(t, f->p, weights);
 }

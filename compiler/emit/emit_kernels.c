@@ -81,13 +81,14 @@ static void use_node(Node *n, void *arg)
         use_loop(e, c->loop);
     if (!c->kernel)
         return;
-    add_kernel(e, c->kernel->header, c->kernel->t, c->kernel->u);
+    if (c->kernel->header)
+        add_kernel(e, c->kernel->header, c->kernel->t, c->kernel->u);
     if (c->epilogue)
         use_loop(e, c->epilogue);
     const Param *p = c->param;
     for (const Field *f = c->fields; f->type != FIELD_END; f++)
         for (int i = 0; i < (f->count ? f->count : 1); i++, p++)
-            if (f->type == FIELD_idx || f->type == FIELD_int || f->type == FIELD_i64)
+            if (field_is_size(f))
                 dim_symbols(p->d, mark_symbol, e);
 }
 

@@ -51,7 +51,7 @@ static void mention_params(Emitter *e, const Call *c, const Graph *in)
     const Param *p = c->param;
     for (const Field *f = c->fields; f->type != FIELD_END; f++)
         for (int i = 0; i < (f->count ? f->count : 1); i++, p++)
-            if (f->type != FIELD_f32 && f->type != FIELD_f64)
+            if (field_is_size(f))
                 mention(e, p->d, in);
 }
 

@@ -184,6 +184,9 @@ static void eval_node(Eval *e, Node *n)
         symbols_inside(n, start_symbol, NULL);
         (node_attr(n, "body") ? eval_loop : eval_if)(e, n);
         symbols_inside(n, end_symbol, NULL);
+    } else if (n->op->flags & CUSTOM) {
+        error_node(n, "", "the function of an operator of your own runs in the C alone");
+        stop_on_errors();
     } else if (n->call.kernel || n->call.loop) {
         int status = run_call(n, bytes_of, e, dim_is(n->call.scratch, 0) ? NULL : e->arena + n->scratch_offset);
         if (status) {

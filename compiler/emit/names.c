@@ -175,6 +175,13 @@ const char *c_own(const char *base, const char *between)
     return first_free(c_format("%s_%s", prefix, base), FILE_SCOPE, between);
 }
 
+const char *c_function(Name n)
+{
+    Text t = {0};
+    put_quoted(&t, n, IDENTIFIER);
+    return c_own(is_own(c_format("%s_%s", prefix, t.s)) ? c_format("%s_v", t.s) : t.s, "_");
+}
+
 /* Is nothing that PREFIX makes defined elsewhere? */
 static bool is_prefix(const char *p)
 {

@@ -182,6 +182,7 @@ static void pack_params(const Call *c, unsigned char *to)
             case FIELD_i64: ((int64_t *)(void *)(to + f->offset))[i] = dim_eval(p->d); break;
             case FIELD_f32: ((float *)(void *)(to + f->offset))[i] = (float)p->f; break;
             case FIELD_f64: ((double *)(void *)(to + f->offset))[i] = p->f; break;
+            case FIELD_text:
             case FIELD_END: break;
             }
 }
@@ -375,7 +376,7 @@ static const Kernel *kernel_of_dims(const Node *n)
     const Param *p = n->call.param;
     for (const Field *f = n->call.fields; k && f->type != FIELD_END; f++)
         for (int i = 0; i < field_slots(f); i++, p++)
-            if (f->type != FIELD_f32 && f->type != FIELD_f64 && !dim_const(p->d))
+            if (field_is_size(f) && !dim_const(p->d))
                 return NULL;
     return k && !(k->flags & SCRATCH) ? kernel_find(k->name, U64, k->u) : NULL;
 }

@@ -138,7 +138,11 @@ const char *node_path(const Node *n)
     return s && s->within ? name_format("%s.node[%d]", s->within, s->index)->s : "a node";
 }
 
-Name node_op(const Node *n) { return n->op ? name(n->op->name) : n->source ? n->source->op_type : name("?"); }
+Name node_op(const Node *n)
+{
+    const Name given = n->source ? n->source->op_type : name("?");
+    return n->op && !(n->op->flags & CUSTOM) ? name(n->op->name) : given;
+}
 
 void node_inputs(Node *n, int n_in)
 {

@@ -101,6 +101,7 @@ static inline int attr_graphs(const Attr *a) { return a->type == A_GRAPHS ? a->n
 typedef union Param {
     Dim d;
     double f;
+    Name s;
 } Param;
 typedef struct Call {
     const Kernel *kernel;

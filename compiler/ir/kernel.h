@@ -8,10 +8,11 @@
 /* One field of a kernel's parameter struct. */
 typedef struct Field {
     const char *name;
-    enum FieldType { FIELD_END, FIELD_idx, FIELD_int, FIELD_i64, FIELD_f32, FIELD_f64 } type;
+    enum FieldType { FIELD_END, FIELD_idx, FIELD_int, FIELD_i64, FIELD_f32, FIELD_f64, FIELD_text } type;
     int count;     /* 0: a scalar; else an array of so many */
     size_t offset; /* in the struct */
 } Field;
+static inline bool field_is_size(const Field *f) { return f->type >= FIELD_idx && f->type <= FIELD_i64; }
 
 /* A kernel instantiated for the compiler's own machine (rt.c); found by kernel_find. */
 struct Kernel {

@@ -62,6 +62,7 @@ enum {
     NOFOLD = 1 << 9,
     LOOKS_BACK = 1 << 10, /* what it means depends on the nodes before it, those of constants too */
     TOLD = 1 << 11,       /* the creator sets type and shape (or its upper bound) of the outputs */
+    CUSTOM = 1 << 12,     /* the user's own: number of arguments, and attributes, are as the model has them */
 };
 
 /* Puts a table into the register; the one line a family file needs besides its rows. */

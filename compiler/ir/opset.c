@@ -1,6 +1,7 @@
 /* opset.c - resolve: binds every node to the row of (domain, operator, version in force); all misses in one message.
  * Requires: a parsed model. Leaves: n->op on every node but calls of model functions. */
 #include "ir/opset.h"
+#include "base/options.h"
 #include "ir/schema.h"
 
 #include <strings.h>
@@ -99,8 +100,22 @@ static void resolve_function(Resolver *r, Function *f)
     r->n_imports = n;
 }
 
+/* Is n an operator of the user's own (--custom-op)? */
+static bool is_custom(const Node *n)
+{
+    for (int i = 0; i < opt.customs.n; i++)
+        if (name_is(n->source->domain, opt.customs.at[i].domain) && name_is(n->source->op_type, opt.customs.at[i].op))
+            return opt.customs.at[i].used = true;
+    return false;
+}
+
 static void resolve_node(Resolver *r, Node *n)
 {
+    if (is_custom(n)) {
+        n->op = op_find("onnxcc", "Custom", 1);
+        node_each_graph(n, resolve_graph, r);
+        return;
+    }
     Name domain = n->source->domain;
     int64_t version = import_version(r->imports, r->n_imports, domain);
     if (!version && r->model->ir_version < 3 && !r->n_imports && !domain->n)
@@ -167,10 +182,11 @@ static void report_miss(const Miss *m)
         else
             last = rows[i];
     }
-    if (!domain_newest(m->domain))
+    if (!domain_newest(m->domain)) {
         error_node(m->first, "OPS-05", "operator not supported: %s of the unknown domain '%s', version %lld", op,
                    domain, (long long)m->version);
-    else if (ended && ended->body && !strncmp(ended->body, experiment, strlen(experiment)))
+        note_help("an operator of your own: --custom-op %s.%s calls a C function that you write", domain, op);
+    } else if (ended && ended->body && !strncmp(ended->body, experiment, strlen(experiment)))
         error_node(m->first, "OPS-14", "operator %s (%s) was experimental, and was removed; the model imports %lld", op,
                    domain, (long long)m->version);
     else if (ended)
@@ -201,6 +217,10 @@ void resolve_ops(Model *m)
         resolve_function(&r, m->functions.at[i]);
     for (const Miss *miss = r.misses; miss; miss = miss->next)
         report_miss(miss);
+    for (int i = 0; i < opt.customs.n; i++)
+        if (!opt.customs.at[i].used)
+            error_at("", "", "--custom-op %s: the model has no %s of the domain '%s'", opt.customs.at[i].op,
+                     opt.customs.at[i].op, domain_text(name(opt.customs.at[i].domain)));
     if (r.misses)
         note_help("`onnxcc --list-ops` shows every operator, version and type");
     stop_on_errors();

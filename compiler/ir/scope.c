@@ -106,7 +106,7 @@ static void visit_params(const Call *c, const Visit *v)
     const Param *p = c->param;
     for (const Field *f = c->fields; f->type != FIELD_END; f++)
         for (int i = 0; i < (f->count ? f->count : 1); i++, p++)
-            if (f->type != FIELD_f32 && f->type != FIELD_f64)
+            if (field_is_size(f))
                 dim_symbols(p->d, v->visit, v->arg);
 }
 

@@ -328,6 +328,19 @@ static int resized_state(const Node *n, const Graph *g)
     return -1;
 }
 
+/* A name that the body gives to a size of its state holds in all turns; a turn makes `after` of `before`. */
+static void doubt_name(const Node *n, const Value *state, const Shape *before, const Shape *after)
+{
+    const TypeDesc *d = state->desc;
+    for (int k = 0; d && d->form == TENSOR && d->shape.rank == before->rank && k < before->rank; k++)
+        if (d->dim_param[k] && d->dim_param[k]->n && !dim_same(before->dim[k], after->dim[k])) {
+            doubt(node_path(n), "SHP-18",
+                  "'%s' is declared with the size '%s', which a turn changes: it is taken as open",
+                  printable(state->name), printable(d->dim_param[k]));
+            return;
+        }
+}
+
 /* One turn on a copy of the body that starts with the carried values as `now`: what they are after it, and which tensor has
  * another size then (-1: none). False: it fails. */
 static bool try_turn(Node *n, Graph *body, Box *const *now, Box **after, int *resized)
@@ -357,6 +370,8 @@ static bool try_turn(Node *n, Graph *body, Box *const *now, Box **after, int *re
         error_show(held);
     assumptions_forget(mark, assumption_count());
     *resized = resized_state(n, g);
+    if (*resized >= 0)
+        doubt_name(n, body->in.at[*resized + 2], n->in[*resized + 2]->shape, g->out.at[*resized + 1]->shape);
     take_apart(g);
     return fine;
 }
@@ -495,6 +510,7 @@ static void loop_infer(Node *n)
         return;
     }
     if (before && (resized = resized_state(n, g)) >= 0) {
+        doubt_name(n, before->in.at[resized + 2], n->in[resized + 2]->shape, g->out.at[resized + 1]->shape);
         assumptions_forget(mark, assumption_count());
         take_apart(g);
         node_attr(n, "body")->g = before;

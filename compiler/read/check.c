@@ -53,6 +53,8 @@ static void check_count(const Node *n, const char *what, int have, const Formal 
 
 static void check_arguments(Node *n, const Signature *sig)
 {
+    if (n->op->flags & CUSTOM)
+        return;
     const int given = n->n_in, least = least_arguments(sig->in, sig->n_in);
     n->n_in = trimmed(n->in, n->n_in, sig->in, sig->n_in);
     if (n->n_in < least) /* what is there without a name is said to be so */
@@ -114,6 +116,8 @@ static void check_attr(const Node *n, const Attr *a, const Signature *sig)
 
 static void check_attrs(const Node *n, const Signature *sig)
 {
+    if (n->op->flags & CUSTOM)
+        return;
     for (int i = 0; i < n->n_attr; i++)
         check_attr(n, &n->attr[i], sig);
     for (int i = 0; i < sig->n_attr; i++) {
@@ -188,7 +192,7 @@ static void check_import(const Check *c, const Node *n)
 {
     for (int i = 0; i < c->m->imports.n; i++) {
         const struct Import *import = &c->m->imports.at[i];
-        if (import->domain == n->source->domain &&
+        if (import->domain == n->source->domain && !(n->op->flags & CUSTOM) &&
             op_find(n->source->domain->s, n->source->op_type->s, import->version) != n->op)
             doubt(c->function->path, "FUN-15", "%s means another version here than in the model, which imports %s %lld",
                   n->op->name, domain_text(n->source->domain), (long long)import->version);

@@ -12,6 +12,7 @@ A .spec file is text. A keyword begins a line; lines indented by four spaces go 
     file NAME        the model's file, where not m.onnx; again: the C is the same from another folder and language
     includes FILES   headers of C that the program includes first; pedantic, trigraphs: warnings of these are errors
     by C             run the emitted C, built by gcc, instead of --eval; `by C PYTHON`: calls run() itself, may assert
+    function C       what the user writes: a file of C with the header, linked with the emitted C
     status NAME      run returns ..._NAME, by C
     error CODE TEXT  rejected, with this code (none, or *: any), and the text in the message
     warns CODE TEXT  accepted, with this warning; without any such line: without a word
@@ -53,7 +54,7 @@ IDS = [f"{group}-{i:02}" for group, n in ROWS.items() for i in range(group != "D
 
 ONNXCC = os.path.abspath(os.path.join(os.environ.get("B", "build"), "onnxcc"))
 LISTS = ("out", "in", "error", "warns", "strict", "same", "differs", "c", "h", "dump", "not", "see")
-WORDS = LISTS + ("model", "edit", "for", "with", "file", "includes", "pedantic", "trigraphs", "again", "by", "status", "none", "training")
+WORDS = LISTS + ("model", "function", "edit", "for", "with", "file", "includes", "pedantic", "trigraphs", "again", "by", "status", "none", "training")
 C_TYPES = {"float": np.float32, "double": np.float64, "onnxcc_string": None}
 
 
@@ -365,7 +366,9 @@ class Trial:
         first = [f"-include{h}" for h in self.case.one("includes", "").split()]
         if self.case.all("pedantic") or self.case.all("trigraphs"):
             first += ["-pedantic-errors", "-Werror=comment"] + ["-trigraphs", "-Werror=trigraphs"] * bool(self.case.all("trigraphs"))
-        command = ["gcc", "-std=c99", "-O0", "-w", "-shared", "-fPIC", *first, "s.c", "-o", "s.so"]
+        own = self.case.one("function", "")
+        pathlib.Path(self.folder, "own.c").write_text(f'#include "s.h"\n{own}\n')
+        command = ["gcc", "-std=c99", "-O0", "-w", "-shared", "-fPIC", *first, "s.c", *["own.c"] * bool(own), "-o", "s.so"]
         p = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
         if p.returncode:
             raise Wrong(f"the C does not compile:\n{p.stderr}")

@@ -1,0 +1,129 @@
+/* emit_custom.c - operators of the user's own (--custom-op): a function each, which the header declares, the model's code calls and
+ * the user writes. Nodes with the same types and ranks and the same attributes share one. */
+#include "emit/emit.h"
+
+bool is_custom(const Call *c) { return c->kernel && !c->kernel->header; }
+
+const char *custom_name(const Emitter *e, const Call *c) { return map_get(&e->custom, c->kernel); }
+
+static bool same_fields(const Field *a, const Field *b)
+{
+    for (; a->type != FIELD_END; a++, b++)
+        if (a->type != b->type || a->count != b->count || strcmp(a->name, b->name))
+            return false;
+    return b->type == FIELD_END;
+}
+
+static bool same_function(const Node *a, const Node *b)
+{
+    const Call *c = &a->call, *d = &b->call;
+    bool same = a->source->op_type == b->source->op_type && a->source->domain == b->source->domain &&
+                c->kernel->n_in == d->kernel->n_in && c->n_arg == d->n_arg && same_fields(c->fields, d->fields);
+    for (int i = 0; same && i < c->n_arg; i++)
+        same = !c->arg[i] == !d->arg[i] && (!c->arg[i] || c->arg[i]->type == d->arg[i]->type);
+    return same;
+}
+
+/* Number of n's function in the list. */
+static int function_of(Emitter *e, const Node *n)
+{
+    for (int i = 0; i < e->customs.n; i++)
+        if (same_function(e->customs.at[i].first, n))
+            return i;
+    vec_push(&e->customs, ((Custom){c_function(n->source->op_type), n}));
+    return e->customs.n - 1;
+}
+
+static bool is_taken(const Field *f, int n, const char *id)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcmp(f[i].name, id))
+            return true;
+    return false;
+}
+
+/* Attributes, which come after the sizes, have any text as a name; parameters an identifier. */
+static const Field *named_fields(const Call *c)
+{
+    VEC(Field) named = {0};
+    int sizes = 0;
+    for (int i = 0; i < c->n_arg; i++)
+        sizes += c->arg[i] && c->arg[i]->shape->rank;
+    for (const Field *f = c->fields; f->type != FIELD_END; f++) {
+        const char *id = named.n < sizes ? f->name : c_tensor(name(f->name), "attribute");
+        while (named.n >= sizes && is_taken(named.at, named.n, id))
+            id = c_tensor(name(f->name), "attribute");
+        vec_push(&named, ((Field){id, f->type, f->count, 0}));
+    }
+    vec_push(&named, ((Field){0}));
+    return named.at;
+}
+
+static void find_custom(Node *n, void *emitter)
+{
+    Emitter *e = emitter;
+    if (is_custom(&n->call)) {
+        int i = function_of(e, n);
+        map_put(&e->custom, n->call.kernel, (void *)(uintptr_t)e->customs.at[i].name);
+    }
+}
+
+typedef struct Naming {
+    const char *function;
+    const Field *fields;
+    const Emitter *e;
+} Naming;
+
+static void name_parameters(Node *n, void *naming)
+{
+    const Naming *to = naming;
+    if (is_custom(&n->call) && custom_name(to->e, &n->call) == to->function)
+        n->call.fields = to->fields;
+}
+
+void find_customs(Emitter *e)
+{
+    graph_each_node(e->m->graph, find_custom, e);
+    for (int i = 0; i < e->customs.n; i++) {
+        Naming naming = {e->customs.at[i].name, named_fields(&e->customs.at[i].first->call), e};
+        graph_each_node(e->m->graph, name_parameters, &naming);
+    }
+}
+
+static void put_arguments(Text *t, const Call *c)
+{
+    for (int i = 0; i < c->n_arg; i++) {
+        bool input = i < c->kernel->n_in;
+        text_put(t, "%s%s%s *%s%d", i ? ", " : "", input ? "const " : "",
+                 c->arg[i] ? public_type(c->arg[i]->type) : "void", input ? "x" : "y", input ? i : i - c->kernel->n_in);
+    }
+}
+
+static void put_custom(Text *t, const Custom *f)
+{
+    static const char *const types[] = {
+        [FIELD_i64] = "int64_t ", [FIELD_f32] = "float ", [FIELD_text] = "const char *"};
+    const Call *c = &f->first->call;
+    text_put(t, "/* Operator %s", c_comment(f->first->source->op_type));
+    text_put(t, " of %s, which you write: 0, or a status other than 0, which ends the run and is its result.\n",
+             c_comment(f->first->source->domain));
+    text_put(t,
+             " * Elements are row-major; what a node leaves out is NULL. The stack that it takes comes on top. */\n");
+    if (c->fields->type != FIELD_END) {
+        text_put(t, "struct %s {\n", f->name);
+        for (const Field *p = c->fields; p->type != FIELD_END; p++) {
+            text_put(t, "    %s%s", types[p->type], p->name);
+            text_put(t, p->count ? "[%d];\n" : ";\n", p->count);
+        }
+        text_put(t, "};\n");
+    }
+    text_put(t, "int %s(", f->name);
+    put_arguments(t, c);
+    text_put(t, c->fields->type == FIELD_END ? ");\n\n" : ", struct %s p);\n\n", f->name);
+}
+
+void put_customs(Text *t, const Emitter *e)
+{
+    for (int i = 0; i < e->customs.n; i++)
+        put_custom(t, &e->customs.at[i]);
+}
