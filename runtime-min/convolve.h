@@ -27,13 +27,15 @@ struct conv_plan {
 /* All in literals where the width and the channels are. even: all rows have this width. */
 TILE struct conv_plan conv_plan(idx width, idx cout, int even, tile_epilogue *epilogue)
 {
-    struct conv_plan c = {.epilogue = epilogue};
-    c.across = tile_cut((cout + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
-    c.along = tile_cut(width, TILE_ROWS(c.across.big), even);
-    c.tile[0][0] = tile_of(c.along.big, c.across.big);
-    c.tile[0][1] = tile_of(c.along.big, c.across.small);
-    c.tile[1][0] = tile_of(c.along.small, c.across.big);
-    c.tile[1][1] = tile_of(c.along.small, c.across.small);
+    const struct tile_cut across = tile_cut((cout + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
+    const struct tile_cut along = tile_cut(width, TILE_ROWS(across.big), even);
+    const struct conv_plan c = {
+        .across = across,
+        .along = along,
+        .tile = {{tile_of(along.big, across.big), tile_of(along.big, across.small)},
+                 {tile_of(along.small, across.big), tile_of(along.small, across.small)}},
+        .epilogue = epilogue,
+    };
     return c;
 }
 

@@ -17,8 +17,12 @@ PARAMS(conv_depthwise)
 
 #define DEPTHWISE_ROWS 7    /* pixels of a tile */
 #define DEPTHWISE_EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6)
+#if TILE_SMALL /* a kernel of width 3 is the widest that has functions */
+#define DEPTHWISE_EACH_COLUMN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
+#else
 #define DEPTHWISE_EACH_COLUMN(X)                                                                                       \
     X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
+#endif
 
 /* The kernel rows that touch the image, from (first plane, row) on; x and w at the first of them, x in its column 0 at an
  * edge, where the tile begins `shift` floats on, or before. Columns of x under the tile that exist: from lead up to end.
@@ -53,6 +57,7 @@ TILE void depthwise_vector(const int KW, const int S, const int edge, const int 
             const f32 *const xl = x + d * t->x_plane + h * t->x_line + i;
             const f32 *const wl = w + d * t->w_plane + h * t->w_line + i * t->w_in;
             if (KW > 0) {
+                vec a;
                 const vec w0 = depthwise_get(wl, part, n);
                 const vec w1 = KW > 1 ? depthwise_get(wl + t->w_tap, part, n) : w0;
                 const vec w2 = KW > 2 ? depthwise_get(wl + 2 * t->w_tap, part, n) : w0;
@@ -65,7 +70,7 @@ TILE void depthwise_vector(const int KW, const int S, const int edge, const int 
         c[(j - k) / S] = vec_fma(a, w##k, c[(j - k) / S]);
 #define DEPTHWISE_X(j)                                                                                                 \
     if (j < (DEPTHWISE_ROWS - 1) * S + KW && (!edge || (j >= t->lead && j < t->end))) {                                \
-        const vec a = DEPTHWISE_LOAD(xl + (shift + j * t->x_pitch));                                                     \
+        a = DEPTHWISE_LOAD(xl + (shift + j * t->x_pitch));                                                     \
         DEPTHWISE_TAP(j, 0)                                                                                            \
         DEPTHWISE_TAP(j, 1)                                                                                            \
         DEPTHWISE_TAP(j, 2)                                                                                            \
@@ -90,9 +95,10 @@ TILE void depthwise_vector(const int KW, const int S, const int edge, const int 
         }
 #undef DEPTHWISE_LOAD
     const vec low = vec_splat(t->lo), high = vec_splat(t->hi);
+    vec a;
 #define DEPTHWISE_X(r)                                                                                                 \
     if (!edge || r < t->rows) {                                                                                        \
-        const vec a = vec_min(high, vec_max(low, c[r]));                                                               \
+        a = vec_min(high, vec_max(low, c[r]));                                                               \
         if (part)                                                                                                      \
             vec_store_some(y + r * t->y_pitch, a, n);                                                                  \
         else                                                                                                           \
@@ -244,8 +250,9 @@ TILE_EPILOGUE(DEPTHWISE_EPILOGUE, EPI)
 DEPTHWISE_KERNEL void DEPTHWISE_FN(conv_depthwise)(const f32 *x, const f32 *w, const f32 *b, f32 *y, i32 *scratch,
                                                    struct conv_depthwise p)
 {
+    const struct conv_depthwise passed = p; /* so that p stays here, and clang -O1 knows its literals */
     const struct depthwise_plan c = depthwise_plan(&p, DEPTHWISE_EPILOGUE);
-    depthwise_run(x, w, b, y, scratch, &c, &p);
+    depthwise_run(x, w, b, y, scratch, &c, &passed);
 }
 #ifndef EPI
 RUNS(conv_depthwise, 5, 3, SCRATCH | EPILOGUES)

@@ -16,6 +16,12 @@
 #error "-ffast-math: NaNs, infinities and the order of sums mean something here; leave it away for this file"
 #endif
 
+/* gcc -O0 gives every variable of every block a place of its own on the stack, thousands of bytes in a large model. -Og is gcc's
+ * level for debuggers. */
+#if defined __GNUC__ && !defined __clang__ && !defined __OPTIMIZE__
+#pragma GCC optimize("Og")
+#endif
+
 /* A product and a sum are rounded each by itself, also where the mode of the compiler (gcc's without -std=c99) would join
  * them: the only fused multiply-adds are those that vec.h asks for. */
 #if defined __GNUC__ && !defined __clang__

@@ -177,24 +177,23 @@ HELPER idx FN2(qconv_fill)(i16 *to, const T *x, i32 zero, idx some, idx d, idx h
 
 /* All rows of y of a plane, for the columns from `from` on: of all of the group, or (depthwise) of a panel. */
 HELPER void FN2(qconv_plane)(const T *x, const i8 *w, i32 zero, U *y, i16 *scratch, idx from, idx d,
-                             const struct qconv_rows *r, const struct qtile_job *t, const struct qconv *p)
+                             const struct qtile_plan *c, const struct qconv_rows *r, const struct qtile_job *t,
+                             const struct qconv *p)
 {
-    const idx wide = p->depthwise ? QTILE_PANEL : p->cout, some = rt_min(wide, p->cout - from);
-    const struct tile_cut across = tile_cut((wide + DOT - 1) / DOT, p->depthwise ? 1 : QTILE_WIDTH, 1);
-    const struct tile_cut along = tile_cut(p->out[2], QTILE_ROWS(across.big), p->fixed);
+    const idx some = rt_min(p->depthwise ? QTILE_PANEL : p->cout, p->cout - from);
     for (idx h = 0, next = -p->pad[1], rows; h < p->out[1]; h += rows) {
         rows = rt_min(p->block, p->out[1] - h);
         next = FN2(qconv_fill)(scratch, x, zero, some, d, h, rows, next, r, p);
-        for (idx v = 0; v * DOT < some; v += v < across.bigs ? across.big : across.small)
+        for (idx v = 0; v * DOT < some; v += v < c->across.bigs ? c->across.big : c->across.small)
             for (idx i = h; i < h + rows; i++) {
                 const idx column = from + v * DOT, left = p->cout - column,
                           slot = rt_mod(i * p->stride[1] - p->pad[1], r->ring);
                 u8 *const line = (u8 *)(y + (d * p->out[1] + i) * p->out[2] * p->y_pitch + column);
                 const i16 *const at = scratch + (p->depthwise ? 2 * v * DOT : 0);
-                if (v < across.bigs)
-                    qtile_line(across.big, p->depthwise, along, p->out[2], at, slot, w, column, line, left, t);
+                if (v < c->across.bigs)
+                    qtile_line(c->tile[0][0], c->tile[1][0], &c->along, p->out[2], at, slot, w, column, line, left, t);
                 else
-                    qtile_line(across.small, p->depthwise, along, p->out[2], at, slot, w, column, line, left, t);
+                    qtile_line(c->tile[0][1], c->tile[1][1], &c->along, p->out[2], at, slot, w, column, line, left, t);
             }
     }
 }
@@ -226,6 +225,7 @@ KERNEL void FN2(qconv)(const T *x, const i8 *w, const T *x_zero, const U *y_zero
     const idx panels = (p.cout + QTILE_PANEL - 1) / QTILE_PANEL;
     t.plain = qtile_plain(w, p.group * panels, t.panel);
     const idx wide = p.depthwise ? QTILE_PANEL : p.cout;
+    const struct qtile_plan plan = qtile_plan_of(p.out[2], wide, p.fixed, p.depthwise);
     const idx in = p.in[0] * p.in[1] * p.in[2], out = p.out[0] * p.out[1] * p.out[2];
     const i32 less = x_zero ? (i32)LD(x_zero, 0) : 0;
     for (idx n = 0; n < p.n; n++)
@@ -234,7 +234,7 @@ KERNEL void FN2(qconv)(const T *x, const i8 *w, const T *x_zero, const U *y_zero
                 for (idx d = 0; d < p.out[0]; d++) {
                     const T *const from = x + n * in * p.x_pitch + g * p.x_group + (p.depthwise ? c : 0);
                     U *const to = y + n * out * p.y_pitch + g * p.y_group;
-                    FN2(qconv_plane)(from, w + g * panels * t.panel, less, to, scratch, c, d, &r, &t, &p);
+                    FN2(qconv_plane)(from, w + g * panels * t.panel, less, to, scratch, c, d, &plan, &r, &t, &p);
                 }
 }
 RUNS2(qconv, 6, 4, SCRATCH)

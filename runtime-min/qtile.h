@@ -71,7 +71,7 @@ TILE dot_pairs qtile_weights(const i8 *p, const dot_pairs *zero, const int plain
 
 /* c += x w for n pairs, those of w from pair `from` on: row r reads x[r * step]; apart: every column has an x of its own;
  * plain: see qtile_job. */
-TILE void qtile_mac(dot_sums c[][4], const int R, const int V, const int apart, const int plain, const i16 *x, idx step,
+TILE void qtile_mac(dot_sums *c, const int R, const int V, const int apart, const int plain, const i16 *x, idx step,
                     idx on, const i8 *const w[4], idx from, const dot_pairs zero[4], idx n)
 {
     const i16 *const x3 = R > 3 ? x + 3 * step : x, *const x6 = R > 6 ? x + 6 * step : x;
@@ -83,30 +83,32 @@ TILE void qtile_mac(dot_sums c[][4], const int R, const int V, const int apart, 
         const dot_pairs w1 = V > 1 ? qtile_weights(k + d1, &zero[1], plain) : w0;
         const dot_pairs w2 = V > 2 ? qtile_weights(k + d2, &zero[2], plain) : w0;
         const dot_pairs w3 = V > 3 ? qtile_weights(k + d3, &zero[3], plain) : w0;
+        const i16 *at;
+        dot_pairs a;
 #define QTILE_STEP(r)                                                                                                  \
     if (R > r) {                                                                                                       \
-        const i16 *const at = (r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12) + (l + r % 3 * step);                \
-        const dot_pairs a = apart ? dot_load(at) : dot_spread(at);                                                     \
-        c[r][0] = dot_add(c[r][0], a, w0);                                                                             \
+        at = (r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12) + (l + r % 3 * step);                \
+        a = apart ? dot_load(at) : dot_spread(at);                                                     \
+        c[r * V] = dot_add(c[r * V], a, w0);                                                                             \
         if (V > 1)                                                                                                     \
-            c[r][1] = dot_add(c[r][1], a, w1);                                                                         \
+            c[r * V + 1] = dot_add(c[r * V + 1], a, w1);                                                                         \
         if (V > 2)                                                                                                     \
-            c[r][2] = dot_add(c[r][2], a, w2);                                                                         \
+            c[r * V + 2] = dot_add(c[r * V + 2], a, w2);                                                                         \
         if (V > 3)                                                                                                     \
-            c[r][3] = dot_add(c[r][3], a, w3);                                                                         \
+            c[r * V + 3] = dot_add(c[r * V + 3], a, w3);                                                                         \
     }
-        TILE_EACH_ROW(QTILE_STEP)
+        TILE_ALL_ROWS(QTILE_STEP)
 #undef QTILE_STEP
     }
 }
 
 /* c = the biases. */
-TILE void qtile_start(dot_sums c[][4], const int R, const int V, const i8 *const head[4])
+TILE void qtile_start(dot_sums *c, const int R, const int V, const i8 *const head[4])
 {
 #define QTILE_ELEMENT(r, v)                                                                                            \
     if (R > r && V > v)                                                                                                \
-        c[r][v] = dot_sums_at(head[v] + QTILE_BIAS);
-    TILE_EACH_ELEMENT(QTILE_ELEMENT)
+        c[r * V + v] = dot_sums_at(head[v] + QTILE_BIAS);
+    TILE_ALL_ELEMENTS(QTILE_ELEMENT)
 #undef QTILE_ELEMENT
 }
 
@@ -119,45 +121,44 @@ TILE void qtile_store(dot_sums c, const i8 *head, u8 *y, idx left, const struct 
         dot_store_8(y, dot_scaled(c, dot_reals_at(head + QTILE_SCALE), t->lo, t->hi, t->zero), left);
 }
 
-#if TILE_SMALL
+#if TILE_SMALL && defined __OPTIMIZE__
 /* One function for tiles of all shapes; it takes a copy of the sums, which stay in registers before. */
-SHARED void qtile_stores(const dot_sums c[][4], int R, int V, const i8 *const head[4], u8 *y, idx left,
+SHARED void qtile_stores(const dot_sums *c, int R, int V, const i8 *const head[4], u8 *y, idx left,
                          const struct qtile_job *t)
 {
     const idx size = t->wide ? 4 : 1;
     for (int r = 0; r < R; r++)
         for (int v = 0; v < V; v++)
-            qtile_store(c[r][v], head[v], y + r * t->y_pitch + v * DOT * size, left - v * DOT, t);
+            qtile_store(c[r * V + v], head[v], y + r * t->y_pitch + v * DOT * size, left - v * DOT, t);
 }
 #endif
 
 /* y = c. */
-TILE void qtile_end(const dot_sums c[][4], const int R, const int V, const i8 *const head[4], u8 *y, idx left,
+TILE void qtile_end(const dot_sums *c, const int R, const int V, const i8 *const head[4], u8 *y, idx left,
                     const struct qtile_job *t)
 {
-#if TILE_SMALL
-    dot_sums copy[TILE_MOST_ROWS][4];
+#if TILE_SMALL && defined __OPTIMIZE__
+    dot_sums copy[TILE_MOST_ROWS * QTILE_WIDTH];
 #define QTILE_ELEMENT(r, v)                                                                                            \
     if (R > r && V > v)                                                                                                \
-        copy[r][v] = c[r][v];
-    TILE_EACH_ELEMENT(QTILE_ELEMENT)
-    qtile_stores((const dot_sums(*)[4])copy, R, V, head, y, left, t);
+        copy[r * V + v] = c[r * V + v];
+    TILE_ALL_ELEMENTS(QTILE_ELEMENT)
+    qtile_stores(copy, R, V, head, y, left, t);
 #else
     const idx size = t->wide ? 4 : 1;
 #define QTILE_ELEMENT(r, v)                                                                                            \
     if (R > r && V > v)                                                                                                \
-        qtile_store(c[r][v], head[v], y + r * t->y_pitch + v * DOT * size, left - v * DOT, t);
-    TILE_EACH_ELEMENT(QTILE_ELEMENT)
+        qtile_store(c[r * V + v], head[v], y + r * t->y_pitch + v * DOT * size, left - v * DOT, t);
+    TILE_ALL_ELEMENTS(QTILE_ELEMENT)
 #endif
 #undef QTILE_ELEMENT
 }
 
 /* y = x w for R pixels and V vectors of columns from `column` on, of which `left` are there; x: the first pixel in the
  * first slot of the ring, of which slot `slot` has the first line. */
-TILE void qtile_any(const int R, const int V, const int apart, const i16 *x, idx slot, const i8 *w, idx column, u8 *y,
-                    idx left, const struct qtile_job *t)
+TILE void qtile_any(dot_sums *c, const int R, const int V, const int apart, const i16 *x, idx slot, const i8 *w,
+                    idx column, u8 *y, idx left, const struct qtile_job *t)
 {
-    dot_sums c[TILE_MOST_ROWS][4] = {0};
     dot_pairs zero[4];
     const i8 *k[4], *head[4];
     for (int v = 0; v < V; v++) {
@@ -184,21 +185,24 @@ TILE void qtile_any(const int R, const int V, const int apart, const i16 *x, idx
             s -= s >= t->ring ? t->ring : 0;
         }
     }
-    qtile_end((const dot_sums(*)[4])c, R, V, head, y, left, t);
+    qtile_end(c, R, V, head, y, left, t);
 }
 
 /* One function for each shape, shared by all layers of a model; those that nobody calls vanish. */
+typedef void qtile_fn(const i16 *x, idx slot, const i8 *w, idx column, u8 *y, idx left, const struct qtile_job *t);
 #define QTILE_DEFINE(R, V)                                                                                             \
     SHARED void qtile_##R##_##V(const i16 *x, idx slot, const i8 *w, idx column, u8 *y, idx left,                      \
                                 const struct qtile_job *t)                                                             \
     {                                                                                                                  \
-        qtile_any(R, V, 0, x, slot, w, column, y, left, t);                                                            \
+        dot_sums c[R * V];                                                                                             \
+        qtile_any(c, R, V, 0, x, slot, w, column, y, left, t);                                                            \
     }
 #define QTILE_DEFINE_APART(R)                                                                                          \
     SHARED void qtile_apart_##R(const i16 *x, idx slot, const i8 *w, idx column, u8 *y, idx left,                      \
                                 const struct qtile_job *t)                                                             \
     {                                                                                                                  \
-        qtile_any(R, 1, 1, x, slot, w, column, y, left, t);                                                            \
+        dot_sums c[R];                                                                                                  \
+        qtile_any(c, R, 1, 1, x, slot, w, column, y, left, t);                                                            \
     }
 #if TILE_SMALL
 #define QTILE_EACH QTILE_FEW
@@ -210,29 +214,51 @@ TILE void qtile_any(const int R, const int V, const int apart, const i16 *x, idx
 QTILE_EACH(QTILE_DEFINE)
 QTILE_EACH_APART(QTILE_DEFINE_APART)
 
-/* A row of y: `width` pixels, V vectors of columns. R and V are literals. */
-HELPER void qtile_run(const int R, const int V, const int apart, const i16 *x, idx slot, const i8 *w, idx column, u8 *y,
-                      idx left, const struct qtile_job *t)
+/* The tile of R rows and V vectors, or the one whose columns are apart; NULL: there is none. */
+TILE qtile_fn *qtile_of(const int R, const int V, const int apart)
 {
 #define QTILE_CASE(rows, vectors)                                                                                      \
     if (!apart && R == rows && V == vectors)                                                                           \
-        qtile_##rows##_##vectors(x, slot, w, column, y, left, t);
+        return qtile_##rows##_##vectors;
     QTILE_EACH(QTILE_CASE)
 #undef QTILE_CASE
 #define QTILE_CASE(rows)                                                                                               \
     if (apart && R == rows)                                                                                            \
-        qtile_apart_##rows(x, slot, w, column, y, left, t);
+        return qtile_apart_##rows;
     QTILE_EACH_APART(QTILE_CASE)
 #undef QTILE_CASE
+    return NULL;
 }
 
-HELPER void qtile_line(const int V, const int apart, struct tile_cut along, idx width, const i16 *x, idx slot,
+/* How a convolution is cut into tiles: vectors of channels, pixels of a row. tile[i][j]: i, j: small, not big, along and
+ * across. */
+struct qtile_plan {
+    struct tile_cut across, along;
+    qtile_fn *tile[2][2];
+};
+
+/* All in literals where the width and the channels are. even: all rows have this width. */
+TILE struct qtile_plan qtile_plan_of(idx width, idx cout, int even, const int apart)
+{
+    const struct tile_cut across = tile_cut((cout + DOT - 1) / DOT, apart ? 1 : QTILE_WIDTH, 1);
+    const struct tile_cut along = tile_cut(width, QTILE_ROWS(across.big), even);
+    const struct qtile_plan c = {
+        .across = across,
+        .along = along,
+        .tile = {{qtile_of(along.big, across.big, apart), qtile_of(along.big, across.small, apart)},
+                 {qtile_of(along.small, across.big, apart), qtile_of(along.small, across.small, apart)}},
+    };
+    return c;
+}
+
+/* A row of y: `width` pixels. */
+HELPER void qtile_line(qtile_fn *big, qtile_fn *small, const struct tile_cut *along, idx width, const i16 *x, idx slot,
                        const i8 *w, idx column, u8 *y, idx left, const struct qtile_job *t)
 {
     idx i = 0;
-    for (; i < along.bigs; i += along.big)
-        qtile_run(along.big, V, apart, x + i * t->step, slot, w, column, y + i * t->y_pitch, left, t);
-    for (; i < width; i += along.small)
-        qtile_run(along.small, V, apart, x + i * t->step, slot, w, column, y + i * t->y_pitch, left, t);
+    for (; i < along->bigs; i += along->big)
+        big(x + i * t->step, slot, w, column, y + i * t->y_pitch, left, t);
+    for (; i < width; i += along->small)
+        small(x + i * t->step, slot, w, column, y + i * t->y_pitch, left, t);
 }
 #endif

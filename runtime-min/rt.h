@@ -234,8 +234,8 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #endif
 #ifdef __OPTIMIZE__
 #define RT_INLINE static inline RT_ATTRIBUTE((always_inline, unused))
-#else /* a build for a debugger: nothing is gained by copies, and they would be many */
-#define RT_INLINE static RT_ATTRIBUTE((unused))
+#else /* a build for a debugger: nothing is gained by copies, and they would be many; inline, so that what nobody calls vanishes */
+#define RT_INLINE static inline RT_ATTRIBUTE((unused))
 #endif
 #if defined ONNXCC_HOST || defined ONNXCC_RT_C
 #define KERNEL extern
@@ -253,7 +253,11 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #endif
 
 /* A function that kernels call and that is big enough to be there only once. */
+#ifdef __OPTIMIZE__
 #define SHARED static RT_NOCLONE RT_ATTRIBUTE((noinline, unused))
+#else
+#define SHARED RT_INLINE
+#endif
 
 /* Parameters are declared once, as a list: #define softmax_PARAMS(X, V) X(idx, outer) X(idx, axis) V(idx, dim, 6)
  * then PARAMS(softmax) makes struct softmax. Field types: idx int i64 f32 f64. */

@@ -36,7 +36,7 @@
 #define TILE_FEW(X) X(1, 1) X(6, 1) X(1, 2) X(6, 2)
 #endif
 /* Small code has few shapes: TILE_FEW, of 1 or TILE_VECTORS vectors and 1 or TILE_ROWS(TILE_VECTORS) rows. */
-#if defined ONNXCC_LIBRARY || defined ONNXCC_SMALL || defined ONNXCC_RT_C
+#if defined ONNXCC_LIBRARY || defined ONNXCC_SMALL || defined ONNXCC_RT_C || !defined __OPTIMIZE__
 #define TILE_SMALL 1
 #else
 #define TILE_SMALL 0
@@ -79,12 +79,21 @@ struct tile_job {
     f32 lo, hi; /* y is kept within; infinite: not at all */
 };
 
-#define TILE_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
-#define TILE_EACH_ELEMENT(X)                                                                                           \
-    X(0, 0) X(1, 0) X(2, 0) X(3, 0) X(4, 0) X(5, 0) X(6, 0) X(7, 0) X(8, 0) X(9, 0) X(10, 0) X(11, 0) X(12, 0) X(13, 0) \
-    X(0, 1) X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1)                  \
-    X(0, 2) X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2)                                                    \
-    X(0, 3) X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3)
+/* Rows, and elements of rows and vectors, that a tile may have: at most TILE_MOST_ROWS, in small code 6 (TILE_FEW). */
+#define TILE_ALL_ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#define TILE_SMALL_ELEMENTS(X)                                                                                         \
+    X(0, 0) X(1, 0) X(2, 0) X(3, 0) X(4, 0) X(5, 0) X(0, 1) X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1)                    \
+    X(0, 2) X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(0, 3) X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3)
+#define TILE_ALL_ELEMENTS(X)                                                                                           \
+    TILE_SMALL_ELEMENTS(X) X(6, 0) X(7, 0) X(8, 0) X(9, 0) X(10, 0) X(11, 0) X(12, 0) X(13, 0)                         \
+    X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(6, 2) X(7, 2)
+#if TILE_SMALL
+#define TILE_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#define TILE_EACH_ELEMENT TILE_SMALL_ELEMENTS
+#else
+#define TILE_EACH_ROW TILE_ALL_ROWS
+#define TILE_EACH_ELEMENT TILE_ALL_ELEMENTS
+#endif
 
 /* From the first vector of a tile to vector v in the weights: a panel holds 16 / RT_VEC vectors, and a tile that begins
  * inside of one may go on in the next. One or two vectors never do: twos come before a last one. */
@@ -95,27 +104,27 @@ TILE idx tile_column(const idx v, idx lane, idx w_panel)
 }
 
 /* c = what is at p, rows `pitch` apart (0: the same for every row); the last vector has `last` elements. */
-TILE void tile_load(vec c[][4], const int R, const int V, const f32 *p, idx pitch, idx last)
+TILE void tile_load(vec *c, const int R, const int V, const f32 *p, idx pitch, idx last)
 {
 #define TILE_ELEMENT(r, v)                                                                                             \
     if (R > r && V > v)                                                                                                \
-        c[r][v] = v < V - 1 ? vec_load(p + r * pitch + v * RT_VEC) : vec_load_some(p + r * pitch + v * RT_VEC, last);
+        c[r * V + v] = v < V - 1 ? vec_load(p + r * pitch + v * RT_VEC) : vec_load_some(p + r * pitch + v * RT_VEC, last);
     TILE_EACH_ELEMENT(TILE_ELEMENT)
 #undef TILE_ELEMENT
 }
 
 /* c += what is at p. */
-TILE void tile_add(vec c[][4], const int R, const int V, const f32 *p, idx pitch, idx last)
+TILE void tile_add(vec *c, const int R, const int V, const f32 *p, idx pitch, idx last)
 {
 #define TILE_ELEMENT(r, v)                                                                                             \
     if (R > r && V > v)                                                                                                \
-        c[r][v] += v < V - 1 ? vec_load(p + r * pitch + v * RT_VEC) : vec_load_some(p + r * pitch + v * RT_VEC, last);
+        c[r * V + v] += v < V - 1 ? vec_load(p + r * pitch + v * RT_VEC) : vec_load_some(p + r * pitch + v * RT_VEC, last);
     TILE_EACH_ELEMENT(TILE_ELEMENT)
 #undef TILE_ELEMENT
 }
 
 /* c += x w for a stretch of k. */
-TILE void tile_mac(vec c[][4], const int R, const int V, const f32 *x, const f32 *w, const struct tile_job *t)
+TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w, const struct tile_job *t)
 {
     const idx step = t->step, w_1 = tile_column(1, t->lane, t->w_panel), w_2 = tile_column(2, t->lane, t->w_panel),
               w_3 = tile_column(3, t->lane, t->w_panel);
@@ -132,17 +141,18 @@ TILE void tile_mac(vec c[][4], const int R, const int V, const f32 *x, const f32
         const vec w1 = V > 1 ? vec_load(w + l + w_1) : w0;
         const vec w2 = V > 2 ? vec_load(w + l + w_2) : w0;
         const vec w3 = V > 3 ? vec_load(w + l + w_3) : w0;
+        vec a;
 #define TILE_STEP(r)                                                                                                   \
     if (R > r) {                                                                                                       \
-        const vec a = vec_splat(R <= TILE_LOOSE ? at[r % TILE_LOOSE][k]                                                \
+        a = vec_splat(R <= TILE_LOOSE ? at[r % TILE_LOOSE][k]                                                \
                                 : (r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12)[r % 3 * step]);            \
-        c[r][0] = vec_fma(a, w0, c[r][0]);                                                                             \
+        c[r * V] = vec_fma(a, w0, c[r * V]);                                                                             \
         if (V > 1)                                                                                                     \
-            c[r][1] = vec_fma(a, w1, c[r][1]);                                                                         \
+            c[r * V + 1] = vec_fma(a, w1, c[r * V + 1]);                                                                         \
         if (V > 2)                                                                                                     \
-            c[r][2] = vec_fma(a, w2, c[r][2]);                                                                         \
+            c[r * V + 2] = vec_fma(a, w2, c[r * V + 2]);                                                                         \
         if (V > 3)                                                                                                     \
-            c[r][3] = vec_fma(a, w3, c[r][3]);                                                                         \
+            c[r * V + 3] = vec_fma(a, w3, c[r * V + 3]);                                                                         \
     }
         TILE_EACH_ROW(TILE_STEP)
 #undef TILE_STEP
@@ -158,27 +168,27 @@ TILE void tile_rows(struct tile_job *t, idx step)
 }
 
 /* y = c within [lo, hi]. */
-TILE void tile_store(const vec c[][4], const int R, const int V, f32 *y, idx pitch, idx last, f32 lo, f32 hi)
+TILE void tile_store(const vec *c, const int R, const int V, f32 *y, idx pitch, idx last, f32 lo, f32 hi)
 {
     const vec low = vec_splat(lo), high = vec_splat(hi);
 #define TILE_ELEMENT(r, v)                                                                                             \
     if (R > r && V > v) {                                                                                              \
         if (v < V - 1)                                                                                                 \
-            vec_store(y + r * pitch + v * RT_VEC, vec_min(high, vec_max(low, c[r][v])));                               \
+            vec_store(y + r * pitch + v * RT_VEC, vec_min(high, vec_max(low, c[r * V + v])));                               \
         else                                                                                                           \
-            vec_store_some(y + r * pitch + v * RT_VEC, vec_min(high, vec_max(low, c[r][v])), last);                    \
+            vec_store_some(y + r * pitch + v * RT_VEC, vec_min(high, vec_max(low, c[r * V + v])), last);                    \
     }
     TILE_EACH_ELEMENT(TILE_ELEMENT)
 #undef TILE_ELEMENT
 }
 
-/* y = x w for n times R rows from x on and V vectors of columns from w on; the last vector has `last` elements. */
-TILE void tile_any(const int R, const int V, const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx last,
-                   idx n, const struct tile_job *t)
+/* y = x w for n times R rows from x on and V vectors of columns from w on; the last vector has `last` elements. c: room for the
+ * tile. */
+TILE void tile_any(vec *c, const int R, const int V, const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y,
+                   idx last, idx n, const struct tile_job *t)
 {
     static const f32 zero[TILE_VECTORS * RT_VEC];
     for (idx i = 0; i < n * R; i += R) {
-        vec c[TILE_MOST_ROWS][4];
         f32 *const to = y + i * t->y_pitch;
         tile_load(c, R, V, t->first && b ? b : zero, 0, t->first && b ? last : RT_VEC);
         if (t->first && r)
@@ -198,7 +208,7 @@ TILE void tile_any(const int R, const int V, const f32 *x, const f32 *w, const f
         }
         if (!t->first)
             tile_add(c, R, V, to, t->y_pitch, last);
-        tile_store((const vec(*)[4])c, R, V, to, t->y_pitch, last, t->lo, t->hi);
+        tile_store(c, R, V, to, t->y_pitch, last, t->lo, t->hi);
     }
 }
 
@@ -209,7 +219,8 @@ typedef void tile_fn(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32
     SHARED void tile_##R##_##V(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx last, idx n,        \
                                const struct tile_job *t)                                                               \
     {                                                                                                                  \
-        tile_any(R, V, x, w, b, r, y, last, n, t);                                                                     \
+        vec c[R * V];                                                                                                  \
+        tile_any(c, R, V, x, w, b, r, y, last, n, t);                                                                     \
     }
 #if TILE_SMALL
 #define TILE_EACH TILE_FEW

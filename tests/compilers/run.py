@@ -1,5 +1,6 @@
-"""The emitted C of the official tests, for generic, through many C compilers: each result has the bits of the compiler's own
-kernels. Prints what differs, then "compilers: N passed, N failed"."""
+"""The emitted C of tests, for generic, through many C compilers: each result has the bits of the compiler's own kernels. The
+official ones go through tcc; those of cover, which call every kernel in every type that a test has it in, through gcc and clang
+at every level, in strict C99 and in the compiler's own dialect. Prints what differs, then "compilers: N passed, N failed"."""
 import argparse
 import concurrent.futures
 import fnmatch
@@ -13,15 +14,20 @@ BUILD = pathlib.Path(os.environ["B"])
 WORK = BUILD / "compilers"
 FLAGS = ["-shared", "-fPIC", f"-I{BUILD / 'include'}", f"-I{pathlib.Path(__file__).parents[1] / 'suite'}"]
 SECONDS = 300
-# name: the compiler and its flags, and that it gets one test of so many
-MODES = {
-    "tcc": (["tcc", "-std=c99", "-Wall", "-Werror"], 1),
-}
+LEVELS = "O0 Og O1 O2 O3 Os Oz".split()
+# As users have it: after the standard headers, with another char, under a mapped path.
+HEADERS = "assert complex ctype errno float inttypes limits math signal stdbool stdio stdlib string tgmath time unistd".split()
+OWN = ["-funsigned-char", "-ffile-prefix-map=/=/mapped/", *(f"-include{h}.h" for h in HEADERS)]
+STRICT = ["-std=c99", "-fsigned-char"]
+# name: the compiler and its flags
+LEVELLED = {f"{cc}-{level}{way}": [cc, f"-{level}", *flags]
+            for cc in ("gcc", "clang-14") for level in LEVELS for way, flags in (("", STRICT), ("-own", OWN))}
+MODES = {"tcc": ["tcc", "-std=c99", "-Wall", "-Werror"], **LEVELLED}
 
 
 def wrong(folder, mode):
     """What is wrong with a test's C in this mode; None: nothing."""
-    compiler, *flags = MODES[mode][0]
+    compiler, *flags = MODES[mode]
     so, out, case = folder / f"{mode}.so", folder / f"out.{mode}", folder / "case.c"
     command = [compiler, *flags, *FLAGS, "-o", so, case]
     with kept(out, [compiler], flags,
@@ -35,14 +41,22 @@ def wrong(folder, mode):
     return None if out.read_bytes() == (folder / "out.eval").read_bytes() else "other bits"
 
 
+def found(folder, tests):
+    cases = sorted(c.parent for c in folder.glob("*/case.c") if fnmatch.fnmatch(c.parent.name, tests))
+    return [c for c in cases if (c / "out.eval").exists()]
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--tests")
     arguments.add_argument("--compilers")
+    arguments.add_argument("--every", type=int, help="of the tests of cover, each mode gets one of so many")
+    arguments.add_argument("--turn", type=int, help="which")
     a = arguments.parse_args()
-    folders = sorted(c.parent for c in WORK.glob("*/case.c") if fnmatch.fnmatch(c.parent.name, a.tests))
     modes = [m for m in MODES if fnmatch.fnmatch(m, a.compilers)]
-    todo = [(f, m) for k, m in enumerate(modes) for i, f in enumerate(folders) if (i + k) % MODES[m][1] == 0]
+    todo = [(f, m) for m in modes if m not in LEVELLED for f in found(WORK, a.tests)]
+    todo += [(f, m) for k, m in enumerate(modes) if m in LEVELLED for i, f in enumerate(found(WORK / "cover", a.tests))
+             if (i + k + a.turn) % a.every == 0]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda x: wrong(*x), todo))
     for (folder, mode), what in zip(todo, results):
