@@ -45,7 +45,9 @@ HELPER void copy_four_by_four(const u32 *x, idx from, u32 *y, idx to)
 /* Two axes of which x runs along the first and y along the second: in tiles that stay in the cache. */
 HELPER void FN(copy_turned)(const T *x, T *y, idx i, idx j, const idx *dim, const idx *from, const idx *to)
 {
-    for (idx b = 0; b < dim[0]; b += COPY_TILE)
+    RT_ONE_BY_ONE
+    for (idx b = 0; b < dim[0]; b += COPY_TILE) {
+        RT_ONE_BY_ONE
         for (idx c = 0; c < dim[1]; c += COPY_TILE) {
             const idx rows = rt_min(dim[0] - b, COPY_TILE), columns = rt_min(dim[1] - c, COPY_TILE);
             const idx m = i + b + c * from[1], n = j + b * to[0] + c;
@@ -57,10 +59,12 @@ HELPER void FN(copy_turned)(const T *x, T *y, idx i, idx j, const idx *dim, cons
                 continue;
             }
 #endif
+            RT_ONE_BY_ONE
             for (idx r = 0; r < rows; r++)
                 for (idx k = 0; k < columns; k++)
                     ST(y, n + r * to[0] + k, LD(x, m + r + k * from[1]));
         }
+    }
 }
 
 /* Two axes, from x[i] and y[j] on. */

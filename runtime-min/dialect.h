@@ -47,10 +47,17 @@
 #define RT_BIG_ENDIAN
 #endif
 
-/* What gcc leaves out at -O2, and does at -O3: vectors in loops whose counts it does not know, and one loop for each side of
- * a condition that stays the same. It asks for no optimisation that the command line has not, and changes no bits. */
+/* What gcc leaves out at -O2, and does at -O3: vectors in loops whose counts it does not know, one loop for each side of a
+ * condition that stays the same, no loop where the turns are few. It changes no bits. */
 #if defined __GNUC__ && !defined __clang__ && defined __OPTIMIZE__ && !defined __OPTIMIZE_SIZE__
-#pragma GCC optimize("vect-cost-model=dynamic", "unswitch-loops")
+#pragma GCC optimize("vect-cost-model=dynamic", "unswitch-loops", "peel-loops")
+#endif
+
+/* Before a loop: its turns come one by one. clang would join some by gathers, which take longer. */
+#ifdef __clang__
+#define RT_ONE_BY_ONE _Pragma("clang loop vectorize(disable)")
+#else
+#define RT_ONE_BY_ONE
 #endif
 
 /* Vectors as GNU C has them: operators work element by element. */

@@ -170,6 +170,27 @@ RT_INLINE dot_reals dot_reals_at(const i8 *p)
 #endif
 }
 
+/* DOT integers of 8 bits. */
+#if DOT == 16
+RT_INLINE dot_sums dot_sums_of_i8(const i8 *p)
+{
+    return (dot_sums)_mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)p));
+}
+RT_INLINE dot_sums dot_sums_of_u8(const u8 *p)
+{
+    return (dot_sums)_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)p));
+}
+#elif DOT == 8
+RT_INLINE dot_sums dot_sums_of_i8(const i8 *p)
+{
+    return (dot_sums)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)p));
+}
+RT_INLINE dot_sums dot_sums_of_u8(const u8 *p)
+{
+    return (dot_sums)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)p));
+}
+#endif
+
 /* The integer nearest to sum * scale, which is kept within [lo, hi], plus zero. Ties to even: in a float whose last
  * place is one, the low bits are the integer. */
 RT_INLINE i32 dot_scaled_one(i32 c, f32 scale, f32 lo, f32 hi, i32 zero)

@@ -101,20 +101,31 @@ SHARED void FN2(qconv_widen)(i16 *restrict to, const T *restrict from, i32 zero,
         to[i] = (i16)((i32)from[i] - zero);
 }
 
+/* The pairs of a panel; where vectors are long, as vectors: a load of one would wait for stores of its parts. */
+HELPER void FN2(qconv_panel)(i32 *to, const T *a, const T *b, i32 zero)
+{
+#if DOT >= 8
+    for (idx c = 0; c < QTILE_PANEL; c += DOT) {
+        const dot_sums low = RT_CAT(dot_sums_of_, T)(a + c) - zero, high = RT_CAT(dot_sums_of_, T)(b + c) - zero;
+        const dot_sums pairs = (low & 0xffff) | high * 0x10000;
+        memcpy(to + c, &pairs, sizeof pairs);
+    }
+#else
+    for (idx c = 0; c < QTILE_PANEL; c++)
+        to[c] = dot_pair((i32)a[c] - zero, (i32)b[c] - zero);
+#endif
+}
+
 /* For each pixel, n pairs of a value of a and one of b, less zero. */
 SHARED void FN2(qconv_pair)(i32 *restrict to, const T *restrict a, const T *restrict b, i32 zero, idx n, idx pixels,
                             idx pitch)
 {
-#define QCONV_PAIR(c)                                                                                                  \
-    to[w * QTILE_PANEL + c] = dot_pair((i32)a[w * pitch + c] - zero, (i32)b[w * pitch + c] - zero)
     for (idx w = 0; w < pixels; w++)
         if (n == QTILE_PANEL)
-            for (idx c = 0; c < QTILE_PANEL; c++)
-                QCONV_PAIR(c);
+            FN2(qconv_panel)(to + w * QTILE_PANEL, a + w * pitch, b + w * pitch, zero);
         else
             for (idx c = 0; c < n; c++)
-                QCONV_PAIR(c);
-#undef QCONV_PAIR
+                to[w * QTILE_PANEL + c] = dot_pair((i32)a[w * pitch + c] - zero, (i32)b[w * pitch + c] - zero);
 }
 
 /* Row (d, h) of an image, one group's channels, less zero -> to, with zeros where there is no image. */
