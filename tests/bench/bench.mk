@@ -1,5 +1,5 @@
-# `make bench` compares the speed of real models with ONNX Runtime's; M='minilm resnet*': only these;
-# LEVELS='-O2 clang-14:-O2': by other C compilers and levels than -O3, too. `make bench-compile`
+# `make bench` compares the speed of real models with ONNX Runtime's, and that of their C by gcc -O2 and clang with gcc -O3;
+# M='minilm resnet*': only these; LEVELS='-O2 clang-14:-O2': which compilers and levels, LEVELS= none. `make bench-compile`
 # measures onnxcc itself on large models.
 bench: setup all
 	@ONNXCC_CACHE=$(CACHE) B=$(B) CC="$(CC)" $(PYTHON) tests/bench/bench.py $(M)

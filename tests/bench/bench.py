@@ -1,15 +1,18 @@
-"""Speed against ONNX Runtime: bench.py [NAME...], shell patterns allowed. Writes build/bench.json.
+"""Speed against ONNX Runtime, and by other C compilers and levels: bench.py [NAME...], shell patterns allowed. Writes
+build/bench.json.
 
 Each model is compiled for the targets that this processor has, and host.c runs the results and ONNX Runtime (one thread,
 all optimisations) in turns in one process on one processor, so that a slower moment of the machine meets all of them.
-Per model: millions of multiply-adds; fastest call in ms of ONNX Runtime and of ours; the median over the rounds of ours
-divided by ONNX Runtime; ours as a part of the float multiply-add limit measured under the same flags; largest difference
-from ONNX Runtime's outputs; arena and its lower bound in KB. BENCH_SECONDS: for each model, 5 unless set. TARGETS: which.
-LEVELS='-O2 clang-14:-O3': what C compilers make of them at these levels, too, each with a column of its own."""
+Per model: millions of multiply-adds; fastest call in ms of ONNX Runtime and of ours by gcc -O3; the median over the rounds
+of ours divided by ONNX Runtime; ours as a part of the float multiply-add limit measured under the same flags; largest
+difference from ONNX Runtime's outputs; arena and its lower bound in KB. Then, of the same rounds, the median of the time
+that the C of other compilers and levels takes, that of gcc -O3 being 1.
+LEVELS='-O2 clang-14:-O3': which those are; LEVELS= none. TARGETS: which. BENCH_SECONDS: for each model, 5 unless set."""
 import json
 import math
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -27,7 +30,7 @@ HERE = pathlib.Path(__file__).parent
 FOLDER = BUILD / "bench"
 (LIBRARY,) = pathlib.Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so*")
 TARGETS = os.environ.get("TARGETS", "x86-64-v3 x86-64-v4").split()
-LEVELS = os.environ.get("LEVELS", "").split()
+LEVELS = os.environ.get("LEVELS", "-O2 clang-14:-O2 clang-14:-O3").split()
 
 
 def write_tensors(m, about):
@@ -60,21 +63,26 @@ def measure(m, host, sides):
             (limits if word == "limit" else errors)[int(values[0])] = float(values[1])
     rounds = np.array(rounds)
     row = {"model": m.name, "rounds": len(rounds), "onnxruntime_ms": rounds[:, 0].min(),
-           "onnxruntime_median_ms": statistics.median(rounds[:, 0]), "targets": {}}
+           "onnxruntime_median_ms": statistics.median(rounds[:, 0]), "targets": {}, "levels": {}}
+    first = {s.way: i + 1 for i, s in enumerate(sides) if s.way == s.target}
     for i, s in enumerate(sides):
-        ms, macs = rounds[:, i + 1].min(), s.number("macs")
-        row["targets"][s.way] = {
-            "ms": ms, "median_ms": statistics.median(rounds[:, i + 1]),
-            "ratio": statistics.median(rounds[:, i + 1] / rounds[:, 0]), "limit_gflops": limits[i],
-            "of_limit": 2e-6 * macs / ms / limits[i] if macs else None, "error": errors[i], "macs": macs,
-            "arena": s.number("arena"), "bound": s.number("arena_bound"), "onnxcc_s": s.seconds, "cc_s": s.cc_seconds}
+        times, macs = rounds[:, i + 1], s.number("macs")
+        if s.way in first:
+            row["targets"][s.target] = {
+                "ms": times.min(), "median_ms": statistics.median(times), "ratio": statistics.median(times / rounds[:, 0]),
+                "limit_gflops": limits[i], "of_limit": 2e-6 * macs / times.min() / limits[i] if macs else None,
+                "error": errors[i], "macs": macs, "arena": s.number("arena"), "bound": s.number("arena_bound"),
+                "onnxcc_s": s.seconds, "cc_s": s.cc_seconds}
+        elif s.target in first:
+            row["levels"][s.way] = {"ms": times.min(), "ratio": statistics.median(times / rounds[:, first[s.target]]),
+                                    "cc_s": s.cc_seconds}
     return row
 
 
 def show(row):
     any_target = next(iter(row["targets"].values()), {})
     macs = any_target.get("macs")
-    print(f"{row['model']:20} {f'{macs / 1e6:.4g}' if macs else '':>7} {row['onnxruntime_ms']:9.3f}", end="")
+    print(f"{row['model']:18} {f'{macs / 1e6:.4g}' if macs else '':>7} {row['onnxruntime_ms']:9.3f}", end="")
     for t in row["targets"].values():
         part = f"{100 * t['of_limit']:4.0f}%" if t["of_limit"] else "     "
         print(f" {t['ms']:9.3f} {t['ratio']:6.2f} {part}", end="")
@@ -84,31 +92,42 @@ def show(row):
     print(flush=True)
 
 
-def ways(targets):
-    """(target, C compiler, level) of each column."""
-    for t in targets:
-        yield t, CC, "-O3"
-        for level in LEVELS:
-            cc, _, o = level.rpartition(":")
-            yield t, [cc] if cc else CC, o
+def way_of(level):
+    """(C compiler, level) of a word of LEVELS."""
+    cc, _, o = level.rpartition(":")
+    return [cc] if cc else CC, o
 
 
-def title(t, cc, level):
-    return t[-9:] if (cc, level) == (CC, "-O3") else f"{cc[-1][:5]} {level}"
+def show_levels(rows, targets):
+    """The second table: models down, targets and ways across; then the slowest model of each way."""
+    ways = {f"{t} {' '.join(cc)} {o}": (t, f"{cc[-1].partition('-')[0]} {o}")
+            for t in targets for cc, o in map(way_of, LEVELS)}
+    ways = {w: title for w, title in ways.items() if any(w in r["levels"] for r in rows)}
+    if not ways:
+        return
+    print(f"\nTime of the C by other compilers and levels, {CC[-1]} -O3 being 1:")
+    print(f"{'':18}" + "".join(f" {t if i % len(LEVELS) == 0 else '':9}" for i, (t, _) in enumerate(ways.values())))
+    print(f"{'':18}" + "".join(f" {title:9}" for _, title in ways.values()))
+    for r in rows:
+        levels = [r["levels"].get(w) for w in ways]
+        print(f"{r['model']:18}" + "".join(f" {v['ratio']:<9.2f}" if v else f" {'-':9}" for v in levels))
+    worst = [max((r["levels"][w]["ratio"], r["model"]) for r in rows if w in r["levels"]) for w in ways]
+    print(f"{'slowest':18}" + "".join(f" {ratio:<9.2f}" for ratio, _ in worst))
+    print(f"{'':18}" + "".join(f" {name[:9]:9}" for _, name in worst))
 
 
 def compile_all(m, targets):
     """What compiles is measured; what does not is said."""
     sides = []
-    for t, cc, level in ways(targets):
+    for target, cc, level in [(t, *way) for t in targets for way in [(CC, "-O3"), *map(way_of, LEVELS)]]:
         try:
-            c = Compiled(m, t, level, cc)
+            c = Compiled(m, target, level, cc)
             if c.sizes():
                 raise Failed("sizes", "they vary from call to call, which this host does not pass")
             sides.append(c)
         except Failed as f:
             step, said = f.args
-            print(f"{m.name:20} {t}: {step}: {said.splitlines()[0][:150]}", flush=True)
+            print(f"{m.name:18} {target} {cc[-1]} {level}: {step}: {said.splitlines()[0][:150]}", flush=True)
     return sides
 
 
@@ -116,9 +135,12 @@ def main(names):
     FOLDER.mkdir(parents=True, exist_ok=True)
     models = fetch.fetch(names, "bench")
     targets = [t for t in TARGETS if processor_has(t)]
+    for level in [level for level in LEVELS if not shutil.which(way_of(level)[0][0])]:
+        print(f"{level}: there is no such compiler here")
+        LEVELS.remove(level)
     host = FOLDER / "host"
     run("cc", [*CC, "-O2", "-D_GNU_SOURCE", "-Wall", "-Wextra", HERE / "host.c", "-o", host, "-ldl", "-lm"], 60)
-    print(f"{'':20} {'MMAC':>7} {'ORT ms':>9}" + "".join(f" {title(*w):>9} {'/ORT':>6} {'limit':>5}" for w in ways(targets))
+    print(f"{'':18} {'MMAC':>7} {'ORT ms':>9}" + "".join(f" {t[-9:]:>9} {'/ORT':>6} {'limit':>5}" for t in targets)
           + f"  {'error':>7}  arena / bound KB")
     rows = []
     for m in models:
@@ -126,7 +148,7 @@ def main(names):
             rows.append(measure(m, host, compile_all(m, targets)))
             show(rows[-1])
         except Failed as f:
-            print(f"{m.name:20} {': '.join(f.args)[:300]}", flush=True)
+            print(f"{m.name:18} {': '.join(f.args)[:300]}", flush=True)
     means = {}
     for t in targets:
         for kind, quantised in (("float", False), ("8-bit", True)):
@@ -135,6 +157,7 @@ def main(names):
             if ratios:
                 means[f"{t} {kind}"] = math.exp(statistics.fmean(map(math.log, ratios)))
                 print(f"{t}, {len(ratios)} {kind} networks: geometric mean {means[f'{t} {kind}']:.2f}, worst {max(ratios):.2f}")
+    show_levels(rows, targets)
     (BUILD / "bench.json").write_text(json.dumps({"models": rows, "geometric_mean": means}, indent=1) + "\n")
     return 0 if len(rows) == len(models) else 1
 
