@@ -1,9 +1,9 @@
 """Builds the emitted C of many tests into one program for a machine of table.py and runs it there: what suite/run has done by
---elsewhere. usage: elsewhere.py MACHINE [--library] [--fresh] LIST
+--elsewhere. usage: elsewhere.py MACHINE [--library] [--level=-O0] LIST
 
 LIST: a file of the tests' folders; each gets out.elsewhere, and verdict.elsewhere. --library: kernels are called from the
-library, with every kernel in every type; otherwise they are inlined, as users have it. Objects are kept in OBJECTS by what
-they are made of."""
+library, with every kernel in every type; otherwise they are inlined, as users have it, but with -O0, where every kernel is a
+function of its own. Objects are kept in OBJECTS by what they are made of."""
 import argparse
 import concurrent.futures
 import hashlib
@@ -21,7 +21,6 @@ BUILD = pathlib.Path(os.environ["B"]).resolve()
 OBJECTS = BUILD / "machines" / "objects"
 INCLUDES = [f"-I{BUILD / 'include'}", f"-I{HERE.parent / 'suite'}"]
 STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wvla".split()
-LEVEL = ["-O2"]
 STATUS = {"returned status": "error status", "wrote": "canary", "second call": "bits differ"}
 CASE = HERE.parent / "suite" / "case.h"
 SECONDS = 4 * 3600  # of a program, at most
@@ -54,7 +53,7 @@ class Builder:
     def library(self):
         """Every kernel in every type."""
         headers = [h for h in sorted((ROOT / "runtime-min").glob("*.h")) if re.search(r"^(RUNS|TRIES)", h.read_text(), re.M)]
-        jobs = [POOL.submit(self.object, ["-O1", "-std=c99", "-ffreestanding", "-ffunction-sections", f'-DKERNELS="{h.name}"'],
+        jobs = [POOL.submit(self.object, ["-O0", "-std=c99", "-ffreestanding", "-ffunction-sections", f'-DKERNELS="{h.name}"'],
                             [ROOT / "runtime-min" / "rt.c"]) for h in headers]
         for h, (o, said) in zip(headers, (j.result() for j in jobs)):
             if said:
@@ -65,13 +64,13 @@ class Builder:
 class Program:
     """The tests of a list, in one program."""
 
-    def __init__(self, machine, folders, library):
+    def __init__(self, machine, folders, library, level):
         self.machine, self.builder = machine, Builder(machine)
         self.work = BUILD / "machines" / "programs" / f"{machine.prefix}{'-'.join(machine.flags)}{'-library' * library}-{os.getpid()}"
         self.work.mkdir(parents=True, exist_ok=True)
         self.extra = self.builder.library() if library else []
         mode = ["-DONNXCC_LIBRARY"] if library else []
-        jobs = [POOL.submit(self.builder.object, [*STRICT, *LEVEL, *mode, "-ffunction-sections", "-fdata-sections"],
+        jobs = [POOL.submit(self.builder.object, [*STRICT, level, *mode, "-ffunction-sections", "-fdata-sections"],
                             [f / "case.c", f / "m.c", f / "m.h", CASE], "suite_case") for f in folders]
         self.tests, self.warned = [], {}
         for folder, job in zip(folders, jobs):
@@ -154,10 +153,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("machine")
     parser.add_argument("--library", action="store_true")
+    parser.add_argument("--level", default="-O2")
     parser.add_argument("list", type=pathlib.Path)
     args = parser.parse_args()
     folders = [pathlib.Path(line).resolve() for line in args.list.read_text().splitlines()]
-    program = Program(MACHINES[args.machine], folders, args.library)
+    program = Program(MACHINES[args.machine], folders, args.library, args.level)
     if program.tests:
         program.run()
 

@@ -1,7 +1,7 @@
 # The emitted C on other machines (table.py), many tests in one program.
 # The whole official suite, kernels inlined as users have them: an hour or more. MACHINES='s390x', T='test_softmax*'.
 MACHINES ?= aarch64 riscv64 s390x armhf
-test-machines: setup $(SUITE)/run $(B)/include/onnxcc
+test-machines: setup $(B)/suite/run $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@B=$(B) $(PYTHON) tests/machines/official.py $(CACHE)/suite '$(MACHINES)' $(foreach t,$(T),'$(t)')
 .PHONY: test-machines
@@ -14,7 +14,7 @@ test-avr: setup all
 
 # Every kernel in every type that a test has it in, on big-endian s390x and on a bare Cortex-M4. P='aarch64 riscv64': on these.
 TESTS += processors
-test-processors: setup all $(SUITE)/run
+test-processors: setup all $(B)/suite/run
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(B)/onnxcc --list-ops=json >$(B)/table.json
 	@$(PYTHON) tests/operators/cells.py $(CACHE)/cells $(B)/table.json

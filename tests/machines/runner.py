@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 
+from table import MACHINES
+
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ["B"]).resolve()
 
@@ -14,7 +16,7 @@ class Sum:
         self.name, self.passed, self.failed = name, 0, 0
 
     def run(self, machine, folder, tests=(), name=None, options=(), program=()):
-        """The tests of a folder on a machine; options: of suite/run, program: of elsewhere.py."""
+        """The tests of a folder on a machine of table.py; options: of suite/run, program: of elsewhere.py."""
         name = name or machine
         work = BUILD / "machines" / name
         work.mkdir(parents=True, exist_ok=True)
@@ -30,6 +32,16 @@ class Sum:
             print(f"FAILED {name}: {p.stdout[-1000:]}{p.stderr[-1000:]}", flush=True)
         print(f"{name}: {passed} of {passed + failed} tests pass", flush=True)
         self.add(passed, failed)
+
+    def each(self, machines, kind, folder, tests=(), own=False, program=()):
+        """The same on each of these machines, or on all. own: where a machine has a --target of its own, with that, too."""
+        for name in machines or MACHINES:
+            machine = MACHINES[name]
+            if machine.lacks():
+                print(f"{name}: skipped: this processor lacks {machine.lacks()}")
+                continue
+            for target in filter(None, ["generic", own and machine.target]):
+                self.run(name, folder, tests, f"{name}-{kind}" + f"-{target}" * (target != "generic"), ["--target", target] * (target != "generic"), program)
 
     def add(self, passed, failed):
         self.passed += passed

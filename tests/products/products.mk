@@ -1,6 +1,6 @@
-# Products of matrices and convolutions of every number of outputs, rows, inputs and groups up to 70, for every width of
-# vectors that this processor has. M='qconv*': these models alone.
+# Products of matrices and convolutions of every number of outputs, rows, inputs and groups up to 70, on every machine of
+# tests/machines/table.py. M='qconv*': these models alone; P='aarch64 armhf': on these.
 TESTS += products
-test-products: setup all
-	@B=$(abspath $(B)) $(PYTHON) tests/products/run.py $(M)
+test-products: setup all $(B)/suite/run $(B)/include/onnxcc
+	@B=$(B) $(PYTHON) tests/products/run.py '$(M)' '$(P)'
 .PHONY: test-products

@@ -239,7 +239,7 @@ static int64_t unit_of(Type t)
 
 static Text describe(const Case *c, const Result *r)
 {
-    enum { MOST = 256 };
+    enum { MOST = 1024 };
     Graph *g = c->m->graph;
     int64_t in_bytes[MOST], in_strings[MOST], in_unit[MOST], out_bytes[MOST], out_type[MOST], out_bits[MOST],
         out_unit[MOST], out_rank[MOST], out_open[MOST], size[MOST];
@@ -376,7 +376,7 @@ void compile_case(const Test *t, Result *r)
     opt = (Options){.model = path_in(t->from, "model.onnx"),
                     .output = path_in(t->dir, "m.c"),
                     .prefix = version ? version + 1 : t->name,
-                    .target = target_find("generic"),
+                    .target = target_find(set.target ? set.target : "generic"),
                     .weights = WEIGHTS_INLINE};
     c.m = parse_model(opt.model);
     read_inputs(&c, r);

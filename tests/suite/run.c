@@ -108,7 +108,7 @@ static void child_judge(int i)
         if (v->class != PASSED && v->class != CC_WARNED)
             continue;
         judge(&tests.at[i], r, w, &judged);
-        if (((w == WAY_SANITIZED && !set.march) || w == WAY_ELSEWHERE) && judged.class == PASSED &&
+        if (((w == WAY_SANITIZED && !set.march) || (w == WAY_ELSEWHERE && !set.target)) && judged.class == PASSED &&
             r->way[WAY_EVAL].class == PASSED)
             judge_bits(&tests.at[i], w, &judged);
         if (judged.class != PASSED)
@@ -490,6 +490,8 @@ int main(int argc, char **argv)
             set.cc = argument(argv, &i);
         else if (!strcmp(a, "--march"))
             set.march = argument(argv, &i);
+        else if (!strcmp(a, "--target"))
+            set.target = argument(argv, &i);
         else if (!strcmp(a, "--known"))
             known_file = argument(argv, &i);
         else if (!strcmp(a, "--own"))

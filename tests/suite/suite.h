@@ -67,6 +67,7 @@ typedef struct Settings {
     const char *source;         /* folder of case.h */
     const char *cc, *sanitizer; /* C compilers: of WAY_FAST, of WAY_SANITIZED */
     const char *march;          /* of WAY_SANITIZED; NULL: generic, with the bits of WAY_EVAL */
+    const char *target;         /* what is compiled for; NULL: generic, with the bits of WAY_EVAL */
     bool verbose, symbolic_outputs;
     bool ways[N_WAYS];
     int every; /* every so manieth test is run as C, too */
