@@ -12,7 +12,7 @@ test-avr: setup all
 	@B=$(B) $(PYTHON) tests/machines/avr.py
 .PHONY: test-avr
 
-# Every kernel in every type that a test has it in, on big-endian s390x and on a bare Cortex-M4. P='aarch64 riscv64': on these.
+# On every machine of table.py, every kernel in every type, and small networks. P='aarch64 riscv64': on these.
 TESTS += processors
 test-processors: setup all $(B)/suite/run
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
@@ -20,5 +20,6 @@ test-processors: setup all $(B)/suite/run
 	@$(PYTHON) tests/operators/cells.py $(CACHE)/cells $(B)/table.json
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@B=$(B) $(PYTHON) tests/machines/choose.py $(B)/machines/chosen $(CACHE)/suite $(CACHE)/cells $(CACHE)/operators
-	@B=$(B) $(PYTHON) tests/machines/run.py $(B)/machines/chosen $(P)
+	@ONNXCC_CACHE=$(CACHE) $(PYTHON) tests/machines/networks.py $(B)/machines/networks
+	@B=$(B) $(PYTHON) tests/machines/run.py $(B)/machines/chosen $(B)/machines/networks $(P)
 .PHONY: test-processors

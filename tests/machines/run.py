@@ -1,25 +1,18 @@
-"""The tests of choose.py on machines of table.py: run.py FOLDER [MACHINE...]. Kernels come from the library, in every type.
-Prints what fails, then "processors: N passed, N failed"."""
+"""The tests of choose.py and networks.py on machines of table.py: run.py COVER NETWORKS [MACHINE...]. Of the first, kernels
+come from a library, in every type; in the others they are inlined, as users have them. Prints what fails, then
+"processors: N passed, N failed"."""
 import pathlib
 import sys
 
 from runner import Sum
-from table import MACHINES
-
-QUICK = ["s390x", "cortex-m4"]  # big-endian; 32 bits and no operating system
 
 
-def main():
-    folder = pathlib.Path(sys.argv[1])
+def main(cover, networks, *machines):
     total = Sum("processors")
-    print((folder / "report").read_text(), end="")
-    for name in sys.argv[2:] or QUICK:
-        machine = MACHINES[name]
-        if machine.lacks():
-            print(f"{name}: skipped: this processor lacks {machine.lacks()}")
-        else:
-            total.run(name, folder / "tests", name=f"{name}-cover", program=["--library"])
+    print((pathlib.Path(cover) / "report").read_text(), end="")
+    total.each(machines, "cover", pathlib.Path(cover) / "tests", program=["--library"])
+    total.each(machines, "networks", networks, own=True)
     total.end()
 
 
-main()
+main(*sys.argv[1:])
