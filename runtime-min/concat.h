@@ -18,7 +18,7 @@ PARAMS(concat16)
 #endif
 
 #if defined T && !defined U
-#if RT_IS_STORAGE(T)
+#if RT_IS_WHOLE(T)
 HELPER void FN(concat)(const void *const *from, void *to, idx outer, const idx *size, const idx *pitch, idx y_pitch,
                        int n)
 {

@@ -24,7 +24,8 @@ PARAMS(reverse_sequence)
 #endif
 
 #if defined T && !defined U
-#if RT_IS_FLOAT(T) || RT_IS_INT(T)
+#define RANGE_NOT_i8 1
+#if RT_IS_FLOAT(T) || (RT_IS_SIGNED(T) && !RT_CAT(RANGE_NOT_, T))
 #if RT_IS_FLOAT(T)
 #define R A
 #else
@@ -70,7 +71,7 @@ KERNEL void FN(eye)(T *y, struct eye p)
 RUNS(eye, 1, 0, 0)
 #endif
 
-#if RT_IS_STORAGE(T)
+#if RT_IS_WHOLE(T)
 KERNEL void FN(one_hot)(const i64 *indices, const void *values, void *to, struct one_hot p)
 {
     const T *const v = (const T *)values;

@@ -13,7 +13,7 @@ PARAMS(cum_prod)
 #endif
 
 #if defined T && !defined U
-#if RT_IS_FLOAT(T) || RT_IS_INT(T)
+#if RT_IS_FLOAT(T) || RT_IS_WIDE(T)
 #if RT_IS_FLOAT(T)
 #define R A
 #else

@@ -8,7 +8,7 @@ PARAMS(dims)
 #endif
 
 #if defined T && !defined U
-#if RT_IS_INT(T) || RT_IS_BOOL(T)
+#if RT_IS_INDEX(T) || RT_IS_BOOL(T)
 /* y[i] = value[i] */
 KERNEL void FN(dims)(T *y, struct dims p)
 {

@@ -5,10 +5,11 @@
 
 #define fail_PARAMS(X, V) X(int, status)
 PARAMS(fail)
+#define FAIL_TYPE_u8 1
 #endif
 
 #if defined T && !defined U
-#if RT_IS_STORAGE(T)
+#if RT_CAT(FAIL_TYPE_, T)
 /* Computes nothing; the program ends with the status. */
 KERNEL int FN(fail)(void *y, struct fail p)
 {

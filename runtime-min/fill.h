@@ -10,7 +10,7 @@ PARAMS(fill)
 #endif
 
 #if defined T && !defined U
-#if RT_IS_STORAGE(T)
+#if RT_IS_WHOLE(T)
 KERNEL void FN(fill)(void *to, struct fill p)
 {
     T *const y = (T *)to;

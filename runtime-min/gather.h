@@ -30,7 +30,9 @@ KERNEL int FN2(gather)(const void *from, const U *indices, void *to, struct gath
     return RT_OK;
 }
 TRIES2(gather, 3, 2, 0)
+#endif
 
+#if RT_IS_WHOLE(T) && RT_IS_INDEX(U)
 KERNEL int FN2(gather_elements)(const void *from, const U *indices, void *to, struct gather_elements p)
 {
     const T *const x = (const T *)from;
@@ -47,7 +49,9 @@ KERNEL int FN2(gather_elements)(const void *from, const U *indices, void *to, st
     return RT_OK;
 }
 TRIES2(gather_elements, 3, 2, 0)
+#endif
 
+#if RT_IS_WHOLE(T) && RT_IS_LONG_INDEX(U)
 KERNEL int FN2(gather_nd)(const void *from, const U *indices, void *to, struct gather_nd p)
 {
     const T *const x = (const T *)from;

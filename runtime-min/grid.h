@@ -65,7 +65,7 @@ RUNS(affine_grid, 2, 1, 0)
 #endif
 
 #if defined T && defined U
-#if RT_IS_FLOAT(U) && (RT_IS_STORAGE(T) || RT_IS_FLOAT(T) || RT_IS_INT(T) || RT_IS_BOOL(T))
+#if RT_IS_FLOAT(U) && (RT_IS_WHOLE(T) || RT_IS_FLOAT(T) || RT_IS_INT(T) || RT_IS_BOOL(T))
 #define MU(f) RT_CAT3(math_##f, , AU)
 
 /* x, reflected at low and high until it is between them */
@@ -102,7 +102,7 @@ HELPER idx FN2(grid_element)(AU x, idx n, int padding, int align)
     return i >= 0 && i < n ? (idx)i : -1;
 }
 
-#if RT_IS_STORAGE(T)
+#if RT_IS_WHOLE(T)
 KERNEL void FN2(grid_nearest)(const void *from, const U *grid, void *to, struct grid_nearest p)
 {
     const T *const x = (const T *)from;

@@ -5,6 +5,12 @@
 
 #define lookup_PARAMS(X, V) X(idx, count) X(idx, keys)
 PARAMS(lookup)
+#define LOOKUP_TYPE_str 1
+#define LOOKUP_TYPE_f32 1
+#define LOOKUP_TYPE_f64 1
+#define LOOKUP_TYPE_i16 1
+#define LOOKUP_TYPE_i32 1
+#define LOOKUP_TYPE_i64 1
 #endif
 
 #if defined T && !defined U
@@ -19,7 +25,7 @@ PARAMS(lookup)
 #define LOOKUP_BEFORE(x, i, key, k) (LD(key, k) < LD(x, i))
 #define LOOKUP_SAME(x, i, key, k) (LD(key, k) == LD(x, i))
 #endif
-#if RT_IS_STRING(T) || RT_IS_FLOAT(T) || RT_IS_INT(T)
+#if RT_CAT(LOOKUP_TYPE_, T)
 /* y[i]: the place of x[i] among the keys, which ascend; p.keys when it is not there. */
 KERNEL void FN(lookup)(const T *restrict x, const T *restrict key, i64 *restrict y, struct lookup p)
 {

@@ -48,7 +48,7 @@ SHARED void matmul_rows(f32 *to, const f32 *a, idx a_row, idx a_k, idx m, idx k)
 
 #define MATMUL_VECTOR_f32 1
 #if defined T && !defined U
-#if (RT_IS_FLOAT(T) || RT_IS_INT(T)) && !defined EPI
+#if (RT_IS_FLOAT(T) || RT_IS_WIDE(T)) && !RT_CAT(MATMUL_VECTOR_, T) && !defined EPI
 /* Integers wrap: they are multiplied and added as unsigned ones. */
 #define MATMUL_SUM_f32 f32
 #define MATMUL_SUM_f64 f64

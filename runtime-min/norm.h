@@ -57,6 +57,12 @@ RUNS(lp_norm, 2, 1, 0)
 
 #if defined T && defined U
 #if RT_IS_FLOAT(T) && RT_IS_FLOAT(U)
+#define NORM_SAME_f16_f16 1
+#define NORM_SAME_bf16_bf16 1
+#define NORM_SAME_f32_f32 1
+#define NORM_SAME_f64_f64 1
+#define NORM_STASH_f32 1 /* what means are given out as */
+#define NORM_STASH_bf16 1
 /* The mean of n elements less shift, or of the squares of that. In 16 lanes, whatever the processor, and with the
  * rounding error of every 1024 elements carried along. */
 HELPER A FN2(norm_mean)(const T *x, idx n, A shift, int square)
@@ -86,6 +92,7 @@ HELPER A FN2(norm_mean)(const T *x, idx n, A shift, int square)
     return (err - err == 0 ? sum + err : sum) / (A)n;
 }
 
+#if RT_CAT4(NORM_SAME, , T, U)
 /* y = (x - mean) / sqrt(variance + epsilon) * scale + bias, over groups of channels */
 KERNEL void FN2(group_norm)(const T *x, const U *scale, const U *bias, T *y, struct group_norm p)
 {
@@ -111,7 +118,9 @@ KERNEL void FN2(group_norm)(const T *x, const U *scale, const U *bias, T *y, str
         }
 }
 RUNS2(group_norm, 4, 3, 0)
+#endif
 
+#if RT_CAT(NORM_STASH_, U)
 /* The same over rows, with a scale (and bias, unless NULL) for every element; also stores each row's mean and inverse
  * standard deviation, unless NULL. */
 KERNEL void FN2(layer_norm)(const T *x, const T *scale, const T *bias, T *y, U *means, U *inverses, struct layer_norm p)
@@ -143,6 +152,7 @@ KERNEL void FN2(layer_norm)(const T *x, const T *scale, const T *bias, T *y, U *
     }
 }
 RUNS2(layer_norm, 6, 3, 0)
+#endif
 
 /* y = x / sqrt(mean of squares + epsilon) * scale */
 KERNEL void FN2(rms_norm)(const T *x, const U *scale, U *y, struct rms_norm p)

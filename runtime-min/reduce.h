@@ -255,6 +255,9 @@ HELPER void FN(reduce)(const T *x, T *y, const idx *keep, const idx *axis, int h
                 }
 }
 
+#define REDUCE_EXTREMES_i8 1
+#define REDUCE_EXTREMES_u8 1
+#if !RT_IS_INT(T) || RT_IS_WIDE(T) || RT_CAT(REDUCE_EXTREMES_, T)
 KERNEL void FN(reduce_max)(const T *restrict x, T *restrict y, struct reduce_max p)
 {
     FN(reduce)(x, y, p.keep, p.axis, REDUCE_MAX);
@@ -266,8 +269,9 @@ KERNEL void FN(reduce_min)(const T *restrict x, T *restrict y, struct reduce_min
     FN(reduce)(x, y, p.keep, p.axis, REDUCE_MIN);
 }
 RUNS(reduce_min, 2, 1, 0)
+#endif
 
-#if !RT_IS_BOOL(T)
+#if RT_IS_FLOAT(T) || RT_IS_WIDE(T)
 KERNEL void FN(reduce_sum)(const T *restrict x, T *restrict y, struct reduce_sum p)
 {
     FN(reduce)(x, y, p.keep, p.axis, REDUCE_SUM);

@@ -138,7 +138,7 @@ KERNEL void FN(resize_table)(const f32 *restrict scales, const f32 *restrict roi
 RUNS(resize_table, 4, 2, 0)
 #endif
 
-#if RT_IS_STORAGE(T) && !RT_IS_PACKED(T)
+#if RT_IS_WHOLE(T)
 /* y[o][i][j] = x[o][at0[i]][at1[j]], or *beyond where a position is -1 */
 KERNEL void FN(resize_nearest)(const void *restrict from, const i32 *restrict at0, const i32 *restrict at1,
                                const void *restrict beyond, void *restrict to, struct resize_nearest p)

@@ -10,10 +10,13 @@
     X(idx, batch) X(idx, seq) X(idx, heads) X(idx, size) X(idx, step) X(idx, head_step) X(idx, rows) X(idx, half)      \
     X(int, interleaved)
 PARAMS(rotary)
+#define ROTARY_TYPE_f32 1
+#define ROTARY_TYPE_f16 1
+#define ROTARY_TYPE_bf16 1
 #endif
 
 #if defined T && !defined U
-#if RT_IS_FLOAT(T)
+#if RT_CAT(ROTARY_TYPE_, T)
 KERNEL int FN(rotary)(const T *x, const T *cosines, const T *sines, const i64 *ids, T *y, struct rotary p)
 {
     const idx pair = p.interleaved ? 2 : 1, other = p.interleaved ? 1 : p.half;

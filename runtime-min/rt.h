@@ -197,10 +197,16 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #define RT_STORAGE_u4 1
 #define RT_STORAGE_u2 1
 #define RT_STORAGE_f6e2m3 1
-#define RT_IS_INDEX(t) (RT_CAT(RT_INDEX_, t) == 1)  /* what indices come as */
+#define RT_IS_WIDE(t) (RT_IS_INT(t) && RT_CAT(RT_WIDE_, t) == 1) /* what most operators have of integers */
+#define RT_WIDE_i32 1
+#define RT_WIDE_i64 1
+#define RT_WIDE_u32 1
+#define RT_WIDE_u64 1
+#define RT_IS_INDEX(t) (RT_CAT(RT_INDEX_, t) > 0)  /* what indices come as */
+#define RT_IS_LONG_INDEX(t) (RT_CAT(RT_INDEX_, t) == 2)
 #define RT_INDEX_i32 1
-#define RT_INDEX_i64 1
-#define RT_IS_PACKED(t) (RT_IS_STORAGE(t) && RT_IS_SMALL(t)) /* elements smaller than a byte; of storage types */
+#define RT_INDEX_i64 2
+#define RT_IS_WHOLE(t) (RT_IS_STORAGE(t) && !RT_IS_SMALL(t)) /* storage types of at least a byte: few operators have others */
 /* Inside those: MOVE(y, j, x, i, n) does y[j..j+n) = x[i..i+n), which do not overlap. */
 #define MOVE(y, j, x, i, n) RT_CAT(RT_MOVE_, T)(y, j, x, i, n)
 #define RT_MOVE_u8(y, j, x, i, n) memcpy((y) + (j), (x) + (i), (size_t)(n) * sizeof *(y))

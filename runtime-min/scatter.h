@@ -50,7 +50,7 @@ TRIES(tensor_scatter, 4, 3, 0)
 
 #if defined T && defined U
 #if RT_IS_INDEX(U)
-#if RT_IS_STORAGE(T)
+#if RT_IS_WHOLE(T)
 KERNEL int FN2(scatter_elements)(const void *from, const U *indices, const void *updates, void *to,
                                  struct scatter_elements p)
 {
@@ -71,6 +71,7 @@ KERNEL int FN2(scatter_elements)(const void *from, const U *indices, const void 
 }
 TRIES2(scatter_elements, 4, 3, 0)
 
+#if RT_IS_LONG_INDEX(U)
 KERNEL int FN2(scatter_nd)(const void *from, const U *indices, const void *updates, void *to, struct scatter_nd p)
 {
     const T *const x = (const T *)from, *const u = (const T *)updates;
@@ -90,6 +91,7 @@ KERNEL int FN2(scatter_nd)(const void *from, const U *indices, const void *updat
     return RT_OK;
 }
 TRIES2(scatter_nd, 4, 3, 0)
+#endif
 #endif
 
 #if RT_IS_FLOAT(T) || RT_IS_INT(T) || RT_IS_BOOL(T)
@@ -133,6 +135,7 @@ KERNEL int FN2(scatter_elements_reduce)(const T *x, const U *indices, const T *u
 }
 TRIES2(scatter_elements_reduce, 4, 3, 0)
 
+#if RT_IS_LONG_INDEX(U)
 KERNEL int FN2(scatter_nd_reduce)(const T *x, const U *indices, const T *u, T *y, struct scatter_nd_reduce p)
 {
     if (x != y)
@@ -151,6 +154,7 @@ KERNEL int FN2(scatter_nd_reduce)(const T *x, const U *indices, const T *u, T *y
     return RT_OK;
 }
 TRIES2(scatter_nd_reduce, 4, 3, 0)
+#endif
 #endif
 #endif
 #endif

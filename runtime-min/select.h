@@ -138,7 +138,7 @@ KERNEL int FN(unique)(const void *from, void *into, i64 *first, i64 *which, i64 
 TRIES(unique, 7, 1, SCRATCH | SIZES(1))
 #endif
 
-#if RT_IS_STORAGE(T)
+#if RT_IS_WHOLE(T)
 KERNEL int FN(compress)(const void *from, const b8 *condition, void *to, i64 *found, struct compress p)
 {
     const T *const x = (const T *)from;

@@ -25,7 +25,7 @@ PARAMS(cut)
 #endif
 
 #if defined T && !defined U
-#if RT_IS_STORAGE(T)
+#if RT_IS_WHOLE(T)
 /* Everywhere: x has `have` slots, of which *count are used.
  * The used slots of x, of `from` elements, into slots of `to` elements. */
 KERNEL int FN(slots)(const void *restrict from, const i64 *count, void *restrict to, struct slots p)

@@ -7,10 +7,13 @@
  * first corner of y */
 #define max_unpool_PARAMS(X, V) X(idx, count) X(idx, planes) V(idx, size, 3) V(idx, out, 3)
 PARAMS(max_unpool)
+#define UNPOOL_TYPE_u16 1
+#define UNPOOL_TYPE_u32 1
+#define UNPOOL_TYPE_u64 1
 #endif
 
 #if defined T && !defined U
-#if RT_IS_STORAGE(T) && !RT_IS_PACKED(T)
+#if RT_CAT(UNPOOL_TYPE_, T)
 KERNEL int FN(max_unpool)(const void *from, const i64 *at, void *to, struct max_unpool p)
 {
     const T *const x = (const T *)from;

@@ -19,6 +19,9 @@
 #define RT_VEC 8
 #elif defined __SSE2__
 #include <emmintrin.h>
+#ifdef __SSE4_1__
+#include <smmintrin.h>
+#endif
 #define RT_VEC 4
 #elif defined __aarch64__ /* the vectors of 32-bit processors have no subnormal numbers */
 #include <arm_neon.h>

@@ -6,10 +6,11 @@
 /* below: high itself is too much */
 #define within_PARAMS(X, V) X(idx, count) X(idx, low) X(idx, high) X(int, below)
 PARAMS(within)
+#define WITHIN_TYPE_i32 1 /* lengths */
 #endif
 
 #if defined T && !defined U
-#if RT_IS_FLOAT(T) || RT_IS_INT(T)
+#if RT_IS_FLOAT(T) || RT_CAT(WITHIN_TYPE_, T)
 /* y = x, all of whose elements are from low to high */
 KERNEL int FN(within)(const T *x, T *y, struct within p)
 {
