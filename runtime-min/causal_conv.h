@@ -12,8 +12,9 @@ PARAMS(causal_conv)
 enum { CAUSAL_CONV_LANES = 16 };
 #endif
 
+#define CAUSAL_CONV_NOT_f64 1
 #if defined T && !defined U
-#if RT_IS_FLOAT(T)
+#if RT_IS_FLOAT(T) && !RT_CAT(CAUSAL_CONV_NOT_, T)
 /* Element i of the sequence that begins with the past, which has `before` elements. */
 HELPER A FN(causal_conv_at)(const T *past, const T *x, idx before, idx i)
 {

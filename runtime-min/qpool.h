@@ -30,12 +30,12 @@ HELPER struct qpool_axis qpool_axis(const struct qpool *p, const int a, idx at)
 }
 #endif
 
-#define QPOOL_TYPE_i8 1
-#define QPOOL_TYPE_u8 1
+#define QPOOL_TYPES_i8_i8 1
+#define QPOOL_TYPES_u8_u8 1
 #define QPOOL_LOW_i8 (-128)
 #define QPOOL_LOW_u8 0
 #if defined T && defined U
-#if RT_CAT(QPOOL_TYPE_, T) && RT_CAT(QPOOL_TYPE_, U)
+#if RT_CAT4(QPOOL_TYPES, , T, U)
 /* sum += x for n channels. */
 HELPER void FN2(qpool_add)(i32 *restrict sum, const T *restrict x, idx n)
 {

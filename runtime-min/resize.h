@@ -68,7 +68,7 @@ KERNEL int FN(resize_sizes)(const f32 *restrict scales, const i64 *restrict size
 TRIES(resize_sizes, 4, 2, 0)
 #endif
 
-#if RT_IS_FLOAT(T)
+#if RT_IS_REAL(T)
 /* Where output element o lies on the input's axis. */
 HELPER A FN(resize_origin)(struct resize_table p, idx o, A scale)
 {

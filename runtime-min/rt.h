@@ -155,6 +155,9 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 
 /* Kinds of types, for #if in kernel headers: #if RT_IS_FLOAT(T) */
 #define RT_IS_FLOAT(t) (RT_CAT(RT_KIND_, t) == 1)   /* f16 bf16 f32 f64 */
+#define RT_IS_REAL(t) (RT_IS_FLOAT(t) && RT_CAT(RT_REAL_, t) == 1) /* f32 f64: what floats are computed in */
+#define RT_REAL_f32 1
+#define RT_REAL_f64 1
 #define RT_IS_INT(t) (RT_CAT(RT_KIND_, t) == 2 || RT_CAT(RT_KIND_, t) == 3) /* i8..i64 u8..u64 */
 #define RT_IS_SIGNED(t) (RT_CAT(RT_KIND_, t) == 2)
 #define RT_IS_BOOL(t) (RT_CAT(RT_KIND_, t) == 4)

@@ -22,7 +22,7 @@ PARAMS(mel_weights)
 #endif
 
 #if defined T && !defined U
-#if RT_IS_FLOAT(T)
+#if RT_IS_REAL(T)
 /* By the quarter of a turn, so that its ends are exact. */
 KERNEL void FN(twiddle)(T *y, struct twiddle p)
 {
@@ -36,7 +36,9 @@ KERNEL void FN(twiddle)(T *y, struct twiddle p)
     }
 }
 RUNS(twiddle, 1, 0, 0)
+#endif
 
+#if RT_IS_FLOAT(T)
 /* Four values `step` apart to their transform, `gap` apart and turned: by w[turn], w[2 * turn], w[3 * turn]. */
 HELPER void FN(fourier_four)(const A *x, idx step, A *y, idx gap, const A *w, idx turn)
 {
@@ -175,7 +177,9 @@ KERNEL void FN(fourier)(const T *x, const T *window, const A *w, T *y, void *scr
         }
 }
 RUNS(fourier, 5, 3, SCRATCH)
+#endif
 
+#if RT_IS_REAL(T)
 /* The bin of the i-th edge: edges are equally far apart on the mel scale. */
 HELPER f64 FN(mel_edge)(f64 low, f64 step, idx i, idx length, f64 rate)
 {

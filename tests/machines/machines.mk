@@ -3,8 +3,15 @@
 MACHINES ?= aarch64 riscv64 s390x armhf
 test-machines: setup $(B)/suite/run $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
-	@B=$(B) $(PYTHON) tests/machines/official.py $(CACHE)/suite '$(MACHINES)' $(foreach t,$(T),'$(t)')
+	@B=$(B) $(PYTHON) tests/machines/official.py machines $(CACHE)/suite '$(MACHINES)' $(foreach t,$(T),'$(t)')
 .PHONY: test-machines
+
+# The same of every test that there is, on every machine: many hours. P='i386': there.
+test-everywhere: setup $(B)/suite/run $(B)/include/onnxcc
+	@$(MAKE) --no-print-directory test-processors test-products P='$(P)'
+	@B=$(B) $(PYTHON) tests/machines/official.py everywhere '$(CACHE)/suite $(CACHE)/cells $(CACHE)/operators $(B)/products' '$(P)' \
+		$(foreach t,$(T),'$(t)')
+.PHONY: test-everywhere
 
 # A small network in float and in integers on an AVR, in simavr.
 TESTS += avr

@@ -1,11 +1,16 @@
-"""The official suite on machines of table.py: official.py SUITE 'MACHINE ...' [TEST...]. Prints what fails, then "machines: N
-passed, N failed"."""
+"""Whole folders of tests on machines of table.py, kernels inlined at -O2 as users have them: official.py NAME 'FOLDER ...'
+'MACHINE ...' [TEST...]; no machine: all. Prints what fails, then "NAME: N passed, N failed"."""
+import pathlib
 import sys
 
 from runner import Sum
 
-if __name__ == "__main__":
-    total = Sum("machines")
-    for machine in sys.argv[2].split():
-        total.run(machine, sys.argv[1], sys.argv[3:])
+
+def main(name, folders, machines, *tests):
+    total = Sum(name)
+    for folder in folders.split():
+        total.each(machines.split(), pathlib.Path(folder).name, folder, tests)
     total.end()
+
+
+main(*sys.argv[1:])

@@ -5,11 +5,15 @@ import pathlib
 import sys
 
 from runner import Sum
+from table import MACHINES
+
+OTHERS = ["x86-64", "avx"]  # have the tests of other groups
 
 
 def main(cover, networks, *machines):
     total = Sum("processors")
     print((pathlib.Path(cover) / "report").read_text(), end="")
+    machines = machines or [m for m in MACHINES if m not in OTHERS]
     total.each(machines, "cover", pathlib.Path(cover) / "tests", program=["--library"])
     total.each(machines, "networks", networks, own=True)
     total.end()
