@@ -149,13 +149,18 @@ static int known_stack(const char *kernel)
 {
     static const struct {
         const char *kernel;
-        int bytes[4]; /* generic, x86-64-v3, x86-64-v4, Cortex-M */
+        int bytes[6]; /* generic, x86-64-v3, x86-64-v4, aarch64, riscv64, Cortex-M */
     } known[] = {
 #define STACK(kernel, ...) {#kernel, {__VA_ARGS__}},
 #include "emit/stack.def"
 #undef STACK
     };
-    const int column = opt.target->arm ? 3 : opt.target->vector == 64 ? 2 : opt.target->vector == 32 ? 1 : 0;
+    const Target *t = opt.target;
+    const int column = t->arm                        ? 5
+                       : t->vector > 16              ? t->vector / 32
+                       : !strcmp(t->name, "aarch64") ? 3
+                       : !strcmp(t->name, "riscv64") ? 4
+                                                     : 0;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i].kernel, kernel))
             return known[i].bytes[column];
