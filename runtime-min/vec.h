@@ -4,10 +4,10 @@
  * twice, so that the bits are the same on every processor, by every compiler, with any flags that leave IEEE 754 alone. */
 #ifndef ONNXCC_VEC_H
 #define ONNXCC_VEC_H
-#include "rt.h"
 #ifdef RT_FUSED
 #define RT_VEC_FUSED
 #endif
+#include "rt.h" /* compares the two */
 
 #if !RT_HAS_VECTORS
 #define RT_VEC 1
