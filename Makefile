@@ -89,7 +89,7 @@ $(B) $(ROOMS:%=$(B)/%) $(HOST) $(B)/rt:
 	@mkdir -p $@
 
 # The compiler under the address and undefined-behaviour sanitizers, in a folder of its own; tests/error uses it.
-SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
+SANITIZERS = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
 sanitized: $(HOST_KERNELS)
 	@$(MAKE) --no-print-directory --silent B=$(B)/sanitized HOST=$(B)/host CFLAGS='-O1 -g $(SANITIZERS)' $(B)/sanitized/onnxcc
 

@@ -12,6 +12,7 @@
 #include "emit/eval.h"
 #include "base/output.h"
 #include "emit/report.h"
+#include "emit/source.h"
 #include "ir/opset.h"
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
@@ -279,7 +280,7 @@ static void check_output(void)
         return;
     if (text && (opt.weights == WEIGHTS_INCBIN || opt.weights == WEIGHTS_FILE))
         usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
-    if (!opt.single && !text && !output_includable(file))
+    if (!opt.single && !text && !is_includable(file))
         usage("'%s' has characters that an #include of its header cannot have: another name, by -o FILE, or --single",
               printable(name(file)));
 }

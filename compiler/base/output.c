@@ -71,11 +71,6 @@ OF_RUN static VEC(struct Input {
     ino_t inode;
 }) inputs;
 
-bool output_includable(const char *file)
-{
-    return !strcmp(printable(name(file)), file) && !strpbrk(file, "\"\\") && !strstr(file, "??");
-}
-
 void output_spare(int fd)
 {
     struct stat st;

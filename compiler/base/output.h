@@ -8,10 +8,9 @@
 
 typedef struct Output Output;
 
-Output *output_open(const char *file);    /* "-": standard output; fails with exit 3 */
-bool output_includable(const char *file); /* may the name stand in an #include? */
-void output_spare(int fd);                /* a file that is read, which output_open refuses to write over; exit 2 */
-Output *output_spool(const char *near);   /* no file: what is written waits on the disk of `near` for output_append */
+Output *output_open(const char *file);  /* "-": standard output; fails with exit 3 */
+void output_spare(int fd);              /* a file that is read, which output_open refuses to write over; exit 2 */
+Output *output_spool(const char *near); /* no file: what is written waits on the disk of `near` for output_append */
 void output_append(Output *o, Output *spool); /* all that was written to the spool, which is no more */
 void output_write(Output *o, const void *bytes, size_t n);
 uint64_t output_hash(const Output *o); /* XXH64 of what was written so far */

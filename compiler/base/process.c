@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/output.h"
 
-enum { STACK = 64 << 20, GUARD = 1 << 16, SIGNAL_STACK = 1 << 14 };
+enum { STACK = 64 << 20, GUARD = 1 << 20, SIGNAL_STACK = 1 << 14 }; /* no function has as much as the guard */
 
 static char *stack; /* its lowest bytes are the guard */
 
@@ -44,8 +44,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
     output_unlink();
     const char *at = info->si_addr;
     if (number == SIGSEGV && at >= stack && at < stack + GUARD) {
-        say("error: the model is nested too deep: the compiler has used up its stack of 64 MB\n");
-        _exit(EXIT_MODEL);
+        say("error: out of memory: the compiler has used up its stack; the model is nested too deep for it\n");
+        _exit(EXIT_IO);
     }
     if (number == SIGBUS && info->si_code == BUS_ADRERR) {
         say("error: cannot read: a file became shorter while it was in use, or its disk failed\n");

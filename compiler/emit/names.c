@@ -65,12 +65,14 @@ static void take_declarator(const char *s, size_t n)
 static void take_declared(const char *text)
 {
     static const char *const functions[] = {"HELPER ", "KERNEL ", "SHARED ", "static "};
-    while (*text) {
-        size_t n = strcspn(text, "\n"), all = strcspn(text, "}");
+    for (size_t n; *text; text += n + (text[n] != 0)) {
+        n = strcspn(text, "\n");
+        if (*text == ' ' || *text == '\n') /* inside of something */
+            continue;
         if (!strncmp(text, "#define ", 8))
             take_words(&taken, span(text + 8, strcspn(text + 8, "( \n")));
         else if (!strncmp(text, "enum ", 5))
-            take_words(&taken, span(text, all));
+            take_words(&taken, span(text, strcspn(text, "}")));
         else if (!strncmp(text, "typedef ", 8)) {
             const char *s = span(text, strcspn(text, ";(\n")), *members = strrchr(s, '}');
             take_words(&taken, members ? members : s);
@@ -80,7 +82,6 @@ static void take_declared(const char *text)
             for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
                 if (!strncmp(text, functions[i], strlen(functions[i])))
                     take_declarator(text, n);
-        text += n + (text[n] != 0);
     }
 }
 

@@ -137,6 +137,11 @@ const char *c_tail(Name n, size_t width)
     return shown <= width && !skip ? s : c_format("..%s", s + (shown > width - 2 ? shown - (width - 2) : 0));
 }
 
+bool is_includable(const char *file)
+{
+    return !strcmp(printable(name(file)), file) && !strpbrk(file, "\"\\") && !strstr(file, "??");
+}
+
 Name node_operator(const Node *n)
 {
     const Source *s = n->source;

@@ -4,7 +4,8 @@
 
 #include "ir/graph.h"
 
-void emit_model(Model *m); /* writes the files */
+void emit_model(Model *m);            /* writes the files */
+bool is_includable(const char *file); /* may the name stand in an #include? */
 /* After emit_model: the fields of struct PREFIX_sizes in order; how many. */
 typedef struct SizeField {
     const char *name;

@@ -277,7 +277,7 @@ static const char little_endian[] =
 static void put_assembler(Text *t, const char *p, const char *u)
 {
     const char *slash = strrchr(opt.output, '/'), *w = c_format("%s.weights", slash ? slash + 1 : opt.output);
-    if (strchr(w, '>') || !output_includable(w)) {
+    if (strchr(w, '>') || !is_includable(w)) {
         text_put(t, "/* The weights, %zu bytes, beside this file: its name and .weights. */\n", constants.file_bytes);
         text_put(t, "#ifndef %s_WEIGHTS_FILE\n#define %s_WEIGHTS_FILE __FILE__ \".weights\"\n#endif\n", u, u);
     } else

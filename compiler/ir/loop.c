@@ -115,8 +115,7 @@ void bind_map(Node *n, const char *fn, int n_literal, const double *literal)
         s.a = type_arith(n->in[i]->type);
     }
     for (int i = 0; i < n_literal; i++)
-        s.arg[s.n_arg++] =
-            type_is_float(s.a) ? loop_literal(l, s.a, literal[i], 0) : loop_literal(l, s.a, 0, (int64_t)literal[i]);
+        s.arg[s.n_arg++] = loop_literal(l, s.a, literal[i], 0);
     vec_push(&l->steps, s);
     loop_out(l, l->steps.n - 1, y);
     bind_loop(n, l);

@@ -43,7 +43,7 @@ Type copy_type(Type t);                   /* what copies elements of type t, eve
 bool step_rounds(const Step *s);          /* its result still has to be rounded to s->type */
 void bind_loop(Node *n, Loop *l);
 
-/* Binds an elementwise node to a scalar function: its inputs, then the literals; the result has output 0's type. */
+/* Binds an elementwise node to a scalar function: its inputs, then the literals, which are of a float type; the result has output 0's type. */
 void bind_map(Node *n, const char *fn, int n_literal, const double *literal);
 
 /* The index space with as few dimensions as possible. Strides in elements; 0: broadcast. As the values lie in memory: in

@@ -152,6 +152,18 @@ static void shift_bind(Node *n)
 }
 static void gelu_bind(Node *n) { bind_map(n, attr_is(n, "approximate", "tanh") ? "gelu_tanh" : "gelu", 0, NULL); }
 
+/* Numbers that need not be integers are added to integers as doubles. */
+static void shrink_bind(Node *n)
+{
+    Loop *l = loop_new(*out(n, 0)->shape);
+    const Type t = in_type(n, 0), a = type_is_float(t) ? type_arith(t) : F64;
+    const int x = loop_in(l, n->in[0]), bias = loop_literal(l, a, attr_float(n, "bias"), 0),
+              lambda = loop_literal(l, a, attr_float(n, "lambd"), 0);
+    const int y = loop_step(l, "shrink", a, a == F64 ? a : t, 3, a == F64 ? loop_convert(l, x, F64) : x, bias, lambda);
+    loop_out(l, loop_convert(l, y, t), out(n, 0));
+    bind_loop(n, l);
+}
+
 /* The exponent, when it is one constant: most are 2. */
 static double constant_exponent(const Node *n)
 {
@@ -407,7 +419,7 @@ static const Op elementwise_ops[] = {
     {"Mish", 22, X_Y, "T=FB", "", infer_same, .map = "mish", .was = "18 T=F"},
     {"Softplus", 22, X_Y, "T=FB", "", infer_same, .map = "softplus", .was = "1 T=F"},
     {"Softsign", 22, IN_OUT, "T=FB", "", infer_same, .map = "softsign", .was = "1 T=F"},
-    {"Shrink", 9, IN_OUT, "T=N", "bias:float=0.0 lambd:float=0.5", infer_same, .map = "shrink @bias @lambd"},
+    {"Shrink", 9, IN_OUT, "T=N", "bias:float=0.0 lambd:float=0.5", infer_same, shrink_bind, .flags = ELEMENTWISE},
 };
 /* clang-format on */
 OPS(elementwise_ops);

@@ -291,6 +291,19 @@ void poison(Node *n)
             n->out[i]->poisoned = true;
 }
 
+/* Of every tensor that an operator looks at; else it is reported. */
+static bool ranks_known(Node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && n->in[i]->form == TENSOR && n->in[i]->shape->rank < 0 && !(n->op->flags & CONTROL)) {
+            error_value(n->in[i], "IO-02", "the number of dimensions of '%s' is not known", printable(n->in[i]->name));
+            note_help("give its shape: --shape %s=D,D,...", printable(n->in[i]->name));
+            n->in[i]->poisoned = true;
+            return false;
+        }
+    return true;
+}
+
 static bool is_composite(const Node *n) { return n->op->expand || n->op->body; }
 
 /* Replaces n by what its row says it means; returns the first of the new nodes (or the next). */
@@ -301,7 +314,7 @@ static Node *expand(Node *n)
     Node *before = n->prev, *next = n->next;
     Graph *g = n->graph;
     int errors = error_count(), assumed = assumption_count();
-    if (poisoned(n) || !check_types(n)) {
+    if (poisoned(n) || !check_types(n) || (n->op->expand && !ranks_known(n))) {
         poison(n);
         return next;
     }
@@ -334,18 +347,10 @@ void infer_node(Node *n)
 
 static void infer_now(Node *n)
 {
-    if (poisoned(n)) {
+    if (poisoned(n) || !ranks_known(n)) {
         poison(n);
         return;
     }
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && n->in[i]->form == TENSOR && n->in[i]->shape->rank < 0 && !(n->op->flags & CONTROL)) {
-            error_value(n->in[i], "IO-02", "the number of dimensions of '%s' is not known", printable(n->in[i]->name));
-            note_help("give its shape: --shape %s=D,D,...", printable(n->in[i]->name));
-            n->in[i]->poisoned = true;
-            poison(n);
-            return;
-        }
     int errors = error_count(), assumed = assumption_count();
     if (!check_types(n)) {
         poison(n);

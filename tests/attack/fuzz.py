@@ -1,8 +1,9 @@
-"""Runs the fuzz targets, each for a time, from the official models as seeds; prints how many inputs were tried, at which
-commit, and what was found.
+"""Runs the fuzz targets, each for a time, from the official models as seeds; prints how many inputs were tried, how many of
+them were accepted, and what was found; then the sum over the runs of this code of the compiler.
 
 usage: fuzz.py FOLDER CACHE SECONDS TARGET..."""
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 
 LARGEST = {"parse": 2048, "whole": 4096}   # bytes of an input: small ones are fast, and enough for every kind of message
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def write_seeds(cache, to, largest):
@@ -18,6 +20,27 @@ def write_seeds(cache, to, largest):
         data = path.read_bytes()
         if len(data) <= largest:
             (to / hashlib.sha1(data).hexdigest()).write_bytes(data)
+
+
+def code():
+    """The compiler's text."""
+    h = hashlib.sha1()
+    for path in sorted(p for d in ("compiler", "runtime-min", "templates", "proto") for p in (ROOT / d).rglob("*") if p.is_file()):
+        h.update(path.read_bytes())
+    return h.hexdigest()[:12]
+
+
+def summed(folder, target, counts):
+    """counts, added to those of earlier runs of the same code."""
+    path, key = folder / "counts.json", f"{target} {code()}"
+    sums = json.loads(path.read_text()) if path.exists() else {}
+    sums[key] = [a + b for a, b in zip(sums.get(key, [0] * len(counts)), counts)]
+    path.write_text(json.dumps(sums, indent=1))
+    return sums[key]
+
+
+def described(inputs, parsed, compiled, found):
+    return f"{inputs} inputs, {parsed} parsed, {compiled} compiled, {found} found"
 
 
 def fuzz(folder, cache, seconds, target):
@@ -30,17 +53,18 @@ def fuzz(folder, cache, seconds, target):
     limits = ["-timeout=100", "-rss_limit_mb=1024", "-malloc_limit_mb=1024", f"-max_len={LARGEST[target]}"]
     log = folder / f"{target}.log"
     with open(log, "w") as f:
-        subprocess.run(["sh", "-c", 'ulimit -s 65536; exec "$@"', "sh", str(folder / target), *limits, "-reload=0",
+        subprocess.run(["sh", "-c", 'ulimit -s 65536; exec "$@"', "sh", str(folder / target), *limits, "-reload=0", "-entropic=0",
                         f"-max_total_time={seconds}", f"-artifact_prefix={found}/{target}-", "-print_final_stats=1", str(corpus),
-                        str(seeds)], stdout=f, stderr=f, env=dict(os.environ, ASAN_OPTIONS="quarantine_size_mb=8"))
+                        str(seeds)], stdout=subprocess.DEVNULL, stderr=f, env=dict(os.environ, ASAN_OPTIONS="quarantine_size_mb=8"))
     text = log.read_text(errors="replace")
-    runs = re.findall(r"stat::number_of_executed_units: (\d+)", text) or ["0"]
-    rev = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    counts = [int((re.findall(word + r": (\d+)", text) or [0])[-1])
+              for word in ("stat::number_of_executed_units", "parsed", "compiled")]
     new = sorted(f for f in set(os.listdir(found)) - before if "slow-unit" not in f)
-    print(f"fuzz {target}: {runs[-1]} inputs in {seconds} s at {rev}, {len(new)} found" + "".join(f"\n  {found / f}" for f in new))
-    if new or runs == ["0"]:
+    print(f"fuzz {target}: {described(*counts, len(new))} in {seconds} s;",
+          "with this code:", described(*summed(folder, target, [*counts, len(new)])) + "".join(f"\n  {found / f}" for f in new))
+    if new or not counts[0]:
         print("\n".join(line for line in text.splitlines() if re.search("ERROR|SUMMARY|exit |seconds|#[0-9]+ .*compiler/", line))[:3000])
-    return not new and runs != ["0"]
+    return not new and counts[0] > 0
 
 
 def main():

@@ -1,5 +1,5 @@
 """Runs onnxcc while something fails: every allocation in turn, once and from then on; every call that writes a file; a limit
-to the size of files; a signal; a stack of 64 KB. Each time it must end with the exit code that is said here, a message and
+to the size of files; a signal; a stack of 64 KB, and stacks of a few that are used up. Each time it must end with the exit code that is said here, a message and
 no file of its own. Prints what differs, then "failure: N passed, N failed".
 
 usage: run.py ONNXCC SHIM       SHIM: shim.c as a shared object"""
@@ -17,6 +17,8 @@ import numpy
 import onnx
 import onnx.parser
 from onnx import external_data_helper, numpy_helper
+
+from attack import large
 
 HEADER = '<ir_version: 10, opset_import: ["":21]>\n'
 ENOUGH = "<ir_version: 10, opset_import: [\"\":21, \"f\":1]>\n"
@@ -115,6 +117,24 @@ def stop_while_writing(r, arguments, number):
         r.judge(f"{signal.Signals(number).name} while writing", arguments, p.returncode, said, contents(out), -number)
 
 
+STACKS = (16, 24, 32, 48, 64, 96, 128, 192, 256)
+DEEP = {"deep functions": large.doubling(9), "deep Ifs": large.nested_if(98), "deep Loops": large.nested_loop(97)}
+
+
+def small_stack(kb):
+    return dict(FAIL_KIND="stack", FAIL_AT=str(kb << 10))
+
+
+def deep(r, folder, todo):
+    """Graphs in graphs, on stacks for which that is too deep."""
+    for name, data in DEEP.items():
+        (folder / f"{name}.onnx").write_bytes(data)
+        arguments = [str(folder / f"{name}.onnx"), "-o", "m.c", *(["--dim", "m<=4"] if "Loop" in name else [])]
+        r.calls(arguments, "files")
+        for kb in STACKS:
+            todo.append((f"{name}: the compiler's own stack has {kb} KB", arguments, 3, None, small_stack(kb)))
+
+
 def limit(what, n):
     def apply():
         resource.setrlimit(what, (n, n))
@@ -136,7 +156,10 @@ def main():
             for size in (0, 1, 100, 1000, 3000):
                 todo.append((f"{model}: files of {size} bytes", arguments, 3, limit(resource.RLIMIT_FSIZE, size), {}))
             todo.append((f"{model}: a stack of 64 KB", arguments, 0, limit(resource.RLIMIT_STACK, 1 << 16), {}))
+            for kb in STACKS:
+                todo.append((f"{model}: the compiler's own stack has {kb} KB", arguments, 3, None, small_stack(kb)))
             todo.append((f"{model}: output that is full", [a if a != "m.c" else "/dev/full" for a in arguments], 3, None, {}))
+        deep(r, folder, todo)
         list(pool.map(lambda t: r.run(t[0], t[1], t[2], t[3], **t[4]), todo))
         big = onnx.parser.parse_model(HEADER + "g (float[1000,1000] x) => (float[1000,1000] y) { y = MatMul (x, w) }")
         big.graph.initializer.append(numpy_helper.from_array(numpy.random.rand(1000, 1000).astype(numpy.float32), "w"))

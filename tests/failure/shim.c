@@ -1,9 +1,10 @@
 /* shim.c - loaded before libc: makes the FAIL_AT-th call of one kind fail, and with FAIL_ON all that follow. FAIL_KIND is
  * memory (malloc and its like, mmap) or files (fopen, fwrite, fflush, fclose, fseek, rename; not on stderr). The number of
- * calls goes to the file FAIL_COUNT. */
+ * calls goes to the file FAIL_COUNT. FAIL_KIND=stack: a thread whose stack is given has FAIL_AT bytes of it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,18 +19,23 @@ void *__libc_realloc(void *, size_t);
 void *__libc_memalign(size_t, size_t);
 
 static long calls, at;
-static int files, all, began;
+static int files, stack, all, began;
+
+static void begin(void)
+{
+    const char *n = getenv("FAIL_AT"), *kind = getenv("FAIL_KIND");
+    began = 1;
+    at = n ? atol(n) : 0;
+    files = kind && !strcmp(kind, "files");
+    stack = kind && !strcmp(kind, "stack");
+    all = getenv("FAIL_ON") != NULL;
+}
 
 static int fails(int file_call)
 {
-    if (!began) {
-        const char *n = getenv("FAIL_AT"), *kind = getenv("FAIL_KIND");
-        began = 1;
-        at = n ? atol(n) : 0;
-        files = kind && !strcmp(kind, "files");
-        all = getenv("FAIL_ON") != NULL;
-    }
-    if (file_call != files)
+    if (!began)
+        begin();
+    if (stack || file_call != files)
         return 0;
     calls++;
     return at && (all ? calls >= at : calls == at);
@@ -84,6 +90,14 @@ int fclose(FILE *f)
 {
     int bad = disk_full(f), result = LIBC(fclose)(f);
     return bad ? EOF : result;
+}
+
+/* The lowest bytes, above the guard. */
+int pthread_attr_setstack(pthread_attr_t *a, void *p, size_t n)
+{
+    if (!began)
+        begin();
+    return LIBC(pthread_attr_setstack)(a, p, stack ? (size_t)at : n);
 }
 
 __attribute__((destructor)) static void tell(void)

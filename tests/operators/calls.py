@@ -40,8 +40,12 @@ def gelu(c):
 
 @calls("Shrink")
 def shrink(c):
-    return Call([c.x("T", 2, 5)], {"bias": 1.0, "lambd": 1.5}, by=lambda x: [
-        np.where(x.astype(float) < -1.5, x.astype(float) + 1, np.where(x.astype(float) > 1.5, x.astype(float) - 1, 0))])
+    def by(x):
+        d = x.astype(float)
+        y = np.where(d < 0.5, d + 1.5, np.where(d > -0.5, d - 1.5, 0))
+        return [y if is_float(c["T"]) else np.trunc(y)]
+
+    return Call([c.x("T", 2, 5)], {"bias": 1.5, "lambd": -0.5}, by=by)
 
 
 @calls("IsInf")
