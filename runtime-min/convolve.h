@@ -32,8 +32,8 @@ TILE struct conv_plan conv_plan(idx width, idx cout, int even, tile_epilogue *ep
     const struct conv_plan c = {
         .across = across,
         .along = along,
-        .tile = {{tile_of(along.big, across.big), tile_of(along.big, across.small)},
-                 {tile_of(along.small, across.big), tile_of(along.small, across.small)}},
+        .tile = {{tile_of(along.big, across.big), tile_of(along.big, across.little)},
+                 {tile_of(along.little, across.big), tile_of(along.little, across.little)}},
         .epilogue = epilogue,
     };
     return c;
@@ -150,19 +150,19 @@ HELPER const f32 *conv_weights(struct conv_work *k, idx v)
 }
 
 /* n times R pixels from x on: the vectors of this pass. */
-HELPER void conv_pixels(struct conv_work *k, const int small, const f32 *x, const f32 *r, f32 *y, idx R, idx n)
+HELPER void conv_pixels(struct conv_work *k, const int little, const f32 *x, const f32 *r, f32 *y, idx R, idx n)
 {
-    const idx cout = k->p->cout, big = k->c->across.big, across = k->c->across.small;
+    const idx cout = k->p->cout, big = k->c->across.big, across = k->c->across.little;
     idx v = k->first;
     for (; v < k->end && v < k->c->across.bigs; v += big) {
         const idx c = v * RT_VEC;
-        k->c->tile[small][0](x, conv_weights(k, v), k->b ? k->b + c : NULL, r ? r + c : NULL, y + c,
-                             cout - c - (big - 1) * RT_VEC, n, &k->t);
+        k->c->tile[little][0](x, conv_weights(k, v), k->b ? k->b + c : NULL, r ? r + c : NULL, y + c,
+                              cout - c - (big - 1) * RT_VEC, n, &k->t);
     }
     for (; v < k->end; v += across) {
         const idx c = v * RT_VEC;
-        k->c->tile[small][1](x, conv_weights(k, v), k->b ? k->b + c : NULL, r ? r + c : NULL, y + c,
-                             cout - c - (across - 1) * RT_VEC, n, &k->t);
+        k->c->tile[little][1](x, conv_weights(k, v), k->b ? k->b + c : NULL, r ? r + c : NULL, y + c,
+                              cout - c - (across - 1) * RT_VEC, n, &k->t);
     }
     if (k->c->epilogue && k->t.last) {
         const idx c = k->first * RT_VEC, end = k->end * RT_VEC < cout ? k->end * RT_VEC : cout;
@@ -183,13 +183,13 @@ HELPER void conv_pass(struct conv_work *k, idx tap, idx depth)
     k->t.tap[1] = tap % k->t.across;
     for (idx row = 0; row < rows; row++)
         for (idx i = 0, n; i < pixels;) {
-            const int small = i >= c->along.bigs;
-            const idx R = small ? c->along.small : c->along.big, most = CACHE / (R * (k->t.step + 1));
-            n = ((small ? pixels : c->along.bigs) - i) / R;
+            const int little = i >= c->along.bigs;
+            const idx R = little ? c->along.little : c->along.big, most = CACHE / (R * (k->t.step + 1));
+            n = ((little ? pixels : c->along.bigs) - i) / R;
             n = n < most ? n : most > 0 ? most : 1;
             const f32 *const x = conv_input(k, row, i, R, &n);
             const f32 *const r = k->r ? k->r + (row * pixels + i) * p->r_pitch : NULL;
-            conv_pixels(k, small, x + kd * k->t.plane + k->t.tap[0] * k->t.row + k->t.tap[1] * k->t.right + depth, r,
+            conv_pixels(k, little, x + kd * k->t.plane + k->t.tap[0] * k->t.row + k->t.tap[1] * k->t.right + depth, r,
                         k->y + row / p->out[1] * c->y_plane + row % p->out[1] * c->y_row + i * p->y_pitch, R, n);
             i += n * R;
         }
@@ -228,7 +228,7 @@ SHARED void conv_group(struct conv_work *k)
         conv_window(k, -p->pad[0], -p->pad[1], -p->pad[2], k->padded);
     const f32 *const w = k->w;
     for (k->first = 0; k->first < vectors; k->first = k->end) {
-        k->end = k->first + (pass > 0 ? pass : 1) * (k->first < c->across.bigs ? c->across.big : c->across.small);
+        k->end = k->first + (pass > 0 ? pass : 1) * (k->first < c->across.bigs ? c->across.big : c->across.little);
         k->end = k->first < c->across.bigs && k->end > c->across.bigs ? c->across.bigs
                  : k->end < vectors                                   ? k->end
                                                                       : vectors;

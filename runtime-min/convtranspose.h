@@ -79,7 +79,7 @@ SHARED void conv_transpose_run(const f32 *x, const f32 *w, const f32 *b, f32 *y,
         q.taps = taps;
         q.w_panel = taps * p->cin * p->w_k;
         q.w_group = (p->cout + TILE_PANEL - 1) / TILE_PANEL * q.w_panel;
-        if (c->along.small == 1)
+        if (c->along.little == 1)
             c->along.bigs = q.out[2] / c->along.big * c->along.big;
         if (q.out[0] > 0 && q.out[1] > 0 && q.out[2] > 0)
             conv_run(x, w, b, NULL, y + ((first[0] * p->out[1] + first[1]) * p->out[2] + first[2]) * pitch, scratch, c,

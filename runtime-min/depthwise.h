@@ -158,9 +158,9 @@ struct depthwise_plan {
 
 TILE struct depthwise_plan depthwise_plan(const struct conv_depthwise *p, tile_epilogue *epilogue)
 {
-    const int spread = p->cin > 1 || p->cout > 1, near = p->dilation[2] == 1;
+    const int spread = p->cin > 1 || p->cout > 1, nearest = p->dilation[2] == 1;
 #define DEPTHWISE_CASE(KW, S)                                                                                          \
-    if (near && p->kernel[2] == KW && p->stride[2] == S) {                                                             \
+    if (nearest && p->kernel[2] == KW && p->stride[2] == S) {                                                             \
         const struct depthwise_plan one = {DEPTHWISE_INSIDE(KW, S, 0), depthwise_##KW##_##S##_1_0, epilogue};          \
         const struct depthwise_plan more = {DEPTHWISE_INSIDE(KW, S, 1), depthwise_##KW##_##S##_1_1, epilogue};         \
         return spread ? more : one;                                                                                    \

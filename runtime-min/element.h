@@ -134,11 +134,11 @@ RT_TO_UNSIGNED(u64, i64, f64, 18446744073709551616.0)
 HELPER f32 odd_f32_f32(f32 x) { return x; }
 HELPER f32 odd_f32_f64(f64 x)
 {
-    const f32 near = (f32)x;
-    const f64 back = (f64)near;
+    const f32 nearest = (f32)x;
+    const f64 back = (f64)nearest;
     const u32 less = x > back, more = x < back;
     const u32 away = (less & (x < 0)) | (more & (x > 0)); /* rounded away from zero: step back first */
-    return rt_f32((rt_u32(near) - away) | less | more);
+    return rt_f32((rt_u32(nearest) - away) | less | more);
 }
 HELPER f32 odd_f32_i32(i32 x) { return odd_f32_f64((f64)x); }
 HELPER f32 odd_f32_u32(u32 x) { return odd_f32_f64((f64)x); }

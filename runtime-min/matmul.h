@@ -111,8 +111,8 @@ HELPER void MATMUL_FN(matmul_group)(const int V, const f32 *x, const f32 *w, con
     const idx last = columns - (V - 1) * RT_VEC, big = rows.bigs;
     tile_of(rows.big, V)(x, w, b, r, y, last, big / rows.big, t);
     if (m > big)
-        tile_of(rows.small, V)(x + big * t->step, w, b, r ? r + big * t->r_pitch : r, y + big * t->y_pitch, last,
-                               (m - big) / rows.small, t);
+        tile_of(rows.little, V)(x + big * t->step, w, b, r ? r + big * t->r_pitch : r, y + big * t->y_pitch, last,
+                                (m - big) / rows.little, t);
 #ifdef EPI
     if (t->last)
         MATMUL_FN(matmul_epilogue)(y, t->y_pitch, m, columns < V * RT_VEC ? columns : V * RT_VEC);
@@ -128,7 +128,7 @@ HELPER void MATMUL_FN(matmul_one)(const f32 *x, idx x_row, const f32 *b, const f
     struct tile_job t = {.taps = 1, .across = 1, .rows = 1, .y_pitch = p->y_pitch, .r_pitch = p->r_pitch};
     tile_rows(&t, x_row);
     for (idx c = 0; c < p->n;) {
-        const idx wide = (c < across.bigs * RT_VEC ? across.big : across.small) * RT_VEC, columns = p->n - c;
+        const idx wide = (c < across.bigs * RT_VEC ? across.big : across.little) * RT_VEC, columns = p->n - c;
         const f32 *const bc = bias ? bias + c : bias, *const rc = r ? r + c : r;
         idx l = 0;
         do {
@@ -149,7 +149,7 @@ HELPER void MATMUL_FN(matmul_one)(const f32 *x, idx x_row, const f32 *b, const f
             if (c < across.bigs * RT_VEC)
                 MATMUL_FN(matmul_group)(across.big, x + l, w, bc, rc, y + c, p->m, columns, rows, &t);
             else
-                MATMUL_FN(matmul_group)(across.small, x + l, w, bc, rc, y + c, p->m, columns, rows, &t);
+                MATMUL_FN(matmul_group)(across.little, x + l, w, bc, rc, y + c, p->m, columns, rows, &t);
             l += t.run;
         } while (l < p->k);
         c += wide;

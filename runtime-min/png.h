@@ -232,8 +232,8 @@ SHARED void png_block(rt_png *p)
         }
         const u32 i = s - 257, more = i < 8 || i == 28 ? 0 : i / 4 - 1;
         const u32 n = i == 28 ? 258 : i < 8 ? 3 + i : 3 + ((4 + i % 4) << more) + png_bits(p, more);
-        const u32 d = png_symbol(p, &p->distance), far = d < 4 ? 0 : d / 2 - 1;
-        const u32 back = d < 4 ? 1 + d : 1 + ((2 + d % 2) << far) + png_bits(p, far);
+        const u32 d = png_symbol(p, &p->distance), distant = d < 4 ? 0 : d / 2 - 1;
+        const u32 back = d < 4 ? 1 + d : 1 + ((2 + d % 2) << distant) + png_bits(p, distant);
         p->broken |= s > 285 || d > 29 || back > p->count || back > IMAGE_WINDOW;
         for (u32 k = 0; k < n && !p->broken; k++)
             png_out(p, p->window[(p->count - back) % IMAGE_WINDOW]);

@@ -195,7 +195,7 @@ HELPER void FN2(qconv_plane)(const T *x, const i8 *w, i32 zero, U *y, i16 *scrat
     for (idx h = 0, next = -p->pad[1], rows; h < p->out[1]; h += rows) {
         rows = rt_min(p->block, p->out[1] - h);
         next = FN2(qconv_fill)(scratch, x, zero, some, d, h, rows, next, r, p);
-        for (idx v = 0; v * DOT < some; v += v < c->across.bigs ? c->across.big : c->across.small)
+        for (idx v = 0; v * DOT < some; v += v < c->across.bigs ? c->across.big : c->across.little)
             for (idx i = h; i < h + rows; i++) {
                 const idx column = from + v * DOT, left = p->cout - column,
                           slot = rt_mod(i * p->stride[1] - p->pad[1], r->ring);

@@ -245,20 +245,20 @@ TILE struct qtile_plan qtile_plan_of(idx width, idx cout, int even, const int ap
     const struct qtile_plan c = {
         .across = across,
         .along = along,
-        .tile = {{qtile_of(along.big, across.big, apart), qtile_of(along.big, across.small, apart)},
-                 {qtile_of(along.small, across.big, apart), qtile_of(along.small, across.small, apart)}},
+        .tile = {{qtile_of(along.big, across.big, apart), qtile_of(along.big, across.little, apart)},
+                 {qtile_of(along.little, across.big, apart), qtile_of(along.little, across.little, apart)}},
     };
     return c;
 }
 
 /* A row of y: `width` pixels. */
-HELPER void qtile_line(qtile_fn *big, qtile_fn *small, const struct tile_cut *along, idx width, const i16 *x, idx slot,
+HELPER void qtile_line(qtile_fn *big, qtile_fn *little, const struct tile_cut *along, idx width, const i16 *x, idx slot,
                        const i8 *w, idx column, u8 *y, idx left, const struct qtile_job *t)
 {
     idx i = 0;
     for (; i < along->bigs; i += along->big)
         big(x + i * t->step, slot, w, column, y + i * t->y_pitch, left, t);
-    for (; i < width; i += along->small)
-        small(x + i * t->step, slot, w, column, y + i * t->y_pitch, left, t);
+    for (; i < width; i += along->little)
+        little(x + i * t->step, slot, w, column, y + i * t->y_pitch, left, t);
 }
 #endif

@@ -42,10 +42,10 @@
 #define TILE_SMALL 0
 #endif
 
-/* How n rows or vectors are cut into tiles: the first `bigs` of them in pieces of `big`, the rest in pieces of `small`. Evenly;
+/* How n rows or vectors are cut into tiles: the first `bigs` of them in pieces of `big`, the rest in pieces of `little`. Evenly;
  * or as many as possible as big as possible and the rest one by one, which suits any n and, in small code, needs few shapes. */
 struct tile_cut {
-    int big, small;
+    int big, little;
     idx bigs;
 };
 TILE struct tile_cut tile_cut(idx n, const int most, const int even)
@@ -56,7 +56,7 @@ TILE struct tile_cut tile_cut(idx n, const int most, const int even)
         const int pieces = n < most ? 1 : (int)((n + most - 1) / most), size = n < 1 ? 1 : (int)(n / pieces);
         const int more = (int)(n % pieces);
         c.big = more ? size + 1 : size;
-        c.small = size;
+        c.little = size;
         c.bigs = more ? more * (size + 1) : n;
     }
 #else

@@ -395,6 +395,8 @@ static void end_back(LoopBack *l, const Captured *of)
 static Value *stacked(LoopBack *l, int k, const Value *v)
 {
     Shape s = *v->shape;
+    if (s.rank == MAX_RANK)
+        fail(EXIT_MODEL, "Gradient keeps a loop's values of every turn: with more than %d dimensions", MAX_RANK);
     add_result(l->b, k);
     memmove(&s.dim[1], &s.dim[0], sizeof *s.dim * (size_t)s.rank++);
     s.dim[0] = l->turns;

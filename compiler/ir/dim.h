@@ -30,6 +30,7 @@ Dim dim_equal(Dim a, Dim b);         /* 1 or 0 */
 Dim dim_select(Dim c, Dim a, Dim b); /* c != 0 ? a : b */
 int dim_size(Dim d);                 /* symbols and operations in it */
 int64_t dim_low(Dim d);              /* proven bounds; INT64_MIN / INT64_MAX when there is none */
+#define MOST_SIZE ((int64_t)1 << 48) /* of a dimension, or elements of a tensor: more fit in no memory */
 int64_t dim_high(Dim d);
 void dim_print(Text *t, Dim d);          /* for people */
 void dim_print_c(Text *t, Dim d);        /* an expression over the emitted C's size variables, of type idx */

@@ -120,6 +120,13 @@ int axis_of(Node *n, int64_t axis, int rank)
     return (int)(axis < 0 ? axis + rank : axis);
 }
 
+bool require_rank(Node *n, int rank)
+{
+    if (rank > MAX_RANK)
+        node_error(n, "the output has more than %d dimensions", MAX_RANK);
+    return rank <= MAX_RANK;
+}
+
 int attr_axis(Node *n, const char *attr, int rank) { return axis_of(n, attr_int(n, attr), rank); }
 
 /* ---- inputs that decide sizes ------------------------------------------------------------------------------ */

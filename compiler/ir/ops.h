@@ -91,6 +91,7 @@ Type attr_type(Node *n, const char *name, int64_t t);
 /* The attribute `name` in [-rank, rank), made non-negative; an error on the node otherwise. */
 int attr_axis(Node *n, const char *name, int rank);
 int axis_of(Node *n, int64_t axis, int rank);
+bool require_rank(Node *n, int rank); /* may a result have so many dimensions? Else it is reported */
 
 /* Integers of an input that decide a shape. Constant elements are numbers, symbolic ones expressions, and elements
  * known only at run time become symbols read from the tensor: so every operator accepts run-time sizes. Returns how

@@ -97,6 +97,8 @@ static void bit_cast_infer(Node *n)
 static void parts_infer(Node *n)
 {
     Shape s = in_shape(n, 0);
+    if (!require_rank(n, s.rank + 1))
+        return;
     s.dim[s.rank++] = D(2);
     set_out(n, 0, type_part(in_type(n, 0)), s);
 }

@@ -467,6 +467,8 @@ static void loop_results(Node *n, Graph *g)
                            type_onnx(in_type(n, i + 1)), shape_text(in_shape(n, i + 1)), type_onnx(v->type),
                            shape_text(s));
         } else {
+            if (!require_rank(n, s.rank + 1))
+                return;
             s.rank++;
             for (int k = s.rank - 1; k > 0; k--)
                 s.dim[k] = s.dim[k - 1];

@@ -235,10 +235,8 @@ static void one_hot_infer(Node *n)
     assume_dim(n, values, D(2));
     if (in_dims(n, 1, &depth, 1) < 0 || !require_size(n, "depth", &depth))
         return;
-    if (i.rank == MAX_RANK) {
-        node_error(n, "the output has more than %d dimensions", MAX_RANK);
+    if (!require_rank(n, i.rank + 1))
         return;
-    }
     set_out(n, 0, in_type(n, 2), shape_with(i, attr_axis(n, "axis", i.rank + 1), depth));
 }
 

@@ -81,10 +81,8 @@ static void gather_nd_infer(Node *n)
         return;
     }
     int rest = (int)(batch + dim_value(depth));
-    if (i.rank - 1 + x.rank - rest > MAX_RANK) {
-        node_error(n, "the output has more than %d dimensions", MAX_RANK);
+    if (!require_rank(n, i.rank - 1 + x.rank - rest))
         return;
-    }
     for (int k = 0; k < batch; k++) {
         if (dim_is(dim_equal(x.dim[k], i.dim[k]), 0)) {
             node_error(n, "the batch dimensions of %s and %s differ", shape_text(x), shape_text(i));

@@ -137,10 +137,8 @@ static void one_hot_expand(Node *n)
 static void encode_infer(Node *n)
 {
     Shape y = in_shape(n, 0);
-    if (y.rank == MAX_RANK) {
-        node_error(n, "the output has more than %d dimensions", MAX_RANK);
+    if (!require_rank(n, y.rank + 1))
         return;
-    }
     y.dim[y.rank++] = in_shape(n, 1).dim[0];
     set_out(n, 0, F32, y);
 }

@@ -26,6 +26,8 @@ static Value *unblocked(Node *n, Value *v, int axis, int64_t block)
                    shape_text(x), shape_text(s), printable(v->name));
         return v;
     }
+    if (!require_rank(n, wide.rank + 1))
+        return v;
     assume_dim(n, dim_ceil(size, D(block)), blocks);
     for (int i = wide.rank++; i > axis; i--)
         wide.dim[i] = s.dim[i - 1];

@@ -176,6 +176,8 @@ static void concat_from_open(Node *n, const Parts *p)
     bool stack = attr_int(n, "new_axis");
     if (!known_rank(n, b))
         return;
+    if (!require_rank(n, b->rank + stack))
+        return;
     int rank = b->rank + stack, axis = attr_axis(n, "axis", rank);
     if (!rank) {
         node_error(n, "scalars cannot be joined");

@@ -291,16 +291,38 @@ void poison(Node *n)
             n->out[i]->poisoned = true;
 }
 
-/* Of every tensor that an operator looks at; else it is reported. */
-static bool ranks_known(Node *n)
+/* Do the sizes that are numbers multiply to something that operators may count with? */
+static bool fits_in_memory(const Shape *s)
 {
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && n->in[i]->form == TENSOR && n->in[i]->shape->rank < 0 && !(n->op->flags & CONTROL)) {
-            error_value(n->in[i], "IO-02", "the number of dimensions of '%s' is not known", printable(n->in[i]->name));
-            note_help("give its shape: --shape %s=D,D,...", printable(n->in[i]->name));
-            n->in[i]->poisoned = true;
+    int64_t count = 1;
+    for (int i = 0; i < s->rank; i++) {
+        const int64_t size = dim_const(s->dim[i]) && !dim_is(s->dim[i], 0) ? dim_value(s->dim[i]) : 1;
+        if (__builtin_mul_overflow(count, size, &count) || count < 0 || count > MOST_SIZE)
+            return false;
+    }
+    return true;
+}
+
+/* What operators count on: the rank of every tensor is known, and it is not too large. Else it is reported. */
+static bool inputs_usable(Node *n)
+{
+    for (int i = 0; i < n->n_in; i++) {
+        Value *v = n->in[i];
+        if (!v || v->form != TENSOR)
+            continue;
+        if (v->shape->rank < 0 && !(n->op->flags & CONTROL)) {
+            error_value(v, "IO-02", "the number of dimensions of '%s' is not known", printable(v->name));
+            note_help("give its shape: --shape %s=D,D,...", printable(v->name));
+            v->poisoned = true;
             return false;
         }
+        if (!fits_in_memory(v->shape)) {
+            error_value(v, "SHP-21", "'%s' of the shape %s fits in no memory", printable(v->name),
+                        shape_text(*v->shape));
+            v->poisoned = true;
+            return false;
+        }
+    }
     return true;
 }
 
@@ -314,7 +336,7 @@ static Node *expand(Node *n)
     Node *before = n->prev, *next = n->next;
     Graph *g = n->graph;
     int errors = error_count(), assumed = assumption_count();
-    if (poisoned(n) || !check_types(n) || (n->op->expand && !ranks_known(n))) {
+    if (poisoned(n) || !check_types(n) || (n->op->expand && !inputs_usable(n))) {
         poison(n);
         return next;
     }
@@ -347,7 +369,7 @@ void infer_node(Node *n)
 
 static void infer_now(Node *n)
 {
-    if (poisoned(n) || !ranks_known(n)) {
+    if (poisoned(n) || !inputs_usable(n)) {
         poison(n);
         return;
     }

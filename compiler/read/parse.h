@@ -20,8 +20,7 @@ const char *type_text(const TypeDesc *d); /* "seq(tensor(float[2,N]))" */
 /* A TensorProto; its bytes stay where they are when they are as ours. NULL: wrong, and reported. */
 Tensor *read_tensor(Model *m, Span s, const Path *p, Name *tensor_name);
 Tensor *read_sparse(Model *m, Span s, const Path *p, Name *tensor_name); /* made dense */
-#define MOST_SIZE ((int64_t)1 << 48) /* of a dimension: more fits in no memory */
-bool product_of(int rank, const int64_t *dim, int64_t *count); /* false: more than fits in memory */
+bool product_of(int rank, const int64_t *dim, int64_t *count);           /* false: more than fits in memory */
 
 /* external.c */
 /* The bytes of a tensor in another file, which must be `size`. False: wrong, and reported. */

@@ -190,6 +190,13 @@ def endless_loop():
                  outputs=("y", "r"), more=tensor("m", [], [1 << 40], INT64) + tensor("w", [4], [1, 2, 3, 4]))
 
 
+def stacked(rank):
+    """A loop that keeps what has so many dimensions of every turn."""
+    g = graph([node("Identity", ["k"], ["co"]), node("Neg", ["x"], ["s"])], (info("i", [], INT64), info("k", [], BOOL)),
+              (info("co", [], BOOL), info("s", [1] * rank)))
+    return model([node("Loop", ["m", ""], ["y"], attr("body", g))], (info("x", [1] * rank), info("m", [], INT64)))
+
+
 def twice(n):
     names = ["x"] + [f"v{i}" for i in range(1, n)] + ["y"]
     return model([node("Concat", [names[i], names[i]], [names[i + 1]], attr("axis", 0)) for i in range(n)], (info("x", ["N"]),))
@@ -258,6 +265,8 @@ LARGE = {
     "open sizes": (lambda: model([node("Concat", [f"x{i}" for i in range(2000)], ["y"], attr("axis", 0))],
                                  [info(f"x{i}", [f"N{i}"]) for i in range(2000)]), [], "SHP-11"),
     "many dimensions": (lambda: model(chain("Abs", 1), (info("x", [1] * N),)), [], "onnxcc allows 16"),
+    "turns of 16 dimensions": (lambda: stacked(16), ["--dim", "m<=4"], "more than 16 dimensions"),
+    "turns of 15 dimensions": (lambda: stacked(15), ["--dim", "m<=4"], ""),
     "pieces": (lambda: model([node("SplitToSequence", ["x"], ["s"]), node("SequenceAt", ["s", "z"], ["y"])],
                              (info("x", [1 << 30]),), more=tensor("z", [], [0], INT64)), [], "?"),
     "an einsum": (lambda: model([node("Einsum", ["x"] * 1000, ["y"], attr("equation", ",".join(["ab"] * 1000) + "->ab"))],

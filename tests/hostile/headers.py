@@ -13,8 +13,21 @@ STANDARD = """assert complex ctype errno fenv float inttypes iso646 limits local
     stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype""".split()
 POSIX = """alloca fcntl getopt malloc poll pthread sched semaphore strings sys/mman sys/param sys/stat sys/time sys/types
     unistd""".split()
+AVR = "avr/interrupt avr/io avr/pgmspace avr/sleep avr/wdt".split()
+# Object-like macros of headers that this machine has not: Arduino's, CMSIS's and its vendors', Windows'.
+NUMBERED = {"ADC": 4, "CAN": 3, "DAC": 2, "DMA": 2, "I2C": 4, "I2S": 2, "LPUART": 2, "SPI": 6, "TIM": 20, "UART": 10, "USART": 10, "WWDG": 1}
+VENDORS = """PI HALF_PI TWO_PI DEG_TO_RAD RAD_TO_DEG EULER HIGH LOW INPUT OUTPUT INPUT_PULLUP INPUT_PULLDOWN SERIAL DISPLAY LSBFIRST MSBFIRST
+    CHANGE FALLING RISING DEFAULT EXTERNAL INTERNAL ANALOG LED_BUILTIN SDA SCL MOSI MISO SCK SS NOT_A_PIN NOT_A_PORT F_CPU ARDUINO
+    PERIPH_BASE SRAM_BASE FLASH_BASE FLASH_SIZE FLASH PWR RCC RNG RTC CRC CRYP HASH EXTI SYSCFG AFIO IWDG DBGMCU QUADSPI SDIO SAI SCB NVIC
+    NVIC_Type DWT ITM TPI TPIU MPU FPU SAU ICB DCB DIB SysTick CoreDebug SCnSCB SysTick_BASE SET RESET ENABLE DISABLE SUCCESS ERROR
+    READ_BIT UNUSED HSE_VALUE HSI_VALUE LSE_VALUE TICK_INT_PRIORITY VDD_VALUE
+    near far small hyper interface pascal cdecl huge IN OUT OPTIONAL TRUE FALSE CONST VOID FAR NEAR PASCAL CDECL CALLBACK WINAPI
+    APIENTRY MAX_PATH DELETE THIS INTERFACE UNICODE DIFFERENCE ABSOLUTE RELATIVE STRICT INFINITE IGNORE NO_ERROR TRANSPARENT OPAQUE
+    YES NO ON OFF BIT BYTES MIN MAX ABS DIM SIZE""".split()
+VENDORS += [f"{name}{i}" for name, n in NUMBERED.items() for i in range(1, n + 1)] + [f"GPIO{c}" for c in "ABCDEFGHIJK"]
+VENDORS += [f"B{i:0{n}b}" for n in range(1, 9) for i in range(1 << n)] + [f"A{i}" for i in range(16)]
 COMPILERS = {"gcc": ["-std=gnu11", "-D_GNU_SOURCE"], "clang-14": ["-std=gnu11", "-D_GNU_SOURCE"], "arm-none-eabi-gcc": ["-D_GNU_SOURCE"],
-             "avr-gcc": ["-D_GNU_SOURCE"]}
+             "avr-gcc": ["-D_GNU_SOURCE", "-mmcu=atmega2560"]}
 POSSIBLE = re.compile(r"(?=.{1,30}$)[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")     # what names.c can make of a name
 KEYWORDS = set("""auto char const double enum extern float inline int long register restrict return short signed static struct
     typedef union unsigned void volatile""".split())
@@ -23,7 +36,7 @@ KEYWORDS = set("""auto char const double enum extern float inline int long regis
 def available(cc):
     """Those of the headers that this compiler has, each by itself."""
     have = []
-    for h in STANDARD + POSIX:
+    for h in STANDARD + POSIX + AVR:
         p = subprocess.run([cc, *COMPILERS[cc], "-fsyntax-only", "-x", "c", "-"], input=f"#include <{h}.h>\n", capture_output=True, text=True)
         have += [h] if p.returncode == 0 else []
     return "".join(f"#include <{h}.h>\n" for h in have)
@@ -65,7 +78,7 @@ def of_headers():
         names, functions = declared(cc, source)
         everywhere |= objects | names
         outside |= calls | functions
-    everywhere = {n for n in everywhere if POSSIBLE.fullmatch(n)} - KEYWORDS
+    everywhere = {n for n in everywhere | set(VENDORS) if POSSIBLE.fullmatch(n)} - KEYWORDS
     return everywhere, {n for n in outside if POSSIBLE.fullmatch(n)} - KEYWORDS - everywhere
 
 
@@ -79,7 +92,7 @@ def main():
     if len(sys.argv) > 1:
         old = written() if TAKEN.exists() else (set(), set())
         parts = [sorted(f | o) for f, o in zip(found, old)]
-        text = ("/* taken.def - names that standard and POSIX headers of glibc, newlib and AVR libc define: macros, types, variables and\n"
+        text = ("/* taken.def - names that headers of glibc, newlib, AVR libc, Arduino, CMSIS and Windows define: macros, types, variables,\n"
                 " * constants, which no name of a model becomes; then functions, which none becomes at file scope.\n"
                 " * Made by tests/hostile/headers.py. */\n")
         for kind, names in zip(("TAKEN_EVERYWHERE", "TAKEN_AT_FILE_SCOPE"), parts):

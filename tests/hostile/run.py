@@ -121,7 +121,7 @@ def mutant(job):
     must = number % 3 < 2 and "gradient" not in name    # which has values' names as attributes
     options = MODES[number % len(MODES)]
     mutated = texts.renamed(model, draw, free) if number % 3 < 2 else texts.wild(model, rng, free)
-    compiled(name, texts.serialized(mutated, raw), WORK / "mutants" / str(number), options, INCLUDED[number % 2], must)
+    compiled(name, texts.serialized(mutated, raw), WORK / "mutants" / str(number), options, INCLUDED[number % 3], must)
     shutil.rmtree(WORK / "mutants" / str(number))
 
 
@@ -198,7 +198,8 @@ def named(job):
     folder = WORK / "names" / str(number)
     weights = [["--weights=file"], [], ["--weights=incbin"]][number % 3] if shape is as_constants else []
     if compiled(what, m.SerializeToString(), folder, ["--prefix", "m", *options, *weights], INCLUDED[1]):
-        compiles(what, folder / "m.c", INCLUDED[0])
+        for others in INCLUDED[0], INCLUDED[2]:
+            compiles(what, folder / "m.c", others)
         if shape is not as_constants:
             p = run(*CXX, *INCLUDED[1], "-x", "c++", folder / "m.h")
             check(p.returncode == 0, f"{what}: the header as C++\n{p.stderr.decode()[:1500]}")
@@ -264,7 +265,10 @@ def prepare():
     everybody = WORK / "everybody.h"
     everybody.write_text(headers.available("gcc"))
     subprocess.run([*CC[:3], *(f for f in CC[3:] if f != "-fsyntax-only"), "-x", "c-header", everybody], check=True)
-    return [[], ["-include", everybody]]
+    vendors = WORK / "vendors.h"    # what is not on this machine, as macros that break what uses the name
+    vendors.write_text("#define round(x) @\n" + "".join(f"#undef {w}\n#define {w}(a,b) @\n" for w in ("min", "max", "bit", "sq", "word"))
+                       + "".join(f"#undef {w}\n#define {w} @\n" for w in headers.VENDORS if w not in ("TRUE", "FALSE")))
+    return [[], ["-include", everybody], ["-include", vendors]]
 
 
 INCLUDED = []
