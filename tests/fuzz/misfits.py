@@ -1,6 +1,7 @@
 """Sizes that do not fit, against ONNX Runtime: of every kind of random model some, each of whose input dimensions is fixed, open
 or bounded, each of whose inputs is given or constant; run in the compiler with open sizes drawn anew. The result is a status, or
-what ONNX Runtime computes; where that refuses, ONNX's reference evaluator may stand for it.
+what ONNX Runtime computes; where that refuses, ONNX's reference evaluator may stand for it. Of every fourth model one mix runs as
+C under sanitizers, too, and gives what the compiler gives.
 
 usage: misfits.py FUZZ_FOLDER BUILD [PATTERN...]       (FUZZ_FOLDER: what generate.py wrote; of it, models like PATTERN alone)
 """
@@ -14,7 +15,9 @@ import re
 import subprocess
 import sys
 import tempfile
+import types
 import warnings
+import zlib
 
 import numpy as np
 import onnx
@@ -22,8 +25,12 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+import programs_run
+
 MODELS, MIXES, CALLS = 1, 4, 4  # of each kind; of each model; of each mix
 LARGEST = 8
+AS_C = 4  # one of so many models
+CC = "clang-14 -O0 -w -DONNXCC_SMALL -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all".split()
 PACKED = TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1, TensorProto.UINT2, TensorProto.INT2
 DRAWN = "Random", "Multinomial", "Bernoulli", "Dropout"
 NEWEST_OF_RUNTIME = 24
@@ -157,8 +164,25 @@ def computed(build, model, arrays, bounds, work):
     return results, ""
 
 
-def problem(build, model, arrays, bounds, work):
-    y, said = computed(build, model, arrays, bounds, work)
+def differs_as_c(build, model, runs, results, bounds, work):
+    """What is wrong with the C: runs, [(what, {word: size}, arrays)], give other results than in the compiler; "": nothing."""
+    p = subprocess.run([f"{build}/onnxcc", f"{work}/m.onnx", "-o", f"{work}/m.c", "--prefix", "m", *bounds], capture_output=True, text=True)
+    if p.returncode:
+        return "" if p.returncode == 1 else p.stderr
+    words = {d.dim_param: 0 for v in model.graph.input for d in v.type.tensor_type.shape.dim if d.dim_param}
+    outputs = [types.SimpleNamespace(kind=v.type.tensor_type.elem_type) for v in model.graph.output]
+    program = types.SimpleNamespace(words=words, outputs=outputs)
+    try:
+        got = programs_run.as_c(CC, os.path.join(build, "include"), program, pathlib.Path(work), runs)
+    except programs_run.Failed as e:
+        return str(e)
+    for a, b in zip(got, results):
+        if (a is None) != (b is None) or (a is not None and not same(a, b)):
+            return f"as C {a}, in the compiler {b}"
+    return ""
+
+
+def problem(model, arrays, y, said):
     if y is None:
         return said
     feed = {v.name: x for v, x in zip(model.graph.input, arrays)}
@@ -175,31 +199,39 @@ def problem(build, model, arrays, bounds, work):
 
 
 def wrong(folder, build):
-    """(how many calls there were, what is wrong)"""
+    """(how many calls there were, how many of them as C, what is wrong)"""
     read_of = read(folder)
     name = os.path.basename(folder)
     if read_of is None or any(d in name for d in DRAWN) or any(o.domain == "" and o.version < 7 for o in read_of[0].opset_import):
-        return 0, ""  # nor do the evaluators know how older versions broadcast
-    rng, calls = random.Random(name), 0
+        return 0, 0, ""  # nor do the evaluators know how older versions broadcast
+    rng, calls, as_c = random.Random(name), 0, 0
     was_given = len(onnx.load(os.path.join(folder, "model.onnx")).graph.input)
     with tempfile.TemporaryDirectory() as work:
-        for _ in range(MIXES):
+        for mix in range(MIXES):
             model, given, bounds = mixed(*read_of, was_given, rng)
             onnx.save(model, f"{work}/m.onnx")
             feed = {v.name: x for v, x in zip(model.graph.input, given.values())}
             if by_runtime(model, feed) is None and by_reference(model, feed) is None:
-                return calls, ""  # nobody could tell
-            for _ in range(CALLS):
+                return calls, as_c, ""  # nobody could tell
+            runs, results = [], []
+            for k in range(CALLS):
                 arrays = resized(model, given, rng)
                 calls += 1
-                said = problem(build, model, arrays, bounds, work)
+                y, said = computed(build, model, arrays, bounds, work)
+                said = problem(model, arrays, y, said)
+                sizes = {d.dim_param: n for v, x in zip(model.graph.input, arrays) for d, n in zip(v.type.tensor_type.shape.dim, x.shape)}
+                runs.append((f"call {k}", sizes, arrays))
+                results.append(y)
+                if not said and k == CALLS - 1 and mix == 0 and zlib.crc32(name.encode()) % AS_C == 0:
+                    as_c += CALLS
+                    said = differs_as_c(build, model, runs, results, bounds, work)
                 if said:
                     kept = pathlib.Path(build, "misfits", name)
                     kept.mkdir(parents=True, exist_ok=True)
                     for f in os.listdir(work):
                         (kept / f).write_bytes(pathlib.Path(work, f).read_bytes())
-                    return calls, f"{said}\n    onnxcc {kept}/m.onnx --eval {kept} {' '.join(bounds)}"
-    return calls, ""
+                    return calls, as_c, f"{said}\n    onnxcc {kept}/m.onnx --eval {kept} {' '.join(bounds)}"
+    return calls, as_c, ""
 
 
 def main():
@@ -211,16 +243,16 @@ def main():
         kinds.setdefault(name.split("_", 3)[3], []).append(os.path.join(folder, "node", name))
     models = [m for of in kinds.values() for m in of[:None if patterns else MODELS]]
     models = [m for m in models if not patterns or any(fnmatch.fnmatch(os.path.basename(m), p) for p in patterns)]
-    failed = calls = 0
+    failed = calls = as_c = 0
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        for m, (n, text) in zip(models, pool.map(wrong, models, [build] * len(models), chunksize=4)):
+        for m, (n, n_c, text) in zip(models, pool.map(wrong, models, [build] * len(models), chunksize=4)):
             name = os.path.basename(m)
             known = any(fnmatch.fnmatch(re.sub(r"^fuzz_\d+_\d+_", "", name), k) for k in KNOWN)
-            calls += n
+            calls, as_c = calls + n, as_c + n_c
             if text and not known:
                 failed += 1
                 print(f"FAIL {name}: {text}")
-    print(f"misfits: {calls} calls of {len(models)} models, of {len(kinds)} kinds")
+    print(f"misfits: {calls} calls, {as_c} of them as C, too, of {len(models)} models, of {len(kinds)} kinds")
     print(f"misfits: {len(models) - failed} passed, {failed} failed")
     sys.exit(bool(failed))
 

@@ -77,7 +77,7 @@ class Graph:
 
     def number(self, most=4):
         """A whole number from 0 to `most` that only the run knows."""
-        kind = self.m.one("positive places input size")
+        kind = self.m.one("positive places input size".split())
         given = self.some(I, 0, 0)
         if kind == "input" and given:
             n = given
@@ -204,7 +204,7 @@ def product(g):
 def shape(g):
     v = g.floats(1)
     s = g.do("Shape", [v], (I, (v.rank,)))
-    kind = g.m.one("cast fill expand")
+    kind = g.m.one("cast fill expand".split())
     if kind == "cast":
         g.do("Cast", [s], (F, (v.rank,)), to=F)
     elif kind == "fill":
@@ -288,7 +288,7 @@ def ranges(g):
 def expand(g):
     v = g.floats(0, 0)
     k = g.row(g.number())
-    kind = g.m.one("one two tile fill")
+    kind = g.m.one("one two tile fill".split())
     if kind == "one":
         g.do("Expand", [v, k], (F, (g.word(),)))
     elif kind == "two":
@@ -432,7 +432,7 @@ def pieces(g):
     s = Value(g.program.name(), F, [None] * v.rank, True)
     by = g.do("Add", [g.number(2), g.constant(1)], (I, ()))
     g.nodes.append(helper.make_node("SplitToSequence", [v.name, by.name], [s.name], axis=0))
-    g.values.append(s)
+    add_sequence(g, s)
 
 
 @step(2)
@@ -441,16 +441,18 @@ def collected(g):
     s = Value(g.program.name(), F, [None] * v.rank, True)
     others = [w for w in g.values if w.kind == F and w.rank == v.rank and not w.sequence and w.sizes[1:] == v.sizes[1:]]
     g.nodes.append(helper.make_node("SequenceConstruct", [v.name, *(g.m.one(others).name for _ in range(g.m.int(0, 2)))], [s.name]))
-    g.values.append(s)
+    add_sequence(g, s)
 
 
 @step(2)
 def from_sequence(g):
     fit = [v for v in g.values if v.sequence]
-    if not fit:
-        return
-    s = g.m.one(fit)
-    kind = g.m.one("at join length insert")
+    if fit:
+        read_sequence(g, g.m.one(fit))
+
+
+def read_sequence(g, s):
+    kind = g.m.one("at join length insert".split())
     if kind == "at":
         g.do("SequenceAt", [s, g.constant(g.m.one([0, -1]))], (F, [g.word() for _ in s.sizes]))
     elif kind == "join":
@@ -460,7 +462,86 @@ def from_sequence(g):
     else:
         t = Value(g.program.name(), F, s.sizes, True)
         g.nodes.append(helper.make_node("SequenceInsert", [s.name, g.floats(s.rank, s.rank).name], [t.name]))
-        g.values.append(t)
+        add_sequence(g, t)
+
+
+def add_sequence(g, s):
+    g.values.append(s)
+    if g.m.chance(0.8):
+        read_sequence(g, s)
+
+
+@step(1)
+def chosen(g):
+    """A sequence of which a branch decides how long it is."""
+    if g.depth == MOST_DEPTH:
+        return
+    v = g.floats(1, 2)
+    condition, protos = g.condition(), {}
+    for branch, count in ("then_branch", g.m.int(1, 2)), ("else_branch", g.m.int(1, 3)):
+        inside = Graph(g.program, g)
+        s = Value(g.program.name(), F, [None] * v.rank, True)
+        inside.nodes.append(helper.make_node("SequenceConstruct", [inside.like(v).name for _ in range(count)], [s.name]))
+        protos[branch] = inside.proto(branch, [], [s])
+    s = Value(g.program.name(), F, [None] * v.rank, True)
+    g.nodes.append(helper.make_node("If", [condition.name], [s.name], **protos))
+    add_sequence(g, s)
+
+
+@step(1)
+def gathered(g):
+    """A sequence that a loop makes longer in every turn."""
+    if g.depth == MOST_DEPTH:
+        return
+    v, turns = g.floats(1, 2), g.number(3)
+    s = Value(g.program.name(), F, [None] * v.rank, True)
+    g.nodes.append(helper.make_node("SequenceConstruct", [v.name], [s.name]))
+    inside = Graph(g.program, g)
+    turn, on, state = Value(g.program.name(), I, ()), Value(g.program.name(), B, ()), Value(g.program.name(), F, s.sizes, True)
+    inside.values += [turn, on]
+    inside.grow(g.m.int(0, 2))
+    more = Value(g.program.name(), F, s.sizes, True)
+    inside.nodes.append(helper.make_node("SequenceInsert", [state.name, inside.floats(v.rank, v.rank).name], [more.name]))
+    body = inside.proto("body", [turn, on, state], [on, more])
+    y = Value(g.program.name(), F, s.sizes, True)
+    g.nodes.append(helper.make_node("Loop", [turns.name, "", s.name], [y.name], body=body))
+    add_sequence(g, y)
+
+
+# ---- functions, which several places call --------------------------------------------------------------------------------
+
+OWN = "program"
+
+
+def imports():
+    return [helper.make_opsetid("", VERSION), helper.make_opsetid(OWN, 1)]
+
+
+class Outside:
+    """What a function's body is drawn in: its parameter is all there is."""
+
+    def __init__(self, v):
+        self.values, self.depth = [v], MOST_DEPTH - 2
+
+
+@step(3)
+def calls(g):
+    known = g.program.functions
+    if not known or g.m.chance(0.4):
+        x = Value("x", F, (g.word(), g.word()))
+        inside = Graph(g.program, Outside(x))
+        inside.grow(g.m.int(1, 5))
+        y = inside.some(F)
+        y = y if y is not x else inside.identity(x)
+        nodes = needed(inside.nodes, {y.name})
+        name = f"Shared{len(known)}"
+        known.append((y, helper.make_function(OWN, name, ["x"], [y.name], nodes, imports())))
+    y, function = g.m.one(known)
+    v = g.floats(2, 2)
+    for _ in range(g.m.int(1, 2)):
+        result = Value(g.program.name(), F, [d if isinstance(d, int) else g.word() for d in y.sizes])
+        g.nodes.append(helper.make_node(function.name, [v.name], [result.name], domain=OWN))
+        g.values.append(result)
 
 
 # ---- a program ------------------------------------------------------------------------------------------------------------
@@ -470,7 +551,7 @@ class Program:
     """model, and its inputs: Values. sizes: {word: the bound that it is given, or None for a size that is no input's}."""
 
     def __init__(self, m):
-        self.m, self.count = m, 0
+        self.m, self.count, self.functions = m, 0, []
         g = Graph(self)
         words = {f"d{i}": 0 if m.chance(EMPTY) else m.int(1, SMALL) for i in range(m.int(1, 3))}
         self.inputs = [Value(f"x{i}", F, [self.size(words) for _ in range(m.int(1, 3))]) for i in range(m.int(1, 3))]
@@ -489,10 +570,14 @@ class Program:
         declared = [helper.make_tensor_value_info(v.name, v.kind, v.sizes) for v in self.inputs]
         results = [helper.make_tensor_value_info(v.name, v.kind, [f"{v.name}_{i}" for i in range(v.rank)]) for v in self.outputs]
         graph = helper.make_graph(nodes, "program", declared, results)
-        self.model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", VERSION)], ir_version=9)
+        called = {n.op_type for n in all_nodes(nodes) if n.domain == OWN}
+        called |= {n.op_type for _, f in self.functions for n in all_nodes(f.node) if n.domain == OWN}
+        functions = [f for _, f in self.functions if f.name in called]
+        self.model = helper.make_model(graph, opset_imports=imports(), functions=functions, ir_version=9)
 
     def has(self, *ops):
-        return any(n.op_type in ops for n in all_nodes(self.model.graph.node))
+        nodes = [*self.model.graph.node, *(n for f in self.model.functions for n in f.node)]
+        return any(n.op_type in ops for n in all_nodes(nodes))
 
     def size(self, words):
         return self.m.one(list(words)) if self.m.chance(0.7) else 0 if self.m.chance(EMPTY) else self.m.int(1, SMALL)
