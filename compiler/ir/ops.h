@@ -61,6 +61,7 @@ enum {
     CONTROL = 1 << 8,    /* has graphs: exec.c and emit.c know it by its kind */
     NOFOLD = 1 << 9,
     LOOKS_BACK = 1 << 10, /* what it means depends on the nodes before it, those of constants too */
+    STOPS = 1 << 12,      /* running it is an error, so it runs whoever reads its results */
     TOLD = 1 << 11,       /* the creator sets type and shape (or its upper bound) of the outputs */
     CUSTOM = 1 << 12,     /* the user's own: number of arguments, and attributes, are as the model has them */
 };

@@ -668,7 +668,7 @@ static const Op control_ops[] = {
     {"Copy", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE, .domain = "onnxcc"},
     {"View", 1, "x:T -> y:T", "T=ALL14", NULL, view_infer, NULL, .flags = VIEW, .domain = "onnxcc"},
     {"Fill", 1, "-> y:T", "T=ALL14", "value:tensor", made_infer, fill_bind, .flags = TOLD, .domain = "onnxcc"},
-    {"Fail", 1, "-> y:T", "T=ALL14", NULL, made_infer, fail_bind, .flags = NOFOLD | TOLD, .domain = "onnxcc"},
+    {"Fail", 1, "-> y:T", "T=ALL14", NULL, made_infer, fail_bind, .flags = NOFOLD | STOPS | TOLD, .domain = "onnxcc"},
     {"Dims", 1, "-> y:T", "T=int32|int64|bool", "dims:ints", made_infer, dims_bind, .flags = NOFOLD | TOLD, .domain = "onnxcc"},
 };
 /* clang-format on */

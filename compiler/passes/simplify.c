@@ -28,12 +28,27 @@ static void need_sizes(Map *needed, const Value *v)
         dim_symbols(((const Dim *)v->data->data)[i], need_symbol, needed);
 }
 
+static void find_stop(Graph *g, void *found)
+{
+    for (const Node *n = g->first; n && !*(bool *)found; n = n->next) {
+        *(bool *)found = n->op->flags & STOPS;
+        node_each_graph(n, find_stop, found);
+    }
+}
+
+static bool may_stop(const Node *n)
+{
+    bool found = n->op->flags & STOPS;
+    node_each_graph(n, find_stop, &found);
+    return found;
+}
+
 static bool is_dead(const Node *n, const Map *needed)
 {
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i] && ((n->out[i]->uses.n && !n->out[i]->data) || map_get(needed, n->out[i])))
             return false;
-    return !map_get(needed, n);
+    return !map_get(needed, n) && !may_stop(n);
 }
 
 static void sweep(Graph *g, void *map)

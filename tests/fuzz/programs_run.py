@@ -41,7 +41,7 @@ REFUSES = (
     "Invalid num_outputs value",  # Split of nothing into two
     "pre-allocated output",  # a branch whose results have sizes that its own inference had not foreseen
 )
-UNSEEN = "Inconsistent shape in loop", "Invalid sequence index"
+UNSEEN = "Inconsistent shape in loop", "Invalid sequence index", "Must have 1 or more inputs"
 NEGATIVE, LARGE = (-1, -(1 << 40), -(1 << 63)), (1 << 31, 1 << 32, 1 << 40, 1 << 62, (1 << 63) - 1)
 EXTREME = {"extreme": [np.inf, -np.inf, 1e-40, -1e-40, 0.0, -0.0, 1.0], "nan": [np.nan],
            "huge": [3.4e38, -3.4e38]}  # their sums depend on the order, so that results need only be defined
@@ -102,6 +102,16 @@ class Expected:
         except Exception as e:  # pylint: disable=broad-except
             self.why = str(e)
             return None
+
+    def hangs_on_rounding(self, inputs, want):
+        """Would other last bits of the inputs give something else, too?"""
+        rng = np.random.default_rng(0)
+        for _ in range(3):
+            noise = [np.float32(1) + rng.integers(-1, 2, x.shape).astype(np.float32) * np.float32(2.0**-21) for x in inputs]
+            y = self.of([x * e if x.dtype == np.float32 else x for x, e in zip(inputs, noise)])
+            if y is None or differs(y, want):
+                return True
+        return False
 
     def reference(self, inputs):
         try:
@@ -279,7 +289,7 @@ def judge(way, what, got, want, program, expected, inputs, counts):
             counts[f"a status on {what}"] += 1
     elif want is None:
         # What is there for its result's size alone need not run, and so does not fail.
-        sizes = program.has("Shape", "Size") and any(x in expected.why for x in UNSEEN)
+        sizes = program.has("Shape", "Size", "SequenceLength") and any(x in expected.why for x in UNSEEN)
         if what != "huge" and expected.session and not sizes and not any(x in expected.why for x in REFUSES):
             raise Failed(f"{way}, {what}: a result where ONNX Runtime has none: {expected.why[-300:]}")
         why = next((x for x in REFUSES if x in expected.why), "huge numbers" if what == "huge" else "its own reason")
@@ -289,7 +299,9 @@ def judge(way, what, got, want, program, expected, inputs, counts):
         said = "" if loose else differs(got, want)
         if said:
             other = expected.reference(inputs)
-            if other is not None and not differs(got, other):
+            if expected.hangs_on_rounding(inputs, want):
+                counts["hangs on the order of a sum"] += 1
+            elif other is not None and not differs(got, other):
                 counts["as the reference has it, not ONNX Runtime"] += 1
             else:
                 raise Failed(f"{way}, {what}: {said}")

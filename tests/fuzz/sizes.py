@@ -1,6 +1,7 @@
 """Sizes that are wrong at run time: of every operator among the random models one, each size of whose inputs is fixed, bounded by
 what it is, or open, called with sizes drawn at random and buffers as large as these say, with sizes that nothing has, and with
-the numbers that integers end at. Any status will do where sizes are possible; the sanitizers may find nothing.
+the numbers that integers end at. Any status will do where sizes are possible; the sanitizers may find nothing. So with
+operators whose sizes are elements of an input.
 
 usage: sizes.py FUZZ_FOLDER BUILD       (FUZZ_FOLDER: what generate.py wrote)
 """
@@ -15,6 +16,7 @@ import sys
 
 import onnx
 from onnx import TensorProto, helper
+from onnx.parser import parse_model
 
 from cache import kept
 
@@ -24,6 +26,40 @@ FIXED, BOUNDED = 0.15, 0.15  # of the sizes
 NUMBERS = 0.5  # of the short constants of integers, which may decide sizes, become inputs
 HUGE = "INT64_C(1) << 31, INT64_C(1) << 40, INT64_C(1) << 62, INT64_MAX, -1, -(INT64_C(1) << 40), INT64_MIN"
 PACKED = TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1, TensorProto.UINT2, TensorProto.INT2
+BY_INPUTS = {
+    "Reshape": "(float[8] x, int64[3] s) => (float[A,B,C] y) { y = Reshape(x, s) }",
+    "Reshape of open sizes": "(float[N,M] x, int64[2] s) => (float[A,B] y) { y = Reshape(x, s) }",
+    "Reshape of the rest": "(float[N,M] x, int64[1] s) => (float[A,B] y) <int64[1] two = {2}> "
+                           "{ t = Concat<axis=0>(s, two) y = Reshape(x, t) }",
+    "Reshape by 0 and -1": "(float[N,M] x) => (float[A,B] y) <int64[2] s = {0, -1}> { y = Reshape(x, s) }",
+    "Expand": "(float[1,M] x, int64[2] s) => (float[A,B] y) { y = Expand(x, s) }",
+    "Tile": "(float[N,M] x, int64[2] s) => (float[A,B] y) { y = Tile(x, s) }",
+    "ConstantOfShape": "(int64[2] s) => (float[A,B] y) { y = ConstantOfShape(s) }",
+    "Range": "(int64 a, int64 b, int64 c) => (int64[A] y) { y = Range(a, b, c) }",
+    "Range of int32": "(int32 a, int32 b, int32 c) => (int32[A] y) { y = Range(a, b, c) }",
+    "Slice": "(float[N,M] x, int64[2] a, int64[2] b, int64[2] c) => (float[A,B] y) <int64[2] axes = {0, 1}> { y = Slice(x, a, b, axes, c) }",
+    "Pad": "(float[N,M] x, int64[4] p) => (float[A,B] y) { y = Pad(x, p) }",
+    "Pad by reflection": "(float[N,M] x, int64[4] p) => (float[A,B] y) { y = Pad<mode = \"reflect\">(x, p) }",
+    "Split": "(float[N,M] x, int64[2] s) => (float[A,B] y, float[C,D] z) { y, z = Split<axis = 0>(x, s) }",
+    "SplitToSequence": "(float[N,M] x, int64[2] s, int64 i) => (float[A,B] y) { t = SplitToSequence(x, s) y = SequenceAt(t, i) }",
+    "pieces of one size": "(float[N,M] x, int64 s) => (float[A,B] y) { t = SplitToSequence(x, s) y = ConcatFromSequence<axis = 0>(t) }",
+    "TopK": "(float[N,M] x, int64[1] k) => (float[A,B] y, int64[C,D] i) { y, i = TopK(x, k) }",
+    "OneHot": "(int64[N] x, int64 d, float[2] v) => (float[A,B] y) { y = OneHot(x, d, v) }",
+    "Resize": "(float[1,1,H,W] x, int64[4] s) => (float[A,B,C,D] y) { y = Resize(x, , , s) }",
+    "Col2Im": "(float[1,4,L] x, int64[2] s) => (float[A,B,C,D] y) <int64[2] k = {2, 2}> { y = Col2Im(x, s, k) }",
+    "CenterCropPad": "(float[N,M] x, int64[2] s) => (float[A,B] y) { y = CenterCropPad(x, s) }",
+    "AffineGrid": "(float[1,2,3] x, int64[4] s) => (float[A,B,C,D] y) { y = AffineGrid(x, s) }",
+    "MaxUnpool": "(float[1,1,H,W] x, int64[1,1,H,W] i, int64[4] s) => (float[A,B,C,D] y) { y = MaxUnpool<kernel_shape = [2,2]>(x, i, s) }",
+    "HannWindow": "(int64 n) => (float[A] y) { y = HannWindow(n) }",
+    "DFT": "(float[1,L,1] x, int64 n) => (float[A,B,C] y) { y = DFT(x, n) }",
+    "STFT": "(float[1,L,1] x, int64 n, float[K] w) => (float[A,B,C,D] y) { y = STFT(x, n, w) }",
+    "Gather": "(float[N,M] x, int64[K] i) => (float[A,B] y) { y = Gather(x, i) }",
+    "ScatterND": "(float[N,M] x, int64[K,2] i, float[K] u) => (float[A,B] y) { y = ScatterND(x, i, u) }",
+    "Loop": "(float[N] x, int64 n) => (float[A,B] y) { y = Loop(n)<body = b (int64 i, bool on) => (bool go, float[N] t) { go = Identity(on) t = Neg(x) }> }",
+    "sizes of sizes": "(float[N] x, int64 a, int64 b) => (float[A] y) <int64[1] one = {1}> { p = Mul(a, b) q = Mul(p, p) r = Add(q, a) "
+                      "s = Reshape(r, one) y = Expand(x, s) }",
+    "TensorScatter": "(float[N,L,M] x, float[N,K,M] u, int64[N] i) => (float[A,B,C] y) { y = TensorScatter(x, u, i) }",
+}
 INTEGERS = tuple(getattr(TensorProto, sign + bits) for sign in ("INT", "UINT") for bits in ("8", "16", "32", "64"))
 MAIN = """#include "m.c"
 #include <stdio.h>
@@ -57,7 +93,7 @@ def opened(model, rng):
     for i, v in enumerate(model.graph.input):
         for k, d in enumerate(v.type.tensor_type.shape.dim):
             was, kind = d.dim_value, rng.random()
-            if kind < FIXED and was or was >= LARGEST:
+            if was and (kind < FIXED or was >= LARGEST or model.graph.name == "by_inputs"):
                 continue
             d.dim_param = f"s{i}_{k}"
             sizes[d.dim_param] = (was or 2, was or 2 if kind < FIXED + BOUNDED else LARGEST)
@@ -109,13 +145,17 @@ def failure(command):
     return f"{' '.join(map(str, command))}\n{p.stdout}{p.stderr[:1500]}" if p.returncode else ""
 
 
-def wrong(folder, build):
-    """What is wrong with the model in the folder; "": nothing; None: it cannot be called so."""
-    model = onnx.load(os.path.join(folder, "model.onnx"))
+def by_inputs(name):
+    version = 24 if name == "TensorScatter" else 20
+    return parse_model(f'<ir_version: 10, opset_import: ["" : {version}]> by_inputs {BY_INPUTS[name]}')
+
+
+def wrong(name, model, build):
+    """What is wrong with the model; "": nothing; None: it cannot be called so."""
     if not is_plain(model):
         return None
-    sizes = opened(model, random.Random(folder.rsplit("/", 1)[1]))
-    work = os.path.join(build, "sizes", os.path.basename(folder))
+    sizes = opened(model, random.Random(name))
+    work = os.path.join(build, "sizes", name.replace(" ", "_"))
     os.makedirs(work, exist_ok=True)
     path = {name: os.path.join(work, name) for name in ("m.onnx", "m.c", "m.h", "main.c", "main")}
     onnx.save(model, path["m.onnx"])
@@ -142,14 +182,15 @@ def main():
     folder, build = sys.argv[1:]
     models = {}
     for name in sorted(os.listdir(os.path.join(folder, "node")), key=lambda f: int(f.split("_")[2])):
-        models.setdefault(name.split("_", 3)[3], os.path.join(folder, "node", name))
+        models.setdefault(name.split("_", 3)[3], (name, onnx.load(os.path.join(folder, "node", name, "model.onnx"))))
+    models |= {f"{name} by its inputs": (f"by {name}", by_inputs(name)) for name in BY_INPUTS}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = dict(zip(models, pool.map(lambda f: wrong(f, build), models.values())))
+        results = dict(zip(models, pool.map(lambda m: wrong(*m, build), models.values())))
     failed = {name: text for name, text in results.items() if text}
     for name, text in failed.items():
         print(f"FAIL {name}: {text}")
     unused = sum(text is None for text in results.values())
-    print(f"sizes: {len(results)} models, one of every kind; {unused} of them cannot have open sizes, or no such tensors")
+    print(f"sizes: {len(results)} models, {len(BY_INPUTS)} whose inputs are sizes, one of every other kind; {unused} of them cannot have open sizes, or no such tensors")
     print(f"sizes: {len(results) - unused - len(failed)} passed, {len(failed)} failed")
     sys.exit(bool(failed))
 
