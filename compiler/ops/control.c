@@ -552,9 +552,12 @@ static Node *copy_node(Graph *g, Value *v, Node *before)
     return c;
 }
 
-/* Memory that nobody has written yet and nobody else uses. */
+/* Memory that nobody has written yet and nobody else uses; what a body is given has been. */
 static bool is_room(const Value *v)
 {
+    for (int i = 0; v->graph && i < v->graph->in.n; i++)
+        if (v->graph->in.at[i] == v)
+            return false;
     return v->def && v->uses.n == 1 && !v->def->call.kernel && !v->def->call.loop && !strcmp(v->def->op->name, "Start");
 }
 

@@ -190,7 +190,8 @@ def main():
     for name, text in failed.items():
         print(f"FAIL {name}: {text}")
     unused = sum(text is None for text in results.values())
-    print(f"sizes: {len(results)} models, {len(BY_INPUTS)} whose inputs are sizes, one of every other kind; {unused} of them cannot have open sizes, or no such tensors")
+    print(f"sizes: {len(results)} models, {len(BY_INPUTS)} whose inputs are sizes, one of every other kind; "
+          f"{unused} of them cannot have open sizes, or no such tensors")
     print(f"sizes: {len(results) - unused - len(failed)} passed, {len(failed)} failed")
     sys.exit(bool(failed))
 
