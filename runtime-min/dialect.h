@@ -42,6 +42,13 @@
 #define RT_NOCLONE
 #endif
 
+/* What gcc knows about a function's callers makes worse vectors of some loops. */
+#if defined __GNUC__ && !defined __clang__ && defined __OPTIMIZE__
+#define RT_NOIPA RT_ATTRIBUTE((noipa))
+#else
+#define RT_NOIPA
+#endif
+
 /* Numbers have their highest byte first. */
 #if defined __BYTE_ORDER__ && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define RT_BIG_ENDIAN

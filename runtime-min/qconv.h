@@ -117,8 +117,8 @@ HELPER void FN2(qconv_panel)(i32 *to, const T *a, const T *b, i32 zero)
 }
 
 /* For each pixel, n pairs of a value of a and one of b, less zero. */
-SHARED void FN2(qconv_pair)(i32 *restrict to, const T *restrict a, const T *restrict b, i32 zero, idx n, idx pixels,
-                            idx pitch)
+SHARED RT_NOIPA void FN2(qconv_pair)(i32 *restrict to, const T *restrict a, const T *restrict b, i32 zero, idx n,
+                                     idx pixels, idx pitch)
 {
     for (idx w = 0; w < pixels; w++)
         if (n == QTILE_PANEL)

@@ -197,7 +197,7 @@ def same_numbers(name, c, single):
 def stack(name, c):
     """Bytes of the deepest call, by the C compiler: what the header says, at most."""
     worst = 0
-    for mode, level in (("default", "-O2"), ("default", "-O3"), ("small", "-Os")):
+    for mode, level in (("default", "-O0"), ("default", "-Og"), ("default", "-O2"), ("default", "-O3"), ("small", "-Os")):
         o = c.with_suffix(f".stack{level}.o")
         makes(f"{name}: -fcallgraph-info", o, "gcc", "-std=c99", level, *MODES[mode], "-fcallgraph-info=su", INCLUDE, "-c", c,
               env=dict(os.environ, CCACHE_DISABLE="1"))   # it would not keep the second file
