@@ -125,7 +125,7 @@ HELPER void MATMUL_FN(matmul_one)(const f32 *x, idx x_row, const f32 *b, const f
 {
     const struct tile_cut across = tile_cut((p->n + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
     const struct tile_cut rows = tile_cut(p->m, TILE_ROWS(across.big), 1);
-    struct tile_job t = {.taps = 1, .across = 1, .rows = 1, .y_pitch = p->y_pitch, .r_pitch = p->r_pitch};
+    struct tile_job t = {.taps = p->k > 0, .across = 1, .rows = 1, .y_pitch = p->y_pitch, .r_pitch = p->r_pitch};
     tile_rows(&t, x_row);
     for (idx c = 0; c < p->n;) {
         const idx wide = (c < across.bigs * RT_VEC ? across.big : across.little) * RT_VEC, columns = p->n - c;
@@ -140,7 +140,7 @@ HELPER void MATMUL_FN(matmul_one)(const f32 *x, idx x_row, const f32 *b, const f
             t.hi = t.last ? p->hi : RT_INF;
             t.w_k = p->b_k;
             t.w_panel = TILE_PANEL;
-            if (!p->direct || columns < wide) {
+            if (t.run > 0 && (!p->direct || columns < wide)) {
                 matmul_pack(scratch, w, p->b_k, p->b_column, t.run, columns < wide ? columns : wide);
                 w = scratch;
                 t.w_k = TILE_PANEL;
@@ -160,7 +160,7 @@ MATMUL_KERNEL void MATMUL_FN(matmul)(const f32 *a, const f32 *b, const f32 *bias
                                      struct matmul p)
 {
     const idx matrices = p.batch[0] * p.batch[1] * p.batch[2] * p.batch[3];
-    f32 *const straight = scratch + 4 * TILE_PANEL * (p.depth < p.k ? p.depth : p.k);
+    f32 *const straight = scratch ? scratch + 4 * TILE_PANEL * (p.depth < p.k ? p.depth : p.k) : scratch;
     for (idx q = 0; q < matrices; q++) {
         idx at_a = 0, at_b = 0, left = q;
         for (int d = 3; d >= 0; left /= p.batch[d--]) {

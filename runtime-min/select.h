@@ -93,7 +93,8 @@ KERNEL int FN(unique)(const void *from, void *into, i64 *first, i64 *which, i64 
 {
     const T *const x = from;
     T *const y = into;
-    i64 *const order = (i64 *)scratch, *const group = order + p.axis, *const rank = group + p.axis;
+    i64 *const order = (i64 *)scratch, *const group = order ? order + p.axis : order;
+    i64 *const rank = group ? group + p.axis : group; /* an axis of no slices needs no scratch */
     idx n = 0, next = 0;
     for (idx i = 0; i < p.axis; i++)
         order[i] = i;

@@ -19,11 +19,19 @@ test-compilers: setup $(B)/suite/run $(B)/suite/call $(B)/include/onnxcc
 		--every $(LEVELS_EVERY) --turn $(OLD_TURN)
 .PHONY: test-compilers
 
-# The compiler itself, built by another C compiler with the other sign of char: the same bytes of C. (The kernels that fold are
-# those of the first build: tests/numbers compares their bits.)
+# The compiler itself, built with its kernels by another C compiler with the other sign of char, and for aarch64 (in QEMU: one of
+# AARCH64_EVERY models, with every commit others): the same bytes of C, with the inputs open and with constants for them.
 TESTS += bytes
+AARCH64_EVERY ?= 8
+AARCH64 = $(B)/bytes/aarch64
+ARM64 = $(CACHE)/arm64/usr
 test-bytes: setup all
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
-	@$(MAKE) --no-print-directory --silent B=$(B)/bytes HOST=$(B)/host CC=clang-14 CFLAGS='-O0 -funsigned-char' $(B)/bytes/onnxcc
-	@CACHE=$(CACHE) $(PYTHON) tests/compilers/bytes.py $(B)/onnxcc $(B)/bytes/onnxcc
+	@tests/compilers/arm64 $(CACHE)
+	@$(MAKE) --no-print-directory --silent -j$$(nproc) B=$(B)/bytes HOST=$(B)/bytes/host CC=clang-14 CFLAGS='-O0 -funsigned-char' \
+		$(B)/bytes/onnxcc
+	@$(MAKE) --no-print-directory --silent -j$$(nproc) B=$(AARCH64) HOST=$(AARCH64)/host CODECS= CODEC_LINK= CC=aarch64-linux-gnu-gcc \
+		CFLAGS='-O1 -isystem $(ARM64)/include' LDFLAGS='-static -L$(ARM64)/lib/aarch64-linux-gnu' $(AARCH64)/onnxcc
+	@CACHE=$(CACHE) $(PYTHON) tests/compilers/bytes.py $(B)/onnxcc $(B)/bytes/onnxcc 1 'qemu-aarch64 $(AARCH64)/onnxcc' $(AARCH64_EVERY) \
+		--turn $(OLD_TURN)
 .PHONY: test-bytes

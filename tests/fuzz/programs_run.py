@@ -41,7 +41,7 @@ REFUSES = (
     "Invalid num_outputs value",  # Split of nothing into two
     "pre-allocated output",  # a branch whose results have sizes that its own inference had not foreseen
 )
-UNSEEN = "Inconsistent shape in loop", "Invalid sequence index", "Must have 1 or more inputs"
+UNSEEN = "Non concat axis dimensions must match", "Inconsistent shape in loop", "Invalid sequence index", "Must have 1 or more inputs"
 NEGATIVE, LARGE = (-1, -(1 << 40), -(1 << 63)), (1 << 31, 1 << 32, 1 << 40, 1 << 62, (1 << 63) - 1)
 EXTREME = {"extreme": [np.inf, -np.inf, 1e-40, -1e-40, 0.0, -0.0, 1.0], "nan": [np.nan],
            "huge": [3.4e38, -3.4e38]}  # their sums depend on the order, so that results need only be defined
