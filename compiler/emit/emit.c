@@ -304,7 +304,7 @@ int emitted_sizes(const SizeField **fields)
 void emit_model(Model *m)
 {
     names_reset();
-    Writer w = {.e = {.m = m, .p = opt.prefix ? opt.prefix : c_prefix(m->base)}};
+    Writer w = {.e = {.m = m, .p = c_prefix(m->base, opt.prefix)}};
     names_prefix(w.e.p);
     Emitter *e = &w.e;
     Interface *f = &w.f;

@@ -37,9 +37,9 @@ const char *c_format(const char *format, ...) __attribute__((format(printf, 1, 2
 
 /* ---- names.c: injective, legal in C and C++, distinct from everything the runtime defines ------------------- */
 void names_reset(void);
-void names_prefix(const char *p);                    /* of this program: its own names are taken */
-const char *c_prefix(Name model_base);               /* "kws.onnx" -> "kws" */
-const char *c_name(Name n, const char *otherwise);   /* a new identifier each call, close to the model's name */
+void names_prefix(const char *p);                         /* of this program: its own names are taken */
+const char *c_prefix(Name model_base, const char *given); /* given (which must do), or "kws.onnx" -> "kws" */
+const char *c_name(Name n, const char *otherwise);        /* a new identifier each call, close to the model's name */
 const char *c_tensor(Name n, const char *otherwise); /* the same for an input or output, which macros are named after */
 const char *c_global(Name n, const char *otherwise); /* PREFIX_name, at file scope, beside what C's headers declare */
 const char *c_own(const char *base, const char *between); /* PREFIX_base, or PREFIX_base BETWEEN number */

@@ -7,6 +7,8 @@
 
 /* Identifiers in use and reserved ones -> the number that the next one of this base gets; */
 OF_RUN static Map taken;
+/* ... the functions of the runtime among them; */
+OF_RUN static Map defined;
 /* ... and what may be a local variable or a parameter, but not stand at file scope: functions of C's library; */
 OF_RUN static Map outside;
 /* ... and in capitals, tensors of the interface: NAME in PREFIX_NAME_SIZE. */
@@ -59,6 +61,7 @@ static void take_declarator(const char *s, size_t n)
     while (from > line && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
         from--;
     take_words(&taken, span(from, (size_t)(end - from)));
+    take_words(&defined, span(from, (size_t)(end - from)));
 }
 
 /* What a header of the runtime defines for the whole file. Names that macros make end in a type's tag. */
@@ -195,9 +198,14 @@ static bool is_prefix(const char *p)
     return good;
 }
 
-const char *c_prefix(Name base)
+const char *c_prefix(Name base, const char *given)
 {
     Text t = {0};
+    for (size_t i = 0; given && i < sizeof own / sizeof *own; i++)
+        if (map_get(&defined, name(c_format("%s_%s", given, own[i]))))
+            fail(EXIT_USAGE, "--prefix %s: the runtime has %s_%s, too; try %s_model", given, given, own[i], given);
+    if (given)
+        return given;
     put_quoted(&t, base, PREFIX);
     return is_prefix(t.s) ? t.s : c_format("%s_model", t.s);
 }
