@@ -43,7 +43,7 @@
 #endif
 
 /* What gcc knows about a function's callers makes worse vectors of some loops. */
-#if defined __GNUC__ && !defined __clang__ && defined __OPTIMIZE__
+#if defined __GNUC__ && !defined __clang__ && __GNUC__ >= 8 && defined __OPTIMIZE__
 #define RT_NOIPA RT_ATTRIBUTE((noipa))
 #else
 #define RT_NOIPA

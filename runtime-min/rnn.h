@@ -58,8 +58,8 @@ HELPER idx rnn_state(idx batch, idx directions, int batch_first, idx d, idx b)
 #define RNN_TOGETHER 1
 #endif
 
-/* acc += r h for G gates of a panel; G is a literal. One vector wide panels have two sums each, of even and odd k: else
- * an addition would wait for the one before. */
+/* acc += r h for G gates of a panel; G is a literal. Panels of one vector have two sums each, of even and odd k: else an
+ * addition would wait for the one before. Code for generic has one, for it adds in the same order on every processor. */
 HELPER void rnn_gates(f32 *acc, const f32 *h, const f32 *r, idx n, const int G)
 {
     vec a[4][RNN_PANEL / RT_VEC];
@@ -80,7 +80,7 @@ HELPER void rnn_gates(f32 *acc, const f32 *h, const f32 *r, idx n, const int G)
     if (RNN_HAS(g, v))                                                                                                 \
         vec_store(acc + g * RNN_PANEL + v * RT_VEC, a[g][RNN_AT(g, v)]);
     RNN_EACH(RNN_LOAD)
-#if RT_VEC == RNN_PANEL
+#if RT_VEC == RNN_PANEL && defined RT_FUSED
     vec odd[4] = {vec_splat(0), vec_splat(0), vec_splat(0), vec_splat(0)};
 #define RNN_ODD(g)                                                                                                     \
     if (G > g)                                                                                                         \
