@@ -33,17 +33,22 @@ static int setup(void **state)
 static void assert_dim(Dim a, Dim b)
 {
     Text x = {0}, y = {0};
-    dim_print(&x, a, true);
-    dim_print(&y, b, true);
+    dim_print(&x, a);
+    dim_print(&y, b);
     assert_string_equal(x.s, y.s);
     assert_true(dim_same(a, b));
 }
 
-static void assert_print(Dim a, const char *want)
+/* As C, where n and m are at most `high`, and s is from -high to that. */
+static void assert_print(int64_t high, Dim a, const char *want)
 {
     Text x = {0};
-    dim_print(&x, a, true);
+    n_->high = m_->high = s_->high = high;
+    s_->low = -high;
+    dim_print_c(&x, a);
     assert_string_equal(x.s, want);
+    n_->high = m_->high = s_->high = INT64_MAX;
+    s_->low = INT64_MIN;
 }
 
 static void numbers(void **state)
@@ -76,8 +81,10 @@ static void sums_and_products(void **state)
     assert_dim(dim_div(dim_mul(dim_add(n, D(1)), dim_add(m, n)), dim_add(n, m)), dim_add(n, D(1)));
     assert_dim(dim_div(dim_mul(dim_mul(n, m), D(6)), dim_mul(m, D(2))), dim_mul(n, D(3)));
     assert_dim(dim_add(dim_mul(n, D(2)), dim_mul(n, D(-2))), D(0));
-    assert_print(dim_sub(dim_mul(D(2), dim_mul(n, m)), D(3)), "2 * n * m - 3");
-    assert_print(dim_sub(D(3), n), "-1 * n + 3");
+    assert_print(10000, dim_sub(dim_mul(D(2), dim_mul(n, m)), D(3)), "2 * n * m - 3");
+    assert_print(10000, dim_sub(D(3), n), "-1 * n + 3");
+    assert_print(INT64_MAX, dim_mul(n, m), "rt_size(rt_wide_mul(n, m))");
+    assert_print(100000, dim_add(dim_mul(n, m), D(1)), "rt_size(rt_wide_add(rt_wide_mul(n, m), 1))");
 }
 
 static void divisions(void **state)
@@ -92,10 +99,10 @@ static void divisions(void **state)
     assert_dim(dim_div(dim_add(dim_mul(n, m), m), m), dim_add(n, D(1)));
     assert_dim(dim_ceil(dim_mul(n, m), m), n);
     assert_dim(dim_div(dim_sub(dim_mul(n, D(2)), D(1)), D(2)), dim_sub(n, D(1)));
-    assert_print(dim_div(dim_add(n, D(1)), D(2)), "(n + 1) / 2");
-    assert_print(dim_mul(dim_div(n, D(2)), m), "m * (n / 2)");
-    assert_print(dim_div(dim_sub(n, D(1)), D(2)), "rt_div(n - 1, 2)");
-    assert_print(dim_div(n, m), "rt_div(n, m)");
+    assert_print(10000, dim_div(dim_add(n, D(1)), D(2)), "(n + 1) / 2");
+    assert_print(10000, dim_mul(dim_div(n, D(2)), m), "m * (n / 2)");
+    assert_print(10000, dim_div(dim_sub(n, D(1)), D(2)), "rt_div(n - 1, 2)");
+    assert_print(10000, dim_div(n, m), "rt_div(n, m)");
 }
 
 static void comparisons(void **state)
@@ -118,7 +125,7 @@ static void comparisons(void **state)
     assert_dim(dim_max(dim_sub(n, at), D(0)), dim_sub(n, at));
     assert_dim(dim_max(dim_sub(n, dim_div(n, D(2))), D(0)), dim_sub(n, dim_div(n, D(2))));
     assert_dim(dim_less(dim_div(n, D(2)), dim_add(n, D(1))), D(1));
-    assert_print(dim_select(dim_less(s, D(0)), D(1), D(2)), "((start < 0) ? 1 : 2)");
+    assert_print(10000, dim_select(dim_less(s, D(0)), D(1), D(2)), "((start < 0) ? 1 : 2)");
 }
 
 static void bounds(void **state)
