@@ -6,8 +6,8 @@
 static void report_open_size(Symbol *s, void *arg)
 {
     Node *n = arg;
-    if (s->user && !s->input)
-        node_error(n, "the size '%s' of what it gives is no size of an input", printable(s->name));
+    if (!s->input)
+        node_error(n, "the size '%s' of what it gives is no size of an input", s->user ? printable(s->name) : "?");
 }
 
 /* A function for tensors of this type can be written in C. */
