@@ -44,6 +44,26 @@ SHARED void matmul_rows(f32 *to, const f32 *a, idx a_row, idx a_k, idx m, idx k)
         for (idx l = 0; l < k; l++)
             *to++ = a[i * a_row + l * a_k];
 }
+
+/* The tiles of a product of m rows and n columns: [few rows][few columns]. */
+struct matmul_plan {
+    struct tile_cut rows, across;
+    tile_fn *tile[2][2];
+};
+
+/* All in literals where m and n are. */
+TILE struct matmul_plan matmul_plan(idx m, idx n)
+{
+    const struct tile_cut across = tile_cut((n + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
+    const struct tile_cut rows = tile_cut(m, TILE_ROWS(across.big), 1);
+    const struct matmul_plan c = {
+        .rows = rows,
+        .across = across,
+        .tile = {{tile_of(rows.big, across.big), tile_of(rows.big, across.little)},
+                 {tile_of(rows.little, across.big), tile_of(rows.little, across.little)}},
+    };
+    return c;
+}
 #endif
 
 #define MATMUL_VECTOR_f32 1
@@ -104,15 +124,15 @@ TILE_EPILOGUE(MATMUL_FN(matmul_epilogue), EPI)
 #define MATMUL_KERNEL KERNEL
 #endif
 
-/* All rows of one group of V vectors of columns. */
-HELPER void MATMUL_FN(matmul_group)(const int V, const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx m,
-                                    idx columns, struct tile_cut rows, const struct tile_job *t)
+/* All rows of one group of columns, of c->across.little vectors or .big; little is a literal. */
+HELPER void MATMUL_FN(matmul_group)(const struct matmul_plan *c, const int little, const f32 *x, const f32 *w,
+                                    const f32 *b, const f32 *r, f32 *y, idx m, idx columns, const struct tile_job *t)
 {
-    const idx last = columns - (V - 1) * RT_VEC, big = rows.bigs;
-    tile_of(rows.big, V)(x, w, b, r, y, last, big / rows.big, t);
+    const idx V = little ? c->across.little : c->across.big, last = columns - (V - 1) * RT_VEC, big = c->rows.bigs;
+    c->tile[0][little](x, w, b, r, y, last, big / c->rows.big, t);
     if (m > big)
-        tile_of(rows.little, V)(x + big * t->step, w, b, r ? r + big * t->r_pitch : r, y + big * t->y_pitch, last,
-                                (m - big) / rows.little, t);
+        c->tile[1][little](x + big * t->step, w, b, r ? r + big * t->r_pitch : r, y + big * t->y_pitch, last,
+                           (m - big) / c->rows.little, t);
 #ifdef EPI
     if (t->last)
         MATMUL_FN(matmul_epilogue)(y, t->y_pitch, m, columns < V * RT_VEC ? columns : V * RT_VEC);
@@ -120,15 +140,15 @@ HELPER void MATMUL_FN(matmul_group)(const int V, const f32 *x, const f32 *w, con
 }
 
 /* One product; x has its rows x_row apart, and k without gaps. */
-HELPER void MATMUL_FN(matmul_one)(const f32 *x, idx x_row, const f32 *b, const f32 *bias, const f32 *r, f32 *y,
-                                  f32 *scratch, const struct matmul *p)
+HELPER void MATMUL_FN(matmul_one)(const struct matmul_plan *plan, const f32 *x, idx x_row, const f32 *b,
+                                  const f32 *bias, const f32 *r, f32 *y, f32 *scratch, const struct matmul *p)
 {
-    const struct tile_cut across = tile_cut((p->n + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
-    const struct tile_cut rows = tile_cut(p->m, TILE_ROWS(across.big), 1);
+    const struct tile_cut across = plan->across;
     struct tile_job t = {.taps = p->k > 0, .across = 1, .rows = 1, .y_pitch = p->y_pitch, .r_pitch = p->r_pitch};
     tile_rows(&t, x_row);
     for (idx c = 0; c < p->n;) {
-        const idx wide = (c < across.bigs * RT_VEC ? across.big : across.little) * RT_VEC, columns = p->n - c;
+        const int little = c >= across.bigs * RT_VEC;
+        const idx wide = (little ? across.little : across.big) * RT_VEC, columns = p->n - c;
         const f32 *const bc = bias ? bias + c : bias, *const rc = r ? r + c : r;
         idx l = 0;
         do {
@@ -146,10 +166,10 @@ HELPER void MATMUL_FN(matmul_one)(const f32 *x, idx x_row, const f32 *b, const f
                 t.w_k = TILE_PANEL;
                 t.w_panel = t.run * TILE_PANEL;
             }
-            if (c < across.bigs * RT_VEC)
-                MATMUL_FN(matmul_group)(across.big, x + l, w, bc, rc, y + c, p->m, columns, rows, &t);
+            if (little)
+                MATMUL_FN(matmul_group)(plan, 1, x + l, w, bc, rc, y + c, p->m, columns, &t);
             else
-                MATMUL_FN(matmul_group)(across.little, x + l, w, bc, rc, y + c, p->m, columns, rows, &t);
+                MATMUL_FN(matmul_group)(plan, 0, x + l, w, bc, rc, y + c, p->m, columns, &t);
             l += t.run;
         } while (l < p->k);
         c += wide;
@@ -159,6 +179,7 @@ HELPER void MATMUL_FN(matmul_one)(const f32 *x, idx x_row, const f32 *b, const f
 MATMUL_KERNEL void MATMUL_FN(matmul)(const f32 *a, const f32 *b, const f32 *bias, const f32 *r, f32 *y, f32 *scratch,
                                      struct matmul p)
 {
+    const struct matmul_plan plan = matmul_plan(p.m, p.n);
     const idx matrices = p.batch[0] * p.batch[1] * p.batch[2] * p.batch[3];
     f32 *const straight = scratch ? scratch + 4 * TILE_PANEL * (p.depth < p.k ? p.depth : p.k) : scratch;
     for (idx q = 0; q < matrices; q++) {
@@ -172,7 +193,7 @@ MATMUL_KERNEL void MATMUL_FN(matmul)(const f32 *a, const f32 *b, const f32 *bias
             matmul_rows(straight, x, p.a_row, p.a_k, p.m, p.k);
             x = straight;
         }
-        MATMUL_FN(matmul_one)(x, p.a_k != 1 ? p.k : p.a_row, b + at_b, bias, r ? r + q * p.m * p.r_pitch : r,
+        MATMUL_FN(matmul_one)(&plan, x, p.a_k != 1 ? p.k : p.a_row, b + at_b, bias, r ? r + q * p.m * p.r_pitch : r,
                               y + q * p.m * p.y_pitch, scratch, &p);
     }
 }
