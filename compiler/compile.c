@@ -82,7 +82,7 @@ static void print_stage(const char *stage, double start, Model *m)
 {
     int n = 0;
     graph_each_node(m->graph, count_node, &n);
-    fprintf(stderr, "%-9s %9.3f ms %7d nodes\n", stage, (seconds() - start) * 1e3, n);
+    note("%-9s %9.3f ms %7d nodes\n", stage, (seconds() - start) * 1e3, n);
 }
 
 static const struct Stage {
@@ -110,9 +110,9 @@ static void run_stage(const struct Stage *s, Model *m)
     forget_pages();
     s->run(m);
     stop_on_errors();
-    if (opt.verbose)
+    if (opt()->verbose)
         print_stage(s->name, start, m);
-    if (opt.dump && s->letter && strchr(opt.dump, s->letter))
+    if (opt()->dump && s->letter && strchr(opt()->dump, s->letter))
         dump_model(m, s->name);
 #ifndef NDEBUG
     verify_model(m, s->name);
@@ -123,7 +123,7 @@ Model *read_model(const char *file)
 {
     double start = seconds();
     Model *m = parse_model(file);
-    if (opt.verbose)
+    if (opt()->verbose)
         print_stage("parse", start, m);
     return m;
 }
@@ -138,11 +138,9 @@ void emit_files(Model *m)
 {
     double start = seconds();
     emit_model(m);
-    if (opt.verbose)
-        fprintf(stderr, "%-9s %9.3f ms\n", "emit", (seconds() - start) * 1e3);
-    if (opt.report)
+    if (opt()->verbose)
+        note("%-9s %9.3f ms\n", "emit", (seconds() - start) * 1e3);
+    if (opt()->report)
         report_model(m);
     output_commit();
 }
-
-void discard_output(void) { output_discard(); }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <malloc.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -81,17 +80,6 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-_Noreturn static void usage(const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    fprintf(stderr, "onnxcc: ");
-    vfprintf(stderr, format, list);
-    fprintf(stderr, "\nTry 'onnxcc --help'.\n");
-    va_end(list);
-    exit(EXIT_USAGE);
-}
-
 static int64_t number(const char *s, const char **end, const char *option)
 {
     char *stop;
@@ -114,10 +102,11 @@ static void add_dim(const char *s)
     if (*end || !n)
         usage("--dim %s: expected NAME=N or NAME<=N", s);
     const char *what = name_bytes(s, n)->s;
-    for (int i = 0; i < opt.dims.n; i++)
-        if (!strcmp(opt.dims.at[i].name, what) && (opt.dims.at[i].high != v || (opt.dims.at[i].low != v) != bound))
+    for (int i = 0; i < opt()->dims.n; i++)
+        if (!strcmp(opt()->dims.at[i].name, what) &&
+            (opt()->dims.at[i].high != v || (opt()->dims.at[i].low != v) != bound))
             usage("--dim %s: given twice", what);
-    vec_push(&opt.dims, ((struct DimOption){what, bound ? 0 : v, v, false}));
+    vec_push(&opt()->dims, ((struct DimOption){what, bound ? 0 : v, v, false}));
 }
 
 /* The last = divides, for names may have one. */
@@ -144,20 +133,20 @@ static void add_shape(const char *s)
         else if (*v)
             usage("--shape: '%s' is not a list of sizes", v);
     }
-    for (int i = 0; i < opt.shapes.n; i++)
-        if (!strcmp(opt.shapes.at[i].input, o.input))
+    for (int i = 0; i < opt()->shapes.n; i++)
+        if (!strcmp(opt()->shapes.at[i].input, o.input))
             usage("--shape %s: given twice", o.input);
-    vec_push(&opt.shapes, o);
+    vec_push(&opt()->shapes, o);
 }
 
 static void add_const(const char *s)
 {
     struct ConstOption o;
     o.input = split(s, "const", &o.file);
-    for (int i = 0; i < opt.consts.n; i++)
-        if (!strcmp(opt.consts.at[i].input, o.input))
+    for (int i = 0; i < opt()->consts.n; i++)
+        if (!strcmp(opt()->consts.at[i].input, o.input))
             usage("--const %s: given twice", o.input);
-    vec_push(&opt.consts, o);
+    vec_push(&opt()->consts, o);
 }
 
 /* The last . divides, for domains have some. */
@@ -167,7 +156,7 @@ static void add_custom(const char *s)
     if (!(dot ? dot[1] : *s) || dot == s)
         usage("--custom-op %s: expected DOMAIN.OPERATOR", s);
     const char *domain = domain_normal(name_bytes(s, dot ? (size_t)(dot - s) : 0))->s;
-    vec_push(&opt.customs, ((struct CustomOption){domain, dot ? dot + 1 : s, false}));
+    vec_push(&opt()->customs, ((struct CustomOption){domain, dot ? dot + 1 : s, false}));
 }
 
 static bool is_identifier(const char *s)
@@ -207,50 +196,50 @@ static void read_options(int argc, char **argv)
     const char *list = NULL;
     while ((c = getopt_long(argc, argv, "o:d:vh", options, NULL)) != -1)
         switch (c) {
-        case 'o': opt.output = optarg; break;
+        case 'o': opt()->output = optarg; break;
         case 'd':
-            opt.dump = optarg;
+            opt()->dump = optarg;
             if (optarg[strspn(optarg, stage_letters())])
                 usage("-d %s: the stages that print a graph are %s", optarg, stage_letters());
             break;
-        case 'v': opt.verbose = true; break;
+        case 'v': opt()->verbose = true; break;
         case 'h': fputs(usage_text, stdout); process_done();
         case O_PREFIX:
             if (!is_identifier(optarg) || strlen(optarg) > 63)
                 usage("--prefix %s: not a C identifier of at most 63 characters that starts with a letter", optarg);
             if (!strcasecmp(optarg, "rt") || !strcasecmp(optarg, "onnxcc"))
                 usage("--prefix %s: what onnxcc's own headers define begins so", optarg);
-            opt.prefix = optarg;
+            opt()->prefix = optarg;
             break;
         case O_DIM: add_dim(optarg); break;
         case O_SHAPE: add_shape(optarg); break;
         case O_CONST: add_const(optarg); break;
         case O_CUSTOM_OP: add_custom(optarg); break;
-        case O_MAX_ARENA: opt.max_arena = bytes_option(optarg, "max-arena"); break;
+        case O_MAX_ARENA: opt()->max_arena = bytes_option(optarg, "max-arena"); break;
         case O_TARGET:
-            opt.target = target_find(optarg);
-            if (!opt.target)
+            opt()->target = target_find(optarg);
+            if (!opt()->target)
                 usage("--target %s: not known, the nearest is %s; there are %s", optarg, target_nearest(optarg),
                       target_names());
             break;
-        case O_WEIGHTS: opt.weights = weights_option(optarg); break;
-        case O_SINGLE: opt.single = true; break;
+        case O_WEIGHTS: opt()->weights = weights_option(optarg); break;
+        case O_SINGLE: opt()->single = true; break;
         case O_REPORT:
-            opt.report = true;
-            opt.report_json = optarg && !strcmp(optarg, "json");
+            opt()->report = true;
+            opt()->report_json = optarg && !strcmp(optarg, "json");
             if (optarg && strcmp(optarg, "json") && strcmp(optarg, "text"))
                 usage("--report=%s: expected json", optarg);
             break;
-        case O_EVAL: opt.eval_dir = optarg; break;
+        case O_EVAL: opt()->eval_dir = optarg; break;
         case O_LIST:
-            opt.list_ops = true;
+            opt()->list_ops = true;
             list = optarg ? optarg : "text";
             break;
-        case O_STRICT: opt.strict = true; break;
+        case O_STRICT: opt()->strict = true; break;
         case O_VERSION: printf("onnxcc %s\nONNX IR 1 to 14, ai.onnx 1 to 28\n", ONNXCC_VERSION); process_done();
         default: fprintf(stderr, "Try 'onnxcc --help'.\n"); exit(EXIT_USAGE);
         }
-    if (opt.list_ops) {
+    if (opt()->list_ops) {
         if (strcmp(list, "text") && strcmp(list, "markdown") && strcmp(list, "json"))
             usage("--list-ops=%s: expected markdown or json", list);
         list_ops(list);
@@ -260,7 +249,7 @@ static void read_options(int argc, char **argv)
         usage("no model given");
     if (argc - optind > 1)
         usage("one model at a time: '%s' and '%s' were given", argv[optind], argv[optind + 1]);
-    opt.model = argv[optind];
+    opt()->model = argv[optind];
 }
 
 /* model.onnx -> model.c in this folder */
@@ -274,35 +263,44 @@ static const char *default_output(const char *model)
 
 static void check_output(void)
 {
-    const char *slash = strrchr(opt.output, '/'), *file = slash ? slash + 1 : opt.output;
-    bool text = !strcmp(opt.output, "-");
-    if (opt.eval_dir)
+    const char *slash = strrchr(opt()->output, '/'), *file = slash ? slash + 1 : opt()->output;
+    bool text = !strcmp(opt()->output, "-");
+    if (opt()->eval_dir)
         return;
-    if (text && (opt.weights == WEIGHTS_INCBIN || opt.weights == WEIGHTS_FILE))
+    if (text && (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE))
         usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
-    if (!opt.single && !text && !is_includable(file))
+    if (!opt()->single && !text && !is_includable(file))
         usage("'%s' has characters that an #include of its header cannot have: another name, by -o FILE, or --single",
               printable(name(file)));
 }
 
-static int compile(int argc, char **argv)
+typedef struct Words {
+    int n;
+    char **at;
+} Words;
+
+static void compile(void *words)
+{
+    opt()->target = target_find("generic");
+    read_options(((Words *)words)->n, ((Words *)words)->at);
+    if (!opt()->output)
+        opt()->output = default_output(opt()->model);
+    check_output();
+    Model *m = read_model(opt()->model);
+    compile_model(m);
+    if (opt()->eval_dir)
+        eval_model(m, opt()->eval_dir);
+    else
+        emit_files(m);
+}
+
+int main(int argc, char **argv)
 {
 #ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, 1 << 17); /* a large block goes back to the system when it is freed */
 #endif
-    opt.target = target_find("generic");
-    read_options(argc, argv);
-    if (!opt.output)
-        opt.output = default_output(opt.model);
-    check_output();
-    atexit(discard_output);
-    Model *m = read_model(opt.model);
-    compile_model(m);
-    if (opt.eval_dir)
-        eval_model(m, opt.eval_dir);
-    else
-        emit_files(m);
-    return 0;
+    const int code = process_run(compile, &(Words){argc, argv}, true);
+    if (code < 0)
+        fprintf(stderr, "error: out of memory: no stack for the compiler\n");
+    return code < 0 ? EXIT_IO : code;
 }
-
-int main(int argc, char **argv) { return process_run(compile, argc, argv); }

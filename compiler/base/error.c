@@ -1,14 +1,10 @@
 /* error.c - diagnostics: what is wrong, where, and what to do; counted, not repeated, safe for a terminal. */
 #include "base/error.h"
 
+#include <setjmp.h>
 #include <stdlib.h>
 
 enum { PER_KIND = 20 }; /* messages of one kind that are shown */
-
-jmp_buf *error_exit;
-Text *error_sink;
-OF_RUN const char *error_file;
-OF_RUN const char *(*error_where)(void);
 
 /* Messages of one kind: one format at one code. */
 typedef struct Kind {
@@ -24,45 +20,106 @@ typedef struct Errors {
     Map shown; /* whole texts, as names */
 } Errors;
 
-OF_RUN static Errors state;
-
 struct Held {
     Errors before; /* the state while messages are held back; what was held afterwards */
-    Text text;
+    VEC(Message) list;
     Held *outer;
 };
-OF_RUN static Held *holding;
 
-int error_count(void) { return state.errors; }
+typedef struct Diagnostics {
+    const char *file; /* of the model */
+    const char *(*where)(void);
+    Errors state;
+    Held *holding;
+    jmp_buf *exit;
+    const char *failing; /* what ends the run, while its place is looked for */
+    int failing_code;
+    void (*say)(const Message *, void *);
+    void *arg;
+} Diagnostics;
+PART(Diagnostics, diagnostics)
+
+int error_count(void) { return diagnostics()->state.errors; }
+const char *error_file(void) { return diagnostics()->file; }
+void error_set_file(const char *file) { diagnostics()->file = file; }
+void error_set_where(const char *(*where)(void)) { diagnostics()->where = where; }
+
+void error_to(void (*say)(const Message *, void *), void *arg)
+{
+    diagnostics()->say = say;
+    diagnostics()->arg = arg;
+}
 
 void error_reset(void)
 {
-    memset(&state, 0, sizeof state);
-    holding = NULL;
-    error_where = NULL;
+    Diagnostics *const d = diagnostics();
+    memset(&d->state, 0, sizeof d->state);
+    d->holding = NULL;
+    d->where = NULL;
 }
 
-static void say(const char *s, size_t n)
+#define FORM "%s%s%s%s%s%s%s%s%s%s%s"
+#define FORM_ARGS(m)                                                                                                   \
+    severity_word[(m)->severity], *(m)->code ? "[" : "", (m)->code, *(m)->code ? "]" : "",                             \
+        (m)->severity == SAY_NOTE ? "" : ": ", (m)->text, (m)->severity == SAY_NOTE ? "" : "\n",                       \
+        *(m)->place ? "  --> " : "", (m)->place, *(m)->place ? "\n" : "",                                               \
+        (m)->severity == SAY_USAGE ? "Try 'onnxcc --help'.\n" : ""
+static const char *const severity_word[] = {"error", "warning", "help", "internal error", "onnxcc", ""};
+
+void error_text(Text *t, const Message *m) { text_put(t, FORM, FORM_ARGS(m)); }
+
+static void say_now(const Message *m)
 {
-    if (!n)
-        return;
-    if (holding)
-        text_bytes(&holding->text, s, n);
-    else if (error_sink)
-        text_bytes(error_sink, s, n);
+    Diagnostics *const d = diagnostics();
+    if (d->say)
+        d->say(m, d->arg);
     else
-        fwrite(s, 1, n, stderr);
+        fprintf(stderr, FORM, FORM_ARGS(m));
+}
+
+static void say(const Message *m)
+{
+    Held *const h = diagnostics()->holding;
+    if (h)
+        vec_push(&h->list, *m);
+    else
+        say_now(m);
+}
+
+static void say_all(const Held *h)
+{
+    for (int i = 0; i < h->list.n; i++)
+        say(&h->list.at[i]);
 }
 
 static _Noreturn void leave(int code)
 {
-    for (Held *h; (h = holding) != NULL;) {
-        holding = h->outer;
-        say(h->text.s, h->text.n);
-    }
-    if (error_exit)
-        longjmp(*error_exit, code);
+    Diagnostics *const d = diagnostics();
+    if (d->exit)
+        longjmp(*d->exit, code);
     exit(code);
+}
+
+int error_catch(void (*f)(void *), void *arg)
+{
+    jmp_buf here;
+    diagnostics()->exit = &here;
+    const int code = setjmp(here);
+    if (!code)
+        f(arg);
+    diagnostics()->exit = NULL;
+    diagnostics()->failing = NULL;
+    return code;
+}
+
+/* What is held back is said after all: what ends the run may hang on it. */
+static void unhold_all(void)
+{
+    Diagnostics *const d = diagnostics();
+    for (Held *h; (h = d->holding) != NULL;) {
+        d->holding = h->outer;
+        say_all(h);
+    }
 }
 
 /* Length of the well-formed UTF-8 sequence at s that is safe to show, or 0. */
@@ -111,41 +168,63 @@ const char *printable(Name n)
 
 static Kind *kind_of(const char *format, const char *code, bool warning)
 {
-    for (int i = 0; i < state.kinds.n; i++)
-        if (state.kinds.at[i].format == format && strcmp(state.kinds.at[i].code, code) == 0)
-            return &state.kinds.at[i];
+    Errors *const e = &diagnostics()->state;
+    for (int i = 0; i < e->kinds.n; i++)
+        if (e->kinds.at[i].format == format && strcmp(e->kinds.at[i].code, code) == 0)
+            return &e->kinds.at[i];
     Kind k = {format, code, warning, 0, 0};
-    vec_push(&state.kinds, k);
-    return &state.kinds.at[state.kinds.n - 1];
+    vec_push(&e->kinds, k);
+    return &e->kinds.at[e->kinds.n - 1];
+}
+
+/* Safe for a terminal, for as long as the run lasts. */
+static const char *lasting(const Text *t)
+{
+    Text safe = {0};
+    text_safe(&safe, t->s, t->n, true);
+    return name_bytes(safe.s, safe.n)->s;
+}
+
+/* "m.onnx: graph.node[3]" */
+static const char *whole_place(const char *place)
+{
+    const char *file = error_file();
+    Text t = {0};
+    if (file)
+        text_safe(&t, file, strlen(file), false);
+    text_put(&t, file && *place ? ": %s" : "%s", place);
+    return name_bytes(t.s, t.n)->s;
+}
+
+/* Was this message, of this kind, said before? Counts it otherwise. */
+static bool is_repeated(const Message *m, const char *format)
+{
+    Errors *const e = &diagnostics()->state;
+    const bool warning = m->severity == SAY_WARNING;
+    Text t = {0};
+    error_text(&t, m);
+    Name whole = name_bytes(t.s, t.n);
+    if (map_get(&e->shown, whole))
+        return true;
+    map_put(&e->shown, whole, e);
+    *(warning ? &e->warnings : &e->errors) += 1;
+    Kind *k = kind_of(format, m->code, warning);
+    if (k->n++ < PER_KIND)
+        return false;
+    k->hidden++;
+    return true;
 }
 
 void error_vat(bool warning, const char *code, const char *place, const char *format, va_list args)
 {
-    Text message = {0}, t = {0};
-    text_vput(&message, format, args);
-    text_put(&t, warning ? "warning" : "error");
-    text_put(&t, *code ? "[%s]: " : ": ", code);
-    text_safe(&t, message.s, message.n, true);
-    text_put(&t, "\n");
-    if (error_file || *place) {
-        text_put(&t, "  --> ");
-        if (error_file)
-            text_safe(&t, error_file, strlen(error_file), false);
-        text_put(&t, error_file && *place ? ": %s\n" : "%s\n", place);
-    }
-    Name whole = name_bytes(t.s, t.n);
-    state.last_hidden = true;
-    if (map_get(&state.shown, whole))
-        return;
-    map_put(&state.shown, whole, &state);
-    *(warning ? &state.warnings : &state.errors) += 1;
-    Kind *k = kind_of(format, code, warning);
-    if (k->n++ >= PER_KIND) {
-        k->hidden++;
-        return;
-    }
-    state.last_hidden = false;
-    say(t.s, t.n);
+    const TextMark mark = text_mark();
+    Text t = {0};
+    text_vput(&t, format, args);
+    const Message m = {warning ? SAY_WARNING : SAY_ERROR, code, whole_place(place), lasting(&t)};
+    diagnostics()->state.last_hidden = is_repeated(&m, format);
+    text_release(mark);
+    if (!diagnostics()->state.last_hidden)
+        say(&m);
 }
 
 void error_at(const char *path, const char *code, const char *format, ...)
@@ -166,121 +245,172 @@ void warn_at(const char *path, const char *code, const char *format, ...)
 
 void note_help(const char *format, ...)
 {
-    if (state.last_hidden)
+    if (diagnostics()->state.last_hidden)
         return;
-    Text message = {0}, t = {0};
+    Text t = {0};
     va_list args;
     va_start(args, format);
-    text_vput(&message, format, args);
+    text_vput(&t, format, args);
     va_end(args);
-    text_put(&t, "help: ");
-    text_safe(&t, message.s, message.n, true);
-    text_put(&t, "\n");
-    say(t.s, t.n);
+    say(&(Message){SAY_HELP, "", "", lasting(&t)});
+}
+
+void note(const char *format, ...)
+{
+    const TextMark mark = text_mark();
+    Text t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vput(&t, format, args);
+    va_end(args);
+    say_now(&(Message){SAY_NOTE, "", "", t.s});
+    text_release(mark);
 }
 
 Held *error_hold(void)
 {
+    Diagnostics *const d = diagnostics();
     Held *h = NEW(Held);
-    h->outer = holding;
-    h->before = state;
-    memset(&state, 0, sizeof state);
-    return holding = h;
+    h->outer = d->holding;
+    h->before = d->state;
+    memset(&d->state, 0, sizeof d->state);
+    return d->holding = h;
 }
 
 int error_unhold(Held *h)
 {
-    Errors held = state;
-    holding = h->outer;
-    state = h->before;
+    Diagnostics *const d = diagnostics();
+    Errors held = d->state;
+    d->holding = h->outer;
+    d->state = h->before;
     h->before = held;
     return held.errors;
 }
 
 void error_show(const Held *h)
 {
-    state.errors += h->before.errors;
-    state.warnings += h->before.warnings;
-    say(h->text.s, h->text.n);
+    diagnostics()->state.errors += h->before.errors;
+    diagnostics()->state.warnings += h->before.warnings;
+    say_all(h);
 }
 
 const char *error_held(const Held *h)
 {
-    const char *s = h->text.n ? strstr(h->text.s, ": ") : NULL;
-    return s ? name_bytes(s + 2, strcspn(s + 2, "\n"))->s : "";
+    const char *s = h->list.n ? h->list.at[0].text : "";
+    return name_bytes(s, strcspn(s, "\n"))->s;
 }
 
 /* "1 error", "3 errors" */
 static void text_plural(Text *t, int n, const char *what) { text_put(t, "%d %s%s", n, what, n == 1 ? "" : "s"); }
 
-void stop_on_errors(void)
+static void say_hidden(const Kind *k)
 {
-    if (!state.errors)
-        return;
     Text t = {0};
-    for (int i = 0; i < state.kinds.n; i++) {
-        Kind *k = &state.kinds.at[i];
-        if (!k->hidden)
-            continue;
-        text_put(&t, k->warning ? "warning" : "error");
-        text_put(&t, *k->code ? "[%s]: " : ": ", k->code);
-        text_put(&t, "%d more of the same kind as above\n", k->hidden);
-    }
-    text_put(&t, "error: ");
-    if (error_file) {
-        text_safe(&t, error_file, strlen(error_file), false);
+    text_put(&t, "%d more of the same kind as above", k->hidden);
+    say(&(Message){k->warning ? SAY_WARNING : SAY_ERROR, k->code, "", t.s});
+}
+
+static void say_sum(const Errors *e)
+{
+    Text t = {0};
+    if (error_file()) {
+        text_safe(&t, error_file(), strlen(error_file()), false);
         text_put(&t, ": ");
     }
-    text_plural(&t, state.errors, "error");
-    if (state.warnings) {
+    text_plural(&t, e->errors, "error");
+    if (e->warnings) {
         text_put(&t, ", ");
-        text_plural(&t, state.warnings, "warning");
+        text_plural(&t, e->warnings, "warning");
     }
-    text_put(&t, "; no file written\n");
-    say(t.s, t.n);
+    text_put(&t, "; no file written");
+    say(&(Message){SAY_ERROR, "", "", t.s});
+}
+
+void stop_on_errors(void)
+{
+    const Errors *const e = &diagnostics()->state;
+    if (!e->errors)
+        return;
+    for (int i = 0; i < e->kinds.n; i++)
+        if (e->kinds.at[i].hidden)
+            say_hidden(&e->kinds.at[i]);
+    say_sum(e);
+    unhold_all();
     leave(EXIT_MODEL);
 }
 
+/* ---- what ends the run at once ------------------------------------------------------------------------------- */
+
+enum { LONGEST = 1024 };
+
 /* The texts of those below are on the stack: there may be no memory left. */
-static void say_safely(const char *format, va_list args)
+static const char *safe_text(char s[LONGEST], const char *format, va_list args)
 {
-    char s[1024];
-    vsnprintf(s, sizeof s, format, args);
-    for (size_t i = 0, n = strlen(s); i < n;) {
-        char hex[8];
-        int k = s[i] == '\n' ? 1 : safe_sequence((const unsigned char *)s + i, n - i);
-        say(k ? s + i : hex, (size_t)(k ? k : snprintf(hex, sizeof hex, "\\x%02X", (unsigned char)s[i])));
+    char plain[LONGEST];
+    size_t to = 0;
+    vsnprintf(plain, sizeof plain, format, args);
+    for (size_t i = 0, n = strlen(plain); i < n;) {
+        int k = plain[i] == '\n' ? 1 : safe_sequence((const unsigned char *)plain + i, n - i), size = k ? k : 4;
+        if (to + (size_t)size >= LONGEST)
+            break;
+        if (k)
+            memcpy(s + to, plain + i, (size_t)k);
+        else
+            snprintf(s + to, 5, "\\x%02X", (unsigned char)plain[i]);
+        to += (size_t)size;
         i += k ? (size_t)k : 1;
     }
+    s[to] = 0;
+    return s;
+}
+
+static const char *where_it_fails(void)
+{
+    const char *(*where)(void) = diagnostics()->where, *file = error_file();
+    diagnostics()->where = NULL;
+    return where ? name_format("%s%s%s", file ? file : "", file ? ": " : "", where())->s : "";
+}
+
+static _Noreturn void end_with(int code, Severity severity, const char *text, const char *place)
+{
+    unhold_all();
+    say_now(&(Message){severity, "", place, text});
+    leave(code);
 }
 
 void fail(int exit_code, const char *format, ...)
 {
+    Diagnostics *const d = diagnostics();
+    char s[LONGEST];
     va_list args;
-    say("error: ", 7);
+    if (d->failing) /* there was no memory for its place */
+        end_with(d->failing_code, SAY_ERROR, d->failing, "");
     va_start(args, format);
-    say_safely(format, args);
+    d->failing = safe_text(s, format, args);
+    d->failing_code = exit_code;
     va_end(args);
-    say("\n", 1);
-    const char *(*where)(void) = error_where;
-    error_where = NULL; /* should there be no memory for it */
-    if (where) {
-        Text t = {0};
-        text_put(&t, "  --> %s%s%s\n", error_file ? error_file : "", error_file ? ": " : "", where());
-        say(t.s, t.n);
-    }
-    leave(exit_code);
+    unhold_all();
+    end_with(exit_code, SAY_ERROR, s, where_it_fails());
+}
+
+void usage(const char *format, ...)
+{
+    char s[LONGEST];
+    va_list args;
+    va_start(args, format);
+    safe_text(s, format, args);
+    va_end(args);
+    end_with(EXIT_USAGE, SAY_USAGE, s, "");
 }
 
 void bug(const char *format, ...)
 {
+    char s[LONGEST], whole[LONGEST + 128];
     va_list args;
-    say("internal error: ", 16);
     va_start(args, format);
-    say_safely(format, args);
+    safe_text(s, format, args);
     va_end(args);
-    static const char rest[] =
-        "\nThis is a mistake in onnxcc " ONNXCC_VERSION ", not in the model; please report it.\n";
-    say(rest, sizeof rest - 1);
-    leave(EXIT_BUG);
+    snprintf(whole, sizeof whole,
+             "%s\nThis is a mistake in onnxcc " ONNXCC_VERSION ", not in the model; please report it.", s);
+    end_with(EXIT_BUG, SAY_BUG, whole, "");
 }

@@ -2,13 +2,25 @@
 #ifndef ONNXCC_ERROR_H
 #define ONNXCC_ERROR_H
 
-#include <setjmp.h>
-
 #include "base/util.h"
 
 enum { EXIT_MODEL = 1, EXIT_USAGE = 2, EXIT_IO = 3, EXIT_BUG = 70 };
 
-/* Each prints "error[CODE]: MESSAGE", where it is, and is counted; the stage goes on. CODE: a SPEC row or "". */
+typedef enum Severity { SAY_ERROR, SAY_WARNING, SAY_HELP, SAY_BUG, SAY_USAGE, SAY_NOTE } Severity;
+
+typedef struct Message {
+    Severity severity;
+    const char *code;  /* a row of the specification, as EXT-05, or "" */
+    const char *place; /* the file, the node; or "" */
+    const char *text;  /* may have several lines */
+} Message;
+
+/* Calls f(arg): 0, or the exit code with which stop_on_errors, fail or bug left it. Outside of it they end the process. */
+int error_catch(void (*f)(void *), void *arg);
+/* Who gets the messages of this run; until then they go to standard error. */
+void error_to(void (*say)(const Message *, void *), void *arg);
+void error_text(Text *t, const Message *m); /* as on standard error */
+/* Each says "error[CODE]: MESSAGE", where it is, and is counted; the stage goes on. CODE: a SPEC row or "". */
 void error_at(const char *path, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The same of a message whose place is found elsewhere; the text after "-->", without the file. */
 void error_vat(bool warning, const char *code, const char *place, const char *format, va_list args)
@@ -17,10 +29,13 @@ void warn_at(const char *path, const char *code, const char *format, ...) __attr
 void note_help(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a help: line to the last message */
 void stop_on_errors(void); /* leaves the compiler (exit 1) when any error was counted */
 _Noreturn void fail(int exit_code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void usage(const char *format, ...) __attribute__((format(printf, 1, 2))); /* exit 2 */
 _Noreturn void bug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *printable(Name n); /* escaped for a terminal */
 int error_count(void);         /* errors so far */
-void error_reset(void);        /* forgets what was reported; so does pool_reset */
+void error_reset(void);        /* forgets what was reported */
+/* What -v and -d print: a note, in pieces. */
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Holds messages back: error_unhold ends that and says how many errors there were; then error_show prints and counts them
  * after all, or nobody does. error_held: the first one, in a line. */
 typedef struct Held Held;
@@ -28,9 +43,9 @@ Held *error_hold(void);
 int error_unhold(Held *h);
 void error_show(const Held *h);
 const char *error_held(const Held *h);
-extern jmp_buf *error_exit;    /* not NULL: leaving is a longjmp there with the exit code (many models, one process) */
-extern Text *error_sink;       /* not NULL: messages go here, not to stderr */
-extern const char *error_file; /* the model in work, for messages */
-extern const char *(*error_where)(void); /* not NULL: the place of what is in work, for what fails there and then */
+void error_set_file(const char *file); /* the model in work, for messages */
+const char *error_file(void);          /* NULL: none yet */
+/* The place of what is in work, for what fails there and then; NULL: nothing is. */
+void error_set_where(const char *(*where)(void));
 
 #endif

@@ -1,4 +1,4 @@
 /* options.c - what the command line asked for. */
 #include "base/options.h"
 
-Options opt;
+SHARED_PART_IS(Options, opt);

@@ -34,11 +34,11 @@ typedef struct Options {
         bool used;
     }) customs;
 } Options;
-extern Options opt;
+SHARED_PART(Options, opt)
 
 /* A warning; an error under --strict. */
-#define doubt(...) (opt.strict ? error_at(__VA_ARGS__) : warn_at(__VA_ARGS__))
+#define doubt(...) (opt()->strict ? error_at(__VA_ARGS__) : warn_at(__VA_ARGS__))
 /* What most exporters do: reported only on request (--verbose), an error under --strict. */
-#define doubt_common(...) (opt.strict ? error_at(__VA_ARGS__) : opt.verbose ? warn_at(__VA_ARGS__) : (void)0)
+#define doubt_common(...) (opt()->strict ? error_at(__VA_ARGS__) : opt()->verbose ? warn_at(__VA_ARGS__) : (void)0)
 
 #endif

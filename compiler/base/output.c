@@ -14,17 +14,47 @@ struct Output {
     const char *path;
     char *temporary;
     FILE *f;
-    bool spool;   /* waits without a name */
+    bool spool;  /* waits without a name */
+    bool given;  /* to who takes the files, not put in place: f is in memory, */
+    char *bytes; /* ... here */
+    size_t size;
     bool fresh;   /* put in place where nothing was */
     char *buffer; /* of f */
     XXH64_state_t state;
     Output *next;
 };
 enum { BUFFER = 1 << 16 };
-OF_RUN static Output *volatile outputs; /* a signal handler goes through them at any time */
+
+typedef struct Outputs {
+    Output *volatile first; /* a signal handler goes through them at any time; the newest */
+    VEC(struct Input {
+        dev_t device;
+        ino_t inode;
+    }) inputs;
+    void (*take)(const char *, const void *, size_t, void *);
+    void *arg;
+    bool begun;
+} Outputs;
+PART(Outputs, outputs)
+
+static void discard(void *unused)
+{
+    (void)unused;
+    output_discard();
+}
+
+void output_to(void (*take)(const char *file, const void *bytes, size_t n, void *arg), void *arg)
+{
+    outputs()->take = take;
+    outputs()->arg = arg;
+}
 
 static Output *output_new(const char *path)
 {
+    Outputs *const all = outputs();
+    if (!all->begun)
+        session_at_end(discard, NULL);
+    all->begun = true;
     Output *o = calloc(1, sizeof *o);
     if (!o)
         fail(EXIT_IO, "%s: out of memory", path);
@@ -35,8 +65,9 @@ static Output *output_new(const char *path)
     }
     XXH64_reset(&o->state, 0);
     o->path = path;
-    o->next = outputs;
-    outputs = o;
+    o->given = all->take != NULL;
+    o->next = all->first;
+    all->first = o;
     return o;
 }
 
@@ -62,20 +93,15 @@ static void check_open(Output *o)
 {
     if (!o->f)
         fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(errno));
-    if (o->f != stdout)
+    if (o->f != stdout && !o->given)
         setvbuf(o->f, o->buffer, _IOFBF, BUFFER);
 }
-
-OF_RUN static VEC(struct Input {
-    dev_t device;
-    ino_t inode;
-}) inputs;
 
 void output_spare(int fd)
 {
     struct stat st;
     if (!fstat(fd, &st))
-        vec_push(&inputs, ((struct Input){st.st_dev, st.st_ino}));
+        vec_push(&outputs()->inputs, ((struct Input){st.st_dev, st.st_ino}));
 }
 
 static void check_spared(const char *path)
@@ -83,15 +109,20 @@ static void check_spared(const char *path)
     struct stat st;
     if (!strcmp(path, "-") || stat(path, &st))
         return;
-    for (int i = 0; i < inputs.n; i++)
-        if (inputs.at[i].device == st.st_dev && inputs.at[i].inode == st.st_ino)
+    for (int i = 0; i < outputs()->inputs.n; i++)
+        if (outputs()->inputs.at[i].device == st.st_dev && outputs()->inputs.at[i].inode == st.st_ino)
             fail(EXIT_USAGE, "%s: cannot write: the model is read from this file", path);
 }
 
 Output *output_open(const char *path)
 {
-    check_spared(path);
     Output *o = output_new(path);
+    if (o->given) {
+        o->f = open_memstream(&o->bytes, &o->size);
+        check_open(o);
+        return o;
+    }
+    check_spared(path);
     if (!strcmp(path, "-"))
         o->f = stdout;
     else if (!is_file(path))
@@ -112,7 +143,9 @@ Output *output_spool(const char *near)
 /* Opened when it is needed; without a name, so that nothing is ever left of it. */
 static void open_spool(Output *o)
 {
-    if (is_file(o->path)) {
+    if (o->given)
+        o->f = open_memstream(&o->bytes, &o->size);
+    else if (is_file(o->path)) {
         open_temporary(o, "w+b", "spool");
         unlink(o->temporary);
         free(o->temporary);
@@ -133,32 +166,42 @@ void output_write(Output *o, const void *bytes, size_t n)
 
 static void output_free(Output *o)
 {
-    if (o->spool && o->f)
+    if (o->f && (o->spool || o->given))
         fclose(o->f);
     free(o->temporary);
+    free(o->bytes);
     free(o->buffer);
     free(o);
 }
 
-void output_append(Output *o, Output *spool)
+static void read_spool(Output *o, Output *spool)
 {
     char bytes[1 << 16];
-    if (spool->f && fseek(spool->f, 0, SEEK_SET))
+    if (fseek(spool->f, 0, SEEK_SET))
         fail(EXIT_IO, "%s: cannot write: %s", spool->path, strerror(errno));
-    for (size_t n; spool->f && (n = fread(bytes, 1, sizeof bytes, spool->f)) > 0;)
+    for (size_t n; (n = fread(bytes, 1, sizeof bytes, spool->f)) > 0;)
         output_write(o, bytes, n);
-    if (spool->f && ferror(spool->f))
+    if (ferror(spool->f))
         fail(EXIT_IO, "%s: cannot read back: %s", spool->path, strerror(errno));
-    Output *before = outputs;
+}
+
+void output_append(Output *o, Output *spool)
+{
+    if (spool->f && spool->given && fflush(spool->f))
+        fail(EXIT_IO, "%s: out of memory", o->path);
+    if (spool->f && spool->given)
+        output_write(o, spool->bytes, spool->size);
+    else if (spool->f)
+        read_spool(o, spool);
+    Output *before = outputs()->first;
     while (before != spool && before->next != spool)
         before = before->next;
     if (before == spool)
-        outputs = spool->next;
+        outputs()->first = spool->next;
     else
         before->next = spool->next;
     output_free(spool);
 }
-
 uint64_t output_hash(const Output *o) { return XXH64_digest(&o->state); }
 
 static bool same_bytes(FILE *x, FILE *y)
@@ -186,7 +229,7 @@ static bool same_file(const char *a, const char *b)
 static _Noreturn void cannot_write(const Output *o)
 {
     int error = errno;
-    for (Output *done = outputs; done; done = done->next)
+    for (Output *done = outputs()->first; done; done = done->next)
         if (done->fresh)
             unlink(done->path);
     fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(error));
@@ -218,25 +261,46 @@ static void put_in_place(Output *o)
     o->fresh = !there;
 }
 
-void output_commit(void)
+static void free_all(void)
 {
-    for (Output *o = outputs; o; o = o->next)
-        complete(o);
+    for (Output *o; (o = outputs()->first) != NULL;) {
+        outputs()->first = o->next;
+        output_free(o);
+    }
+}
+
+static void put_all_in_place(void)
+{
     sigset_t all, old; /* who stops the compiler now gets all files or none */
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &old);
-    for (Output *o = outputs; o; o = o->next)
+    for (Output *o = outputs()->first; o; o = o->next)
         put_in_place(o);
-    for (Output *o; (o = outputs) != NULL;) {
-        outputs = o->next;
-        output_free(o);
-    }
+    free_all();
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* The oldest first. */
+static void give(const Output *o)
+{
+    if (o->next)
+        give(o->next);
+    outputs()->take(o->path, o->bytes, o->size, outputs()->arg);
+}
+
+void output_commit(void)
+{
+    Output *const first = outputs()->first;
+    for (Output *o = first; o; o = o->next)
+        complete(o);
+    if (first && first->given)
+        give(first);
+    put_all_in_place();
 }
 
 void output_unlink(void)
 {
-    for (const Output *o = outputs; o; o = o->next)
+    for (const Output *o = session_distance ? outputs()->first : NULL; o; o = o->next)
         if (o->temporary)
             unlink(o->temporary);
 }
@@ -244,10 +308,10 @@ void output_unlink(void)
 void output_discard(void)
 {
     output_unlink();
-    for (Output *o; (o = outputs) != NULL;) {
-        outputs = o->next;
-        if (o->f && o->f != stdout && !o->spool)
+    for (Output *o = outputs()->first; o; o = o->next)
+        if (o->f && o->f != stdout && !o->spool && !o->given) {
             fclose(o->f);
-        output_free(o);
-    }
+            o->f = NULL;
+        }
+    free_all();
 }

@@ -8,7 +8,9 @@
 
 typedef struct Output Output;
 
-Output *output_open(const char *file);  /* "-": standard output; fails with exit 3 */
+Output *output_open(const char *file); /* "-": standard output; fails with exit 3 */
+/* From now on the files of this run are not written: output_commit gives each of them to `take`. */
+void output_to(void (*take)(const char *file, const void *bytes, size_t n, void *arg), void *arg);
 void output_spare(int fd);              /* a file that is read, which output_open refuses to write over; exit 2 */
 Output *output_spool(const char *near); /* no file: what is written waits on the disk of `near` for output_append */
 void output_append(Output *o, Output *spool); /* all that was written to the spool, which is no more */

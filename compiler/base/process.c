@@ -15,14 +15,10 @@
 
 enum { STACK = 64 << 20, GUARD = 1 << 20, SIGNAL_STACK = 1 << 14 }; /* no function has as much as the guard */
 
-static char *stack; /* its lowest bytes are the guard */
-
-static struct Start {
-    int (*f)(int, char **);
-    int argc, result;
-    char **argv;
-    sigset_t signals;
-} start;
+typedef struct Stack {
+    char *low; /* its lowest bytes are the guard */
+} Stack;
+PART(Stack, stack)
 
 /* ---- signals ---------------------------------------------------------------------------------------------------- */
 
@@ -42,8 +38,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)context;
     output_unlink();
-    const char *at = info->si_addr;
-    if (number == SIGSEGV && at >= stack && at < stack + GUARD) {
+    const char *at = info->si_addr, *low = session_distance ? stack()->low : NULL;
+    if (number == SIGSEGV && low && at >= low && at < low + GUARD) {
         say("error: out of memory: the compiler has used up its stack; the model is nested too deep for it\n");
         _exit(EXIT_IO);
     }
@@ -65,8 +61,7 @@ static void catch_signal(int number)
 static void catch_signals(void)
 {
 #ifndef __SANITIZE_ADDRESS__ /* which has one of its own, and frees it */
-    static char small[SIGNAL_STACK] __attribute__((aligned(16)));
-    sigaltstack(&(stack_t){.ss_sp = small, .ss_size = sizeof small}, NULL);
+    sigaltstack(&(stack_t){.ss_sp = stack()->low + STACK, .ss_size = SIGNAL_STACK}, NULL);
 #endif
     const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -81,36 +76,62 @@ static void catch_signals(void)
 
 /* ---- the stack --------------------------------------------------------------------------------------------------- */
 
-static void *on_stack(void *unused)
+typedef struct Start {
+    void (*f)(void *);
+    void *arg;
+    bool catches; /* signals */
+    sigset_t before;
+    char *low;
+    int result;
+} Start;
+
+static void *on_stack(void *arg)
 {
-    catch_signals();
-    pthread_sigmask(SIG_SETMASK, &start.signals, NULL);
-    start.result = start.f(start.argc, start.argv);
-    return unused;
+    Start *const start = arg;
+    if (!session_begin())
+        return NULL;
+    stack()->low = start->low;
+    if (start->catches) {
+        catch_signals();
+        pthread_sigmask(SIG_SETMASK, &start->before, NULL);
+    }
+    start->result = error_catch(start->f, start->arg);
+    session_end();
+    return NULL;
 }
 
-static _Noreturn void no_stack(void)
-{
-    say("error: out of memory: no stack for the compiler\n");
-    exit(EXIT_IO);
-}
-
-int process_run(int (*f)(int, char **), int argc, char **argv)
+/* False: there is no stack, or no thread. */
+static bool run_thread(Start *start)
 {
     pthread_t thread;
     pthread_attr_t attributes;
-    start = (struct Start){.f = f, .argc = argc, .argv = argv};
-    stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (stack == MAP_FAILED || mprotect(stack, GUARD, PROT_NONE) || pthread_attr_init(&attributes) ||
-        pthread_attr_setstack(&attributes, stack + GUARD, STACK - GUARD))
-        no_stack();
-    sigset_t all; /* signals are the other thread's */
+    sigset_t all; /* signals are that thread's alone, or the others' */
+    if (mprotect(start->low, GUARD, PROT_NONE) || pthread_attr_init(&attributes))
+        return false;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &start.signals);
-    if (pthread_create(&thread, &attributes, on_stack, NULL))
-        no_stack();
-    pthread_join(thread, NULL);
-    return start.result;
+    pthread_sigmask(SIG_BLOCK, &all, &start->before);
+    const bool runs = !pthread_attr_setstack(&attributes, start->low + GUARD, STACK - GUARD) &&
+                      !pthread_create(&thread, &attributes, on_stack, start);
+    if (!start->catches)
+        pthread_sigmask(SIG_SETMASK, &start->before, NULL);
+    if (runs)
+        pthread_join(thread, NULL);
+    if (start->catches)
+        pthread_sigmask(SIG_SETMASK, &start->before, NULL);
+    pthread_attr_destroy(&attributes);
+    return runs;
+}
+
+int process_run(void (*f)(void *), void *arg, bool signals)
+{
+    Start start = {.f = f, .arg = arg, .catches = signals, .result = -1};
+    start.low =
+        mmap(NULL, STACK + SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start.low == MAP_FAILED)
+        return -1;
+    const bool ran = run_thread(&start);
+    munmap(start.low, STACK + SIGNAL_STACK);
+    return ran ? start.result : -1;
 }
 
 void process_done(void)

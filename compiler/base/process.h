@@ -2,8 +2,11 @@
 #ifndef ONNXCC_PROCESS_H
 #define ONNXCC_PROCESS_H
 
-/* main's arguments, on a stack whose size does not hang on the user's limit; returns what f does. */
-int process_run(int (*f)(int, char **), int argc, char **argv);
+#include <stdbool.h>
+
+/* Calls f(arg) as a run, on a thread whose stack does not hang on the user's limit: 0, or the exit code that ended it; -1:
+ * there is no memory for that. signals: those that end the process remove the files in work first. */
+int process_run(void (*f)(void *), void *arg, bool signals);
 /* Ends the process when what was said on standard output has arrived there; else says so, with exit 3. */
 _Noreturn void process_done(void);
 

@@ -27,37 +27,54 @@ typedef struct Block {
 } Block;
 _Static_assert(sizeof(Block) % 16 == 0, "memory behind a block header is aligned");
 
-static Block *blocks;
-static char *chunk; /* what is left of the newest one */
-static size_t chunk_left, chunk_next;
-static size_t in_use, most = (size_t)POOL_MOST_MB << 20; /* bytes of all blocks; and as many as there may be */
-static struct Free {                                     /* what was given back, by size */
+typedef struct Free {
     struct Free *next;
-} *given_back[CLASSES];
-static uint64_t any_back[CLASSES / 64 + 1]; /* a bit for each list that is not empty */
+} Free;
 
-size_t pool_room(void) { return most - in_use; }
+typedef struct Pool {
+    Block *blocks;
+    char *chunk; /* what is left of the newest one */
+    size_t chunk_left, chunk_next;
+    size_t in_use, allowed;              /* bytes of all blocks; what pool_allow gave */
+    Free *given_back[CLASSES];           /* by size */
+    uint64_t any_back[CLASSES / 64 + 1]; /* a bit for each list that is not empty */
+    struct Big *bigs;
+    struct Piece {
+        char *at;
+        size_t used, cap;
+    } *pieces; /* of texts; the last one is the top */
+    int n_pieces;
+} Pool;
+PART(Pool, pool)
 
-void pool_allow(size_t more) { most = more > SIZE_MAX / 2 - most ? SIZE_MAX / 2 : most + more; }
+static size_t most(void) { return ((size_t)POOL_MOST_MB << 20) + pool()->allowed; }
+size_t pool_room(void) { return most() - pool()->in_use; }
+
+void pool_allow(size_t more)
+{
+    const size_t limit = SIZE_MAX / 2 - most();
+    pool()->allowed += more < limit ? more : limit;
+}
 
 /* Before a block grows by so many bytes. */
 static void pool_claim(size_t bytes)
 {
     if (bytes > pool_room())
         fail(EXIT_MODEL, "%s%sthe model is too large: to compile it takes more than %zu MB of memory",
-             error_file ? error_file : "", error_file ? ": " : "", most >> 20);
-    in_use += bytes;
+             error_file() ? error_file() : "", error_file() ? ": " : "", most() >> 20);
+    pool()->in_use += bytes;
 }
 
 static Block *block_link(Block *b, size_t bytes)
 {
     if (!b)
         fail(EXIT_IO, "out of memory: %zu more bytes are needed", bytes);
-    b->next = blocks;
-    b->link = &blocks;
-    if (blocks)
-        blocks->link = &b->next;
-    return blocks = b;
+    Block **first = &pool()->blocks;
+    b->next = *first;
+    b->link = first;
+    if (b->next)
+        b->next->link = &b->next;
+    return *first = b;
 }
 
 static void *block_new(size_t bytes)
@@ -71,26 +88,27 @@ static size_t rounded(size_t bytes) { return (bytes + ALIGN - 1) & ~(size_t)(ALI
 /* Bytes to skip so that a block of a 16-multiple size is 16-byte aligned. */
 static size_t step_to_16(const void *at, size_t bytes) { return bytes & ALIGN ? 0 : (uintptr_t)at & ALIGN; }
 
-static void give_back(char *p, size_t bytes)
+static void give_back(char *at, size_t bytes)
 {
-    ASAN_POISON_MEMORY_REGION(p, bytes);
+    ASAN_POISON_MEMORY_REGION(at, bytes);
     if (!bytes || SANITIZED)
         return;
     const size_t class = bytes / ALIGN;
-    struct Free *f = (struct Free *)(void *)p;
-    f->next = given_back[class];
-    given_back[class] = f;
-    any_back[class / 64] |= (uint64_t)1 << class % 64;
+    Free *f = (Free *)(void *)at;
+    Pool *const p = pool();
+    f->next = p->given_back[class];
+    p->given_back[class] = f;
+    p->any_back[class / 64] |= (uint64_t)1 << class % 64;
 }
 
 /* The first list from this class on that is not empty; 0: there is none. */
-static size_t next_class(size_t class)
+static size_t next_class(const Pool *p, size_t class)
 {
-    uint64_t bits = any_back[class / 64] >> class % 64 << class % 64;
-    for (size_t i = class / 64;; bits = any_back[i]) {
+    uint64_t bits = p->any_back[class / 64] >> class % 64 << class % 64;
+    for (size_t i = class / 64;; bits = p->any_back[i]) {
         if (bits)
             return i * 64 + (size_t)__builtin_ctzll(bits);
-        if (++i == sizeof any_back / sizeof *any_back)
+        if (++i == sizeof p->any_back / sizeof *p->any_back)
             return 0;
     }
 }
@@ -98,17 +116,18 @@ static size_t next_class(size_t class)
 /* From the smallest thing that was given back and is large enough; NULL: there is none. */
 static void *take_again(size_t bytes)
 {
-    for (size_t class = next_class(bytes / ALIGN); class; class = next_class(class + 1)) {
-        char *p = (char *)given_back[class];
-        const size_t skip = step_to_16(p, bytes), rest = class * ALIGN - bytes;
+    Pool *const p = pool();
+    for (size_t class = next_class(p, bytes / ALIGN); class; class = next_class(p, class + 1)) {
+        char *at = (char *)p->given_back[class];
+        const size_t skip = step_to_16(at, bytes), rest = class * ALIGN - bytes;
         if (skip > rest)
             continue;
-        given_back[class] = given_back[class]->next;
-        if (!given_back[class])
-            any_back[class / 64] &= ~((uint64_t)1 << class % 64);
-        give_back(p, skip);
-        give_back(p + skip + bytes, rest - skip);
-        return memset(p + skip, 0, bytes);
+        p->given_back[class] = p->given_back[class]->next;
+        if (!p->given_back[class])
+            p->any_back[class / 64] &= ~((uint64_t)1 << class % 64);
+        give_back(at, skip);
+        give_back(at + skip + bytes, rest - skip);
+        return memset(at + skip, 0, bytes);
     }
     return NULL;
 }
@@ -122,22 +141,23 @@ void *pool_alloc(size_t bytes)
     void *again = bytes ? take_again(bytes) : NULL;
     if (again)
         return again;
-    size_t skip = step_to_16(chunk, bytes);
-    if (!chunk || skip + bytes + gap > chunk_left) {
-        if (chunk)
-            give_back(chunk, chunk_left);
-        chunk_left = chunk_next ? chunk_next : FIRST_CHUNK;
-        chunk = block_new(chunk_left);
-        chunk_next = chunk_left < CHUNK ? 2 * chunk_left : CHUNK;
+    Pool *const p = pool();
+    size_t skip = step_to_16(p->chunk, bytes);
+    if (!p->chunk || skip + bytes + gap > p->chunk_left) {
+        if (p->chunk)
+            give_back(p->chunk, p->chunk_left);
+        p->chunk_left = p->chunk_next ? p->chunk_next : FIRST_CHUNK;
+        p->chunk = block_new(p->chunk_left);
+        p->chunk_next = p->chunk_left < CHUNK ? 2 * p->chunk_left : CHUNK;
         skip = 0;
     }
     if (skip)
-        give_back(chunk, skip);
-    char *p = chunk + skip;
-    chunk += skip + bytes + gap;
-    chunk_left -= skip + bytes + gap;
-    ASAN_POISON_MEMORY_REGION(p + asked, bytes + gap - asked);
-    return p;
+        give_back(p->chunk, skip);
+    char *at = p->chunk + skip;
+    p->chunk += skip + bytes + gap;
+    p->chunk_left -= skip + bytes + gap;
+    ASAN_POISON_MEMORY_REGION(at + asked, bytes + gap - asked);
+    return at;
 }
 
 static void block_unlink(Block *b)
@@ -153,7 +173,7 @@ void pool_free(void *p, size_t bytes)
         Block *b = (Block *)p - 1;
         block_unlink(b);
         free(b);
-        in_use -= bytes;
+        pool()->in_use -= bytes;
         return;
     }
     if (bytes)
@@ -190,8 +210,6 @@ typedef struct Big {
     char pad[64 - 2 * sizeof(void *) - sizeof(size_t)];
 } Big;
 
-static Big *bigs;
-
 void *big_alloc(size_t bytes)
 {
     pool_claim(bytes);
@@ -200,11 +218,12 @@ void *big_alloc(size_t bytes)
         fail(EXIT_IO, "out of memory: a tensor of %zu bytes", bytes);
     memset(b + 1, 0, bytes);
     b->bytes = bytes;
-    b->next = bigs;
-    b->link = &bigs;
-    if (bigs)
-        bigs->link = &b->next;
-    bigs = b;
+    Big **first = &pool()->bigs;
+    b->next = *first;
+    b->link = first;
+    if (b->next)
+        b->next->link = &b->next;
+    *first = b;
     return b + 1;
 }
 
@@ -214,39 +233,24 @@ void big_free(void *p)
     *b->link = b->next;
     if (b->next)
         b->next->link = b->link;
-    in_use -= b->bytes;
+    pool()->in_use -= b->bytes;
     free(b);
 }
 
 static void drop_pieces(int down_to);
 
-extern char __start_onnxcc_run[], __stop_onnxcc_run[];
-
-void pool_reset(void)
+void pool_end(void)
 {
-    output_discard();
+    Pool *const p = pool();
     drop_pieces(0);
-    while (bigs)
-        big_free(bigs + 1);
-    while (blocks) {
-        Block *next = blocks->next;
-        free(blocks);
-        blocks = next;
+    free(p->pieces);
+    while (p->bigs)
+        big_free(p->bigs + 1);
+    while (p->blocks) {
+        Block *next = p->blocks->next;
+        free(p->blocks);
+        p->blocks = next;
     }
-    chunk = NULL;
-    chunk_left = chunk_next = in_use = 0;
-    most = (size_t)POOL_MOST_MB << 20;
-    memset(given_back, 0, sizeof given_back);
-    memset(any_back, 0, sizeof any_back);
-    memset(__start_onnxcc_run, 0, (size_t)(__stop_onnxcc_run - __start_onnxcc_run));
-}
-
-void *lasting_alloc(void *old, size_t bytes)
-{
-    void *p = realloc(old, bytes);
-    if (!p)
-        fail(EXIT_IO, "out of memory: %zu more bytes are needed", bytes);
-    return p;
 }
 
 void *vec_more(void *at, int *cap, size_t size)
@@ -271,11 +275,12 @@ void *vec_fit(void *at, int n, int *cap, size_t size)
 
 /* ---- names ---------------------------------------------------------------------------------------------- */
 
-OF_RUN static struct Names {
+typedef struct Names {
     Name *at; /* open addressing, cap a power of two */
     uint32_t *hash;
     uint32_t n, cap;
-} names;
+} Names;
+PART(Names, names)
 
 static uint32_t hash_bytes(const char *s, size_t n)
 {
@@ -285,19 +290,19 @@ static uint32_t hash_bytes(const char *s, size_t n)
     return (uint32_t)(h ^ h >> 32);
 }
 
-static void names_grow(void)
+static void names_grow(Names *t)
 {
-    struct Names old = names;
-    names.cap = old.cap ? old.cap * 2 : 1024;
-    names.at = NEWS(Name, names.cap);
-    names.hash = NEWS(uint32_t, names.cap);
+    const Names old = *t;
+    t->cap = old.cap ? old.cap * 2 : 1024;
+    t->at = NEWS(Name, t->cap);
+    t->hash = NEWS(uint32_t, t->cap);
     for (uint32_t i = 0; i < old.cap; i++)
         if (old.at[i]) {
-            uint32_t k = old.hash[i] & (names.cap - 1);
-            while (names.at[k])
-                k = (k + 1) & (names.cap - 1);
-            names.at[k] = old.at[i];
-            names.hash[k] = old.hash[i];
+            uint32_t k = old.hash[i] & (t->cap - 1);
+            while (t->at[k])
+                k = (k + 1) & (t->cap - 1);
+            t->at[k] = old.at[i];
+            t->hash[k] = old.hash[i];
         }
     pool_free(old.at, sizeof *old.at * old.cap);
     pool_free(old.hash, sizeof *old.hash * old.cap);
@@ -307,19 +312,20 @@ Name name_bytes(const char *s, size_t n)
 {
     if (n > UINT32_MAX)
         fail(EXIT_MODEL, "a name of %zu bytes", n);
-    if (names.n >= names.cap / 4 * 3)
-        names_grow();
-    uint32_t h = hash_bytes(s, n), k = h & (names.cap - 1);
-    for (; names.at[k]; k = (k + 1) & (names.cap - 1))
-        if (names.hash[k] == h && names.at[k]->n == n && (n == 0 || memcmp(names.at[k]->s, s, n) == 0))
-            return names.at[k];
+    Names *const t = names();
+    if (t->n >= t->cap / 4 * 3)
+        names_grow(t);
+    uint32_t h = hash_bytes(s, n), k = h & (t->cap - 1);
+    for (; t->at[k]; k = (k + 1) & (t->cap - 1))
+        if (t->hash[k] == h && t->at[k]->n == n && (n == 0 || memcmp(t->at[k]->s, s, n) == 0))
+            return t->at[k];
     struct NameBytes *b = pool_alloc(sizeof *b + n + 1);
     b->n = (uint32_t)n;
     if (n)
         memcpy(b->s, s, n);
-    names.hash[k] = h;
-    names.n++;
-    return names.at[k] = b;
+    t->hash[k] = h;
+    t->n++;
+    return t->at[k] = b;
 }
 
 Name name(const char *s) { return name_bytes(s, strlen(s)); }
@@ -397,36 +403,36 @@ void map_put(Map *m, const void *key, void *value)
 
 enum { PIECE = 1 << 16 };
 
-static struct Piece {
-    char *at;
-    size_t used, cap;
-} *pieces; /* the last one is the top */
-static int n_pieces;
-
 static void drop_pieces(int down_to)
 {
-    while (n_pieces > down_to) {
-        in_use -= pieces[--n_pieces].cap;
-        free(pieces[n_pieces].at);
+    Pool *const p = pool();
+    while (p->n_pieces > down_to) {
+        p->in_use -= p->pieces[--p->n_pieces].cap;
+        free(p->pieces[p->n_pieces].at);
     }
 }
 
-TextMark text_mark(void) { return (TextMark){n_pieces, n_pieces ? pieces[n_pieces - 1].used : 0}; }
+/* NULL: there is none. */
+static struct Piece *top_piece(void) { return pool()->n_pieces ? &pool()->pieces[pool()->n_pieces - 1] : NULL; }
+
+TextMark text_mark(void) { return (TextMark){pool()->n_pieces, pool()->n_pieces ? top_piece()->used : 0}; }
 
 void text_release(TextMark m)
 {
     drop_pieces(m.pieces);
-    if (n_pieces)
-        pieces[n_pieces - 1].used = m.used;
+    if (pool()->n_pieces)
+        top_piece()->used = m.used;
 }
 
-static void piece_new(void)
+static struct Piece *piece_new(void)
 {
-    void *more = realloc(pieces, sizeof *pieces * (size_t)(n_pieces + 1));
+    Pool *const p = pool();
+    void *more = realloc(p->pieces, sizeof *p->pieces * (size_t)(p->n_pieces + 1));
     if (!more)
         fail(EXIT_IO, "out of memory");
-    pieces = more;
-    pieces[n_pieces++] = (struct Piece){0};
+    p->pieces = more;
+    p->pieces[p->n_pieces] = (struct Piece){0};
+    return &p->pieces[p->n_pieces++];
 }
 
 static void piece_room(struct Piece *p, size_t cap)
@@ -443,12 +449,11 @@ static void piece_room(struct Piece *p, size_t cap)
 /* On top of the stack a text grows where it is. */
 static void text_grow(Text *t, size_t cap)
 {
-    struct Piece *p = n_pieces ? &pieces[n_pieces - 1] : NULL;
+    struct Piece *p = top_piece();
     bool top = p && t->s && t->s + t->cap == p->at + p->used;
     size_t at = p ? p->used - (top ? t->cap : 0) : 0;
     if (!p || (at && p->cap - at < cap)) {
-        piece_new();
-        p = &pieces[n_pieces - 1];
+        p = piece_new();
         at = 0;
         top = false;
     }

@@ -9,26 +9,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/session.h"
+
 #define ONNXCC_VERSION "0.1.0"
 #define MAX_RANK 16 /* dimensions of a tensor */
 
-/* Zeroed memory that lives until pool_free or pool_reset; never fails (out of memory is a located error). */
+/* Zeroed memory that lives until pool_free or the run's end; never fails (out of memory is a located error). */
 void *pool_alloc(size_t bytes);
 void pool_free(void *p, size_t bytes);
 /* Blocks whose size is a multiple of 16 are 16-byte aligned, others 8. Element buffers are rounded up so: */
 #define ELEMENTS_ROOM(bytes) (((size_t)(bytes) + 16) & ~(size_t)15)
 void *pool_grow(void *old, size_t old_bytes, size_t new_bytes);
-void pool_reset(void);
-/* A variable that belongs to one run: zero at its start, and zeroed by pool_reset. A run that fails leaves nothing to the next. */
-#define OF_RUN __attribute__((section("onnxcc_run")))
+void pool_end(void); /* for session_end */
 #define POOL_MOST_MB 700       /* of it and of tensors' memory; more is an error (exit 1): any compile stays within 1 GB */
-void pool_allow(size_t bytes); /* so much more, until pool_reset: for constants that the file itself has */
+void pool_allow(size_t bytes); /* so much more in this run: for constants that the file itself has */
 size_t pool_room(void);        /* what is left of that */
-/* Zeroed memory for one tensor, aligned to 64; freed by big_free, or by pool_reset at the latest. */
+/* Zeroed memory for one tensor, aligned to 64; freed by big_free, or at the run's end. */
 void *big_alloc(size_t bytes);
 void big_free(void *p);
-/* Memory of tables that are made once in a process: realloc that never fails. */
-void *lasting_alloc(void *old, size_t bytes);
 #define NEW(T) ((T *)pool_alloc(sizeof(T)))
 #define NEWS(T, n) ((T *)pool_alloc(sizeof(T) * (size_t)(n)))
 
@@ -78,7 +76,7 @@ void text_put(Text *t, const char *format, ...) __attribute__((format(printf, 2,
 void text_vput(Text *t, const char *format, va_list args);
 void text_bytes(Text *t, const void *bytes, size_t n);
 void text_flush(Text *t);
-/* The bytes of all texts that were begun or have grown since the mark are given up; else they live until pool_reset. */
+/* The bytes of all texts that were begun or have grown since the mark are given up; else they live until the run ends. */
 typedef struct TextMark {
     int pieces;
     size_t used;

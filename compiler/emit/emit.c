@@ -100,7 +100,7 @@ static void check_default_sizes(Emitter *e, const Value *v, const char *given)
 static void put_prologue(Emitter *e, const Interface *f)
 {
     e->depth = 1;
-    if (constants.loaded) {
+    if (constants()->loaded) {
         line(e, "if (!%s_weights)", f->p);
         line(e, "    return RT_BAD_WEIGHTS;");
         e->fallible = true;
@@ -176,8 +176,8 @@ static void count_node_call(Node *n, void *e)
 static void write_body(Writer *w)
 {
     Emitter *e = &w->e;
-    e->body.to = output_spool(opt.output);
-    e->definitions.to = output_spool(opt.output);
+    e->body.to = output_spool(opt()->output);
+    e->definitions.to = output_spool(opt()->output);
     put_prologue(e, &w->f);
     graph_each_node(e->m->graph, count_node_call, e);
     emit_graph(e, e->m->graph);
@@ -201,7 +201,7 @@ static void fill_functions(Text *t, Writer *w) { put_waiting(t, &w->e.definition
 
 static void fill_include(Text *t, Writer *w)
 {
-    if (opt.single || !strcmp(opt.output, "-"))
+    if (opt()->single || !strcmp(opt()->output, "-"))
         text_bytes(t, w->header.s, w->header.n);
     else
         text_put(t, "#include \"%s\"\n", w->header_name);
@@ -229,23 +229,24 @@ static const char *banner(const Model *m)
     Text t = {0};
     text_put(&t, "%s (XXH3 %016llx) compiled by onnxcc %s", c_comment(m->base), (unsigned long long)m->hash,
              ONNXCC_VERSION);
-    text_put(&t, ": --target %s", opt.target->name);
-    for (int i = 0; i < opt.dims.n; i++) {
-        const struct DimOption *o = &opt.dims.at[i];
+    text_put(&t, ": --target %s", opt()->target->name);
+    for (int i = 0; i < opt()->dims.n; i++) {
+        const struct DimOption *o = &opt()->dims.at[i];
         text_put(&t, o->low == o->high ? " --dim %s=%lld" : " --dim %s<=%lld", c_comment(name(o->name)),
                  (long long)o->high);
     }
-    for (int i = 0; i < opt.shapes.n; i++) {
-        text_put(&t, " --shape %s=", c_comment(name(opt.shapes.at[i].input)));
-        for (int k = 0; k < opt.shapes.at[i].rank; k++)
-            text_put(&t, "%s%lld", k ? "," : "", (long long)opt.shapes.at[i].dim[k]);
+    for (int i = 0; i < opt()->shapes.n; i++) {
+        text_put(&t, " --shape %s=", c_comment(name(opt()->shapes.at[i].input)));
+        for (int k = 0; k < opt()->shapes.at[i].rank; k++)
+            text_put(&t, "%s%lld", k ? "," : "", (long long)opt()->shapes.at[i].dim[k]);
     }
-    for (int i = 0; i < opt.customs.n; i++) {
-        text_put(&t, " --custom-op %s", *opt.customs.at[i].domain ? c_comment(name(opt.customs.at[i].domain)) : "");
-        text_put(&t, "%s%s", *opt.customs.at[i].domain ? "." : "", c_comment(name(opt.customs.at[i].op)));
+    for (int i = 0; i < opt()->customs.n; i++) {
+        text_put(&t, " --custom-op %s",
+                 *opt()->customs.at[i].domain ? c_comment(name(opt()->customs.at[i].domain)) : "");
+        text_put(&t, "%s%s", *opt()->customs.at[i].domain ? "." : "", c_comment(name(opt()->customs.at[i].op)));
     }
-    for (int i = 0; i < opt.consts.n; i++)
-        text_put(&t, " --const %s", c_comment(name(opt.consts.at[i].input)));
+    for (int i = 0; i < opt()->consts.n; i++)
+        text_put(&t, " --const %s", c_comment(name(opt()->consts.at[i].input)));
     return t.s;
 }
 
@@ -287,24 +288,25 @@ static const char *about(const Model *m)
 
 static const char *output_path(const char *extension)
 {
-    size_t n = strlen(opt.output);
-    if (n > 2 && !strcmp(opt.output + n - 2, ".c"))
+    size_t n = strlen(opt()->output);
+    if (n > 2 && !strcmp(opt()->output + n - 2, ".c"))
         n -= 2;
-    return c_format("%.*s%s", (int)n, opt.output, extension);
+    return c_format("%.*s%s", (int)n, opt()->output, extension);
 }
 
-OF_RUN static VEC(SizeField) emitted;
+typedef VEC(SizeField) SizeFields;
+PART(SizeFields, emitted)
 
 int emitted_sizes(const SizeField **fields)
 {
-    *fields = emitted.at;
-    return emitted.n;
+    *fields = emitted()->at;
+    return emitted()->n;
 }
 
 void emit_model(Model *m)
 {
     names_reset();
-    Writer w = {.e = {.m = m, .p = c_prefix(m->base, opt.prefix)}};
+    Writer w = {.e = {.m = m, .p = c_prefix(m->base, opt()->prefix)}};
     names_prefix(w.e.p);
     Emitter *e = &w.e;
     Interface *f = &w.f;
@@ -312,9 +314,9 @@ void emit_model(Model *m)
     find_interface(f, e);
     find_scopes(e);
     find_customs(e);
-    memcpy(&emitted, &f->sizes, sizeof emitted);
-    bool files = strcmp(opt.output, "-") != 0, any = f->in.n + f->out.n + f->sizes.n > 0;
-    const char *weights = files ? c_format("%s.weights", opt.output) : NULL;
+    memcpy(emitted(), &f->sizes, sizeof *emitted());
+    bool files = strcmp(opt()->output, "-") != 0, any = f->in.n + f->out.n + f->sizes.n > 0;
+    const char *weights = files ? c_format("%s.weights", opt()->output) : NULL;
     const char *header = files ? output_path(".h") : c_format("%s.h", e->p), *slash = strrchr(header, '/');
     w.header_name = slash ? slash + 1 : header;
     write_constants(m, weights);
@@ -343,7 +345,7 @@ void emit_model(Model *m)
         {NULL, NULL, NULL},
     };
     fill_template(&w.header, "model.h.in", holes, &w);
-    Text c = {.to = output_open(opt.output)};
+    Text c = {.to = output_open(opt()->output)};
     fill_template(&c, "model.c.in", holes, &w);
     text_flush(&c);
     if (files)

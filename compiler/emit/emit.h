@@ -27,7 +27,7 @@ const char *factor_c(Dim d);  /* the same, fit to be multiplied */
 const char *wide_c(Dim d);    /* the same, of type i64 */
 uint32_t name_length(Name n);
 Name name_element(Name n, int i); /* "x_3": what is read from element 3 of x */
-/* A text of C made of others, kept until pool_reset. */
+/* A text of C made of others, kept until the run ends. */
 const char *c_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Texts with a model's names in them, which are not escaped for C; names come in by put_quoted alone. */
@@ -54,7 +54,7 @@ typedef struct Constants {
     bool in_file;  /* there is one, */
     bool loaded;   /* ... which the caller loads */
 } Constants;
-extern Constants constants;
+SHARED_PART(Constants, constants)
 
 /* Names every constant that a call uses; writes the weights file when there is one. */
 void write_constants(Model *m, const char *weights_path);

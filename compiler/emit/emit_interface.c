@@ -188,17 +188,17 @@ static void put_status(Text *t, const Interface *f, const Emitter *e)
     else
         text_put(t, "enum { %s_OK = 0, %s_BAD_SIZE = 1, %s_BAD_INDEX = 2, %s_BAD_VALUE = 3", f->u, f->u, f->u, f->u);
     if (e->fallible)
-        text_put(t, constants.loaded ? ", %s_BAD_WEIGHTS = 4 };\n" : " };\n", f->u);
+        text_put(t, constants()->loaded ? ", %s_BAD_WEIGHTS = 4 };\n" : " };\n", f->u);
     text_put(t, "const char *%s_status(int status); /* its name */\n\n", f->p);
 }
 
 void put_tensors(Text *t, const Interface *f, const Emitter *e)
 {
     text_put(t, "#define %s_ARENA_BYTES %lld /* one block for every intermediate tensor; nothing else is written */\n",
-             f->u, (long long)(plan.arena ? plan.arena : 1));
-    text_put(t, "#define %s_ARENA_ALIGN %lld\n", f->u, (long long)plan.align);
+             f->u, (long long)(plan()->arena ? plan()->arena : 1));
+    text_put(t, "#define %s_ARENA_ALIGN %lld\n", f->u, (long long)plan()->align);
     text_put(t, "#define %s_STACK_BYTES %d /* at the deepest call, as gcc 12 compiles it, -O0 to -Os%s%s */\n\n", f->u,
-             report_stack(e->m), *opt.target->cflags ? " with " : "", opt.target->cflags);
+             report_stack(e->m), *opt()->target->cflags ? " with " : "", opt()->target->cflags);
     put_string_type(t, f);
     for (int i = 0; i < e->m->graph->in.n; i++)
         if (e->m->graph->in.at[i]->input >= 0)

@@ -106,7 +106,7 @@ void find_uses(Emitter *e)
 
 /* ---- as text ------------------------------------------------------------------------------------------------------------ */
 
-OF_RUN static Map pasted; /* headers that are in the text already */
+PART(Map, pasted) /* headers that are in the text already */
 
 static int compare_kernels(const void *a, const void *b)
 {
@@ -128,9 +128,9 @@ static void paste(Text *t, const char *text)
         else {
             const char *file = c_format("%.*s", (int)strcspn(text + 10, "\""), text + 10);
             bool header = strstr(file, ".h") != NULL, compilers = strchr(file, '/') != NULL;
-            if (!(header && map_get(&pasted, name(file))) && !compilers) {
+            if (!(header && map_get(pasted(), name(file))) && !compilers) {
                 if (header)
-                    map_put(&pasted, name(file), (void *)(uintptr_t)file);
+                    map_put(pasted(), name(file), (void *)(uintptr_t)file);
                 paste(t, embedded_text(file));
             }
         }
@@ -140,8 +140,8 @@ static void paste(Text *t, const char *text)
 
 static void put_include(Text *t, const char *header)
 {
-    if (opt.single) {
-        map_put(&pasted, name(header), (void *)(uintptr_t)header);
+    if (opt()->single) {
+        map_put(pasted(), name(header), (void *)(uintptr_t)header);
         paste(t, embedded_text(header));
     } else
         text_put(t, "#include <onnxcc/%s>\n", header);
@@ -174,15 +174,15 @@ static void put_epilogues(Text *t, const Emitter *e)
 
 void put_kernels(Text *t, const Emitter *e)
 {
-    bool fused = strcmp(opt.target->name, "generic") != 0;
+    bool fused = strcmp(opt()->target->name, "generic") != 0;
     if (fused)
         text_put(t, "#define RT_FUSED /* multiply-adds of vectors are rounded once: --target %s */\n",
-                 opt.target->name);
-    if (opt.single)
+                 opt()->target->name);
+    if (opt()->single)
         paste(t, "#include \"rt.h\"\n#include \"math.h\"\n");
     else
         text_put(t, "#include <onnxcc/rt.h>\n#include <onnxcc/math.h>\n");
-    if (constants.loaded)
+    if (constants()->loaded)
         put_include(t, "hash.h");
     if (e->kernels.n)
         qsort(e->kernels.at, (size_t)e->kernels.n, sizeof *e->kernels.at, compare_kernels);

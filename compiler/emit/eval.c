@@ -237,8 +237,8 @@ void eval_graph(Model *m, Tensor *const *in, Tensor **out)
 {
     Graph *g = m->graph;
     Eval e = {.m = m, .in = in, .out = NEWS(void *, g->out.n + 1)};
-    e.arena = big_alloc((size_t)plan.arena);
-    memset(e.arena, 0xA5, (size_t)plan.arena);
+    e.arena = big_alloc((size_t)plan()->arena);
+    memset(e.arena, 0xA5, (size_t)plan()->arena);
     for (int i = 0; i < g->out.n; i++)
         e.out[i] = pool_alloc(ELEMENTS_ROOM(most_bytes(g->out.at[i])));
     scopes_begin();

@@ -5,15 +5,14 @@
 
 #include "emit/taken.def"
 
-/* Identifiers in use and reserved ones -> the number that the next one of this base gets; */
-OF_RUN static Map taken;
-/* ... the functions of the runtime among them; */
-OF_RUN static Map defined;
-/* ... and what may be a local variable or a parameter, but not stand at file scope: functions of C's library; */
-OF_RUN static Map outside;
-/* ... and in capitals, tensors of the interface: NAME in PREFIX_NAME_SIZE. */
-OF_RUN static Map tensors;
-OF_RUN static const char *prefix, *prefix_upper;
+typedef struct Identifiers {
+    Map taken;   /* identifiers in use and reserved ones -> the number that the next one of this base gets; */
+    Map defined; /* ... the functions of the runtime among them; */
+    Map outside; /* ... what may be a local variable or a parameter, but not stand at file scope: functions of C's library; */
+    Map tensors; /* ... and in capitals, tensors of the interface: NAME in PREFIX_NAME_SIZE. */
+    const char *prefix, *prefix_upper;
+} Identifiers;
+PART(Identifiers, ids)
 
 static const char reserved[] =
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
@@ -60,8 +59,8 @@ static void take_declarator(const char *s, size_t n)
     const char *from = end;
     while (from > line && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
         from--;
-    take_words(&taken, span(from, (size_t)(end - from)));
-    take_words(&defined, span(from, (size_t)(end - from)));
+    take_words(&ids()->taken, span(from, (size_t)(end - from)));
+    take_words(&ids()->defined, span(from, (size_t)(end - from)));
 }
 
 /* What a header of the runtime defines for the whole file. Names that macros make end in a type's tag. */
@@ -73,14 +72,14 @@ static void take_declared(const char *text)
         if (*text == ' ' || *text == '\n') /* inside of something */
             continue;
         if (!strncmp(text, "#define ", 8))
-            take_words(&taken, span(text + 8, strcspn(text + 8, "( \n")));
+            take_words(&ids()->taken, span(text + 8, strcspn(text + 8, "( \n")));
         else if (!strncmp(text, "enum ", 5))
-            take_words(&taken, span(text, strcspn(text, "}")));
+            take_words(&ids()->taken, span(text, strcspn(text, "}")));
         else if (!strncmp(text, "typedef ", 8)) {
             const char *s = span(text, strcspn(text, ";(\n")), *members = strrchr(s, '}');
-            take_words(&taken, members ? members : s);
+            take_words(&ids()->taken, members ? members : s);
         } else if (!strncmp(text, "} ", 2)) /* of a struct */
-            take_words(&taken, span(text, strcspn(text, ";(\n")));
+            take_words(&ids()->taken, span(text, strcspn(text, ";(\n")));
         else
             for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
                 if (!strncmp(text, functions[i], strlen(functions[i])))
@@ -90,11 +89,11 @@ static void take_declared(const char *text)
 
 void names_reset(void)
 {
-    take_words(&taken, reserved);
-    take_words(&taken, TAKEN_EVERYWHERE);
-    take_words(&outside, TAKEN_AT_FILE_SCOPE);
-    take_words(&outside, "scratch"); /* a parameter of functions at file scope, as are x0, y0 ... */
-    take_words(&tensors, own_tensors);
+    take_words(&ids()->taken, reserved);
+    take_words(&ids()->taken, TAKEN_EVERYWHERE);
+    take_words(&ids()->outside, TAKEN_AT_FILE_SCOPE);
+    take_words(&ids()->outside, "scratch"); /* a parameter of functions at file scope, as are x0, y0 ... */
+    take_words(&ids()->tensors, own_tensors);
     for (const Embedded *e = embedded; e->name; e++)
         if (!strstr(e->name, ".in"))
             take_declared(e->text);
@@ -123,11 +122,11 @@ static bool is_formal(const char *id)
 /* Families of names that the runtime, the header and the epilogues of kernels draw from. */
 static bool is_own(const char *id)
 {
-    size_t n = prefix ? strlen(prefix) : 0;
+    size_t n = ids()->prefix ? strlen(ids()->prefix) : 0;
     if (starts_with(id, "RT_") || starts_with(id, "rt_") || starts_with(id, "ONNXCC_") || strstr(id, "_epilogue") ||
-        starts_with(id, prefix_upper))
+        starts_with(id, ids()->prefix_upper))
         return true;
-    if (prefix && starts_with(id, prefix) && id[n] == '_')
+    if (ids()->prefix && starts_with(id, ids()->prefix) && id[n] == '_')
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             if (!strcmp(id + n + 1, own[i]))
                 return true;
@@ -138,25 +137,25 @@ typedef enum Where { LOCAL, FILE_SCOPE, INTERFACE } Where;
 
 static bool is_free(const char *id, Where where)
 {
-    if (map_get(&taken, name(id)))
+    if (map_get(&ids()->taken, name(id)))
         return false;
     if (where == FILE_SCOPE)
-        return !map_get(&outside, name(id)) && !is_formal(id);
-    return where == LOCAL || !map_get(&tensors, name(c_upper(id)));
+        return !map_get(&ids()->outside, name(id)) && !is_formal(id);
+    return where == LOCAL || !map_get(&ids()->tensors, name(c_upper(id)));
 }
 
 /* The first of base, base_2, base_3 ... that is free. */
 static const char *first_free(const char *base, Where where, const char *between)
 {
     const char *id = c_format("%s", base);
-    intptr_t i = (intptr_t)map_get(&taken, name(base));
+    intptr_t i = (intptr_t)map_get(&ids()->taken, name(base));
     for (i = i ? i : 2; !is_free(id, where); i++)
         id = c_format("%s%s%d", base, between, (int)i);
-    map_put(&taken, name(base), (void *)i);
+    map_put(&ids()->taken, name(base), (void *)i);
     if (strcmp(id, base))
-        map_put(&taken, name(id), (void *)2);
+        map_put(&ids()->taken, name(id), (void *)2);
     if (where == INTERFACE)
-        map_put(&tensors, name(c_upper(id)), (void *)2);
+        map_put(&ids()->tensors, name(c_upper(id)), (void *)2);
     return id;
 }
 
@@ -164,9 +163,9 @@ static const char *new_name(Name n, const char *otherwise, Where where)
 {
     Text t = {0};
     if (where == FILE_SCOPE)
-        text_put(&t, "%s_", prefix);
+        text_put(&t, "%s_", ids()->prefix);
     put_quoted(&t, name_length(n) ? n : name(otherwise), IDENTIFIER);
-    if (has_tag(where == FILE_SCOPE ? t.s + strlen(prefix) : t.s) || is_own(t.s))
+    if (has_tag(where == FILE_SCOPE ? t.s + strlen(ids()->prefix) : t.s) || is_own(t.s))
         text_put(&t, "_v");
     return first_free(t.s, where, "_");
 }
@@ -176,21 +175,21 @@ const char *c_tensor(Name n, const char *otherwise) { return new_name(n, otherwi
 const char *c_global(Name n, const char *otherwise) { return new_name(n, otherwise, FILE_SCOPE); }
 const char *c_own(const char *base, const char *between)
 {
-    return first_free(c_format("%s_%s", prefix, base), FILE_SCOPE, between);
+    return first_free(c_format("%s_%s", ids()->prefix, base), FILE_SCOPE, between);
 }
 
 const char *c_function(Name n)
 {
     Text t = {0};
     put_quoted(&t, n, IDENTIFIER);
-    return c_own(is_own(c_format("%s_%s", prefix, t.s)) ? c_format("%s_v", t.s) : t.s, "_");
+    return c_own(is_own(c_format("%s_%s", ids()->prefix, t.s)) ? c_format("%s_v", t.s) : t.s, "_");
 }
 
 /* Is nothing that PREFIX makes defined elsewhere? */
 static bool is_prefix(const char *p)
 {
     static const char *const capitals[] = {"OK", "H"};
-    bool good = strcmp(c_upper(p), "RT") && strcmp(c_upper(p), "ONNXCC") && !map_get(&taken, name(p));
+    bool good = strcmp(c_upper(p), "RT") && strcmp(c_upper(p), "ONNXCC") && !map_get(&ids()->taken, name(p));
     for (size_t i = 0; good && i < sizeof own / sizeof *own; i++)
         good = is_free(c_format("%s_%s", p, own[i]), FILE_SCOPE);
     for (size_t i = 0; good && i < sizeof capitals / sizeof *capitals; i++)
@@ -202,7 +201,7 @@ const char *c_prefix(Name base, const char *given)
 {
     Text t = {0};
     for (size_t i = 0; given && i < sizeof own / sizeof *own; i++)
-        if (map_get(&defined, name(c_format("%s_%s", given, own[i]))))
+        if (map_get(&ids()->defined, name(c_format("%s_%s", given, own[i]))))
             fail(EXIT_USAGE, "--prefix %s: the runtime has %s_%s, too; try %s_model", given, given, own[i], given);
     if (given)
         return given;
@@ -214,8 +213,8 @@ bool c_is_macro(const char *identifier) { return !is_free(identifier, FILE_SCOPE
 
 void names_prefix(const char *p)
 {
-    prefix = p;
-    prefix_upper = c_format("%s_", c_upper(p));
+    ids()->prefix = p;
+    ids()->prefix_upper = c_format("%s_", c_upper(p));
 }
 
 const char *c_upper(const char *identifier)

@@ -111,10 +111,10 @@ static void add_live(Node *n, void *arg)
     Peak *p = arg;
     for (int i = 0; i < n->n_out; i++) {
         const Value *v = n->out[i];
-        if (v && !v->root && v->offset >= 0 && v->live_from <= plan.peak_time && v->live_to >= plan.peak_time)
+        if (v && !v->root && v->offset >= 0 && v->live_from <= plan()->peak_time && v->live_to >= plan()->peak_time)
             vec_push(&p->live, v);
     }
-    if (n->time == plan.peak_time && !dim_is(n->call.scratch, 0))
+    if (n->time == plan()->peak_time && !dim_is(n->call.scratch, 0))
         p->scratch = dim_high(n->call.scratch);
 }
 
@@ -155,7 +155,7 @@ static int known_stack(const char *kernel)
 #include "emit/stack.def"
 #undef STACK
     };
-    const Target *t = opt.target;
+    const Target *t = opt()->target;
     const int column = t->arm                        ? 5
                        : t->vector > 16              ? t->vector / 32
                        : !strcmp(t->name, "aarch64") ? 3
@@ -189,8 +189,8 @@ void put_report_table(Text *t, Model *m, const char *before)
     text_put(t, table_head, "operator", "name", "output", "MAC", "weights");
     put_rows(m->graph, &r);
     text_put(t, "%s\n%s %lld MAC, %zu B of weights, arena %lld B, lower bound %lld B", before, before,
-             (long long)r.macs, constants.inline_bytes + constants.file_bytes, (long long)plan.arena,
-             (long long)plan.bound);
+             (long long)r.macs, constants()->inline_bytes + constants()->file_bytes, (long long)plan()->arena,
+             (long long)plan()->bound);
     put_peak(t, m);
     text_put(t, "\n");
 }
@@ -199,11 +199,12 @@ static void report_json(Text *t, Model *m, int64_t macs)
 {
     text_put(t, "{\n  \"schema\": 1,\n  \"model\": ");
     put_quoted(t, m->base, IN_JSON);
-    text_put(t, ",\n  \"hash\": \"%016llx\",\n  \"target\": \"%s\",\n", (unsigned long long)m->hash, opt.target->name);
+    text_put(t, ",\n  \"hash\": \"%016llx\",\n  \"target\": \"%s\",\n", (unsigned long long)m->hash,
+             opt()->target->name);
     text_put(t,
              "  \"weights\": %zu,\n  \"arena\": %lld,\n  \"arena_bound\": %lld,\n  \"stack\": %d,\n  \"macs\": %lld,\n"
              "  \"nodes\": [",
-             constants.inline_bytes + constants.file_bytes, (long long)plan.arena, (long long)plan.bound,
+             constants()->inline_bytes + constants()->file_bytes, (long long)plan()->arena, (long long)plan()->bound,
              report_stack(m), (long long)macs);
     put_rows(m->graph, &(Rows){.text = t, .json = true});
     text_put(t, "\n  ]\n}\n");
@@ -211,32 +212,32 @@ static void report_json(Text *t, Model *m, int64_t macs)
 
 static void report_text(Text *t, Model *m, const Rows *total)
 {
-    long long weights = (long long)(constants.inline_bytes + constants.file_bytes), macs = (long long)total->macs;
+    long long weights = (long long)(constants()->inline_bytes + constants()->file_bytes), macs = (long long)total->macs;
     text_put(t, "%s: %d nodes (%d in the file), IR %lld\n", c_comment(m->base), total->n, m->n_nodes,
              (long long)m->ir_version);
     text_put(t, table_head, "operator", "name", "output", "MAC", "weights");
     put_rows(m->graph, &(Rows){.text = t, .before = ""});
-    text_put(t, "  flash   %lld B weights\n  arena   %lld B, lower bound %lld B", weights, (long long)plan.arena,
-             (long long)plan.bound);
+    text_put(t, "  flash   %lld B weights\n  arena   %lld B, lower bound %lld B", weights, (long long)plan()->arena,
+             (long long)plan()->bound);
     put_peak(t, m);
     const int stack = report_stack(m);
     text_put(t, "\n  stack   %d B\n  compute %lld MAC\n", stack, macs);
-    text_put(t, "onnxcc: %s: flash=%lld arena=%lld stack=%d macs=%lld nodes=%d\n", opt.output, weights,
-             (long long)plan.arena, stack, macs, total->n);
+    text_put(t, "onnxcc: %s: flash=%lld arena=%lld stack=%d macs=%lld nodes=%d\n", opt()->output, weights,
+             (long long)plan()->arena, stack, macs, total->n);
 }
 
 void report_model(Model *m)
 {
     Rows total = {0};
     put_rows(m->graph, &total);
-    bool beside = !strcmp(opt.output, "-"); /* standard output has the C file */
+    bool beside = !strcmp(opt()->output, "-"); /* standard output has the C file */
     Text t = {.to = beside ? NULL : output_open("-")};
-    if (opt.report_json)
+    if (opt()->report_json)
         report_json(&t, m, total.macs);
     else
         report_text(&t, m, &total);
     if (beside)
-        fwrite(t.s, 1, t.n, stderr);
+        note("%s", t.s);
     else
         text_flush(&t);
 }

@@ -10,16 +10,20 @@
 
 enum { ALIGN = 64, FILE_LIMIT = 1 << 20 };
 
-OF_RUN Constants constants;
-OF_RUN static VEC(struct Constant {
+SHARED_PART_IS(Constants, constants);
+typedef struct Constant {
     Value *v;
     const char *id; /* NULL: an earlier one has the same bytes */
     bool in_file;
     size_t at; /* there */
-}) list;
-OF_RUN static VEC(const char *) long_texts; /* the names of strings that are no literals, in order */
-OF_RUN static Map seen;                     /* content -> the first value that has it */
-OF_RUN static Map defaults; /* inputs -> a constant with the value that they have when the caller gives none */
+} Constant;
+typedef struct Store {
+    VEC(Constant) list;
+    VEC(const char *) long_texts; /* the names of strings that are no literals, in order */
+    Map seen;                     /* content -> the first value that has it */
+    Map defaults;                 /* inputs -> a constant with the value that they have when the caller gives none */
+} Store;
+PART(Store, store)
 
 /* ---- which --------------------------------------------------------------------------------------------------- */
 
@@ -27,7 +31,7 @@ static void add_constant(Value *v)
 {
     if (v && v->data && !v->data->symbolic && !v->c) {
         v->c = ""; /* it is in the list */
-        vec_push(&list, ((struct Constant){.v = v}));
+        vec_push(&store()->list, ((Constant){.v = v}));
     }
 }
 
@@ -97,11 +101,11 @@ static void name_strings(const Value *v)
     for (int64_t i = 0; i < n; i++) {
         Name s = tensor_get_str(v->data, i);
         if (name_length(s) > LONGEST_LITERAL)
-            vec_push(&long_texts, c_global(v->name, "text"));
+            vec_push(&store()->long_texts, c_global(v->name, "text"));
         else
-            constants.inline_bytes += name_length(s) + 1;
+            constants()->inline_bytes += name_length(s) + 1;
     }
-    constants.inline_bytes += (size_t)n * 16;
+    constants()->inline_bytes += (size_t)n * 16;
 }
 
 /* next_long: of long_texts */
@@ -113,7 +117,7 @@ static void put_strings(Text *t, const Value *v, const char *id, int *next_long)
     for (int64_t i = 0; i < n; i++) {
         Name s = tensor_get_str(d, i);
         if (name_length(s) > LONGEST_LITERAL) {
-            const char *bytes = long_texts.at[(*next_long)++];
+            const char *bytes = store()->long_texts.at[(*next_long)++];
             text_put(t, "static const char %s[] = {", bytes);
             put_quoted(t, s, IN_NUMBERS);
             text_put(t, "\n};\n");
@@ -182,19 +186,19 @@ static Type printed_type(const Value *v)
     return !needs_bits(v) ? type : type == F32 ? U32 : U64;
 }
 
-static void name_array(struct Constant *c)
+static void name_array(Constant *c)
 {
     Value *v = c->v;
     v->c = c->id = c_global(v->name, "constant");
     if (v->type == STR)
         name_strings(v);
     else
-        constants.inline_bytes += tensor_size(v->data);
+        constants()->inline_bytes += tensor_size(v->data);
     if (printed_type(v) != v->type)
         v->c = c_format("(const %s *)(const void *)%s", type_tag(v->type), c->id);
 }
 
-static void put_array(Text *t, const struct Constant *c, int *next_long)
+static void put_array(Text *t, const Constant *c, int *next_long)
 {
     const Value *v = c->v;
     Type printed = printed_type(v);
@@ -226,9 +230,9 @@ static Value *same_constant(Value *v)
 {
     uint64_t h = content_hash(v);
     for (;; h++) {
-        Value *w = map_get(&seen, (void *)(uintptr_t)(h | 1));
+        Value *w = map_get(&store()->seen, (void *)(uintptr_t)(h | 1));
         if (!w) {
-            map_put(&seen, (void *)(uintptr_t)(h | 1), v);
+            map_put(&store()->seen, (void *)(uintptr_t)(h | 1), v);
             return NULL;
         }
         bool same = w->type == v->type && tensor_size(w->data) == tensor_size(v->data) &&
@@ -276,29 +280,30 @@ static const char little_endian[] =
 
 static void put_assembler(Text *t, const char *p, const char *u)
 {
-    const char *slash = strrchr(opt.output, '/'), *w = c_format("%s.weights", slash ? slash + 1 : opt.output);
+    const char *slash = strrchr(opt()->output, '/'), *w = c_format("%s.weights", slash ? slash + 1 : opt()->output);
     if (strchr(w, '>') || !is_includable(w)) {
-        text_put(t, "/* The weights, %zu bytes, beside this file: its name and .weights. */\n", constants.file_bytes);
+        text_put(t, "/* The weights, %zu bytes, beside this file: its name and .weights. */\n",
+                 constants()->file_bytes);
         text_put(t, "#ifndef %s_WEIGHTS_FILE\n#define %s_WEIGHTS_FILE __FILE__ \".weights\"\n#endif\n", u, u);
     } else
-        text_put(t, found_beside, constants.file_bytes, c_comment(name(w)), u, u, w, u, w, w, w, u, u, u);
+        text_put(t, found_beside, constants()->file_bytes, c_comment(name(w)), u, u, w, u, w, w, w, u, u, u);
     text_put(t, in_assembler, p, u, u, u, p, p, p, u);
 }
 
 void put_weights(Text *t, const char *p)
 {
     const char *u = c_upper(p);
-    if (constants.in_file)
+    if (constants()->in_file)
         text_put(t, "%s", little_endian);
-    if (constants.loaded)
-        text_put(t, in_memory, p, p, ALIGN, u, (unsigned long long)constants.hash, p);
-    else if (constants.in_file)
+    if (constants()->loaded)
+        text_put(t, in_memory, p, p, ALIGN, u, (unsigned long long)constants()->hash, p);
+    else if (constants()->in_file)
         put_assembler(t, p, u);
 }
 
 void put_weights_interface(Text *t, const char *p, const char *file)
 {
-    if (!constants.loaded)
+    if (!constants()->loaded)
         return;
     const char *slash = strrchr(file, '/'), *u = c_upper(p);
     text_put(
@@ -307,42 +312,42 @@ void put_weights_interface(Text *t, const char *p, const char *file)
         " * they are. Checks that they are this model's (their XXH64): 0, or %s_BAD_WEIGHTS. */\n",
         c_comment(name(slash ? slash + 1 : file)), ALIGN, u);
     text_put(t, "#define %s_WEIGHTS_BYTES %zu\nint %s_load(const void *weights, size_t bytes);\n\n", u,
-             constants.file_bytes, p);
+             constants()->file_bytes, p);
 }
 
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
-static void write_in_file(struct Constant *c, Output *file)
+static void write_in_file(Constant *c, Output *file)
 {
-    size_t n = tensor_size(c->v->data), pad = (ALIGN - constants.file_bytes % ALIGN) % ALIGN;
+    size_t n = tensor_size(c->v->data), pad = (ALIGN - constants()->file_bytes % ALIGN) % ALIGN;
     static const char zero[ALIGN];
     output_write(file, zero, pad);
-    constants.file_bytes += pad;
+    constants()->file_bytes += pad;
     output_write(file, tensor_data(c->v->data), n);
     tensor_drop(c->v->data);
     c->v->c = c->id = c_global(c->v->name, "constant");
     c->in_file = true;
-    c->at = constants.file_bytes;
-    constants.file_bytes += n;
+    c->at = constants()->file_bytes;
+    constants()->file_bytes += n;
 }
 
 static void write_list(const char *weights_path)
 {
-    Output *file = constants.in_file ? output_open(weights_path) : NULL;
-    for (int i = 0; i < list.n; i++) {
-        struct Constant *c = &list.at[i];
+    Output *file = constants()->in_file ? output_open(weights_path) : NULL;
+    for (int i = 0; i < store()->list.n; i++) {
+        Constant *c = &store()->list.at[i];
         about_to_read(tensor_size(c->v->data));
         Value *same = tensor_size(c->v->data) >= 64 ? same_constant(c->v) : NULL;
         if (same)
             c->v->c = same->c;
-        else if (constants.in_file && tensor_size(c->v->data) >= 64 && c->v->type != STR)
+        else if (constants()->in_file && tensor_size(c->v->data) >= 64 && c->v->type != STR)
             write_in_file(c, file);
         else
             name_array(c);
     }
-    map_free(&seen);
+    map_free(&store()->seen);
     if (file)
-        constants.hash = output_hash(file);
+        constants()->hash = output_hash(file);
 }
 
 void write_constants(Model *m, const char *weights_path)
@@ -356,15 +361,15 @@ void write_constants(Model *m, const char *weights_path)
         *otherwise = *v;
         otherwise->data = v->fallback;
         otherwise->c = NULL;
-        map_put(&defaults, v, otherwise);
+        map_put(&store()->defaults, v, otherwise);
         add_constant(otherwise);
     }
     size_t total = 0;
-    for (int i = 0; i < list.n; i++)
-        total += tensor_size(list.at[i].v->data);
-    constants.in_file = opt.weights == WEIGHTS_INCBIN || opt.weights == WEIGHTS_FILE ||
-                        (opt.weights == WEIGHTS_AUTO && total > FILE_LIMIT && weights_path);
-    constants.loaded = constants.in_file && opt.weights == WEIGHTS_FILE;
+    for (int i = 0; i < store()->list.n; i++)
+        total += tensor_size(store()->list.at[i].v->data);
+    constants()->in_file = opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE ||
+                           (opt()->weights == WEIGHTS_AUTO && total > FILE_LIMIT && weights_path);
+    constants()->loaded = constants()->in_file && opt()->weights == WEIGHTS_FILE;
     write_list(weights_path);
 }
 
@@ -372,8 +377,8 @@ void put_constants(Text *t, const char *prefix)
 {
     int next_long = 0;
     forget_pages();
-    for (int i = 0; i < list.n; i++) {
-        const struct Constant *c = &list.at[i];
+    for (int i = 0; i < store()->list.n; i++) {
+        const Constant *c = &store()->list.at[i];
         about_to_read(tensor_size(c->v->data));
         TextMark mark = text_mark();
         if (c->in_file)
@@ -387,7 +392,7 @@ void put_constants(Text *t, const char *prefix)
 
 const char *constant_expression(const Value *v)
 {
-    const Value *otherwise = map_get(&defaults, v);
+    const Value *otherwise = map_get(&store()->defaults, v);
     const char *s = otherwise ? otherwise->c : v->c;
     if (!s || !*s)
         bug("constant '%s' was not emitted", c_comment(v->name));

@@ -3,13 +3,16 @@
 #include "ir/assume.h"
 #include "ir/ops.h"
 
-OF_RUN static VEC(Assumption) assumptions;
+typedef struct AllAssumptions {
+    VEC(Assumption) list;
+} AllAssumptions;
+PART(AllAssumptions, assumptions)
 
 void assume_dim(Node *n, Dim d, Dim is)
 {
     if (dim_same(d, is))
         return;
-    vec_push(&assumptions, ((Assumption){n, d, is}));
+    vec_push(&assumptions()->list, ((Assumption){n, d, is}));
     n->kept = true;
 }
 
@@ -35,8 +38,8 @@ static bool impossible(Dim d, Dim is) { return dim_is(dim_equal(d, is), 0); }
 
 void assumptions_check(int from)
 {
-    for (int i = from; i < assumptions.n; i++) {
-        const Assumption *a = &assumptions.at[i];
+    for (int i = from; i < assumptions()->list.n; i++) {
+        const Assumption *a = &assumptions()->list.at[i];
         if (impossible(a->d, a->is)) {
             node_error(a->n, "two sizes must be equal: %s and %s", dim_text(a->d), dim_text(a->is));
             return;
@@ -146,8 +149,8 @@ Assumptions assumptions_of(const Graph *g)
 {
     Assumptions of = {0};
     Map seen = {0};
-    for (int i = 0; i < assumptions.n; i++) {
-        Assumption *a = &assumptions.at[i];
+    for (int i = 0; i < assumptions()->list.n; i++) {
+        Assumption *a = &assumptions()->list.at[i];
         void *both = (void *)(uintptr_t)(dim_equal(a->d, a->is).v + 1); /* equal expressions are one */
         if (a->n->graph != g || map_get(&seen, both))
             continue;
@@ -173,14 +176,15 @@ Assumption *assumption_to_check(Assumptions *a, bool (*known)(const Symbol *))
     return NULL;
 }
 
-int assumption_count(void) { return assumptions.n; }
+int assumption_count(void) { return assumptions()->list.n; }
 
 void assumptions_forget(int from, int to)
 {
     if (from == to)
         return;
-    memmove(&assumptions.at[from], &assumptions.at[to], sizeof *assumptions.at * (size_t)(assumptions.n - to));
-    assumptions.n -= to - from;
+    memmove(&assumptions()->list.at[from], &assumptions()->list.at[to],
+            sizeof *assumptions()->list.at * (size_t)(assumptions()->list.n - to));
+    assumptions()->list.n -= to - from;
 }
 
-Assumption *assumption_at(int i) { return &assumptions.at[i]; }
+Assumption *assumption_at(int i) { return &assumptions()->list.at[i]; }

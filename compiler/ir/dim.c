@@ -6,11 +6,13 @@
 #include "ir/symbol.h"
 #include "rt.h"
 
-OF_RUN static struct Table {
+typedef struct Table {
     VEC(Expr *) at;
     int *slot; /* open addressing: index + 1 */
     int cap;
-} table;
+    unsigned clock; /* of walks */
+} Table;
+PART(Table, table)
 
 bool dim_is_number_ok(int64_t v) { return v >> 32 != DIM_TAG; }
 bool dim_const(Dim d) { return dim_is_number_ok(d.v); }
@@ -22,7 +24,7 @@ int64_t dim_value(Dim d)
     return d.v;
 }
 
-Expr *dim_expr(Dim d) { return table.at.at[(uint32_t)d.v]; }
+Expr *dim_expr(Dim d) { return table()->at.at[(uint32_t)d.v]; }
 
 /* ---- the table ------------------------------------------------------------------------------------------- */
 
@@ -38,9 +40,10 @@ static uint64_t hash_words(ExprKind kind, int n, const int64_t *w)
 
 static int *find_slot(ExprKind kind, int n, const int64_t *w)
 {
+    const Table *const t = table();
     for (uint64_t k = hash_words(kind, n, w);; k++) {
-        int *s = &table.slot[k & (uint64_t)(table.cap - 1)];
-        const Expr *e = *s ? table.at.at[*s - 1] : NULL;
+        int *s = &t->slot[k & (uint64_t)(t->cap - 1)];
+        const Expr *e = *s ? t->at.at[*s - 1] : NULL;
         if (!e || (e->kind == kind && e->n == n && !memcmp(e->w, w, sizeof *w * (size_t)n)))
             return s;
     }
@@ -67,11 +70,12 @@ static int size_of(ExprKind kind, int n, const int64_t *w)
 
 Dim dim_make(ExprKind kind, int n, const int64_t *w)
 {
-    if (table.at.n >= table.cap / 2) {
-        table.cap = table.cap ? table.cap * 2 : 256;
-        table.slot = NEWS(int, table.cap);
-        for (int i = 0; i < table.at.n; i++)
-            *find_slot(table.at.at[i]->kind, table.at.at[i]->n, table.at.at[i]->w) = i + 1;
+    Table *const t = table();
+    if (t->at.n >= t->cap / 2) {
+        t->cap = t->cap ? t->cap * 2 : 256;
+        t->slot = NEWS(int, t->cap);
+        for (int i = 0; i < t->at.n; i++)
+            *find_slot(t->at.at[i]->kind, t->at.at[i]->n, t->at.at[i]->w) = i + 1;
     }
     int *s = find_slot(kind, n, w);
     if (!*s) {
@@ -80,8 +84,8 @@ Dim dim_make(ExprKind kind, int n, const int64_t *w)
         e->n = n;
         e->size = size_of(kind, n, w);
         memcpy(e->w, w, sizeof *w * (size_t)n);
-        vec_push(&table.at, e);
-        *s = table.at.n;
+        vec_push(&t->at, e);
+        *s = t->at.n;
     }
     return (Dim){(int64_t)((uint64_t)DIM_TAG << 32 | (uint64_t)(*s - 1))};
 }
@@ -127,8 +131,6 @@ typedef struct Walk {
     unsigned time;
 } Walk;
 
-OF_RUN static unsigned clock_;
-
 static void walk(Dim d, const Walk *w)
 {
     if (dim_const(d))
@@ -148,7 +150,7 @@ static void walk(Dim d, const Walk *w)
             walk((Dim){e->w[i]}, w);
 }
 
-void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg) { walk(d, &(Walk){visit, arg, ++clock_}); }
+void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg) { walk(d, &(Walk){visit, arg, ++table()->clock}); }
 
 /* What is put in the place of symbols; by NULL: what they are fixed to. */
 typedef struct Replace {
@@ -199,7 +201,7 @@ static Dim replace(Dim d, const Replace *with)
 
 Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg)
 {
-    return dim_const(d) ? d : replace(d, &(Replace){by, arg, ++clock_});
+    return dim_const(d) ? d : replace(d, &(Replace){by, arg, ++table()->clock});
 }
 
 Dim dim_resolve(Dim d) { return dim_replace(d, NULL, NULL); }
@@ -280,9 +282,9 @@ static Range range_of(Dim d, unsigned time)
     return e->range = r;
 }
 
-unsigned dim_clock(void) { return ++clock_; }
+unsigned dim_clock(void) { return ++table()->clock; }
 Range dim_range_at(Dim d, unsigned time) { return range_of(d, time); }
-Range dim_range(Dim d) { return range_of(d, dim_const(d) ? 0 : ++clock_); }
+Range dim_range(Dim d) { return range_of(d, dim_const(d) ? 0 : ++table()->clock); }
 int64_t dim_low(Dim d) { return dim_range(d).lo; }
 int64_t dim_high(Dim d) { return dim_range(d).hi; }
 
@@ -429,4 +431,4 @@ static int64_t eval(Dim d, unsigned time)
     return e->value = r;
 }
 
-int64_t dim_eval(Dim d) { return dim_const(d) ? d.v : eval(d, ++clock_); }
+int64_t dim_eval(Dim d) { return dim_const(d) ? d.v : eval(d, ++table()->clock); }

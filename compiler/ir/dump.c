@@ -8,40 +8,40 @@
 static void put_value(const Value *v)
 {
     if (!v) {
-        fprintf(stderr, "\"\"");
+        note("\"\"");
         return;
     }
-    fprintf(stderr, "%s_%d:%s%s", v->name && v->name->n ? printable(v->name) : "", v->id, type_tag(v->type),
-            v->shape->rank < 0 ? "[?]" : shape_text(*v->shape));
+    note("%s_%d:%s%s", v->name && v->name->n ? printable(v->name) : "", v->id, type_tag(v->type),
+         v->shape->rank < 0 ? "[?]" : shape_text(*v->shape));
     if (v->data)
-        fprintf(stderr, v->data->symbolic ? "=sizes" : v->data->fill ? "=fill" : "=const");
+        note(v->data->symbolic ? "=sizes" : v->data->fill ? "=fill" : "=const");
     if (v->root)
-        fprintf(stderr, "@%d", v->root->id);
+        note("@%d", v->root->id);
     else if (v->offset >= 0)
-        fprintf(stderr, "@+%lld", (long long)v->offset);
+        note("@+%lld", (long long)v->offset);
 }
 
 static void dump_graph(const Graph *g, int depth)
 {
     for (const Node *n = g->first; n; n = n->next) {
-        fprintf(stderr, "%*s", 4 * depth, "");
+        note("%*s", 4 * depth, "");
         for (int i = 0; i < n->n_out; i++) {
-            fprintf(stderr, i ? ", " : "");
+            note("%s", i ? ", " : "");
             put_value(n->out[i]);
         }
-        fprintf(stderr, " = %s(", printable(node_op(n)));
+        note(" = %s(", printable(node_op(n)));
         for (int i = 0; i < n->n_in; i++) {
-            fprintf(stderr, i ? ", " : "");
+            note("%s", i ? ", " : "");
             put_value(n->in[i]);
         }
-        fprintf(stderr, ")%s", n->channels_last ? " channels last" : "");
+        note(")%s", n->channels_last ? " channels last" : "");
         if (n->call.kernel)
-            fprintf(stderr, " -> %s_%s", n->call.kernel->name, type_tag(n->call.kernel->t));
+            note(" -> %s_%s", n->call.kernel->name, type_tag(n->call.kernel->t));
         if (n->call.loop)
-            fprintf(stderr, " -> loop of %d steps", n->call.loop->steps.n);
+            note(" -> loop of %d steps", n->call.loop->steps.n);
         if (n->call.epilogue)
-            fprintf(stderr, " + %d steps", n->call.epilogue->steps.n);
-        fprintf(stderr, "\n");
+            note(" + %d steps", n->call.epilogue->steps.n);
+        note("\n");
         for (int i = 0; i < n->n_attr; i++)
             if (n->attr[i].g)
                 dump_graph(n->attr[i].g, depth + 1);
@@ -51,34 +51,32 @@ static void dump_graph(const Graph *g, int depth)
 static void put_text(const char *field, Name text)
 {
     if (text->n)
-        fprintf(stderr, "%s: %s\n", field, printable(text));
+        note("%s: %s\n", field, printable(text));
 }
 
 /* What the file says besides its graph. */
 static void dump_header(const Model *m)
 {
-    fprintf(stderr, "ir_version: %lld\n", (long long)m->ir_version);
+    note("ir_version: %lld\n", (long long)m->ir_version);
     for (int i = 0; i < m->imports.n; i++)
-        fprintf(stderr, "opset_import: %s %lld\n", domain_text(m->imports.at[i].domain),
-                (long long)m->imports.at[i].version);
+        note("opset_import: %s %lld\n", domain_text(m->imports.at[i].domain), (long long)m->imports.at[i].version);
     put_text("producer_name", m->producer);
     put_text("producer_version", m->producer_version);
     put_text("domain", m->domain);
-    fprintf(stderr, "model_version: %lld\n", (long long)m->model_version);
+    note("model_version: %lld\n", (long long)m->model_version);
     put_text("doc_string", m->doc);
     for (int i = 0; i < m->props.n; i++)
-        fprintf(stderr, "metadata_props: %s = %s\n", printable(m->props.at[i].key), printable(m->props.at[i].value));
+        note("metadata_props: %s = %s\n", printable(m->props.at[i].key), printable(m->props.at[i].value));
     for (int i = 0; i < m->functions.n; i++)
-        fprintf(stderr, "functions: %s.%s\n", domain_text(m->functions.at[i]->domain),
-                printable(m->functions.at[i]->name));
+        note("functions: %s.%s\n", domain_text(m->functions.at[i]->domain), printable(m->functions.at[i]->name));
     if (m->training.n)
-        fprintf(stderr, "training_info: %d\n", m->training.n);
+        note("training_info: %d\n", m->training.n);
     put_text("graph", m->graph->name);
 }
 
 void dump_model(Model *m, const char *stage)
 {
-    fprintf(stderr, "---- after %s\n", stage);
+    note("---- after %s\n", stage);
     if (!strcmp(stage, "resolve"))
         dump_header(m);
     dump_graph(m->graph, 0);

@@ -18,19 +18,21 @@ static int compare_kernels(const void *a, const void *b)
     return c ? c : x->t != y->t ? (int)x->t - (int)y->t : (int)x->u - (int)y->u;
 }
 
+typedef const Kernel **Kernels;
+PART(Kernels, sorted_kernels)
+
 const Kernel *kernel_find(const char *kernel, Type t, Type u)
 {
-    static const Kernel **sorted;
-    static size_t n;
-    if (!sorted) {
-        n = (size_t)(__stop_onnxcc_kernels - __start_onnxcc_kernels);
-        sorted = lasting_alloc(NULL, sizeof *sorted * (n + 1));
-        memcpy(sorted, __start_onnxcc_kernels, sizeof *sorted * n);
-        qsort(sorted, n, sizeof *sorted, compare_kernels);
+    const Kernel ***const sorted = sorted_kernels();
+    const size_t n = (size_t)(__stop_onnxcc_kernels - __start_onnxcc_kernels);
+    if (!*sorted) {
+        *sorted = NEWS(const Kernel *, n + 1);
+        memcpy(*sorted, __start_onnxcc_kernels, sizeof **sorted * n);
+        qsort(*sorted, n, sizeof **sorted, compare_kernels);
     }
     Kernel key = {.name = kernel, .t = t, .u = u};
     const Kernel *at = &key;
-    const Kernel **found = bsearch(&at, sorted, n, sizeof *sorted, compare_kernels);
+    const Kernel **found = bsearch(&at, *sorted, n, sizeof **sorted, compare_kernels);
     return found ? *found : NULL;
 }
 
@@ -251,17 +253,18 @@ static void keep_strings(Tensor *t)
         tensor_set_str(t, i, tensor_get_str(t, i));
 }
 
+PART(int64_t, work_done)
+
 /* False: constants take too much work, which is reported. Counted, so that it does not hang on the machine. */
 static bool within_budget(const Node *n)
 {
     static const int64_t most = (int64_t)1 << 34; /* multiplications: some seconds */
-    OF_RUN static int64_t done;
     int64_t work = n->macs;
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
             work += tensor_count(n->out[i]->data);
-    if (work <= most - done) {
-        done += work;
+    if (work <= most - *work_done()) {
+        *work_done() += work;
         return true;
     }
     error_node(n, "", "its result is constant, but to compute the model's constants takes more than %lld operations",

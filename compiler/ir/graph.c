@@ -48,28 +48,29 @@ void value_free(Value *v)
 }
 
 /* Values that no node makes and nobody reads now: given back once no code can have them in hand. */
-OF_RUN static struct Left {
+typedef struct Left {
     VEC(Value *) list;
     bool stay;
-} left;
+} Left;
+PART(Left, left)
 
 static void value_left(Value *v)
 {
     const bool findable = v->name && v->graph->scope.cap; /* by its name */
-    if (v->uses.n || v->def || findable || v->kept || v->left || left.stay)
+    if (v->uses.n || v->def || findable || v->kept || v->left || left()->stay)
         return;
     v->left = true;
-    vec_push(&left.list, v);
+    vec_push(&left()->list, v);
 }
 
-void values_stay(void) { left.stay = true; }
+void values_stay(void) { left()->stay = true; }
 
 void values_free(void)
 {
-    while (left.list.n) {
-        Value *v = left.list.at[--left.list.n];
+    while (left()->list.n) {
+        Value *v = left()->list.at[--left()->list.n];
         v->left = false;
-        if (!v->uses.n && !v->def && !v->kept && !left.stay)
+        if (!v->uses.n && !v->def && !v->kept && !left()->stay)
             value_free(v);
     }
 }
@@ -407,15 +408,16 @@ static const char *value_place(const Value *v)
     return t.s;
 }
 
-OF_RUN static const Node *work;
+typedef const Node *Work;
+PART(Work, work)
 
-static const char *work_place(void) { return node_place(work); }
+static const char *work_place(void) { return node_place(*work()); }
 
 const Node *node_in_work(const Node *n)
 {
-    const Node *before = work;
-    work = n;
-    error_where = n ? work_place : NULL;
+    const Node *before = *work();
+    *work() = n;
+    error_set_where(n ? work_place : NULL);
     return before;
 }
 

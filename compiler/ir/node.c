@@ -39,10 +39,11 @@ static Attr *read_default(const Op *op, const FormalAttr *f)
     return d;
 }
 
+PART(Map, defaults) /* FormalAttr -> Attr */
+
 /* The attribute as given, or as the row's default says, which is read once; NULL: absent. */
 static const Attr *attr_or_default(const Node *n, const char *attr)
 {
-    OF_RUN static Map defaults; /* FormalAttr -> Attr */
     const Attr *a = node_attr(n, attr);
     if (a)
         return a;
@@ -51,9 +52,9 @@ static const Attr *attr_or_default(const Node *n, const char *attr)
         bug("%s has no attribute %s", n->op->name, attr);
     if (!f->value)
         return NULL;
-    Attr *d = map_get(&defaults, f);
+    Attr *d = map_get(defaults(), f);
     if (!d)
-        map_put(&defaults, f, d = read_default(n->op, f));
+        map_put(defaults(), f, d = read_default(n->op, f));
     return d;
 }
 

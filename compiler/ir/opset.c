@@ -103,9 +103,10 @@ static void resolve_function(Resolver *r, Function *f)
 /* Is n an operator of the user's own (--custom-op)? */
 static bool is_custom(const Node *n)
 {
-    for (int i = 0; i < opt.customs.n; i++)
-        if (name_is(n->source->domain, opt.customs.at[i].domain) && name_is(n->source->op_type, opt.customs.at[i].op))
-            return opt.customs.at[i].used = true;
+    for (int i = 0; i < opt()->customs.n; i++)
+        if (name_is(n->source->domain, opt()->customs.at[i].domain) &&
+            name_is(n->source->op_type, opt()->customs.at[i].op))
+            return opt()->customs.at[i].used = true;
     return false;
 }
 
@@ -217,10 +218,10 @@ void resolve_ops(Model *m)
         resolve_function(&r, m->functions.at[i]);
     for (const Miss *miss = r.misses; miss; miss = miss->next)
         report_miss(miss);
-    for (int i = 0; i < opt.customs.n; i++)
-        if (!opt.customs.at[i].used)
-            error_at("", "", "--custom-op %s: the model has no %s of the domain '%s'", opt.customs.at[i].op,
-                     opt.customs.at[i].op, domain_text(name(opt.customs.at[i].domain)));
+    for (int i = 0; i < opt()->customs.n; i++)
+        if (!opt()->customs.at[i].used)
+            error_at("", "", "--custom-op %s: the model has no %s of the domain '%s'", opt()->customs.at[i].op,
+                     opt()->customs.at[i].op, domain_text(name(opt()->customs.at[i].domain)));
     if (r.misses)
         note_help("`onnxcc --list-ops` shows every operator, version and type");
     stop_on_errors();

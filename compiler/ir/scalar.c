@@ -86,16 +86,19 @@ static int compare(const void *a, const void *b)
     return c ? c : (int)x->a - (int)y->a;
 }
 
+typedef const Scalar **Scalars;
+PART(Scalars, sorted_scalars)
+
 const Scalar *scalar_find(const char *name, Type a)
 {
-    static const Scalar **sorted;
+    Scalars *const sorted = sorted_scalars();
     size_t n = (size_t)(__stop_onnxcc_scalars - __start_onnxcc_scalars);
-    if (!sorted) {
-        sorted = lasting_alloc(NULL, sizeof *sorted * n);
-        memcpy(sorted, __start_onnxcc_scalars, sizeof *sorted * n);
-        qsort(sorted, n, sizeof *sorted, compare);
+    if (!*sorted) {
+        *sorted = NEWS(const Scalar *, n);
+        memcpy(*sorted, __start_onnxcc_scalars, sizeof **sorted * n);
+        qsort(*sorted, n, sizeof **sorted, compare);
     }
     const Scalar key = {.name = name, .a = a}, *wanted = &key;
-    const Scalar **found = bsearch(&wanted, sorted, n, sizeof *sorted, compare);
+    const Scalar **found = bsearch(&wanted, *sorted, n, sizeof **sorted, compare);
     return found ? *found : NULL;
 }

@@ -21,17 +21,15 @@ static int compare_rows(const void *a, const void *b)
     return c ? c : x->since - y->since;
 }
 
-static const Op **rows, **sorted; /* sorted: all rows are there */
-static int n_rows, room;
-
-static void add_row(const Op *op)
-{
-    if (n_rows == room) {
-        rows = lasting_alloc(rows, sizeof *rows * (size_t)(room + 1024));
-        room += 1024;
-    }
-    rows[n_rows++] = op;
-}
+typedef struct Register {
+    VEC(const Op *) rows; /* sorted */
+    struct Entry {
+        const Op *op;
+        Signature *sig;
+    } *read; /* open addressing: what was read of rows */
+    size_t cap;
+} Register;
+PART(Register, reg)
 
 /* A row for each older version in op->was. A type variable that it does not name has the newest's types, which stand
  * behind its own. */
@@ -40,7 +38,7 @@ static void add_old_rows(const Op *op)
     for (const char *s = op->was; s && *s; s += strspn(s, "; ")) {
         int end = (int)strcspn(s, ";"), slash = (int)strcspn(s, ";/");
         size_t size = strlen(s) + strlen(op->types) + 3;
-        Op *old = lasting_alloc(NULL, sizeof *old + 2 * size);
+        Op *old = pool_alloc(sizeof *old + 2 * size);
         char *types, *attrs = (char *)(old + 1);
         *old = *op;
         old->since = (int)strtol(s, &types, 10);
@@ -52,26 +50,25 @@ static void add_old_rows(const Op *op)
         snprintf(attrs + size, size, "%.*s %s", (int)(s + slash - types), types, op->types);
         if (!op->expand && !op->body)
             old->expand = expand_same;
-        add_row(old);
+        vec_push(&reg()->rows, old);
         s += end;
     }
 }
 
 const Op *const *ops_sorted(int *n)
 {
-    if (!sorted) {
-        n_rows = 0; /* an attempt before may have failed */
+    Register *const r = reg();
+    if (!r->rows.n) {
         /* The linker keeps both sections in the order of the objects, so table i has length i. */
         for (int i = 0; __start_onnxcc_ops + i < __stop_onnxcc_ops; i++)
             for (int k = 0; k < __start_onnxcc_opn[i]; k++) {
-                add_row(&__start_onnxcc_ops[i][k]);
+                vec_push(&r->rows, &__start_onnxcc_ops[i][k]);
                 add_old_rows(&__start_onnxcc_ops[i][k]);
             }
-        qsort(rows, (size_t)n_rows, sizeof *rows, compare_rows);
-        sorted = rows;
+        qsort(r->rows.at, (size_t)r->rows.n, sizeof *r->rows.at, compare_rows);
     }
-    *n = n_rows;
-    return sorted;
+    *n = r->rows.n;
+    return r->rows.at;
 }
 
 const Op *op_find(const char *domain, const char *name, int64_t version)
@@ -194,7 +191,7 @@ static void read_formal(const Op *op, Signature *sig, Formal *f, const char *s, 
         if (f->variable < 0) {
             if (sig->n_var == MAX_VARIABLES)
                 bug("too many type variables in %s", op->name);
-            char *copy = lasting_alloc(NULL, tn + 1);
+            char *copy = pool_alloc(tn + 1);
             memcpy(copy, t, tn);
             copy[tn] = 0;
             f->variable = sig->n_var;
@@ -240,26 +237,29 @@ static void read_attrs(const Op *op, Signature *sig)
     }
 }
 
-const Signature *op_signature(const Op *op)
+/* Where op is, or is to be. */
+static struct Entry *find_entry(const Op *op)
 {
-    static struct Entry { /* rows outlive a run, so what was read of them does too */
-        const Op *op;
-        Signature *sig;
-    } *table;
-    static size_t cap;
-    if (!table) {
+    Register *const r = reg();
+    if (!r->read) {
         int n;
         ops_sorted(&n);
-        for (cap = 64; cap < 2 * (size_t)n; cap *= 2)
+        for (r->cap = 64; r->cap < 2 * (size_t)n; r->cap *= 2)
             ;
-        table = memset(lasting_alloc(NULL, cap * sizeof *table), 0, cap * sizeof *table);
+        r->read = NEWS(struct Entry, r->cap);
     }
-    size_t i = ((uintptr_t)op >> 4) * 0x9E3779B97F4A7C15u >> 20 & (cap - 1);
-    while (table[i].op && table[i].op != op)
-        i = (i + 1) & (cap - 1);
-    if (table[i].op)
-        return table[i].sig;
-    Signature *sig = memset(lasting_alloc(NULL, sizeof *sig), 0, sizeof *sig);
+    size_t i = ((uintptr_t)op >> 4) * 0x9E3779B97F4A7C15u >> 20 & (r->cap - 1);
+    while (r->read[i].op && r->read[i].op != op)
+        i = (i + 1) & (r->cap - 1);
+    return &r->read[i];
+}
+
+const Signature *op_signature(const Op *op)
+{
+    struct Entry *const e = find_entry(op);
+    if (e->op)
+        return e->sig;
+    Signature *sig = NEW(Signature);
     Formal *f = sig->in;
     for (const char *s = op->sig; *s;) {
         while (*s == ' ')
@@ -279,8 +279,7 @@ const Signature *op_signature(const Op *op)
         s += n;
     }
     read_attrs(op, sig);
-    table[i].op = op;
-    table[i].sig = sig;
+    *e = (struct Entry){op, sig};
     return sig;
 }
 

@@ -4,7 +4,7 @@
 
 #include "ir/loop.h"
 
-OF_RUN static Map born; /* Graph -> the first Symbol that becomes known in it */
+PART(Map, born) /* Graph -> the first Symbol that becomes known in it */
 
 bool graph_encloses(const Graph *outer, const Graph *inner)
 {
@@ -17,19 +17,18 @@ Graph *symbol_graph(const Symbol *s) { return s->node ? s->node->graph : s->from
 
 void scopes_begin(void)
 {
-    map_free(&born);
-    memset(&born, 0, sizeof born);
+    map_free(born());
     for (int i = symbol_count(); i-- > 0;) {
         Symbol *s = symbol_at(i);
         Graph *g = symbol_graph(s);
         s->known = false;
         s->beside = g ? symbols_born_in(g) : NULL;
         if (g)
-            map_put(&born, g, s);
+            map_put(born(), g, s);
     }
 }
 
-Symbol *symbols_born_in(const Graph *g) { return map_get(&born, g); }
+Symbol *symbols_born_in(const Graph *g) { return map_get(born(), g); }
 
 int64_t symbol_start(const Symbol *s) { return s->low > 0 ? s->low : s->high < 0 ? s->high : 0; }
 

@@ -5,39 +5,41 @@
 #include "ir/expr.h"
 #include "ir/graph.h"
 
-OF_RUN static struct Symbols {
+typedef struct Symbols {
     VEC(Symbol *) at;
     Map by_name, numbers; /* last suffix used to make a name unique */
     Map origins;          /* node or value -> the first symbol that comes from it */
-} symbols;
+} Symbols;
+PART(Symbols, symbols)
 
 static Symbol *symbol_new(Name n, int64_t low, int64_t high)
 {
     Symbol *s = NEW(Symbol);
-    *s = (Symbol){.name = n, .low = low, .high = high, .most = D(high), .id = symbols.at.n, .axis = -1, .element = -1};
+    *s = (Symbol){
+        .name = n, .low = low, .high = high, .most = D(high), .id = symbols()->at.n, .axis = -1, .element = -1};
     s->fixed = dim_make(EXPR_SYMBOL, 1, (int64_t[]){s->id});
-    vec_push(&symbols.at, s);
-    map_put(&symbols.by_name, n, s);
+    vec_push(&symbols()->at, s);
+    map_put(&symbols()->by_name, n, s);
     return s;
 }
 
 Symbol *symbol_by_name(Name n)
 {
-    Symbol *s = map_get(&symbols.by_name, n);
+    Symbol *s = map_get(&symbols()->by_name, n);
     return s ? s : symbol_new(n, 0, INT64_MAX);
 }
 
 Symbol *symbol_fresh(const char *why, int64_t low, int64_t high)
 {
     Name n = name(why);
-    uintptr_t number = (uintptr_t)map_get(&symbols.numbers, n);
-    while (map_get(&symbols.by_name, n)) {
+    uintptr_t number = (uintptr_t)map_get(&symbols()->numbers, n);
+    while (map_get(&symbols()->by_name, n)) {
         number += number ? 1 : 2;
         n = name_format("%s#%d", why, (int)number);
     }
-    map_put(&symbols.numbers, name(why), (void *)number);
-    for (int i = 0; i < opt.dims.n; i++) {
-        struct DimOption *o = &opt.dims.at[i];
+    map_put(&symbols()->numbers, name(why), (void *)number);
+    for (int i = 0; i < opt()->dims.n; i++) {
+        struct DimOption *o = &opt()->dims.at[i];
         if (!name_is(n, o->name) && strcmp(why, o->name))
             continue;
         low = o->low > low ? o->low : low;
@@ -47,8 +49,8 @@ Symbol *symbol_fresh(const char *why, int64_t low, int64_t high)
     return symbol_new(n, low, high);
 }
 
-int symbol_count(void) { return symbols.at.n; }
-Symbol *symbols_of(const void *origin) { return map_get(&symbols.origins, origin); }
+int symbol_count(void) { return symbols()->at.n; }
+Symbol *symbols_of(const void *origin) { return map_get(&symbols()->origins, origin); }
 
 /* s, and those that follow it */
 static void add_symbol_of(void *origin, Symbol *s)
@@ -59,7 +61,7 @@ static void add_symbol_of(void *origin, Symbol *s)
     if (last)
         last->next = s;
     else
-        map_put(&symbols.origins, origin, s);
+        map_put(&symbols()->origins, origin, s);
 }
 
 void symbol_made_by(Symbol *s, Node *n)
@@ -91,11 +93,11 @@ void symbols_move(Value *from, Value *to)
     for (Symbol *s = first; s; s = s->next)
         s->from = to;
     add_symbol_of(to, first);
-    map_put(&symbols.origins, from, NULL);
+    map_put(&symbols()->origins, from, NULL);
     to->kept = true;
 }
 
-Symbol *symbol_at(int i) { return symbols.at.at[i]; }
+Symbol *symbol_at(int i) { return symbols()->at.at[i]; }
 Dim dim_symbol(Symbol *s) { return dim_resolve(s->fixed); }
 
 Symbol *symbol_of(Dim d)

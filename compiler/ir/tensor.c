@@ -237,14 +237,15 @@ const void *tensor_data(const Tensor *constant)
     return t->copy;
 }
 
+PART(Map, kept) /* hash -> Tensor */
+
 void tensor_keep(Tensor *t)
 {
-    OF_RUN static Map kept; /* hash -> Tensor */
     const size_t size = tensor_size(t);
     const uint64_t h = XXH3_64bits_withSeed(t->data, size, size) | 1;
-    const Tensor *same = map_get(&kept, (void *)(uintptr_t)h);
+    const Tensor *same = map_get(kept(), (void *)(uintptr_t)h);
     if (!same) {
-        map_put(&kept, (void *)(uintptr_t)h, t);
+        map_put(kept(), (void *)(uintptr_t)h, t);
         t->kept = true;
     } else if (tensor_size(same) == size && !memcmp(same->data, t->data, size)) {
         pool_free((void *)(uintptr_t)t->data, ELEMENTS_ROOM(size));

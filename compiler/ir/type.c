@@ -70,19 +70,20 @@ Shape shape_of(int rank, const Dim *dim)
     return s;
 }
 
+PART(Map, kept) /* hash -> Shape */
+
 const Shape *shape_keep(Shape s)
 {
-    OF_RUN static Map kept; /* hash -> Shape */
     uint64_t h = (uint64_t)s.rank;
     for (int i = 0; i < s.rank; i++)
         h = (h ^ (uint64_t)s.dim[i].v) * 0x9E3779B97F4A7C15u;
     Shape *same;
-    for (h = (h ^ h >> 32) | 1; (same = map_get(&kept, (void *)(uintptr_t)h)) != NULL; h += 2)
+    for (h = (h ^ h >> 32) | 1; (same = map_get(kept(), (void *)(uintptr_t)h)) != NULL; h += 2)
         if (shape_same(*same, s))
             return same;
     same = NEW(Shape);
     *same = shape_of(s.rank, s.dim);
-    map_put(&kept, (void *)(uintptr_t)h, same);
+    map_put(kept(), (void *)(uintptr_t)h, same);
     return same;
 }
 

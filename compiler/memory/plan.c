@@ -11,7 +11,7 @@
 #include "memory/share.h"
 #include "rt.h"
 
-OF_RUN Plan plan;
+SHARED_PART_IS(Plan, plan);
 
 /* ---- times --------------------------------------------------------------------------------------------------------------- */
 
@@ -86,13 +86,13 @@ typedef struct Arena {
 } Arena;
 
 /* Bytes that one object may have. */
-static int64_t most_addressed(void) { return opt.target->addresses ? opt.target->addresses : (int64_t)1 << 47; }
+static int64_t most_addressed(void) { return opt()->target->addresses ? opt()->target->addresses : (int64_t)1 << 47; }
 
 /* The arena may be so large. */
 static int64_t most_arena(void)
 {
     enum { UNASKED = 1 << 30 };
-    int64_t asked = opt.max_arena ? opt.max_arena : UNASKED;
+    int64_t asked = opt()->max_arena ? opt()->max_arena : UNASKED;
     return asked < most_addressed() ? asked : most_addressed();
 }
 
@@ -123,7 +123,7 @@ static void add_buffer(Arena *a, int from, int to, int64_t bytes, Value *v, Node
 {
     if (!bytes || !buffer_fits(bytes, v, n))
         bytes = 1;
-    vec_push(&a->buffers, ((Buffer){from, to, (bytes + plan.align - 1) / plan.align * plan.align, 0}));
+    vec_push(&a->buffers, ((Buffer){from, to, (bytes + plan()->align - 1) / plan()->align * plan()->align, 0}));
     vec_push(&a->value, v);
     vec_push(&a->node, n);
 }
@@ -169,7 +169,7 @@ static int64_t try_joins(Trial *t)
     t->arena.buffers.n = t->arena.value.n = t->arena.node.n = 0;
     graph_each_node(g, add_node, &t->arena);
     t->work -= t->time;
-    return place_bound(t->arena.buffers.at, t->arena.buffers.n, &plan.peak_time);
+    return place_bound(t->arena.buffers.at, t->arena.buffers.n, &plan()->peak_time);
 }
 
 static void add_candidate(Node *n, void *arg)
@@ -215,8 +215,8 @@ static void choose_joins(Trial *t)
 
 static void place_joins(Trial *t)
 {
-    plan.bound = try_joins(t);
-    plan.arena = place(t->arena.buffers.at, t->arena.buffers.n);
+    plan()->bound = try_joins(t);
+    plan()->arena = place(t->arena.buffers.at, t->arena.buffers.n);
 }
 
 /* The buffer that has v's bytes together, and where; NULL: they lie in rows. */
@@ -262,10 +262,10 @@ static void check_interface(const Model *m)
 
 static void check_arena(void)
 {
-    if (plan.arena <= most_arena())
+    if (plan()->arena <= most_arena())
         return;
-    error_at("", "", "the arena has %lld bytes, more than %lld", (long long)plan.arena, (long long)most_arena());
-    help_size(plan.arena);
+    error_at("", "", "the arena has %lld bytes, more than %lld", (long long)plan()->arena, (long long)most_arena());
+    help_size(plan()->arena);
     note_help("--report names what is alive when it is fullest");
 }
 
@@ -275,7 +275,7 @@ void plan_model(Model *m)
     Trial t = {.m = m, .work = MOST_WORK};
     number(m->graph, &t.time);
     t.joins = NEWS(bool, t.time + 1);
-    plan = (Plan){.align = opt.target->vector >= 16 ? 64 : 16};
+    *plan() = (Plan){.align = opt()->target->vector >= 16 ? 64 : 16};
     choose_joins(&t);
     stop_on_errors();
     place_joins(&t);

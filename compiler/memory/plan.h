@@ -10,6 +10,6 @@ typedef struct Plan { /* for emit and report */
     int64_t arena, bound, align;
     int peak_time;
 } Plan;
-extern Plan plan;
+SHARED_PART(Plan, plan)
 
 #endif

@@ -341,16 +341,18 @@ static void doubt_name(const Node *n, const Value *state, const Shape *before, c
         }
 }
 
+PART(int, nodes_tried) /* each turn tries the loops inside it */
+
 /* One turn on a copy of the body that starts with the carried values as `now`: what they are after it, and which tensor has
  * another size then (-1: none). False: it fails. */
 static bool try_turn(Node *n, Graph *body, Box *const *now, Box **after, int *resized)
 {
     enum { MOST = 200000 };
-    OF_RUN static int tried; /* nodes; each turn tries the loops inside it */
-    for (const Node *m = body->first; m && tried <= MOST; m = m->next)
-        if (++tried > MOST)
+    int *const tried = nodes_tried();
+    for (const Node *m = body->first; m && *tried <= MOST; m = m->next)
+        if (++*tried > MOST)
             node_error(n, "loops in loops carry what grows: more than %d nodes would have to be tried", MOST);
-    if (tried > MOST)
+    if (*tried > MOST)
         return false;
     int carried = n->n_in - 2, mark = assumption_count();
     Graph *g = graph_copy(body, n);

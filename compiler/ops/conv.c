@@ -113,7 +113,7 @@ static void transpose_infer(Node *n)
 static bool is_depthwise(const Conv *c)
 {
     enum { FEW = 8 };
-    int64_t lanes = opt.target->vector / 4, few = lanes < FEW ? lanes : FEW;
+    int64_t lanes = opt()->target->vector / 4, few = lanes < FEW ? lanes : FEW;
     if (c->transposed || c->group == 1)
         return false;
     return c->cin == 1 || (c->cin <= c->cout && c->cout <= few && (c->cout & (c->cout - 1)) == 0);

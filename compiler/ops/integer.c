@@ -81,7 +81,7 @@ static void pack_bind(Node *n)
 static int64_t block_of(const Integer *c, const struct qconv_bind *p)
 {
     enum { NEAR = 200 << 10, PIXELS = 48 };
-    if (opt.target->vector < 32 || panels_of(c) * panel_bytes(c) < NEAR || !dim_const(p->out[2]))
+    if (opt()->target->vector < 32 || panels_of(c) * panel_bytes(c) < NEAR || !dim_const(p->out[2]))
         return 1;
     int64_t width = dim_value(p->out[2]);
     return (PIXELS + width - 1) / width;
@@ -91,8 +91,8 @@ static int64_t block_of(const Integer *c, const struct qconv_bind *p)
  * small. */
 static void straighten(struct qconv_bind *p)
 {
-    int64_t cin = dim_value(p->cin), most = opt.target->vector >= 32 ? 16384 : opt.target->arm ? 256 : 2048;
-    int64_t least = cin * (opt.target->arm ? 6 : 14); /* enough for a tile */
+    int64_t cin = dim_value(p->cin), most = opt()->target->vector >= 32 ? 16384 : opt()->target->arm ? 256 : 2048;
+    int64_t least = cin * (opt()->target->arm ? 6 : 14); /* enough for a tile */
     most = most > least ? most : least;
     Dim pixels = dim_mul(dim_mul(p->n, p->in[0]), dim_mul(p->in[1], p->in[2]));
     for (int a = 0; a < 3; a++)

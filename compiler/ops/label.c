@@ -54,12 +54,10 @@ static int compare_elements(const Tensor *t, int64_t i, int64_t k)
     return a != a ? b == b : b != b ? -1 : a < b ? -1 : a > b;
 }
 
-OF_RUN static const Tensor *ordered; /* what `order` sorts */
-
-static int by_element(const void *a, const void *b)
+static int by_element(const void *a, const void *b, void *t)
 {
     int64_t i = *(const int64_t *)a, k = *(const int64_t *)b;
-    int c = compare_elements(ordered, i, k);
+    int c = compare_elements(t, i, k);
     return c ? c : i < k ? -1 : 1;
 }
 
@@ -69,8 +67,7 @@ static int64_t *order(const Tensor *t, int64_t *n)
     int64_t *at = NEWS(int64_t, tensor_count(t) + 1), all = tensor_count(t);
     for (int64_t i = 0; i < all; i++)
         at[i] = i;
-    ordered = t;
-    qsort(at, (size_t)all, sizeof *at, by_element);
+    qsort_r(at, (size_t)all, sizeof *at, by_element, (void *)(uintptr_t)t);
     *n = 0;
     for (int64_t i = 0; i < all; i++)
         if (!*n || compare_elements(t, at[*n - 1], at[i]))
@@ -300,13 +297,13 @@ typedef struct Grams {
     const int64_t *item; /* tokens of one length's n-grams */
     int64_t n;
 } Grams;
-OF_RUN static Grams sorted_grams;
 
-static int by_gram(const void *a, const void *b)
+static int by_gram(const void *a, const void *b, void *grams)
 {
+    const Grams *const g = grams;
     int64_t i = *(const int64_t *)a, k = *(const int64_t *)b;
-    for (int64_t j = 0; j < sorted_grams.n; j++) {
-        int64_t x = sorted_grams.item[i * sorted_grams.n + j], y = sorted_grams.item[k * sorted_grams.n + j];
+    for (int64_t j = 0; j < g->n; j++) {
+        int64_t x = g->item[i * g->n + j], y = g->item[k * g->n + j];
         if (x != y)
             return x < y ? -1 : 1;
     }
@@ -333,8 +330,7 @@ static bool sort_pool(Node *n, const int64_t *pool, int64_t size, Tensor **gram,
         int64_t many = (end - start) / len, *place = NEWS(int64_t, many + 1);
         for (int64_t i = 0; i < many; i++)
             place[i] = i;
-        sorted_grams = (Grams){pool + start, len};
-        qsort(place, (size_t)many, sizeof *place, by_gram);
+        qsort_r(place, (size_t)many, sizeof *place, by_gram, &(Grams){pool + start, len});
         for (int64_t i = 0; i < many; i++) {
             memcpy(g + start + i * len, pool + start + place[i] * len, sizeof *g * (size_t)len);
             c[at + i] = indexes[at + place[i]];

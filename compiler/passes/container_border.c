@@ -140,12 +140,16 @@ Box *box_empty(const Box *elements)
 
 /* ---- the border of the model ----------------------------------------------------------------------------------------------- */
 
-OF_RUN static VEC(Port) inputs, outputs;
+typedef struct Border {
+    VEC(Port) inputs, outputs;
+} Border;
+PART(Border, border)
 
 int container_ports(bool of_outputs, const Port **ports)
 {
-    *ports = of_outputs ? outputs.at : inputs.at;
-    return of_outputs ? outputs.n : inputs.n;
+    const Border *const b = border();
+    *ports = of_outputs ? b->outputs.at : b->inputs.at;
+    return of_outputs ? b->outputs.n : b->inputs.n;
 }
 
 static const char *part_note(const Box *b, int i)
@@ -314,7 +318,7 @@ void containers_enter(Model *m)
     Graph *g = m->graph;
     Values all = {0};
     for (int i = 0; i < g->out.n; i++)
-        vec_push(&outputs, ((Port){.name = m->declared.at[i]}));
+        vec_push(&border()->outputs, ((Port){.name = m->declared.at[i]}));
     for (int i = 0; i < g->in.n; i++) {
         Value *v = g->in.at[i];
         Port port = {v->name, NULL, all.n, 1};
@@ -337,7 +341,7 @@ void containers_enter(Model *m)
             port.n = all.n - port.first;
         }
         if (v->form != TENSOR || v->input >= 0)
-            vec_push(&inputs, port);
+            vec_push(&border()->inputs, port);
     }
     memcpy(&g->in, &all, sizeof g->in);
     for (int i = 0, k = 0; i < g->in.n; i++) {
@@ -376,7 +380,7 @@ void containers_leave(Model *m)
     Values all = {0};
     for (int i = 0; i < g->out.n; i++) {
         Value *v = g->out.at[i];
-        Port *port = &outputs.at[i];
+        Port *port = &border()->outputs.at[i];
         port->box = box_of(v);
         name_parts(m, port->box, port->name);
         port->first = all.n;

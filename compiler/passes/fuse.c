@@ -14,13 +14,13 @@
 
 enum { MAX_STEPS = 48 };
 
-OF_RUN static Map measured; /* values whose elements are sizes that some code needs */
+PART(Map, measured) /* values whose elements are sizes that some code needs */
 
 static void measure_symbol(Symbol *s, void *unused)
 {
     (void)unused;
     if (s->from)
-        map_put(&measured, s->from, s);
+        map_put(measured(), s->from, s);
 }
 
 static void measure_node(Node *n, void *unused) { node_symbols(n, measure_symbol, unused); }
@@ -37,7 +37,7 @@ static void find_measured(Graph *g)
 /* The only node that reads v; NULL: several, or an output, or the sizes of others are read from it. */
 static Node *only_reader(const Value *v)
 {
-    Node *n = v->uses.n && !map_get(&measured, v) ? v->uses.at[0].node : NULL;
+    Node *n = v->uses.n && !map_get(measured(), v) ? v->uses.at[0].node : NULL;
     for (int i = 0; i < v->uses.n; i++)
         if (v->uses.at[i].node != n)
             return NULL;

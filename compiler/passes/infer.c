@@ -16,7 +16,7 @@
 
 enum { MAX_EXPANSIONS = 2000000 };
 
-OF_RUN static int expansions;
+PART(int, expansions)
 
 /* ---- what the user fixed: --dim, --shape, --const ---------------------------------------------------------- */
 
@@ -34,8 +34,8 @@ static Value *input_named(Model *m, const char *what, const char *option)
 
 static void apply_dims(void)
 {
-    for (int i = 0; i < opt.dims.n; i++) {
-        struct DimOption *o = &opt.dims.at[i];
+    for (int i = 0; i < opt()->dims.n; i++) {
+        struct DimOption *o = &opt()->dims.at[i];
         Symbol *found = NULL;
         for (int k = 0; k < symbol_count(); k++)
             if (symbol_at(k)->user && name_is(symbol_at(k)->name, o->name))
@@ -54,10 +54,10 @@ static void apply_dims(void)
 
 static void check_dims_used(void)
 {
-    for (int i = 0; i < opt.dims.n; i++) {
-        if (opt.dims.at[i].used)
+    for (int i = 0; i < opt()->dims.n; i++) {
+        if (opt()->dims.at[i].used)
             continue;
-        error_at("", "", "--dim %s: the model has no dimension of this name", opt.dims.at[i].name);
+        error_at("", "", "--dim %s: the model has no dimension of this name", opt()->dims.at[i].name);
         for (int k = 0; k < symbol_count(); k++)
             if (symbol_at(k)->user)
                 note_help("it has '%s'", printable(symbol_at(k)->name));
@@ -66,8 +66,8 @@ static void check_dims_used(void)
 
 static void apply_shapes(Model *m)
 {
-    for (int i = 0; i < opt.shapes.n; i++) {
-        struct ShapeOption *o = &opt.shapes.at[i];
+    for (int i = 0; i < opt()->shapes.n; i++) {
+        struct ShapeOption *o = &opt()->shapes.at[i];
         Value *v = input_named(m, o->input, "--shape");
         if (!v)
             continue;
@@ -157,30 +157,30 @@ static Tensor *const_numbers(const Value *v, const char *text)
 
 static void apply_consts(Model *m)
 {
-    for (int i = 0; i < opt.consts.n; i++) {
-        Value *v = input_named(m, opt.consts.at[i].input, "--const");
+    for (int i = 0; i < opt()->consts.n; i++) {
+        Value *v = input_named(m, opt()->consts.at[i].input, "--const");
         if (!v)
             continue;
         if (v->form != TENSOR) {
             error_value(v, "", "--const gives a tensor; the input is none");
             continue;
         }
-        const char *given = opt.consts.at[i].file;
+        const char *given = opt()->consts.at[i].file;
         Tensor *t = is_numbers(given) ? const_numbers(v, given) : read_tensor_file(given);
         if (!t)
             continue;
         if (t->type != v->type)
-            error_value(v, "", "--const: %s holds %s, the input is %s", opt.consts.at[i].file, type_onnx(t->type),
+            error_value(v, "", "--const: %s holds %s, the input is %s", opt()->consts.at[i].file, type_onnx(t->type),
                         type_onnx(v->type));
         else if (v->shape->rank >= 0 && v->shape->rank != t->rank)
-            error_value(v, "", "--const: %s has %d dimensions, the input %d", opt.consts.at[i].file, t->rank,
+            error_value(v, "", "--const: %s has %d dimensions, the input %d", opt()->consts.at[i].file, t->rank,
                         v->shape->rank);
         else {
             for (int k = 0; k < t->rank && v->shape->rank >= 0; k++) {
                 Dim d = dim_resolve(v->shape->dim[k]);
                 if (dim_const(d) && dim_value(d) != t->dim[k])
                     error_value(v, "", "--const: dimension %d of %s is %lld, the model says %lld", k,
-                                opt.consts.at[i].file, (long long)t->dim[k], (long long)dim_value(d));
+                                opt()->consts.at[i].file, (long long)t->dim[k], (long long)dim_value(d));
                 else if (!dim_const(d))
                     symbol_fix(symbol_of(d), D(t->dim[k]));
             }
@@ -331,7 +331,7 @@ static bool is_composite(const Node *n) { return n->op->expand || n->op->body; }
 /* Replaces n by what its row says it means; returns the first of the new nodes (or the next). */
 static Node *expand(Node *n)
 {
-    if (++expansions > MAX_EXPANSIONS)
+    if (++*expansions() > MAX_EXPANSIONS)
         fail(EXIT_MODEL, "the model expands to more than %d operators", MAX_EXPANSIONS);
     Node *before = n->prev, *next = n->next;
     Graph *g = n->graph;
@@ -395,17 +395,18 @@ static void infer_now(Node *n)
         fold(n);
 }
 
+PART(Map, known) /* bytes -> Value */
+
 /* The constant that is known as these bytes of this type and shape already; else y. */
 static Value *known_constant(Value *y)
 {
-    OF_RUN static Map known; /* bytes -> Value */
-    Value *same = map_get(&known, y->data->data);
+    Value *same = map_get(known(), y->data->data);
     if (same && same->graph == y->graph && same->type == y->type && same->shape == y->shape &&
         same->data->fill == y->data->fill) {
         value_free(y);
         return same;
     }
-    map_put(&known, y->data->data, y);
+    map_put(known(), y->data->data, y);
     return y;
 }
 
@@ -428,18 +429,18 @@ Value *inferred(Value *made)
     return made;
 }
 
-OF_RUN static bool looked_at; /* some operator of the model looks back at nodes of constants */
+PART(bool, looked_at) /* some operator of the model looks back at nodes of constants */
 
 static void look_back(Node *n, void *arg)
 {
     (void)arg;
-    looked_at |= (n->op->flags & LOOKS_BACK) != 0;
+    *looked_at() |= (n->op->flags & LOOKS_BACK) != 0;
 }
 
 /* Arithmetic of constants, done: nobody looks for what a number was computed from. */
 static bool is_done(const Node *n)
 {
-    return !looked_at && (n->op->map || n->op->flags & VIEW) && n->out[0] && n->out[0]->data &&
+    return !*looked_at() && (n->op->map || n->op->flags & VIEW) && n->out[0] && n->out[0]->data &&
            !n->out[0]->data->symbolic && n->in[0] && n->in[0]->data;
 }
 

@@ -28,7 +28,7 @@ typedef struct Copy {
     Map value; /* Value of the body -> Value of the copy */
 } Copy;
 
-static Value absent; /* stands for an argument that the caller left out */
+static const Value absent; /* stands for an argument that the caller left out */
 
 static Value *copied(Copy *c, Value *v)
 {
@@ -182,7 +182,7 @@ static void inline_call(Inliner *in, Node *n, Function *f)
     for (int i = 0; i < f->in.n; i++) {
         Value *formal = map_get(&f->body->scope, f->in.at[i]), *actual = i < n->n_in ? n->in[i] : NULL;
         if (formal)
-            map_put(&c.value, formal, actual ? actual : &absent);
+            map_put(&c.value, formal, actual ? actual : (Value *)(uintptr_t)&absent);
     }
     Node *before = n->prev;
     for (Node *b = f->body->first; b; b = b->next)

@@ -1,5 +1,5 @@
 /* simplify.c - simplify: operators simplify themselves, duplicates and dead code go, identities vanish.
- * Requires: shapes and folded constants. Leaves: no node whose results are known or unused. */
+ * Requires: shapes and folded constants()-> Leaves: no node whose results are known or unused. */
 #include <xxhash.h>
 
 #include "ir/kernel.h"

@@ -290,21 +290,21 @@ typedef struct Frame {
 /* Walks the calls from f on, without recursion; `state` says which functions are entered (1) and done (2). */
 static void check_recursion(Model *m, Function *f, Map *state)
 {
-    static char entered, done;
+    static const char entered = 1, done = 2;
     VEC(Frame) stack = {0};
     if (map_get(state, f))
         return;
     for (Function *enter = f; enter || stack.n;) {
         if (enter) {
             Frame frame = {.f = enter, .calls = {.m = m}};
-            map_put(state, enter, &entered);
+            map_put(state, enter, (char *)(uintptr_t)&entered);
             list_calls(enter->body, &frame.calls);
             vec_push(&stack, frame);
             enter = NULL;
         }
         Frame *top = &stack.at[stack.n - 1];
         if (top->next == top->calls.list.n) {
-            map_put(state, top->f, &done);
+            map_put(state, top->f, (char *)(uintptr_t)&done);
             stack.n--;
             continue;
         }
@@ -359,7 +359,7 @@ void check_model(Model *m)
         check_root(&c, m->training.at[i].algorithm, NULL);
     }
     check_imports(&c);
-    if (c.odd_names && opt.strict)
+    if (c.odd_names && opt()->strict)
         warn_at("graph", "NAM-01", "%d values have names that are not C identifiers", c.odd_names);
     map_free(&c.nodes);
     map_free(&c.graphs);

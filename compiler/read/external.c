@@ -69,32 +69,56 @@ typedef struct File {
     char sha1[41];
 } File;
 
-OF_RUN static Map files; /* location -> File */
-static Span *maps;       /* what must be unmapped; outlives the pool */
-static int n_maps;
+typedef struct Files {
+    Map by_location; /* -> File */
+    VEC(Span) maps;  /* what must be unmapped */
+    size_t read;     /* since the pages were forgotten */
+    int fd;          /* keep_open's, + 1 */
+    bool begun;
+} Files;
+PART(Files, files)
 
-void external_close(void)
+static void files_end(void *unused)
 {
-    for (int i = 0; i < n_maps; i++)
-        munmap((void *)(uintptr_t)maps[i].at, maps[i].n);
-    free(maps);
-    maps = NULL;
-    n_maps = 0;
+    (void)unused;
+    close_kept();
+    for (int i = 0; i < files()->maps.n; i++)
+        if (files()->maps.at[i].n)
+            munmap((void *)(uintptr_t)files()->maps.at[i].at, files()->maps.at[i].n);
+}
+
+void files_begin(void)
+{
+    if (!files()->begun)
+        session_at_end(files_end, NULL);
+    files()->begun = true;
+}
+
+int keep_open(int fd)
+{
+    files()->fd = fd + 1;
+    return fd;
+}
+
+void close_kept(void)
+{
+    if (files()->fd > 0)
+        close(files()->fd - 1);
+    files()->fd = 0;
 }
 
 void forget_pages(void)
 {
-    for (int i = 0; i < n_maps; i++)
-        madvise((void *)(uintptr_t)maps[i].at, maps[i].n, MADV_DONTNEED);
+    for (int i = 0; i < files()->maps.n; i++)
+        madvise((void *)(uintptr_t)files()->maps.at[i].at, files()->maps.at[i].n, MADV_DONTNEED);
 }
 
 void about_to_read(size_t bytes)
 {
     enum { PAGE = 4096, MOST = 1 << 20 };
-    static size_t read;
-    if ((read += bytes + PAGE) > MOST) {
+    if ((files()->read += bytes + PAGE) > MOST) {
         forget_pages();
-        read = bytes;
+        files()->read = bytes;
     }
 }
 
@@ -104,16 +128,14 @@ bool map_file(int fd, size_t n, Span *s)
     output_spare(fd);
     if (!n)
         return true;
+    vec_push(&files()->maps, ((Span){NULL, 0})); /* there may be no memory for it */
     void *at = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
-    Span *more = at == MAP_FAILED ? NULL : realloc(maps, sizeof *maps * (size_t)(n_maps + 1));
-    if (!more) {
-        if (at != MAP_FAILED)
-            munmap(at, n);
+    if (at == MAP_FAILED) {
+        files()->maps.n--;
         errno = ENOMEM;
         return false;
     }
-    maps = more;
-    maps[n_maps++] = *s = (Span){at, n};
+    files()->maps.at[files()->maps.n - 1] = *s = (Span){at, n};
     return true;
 }
 
@@ -189,7 +211,8 @@ static void open_file(Model *m, Name location, File *f, const Path *p)
         note_help("the location must be relative, without '..'");
         return;
     }
-    int fd = open_beneath(m->dir, location->s);
+    files_begin();
+    int fd = keep_open(open_beneath(m->dir, location->s));
     struct stat st;
     if (fd < 0 && (errno == ELOOP || errno == EXDEV)) {
         error_at(path_text(p), "EXT-07", "'%s' is a symbolic link, or is reached through one", path);
@@ -206,16 +229,15 @@ static void open_file(Model *m, Name location, File *f, const Path *p)
         fail(EXIT_IO, "cannot read '%s': %s", path, strerror(errno));
     else
         f->bad = false;
-    if (fd >= 0)
-        close(fd);
+    close_kept();
 }
 
 static File *find_file(Model *m, Name location, const Path *p)
 {
-    File *f = map_get(&files, location);
+    File *f = map_get(&files()->by_location, location);
     if (!f) {
         f = NEW(File);
-        map_put(&files, location, f);
+        map_put(&files()->by_location, location, f);
         open_file(m, location, f, p);
     }
     return f->bad ? NULL : f;

@@ -183,7 +183,7 @@ static void read_header(Model *m, const onnx_ModelProto *proto)
     m->domain = wire_name(&proto->domain);
     m->doc = wire_name(&proto->doc_string);
     m->model_version = wire_int(&proto->model_version);
-    if (!m->domain->n && opt.verbose) /* the newest text recommends it, and exporters leave it out */
+    if (!m->domain->n && opt()->verbose) /* the newest text recommends it, and exporters leave it out */
         warn_at("domain", "MOD-03", "the model has no domain");
     Map seen = {0};
     for (int i = 0; i < proto->metadata_props.n; i++) {
@@ -349,32 +349,34 @@ static void read_training(Model *m, const Wire *w)
 
 /* ---- files --------------------------------------------------------------------------------------------------------------- */
 
-static int folder = -1; /* of the model before */
-static void *copied;    /* standard input, or a pipe */
-
-static void forget_files(void)
+static void free_copy(void *copy) { free(*(void **)copy); }
+static void close_folder(void *m)
 {
-    if (folder >= 0)
-        close(folder);
-    folder = -1;
-    free(copied);
-    copied = NULL;
-    external_close();
+    if (((Model *)m)->dir >= 0)
+        close(((Model *)m)->dir);
 }
 
-static Model *parse(const char *file, Span s, int dir)
+/* folder: of external data, until the run ends; NULL: there is none. */
+static Model *model_new(const char *file, const char *folder)
 {
-    error_file = file;
+    const char *slash = strrchr(file, '/');
+    Model *m = NEW(Model);
+    m->file = file;
+    m->base = name(slash ? slash + 1 : file);
+    m->dir = -1;
+    session_at_end(close_folder, m);
+    m->dir = folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    return m;
+}
+
+static Model *parse(Model *m, Span s)
+{
+    error_set_file(m->file);
     wire_begin(s);
     onnx_ModelProto proto = {0};
     if (!is_model(s) || !wire_read(onnx_ModelProto_fields, s, &proto, NULL))
         stop_on_errors();
-    Model *m = NEW(Model);
-    const char *slash = strrchr(file, '/');
-    m->file = file;
-    m->base = name(slash ? slash + 1 : file);
     m->bytes = s.n;
-    m->dir = dir;
     read_header(m, &proto);
     if (!wire_has(&proto.graph)) {
         error_at("graph", "MOD-02", "the model has no graph");
@@ -394,17 +396,18 @@ static Model *parse(const char *file, Span s, int dir)
     return m;
 }
 
-Model *parse_bytes(const char *file, const void *bytes, size_t n)
+Model *parse_bytes(const char *file, const void *bytes, size_t n, const char *folder)
 {
-    forget_files();
-    return parse(file, (Span){bytes, n}, -1);
+    return parse(model_new(file, folder), (Span){bytes, n});
 }
 
 /* The whole of a file that cannot be mapped. */
 static Span read_all(int fd, const char *file)
 {
     size_t room = 1 << 16, n = 0;
-    uint8_t *at = malloc(room);
+    uint8_t **copy = NEW(uint8_t *), *at;
+    session_at_end(free_copy, copy);
+    at = *copy = malloc(room);
     while (at && n <= MOST_BYTES) {
         ssize_t got = read(fd, at + n, room - n);
         if (got < 0 && errno != EINTR)
@@ -413,22 +416,20 @@ static Span read_all(int fd, const char *file)
             break;
         n += got > 0 ? (size_t)got : 0;
         if (n == room) {
-            uint8_t *more = realloc(at, room *= 2);
-            if (!more)
-                free(at);
-            at = more;
+            at = realloc(*copy, room *= 2);
+            *copy = at ? at : *copy;
         }
     }
     if (!at)
         fail(EXIT_IO, "out of memory: %zu bytes of %s", room, file);
-    copied = at;
     return (Span){at, n};
 }
 
 static Span open_file(const char *file)
 {
     const char *shown = printable(name(file));
-    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    files_begin();
+    int fd = keep_open(open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY));
     struct stat st;
     Span s = {NULL, 0};
     if (fd < 0 || fstat(fd, &st))
@@ -441,29 +442,24 @@ static Span open_file(const char *file)
         s.n = (size_t)st.st_size;
     else if (!map_file(fd, (size_t)st.st_size, &s))
         fail(EXIT_IO, "cannot read '%s': %s", shown, strerror(errno));
-    close(fd);
+    close_kept();
     return s;
 }
 
-static int open_folder(const char *file)
+static const char *folder_of(const char *file)
 {
     const char *slash = strrchr(file, '/');
-    Text t = {0};
-    if (slash)
-        text_bytes(&t, file, (size_t)(slash - file) + 1);
-    else
-        text_put(&t, ".");
-    return open(t.s, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return slash ? name_bytes(file, (size_t)(slash - file) + 1)->s : ".";
 }
 
 Model *parse_model(const char *file)
 {
-    forget_files();
-    if (!strcmp(file, "-"))
-        return parse("standard input", read_all(0, "standard input"), -1);
+    if (!strcmp(file, "-")) {
+        Span s = read_all(0, "standard input");
+        return parse(model_new("standard input", NULL), s);
+    }
     Span s = open_file(file);
-    folder = open_folder(file);
-    return parse(file, s, folder);
+    return parse(model_new(file, folder_of(file)), s);
 }
 
 Tensor *parse_tensor(const void *bytes, size_t n, const char *path)

@@ -25,8 +25,11 @@ bool product_of(int rank, const int64_t *dim, int64_t *count);           /* fals
 /* external.c */
 /* The bytes of a tensor in another file, which must be `size`. False: wrong, and reported. */
 bool external_span(Model *m, const Wire *entries, uint64_t size, Span *bytes, const Path *p);
-bool map_file(int fd, size_t n, Span *s); /* until external_close; false: errno */
-void external_close(void);
+bool map_file(int fd, size_t n, Span *s); /* until the run ends; false: errno */
+/* A file that is open for the moment, until close_kept; the run's end closes it, too. files_begin goes before. */
+void files_begin(void);
+int keep_open(int fd); /* fd */
+void close_kept(void);
 
 /* parse_graph.c */
 /* parent: where names that are not found inside are looked up; owner: the node whose attribute the graph is. */

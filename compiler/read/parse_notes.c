@@ -33,7 +33,7 @@ void read_annotations(const Graph *g, const Wire *w, const Path *p)
 
 void read_devices(Model *m, const Wire *w)
 {
-    for (int i = 0; i < w->n && opt.strict; i++) {
+    for (int i = 0; i < w->n && opt()->strict; i++) {
         onnx_DeviceConfigurationProto proto = {0};
         const Path *p = AT(NULL, "configuration", i);
         if (!wire_read(onnx_DeviceConfigurationProto_fields, w->list[i], &proto, p))
@@ -153,7 +153,7 @@ static void check_placement(const Node *n, Span s, const Path *p)
 
 void read_placements(const Graph *g, const Wire *w, const Path *p)
 {
-    if (!opt.strict || g->model->ir_version < 11)
+    if (!opt()->strict || g->model->ir_version < 11)
         return;
     for (const Node *n = g->first; n; n = n->next) {
         onnx_NodeProto proto = {0};

@@ -5,8 +5,9 @@
 #include "ir/graph.h"
 
 /* parse.c */
-Model *parse_model(const char *file);                                 /* bytes -> graph, names bound to values */
-Model *parse_bytes(const char *file, const void *bytes, size_t n);    /* the same of bytes in memory */
+Model *parse_model(const char *file); /* bytes -> graph, names bound to values */
+/* The same of bytes in memory, called `file` in messages; folder: where external data is, or NULL. */
+Model *parse_bytes(const char *file, const void *bytes, size_t n, const char *folder);
 Tensor *parse_tensor(const void *bytes, size_t n, const char *where); /* one TensorProto (.pb) */
 Tensor *read_tensor_file(const char *file); /* a .pb file with one TensorProto; fails with exit 3 or 1 */
 

@@ -5,15 +5,16 @@
 
 enum { MOST_ENTRIES = 1 << 24 };
 
-OF_RUN static struct Reader {
+typedef struct Reader {
     Span file, message; /* message: the one being gathered; scalars come from elsewhere */
     uint64_t copied;    /* bytes of messages that were given in pieces and put together */
     unsigned order;
     const char *refused; /* why wire_field gave up; NULL: it did not */
     const char *code;
-} reader;
+} Reader;
+PART(Reader, reader)
 
-void wire_begin(Span file) { reader = (struct Reader){.file = file}; }
+void wire_begin(Span file) { *reader() = (Reader){.file = file}; }
 
 static bool within(Span s, const uint8_t *at)
 {
@@ -59,8 +60,8 @@ const char *path_text(const Path *p)
 
 static bool refuse(const char *code, const char *why)
 {
-    reader.code = code;
-    reader.refused = why;
+    reader()->code = code;
+    reader()->refused = why;
     return false;
 }
 
@@ -76,8 +77,8 @@ static bool append(Wire *w, Span s, bool scalar, bool message)
         return true;
     size_t n = w->s.n + s.n;
     if (message) {
-        reader.copied += s.n + (w->room ? 0 : w->s.n);
-        if (reader.copied > 2 * (uint64_t)reader.file.n + 4096)
+        reader()->copied += s.n + (w->room ? 0 : w->s.n);
+        if (reader()->copied > 2 * (uint64_t)reader()->file.n + 4096)
             return refuse("PB-07", "messages given in pieces, over and over");
     }
     if (n > w->room) {
@@ -114,12 +115,12 @@ bool wire_field(pb_istream_t *in, pb_ostream_t *out, const pb_field_t *field)
     Wire *w = field->pData;
     Span s = {in->state, in->bytes_left};
     bool number = PB_LTYPE(field->type) <= PB_LTYPE_FIXED64, repeated = PB_HTYPE(field->type) == PB_HTYPE_REPEATED;
-    bool message = PB_LTYPE_IS_SUBMSG(field->type), scalar = !within(reader.message, s.at);
+    bool message = PB_LTYPE_IS_SUBMSG(field->type), scalar = !within(reader()->message, s.at);
     if (!pb_read(in, NULL, s.n))
         return false;
     if (scalar ? !number : number && !repeated)
         return true;
-    w->order = ++reader.order;
+    w->order = ++reader()->order;
     if (number && !repeated) {
         w->s.n = 0;
         return append(w, s, true, false);
@@ -140,8 +141,8 @@ static const char *offset_text(const void *at)
 {
     Text t = {0};
     text_put(&t, "%s", "");
-    if (within(reader.file, at))
-        text_put(&t, " at byte %zu", (size_t)((const uint8_t *)at - reader.file.at));
+    if (within(reader()->file, at))
+        text_put(&t, " at byte %zu", (size_t)((const uint8_t *)at - reader()->file.at));
     return t.s;
 }
 
@@ -179,16 +180,16 @@ static void explain(Span m, const char *message, const Path *p)
 bool wire_read(const pb_msgdesc_t *type, Span s, void *message, const Path *p)
 {
     static const uint8_t nothing[1];
-    reader.message = s.at ? s : (Span){nothing, 0};
-    reader.refused = NULL;
-    reader.order = 0;
-    pb_istream_t in = pb_istream_from_buffer(reader.message.at, s.n);
+    reader()->message = s.at ? s : (Span){nothing, 0};
+    reader()->refused = NULL;
+    reader()->order = 0;
+    pb_istream_t in = pb_istream_from_buffer(reader()->message.at, s.n);
     if (pb_decode_ex(&in, type, message, PB_DECODE_NOINIT))
         return true;
-    if (reader.refused)
-        error_at(path_text(p), reader.code, "%s", reader.refused);
+    if (reader()->refused)
+        error_at(path_text(p), reader()->code, "%s", reader()->refused);
     else
-        explain(reader.message, PB_GET_ERROR(&in), p);
+        explain(reader()->message, PB_GET_ERROR(&in), p);
     return false;
 }
 

@@ -64,36 +64,38 @@ static void bound_sizes(int way)
 {
     for (int i = 0; i < symbol_count(); i++)
         if (symbol_at(i)->user)
-            vec_push(&opt.dims, ((struct DimOption){symbol_at(i)->name->s, 0, way == TOO_LARGE ? 1 << 30 : 8, false}));
+            vec_push(&opt()->dims,
+                     ((struct DimOption){symbol_at(i)->name->s, 0, way == TOO_LARGE ? 1 << 30 : 8, false}));
+}
+
+static void keep_text(const Message *m, void *t) { error_text(t, m); }
+
+static void compile(void *way)
+{
+    Model *m = read_model(opt()->model);
+    bound_sizes(*(int *)way);
+    compile_model(m);
+    emit_files(m);
 }
 
 /* What one model gives, as a number. */
 static uint64_t run(const char *model, int way, unsigned long long where)
 {
-    static Text none;
-    Text said = none;
-    jmp_buf out;
     char *c = path_in("m.c"), *h = path_in("m.h");
     unlink(c);
     unlink(h);
-    opt = (Options){.model = prepared(model, way, where),
-                    .output = c,
-                    .prefix = "m",
-                    .target = target_find("generic"),
-                    .weights = WEIGHTS_INLINE};
-    error_sink = &said;
-    error_exit = &out;
-    int code = setjmp(out);
-    if (!code) {
-        Model *m = read_model(opt.model);
-        bound_sizes(way);
-        compile_model(m);
-        emit_files(m);
-    }
-    error_exit = NULL;
-    error_sink = NULL;
+    if (!session_begin())
+        abort();
+    *opt() = (Options){.model = prepared(model, way, where),
+                       .output = c,
+                       .prefix = "m",
+                       .target = target_find("generic"),
+                       .weights = WEIGHTS_INLINE};
+    Text said = {0};
+    error_to(keep_text, &said);
+    const int code = error_catch(compile, &way);
     uint64_t hash = XXH3_64bits_withSeed(said.s ? said.s : "", said.n, (uint64_t)code);
-    pool_reset();
+    session_end();
     for (char **file = (char *[]){c, h, NULL}; *file; file++) {
         size_t n;
         char *s = bytes_of(*file, &n);

@@ -36,7 +36,7 @@ static bool is_frozen(const Value *v, const Result *r)
 static void read_inputs(Case *c, const Result *r)
 {
     for (int i = 0; i < r->n_bounded; i++)
-        vec_push(&opt.dims, ((struct DimOption){r->bounded[i], 0, BOUND, false}));
+        vec_push(&opt()->dims, ((struct DimOption){r->bounded[i], 0, BOUND, false}));
     Graph *g = c->m->graph;
     for (int i = 0, file = 0; i < g->in.n; i++) {
         Value *v = g->in.at[i];
@@ -49,7 +49,7 @@ static void read_inputs(Case *c, const Result *r)
             file++;
         if (is_frozen(v, r)) {
             const char *path = path_in(c->t->from, name_format("test_data_set_0/input_%d.pb", file - 1)->s);
-            vec_push(&opt.consts, ((struct ConstOption){v->name->s, path}));
+            vec_push(&opt()->consts, ((struct ConstOption){v->name->s, path}));
             continue;
         }
         vec_push(&c->value, v);
@@ -73,7 +73,7 @@ static void give_bounds(const Value *v, const TypeDesc *type, const Data *d)
             if (a <= d->item[i].t->rank && d->item[i].t->dim[a - 1] + SLACK > o.dim[a])
                 o.dim[a] = d->item[i].t->dim[a - 1] + SLACK;
     }
-    vec_push(&opt.shapes, o);
+    vec_push(&opt()->shapes, o);
 }
 
 static int64_t longest(const Tensor *t)
@@ -99,13 +99,13 @@ static void give_options(Case *c)
         if (type && type->form == SEQUENCE)
             give_bounds(v, type, d);
         if (d->form == 'm')
-            vec_push(&opt.dims, ((struct DimOption){name_format("%s_count", v->name->s)->s, 0,
-                                                    (d->n ? tensor_count(d->item[0].t) : 0) + SLACK, false}));
+            vec_push(&opt()->dims, ((struct DimOption){name_format("%s_count", v->name->s)->s, 0,
+                                                       (d->n ? tensor_count(d->item[0].t) : 0) + SLACK, false}));
         const Tensor *t = d->form == 't' ? d->t : NULL;
         if (t && v->shape->rank < 0) {
             struct ShapeOption o = {.input = v->name->s, .rank = t->rank};
             memcpy(o.dim, t->dim, sizeof *o.dim * (size_t)t->rank);
-            vec_push(&opt.shapes, o);
+            vec_push(&opt()->shapes, o);
         }
         for (int a = 0; t && a < v->shape->rank && a < t->rank; a++) {
             Symbol *s = symbol_of(v->shape->dim[a]);
@@ -176,7 +176,7 @@ static void put_ints(Text *s, const char *type, const char *what, int n, const i
 /* Run-time sizes travel as an array; in the C they are fields of a struct. */
 static void put_call(Text *s, const Case *c)
 {
-    const char *p = opt.prefix, *comma = "";
+    const char *p = opt()->prefix, *comma = "";
     text_put(
         s,
         "static int call(void *const *in, void *const *out, int64_t *size)\n{\n    (void)in;\n    (void)out;\n    (void)size;\n");
@@ -373,12 +373,13 @@ void compile_case(const Test *t, Result *r)
 {
     Case c = {.t = t};
     const char *version = strchr(t->name, '/');
-    opt = (Options){.model = path_in(t->from, "model.onnx"),
-                    .output = path_in(t->dir, "m.c"),
-                    .prefix = version ? version + 1 : t->name,
-                    .target = target_find(set.target ? set.target : "generic"),
-                    .weights = WEIGHTS_INLINE};
-    c.m = parse_model(opt.model);
+    session_begin();
+    *opt() = (Options){.model = path_in(t->from, "model.onnx"),
+                       .output = path_in(t->dir, "m.c"),
+                       .prefix = version ? version + 1 : t->name,
+                       .target = target_find(set.target ? set.target : "generic"),
+                       .weights = WEIGHTS_INLINE};
+    c.m = parse_model(opt()->model);
     read_inputs(&c, r);
     find_kind(&c, r);
     give_options(&c);

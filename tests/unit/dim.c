@@ -16,7 +16,8 @@ static Dim n, m, s; /* n, m >= 0; s any */
 static int setup(void **state)
 {
     (void)state;
-    pool_reset();
+    session_end();
+    session_begin();
     n_ = symbol_by_name(name("n"));
     m_ = symbol_by_name(name("m"));
     s_ = symbol_fresh("start", INT64_MIN, INT64_MAX);
@@ -264,5 +265,6 @@ int main(void)
         cmocka_unit_test_setup(bounds, setup),    cmocka_unit_test_setup(symbols, setup),
         cmocka_unit_test(random_expressions),     cmocka_unit_test_setup(large_ones_stay_right, setup),
     };
+    session_begin();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

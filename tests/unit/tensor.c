@@ -119,7 +119,6 @@ static void uses_follow(void **state)
     assert_int_equal(a->n_attr, 1);
     assert_int_equal(node_attr(a, "k")->i, 4);
     assert_null(node_attr(a, "j"));
-    pool_reset();
 }
 
 int main(void)
@@ -132,5 +131,6 @@ int main(void)
         cmocka_unit_test(broadcasting),
         cmocka_unit_test(uses_follow),
     };
+    session_begin();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

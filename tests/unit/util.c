@@ -89,23 +89,41 @@ static void texts_grow(void **state)
     assert_int_equal(t.n, 500002);
 }
 
-static void reset_forgets(void **state)
+PART(Name, mine)
+PART(int, ended)
+
+static void ends(void *count) { ++*(int *)count; }
+
+static void runs_begin_with_nothing(void **state)
 {
     (void)state;
     Name a = name("again");
-    OF_RUN static void *mine;
-    mine = (void *)a;
-    pool_reset();
-    assert_null(mine);
+    int count = 0;
+    *ended() = 1;
+    session_at_end(ends, &count);
+    *mine() = a;
+    session_end();
+    assert_int_equal(count, 1);
+    session_begin();
+    assert_null(*mine());
+    assert_int_equal(*ended(), 0);
     assert_true(name_is(name("again"), "again"));
+}
+
+static void keep_text(const Message *m, void *t) { error_text(t, m); }
+
+static void stop(void *unused)
+{
+    (void)unused;
+    stop_on_errors();
 }
 
 static void messages_say_where(void **state)
 {
     (void)state;
     Text t = {0};
-    error_sink = &t;
-    error_file = "m.onnx";
+    error_to(keep_text, &t);
+    error_set_file("m.onnx");
     const Source source = {.name = name("/head/\x1b[2J"), .op_type = name("Conv"), .within = "graph", .index = 3};
     Node n = {.source = &source};
     error_node(&n, "SHAPE", "axis %d is wrong", 4);
@@ -115,15 +133,8 @@ static void messages_say_where(void **state)
     warn_at("graph", "", "strange\r");
     Node inner = {.source = &source, .op = op_find("", "Mul", INT64_MAX)};
     error_node(&inner, "", "no");
-    jmp_buf out;
-    int code = setjmp(out);
-    if (!code) {
-        error_exit = &out;
-        stop_on_errors();
-    }
-    error_exit = NULL;
-    error_sink = NULL;
-    assert_int_equal(code, EXIT_MODEL);
+    assert_int_equal(error_catch(stop, NULL), EXIT_MODEL);
+    error_to(NULL, NULL);
     assert_string_equal(t.s, "error[SHAPE]: axis 4 is wrong\n"
                              "  --> m.onnx: graph.node[3] \"/head/\\x1B[2J\" (Conv)\n"
                              "help: take 3\n"
@@ -140,7 +151,7 @@ static void messages_are_limited(void **state)
 {
     (void)state;
     Text t = {0};
-    error_sink = &t;
+    error_to(keep_text, &t);
     for (int i = 0; i < 50; i++) {
         error_at("graph", "X", "value %d", i);
         note_help("do not");
@@ -148,12 +159,9 @@ static void messages_are_limited(void **state)
     assert_int_equal(error_count(), 50);
     assert_null(strstr(t.s, "value 20\n"));
     assert_non_null(strstr(t.s, "value 19\n"));
-    jmp_buf out;
-    error_exit = &out;
-    if (!setjmp(out))
-        stop_on_errors();
-    error_exit = NULL;
-    error_sink = NULL;
+    error_set_file("m.onnx");
+    assert_int_equal(error_catch(stop, NULL), EXIT_MODEL);
+    error_to(NULL, NULL);
     assert_non_null(strstr(t.s, "error[X]: 30 more of the same kind as above\nerror: m.onnx: 50 errors; no file"));
     error_reset();
 }
@@ -182,10 +190,11 @@ int main(void)
         cmocka_unit_test(names_are_interned),
         cmocka_unit_test(maps_find),
         cmocka_unit_test(texts_grow),
-        cmocka_unit_test(reset_forgets),
+        cmocka_unit_test(runs_begin_with_nothing),
         cmocka_unit_test(messages_say_where),
         cmocka_unit_test(messages_are_limited),
         cmocka_unit_test(printable_is_safe),
     };
+    session_begin();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
