@@ -100,12 +100,12 @@ setup:
 	@tests/setup $(CACHE)
 
 # Every folder of tests has an .mk file, which adds NAME to TESTS and has the target test-NAME; that prints what fails,
-# then "NAME: N passed, N failed". T=test_softmax_axis_1 or T='test_softmax*': these official tests alone, in detail.
+# then "NAME: N passed, N failed". T=Softmax, T=read/external, T=test_softmax_axis_1: every test of one thing (tests/find.py).
 TESTS =
 include $(sort $(wildcard tests/*/*.mk))
 test: setup
 	@$(MAKE) --no-print-directory -j$$(nproc) all
-	@B=$(B) tests/run $(if $(T),suite,$(TESTS))
+	@export B=$(B); $(if $(T),$(PYTHON) tests/find.py $(CACHE) '$(T)',tests/run $(TESTS))
 
 # The same with every test as C too: hours.
 test-all:

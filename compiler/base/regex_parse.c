@@ -2,12 +2,14 @@
 #include "base/regex_parse.h"
 
 enum { MOST_REPEAT = 1000, MOST_DEEP = 200 };
+enum { KELVIN_SIGN = 0x212A, LONG_S = 0x17F }; /* their lower and upper cases are k and S */
 
 typedef struct Parser {
     const unsigned char *s;
     int n, at, depth;
     const char *error;
     bool fold, dot_all, lines; /* flags i, s, m */
+    bool quoted;               /* between \Q and \E */
 } Parser;
 
 static Piece *piece(enum PieceKind kind)
@@ -32,9 +34,18 @@ static void add_range(Piece *set, uint32_t from, uint32_t to)
     vec_push(&set->range, to);
 }
 
-static void add_folded(Piece *set, uint32_t from, uint32_t to)
+/* Outside ASCII only what has no upper and lower case is known here: the scripts of East Asia. */
+static bool is_caseless(uint32_t from, uint32_t to) { return from >= 0x2E80 && to < 0xA640; }
+
+static void add_folded(Parser *p, Piece *set, uint32_t from, uint32_t to)
 {
+    if (to >= 0x80 && !is_caseless(from, to))
+        wrong(p, "characters outside ASCII under (?i), which is not supported");
     add_range(set, from, to);
+    if ((from <= 'k' && to >= 'k') || (from <= 'K' && to >= 'K'))
+        add_range(set, KELVIN_SIGN, KELVIN_SIGN);
+    if ((from <= 's' && to >= 's') || (from <= 'S' && to >= 'S'))
+        add_range(set, LONG_S, LONG_S);
     for (uint32_t c = 'a'; c <= 'z'; c++) {
         if (c >= from && c <= to)
             add_range(set, c - 32, c - 32);
@@ -199,7 +210,7 @@ static Piece *bracket(Parser *p)
                 return wrong(p, "a range that ends before it starts");
         }
         if (p->fold)
-            add_folded(set, from, to);
+            add_folded(p, set, from, to);
         else
             add_range(set, from, to);
     }
@@ -269,8 +280,21 @@ static Piece *test(char c)
     return t;
 }
 
+static Piece *literal(Parser *p)
+{
+    Piece *set = piece(SET);
+    uint32_t one = code_point(p);
+    if (p->fold)
+        add_folded(p, set, one, one);
+    else
+        add_range(set, one, one);
+    return set;
+}
+
 static Piece *atom(Parser *p)
 {
+    if (p->quoted)
+        return literal(p);
     Piece *set = piece(SET);
     char c = (char)p->s[p->at];
     if (c == '(')
@@ -298,12 +322,7 @@ static Piece *atom(Parser *p)
         add_range(set, one, one);
         return set;
     }
-    uint32_t one = code_point(p);
-    if (p->fold)
-        add_folded(set, one, one);
-    else
-        add_range(set, one, one);
-    return set;
+    return literal(p);
 }
 
 /* "{2}", "{2,}", "{2,5}"; anything else after { is text. */
@@ -334,35 +353,53 @@ static bool counts(Parser *p, int *low, int *high)
     return true;
 }
 
+/* How often the piece before may be there; false: nothing is said. */
+static bool repeat(Parser *p, int *low, int *high)
+{
+    int at = p->at;
+    *low = p->at < p->n && p->s[p->at] == '+';
+    *high = -1;
+    if (take(p, '?'))
+        *high = 1;
+    else if (!take(p, '*') && !take(p, '+') && (!take(p, '{') || !counts(p, low, high))) {
+        p->at = at;
+        return false;
+    }
+    take(p, '?');
+    return true;
+}
+
+/* Reads \Q and \E, between which every character means itself. */
+static void quotes(Parser *p)
+{
+    while (p->at + 1 < p->n && p->s[p->at] == '\\' && p->s[p->at + 1] == (p->quoted ? 'E' : 'Q')) {
+        p->quoted = !p->quoted;
+        p->at += 2;
+    }
+}
+
 static Piece *repeated(Parser *p)
 {
+    int low, high;
     Piece *x = atom(p);
-    while (p->at < p->n && !p->error) {
-        int low, high, at = p->at;
-        if (take(p, '*'))
-            low = 0, high = -1;
-        else if (take(p, '+'))
-            low = 1, high = -1;
-        else if (take(p, '?'))
-            low = 0, high = 1;
-        else if (!take(p, '{') || !counts(p, &low, &high)) {
-            p->at = at;
-            break;
-        }
-        take(p, '?');
-        Piece *r = piece(REPEAT);
-        r->low = low;
-        r->high = high;
-        vec_push(&r->part, x);
-        x = r;
-    }
-    return x;
+    quotes(p);
+    if (p->error || p->quoted || !repeat(p, &low, &high))
+        return x;
+    Piece *r = piece(REPEAT);
+    r->low = low;
+    r->high = high;
+    vec_push(&r->part, x);
+    if (!p->error && repeat(p, &low, &high))
+        wrong(p, "a repeat of a repeat");
+    quotes(p);
+    return r;
 }
 
 static Piece *sequence(Parser *p)
 {
     Piece *all = piece(JOIN);
-    while (p->at < p->n && p->s[p->at] != '|' && p->s[p->at] != ')' && !p->error)
+    quotes(p);
+    while (p->at < p->n && (p->quoted || (p->s[p->at] != '|' && p->s[p->at] != ')')) && !p->error)
         vec_push(&all->part, repeated(p));
     return all;
 }

@@ -2,6 +2,7 @@
 # (mutate.c), seeded with the official models, for n seconds each: the parser alone, then everything up to the text of the C,
 # under the address and undefined-behaviour sanitizers. FUZZ=parse or FUZZ=whole: one of them. What it finds goes to
 # build/attack/found; mended, it becomes a file of tests/attack/found, or a shape of large.py.
+# Parts: read, base/util, base/process.
 TESTS += attack
 ATTACK = $(B)/attack
 SECONDS ?= 60

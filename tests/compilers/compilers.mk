@@ -21,6 +21,7 @@ test-compilers: setup $(B)/suite/run $(B)/suite/call $(B)/include/onnxcc
 
 # The compiler itself, built with its kernels by another C compiler with the other sign of char, and for aarch64 (in QEMU: one of
 # AARCH64_EVERY models, with every commit others): the same bytes of C, with the inputs open and with constants for them.
+# Parts: base/place_search, passes/fold.
 TESTS += bytes
 AARCH64_EVERY ?= 8
 AARCH64 = $(B)/bytes/aarch64

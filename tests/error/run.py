@@ -165,7 +165,7 @@ def main():
     changes = []
     for file in sorted(HERE.glob("*.case")):
         for case in read_cases(file):
-            if not any(fnmatch.fnmatch(case.name, p) for p in patterns):
+            if not any(fnmatch.fnmatch(n, p) for n in (case.name, f"{file.stem}/{case.name}") for p in patterns):
                 continue
             try:
                 problems, said = check(onnxcc, case)

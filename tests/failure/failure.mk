@@ -1,4 +1,5 @@
 # onnxcc while something fails: every allocation, every write, a full disk, a signal, a small stack.
+# Parts: base/output, base/error, base/process, base/util.
 TESTS += failure
 test-failure: setup $(B)/onnxcc $(B)/failure/shim.so
 	@$(PYTHON) tests/failure/run.py $(B)/onnxcc $(B)/failure/shim.so

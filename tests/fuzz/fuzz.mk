@@ -1,5 +1,6 @@
 # Small random models against ONNX Runtime: N of them from SEED, in the compiler; every FUZZ_EVERY-th as C, too.
 # `make fuzz-ops N=10000 SEED=7`
+# Parts: passes/simplify, passes/fold, passes/bind, passes/fuse, ir/loop, ir/strided, ir/spatial, ir/exec.
 TESTS += fuzz-ops
 N ?= 2000
 SEED ?= 1
@@ -12,6 +13,7 @@ test-fuzz-ops fuzz-ops: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-san
 .PHONY: test-fuzz-ops fuzz-ops
 
 # The same models called with sizes that do not fit.
+# Parts: ir/assume, ir/symbol, emit/emit_sizes.
 TESTS += sizes
 test-sizes: setup $(B)/onnxcc
 	@$(PYTHON) tests/fuzz/generate.py $(CACHE)/fuzz-$(SEED) $(N) $(SEED)
@@ -20,6 +22,7 @@ test-sizes: setup $(B)/onnxcc
 
 # Sizes that do not fit, in the compiler, against ONNX Runtime: dimensions fixed, open or bounded, inputs given or constant.
 # T='*_Conv': only models of such names, all of them.
+# Parts: ir/assume, passes/infer, ir/node.
 TESTS += misfits
 test-misfits: setup $(B)/onnxcc
 	@$(PYTHON) tests/fuzz/generate.py $(CACHE)/fuzz-$(SEED) $(N) $(SEED)
@@ -29,6 +32,7 @@ test-misfits: setup $(B)/onnxcc
 # Random programs: open and empty sizes, sizes that become known in branches and loops, sequences. PROGRAMS of them from SEED, as C
 # under clang's sanitizers. `make programs PROGRAMS=50000 SEED=7` runs them in the compiler, with PROGRAMS_CC=tcc as C through
 # that, KEEP=FOLDER keeps those that fail.
+# Parts: passes/infer, passes/container, passes/container_border, ir/scope, emit/emit_sizes, memory/share.
 TESTS += programs
 PROGRAMS ?= 300
 PROGRAMS_SANITIZED = clang-14 -O0 -w -DONNXCC_SMALL -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
@@ -41,6 +45,7 @@ programs: setup $(B)/onnxcc $(B)/include/onnxcc
 
 # Many models in one process, good and bad ones in any order, give what each gives alone; and no variable of the compiler can be
 # written but the one that says where a thread's run is (base/session.h). What is in onnxcc_* is constant, with addresses.
+# Parts: base/util, base/session, compile.
 TESTS += runs
 WRITABLE = objdump -t $(OBJECTS) $(HOST_KERNELS) $(PB) | awk -F'\t' 'NF > 1 { n = split($$1, left, " "); split($$2, right, " "); \
 	if (left[n] !~ /^(\.text|\.rodata|\.data\.rel\.ro|\.debug|\.eh_frame|\.note|\.comment|\*ABS\*|\*UND\*|onnxcc_)/ && right[2] != left[n]) \

@@ -1,4 +1,5 @@
 # Real models, compared with ONNX Runtime. M='minilm* resnet50': only these.
+# Parts: passes/layout, passes/fuse, passes/simplify, memory, emit/eval.
 TESTS += models
 test-models: setup all
 	@ONNXCC_CACHE=$(CACHE) B=$(B) CC="$(CC)" $(PYTHON) tests/models/run.py $(M)

@@ -8,6 +8,7 @@ test-operators: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $
 		$(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/operators $(foreach o,$(O),'$(o)')
 
 # The support table: its types are those of the standard's schemas.
+# Parts: ir/schema, ir/opset.
 TESTS += schemas
 test-schemas: setup $(B)/onnxcc
 	@$(B)/onnxcc --list-ops=json >$(B)/table.json

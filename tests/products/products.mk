@@ -1,5 +1,6 @@
 # Products of matrices and convolutions of every number of outputs, rows, inputs and groups up to 70, on every machine of
 # tests/machines/table.py. M='qconv*': these models alone; P='aarch64 armhf': on these.
+# Parts: passes/layout, passes/fuse, emit/emit_call, emit/emit_kernels.
 TESTS += products
 test-products: setup all $(B)/suite/run $(B)/include/onnxcc
 	@B=$(B) $(PYTHON) tests/products/run.py '$(M)' '$(P)'

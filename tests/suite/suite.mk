@@ -1,4 +1,4 @@
-# The official ONNX tests. T: only these; W: only these ways, of e (in the compiler), s (C, sanitizers), f (C, fast);
+# The official ONNX tests. T='test_relu test_softmax*': only these; W: only these ways, of e (in the compiler), s (C, sanitizers), f (C, fast);
 # EVERY=N: only every Nth as C. KNOWN=update writes known.txt anew.
 EVERY ?= 1
 TESTS += suite
@@ -7,9 +7,10 @@ SUITE = $(B)/suite
 test-suite: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(SUITE)/run --build $(SUITE) --include $(B)/include --known tests/known.txt $(if $(T),-v,--every $(EVERY)) $(if $(W),--ways $(W)) \
-		$(if $(filter update,$(KNOWN)),--update) $(SUITE_FLAGS) $(CACHE)/suite $(if $(T),'$(T)')
+		$(if $(filter update,$(KNOWN)),--update) $(SUITE_FLAGS) $(CACHE)/suite $(foreach t,$(T),'$(t)')
 
 # The same tests in the compiler, with the declared sizes of the outputs hidden: every one must be derived.
+# Parts: ir/dim, ir/symbol, passes/infer, passes/bounds.
 TESTS += symbolic
 test-symbolic: setup $(SUITE)/run
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite

@@ -1,4 +1,5 @@
-/* dim.c - unit tests of compiler/ir/dim.c and poly.c: sizes as expressions are simplified, bounded and evaluated rightly. */
+/* dim.c - unit tests of compiler/ir/dim.c and poly.c: sizes as expressions are simplified, bounded and evaluated rightly.
+ * Parts: ir/dim, ir/poly, ir/dim_print, ir/symbol. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* tensor.c - unit tests of compiler/ir/tensor.c and graph.c: elements of every kind, bytes for kernels, uses of values. */
+/* tensor.c - unit tests of compiler/ir/tensor.c and graph.c: elements of every kind, bytes for kernels, uses of values.
+ * Parts: ir/tensor, ir/graph, ir/type. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* util.c - unit tests of compiler/base/util.c and error.c: the pool, names, maps, texts, messages. */
+/* util.c - unit tests of compiler/base/util.c and error.c: the pool, names, maps, texts, messages.
+ * Parts: base/util, base/error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,0 +1,138 @@
+"""Runs every test of one thing: find.py CACHE WHAT. WHAT is one of
+  test_softmax_axis_1, test_softmax*    official tests
+  Softmax, com.microsoft.QGemm          an operator: official and own tests of models that use it, its cells, accuracy, messages, rows of
+                                        the specification
+  read/external, read                   a part of the compiler, or a room: what says `Parts: read/external` at the head of a file of
+                                        tests; of ops/softmax: all of its operators
+Each group of tests then runs by its own target; tests/run adds up."""
+import collections
+import fnmatch
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+import onnx
+
+from cache import generated
+
+HERE = pathlib.Path(__file__).resolve().parent
+COMPILER = HERE.parent / "compiler"
+BUILD = pathlib.Path(os.environ["B"]).resolve()
+NAME_OF = {"error": "{}/*", "spec": "{}-*", "unit": "{}"}     # the tests of a file
+
+
+def operators_of(model):
+    """Every "DOMAIN.OPERATOR" of a model, without the domain where it is ai.onnx."""
+    def walk(nodes):
+        for n in nodes:
+            yield n.op_type if n.domain in ("", "ai.onnx") else f"{n.domain}.{n.op_type}"
+            for a in n.attribute:
+                for g in [a.g, *a.graphs]:
+                    yield from walk(g.node)
+    return {o for nodes in [model.graph.node, *(f.node for f in model.functions)] for o in walk(nodes)}
+
+
+def tests_by_operator(folder):
+    """{operator: names of the tests in a folder of generated tests whose models use it}"""
+    with generated(str(folder) + "-operators", [__file__, folder / "version"]) as stale:
+        index = pathlib.Path(str(folder) + "-operators") / "index.json"
+        if stale:
+            found = collections.defaultdict(list)
+            for path in sorted(folder.glob("*/*/model.onnx")):
+                for o in operators_of(onnx.load(path, load_external_data=False)):
+                    found[o].append(path.parent.name)
+            index.parent.mkdir(parents=True, exist_ok=True)
+            index.write_text(json.dumps(found))
+    return json.loads(index.read_text())
+
+
+def rows(file):
+    """The operators at the heads of rows of compiler/ops/FILE.c."""
+    return set(re.findall(r'^\s*\{?(?:[A-Z_0-9]+\()?\{?"([A-Z][A-Za-z0-9]+)"', file.read_text(), re.M))
+
+
+def cases_that_say(folder, pattern, heads, operators):
+    """Names of cases of tests/FOLDER/*.PATTERN that name one of the operators; heads: what begins one, with its name."""
+    word = re.compile(r"\b(?:" + "|".join(re.escape(o.rpartition(".")[2]) for o in operators) + r")\b")
+    for file in sorted((HERE / folder).glob(pattern)):
+        for case in re.split(rf"^(?={heads} )", file.read_text(), flags=re.M)[1:]:
+            if word.search(case):
+                yield re.match(rf"{heads} (.*)", case)[1].replace(" ", "?")
+
+
+def of_operators(cache, operators):
+    official, own = tests_by_operator(cache / "suite"), tests_by_operator(cache / "operators")
+    short = [o.rpartition(".")[2] for o in operators]
+    groups = [
+        ("suite", "T", sorted({t for o in operators for t in official.get(o, [])})),
+        ("operators", "O", sorted({t for o in operators for t in own.get(o, [])})),
+        ("cells", "O", [f"*{s}_[0-9]*" for s in short]),
+        ("numbers", "O", short),
+        ("error", "CASE", sorted(set(cases_that_say("error", "*.case", "case", operators)))),
+        ("spec", "O", sorted({n.split("?")[0] for n in cases_that_say("spec", "*.spec", "row", operators)}))]
+    return [g for g in groups if g[2]]
+
+
+def touches(parts, what):
+    """Does a test of these parts, files or whole rooms, test `what`, a file or a room?"""
+    return any(p == what or p.startswith(what + "/") or what.startswith(p + "/") for p in parts)
+
+
+def parts_said(text):
+    """What each `Parts: a/b, c.` of a text names, with the place where it stands."""
+    for m in re.finditer(r"Parts: ([\w/, \n#*]+)\.", text):
+        yield m.start(), re.findall(r"[\w/]+", m[1].replace("#", " ").replace("*", " "))
+
+
+def of_part(what):
+    found = collections.defaultdict(list)
+    for file in sorted(HERE.glob("*/*.mk")):
+        text = file.read_text()
+        for at, parts in parts_said(text):
+            if touches(parts, what):
+                found[re.search(r"^TESTS \+= (\S+)", text[at:], re.M)[1], ""] = []
+    for folder, pattern, group, variable in (("error", "*.case", "error", "CASE"), ("spec", "*.spec", "spec", "O"),
+                                             ("unit", "*.c", "unit", "U")):
+        for file in sorted((HERE / folder).glob(pattern)):
+            if any(touches(parts, what) for _, parts in parts_said(file.read_text()[:1000])):
+                found[group, variable].append(NAME_OF[group].format(file.stem))
+    return [(group, variable, names) for (group, variable), names in found.items()]
+
+
+def groups_of(cache, what):
+    if what.startswith("test_"):
+        return [("suite", "T", [what])]
+    room = what.split("/")[0]
+    if (COMPILER / room).is_dir():
+        if not list(COMPILER.glob(f"{what}.c")) and what != room:
+            raise SystemExit(f"find.py: there is no compiler/{what}.c")
+        if room == "gradient":
+            return [("operators", "O", ["own_gradient*"])] + of_part(what)
+        if room == "ops" and what != room:
+            return of_operators(cache, sorted(rows(COMPILER / f"{what}.c"))) + of_part(what)
+        return of_part(what)
+    table = json.loads(subprocess.run([BUILD / "onnxcc", "--list-ops=json"], capture_output=True, text=True, check=True).stdout)
+    names = {(f"{r['domain']}." if r["domain"] else "") + r["operator"] for r in table}
+    chosen = sorted(fnmatch.filter(names, what)) or sorted(n for n in names if n.rpartition(".")[2] == what)
+    if not chosen:
+        raise SystemExit(f"find.py: {what} is no official test (test_*), no operator of --list-ops and no part of compiler/")
+    return of_operators(cache, chosen)
+
+
+def main(cache, what):
+    groups = groups_of(pathlib.Path(cache), what)
+    # T= takes back what `make test T=...` was told, of which these know nothing.
+    words = [f"{group} T= {variable}={shlex.quote(' '.join(names))}" if names else f"{group} T=" for group, variable, names in groups]
+    for w in words:
+        print(f"make test-{w}" if len(w) < 200 else f"make test-{w[:200]}...", flush=True)
+    if not words:
+        raise SystemExit(f"find.py: no test says that it is of {what}")
+    os.execv(HERE / "run", [HERE / "run", *words])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
