@@ -6,6 +6,8 @@
 /* below: high itself is too much */
 #define within_PARAMS(X, V) X(idx, count) X(idx, low) X(idx, high) X(int, below)
 PARAMS(within)
+#define divisor_PARAMS(X, V) X(idx, count)
+PARAMS(divisor)
 #define WITHIN_TYPE_i32 1 /* lengths */
 #endif
 
@@ -23,5 +25,20 @@ KERNEL int FN(within)(const T *x, T *y, struct within p)
     return RT_OK;
 }
 TRIES(within, 2, 1, 0)
+#endif
+
+#if RT_IS_INT(T)
+/* y = x, no element of which is 0 */
+KERNEL int FN(divisor)(const T *x, T *y, struct divisor p)
+{
+    for (idx i = 0; i < p.count; i++) {
+        const A v = LD(x, i);
+        if (v == 0)
+            return RT_BAD_VALUE;
+        ST(y, i, v);
+    }
+    return RT_OK;
+}
+TRIES(divisor, 2, 1, 0)
 #endif
 #endif

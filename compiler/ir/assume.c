@@ -113,11 +113,38 @@ bool require_expands_as(Node *n, int i, Shape s, Shape to)
     return can;
 }
 
+/* Is it a loop that has a turn, whatever the inputs are? */
+static bool turns_for_certain(const Node *n)
+{
+    const Value *most = in(n, 0), *begin = in(n, 1);
+    return (!most || (most->data && dim_low(value_dim(in(n, 0), 0)) > 0)) &&
+           (!begin || (in_const(n, 1) && tensor_get_int(begin->data, 0)));
+}
+
+bool runs_for_certain(const Node *n)
+{
+    for (const Graph *g = n->graph; g && g->owner; g = g->owner->graph)
+        if (node_attr(g->owner, "body") && !turns_for_certain(g->owner))
+            return false;
+    return true;
+}
+
+void warn_when_run(const Node *n, const char *what)
+{
+    warn_at(node_path(n), "", "%s: it is an error when this runs", what);
+}
+
 bool require_index(Node *n, int64_t v, Dim axis, bool back)
 {
     int64_t most = dim_high(axis);
     if (v < most && v >= (back ? -most : 0))
         return true;
+    if (!runs_for_certain(n)) {
+        Text t = {0};
+        text_put(&t, "the index %lld is outside an axis of %s", (long long)v, dim_text(axis));
+        warn_when_run(n, t.s);
+        return true;
+    }
     node_error(n, "the index %lld is outside an axis of %s", (long long)v, dim_text(axis));
     return false;
 }

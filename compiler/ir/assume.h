@@ -21,6 +21,9 @@ bool require_expands_as(Node *n, int i, Shape s, Shape to); /* the same, when in
 /* What is constant in input i is an index of each of `depth` axes in turn; back: also counted from the end, by negative ones. */
 bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back);
 bool require_index(Node *n, int64_t v, Dim axis, bool back);
+bool runs_for_certain(
+    const Node *n); /* false: it is in a loop that may have no turn, so what is wrong in it is only a warning */
+void warn_when_run(const Node *n, const char *what);
 int assumption_count(void);
 void assumptions_check(int from);          /* an error where one that was made since then cannot hold */
 void assumptions_forget(int from, int to); /* those that were made between these counts */

@@ -45,6 +45,8 @@ struct Op {
     /* Attributes of n name values of its graph: makes them inputs, before functions are inlined, which have the same
      * names in every copy. */
     void (*named)(Node *n);
+    /* 1 + the input whose elements the kernel checks when it runs; 0: it checks none */
+    int checks;
     void (*unread)(Node *n); /* drops outputs without uses, before dead code is sought in n's subgraphs */
 };
 
@@ -63,7 +65,7 @@ enum {
     LOOKS_BACK = 1 << 10, /* what it means depends on the nodes before it, those of constants too */
     STOPS = 1 << 12,      /* running it is an error, so it runs whoever reads its results */
     TOLD = 1 << 11,       /* the creator sets type and shape (or its upper bound) of the outputs */
-    CUSTOM = 1 << 12,     /* the user's own: number of arguments, and attributes, are as the model has them */
+    CUSTOM = 1 << 13,     /* the user's own: number of arguments, and attributes, are as the model has them */
 };
 
 /* Puts a table into the register; the one line a family file needs besides its rows. */
@@ -126,6 +128,7 @@ Value *make_dims(Node *n, int k, const Dim *v);                   /* the same, o
 Value *make_reshape(Node *n, Value *v, int rank, const Dim *dim); /* ops/view.c; 0 in it is 0 */
 /* ops/within.c: v, all of whose elements must be from low to high, or below that; NULL: NULL */
 Value *make_within(Node *n, Value *v, int64_t low, Dim high, bool below);
+Value *make_divisor(Node *n, Value *v);                 /* an integer that is not 0 when the model runs */
 Value *make_int(Node *n, int64_t v);                    /* I64, rank 0 */
 Value *make_scalar(Node *n, Type t, double v);          /* rank 0 */
 Value *with_int(Value *v, const char *attr, int64_t i); /* v, whose node has the attribute */

@@ -169,11 +169,35 @@ static void if_infer(Node *n)
     }
 }
 
+static Graph *branch_of(const Node *n, int k) { return node_attr(n, k ? "else_branch" : "then_branch")->g; }
+
+/* Results that nobody reads are not made. */
+static void if_unread(Node *n)
+{
+    int kept = 0;
+    for (int i = 0; i < n->n_out; i++) {
+        Value *v = n->out[i];
+        if (v && !v->uses.n && !symbols_of(v))
+            v->def = NULL;
+        else if (v) {
+            for (int k = 0; k < 2; k++) {
+                Graph *g = branch_of(n, k);
+                graph_set_output(g, kept, g->out.at[i]);
+            }
+            n->out[kept] = v;
+            v->def_i = kept++;
+        }
+    }
+    for (int k = 0; k < 2; k++)
+        for (Graph *g = branch_of(n, k); g->out.n > kept; g->out.n--)
+            graph_set_output(g, g->out.n - 1, NULL);
+    n->n_out = kept;
+}
+
 static void if_bind(Node *n)
 {
-    static const char *const branches[] = {"then_branch", "else_branch"};
     for (int k = 0; k < 2; k++) {
-        Graph *g = node_attr(n, branches[k])->g;
+        Graph *g = branch_of(n, k);
         copy_outputs(g, 0);
         for (int i = 0; i < n->n_out; i++)
             if (n->out[i])
@@ -665,8 +689,9 @@ static void dims_bind(Node *n)
 
 static const Op control_ops[] = {
     {"If", 25, "cond:B -> outputs**:V", "B=bool V=ALL13|seq|opt", "then_branch:graph else_branch:graph", if_infer, if_bind,
-     .flags = CONTROL, .was = SINCE_11},
-    {"If", 1, "cond:B -> outputs**:V", "B=bool V=ALL", "then_branch:graph else_branch:graph", if_infer, if_bind, .flags = CONTROL},
+     .flags = CONTROL, .unread = if_unread, .was = SINCE_11},
+    {"If", 1, "cond:B -> outputs**:V", "B=bool V=ALL", "then_branch:graph else_branch:graph", if_infer, if_bind, .flags = CONTROL,
+     .unread = if_unread},
     {"Loop", 25, "M?:I cond?:B v_initial?**:V -> v_final_and_scan_outputs**:V", "I=int64 B=bool V=ALL13|seq|opt",
      "body:graph", loop_infer, loop_bind, .flags = CONTROL, .unread = loop_unread, .was = SINCE_11 "; 1 V=ALL"},
     {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM | TOLD, .domain = "onnxcc"},

@@ -333,6 +333,6 @@ static const Op create_ops[] = {
     {"Trilu", 14, "input:T k?:int64 -> output:T", "T=ALLB", "upper:int=1", .infer = trilu_infer, .bind = trilu_bind,
      .flags = INPLACE},
     {"ReverseSequence", 28, "input:T sequence_lens:int64 -> Y:T", "T=ALLB", "batch_axis:int=1 time_axis:int=0",
-     .infer = reverse_sequence_infer, .bind = reverse_sequence_bind, .flags = MOVES, .was = "10 T=ALL"},
+     .infer = reverse_sequence_infer, .bind = reverse_sequence_bind, .flags = MOVES, .checks = 2, .was = "10 T=ALL"},
 };
 OPS(create_ops);

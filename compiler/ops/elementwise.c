@@ -52,19 +52,33 @@ static void gelu_infer(Node *n)
         infer_same(n);
 }
 
-/* Integers by zero: an error when the zero is the model's own; at run time the quotient is 0. */
+static bool has_zero(const Tensor *t)
+{
+    for (int64_t i = 0; i < (t->fill ? 1 : tensor_count(t)); i++)
+        if (tensor_get_int(t, i) == 0)
+            return true;
+    return false;
+}
+
+/* Integers by zero: an error when the zero is the model's own and certainly met; one that only the run meets ends it. */
 static void div_infer(Node *n)
 {
     infer_broadcast(n);
-    if (!in_const(n, 1) || !type_is_int(in_type(n, 1)) || !out(n, 0)->shape ||
-        dim_high(shape_count(*out(n, 0)->shape)) < 1)
+    Value *by = in(n, 1);
+    if (!type_is_int(by->type) || !out(n, 0)->shape || dim_high(shape_count(*out(n, 0)->shape)) < 1)
         return;
-    const Tensor *t = in(n, 1)->data;
-    for (int64_t i = 0; i < (t->fill ? 1 : tensor_count(t)); i++)
-        if (tensor_get_int(t, i) == 0) {
-            node_error(n, "integers are divided by zero");
-            return;
-        }
+    bool zero = in_const(n, 1) && has_zero(by->data);
+    if (zero && runs_for_certain(n))
+        node_error(n, "integers are divided by zero");
+    else if (zero)
+        warn_when_run(n, "integers are divided by zero");
+    if (in_const(n, 1) && (!zero || runs_for_certain(n)))
+        return;
+    if (by->data && by->data->symbolic)
+        for (int i = 0; i < (int)tensor_count(by->data); i++)
+            assume_dim(n, dim_equal(value_dim(by, i), D(0)), D(0));
+    else if (!by->def || strcmp(by->def->op->name, "Divisor") != 0)
+        node_set_in(n, 1, inferred(make_divisor(n, by)));
 }
 
 static void mod_infer(Node *n)
@@ -360,6 +374,7 @@ static void equal_infer(Node *n)
 static const Op elementwise_ops[] = {
     ARITHMETIC("Add", "add", add_affine), ARITHMETIC("Sub", "sub", sub_affine), ARITHMETIC("Mul", "mul", mul_affine),
     ARITHMETIC_OF("Div", "div", div_affine, div_infer),
+    {"Quotient", 1, AB_C, "T=NB", "", infer_broadcast, .map = "div", .domain = "onnxcc"}, /* integers by zero are 0 */
     LOGIC("And", "and"), LOGIC("Or", "or"), LOGIC("Xor", "xor"),
     {"Not", 1, X_Y, "T=bool", "", infer_same, .map = "not"},
     ORDER("Greater", "greater"), ORDER("Less", "less"),

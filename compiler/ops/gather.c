@@ -114,12 +114,13 @@ static void gather_nd_bind(Node *n)
 #define GATHER(name, since, types) name, since, "data:T indices:Tind -> output:T", "T=" types " Tind=int32|int64", "axis:int=0"
 
 static const Op gather_ops[] = {
-    {GATHER("Gather", 13, "ALLB"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES,
+    {GATHER("Gather", 13, "ALLB"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES, .checks = 2,
      .was = "11 T=ALL; 1 T=ALL"},
-    {GATHER("Gather", 1, "ALL14"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES, .domain = "onnxcc"},
+    {GATHER("Gather", 1, "ALL14"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES, .checks = 2,
+     .domain = "onnxcc"},
     {GATHER("GatherElements", 13, "ALLB"), .infer = gather_elements_infer, .bind = gather_elements_bind, .flags = MOVES,
-     .was = "11 T=ALL"},
+     .checks = 2, .was = "11 T=ALL"},
     {"GatherND", 13, "data:T indices:int64 -> output:T", "T=ALLB", "batch_dims:int=0", .infer = gather_nd_infer,
-     .bind = gather_nd_bind, .flags = MOVES, .was = "12 T=ALL; 11 T=ALL /"},
+     .bind = gather_nd_bind, .flags = MOVES, .checks = 2, .was = "12 T=ALL; 11 T=ALL /"},
 };
 OPS(gather_ops);

@@ -262,7 +262,7 @@ static const Op pool_ops[] = {
     {"LRN", 13, "X:T -> Y:T", "T=FB", "alpha:float=0.0001 beta:float=0.75 bias:float=1 size:int", infer_same, lrn_bind,
      .flags = CHANNELS_LAST, .was = "1 T=F"},
     {"MaxUnpool", 22, "X:T1 I:T2 output_shape?:T2 -> output:T1", "T1=FB T2=int64",
-     "kernel_shape:ints pads:ints? strides:ints?", .infer = unpool_infer, .bind = unpool_bind,
+     "kernel_shape:ints pads:ints? strides:ints?", .infer = unpool_infer, .bind = unpool_bind, .checks = 2,
      .was = "11 T1=F; 9 T1=F"},
     {"MaxUnpoolInSteps", 1, "X:T1 I:T2 output_shape?:T2 -> output:T1", "T1=FB T2=int64",
      "kernel_shape:ints pads:ints? strides:ints?", .expand = unpool_in_steps, .domain = "onnxcc"},

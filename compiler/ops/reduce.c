@@ -93,8 +93,8 @@ static void reduce_in_steps(Node *n)
         const char *how, *body;
     } words[] = {
         {"ReduceMean",
-         "s = ReduceSum<keepdims=@keepdims>(data, axes) all = Size(data) kept = Size(s) k = Div(all, kept) "
-         "count = CastLike(k, s) reduced = Div(s, count)"},
+         "s = ReduceSum<keepdims=@keepdims>(data, axes) all = Size(data) kept = Size(s) k = onnxcc.Quotient(all, kept) "
+         "count = CastLike(k, s) reduced = onnxcc.Quotient(s, count)"},
         {"ReduceL1", "a = Abs(data) reduced = ReduceSum<keepdims=@keepdims>(a, axes)"},
         {"ReduceL2",
          "a = Mul(data, data) s = ReduceSum<keepdims=@keepdims>(a, axes) wide = Cast<to=11>(s) r = Sqrt(wide) "

@@ -181,18 +181,18 @@ static const Op scatter_ops[] = {
     {ELEMENTS("ScatterElements", 18, "ALLB", "axis:int=0 " REDUCTION), .expand = scatter_expand,
      .was = "16; 13 / axis:int=0; 11 T=ALL / axis:int=0"},
     {ELEMENTS("ScatterElements", 1, "ALLB", "axis:int=0"), .infer = scatter_elements_infer,
-     .bind = scatter_elements_bind, .flags = MOVES | INPLACE, .domain = "onnxcc"},
+     .bind = scatter_elements_bind, .flags = MOVES | INPLACE, .checks = 2, .domain = "onnxcc"},
     {ELEMENTS("ScatterElementsReduce", 1, "ALLB", "axis:int=0 reduction:string"), .infer = reduce_infer,
-     .bind = scatter_elements_bind, .flags = INPLACE, .domain = "onnxcc"},
+     .bind = scatter_elements_bind, .flags = INPLACE, .checks = 2, .domain = "onnxcc"},
 
     {ND("ScatterND", 18, "ALLB", REDUCTION), .expand = scatter_expand, .was = "16; 13 /; 11 T=ALL /"},
     {ND("ScatterND", 1, "ALLB", ""), .infer = scatter_nd_infer, .bind = scatter_nd_bind, .flags = MOVES | INPLACE,
-     .domain = "onnxcc"},
+     .checks = 2, .domain = "onnxcc"},
     {ND("ScatterNDReduce", 1, "ALLB", "reduction:string"), .infer = reduce_infer, .bind = scatter_nd_bind,
-     .flags = INPLACE, .domain = "onnxcc"},
+     .flags = INPLACE, .checks = 2, .domain = "onnxcc"},
 
     {"TensorScatter", 24, "past_cache:T update:T write_indices?:int64 -> present_cache:T", "T=ALL12",
      "axis:int=-2 mode:string=linear", .infer = tensor_scatter_infer, .bind = tensor_scatter_bind,
-     .flags = MOVES | INPLACE},
+     .flags = MOVES | INPLACE, .checks = 3},
 };
 OPS(scatter_ops);

@@ -2,6 +2,7 @@
 #include "ir/kernel.h"
 #include "passes/container.h"
 #include "passes/infer.h"
+#include "passes/passes.h"
 #include "sequence.h"
 
 /* ---- positions ---------------------------------------------------------------------------------------------------------- */
@@ -22,6 +23,35 @@ static int known_place(Node *n, int i, const Parts *p, int last)
         return (int)place;
     node_error(n, "position %lld in a sequence of %d elements", (long long)at, count);
     return -2;
+}
+
+static Dim number_of(Value *v)
+{
+    if (v->def && !v->data)
+        trace_value(v);
+    return value_dim(v, 0);
+}
+
+/* A sequence of a length that only the run knows has a place `at`, from the end where that is negative; behind: or its end
+ * is meant. */
+static bool require_place(Node *n, const Parts *p, Dim at, bool behind)
+{
+    Dim count = number_of(p->count), before = behind ? dim_add(count, D(1)) : count;
+    Dim inside = dim_mul(dim_less(at, before), dim_less(dim_sub(D(-1), count), at));
+    if (dim_is(inside, 0)) {
+        Text t = {0};
+        dim_print(&t, count);
+        node_error(n, "a position outside a sequence of %s elements", t.s);
+        return false;
+    }
+    assume_dim(n, inside, D(1));
+    return true;
+}
+
+/* The same of input i: by default the last one, or behind it, where there is always a place. */
+static bool require_position(Node *n, int i, const Parts *p, bool behind)
+{
+    return (behind && !in(n, i)) || require_place(n, p, in(n, i) ? number_of(in(n, i)) : D(-1), behind);
 }
 
 /* Input i, a position, as one int64. */
@@ -88,6 +118,8 @@ static void sequence_insert_expand(Node *n)
         Box *b = box_with(s, x);
         if (!p->box.open)
             s = container_convert(n, s, b);
+        if (!require_position(n, 2, s->parts, true))
+            return;
         y = sequence_insert(n, b, s, x, place_value(n, 2));
     }
     replace_by(n, y);
@@ -108,6 +140,8 @@ static void sequence_erase(Node *n)
             y->parts->item.at[i] = y->parts->item.at[i + 1];
     } else {
         const Parts *p = open_parts(n);
+        if (!require_position(n, 1, p, false))
+            return;
         Value *at = place_value(n, 1), *left[2];
         for (int i = 0; i < 2; i++) {
             Node *m = make_node(n, "onnxcc.Erase", 3, (Value *[]){i ? p->data : p->dims, p->count, at}, 1);
@@ -154,7 +188,7 @@ static void sequence_at(Node *n)
         return;
     }
     p = open_parts(n);
-    if (!known_rank(n, &p->box))
+    if (!known_rank(n, &p->box) || !require_position(n, 1, p, false))
         return;
     Value *at = place_value(n, 1);
     Node *row = make_node(n, "onnxcc.Element", 3, (Value *[]){p->dims, p->count, at}, 1);
@@ -176,7 +210,7 @@ static void concat_from_open(Node *n, const Parts *p)
     bool stack = attr_int(n, "new_axis");
     if (!known_rank(n, b))
         return;
-    if (!require_rank(n, b->rank + stack))
+    if (!require_rank(n, b->rank + stack) || !require_place(n, p, D(0), false))
         return;
     int rank = b->rank + stack, axis = attr_axis(n, "axis", rank);
     if (!rank) {
@@ -542,6 +576,6 @@ static const Op sequence_ops[] = {
     OWN("Element", "x:T count:int64 at:int64 row?:int64 -> y:T", "", set_infer, element_bind, 0),
     OWN("Cut", "x:T split?:int64 -> y:T dims:int64", "axis:int squeeze:int", set_infer, cut_bind, 0),
     OWN("Join", "x:T dims:int64 count:int64 row?:int64 -> y:T", "axis:int stack:int rank:int", join_infer, join_bind,
-        0),
+        STOPS),
 };
 OPS(sequence_ops);

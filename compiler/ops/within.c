@@ -19,8 +19,14 @@ static void within_bind(Node *n)
                   .low = D(attr_int(n, "low")), .high = high, .below = D(attr_int(n, "below")));
 }
 
+Value *make_divisor(Node *n, Value *v) { return make(n, "onnxcc.Divisor", 1, v); }
+
+static void divisor_bind(Node *n) { BIND_T(n, divisor, in_type(n, 0), .count = shape_count(in_shape(n, 0))); }
+
 static const Op within_ops[] = {
     {"Within", 1, "x:T high:int64 -> y:T", "T=NB", "low:int below:int", .infer = infer_same, .bind = within_bind,
-     .flags = INPLACE, .domain = "onnxcc"},
+     .flags = INPLACE, .checks = 1, .domain = "onnxcc"},
+    {"Divisor", 1, "x:T -> y:T", "T=IU", NULL, .infer = infer_same, .bind = divisor_bind, .flags = INPLACE | NOFOLD,
+     .checks = 1, .domain = "onnxcc"},
 };
 OPS(within_ops);

@@ -17,6 +17,7 @@
 enum { MAX_EXPANSIONS = 2000000 };
 
 PART(int, expansions)
+PART(Map, asked) /* names of --dim that messages may have asked for */
 
 /* ---- what the user fixed: --dim, --shape, --const ---------------------------------------------------------- */
 
@@ -52,11 +53,48 @@ static void apply_dims(void)
     }
 }
 
+typedef struct Called {
+    Name name;
+    bool found;
+} Called;
+
+/* "v", "v[0]", "v#2" and "v_length" are sizes of what is called v. */
+static bool is_size_of(Name size, Name v)
+{
+    return v && v->n && v->n <= size->n && !memcmp(size->s, v->s, v->n) && strchr("[#_", size->s[v->n]);
+}
+
+static void find_called(Node *n, void *arg)
+{
+    Called *c = arg;
+    for (int i = 0; i < n->n_out; i++)
+        c->found |= n->out[i] && is_size_of(c->name, n->out[i]->name);
+}
+
+/* Bounds that an earlier message asked for, of sizes that other bounds may make known: a word of the compiler's, or the name of a
+ * value in the model. */
+static void find_asked(Model *m)
+{
+    static const char *const words[] = {"trips", "length"};
+    for (int i = 0; i < opt()->dims.n; i++) {
+        struct DimOption *o = &opt()->dims.at[i];
+        Called c = {name(o->name), false};
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+            c.found |= is_size_of(c.name, name(words[k]));
+        graph_each_node(m->graph, find_called, &c);
+        map_put(asked(), o->name, c.found ? o : NULL);
+    }
+}
+
 static void check_dims_used(void)
 {
     for (int i = 0; i < opt()->dims.n; i++) {
         if (opt()->dims.at[i].used)
             continue;
+        if (map_get(asked(), opt()->dims.at[i].name)) {
+            warn_at("", "", "--dim %s: nothing depends on it", opt()->dims.at[i].name);
+            continue;
+        }
         error_at("", "", "--dim %s: the model has no dimension of this name", opt()->dims.at[i].name);
         for (int k = 0; k < symbol_count(); k++)
             if (symbol_at(k)->user)
@@ -499,6 +537,7 @@ static void check_default(const Value *v)
 void infer_model(Model *m)
 {
     apply_dims();
+    find_asked(m);
     apply_shapes(m);
     apply_consts(m);
     stop_on_errors();

@@ -2,6 +2,7 @@
  * Requires: shapes and folded constants()-> Leaves: no node whose results are known or unused. */
 #include <xxhash.h>
 
+#include "ir/assume.h"
 #include "ir/kernel.h"
 #include "ir/scope.h"
 #include "passes/passes.h"
@@ -28,37 +29,82 @@ static void need_sizes(Map *needed, const Value *v)
         dim_symbols(((const Dim *)v->data->data)[i], need_symbol, needed);
 }
 
-static void find_stop(Graph *g, void *found)
+/* Does running n check values that only the run knows? */
+static bool checks_values(const Node *n)
 {
-    for (const Node *n = g->first; n && !*(bool *)found; n = n->next) {
-        *(bool *)found = n->op->flags & STOPS;
-        node_each_graph(n, find_stop, found);
+    const Value *v = n->op->checks ? in(n, n->op->checks - 1) : NULL;
+    return n->op->flags & STOPS || (v && !v->data);
+}
+
+typedef struct Stops {
+    const Map *checked; /* graphs that assumptions are checked in */
+    bool found;
+} Stops;
+
+static void find_stop(Graph *g, void *arg)
+{
+    Stops *s = arg;
+    s->found |= map_get(s->checked, g) != NULL;
+    for (const Node *n = g->first; n && !s->found; n = n->next) {
+        s->found = checks_values(n);
+        node_each_graph(n, find_stop, s);
     }
 }
 
-static bool may_stop(const Node *n)
+/* Whoever reads its results, a run that goes wrong in n has to end there. */
+static bool may_stop(const Node *n, const Map *checked)
 {
-    bool found = n->op->flags & STOPS;
-    node_each_graph(n, find_stop, &found);
-    return found;
+    Stops s = {checked, checks_values(n)};
+    node_each_graph(n, find_stop, &s);
+    return s.found;
 }
 
-static bool is_dead(const Node *n, const Map *needed)
+typedef struct Sweep {
+    Map needed;  /* values and nodes that sizes are read from */
+    Map checked; /* graph -> Assumptions that the run has to check there */
+} Sweep;
+
+static bool is_dead(const Node *n, const Sweep *s)
 {
     for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && ((n->out[i]->uses.n && !n->out[i]->data) || map_get(needed, n->out[i])))
+        if (n->out[i] && ((n->out[i]->uses.n && !n->out[i]->data) || map_get(&s->needed, n->out[i])))
             return false;
-    return !map_get(needed, n) && !may_stop(n);
+    return !map_get(&s->needed, n) && !may_stop(n, &s->checked);
 }
 
-static void sweep(Graph *g, void *map)
+static void find_checked(Map *checked)
 {
-    Map *needed = map;
+    for (int i = 0; i < assumption_count(); i++) {
+        Assumption *a = assumption_at(i);
+        if (dim_is(dim_equal(a->d, a->is), 1))
+            continue;
+        Assumptions *of = map_get(checked, a->n->graph);
+        if (!of)
+            map_put(checked, a->n->graph, of = NEW(Assumptions));
+        vec_push(of, a);
+    }
+}
+
+/* What is checked in g has to be known there. */
+static void need_assumptions(Sweep *s, const Graph *g)
+{
+    const Assumptions *of = map_get(&s->checked, g);
+    for (int i = 0; of && i < of->n; i++) {
+        dim_symbols(of->at[i]->d, need_symbol, &s->needed);
+        dim_symbols(of->at[i]->is, need_symbol, &s->needed);
+    }
+}
+
+static void sweep(Graph *g, void *arg)
+{
+    Sweep *s = arg;
+    Map *needed = &s->needed;
+    need_assumptions(s, g);
     for (int i = 0; i < g->out.n; i++)
         need_sizes(needed, g->out.at[i]);
     for (Node *n = g->last, *prev; n; n = prev) {
         prev = n->prev;
-        if (is_dead(n, needed)) {
+        if (is_dead(n, s)) {
             for (int i = 0; i < n->n_out; i++)
                 if (n->out[i])
                     n->out[i]->def = NULL; /* a constant from here on */
@@ -71,15 +117,17 @@ static void sweep(Graph *g, void *map)
             need_sizes(needed, n->in[i]);
         for (int i = 0; i < n->n_out; i++)
             need_sizes(needed, n->out[i]);
-        node_each_graph(n, sweep, needed);
+        node_each_graph(n, sweep, s);
     }
 }
 
 void remove_dead(Graph *g)
 {
-    Map needed = {0};
-    sweep(g, &needed);
-    map_free(&needed);
+    Sweep s = {0};
+    find_checked(&s.checked);
+    sweep(g, &s);
+    map_free(&s.needed);
+    map_free(&s.checked);
 }
 
 /* ---- duplicates ---------------------------------------------------------------------------------------------------------- */

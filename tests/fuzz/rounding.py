@@ -1,0 +1,85 @@
+"""A model with other last bits. Whatever the order of a sum, it is the exact sum of terms each of which is a little off; so is what
+comes out of a function that is approximated. All else rounds in one way only."""
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+SUMS = {"ReduceSum": 1, "ReduceL1": 1, "ReduceSumSquare": 1, "ReduceMean": 1, "MatMul": 2, "CumSum": 1, "Softmax": 1, "Gemm": 3, "Einsum": 2}
+FUNCTIONS = "Tanh", "Sigmoid", "Softmax"
+RELATIVE, ABSOLUTE = 2.0**-19, 2e-43  # the second where the numbers are subnormal, and what is relative vanishes
+
+
+class Shaken:
+    def __init__(self, seed):
+        self.rng, self.count, self.nodes = np.random.default_rng(seed), 0, []
+        self.absolute = self.rng.choice([-ABSOLUTE, ABSOLUTE])
+
+    def name(self):
+        self.count += 1
+        return f"shaken{self.count}"
+
+    def node(self, op, inputs, output="", **attrs):
+        output = output or self.name()
+        self.nodes.append(helper.make_node(op, inputs, [output], **attrs))
+        return output
+
+    def shake(self, x, output):
+        """Integers stay what they are: the factor becomes 1, the summand 0."""
+        seed = float(self.rng.integers(1 << 20, 1 << 24))  # of small ones ONNX Runtime's first numbers are much alike
+        factor = self.node("RandomUniformLike", [x], dtype=TensorProto.FLOAT, low=1.0, high=1 + RELATIVE, seed=seed)
+        summand = self.node("Constant", [], value_float=self.absolute)
+        product = self.node("Mul", [x, self.node("CastLike", [factor, x])])
+        return self.node("Add", [product, self.node("Mul", [self.node("Sign", [x]), self.node("CastLike", [summand, x])])], output)
+
+    def all(self, nodes):
+        self.nodes = []
+        around = self.nodes
+        for n in nodes:
+            for a in n.attribute:
+                if a.HasField("g"):
+                    inner = self.all(a.g.node)
+                    del a.g.node[:]
+                    a.g.node.extend(inner)
+                    self.nodes = around
+            self.rounded(n)
+        return around
+
+    def rounded(self, n):
+        for i in range(min(SUMS.get(n.op_type, 0), len(n.input))):
+            n.input[i] = self.shake(n.input[i], "")
+        self.nodes.append(n)
+        if n.op_type in FUNCTIONS:
+            y, n.output[0] = n.output[0], self.name()
+            self.shake(n.output[0], y)
+
+
+class Exact(Shaken):
+    """In double, and rounded once."""
+
+    def rounded(self, n):
+        if n.op_type not in SUMS and n.op_type not in FUNCTIONS:
+            self.nodes.append(n)
+            return
+        x, y, n.output[0] = n.input[0], n.output[0], self.name()
+        for i in range(min(SUMS.get(n.op_type, 1), len(n.input))):
+            n.input[i] = self.node("Cast", [n.input[i]], to=TensorProto.DOUBLE)
+        self.nodes.append(n)
+        self.node("CastLike", [n.output[0], x], y)
+
+
+def others(model):
+    """Models that are as right as this one."""
+    yield changed(model, Exact(0))
+    for seed in range(8):
+        yield changed(model, Shaken(seed))
+
+
+def changed(model, shake):
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for place in [copy.graph, *copy.functions]:
+        nodes = shake.all(list(place.node))
+        del place.node[:]
+        place.node.extend(nodes)
+    return copy
