@@ -13,6 +13,7 @@
  *   --own GROUP     not the official tests of today, but others; GROUP: what the counts call them
  *   --symbolic-outputs   without the declared shapes of the outputs, so that they must be computed
  *   --jobs N, -v */
+#include "base/session.h"
 #include "suite.h"
 
 #include <ctype.h>
@@ -470,6 +471,7 @@ static const char *argument(char **argv, int *i)
 
 int main(int argc, char **argv)
 {
+    session_begin(); /* whose memory the lists of tests are in; a test has a run of its own */
     int i = 1;
     jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
     for (; i < argc && argv[i][0] == '-'; i++) {
