@@ -1,6 +1,7 @@
 """The emitted C of tests, for generic, through many C compilers: each result has the bits of the compiler's own kernels. The
 official ones go through tcc; those of cover, which call every kernel in every type that a test has it in, through gcc and clang
-at every level, in strict C99 and in the compiler's own dialect. Prints what differs, then "compilers: N passed, N failed"."""
+at every level, in strict C99 and in the compiler's own dialect, and in modes of firmware. Prints what differs, then "compilers: N
+passed, N failed"."""
 import argparse
 import concurrent.futures
 import fnmatch
@@ -14,6 +15,7 @@ BUILD = pathlib.Path(os.environ["B"])
 WORK = BUILD / "compilers"
 FLAGS = ["-shared", "-fPIC", f"-I{BUILD / 'include'}", f"-I{pathlib.Path(__file__).parents[1] / 'suite'}"]
 SECONDS = 300
+CPU = pathlib.Path("/proc/cpuinfo").read_text()
 LEVELS = "O0 Og O1 O2 O3 Os Oz".split()
 # As users have it: after the standard headers, with another char, under a mapped path.
 HEADERS = "assert complex ctype errno float inttypes limits math signal stdbool stdio stdlib string tgmath time unistd".split()
@@ -22,6 +24,15 @@ STRICT = ["-std=c99", "-fsigned-char"]
 # name: the compiler and its flags
 LEVELLED = {f"{cc}-{level}{way}": [cc, f"-{level}", *flags]
             for cc in ("gcc", "clang-14") for level in LEVELS for way, flags in (("", STRICT), ("-own", OWN))}
+# As firmware has it; after headers that define what they like; where a product and a sum could be one.
+FIRMWARE = ["-O2", "-ffreestanding", "-fno-builtin", "-fshort-enums", "-fwrapv", "-ffunction-sections"]
+MACROS = ["-O1", "-std=gnu2x", *(f"-D{m}" for m in ("min(a,b)=((a)<(b)?(a):(b))", "max(a,b)=((a)>(b)?(a):(b))", "near=", "far=",
+                                                      "small=char", "interface=struct", "IN=", "OUT=", "TRUE=1", "ERROR=0")),
+          *(f"-include{h}.h" for h in HEADERS)]
+FUSED = ["-O2", "-march=x86-64-v3"]
+LEVELLED |= {f"{cc}-{way}": [cc, *flags] for cc in ("gcc", "clang-14") for way, flags in (
+    ("firmware", FIRMWARE), ("macros", MACROS), *[("fused", FUSED)] * (" fma " in CPU))}
+LEVELLED |= {"gcc-lto": ["gcc", "-O2", "-flto", "-std=c99"]}
 MODES = {"tcc": ["tcc", "-std=c99", "-Wall", "-Werror"], **LEVELLED}
 
 
