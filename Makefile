@@ -1,8 +1,9 @@
-# onnxcc: `make` builds build/onnxcc and build/libonnxcc-rt.a; `make demo` shows what it is for; `make test` runs every
-# test. See README.md.
+# onnxcc: `make` builds build/onnxcc, build/libonnxcc.a and build/libonnxcc-rt.a; `make demo` shows what it is for; `make test`
+# runs every test. See README.md.
 
 CC ?= gcc
 AR ?= ar
+OBJCOPY ?= objcopy
 CFLAGS ?= -O2 -g
 WARN = -Wall -Wextra -Wshadow -Wmissing-prototypes
 B ?= build
@@ -24,7 +25,9 @@ CODEC_LINK := $(shell pkg-config --libs $(CODEC_LIBS))
 LIBS += $(CODEC_LINK)
 endif
 
-HOST_CFLAGS = -std=gnu11 -DONNXCC_COMPILER -D_GNU_SOURCE -Icompiler -iquote runtime-min -I$(B) $(WARN)
+# What the library is made of goes into a shared one, too; who links it sees its interface alone.
+LIBRARY_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec
+HOST_CFLAGS = -std=gnu11 $(LIBRARY_CFLAGS) -DONNXCC_COMPILER -D_GNU_SOURCE -Icompiler -iquote runtime-min -I$(B) $(WARN)
 # Kernels run by the compiler must give the bits that the emitted code gives: no contraction into fused multiply-adds.
 KERNEL_CFLAGS = -std=gnu99 -ffp-contract=off -fno-math-errno -Wall -Wextra
 
@@ -40,11 +43,19 @@ ifndef V
 endif
 MAKES = $(if $(V),@:,@echo "  $@")
 
-all: $(B)/onnxcc $(B)/libonnxcc-rt.a $(B)/include/onnxcc
+all: $(B)/onnxcc $(B)/libonnxcc.a $(B)/libonnxcc-rt.a $(B)/include/onnxcc
 
 $(B)/onnxcc: $(OBJECTS) $(HOST_KERNELS) $(PB)
 	$(MAKES)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# One object, so that all of its operators and kernels come with it.
+$(B)/libonnxcc.a: $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
+	$(MAKES)
+	$(CC) -r -nostdlib -o $(B)/libonnxcc.o $^
+	$(OBJCOPY) --keep-global-symbol=onnxcc_compile --keep-global-symbol=onnxcc_version $(B)/libonnxcc.o
+	@rm -f $@
+	$(AR) rcsD $@ $(B)/libonnxcc.o
 
 $(B)/libonnxcc-rt.a: $(LIBRARY)
 	$(MAKES)
@@ -58,13 +69,13 @@ $(B)/%.o: compiler/%.c Makefile | $(B)/onnx.pb.h $(ROOMS:%=$(B)/%)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
 $(HOST)/%.o: runtime-min/%.h runtime-min/rt.c Makefile | $(HOST)
 	$(MAKES)
-	$(CC) -O2 $(KERNEL_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -MMD -c -o $@ runtime-min/rt.c
+	$(CC) -O2 $(KERNEL_CFLAGS) $(LIBRARY_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -MMD -c -o $@ runtime-min/rt.c
 $(B)/rt/%.o: runtime-min/%.h runtime-min/rt.c Makefile | $(B)/rt
 	$(MAKES)
 	$(CC) -O2 $(KERNEL_CFLAGS) -ffreestanding -ffunction-sections -DKERNELS='"$*.h"' -MMD -c -o $@ runtime-min/rt.c
 
 $(B)/onnxcc-codecs.o: runtime-hosted/codecs.c $(RT_HEADERS) | $(B)
-	$(CC) $(CFLAGS) -std=gnu99 $(WARN) -Wno-missing-prototypes -iquote runtime-min $(shell pkg-config --cflags $(CODEC_LIBS)) -c -o $@ $<
+	$(CC) $(CFLAGS) -fPIC -std=gnu99 $(WARN) -Wno-missing-prototypes -iquote runtime-min $(shell pkg-config --cflags $(CODEC_LIBS)) -c -o $@ $<
 
 $(B)/onnx.pb.c $(B)/onnx.pb.h &: proto/onnx.proto proto/onnx.options | $(B)
 	nanopb_generator.py --quiet -I proto -D $(B) onnx.proto

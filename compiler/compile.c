@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/output.h"
+#include "emit/eval.h"
 #include "emit/source.h"
 #include "emit/report.h"
 #include "ir/dump.h"
@@ -143,4 +144,13 @@ void emit_files(Model *m)
     if (opt()->report)
         report_model(m);
     output_commit();
+}
+
+void write_model(Model *m)
+{
+    compile_model(m);
+    if (opt()->eval_dir)
+        eval_model(m, opt()->eval_dir);
+    else
+        emit_files(m);
 }

@@ -13,5 +13,6 @@ const char *stage_letters(void);     /* those that -d knows, in order */
 Model *read_model(const char *file); /* bytes -> graph */
 void compile_model(Model *m);        /* every stage from resolve to plan */
 void emit_files(Model *m);           /* emit, and put the files in place; then the report */
+void write_model(Model *m);          /* both; or, as --eval says, the model's results */
 
 #endif

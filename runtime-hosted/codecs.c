@@ -100,13 +100,37 @@ static toff_t tiff_seek(thandle_t h, toff_t to, int from)
     return (toff_t)memory_seek(m, (from == SEEK_SET ? 0 : from == SEEK_CUR ? m->at : m->n) + (i64)to);
 }
 
+#if TIFFLIB_VERSION >= 20221213
+static int tiff_quiet(TIFF *t, void *user, const char *module, const char *format, va_list args)
+{
+    return (void)t, (void)user, (void)module, (void)format, (void)args, 1;
+}
+
+static TIFF *tiff_open(struct rt_image *m)
+{
+    TIFFOpenOptions *const how = TIFFOpenOptionsAlloc();
+    if (!how)
+        return NULL;
+    TIFFOpenOptionsSetWarningHandlerExtR(how, tiff_quiet, NULL);
+    TIFFOpenOptionsSetErrorHandlerExtR(how, tiff_quiet, NULL);
+    TIFF *const t =
+        TIFFClientOpenExt("memory", "rm", m, tiff_read, tiff_write, tiff_seek, tiff_close, tiff_size, NULL, NULL, how);
+    TIFFOpenOptionsFree(how);
+    return t;
+}
+#else /* which has handlers of the whole program alone */
+static TIFF *tiff_open(struct rt_image *m)
+{
+    TIFFSetWarningHandler(NULL);
+    TIFFSetErrorHandler(NULL);
+    return TIFFClientOpen("memory", "rm", m, tiff_read, tiff_write, tiff_seek, tiff_close, tiff_size, NULL, NULL);
+}
+#endif
+
 static int decode_tiff(struct rt_image *m)
 {
     u32 width = 0, height = 0, *rgba = NULL;
-    TIFFSetWarningHandler(NULL);
-    TIFFSetErrorHandler(NULL);
-    TIFF *const t =
-        TIFFClientOpen("memory", "rm", m, tiff_read, tiff_write, tiff_seek, tiff_close, tiff_size, NULL, NULL);
+    TIFF *const t = tiff_open(m);
     if (!t)
         return IMAGE_BROKEN;
     TIFFGetField(t, TIFFTAG_IMAGEWIDTH, &width);

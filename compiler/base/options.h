@@ -17,7 +17,8 @@ typedef struct Options {
     const Target *target;
     int64_t max_arena; /* bytes; 0: as much as nobody is asked for */
     Weights weights;
-    bool single, verbose, report, report_json, eval, list_ops, strict;
+    const char *list_ops; /* how */
+    bool single, verbose, report, report_json, strict;
     VEC(struct DimOption {
         const char *name;
         int64_t low, high;

@@ -2,6 +2,8 @@
 #include "base/process.h"
 
 #include <errno.h>
+#include <fenv.h>
+#include <locale.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -85,12 +87,20 @@ typedef struct Start {
     int result;
 } Start;
 
+/* Numbers are read, computed and printed in one way, whatever the process has set. */
+static void be_plain(void)
+{
+    uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+    fesetenv(FE_DFL_ENV);
+}
+
 static void *on_stack(void *arg)
 {
     Start *const start = arg;
     if (!session_begin())
         return NULL;
     stack()->low = start->low;
+    be_plain();
     if (start->catches) {
         catch_signals();
         pthread_sigmask(SIG_SETMASK, &start->before, NULL);

@@ -43,18 +43,28 @@ programs: setup $(B)/onnxcc $(B)/include/onnxcc
 	@$(RUN_PROGRAMS) -v --cc '$(PROGRAMS_CC)'
 .PHONY: test-programs programs
 
-# Many models in one process, good and bad ones in any order, give what each gives alone; and no variable of the compiler can be
-# written but the one that says where a thread's run is (base/session.h). What is in onnxcc_* is constant, with addresses.
-# Parts: base/util, base/session, compile.
+# A thousand models in one process, good and bad ones in any order, in one thread and in two at once, give what the command gives;
+# some of them under the address and the thread sanitizer. And no variable of the compiler can be written but the one that says
+# where a thread's run is (base/session.h); what is in onnxcc_* is constant, with addresses. Then the library: library.py.
+# Parts: base/session, base/util, base/error, base/output, base/process, library, compile.
 TESTS += runs
-WRITABLE = objdump -t $(OBJECTS) $(HOST_KERNELS) $(PB) | awk -F'\t' 'NF > 1 { n = split($$1, left, " "); split($$2, right, " "); \
-	if (left[n] !~ /^(\.text|\.rodata|\.data\.rel\.ro|\.debug|\.eh_frame|\.note|\.comment|\*ABS\*|\*UND\*|onnxcc_)/ && right[2] != left[n]) \
-	print right[2] }' | grep -vxF session_distance
-test-runs: setup $(B)/fuzz/runs $(B)/onnxcc
+RUNS ?= 1000
+RUNS_SANITIZED ?= 150
+RUNS_MODELS = $(CACHE)/programs/*.onnx $(CACHE)/suite/node/test_[gils]*/model.onnx
+WRITABLE = objdump -t $(OBJECTS) $(HOST_KERNELS) $(PB) | awk -F'\t' 'NF > 1 { n = split($$1, left, " "); m = split($$2, right, " "); \
+	if (left[n] !~ /^(\.text|\.rodata|\.data\.rel\.ro|\.debug|\.eh_frame|\.note|\.comment|\*ABS\*|\*UND\*|onnxcc_)/ && right[m] != left[n]) \
+	print right[m] }' | grep -vxF session_distance
+test-runs: setup all $(B)/fuzz/runs sanitized
 	@$(PYTHON) tests/fuzz/programs_run.py $(B) 100 1 --write $(CACHE)/programs
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@! $(WRITABLE) | sed 's/.*/FAIL the variable & can be written by two runs/' | grep .
-	@$(B)/fuzz/runs $(B)/fuzz $(SEED) $(CACHE)/programs/*.onnx $(CACHE)/suite/node/test_[gils]*/model.onnx
+	@$(MAKE) --no-print-directory --silent B=$(B)/sanitized HOST=$(B)/host CFLAGS='-O1 -g $(SANITIZERS)' $(B)/sanitized/fuzz/runs
+	@$(MAKE) --no-print-directory --silent B=$(B)/threads HOST=$(B)/host CC=clang-14 CFLAGS='-O1 -g -fsanitize=thread' $(B)/threads/fuzz/runs
+	@rm -rf $(B)/fuzz/files && mkdir -p $(B)/fuzz/files
+	@{ $(B)/fuzz/runs $(B)/onnxcc $(B)/fuzz/files $(SEED) $(RUNS) $(RUNS_MODELS); \
+		for w in sanitized threads; do $(B)/$$w/fuzz/runs $(B)/onnxcc $(B)/fuzz/files $(SEED) $(RUNS_SANITIZED) $(RUNS_MODELS); done; \
+		$(PYTHON) tests/fuzz/library.py $(B) '$(CC)' $(LIBS); } \
+		| awk '/^(runs|library): / { p += $$2; f += $$4; n++; next } { print } END { print "runs: " p + 0 " passed, " f + (n != 4) " failed"; exit f || n != 4 }'
 $(B)/fuzz/runs: tests/fuzz/runs.c compiler/onnxcc.h $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) $(HOST_CFLAGS) -o $@ $(filter-out %.h,$^) $(LIBS)

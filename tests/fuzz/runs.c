@@ -1,24 +1,47 @@
-/* runs.c - many models in one process, good and bad ones in any order: each gives the bytes and the messages that it gives alone.
+/* runs.c - many models in one process, good and bad ones in any order, in one thread and then in two at once: each gives the files
+ * and the messages that the command gives.
  *
- * usage: runs FOLDER SEED MODEL ...     FOLDER: for what is written */
+ * usage: runs ONNXCC FOLDER SEED COUNT MODEL ...     FOLDER: for what is written; COUNT: of the cases, which are drawn */
 #include "compile.h"
+#include "ir/symbol.h"
+#include "libonnxcc.h"
+#include "read/read.h"
 
+#include <fenv.h>
+#include <locale.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-/* What is done with a model: as it is; so large that it fails in a late stage; with a byte of the file changed; cut off. */
-enum { AS_IT_IS, TOO_LARGE, DAMAGED, CUT, N_WAYS, TIMES = 2 };
+/* What is done with a model: as it is; its sizes bounded; so large that it fails in a late stage; with a byte of the file
+ * changed; cut off. */
+enum { AS_IT_IS, BOUNDED, TOO_LARGE, DAMAGED, CUT, N_WAYS, MOST_DIMS = 64, THREADS = 2 };
 
-static const char *folder;
+typedef struct Case {
+    const char *model;
+    int way;
+    char *bytes;
+    size_t n;
+    const char *words[8 + 2 * MOST_DIMS];
+    int n_words;
+    uint64_t expected;
+} Case;
+
+static const char *onnxcc, *folder;
 static unsigned long long seed;
+static Case *cases;
+static int n_cases;
+static struct Shared {
+    int at[THREADS], wrong, done;
+} *shared;
 
-static unsigned draw(void)
+static unsigned draw(unsigned long long *state)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(seed >> 33);
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*state >> 33);
 }
 
 static char *path_in(const char *file)
@@ -42,140 +65,237 @@ static char *bytes_of(const char *file, size_t *n)
     return s;
 }
 
-/* The model's file as it will be read. Where it is damaged is the same every time. */
-static const char *prepared(const char *model, int way, unsigned long long where)
+/* ---- cases --------------------------------------------------------------------------------------------------------- */
+
+static void damage(Case *c)
 {
-    if (way < DAMAGED)
-        return model;
-    size_t n;
-    char *s = bytes_of(model, &n), *path = path_in("damaged.onnx");
-    if (way == CUT)
-        n = n * (where % 97) / 97;
-    else if (n)
-        s[where % n] ^= (char)(1 << where % 8);
-    FILE *f = fopen(path, "wb");
-    fwrite(s, 1, n, f);
-    fclose(f);
-    free(s);
-    return path;
+    const unsigned where = draw(&seed);
+    if (c->way == CUT)
+        c->n = c->n * (where % 97) / 97;
+    else if (c->way == DAMAGED && c->n)
+        c->bytes[where % c->n] ^= (char)(1 << where % 8);
 }
 
-static void bound_sizes(int way)
+static void add_bounds(void *arg)
 {
-    for (int i = 0; i < symbol_count(); i++)
-        if (symbol_at(i)->user)
-            vec_push(&opt()->dims,
-                     ((struct DimOption){symbol_at(i)->name->s, 0, way == TOO_LARGE ? 1 << 30 : 8, false}));
+    Case *c = arg;
+    parse_bytes("m.onnx", c->bytes, c->n, NULL);
+    for (int i = 0; i < symbol_count() && c->n_words < 2 * MOST_DIMS; i++) {
+        const char *s = symbol_at(i)->name->s;
+        if (!symbol_at(i)->user || !*s || strpbrk(s, "=<"))
+            continue;
+        char *word = malloc(strlen(s) + 16);
+        sprintf(word, "%s<=%d", s, c->way == TOO_LARGE ? 1 << 30 : 8);
+        c->words[c->n_words++] = "--dim";
+        c->words[c->n_words++] = word;
+    }
 }
 
-static void keep_text(const Message *m, void *t) { error_text(t, m); }
-
-static void compile(void *way)
+static void be_quiet(const Message *m, void *unused)
 {
-    Model *m = read_model(opt()->model);
-    bound_sizes(*(int *)way);
-    compile_model(m);
-    emit_files(m);
+    (void)m;
+    (void)unused;
 }
 
-/* What one model gives, as a number. */
-static uint64_t run(const char *model, int way, unsigned long long where)
+static void make_case(Case *c, const char *model, int way)
 {
-    char *c = path_in("m.c"), *h = path_in("m.h");
-    unlink(c);
-    unlink(h);
+    *c = (Case){.model = model, .way = way, .words = {"-o", "m.c", "--prefix", "m", "--report"}, .n_words = 5};
+    c->bytes = bytes_of(model, &c->n);
+    damage(c);
+    if (way != BOUNDED && way != TOO_LARGE)
+        return;
     if (!session_begin())
         abort();
-    *opt() = (Options){.model = prepared(model, way, where),
-                       .output = c,
-                       .prefix = "m",
-                       .target = target_find("generic"),
-                       .weights = WEIGHTS_INLINE};
-    Text said = {0};
-    error_to(keep_text, &said);
-    const int code = error_catch(compile, &way);
-    uint64_t hash = XXH3_64bits_withSeed(said.s ? said.s : "", said.n, (uint64_t)code);
+    error_to(be_quiet, NULL);
+    error_catch(add_bounds, c);
     session_end();
-    for (char **file = (char *[]){c, h, NULL}; *file; file++) {
-        size_t n;
-        char *s = bytes_of(*file, &n);
-        hash = XXH3_64bits_withSeed(s ? s : "", n, hash);
-        free(s);
-        free(*file);
-    }
+}
+
+/* ---- the command --------------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_of(const void *bytes, size_t n, uint64_t hash) { return XXH3_64bits_withSeed(bytes, n, hash); }
+
+static uint64_t hash_file(const char *name, uint64_t hash)
+{
+    char *path = path_in(name);
+    size_t n;
+    char *s = bytes_of(path, &n);
+    hash = hash_of(s ? s : "", n, hash);
+    unlink(path);
+    free(s);
+    free(path);
     return hash;
 }
 
-/* Numbers from 0 to n - 1, each TIMES times, in any order. */
-static int *any_order(int n)
+static void write_model_file(const Case *c)
 {
-    int *order = malloc(sizeof *order * (size_t)(n * TIMES));
-    for (int i = 0; i < n * TIMES; i++) {
-        int k = (int)(draw() % (unsigned)(i + 1));
-        order[i] = order[k];
-        order[k] = i % n;
-    }
-    return order;
+    char *path = path_in("m.onnx");
+    FILE *f = fopen(path, "wb");
+    fwrite(c->bytes, 1, c->n, f);
+    fclose(f);
+    free(path);
 }
 
-static int in_child(void (*f)(int), int i)
+static void be_command(Case *c)
+{
+    if (chdir(folder) || !freopen("said", "w", stderr) || !freopen("report", "w", stdout))
+        _exit(99);
+    const char *words[16 + 2 * MOST_DIMS] = {onnxcc, "m.onnx"};
+    memcpy(words + 2, c->words, sizeof c->words);
+    execv(onnxcc, (char **)(uintptr_t)words);
+    _exit(98);
+}
+
+static uint64_t by_command(Case *c)
+{
+    write_model_file(c);
+    const pid_t child = fork();
+    if (!child)
+        be_command(c);
+    int status = -1;
+    waitpid(child, &status, 0);
+    uint64_t hash = hash_file("said", (uint64_t)WEXITSTATUS(status));
+    shared->done += !status;
+    static const char *const files[] = {"m.c", "m.h", "m.c.weights", "report"};
+    for (int i = 0; i < 4; i++)
+        hash = hash_file(files[i], hash);
+    if (WIFSIGNALED(status))
+        printf("FAIL %s, way %d: ends the command\n", c->model, c->way);
+    return hash;
+}
+
+/* ---- the library --------------------------------------------------------------------------------------------------- */
+
+typedef struct Got {
+    char *said;
+    size_t n;
+    struct {
+        void *bytes;
+        size_t n;
+    } file[4];
+} Got;
+
+static void keep_message(void *got, const OnnxccMessage *m)
+{
+    static const char *const words[] = {"error", "warning", "help", "internal error", "onnxcc"};
+    Got *g = got;
+    char *more = NULL;
+    const int n = asprintf(&more, "%s%s%s%s: %s\n%s%s%s", words[m->severity], *m->code ? "[" : "", m->code,
+                           *m->code ? "]" : "", m->text, *m->place ? "  --> " : "", m->place, *m->place ? "\n" : "");
+    g->said = realloc(g->said, g->n + (size_t)n);
+    memcpy(g->said + g->n, more, (size_t)n);
+    g->n += (size_t)n;
+    free(more);
+}
+
+static void keep_file(void *got, const char *name, const void *bytes, size_t n)
+{
+    static const char *const files[] = {"m.c", "m.h", "m.c.weights", "-"};
+    Got *g = got;
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(files[i], name)) {
+            g->file[i].bytes = memcpy(malloc(n + 1), bytes, n);
+            g->file[i].n = n;
+        }
+}
+
+static uint64_t by_library(const Case *c)
+{
+    Got g = {0};
+    const OnnxccRequest r = {.model = c->bytes,
+                             .model_size = c->n,
+                             .name = "m.onnx",
+                             .folder = folder,
+                             .options = c->words,
+                             .message = keep_message,
+                             .file = keep_file,
+                             .user = &g};
+    const int code = onnxcc_compile(&r);
+    uint64_t hash = hash_of(g.said ? g.said : "", g.n, (uint64_t)code);
+    for (int i = 0; i < 4; i++) {
+        hash = hash_of(g.file[i].bytes ? g.file[i].bytes : "", g.file[i].n, hash);
+        free(g.file[i].bytes);
+    }
+    free(g.said);
+    return hash;
+}
+
+/* All cases in an order of this thread's own. What the caller has set for itself does not matter. */
+static void *all_cases(void *thread)
+{
+    const int t = (int)(intptr_t)thread;
+    unsigned long long state = seed + (unsigned)t;
+    int *order = malloc(sizeof *order * (size_t)n_cases);
+    fesetround(t ? FE_UPWARD : FE_DOWNWARD);
+    for (int i = 0; i < n_cases; i++) {
+        int k = (int)(draw(&state) % (unsigned)(i + 1));
+        order[i] = order[k];
+        order[k] = i;
+    }
+    for (int i = 0; i < n_cases; i++) {
+        const Case *c = &cases[shared->at[t] = order[i]];
+        if (by_library(c) == c->expected)
+            continue;
+        printf("FAIL %s, way %d: other files or messages than the command's\n", c->model, c->way);
+        __atomic_add_fetch(&shared->wrong, 1, __ATOMIC_RELAXED);
+    }
+    free(order);
+    return NULL;
+}
+
+static void one_then_two(void)
+{
+    pthread_t thread[THREADS];
+    setlocale(LC_ALL, "");
+    all_cases(NULL);
+    seed += THREADS;
+    for (intptr_t i = 0; i < THREADS; i++)
+        pthread_create(&thread[i], NULL, all_cases, (void *)i);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+}
+
+static int in_child(void (*f)(void))
 {
     fflush(stdout);
-    pid_t child = fork();
+    const pid_t child = fork();
     if (!child) {
-        f(i);
-        _exit(0);
+        f();
+        for (int i = 0; i < n_cases; i++)
+            free(cases[i].bytes);
+        fflush(stdout);
+        exit(0);
     }
     int status = -1;
     waitpid(child, &status, 0);
     return status;
 }
 
-static char **model;
-static struct Shared {
-    int at, wrong;
-    uint64_t alone[];
-} *shared;
-static int n_cases;
-
-static uint64_t run_case(int i) { return run(model[i / N_WAYS], i % N_WAYS, 7919u * (unsigned)i + 13); }
-static void run_alone(int i) { shared->alone[i] = run_case(i); }
-
-static void run_together(int from)
-{
-    int *order = any_order(n_cases);
-    for (int i = from; i < n_cases * TIMES; i++) {
-        shared->at = order[i];
-        if (run_case(order[i]) != shared->alone[order[i]]) {
-            printf("FAIL %s, way %d: other bytes or messages than alone\n", model[order[i] / N_WAYS],
-                   order[i] % N_WAYS);
-            shared->wrong++;
-        }
-    }
-    fflush(stdout);
-}
-
 int main(int argc, char **argv)
 {
-    if (argc < 4)
+    if (argc < 6)
         return 2;
-    folder = argv[1];
-    seed = strtoull(argv[2], NULL, 10);
-    model = argv + 3;
-    n_cases = (argc - 3) * N_WAYS;
-    shared = mmap(NULL, sizeof *shared + sizeof *shared->alone * (size_t)n_cases, PROT_READ | PROT_WRITE,
-                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    onnxcc = realpath(argv[1], NULL);
+    folder = argv[2];
+    seed = strtoull(argv[3], NULL, 10);
+    n_cases = atoi(argv[4]);
+    cases = calloc((size_t)n_cases, sizeof *cases);
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < n_cases; i++) {
+        make_case(&cases[i], argv[5 + draw(&seed) % (unsigned)(argc - 5)], (int)(draw(&seed) % N_WAYS));
+        cases[i].expected = by_command(&cases[i]);
+    }
     int failed = 0;
-    for (int i = 0; i < n_cases; i++)
-        if (in_child(run_alone, i)) {
-            printf("FAIL %s, way %d: ends the process\n", model[i / N_WAYS], i % N_WAYS);
-            failed++;
-        }
-    if (in_child(run_together, 0)) {
-        printf("FAIL %s, way %d: ends the process after others\n", model[shared->at / N_WAYS], shared->at % N_WAYS);
+    if (in_child(one_then_two)) {
+        printf("FAIL the process ends; in work: %s, way %d and %s, way %d\n", cases[shared->at[0]].model,
+               cases[shared->at[0]].way, cases[shared->at[1]].model, cases[shared->at[1]].way);
         failed++;
     }
     failed += shared->wrong;
-    printf("runs: %d passed, %d failed\n", n_cases * TIMES - failed, failed);
+    if (!shared->done || shared->done == n_cases) {
+        printf("FAIL %d of %d models compile: there have to be good and bad ones\n", shared->done, n_cases);
+        failed++;
+    }
+    printf("runs: %d passed, %d failed\n", n_cases * (1 + THREADS) - failed, failed);
     return failed > 0;
 }

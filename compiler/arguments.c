@@ -1,0 +1,386 @@
+/* arguments.c - the words of the command line become this run's Options. */
+#include "arguments.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/process.h"
+#include "compile.h"
+#include "emit/report.h"
+#include "emit/source.h"
+#include "ir/opset.h"
+
+/* ---- values -------------------------------------------------------------------------------------------------------- */
+
+static int64_t number(const char *s, const char **end, const char *option)
+{
+    char *stop;
+    errno = 0;
+    long long v = strtoll(s, &stop, 10);
+    if (stop == s || errno || v < 0 || v > (1ll << 40))
+        usage("--%s: '%s' is not a size", option, s);
+    *end = stop;
+    return v;
+}
+
+static void add_dim(const char *s)
+{
+    const char *op = strstr(s, "<="), *eq = strchr(s, '='), *end;
+    if (!eq || eq == s)
+        usage("--dim %s: expected NAME=N or NAME<=N", s);
+    bool bound = op && op + 1 == eq;
+    size_t n = (size_t)((bound ? op : eq) - s);
+    int64_t v = number(eq + 1, &end, "dim");
+    if (*end || !n)
+        usage("--dim %s: expected NAME=N or NAME<=N", s);
+    const char *what = name_bytes(s, n)->s;
+    for (int i = 0; i < opt()->dims.n; i++)
+        if (!strcmp(opt()->dims.at[i].name, what) &&
+            (opt()->dims.at[i].high != v || (opt()->dims.at[i].low != v) != bound))
+            usage("--dim %s: given twice", what);
+    vec_push(&opt()->dims, ((struct DimOption){what, bound ? 0 : v, v, false}));
+}
+
+/* The last = divides, for names may have one. */
+static const char *split(const char *s, const char *option, const char **value)
+{
+    const char *eq = strrchr(s, '=');
+    if (!eq || eq == s || !eq[1])
+        usage("--%s %s: expected INPUT=VALUE", option, s);
+    *value = eq + 1;
+    return name_bytes(s, (size_t)(eq - s))->s;
+}
+
+static void add_shape(const char *s)
+{
+    struct ShapeOption o = {0};
+    const char *v;
+    o.input = split(s, "shape", &v);
+    while (*v) {
+        if (o.rank == MAX_RANK)
+            usage("--shape: more than %d dimensions", MAX_RANK);
+        o.dim[o.rank++] = number(v, &v, "shape");
+        if (*v == ',' || *v == 'x')
+            v++;
+        else if (*v)
+            usage("--shape: '%s' is not a list of sizes", v);
+    }
+    for (int i = 0; i < opt()->shapes.n; i++)
+        if (!strcmp(opt()->shapes.at[i].input, o.input))
+            usage("--shape %s: given twice", o.input);
+    vec_push(&opt()->shapes, o);
+}
+
+static void add_const(const char *s)
+{
+    struct ConstOption o;
+    o.input = split(s, "const", &o.file);
+    for (int i = 0; i < opt()->consts.n; i++)
+        if (!strcmp(opt()->consts.at[i].input, o.input))
+            usage("--const %s: given twice", o.input);
+    vec_push(&opt()->consts, o);
+}
+
+/* The last . divides, for domains have some. */
+static void add_custom(const char *s)
+{
+    const char *dot = strrchr(s, '.');
+    if (!(dot ? dot[1] : *s) || dot == s)
+        usage("--custom-op %s: expected DOMAIN.OPERATOR", s);
+    const char *domain = domain_normal(name_bytes(s, dot ? (size_t)(dot - s) : 0))->s;
+    vec_push(&opt()->customs, ((struct CustomOption){domain, dot ? dot + 1 : s, false}));
+}
+
+static bool is_identifier(const char *s)
+{
+    if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z')))
+        return false;
+    for (; *s; s++)
+        if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_'))
+            return false;
+    return true;
+}
+
+/* "64M": a number of bytes, with the usual letters for 2^10, 2^20 and 2^30. */
+static int64_t bytes_option(const char *s, const char *option)
+{
+    static const char letters[] = "KMG";
+    const char *end, *letter;
+    int64_t v = number(s, &end, option);
+    int shift = *end && (letter = strchr(letters, toupper((unsigned char)*end))) ? 10 * (int)(letter - letters + 1) : 0;
+    if (end[shift > 0] || !v || v > INT64_MAX >> shift)
+        usage("--%s %s: expected a number of bytes, such as 512K or 2G", option, s);
+    return v << shift;
+}
+
+static void set_output(const char *s) { opt()->output = s; }
+static void set_eval(const char *s) { opt()->eval_dir = s; }
+static void set_max_arena(const char *s) { opt()->max_arena = bytes_option(s, "max-arena"); }
+static void set_single(const char *unused)
+{
+    (void)unused;
+    opt()->single = true;
+}
+
+static void set_strict(const char *unused)
+{
+    (void)unused;
+    opt()->strict = true;
+}
+
+static void set_verbose(const char *unused)
+{
+    (void)unused;
+    opt()->verbose = true;
+}
+
+static void set_weights(const char *s)
+{
+    static const char *const names[] = {"auto", "inline", "incbin", "file"};
+    int i = 0;
+    while (i < 4 && strcmp(s, names[i]))
+        i++;
+    if (i == 4)
+        usage("--weights %s: expected inline, incbin or file", s);
+    opt()->weights = (Weights)i;
+}
+
+static void set_dump(const char *s)
+{
+    if (s[strspn(s, stage_letters())])
+        usage("-d %s: the stages that print a graph are %s", s, stage_letters());
+    opt()->dump = s;
+}
+
+static void set_prefix(const char *s)
+{
+    if (!is_identifier(s) || strlen(s) > 63)
+        usage("--prefix %s: not a C identifier of at most 63 characters that starts with a letter", s);
+    if (!strcasecmp(s, "rt") || !strcasecmp(s, "onnxcc"))
+        usage("--prefix %s: what onnxcc's own headers define begins so", s);
+    opt()->prefix = s;
+}
+
+static void set_target(const char *s)
+{
+    opt()->target = target_find(s);
+    if (!opt()->target)
+        usage("--target %s: not known, the nearest is %s; there are %s", s, target_nearest(s), target_names());
+}
+
+static void set_report(const char *s)
+{
+    opt()->report = true;
+    opt()->report_json = s && !strcmp(s, "json");
+    if (s && strcmp(s, "json") && strcmp(s, "text"))
+        usage("--report=%s: expected json", s);
+}
+
+static void set_list(const char *s) { opt()->list_ops = s ? s : "text"; }
+
+static void print_version(const char *unused)
+{
+    (void)unused;
+    printf("onnxcc %s\nONNX IR 1 to 14, ai.onnx 1 to 28\n", ONNXCC_VERSION);
+    process_done();
+}
+
+static void print_help(const char *unused);
+
+/* ---- options ------------------------------------------------------------------------------------------------------- */
+
+typedef enum Takes { NONE, MAY, MUST } Takes; /* a value */
+
+static const struct Row {
+    const char *name; /* NULL: a letter alone */
+    char letter;
+    Takes takes;
+    bool command; /* of the command alone */
+    void (*set)(const char *value);
+    const char *help;
+} rows[] = {
+    {NULL, 'o', MUST, false, set_output,
+     "  -o FILE             write FILE, and its header beside it; - is standard output (default: MODEL.c here)\n"},
+    {"prefix", 0, MUST, false, set_prefix,
+     "      --prefix NAME   prefix of everything external (default: the model file's base name)\n"},
+    {"dim", 0, MUST, false, add_dim, "      --dim NAME=N    fixes the symbolic dimension NAME; NAME<=N bounds it\n"},
+    {"shape", 0, MUST, false, add_shape,
+     "      --shape INPUT=D,D,...   shape of an input with dimensions that have no name; of a sequence: how many elements\n"
+     "                              it may have, and their largest sizes\n"},
+    {"const", 0, MUST, false, add_const,
+     "      --const INPUT=FILE.pb   freezes an input to the tensor in FILE.pb, or to numbers: sr=16000\n"},
+    {"custom-op", 0, MUST, false, add_custom,
+     "      --custom-op DOMAIN.OP   an operator of yours: the C calls a function that you write, which the header declares\n"},
+    {"target", 0, MUST, false, set_target,
+     "      --target NAME   generic, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, riscv64, cortex-m4, cortex-m7,\n"
+     "                      cortex-m55\n"},
+    {"max-arena", 0, MUST, false, set_max_arena,
+     "      --max-arena BYTES   the most memory that a run may need (default 1G); 512K, 64M and 2G are understood\n"},
+    {"weights", 0, MUST, false, set_weights,
+     "      --weights WHERE inline: arrays in the C file; incbin: FILE.weights, brought in by the C file;\n"
+     "                      file: FILE.weights, loaded by the caller (default: incbin above 1 MB, else inline)\n"},
+    {"single", 0, NONE, false, set_single,
+     "      --single        one C file that needs no header or library of onnxcc\n"},
+    {"report", 0, MAY, false, set_report,
+     "      --report[=json] what the model needs: flash, arena, operations; with -o - on standard error\n"},
+    {"eval", 0, MUST, false, set_eval,
+     "      --eval DIR      runs the model on DIR/input_I.pb in the compiler, writes DIR/actual_I.pb; no C\n"},
+    {"list-ops", 0, MAY, true, set_list,
+     "      --list-ops[=markdown|json]   every operator, version and type that is supported\n"},
+    {"strict", 0, NONE, false, set_strict, "      --strict        warnings about the model are errors\n"},
+    {NULL, 'd', MUST, false, set_dump,
+     "  -d LETTERS          prints the graph after stages: p(arse) i(nline) f(old) s(implify) l(ayout) b(ind) u: fuse a: plan\n"},
+    {"verbose", 'v', NONE, false, set_verbose, "  -v, --verbose       each stage with its time and counts\n"},
+    {"help", 'h', NONE, true, print_help, "  -h, --help          this text\n"},
+    {"version", 0, NONE, true, print_version, "      --version\n"},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static void print_help(const char *unused)
+{
+    (void)unused;
+    printf("usage: onnxcc MODEL [-o FILE|-] [options]\nCompiles an ONNX model into one C file and its header.\n\n");
+    for (int i = 0; i < ROWS; i++)
+        fputs(rows[i].help, stdout);
+    printf(
+        "\nMODEL - is standard input. Exit: 0 done, 1 model rejected, 2 usage, 3 input or output, 70 a bug of onnxcc.\n");
+    process_done();
+}
+
+/* ---- words --------------------------------------------------------------------------------------------------------- */
+
+typedef struct Words {
+    const char *const *next; /* ends with NULL */
+    bool command;
+} Words;
+
+static void apply(const struct Row *row, const char *value, const Words *w)
+{
+    if (row->command && !w->command)
+        usage("--%s is an option of the command alone", row->name);
+    row->set(value);
+}
+
+static bool begins(const char *name, const char *s, size_t n) { return name && !strncmp(name, s, n); }
+
+_Noreturn static void ambiguous(const char *s, size_t n)
+{
+    Text t = {0};
+    for (int i = 0; i < ROWS; i++)
+        if (begins(rows[i].name, s, n))
+            text_put(&t, " '--%s'", rows[i].name);
+    usage("option '--%.*s' is ambiguous; possibilities:%s", (int)n, s, t.s);
+}
+
+/* By its name, or by what no other name begins with. */
+static const struct Row *find_row(const char *s, size_t n)
+{
+    const struct Row *found = NULL;
+    int count = 0;
+    for (int i = 0; i < ROWS; i++)
+        if (begins(rows[i].name, s, n)) {
+            if (!rows[i].name[n])
+                return &rows[i];
+            found = &rows[i];
+            count++;
+        }
+    if (count > 1)
+        ambiguous(s, n);
+    if (!count)
+        usage("unrecognized option '--%.*s'", (int)n, s);
+    return found;
+}
+
+/* NAME, NAME=VALUE or NAME VALUE */
+static void read_name(const char *s, Words *w)
+{
+    const size_t n = strcspn(s, "=");
+    const struct Row *row = find_row(s, n);
+    const char *value = s[n] ? s + n + 1 : row->takes == MUST && *w->next ? *w->next++ : NULL;
+    if (value && row->takes == NONE)
+        usage("option '--%s' doesn't allow an argument", row->name);
+    if (!value && row->takes == MUST)
+        usage("option '--%s' requires an argument", row->name);
+    apply(row, value, w);
+}
+
+/* "v", "oFILE", "vo" FILE */
+static void read_letters(const char *s, Words *w)
+{
+    for (; *s; s++) {
+        int i = 0;
+        while (i < ROWS && rows[i].letter != *s)
+            i++;
+        if (i == ROWS)
+            usage("invalid option -- '%c'", *s);
+        const char *value = rows[i].takes == NONE ? NULL : s[1] ? s + 1 : *w->next ? *w->next++ : NULL;
+        if (!value && rows[i].takes == MUST)
+            usage("option requires an argument -- '%c'", *s);
+        apply(&rows[i], value, w);
+        if (value)
+            return;
+    }
+}
+
+static void read_model_word(const char *s)
+{
+    if (opt()->model)
+        usage("one model at a time: '%s' and '%s' were given", opt()->model, s);
+    opt()->model = s;
+}
+
+static void list_and_end(const char *how)
+{
+    if (strcmp(how, "text") && strcmp(how, "markdown") && strcmp(how, "json"))
+        usage("--list-ops=%s: expected markdown or json", how);
+    list_ops(how);
+    process_done();
+}
+
+/* model.onnx -> model.c in this folder */
+static const char *default_output(const char *model)
+{
+    const char *slash = strrchr(model, '/'), *base = slash ? slash + 1 : model, *dot = strrchr(base, '.');
+    if (!strcmp(model, "-"))
+        return "-";
+    return name_format("%.*s.c", (int)(dot && dot > base ? dot - base : (ptrdiff_t)strlen(base)), base)->s;
+}
+
+static void check_output(void)
+{
+    const char *slash = strrchr(opt()->output, '/'), *file = slash ? slash + 1 : opt()->output;
+    bool text = !strcmp(opt()->output, "-");
+    if (opt()->eval_dir)
+        return;
+    if (text && (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE))
+        usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
+    if (!opt()->single && !text && !is_includable(file))
+        usage("'%s' has characters that an #include of its header cannot have: another name, by -o FILE, or --single",
+              printable(name(file)));
+}
+
+void read_arguments(const char *const *word, bool command)
+{
+    Words w = {word, command};
+    bool more = true; /* options */
+    opt()->target = target_find("generic");
+    while (*w.next) {
+        const char *s = *w.next++;
+        if (!more || *s != '-' || !s[1])
+            read_model_word(s);
+        else if (s[1] != '-')
+            read_letters(s + 1, &w);
+        else if (s[2])
+            read_name(s + 2, &w);
+        else
+            more = false;
+    }
+    if (opt()->list_ops)
+        list_and_end(opt()->list_ops);
+    if (!opt()->model)
+        usage("no model given");
+    if (!opt()->output)
+        opt()->output = default_output(opt()->model);
+    check_output();
+}
