@@ -5,6 +5,7 @@ import functools
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -51,17 +52,35 @@ def contents(files):
 
 
 @functools.lru_cache
-def runtime():
-    return contents(sorted(RUNTIME.iterdir()))
+def included(file):
+    """The files of the runtime that a file includes, and what these include."""
+    found, left = set(), [pathlib.Path(file)]
+    while left:
+        text = left.pop().read_text(errors="replace")
+        new = {RUNTIME / name for name in re.findall(r'^ *# *include [<"](?:onnxcc/)?([\w.]+)[>"]', text, re.M)} - found
+        new = {f for f in new if f.exists()}
+        found |= new
+        left += new
+    return frozenset(found)
+
+
+@functools.lru_cache
+def parts_of_runtime(files):
+    return contents(sorted(files))
+
+
+def runtime(files):
+    """What these files include of the runtime, as one number."""
+    return parts_of_runtime(frozenset().union(*map(included, files)))
 
 
 @contextlib.contextmanager
 def kept(out, compiler, arguments, files):
     """with kept(object, [gcc], arguments, files) as before: if not before: make it.
 
-    before: the object is there, made by this compiler with these arguments from these files and this runtime. One that was
+    before: the object is there, made by this compiler with these arguments from these files and what they include of the runtime. One that was
     not made as it should be must not be left."""
-    state = repr([version(*compiler), [*map(str, arguments)], contents(files), runtime()])
+    state = repr([version(*compiler), [*map(str, arguments)], contents(files), runtime(files)])
     key = pathlib.Path(f"{out}.key")
     if out.exists() and key.exists() and key.read_text() == state:
         yield True

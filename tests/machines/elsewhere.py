@@ -37,7 +37,7 @@ class Builder:
 
     def object(self, arguments, files, name=None):
         """(object, what the compiler said); of `name` the object defines a symbol that has its hash."""
-        state = repr([version(self.cc), self.machine.flags, arguments, contents(files), runtime()])
+        state = repr([version(self.cc), self.machine.flags, arguments, contents(files), runtime(files)])
         key = hashlib.sha256(state.encode()).hexdigest()[:20]
         o, said = OBJECTS / f"{key}.o", OBJECTS / f"{key}.log"
         self.used |= {o, said}
@@ -54,7 +54,7 @@ class Builder:
         """Every kernel in every type."""
         headers = [h for h in sorted((ROOT / "runtime-min").glob("*.h")) if re.search(r"^(RUNS|TRIES)", h.read_text(), re.M)]
         jobs = [POOL.submit(self.object, ["-O0", "-std=c99", "-ffreestanding", "-ffunction-sections", f'-DKERNELS="{h.name}"'],
-                            [ROOT / "runtime-min" / "rt.c"]) for h in headers]
+                            [ROOT / "runtime-min" / "rt.c", h]) for h in headers]
         for h, (o, said) in zip(headers, (j.result() for j in jobs)):
             if said:
                 print(f"FAILED {h.name}: {said}")
