@@ -6,11 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dialect.h" /* RT_ATTRIBUTE, RT_INF, ... */
-
+/* Before dialect.h sets gcc's options: <string.h> may have defined them, with _FORTIFY_SOURCE, under others. */
 void *memcpy(void *restrict, const void *restrict, size_t);
 void *memset(void *, int, size_t);
 void *memmove(void *, const void *, size_t);
+
+#include "dialect.h" /* RT_ATTRIBUTE, RT_INF, ... */
 
 /* ---- element types: one tag each, used as suffix of kernels. Buffers are reused for other types, so all may alias. */
 #define RT_ALIAS RT_ATTRIBUTE((may_alias))
@@ -153,62 +154,56 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #define LDU(x, i) RT_CAT(ld_, U)((x), (i))
 #define STU(y, i, v) RT_CAT(st_, U)((y), (i), (v))
 
-/* Kinds of types, for #if in kernel headers: #if RT_IS_FLOAT(T) */
-#define RT_IS_FLOAT(t) (RT_CAT(RT_KIND_, t) == 1)   /* f16 bf16 f32 f64 */
-#define RT_IS_REAL(t) (RT_IS_FLOAT(t) && RT_CAT(RT_REAL_, t) == 1) /* f32 f64: what floats are computed in */
-#define RT_REAL_f32 1
-#define RT_REAL_f64 1
-#define RT_IS_INT(t) (RT_CAT(RT_KIND_, t) == 2 || RT_CAT(RT_KIND_, t) == 3) /* i8..i64 u8..u64 */
-#define RT_IS_SIGNED(t) (RT_CAT(RT_KIND_, t) == 2)
-#define RT_IS_BOOL(t) (RT_CAT(RT_KIND_, t) == 4)
-#define RT_IS_STRING(t) (RT_CAT(RT_KIND_, t) == 8)
-#define RT_IS_SMALL(t) (RT_CAT(RT_KIND_, t) >= 5 && RT_CAT(RT_KIND_, t) <= 7) /* float8, float6, float4 (5), 2- and 4-bit integers (6 signed, 7) */
+/* Kinds of types, for #if in kernel headers: #if RT_IS_FLOAT(T). Every tag has its kind, and marks: no #if meets a name that is
+ * not defined. */
+#define RT_KIND(t) (RT_CAT(RT_KIND_, t) & 15)
+#define RT_IS_FLOAT(t) (RT_KIND(t) == 1)   /* f16 bf16 f32 f64 */
+#define RT_IS_INT(t) (RT_KIND(t) == 2 || RT_KIND(t) == 3) /* i8..i64 u8..u64 */
+#define RT_IS_SIGNED(t) (RT_KIND(t) == 2)
+#define RT_IS_BOOL(t) (RT_KIND(t) == 4)
+#define RT_IS_STRING(t) (RT_KIND(t) == 8)
+#define RT_IS_SMALL(t) (RT_KIND(t) >= 5 && RT_KIND(t) <= 7) /* float8, float6, float4 (5), 2- and 4-bit integers (6 signed, 7) */
+#define RT_REAL 16
+#define RT_WIDE 32
+#define RT_INDEX 64
+#define RT_LONG_INDEX 128
+#define RT_STORAGE 256
 #define RT_KIND_f16 1
 #define RT_KIND_bf16 1
-#define RT_KIND_f32 1
-#define RT_KIND_f64 1
+#define RT_KIND_f32 (1 | RT_REAL)
+#define RT_KIND_f64 (1 | RT_REAL)
 #define RT_KIND_i8 2
 #define RT_KIND_i16 2
-#define RT_KIND_i32 2
-#define RT_KIND_i64 2
-#define RT_KIND_u8 3
-#define RT_KIND_u16 3
-#define RT_KIND_u32 3
-#define RT_KIND_u64 3
+#define RT_KIND_i32 (2 | RT_WIDE | RT_INDEX)
+#define RT_KIND_i64 (2 | RT_WIDE | RT_INDEX | RT_LONG_INDEX)
+#define RT_KIND_u8 (3 | RT_STORAGE)
+#define RT_KIND_u16 (3 | RT_STORAGE)
+#define RT_KIND_u32 (3 | RT_STORAGE | RT_WIDE)
+#define RT_KIND_u64 (3 | RT_STORAGE | RT_WIDE)
 #define RT_KIND_b8 4
-#define RT_KIND_str 8
 #define RT_KIND_f8e4m3fn 5
 #define RT_KIND_f8e4m3fnuz 5
 #define RT_KIND_f8e5m2 5
 #define RT_KIND_f8e5m2fnuz 5
 #define RT_KIND_f8e8m0 5
 #define RT_KIND_f4e2m1 5
-#define RT_KIND_f6e2m3 5
+#define RT_KIND_f6e2m3 (5 | RT_STORAGE)
 #define RT_KIND_f6e3m2 5
 #define RT_KIND_i4 6
 #define RT_KIND_i2 6
-#define RT_KIND_u4 7
-#define RT_KIND_u2 7
+#define RT_KIND_u4 (7 | RT_STORAGE)
+#define RT_KIND_u2 (7 | RT_STORAGE)
+#define RT_KIND_str 8
+#define RT_KIND_c64 9
+#define RT_KIND_c128 (9 | RT_STORAGE)
+#define RT_MARKED(t, mark) ((RT_CAT(RT_KIND_, t) & (mark)) != 0)
+#define RT_IS_REAL(t) RT_MARKED(t, RT_REAL)     /* f32 f64: what floats are computed in */
+#define RT_IS_WIDE(t) RT_MARKED(t, RT_WIDE)     /* what most operators have of integers */
+#define RT_IS_INDEX(t) RT_MARKED(t, RT_INDEX)   /* what indices come as */
+#define RT_IS_LONG_INDEX(t) RT_MARKED(t, RT_LONG_INDEX)
 
 /* Kernels that only move elements exist for one type of each size, and take void pointers: what type_storage names. */
-#define RT_IS_STORAGE(t) (RT_CAT(RT_STORAGE_, t) == 1)
-#define RT_STORAGE_u8 1
-#define RT_STORAGE_u16 1
-#define RT_STORAGE_u32 1
-#define RT_STORAGE_u64 1
-#define RT_STORAGE_c128 1
-#define RT_STORAGE_u4 1
-#define RT_STORAGE_u2 1
-#define RT_STORAGE_f6e2m3 1
-#define RT_IS_WIDE(t) (RT_IS_INT(t) && RT_CAT(RT_WIDE_, t) == 1) /* what most operators have of integers */
-#define RT_WIDE_i32 1
-#define RT_WIDE_i64 1
-#define RT_WIDE_u32 1
-#define RT_WIDE_u64 1
-#define RT_IS_INDEX(t) (RT_CAT(RT_INDEX_, t) > 0)  /* what indices come as */
-#define RT_IS_LONG_INDEX(t) (RT_CAT(RT_INDEX_, t) == 2)
-#define RT_INDEX_i32 1
-#define RT_INDEX_i64 2
+#define RT_IS_STORAGE(t) RT_MARKED(t, RT_STORAGE)
 #define RT_IS_WHOLE(t) (RT_IS_STORAGE(t) && !RT_IS_SMALL(t)) /* storage types of at least a byte: few operators have others */
 /* Inside those: MOVE(y, j, x, i, n) does y[j..j+n) = x[i..i+n), which do not overlap. */
 #define MOVE(y, j, x, i, n) RT_CAT(RT_MOVE_, T)(y, j, x, i, n)

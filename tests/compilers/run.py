@@ -24,14 +24,16 @@ STRICT = ["-std=c99", "-fsigned-char"]
 # name: the compiler and its flags
 LEVELLED = {f"{cc}-{level}{way}": [cc, f"-{level}", *flags]
             for cc in ("gcc", "clang-14") for level in LEVELS for way, flags in (("", STRICT), ("-own", OWN))}
-# As firmware has it; after headers that define what they like; where a product and a sum could be one.
+# As firmware has it; as a distribution hardens it; after headers that define what they like; where a product and a sum could be one.
 FIRMWARE = ["-O2", "-ffreestanding", "-fno-builtin", "-fshort-enums", "-fwrapv", "-ffunction-sections"]
+GUARDED = ["-O2", "-includestring.h", "-D_FORTIFY_SOURCE=2", "-ftrapv", "-fstack-protector-all", "-fno-strict-aliasing",
+           "-ftrivial-auto-var-init=pattern"]
 MACROS = ["-O1", "-std=gnu2x", *(f"-D{m}" for m in ("min(a,b)=((a)<(b)?(a):(b))", "max(a,b)=((a)>(b)?(a):(b))", "near=", "far=",
                                                       "small=char", "interface=struct", "IN=", "OUT=", "TRUE=1", "ERROR=0")),
           *(f"-include{h}.h" for h in HEADERS)]
 FUSED = ["-O2", "-march=x86-64-v3"]
 LEVELLED |= {f"{cc}-{way}": [cc, *flags] for cc in ("gcc", "clang-14") for way, flags in (
-    ("firmware", FIRMWARE), ("macros", MACROS), *[("fused", FUSED)] * (" fma " in CPU))}
+    ("firmware", FIRMWARE), ("guarded", GUARDED), ("macros", MACROS), *[("fused", FUSED)] * (" fma " in CPU))}
 LEVELLED |= {"gcc-lto": ["gcc", "-O2", "-flto", "-std=c99"]}
 MODES = {"tcc": ["tcc", "-std=c99", "-Wall", "-Werror"], **LEVELLED}
 

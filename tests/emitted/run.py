@@ -22,7 +22,7 @@ from stack import deepest
 BUILD = pathlib.Path(os.environ["B"])
 WORK = BUILD / "emitted"
 INCLUDE = f"-I{BUILD / 'include'}"
-STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wvla -Werror".split()
+STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Werror".split()
 COMPILERS = ["gcc", "clang-14"]
 MODES = {"default": [], "small": ["-DONNXCC_SMALL"], "library": ["-DONNXCC_LIBRARY"]}
 CROSS = {
