@@ -32,7 +32,7 @@ $(NUMBERS)/element.so: tests/numbers/element.c $(NUMBERS_DEPS)
 	$(CC) -std=c99 -pedantic -Wconversion -O2 -fsanitize=undefined,float-cast-overflow -fsanitize-undefined-trap-on-error \
 		$(NUMBERS_FLAGS) -shared -fPIC -o $@ $<
 $(NUMBERS)/scalar.so: tests/numbers/scalar.c compiler/ir/scalar.c compiler/ir/kernel.h $(NUMBERS_DEPS)
-	$(CC) $(HOST_CFLAGS) -O2 -fsanitize=undefined,float-cast-overflow -fsanitize-undefined-trap-on-error \
+	$(CC) $(HOST_CFLAGS) -fvisibility=default -O2 -fsanitize=undefined,float-cast-overflow -fsanitize-undefined-trap-on-error \
 		$(NUMBERS_FLAGS) -shared -fPIC -o $@ $<
 $(NUMBERS)/bits-plain: tests/numbers/bits.c $(NUMBERS_DEPS)
 	gcc -std=c99 -O1 $(NUMBERS_FLAGS) -o $@ $<

@@ -144,7 +144,8 @@ static void random_patterns_as_the_c_library(void **state)
 static int fresh_run(void **state)
 {
     (void)state;
-    pool_reset();
+    session_end();
+    session_begin();
     return 0;
 }
 
@@ -155,5 +156,6 @@ int main(void)
         cmocka_unit_test_setup(wrong_patterns_are_told, fresh_run),
         cmocka_unit_test_setup(random_patterns_as_the_c_library, fresh_run),
     };
+    session_begin();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
