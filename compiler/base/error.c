@@ -4,7 +4,7 @@
 #include <setjmp.h>
 #include <stdlib.h>
 
-enum { PER_KIND = 20 }; /* messages of one kind that are shown */
+enum { PER_KIND = 20, MOST_BYTES = 4000 }; /* messages of one kind that are shown; bytes of one message that are */
 
 /* Messages of one kind: one format at one code. */
 typedef struct Kind {
@@ -143,7 +143,7 @@ static int safe_sequence(const unsigned char *s, size_t n)
 }
 
 /* Appends s with everything that could move the cursor or forge a line as \xNN; applying it twice changes nothing. */
-static void text_safe(Text *t, const char *s, size_t n, bool lines)
+void text_printable(Text *t, const char *s, size_t n, bool lines)
 {
     for (size_t i = 0; i < n;) {
         int k = lines && s[i] == '\n' ? 1 : safe_sequence((const unsigned char *)s + i, n - i);
@@ -157,12 +157,12 @@ static void text_safe(Text *t, const char *s, size_t n, bool lines)
 
 const char *printable(Name n)
 {
-    enum { LONGEST = 200 };
+    enum { MOST = 200 };
     Text t = {0};
     if (!n)
         return "";
-    text_safe(&t, n->s, n->n < LONGEST ? n->n : LONGEST, false);
-    text_put(&t, n->n > LONGEST ? "..." : "");
+    text_printable(&t, n->s, n->n < MOST ? n->n : MOST, false);
+    text_put(&t, n->n > MOST ? "..." : "");
     return t.s;
 }
 
@@ -181,7 +181,8 @@ static Kind *kind_of(const char *format, const char *code, bool warning)
 static const char *lasting(const Text *t)
 {
     Text safe = {0};
-    text_safe(&safe, t->s, t->n, true);
+    text_printable(&safe, t->s, t->n < MOST_BYTES ? t->n : MOST_BYTES, true);
+    text_put(&safe, t->n > MOST_BYTES ? "..." : "");
     return name_bytes(safe.s, safe.n)->s;
 }
 
@@ -191,7 +192,7 @@ static const char *whole_place(const char *place)
     const char *file = error_file();
     Text t = {0};
     if (file)
-        text_safe(&t, file, strlen(file), false);
+        text_printable(&t, file, strlen(file), false);
     text_put(&t, file && *place ? ": %s" : "%s", place);
     return name_bytes(t.s, t.n)->s;
 }
@@ -314,7 +315,7 @@ static void say_sum(const Errors *e)
 {
     Text t = {0};
     if (error_file()) {
-        text_safe(&t, error_file(), strlen(error_file()), false);
+        text_printable(&t, error_file(), strlen(error_file()), false);
         text_put(&t, ": ");
     }
     text_plural(&t, e->errors, "error");

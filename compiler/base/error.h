@@ -31,9 +31,11 @@ void stop_on_errors(void); /* leaves the compiler (exit 1) when any error was co
 _Noreturn void fail(int exit_code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 _Noreturn void usage(const char *format, ...) __attribute__((format(printf, 1, 2))); /* exit 2 */
 _Noreturn void bug(const char *format, ...) __attribute__((format(printf, 1, 2)));
-const char *printable(Name n); /* escaped for a terminal */
-int error_count(void);         /* errors so far */
-void error_reset(void);        /* forgets what was reported */
+const char *printable(Name n); /* escaped for a terminal, and cut when it is long */
+/* Appends s with everything that could move the cursor or forge a line as \xNN; twice changes nothing. lines: \n may stay. */
+void text_printable(Text *t, const char *s, size_t n, bool lines);
+int error_count(void);  /* errors so far */
+void error_reset(void); /* forgets what was reported */
 /* What -v and -d print: a note, in pieces. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Holds messages back: error_unhold ends that and says how many errors there were; then error_show prints and counts them

@@ -222,8 +222,10 @@ static void report_text(Text *t, Model *m, const Rows *total)
     put_peak(t, m);
     const int stack = report_stack(m);
     text_put(t, "\n  stack   %d B\n  compute %lld MAC\n", stack, macs);
-    text_put(t, "onnxcc: %s: flash=%lld arena=%lld stack=%d macs=%lld nodes=%d\n", opt()->output, weights,
-             (long long)plan()->arena, stack, macs, total->n);
+    text_put(t, "onnxcc: ");
+    text_printable(t, opt()->output, strlen(opt()->output), false);
+    text_put(t, ": flash=%lld arena=%lld stack=%d macs=%lld nodes=%d\n", weights, (long long)plan()->arena, stack, macs,
+             total->n);
 }
 
 void report_model(Model *m)

@@ -24,7 +24,7 @@ static int64_t most_of_term(const int64_t *w, unsigned time)
     for (int k = 0; k < w[1]; k++) {
         Dim d = {w[2 + k]};
         Range r = dim_range_at(d, time);
-        int64_t m = r.hi > -r.lo ? r.hi : -r.lo;
+        int64_t low = number_mul(r.lo, -1), m = r.hi > low ? r.hi : low; /* the least number has no opposite */
         most = is_narrow(d, time) ? number_mul(most, m > 1 ? m : 1) : INT64_MAX;
     }
     return most;

@@ -180,6 +180,7 @@ typedef struct Function {
     }) imports;
     Graph *body; /* nodes only; values by name in its scope */
     const char *path;
+    bool resolved; /* its nodes have their operators */
 } Function;
 
 struct Model {
@@ -192,6 +193,7 @@ struct Model {
     VEC(struct Import) imports;
     VEC(struct Prop { Name key, value; }) props;
     VEC(Function *) functions;
+    Map function_of; /* by function_key */
     VEC(struct Devices {
         Name name;
         int64_t n;

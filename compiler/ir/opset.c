@@ -42,15 +42,17 @@ static int64_t import_version(const struct Import *imports, int n, Name domain)
     return v;
 }
 
+Name function_key(Name domain, Name op, Name overload)
+{
+    Name parts[] = {domain, op, overload ? overload : name("")};
+    return name_bytes((const char *)parts, sizeof parts);
+}
+
 Function *find_function(const Model *m, const Node *n)
 {
-    for (int i = 0; i < m->functions.n; i++) {
-        Function *f = m->functions.at[i];
-        if (f->name == n->source->op_type && domain_normal(f->domain) == n->source->domain &&
-            (f->overload ? f->overload : name("")) == n->source->overload)
-            return f;
-    }
-    return NULL;
+    if (!m->functions.n)
+        return NULL;
+    return map_get(&m->function_of, function_key(n->source->domain, n->source->op_type, n->source->overload));
 }
 
 /* One kind of miss, with the nodes it concerns. */
@@ -66,31 +68,36 @@ typedef struct Resolver {
     Model *model;
     const struct Import *imports;
     int n_imports;
-    Miss *misses;
-    VEC(Function *) seen;
+    Miss *misses, **last;
+    Map miss_of; /* of domain, operator and version */
 } Resolver;
 
 static void resolve_graph(Graph *g, void *resolver);
 
 static void add_miss(Resolver *r, const Node *n, Name domain, int64_t version)
 {
-    Miss **at = &r->misses;
-    for (; *at; at = &(*at)->next)
-        if ((*at)->op == n->source->op_type && (*at)->domain == domain && (*at)->version == version) {
-            (*at)->count++;
-            return;
-        }
-    Miss *m = *at = NEW(Miss);
+    const struct {
+        Name domain, op;
+        int64_t version;
+    } key = {domain, n->source->op_type, version};
+    Name kind = name_bytes((const char *)&key, sizeof key);
+    Miss *m = map_get(&r->miss_of, kind);
+    if (m) {
+        m->count++;
+        return;
+    }
+    m = *r->last = NEW(Miss);
     *m = (Miss){domain, n->source->op_type, version, 1, n, NULL};
+    r->last = &m->next;
+    map_put(&r->miss_of, kind, m);
 }
 
 /* A function is resolved with its own imports, once, when the first node calls it. */
 static void resolve_function(Resolver *r, Function *f)
 {
-    for (int i = 0; i < r->seen.n; i++)
-        if (r->seen.at[i] == f)
-            return;
-    vec_push(&r->seen, f);
+    if (f->resolved)
+        return;
+    f->resolved = true;
     const struct Import *imports = r->imports;
     int n = r->n_imports;
     r->imports = f->imports.at;
@@ -213,6 +220,7 @@ static void report_miss(const Miss *m)
 void resolve_ops(Model *m)
 {
     Resolver r = {.model = m, .imports = m->imports.at, .n_imports = m->imports.n};
+    r.last = &r.misses;
     resolve_graph(m->graph, &r);
     for (int i = 0; i < m->functions.n; i++) /* those that nobody calls, too */
         resolve_function(&r, m->functions.at[i]);

@@ -35,17 +35,19 @@ static Tensor *list_attr(const Node *n, const char *stem)
     return NULL;
 }
 
-static int compare_names(Name a, Name b)
+static int compare_strings(const str *a, const str *b)
 {
-    int c = memcmp(a->s, b->s, a->n < b->n ? a->n : b->n);
-    return c ? c : a->n < b->n ? -1 : a->n > b->n;
+    int c = memcmp(a->text, b->text, a->length < b->length ? a->length : b->length);
+    return c ? c : a->length < b->length ? -1 : a->length > b->length;
 }
 
 /* Element i of t against element k; NaN comes last. */
 static int compare_elements(const Tensor *t, int64_t i, int64_t k)
 {
-    if (t->type == STR)
-        return compare_names(tensor_get_str(t, i), tensor_get_str(t, k));
+    if (t->type == STR) {
+        const str *all = tensor_data(t);
+        return compare_strings(&all[i], &all[k]);
+    }
     if (!type_is_float(t->type)) {
         int64_t a = tensor_get_int(t, i), b = tensor_get_int(t, k);
         return a < b ? -1 : a > b;

@@ -122,6 +122,11 @@ static bool is_model(Span s)
 static int read_imports(const Wire *w, const Path *p, struct Import **at)
 {
     int n = 0;
+    if (w->n > MOST_IMPORTS) { /* they are searched one by one */
+        error_at(path_text(AT(p, "opset_import", -1)), "", "%d operator sets are imported; onnxcc allows %d", w->n,
+                 MOST_IMPORTS);
+        return 0;
+    }
     *at = NEWS(struct Import, w->n);
     for (int i = 0; i < w->n; i++) {
         onnx_OperatorSetIdProto proto = {0};
@@ -256,7 +261,6 @@ static Function *read_function(Model *m, Span s, const Path *p)
 
 static void read_functions(Model *m, const Wire *w)
 {
-    Map seen = {0};
     if (w->n && m->ir_version < 8)
         doubt("functions", "FUN-02", "functions came with IR version 8; this model has %lld", (long long)m->ir_version);
     if (w->n > MOST_FUNCTIONS) {
@@ -268,11 +272,12 @@ static void read_functions(Model *m, const Wire *w)
         Function *f = read_function(m, w->list[i], p);
         if (!f)
             continue;
-        Name key = name_format("%p %p %p", (const void *)f->domain, (const void *)f->name, (const void *)f->overload);
-        if (map_get(&seen, key))
+        Name key = function_key(f->domain, f->name, f->overload);
+        const Function *other = map_get(&m->function_of, key);
+        if (other)
             error_at(path_text(p), "FUN-05", "the function '%s' of domain '%s' is there already: %s",
-                     printable(f->name), printable(f->domain), ((Function *)map_get(&seen, key))->path);
-        map_put(&seen, key, f);
+                     printable(f->name), printable(f->domain), other->path);
+        map_put(&m->function_of, key, f);
         vec_push(&m->functions, f);
     }
 }
@@ -285,12 +290,23 @@ static bool is_initializer(const Graph *g, Name n)
     return v && (v->data || v->fallback);
 }
 
+/* A graph and the name of an output, as one key; the graph alone: its names are there */
+PART(Map, outputs)
+
+static Name output_key(const Graph *g, Name n)
+{
+    const void *parts[] = {g, n};
+    return name_bytes((const char *)parts, sizeof parts);
+}
+
 static bool is_output(const Graph *g, Name n)
 {
-    for (int i = 0; g && i < g->out.n; i++)
-        if (g->out.at[i]->name == n)
-            return true;
-    return false;
+    if (g && !map_get(outputs(), g))
+        for (int i = 0; i < g->out.n; i++)
+            map_put(outputs(), output_key(g, g->out.at[i]->name), g->out.at[i]);
+    if (g)
+        map_put(outputs(), g, (void *)(uintptr_t)g);
+    return map_get(outputs(), output_key(g, n)) != NULL;
 }
 
 /* Bindings say which output becomes which initializer's new value. */

@@ -26,7 +26,7 @@ $(ATTACK)/compiler/onnxcc: FORCE
 FORCE:
 
 # The harness is not what is looked at.
-HARNESS = $(addprefix $(ATTACK)/,mutate.o tree.o repair.o output.o)
+HARNESS = $(addprefix $(ATTACK)/,mutate.o tree.o repair.o output.o look.o)
 $(HARNESS): $(ATTACK)/%.o: tests/attack/%.c tests/attack/mutate.h tests/attack/tree.h | $(ATTACK)/compiler/onnxcc
 	$(FUZZ_CC) -O2 $(filter-out -I$(B),$(HOST_CFLAGS)) -I$(ATTACK)/compiler -c -o $@ $<
 FUZZ_OBJECTS = $(filter-out %/base/output.o %/main.o,$(OBJECTS:$(B)/%=$(ATTACK)/compiler/%)) \

@@ -17,7 +17,7 @@ def field(number, payload):
     return varint(number << 3 | 2) + varint(len(payload)) + payload
 
 
-FLOAT, INT64, BOOL = 1, 7, 9
+FLOAT, INT64, STRING, BOOL = 1, 7, 8, 9
 
 
 def shape(dims):
@@ -34,6 +34,15 @@ def tensor(name, dims, values=(), elem=FLOAT):
     import struct
     raw = struct.pack(f"<{len(values)}{'f' if elem == FLOAT else 'q'}", *values)
     return field(5, b"".join(field(1, d) for d in dims) + field(2, elem) + field(8, name) + field(9, raw))
+
+
+def listed(name, field_number, payload, kind):
+    """An attribute that is a list, its numbers packed."""
+    return field(5, field(1, name) + field(field_number, payload) + field(20, kind))
+
+
+def texts_listed(name, texts):
+    return field(5, field(1, name) + field(20, 8) + b"".join(field(9, t) for t in texts))
 
 
 def attr(name, value):
@@ -202,7 +211,48 @@ def twice(n):
     return model([node("Concat", [names[i], names[i]], [names[i + 1]], attr("axis", 0)) for i in range(n)], (info("x", ["N"]),))
 
 
+def nested(depth, numbers, inner):
+    """A message in a message ..., by these field numbers in turn from inside out."""
+    heads, n = [], len(inner)
+    for _ in range(depth):
+        for number in numbers:
+            heads.append(varint(number << 3 | 2) + varint(n))
+            n += len(heads[-1])
+    return b"".join(reversed(heads)) + inner
+
+
+def sparse(dims, indices):
+    import struct
+    values = field(1, len(indices)) + field(2, FLOAT) + field(8, "w") + field(9, struct.pack(f"<{len(indices)}f", *indices))
+    places = field(1, len(indices)) + field(2, INT64) + field(9, struct.pack(f"<{len(indices)}q", *indices))
+    return field(15, field(1, values) + field(2, places) + b"".join(field(3, d) for d in dims))
+
+
+def entries(number, n):
+    return b"".join(field(number, field(1, f"k{i}") + field(2, "v")) for i in range(n))
+
+
+def imports(domains):
+    return b"".join(field(8, field(1, d) + field(2, 1)) for d in domains)
+
+
+def labels(n):
+    keys = texts_listed("keys_strings", (str(i) for i in range(n))) + listed("values_int64s", 8, b"\1" * n, 7)
+    m = model([node("LabelEncoder", ["x"], ["v"], keys, "ai.onnx.ml"), node("Cast", ["v"], ["y"], attr("to", FLOAT))],
+              (info("x", [4], STRING),))
+    return m + field(8, field(1, "ai.onnx.ml") + field(2, 4))
+
+
+def bound_outputs(n):
+    """Training that binds every output of its graph."""
+    algorithm = graph([node("Split", ["x"], [f"o{i}" for i in range(n)])], (), [f"o{i}" for i in range(n)])
+    bindings = b"".join(field(4, field(1, "w") + field(2, f"o{i}")) for i in range(n))
+    return model(chain("Abs", 1), more=tensor("w", [1], [1])) + field(20, field(2, algorithm) + bindings)
+
+
 SQUARE = (info("x", [4, 4]),)
+MILLION = 1000000
+NEG = [body("Neg", ["a"], ["b"])]
 N = 50000
 LARGE = {
     "chain": (lambda: model(chain("Neg", 2 * N)), [], ""),
@@ -273,4 +323,53 @@ LARGE = {
                                 SQUARE), [], ""),
     "types declared": (lambda: model(chain("Abs", 1), more=b"".join(field(13, info(f"u{i}", [4, f"d{i}"]))
                                                                    for i in range(N))), [], ""),
+    "ten million integers": (lambda: model([node("Abs", ["x"], ["y"], listed("axes", 8, b"\1" * 10 * MILLION, 7))]), [], "ATT-13"),
+    "integers one by one": (lambda: model([node("Abs", ["x"], ["y"], field(5, field(1, "a") + field(20, 7) + field(8, 1) * 10 * MILLION))]),
+                            [], "ATT-13"),
+    "ten million floats": (lambda: model([node("Abs", ["x"], ["y"], listed("axes", 7, b"1234" * 10 * MILLION, 6))]), [], "ATT-13"),
+    "ten million strings": (lambda: model([node("Abs", ["x"], ["y"], field(5, field(1, "a") + field(20, 8) + field(9, "a") * 10 * MILLION))]),
+                            [], "ATT-13"),
+    "more strings than fields": (lambda: model(chain("Abs", 1), more=field(5, field(2, STRING) + field(8, "w") + field(6, "a") * 20 * MILLION)),
+                                 [], "PB-12"),
+    "tensors as an attribute": (lambda: model([node("Abs", ["x"], ["y"], field(5, field(1, "a") + field(20, 9)
+                                                                              + field(10, field(2, 1)) * MILLION))]), [], "?"),
+    "graphs as an attribute": (lambda: model([node("Abs", ["x"], ["y"], field(5, field(1, "a") + field(20, 10)
+                                                                             + field(11, field(2, "g")) * 5 * MILLION))]), [], "too large"),
+    "a custom operator's integers": (lambda: model([node("Op", ["x"], ["y"], listed("axes", 8, b"\1" * MILLION, 7), "f")],
+                                                   outputs=(info("y", [4]),)) + imports("f"), ["--custom-op", "f.Op"], ""),
+    "a sparse tensor's far index": (lambda: model(chain("Abs", 1), more=sparse([1 << 40], [5, 1 << 39])), [], "SPA-06"),
+    "a sparse tensor's farthest": (lambda: model(chain("Abs", 1), more=sparse([1 << 60], [5, 1 << 59])), [], "ENC-04"),
+    "a sparse tensor's dimensions": (lambda: model(chain("Abs", 1), more=sparse([1] * MILLION, [0])), [], "onnxcc allows 16"),
+    "a million dimensions": (lambda: model(chain("Abs", 1), (info("x", [1] * MILLION),)), [], "onnxcc allows 16"),
+    "a million sizes": (lambda: model(chain("Abs", 1), (info("x", [f"d{i}" for i in range(MILLION)]),)), [], "onnxcc allows 16"),
+    "a tensor's million dimensions": (lambda: model(chain("Abs", 1), more=field(5, field(1, b"\1" * MILLION) + field(2, 1) + field(8, "w"))),
+                                      [], "onnxcc allows 16"),
+    "nodes of nothing": (lambda: model([node("Abs", ["x"], ["y"])] + [field(1, b"")] * 20 * MILLION), [], "PB-12"),
+    "a million nodes of nothing": (lambda: model([node("Abs", ["x"], ["y"])] + [field(1, b"")] * MILLION), [], "?"),
+    "one node's million inputs": (lambda: model([field(1, field(1, "x") * MILLION + field(2, "y") + field(4, "Sum"))]), [], ""),
+    "a million initialisers": (lambda: model(chain("Abs", 1), more=b"".join(tensor(f"w{i}", [1], [1]) for i in range(MILLION))), [], "?"),
+    "a million types": (lambda: model(chain("Abs", 1), more=b"".join(field(13, info(f"u{i}", [4])) for i in range(MILLION))), [], "?"),
+    "a million inputs": (lambda: model(chain("Abs", 1), [info("x", [4])] + [info(f"x{i}", [4]) for i in range(MILLION)]), [], "too large"),
+    "a hundred thousand functions": (lambda: model(chain("Abs", 1), functions=[function(f"F{i}", NEG) for i in range(100000)]), [],
+                                     "FUN-24"),
+    "calls of many functions": (lambda: model([node(f"F{i % 9999}", ["x"], [f"v{i}"], b"", "f") for i in range(200000)] + chain("Abs", 1),
+                                              functions=[function(f"F{i}", NEG) for i in range(9999)]), [], "?"),
+    "every node an unknown operator": (lambda: model([node(f"Op{i}", ["x"], [f"v{i}"]) for i in range(200000)] + chain("Abs", 1)), [],
+                                       "OPS-05"),
+    "a function's long body": (lambda: model(chain("Abs", 1), functions=[function("F", NEG * MILLION)]), [], "GRA-04"),
+    "doubling 40 times": (lambda: doubling(40), [], "functions expand to more"),
+    "sequences of sequences": (lambda: model(chain("Identity", 1), (field(1, "x") + field(2, nested(MILLION, (1, 4), b"")),)), [], "PB-08"),
+    "optionals of optionals": (lambda: model(chain("Identity", 1), (field(1, "x") + field(2, nested(MILLION, (1, 9), b"")),)), [], "PB-08"),
+    "graphs of graphs": (lambda: field(1, 10) + field(8, field(2, 21)) + field(7, field(2, "g") + nested(100000, (6, 5, 1), field(2, "g"))),
+                         [], "NOD-03"),
+    "a name of 100 MB": (lambda: model([node("Neg", ["x"], ["n" * 100 * MILLION]), node("Neg", ["n" * 100 * MILLION], ["y"])]), [], ""),
+    "an operator's name of 100 MB": (lambda: model([node("N" * 100 * MILLION, ["x"], ["y"])]), [], "OPS-05"),
+    "a size's name of 100 MB": (lambda: model(chain("Abs", 1), (info("x", ["N" * 100 * MILLION]),)), [], "SHP-11"),
+    "an equation of 10 MB": (lambda: model([node("Einsum", ["x"], ["y"], attr("equation", "a" * 10 * MILLION + "->a"))]), [], "?"),
+    "a doc string of 200 MB": (lambda: model(chain("Abs", 1)) + field(6, b"\1" * 200 * MILLION), [], ""),
+    "metadata": (lambda: model(chain("Abs", 1)) + entries(14, 500000), [], ""),
+    "metadata of a node": (lambda: model([node("Neg", ["x"], ["y"], entries(9, 500000))]), [], ""),
+    "operator sets": (lambda: model(chain("Abs", 1)) + imports(f"d{i}" for i in range(MILLION)), [], "operator sets are imported"),
+    "labels": (lambda: labels(MILLION), [], ""),
+    "bindings of outputs": (lambda: bound_outputs(200000), [], "TRN-10"),
 }

@@ -91,14 +91,18 @@ static uint64_t some_number(uint64_t v)
     }
 }
 
+static void drop_field(Message *m, int i)
+{
+    memmove(m->at + i, m->at + i + 1, sizeof *m->at * (size_t)(m->n - i - 1));
+    m->n--;
+}
+
 static bool drop(void)
 {
     Message *m = some_message();
     if (!m || !m->n)
         return false;
-    int i = below(m->n);
-    memmove(m->at + i, m->at + i + 1, sizeof *m->at * (size_t)(m->n - i - 1));
-    m->n--;
+    drop_field(m, below(m->n));
     return true;
 }
 
@@ -204,8 +208,33 @@ static bool change_number(void)
 
 static bool change_string(void)
 {
-    static const char *const texts[] = {"",    "*/",       "\"",   "\\",   "%s", "x",
-                                        "int", "\xff\xfe", "NULL", "?\?/", "\n", "INT64_MAX"};
+    static const char *const texts[] = {"",
+                                        "*/",
+                                        "\"",
+                                        "\\",
+                                        "%s",
+                                        "x",
+                                        "int",
+                                        "\xff\xfe",
+                                        "NULL",
+                                        "?\?/",
+                                        "\n",
+                                        "INT64_MAX",
+                                        "fuzz_run",
+                                        "linux",
+                                        "/",
+                                        "*",
+                                        "*/" LIVE_MARK "/*",
+                                        "\"" LIVE_MARK "\"",
+                                        "\n#error " LIVE_MARK "\n",
+                                        "\\\n" LIVE_MARK,
+                                        "\x1b[2J" LIVE_MARK,
+                                        "\u202e" LIVE_MARK,
+                                        "\u2028" LIVE_MARK,
+                                        "\xc2\x85\xd8\x9c",
+                                        "\x7f",
+                                        "\r" LIVE_MARK,
+                                        "'" LIVE_MARK};
     for (int i = 0; i < 32; i++) {
         Field *f = some_field();
         if (!f || !f->row || f->row->kind != 's' || f->wire != 2)
@@ -296,10 +325,87 @@ static bool change_key(void)
     return true;
 }
 
+/* The first message of a type at or after one drawn. */
+static Message *message_of(int type)
+{
+    for (int i = 0, at = below(n_all); i < n_all; i++)
+        if (all[(at + i) % n_all]->type == type)
+            return all[(at + i) % n_all];
+    return NULL;
+}
+
+/* Field `number` has this text, and no other field of m this number. */
+static void set_text(Message *m, int number, const char *s)
+{
+    Field *f = NULL;
+    for (int i = 0; i < m->n && !f; i++)
+        f = m->at[i].number == number ? &m->at[i] : NULL;
+    if (!f && (f = add_field(m, m->n)) != NULL)
+        *f = (Field){.number = number, .row = row_of(m->type, number)};
+    if (f)
+        become(f, s, strlen(s));
+}
+
+/* A node calls an operator of the user's own. */
+static bool make_custom(void)
+{
+    static const char *const operators[] = {"Op", "*/" LIVE_MARK, "int", "f\"\\", "\xff", "\x1b[2J", "Op_1", "Op.1"};
+    Message *n = message_of(NODE), *m = message_of(MODEL);
+    Field *import = n && m ? add_field(m, m->n) : NULL;
+    if (!import)
+        return false;
+    set_text(n, 4, operators[below(sizeof operators / sizeof *operators)]);
+    set_text(n, 7, OWN_DOMAIN);
+    *import = (Field){.number = 8, .row = row_of(MODEL, 8)};
+    become(import, ("\x0a\x03" OWN_DOMAIN "\x10\x01"), 2 + strlen(OWN_DOMAIN) + 2);
+    return true;
+}
+
+/* An entry of external_data; both texts are short. */
+static bool add_entry(Message *t, const char *key, const char *value)
+{
+    const size_t k = strlen(key), v = strlen(value);
+    Field *f = add_field(t, t->n);
+    uint8_t *to = take(k + v + 4);
+    if (!f || !to)
+        return false;
+    *f = (Field){.number = 13, .row = row_of(TENSOR, 13)};
+    become(f, to, k + v + 4);
+    *to++ = 0x0A;
+    to = put_varint(to, k);
+    to = (uint8_t *)memcpy(to, key, k) + k;
+    *to++ = 0x12;
+    to = put_varint(to, v);
+    memcpy(to, value, v);
+    return true;
+}
+
+/* A tensor's bytes are in a file, or are said to be. */
+static bool make_external(void)
+{
+    static const char *const keys[] = {"offset", "offset", "length", "checksum", "location"};
+    static const char *const values[] = {"0", "8", "-1", "4096", "16", "99999999999999999999", "*", ""};
+    static const char *const locations[] = {"data", "./data", "../data", ".", "\x1b[2J"};
+    Message *t = message_of(TENSOR);
+    if (!t)
+        return false;
+    for (int i = t->n; i--;)
+        if (t->at[i].number >= 4 && t->at[i].number <= 11 && t->at[i].number != 8)
+            drop_field(t, i);
+    Field *where = add_field(t, t->n);
+    if (!where)
+        return false;
+    *where = (Field){.number = 14, .v = 1};
+    bool done = add_entry(t, "location", locations[one_of(4) ? below(5) : 0]);
+    for (int k = below(3); k--;)
+        done &= add_entry(t, keys[below(5)], values[below(8)]);
+    return done;
+}
+
 static bool (*const changes[])(void) = {
     drop,          repeat,        exchange,      replace_message, replace_message, insert_piece,  insert_piece,
     insert_number, change_number, change_number, change_number,   change_string,   change_string, change_string,
-    change_packed, change_packed, change_bytes,  change_bytes,    change_key,
+    change_packed, change_packed, change_bytes,  change_bytes,    change_key,      make_custom,   make_external,
 };
 
 /* Most files are made whole where all of the compiler is looked at: else few would get beyond the reading. */

@@ -260,8 +260,10 @@ static void repair_tensor(Message *t)
             if (number != 8 && number != 9)
                 drop_all(t, number);
     raw = find(t, 9);
-    drop_all(t, 13);
-    drop_all(t, 14);
+    if (raw) {
+        drop_all(t, 13);
+        drop_all(t, 14);
+    }
     if (!raw || !bits[type] || n > 1 << 15)
         return;
     const size_t bytes = (size_t)(n * bits[type] + 7) / 8;

@@ -1,44 +1,160 @@
-/* target.c - one model, in this process: parsed alone, or (-DTARGET_whole) compiled up to the text of the C. */
+/* target.c - one model, in this process: parsed alone, or (-DTARGET_whole) compiled up to the text of the C, or run in the compiler.
+ * Which options it gets, its own bytes decide, so that a file does the same thing every time. */
 #include "mutate.h"
 
+#include <sys/stat.h>
 #include <stdlib.h>
 #include <time.h>
 #include <xxhash.h>
 
 #include "base/output.h"
 #include "compile.h"
+#include "emit/eval.h"
+#include "memory/plan.h"
 #include "onnxcc.h"
 
-/* Some runs each for other processors and other forms of the C; a model always has the same ones. */
-static void choose_options(uint64_t hash)
+/* ---- options ----------------------------------------------------------------------------------------------------------- */
+
+static uint64_t draws; /* of this file */
+static int draw(int n)
 {
-    static const char *const targets[] = {"generic", "generic", "x86-64-v3", "cortex-m4"};
-    static const Weights weights[] = {WEIGHTS_AUTO, WEIGHTS_AUTO, WEIGHTS_INCBIN, WEIGHTS_FILE};
+    const int k = (int)(draws % (uint64_t)n);
+    draws /= (uint64_t)n;
+    return k;
+}
+
+static void choose_options(void)
+{
+    static const char *const targets[] = {"generic", "generic", "generic",   "x86-64-v2", "x86-64-v3",  "x86-64-v4",
+                                          "aarch64", "riscv64", "cortex-m4", "cortex-m7", "cortex-m55", "cortex-m4"};
+    static const Weights weights[] = {WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE};
     *opt() = (Options){.model = "fuzz.onnx",
                        .output = "fuzz.c",
                        .prefix = "fuzz",
-                       .target = target_find(targets[hash % 4]),
-                       .single = hash >> 2 & 1,
-                       .strict = (hash >> 3 & 7) == 0,
-                       .weights = weights[hash >> 6 & 3],
-                       .report = (hash >> 8 & 3) == 0,
-                       .report_json = hash >> 10 & 1};
+                       .target = target_find(targets[draw(12)]),
+                       .single = draw(2),
+                       .strict = !draw(8),
+                       .weights = weights[draw(4)],
+                       .report = !draw(4),
+                       .report_json = draw(2),
+                       .max_arena = draw(8) ? 0 : 4096};
+    if (!draw(16))
+        opt()->prefix = NULL;
 }
 
 #ifdef TARGET_whole
 const int repairs_of_8 = 7;
 
-/* Most models that leave a size open need a bound of it. */
-static void bound_sizes(uint64_t hash)
+/* -d and -v, which are for models that have been read. */
+static void choose_dumps(void)
 {
-    for (int i = 0; i < symbol_count() && (hash >> 11 & 3); i++)
+    opt()->dump = draw(16) ? NULL : stage_letters();
+    opt()->verbose = !draw(16);
+}
+
+/* Most models that leave a size open need a bound of it. */
+static void bound_sizes(void)
+{
+    const int high = 1 + draw(8), how = draw(8);
+    for (int i = 0; i < symbol_count() && how; i++)
         if (symbol_at(i)->user)
-            vec_push(&opt()->dims,
-                     ((struct DimOption){symbol_at(i)->name->s, 0, 1 + (int64_t)(hash >> 13 & 7), false}));
+            vec_push(&opt()->dims, ((struct DimOption){symbol_at(i)->name->s, how < 3 ? high : 0, high, false}));
+}
+
+/* The operators of the domain that mutate.c makes up are the user's own. */
+static void add_custom(Node *n, void *arg)
+{
+    (void)arg;
+    const Source *s = n->source;
+    bool is_new = s && s->op_type && s->domain && name_is(s->domain, OWN_DOMAIN);
+    for (int i = 0; is_new && i < opt()->customs.n; i++)
+        is_new = strcmp(opt()->customs.at[i].op, s->op_type->s) != 0;
+    if (is_new)
+        vec_push(&opt()->customs, ((struct CustomOption){OWN_DOMAIN, s->op_type->s, false}));
+}
+
+static void choose_inputs(const Model *m)
+{
+    const int how = draw(16), size = draw(4);
+    const Value *v = m->graph->in.n ? m->graph->in.at[draw(4) % m->graph->in.n] : NULL;
+    if (v && how == 1)
+        vec_push(&opt()->shapes, ((struct ShapeOption){v->name->s, 1 + size, {1 + size, 2, 3, size}}));
+    if (v && how == 2)
+        vec_push(&opt()->consts, ((struct ConstOption){v->name->s, size ? "1" : "0.5,-2,inf"}));
+}
+
+/* ---- runs in the compiler ---------------------------------------------------------------------------------------------- */
+
+enum { MOST_RUN = 1 << 20 };
+
+static void measure_run(Node *n, void *arg)
+{
+    int64_t *most = arg;
+    *most += n->macs + (n->op->flags & CONTROL || n->op->flags & CUSTOM ? MOST_RUN : 0);
+}
+
+/* An input of bytes that are all the same. NULL: not for this run. */
+static Tensor *some_input(const Value *v, int byte)
+{
+    int64_t dim[MAX_RANK], n = 1;
+    for (int i = 0; i < v->shape->rank; i++) {
+        dim[i] = dim_high(v->shape->dim[i]);
+        if (__builtin_mul_overflow(n, dim[i], &n) || n > MOST_RUN)
+            return NULL;
+    }
+    if (v->type == STR)
+        return NULL;
+    Tensor *t = tensor_new(v->type, v->shape->rank, dim);
+    memset((void *)(uintptr_t)t->data, v->type == B8 ? byte & 1 : byte, type_bytes(v->type, n));
+    return t;
+}
+
+/* Whether it has been run; what is large is not, nor what may have no end. */
+static bool run_model(Model *m)
+{
+    static const int bytes[] = {0, 1, 0x3F, 0x7F, 0xFF};
+    const Graph *g = m->graph;
+    int64_t most = plan()->arena;
+    int n = 0;
+    graph_each_node(m->graph, measure_run, &most);
+    Tensor **in = NEWS(Tensor *, g->in.n + 1), **out = NEWS(Tensor *, g->out.n + 1);
+    const int byte = bytes[draw(5)];
+    for (int i = 0; i < g->in.n && most < MOST_RUN; i++)
+        if (g->in.at[i]->input >= 0 && !(in[n++] = some_input(g->in.at[i], byte)))
+            return false;
+    for (int i = 0; i < g->out.n && most < MOST_RUN; i++) {
+        const Dim count = shape_count(*g->out.at[i]->shape);
+        most += dim_high(count) < MOST_RUN ? 0 : MOST_RUN;
+    }
+    if (most < MOST_RUN)
+        eval_graph(m, in, out);
+    return most < MOST_RUN;
 }
 #else
 const int repairs_of_8 = 2;
 #endif
+
+/* ---- files beside the model -------------------------------------------------------------------------------------------- */
+
+static char beside[4096]; /* the folder of the models that ask for other files */
+
+/* "data", which mutate.c's names of files lead to. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    static char bytes[4096], path[4200];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(i * 7);
+    snprintf(beside, sizeof beside, "%s-files", (*argv)[0]);
+    snprintf(path, sizeof path, "%s/data", beside);
+    mkdir(beside, 0700);
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(bytes, 1, sizeof bytes, f) != sizeof bytes || fclose(f))
+        abort();
+    return 0;
+}
+
+/* ---- one run ----------------------------------------------------------------------------------------------------------- */
 
 static int parsed, compiled;
 static void print_counts(void) { fprintf(stderr, "parsed: %d, compiled: %d\n", parsed, compiled); }
@@ -50,14 +166,20 @@ typedef struct Input {
 
 static void run(void *input)
 {
-    const uint8_t *const data = ((Input *)input)->data;
-    const size_t n = ((Input *)input)->n;
-    Model *m = parse_bytes("fuzz.onnx", data, n, NULL);
+    const Input *in = input;
+#ifdef TARGET_whole
+    choose_dumps();
+#endif
+    Model *m = parse_bytes("fuzz.onnx", in->data, in->n, memmem(in->data, in->n, "location", 8) ? beside : NULL);
     parsed++;
 #ifdef TARGET_whole
-    bound_sizes(XXH3_64bits(data, n));
+    bound_sizes();
+    choose_inputs(m);
+    if (draw(8))
+        graph_each_node(m->graph, add_custom, NULL);
     compile_model(m);
-    emit_files(m);
+    if (draw(8) || !run_model(m))
+        emit_files(m);
     compiled++;
 #else
     (void)m;
@@ -71,7 +193,28 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void keep_text(const Message *m, void *t) { error_text(t, m); }
+static _Noreturn void found(const char *what, const char *said)
+{
+    print_counts();
+    fprintf(stderr, "%s: %s\n", what, said);
+    abort();
+}
+
+/* What was said in this run; not in the pool, where a text that grows behind a mark is given up with it. */
+static char *said;
+static size_t n_said;
+
+static void keep_text(const Message *m, void *arg)
+{
+    (void)arg;
+    Text t = {0};
+    error_text(&t, m);
+    if (!(said = realloc(said, n_said + t.n + 1)))
+        abort();
+    if (t.n)
+        memcpy(said + n_said, t.s, t.n);
+    said[n_said += t.n] = 0;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -80,21 +223,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         begun = !atexit(print_counts);
     if (!session_begin())
         abort();
-    Text said = {0}; /* in the pool, so it is of this run alone */
-    choose_options(XXH3_64bits(data, n));
-    error_to(keep_text, &said);
+    n_said = 0;
+    draws = XXH3_64bits(data, n);
+    choose_options();
+    error_to(keep_text, NULL);
     const double start = seconds();
-    int code = error_catch(run, &(Input){data, n});
-    if (code > EXIT_MODEL) {
-        print_counts();
-        fprintf(stderr, "exit %d: %s\n", code, said.s ? said.s : "");
-        abort();
-    }
-    if (seconds() - start > 10) { /* libFuzzer's -timeout is time on the wall, which others share */
-        print_counts();
-        fprintf(stderr, "more than 10 seconds\n");
-        abort();
-    }
+    const int code = error_catch(run, &(Input){data, n});
+    check_shown(said, n_said);
+    if (code > EXIT_MODEL)
+        found("an exit for no model", n_said ? said : "");
+    if (code && !n_said)
+        found("refused without a word", "");
+    if (seconds() - start > 10) /* libFuzzer's -timeout is time on the wall, which others share */
+        found("more than 10 seconds", "");
     output_discard();
     session_end();
     return 0;
