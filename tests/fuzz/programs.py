@@ -325,6 +325,38 @@ def boxes(g):
     g.do("Cast", [kept], (F, kept.sizes), to=F)
 
 
+# ---- what only the run can find wrong -----------------------------------------------------------------------------------
+
+
+@step(1)
+def divide(g):
+    """By a number that is 0 in some runs."""
+    n, by = g.number(), g.number(3)
+    by = by if g.m.chance(0.5) else g.do("Add", [by, g.constant(1)], (I, ()))
+    if g.m.chance(0.3):
+        g.do("Cast", [g.do(g.m.one(["Div", "Mod"]), [g.do("Shape", [g.floats(1)], (I, (g.word(),))), by], (I, (g.word(),)))], (F, (g.word(),)), to=F)
+    else:
+        g.do("Cast", [g.do(g.m.one(["Div", "Mod"]), [n, by], (I, ()))], (F, ()), to=F)
+
+
+@step(1)
+def pick(g):
+    """At an index that is outside in some runs."""
+    v, at = g.floats(1, 3), g.number(3)
+    at = g.do("Neg", [at], (I, ())) if g.m.chance(0.3) else at
+    if g.m.chance(0.5):
+        g.do("Gather", [v, at], (F, v.sizes[1:]), axis=0)
+    else:
+        g.do("Gather", [v, g.row(at)], (F, (1, *v.sizes[1:])), axis=0)
+
+
+@step(1)
+def scatter(g):
+    v = g.floats(1, 1)
+    at = g.row(g.number(3))
+    g.do("ScatterElements", [v, at, g.do("Reshape", [g.floats(0, 0), g.constant([1])], (F, (1,)))], (F, v.sizes), axis=0)
+
+
 # ---- graphs in nodes ------------------------------------------------------------------------------------------------------
 
 MOST_DEPTH = 3
@@ -452,16 +484,18 @@ def from_sequence(g):
 
 
 def read_sequence(g, s):
-    kind = g.m.one("at join length insert".split())
+    kind = g.m.one("at join length insert erase".split())
+    place = g.constant(g.m.one([0, -1])) if g.m.chance(0.6) else g.number(2)
     if kind == "at":
-        g.do("SequenceAt", [s, g.constant(g.m.one([0, -1]))], (F, [g.word() for _ in s.sizes]))
+        g.do("SequenceAt", [s, place], (F, [g.word() for _ in s.sizes]))
     elif kind == "join":
         g.do("ConcatFromSequence", [s], (F, [g.word() for _ in s.sizes]), axis=0)
     elif kind == "length":
         g.do("Cast", [g.do("SequenceLength", [s], (I, ()))], (F, ()), to=F)
     else:
-        t = Value(g.program.name(), F, s.sizes, True)
-        g.nodes.append(helper.make_node("SequenceInsert", [s.name, g.floats(s.rank, s.rank).name], [t.name]))
+        t, more = Value(g.program.name(), F, s.sizes, True), [g.floats(s.rank, s.rank).name] if kind == "insert" else []
+        more += [place.name] if g.m.chance(0.5) else []
+        g.nodes.append(helper.make_node("SequenceInsert" if kind == "insert" else "SequenceErase", [s.name, *more], [t.name]))
         add_sequence(g, t)
 
 
