@@ -132,10 +132,11 @@ static void bind_map_row(Node *n)
     bind_map(n, fn->s, k, literal);
 }
 
-/* Nothing to compute: every result is known to be empty, and no size is found on the way. */
+/* Nothing to compute: every result is known to be empty, and no size is found, nothing checked on the way. */
 static bool gives_nothing(const Node *n)
 {
-    bool nothing = n->n_out > 0 && !(n->op->flags & CONTROL) && !symbols_of(n);
+    const Value *checked = n->op->checks ? in(n, n->op->checks - 1) : NULL;
+    bool nothing = n->n_out > 0 && !(n->op->flags & CONTROL) && !symbols_of(n) && (!checked || checked->data);
     for (int i = 0; i < n->n_out && nothing; i++)
         nothing = !n->out[i] || (n->out[i]->form == TENSOR && dim_is(shape_count(*n->out[i]->shape), 0));
     return nothing;
