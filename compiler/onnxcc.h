@@ -2,7 +2,7 @@
 #ifndef ONNXCC_H
 #define ONNXCC_H
 
-/* base/: memory, names, texts; messages; what the command line asks for. */
+/* base/: the state of a run, its memory, names, texts; messages; what the command line asks for. */
 #include "base/error.h"
 #include "base/options.h"
 #include "base/util.h"

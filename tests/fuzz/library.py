@@ -1,13 +1,16 @@
 """The README's program that uses libonnxcc.a, as C, with warnings as errors: library.py B CC LIBS ... It has to write what the
 command writes; the library has to define nothing but its interface, and to go into a shared one. Prints what is wrong, then
 "library: N passed, N failed"."""
+import ctypes
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-from onnx import parser
+import numpy as np
+from onnx import TensorProto, numpy_helper, parser
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD, CC, LIBS = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2].split(), sys.argv[3:]
@@ -62,8 +65,67 @@ def test_symbols(folder):
     run("./loader", folder / "libonnxcc.so", cwd=folder)
 
 
+class Message(ctypes.Structure):
+    _fields_ = [("severity", ctypes.c_int), ("code", ctypes.c_char_p), ("place", ctypes.c_char_p), ("text", ctypes.c_char_p)]
+
+
+TELL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Message))
+GIVE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+
+
+class Request(ctypes.Structure):
+    _fields_ = [("model", ctypes.c_char_p), ("model_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("folder", ctypes.c_char_p),
+                ("options", ctypes.POINTER(ctypes.c_char_p)), ("message", TELL), ("file", GIVE), ("user", ctypes.c_void_p)]
+
+
+def compiled(library, model, folder, *options):
+    """The code, the codes of the messages, the files."""
+    said, files = [], {}
+    words = (ctypes.c_char_p * (len(options) + 1))(*[o.encode() for o in options], None)
+    request = Request(model, len(model), b"kws.onnx", folder and str(folder).encode(), words,
+                      TELL(lambda _, m: said.append(m.contents.code.decode())),
+                      GIVE(lambda _, name, at, n: files.update({name.decode(): ctypes.string_at(at, n)})))
+    return library.onnxcc_compile(ctypes.byref(request)), said, files
+
+
+def with_data_outside(folder):
+    model = parser.parse_model('<ir_version: 8, opset_import: ["":17]> g (float[64] x) => (float[64] y) { y = Add(x, w) }')
+    weights = np.random.default_rng(0).standard_normal(64, np.float32)
+    (folder / "weights.bin").write_bytes(weights.tobytes())
+    w = numpy_helper.from_array(weights, "w")
+    w.ClearField("raw_data")
+    w.data_location = TensorProto.EXTERNAL
+    w.external_data.add(key="location", value="weights.bin")
+    model.graph.initializer.append(w)
+    (folder / "kws.onnx").write_bytes(model.SerializeToString())
+    return model.SerializeToString()
+
+
+def test_data_outside(folder):
+    """Through the shared library of test_symbols; of files nothing stays open."""
+    library = ctypes.CDLL(str(folder / "libonnxcc.so"))
+    model = with_data_outside(folder)
+    run(BUILD / "onnxcc", "kws.onnx", "--weights=file", cwd=folder)
+    want = {f: (folder / f).read_bytes() for f in ("kws.c", "kws.h", "kws.c.weights")}
+    before = os.listdir("/proc/self/fd")
+    code, said, files = compiled(library, model, folder, "--weights=file")
+    check((code, said, files) == (0, [], want), f"data in a folder: {code} {said} {sorted(files)}")
+    code, said, files = compiled(library, model, None, "--weights=file")
+    check((code, said, files) == (1, ["EXT-03", ""], {}), f"data without a folder: {code} {said} {sorted(files)}")
+    code, said, files = compiled(library, model, folder, "--max-arena", "64K", "--dim", "n=3")
+    check((code, files) == (1, {}), f"a size that the model does not have: {code} {said} {sorted(files)}")
+    (folder / "weights.bin").write_bytes(b"short")
+    code, said, files = compiled(library, model, folder)
+    check((code, said, files) == (1, ["EXT-10", ""], {}), f"too little data: {code} {said} {sorted(files)}")
+    for words in (["--help"], ["--list-ops"], ["other.onnx"], ["--fast"], ["--dim"]):
+        code, said, files = compiled(library, model, folder, *words)
+        check((code, said, files) == (2, [""], {}), f"{words}: {code} {said} {sorted(files)}")
+    check(os.listdir("/proc/self/fd") == before, "files stay open")
+
+
 with tempfile.TemporaryDirectory() as name:
     test_readme(pathlib.Path(name))
     test_symbols(pathlib.Path(name))
+    test_data_outside(pathlib.Path(name))
 print(f"library: {counts[True]} passed, {counts[False]} failed")
 sys.exit(counts[False] > 0)
