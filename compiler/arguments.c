@@ -164,9 +164,12 @@ static void set_prefix(const char *s)
 
 static void set_target(const char *s)
 {
+    const char *nearest = target_nearest(s);
     opt()->target = target_find(s);
+    if (!opt()->target && nearest)
+        usage("--target %s: not known, the nearest is %s; there are %s", s, nearest, target_names());
     if (!opt()->target)
-        usage("--target %s: not known, the nearest is %s; there are %s", s, target_nearest(s), target_names());
+        usage("--target %s: not known, generic suits every processor; there are %s", s, target_names());
 }
 
 static void set_report(const char *s)

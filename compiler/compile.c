@@ -13,57 +13,6 @@
 #include "passes/passes.h"
 #include "read/read.h"
 
-static const Target targets[] = {
-    {"generic", 16, false, false, "", 0},
-    {"x86-64-v2", 16, true, false, "-march=x86-64-v2", 0},
-    {"x86-64-v3", 32, true, false, "-march=x86-64-v3", 0},
-    {"x86-64-v4", 64, true, false, "-march=x86-64-v4", 0},
-    {"aarch64", 16, false, false, "-march=armv8-a", 0},
-    {"riscv64", 16, false, false, "-march=rv64gc", 0},
-    {"cortex-m4", 4, false, true, "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16", INT32_MAX},
-    {"cortex-m7", 4, false, true, "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16", INT32_MAX},
-    {"cortex-m55", 16, false, true, "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard", INT32_MAX},
-};
-
-const Target *target_find(const char *target)
-{
-    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
-        if (!strcmp(targets[i].name, target))
-            return &targets[i];
-    return NULL;
-}
-
-/* What a name begins with, and the target whose code suits it best; "generic" suits all others. */
-static const struct {
-    const char *begins, *use;
-} neighbours[] = {
-    {"arm64", "aarch64"},         {"armv8", "aarch64"},         {"armv9", "aarch64"},
-    {"cortex-a53", "aarch64"},    {"cortex-a55", "aarch64"},    {"cortex-a57", "aarch64"},
-    {"cortex-a72", "aarch64"},    {"cortex-a73", "aarch64"},    {"cortex-a76", "aarch64"},
-    {"cortex-a78", "aarch64"},    {"neoverse", "aarch64"},      {"apple", "aarch64"},
-    {"rv64", "riscv64"},          {"cortex-m33", "cortex-m4"},  {"cortex-m35", "cortex-m4"},
-    {"cortex-m52", "cortex-m55"}, {"cortex-m85", "cortex-m55"}, {"haswell", "x86-64-v3"},
-    {"skylake-a", "x86-64-v4"},   {"skylake", "x86-64-v3"},     {"icelake", "x86-64-v4"},
-    {"sapphire", "x86-64-v4"},    {"znver4", "x86-64-v4"},      {"znver5", "x86-64-v4"},
-    {"znver", "x86-64-v3"},
-};
-
-const char *target_nearest(const char *target)
-{
-    for (size_t i = 0; i < sizeof neighbours / sizeof *neighbours; i++)
-        if (!strncmp(neighbours[i].begins, target, strlen(neighbours[i].begins)))
-            return neighbours[i].use;
-    return "generic";
-}
-
-const char *target_names(void)
-{
-    Text t = {0};
-    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
-        text_put(&t, "%s%s", i ? ", " : "", targets[i].name);
-    return t.s;
-}
-
 /* ---- stages -------------------------------------------------------------------------------------------------------- */
 
 static double seconds(void)

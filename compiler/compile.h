@@ -6,7 +6,7 @@
 #include "ir/graph.h"
 
 const Target *target_find(const char *name);
-const char *target_nearest(const char *name); /* for a processor that is not among them */
+const char *target_nearest(const char *name); /* for one that is not known; NULL: none is better than generic */
 const char *target_names(void);               /* "generic, x86-64-v3, ..." */
 
 const char *stage_letters(void);     /* those that -d knows, in order */
