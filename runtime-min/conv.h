@@ -26,7 +26,7 @@ PARAMS(dense)
 
 #define CONV_VECTOR_f32 1
 #if defined T && !defined U
-#if RT_IS_FLOAT(T)
+#if RT_IS_FLOAT(T) && (RT_FOLDS || !RT_CAT(CONV_VECTOR_, T))
 #ifndef EPI
 KERNEL void FN(conv_plain)(const T *x, const T *w, const T *b, T *y, struct conv_plain p)
 {

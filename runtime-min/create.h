@@ -25,7 +25,7 @@ PARAMS(reverse_sequence)
 
 #if defined T && !defined U
 #define RANGE_NOT_i8 1
-#if RT_IS_FLOAT(T) || (RT_IS_SIGNED(T) && !RT_CAT(RANGE_NOT_, T))
+#if (RT_IS_FLOAT(T) && RT_FOLDS) || (RT_IS_SIGNED(T) && !RT_CAT(RANGE_NOT_, T))
 #if RT_IS_FLOAT(T)
 #define R A
 #else
@@ -41,6 +41,7 @@ KERNEL void FN(range)(const T *start, const T *delta, T *y, struct range p)
 }
 RUNS(range, 3, 2, 0)
 #undef R
+#endif
 
 #if RT_IS_FLOAT(T)
 KERNEL int FN(range_to)(const T *start, const T *limit, const T *delta, T *y, i64 *found, struct range_to p)
@@ -58,7 +59,6 @@ KERNEL int FN(range_to)(const T *start, const T *limit, const T *delta, T *y, i6
     return RT_OK;
 }
 TRIES(range_to, 5, 3, SIZES(1))
-#endif
 #endif
 
 #if RT_IS_FLOAT(T) || RT_IS_INT(T) || RT_IS_BOOL(T)

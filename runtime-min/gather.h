@@ -15,7 +15,7 @@ PARAMS(gather_nd)
 #endif
 
 #if defined T && defined U
-#if RT_IS_STORAGE(T) && RT_IS_INDEX(U)
+#if (RT_IS_WHOLE(T) && RT_IS_INDEX(U)) || (RT_IS_STORAGE(T) && RT_IS_LONG_INDEX(U)) /* Scan gathers packed elements */
 KERNEL int FN2(gather)(const void *from, const U *indices, void *to, struct gather p)
 {
     const T *const x = (const T *)from;

@@ -187,7 +187,7 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #define RT_KIND_f8e5m2fnuz 5
 #define RT_KIND_f8e8m0 5
 #define RT_KIND_f4e2m1 5
-#define RT_KIND_f6e2m3 (5 | RT_STORAGE)
+#define RT_KIND_f6e2m3 5
 #define RT_KIND_f6e3m2 5
 #define RT_KIND_i4 6
 #define RT_KIND_i2 6
@@ -218,7 +218,6 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
             ST(y, (j) + k_, LD(x, (i) + k_));                                                                          \
     while (0)
 #define RT_MOVE_u2 RT_MOVE_u4
-#define RT_MOVE_f6e2m3 RT_MOVE_u4
 
 /* ---- how kernels are declared --------------------------------------------------------------------------
  * KERNEL void FN(softmax)(const T *restrict x, T *restrict y, struct softmax p) { ... }
@@ -240,6 +239,11 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #define RT_INLINE static inline RT_ATTRIBUTE((always_inline, unused))
 #else /* a build for a debugger: nothing is gained by copies, and they would be many; inline, so that what nobody calls vanishes */
 #define RT_INLINE static inline RT_ATTRIBUTE((unused))
+#endif
+#ifdef ONNXCC_HOST /* instances that onnxcc alone calls, when it folds */
+#define RT_FOLDS 1
+#else
+#define RT_FOLDS 0
 #endif
 #if defined ONNXCC_HOST || defined ONNXCC_RT_C
 #define KERNEL extern

@@ -21,7 +21,9 @@ PARAMS(tensor_scatter)
 #endif
 
 #if defined T && !defined U
-#if RT_IS_STORAGE(T)
+#define TENSOR_SCATTER_u4 1
+#define TENSOR_SCATTER_u2 0
+#if RT_IS_WHOLE(T) || (RT_IS_STORAGE(T) && RT_CAT(TENSOR_SCATTER_, T))
 KERNEL int FN(tensor_scatter)(const void *from, const void *updates, const i64 *places, void *to,
                               struct tensor_scatter p)
 {

@@ -159,7 +159,14 @@ KERNEL int FN(compress)(const void *from, const b8 *condition, void *to, i64 *fo
     return RT_OK;
 }
 TRIES(compress, 4, 2, SIZES(1))
+#endif
 
+#define CHOOSE_u8 0
+#define CHOOSE_u16 0
+#define CHOOSE_u32 0
+#define CHOOSE_u64 1 /* complex numbers, */
+#define CHOOSE_c128 1 /* and strings */
+#if RT_IS_WHOLE(T) && RT_CAT(CHOOSE_, T)
 KERNEL void FN(choose)(const b8 *restrict condition, const void *restrict a, const void *restrict b, void *restrict y,
                        struct choose p)
 {

@@ -1,7 +1,7 @@
 """Writes the tests that run on every machine: choose.py FOLDER SUITE CELLS OPERATORS
 
 FOLDER/tests/cover has as few of the official tests, of the support table's and of our own as call every kernel, and every
-function of elements, in every type that any of them calls (links to their folders); FOLDER/report says what none calls."""
+function of elements, in every type that any of them calls (links to their folders); FOLDER/uncalled has the kernels that none calls."""
 import os
 import pathlib
 import re
@@ -58,9 +58,10 @@ def write_cover(folder, suites):
     return set().union(*(calls for calls, _ in tests.values()))
 
 
-def report(calls):
+def uncalled(calls):
     there = kernels()
-    return f"cover: {len(there & calls)} kernels, each of its types apart, are called; by no test: {' '.join(sorted(there - calls))}\n"
+    print(f"cover: {len(there & calls)} kernels, each of its types apart, are called; by no test: {len(there - calls)}")
+    return "".join(f"{k}\n" for k in sorted(there - calls))
 
 
 def main():
@@ -69,7 +70,7 @@ def main():
     with generated(str(folder), [__file__], *versions) as stale:
         if stale:
             calls = write_cover(folder / "tests" / "cover", suites)
-            (folder / "report").write_text(report(calls))
+            (folder / "uncalled").write_text(uncalled(calls))
 
 
 if __name__ == "__main__":

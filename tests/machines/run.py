@@ -1,5 +1,6 @@
 """The tests of choose.py and networks.py on machines of table.py: run.py COVER NETWORKS [MACHINE...]. Of the first, kernels
-come from a library, in every type; in the others they are inlined, as users have them. Prints what fails, then
+come from a library, in every type; in the others they are inlined, as users have them. A kernel that no test calls is a
+failure. Prints what fails, then
 "processors: N passed, N failed"."""
 import pathlib
 import sys
@@ -12,7 +13,9 @@ OTHERS = ["x86-64", "avx"]  # have the tests of other groups
 
 def main(cover, networks, *machines):
     total = Sum("processors")
-    print((pathlib.Path(cover) / "report").read_text(), end="")
+    for kernel in (pathlib.Path(cover) / "uncalled").read_text().split():
+        print(f"FAILED {kernel}: no test calls it")
+        total.add(0, 1)
     machines = machines or [m for m in MACHINES if m not in OTHERS]
     total.each(machines, "cover", pathlib.Path(cover) / "tests", program=["--library"])
     total.each(machines, "networks", networks, own=True)
