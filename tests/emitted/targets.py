@@ -17,14 +17,15 @@ OTHERS = {
     "cortex-m0+": "", "cortex-m52": "cortex-m55", "cortex-m85": "cortex-m55", "cortex-m4f": "cortex-m4", "CORTEX-M4": "cortex-m4",
     "Cortex_M7": "cortex-m7", "cortex-a78c": "aarch64", "cortex-a720": "aarch64", "cortex-x4": "aarch64", "ARMv8": "aarch64",
     "armv8-r": "", "armv6-m": "", "armv7-a": "", "armv7e-m": "cortex-m4", "armv8-m.main": "", "armv8-m.main+dsp": "cortex-m4",
-    "armv8.1-m.main": "", "armv8.1-m.main+mve": "cortex-m55", "arm64": "aarch64", "apple-m1": "aarch64", "graviton3": "aarch64", "bcm2711": "aarch64", "stm32f103": "", "stm32f407": "cortex-m4",
-    "STM32L476": "cortex-m4", "stm32u575": "cortex-m4", "stm32f746": "cortex-m7", "stm32h743": "cortex-m7", "stm32h563": "cortex-m4",
-    "stm32n657": "cortex-m55", "nrf51": "", "nrf52": "cortex-m4", "nrf52840": "cortex-m4", "rp2040": "", "rp2350": "cortex-m4",
-    "esp32": "", "esp32s3": "", "esp32-c3": "", "xtensa": "", "avr": "", "atmega328p": "", "msp430": "", "mips": "", "s390x": "",
-    "ppc64le": "", "wasm32": "", "rv32imc": "", "rv32imafc": "", "rv64imac": "", "rv64gc": "riscv64", "rv64imafdc": "riscv64",
-    "rv64gcv": "riscv64", "k210": "riscv64", "znver4": "x86-64-v4", "znver5": "x86-64-v4", "raptorlake": "x86-64-v3",
-    "meteorlake": "x86-64-v3", "graniterapids": "x86-64-v4", "x86_64_v3": "x86-64-v3", "AVX2": "x86-64-v3", "avx512": "x86-64-v4",
-    "x86-64": "", "x86_64": "", "i686": "", "native": "", "": "", "*": "", "[": "",
+    "armv8.1-m.main": "", "armv8.1-m.main+mve": "cortex-m55", "arm64": "aarch64", "apple-m1": "aarch64", "graviton3": "aarch64",
+    "bcm2711": "aarch64", "stm32f103": "", "stm32f407": "cortex-m4", "STM32L476": "cortex-m4", "stm32u575": "cortex-m4",
+    "stm32f746": "cortex-m7", "stm32h743": "cortex-m7", "stm32h563": "cortex-m4", "stm32n657": "cortex-m55", "nrf51": "",
+    "nrf52": "cortex-m4", "nrf52840": "cortex-m4", "rp2040": "", "rp2350": "cortex-m4", "esp32": "", "esp32s3": "", "esp32-c3": "",
+    "xtensa": "", "avr": "", "atmega328p": "", "msp430": "", "mips": "", "s390x": "", "ppc64le": "", "wasm32": "", "rv32imc": "",
+    "rv32imafc": "", "rv64imac": "", "rv64gc": "riscv64", "rv64imafdc": "riscv64", "rv64gcv": "riscv64", "k210": "riscv64",
+    "znver4": "x86-64-v4", "znver5": "x86-64-v4", "raptorlake": "x86-64-v3", "meteorlake": "x86-64-v3",
+    "graniterapids": "x86-64-v4", "x86_64_v3": "x86-64-v3", "AVX2": "x86-64-v3", "avx512": "x86-64-v4", "x86-64": "", "x86_64": "",
+    "i686": "", "native": "", "": "", "*": "", "[": "",
 }
 
 

@@ -1,10 +1,10 @@
 """The tests of choose.py and networks.py on machines of table.py: run.py COVER NETWORKS [MACHINE...]. Of the first, kernels
 come from a library, in every type; in the others they are inlined, as users have them. A kernel that no test calls is a
-failure. Prints what fails, then
-"processors: N passed, N failed"."""
+failure. Then constants in every mode of --weights. Prints what fails, then "processors: N passed, N failed"."""
 import pathlib
 import sys
 
+import weights
 from runner import Sum
 from table import MACHINES
 
@@ -19,6 +19,7 @@ def main(cover, networks, *machines):
     machines = machines or [m for m in MACHINES if m not in OTHERS]
     total.each(machines, "cover", pathlib.Path(cover) / "tests", program=["--library"])
     total.each(machines, "networks", networks, own=True)
+    weights.each(total, [m for m in weights.HERE if m in machines])
     total.end()
 
 
