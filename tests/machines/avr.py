@@ -115,14 +115,16 @@ def function_net(rng):
 def whole_net(rng):
     """Whole numbers of 32 and 64 bits, indices, moves."""
     m = text_net("""a = Transpose <perm = [1, 0]> (x) b = Gather (a, i) c = Cast <to = 7> (b) d = Mul (c, c) e = Mod (d, prime)
-        f = Div (e, seven) g = Cast <to = 6> (f) k = ReduceSum <keepdims = 0> (g, axes) l = Concat <axis = 0> (k, k) y = Slice (l, one, five)""",
+        f = Div (e, seven) g = Cast <to = 6> (f) k = ReduceSum <keepdims = 0> (g, axes)
+        l = Concat <axis = 0> (k, k) y = Slice (l, one, five)""",
                  "int32[4, 5]", "int32[4]", {"i": np.array([4, -1, 0]), "prime": np.array(1000003), "seven": np.array(7),
                                              "axes": np.array([0]), "one": np.array([1]), "five": np.array([5])})
     return m, rng.integers(-2**31, 2**31, (4, 5)).astype(np.int32)
 
 
 def recurrent_net(rng):
-    m = text_net("h, last, cell = LSTM <hidden_size = 4> (x, w, r, b) s = Squeeze (h, axes) o, y = GRU <hidden_size = 3> (s, v, u)", "float[3, 1, 5]", "float[1, 1, 3]",
+    m = text_net("h, last, cell = LSTM <hidden_size = 4> (x, w, r, b) s = Squeeze (h, axes) o, y = GRU <hidden_size = 3> (s, v, u)",
+                 "float[3, 1, 5]", "float[1, 1, 3]",
                  {n: rng.standard_normal(k).astype(np.float32) / 2 for n, k in (("w", (1, 16, 5)), ("r", (1, 16, 4)), ("b", (1, 32)),
                                                                                 ("v", (1, 9, 4)), ("u", (1, 9, 3)))} | {"axes": np.array([1])})
     return m, rng.standard_normal((3, 1, 5)).astype(np.float32)

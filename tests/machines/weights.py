@@ -60,8 +60,11 @@ def bits(kind, rng):
     if kind in PLAIN and kind != "bool":
         return np.frombuffer(rng.bytes(COUNT * dtype.itemsize), dtype)
     codes = rng.integers(0, 256, COUNT).astype(np.uint8)
-    if dtype.name.startswith(("int", "uint", "bool")):
-        return (codes % 2 if kind == "bool" else ml_dtypes.iinfo(dtype).min + codes.astype(int) % 2**ml_dtypes.iinfo(dtype).bits).astype(dtype)
+    if kind == "bool":
+        return codes % 2 > 0
+    if kind.startswith(("int", "uint")):
+        info = ml_dtypes.iinfo(dtype)
+        return (info.min + codes.astype(int) % 2**info.bits).astype(dtype)
     return (codes if kind.startswith("float8") else codes % 16).view(dtype)
 
 

@@ -29,8 +29,8 @@ def add_moves(c, rng):
         add(c, f"instance_cut_{name}", f'<ir_version: 10, opset_import: ["": 21]> g ({name}[n, 3] x) => (seq({name}[k, 3]) y) {{ '
             "three = Constant <value = int64 {3}> () y = SplitToSequence (x, three) }", [x], [parts])
     for value in np.array([-1.5], F16), np.array([200], np.uint8), np.array([-7], np.int16), np.array([1.25], BF16), np.array([True]):
-        c.add(f"instance_fill_{value.dtype.name}", "ConstantOfShape", [np.array([5, 3])], {"value": numpy_helper.from_array(value)}, version=24,
-              by=[np.full((5, 3), value[0])])
+        attrs = {"value": numpy_helper.from_array(value)}
+        c.add(f"instance_fill_{value.dtype.name}", "ConstantOfShape", [np.array([5, 3])], attrs, version=24, by=[np.full((5, 3), value[0])])
 
 
 def add_sizes(c, rng):
