@@ -216,8 +216,11 @@ static const struct Row {
     {"custom-op", 0, MUST, false, add_custom,
      "      --custom-op DOMAIN.OP   an operator of yours: the C calls a function that you write, which the header declares\n"},
     {"target", 0, MUST, false, set_target,
-     "      --target NAME   generic, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, riscv64, cortex-m4, cortex-m7,\n"
-     "                      cortex-m55\n"},
+     "      --target NAME   the processor:"
+#define TARGET(name, ...) " " name
+#include "base/target.def"
+#undef TARGET
+     "\n"},
     {"max-arena", 0, MUST, false, set_max_arena,
      "      --max-arena BYTES   the most memory that a run may need (default 1G); 512K, 64M and 2G are understood\n"},
     {"weights", 0, MUST, false, set_weights,

@@ -5,10 +5,6 @@
 #include "base/options.h"
 #include "ir/graph.h"
 
-const Target *target_find(const char *name);
-const char *target_nearest(const char *name); /* for one that is not known; NULL: none is better than generic */
-const char *target_names(void);               /* "generic, x86-64-v3, ..." */
-
 const char *stage_letters(void);     /* those that -d knows, in order */
 Model *read_model(const char *file); /* bytes -> graph */
 void compile_model(Model *m);        /* every stage from resolve to plan */

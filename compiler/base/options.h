@@ -3,15 +3,9 @@
 #define ONNXCC_OPTIONS_H
 
 #include "base/error.h"
+#include "base/target.h"
 
 typedef enum Weights { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE } Weights;
-typedef struct Target {
-    const char *name;
-    int vector; /* bytes of a vector register the kernels may use */
-    bool x86, arm;
-    const char *cflags; /* what to give the C compiler */
-    int64_t addresses;  /* bytes that one object may have; 0: of a machine of 64 bits */
-} Target;
 typedef struct Options {
     const char *model, *output, *prefix, *dump, *eval_dir;
     const Target *target;

@@ -149,21 +149,15 @@ static int known_stack(const char *kernel)
 {
     static const struct {
         const char *kernel;
-        int bytes[6]; /* generic, x86-64-v3, x86-64-v4, aarch64, riscv64, Cortex-M */
+        int bytes[STACK_COLUMNS];
     } known[] = {
 #define STACK(kernel, ...) {#kernel, {__VA_ARGS__}},
 #include "emit/stack.def"
 #undef STACK
     };
-    const Target *t = opt()->target;
-    const int column = t->arm                        ? 5
-                       : t->vector > 16              ? t->vector / 32
-                       : !strcmp(t->name, "aarch64") ? 3
-                       : !strcmp(t->name, "riscv64") ? 4
-                                                     : 0;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i].kernel, kernel))
-            return known[i].bytes[column];
+            return known[i].bytes[opt()->target->stack];
     return known_stack("others");
 }
 

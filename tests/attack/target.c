@@ -25,13 +25,16 @@ static int draw(int n)
 
 static void choose_options(void)
 {
-    static const char *const targets[] = {"generic", "generic", "generic",   "x86-64-v2", "x86-64-v3",  "x86-64-v4",
-                                          "aarch64", "riscv64", "cortex-m4", "cortex-m7", "cortex-m55", "cortex-m4"};
+    static const char *const targets[] = {
+#define TARGET(name, ...) name,
+#include "base/target.def"
+#undef TARGET
+        "generic", "generic"};
     static const Weights weights[] = {WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE};
     *opt() = (Options){.model = "fuzz.onnx",
                        .output = "fuzz.c",
                        .prefix = "fuzz",
-                       .target = target_find(targets[draw(12)]),
+                       .target = target_find(targets[draw(sizeof targets / sizeof *targets)]),
                        .single = draw(2),
                        .strict = !draw(8),
                        .weights = weights[draw(4)],

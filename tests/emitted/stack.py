@@ -12,18 +12,31 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "runtime-min"
-# Kind of target -> how its code is compiled, and what the entry takes at most, with the code of loops and the kernels that
-# are inlined into it: seen on the networks of tests/models.
-M4 = "arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
-M55 = "arm-none-eabi-gcc -mcpu=cortex-m55 -mthumb -mfloat-abi=hard"
-COLUMNS = {
-    "generic": (["gcc -O0", "gcc -Og", "gcc -O2", "gcc -O3"], 1664),
-    "x86-64-v3": (["gcc -Og -march=x86-64-v3", "gcc -O3 -march=x86-64-v3"], 2304),
-    "x86-64-v4": (["gcc -Og -march=x86-64-v4", "gcc -O3 -march=x86-64-v4"], 1536),
-    "aarch64": (["aarch64-linux-gnu-gcc -O2", "aarch64-linux-gnu-gcc -O3"], 1664),
-    "riscv64": (["riscv64-linux-gnu-gcc -O2", "riscv64-linux-gnu-gcc -O3"], 1664),
-    "cortex": ([f"{M4} -Og", f"{M4} -O2", f"{M4} -Os -DONNXCC_SMALL", f"{M55} -O2"], 1024),
+# A column -> by what and at which levels its targets' code is compiled, and what the entry takes at most, with the code of loops
+# and the kernels that are inlined into it: seen on the networks of tests/models. Which targets and columns there are,
+# compiler/base/target.def and target.h say.
+TOOLS = {
+    "generic": ("gcc", ["-O0", "-Og", "-O2", "-O3"], 1664),
+    "x86-64-v3": ("gcc", ["-Og", "-O3"], 2304),
+    "x86-64-v4": ("gcc", ["-Og", "-O3"], 1536),
+    "aarch64": ("aarch64-linux-gnu-gcc", ["-O2", "-O3"], 1664),
+    "riscv64": ("riscv64-linux-gnu-gcc", ["-O2", "-O3"], 1664),
+    "cortex": ("arm-none-eabi-gcc", ["-Og", "-O2", "-Os -DONNXCC_SMALL"], 1024),
 }
+
+
+def column(word):
+    """STACK_X86_64_V3 -> x86-64-v3"""
+    return word.removeprefix("STACK_").lower().replace("_", "-")
+
+
+BASE = ROOT / "compiler" / "base"
+# Name of a target -> its column, and what its C compiler is given.
+TARGETS = {n: (column(c), flags) for n, c, flags in
+           re.findall(r'^TARGET\("(.+?)", .*?(STACK_\w+), \w+, "(.*?)"', (BASE / "target.def").read_text(), re.M)}
+M4 = f"{TOOLS['cortex'][0]} {TARGETS['cortex-m4'][1]}"
+ENTRY = {c: TOOLS[c][2] for c in map(column, re.findall(r"^ +(STACK_\w+),$", (BASE / "target.h").read_text(), re.M))}
+WAYS = [(c, f"{TOOLS[c][0]} {flags} {level}") for c, flags in TARGETS.values() for level in TOOLS[c][1]]
 LEAST = 256     # what needs less has no row
 TYPES = re.compile(r"(_(b?f16|f32|f64|[iu](2|4|8|16|32|64)|b8|c64|c128|str|f8e\w+|f[46]e\w+))+$")
 
@@ -57,19 +70,18 @@ def measured(cc, header, folder):
 
 
 def main(headers):
-    most = {"entry": {c: most for c, (_, most) in COLUMNS.items()}, "others": dict.fromkeys(COLUMNS, LEAST)}
+    most = {"entry": dict(ENTRY), "others": dict.fromkeys(ENTRY, LEAST)}
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [(c, pool.submit(measured, cc, h, pathlib.Path(folder))) for h in headers for c, (ways, _) in COLUMNS.items()
-                for cc in ways]
+        jobs = [(c, pool.submit(measured, cc, h, pathlib.Path(folder))) for h in headers for c, cc in WAYS]
         for column, job in jobs:
             for f, n in job.result().items():
-                row = most.setdefault(TYPES.sub("", f), dict.fromkeys(COLUMNS, 0))
+                row = most.setdefault(TYPES.sub("", f), dict.fromkeys(ENTRY, 0))
                 row[column] = max(row[column], n)
     for row in most.values():   # built for any processor
         row["generic"] = max(row["generic"], row["aarch64"], row["riscv64"])
     rows = [f"STACK({k}, {', '.join(map(str, row.values()))})\n" for k, row in sorted(most.items()) if max(row.values()) > LEAST or k == "others"]
     (ROOT / "compiler" / "emit" / "stack.def").write_text(
-        f"/* stack.def - STACK(kernel, {', '.join(COLUMNS)}): bytes of stack that a kernel\n"
+        f"/* stack.def - STACK(kernel, {', '.join(ENTRY)}): bytes of stack that a kernel\n"
         f" * needs at most, whatever its types and the compiler's level. By `make stack`. */\n" +
         "".join(rows))
 

@@ -3,7 +3,8 @@ gcc's macros say that it has."""
 import re
 import subprocess
 
-KNOWN = "generic x86-64-v2 x86-64-v3 x86-64-v4 aarch64 riscv64 cortex-m4 cortex-m7 cortex-m55".split()
+from stack import TARGETS
+
 # What has to be there; of several, the first.
 LEVELS = {
     "x86-64-v4": "AVX512F AVX512BW AVX512DQ AVX512VL AVX512CD",
@@ -36,7 +37,7 @@ def run(*command):
 def names(cc, option):
     """The values of an option, as the C compiler lists them where there is none of that name."""
     listed = re.search(r"valid arguments .*?are: (.*)", run(cc, f"{option}=no-such").stderr)[1]
-    return [n for n in listed.split() if n not in (*KNOWN, *OTHERS)]
+    return [n for n in listed.split() if n not in (*TARGETS, *OTHERS)]
 
 
 def has(macros, level):

@@ -165,12 +165,25 @@ def operators_table(readme):
         find("README.md", readme[:readme.find("<!-- operators")].count("\n") + 1, "the table is old: make table")
 
 
+def targets_are_run(rows, machines, readme):
+    """Each row of target.def has a machine that runs its code; the README names no other."""
+    known = re.findall(r'^TARGET\("(.+?)"', rows, re.M)
+    for name in known:
+        if name != "generic" and f'"{name}": ' not in machines:
+            find("compiler/base/target.def", 1, f"no machine of tests/machines/table.py runs {name}")
+    for i, line in enumerate(readme.split("\n"), 1):
+        for name in re.findall(r"`([^`]+)`", line) if "| `--target" in line else ():
+            if name.removeprefix("--target ") not in known:
+                find("README.md", i, f"{name}: not a target")
+
+
 files = tracked()
 names = operators(files)
 assert len(names) > 100, names
 for f, t in files.items():
     look_at(f, t, sorted(names))
 operators_table(files["README.md"])
+targets_are_run(files["compiler/base/target.def"], files["tests/machines/table.py"], files["README.md"])
 layout([f for f in files if f.endswith((".c", ".h"))])
 includes_go_down(files)
 symbols_go_down(files)

@@ -1,0 +1,48 @@
+/* target.c - the processors that --target knows, and which of them suits another one. */
+#include <fnmatch.h>
+
+#include "base/target.h"
+#include "base/util.h"
+
+static const Target targets[] = {
+#define TARGET(...) {__VA_ARGS__},
+#include "base/target.def"
+#undef TARGET
+};
+enum { TARGETS = sizeof targets / sizeof *targets };
+
+const Target *target_find(const char *target)
+{
+    for (int i = 0; i < TARGETS; i++)
+        if (!strcmp(targets[i].name, target))
+            return &targets[i];
+    return NULL;
+}
+
+/* Is the name one of these patterns, which blanks part? */
+static bool fits(const char *target, const char *patterns)
+{
+    size_t n;
+    for (const char *p = patterns; *p; p += n + (p[n] != 0)) {
+        n = strcspn(p, " ");
+        if (!fnmatch(name_bytes(p, n)->s, target, FNM_CASEFOLD))
+            return true;
+    }
+    return false;
+}
+
+const char *target_nearest(const char *target)
+{
+    for (int i = TARGETS - 1; i >= 0; i--)
+        if (fits(target, targets[i].suits))
+            return targets[i].name;
+    return NULL;
+}
+
+const char *target_names(void)
+{
+    Text t = {0};
+    for (int i = 0; i < TARGETS; i++)
+        text_put(&t, "%s%s", i ? ", " : "", targets[i].name);
+    return t.s;
+}
