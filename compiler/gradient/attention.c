@@ -1,21 +1,21 @@
-/* attention.c - what Attention gives back; its scores, and LinearAttention, as ordinary nodes. attention.h and
- * linear_attention.h of runtime-min have the formulas. */
+/* attention.c - Attention's vjp rule; decompositions of Attention with scores, LinearAttention and RotaryEmbedding.
+ * attention.h and linear_attention.h of runtime-min have the formulas. */
 #include "ir/kernel.h"
 #include "gradient.h"
 
 /* ---- heads --------------------------------------------------------------------------------------------------------- */
 
-/* Sizes of an onnxcc.Attention; `each` query heads share one of the keys. */
-typedef struct Sizes {
+/* Sizes of an onnxcc.Attention; `each` query heads share a head of the keys. */
+typedef struct HeadSizes {
     Node *n; /* new nodes go before it */
     const Node *m;
     Dim batch, heads, kv, each, rows, keys, size;
-} Sizes;
+} HeadSizes;
 
-static Sizes sizes(Node *n, const Node *m)
+static HeadSizes sizes(Node *n, const Node *m)
 {
     Shape q = *m->in[0]->shape, k = *m->in[1]->shape;
-    Sizes s = {.n = n, .m = m, .batch = q.dim[0], .rows = q.dim[q.rank - 2], .keys = k.dim[k.rank - 2]};
+    HeadSizes s = {.n = n, .m = m, .batch = q.dim[0], .rows = q.dim[q.rank - 2], .keys = k.dim[k.rank - 2]};
     s.heads = q.rank == 3 ? D(attr_int(m, "q_num_heads")) : q.dim[1];
     s.kv = k.rank == 3 ? D(attr_int(m, "kv_num_heads")) : k.dim[1];
     s.each = dim_div(s.heads, s.kv);
@@ -23,9 +23,9 @@ static Sizes sizes(Node *n, const Node *m)
     return s;
 }
 
-/* v, like queries (`of` 0), keys (1), values (2) or, when `out`, the output that queries have, as (batch, key heads, query
+/* v, which is like the queries (`of` 0), the keys (1), the values (2) or, when `out`, the output, as (batch, key heads, query
  * heads of each or 1, rows, size). */
-static Value *split_heads(const Sizes *s, Value *v, int of, bool out)
+static Value *split_heads(const HeadSizes *s, Value *v, int of, bool out)
 {
     Shape x = *s->m->in[of]->shape, own = out ? *s->m->out[0]->shape : x;
     Dim each = of ? D(1) : s->each, rows = of ? s->keys : s->rows;
@@ -36,7 +36,7 @@ static Value *split_heads(const Sizes *s, Value *v, int of, bool out)
     return transpose(s->n, v, 5, (int64_t[]){0, 2, 3, 1, 4});
 }
 
-/* The way back, from the rank 5 to the shape of `like`. */
+/* The inverse: v, of rank 5, in the shape of `like`. */
 static Value *join_heads(Node *n, Value *v, Value *like)
 {
     if (like->shape->rank == 3)
@@ -44,7 +44,7 @@ static Value *join_heads(Node *n, Value *v, Value *like)
     return make_reshape(n, v, like->shape->rank, like->shape->dim);
 }
 
-static Value *scaled(const Sizes *s, Type t, Value *v)
+static Value *scaled(const HeadSizes *s, Type t, Value *v)
 {
     const char *op = attr_given(s->m, "scale") ? "Mul" : "Div";
     Value *by = attr_given(s->m, "scale") ? make_scalar(s->n, t, attr_float(s->m, "scale"))
@@ -55,22 +55,22 @@ static Value *scaled(const Sizes *s, Type t, Value *v)
 /* ---- Attention ------------------------------------------------------------------------------------------------------ */
 
 /* The products of queries and keys at stage `mode` (0: scaled, 3: after Softmax), of rank 5. */
-static Value *attention_at(const Sizes *s, int mode)
+static Value *attention_at(const HeadSizes *s, int mode)
 {
-    Node *c = node_again(s->n, s->m, s->m->in, s->m->n_in, 2);
+    Node *c = clone_node(s->n, s->m, s->m->in, s->m->n_in, 2);
     attr_set_int(c, "qk_matmul_output_mode", mode);
     return make_reshape(s->n, c->out[1], 5, (Dim[]){s->batch, s->kv, s->each, s->rows, s->keys});
 }
 
 /* y = P V, P = Softmax(cap(scale Q K') + mask): dV = P' d, dS = P (d V' - the sum of its product with P). */
-Value *attention_back(const Back *b)
+Value *attention_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Type t = b->d->type;
-    Sizes own = sizes(n, m), *s = &own;
+    HeadSizes own = sizes(n, m), *s = &own;
     int64_t each = 2, last = 4;
     double cap = attr_float(m, "softcap");
-    if (b->i == 5) /* which is part of the keys already */
+    if (b->i == 5) /* the past keys are part of the keys already */
         return zeros_like(n, m->in[5]);
     Value *p = attention_at(s, 3), *d = split_heads(s, b->d, 0, true);
     if (b->i == 2)
@@ -81,7 +81,7 @@ Value *attention_back(const Back *b)
         Shape whole = shape_list(4, s->batch, s->heads, s->rows, s->keys), mask = *m->in[3]->shape;
         v = make_reshape(n, v, 4, whole.dim);
         whole.dim[3] = mask.dim[mask.rank - 1]; /* keys beyond the mask take no part */
-        return gather_up(n, part(n, v, 3, D(0), whole.dim[3]), whole, m->in[3]);
+        return sum_to_shape(n, part(n, v, 3, D(0), whole.dim[3]), whole, m->in[3]);
     }
     if (cap != 0) {
         Value *u = make(n, "Tanh", 1, make(n, "Div", 2, attention_at(s, 0), make_scalar(n, t, cap)));
@@ -92,8 +92,8 @@ Value *attention_back(const Back *b)
     return join_heads(n, scaled(s, t, v), m->in[b->i]);
 }
 
-/* 0 for the keys that take part and -infinity for others: what the node makes of scores of 0. */
-static Value *attention_mask(const Sizes *s)
+/* The node's own mask, 0 and -infinity: its output for scores of 0. */
+static Value *attention_mask(const HeadSizes *s)
 {
     const Node *m = s->m;
     Value *zeros[6];
@@ -102,14 +102,14 @@ static Value *attention_mask(const Sizes *s)
             zeros[i] = filled(s->n, in(m, i)->type, 0, m->in[i]->shape->rank, m->in[i]->shape->dim);
         else
             zeros[i] = in(m, i);
-    Node *c = node_again(s->n, m, zeros, m->n_in, 2);
+    Node *c = clone_node(s->n, m, zeros, m->n_in, 2);
     attr_set_int(c, "qk_matmul_output_mode", 2);
     attr_set_float(c, "softcap", 0);
     return c->out[1];
 }
 
 /* The mask in input 3, added to scores of (batch, heads, rows, keys); 0 for keys that it does not have. */
-static Value *masked(const Sizes *s, Type t, Value *v, Value *mask)
+static Value *masked(const HeadSizes *s, Type t, Value *v, Value *mask)
 {
     Shape x = *mask->shape;
     Dim pads[8] = {{0}};
@@ -127,11 +127,11 @@ static Value *probabilities(Node *n, Type t, Value *v)
     return make(n, "Where", 3, none, zero, v);
 }
 
-/* With the scores as a result. */
-bool attention_words(Node *n, Node *m, Value **out)
+/* Attention whose scores are an output. */
+bool decompose_attention(Node *n, Node *m, Value **out)
 {
     Type own = m->in[0]->type, t = own == F64 ? F64 : F32;
-    Sizes sizes_of = sizes(n, m), *s = &sizes_of;
+    HeadSizes sizes_of = sizes(n, m), *s = &sizes_of;
     double cap = attr_float(m, "softcap");
     Value *stage[4], *x[3];
     if (m->n_out < 2 || !m->out[1])
@@ -142,8 +142,8 @@ bool attention_words(Node *n, Node *m, Value **out)
     Shape whole = shape_list(4, s->batch, s->heads, s->rows, s->keys);
     stage[0] = v = make_reshape(n, v, 4, whole.dim);
     if (cap > 0) {
-        Value *most = make_scalar(n, t, cap);
-        v = make(n, "Mul", 2, make(n, "Tanh", 1, make(n, "Div", 2, v, most)), most);
+        Value *bound = make_scalar(n, t, cap);
+        v = make(n, "Mul", 2, make(n, "Tanh", 1, make(n, "Div", 2, v, bound)), bound);
     }
     stage[1] = v;
     if (in(m, 3) && in(m, 3)->type != B8)
@@ -167,8 +167,8 @@ static Value *angles(Node *n, Node *m, int i, Dim batch, Dim length, Dim half)
     return make_reshape(n, v, 4, (Dim[]){batch, length, D(1), half});
 }
 
-/* Where the angles count, too. */
-bool rotary_words(Node *n, Node *m, Value **out)
+/* For active angles. */
+bool decompose_rotary(Node *n, Node *m, Value **out)
 {
     Shape x = *m->in[0]->shape, c = *m->in[1]->shape;
     bool packed = x.rank == 3, mixed = attr_int(m, "interleaved") != 0;
@@ -202,7 +202,7 @@ bool rotary_words(Node *n, Node *m, Value **out)
 
 /* ---- LinearAttention ------------------------------------------------------------------------------------------------ */
 
-/* The turn's token of v, which is (batch, tokens, ...), as (batch, heads, rows, columns). */
+/* The iteration's token of v, which is (batch, tokens, ...), as (batch, heads, rows, columns). */
 static Value *token(Node *n, Value *v, const Dim *as)
 {
     v = make(n, "Gather", 2, v, n->graph->in.at[0]);
@@ -210,7 +210,7 @@ static Value *token(Node *n, Value *v, const Dim *as)
     return make_reshape(n, v, 4, as);
 }
 
-bool linear_attention_words(Node *n, Node *m, Value **out)
+bool decompose_linear_attention(Node *n, Node *m, Value **out)
 {
     Shape q = *m->in[0]->shape, y = *m->out[0]->shape;
     Dim batch = q.dim[0], heads = D(attr_int(m, "q_num_heads")), kv = D(attr_int(m, "kv_num_heads"));

@@ -5,13 +5,13 @@
 
 /* ---- graphs ----------------------------------------------------------------------------------------------------- */
 
-/* The end of a new graph of `owner`, where n is at work. */
+/* A new graph of `owner`: returns its end, before which nodes go. Messages name n. */
 static Node *begin_graph(Node *owner, const Node *n, const Graph *like)
 {
     Graph *g = NEW(Graph);
     *g = (Graph){.name = like->name, .model = like->model, .parent = owner->graph, .owner = owner, .path = like->path};
     Node *end = node_new(g, "onnxcc.Start", 0, NULL, 0);
-    end->op = n->op; /* what messages say */
+    end->op = n->op; /* for messages */
     end->source = n->source;
     node_insert(end, NULL);
     return end;
@@ -32,20 +32,20 @@ static Value *add_input(Graph *g, Name name, Type t, Shape s)
     return v;
 }
 
-/* A way through a new graph of `owner`, inside p's; q->n is its end. */
-static void enter(Path *q, const Path *p, Node *owner, const Graph *like)
+/* A tape for a new graph of `owner`, inside p's; q->n is its end. */
+static void begin_tape(Tape *q, const Tape *p, Node *owner, const Graph *like)
 {
-    *q = (Path){.outer = p, .n = begin_graph(owner, p->n, like)};
+    *q = (Tape){.outer = p, .n = begin_graph(owner, p->n, like)};
 }
 
-static Shape shape_now(const Path *p, Shape s)
+static Shape remap_shape(const Tape *p, Shape s)
 {
     for (int i = 0; i < s.rank; i++)
-        s.dim[i] = size_now(p, s.dim[i]);
+        s.dim[i] = remap_size(p, s.dim[i]);
     return s;
 }
 
-/* v is within the same bounds as old. */
+/* Bounds of the elements of v: those of old. */
 static void bound_like(Value *v, const Value *old)
 {
     for (const Symbol *s = symbols_of(old); s; s = s->next) {
@@ -57,35 +57,35 @@ static void bound_like(Value *v, const Value *old)
     }
 }
 
-/* The graph g for `owner`, with what it reads as it is now. */
-static Graph *graph_again(const Path *p, Graph *g, Node *owner)
+/* g for `owner`, with what it reads remapped. */
+static Graph *clone_graph(const Tape *p, Graph *g, Node *owner)
 {
-    Path q;
-    enter(&q, p, owner, g);
-    q.plain = true;
+    Tape q;
+    begin_tape(&q, p, owner, g);
+    q.forward_only = true;
     for (int i = 0; i < g->in.n; i++) {
         Value *v = g->in.at[i];
-        map_put(&q.now, v, add_input(q.n->graph, v->name, v->type, shape_now(&q, *v->shape)));
-        bound_like(now(&q, v), v);
+        map_put(&q.map, v, add_input(q.n->graph, v->name, v->type, remap_shape(&q, *v->shape)));
+        bound_like(remap(&q, v), v);
     }
     for (Node *m = g->first; m; m = m->next)
-        go(&q, m);
+        replay(&q, m);
     for (int i = 0; i < g->out.n; i++)
-        graph_add_output(q.n->graph, now(&q, g->out.at[i]));
+        graph_add_output(q.n->graph, remap(&q, g->out.at[i]));
     return end_graph(q.n);
 }
 
-Node *copied(const Path *p, Node *m, Value **in)
+Node *clone_remapped(const Tape *p, Node *m, Value **in)
 {
-    Node *c = node_again(p->n, m, in, m->n_in, m->n_out);
+    Node *c = clone_node(p->n, m, in, m->n_in, m->n_out);
     for (int i = 0; i < m->n_out; i++)
         if (!m->out[i])
             c->out[i] = NULL;
         else if (m->op->flags & TOLD)
-            set_out(c, i, m->out[i]->type, shape_now(p, *m->out[i]->shape));
+            set_out(c, i, m->out[i]->type, remap_shape(p, *m->out[i]->shape));
     for (int i = 0; i < c->n_attr; i++)
         if (c->attr[i].g)
-            c->attr[i].g = graph_again(p, c->attr[i].g, c);
+            c->attr[i].g = clone_graph(p, c->attr[i].g, c);
     infer_node(c);
     for (int i = 0; i < m->n_out; i++)
         if (m->out[i])
@@ -93,18 +93,18 @@ Node *copied(const Path *p, Node *m, Value **in)
     return c;
 }
 
-Graph *taken(const Node *m, Value *const *in)
+Graph *decided_branch(const Node *m, Value *const *in)
 {
     if (strcmp(m->op->name, "If") || !in[0]->data || in[0]->data->symbolic)
         return NULL;
     return node_attr(m, tensor_get_int(in[0]->data, 0) ? "then_branch" : "else_branch")->g;
 }
 
-/* ---- what is live ----------------------------------------------------------------------------------------------- */
+/* ---- active values ---------------------------------------------------------------------------------------------- */
 
-/* The live values of the graphs around that m's graphs read. */
+/* The active values of the graphs around that m's graphs read. */
 typedef struct Captured {
-    const Path *p;
+    const Tape *p;
     Map seen;
     VEC(Value *) list;
 } Captured;
@@ -112,7 +112,7 @@ typedef struct Captured {
 static void capture(Value *v, void *captured)
 {
     Captured *c = captured;
-    if (!is_live(c->p, v) || !type_is_float(v->type) || map_get(&c->seen, v))
+    if (!is_active(c->p, v) || !type_is_float(v->type) || map_get(&c->seen, v))
         return;
     map_put(&c->seen, v, v);
     vec_push(&c->list, v);
@@ -126,101 +126,104 @@ static void capture_all(Graph *g, void *captured)
         capture(g->out.at[i], captured);
 }
 
-typedef struct Liveness {
-    const Path *p;
-    bool live;
-} Liveness;
+typedef struct Activity {
+    const Tape *p;
+    bool active;
+} Activity;
 
-static void look_at(Value *v, void *liveness)
+static void read_activity(Value *v, void *activity)
 {
-    Liveness *l = liveness;
-    l->live |= is_live(l->p, v);
+    Activity *l = activity;
+    l->active |= is_active(l->p, v);
 }
 
-/* Marks what is live in g. */
-static void mark_live(Path *q, const Graph *g)
+/* Marks the active values of g. */
+static void mark_active(Tape *q, const Graph *g)
 {
     for (Node *m = g->first; m; m = m->next) {
-        Liveness l = {.p = q};
-        each_read(m, look_at, &l);
-        for (int i = 0; l.live && i < m->n_out; i++)
+        Activity l = {.p = q};
+        each_read(m, read_activity, &l);
+        for (int i = 0; l.active && i < m->n_out; i++)
             if (m->out[i])
-                map_put(&q->live, m->out[i], m);
+                map_put(&q->active, m->out[i], m);
     }
 }
 
-/* Which of the states that Loop m carries count: they start live, or become so in some turn. */
-static bool *live_states(const Path *p, Node *m)
+/* Which states of Loop m are active: at first, or after some iteration. */
+static bool *active_states(const Tape *p, Node *m)
 {
     const Graph *g = node_attr(m, "body")->g;
-    Path q = {.outer = p};
+    Tape q = {.outer = p};
     int carried = m->n_in - 2;
-    bool *live = NEWS(bool, carried + 1);
+    bool *active = NEWS(bool, carried + 1);
     for (bool more = true; more;) {
         more = false;
-        mark_live(&q, g);
+        mark_active(&q, g);
         for (int i = 0; i < carried; i++)
-            if (!live[i] && type_is_float(m->in[i + 2]->type) &&
-                (is_live(p, m->in[i + 2]) || is_live(&q, g->out.at[i + 1]))) {
-                map_put(&q.live, g->in.at[i + 2], m);
-                live[i] = more = true;
+            if (!active[i] && type_is_float(m->in[i + 2]->type) &&
+                (is_active(p, m->in[i + 2]) || is_active(&q, g->out.at[i + 1]))) {
+                map_put(&q.active, g->in.at[i + 2], m);
+                active[i] = more = true;
             }
     }
-    return live;
+    return active;
 }
 
 /* ---- If ------------------------------------------------------------------------------------------------------------ */
 
-/* d, which is what output v of a graph counts, unless v does not. */
-static void seed(Path *q, Value *v, Value *d)
+/* d is the adjoint of output v of a graph, if v is active. */
+static void seed(Tape *q, Value *v, Value *d)
 {
-    v = now(q, v);
-    if (!d || !is_live(q, v) || !type_is_float(v->type))
+    v = remap(q, v);
+    if (!d || !is_active(q, v) || !type_is_float(v->type))
         return;
     if (d->shape->rank >= 0 && !shape_same(*d->shape, *v->shape)) /* that of both branches */
         d = reshape_like(q->n, d, v);
-    count_back(q, v, d);
+    accumulate(q, v, d);
 }
 
-/* What v counts, in the shape of `like`. */
-static Value *counted(const Path *q, Value *v, Value *like)
+/* The adjoint of v in the shape of `like`. */
+static Value *adjoint_like(const Tape *q, Value *v, Value *like)
 {
-    Value *d = map_get(&q->back, v);
+    Value *d = map_get(&q->adjoint, v);
     return d ? reshape_like(q->n, d, like) : zeros_like(q->n, like);
 }
 
-static Value *count_of(const Path *p, const Node *m, int o) { return out(m, o) ? map_get(&p->back, m->out[o]) : NULL; }
-
-/* What the values count when this branch is taken. */
-static Graph *branch_back(const Path *p, const Node *m, const Graph *g, Node *owner, const Captured *of)
+static Value *adjoint_of(const Tape *p, const Node *m, int o)
 {
-    Path q;
-    enter(&q, p, owner, g);
+    return out(m, o) ? map_get(&p->adjoint, m->out[o]) : NULL;
+}
+
+/* The branch of the reverse If: adjoints of the captured values when this branch is taken. */
+static Graph *branch_vjp(const Tape *p, const Node *m, const Graph *g, Node *owner, const Captured *of)
+{
+    Tape q;
+    begin_tape(&q, p, owner, g);
     for (Node *b = g->first; b; b = b->next)
-        go(&q, b);
+        replay(&q, b);
     for (int i = 0; i < g->out.n; i++)
-        seed(&q, g->out.at[i], count_of(p, m, i));
-    go_back(&q);
+        seed(&q, g->out.at[i], adjoint_of(p, m, i));
+    backward(&q);
     for (int i = 0; i < of->list.n; i++)
-        graph_add_output(q.n->graph, counted(&q, of->list.at[i], of->list.at[i]));
+        graph_add_output(q.n->graph, adjoint_like(&q, of->list.at[i], of->list.at[i]));
     return end_graph(q.n);
 }
 
-static void if_back(Path *p, Node *m, const Captured *of)
+static void if_vjp(Tape *p, Node *m, const Captured *of)
 {
     static const char *const branches[] = {"then_branch", "else_branch"};
     Node *b = make_node(p->n, "If", 1, &m->in[0], of->list.n);
     for (int k = 0; k < 2; k++) {
-        Graph *g = branch_back(p, m, node_attr(m, branches[k])->g, b, of);
+        Graph *g = branch_vjp(p, m, node_attr(m, branches[k])->g, b, of);
         attr_set(b, (Attr){.name = name(branches[k]), .type = A_GRAPH, .g = g});
     }
     for (int i = 0; i < of->list.n; i++)
-        count_back(p, of->list.at[i], b->out[i]);
+        accumulate(p, of->list.at[i], b->out[i]);
 }
 
 /* ---- Loop ---------------------------------------------------------------------------------------------------------- */
 
-/* Output k of Loop m, which nobody had asked for. */
+/* A new output k of Loop m. */
 static Value *add_result(Node *m, int k)
 {
     if (k >= m->n_out) {
@@ -235,23 +238,23 @@ static Value *add_result(Node *m, int k)
     return m->out[k];
 }
 
-/* So many turns, as Loop takes them. */
-static Value *turns_wanted(Node *n, Dim turns) { return make(n, "Squeeze", 1, make_dims(n, 1, &turns)); }
+/* The trip count as an input of Loop. */
+static Value *trip_count(Node *n, Dim trips) { return make(n, "Squeeze", 1, make_dims(n, 1, &trips)); }
 
-/* What the body of every Loop begins with: the turn, and that it is one. */
-static void add_turn(Graph *g)
+/* The first inputs of every Loop's body: the iteration's number and the condition. */
+static void add_iteration(Graph *g)
 {
     add_input(g, NULL, I64, shape_list(0));
     add_input(g, NULL, B8, shape_list(0));
 }
 
-Node *loop_begin(Node *n, Dim turns, int states, Value *const *from)
+Node *loop_begin(Node *n, Dim trips, int states, Value *const *from)
 {
     Value **in = NEWS(Value *, states + 2);
-    in[0] = turns_wanted(n, turns);
+    in[0] = trip_count(n, trips);
     memcpy(in + 2, from, sizeof *from * (size_t)states);
     Node *loop = make_node(n, "Loop", states + 2, in, states), *end = begin_graph(loop, n, n->graph);
-    add_turn(end->graph);
+    add_iteration(end->graph);
     for (int i = 0; i < states; i++)
         vec_push(&end->graph->in, value_new(end->graph, NULL));
     return end;
@@ -271,8 +274,8 @@ Node *loop_end(Node *end, int k, Value *const *of)
     return loop;
 }
 
-/* Input i of the body at the beginning of every turn, which Loop m gives from now on. */
-static Value *kept(Node *m, int i)
+/* Input i of the body at the beginning of each iteration, as a scan output of Loop m. */
+static Value *recorded(Node *m, int i)
 {
     Graph *g = node_attr(m, "body")->g;
     int k = m->n_in - 2;
@@ -287,29 +290,29 @@ static Value *kept(Node *m, int i)
     return m->out[k];
 }
 
-/* The Loop b goes back through the turns of Loop m. It carries what the states count, and what the captured values have
- * counted so far. Of a captured value that is read in slices it gives what each of them counts. */
-typedef struct LoopBack {
-    Path *p, q; /* around m; through b's body */
+/* The Loop b reverses the iterations of Loop m. It carries the adjoints of the states, and those of the captured values
+ * as accumulated so far. For a captured value that Gathers read it stacks the adjoint of each slice. */
+typedef struct LoopVjp {
+    Tape *p, q; /* around m; through b's body */
     Node *m, *b;
-    Graph *g;    /* m's body */
-    bool *live;  /* of m's states: it counts */
-    Dim turns;   /* that m made */
-    Value *turn; /* of m, that b goes back through */
-    Values in;   /* of b */
-    Values of;   /* that count what b carries */
-} LoopBack;
+    Graph *g;         /* m's body */
+    bool *active;     /* m's states */
+    Dim trips;        /* that m made */
+    Value *iteration; /* of m, which b's body reverses */
+    Values in;        /* of b */
+    Values of;        /* whose adjoints b carries */
+} LoopVjp;
 
-/* b carries one more value, what x counts, from `first` on. Returns its body's input. */
-static Value *carry(LoopBack *l, Value *x, Value *first)
+/* b carries one more value, the adjoint of x, which begins as `first`. Returns its body's input. */
+static Value *carry(LoopVjp *l, Value *x, Value *first)
 {
     vec_push(&l->in, first);
     vec_push(&l->of, x);
     return add_input(l->q.n->graph, NULL, x->type, *x->shape);
 }
 
-/* The turn of m starts with what it started with. */
-static void restore(LoopBack *l)
+/* Gives the inputs of m's body the values that they had in this iteration. */
+static void restore_inputs(LoopVjp *l)
 {
     for (int i = 0; i < l->g->in.n; i++) {
         Value *old = l->g->in.at[i], *v;
@@ -318,147 +321,147 @@ static void restore(LoopBack *l)
         if (i == 1)
             v = make_scalar(l->q.n, B8, 1);
         else
-            bound_like(v = inferred(make(l->q.n, "Gather", 2, kept(l->m, i), l->turn)), old);
-        map_put(&l->q.now, old, v);
-        if (i > 1 && l->live[i - 2])
-            map_put(&l->q.live, v, l->m);
+            bound_like(v = inferred(make(l->q.n, "Gather", 2, recorded(l->m, i), l->iteration)), old);
+        map_put(&l->q.map, old, v);
+        if (i > 1 && l->active[i - 2])
+            map_put(&l->q.active, v, l->m);
     }
 }
 
-/* The turn of m that comes now. */
-static void find_turn(LoopBack *l)
+/* The number of the iteration of m that is reversed: the last one first. */
+static void find_iteration(LoopVjp *l)
 {
-    Dim last = dim_sub(l->turns, D(1));
+    Dim last = dim_sub(l->trips, D(1));
     Value *v = inferred(make(l->q.n, "Squeeze", 1, make_dims(l->q.n, 1, &last)));
-    l->turn = inferred(make(l->q.n, "Sub", 2, v, l->q.n->graph->in.at[0]));
+    l->iteration = inferred(make(l->q.n, "Sub", 2, v, l->q.n->graph->in.at[0]));
 }
 
-/* What m's scan outputs count in this turn, and its states after it. */
-static void seed_turn(LoopBack *l)
+/* The adjoints of m's scan outputs in this iteration, and of its states after it. */
+static void seed_iteration(LoopVjp *l)
 {
     int carried = l->m->n_in - 2, at = 2;
     for (int i = 0; i < l->g->out.n - 1; i++) {
-        Value *d = count_of(l->p, l->m, i);
+        Value *d = adjoint_of(l->p, l->m, i);
         if (i < carried)
-            d = l->live[i] ? l->q.n->graph->in.at[at++] : NULL;
+            d = l->active[i] ? l->q.n->graph->in.at[at++] : NULL;
         else if (d)
-            d = make(l->q.n, "Gather", 2, d, l->turn);
+            d = make(l->q.n, "Gather", 2, d, l->iteration);
         seed(&l->q, l->g->out.at[i + 1], d);
     }
 }
 
-/* Makes b, which carries what m's states count. */
-static void begin_back(LoopBack *l)
+/* Makes b, which carries the adjoints of m's active states. */
+static void begin_loop_vjp(LoopVjp *l)
 {
     Node *n = l->p->n;
     l->b = make_node(n, "Loop", 0, NULL, 0);
-    enter(&l->q, l->p, l->b, l->g);
-    l->q.turns = true;
-    vec_push(&l->in, turns_wanted(l->b, l->turns));
+    begin_tape(&l->q, l->p, l->b, l->g);
+    l->q.in_loop = true;
+    vec_push(&l->in, trip_count(l->b, l->trips));
     vec_push(&l->in, NULL);
-    add_turn(l->q.n->graph);
+    add_iteration(l->q.n->graph);
     for (int i = 0; i < l->m->n_in - 2; i++)
-        if (l->live[i]) {
-            Value *d = count_of(l->p, l->m, i), *x = l->m->in[i + 2];
+        if (l->active[i]) {
+            Value *d = adjoint_of(l->p, l->m, i), *x = l->m->in[i + 2];
             carry(l, x, d ? reshape_like(l->b, d, x) : zeros_like(l->b, x));
         }
 }
 
-/* What b's body gives: what all values count after one more turn, then what the slices of this turn count, and where they
- * are. */
-static void end_back(LoopBack *l, const Captured *of)
+/* The outputs of b's body: the adjoints carried on, then, of each Gather, the adjoint of this iteration's slice and its
+ * index. */
+static void end_loop_vjp(LoopVjp *l, const Captured *of)
 {
-    Path *q = &l->q;
+    Tape *q = &l->q;
     Graph *g = q->n->graph;
     int at = 2;
     graph_add_output(g, g->in.at[1]);
     for (int i = 0; i < l->m->n_in - 2; i++)
-        if (l->live[i])
-            graph_add_output(g, counted(q, now(q, l->g->in.at[i + 2]), g->in.at[at++]));
+        if (l->active[i])
+            graph_add_output(g, adjoint_like(q, remap(q, l->g->in.at[i + 2]), g->in.at[at++]));
     for (int i = 0; i < of->list.n; i++) {
         Value *v = of->list.at[i];
-        if (map_get(&q->back, v)) {
+        if (map_get(&q->adjoint, v)) {
             Value *so_far = carry(l, v, zeros_like(l->b, v));
-            graph_add_output(g, make(q->n, "Add", 2, so_far, counted(q, v, so_far)));
+            graph_add_output(g, make(q->n, "Add", 2, so_far, adjoint_like(q, v, so_far)));
         }
     }
-    for (int i = 0; i < q->slices.n; i++) {
-        Value *y = q->slices.at[i]->out[0];
-        graph_add_output(g, counted(q, y, y));
-        graph_add_output(g, q->slices.at[i]->in[1]);
+    for (int i = 0; i < q->gathers.n; i++) {
+        Value *y = q->gathers.at[i]->out[0];
+        graph_add_output(g, adjoint_like(q, y, y));
+        graph_add_output(g, q->gathers.at[i]->in[1]);
     }
     attr_set(l->b, (Attr){.name = name("body"), .type = A_GRAPH, .g = end_graph(q->n)});
     node_set_inputs(l->b, l->in.n, l->in.at);
 }
 
-/* What b gives in all turns for this value of its body. */
-static Value *stacked(LoopBack *l, int k, const Value *v)
+/* Output k of b: the values that v of its body has in all iterations. */
+static Value *stacked(LoopVjp *l, int k, const Value *v)
 {
     Shape s = *v->shape;
     if (s.rank == MAX_RANK)
-        fail(EXIT_MODEL, "Gradient keeps a loop's values of every turn: with more than %d dimensions", MAX_RANK);
+        fail(EXIT_MODEL, "Gradient keeps a loop's values of every iteration: with more than %d dimensions", MAX_RANK);
     add_result(l->b, k);
     memmove(&s.dim[1], &s.dim[0], sizeof *s.dim * (size_t)s.rank++);
-    s.dim[0] = l->turns;
+    s.dim[0] = l->trips;
     set_out(l->b, k, v->type, s);
     return l->b->out[k];
 }
 
-/* The slices that Gather m took, one in each turn, are one Gather of all of them. */
-static void slices_back(LoopBack *l, Node *m, int k)
+/* Gather m took one slice in each iteration: one Gather of all of them has the adjoint of m's input. */
+static void gathers_vjp(LoopVjp *l, Node *m, int k)
 {
     Node *n = l->p->n;
     Value *d = stacked(l, k, m->out[0]), *at = stacked(l, k + 1, m->in[1]);
-    Node *all = node_again(n, m, (Value *[]){m->in[0], at}, 2, 1);
+    Node *all = clone_node(n, m, (Value *[]){m->in[0], at}, 2, 1);
     int64_t perm[MAX_RANK];
     int rank = m->in[0]->shape->rank, axis = attr_axis(m, "axis", rank);
     for (int i = 0; i < rank; i++)
         perm[i] = i < axis ? i + 1 : i == axis ? 0 : i;
     infer_node(all);
-    count_back(l->p, all->out[0], transpose(n, d, rank, perm));
-    back_through(l->p, all, 0);
+    accumulate(l->p, all->out[0], transpose(n, d, rank, perm));
+    backward_through(l->p, all, 0);
 }
 
-bool put_off(Path *p, Node *m)
+bool defer_gather(Tape *p, Node *m)
 {
-    if (!p->turns || strcmp(m->op->name, "Gather") || m->in[1]->shape->rank || m->in[0]->graph == p->n->graph ||
-        m->in[1]->graph != p->n->graph || !is_live(p, m->in[0]))
+    if (!p->in_loop || strcmp(m->op->name, "Gather") || m->in[1]->shape->rank || m->in[0]->graph == p->n->graph ||
+        m->in[1]->graph != p->n->graph || !is_active(p, m->in[0]))
         return false;
-    if (map_get(&p->back, m->out[0]))
-        vec_push(&p->slices, m);
+    if (map_get(&p->adjoint, m->out[0]))
+        vec_push(&p->gathers, m);
     return true;
 }
 
-static void loop_back(Path *p, Node *m, const Captured *of)
+static void loop_vjp(Tape *p, Node *m, const Captured *of)
 {
-    LoopBack l = {.p = p, .m = m, .g = node_attr(m, "body")->g, .live = live_states(p, m)};
-    l.turns = kept(m, 0)->shape->dim[0];
-    begin_back(&l);
-    find_turn(&l);
-    restore(&l);
+    LoopVjp l = {.p = p, .m = m, .g = node_attr(m, "body")->g, .active = active_states(p, m)};
+    l.trips = recorded(m, 0)->shape->dim[0];
+    begin_loop_vjp(&l);
+    find_iteration(&l);
+    restore_inputs(&l);
     for (Node *b = l.g->first; b; b = b->next)
-        go(&l.q, b);
-    seed_turn(&l);
-    go_back(&l.q);
-    end_back(&l, of);
+        replay(&l.q, b);
+    seed_iteration(&l);
+    backward(&l.q);
+    end_loop_vjp(&l, of);
     int k = 0;
     for (; k < l.of.n; k++)
-        count_back(p, l.of.at[k], add_result(l.b, k));
-    for (int i = 0; i < l.q.slices.n; i++, k += 2)
-        slices_back(&l, l.q.slices.at[i], k);
+        accumulate(p, l.of.at[k], add_result(l.b, k));
+    for (int i = 0; i < l.q.gathers.n; i++, k += 2)
+        gathers_vjp(&l, l.q.gathers.at[i], k);
 }
 
-void control_back(Path *p, Node *m)
+void control_vjp(Tape *p, Node *m)
 {
-    bool counts = false;
+    bool active = false;
     for (int o = 0; o < m->n_out; o++)
-        counts |= count_of(p, m, o) != NULL;
-    if (!counts)
+        active |= adjoint_of(p, m, o) != NULL;
+    if (!active)
         return;
     Captured of = {.p = p};
     node_each_graph(m, capture_all, &of);
     if (strcmp(m->op->name, "If"))
-        loop_back(p, m, &of);
+        loop_vjp(p, m, &of);
     else
-        if_back(p, m, &of);
+        if_vjp(p, m, &of);
 }

@@ -1,4 +1,4 @@
-/* formulas.c - what an operator gives back to each of its inputs, where a formula says it. */
+/* formulas.c - vjp rules that are formulas. */
 #include "ir/spatial.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
  * PerChannel(v) normalisations, Ties() Max and Min; Along(v) sums along the attribute axis. */
 
 typedef struct Formula {
-    const Back *b;
+    const Vjp *b;
     const char *s; /* the rest of it */
 } Formula;
 
-/* Which axes does the reduction m sum up, or the like? */
-static void reduced(const Back *b, bool *axis)
+/* The axes over which the reduction m goes. */
+static void reduced(const Vjp *b, bool *axis)
 {
     int64_t axes[MAX_RANK];
     int rank = b->m->in[0]->shape->rank, k = in(b->m, 1) ? in_ints(b->m, 1, axes, MAX_RANK) : 0;
@@ -27,7 +27,7 @@ static void reduced(const Back *b, bool *axis)
 }
 
 /* v, of the shape of the output of the reduction m, for every element of its input. */
-static Value *spread(const Back *b, Value *v)
+static Value *spread(const Vjp *b, Value *v)
 {
     Value *x = b->m->in[0];
     Shape s = *x->shape;
@@ -39,7 +39,7 @@ static Value *spread(const Back *b, Value *v)
 }
 
 /* For every element of the output of the reduction m, how many of its input have v. */
-static Value *count(const Back *b, Value *v)
+static Value *count(const Vjp *b, Value *v)
 {
     v = make(b->n, "ReduceSum", 2, make_cast(b->n, v, b->d->type), in(b->m, 1));
     attr_set_int(v->def, "keepdims", attr_int(b->m, "keepdims"));
@@ -48,11 +48,11 @@ static Value *count(const Back *b, Value *v)
 }
 
 /* For every element, the product of those that are reduced with it. */
-static Value *others(const Back *b)
+static Value *others(const Vjp *b)
 {
     Node *n = b->n;
     Shape x = *b->m->in[0]->shape, turned = x;
-    int64_t perm[MAX_RANK], back[MAX_RANK];
+    int64_t perm[MAX_RANK], inverse[MAX_RANK];
     bool axis[MAX_RANK];
     int k = 0;
     reduced(b, axis);
@@ -60,7 +60,7 @@ static Value *others(const Back *b)
         for (int i = 0; i < x.rank; i++)
             if (axis[i] == last) {
                 turned.dim[k] = x.dim[i];
-                back[i] = k;
+                inverse[i] = k;
                 perm[k++] = i;
             }
     Dim rows[] = {D(1), D(1)};
@@ -73,11 +73,11 @@ static Value *others(const Back *b)
         attr_set_int(ends[reverse]->def, "reverse", reverse);
     }
     v = make_reshape(n, make(n, "Mul", 2, ends[0], ends[1]), x.rank, turned.dim);
-    return transpose(n, v, x.rank, back);
+    return transpose(n, v, x.rank, inverse);
 }
 
-/* How many inputs are what the output is. */
-static Value *ties(const Back *b)
+/* For every element, how many inputs equal the output. */
+static Value *ties(const Vjp *b)
 {
     Value *sum = NULL;
     for (int i = 0; i < b->m->n_in; i++) {
@@ -88,15 +88,15 @@ static Value *ties(const Back *b)
 }
 
 /* Elements of the output for each element of the input. */
-static Value *share(const Back *b)
+static Value *share(const Vjp *b)
 {
     Type t = b->d->type;
     return make(b->n, "Div", 2, make_cast(b->n, make(b->n, "Size", 1, b->m->out[0]), t),
                 make_cast(b->n, make(b->n, "Size", 1, b->m->in[0]), t));
 }
 
-/* The mean of v over what the normalisation m has in one: groups of channels, or the axes from `axis` on. */
-static Value *middle(const Back *b, Value *v)
+/* The mean of v over what the normalisation m normalises together: groups of channels, or the axes from `axis` on. */
+static Value *middle(const Vjp *b, Value *v)
 {
     Node *n = b->n, *m = b->m;
     Value *x = m->in[0];
@@ -115,8 +115,8 @@ static Value *middle(const Back *b, Value *v)
     return reshape_like(n, mean, x);
 }
 
-/* v, one number for each channel, lined up with x's axis 1. */
-static Value *channel(const Back *b, Value *v)
+/* v, one number for each channel, in a shape that is broadcast along x's axis 1. */
+static Value *channel(const Vjp *b, Value *v)
 {
     Shape s = *b->m->in[0]->shape;
     for (int i = 0; i < s.rank; i++)
@@ -125,7 +125,7 @@ static Value *channel(const Back *b, Value *v)
 }
 
 /* The sum of v, of x's shape, for each channel. */
-static Value *per_channel(const Back *b, Value *v)
+static Value *per_channel(const Vjp *b, Value *v)
 {
     int64_t axes[MAX_RANK];
     int k = 0;
@@ -143,10 +143,10 @@ static Value *formula_call(Formula *f)
 {
     static const struct {
         const char *name;
-        Value *(*of)(const Back *b, Value *v);
+        Value *(*of)(const Vjp *b, Value *v);
     } own[] = {
         {"Spread", spread}, {"Count", count}, {"Middle", middle}, {"Channel", channel}, {"PerChannel", per_channel}};
-    const Back *b = f->b;
+    const Vjp *b = f->b;
     Value *arg[4];
     int k = 0;
     size_t length = strcspn(f->s, "(");
@@ -172,7 +172,7 @@ static Value *formula_call(Formula *f)
 
 static Value *formula_value(Formula *f)
 {
-    const Back *b = f->b;
+    const Vjp *b = f->b;
     if (isupper((unsigned char)*f->s))
         return formula_call(f);
     if (*f->s == '(') {
@@ -224,7 +224,7 @@ static Value *formula_sum(Formula *f)
     return v;
 }
 
-Value *formula(const Back *b, const char *text)
+Value *formula(const Vjp *b, const char *text)
 {
     Formula f = {b, text};
     return formula_sum(&f);
@@ -236,11 +236,11 @@ enum {
     SHAPED = 1, /* the formula gives x's shape, not y's */
     EVERY = 2   /* the first formula holds for every input */
 };
-typedef struct Rule {
+typedef struct FormulaRule {
     const char *op;
     int flags;
-    const char *formula[3]; /* for inputs 0, 1, 2; NULL: nothing */
-} Rule;
+    const char *formula[3]; /* for inputs 0, 1, 2; NULL: the gradient is zero */
+} FormulaRule;
 
 #define DEVIATION "Sqrt(Middle((a-Middle(a))*(a-Middle(a)))+@epsilon)"
 #define NORMAL "((a-Middle(a))/" DEVIATION ")"
@@ -248,7 +248,7 @@ typedef struct Rule {
 #define SQUARES "(Middle(a*a)+@epsilon)"
 
 /* clang-format off */
-static const Rule rules[] = {
+static const FormulaRule rules[] = {
     {"Add", 0, {"d", "d"}}, {"Sub", 0, {"d", "-d"}}, {"Mul", 0, {"d*b", "d*a"}}, {"Div", 0, {"d/b", "-d*y/b"}},
     {"Pow", 0, {"Where(Equal(b,0),0,d*b*Pow(a,b-1))", "Where(Equal(a,0),0,d*y*Log(a))"}}, {"Sum", EVERY, {"d"}}, {"Mod", 0, {"d", "d*(y-a)/b"}},
     {"Max", EVERY, {"Where(Equal(x,y),d/Ties(),0)"}}, {"Min", EVERY, {"Where(Equal(x,y),d/Ties(),0)"}},
@@ -286,24 +286,24 @@ static const Rule rules[] = {
 };
 /* clang-format on */
 
-/* Steps: nothing counts where they have a derivative. */
+/* Step functions: the gradient is zero wherever there is one. */
 static const char *const steps[] = {
     "Floor", "Ceil", "Round", "Sign", "Hardmax", "EyeLike", "Quantize", "MelWeights", "Trees",
 };
 
-bool back_by_formula(const Back *b, Value **v)
+bool vjp_by_formula(const Vjp *b, Value **v)
 {
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (!strcmp(steps[i], b->m->op->name))
             return true;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        const Rule *r = &rules[i];
+        const FormulaRule *r = &rules[i];
         int k = r->flags & EVERY ? 0 : b->i;
         if (strcmp(r->op, b->m->op->name) || b->o > 0)
             continue;
         if (k < 3 && r->formula[k]) {
             Value *x = formula(b, r->formula[k]);
-            *v = r->flags & SHAPED ? x : gather_up(b->n, x, *b->m->out[0]->shape, b->m->in[b->i]);
+            *v = r->flags & SHAPED ? x : sum_to_shape(b->n, x, *b->m->out[0]->shape, b->m->in[b->i]);
         }
         return true;
     }

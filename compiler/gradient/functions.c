@@ -1,11 +1,11 @@
-/* functions.c - what an operator gives back to its inputs, where a formula does not say it. */
+/* functions.c - vjp rules that are functions: products, Resize, losses. */
 #include "ir/ops.h"
 #include "gradient.h"
 
-bool back_by(const BackFunction *f, size_t count, const Back *b, Value **v)
+bool vjp_by_rule(const VjpRule *f, size_t count, const Vjp *b, Value **v)
 {
     for (size_t i = 0; i < count; i++)
-        if (!strcmp(f[i].op, b->m->op->name) && (*v = f[i].back(b)) != NULL)
+        if (!strcmp(f[i].op, b->m->op->name) && (*v = f[i].rule(b)) != NULL)
             return true;
     return false;
 }
@@ -13,7 +13,7 @@ bool back_by(const BackFunction *f, size_t count, const Back *b, Value **v)
 /* ---- sums and products ------------------------------------------------------------------------------------------ */
 
 /* For y = A B, where A and B are a and b or, with trans, their transposes: dA = d B', dB = A' d. */
-static Value *product_back(const Back *b)
+static Value *product_vjp(const Vjp *b)
 {
     Value *a = b->m->in[0], *c = b->m->in[1], *d = b->d, *v = d;
     bool trans_a = attr_int(b->m, "trans_a"), trans_b = attr_int(b->m, "trans_b");
@@ -24,11 +24,11 @@ static Value *product_back(const Back *b)
         v = trans_b ? matrices(b->n, d, true, a, trans_a) : matrices(b->n, a, !trans_a, d, false);
     for (int k = 1; k < 3 && b->i < 2; k++)
         y.dim[y.rank - k] = b->m->in[b->i]->shape->dim[b->m->in[b->i]->shape->rank - k];
-    return gather_up(b->n, v, y, b->m->in[b->i]);
+    return sum_to_shape(b->n, v, y, b->m->in[b->i]);
 }
 
-/* Every sum, the other way round. */
-static Value *cumulate_back(const Back *b)
+/* The sums in the other direction. */
+static Value *cumulate_vjp(const Vjp *b)
 {
     Value *v = make(b->n, "CumSum", 2, b->d, b->m->in[1]);
     attr_set_int(v->def, "exclusive", attr_int(b->m, "exclusive"));
@@ -36,8 +36,7 @@ static Value *cumulate_back(const Back *b)
     return v;
 }
 
-/* Scales are what they were given as. */
-static Value *resize_sizes_back(const Back *b) { return b->d; }
+static Value *resize_sizes_vjp(const Vjp *b) { return b->d; }
 
 /* v with this axis first, as rows. */
 static Value *rows_along(Node *n, Value *v, Type t, Shape s, int axis)
@@ -49,8 +48,8 @@ static Value *rows_along(Node *n, Value *v, Type t, Shape s, int axis)
     return make_reshape(n, transpose(n, make_cast(n, v, t), s.rank, front), 2, (Dim[]){s.dim[axis], rest});
 }
 
-/* The weights of a step of Resize: d with what they weigh, summed over all other axes. */
-static Value *resize_weights_back(const Back *b)
+/* The weights of a step of Resize: products of d with the elements that they weigh, summed over all other axes. */
+static Value *resize_weights_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Value *x = m->in[0], *at = m->in[b->i - 1];
@@ -58,7 +57,7 @@ static Value *resize_weights_back(const Back *b)
     int last = (int)attr_int(m, "axis"), axis = b->i == 2 ? last - 1 : last, other = b->i == 2 ? 3 : 1;
     if (in(m, 1)) {
         Value *in[] = {x, NULL, NULL, m->in[other], m->in[other + 1]};
-        Node *c = node_again(n, m, in, 5, 1);
+        Node *c = clone_node(n, m, in, 5, 1);
         attr_set_int(c, "axis", 2 * last - 1 - axis);
         attr_set_float(c, "outside", 0);
         x = c->out[0];
@@ -73,12 +72,12 @@ static Value *resize_weights_back(const Back *b)
 }
 
 /* A step of Resize is a product with a matrix along each of its axes: what it makes of the unit matrix. */
-static Value *resize_back(const Back *b)
+static Value *resize_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Value *v = b->d;
     if (b->i)
-        return resize_weights_back(b);
+        return resize_weights_vjp(b);
     int last = (int)attr_int(m, "axis"), rank = m->in[0]->shape->rank;
     Type wide = b->d->type == F64 ? F64 : F32;
     for (int axis = last; axis >= last - (in(m, 1) != NULL); axis--) {
@@ -89,7 +88,7 @@ static Value *resize_back(const Back *b)
         Value *results[2], *from[] = {unit_matrix(n, wide, size), filled(n, wide, 0, 2, (Dim[]){size, size})};
         for (int k = 0; k < 2; k++) {
             Value *in[] = {from[k], NULL, NULL, m->in[axis == last ? 3 : 1], m->in[axis == last ? 4 : 2]};
-            Node *c = node_again(n, m, in, 5, 1);
+            Node *c = clone_node(n, m, in, 5, 1);
             attr_set_int(c, "axis", 1);
             results[k] = c->out[0];
         }
@@ -102,7 +101,7 @@ static Value *resize_back(const Back *b)
 }
 
 /* The sum of d and, for the step, of d times how many steps were made. */
-static Value *range_back(const Back *b)
+static Value *range_vjp(const Vjp *b)
 {
     Node *n = b->n;
     Value *v = b->d;
@@ -115,17 +114,17 @@ static Value *range_back(const Back *b)
     return reshape_like(n, make(n, "ReduceSum", 1, v), b->m->in[b->i]);
 }
 
-/* (x - zero) * scale, which are as x or are spread over it. */
-static Value *dequantize_back(const Back *b)
+/* y = (x - zero) * scale; both have the shape of x or are broadcast to it. */
+static Value *dequantize_vjp(const Vjp *b)
 {
     const char *to[] = {"d*b", in(b->m, 2) ? "d*(a-c)" : "d*a", "-d*b"};
-    return gather_up(b->n, formula(b, to[b->i]), *b->m->out[0]->shape, b->m->in[b->i]);
+    return sum_to_shape(b->n, formula(b, to[b->i]), *b->m->out[0]->shape, b->m->in[b->i]);
 }
 
 /* ---- layers ----------------------------------------------------------------------------------------------------- */
 
 /* loss = -weight x and weight, at the target's class, where it is not ignored. */
-static Value *nll_back(const Back *b)
+static Value *nll_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Value *x = m->in[0], *alone[] = {x, m->in[1]}, *axis = make_ints(n, 1, (int64_t[]){1});
@@ -134,11 +133,11 @@ static Value *nll_back(const Back *b)
     Value *hot = make(n, "OneHot", 3, m->in[1], make_dims(n, 1, &x->shape->dim[1]),
                       make_cast(n, value_const(n->graph, ends), x->type));
     attr_set_int(hot->def, "axis", 1);
-    Value *counts = make(n, "Unsqueeze", 2, node_again(n, m, alone, 2, 2)->out[1], axis); /* 0: ignored */
-    Value *v = make(n, "Mul", 2, make(n, "Mul", 2, hot, counts), make(n, "Unsqueeze", 2, b->d, axis));
+    Value *weighted = make(n, "Unsqueeze", 2, clone_node(n, m, alone, 2, 2)->out[1], axis); /* 0: ignored */
+    Value *v = make(n, "Mul", 2, make(n, "Mul", 2, hot, weighted), make(n, "Unsqueeze", 2, b->d, axis));
     v = b->o ? v : make(n, "Neg", 1, v);
     if (b->i == 0 && in(m, 2))
-        v = make(n, "Mul", 2, v, make(n, "Unsqueeze", 2, node_again(n, m, m->in, 3, 2)->out[1], axis));
+        v = make(n, "Mul", 2, v, make(n, "Unsqueeze", 2, clone_node(n, m, m->in, 3, 2)->out[1], axis));
     if (b->i == 0)
         return b->o ? zeros_like(n, x) : v;
     int64_t axes[MAX_RANK];
@@ -150,7 +149,7 @@ static Value *nll_back(const Back *b)
     return reshape_like(n, v, m->in[2]);
 }
 
-static Value *gelu_back(const Back *b)
+static Value *gelu_vjp(const Vjp *b)
 {
     return formula(b, attr_is(b->m, "approximate", "tanh")
                           ? "d*(0.5*(1+Tanh(0.7978845608028654*(x+0.044715*x*x*x)))"
@@ -160,42 +159,42 @@ static Value *gelu_back(const Back *b)
                           : "d*(0.5*(1+Erf(x*0.7071067811865476))+x*0.3989422804014327*Exp(-0.5*x*x))");
 }
 
-static Value *lp_norm_back(const Back *b)
+static Value *lp_norm_vjp(const Vjp *b)
 {
     return formula(b, attr_int(b->m, "p") == 1 ? "(d-Sign(x)*Along(d*y))/Along(Abs(x))"
                                                : "(d-y*Along(d*y))/Sqrt(Along(x*x))");
 }
 
-/* Turned back by the same angles; turned by them in other words where these count. */
-static Value *rotary_back(const Back *b)
+/* The rotation by the opposite angles. (A decomposition where the angles are active.) */
+static Value *rotary_vjp(const Vjp *b)
 {
     Node *m = b->m;
     Value *in[] = {b->d, m->in[1], make(b->n, "Neg", 1, m->in[2]), m->n_in > 3 ? m->in[3] : NULL};
-    return node_again(b->n, m, in, 4, 1)->out[0];
+    return clone_node(b->n, m, in, 4, 1)->out[0];
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------ */
 
-bool back_by_function(const Back *b, Value **v)
+bool vjp_by_function(const Vjp *b, Value **v)
 {
-    static const BackFunction functions[] = {
-        {"Product", product_back},
-        {"CumSum", cumulate_back},
-        {"ResizeSizes", resize_sizes_back},
-        {"ResizeSum", resize_back},
-        {"Range", range_back},
-        {"Dequantize", dequantize_back},
-        {"AffineGrid", affine_grid_back},
-        {"NllLoss", nll_back},
-        {"Gelu", gelu_back},
-        {"LpNormalization", lp_norm_back},
-        {"RotaryEmbedding", rotary_back},
-        {"Attention", attention_back},
-        {"Fourier", fourier_back},
-        {"Det", det_back},
-        {"SvmKernel", svm_kernel_back},
-        {"SvmContest", svm_contest_back},
-        {"RoiAlign", roi_align_back},
+    static const VjpRule functions[] = {
+        {"Product", product_vjp},
+        {"CumSum", cumulate_vjp},
+        {"ResizeSizes", resize_sizes_vjp},
+        {"ResizeSum", resize_vjp},
+        {"Range", range_vjp},
+        {"Dequantize", dequantize_vjp},
+        {"AffineGrid", affine_grid_vjp},
+        {"NllLoss", nll_vjp},
+        {"Gelu", gelu_vjp},
+        {"LpNormalization", lp_norm_vjp},
+        {"RotaryEmbedding", rotary_vjp},
+        {"Attention", attention_vjp},
+        {"Fourier", fourier_vjp},
+        {"Det", det_vjp},
+        {"SvmKernel", svm_kernel_vjp},
+        {"SvmContest", svm_contest_vjp},
+        {"RoiAlign", roi_align_vjp},
     };
-    return back_by(functions, sizeof functions / sizeof *functions, b, v);
+    return vjp_by_rule(functions, sizeof functions / sizeof *functions, b, v);
 }

@@ -1,12 +1,12 @@
-/* moves.c - what operators give back that give other shapes to elements, or move, choose or replace them. */
+/* moves.c - vjp rules of operators that reshape, move, choose or replace elements. */
 #include "ir/spatial.h"
 #include "gradient.h"
 
 /* ---- shapes ----------------------------------------------------------------------------------------------------- */
 
-static Value *reshaped(const Back *b) { return reshape_like(b->n, b->d, b->m->in[0]); }
+static Value *reshape_vjp(const Vjp *b) { return reshape_like(b->n, b->d, b->m->in[0]); }
 
-static Value *transposed(const Back *b)
+static Value *transpose_vjp(const Vjp *b)
 {
     const int64_t *perm;
     int64_t inverse[MAX_RANK];
@@ -16,7 +16,7 @@ static Value *transposed(const Back *b)
     return transpose(b->n, b->d, rank, inverse);
 }
 
-static Value *concat_back(const Back *b)
+static Value *concat_vjp(const Vjp *b)
 {
     Value *x = b->m->in[b->i];
     int64_t axis = attr_axis(b->m, "axis", x->shape->rank);
@@ -28,9 +28,9 @@ static Value *concat_back(const Back *b)
 
 /* ---- moved elements --------------------------------------------------------------------------------------------- */
 
-/* An operator that only moves elements tells where they came from when it moves their numbers; 0 stands for elements of
- * its other inputs. */
-static Value *moved(const Back *b, Type t)
+/* An operator that only moves elements is applied to their numbers, and so tells where each came from; 0 stands for elements
+ * of its other inputs. */
+static Value *scatter_add_moved(const Vjp *b, Type t)
 {
     Node *n = b->n, *m = b->m;
     Value **in = NEWS(Value *, m->n_in), *zero = make_scalar(n, t, 0);
@@ -39,42 +39,42 @@ static Value *moved(const Back *b, Type t)
     for (int i = 0; i < m->n_in; i++)
         if (i != b->i && m->in[i] && m->in[i]->type == m->in[b->i]->type)
             in[i] = make(n, "Expand", 2, zero, shape_like(n, m->in[i]));
-    Node *c = node_again(n, m, in, m->n_in, m->n_out);
+    Node *c = clone_node(n, m, in, m->n_in, m->n_out);
     if (node_attr(m, "extrapolation_value"))
         attr_set_float(c, "extrapolation_value", 0);
-    return put_back(b, c->out[b->o], b->d);
+    return scatter_add(b, c->out[b->o], b->d);
 }
 
-static Value *moved_back(const Back *b) { return moved(b, I64); }
+static Value *moved_vjp(const Vjp *b) { return scatter_add_moved(b, I64); }
 
-/* GridSample, of whole elements: the grid only says which. Its other modes have other words. */
-static Value *nearest_back(const Back *b)
+/* GridSample to the nearest element: the grid's gradient is zero. (Its other modes have decompositions.) */
+static Value *nearest_vjp(const Vjp *b)
 {
     Value *in[] = {numbered(b->n, b->m->in[0], I64), b->m->in[1]};
     if (!attr_is(b->m, "mode", "nearest"))
         return NULL;
-    return b->i ? zeros_like(b->n, b->m->in[1]) : put_back(b, node_again(b->n, b->m, in, 2, 1)->out[0], b->d);
+    return b->i ? zeros_like(b->n, b->m->in[1]) : scatter_add(b, clone_node(b->n, b->m, in, 2, 1)->out[0], b->d);
 }
 
-static Value *moved_as_float(const Back *b) { return moved(b, F64); } /* for those that have no integers */
+static Value *moved_float_vjp(const Vjp *b) { return scatter_add_moved(b, F64); } /* for those that have no integers */
 
-/* Zeros like x, to which d is added where `op` puts it. */
-static Value *added(const Back *b, const char *op, Value *where)
+/* Zeros like x, to which `op`, a Scatter, adds d. */
+static Value *scatter_add_by(const Vjp *b, const char *op, Value *where)
 {
     Value *v = make(b->n, op, 3, zeros_like(b->n, b->m->in[0]), where, b->d);
     attr_set_string(v->def, "reduction", "add");
     return v;
 }
 
-static Value *added_along(const Back *b, Value *where)
+static Value *scatter_add_along(const Vjp *b, Value *where)
 {
-    Value *v = added(b, "ScatterElements", where);
+    Value *v = scatter_add_by(b, "ScatterElements", where);
     attr_set_int(v->def, "axis", attr_axis(b->m, "axis", b->m->in[0]->shape->rank));
     return v;
 }
 
-/* Added to the rows, of the elements along the axis, that were taken; k: dimensions of `at`, which says which. */
-static Value *rows_back(const Back *b, Value *at, int k)
+/* d added to the rows along the axis that `at`, of k dimensions, has the indices of. */
+static Value *rows_vjp(const Vjp *b, Value *at, int k)
 {
     Node *n = b->n;
     Value *x = b->m->in[0];
@@ -95,46 +95,46 @@ static Value *rows_back(const Back *b, Value *at, int k)
     return transpose(n, v, rank, home);
 }
 
-static Value *gather_back(const Back *b) { return rows_back(b, b->m->in[1], b->m->in[1]->shape->rank); }
+static Value *gather_vjp(const Vjp *b) { return rows_vjp(b, b->m->in[1], b->m->in[1]->shape->rank); }
 
-static Value *gather_elements_back(const Back *b) { return added_along(b, b->m->in[1]); }
+static Value *gather_elements_vjp(const Vjp *b) { return scatter_add_along(b, b->m->in[1]); }
 
-static Value *gather_nd_back(const Back *b)
+static Value *gather_nd_vjp(const Vjp *b)
 {
-    return attr_int(b->m, "batch_dims") ? moved_back(b) : added(b, "ScatterND", b->m->in[1]);
+    return attr_int(b->m, "batch_dims") ? moved_vjp(b) : scatter_add_by(b, "ScatterND", b->m->in[1]);
 }
 
-static Value *top_back(const Back *b)
+static Value *top_vjp(const Vjp *b)
 {
-    return b->o ? NULL : added_along(b, node_again(b->n, b->m, b->m->in, b->m->n_in, 2)->out[1]);
+    return b->o ? NULL : scatter_add_along(b, clone_node(b->n, b->m, b->m->in, b->m->n_in, 2)->out[1]);
 }
 
-/* Every element where it was found first. */
-static Value *unique_back(const Back *b)
+/* d goes to the first occurrence of each element. */
+static Value *unique_vjp(const Vjp *b)
 {
-    Value *at = b->o ? NULL : node_again(b->n, b->m, b->m->in, 1, 2)->out[1];
+    Value *at = b->o ? NULL : clone_node(b->n, b->m, b->m->in, 1, 2)->out[1];
     if (!attr_given(b->m, "axis"))
-        return at ? put_back(b, make(b->n, "Add", 2, at, make_int(b->n, 1)), b->d) : NULL;
-    return at ? rows_back(b, at, 1) : NULL;
+        return at ? scatter_add(b, make(b->n, "Add", 2, at, make_int(b->n, 1)), b->d) : NULL;
+    return at ? rows_vjp(b, at, 1) : NULL;
 }
 
-static Value *max_pool_back(const Back *b)
+static Value *max_pool_vjp(const Vjp *b)
 {
-    Node *c = node_again(b->n, b->m, b->m->in, 1, 2);
+    Node *c = clone_node(b->n, b->m, b->m->in, 1, 2);
     if (node_attr(b->m, "storage_order"))
         attr_set_int(c, "storage_order", 0);
-    return b->o ? NULL : put_back(b, make(b->n, "Add", 2, c->out[1], make_int(b->n, 1)), b->d);
+    return b->o ? NULL : scatter_add(b, make(b->n, "Add", 2, c->out[1], make_int(b->n, 1)), b->d);
 }
 
-/* Steps of 1, from where it is known: zeros around d. */
-static Value *slice_back(const Back *b)
+/* With steps of 1 and known starts: d with zeros around it. */
+static Value *slice_vjp(const Vjp *b)
 {
     Shape x = *b->m->in[0]->shape, y = *b->m->out[0]->shape;
     int64_t from[MAX_RANK], axes[MAX_RANK], steps[MAX_RANK];
     Dim pads[2 * MAX_RANK];
     for (int i = 1; i < b->m->n_in; i++)
         if (i != 2 && in(b->m, i) && !in_const(b->m, i))
-            return moved_back(b);
+            return moved_vjp(b);
     int k = in_ints(b->m, 1, from, MAX_RANK), n_axes = in(b->m, 3) ? in_ints(b->m, 3, axes, MAX_RANK) : k;
     int n_steps = in(b->m, 4) ? in_ints(b->m, 4, steps, MAX_RANK) : 0;
     for (int i = 0; i < 2 * x.rank; i++)
@@ -143,15 +143,15 @@ static Value *slice_back(const Back *b)
         int axis = axis_of(b->m, in(b->m, 3) ? axes[i] : i, x.rank);
         Dim at = from[i] < 0 ? dim_max(D(0), dim_add(x.dim[axis], D(from[i]))) : dim_min(D(from[i]), x.dim[axis]);
         if (i < n_steps && steps[i] != 1)
-            return moved_back(b);
+            return moved_vjp(b);
         pads[axis] = at;
         pads[axis + x.rank] = dim_sub(dim_sub(x.dim[axis], at), y.dim[axis]);
     }
     return k < 0 || n_axes != k ? NULL : make(b->n, "Pad", 2, b->d, make_dims(b->n, 2 * x.rank, pads));
 }
 
-/* What v has where the scatter m puts its updates. */
-static Value *scattered(const Back *b, Value *v)
+/* The elements of v to which the scatter m puts its updates. */
+static Value *scattered(const Vjp *b, Value *v)
 {
     bool nd = !strcmp(b->m->op->name, "ScatterNDReduce");
     Value *there = make(b->n, nd ? "GatherND" : "GatherElements", 2, v, b->m->in[1]);
@@ -161,12 +161,12 @@ static Value *scattered(const Back *b, Value *v)
     return there;
 }
 
-/* A reduction of what is there (a) and what comes (c). Those that are the least or greatest together share d; products
- * have other words. */
-static Value *scatter_back(const Back *b)
+/* A reduction of elements (a) and updates (c). Several that equal the minimum or maximum share d. (Products have a
+ * decomposition.) */
+static Value *scatter_vjp(const Vjp *b)
 {
     static const struct {
-        const char *reduction, *to_data, *to_updates; /* in which c is what comes, y and d are where it came to */
+        const char *reduction, *to_data, *to_updates; /* in to_updates, y and d are gathered to where the updates are */
     } rules[] = {{"add", "d", "d"},
                  {"min", "Where(Equal(a,y),d,0)", "Where(Equal(c,y),d,0)"},
                  {"max", "Where(Equal(a,y),d,0)", "Where(Equal(c,y),d,0)"}};
@@ -176,11 +176,11 @@ static Value *scatter_back(const Back *b)
         i++;
     Value *y[] = {scattered(b, m->out[0])};
     Node there = *m;
-    Back to = *b;
+    Vjp to = *b;
     if (i > 0) {
         Value *in[] = {make_cast(n, make(n, "Equal", 2, m->in[0], m->out[0]), b->d->type), m->in[1],
                        make_cast(n, make(n, "Equal", 2, m->in[2], y[0]), b->d->type)};
-        Node *count = node_again(n, m, in, 3, 1);
+        Node *count = clone_node(n, m, in, 3, 1);
         attr_set_string(count, "reduction", "add");
         to.d = make(n, "Div", 2, b->d, count->out[0]);
         to.d->type = b->d->type;
@@ -193,45 +193,44 @@ static Value *scatter_back(const Back *b)
     return formula(&to, rules[i].to_updates);
 }
 
-/* The values for off and on, gathered by ones where it is on. */
-static Value *one_hot_back(const Back *b)
+/* The values for off and on: d summed where the output is off, and where it is on. */
+static Value *one_hot_vjp(const Vjp *b)
 {
     Node *n = b->n;
     Value *flat = make_ints(n, 1, (int64_t[]){-1});
     Value *in[] = {b->m->in[0], b->m->in[1], make_ints(n, 2, (int64_t[]){0, 1})};
-    Value *on = make(n, "Reshape", 2, node_again(n, b->m, in, 3, 1)->out[0], flat);
+    Value *on = make(n, "Reshape", 2, clone_node(n, b->m, in, 3, 1)->out[0], flat);
     Value *v = make(n, "ScatterElements", 3, zeros_like(n, b->m->in[2]), on, make(n, "Reshape", 2, b->d, flat));
     attr_set_string(v->def, "reduction", "add");
     return v;
 }
 
 /* ---- open sequences ----------------------------------------------------------------------------------------------
- * What slots count, too, is only in those that are used: the others, as everywhere, hold anything. So what is made here
- * has as many elements as the sequence whose slots they are. */
+ * The adjoint of slots has the shape of the slots, and is defined where these are used. */
 
-static Value *shaped(const Back *b, Value *v, Shape s)
+static Value *shaped(const Vjp *b, Value *v, Shape s)
 {
     set_out(v->def, 0, b->d->type, s);
     return v;
 }
 
-/* `at`, a place in a sequence of so many elements, from its start. */
+/* The index `at` into a sequence of so many elements; negative: from its end. */
 static Value *place(Node *n, Value *at, Value *count)
 {
     return make(n, "Where", 3, make(n, "Less", 2, at, make_int(n, 0)), make(n, "Add", 2, at, count), at);
 }
 
 /* d for as many slots as x has, of which `count` are used. */
-static Value *in_slots(const Back *b, Value *d, Value *count)
+static Value *in_slots(const Vjp *b, Value *d, Value *count)
 {
     Shape x = *b->m->in[0]->shape;
     return shape_same(*d->shape, x) ? d : shaped(b, make(b->n, "onnxcc.Slots", 2, d, count), x);
 }
 
-static Value *slots_back(const Back *b) { return in_slots(b, b->d, b->m->in[1]); }
+static Value *slots_vjp(const Vjp *b) { return in_slots(b, b->d, b->m->in[1]); }
 
-/* The item is in its slot, the others are around it. */
-static Value *insert_back(const Back *b)
+/* The item's adjoint is in its slot; the others are those of the sequence. */
+static Value *insert_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Value *count = m->in[2], *at = in(m, 3) ? place(n, m->in[3], count) : NULL;
@@ -242,7 +241,7 @@ static Value *insert_back(const Back *b)
 }
 
 /* d with one more slot, of v or zeros. */
-static Value *with_slot(const Back *b, Value *d, Value *v, Value *count, Value *at)
+static Value *with_slot(const Vjp *b, Value *d, Value *v, Value *count, Value *at)
 {
     Node *n = b->n;
     Shape x = *b->m->in[0]->shape;
@@ -251,15 +250,15 @@ static Value *with_slot(const Back *b, Value *d, Value *v, Value *count, Value *
     return shaped(b, make(n, "onnxcc.Insert", 4, d, v, before, at ? place(n, at, count) : NULL), x);
 }
 
-static Value *erase_back(const Back *b) { return with_slot(b, b->d, NULL, b->m->in[1], in(b->m, 2)); }
+static Value *erase_vjp(const Vjp *b) { return with_slot(b, b->d, NULL, b->m->in[1], in(b->m, 2)); }
 
-static Value *element_back(const Back *b)
+static Value *element_vjp(const Vjp *b)
 {
     return with_slot(b, zeros_like(b->n, b->m->in[0]), b->d, b->m->in[1], b->m->in[2]);
 }
 
-/* What was joined is cut, */
-static Value *join_back(const Back *b)
+/* Join: d is cut. */
+static Value *join_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     int64_t axis = attr_int(m, "axis"), stack = attr_int(m, "stack");
@@ -277,8 +276,8 @@ static Value *join_back(const Back *b)
     return cut->out[0];
 }
 
-/* and the other way round. */
-static Value *cut_back(const Back *b)
+/* Cut: d is joined. */
+static Value *cut_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Shape x = *m->in[0]->shape;
@@ -296,46 +295,46 @@ static Value *cut_back(const Back *b)
 
 /* ---- all of them ------------------------------------------------------------------------------------------------ */
 
-bool back_by_moves(const Back *b, Value **v)
+bool vjp_by_moves(const Vjp *b, Value **v)
 {
-    static const BackFunction functions[] = {
-        {"Reshape", reshaped},
-        {"Flatten", reshaped},
-        {"Squeeze", reshaped},
-        {"Unsqueeze", reshaped},
-        {"Transpose", transposed},
-        {"Concat", concat_back},
-        {"Slice", slice_back},
-        {"Pad", moved_back},
-        {"Tile", moved_back},
-        {"Trilu", moved_back},
-        {"Compress", moved_back},
-        {"DepthToSpace", moved_back},
-        {"SpaceToDepth", moved_back},
-        {"ReverseSequence", moved_back},
-        {"Diagonal", moved_back},
-        {"ResizeNearest", moved_back},
-        {"ScatterElements", moved_back},
-        {"ScatterND", moved_back},
-        {"TensorScatter", moved_back},
-        {"MaxUnpool", moved_as_float},
-        {"RnnPack", moved_as_float},
-        {"Gather", gather_back},
-        {"GatherElements", gather_elements_back},
-        {"GatherND", gather_nd_back},
-        {"TopK", top_back},
-        {"MaxPool", max_pool_back},
-        {"ScatterElementsReduce", scatter_back},
-        {"ScatterNDReduce", scatter_back},
-        {"OneHot", one_hot_back},
-        {"Unique", unique_back},
-        {"GridSample", nearest_back},
-        {"Slots", slots_back},
-        {"Insert", insert_back},
-        {"Erase", erase_back},
-        {"Element", element_back},
-        {"Join", join_back},
-        {"Cut", cut_back},
+    static const VjpRule functions[] = {
+        {"Reshape", reshape_vjp},
+        {"Flatten", reshape_vjp},
+        {"Squeeze", reshape_vjp},
+        {"Unsqueeze", reshape_vjp},
+        {"Transpose", transpose_vjp},
+        {"Concat", concat_vjp},
+        {"Slice", slice_vjp},
+        {"Pad", moved_vjp},
+        {"Tile", moved_vjp},
+        {"Trilu", moved_vjp},
+        {"Compress", moved_vjp},
+        {"DepthToSpace", moved_vjp},
+        {"SpaceToDepth", moved_vjp},
+        {"ReverseSequence", moved_vjp},
+        {"Diagonal", moved_vjp},
+        {"ResizeNearest", moved_vjp},
+        {"ScatterElements", moved_vjp},
+        {"ScatterND", moved_vjp},
+        {"TensorScatter", moved_vjp},
+        {"MaxUnpool", moved_float_vjp},
+        {"RnnPack", moved_float_vjp},
+        {"Gather", gather_vjp},
+        {"GatherElements", gather_elements_vjp},
+        {"GatherND", gather_nd_vjp},
+        {"TopK", top_vjp},
+        {"MaxPool", max_pool_vjp},
+        {"ScatterElementsReduce", scatter_vjp},
+        {"ScatterNDReduce", scatter_vjp},
+        {"OneHot", one_hot_vjp},
+        {"Unique", unique_vjp},
+        {"GridSample", nearest_vjp},
+        {"Slots", slots_vjp},
+        {"Insert", insert_vjp},
+        {"Erase", erase_vjp},
+        {"Element", element_vjp},
+        {"Join", join_vjp},
+        {"Cut", cut_vjp},
     };
-    return back_by(functions, sizeof functions / sizeof *functions, b, v);
+    return vjp_by_rule(functions, sizeof functions / sizeof *functions, b, v);
 }

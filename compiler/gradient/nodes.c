@@ -30,7 +30,7 @@ Value *reshape_like(Node *n, Value *v, Value *x)
     return v;
 }
 
-Value *gather_up(Node *n, Value *v, Shape from, Value *x)
+Value *sum_to_shape(Node *n, Value *v, Shape from, Value *x)
 {
     int64_t axes[MAX_RANK];
     Shape s = *x->shape;
@@ -88,7 +88,7 @@ Value *size_as(Node *n, Type t, Dim d)
                         : make_cast(n, make_reshape(n, make_dims(n, 1, &d), 0, NULL), t);
 }
 
-Node *node_again(Node *n, const Node *m, Value **in, int n_in, int n_out)
+Node *clone_node(Node *n, const Node *m, Value **in, int n_in, int n_out)
 {
     const char *domain = m->op->domain;
     Name op = name_format("%s%s%s", domain ? domain : "", domain ? "." : "", m->op->name);
@@ -114,7 +114,7 @@ Value *numbered(Node *n, Value *x, Type t)
     return reshape_like(n, make_cast(n, make(n, "Range", 3, one, end, one), t), x);
 }
 
-Value *put_back(const Back *b, Value *numbers, Value *d)
+Value *scatter_add(const Vjp *b, Value *numbers, Value *d)
 {
     Node *n = b->n;
     Value *x = b->m->in[b->i], *flat = make_ints(n, 1, (int64_t[]){-1}), *one = make_ints(n, 1, (int64_t[]){1});

@@ -1,13 +1,13 @@
-/* numeric.c - what determinants, support vectors and Fourier transforms give back. */
+/* numeric.c - vjp rules of determinants, support vectors and Fourier transforms. */
 #include <strings.h>
 
 #include "ir/kernel.h"
 #include "gradient.h"
 #include "ops/fourier.h"
 
-/* A determinant grows with element (i, j) by what it is with row j of the unit matrix in place of row i: this is right for
- * singular matrices too. */
-Value *det_back(const Back *b)
+/* The derivative of a determinant by element (i, j) is the determinant with row j of the unit matrix in place of row i: this
+ * holds for singular matrices, too. */
+Value *det_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Shape x = *m->in[0]->shape;
@@ -24,7 +24,7 @@ Value *det_back(const Back *b)
 /* ---- support vectors ------------------------------------------------------------------------------------------------ */
 
 /* y = f(gamma x v' + coef0) of rows x and vectors v, or exp(-gamma |x - v|^2). */
-Value *svm_kernel_back(const Back *b)
+Value *svm_kernel_vjp(const Vjp *b)
 {
     static const struct {
         const char *kind, *slope;
@@ -34,7 +34,7 @@ Value *svm_kernel_back(const Back *b)
                  {"RBF", "d*y*@gamma*2"}};
     Node *n = b->n, there = *b->m;
     Value *x = b->m->in[0], *v = b->m->in[1], *s[] = {matrices(n, x, false, v, true), v};
-    Back to = *b;
+    Vjp to = *b;
     int k = 0;
     while (strcasecmp(attr_string(b->m, "kind"), kinds[k].kind))
         k++;
@@ -49,34 +49,36 @@ Value *svm_kernel_back(const Back *b)
     return make(n, "Sub", 2, sum, own);
 }
 
-/* The scores are a product with a matrix: what the node makes of the unit matrix, without its offsets. The votes are steps. */
-Value *svm_contest_back(const Back *b)
+/* The scores are a product with a matrix: the node's output for the unit matrix, without offsets. The votes are step
+ * functions. */
+Value *svm_contest_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Value *in[] = {unit_matrix(n, F32, m->in[0]->shape->dim[1]), m->in[1], zeros_like(n, m->in[2]), m->in[3]};
-    return b->o ? zeros_like(n, m->in[0]) : matrices(n, b->d, false, node_again(n, m, in, 4, 2)->out[0], true);
+    return b->o ? zeros_like(n, m->in[0]) : matrices(n, b->d, false, clone_node(n, m, in, 4, 2)->out[0], true);
 }
 
-/* x of A x = b, whose rows are (A b), A positive definite: every turn takes one row's multiples from the others. */
+/* Solves A x = b, A positive definite, whose rows are (A b): every iteration eliminates one column. */
 static Value *solved(Node *n, Value *rows, int64_t k)
 {
     Dim one = D(1);
     Value *at = make(n, "Range", 3, make_int(n, 0), make_int(n, k), make_int(n, 1));
     at = make_reshape(n, at, 2, (Dim[]){D(k), one});
     Node *end = loop_begin(n, D(k), 1, &rows);
-    Value *v = end->graph->in.at[2], *turn = make_reshape(end, end->graph->in.at[0], 1, &one);
-    Value *row = make(end, "Gather", 2, v, turn), *factor = make(end, "Gather", 2, v, turn);
+    Value *v = end->graph->in.at[2], *iteration = make_reshape(end, end->graph->in.at[0], 1, &one);
+    Value *row = make(end, "Gather", 2, v, iteration), *factor = make(end, "Gather", 2, v, iteration);
     attr_set_int(row->def, "axis", 1);
     attr_set_int(factor->def, "axis", 2);
-    Value *pivot = make(end, "Gather", 2, row, turn);
+    Value *pivot = make(end, "Gather", 2, row, iteration);
     attr_set_int(pivot->def, "axis", 2);
     row = make(end, "Div", 2, row, pivot);
-    Value *here = make(end, "Equal", 2, at, turn);
+    Value *here = make(end, "Equal", 2, at, iteration);
     v = make(end, "Where", 3, here, row, make(end, "Sub", 2, v, make(end, "Mul", 2, factor, row)));
     return part(n, loop_end(end, 1, &v)->out[0], 2, D(k), D(k + 1));
 }
 
-/* Where the pairs of classes are in a matrix of them, behind those the other way round, and behind these a 0. */
+/* A matrix of classes: for each pair its index in a list of the pairs in order, the pairs reversed, and a 0 (for the
+ * diagonal). */
 static Value *pair_places(Node *n, int64_t k)
 {
     int64_t pairs = k * (k - 1) / 2, pair = 0;
@@ -92,9 +94,9 @@ static Value *pair_places(Node *n, int64_t k)
     return value_const(n->graph, t);
 }
 
-/* What ml_svm.h nears in rounds, exactly: the p with a sum of 1 and the least p' Q p is a multiple of the solution of
+/* ml_svm.h approximates this in rounds: the p with a sum of 1 and the smallest p' Q p is a multiple of the solution of
  * (Q + 1 1') p = 1. In double, since small probabilities of pairs are squared. */
-bool svm_probability_words(Node *n, Node *m, Value **out)
+bool decompose_svm_probability(Node *n, Node *m, Value **out)
 {
     int64_t k = attr_int(m, "classes");
     Dim rows = m->in[0]->shape->dim[0], zeros[] = {rows, D(1)}, ones[] = {rows, D(k), D(1)};
@@ -119,7 +121,7 @@ bool svm_probability_words(Node *n, Node *m, Value **out)
 
 /* ---- Fourier transforms --------------------------------------------------------------------------------------------- */
 
-/* How often each element of half a spectrum is in the whole one: (length, 1, 1), 0 for those of the other half. */
+/* How often each element of half a spectrum occurs in the whole one: (length, 1, 1), 0 for those of the other half. */
 static Value *mirrored(Node *n, Type t, Dim length)
 {
     Value *one = make_int(n, 1), *k = make(n, "Range", 3, make_int(n, 0), size_as(n, I64, length), one);
@@ -131,7 +133,7 @@ static Value *mirrored(Node *n, Type t, Dim length)
 }
 
 /* The transposed transform is the inverse one but for a factor. */
-Value *fourier_back(const Back *b)
+Value *fourier_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Type t = b->d->type == F64 ? F64 : F32;
@@ -151,8 +153,8 @@ Value *fourier_back(const Back *b)
     return reshape_like(n, make(n, "Pad", 2, v, make_dims(n, 8, pads)), m->in[0]);
 }
 
-/* The frames of STFT, by themselves. */
-bool frames_words(Node *n, Node *m, Value **out)
+/* STFT: its frames, and a DFT of them. */
+bool decompose_frames(Node *n, Node *m, Value **out)
 {
     Dim d[FOURIER_DIMS];
     if (m->in[0]->shape->rank == m->out[0]->shape->rank || in_dims(m, 4, d, FOURIER_DIMS) < 0)

@@ -1,13 +1,13 @@
-/* recurrent.c - LSTM, GRU and RNN as loops of ordinary nodes, which have gradients. rnn.c and
- * runtime-min/rnn.h have the layouts and the formulas. */
+/* recurrent.c - LSTM, GRU and RNN decomposed into loops of ordinary nodes. rnn.c and runtime-min/rnn.h have the layouts and
+ * the formulas. */
 #include "ir/kernel.h"
 #include "gradient.h"
 #include "rnn.h"
 
 /* One direction of a recurrent node. Its matrices are (batch, hidden); gates lie side by side in rows. */
 typedef struct Layer {
-    Node *n;       /* new nodes go before it: in the loop, those of a step */
-    Node *around;  /* ... and those that all steps share */
+    Node *n;       /* new nodes go before it: those of a step go into the loop's body */
+    Node *around;  /* ... and those that all steps share before the loop */
     const Node *m; /* onnxcc.LstmSteps, GruSteps, RnnSteps */
     int d, gates, functions;
     bool backwards, batch_first;
@@ -117,7 +117,7 @@ static Value *rnn_cell(const Layer *l, Value *x, Value *h)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* v, (steps, batch, any), in the direction's order of time, and back. */
+/* v, (steps, batch, any), from the model's order of time to the direction's, or from that to the model's. */
 static Value *in_time(const Layer *l, Value *v)
 {
     if (!l->backwards)
@@ -150,16 +150,17 @@ static Value *begin(const Layer *l, Value *state)
     return l->lengths ? make(l->n, "Where", 3, runs(l, make_int(l->n, 0)), v, zero) : v;
 }
 
-/* A step: what becomes of the states, and its row of the results. */
+/* A step: the new states, and its row of the results. */
 static void step(Layer *l, Value *x, Value **state, Value **row)
 {
-    Value *turn = l->n->graph->in.at[0], *now = make(l->n, "Gather", 2, x, turn), *h = state[0], *c = state[1];
+    Value *iteration = l->n->graph->in.at[0], *x_t = make(l->n, "Gather", 2, x, iteration), *h = state[0],
+          *c = state[1];
     bool lstm = l->functions == 3;
-    state[0] = lstm ? lstm_cell(l, now, h, &state[1]) : l->gates == 3 ? gru_cell(l, now, h) : rnn_cell(l, now, h);
+    state[0] = lstm ? lstm_cell(l, x_t, h, &state[1]) : l->gates == 3 ? gru_cell(l, x_t, h) : rnn_cell(l, x_t, h);
     *row = state[0];
     if (!l->lengths)
         return;
-    Value *on = runs(l, turn);
+    Value *on = runs(l, iteration);
     *row = make(l->n, "Where", 3, on, state[0], make_scalar(l->n, l->m->in[0]->type, 0));
     state[0] = make(l->n, "Where", 3, on, state[0], h);
     if (lstm)
@@ -212,7 +213,7 @@ static Value *joined(const Layer *l, int o, int directions, Value **of)
     return o ? transpose(n, c->out[0], 3, (int64_t[]){1, 0, 2}) : transpose(n, c->out[0], 4, (int64_t[]){2, 0, 1, 3});
 }
 
-bool recurrent_steps(Node *n, const Node *m, Value **in, Value **out)
+bool decompose_recurrent(Node *n, const Node *m, Value **in, Value **out)
 {
     bool lstm = !strcmp(m->op->name, "LstmSteps"), gru = !strcmp(m->op->name, "GruSteps");
     if (!lstm && !gru && strcmp(m->op->name, "RnnSteps"))

@@ -1,5 +1,5 @@
-/* sample.c - GridSample, RoiAlign, DeformConv and the tables of Resize as ordinary nodes: elements are gathered, and weighted by
- * functions of where they are read. grid.h, roi.h, deformconv.h and resize.h of runtime-min have the formulas. */
+/* sample.c - GridSample, RoiAlign, DeformConv and the tables of Resize decomposed: elements are gathered, and weighted by
+ * functions of the position. grid.h, roi.h, deformconv.h and resize.h of runtime-min have the formulas. */
 #include <strings.h>
 
 #include "ir/spatial.h"
@@ -58,7 +58,7 @@ static Value *reflected(const Sampler *s, Value *v, Dim size)
     return add(n, low, make(n, "Min", 2, v, sub(n, wave, v)));
 }
 
-/* What a place that is f after an element takes of each of those around it: a polynomial. */
+/* The weights of the elements around a place that is f after an element: polynomials in f. */
 static Value *weights(const Sampler *s, Value *f)
 {
     static const double linear[][2] = {{1, 0}, {-1, 1}};
@@ -89,7 +89,7 @@ static void around(const Sampler *s, Value *place, Dim size, Value **at, Value *
     *at = make_cast(n, there, I64);
 }
 
-/* Every element so far with every one along a further axis, which has `taps` of them. */
+/* Combines every element so far with each of the `taps` along a further axis. */
 static void along(Sampler *s, Value *at, Value *weight, Dim size, Dim taps)
 {
     Node *n = s->n;
@@ -105,8 +105,8 @@ static void along(Sampler *s, Value *at, Value *weight, Dim size, Dim taps)
     s->weight = make_reshape(n, weight, 3, together);
 }
 
-/* What is there: (batch, places, taps, channels). x is images of `channels` planes of `size` elements; image: which of them
- * is read, (batch, 1). */
+/* The elements read: (batch, places, taps, channels). x is images of `channels` planes of `size` elements; image: the index
+ * of the one to read, (batch, 1). */
 static Value *elements_at(const Sampler *s, Value *x, Value *image, Dim images, Dim channels, Dim size)
 {
     Node *n = s->n;
@@ -116,7 +116,7 @@ static Value *elements_at(const Sampler *s, Value *x, Value *image, Dim images, 
     x = make_reshape(n, x, 2, (Dim[]){all, channels});
     Value *first = make_reshape(n, mul(n, image, size_as(n, I64, size)), 3, (Dim[]){s->batch, D(1), D(1)});
     Value *at = add(n, first, s->at);
-    if (s->taps == 1) { /* elements of any type; those without weight are what is behind them all */
+    if (s->taps == 1) { /* elements of any type; those without weight read the padding at the end */
         x = make(n, "Pad", 2, x, make_ints(n, 4, (int64_t[]){0, 0, 1, 0}));
         at = make(n, "Where", 3, make_cast(n, s->weight, B8), at, size_as(n, I64, all));
     }
@@ -140,7 +140,7 @@ static Type wide(const Value *a, const Value *b)
 
 /* ---- GridSample ----------------------------------------------------------------------------------------------------- */
 
-/* Where the numbers in the grid are on an axis of `size`, in elements. */
+/* The grid's numbers as positions on an axis of `size` elements. */
 static Value *grid_place(const Sampler *s, Value *g, Dim size)
 {
     Node *n = s->n;
@@ -154,7 +154,7 @@ static Value *grid_place(const Sampler *s, Value *g, Dim size)
     return s->padding == REFLECTION ? reflected(s, v, size) : v;
 }
 
-bool grid_sample_words(Node *n, Node *m, Value **out)
+bool decompose_grid_sample(Node *n, Node *m, Value **out)
 {
     Shape x = *m->in[0]->shape, y = *m->out[0]->shape;
     int axes = x.rank - 2;
@@ -188,8 +188,9 @@ bool grid_sample_words(Node *n, Node *m, Value **out)
 
 /* ---- AffineGrid ----------------------------------------------------------------------------------------------------- */
 
-/* The products with where the places are, which is the first row of grids that have a unit row there. */
-Value *affine_grid_back(const Back *b)
+/* The products of d with the coordinates of the places: the first row of the node's output for matrices whose first row is
+ * a row of the unit matrix. */
+Value *affine_grid_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Shape y = *m->out[0]->shape;
@@ -201,7 +202,7 @@ Value *affine_grid_back(const Back *b)
     for (int64_t i = 0; i <= axes; i++)
         ((double *)(uintptr_t)units->data)[i * axes * (axes + 1) + i] = 1;
     Value *in[] = {make_cast(n, value_const(n->graph, units), b->d->type), make_dims(n, y.rank, size)};
-    Value *grid = make_reshape(n, node_again(n, m, in, 2, 1)->out[0], 3, (Dim[]){size[0], points, D(axes)});
+    Value *grid = make_reshape(n, clone_node(n, m, in, 2, 1)->out[0], 3, (Dim[]){size[0], points, D(axes)});
     Value *place = make_reshape(n, part(n, grid, 2, D(0), D(1)), 2, (Dim[]){size[0], points});
     Value *d = make_reshape(n, b->d, 3, (Dim[]){y.dim[0], points, D(axes)});
     return matrices(n, d, true, place, true);
@@ -209,10 +210,10 @@ Value *affine_grid_back(const Back *b)
 
 /* ---- RoiAlign ------------------------------------------------------------------------------------------------------- */
 
-/* One axis of the regions: bins, each with as many places as the most have; and what is read for them. */
+/* One axis of the regions: bins, each with as many places as the largest has; and the elements read for them. */
 typedef struct Bins {
     Dim bins, places;
-    Value *count;               /* of places, (regions, 1, 1) or one number: those behind do not count */
+    Value *count;               /* of places, (regions, 1, 1) or one number: places beyond it are ignored */
     Value *at, *weight, *valid; /* (regions, bins, places * 2) */
 } Bins;
 
@@ -225,7 +226,7 @@ static Value *edge(const Sampler *s, const Node *m, Value *rois, int k, bool shi
     return shift ? sub(n, v, number(s, 0.5)) : v;
 }
 
-/* How many places bins have: as many as elements, unless the attribute says it. */
+/* The number of places of a bin: the attribute, or as many as it has elements. */
 static void bins_places(const Sampler *s, int64_t sampling, Value *bin, Node *before, Bins *b)
 {
     Node *n = s->n;
@@ -234,10 +235,10 @@ static void bins_places(const Sampler *s, int64_t sampling, Value *bin, Node *be
     if (sampling)
         return;
     b->count = make(n, "Max", 2, make(n, "Ceil", 1, bin), number(s, 0));
-    Value *most = make(n, "Max", 2, make(n, "ReduceMax", 1, b->count), number(s, 0));
-    most = make_reshape(n, make_cast(n, most, I64), 0, NULL);
+    Value *max = make(n, "Max", 2, make(n, "ReduceMax", 1, b->count), number(s, 0));
+    max = make_reshape(n, make_cast(n, max, I64), 0, NULL);
     infer_between(before, n);
-    b->places = value_dim(most, 0);
+    b->places = value_dim(max, 0);
 }
 
 /* Axis a, of `size` elements; new nodes come after `before`. */
@@ -262,7 +263,7 @@ static void bins_read(const Sampler *s, const Node *m, Value *rois, int a, Dim s
     b->weight = make(n, "Where", 3, near, b->weight, number(s, 0));
 }
 
-/* What both axes have, for each pair: (regions, bins of both, places of both). */
+/* `op` of rows and columns, for each pair of them: (regions, bins of both, places of both). */
 static Value *paired(const Sampler *s, const char *op, const Bins *b, Value *rows, Value *columns)
 {
     Node *n = s->n;
@@ -284,9 +285,8 @@ static Value *largest(const Sampler *s, Value *x, Value *valid)
     return make(n, "Where", 3, make(n, "Greater", 2, v, low), v, number(s, 0));
 }
 
-/* Means of places of which only the run knows how many there are: products with what the node makes of all images that have
- * one 1. */
-Value *roi_align_back(const Back *b)
+/* Means over a number of places that only the run knows: products with the node's outputs for all images of a single 1. */
+Value *roi_align_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Shape x = *m->in[0]->shape, y = *m->out[0]->shape;
@@ -295,7 +295,7 @@ Value *roi_align_back(const Back *b)
         return NULL;
     Value *units = make_reshape(n, unit_matrix(n, b->d->type, size), 4, (Dim[]){D(1), size, x.dim[2], x.dim[3]});
     Value *first = filled(n, I64, 0, 1, &rois);
-    Value *matrix = node_again(n, m, (Value *[]){units, m->in[1], first}, 3, 1)->out[0];
+    Value *matrix = clone_node(n, m, (Value *[]){units, m->in[1], first}, 3, 1)->out[0];
     matrix = make_reshape(n, matrix, 3, (Dim[]){rois, size, bins});
     Value *d = make_reshape(n, b->d, 3, (Dim[]){rois, x.dim[1], bins});
     Value *all = filled(n, b->d->type, 0, 3, (Dim[]){x.dim[0], x.dim[1], size});
@@ -305,7 +305,7 @@ Value *roi_align_back(const Back *b)
     return reshape_like(n, v, m->in[0]);
 }
 
-bool roi_align_words(Node *n, Node *m, Value **out)
+bool decompose_roi_align(Node *n, Node *m, Value **out)
 {
     Shape x = *m->in[0]->shape, y = *m->out[0]->shape;
     Dim size = dim_mul(x.dim[2], x.dim[3]);
@@ -348,7 +348,7 @@ static Value *steps(const Sampler *s, Dim count, int64_t step, int k, int rank)
     return make_reshape(s->n, mul(s->n, range(s, count), number(s, (double)step)), rank, x.dim);
 }
 
-/* The places along axis a that the kernel's elements read, (batch, elements * outputs, 1): `offset` from where they are. */
+/* The positions along axis a that the kernel's elements read, (batch, elements * outputs, 1): `offset` from their own. */
 static Value *deform_place(const Sampler *s, const Windows *w, Value *offset, int axes, int a)
 {
     Node *n = s->n;
@@ -380,7 +380,7 @@ static Value *deform_product(const Sampler *s, const Node *m, Value *columns, Va
     return make_reshape(n, matrices(n, w, false, v, false), y.rank, y.dim);
 }
 
-bool deform_conv_words(Node *n, Node *m, Value **out)
+bool decompose_deform_conv(Node *n, Node *m, Value **out)
 {
     Shape x = *m->in[0]->shape, w = *m->in[1]->shape, y = *m->out[0]->shape;
     int64_t kernel[AXES], moves = attr_int(m, "offset_group");
@@ -421,23 +421,23 @@ bool deform_conv_words(Node *n, Node *m, Value **out)
 
 /* ---- Resize --------------------------------------------------------------------------------------------------------- */
 
-/* What the formula says with a, b, c and x for these values, and with d and y. */
+/* The formula with these values for a, b, c and x, and with d and y. */
 static Value *said(const Sampler *s, const Node *m, const char *text, Value **abcx, Value *d, Value *y)
 {
     Node there = *m;
     there.in = abcx;
     there.out = &y;
-    return formula(&(Back){.n = s->n, .m = &there, .d = d, .i = 3}, text);
+    return formula(&(Vjp){.n = s->n, .m = &there, .d = d, .i = 3}, text);
 }
 
-/* Element k of what comes at run time, else a number. */
+/* Element k of v, or, where v is not given, the number. */
 static Value *given(const Sampler *s, Value *v, int64_t k, double otherwise)
 {
     return v ? make_cast(s->n, part(s->n, v, 0, D(k), D(k + 1)), s->t) : number(s, otherwise);
 }
 
-/* Where the elements of the output, (out, 1), are on the input's axis: a is their number, b the scale, c and y are the sizes,
- * and the region is from d to x. */
+/* The positions of the output's elements, (out, 1), on the input's axis: a is an element's index, b the scale, c and y are
+ * the sizes, and the region is from d to x. */
 static Value *resize_place(const Sampler *s, const Node *m, Value *scale, Value *in_size, Value *out_size)
 {
     static const char *const places[] = {
@@ -457,7 +457,7 @@ static Value *resize_place(const Sampler *s, const Node *m, Value *scale, Value 
     return said(s, m, places[attr_int(m, "transform")], (Value *[]){o, scale, in_size, to}, from, out_size);
 }
 
-/* What elements take that are so far away, (out, taps). */
+/* The weights of elements at these distances, (out, taps). */
 static Value *resize_weights(const Sampler *s, const Node *m, Value *far, Value *there)
 {
     Node *n = s->n;
@@ -475,9 +475,9 @@ static Value *resize_weights(const Sampler *s, const Node *m, Value *far, Value 
     return make(n, "Div", 2, v, make(n, "Where", 3, make(n, "Equal", 2, sum, number(s, 0)), number(s, 1), sum));
 }
 
-/* resize.h makes the same table. On both sides of a place distances grow by themselves: so the sum of the weights stays 1
- * where a place is an element. */
-bool resize_table_words(Node *n, Node *m, Value **out)
+/* resize.h makes the same table. Distances are computed on each side of a position for itself, so that the sum of the
+ * weights stays 1 where a position is an element's. */
+bool decompose_resize_table(Node *n, Node *m, Value **out)
 {
     Dim size[3]; /* in, out, taps */
     if (m->n_out < 2 || in_dims(m, 0, size, 3) != 3)

@@ -1,4 +1,4 @@
-/* windows.c - what operators whose windows slide over images give back: convolutions, pools, LRN, Col2Im. */
+/* windows.c - vjp rules of operators whose windows slide over images: convolutions, pools, LRN, Col2Im. */
 #include "ir/spatial.h"
 #include "gradient.h"
 
@@ -9,11 +9,11 @@
 typedef struct Slide {
     int axes;
     int64_t stride[3], dilation[3], pads[6];
-    bool known[3]; /* attributes say what sticks out: `pads` */
+    bool known[3]; /* before and after are known, and attributes can say them: `pads` */
     Dim kernel[3], size[3], out[3], before[3], after[3];
 } Slide;
 
-/* The arrays that are given have the axes at their ends. */
+/* Of each array the last `axes` elements are used. */
 static Slide slide_make(int axes, const Windows *w, const Dim *kernel, const Dim *size, const Dim *out)
 {
     Slide s = {.axes = axes};
@@ -51,9 +51,9 @@ static Slide slide_of(Node *m, bool transposed)
                       transposed ? image.size : w.out);
 }
 
-/* Large images v, whose last axes are spatial, get what sticks out of them or, back, lose it; `all`: what attributes can
- * say, too. */
-static Value *slide_pad(const Slide *s, Node *n, Value *v, int rank, bool back, bool all)
+/* Pads the larger images v, whose last axes are spatial, to what the windows cover or, when `crop`, crops them to their own
+ * size; `all`: also where attributes could say the padding. */
+static Value *slide_pad(const Slide *s, Node *n, Value *v, int rank, bool crop, bool all)
 {
     Dim pads[2 * MAX_RANK];
     bool some = false;
@@ -61,8 +61,8 @@ static Value *slide_pad(const Slide *s, Node *n, Value *v, int rank, bool back, 
         pads[i] = D(0);
     for (int i = 0, k = rank - s->axes; i < s->axes; i++, k++)
         if (all || !s->known[i]) {
-            pads[k] = dim_mul(s->before[i], D(back ? -1 : 1));
-            pads[rank + k] = dim_mul(s->after[i], D(back ? -1 : 1));
+            pads[k] = dim_mul(s->before[i], D(crop ? -1 : 1));
+            pads[rank + k] = dim_mul(s->after[i], D(crop ? -1 : 1));
             some |= !dim_is(pads[k], 0) || !dim_is(pads[rank + k], 0);
         }
     return some ? make(n, "Pad", 2, v, make_dims(n, 2 * rank, pads)) : v;
@@ -77,13 +77,13 @@ static Value *slide_set(const Slide *s, Value *v, int64_t group)
     return v;
 }
 
-/* What every window over v sums. */
+/* The weighted sum of every window over v. */
 static Value *slide_over(const Slide *s, Node *n, Value *v, Value *w, int64_t group)
 {
     return slide_set(s, make(n, "Conv", 2, slide_pad(s, n, v, 2 + s->axes, false, false), w), group);
 }
 
-/* What every window has, spread over the pixels it covers. */
+/* The element of every window, spread over the pixels that it covers. */
 static Value *slide_spread(const Slide *s, Node *n, Value *d, Value *w, int64_t group)
 {
     int64_t more[3] = {0};
@@ -95,7 +95,7 @@ static Value *slide_spread(const Slide *s, Node *n, Value *d, Value *w, int64_t 
     return slide_pad(s, n, v, 2 + s->axes, true, false);
 }
 
-/* The windows over v: for each spatial axis, which are the last ones, two, of windows and of their elements. */
+/* The windows over v: each spatial axis (the last ones) becomes two, of windows and of their elements. */
 static Value *slide_windows(const Slide *s, Node *n, Value *v, int rank)
 {
     v = slide_pad(s, n, v, rank, false, true);
@@ -104,7 +104,7 @@ static Value *slide_windows(const Slide *s, Node *n, Value *v, int rank)
     return v;
 }
 
-/* (1, 1, spatial...), each number the same. */
+/* (1, 1, spatial...), filled with a number. */
 static Value *filled_window(Node *n, Type t, double with, int axes, const Dim *spatial)
 {
     Dim shape[5] = {D(1), D(1)};
@@ -113,15 +113,15 @@ static Value *filled_window(Node *n, Type t, double with, int axes, const Dim *s
     return filled(n, t, with, 2 + axes, shape);
 }
 
-/* Are there no pixels, before or after? Then there is nothing to slide over. */
-static bool nothing(const Back *b)
+/* No elements in the input or in the output: there is nothing to slide over. */
+static bool nothing(const Vjp *b)
 {
     return dim_is(shape_count(*b->m->in[0]->shape), 0) || dim_is(shape_count(*b->m->out[0]->shape), 0);
 }
 
 /* ---- convolutions -------------------------------------------------------------------------------------------------- */
 
-/* v, images, whose channels are in so many groups. */
+/* Images v with the axis of channels as two: groups, and `each` channels. */
 static Value *grouped(Node *n, Value *v, Dim groups, Dim each)
 {
     Shape x = *v->shape, y = {.rank = x.rank + 1, .dim = {x.dim[0], groups, each}};
@@ -137,10 +137,10 @@ static Value *einsum(Node *n, const char *equation, Value *v, Value *w)
     return v;
 }
 
-/* For the weights: what the elements of all windows over `large` have, times what the windows' pixels in `small` have.
+/* The adjoint of the weights: the elements of all windows over `large` times the windows' pixels in `small`.
  * That is a convolution whose kernel is `small`, where its size is known: samples and channels change places, and groups
  * stand side by side, where the samples were. */
-static Value *weights_back(const Back *b, const Slide *s, Value *large, Value *small)
+static Value *weights_vjp(const Vjp *b, const Slide *s, Value *large, Value *small)
 {
     static const char *const products[] = {"ginap,ngoa->goip", "ginapbq,ngoab->goipq", "ginapbqcr,ngoabc->goipqr"};
     static const int64_t beside[] = {2, 1, 0, 3, 4, 5}, inside[] = {1, 2, 0, 3, 4, 5}, swap[] = {1, 0, 2, 3, 4};
@@ -168,7 +168,7 @@ static Value *weights_back(const Back *b, const Slide *s, Value *large, Value *s
     return transpose(n, v, x.rank, swap);
 }
 
-static Value *conv_back(const Back *b)
+static Value *conv_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     bool transposed = !strcmp(m->op->name, "ConvTranspose");
@@ -180,14 +180,14 @@ static Value *conv_back(const Back *b)
         return zeros_like(n, m->in[b->i]);
     Slide s = slide_of(m, transposed);
     if (b->i == 1)
-        v = weights_back(b, &s, large, small);
+        v = weights_vjp(b, &s, large, small);
     else
         v = (transposed ? slide_over : slide_spread)(&s, n, b->d, m->in[1], group);
     return reshape_like(n, v, m->in[b->i]);
 }
 
 /* The blocks are windows over the image. */
-static Value *col2im_back(const Back *b)
+static Value *col2im_back(const Vjp *b)
 {
     static const char *const orders[] = {"niap->nipa", "niapbq->nipqab", "niapbqcr->nipqrabc"};
     Image image;
@@ -202,7 +202,7 @@ static Value *col2im_back(const Back *b)
 /* ---- pools --------------------------------------------------------------------------------------------------------- */
 
 /* Each window's d goes to its pixels, channel by channel. */
-static Value *pool_spread(const Back *b, const Slide *s, Value *d)
+static Value *pool_spread(const Vjp *b, const Slide *s, Value *d)
 {
     Shape y = *b->m->out[0]->shape;
     y.dim[0] = dim_mul(y.dim[0], y.dim[1]);
@@ -213,7 +213,7 @@ static Value *pool_spread(const Back *b, const Slide *s, Value *d)
 }
 
 /* What a window gives to each of its pixels: the mean of ones, over how many pixels are in the image. */
-static Value *average_back(const Back *b)
+static Value *average_vjp(const Vjp *b)
 {
     Node *n = b->n;
     if (nothing(b))
@@ -221,18 +221,18 @@ static Value *average_back(const Back *b)
     Slide s = slide_of(b->m, false);
     Value *image = filled_window(n, b->d->type, 1, s.axes, s.size);
     Value *inside = slide_over(&s, n, image, filled_window(n, b->d->type, 1, s.axes, s.kernel), 1);
-    Value *mean = node_again(n, b->m, &image, 1, 1)->out[0];
+    Value *mean = clone_node(n, b->m, &image, 1, 1)->out[0];
     return pool_spread(b, &s, make(n, "Mul", 2, b->d, make(n, "Div", 2, mean, inside)));
 }
 
 /* y^p is a sum of |x|^p. */
-static Value *norm_pool_back(const Back *b)
+static Value *norm_pool_vjp(const Vjp *b)
 {
     Node *n = b->n;
     const Attr *a = node_attr(b->m, "p");
     double p = !a ? 2 : a->type == A_FLOAT ? (double)a->f : (double)a->i;
     Value *less = make_scalar(n, b->d->type, p - 1);
-    Back to = *b;
+    Vjp to = *b;
     if (nothing(b))
         return zeros_like(n, b->m->in[0]);
     Slide s = slide_of(b->m, false);
@@ -241,12 +241,12 @@ static Value *norm_pool_back(const Back *b)
     return make(n, "Mul", 2, formula(&to, "d*Sign(x)"), make(n, "Pow", 2, formula(b, "Abs(x)"), less));
 }
 
-/* The sum of v over the channels that channel c takes into account or, turned, that take c. */
-static Value *channel_sum(const Back *b, Value *v, bool turned)
+/* The sum of v over the channels in c's window or, when transposed, over those whose window has c. */
+static Value *channel_sum(const Vjp *b, Value *v, bool transposed)
 {
     Shape s = *b->m->in[0]->shape;
     int64_t size = attr_int(b->m, "size"), pads[] = {(size - 1) / 2, 0, size / 2, 0};
-    if (turned)
+    if (transposed)
         pads[0] = size / 2, pads[2] = (size - 1) / 2;
     Dim rows[] = {s.dim[0], D(1), s.dim[1], shape_product(s, 2, s.rank)};
     v = make(b->n, "AveragePool", 1, make_reshape(b->n, v, 4, rows));
@@ -258,7 +258,7 @@ static Value *channel_sum(const Back *b, Value *v, bool turned)
 }
 
 /* y = x s^-beta, s = bias + alpha / size * the sum of x^2. */
-static Value *lrn_back(const Back *b)
+static Value *lrn_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Type t = b->d->type;
@@ -271,11 +271,11 @@ static Value *lrn_back(const Back *b)
     return make(n, "Sub", 2, self, make(n, "Mul", 2, others, make_scalar(n, t, part)));
 }
 
-bool back_by_windows(const Back *b, Value **v)
+bool vjp_by_windows(const Vjp *b, Value **v)
 {
-    static const BackFunction functions[] = {
-        {"Conv", conv_back},           {"ConvTranspose", conv_back}, {"Col2Im", col2im_back},
-        {"AveragePool", average_back}, {"LpPool", norm_pool_back},   {"LRN", lrn_back},
+    static const VjpRule functions[] = {
+        {"Conv", conv_vjp},           {"ConvTranspose", conv_vjp}, {"Col2Im", col2im_back},
+        {"AveragePool", average_vjp}, {"LpPool", norm_pool_vjp},   {"LRN", lrn_vjp},
     };
-    return back_by(functions, sizeof functions / sizeof *functions, b, v);
+    return vjp_by_rule(functions, sizeof functions / sizeof *functions, b, v);
 }

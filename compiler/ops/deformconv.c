@@ -51,7 +51,7 @@ static void deform_infer(Node *n)
 static void deform_in_steps(Node *n)
 {
     Value *y;
-    if (deform_conv_words(n, n, &y))
+    if (decompose_deform_conv(n, n, &y))
         expand_to(n, y);
 }
 

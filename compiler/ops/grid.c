@@ -65,7 +65,7 @@ static void grid_sample_in_steps(Node *n)
     if (!attr_is(n, "mode", "nearest") && type_part(t) != t)
         y = sample_parts(n);
     else
-        grid_sample_words(n, n, &y);
+        decompose_grid_sample(n, n, &y);
     expand_to(n, y);
 }
 

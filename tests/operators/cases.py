@@ -20,7 +20,7 @@ import axes
 import containers
 import corners
 import differences
-import gradient_words
+import gradient_decompose
 import gradients
 import gradients_control
 import gradients_numeric
@@ -691,7 +691,7 @@ def add_experimental(c):
 def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
-    sources = [__file__, axes.__file__, containers.__file__, corners.__file__, gradients.__file__, gradient_words.__file__,
+    sources = [__file__, axes.__file__, containers.__file__, corners.__file__, gradients.__file__, gradient_decompose.__file__,
                gradients_control.__file__, gradients_numeric.__file__, gradients_open.__file__, instances.__file__, pairs.__file__, differences.__file__]
     with generated(folder, sources, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
         if not stale:

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 
 from differences import evaluator, slope
-from gradient_words import FLOATS, TWICE, WORDS
+from gradient_decompose import FLOATS, TWICE, WORDS
 
 rng = np.random.default_rng(1)
 TYPES = {"d": "double", "f": "float", "l": "int64", "?": "bool"}

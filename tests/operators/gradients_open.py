@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gradient_words import FLOATS
+from gradient_decompose import FLOATS
 from gradients import LAYERS, add_gradient
 
 WAVE = " wave = Sin(o) s = Mul(o, wave) y = ReduceSum <keepdims = 0> (s) "

@@ -1,11 +1,11 @@
-/* words.c - decompositions of nodes without a gradient rule into nodes with one. */
+/* decompose.c - decompositions of nodes without a gradient rule into nodes with one. */
 #include "ir/spatial.h"
 #include <strings.h>
 
 #include "gradient.h"
 
-/* v, of the shape x, moved by k elements along axis 1, towards its end or, in reverse, its beginning; ones where nothing
- * comes from. */
+/* v, of the shape x, moved by k elements along axis 1, towards its end or, in reverse, its beginning; filled up with
+ * ones. */
 static Value *shifted(Node *n, Value *v, Shape x, int64_t k, bool reverse)
 {
     Dim size = x.dim[1], move = dim_min(D(k), size);
@@ -18,8 +18,8 @@ static Value *shifted(Node *n, Value *v, Shape x, int64_t k, bool reverse)
     return all;
 }
 
-/* Products of 1, 2, 4... elements: none is divided by, so that zeros do no harm. */
-static bool product_words(Node *n, Node *m, Value **out)
+/* Products of 1, 2, 4... elements: nothing is divided, so that zeros do no harm. */
+static bool decompose_cumprod(Node *n, Node *m, Value **out)
 {
     Shape s = *m->in[0]->shape, x = shape_list(3, D(1), D(1), D(1));
     Dim a;
@@ -44,7 +44,8 @@ static bool product_words(Node *n, Node *m, Value **out)
     return true;
 }
 
-/* Factors `at` the same elements (1, count, 1), which lie side by side: the last one becomes the product of all. */
+/* v: factors for the elements `at`, (1, count, 1), sorted by element: the last factor for each becomes the product of all
+ * of its factors. */
 static Value *products_of_runs(Node *n, Value *v, Value *at, Dim count)
 {
     Shape x = shape_list(3, D(1), count, D(1));
@@ -57,8 +58,8 @@ static Value *products_of_runs(Node *n, Value *v, Value *at, Dim count)
     return v;
 }
 
-/* A Scatter that multiplies: the factors in the order of where they go to, as products of 1, 2, 4... */
-static bool scatter_words(Node *n, Node *m, Value **out)
+/* A Scatter that multiplies: the factors, sorted by the element they go to, as products of 1, 2, 4... */
+static bool decompose_scatter(Node *n, Node *m, Value **out)
 {
     bool nd = !strcmp(m->op->name, "ScatterNDReduce");
     Shape s = *m->in[0]->shape;
@@ -85,14 +86,14 @@ static bool scatter_words(Node *n, Node *m, Value **out)
     return true;
 }
 
-/* Each tap by itself: what was and comes, moved, times its weight. */
-static bool causal_conv_words(Node *n, Node *m, Value **out)
+/* A sum over the taps: past and new elements, moved, times the tap's weight. */
+static bool decompose_causal_conv(Node *n, Node *m, Value **out)
 {
     Shape x = *m->in[0]->shape;
     Type own = m->in[0]->type, t = own == F64 ? F64 : F32;
     Dim taps = m->in[1]->shape->dim[2], before = dim_sub(taps, D(1)), one[] = {x.dim[1], D(1)};
-    Shape was = shape_list(3, x.dim[0], x.dim[1], before);
-    Value *past = in(m, 3) ? make_cast(n, in(m, 3), t) : filled(n, t, 0, 3, was.dim);
+    Shape past_shape = shape_list(3, x.dim[0], x.dim[1], before);
+    Value *past = in(m, 3) ? make_cast(n, in(m, 3), t) : filled(n, t, 0, 3, past_shape.dim);
     Value *all = make(n, "Concat", 2, past, make_cast(n, in(m, 0), t)), *w = make_cast(n, in(m, 1), t), *y = NULL;
     attr_set_int(all->def, "axis", 2);
     if (!dim_const(taps)) {
@@ -116,7 +117,7 @@ static bool causal_conv_words(Node *n, Node *m, Value **out)
 }
 
 /* With the mean or the deviation as a result. */
-static bool layer_norm_words(Node *n, Node *m, Value **out)
+static bool decompose_layer_norm(Node *n, Node *m, Value **out)
 {
     Type own = m->in[0]->type, t = own == F64 ? F64 : F32;
     int64_t axes[MAX_RANK];
@@ -138,44 +139,44 @@ static bool layer_norm_words(Node *n, Node *m, Value **out)
     return true;
 }
 
-/* Only the run knows the regions, and they how many places there are: means do without knowing. */
-static bool roi_words_needed(const Node *m, const bool *counts)
+/* The number of places depends on regions that only the run knows: means have a rule that does without it. */
+static bool roi_needs_nodes(const Node *m, const bool *active)
 {
-    return counts[1] || in(m, 1)->data || attr_int(m, "sampling_ratio") || !strcasecmp(attr_string(m, "mode"), "max");
+    return active[1] || in(m, 1)->data || attr_int(m, "sampling_ratio") || !strcasecmp(attr_string(m, "mode"), "max");
 }
 
-static bool angles_count(const Node *m, const bool *counts)
+static bool angles_active(const Node *m, const bool *active)
 {
     (void)m;
-    return counts[1] || counts[2];
+    return active[1] || active[2];
 }
 
-bool in_other_words(Node *n, Node *m, const bool *counts, Value **out)
+bool decompose(Node *n, Node *m, const bool *active, Value **out)
 {
     static const struct {
         const char *op;
-        bool (*words)(Node *n, Node *m, Value **out);
-        bool (*needed)(const Node *m, const bool *counts); /* NULL: always */
+        bool (*decompose)(Node *n, Node *m, Value **out);
+        bool (*is_needed)(const Node *m, const bool *active); /* NULL: always */
     } all[] = {
-        {"Attention", attention_words, NULL},
-        {"CausalConvWithState", causal_conv_words, NULL},
-        {"CumProd", product_words, NULL},
-        {"DeformConv", deform_conv_words, NULL},
-        {"Fourier", frames_words, NULL},
-        {"GridSample", grid_sample_words, NULL},
-        {"LayerNormalization", layer_norm_words, NULL},
-        {"LinearAttention", linear_attention_words, NULL},
-        {"ResizeTable", resize_table_words, NULL},
-        {"RoiAlign", roi_align_words, roi_words_needed},
-        {"RotaryEmbedding", rotary_words, angles_count},
-        {"ScatterElementsReduce", scatter_words, NULL},
-        {"ScatterNDReduce", scatter_words, NULL},
-        {"SvmProbability", svm_probability_words, NULL},
+        {"Attention", decompose_attention, NULL},
+        {"CausalConvWithState", decompose_causal_conv, NULL},
+        {"CumProd", decompose_cumprod, NULL},
+        {"DeformConv", decompose_deform_conv, NULL},
+        {"Fourier", decompose_frames, NULL},
+        {"GridSample", decompose_grid_sample, NULL},
+        {"LayerNormalization", decompose_layer_norm, NULL},
+        {"LinearAttention", decompose_linear_attention, NULL},
+        {"ResizeTable", decompose_resize_table, NULL},
+        {"RoiAlign", decompose_roi_align, roi_needs_nodes},
+        {"RotaryEmbedding", decompose_rotary, angles_active},
+        {"ScatterElementsReduce", decompose_scatter, NULL},
+        {"ScatterNDReduce", decompose_scatter, NULL},
+        {"SvmProbability", decompose_svm_probability, NULL},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (!strcmp(all[i].op, m->op->name) && (!all[i].needed || all[i].needed(m, counts)) &&
-            all[i].words(n, m, out)) {
-            for (int o = 0; o < m->n_out; o++) /* composites give way: whatever they are, this stays */
+        if (!strcmp(all[i].op, m->op->name) && (!all[i].is_needed || all[i].is_needed(m, active)) &&
+            all[i].decompose(n, m, out)) {
+            for (int o = 0; o < m->n_out; o++) /* composites among them are expanded; the Identity stays */
                 out[o] = out[o] && m->out[o] ? make(n, "Identity", 1, out[o]) : NULL;
             return true;
         }
