@@ -55,12 +55,12 @@
 #endif
 
 /* What gcc leaves out at -O2, and does at -O3: vectors in loops whose counts it does not know, one loop for each side of a
- * condition that stays the same, no loop where the turns are few. It changes no bits. */
+ * condition that stays the same, no loop where the iterations are few. It changes no bits. */
 #if defined __GNUC__ && !defined __clang__ && defined __OPTIMIZE__ && !defined __OPTIMIZE_SIZE__
 #pragma GCC optimize("vect-cost-model=dynamic", "unswitch-loops", "peel-loops")
 #endif
 
-/* Before a loop: its turns come one by one. clang would join some by gathers, which take longer. */
+/* Before a loop: its iterations stay apart. clang would join some by gathers, which take longer. */
 #ifdef __clang__
 #define RT_ONE_BY_ONE _Pragma("clang loop vectorize(disable)")
 #else

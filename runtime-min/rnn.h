@@ -173,7 +173,7 @@ HELPER A FN(rnn_one)(A v, int act, A alpha, A beta)
 }
 
 /* An activation function on a panel, its input kept within [-clip, clip] unless clip is 0. From one array to another:
- * in place, clang moves a load into the turn before and then sees no loop that it can vectorise. */
+ * in place, clang moves a load into the iteration before and then sees no loop that it can vectorise. */
 HELPER void FN(rnn_act)(A *v, int act, f32 alpha, f32 beta, f32 clip)
 {
     const A c = (A)clip;

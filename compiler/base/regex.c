@@ -143,7 +143,7 @@ typedef struct Builder {
     VEC(State) state;
     VEC(int) next; /* per state and class */
     Map seen;
-    int *stack, *list, *mark, turn;
+    int *stack, *list, *mark, epoch;
 } Builder;
 
 static int kind_of(int byte)
@@ -194,15 +194,15 @@ static void find_classes(Builder *b)
 static int close_state(Builder *b, const State *s, int after, bool *match)
 {
     int top = 0, n = 0;
-    b->turn++;
+    b->epoch++;
     *match = false;
     for (int i = 0; i < s->n; i++)
         b->stack[top++] = s->list[i];
     while (top) {
         int at = b->stack[--top];
-        if (b->mark[at] == b->turn)
+        if (b->mark[at] == b->epoch)
             continue;
-        b->mark[at] = b->turn;
+        b->mark[at] = b->epoch;
         const Instruction *c = &b->p->list.at[at];
         if (c->op == BYTES)
             b->list[n++] = at;

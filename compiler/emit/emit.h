@@ -138,7 +138,7 @@ void find_scopes(Emitter *e); /* before the body */
 /* s becomes known: its variable, or its value where that is declared further out; and a check that it is within its bounds. */
 void define_symbol(Emitter *e, Symbol *s, const char *value);
 void define_elements(Emitter *e, Value *v); /* the sizes that are read from v's elements */
-void define_turn(Emitter *e, const Graph *body, const char *turn);
+void define_iteration(Emitter *e, const Graph *body, const char *iteration);
 /* Around the code of a node with graphs: variables of the sizes that become known in them and are used outside. */
 void begin_sizes(Emitter *e, const Node *n);
 void end_sizes(Emitter *e, const Node *n);

@@ -167,12 +167,12 @@ static void emit_if(Emitter *e, Node *n)
     line(e, "}");
 }
 
-/* What the turns stack has one size: that of the first. */
-static void emit_stacked_sizes(Emitter *e, const Dims *stacked, const char *const *size, const char *turn)
+/* The slices of a scan output have one size: that of the first iteration. */
+static void emit_stacked_sizes(Emitter *e, const Dims *stacked, const char *const *size, const char *iteration)
 {
     for (int i = 0; i < stacked->n; i++) {
         const char *now = dim_c(stacked->at[i]);
-        line(e, "if (%s == 0)", turn);
+        line(e, "if (%s == 0)", iteration);
         line(e, "    %s = %s;", size[i], now);
         line(e, "if (%s != %s)", size[i], now);
         line(e, "    return RT_BAD_SIZE;");
@@ -180,8 +180,8 @@ static void emit_stacked_sizes(Emitter *e, const Dims *stacked, const char *cons
     }
 }
 
-/* The results that are stacked, one slice a turn. */
-static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *turn)
+/* Scan outputs: one slice each iteration. */
+static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *iteration)
 {
     for (int i = n->n_in - 2; i < n->n_out; i++) {
         Value *y = n->out[i], *b = g->out.at[i + 1];
@@ -189,9 +189,10 @@ static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *
             continue;
         Dim count = shape_count(*b->shape), bytes = dim_mul(count, D(type_bits(b->type) / 8));
         if (type_bits(b->type) % 8)
-            line(e, "rt_stack(%s, %s, %s, %s, %d);", pointer(y), turn, pointer(b), dim_c(count), type_bits(b->type));
+            line(e, "rt_stack(%s, %s, %s, %s, %d);", pointer(y), iteration, pointer(b), dim_c(count),
+                 type_bits(b->type));
         else
-            line(e, "memcpy((unsigned char *)%s + %s * %s, %s, (size_t)(%s));", pointer(y), turn, factor_c(bytes),
+            line(e, "memcpy((unsigned char *)%s + %s * %s, %s, (size_t)(%s));", pointer(y), iteration, factor_c(bytes),
                  pointer(b), dim_c(bytes));
     }
 }
@@ -199,7 +200,7 @@ static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *
 static void emit_loop_node(Emitter *e, Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
-    const char *turn = c_name(NULL, "turn");
+    const char *iteration = c_name(NULL, "iteration");
     Symbol *trips = n->call.n_size ? n->call.size[0] : NULL;
     Text head = {0};
     bool counted = trips && map_get(&e->used, trips);
@@ -211,35 +212,35 @@ static void emit_loop_node(Emitter *e, Node *n)
     const char **size = NEWS(const char *, stacked.n);
     for (int i = 0; i < stacked.n; i++)
         line(e, "idx %s = 0;", size[i] = c_name(NULL, "slice"));
-    text_put(&head, "for (idx %s = 0; ", turn);
+    text_put(&head, "for (idx %s = 0; ", iteration);
     const Tensor *starts = n->in[1] ? n->in[1]->data : NULL;
     if (starts && !tensor_get_int(starts, 0))
-        text_put(&head, "%s < 0%s", turn, n->in[0] ? " && " : "");
+        text_put(&head, "%s < 0%s", iteration, n->in[0] ? " && " : "");
     else if (n->in[1] && !starts)
-        text_put(&head, "(%s > 0 || %s[0])%s", turn, pointer(n->in[1]), n->in[0] ? " && " : "");
+        text_put(&head, "(%s > 0 || %s[0])%s", iteration, pointer(n->in[1]), n->in[0] ? " && " : "");
     if (n->in[0])
-        text_put(&head, "%s < %s", turn, dim_c(value_dim(n->in[0], 0)));
-    line(e, "%s; %s++) {", head.s, turn);
+        text_put(&head, "%s < %s", iteration, dim_c(value_dim(n->in[0], 0)));
+    line(e, "%s; %s++) {", head.s, iteration);
     e->depth++;
-    define_turn(e, g, turn);
+    define_iteration(e, g, iteration);
     for (int i = 0; i < g->in.n; i++)
         if (g->in.at[i]->def)
             declare_value(e, g->in.at[i]);
-    if (g->in.at[0]->def) /* else nobody reads it, and it has no place */
-        line(e, "*%s = (i64)%s;", g->in.at[0]->c, turn);
+    if (g->in.at[0]->def) /* else it has no reader, and no storage */
+        line(e, "*%s = (i64)%s;", g->in.at[0]->c, iteration);
     if (g->in.at[1]->def)
         line(e, "*%s = 1;", g->in.at[1]->c);
     const bool counted_out = n->in[0] && trips && dim_high(value_dim(n->in[0], 0)) <= trips->high;
     if (trips && trips->high < INT64_MAX && !counted_out) {
-        line(e, "if (%s >= %lld)", turn, (long long)trips->high);
+        line(e, "if (%s >= %lld)", iteration, (long long)trips->high);
         line(e, "    return RT_BAD_SIZE;");
         e->fallible = true;
     }
     emit_graph(e, g);
-    emit_stacked_sizes(e, &stacked, size, turn);
-    emit_stacked(e, n, g, turn);
+    emit_stacked_sizes(e, &stacked, size, iteration);
+    emit_stacked(e, n, g, iteration);
     if (counted)
-        line(e, "%s = %s + 1;", trips->c, turn);
+        line(e, "%s = %s + 1;", trips->c, iteration);
     const Tensor *goes_on = g->out.at[0]->data;
     if (!goes_on)
         line(e, "if (!%s[0])", pointer(g->out.at[0]));

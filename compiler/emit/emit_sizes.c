@@ -55,8 +55,8 @@ static void mention_params(Emitter *e, const Call *c, const Graph *in)
                 mention(e, p->d, in);
 }
 
-/* How often, and what is stacked. */
-static void mention_turns(Emitter *e, const Node *n)
+/* A loop's trip count, and the sizes of its scan outputs. */
+static void mention_trips(Emitter *e, const Node *n)
 {
     const Attr *body = node_attr(n, "body");
     if (body && n->in[0])
@@ -75,7 +75,7 @@ static void mention_node(Emitter *e, const Node *n)
     if (n->free)
         return;
     if (n->op->flags & CONTROL)
-        mention_turns(e, n);
+        mention_trips(e, n);
     else if (n->call.loop)
         mention_loop(e, n->call.loop, n->graph);
     else if (n->call.kernel)
@@ -140,13 +140,13 @@ void define_elements(Emitter *e, Value *v)
             define_symbol(e, s, c_format("rt_size(%s[%d])", pointer(v), s->element));
 }
 
-void define_turn(Emitter *e, const Graph *body, const char *turn)
+void define_iteration(Emitter *e, const Graph *body, const char *iteration)
 {
     for (Symbol *s = symbols_of(body->in.at[0]); s; s = s->next) {
         if (s->c)
-            line(e, "%s = %s;", s->c, turn);
+            line(e, "%s = %s;", s->c, iteration);
         else
-            s->c = turn;
+            s->c = iteration;
         s->known = true;
     }
 }

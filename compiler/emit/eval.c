@@ -118,13 +118,13 @@ static void forget_symbols(const Graph *g)
         s->known = false;
 }
 
-/* What the turns stack has one size: `size`, which the first of them sets. */
-static void check_stacked(const Node *n, const Dims *stacked, int64_t turn, int64_t *size)
+/* The slices of a scan output have one size: `size`, that of the first iteration. */
+static void check_stacked(const Node *n, const Dims *stacked, int64_t iteration, int64_t *size)
 {
     for (int i = 0; i < stacked->n; i++) {
         int64_t now = dim_eval(stacked->at[i]);
-        if (turn && now != size[i]) {
-            error_node(n, "", "at run time: what the turns stack is of different sizes, %lld and %lld",
+        if (iteration && now != size[i]) {
+            error_node(n, "", "at run time: the slices of a scan output differ in size: %lld and %lld",
                        (long long)size[i], (long long)now);
             stop_on_errors();
         }
@@ -143,37 +143,37 @@ static void eval_loop(Eval *e, Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
     Symbol *trips = n->call.n_size ? n->call.size[0] : NULL;
-    int64_t most = n->in[0] ? *(const int64_t *)bytes_of(n->in[0], e) : INT64_MAX, turn = 0;
+    int64_t most = n->in[0] ? *(const int64_t *)bytes_of(n->in[0], e) : INT64_MAX, iteration = 0;
     bool on = !n->in[1] || *(const uint8_t *)bytes_of(n->in[1], e);
     const Dims stacked = stacked_sizes(n);
     int64_t *size = NEWS(int64_t, stacked.n);
-    for (; on && turn < most; turn++) {
+    for (; on && iteration < most; iteration++) {
         forget_symbols(g);
         if (trips)
-            set_symbol(trips, turn + 1);
+            set_symbol(trips, iteration + 1);
         for (Symbol *s = symbols_of(g->in.at[0]); s; s = s->next)
-            set_symbol(s, turn);
+            set_symbol(s, iteration);
         if (g->in.at[0]->def) /* else nobody reads it, and it has no place */
-            *(int64_t *)bytes_of(g->in.at[0], e) = turn;
+            *(int64_t *)bytes_of(g->in.at[0], e) = iteration;
         if (g->in.at[1]->def)
             *(uint8_t *)bytes_of(g->in.at[1], e) = 1;
         eval_nodes(e, g);
-        check_stacked(n, &stacked, turn, size);
+        check_stacked(n, &stacked, iteration, size);
         for (int i = n->n_in - 2; i < n->n_out; i++) {
             Value *b = g->out.at[i + 1];
             int64_t count = dim_eval(shape_count(*b->shape));
             size_t bytes = type_bytes(b->type, count);
             if (n->out[i] && type_bits(b->type) % 8)
-                rt_stack(bytes_of(n->out[i], e), turn, bytes_of(b, e), count, type_bits(b->type));
+                rt_stack(bytes_of(n->out[i], e), iteration, bytes_of(b, e), count, type_bits(b->type));
             else if (n->out[i])
-                memcpy((char *)bytes_of(n->out[i], e) + (size_t)turn * bytes, bytes_of(b, e), bytes);
+                memcpy((char *)bytes_of(n->out[i], e) + (size_t)iteration * bytes, bytes_of(b, e), bytes);
         }
         on = *(const uint8_t *)bytes_of(g->out.at[0], e);
     }
     pool_free(size, sizeof *size * (size_t)stacked.n);
     pool_free(stacked.at, sizeof *stacked.at * (size_t)stacked.cap);
     if (trips)
-        set_symbol(trips, turn);
+        set_symbol(trips, iteration);
 }
 
 static void eval_node(Eval *e, Node *n)

@@ -113,8 +113,8 @@ bool require_expands_as(Node *n, int i, Shape s, Shape to)
     return can;
 }
 
-/* Is it a loop that has a turn, whatever the inputs are? */
-static bool turns_for_certain(const Node *n)
+/* Does the loop n have an iteration, whatever the inputs are? */
+static bool surely_iterates(const Node *n)
 {
     const Value *most = in(n, 0), *begin = in(n, 1);
     return (!most || (most->data && dim_low(value_dim(in(n, 0), 0)) > 0)) &&
@@ -124,7 +124,7 @@ static bool turns_for_certain(const Node *n)
 bool runs_for_certain(const Node *n)
 {
     for (const Graph *g = n->graph; g && g->owner; g = g->owner->graph)
-        if (node_attr(g->owner, "body") && !turns_for_certain(g->owner))
+        if (node_attr(g->owner, "body") && !surely_iterates(g->owner))
             return false;
     return true;
 }

@@ -22,7 +22,7 @@ bool require_expands_as(Node *n, int i, Shape s, Shape to); /* the same, when in
 bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back);
 bool require_index(Node *n, int64_t v, Dim axis, bool back);
 bool runs_for_certain(
-    const Node *n); /* false: it is in a loop that may have no turn, so what is wrong in it is only a warning */
+    const Node *n); /* false: in a loop that may have no iteration, where a run-time error is only a warning */
 void warn_when_run(const Node *n, const char *what);
 int assumption_count(void);
 void assumptions_check(int from);          /* an error where one that was made since then cannot hold */

@@ -13,8 +13,8 @@ int64_t symbol_start(const Symbol *s);   /* outside, while what makes it has not
 void symbols_inside(const Node *n, void (*visit)(Symbol *, void *), void *arg); /* those of all graphs nested in n */
 bool dim_varies_in(Dim d, const Node *n);                                       /* does it depend on one of those? */
 
-/* The sizes of what loop n stacks that each turn finds out by itself: in the first they are what they are, and in the
- * others they may not be something else. */
+/* The sizes of loop n's scan outputs that each iteration computes by itself: the first one sets them, the others may not
+ * differ. */
 typedef VEC(Dim) Dims;
 Dims stacked_sizes(const Node *n);
 

@@ -41,7 +41,7 @@ void strided_merge(Strided *s)
 }
 
 /* The axis that x runs along goes next to the one that y runs along. */
-static void turn(Strided *s)
+static void swap_axes(Strided *s)
 {
     int k = s->rank;
     for (int i = 0; i < k - 2; i++)
@@ -90,7 +90,7 @@ void strided_bind(Node *n, Strided s)
 {
     Type t = type_storage(in_type(n, 0));
     merge_some(&s);
-    turn(&s);
+    swap_axes(&s);
     if (s.rank <= 4) {
         struct copy_bind p = {.from_at = s.from_at, .to_at = s.to_at};
         put_axes(&s, 4, p.dim, p.from, p.to);

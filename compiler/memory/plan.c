@@ -51,8 +51,8 @@ static void set_times(Node *n, void *last)
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]) {
             start_value(n->out[i], n->time);
-            n->out[i]->live_to = n->end; /* a loop writes it in every turn, also when nobody reads it then */
-            if (n->out[i]->lasting) {    /* what a turn wrote stays during the others */
+            n->out[i]->live_to = n->end; /* a loop writes it in every iteration, read or not */
+            if (n->out[i]->lasting) {    /* an iteration's part stays during the others */
                 n->out[i]->live_to = *(const int *)last;
                 for (const Graph *g = n->graph; g->owner; g = g->owner->graph)
                     n->out[i]->live_from = g->owner->time;

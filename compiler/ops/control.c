@@ -240,7 +240,8 @@ static bool never_stops(const Graph *g)
     return c == g->in.at[1] || (c->data && !c->data->symbolic && tensor_get_int(c->data, 0));
 }
 
-static Dim turns_asked(const Node *n)
+/* Input M: at most so many iterations. */
+static Dim trip_limit(const Node *n)
 {
     Value *most = in(n, 0);
     if (most && most->def && !most->data)
@@ -248,14 +249,14 @@ static Dim turns_asked(const Node *n)
     return most ? dim_max(D(0), value_dim(most, 0)) : D(INT64_MAX);
 }
 
-/* The turns that the loop reports. */
-static Symbol *turns_made(Node *n)
+/* The trip count that the loop reports. */
+static Symbol *trips_symbol(Node *n)
 {
     Symbol *s = symbols_of(n);
     if (s)
         return s;
-    s = symbol_fresh("trips", 0, dim_high(turns_asked(n)));
-    s->most = turns_asked(n);
+    s = symbol_fresh("trips", 0, dim_high(trip_limit(n)));
+    s->most = trip_limit(n);
     symbol_made_by(s, n);
     return s;
 }
@@ -264,16 +265,16 @@ static Symbol *turns_made(Node *n)
 static Dim trip_count(Node *n, const Graph *g)
 {
     bool starts = !in(n, 1) || in_const(n, 1);
-    if (!dim_is(turns_asked(n), INT64_MAX) && starts && never_stops(g))
-        return !in(n, 1) || tensor_get_int(n->in[1]->data, 0) ? turns_asked(n) : D(0);
-    return dim_symbol(turns_made(n));
+    if (!dim_is(trip_limit(n), INT64_MAX) && starts && never_stops(g))
+        return !in(n, 1) || tensor_get_int(n->in[1]->data, 0) ? trip_limit(n) : D(0);
+    return dim_symbol(trips_symbol(n));
 }
 
-/* INT64_MAX: nobody knows. */
-static int64_t most_turns(Node *n)
+/* INT64_MAX: no bound is known. */
+static int64_t max_trips(Node *n)
 {
-    int64_t most = dim_high(turns_asked(n));
-    return most < INT64_MAX ? most : turns_made(n)->high;
+    int64_t most = dim_high(trip_limit(n));
+    return most < INT64_MAX ? most : trips_symbol(n)->high;
 }
 
 static void help_bound(Symbol *s, void *arg)
@@ -283,36 +284,36 @@ static void help_bound(Symbol *s, void *arg)
         note_help("give it a bound, --dim '%s<=64'", printable(s->name));
 }
 
-/* Says how the number of turns may be bounded. */
-static void help_turns(const Node *n)
+/* Says how the trip count may be bounded. */
+static void help_trips(const Node *n)
 {
     if (!in(n, 0))
         note_help("give it a bound, --dim 'trips<=64'");
     else {
-        dim_symbols(turns_asked(n), help_bound, NULL);
+        dim_symbols(trip_limit(n), help_bound, NULL);
         if (n->in[0]->input >= 0)
-            note_help("or freeze the number of turns: --const %s=FILE.pb", printable(n->in[0]->name));
+            note_help("or freeze the trip count: --const %s=FILE.pb", printable(n->in[0]->name));
     }
 }
 
 /* The body's inputs have the types of the node's. */
 static void set_inputs(Node *n, Graph *g)
 {
-    int64_t turns = most_turns(n);
+    int64_t trips = max_trips(n);
     for (int i = 0; i < g->in.n; i++) {
         Value *v = g->in.at[i];
         v->form = TENSOR;
         v->type = i == 0 ? I64 : i == 1 ? B8 : in_type(n, i);
         v->shape = shape_keep(i < 2 ? shape_list(0) : in_shape(n, i));
     }
-    if (turns < INT64_MAX) {
-        Symbol *turn = symbol_of(value_dim(g->in.at[0], 0));
-        turn->low = 0;
-        turn->high = turns - 1;
+    if (trips < INT64_MAX) {
+        Symbol *iteration = symbol_of(value_dim(g->in.at[0], 0));
+        iteration->low = 0;
+        iteration->high = trips - 1;
     }
 }
 
-/* Parts of carried containers are what the box says, whatever the first value is. */
+/* Components of carried containers have the types of the box, whatever the first value has. */
 static void set_parts(Graph *g, int carried, Box *const *box)
 {
     for (int i = 0, at = 2; i < carried; at += box_count(box[i]), i++) {
@@ -329,7 +330,7 @@ static void set_parts(Graph *g, int carried, Box *const *box)
     }
 }
 
-/* How long the strings of carried values are. */
+/* Bounds of the lengths of carried strings. */
 static void set_text(Graph *g, int carried, Box *const *box)
 {
     for (int i = 0, at = 2; i < carried; i++) {
@@ -340,7 +341,7 @@ static void set_text(Graph *g, int carried, Box *const *box)
     }
 }
 
-/* The first state whose size is another after a turn; -1: none. */
+/* The first state whose size an iteration changes; -1: none. */
 static int resized_state(const Node *n, const Graph *g)
 {
     for (int i = 0; i < n->n_in - 2; i++) {
@@ -352,24 +353,24 @@ static int resized_state(const Node *n, const Graph *g)
     return -1;
 }
 
-/* A name that the body gives to a size of its state holds in all turns; a turn makes `after` of `before`. */
+/* Warns where the body declares the size of a state by a name, and an iteration changes it from `before` to `after`. */
 static void doubt_name(const Node *n, const Value *state, const Shape *before, const Shape *after)
 {
     const TypeDesc *d = state->desc;
     for (int k = 0; d && d->form == TENSOR && d->shape.rank == before->rank && k < before->rank; k++)
         if (d->dim_param[k] && d->dim_param[k]->n && !dim_same(before->dim[k], after->dim[k])) {
             doubt(node_path(n), "SHP-18",
-                  "'%s' is declared with the size '%s', which a turn changes: it is taken as open",
+                  "'%s' is declared with the size '%s', which an iteration changes: it is taken as open",
                   printable(state->name), printable(d->dim_param[k]));
             return;
         }
 }
 
-PART(int, nodes_tried) /* each turn tries the loops inside it */
+PART(int, nodes_tried) /* every try of a loop tries those in its body */
 
-/* One turn on a copy of the body that starts with the carried values as `now`: what they are after it, and which tensor has
- * another size then (-1: none). False: it fails. */
-static bool try_turn(Node *n, Graph *body, Box *const *now, Box **after, int *resized)
+/* Infers an iteration on a copy of the body, with the carried values as `now`: what they are `after` it, and the tensor whose
+ * size it changes (-1: none). False: an error. */
+static bool try_iteration(Node *n, Graph *body, Box *const *now, Box **after, int *resized)
 {
     enum { MOST = 200000 };
     int *const tried = nodes_tried();
@@ -402,7 +403,7 @@ static bool try_turn(Node *n, Graph *body, Box *const *now, Box **after, int *re
     return fine;
 }
 
-/* State i is carried as the only element of a sequence, whose size may change from turn to turn. */
+/* State i is carried as the only element of a sequence, whose size may change between iterations. */
 static void carry_in_sequence(Node *n, Graph *g, int i)
 {
     Value *old = g->in.at[i + 2], *y = out(n, i);
@@ -430,26 +431,26 @@ static void carry_in_sequence(Node *n, Graph *g, int i)
     value_replace(y, at->out[0]);
 }
 
-/* Finds what carried sequences and optionals can hold in all turns, and makes them tensors. False: nothing, reported. */
+/* Finds what carried sequences and optionals can hold in all iterations, and makes them tensors. NULL: an error. */
 static Box **flatten_carried(Node *n, Graph *g)
 {
-    enum { MOST_TRIES = 8, FEW_TURNS = 16 };
+    enum { MAX_TRIES = 8, FEW_ITERATIONS = 16 };
     int carried = n->n_in - 2, tries = 0;
     Box **first = NEWS(Box *, carried), **now = NEWS(Box *, g->out.n), **after = NEWS(Box *, carried);
-    int64_t turns = most_turns(n), each = 0; /* iterations simulated one by one, because growth is not linear */
+    int64_t trips = max_trips(n), each = 0; /* iterations simulated one by one, because growth is not linear */
     for (int i = 0; i < carried; i++)
         now[i] = first[i] = box_of(n->in[i + 2]);
     for (bool stable = false; !stable;) {
         int resized;
-        if (++tries > MOST_TRIES && !each && turns <= FEW_TURNS)
+        if (++tries > MAX_TRIES && !each && trips <= FEW_ITERATIONS)
             memcpy(now, first, sizeof *now * (size_t)carried);
-        else if (tries > MOST_TRIES + (each ? turns + MOST_TRIES : 0)) {
+        else if (tries > MAX_TRIES + (each ? trips + MAX_TRIES : 0)) {
             node_error(n, "what is carried grows by more and more: nothing bounds it");
-            note_help("what does not grow evenly may do so in at most %d turns", FEW_TURNS);
+            note_help("growth that is not linear is limited to %d iterations", FEW_ITERATIONS);
             return NULL;
         }
-        each += tries > MOST_TRIES;
-        if (!try_turn(n, g, now, after, &resized))
+        each += tries > MAX_TRIES;
+        if (!try_iteration(n, g, now, after, &resized))
             return NULL;
         if (resized >= 0) {
             carry_in_sequence(n, g, resized);
@@ -459,13 +460,13 @@ static Box **flatten_carried(Node *n, Graph *g)
         for (int i = 0; i < carried; i++) {
             if (now[i]->form == TENSOR && now[i]->type != STR)
                 continue;
-            int64_t left = !each ? turns : each <= turns ? ONE_TURN : 0;
+            int64_t left = !each ? trips : each <= trips ? ONE_ITERATION : 0;
             Box *b = box_grow(n, first[i], now[i], after[i], left, tries);
             if (!b)
                 return NULL;
             if (!box_bounded(b)) {
-                error_node(n, "SHP-11", "what is carried grows, and there may be too many turns");
-                help_turns(n);
+                error_node(n, "SHP-11", "what is carried grows, and the trip count may be too large");
+                help_trips(n);
                 return NULL;
             }
             if (first[i]->form == SEQUENCE && first[i]->rank < 0 && !first[i]->item.n)
@@ -479,7 +480,7 @@ static Box **flatten_carried(Node *n, Graph *g)
     return now;
 }
 
-/* What n gives is what its body gives, in the last turn or in all of them. */
+/* Types and shapes of n's outputs: those that its body has, of the last iteration or stacked over all. */
 static void loop_results(Node *n, Graph *g)
 {
     int carried = n->n_in - 2;
@@ -587,7 +588,7 @@ static bool is_room(const Value *v)
     return v->def && v->uses.n == 1 && !v->def->call.kernel && !v->def->call.loop && !strcmp(v->def->op->name, "Start");
 }
 
-/* Carried values live in the node's results: filled before the loop, and again at the end of each turn. */
+/* Carried values live in the node's results: filled before the loop, and again at the end of each iteration. */
 static void loop_bind(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
@@ -609,8 +610,8 @@ static void loop_bind(Node *n)
             n->out[i]->def_i = i;
             set_out(n, i, g->in.at[i + 2]->type, *g->in.at[i + 2]->shape);
         }
-        Node *turn = copy_node(g, g->out.at[i + 1], NULL);
-        bind_node(turn);
+        Node *iteration = copy_node(g, g->out.at[i + 1], NULL);
+        bind_node(iteration);
         if (!is_room(n->in[i + 2])) {
             Node *start = copy_node(n->graph, n->in[i + 2], n);
             node_set_in(n, i + 2, start->out[0]);
@@ -618,7 +619,7 @@ static void loop_bind(Node *n)
         }
         value_share(n->out[i], n->in[i + 2]);
         value_share(n->out[i], g->in.at[i + 2]);
-        value_carry(g->in.at[i + 2], turn);
+        value_carry(g->in.at[i + 2], iteration);
     }
 }
 

@@ -239,7 +239,7 @@ static void straighten(Conv *c)
         w->kernel[2] = w->stride[2] = 1;
         x->size[2] = w->out[2] = D(1);
     }
-    for (int turn = 0; turn < 2 && dim_is(x->size[2], 1) && dim_is(w->out[2], 1) && w->kernel[2] == 1; turn++)
+    for (int pass = 0; pass < 2 && dim_is(x->size[2], 1) && dim_is(w->out[2], 1) && w->kernel[2] == 1; pass++)
         for (int a = 2; a > 0; a--) {
             Dim size = x->size[a], out = w->out[a], pad = w->pad[a];
             int64_t kernel = w->kernel[a], stride = w->stride[a], dilation = w->dilation[a];

@@ -45,16 +45,16 @@ static void grid_sample_infer(Node *n)
 /* The parts of complex numbers are sampled as channels of their own. */
 static Value *sample_parts(Node *n)
 {
-    static const int64_t turn[] = {0, 1, 3, 2};
+    static const int64_t swap[] = {0, 1, 3, 2};
     Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     Dim places = shape_product(y, 2, y.rank);
     Value *v = make_reshape(n, in(n, 0), 3, (Dim[]){x.dim[0], x.dim[1], shape_product(x, 2, x.rank)});
-    v = transpose(n, make(n, "onnxcc.Parts", 1, v), 4, turn);
+    v = transpose(n, make(n, "onnxcc.Parts", 1, v), 4, swap);
     x.dim[1] = dim_mul(x.dim[1], D(2));
     v = make(n, "GridSample", 2, make_reshape(n, v, x.rank, x.dim), in(n, 1));
     for (int i = 0; i < n->n_attr; i++)
         attr_set(v->def, n->attr[i]);
-    v = transpose(n, make_reshape(n, v, 4, (Dim[]){y.dim[0], y.dim[1], D(2), places}), 4, turn);
+    v = transpose(n, make_reshape(n, v, 4, (Dim[]){y.dim[0], y.dim[1], D(2), places}), 4, swap);
     return make_reshape(n, make(n, "onnxcc.Complex", 1, v), y.rank, y.dim);
 }
 

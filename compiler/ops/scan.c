@@ -34,7 +34,7 @@ static bool lists_fit(Node *n, int scans, int outputs)
            list_fits(n, "scan_output_axes", outputs, -MAX_RANK, MAX_RANK);
 }
 
-/* The slice of scan input x for turn `iter`, computed at the start of the body. */
+/* The slice of scan input x for iteration `iter`, computed at the start of the body. */
 static Value *scan_slice(Node *first, Value *x, Value *iter, Value *count, int axis, bool backward)
 {
     Value *at = iter;

@@ -379,7 +379,7 @@ static void split_to_sequence(Node *n)
         replace_by(n, y);
 }
 
-/* ---- SequenceMap: a Loop that takes one element of each sequence a turn, and adds one to each result ------------------------- */
+/* ---- SequenceMap: a Loop over the elements of the sequences, which appends one to each result ------------------------------- */
 
 /* Is v a sequence that never has an element? */
 static bool is_empty(const Value *v)
@@ -401,16 +401,16 @@ static void sequence_map(Node *n)
         expand_done(n);
         return;
     }
-    Value *turn = value_new(g, name("turn")), *go_on = value_new(g, name("go_on"));
+    Value *iteration = value_new(g, name("iteration")), *go_on = value_new(g, name("go_on"));
     Value *in[MAX_ARGS] = {make(n, "SequenceLength", 1, n->in[0]), NULL};
     Node *start = node_new(g, "onnxcc.Start", 0, NULL, 0); /* a place to insert before */
     node_insert(start, g->first);
     for (int i = 0; i < n->n_in; i++)
         value_replace(g->in.at[i],
-                      n->in[i]->form == SEQUENCE ? make(start, "SequenceAt", 2, n->in[i], turn) : n->in[i]);
+                      n->in[i]->form == SEQUENCE ? make(start, "SequenceAt", 2, n->in[i], iteration) : n->in[i]);
     node_remove(start);
     g->in.n = 0;
-    vec_push(&g->in, turn);
+    vec_push(&g->in, iteration);
     vec_push(&g->in, go_on);
     Node *end = node_new(g, "onnxcc.Start", 0, NULL, 0);
     node_insert(end, NULL);

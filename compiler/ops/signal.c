@@ -180,12 +180,12 @@ static void window_expand(Node *n)
     Value *i = make(n, "Range", 3, zero, size, one);
     i = make_cast(n, make(n, "Min", 2, i, make(n, "Sub", 2, last, i)),
                   F64); /* the same cosine, of an angle that is smaller */
-    Value *turn =
+    Value *angle =
         make(n, "Div", 2, make(n, "Mul", 2, i, make_scalar(n, F64, 6.283185307179586)), make_cast(n, last, F64));
     Value *sum = make_scalar(n, F64, windows[w].weight[0]);
     for (int k = 1; k < 3; k++)
         if (windows[w].weight[k] != 0) {
-            Value *c = make(n, "Cos", 1, k == 1 ? turn : make(n, "Mul", 2, turn, make_scalar(n, F64, k)));
+            Value *c = make(n, "Cos", 1, k == 1 ? angle : make(n, "Mul", 2, angle, make_scalar(n, F64, k)));
             sum = make(n, "Add", 2, sum, make(n, "Mul", 2, c, make_scalar(n, F64, windows[w].weight[k])));
         }
     expand_to(n, make_cast(n, sum, to));

@@ -28,7 +28,7 @@ int64_t text_bound(const Value *v)
     for (int i = 0; i < v->def->n_in; i++)
         if (v->def->in[i] && v->def->in[i]->type == STR && text_bound(v->def->in[i]) > most)
             most = text_bound(v->def->in[i]);
-    for (int i = 0; i < v->def->n_attr; i++) /* the results of branches, or of the last turn */
+    for (int i = 0; i < v->def->n_attr; i++) /* the results of branches, or of the last iteration */
         if (v->def->attr[i].g) {
             int64_t inside = text_bound(v->def->attr[i].g->out.at[v->def_i + name_is(v->def->attr[i].name, "body")]);
             most = inside > most ? inside : most;
@@ -61,8 +61,8 @@ int64_t known_text(Node *n, int i)
     return -1;
 }
 
-/* The number of the turn when g is the body of a loop; NULL: it is none. */
-static Symbol *turn_of(const Graph *g)
+/* The iteration's number when g is the body of a loop; else NULL. */
+static Symbol *iteration_of(const Graph *g)
 {
     return g->owner && node_attr(g->owner, "body") ? symbol_of(value_dim(g->in.at[0], 0)) : NULL;
 }
@@ -70,14 +70,14 @@ static Symbol *turn_of(const Graph *g)
 bool text_output(Node *n, int i, Dim bytes)
 {
     for (const Graph *g = n->graph; g; g = g->parent) {
-        Symbol *turn = turn_of(g);
-        if (turn && turn->high == INT64_MAX) {
-            error_node(n, "SHP-11", "strings are made in a loop, and how many turns there may be is not known");
+        Symbol *iteration = iteration_of(g);
+        if (iteration && iteration->high == INT64_MAX) {
+            error_node(n, "SHP-11", "strings are made in a loop of unknown trip count");
             note_help("give it a bound, --dim '%s<=64'", in(g->owner, 0) ? printable(g->owner->in[0]->name) : "trips");
             return false;
         }
-        if (turn)
-            bytes = dim_mul(D(dim_high(bytes)), D(turn->high < 0 ? 1 : turn->high + 1));
+        if (iteration)
+            bytes = dim_mul(D(dim_high(bytes)), D(iteration->high < 0 ? 1 : iteration->high + 1));
     }
     Value **out = NEWS(Value *, i + 1);
     memcpy(out, n->out, sizeof *out * (size_t)(n->n_out < i ? n->n_out : i));
@@ -98,10 +98,10 @@ void text_place(const Node *n, Dim *at, Dim *most)
     Dim part = shape_count(*n->out[1]->shape);
     *at = D(0);
     for (const Graph *g = n->graph; g; g = g->parent) {
-        Symbol *turn = turn_of(g);
-        if (turn) {
-            part = dim_div(part, D(turn->high < 0 ? 1 : turn->high + 1));
-            *at = dim_add(*at, dim_mul(dim_symbol(turn), part));
+        Symbol *iteration = iteration_of(g);
+        if (iteration) {
+            part = dim_div(part, D(iteration->high < 0 ? 1 : iteration->high + 1));
+            *at = dim_add(*at, dim_mul(dim_symbol(iteration), part));
         }
     }
     *most = dim_add(*at, part);

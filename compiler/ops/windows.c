@@ -130,7 +130,7 @@ static void pool_in_steps(Node *n, const char *op)
     Dim lead = shape_product(x, 2, x.rank - 3);
     Dim rows[] = {first.dim[0], lead, first.dim[1]};
     Dim columns[] = {first.dim[0], first.dim[1], shape_product(y, 2, y.rank - 3)};
-    int64_t turn[] = {0, 2, 1};
+    int64_t swap[] = {0, 2, 1};
     Type own = in_type(n, 0);
     int axes = x.rank - 2, outs = out(n, 1) ? 2 : 1;
     last.dim[1] = dim_mul(x.dim[1], lead);
@@ -141,19 +141,19 @@ static void pool_in_steps(Node *n, const char *op)
     Value *v = make_reshape(n, make_cast(n, in(n, 0), type_wide(own)), 5, last.dim);
     Node *inner = make_node(n, op, 1, &v, outs);
     attrs_of_axes(n, axes, axes - 3, 3, inner);
-    v = make_reshape(n, permuted(n, inner->out[0], 3, rows, turn), first.rank, first.dim);
+    v = make_reshape(n, permuted(n, inner->out[0], 3, rows, swap), first.rank, first.dim);
     Node *outer = make_node(n, op, 1, &v, outs);
     attrs_of_axes(n, axes, 0, axes - 3, outer);
     if (outs > 1) {
         attr_set_int(inner, "storage_order", 0);
         attr_set_int(outer, "storage_order", 0);
-        Value *at = listed(n, permuted(n, inner->out[1], 3, rows, turn), shape_count(first));
-        at = permuted(n, make(n, "Gather", 2, at, outer->out[1]), 3, columns, turn);
+        Value *at = listed(n, permuted(n, inner->out[1], 3, rows, swap), shape_count(first));
+        at = permuted(n, make(n, "Gather", 2, at, outer->out[1]), 3, columns, swap);
         at = make_reshape(n, at, y.rank, y.dim);
         replace_out(n, 1,
                     attr_given(n, "storage_order") && attr_int(n, "storage_order") ? columns_first(n, at, x) : at);
     }
-    v = make_reshape(n, permuted(n, outer->out[0], 3, columns, turn), y.rank, y.dim);
+    v = make_reshape(n, permuted(n, outer->out[0], 3, columns, swap), y.rank, y.dim);
     replace_out(n, 0, make_cast(n, v, own));
     expand_done(n);
 }

@@ -76,13 +76,13 @@ Value *container_rebuild(Graph *g, const Box *b, Value *const **from); /* the ot
 /* All inputs of n in the shape that they broadcast to; false: they do not, and that is reported. */
 bool infer_same_shapes(Node *n);
 
-/* Of strings: bytes of the longest element of v; INT64_MAX: nobody knows. */
+/* Of strings: bytes of the longest element of v; INT64_MAX: no bound is known. */
 int64_t text_bound(const Value *v);
-/* Of input i, where memory depends on it; -1: not known, and reported. */
+/* The same of input i; where no bound is known, an error and -1. */
 int64_t known_text(Node *n, int i);
-/* Output i is where the text of new strings goes, in a loop that of each turn to a place of its own; it stays there. */
+/* Makes output i a buffer for the text of new strings: in a loop each iteration has a part of its own, which stays. */
 bool text_output(Node *n, int i, Dim bytes);
-/* Where in output 1 the text of this turn begins and ends. */
+/* The bounds of this iteration's part of that buffer, which is output 1. */
 void text_place(const Node *n, Dim *at, Dim *most);
 
 /* Control flow takes tensors only. Outputs of the nested graph g from `first` on become what box[i] says, as tensors; */
@@ -93,12 +93,12 @@ void container_results(Node *n, Box *const *box, const bool *given);
 void container_inputs(Graph *g, int first, Box *const *box);
 /* arguments of n from `first` on. */
 void container_arguments(Node *n, int first, Box *const *box);
-/* What a value that is `now` at the start of a turn and `after` at its end can hold in all of at most `turns` turns, the
- * first of which begins with `first`; or ONE_TURN: after this one. From the second try
- * on, growth of element sizes is extrapolated over all iterations (in the first the sequence may have been empty). NULL: nothing, and that is reported at n. */
-enum { ONE_TURN = -1 };
-Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t turns, int tries);
-bool box_bounded(const Box *b);      /* false: so many turns are too many */
+/* What a value can hold in at most `trips` iterations, if it is `first` at the start of the first one, and `now` and `after`
+ * at the start and at the end of the one tried; ONE_ITERATION: after that one. From the second try on, growth of element
+ * sizes is extrapolated over all iterations (in the first the sequence may have been empty). NULL: an error at n. */
+enum { ONE_ITERATION = -1 };
+Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t trips, int tries);
+bool box_bounded(const Box *b);      /* false: exceeds the limit */
 Box *box_empty(const Box *elements); /* a sequence of none of these */
 
 void containers_enter(Model *m);                       /* inputs of the model become tensors */

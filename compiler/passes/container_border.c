@@ -80,13 +80,14 @@ void container_arguments(Node *n, int first, Box *const *box)
     node_set_inputs(n, all.n, all.at);
 }
 
-/* What grows by at most `step` in every turn, from `first`; -1: exceeds the limit. ONE_TURN: what it is after this one. */
-static int64_t grown(int64_t first, int64_t now, int64_t after, int64_t step, int64_t turns)
+/* The bound of a size that is `first` at the start and grows by at most `step` in each of `trips` iterations; -1: exceeds the
+ * limit. ONE_ITERATION: the size after this one. */
+static int64_t grown(int64_t first, int64_t now, int64_t after, int64_t step, int64_t trips)
 {
     int64_t most;
-    if (after <= now || after == INT64_MAX || turns == ONE_TURN)
+    if (after <= now || after == INT64_MAX || trips == ONE_ITERATION)
         return after <= now ? now : after;
-    if (__builtin_mul_overflow(step, turns, &most) || __builtin_add_overflow(most, first, &most))
+    if (__builtin_mul_overflow(step, trips, &most) || __builtin_add_overflow(most, first, &most))
         return -1;
     return most > INT32_MAX ? -1 : most > now ? most : now;
 }
@@ -96,26 +97,26 @@ static const Box *inside(const Box *b, const Box *otherwise)
     return b->form != OPTIONAL ? b : b->item.n ? b->item.at[0] : otherwise;
 }
 
-Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t turns, int tries)
+Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t trips, int tries)
 {
     Box *b = box_join(n, now, after);
     if (b && b->form == OPTIONAL && b->item.n) {
         const Box *f = inside(first, b->item.at[0]), *p = inside(now, f);
-        Box *item = box_grow(n, f, p, inside(after, p), turns, tries);
+        Box *item = box_grow(n, f, p, inside(after, p), trips, tries);
         return item ? box_optional(item) : NULL;
     }
     if (b && b->type == STR && b->form != OPTIONAL) {
         b = memcpy(NEW(Box), b, sizeof *b);
         int64_t from = box_open(first)->text, was = box_open(now)->text, is = box_open(after)->text;
-        b->text = grown(from, was, is, is - was, turns);
+        b->text = grown(from, was, is, is - was, trips);
     }
     if (!b || b->form != SEQUENCE || !b->open)
         return b;
     const Box *f = box_open(first), *p = box_open(now), *q = box_open(after);
-    b->most = grown(f->most, p->most, q->most, q->most - p->most, turns);
+    b->most = grown(f->most, p->most, q->most, q->most - p->most, trips);
     for (int i = 0; i < b->rank && i < p->rank && i < f->rank && tries > 1; i++) {
-        int64_t step = b->size[i] - p->size[i], step_1 = p->size[i] - f->size[i]; /* that of the first turn */
-        b->size[i] = grown(f->size[i], p->size[i], b->size[i], tries == 2 && step_1 > step ? step_1 : step, turns);
+        int64_t step = b->size[i] - p->size[i], step_1 = p->size[i] - f->size[i]; /* in the first iteration */
+        b->size[i] = grown(f->size[i], p->size[i], b->size[i], tries == 2 && step_1 > step ? step_1 : step, trips);
     }
     return b;
 }

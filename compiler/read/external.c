@@ -15,7 +15,7 @@
 
 /* ---- SHA-1 (FIPS 180-4), which is what the `checksum` key holds -------------------------------------------- */
 
-static uint32_t turn(uint32_t x, int n) { return x << n | x >> (32 - n); }
+static uint32_t rotate(uint32_t x, int n) { return x << n | x >> (32 - n); }
 
 static void sha1_block(uint32_t h[5], const uint8_t *x)
 {
@@ -23,14 +23,14 @@ static void sha1_block(uint32_t h[5], const uint8_t *x)
     for (int i = 0; i < 16; i++)
         w[i] = (uint32_t)x[4 * i] << 24 | (uint32_t)x[4 * i + 1] << 16 | (uint32_t)x[4 * i + 2] << 8 | x[4 * i + 3];
     for (int i = 16; i < 80; i++)
-        w[i] = turn(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+        w[i] = rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
     for (int i = 0; i < 80; i++) {
         static const uint32_t k[] = {0x5A827999, 0x6ED9EBA1, 0x8F1BBCDC, 0xCA62C1D6};
         uint32_t f = i < 20 ? (b & c) | (~b & d) : i >= 40 && i < 60 ? (b & c) | (b & d) | (c & d) : b ^ c ^ d;
-        uint32_t t = turn(a, 5) + f + e + k[i / 20] + w[i];
+        uint32_t t = rotate(a, 5) + f + e + k[i / 20] + w[i];
         e = d;
         d = c;
-        c = turn(b, 30);
+        c = rotate(b, 30);
         b = a;
         a = t;
     }

@@ -200,7 +200,7 @@ def endless_loop():
 
 
 def stacked(rank):
-    """A loop that keeps what has so many dimensions of every turn."""
+    """A loop that keeps what has so many dimensions of every iteration."""
     g = graph([node("Identity", ["k"], ["co"]), node("Neg", ["x"], ["s"])], (info("i", [], INT64), info("k", [], BOOL)),
               (info("co", [], BOOL), info("s", [1] * rank)))
     return model([node("Loop", ["m", ""], ["y"], attr("body", g))], (info("x", [1] * rank), info("m", [], INT64)))
@@ -315,8 +315,8 @@ LARGE = {
     "open sizes": (lambda: model([node("Concat", [f"x{i}" for i in range(2000)], ["y"], attr("axis", 0))],
                                  [info(f"x{i}", [f"N{i}"]) for i in range(2000)]), [], "SHP-11"),
     "many dimensions": (lambda: model(chain("Abs", 1), (info("x", [1] * N),)), [], "onnxcc allows 16"),
-    "turns of 16 dimensions": (lambda: stacked(16), ["--dim", "m<=4"], "more than 16 dimensions"),
-    "turns of 15 dimensions": (lambda: stacked(15), ["--dim", "m<=4"], ""),
+    "iterations of 16 dimensions": (lambda: stacked(16), ["--dim", "m<=4"], "more than 16 dimensions"),
+    "iterations of 15 dimensions": (lambda: stacked(15), ["--dim", "m<=4"], ""),
     "pieces": (lambda: model([node("SplitToSequence", ["x"], ["s"]), node("SequenceAt", ["s", "z"], ["y"])],
                              (info("x", [1 << 30]),), more=tensor("z", [], [0], INT64)), [], "?"),
     "an einsum": (lambda: model([node("Einsum", ["x"] * 1000, ["y"], attr("equation", ",".join(["ab"] * 1000) + "->ab"))],

@@ -220,7 +220,7 @@ def loops(m):
 
 @family(3)
 def states(m):
-    """A loop that carries several states, which its turns exchange, cut, join, show in another shape, and stack."""
+    """A loop that carries several states, which its iterations exchange, cut, join, show in another shape, and stack."""
     state, stacked = [f"s{k}" for k in range(m.int(1, 4))], m.int(0, 2)
     values, nodes = list(state), [("Identity", ["go"], "on", {}), ("Cast", ["i"], "f", {"to": FLOAT})]
     for k in range(m.int(1, 7)):

@@ -400,7 +400,7 @@ def loops(g):
     states = [g.floats(0, 2) for _ in range(g.m.int(0, 2))]
     turns = g.number(3) if g.m.chance(0.7) else g.constant(g.m.int(0, 3))
     goes = g.condition() if g.m.chance(0.3) else None
-    rank, unstacked = g.m.int(0, 2), False  # what no turn stacks has sizes that nobody can tell
+    rank, unstacked = g.m.int(0, 2), False  # what no iteration stacks has sizes that nobody can tell
     if rank and not g.m.chance(0.2):
         turns, goes = g.do("Add", [turns, g.constant(1)], (I, ())), None
     else:
@@ -524,7 +524,7 @@ def chosen(g):
 
 @step(1)
 def gathered(g):
-    """A sequence that a loop makes longer in every turn."""
+    """A sequence that a loop makes longer in every iteration."""
     if g.depth == MOST_DEPTH:
         return
     v, turns = g.floats(1, 2), g.number(3)

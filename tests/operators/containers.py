@@ -180,7 +180,7 @@ def add_loops(c):
 
 
 def add_resized_loops(c):
-    """States of other sizes in every turn."""
+    """States of other sizes in every iteration."""
     head, x = '<ir_version: 9, opset_import: ["": 20]>', np.arange(6, dtype=np.float32).reshape(2, 3)
     for name, body in (
         ("longer", "f = CastLike (i, s) v = Add (x, f) t = Concat <axis = 0> (s, v)"),

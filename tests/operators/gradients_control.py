@@ -217,5 +217,5 @@ def add_gradients_control(c):
     gradients.add_gradient(c, "twice_sequence", states, extra + nodes + WAVE, extra + nodes.replace(", , ", ", yes, ") + WAVE, (), turns, twice="x")
     for name, (shapes, nodes, *rest) in {**BRANCHES, **LOOPS, **SCANS, **SEQUENCES, **PLACES}.items():
         also, otherwise, *place = (*rest, *({}, nodes)[len(rest):])
-        otherwise = re.sub(r"\((\w+), , ", r"(\1, yes, ", otherwise or nodes)  # without a condition its loops make no turn
+        otherwise = re.sub(r"\((\w+), , ", r"(\1, yes, ", otherwise or nodes)  # without a condition its loops have no iteration
         gradients.add_gradient(c, name, shapes, extra + nodes + WAVE, extra + otherwise + WAVE, (), also, *place)

@@ -18,7 +18,7 @@ BATCHED_NMS = f"""{HEAD} g (float[n, 4] boxes, float[n] scores, int64[n] classes
             third = Constant <value_ints = [2]> () column = Gather <axis = 1> (all, third) found = Squeeze (column, last) }}>
     best = Gather (boxes, kept) }}"""
 
-# A scan over rows, in it a loop whose number of turns the row decides, in it a branch that keeps some elements.
+# A scan over rows, in it a loop whose trip count the row decides, in it a branch that keeps some elements.
 NESTED = f"""{HEAD} g (float[m, 5] x, bool c) => (float[m] sums, float[m, t, k] rows) {{
     sums, rows = Scan <num_scan_inputs = 1, body = s (float[5] v) => (float sum, float[t, k] row) {{
         three = Constant <value_int = 3> () nil = Constant <value_float = 0.0> ()

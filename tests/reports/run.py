@@ -135,8 +135,8 @@ def loops():
     """No check of what the loop's head says already; no copy of bytes to where they are."""
     onnx.save(parse_model(f'<ir_version: 8, opset_import: ["":17]> g {LOOP}'), WORK / "loop.onnx")
     run(BUILD / "onnxcc", "loop.onnx", "-o", "loop.c")
-    body = (WORK / "loop.c").read_text().split("for (idx turn")[1]
-    check("turn >=" not in body, f"loop.c checks its trip count twice: {body}")
+    body = (WORK / "loop.c").read_text().split("for (idx iteration")[1]
+    check("iteration >=" not in body, f"loop.c checks its trip count twice: {body}")
     check('Copy "k2"' not in body, f"loop.c copies a state to where it is: {body}")
 
 
