@@ -86,33 +86,6 @@ Dim reported_room(Dim size);
 
 /* ---- the register (rt.c compiled with ONNXCC_HOST) ------------------------------------------------------- */
 #ifdef ONNXCC_HOST
-#define KE_f16 F16
-#define KE_bf16 BF16
-#define KE_f32 F32
-#define KE_f64 F64
-#define KE_i8 I8
-#define KE_i16 I16
-#define KE_i32 I32
-#define KE_i64 I64
-#define KE_u8 U8
-#define KE_u16 U16
-#define KE_u32 U32
-#define KE_u64 U64
-#define KE_b8 B8
-#define KE_f8e4m3fn F8E4M3FN
-#define KE_f8e4m3fnuz F8E4M3FNUZ
-#define KE_f8e5m2 F8E5M2
-#define KE_f8e5m2fnuz F8E5M2FNUZ
-#define KE_f8e8m0 F8E8M0
-#define KE_f4e2m1 F4E2M1
-#define KE_f6e2m3 F6E2M3
-#define KE_f6e3m2 F6E3M2
-#define KE_i4 I4
-#define KE_u4 U4
-#define KE_i2 I2
-#define KE_c128 C128
-#define KE_str STR
-#define KE_u2 U2
 #define KA_1(a) (a)[0]
 #define KA_2(a) (a)[0], (a)[1]
 #define KA_3(a) (a)[0], (a)[1], (a)[2]
@@ -137,13 +110,13 @@ Dim reported_room(Dim size);
 #define KR(...) KR_(__VA_ARGS__)
 #define KC(k, fn, n_args) fn(RT_CAT(KA_, n_args)(a), *(const struct k *)p)
 #define RUNS(k, n_args, n_in, flags)                                                                                   \
-    KR(k, FN(k), RT_CAT(KE_, T), NO_TYPE, n_args, n_in, flags, false, KC(k, FN(k), n_args); return 0)
+    KR(k, FN(k), RT_CAT(TYPE_, T), NO_TYPE, n_args, n_in, flags, false, KC(k, FN(k), n_args); return 0)
 #define TRIES(k, n_args, n_in, flags)                                                                                  \
-    KR(k, FN(k), RT_CAT(KE_, T), NO_TYPE, n_args, n_in, flags, true, return KC(k, FN(k), n_args))
+    KR(k, FN(k), RT_CAT(TYPE_, T), NO_TYPE, n_args, n_in, flags, true, return KC(k, FN(k), n_args))
 #define RUNS2(k, n_args, n_in, flags)                                                                                  \
-    KR(k, FN2(k), RT_CAT(KE_, T), RT_CAT(KE_, U), n_args, n_in, flags, false, KC(k, FN2(k), n_args); return 0)
+    KR(k, FN2(k), RT_CAT(TYPE_, T), RT_CAT(TYPE_, U), n_args, n_in, flags, false, KC(k, FN2(k), n_args); return 0)
 #define TRIES2(k, n_args, n_in, flags)                                                                                 \
-    KR(k, FN2(k), RT_CAT(KE_, T), RT_CAT(KE_, U), n_args, n_in, flags, true, return KC(k, FN2(k), n_args))
+    KR(k, FN2(k), RT_CAT(TYPE_, T), RT_CAT(TYPE_, U), n_args, n_in, flags, true, return KC(k, FN2(k), n_args))
 #endif
 
 #endif

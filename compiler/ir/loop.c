@@ -172,41 +172,6 @@ void loop_dims(const Loop *l, LoopDims *d)
 
 enum { BLOCK = 256 };
 
-#define EACH_TYPE(X)                                                                                                   \
-    X(F32, f32) X(F64, f64) X(F16, f16) X(BF16, bf16) X(I8, i8) X(I16, i16) X(I32, i32) X(I64, i64) X(U8, u8)          \
-    X(U16, u16) X(U32, u32) X(U64, u64) X(B8, b8) X(F8E4M3FN, f8e4m3fn) X(F8E4M3FNUZ, f8e4m3fnuz) X(F8E5M2, f8e5m2)    \
-    X(F8E5M2FNUZ, f8e5m2fnuz) X(F8E8M0, f8e8m0) X(F4E2M1, f4e2m1) X(F6E2M3, f6e2m3) X(F6E3M2, f6e3m2) X(I4, i4)        \
-    X(U4, u4) X(I2, i2) X(U2, u2)
-
-/* Elements base, base + stride, ... as the type's arithmetic type. */
-static void load(Type t, const void *x, idx base, idx stride, idx n, void *to)
-{
-    switch (t) {
-#define X(E, tag)                                                                                                      \
-    case E:                                                                                                            \
-        for (idx i = 0; i < n; i++)                                                                                    \
-            ((RT_CAT(RT_ARITH_, tag) *)to)[i] = ld_##tag(x, base + i * stride);                                        \
-        break;
-        EACH_TYPE(X)
-#undef X
-    default: bug("load of %s", type_tag(t));
-    }
-}
-
-static void store(Type t, void *y, idx base, idx stride, idx n, const void *from)
-{
-    switch (t) {
-#define X(E, tag)                                                                                                      \
-    case E:                                                                                                            \
-        for (idx i = 0; i < n; i++)                                                                                    \
-            st_##tag(y, base + i * stride, ((const RT_CAT(RT_ARITH_, tag) *)from)[i]);                                          \
-        break;
-        EACH_TYPE(X)
-#undef X
-    default: bug("store of %s", type_tag(t));
-    }
-}
-
 static void literal(const Step *s, void *to)
 {
     for (int i = 0; i < BLOCK; i++)
@@ -236,7 +201,7 @@ static void run_block(const Run *r, const idx *base, const idx *stride, idx at, 
     const int n_in = r->l->n_in;
     for (int k = 0; k < n_in; k++)
         if (loop_reads(r->l, k))
-            load(r->l->in[k]->type, r->in[k], base[k] + at * stride[k], stride[k], n, slot(r, ~k));
+            elements_load(r->l->in[k]->type, r->in[k], base[k] + at * stride[k], stride[k], n, slot(r, ~k));
     for (int i = 0; i < r->l->steps.n; i++) {
         const Step *s = &r->l->steps.at[i];
         if (!s->fn)
@@ -254,8 +219,8 @@ static void run_block(const Run *r, const idx *base, const idx *stride, idx at, 
         int from = r->l->out_step[k], in = ~from;
         Type t = from < 0 ? copy_type(r->l->out[k]->type) : r->l->out[k]->type;
         if (from < 0) /* into a slot of no step */
-            load(t, r->in[in], base[in] + at * stride[in], stride[in], n, slot(r, from = r->l->steps.n));
-        store(t, r->out[k], base[n_in + k] + at * stride[n_in + k], stride[n_in + k], n, slot(r, from));
+            elements_load(t, r->in[in], base[in] + at * stride[in], stride[in], n, slot(r, from = r->l->steps.n));
+        elements_store(t, r->out[k], base[n_in + k] + at * stride[n_in + k], stride[n_in + k], n, slot(r, from));
     }
 }
 

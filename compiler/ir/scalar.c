@@ -9,13 +9,6 @@
 
 #include <stdlib.h>
 
-#define ARITH_f32 F32
-#define ARITH_f64 F64
-#define ARITH_i32 I32
-#define ARITH_u32 U32
-#define ARITH_i64 I64
-#define ARITH_u64 U64
-
 #define ARRAYS_1(fn, X, T) fn(((const X *)a[0])[i])
 #define ARRAYS_2(fn, X, T) fn(((const X *)a[0])[i], ((const T *)a[1])[i])
 #define ARRAYS_3(fn, X, T) fn(((const X *)a[0])[i], ((const T *)a[1])[i], ((const T *)a[2])[i])
@@ -26,7 +19,7 @@
         for (ptrdiff_t i = 0; i < n; i++)                                                                              \
             ((result *)y)[i] = ARRAYS_##n_arg(fn, X, A_);                                                              \
     }                                                                                                                  \
-    static const Scalar scalar_##fn = {name, RT_CAT(ARITH_, A_), n_arg, RT_CAT(ARITH_, result), run_##fn};             \
+    static const Scalar scalar_##fn = {name, RT_CAT(TYPE_, A_), n_arg, RT_CAT(TYPE_, result), run_##fn};             \
     static const Scalar *const scalar_##fn##_at __attribute__((section("onnxcc_scalars"), used)) = &scalar_##fn;
 #define ENTRY(...) ENTRY_(__VA_ARGS__)
 #define SCALAR_RUNS(name, n, x_type, result) ENTRY(#name, FN(name), n, x_type, T, result)
@@ -54,13 +47,11 @@
 #define CAST(a, t) ENTRY("cast_" #t, cast_##t##_##a, 1, a, a, RT_CAT(RT_ARITH_, t))
 #define CAST_AS(a, way, t) ENTRY("cast_" #way, cast_##way##_##a, 1, a, a, RT_CAT(RT_ARITH_, t))
 #define TO(a, t) ENTRY("to_" #t, to_##t##_##a, 1, a, a, t)
-#define EACH_STORAGE(X)                                                                                                \
-    X(f32) X(f64) X(f16) X(bf16) X(i8) X(i16) X(i32) X(i64) X(u8) X(u16) X(u32) X(u64) X(b8) X(f8e4m3fn)               \
-    X(f8e4m3fnuz) X(f8e5m2) X(f8e5m2fnuz) X(f8e8m0) X(f4e2m1) X(f6e2m3) X(f6e3m2) X(i4) X(u4) X(i2) X(u2)
-#define CASTS(t) RT_EACH_ARITH(CAST, t)
 #define ROUND(t) ENTRY("rnd_" #t, rnd_##t, 1, RT_ARITH_##t, RT_CAT(RT_ARITH_, t), RT_CAT(RT_ARITH_, t))
-EACH_STORAGE(CASTS)
-EACH_STORAGE(ROUND)
+#define TYPE(number, E, tag, onnx, bits, arith, storage, kind, since)                                                  \
+    NUMBER_##kind(RT_EACH_ARITH(CAST, tag) ROUND(tag))
+#include "ir/types.def"
+#undef TYPE
 RT_EACH_ARITH(TO, f32)
 RT_EACH_ARITH(TO, f64)
 RT_EACH_ARITH(TO, i32)

@@ -94,40 +94,85 @@ Tensor *tensor_dims(int n, const Dim *v)
     return t;
 }
 
-/* X(ENUM, tag) for every type that computes in floats, and in integers. */
-#define FLOATS(X)                                                                                                      \
-    X(F32, f32) X(F64, f64) X(F16, f16) X(BF16, bf16) X(F8E4M3FN, f8e4m3fn) X(F8E4M3FNUZ, f8e4m3fnuz)                  \
-    X(F8E5M2, f8e5m2) X(F8E5M2FNUZ, f8e5m2fnuz) X(F8E8M0, f8e8m0) X(F4E2M1, f4e2m1) X(F6E2M3, f6e2m3)                  \
-    X(F6E3M2, f6e3m2)
-#define INTS(X)                                                                                                        \
-    X(I8, i8) X(I16, i16) X(I32, i32) X(I64, i64) X(U8, u8) X(U16, u16) X(U32, u32) X(U64, u64) X(B8, b8) X(I4, i4)    \
-    X(U4, u4) X(I2, i2) X(U2, u2)
+/* ---- elements as numbers ----------------------------------------------------------------------------------------- */
+
+/* The runtime's own tables (rt.h, which users have without the compiler) say the same of each type. */
+#define SAME_ARITH(E, tag, arith) && RT_CAT(TYPE_, RT_ARITH_##tag) == arith
+#define KIND_FLOATING(bits) (bits > 8 ? 1 : 5)
+#define KIND_SIGNED(bits) (bits >= 8 ? 2 : 6)
+#define KIND_UNSIGNED(bits) (bits >= 8 ? 3 : 7)
+#define KIND_BOOLEAN(bits) 4
+#define KIND_TEXT(bits) 8
+#define KIND_COMPLEX(bits) 9
+#define TYPE(number, E, tag, onnx, bits, arith, storage, kind, since)                                                  \
+    _Static_assert(RT_KIND(tag) == KIND_##kind(bits) && sizeof(tag) * 8 >= bits &&                                     \
+                       (!RT_IS_STORAGE(tag) || storage == E)NUMBER_##kind(SAME_ARITH(E, tag, arith)),                  \
+                   "types.def and rt.h disagree about " onnx);
+#include "ir/types.def"
+#undef TYPE
+
+/* One element as its type's arithmetic type. */
+typedef union Number {
+    float f32;
+    double f64;
+    int32_t i32;
+    uint32_t u32;
+    int64_t i64;
+    uint64_t u64;
+} Number;
+
+void elements_load(Type t, const void *x, ptrdiff_t base, ptrdiff_t stride, ptrdiff_t n, void *to)
+{
+    switch (t) {
+#define LOAD(E, tag)                                                                                                   \
+    case E:                                                                                                            \
+        for (idx i = 0; i < n; i++)                                                                                    \
+            ((RT_CAT(RT_ARITH_, tag) *)to)[i] = ld_##tag(x, base + i * stride);                                        \
+        break;
+#define TYPE(number, E, tag, onnx, bits, arith, storage, kind, since) NUMBER_##kind(LOAD(E, tag))
+#include "ir/types.def"
+#undef TYPE
+    default: bug("load of %s", type_tag(t));
+    }
+}
+
+void elements_store(Type t, void *y, ptrdiff_t base, ptrdiff_t stride, ptrdiff_t n, const void *from)
+{
+    switch (t) {
+#define STORE(E, tag)                                                                                                  \
+    case E:                                                                                                            \
+        for (idx i = 0; i < n; i++)                                                                                    \
+            st_##tag(y, base + i * stride, ((const RT_CAT(RT_ARITH_, tag) *)from)[i]);                                          \
+        break;
+#define TYPE(number, E, tag, onnx, bits, arith, storage, kind, since) NUMBER_##kind(STORE(E, tag))
+#include "ir/types.def"
+#undef TYPE
+    default: bug("store of %s", type_tag(t));
+    }
+}
 
 Tensor *tensor_float(Type type, double v)
 {
     Tensor *t = tensor_new(type, 0, NULL);
-    void *at = (void *)(uintptr_t)t->data;
-#define CASE(E, tag) case E: st_##tag(at, 0, (RT_ARITH_##tag)v); break;
-    switch (type) {
-        FLOATS(CASE)
-    default: bug("tensor_float of %s", type_onnx(type));
-    }
+    if (!type_is_float(type))
+        bug("tensor_float of %s", type_onnx(type));
+    const Number n = type == F64 ? (Number){.f64 = v} : (Number){.f32 = (float)v};
+    elements_store(type, (void *)(uintptr_t)t->data, 0, 1, 1, &n);
     return t;
 }
 
 Tensor *tensor_int(Type type, int64_t v)
 {
     Tensor *t = tensor_new(type, 0, NULL);
-    void *at = (void *)(uintptr_t)t->data;
-    switch (type) {
-        INTS(CASE)
-    default: bug("tensor_int of %s", type_onnx(type));
-    }
-#undef CASE
+    const Type arith = type_arith(type);
+    Number n = {.i64 = v};
+    if (arith == I32 || arith == U32)
+        n.u32 = (uint32_t)v;
+    else if (arith != I64 && arith != U64)
+        bug("tensor_int of %s", type_onnx(type));
+    elements_store(type, (void *)(uintptr_t)t->data, 0, 1, 1, &n);
     return t;
 }
-
-/* ---- elements ------------------------------------------------------------------------------------------------- */
 
 bool tensor_uniform(const Tensor *t)
 {
@@ -145,26 +190,28 @@ static const void *element_bytes(const Tensor *t, int64_t *i)
     return t->fill ? t->data : tensor_data(t);
 }
 
-#define GET_FLOAT(E, tag) case E: return (double)ld_##tag(at, (idx)i);
-#define GET_INT(E, tag) case E: return (int64_t)ld_##tag(at, (idx)i);
-
 int64_t tensor_get_int(const Tensor *t, int64_t i)
 {
+    Number n;
     const void *at = element_bytes(t, &i);
-    switch (t->type) {
-        INTS(GET_INT)
+    elements_load(t->type, at, (idx)i, 1, 1, &n);
+    switch (type_arith(t->type)) {
+    case I32: return n.i32;
+    case U32: return n.u32;
+    case I64: return n.i64;
+    case U64: return (int64_t)n.u64;
     default: bug("tensor_get_int of %s", type_onnx(t->type));
     }
 }
 
 double tensor_get(const Tensor *t, int64_t i)
 {
+    Number n;
+    if (!type_is_float(t->type) && t->type != U64)
+        return (double)tensor_get_int(t, i);
     const void *at = element_bytes(t, &i);
-    switch (t->type) {
-        FLOATS(GET_FLOAT)
-    case U64: return (double)ld_u64(at, (idx)i);
-    default: return (double)tensor_get_int(t, i);
-    }
+    elements_load(t->type, at, (idx)i, 1, 1, &n);
+    return t->type == U64 ? (double)n.u64 : t->type == F64 ? n.f64 : (double)n.f32;
 }
 
 Name tensor_get_str(const Tensor *t, int64_t i)

@@ -41,6 +41,9 @@ Tensor *tensor_float(Type type, double v);                        /* rank 0 */
 Tensor *tensor_int(Type type, int64_t v);                         /* rank 0 */
 double tensor_get(const Tensor *t, int64_t i); /* element as double (floats), fills and lazy ones too */
 int64_t tensor_get_int(const Tensor *t, int64_t i);
+/* n elements of a type that has numbers, from `base` on and `stride` apart, as numbers of its arithmetic type, and back. */
+void elements_load(Type t, const void *x, ptrdiff_t base, ptrdiff_t stride, ptrdiff_t n, void *to);
+void elements_store(Type t, void *y, ptrdiff_t base, ptrdiff_t stride, ptrdiff_t n, const void *from);
 Name tensor_get_str(const Tensor *t, int64_t i); /* of STR, whose data are `str`s of rt.h */
 void tensor_set_str(Tensor *t, int64_t i, Name s);
 Shape tensor_shape(const Tensor *t);

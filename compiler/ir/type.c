@@ -6,37 +6,13 @@ static const struct TypeInfo {
     const char *tag, *onnx;
     int bits;
     Type arith, storage;
-    enum { OTHER, FLOATING, SIGNED, UNSIGNED } kind;
+    enum { NOTHING, FLOATING, SIGNED, UNSIGNED, BOOLEAN, TEXT, COMPLEX } kind;
+    int first_version;
 } types[N_TYPES] = {
-    [NO_TYPE] = {"none", "undefined", 0, NO_TYPE, NO_TYPE, OTHER},
-    [F32] = {"f32", "float", 32, F32, U32, FLOATING},
-    [U8] = {"u8", "uint8", 8, U32, U8, UNSIGNED},
-    [I8] = {"i8", "int8", 8, I32, U8, SIGNED},
-    [U16] = {"u16", "uint16", 16, U32, U16, UNSIGNED},
-    [I16] = {"i16", "int16", 16, I32, U16, SIGNED},
-    [I32] = {"i32", "int32", 32, I32, U32, SIGNED},
-    [I64] = {"i64", "int64", 64, I64, U64, SIGNED},
-    [STR] = {"str", "string", 128, NO_TYPE, C128, OTHER},
-    [B8] = {"b8", "bool", 8, U32, U8, OTHER},
-    [F16] = {"f16", "float16", 16, F32, U16, FLOATING},
-    [F64] = {"f64", "double", 64, F64, U64, FLOATING},
-    [U32] = {"u32", "uint32", 32, U32, U32, UNSIGNED},
-    [U64] = {"u64", "uint64", 64, U64, U64, UNSIGNED},
-    [C64] = {"c64", "complex64", 64, C64, U64, OTHER},
-    [C128] = {"c128", "complex128", 128, C128, C128, OTHER},
-    [BF16] = {"bf16", "bfloat16", 16, F32, U16, FLOATING},
-    [F8E4M3FN] = {"f8e4m3fn", "float8e4m3fn", 8, F32, U8, FLOATING},
-    [F8E4M3FNUZ] = {"f8e4m3fnuz", "float8e4m3fnuz", 8, F32, U8, FLOATING},
-    [F8E5M2] = {"f8e5m2", "float8e5m2", 8, F32, U8, FLOATING},
-    [F8E5M2FNUZ] = {"f8e5m2fnuz", "float8e5m2fnuz", 8, F32, U8, FLOATING},
-    [U4] = {"u4", "uint4", 4, U32, U4, UNSIGNED},
-    [I4] = {"i4", "int4", 4, I32, U4, SIGNED},
-    [F4E2M1] = {"f4e2m1", "float4e2m1", 4, F32, U4, FLOATING},
-    [F8E8M0] = {"f8e8m0", "float8e8m0", 8, F32, U8, FLOATING},
-    [U2] = {"u2", "uint2", 2, U32, U2, UNSIGNED},
-    [I2] = {"i2", "int2", 2, I32, U2, SIGNED},
-    [F6E2M3] = {"f6e2m3", "float6e2m3", 6, F32, F6E2M3, FLOATING},
-    [F6E3M2] = {"f6e3m2", "float6e3m2", 6, F32, F6E2M3, FLOATING},
+    [NO_TYPE] = {"none", "undefined", 0, NO_TYPE, NO_TYPE, NOTHING, 1},
+#define TYPE(number, E, tag, onnx, ...) [E] = {#tag, onnx, __VA_ARGS__},
+#include "ir/types.def"
+#undef TYPE
 };
 
 static const struct TypeInfo *info(Type t) { return &types[(unsigned)t < N_TYPES ? t : NO_TYPE]; }
@@ -51,6 +27,7 @@ Type type_storage(Type t) { return info(t)->storage; }
 bool type_is_float(Type t) { return info(t)->kind == FLOATING; }
 bool type_is_int(Type t) { return info(t)->kind == SIGNED || info(t)->kind == UNSIGNED; }
 bool type_is_signed(Type t) { return info(t)->kind == SIGNED || (info(t)->kind == FLOATING && t != F8E8M0); }
+int type_first_version(Type t) { return info(t)->first_version; }
 
 size_t type_bytes(Type t, int64_t count)
 {

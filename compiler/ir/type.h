@@ -4,13 +4,22 @@
 
 #include "ir/dim.h"
 
-/* ONNX's own numbers (TensorProto.DataType). */
-/* clang-format off */
+/* The rows of types.def; TYPE_f32 is F32, for macros that have a tag. */
 typedef enum Type {
-    NO_TYPE = 0, F32 = 1, U8, I8, U16, I16, I32, I64, STR, B8, F16, F64, U32, U64, C64, C128, BF16,
-    F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, U4, I4, F4E2M1, F8E8M0, U2, I2, F6E2M3, F6E3M2, N_TYPES
+    NO_TYPE,
+#define TYPE(number, E, tag, ...) E = number, TYPE_##tag = E,
+#include "ir/types.def"
+#undef TYPE
+    N_TYPES
 } Type;
-/* clang-format on */
+
+/* In an expansion of types.def: NUMBER_kind(x) is x for a type whose elements are numbers, nothing for the others. */
+#define NUMBER_FLOATING(...) __VA_ARGS__
+#define NUMBER_SIGNED(...) __VA_ARGS__
+#define NUMBER_UNSIGNED(...) __VA_ARGS__
+#define NUMBER_BOOLEAN(...) __VA_ARGS__
+#define NUMBER_TEXT(...)
+#define NUMBER_COMPLEX(...)
 
 const char *type_tag(Type t);  /* "f32": suffix of kernels and C type of an element */
 const char *type_onnx(Type t); /* "float": ONNX's name in messages */
@@ -24,6 +33,7 @@ size_t type_bytes(Type t, int64_t count); /* bytes of count elements, packed as 
 bool type_is_float(Type t);               /* any binary floating type, the 4-, 6- and 8-bit ones included */
 bool type_is_int(Type t);                 /* signed or unsigned, bool excluded */
 bool type_is_signed(Type t);
+int type_first_version(Type t); /* the IR version that brought it */
 
 typedef struct Shape {
     int rank; /* -1: unknown */

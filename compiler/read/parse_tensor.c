@@ -274,27 +274,6 @@ static bool take_data(Model *m, const onnx_TensorProto *proto, Tensor *t, int64_
     || used == DOUBLES ? take_floats(w[used], (Store)used, t, count, p) : take_ints(w[used], (Store)used, t, count, p);
 }
 
-/* The IR version that brought an element type. */
-static int first_version(Type t)
-{
-    switch (t) {
-    case BF16: return 4;
-    case F8E4M3FN:
-    case F8E4M3FNUZ:
-    case F8E5M2:
-    case F8E5M2FNUZ: return 9;
-    case U4:
-    case I4: return 10;
-    case F4E2M1: return 11;
-    case F8E8M0: return 12;
-    case U2:
-    case I2: return 13;
-    case F6E2M3:
-    case F6E3M2: return 14;
-    default: return 1;
-    }
-}
-
 Tensor *read_tensor(Model *m, Span s, const Path *p, Name *tensor_name)
 {
     onnx_TensorProto proto = {0};
@@ -316,9 +295,9 @@ Tensor *read_tensor(Model *m, Span s, const Path *p, Name *tensor_name)
         return NULL;
     }
     t->type = (Type)type;
-    if (first_version(t->type) > m->ir_version)
+    if (type_first_version(t->type) > m->ir_version)
         doubt(path_text(&q), "VER-07", "%s needs IR version %d, the model has %lld", type_onnx(t->type),
-              first_version(t->type), (long long)m->ir_version);
+              type_first_version(t->type), (long long)m->ir_version);
     if (!read_dims(&proto.dims, t, &count, &q) || !take_data(m, &proto, t, count, &q))
         return NULL;
     pool_allow(FOLDED_TIMES * type_bytes(t->type, count));

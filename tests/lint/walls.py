@@ -177,12 +177,26 @@ def targets_are_run(rows, machines, readme):
                 find("README.md", i, f"{name}: not a target")
 
 
+def types_are_complete(rows, runtime, tested):
+    """Each row of types.def is gone through by rt.c, once as T and, but for what only moves, as U; and by the test of element.h."""
+    kinds = {tag: kind for tag, kind in re.findall(r"^TYPE\(\d+, \w+, (\w+), .*?(\w+), \d+\)$", rows, re.M) if tag != "c64"}
+    numbers = {tag for tag, kind in kinds.items() if kind not in ("TEXT", "COMPLEX")}
+    each = re.search(r"#define EACH_TYPE\(X\)(.*?[^\\])\n", tested, re.S)[1]
+    for file, what, has, wants in [
+            ("runtime-min/rt.c", "T", re.findall(r"^#define T (\w+)", runtime, re.M), set(kinds)),
+            ("runtime-min/rt.c", "U", re.findall(r"^#define U (\w+)", runtime, re.M), numbers),
+            ("tests/numbers/element.c", "EACH_TYPE", re.findall(r"X\((\w+)\)", each), numbers)]:
+        if sorted(has) != sorted(wants):
+            find(file, 1, f"{what} goes through other types than types.def has: {sorted(set(has) ^ wants)}")
+
+
 files = tracked()
 names = operators(files)
 assert len(names) > 100, names
 for f, t in files.items():
     look_at(f, t, sorted(names))
 operators_table(files["README.md"])
+types_are_complete(files["compiler/ir/types.def"], files["runtime-min/rt.c"], files["tests/numbers/element.c"])
 targets_are_run(files["compiler/base/target.def"], files["tests/machines/table.py"], files["README.md"])
 layout([f for f in files if f.endswith((".c", ".h"))])
 includes_go_down(files)
