@@ -5,11 +5,13 @@ import sys
 
 from runner import Sum
 
+KNOWN = pathlib.Path(__file__).with_name("known.txt")
+
 
 def main(name, folders, machines, *tests):
     total = Sum(name)
     for folder in folders.split():
-        total.each(machines.split(), pathlib.Path(folder).name, folder, tests)
+        total.each(machines.split(), pathlib.Path(folder).name, folder, tests, options=["--known", KNOWN])
     total.end()
 
 

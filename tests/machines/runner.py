@@ -33,16 +33,16 @@ class Sum:
         print(f"{name}: {passed} of {passed + failed} tests pass", flush=True)
         self.add(passed, failed)
 
-    def each(self, machines, kind, folder, tests=(), own=False, program=()):
+    def each(self, machines, kind, folder, tests=(), own=False, program=(), options=()):
         """The same on each of these machines, or on all. own: where a machine has a --target of its own, with that, too."""
         for name in machines or MACHINES:
             machine = MACHINES[name]
             if machine.lacks():
                 print(f"{name}: skipped: this processor lacks {machine.lacks()}")
                 continue
-            self.run(name, folder, tests, f"{name}-{kind}", program=program)
+            self.run(name, folder, tests, f"{name}-{kind}", options, program)
             if own and machine.target:
-                self.run(name, folder, tests, f"{name}-{kind}-own", ["--target", machine.target], program)
+                self.run(name, folder, tests, f"{name}-{kind}-own", [*options, "--target", machine.target], program)
 
     def add(self, passed, failed):
         self.passed += passed
