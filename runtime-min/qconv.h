@@ -154,17 +154,23 @@ HELPER void FN2(qconv_pairs)(i16 *to, const T *x, i32 zero, idx d, idx h, idx so
     const idx on = p->dilation[2], both = rt_max(left, right - on);
     const idx from = (d * p->in[1] + h) * p->in[2] - p->pad[2];
     for (idx w = 0; w < r->pixels; w++) {
-        i16 *const at = to + w * 2 * QTILE_PANEL;
+        i32 *const at = (i32 *)(void *)to + w * QTILE_PANEL;
         if (w == left && both > left) {
             const T *const first = x + (from + w) * p->x_pitch;
-            FN2(qconv_pair)((i32 *)(void *)at, first, first + on * p->x_pitch, zero, some, both - left, p->x_pitch);
+            FN2(qconv_pair)(at, first, first + on * p->x_pitch, zero, some, both - left, p->x_pitch);
             w = both - 1;
             continue;
         }
-        const int a = w >= left && w < right, b = w + on >= left && w + on < right;
-        for (idx c = 0; c < some; c++) {
-            at[2 * c] = a ? (i16)((i32)x[(from + w) * p->x_pitch + c] - zero) : 0;
-            at[2 * c + 1] = b ? (i16)((i32)x[(from + w + on) * p->x_pitch + c] - zero) : 0;
+        if (w >= left && w < right) {
+            const T *const first = x + (from + w) * p->x_pitch;
+            for (idx c = 0; c < some; c++)
+                at[c] = dot_pair((i32)first[c] - zero, 0);
+        } else if (w + on >= left && w + on < right) {
+            const T *const second = x + (from + w + on) * p->x_pitch;
+            for (idx c = 0; c < some; c++)
+                at[c] = dot_pair(0, (i32)second[c] - zero);
+        } else {
+            memset(at, 0, (size_t)some * sizeof *at);
         }
     }
 }
