@@ -10,6 +10,7 @@
 #include "emit/report.h"
 #include "emit/source.h"
 #include "ir/opset.h"
+#include "ir/remark.h"
 
 /* ---- values -------------------------------------------------------------------------------------------------------- */
 
@@ -195,6 +196,7 @@ static void print_help(const char *unused);
 
 typedef enum Takes { NONE, MAY, MUST } Takes; /* a value */
 
+#define REWRITE_AFTER_SPACE(id, word, done) " " word
 static const struct Row {
     const char *name; /* NULL: a letter alone */
     char letter;
@@ -237,6 +239,10 @@ static const struct Row {
     {"strict", 0, NONE, false, set_strict, "      --strict        warnings about the model are errors\n"},
     {NULL, 'd', MUST, false, set_dump,
      "  -d LETTERS          prints the graph after stages: p(arse) i(nline) f(old) s(implify) l(ayout) b(ind) u: fuse a: plan\n"},
+    {"remarks", 0, MAY, false, remarks_choose,
+     "      --remarks[=WHAT]   of each node, why a rewrite left it as it is, or that it did not; WHAT: the name of a node or\n"
+     "                      value, or one of these rewrites:\n"
+     "                     " REWRITES(REWRITE_AFTER_SPACE) "\n"},
     {"verbose", 'v', NONE, false, set_verbose, "  -v, --verbose       each stage with its time and counts\n"},
     {"help", 'h', NONE, true, print_help, "  -h, --help          this text\n"},
     {"version", 0, NONE, true, print_version, "      --version\n"},

@@ -23,7 +23,7 @@ typedef enum OnnxccSeverity {
     ONNXCC_HELP, /* what to do about the message before */
     ONNXCC_INTERNAL_ERROR,
     ONNXCC_OPTION_ERROR,
-    ONNXCC_NOTE /* a piece of what --verbose and -d print, with the ends of its lines */
+    ONNXCC_NOTE /* a piece of what --verbose, --remarks and -d print, with the ends of its lines */
 } OnnxccSeverity;
 
 typedef struct OnnxccMessage {

@@ -14,6 +14,7 @@
 #include "ir/exec.h"
 #include "ir/graph.h"
 #include "ir/opset.h"
+#include "ir/remark.h"
 #include "ir/symbol.h"
 #include "ir/tensor.h"
 #include "ir/type.h"

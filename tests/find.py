@@ -22,7 +22,7 @@ from cache import generated
 HERE = pathlib.Path(__file__).resolve().parent
 COMPILER = HERE.parent / "compiler"
 BUILD = pathlib.Path(os.environ["B"]).resolve()
-NAME_OF = {"error": "{}/*", "spec": "{}-*", "unit": "{}"}     # the tests of a file
+NAME_OF = {"dumps": "{}/*", "error": "{}/*", "spec": "{}-*", "unit": "{}"}     # the tests of a file
 
 
 def operators_of(model):
@@ -96,7 +96,7 @@ def of_part(what):
             if touches(parts, what):
                 found[re.search(r"^TESTS \+= (\S+)", text[at:], re.M)[1], ""] = []
     for folder, pattern, group, variable in (("error", "*.case", "error", "CASE"), ("spec", "*.spec", "spec", "O"),
-                                             ("unit", "*.c", "unit", "U")):
+                                             ("unit", "*.c", "unit", "U"), ("dumps", "*.dump", "dumps", "D")):
         for file in sorted((HERE / folder).glob(pattern)):
             if any(touches(parts, what) for _, parts in parts_said(file.read_text()[:1000])):
                 found[group, variable].append(NAME_OF[group].format(file.stem))

@@ -36,7 +36,7 @@ const char *printable(Name n); /* escaped for a terminal, and cut when it is lon
 void text_printable(Text *t, const char *s, size_t n, bool lines);
 int error_count(void);  /* errors so far */
 void error_reset(void); /* forgets what was reported */
-/* What -v and -d print: a note, in pieces. */
+/* What -v, -d and --remarks print: a note, in pieces. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Holds messages back: error_unhold ends that and says how many errors there were; then error_show prints and counts them
  * after all, or nobody does. error_held: the first one, in a line. */

@@ -5,6 +5,32 @@
 
 /* ---- dump -------------------------------------------------------------------------------------------------------------- */
 
+/* "@7": inside value 7, from its start; "@7+64": 64 bytes from there; "@7+64, 3 of 9": each 3 of its rows of 9 elements.
+ * "@+128": bytes from the arena's start. */
+static void put_place(const Value *v)
+{
+    if (!v->root) {
+        if (v->offset >= 0)
+            note("@+%lld", (long long)v->offset);
+        return;
+    }
+    const TextMark mark = text_mark();
+    Text t = {0};
+    text_put(&t, "@%d", v->root->id);
+    if (!dim_is(v->inside->offset, 0)) {
+        text_put(&t, "+");
+        dim_print(&t, v->inside->offset);
+    }
+    if (!dim_is(v->inside->pitch, 0)) {
+        text_put(&t, ", ");
+        dim_print(&t, v->inside->run);
+        text_put(&t, " of ");
+        dim_print(&t, v->inside->pitch);
+    }
+    note("%s", t.s);
+    text_release(mark);
+}
+
 static void put_value(const Value *v)
 {
     if (!v) {
@@ -15,10 +41,66 @@ static void put_value(const Value *v)
          v->shape->rank < 0 ? "[?]" : shape_text(*v->shape));
     if (v->data)
         note(v->data->symbolic ? "=sizes" : v->data->fill ? "=fill" : "=const");
-    if (v->root)
-        note("@%d", v->root->id);
-    else if (v->offset >= 0)
-        note("@+%lld", (long long)v->offset);
+    put_place(v);
+}
+
+/* An attribute that is one number or text, or whole numbers; those of onnxcc.Dims are expressions. */
+static void put_attribute(Text *t, const Attr *a)
+{
+    const bool ints = a->type == A_INTS && !name_is(a->name, "dims");
+    if (!ints && a->type != A_INT && a->type != A_FLOAT && a->type != A_STRING)
+        return;
+    text_put(t, "%s%s = ", t->n ? ", " : "", printable(a->name));
+    if (a->type == A_INT)
+        text_put(t, "%lld", (long long)a->i);
+    else if (a->type == A_FLOAT)
+        text_put(t, "%g", (double)a->f);
+    else if (a->type == A_STRING)
+        text_put(t, "\"%s\"", printable(a->s));
+    for (int i = 0; ints && i < a->n; i++)
+        text_put(t, "%s%lld", i ? "," : "[", (long long)a->ints[i]);
+    text_put(t, ints ? a->n ? "]" : "[]" : "");
+}
+
+/* " <axis = 1, perm = [0,2,3,1]>" */
+static void put_attributes(const Node *n)
+{
+    const TextMark mark = text_mark();
+    Text t = {0};
+    for (int i = 0; i < n->n_attr; i++)
+        put_attribute(&t, &n->attr[i]);
+    if (t.n)
+        note(" <%s> ", t.s);
+    text_release(mark);
+}
+
+/* "sub, mul, cast_i8" */
+static void put_loop(const Loop *l)
+{
+    bool first = true;
+    for (int i = 0; i < l->steps.n; i++)
+        if (l->steps.at[i].fn) {
+            note("%s%s", first ? "" : ", ", loop_function(&l->steps.at[i]));
+            first = false;
+        }
+    note(first ? "copy" : "");
+}
+
+/* What a bound node calls. */
+static void put_call(const Node *n)
+{
+    if (n->call.kernel)
+        note(" -> %s_%s", n->call.kernel->name, type_tag(n->call.kernel->t));
+    if (n->call.loop) {
+        note(" -> loop: ");
+        put_loop(n->call.loop);
+    }
+    if (n->call.epilogue) {
+        note(" + ");
+        put_loop(n->call.epilogue);
+    }
+    if (n->free)
+        note(" (no code)");
 }
 
 static void dump_graph(const Graph *g, int depth)
@@ -29,18 +111,15 @@ static void dump_graph(const Graph *g, int depth)
             note("%s", i ? ", " : "");
             put_value(n->out[i]);
         }
-        note(" = %s(", printable(node_op(n)));
+        note(" = %s", printable(node_op(n)));
+        put_attributes(n);
+        note("(");
         for (int i = 0; i < n->n_in; i++) {
             note("%s", i ? ", " : "");
             put_value(n->in[i]);
         }
         note(")%s", n->channels_last ? " channels last" : "");
-        if (n->call.kernel)
-            note(" -> %s_%s", n->call.kernel->name, type_tag(n->call.kernel->t));
-        if (n->call.loop)
-            note(" -> loop of %d steps", n->call.loop->steps.n);
-        if (n->call.epilogue)
-            note(" + %d steps", n->call.epilogue->steps.n);
+        put_call(n);
         note("\n");
         for (int i = 0; i < n->n_attr; i++)
             if (n->attr[i].g)

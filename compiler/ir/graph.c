@@ -379,8 +379,8 @@ void attr_set_string(Node *n, const char *attr, const char *v)
 
 /* ---- messages: where in the model ------------------------------------------------------------------------------ */
 
-/* `graph.node[3] "name" (Op)`: the model's own node, also for one that it was expanded into. */
-static const char *node_place(const Node *n)
+/* The model's own node, also for one that it was expanded into. */
+const char *node_place(const Node *n)
 {
     const Source *s = n->source && n->source->call ? n->source->call : n->source;
     Name has = s ? s->name : n->name;

@@ -237,6 +237,7 @@ void graph_add_output(Graph *g, Value *v);
 void node_move(Node *n, Node *before); /* with its outputs, into before's graph */
 bool value_is_output(const Value *v);
 const char *node_path(const Node *n);             /* "graph.node[3]"; "a node": the compiler's own */
+const char *node_place(const Node *n);            /* `graph.node[3] "name" (Op)` */
 Name node_op(const Node *n);                      /* its operator's name */
 Attr *node_attr(const Node *n, const char *name); /* or NULL */
 void attr_set_int(Node *n, const char *name, int64_t v);

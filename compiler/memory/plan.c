@@ -6,6 +6,7 @@
 #include "base/place.h"
 #include "ir/kernel.h"
 #include "ir/loop.h"
+#include "ir/remark.h"
 #include "memory/pitch.h"
 #include "ir/scope.h"
 #include "memory/share.h"
@@ -185,6 +186,8 @@ static void set_joins(Trial *t, int from, int to, bool joins)
         t->joins[t->candidates.at[i]->time] = joins;
 }
 
+#define JOIN_REMARKS (1u << REWRITE_CONCAT | 1u << REWRITE_SLICE)
+
 /* Joins candidates [from, to) if the bound does not rise; otherwise tries each half. */
 static void choose(Trial *t, int from, int to)
 {
@@ -204,18 +207,37 @@ static void choose(Trial *t, int from, int to)
 /* The sharing of the fewest bytes and then copies, as far as going through them in order finds it. */
 static void choose_joins(Trial *t)
 {
+    remarks_only(REMARKS_NONE);
     t->bound = try_joins(t);
     memset(t->joins, true, (size_t)t->time + 1);
+    remarks_only(JOIN_REMARKS); /* what does not go at all */
     try_joins(t);
+    remarks_only(REMARKS_NONE);
     graph_each_node(t->m->graph, add_candidate, t);
     memset(t->joins, false, (size_t)t->time + 1);
     if (t->candidates.n)
         choose(t, 0, t->candidates.n);
 }
 
+/* What became of a candidate. */
+static void remark_join(const Trial *t, const Node *n)
+{
+    const Rewrite r = n->call.kernel->flags & JOINS ? REWRITE_CONCAT : REWRITE_SLICE;
+    if (!t->joins[n->time])
+        (void)declines(r, n, "the arena would be larger");
+    else if (n->call.kernel->flags & JOINS)
+        (void)applies(r, n, n->free ? "all of its inputs" : "some of its inputs");
+    else if (n->free)
+        (void)applies(r, n, "of %s", remark_value(n->call.arg[0]));
+}
+
 static void place_joins(Trial *t)
 {
+    remarks_only(~JOIN_REMARKS);
     plan()->bound = try_joins(t);
+    remarks_only(REMARKS_ALL);
+    for (int i = 0; i < t->candidates.n; i++)
+        remark_join(t, t->candidates.at[i]);
     plan()->arena = place(t->arena.buffers.at, t->arena.buffers.n);
 }
 

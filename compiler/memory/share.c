@@ -3,6 +3,7 @@
 #include "memory/share.h"
 #include "ir/expr.h"
 #include "ir/loop.h"
+#include "ir/remark.h"
 #include "memory/pitch.h"
 
 #include "rt.h"
@@ -228,19 +229,38 @@ static bool known_before(Dim d, int time)
     return !l.late;
 }
 
+/* May class a, which has part x of concat n, lie in n's result at all? */
+static bool is_movable(const Node *n, const Value *x, const Value *a)
+{
+    if (is_constant(x))
+        return declines(REWRITE_CONCAT, n, "%s is a constant", remark_value(x));
+    if (a == class_of(n->out[0]))
+        return declines(REWRITE_CONCAT, n, "%s is there at another place already", remark_value(x));
+    if (in_callers_buffer(a))
+        return declines(REWRITE_CONCAT, n, "%s is in a buffer of the caller's", remark_value(x));
+    if (a->graph != n->graph)
+        return declines(REWRITE_CONCAT, n, "%s belongs to another graph", remark_value(x));
+    if (element_bits(x) % 8)
+        return declines(REWRITE_CONCAT, n, "%s is packed, in elements of less than a byte", remark_value(x));
+    return true;
+}
+
 /* Puts parts of a concat, from part i on, where it has them, `at` elements from its start; how many. */
 static int join_from(Node *n, int i, Dim at)
 {
     Value *x = n->call.arg[i], *y = n->out[0], *to = class_of(y), *a = class_of(x);
     Dim outer = call_param(&n->call, "outer")->d, pitch = call_param(&n->call, "y_pitch")->d, run;
-    if (is_constant(x) || a == to || in_callers_buffer(a) || a->graph != n->graph || element_bits(x) % 8)
+    if (!is_movable(n, x, a))
         return 0;
     int parts = parts_together(n, i, &run);
     Dim offset = dim_add(offset_in_class(y), bytes_of(at, y));
     if (!known_before(offset, a->live_from) || !known_before(pitch, a->live_from))
-        return 0;
-    if (!parts || (dim_is(outer, 1) ? !is_whole(x) : !may_be_rows(a, outer, run)))
-        return 0;
+        return declines(REWRITE_CONCAT, n, "where %s would lie is known only after it", remark_value(x));
+    if (!parts || (dim_is(outer, 1) && !is_whole(x)))
+        return declines(REWRITE_CONCAT, n, "%s shares its bytes with other values", remark_value(x));
+    if (!dim_is(outer, 1) && !may_be_rows(a, outer, run))
+        return declines(REWRITE_CONCAT, n, "%s lies in rows there, which its producer or a reader cannot take",
+                        remark_value(x));
     if (dim_is(outer, 1))
         join_piece(to, a, offset);
     else
@@ -321,21 +341,47 @@ static bool is_read_too_late(const Value *a, const Value *y)
     return false;
 }
 
+/* May the result of the copy n be a look at its input? *w: what of it. */
+static bool may_look_at(const Node *n, Window *w)
+{
+    const Value *x = n->call.arg[0], *y = n->call.arg[1], *a = class_of(x), *b = class_of(y);
+    if (is_constant(x))
+        return declines(REWRITE_SLICE, n, "%s is a constant", remark_value(x));
+    if (is_constant(y) || a == b)
+        return false;
+    if (in_callers_buffer(b))
+        return declines(REWRITE_SLICE, n, "%s is in a buffer of the caller's", remark_value(y));
+    if (b->fixed || !is_whole(y))
+        return declines(REWRITE_SLICE, n, "%s shares its bytes with other values", remark_value(y));
+    if (x->graph != n->graph)
+        return declines(REWRITE_SLICE, n, "%s belongs to another graph", remark_value(x));
+    if (element_bits(x) % 8)
+        return declines(REWRITE_SLICE, n, "%s is packed, in elements of less than a byte", remark_value(x));
+    if (!read_window(&n->call, w))
+        return declines(REWRITE_SLICE, n, "it takes neither a block of %s nor rows that are equally far apart",
+                        remark_value(x));
+    if (is_read_too_late(a, y))
+        return declines(REWRITE_SLICE, n, "the next iteration's state is written over %s before %s is read",
+                        remark_value(x), remark_value(y));
+    return true;
+}
+
 /* A copy of elements that lie together, or in rows that their readers can take, is a look at them where they are. */
 static void join_part(Node *n)
 {
     Value *x = n->call.arg[0], *y = n->call.arg[1], *a = class_of(x), *b = class_of(y);
     Window w;
-    if (is_constant(x) || is_constant(y) || a == b || in_callers_buffer(b) || b->fixed || !is_whole(y) ||
-        x->graph != n->graph || element_bits(x) % 8 || !read_window(&n->call, &w) || is_read_too_late(a, y))
+    if (!may_look_at(n, &w))
         return;
     Dim offset = dim_add(offset_in_class(x), bytes_of(w.at, x)), run = run_of(x);
     if (dim_is(w.pitch, 0) && dim_is(run, 0))
         join_piece(a, b, offset);
     else if (!dim_is(w.pitch, 0) && (dim_is(run, 0) || dim_same(run, w.pitch)) && readers_take(b, w.run))
         join_rows(a, b, offset, w.run, dim_is(run, 0) ? w.pitch : share_pitch(x));
-    else
+    else {
+        (void)declines(REWRITE_SLICE, n, "a reader of %s cannot take it in rows that lie apart", remark_value(y));
         return;
+    }
     n->free = true;
 }
 
@@ -389,11 +435,31 @@ static Value *read_by(const Node *n, int i) { return n->call.loop ? n->call.loop
 /* May n write y over x? x must end here, in the arena, and nobody else's bytes with it. */
 static bool may_overwrite(const Node *n, Value *x, Value *y)
 {
-    if (!x || is_constant(x) || !same_bytes(x, y) || x->graph != n->graph)
+    if (!x || is_constant(x) || !same_bytes(x, y))
         return false;
     const Value *a = class_of(x), *b = class_of(y);
-    return a != b && a->input < 0 && a->live_to == n->time && b->live_from == n->time && a->bytes == most_bytes(y) &&
-           b->bytes == a->bytes && !in_callers_buffer(a);
+    if (a == b)
+        return false;
+    if (x->graph != n->graph)
+        return declines(REWRITE_IN_PLACE, n, "%s belongs to another graph", remark_value(x));
+    if (a->input >= 0 || in_callers_buffer(a))
+        return declines(REWRITE_IN_PLACE, n, "%s is in a buffer of the caller's", remark_value(x));
+    if (a->live_to != n->time)
+        return declines(REWRITE_IN_PLACE, n, "%s is read later, too", remark_value(x));
+    if (b->live_from != n->time || a->bytes != most_bytes(y) || b->bytes != a->bytes)
+        return declines(REWRITE_IN_PLACE, n, "%s or %s shares its bytes with other values", remark_value(x),
+                        remark_value(y));
+    return true;
+}
+
+/* The same, and n reads x in time. */
+static bool is_in_place(const Node *n, Value *x, Value *y)
+{
+    if (!may_overwrite(n, x, y))
+        return false;
+    if (!reads_first(n, x))
+        return declines(REWRITE_IN_PLACE, n, "it still reads %s when it has begun to write", remark_value(x));
+    return applies(REWRITE_IN_PLACE, n, "over %s", remark_value(x));
 }
 
 static void join_in_place(Node *n, void *arg)
@@ -403,7 +469,7 @@ static void join_in_place(Node *n, void *arg)
     if (n->n_out < 1 || !y || is_constant(y) || n->op->flags & (VIEW | CONTROL) || !(n->call.loop || n->call.kernel))
         return;
     for (int i = 0; i < n_read(n); i++)
-        if (may_overwrite(n, read_by(n, i), y) && reads_first(n, read_by(n, i))) {
+        if (is_in_place(n, read_by(n, i), y)) {
             join(read_by(n, i), y);
             return;
         }
@@ -422,17 +488,46 @@ static bool spares(const Node *n, const Value *state)
     return true;
 }
 
+/* Could x, which the copy puts into the state's place, be there from the beginning? */
+static bool fits_state(const Value *state, const Node *copy)
+{
+    const Value *x = copy->in[0], *a = class_of(x);
+    const Loop *l = copy->call.loop;
+    if (a == class_of(state))
+        return false;
+    if (is_constant(x))
+        return declines(REWRITE_STATE, copy->graph->owner, "%s is a constant", remark_value(x));
+    if (a->fixed || !is_whole(x) || in_callers_buffer(a))
+        return declines(REWRITE_STATE, copy->graph->owner, "%s shares its bytes with other values", remark_value(x));
+    if ((l && (l->n_in != 1 || l->in[0] != x)) || !same_bytes(x, state) || class_of(state)->bytes != a->bytes)
+        return declines(REWRITE_STATE, copy->graph->owner, "%s and the state %s have not the same bytes",
+                        remark_value(x), remark_value(state));
+    return true;
+}
+
+/* Does the node that makes x write it when nobody reads the state any more? */
+static bool is_state_done(const Value *state, const Node *copy)
+{
+    const Value *x = copy->in[0], *a = class_of(x);
+    const Node *d = a->def;
+    if (!d || d->graph != copy->graph)
+        return declines(REWRITE_STATE, copy->graph->owner, "%s is not computed in the body", remark_value(x));
+    if (d->time != a->live_from || d->out[0] != a || !(d->call.loop || d->call.kernel))
+        return declines(REWRITE_STATE, copy->graph->owner, "%s is written by more than one node", remark_value(x));
+    if (is_read_after(state, d->time))
+        return declines(REWRITE_STATE, copy->graph->owner, "the state %s is read after %s has computed the next",
+                        remark_value(state), remark_node(d));
+    if (!spares(d, state))
+        return declines(REWRITE_STATE, copy->graph->owner, "%s still reads the state %s when it has begun to write",
+                        remark_node(d), remark_value(state));
+    return applies(REWRITE_STATE, copy->graph->owner, "%s, over %s", remark_value(x), remark_value(state));
+}
+
 /* What a loop's body makes of a state is made in its place, where the state is not read any more: it needs no copy. */
 static void join_state(Value *state, Node *copy)
 {
-    Value *x = copy->in[0], *a = class_of(x);
-    const Node *d = a->def;
-    const Loop *l = copy->call.loop;
-    if (is_constant(x) || a == class_of(state) || a->fixed || !is_whole(x) || in_callers_buffer(a) ||
-        (l && (l->n_in != 1 || l->in[0] != x)) || !same_bytes(x, state) || class_of(state)->bytes != a->bytes)
-        return;
-    if (!d || d->graph != copy->graph || d->time != a->live_from || d->out[0] != a ||
-        !(d->call.loop || d->call.kernel) || is_read_after(state, d->time) || !spares(d, state))
+    Value *x = copy->in[0];
+    if (!fits_state(state, copy) || !is_state_done(state, copy))
         return;
     join(state, x);
     copy->free = true;

@@ -1,6 +1,7 @@
 /* conv.c - Conv, ConvTranspose, CausalConvWithState. As ONNX has them, or channels last with packed weights: layout makes the
  * pack node, which folds. */
 #include "base/options.h"
+#include "ir/remark.h"
 #include "ir/spatial.h"
 #include "ir/strided.h"
 #include "passes/infer.h"
@@ -125,6 +126,8 @@ static void pack_weights(Node *n, const Conv *c)
     Value *w = in(n, 1), *b = in(n, 2);
     int64_t kernel[3], pack = is_depthwise(c) ? PACK_DEPTHWISE : PACK_PANELS;
     int k = c->x.axes;
+    (void)applies(REWRITE_PACK, n, "%s, %s", remark_value(w),
+                  pack == PACK_DEPTHWISE ? "channel by channel" : "in panels");
     for (int a = 0; a < k; a++)
         kernel[a] = c->w.kernel[3 - k + a];
     attr_set_ints(n, "kernel_shape", k, kernel);
@@ -387,7 +390,7 @@ static bool absorb(Node *n, int axis, Value *factor, Value *offset)
 {
     Value *w = in(n, 1), *b = in(n, 2);
     if (!in_const(n, 1) || (b && !in_const(n, 2)) || attr_given(n, "pack"))
-        return false;
+        return declines(REWRITE_SCALE, n, "its weights or its bias are no constants");
     if (factor) {
         int64_t shape[MAX_RANK];
         for (int i = 0; i < w->shape->rank; i++)
@@ -411,7 +414,9 @@ static bool conv_absorb(Node *n, Value *factor, Value *offset) { return absorb(n
 /* Of several groups, the axis has the channels of one. */
 static bool transpose_absorb(Node *n, Value *factor, Value *offset)
 {
-    return attr_int(n, "group") == 1 && absorb(n, 1, factor, offset);
+    if (attr_int(n, "group") != 1)
+        return declines(REWRITE_SCALE, n, "its groups share an axis of the weights");
+    return absorb(n, 1, factor, offset);
 }
 
 /* ---- CausalConvWithState ----------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "ir/kernel.h"
+#include "ir/remark.h"
 #include "passes/infer.h"
 #include "conv.h"
 #include "matmul.h"
@@ -174,14 +175,32 @@ static void product_bind(Node *n)
 
 /* ---- constant right-hand sides ------------------------------------------------------------------------------------------ */
 
+/* Is b one constant matrix? */
+static bool has_weights(Node *n, Product *p)
+{
+    if (attr_given(n, "columns"))
+        return false;
+    if (in_type(n, 0) != F32)
+        return declines(REWRITE_PACK, n, "it is of %s, not float", type_onnx(in_type(n, 0)));
+    if (!in_const(n, 1))
+        return declines(REWRITE_PACK, n, "%s is no constant", remark_value(in(n, 1)));
+    if (attr_int(n, "trans_a"))
+        return declines(REWRITE_PACK, n, "its left matrix is transposed");
+    if (!product_read(n, p))
+        return false;
+    if (p->b.rank > p->a.rank || !dim_is(shape_product(p->b, 0, p->b.rank - 2), 1))
+        return declines(REWRITE_PACK, n, "%s is more than one matrix", remark_value(in(n, 1)));
+    if (!dim_const(p->a.dim[p->a.rank - 1]))
+        return declines(REWRITE_PACK, n, "only the run knows how long its rows are");
+    return applies(REWRITE_PACK, n, "%s, in panels", remark_value(in(n, 1)));
+}
+
 /* Packs b into panels, when it is one constant matrix. */
 static void product_layout(Node *n)
 {
     Product p;
     Value *b = in(n, 1);
-    if (in_type(n, 0) != F32 || attr_given(n, "columns") || !in_const(n, 1) || attr_int(n, "trans_a") ||
-        !product_read(n, &p) || p.b.rank > p.a.rank || !dim_is(shape_product(p.b, 0, p.b.rank - 2), 1) ||
-        !dim_const(p.a.dim[p.a.rank - 1]))
+    if (!has_weights(n, &p))
         return;
     if (b->data->fill) {
         Tensor *panel = tensor_new_fill(F32, shape_list(1, D(TILE_PANEL)), b->data->data);
@@ -234,7 +253,7 @@ static bool product_absorb(Node *n, Value *factor, Value *offset)
 {
     Value *b = in(n, 1), *bias = in(n, 2);
     if (!in_const(n, 1) || (bias && !in_const(n, 2)) || attr_given(n, "columns"))
-        return false;
+        return declines(REWRITE_SCALE, n, "its matrix or its bias is no constant");
     if (factor) {
         const int64_t column[2] = {-1, 1};
         Value *f = attr_int(n, "trans_b") ? folded(n, "Reshape", factor, make_ints(n, 2, column)) : factor;

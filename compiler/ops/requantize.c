@@ -6,6 +6,7 @@
 
 #include "ir/exec.h"
 #include "ir/ops.h"
+#include "ir/remark.h"
 #include "passes/infer.h"
 #include "integer.h"
 
@@ -110,17 +111,50 @@ static void stands_for(Node *y, const Node *n, const Node *q)
     node_also(y, q);
 }
 
+/* Are n's input and weights 8-bit integers, with one scale for the input? */
+static bool reads_bytes(const Node *n, Linear *x, Linear *w)
+{
+    if (!linear(in(n, 0), x))
+        return declines(REWRITE_INTEGER, n, "%s is not dequantized", remark_value(in(n, 0)));
+    if (!linear(in(n, 1), w))
+        return declines(REWRITE_INTEGER, n, "the weights, %s, are not dequantized", remark_value(in(n, 1)));
+    if (!is_byte(x->x->type) || !is_byte(w->x->type))
+        return declines(REWRITE_INTEGER, n, "its input is of %s, its weights of %s: not both of 8 bits",
+                        type_onnx(x->x->type), type_onnx(w->x->type));
+    if (!single(x->scale) || !single(x->zero))
+        return declines(REWRITE_INTEGER, n, "its input has several scales or zero points");
+    if (!shape_const(*w->x->shape))
+        return declines(REWRITE_INTEGER, n, "only the run knows the shape of its weights");
+    return true;
+}
+
+/* Is n's bias, if it has one, a list of sums as the integer kernel computes them? *b: it. */
+static bool reads_bias(const Node *n, Linear *b, const Linear *x, const Linear *w, int64_t outputs)
+{
+    if (!in(n, 2))
+        return true;
+    if (!linear(in(n, 2), b))
+        return declines(REWRITE_INTEGER, n, "the bias, %s, is not dequantized", remark_value(in(n, 2)));
+    if (!bias_fits(b, x, w, outputs))
+        return declines(REWRITE_INTEGER, n,
+                        "the bias is not of int32, without a zero point, in units of the input's scale times the "
+                        "weights'");
+    return true;
+}
+
 /* n, of x, weights and bias (with outputs along `axis` of the weights), followed by q: in integers. */
 static bool in_integers(Node *q, Node *n, const char *op, int axis, int64_t lo, int64_t hi)
 {
     Linear x, w, b = {0};
-    if (!linear(in(n, 0), &x) || !linear(in(n, 1), &w) || !is_byte(x.x->type) || !is_byte(w.x->type) ||
-        !single(x.scale) || !single(x.zero) || !shape_const(*w.x->shape))
+    if (!reads_bytes(n, &x, &w))
         return false;
     int64_t outputs = dim_value(w.x->shape->dim[axis]);
     Value *scale = per_output(q, w.scale, w.x, axis), *zero = per_output(q, w.zero, w.x, axis);
-    if (!scale || (w.zero && !zero) || (in(n, 2) && (!linear(in(n, 2), &b) || !bias_fits(&b, &x, &w, outputs))))
+    if (!scale || (w.zero && !zero))
+        return declines(REWRITE_INTEGER, n, "the weights' scales are not one for each output");
+    if (!reads_bias(n, &b, &x, &w, outputs))
         return false;
+    (void)applies(REWRITE_INTEGER, n, "up to %s", remark_node(q));
     scale = inferred(make(q, "Mul", 2, x.scale, scale));
     scale = inferred(make(q, "Div", 2, scale, in(q, 1)));
     Node *y = make_integer(q, op, out(q, 0)->type, (Value *[]){x.x, w.x, b.x, scale, zero, x.zero, in(q, 2)});
@@ -134,18 +168,40 @@ static bool in_integers(Node *q, Node *n, const char *op, int axis, int64_t lo, 
     return true;
 }
 
+static bool is_heavy(const Node *n) { return is(n, "", "Conv") || is(n, "onnxcc", "Product"); }
+
 static bool heavy(Node *q)
 {
     int64_t lo, hi;
     if (!known(in(q, 1)) || !known(in(q, 2)))
-        return false;
+        return in(q, 0)->def && is_heavy(in(q, 0)->def) &&
+               declines(REWRITE_INTEGER, in(q, 0)->def, "the scale or zero point of its result is no constant");
     Value *v = unlimited(q, in(q, 0), &lo, &hi);
     Node *n = v ? v->def : NULL;
     if (is(n, "", "Conv"))
         return in_integers(q, n, "onnxcc.IntegerConv", 0, lo, hi);
-    if (is(n, "onnxcc", "Product") && !attr_int(n, "trans_a") && in_shape(n, 1).rank == 2)
-        return in_integers(q, n, "onnxcc.IntegerProduct", attr_int(n, "trans_b") ? 0 : 1, lo, hi);
-    return false;
+    if (!is(n, "onnxcc", "Product"))
+        return false;
+    if (attr_int(n, "trans_a") || in_shape(n, 1).rank != 2)
+        return declines(REWRITE_INTEGER, n, "its left matrix is transposed, or its right one is not one matrix");
+    return in_integers(q, n, "onnxcc.IntegerProduct", attr_int(n, "trans_b") ? 0 : 1, lo, hi);
+}
+
+/* What reads v, of a convolution or product whose result is not read by one Quantize, is left to floats. */
+static void remark_unquantized(const Value *v)
+{
+    for (int i = 0; i < v->uses.n; i++) {
+        const Node *n = v->uses.at[i].node;
+        if (!n || v->uses.at[i].i || !is_heavy(n))
+            continue;
+        const Value *y = n->out[0];
+        while (y->uses.n == 1 && (is(y->uses.at[0].node, "", "Relu") || is(y->uses.at[0].node, "", "Clip")))
+            y = y->uses.at[0].node->out[0];
+        if (y->uses.n > 1)
+            (void)declines(REWRITE_INTEGER, n, "%s has several readers", remark_value(y));
+        else if (y->uses.n && !is(y->uses.at[0].node, "onnxcc", "Quantize"))
+            (void)declines(REWRITE_INTEGER, n, "its result, %s, is not quantized", remark_value(y));
+    }
 }
 
 /* ---- averages ---------------------------------------------------------------------------------------------------- */
@@ -243,6 +299,8 @@ bool dequantize_simplify(Node *n)
 {
     Value *v = n->out[0];
     int copies = 0;
+    if (remarks_on(REWRITE_INTEGER))
+        remark_unquantized(v);
     for (int i = v->uses.n - 1; i > 0 && !v->data; i--) {
         Use u = v->uses.at[i];
         if (!u.node || u.node->graph != n->graph || !(u.node->op->map || u.node->op->flags & ELEMENTWISE))

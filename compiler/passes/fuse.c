@@ -6,6 +6,7 @@
 #include "ir/assume.h"
 #include "ir/exec.h"
 #include "ir/loop.h"
+#include "ir/remark.h"
 #include "ir/schema.h"
 #include "ir/scope.h"
 #include "passes/passes.h"
@@ -42,6 +43,27 @@ static Node *only_reader(const Value *v)
         if (v->uses.at[i].node != n)
             return NULL;
     return n;
+}
+
+/* Why v has no only_reader; NULL: no node reads it at all. */
+static const char *why_not_alone(const Value *v)
+{
+    bool is_read = false;
+    for (int i = 0; i < v->uses.n; i++)
+        is_read |= v->uses.at[i].node != NULL;
+    if (!is_read)
+        return NULL;
+    if (map_get(measured(), v))
+        return "a size depends on its result";
+    const Node *first = v->uses.at[0].node;
+    for (int i = 0; i < v->uses.n; i++)
+        if (!v->uses.at[i].node)
+            return v->uses.at[i].graph->parent ? "its result is a graph's, too" : "its result is an output, too";
+        else if (v->uses.at[i].node != first)
+            return name_format("its result has several readers, %s and %s", remark_node(first),
+                               remark_node(v->uses.at[i].node))
+                ->s;
+    return "";
 }
 
 /* n reads what loop l reads and makes what it makes. */
@@ -110,17 +132,47 @@ static int count_inputs(const Loop *a, const Loop *b)
     return n;
 }
 
+/* Says of a node with the result v, which nobody or several read, that rewrite r does not fuse it. */
+static bool stands_alone(Rewrite r, const Node *n, const Value *v)
+{
+    const char *why = remarks_on(r) ? why_not_alone(v) : NULL;
+    return why && declines(r, n, "%s", why);
+}
+
+/* Can n's loop and that of m, the only reader of its result (NULL: there is none), be one? */
+static bool loops_fit(const Node *n, const Node *m)
+{
+    const Loop *a = n->call.loop, *b = m ? m->call.loop : NULL;
+    if (!m)
+        return stands_alone(REWRITE_FUSE, n, a->out[0]);
+    if (m->graph != n->graph)
+        return declines(REWRITE_FUSE, n, "%s belongs to another graph", remark_node(m));
+    if (!b)
+        return declines(REWRITE_FUSE, n, "%s is no elementwise loop", remark_node(m));
+    if (!shape_same(*a->shape, *b->shape))
+        return declines(REWRITE_FUSE, n, "%s broadcasts its result %s to %s", remark_node(m), shape_text(*a->shape),
+                        shape_text(*b->shape));
+    if (a->steps.n + b->steps.n > MAX_STEPS)
+        return declines(REWRITE_FUSE, n, "a loop with %s would have more than %d steps", remark_node(m), MAX_STEPS);
+    if (count_inputs(a, b) > LOOP_IN)
+        return declines(REWRITE_FUSE, n, "a loop with %s would have more than %d inputs", remark_node(m), LOOP_IN);
+    if (type_bits(a->out[0]->type) % 8)
+        return declines(REWRITE_FUSE, n, "its result is packed, in elements of less than a byte");
+    return applies(REWRITE_FUSE, n, "%s", remark_node(m));
+}
+
 /* Joins n's loop with the loop of its only reader. */
 static bool fuse_loops(Node *n)
 {
     Loop *a = n->call.loop;
-    if (!a || a->n_out != 1)
+    if (!a)
         return false;
+    if (a->n_out != 1)
+        return declines(REWRITE_FUSE, n, "it has several results");
     Node *m = only_reader(a->out[0]);
-    Loop *b = m && m->graph == n->graph ? m->call.loop : NULL;
-    if (!b || !shape_same(*a->shape, *b->shape) || a->steps.n + b->steps.n > MAX_STEPS ||
-        count_inputs(a, b) > LOOP_IN || type_bits(a->out[0]->type) % 8)
+    if (!loops_fit(n, m))
         return false;
+    Loop *b = m->call.loop;
     set_loop(m, joined(a, b));
     m->name = m->name && m->name->n ? m->name : n->name;
     node_also(m, n);
@@ -133,14 +185,32 @@ static bool fuse_loops(Node *n)
 
 /* ---- tables ----------------------------------------------------------------------------------------------------------- */
 
+/* Is it faster to look up what n's loop makes of its 8-bit input? */
+static bool is_table(const Node *n)
+{
+    enum { WORTH = 1024, STEPS = 4 };
+    const Loop *l = n->call.loop;
+    if (!l || l->n_out != 1 || l->n_in < 1 || !type_is_int(l->in[0]->type) || type_bits(l->in[0]->type) != 8)
+        return false;
+    if (l->n_in != 1)
+        return declines(REWRITE_TABLE, n, "it has %d inputs", l->n_in);
+    if (type_bits(l->out[0]->type) != 8)
+        return declines(REWRITE_TABLE, n, "its results, %s, do not have 8 bits", type_onnx(l->out[0]->type));
+    if (!shape_same(*l->in[0]->shape, *l->shape))
+        return declines(REWRITE_TABLE, n, "it broadcasts its input");
+    if (l->steps.n < STEPS)
+        return declines(REWRITE_TABLE, n, "with %d steps it is faster computed", l->steps.n);
+    if (dim_high(shape_count(*l->shape)) < WORTH)
+        return declines(REWRITE_TABLE, n, "it has fewer than %d elements", WORTH);
+    return applies(REWRITE_TABLE, n, "its 256 results are constants");
+}
+
 /* What a loop computes from one 8-bit value, and stores in 8 bits, is looked up. */
 static bool tabulate(Node *n)
 {
-    enum { CODES = 256, WORTH = 1024, STEPS = 4 };
+    enum { CODES = 256 };
     const Loop *l = n->call.loop;
-    if (!l || l->n_in != 1 || l->n_out != 1 || !type_is_int(l->in[0]->type) || type_bits(l->in[0]->type) != 8 ||
-        type_bits(l->out[0]->type) != 8 || !shape_same(*l->in[0]->shape, *l->shape) || l->steps.n < STEPS ||
-        dim_high(shape_count(*l->shape)) < WORTH)
+    if (!is_table(n))
         return false;
     uint8_t code[CODES];
     for (int i = 0; i < CODES; i++)
@@ -189,6 +259,7 @@ typedef struct Tail {
     double lo, hi;
     bool clamp, rest;
     int from; /* first step that is left for the epilogue */
+    const char *why_not;
 } Tail;
 
 static int readers(const Loop *l, int arg)
@@ -202,9 +273,10 @@ static int readers(const Loop *l, int arg)
     return n;
 }
 
+/* False: it does something else, t->why_not. */
 static bool read_tail(const Loop *l, const Value *x, Tail *t)
 {
-    *t = (Tail){.lo = -INFINITY, .hi = INFINITY};
+    *t = (Tail){.lo = -INFINITY, .hi = INFINITY, .why_not = "it only copies"};
     int at = ~loop_input(l, x), first = 0;
     while (first < l->steps.n && !l->steps.at[first].fn)
         first++;
@@ -214,12 +286,15 @@ static bool read_tail(const Loop *l, const Value *x, Tail *t)
     if (l->n_in == 2 && !strcmp(s->fn, "add") && readers(l, ~0) == 1 && readers(l, ~1) == 1 &&
         (s->arg[0] == at || s->arg[1] == at)) {
         int other = s->arg[0] == at ? s->arg[1] : s->arg[0];
+        t->why_not = "it adds what has another shape or type";
         if (other >= 0 || !shape_same(*l->in[~other]->shape, *l->shape) || l->in[~other]->type != x->type)
             return false;
         t->residual = l->in[~other];
         at = first++;
-    } else if (l->n_in != 1)
+    } else if (l->n_in != 1) {
+        t->why_not = "it reads other values, too, and does not begin by adding one";
         return false;
+    }
     t->from = first;
     int left = 0, last = -1;
     for (int i = first; i < l->steps.n; i++)
@@ -289,26 +364,65 @@ static void take_over(Node *n, Node *m, Value *extra)
     node_free(n);
 }
 
+/* Does m, the only reader of the heavy node n (NULL: there is none), make one float of each of its results? */
+static bool is_tail(const Node *n, const Node *m)
+{
+    const Loop *l = m ? m->call.loop : NULL;
+    if (!m)
+        return stands_alone(REWRITE_EPILOGUE, n, n->out[0]);
+    if (m->graph != n->graph)
+        return declines(REWRITE_EPILOGUE, n, "%s belongs to another graph", remark_node(m));
+    if (!l || l->n_out != 1)
+        return declines(REWRITE_EPILOGUE, n, "%s is no elementwise loop", remark_node(m));
+    if (n->out[0]->type != F32 || l->out[0]->type != F32)
+        return declines(REWRITE_EPILOGUE, n, "results of %s are %s, not float", remark_node(m),
+                        type_onnx(l->out[0]->type));
+    if (!shape_same(*l->shape, *n->out[0]->shape))
+        return declines(REWRITE_EPILOGUE, n, "%s broadcasts its result %s to %s", remark_node(m),
+                        shape_text(*n->out[0]->shape), shape_text(*l->shape));
+    return true;
+}
+
+/* Can n's kernel add the residual? */
+static bool takes_residual(const Node *n, const Node *m, const Value *residual, bool clamped)
+{
+    const int slot = KERNEL_RESIDUAL(n->call.kernel);
+    if (!slot)
+        return declines(REWRITE_EPILOGUE, n, "its kernel adds no other value, as %s does", remark_node(m));
+    if (clamped)
+        return declines(REWRITE_EPILOGUE, n, "its kernel adds before it clamps, %s after that", remark_node(m));
+    if (n->call.arg[slot])
+        return declines(REWRITE_EPILOGUE, n, "its kernel adds one value, and has one");
+    if (residual->data)
+        return declines(REWRITE_EPILOGUE, n, "%s, which is added, is a constant", remark_value(residual));
+    return true;
+}
+
 /* Puts what the only reader of a heavy node does into the heavy node. */
 static bool fuse_epilogue(Node *n)
 {
     Call *c = &n->call;
-    if (!c->kernel || !(n->op->flags & EPILOGUE) || c->epilogue || n->out[0]->type != F32)
+    if (!c->kernel || !(n->op->flags & EPILOGUE) || c->epilogue)
         return false;
     Node *m = only_reader(n->out[0]);
-    const Loop *l = m && m->graph == n->graph ? m->call.loop : NULL;
-    if (!l || l->n_out != 1 || l->out[0]->type != F32 || !shape_same(*l->shape, *n->out[0]->shape))
+    if (!is_tail(n, m))
         return false;
+    const Loop *l = m->call.loop;
     Param *lo = field(c, "lo"), *hi = field(c, "hi");
     Tail t;
     int slot = KERNEL_RESIDUAL(c->kernel);
     bool clamped = !lo || !isinf(lo->f) || !isinf(hi->f);
-    if (!read_tail(l, n->out[0], &t) || (t.residual && (clamped || !slot || c->arg[slot] || t.residual->data)))
+    if (!read_tail(l, n->out[0], &t))
+        return declines(REWRITE_EPILOGUE, n, "%s: %s", remark_node(m), t.why_not);
+    if (t.residual && !takes_residual(n, m, t.residual, clamped))
         return false;
     Value *y = m->out[0];
     Loop *e = t.rest && (!t.clamp || clamped) ? epilogue_loop(l, &t, y) : NULL;
     if (e && !(c->kernel->flags & EPILOGUES))
-        return false;
+        return declines(REWRITE_EPILOGUE, n, "its kernel can clamp alone, %s does more", remark_node(m));
+    (void)applies(REWRITE_EPILOGUE, n, "%s%s%s%s", remark_node(m),
+                  t.residual ? ", its kernel adds the other value" : "", t.clamp && !e ? ", its kernel clamps" : "",
+                  e ? ", the steps run on its results in registers" : "");
     if (t.residual)
         c->arg[slot] = t.residual;
     if (t.clamp && !e) {

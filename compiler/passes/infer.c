@@ -4,6 +4,7 @@
 #include "passes/infer.h"
 #include "base/options.h"
 #include "ir/assume.h"
+#include "ir/remark.h"
 #include "ir/spatial.h"
 #include "passes/bounds.h"
 #include "passes/container.h"
@@ -366,6 +367,17 @@ static bool inputs_usable(Node *n)
 
 static bool is_composite(const Node *n) { return n->op->expand || n->op->body; }
 
+/* Nodes from first up to next are in n's place. */
+static void remark_expanded(const Node *n, const Node *first, const Node *next)
+{
+    Text t = {0};
+    if (first && first->next == next && node_op(first) == node_op(n)) /* an older version as the newest one */
+        return;
+    for (const Node *m = first; m && m != next; m = m->next)
+        text_put(&t, "%s%s", m == first ? "" : ", ", printable(node_op(m)));
+    (void)applies(REWRITE_EXPAND, n, "into %s", t.n ? t.s : "nothing");
+}
+
 /* Replaces n by what its row says it means; returns the first of the new nodes (or the next). */
 static Node *expand(Node *n)
 {
@@ -391,6 +403,8 @@ static Node *expand(Node *n)
         return next;
     }
     Node *first = before ? before->next : g->first;
+    if (remarks_on(REWRITE_EXPAND))
+        remark_expanded(n, first, next);
     if (n->gone)
         node_free(n);
     return first;

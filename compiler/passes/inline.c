@@ -5,6 +5,7 @@
 
 #include "ir/kernel.h"
 #include "ir/opset.h"
+#include "ir/remark.h"
 #include "ir/schema.h"
 #include "passes/passes.h"
 
@@ -178,6 +179,7 @@ static void inline_call(Inliner *in, Node *n, Function *f)
                    f->in.n, f->out.n, n->n_in, n->n_out);
         return;
     }
+    (void)applies(REWRITE_INLINE, n, "function %s", printable(f->name));
     Copy c = {.in = in, .call = n, .f = f};
     for (int i = 0; i < f->in.n; i++) {
         Value *formal = map_get(&f->body->scope, f->in.at[i]), *actual = i < n->n_in ? n->in[i] : NULL;

@@ -1,6 +1,7 @@
 /* layout.c - layout: images become channels last around the kernels that want it, and transposes sink until they meet
  * and vanish; weights are packed by nodes that fold.
  * Requires: simplified. Leaves: n->channels_last, explicit transposes where the layouts meet. */
+#include "ir/remark.h"
 #include "ir/schema.h"
 #include "ir/spatial.h"
 #include "passes/passes.h"
@@ -78,14 +79,18 @@ static bool from_channels_last(const Value *v)
 
 static bool wants_channels_last(const Node *n)
 {
-    if (!(n->op->flags & CHANNELS_LAST) || n->channels_last ||
-        (in_type(n, 0) != F32 && type_bits(in_type(n, 0)) != 8) || in_shape(n, 0).rank < 3 || in_shape(n, 0).rank > 5 ||
-        !out(n, 0))
+    if (!(n->op->flags & CHANNELS_LAST) || n->channels_last || !out(n, 0))
         return false;
+    if (in_type(n, 0) != F32 && type_bits(in_type(n, 0)) != 8)
+        return declines(REWRITE_CHANNELS_LAST, n, "it is of %s, neither float nor 8 bits", type_onnx(in_type(n, 0)));
+    if (in_shape(n, 0).rank < 3 || in_shape(n, 0).rank > 5)
+        return declines(REWRITE_CHANNELS_LAST, n, "its kernels take 1 to 3 spatial axes");
     for (int i = 1; i < n->n_out; i++)
         if (n->out[i] && n->out[i]->uses.n)
-            return false;
-    return n->op->layout || from_channels_last(n->in[0]);
+            return declines(REWRITE_CHANNELS_LAST, n, "%s is read, too", remark_value(n->out[i]));
+    if (!n->op->layout && !from_channels_last(n->in[0]))
+        return declines(REWRITE_CHANNELS_LAST, n, "its input is not, and two transposes would cost more");
+    return applies(REWRITE_CHANNELS_LAST, n, "between transposes of its input and its result");
 }
 
 /* ---- sinking ------------------------------------------------------------------------------------------------------------ */
@@ -137,27 +142,49 @@ static void drop_unread(Node *n)
         node_free(n);
 }
 
-/* Moves the transposes above n below it, when that is worth it: the biggest operand comes through one. */
-static bool sink_through(Node *n)
+static bool is_elementwise(const Node *n) { return n->op->map || n->op->flags & ELEMENTWISE; }
+
+/* Can n work on transposed inputs? */
+static bool can_permute(const Node *n)
 {
-    bool elementwise = n->op->map || n->op->flags & ELEMENTWISE;
-    if ((!elementwise && !n->op->permute) || n->n_out != 1 || n->op->flags & CONTROL)
-        return false;
-    int rank = out(n, 0)->shape->rank, p[MAX_RANK];
-    int64_t perm[MAX_RANK], inverse[MAX_RANK];
+    return (is_elementwise(n) || n->op->permute) && n->n_out == 1 && !(n->op->flags & CONTROL);
+}
+
+/* An input that comes through a transpose, when the transposes that n's inputs then lose are not fewer than those they get. */
+static const Value *sink_worth(const Node *n)
+{
     const Value *through = NULL;
     int saved = 0, added = 0;
     for (int i = 0; i < n->n_in; i++) {
         const Value *v = n->in[i];
-        if (!v || v->data || v->shape->rank != rank)
+        if (!v || v->data || v->shape->rank != n->out[0]->shape->rank)
             continue;
-        if (transpose_perm(v->def, p) && from_channels_last(v)) {
+        if (from_channels_last(v)) {
             through = v;
             saved++;
         } else if (shape_same(*v->shape, *n->out[0]->shape))
             added++;
     }
-    if (!through || saved < added)
+    if (saved >= added)
+        return through;
+    if (through)
+        (void)declines(REWRITE_SINK, n, "it would take away %d and add %d", saved, added);
+    return NULL;
+}
+
+/* Moves the transposes above n below it, when that is worth it: the biggest operand comes through one. */
+static bool sink_through(Node *n)
+{
+    const bool elementwise = is_elementwise(n);
+    if (!can_permute(n)) {
+        if (remarks_on(REWRITE_SINK) && n->n_in && from_channels_last(n->in[0]))
+            (void)declines(REWRITE_SINK, n, "it depends on the order of its input's axes");
+        return false;
+    }
+    int rank = out(n, 0)->shape->rank, p[MAX_RANK];
+    int64_t perm[MAX_RANK], inverse[MAX_RANK];
+    const Value *through = sink_worth(n);
+    if (!through)
         return false;
     transpose_perm(through->def, p);
     for (int i = 0; i < rank; i++) {
@@ -168,7 +195,8 @@ static bool sink_through(Node *n)
     for (int i = 0; i < rank; i++)
         undo[i] = (int)perm[i];
     if (!elementwise && !n->op->permute(n, undo, rank))
-        return false;
+        return declines(REWRITE_SINK, n, "its attributes and other inputs cannot be permuted");
+    (void)applies(REWRITE_SINK, n, "%s comes through one", remark_value(through));
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i] && (elementwise || n->in[i]->shape->rank == rank)) {
             Node *above = n->in[i]->def;

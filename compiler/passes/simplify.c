@@ -4,6 +4,7 @@
 
 #include "ir/assume.h"
 #include "ir/kernel.h"
+#include "ir/remark.h"
 #include "ir/scope.h"
 #include "passes/passes.h"
 #include "read/read.h"
@@ -69,7 +70,11 @@ static bool is_dead(const Node *n, const Sweep *s)
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i] && ((n->out[i]->uses.n && !n->out[i]->data) || map_get(&s->needed, n->out[i])))
             return false;
-    return !map_get(&s->needed, n) && !may_stop(n, &s->checked);
+    if (map_get(&s->needed, n))
+        return declines(REWRITE_DEAD, n, "nobody reads its results, but a size depends on it");
+    if (may_stop(n, &s->checked))
+        return declines(REWRITE_DEAD, n, "nobody reads its results, but it checks values that only the run knows");
+    return applies(REWRITE_DEAD, n, "nobody reads its results");
 }
 
 static void find_checked(Map *checked)
@@ -211,6 +216,15 @@ static uint64_t node_hash(const Node *n)
     return (h ^ h >> 32) | 1;
 }
 
+/* Does the caller want a result of n in a place of its own? */
+static bool gives_output(const Node *n)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && value_is_output(n->out[i]))
+            return true;
+    return false;
+}
+
 static void merge_duplicates(Graph *g, void *unused)
 {
     (void)unused;
@@ -218,6 +232,8 @@ static void merge_duplicates(Graph *g, void *unused)
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
         node_each_graph(n, merge_duplicates, NULL);
+        if (n->op->flags & RANDOM)
+            (void)declines(REWRITE_DUPLICATE, n, "every node draws random numbers of its own");
         if (n->op->flags & (RANDOM | CONTROL) || symbols_of(n))
             continue;
         uint64_t h = node_hash(n);
@@ -228,11 +244,12 @@ static void merge_duplicates(Graph *g, void *unused)
             map_put(&seen, (void *)(uintptr_t)h, n);
             continue;
         }
-        bool output = false; /* a result that the caller wants in its own place stays computed there */
-        for (int i = 0; i < n->n_out; i++)
-            output |= n->out[i] && value_is_output(n->out[i]);
-        if (output)
+        if (gives_output(n)) {
+            (void)declines(REWRITE_DUPLICATE, n, "%s is equal, but a result of this one is an output",
+                           remark_node(first));
             continue;
+        }
+        (void)applies(REWRITE_DUPLICATE, n, "%s", remark_node(first));
         for (int i = 0; i < n->n_out; i++)
             if (n->out[i])
                 value_replace(n->out[i], first->out[i]);
@@ -247,9 +264,14 @@ static void merge_duplicates(Graph *g, void *unused)
 static void remove_identity(Node *n, void *unused)
 {
     (void)unused;
-    if (!(n->op->flags & VIEW) || !n->out[0] || value_is_output(n->out[0]) ||
-        !shape_same(*n->in[0]->shape, *n->out[0]->shape) || n->in[0]->type != n->out[0]->type)
+    if (!(n->op->flags & VIEW) || !n->out[0] || !shape_same(*n->in[0]->shape, *n->out[0]->shape) ||
+        n->in[0]->type != n->out[0]->type)
         return;
+    if (value_is_output(n->out[0])) {
+        (void)declines(REWRITE_IDENTITY, n, "its result is an output, and has a place of its own");
+        return;
+    }
+    (void)applies(REWRITE_IDENTITY, n, "its result is its input");
     value_replace(n->out[0], n->in[0]);
     node_free(n);
 }
@@ -278,6 +300,23 @@ static void keep_name(Node *n, int i, const Value *was)
         n->in[i]->name = was->name;
 }
 
+/* Is x, of which n makes x * c or x + c, made by a linear kernel for n alone? */
+static bool follows_linear(const Node *n, const Value *x)
+{
+    const Node *linear = x->def;
+    if (!linear)
+        return false;
+    if (!linear->op->absorb)
+        return declines(REWRITE_SCALE, n, "%s, before it, has no weights", remark_node(linear));
+    if (x->uses.n != 1)
+        return declines(REWRITE_SCALE, n, "the result of %s has other readers", remark_node(linear));
+    if (linear->graph != n->graph)
+        return declines(REWRITE_SCALE, n, "%s belongs to another graph", remark_node(linear));
+    if (!shape_same(*x->shape, *n->out[0]->shape) || x->shape->rank < 2)
+        return declines(REWRITE_SCALE, n, "it broadcasts the result of %s", remark_node(linear));
+    return true;
+}
+
 /* y = x * c, x + c ... with x made by a linear kernel for this node alone: the kernel's weights and bias take c. */
 static bool absorb(Node *n)
 {
@@ -286,13 +325,17 @@ static bool absorb(Node *n)
     int k = n->in[1]->data ? 0 : 1;
     Value *x = n->in[k], *c = n->in[1 - k], *factor = NULL, *offset = NULL;
     Node *linear = x->def;
-    if (!c->data || c->data->symbolic || !linear || !linear->op->absorb || x->uses.n != 1 ||
-        linear->graph != n->graph || !shape_same(*x->shape, *n->out[0]->shape) || x->shape->rank < 2)
+    if (!c->data || c->data->symbolic || !follows_linear(n, x))
         return false;
     c = per_channel(linear, c, x, linear->op->flags & CHANNELS_LAST ? 1 : x->shape->rank - 1);
     Value *w = linear->in[1], *b = linear->n_in > 2 ? linear->in[2] : NULL;
-    if (!c || !n->op->affine(linear, k, c, &factor, &offset) || !linear->op->absorb(linear, factor, offset))
-        return false;
+    if (!c)
+        return declines(REWRITE_SCALE, n, "%s is not one number for each channel", remark_value(n->in[1 - k]));
+    if (!n->op->affine(linear, k, c, &factor, &offset))
+        return declines(REWRITE_SCALE, n, "%s stands on the left", remark_value(n->in[1 - k]));
+    if (!linear->op->absorb(linear, factor, offset))
+        return declines(REWRITE_SCALE, n, "the weights of %s cannot be changed", remark_node(linear));
+    (void)applies(REWRITE_SCALE, n, "of %s", remark_node(linear));
     keep_name(linear, 1, w);
     keep_name(linear, 2, b ? b : n->in[1 - k]);
     node_also(linear, n);

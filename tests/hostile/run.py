@@ -105,7 +105,7 @@ def reported(what, out):
         check(False, f"{what}: the report is no JSON: {e}")
 
 
-MODES = [["--single"], ["--prefix", "m"], ["--report=json"], ["--report", "-v"], ["--weights=file"], ["-d", "pifslbu"], ["--weights=incbin"], []]
+MODES = [["--single"], ["--prefix", "m"], ["--report=json"], ["--report", "-v"], ["--weights=file"], ["-d", "pifslbua", "--remarks"], ["--weights=incbin"], []]
 
 
 def mutant(job):

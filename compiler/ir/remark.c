@@ -1,0 +1,89 @@
+/* remark.c - why not? A line for every node that a rewrite applied to, or declined. */
+#include "ir/remark.h"
+
+SHARED_PART_IS(unsigned, remarks_wanted);
+
+typedef struct Chosen {
+    unsigned rewrites;
+    const char *quoted; /* what a remark has to mention; NULL: anything */
+    Map said;           /* whole remarks, as names: a stage may try a rewrite several times */
+} Chosen;
+PART(Chosen, chosen)
+
+#define REWRITE_WORD(id, word, done) word,
+static const char *const word_of[] = {REWRITES(REWRITE_WORD)};
+#define REWRITE_DONE(id, word, done) done,
+static const char *const done_of[] = {REWRITES(REWRITE_DONE)};
+
+void remarks_choose(const char *what)
+{
+    int i = 0;
+    while (what && i < REWRITE_COUNT && strcmp(what, word_of[i]))
+        i++;
+    const bool of_rewrite = what && i < REWRITE_COUNT;
+    chosen()->rewrites = of_rewrite ? 1u << i : REMARKS_ALL;
+    chosen()->quoted = what && !of_rewrite ? name_format("\"%s\"", printable(name(what)))->s : NULL;
+    remarks_only(REMARKS_ALL);
+}
+
+void remarks_only(unsigned rewrites) { *remarks_wanted() = chosen()->rewrites & rewrites; }
+
+/* Is it what --remarks asks for, and new? */
+static bool is_wanted(const Text *t)
+{
+    Chosen *const c = chosen();
+    const Name whole = name_bytes(t->s, t->n);
+    if ((c->quoted && !strstr(t->s, c->quoted)) || map_get(&c->said, whole))
+        return false;
+    map_put(&c->said, whole, c);
+    return true;
+}
+
+static void put_remark(Rewrite r, const Node *n, const char *not, const char *format, va_list args)
+{
+    const TextMark mark = text_mark();
+    Text t = {0};
+    text_put(&t, "remark[%s]: %s: %s%s: ", word_of[r], node_place(n), not, done_of[r]);
+    text_vput(&t, format, args);
+    if (is_wanted(&t))
+        note("%s\n", t.s);
+    text_release(mark);
+}
+
+void remark_declined(Rewrite r, const Node *n, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put_remark(r, n, "not ", format, args);
+    va_end(args);
+}
+
+void remark_applied(Rewrite r, const Node *n, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put_remark(r, n, "", format, args);
+    va_end(args);
+}
+
+const char *remark_node(const Node *n)
+{
+    const Name given = n->name && n->name->n ? n->name : n->source ? n->source->name : NULL;
+    Text t = {0};
+    if (given && given->n)
+        text_put(&t, "\"%s\"", printable(given));
+    else
+        text_put(&t, "%s", node_path(n));
+    text_put(&t, " (%s)", printable(node_op(n)));
+    return t.s;
+}
+
+const char *remark_value(const Value *v)
+{
+    Text t = {0};
+    if (v->name && v->name->n)
+        text_put(&t, "\"%s\"", printable(v->name));
+    else
+        text_put(&t, "a value%s%s", v->def ? " of " : "", v->def ? remark_node(v->def) : "");
+    return t.s;
+}

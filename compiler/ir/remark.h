@@ -1,0 +1,49 @@
+/* remark.h - why not? What a rewrite did to each node that it was meant for, or why it left the node as it is (--remarks). */
+#ifndef ONNXCC_REMARK_H
+#define ONNXCC_REMARK_H
+
+#include "ir/graph.h"
+
+/* The rewrites: their names on the command line, and what has become of a node that they apply to. */
+#define REWRITES(X)                                                                                                    \
+    X(INLINE, "inline", "inlined")                                                                                     \
+    X(EXPAND, "expand", "decomposed")                                                                                  \
+    X(INTEGER, "integer", "computed in integers")                                                                      \
+    X(DEAD, "dead", "removed")                                                                                         \
+    X(IDENTITY, "identity", "removed")                                                                                 \
+    X(DUPLICATE, "duplicate", "merged with an equal node")                                                             \
+    X(SCALE, "scale", "folded into weights and bias")                                                                  \
+    X(CHANNELS_LAST, "channels-last", "made channels last")                                                            \
+    X(SINK, "sink", "moved above the transposes of its inputs")                                                        \
+    X(PACK, "pack", "given packed weights")                                                                            \
+    X(FUSE, "fuse", "fused with its reader")                                                                           \
+    X(TABLE, "table", "made a lookup table")                                                                           \
+    X(EPILOGUE, "epilogue", "fused with its reader")                                                                   \
+    X(CONCAT, "concat", "built in place")                                                                              \
+    X(SLICE, "slice", "made a view")                                                                                \
+    X(STATE, "state", "written in place")                                                                              \
+    X(IN_PLACE, "in-place", "computed in place")
+#define REWRITE_NUMBER(id, word, done) REWRITE_##id,
+typedef enum Rewrite { REWRITES(REWRITE_NUMBER) REWRITE_COUNT } Rewrite;
+#undef REWRITE_NUMBER
+
+/* "fuse": that rewrite; another word: what names a node or value so; NULL: every remark. */
+void remarks_choose(const char *what);
+/* Until the next call, remarks about these rewrites alone (bits): a stage that tries things says so once. */
+void remarks_only(unsigned rewrites);
+#define REMARKS_ALL (~0u)
+#define REMARKS_NONE 0u
+
+SHARED_PART(unsigned, remarks_wanted)
+#define remarks_on(rewrite) (*remarks_wanted() >> (rewrite) & 1)
+/* "remark[fuse]: graph.node[1] "r" (Relu): not fused with its reader: its result is an output". Always false, ... */
+#define declines(rewrite, n, ...) ((remarks_on(rewrite) ? remark_declined(rewrite, n, __VA_ARGS__) : (void)0), false)
+/* ... and the same without "not", always true. */
+#define applies(rewrite, n, ...) ((remarks_on(rewrite) ? remark_applied(rewrite, n, __VA_ARGS__) : (void)0), true)
+void remark_declined(Rewrite r, const Node *n, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void remark_applied(Rewrite r, const Node *n, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* How a remark mentions another node, or a value: `"conv1" (Conv)`, `"x"`. */
+const char *remark_node(const Node *n);
+const char *remark_value(const Value *v);
+
+#endif
