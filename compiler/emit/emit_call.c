@@ -101,15 +101,6 @@ static void add_size(Symbol *s, void *arg)
     vec_push(&sizes->list, s);
 }
 
-static void find_sizes(Sizes *sizes, const Call *c)
-{
-    const Param *p = c->param;
-    for (const Field *f = c->fields; f->type != FIELD_END; f++)
-        for (int i = 0; i < (f->count ? f->count : 1); i++, p++)
-            if (field_is_size(f))
-                dim_symbols(p->d, add_size, sizes);
-}
-
 /* The type that a formal points to: of complex numbers the caller's may be another. */
 static const char *formal_type(Type t) { return t == C64 || t == C128 ? "void" : type_tag(t); }
 
@@ -134,7 +125,7 @@ static void put_formals(Text *t, const Call *c, bool passed)
 static const char *function_text(Emitter *e, const Call *c)
 {
     Sizes sizes = {0};
-    find_sizes(&sizes, c);
+    call_symbols(c, add_size, &sizes);
     for (int i = 0; i < sizes.list.n; i++)
         /* not the caller's: known too late */
         if (!sizes.list.at[i]->c || sizes.list.at[i]->node || sizes.list.at[i]->from)
@@ -222,7 +213,7 @@ void emit_kernel(Emitter *e, const Node *n)
     put_reported(e, &t, c, reported);
     if (shared) {
         Sizes sizes = {0};
-        find_sizes(&sizes, c);
+        call_symbols(c, add_size, &sizes);
         for (int i = 0; i < sizes.list.n; i++)
             text_put(&t, ", %s", sizes.list.at[i]->c);
     } else if (!is_custom(c) || c->fields->type != FIELD_END) {

@@ -25,14 +25,6 @@ const char *public_type(Type t)
     }
 }
 
-static int64_t high_bytes(const Value *v)
-{
-    int64_t n = 1;
-    for (int i = 0; i < v->shape->rank; i++)
-        n *= dim_high(v->shape->dim[i]);
-    return (int64_t)type_bytes(v->type, n);
-}
-
 void find_interface(Interface *f, Emitter *e)
 {
     Graph *g = e->m->graph;
@@ -143,11 +135,8 @@ static void put_tensor(Text *t, const Interface *f, const Value *v, const char *
     const char *u = c_upper(v->c);
     text_put(t, "/* %s \"%s\": %s %s%s%s */\n", what, c_comment(v->name), type_onnx(v->type), c_shape(*v->shape),
              v->default_only ? "; NULL: the model's default" : "", note);
-    int64_t n = 1;
-    for (int i = 0; i < v->shape->rank; i++)
-        n *= dim_high(v->shape->dim[i]);
-    text_put(t, "#define %s_%s_SIZE %lld\n", f->u, u, (long long)n);
-    text_put(t, "#define %s_%s_BYTES %lld\n", f->u, u, (long long)high_bytes(v));
+    text_put(t, "#define %s_%s_SIZE %lld\n", f->u, u, (long long)shape_high(*v->shape));
+    text_put(t, "#define %s_%s_BYTES %lld\n", f->u, u, (long long)most_bytes(v));
     text_put(t, "#define %s_%s_RANK %d\n", f->u, u, v->shape->rank);
     text_put(t, "#define %s_%s_DIMS { ", f->u, u);
     put_dims(t, v);

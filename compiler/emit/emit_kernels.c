@@ -85,11 +85,7 @@ static void use_node(Node *n, void *arg)
         add_kernel(e, c->kernel->header, c->kernel->t, c->kernel->u);
     if (c->epilogue)
         use_loop(e, c->epilogue);
-    const Param *p = c->param;
-    for (const Field *f = c->fields; f->type != FIELD_END; f++)
-        for (int i = 0; i < (f->count ? f->count : 1); i++, p++)
-            if (field_is_size(f))
-                dim_symbols(p->d, mark_symbol, e);
+    call_symbols(c, mark_symbol, e);
 }
 
 void find_uses(Emitter *e)

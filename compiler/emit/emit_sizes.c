@@ -46,15 +46,6 @@ static void mention_loop(Emitter *e, const Loop *l, const Graph *in)
     }
 }
 
-static void mention_params(Emitter *e, const Call *c, const Graph *in)
-{
-    const Param *p = c->param;
-    for (const Field *f = c->fields; f->type != FIELD_END; f++)
-        for (int i = 0; i < (f->count ? f->count : 1); i++, p++)
-            if (field_is_size(f))
-                mention(e, p->d, in);
-}
-
 /* A loop's trip count, and the sizes of its scan outputs. */
 static void mention_trips(Emitter *e, const Node *n)
 {
@@ -79,7 +70,7 @@ static void mention_node(Emitter *e, const Node *n)
     else if (n->call.loop)
         mention_loop(e, n->call.loop, n->graph);
     else if (n->call.kernel)
-        mention_params(e, &n->call, n->graph);
+        call_symbols(&n->call, widen, &(Mention){e, n->graph});
 }
 
 static void mention_graph(Graph *g, void *arg)

@@ -225,14 +225,6 @@ static void eval_nodes(Eval *e, Graph *g)
     }
 }
 
-static int64_t most_bytes(const Value *v)
-{
-    int64_t n = 1;
-    for (int i = 0; i < v->shape->rank; i++)
-        n *= dim_high(v->shape->dim[i]);
-    return (int64_t)type_bytes(v->type, n);
-}
-
 void eval_graph(Model *m, Tensor *const *in, Tensor **out)
 {
     Graph *g = m->graph;

@@ -1,4 +1,4 @@
-/* exec.c - binds nodes to kernels and runs them on the host: for folding, and for --eval. */
+/* exec.c - runs nodes on the host, by the kernels that they are bound to: for folding, and for --eval. */
 #include <stdlib.h>
 
 #include "ir/exec.h"
@@ -6,164 +6,6 @@
 #include "ir/schema.h"
 #include "ir/spatial.h"
 #include "rt.h"
-
-/* ---- the register of kernels --------------------------------------------------------------------------------- */
-
-extern const Kernel *const __start_onnxcc_kernels[], *const __stop_onnxcc_kernels[];
-
-static int compare_kernels(const void *a, const void *b)
-{
-    const Kernel *x = *(const Kernel *const *)a, *y = *(const Kernel *const *)b;
-    int c = strcmp(x->name, y->name);
-    return c ? c : x->t != y->t ? (int)x->t - (int)y->t : (int)x->u - (int)y->u;
-}
-
-typedef const Kernel **Kernels;
-PART(Kernels, sorted_kernels)
-
-const Kernel *kernel_find(const char *kernel, Type t, Type u)
-{
-    const Kernel ***const sorted = sorted_kernels();
-    const size_t n = (size_t)(__stop_onnxcc_kernels - __start_onnxcc_kernels);
-    if (!*sorted) {
-        *sorted = NEWS(const Kernel *, n + 1);
-        memcpy(*sorted, __start_onnxcc_kernels, sizeof **sorted * n);
-        qsort(*sorted, n, sizeof **sorted, compare_kernels);
-    }
-    Kernel key = {.name = kernel, .t = t, .u = u};
-    const Kernel *at = &key;
-    const Kernel **found = bsearch(&at, *sorted, n, sizeof **sorted, compare_kernels);
-    return found ? *found : NULL;
-}
-
-/* ---- binding --------------------------------------------------------------------------------------------------- */
-
-static int field_slots(const Field *f) { return f->count ? f->count : 1; }
-
-static int count_slots(const Field *f)
-{
-    int n = 0;
-    for (; f->type != FIELD_END; f++)
-        n += field_slots(f);
-    return n;
-}
-
-void bind_kernel(Node *n, const char *kernel, Type t, Type u, const Field *fields, const void *params,
-                 Value *const *args, int n_args)
-{
-    if (t == NO_TYPE)
-        t = in(n, 0) ? in(n, 0)->type : out(n, 0)->type;
-    const Kernel *k = kernel_find(kernel, t, u);
-    if (!k) {
-        error_node(n, "NOD-10", "%s is not supported for %s%s%s", n->op->name, type_onnx(t), u ? " with " : "",
-                   u ? type_onnx(u) : "");
-        return;
-    }
-    n->call = (Call){.kernel = k, .fields = fields};
-    int slots = count_slots(fields);
-    n->call.param = NEWS(Param, slots);
-    if (slots)
-        memcpy(n->call.param, params, sizeof(Param) * (size_t)slots);
-    int pointers = k->n_arg - KERNEL_SIZES(k) - (k->flags & SCRATCH ? 1 : 0);
-    n->call.arg = NEWS(Value *, pointers);
-    if (args) {
-        if (n_args != pointers)
-            bug("%s takes %d pointers, not %d", kernel, pointers, n_args);
-        memcpy(n->call.arg, args, sizeof *args * (size_t)n_args);
-    } else {
-        for (int i = 0; i < k->n_in; i++)
-            n->call.arg[i] = in(n, i);
-        for (int i = k->n_in; i < pointers; i++)
-            n->call.arg[i] = out(n, i - k->n_in);
-    }
-    n->call.n_arg = pointers;
-}
-
-void bind_scratch(Node *n, Dim bytes) { n->call.scratch = bytes; }
-
-void bind_size(Node *n, int i, Symbol *s)
-{
-    if (!n->call.size)
-        n->call.size = NEWS(Symbol *, MOST_SIZES);
-    n->call.size[i] = s;
-    n->call.n_size = i + 1 > n->call.n_size ? i + 1 : n->call.n_size;
-    symbol_made_by(s, n);
-}
-
-Dim reported_size(Node *n, int i, const char *what, Dim most)
-{
-    Symbol *s = symbols_of(n);
-    for (int k = 0; k < i && s; k++)
-        s = s->next;
-    if (s)
-        return dim_symbol(s);
-    const char *of = n->out[0]->name ? n->out[0]->name->s : n->op->name;
-    s = symbol_fresh(what ? name_format("%s_%s", of, what)->s : of, 0, dim_high(most));
-    s->most = most;
-    symbol_made_by(s, n);
-    return dim_symbol(s);
-}
-
-void bind_reported(Node *n)
-{
-    int i = 0;
-    for (Symbol *s = symbols_of(n); s && n->call.kernel; s = s->next)
-        bind_size(n, i++, s);
-}
-
-Dim reported_room(Dim size) { return symbol_of(size) ? D(symbol_of(size)->high) : size; }
-
-/* "leaky_relu @alpha": the function, then attributes as literals. */
-static void bind_map_row(Node *n)
-{
-    double literal[4];
-    int k = 0;
-    const char *s = n->op->map, *end = strchr(s, ' ');
-    Name fn = end ? name_bytes(s, (size_t)(end - s)) : name(s);
-    while (end) {
-        const char *a = strchr(end, '@') + 1;
-        end = strchr(a, ' ');
-        const char *attr = end ? name_bytes(a, (size_t)(end - a))->s : a;
-        const FormalAttr *f = formal_attr(op_signature(n->op), attr);
-        if (!f)
-            bug("map of %s names attribute %s", n->op->name, attr);
-        literal[k++] = f->type == A_FLOAT ? attr_float(n, attr) : (double)attr_int(n, attr);
-    }
-    bind_map(n, fn->s, k, literal);
-}
-
-/* Nothing to compute: every result is known to be empty, and no size is found, nothing checked on the way. */
-static bool gives_nothing(const Node *n)
-{
-    const Value *checked = n->op->checks ? in(n, n->op->checks - 1) : NULL;
-    bool nothing = n->n_out > 0 && !(n->op->flags & CONTROL) && !symbols_of(n) && (!checked || checked->data);
-    for (int i = 0; i < n->n_out && nothing; i++)
-        nothing = !n->out[i] || (n->out[i]->form == TENSOR && dim_is(shape_count(*n->out[i]->shape), 0));
-    return nothing;
-}
-
-void bind_node(Node *n)
-{
-    n->call = (Call){0};
-    if (gives_nothing(n))
-        return;
-    if (n->op->map)
-        bind_map_row(n);
-    else if (n->op->bind)
-        n->op->bind(n);
-}
-
-/* What bind_node made, of a node that was bound to be run here. */
-static void unbind_node(Node *n)
-{
-    Call *c = &n->call;
-    pool_free(c->arg, sizeof *c->arg * (size_t)c->n_arg);
-    if (c->loop)
-        loop_free(c->loop);
-    else if (c->kernel)
-        pool_free(c->param, sizeof *c->param * (size_t)count_slots(c->fields));
-    *c = (Call){0};
-}
 
 bool op_moves_input(const Node *n, int i)
 {
@@ -176,18 +18,18 @@ bool op_moves_input(const Node *n, int i)
 
 static void pack_params(const Call *c, unsigned char *to)
 {
-    const Param *p = c->param;
-    for (const Field *f = c->fields; f->type != FIELD_END; f++)
-        for (int i = 0; i < field_slots(f); i++, p++)
-            switch (f->type) {
-            case FIELD_idx: ((ptrdiff_t *)(void *)(to + f->offset))[i] = (ptrdiff_t)dim_eval(p->d); break;
-            case FIELD_int: ((int *)(void *)(to + f->offset))[i] = (int)dim_eval(p->d); break;
-            case FIELD_i64: ((int64_t *)(void *)(to + f->offset))[i] = dim_eval(p->d); break;
-            case FIELD_f32: ((float *)(void *)(to + f->offset))[i] = (float)p->f; break;
-            case FIELD_f64: ((double *)(void *)(to + f->offset))[i] = p->f; break;
-            case FIELD_text:
-            case FIELD_END: break;
-            }
+    EACH_SLOT (s, c) {
+        void *at = to + s.field->offset;
+        switch (s.field->type) {
+        case FIELD_idx: ((ptrdiff_t *)at)[s.i] = (ptrdiff_t)dim_eval(s.param->d); break;
+        case FIELD_int: ((int *)at)[s.i] = (int)dim_eval(s.param->d); break;
+        case FIELD_i64: ((int64_t *)at)[s.i] = dim_eval(s.param->d); break;
+        case FIELD_f32: ((float *)at)[s.i] = (float)s.param->f; break;
+        case FIELD_f64: ((double *)at)[s.i] = s.param->f; break;
+        case FIELD_text:
+        case FIELD_END: break;
+        }
+    }
 }
 
 static size_t param_bytes(const Field *f)
@@ -377,12 +219,12 @@ static const Kernel *kernel_of_dims(const Node *n)
     for (int i = 0; k && i < k->n_in; i++)
         if (n->call.arg[i] && n->call.arg[i]->data->symbolic && !moves_value(n, n->call.arg[i]))
             return NULL;
-    const Param *p = n->call.param;
-    for (const Field *f = n->call.fields; k && f->type != FIELD_END; f++)
-        for (int i = 0; i < field_slots(f); i++, p++)
-            if (field_is_size(f) && !dim_const(p->d))
-                return NULL;
-    return k && !(k->flags & SCRATCH) ? kernel_find(k->name, U64, k->u) : NULL;
+    if (!k)
+        return NULL;
+    EACH_SLOT (s, &n->call)
+        if (field_is_size(s.field) && !dim_const(s.param->d))
+            return NULL;
+    return !(k->flags & SCRATCH) ? kernel_find(k->name, U64, k->u) : NULL;
 }
 
 /* Dims are 64-bit patterns, so a kernel that moves 64-bit elements moves them as well. */

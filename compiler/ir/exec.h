@@ -1,10 +1,9 @@
-/* exec.h - nodes run on the host: binding to kernels, and calls of them. */
+/* exec.h - nodes run on the host. */
 #ifndef ONNXCC_EXEC_H
 #define ONNXCC_EXEC_H
 
 #include "ir/graph.h"
 
-void bind_node(Node *n); /* sets n->call from its row; an error on the node when it cannot */
 /* Calls what n is bound to; bytes_of says where a value's bytes are. A status. */
 int run_call(const Node *n, void *(*bytes_of)(Value *, void *), void *arg, void *scratch);
 bool run_symbolic(Node *n);                /* a node that moves elements, on Dims instead of numbers */

@@ -235,6 +235,7 @@ void value_replace(Value *old, Value *by);        /* every use, graph outputs to
 void graph_set_output(Graph *g, int i, Value *v); /* output i is v from now on */
 void graph_add_output(Graph *g, Value *v);
 void node_move(Node *n, Node *before); /* with its outputs, into before's graph */
+int64_t most_bytes(const Value *v);    /* at the bounds of its sizes */
 bool value_is_output(const Value *v);
 const char *node_path(const Node *n);             /* "graph.node[3]"; "a node": the compiler's own */
 const char *node_place(const Node *n);            /* `graph.node[3] "name" (Op)` */

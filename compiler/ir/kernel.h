@@ -1,4 +1,4 @@
-/* kernel.h - between operators and kernels: parameters as descriptors, kernels as a register, calls bound by name.
+/* kernel.h - kernels as the compiler knows them: their parameters as descriptors, a register of them by name and type.
  * The only place for preprocessor cleverness besides scalar.def. */
 #ifndef ONNXCC_KERNEL_H
 #define ONNXCC_KERNEL_H
@@ -59,30 +59,6 @@ const Scalar *scalar_find(const char *name, Type a); /* NULL: there is none */
     }
 #define KF_FIELD(type, name) {#name, FIELD_##type, 0, offsetof(S, name)},
 #define KF_ARRAY(type, name, n) {#name, FIELD_##type, n, offsetof(S, name)},
-
-/* Binds node n to kernel k. Pointers: the node's first inputs and its outputs, as many as the kernel takes.
- *   BIND(n, softmax, .outer = shape_product(s, 0, a), .axis = s.dim[a], .inner = D(1));
- * T is the type of input 0 (of output 0 when there is no input). BIND_T names it; BIND2 names T and U. */
-#define BIND(n, k, ...) BIND2(n, k, NO_TYPE, NO_TYPE, __VA_ARGS__)
-#define BIND_T(n, k, t, ...) BIND2(n, k, t, NO_TYPE, __VA_ARGS__)
-#define BIND2(n, k, t, u, ...) bind_kernel(n, #k, t, u, k##_fields(), &(struct k##_bind){__VA_ARGS__}, NULL, 0)
-/* With the pointers named (inputs, then outputs): BIND_ARGS(n, conv, F32, NO_TYPE, ARGS(x, w, b, y), .kh = ...) */
-#define ARGS(...) ((Value *[]){__VA_ARGS__}), (int)(sizeof((Value *[]){__VA_ARGS__}) / sizeof(Value *))
-#define BIND_ARGS(n, k, t, u, args, ...)                                                                               \
-    BIND_ARGS_(n, k, t, u, args, __VA_ARGS__)
-#define BIND_ARGS_(n, k, t, u, args, n_args, ...)                                                                      \
-    bind_kernel(n, #k, t, u, k##_fields(), &(struct k##_bind){__VA_ARGS__}, args, n_args)
-void bind_kernel(Node *n, const char *kernel, Type t, Type u, const Field *fields, const void *params,
-                 Value *const *args, int n_args);
-/* After a BIND: bytes of scratch; what the i-th reported size is called. */
-void bind_scratch(Node *n, Dim bytes);
-void bind_size(Node *n, int i, Symbol *s);
-/* In infer: the i-th size that n's kernel will report, at most `most`; the same at every call. --dim knows it as the output,
- * or as the output_what. */
-Dim reported_size(Node *n, int i, const char *what, Dim most);
-/* After a BIND: those sizes. And what an output has room for where its size is such a one. */
-void bind_reported(Node *n);
-Dim reported_room(Dim size);
 
 /* ---- the register (rt.c compiled with ONNXCC_HOST) ------------------------------------------------------- */
 #ifdef ONNXCC_HOST

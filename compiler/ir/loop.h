@@ -2,7 +2,7 @@
 #ifndef ONNXCC_LOOP_H
 #define ONNXCC_LOOP_H
 
-#include "ir/kernel.h"
+#include "ir/call.h"
 
 #define LOOP_IN 16
 #define LOOP_OUT 4

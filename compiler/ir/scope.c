@@ -100,15 +100,6 @@ static void visit_shape(const Shape *s, const Visit *v)
         dim_symbols(s->dim[i], v->visit, v->arg);
 }
 
-static void visit_params(const Call *c, const Visit *v)
-{
-    const Param *p = c->param;
-    for (const Field *f = c->fields; f->type != FIELD_END; f++)
-        for (int i = 0; i < (f->count ? f->count : 1); i++, p++)
-            if (field_is_size(f))
-                dim_symbols(p->d, v->visit, v->arg);
-}
-
 void node_symbols(const Node *n, void (*visit)(Symbol *, void *), void *arg)
 {
     const Visit v = {visit, arg};
@@ -121,7 +112,7 @@ void node_symbols(const Node *n, void (*visit)(Symbol *, void *), void *arg)
     if (n->call.loop)
         visit_shape(n->call.loop->shape, &v);
     else if (n->call.kernel)
-        visit_params(&n->call, &v);
+        call_symbols(&n->call, visit, arg);
     if (n->op->flags & CONTROL && node_attr(n, "body") && n->in[0])
         dim_symbols(value_dim(n->in[0], 0), visit, arg);
 }

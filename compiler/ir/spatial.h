@@ -2,7 +2,7 @@
 #ifndef ONNXCC_SPATIAL_H
 #define ONNXCC_SPATIAL_H
 
-#include "ir/kernel.h"
+#include "ir/call.h"
 
 enum { AXES = MAX_RANK - 2 };
 

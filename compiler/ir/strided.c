@@ -1,5 +1,6 @@
 /* strided.c - prepares copies between strided arrangements: fewest axes, the inner one contiguous. */
 #include "ir/strided.h"
+#include "ir/call.h"
 
 #include "copy.h"
 

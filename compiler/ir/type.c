@@ -1,5 +1,6 @@
 /* type.c - element types and shapes. */
 #include "ir/type.h"
+#include "ir/expr.h"
 #include "ir/ops.h"
 
 static const struct TypeInfo {
@@ -92,6 +93,14 @@ Dim shape_product(Shape s, int from, int to)
 }
 
 Dim shape_count(Shape s) { return shape_product(s, 0, s.rank); }
+
+int64_t shape_high(Shape s)
+{
+    int64_t n = 1;
+    for (int i = 0; i < s.rank; i++)
+        n = number_mul(n, dim_high(s.dim[i]));
+    return n;
+}
 
 bool shape_same(Shape a, Shape b)
 {

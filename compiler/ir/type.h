@@ -44,6 +44,7 @@ const Shape *shape_keep(Shape s);                       /* kept once: equal shap
 const int64_t *dims_keep(int rank, const int64_t *dim); /* the same for numbers */
 Shape shape_list(int rank, ...);                        /* Dims */
 Dim shape_count(Shape s);                               /* number of elements */
+int64_t shape_high(Shape s);                            /* elements at its bounds; INT64_MAX: more than can be */
 Dim shape_product(Shape s, int from, int to);           /* of dim[from..to) */
 bool shape_same(Shape a, Shape b);
 bool shape_const(Shape s);

@@ -10,15 +10,6 @@
 
 enum { WORTH = 4 }; /* elements: loops over shorter rows cost more than a copy */
 
-Param *call_param(const Call *c, const char *field)
-{
-    Param *p = c->param;
-    for (const Field *f = c->fields; f->type != FIELD_END; p += f->count ? f->count : 1, f++)
-        if (!strcmp(f->name, field))
-            return p;
-    return NULL;
-}
-
 /* ---- loops ------------------------------------------------------------------------------------------------------------- */
 
 /* Does an axis of s begin where rows of `run` elements do? */

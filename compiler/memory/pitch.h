@@ -4,8 +4,6 @@
 
 #include "ir/graph.h"
 
-/* The first value of a parameter of c by name; NULL: its kernel has none. */
-Param *call_param(const Call *c, const char *field);
 /* May v, which n reads (writes), be in rows of `run` elements that lie apart? */
 bool pitch_reads(const Node *n, const Value *v, Dim run);
 bool pitch_writes(const Node *n, const Value *v, Dim run);

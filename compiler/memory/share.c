@@ -1,7 +1,6 @@
 /* share.c - what may share bytes does: views, branches and loops, concats and splits without copies, results over their
  * inputs. A value is a link into its class: at an offset, as it is or in rows that lie apart (pitch.h). */
 #include "memory/share.h"
-#include "ir/expr.h"
 #include "ir/loop.h"
 #include "ir/remark.h"
 #include "memory/pitch.h"
@@ -69,14 +68,6 @@ bool in_callers_buffer(const Value *v)
 }
 
 static bool is_constant(const Value *v) { return v->data != NULL; }
-
-int64_t most_bytes(const Value *v)
-{
-    int64_t n = 1;
-    for (int i = 0; i < v->shape->rank; i++)
-        n = number_mul(n, dim_high(v->shape->dim[i]));
-    return (int64_t)type_bytes(v->type, n);
-}
 
 static bool same_bytes(const Value *a, const Value *b)
 {

@@ -14,6 +14,5 @@ Dim share_pitch(const Value *v);
 void share_settle(Model *m);
 
 bool in_callers_buffer(const Value *v);
-int64_t most_bytes(const Value *v); /* for the bounds of its sizes */
 
 #endif

@@ -1,6 +1,6 @@
 /* attention.c - Attention, FlexAttention, LinearAttention, RotaryEmbedding. The caches of Attention are joined by Concat, the
  * rest is one kernel, onnxcc.Attention; FlexAttention without graphs of its own is the same. */
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "attention.h"
 #include "linear_attention.h"
 #include "rotary.h"

@@ -1,5 +1,5 @@
 /* concat.c - Concat: tensors one after the other along an axis. */
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "passes/infer.h"
 #include "concat.h"
 

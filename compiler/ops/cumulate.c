@@ -1,5 +1,5 @@
 /* cumulate.c - CumSum, CumProd. */
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "cumulate.h"
 
 /* The axis, from input 1, not negative: a number, or an expression when it is known only at run time. */

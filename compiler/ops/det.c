@@ -1,5 +1,5 @@
 /* det.c - Det. */
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "det.h"
 
 static void det_infer(Node *n)

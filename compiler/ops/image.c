@@ -1,5 +1,5 @@
 /* image.c - ImageDecoder. */
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "image.h"
 
 static int format(Node *n)

@@ -1,7 +1,7 @@
 /* label.c - LabelEncoder, CategoryMapper, ZipMap, TfIdfVectorizer: values found in lists that the model carries. */
 #include <stdlib.h>
 
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "passes/container.h"
 #include "passes/infer.h"
 #include "lookup.h"

@@ -1,6 +1,6 @@
 /* loss.c - NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: onnxcc.NllLoss gives the loss and the weight of every
  * sample, the reductions are ordinary ones. */
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "loss.h"
 
 static void nll_infer(Node *n)

@@ -1,7 +1,7 @@
 /* matmul.c - MatMul and Gemm: both become onnxcc.Product, a product of matrices with a bias. */
 #include <math.h>
 
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "ir/remark.h"
 #include "passes/infer.h"
 #include "conv.h"

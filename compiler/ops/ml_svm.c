@@ -1,7 +1,7 @@
 /* ml_svm.c - LinearRegressor, LinearClassifier, SVMRegressor, SVMClassifier. All in float. */
 #include <strings.h>
 
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "ml.h"
 #include "ml_svm.h"
 

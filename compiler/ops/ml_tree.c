@@ -1,7 +1,7 @@
 /* ml_tree.c - TreeEnsemble, TreeEnsembleClassifier, TreeEnsembleRegressor: trees as tables that the kernel walks. */
 #include <math.h>
 
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "ml.h"
 #include "ml_forest.h"
 #include "ml_tree.h"

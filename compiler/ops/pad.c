@@ -1,5 +1,5 @@
 /* pad.c - Pad. Negative pads take away before the others add. */
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "ir/strided.h"
 #include "pad.h"
 

@@ -1,7 +1,7 @@
 /* rnn.c - LSTM, GRU, RNN: the products with the inputs become one Gemm for all steps; an internal operator does the rest. */
 #include <strings.h>
 
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "rnn.h"
 
 /* What an LSTM, GRU or RNN says, checked. */

@@ -2,7 +2,7 @@
 #include <strings.h>
 
 #include "passes/infer.h"
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "roi.h"
 
 /* ---- RoiAlign, MaxRoiPool --------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* select.c - TopK; NonZero, Compress, Unique: outputs whose size the data decide; Where of strings and complex numbers. */
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "passes/container.h"
 #include "select.h"
 #include "topk.h"

@@ -1,5 +1,5 @@
 /* sequence.c - sequences and optionals: every operator on them becomes operators on the tensors they are made of. */
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "passes/container.h"
 #include "passes/infer.h"
 #include "passes/passes.h"

@@ -1,5 +1,5 @@
 /* softmax.c - Softmax, LogSoftmax, Hardmax. */
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "softmax.h"
 
 static void softmax_infer(Node *n)

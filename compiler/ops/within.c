@@ -1,6 +1,6 @@
 /* within.c - values that an operator's text limits: an error when they are known, a status when only the run knows them. */
 #include "passes/infer.h"
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "within.h"
 
 Value *make_within(Node *n, Value *v, int64_t low, Dim high, bool below)

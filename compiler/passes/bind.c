@@ -1,8 +1,8 @@
 /* bind.c - bind: every node gets its call; what the calls cannot take is made ordinary first: outputs that are not
  * computed are copied, sizes used as data are stored, large fills are filled at run time.
- * Requires: fused. Leaves: n->call on every node that needs code. */
+ * Requires: layout. Leaves: n->call on every node that needs code. */
 #include "ir/exec.h"
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "passes/passes.h"
 #include "read/read.h"
 

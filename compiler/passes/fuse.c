@@ -84,41 +84,38 @@ static int loop_input(const Loop *l, const Value *v)
 
 /* ---- loops ----------------------------------------------------------------------------------------------------------- */
 
+/* Appends l's steps from `from` on to those of `to`; in[]: what its inputs are there, map[]: what its steps become. What was
+ * before `from` is in[0]. */
+static void copy_steps(Loop *to, const Loop *l, int from, const int *in, int *map)
+{
+    for (int i = 0; i < l->steps.n; i++) {
+        Step s = l->steps.at[i];
+        if (!s.fn)
+            map[i] = loop_literal(to, s.type, s.f, s.i);
+        else if (i < from)
+            map[i] = in[0];
+        else {
+            for (int k = 0; k < s.n_arg; k++)
+                s.arg[k] = s.arg[k] < 0 ? in[~s.arg[k]] : map[s.arg[k]];
+            vec_push(&to->steps, s);
+            map[i] = to->steps.n - 1;
+        }
+    }
+}
+
 /* Loop b with a's steps in place of its input that a makes. */
 static Loop *joined(const Loop *a, const Loop *b)
 {
     Loop *l = loop_new(*b->shape);
-    int in_a[LOOP_IN], in_b[LOOP_IN];
+    int in_a[LOOP_IN], in_b[LOOP_IN], map_a[MAX_STEPS], map_b[MAX_STEPS];
     const Value *made = a->out[0];
     for (int i = 0; i < a->n_in; i++)
         in_a[i] = loop_in(l, a->in[i]);
-    int base = 0;
-    int map_a[MAX_STEPS], map_b[MAX_STEPS];
-    for (int i = 0; i < a->steps.n; i++) {
-        Step s = a->steps.at[i];
-        if (!s.fn) {
-            map_a[i] = loop_literal(l, s.type, s.f, s.i);
-            continue;
-        }
-        for (int k = 0; k < s.n_arg; k++)
-            s.arg[k] = s.arg[k] < 0 ? in_a[~s.arg[k]] : map_a[s.arg[k]];
-        vec_push(&l->steps, s);
-        map_a[i] = l->steps.n - 1;
-    }
-    base = a->out_step[0] < 0 ? in_a[~a->out_step[0]] : map_a[a->out_step[0]];
+    copy_steps(l, a, 0, in_a, map_a);
+    const int base = a->out_step[0] < 0 ? in_a[~a->out_step[0]] : map_a[a->out_step[0]];
     for (int i = 0; i < b->n_in; i++)
         in_b[i] = b->in[i] == made ? base : loop_in(l, b->in[i]);
-    for (int i = 0; i < b->steps.n; i++) {
-        Step s = b->steps.at[i];
-        if (!s.fn) {
-            map_b[i] = loop_literal(l, s.type, s.f, s.i);
-            continue;
-        }
-        for (int k = 0; k < s.n_arg; k++)
-            s.arg[k] = s.arg[k] < 0 ? in_b[~s.arg[k]] : map_b[s.arg[k]];
-        vec_push(&l->steps, s);
-        map_b[i] = l->steps.n - 1;
-    }
+    copy_steps(l, b, 0, in_b, map_b);
     for (int i = 0; i < b->n_out; i++)
         loop_out(l, b->out_step[i] < 0 ? in_b[~b->out_step[i]] : map_b[b->out_step[i]], b->out[i]);
     return l;
@@ -232,17 +229,6 @@ static bool tabulate(Node *n)
 
 /* ---- heavy kernels ------------------------------------------------------------------------------------------------------- */
 
-static Param *field(const Call *c, const char *name)
-{
-    Param *p = c->param;
-    for (const Field *f = c->fields; f->type != FIELD_END; f++) {
-        if (!strcmp(f->name, name))
-            return p;
-        p += f->count ? f->count : 1;
-    }
-    return NULL;
-}
-
 /* The value of a literal step, or of a scalar argument. */
 static bool literal_of(const Loop *l, int arg, double *v)
 {
@@ -317,20 +303,11 @@ static bool read_tail(const Loop *l, const Value *x, Tail *t)
 static Loop *epilogue_loop(const Loop *l, const Tail *t, Value *y)
 {
     Loop *e = loop_new(*l->shape);
-    int map[MAX_STEPS], x = loop_in(e, y);
-    for (int i = 0; i < l->steps.n; i++) {
-        Step s = l->steps.at[i];
-        if (!s.fn)
-            map[i] = loop_literal(e, s.type, s.f, s.i);
-        else if (i < t->from)
-            map[i] = x;
-        else {
-            for (int k = 0; k < s.n_arg; k++)
-                s.arg[k] = s.arg[k] < 0 ? x : map[s.arg[k]];
-            vec_push(&e->steps, s);
-            map[i] = e->steps.n - 1;
-        }
-    }
+    int map[MAX_STEPS], in[LOOP_IN];
+    const int x = loop_in(e, y);
+    for (int i = 0; i < LOOP_IN; i++)
+        in[i] = x;
+    copy_steps(e, l, t->from, in, map);
     loop_out(e, l->out_step[0] < 0 ? x : map[l->out_step[0]], y);
     return e;
 }
@@ -408,7 +385,7 @@ static bool fuse_epilogue(Node *n)
     if (!is_tail(n, m))
         return false;
     const Loop *l = m->call.loop;
-    Param *lo = field(c, "lo"), *hi = field(c, "hi");
+    Param *lo = call_param(c, "lo"), *hi = call_param(c, "hi");
     Tail t;
     int slot = KERNEL_RESIDUAL(c->kernel);
     bool clamped = !lo || !isinf(lo->f) || !isinf(hi->f);

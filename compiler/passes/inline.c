@@ -3,7 +3,7 @@
  * Requires: resolved. Leaves: no call of a model function. */
 #include <stdlib.h>
 
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "ir/opset.h"
 #include "ir/remark.h"
 #include "ir/schema.h"

@@ -1,6 +1,6 @@
 /* parse_graph.c - reads GraphProto: values, nodes, nested graphs; binds every name to the value it means. */
 #include "base/options.h"
-#include "ir/kernel.h"
+#include "ir/call.h"
 #include "ir/opset.h"
 #include "read/parse.h"
 
