@@ -146,7 +146,6 @@ void check_assumptions(Emitter *e); /* those of e->assumed whose sizes are known
 
 /* ---- emit_code.c, emit_call.c: the body ----------------------------------------------------------------------------------- */
 void line(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
-bool is_output(const Value *v); /* does it live in the caller's buffer? */
 void emit_graph(Emitter *e, Graph *g);
 /* Where a value's bytes are: a constant, a parameter, or a pointer into the arena declared before. */
 const char *pointer(Value *v);

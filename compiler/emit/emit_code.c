@@ -17,7 +17,8 @@ void line(Emitter *e, const char *format, ...)
     text_put(&e->body, "\n");
 }
 
-bool is_output(const Value *v) { return value_is_output(v) && v->offset < 0 && !v->data && v->input < 0; }
+/* Does it live in the caller's buffer? */
+static bool is_output(const Value *v) { return value_is_output(v) && v->offset < 0 && !v->data && v->input < 0; }
 
 const char *pointer(Value *v)
 {

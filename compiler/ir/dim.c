@@ -166,7 +166,7 @@ static Dim replace(Dim d, const Replace *with)
     Expr *e = dim_expr(d);
     if (e->resolved_at == with->time)
         return e->resolved;
-    Dim a[3], r;
+    Dim r;
     if (e->kind == EXPR_SYMBOL && with->by)
         r = with->by(symbol_at((int)e->w[0]), with->arg);
     else if (e->kind == EXPR_SYMBOL) {
@@ -181,18 +181,13 @@ static Dim replace(Dim d, const Replace *with)
             r = dim_add(r, t);
         }
     } else {
-        for (int i = 0; i < e->n; i++)
-            a[i] = replace((Dim){e->w[i]}, with);
+        const Dim x = replace((Dim){e->w[0]}, with), y = replace((Dim){e->w[1]}, with);
+        const Dim z = e->n > 2 ? replace((Dim){e->w[2]}, with) : x;
         switch (e->kind) {
-        case EXPR_ADD: r = dim_add(a[0], a[1]); break;
-        case EXPR_MUL: r = dim_mul(a[0], a[1]); break;
-        case EXPR_DIV: r = dim_div(a[0], a[1]); break;
-        case EXPR_MOD: r = dim_mod(a[0], a[1]); break;
-        case EXPR_MIN: r = dim_min(a[0], a[1]); break;
-        case EXPR_MAX: r = dim_max(a[0], a[1]); break;
-        case EXPR_LESS: r = dim_less(a[0], a[1]); break;
-        case EXPR_EQUAL: r = dim_equal(a[0], a[1]); break;
-        default: r = dim_select(a[0], a[1], a[2]); break;
+#define EXPR(kind, again, ...) case EXPR_##kind: r = again; break;
+#include "ir/expr.def"
+#undef EXPR
+        default: bug("an expression of kind %d", (int)e->kind);
         }
     }
     dim_expr(d)->resolved_at = with->time;
@@ -239,6 +234,17 @@ static Range range_div(Range a, Range b)
     return (Range){number_div(a.lo, a.lo < 0 ? b.lo : b.hi), number_div(a.hi, a.hi < 0 ? b.hi : b.lo)};
 }
 
+static Range range_mod(Range a, Range b)
+{
+    const int64_t hi = high2(b.hi == INT64_MAX ? b.hi : b.hi - 1, 0);
+    return (Range){0, a.lo >= 0 ? low2(hi, a.hi) : hi};
+}
+
+static Range range_min(Range a, Range b) { return (Range){low2(a.lo, b.lo), low2(a.hi, b.hi)}; }
+static Range range_max(Range a, Range b) { return (Range){high2(a.lo, b.lo), high2(a.hi, b.hi)}; }
+static Range range_either(Range a, Range b) { return (Range){low2(a.lo, b.lo), high2(a.hi, b.hi)}; }
+static const Range truth = {0, 1};
+
 static Range range_poly(const Expr *e, unsigned time)
 {
     Range sum = {0, 0};
@@ -258,26 +264,19 @@ static Range range_of(Dim d, unsigned time)
     Expr *e = dim_expr(d);
     if (e->bounded_at == time)
         return e->range;
-    Range a = {0, 0}, b = {0, 0}, r = {0, 1};
+    Range r = {0, 0}, x = r, y = r, z = r;
     if (e->kind != EXPR_POLY && e->kind != EXPR_SYMBOL) {
-        a = range_of((Dim){e->w[e->n - 2]}, time);
-        b = range_of((Dim){e->w[e->n - 1]}, time);
+        x = range_of((Dim){e->w[0]}, time);
+        y = range_of((Dim){e->w[1]}, time);
+        z = e->n > 2 ? range_of((Dim){e->w[2]}, time) : z;
     }
     switch (e->kind) {
     case EXPR_SYMBOL: r = (Range){symbol_at((int)e->w[0])->low, symbol_at((int)e->w[0])->high}; break;
     case EXPR_POLY: r = range_poly(e, time); break;
-    case EXPR_ADD: r = range_add(a, b); break;
-    case EXPR_MUL: r = range_mul(a, b); break;
-    case EXPR_DIV: r = range_div(a, b); break;
-    case EXPR_MOD: r = (Range){0, high2(b.hi == INT64_MAX ? b.hi : b.hi - 1, 0)}; break;
-    case EXPR_MIN: r = (Range){low2(a.lo, b.lo), low2(a.hi, b.hi)}; break;
-    case EXPR_MAX: r = (Range){high2(a.lo, b.lo), high2(a.hi, b.hi)}; break;
-    case EXPR_SELECT: r = (Range){low2(a.lo, b.lo), high2(a.hi, b.hi)}; break;
-    case EXPR_LESS:
-    case EXPR_EQUAL: break;
+#define EXPR(kind, again, value, bounds, ...) case EXPR_##kind: r = bounds; break;
+#include "ir/expr.def"
+#undef EXPR
     }
-    if (e->kind == EXPR_MOD && a.lo >= 0)
-        r.hi = low2(r.hi, a.hi);
     e->bounded_at = time;
     return e->range = r;
 }
@@ -399,7 +398,7 @@ static int64_t eval(Dim d, unsigned time)
     Expr *e = dim_expr(d);
     if (e->valued_at == time)
         return e->value;
-    int64_t a[3], r = 0;
+    int64_t r = 0;
     if (e->kind == EXPR_SYMBOL) {
         const Symbol *s = symbol_at((int)e->w[0]);
         bool own = dim_same(s->fixed, d);
@@ -413,18 +412,13 @@ static int64_t eval(Dim d, unsigned time)
             r = number_add(r, t);
         }
     } else {
-        for (int i = 0; i < e->n; i++)
-            a[i] = eval((Dim){e->w[i]}, time);
+        const int64_t x = eval((Dim){e->w[0]}, time), y = eval((Dim){e->w[1]}, time);
+        const int64_t z = e->n > 2 ? eval((Dim){e->w[2]}, time) : 0;
         switch (e->kind) {
-        case EXPR_ADD: r = number_add(a[0], a[1]); break;
-        case EXPR_MUL: r = number_mul(a[0], a[1]); break;
-        case EXPR_DIV: r = number_div(a[0], a[1]); break;
-        case EXPR_MOD: r = number_mod(a[0], a[1]); break;
-        case EXPR_MIN: r = low2(a[0], a[1]); break;
-        case EXPR_MAX: r = high2(a[0], a[1]); break;
-        case EXPR_LESS: r = a[0] < a[1]; break;
-        case EXPR_EQUAL: r = a[0] == a[1]; break;
-        default: r = a[0] ? a[1] : a[2]; break;
+#define EXPR(kind, again, value, ...) case EXPR_##kind: r = value; break;
+#include "ir/expr.def"
+#undef EXPR
+        default: bug("an expression of kind %d", (int)e->kind);
         }
     }
     e->valued_at = time;

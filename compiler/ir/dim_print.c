@@ -12,6 +12,15 @@ typedef struct Printer {
 
 static void print(const Printer *p, Dim d);
 
+/* What is written before an expression's parts and between them. */
+static const struct Form {
+    const char *text, *c, *between, *wide, *wide_between;
+} forms[] = {
+#define EXPR(kind, again, value, bounds, ...) [EXPR_##kind] = {__VA_ARGS__},
+#include "ir/expr.def"
+#undef EXPR
+};
+
 /* ---- what fits 32 bits -------------------------------------------------------------------------------------------------- */
 
 static bool in_32_bits(Range r) { return r.lo >= -INT32_MAX && r.hi <= INT32_MAX; }
@@ -100,26 +109,35 @@ static void print_poly(const Printer *p, const Expr *e)
     }
 }
 
-static void print_pair(const Printer *p, const char *before, const Expr *e, const char *between)
+/* A number is the first part of an equation, but reads better as the second. */
+static Dim written(const Expr *e, int i) { return (Dim){e->w[e->kind == EXPR_EQUAL ? 1 - i : i]}; }
+
+static void print_pair(const Printer *p, const Expr *e, const char *between)
 {
-    text_put(p->t, "%s", before);
-    print(p, (Dim){e->w[0]});
+    text_put(p->t, "%s", p->as_c ? forms[e->kind].c : forms[e->kind].text);
+    print(p, written(e, 0));
     text_put(p->t, "%s", between);
-    print(p, (Dim){e->w[1]});
+    print(p, written(e, 1));
     text_put(p->t, ")");
+}
+
+/* "n * (m + 1)" */
+static void print_factors(const Printer *p, const Expr *e)
+{
+    print_factor(p, (Dim){e->w[0]});
+    text_put(p->t, "%s", forms[e->kind].between);
+    print_factor(p, (Dim){e->w[1]});
 }
 
 static void print_quotient(const Printer *p, const Expr *e)
 {
     bool same = dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]}); /* C rounds the same */
     if (p->as_c && !same) {
-        print_pair(p, "rt_div(", e, ", ");
+        print_pair(p, e, ", ");
         return;
     }
-    text_put(p->t, "%s", same ? "" : "floor(");
-    print_factor(p, (Dim){e->w[0]});
-    text_put(p->t, " / ");
-    print_factor(p, (Dim){e->w[1]});
+    text_put(p->t, "%s", same ? "" : forms[e->kind].text);
+    print_factors(p, e);
     text_put(p->t, "%s", same ? "" : ")");
 }
 
@@ -137,24 +155,8 @@ static void print(const Printer *p, Dim d)
         text_put(p->t, "%s", p->as_c ? s->c : printable(s->name));
         break;
     case EXPR_POLY: print_poly(p, e); break;
-    case EXPR_ADD: print_pair(p, "(", e, " + "); break;
-    case EXPR_MUL:
-        print_factor(p, (Dim){e->w[0]});
-        text_put(p->t, " * ");
-        print_factor(p, (Dim){e->w[1]});
-        break;
+    case EXPR_MUL: print_factors(p, e); break;
     case EXPR_DIV: print_quotient(p, e); break;
-    case EXPR_MOD: print_pair(p, p->as_c ? "rt_mod(" : "mod(", e, ", "); break;
-    case EXPR_MIN: print_pair(p, p->as_c ? "rt_min(" : "min(", e, ", "); break;
-    case EXPR_MAX: print_pair(p, p->as_c ? "rt_max(" : "max(", e, ", "); break;
-    case EXPR_LESS: print_pair(p, "(", e, " < "); break;
-    case EXPR_EQUAL: /* a number is the first operand, but reads better as the second */
-        text_put(p->t, "(");
-        print(p, (Dim){e->w[1]});
-        text_put(p->t, " == ");
-        print(p, (Dim){e->w[0]});
-        text_put(p->t, ")");
-        break;
     case EXPR_SELECT:
         text_put(p->t, "(");
         print_factor(p, (Dim){e->w[0]});
@@ -164,6 +166,7 @@ static void print(const Printer *p, Dim d)
         print(p, (Dim){e->w[2]});
         text_put(p->t, ")");
         break;
+    default: print_pair(p, e, forms[e->kind].between); break;
     }
 }
 
@@ -201,12 +204,12 @@ static void print_wide_sum(const Printer *p, const Expr *e)
     }
 }
 
-static void print_wide_parts(const Printer *p, const char *before, const Expr *e, const char *between)
+static void print_wide_parts(const Printer *p, const Expr *e)
 {
-    text_put(p->t, "%s", before);
+    text_put(p->t, "%s", forms[e->kind].wide);
     for (int i = 0; i < e->n; i++) {
-        text_put(p->t, "%s", i == 0 ? "" : i == 1 ? between : " : ");
-        print_wide(p, (Dim){e->w[e->kind == EXPR_EQUAL ? 1 - i : i]});
+        text_put(p->t, "%s", i == 0 ? "" : i == 1 ? forms[e->kind].wide_between : " : ");
+        print_wide(p, i < 2 ? written(e, i) : (Dim){e->w[i]});
     }
     text_put(p->t, ")");
 }
@@ -218,19 +221,10 @@ static void print_wide(const Printer *p, Dim d)
         return;
     }
     const Expr *e = dim_expr(d);
-    switch (e->kind) {
-    case EXPR_SYMBOL: break;
-    case EXPR_POLY: print_wide_sum(p, e); break;
-    case EXPR_ADD: print_wide_parts(p, "rt_wide_add(", e, ", "); break;
-    case EXPR_MUL: print_wide_parts(p, "rt_wide_mul(", e, ", "); break;
-    case EXPR_DIV: print_wide_parts(p, "rt_wide_div(", e, ", "); break;
-    case EXPR_MOD: print_wide_parts(p, "rt_wide_mod(", e, ", "); break;
-    case EXPR_MIN: print_wide_parts(p, "rt_wide_min(", e, ", "); break;
-    case EXPR_MAX: print_wide_parts(p, "rt_wide_max(", e, ", "); break;
-    case EXPR_LESS: print_wide_parts(p, "(", e, " < "); break;
-    case EXPR_EQUAL: print_wide_parts(p, "(", e, " == "); break;
-    case EXPR_SELECT: print_wide_parts(p, "(", e, " ? "); break;
-    }
+    if (e->kind == EXPR_POLY)
+        print_wide_sum(p, e);
+    else
+        print_wide_parts(p, e);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------------------- */

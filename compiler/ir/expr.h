@@ -7,15 +7,10 @@
 typedef enum ExprKind {
     EXPR_SYMBOL, /* symbol id */
     EXPR_POLY,   /* a sum of terms: coefficient, number of atoms, atoms in ascending order; see poly.c */
-    EXPR_ADD,    /* two Dims whose sum is too large to be written out */
-    EXPR_MUL,
-    EXPR_DIV,
-    EXPR_MOD,
-    EXPR_MIN,
-    EXPR_MAX,
-    EXPR_LESS,
-    EXPR_EQUAL,
-    EXPR_SELECT /* three Dims */
+/* The others have parts: two Dims, EXPR_SELECT three. ADD and MUL are what is too large to be written out. */
+#define EXPR(kind, ...) EXPR_##kind,
+#include "ir/expr.def"
+#undef EXPR
 } ExprKind;
 
 typedef struct Range {

@@ -60,7 +60,8 @@ int loop_step_list(Loop *l, const char *fn, Type a, Type type, int n_arg, const 
     return l->steps.n - 1;
 }
 
-Type loop_type(const Loop *l, int arg) { return arg < 0 ? l->in[~arg]->type : l->steps.at[arg].type; }
+/* Storage type of an argument or step. */
+static Type loop_type(const Loop *l, int arg) { return arg < 0 ? l->in[~arg]->type : l->steps.at[arg].type; }
 
 int loop_convert(Loop *l, int arg, Type type)
 {

@@ -35,7 +35,6 @@ int loop_literal(Loop *l, Type type, double f, int64_t i);
 #define loop_step(l, fn, a, type, n_arg, ...) loop_step_list(l, fn, a, type, n_arg, (int[4]){__VA_ARGS__})
 int loop_step_list(Loop *l, const char *fn, Type a, Type type, int n_arg, const int *arg);
 int loop_convert(Loop *l, int arg, Type type); /* arg as `type` (Cast's rule); itself when it is already */
-Type loop_type(const Loop *l, int arg);        /* storage type of an argument or step */
 void loop_out(Loop *l, int step, Value *v);
 const char *loop_function(const Step *s); /* "add", "to_i32": without the argument type's suffix */
 bool loop_reads(const Loop *l, int in);   /* does a step read it? A copy alone does not */

@@ -68,7 +68,8 @@ static void is_inside(Symbol *s, void *arg)
     v->varies |= g != NULL;
 }
 
-bool dim_varies_in(Dim d, const Node *n)
+/* Does d depend on a symbol that belongs to a graph nested in n? */
+static bool dim_varies_in(Dim d, const Node *n)
 {
     Varies v = {n, false};
     dim_symbols(d, is_inside, &v);

@@ -11,7 +11,6 @@ Symbol *symbols_born_in(const Graph *g); /* the first of those that become known
 Graph *symbol_graph(const Symbol *s);    /* in which it becomes known; NULL: the caller says it */
 int64_t symbol_start(const Symbol *s);   /* outside, while what makes it has not run: 0, or the bound next to it */
 void symbols_inside(const Node *n, void (*visit)(Symbol *, void *), void *arg); /* those of all graphs nested in n */
-bool dim_varies_in(Dim d, const Node *n);                                       /* does it depend on one of those? */
 
 /* The sizes of loop n's scan outputs that each iteration computes by itself: the first one sets them, the others may not
  * differ. */

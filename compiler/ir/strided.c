@@ -22,7 +22,8 @@ void strided_axis(Strided *s, Dim dim, Dim from, Dim to)
 
 static bool runs_on(const Dim *stride, Dim dim, int k) { return dim_same(stride[k - 1], dim_mul(dim, stride[k])); }
 
-void strided_merge(Strided *s)
+/* Drops axes of 1, joins axes that run on. */
+static void strided_merge(Strided *s)
 {
     int k = 0; /* axes kept */
     for (int i = 0; i < s->rank; i++) {

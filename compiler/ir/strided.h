@@ -13,7 +13,6 @@ typedef struct Strided {
 
 void shape_strides(Shape s, Dim *stride);                 /* row-major */
 void strided_axis(Strided *s, Dim dim, Dim from, Dim to); /* one more axis, inside the others */
-void strided_merge(Strided *s);                           /* drops axes of 1, joins axes that run on */
 /* Merged, as parameters of a kernel; one stride may be NULL. Returns how many axes, at least one. */
 Dim strided_axes(Strided *s, Dim *dim, Dim *from, Dim *to);
 void strided_bind(Node *n, Strided s); /* input 0 to output 0 by the copy kernel */

@@ -307,7 +307,8 @@ static void product_bind(Node *n)
 
 /* ---- the operators of ONNX --------------------------------------------------------------------------------------- */
 
-Value *requantise_scale(Node *n, Value *x, Value *w, Value *y)
+/* x * w / y, as float: what a sum is multiplied by to be an integer again. */
+static Value *requantise_scale(Node *n, Value *x, Value *w, Value *y)
 {
     Value *s = make(n, "Div", 2, make(n, "Mul", 2, x, w), y);
     return x->type == F32 ? s : make_cast(n, s, F32);

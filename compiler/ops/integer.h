@@ -7,8 +7,6 @@
 /* onnxcc.IntegerConv or onnxcc.IntegerProduct before n, with a result of type `to`; in: x, weights, bias, scale, zero points
  * of weights, x and y. */
 Node *make_integer(Node *n, const char *op, Type to, Value *const *in);
-/* x * w / y, as float: what a sum is multiplied by to be an integer again. */
-Value *requantise_scale(Node *n, Value *x, Value *w, Value *y);
 
 /* Hooks of onnxcc.Quantize and onnxcc.Dequantize (requantize.c). */
 bool quantize_simplify(Node *n);

@@ -20,7 +20,6 @@ const char *type_text(const TypeDesc *d); /* "seq(tensor(float[2,N]))" */
 /* A TensorProto; its bytes stay where they are when they are as ours. NULL: wrong, and reported. */
 Tensor *read_tensor(Model *m, Span s, const Path *p, Name *tensor_name);
 Tensor *read_sparse(Model *m, Span s, const Path *p, Name *tensor_name); /* made dense */
-bool product_of(int rank, const int64_t *dim, int64_t *count);           /* false: more than fits in memory */
 
 /* external.c */
 /* The bytes of a tensor in another file, which must be `size`. False: wrong, and reported. */
@@ -42,7 +41,6 @@ bool read_attr(Model *m, Span s, Attr *a, const Path *p, Graph *g, Node *n);
 /* parse_notes.c */
 void read_annotations(const Graph *g, const Wire *w, const Path *p);
 void read_devices(Model *m, const Wire *w);
-const struct Devices *find_devices(const Model *m, Name n); /* or NULL */
 void read_placements(const Graph *g, const Wire *w, const Path *p);
 
 #endif

@@ -31,6 +31,14 @@ void read_annotations(const Graph *g, const Wire *w, const Path *p)
 
 /* ---- devices: configuration ---------------------------------------------------------------------------------------------- */
 
+static const struct Devices *find_devices(const Model *m, Name n)
+{
+    for (int i = 0; i < m->devices.n; i++)
+        if (m->devices.at[i].name == n)
+            return &m->devices.at[i];
+    return NULL;
+}
+
 void read_devices(Model *m, const Wire *w)
 {
     for (int i = 0; i < w->n && opt()->strict; i++) {
@@ -50,14 +58,6 @@ void read_devices(Model *m, const Wire *w)
                      proto.device.n);
         vec_push(&m->devices, d);
     }
-}
-
-const struct Devices *find_devices(const Model *m, Name n)
-{
-    for (int i = 0; i < m->devices.n; i++)
-        if (m->devices.at[i].name == n)
-            return &m->devices.at[i];
-    return NULL;
 }
 
 /* ---- shards: device_configurations --------------------------------------------------------------------------------------- */

@@ -6,7 +6,8 @@
 
 enum { MOST_DENSE_BYTES = 1 << 28, FOLDED_TIMES = 20 }; /* what constants may grow by: int4 to packed floats, twice */
 
-bool product_of(int rank, const int64_t *dim, int64_t *count)
+/* False: more than can be. */
+static bool product_of(int rank, const int64_t *dim, int64_t *count)
 {
     int64_t n = 1;
     bool overflow = false, empty = false;
