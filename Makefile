@@ -10,8 +10,8 @@ B ?= build
 
 ROOMS = base ir read passes ops gradient memory emit
 SOURCES = $(wildcard compiler/*.c $(ROOMS:%=compiler/%/*.c))
-# A kernel header says RUNS or TRIES; the others are what kernels stand on.
-KERNELS = $(notdir $(shell grep -lE '^(RUNS|TRIES)' runtime-min/*.h))
+# A kernel header says REGISTER_KERNEL or REGISTER_FALLIBLE; the others are what kernels stand on.
+KERNELS = $(notdir $(shell grep -lE '^(REGISTER_KERNEL|REGISTER_FALLIBLE)' runtime-min/*.h))
 RT_HEADERS = $(wildcard runtime-min/*.h runtime-min/*.def) runtime-min/rt.c
 
 PB = $(B)/onnx.pb.o

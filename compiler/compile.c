@@ -9,6 +9,7 @@
 #include "emit/report.h"
 #include "ir/dump.h"
 #include "ir/opset.h"
+#include "ir/remark.h"
 #include "memory/plan.h"
 #include "passes/passes.h"
 #include "read/read.h"
@@ -82,6 +83,7 @@ void compile_model(Model *m)
 {
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         run_stage(&stages[i], m);
+    remarks_end();
 }
 
 void emit_files(Model *m)

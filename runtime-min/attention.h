@@ -337,7 +337,7 @@ KERNEL void FN(attention)(const T *q, const T *k, const T *v, const b8 *mask, co
             FN(attention_group)(&h, scratch, b, g, &p);
     }
 }
-RUNS(attention, 9, 6, SCRATCH)
+REGISTER_KERNEL(attention, 9, 6, SCRATCH)
 #undef OUTSIDE
 #endif
 #endif

@@ -61,6 +61,6 @@ KERNEL void FN(causal_conv)(const T *x, const T *w, const T *bias, const T *past
                 ST(present, (b * p.channels + c) * before + i, FN(causal_conv_at)(old, row, before, p.length + i));
         }
 }
-RUNS(causal_conv, 6, 4, 0)
+REGISTER_KERNEL(causal_conv, 6, 4, 0)
 #endif
 #endif

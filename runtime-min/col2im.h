@@ -76,7 +76,7 @@ KERNEL int FN(col2im)(const str *restrict x, str *restrict y, u8 *restrict text,
     FN(col2im_all)(x, y, p);
     return RT_OK;
 }
-TRIES(col2im, 3, 1, 0)
+REGISTER_FALLIBLE(col2im, 3, 1, 0)
 #else
 KERNEL void FN(col2im)(const void *x, void *y, struct col2im p)
 {
@@ -84,7 +84,7 @@ KERNEL void FN(col2im)(const void *x, void *y, struct col2im p)
     memset(y, 0, (size_t)size * sizeof(T));
     FN(col2im_all)((const T *)x, (T *)y, p);
 }
-RUNS(col2im, 2, 1, 0)
+REGISTER_KERNEL(col2im, 2, 1, 0)
 #endif
 #endif
 #endif

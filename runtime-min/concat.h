@@ -39,21 +39,21 @@ KERNEL void FN(concat2)(const void *a, const void *b, void *y, struct concat2 p)
     const void *const x[] = {a, b};
     FN(concat)(x, y, p.outer, p.size, p.pitch, p.y_pitch, 2);
 }
-RUNS(concat2, 3, 2, JOINS)
+REGISTER_KERNEL(concat2, 3, 2, CONCAT_LIKE)
 
 KERNEL void FN(concat3)(const void *a, const void *b, const void *c, void *y, struct concat3 p)
 {
     const void *const x[] = {a, b, c};
     FN(concat)(x, y, p.outer, p.size, p.pitch, p.y_pitch, 3);
 }
-RUNS(concat3, 4, 3, JOINS)
+REGISTER_KERNEL(concat3, 4, 3, CONCAT_LIKE)
 
 KERNEL void FN(concat4)(const void *a, const void *b, const void *c, const void *d, void *y, struct concat4 p)
 {
     const void *const x[] = {a, b, c, d};
     FN(concat)(x, y, p.outer, p.size, p.pitch, p.y_pitch, 4);
 }
-RUNS(concat4, 5, 4, JOINS)
+REGISTER_KERNEL(concat4, 5, 4, CONCAT_LIKE)
 
 KERNEL void FN(concat8)(const void *a, const void *b, const void *c, const void *d, const void *e, const void *f,
                         const void *g, const void *h, void *y, struct concat8 p)
@@ -61,7 +61,7 @@ KERNEL void FN(concat8)(const void *a, const void *b, const void *c, const void 
     const void *const x[] = {a, b, c, d, e, f, g, h};
     FN(concat)(x, y, p.outer, p.size, p.pitch, p.y_pitch, 8);
 }
-RUNS(concat8, 9, 8, JOINS)
+REGISTER_KERNEL(concat8, 9, 8, CONCAT_LIKE)
 
 KERNEL void FN(concat16)(const void *a, const void *b, const void *c, const void *d, const void *e, const void *f,
                          const void *g, const void *h, const void *i, const void *j, const void *k, const void *l,
@@ -70,6 +70,6 @@ KERNEL void FN(concat16)(const void *a, const void *b, const void *c, const void
     const void *const x[] = {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q};
     FN(concat)(x, y, p.outer, p.size, p.pitch, p.y_pitch, 16);
 }
-RUNS(concat16, 17, 16, JOINS)
+REGISTER_KERNEL(concat16, 17, 16, CONCAT_LIKE)
 #endif
 #endif

@@ -52,7 +52,7 @@ KERNEL void FN(conv_plain)(const T *x, const T *w, const T *b, T *y, struct conv
         }
     }
 }
-RUNS(conv_plain, 4, 3, 0)
+REGISTER_KERNEL(conv_plain, 4, 3, 0)
 #endif
 #endif
 
@@ -76,7 +76,7 @@ KERNEL void FN(conv_pack)(const f32 *restrict w, f32 *restrict y, struct conv_pa
                     for (idx j = o; j < o + TILE_PANEL; j++, i++)
                         y[i] = w[(g * p.cout + (j < p.cout ? j : p.cout - 1)) * p.w_out + c * p.w_in + t * p.w_tap];
 }
-RUNS(conv_pack, 2, 1, 0)
+REGISTER_KERNEL(conv_pack, 2, 1, 0)
 #endif
 
 CONV_KERNEL void CONV_FN(conv)(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, f32 *scratch,
@@ -117,8 +117,8 @@ CONV_KERNEL void CONV_FN(dense)(const f32 *x, const f32 *w, const f32 *b, const 
     CONV_FN(conv)(x, w, b, r, y, NULL, q);
 }
 #ifndef EPI
-RUNS(conv, 6, 4, SCRATCH | EPILOGUES | RESIDUAL(3))
-RUNS(dense, 5, 4, EPILOGUES | RESIDUAL(3))
+REGISTER_KERNEL(conv, 6, 4, SCRATCH | EPILOGUES | RESIDUAL(3))
+REGISTER_KERNEL(dense, 5, 4, EPILOGUES | RESIDUAL(3))
 #endif
 #undef CONV_FN
 #undef CONV_KERNEL

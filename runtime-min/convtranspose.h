@@ -119,7 +119,7 @@ KERNEL void FN(conv_transpose_plain)(const T *x, const T *w, const T *b, T *y, s
         }
     }
 }
-RUNS(conv_transpose_plain, 4, 3, 0)
+REGISTER_KERNEL(conv_transpose_plain, 4, 3, 0)
 #endif
 #endif
 
@@ -154,7 +154,7 @@ KERNEL void FN(conv_transpose_pack)(const f32 *restrict w, f32 *restrict y, stru
         }
     }
 }
-RUNS(conv_transpose_pack, 2, 1, 0)
+REGISTER_KERNEL(conv_transpose_pack, 2, 1, 0)
 #endif
 
 CONVTRANSPOSE_KERNEL void CONVTRANSPOSE_FN(conv_transpose)(const f32 *x, const f32 *w, const f32 *b, f32 *y,
@@ -164,7 +164,7 @@ CONVTRANSPOSE_KERNEL void CONVTRANSPOSE_FN(conv_transpose)(const f32 *x, const f
     conv_transpose_run(x, w, b, y, scratch, &c, &p);
 }
 #ifndef EPI
-RUNS(conv_transpose, 5, 3, SCRATCH | EPILOGUES)
+REGISTER_KERNEL(conv_transpose, 5, 3, SCRATCH | EPILOGUES)
 #endif
 #undef CONVTRANSPOSE_FN
 #undef CONVTRANSPOSE_KERNEL

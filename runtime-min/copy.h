@@ -94,7 +94,7 @@ KERNEL void FN(copy)(const void *restrict from, void *restrict to, struct copy p
 {
     FN(copy_four)((const T *)from, (T *)to, p.from_at, p.to_at, p.dim, p.from, p.to);
 }
-RUNS(copy, 2, 1, COPIES)
+REGISTER_KERNEL(copy, 2, 1, STRIDED_COPY)
 
 KERNEL void FN(copy_many)(const void *restrict from, void *restrict to, struct copy_many p)
 {
@@ -107,6 +107,6 @@ KERNEL void FN(copy_many)(const void *restrict from, void *restrict to, struct c
         FN(copy_four)((const T *)from, (T *)to, m, n, p.dim + outer, p.from + outer, p.to + outer);
     while (rt_next(i, outer, p.dim, p.from, &m) & rt_next(j, outer, p.dim, p.to, &n));
 }
-RUNS(copy_many, 2, 1, 0)
+REGISTER_KERNEL(copy_many, 2, 1, 0)
 #endif
 #endif

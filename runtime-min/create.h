@@ -39,7 +39,7 @@ KERNEL void FN(range)(const T *start, const T *delta, T *y, struct range p)
         ST(y, i, (A)(first + at * step));
     }
 }
-RUNS(range, 3, 2, 0)
+REGISTER_KERNEL(range, 3, 2, 0)
 #undef R
 #endif
 
@@ -58,7 +58,7 @@ KERNEL int FN(range_to)(const T *start, const T *limit, const T *delta, T *y, i6
     *found = count;
     return RT_OK;
 }
-TRIES(range_to, 5, 3, SIZES(1))
+REGISTER_FALLIBLE(range_to, 5, 3, SIZES(1))
 #endif
 
 #if RT_IS_FLOAT(T) || RT_IS_INT(T) || RT_IS_BOOL(T)
@@ -68,7 +68,7 @@ KERNEL void FN(eye)(T *y, struct eye p)
         for (idx j = 0; j < p.columns; j++)
             ST(y, i * p.columns + j, (A)(j - i == p.k));
 }
-RUNS(eye, 1, 0, 0)
+REGISTER_KERNEL(eye, 1, 0, 0)
 #endif
 
 #if RT_IS_WHOLE(T)
@@ -81,7 +81,7 @@ KERNEL void FN(one_hot)(const i64 *indices, const void *values, void *to, struct
             for (idx i = 0; i < p.inner; i++)
                 ST(y, (o * p.depth + d) * p.inner + i, LD(v, rt_index(indices[o * p.inner + i], p.depth) == d));
 }
-RUNS(one_hot, 3, 2, 0)
+REGISTER_KERNEL(one_hot, 3, 2, 0)
 
 KERNEL void FN(trilu)(const void *from, void *to, struct trilu p)
 {
@@ -96,7 +96,7 @@ KERNEL void FN(trilu)(const void *from, void *to, struct trilu p)
                 ST(y, at, (p.upper ? j - i >= p.k : j - i <= p.k) ? LD(x, at) : LD(zero, 0));
             }
 }
-RUNS(trilu, 2, 1, 0)
+REGISTER_KERNEL(trilu, 2, 1, 0)
 
 KERNEL int FN(reverse_sequence)(const void *from, const i64 *lengths, void *to, struct reverse_sequence p)
 {
@@ -113,6 +113,6 @@ KERNEL int FN(reverse_sequence)(const void *from, const i64 *lengths, void *to, 
     }
     return RT_OK;
 }
-TRIES(reverse_sequence, 3, 2, 0)
+REGISTER_FALLIBLE(reverse_sequence, 3, 2, 0)
 #endif
 #endif

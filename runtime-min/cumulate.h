@@ -43,12 +43,12 @@ KERNEL void FN(cum_sum)(const T *x, T *y, struct cum_sum p)
 {
     FN(cumulate)(x, y, p.outer, p.axis, p.inner, p.exclusive, p.reverse, 0);
 }
-RUNS(cum_sum, 2, 1, 0)
+REGISTER_KERNEL(cum_sum, 2, 1, 0)
 
 KERNEL void FN(cum_prod)(const T *x, T *y, struct cum_prod p)
 {
     FN(cumulate)(x, y, p.outer, p.axis, p.inner, p.exclusive, p.reverse, 1);
 }
-RUNS(cum_prod, 2, 1, 0)
+REGISTER_KERNEL(cum_prod, 2, 1, 0)
 #endif
 #endif

@@ -358,7 +358,7 @@ KERNEL int FN(text_print)(const T *restrict x, str *restrict y, u8 *restrict tex
     }
     return RT_OK;
 }
-TRIES(text_print, 3, 1, 0)
+REGISTER_FALLIBLE(text_print, 3, 1, 0)
 
 /* y[i]: the number that x[i] is. */
 KERNEL int FN(text_read)(const str *restrict x, T *restrict y, struct text_read p)
@@ -368,6 +368,6 @@ KERNEL int FN(text_read)(const str *restrict x, T *restrict y, struct text_read 
             return RT_BAD_VALUE;
     return RT_OK;
 }
-TRIES(text_read, 2, 1, 0)
+REGISTER_FALLIBLE(text_read, 2, 1, 0)
 #endif
 #endif

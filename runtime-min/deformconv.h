@@ -146,7 +146,7 @@ KERNEL void FN(deform_conv)(const T *x, const T *w, const T *offset, const T *bi
             }
         }
 }
-RUNS(deform_conv, 7, 5, SCRATCH)
+REGISTER_KERNEL(deform_conv, 7, 5, SCRATCH)
 #undef DEFORM_AT
 #endif
 #endif

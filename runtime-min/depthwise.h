@@ -255,7 +255,7 @@ DEPTHWISE_KERNEL void DEPTHWISE_FN(conv_depthwise)(const f32 *x, const f32 *w, c
     depthwise_run(x, w, b, y, scratch, &c, &passed);
 }
 #ifndef EPI
-RUNS(conv_depthwise, 5, 3, SCRATCH | EPILOGUES)
+REGISTER_KERNEL(conv_depthwise, 5, 3, SCRATCH | EPILOGUES)
 #endif
 #undef DEPTHWISE_FN
 #undef DEPTHWISE_KERNEL

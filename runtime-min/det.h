@@ -39,6 +39,6 @@ KERNEL void FN(det)(const T *x, T *y, A *m, struct det p)
         ST(y, q, product);
     }
 }
-RUNS(det, 3, 1, SCRATCH)
+REGISTER_KERNEL(det, 3, 1, SCRATCH)
 #endif
 #endif

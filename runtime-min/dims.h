@@ -15,6 +15,6 @@ KERNEL void FN(dims)(T *y, struct dims p)
     for (int i = 0; i < p.count; i++)
         ST(y, i, (A)p.value[i]);
 }
-RUNS(dims, 1, 0, 0)
+REGISTER_KERNEL(dims, 1, 0, 0)
 #endif
 #endif

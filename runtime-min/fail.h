@@ -16,6 +16,6 @@ KERNEL int FN(fail)(void *y, struct fail p)
     (void)y;
     return p.status;
 }
-TRIES(fail, 1, 0, 0)
+REGISTER_FALLIBLE(fail, 1, 0, 0)
 #endif
 #endif

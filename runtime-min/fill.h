@@ -24,6 +24,6 @@ KERNEL void FN(fill)(void *to, struct fill p)
     for (idx i = 0; i < p.count; i++)
         ST(y, i, LD(one, 0));
 }
-RUNS(fill, 1, 0, 0)
+REGISTER_KERNEL(fill, 1, 0, 0)
 #endif
 #endif

@@ -29,7 +29,7 @@ KERNEL int FN2(gather)(const void *from, const U *indices, void *to, struct gath
         }
     return RT_OK;
 }
-TRIES2(gather, 3, 2, 0)
+REGISTER_FALLIBLE2(gather, 3, 2, 0)
 #endif
 
 #if RT_IS_WHOLE(T) && RT_IS_INDEX(U)
@@ -48,7 +48,7 @@ KERNEL int FN2(gather_elements)(const void *from, const U *indices, void *to, st
         }
     return RT_OK;
 }
-TRIES2(gather_elements, 3, 2, 0)
+REGISTER_FALLIBLE2(gather_elements, 3, 2, 0)
 #endif
 
 #if RT_IS_WHOLE(T) && RT_IS_LONG_INDEX(U)
@@ -68,6 +68,6 @@ KERNEL int FN2(gather_nd)(const void *from, const U *indices, void *to, struct g
     }
     return RT_OK;
 }
-TRIES2(gather_nd, 3, 2, 0)
+REGISTER_FALLIBLE2(gather_nd, 3, 2, 0)
 #endif
 #endif

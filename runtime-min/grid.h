@@ -60,7 +60,7 @@ KERNEL void FN(affine_grid)(const T *theta, T *y, struct affine_grid p)
                         ST(y, to, v);
                     }
 }
-RUNS(affine_grid, 2, 1, 0)
+REGISTER_KERNEL(affine_grid, 2, 1, 0)
 #endif
 #endif
 
@@ -124,7 +124,7 @@ KERNEL void FN2(grid_nearest)(const void *from, const U *grid, void *to, struct 
                    at < 0 ? LD(zero, 0) : LD(x, (n * p.channels + c) * size + at));
         }
 }
-RUNS2(grid_nearest, 3, 2, 0)
+REGISTER_KERNEL2(grid_nearest, 3, 2, 0)
 #endif
 
 #if RT_IS_FLOAT(T) || RT_IS_INT(T) || RT_IS_BOOL(T)
@@ -190,7 +190,7 @@ KERNEL void FN2(grid_sample)(const void *from, const U *grid, void *to, struct g
                 }
         }
 }
-RUNS2(grid_sample, 3, 2, 0)
+REGISTER_KERNEL2(grid_sample, 3, 2, 0)
 #undef RESULT
 #undef S
 #endif

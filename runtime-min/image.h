@@ -237,6 +237,6 @@ KERNEL int FN(image_decode)(const u8 *x, u8 *y, void *scratch, i64 *height, i64 
     *width = status == RT_OK ? m.width : 0;
     return status == IMAGE_BROKEN ? RT_OK : status;
 }
-TRIES(image_decode, 5, 1, SCRATCH | SIZES(2))
+REGISTER_FALLIBLE(image_decode, 5, 1, SCRATCH | SIZES(2))
 #endif
 #endif

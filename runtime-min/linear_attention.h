@@ -69,6 +69,6 @@ KERNEL void FN2(linear_attention)(const T *q, const T *k, const T *v, const U *p
                 STU(present, state + i, s[i]);
         }
 }
-RUNS2(linear_attention, 9, 6, SCRATCH)
+REGISTER_KERNEL2(linear_attention, 9, 6, SCRATCH)
 #endif
 #endif

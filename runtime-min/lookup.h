@@ -41,7 +41,7 @@ KERNEL void FN(lookup)(const T *restrict x, const T *restrict key, i64 *restrict
         y[i] = low < p.keys && LOOKUP_SAME(x, i, key, low) ? low : p.keys;
     }
 }
-RUNS(lookup, 3, 2, 0)
+REGISTER_KERNEL(lookup, 3, 2, 0)
 #endif
 #undef LOOKUP_BEFORE
 #undef LOOKUP_SAME

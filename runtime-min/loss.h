@@ -30,6 +30,6 @@ KERNEL int FN2(nll_loss)(const T *x, const U *target, const T *weight, T *loss, 
         }
     return RT_OK;
 }
-TRIES2(nll_loss, 5, 3, 0)
+REGISTER_FALLIBLE2(nll_loss, 5, 3, 0)
 #endif
 #endif

@@ -110,7 +110,7 @@ KERNEL void FN(matmul_plain)(const T *a, const T *b, const T *bias, T *y, struct
             }
     }
 }
-RUNS(matmul_plain, 4, 3, 0)
+REGISTER_KERNEL(matmul_plain, 4, 3, 0)
 #undef S
 #endif
 
@@ -198,7 +198,7 @@ MATMUL_KERNEL void MATMUL_FN(matmul)(const f32 *a, const f32 *b, const f32 *bias
     }
 }
 #ifndef EPI
-RUNS(matmul, 6, 4, SCRATCH | EPILOGUES | RESIDUAL(3))
+REGISTER_KERNEL(matmul, 6, 4, SCRATCH | EPILOGUES | RESIDUAL(3))
 #endif
 #undef MATMUL_FN
 #undef MATMUL_KERNEL

@@ -28,6 +28,6 @@ KERNEL int FN(encode)(const T *x, const T *category, f32 *y, struct encode p)
     }
     return RT_OK;
 }
-TRIES(encode, 3, 2, 0)
+REGISTER_FALLIBLE(encode, 3, 2, 0)
 #endif
 #endif

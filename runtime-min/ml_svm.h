@@ -38,7 +38,7 @@ KERNEL void FN(svm_kernel)(const f32 *x, const f32 *sv, f32 *y, struct svm_kerne
                                                            : sum;
         }
 }
-RUNS(svm_kernel, 3, 2, 0)
+REGISTER_KERNEL(svm_kernel, 3, 2, 0)
 
 KERNEL void FN(svm_contest)(const f32 *alike, const f32 *coef, const f32 *rho, const i32 *start, f32 *score, f32 *votes,
                             struct svm_contest p)
@@ -59,7 +59,7 @@ KERNEL void FN(svm_contest)(const f32 *alike, const f32 *coef, const f32 *rho, c
             }
     }
 }
-RUNS(svm_contest, 6, 4, 0)
+REGISTER_KERNEL(svm_contest, 6, 4, 0)
 
 /* The probabilities that suit those of all pairs best: method 2 of Wu, Lin and Weng, by iteration as in LIBSVM.
  * q: (n, n), of the pairs' probabilities; t: (n). */
@@ -115,6 +115,6 @@ KERNEL void FN(svm_probability)(const f32 *score, const f32 *a, const f32 *b, f3
         FN(svm_solve)(q, t, y, n);
     }
 }
-RUNS(svm_probability, 5, 3, SCRATCH)
+REGISTER_KERNEL(svm_probability, 5, 3, SCRATCH)
 #endif
 #endif

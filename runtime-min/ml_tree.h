@@ -58,6 +58,6 @@ KERNEL void FN2(trees)(const T *x, const U *root, const U *feature, const T *val
         }
     }
 }
-RUNS2(trees, 10, 9, 0)
+REGISTER_KERNEL2(trees, 10, 9, 0)
 #endif
 #endif

@@ -51,7 +51,7 @@ KERNEL void FN(lp_norm)(const T *x, T *y, struct lp_norm p)
                 }
         }
 }
-RUNS(lp_norm, 2, 1, 0)
+REGISTER_KERNEL(lp_norm, 2, 1, 0)
 #endif
 #endif
 
@@ -117,7 +117,7 @@ KERNEL void FN2(group_norm)(const T *x, const U *scale, const U *bias, T *y, str
             }
         }
 }
-RUNS2(group_norm, 4, 3, 0)
+REGISTER_KERNEL2(group_norm, 4, 3, 0)
 #endif
 
 #if RT_CAT(NORM_STASH_, U)
@@ -151,7 +151,7 @@ KERNEL void FN2(layer_norm)(const T *x, const T *scale, const T *bias, T *y, U *
         bias = bias ? bias + p.bias_step : bias;
     }
 }
-RUNS2(layer_norm, 6, 3, 0)
+REGISTER_KERNEL2(layer_norm, 6, 3, 0)
 #endif
 
 /* y = x / sqrt(mean of squares + epsilon) * scale */
@@ -174,6 +174,6 @@ KERNEL void FN2(rms_norm)(const T *x, const U *scale, U *y, struct rms_norm p)
         scale += p.scale_step;
     }
 }
-RUNS2(rms_norm, 3, 2, 0)
+REGISTER_KERNEL2(rms_norm, 3, 2, 0)
 #endif
 #endif

@@ -70,6 +70,6 @@ KERNEL void FN(pad)(const void *from, const void *value, void *to, struct pad p)
             i[k] = 0;
     }
 }
-RUNS(pad, 3, 2, 0)
+REGISTER_KERNEL(pad, 3, 2, 0)
 #endif
 #endif

@@ -194,7 +194,7 @@ KERNEL void FN(pool)(const T *restrict x, T *restrict y, struct pool p)
                     FN(pool_row)(x, n * image, y, at, d, h, &p);
             }
 }
-RUNS(pool, 2, 1, 0)
+REGISTER_KERNEL(pool, 2, 1, 0)
 
 /* The largest, for images of one channel, with the index in x of the first largest element. */
 KERNEL void FN(max_pool_index)(const T *restrict x, T *restrict y, i64 *restrict at, struct max_pool_index p)
@@ -216,7 +216,7 @@ KERNEL void FN(max_pool_index)(const T *restrict x, T *restrict y, i64 *restrict
         at[POOL_TO(p)] = best;
     }
 }
-RUNS(max_pool_index, 3, 1, 0)
+REGISTER_KERNEL(max_pool_index, 3, 1, 0)
 #undef POOL_LOWEST
 #endif
 
@@ -244,6 +244,6 @@ KERNEL void FN(lrn)(const T *restrict x, T *restrict y, struct lrn p)
                     ST(y, at + c * p.inner, LD(x, at + c * p.inner) * sum[c]);
             }
 }
-RUNS(lrn, 2, 1, 0)
+REGISTER_KERNEL(lrn, 2, 1, 0)
 #endif
 #endif

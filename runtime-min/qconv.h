@@ -79,7 +79,7 @@ KERNEL void FN(qconv_pack)(const T *w, const T *zero, const i32 *bias, const f32
             y = rows + p.stretches * pairs * 2 * QTILE_PANEL;
         }
 }
-RUNS(qconv_pack, 5, 4, 0)
+REGISTER_KERNEL(qconv_pack, 5, 4, 0)
 #endif
 #endif
 
@@ -254,6 +254,6 @@ KERNEL void FN2(qconv)(const T *x, const i8 *w, const T *x_zero, const U *y_zero
                     FN2(qconv_plane)(from, w + g * panels * t.panel, less, to, scratch, c, d, &plan, &r, &t, &p);
                 }
 }
-RUNS2(qconv, 6, 4, SCRATCH)
+REGISTER_KERNEL2(qconv, 6, 4, SCRATCH)
 #endif
 #endif

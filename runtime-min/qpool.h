@@ -74,6 +74,6 @@ KERNEL void FN2(qpool)(const T *x, const f32 *scale, const T *x_zero, const U *y
         }
     }
 }
-RUNS2(qpool, 5, 4, 0)
+REGISTER_KERNEL2(qpool, 5, 4, 0)
 #endif
 #endif

@@ -48,7 +48,7 @@ KERNEL void FN(random_uniform)(T *y, struct random_uniform p)
     for (idx i = 0; i < p.count; i++)
         ST(y, i, low + step * (A)(i64)(random_bits(start, i) >> (64 - digits)));
 }
-RUNS(random_uniform, 1, 0, 0)
+REGISTER_KERNEL(random_uniform, 1, 0, 0)
 
 /* Box and Muller: two uniform numbers make two normal ones. */
 KERNEL void FN(random_normal)(T *y, struct random_normal p)
@@ -60,7 +60,7 @@ KERNEL void FN(random_normal)(T *y, struct random_normal p)
         ST(y, i, (A)p.mean + (A)p.scale * radius * (i & 1 ? M(sin)(angle) : M(cos)(angle)));
     }
 }
-RUNS(random_normal, 1, 0, 0)
+REGISTER_KERNEL(random_normal, 1, 0, 0)
 #endif
 #endif
 
@@ -92,6 +92,6 @@ KERNEL void FN2(multinomial)(const T *x, U *y, A *sum, struct multinomial p)
         }
     }
 }
-RUNS2(multinomial, 3, 1, SCRATCH)
+REGISTER_KERNEL2(multinomial, 3, 1, SCRATCH)
 #endif
 #endif

@@ -262,13 +262,13 @@ KERNEL void FN(reduce_max)(const T *restrict x, T *restrict y, struct reduce_max
 {
     FN(reduce)(x, y, p.keep, p.axis, REDUCE_MAX);
 }
-RUNS(reduce_max, 2, 1, 0)
+REGISTER_KERNEL(reduce_max, 2, 1, 0)
 
 KERNEL void FN(reduce_min)(const T *restrict x, T *restrict y, struct reduce_min p)
 {
     FN(reduce)(x, y, p.keep, p.axis, REDUCE_MIN);
 }
-RUNS(reduce_min, 2, 1, 0)
+REGISTER_KERNEL(reduce_min, 2, 1, 0)
 #endif
 
 #if RT_IS_FLOAT(T) || RT_IS_WIDE(T)
@@ -276,37 +276,37 @@ KERNEL void FN(reduce_sum)(const T *restrict x, T *restrict y, struct reduce_sum
 {
     FN(reduce)(x, y, p.keep, p.axis, REDUCE_SUM);
 }
-RUNS(reduce_sum, 2, 1, 0)
+REGISTER_KERNEL(reduce_sum, 2, 1, 0)
 
 KERNEL void FN(reduce_mean)(const T *restrict x, T *restrict y, struct reduce_mean p)
 {
     FN(reduce)(x, y, p.keep, p.axis, REDUCE_MEAN);
 }
-RUNS(reduce_mean, 2, 1, 0)
+REGISTER_KERNEL(reduce_mean, 2, 1, 0)
 
 KERNEL void FN(reduce_l1)(const T *restrict x, T *restrict y, struct reduce_l1 p)
 {
     FN(reduce)(x, y, p.keep, p.axis, REDUCE_L1);
 }
-RUNS(reduce_l1, 2, 1, 0)
+REGISTER_KERNEL(reduce_l1, 2, 1, 0)
 
 KERNEL void FN(reduce_l2)(const T *restrict x, T *restrict y, struct reduce_l2 p)
 {
     FN(reduce)(x, y, p.keep, p.axis, REDUCE_L2);
 }
-RUNS(reduce_l2, 2, 1, 0)
+REGISTER_KERNEL(reduce_l2, 2, 1, 0)
 
 KERNEL void FN(reduce_sum_square)(const T *restrict x, T *restrict y, struct reduce_sum_square p)
 {
     FN(reduce)(x, y, p.keep, p.axis, REDUCE_SUM_SQUARE);
 }
-RUNS(reduce_sum_square, 2, 1, 0)
+REGISTER_KERNEL(reduce_sum_square, 2, 1, 0)
 
 KERNEL void FN(reduce_prod)(const T *restrict x, T *restrict y, struct reduce_prod p)
 {
     FN(reduce)(x, y, p.keep, p.axis, REDUCE_PROD);
 }
-RUNS(reduce_prod, 2, 1, 0)
+REGISTER_KERNEL(reduce_prod, 2, 1, 0)
 #endif
 
 #if RT_IS_FLOAT(T)
@@ -314,14 +314,14 @@ KERNEL void FN(reduce_log_sum)(const T *restrict x, T *restrict y, struct reduce
 {
     FN(reduce)(x, y, p.keep, p.axis, REDUCE_LOG_SUM);
 }
-RUNS(reduce_log_sum, 2, 1, 0)
+REGISTER_KERNEL(reduce_log_sum, 2, 1, 0)
 
 /* log sum exp(x), by way of the largest x: no overflow. */
 KERNEL void FN(reduce_log_sum_exp)(const T *restrict x, T *restrict y, struct reduce_log_sum_exp p)
 {
     FN(reduce)(x, y, p.keep, p.axis, REDUCE_LOG_SUM_EXP);
 }
-RUNS(reduce_log_sum_exp, 2, 1, 0)
+REGISTER_KERNEL(reduce_log_sum_exp, 2, 1, 0)
 #endif
 
 #if !RT_IS_BOOL(T)
@@ -352,13 +352,13 @@ KERNEL void FN(arg_max)(const T *restrict x, i64 *restrict y, struct arg_max p)
 {
     FN(arg_extreme)(x, y, p.outer, p.axis, p.inner, p.last, 0);
 }
-RUNS(arg_max, 2, 1, 0)
+REGISTER_KERNEL(arg_max, 2, 1, 0)
 
 KERNEL void FN(arg_min)(const T *restrict x, i64 *restrict y, struct arg_min p)
 {
     FN(arg_extreme)(x, y, p.outer, p.axis, p.inner, p.last, 1);
 }
-RUNS(arg_min, 2, 1, 0)
+REGISTER_KERNEL(arg_min, 2, 1, 0)
 #endif
 #undef R
 #endif

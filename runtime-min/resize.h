@@ -65,7 +65,7 @@ KERNEL int FN(resize_sizes)(const f32 *restrict scales, const i64 *restrict size
     }
     return RT_OK;
 }
-TRIES(resize_sizes, 4, 2, 0)
+REGISTER_FALLIBLE(resize_sizes, 4, 2, 0)
 #endif
 
 #if RT_IS_REAL(T)
@@ -135,7 +135,7 @@ KERNEL void FN(resize_table)(const f32 *restrict scales, const f32 *restrict roi
             }
     }
 }
-RUNS(resize_table, 4, 2, 0)
+REGISTER_KERNEL(resize_table, 4, 2, 0)
 #endif
 
 #if RT_IS_WHOLE(T)
@@ -161,7 +161,7 @@ KERNEL void FN(resize_nearest)(const void *restrict from, const i32 *restrict at
             }
         }
 }
-RUNS(resize_nearest, 5, 4, 0)
+REGISTER_KERNEL(resize_nearest, 5, 4, 0)
 #endif
 
 #if RT_IS_FLOAT(T) || RT_IS_INT(T)
@@ -228,7 +228,7 @@ KERNEL void FN(resize)(const T *restrict x, const i32 *restrict at0, const W *re
             }
         }
 }
-RUNS(resize, 7, 5, SCRATCH)
+REGISTER_KERNEL(resize, 7, 5, SCRATCH)
 #undef W
 #endif
 #endif

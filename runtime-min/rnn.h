@@ -131,7 +131,7 @@ KERNEL void FN(rnn_pack)(const T *restrict r, T *restrict y, struct rnn_pack p)
                         else
                             ST(y, 0, 0);
 }
-RUNS(rnn_pack, 2, 1, 0)
+REGISTER_KERNEL(rnn_pack, 2, 1, 0)
 
 /* acc[gates][16] += panel r times h[n] */
 HELPER void FN(rnn_product)(A *acc, const A *h, const T *r, idx n, int gates)
@@ -325,7 +325,7 @@ KERNEL void FN(lstm)(const T *restrict g, const T *restrict r, const i32 *restri
         FN(rnn_end)(c, y_c, p.batch, n, p.directions, p.batch_first, d);
     }
 }
-RUNS(lstm, 10, 6, SCRATCH)
+REGISTER_KERNEL(lstm, 10, 6, SCRATCH)
 
 /* One panel of one step: w hidden units from `at` on of a sequence with state h and products g. Without
  * linear_before_reset all panels first leave z in update and r * h in reset (pass 0), then make next (pass 1). */
@@ -406,7 +406,7 @@ KERNEL void FN(gru)(const T *restrict g, const T *restrict r, const i32 *restric
         FN(rnn_end)(h, y_h, p.batch, n, p.directions, p.batch_first, d);
     }
 }
-RUNS(gru, 8, 5, SCRATCH)
+REGISTER_KERNEL(gru, 8, 5, SCRATCH)
 
 /* Scratch: 2 * batch * hidden. */
 KERNEL void FN(rnn)(const T *restrict g, const T *restrict r, const i32 *restrict lengths, const T *restrict h0,
@@ -443,6 +443,6 @@ KERNEL void FN(rnn)(const T *restrict g, const T *restrict r, const i32 *restric
         FN(rnn_end)(h, y_h, p.batch, n, p.directions, p.batch_first, d);
     }
 }
-RUNS(rnn, 7, 4, SCRATCH)
+REGISTER_KERNEL(rnn, 7, 4, SCRATCH)
 #endif
 #endif

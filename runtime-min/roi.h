@@ -134,7 +134,7 @@ KERNEL int FN(roi_align)(const T *x, const T *rois, const i64 *of, T *y, struct 
     }
     return RT_OK;
 }
-TRIES(roi_align, 4, 3, 0)
+REGISTER_FALLIBLE(roi_align, 4, 3, 0)
 
 /* Bin i of an axis cut into n: the elements [range[0], range[1]) of `size`; the region has `length` from `first` on. */
 HELPER void FN(roi_range)(A first, A length, idx i, idx n, idx size, idx *range)
@@ -177,7 +177,7 @@ KERNEL int FN(max_roi_pool)(const T *x, const T *rois, T *y, struct max_roi_pool
     }
     return RT_OK;
 }
-TRIES(max_roi_pool, 3, 2, 0)
+REGISTER_FALLIBLE(max_roi_pool, 3, 2, 0)
 #endif
 
 #if RT_CAT(ROI_IS_, T)
@@ -218,6 +218,6 @@ KERNEL int FN(nms)(const f32 *boxes, const f32 *scores, const i64 *limit, const 
     *found = n;
     return RT_OK;
 }
-TRIES(nms, 8, 5, SCRATCH | SIZES(1))
+REGISTER_FALLIBLE(nms, 8, 5, SCRATCH | SIZES(1))
 #endif
 #endif

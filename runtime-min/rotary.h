@@ -39,6 +39,6 @@ KERNEL int FN(rotary)(const T *x, const T *cosines, const T *sines, const i64 *i
         }
     return RT_OK;
 }
-TRIES(rotary, 5, 4, 0)
+REGISTER_FALLIBLE(rotary, 5, 4, 0)
 #endif
 #endif

@@ -226,7 +226,7 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
  * and registered for the compiler's own use. */
 #define RT_FN(name) RT_CAT3(name, , T)      /* softmax_f32 */
 #define RT_FN2(name) RT_CAT4(name, , T, U)  /* cast_f32_i8 */
-#ifdef ONNXCC_LIBRARY /* the bodies are not used: RUNS declares what the library has */
+#ifdef ONNXCC_LIBRARY /* the bodies are not used: REGISTER_KERNEL declares what the library has */
 #define RT_BODY(name) RT_CAT3(name##_body, , T)
 #define RT_BODY2(name) RT_CAT4(name##_body, , T, U)
 #define FN RT_BODY
@@ -279,27 +279,27 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #endif
 
 /* After a kernel's body, once per kernel: how many pointers it takes in all, how many of them are inputs, flags.
- *   RUNS(softmax, 2, 1, 0)      void softmax_f32(x, y, params)
- *   RUNS2(cast, 2, 1, 0)        void cast_f32_i8(x, y, params)
- *   TRIES, TRIES2               the same, for a kernel that returns int: RT_OK or a status
+ *   REGISTER_KERNEL(softmax, 2, 1, 0)      void softmax_f32(x, y, params)
+ *   REGISTER_KERNEL2(cast, 2, 1, 0)        void cast_f32_i8(x, y, params)
+ *   REGISTER_FALLIBLE, REGISTER_FALLIBLE2               the same, for a kernel that returns int: RT_OK or a status
  * Pointers come as inputs, outputs, scratch (flag SCRATCH), then int64_t pointers for sizes that it reports (flag
  * SIZES(k)). For the compiler these register the kernel, for users of the library they declare it. */
-#define JOINS 1                /* only puts its inputs beside each other, size[i] elements of each, outer times (Concat) */
+#define CONCAT_LIKE 1                /* only puts its inputs beside each other, size[i] elements of each, outer times (Concat) */
 #define SCRATCH 2
 #define SIZES(k) ((k) << 4)
 #define EPILOGUES 4            /* with EPI defined it applies EPI to what it stores */
-#define COPIES 8               /* only copies dim[] elements, from[] apart from from_at on, to[] apart (Slice, Transpose) */
+#define STRIDED_COPY 8               /* only copies dim[] elements, from[] apart from from_at on, to[] apart (Slice, Transpose) */
 #define RESIDUAL(i) ((i) << 8) /* argument i is NULL, or a tensor of the output's shape added before the clamp lo..hi */
 #ifndef ONNXCC_HOST
 #ifdef ONNXCC_LIBRARY
-#define RUNS(k, n_args, n_in, flags) extern __typeof__(FN(k)) RT_FN(k);
-#define RUNS2(k, n_args, n_in, flags) extern __typeof__(FN2(k)) RT_FN2(k);
+#define REGISTER_KERNEL(k, n_args, n_in, flags) extern __typeof__(FN(k)) RT_FN(k);
+#define REGISTER_KERNEL2(k, n_args, n_in, flags) extern __typeof__(FN2(k)) RT_FN2(k);
 #else
-#define RUNS(k, n_args, n_in, flags)
-#define RUNS2(k, n_args, n_in, flags)
+#define REGISTER_KERNEL(k, n_args, n_in, flags)
+#define REGISTER_KERNEL2(k, n_args, n_in, flags)
 #endif
-#define TRIES RUNS
-#define TRIES2 RUNS2
+#define REGISTER_FALLIBLE REGISTER_KERNEL
+#define REGISTER_FALLIBLE2 REGISTER_KERNEL2
 #endif
 
 /* Status codes of kernels and of the emitted entry. */

@@ -46,7 +46,7 @@ KERNEL int FN(tensor_scatter)(const void *from, const void *updates, const i64 *
     }
     return RT_OK;
 }
-TRIES(tensor_scatter, 4, 3, 0)
+REGISTER_FALLIBLE(tensor_scatter, 4, 3, 0)
 #endif
 #endif
 
@@ -71,7 +71,7 @@ KERNEL int FN2(scatter_elements)(const void *from, const U *indices, const void 
         }
     return RT_OK;
 }
-TRIES2(scatter_elements, 4, 3, 0)
+REGISTER_FALLIBLE2(scatter_elements, 4, 3, 0)
 
 #if RT_IS_LONG_INDEX(U)
 KERNEL int FN2(scatter_nd)(const void *from, const U *indices, const void *updates, void *to, struct scatter_nd p)
@@ -92,7 +92,7 @@ KERNEL int FN2(scatter_nd)(const void *from, const U *indices, const void *updat
     }
     return RT_OK;
 }
-TRIES2(scatter_nd, 4, 3, 0)
+REGISTER_FALLIBLE2(scatter_nd, 4, 3, 0)
 #endif
 #endif
 
@@ -135,7 +135,7 @@ KERNEL int FN2(scatter_elements_reduce)(const T *x, const U *indices, const T *u
         }
     return RT_OK;
 }
-TRIES2(scatter_elements_reduce, 4, 3, 0)
+REGISTER_FALLIBLE2(scatter_elements_reduce, 4, 3, 0)
 
 #if RT_IS_LONG_INDEX(U)
 KERNEL int FN2(scatter_nd_reduce)(const T *x, const U *indices, const T *u, T *y, struct scatter_nd_reduce p)
@@ -155,7 +155,7 @@ KERNEL int FN2(scatter_nd_reduce)(const T *x, const U *indices, const T *u, T *y
     }
     return RT_OK;
 }
-TRIES2(scatter_nd_reduce, 4, 3, 0)
+REGISTER_FALLIBLE2(scatter_nd_reduce, 4, 3, 0)
 #endif
 #endif
 #endif

@@ -45,7 +45,7 @@ KERNEL int FN(nonzero)(const void *from, i64 *y, i64 *found, struct nonzero p)
     *found = n;
     return RT_OK;
 }
-TRIES(nonzero, 3, 1, SIZES(1))
+REGISTER_FALLIBLE(nonzero, 3, 1, SIZES(1))
 #undef IS_ZERO
 
 /* Do the slices i and j of x stand in this order? Equal ones stand as in x. NaN is larger than every number. */
@@ -136,7 +136,7 @@ KERNEL int FN(unique)(const void *from, void *into, i64 *first, i64 *which, i64 
     *found = n;
     return RT_OK;
 }
-TRIES(unique, 7, 1, SCRATCH | SIZES(1))
+REGISTER_FALLIBLE(unique, 7, 1, SCRATCH | SIZES(1))
 #endif
 
 #if RT_IS_WHOLE(T)
@@ -158,7 +158,7 @@ KERNEL int FN(compress)(const void *from, const b8 *condition, void *to, i64 *fo
             }
     return RT_OK;
 }
-TRIES(compress, 4, 2, SIZES(1))
+REGISTER_FALLIBLE(compress, 4, 2, SIZES(1))
 #endif
 
 #define CHOOSE_u8 0
@@ -173,6 +173,6 @@ KERNEL void FN(choose)(const b8 *restrict condition, const void *restrict a, con
     for (idx i = 0; i < p.count; i++)
         ST((T *)y, i, LD((const T *)(condition[i] ? a : b), i));
 }
-RUNS(choose, 4, 3, 0)
+REGISTER_KERNEL(choose, 4, 3, 0)
 #endif
 #endif

@@ -39,7 +39,7 @@ KERNEL int FN(slots)(const void *restrict from, const i64 *count, void *restrict
         MOVE(y, i * p.to, x, i * p.from, n);
     return RT_OK;
 }
-TRIES(slots, 3, 2, 0)
+REGISTER_FALLIBLE(slots, 3, 2, 0)
 
 /* y: x with one more slot, an item of so many elements, before slot *at (NULL: at the end). y may be x. */
 KERNEL int FN(insert)(const void *from, const void *what, const i64 *count, const i64 *at, void *to, struct insert p)
@@ -58,7 +58,7 @@ KERNEL int FN(insert)(const void *from, const void *what, const i64 *count, cons
     MOVE(y, i * p.to, item, 0, p.size);
     return RT_OK;
 }
-TRIES(insert, 5, 4, 0)
+REGISTER_FALLIBLE(insert, 5, 4, 0)
 
 /* y: x without slot *at (NULL: the last one). y may be x. */
 KERNEL int FN(erase)(const void *from, const i64 *count, const i64 *at, void *to, struct erase p)
@@ -76,7 +76,7 @@ KERNEL int FN(erase)(const void *from, const i64 *count, const i64 *at, void *to
         MOVE(y, (s - 1) * p.slot, x, s * p.slot, p.slot);
     return RT_OK;
 }
-TRIES(erase, 4, 3, 0)
+REGISTER_FALLIBLE(erase, 4, 3, 0)
 
 /* y: the first so many elements of slot *at. */
 KERNEL int FN(element)(const void *restrict from, const i64 *count, const i64 *at, void *restrict to, struct element p)
@@ -91,7 +91,7 @@ KERNEL int FN(element)(const void *restrict from, const i64 *count, const i64 *a
     MOVE(y, 0, x, i * p.slot, p.size);
     return RT_OK;
 }
-TRIES(element, 4, 3, 0)
+REGISTER_FALLIBLE(element, 4, 3, 0)
 
 /* All elements joined along an axis, or stacked along a new one; the others of their sizes (dims: a row per slot) agree.
  * *length: the size of that axis, at most p.most. */
@@ -135,7 +135,7 @@ KERNEL int FN(join)(const void *restrict from, const i64 *restrict dims, const i
     }
     return RT_OK;
 }
-TRIES(join, 5, 3, SIZES(1))
+REGISTER_FALLIBLE(join, 5, 3, SIZES(1))
 
 /* y: x, which is `dim`, cut along an axis into so many pieces, one a slot, of the sizes given, or (NULL) of `part` each as
  * far as it goes. to_dims: a row of sizes for each, without the axis when that is squeezed. */
@@ -169,6 +169,6 @@ KERNEL int FN(cut)(const void *restrict from, const i64 *restrict sizes, void *r
     }
     return at == axis ? RT_OK : RT_BAD_SIZE;
 }
-TRIES(cut, 4, 2, 0)
+REGISTER_FALLIBLE(cut, 4, 2, 0)
 #endif
 #endif

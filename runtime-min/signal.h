@@ -35,7 +35,7 @@ KERNEL void FN(twiddle)(T *y, struct twiddle p)
         ST(y, 2 * k + 1, (A)(quarter & 2 ? im : -im));
     }
 }
-RUNS(twiddle, 1, 0, 0)
+REGISTER_KERNEL(twiddle, 1, 0, 0)
 #endif
 
 #if RT_IS_FLOAT(T)
@@ -176,7 +176,7 @@ KERNEL void FN(fourier)(const T *x, const T *window, const A *w, T *y, void *scr
                 FN(fourier_store)(y, to, k, z[2 * k], z[2 * k + 1], &p);
         }
 }
-RUNS(fourier, 5, 3, SCRATCH)
+REGISTER_KERNEL(fourier, 5, 3, SCRATCH)
 #endif
 
 #if RT_IS_REAL(T)
@@ -207,6 +207,6 @@ KERNEL int FN(mel_weights)(const f64 *rate, const f64 *lower, const f64 *upper, 
     }
     return RT_OK;
 }
-TRIES(mel_weights, 4, 3, 0)
+REGISTER_FALLIBLE(mel_weights, 4, 3, 0)
 #endif
 #endif

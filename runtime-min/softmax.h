@@ -122,14 +122,14 @@ HELPER void FN(softmax_any)(const T *x, T *y, idx outer, idx axis, idx inner, in
 
 /* y = exp(x - max x) / sum exp(x - max x) */
 KERNEL void FN(softmax)(const T *x, T *y, struct softmax p) { FN(softmax_any)(x, y, p.outer, p.axis, p.inner, 0); }
-RUNS(softmax, 2, 1, 0)
+REGISTER_KERNEL(softmax, 2, 1, 0)
 
 /* y = x - max x - log sum exp(x - max x) */
 KERNEL void FN(log_softmax)(const T *x, T *y, struct log_softmax p)
 {
     FN(softmax_any)(x, y, p.outer, p.axis, p.inner, 1);
 }
-RUNS(log_softmax, 2, 1, 0)
+REGISTER_KERNEL(log_softmax, 2, 1, 0)
 #undef SOFTMAX_KEEPS
 
 /* y = 1 at the first maximum (a NaN counts as one), 0 elsewhere */
@@ -147,6 +147,6 @@ KERNEL void FN(hardmax)(const T *x, T *y, struct hardmax p)
                 ST(y, at + k * p.inner, k == where);
         }
 }
-RUNS(hardmax, 2, 1, 0)
+REGISTER_KERNEL(hardmax, 2, 1, 0)
 #endif
 #endif

@@ -16,6 +16,6 @@ KERNEL void FN(table)(const void *x, const void *codes, void *y, struct table p)
     for (idx i = 0; i < p.count; i++)
         ((T *)y)[i] = ((const T *)codes)[((const T *)x)[i]];
 }
-RUNS(table, 3, 2, 0)
+REGISTER_KERNEL(table, 3, 2, 0)
 #endif
 #endif

@@ -141,14 +141,14 @@ KERNEL int FN(text_join)(const str *restrict a, const str *restrict b, str *rest
     }
     return RT_OK;
 }
-TRIES(text_join, 4, 2, 0)
+REGISTER_FALLIBLE(text_join, 4, 2, 0)
 
 KERNEL void FN(text_equal)(const str *restrict a, const str *restrict b, b8 *restrict y, struct text_equal p)
 {
     for (idx i = 0; i < p.count; i++)
         y[i] = rt_text_compare(a[i], b[i]) == 0;
 }
-RUNS(text_equal, 3, 2, 0)
+REGISTER_KERNEL(text_equal, 3, 2, 0)
 
 /* y: the strings that are not among the stop words (fold: whatever their case), in lower (-1) or upper (1) case; "" when
  * none is left. *found: how many, at most p.room. */
@@ -184,7 +184,7 @@ KERNEL int FN(text_normal)(const str *restrict x, const str *restrict stop, str 
     *found = k;
     return RT_OK;
 }
-TRIES(text_normal, 5, 2, SIZES(1))
+REGISTER_FALLIBLE(text_normal, 5, 2, SIZES(1))
 
 /* Row i of y: the pieces of x[i] between marks, at most p.pieces of them (0: any number), then "" up to the longest row.
  * count[i]: how many. *found: the longest row, at most p.most. */
@@ -216,7 +216,7 @@ KERNEL int FN(text_split)(const str *restrict x, const str *restrict mark, str *
     *found = longest;
     return RT_OK;
 }
-TRIES(text_split, 5, 2, SIZES(1))
+REGISTER_FALLIBLE(text_split, 5, 2, SIZES(1))
 
 /* Does all of x[i] match? table: the class of each of 256 bytes, then a row per state with the next state per class; it
  * begins in p.start, and states from p.accept on accept. */
@@ -229,6 +229,6 @@ KERNEL void FN(text_match)(const str *restrict x, const u16 *restrict table, b8 
         y[i] = state >= p.accept;
     }
 }
-RUNS(text_match, 3, 2, 0)
+REGISTER_KERNEL(text_match, 3, 2, 0)
 #endif
 #endif

@@ -47,6 +47,6 @@ KERNEL void FN(tfidf)(const T *restrict x, const i64 *restrict gram, const i64 *
     for (idx i = 0; i < p.rows * p.columns && p.mode; i++)
         y[i] = weight[i % p.columns] * (p.mode == 1 ? (f32)(y[i] > 0) : y[i]);
 }
-RUNS(tfidf, 6, 5, 0)
+REGISTER_KERNEL(tfidf, 6, 5, 0)
 #endif
 #endif

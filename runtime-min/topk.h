@@ -61,6 +61,6 @@ KERNEL void FN(topk)(const T *x, T *y, i64 *place, struct topk p)
             }
         }
 }
-RUNS(topk, 3, 1, 0)
+REGISTER_KERNEL(topk, 3, 1, 0)
 #endif
 #endif

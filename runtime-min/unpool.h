@@ -31,6 +31,6 @@ KERNEL int FN(max_unpool)(const void *from, const i64 *at, void *to, struct max_
     }
     return RT_OK;
 }
-TRIES(max_unpool, 3, 2, 0)
+REGISTER_FALLIBLE(max_unpool, 3, 2, 0)
 #endif
 #endif

@@ -24,7 +24,7 @@ KERNEL int FN(within)(const T *x, T *y, struct within p)
     }
     return RT_OK;
 }
-TRIES(within, 2, 1, 0)
+REGISTER_FALLIBLE(within, 2, 1, 0)
 #endif
 
 #if RT_IS_INT(T)
@@ -39,6 +39,6 @@ KERNEL int FN(divisor)(const T *x, T *y, struct divisor p)
     }
     return RT_OK;
 }
-TRIES(divisor, 2, 1, 0)
+REGISTER_FALLIBLE(divisor, 2, 1, 0)
 #endif
 #endif

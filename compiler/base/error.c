@@ -4,7 +4,7 @@
 #include <setjmp.h>
 #include <stdlib.h>
 
-enum { PER_KIND = 20, MOST_BYTES = 4000 }; /* messages of one kind that are shown; bytes of one message that are */
+enum { PER_KIND = 20, MAX_BYTES = 4000 }; /* messages of one kind that are shown; bytes of one message that are */
 
 /* Messages of one kind: one format at one code. */
 typedef struct Kind {
@@ -20,17 +20,17 @@ typedef struct Errors {
     Map shown; /* whole texts, as names */
 } Errors;
 
-struct Held {
+struct Deferred {
     Errors before; /* the state while messages are held back; what was held afterwards */
     VEC(Message) list;
-    Held *outer;
+    Deferred *outer;
 };
 
 typedef struct Diagnostics {
     const char *file; /* of the model */
     const char *(*where)(void);
     Errors state;
-    Held *holding;
+    Deferred *deferring;
     jmp_buf *exit;
     const char *failing; /* what ends the run, while its place is looked for */
     int failing_code;
@@ -54,7 +54,7 @@ void error_reset(void)
 {
     Diagnostics *const d = diagnostics();
     memset(&d->state, 0, sizeof d->state);
-    d->holding = NULL;
+    d->deferring = NULL;
     d->where = NULL;
 }
 
@@ -79,14 +79,14 @@ static void say_now(const Message *m)
 
 static void say(const Message *m)
 {
-    Held *const h = diagnostics()->holding;
+    Deferred *const h = diagnostics()->deferring;
     if (h)
         vec_push(&h->list, *m);
     else
         say_now(m);
 }
 
-static void say_all(const Held *h)
+static void say_all(const Deferred *h)
 {
     for (int i = 0; i < h->list.n; i++)
         say(&h->list.at[i]);
@@ -116,8 +116,8 @@ int error_catch(void (*f)(void *), void *arg)
 static void unhold_all(void)
 {
     Diagnostics *const d = diagnostics();
-    for (Held *h; (h = d->holding) != NULL;) {
-        d->holding = h->outer;
+    for (Deferred *h; (h = d->deferring) != NULL;) {
+        d->deferring = h->outer;
         say_all(h);
     }
 }
@@ -136,10 +136,10 @@ static int safe_sequence(const unsigned char *s, size_t n)
             return 0;
         c = c << 6 | (s[i] & 0x3F);
     }
-    static const uint32_t least[] = {0, 0, 0xA0, 0x800, 0x10000}; /* 0x80..0x9F are controls */
+    static const uint32_t min[] = {0, 0, 0xA0, 0x800, 0x10000}; /* 0x80..0x9F are controls */
     bool direction = c == 0x61C || (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
                      (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
-    return c < least[k] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000) || direction ? 0 : k;
+    return c < min[k] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000) || direction ? 0 : k;
 }
 
 /* Appends s with everything that could move the cursor or forge a line as \xNN; applying it twice changes nothing. */
@@ -157,12 +157,12 @@ void text_printable(Text *t, const char *s, size_t n, bool lines)
 
 const char *printable(Name n)
 {
-    enum { MOST = 200 };
+    enum { LIMIT = 200 };
     Text t = {0};
     if (!n)
         return "";
-    text_printable(&t, n->s, n->n < MOST ? n->n : MOST, false);
-    text_put(&t, n->n > MOST ? "..." : "");
+    text_printable(&t, n->s, n->n < LIMIT ? n->n : LIMIT, false);
+    text_put(&t, n->n > LIMIT ? "..." : "");
     return t.s;
 }
 
@@ -181,8 +181,8 @@ static Kind *kind_of(const char *format, const char *code, bool warning)
 static const char *lasting(const Text *t)
 {
     Text safe = {0};
-    text_printable(&safe, t->s, t->n < MOST_BYTES ? t->n : MOST_BYTES, true);
-    text_put(&safe, t->n > MOST_BYTES ? "..." : "");
+    text_printable(&safe, t->s, t->n < MAX_BYTES ? t->n : MAX_BYTES, true);
+    text_put(&safe, t->n > MAX_BYTES ? "..." : "");
     return name_bytes(safe.s, safe.n)->s;
 }
 
@@ -268,34 +268,34 @@ void note(const char *format, ...)
     text_release(mark);
 }
 
-Held *error_hold(void)
+Deferred *errors_defer(void)
 {
     Diagnostics *const d = diagnostics();
-    Held *h = NEW(Held);
-    h->outer = d->holding;
+    Deferred *h = NEW(Deferred);
+    h->outer = d->deferring;
     h->before = d->state;
     memset(&d->state, 0, sizeof d->state);
-    return d->holding = h;
+    return d->deferring = h;
 }
 
-int error_unhold(Held *h)
+int errors_resume(Deferred *h)
 {
     Diagnostics *const d = diagnostics();
-    Errors held = d->state;
-    d->holding = h->outer;
+    Errors deferred = d->state;
+    d->deferring = h->outer;
     d->state = h->before;
-    h->before = held;
-    return held.errors;
+    h->before = deferred;
+    return deferred.errors;
 }
 
-void error_show(const Held *h)
+void errors_report(const Deferred *h)
 {
     diagnostics()->state.errors += h->before.errors;
     diagnostics()->state.warnings += h->before.warnings;
     say_all(h);
 }
 
-const char *error_held(const Held *h)
+const char *deferred_text(const Deferred *h)
 {
     const char *s = h->list.n ? h->list.at[0].text : "";
     return name_bytes(s, strcspn(s, "\n"))->s;

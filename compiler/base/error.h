@@ -38,13 +38,13 @@ int error_count(void);  /* errors so far */
 void error_reset(void); /* forgets what was reported */
 /* What -v, -d and --remarks print: a note, in pieces. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Holds messages back: error_unhold ends that and says how many errors there were; then error_show prints and counts them
- * after all, or nobody does. error_held: the first one, in a line. */
-typedef struct Held Held;
-Held *error_hold(void);
-int error_unhold(Held *h);
-void error_show(const Held *h);
-const char *error_held(const Held *h);
+/* Deferred diagnostics: from errors_defer to errors_resume, which returns how many errors there were, messages are kept;
+ * errors_report prints and counts them. deferred_text: the first one, in a line. */
+typedef struct Deferred Deferred;
+Deferred *errors_defer(void);
+int errors_resume(Deferred *h);
+void errors_report(const Deferred *h);
+const char *deferred_text(const Deferred *h);
 void error_set_file(const char *file); /* the model in work, for messages */
 const char *error_file(void);          /* NULL: none yet */
 /* The place of what is in work, for what fails there and then; NULL: nothing is. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 enum { MAX_SEARCH = 2000, MAX_PAIRS = 500000 };
-#define MOST_WORK 3000000000 /* of the search: some seconds; counted, so that the result is the same every time */
+#define MAX_WORK 3000000000 /* of the search: some seconds; counted, so that the result is the same every time */
 
 /* ---- the bound ---------------------------------------------------------------------------------------------------------- */
 
@@ -38,19 +38,19 @@ static void events_free(Event *e, int n) { pool_free(e, sizeof *e * (size_t)(2 *
 int64_t place_bound(const Buffer *b, int n, int *when)
 {
     Event *e = events(b, n);
-    int64_t live = 0, most = 0;
+    int64_t live = 0, max = 0;
     if (when)
         *when = 0;
     for (int i = 0; i < 2 * n; i++) {
         live += e[i].end ? -b[e[i].block].size : b[e[i].block].size;
-        if (live > most) {
-            most = live;
+        if (live > max) {
+            max = live;
             if (when)
                 *when = e[i].time;
         }
     }
     events_free(e, n);
-    return most;
+    return max;
 }
 
 static int64_t top_of(const Buffer *b, int n)
@@ -318,7 +318,7 @@ int64_t place(Buffer *b, int n)
         live += e[i].end ? -1 : 1;
         if (live)
             continue;
-        place_part(part, k, bound, MOST_WORK);
+        place_part(part, k, bound, MAX_WORK);
         for (int j = 0; j < k; j++)
             b[from[j]].offset = part[j].offset;
         k = 0;

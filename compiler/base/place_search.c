@@ -13,7 +13,7 @@ typedef struct Item {
     int first, last; /* sections of time */
     int64_t size;
     int64_t at;     /* lowest offset above the blocks put down so far */
-    int64_t least;  /* the same, by inference */
+    int64_t lower;  /* the same, by inference */
     int64_t weight; /* how often it was in the way */
     int rank;
     int twin;  /* the one before it among those of the same time and size; -1: none */
@@ -64,7 +64,7 @@ static void find_tops(Search *s, const int *list, int n, int from, int to)
     }
     for (int i = 0; i < n; i++) {
         const Item *x = &s->item[list[i]];
-        int64_t top = x->least + x->size;
+        int64_t top = x->lower + x->size;
         for (Section *c = &s->section[x->first], *end = &s->section[x->last]; c <= end; c++)
             if (top < c->min) {
                 c->next = c->min;
@@ -75,22 +75,22 @@ static void find_tops(Search *s, const int *list, int n, int from, int to)
     }
 }
 
-/* Raises x->least: where all that is left would not fit above x, another block is below it; and what does not lie on a
+/* Raises x->lower: where all that is left would not fit above x, another block is below it; and what does not lie on a
  * block put down already lies on one still to come. */
-static bool raise_least(const Search *s, Item *x, int id, bool late)
+static bool raise_lower(const Search *s, Item *x, int id, bool late)
 {
-    int64_t least = x->least, support = INT64_MAX / 2;
+    int64_t lower = x->lower, support = INT64_MAX / 2;
     for (const Section *c = &s->section[x->first], *end = &s->section[x->last]; c <= end; c++) {
         int64_t below = c->who == id ? c->next : c->min;
         if (below < support)
             support = below;
-        if (x->least + c->rest > s->cap && below > least)
-            least = below;
+        if (x->lower + c->rest > s->cap && below > lower)
+            lower = below;
     }
-    if ((late || least > x->at) && support > least)
-        least = support;
-    bool raised = least > x->least;
-    x->least = least;
+    if ((late || lower > x->at) && support > lower)
+        lower = support;
+    bool raised = lower > x->lower;
+    x->lower = lower;
     return raised;
 }
 
@@ -98,7 +98,7 @@ static void sort_by_least(const Item *item, int *list, int n)
 {
     for (int i = 1; i < n; i++) {
         int x = list[i], k = i;
-        for (; k && item[list[k - 1]].least < item[x].least; k--)
+        for (; k && item[list[k - 1]].lower < item[x].lower; k--)
             list[k] = list[k - 1];
         list[k] = x;
     }
@@ -111,7 +111,7 @@ static bool may_fit(Search *s, int *list, int n, Last last)
     int64_t width = 0;
     for (int i = 0; i < n; i++) {
         Item *x = &s->item[list[i]];
-        x->least = x->at;
+        x->lower = x->at;
         from = x->first < from ? x->first : from;
         to = x->last > to ? x->last : to;
         width += x->last - x->first + 8;
@@ -123,8 +123,8 @@ static bool may_fit(Search *s, int *list, int n, Last last)
         raised = false;
         for (int i = 0; i < n; i++) {
             Item *x = &s->item[list[i]];
-            raised |= raise_least(s, x, list[i], is_late(x, last));
-            if (x->least + x->size > s->cap) {
+            raised |= raise_lower(s, x, list[i], is_late(x, last));
+            if (x->lower + x->size > s->cap) {
                 x->weight += 1 << 10;
                 return false;
             }
@@ -136,7 +136,7 @@ static bool may_fit(Search *s, int *list, int n, Last last)
         s->section[k].min = 0; /* from here on: bytes of the blocks seen */
     for (int i = 0; i < n; i++) {
         const Item *x = &s->item[list[i]];
-        int64_t room = s->cap - x->least;
+        int64_t room = s->cap - x->lower;
         for (int k = x->first; k <= x->last; k++) {
             if ((s->section[k].min += x->size) <= room)
                 continue;
@@ -227,7 +227,7 @@ static int find_next(const Search *s, const int *list, int n, Last last, int *ne
     int m = 0;
     for (int i = 0; i < n; i++) {
         const Item *x = &s->item[list[i]], *y;
-        if (x->at >= ceiling || x->least > x->at || is_late(x, last) || (x->twin >= 0 && !s->item[x->twin].down))
+        if (x->at >= ceiling || x->lower > x->at || is_late(x, last) || (x->twin >= 0 && !s->item[x->twin].down))
             continue;
         int k = m++;
         for (; k && (y = &s->item[next[k - 1]], y->at > x->at || (y->at == x->at && y->rank > x->rank)); k--)
@@ -307,15 +307,15 @@ static void find_twins(Search *s, Item **sorted)
 static void rank_items(Search *s, const Ranked *order, int try, Ranked *ranked)
 {
     static const int trust[] = {0, 1024, 3072}; /* thousandths of the most blamed one */
-    int64_t most = 1;
+    int64_t max = 1;
     for (int i = 0; i < s->n; i++)
-        if (s->item[i].weight > most)
-            most = s->item[i].weight;
+        if (s->item[i].weight > max)
+            max = s->item[i].weight;
     for (int i = 0; i < s->n; i++) {
         Item *x = &s->item[order[i].block];
         s->random = s->random * 6364136223846793005u + 1442695040888963407u;
         int64_t shake = try < 3 ? 0 : (int64_t)(s->random >> 33) % ((try / 9 % 2 ? 150 : 30) * s->n + 1);
-        int64_t blame = x->weight * 1000 / most * trust[try / 3 % 3] / 1000 * s->n;
+        int64_t blame = x->weight * 1000 / max * trust[try / 3 % 3] / 1000 * s->n;
         ranked[i] = (Ranked){{blame - shake - 1024 * i}, order[i].block};
         x->weight = x->weight * 19 / 20;
     }

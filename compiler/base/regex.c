@@ -3,7 +3,7 @@
 #include "base/regex.h"
 #include "base/regex_parse.h"
 
-enum { MOST_INSTRUCTIONS = 20000, MOST_STATES = 8000 };
+enum { MAX_INSTRUCTIONS = 20000, MAX_STATES = 8000 };
 
 /* ---- instructions -------------------------------------------------------------------------------------------------- */
 
@@ -23,7 +23,7 @@ typedef struct Code {
 
 static int add(Code *p, Instruction i)
 {
-    if (p->list.n >= MOST_INSTRUCTIONS)
+    if (p->list.n >= MAX_INSTRUCTIONS)
         p->error = "too many repeats";
     else
         vec_push(&p->list, i);
@@ -244,7 +244,7 @@ static bool build_states(Builder *b, int start)
     bool match;
     state_for(b, 1, &start, EDGE);
     for (int s = 0; s < b->state.n; s++) {
-        if (b->state.n > MOST_STATES)
+        if (b->state.n > MAX_STATES)
             return false;
         for (int k = 0; k < b->classes; k++) {
             int n = 0, alive = close_state(b, &b->state.at[s], b->kind[k], &match);

@@ -1,7 +1,7 @@
 /* regex_parse.c - reads a regular expression into a tree of pieces. */
 #include "base/regex_parse.h"
 
-enum { MOST_REPEAT = 1000, MOST_DEEP = 200 };
+enum { MAX_REPEAT = 1000, MAX_DEEP = 200 };
 enum { KELVIN_SIGN = 0x212A, LONG_S = 0x17F }; /* their lower and upper cases are k and S */
 
 typedef struct Parser {
@@ -261,7 +261,7 @@ static Piece *group(Parser *p)
     bool fold = p->fold, dot_all = p->dot_all, lines = p->lines;
     if (!group_head(p))
         return piece(NOTHING);
-    if (++p->depth > MOST_DEEP)
+    if (++p->depth > MAX_DEEP)
         return wrong(p, "groups nested too deep");
     Piece *inside = alternatives(p);
     p->depth--;
@@ -334,7 +334,7 @@ static bool counts(Parser *p, int *low, int *high)
         if (c >= '0' && c <= '9') {
             v[k] = (v[k] < 0 ? 0 : v[k]) * 10 + c - '0';
             digits |= k == 0;
-            if (v[k] > MOST_REPEAT)
+            if (v[k] > MAX_REPEAT)
                 wrong(p, "more than 1000 repeats");
         } else if (c == ',' && digits && !k)
             k = 1;

@@ -47,12 +47,12 @@ typedef struct Pool {
 } Pool;
 PART(Pool, pool)
 
-static size_t most(void) { return ((size_t)POOL_MOST_MB << 20) + pool()->allowed; }
-size_t pool_room(void) { return most() - pool()->in_use; }
+static size_t memory_limit(void) { return ((size_t)POOL_MAX_MB << 20) + pool()->allowed; }
+size_t pool_room(void) { return memory_limit() - pool()->in_use; }
 
 void pool_allow(size_t more)
 {
-    const size_t limit = SIZE_MAX / 2 - most();
+    const size_t limit = SIZE_MAX / 2 - memory_limit();
     pool()->allowed += more < limit ? more : limit;
 }
 
@@ -61,7 +61,7 @@ static void pool_claim(size_t bytes)
 {
     if (bytes > pool_room())
         fail(EXIT_MODEL, "%s%sthe model is too large: to compile it takes more than %zu MB of memory",
-             error_file() ? error_file() : "", error_file() ? ": " : "", most() >> 20);
+             error_file() ? error_file() : "", error_file() ? ": " : "", memory_limit() >> 20);
     pool()->in_use += bytes;
 }
 

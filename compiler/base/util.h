@@ -21,7 +21,7 @@ void pool_free(void *p, size_t bytes);
 #define ELEMENTS_ROOM(bytes) (((size_t)(bytes) + 16) & ~(size_t)15)
 void *pool_grow(void *old, size_t old_bytes, size_t new_bytes);
 void pool_end(void); /* for session_end */
-#define POOL_MOST_MB 700       /* of it and of tensors' memory; more is an error (exit 1): any compile stays within 1 GB */
+#define POOL_MAX_MB 700       /* of it and of tensors' memory; more is an error (exit 1): any compile stays within 1 GB */
 void pool_allow(size_t bytes); /* so much more in this run: for constants that the file itself has */
 size_t pool_room(void);        /* what is left of that */
 /* Zeroed memory for one tensor, aligned to 64; freed by big_free, or at the run's end. */

@@ -53,33 +53,33 @@ static void fill_template(Text *t, const char *template, const Hole *holes, Writ
 /* ---- the body ------------------------------------------------------------------------------------------------------------ */
 
 /* The sizes of the elements of a sequence that the caller gives are those that its type and the bounds allow. */
-static void check_elements(Emitter *e, const Port *port)
+static void check_elements(Emitter *e, const InterfaceGroup *group)
 {
-    const Box *b = port_sequence(port);
-    Value *const *part = e->m->graph->in.at + port->first, *dims = part[1], *count = part[2];
+    const ContainerType *b = group_sequence(group);
+    Value *const *part = e->m->graph->in.at + group->first, *dims = part[1], *count = part[2];
     int width = sequence_width(b);
     if (count->input < 0 || dims->input < 0)
         return;
     count->mentioned = true;
-    if (port->n > 3) {
+    if (group->n > 3) {
         part[3]->mentioned = true;
         line(e, "if (*%s) {", part[3]->c);
         e->depth++;
     }
-    line(e, "if (*%s < 0 || *%s > %lld)", count->c, count->c, (long long)b->most);
+    line(e, "if (*%s < 0 || *%s > %lld)", count->c, count->c, (long long)b->max_count);
     line(e, "    return RT_BAD_SIZE;");
-    int64_t least, most;
-    for (int k = 0; k < width && element_limits(port, k, &least, &most); k++) {
+    int64_t min, max;
+    for (int k = 0; k < width && element_limits(group, k, &min, &max); k++) {
         const char *size = c_format("%s[i_ * %d + %d]", dims->c, width, k);
         dims->mentioned = true;
         line(e, "for (idx i_ = 0; i_ < *%s; i_++)", count->c);
-        if (least == most)
-            line(e, "    if (%s != %lld)", size, (long long)most);
+        if (min == max)
+            line(e, "    if (%s != %lld)", size, (long long)max);
         else
-            line(e, "    if (%s < %lld || %s > %lld)", size, (long long)least, size, (long long)most);
+            line(e, "    if (%s < %lld || %s > %lld)", size, (long long)min, size, (long long)max);
         line(e, "        return RT_BAD_SIZE;");
     }
-    if (port->n > 3) {
+    if (group->n > 3) {
         e->depth--;
         line(e, "}");
     }
@@ -120,11 +120,11 @@ static void put_prologue(Emitter *e, const Interface *f)
         }
         define_elements(e, v);
     }
-    const Port *ports;
-    int n = container_ports(false, &ports);
+    const InterfaceGroup *groups;
+    int n = interface_groups(false, &groups);
     for (int i = 0; i < n; i++)
-        if (port_sequence(&ports[i]))
-            check_elements(e, &ports[i]);
+        if (group_sequence(&groups[i]))
+            check_elements(e, &groups[i]);
 }
 
 /* The bits behind the last of elements that are smaller than a byte are 0, whatever the caller's buffer had. */

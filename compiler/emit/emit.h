@@ -32,7 +32,7 @@ const char *c_format(const char *format, ...) __attribute__((format(printf, 1, 2
 
 /* Texts with a model's names in them, which are not escaped for C; names come in by put_quoted alone. */
 #ifndef QUOTE_C
-#pragma GCC poison printable shape_text dim_print dim_print_c dim_print_factor_c dim_print_wide_c expr_text node_path attr_string error_held within path
+#pragma GCC poison printable shape_text dim_print dim_print_c dim_print_factor_c dim_print_wide_c expr_text node_path attr_string deferred_text within path
 #endif
 
 /* ---- names.c: injective, legal in C and C++, distinct from everything the runtime defines ------------------- */

@@ -198,7 +198,7 @@ static void put_reported(Emitter *e, Text *t, const Call *c, const char **report
 void emit_kernel(Emitter *e, const Node *n)
 {
     const Call *c = &n->call;
-    const char *shared = shared_function(e, c), *comma = "", *reported[MOST_SIZES];
+    const char *shared = shared_function(e, c), *comma = "", *reported[MAX_SIZES];
     Text t = {0};
     text_put(&t, "%s(", shared ? shared : kernel_name(e, c));
     for (int i = 0; i < c->n_arg; i++)

@@ -136,7 +136,7 @@ static void put_tensor(Text *t, const Interface *f, const Value *v, const char *
     text_put(t, "/* %s \"%s\": %s %s%s%s */\n", what, c_comment(v->name), type_onnx(v->type), c_shape(*v->shape),
              v->default_only ? "; NULL: the model's default" : "", note);
     text_put(t, "#define %s_%s_SIZE %lld\n", f->u, u, (long long)shape_high(*v->shape));
-    text_put(t, "#define %s_%s_BYTES %lld\n", f->u, u, (long long)most_bytes(v));
+    text_put(t, "#define %s_%s_BYTES %lld\n", f->u, u, (long long)max_bytes(v));
     text_put(t, "#define %s_%s_RANK %d\n", f->u, u, v->shape->rank);
     text_put(t, "#define %s_%s_DIMS { ", f->u, u);
     put_dims(t, v);

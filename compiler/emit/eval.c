@@ -76,23 +76,23 @@ static void read_inputs(Eval *e)
 }
 
 /* The sizes of the elements of a sequence. */
-static void check_elements(Eval *e, const Port *port)
+static void check_elements(Eval *e, const InterfaceGroup *group)
 {
-    const Box *b = port_sequence(port);
-    Value *const *part = e->m->graph->in.at + port->first;
+    const ContainerType *b = group_sequence(group);
+    Value *const *part = e->m->graph->in.at + group->first;
     int width = sequence_width(b);
-    if (part[1]->input < 0 || part[2]->input < 0 || (port->n > 3 && !*(const uint8_t *)bytes_of(part[3], e)))
+    if (part[1]->input < 0 || part[2]->input < 0 || (group->n > 3 && !*(const uint8_t *)bytes_of(part[3], e)))
         return;
     const int64_t *dims = bytes_of(part[1], e), count = *(const int64_t *)bytes_of(part[2], e);
-    if (count < 0 || count > b->most)
-        fail(EXIT_MODEL, "the sequence '%s' has %lld elements, not 0 to %lld", printable(port->name), (long long)count,
-             (long long)b->most);
-    int64_t least, most;
-    for (int k = 0; k < width && element_limits(port, k, &least, &most); k++)
+    if (count < 0 || count > b->max_count)
+        fail(EXIT_MODEL, "the sequence '%s' has %lld elements, not 0 to %lld", printable(group->name), (long long)count,
+             (long long)b->max_count);
+    int64_t min, max;
+    for (int k = 0; k < width && element_limits(group, k, &min, &max); k++)
         for (int64_t i = 0; i < count; i++)
-            if (dims[i * width + k] < least || dims[i * width + k] > most)
+            if (dims[i * width + k] < min || dims[i * width + k] > max)
                 fail(EXIT_MODEL, "element %lld of '%s' has size %lld in dimension %d", (long long)i,
-                     printable(port->name), (long long)dims[i * width + k], k);
+                     printable(group->name), (long long)dims[i * width + k], k);
 }
 
 /* ---- nodes -------------------------------------------------------------------------------------------------------------- */
@@ -143,11 +143,11 @@ static void eval_loop(Eval *e, Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
     Symbol *trips = n->call.n_size ? n->call.size[0] : NULL;
-    int64_t most = n->in[0] ? *(const int64_t *)bytes_of(n->in[0], e) : INT64_MAX, iteration = 0;
+    int64_t max = n->in[0] ? *(const int64_t *)bytes_of(n->in[0], e) : INT64_MAX, iteration = 0;
     bool on = !n->in[1] || *(const uint8_t *)bytes_of(n->in[1], e);
     const Dims stacked = stacked_sizes(n);
     int64_t *size = NEWS(int64_t, stacked.n);
-    for (; on && iteration < most; iteration++) {
+    for (; on && iteration < max; iteration++) {
         forget_symbols(g);
         if (trips)
             set_symbol(trips, iteration + 1);
@@ -232,14 +232,14 @@ void eval_graph(Model *m, Tensor *const *in, Tensor **out)
     e.arena = big_alloc((size_t)plan()->arena);
     memset(e.arena, 0xA5, (size_t)plan()->arena);
     for (int i = 0; i < g->out.n; i++)
-        e.out[i] = pool_alloc(ELEMENTS_ROOM(most_bytes(g->out.at[i])));
+        e.out[i] = pool_alloc(ELEMENTS_ROOM(max_bytes(g->out.at[i])));
     scopes_begin();
     read_inputs(&e);
-    const Port *ports;
-    int n = container_ports(false, &ports);
+    const InterfaceGroup *groups;
+    int n = interface_groups(false, &groups);
     for (int i = 0; i < n; i++)
-        if (port_sequence(&ports[i]))
-            check_elements(&e, &ports[i]);
+        if (group_sequence(&groups[i]))
+            check_elements(&e, &groups[i]);
     eval_nodes(&e, g);
     bool strings = false;
     for (int i = 0; i < g->out.n; i++) {

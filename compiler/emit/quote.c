@@ -37,7 +37,7 @@ static void put_numbers(Text *t, const char *s, size_t n)
 /* Length of the well-formed UTF-8 sequence at s, of n bytes at most, or 0; *c: its code point. */
 static size_t utf8_sequence(const unsigned char *s, size_t n, uint32_t *c)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    static const uint32_t min[] = {0, 0, 0x80, 0x800, 0x10000};
     size_t k = s[0] < 0x80 ? 1 : s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
     if (k > n || s[0] > 0xF4 || (k > 1 && s[0] < 0xC2))
         return 0;
@@ -47,7 +47,7 @@ static size_t utf8_sequence(const unsigned char *s, size_t n, uint32_t *c)
             return 0;
         *c = *c << 6 | (s[i] & 0x3F);
     }
-    return k > 1 && (*c < least[k] || *c > 0x10FFFF || (*c >= 0xD800 && *c < 0xE000)) ? 0 : k;
+    return k > 1 && (*c < min[k] || *c > 0x10FFFF || (*c >= 0xD800 && *c < 0xE000)) ? 0 : k;
 }
 
 /* ASCII; bytes that are no UTF-8 become U+FFFD. */

@@ -163,15 +163,15 @@ static int known_stack(const char *kernel)
 
 static void deepest_call(Node *n, void *arg)
 {
-    int *most = arg, bytes = n->call.kernel ? known_stack(n->call.kernel->name) : 0;
-    *most = bytes > *most ? bytes : *most;
+    int *max = arg, bytes = n->call.kernel ? known_stack(n->call.kernel->name) : 0;
+    *max = bytes > *max ? bytes : *max;
 }
 
 int report_stack(Model *m)
 {
-    int most = 0;
-    graph_each_node(m->graph, deepest_call, &most);
-    return (known_stack("entry") + most + 63) / 64 * 64;
+    int max = 0;
+    graph_each_node(m->graph, deepest_call, &max);
+    return (known_stack("entry") + max + 63) / 64 * 64;
 }
 
 static const char table_head[] = "   #  %-20s %-24s %-20s %12s %10s  arena\n";
@@ -309,16 +309,16 @@ static void put_formals(const Signature *s, const Formal *f, int n)
     }
 }
 
-/* A row per line, for programs. */
-static void list_json(const Op *const *rows, int n)
+/* A schema per line, for programs. */
+static void list_json(const Op *const *schemas, int n)
 {
     const char *comma = "";
     printf("[");
     for (int i = 0; i < n; i++) {
-        const Op *op = rows[i];
+        const Op *op = schemas[i];
         const Signature *s = op_signature(op);
         printf("%s\n{\"domain\": \"%s\", \"operator\": \"%s\", \"version\": %d, ", comma, op_domain(op), op->name,
-               op->since);
+               op->since_version);
         printf("\"removed\": %s, \"limit\": \"%s\", \"inputs\": [", op->flags & DEPRECATED ? "true" : "false",
                op->limit ? op->limit : "");
         put_formals(s, s->in, s->n_in);
@@ -330,12 +330,12 @@ static void list_json(const Op *const *rows, int n)
     printf("\n]\n");
 }
 
-/* A row per line, for people. */
-static void list_text(const Op *const *rows, int n)
+/* A schema per line, for people. */
+static void list_text(const Op *const *schemas, int n)
 {
     for (int i = 0; i < n; i++) {
-        const Op *op = rows[i];
-        printf("%-24s %-28s %2d  ", op->domain ? op->domain : "ai.onnx", op->name, op->since);
+        const Op *op = schemas[i];
+        printf("%-24s %-28s %2d  ", op->domain ? op->domain : "ai.onnx", op->name, op->since_version);
         if (op->flags & DEPRECATED)
             printf("removed");
         else
@@ -345,18 +345,18 @@ static void list_text(const Op *const *rows, int n)
 }
 
 /* An operator per line, with the types of its newest version. */
-static void list_markdown(const Op *const *rows, int n)
+static void list_markdown(const Op *const *schemas, int n)
 {
     printf("| domain | operator | versions | types | limits |\n|---|---|---|---|---|\n");
     for (int i = 0, end; i < n; i = end) {
-        printf("| %s | %s | ", rows[i]->domain ? rows[i]->domain : "ai.onnx", rows[i]->name);
+        printf("| %s | %s | ", schemas[i]->domain ? schemas[i]->domain : "ai.onnx", schemas[i]->name);
         const Op *last = NULL;
-        for (end = i;
-             end < n && !strcmp(rows[end]->name, rows[i]->name) && !strcmp(op_domain(rows[end]), op_domain(rows[i]));
+        for (end = i; end < n && !strcmp(schemas[end]->name, schemas[i]->name) &&
+                      !strcmp(op_domain(schemas[end]), op_domain(schemas[i]));
              end++) {
-            bool removed = rows[end]->flags & DEPRECATED;
-            printf("%s%d%s", end > i ? " " : "", rows[end]->since, removed ? " (removed)" : "");
-            last = removed ? last : rows[end];
+            bool removed = schemas[end]->flags & DEPRECATED;
+            printf("%s%d%s", end > i ? " " : "", schemas[end]->since_version, removed ? " (removed)" : "");
+            last = removed ? last : schemas[end];
         }
         printf(" | ");
         if (last)
@@ -364,8 +364,8 @@ static void list_markdown(const Op *const *rows, int n)
         printf(" | ");
         const char *between = "";
         for (int k = i; k < end; k++)
-            if (rows[k]->limit) {
-                printf("%s%d: %s", between, rows[k]->since, rows[k]->limit);
+            if (schemas[k]->limit) {
+                printf("%s%d: %s", between, schemas[k]->since_version, schemas[k]->limit);
                 between = "; ";
             }
         printf(" |\n");
@@ -376,14 +376,14 @@ void list_ops(const char *form)
 {
     int n, kept = 0;
     const Op *const *all = ops_sorted(&n);
-    const Op **rows = NEWS(const Op *, n);
+    const Op **schemas = NEWS(const Op *, n);
     for (int i = 0; i < n; i++)
         if (strcmp(op_domain(all[i]), "onnxcc")) /* what stages use among themselves */
-            rows[kept++] = all[i];
+            schemas[kept++] = all[i];
     if (!strcmp(form, "json"))
-        list_json(rows, kept);
+        list_json(schemas, kept);
     else if (!strcmp(form, "markdown"))
-        list_markdown(rows, kept);
+        list_markdown(schemas, kept);
     else
-        list_text(rows, kept);
+        list_text(schemas, kept);
 }

@@ -81,7 +81,7 @@ Node *clone_remapped(const Tape *p, Node *m, Value **in)
     for (int i = 0; i < m->n_out; i++)
         if (!m->out[i])
             c->out[i] = NULL;
-        else if (m->op->flags & TOLD)
+        else if (m->op->flags & PRETYPED)
             set_out(c, i, m->out[i]->type, remap_shape(p, *m->out[i]->shape));
     for (int i = 0; i < c->n_attr; i++)
         if (c->attr[i].g)

@@ -25,11 +25,11 @@ static bool decompose_cumprod(Node *n, Node *m, Value **out)
     Dim a;
     if (in_dims(m, 1, &a, 1) != 1)
         return false;
-    a = dim_select(dim_less(a, D(0)), dim_add(a, D(s.rank)), a);
+    a = dim_select(dim_less_expr(a, D(0)), dim_add(a, D(s.rank)), a);
     for (int i = 0; i < s.rank; i++) {
-        x.dim[0] = dim_mul(x.dim[0], dim_select(dim_less(D(i), a), s.dim[i], D(1)));
-        x.dim[1] = dim_mul(x.dim[1], dim_select(dim_equal(D(i), a), s.dim[i], D(1)));
-        x.dim[2] = dim_mul(x.dim[2], dim_select(dim_less(a, D(i)), s.dim[i], D(1)));
+        x.dim[0] = dim_mul(x.dim[0], dim_select(dim_less_expr(D(i), a), s.dim[i], D(1)));
+        x.dim[1] = dim_mul(x.dim[1], dim_select(dim_eq_expr(D(i), a), s.dim[i], D(1)));
+        x.dim[2] = dim_mul(x.dim[2], dim_select(dim_less_expr(a, D(i)), s.dim[i], D(1)));
     }
     bool reverse = attr_int(m, "reverse") != 0;
     Value *v = make_reshape(n, in(m, 0), 3, x.dim);

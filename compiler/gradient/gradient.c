@@ -31,7 +31,7 @@ bool is_active(const Tape *p, const Value *v)
     return active;
 }
 
-bool has_element(const Value *v, int i) { return dim_is(dim_less(D(i), shape_count(*v->shape)), 1); }
+bool has_element(const Value *v, int i) { return dim_is(dim_less_expr(D(i), shape_count(*v->shape)), 1); }
 
 /* A symbol that comes from a value, or from a node's output, is remapped as these are. */
 static Dim remap_symbol(Symbol *s, void *tape)
@@ -59,7 +59,7 @@ static Value *remap_sizes(const Tape *p, Value *v)
     bool same = true;
     for (int i = 0; i < count; i++) {
         d[i] = remap_size(p, ((const Dim *)v->data->data)[i]);
-        same &= dim_same(d[i], ((const Dim *)v->data->data)[i]);
+        same &= dim_identical(d[i], ((const Dim *)v->data->data)[i]);
     }
     return same ? v : make_dims(p->n, count, d);
 }
@@ -226,9 +226,9 @@ static bool is_usable(const Tape *p, const Node *m, const Reads *r)
 
 void replay(Tape *p, Node *m)
 {
-    enum { MOST_VALUES = 1000000 };
-    if (p->n->graph->model->n_values > MOST_VALUES)
-        fail(EXIT_MODEL, "gradients of gradients make more than %d values of the model", MOST_VALUES);
+    enum { MAX_VALUES = 1000000 };
+    if (p->n->graph->model->n_values > MAX_VALUES)
+        fail(EXIT_MODEL, "gradients of gradients make more than %d values of the model", MAX_VALUES);
     Reads r = reads(p, m, NULL);
     if (!is_usable(p, m, &r))
         push_clone(p, m, &r);
@@ -357,6 +357,7 @@ static void gradient_named(Node *n)
 
 static const Op gradient_ops[] = {
     {"Gradient", 1, "Inputs**:T1 -> Outputs**:T2", "T1=ALL T2=F", "xs:strings y:string zs:strings?",
-     .expand = gradient_expand, .named = gradient_named, .domain = "ai.onnx.preview.training", .flags = LOOKS_BACK},
+     .expand = gradient_expand, .named = gradient_named, .domain = "ai.onnx.preview.training",
+     .flags = INSPECTS_PRODUCERS},
 };
 OPS(gradient_ops);

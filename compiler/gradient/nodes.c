@@ -44,7 +44,7 @@ Value *sum_to_shape(Node *n, Value *v, Shape from, Value *x)
     v = sum_over(n, v, k, axes);
     for (int i = more; i < from.rank; i++) {
         Dim d = s.dim[i - more], after = dim_mul(d, shape_product(from, i + 1, from.rank));
-        if (dim_same(d, from.dim[i]))
+        if (dim_identical(d, from.dim[i]))
             continue;
         Dim times = dim_div(from.dim[i], dim_max(d, D(1))); /* 1, or all when d is 1 at run time */
         v = make_reshape(n, v, 3, (Dim[]){shape_product(from, 0, i), times, after});

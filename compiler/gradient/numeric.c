@@ -163,7 +163,7 @@ bool decompose_frames(Node *n, Node *m, Value **out)
     if (in(m, 1))
         v = make(n, "Mul", 2, v, make_reshape(n, in(m, 1), 2, (Dim[]){d[LENGTH], D(1)}));
     v = make(n, "DFT", 3, v, NULL, make_int(n, 2));
-    attr_set_int(v->def, "onesided", !dim_same(d[BINS], d[LENGTH]));
+    attr_set_int(v->def, "onesided", !dim_identical(d[BINS], d[LENGTH]));
     out[0] = v;
     return true;
 }

@@ -245,7 +245,7 @@ static void bins_places(const Sampler *s, int64_t sampling, Value *bin, Node *be
 static void bins_read(const Sampler *s, const Node *m, Value *rois, int a, Dim size, Node *before, Bins *b)
 {
     Node *n = s->n;
-    bool shift = m->op->since >= 16 && attr_is(m, "coordinate_transformation_mode", "half_pixel");
+    bool shift = m->op->since_version >= 16 && attr_is(m, "coordinate_transformation_mode", "half_pixel");
     int64_t sampling = attr_int(m, "sampling_ratio");
     Value *from = edge(s, m, rois, 1 - a, shift), *bin = sub(n, edge(s, m, rois, 3 - a, shift), from);
     bin = make(n, "Div", 2, shift ? bin : make(n, "Max", 2, bin, number(s, 1)), size_as(n, s->t, b->bins));

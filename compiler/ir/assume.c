@@ -10,7 +10,7 @@ PART(AllAssumptions, assumptions)
 
 void assume_dim(Node *n, Dim d, Dim is)
 {
-    if (dim_same(d, is))
+    if (dim_identical(d, is))
         return;
     vec_push(&assumptions()->list, ((Assumption){n, d, is}));
     n->kept = true;
@@ -21,7 +21,7 @@ void assume_broadcast(Node *n, Shape s, Shape t)
     for (int i = 1; i <= s.rank && i <= t.rank; i++) {
         Dim a = s.dim[s.rank - i], b = t.dim[t.rank - i];
         if (!dim_is(a, 1) && !dim_is(b, 1))
-            assume_dim(n, dim_select(dim_equal(a, D(1)), b, a), dim_select(dim_equal(b, D(1)), a, b));
+            assume_dim(n, dim_select(dim_eq_expr(a, D(1)), b, a), dim_select(dim_eq_expr(b, D(1)), a, b));
     }
 }
 
@@ -34,7 +34,7 @@ static const char *dim_text(Dim d)
     return t.s;
 }
 
-static bool impossible(Dim d, Dim is) { return dim_is(dim_equal(d, is), 0); }
+static bool impossible(Dim d, Dim is) { return dim_is(dim_eq_expr(d, is), 0); }
 
 void assumptions_check(int from)
 {
@@ -103,7 +103,7 @@ bool require_expands_as(Node *n, int i, Shape s, Shape to)
     bool can = s.rank <= to.rank;
     for (int a = 1; a <= s.rank && can; a++) {
         Dim d = s.dim[s.rank - a], is = to.dim[to.rank - a];
-        d = dim_select(dim_equal(d, D(1)), is, d);
+        d = dim_select(dim_eq_expr(d, D(1)), is, d);
         can = !impossible(d, is);
         assume_dim(n, d, is);
     }
@@ -116,8 +116,8 @@ bool require_expands_as(Node *n, int i, Shape s, Shape to)
 /* Does the loop n have an iteration, whatever the inputs are? */
 static bool surely_iterates(const Node *n)
 {
-    const Value *most = in(n, 0), *begin = in(n, 1);
-    return (!most || (most->data && dim_low(value_dim(in(n, 0), 0)) > 0)) &&
+    const Value *max = in(n, 0), *begin = in(n, 1);
+    return (!max || (max->data && dim_low(value_dim(in(n, 0), 0)) > 0)) &&
            (!begin || (in_const(n, 1) && tensor_get_int(begin->data, 0)));
 }
 
@@ -136,8 +136,8 @@ void warn_when_run(const Node *n, const char *what)
 
 bool require_index(Node *n, int64_t v, Dim axis, bool back)
 {
-    int64_t most = dim_high(axis);
-    if (v < most && v >= (back ? -most : 0))
+    int64_t max = dim_high(axis);
+    if (v < max && v >= (back ? -max : 0))
         return true;
     if (!runs_for_certain(n)) {
         Text t = {0};
@@ -153,7 +153,7 @@ bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back)
 {
     const Tensor *t = in_const(n, i) ? in(n, i)->data : NULL;
     int64_t count = t ? tensor_count(t) : 0;
-    for (int64_t e = 0; e < (t && t->fill && count > depth ? depth : count); e++)
+    for (int64_t e = 0; e < (t && t->splat && count > depth ? depth : count); e++)
         if (!require_index(n, tensor_get_int(t, e), axis[e % depth], back))
             return false;
     return true;
@@ -178,7 +178,7 @@ Assumptions assumptions_of(const Graph *g)
     Map seen = {0};
     for (int i = 0; i < assumptions()->list.n; i++) {
         Assumption *a = &assumptions()->list.at[i];
-        void *both = (void *)(uintptr_t)(dim_equal(a->d, a->is).v + 1); /* equal expressions are one */
+        void *both = (void *)(uintptr_t)(dim_eq_expr(a->d, a->is).v + 1); /* equal expressions are one */
         if (a->n->graph != g || map_get(&seen, both))
             continue;
         map_put(&seen, both, a);

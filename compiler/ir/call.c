@@ -81,13 +81,13 @@ void bind_scratch(Node *n, Dim bytes) { n->call.scratch = bytes; }
 void bind_size(Node *n, int i, Symbol *s)
 {
     if (!n->call.size)
-        n->call.size = NEWS(Symbol *, MOST_SIZES);
+        n->call.size = NEWS(Symbol *, MAX_SIZES);
     n->call.size[i] = s;
     n->call.n_size = i + 1 > n->call.n_size ? i + 1 : n->call.n_size;
     symbol_made_by(s, n);
 }
 
-Dim reported_size(Node *n, int i, const char *what, Dim most)
+Dim reported_size(Node *n, int i, const char *what, Dim max)
 {
     Symbol *s = symbols_of(n);
     for (int k = 0; k < i && s; k++)
@@ -95,8 +95,8 @@ Dim reported_size(Node *n, int i, const char *what, Dim most)
     if (s)
         return dim_symbol(s);
     const char *of = n->out[0]->name ? n->out[0]->name->s : n->op->name;
-    s = symbol_fresh(what ? name_format("%s_%s", of, what)->s : of, 0, dim_high(most));
-    s->most = most;
+    s = symbol_fresh(what ? name_format("%s_%s", of, what)->s : of, 0, dim_high(max));
+    s->upper = max;
     symbol_made_by(s, n);
     return dim_symbol(s);
 }
@@ -115,7 +115,7 @@ static void bind_map_row(Node *n)
 {
     double literal[4];
     int k = 0;
-    const char *s = n->op->map, *end = strchr(s, ' ');
+    const char *s = n->op->pointwise, *end = strchr(s, ' ');
     Name fn = end ? name_bytes(s, (size_t)(end - s)) : name(s);
     while (end) {
         const char *a = strchr(end, '@') + 1;
@@ -144,7 +144,7 @@ void bind_node(Node *n)
     n->call = (Call){0};
     if (gives_nothing(n))
         return;
-    if (n->op->map)
+    if (n->op->pointwise)
         bind_map_row(n);
     else if (n->op->bind)
         n->op->bind(n);

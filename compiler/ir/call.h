@@ -23,7 +23,7 @@ void bind_scratch(Node *n, Dim bytes);
 void bind_size(Node *n, int i, Symbol *s);
 /* In infer: the i-th size that n's kernel will report, at most `most`; the same at every call. --dim knows it as the output,
  * or as the output_what. */
-Dim reported_size(Node *n, int i, const char *what, Dim most);
+Dim reported_size(Node *n, int i, const char *what, Dim max);
 /* After a BIND: those sizes. And what an output has room for where its size is such a one. */
 void bind_reported(Node *n);
 Dim reported_room(Dim size);

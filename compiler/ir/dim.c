@@ -54,7 +54,7 @@ int dim_size(Dim d) { return dim_const(d) ? 1 : dim_expr(d)->size; }
 /* Shared subexpressions are duplicated when printed, so their expanded size needs a limit. */
 static int size_of(ExprKind kind, int n, const int64_t *w)
 {
-    enum { MOST = 4096 };
+    enum { LIMIT = 4096 };
     int size = 1;
     if (kind == EXPR_POLY)
         for (int i = 0; i < n; i += 2 + (int)w[i + 1])
@@ -63,8 +63,8 @@ static int size_of(ExprKind kind, int n, const int64_t *w)
     else
         for (int i = 0; i < n && kind != EXPR_SYMBOL; i++)
             size += dim_size((Dim){w[i]});
-    if (size > MOST)
-        fail(EXIT_MODEL, "a size of the model is an expression of more than %d parts [SHP-11]", MOST);
+    if (size > LIMIT)
+        fail(EXIT_MODEL, "a size of the model is an expression of more than %d parts [SHP-11]", LIMIT);
     return size;
 }
 
@@ -108,7 +108,7 @@ static bool is_part(const Expr *e, int i)
 /* By what they are, not by when they were made, which depends on the order in which a C compiler evaluates arguments. */
 int dim_order(Dim a, Dim b)
 {
-    if (dim_same(a, b))
+    if (dim_identical(a, b))
         return 0;
     if (dim_const(a) || dim_const(b))
         return dim_const(a) && dim_const(b) ? compare(a.v, b.v) : dim_const(b) - dim_const(a);
@@ -171,7 +171,7 @@ static Dim replace(Dim d, const Replace *with)
         r = with->by(symbol_at((int)e->w[0]), with->arg);
     else if (e->kind == EXPR_SYMBOL) {
         r = symbol_at((int)e->w[0])->fixed;
-        r = dim_same(r, d) ? r : replace(r, with);
+        r = dim_identical(r, d) ? r : replace(r, with);
     } else if (e->kind == EXPR_POLY) {
         r = D(0);
         for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
@@ -335,7 +335,7 @@ bool dim_at_most(Dim a, Dim b)
 {
     if (dim_const(a) && dim_const(b))
         return a.v <= b.v;
-    return dim_same(a, b) || dim_high(a) <= dim_low(b) || nonnegative(dim_sub(b, a), 5);
+    return dim_identical(a, b) || dim_high(a) <= dim_low(b) || nonnegative(dim_sub(b, a), 5);
 }
 
 /* ---- operations (sums, products, quotients: poly.c) --------------------------------------------------------------- */
@@ -351,16 +351,16 @@ Dim dim_min(Dim a, Dim b) { return dim_at_most(a, b) ? a : dim_at_most(b, a) ? b
 
 Dim dim_max(Dim a, Dim b) { return dim_at_most(b, a) ? a : dim_at_most(a, b) ? b : commuting(EXPR_MAX, a, b); }
 
-Dim dim_less(Dim a, Dim b)
+Dim dim_less_expr(Dim a, Dim b)
 {
     if (dim_at_most(b, a))
         return D(0);
     return dim_high(a) < dim_low(b) || nonnegative(dim_sub(dim_sub(b, a), D(1)), 5) ? D(1) : make2(EXPR_LESS, a, b);
 }
 
-Dim dim_equal(Dim a, Dim b)
+Dim dim_eq_expr(Dim a, Dim b)
 {
-    if (dim_same(a, b))
+    if (dim_identical(a, b))
         return D(1);
     Range x = dim_range(a), y = dim_range(b), d = dim_range(dim_sub(a, b));
     if ((dim_const(a) && dim_const(b)) || x.hi < y.lo || y.hi < x.lo || d.lo > 0 || d.hi < 0)
@@ -378,7 +378,7 @@ Dim dim_select(Dim c, Dim a, Dim b)
         a.v = dim_expr(a)->w[1];
     if (!dim_const(b) && dim_expr(b)->kind == EXPR_SELECT && dim_expr(b)->w[0] == c.v)
         b.v = dim_expr(b)->w[2];
-    if (dim_same(a, b) || r.lo > 0 || r.hi < 0)
+    if (dim_identical(a, b) || r.lo > 0 || r.hi < 0)
         return a;
     return r.lo == 0 && r.hi == 0 ? b : dim_make(EXPR_SELECT, 3, (int64_t[]){c.v, a.v, b.v});
 }
@@ -401,7 +401,7 @@ static int64_t eval(Dim d, unsigned time)
     int64_t r = 0;
     if (e->kind == EXPR_SYMBOL) {
         const Symbol *s = symbol_at((int)e->w[0]);
-        bool own = dim_same(s->fixed, d);
+        bool own = dim_identical(s->fixed, d);
         symbol_check_known(s, !own || s->known);
         r = own ? s->value : eval(s->fixed, time);
     } else if (e->kind == EXPR_POLY) {

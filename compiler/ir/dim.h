@@ -15,7 +15,7 @@ bool dim_const(Dim d);                                                          
 int64_t dim_value(Dim d);         /* the number; bug() when it is an expression */
 bool dim_is_number_ok(int64_t v); /* false for the numbers that D() cannot take as they are */
 bool dim_at_most(Dim a, Dim b);   /* proven: a <= b whatever the symbols are */
-static inline bool dim_same(Dim a, Dim b) { return a.v == b.v; }
+static inline bool dim_identical(Dim a, Dim b) { return a.v == b.v; }
 static inline bool dim_is(Dim d, int64_t v) { return d.v == v; }
 Dim dim_add(Dim a, Dim b);
 Dim dim_sub(Dim a, Dim b);
@@ -25,12 +25,12 @@ Dim dim_ceil(Dim a, Dim b); /* ceiling; b > 0 */
 Dim dim_mod(Dim a, Dim b);  /* floor modulo; b > 0 */
 Dim dim_min(Dim a, Dim b);
 Dim dim_max(Dim a, Dim b);
-Dim dim_less(Dim a, Dim b);          /* 1 or 0 */
-Dim dim_equal(Dim a, Dim b);         /* 1 or 0 */
+Dim dim_less_expr(Dim a, Dim b);     /* 1 or 0 */
+Dim dim_eq_expr(Dim a, Dim b);       /* 1 or 0 */
 Dim dim_select(Dim c, Dim a, Dim b); /* c != 0 ? a : b */
 int dim_size(Dim d);                 /* symbols and operations in it */
 int64_t dim_low(Dim d);              /* proven bounds; INT64_MIN / INT64_MAX when there is none */
-#define MOST_SIZE ((int64_t)1 << 48) /* of a dimension, or elements of a tensor: more fit in no memory */
+#define MAX_SIZE ((int64_t)1 << 48) /* of a dimension, or elements of a tensor: more fit in no memory */
 int64_t dim_high(Dim d);
 void dim_print(Text *t, Dim d);          /* for people */
 void dim_print_c(Text *t, Dim d);        /* an expression over the emitted C's size variables, of type idx */

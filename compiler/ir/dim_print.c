@@ -29,22 +29,22 @@ static bool is_narrow(Dim d, unsigned time);
 /* The largest absolute value of a product and its parts; INT64_MAX: one of its factors may leave 32 bits. */
 static int64_t most_of_term(const int64_t *w, unsigned time)
 {
-    int64_t most = number_mul(w[0], w[0] < 0 ? -1 : 1);
+    int64_t max = number_mul(w[0], w[0] < 0 ? -1 : 1);
     for (int k = 0; k < w[1]; k++) {
         Dim d = {w[2 + k]};
         Range r = dim_range_at(d, time);
         int64_t low = number_mul(r.lo, -1), m = r.hi > low ? r.hi : low; /* the least number has no opposite */
-        most = is_narrow(d, time) ? number_mul(most, m > 1 ? m : 1) : INT64_MAX;
+        max = is_narrow(d, time) ? number_mul(max, m > 1 ? m : 1) : INT64_MAX;
     }
-    return most;
+    return max;
 }
 
 static bool is_narrow_sum(const Expr *e, unsigned time)
 {
     int64_t sum = 0;
     for (int i = 0; i < e->n && sum <= INT32_MAX; i += 2 + (int)e->w[i + 1]) {
-        int64_t most = most_of_term(&e->w[i], time);
-        sum = most > INT32_MAX ? most : sum + most;
+        int64_t max = most_of_term(&e->w[i], time);
+        sum = max > INT32_MAX ? max : sum + max;
     }
     return sum <= INT32_MAX;
 }

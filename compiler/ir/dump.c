@@ -40,7 +40,7 @@ static void put_value(const Value *v)
     note("%s_%d:%s%s", v->name && v->name->n ? printable(v->name) : "", v->id, type_tag(v->type),
          v->shape->rank < 0 ? "[?]" : shape_text(*v->shape));
     if (v->data)
-        note(v->data->symbolic ? "=sizes" : v->data->fill ? "=fill" : "=const");
+        note(v->data->symbolic ? "=sizes" : v->data->splat ? "=splat" : "=const");
     put_place(v);
 }
 

@@ -101,17 +101,17 @@ PART(int64_t, work_done)
 /* False: constants take too much work, which is reported. Counted, so that it does not hang on the machine. */
 static bool within_budget(const Node *n)
 {
-    static const int64_t most = (int64_t)1 << 34; /* multiplications: some seconds */
+    static const int64_t max = (int64_t)1 << 34; /* multiplications: some seconds */
     int64_t work = n->macs;
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
             work += tensor_count(n->out[i]->data);
-    if (work <= most - *work_done()) {
+    if (work <= max - *work_done()) {
         *work_done() += work;
         return true;
     }
     error_node(n, "", "its result is constant, but to compute the model's constants takes more than %lld operations",
-               (long long)most);
+               (long long)max);
     note_help("give the result as an initializer, or make something that it is computed from an input");
     return false;
 }

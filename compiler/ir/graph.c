@@ -105,7 +105,7 @@ static void use_remove(Value *v, Use u)
         value_left(v);
 }
 
-int64_t most_bytes(const Value *v) { return (int64_t)type_bytes(v->type, shape_high(*v->shape)); }
+int64_t max_bytes(const Value *v) { return (int64_t)type_bytes(v->type, shape_high(*v->shape)); }
 
 bool value_is_output(const Value *v)
 {

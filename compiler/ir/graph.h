@@ -6,7 +6,7 @@
 #include "ir/symbol.h"
 
 #define MAX_ARGS 24 /* pointers one kernel call may take */
-#define MOST_SIZES 4 /* that it may report */
+#define MAX_SIZES 4 /* that it may report */
 
 typedef enum Form { TENSOR, SEQUENCE, OPTIONAL, MAP, SPARSE, OPAQUE } Form;
 typedef struct TypeDesc { /* a TypeProto in full; a dimension it says nothing about is the symbol "?" */
@@ -43,11 +43,11 @@ struct Value {
     int def_i;
     Type type;
     const Shape *shape;
-    int id;              /* dense numbering, for side tables */
-    int input;           /* index among the C inputs, or -1 */
-    TypeDesc *desc;      /* as declared (input, output, value_info), or NULL */
-    struct Parts *parts; /* of a sequence or optional: container.h */
-    Tensor *data;        /* not NULL: constant (or, when data->symbolic, known integers) */
+    int id;                        /* dense numbering, for side tables */
+    int input;                     /* index among the C inputs, or -1 */
+    TypeDesc *desc;                /* as declared (input, output, value_info), or NULL */
+    struct Components *components; /* of a sequence or optional: container.h */
+    Tensor *data;                  /* not NULL: constant (or, when data->symbolic, known integers) */
     VEC(Use) uses;
     Form form : 8;
     bool default_only : 1;     /* input with a default (IR >= 4): data is the default, not a constant */
@@ -235,7 +235,7 @@ void value_replace(Value *old, Value *by);        /* every use, graph outputs to
 void graph_set_output(Graph *g, int i, Value *v); /* output i is v from now on */
 void graph_add_output(Graph *g, Value *v);
 void node_move(Node *n, Node *before); /* with its outputs, into before's graph */
-int64_t most_bytes(const Value *v);    /* at the bounds of its sizes */
+int64_t max_bytes(const Value *v);     /* at the bounds of its sizes */
 bool value_is_output(const Value *v);
 const char *node_path(const Node *n);             /* "graph.node[3]"; "a node": the compiler's own */
 const char *node_place(const Node *n);            /* `graph.node[3] "name" (Op)` */

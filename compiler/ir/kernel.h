@@ -85,13 +85,13 @@ const Scalar *scalar_find(const char *name, Type a); /* NULL: there is none */
     const Kernel *const kernel_##fn##_at __attribute__((section("onnxcc_kernels"), used)) = &kernel_##fn;
 #define KR(...) KR_(__VA_ARGS__)
 #define KC(k, fn, n_args) fn(RT_CAT(KA_, n_args)(a), *(const struct k *)p)
-#define RUNS(k, n_args, n_in, flags)                                                                                   \
+#define REGISTER_KERNEL(k, n_args, n_in, flags)                                                                                   \
     KR(k, FN(k), RT_CAT(TYPE_, T), NO_TYPE, n_args, n_in, flags, false, KC(k, FN(k), n_args); return 0)
-#define TRIES(k, n_args, n_in, flags)                                                                                  \
+#define REGISTER_FALLIBLE(k, n_args, n_in, flags)                                                                                  \
     KR(k, FN(k), RT_CAT(TYPE_, T), NO_TYPE, n_args, n_in, flags, true, return KC(k, FN(k), n_args))
-#define RUNS2(k, n_args, n_in, flags)                                                                                  \
+#define REGISTER_KERNEL2(k, n_args, n_in, flags)                                                                                  \
     KR(k, FN2(k), RT_CAT(TYPE_, T), RT_CAT(TYPE_, U), n_args, n_in, flags, false, KC(k, FN2(k), n_args); return 0)
-#define TRIES2(k, n_args, n_in, flags)                                                                                 \
+#define REGISTER_FALLIBLE2(k, n_args, n_in, flags)                                                                                 \
     KR(k, FN2(k), RT_CAT(TYPE_, T), RT_CAT(TYPE_, U), n_args, n_in, flags, true, return KC(k, FN2(k), n_args))
 #endif
 

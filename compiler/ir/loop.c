@@ -1,4 +1,4 @@
-/* loop.c - elementwise loops: made from map rows, merged in dimensions, run on the host. */
+/* loop.c - elementwise loops: made from pointwise operators, merged in dimensions, run on the host. */
 #include "ir/loop.h"
 #include "ir/spatial.h"
 
@@ -130,13 +130,13 @@ static void broadcast_strides(Shape space, Shape s, const Value *v, Dim *stride)
     for (int i = 0; i < space.rank; i++)
         stride[i] = D(0);
     for (int i = s.rank - 1, k = space.rank - 1; i >= 0 && k >= 0; i--, k--) { /* k < 0: in a branch that cannot run */
-        if (!together && dim_same(step, v->inside->run)) {
+        if (!together && dim_identical(step, v->inside->run)) {
             together = true;
             step = v->inside->pitch;
         }
         stride[k] = dim_is(s.dim[i], 1) ? D(0) : step;
-        if (!dim_same(s.dim[i], space.dim[k]) && !dim_is(s.dim[i], 1)) /* a size that may be 1 at run time */
-            stride[k] = dim_select(dim_equal(s.dim[i], D(1)), D(0), step);
+        if (!dim_identical(s.dim[i], space.dim[k]) && !dim_is(s.dim[i], 1)) /* a size that may be 1 at run time */
+            stride[k] = dim_select(dim_eq_expr(s.dim[i], D(1)), D(0), step);
         step = dim_mul(step, s.dim[i]);
     }
 }
@@ -155,7 +155,7 @@ void loop_dims(const Loop *l, LoopDims *d)
             continue;
         bool merge = d->rank > 0;
         for (int k = 0; k < n && merge; k++)
-            merge = dim_same(d->stride[k][d->rank - 1], dim_mul(all[k][i], l->shape->dim[i]));
+            merge = dim_identical(d->stride[k][d->rank - 1], dim_mul(all[k][i], l->shape->dim[i]));
         if (!merge)
             d->dim[d->rank++] = D(1);
         d->dim[d->rank - 1] = dim_mul(d->dim[d->rank - 1], l->shape->dim[i]);

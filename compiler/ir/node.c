@@ -41,7 +41,7 @@ static Attr *read_default(const Op *op, const FormalAttr *f)
 
 PART(Map, defaults) /* FormalAttr -> Attr */
 
-/* The attribute as given, or as the row's default says, which is read once; NULL: absent. */
+/* The attribute as given, or the schema's default, which is read once; NULL: absent. */
 static const Attr *attr_or_default(const Node *n, const char *attr)
 {
     const Attr *a = node_attr(n, attr);

@@ -1,40 +1,41 @@
-/* ops.h - what a family file in ops/ is written with: rows, and how infer and bind look at a node. */
+/* ops.h - what a family file in ops/ is written with: schemas, and how infer and bind look at a node. */
 #ifndef ONNXCC_OPS_H
 #define ONNXCC_OPS_H
 
 #include "ir/assume.h"
 
-/* One operator version. Exactly one of bind, map, expand, body, or the flag VIEW (control flow has only infer). */
+/* The schema of one operator version. Exactly one of bind, pointwise, expand, body, or the flag VIEW (control flow has only infer). */
 struct Op {
     const char *name; /* "Softmax" */
-    int since;
+    int since_version;
     /* "x:T y?:T idx:int64|int32 rest*:T -> z:T": formal name, ? optional, * variadic (one type), ** variadic (any
      * types); type variables from `types`. A type set is names joined by |, or a group (type.c): F = float16 float
      * double, FB = F bfloat16, I = int8..int64, U = uint8..uint64, N = I U FB, ALL = every tensor type of its time... */
-    const char *sig;
+    const char *signature;
     const char *types; /* "T=N|bool U=int64" */
     /* "axis:int=-1 perm:ints? mode:string=linear alpha:float=0.01 value:tensor? body:graph": no mark: required */
     const char *attrs;
     void (*infer)(Node *n);  /* sets type and shape of every output; reports what is wrong */
     void (*bind)(Node *n);   /* sets n->call, with BIND */
-    const char *map;         /* elementwise: the scalar function in scalar.def */
+    const char *pointwise;   /* elementwise: the scalar function in scalar.def */
     void (*expand)(Node *n); /* replaces the node by newer or simpler ones (inline.c) */
     const char *body;        /* the same as text: "t = Sub(x, m)  y = Exp(t)", attributes of the node as @alpha */
     unsigned flags;
     const char *domain; /* NULL: ai.onnx */
-    /* Older versions that mean the same: "22 T=FB; 8 T=F / alpha:float=1", with their types (among the newest's), and
-     * attributes after / where they had others. A version that means something else is a row of its own. */
-    const char *was;
-    const char *limit; /* what the specification allows and this row does not, for the support table; NULL: nothing */
+    /* Compatible versions: older ones that mean the same, "22 T=FB; 8 T=F / alpha:float=1", with their types (among the
+     * newest's), and attributes after / where they had others. A version that means something else has its own schema. */
+    const char *compatible;
+    const char
+        *limit; /* what the specification allows and the compiler does not, for the support table; NULL: nothing */
     /* After inference, the last node first: replaces n, or its neighbours, by something better; true: n is gone. */
     bool (*simplify)(Node *n);
     /* layout.c has made n channels last (in and out 0 of rank >= 3 are N,spatial...,C): what else must change? Conv
-     * replaces its weights by a pack node, which folds. Rows with this hook and the flag CHANNELS_LAST start a
-     * channels-last region; rows that only have the flag follow when their input is channels last already; rows that only
-     * have the hook are called once (MatMul packs a constant matrix). */
+     * replaces its weights by a pack node, which folds. Operators with this hook and the flag CHANNELS_LAST start a
+     * channels-last region; those with the flag alone follow when their input is channels last already; for those with the
+     * hook alone it is called once (MatMul packs a constant matrix). */
     void (*layout)(Node *n);
     /* All inputs are about to be transposed by perm (new axis i is old axis perm[i]), the output with them: adapt the
-     * attributes; false: cannot. permute_axis does it for one attribute "axis". ELEMENTWISE rows need none. */
+     * attributes; false: cannot. permute_axis does it for one attribute "axis". ELEMENTWISE operators need none. */
     bool (*permute)(Node *n, const int *perm, int rank);
     /* n is x * c, x + c ... with x at input k and c constant: c (or what is made of it, before `before`) as what x is
      * multiplied by, or as what is added to it; false: neither. */
@@ -57,18 +58,17 @@ enum {
     RANDOM = 1 << 3,        /* never folded, never merged */
     EPILOGUE = 1 << 4,      /* its kernels apply an epilogue to what they store */
     CHANNELS_LAST = 1 << 5, /* infer and bind understand n->channels_last */
-    ELEMENTWISE = 1
-        << 6,            /* commutes with any permutation of its (broadcast) inputs; goes without saying for map rows */
-    DEPRECATED = 1 << 7, /* the row marks the end: using this version is an error that names the last valid one */
-    CONTROL = 1 << 8,    /* has graphs: exec.c and emit.c know it by its kind */
+    ELEMENTWISE = 1 << 6,   /* commutes with any permutation of its (broadcast) inputs; pointwise ones always do */
+    DEPRECATED = 1 << 7,    /* removed: using this version is an error that names the last valid one */
+    CONTROL = 1 << 8,       /* has graphs: exec.c and emit.c know it by its kind */
     NOFOLD = 1 << 9,
-    LOOKS_BACK = 1 << 10, /* what it means depends on the nodes before it, those of constants too */
-    STOPS = 1 << 12,      /* running it is an error, so it runs whoever reads its results */
-    TOLD = 1 << 11,       /* the creator sets type and shape (or its upper bound) of the outputs */
-    CUSTOM = 1 << 13,     /* the user's own: number of arguments, and attributes, are as the model has them */
+    INSPECTS_PRODUCERS = 1 << 10, /* what it means depends on the nodes before it, those of constants too */
+    STOPS = 1 << 12,              /* running it is an error, so it runs whoever reads its results */
+    PRETYPED = 1 << 11,           /* the creator sets type and shape (or its upper bound) of the outputs */
+    CUSTOM = 1 << 13,             /* the user's own: number of arguments, and attributes, are as the model has them */
 };
 
-/* Puts a table into the register; the one line a family file needs besides its rows. */
+/* Registers a table; the one line a family file needs besides its schemas. */
 #define OPS(table)                                                                                                     \
     const Op *const table##_at __attribute__((section("onnxcc_ops"), used)) = table;                                   \
     const int table##_n __attribute__((section("onnxcc_opn"), used)) = (int)(sizeof table / sizeof *table)
@@ -80,7 +80,7 @@ static inline Value *out(const Node *n, int i) { return i < n->n_out ? n->out[i]
 Shape in_shape(const Node *n, int i);
 Type in_type(const Node *n, int i);
 
-/* Attributes, with the row's default. */
+/* Attributes, with the schema's default. */
 int64_t attr_int(const Node *n, const char *name);
 double attr_float(const Node *n, const char *name);
 const char *attr_string(const Node *n, const char *name);          /* "" when absent */
@@ -135,7 +135,7 @@ Value *with_int(Value *v, const char *attr, int64_t i); /* v, whose node has the
 void replace_out(Node *n, int i, Value *by);            /* uses of output i now read `by` */
 void expand_to(Node *n, Value *y);                      /* all that n gives is y */
 void expand_done(Node *n);                              /* removes n */
-void expand_same(Node *n); /* this version means the same as the newest (its attributes too): the usual old row */
+void expand_same(Node *n); /* this version means the same as the newest (its attributes too): for most old versions */
 void expand_body(Node *n, const char *text);
 
 /* ---- layout -------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* opset.c - resolve: binds every node to the row of (domain, operator, version in force); all misses in one message.
+/* opset.c - resolve: gives every node the schema of (domain, operator, version in force); one message for all that have none.
  * Requires: a parsed model. Leaves: n->op on every node but calls of model functions. */
 #include "ir/opset.h"
 #include "base/options.h"
@@ -55,21 +55,21 @@ Function *find_function(const Model *m, const Node *n)
     return map_get(&m->function_of, function_key(n->source->domain, n->source->op_type, n->source->overload));
 }
 
-/* One kind of miss, with the nodes it concerns. */
-typedef struct Miss {
+/* An operator without a schema, with the nodes that it concerns. */
+typedef struct Unresolved {
     Name domain, op;
     int64_t version;
     int count;
     const Node *first;
-    struct Miss *next;
-} Miss;
+    struct Unresolved *next;
+} Unresolved;
 
 typedef struct Resolver {
     Model *model;
     const struct Import *imports;
     int n_imports;
-    Miss *misses, **last;
-    Map miss_of; /* of domain, operator and version */
+    Unresolved *unresolved, **last;
+    Map unresolved_of; /* of domain, operator and version */
 } Resolver;
 
 static void resolve_graph(Graph *g, void *resolver);
@@ -81,15 +81,15 @@ static void add_miss(Resolver *r, const Node *n, Name domain, int64_t version)
         int64_t version;
     } key = {domain, n->source->op_type, version};
     Name kind = name_bytes((const char *)&key, sizeof key);
-    Miss *m = map_get(&r->miss_of, kind);
+    Unresolved *m = map_get(&r->unresolved_of, kind);
     if (m) {
         m->count++;
         return;
     }
-    m = *r->last = NEW(Miss);
-    *m = (Miss){domain, n->source->op_type, version, 1, n, NULL};
+    m = *r->last = NEW(Unresolved);
+    *m = (Unresolved){domain, n->source->op_type, version, 1, n, NULL};
     r->last = &m->next;
-    map_put(&r->miss_of, kind, m);
+    map_put(&r->unresolved_of, kind, m);
 }
 
 /* A function is resolved with its own imports, once, when the first node calls it. */
@@ -166,29 +166,29 @@ static void resolve_graph(Graph *g, void *resolver)
         resolve_node(resolver, n);
 }
 
-/* A removed operator's row says what to use instead, and, before that, whether it was an experiment. */
+/* A removed operator's schema says what to use instead, and, before that, whether it was an experiment. */
 static const char experiment[] = "experimental: ";
 
-/* Why (domain, op, version) has no row, in the user's terms. */
-static void report_miss(const Miss *m)
+/* Why (domain, op, version) has no schema, in the user's terms. */
+static void report_unresolved(const Unresolved *m)
 {
     const char *domain = domain_text(m->domain), *op = printable(m->op);
     int n;
-    const Op *const *rows = ops_sorted(&n);
+    const Op *const *schemas = ops_sorted(&n);
     const Op *later = NULL, *last = NULL, *ended = NULL, *spelled = NULL;
     for (int i = 0; i < n; i++) {
-        if (strcmp(op_domain(rows[i]), m->domain->s))
+        if (strcmp(op_domain(schemas[i]), m->domain->s))
             continue;
-        if (!strcasecmp(rows[i]->name, m->op->s) && strcmp(rows[i]->name, m->op->s))
-            spelled = rows[i];
-        if (strcmp(rows[i]->name, m->op->s))
+        if (!strcasecmp(schemas[i]->name, m->op->s) && strcmp(schemas[i]->name, m->op->s))
+            spelled = schemas[i];
+        if (strcmp(schemas[i]->name, m->op->s))
             continue;
-        if (rows[i]->since > m->version)
-            later = later ? later : rows[i];
-        else if (rows[i]->flags & DEPRECATED)
-            ended = rows[i];
+        if (schemas[i]->since_version > m->version)
+            later = later ? later : schemas[i];
+        else if (schemas[i]->flags & DEPRECATED)
+            ended = schemas[i];
         else
-            last = rows[i];
+            last = schemas[i];
     }
     if (!domain_newest(m->domain)) {
         error_node(m->first, "OPS-05", "operator not supported: %s of the unknown domain '%s', version %lld", op,
@@ -199,16 +199,16 @@ static void report_miss(const Miss *m)
                    domain, (long long)m->version);
     else if (ended)
         error_node(m->first, "OPS-12", "operator %s (%s) was removed in version %d; the model imports %lld", op, domain,
-                   ended->since, (long long)m->version);
+                   ended->since_version, (long long)m->version);
     else if (later)
         error_node(m->first, "OPS-11", "operator %s (%s) appears in version %d; the model imports %lld", op, domain,
-                   later->since, (long long)m->version);
+                   later->since_version, (long long)m->version);
     else
         error_node(m->first, "OPS-05", "operator not supported: %s (%s %lld)", op, domain, (long long)m->version);
     if (spelled)
         note_help("operators are case-sensitive: did you mean %s?", spelled->name);
     if (ended && last)
-        note_help("the last version that has it is %d", ended->since - 1);
+        note_help("the last version that has it is %d", ended->since_version - 1);
     if (ended && ended->body)
         note_help("use %s instead", strncmp(ended->body, experiment, strlen(experiment))
                                         ? ended->body
@@ -220,17 +220,17 @@ static void report_miss(const Miss *m)
 void resolve_ops(Model *m)
 {
     Resolver r = {.model = m, .imports = m->imports.at, .n_imports = m->imports.n};
-    r.last = &r.misses;
+    r.last = &r.unresolved;
     resolve_graph(m->graph, &r);
     for (int i = 0; i < m->functions.n; i++) /* those that nobody calls, too */
         resolve_function(&r, m->functions.at[i]);
-    for (const Miss *miss = r.misses; miss; miss = miss->next)
-        report_miss(miss);
+    for (const Unresolved *unresolved = r.unresolved; unresolved; unresolved = unresolved->next)
+        report_unresolved(unresolved);
     for (int i = 0; i < opt()->customs.n; i++)
         if (!opt()->customs.at[i].used)
             error_at("", "", "--custom-op %s: the model has no %s of the domain '%s'", opt()->customs.at[i].op,
                      opt()->customs.at[i].op, domain_text(name(opt()->customs.at[i].domain)));
-    if (r.misses)
+    if (r.unresolved)
         note_help("`onnxcc --list-ops` shows every operator, version and type");
     stop_on_errors();
 }

@@ -1,10 +1,10 @@
-/* opset.h - which row of ops/ a node means, in the versions that the model imports. */
+/* opset.h - the schema of each node, in the versions that the model imports. */
 #ifndef ONNXCC_OPSET_H
 #define ONNXCC_OPSET_H
 
 #include "ir/ops.h"
 
-void resolve_ops(Model *m);                             /* every node bound to its row */
+void resolve_ops(Model *m);                             /* every node gets its schema */
 const char *domain_text(Name d);                        /* of a normal one, for messages */
 Name domain_normal(Name d);                             /* "" for ai.onnx */
 int64_t domain_newest(Name d);                          /* the highest version that is known; 0: the domain is not */

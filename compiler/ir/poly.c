@@ -152,7 +152,7 @@ Dim dim_sub(Dim a, Dim b)
     int64_t v;
     if (dim_const(a) && dim_const(b))
         return D(__builtin_sub_overflow(a.v, b.v, &v) ? (a.v < 0 ? INT64_MIN : INT64_MAX) : v);
-    return dim_same(a, b) ? D(0) : dim_is(b, 0) ? a : sum(a, -1, b);
+    return dim_identical(a, b) ? D(0) : dim_is(b, 0) ? a : sum(a, -1, b);
 }
 
 static int poly_size(const Poly *p)
@@ -265,10 +265,10 @@ Dim dim_div(Dim a, Dim b)
     if (dim_const(b) && b.v > 0)
         return dim_add(w, div_number(&rest, b.v));
     Range x = dim_range(r), y = dim_range(b);
-    int64_t least = y.lo > 1 ? y.lo : 1;
-    if (x.lo >= 0 && x.hi < least)
+    int64_t min = y.lo > 1 ? y.lo : 1;
+    if (x.lo >= 0 && x.hi < min)
         return w;
-    if (x.hi < 0 && x.lo >= -least)
+    if (x.hi < 0 && x.lo >= -min)
         return dim_add(w, D(-1));
     return dim_add(w, dim_make(EXPR_DIV, 2, (int64_t[]){r.v, b.v}));
 }

@@ -26,6 +26,12 @@ void remarks_choose(const char *what)
     remarks_only(REMARKS_ALL);
 }
 
+void remarks_end(void)
+{
+    if (chosen()->quoted && !chosen()->said.n)
+        note("no remark mentions %s\n", chosen()->quoted);
+}
+
 void remarks_only(unsigned rewrites) { *remarks_wanted() = chosen()->rewrites & rewrites; }
 
 /* Is it what --remarks asks for, and new? */

@@ -29,6 +29,7 @@ typedef enum Rewrite { REWRITES(REWRITE_NUMBER) REWRITE_COUNT } Rewrite;
 
 /* "fuse": that rewrite; another word: what names a node or value so; NULL: every remark. */
 void remarks_choose(const char *what);
+void remarks_end(void); /* says that no remark mentioned it, where that is so */
 /* Until the next call, remarks about these rewrites alone (bits): a stage that tries things says so once. */
 void remarks_only(unsigned rewrites);
 #define REMARKS_ALL (~0u)

@@ -1,4 +1,4 @@
-/* schema.c - reads the rows of ops/: the register of operators, their signatures, type sets and attributes. */
+/* schema.c - reads the schemas of ops/: the register of operators, their signatures, type sets and attributes. */
 #include "ir/schema.h"
 #include "ir/kernel.h"
 
@@ -12,36 +12,36 @@ extern const int __start_onnxcc_opn[];
 
 const char *op_domain(const Op *op) { return op->domain ? op->domain : ""; }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_schemas(const void *a, const void *b)
 {
     const Op *x = *(const Op *const *)a, *y = *(const Op *const *)b;
     int c = strcmp(op_domain(x), op_domain(y));
     if (!c)
         c = strcmp(x->name, y->name);
-    return c ? c : x->since - y->since;
+    return c ? c : x->since_version - y->since_version;
 }
 
 typedef struct Register {
-    VEC(const Op *) rows; /* sorted */
+    VEC(const Op *) schemas; /* sorted */
     struct Entry {
         const Op *op;
-        Signature *sig;
-    } *read; /* open addressing: what was read of rows */
+        Signature *signature;
+    } *read; /* open addressing: the signatures read so far */
     size_t cap;
 } Register;
 PART(Register, reg)
 
-/* A row for each older version in op->was. A type variable that it does not name has the newest's types, which stand
+/* A schema for each version in op->compatible. A type variable that it does not name has the newest's types, which stand
  * behind its own. */
 static void add_old_rows(const Op *op)
 {
-    for (const char *s = op->was; s && *s; s += strspn(s, "; ")) {
+    for (const char *s = op->compatible; s && *s; s += strspn(s, "; ")) {
         int end = (int)strcspn(s, ";"), slash = (int)strcspn(s, ";/");
         size_t size = strlen(s) + strlen(op->types) + 3;
         Op *old = pool_alloc(sizeof *old + 2 * size);
         char *types, *attrs = (char *)(old + 1);
         *old = *op;
-        old->since = (int)strtol(s, &types, 10);
+        old->since_version = (int)strtol(s, &types, 10);
         if (slash < end) {
             snprintf(attrs, size, "%.*s", end - slash - 1, s + slash + 1);
             old->attrs = attrs;
@@ -50,7 +50,7 @@ static void add_old_rows(const Op *op)
         snprintf(attrs + size, size, "%.*s %s", (int)(s + slash - types), types, op->types);
         if (!op->expand && !op->body)
             old->expand = expand_same;
-        vec_push(&reg()->rows, old);
+        vec_push(&reg()->schemas, old);
         s += end;
     }
 }
@@ -58,17 +58,17 @@ static void add_old_rows(const Op *op)
 const Op *const *ops_sorted(int *n)
 {
     Register *const r = reg();
-    if (!r->rows.n) {
+    if (!r->schemas.n) {
         /* The linker keeps both sections in the order of the objects, so table i has length i. */
         for (int i = 0; __start_onnxcc_ops + i < __stop_onnxcc_ops; i++)
             for (int k = 0; k < __start_onnxcc_opn[i]; k++) {
-                vec_push(&r->rows, &__start_onnxcc_ops[i][k]);
+                vec_push(&r->schemas, &__start_onnxcc_ops[i][k]);
                 add_old_rows(&__start_onnxcc_ops[i][k]);
             }
-        qsort(r->rows.at, (size_t)r->rows.n, sizeof *r->rows.at, compare_rows);
+        qsort(r->schemas.at, (size_t)r->schemas.n, sizeof *r->schemas.at, compare_schemas);
     }
-    *n = r->rows.n;
-    return r->rows.at;
+    *n = r->schemas.n;
+    return r->schemas.at;
 }
 
 const Op *op_find(const char *domain, const char *name, int64_t version)
@@ -76,13 +76,13 @@ const Op *op_find(const char *domain, const char *name, int64_t version)
     int n, lo = 0;
     const Op *const *t = ops_sorted(&n);
     int hi = n;
-    while (lo < hi) { /* the first row after (domain, name, version) */
+    while (lo < hi) { /* the first schema after (domain, name, version) */
         int mid = (lo + hi) / 2;
         const Op *op = t[mid];
         int c = strcmp(op_domain(op), domain);
         if (!c)
             c = strcmp(op->name, name);
-        if (c < 0 || (c == 0 && op->since <= version))
+        if (c < 0 || (c == 0 && op->since_version <= version))
             lo = mid + 1;
         else
             hi = mid;
@@ -141,7 +141,7 @@ static TypeSet set_of(const char *s, size_t n)
         if (!found && k == 3 && !memcmp(s, "map", 3))
             set |= TYPE_MAP, found = true;
         if (!found)
-            bug("type set '%.*s' in a row", (int)k, s);
+            bug("type set '%.*s' in a schema", (int)k, s);
         s += k < n ? k + 1 : k;
         n -= k < n ? k + 1 : k;
     }
@@ -154,7 +154,7 @@ static TypeSet variable_set(const char *types, const char *v, size_t n)
     for (const char *s = types; s && *(s += strspn(s, " "));) {
         const char *eq = strchr(s, '=');
         if (!eq)
-            bug("types '%s' in a row", types);
+            bug("types '%s' in a schema", types);
         const char *end = strchr(eq, ' ');
         size_t k = end ? (size_t)(end - eq - 1) : strlen(eq + 1);
         if ((size_t)(eq - s) == n && !memcmp(s, v, n))
@@ -166,7 +166,7 @@ static TypeSet variable_set(const char *types, const char *v, size_t n)
 
 /* ---- signatures ------------------------------------------------------------------------------------------ */
 
-static void read_formal(const Op *op, Signature *sig, Formal *f, const char *s, size_t n)
+static void read_formal(const Op *op, Signature *signature, Formal *f, const char *s, size_t n)
 {
     const char *colon = memchr(s, ':', n);
     if (!colon)
@@ -185,23 +185,23 @@ static void read_formal(const Op *op, Signature *sig, Formal *f, const char *s, 
     f->set = variable_set(op->types, t, tn);
     f->variable = -1;
     if (f->set) {
-        for (int i = 0; i < sig->n_var && f->variable < 0; i++)
-            if (strlen(sig->var[i]) == tn && !memcmp(sig->var[i], t, tn))
+        for (int i = 0; i < signature->n_var && f->variable < 0; i++)
+            if (strlen(signature->var[i]) == tn && !memcmp(signature->var[i], t, tn))
                 f->variable = i;
         if (f->variable < 0) {
-            if (sig->n_var == MAX_VARIABLES)
+            if (signature->n_var == MAX_VARIABLES)
                 bug("too many type variables in %s", op->name);
             char *copy = pool_alloc(tn + 1);
             memcpy(copy, t, tn);
             copy[tn] = 0;
-            f->variable = sig->n_var;
-            sig->var[sig->n_var++] = copy;
+            f->variable = signature->n_var;
+            signature->var[signature->n_var++] = copy;
         }
     } else
         f->set = set_of(t, tn);
 }
 
-static void read_attrs(const Op *op, Signature *sig)
+static void read_attrs(const Op *op, Signature *signature)
 {
     static const char *const kinds[] = {"",        "float",   "int",    "string", "tensor",  "graph", "floats", "ints",
                                         "strings", "tensors", "graphs", "sparse", "sparses", "type",  "types"};
@@ -210,9 +210,9 @@ static void read_attrs(const Op *op, Signature *sig)
             s++;
         if (!*s)
             break;
-        if (sig->n_attr == MAX_ATTRS)
+        if (signature->n_attr == MAX_ATTRS)
             bug("too many attributes in %s", op->name);
-        FormalAttr *a = &sig->attr[sig->n_attr++];
+        FormalAttr *a = &signature->attr[signature->n_attr++];
         a->name = s;
         const char *colon = strchr(s, ':');
         a->name_n = (int)(colon - s);
@@ -258,51 +258,52 @@ const Signature *op_signature(const Op *op)
 {
     struct Entry *const e = find_entry(op);
     if (e->op)
-        return e->sig;
-    Signature *sig = NEW(Signature);
-    Formal *f = sig->in;
-    for (const char *s = op->sig; *s;) {
+        return e->signature;
+    Signature *signature = NEW(Signature);
+    Formal *f = signature->in;
+    for (const char *s = op->signature; *s;) {
         while (*s == ' ')
             s++;
         if (s[0] == '-' && s[1] == '>') {
-            f = sig->out;
+            f = signature->out;
             s += 2;
             continue;
         }
         size_t n = strcspn(s, " ");
         if (!n)
             break;
-        int *count = f == sig->in ? &sig->n_in : &sig->n_out;
+        int *count = f == signature->in ? &signature->n_in : &signature->n_out;
         if (*count == MAX_FORMALS)
             bug("too many arguments in %s", op->name);
-        read_formal(op, sig, &f[(*count)++], s, n);
+        read_formal(op, signature, &f[(*count)++], s, n);
         s += n;
     }
-    read_attrs(op, sig);
-    *e = (struct Entry){op, sig};
-    return sig;
+    read_attrs(op, signature);
+    *e = (struct Entry){op, signature};
+    return signature;
 }
 
-const FormalAttr *formal_attr(const Signature *sig, const char *name)
+const FormalAttr *formal_attr(const Signature *signature, const char *name)
 {
-    for (int i = 0; i < sig->n_attr; i++)
-        if (strlen(name) == (size_t)sig->attr[i].name_n && !memcmp(sig->attr[i].name, name, strlen(name)))
-            return &sig->attr[i];
+    for (int i = 0; i < signature->n_attr; i++)
+        if (strlen(name) == (size_t)signature->attr[i].name_n && !memcmp(signature->attr[i].name, name, strlen(name)))
+            return &signature->attr[i];
     return NULL;
 }
 
-const Formal *formal_in(const Signature *sig, int i)
+const Formal *formal_in(const Signature *signature, int i)
 {
-    if (i < sig->n_in)
-        return &sig->in[i];
-    return sig->n_in && sig->in[sig->n_in - 1].variadic ? &sig->in[sig->n_in - 1] : NULL;
+    if (i < signature->n_in)
+        return &signature->in[i];
+    return signature->n_in && signature->in[signature->n_in - 1].variadic ? &signature->in[signature->n_in - 1] : NULL;
 }
 
-const Formal *formal_out(const Signature *sig, int i)
+const Formal *formal_out(const Signature *signature, int i)
 {
-    if (i < sig->n_out)
-        return &sig->out[i];
-    return sig->n_out && sig->out[sig->n_out - 1].variadic ? &sig->out[sig->n_out - 1] : NULL;
+    if (i < signature->n_out)
+        return &signature->out[i];
+    return signature->n_out && signature->out[signature->n_out - 1].variadic ? &signature->out[signature->n_out - 1]
+                                                                             : NULL;
 }
 
 void expand_same(Node *n)

@@ -1,4 +1,4 @@
-/* schema.h - the rows of ops/, read: what check.c, opset.c and report.c ask about an operator. */
+/* schema.h - the schemas of ops/, read: what check.c, opset.c and report.c ask about an operator. */
 #ifndef ONNXCC_SCHEMA_H
 #define ONNXCC_SCHEMA_H
 
@@ -36,14 +36,14 @@ typedef struct Signature {
     FormalAttr attr[MAX_ATTRS];
 } Signature;
 
-const Signature *op_signature(const Op *op);                           /* read once, kept */
-const FormalAttr *formal_attr(const Signature *sig, const char *name); /* or NULL */
-const Formal *formal_in(const Signature *sig, int i);                  /* variadic ones repeat; NULL: too many */
-const Formal *formal_out(const Signature *sig, int i);
+const Signature *op_signature(const Op *op);                                 /* read once, kept */
+const FormalAttr *formal_attr(const Signature *signature, const char *name); /* or NULL */
+const Formal *formal_in(const Signature *signature, int i);                  /* variadic ones repeat; NULL: too many */
+const Formal *formal_out(const Signature *signature, int i);
 
-/* The row in force for (domain, name) when `version` of the domain is imported; NULL: none that old. */
+/* The schema in force for (domain, name) when `version` of the domain is imported; NULL: none that old. */
 const Op *op_find(const char *domain, const char *name, int64_t version);
-const Op *const *ops_sorted(int *n); /* all rows, by domain, name, version */
+const Op *const *ops_sorted(int *n); /* all of them, by domain, name, version */
 const char *op_domain(const Op *op); /* "" for ai.onnx */
 
 #endif

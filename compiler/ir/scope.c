@@ -85,7 +85,7 @@ Dims stacked_sizes(const Node *n)
         for (int k = 0; n->out[i] && k < s->rank; k++) {
             bool again = !dim_varies_in(s->dim[k], n);
             for (int j = 0; j < sizes.n; j++)
-                again |= dim_same(sizes.at[j], s->dim[k]);
+                again |= dim_identical(sizes.at[j], s->dim[k]);
             if (!again)
                 vec_push(&sizes, s->dim[k]);
         }

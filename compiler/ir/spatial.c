@@ -122,7 +122,7 @@ static void read_axis(const Image *m, int a, int same, bool ceil, Windows *w)
         return;
     /* A window that would start in the padding at the end is left out. */
     Dim last = dim_mul(dim_sub(w->out[a], D(1)), stride), end = dim_add(size, w->pad[a]);
-    w->out[a] = dim_sub(w->out[a], dim_less(dim_sub(end, D(1)), last));
+    w->out[a] = dim_sub(w->out[a], dim_less_expr(dim_sub(end, D(1)), last));
 }
 
 /* Are there pads beside auto_pad? True: reported. Convolutions, whose weights may tell the kernel's shape, may not have both. */

@@ -20,7 +20,7 @@ void strided_axis(Strided *s, Dim dim, Dim from, Dim to)
     s->to[s->rank++] = to;
 }
 
-static bool runs_on(const Dim *stride, Dim dim, int k) { return dim_same(stride[k - 1], dim_mul(dim, stride[k])); }
+static bool runs_on(const Dim *stride, Dim dim, int k) { return dim_identical(stride[k - 1], dim_mul(dim, stride[k])); }
 
 /* Drops axes of 1, joins axes that run on. */
 static void strided_merge(Strided *s)

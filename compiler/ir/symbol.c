@@ -16,7 +16,7 @@ static Symbol *symbol_new(Name n, int64_t low, int64_t high)
 {
     Symbol *s = NEW(Symbol);
     *s = (Symbol){
-        .name = n, .low = low, .high = high, .most = D(high), .id = symbols()->at.n, .axis = -1, .element = -1};
+        .name = n, .low = low, .high = high, .upper = D(high), .id = symbols()->at.n, .axis = -1, .element = -1};
     s->fixed = dim_make(EXPR_SYMBOL, 1, (int64_t[]){s->id});
     vec_push(&symbols()->at, s);
     map_put(&symbols()->by_name, n, s);

@@ -8,7 +8,7 @@
 struct Symbol {
     Name name;         /* dim_param, or a made-up one; unique */
     int64_t low, high; /* inclusive; high == INT64_MAX: no bound yet */
-    Dim most;          /* over other symbols, perhaps: when these have a bound, so has it */
+    Dim upper;         /* may be over other symbols: it has a bound when they have */
     bool user;         /* named in the model, so that --dim can set it */
     Value *from;       /* where its run-time value comes from: an element of an integer tensor, ... */
     int element;

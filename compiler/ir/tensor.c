@@ -58,7 +58,7 @@ Tensor *tensor_new_fill(Type type, Shape s, const void *element)
     size_t n = type_bytes(type, 1);
     t->data = pool_alloc(ELEMENTS_ROOM(n));
     memcpy((void *)(uintptr_t)t->data, element, n);
-    t->fill = true;
+    t->splat = true;
     return t;
 }
 
@@ -176,8 +176,8 @@ Tensor *tensor_int(Type type, int64_t v)
 
 bool tensor_uniform(const Tensor *t)
 {
-    if (t->fill || t->symbolic || t->thunk || !t->data || t->type == STR || type_bits(t->type) % 8)
-        return t->fill;
+    if (t->splat || t->symbolic || t->thunk || !t->data || t->type == STR || type_bits(t->type) % 8)
+        return t->splat;
     const size_t width = (size_t)type_bits(t->type) / 8, size = tensor_size(t);
     return size > width && !memcmp(t->data, (const char *)t->data + width, size - width);
 }
@@ -185,9 +185,9 @@ bool tensor_uniform(const Tensor *t)
 /* Where element *i is; of a fill, the only one. */
 static const void *element_bytes(const Tensor *t, int64_t *i)
 {
-    if (t->fill)
+    if (t->splat)
         *i = 0;
-    return t->fill ? t->data : tensor_data(t);
+    return t->splat ? t->data : tensor_data(t);
 }
 
 int64_t tensor_get_int(const Tensor *t, int64_t i)
@@ -271,12 +271,12 @@ const void *tensor_data(const Tensor *constant)
     if (!t->data)
         force(t);
     size_t align = (size_t)type_bits(t->type) / 8;
-    if (!t->fill && (uintptr_t)t->data % (align ? align : 1) == 0)
+    if (!t->splat && (uintptr_t)t->data % (align ? align : 1) == 0)
         return t->data;
     if (!t->copy) {
         size_t size = tensor_size(t);
         t->copy = big_alloc(size);
-        if (t->fill)
+        if (t->splat)
             expand_fill(t, t->copy, size);
         else
             memcpy(t->copy, t->data, size);

@@ -18,7 +18,7 @@ typedef struct Tensor {
     int rank;
     const int64_t *dim;
     const void *data; /* NULL while lazy */
-    bool fill;        /* every element equals the one at data */
+    bool splat;       /* every element equals the one at data */
     bool symbolic;    /* I64 whose elements are Dims, some of them expressions */
     bool kept;        /* known by its address: not to be freed */
     bool owned;       /* data was malloc'ed by exec.c, so tensor_drop frees it */

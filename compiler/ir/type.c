@@ -106,7 +106,7 @@ bool shape_same(Shape a, Shape b)
 {
     bool same = a.rank == b.rank;
     for (int i = 0; same && i < a.rank; i++)
-        same = dim_same(a.dim[i], b.dim[i]);
+        same = dim_identical(a.dim[i], b.dim[i]);
     return same;
 }
 
@@ -121,7 +121,7 @@ bool shape_const(Shape s)
 /* One dimension of numpy's rule: equal, or one of them is 1. An expression beside a number other than 1 is 1 or that. */
 static bool broadcast_dim(Dim a, Dim b, Dim *y)
 {
-    if (dim_same(a, b) || dim_is(b, 1))
+    if (dim_identical(a, b) || dim_is(b, 1))
         return *y = a, true;
     if (dim_is(a, 1))
         return *y = b, true;
@@ -130,9 +130,9 @@ static bool broadcast_dim(Dim a, Dim b, Dim *y)
     if (dim_const(a) || dim_const(b))
         *y = dim_const(a) ? a : b;
     else if (dim_size(b) < dim_size(a)) /* the shorter one is written twice */
-        *y = dim_select(dim_equal(b, D(1)), a, b);
+        *y = dim_select(dim_eq_expr(b, D(1)), a, b);
     else
-        *y = dim_select(dim_equal(a, D(1)), b, a);
+        *y = dim_select(dim_eq_expr(a, D(1)), b, a);
     return true;
 }
 

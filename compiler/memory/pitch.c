@@ -1,6 +1,6 @@
 /* pitch.c - values in rows that lie apart: which calls can read and write them, and how a call is told. A kernel can when
- * it has a parameter x_pitch (first argument), r_pitch (residual), y_pitch (last one), or pitch[] (what JOINS); it is bound
- * to the length of a row. What COPIES is given other strides, and a loop looks at its values itself. */
+ * it has a parameter x_pitch (first argument), r_pitch (residual), y_pitch (last one), or pitch[] (what CONCAT_LIKE); it is bound
+ * to the length of a row. What STRIDED_COPY is given other strides, and a loop looks at its values itself. */
 #include "memory/pitch.h"
 #include "ir/loop.h"
 
@@ -18,7 +18,7 @@ static bool has_rows(Shape s, Dim run)
     if (dim_low(run) < WORTH)
         return false;
     for (int i = 0; i <= s.rank; i++)
-        if (dim_same(shape_product(s, i, s.rank), run))
+        if (dim_identical(shape_product(s, i, s.rank), run))
             return true;
     return false;
 }
@@ -31,7 +31,7 @@ static Param *pitch_param(const Call *c, int i)
     const int residual = KERNEL_RESIDUAL(c->kernel);
     if (i == c->n_arg - 1)
         return call_param(c, "y_pitch");
-    if (c->kernel->flags & JOINS)
+    if (c->kernel->flags & CONCAT_LIKE)
         return call_param(c, "pitch") + i;
     return i == 0 ? call_param(c, "x_pitch") : i == residual ? call_param(c, "r_pitch") : NULL;
 }
@@ -59,7 +59,7 @@ static bool spread_copy(const Call *c, Dim run, Dim pitch, struct copy_bind *to)
         if (dim_is(n, 1))
             continue;
         bool across = dim_is(dim_mod(step, run), 0);
-        if (!across && dim_is(step, 1) && dim_is(dim_mod(n, run), 0) && !dim_same(n, run)) { /* over whole rows */
+        if (!across && dim_is(step, 1) && dim_is(dim_mod(n, run), 0) && !dim_identical(n, run)) { /* over whole rows */
             if (k < 2)
                 return false;
             q.dim[--k] = run, q.from[k] = D(1), q.to[k] = p->to[i];
@@ -84,10 +84,10 @@ static bool spread_copy(const Call *c, Dim run, Dim pitch, struct copy_bind *to)
 static bool takes_rows(const Call *c, int i, Dim run)
 {
     struct copy_bind copy;
-    if (c->kernel->flags & COPIES)
+    if (c->kernel->flags & STRIDED_COPY)
         return i == 0 && spread_copy(c, run, run, &copy);
     const Param *p = pitch_param(c, i);
-    return p && dim_same(p->d, run) && groups_in_row(c, i, run);
+    return p && dim_identical(p->d, run) && groups_in_row(c, i, run);
 }
 
 bool pitch_reads(const Node *n, const Value *v, Dim run)
@@ -126,7 +126,7 @@ void pitch_apply(Node *n)
         const Value *v = c->arg[i];
         if (!v || dim_is(v->inside->pitch, 0))
             continue;
-        if (!(c->kernel->flags & COPIES))
+        if (!(c->kernel->flags & STRIDED_COPY))
             pitch_param(c, i)->d = v->inside->pitch;
         else if (!spread_copy(c, v->inside->run, v->inside->pitch, (void *)c->param))
             bug("a copy cannot read rows after all");

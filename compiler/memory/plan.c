@@ -42,7 +42,7 @@ static void start_value(Value *v, int time)
     v->fixed = false;
     v->offset = -1;
     v->live_from = v->live_to = time;
-    v->bytes = v->data ? 0 : most_bytes(v);
+    v->bytes = v->data ? 0 : max_bytes(v);
 }
 
 static void set_times(Node *n, void *last)
@@ -87,35 +87,35 @@ typedef struct Arena {
 } Arena;
 
 /* Bytes that one object may have. */
-static int64_t most_addressed(void) { return opt()->target->addresses ? opt()->target->addresses : (int64_t)1 << 47; }
+static int64_t max_addressed(void) { return opt()->target->addresses ? opt()->target->addresses : (int64_t)1 << 47; }
 
 /* The arena may be so large. */
-static int64_t most_arena(void)
+static int64_t max_arena(void)
 {
     enum { UNASKED = 1 << 30 };
     int64_t asked = opt()->max_arena ? opt()->max_arena : UNASKED;
-    return asked < most_addressed() ? asked : most_addressed();
+    return asked < max_addressed() ? asked : max_addressed();
 }
 
 /* Why something is as large as it is, and what may be done. */
 static void help_size(int64_t bytes)
 {
     note_help("smaller bounds of sizes (--dim, --shape) make it smaller");
-    if (bytes <= most_addressed())
+    if (bytes <= max_addressed())
         note_help("if so much memory is there: --max-arena %lldM", (long long)((bytes >> 20) + 1));
 }
 
 /* False: alone more than the arena may be; reported. */
 static bool buffer_fits(int64_t bytes, const Value *v, const Node *n)
 {
-    if (bytes <= most_arena())
+    if (bytes <= max_arena())
         return true;
     if (v && v->def)
         error_node(v->def, "", "'%s' %s needs up to %lld bytes, more than an arena of %lld", printable(v->name),
-                   shape_text(*v->shape), (long long)bytes, (long long)most_arena());
+                   shape_text(*v->shape), (long long)bytes, (long long)max_arena());
     else
         error_node(n ? n : v->graph->first, "", "up to %lld bytes are needed, more than an arena of %lld",
-                   (long long)bytes, (long long)most_arena());
+                   (long long)bytes, (long long)max_arena());
     help_size(bytes);
     return false;
 }
@@ -156,7 +156,7 @@ typedef struct Trial {
     int64_t bound, work;
 } Trial;
 
-enum { MOST_WORK = 600000 }; /* about a second */
+enum { MAX_WORK = 600000 }; /* about a second */
 
 /* Shares as t->joins says; the bytes that this needs at least. */
 static int64_t try_joins(Trial *t)
@@ -176,7 +176,7 @@ static int64_t try_joins(Trial *t)
 static void add_candidate(Node *n, void *arg)
 {
     Trial *t = arg;
-    if (n->call.kernel && n->call.kernel->flags & (JOINS | COPIES) && (n->free || n->joined))
+    if (n->call.kernel && n->call.kernel->flags & (CONCAT_LIKE | STRIDED_COPY) && (n->free || n->joined))
         vec_push(&t->candidates, n);
 }
 
@@ -222,10 +222,10 @@ static void choose_joins(Trial *t)
 /* What became of a candidate. */
 static void remark_join(const Trial *t, const Node *n)
 {
-    const Rewrite r = n->call.kernel->flags & JOINS ? REWRITE_CONCAT : REWRITE_SLICE;
+    const Rewrite r = n->call.kernel->flags & CONCAT_LIKE ? REWRITE_CONCAT : REWRITE_SLICE;
     if (!t->joins[n->time])
         (void)declines(r, n, "the arena would be larger");
-    else if (n->call.kernel->flags & JOINS)
+    else if (n->call.kernel->flags & CONCAT_LIKE)
         (void)applies(r, n, n->free ? "all of its inputs" : "some of its inputs");
     else if (n->free)
         (void)applies(r, n, "of %s", remark_value(n->call.arg[0]));
@@ -264,7 +264,7 @@ static void skip_copy(Node *n, void *unused)
         !shape_same(*l->in[0]->shape, *l->shape))
         return;
     const Value *x = buffer_of(l->in[0], &from), *y = buffer_of(l->out[0], &to);
-    n->free |= x && x == y && dim_same(from, to);
+    n->free |= x && x == y && dim_identical(from, to);
 }
 
 /* What the caller passes must be an object of the target, too. */
@@ -275,18 +275,18 @@ static void check_interface(const Model *m)
         if (!v || v->form != TENSOR || !v->shape || v->shape->rank < 0)
             continue;
         int64_t count = dim_high(shape_count(*v->shape)), bits = type_bits(v->type);
-        if (bits && count / 8 > most_addressed() / bits)
+        if (bits && count / 8 > max_addressed() / bits)
             error_value(v, "", "'%s' %s is larger than the %lld bytes that one object may have", printable(v->name),
-                        shape_text(*v->shape), (long long)most_addressed());
+                        shape_text(*v->shape), (long long)max_addressed());
     }
     stop_on_errors();
 }
 
 static void check_arena(void)
 {
-    if (plan()->arena <= most_arena())
+    if (plan()->arena <= max_arena())
         return;
-    error_at("", "", "the arena has %lld bytes, more than %lld", (long long)plan()->arena, (long long)most_arena());
+    error_at("", "", "the arena has %lld bytes, more than %lld", (long long)plan()->arena, (long long)max_arena());
     help_size(plan()->arena);
     note_help("--report names what is alive when it is fullest");
 }
@@ -294,7 +294,7 @@ static void check_arena(void)
 void plan_model(Model *m)
 {
     check_interface(m);
-    Trial t = {.m = m, .work = MOST_WORK};
+    Trial t = {.m = m, .work = MAX_WORK};
     number(m->graph, &t.time);
     t.joins = NEWS(bool, t.time + 1);
     *plan() = (Plan){.align = opt()->target->vector >= 16 ? 64 : 16};

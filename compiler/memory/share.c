@@ -71,14 +71,14 @@ static bool is_constant(const Value *v) { return v->data != NULL; }
 
 static bool same_bytes(const Value *a, const Value *b)
 {
-    return type_bits(a->type) == type_bits(b->type) && dim_same(shape_count(*a->shape), shape_count(*b->shape));
+    return type_bits(a->type) == type_bits(b->type) && dim_identical(shape_count(*a->shape), shape_count(*b->shape));
 }
 
 /* Is v, by itself, all of its class? */
 static bool is_whole(const Value *v)
 {
     const Value *a = class_of(v);
-    return a->bytes == most_bytes(v) && dim_is(offset_in_class(v), 0) && same_bytes(v, a);
+    return a->bytes == max_bytes(v) && dim_is(offset_in_class(v), 0) && same_bytes(v, a);
 }
 
 /* Class b goes into class a, `offset` bytes from its start. */
@@ -104,7 +104,7 @@ static void join_rows(Value *a, Value *b, Dim offset, Dim run, Dim pitch)
     join_at(a, b, offset);
     inside_of(b)->run = run;
     inside_of(b)->pitch = pitch;
-    a->fixed |= !dim_is(a->inside->row, 0) && !dim_same(a->inside->row, pitch);
+    a->fixed |= !dim_is(a->inside->row, 0) && !dim_identical(a->inside->row, pitch);
     inside_of(a)->row = pitch;
 }
 
@@ -155,17 +155,33 @@ static int64_t element_bits(const Value *v) { return type_bits(v->type); }
 
 static Dim bytes_of(Dim elements, const Value *v) { return dim_mul(elements, D(element_bits(v) / 8)); }
 
-/* Can every reader of v and of its views take rows of `run` elements with a pitch? */
-static bool readers_take(const Value *v, Dim run)
+/* Do its readers alone decide whether v can lie in rows? */
+static bool may_lie_apart(const Value *v)
 {
-    if (is_constant(v) || v->form != TENSOR || v->lasting || value_is_output(v) || symbols_of(v))
-        return false;
+    return !is_constant(v) && v->form == TENSOR && !v->lasting && !value_is_output(v) && !symbols_of(v);
+}
+
+/* A reader of v, or of its views, that cannot take rows of `run` elements with a pitch; NULL: all can. */
+static const Node *reader_of_contiguous(const Value *v, Dim run)
+{
     for (int i = 0; i < v->uses.n; i++) {
-        const Node *n = v->uses.at[i].node;
-        if (n->op->flags & CONTROL ||
-            (is_view(n) ? !readers_take(n->out[0], run) : !n->free && !pitch_reads(n, v, run)))
-            return false;
+        const Node *n = v->uses.at[i].node, *m = NULL;
+        if (n->op->flags & CONTROL || (is_view(n) ? !may_lie_apart(n->out[0]) : !n->free && !pitch_reads(n, v, run)))
+            return n;
+        if (is_view(n) && (m = reader_of_contiguous(n->out[0], run)) != NULL)
+            return m;
     }
+    return NULL;
+}
+
+/* Can every reader of x, in class a, take rows of `run` elements? For rewrite r of node n. */
+static bool readers_take(Rewrite r, const Node *n, const Value *x, const Value *a, Dim run)
+{
+    if (!may_lie_apart(a))
+        return declines(r, n, "%s is used as a whole", remark_value(x));
+    const Node *reader = reader_of_contiguous(a, run);
+    if (reader)
+        return declines(r, n, "%s does not read %s in rows that lie apart", remark_node(reader), remark_value(x));
     return true;
 }
 
@@ -181,23 +197,27 @@ static int parts_together(const Node *n, int i, Dim *run)
         return 1;
     Dim at = D(0), pitch = share_pitch(x[i]);
     for (int k = i; k < n->call.n_arg - 1 && x[k] && !is_constant(x[k]); k++) {
-        if (class_of(x[k]) != a || !dim_same(run_of(x[k]), size[k].d) || !dim_same(share_pitch(x[k]), pitch) ||
-            !dim_same(offset_in_class(x[k]), bytes_of(at, x[k])))
+        if (class_of(x[k]) != a || !dim_identical(run_of(x[k]), size[k].d) ||
+            !dim_identical(share_pitch(x[k]), pitch) || !dim_identical(offset_in_class(x[k]), bytes_of(at, x[k])))
             return 0;
         at = dim_add(at, size[k].d);
         *run = at;
-        if (dim_same(at, pitch))
+        if (dim_identical(at, pitch))
             return k + 1 - i;
     }
     return 0;
 }
 
-/* May class a be rows of `run` elements in a concat of `outer` rows? */
-static bool may_be_rows(const Value *a, Dim outer, Dim run)
+/* May part x of concat n, with all of its class a, be rows of `run` elements in `outer` rows? */
+static bool may_be_rows(const Node *n, const Value *x, const Value *a, Dim outer, Dim run)
 {
-    return !a->fixed && (dim_is(a->inside->row, 0) || dim_same(a->inside->row, run)) && a->def &&
-           dim_same(shape_count(*a->shape), dim_mul(outer, run)) && pitch_writes(a->def, a, run) &&
-           readers_take(a, run);
+    if (a->fixed || !(dim_is(a->inside->row, 0) || dim_identical(a->inside->row, run)) || !a->def ||
+        !dim_identical(shape_count(*a->shape), dim_mul(outer, run)))
+        return declines(REWRITE_CONCAT, n, "%s shares its bytes with other values", remark_value(x));
+    if (!pitch_writes(a->def, a, run))
+        return declines(REWRITE_CONCAT, n, "%s does not write %s in rows that lie apart", remark_node(a->def),
+                        remark_value(x));
+    return readers_take(REWRITE_CONCAT, n, x, a, run);
 }
 
 /* Is some size not known before this time? */
@@ -249,9 +269,8 @@ static int join_from(Node *n, int i, Dim at)
         return declines(REWRITE_CONCAT, n, "where %s would lie is known only after it", remark_value(x));
     if (!parts || (dim_is(outer, 1) && !is_whole(x)))
         return declines(REWRITE_CONCAT, n, "%s shares its bytes with other values", remark_value(x));
-    if (!dim_is(outer, 1) && !may_be_rows(a, outer, run))
-        return declines(REWRITE_CONCAT, n, "%s lies in rows there, which its producer or a reader cannot take",
-                        remark_value(x));
+    if (!dim_is(outer, 1) && !may_be_rows(n, x, a, outer, run))
+        return 0;
     if (dim_is(outer, 1))
         join_piece(to, a, offset);
     else
@@ -290,13 +309,13 @@ static bool read_window(const Call *c, Window *w)
     for (int i = 3; i >= 0; i--) {
         if (dim_is(dim[i].d, 1))
             continue;
-        if (!dim_same(to[i].d, all) || !dim_at_most(D(1), from[i].d)) /* repeated, or backwards */
+        if (!dim_identical(to[i].d, all) || !dim_at_most(D(1), from[i].d)) /* repeated, or backwards */
             return false;
-        if (dim_is(w->pitch, 0) && !dim_same(from[i].d, w->run))
+        if (dim_is(w->pitch, 0) && !dim_identical(from[i].d, w->run))
             w->pitch = from[i].d;
         if (dim_is(w->pitch, 0))
             w->run = dim_mul(w->run, dim[i].d);
-        else if (dim_same(from[i].d, dim_mul(w->pitch, rows)))
+        else if (dim_identical(from[i].d, dim_mul(w->pitch, rows)))
             rows = dim_mul(rows, dim[i].d);
         else
             return false;
@@ -305,7 +324,7 @@ static bool read_window(const Call *c, Window *w)
     const Value *x = c->arg[0];
     return dim_is(call_param(c, "to_at")->d, 0) &&
            (dim_is(w->pitch, 0) || (dim_at_most(dim_add(w->at, w->run), w->pitch) &&
-                                    dim_same(dim_mul(rows, w->pitch), shape_count(*x->shape))));
+                                    dim_identical(dim_mul(rows, w->pitch), shape_count(*x->shape))));
 }
 
 /* Is v, or what shows bytes of it, read after this time, or by whoever is outside? */
@@ -322,7 +341,7 @@ static bool is_read_after(const Value *v, int time)
     return false;
 }
 
-/* Is y, should it show bytes of class a, read after a turn has written there what comes in the next? */
+/* Is y, should it show bytes of class a, read after an iteration has written the next one's value there? */
 static bool is_read_too_late(const Value *a, const Value *y)
 {
     const Model *m = y->graph->model;
@@ -365,14 +384,16 @@ static void join_part(Node *n)
     if (!may_look_at(n, &w))
         return;
     Dim offset = dim_add(offset_in_class(x), bytes_of(w.at, x)), run = run_of(x);
-    if (dim_is(w.pitch, 0) && dim_is(run, 0))
-        join_piece(a, b, offset);
-    else if (!dim_is(w.pitch, 0) && (dim_is(run, 0) || dim_same(run, w.pitch)) && readers_take(b, w.run))
-        join_rows(a, b, offset, w.run, dim_is(run, 0) ? w.pitch : share_pitch(x));
-    else {
-        (void)declines(REWRITE_SLICE, n, "a reader of %s cannot take it in rows that lie apart", remark_value(y));
+    if (!dim_is(run, 0) && (dim_is(w.pitch, 0) || !dim_identical(run, w.pitch))) {
+        (void)declines(REWRITE_SLICE, n, "%s itself lies in other rows", remark_value(x));
         return;
     }
+    if (dim_is(w.pitch, 0))
+        join_piece(a, b, offset);
+    else if (readers_take(REWRITE_SLICE, n, y, b, w.run))
+        join_rows(a, b, offset, w.run, dim_is(run, 0) ? w.pitch : share_pitch(x));
+    else
+        return;
     n->free = true;
 }
 
@@ -381,9 +402,9 @@ static void join_parts(Node *n, void *arg)
     const bool *joins = arg;
     if (!n->call.kernel || !joins[n->time])
         return;
-    if (n->call.kernel->flags & JOINS)
+    if (n->call.kernel->flags & CONCAT_LIKE)
         join_concat(n);
-    else if (n->call.kernel->flags & COPIES)
+    else if (n->call.kernel->flags & STRIDED_COPY)
         join_part(n);
 }
 
@@ -403,7 +424,7 @@ static bool reads_in_step(const Loop *l, const Value *x)
 {
     for (int i = 0; i < l->n_in; i++)
         if (!is_constant(l->in[i]) && class_of(l->in[i]) == class_of(x) &&
-            (!shape_same(*l->in[i]->shape, *l->shape) || !dim_same(offset_in_class(l->in[i]), offset_in_class(x))))
+            (!shape_same(*l->in[i]->shape, *l->shape) || !dim_identical(offset_in_class(l->in[i]), offset_in_class(x))))
             return false;
     return true;
 }
@@ -437,7 +458,7 @@ static bool may_overwrite(const Node *n, Value *x, Value *y)
         return declines(REWRITE_IN_PLACE, n, "%s is in a buffer of the caller's", remark_value(x));
     if (a->live_to != n->time)
         return declines(REWRITE_IN_PLACE, n, "%s is read later, too", remark_value(x));
-    if (b->live_from != n->time || a->bytes != most_bytes(y) || b->bytes != a->bytes)
+    if (b->live_from != n->time || a->bytes != max_bytes(y) || b->bytes != a->bytes)
         return declines(REWRITE_IN_PLACE, n, "%s or %s shares its bytes with other values", remark_value(x),
                         remark_value(y));
     return true;

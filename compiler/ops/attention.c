@@ -36,7 +36,7 @@ static Dim mask_step(Shape m, int from_end)
     if (from_end > m.rank)
         return D(0);
     int i = m.rank - from_end;
-    return dim_select(dim_equal(m.dim[i], D(1)), D(0), shape_product(m, i + 1, m.rank));
+    return dim_select(dim_eq_expr(m.dim[i], D(1)), D(0), shape_product(m, i + 1, m.rank));
 }
 
 static bool mask_fits(Node *n, const struct attention_bind *p)
@@ -49,7 +49,7 @@ static bool mask_fits(Node *n, const struct attention_bind *p)
     }
     for (int i = 0; i < m.rank - 1; i++)
         if (!require_dim(n, "dimension of the mask", m.dim[i],
-                         dim_select(dim_equal(m.dim[i], D(1)), D(1), want[4 - m.rank + i])))
+                         dim_select(dim_eq_expr(m.dim[i], D(1)), D(1), want[4 - m.rank + i])))
             return false;
     return require_dim(n, "keys of the mask beyond those there are", dim_max(m.dim[m.rank - 1], p->keys), p->keys);
 }
@@ -301,7 +301,7 @@ static void read_sizes(Node *n, struct linear_attention_bind *p)
     p->kv_heads = D(attr_int(n, "kv_num_heads"));
     p->size = dim_div(q.dim[2], p->q_heads);
     p->v_size = dim_div(v.dim[2], p->kv_heads);
-    p->decay_step = in(n, 4) ? dim_sub(D(1), dim_equal(decay.dim[2], p->kv_heads)) : D(0);
+    p->decay_step = in(n, 4) ? dim_sub(D(1), dim_eq_expr(decay.dim[2], p->kv_heads)) : D(0);
     p->beta_heads = in(n, 5) ? beta.dim[2] : D(0);
 }
 
@@ -339,7 +339,7 @@ static void linear_attention_infer(Node *n)
         require_dim(n, "elements of decay", in_shape(n, 4).dim[2],
                     dim_mul(p.kv_heads, dim_select(p.decay_step, p.size, D(1))));
     if (in(n, 5))
-        require_dim(n, "elements of beta", p.beta_heads, dim_select(dim_equal(p.beta_heads, D(1)), D(1), p.kv_heads));
+        require_dim(n, "elements of beta", p.beta_heads, dim_select(dim_eq_expr(p.beta_heads, D(1)), D(1), p.kv_heads));
     y.dim[2] = dim_mul(p.q_heads, p.v_size);
     set_out(n, 0, in_type(n, 0), y);
     set_out(n, 1, in(n, 3) ? in_type(n, 3) : in_type(n, 0), shape_list(4, p.batch, p.kv_heads, p.size, p.v_size));
@@ -419,7 +419,7 @@ static void rotary_bind(Node *n)
 
 static const Op attention_ops[] = {
     {"Attention", 25, INPUTS " nonpad_kv_seqlen?:int64" OUTPUTS, TYPES, MODES " softmax_precision:int?" WINDOW,
-     .expand = attention_expand, .was = "24 / " MODES " softmax_precision:int?"},
+     .expand = attention_expand, .compatible = "24 / " MODES " softmax_precision:int?"},
     {"Attention", 23, INPUTS OUTPUTS, TYPES, MODES " softmax_precision:int?", .expand = attention_expand},
     {"Attention", 1, "q:T k:T v:T mask?:U lens?:int64 past?:ANY -> y:T qk?:T", "T=FB U=FB|bool ANY=FB", MODES WINDOW,
      .infer = attention_infer, .bind = attention_bind, .domain = "onnxcc"},

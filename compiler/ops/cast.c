@@ -132,12 +132,12 @@ Value *make_cast(Node *n, Value *v, Type t)
 static const Op cast_ops[] = {
     {"Cast", 28, "input:T1 -> output:T2", BOTH(TYPES_25 "|float6e2m3|float6e3m2"), "to:int" ROUND, cast_infer, cast_bind,
      .flags = ELEMENTWISE,
-     .was = "25" BOTH(TYPES_25) "; 24" BOTH(TYPES_24) "; 23" BOTH(TYPES_23) " / to:int" SATURATE "; "
+     .compatible = "25" BOTH(TYPES_25) "; 24" BOTH(TYPES_24) "; 23" BOTH(TYPES_23) " / to:int" SATURATE "; "
             "21" BOTH(TYPES_21) " / to:int" SATURATE "; 19" BOTH(TYPES_19) " / to:int" SATURATE "; "
             "13" BOTH(TYPES_13) " / to:int; 9" BOTH("N|bool|string") " / to:int; 6" BOTH("N|bool") " / to:int"},
     {"Cast", 1, "input:T1 -> output:T2", BOTH("N|bool"), "to:string", .expand = cast_1},
     {"CastLike", 25, "input:T1 target_type:T2 -> output:T2", BOTH(TYPES_25), ROUND, .expand = cast_like,
-     .was = "24" BOTH(TYPES_24) "; 23" BOTH(TYPES_23) " /" SATURATE "; 21" BOTH(TYPES_21) " /" SATURATE "; "
+     .compatible = "24" BOTH(TYPES_24) "; 23" BOTH(TYPES_23) " /" SATURATE "; 21" BOTH(TYPES_21) " /" SATURATE "; "
             "19" BOTH(TYPES_19) " /" SATURATE "; 15" BOTH(TYPES_13) " /"},
     {"Parts", 1, "x:T -> y:U", "T=C U=float|double", "", parts_infer, .flags = VIEW, .domain = "onnxcc"},
     {"Complex", 1, "x:T -> y:U", "T=float|double U=C", "", complex_infer, .flags = VIEW, .domain = "onnxcc"},

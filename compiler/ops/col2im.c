@@ -48,12 +48,12 @@ bool col2im_read(Node *n, Image *m, Windows *w, Dim *block)
 static bool col2im_text(Node *n, const Windows *w, const Dim *block)
 {
     int64_t text = known_text(n, 0);
-    Dim most = D(text);
-    if (text < 0 || !text_output(n, 1, dim_mul(shape_count(in_shape(n, 0)), most)))
+    Dim max = D(text);
+    if (text < 0 || !text_output(n, 1, dim_mul(shape_count(in_shape(n, 0)), max)))
         return false;
     for (int a = 0; a < 3; a++)
-        most = dim_mul(most, dim_min(w->out[a], w->dilation[a] == 1 ? dim_ceil(block[a], D(w->stride[a])) : block[a]));
-    n->out[0]->text = dim_high(most);
+        max = dim_mul(max, dim_min(w->out[a], w->dilation[a] == 1 ? dim_ceil(block[a], D(w->stride[a])) : block[a]));
+    n->out[0]->text = dim_high(max);
     return true;
 }
 
@@ -66,7 +66,7 @@ static void col2im_infer(Node *n)
     if (!col2im_read(n, &m, &w, block))
         return;
     Dim blocks = product(w.out, 0), rows = dim_mul(m.channels, product(block, 0));
-    if (dim_is(dim_equal(blocks, x.dim[2]), 0) || dim_is(dim_equal(rows, x.dim[1]), 0)) {
+    if (dim_is(dim_eq_expr(blocks, x.dim[2]), 0) || dim_is(dim_eq_expr(rows, x.dim[1]), 0)) {
         node_error(n, "%s are no blocks of %s elements, of which the image has %s", shape_text(x),
                    shape_text(shape_of(m.axes, block + image_first(&m))),
                    shape_text(shape_of(m.axes, w.out + image_first(&m))));
@@ -109,15 +109,15 @@ static void col2im_bind(Node *n)
 {
     Image m;
     Windows w;
-    Dim block[AXES], at = D(0), most = D(0);
+    Dim block[AXES], at = D(0), max = D(0);
     Type t = in_type(n, 0), part = type_part(t);
     if (!col2im_read(n, &m, &w, block))
         return;
     if (t == STR)
-        text_place(n, &at, &most);
+        text_place(n, &at, &max);
     BIND_T(n, col2im, part, .channels = dim_mul(m.n, m.channels), .blocks = DIMS3(w.out), .image = DIMS3(m.size),
            .block = DIMS3(block), .stride = THREE(w.stride), .dilation = THREE(w.dilation), .pad = DIMS3(w.pad),
-           .part = D(part == t ? 1 : 2), .at = at, .most = most);
+           .part = D(part == t ? 1 : 2), .at = at, .most = max);
 }
 
 static const Op col2im_ops[] = {

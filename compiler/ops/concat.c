@@ -3,14 +3,14 @@
 #include "passes/infer.h"
 #include "concat.h"
 
-enum { MOST = 16 }; /* inputs that the largest kernel takes */
+enum { LIMIT = 16 }; /* inputs that the largest kernel takes */
 
 /* More inputs than a kernel takes: groups of them are joined first. */
 static void join_groups(Node *n)
 {
     int k = 0;
-    for (int i = 0; i < n->n_in; i += MOST) {
-        int m = n->n_in - i < MOST ? n->n_in - i : MOST;
+    for (int i = 0; i < n->n_in; i += LIMIT) {
+        int m = n->n_in - i < LIMIT ? n->n_in - i : LIMIT;
         Value *v = n->in[i];
         if (m > 1) {
             Node *group = make_node(n, "Concat", m, n->in + i, 1);
@@ -27,7 +27,7 @@ static void join_groups(Node *n)
 
 static void concat_infer(Node *n)
 {
-    while (n->n_in > MOST)
+    while (n->n_in > LIMIT)
         join_groups(n);
     Shape y = in_shape(n, 0);
     int a = attr_axis(n, "axis", y.rank);
@@ -43,7 +43,7 @@ static void concat_infer(Node *n)
                 y.dim[k] = dim_add(y.dim[k], x.dim[k]);
                 continue;
             }
-            clash = dim_is(dim_equal(x.dim[k], y.dim[k]), 0);
+            clash = dim_is(dim_eq_expr(x.dim[k], y.dim[k]), 0);
             if (dim_const(x.dim[k]))
                 assume_dim(n, y.dim[k], x.dim[k]), y.dim[k] = x.dim[k];
             else
@@ -60,13 +60,13 @@ static void concat_infer(Node *n)
 
 static void concat_bind(Node *n)
 {
-    static const int arities[] = {2, 3, 4, 8, MOST};
+    static const int arities[] = {2, 3, 4, 8, LIMIT};
     const Field *const fields[] = {concat2_fields(), concat3_fields(), concat4_fields(), concat8_fields(),
                                    concat16_fields()};
     Shape y = *out(n, 0)->shape;
     int a = attr_axis(n, "axis", y.rank), used = 0, k = 0;
-    Value *args[MOST + 1] = {NULL};
-    Dim size[MOST], p[2 + 2 * MOST] = {shape_product(y, 0, a), D(0)}; /* outer, y_pitch, size[], pitch[] */
+    Value *args[LIMIT + 1] = {NULL};
+    Dim size[LIMIT], p[2 + 2 * LIMIT] = {shape_product(y, 0, a), D(0)}; /* outer, y_pitch, size[], pitch[] */
     for (int i = 0; i < n->n_in; i++) {
         size[used] = shape_product(in_shape(n, i), a, y.rank);
         p[1] = dim_add(p[1], size[used]);
@@ -91,7 +91,7 @@ static void concat_1(Node *n)
 
 static const Op concat_ops[] = {
     {"Concat", 13, "inputs*:T -> concat_result:T", "T=ALLB", "axis:int", .infer = concat_infer, .bind = concat_bind,
-     .flags = MOVES, .permute = permute_axis, .was = "11 T=ALL; 4 T=ALL"},
+     .flags = MOVES, .permute = permute_axis, .compatible = "11 T=ALL; 4 T=ALL"},
     {"Concat", 1, "inputs*:T -> concat_result:T", "T=F", "axis:int?", .expand = concat_1},
 };
 OPS(concat_ops);

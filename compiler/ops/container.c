@@ -12,7 +12,7 @@ static Value *room(Node *n, Type t, Shape s)
     return m->out[0];
 }
 
-Value *container_placeholder(Node *n, const Box *b)
+Value *container_placeholder(Node *n, const ContainerType *b)
 {
     if (b->form == TENSOR)
         return room(n, b->type, b->shape);
@@ -63,15 +63,15 @@ static Value *fit(Node *n, Value *x, Value *count, Shape y)
 }
 
 /* The rows of sizes of a sequence, as wide as those of b are. */
-static Value *wide_rows(Node *n, Value *dims, const Box *b)
+static Value *wide_rows(Node *n, Value *dims, const ContainerType *b)
 {
     const int64_t pads[4] = {0, 0, 0, sequence_width(b) - dim_value(dims->shape->dim[1])};
     return pads[3] ? inferred(make(n, "Pad", 3, dims, make_ints(n, 4, pads), make_int(n, -1))) : dims;
 }
 
-Value *sequence_insert(Node *n, const Box *b, const Value *seq, Value *x, Value *at)
+Value *sequence_insert(Node *n, const ContainerType *b, const Value *seq, Value *x, Value *at)
 {
-    const Parts *p = seq->parts;
+    const Components *p = seq->components;
     Value *row = size_row(n, x, sequence_width(b)), *to[2];
     Value *dims = wide_rows(n, p->dims, b);
     for (int i = 0; i < 2; i++) {
@@ -82,10 +82,10 @@ Value *sequence_insert(Node *n, const Box *b, const Value *seq, Value *x, Value 
     return sequence_open(n->graph, b, inferred(make(n, "Add", 2, p->count, make_int(n, 1))), to[0], to[1]);
 }
 
-static Value *convert_sequence(Node *n, Value *v, const Box *b)
+static Value *convert_sequence(Node *n, Value *v, const ContainerType *b)
 {
-    const Parts *p = v->parts;
-    if (p->box.open) {
+    const Components *p = v->components;
+    if (p->ctype.open) {
         Value *dims = fit(n, wide_rows(n, p->dims, b), p->count, sequence_dims(b));
         return sequence_open(n->graph, b, p->count, dims, fit(n, p->data, p->count, sequence_data(b)));
     }
@@ -95,11 +95,11 @@ static Value *convert_sequence(Node *n, Value *v, const Box *b)
     return y;
 }
 
-Value *container_convert(Node *n, Value *v, const Box *b)
+Value *container_convert(Node *n, Value *v, const ContainerType *b)
 {
     if (b->form == OPTIONAL) {
-        Value *has = v->form == OPTIONAL ? v->parts->has : make_scalar(n, B8, 1);
-        Value *item = v->form != OPTIONAL ? v : v->parts->item.n ? v->parts->item.at[0] : NULL;
+        Value *has = v->form == OPTIONAL ? v->components->has : make_scalar(n, B8, 1);
+        Value *item = v->form != OPTIONAL ? v : v->components->item.n ? v->components->item.at[0] : NULL;
         if (b->item.n)
             item = item ? container_convert(n, item, b->item.at[0]) : container_placeholder(n, b->item.at[0]);
         return optional_new(n->graph, has, item);

@@ -56,13 +56,13 @@ static Shape either_shape(Node *n, Shape a, Shape b)
     bool differ = false;
     Shape s = a;
     for (int i = 0; i < a.rank; i++) {
-        differ |= dim_is(dim_equal(a.dim[i], b.dim[i]), 0);
-        if (!dim_same(a.dim[i], b.dim[i]))
+        differ |= dim_is(dim_eq_expr(a.dim[i], b.dim[i]), 0);
+        if (!dim_identical(a.dim[i], b.dim[i]))
             s.dim[i] = dim_select(value_dim(n->in[0], 0), a.dim[i], b.dim[i]);
     }
-    if (differ && n->op->since < 11)
-        doubt(node_path(n), "SUB-18", "before version 11 both branches must give the same shape, not %s and %s",
-              shape_text(a), shape_text(b));
+    if (differ && n->op->since_version < 11)
+        warn_strict(node_path(n), "SUB-18", "before version 11 both branches must give the same shape, not %s and %s",
+                    shape_text(a), shape_text(b));
     return s;
 }
 
@@ -92,20 +92,20 @@ static void give_up_branch(Graph *g, const Graph *other)
  * number what a shape must be then. Returns which one, or -1. */
 static int infer_branches(Node *n, Graph *const *branch)
 {
-    Held *held[2];
+    Deferred *deferred[2];
     int errors[2], mark[3] = {assumption_count()}, lost = -1;
     for (int k = 0; k < 2; k++) {
-        held[k] = error_hold();
+        deferred[k] = errors_defer();
         infer_graph(branch[k]);
-        errors[k] = error_unhold(held[k]);
+        errors[k] = errors_resume(deferred[k]);
         mark[k + 1] = assumption_count();
     }
     for (int k = 0; k < 2; k++)
         if (!errors[k] || errors[1 - k])
-            error_show(held[k]);
+            errors_report(deferred[k]);
         else {
             warn_at(node_path(n), "SUB-19", "the %s cannot run with these sizes: %s", k ? "else_branch" : "then_branch",
-                    error_held(held[k]));
+                    deferred_text(deferred[k]));
             note_help("should it be taken, the compiled model returns an error");
             assumptions_forget(mark[k], mark[k + 1]);
             lost = k;
@@ -116,20 +116,20 @@ static int infer_branches(Node *n, Graph *const *branch)
 /* Results that are sequences or optionals become tensors, in the branches and for the node. */
 static void flatten_branches(Node *n, Graph *const *branch, int lost)
 {
-    Box **box = NEWS(Box *, n->n_out);
+    ContainerType **ctype = NEWS(ContainerType *, n->n_out);
     bool any = false;
     for (int i = 0; i < n->n_out; i++) {
-        const Box *a = box_of(branch[lost == 0]->out.at[i]), *b = box_of(branch[lost != 1]->out.at[i]);
-        box[i] = a->form == TENSOR && b->form == TENSOR ? (Box *)(uintptr_t)a : box_join(n, a, b);
-        any |= box[i] && box[i]->form != TENSOR;
-        if (!box[i])
+        const ContainerType *a = ctype_of(branch[lost == 0]->out.at[i]), *b = ctype_of(branch[lost != 1]->out.at[i]);
+        ctype[i] = a->form == TENSOR && b->form == TENSOR ? (ContainerType *)(uintptr_t)a : ctype_join(n, a, b);
+        any |= ctype[i] && ctype[i]->form != TENSOR;
+        if (!ctype[i])
             return;
     }
     for (int k = 0; k < 2 && any; k++)
         if (k != lost)
-            container_outputs(branch[k], 0, box);
+            container_outputs(branch[k], 0, ctype);
     if (any)
-        container_results(n, box, NULL);
+        container_results(n, ctype, NULL);
 }
 
 static void if_infer(Node *n)
@@ -243,10 +243,10 @@ static bool never_stops(const Graph *g)
 /* Input M: at most so many iterations. */
 static Dim trip_limit(const Node *n)
 {
-    Value *most = in(n, 0);
-    if (most && most->def && !most->data)
-        trace_value(most);
-    return most ? dim_max(D(0), value_dim(most, 0)) : D(INT64_MAX);
+    Value *max = in(n, 0);
+    if (max && max->def && !max->data)
+        trace_value(max);
+    return max ? dim_max(D(0), value_dim(max, 0)) : D(INT64_MAX);
 }
 
 /* The trip count that the loop reports. */
@@ -256,7 +256,7 @@ static Symbol *trips_symbol(Node *n)
     if (s)
         return s;
     s = symbol_fresh("trips", 0, dim_high(trip_limit(n)));
-    s->most = trip_limit(n);
+    s->upper = trip_limit(n);
     symbol_made_by(s, n);
     return s;
 }
@@ -273,8 +273,8 @@ static Dim trip_count(Node *n, const Graph *g)
 /* INT64_MAX: no bound is known. */
 static int64_t max_trips(Node *n)
 {
-    int64_t most = dim_high(trip_limit(n));
-    return most < INT64_MAX ? most : trips_symbol(n)->high;
+    int64_t max = dim_high(trip_limit(n));
+    return max < INT64_MAX ? max : trips_symbol(n)->high;
 }
 
 static void help_bound(Symbol *s, void *arg)
@@ -314,15 +314,15 @@ static void set_inputs(Node *n, Graph *g)
 }
 
 /* Components of carried containers have the types of the box, whatever the first value has. */
-static void set_parts(Graph *g, int carried, Box *const *box)
+static void set_components(Graph *g, int carried, ContainerType *const *ctype)
 {
-    for (int i = 0, at = 2; i < carried; at += box_count(box[i]), i++) {
-        if (box[i]->form == TENSOR)
+    for (int i = 0, at = 2; i < carried; at += ctype_count(ctype[i]), i++) {
+        if (ctype[i]->form == TENSOR)
             continue;
-        Values part = {0}; /* placeholder tensors of the box's types */
+        Values part = {0}; /* placeholder tensors of the container's types */
         Node *start = node_new(g, "onnxcc.Start", 0, NULL, 0);
         node_insert(start, g->first);
-        container_flatten(container_placeholder(start, box[i]), &part);
+        container_flatten(container_placeholder(start, ctype[i]), &part);
         for (int k = 0; k < part.n; k++) {
             g->in.at[at + k]->type = part.at[k]->type;
             g->in.at[at + k]->shape = part.at[k]->shape;
@@ -331,11 +331,11 @@ static void set_parts(Graph *g, int carried, Box *const *box)
 }
 
 /* Bounds of the lengths of carried strings. */
-static void set_text(Graph *g, int carried, Box *const *box)
+static void set_text(Graph *g, int carried, ContainerType *const *ctype)
 {
     for (int i = 0, at = 2; i < carried; i++) {
-        const Box *b = box[i]->form == OPTIONAL && box[i]->item.n ? box[i]->item.at[0] : box[i];
-        for (int k = box_count(box[i]); k > 0; k--, at++)
+        const ContainerType *b = ctype[i]->form == OPTIONAL && ctype[i]->item.n ? ctype[i]->item.at[0] : ctype[i];
+        for (int k = ctype_count(ctype[i]); k > 0; k--, at++)
             if (b->type == STR && b->text < INT64_MAX)
                 g->in.at[at]->text = b->text > 0 ? b->text : 1;
     }
@@ -354,14 +354,14 @@ static int resized_state(const Node *n, const Graph *g)
 }
 
 /* Warns where the body declares the size of a state by a name, and an iteration changes it from `before` to `after`. */
-static void doubt_name(const Node *n, const Value *state, const Shape *before, const Shape *after)
+static void warn_resized_name(const Node *n, const Value *state, const Shape *before, const Shape *after)
 {
     const TypeDesc *d = state->desc;
     for (int k = 0; d && d->form == TENSOR && d->shape.rank == before->rank && k < before->rank; k++)
-        if (d->dim_param[k] && d->dim_param[k]->n && !dim_same(before->dim[k], after->dim[k])) {
-            doubt(node_path(n), "SHP-18",
-                  "'%s' is declared with the size '%s', which an iteration changes: it is taken as open",
-                  printable(state->name), printable(d->dim_param[k]));
+        if (d->dim_param[k] && d->dim_param[k]->n && !dim_identical(before->dim[k], after->dim[k])) {
+            warn_strict(node_path(n), "SHP-18",
+                        "'%s' is declared with the size '%s', which an iteration changes: it is taken as open",
+                        printable(state->name), printable(d->dim_param[k]));
             return;
         }
 }
@@ -370,35 +370,35 @@ PART(int, nodes_tried) /* every try of a loop tries those in its body */
 
 /* Infers an iteration on a copy of the body, with the carried values as `now`: what they are `after` it, and the tensor whose
  * size it changes (-1: none). False: an error. */
-static bool try_iteration(Node *n, Graph *body, Box *const *now, Box **after, int *resized)
+static bool try_iteration(Node *n, Graph *body, ContainerType *const *now, ContainerType **after, int *resized)
 {
-    enum { MOST = 200000 };
+    enum { LIMIT = 200000 };
     int *const tried = nodes_tried();
-    for (const Node *m = body->first; m && *tried <= MOST; m = m->next)
-        if (++*tried > MOST)
-            node_error(n, "loops in loops carry what grows: more than %d nodes would have to be tried", MOST);
-    if (*tried > MOST)
+    for (const Node *m = body->first; m && *tried <= LIMIT; m = m->next)
+        if (++*tried > LIMIT)
+            node_error(n, "loops in loops carry what grows: more than %d nodes would have to be tried", LIMIT);
+    if (*tried > LIMIT)
         return false;
     int carried = n->n_in - 2, mark = assumption_count();
     Graph *g = graph_copy(body, n);
-    Held *held = error_hold();
+    Deferred *deferred = errors_defer();
     set_inputs(n, g);
     container_inputs(g, 2, now);
-    set_parts(g, carried, now);
+    set_components(g, carried, now);
     set_text(g, carried, now);
     infer_graph(g);
     bool fine = true;
     for (int i = 0; i < carried; i++) {
         fine &= !g->out.at[i + 1]->poisoned;
-        after[i] = box_of(g->out.at[i + 1]);
+        after[i] = ctype_of(g->out.at[i + 1]);
     }
-    error_unhold(held);
+    errors_resume(deferred);
     if (!fine)
-        error_show(held);
+        errors_report(deferred);
     assumptions_forget(mark, assumption_count());
     *resized = resized_state(n, g);
     if (*resized >= 0)
-        doubt_name(n, body->in.at[*resized + 2], n->in[*resized + 2]->shape, g->out.at[*resized + 1]->shape);
+        warn_resized_name(n, body->in.at[*resized + 2], n->in[*resized + 2]->shape, g->out.at[*resized + 1]->shape);
     take_apart(g);
     return fine;
 }
@@ -432,14 +432,15 @@ static void carry_in_sequence(Node *n, Graph *g, int i)
 }
 
 /* Finds what carried sequences and optionals can hold in all iterations, and makes them tensors. NULL: an error. */
-static Box **flatten_carried(Node *n, Graph *g)
+static ContainerType **flatten_carried(Node *n, Graph *g)
 {
     enum { MAX_TRIES = 8, FEW_ITERATIONS = 16 };
     int carried = n->n_in - 2, tries = 0;
-    Box **first = NEWS(Box *, carried), **now = NEWS(Box *, g->out.n), **after = NEWS(Box *, carried);
+    ContainerType **first = NEWS(ContainerType *, carried), **now = NEWS(ContainerType *, g->out.n),
+                  **after = NEWS(ContainerType *, carried);
     int64_t trips = max_trips(n), each = 0; /* iterations simulated one by one, because growth is not linear */
     for (int i = 0; i < carried; i++)
-        now[i] = first[i] = box_of(n->in[i + 2]);
+        now[i] = first[i] = ctype_of(n->in[i + 2]);
     for (bool stable = false; !stable;) {
         int resized;
         if (++tries > MAX_TRIES && !each && trips <= FEW_ITERATIONS)
@@ -461,17 +462,17 @@ static Box **flatten_carried(Node *n, Graph *g)
             if (now[i]->form == TENSOR && now[i]->type != STR)
                 continue;
             int64_t left = !each ? trips : each <= trips ? ONE_ITERATION : 0;
-            Box *b = box_grow(n, first[i], now[i], after[i], left, tries);
+            ContainerType *b = ctype_grow(n, first[i], now[i], after[i], left, tries);
             if (!b)
                 return NULL;
-            if (!box_bounded(b)) {
+            if (!ctype_is_bounded(b)) {
                 error_node(n, "SHP-11", "what is carried grows, and the trip count may be too large");
                 help_trips(n);
                 return NULL;
             }
             if (first[i]->form == SEQUENCE && first[i]->rank < 0 && !first[i]->item.n)
-                first[i] = box_empty(b);
-            stable &= box_same(b, now[i]);
+                first[i] = ctype_empty(b);
+            stable &= ctype_same(b, now[i]);
             now[i] = b;
         }
     }
@@ -522,24 +523,24 @@ static void loop_infer(Node *n)
         loop_results(n, g);
         return;
     }
-    Box **box = NULL;
-    for (int i = 0; i < carried && !box; i++)
-        if ((n->in[i + 2]->form != TENSOR || n->in[i + 2]->type == STR) && !(box = flatten_carried(n, g))) {
+    ContainerType **ctype = NULL;
+    for (int i = 0; i < carried && !ctype; i++)
+        if ((n->in[i + 2]->form != TENSOR || n->in[i + 2]->type == STR) && !(ctype = flatten_carried(n, g))) {
             poison(n);
             return;
         }
-    Graph *before = box || !carried ? NULL : graph_copy(g, n); /* should a state change its size */
+    Graph *before = ctype || !carried ? NULL : graph_copy(g, n); /* should a state change its size */
     int mark = assumption_count(), resized;
     set_inputs(n, g);
-    if (box)
-        set_text(g, carried, box);
+    if (ctype)
+        set_text(g, carried, ctype);
     infer_graph(g);
     if (is_given_up(g)) {
         poison(n);
         return;
     }
     if (before && (resized = resized_state(n, g)) >= 0) {
-        doubt_name(n, before->in.at[resized + 2], n->in[resized + 2]->shape, g->out.at[resized + 1]->shape);
+        warn_resized_name(n, before->in.at[resized + 2], n->in[resized + 2]->shape, g->out.at[resized + 1]->shape);
         assumptions_forget(mark, assumption_count());
         take_apart(g);
         node_attr(n, "body")->g = before;
@@ -550,19 +551,19 @@ static void loop_infer(Node *n)
     if (before)
         take_apart(before);
     for (int i = 0; i < g->out.n - 1; i++)
-        if (g->out.at[i + 1]->form != TENSOR && (i >= carried || !box || box[i]->form == TENSOR)) {
+        if (g->out.at[i + 1]->form != TENSOR && (i >= carried || !ctype || ctype[i]->form == TENSOR)) {
             node_error(n, "result %d of the body is a sequence or an optional, %s", i + 1,
                        i < carried ? "but starts as a tensor" : "which a loop carries, but does not stack");
             return;
         }
-    if (box) {
+    if (ctype) {
         bool *given = NEWS(bool, g->out.n); /* the body unwraps the optional, so the loop's result is unwrapped too */
         for (int i = 0; i < g->out.n - 1; i++) {
             given[i] = g->out.at[i + 1]->form != OPTIONAL;
-            box[i] = i < carried ? box[i] : box_of(g->out.at[i + 1]);
+            ctype[i] = i < carried ? ctype[i] : ctype_of(g->out.at[i + 1]);
         }
-        container_outputs(g, 1, box);
-        container_results(n, box, given);
+        container_outputs(g, 1, ctype);
+        container_results(n, ctype, given);
     }
     if (never_stops(g))
         graph_set_output(g, 0, value_const(g, tensor_int(B8, 1)));
@@ -690,17 +691,17 @@ static void dims_bind(Node *n)
 
 static const Op control_ops[] = {
     {"If", 25, "cond:B -> outputs**:V", "B=bool V=ALL13|seq|opt", "then_branch:graph else_branch:graph", if_infer, if_bind,
-     .flags = CONTROL, .unread = if_unread, .was = SINCE_11},
+     .flags = CONTROL, .unread = if_unread, .compatible = SINCE_11},
     {"If", 1, "cond:B -> outputs**:V", "B=bool V=ALL", "then_branch:graph else_branch:graph", if_infer, if_bind, .flags = CONTROL,
      .unread = if_unread},
     {"Loop", 25, "M?:I cond?:B v_initial?**:V -> v_final_and_scan_outputs**:V", "I=int64 B=bool V=ALL13|seq|opt",
-     "body:graph", loop_infer, loop_bind, .flags = CONTROL, .unread = loop_unread, .was = SINCE_11 "; 1 V=ALL"},
-    {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM | TOLD, .domain = "onnxcc"},
+     "body:graph", loop_infer, loop_bind, .flags = CONTROL, .unread = loop_unread, .compatible = SINCE_11 "; 1 V=ALL"},
+    {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM | PRETYPED, .domain = "onnxcc"},
     {"Copy", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE, .domain = "onnxcc"},
     {"View", 1, "x:T -> y:T", "T=ALL14", NULL, view_infer, NULL, .flags = VIEW, .domain = "onnxcc"},
-    {"Fill", 1, "-> y:T", "T=ALL14", "value:tensor", made_infer, fill_bind, .flags = TOLD, .domain = "onnxcc"},
-    {"Fail", 1, "-> y:T", "T=ALL14", NULL, made_infer, fail_bind, .flags = NOFOLD | STOPS | TOLD, .domain = "onnxcc"},
-    {"Dims", 1, "-> y:T", "T=int32|int64|bool", "dims:ints", made_infer, dims_bind, .flags = NOFOLD | TOLD, .domain = "onnxcc"},
+    {"Fill", 1, "-> y:T", "T=ALL14", "value:tensor", made_infer, fill_bind, .flags = PRETYPED, .domain = "onnxcc"},
+    {"Fail", 1, "-> y:T", "T=ALL14", NULL, made_infer, fail_bind, .flags = NOFOLD | STOPS | PRETYPED, .domain = "onnxcc"},
+    {"Dims", 1, "-> y:T", "T=int32|int64|bool", "dims:ints", made_infer, dims_bind, .flags = NOFOLD | PRETYPED, .domain = "onnxcc"},
 };
 /* clang-format on */
 OPS(control_ops);

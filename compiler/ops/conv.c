@@ -20,13 +20,13 @@ typedef struct Conv {
     bool transposed;
     int64_t group, cin, cout; /* of one group */
     int pack;
-    bool fill; /* packed weights of one repeated value: 16 of them stand for all */
+    bool splat; /* packed weights of one repeated value: 16 of them stand for all */
 } Conv;
 
 static bool conv_packed(Node *n, Conv *c)
 {
     c->pack = attr_given(n, "pack") ? (int)attr_int(n, "pack") : PACK_NONE;
-    c->fill = attr_given(n, "fill");
+    c->splat = attr_given(n, "splat");
     if (c->pack == PACK_NONE)
         return false;
     c->cout = attr_int(n, "cout");
@@ -131,10 +131,10 @@ static void pack_weights(Node *n, const Conv *c)
     for (int a = 0; a < k; a++)
         kernel[a] = c->w.kernel[3 - k + a];
     attr_set_ints(n, "kernel_shape", k, kernel);
-    if (w->data && w->data->fill) {
+    if (w->data && w->data->splat) {
         Shape s = shape_list(1, D(TILE_PANEL));
         node_set_in(n, 1, value_const(n->graph, tensor_new_fill(F32, s, w->data->data)));
-        attr_set_int(n, "fill", 1);
+        attr_set_int(n, "splat", 1);
     } else {
         Node *p = node_new(n->graph, c->transposed ? "onnxcc.ConvTransposePack" : "onnxcc.ConvPack", 1, &w, 1);
         p->source = n->source;
@@ -148,7 +148,7 @@ static void pack_weights(Node *n, const Conv *c)
         node_insert(p, n);
         node_set_in(n, 1, folded_node(p));
     }
-    if (b && b->data && b->data->fill && tensor_get(b->data, 0) == 0)
+    if (b && b->data && b->data->splat && tensor_get(b->data, 0) == 0)
         node_set_in(n, 2, NULL);
     attr_set_int(n, "pack", pack);
     attr_set_int(n, "cin", c->cin);
@@ -301,8 +301,8 @@ static void bind_panels(Node *n, Conv c)
               .in = DIMS3(x->size), .out = DIMS3(w->out), .group = D(c.group), .cin = D(c.cin), .cout = D(c.cout),
               .kernel = THREE(w->kernel), .stride = THREE(w->stride), .dilation = THREE(w->dilation),
               .pad = DIMS3(w->pad), .x_pitch = D(c.group * c.cin), .y_pitch = D(c.group * c.cout),
-              .r_pitch = D(c.group * c.cout), .w_k = D(c.fill ? 0 : TILE_PANEL),
-              .w_panel = D(c.fill ? 0 : k * TILE_PANEL), .w_group = D(c.fill ? 0 : panels * k * TILE_PANEL),
+              .r_pitch = D(c.group * c.cout), .w_k = D(c.splat ? 0 : TILE_PANEL),
+              .w_panel = D(c.splat ? 0 : k * TILE_PANEL), .w_group = D(c.splat ? 0 : panels * k * TILE_PANEL),
               .columns = D(p.columns), .taps = D(p.taps), .depth = D(p.depth), .whole = D(all), .lo = -__builtin_inf(),
               .hi = __builtin_inf());
     if (w->padded)
@@ -314,7 +314,7 @@ static void bind_panels(Node *n, Conv c)
 static void bind_depthwise(Node *n, Conv c)
 {
     const Windows *w = &c.w;
-    int64_t channels = c.group * c.cout, each = !c.fill;
+    int64_t channels = c.group * c.cout, each = !c.splat;
     BIND_ARGS(n, conv_depthwise, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), .n = c.x.n,
               .in = DIMS3(c.x.size), .out = DIMS3(w->out), .cin = D(c.cin), .cout = D(c.cout), .channels = D(channels),
               .kernel = THREE(w->kernel), .stride = THREE(w->stride), .dilation = THREE(w->dilation),
@@ -364,9 +364,9 @@ static void bind_transposed(Node *n, Conv c)
         Dim reach = D((*k - 1) * (d / common) + 1);
         patch = dim_mul(patch, a < 2 ? reach : dim_add(reach, dim_min(D(TILE_MOST_ROWS - 1), c.w.out[2])));
     }
-    Dim even = dim_equal(dim_mod(c.w.out[2], D(c.w.stride[2])), D(0));
+    Dim even = dim_eq_expr(dim_mod(c.w.out[2], D(c.w.stride[2])), D(0));
     BIND_ARGS(n, conv_transpose, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), CONV_FIELDS(c),
-              .w_k = D(c.fill ? 0 : TILE_PANEL), .columns = D(conv_passes(&part).columns), .even = even,
+              .w_k = D(c.splat ? 0 : TILE_PANEL), .columns = D(conv_passes(&part).columns), .even = even,
               .lo = -__builtin_inf(), .hi = __builtin_inf());
     if (c.w.padded)
         bind_scratch(n, patch);
@@ -455,7 +455,7 @@ static void causal_conv_bind(Node *n)
 #define CONV(name, more, ...)                                                                                          \
     {name, 22, "x:T w:T b?:T -> y:T", "T=FB",                                                                          \
      "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? pads:ints? strides:ints?" more,             \
-     __VA_ARGS__, .was = "11 T=F; 1 T=F"}
+     __VA_ARGS__, .compatible = "11 T=F; 1 T=F"}
 
 static const Op conv_ops[] = {
     CONV("Conv", "", conv_infer, conv_bind, .flags = EPILOGUE | CHANNELS_LAST, .layout = conv_layout,

@@ -166,10 +166,10 @@ static void range_infer(Node *n)
         node_error(n, "the step is 0");
         return;
     }
-    assume_dim(n, dim_equal(end[2], D(0)), D(0));
+    assume_dim(n, dim_eq_expr(end[2], D(0)), D(0));
     Dim up = dim_ceil(dim_sub(end[1], end[0]), dim_max(end[2], D(1)));
     Dim down = dim_ceil(dim_sub(end[0], end[1]), dim_max(dim_sub(D(0), end[2]), D(1)));
-    count = dim_max(dim_select(dim_less(end[2], D(0)), down, up), D(0));
+    count = dim_max(dim_select(dim_less_expr(end[2], D(0)), down, up), D(0));
     set_out(n, 0, in_type(n, 0), shape_list(1, count));
 }
 
@@ -226,7 +226,7 @@ static void one_hot_infer(Node *n)
     Shape i = in_shape(n, 0);
     Dim depth;
     Dim depths = shape_count(in_shape(n, 1)), values = shape_count(in_shape(n, 2));
-    if (dim_is(dim_equal(depths, D(1)), 0) || dim_is(dim_equal(values, D(2)), 0)) {
+    if (dim_is(dim_eq_expr(depths, D(1)), 0) || dim_is(dim_eq_expr(values, D(2)), 0)) {
         node_error(n, "depth %s must be one number, values %s two", shape_text(in_shape(n, 1)),
                    shape_text(in_shape(n, 2)));
         return;
@@ -278,7 +278,7 @@ static void reverse_sequence_infer(Node *n)
     if (time < 0 || time > 1 || batch != 1 - time || s.rank < 2)
         node_error(n, "time_axis %lld and batch_axis %lld of %s: one must be 0, the other 1", (long long)time,
                    (long long)batch, shape_text(s));
-    else if (lengths.rank != 1 || dim_is(dim_equal(lengths.dim[0], s.dim[batch]), 0))
+    else if (lengths.rank != 1 || dim_is(dim_eq_expr(lengths.dim[0], s.dim[batch]), 0))
         node_error(n, "sequence_lens %s for %s sequences", shape_text(lengths),
                    shape_text(shape_list(1, s.dim[batch])));
     else {
@@ -310,29 +310,31 @@ static void reverse_sequence_bind(Node *n)
 
 static const Op create_ops[] = {
     {"Constant", 25, "-> output:T", "T=ALL13", VALUES, .infer = constant_infer,
-     .was = SINCE_19 "13 T=ALLB; 12 T=ALL; 11 T=ALL / value:tensor? sparse_value:sparse?; 9 T=ALL / value:tensor; "
-                     "1 T=F / value:tensor"},
+     .compatible =
+         SINCE_19 "13 T=ALLB; 12 T=ALL; 11 T=ALL / value:tensor? sparse_value:sparse?; 9 T=ALL / value:tensor; "
+                  "1 T=F / value:tensor"},
     {"ConstantOfShape", 25, "input:T1 -> output:T2", "T1=int64 T2=" FILLS "|float4e2m1|float8e8m0|uint2|int2",
      "value:tensor?", .infer = fill_infer, .bind = fill_bind,
-     .was = "24 T2=" FILLS "|float4e2m1|float8e8m0; 23 T2=" FILLS "|float4e2m1; 21 T2=" FILLS
-            "; 20 T2=NB|bool|F8; 9 T2=N|bool"},
+     .compatible = "24 T2=" FILLS "|float4e2m1|float8e8m0; 23 T2=" FILLS "|float4e2m1; 21 T2=" FILLS
+                   "; 20 T2=NB|bool|F8; 9 T2=N|bool"},
     {"Shape", 25, "data:T -> shape:T1", "T=ALL13 T1=int64", "start:int=0 end:int?", .infer = shape_infer,
-     .was = SINCE_19 "15 T=ALLB; 13 T=ALLB /; 1 T=ALL /"},
+     .compatible = SINCE_19 "15 T=ALLB; 13 T=ALLB /; 1 T=ALL /"},
     {"Size", 25, "data:T -> size:T1", "T=ALL13 T1=int64", "", .infer = size_infer,
-     .was = SINCE_19 "13 T=ALLB; 1 T=ALL"},
+     .compatible = SINCE_19 "13 T=ALLB; 1 T=ALL"},
     {"Range", 27, "start:T limit:T delta:T -> output:T", "T=FB|int16|int32|int64", "stash_type:int=1",
-     .infer = range_infer, .bind = range_bind, .was = "11 T=double|float|int16|int32|int64 /"},
+     .infer = range_infer, .bind = range_bind, .compatible = "11 T=double|float|int16|int32|int64 /"},
     {"EyeLike", 22, "input:T1 -> output:T2", "T1=NB|bool T2=NB|bool", "dtype:int? k:int=0", .expand = eye_like,
-     .was = "9 T1=N|bool T2=N|bool"},
+     .compatible = "9 T1=N|bool T2=N|bool"},
     {"Eye", 1, "shape:int64 -> y:T", "T=NB|bool", "dtype:int k:int", .infer = eye_infer, .bind = eye_bind,
      .domain = "onnxcc"},
     {"OneHot", 28, "indices:T1 depth:T2 values:T3 -> output:T3", "T1=N T2=N T3=ALLB", "axis:int=-1",
-     .expand = one_hot_expand, .was = "11 T3=ALL; 9 T3=ALL"},
+     .expand = one_hot_expand, .compatible = "11 T3=ALL; 9 T3=ALL"},
     {"OneHot", 1, "indices:int64 depth:int64 values:T -> y:T", "T=ALLB", "axis:int", .infer = one_hot_infer,
      .bind = one_hot_bind, .domain = "onnxcc"},
     {"Trilu", 14, "input:T k?:int64 -> output:T", "T=ALLB", "upper:int=1", .infer = trilu_infer, .bind = trilu_bind,
      .flags = INPLACE},
     {"ReverseSequence", 28, "input:T sequence_lens:int64 -> Y:T", "T=ALLB", "batch_axis:int=1 time_axis:int=0",
-     .infer = reverse_sequence_infer, .bind = reverse_sequence_bind, .flags = MOVES, .checks = 2, .was = "10 T=ALL"},
+     .infer = reverse_sequence_infer, .bind = reverse_sequence_bind, .flags = MOVES, .checks = 2,
+     .compatible = "10 T=ALL"},
 };
 OPS(create_ops);

@@ -13,7 +13,7 @@ static bool cumulate_axis(Node *n, Dim *axis)
     if (dim_const(*axis))
         *axis = D(axis_of(n, dim_value(*axis), rank));
     else
-        *axis = dim_select(dim_less(*axis, D(0)), dim_add(*axis, D(rank)), *axis);
+        *axis = dim_select(dim_less_expr(*axis, D(0)), dim_add(*axis, D(rank)), *axis);
     return true;
 }
 
@@ -23,7 +23,7 @@ static void cumulate_infer(Node *n)
     if (!cumulate_axis(n, &a))
         return;
     if (!dim_const(a)) /* inside */
-        assume_dim(n, dim_mul(dim_less(D(-1), a), dim_less(a, D(in_shape(n, 0).rank))), D(1));
+        assume_dim(n, dim_mul(dim_less_expr(D(-1), a), dim_less_expr(a, D(in_shape(n, 0).rank))), D(1));
     infer_same(n);
 }
 
@@ -38,9 +38,9 @@ static void cumulate_bind(Node *n)
     Dim a;
     cumulate_axis(n, &a);
     for (int i = 0; i < s.rank; i++) {
-        p.outer = dim_mul(p.outer, dim_select(dim_less(D(i), a), s.dim[i], D(1)));
-        p.axis = dim_mul(p.axis, dim_select(dim_equal(D(i), a), s.dim[i], D(1)));
-        p.inner = dim_mul(p.inner, dim_select(dim_less(a, D(i)), s.dim[i], D(1)));
+        p.outer = dim_mul(p.outer, dim_select(dim_less_expr(D(i), a), s.dim[i], D(1)));
+        p.axis = dim_mul(p.axis, dim_select(dim_eq_expr(D(i), a), s.dim[i], D(1)));
+        p.inner = dim_mul(p.inner, dim_select(dim_less_expr(a, D(i)), s.dim[i], D(1)));
     }
     bind_kernel(n, strcmp(n->op->name, "CumSum") ? "cum_prod" : "cum_sum", NO_TYPE, NO_TYPE, cum_sum_fields(), &p, NULL,
                 0);
@@ -52,7 +52,7 @@ static void cumulate_bind(Node *n)
 
 static const Op cumulate_ops[] = {
     {"CumSum", 14, SIGNATURE, WIDE "FB T2=int32|int64", ATTRS, .infer = cumulate_infer, .bind = cumulate_bind,
-     .flags = INPLACE, .was = "11 T=uint32|uint64|int32|int64|float|double"},
+     .flags = INPLACE, .compatible = "11 T=uint32|uint64|int32|int64|float|double"},
     {"CumProd", 26, SIGNATURE, WIDE "FB T2=int32|int64", ATTRS, .infer = cumulate_infer, .bind = cumulate_bind,
      .flags = INPLACE},
 };

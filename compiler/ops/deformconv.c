@@ -27,9 +27,9 @@ static void deform_infer(Node *n)
         return;
     int64_t groups = attr_int(n, "group"), moves = attr_int(n, "offset_group");
     Dim outputs = in_shape(n, 1).dim[0];
-    if (groups < 1 || moves < 1 || dim_is(dim_equal(dim_mod(x.channels, D(moves)), D(0)), 0) ||
-        dim_is(dim_equal(dim_mod(x.channels, D(groups)), D(0)), 0) ||
-        dim_is(dim_equal(dim_mod(outputs, D(groups)), D(0)), 0)) {
+    if (groups < 1 || moves < 1 || dim_is(dim_eq_expr(dim_mod(x.channels, D(moves)), D(0)), 0) ||
+        dim_is(dim_eq_expr(dim_mod(x.channels, D(groups)), D(0)), 0) ||
+        dim_is(dim_eq_expr(dim_mod(outputs, D(groups)), D(0)), 0)) {
         node_error(n, "%lld groups and %lld offset groups do not divide the channels of %s and %s", (long long)groups,
                    (long long)moves, shape_text(in_shape(n, 0)), shape_text(in_shape(n, 1)));
         return;
@@ -73,7 +73,7 @@ static void deform_bind(Node *n)
 
 static const Op deform_ops[] = {
     {"DeformConv", 22, "X:T W:T offset:T B?:T mask?:T -> Y:T", "T=FB", DEFORM_ATTRS, .infer = deform_infer,
-     .bind = deform_bind, .was = "19 T=F"},
+     .bind = deform_bind, .compatible = "19 T=F"},
     {"DeformConvInSteps", 1, "X:T W:T offset:T B?:T mask?:T -> Y:T", "T=FB", DEFORM_ATTRS, .expand = deform_in_steps,
      .domain = "onnxcc"},
 };

@@ -25,6 +25,6 @@ static void det_bind(Node *n)
 }
 
 static const Op det_ops[] = {
-    {"Det", 22, "X:T -> Y:T", "T=FB", "", .infer = det_infer, .bind = det_bind, .was = "11 T=F"},
+    {"Det", 22, "X:T -> Y:T", "T=FB", "", .infer = det_infer, .bind = det_bind, .compatible = "11 T=F"},
 };
 OPS(det_ops);

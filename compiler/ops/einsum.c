@@ -416,7 +416,7 @@ static void diagonal_bind(Node *n)
 }
 
 static const Op einsum_ops[] = {
-    {"Einsum", 28, "Inputs*:T -> Output:T", "T=NB", "equation:string", .expand = einsum_expand, .was = "12 T=N"},
+    {"Einsum", 28, "Inputs*:T -> Output:T", "T=NB", "equation:string", .expand = einsum_expand, .compatible = "12 T=N"},
     {"Diagonal", 1, "x:T -> y:T", "T=NB", "axis:ints", .infer = diagonal_infer, .bind = diagonal_bind, .flags = MOVES,
      .domain = "onnxcc"},
 };

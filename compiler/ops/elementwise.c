@@ -54,7 +54,7 @@ static void gelu_infer(Node *n)
 
 static bool has_zero(const Tensor *t)
 {
-    for (int64_t i = 0; i < (t->fill ? 1 : tensor_count(t)); i++)
+    for (int64_t i = 0; i < (t->splat ? 1 : tensor_count(t)); i++)
         if (tensor_get_int(t, i) == 0)
             return true;
     return false;
@@ -76,7 +76,7 @@ static void div_infer(Node *n)
         return;
     if (by->data && by->data->symbolic)
         for (int i = 0; i < (int)tensor_count(by->data); i++)
-            assume_dim(n, dim_equal(value_dim(by, i), D(0)), D(0));
+            assume_dim(n, dim_eq_expr(value_dim(by, i), D(0)), D(0));
     else if (!by->def || strcmp(by->def->op->name, "Divisor") != 0)
         node_set_in(n, 1, inferred(make_divisor(n, by)));
 }
@@ -95,7 +95,7 @@ static bool same_shapes(Node *n)
 {
     for (int i = 1; i < n->n_in; i++)
         if (!require_shape(n, i, in_shape(n, 0))) {
-            note_help("version %d of %s broadcasts %s", n->op->since, n->op->name,
+            note_help("version %d of %s broadcasts %s", n->op->since_version, n->op->name,
                       n->op->expand == broadcast_before_7 ? "with broadcast=1 only" : "nothing");
             return false;
         }
@@ -269,7 +269,7 @@ static void clip_before_11(Node *n)
 /* Of short floats in float: one rounding, at the end. */
 static void mean_expand(Node *n)
 {
-    if (n->op->since < 8 && !same_shapes(n))
+    if (n->op->since_version < 8 && !same_shapes(n))
         return;
     Type t = type_arith(in_type(n, 0));
     Value *terms[n->n_in];
@@ -301,24 +301,24 @@ static void selu_1(Node *n)
 
 /* One input, versions 13, 6 and 1; 22 and an old one. */
 #define SINCE_13(name, sig, fn)                                                                                        \
-    {name, 13, sig, "T=FB", "", infer_same, .map = fn, .was = "6 T=F; 1 T=F / " CONSUMED}
-#define SINCE_22(name, old, sig, fn) {name, 22, sig, "T=FB", "", infer_same, .map = fn, .was = #old " T=F"}
+    {name, 13, sig, "T=FB", "", infer_same, .pointwise = fn, .compatible = "6 T=F; 1 T=F / " CONSUMED}
+#define SINCE_22(name, old, sig, fn) {name, 22, sig, "T=FB", "", infer_same, .pointwise = fn, .compatible = #old " T=F"}
 #define ARITHMETIC(name, fn, as_affine) ARITHMETIC_OF(name, fn, as_affine, infer_broadcast)
 #define ARITHMETIC_OF(name, fn, as_affine, how)                                                                        \
-    {name, 14, AB_C, "T=NB", "", how, .map = fn, .affine = as_affine, .was = "13 T=" W "; 7 T=" W_7},      \
-    {name, 6, AB_C, "T=" W_7, BROADCAST, .expand = broadcast_before_7, .was = "1 T=F / " BROADCAST " " CONSUMED}
+    {name, 14, AB_C, "T=NB", "", how, .pointwise = fn, .affine = as_affine, .compatible = "13 T=" W "; 7 T=" W_7},      \
+    {name, 6, AB_C, "T=" W_7, BROADCAST, .expand = broadcast_before_7, .compatible = "1 T=F / " BROADCAST " " CONSUMED}
 #define LOGIC(name, fn)                                                                                                \
-    {name, 7, AB_TEST, "T=bool T1=bool", "", infer_compare, .map = fn},                                                \
+    {name, 7, AB_TEST, "T=bool T1=bool", "", infer_compare, .pointwise = fn},                                                \
     {name, 1, AB_TEST, "T=bool T1=bool", BROADCAST, .expand = broadcast_before_7}
 #define ORDER(name, fn)                                                                                                \
-    {name, 13, AB_TEST, "T=NB T1=bool", "", infer_compare, .map = fn, .was = "9 T=N; 7 T=F"},                          \
+    {name, 13, AB_TEST, "T=NB T1=bool", "", infer_compare, .pointwise = fn, .compatible = "9 T=N; 7 T=F"},                          \
     {name, 1, AB_TEST, "T=F T1=bool", BROADCAST, .expand = broadcast_before_7}
 #define ORDER_OR_EQUAL(name, fn)                                                                                       \
-    {name, 16, AB_TEST, "T=NB T1=bool", "", infer_compare, .map = fn, .was = "12 T=N"}
+    {name, 16, AB_TEST, "T=NB T1=bool", "", infer_compare, .pointwise = fn, .compatible = "12 T=N"}
 #define EXTREME(name, y)                                                                                               \
     {name, 13, "data_0*:T -> " y ":T", "T=NB", "", variadic_infer, variadic_bind, .flags = ELEMENTWISE,                \
-     .was = "12 T=N; 8 T=F"},                                                                                          \
-        {name, 6, "data_0*:T -> " y ":T", "T=F", "", .expand = same_before_8, .was = "1 T=F / " CONSUMED}
+     .compatible = "12 T=N; 8 T=F"},                                                                                          \
+        {name, 6, "data_0*:T -> " y ":T", "T=F", "", .expand = same_before_8, .compatible = "1 T=F / " CONSUMED}
 
 /* ---- affine ---------------------------------------------------------------------------------------------- */
 
@@ -374,33 +374,33 @@ static void equal_infer(Node *n)
 static const Op elementwise_ops[] = {
     ARITHMETIC("Add", "add", add_affine), ARITHMETIC("Sub", "sub", sub_affine), ARITHMETIC("Mul", "mul", mul_affine),
     ARITHMETIC_OF("Div", "div", div_affine, div_infer),
-    {"Quotient", 1, AB_C, "T=NB", "", infer_broadcast, .map = "div", .domain = "onnxcc"}, /* integers by zero are 0 */
+    {"Quotient", 1, AB_C, "T=NB", "", infer_broadcast, .pointwise = "div", .domain = "onnxcc"}, /* integers by zero are 0 */
     LOGIC("And", "and"), LOGIC("Or", "or"), LOGIC("Xor", "xor"),
-    {"Not", 1, X_Y, "T=bool", "", infer_same, .map = "not"},
+    {"Not", 1, X_Y, "T=bool", "", infer_same, .pointwise = "not"},
     ORDER("Greater", "greater"), ORDER("Less", "less"),
     ORDER_OR_EQUAL("GreaterOrEqual", "greater_equal"), ORDER_OR_EQUAL("LessOrEqual", "less_equal"),
-    {"Equal", 19, AB_TEST, "T=NB|bool|string T1=bool", "", equal_infer, .map = "equal", .was = "13 T=NB|bool; 11 T=N|bool; 7 T=bool|int32|int64"},
+    {"Equal", 19, AB_TEST, "T=NB|bool|string T1=bool", "", equal_infer, .pointwise = "equal", .compatible = "13 T=NB|bool; 11 T=N|bool; 7 T=bool|int32|int64"},
     {"Equal", 1, AB_TEST, "T=bool|int32|int64 T1=bool", BROADCAST, .expand = broadcast_before_7},
     EXTREME("Max", "max"), EXTREME("Min", "min"),
-    {"Sum", 13, "data_0*:T -> sum:T", "T=FB", "", variadic_infer, variadic_bind, .flags = ELEMENTWISE, .was = "8 T=F"},
-    {"Sum", 6, "data_0*:T -> sum:T", "T=F", "", .expand = same_before_8, .was = "1 T=F / " CONSUMED},
-    {"Mean", 13, "data_0*:T -> mean:T", "T=FB", "", .expand = mean_expand, .was = "8 T=F; 6 T=F; 1 T=F / " CONSUMED},
+    {"Sum", 13, "data_0*:T -> sum:T", "T=FB", "", variadic_infer, variadic_bind, .flags = ELEMENTWISE, .compatible = "8 T=F"},
+    {"Sum", 6, "data_0*:T -> sum:T", "T=F", "", .expand = same_before_8, .compatible = "1 T=F / " CONSUMED},
+    {"Mean", 13, "data_0*:T -> mean:T", "T=FB", "", .expand = mean_expand, .compatible = "8 T=F; 6 T=F; 1 T=F / " CONSUMED},
 
-    {"Mod", 28, AB_C, "T=NB", "fmod:int=0", mod_infer, mod_bind, .flags = ELEMENTWISE, .was = "13; 10 T=N"},
-    {"Pow", 15, "X:T Y:T1 -> Z:T", "T=FB|int32|int64 T1=NB", "", infer_broadcast, pow_bind, .flags = ELEMENTWISE, .was = "13 T1=N; 12 T=F|int32|int64 T1=N"},
+    {"Mod", 28, AB_C, "T=NB", "fmod:int=0", mod_infer, mod_bind, .flags = ELEMENTWISE, .compatible = "13; 10 T=N"},
+    {"Pow", 15, "X:T Y:T1 -> Z:T", "T=FB|int32|int64 T1=NB", "", infer_broadcast, pow_bind, .flags = ELEMENTWISE, .compatible = "13 T1=N; 12 T=F|int32|int64 T1=N"},
     {"Pow", 7, "X:T Y:T -> Z:T", "T=F", "", .expand = expand_same},
     {"Pow", 1, "X:T Y:T -> Z:T", "T=F", BROADCAST, .expand = broadcast_before_7},
-    {"BitShift", 28, "X:T Y:T -> Z:T", "T=IU", "direction:string", shift_infer, shift_bind, .flags = ELEMENTWISE, .was = "11 T=U"},
-    {"BitwiseAnd", 18, AB_C, "T=IU", "", infer_broadcast, .map = "bitwise_and"},
-    {"BitwiseOr", 18, AB_C, "T=IU", "", infer_broadcast, .map = "bitwise_or"},
-    {"BitwiseXor", 18, AB_C, "T=IU", "", infer_broadcast, .map = "bitwise_xor"},
-    {"BitwiseNot", 18, X_Y, "T=IU", "", infer_same, .map = "bitwise_not"},
-    {"Where", 16, "condition:B X:T Y:T -> output:T", "B=bool T=ALLB", "", where_infer, .map = "where", .was = "9 T=ALL"},
+    {"BitShift", 28, "X:T Y:T -> Z:T", "T=IU", "direction:string", shift_infer, shift_bind, .flags = ELEMENTWISE, .compatible = "11 T=U"},
+    {"BitwiseAnd", 18, AB_C, "T=IU", "", infer_broadcast, .pointwise = "bitwise_and"},
+    {"BitwiseOr", 18, AB_C, "T=IU", "", infer_broadcast, .pointwise = "bitwise_or"},
+    {"BitwiseXor", 18, AB_C, "T=IU", "", infer_broadcast, .pointwise = "bitwise_xor"},
+    {"BitwiseNot", 18, X_Y, "T=IU", "", infer_same, .pointwise = "bitwise_not"},
+    {"Where", 16, "condition:B X:T Y:T -> output:T", "B=bool T=ALLB", "", where_infer, .pointwise = "where", .compatible = "9 T=ALL"},
 
-    {"Abs", 13, X_Y, "T=NB", "", infer_same, .map = "abs", .was = "6 T=N; 1 T=F / " CONSUMED},
-    {"Neg", 13, X_Y, "T=I|FB", "", infer_same, .map = "neg", .was = "6 T=I|F; 1 T=F / " CONSUMED},
-    {"Sign", 13, IN_OUT, "T=NB", "", infer_same, .map = "sign", .was = "9 T=N"},
-    {"Round", 22, X_Y, "T=FB", "", infer_same, .map = "round", .was = "11 T=F"},
+    {"Abs", 13, X_Y, "T=NB", "", infer_same, .pointwise = "abs", .compatible = "6 T=N; 1 T=F / " CONSUMED},
+    {"Neg", 13, X_Y, "T=I|FB", "", infer_same, .pointwise = "neg", .compatible = "6 T=I|F; 1 T=F / " CONSUMED},
+    {"Sign", 13, IN_OUT, "T=NB", "", infer_same, .pointwise = "sign", .compatible = "9 T=N"},
+    {"Round", 22, X_Y, "T=FB", "", infer_same, .pointwise = "round", .compatible = "11 T=F"},
     SINCE_13("Ceil", X_Y, "ceil"), SINCE_13("Floor", X_Y, "floor"), SINCE_13("Exp", IN_OUT, "exp"),
     SINCE_13("Log", IN_OUT, "log"), SINCE_13("Sqrt", X_Y, "sqrt"), SINCE_13("Reciprocal", X_Y, "reciprocal"),
     SINCE_13("Sigmoid", X_Y, "sigmoid"), SINCE_13("Tanh", IN_OUT, "tanh"),
@@ -408,32 +408,32 @@ static const Op elementwise_ops[] = {
     SINCE_22("Asin", 7, IN_OUT, "asin"), SINCE_22("Acos", 7, IN_OUT, "acos"), SINCE_22("Atan", 7, IN_OUT, "atan"),
     SINCE_22("Sinh", 9, IN_OUT, "sinh"), SINCE_22("Cosh", 9, IN_OUT, "cosh"), SINCE_22("Asinh", 9, IN_OUT, "asinh"),
     SINCE_22("Acosh", 9, IN_OUT, "acosh"), SINCE_22("Atanh", 9, IN_OUT, "atanh"),
-    {"Erf", 13, IN_OUT, "T=FB", "", infer_same, .map = "erf"},
-    {"Erf", 9, IN_OUT, "T=N", "", infer_same, .map = "erf"},
-    {"IsNaN", 20, "X:T1 -> Y:T2", "T1=FB|F8 T2=bool", "", test_infer, .map = "is_nan", .was = "13 T1=FB; 9 T1=F"},
+    {"Erf", 13, IN_OUT, "T=FB", "", infer_same, .pointwise = "erf"},
+    {"Erf", 9, IN_OUT, "T=N", "", infer_same, .pointwise = "erf"},
+    {"IsNaN", 20, "X:T1 -> Y:T2", "T1=FB|F8 T2=bool", "", test_infer, .pointwise = "is_nan", .compatible = "13 T1=FB; 9 T1=F"},
     {"IsInf", 20, "X:T1 -> Y:T2", "T1=FB|F8 T2=bool", "detect_negative:int=1 detect_positive:int=1", test_infer,
-     .map = "is_inf @detect_negative @detect_positive", .was = "10 T1=float|double"},
+     .pointwise = "is_inf @detect_negative @detect_positive", .compatible = "10 T1=float|double"},
 
-    {"Clip", 13, "input:T min?:T max?:T -> output:T", "T=NB", "", clip_infer, clip_bind, .flags = ELEMENTWISE, .was = "12 T=N; 11 T=F"},
-    {"Clip", 6, IN_OUT, "T=F", "max:float? min:float?", .expand = clip_before_11, .was = "1 T=F / max:float? min:float? " CONSUMED},
-    {"Relu", 14, X_Y, "T=I|FB", "", infer_same, .map = "relu", .was = "13 T=FB; 6 T=F; 1 T=F / " CONSUMED},
-    {"LeakyRelu", 16, X_Y, "T=FB", "alpha:float=0.01", infer_same, .map = "prelu @alpha", .was = "6 T=F; 1 T=F / alpha:float=0.01 " CONSUMED},
-    {"PRelu", 16, "X:T slope:T -> Y:T", "T=" W, "", prelu_infer, .map = "prelu", .was = "9 T=" W_7 "; 7 T=F"},
-    {"PRelu", 6, "X:T slope:T -> Y:T", "T=F", "", .expand = prelu_before_7, .was = "1 T=F / " CONSUMED},
-    {"ThresholdedRelu", 22, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "thresholded_relu @alpha", .was = "10 T=F; 1 T=F"},
-    {"Elu", 22, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "elu @alpha", .was = "6 T=F; 1 T=F / alpha:float=1.0 " CONSUMED},
-    {"Celu", 28, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "celu @alpha", .was = "12 T=float"},
-    {"Selu", 22, X_Y, "T=FB", "alpha:float=1.67326319 gamma:float=1.05070102", infer_same, .map = "selu @alpha @gamma", .was = "6 T=F"},
+    {"Clip", 13, "input:T min?:T max?:T -> output:T", "T=NB", "", clip_infer, clip_bind, .flags = ELEMENTWISE, .compatible = "12 T=N; 11 T=F"},
+    {"Clip", 6, IN_OUT, "T=F", "max:float? min:float?", .expand = clip_before_11, .compatible = "1 T=F / max:float? min:float? " CONSUMED},
+    {"Relu", 14, X_Y, "T=I|FB", "", infer_same, .pointwise = "relu", .compatible = "13 T=FB; 6 T=F; 1 T=F / " CONSUMED},
+    {"LeakyRelu", 16, X_Y, "T=FB", "alpha:float=0.01", infer_same, .pointwise = "prelu @alpha", .compatible = "6 T=F; 1 T=F / alpha:float=0.01 " CONSUMED},
+    {"PRelu", 16, "X:T slope:T -> Y:T", "T=" W, "", prelu_infer, .pointwise = "prelu", .compatible = "9 T=" W_7 "; 7 T=F"},
+    {"PRelu", 6, "X:T slope:T -> Y:T", "T=F", "", .expand = prelu_before_7, .compatible = "1 T=F / " CONSUMED},
+    {"ThresholdedRelu", 22, X_Y, "T=FB", "alpha:float=1.0", infer_same, .pointwise = "thresholded_relu @alpha", .compatible = "10 T=F; 1 T=F"},
+    {"Elu", 22, X_Y, "T=FB", "alpha:float=1.0", infer_same, .pointwise = "elu @alpha", .compatible = "6 T=F; 1 T=F / alpha:float=1.0 " CONSUMED},
+    {"Celu", 28, X_Y, "T=FB", "alpha:float=1.0", infer_same, .pointwise = "celu @alpha", .compatible = "12 T=float"},
+    {"Selu", 22, X_Y, "T=FB", "alpha:float=1.67326319 gamma:float=1.05070102", infer_same, .pointwise = "selu @alpha @gamma", .compatible = "6 T=F"},
     {"Selu", 1, X_Y, "T=F", "alpha:float=1.6732 gamma:float=1.0507 " CONSUMED, .expand = selu_1},
-    {"HardSigmoid", 22, X_Y, "T=FB", "alpha:float=0.2 beta:float=0.5", infer_same, .map = "hard_sigmoid @alpha @beta",
-     .was = "6 T=F; 1 T=F / alpha:float=0.2 beta:float=0.5 " CONSUMED},
-    {"HardSwish", 22, X_Y, "T=FB", "", infer_same, .map = "hard_swish", .was = "14 T=F"},
-    {"Swish", 24, X_Y, "T=FB", "alpha:float=1.0", infer_same, .map = "swish @alpha"},
+    {"HardSigmoid", 22, X_Y, "T=FB", "alpha:float=0.2 beta:float=0.5", infer_same, .pointwise = "hard_sigmoid @alpha @beta",
+     .compatible = "6 T=F; 1 T=F / alpha:float=0.2 beta:float=0.5 " CONSUMED},
+    {"HardSwish", 22, X_Y, "T=FB", "", infer_same, .pointwise = "hard_swish", .compatible = "14 T=F"},
+    {"Swish", 24, X_Y, "T=FB", "alpha:float=1.0", infer_same, .pointwise = "swish @alpha"},
     {"SwiGLU", 28, "A:T B:T -> Y:T", "T=FB", "alpha:float=1.0", .body = "s = Swish<alpha=@alpha>(A) Y = Mul(s, B)"},
     {"Gelu", 20, X_Y, "T=FB", "approximate:string=none", gelu_infer, gelu_bind, .flags = ELEMENTWISE},
-    {"Mish", 22, X_Y, "T=FB", "", infer_same, .map = "mish", .was = "18 T=F"},
-    {"Softplus", 22, X_Y, "T=FB", "", infer_same, .map = "softplus", .was = "1 T=F"},
-    {"Softsign", 22, IN_OUT, "T=FB", "", infer_same, .map = "softsign", .was = "1 T=F"},
+    {"Mish", 22, X_Y, "T=FB", "", infer_same, .pointwise = "mish", .compatible = "18 T=F"},
+    {"Softplus", 22, X_Y, "T=FB", "", infer_same, .pointwise = "softplus", .compatible = "1 T=F"},
+    {"Softsign", 22, IN_OUT, "T=FB", "", infer_same, .pointwise = "softsign", .compatible = "1 T=F"},
     {"Shrink", 9, IN_OUT, "T=N", "bias:float=0.0 lambd:float=0.5", infer_same, shrink_bind, .flags = ELEMENTWISE},
 };
 /* clang-format on */

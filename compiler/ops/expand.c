@@ -29,7 +29,8 @@ static void expand_bind(Node *n)
         int k = i - (y.rank - x.rank);
         Dim stride = D(0);
         if (k >= 0 && !dim_is(x.dim[k], 1))
-            stride = dim_same(x.dim[k], y.dim[i]) ? from[k] : dim_select(dim_equal(x.dim[k], D(1)), D(0), from[k]);
+            stride =
+                dim_identical(x.dim[k], y.dim[i]) ? from[k] : dim_select(dim_eq_expr(x.dim[k], D(1)), D(0), from[k]);
         strided_axis(&s, y.dim[i], stride, to[i]);
     }
     strided_bind(n, s);
@@ -86,9 +87,9 @@ static void tile_1(Node *n)
 
 static const Op expand_ops[] = {
     {"Expand", 13, "input:T shape:int64 -> output:T", "T=ALLB", "", .infer = expand_infer, .bind = expand_bind,
-     .flags = MOVES, .was = "8 T=ALL"},
+     .flags = MOVES, .compatible = "8 T=ALL"},
     {"Tile", 13, "input:T repeats:T1 -> output:T", "T=ALLB T1=int64", "", .infer = tile_infer, .bind = tile_bind,
-     .flags = MOVES, .was = "6 T=ALL"},
+     .flags = MOVES, .compatible = "6 T=ALL"},
     {"Tile", 1, "input:T tiles:T axis:T -> output:T", "T=F", "", .expand = tile_1},
 };
 OPS(expand_ops);

@@ -40,7 +40,7 @@ static void gather_elements_infer(Node *n)
     }
     int a = attr_axis(n, "axis", x.rank);
     for (int k = 0; k < x.rank; k++)
-        if (k != a && dim_is(dim_less(x.dim[k], i.dim[k]), 1)) {
+        if (k != a && dim_is(dim_less_expr(x.dim[k], i.dim[k]), 1)) {
             node_error(n, "the indices %s reach outside the input %s along axis %d", shape_text(i), shape_text(x), k);
             return;
         } else if (k != a)
@@ -84,7 +84,7 @@ static void gather_nd_infer(Node *n)
     if (!require_rank(n, i.rank - 1 + x.rank - rest))
         return;
     for (int k = 0; k < batch; k++) {
-        if (dim_is(dim_equal(x.dim[k], i.dim[k]), 0)) {
+        if (dim_is(dim_eq_expr(x.dim[k], i.dim[k]), 0)) {
             node_error(n, "the batch dimensions of %s and %s differ", shape_text(x), shape_text(i));
             return;
         }
@@ -115,12 +115,12 @@ static void gather_nd_bind(Node *n)
 
 static const Op gather_ops[] = {
     {GATHER("Gather", 13, "ALLB"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES, .checks = 2,
-     .was = "11 T=ALL; 1 T=ALL"},
+     .compatible = "11 T=ALL; 1 T=ALL"},
     {GATHER("Gather", 1, "ALL14"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES, .checks = 2,
      .domain = "onnxcc"},
     {GATHER("GatherElements", 13, "ALLB"), .infer = gather_elements_infer, .bind = gather_elements_bind, .flags = MOVES,
-     .checks = 2, .was = "11 T=ALL"},
+     .checks = 2, .compatible = "11 T=ALL"},
     {"GatherND", 13, "data:T indices:int64 -> output:T", "T=ALLB", "batch_dims:int=0", .infer = gather_nd_infer,
-     .bind = gather_nd_bind, .flags = MOVES, .checks = 2, .was = "12 T=ALL; 11 T=ALL /"},
+     .bind = gather_nd_bind, .flags = MOVES, .checks = 2, .compatible = "12 T=ALL; 11 T=ALL /"},
 };
 OPS(gather_ops);

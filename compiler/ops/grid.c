@@ -28,8 +28,8 @@ static void grid_sample_infer(Node *n)
         return;
     else if (m.axes > 3 && !attr_is(n, "mode", "nearest") && in_type(n, 0) == STR)
         node_error(n, "strings have no sums, which mode %s makes", attr_string(n, "mode"));
-    else if (g.rank != x.rank || dim_is(dim_equal(g.dim[0], x.dim[0]), 0) ||
-             dim_is(dim_equal(g.dim[g.rank - 1], D(x.rank - 2)), 0))
+    else if (g.rank != x.rank || dim_is(dim_eq_expr(g.dim[0], x.dim[0]), 0) ||
+             dim_is(dim_eq_expr(g.dim[g.rank - 1], D(x.rank - 2)), 0))
         node_error(n, "the grid %s does not suit an image %s: it needs the same batch, and %d numbers for each place",
                    shape_text(g), shape_text(x), x.rank - 2);
     else {
@@ -127,7 +127,7 @@ static void affine_grid_bind(Node *n)
 
 static const Op grid_ops[] = {
     {"GridSample", 22, "X:T1 grid:T2 -> Y:T1", "T1=ALLB T2=FB", GRID_ATTRS "linear", .infer = grid_sample_infer,
-     .bind = grid_sample_bind, .was = "20 T1=ALL T2=F"},
+     .bind = grid_sample_bind, .compatible = "20 T1=ALL T2=F"},
     {"GridSample", 16, "X:T1 grid:T2 -> Y:T1", "T1=ALL T2=F", GRID_ATTRS "bilinear", .infer = grid_sample_infer,
      .bind = grid_sample_bind},
     {"GridSampleInSteps", 1, "X:T1 grid:T2 -> Y:T1", "T1=ALLB T2=FB", GRID_ATTRS "linear",

@@ -91,17 +91,17 @@ static int64_t block_of(const Integer *c, const struct qconv_bind *p)
  * small. */
 static void straighten(struct qconv_bind *p)
 {
-    int64_t cin = dim_value(p->cin), most = opt()->target->vector >= 32 ? 16384 : opt()->target->cortex_m ? 256 : 2048;
-    int64_t least = cin * (opt()->target->cortex_m ? 6 : 14); /* enough for a tile */
-    most = most > least ? most : least;
+    int64_t cin = dim_value(p->cin), max = opt()->target->vector >= 32 ? 16384 : opt()->target->cortex_m ? 256 : 2048;
+    int64_t min = cin * (opt()->target->cortex_m ? 6 : 14); /* enough for a tile */
+    max = max > min ? max : min;
     Dim pixels = dim_mul(dim_mul(p->n, p->in[0]), dim_mul(p->in[1], p->in[2]));
     for (int a = 0; a < 3; a++)
-        if (!dim_is(p->kernel[a], 1) || !dim_is(p->stride[a], 1) || !dim_same(p->in[a], p->out[a]))
+        if (!dim_is(p->kernel[a], 1) || !dim_is(p->stride[a], 1) || !dim_identical(p->in[a], p->out[a]))
             return;
-    if (!dim_const(pixels) || dim_value(pixels) < 1 || !dim_same(p->group, D(1)))
+    if (!dim_const(pixels) || dim_value(pixels) < 1 || !dim_identical(p->group, D(1)))
         return;
     int64_t all = dim_value(pixels), row = all, pieces = 1;
-    while (pieces < all && (all % pieces || (row = all / pieces) * cin > most))
+    while (pieces < all && (all % pieces || (row = all / pieces) * cin > max))
         pieces++;
     p->n = p->in[0] = p->out[0] = D(1);
     p->in[1] = p->out[1] = D(all / row);
@@ -357,19 +357,19 @@ static bool single(const Value *v) { return !v || dim_is(shape_count(*v->shape),
 /* Of one number, or of one for each column of the matrix b? */
 static bool per_column(const Value *v, const Value *b)
 {
-    return single(v) || (b->shape->rank == 2 && dim_same(shape_count(*v->shape), b->shape->dim[1]));
+    return single(v) || (b->shape->rank == 2 && dim_identical(shape_count(*v->shape), b->shape->dim[1]));
 }
 
 /* Can a b be one IntegerProduct? */
 static bool product_fits(const Value *a, const Value *b, const Value *a_zero, const Value *b_zero)
 {
     Shape s = *a->shape, t = *b->shape;
-    if (s.rank < 2 || t.rank < 2 || !shape_const(t) || !dim_same(s.dim[s.rank - 1], t.dim[t.rank - 2]) ||
+    if (s.rank < 2 || t.rank < 2 || !shape_const(t) || !dim_identical(s.dim[s.rank - 1], t.dim[t.rank - 2]) ||
         !single(a_zero) || !per_column(b_zero, b))
         return false;
     bool same = s.rank == t.rank;
     for (int i = 0; same && i < t.rank - 2; i++)
-        same = dim_same(s.dim[i], t.dim[i]);
+        same = dim_identical(s.dim[i], t.dim[i]);
     return t.rank == 2 || same;
 }
 
@@ -381,7 +381,7 @@ static bool fits_matrix(Node *n, int i, const Value *m, bool rows)
         return require_expands(n, i, of);
     Dim many = of.rank < 2 ? D(1) : of.dim[of.rank - (rows ? 2 : 1)];
     return require_dim(n, rows ? "numbers for the rows" : "numbers for the columns", s.dim[0],
-                       dim_select(dim_equal(s.dim[0], D(1)), D(1), many));
+                       dim_select(dim_eq_expr(s.dim[0], D(1)), D(1), many));
 }
 
 /* v less zero as int32; rows: of a zero point per row. */

@@ -192,7 +192,7 @@ static void zip_map(Node *n)
     Tensor *keys = list_attr(n, "classlabels");
     Value *x = in(n, 0);
     Shape s = *x->shape;
-    if (s.rank < 1 || s.rank > 2 || !keys || dim_is(dim_equal(s.dim[s.rank - 1], D(tensor_count(keys))), 0)) {
+    if (s.rank < 1 || s.rank > 2 || !keys || dim_is(dim_eq_expr(s.dim[s.rank - 1], D(tensor_count(keys))), 0)) {
         node_error(n, "the input is %s, for %lld class labels", shape_text(s),
                    (long long)(keys ? tensor_count(keys) : 0));
         return;
@@ -205,10 +205,10 @@ static void zip_map(Node *n)
 }
 
 /* Values and keys of input 0, a map; NULL: it is none that the operator takes ("string:float int64:string"), and reported. */
-static const Parts *map_parts(Node *n, const char *kinds)
+static const Components *map_components(Node *n, const char *kinds)
 {
-    const Parts *p = in(n, 0)->parts;
-    const char *kind = name_format("%s:%s", type_onnx(p->item.at[1]->type), type_onnx(p->box.type))->s;
+    const Components *p = in(n, 0)->components;
+    const char *kind = name_format("%s:%s", type_onnx(p->item.at[1]->type), type_onnx(p->ctype.type))->s;
     if (p->item.at[0]->shape->rank != 1)
         error_node(n, "NOD-10", "the input is a sequence of maps, not one map");
     else if (!strstr(name_format(" %s ", kinds)->s, name_format(" %s ", kind)->s))
@@ -223,7 +223,8 @@ static const Parts *map_parts(Node *n, const char *kinds)
 static void dict_vectorizer(Node *n)
 {
     const Attr *s = node_attr(n, "string_vocabulary"), *i = node_attr(n, "int64_vocabulary");
-    const Parts *p = map_parts(n, "string:int64 int64:string int64:float int64:double string:float string:double");
+    const Components *p =
+        map_components(n, "string:int64 int64:string int64:float int64:double string:float string:double");
     if (!p)
         return;
     Value *values = p->item.at[0], *keys = p->item.at[1];
@@ -257,15 +258,15 @@ static Value *by_key(Node *n, Value *values, Value *keys)
 /* The values of a map, each at the place that its key is; elsewhere 0. */
 static Value *at_key(Node *n, Value *values, Value *keys, Type t)
 {
-    int64_t most = attr_int(n, "max_map");
-    if (most < 1) {
-        node_error(n, "max_map is %lld", (long long)most);
+    int64_t max = attr_int(n, "max_map");
+    if (max < 1) {
+        node_error(n, "max_map is %lld", (long long)max);
         return NULL;
     }
     Tensor *none = t == STR ? list_of_strings(1, (Name[]){name("0.f")}) : tensor_new(t, 1, (int64_t[]){1});
-    Value *y = make(n, "Expand", 2, value_const(n->graph, none), make_ints(n, 1, &most));
+    Value *y = make(n, "Expand", 2, value_const(n->graph, none), make_ints(n, 1, &max));
     Value *below = make(n, "Less", 2, keys, make_int(n, 0)); /* no place counted from the end */
-    return make(n, "ScatterElements", 3, y, make(n, "Where", 3, below, make_int(n, most), keys), values);
+    return make(n, "ScatterElements", 3, y, make(n, "Where", 3, below, make_int(n, max), keys), values);
 }
 
 static void cast_map(Node *n)
@@ -274,7 +275,7 @@ static void cast_map(Node *n)
         const char *name;
         Type type;
     } to[] = {{"TO_FLOAT", F32}, {"TO_STRING", STR}, {"TO_INT64", I64}};
-    const Parts *p = map_parts(n, "int64:string int64:float");
+    const Components *p = map_components(n, "int64:string int64:float");
     int k = 0;
     while (k < 3 && !attr_is(n, "cast_to", to[k].name))
         k++;

@@ -7,10 +7,10 @@ static void nll_infer(Node *n)
 {
     Shape x = in_shape(n, 0), t = in_shape(n, 1), w = in_shape(n, 2), y = {0};
     bool fits = x.rank >= 2 && t.rank == x.rank - 1 &&
-                (!in(n, 2) || (w.rank == 1 && !dim_is(dim_equal(w.dim[0], x.dim[1]), 0)));
+                (!in(n, 2) || (w.rank == 1 && !dim_is(dim_eq_expr(w.dim[0], x.dim[1]), 0)));
     for (int i = 0; fits && i < x.rank; i++)
         if (i != 1) {
-            fits = !dim_is(dim_equal(x.dim[i], t.dim[y.rank]), 0);
+            fits = !dim_is(dim_eq_expr(x.dim[i], t.dim[y.rank]), 0);
             assume_dim(n, t.dim[y.rank], x.dim[i]);
             y.dim[y.rank++] = x.dim[i];
         }
@@ -86,9 +86,9 @@ static void cross_entropy_expand(Node *n)
 
 static const Op loss_ops[] = {
     {"NegativeLogLikelihoodLoss", 22, "input:T target:Tind weight?:T -> loss:T", "T=FB Tind=int32|int64", LOSS,
-     .expand = nll_expand, .was = "13 T=F; 12 T=F"},
+     .expand = nll_expand, .compatible = "13 T=F; 12 T=F"},
     {"SoftmaxCrossEntropyLoss", 13, "scores:T labels:Tind weights?:T -> output:T log_prob?:T", "T=FB Tind=int32|int64",
-     LOSS, .expand = cross_entropy_expand, .was = "12 T=F"},
+     LOSS, .expand = cross_entropy_expand, .compatible = "12 T=F"},
     {"NllLoss", 1, "input:T target:Tind weight?:T -> loss:T applied?:T", "T=FB Tind=int32|int64", "ignore_index:int?",
      nll_infer, nll_bind, .domain = "onnxcc"},
 };

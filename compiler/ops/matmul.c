@@ -13,7 +13,7 @@ enum { AXES = 4, COLUMNS = 64, CACHE = 400000, FEW_ROWS = 12 };
 typedef struct Product {
     Shape a, b, y;
     Dim m, n, k, a_k, b_k; /* a_k, b_k: as a and b have it; one of the two serves */
-    bool trans_a, trans_b, packed, fill;
+    bool trans_a, trans_b, packed, splat;
 } Product;
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------------ */
@@ -31,7 +31,7 @@ static bool product_read(Node *n, Product *p)
     p->trans_b = attr_int(n, "trans_b");
     p->m = p->a.dim[p->a.rank - (p->trans_a ? 1 : 2)];
     p->k = p->a_k = p->a.dim[p->a.rank - (p->trans_a ? 2 : 1)];
-    p->fill = attr_given(n, "fill");
+    p->splat = attr_given(n, "splat");
     p->packed = attr_given(n, "columns");
     if (p->packed) {
         p->n = D(attr_int(n, "columns"));
@@ -65,8 +65,8 @@ static void batch_steps(Shape s, Shape y, Dim *step)
     Dim at = dim_mul(s.dim[s.rank - 1], s.dim[s.rank - 2]);
     for (int i = y.rank - 3, j = s.rank - 3; i >= 0; i--, j--) {
         step[i] = j < 0 || dim_is(s.dim[j], 1) ? D(0) : at;
-        if (j >= 0 && !dim_same(s.dim[j], y.dim[i])) /* a size that may be 1 at run time */
-            step[i] = dim_select(dim_equal(s.dim[j], D(1)), D(0), at);
+        if (j >= 0 && !dim_identical(s.dim[j], y.dim[i])) /* a size that may be 1 at run time */
+            step[i] = dim_select(dim_eq_expr(s.dim[j], D(1)), D(0), at);
         at = j < 0 ? at : dim_mul(at, s.dim[j]);
     }
 }
@@ -83,7 +83,7 @@ static Batch batch_merge(const Product *p)
         int k = q.rank - 1;
         if (dim_is(d, 1))
             continue;
-        if (k >= 0 && dim_same(q.a[k], dim_mul(a[i], d)) && dim_same(q.b[k], dim_mul(b[i], d)))
+        if (k >= 0 && dim_identical(q.a[k], dim_mul(a[i], d)) && dim_identical(q.b[k], dim_mul(b[i], d)))
             q.dim[k] = dim_mul(q.dim[k], d);
         else
             q.dim[q.rank++] = d;
@@ -135,8 +135,8 @@ static void bind_dense(Node *n, const Product *p)
     else if (k * columns * 4 > CACHE)
         pass = COLUMNS;
     BIND_ARGS(n, dense, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .m = m, .n = p->n, .k = p->k,
-              .x_pitch = p->k, .y_pitch = p->n, .r_pitch = p->n, .w_k = D(p->fill ? 0 : TILE_PANEL),
-              .w_panel = p->fill ? D(0) : dim_mul(p->k, D(TILE_PANEL)), .columns = D(pass),
+              .x_pitch = p->k, .y_pitch = p->n, .r_pitch = p->n, .w_k = D(p->splat ? 0 : TILE_PANEL),
+              .w_panel = p->splat ? D(0) : dim_mul(p->k, D(TILE_PANEL)), .columns = D(pass),
               .depth = D(CACHE / COLUMNS / 4), .lo = -__builtin_inf(), .hi = __builtin_inf());
 }
 
@@ -155,7 +155,7 @@ static void product_bind(Node *n)
     Dim a_row = p.trans_a ? D(1) : p.k, a_k = p.trans_a ? p.m : D(1);
     Dim b_k = p.trans_b ? D(1) : p.n, b_column = p.trans_b ? p.k : D(1);
     Dim m = p.m, depth = D(CACHE / COLUMNS / 4);
-    if (!p.trans_a && dim_is(q.dim[1], 1) && dim_is(q.b[0], 0) && dim_same(q.a[0], dim_mul(p.m, p.k))) {
+    if (!p.trans_a && dim_is(q.dim[1], 1) && dim_is(q.b[0], 0) && dim_identical(q.a[0], dim_mul(p.m, p.k))) {
         m = dim_mul(m, q.dim[0]); /* one right-hand side for all: more rows of one matrix */
         q.dim[0] = D(1);
     }
@@ -202,10 +202,10 @@ static void product_layout(Node *n)
     Value *b = in(n, 1);
     if (!has_weights(n, &p))
         return;
-    if (b->data->fill) {
+    if (b->data->splat) {
         Tensor *panel = tensor_new_fill(F32, shape_list(1, D(TILE_PANEL)), b->data->data);
         node_set_in(n, 1, value_const(n->graph, panel));
-        attr_set_int(n, "fill", 1);
+        attr_set_int(n, "splat", 1);
     } else {
         Node *pack = node_new(n->graph, "onnxcc.ProductPack", 1, &b, 1);
         pack->source = n->source;
@@ -319,14 +319,15 @@ static void gemm_expand(Node *n)
     bool trans_a = attr_int(n, "transA"), trans_b = attr_int(n, "transB");
     Dim m = a->shape->dim[trans_a], columns = b->shape->dim[!trans_b];
     Shape y = shape_list(2, m, columns);
-    bool broadcast = n->op->since >= 7 || attr_int(n, "broadcast");
+    bool broadcast = n->op->since_version >= 7 || attr_int(n, "broadcast");
     if (broadcast ? !require_expands(n, 2, y) : !require_shape(n, 2, y))
         return;
     bool alpha_to_b = in_const(n, 1);
     a = scaled(n, a, wide, alpha_to_b ? 1 : alpha);
     b = scaled(n, b, wide, alpha_to_b ? alpha : 1);
     Shape s = c ? *c->shape : (Shape){0};
-    bool bias = c && s.rank > 0 && dim_same(s.dim[s.rank - 1], columns) && dim_is(shape_product(s, 0, s.rank - 1), 1);
+    bool bias =
+        c && s.rank > 0 && dim_identical(s.dim[s.rank - 1], columns) && dim_is(shape_product(s, 0, s.rank - 1), 1);
     c = c && beta != 0 ? scaled(n, c, wide, beta) : NULL;
     bias = bias && c;
     if (bias && s.rank > 1)
@@ -341,10 +342,11 @@ static void gemm_expand(Node *n)
 #define NUMBERS "int32|int64|uint32|uint64"
 
 static const Op matmul_ops[] = {
-    {"MatMul", 13, "A:T B:T -> Y:T", "T=FB|" NUMBERS, "", .expand = matmul_expand, .was = "9 T=F|" NUMBERS "; 1 T=F"},
-    {"Gemm", 13, "A:T B:T C?:T -> Y:T", "T=FB|" NUMBERS, GEMM, .expand = gemm_expand, .was = "11 T=F|" NUMBERS},
+    {"MatMul", 13, "A:T B:T -> Y:T", "T=FB|" NUMBERS, "", .expand = matmul_expand,
+     .compatible = "9 T=F|" NUMBERS "; 1 T=F"},
+    {"Gemm", 13, "A:T B:T C?:T -> Y:T", "T=FB|" NUMBERS, GEMM, .expand = gemm_expand, .compatible = "11 T=F|" NUMBERS},
     {"Gemm", 9, "A:T B:T C:T -> Y:T", "T=F|" NUMBERS, GEMM, .expand = gemm_expand,
-     .was = "7 T=F; 6 T=F / " GEMM " broadcast:int=0; 1 T=F / " GEMM " broadcast:int=0"},
+     .compatible = "7 T=F; 6 T=F / " GEMM " broadcast:int=0; 1 T=F / " GEMM " broadcast:int=0"},
     {"Product", 1, "a:T b:T bias?:T -> y:T", "T=FB|" NUMBERS, "trans_a:int=0 trans_b:int=0", product_infer,
      product_bind, .flags = EPILOGUE, .domain = "onnxcc", .layout = product_layout, .absorb = product_absorb},
     {"ProductPack", 1, "b:T -> y:T", "T=float", "trans_b:int=0", pack_infer, pack_bind, .domain = "onnxcc"},

@@ -160,10 +160,9 @@ static Value *of_blocks(Node *n, Value *v, int64_t rows, int64_t blocks, int64_t
 
 static bool nbits_possible(Node *n, int64_t k, int64_t rows, int64_t bits, int64_t block)
 {
-    const int64_t most = 1 << 30;
+    const int64_t max = 1 << 30;
     Shape g = in(n, 4) ? in_shape(n, 4) : shape_list(1, D(k));
-    if (k < 1 || k > most || rows < 1 || rows > most || block < 1 || block > most ||
-        (bits != 2 && bits != 4 && bits != 8))
+    if (k < 1 || k > max || rows < 1 || rows > max || block < 1 || block > max || (bits != 2 && bits != 4 && bits != 8))
         node_error(n, "K, N, bits or block_size makes no sense");
     else if (g.rank != 1 || !(dim_is(g.dim[0], k) || dim_is(g.dim[0], (k + block - 1) / block * block)))
         node_error(n, "g_idx is %s, and not a number for each of K", shape_text(g));

@@ -12,7 +12,7 @@ static Value *per_column(Node *n, const char *attr, Type t)
     const Attr *a = node_attr(n, attr);
     Shape x = in_shape(n, 0);
     int64_t k = a ? a->n : 0;
-    if (k != 1 && (k < 1 || !x.rank || dim_is(dim_equal(x.dim[x.rank - 1], D(k)), 0))) {
+    if (k != 1 && (k < 1 || !x.rank || dim_is(dim_eq_expr(x.dim[x.rank - 1], D(k)), 0))) {
         node_error(n, "%s has %lld numbers; the input is %s", attr, (long long)k, shape_text(x));
         return NULL;
     }
@@ -104,7 +104,7 @@ static void vectorizer_expand(Node *n)
             return;
         }
         Value *x = make_reshape(n, make_cast(n, in(n, i), F32), 2, (Dim[]){s.dim[0], columns});
-        if (!dim_same(less, columns))
+        if (!dim_identical(less, columns))
             x = make(n, "Slice", 4, x, make_ints(n, 1, (int64_t[]){0}), make_dims(n, 1, &less),
                      make_ints(n, 1, (int64_t[]){1}));
         if (!dim_is(less, size[i]))

@@ -24,7 +24,7 @@ static Value *table(Node *n, const char *what, int64_t rows, int64_t columns, co
 static Value *rows(Node *n, int64_t features)
 {
     Shape x = in_shape(n, 0);
-    if (x.rank < 1 || x.rank > 2 || features < 1 || dim_is(dim_equal(x.dim[x.rank - 1], D(features)), 0)) {
+    if (x.rank < 1 || x.rank > 2 || features < 1 || dim_is(dim_eq_expr(x.dim[x.rank - 1], D(features)), 0)) {
         node_error(n, "input 0 is %s, but there are coefficients for %lld features", shape_text(x),
                    (long long)features);
         return NULL;

@@ -108,13 +108,13 @@ static Value *float_table(Node *n, const char *what, Type t, int64_t k, const do
 
 static Type index_type(const Tables *t, const Forest *f)
 {
-    int64_t most = f->n_entries > t->feature.n ? f->n_entries : t->feature.n;
+    int64_t max = f->n_entries > t->feature.n ? f->n_entries : t->feature.n;
     for (int i = 0; i < t->feature.n; i++) {
         int64_t v = t->feature.at[i] < 0 ? -t->feature.at[i] : t->feature.at[i];
-        most = v > most ? v : most;
+        max = v > max ? v : max;
     }
-    most = f->targets > most ? f->targets : most;
-    return most <= INT16_MAX ? I16 : I32;
+    max = f->targets > max ? f->targets : max;
+    return max <= INT16_MAX ? I16 : I32;
 }
 
 /* The sums over the trees for every row of x and target; NULL: wrong, and reported. */
@@ -149,7 +149,7 @@ static void trees_infer(Node *n)
 {
     Shape x = in_shape(n, 0);
     Dim have = x.rank ? x.dim[x.rank - 1] : D(0), need = D(attr_int(n, "features"));
-    if (x.rank < 1 || x.rank > 2 || dim_is(dim_less(have, need), 1)) {
+    if (x.rank < 1 || x.rank > 2 || dim_is(dim_less_expr(have, need), 1)) {
         node_error(n, "input 0 is %s, the trees ask for %lld features", shape_text(x),
                    (long long)attr_int(n, "features"));
         return;

@@ -16,7 +16,7 @@ static bool channels_agree(Node *n, Dim channels)
     for (int i = 1; i < n->n_in; i++)
         if (n->in[i]) {
             Dim d = shape_count(*n->in[i]->shape);
-            if (dim_is(dim_equal(d, channels), 0)) {
+            if (dim_is(dim_eq_expr(d, channels), 0)) {
                 node_error(n, "input %d is %s, but input 0, %s, has another number of channels", i,
                            shape_text(*n->in[i]->shape), shape_text(in_shape(n, 0)));
                 return false;
@@ -42,15 +42,15 @@ static void batch_norm_expand(Node *n)
 {
     Value *x = in(n, 0);
     Shape s = *x->shape;
-    bool spatial = n->op->since > 7 || attr_int(n, "spatial");
-    bool train =
-        n->op->since >= 14 ? attr_int(n, "training_mode") != 0 : out(n, 1) || out(n, 2) || out(n, 3) || out(n, 4);
+    bool spatial = n->op->since_version > 7 || attr_int(n, "spatial");
+    bool train = n->op->since_version >= 14 ? attr_int(n, "training_mode") != 0
+                                            : out(n, 1) || out(n, 2) || out(n, 3) || out(n, 4);
     Type t = F32;
     for (int i = 0; i < n->n_in; i++)
         t = in_type(n, i) == F64 ? F64 : t;
     if (!channels_agree(n, s.rank < 2 ? D(1) : spatial ? s.dim[1] : shape_product(s, 1, s.rank)))
         return;
-    if (n->op->since >= 14 && !train && (out(n, 1) || out(n, 2))) {
+    if (n->op->since_version >= 14 && !train && (out(n, 1) || out(n, 2))) {
         node_error(n, "has further outputs, but training_mode is 0");
         return;
     }
@@ -99,7 +99,7 @@ static bool groups_divide(Node *n, Dim channels)
 {
     int64_t groups = attr_int(n, "num_groups");
     Dim rest = dim_mod(channels, D(groups > 0 ? groups : 1));
-    if (groups < 1 || dim_is(dim_equal(rest, D(0)), 0)) {
+    if (groups < 1 || dim_is(dim_eq_expr(rest, D(0)), 0)) {
         node_error(n, "%lld groups do not divide the channels of %s", (long long)groups, shape_text(in_shape(n, 0)));
         return false;
     }
@@ -128,7 +128,7 @@ static void group_norm_bind(Node *n)
     Shape s = in_shape(n, 0);
     Dim groups = strcmp(n->op->name, "InstanceNormalization") ? D(attr_int(n, "num_groups")) : s.dim[1];
     BIND2(n, group_norm, in_type(n, 0), in_type(n, 1), .outer = s.dim[0], .groups = groups,
-          .channels = dim_same(groups, s.dim[1]) ? D(1) : dim_div(s.dim[1], groups),
+          .channels = dim_identical(groups, s.dim[1]) ? D(1) : dim_div(s.dim[1], groups),
           .inner = shape_product(s, 2, s.rank), .epsilon = attr_float(n, "epsilon"));
 }
 
@@ -165,13 +165,13 @@ static void layer_norm_widen(Node *n, int i, int axis)
     for (int k = 0; k < s.rank; k++)
         if (k + x.rank - s.rank < axis && !dim_is(s.dim[k], 1))
             from = 0;
-    if (dim_same(shape_count(s), shape_product(x, from, x.rank)))
+    if (dim_identical(shape_count(s), shape_product(x, from, x.rank)))
         return;
     want = with_int(make(n, "Shape", 1, in(n, 0)), "start", from);
     infer_node(want->def);
     Value *wide = make(n, "Expand", 2, v, want);
     infer_node(wide->def);
-    if (!dim_same(shape_count(*wide->shape), shape_product(x, from, x.rank))) { /* v's own may be 1, or x's */
+    if (!dim_identical(shape_count(*wide->shape), shape_product(x, from, x.rank))) { /* v's own may be 1, or x's */
         wide = make_reshape(n, wide, x.rank - from, x.dim + from);
         infer_node(wide->def);
     }
@@ -183,7 +183,7 @@ static Dim layer_norm_step(Node *n, int i, int axis)
 {
     Shape x = in_shape(n, 0);
     Dim row = shape_product(x, axis, x.rank);
-    return !in(n, i) || dim_same(shape_count(in_shape(n, i)), row) ? D(0) : row;
+    return !in(n, i) || dim_identical(shape_count(in_shape(n, i)), row) ? D(0) : row;
 }
 
 static Type layer_norm_stash(Node *n) { return attr_int(n, "stash_type") == BF16 ? BF16 : F32; }
@@ -283,11 +283,11 @@ static const Op norm_ops[] = {
     {"BatchNormalization", 14, "X:T scale:T B:T input_mean:U input_var:U -> Y:T running_mean?:U running_var?:U",
      "T=FB U=FB", BATCH_ATTRS " training_mode:int=0", .expand = batch_norm_expand},
     {"BatchNormalization", 9, BATCH_OLD, "T=F", BATCH_ATTRS, .expand = batch_norm_expand,
-     .was = "7 / " BATCH_ATTRS " spatial:int=1; 6 / " BATCH_ATTRS " is_test:int=0 spatial:int=1; "
-            "1 / " BATCH_ATTRS " is_test:int=0 spatial:int=1 consumed_inputs:ints?"},
+     .compatible = "7 / " BATCH_ATTRS " spatial:int=1; 6 / " BATCH_ATTRS " is_test:int=0 spatial:int=1; "
+                   "1 / " BATCH_ATTRS " is_test:int=0 spatial:int=1 consumed_inputs:ints?"},
     {"InstanceNormalization", 22, "input:T scale:T B:T -> output:T", "T=FB", "epsilon:float=1e-5",
      .infer = group_norm_infer, .bind = group_norm_bind, .flags = INPLACE,
-     .was = "6 T=F; 1 T=F / epsilon:float=1e-5 consumed_inputs:ints?"},
+     .compatible = "6 T=F; 1 T=F / epsilon:float=1e-5 consumed_inputs:ints?"},
     {"GroupNormalization", 21, "X:T scale:T bias:T -> Y:T", "T=FB",
      "epsilon:float=1e-5 num_groups:int stash_type:int=1", .infer = group_norm_infer, .bind = group_norm_bind,
      .flags = INPLACE},
@@ -299,10 +299,10 @@ static const Op norm_ops[] = {
     {"RMSNormalization", 23, "X:T scale:V -> Y:V", "T=FB V=FB", "axis:int=-1 epsilon:float=1e-5 stash_type:int=1",
      .infer = rms_norm_infer, .bind = rms_norm_bind, .flags = INPLACE},
     {"MeanVarianceNormalization", 13, "X:T -> Y:T", "T=FB", "axes:ints=0,2,3", .expand = mean_variance_expand,
-     .was = "9 T=F"},
+     .compatible = "9 T=F"},
     {"MeanVarianceNormalization", 1, "X:T -> Y:T", "T=F",
      "axes:ints=0,2,3 across_channels:int=0 normalize_variance:int=1", .expand = mean_variance_1},
     {"LpNormalization", 22, "input:T -> output:T", "T=FB", "axis:int=-1 p:int=2", .infer = lp_norm_infer,
-     .bind = lp_norm_bind, .flags = INPLACE, .permute = permute_axis, .was = "1 T=F"},
+     .bind = lp_norm_bind, .flags = INPLACE, .permute = permute_axis, .compatible = "1 T=F"},
 };
 OPS(norm_ops);

@@ -21,7 +21,7 @@ static bool read_pads(Node *n, Dim *before, Dim *after)
         for (int i = 0; i < axes; i++) {
             Dim of = in(n, 3) ? axis[i] : D(i);
             of = dim_const(of) ? D(axis_of(n, dim_value(of), rank)) : of;
-            Dim here = dim_add(dim_equal(of, D(a)), dim_equal(of, D(a - rank)));
+            Dim here = dim_add(dim_eq_expr(of, D(a)), dim_eq_expr(of, D(a - rank)));
             before[a] = dim_select(here, pads[i], before[a]);
             after[a] = dim_select(here, pads[axes + i], after[a]);
             times = dim_add(times, here);
@@ -69,7 +69,7 @@ typedef struct PadAxis {
     Dim out, dim, before, from;
 } PadAxis;
 
-static bool unpadded(const PadAxis *a) { return dim_is(a->before, 0) && dim_same(a->out, a->dim); }
+static bool unpadded(const PadAxis *a) { return dim_is(a->before, 0) && dim_identical(a->out, a->dim); }
 
 /* Neighbours without pads are one axis; what is inside a padded axis too, when the pad is no repetition of single places. */
 static int merge_axes(PadAxis *a, int rank, bool constant)
@@ -79,7 +79,7 @@ static int merge_axes(PadAxis *a, int rank, bool constant)
         if (unpadded(&a[i]) && dim_is(a[i].dim, 1))
             continue;
         bool joins = k && unpadded(&a[i]) && (constant || unpadded(&a[k - 1])) &&
-                     dim_same(a[k - 1].from, dim_mul(a[i].dim, a[i].from)) && dim_is(a[i].from, 1);
+                     dim_identical(a[k - 1].from, dim_mul(a[i].dim, a[i].from)) && dim_is(a[i].from, 1);
         if (!joins) {
             a[k++] = a[i];
             continue;
@@ -122,7 +122,7 @@ static void pad_bind(Node *n)
 static void pad_2(Node *n)
 {
     const int64_t *pads;
-    int k = attr_ints(n, n->op->since == 1 ? "paddings" : "pads", &pads);
+    int k = attr_ints(n, n->op->since_version == 1 ? "paddings" : "pads", &pads);
     Value *y =
         make(n, "Pad", 3, in(n, 0), make_ints(n, k, pads), make_scalar(n, in_type(n, 0), attr_float(n, "value")));
     attr_set_string(y->def, "mode", attr_string(n, "mode"));
@@ -133,9 +133,9 @@ static void pad_2(Node *n)
 
 static const Op pad_ops[] = {
     {"Pad", 25, "data:T pads:int64 constant_value?:T axes?:Tind -> output:T", "T=ALL13 Tind=int32|int64", MODE,
-     .infer = pad_infer, .bind = pad_bind, .was = "24 T=ALL12; 23 T=ALL11; 21 T=ALL10; 19 T=ALLB; 18 T=ALLB"},
+     .infer = pad_infer, .bind = pad_bind, .compatible = "24 T=ALL12; 23 T=ALL11; 21 T=ALL10; 19 T=ALLB; 18 T=ALLB"},
     {"Pad", 13, "data:T pads:int64 constant_value?:T -> output:T", "T=ALLB", MODE, .expand = expand_same,
-     .was = "11 T=N"},
+     .compatible = "11 T=N"},
     {"Pad", 2, "data:T -> output:T", "T=F", MODE " pads:ints value:float=0", .expand = pad_2},
     {"Pad", 1, "data:T -> output:T", "T=F", MODE " paddings:ints value:float=0", .expand = pad_2},
 };

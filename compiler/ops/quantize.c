@@ -17,11 +17,11 @@ static Value *unblocked(Node *n, Value *v, int axis, int64_t block)
 {
     Shape x = in_shape(n, 0), s = *v->shape, wide = s;
     Dim size = x.dim[axis], blocks = s.dim[axis];
-    if (dim_is(blocks, 1) || dim_same(blocks, size))
+    if (dim_is(blocks, 1) || dim_identical(blocks, size))
         return v;
     if (!block && dim_const(size) && dim_const(blocks))
         block = (dim_value(size) + dim_value(blocks) - 1) / dim_value(blocks);
-    if (block < 1 || (dim_const(size) && dim_const(blocks) && !dim_same(dim_ceil(size, D(block)), blocks))) {
+    if (block < 1 || (dim_const(size) && dim_const(blocks) && !dim_identical(dim_ceil(size, D(block)), blocks))) {
         node_error(n, "blocks of %lld do not cut axis %d of %s into the %s of input %s", (long long)block, axis,
                    shape_text(x), shape_text(s), printable(v->name));
         return v;
@@ -36,7 +36,7 @@ static Value *unblocked(Node *n, Value *v, int axis, int64_t block)
     v = make(n, "Unsqueeze", 2, v, make_ints(n, 1, (int64_t[]){axis + 1}));
     v = make(n, "Expand", 2, v, make_dims(n, wide.rank, wide.dim));
     v = make_reshape(n, v, s.rank, s.dim);
-    if (dim_same(s.dim[axis], size))
+    if (dim_identical(s.dim[axis], size))
         return v;
     return make(n, "Slice", 4, v, make_ints(n, 1, (int64_t[]){0}), make_dims(n, 1, &size),
                 make_ints(n, 1, (int64_t[]){axis}));
@@ -232,19 +232,20 @@ static void table_bind(Node *n) { BIND_T(n, table, U8, .count = shape_count(in_s
 
 static const Op quantize_ops[] = {
     {"QuantizeLinear", 28, Q_28, "T1=" WIDE "|int32 T2=" SCALE " T3=" NARROW_28, ATTRS_21 " precision:int=0",
-     .expand = quantize_expand, .was = "25 T3=" NARROW_25 "; 24 T3=" NARROW_23 "; 23 T2=" WIDE "|int32 T3=" NARROW_23},
+     .expand = quantize_expand,
+     .compatible = "25 T3=" NARROW_25 "; 24 T3=" NARROW_23 "; 23 T2=" WIDE "|int32 T3=" NARROW_23},
     {"QuantizeLinear", 21, Q_21, "T1=" WIDE "|int32 T2=" NARROW_21, ATTRS_21, .expand = quantize_expand,
-     .was = "19 T2=" NARROW_19 " / axis:int=1 saturate:int=1"},
+     .compatible = "19 T2=" NARROW_19 " / axis:int=1 saturate:int=1"},
     {"QuantizeLinear", 13, Q_13, "T1=float|int32 T2=" NARROW_10, "axis:int=1", .expand = quantize_expand,
-     .was = "10 /"},
+     .compatible = "10 /"},
     {"DequantizeLinear", 28, "x:T1 x_scale:T2 x_zero_point?:T1 -> y:T3",
      "T1=int32|" NARROW_28 " T2=" WIDE "|float8e8m0 T3=" WIDE, "axis:int=1 block_size:int=0 output_dtype:int=0",
      .expand = dequantize_expand,
-     .was = "25 T1=int32|" NARROW_25 "; 24 T1=int32|" NARROW_23 "; 23 T1=int32|" NARROW_23 " T2=" WIDE
-            "; 21 T1=int32|" NARROW_21 " T2=" WIDE " / axis:int=1 block_size:int=0; 19 T1=int32|" NARROW_19 " T2=" WIDE
-            " / axis:int=1"},
+     .compatible = "25 T1=int32|" NARROW_25 "; 24 T1=int32|" NARROW_23 "; 23 T1=int32|" NARROW_23 " T2=" WIDE
+                   "; 21 T1=int32|" NARROW_21 " T2=" WIDE " / axis:int=1 block_size:int=0; 19 T1=int32|" NARROW_19
+                   " T2=" WIDE " / axis:int=1"},
     {"DequantizeLinear", 13, "x:T x_scale:float x_zero_point?:T -> y:float", "T=int32|" NARROW_10, "axis:int=1",
-     .expand = dequantize_expand, .was = "10 /"},
+     .expand = dequantize_expand, .compatible = "10 /"},
     {"DynamicQuantizeLinear", 11, "x:float -> y:uint8 y_scale:float y_zero_point:uint8", "", "",
      .body =
          "low = ReduceMin<keepdims=0>(x) least = Min(low, 0) high = ReduceMax<keepdims=0>(x) most = Max(high, 0) "

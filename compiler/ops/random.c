@@ -117,9 +117,9 @@ static void bernoulli_expand(Node *n)
  * it was impossible; then it became an input. */
 static bool drops_nothing(const Node *n)
 {
-    if (n->op->since < 7)
+    if (n->op->since_version < 7)
         return attr_int(n, "is_test") != 0 || attr_float(n, "ratio") == 0;
-    return n->op->since < 12 || !in(n, 2) || (in_const(n, 2) && !tensor_get_int(n->in[2]->data, 0)) ||
+    return n->op->since_version < 12 || !in(n, 2) || (in_const(n, 2) && !tensor_get_int(n->in[2]->data, 0)) ||
            in_float(n, 1, 0.5) == 0;
 }
 
@@ -128,10 +128,10 @@ static void drop(Node *n, Value **y, Value **kept)
 {
     Type t = in_type(n, 0), wide = t == F64 ? F64 : F32;
     Value *one = make_scalar(n, wide, 1), *zero = make_scalar(n, wide, 0),
-          *training = n->op->since < 12 ? NULL : in(n, 2);
-    Value *ratio = n->op->since < 12 ? make_scalar(n, wide, attr_float(n, "ratio"))
-                   : in(n, 1)        ? make_cast(n, in(n, 1), wide)
-                                     : make_scalar(n, wide, 0.5);
+          *training = n->op->since_version < 12 ? NULL : in(n, 2);
+    Value *ratio = n->op->since_version < 12 ? make_scalar(n, wide, attr_float(n, "ratio"))
+                   : in(n, 1)                ? make_cast(n, in(n, 1), wide)
+                                             : make_scalar(n, wide, 0.5);
     if (training)
         ratio = make(n, "Where", 3, training, ratio, zero);
     Value *scale = make(n, "Div", 2, one, make(n, "Sub", 2, one, ratio));
@@ -143,17 +143,17 @@ static void drop(Node *n, Value **y, Value **kept)
 
 static void dropout_expand(Node *n)
 {
-    double ratio = n->op->since < 12 ? attr_float(n, "ratio") : 0;
+    double ratio = n->op->since_version < 12 ? attr_float(n, "ratio") : 0;
     if (!(ratio >= 0 && ratio < 1))
         node_error(n, "ratio is %g, not from 0 to below 1", ratio);
-    if (!(ratio >= 0 && ratio < 1) || (n->op->since >= 12 && (!require_one(n, 1) || !require_one(n, 2))))
+    if (!(ratio >= 0 && ratio < 1) || (n->op->since_version >= 12 && (!require_one(n, 1) || !require_one(n, 2))))
         return;
-    if (n->op->since >= 12 && in(n, 1)) {
+    if (n->op->since_version >= 12 && in(n, 1)) {
         bool small = type_bits(in_type(n, 1)) < 16; /* numbers of 8 bits are compared as floats */
         Value *given = small ? inferred(make_cast(n, n->in[1], F32)) : n->in[1];
         node_set_in(n, 1, inferred(make_within(n, given, 0, D(1), true)));
     }
-    Type mask_type = n->op->since < 10 ? in_type(n, 0) : B8;
+    Type mask_type = n->op->since_version < 10 ? in_type(n, 0) : B8;
     Value *y, *kept;
     if (drops_nothing(n)) {
         y = make(n, "Identity", 1, in(n, 0));
@@ -168,10 +168,10 @@ static void dropout_expand(Node *n)
 
 #define OF_SHAPE(name, attrs)                                                                                          \
     {name, 22, "-> output:T", "T=FB", "dtype:int=1 seed:float? shape:ints " attrs, .expand = random_expand,            \
-     .was = "1 T=F"}
+     .compatible = "1 T=F"}
 #define LIKE(name, attrs)                                                                                              \
     {name, 22, "input:T1 -> output:T2", "T1=ALLB T2=FB", "dtype:int? seed:float? " attrs, .expand = random_expand,      \
-     .was = "1 T1=ALL T2=F"}
+     .compatible = "1 T1=ALL T2=F"}
 #define ENDS "high:float=1 low:float=0"
 #define MOMENTS "mean:float=0 scale:float=1"
 #define DROPOUT_OLD(since, mask, attrs)                                                                                \
@@ -187,11 +187,11 @@ static const Op random_ops[] = {
     {"RandomNormal", 1, "shape:int64 -> y:T", "T=FB", "dtype:int key:int " MOMENTS, .infer = random_infer,
      .bind = normal_bind, .flags = RANDOM, .domain = "onnxcc"},
     {"Multinomial", 22, "input:T1 -> output:T2", "T1=FB T2=int32|int64", "dtype:int=6 sample_size:int=1 seed:float?",
-     .infer = multinomial_infer, .bind = multinomial_bind, .flags = RANDOM, .was = "7 T1=F"},
+     .infer = multinomial_infer, .bind = multinomial_bind, .flags = RANDOM, .compatible = "7 T1=F"},
     {"Bernoulli", 22, "input:T1 -> output:T2", "T1=FB T2=NB|bool", "dtype:int? seed:float?", .expand = bernoulli_expand,
-     .was = "15 T1=F"},
+     .compatible = "15 T1=F"},
     {"Dropout", 22, "data:T ratio?:T1 training_mode?:T2 -> output:T mask?:T2", "T=FB|F8 T1=FB|F8 T2=bool", "seed:int?",
-     .expand = dropout_expand, .was = "13 T=FB T1=F; 12 T=F T1=F"},
+     .expand = dropout_expand, .compatible = "13 T=FB T1=F; 12 T=F T1=F"},
     DROPOUT_OLD(10, "bool", ""),
     DROPOUT_OLD(7, "T", ""),
     DROPOUT_OLD(6, "T", " is_test:int=0"),

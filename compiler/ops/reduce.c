@@ -18,7 +18,7 @@ static int reduce_axes(Node *n, Dim *gone)
     for (int a = 0; a < rank; a++) {
         gone[a] = D(all);
         for (int i = 0; i < k; i++)
-            gone[a] = dim_add(gone[a], dim_add(dim_equal(axes[i], D(a)), dim_equal(axes[i], D(a - rank))));
+            gone[a] = dim_add(gone[a], dim_add(dim_eq_expr(axes[i], D(a)), dim_eq_expr(axes[i], D(a - rank))));
         if (dim_const(gone[a]) && dim_value(gone[a]) > 1) {
             node_error(n, "axis %d is listed twice", a);
             return -1;
@@ -73,7 +73,7 @@ static void reduce_infer(Node *n)
         if (attr_int(n, "keepdims"))
             y.dim[i] = dim_select(gone[i], D(1), x.dim[i]);
         for (int j = 0; !attr_int(n, "keepdims") && j < y.rank; j++)
-            y.dim[j] = dim_select(dim_mul(dim_sub(D(1), gone[i]), dim_equal(before, D(j))), x.dim[i],
+            y.dim[j] = dim_select(dim_mul(dim_sub(D(1), gone[i]), dim_eq_expr(before, D(j))), x.dim[i],
                                   i == 0 ? D(0) : y.dim[j]);
         before = dim_add(before, dim_sub(D(1), gone[i]));
     }
@@ -224,10 +224,10 @@ static void arg_bind(Node *n)
 #define WITH_INPUT_ATTRS "noop_with_empty_axes:int=0 keepdims:int=1"
 #define NOW(name, since, types, older)                                                                                 \
     {name, since, WITH_INPUT, "T=" types, WITH_INPUT_ATTRS, reduce_infer, reduce_bind, .permute = reduce_permute,      \
-     .was = older}
+     .compatible = older}
 #define THEN(name, since, types, older)                                                                                \
     {name, since, "data:T -> reduced:T", "T=" types, "axes:ints? keepdims:int=1", .expand = reduce_with_attribute,     \
-     .was = older}
+     .compatible = older}
 #define THEN_13(name) THEN(name, 13, WIDE "FB", "11 T=" WIDE "F; 1 T=" WIDE "F")
 #define REDUCE(name) NOW(name, 18, WIDE "FB", NULL), THEN_13(name)
 #define EXTREME(name)                                                                                                  \
@@ -239,7 +239,7 @@ static void arg_bind(Node *n)
 #define ARG(name)                                                                                                      \
     {name, 13, "data:T -> reduced:int64", "T=NB", "axis:int=0 keepdims:int=1 select_last_index:int=0",                 \
      .infer = arg_infer, .bind = arg_bind, .permute = arg_permute,                                                     \
-     .was = "12 T=N; 11 T=N / axis:int=0 keepdims:int=1; 1 T=N / axis:int=0 keepdims:int=1"}
+     .compatible = "12 T=N; 11 T=N / axis:int=0 keepdims:int=1; 1 T=N / axis:int=0 keepdims:int=1"}
 
 /* clang-format off */
 static const Op reduce_ops[] = {

@@ -80,7 +80,7 @@ static Value *per_output(Node *q, Value *v, const Value *w, int axis)
     if (single(v))
         return v;
     int k = axis - w->shape->rank + v->shape->rank;
-    if (k < 0 || !dim_same(v->shape->dim[k], shape_count(*v->shape)))
+    if (k < 0 || !dim_identical(v->shape->dim[k], shape_count(*v->shape)))
         return NULL;
     return v->shape->rank == 1 ? v : inferred(make(q, "Reshape", 2, v, make_ints(q, 1, (int64_t[]){-1})));
 }
@@ -303,7 +303,7 @@ bool dequantize_simplify(Node *n)
         remark_unquantized(v);
     for (int i = v->uses.n - 1; i > 0 && !v->data; i--) {
         Use u = v->uses.at[i];
-        if (!u.node || u.node->graph != n->graph || !(u.node->op->map || u.node->op->flags & ELEMENTWISE))
+        if (!u.node || u.node->graph != n->graph || !(u.node->op->pointwise || u.node->op->flags & ELEMENTWISE))
             continue;
         Node *copy = make_node(u.node, "onnxcc.Dequantize", n->n_in, n->in, 1);
         for (int k = 0; k < n->n_attr; k++)

@@ -10,7 +10,7 @@ typedef struct Resize {
     int mode, transform, nearest;
     bool antialias, exclude;
     double a, outside;
-    double least;        /* scale */
+    double min_scale;
     int count;           /* of axes that scales, sizes and roi are about */
     Value *scales, *roi; /* known only at run time, as float; or NULL */
     bool policy;         /* sizes were adjusted to one scale for all axes */
@@ -55,7 +55,7 @@ static const Tensor *numbers(Node *n, int i, int k)
 {
     if (!has(n, i))
         return NULL;
-    if (!dim_same(shape_count(in_shape(n, i)), D(k))) {
+    if (!dim_identical(shape_count(in_shape(n, i)), D(k))) {
         node_error(n, "input %d is %s instead of %d numbers", i, shape_text(in_shape(n, i)), k);
         return NULL;
     }
@@ -64,8 +64,8 @@ static const Tensor *numbers(Node *n, int i, int k)
 
 static void scale_axis(Node *n, const Resize *r, struct ResizeAxis *x, double scale)
 {
-    if (!(scale > 0 && scale >= r->least && scale < INFINITY)) {
-        node_error(n, "scale %g is no %s", scale, r->least > 0 ? "number from 1 on" : "positive number");
+    if (!(scale > 0 && scale >= r->min_scale && scale < INFINITY)) {
+        node_error(n, "scale %g is no %s", scale, r->min_scale > 0 ? "number from 1 on" : "positive number");
         return;
     }
     x->scale = scale;
@@ -75,7 +75,7 @@ static void scale_axis(Node *n, const Resize *r, struct ResizeAxis *x, double sc
 
 static int policy(Node *n)
 {
-    if (n->op->since < 18 || attr_is(n, "keep_aspect_ratio_policy", "stretch"))
+    if (n->op->since_version < 18 || attr_is(n, "keep_aspect_ratio_policy", "stretch"))
         return 0;
     if (attr_is(n, "keep_aspect_ratio_policy", "not_larger"))
         return 1;
@@ -92,7 +92,7 @@ static void size_axes(Node *n, Resize *r, const int *axes, const Dim *sizes)
     for (int i = 0; i < r->count; i++) {
         struct ResizeAxis *x = &r->axis[axes[i]];
         x->out = sizes[i];
-        x->changes = !dim_same(x->in, x->out);
+        x->changes = !dim_identical(x->in, x->out);
         x->scale = 0;
         if (dim_const(x->in) && dim_const(x->out) && dim_value(x->in) > 0)
             x->scale = (double)((float)dim_value(x->out) / (float)dim_value(x->in));
@@ -103,7 +103,7 @@ static void size_axes(Node *n, Resize *r, const int *axes, const Dim *sizes)
         struct ResizeAxis *x = &r->axis[axes[i]];
         x->scale = all;
         x->out = D((int64_t)(all * (double)dim_value(x->in) + 0.5));
-        x->changes = all != 1 || !dim_same(x->in, x->out);
+        x->changes = all != 1 || !dim_identical(x->in, x->out);
     }
 }
 
@@ -155,12 +155,12 @@ static void read_resize(Node *n, Resize *r)
     r->a = attr_float(n, "cubic_coeff_a");
     r->outside = attr_float(n, "extrapolation_value");
     r->exclude = attr_int(n, "exclude_outside") != 0;
-    r->antialias = n->op->since >= 18 && attr_int(n, "antialias") != 0;
+    r->antialias = n->op->since_version >= 18 && attr_int(n, "antialias") != 0;
     r->nearest = one_of(n, "nearest_mode", roundings);
     policy(n); /* reports one that does not exist */
     for (int i = 0; i < s.rank; i++)
         axes[i] = i;
-    if (n->op->since >= 18 && attr_ints(n, "axes", &given) >= 0) {
+    if (n->op->since_version >= 18 && attr_ints(n, "axes", &given) >= 0) {
         k = attr_ints(n, "axes", &given);
         if (k > s.rank) {
             node_error(n, "%d axes are given, the input %s has %d", k, shape_text(s), s.rank);
@@ -354,15 +354,15 @@ static void upsample_expand(Node *n)
     r.count = s.rank;
     for (int i = 0; i < s.rank; i++)
         r.axis[i].of = axes[i] = i;
-    r.least = n->op->since < 10 ? 1 : 0; /* Upsample does not shrink */
+    r.min_scale = n->op->since_version < 10 ? 1 : 0; /* Upsample does not shrink */
     if (!linear && !attr_is(n, "mode", "nearest"))
         node_error(n, "mode is '%s': it may be nearest or linear", attr_string(n, "mode"));
-    if (n->op->since == 1 && s.rank == 4) {
+    if (n->op->since_version == 1 && s.rank == 4) {
         scale_axis(n, &r, &r.axis[2], attr_float(n, "height_scale"));
         scale_axis(n, &r, &r.axis[3], attr_float(n, "width_scale"));
-    } else if (n->op->since == 1) {
+    } else if (n->op->since_version == 1) {
         node_error(n, "input 0 is %s instead of N,C,H,W", shape_text(s));
-    } else if (n->op->since == 7) {
+    } else if (n->op->since_version == 7) {
         if ((k = attr_floats(n, "scales", &list)) != s.rank)
             node_error(n, "%d scales for %s", k, shape_text(s));
         for (int i = 0; i < s.rank && k == s.rank; i++)

@@ -84,13 +84,13 @@ static bool read_cell(Node *n, Cell *c)
         node_error(n, "inputs 0 and 2 are %s and %s: they need three axes", shape_text(x), shape_text(r));
         return false;
     }
-    int64_t layout = n->op->since >= 14 ? attr_int(n, "layout") : 0;
+    int64_t layout = n->op->since_version >= 14 ? attr_int(n, "layout") : 0;
     if (layout != 0 && layout != 1)
         node_error(n, "layout is %lld, not 0 or 1", (long long)layout);
     if (attr_given(n, "clip") && !(attr_float(n, "clip") > 0))
         node_error(n, "clip is %g, not above 0", attr_float(n, "clip"));
     c->directions = both ? 2 : 1;
-    c->batch_first = n->op->since >= 14 && attr_int(n, "layout") != 0;
+    c->batch_first = n->op->since_version >= 14 && attr_int(n, "layout") != 0;
     c->steps = x.dim[c->batch_first ? 1 : 0];
     c->batch = x.dim[c->batch_first ? 0 : 1];
     c->width = x.dim[2];
@@ -165,7 +165,7 @@ static void make_steps(Node *n, const Cell *c, Value *products, int n_extra, Val
     attr_set_floats(m, "beta", k, c->beta);
     if (!strcmp(c->kind, "LSTM"))
         attr_set_int(m, "variant", attr_int(n, "input_forget") != 0);
-    if (!strcmp(c->kind, "GRU") && n->op->since > 1)
+    if (!strcmp(c->kind, "GRU") && n->op->since_version > 1)
         attr_set_int(m, "variant", attr_int(n, "linear_before_reset") != 0);
     for (int i = 0; i < n->n_out; i++) {
         if (!out(n, i))
@@ -201,7 +201,7 @@ static void gru_expand(Node *n)
     Value *extra[] = {in(n, 5), NULL}, *bias;
     if (!read_cell(n, &c))
         return;
-    if (in(n, 3) && n->op->since > 1 && attr_int(n, "linear_before_reset")) {
+    if (in(n, 3) && n->op->since_version > 1 && attr_int(n, "linear_before_reset")) {
         Dim two = dim_mul(D(2), c.hidden);
         Node *s = split_bias(n, 4, (Dim[]){two, c.hidden, two, c.hidden});
         bias = with_int(make(n, "Concat", 2, make(n, "Add", 2, s->out[0], s->out[2]), s->out[1]), "axis", 1);
@@ -300,12 +300,13 @@ static void steps_bind(Node *n)
 static const Op rnn_ops[] = {
     {"LSTM", 22, INPUTS "initial_c?:T P?:T -> Y?:T Y_h?:T Y_c?:T", "T=FB T1=int32", ANY LAYER "input_forget:int=0",
      .expand = lstm_expand,
-     .was = "14 T=F; 7 T=F / " ANY FORWARD "input_forget:int=0; 1 T=F / " ANY FORWARD LENGTH "input_forget:int=0"},
+     .compatible =
+         "14 T=F; 7 T=F / " ANY FORWARD "input_forget:int=0; 1 T=F / " ANY FORWARD LENGTH "input_forget:int=0"},
     {"GRU", 22, INPUTS "-> Y?:T Y_h?:T", "T=FB T1=int32", ANY LAYER LINEAR, .expand = gru_expand,
-     .was =
+     .compatible =
          "14 T=F; 7 T=F / " ANY FORWARD LINEAR "; 3 T=F / " ANY FORWARD LINEAR LENGTH "; 1 T=F / " ANY FORWARD LENGTH},
     {"RNN", 22, INPUTS "-> Y?:T Y_h?:T", "T=FB T1=int32", ANY LAYER, .expand = rnn_expand,
-     .was = "14 T=F; 7 T=F / " ANY FORWARD "; 1 T=F / " ANY FORWARD LENGTH},
+     .compatible = "14 T=F; 7 T=F / " ANY FORWARD "; 1 T=F / " ANY FORWARD LENGTH},
     {"RnnPack", 1, "r:T -> y:T", "T=FB", "", .infer = pack_infer, .bind = pack_bind, .domain = "onnxcc"},
     {"LstmSteps", 1, "g:T r:T lengths?:int32 h0?:T c0?:T p?:T -> y?:T y_h?:T y_c?:T", "T=FB", INTERNAL,
      .infer = steps_infer, .bind = steps_bind, .domain = "onnxcc"},

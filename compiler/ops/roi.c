@@ -10,7 +10,7 @@
 static void roi_infer(Node *n, int numbers, int64_t height, int64_t width)
 {
     Shape x = in_shape(n, 0), rois = in_shape(n, 1);
-    if (x.rank != 4 || rois.rank != 2 || dim_is(dim_equal(rois.dim[1], D(numbers)), 0))
+    if (x.rank != 4 || rois.rank != 2 || dim_is(dim_eq_expr(rois.dim[1], D(numbers)), 0))
         node_error(n, "the input is %s, the regions %s; needed are N,C,H,W and regions of %d numbers", shape_text(x),
                    shape_text(rois), numbers);
     else if (height < 1 || width < 1 || height > INT32_MAX || width > INT32_MAX)
@@ -37,9 +37,9 @@ static void roi_align_infer(Node *n)
 {
     Shape of = in_shape(n, 2);
     one_of(n, "mode", "avg", "max");
-    if (n->op->since >= 16)
+    if (n->op->since_version >= 16)
         one_of(n, "coordinate_transformation_mode", "half_pixel", "output_half_pixel");
-    if (of.rank != 1 || dim_is(dim_equal(of.dim[0], in_shape(n, 1).dim[0]), 0))
+    if (of.rank != 1 || dim_is(dim_eq_expr(of.dim[0], in_shape(n, 1).dim[0]), 0))
         node_error(n, "batch_indices %s for the regions %s", shape_text(of), shape_text(in_shape(n, 1)));
     else if (attr_int(n, "sampling_ratio") < 0 || attr_int(n, "sampling_ratio") > ROI_PLACES)
         node_error(n, "sampling_ratio is %lld", (long long)attr_int(n, "sampling_ratio"));
@@ -55,8 +55,8 @@ static void roi_align_bind(Node *n)
 {
     Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     BIND(n, roi_align, ROI_FIELDS, .sampling = D(attr_int(n, "sampling_ratio")),
-         .shift =
-             D(n->op->since >= 16 && one_of(n, "coordinate_transformation_mode", "half_pixel", "output_half_pixel")),
+         .shift = D(n->op->since_version >= 16 &&
+                    one_of(n, "coordinate_transformation_mode", "half_pixel", "output_half_pixel")),
          .max = D(one_of(n, "mode", "max", "avg")));
 }
 
@@ -87,7 +87,7 @@ static void max_roi_pool_bind(Node *n)
 static void nms_infer(Node *n)
 {
     Shape boxes = in_shape(n, 0), scores = in_shape(n, 1);
-    if (boxes.rank != 3 || scores.rank != 3 || dim_is(dim_equal(boxes.dim[2], D(4)), 0)) {
+    if (boxes.rank != 3 || scores.rank != 3 || dim_is(dim_eq_expr(boxes.dim[2], D(4)), 0)) {
         node_error(n, "the boxes are %s, the scores %s; needed are N,boxes,4 and N,classes,boxes", shape_text(boxes),
                    shape_text(scores));
         return;
@@ -107,11 +107,11 @@ static void nms_infer(Node *n)
     }
     if (in(n, 3))
         node_set_in(n, 3, inferred(make_within(n, n->in[3], 0, D(1), false)));
-    Dim most = boxes.dim[1];
+    Dim max = boxes.dim[1];
     if (!in(n, 2) || in_const(n, 2))
-        most = dim_min(most, D(in(n, 2) && in_float(n, 2, 0) > 0 ? (int64_t)in_float(n, 2, 0) : 0));
-    most = dim_mul(most, dim_mul(scores.dim[0], scores.dim[1]));
-    set_out(n, 0, I64, shape_list(2, reported_size(n, 0, NULL, most), D(3)));
+        max = dim_min(max, D(in(n, 2) && in_float(n, 2, 0) > 0 ? (int64_t)in_float(n, 2, 0) : 0));
+    max = dim_mul(max, dim_mul(scores.dim[0], scores.dim[1]));
+    set_out(n, 0, I64, shape_list(2, reported_size(n, 0, NULL, max), D(3)));
 }
 
 static void nms_bind(Node *n)
@@ -128,13 +128,13 @@ static void nms_bind(Node *n)
 
 static const Op roi_ops[] = {
     {"RoiAlign", 22, ROI_ALIGN, "T1=FB", ROI_ATTRS " coordinate_transformation_mode:string=half_pixel",
-     .infer = roi_align_infer, .bind = roi_align_bind, .was = "16 T1=F"},
+     .infer = roi_align_infer, .bind = roi_align_bind, .compatible = "16 T1=F"},
     {"RoiAlign", 10, ROI_ALIGN, "T1=F", ROI_ATTRS, .infer = roi_align_infer, .bind = roi_align_bind},
     {"MaxRoiPool", 22, "X:T rois:T -> Y:T", "T=FB", "pooled_shape:ints spatial_scale:float=1",
-     .infer = max_roi_pool_infer, .bind = max_roi_pool_bind, .was = "1 T=F"},
+     .infer = max_roi_pool_infer, .bind = max_roi_pool_bind, .compatible = "1 T=F"},
     {"NonMaxSuppression", 11,
      "boxes:float scores:float max_output_boxes_per_class?:int64 iou_threshold?:float score_threshold?:float -> "
      "selected_indices:int64",
-     "", "center_point_box:int=0", .infer = nms_infer, .bind = nms_bind, .flags = NOFOLD, .was = "10"},
+     "", "center_point_box:int=0", .infer = nms_infer, .bind = nms_bind, .flags = NOFOLD, .compatible = "10"},
 };
 OPS(roi_ops);

@@ -208,7 +208,7 @@ static const Op scan_ops[] = {
      "body:graph num_scan_inputs:int scan_input_axes:ints? scan_input_directions:ints? scan_output_axes:ints? "
      "scan_output_directions:ints?",
      .expand = scan_expand,
-     .was = "24 V=ALL12; 23 V=ALL11; 21 V=ALL10; 19 V=ALL9; 16 V=ALLB; 11 V=ALL; 9 V=ALL"},
+     .compatible = "24 V=ALL12; 23 V=ALL11; 21 V=ALL10; 19 V=ALL9; 16 V=ALLB; 11 V=ALL; 9 V=ALL"},
     {"Scan", 8, "sequence_lens?:I initial_state_and_scan_inputs**:V -> final_state_and_scan_outputs**:V", "I=int64 V=ALL",
      "body:graph num_scan_inputs:int directions:ints?", .expand = scan_8},
     {"MoveFirst", 1, "x:T -> y:T", "T=ALL14", "axis:int", .expand = move_first_expand, .domain = "onnxcc"},

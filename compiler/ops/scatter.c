@@ -44,7 +44,7 @@ static void scatter_elements_infer(Node *n)
     }
     int a = attr_axis(n, "axis", x.rank);
     for (int k = 0; k < x.rank; k++) {
-        if (dim_is(dim_equal(i.dim[k], u.dim[k]), 0) || (k != a && dim_is(dim_less(x.dim[k], i.dim[k]), 1))) {
+        if (dim_is(dim_eq_expr(i.dim[k], u.dim[k]), 0) || (k != a && dim_is(dim_less_expr(x.dim[k], i.dim[k]), 1))) {
             node_error(n, "data %s, indices %s and updates %s do not fit", shape_text(x), shape_text(i), shape_text(u));
             return;
         }
@@ -93,7 +93,7 @@ static void scatter_nd_infer(Node *n)
     bool clash = u.rank != i.rank - 1 + x.rank - d;
     for (int k = 0; k < u.rank && !clash; k++) {
         Dim want = k < i.rank - 1 ? i.dim[k] : x.dim[k - (i.rank - 1) + d];
-        clash = dim_is(dim_equal(u.dim[k], want), 0);
+        clash = dim_is(dim_eq_expr(u.dim[k], want), 0);
         assume_dim(n, u.dim[k], want);
     }
     if (clash)
@@ -143,10 +143,10 @@ static void tensor_scatter_infer(Node *n)
         return;
     }
     for (int k = 0; k < x.rank && !clash; k++) {
-        clash = dim_is(k == a ? dim_less(x.dim[k], u.dim[k]) : dim_equal(x.dim[k], u.dim[k]), k == a);
+        clash = dim_is(k == a ? dim_less_expr(x.dim[k], u.dim[k]) : dim_eq_expr(x.dim[k], u.dim[k]), k == a);
         assume_dim(n, k == a ? dim_max(u.dim[k], x.dim[k]) : u.dim[k], x.dim[k]);
     }
-    if (in(n, 2) && (in_shape(n, 2).rank != 1 || dim_is(dim_equal(in_shape(n, 2).dim[0], x.dim[0]), 0)))
+    if (in(n, 2) && (in_shape(n, 2).rank != 1 || dim_is(dim_eq_expr(in_shape(n, 2).dim[0], x.dim[0]), 0)))
         clash = true;
     if (clash)
         node_error(n, "cache %s, update %s along axis %d%s%s do not fit", shape_text(x), shape_text(u), a,
@@ -179,13 +179,13 @@ static const Op scatter_ops[] = {
     {ELEMENTS("Scatter", 9, "ALL", "axis:int=0"), .expand = scatter_expand},
 
     {ELEMENTS("ScatterElements", 18, "ALLB", "axis:int=0 " REDUCTION), .expand = scatter_expand,
-     .was = "16; 13 / axis:int=0; 11 T=ALL / axis:int=0"},
+     .compatible = "16; 13 / axis:int=0; 11 T=ALL / axis:int=0"},
     {ELEMENTS("ScatterElements", 1, "ALLB", "axis:int=0"), .infer = scatter_elements_infer,
      .bind = scatter_elements_bind, .flags = MOVES | INPLACE, .checks = 2, .domain = "onnxcc"},
     {ELEMENTS("ScatterElementsReduce", 1, "ALLB", "axis:int=0 reduction:string"), .infer = reduce_infer,
      .bind = scatter_elements_bind, .flags = INPLACE, .checks = 2, .domain = "onnxcc"},
 
-    {ND("ScatterND", 18, "ALLB", REDUCTION), .expand = scatter_expand, .was = "16; 13 /; 11 T=ALL /"},
+    {ND("ScatterND", 18, "ALLB", REDUCTION), .expand = scatter_expand, .compatible = "16; 13 /; 11 T=ALL /"},
     {ND("ScatterND", 1, "ALLB", ""), .infer = scatter_nd_infer, .bind = scatter_nd_bind, .flags = MOVES | INPLACE,
      .checks = 2, .domain = "onnxcc"},
     {ND("ScatterNDReduce", 1, "ALLB", "reduction:string"), .infer = reduce_infer, .bind = scatter_nd_bind,

@@ -19,7 +19,7 @@ static void topk_infer(Node *n)
     if (in_dims(n, 1, &k, 1) < 0)
         return;
     Dim fits = dim_max(dim_min(k, y.dim[a]), D(0));
-    if (dim_is(dim_equal(fits, k), 0)) {
+    if (dim_is(dim_eq_expr(fits, k), 0)) {
         node_error(n, "K is outside the range of axis %d of %s", a, shape_text(y));
         return;
     }
@@ -53,7 +53,7 @@ static void topk_1(Node *n)
 static Dim parts_of(Type t) { return D(type_part(t) == t ? 1 : 2); }
 
 /* How many of the first `most` elements of input i, when it is known, are not 0; else a size that the kernel reports, the same at every call. */
-static Dim found_size(Node *n, int i, Dim most)
+static Dim found_size(Node *n, int i, Dim max)
 {
     enum { MANY = 64 }; /* parts of an expression */
     const Tensor *t = i >= 0 && in_const(n, i) ? in(n, i)->data : NULL;
@@ -61,11 +61,11 @@ static Dim found_size(Node *n, int i, Dim most)
     if (t && type_part(t->type) == t->type) {
         for (int64_t e = 0; e < tensor_count(t) && dim_size(k) < MANY; e++)
             if (t->type == STR ? tensor_get_str(t, e)->n > 0 : tensor_get(t, e) != 0)
-                k = dim_add(k, dim_less(D(e), most)); /* what most does not reach is not there */
+                k = dim_add(k, dim_less_expr(D(e), max)); /* what most does not reach is not there */
         if (dim_size(k) < MANY)
             return k;
     }
-    return reported_size(n, 0, NULL, most);
+    return reported_size(n, 0, NULL, max);
 }
 
 /* ---- NonZero --------------------------------------------------------------------------------------------------- */
@@ -170,13 +170,14 @@ static void where_bind(Node *n)
 
 static const Op select_ops[] = {
     {"TopK", 24, "X:T K:int64 -> Values:T Indices:I", "T=NB I=int64", "axis:int=-1 largest:int=1 sorted:int=1",
-     .infer = topk_infer, .bind = topk_bind, .was = "11 T=N; 10 T=F / axis:int=-1"},
+     .infer = topk_infer, .bind = topk_bind, .compatible = "11 T=N; 10 T=F / axis:int=-1"},
     {"TopK", 1, "X:T -> Values:T Indices:I", "T=F I=int64", "axis:int=-1 k:int", .expand = topk_1},
-    {"NonZero", 13, "X:T -> Y:int64", "T=ALLB", "", .infer = nonzero_infer, .bind = nonzero_bind, .was = "9 T=ALL"},
+    {"NonZero", 13, "X:T -> Y:int64", "T=ALLB", "", .infer = nonzero_infer, .bind = nonzero_bind,
+     .compatible = "9 T=ALL"},
     {"Compress", 28, "input:T condition:T1 -> output:T", "T=ALLB T1=bool", "axis:int?", .infer = compress_infer,
-     .bind = compress_bind, .was = "11 T=ALL; 9 T=ALL"},
+     .bind = compress_bind, .compatible = "11 T=ALL; 9 T=ALL"},
     {"Unique", 28, "X:T -> Y:T indices?:int64 inverse_indices?:int64 counts?:int64", "T=ALLB", "axis:int? sorted:int=1",
-     .infer = unique_infer, .bind = unique_bind, .flags = NOFOLD, .was = "11 T=ALL"},
+     .infer = unique_infer, .bind = unique_bind, .flags = NOFOLD, .compatible = "11 T=ALL"},
     {"Where", 1, "c:bool a:T b:T -> y:T", "T=string|C", "", .infer = where_infer, .bind = where_bind,
      .domain = "onnxcc"},
 };

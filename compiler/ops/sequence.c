@@ -9,12 +9,12 @@
 
 /* The place that input i means in a sequence, of which the last one is its default; -1: known at run time only; -2: wrong,
  * and reported. */
-static int known_place(Node *n, int i, const Parts *p, int last)
+static int known_place(Node *n, int i, const Components *p, int last)
 {
     int count = p->item.n;
     if (in(n, i) && !require_dim(n, "the number of positions", shape_count(in_shape(n, i)), D(1)))
         return -2;
-    if (p->box.open || (in(n, i) && !in_const(n, i)))
+    if (p->ctype.open || (in(n, i) && !in_const(n, i)))
         return -1;
     if (!in(n, i))
         return last;
@@ -34,10 +34,10 @@ static Dim number_of(Value *v)
 
 /* A sequence of a length that only the run knows has a place `at`, from the end where that is negative; behind: or its end
  * is meant. */
-static bool require_place(Node *n, const Parts *p, Dim at, bool behind)
+static bool require_place(Node *n, const Components *p, Dim at, bool behind)
 {
     Dim count = number_of(p->count), before = behind ? dim_add(count, D(1)) : count;
-    Dim inside = dim_mul(dim_less(at, before), dim_less(dim_sub(D(-1), count), at));
+    Dim inside = dim_mul(dim_less_expr(at, before), dim_less_expr(dim_sub(D(-1), count), at));
     if (dim_is(inside, 0)) {
         Text t = {0};
         dim_print(&t, count);
@@ -49,7 +49,7 @@ static bool require_place(Node *n, const Parts *p, Dim at, bool behind)
 }
 
 /* The same of input i: by default the last one, or behind it, where there is always a place. */
-static bool require_position(Node *n, int i, const Parts *p, bool behind)
+static bool require_position(Node *n, int i, const Components *p, bool behind)
 {
     return (behind && !in(n, i)) || require_place(n, p, in(n, i) ? number_of(in(n, i)) : D(-1), behind);
 }
@@ -67,15 +67,15 @@ static Value *place_value(Node *n, int i)
 }
 
 /* Input 0 with a length that is known at run time only. */
-static const Parts *open_parts(Node *n)
+static const Components *open_components(Node *n)
 {
     Value *s = in(n, 0);
-    if (s->parts->box.open)
-        return s->parts;
-    Box *b = box_of(s), *closed = NEW(Box);
+    if (s->components->ctype.open)
+        return s->components;
+    ContainerType *b = ctype_of(s), *closed = NEW(ContainerType);
     *closed = *b;
     memset(&closed->item, 0, sizeof closed->item); /* as long as no sequence, so that the join is an open one */
-    return container_convert(n, s, box_join(n, closed, b))->parts;
+    return container_convert(n, s, ctype_join(n, closed, b))->components;
 }
 
 static void replace_by(Node *n, Value *v)
@@ -100,7 +100,7 @@ static void sequence_empty(Node *n)
 static void sequence_insert_expand(Node *n)
 {
     Value *s = in(n, 0), *x = in(n, 1), *y;
-    const Parts *p = s->parts;
+    const Components *p = s->components;
     int count = p->item.n, place = known_place(n, 2, p, count);
     if (place == -2)
         return;
@@ -110,15 +110,15 @@ static void sequence_insert_expand(Node *n)
     }
     if (place >= 0) {
         y = sequence_new(n->graph, x->type, count, p->item.at);
-        vec_push(&y->parts->item, x);
+        vec_push(&y->components->item, x);
         for (int i = count; i > place; i--)
-            y->parts->item.at[i] = y->parts->item.at[i - 1];
-        y->parts->item.at[place] = x;
+            y->components->item.at[i] = y->components->item.at[i - 1];
+        y->components->item.at[place] = x;
     } else {
-        Box *b = box_with(s, x);
-        if (!p->box.open)
+        ContainerType *b = ctype_with(s, x);
+        if (!p->ctype.open)
             s = container_convert(n, s, b);
-        if (!require_position(n, 2, s->parts, true))
+        if (!require_position(n, 2, s->components, true))
             return;
         y = sequence_insert(n, b, s, x, place_value(n, 2));
     }
@@ -128,18 +128,18 @@ static void sequence_insert_expand(Node *n)
 static void sequence_erase(Node *n)
 {
     Value *s = in(n, 0), *y;
-    int count = s->parts->item.n, place = known_place(n, 1, s->parts, count - 1);
-    if (!s->parts->box.open && !count)
+    int count = s->components->item.n, place = known_place(n, 1, s->components, count - 1);
+    if (!s->components->ctype.open && !count)
         node_error(n, "there is nothing to take out of an empty sequence");
-    if (place == -2 || (!s->parts->box.open && !count))
+    if (place == -2 || (!s->components->ctype.open && !count))
         return;
     if (place >= 0) {
-        y = sequence_new(n->graph, s->type, count, s->parts->item.at);
-        y->parts->item.n--;
+        y = sequence_new(n->graph, s->type, count, s->components->item.at);
+        y->components->item.n--;
         for (int i = place; i < count - 1; i++)
-            y->parts->item.at[i] = y->parts->item.at[i + 1];
+            y->components->item.at[i] = y->components->item.at[i + 1];
     } else {
-        const Parts *p = open_parts(n);
+        const Components *p = open_components(n);
         if (!require_position(n, 1, p, false))
             return;
         Value *at = place_value(n, 1), *left[2];
@@ -148,13 +148,13 @@ static void sequence_erase(Node *n)
             infer_same(m);
             left[i] = m->out[0];
         }
-        y = sequence_open(n->graph, &p->box, inferred(make(n, "Sub", 2, p->count, make_int(n, 1))), left[0], left[1]);
+        y = sequence_open(n->graph, &p->ctype, inferred(make(n, "Sub", 2, p->count, make_int(n, 1))), left[0], left[1]);
     }
     replace_by(n, y);
 }
 
 /* What a row of sizes says, as far as not all elements have the same. */
-static Shape row_shape(const Box *b, Value *row)
+static Shape row_shape(const ContainerType *b, Value *row)
 {
     Shape s = {.rank = b->rank};
     for (int i = 0; i < b->rank; i++) {
@@ -168,9 +168,9 @@ static Shape row_shape(const Box *b, Value *row)
     return s;
 }
 
-static bool known_rank(Node *n, const Box *b)
+static bool known_rank(Node *n, const ContainerType *b)
 {
-    if (b->rank >= 0 && b->least_rank == b->rank)
+    if (b->rank >= 0 && b->min_rank == b->rank)
         return true;
     node_error(n, b->rank < 0 ? "the elements of the sequence have no shape"
                               : "the elements have different numbers of dimensions");
@@ -179,7 +179,7 @@ static bool known_rank(Node *n, const Box *b)
 
 static void sequence_at(Node *n)
 {
-    const Parts *p = in(n, 0)->parts;
+    const Components *p = in(n, 0)->components;
     int place = known_place(n, 1, p, p->item.n - 1);
     if (place == -2)
         return;
@@ -187,26 +187,26 @@ static void sequence_at(Node *n)
         replace_by(n, p->item.at[place]);
         return;
     }
-    p = open_parts(n);
-    if (!known_rank(n, &p->box) || !require_position(n, 1, p, false))
+    p = open_components(n);
+    if (!known_rank(n, &p->ctype) || !require_position(n, 1, p, false))
         return;
     Value *at = place_value(n, 1);
     Node *row = make_node(n, "onnxcc.Element", 3, (Value *[]){p->dims, p->count, at}, 1);
     set_out(row, 0, I64, shape_list(1, p->dims->shape->dim[1]));
     Node *y = make_node(n, "onnxcc.Element", 4, (Value *[]){p->data, p->count, at, row->out[0]}, 1);
-    set_out(y, 0, p->data->type, row_shape(&p->box, row->out[0]));
+    set_out(y, 0, p->data->type, row_shape(&p->ctype, row->out[0]));
     replace_by(n, y->out[0]);
 }
 
 static void sequence_length(Node *n)
 {
-    const Parts *p = in(n, 0)->parts;
-    replace_by(n, p->box.open ? p->count : make_int(n, p->item.n));
+    const Components *p = in(n, 0)->components;
+    replace_by(n, p->ctype.open ? p->count : make_int(n, p->item.n));
 }
 
-static void concat_from_open(Node *n, const Parts *p)
+static void concat_from_open(Node *n, const Components *p)
 {
-    const Box *b = &p->box;
+    const ContainerType *b = &p->ctype;
     bool stack = attr_int(n, "new_axis");
     if (!known_rank(n, b))
         return;
@@ -226,7 +226,7 @@ static void concat_from_open(Node *n, const Parts *p)
     Shape s = row_shape(b, first->out[0]);
     for (int i = b->rank; i > axis && stack; i--)
         s.dim[i] = s.dim[i - 1];
-    s.dim[axis] = D(stack ? b->most : b->most * b->size[axis]);
+    s.dim[axis] = D(stack ? b->max_count : b->max_count * b->size[axis]);
     s.rank = rank;
     set_out(m, 0, p->data->type, s);
     replace_by(n, m->out[0]);
@@ -234,8 +234,8 @@ static void concat_from_open(Node *n, const Parts *p)
 
 static void concat_from_sequence(Node *n)
 {
-    const Parts *p = in(n, 0)->parts;
-    if (p->box.open) {
+    const Components *p = in(n, 0)->components;
+    if (p->ctype.open) {
         concat_from_open(n, p);
         return;
     }
@@ -296,8 +296,8 @@ static bool find_cut(Node *n, Cut *c)
  * reported. */
 static Value *known_pieces(Node *n, const Cut *c, int axis, bool squeeze)
 {
-    enum { MOST = 10000 };
-    int k = dim_const(c->count) && dim_value(c->count) <= MOST ? (int)dim_value(c->count) : -1;
+    enum { LIMIT = 10000 };
+    int k = dim_const(c->count) && dim_value(c->count) <= LIMIT ? (int)dim_value(c->count) : -1;
     Dim *size = NEWS(Dim, k + 1), at = D(0);
     if (k < 0 || (c->list && in_dims(n, 1, size, k) < 0))
         return NULL;
@@ -333,10 +333,10 @@ static void help_pieces(Symbol *s, void *arg)
 static Value *open_pieces(Node *n, const Cut *c, int axis, bool squeeze)
 {
     Shape x = in_shape(n, 0), piece = x;
-    Box *b = box_new(SEQUENCE, in_type(n, 0));
+    ContainerType *b = ctype_new(SEQUENCE, in_type(n, 0));
     b->open = true;
-    b->most = dim_high(dim_min(c->count, c->list ? D(INT64_MAX) : c->whole));
-    if (b->most == INT64_MAX) {
+    b->max_count = dim_high(dim_min(c->count, c->list ? D(INT64_MAX) : c->whole));
+    if (b->max_count == INT64_MAX) {
         Text t = {0};
         dim_print(&t, c->count);
         error_node(n, "SHP-11", "into how many pieces, %s, an axis is split has no bound", t.s);
@@ -348,7 +348,7 @@ static Value *open_pieces(Node *n, const Cut *c, int axis, bool squeeze)
     for (int i = axis; i < x.rank - 1 && squeeze; i++)
         piece.dim[i] = piece.dim[i + 1];
     piece.rank -= squeeze;
-    box_widen_shape(b, piece);
+    ctype_widen_shape(b, piece);
     for (int i = 0; i < x.rank && !ones; i++)
         b->fixed[i] &= i != axis;
     Node *m = make_node(n, "onnxcc.Cut", 2, (Value *[]){in(n, 0), place_value(n, 1)}, 2);
@@ -384,7 +384,8 @@ static void split_to_sequence(Node *n)
 /* Is v a sequence that never has an element? */
 static bool is_empty(const Value *v)
 {
-    return v->form == SEQUENCE && (v->parts->box.open ? !v->parts->box.most : !v->parts->item.n);
+    return v->form == SEQUENCE &&
+           (v->components->ctype.open ? !v->components->ctype.max_count : !v->components->item.n);
 }
 
 static void sequence_map(Node *n)
@@ -443,7 +444,7 @@ static void optional(Node *n) { replace_by(n, optional_new(n->graph, make_scalar
 static void optional_has_element(Node *n)
 {
     const Value *v = in(n, 0);
-    replace_by(n, v && v->form == OPTIONAL ? v->parts->has : make_scalar(n, B8, v != NULL));
+    replace_by(n, v && v->form == OPTIONAL ? v->components->has : make_scalar(n, B8, v != NULL));
 }
 
 static void optional_get_element(Node *n)
@@ -533,7 +534,7 @@ static void cut_bind(Node *n)
 
 #define OWN(name, sig, attrs, infers, how, flag)                                                                       \
     {                                                                                                                  \
-        name, 1, sig, "T=ALL14", attrs, .infer = infers, .bind = how, .flags = NOFOLD | TOLD | (flag),                 \
+        name, 1, sig, "T=ALL14", attrs, .infer = infers, .bind = how, .flags = NOFOLD | PRETYPED | (flag),                 \
                                         .domain = "onnxcc"                                                             \
     }
 

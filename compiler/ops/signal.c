@@ -32,8 +32,8 @@ static Dim half_of(Dim length) { return dim_add(dim_div(length, D(2)), D(1)); }
 /* The axis: an attribute, later an input, which only the run may know. */
 static bool dft_axis(Node *n, int rank, Dim *axis)
 {
-    *axis = D(n->op->since < 20 ? attr_int(n, "axis") : -2);
-    if (n->op->since >= 20 && in(n, 2) && !one_dim(n, 2, axis))
+    *axis = D(n->op->since_version < 20 ? attr_int(n, "axis") : -2);
+    if (n->op->since_version >= 20 && in(n, 2) && !one_dim(n, 2, axis))
         return false;
     if (dim_const(*axis)) {
         int a = axis_of(n, dim_value(*axis), rank);
@@ -42,7 +42,7 @@ static bool dft_axis(Node *n, int rank, Dim *axis)
         *axis = D(a);
         return a < rank - 1;
     }
-    *axis = dim_select(dim_less(*axis, D(0)), dim_add(*axis, D(rank)), *axis);
+    *axis = dim_select(dim_less_expr(*axis, D(0)), dim_add(*axis, D(rank)), *axis);
     assume_dim(n, dim_max(dim_min(*axis, D(rank - 2)), D(0)), *axis);
     return true;
 }
@@ -64,9 +64,9 @@ static void dft_expand(Node *n)
     if (!last_is_complex(n, x) || !dft_axis(n, x.rank, &axis))
         return;
     for (int a = 0; a < x.rank - 1; a++) {
-        d[OUTER] = dim_mul(d[OUTER], dim_select(dim_less(D(a), axis), x.dim[a], D(1)));
-        d[INNER] = dim_mul(d[INNER], dim_select(dim_less(axis, D(a)), x.dim[a], D(1)));
-        d[COUNT] = dim_add(d[COUNT], dim_select(dim_equal(axis, D(a)), x.dim[a], D(0)));
+        d[OUTER] = dim_mul(d[OUTER], dim_select(dim_less_expr(D(a), axis), x.dim[a], D(1)));
+        d[INNER] = dim_mul(d[INNER], dim_select(dim_less_expr(axis, D(a)), x.dim[a], D(1)));
+        d[COUNT] = dim_add(d[COUNT], dim_select(dim_eq_expr(axis, D(a)), x.dim[a], D(0)));
     }
     length = inverse && half ? dim_mul(D(2), dim_sub(d[COUNT], D(1))) : d[COUNT];
     if (in(n, 1) && !one_dim(n, 1, &length))
@@ -79,7 +79,7 @@ static void dft_expand(Node *n)
     d[LENGTH] = length;
     d[BINS] = half && !inverse ? half_of(length) : length;
     for (int a = 0; a < x.rank - 1; a++)
-        y.dim[a] = dim_select(dim_equal(axis, D(a)), d[BINS], x.dim[a]);
+        y.dim[a] = dim_select(dim_eq_expr(axis, D(a)), d[BINS], x.dim[a]);
     y.dim[x.rank - 1] = D(half && inverse ? 1 : 2);
     d[FROM] = dim_mul(d[COUNT], d[INNER]);
     d[TO] = dim_mul(d[BINS], d[INNER]);
@@ -101,7 +101,7 @@ static void stft_expand(Node *n)
     length = in(n, 2) ? window.dim[0] : x.dim[1];
     if (in(n, 3) && !one_dim(n, 3, &length))
         return;
-    if (x.rank != 3 || (in(n, 2) && (window.rank != 1 || dim_is(dim_equal(window.dim[0], length), 0))))
+    if (x.rank != 3 || (in(n, 2) && (window.rank != 1 || dim_is(dim_eq_expr(window.dim[0], length), 0))))
         node_error(n, "the signal is %s, the window %s; needed are N,length,1 or 2, and one number for each of a frame",
                    shape_text(x), in(n, 2) ? shape_text(window) : "none");
     else if (half && dim_is(x.dim[2], 2))

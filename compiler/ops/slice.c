@@ -12,7 +12,7 @@ typedef struct Cut { /* along one axis */
 static Dim position(Dim v, Dim n)
 {
     if (!dim_const(v))
-        return dim_select(dim_less(v, D(0)), dim_add(v, n), v);
+        return dim_select(dim_less_expr(v, D(0)), dim_add(v, n), v);
     if (!dim_const(n) &&
         (dim_value(v) >= INT32_MAX || dim_value(v) <= -INT32_MAX)) /* how exporters write "all of it" */
         return dim_value(v) < 0 ? D(-1) : n;
@@ -24,9 +24,9 @@ static Dim clamp(Dim v, Dim low, Dim high) { return dim_min(dim_max(v, low), hig
 /* A longer step than the axis finds the first element alone, too, and cannot overflow. */
 static Cut cut_axis(Dim n, Dim start, Dim end, Dim step)
 {
-    Dim most = dim_const(n) ? dim_max(n, D(1)) : D(INT32_MAX);
-    step = clamp(step, dim_sub(D(0), most), most);
-    Dim from = position(start, n), to = position(end, n), last = dim_sub(n, D(1)), back = dim_less(step, D(0));
+    Dim max = dim_const(n) ? dim_max(n, D(1)) : D(INT32_MAX);
+    step = clamp(step, dim_sub(D(0), max), max);
+    Dim from = position(start, n), to = position(end, n), last = dim_sub(n, D(1)), back = dim_less_expr(step, D(0));
     Dim first = clamp(from, D(0), n), top = clamp(from, D(0), last);
     Dim up = dim_ceil(dim_sub(clamp(to, D(0), n), first), dim_max(step, D(1)));
     Dim down = dim_ceil(dim_sub(top, clamp(to, D(-1), last)), dim_max(dim_sub(D(0), step), D(1)));
@@ -36,7 +36,7 @@ static Cut cut_axis(Dim n, Dim start, Dim end, Dim step)
 /* Is axis number `given`, of `rank`, axis a? 1, 0, or an expression. */
 static Dim is_axis(Dim given, int a, int rank)
 {
-    return dim_add(dim_equal(given, D(a)), dim_equal(given, D(a - rank)));
+    return dim_add(dim_eq_expr(given, D(a)), dim_eq_expr(given, D(a - rank)));
 }
 
 /* What is cut out along every axis; false: wrong, and reported. */
@@ -163,7 +163,7 @@ static bool split_sizes(Node *n, Dim whole, Dim *size)
         node_error(n, "%d sizes for %d outputs", given, k);
         return false;
     }
-    bool uneven = n->op->since >= 18 && node_attr(n, "num_outputs");
+    bool uneven = n->op->since_version >= 18 && node_attr(n, "num_outputs");
     Dim sum = D(0), part = uneven ? dim_ceil(whole, D(k)) : dim_div(whole, D(k));
     for (int i = 0; i < k; i++) {
         if (given < 0)
@@ -172,7 +172,7 @@ static bool split_sizes(Node *n, Dim whole, Dim *size)
             return false;
         sum = dim_add(sum, size[i]);
     }
-    if (dim_is(dim_equal(sum, whole), 0)) {
+    if (dim_is(dim_eq_expr(sum, whole), 0)) {
         Text t = {0};
         dim_print(&t, whole);
         node_error(n,
@@ -191,7 +191,7 @@ static void split_expand(Node *n)
     const Attr *a = node_attr(n, "axis"), *outputs = node_attr(n, "num_outputs");
     int axis = axis_of(n, a ? a->i : 0, x.rank);
     Dim *size = NEWS(Dim, n->n_out), at = D(0);
-    if (n->op->since >= 18 && (in(n, 1) != NULL) == (outputs != NULL)) {
+    if (n->op->since_version >= 18 && (in(n, 1) != NULL) == (outputs != NULL)) {
         node_error(n, "one of the input split and the attribute num_outputs must be given, and only one");
         return;
     }
@@ -248,12 +248,14 @@ static void center_crop_pad(Node *n)
 
 static const Op slice_ops[] = {
     {"Slice", 13, "data:T starts:Tind ends:Tind axes?:Tind steps?:Tind -> output:T", "T=ALLB Tind=int32|int64", "",
-     .infer = slice_infer, .bind = slice_bind, .flags = MOVES, .permute = slice_permute, .was = "11 T=ALL; 10 T=ALL"},
+     .infer = slice_infer, .bind = slice_bind, .flags = MOVES, .permute = slice_permute,
+     .compatible = "11 T=ALL; 10 T=ALL"},
     {"Slice", 1, "data:T -> output:T", "T=ALL", "axes:ints? ends:ints starts:ints", .expand = slice_1},
 
     {"Split", 18, "input:T split?:int64 -> outputs*:T", "T=ALLB", "axis:int=0 num_outputs:int?", .expand = split_expand,
-     .was = "13 / axis:int=0"},
-    {"Split", 11, "input:T -> outputs*:T", "T=ALL", "axis:int=0 split:ints?", .expand = split_expand, .was = "2"},
+     .compatible = "13 / axis:int=0"},
+    {"Split", 11, "input:T -> outputs*:T", "T=ALL", "axis:int=0 split:ints?", .expand = split_expand,
+     .compatible = "2"},
     {"Split", 1, "input:T split?:T -> outputs*:T", "T=F", "axis:int? split:ints?", .expand = split_expand},
 
     {"CenterCropPad", 18, "input_data:T shape:Tind -> output_data:T", "T=ALLB Tind=int32|int64", "axes:ints?",

@@ -38,7 +38,7 @@ static void softmax_before_13(Node *n)
 #define SOFTMAX(name)                                                                                                  \
     {name, 13, "input:T -> output:T", "T=FB", "axis:int=-1", .infer = softmax_infer, .bind = softmax_bind,             \
      .flags = INPLACE, .permute = permute_axis},                                                                       \
-    {name, 11, "input:T -> output:T", "T=F", "axis:int=1", .expand = softmax_before_13, .was = "1"}
+    {name, 11, "input:T -> output:T", "T=F", "axis:int=1", .expand = softmax_before_13, .compatible = "1"}
 /* clang-format on */
 
 static const Op softmax_ops[] = {SOFTMAX("Softmax"), SOFTMAX("LogSoftmax"), SOFTMAX("Hardmax")};

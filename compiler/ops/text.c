@@ -9,11 +9,11 @@
 
 static int64_t constant_text(const Tensor *t)
 {
-    int64_t most = 0, n = t->fill ? 1 : tensor_count(t);
+    int64_t max = 0, n = t->splat ? 1 : tensor_count(t);
     for (int64_t i = 0; i < n; i++)
-        if (tensor_get_str(t, i)->n > most)
-            most = tensor_get_str(t, i)->n;
-    return most;
+        if (tensor_get_str(t, i)->n > max)
+            max = tensor_get_str(t, i)->n;
+    return max;
 }
 
 int64_t text_bound(const Value *v)
@@ -24,16 +24,16 @@ int64_t text_bound(const Value *v)
         return dim_high(dim_resolve(dim_symbol(symbol_by_name(name_format("%s_text", v->name->s)))));
     if (v->text || !v->def)
         return v->text ? v->text : INT64_MAX;
-    int64_t most = v->def->n_in || v->def->n_attr ? 0 : INT64_MAX;
+    int64_t max = v->def->n_in || v->def->n_attr ? 0 : INT64_MAX;
     for (int i = 0; i < v->def->n_in; i++)
-        if (v->def->in[i] && v->def->in[i]->type == STR && text_bound(v->def->in[i]) > most)
-            most = text_bound(v->def->in[i]);
+        if (v->def->in[i] && v->def->in[i]->type == STR && text_bound(v->def->in[i]) > max)
+            max = text_bound(v->def->in[i]);
     for (int i = 0; i < v->def->n_attr; i++) /* the results of branches, or of the last iteration */
         if (v->def->attr[i].g) {
             int64_t inside = text_bound(v->def->attr[i].g->out.at[v->def_i + name_is(v->def->attr[i].name, "body")]);
-            most = inside > most ? inside : most;
+            max = inside > max ? inside : max;
         }
-    return most;
+    return max;
 }
 
 /* What v is made of, or starts as in a loop; NULL: an input. */
@@ -50,9 +50,9 @@ static const Value *where_from(const Value *v)
 int64_t known_text(Node *n, int i)
 {
     const Value *v = in(n, i);
-    int64_t most = text_bound(v);
-    if (most < INT64_MAX)
-        return most;
+    int64_t max = text_bound(v);
+    if (max < INT64_MAX)
+        return max;
     for (const Value *of = v; of; of = where_from(of))
         v = of;
     error_node(n, "SHP-11", "how long the strings of '%s' may be is not known", printable(v->name));
@@ -93,7 +93,7 @@ bool text_output(Node *n, int i, Dim bytes)
     return true;
 }
 
-void text_place(const Node *n, Dim *at, Dim *most)
+void text_place(const Node *n, Dim *at, Dim *max)
 {
     Dim part = shape_count(*n->out[1]->shape);
     *at = D(0);
@@ -104,7 +104,7 @@ void text_place(const Node *n, Dim *at, Dim *most)
             *at = dim_add(*at, dim_mul(dim_symbol(iteration), part));
         }
     }
-    *most = dim_add(*at, part);
+    *max = dim_add(*at, part);
 }
 
 /* ---- StringConcat, Equal ---------------------------------------------------------------------------------------------------- */
@@ -135,9 +135,9 @@ static void concat_infer(Node *n)
 
 static void concat_bind(Node *n)
 {
-    Dim at, most;
-    text_place(n, &at, &most);
-    BIND(n, text_join, .count = shape_count(*n->out[0]->shape), .at = at, .most = most);
+    Dim at, max;
+    text_place(n, &at, &max);
+    BIND(n, text_join, .count = shape_count(*n->out[0]->shape), .at = at, .most = max);
 }
 
 static void equal_infer(Node *n)
@@ -160,11 +160,11 @@ static void precision(Type t, Dim *bits, Dim *low)
 static void print_infer(Node *n)
 {
     Type t = in_type(n, 0);
-    int64_t most = t == F64 ? 24 : 20;
-    if (!text_output(n, 1, dim_mul(shape_count(in_shape(n, 0)), D(most))))
+    int64_t max = t == F64 ? 24 : 20;
+    if (!text_output(n, 1, dim_mul(shape_count(in_shape(n, 0)), D(max))))
         return;
     set_out(n, 0, STR, in_shape(n, 0));
-    n->out[0]->text = most;
+    n->out[0]->text = max;
 }
 
 static void print_bind(Node *n)
@@ -214,7 +214,7 @@ static void normalizer_infer(Node *n)
     }
     int errors = error_count();
     bool changes = case_change(n);
-    int64_t most = changes ? known_text(n, 0) : 0;
+    int64_t max = changes ? known_text(n, 0) : 0;
     if (error_count() > errors)
         return;
     Dim count = y.dim[y.rank - 1];
@@ -227,16 +227,16 @@ static void normalizer_infer(Node *n)
     if (k > 0 || !dim_const(count) || dim_is(count, 0))
         y.dim[y.rank - 1] = reported_size(n, 0, NULL, dim_max(count, D(1)));
     set_out(n, 0, STR, y);
-    n->out[0]->text = most;
-    text_output(n, 1, dim_mul(count, D(most)));
+    n->out[0]->text = max;
+    text_output(n, 1, dim_mul(count, D(max)));
 }
 
 static void normalizer_bind(Node *n)
 {
-    Dim count = shape_count(in_shape(n, 0)), at, most;
-    text_place(n, &at, &most);
+    Dim count = shape_count(in_shape(n, 0)), at, max;
+    text_place(n, &at, &max);
     BIND(n, text_normal, .count = count, .stops = shape_count(in_shape(n, 1)),
-         .fold = D(!attr_int(n, "is_case_sensitive")), .change = D(case_change(n)), .at = at, .most = most,
+         .fold = D(!attr_int(n, "is_case_sensitive")), .change = D(case_change(n)), .at = at, .most = max,
          .room = dim_max(count, D(1)));
     bind_reported(n);
 }
@@ -255,8 +255,8 @@ static void split_infer(Node *n)
     int64_t text = text_bound(in(n, 0)), size = mark ? mark->s->n : 0;
     if (text < INT64_MAX || !limit) {
         text = known_text(n, 0);
-        int64_t most = size ? text / size + 1 : (text + 1) / 2;
-        pieces = most < pieces ? most : pieces;
+        int64_t max = size ? text / size + 1 : (text + 1) / 2;
+        pieces = max < pieces ? max : pieces;
     }
     if (text < 0)
         return;

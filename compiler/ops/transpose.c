@@ -154,10 +154,10 @@ Node *make_transpose(Node *by, Value *v, const int64_t *perm)
 
 static const Op transpose_ops[] = {
     {"Transpose", 25, "data:T -> transposed:T", "T=ALL13", "perm:ints?", .infer = transpose_infer,
-     .bind = transpose_bind, .flags = MOVES, .was = "24 T=ALL12; 23 T=ALL11; 21 T=ALL10; 13 T=ALLB; 1 T=ALL"},
+     .bind = transpose_bind, .flags = MOVES, .compatible = "24 T=ALL12; 23 T=ALL11; 21 T=ALL10; 13 T=ALLB; 1 T=ALL"},
     {"DepthToSpace", 28, "input:T -> output:T", "T=ALLB", MODE, .infer = depth_to_space_infer,
-     .bind = depth_to_space_bind, .flags = MOVES, .was = "13; 11 T=ALL; 1 T=ALL / blocksize:int"},
+     .bind = depth_to_space_bind, .flags = MOVES, .compatible = "13; 11 T=ALL; 1 T=ALL / blocksize:int"},
     {"SpaceToDepth", 28, "input:T -> output:T", "T=ALLB", MODE, .infer = space_to_depth_infer,
-     .bind = space_to_depth_bind, .flags = MOVES, .was = "13 / blocksize:int; 1 T=ALL / blocksize:int"},
+     .bind = space_to_depth_bind, .flags = MOVES, .compatible = "13 / blocksize:int; 1 T=ALL / blocksize:int"},
 };
 OPS(transpose_ops);

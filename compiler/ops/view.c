@@ -16,9 +16,9 @@ static bool same_count(Node *n, Shape y)
 {
     Shape x = in_shape(n, 0);
     Dim have = shape_count(x), want = shape_count(y);
-    if (dim_same(have, want))
+    if (dim_identical(have, want))
         return true;
-    if (dim_is(dim_equal(have, want), 0)) {
+    if (dim_is(dim_eq_expr(have, want), 0)) {
         node_error(n, "%s cannot be given the shape %s: the counts of elements differ", shape_text(x), shape_text(y));
         return false;
     }
@@ -29,9 +29,9 @@ static bool same_count(Node *n, Shape y)
 /* What d says, a number of the shape that is known at run time only: -1 is what the others leave, 0 what the input has. */
 static Dim said(Node *n, Dim d, Dim same, Dim rest, Dim total)
 {
-    Dim left = dim_equal(d, D(-1));
-    assume_dim(n, dim_less(dim_select(left, rest, D(1)), D(1)), D(0));
-    return dim_select(left, dim_div(total, rest), dim_select(dim_equal(d, D(0)), same, d));
+    Dim left = dim_eq_expr(d, D(-1));
+    assume_dim(n, dim_less_expr(dim_select(left, rest, D(1)), D(1)), D(0));
+    return dim_select(left, dim_div(total, rest), dim_select(dim_eq_expr(d, D(0)), same, d));
 }
 
 /* The same, never more than all elements. */
@@ -81,7 +81,7 @@ static bool read_sizes(Node *n, Shape *y, int *open)
             if (k != i && k != *open)
                 rest = dim_mul(rest, dim_low(want.dim[k]) >= 0
                                          ? want.dim[k]
-                                         : dim_select(dim_equal(want.dim[k], D(0)), same[k], want.dim[k]));
+                                         : dim_select(dim_eq_expr(want.dim[k], D(0)), same[k], want.dim[k]));
         if (unknown == 1 && *open < 0) {
             *open = i; /* follows from the others */
             assume_dim(n, said(n, want.dim[i], same[i], rest, total), dim_div(total, rest));
@@ -107,7 +107,7 @@ static void reshape_infer(Node *n)
         }
         y.dim[open] = dim_div(shape_count(in_shape(n, 0)), rest);
         if (asked)
-            assume_dim(n, dim_less(rest, D(1)), D(0));
+            assume_dim(n, dim_less_expr(rest, D(1)), D(0));
     }
     if (same_count(n, y))
         set_out(n, 0, in_type(n, 0), y);
@@ -179,8 +179,8 @@ static void squeeze_infer(Node *n)
         if (all ? !dim_is(x.dim[i], 1) : !gone[i]) {
             y.dim[y.rank++] = x.dim[i];
             if (all) /* else it went, too */
-                assume_dim(n, dim_equal(x.dim[i], D(1)), D(0));
-        } else if (dim_is(dim_equal(x.dim[i], D(1)), 0)) {
+                assume_dim(n, dim_eq_expr(x.dim[i], D(1)), D(0));
+        } else if (dim_is(dim_eq_expr(x.dim[i], D(1)), 0)) {
             node_error(n, "dimension %d of %s is not 1", i, shape_text(x));
             return;
         } else
@@ -220,18 +220,18 @@ static void with_axes(Node *n)
 
 static const Op view_ops[] = {
     {"Reshape", 25, "data:T shape:int64 -> reshaped:T", "T=ALL13", "allowzero:int=0", .infer = reshape_infer,
-     .flags = VIEW, .was = "24 T=ALL12; 23 T=ALL11; 21 T=ALL10; 19 T=ALL9; 14 T=ALLB; 13 T=ALLB /; 5 T=ALL /"},
+     .flags = VIEW, .compatible = "24 T=ALL12; 23 T=ALL11; 21 T=ALL10; 19 T=ALL9; 14 T=ALLB; 13 T=ALLB /; 5 T=ALL /"},
     {"Reshape", 1, "data:T -> reshaped:T", "T=F", "consumed_inputs:ints? shape:ints?", .expand = reshape_1},
     {"Flatten", 25, "input:T -> output:T", "T=ALL13", "axis:int=1", .infer = flatten_infer, .flags = VIEW,
-     .was = SINCE_13 "; 11 T=ALL; 9 T=ALL; 1 T=F"},
+     .compatible = SINCE_13 "; 11 T=ALL; 9 T=ALL; 1 T=F"},
     {"Squeeze", 25, "data:T axes?:int64 -> squeezed:T", "T=ALL13", "", .infer = squeeze_infer, .flags = VIEW,
-     .was = SINCE_13},
-    {"Squeeze", 11, "data:T -> squeezed:T", "T=ALL", "axes:ints?", .expand = with_axes, .was = "1"},
+     .compatible = SINCE_13},
+    {"Squeeze", 11, "data:T -> squeezed:T", "T=ALL", "axes:ints?", .expand = with_axes, .compatible = "1"},
     {"Unsqueeze", 25, "data:T axes:int64 -> expanded:T", "T=ALL13", "", .infer = unsqueeze_infer, .flags = VIEW,
-     .was = SINCE_13},
-    {"Unsqueeze", 11, "data:T -> expanded:T", "T=ALL", "axes:ints", .expand = with_axes, .was = "1"},
+     .compatible = SINCE_13},
+    {"Unsqueeze", 11, "data:T -> expanded:T", "T=ALL", "axes:ints", .expand = with_axes, .compatible = "1"},
     {"Identity", 25, "input:V -> output:V", "V=ALL13|seq|opt", "", .infer = identity_infer, .flags = VIEW,
-     .was = "24 V=ALL12|seq|opt; 23 V=ALL11|seq|opt; 21 V=ALL10|seq|opt; 19 V=ALL9|seq|opt; 16 V=ALLB|seq|opt; "
-            "14 V=ALLB|seq; 13 V=ALLB; 1 V=ALL"},
+     .compatible = "24 V=ALL12|seq|opt; 23 V=ALL11|seq|opt; 21 V=ALL10|seq|opt; 19 V=ALL9|seq|opt; 16 V=ALLB|seq|opt; "
+                   "14 V=ALLB|seq; 13 V=ALLB; 1 V=ALL"},
 };
 OPS(view_ops);

@@ -53,7 +53,7 @@ static bool materialise(Node *n, int i)
     Node *made = NULL;
     if (v->data->symbolic)
         made = store_dims(n->graph, v, n);
-    else if (v->data->fill && tensor_size(v->data) > SMALL_FILL)
+    else if (v->data->splat && tensor_size(v->data) > SMALL_FILL)
         made = store_fill(n->graph, v, n);
     if (!made)
         return false;
@@ -115,7 +115,7 @@ static bool needs_copy(const Graph *g, const Value *v, const Value *root)
            (v->def->op->flags & VIEW && (root->uses.n > 1 || value_is_output(root) || root->def->op->flags & CONTROL));
 }
 
-/* Does output i of g, a loop's body, show something that the next turn changes before it is read? */
+/* Does output i of g, a loop's body, show something that the next iteration changes before it is read? */
 static bool is_overwritten(const Graph *g, int i, const Value *root)
 {
     for (int k = 0; k < g->in.n; k++)

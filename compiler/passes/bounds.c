@@ -14,7 +14,7 @@ static void add_unbounded(Symbol *s, void *arg)
     if (s->high != INT64_MAX)
         return;
     u->found = false;
-    dim_symbols(s->most, add_unbounded, u);
+    dim_symbols(s->upper, add_unbounded, u);
     bool through_others = u->found;
     u->found = true;
     for (int i = 0; i < u->list.n; i++)

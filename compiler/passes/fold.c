@@ -5,7 +5,7 @@
 #include "ir/spatial.h"
 #include "passes/passes.h"
 
-enum { EAGER_BYTES = 1 << 16, MOST_RUNS = 16 };
+enum { EAGER_BYTES = 1 << 16, MAX_RUNS = 16 };
 
 /* ---- integers that are expressions ------------------------------------------------------------------------------------- */
 
@@ -45,8 +45,8 @@ static Dim dim_quotient(Dim a, Dim b)
         return dim_div(a, b);
     return dim_const(a) && dim_const(b) && dim_value(b) ? D(dim_value(a) / dim_value(b)) : dim_unknown;
 }
-static Dim dim_not(Dim a) { return dim_equal(a, D(0)); }
-static Dim dim_greater(Dim a, Dim b) { return dim_less(b, a); }
+static Dim dim_not(Dim a) { return dim_eq_expr(a, D(0)); }
+static Dim dim_greater(Dim a, Dim b) { return dim_less_expr(b, a); }
 
 /* The scalar functions that integers known as expressions can pass through. */
 static bool scalar_dims(const char *fn, int n, const Dim *x, Dim *y)
@@ -54,15 +54,16 @@ static bool scalar_dims(const char *fn, int n, const Dim *x, Dim *y)
     static const struct {
         const char *fn;
         Dim (*two)(Dim, Dim);
-    } twos[] = {{"add", dim_add}, {"sub", dim_sub},   {"mul", dim_mul},     {"div", dim_quotient},   {"min", dim_min},
-                {"max", dim_max}, {"less", dim_less}, {"equal", dim_equal}, {"greater", dim_greater}};
+    } twos[] = {{"add", dim_add},        {"sub", dim_sub},       {"mul", dim_mul},
+                {"div", dim_quotient},   {"min", dim_min},       {"max", dim_max},
+                {"less", dim_less_expr}, {"equal", dim_eq_expr}, {"greater", dim_greater}};
     static const struct {
         const char *fn;
         Dim (*one)(Dim);
     } ones[] = {{"neg", dim_negate}, {"not", dim_not}};
     for (size_t i = 0; n == 2 && i < sizeof twos / sizeof *twos; i++)
         if (!strcmp(fn, twos[i].fn))
-            return *y = twos[i].two(x[0], x[1]), !dim_same(*y, dim_unknown);
+            return *y = twos[i].two(x[0], x[1]), !dim_identical(*y, dim_unknown);
     for (size_t i = 0; n == 1 && i < sizeof ones / sizeof *ones; i++)
         if (!strcmp(fn, ones[i].fn))
             return *y = ones[i].one(x[0]), true;
@@ -135,7 +136,7 @@ static bool fold_symbolic(Node *n)
 {
     if (!is_symbolic_integer(out(n, 0)))
         return false;
-    if (n->op->map || n->op->flags & ELEMENTWISE) {
+    if (n->op->pointwise || n->op->flags & ELEMENTWISE) {
         if (!n->call.loop)
             bind_node(n);
         return n->call.loop && fold_symbolic_loop(n);
@@ -190,18 +191,18 @@ void trace_value(Value *v)
 static bool fold_fill(Node *n)
 {
     Value *y = out(n, 0);
-    bool moves = n->op->flags & (MOVES | VIEW), maps = n->op->map != NULL;
+    bool moves = n->op->flags & (MOVES | VIEW), maps = n->op->pointwise != NULL;
     if (n->n_out != 1 || !(moves || maps) || y->type == STR || dim_value(shape_count(*y->shape)) < 2)
         return false;
     const Tensor *first = in(n, 0) ? in(n, 0)->data : NULL;
-    if (!first || (!first->fill && tensor_count(first) != 1))
+    if (!first || (!first->splat && tensor_count(first) != 1))
         return false;
     for (int i = 1; i < n->n_in; i++) {
         const Tensor *t = in(n, i) ? in(n, i)->data : NULL;
-        if (maps && (!t || (!t->fill && tensor_count(t) != 1)))
+        if (maps && (!t || (!t->splat && tensor_count(t) != 1)))
             return false;
         if (moves && t && t->type == first->type && op_moves_input(n, i) &&
-            ((!t->fill && tensor_count(t) != 1) || type_bits(t->type) % 8 ||
+            ((!t->splat && tensor_count(t) != 1) || type_bits(t->type) % 8 ||
              memcmp(t->data, first->data, (size_t)type_bits(t->type) / 8)))
             return false;
     }
@@ -239,7 +240,7 @@ static bool fold_view(Node *n)
 static int runs_for(const Node *n)
 {
     int runs = 1;
-    for (int i = 0; i < n->n_in && runs <= MOST_RUNS; i++)
+    for (int i = 0; i < n->n_in && runs <= MAX_RUNS; i++)
         if (n->in[i] && n->in[i]->data->thunk)
             runs += n->in[i]->data->runs;
     return runs;
@@ -277,7 +278,7 @@ void fold(Node *n)
         return;
     }
     const int runs = runs_for(n);
-    if (bytes <= EAGER_BYTES || runs > MOST_RUNS) {
+    if (bytes <= EAGER_BYTES || runs > MAX_RUNS) {
         run_node(n);
         return;
     }

@@ -245,10 +245,10 @@ static Shape resolve_shape(Shape s)
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
 /* A run-time size may not exceed its declared size; if it does, the run returns an error. */
-static void bound_by(const Node *n, Symbol *s, int64_t most)
+static void bound_by(const Node *n, Symbol *s, int64_t max)
 {
-    if (s && !s->user && !n->graph->parent && most >= s->low && most < s->high)
-        s->high = most;
+    if (s && !s->user && !n->graph->parent && max >= s->low && max < s->high)
+        s->high = max;
 }
 
 /* What a function's body says of a value may not be so for this call. */
@@ -300,7 +300,7 @@ static void meet_declared(Node *n, Value *v)
     for (int i = 0; i < want.rank && !clash; i++) {
         Dim a = want.dim[i], b = now.dim[i];
         if (dim_const(a) && dim_const(b))
-            clash = !dim_same(a, b);
+            clash = !dim_identical(a, b);
         else {
             bound_by(n, symbol_of(b), dim_high(a));
             if (dim_const(a)) { /* an assumption: checked at run time */
@@ -336,7 +336,7 @@ static bool fits_in_memory(const Shape *s)
     int64_t count = 1;
     for (int i = 0; i < s->rank; i++) {
         const int64_t size = dim_const(s->dim[i]) && !dim_is(s->dim[i], 0) ? dim_value(s->dim[i]) : 1;
-        if (__builtin_mul_overflow(count, size, &count) || count < 0 || count > MOST_SIZE)
+        if (__builtin_mul_overflow(count, size, &count) || count < 0 || count > MAX_SIZE)
             return false;
     }
     return true;
@@ -454,7 +454,7 @@ static Value *known_constant(Value *y)
 {
     Value *same = map_get(known(), y->data->data);
     if (same && same->graph == y->graph && same->type == y->type && same->shape == y->shape &&
-        same->data->fill == y->data->fill) {
+        same->data->splat == y->data->splat) {
         value_free(y);
         return same;
     }
@@ -486,13 +486,13 @@ PART(bool, looked_at) /* some operator of the model looks back at nodes of const
 static void look_back(Node *n, void *arg)
 {
     (void)arg;
-    *looked_at() |= (n->op->flags & LOOKS_BACK) != 0;
+    *looked_at() |= (n->op->flags & INSPECTS_PRODUCERS) != 0;
 }
 
 /* Arithmetic of constants, done: nobody looks for what a number was computed from. */
 static bool is_done(const Node *n)
 {
-    return !*looked_at() && (n->op->map || n->op->flags & VIEW) && n->out[0] && n->out[0]->data &&
+    return !*looked_at() && (n->op->pointwise || n->op->flags & VIEW) && n->out[0] && n->out[0]->data &&
            !n->out[0]->data->symbolic && n->in[0] && n->in[0]->data;
 }
 
@@ -540,7 +540,7 @@ void infer_graph(Graph *g)
 static void check_default(const Value *v)
 {
     for (int k = 0; v->fallback && k < v->fallback->rank && k < v->shape->rank; k++)
-        if (dim_is(dim_equal(v->shape->dim[k], D(v->fallback->dim[k])), 0)) {
+        if (dim_is(dim_eq_expr(v->shape->dim[k], D(v->fallback->dim[k])), 0)) {
             error_value(v, "IO-10", "the default has %lld elements in dimension %d, the input is %s",
                         (long long)v->fallback->dim[k], k, shape_text(*v->shape));
             note_help("a size that the default does not have needs a model without it");

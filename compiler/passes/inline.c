@@ -1,4 +1,4 @@
-/* inline.c - inline: calls of model functions become the functions' nodes; rows with a body or an expansion become
+/* inline.c - inline: calls of model functions become the functions' nodes; operators with a body or an expansion become
  * other nodes (infer.c asks for that, when the shapes are known).
  * Requires: resolved. Leaves: no call of a model function. */
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static Value *copy_value(Copy *c, Graph *g, Value *v)
     if (w->data)
         w->data->kept = true;
     w->form = v->form;
-    w->parts = v->parts;
+    w->components = v->components;
     map_put(&c->value, v, w);
     return w;
 }
@@ -94,7 +94,7 @@ static bool copy_attr(Copy *c, const Attr *a, Attr *to, Node *owner)
 
 static Node *copy_node(Copy *c, const Node *n, Graph *g, Node *before)
 {
-    if (++c->in->made > MAX_NODES || (c->call && pool_room() < (size_t)POOL_MOST_MB << 18)) {
+    if (++c->in->made > MAX_NODES || (c->call && pool_room() < (size_t)POOL_MAX_MB << 18)) {
         error_node(c->call ? c->call : n, "FUN-24", "functions expand to more nodes than onnxcc has memory for");
         stop_on_errors();
     }
@@ -241,7 +241,7 @@ void inline_functions(Model *m)
     inline_graph(m->graph, &in);
 }
 
-/* ---- rows that mean other nodes ------------------------------------------------------------------------------------- */
+/* ---- operators that mean other nodes -------------------------------------------------------------------------------- */
 
 /* One node of a body text: "y = Mul<axis=1>(x, t)". Reads from *s on; false at the end. */
 static void skip_space(const char **s)

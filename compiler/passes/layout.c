@@ -142,7 +142,7 @@ static void drop_unread(Node *n)
         node_free(n);
 }
 
-static bool is_elementwise(const Node *n) { return n->op->map || n->op->flags & ELEMENTWISE; }
+static bool is_elementwise(const Node *n) { return n->op->pointwise || n->op->flags & ELEMENTWISE; }
 
 /* Can n work on transposed inputs? */
 static bool can_permute(const Node *n)

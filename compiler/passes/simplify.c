@@ -81,7 +81,7 @@ static void find_checked(Map *checked)
 {
     for (int i = 0; i < assumption_count(); i++) {
         Assumption *a = assumption_at(i);
-        if (dim_is(dim_equal(a->d, a->is), 1))
+        if (dim_is(dim_eq_expr(a->d, a->is), 1))
             continue;
         Assumptions *of = map_get(checked, a->n->graph);
         if (!of)
@@ -154,7 +154,7 @@ static bool same_attr(const Attr *a, const Attr *b)
 static bool is_small(const Value *v)
 {
     const Tensor *t = v->data;
-    return t && !t->symbolic && !t->fill && !t->thunk && v->type != STR && tensor_size(t) <= 4096;
+    return t && !t->symbolic && !t->splat && !t->thunk && v->type != STR && tensor_size(t) <= 4096;
 }
 
 static bool same_constant(const Value *a, const Value *b)

@@ -1,4 +1,4 @@
-/* check.c - check: do nodes have the inputs, outputs and attributes of their rows, are functions called as declared,
+/* check.c - check: do nodes have the inputs, outputs and attributes of their schemas, are functions called as declared,
  * and is everything defined before it is read (check_order.c)? All problems of a model in one run.
  * Requires: resolved. Leaves: omitted trailing arguments are gone; every required input and attribute is there. */
 #include "read/check.h"
@@ -21,13 +21,13 @@ static int trimmed(Value *const *at, int n, const Formal *f, int n_formals)
     return n;
 }
 
-static int least_arguments(const Formal *f, int n)
+static int min_arguments(const Formal *f, int n)
 {
-    int least = 0;
+    int min = 0;
     for (int i = 0; i < n; i++)
         if (!f[i].optional)
-            least = i + 1;
-    return least;
+            min = i + 1;
+    return min;
 }
 
 static const char *formal_text(const Formal *f)
@@ -39,38 +39,38 @@ static const char *formal_text(const Formal *f)
 
 static void check_count(const Node *n, const char *what, int have, const Formal *f, int n_formals)
 {
-    int least = least_arguments(f, n_formals);
+    int min = min_arguments(f, n_formals);
     if (have > n_formals && !is_variadic(f, n_formals))
         error_node(n, "NOD-08", "%s takes %s %d %s%s, the node has %d", n->op->name,
-                   least < n_formals ? "at most" : "exactly", n_formals, what, n_formals == 1 ? "" : "s", have);
-    else if (have < least)
+                   min < n_formals ? "at most" : "exactly", n_formals, what, n_formals == 1 ? "" : "s", have);
+    else if (have < min)
         error_node(n,
                    is_variadic(f, n_formals) && have == n_formals - 1 ? what[0] == 'i' ? "OPT-09" : "OPT-10" : "NOD-09",
                    "%s needs %s %d %s%s, the node has %d", n->op->name,
-                   least < n_formals || is_variadic(f, n_formals) ? "at least" : "exactly", least, what,
-                   least == 1 ? "" : "s", have);
+                   min < n_formals || is_variadic(f, n_formals) ? "at least" : "exactly", min, what,
+                   min == 1 ? "" : "s", have);
 }
 
-static void check_arguments(Node *n, const Signature *sig)
+static void check_arguments(Node *n, const Signature *signature)
 {
     if (n->op->flags & CUSTOM)
         return;
-    const int given = n->n_in, least = least_arguments(sig->in, sig->n_in);
-    n->n_in = trimmed(n->in, n->n_in, sig->in, sig->n_in);
-    if (n->n_in < least) /* what is there without a name is said to be so */
-        n->n_in = given < least ? given : least;
-    n->n_out = trimmed(n->out, n->n_out, sig->out, sig->n_out);
-    check_count(n, "input", n->n_in, sig->in, sig->n_in);
-    check_count(n, "output", n->n_out, sig->out, sig->n_out);
+    const int given = n->n_in, min = min_arguments(signature->in, signature->n_in);
+    n->n_in = trimmed(n->in, n->n_in, signature->in, signature->n_in);
+    if (n->n_in < min) /* what is there without a name is said to be so */
+        n->n_in = given < min ? given : min;
+    n->n_out = trimmed(n->out, n->n_out, signature->out, signature->n_out);
+    check_count(n, "input", n->n_in, signature->in, signature->n_in);
+    check_count(n, "output", n->n_out, signature->out, signature->n_out);
     for (int i = 0; i < n->n_in; i++) {
-        const Formal *f = formal_in(sig, i);
+        const Formal *f = formal_in(signature, i);
         if (f && !n->in[i] && f->variadic)
             error_node(n, "OPT-13", "input %d (of '%s') is empty", i, formal_text(f));
         else if (f && !n->in[i] && !f->optional)
             error_node(n, "OPT-04", "input %d ('%s') is required, but empty", i, formal_text(f));
     }
     for (int i = 0; i < n->n_out; i++) {
-        const Formal *f = formal_out(sig, i);
+        const Formal *f = formal_out(signature, i);
         if (f && !n->out[i] && !f->optional && !f->variadic)
             error_node(n, "OPT-05", "output %d ('%s') is required, but empty", i, formal_text(f));
     }
@@ -86,42 +86,43 @@ static const char *attr_type_text(AttrType t)
     return text[t];
 }
 
-static void suggest_attr(const Signature *sig, Name given)
+static void suggest_attr(const Signature *signature, Name given)
 {
-    for (int i = 0; i < sig->n_attr; i++)
-        if ((int)given->n == sig->attr[i].name_n && !strncasecmp(given->s, sig->attr[i].name, given->n)) {
-            note_help("did you mean '%.*s'?", sig->attr[i].name_n, sig->attr[i].name);
+    for (int i = 0; i < signature->n_attr; i++)
+        if ((int)given->n == signature->attr[i].name_n && !strncasecmp(given->s, signature->attr[i].name, given->n)) {
+            note_help("did you mean '%.*s'?", signature->attr[i].name_n, signature->attr[i].name);
             return;
         }
     Text t = {0};
-    for (int i = 0; i < sig->n_attr; i++)
-        text_put(&t, "%s%.*s", i ? ", " : "", sig->attr[i].name_n, sig->attr[i].name);
+    for (int i = 0; i < signature->n_attr; i++)
+        text_put(&t, "%s%.*s", i ? ", " : "", signature->attr[i].name_n, signature->attr[i].name);
     if (t.n)
         note_help("it has: %s", t.s);
 }
 
-static void check_attr(const Node *n, const Attr *a, const Signature *sig)
+static void check_attr(const Node *n, const Attr *a, const Signature *signature)
 {
-    const FormalAttr *f = formal_attr(sig, a->name->s);
+    const FormalAttr *f = formal_attr(signature, a->name->s);
     if (!f && a->name->n > 2 && a->name->s[0] == '_' && a->name->s[1] == '_')
-        doubt(node_path(n), "ATT-13", "%s has no attribute '%s'; it is not used", n->op->name, printable(a->name));
+        warn_strict(node_path(n), "ATT-13", "%s has no attribute '%s'; it is not used", n->op->name,
+                    printable(a->name));
     else if (!f) {
-        error_node(n, "ATT-13", "%s (since version %d) has no attribute '%s'", n->op->name, n->op->since,
+        error_node(n, "ATT-13", "%s (since version %d) has no attribute '%s'", n->op->name, n->op->since_version,
                    printable(a->name));
-        suggest_attr(sig, a->name);
+        suggest_attr(signature, a->name);
     } else if (f->type != a->type)
         error_node(n, "ATT-13", "the attribute '%s' must be %s, not %s", printable(a->name), attr_type_text(f->type),
                    attr_type_text(a->type));
 }
 
-static void check_attrs(const Node *n, const Signature *sig)
+static void check_attrs(const Node *n, const Signature *signature)
 {
     if (n->op->flags & CUSTOM)
         return;
     for (int i = 0; i < n->n_attr; i++)
-        check_attr(n, &n->attr[i], sig);
-    for (int i = 0; i < sig->n_attr; i++) {
-        const FormalAttr *f = &sig->attr[i];
+        check_attr(n, &n->attr[i], signature);
+    for (int i = 0; i < signature->n_attr; i++) {
+        const FormalAttr *f = &signature->attr[i];
         if (!f->optional && !node_attr(n, name_bytes(f->name, (size_t)f->name_n)->s))
             error_node(n, "ATT-13", "the attribute '%.*s' (%s) is missing", f->name_n, f->name,
                        attr_type_text(f->type));
@@ -159,8 +160,8 @@ static void check_call(Node *n, const Function *f)
     for (int i = 0; i < n->n_attr; i++) {
         const Attr *a = &n->attr[i], *d = default_of(f, a->name);
         if (!declares(f, a->name))
-            doubt(node_path(n), "FUN-13", "the function '%s' has no attribute '%s'; it is not used", printable(f->name),
-                  printable(a->name));
+            warn_strict(node_path(n), "FUN-13", "the function '%s' has no attribute '%s'; it is not used",
+                        printable(f->name), printable(a->name));
         else if (d && d->type != a->type)
             error_node(n, "FUN-12", "the attribute '%s' is %s, but the function's default is %s", printable(a->name),
                        attr_type_text(a->type), attr_type_text(d->type));
@@ -194,8 +195,9 @@ static void check_import(const Check *c, const Node *n)
         const struct Import *import = &c->m->imports.at[i];
         if (import->domain == n->source->domain && !(n->op->flags & CUSTOM) &&
             op_find(n->source->domain->s, n->source->op_type->s, import->version) != n->op)
-            doubt(c->function->path, "FUN-15", "%s means another version here than in the model, which imports %s %lld",
-                  n->op->name, domain_text(n->source->domain), (long long)import->version);
+            warn_strict(c->function->path, "FUN-15",
+                        "%s means another version here than in the model, which imports %s %lld", n->op->name,
+                        domain_text(n->source->domain), (long long)import->version);
     }
 }
 
@@ -215,7 +217,7 @@ static void check_node(Check *c, Node *n)
     } else if (f)
         check_call(n, f);
     if (n->name->n && map_get(&c->nodes, n->name))
-        doubt_common(node_path(n), "NAM-07", "two nodes are named '%s'", printable(n->name));
+        warn_pedantic(node_path(n), "NAM-07", "two nodes are named '%s'", printable(n->name));
     map_put(&c->nodes, n->name, n);
     for (int i = 0; i < n->n_out; i++)
         c->odd_names += n->out[i] && !is_identifier(n->out[i]->name);
@@ -232,7 +234,7 @@ static void check_graph(Graph *g, void *check)
 {
     Check *c = check;
     if (map_get(&c->graphs, g->name))
-        doubt_common(g->path, "NAM-09", "two graphs are named '%s'", printable(g->name));
+        warn_pedantic(g->path, "NAM-09", "two graphs are named '%s'", printable(g->name));
     map_put(&c->graphs, g->name, g);
     for (Node *n = g->first; n; n = n->next)
         check_node(c, n);
@@ -334,8 +336,8 @@ static void check_imports(const Check *c)
         if (map_get(&c->domains, domain))
             continue;
         if (!newest)
-            doubt_common("opset_import", "OPS-04", "the operator set '%s' is not known, and not used",
-                         printable(domain));
+            warn_pedantic("opset_import", "OPS-04", "the operator set '%s' is not known, and not used",
+                          printable(domain));
         else if (version > newest)
             warn_at("opset_import", "OPS-10",
                     "operator set %s version %lld is newer than this compiler knows (%lld), and not used",
@@ -413,17 +415,17 @@ static const char *value_type_text(const Value *v)
 
 bool check_types(const Node *n)
 {
-    const Signature *sig = op_signature(n->op);
+    const Signature *signature = op_signature(n->op);
     const Value *of[MAX_VARIABLES] = {0}; /* what each type variable was bound by */
     int errors = error_count();
     for (int i = 0; i < n->n_in; i++) {
-        const Formal *f = formal_in(sig, i);
+        const Formal *f = formal_in(signature, i);
         const Value *v = n->in[i];
         if (!f || !v || v->poisoned || !type_bit(v))
             continue;
         if (!(f->set & type_bit(v))) {
             error_node(n, "NOD-10", "input %d ('%s') is %s, but %s (since version %d) takes %s", i, formal_text(f),
-                       value_type_text(v), n->op->name, n->op->since, set_text(f->set));
+                       value_type_text(v), n->op->name, n->op->since_version, set_text(f->set));
             continue;
         }
         if (f->variable < 0 || f->mixed)

@@ -3,7 +3,7 @@
 #include "base/options.h"
 #include "read/check.h"
 
-enum { MOST_SEARCHES = 40 }; /* for cycles; so many messages of a kind are not shown anyway */
+enum { MAX_SEARCHES = 40 }; /* for cycles; so many messages of a kind are not shown anyway */
 
 typedef struct Order {
     int searches;
@@ -75,7 +75,7 @@ static bool report_cycle(Order *o, const Node *reader, const Node *producer, con
         error_node(reader, "GRA-03", "the node reads its own output '%s'", printable(v->name));
         return true;
     }
-    if (o->searches++ >= MOST_SEARCHES)
+    if (o->searches++ >= MAX_SEARCHES)
         return false;
     Search s = {.graph = reader->graph, .now = producer};
     map_put(&s.from, producer, (void *)(uintptr_t)producer);
@@ -139,8 +139,8 @@ static void check_inputs_shadow(const Graph *g)
     for (int i = 0; i < g->in.n; i++)
         for (const Graph *p = g->parent; p; p = p->parent)
             if (map_get(&p->scope, g->in.at[i]->name)) {
-                doubt_common(g->path, "SUB-07", "the input '%s' hides a value of the graph outside",
-                             printable(g->in.at[i]->name));
+                warn_pedantic(g->path, "SUB-07", "the input '%s' hides a value of the graph outside",
+                              printable(g->in.at[i]->name));
                 break;
             }
 }

@@ -115,8 +115,8 @@ void forget_pages(void)
 
 void about_to_read(size_t bytes)
 {
-    enum { PAGE = 4096, MOST = 1 << 20 };
-    if ((files()->read += bytes + PAGE) > MOST) {
+    enum { PAGE = 4096, LIMIT = 1 << 20 };
+    if ((files()->read += bytes + PAGE) > LIMIT) {
         forget_pages();
         files()->read = bytes;
     }
@@ -269,7 +269,7 @@ static bool read_entries(const Wire *w, Entries *e, const Path *p)
         } else if (to)
             *to = wire_name(&proto.value);
         else if (!name_is(key, "basepath"))
-            doubt(path_text(q), "EXT-13", "unknown key '%s'", printable(key));
+            warn_strict(path_text(q), "EXT-13", "unknown key '%s'", printable(key));
     }
     if (good && (!e->location || !e->location->n || strlen(e->location->s) != e->location->n)) {
         error_at(path_text(p), "EXT-03", "the data is said to be in another file, but no file name is given");

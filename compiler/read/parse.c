@@ -14,7 +14,7 @@
 #include <xxhash.h>
 
 enum { NEWEST_IR = 14 };
-#define MOST_BYTES ((size_t)1 << 31)
+#define MAX_BYTES ((size_t)1 << 31)
 
 /* ---- what the file is, when it is not a model ------------------------------------------------------------------ */
 
@@ -104,7 +104,7 @@ static bool is_model(Span s)
     const char *help = NULL, *what;
     if (!s.n)
         error_at("", "VER-01", "the file is empty");
-    else if (s.n > MOST_BYTES)
+    else if (s.n > MAX_BYTES)
         error_at("", "MOD-11", "the file has %zu bytes; a model has at most 2 GiB", s.n);
     else if (starts(s, 0, "\x0a\x09ONNXOPSET", 11))
         error_at("", "OPS-16", "this is a definition of an operator set, not a model");
@@ -122,9 +122,9 @@ static bool is_model(Span s)
 static int read_imports(const Wire *w, const Path *p, struct Import **at)
 {
     int n = 0;
-    if (w->n > MOST_IMPORTS) { /* they are searched one by one */
+    if (w->n > MAX_IMPORTS) { /* they are searched one by one */
         error_at(path_text(AT(p, "opset_import", -1)), "", "%d operator sets are imported; onnxcc allows %d", w->n,
-                 MOST_IMPORTS);
+                 MAX_IMPORTS);
         return 0;
     }
     *at = NEWS(struct Import, w->n);
@@ -198,7 +198,7 @@ static void read_header(Model *m, const onnx_ModelProto *proto)
             continue;
         struct Prop prop = {wire_name(&entry.key), wire_name(&entry.value)};
         if (map_get(&seen, prop.key))
-            doubt(path_text(p), "MET-02", "the key '%s' is there twice", printable(prop.key));
+            warn_strict(path_text(p), "MET-02", "the key '%s' is there twice", printable(prop.key));
         map_put(&seen, prop.key, m);
         vec_push(&m->props, prop);
     }
@@ -218,8 +218,8 @@ static void read_attr_names(Model *m, Function *f, const onnx_FunctionProto *pro
         vec_push(&f->attr, n);
     }
     if (proto->attribute_proto.n && m->ir_version < 9)
-        doubt(path_text(p), "FUN-11", "defaults of attributes came with IR version 9; this model has %lld",
-              (long long)m->ir_version);
+        warn_strict(path_text(p), "FUN-11", "defaults of attributes came with IR version 9; this model has %lld",
+                    (long long)m->ir_version);
     for (int i = 0; i < proto->attribute_proto.n; i++) {
         Attr a;
         const Path *q = AT(p, "attribute_proto", i);
@@ -248,7 +248,7 @@ static Function *read_function(Model *m, Span s, const Path *p)
     if (!f->name->n)
         error_at(f->path, "FUN-03", "the function has no name");
     if (!wire_has(&proto.domain))
-        doubt(path_text(&q), "FUN-04", "the function has no domain; that of the standard operators is taken");
+        warn_strict(path_text(&q), "FUN-04", "the function has no domain; that of the standard operators is taken");
     for (int i = 0; i < proto.input.n; i++)
         vec_push(&f->in, name_bytes((const char *)proto.input.list[i].at, proto.input.list[i].n));
     for (int i = 0; i < proto.output.n; i++)
@@ -262,9 +262,10 @@ static Function *read_function(Model *m, Span s, const Path *p)
 static void read_functions(Model *m, const Wire *w)
 {
     if (w->n && m->ir_version < 8)
-        doubt("functions", "FUN-02", "functions came with IR version 8; this model has %lld", (long long)m->ir_version);
-    if (w->n > MOST_FUNCTIONS) {
-        error_at("functions", "FUN-24", "the model has %d functions; onnxcc allows %d", w->n, MOST_FUNCTIONS);
+        warn_strict("functions", "FUN-02", "functions came with IR version 8; this model has %lld",
+                    (long long)m->ir_version);
+    if (w->n > MAX_FUNCTIONS) {
+        error_at("functions", "FUN-24", "the model has %d functions; onnxcc allows %d", w->n, MAX_FUNCTIONS);
         return;
     }
     for (int i = 0; i < w->n; i++) {
@@ -328,7 +329,8 @@ static void check_bindings(Model *m, const Wire *w, const char *field, const Gra
         if (!from)
             error_at(path_text(q), "TRN-07", "there is no graph whose output could be bound to '%s'", printable(key));
         else if (!is_output(from, value) && from == algorithm && is_output(m->graph, value))
-            doubt(path_text(q), "TRN-09", "'%s' is an output of the model, not of the algorithm", printable(value));
+            warn_strict(path_text(q), "TRN-09", "'%s' is an output of the model, not of the algorithm",
+                        printable(value));
         else if (!is_output(from, value))
             error_at(path_text(q), "TRN-09", "'%s' is not an output of the graph", printable(value));
     }
@@ -337,8 +339,8 @@ static void check_bindings(Model *m, const Wire *w, const char *field, const Gra
 static void read_training(Model *m, const Wire *w)
 {
     if (w->n && m->ir_version < 7)
-        doubt("training_info", "TRN-01", "training came with IR version 7; this model has %lld",
-              (long long)m->ir_version);
+        warn_strict("training_info", "TRN-01", "training came with IR version 7; this model has %lld",
+                    (long long)m->ir_version);
     for (int i = 0; i < w->n; i++) {
         onnx_TrainingInfoProto proto = {0};
         const Path *p = AT(NULL, "training_info", i);
@@ -424,7 +426,7 @@ static Span read_all(int fd, const char *file)
     uint8_t **copy = NEW(uint8_t *), *at;
     session_at_end(free_copy, copy);
     at = *copy = malloc(room);
-    while (at && n <= MOST_BYTES) {
+    while (at && n <= MAX_BYTES) {
         ssize_t got = read(fd, at + n, room - n);
         if (got < 0 && errno != EINTR)
             fail(EXIT_IO, "cannot read %s: %s", file, strerror(errno));
@@ -454,7 +456,7 @@ static Span open_file(const char *file)
         fail(EXIT_IO, "cannot read '%s': it is a folder", shown);
     if (!S_ISREG(st.st_mode))
         s = read_all(fd, shown);
-    else if ((uint64_t)st.st_size > MOST_BYTES)
+    else if ((uint64_t)st.st_size > MAX_BYTES)
         s.n = (size_t)st.st_size;
     else if (!map_file(fd, (size_t)st.st_size, &s))
         fail(EXIT_IO, "cannot read '%s': %s", shown, strerror(errno));
@@ -489,7 +491,7 @@ Tensor *read_tensor_file(const char *file)
 {
     Tensor *t = NULL;
     Span s = open_file(file);
-    if (s.n > MOST_BYTES)
+    if (s.n > MAX_BYTES)
         error_at(file, "MOD-11", "the file has %zu bytes; a tensor has at most 2 GiB", s.n);
     else
         t = parse_tensor(s.at, s.n, file);

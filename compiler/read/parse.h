@@ -8,7 +8,13 @@
 #include "read/wire.h"
 
 /* Nested graphs and types go as deep as this; the stages that follow may recurse over them. */
-enum { MOST_GRAPHS_DEEP = 100, MOST_TYPES_DEEP = 32, MOST_NODES = 1 << 20, MOST_FUNCTIONS = 10000, MOST_IMPORTS = 256 };
+enum {
+    MAX_GRAPHS_DEEP = 100,
+    MAX_TYPES_DEEP = 32,
+    MAX_MODEL_NODES = 1 << 20,
+    MAX_FUNCTIONS = 10000,
+    MAX_IMPORTS = 256
+};
 
 /* parse_type.c */
 /* A TypeProto, or NULL when it says nothing (or was wrong, which is reported). Of a function's value_info, dimension

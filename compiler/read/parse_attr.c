@@ -85,7 +85,7 @@ static bool is_utf8(Span s)
 static Name read_string(Span s, const Path *p)
 {
     if (!is_utf8(s))
-        doubt(path_text(p), "ATT-18", "the string is not UTF-8");
+        warn_strict(path_text(p), "ATT-18", "the string is not UTF-8");
     return name_bytes((const char *)s.at, s.n);
 }
 

@@ -44,7 +44,8 @@ static bool types_clash(const TypeDesc *a, const TypeDesc *b)
         if (a->shape.rank != b->shape.rank)
             return true;
         for (int i = 0; i < a->shape.rank; i++)
-            if (dim_const(a->shape.dim[i]) && dim_const(b->shape.dim[i]) && !dim_same(a->shape.dim[i], b->shape.dim[i]))
+            if (dim_const(a->shape.dim[i]) && dim_const(b->shape.dim[i]) &&
+                !dim_identical(a->shape.dim[i], b->shape.dim[i]))
                 return true;
     }
     return types_clash(a->of, b->of);
@@ -193,8 +194,8 @@ static void add_initializer(Graph *g, Name n, Tensor *t, const Path *p)
         v = declare(g, n);
         v->data = t;
         if (g->model->ir_version <= 3 && is_main(g))
-            doubt(path_text(&named), "IO-07", "up to IR version 3 an initializer must be an input too; '%s' is not",
-                  printable(n));
+            warn_strict(path_text(&named), "IO-07",
+                        "up to IR version 3 an initializer must be an input too; '%s' is not", printable(n));
     }
     vec_push(&g->init, v);
     if (!t) {
@@ -396,8 +397,8 @@ static void read_rest(Head *head, const Path *p)
 
 static void read_nodes(Graph *g, const Wire *w, const Path *p)
 {
-    if (w->n > MOST_NODES - g->model->n_nodes) {
-        error_at(path_text(p), "PB-12", "the model has more than %d nodes", MOST_NODES);
+    if (w->n > MAX_MODEL_NODES - g->model->n_nodes) {
+        error_at(path_text(p), "PB-12", "the model has more than %d nodes", MAX_MODEL_NODES);
         return;
     }
     Head *head = NEWS(Head, w->n);
@@ -422,7 +423,7 @@ static void read_outputs(Graph *g, const Wire *w, const Path *p)
             continue;
         Path named = {p, "output", i, n, NULL};
         if (!d && is_main(g) && error_count() == errors)
-            doubt(path_text(&named), "IO-01", "the output has no type; it is inferred");
+            warn_strict(path_text(&named), "IO-01", "the output has no type; it is inferred");
         Value *v = map_get(&g->scope, n);
         if (v)
             declare_type(v, d, "INF-06", &named);
@@ -454,13 +455,13 @@ static void read_infos(Graph *g, const Wire *w, const Path *p)
         if (d)
             d->hint = function_of(g) != NULL;
         if (!v) {
-            doubt_common(path_text(&named), "VIN-03", "there is no value '%s'", printable(n));
+            warn_pedantic(path_text(&named), "VIN-03", "there is no value '%s'", printable(n));
             continue;
         }
         int errors = error_count();
         declare_type(v, d, map_get(&seen, n) ? "VIN-02" : "VIN-04", &named);
         if (map_get(&seen, n) && error_count() == errors)
-            doubt(path_text(&named), "VIN-02", "'%s' is described twice", printable(n));
+            warn_strict(path_text(&named), "VIN-02", "'%s' is described twice", printable(n));
         map_put(&seen, n, v);
     }
 }
@@ -481,8 +482,8 @@ Graph *read_graph(Model *m, Span s, const Path *p, Graph *parent, Node *owner)
     int depth = 0;
     for (const Graph *g = parent; g; g = g->parent)
         depth++;
-    if (depth > MOST_GRAPHS_DEEP) {
-        error_at(path_text(p), "SUB-26", "graphs are nested more than %d deep", MOST_GRAPHS_DEEP);
+    if (depth > MAX_GRAPHS_DEEP) {
+        error_at(path_text(p), "SUB-26", "graphs are nested more than %d deep", MAX_GRAPHS_DEEP);
         return NULL;
     }
     onnx_GraphProto proto = {0};

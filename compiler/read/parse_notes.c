@@ -9,7 +9,7 @@
 static void want_value(const Graph *g, Name n, const Path *p)
 {
     if (!find_value(g, n))
-        doubt_common(path_text(p), "QNT-02", "there is no value '%s'", printable(n));
+        warn_pedantic(path_text(p), "QNT-02", "there is no value '%s'", printable(n));
 }
 
 void read_annotations(const Graph *g, const Wire *w, const Path *p)

@@ -4,7 +4,7 @@
 #include "ir/ops.h"
 #include "read/parse.h"
 
-enum { MOST_DENSE_BYTES = 1 << 28, FOLDED_TIMES = 20 }; /* what constants may grow by: int4 to packed floats, twice */
+enum { MAX_DENSE_BYTES = 1 << 28, FOLDED_TIMES = 20 }; /* what constants may grow by: int4 to packed floats, twice */
 
 /* False: more than can be. */
 static bool product_of(int rank, const int64_t *dim, int64_t *count)
@@ -35,7 +35,7 @@ static bool read_dims(const Wire *w, Tensor *t, int64_t *count, const Path *p)
     int64_t dim[MAX_RANK];
     for (int i = 0; i < n; i++) {
         dim[i] = (int64_t)wire_next(&s);
-        if (dim[i] < 0 || dim[i] > MOST_SIZE) {
+        if (dim[i] < 0 || dim[i] > MAX_SIZE) {
             error_at(path_text(p), "ENC-04", "dims[%d] is %lld", i, (long long)dim[i]);
             return false;
         }
@@ -100,14 +100,14 @@ static bool take_floats(const Wire *w, Store store, Tensor *t, int64_t count, co
 static bool entry_fits(Type t, uint64_t v)
 {
     int bits = type_bits(t);
-    int64_t x = (int32_t)v, most = (int64_t)1 << (bits < 32 ? bits : 32);
+    int64_t x = (int32_t)v, max = (int64_t)1 << (bits < 32 ? bits : 32);
     if (t == U32)
-        return v < (uint64_t)most;
+        return v < (uint64_t)max;
     if (t == B8 || bits >= 32)
         return true;
     if (bits == 4 || bits == 2)
         return x >= -128 && x < 256;
-    return type_is_int(t) && type_is_signed(t) ? x >= -most / 2 && x < most / 2 : x >= 0 && x < most;
+    return type_is_int(t) && type_is_signed(t) ? x >= -max / 2 && x < max / 2 : x >= 0 && x < max;
 }
 
 static void put_bits(uint8_t *to, int64_t i, int bits, uint64_t v)
@@ -155,9 +155,9 @@ static bool take_ints(const Wire *w, Store store, Tensor *t, int64_t count, cons
                  (long long)bad_value, type_onnx(t->type));
         return false;
     }
-    doubt(path_text(p), type_is_float(t->type) ? "ENC-10" : "ENC-16",
-          "%s[%lld] is %lld, which does not fit %s; it is cut to size", store_name[store], (long long)bad,
-          (long long)bad_value, type_onnx(t->type));
+    warn_strict(path_text(p), type_is_float(t->type) ? "ENC-10" : "ENC-16",
+                "%s[%lld] is %lld, which does not fit %s; it is cut to size", store_name[store], (long long)bad,
+                (long long)bad_value, type_onnx(t->type));
     return true;
 }
 
@@ -182,8 +182,8 @@ static void normalise_bools(Tensor *t, int64_t count, const Path *p)
         i++;
     if (i == count)
         return;
-    doubt_common(path_text(p), "DTY-09", "element %lld of a bool tensor is the byte %d; it is taken as true",
-                 (long long)i, x[i]);
+    warn_pedantic(path_text(p), "DTY-09", "element %lld of a bool tensor is the byte %d; it is taken as true",
+                  (long long)i, x[i]);
     uint8_t *to = pool_alloc(ELEMENTS_ROOM(count));
     for (i = 0; i < count; i++)
         to[i] = x[i] != 0;
@@ -297,8 +297,8 @@ Tensor *read_tensor(Model *m, Span s, const Path *p, Name *tensor_name)
     }
     t->type = (Type)type;
     if (type_first_version(t->type) > m->ir_version)
-        doubt(path_text(&q), "VER-07", "%s needs IR version %d, the model has %lld", type_onnx(t->type),
-              type_first_version(t->type), (long long)m->ir_version);
+        warn_strict(path_text(&q), "VER-07", "%s needs IR version %d, the model has %lld", type_onnx(t->type),
+                    type_first_version(t->type), (long long)m->ir_version);
     if (!read_dims(&proto.dims, t, &count, &q) || !take_data(m, &proto, t, count, &q))
         return NULL;
     pool_allow(FOLDED_TIMES * type_bytes(t->type, count));
@@ -403,14 +403,14 @@ Tensor *read_sparse(Model *m, Span s, const Path *p, Name *tensor_name)
     static const uint8_t zero[16];
     if (!nnz && t->type != STR) { /* any size: it takes no memory */
         t->data = count ? zero : (const void *)"";
-        t->fill = count > 1 && type_bits(t->type) >= 8;
-        if (t->fill || !count || type_bytes(t->type, count) <= sizeof zero)
+        t->splat = count > 1 && type_bits(t->type) >= 8;
+        if (t->splat || !count || type_bytes(t->type, count) <= sizeof zero)
             return t;
     }
     size_t bytes = t->type == STR ? (size_t)count : type_bytes(t->type, count);
-    if (bytes > MOST_DENSE_BYTES || (t->type == STR && bytes > MOST_DENSE_BYTES / sizeof(Name))) {
+    if (bytes > MAX_DENSE_BYTES || (t->type == STR && bytes > MAX_DENSE_BYTES / sizeof(Name))) {
         error_at(path_text(p), "SPA-06", "made dense, a sparse tensor of shape %s has %zu %s; onnxcc allows %d bytes",
-                 shape_text(tensor_shape(t)), bytes, t->type == STR ? "strings" : "bytes", MOST_DENSE_BYTES);
+                 shape_text(tensor_shape(t)), bytes, t->type == STR ? "strings" : "bytes", MAX_DENSE_BYTES);
         return NULL;
     }
     t->data = pool_alloc(ELEMENTS_ROOM(type_bytes(t->type, count)));

@@ -28,17 +28,17 @@ static Dim read_dim(Span s, const Path *p, bool own_names, Name *param)
         return unknown_dim();
     if (d.dim_value.order > d.dim_param.order) {
         int64_t v = wire_int(&d.dim_value);
-        if (v > MOST_SIZE)
+        if (v > MAX_SIZE)
             error_at(path_text(p), "SHP-21", "a dimension of %lld fits in no memory", (long long)v);
         else if (v >= 0)
             return D(v);
         else
-            doubt(path_text(p), "SHP-16", "a dimension of %lld is taken as unknown", (long long)v);
+            warn_strict(path_text(p), "SHP-16", "a dimension of %lld is taken as unknown", (long long)v);
         return unknown_dim();
     }
     if (!d.dim_param.s.n) {
         if (wire_has(&d.dim_param))
-            doubt_common(path_text(p), "SHP-13", "an empty name of a dimension is taken as unknown");
+            warn_pedantic(path_text(p), "SHP-13", "an empty name of a dimension is taken as unknown");
         return unknown_dim();
     }
     Name n = wire_name(&d.dim_param);
@@ -48,7 +48,7 @@ static Dim read_dim(Span s, const Path *p, bool own_names, Name *param)
     }
     *param = n;
     if (!is_identifier(n))
-        doubt_common(path_text(p), "SHP-09", "dimension name '%s' is not an identifier", printable(n));
+        warn_pedantic(path_text(p), "SHP-09", "dimension name '%s' is not an identifier", printable(n));
     if (own_names)
         return unknown_dim();
     Symbol *symbol = symbol_by_name(n);
@@ -123,8 +123,8 @@ static void read_opaque(Span s, const Path *p)
 
 static TypeDesc *read_type_at(Span s, const Path *p, bool own_names, bool strict, int depth)
 {
-    if (depth > MOST_TYPES_DEEP) {
-        error_at(path_text(p), "PB-08", "types are nested more than %d deep", MOST_TYPES_DEEP);
+    if (depth > MAX_TYPES_DEEP) {
+        error_at(path_text(p), "PB-08", "types are nested more than %d deep", MAX_TYPES_DEEP);
         return NULL;
     }
     onnx_TypeProto type = {0};

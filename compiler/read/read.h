@@ -20,6 +20,6 @@ void about_to_read(size_t bytes);
 /* check.c */
 void check_model(Model *m);      /* order, arity, attributes, names */
 void check_inlined(Model *m);    /* what calls left out of functions' nodes */
-bool check_types(const Node *n); /* do the types of the inputs suit the row? Reports */
+bool check_types(const Node *n); /* do the types of the inputs suit the schema? Reports */
 
 #endif

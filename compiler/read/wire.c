@@ -3,7 +3,7 @@
 #include "read/wire.h"
 #include "onnx.pb.h"
 
-enum { MOST_ENTRIES = 1 << 24 };
+enum { MAX_ENTRIES = 1 << 24 };
 
 typedef struct Reader {
     Span file, message; /* message: the one being gathered; scalars come from elsewhere */
@@ -97,7 +97,7 @@ static bool append(Wire *w, Span s, bool scalar, bool message)
 static bool push(Wire *w, Span s)
 {
     if (w->n == w->cap) {
-        if (w->n >= MOST_ENTRIES)
+        if (w->n >= MAX_ENTRIES)
             return refuse("PB-12", "a field has more than 16777216 entries");
         int cap = w->cap ? 2 * w->cap : 2;
         w->list = pool_grow(w->list, sizeof(Span) * (size_t)w->cap, sizeof(Span) * (size_t)cap);

@@ -38,7 +38,7 @@ static void assert_dim(Dim a, Dim b)
     dim_print(&x, a);
     dim_print(&y, b);
     assert_string_equal(x.s, y.s);
-    assert_true(dim_same(a, b));
+    assert_true(dim_identical(a, b));
 }
 
 /* As C, where n and m are at most `high`, and s is from -high to that. */
@@ -116,18 +116,18 @@ static void comparisons(void **state)
     assert_dim(dim_min(n, m), dim_min(m, n));
     assert_dim(dim_max(dim_min(n, m), n), n);
     assert_dim(dim_min(dim_min(n, m), m), dim_min(n, m));
-    assert_dim(dim_less(n, D(0)), D(0));
-    assert_dim(dim_less(n, dim_add(n, D(3))), D(1));
-    assert_dim(dim_equal(n, dim_add(n, D(3))), D(0));
-    assert_dim(dim_equal(n, n), D(1));
-    assert_dim(dim_select(dim_less(s, D(0)), n, n), n);
-    Dim from = dim_select(dim_less(s, D(0)), dim_add(s, n), s), at = dim_min(dim_max(from, D(0)), n);
+    assert_dim(dim_less_expr(n, D(0)), D(0));
+    assert_dim(dim_less_expr(n, dim_add(n, D(3))), D(1));
+    assert_dim(dim_eq_expr(n, dim_add(n, D(3))), D(0));
+    assert_dim(dim_eq_expr(n, n), D(1));
+    assert_dim(dim_select(dim_less_expr(s, D(0)), n, n), n);
+    Dim from = dim_select(dim_less_expr(s, D(0)), dim_add(s, n), s), at = dim_min(dim_max(from, D(0)), n);
     assert_true(dim_at_most(at, n));
     assert_true(dim_at_most(D(0), at));
     assert_dim(dim_max(dim_sub(n, at), D(0)), dim_sub(n, at));
     assert_dim(dim_max(dim_sub(n, dim_div(n, D(2))), D(0)), dim_sub(n, dim_div(n, D(2))));
-    assert_dim(dim_less(dim_div(n, D(2)), dim_add(n, D(1))), D(1));
-    assert_print(10000, dim_select(dim_less(s, D(0)), D(1), D(2)), "((start < 0) ? 1 : 2)");
+    assert_dim(dim_less_expr(dim_div(n, D(2)), dim_add(n, D(1))), D(1));
+    assert_print(10000, dim_select(dim_less_expr(s, D(0)), D(1), D(2)), "((start < 0) ? 1 : 2)");
 }
 
 static void bounds(void **state)
@@ -145,7 +145,7 @@ static void bounds(void **state)
     assert_int_equal(dim_high(dim_mod(m, n)), 9);
     assert_int_equal(dim_high(dim_ceil(n, D(3))), 4);
     assert_int_equal(dim_low(dim_mul(s, s)), INT64_MIN);
-    assert_int_equal(dim_high(dim_select(dim_less(m, D(3)), n, D(20))), 20);
+    assert_int_equal(dim_high(dim_select(dim_less_expr(m, D(3)), n, D(20))), 20);
 }
 
 static void count(Symbol *sym, void *arg)
@@ -205,11 +205,11 @@ static Dim random_dim(int depth, int64_t *v)
             return dim_ceil(a, b);
         }
         *v = x < y;
-        return dim_less(a, b);
+        return dim_less_expr(a, b);
     default:
         c = random_dim(depth - 1, &z);
         *v = x == y ? y : z;
-        return dim_select(dim_equal(a, b), b, c);
+        return dim_select(dim_eq_expr(a, b), b, c);
     }
 }
 

@@ -25,15 +25,15 @@ static int64_t pick(int64_t below)
 /* Places them; checks that buffers alive together are apart, and that the same comes out again. */
 static int64_t placed(Buffer *b, int n)
 {
-    int64_t top = place(b, n), most = 0;
+    int64_t top = place(b, n), max = 0;
     for (int i = 0; i < n; i++) {
         assert_true(b[i].offset >= 0);
-        most = b[i].offset + b[i].size > most ? b[i].offset + b[i].size : most;
+        max = b[i].offset + b[i].size > max ? b[i].offset + b[i].size : max;
         for (int k = 0; k < i && n <= 2000; k++)
             assert_false(b[i].from <= b[k].to && b[k].from <= b[i].to && b[i].offset < b[k].offset + b[k].size &&
                          b[k].offset < b[i].offset + b[i].size);
     }
-    assert_int_equal(most, top);
+    assert_int_equal(max, top);
     assert_true(top >= place_bound(b, n, NULL));
     return top;
 }

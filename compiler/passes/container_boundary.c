@@ -1,17 +1,17 @@
-/* container_border.c - sequences, optionals and maps become tensors where control flow and callers see them: at the borders of
- * nested graphs and of the model. */
+/* container_boundary.c - sequences, optionals and maps become tensors where control flow and callers see them: at the
+ * boundaries of nested graphs and of the model. */
 #include "ir/ops.h"
 #include "passes/container.h"
 
-/* ---- the border of nested graphs -------------------------------------------------------------------------------------------- */
+/* ---- the boundary of nested graphs ------------------------------------------------------------------------------------------ */
 
-void container_outputs(Graph *g, int first, Box *const *box)
+void container_outputs(Graph *g, int first, ContainerType *const *ctype)
 {
     Node *end = node_new(g, "onnxcc.Start", 0, NULL, 0); /* a place to insert before */
     Values all = {0};
     node_insert(end, NULL);
     for (int i = first; i < g->out.n; i++)
-        container_flatten(container_convert(end, g->out.at[i], box[i - first]), &all);
+        container_flatten(container_convert(end, g->out.at[i], ctype[i - first]), &all);
     node_remove(end);
     int old = g->out.n;
     for (int i = 0; i < all.n || first + i < old; i++)
@@ -22,25 +22,25 @@ void container_outputs(Graph *g, int first, Box *const *box)
     g->out.n = first + all.n;
 }
 
-/* As many fresh values as b is made of. */
-static void add_parts(Values *to, Graph *g, const Box *b, const Value *of)
+/* Appends fresh values for the components of b. */
+static void add_components(Values *to, Graph *g, const ContainerType *b, const Value *of)
 {
-    for (int i = box_count(b); i > 0; i--)
+    for (int i = ctype_count(b); i > 0; i--)
         vec_push(to, value_new(g, of ? of->name : NULL));
 }
 
-void container_results(Node *n, Box *const *box, const bool *given)
+void container_results(Node *n, ContainerType *const *ctype, const bool *given)
 {
     Values all = {0};
     for (int i = 0; i < n->n_out; i++) {
         int at = all.n;
-        if (!box[i] || box[i]->form == TENSOR) {
+        if (!ctype[i] || ctype[i]->form == TENSOR) {
             vec_push(&all, n->out[i]);
             continue;
         }
-        add_parts(&all, n->graph, box[i], n->out[i]);
+        add_components(&all, n->graph, ctype[i], n->out[i]);
         Value *const *from = all.at + at;
-        Value *v = container_rebuild(n->graph, box[i], &from);
+        Value *v = container_rebuild(n->graph, ctype[i], &from);
         if (n->out[i])
             value_replace(n->out[i], given && given[i] && v->form == OPTIONAL ? optional_item(n, v) : v);
     }
@@ -53,30 +53,30 @@ void container_results(Node *n, Box *const *box, const bool *given)
         }
 }
 
-void container_inputs(Graph *g, int first, Box *const *box)
+void container_inputs(Graph *g, int first, ContainerType *const *ctype)
 {
     Values all = {0};
     for (int i = 0; i < g->in.n; i++) {
         int at = all.n;
-        if (i < first || box[i - first]->form == TENSOR) {
+        if (i < first || ctype[i - first]->form == TENSOR) {
             vec_push(&all, g->in.at[i]);
             continue;
         }
-        add_parts(&all, g, box[i - first], g->in.at[i]);
+        add_components(&all, g, ctype[i - first], g->in.at[i]);
         Value *const *from = all.at + at;
-        value_replace(g->in.at[i], container_rebuild(g, box[i - first], &from));
+        value_replace(g->in.at[i], container_rebuild(g, ctype[i - first], &from));
     }
     memcpy(&g->in, &all, sizeof g->in);
 }
 
-void container_arguments(Node *n, int first, Box *const *box)
+void container_arguments(Node *n, int first, ContainerType *const *ctype)
 {
     Values all = {0};
     for (int i = 0; i < n->n_in; i++)
         if (i < first)
             vec_push(&all, n->in[i]);
         else
-            container_flatten(container_convert(n, n->in[i], box[i - first]), &all);
+            container_flatten(container_convert(n, n->in[i], ctype[i - first]), &all);
     node_set_inputs(n, all.n, all.at);
 }
 
@@ -84,36 +84,37 @@ void container_arguments(Node *n, int first, Box *const *box)
  * limit. ONE_ITERATION: the size after this one. */
 static int64_t grown(int64_t first, int64_t now, int64_t after, int64_t step, int64_t trips)
 {
-    int64_t most;
+    int64_t max;
     if (after <= now || after == INT64_MAX || trips == ONE_ITERATION)
         return after <= now ? now : after;
-    if (__builtin_mul_overflow(step, trips, &most) || __builtin_add_overflow(most, first, &most))
+    if (__builtin_mul_overflow(step, trips, &max) || __builtin_add_overflow(max, first, &max))
         return -1;
-    return most > INT32_MAX ? -1 : most > now ? most : now;
+    return max > INT32_MAX ? -1 : max > now ? max : now;
 }
 
-static const Box *inside(const Box *b, const Box *otherwise)
+static const ContainerType *inside(const ContainerType *b, const ContainerType *otherwise)
 {
     return b->form != OPTIONAL ? b : b->item.n ? b->item.at[0] : otherwise;
 }
 
-Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after, int64_t trips, int tries)
+ContainerType *ctype_grow(const Node *n, const ContainerType *first, const ContainerType *now,
+                          const ContainerType *after, int64_t trips, int tries)
 {
-    Box *b = box_join(n, now, after);
+    ContainerType *b = ctype_join(n, now, after);
     if (b && b->form == OPTIONAL && b->item.n) {
-        const Box *f = inside(first, b->item.at[0]), *p = inside(now, f);
-        Box *item = box_grow(n, f, p, inside(after, p), trips, tries);
-        return item ? box_optional(item) : NULL;
+        const ContainerType *f = inside(first, b->item.at[0]), *p = inside(now, f);
+        ContainerType *item = ctype_grow(n, f, p, inside(after, p), trips, tries);
+        return item ? ctype_optional(item) : NULL;
     }
     if (b && b->type == STR && b->form != OPTIONAL) {
-        b = memcpy(NEW(Box), b, sizeof *b);
-        int64_t from = box_open(first)->text, was = box_open(now)->text, is = box_open(after)->text;
+        b = memcpy(NEW(ContainerType), b, sizeof *b);
+        int64_t from = ctype_open(first)->text, was = ctype_open(now)->text, is = ctype_open(after)->text;
         b->text = grown(from, was, is, is - was, trips);
     }
     if (!b || b->form != SEQUENCE || !b->open)
         return b;
-    const Box *f = box_open(first), *p = box_open(now), *q = box_open(after);
-    b->most = grown(f->most, p->most, q->most, q->most - p->most, trips);
+    const ContainerType *f = ctype_open(first), *p = ctype_open(now), *q = ctype_open(after);
+    b->max_count = grown(f->max_count, p->max_count, q->max_count, q->max_count - p->max_count, trips);
     for (int i = 0; i < b->rank && i < p->rank && i < f->rank && tries > 1; i++) {
         int64_t step = b->size[i] - p->size[i], step_1 = p->size[i] - f->size[i]; /* in the first iteration */
         b->size[i] = grown(f->size[i], p->size[i], b->size[i], tries == 2 && step_1 > step ? step_1 : step, trips);
@@ -121,39 +122,39 @@ Box *box_grow(const Node *n, const Box *first, const Box *now, const Box *after,
     return b;
 }
 
-bool box_bounded(const Box *b)
+bool ctype_is_bounded(const ContainerType *b)
 {
-    bool fine = b->most >= 0 && b->text >= 0;
+    bool fine = b->max_count >= 0 && b->text >= 0;
     for (int i = 0; i < b->rank; i++)
         fine &= b->size[i] >= 0;
     for (int i = 0; i < b->item.n; i++)
-        fine &= box_bounded(b->item.at[i]);
+        fine &= ctype_is_bounded(b->item.at[i]);
     return fine;
 }
 
-Box *box_empty(const Box *elements)
+ContainerType *ctype_empty(const ContainerType *elements)
 {
-    Box *b = NEW(Box);
+    ContainerType *b = NEW(ContainerType);
     *b = *elements;
-    b->most = 0;
+    b->max_count = 0;
     return b;
 }
 
-/* ---- the border of the model ----------------------------------------------------------------------------------------------- */
+/* ---- the boundary of the model --------------------------------------------------------------------------------------------- */
 
-typedef struct Border {
-    VEC(Port) inputs, outputs;
-} Border;
-PART(Border, border)
+typedef struct Boundary {
+    VEC(InterfaceGroup) inputs, outputs;
+} Boundary;
+PART(Boundary, boundary)
 
-int container_ports(bool of_outputs, const Port **ports)
+int interface_groups(bool of_outputs, const InterfaceGroup **groups)
 {
-    const Border *const b = border();
-    *ports = of_outputs ? b->outputs.at : b->inputs.at;
+    const Boundary *const b = boundary();
+    *groups = of_outputs ? b->outputs.at : b->inputs.at;
     return of_outputs ? b->outputs.n : b->inputs.n;
 }
 
-static const char *part_note(const Box *b, int i)
+static const char *component_note(const ContainerType *b, int i)
 {
     static const char *const parts[] = {
         ": a slot for each element of the sequence, which it fills from the start",
@@ -165,40 +166,40 @@ static const char *part_note(const Box *b, int i)
         return i ? ": the keys that all maps have" : ": a row of values for each map";
     if (b->form == MAP)
         return i ? ": the keys that they belong to, each once" : ": the values of a map, in any order";
-    for (int k = 0; k < b->item.n; i -= box_count(b->item.at[k++]))
-        if (i < box_count(b->item.at[k]))
-            return part_note(b->item.at[k], i);
+    for (int k = 0; k < b->item.n; i -= ctype_count(b->item.at[k++]))
+        if (i < ctype_count(b->item.at[k]))
+            return component_note(b->item.at[k], i);
     return b->form == OPTIONAL ? ": whether it is there" : "";
 }
 
 const char *container_note(bool output, int i)
 {
-    const Port *ports;
-    int n = container_ports(output, &ports);
+    const InterfaceGroup *groups;
+    int n = interface_groups(output, &groups);
     for (int k = 0; k < n; k++)
-        if (i >= ports[k].first && i < ports[k].first + ports[k].n)
-            return part_note(ports[k].box, i - ports[k].first);
+        if (i >= groups[k].first && i < groups[k].first + groups[k].n)
+            return component_note(groups[k].ctype, i - groups[k].first);
     return "";
 }
 
-const Box *port_sequence(const Port *port)
+const ContainerType *group_sequence(const InterfaceGroup *group)
 {
-    const Box *b = port->box;
+    const ContainerType *b = group->ctype;
     if (b && b->form == OPTIONAL && b->item.n)
         b = b->item.at[0];
     return b && b->open ? b : NULL;
 }
 
-bool element_limits(const Port *port, int k, int64_t *least, int64_t *most)
+bool element_limits(const InterfaceGroup *group, int k, int64_t *min, int64_t *max)
 {
-    const Box *b = port_sequence(port);
-    *least = b->fixed[k] ? b->size[k] : k < b->least_rank ? 0 : -1;
-    *most = b->size[k];
+    const ContainerType *b = group_sequence(group);
+    *min = b->fixed[k] ? b->size[k] : k < b->min_rank ? 0 : -1;
+    *max = b->size[k];
     return k < b->rank;
 }
 
 /* As many values as keys: what --shape says, or a size that is set for each run. */
-static Box *declared_map(Value *v, const TypeDesc *d)
+static ContainerType *declared_map(Value *v, const TypeDesc *d)
 {
     Dim count;
     if (v->shape->rank < 0) {
@@ -212,20 +213,20 @@ static Box *declared_map(Value *v, const TypeDesc *d)
         note_help("say how many entries it has: --shape %s=N", printable(v->name));
         return NULL;
     }
-    Box *b = box_new(MAP, d->of->elem);
+    ContainerType *b = ctype_new(MAP, d->of->elem);
     for (int i = 0; i < 2; i++) {
-        vec_push(&b->item, box_new(TENSOR, i ? d->key : d->of->elem));
+        vec_push(&b->item, ctype_new(TENSOR, i ? d->key : d->of->elem));
         b->item.at[i]->shape = shape_list(1, count);
     }
     return b;
 }
 
-/* What an input that is declared as d is made of. --shape of a sequence: how many elements, then their largest sizes. */
-static Box *declared_box(Value *v, const TypeDesc *d)
+/* The type of an input that is declared as d. --shape of a sequence: how many elements, then their largest sizes. */
+static ContainerType *declared_ctype(Value *v, const TypeDesc *d)
 {
     if (!d)
         return NULL;
-    Box *b = box_new(d->form, d->elem);
+    ContainerType *b = ctype_new(d->form, d->elem);
     if (d->form == TENSOR) {
         b->shape = v->shape->rank >= 0 ? *v->shape : d->shape;
         return b;
@@ -234,7 +235,7 @@ static Box *declared_box(Value *v, const TypeDesc *d)
         return declared_map(v, d);
     if (!d->of || (d->form != OPTIONAL && (d->form != SEQUENCE || d->of->form != TENSOR)))
         return NULL;
-    Box *item = declared_box(v, d->of);
+    ContainerType *item = declared_ctype(v, d->of);
     if (!item)
         return NULL;
     b->type = item->type;
@@ -256,9 +257,9 @@ static Box *declared_box(Value *v, const TypeDesc *d)
         return NULL;
     }
     b->open = true;
-    b->most = dim_value(given.dim[0]);
+    b->max_count = dim_value(given.dim[0]);
     if (of.rank >= 0 && shape_const(of))
-        box_widen_shape(b, of);
+        ctype_widen_shape(b, of);
     else {
         bool fixed[MAX_RANK] = {false};
         int64_t size[MAX_RANK];
@@ -266,12 +267,12 @@ static Box *declared_box(Value *v, const TypeDesc *d)
             fixed[i - 1] = of.rank >= 0 && dim_const(of.dim[i - 1]);
             size[i - 1] = dim_value(given.dim[i]);
         }
-        box_widen(b, given.rank - 1, given.rank - 1, size, fixed);
+        ctype_widen(b, given.rank - 1, given.rank - 1, size, fixed);
     }
     return b;
 }
 
-static Value *input_part(Model *m, Value *of, const char *suffix, Type t, Shape s)
+static Value *input_component(Model *m, Value *of, const char *suffix, Type t, Shape s)
 {
     Value *v = value_new(m->graph, *suffix ? name_format("%s_%s", of->name->s, suffix) : of->name);
     v->type = t;
@@ -296,21 +297,21 @@ static Value *input_part(Model *m, Value *of, const char *suffix, Type t, Shape 
     return v;
 }
 
-static void enter_box(Model *m, Value *v, const Box *b, Values *to)
+static void enter_ctype(Model *m, Value *v, const ContainerType *b, Values *to)
 {
     if (b->form == TENSOR)
-        vec_push(to, input_part(m, v, "", b->type, b->shape));
+        vec_push(to, input_component(m, v, "", b->type, b->shape));
     else if (b->open) {
-        vec_push(to, input_part(m, v, "", b->type, sequence_data(b)));
-        vec_push(to, input_part(m, v, "dims", I64, sequence_dims(b)));
-        vec_push(to, input_part(m, v, "count", I64, shape_list(0)));
+        vec_push(to, input_component(m, v, "", b->type, sequence_data(b)));
+        vec_push(to, input_component(m, v, "dims", I64, sequence_dims(b)));
+        vec_push(to, input_component(m, v, "count", I64, shape_list(0)));
     } else if (b->form == MAP) {
-        vec_push(to, input_part(m, v, "", b->type, b->item.at[0]->shape));
-        vec_push(to, input_part(m, v, "keys", b->item.at[1]->type, b->item.at[1]->shape));
+        vec_push(to, input_component(m, v, "", b->type, b->item.at[0]->shape));
+        vec_push(to, input_component(m, v, "keys", b->item.at[1]->type, b->item.at[1]->shape));
     } else {
         for (int i = 0; i < b->item.n; i++)
-            enter_box(m, v, b->item.at[i], to);
-        vec_push(to, input_part(m, v, "given", B8, shape_list(0)));
+            enter_ctype(m, v, b->item.at[i], to);
+        vec_push(to, input_component(m, v, "given", B8, shape_list(0)));
     }
 }
 
@@ -319,16 +320,16 @@ void containers_enter(Model *m)
     Graph *g = m->graph;
     Values all = {0};
     for (int i = 0; i < g->out.n; i++)
-        vec_push(&border()->outputs, ((Port){.name = m->declared.at[i]}));
+        vec_push(&boundary()->outputs, ((InterfaceGroup){.name = m->declared.at[i]}));
     for (int i = 0; i < g->in.n; i++) {
         Value *v = g->in.at[i];
-        Port port = {v->name, NULL, all.n, 1};
+        InterfaceGroup group = {v->name, NULL, all.n, 1};
         if (v->form == TENSOR) {
             vec_push(&all, v);
-            port.box = box_of(v);
+            group.ctype = ctype_of(v);
         } else {
-            port.box = declared_box(v, v->desc);
-            if (!port.box) {
+            group.ctype = declared_ctype(v, v->desc);
+            if (!group.ctype) {
                 if (!error_count()) {
                     error_value(v, "IO-15", "an input of this type is not supported");
                     note_help("inputs may be tensors, sequences of tensors, maps, and optionals of these");
@@ -336,13 +337,13 @@ void containers_enter(Model *m)
                 v->poisoned = true;
                 continue;
             }
-            enter_box(m, v, port.box, &all);
-            Value *const *from = all.at + port.first;
-            value_replace(v, container_rebuild(g, port.box, &from));
-            port.n = all.n - port.first;
+            enter_ctype(m, v, group.ctype, &all);
+            Value *const *from = all.at + group.first;
+            value_replace(v, container_rebuild(g, group.ctype, &from));
+            group.n = all.n - group.first;
         }
         if (v->form != TENSOR || v->input >= 0)
-            vec_push(&border()->inputs, port);
+            vec_push(&boundary()->inputs, group);
     }
     memcpy(&g->in, &all, sizeof g->in);
     for (int i = 0, k = 0; i < g->in.n; i++) {
@@ -352,26 +353,26 @@ void containers_enter(Model *m)
     }
 }
 
-static void name_part(Model *m, Name n, const char *suffix)
+static void name_component(Model *m, Name n, const char *suffix)
 {
     vec_push(&m->out, *suffix ? name_format("%s_%s", n->s, suffix) : n);
 }
 
 /* "y", "y_dims", "y_count", "y_given"; the elements of a sequence of known length "y_0", "y_1": as container_flatten has them. */
-static void name_parts(Model *m, const Box *b, Name n)
+static void name_components(Model *m, const ContainerType *b, Name n)
 {
-    name_part(m, n, "");
+    name_component(m, n, "");
     if (b->open) {
-        name_part(m, n, "dims");
-        name_part(m, n, "count");
+        name_component(m, n, "dims");
+        name_component(m, n, "count");
     } else if (b->form == MAP)
-        name_part(m, n, "keys");
+        name_component(m, n, "keys");
     else if (b->form != TENSOR) {
         m->out.n--;
         for (int i = 0; i < b->item.n; i++)
-            name_parts(m, b->item.at[i], b->form == OPTIONAL ? n : name_format("%s_%d", n->s, i));
+            name_components(m, b->item.at[i], b->form == OPTIONAL ? n : name_format("%s_%d", n->s, i));
         if (b->form == OPTIONAL)
-            name_part(m, n, "given");
+            name_component(m, n, "given");
     }
 }
 
@@ -381,12 +382,12 @@ void containers_leave(Model *m)
     Values all = {0};
     for (int i = 0; i < g->out.n; i++) {
         Value *v = g->out.at[i];
-        Port *port = &border()->outputs.at[i];
-        port->box = box_of(v);
-        name_parts(m, port->box, port->name);
-        port->first = all.n;
+        InterfaceGroup *group = &boundary()->outputs.at[i];
+        group->ctype = ctype_of(v);
+        name_components(m, group->ctype, group->name);
+        group->first = all.n;
         container_flatten(v, &all);
-        port->n = all.n - port->first;
+        group->n = all.n - group->first;
     }
     for (int i = 0; i < all.n || i < g->out.n; i++)
         if (i >= g->out.n)
