@@ -279,16 +279,16 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #endif
 
 /* After a kernel's body, once per kernel: how many pointers it takes in all, how many of them are inputs, flags.
- *   REGISTER_KERNEL(softmax, 2, 1, 0)      void softmax_f32(x, y, params)
- *   REGISTER_KERNEL2(cast, 2, 1, 0)        void cast_f32_i8(x, y, params)
- *   REGISTER_FALLIBLE, REGISTER_FALLIBLE2               the same, for a kernel that returns int: RT_OK or a status
+ *   REGISTER_KERNEL(softmax, 2, 1, 0)       void softmax_f32(x, y, params)
+ *   REGISTER_KERNEL2(cast, 2, 1, 0)         void cast_f32_i8(x, y, params)
+ *   REGISTER_FALLIBLE, REGISTER_FALLIBLE2   the same, for a kernel that returns int: RT_OK or a status
  * Pointers come as inputs, outputs, scratch (flag SCRATCH), then int64_t pointers for sizes that it reports (flag
  * SIZES(k)). For the compiler these register the kernel, for users of the library they declare it. */
-#define CONCAT_LIKE 1                /* only puts its inputs beside each other, size[i] elements of each, outer times (Concat) */
+#define CONCAT_LIKE 1          /* only puts its inputs beside each other, size[i] elements of each, outer times (Concat) */
 #define SCRATCH 2
 #define SIZES(k) ((k) << 4)
 #define EPILOGUES 4            /* with EPI defined it applies EPI to what it stores */
-#define STRIDED_COPY 8               /* only copies dim[] elements, from[] apart from from_at on, to[] apart (Slice, Transpose) */
+#define STRIDED_COPY 8         /* only copies dim[] elements, from[] apart from from_at on, to[] apart (Slice, Transpose) */
 #define RESIDUAL(i) ((i) << 8) /* argument i is NULL, or a tensor of the output's shape added before the clamp lo..hi */
 #ifndef ONNXCC_HOST
 #ifdef ONNXCC_LIBRARY

@@ -387,7 +387,8 @@ static const Op elementwise_ops[] = {
     {"Mean", 13, "data_0*:T -> mean:T", "T=FB", "", .expand = mean_expand, .compatible = "8 T=F; 6 T=F; 1 T=F / " CONSUMED},
 
     {"Mod", 28, AB_C, "T=NB", "fmod:int=0", mod_infer, mod_bind, .flags = ELEMENTWISE, .compatible = "13; 10 T=N"},
-    {"Pow", 15, "X:T Y:T1 -> Z:T", "T=FB|int32|int64 T1=NB", "", infer_broadcast, pow_bind, .flags = ELEMENTWISE, .compatible = "13 T1=N; 12 T=F|int32|int64 T1=N"},
+    {"Pow", 15, "X:T Y:T1 -> Z:T", "T=FB|int32|int64 T1=NB", "", infer_broadcast, pow_bind, .flags = ELEMENTWISE,
+     .compatible = "13 T1=N; 12 T=F|int32|int64 T1=N"},
     {"Pow", 7, "X:T Y:T -> Z:T", "T=F", "", .expand = expand_same},
     {"Pow", 1, "X:T Y:T -> Z:T", "T=F", BROADCAST, .expand = broadcast_before_7},
     {"BitShift", 28, "X:T Y:T -> Z:T", "T=IU", "direction:string", shift_infer, shift_bind, .flags = ELEMENTWISE, .compatible = "11 T=U"},
