@@ -72,7 +72,8 @@ static void print_row(Node *n, const Rows *r)
     } else
         text_put(r->text, "%s%4d  %-20.20s %-24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s, c_tail(n->name, 24),
                  shape, (long long)n->macs, (long long)constant_bytes(n), where);
-    text_release(mark);
+    if (r->text->to) /* otherwise the text itself has grown since the mark */
+        text_release(mark);
 }
 
 static void put_row(Node *n, Rows *r)

@@ -125,12 +125,12 @@ static Tensor *zeros(Type type, Shape s)
     return tensor_new(type, s.rank, dim);
 }
 
-static void give_open(const Data *d, const Box *b, Tensors *to)
+static void give_open(const Data *d, const ContainerType *b, Tensors *to)
 {
     int width = b->rank > 1 ? b->rank : 1;
     int64_t slot = dim_value(sequence_slot(b));
-    Tensor *data = tensor_new(b->type, 2, (int64_t[]){b->most, slot}),
-           *dims = tensor_new(I64, 2, (int64_t[]){b->most, width});
+    Tensor *data = tensor_new(b->type, 2, (int64_t[]){b->max_count, slot}),
+           *dims = tensor_new(I64, 2, (int64_t[]){b->max_count, width});
     int64_t *row = (int64_t *)(uintptr_t)dims->data;
     for (int i = 0; i < d->n; i++, row += width) {
         const Tensor *x = d->item[i].t;
@@ -143,7 +143,7 @@ static void give_open(const Data *d, const Box *b, Tensors *to)
     vec_push(to, tensor_int(I64, d->n));
 }
 
-void give_data(const Data *d, const Box *b, Tensors *to)
+void give_data(const Data *d, const ContainerType *b, Tensors *to)
 {
     static const Data none;
     if (b->form == TENSOR)
@@ -162,12 +162,12 @@ void give_data(const Data *d, const Box *b, Tensors *to)
 
 /* "t"; "s2" or "o": a sequence of two elements, or of a length found at run time; "?t", "?s2", "?o", "?-"; "m": a map;
  * "M": a sequence of maps. */
-const char *form_of_box(const Box *b)
+const char *form_of_container(const ContainerType *b)
 {
     if (b->form == TENSOR)
         return "t";
     if (b->form == OPTIONAL)
-        return name_format("?%s", b->item.n ? form_of_box(b->item.at[0]) : "-")->s;
+        return name_format("?%s", b->item.n ? form_of_container(b->item.at[0]) : "-")->s;
     if (b->form == MAP)
         return b->item.at[0]->shape.rank > 1 ? "M" : "m";
     return b->open ? "o" : name_format("s%d", b->item.n)->s;

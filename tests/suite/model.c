@@ -223,10 +223,10 @@ static void put_dims(Text *s, const Case *c)
 /* Is output i the slots of an open sequence? */
 static bool is_open(int i)
 {
-    const Port *ports;
-    for (int k = container_ports(true, &ports); k-- > 0;)
-        if (ports[k].first == i && ports[k].n > 0)
-            return strchr(form_of_box(ports[k].box), 'o') != NULL;
+    const InterfaceGroup *groups;
+    for (int k = interface_groups(true, &groups); k-- > 0;)
+        if (groups[k].first == i && groups[k].n > 0)
+            return strchr(form_of_container(groups[k].ctype), 'o') != NULL;
     return false;
 }
 
@@ -320,19 +320,19 @@ static const char *contents(const Tensor *t, size_t *n)
 }
 
 /* The inputs as the compiled model takes them; the forms of its outputs. */
-static void use_ports(Case *c)
+static void use_groups(Case *c)
 {
-    const Port *ports;
-    int n = container_ports(false, &ports);
+    const InterfaceGroup *groups;
+    int n = interface_groups(false, &groups);
     for (int i = 0; i < n; i++)
         if (c->data.at[i].form == 't')
             vec_push(&c->in, c->data.at[i].t);
         else
-            give_data(&c->data.at[i], ports[i].box, &c->in);
+            give_data(&c->data.at[i], groups[i].ctype, &c->in);
     FILE *f = open_out(c->t, "forms");
-    n = container_ports(true, &ports);
+    n = interface_groups(true, &groups);
     for (int i = 0; i < n; i++) {
-        const char *form = form_of_box(ports[i].box);
+        const char *form = form_of_container(groups[i].ctype);
         fprintf(f, "%s%s", i ? " " : "", form);
         c->open |= strpbrk(form, "o?") != NULL;
     }
@@ -388,7 +388,7 @@ void compile_case(const Test *t, Result *r)
     compile_model(c.m);
     emit_files(c.m);
     c.n_size = emitted_sizes(&c.size);
-    use_ports(&c);
+    use_groups(&c);
     write_inputs(&c);
     Text s = describe(&c, r);
     FILE *f = open_out(t, "case.c");

@@ -85,10 +85,10 @@ typedef struct Data {
 } Data;
 typedef VEC(Tensor *) Tensors;
 const char *form_of_type(const TypeDesc *d);
-const char *form_of_box(const Box *b);
+const char *form_of_container(const ContainerType *b);
 /* KIND_I.pb as what `form` says; false: there is no such file. */
 bool read_data(const Test *t, const char *kind, int i, const char *form, Data *d);
-void give_data(const Data *d, const Box *b, Tensors *to); /* as inputs of the compiled model */
+void give_data(const Data *d, const ContainerType *b, Tensors *to); /* as inputs of the compiled model */
 /* Outputs of the compiled model as a list: how many elements, then these; whether there is one, then it. How many outputs
  * it takes. list_data: the same list of what is expected. */
 int take_results(const char *form, const Tensor *got, Tensors *to);
