@@ -1,6 +1,6 @@
 # Small random models against ONNX Runtime: N of them from SEED, in the compiler; every FUZZ_EVERY-th as C, too.
 # `make fuzz-ops N=10000 SEED=7`
-# Parts: passes/simplify, passes/fold, passes/bind, passes/fuse, ir/loop, ir/strided, ir/spatial, ir/exec.
+# Parts: passes/simplify, passes/fold, passes/bind, passes/fuse, ir/loop, ir/strided, ir/spatial, ir/exec, ir/call.
 TESTS += fuzz-ops
 N ?= 2000
 SEED ?= 1
