@@ -87,7 +87,17 @@ struct tile_job {
 #define TILE_ALL_ELEMENTS(X)                                                                                           \
     TILE_SMALL_ELEMENTS(X) X(6, 0) X(7, 0) X(8, 0) X(9, 0) X(10, 0) X(11, 0) X(12, 0) X(13, 0)                         \
     X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(6, 2) X(7, 2)
-#if TILE_SMALL
+#ifndef __OPTIMIZE__ /* constants do not fold here: each case would stay in the code */
+#define TILE_EACH_ROW(X)                                                                                               \
+    for (int r_ = 0; r_ < R; r_++) {                                                                                   \
+        X(r_)                                                                                                          \
+    }
+#define TILE_EACH_ELEMENT(X)                                                                                           \
+    for (int r_ = 0; r_ < R; r_++)                                                                                     \
+        for (int v_ = 0; v_ < V; v_++) {                                                                               \
+            X(r_, v_)                                                                                                  \
+        }
+#elif TILE_SMALL
 #define TILE_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #define TILE_EACH_ELEMENT TILE_SMALL_ELEMENTS
 #else

@@ -3,8 +3,8 @@ the Cortex-M4: for a debugger, at -O0 and -Og, the text is at most four times an
 level does the stack pass the bound in the header. On the models of models.py, a network and one of N of the official tests of
 operators (which: T). Prints what is wrong, then "levels: N passed, N failed".
 
-Of one operator with constant sizes -O2 leaves next to nothing, and -O0 and -Og have no such bound: there, the header's stack alone
-is looked at. Where a model has less than what a kernel takes by itself, only that is held against it."""
+Of kernels with constant sizes -O2 leaves next to nothing: where that is less than what the kernels take by themselves, LEAST is the
+bound. The operators among the official tests are small in this sense; a function of theirs may expand to five kernels."""
 import argparse
 import concurrent.futures
 import fnmatch
@@ -23,7 +23,7 @@ BUILD = pathlib.Path(os.environ["B"])
 WORK = BUILD / "levels"
 MACHINES = {"generic": "gcc", "cortex-m4": M4}
 DEBUGGED, LEVELS = ("-O0", "-Og"), ("-O0", "-Og", "-O1", "-O2", "-O3", "-Os", "-Oz", "-Os -DONNXCC_SMALL")
-KERNEL_TEXT, KERNEL_STACK = 20480, 2048    # bytes of one kernel's text and stack, for a debugger
+LEAST = {"network": (20480, 2048), "operator": (28672, 4096)}    # bytes of text and stack that kernels take for a debugger
 NETWORKS = ["light_squeezenet"]
 
 
@@ -55,10 +55,10 @@ def wrong(model, options, name, target):
     found = {level: compiled(c, MACHINES[target], level) for level in LEVELS}
     promised = int(re.search(r"_STACK_BYTES (\d+)", c.with_suffix(".h").read_text())[1])
     text, stack = found["-O2"]
-    debugged = () if name.startswith("test_") else DEBUGGED
-    bad = [f"{level}: {n} bytes of text, {text} at -O2" for level in debugged for n, _ in [found[level]] if n > max(4 * text, KERNEL_TEXT)]
-    bad += [f"{level}: {n} bytes of stack, {stack} at -O2" for level in debugged for _, n in [found[level]]
-            if n > max(3 * stack, KERNEL_STACK)]
+    least_text, least_stack = LEAST["operator" if name.startswith("test_") else "network"]
+    bad = [f"{level}: {n} bytes of text, {text} at -O2" for level in DEBUGGED for n, _ in [found[level]] if n > max(4 * text, least_text)]
+    bad += [f"{level}: {n} bytes of stack, {stack} at -O2" for level in DEBUGGED for _, n in [found[level]]
+            if n > max(3 * stack, least_stack)]
     bad += [f"{level}: {n} bytes of stack, more than the {promised} of the header" for level, (_, n) in found.items() if n > promised]
     return bad, True
 
