@@ -138,7 +138,7 @@ static void sweep(Buffer *b, int n, int64_t cap, bool backwards)
 /* ---- pairs that are alive together ----------------------------------------------------------------------------------------- */
 
 /* False: too many pairs to be worth it. */
-static bool find_near(const Buffer *b, int n, Near *near)
+static bool find_interference(const Buffer *b, int n, Interference *conflicts)
 {
     const Event *e = events(b, n);
     int *live = NEWS(int, n + 1), *count = NEWS(int, n + 1);
@@ -158,11 +158,11 @@ static bool find_near(const Buffer *b, int n, Near *near)
                 return false;
             for (int j = 0; j < k; j++) {
                 if (pass) {
-                    near->at[count[x]++] = live[j];
-                    near->at[count[live[j]]++] = x;
+                    conflicts->at[count[x]++] = live[j];
+                    conflicts->at[count[live[j]]++] = x;
                 } else {
-                    near->start[x]++;
-                    near->start[live[j]]++;
+                    conflicts->start[x]++;
+                    conflicts->start[live[j]]++;
                 }
             }
             live[k++] = x;
@@ -171,11 +171,11 @@ static bool find_near(const Buffer *b, int n, Near *near)
             break;
         int sum = 0;
         for (int i = 0; i <= n; i++) {
-            int c = near->start[i];
-            near->start[i] = count[i] = sum;
+            int c = conflicts->start[i];
+            conflicts->start[i] = count[i] = sum;
             sum += c;
         }
-        near->at = NEWS(int, sum + 1);
+        conflicts->at = NEWS(int, sum + 1);
     }
     return true;
 }
@@ -201,7 +201,7 @@ static int by_from(const void *a, const void *b)
     return x->from != y->from ? (x->from < y->from ? -1 : 1) : 0;
 }
 
-static void greedy(Buffer *b, int n, const Near *near, const Ranked *order)
+static void greedy(Buffer *b, int n, const Interference *conflicts, const Ranked *order)
 {
     Span *taken = NEWS(Span, n + 1);
     for (int i = 0; i < n; i++)
@@ -209,8 +209,8 @@ static void greedy(Buffer *b, int n, const Near *near, const Ranked *order)
     for (int r = 0; r < n; r++) {
         Buffer *x = &b[order[r].block];
         int k = 0;
-        for (int j = near->start[order[r].block]; j < near->start[order[r].block + 1]; j++) {
-            const Buffer *y = &b[near->at[j]];
+        for (int j = conflicts->start[order[r].block]; j < conflicts->start[order[r].block + 1]; j++) {
+            const Buffer *y = &b[conflicts->at[j]];
             if (y->offset >= 0)
                 taken[k++] = (Span){y->offset, y->offset + y->size};
         }
@@ -224,36 +224,36 @@ static void greedy(Buffer *b, int n, const Near *near, const Ranked *order)
 }
 
 /* Peak of live bytes over the lifetime of block i. */
-static int64_t *crowds(const Buffer *b, int n, const Near *near)
+static int64_t *pressures(const Buffer *b, int n, const Interference *conflicts)
 {
-    int64_t *crowd = NEWS(int64_t, n + 1);
+    int64_t *pressure = NEWS(int64_t, n + 1);
     for (int i = 0; i < n; i++) {
-        int first = near->start[i], k = near->start[i + 1] - first;
+        int first = conflicts->start[i], k = conflicts->start[i + 1] - first;
         Buffer *around = NEWS(Buffer, k + 1);
         for (int j = 0; j < k; j++) {
-            around[j] = b[near->at[first + j]];
+            around[j] = b[conflicts->at[first + j]];
             around[j].from = around[j].from < b[i].from ? b[i].from : around[j].from;
             around[j].to = around[j].to > b[i].to ? b[i].to : around[j].to;
         }
-        crowd[i] = place_bound(around, k, NULL) + b[i].size;
+        pressure[i] = place_bound(around, k, NULL) + b[i].size;
     }
-    return crowd;
+    return pressure;
 }
 
 /* ---- all together ---------------------------------------------------------------------------------------------------------- */
 
 enum { N_ORDERS = 4 };
 
-static void find_orders(const Buffer *b, int n, const Near *near, Ranked **order)
+static void find_orders(const Buffer *b, int n, const Interference *conflicts, Ranked **order)
 {
-    const int64_t *crowd = crowds(b, n, near);
+    const int64_t *pressure = pressures(b, n, conflicts);
     for (int k = 0; k < N_ORDERS; k++) {
         order[k] = NEWS(Ranked, n);
         for (int i = 0; i < n; i++) {
             int64_t span = b[i].to - b[i].from + 1, area = span * (b[i].size >> 4);
-            Ranked r[N_ORDERS] = {{{span, area, crowd[i]}, i},
-                                  {{crowd[i], area, span}, i},
-                                  {{crowd[i], span, area}, i},
+            Ranked r[N_ORDERS] = {{{span, area, pressure[i]}, i},
+                                  {{pressure[i], area, span}, i},
+                                  {{pressure[i], span, area}, i},
                                   {{b[i].size, span, 0}, i}};
             order[k][i] = r[k];
         }
@@ -262,9 +262,9 @@ static void find_orders(const Buffer *b, int n, const Near *near, Ranked **order
 }
 
 /* Halves the distance between what was found and the bound as long as that works; first in little time, then in more. */
-static void approach(Buffer *b, int n, const Near *near, Ranked *const *order, int64_t bound, int64_t work)
+static void approach(Buffer *b, int n, const Interference *conflicts, Ranked *const *order, int64_t bound, int64_t work)
 {
-    Search *s = search_new(b, n, near);
+    Search *s = search_new(b, n, conflicts);
     int64_t top = top_of(b, n);
     for (int round = 0; round < 2; round++, work *= 8) {
         if (search(s, b, order, bound, work))
@@ -289,16 +289,16 @@ static void place_part(Buffer *b, int n, int64_t bound, int64_t work)
         sweep(b, n, bound, back);
         top = keep_better(best, b, n, top);
     }
-    Near near = {.start = NEWS(int, n + 1)};
-    if (top > bound && find_near(b, n, &near)) {
+    Interference conflicts = {.start = NEWS(int, n + 1)};
+    if (top > bound && find_interference(b, n, &conflicts)) {
         Ranked *order[N_ORDERS];
-        find_orders(b, n, &near, order);
+        find_orders(b, n, &conflicts, order);
         for (int k = 0; k < N_ORDERS && top > bound; k++) {
-            greedy(b, n, &near, order[k]);
+            greedy(b, n, &conflicts, order[k]);
             top = keep_better(best, b, n, top);
         }
         if (top > bound && n <= MAX_SEARCH && work)
-            approach(best, n, &near, order, bound, work / 16);
+            approach(best, n, &conflicts, order, bound, work / 16);
     }
     memcpy(b, best, sizeof *b * (size_t)n);
     pool_free(best, sizeof *best * (size_t)n);

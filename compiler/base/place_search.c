@@ -1,5 +1,5 @@
 /* place_search.c - looks for a placement of buffers in a block of given size, exactly and for a limited time.
- * Buffers are put down in the order of their offsets, each on the floor or on another block: every placement can be pushed
+ * Buffers are placed in the order of their offsets, each on the floor or on another block: every placement can be pushed
  * down into such a one. Before a block is chosen, inference raises the lowest offsets that the others can still have, and
  * gives up when a moment in time cannot hold its blocks any more. Restarts with other orders learn from what failed. */
 #include "base/place_search.h"
@@ -12,18 +12,18 @@ enum { TRY_STEPS = 1000 };
 typedef struct Item {
     int first, last; /* sections of time */
     int64_t size;
-    int64_t at;     /* lowest offset above the blocks put down so far */
+    int64_t at;     /* lowest offset above the blocks placed so far */
     int64_t lower;  /* the same, by inference */
     int64_t weight; /* how often it was in the way */
     int rank;
-    int twin;  /* the one before it among those of the same time and size; -1: none */
-    bool down; /* was put down, at `at` */
+    int twin;    /* the one before it among those of the same time and size; -1: none */
+    bool pushed; /* it is placed, at `at` */
 } Item;
 
 typedef struct Section { /* a maximal set of blocks alive together */
-    int64_t rest;        /* bytes of its blocks still to be put down */
+    int64_t rest;        /* bytes of its blocks still to be placed */
     int64_t min, next;   /* of their tops: the lowest, the second lowest */
-    int who;             /* has the lowest */
+    int lowest;          /* has the lowest */
     bool joined;         /* a block of those looked at is alive here and in the next section */
 } Section;
 
@@ -31,13 +31,13 @@ struct Search {
     Item *item;
     Section *section;
     int n, n_section;
-    const Near *near;
+    const Interference *conflicts;
     int64_t cap;
     int64_t work, limit; /* done so far, and when to give up */
     int64_t step;        /* about the work of one step */
     uint64_t random;
     int *space;        /* for lists of items, a stack */
-    int *done, n_done; /* items put down, in order */
+    int *done, n_done; /* items placed, in order */
     struct Trail {
         int item;
         int64_t at;
@@ -48,7 +48,7 @@ struct Search {
     Item **sorted;
 };
 
-/* The last block put down: only what comes later in order of offset and rank may follow. */
+/* The last block placed: only what comes later in order of offset and rank may follow. */
 typedef struct Last {
     int64_t at;
     int rank;
@@ -60,7 +60,7 @@ static void find_tops(Search *s, const int *list, int n, int from, int to)
 {
     for (int k = from; k <= to; k++) {
         s->section[k].min = s->section[k].next = INT64_MAX / 2;
-        s->section[k].who = -1;
+        s->section[k].lowest = -1;
     }
     for (int i = 0; i < n; i++) {
         const Item *x = &s->item[list[i]];
@@ -69,19 +69,19 @@ static void find_tops(Search *s, const int *list, int n, int from, int to)
             if (top < c->min) {
                 c->next = c->min;
                 c->min = top;
-                c->who = list[i];
+                c->lowest = list[i];
             } else if (top < c->next)
                 c->next = top;
     }
 }
 
 /* Raises x->lower: where all that is left would not fit above x, another block is below it; and what does not lie on a
- * block put down already lies on one still to come. */
+ * block placed already lies on one still to come. */
 static bool raise_lower(const Search *s, Item *x, int id, bool late)
 {
     int64_t lower = x->lower, support = INT64_MAX / 2;
     for (const Section *c = &s->section[x->first], *end = &s->section[x->last]; c <= end; c++) {
-        int64_t below = c->who == id ? c->next : c->min;
+        int64_t below = c->lowest == id ? c->next : c->min;
         if (below < support)
             support = below;
         if (x->lower + c->rest > s->cap && below > lower)
@@ -149,24 +149,24 @@ static bool may_fit(Search *s, int *list, int n, Last last)
     return true;
 }
 
-static void put_down(Search *s, int id)
+static void push(Search *s, int id)
 {
     Item *x = &s->item[id];
     int64_t top = x->at + x->size;
-    x->down = true;
+    x->pushed = true;
     s->done[s->n_done++] = id;
     for (int k = x->first; k <= x->last; k++)
         s->section[k].rest -= x->size;
-    for (int j = s->near->start[id]; j < s->near->start[id + 1]; j++) {
-        Item *y = &s->item[s->near->at[j]];
-        if (!y->down && y->at < top) {
-            s->trail[s->n_trail++] = (struct Trail){s->near->at[j], y->at};
+    for (int j = s->conflicts->start[id]; j < s->conflicts->start[id + 1]; j++) {
+        Item *y = &s->item[s->conflicts->at[j]];
+        if (!y->pushed && y->at < top) {
+            s->trail[s->n_trail++] = (struct Trail){s->conflicts->at[j], y->at};
             y->at = top;
         }
     }
 }
 
-static void take_up(Search *s, int n_done, int n_trail)
+static void undo(Search *s, int n_done, int n_trail)
 {
     while (s->n_trail > n_trail) {
         const struct Trail *t = &s->trail[--s->n_trail];
@@ -174,7 +174,7 @@ static void take_up(Search *s, int n_done, int n_trail)
     }
     while (s->n_done > n_done) {
         Item *x = &s->item[s->done[--s->n_done]];
-        x->down = false;
+        x->pushed = false;
         for (int k = x->first; k <= x->last; k++)
             s->section[k].rest += x->size;
     }
@@ -215,7 +215,7 @@ static bool solve_parts(Search *s, int *list, int n, Last last)
     return true;
 }
 
-/* What may be put down next: lowest first. */
+/* What may be placed next: lowest first. */
 static int find_next(const Search *s, const int *list, int n, Last last, int *next)
 {
     int64_t ceiling = INT64_MAX; /* from here up, something else would fit below */
@@ -227,7 +227,7 @@ static int find_next(const Search *s, const int *list, int n, Last last, int *ne
     int m = 0;
     for (int i = 0; i < n; i++) {
         const Item *x = &s->item[list[i]], *y;
-        if (x->at >= ceiling || x->lower > x->at || is_late(x, last) || (x->twin >= 0 && !s->item[x->twin].down))
+        if (x->at >= ceiling || x->lower > x->at || is_late(x, last) || (x->twin >= 0 && !s->item[x->twin].pushed))
             continue;
         int k = m++;
         for (; k && (y = &s->item[next[k - 1]], y->at > x->at || (y->at == x->at && y->rank > x->rank)); k--)
@@ -237,7 +237,7 @@ static int find_next(const Search *s, const int *list, int n, Last last, int *ne
     return m;
 }
 
-/* Puts down the blocks of the list, all of them or none. */
+/* Places the blocks of the list, all of them or none. */
 static bool solve(Search *s, int *list, int n, Last last)
 {
     if (s->work > s->limit || !may_fit(s, list, n, last))
@@ -248,7 +248,7 @@ static bool solve(Search *s, int *list, int n, Last last)
     for (int i = 0; i < m && !solved && s->work <= s->limit; i++) {
         const Item *x = &s->item[next[i]];
         Last now = {x->at, x->rank};
-        put_down(s, next[i]);
+        push(s, next[i]);
         int k = 0;
         for (int j = 0; j < n; j++)
             if (list[j] != next[i])
@@ -256,7 +256,7 @@ static bool solve(Search *s, int *list, int n, Last last)
         s->space = rest + k;
         solved = !k || solve_parts(s, rest, k, now);
         if (!solved)
-            take_up(s, n_done, n_trail);
+            undo(s, n_done, n_trail);
     }
     s->space = next;
     return solved;
@@ -333,13 +333,13 @@ static int luby(int i)
     return (1 << k) - 1 == i ? 1 << (k - 1) : luby(i - (1 << (k - 1)) + 1);
 }
 
-Search *search_new(const Buffer *b, int n, const Near *near)
+Search *search_new(const Buffer *b, int n, const Interference *conflicts)
 {
     Search *s = NEW(Search);
-    *s = (Search){.n = n, .near = near, .random = 3};
+    *s = (Search){.n = n, .conflicts = conflicts, .random = 3};
     s->item = NEWS(Item, n);
     s->done = NEWS(int, n);
-    s->trail = NEWS(struct Trail, near->start[n] + 1);
+    s->trail = NEWS(struct Trail, conflicts->start[n] + 1);
     s->space = NEWS(int, (size_t)n *((size_t)n + 4));
     s->list = NEWS(int, n);
     s->ranked = NEWS(Ranked, n);
@@ -359,7 +359,7 @@ static void start_try(Search *s)
     for (int i = 0; i < s->n; i++) {
         Item *x = &s->item[i];
         x->at = 0;
-        x->down = false;
+        x->pushed = false;
         for (int k = x->first; k <= x->last; k++)
             s->section[k].rest += x->size;
         s->list[i] = i;

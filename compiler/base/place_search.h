@@ -15,10 +15,10 @@ typedef struct Event {
 Event *events(const Buffer *b, int n);
 
 /* Pairs that are alive together. */
-typedef struct Near {
+typedef struct Interference {
     int *start; /* the neighbours of block i are at[start[i]] .. at[start[i + 1] - 1] */
     int *at;
-} Near;
+} Interference;
 
 /* A place in an order: the largest keys come first. */
 typedef struct Ranked {
@@ -29,7 +29,7 @@ typedef struct Ranked {
 int by_key(const void *a, const void *b);
 
 typedef struct Search Search;
-Search *search_new(const Buffer *b, int n, const Near *near);
+Search *search_new(const Buffer *b, int n, const Interference *conflicts);
 /* Looks for a placement within cap; sets the offsets when it finds one. */
 bool search(Search *s, Buffer *b, Ranked *const *order, int64_t cap, int64_t work);
 

@@ -168,7 +168,7 @@ static void put_unused(Text *t, const Emitter *e, const Interface *f)
 
 static void count_node_call(Node *n, void *e)
 {
-    if (n->call.kernel && !n->free)
+    if (n->call.kernel && !n->elided)
         count_call(e, &n->call);
 }
 

@@ -43,8 +43,8 @@ static void declare_value(Emitter *e, Value *v)
     const char *type = type_tag(v->type);
     Value *root = v;
     Dim offset = D(0);
-    for (; root->root; root = root->root)
-        offset = dim_add(offset, root->inside->offset);
+    for (; root->storage; root = root->storage)
+        offset = dim_add(offset, root->placement->offset);
     const char *constant = root->input >= 0 ? "const " : "";
     Text from = {0};
     if (root->input >= 0 || is_output(root))
@@ -291,14 +291,14 @@ static void comment(Emitter *e, const Node *n)
 static void emit_node(Emitter *e, Node *n)
 {
     TextMark mark = text_mark();
-    if (needs_code(n) && !n->free) {
+    if (needs_code(n) && !n->elided) {
         text_put(&e->body, "\n");
         comment(e, n);
         e->step++;
     }
     for (int i = 0; i < n->n_out; i++)
         declare_value(e, n->out[i]);
-    if (n->free)
+    if (n->elided)
         ;
     else if (n->op->flags & CONTROL) {
         begin_sizes(e, n);

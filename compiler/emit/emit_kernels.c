@@ -68,12 +68,12 @@ static void use_node(Node *n, void *arg)
 {
     Emitter *e = arg;
     const Call *c = &n->call;
-    if (!n->free)
+    if (!n->elided)
         mark_read(n);
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]) {
             mark_shape(e, n->out[i]->shape);
-            dim_symbols(n->out[i]->inside->offset, mark_symbol, e);
+            dim_symbols(n->out[i]->placement->offset, mark_symbol, e);
         }
     if (n->op->flags & CONTROL && node_attr(n, "body") && in(n, 0))
         dim_symbols(value_dim(n->in[0], 0), mark_symbol, e);

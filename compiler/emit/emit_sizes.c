@@ -61,9 +61,9 @@ static void mention_trips(Emitter *e, const Node *n)
 static void mention_node(Emitter *e, const Node *n)
 {
     for (int i = 0; i < n->n_out; i++)
-        for (const Value *v = n->out[i]; v && v->root; v = v->root)
-            mention(e, v->inside->offset, n->graph);
-    if (n->free)
+        for (const Value *v = n->out[i]; v && v->storage; v = v->storage)
+            mention(e, v->placement->offset, n->graph);
+    if (n->elided)
         return;
     if (n->op->flags & CONTROL)
         mention_trips(e, n);

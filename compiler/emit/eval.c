@@ -23,8 +23,8 @@ static void *bytes_of(Value *v, void *arg)
     const Eval *e = arg;
     if (v->data && !v->data->symbolic)
         return (void *)(uintptr_t)tensor_data(v->data);
-    if (v->root)
-        return (unsigned char *)bytes_of(v->root, arg) + dim_eval(v->inside->offset);
+    if (v->storage)
+        return (unsigned char *)bytes_of(v->storage, arg) + dim_eval(v->placement->offset);
     if (v->input >= 0)
         return (void *)(uintptr_t)tensor_data(e->in[v->input] ? e->in[v->input] : v->fallback);
     for (int i = 0; i < e->m->graph->out.n; i++)
@@ -178,7 +178,7 @@ static void eval_loop(Eval *e, Node *n)
 
 static void eval_node(Eval *e, Node *n)
 {
-    if (n->free)
+    if (n->elided)
         ;
     else if (n->op->flags & CONTROL) {
         symbols_inside(n, start_symbol, NULL);

@@ -32,8 +32,8 @@ static int64_t constant_bytes(const Node *n)
 static const char *place_text(const Value *v)
 {
     int64_t at = 0, bytes = v->bytes;
-    for (; v->root; v = v->root)
-        at += dim_high(v->inside->offset);
+    for (; v->storage; v = v->storage)
+        at += dim_high(v->placement->offset);
     at += v->offset;
     Text t = {0};
     text_put(&t, "%lld..%lld", (long long)at, (long long)(at + bytes));
@@ -78,7 +78,7 @@ static void print_row(Node *n, const Rows *r)
 
 static void put_row(Node *n, Rows *r)
 {
-    if (n->free || !(n->call.kernel || n->call.loop || n->op->flags & CONTROL))
+    if (n->elided || !(n->call.kernel || n->call.loop || n->op->flags & CONTROL))
         return;
     if (r->text)
         print_row(n, r);
@@ -112,7 +112,7 @@ static void add_live(Node *n, void *arg)
     Peak *p = arg;
     for (int i = 0; i < n->n_out; i++) {
         const Value *v = n->out[i];
-        if (v && !v->root && v->offset >= 0 && v->live_from <= plan()->peak_time && v->live_to >= plan()->peak_time)
+        if (v && !v->storage && v->offset >= 0 && v->live_from <= plan()->peak_time && v->live_to >= plan()->peak_time)
             vec_push(&p->live, v);
     }
     if (n->time == plan()->peak_time && !dim_is(n->call.scratch, 0))

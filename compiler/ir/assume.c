@@ -13,7 +13,7 @@ void assume_dim(Node *n, Dim d, Dim is)
     if (dim_identical(d, is))
         return;
     vec_push(&assumptions()->list, ((Assumption){n, d, is}));
-    n->kept = true;
+    n->pinned = true;
 }
 
 void assume_broadcast(Node *n, Shape s, Shape t)

@@ -9,23 +9,23 @@
  * "@+128": bytes from the arena's start. */
 static void put_place(const Value *v)
 {
-    if (!v->root) {
+    if (!v->storage) {
         if (v->offset >= 0)
             note("@+%lld", (long long)v->offset);
         return;
     }
     const TextMark mark = text_mark();
     Text t = {0};
-    text_put(&t, "@%d", v->root->id);
-    if (!dim_is(v->inside->offset, 0)) {
+    text_put(&t, "@%d", v->storage->id);
+    if (!dim_is(v->placement->offset, 0)) {
         text_put(&t, "+");
-        dim_print(&t, v->inside->offset);
+        dim_print(&t, v->placement->offset);
     }
-    if (!dim_is(v->inside->pitch, 0)) {
+    if (!dim_is(v->placement->pitch, 0)) {
         text_put(&t, ", ");
-        dim_print(&t, v->inside->run);
+        dim_print(&t, v->placement->run);
         text_put(&t, " of ");
-        dim_print(&t, v->inside->pitch);
+        dim_print(&t, v->placement->pitch);
     }
     note("%s", t.s);
     text_release(mark);
@@ -99,7 +99,7 @@ static void put_call(const Node *n)
         note(" + ");
         put_loop(n->call.epilogue);
     }
-    if (n->free)
+    if (n->elided)
         note(" (no code)");
 }
 

@@ -14,7 +14,7 @@ void value_carry(Value *state, Node *copy)
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
 
-const struct Inside all_of_it;
+const struct Placement whole_storage;
 
 Value *value_new(Graph *g, Name n)
 {
@@ -23,7 +23,7 @@ Value *value_new(Graph *g, Name n)
     v->graph = g;
     v->shape = shape_keep((Shape){.rank = -1});
     v->input = -1;
-    v->inside = &all_of_it;
+    v->placement = &whole_storage;
     v->offset = -1;
     v->id = g->model ? g->model->n_values++ : 0;
     return v;
@@ -41,7 +41,7 @@ Value *value_const(Graph *g, Tensor *t)
 void value_free(Value *v)
 {
     Tensor *t = v->data;
-    if (t && !t->kept && !t->thunk && !t->owned && !t->copy)
+    if (t && !t->pinned && !t->thunk && !t->owned && !t->copy)
         pool_free(t, sizeof *t);
     pool_free(v->uses.at, sizeof *v->uses.at * (size_t)v->uses.cap);
     pool_free(v, sizeof *v);
@@ -57,9 +57,9 @@ PART(Left, left)
 static void value_left(Value *v)
 {
     const bool findable = v->name && v->graph->scope.cap; /* by its name */
-    if (v->uses.n || v->def || findable || v->kept || v->left || left()->stay)
+    if (v->uses.n || v->def || findable || v->pinned || v->maybe_dead || left()->stay)
         return;
-    v->left = true;
+    v->maybe_dead = true;
     vec_push(&left()->list, v);
 }
 
@@ -69,8 +69,8 @@ void values_free(void)
 {
     while (left()->list.n) {
         Value *v = left()->list.at[--left()->list.n];
-        v->left = false;
-        if (!v->uses.n && !v->def && !v->kept && !left()->stay)
+        v->maybe_dead = false;
+        if (!v->uses.n && !v->def && !v->pinned && !left()->stay)
             value_free(v);
     }
 }
@@ -321,7 +321,7 @@ void node_free(Node *n)
 {
     if (n->prev || n->next || n->graph->first == n)
         node_remove(n);
-    if (n->kept)
+    if (n->pinned)
         return;
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i] && (n->out[i]->def == n || !n->out[i]->def)) {

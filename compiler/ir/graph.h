@@ -29,45 +29,47 @@ struct Scale {
     Tensor *scale, *zero; /* zero: NULL is 0 */
 };
 
-/* Placement in the root buffer: element i is at offset + i / run * pitch + i % run; pitch 0: contiguous. */
-struct Inside {
+/* Where a value is in its storage: element i at offset + i / run * pitch + i % run; pitch 0: contiguous. */
+struct Placement {
     Dim offset, run, pitch;
-    Dim row; /* of a root: the pitch of what is inside in rows; 0: nothing is */
+    Dim row; /* of a storage: the pitch of the values that are rows of it; 0: none is */
 };
-extern const struct Inside all_of_it; /* at its start, together */
+extern const struct Placement whole_storage; /* from its start, contiguous */
 
 struct Value {
+    /* the graph */
     Name name;
     Graph *graph; /* whose scope it belongs to */
     Node *def;    /* NULL: graph input or initializer */
     int def_i;
+    int id;    /* dense numbering, for side tables */
+    int input; /* index among the C inputs, or -1 */
+    VEC(Use) uses;
     Type type;
+    Form form : 8;
+    bool default_only : 1; /* input with a default (IR >= 4): data is the default, not a constant */
+    bool pinned : 1;       /* something besides nodes has its address: not to be freed */
+    bool maybe_dead : 1;   /* it lost a use and may have none; values_free decides */
+    bool poisoned : 1;     /* an error was reported here: no follow-up messages */
     const Shape *shape;
-    int id;                        /* dense numbering, for side tables */
-    int input;                     /* index among the C inputs, or -1 */
     TypeDesc *desc;                /* as declared (input, output, value_info), or NULL */
     struct Components *components; /* of a sequence or optional: container.h */
     Tensor *data;                  /* not NULL: constant (or, when data->symbolic, known integers) */
-    VEC(Use) uses;
-    Form form : 8;
-    bool default_only : 1;     /* input with a default (IR >= 4): data is the default, not a constant */
-    bool kept : 1;             /* something besides nodes has its address: not to be freed */
-    bool left : 1;             /* it lost a use and may have none; values_free decides */
-    bool poisoned : 1;         /* an error was reported here: no follow-up messages */
-    bool lasting : 1;          /* its bytes stay until the end of the run: they are the text of strings */
-    bool fixed : 1;            /* plan.c, of a root: cannot be rows of something larger */
-    bool read : 1;             /* emit: some code has its pointer */
-    bool mentioned : 1;        /* ... c occurs there */
-    Tensor *fallback;          /* that default */
-    const struct Scale *scale; /* what its integers stand for, where one scale holds for all; or NULL */
-    int64_t text;              /* of a STR made at run time: bytes of the longest element */
-    /* plan.c */
-    Value *root;                 /* its storage is inside root's (views, in place, concat); NULL: its own */
-    const struct Inside *inside; /* how */
-    int64_t offset;              /* in the arena; -1: not there (constant, input, output) */
-    int64_t bytes;               /* reserved, for the bounds */
+    Tensor *fallback;              /* of an input with a default: that default */
+    const struct Scale *scale;     /* of its integers, where one scale holds for all; or NULL */
+    int64_t text;                  /* of a STR made at run time: bytes of the longest element */
+    /* the memory plan */
+    bool persistent : 1;               /* its bytes are the text of strings: they stay until the end of the run */
+    bool contiguous : 1;               /* of a storage: it cannot be rows of a larger one */
+    Value *storage;                    /* what its bytes are part of (view, in place, concat); NULL: its own */
+    const struct Placement *placement; /* where in it */
+    int64_t offset;                    /* in the arena; -1: not there (constant, input, output) */
+    int64_t bytes;                     /* reserved, for the bounds */
     int live_from, live_to;
-    const char *c; /* pointer variable in the emitted C; of a constant: an expression */
+    /* emission */
+    bool read : 1;      /* some code has its pointer */
+    bool mentioned : 1; /* ... c occurs there */
+    const char *c;      /* pointer variable in the emitted C; of a constant: an expression */
 };
 
 /* clang-format off */
@@ -133,6 +135,7 @@ typedef struct Also {
 } Also;
 
 struct Node {
+    /* the graph */
     Node *prev, *next;
     Graph *graph;
     const Op *op;
@@ -143,15 +146,18 @@ struct Node {
     Value **in, **out; /* NULL: omitted */
     int *use;          /* of each input, where it is in the value's uses */
     Attr *attr;
-    unsigned joined;    /* plan.c: the parts of a concat that are in their places (bits) */
     bool known;         /* bound or folded already */
-    bool gone;          /* infer.c: replaced by what it means */
-    bool kept;          /* a symbol or an assumption has its address: not to be freed */
-    bool free;          /* plan.c: needs no code (a concat or split without copies) */
+    bool expanded;      /* infer.c: replaced by what it means */
+    bool pinned;        /* a symbol or an assumption has its address: not to be freed */
     bool channels_last; /* layout.c: inputs and outputs of rank >= 3 are N...C, not NC... */
     Call call;
-    int time, end; /* plan.c: position in the linear order; where its nested graphs end */
-    int64_t scratch_offset, macs;
+    /* the memory plan */
+    bool elided;             /* needs no code: a concat or split without copies */
+    unsigned parts_in_place; /* of a concat: the parts that are computed where they belong (bits) */
+    int time, end;           /* position in the linear order; where its nested graphs end */
+    int64_t scratch_offset;
+    /* reports */
+    int64_t macs;
 };
 
 struct Graph {

@@ -126,13 +126,13 @@ void bind_map(Node *n, const char *fn, int n_literal, const double *literal)
 static void broadcast_strides(Shape space, Shape s, const Value *v, Dim *stride)
 {
     Dim step = D(1);
-    bool together = dim_is(v->inside->pitch, 0); /* from here on */
+    bool together = dim_is(v->placement->pitch, 0); /* from here on */
     for (int i = 0; i < space.rank; i++)
         stride[i] = D(0);
     for (int i = s.rank - 1, k = space.rank - 1; i >= 0 && k >= 0; i--, k--) { /* k < 0: in a branch that cannot run */
-        if (!together && dim_identical(step, v->inside->run)) {
+        if (!together && dim_identical(step, v->placement->run)) {
             together = true;
-            step = v->inside->pitch;
+            step = v->placement->pitch;
         }
         stride[k] = dim_is(s.dim[i], 1) ? D(0) : step;
         if (!dim_identical(s.dim[i], space.dim[k]) && !dim_is(s.dim[i], 1)) /* a size that may be 1 at run time */

@@ -253,5 +253,5 @@ void expand_to(Node *n, Value *y)
 void expand_done(Node *n)
 {
     node_remove(n);
-    n->gone = true;
+    n->expanded = true;
 }

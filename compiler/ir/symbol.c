@@ -72,7 +72,7 @@ void symbol_made_by(Symbol *s, Node *n)
         bug("the size '%s' comes from two places", printable(s->name));
     add_symbol_of(n, s);
     s->node = n;
-    n->kept = true;
+    n->pinned = true;
 }
 
 void symbol_read_from(Symbol *s, Value *v, int element)
@@ -82,7 +82,7 @@ void symbol_read_from(Symbol *s, Value *v, int element)
     add_symbol_of(v, s);
     s->from = v;
     s->element = element;
-    v->kept = true;
+    v->pinned = true;
 }
 
 void symbols_move(Value *from, Value *to)
@@ -94,7 +94,7 @@ void symbols_move(Value *from, Value *to)
         s->from = to;
     add_symbol_of(to, first);
     map_put(&symbols()->origins, from, NULL);
-    to->kept = true;
+    to->pinned = true;
 }
 
 Symbol *symbol_at(int i) { return symbols()->at.at[i]; }

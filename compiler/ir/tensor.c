@@ -70,7 +70,7 @@ Tensor *tensor_view(const Tensor *t, Shape s)
     y->dim = dims_of(s);
     if (t->owned && t->thunk) /* t may drop its bytes; y makes its own when asked */
         y->data = NULL;
-    y->owned = y->kept = false;
+    y->owned = y->pinned = false;
     y->copy = NULL;
     y->hash = 0;
     return y;
@@ -293,7 +293,7 @@ void tensor_keep(Tensor *t)
     const Tensor *same = map_get(kept(), (void *)(uintptr_t)h);
     if (!same) {
         map_put(kept(), (void *)(uintptr_t)h, t);
-        t->kept = true;
+        t->pinned = true;
     } else if (tensor_size(same) == size && !memcmp(same->data, t->data, size)) {
         pool_free((void *)(uintptr_t)t->data, ELEMENTS_ROOM(size));
         t->data = same->data;

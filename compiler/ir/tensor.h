@@ -20,7 +20,7 @@ typedef struct Tensor {
     const void *data; /* NULL while lazy */
     bool splat;       /* every element equals the one at data */
     bool symbolic;    /* I64 whose elements are Dims, some of them expressions */
-    bool kept;        /* known by its address: not to be freed */
+    bool pinned;      /* known by its address: not to be freed */
     bool owned;       /* data was malloc'ed by exec.c, so tensor_drop frees it */
     int thunk_out;    /* lazy: output of */
     Node *thunk;      /* ... the node to run (a fold of large constants) to get the data */

@@ -119,16 +119,16 @@ Dim pitch_scratch(const Node *n, Dim pitch)
 void pitch_apply(Node *n)
 {
     Call *c = &n->call;
-    if (!c->kernel || n->free)
+    if (!c->kernel || n->elided)
         return;
-    c->scratch = pitch_scratch(n, c->arg[0] ? c->arg[0]->inside->pitch : D(0));
+    c->scratch = pitch_scratch(n, c->arg[0] ? c->arg[0]->placement->pitch : D(0));
     for (int i = 0; i < c->n_arg; i++) {
         const Value *v = c->arg[i];
-        if (!v || dim_is(v->inside->pitch, 0))
+        if (!v || dim_is(v->placement->pitch, 0))
             continue;
         if (!(c->kernel->flags & STRIDED_COPY))
-            pitch_param(c, i)->d = v->inside->pitch;
-        else if (!spread_copy(c, v->inside->run, v->inside->pitch, (void *)c->param))
+            pitch_param(c, i)->d = v->placement->pitch;
+        else if (!spread_copy(c, v->placement->run, v->placement->pitch, (void *)c->param))
             bug("a copy cannot read rows after all");
     }
 }

@@ -1,6 +1,6 @@
-/* plan.c - plan: one arena. Values that may share bytes become one class (share.c); each class lives from its first writer
- * to its last reader; place.c gives it its offset.
- * Requires: bound and fused. Leaves: root or offset on every value that is not the caller's or constant. */
+/* plan.c - plan: one arena. Values that may share bytes have one storage (share.c), which is alive from its first
+ * writer to its last reader; place.c gives it its offset.
+ * Requires: bound and fused. Leaves: storage or offset on every value that is not the caller's or constant. */
 #include "memory/plan.h"
 #include "base/options.h"
 #include "base/place.h"
@@ -39,7 +39,7 @@ static int reading_ends(const Value *v, const Node *n)
 static void start_value(Value *v, int time)
 {
     share_reset(v);
-    v->fixed = false;
+    v->contiguous = false;
     v->offset = -1;
     v->live_from = v->live_to = time;
     v->bytes = v->data ? 0 : max_bytes(v);
@@ -47,13 +47,13 @@ static void start_value(Value *v, int time)
 
 static void set_times(Node *n, void *last)
 {
-    n->free = false;
-    n->joined = 0;
+    n->elided = false;
+    n->parts_in_place = 0;
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]) {
             start_value(n->out[i], n->time);
             n->out[i]->live_to = n->end; /* a loop writes it in every iteration, read or not */
-            if (n->out[i]->lasting) {    /* an iteration's part stays during the others */
+            if (n->out[i]->persistent) { /* an iteration's part stays during the others */
                 n->out[i]->live_to = *(const int *)last;
                 for (const Graph *g = n->graph; g->owner; g = g->owner->graph)
                     n->out[i]->live_from = g->owner->time;
@@ -134,11 +134,11 @@ static void add_node(Node *n, void *arg)
     Arena *a = arg;
     for (int i = 0; i < n->n_out; i++) {
         Value *v = n->out[i];
-        if (v && !v->root && !v->data && !in_callers_buffer(v))
+        if (v && !v->storage && !v->data && !in_callers_buffer(v))
             add_buffer(a, v->live_from, v->live_to, v->bytes, v, NULL);
     }
     Dim scratch =
-        n->free ? D(0) : pitch_scratch(n, n->call.n_arg && n->call.arg[0] ? share_pitch(n->call.arg[0]) : D(0));
+        n->elided ? D(0) : pitch_scratch(n, n->call.n_arg && n->call.arg[0] ? share_pitch(n->call.arg[0]) : D(0));
     if (!dim_is(scratch, 0))
         add_buffer(a, n->time, n->time, dim_high(scratch), NULL, n);
 }
@@ -150,7 +150,7 @@ static void add_node(Node *n, void *arg)
 typedef struct Trial {
     Model *m;
     int time; /* the last one */
-    bool *joins;
+    bool *elide;
     VEC(Node *) candidates;
     Arena arena;
     int64_t bound, work;
@@ -158,15 +158,15 @@ typedef struct Trial {
 
 enum { MAX_WORK = 600000 }; /* about a second */
 
-/* Shares as t->joins says; the bytes that this needs at least. */
-static int64_t try_joins(Trial *t)
+/* Shares as t->elide says; the bytes that this needs at least. */
+static int64_t try_elision(Trial *t)
 {
     Graph *g = t->m->graph;
     for (int i = 0; i < g->in.n; i++)
         start_value(g->in.at[i], 0);
     graph_each_node(g, set_times, &t->time);
     graph_each_node(g, set_ends, NULL);
-    share_values(t->m, t->joins);
+    share_values(t->m, t->elide);
     t->arena.buffers.n = t->arena.value.n = t->arena.node.n = 0;
     graph_each_node(g, add_node, &t->arena);
     t->work -= t->time;
@@ -176,14 +176,14 @@ static int64_t try_joins(Trial *t)
 static void add_candidate(Node *n, void *arg)
 {
     Trial *t = arg;
-    if (n->call.kernel && n->call.kernel->flags & (CONCAT_LIKE | STRIDED_COPY) && (n->free || n->joined))
+    if (n->call.kernel && n->call.kernel->flags & (CONCAT_LIKE | STRIDED_COPY) && (n->elided || n->parts_in_place))
         vec_push(&t->candidates, n);
 }
 
-static void set_joins(Trial *t, int from, int to, bool joins)
+static void set_elision(Trial *t, int from, int to, bool elide)
 {
     for (int i = from; i < to; i++)
-        t->joins[t->candidates.at[i]->time] = joins;
+        t->elide[t->candidates.at[i]->time] = elide;
 }
 
 #define JOIN_REMARKS (1u << REWRITE_CONCAT | 1u << REWRITE_SLICE)
@@ -191,13 +191,13 @@ static void set_joins(Trial *t, int from, int to, bool joins)
 /* Joins candidates [from, to) if the bound does not rise; otherwise tries each half. */
 static void choose(Trial *t, int from, int to)
 {
-    set_joins(t, from, to, true);
-    int64_t bound = try_joins(t);
+    set_elision(t, from, to, true);
+    int64_t bound = try_elision(t);
     if (bound <= t->bound) {
         t->bound = bound;
         return;
     }
-    set_joins(t, from, to, false);
+    set_elision(t, from, to, false);
     if (to - from < 2 || t->work < 0)
         return;
     choose(t, from, (from + to) / 2);
@@ -205,16 +205,16 @@ static void choose(Trial *t, int from, int to)
 }
 
 /* The sharing of the fewest bytes and then copies, as far as going through them in order finds it. */
-static void choose_joins(Trial *t)
+static void choose_elision(Trial *t)
 {
     remarks_only(REMARKS_NONE);
-    t->bound = try_joins(t);
-    memset(t->joins, true, (size_t)t->time + 1);
+    t->bound = try_elision(t);
+    memset(t->elide, true, (size_t)t->time + 1);
     remarks_only(JOIN_REMARKS); /* what does not go at all */
-    try_joins(t);
+    try_elision(t);
     remarks_only(REMARKS_NONE);
     graph_each_node(t->m->graph, add_candidate, t);
-    memset(t->joins, false, (size_t)t->time + 1);
+    memset(t->elide, false, (size_t)t->time + 1);
     if (t->candidates.n)
         choose(t, 0, t->candidates.n);
 }
@@ -223,18 +223,18 @@ static void choose_joins(Trial *t)
 static void remark_join(const Trial *t, const Node *n)
 {
     const Rewrite r = n->call.kernel->flags & CONCAT_LIKE ? REWRITE_CONCAT : REWRITE_SLICE;
-    if (!t->joins[n->time])
+    if (!t->elide[n->time])
         (void)declines(r, n, "the arena would be larger");
     else if (n->call.kernel->flags & CONCAT_LIKE)
-        (void)applies(r, n, n->free ? "all of its inputs" : "some of its inputs");
-    else if (n->free)
+        (void)applies(r, n, n->elided ? "all of its inputs" : "some of its inputs");
+    else if (n->elided)
         (void)applies(r, n, "of %s", remark_value(n->call.arg[0]));
 }
 
-static void place_joins(Trial *t)
+static void place_elided(Trial *t)
 {
     remarks_only(~JOIN_REMARKS);
-    plan()->bound = try_joins(t);
+    plan()->bound = try_elision(t);
     remarks_only(REMARKS_ALL);
     for (int i = 0; i < t->candidates.n; i++)
         remark_join(t, t->candidates.at[i]);
@@ -245,10 +245,10 @@ static void place_joins(Trial *t)
 static const Value *buffer_of(const Value *v, Dim *offset)
 {
     *offset = D(0);
-    for (; v->root; v = v->root) {
-        if (!dim_is(v->inside->pitch, 0))
+    for (; v->storage; v = v->storage) {
+        if (!dim_is(v->placement->pitch, 0))
             return NULL;
-        *offset = dim_add(*offset, v->inside->offset);
+        *offset = dim_add(*offset, v->placement->offset);
     }
     return v;
 }
@@ -264,7 +264,7 @@ static void skip_copy(Node *n, void *unused)
         !shape_same(*l->in[0]->shape, *l->shape))
         return;
     const Value *x = buffer_of(l->in[0], &from), *y = buffer_of(l->out[0], &to);
-    n->free |= x && x == y && dim_identical(from, to);
+    n->elided |= x && x == y && dim_identical(from, to);
 }
 
 /* What the caller passes must be an object of the target, too. */
@@ -296,13 +296,13 @@ void plan_model(Model *m)
     check_interface(m);
     Trial t = {.m = m, .work = MAX_WORK};
     number(m->graph, &t.time);
-    t.joins = NEWS(bool, t.time + 1);
+    t.elide = NEWS(bool, t.time + 1);
     *plan() = (Plan){.align = opt()->target->vector >= 16 ? 64 : 16};
-    choose_joins(&t);
+    choose_elision(&t);
     stop_on_errors();
-    place_joins(&t);
+    place_elided(&t);
     check_arena();
-    share_settle(m);
+    share_flatten(m);
     graph_each_node(m->graph, skip_copy, NULL);
     const Arena *a = &t.arena;
     for (int i = 0; i < a->buffers.n; i++)

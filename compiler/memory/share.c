@@ -1,5 +1,6 @@
 /* share.c - what may share bytes does: views, branches and loops, concats and splits without copies, results over their
- * inputs. A value is a link into its class: at an offset, as it is or in rows that lie apart (pitch.h). */
+ * inputs. A value is part of a storage, another value: at an offset, contiguous or in rows with a pitch
+ * (pitch.h). */
 #include "memory/share.h"
 #include "ir/loop.h"
 #include "ir/remark.h"
@@ -7,53 +8,53 @@
 
 #include "rt.h"
 
-/* ---- classes ------------------------------------------------------------------------------------------------------------- */
+/* ---- storages ------------------------------------------------------------------------------------------------------------ */
 
 /* v's own, to be changed. */
-static struct Inside *inside_of(Value *v)
+static struct Placement *placement_of(Value *v)
 {
-    if (v->inside == &all_of_it)
-        v->inside = NEW(struct Inside);
-    return (struct Inside *)(uintptr_t)v->inside;
+    if (v->placement == &whole_storage)
+        v->placement = NEW(struct Placement);
+    return (struct Placement *)(uintptr_t)v->placement;
 }
 
 void share_reset(Value *v)
 {
-    if (v->inside != &all_of_it)
-        pool_free((void *)(uintptr_t)v->inside, sizeof *v->inside);
-    v->root = NULL;
-    v->inside = &all_of_it;
+    if (v->placement != &whole_storage)
+        pool_free((void *)(uintptr_t)v->placement, sizeof *v->placement);
+    v->storage = NULL;
+    v->placement = &whole_storage;
 }
 
-static Value *class_of(const Value *v)
+static Value *storage_of(const Value *v)
 {
-    while (v->root)
-        v = v->root;
+    while (v->storage)
+        v = v->storage;
     return (Value *)(uintptr_t)v;
 }
 
-static Dim offset_in_class(const Value *v)
+static Dim offset_in_storage(const Value *v)
 {
     Dim at = D(0);
-    for (; v->root; v = v->root)
-        at = dim_add(at, v->inside->offset);
+    for (; v->storage; v = v->storage)
+        at = dim_add(at, v->placement->offset);
     return at;
 }
 
-/* The length of v's rows in its class; 0: it lies together. */
+/* The length of v's rows in its storage; 0: it is contiguous. */
 static Dim run_of(const Value *v)
 {
-    while (v->root && dim_is(v->inside->pitch, 0))
-        v = v->root;
-    return v->root ? v->inside->run : D(0);
+    while (v->storage && dim_is(v->placement->pitch, 0))
+        v = v->storage;
+    return v->storage ? v->placement->run : D(0);
 }
 
 Dim share_pitch(const Value *v)
 {
     Dim pitch = D(0);
-    for (; v->root; v = v->root)
-        if (!dim_is(v->inside->pitch, 0))
-            pitch = v->inside->pitch;
+    for (; v->storage; v = v->storage)
+        if (!dim_is(v->placement->pitch, 0))
+            pitch = v->placement->pitch;
     return pitch;
 }
 
@@ -74,45 +75,45 @@ static bool same_bytes(const Value *a, const Value *b)
     return type_bits(a->type) == type_bits(b->type) && dim_identical(shape_count(*a->shape), shape_count(*b->shape));
 }
 
-/* Is v, by itself, all of its class? */
+/* Is v, by itself, all of its storage? */
 static bool is_whole(const Value *v)
 {
-    const Value *a = class_of(v);
-    return a->bytes == max_bytes(v) && dim_is(offset_in_class(v), 0) && same_bytes(v, a);
+    const Value *a = storage_of(v);
+    return a->bytes == max_bytes(v) && dim_is(offset_in_storage(v), 0) && same_bytes(v, a);
 }
 
-/* Class b goes into class a, `offset` bytes from its start. */
-static void join_at(Value *a, Value *b, Dim offset)
+/* Storage b becomes part of storage a, `offset` bytes from its start. */
+static void unite_at(Value *a, Value *b, Dim offset)
 {
-    b->root = a;
+    b->storage = a;
     if (!dim_is(offset, 0))
-        inside_of(b)->offset = offset;
+        placement_of(b)->offset = offset;
     a->live_from = a->live_from < b->live_from ? a->live_from : b->live_from;
     a->live_to = a->live_to > b->live_to ? a->live_to : b->live_to;
 }
 
-/* The same, as a piece of it: class a can only lie together from now on. */
-static void join_piece(Value *a, Value *b, Dim offset)
+/* The same, as a part of it: a must be contiguous from now on. */
+static void unite_piece(Value *a, Value *b, Dim offset)
 {
-    join_at(a, b, offset);
-    a->fixed = true;
+    unite_at(a, b, offset);
+    a->contiguous = true;
 }
 
-/* The same, in rows: `run` elements, every `pitch`. Class a can be in rows itself only if those are the same. */
-static void join_rows(Value *a, Value *b, Dim offset, Dim run, Dim pitch)
+/* The same, in rows: `run` elements, every `pitch`. Storage a can be in rows itself only if those are the same. */
+static void unite_rows(Value *a, Value *b, Dim offset, Dim run, Dim pitch)
 {
-    join_at(a, b, offset);
-    inside_of(b)->run = run;
-    inside_of(b)->pitch = pitch;
-    a->fixed |= !dim_is(a->inside->row, 0) && !dim_identical(a->inside->row, pitch);
-    inside_of(a)->row = pitch;
+    unite_at(a, b, offset);
+    placement_of(b)->run = run;
+    placement_of(b)->pitch = pitch;
+    a->contiguous |= !dim_is(a->placement->row, 0) && !dim_identical(a->placement->row, pitch);
+    placement_of(a)->row = pitch;
 }
 
-/* Both classes become one; a value that lives in the caller's buffer leads. */
-static void join(Value *a, Value *b)
+/* Both storages become one; one in the caller's buffer is kept. */
+static void unite(Value *a, Value *b)
 {
-    a = class_of(a);
-    b = class_of(b);
+    a = storage_of(a);
+    b = storage_of(b);
     if (a == b)
         return;
     if (in_callers_buffer(b)) {
@@ -123,7 +124,7 @@ static void join(Value *a, Value *b)
     if (in_callers_buffer(b))
         bug("two of the caller's buffers would have to be one");
     int64_t bytes = a->bytes > b->bytes ? a->bytes : b->bytes;
-    join_at(a, b, D(0));
+    unite_at(a, b, D(0));
     a->bytes = bytes;
 }
 
@@ -134,18 +135,18 @@ static bool is_view(const Node *n)
     return n->op->flags & VIEW && n->out[0] && !is_constant(n->out[0]) && !is_constant(n->in[0]);
 }
 
-static void join_views(Node *n, void *arg)
+static void unite_views(Node *n, void *arg)
 {
     (void)arg;
     if (is_view(n))
-        join(n->in[0], n->out[0]);
+        unite(n->in[0], n->out[0]);
 }
 
-static void join_shares(const Model *m)
+static void unite_shares(const Model *m)
 {
     for (int i = 0; i < m->shares.n; i++) {
-        join(m->shares.at[i].a, m->shares.at[i].b);
-        class_of(m->shares.at[i].a)->fixed = true;
+        unite(m->shares.at[i].a, m->shares.at[i].b);
+        storage_of(m->shares.at[i].a)->contiguous = true;
     }
 }
 
@@ -158,7 +159,7 @@ static Dim bytes_of(Dim elements, const Value *v) { return dim_mul(elements, D(e
 /* Do its readers alone decide whether v can lie in rows? */
 static bool may_lie_apart(const Value *v)
 {
-    return !is_constant(v) && v->form == TENSOR && !v->lasting && !value_is_output(v) && !symbols_of(v);
+    return !is_constant(v) && v->form == TENSOR && !v->persistent && !value_is_output(v) && !symbols_of(v);
 }
 
 /* A reader of v, or of its views, that cannot take rows of `run` elements with a pitch; NULL: all can. */
@@ -166,7 +167,7 @@ static const Node *reader_of_contiguous(const Value *v, Dim run)
 {
     for (int i = 0; i < v->uses.n; i++) {
         const Node *n = v->uses.at[i].node, *m = NULL;
-        if (n->op->flags & CONTROL || (is_view(n) ? !may_lie_apart(n->out[0]) : !n->free && !pitch_reads(n, v, run)))
+        if (n->op->flags & CONTROL || (is_view(n) ? !may_lie_apart(n->out[0]) : !n->elided && !pitch_reads(n, v, run)))
             return n;
         if (is_view(n) && (m = reader_of_contiguous(n->out[0], run)) != NULL)
             return m;
@@ -174,7 +175,7 @@ static const Node *reader_of_contiguous(const Value *v, Dim run)
     return NULL;
 }
 
-/* Can every reader of x, in class a, take rows of `run` elements? For rewrite r of node n. */
+/* Can every reader of x, in storage a, take rows of `run` elements? For rewrite r of node n. */
 static bool readers_take(Rewrite r, const Node *n, const Value *x, const Value *a, Dim run)
 {
     if (!may_lie_apart(a))
@@ -185,20 +186,20 @@ static bool readers_take(Rewrite r, const Node *n, const Value *x, const Value *
     return true;
 }
 
-/* How many parts of a concat, from part i on, are together all of a class; 0: that one is not. *run: their elements in a
+/* How many parts of a concat, from part i on, are together all of a storage; 0: that one is not. *run: their elements in a
  * row. */
 static int parts_together(const Node *n, int i, Dim *run)
 {
     Value *const *x = n->call.arg;
     const Param *size = call_param(&n->call, "size");
-    const Value *a = class_of(x[i]);
+    const Value *a = storage_of(x[i]);
     *run = size[i].d;
     if (is_whole(x[i]))
         return 1;
     Dim at = D(0), pitch = share_pitch(x[i]);
     for (int k = i; k < n->call.n_arg - 1 && x[k] && !is_constant(x[k]); k++) {
-        if (class_of(x[k]) != a || !dim_identical(run_of(x[k]), size[k].d) ||
-            !dim_identical(share_pitch(x[k]), pitch) || !dim_identical(offset_in_class(x[k]), bytes_of(at, x[k])))
+        if (storage_of(x[k]) != a || !dim_identical(run_of(x[k]), size[k].d) ||
+            !dim_identical(share_pitch(x[k]), pitch) || !dim_identical(offset_in_storage(x[k]), bytes_of(at, x[k])))
             return 0;
         at = dim_add(at, size[k].d);
         *run = at;
@@ -208,10 +209,10 @@ static int parts_together(const Node *n, int i, Dim *run)
     return 0;
 }
 
-/* May part x of concat n, with all of its class a, be rows of `run` elements in `outer` rows? */
+/* May part x of concat n, with all of its storage a, be rows of `run` elements in `outer` rows? */
 static bool may_be_rows(const Node *n, const Value *x, const Value *a, Dim outer, Dim run)
 {
-    if (a->fixed || !(dim_is(a->inside->row, 0) || dim_identical(a->inside->row, run)) || !a->def ||
+    if (a->contiguous || !(dim_is(a->placement->row, 0) || dim_identical(a->placement->row, run)) || !a->def ||
         !dim_identical(shape_count(*a->shape), dim_mul(outer, run)))
         return declines(REWRITE_CONCAT, n, "%s shares its bytes with other values", remark_value(x));
     if (!pitch_writes(a->def, a, run))
@@ -240,12 +241,12 @@ static bool known_before(Dim d, int time)
     return !l.late;
 }
 
-/* May class a, which has part x of concat n, lie in n's result at all? */
+/* May storage a, which has part x of concat n, lie in n's result at all? */
 static bool is_movable(const Node *n, const Value *x, const Value *a)
 {
     if (is_constant(x))
         return declines(REWRITE_CONCAT, n, "%s is a constant", remark_value(x));
-    if (a == class_of(n->out[0]))
+    if (a == storage_of(n->out[0]))
         return declines(REWRITE_CONCAT, n, "%s is there at another place already", remark_value(x));
     if (in_callers_buffer(a))
         return declines(REWRITE_CONCAT, n, "%s is in a buffer of the caller's", remark_value(x));
@@ -257,14 +258,14 @@ static bool is_movable(const Node *n, const Value *x, const Value *a)
 }
 
 /* Puts parts of a concat, from part i on, where it has them, `at` elements from its start; how many. */
-static int join_from(Node *n, int i, Dim at)
+static int unite_from(Node *n, int i, Dim at)
 {
-    Value *x = n->call.arg[i], *y = n->out[0], *to = class_of(y), *a = class_of(x);
+    Value *x = n->call.arg[i], *y = n->out[0], *to = storage_of(y), *a = storage_of(x);
     Dim outer = call_param(&n->call, "outer")->d, pitch = call_param(&n->call, "y_pitch")->d, run;
     if (!is_movable(n, x, a))
         return 0;
     int parts = parts_together(n, i, &run);
-    Dim offset = dim_add(offset_in_class(y), bytes_of(at, y));
+    Dim offset = dim_add(offset_in_storage(y), bytes_of(at, y));
     if (!known_before(offset, a->live_from) || !known_before(pitch, a->live_from))
         return declines(REWRITE_CONCAT, n, "where %s would lie is known only after it", remark_value(x));
     if (!parts || (dim_is(outer, 1) && !is_whole(x)))
@@ -272,28 +273,28 @@ static int join_from(Node *n, int i, Dim at)
     if (!dim_is(outer, 1) && !may_be_rows(n, x, a, outer, run))
         return 0;
     if (dim_is(outer, 1))
-        join_piece(to, a, offset);
+        unite_piece(to, a, offset);
     else
-        join_rows(to, a, offset, run, pitch);
+        unite_rows(to, a, offset, run, pitch);
     return parts;
 }
 
-/* The parts of a concat are computed in their places, those that can; n->joined: they. Without others it needs no code. */
-static void join_concat(Node *n)
+/* The parts of a concat are computed in their places, those that can; n->parts_in_place: they. Without others it needs no code. */
+static void unite_concat(Node *n)
 {
     const Param *size = call_param(&n->call, "size");
     Value *y = n->out[0];
     Dim at = D(0);
     unsigned all = 0;
     for (int i = 0; i < n->call.n_arg - 1 && n->call.arg[i] && !is_constant(y);) {
-        int parts = join_from(n, i, at), end = i + (parts ? parts : 1);
+        int parts = unite_from(n, i, at), end = i + (parts ? parts : 1);
         for (; i < end; i++) {
-            n->joined |= parts ? 1u << i : 0;
+            n->parts_in_place |= parts ? 1u << i : 0;
             all |= 1u << i;
             at = dim_add(at, size[i].d);
         }
     }
-    n->free = all && n->joined == all;
+    n->elided = all && n->parts_in_place == all;
 }
 
 /* What a copy takes of x: `run` elements every `pitch`, from `at` on; pitch 0: all together. False: something else. */
@@ -332,21 +333,21 @@ static bool is_read_after(const Value *v, int time)
 {
     for (int i = 0; i < v->uses.n; i++) {
         const Node *n = v->uses.at[i].node;
-        if (!n || (!is_view(n) && !n->free && n->time > time))
+        if (!n || (!is_view(n) && !n->elided && n->time > time))
             return true;
         for (int k = 0; k < n->n_out; k++)
-            if (n->out[k] && class_of(n->out[k]) == class_of(v) && is_read_after(n->out[k], time))
+            if (n->out[k] && storage_of(n->out[k]) == storage_of(v) && is_read_after(n->out[k], time))
                 return true;
     }
     return false;
 }
 
-/* Is y, should it show bytes of class a, read after an iteration has written the next one's value there? */
+/* Is y, should it show bytes of storage a, read after an iteration has written the next one's value there? */
 static bool is_read_too_late(const Value *a, const Value *y)
 {
     const Model *m = y->graph->model;
     for (int i = 0; i < m->shares.n; i++)
-        if (m->shares.at[i].copy && class_of(m->shares.at[i].a) == a && is_read_after(y, m->shares.at[i].copy->time))
+        if (m->shares.at[i].copy && storage_of(m->shares.at[i].a) == a && is_read_after(y, m->shares.at[i].copy->time))
             return true;
     return false;
 }
@@ -354,14 +355,14 @@ static bool is_read_too_late(const Value *a, const Value *y)
 /* May the result of the copy n be a look at its input? *w: what of it. */
 static bool may_look_at(const Node *n, Window *w)
 {
-    const Value *x = n->call.arg[0], *y = n->call.arg[1], *a = class_of(x), *b = class_of(y);
+    const Value *x = n->call.arg[0], *y = n->call.arg[1], *a = storage_of(x), *b = storage_of(y);
     if (is_constant(x))
         return declines(REWRITE_SLICE, n, "%s is a constant", remark_value(x));
     if (is_constant(y) || a == b)
         return false;
     if (in_callers_buffer(b))
         return declines(REWRITE_SLICE, n, "%s is in a buffer of the caller's", remark_value(y));
-    if (b->fixed || !is_whole(y))
+    if (b->contiguous || !is_whole(y))
         return declines(REWRITE_SLICE, n, "%s shares its bytes with other values", remark_value(y));
     if (x->graph != n->graph)
         return declines(REWRITE_SLICE, n, "%s belongs to another graph", remark_value(x));
@@ -377,35 +378,35 @@ static bool may_look_at(const Node *n, Window *w)
 }
 
 /* A copy of elements that lie together, or in rows that their readers can take, is a look at them where they are. */
-static void join_part(Node *n)
+static void unite_part(Node *n)
 {
-    Value *x = n->call.arg[0], *y = n->call.arg[1], *a = class_of(x), *b = class_of(y);
+    Value *x = n->call.arg[0], *y = n->call.arg[1], *a = storage_of(x), *b = storage_of(y);
     Window w;
     if (!may_look_at(n, &w))
         return;
-    Dim offset = dim_add(offset_in_class(x), bytes_of(w.at, x)), run = run_of(x);
+    Dim offset = dim_add(offset_in_storage(x), bytes_of(w.at, x)), run = run_of(x);
     if (!dim_is(run, 0) && (dim_is(w.pitch, 0) || !dim_identical(run, w.pitch))) {
         (void)declines(REWRITE_SLICE, n, "%s itself lies in other rows", remark_value(x));
         return;
     }
     if (dim_is(w.pitch, 0))
-        join_piece(a, b, offset);
+        unite_piece(a, b, offset);
     else if (readers_take(REWRITE_SLICE, n, y, b, w.run))
-        join_rows(a, b, offset, w.run, dim_is(run, 0) ? w.pitch : share_pitch(x));
+        unite_rows(a, b, offset, w.run, dim_is(run, 0) ? w.pitch : share_pitch(x));
     else
         return;
-    n->free = true;
+    n->elided = true;
 }
 
-static void join_parts(Node *n, void *arg)
+static void unite_parts(Node *n, void *arg)
 {
-    const bool *joins = arg;
-    if (!n->call.kernel || !joins[n->time])
+    const bool *elide = arg;
+    if (!n->call.kernel || !elide[n->time])
         return;
     if (n->call.kernel->flags & CONCAT_LIKE)
-        join_concat(n);
+        unite_concat(n);
     else if (n->call.kernel->flags & STRIDED_COPY)
-        join_part(n);
+        unite_part(n);
 }
 
 /* ---- in place -------------------------------------------------------------------------------------------------------------- */
@@ -415,7 +416,7 @@ static bool is_read_twice(const Call *c, const Value *x)
 {
     int times = 0;
     for (int i = 0; i < c->n_arg; i++)
-        times += c->arg[i] && !is_constant(c->arg[i]) && class_of(c->arg[i]) == class_of(x);
+        times += c->arg[i] && !is_constant(c->arg[i]) && storage_of(c->arg[i]) == storage_of(x);
     return times > 1;
 }
 
@@ -423,8 +424,9 @@ static bool is_read_twice(const Call *c, const Value *x)
 static bool reads_in_step(const Loop *l, const Value *x)
 {
     for (int i = 0; i < l->n_in; i++)
-        if (!is_constant(l->in[i]) && class_of(l->in[i]) == class_of(x) &&
-            (!shape_same(*l->in[i]->shape, *l->shape) || !dim_identical(offset_in_class(l->in[i]), offset_in_class(x))))
+        if (!is_constant(l->in[i]) && storage_of(l->in[i]) == storage_of(x) &&
+            (!shape_same(*l->in[i]->shape, *l->shape) ||
+             !dim_identical(offset_in_storage(l->in[i]), offset_in_storage(x))))
             return false;
     return true;
 }
@@ -449,7 +451,7 @@ static bool may_overwrite(const Node *n, Value *x, Value *y)
 {
     if (!x || is_constant(x) || !same_bytes(x, y))
         return false;
-    const Value *a = class_of(x), *b = class_of(y);
+    const Value *a = storage_of(x), *b = storage_of(y);
     if (a == b)
         return false;
     if (x->graph != n->graph)
@@ -474,7 +476,7 @@ static bool is_in_place(const Node *n, Value *x, Value *y)
     return applies(REWRITE_IN_PLACE, n, "over %s", remark_value(x));
 }
 
-static void join_in_place(Node *n, void *arg)
+static void unite_in_place(Node *n, void *arg)
 {
     (void)arg;
     Value *y = n->out[0];
@@ -482,7 +484,7 @@ static void join_in_place(Node *n, void *arg)
         return;
     for (int i = 0; i < n_read(n); i++)
         if (is_in_place(n, read_by(n, i), y)) {
-            join(read_by(n, i), y);
+            unite(read_by(n, i), y);
             return;
         }
 }
@@ -494,7 +496,7 @@ static bool spares(const Node *n, const Value *state)
 {
     for (int i = 0; i < n_read(n); i++) {
         const Value *x = read_by(n, i);
-        if (x && !is_constant(x) && class_of(x) == class_of(state) && !reads_first(n, x))
+        if (x && !is_constant(x) && storage_of(x) == storage_of(state) && !reads_first(n, x))
             return false;
     }
     return true;
@@ -503,15 +505,15 @@ static bool spares(const Node *n, const Value *state)
 /* Could x, which the copy puts into the state's place, be there from the beginning? */
 static bool fits_state(const Value *state, const Node *copy)
 {
-    const Value *x = copy->in[0], *a = class_of(x);
+    const Value *x = copy->in[0], *a = storage_of(x);
     const Loop *l = copy->call.loop;
-    if (a == class_of(state))
+    if (a == storage_of(state))
         return false;
     if (is_constant(x))
         return declines(REWRITE_STATE, copy->graph->owner, "%s is a constant", remark_value(x));
-    if (a->fixed || !is_whole(x) || in_callers_buffer(a))
+    if (a->contiguous || !is_whole(x) || in_callers_buffer(a))
         return declines(REWRITE_STATE, copy->graph->owner, "%s shares its bytes with other values", remark_value(x));
-    if ((l && (l->n_in != 1 || l->in[0] != x)) || !same_bytes(x, state) || class_of(state)->bytes != a->bytes)
+    if ((l && (l->n_in != 1 || l->in[0] != x)) || !same_bytes(x, state) || storage_of(state)->bytes != a->bytes)
         return declines(REWRITE_STATE, copy->graph->owner, "%s and the state %s have not the same bytes",
                         remark_value(x), remark_value(state));
     return true;
@@ -520,7 +522,7 @@ static bool fits_state(const Value *state, const Node *copy)
 /* Does the node that makes x write it when nobody reads the state any more? */
 static bool is_state_done(const Value *state, const Node *copy)
 {
-    const Value *x = copy->in[0], *a = class_of(x);
+    const Value *x = copy->in[0], *a = storage_of(x);
     const Node *d = a->def;
     if (!d || d->graph != copy->graph)
         return declines(REWRITE_STATE, copy->graph->owner, "%s is not computed in the body", remark_value(x));
@@ -536,59 +538,59 @@ static bool is_state_done(const Value *state, const Node *copy)
 }
 
 /* What a loop's body makes of a state is made in its place, where the state is not read any more: it needs no copy. */
-static void join_state(Value *state, Node *copy)
+static void unite_state(Value *state, Node *copy)
 {
     Value *x = copy->in[0];
     if (!fits_state(state, copy) || !is_state_done(state, copy))
         return;
-    join(state, x);
-    copy->free = true;
+    unite(state, x);
+    copy->elided = true;
 }
 
-static void join_states(const Model *m)
+static void unite_states(const Model *m)
 {
     for (int i = 0; i < m->shares.n; i++)
         if (m->shares.at[i].copy)
-            join_state(m->shares.at[i].a, m->shares.at[i].copy);
+            unite_state(m->shares.at[i].a, m->shares.at[i].copy);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------------- */
 
-void share_values(Model *m, const bool *joins)
+void share_values(Model *m, const bool *elide)
 {
-    graph_each_node(m->graph, join_views, NULL);
-    join_shares(m);
-    graph_each_node(m->graph, join_parts, (void *)(uintptr_t)joins);
-    join_states(m);
-    graph_each_node(m->graph, join_in_place, NULL);
+    graph_each_node(m->graph, unite_views, NULL);
+    unite_shares(m);
+    graph_each_node(m->graph, unite_parts, (void *)(uintptr_t)elide);
+    unite_states(m);
+    graph_each_node(m->graph, unite_in_place, NULL);
 }
 
-/* v's link goes to the root of its class. */
-static void settle(Value *v)
+/* v->storage becomes the outermost one. */
+static void flatten(Value *v)
 {
-    Value *above = v->root;
-    if (!above || !above->root)
+    Value *above = v->storage;
+    if (!above || !above->storage)
         return;
-    settle(above);
-    v->root = above->root;
-    if (above->inside == &all_of_it)
+    flatten(above);
+    v->storage = above->storage;
+    if (above->placement == &whole_storage)
         return;
-    struct Inside *in = inside_of(v);
-    in->offset = dim_add(in->offset, above->inside->offset);
+    struct Placement *in = placement_of(v);
+    in->offset = dim_add(in->offset, above->placement->offset);
     if (dim_is(in->pitch, 0))
-        in->run = above->inside->run;
-    if (!dim_is(above->inside->pitch, 0))
-        in->pitch = above->inside->pitch;
+        in->run = above->placement->run;
+    if (!dim_is(above->placement->pitch, 0))
+        in->pitch = above->placement->pitch;
 }
 
-static void settle_node(Node *n, void *arg)
+static void flatten_node(Node *n, void *arg)
 {
     (void)arg;
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
-            settle(n->out[i]);
-    for (int i = 0; n->joined && !n->free && i < n->call.n_arg - 1; i++)
-        if (n->joined & 1u << i)
+            flatten(n->out[i]);
+    for (int i = 0; n->parts_in_place && !n->elided && i < n->call.n_arg - 1; i++)
+        if (n->parts_in_place & 1u << i)
             n->call.arg[i] = NULL; /* it is there already */
 }
 
@@ -598,9 +600,9 @@ static void apply_node(Node *n, void *arg)
     pitch_apply(n);
 }
 
-void share_settle(Model *m)
+void share_flatten(Model *m)
 {
     memset(&m->shares, 0, sizeof m->shares);
-    graph_each_node(m->graph, settle_node, NULL);
+    graph_each_node(m->graph, flatten_node, NULL);
     graph_each_node(m->graph, apply_node, NULL);
 }

@@ -215,7 +215,7 @@ static void define_inputs(Graph *g)
         Node *n = node_new(g, "onnxcc.Start", 0, NULL, 0);
         n->n_out = 1;
         n->out = NEWS(Value *, 1);
-        n->kept = true; /* with what is still the graph's input */
+        n->pinned = true; /* with what is still the graph's input */
         n->out[0] = g->in.at[i];
         n->out[0]->def = n;
         node_insert(n, g->first);

@@ -145,9 +145,9 @@ static void note_scale(Value *v, const Value *scale, const Value *zero)
         struct Scale *s = NEW(struct Scale);
         *s = (struct Scale){scale->data, zero ? zero->data : NULL};
         v->scale = s;
-        scale->data->kept = true;
+        scale->data->pinned = true;
         if (zero)
-            zero->data->kept = true;
+            zero->data->pinned = true;
     }
 }
 

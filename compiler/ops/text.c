@@ -87,7 +87,7 @@ bool text_output(Node *n, int i, Dim bytes)
         out[i] = value_new(n->graph, name("text"));
         out[i]->def = n;
         out[i]->def_i = i;
-        out[i]->lasting = true;
+        out[i]->persistent = true;
     }
     set_out(n, i, U8, shape_list(1, bytes));
     return true;

@@ -295,10 +295,10 @@ void fold(Node *n)
     thunk->use = NULL;
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i])
-            n->in[i]->kept = true;
+            n->in[i]->pinned = true;
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]) {
-            n->out[i]->kept = true;
+            n->out[i]->pinned = true;
             n->out[i]->data = tensor_lazy(n->out[i]->type, *n->out[i]->shape);
             n->out[i]->data->thunk = thunk;
             n->out[i]->data->thunk_out = i;

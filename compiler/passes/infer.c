@@ -279,7 +279,7 @@ static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
                    printable(s->seen->name));
     s->size = dim_value(is);
     if (!s->seen)
-        v->kept = true;
+        v->pinned = true;
     s->seen = s->seen ? s->seen : v;
 }
 
@@ -405,7 +405,7 @@ static Node *expand(Node *n)
     Node *first = before ? before->next : g->first;
     if (remarks_on(REWRITE_EXPAND))
         remark_expanded(n, first, next);
-    if (n->gone)
+    if (n->expanded)
         node_free(n);
     return first;
 }
@@ -470,7 +470,7 @@ Value *folded_node(Node *n)
     if (!y->data || y->data->thunk)
         return y;
     y->def = NULL;
-    y->kept = true;
+    y->pinned = true;
     node_free(n);
     return known_constant(y);
 }

@@ -47,7 +47,7 @@ static Value *copy_value(Copy *c, Graph *g, Value *v)
     w->desc = v->desc;
     w->data = v->data;
     if (w->data)
-        w->data->kept = true;
+        w->data->pinned = true;
     w->form = v->form;
     w->components = v->components;
     map_put(&c->value, v, w);
@@ -60,7 +60,7 @@ static Graph *copy_graph(Copy *c, Graph *g, Node *owner);
 static void keep_tensor(const Attr *a)
 {
     if ((a->type == A_TENSOR || a->type == A_SPARSE) && a->t)
-        a->t->kept = true;
+        a->t->pinned = true;
 }
 
 /* An attribute of a body node; false: it refers to one that the caller left out. */
