@@ -158,7 +158,6 @@ void emit_kernel(Emitter *e, const Node *n);
 /* ---- emit_custom.c: operators of the user's own ----------------------------------------------------------------------- */
 void find_customs(Emitter *e);               /* names them and their parameters */
 void put_customs(Text *t, const Emitter *e); /* their declarations */
-const char *public_type(Type t);             /* emit_interface.c: the type that a user of the header sees */
 bool is_custom(const Call *c);
 const char *custom_name(const Emitter *e, const Call *c);
 

@@ -95,7 +95,7 @@ static void put_arguments(Text *t, const Call *c)
     for (int i = 0; i < c->n_arg; i++) {
         bool input = i < c->kernel->n_in;
         text_put(t, "%s%s%s *%s%d", i ? ", " : "", input ? "const " : "",
-                 c->arg[i] ? public_type(c->arg[i]->type) : "void", input ? "x" : "y", input ? i : i - c->kernel->n_in);
+                 c->arg[i] ? type_public(c->arg[i]->type) : "void", input ? "x" : "y", input ? i : i - c->kernel->n_in);
     }
 }
 

@@ -5,26 +5,6 @@
 #include "memory/plan.h"
 #include "passes/container.h"
 
-/* The type that a user of the header sees. */
-const char *public_type(Type t)
-{
-    switch (t) {
-    case F32: return "float";
-    case F64: return "double";
-    case F16:
-    case BF16:
-    case U16: return "uint16_t";
-    case I8: return "int8_t";
-    case I16: return "int16_t";
-    case I32: return "int32_t";
-    case I64: return "int64_t";
-    case U32: return "uint32_t";
-    case U64: return "uint64_t";
-    case STR: return "onnxcc_string";
-    default: return "uint8_t";
-    }
-}
-
 void find_interface(Interface *f, Emitter *e)
 {
     Graph *g = e->m->graph;
@@ -66,7 +46,7 @@ const char *parameters(const Interface *f, How how)
         if (how == PASSED)
             text_put(&t, "%s", v->c);
         else
-            text_put(&t, "%s%s *%s%s", input ? "const " : "", public_type(v->type), how == DEFINED ? "restrict " : "",
+            text_put(&t, "%s%s *%s%s", input ? "const " : "", type_public(v->type), how == DEFINED ? "restrict " : "",
                      v->c);
     }
     if (f->sizes.n) {

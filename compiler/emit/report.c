@@ -52,7 +52,6 @@ static void put_also(Text *t, const Node *n)
 
 static void print_row(Node *n, const Rows *r)
 {
-    TextMark mark = text_mark();
     const Value *y = n->n_out ? n->out[0] : NULL;
     const char *shape = y ? c_shape(*y->shape) : "", *where = y ? place_text(y) : "";
     Text op = {0};
@@ -72,8 +71,6 @@ static void print_row(Node *n, const Rows *r)
     } else
         text_put(r->text, "%s%4d  %-20.20s %-24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s, c_tail(n->name, 24),
                  shape, (long long)n->macs, (long long)constant_bytes(n), where);
-    if (r->text->to) /* otherwise the text itself has grown since the mark */
-        text_release(mark);
 }
 
 static void put_row(Node *n, Rows *r)
@@ -241,29 +238,20 @@ void report_model(Model *m)
 
 /* ---- the operators --------------------------------------------------------------------------------------------------------- */
 
-#define BIT(t) ((TypeSet)1 << (t))
-static const struct TypeGroup { /* what the markdown table abbreviates */
-    const char *name;
-    TypeSet set;
-} type_groups[] = {
-    {"F", BIT(F16) | BIT(BF16) | BIT(F32) | BIT(F64)},
-    {"I", BIT(I8) | BIT(I16) | BIT(I32) | BIT(I64)},
-    {"U", BIT(U8) | BIT(U16) | BIT(U32) | BIT(U64)},
-    {"F8", BIT(F8E4M3FN) | BIT(F8E4M3FNUZ) | BIT(F8E5M2) | BIT(F8E5M2FNUZ)},
-    {"C", BIT(C64) | BIT(C128)},
-};
-
-/* The names of a set's members, each with `quote` around it. */
+/* The names of a set's members, each with `quote` around it; grouped: as the README's table abbreviates them. */
 static void put_types(TypeSet set, bool grouped, const char *quote, const char *between)
 {
     static const char *const forms[] = {"seq", "optional", "map"};
+    static const char *const groups[][2] = {{"F", "FB"}, {"I", "I"}, {"U", "U"}, {"F8", "F8"}, {"C", "C"}};
     const char *comma = "";
-    for (size_t i = 0; grouped && i < sizeof type_groups / sizeof *type_groups; i++)
-        if ((set & type_groups[i].set) == type_groups[i].set) {
-            printf("%s%s", comma, type_groups[i].name);
-            set &= ~type_groups[i].set;
+    for (size_t i = 0; grouped && i < sizeof groups / sizeof *groups; i++) {
+        const TypeSet group = type_group(groups[i][1], strlen(groups[i][1]));
+        if ((set & group) == group) {
+            printf("%s%s", comma, groups[i][0]);
+            set &= ~group;
             comma = between;
         }
+    }
     for (Type t = F32; t < N_TYPES; t++)
         if (set >> t & 1) {
             printf("%s%s%s%s", comma, quote, type_onnx(t), quote);

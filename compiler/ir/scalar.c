@@ -48,7 +48,7 @@
 #define CAST_AS(a, way, t) ENTRY("cast_" #way, cast_##way##_##a, 1, a, a, RT_CAT(RT_ARITH_, t))
 #define TO(a, t) ENTRY("to_" #t, to_##t##_##a, 1, a, a, t)
 #define ROUND(t) ENTRY("rnd_" #t, rnd_##t, 1, RT_ARITH_##t, RT_CAT(RT_ARITH_, t), RT_CAT(RT_ARITH_, t))
-#define TYPE(number, E, tag, onnx, bits, arith, storage, kind, since)                                                  \
+#define TYPE(number, E, tag, onnx, bits, arith, storage, kind, ...)                                                  \
     NUMBER_##kind(RT_EACH_ARITH(CAST, tag) ROUND(tag))
 #include "ir/types.def"
 #undef TYPE

@@ -94,56 +94,30 @@ const Op *op_find(const char *domain, const char *name, int64_t version)
 
 /* ---- type sets ------------------------------------------------------------------------------------------- */
 
-static const struct Group {
-    const char *name, *members;
-} groups[] = {
-    {"F", "float16|float|double"},
-    {"FB", "F|bfloat16"},
-    {"I", "int8|int16|int32|int64"},
-    {"U", "uint8|uint16|uint32|uint64"},
-    {"IU", "I|U"},
-    {"N", "IU|F"},
-    {"NB", "IU|FB"},
-    {"F8", "float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz"},
-    {"C", "complex64|complex128"},
-    {"ALL", "N|bool|string|C"},    /* every tensor type before bfloat16 */
-    {"ALLB", "ALL|bfloat16"},      /* opset 13 */
-    {"ALL9", "ALLB|F8"},           /* IR 9 */
-    {"ALL10", "ALL9|uint4|int4"},  /* IR 10 */
-    {"ALL11", "ALL10|float4e2m1"}, /* IR 11 */
-    {"ALL12", "ALL11|float8e8m0"}, /* IR 12 */
-    {"ALL13", "ALL12|uint2|int2"}, /* IR 13 */
-    {"ALL14", "ALL13|float6e2m3|float6e3m2"},
-};
+/* One member of a set: a group, a type, a container type. */
+static TypeSet member_of(const char *s, size_t n)
+{
+    static const char *const forms[] = {"seq", "opt", "map"};
+    for (int i = 0; i < 3; i++)
+        if (n == 3 && !memcmp(forms[i], s, 3))
+            return TYPE_SEQUENCE << i;
+    for (Type t = F32; t < N_TYPES; t++)
+        if (strlen(type_onnx(t)) == n && !memcmp(type_onnx(t), s, n))
+            return 1ull << t;
+    TypeSet group = type_group(s, n);
+    if (!group)
+        bug("type set '%.*s' in a schema", (int)n, s);
+    return group;
+}
 
+/* "N|bool" */
 static TypeSet set_of(const char *s, size_t n)
 {
     TypeSet set = 0;
-    while (n) {
-        size_t k = 0;
-        while (k < n && s[k] != '|')
-            k++;
-        bool found = false;
-        for (size_t i = 0; i < sizeof groups / sizeof *groups && !found; i++)
-            if (strlen(groups[i].name) == k && !memcmp(groups[i].name, s, k)) {
-                set |= set_of(groups[i].members, strlen(groups[i].members));
-                found = true;
-            }
-        for (Type t = F32; t < N_TYPES && !found; t++)
-            if (strlen(type_onnx(t)) == k && !memcmp(type_onnx(t), s, k)) {
-                set |= 1ull << t;
-                found = true;
-            }
-        if (!found && k == 3 && !memcmp(s, "seq", 3))
-            set |= TYPE_SEQUENCE, found = true;
-        if (!found && k == 3 && !memcmp(s, "opt", 3))
-            set |= TYPE_OPTIONAL, found = true;
-        if (!found && k == 3 && !memcmp(s, "map", 3))
-            set |= TYPE_MAP, found = true;
-        if (!found)
-            bug("type set '%.*s' in a schema", (int)k, s);
-        s += k < n ? k + 1 : k;
-        n -= k < n ? k + 1 : k;
+    for (size_t i = 0, end; i < n; i = end + 1) {
+        for (end = i; end < n && s[end] != '|'; end++)
+            ;
+        set |= member_of(s + i, end - i);
     }
     return set;
 }

@@ -8,7 +8,7 @@
 #define MAX_VARIABLES 16
 #define MAX_ATTRS 40
 
-typedef uint64_t TypeSet; /* bit Type, and: */
+/* In a TypeSet, besides the types: */
 #define TYPE_SEQUENCE (1ull << 40)
 #define TYPE_OPTIONAL (1ull << 41)
 #define TYPE_MAP (1ull << 42)

@@ -104,7 +104,7 @@ Tensor *tensor_dims(int n, const Dim *v)
 #define KIND_BOOLEAN(bits) 4
 #define KIND_TEXT(bits) 8
 #define KIND_COMPLEX(bits) 9
-#define TYPE(number, E, tag, onnx, bits, arith, storage, kind, since)                                                  \
+#define TYPE(number, E, tag, onnx, bits, arith, storage, kind, ...)                                                  \
     _Static_assert(RT_KIND(tag) == KIND_##kind(bits) && sizeof(tag) * 8 >= bits &&                                     \
                        (!RT_IS_STORAGE(tag) || storage == E)NUMBER_##kind(SAME_ARITH(E, tag, arith)),                  \
                    "types.def and rt.h disagree about " onnx);
@@ -129,7 +129,7 @@ void elements_load(Type t, const void *x, ptrdiff_t base, ptrdiff_t stride, ptrd
         for (idx i = 0; i < n; i++)                                                                                    \
             ((RT_CAT(RT_ARITH_, tag) *)to)[i] = ld_##tag(x, base + i * stride);                                        \
         break;
-#define TYPE(number, E, tag, onnx, bits, arith, storage, kind, since) NUMBER_##kind(LOAD(E, tag))
+#define TYPE(number, E, tag, onnx, bits, arith, storage, kind, ...) NUMBER_##kind(LOAD(E, tag))
 #include "ir/types.def"
 #undef TYPE
     default: bug("load of %s", type_tag(t));
@@ -144,7 +144,7 @@ void elements_store(Type t, void *y, ptrdiff_t base, ptrdiff_t stride, ptrdiff_t
         for (idx i = 0; i < n; i++)                                                                                    \
             st_##tag(y, base + i * stride, ((const RT_CAT(RT_ARITH_, tag) *)from)[i]);                                          \
         break;
-#define TYPE(number, E, tag, onnx, bits, arith, storage, kind, since) NUMBER_##kind(STORE(E, tag))
+#define TYPE(number, E, tag, onnx, bits, arith, storage, kind, ...) NUMBER_##kind(STORE(E, tag))
 #include "ir/types.def"
 #undef TYPE
     default: bug("store of %s", type_tag(t));

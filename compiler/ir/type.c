@@ -3,15 +3,19 @@
 #include "ir/expr.h"
 #include "ir/ops.h"
 
+#include <stdlib.h>
+
 static const struct TypeInfo {
     const char *tag, *onnx;
     int bits;
     Type arith, storage;
     enum { NOTHING, FLOATING, SIGNED, UNSIGNED, BOOLEAN, TEXT, COMPLEX } kind;
     int first_version;
+    const char *public;
 } types[N_TYPES] = {
-    [NO_TYPE] = {"none", "undefined", 0, NO_TYPE, NO_TYPE, NOTHING, 1},
-#define TYPE(number, E, tag, onnx, ...) [E] = {#tag, onnx, __VA_ARGS__},
+    [NO_TYPE] = {"none", "undefined", 0, NO_TYPE, NO_TYPE, NOTHING, 1, "void"},
+#define TYPE(number, E, tag, onnx, bits, arith, storage, kind, since, public, field)                                   \
+    [E] = {#tag, onnx, bits, arith, storage, kind, since, public},
 #include "ir/types.def"
 #undef TYPE
 };
@@ -29,6 +33,48 @@ bool type_is_float(Type t) { return info(t)->kind == FLOATING; }
 bool type_is_int(Type t) { return info(t)->kind == SIGNED || info(t)->kind == UNSIGNED; }
 bool type_is_signed(Type t) { return info(t)->kind == SIGNED || (info(t)->kind == FLOATING && t != F8E8M0); }
 int type_first_version(Type t) { return info(t)->first_version; }
+const char *type_public(Type t) { return info(t)->public; }
+
+/* The groups of types that schemas name: those of some kinds, `low` to `high` bits wide, that an IR version has. */
+#define FLOATS (1u << FLOATING)
+#define INTEGERS (1u << SIGNED | 1u << UNSIGNED)
+static const struct Group {
+    const char *name;
+    unsigned kinds;
+    int low, high, version;
+} groups[] = {
+    {"F", FLOATS, 16, 64, 1},
+    {"FB", FLOATS, 16, 64, 4},
+    {"I", 1u << SIGNED, 8, 64, 1},
+    {"U", 1u << UNSIGNED, 8, 64, 1},
+    {"IU", INTEGERS, 8, 64, 1},
+    {"N", INTEGERS | FLOATS, 8, 64, 1},
+    {"NB", INTEGERS | FLOATS, 8, 64, 4},
+    {"F8", FLOATS, 8, 8, 9},
+    {"C", 1u << COMPLEX, 0, 128, 1},
+    {"ALL", ~0u, 0, 128, 1},
+    {"ALLB", ~0u, 0, 128, 4}, /* opset 13 */
+};
+
+static TypeSet members(struct Group g)
+{
+    TypeSet set = 0;
+    for (Type t = NO_TYPE + 1; t < N_TYPES; t++)
+        if (g.kinds >> types[t].kind & 1 && types[t].bits >= g.low && types[t].bits <= g.high &&
+            types[t].first_version <= g.version)
+            set |= 1ull << t;
+    return set;
+}
+
+TypeSet type_group(const char *s, size_t n)
+{
+    if (n > 3 && !memcmp(s, "ALL", 3) && s[3] <= '9') /* ALL14: what IR version 14 has */
+        return members((struct Group){.kinds = ~0u, .high = 128, .version = (int)strtol(s + 3, NULL, 10)});
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strlen(groups[i].name) == n && !memcmp(groups[i].name, s, n))
+            return members(groups[i]);
+    return 0;
+}
 
 size_t type_bytes(Type t, int64_t count)
 {

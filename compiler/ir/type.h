@@ -33,7 +33,11 @@ size_t type_bytes(Type t, int64_t count); /* bytes of count elements, packed as 
 bool type_is_float(Type t);               /* any binary floating type, the 4-, 6- and 8-bit ones included */
 bool type_is_int(Type t);                 /* signed or unsigned, bool excluded */
 bool type_is_signed(Type t);
-int type_first_version(Type t); /* the IR version that brought it */
+int type_first_version(Type t);  /* the IR version that brought it */
+const char *type_public(Type t); /* "uint16_t" for F16: the C type that a user of the header sees */
+
+typedef uint64_t TypeSet;                    /* bit Type; schema.h has more */
+TypeSet type_group(const char *s, size_t n); /* "F", "IU", "ALL13"; 0: no group */
 
 typedef struct Shape {
     int rank; /* -1: unknown */

@@ -54,20 +54,11 @@ typedef enum Store { RAW, FLOATS, INT32S, STRINGS, INT64S, DOUBLES, UINT64S, N_S
 static const char *const store_name[] = {"raw_data",   "float_data",  "int32_data", "string_data",
                                          "int64_data", "double_data", "uint64_data"};
 
-static Store store_of(Type t)
-{
-    switch (t) {
-    case F32:
-    case C64: return FLOATS;
-    case F64:
-    case C128: return DOUBLES;
-    case I64: return INT64S;
-    case U32:
-    case U64: return UINT64S;
-    case STR: return STRINGS;
-    default: return INT32S;
-    }
-}
+static const Store store_of[N_TYPES] = {
+#define TYPE(number, E, tag, onnx, bits, arith, storage, kind, since, public, field) [E] = field,
+#include "ir/types.def"
+#undef TYPE
+};
 
 /* How many entries of its typed field `count` elements take: types of 4 and 2 bits put a byte of them in each. */
 static int64_t entries_of(Type t, int64_t count)
@@ -264,9 +255,9 @@ static bool take_data(Model *m, const onnx_TensorProto *proto, Tensor *t, int64_
                  shape_text(tensor_shape(t)), store_name[used]);
         return false;
     }
-    if (used != (int)store_of(t->type)) {
+    if (used != (int)store_of[t->type]) {
         error_at(path_text(p), "ENC-02", "%s values belong in %s (or raw_data), not in %s", type_onnx(t->type),
-                 store_name[store_of(t->type)], store_name[used]);
+                 store_name[store_of[t->type]], store_name[used]);
         return false;
     }
     if (used == STRINGS)

@@ -179,7 +179,7 @@ def targets_are_run(rows, machines, readme):
 
 def types_are_complete(rows, runtime, tested):
     """Each row of types.def is gone through by rt.c, once as T and, but for what only moves, as U; and by the test of element.h."""
-    kinds = {tag: kind for tag, kind in re.findall(r"^TYPE\(\d+, \w+, (\w+), .*?(\w+), \d+\)$", rows, re.M) if tag != "c64"}
+    kinds = {tag: kind for tag, kind in re.findall(r"^TYPE\(\d+, \w+, (\w+), .*?(\w+), \d+, \"\w+\", \w+\)$", rows, re.M) if tag != "c64"}
     numbers = {tag for tag, kind in kinds.items() if kind not in ("TEXT", "COMPLEX")}
     each = re.search(r"#define EACH_TYPE\(X\)(.*?[^\\])\n", tested, re.S)[1]
     for file, what, has, wants in [
