@@ -1,4 +1,4 @@
-/* arguments.c - the words of the command line become this run's Options. */
+/* arguments.c - parses the command line into this run's Options. */
 #include "arguments.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 #include "ir/opset.h"
 #include "ir/remark.h"
 
-/* ---- values -------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static int64_t number(const char *s, const char **end, const char *option)
 {
@@ -43,7 +43,7 @@ static void add_dim(const char *s)
     vec_push(&opt()->dims, ((struct DimOption){what, bound ? 0 : v, v, false}));
 }
 
-/* The last = divides, for names may have one. */
+/* Splits at the last '=': names may contain others. */
 static const char *split(const char *s, const char *option, const char **value)
 {
     const char *eq = strrchr(s, '=');
@@ -83,7 +83,7 @@ static void add_const(const char *s)
     vec_push(&opt()->consts, o);
 }
 
-/* The last . divides, for domains have some. */
+/* Splits at the last '.': domains contain others. */
 static void add_custom(const char *s)
 {
     const char *dot = strrchr(s, '.');
@@ -103,7 +103,7 @@ static bool is_identifier(const char *s)
     return true;
 }
 
-/* "64M": a number of bytes, with the usual letters for 2^10, 2^20 and 2^30. */
+/* A number of bytes: "64M"; K, M and G are 2^10, 2^20 and 2^30. */
 static int64_t bytes_option(const char *s, const char *option)
 {
     static const char letters[] = "KMG";
@@ -192,16 +192,16 @@ static void print_version(const char *unused)
 
 static void print_help(const char *unused);
 
-/* ---- options ------------------------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
-typedef enum Takes { NONE, MAY, MUST } Takes; /* a value */
+typedef enum Takes { NONE, MAY, MUST } Takes; /* does the option take a value? */
 
 #define REWRITE_AFTER_SPACE(id, word, done) " " word
 static const struct Row {
-    const char *name; /* NULL: a letter alone */
+    const char *name; /* NULL: there is only the letter */
     char letter;
     Takes takes;
-    bool command; /* of the command alone */
+    bool command; /* not for the library */
     void (*set)(const char *value);
     const char *help;
 } rows[] = {
@@ -260,10 +260,10 @@ static void print_help(const char *unused)
     process_done();
 }
 
-/* ---- words --------------------------------------------------------------------------------------------------------- */
+/* ---- words ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Words {
-    const char *const *next; /* ends with NULL */
+    const char *const *next; /* the words not read yet, followed by NULL */
     bool command;
 } Words;
 
@@ -285,7 +285,7 @@ _Noreturn static void ambiguous(const char *s, size_t n)
     usage("option '--%.*s' is ambiguous; possibilities:%s", (int)n, s, t.s);
 }
 
-/* By its name, or by what no other name begins with. */
+/* Finds an option by its name or by an unambiguous prefix of it. */
 static const struct Row *find_row(const char *s, size_t n)
 {
     const struct Row *found = NULL;
@@ -304,7 +304,7 @@ static const struct Row *find_row(const char *s, size_t n)
     return found;
 }
 
-/* NAME, NAME=VALUE or NAME VALUE */
+/* What follows "--": NAME, NAME=VALUE or NAME VALUE. */
 static void read_name(const char *s, Words *w)
 {
     const size_t n = strcspn(s, "=");
@@ -317,7 +317,7 @@ static void read_name(const char *s, Words *w)
     apply(row, value, w);
 }
 
-/* "v", "oFILE", "vo" FILE */
+/* What follows "-": "v", "oFILE", "vo" FILE. */
 static void read_letters(const char *s, Words *w)
 {
     for (; *s; s++) {
@@ -350,7 +350,7 @@ static void list_and_end(const char *how)
     process_done();
 }
 
-/* model.onnx -> model.c in this folder */
+/* dir/model.onnx -> model.c, in the current folder */
 static const char *default_output(const char *model)
 {
     const char *slash = strrchr(model, '/'), *base = slash ? slash + 1 : model, *dot = strrchr(base, '.');
@@ -375,7 +375,7 @@ static void check_output(void)
 void read_arguments(const char *const *word, bool command)
 {
     Words w = {word, command};
-    bool more = true; /* options */
+    bool more = true; /* false after "--" */
     opt()->target = target_find("generic");
     while (*w.next) {
         const char *s = *w.next++;

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Sets this run's Options by words, of which the last is followed by NULL. What is wrong with them ends the run with exit 2.
- * command: some options print something and end the process. */
+/* Sets this run's Options from words, an array that ends with NULL. A wrong word ends the run with exit 2. command:
+ * allows the options that print something and end the process. */
 void read_arguments(const char *const *word, bool command);
 
 #endif

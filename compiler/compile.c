@@ -1,4 +1,4 @@
-/* compile.c - the way of a model: the stages in order, each timed, dumped and verified. */
+/* compile.c - the pipeline: the stages in order; each is timed, dumped and verified. */
 #include "compile.h"
 
 #include <time.h>
@@ -14,7 +14,7 @@
 #include "passes/passes.h"
 #include "read/read.h"
 
-/* ---- stages -------------------------------------------------------------------------------------------------------- */
+/* ---- stages ------------------------------------------------------------------------------------------------------ */
 
 static double seconds(void)
 {

@@ -1,14 +1,14 @@
-/* compile.h - the whole compiler as calls, for main.c and the test runner. */
+/* compile.h - the compiler as calls, for main.c, library.c and the tests. */
 #ifndef ONNXCC_COMPILE_H
 #define ONNXCC_COMPILE_H
 
 #include "base/options.h"
 #include "ir/graph.h"
 
-const char *stage_letters(void);     /* those that -d knows, in order */
-Model *read_model(const char *file); /* bytes -> graph */
-void compile_model(Model *m);        /* every stage from resolve to plan */
-void emit_files(Model *m);           /* emit, and put the files in place; then the report */
-void write_model(Model *m);          /* both; or, as --eval says, the model's results */
+const char *stage_letters(void);     /* of the stages that -d can dump, in order */
+Model *read_model(const char *file); /* parses the file into a graph */
+void compile_model(Model *m);        /* runs the stages, from resolve to plan */
+void emit_files(Model *m);           /* emits the C and the report, puts the files in place */
+void write_model(Model *m);          /* compile_model, then emit_files or, with --eval, the model's results */
 
 #endif

@@ -1,13 +1,14 @@
-/* onnxcc.h - the table of contents: the rooms of the compiler, each of which knows only those before it. */
+/* onnxcc.h - the table of contents: the rooms of the compiler; each uses only those before it. */
 #ifndef ONNXCC_H
 #define ONNXCC_H
 
-/* base/: the state of a run, its memory, names, texts; messages; what the command line asks for. */
+/* base/: the state, memory, names and texts of a run; messages; options. */
 #include "base/error.h"
 #include "base/options.h"
 #include "base/util.h"
 
-/* ir/: types, sizes that may be expressions, constants, the graph; operators' rows; a node as a call that the host can run. */
+/* ir/: types, sizes as expressions, constants, the graph; the operators' schemas; kernel calls, run by the compiler
+ * itself. */
 #include "ir/assume.h"
 #include "ir/dim.h"
 #include "ir/dump.h"
@@ -19,13 +20,13 @@
 #include "ir/tensor.h"
 #include "ir/type.h"
 
-/* read/: the file's bytes become a graph, which is checked. */
+/* read/: parses the file into a graph and checks it. */
 #include "read/read.h"
 
 /* passes/, with the operators of ops/ and gradient/: inline, infer, simplify, layout, bind, fuse. */
 #include "passes/passes.h"
 
-/* memory/: one arena. emit/: the C, its header, the report; or the model run here. */
+/* memory/: offsets in the arena. emit/: the C, its header, the report; or the model's results by running it here. */
 #include "emit/eval.h"
 #include "emit/report.h"
 #include "emit/source.h"

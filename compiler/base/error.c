@@ -1,12 +1,12 @@
-/* error.c - diagnostics: what is wrong, where, and what to do; counted, not repeated, safe for a terminal. */
+/* error.c - diagnostics: cause, place and remedy; each is counted, printed once, and escaped for a terminal. */
 #include "base/error.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
 
-enum { PER_KIND = 20, MAX_BYTES = 4000 }; /* messages of one kind that are shown; bytes of one message that are */
+enum { PER_KIND = 20, MAX_BYTES = 4000 }; /* shown: messages of one kind; bytes of one message */
 
-/* Messages of one kind: one format at one code. */
+/* Messages of one kind have the same format and code. */
 typedef struct Kind {
     const char *format, *code;
     bool warning;
@@ -17,22 +17,22 @@ typedef struct Errors {
     int errors, warnings;
     bool last_hidden;
     VEC(Kind) kinds;
-    Map shown; /* whole texts, as names */
+    Map shown; /* the texts of all messages so far: a set of names */
 } Errors;
 
 struct Deferred {
-    Errors before; /* the state while messages are held back; what was held afterwards */
+    Errors before; /* until errors_resume: the counts outside; afterwards: those of the deferred messages */
     VEC(Message) list;
     Deferred *outer;
 };
 
 typedef struct Diagnostics {
-    const char *file; /* of the model */
+    const char *file; /* path of the model */
     const char *(*where)(void);
     Errors state;
     Deferred *deferring;
     jmp_buf *exit;
-    const char *failing; /* what ends the run, while its place is looked for */
+    const char *failing; /* the fatal message, while its place is computed */
     int failing_code;
     void (*say)(const Message *, void *);
     void *arg;
@@ -112,7 +112,7 @@ int error_catch(void (*f)(void *), void *arg)
     return code;
 }
 
-/* What is held back is said after all: what ends the run may hang on it. */
+/* Prints all deferred messages: they may explain the error that ends the run. */
 static void unhold_all(void)
 {
     Diagnostics *const d = diagnostics();
@@ -142,7 +142,7 @@ static int safe_sequence(const unsigned char *s, size_t n)
     return c < min[k] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000) || direction ? 0 : k;
 }
 
-/* Appends s with everything that could move the cursor or forge a line as \xNN; applying it twice changes nothing. */
+/* Appends s; characters that could move the cursor or forge a line become \xNN. Idempotent. */
 void text_printable(Text *t, const char *s, size_t n, bool lines)
 {
     for (size_t i = 0; i < n;) {
@@ -177,7 +177,7 @@ static Kind *kind_of(const char *format, const char *code, bool warning)
     return &e->kinds.at[e->kinds.n - 1];
 }
 
-/* Safe for a terminal, for as long as the run lasts. */
+/* t, escaped for a terminal and cut at MAX_BYTES; valid until the run ends. */
 static const char *lasting(const Text *t)
 {
     Text safe = {0};
@@ -186,7 +186,7 @@ static const char *lasting(const Text *t)
     return name_bytes(safe.s, safe.n)->s;
 }
 
-/* "m.onnx: graph.node[3]" */
+/* The file and the place in it: "m.onnx: graph.node[3]" */
 static const char *whole_place(const char *place)
 {
     const char *file = error_file();
@@ -197,7 +197,7 @@ static const char *whole_place(const char *place)
     return name_bytes(t.s, t.n)->s;
 }
 
-/* Was this message, of this kind, said before? Counts it otherwise. */
+/* Is m not to be shown: the same text was already, or PER_KIND of its kind? Counts it if its text is new. */
 static bool is_repeated(const Message *m, const char *format)
 {
     Errors *const e = &diagnostics()->state;
@@ -340,11 +340,11 @@ void stop_on_errors(void)
     leave(EXIT_MODEL);
 }
 
-/* ---- what ends the run at once ------------------------------------------------------------------------------- */
+/* ---- fatal errors ------------------------------------------------------------------------------------------------ */
 
 enum { LONGEST = 1024 };
 
-/* The texts of those below are on the stack: there may be no memory left. */
+/* Fatal messages are composed on the stack: the pool may be exhausted. */
 static const char *safe_text(char s[LONGEST], const char *format, va_list args)
 {
     char plain[LONGEST];
@@ -384,7 +384,7 @@ void fail(int exit_code, const char *format, ...)
     Diagnostics *const d = diagnostics();
     char s[LONGEST];
     va_list args;
-    if (d->failing) /* there was no memory for its place */
+    if (d->failing) /* computing its place failed, too: out of memory */
         end_with(d->failing_code, SAY_ERROR, d->failing, "");
     va_start(args, format);
     d->failing = safe_text(s, format, args);

@@ -1,4 +1,4 @@
-/* options.c - what the command line asked for. */
+/* options.c - the options of this run. */
 #include "base/options.h"
 
 SHARED_PART_IS(Options, opt);

@@ -1,4 +1,4 @@
-/* options.h - what the command line asks for. */
+/* options.h - the options of a run, which the command line or the library's caller sets. */
 #ifndef ONNXCC_OPTIONS_H
 #define ONNXCC_OPTIONS_H
 
@@ -9,9 +9,9 @@ typedef enum Weights { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FIL
 typedef struct Options {
     const char *model, *output, *prefix, *dump, *eval_dir;
     const Target *target;
-    int64_t max_arena; /* bytes; 0: as much as nobody is asked for */
+    int64_t max_arena; /* bytes; 0: the default, 1 GB */
     Weights weights;
-    const char *list_ops; /* how */
+    const char *list_ops; /* format: "text", "markdown" or "json"; NULL: not given */
     bool single, verbose, report, report_json, strict;
     VEC(struct DimOption {
         const char *name;

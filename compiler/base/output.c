@@ -1,4 +1,4 @@
-/* output.c - files that appear whole or not at all. */
+/* output.c - output files: each appears complete or not at all. */
 #include "base/output.h"
 #include "base/error.h"
 
@@ -14,19 +14,19 @@ struct Output {
     const char *path;
     char *temporary;
     FILE *f;
-    bool spool;  /* waits without a name */
-    bool given;  /* to who takes the files, not put in place: f is in memory, */
-    char *bytes; /* ... here */
+    bool spool;  /* a temporary file without a name, for output_append */
+    bool given;  /* passed to `take` of output_to instead of being written: f is a memory stream */
+    char *bytes; /* given: the contents of f, of `size` bytes */
     size_t size;
-    bool fresh;   /* put in place where nothing was */
-    char *buffer; /* of f */
+    bool fresh;   /* put in place where no file was before */
+    char *buffer; /* the stream buffer of f */
     XXH64_state_t state;
     Output *next;
 };
 enum { BUFFER = 1 << 16 };
 
 typedef struct Outputs {
-    Output *volatile first; /* a signal handler goes through them at any time; the newest */
+    Output *volatile first; /* list, newest first; a signal handler may walk it at any time */
     VEC(struct Input {
         dev_t device;
         ino_t inode;
@@ -71,7 +71,7 @@ static Output *output_new(const char *path)
     return o;
 }
 
-/* Is there a regular file, or nothing yet? Else a device or a pipe, which is written in place. */
+/* Is the path a regular file, or free? A device or a pipe is written in place. */
 static bool is_file(const char *path)
 {
     struct stat st;
@@ -140,7 +140,7 @@ Output *output_spool(const char *near)
     return o;
 }
 
-/* Opened when it is needed; without a name, so that nothing is ever left of it. */
+/* Opens a spool at its first write, and removes its name at once: no file is left, however the process ends. */
 static void open_spool(Output *o)
 {
     if (o->given)
@@ -235,7 +235,7 @@ static _Noreturn void cannot_write(const Output *o)
     fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(error));
 }
 
-/* Everything is on its way to the disk before the first file takes its place. */
+/* Flushes the file: all files are complete before the first is put in place. */
 static void complete(Output *o)
 {
     errno = 0;
@@ -271,7 +271,7 @@ static void free_all(void)
 
 static void put_all_in_place(void)
 {
-    sigset_t all, old; /* who stops the compiler now gets all files or none */
+    sigset_t all, old; /* a signal takes effect after all files are in place */
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &old);
     for (Output *o = outputs()->first; o; o = o->next)
@@ -280,7 +280,7 @@ static void put_all_in_place(void)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-/* The oldest first. */
+/* Passes o and the older ones to `take`, the oldest first. */
 static void give(const Output *o)
 {
     if (o->next)

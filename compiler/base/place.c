@@ -1,5 +1,5 @@
-/* place.c - puts buffers that are alive for a while into as little memory as possible: sweeps over time, then greedy
- * orders, then a search; each only when the one before did not reach the lower bound. */
+/* place.c - offsets for buffers with lifetimes, in as little memory as possible: by sweeps over time, then by greedy
+ * orders, then by search; each is tried only if the one before did not reach the lower bound. */
 #include "base/place.h"
 #include "base/place_search.h"
 #include "base/util.h"
@@ -7,9 +7,10 @@
 #include <stdlib.h>
 
 enum { MAX_SEARCH = 2000, MAX_PAIRS = 500000 };
-#define MAX_WORK 3000000000 /* of the search: some seconds; counted, so that the result is the same every time */
+/* Work of the search, which takes some seconds: counted rather than timed, so that the result is deterministic. */
+#define MAX_WORK 3000000000
 
-/* ---- the bound ---------------------------------------------------------------------------------------------------------- */
+/* ---- the bound --------------------------------------------------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b)
 {
@@ -21,7 +22,7 @@ static int by_time(const void *a, const void *b)
     return x->block < y->block ? -1 : 1;
 }
 
-/* Beginnings at `from`, ends at `to` + 1, in order of time; ends first. */
+/* Begins at `from` and ends at `to` + 1, sorted by time; at the same time, ends come first. */
 Event *events(const Buffer *b, int n)
 {
     Event *e = NEWS(Event, 2 * n + 1);
@@ -62,7 +63,7 @@ static int64_t top_of(const Buffer *b, int n)
     return top;
 }
 
-/* Keeps the better of two placements; the bytes it needs. */
+/* Copies b's offsets to `best` if they need fewer bytes than `have`; returns the bytes that `best` needs. */
 static int64_t keep_better(Buffer *best, const Buffer *b, int n, int64_t have)
 {
     int64_t top = top_of(b, n);
@@ -73,7 +74,7 @@ static int64_t keep_better(Buffer *best, const Buffer *b, int n, int64_t have)
     return top;
 }
 
-/* ---- sweep: in order of time, into the tightest gap, beside the neighbour that lives longer ------------------------------- */
+/* ---- sweep: in order of time, into the tightest gap, next to the neighbour that lives longer --------------------- */
 
 typedef struct Live {
     int64_t from, to; /* bytes */
@@ -81,7 +82,8 @@ typedef struct Live {
     int block;
 } Live;
 
-/* Where a block of `size` goes among the k live ones; *slot: its place among them. */
+/* The offset for a block of `size` bytes between the k live ones, which are sorted by offset; *slot: its index among
+ * them. */
 static int64_t tightest_gap(const Live *live, int k, int64_t size, int64_t cap, int *slot)
 {
     int64_t best = INT64_MAX, at = -1;
@@ -94,7 +96,7 @@ static int64_t tightest_gap(const Live *live, int k, int64_t size, int64_t cap, 
         int below = i ? live[i - 1].end : INT32_MAX, above = i < k ? live[i].end : INT32_MAX;
         at = above > below && high < INT64_MAX ? high - size : low;
     }
-    if (at < 0) { /* above everything, beyond the bound */
+    if (at < 0) { /* no gap within the bound: above all others */
         *slot = k;
         at = live[k - 1].to;
     }
@@ -135,9 +137,9 @@ static void sweep(Buffer *b, int n, int64_t cap, bool backwards)
         }
 }
 
-/* ---- pairs that are alive together ----------------------------------------------------------------------------------------- */
+/* ---- the interference graph: pairs that are alive at the same time ---- ------------------------------------------ */
 
-/* False: too many pairs to be worth it. */
+/* False: more than MAX_PAIRS. */
 static bool find_interference(const Buffer *b, int n, Interference *conflicts)
 {
     const Event *e = events(b, n);
@@ -180,7 +182,7 @@ static bool find_interference(const Buffer *b, int n, Interference *conflicts)
     return true;
 }
 
-/* ---- greedy: one block after the other, each as low as it goes ------------------------------------------------------------- */
+/* ---- greedy: one block after the other, each at the lowest free offset ------------------------------------------- */
 
 int by_key(const void *a, const void *b)
 {
@@ -223,7 +225,7 @@ static void greedy(Buffer *b, int n, const Interference *conflicts, const Ranked
     }
 }
 
-/* Peak of live bytes over the lifetime of block i. */
+/* Per block: the peak of live bytes during its lifetime. */
 static int64_t *pressures(const Buffer *b, int n, const Interference *conflicts)
 {
     int64_t *pressure = NEWS(int64_t, n + 1);
@@ -240,7 +242,7 @@ static int64_t *pressures(const Buffer *b, int n, const Interference *conflicts)
     return pressure;
 }
 
-/* ---- all together ---------------------------------------------------------------------------------------------------------- */
+/* ---- the strategies in turn ---- --------------------------------------------------------------------------------- */
 
 enum { N_ORDERS = 4 };
 
@@ -261,7 +263,8 @@ static void find_orders(const Buffer *b, int n, const Interference *conflicts, R
     }
 }
 
-/* Halves the distance between what was found and the bound as long as that works; first in little time, then in more. */
+/* Searches at the bound, then bisects between the bound and the best so far; a second round has eight times the
+ * work. */
 static void approach(Buffer *b, int n, const Interference *conflicts, Ranked *const *order, int64_t bound, int64_t work)
 {
     Search *s = search_new(b, n, conflicts);
@@ -279,7 +282,7 @@ static void approach(Buffer *b, int n, const Interference *conflicts, Ranked *co
     }
 }
 
-/* Buffers that hang together in time; no less than `bound` is asked for. */
+/* Places buffers whose lifetimes are connected. Stops as soon as `bound` bytes suffice. */
 static void place_part(Buffer *b, int n, int64_t bound, int64_t work)
 {
     Buffer *best = NEWS(Buffer, n);

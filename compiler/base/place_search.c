@@ -1,7 +1,8 @@
-/* place_search.c - looks for a placement of buffers in a block of given size, exactly and for a limited time.
- * Buffers are placed in the order of their offsets, each on the floor or on another block: every placement can be pushed
- * down into such a one. Before a block is chosen, inference raises the lowest offsets that the others can still have, and
- * gives up when a moment in time cannot hold its blocks any more. Restarts with other orders learn from what failed. */
+/* place_search.c - exact search, with a limit of work, for a placement of buffers in a block of given size.
+ * Buffers are placed in the order of their offsets, each at 0 or on top of another: every placement can be compacted
+ * into such a one. Before each choice, propagation raises the lower bounds of the other offsets, and backtracks if the
+ * blocks of some section cannot fit any more. Restarts use other orders, in which blocks that caused conflicts come
+ * earlier. */
 #include "base/place_search.h"
 #include "base/util.h"
 
@@ -12,19 +13,19 @@ enum { TRY_STEPS = 1000 };
 typedef struct Item {
     int first, last; /* sections of time */
     int64_t size;
-    int64_t at;     /* lowest offset above the blocks placed so far */
-    int64_t lower;  /* the same, by inference */
-    int64_t weight; /* how often it was in the way */
+    int64_t at;     /* lowest offset above the blocks placed so far; the offset, once `pushed` */
+    int64_t lower;  /* a tighter lower bound of the offset, by propagation */
+    int64_t weight; /* conflicts that it took part in, decaying */
     int rank;
-    int twin;    /* the one before it among those of the same time and size; -1: none */
+    int twin;    /* the previous one of the same lifetime and size, which is placed first; -1: none */
     bool pushed; /* it is placed, at `at` */
 } Item;
 
 typedef struct Section { /* a maximal set of blocks alive together */
-    int64_t rest;        /* bytes of its blocks still to be placed */
-    int64_t min, next;   /* of their tops: the lowest, the second lowest */
-    int lowest;          /* has the lowest */
-    bool joined;         /* a block of those looked at is alive here and in the next section */
+    int64_t rest;        /* bytes of its blocks that are not placed yet */
+    int64_t min, next;   /* the lowest and the second lowest top of these, each at its lower bound */
+    int lowest;          /* the item with the lowest top */
+    bool joined;         /* some listed block is alive here and in the next section */
 } Section;
 
 struct Search {
@@ -33,10 +34,10 @@ struct Search {
     int n, n_section;
     const Interference *conflicts;
     int64_t cap;
-    int64_t work, limit; /* done so far, and when to give up */
-    int64_t step;        /* about the work of one step */
+    int64_t work, limit; /* work done so far, and the limit of this try */
+    int64_t step;        /* estimated work of one step */
     uint64_t random;
-    int *space;        /* for lists of items, a stack */
+    int *space;        /* a stack for lists of items */
     int *done, n_done; /* items placed, in order */
     struct Trail {
         int item;
@@ -48,7 +49,7 @@ struct Search {
     Item **sorted;
 };
 
-/* The last block placed: only what comes later in order of offset and rank may follow. */
+/* The last block placed: the next one is later in the order of offset, then rank. */
 typedef struct Last {
     int64_t at;
     int rank;
@@ -75,8 +76,8 @@ static void find_tops(Search *s, const int *list, int n, int from, int to)
     }
 }
 
-/* Raises x->lower: where all that is left would not fit above x, another block is below it; and what does not lie on a
- * block placed already lies on one still to come. */
+/* Raises x->lower: in a section whose remaining blocks would not all fit above x, another one lies below x; and a block
+ * that does not lie on a placed one lies on one that is placed later. */
 static bool raise_lower(const Search *s, Item *x, int id, bool late)
 {
     int64_t lower = x->lower, support = INT64_MAX / 2;
@@ -104,7 +105,7 @@ static void sort_by_least(const Item *item, int *list, int n)
     }
 }
 
-/* Could the blocks of the list still fit? Sorts the list, highest first. */
+/* False: the blocks of the list cannot fit. Sorts the list by lower bound, highest first. */
 static bool may_fit(Search *s, int *list, int n, Last last)
 {
     int from = INT32_MAX, to = 0;
@@ -182,7 +183,7 @@ static void undo(Search *s, int n_done, int n_trail)
 
 static bool solve(Search *s, int *list, int n, Last last);
 
-/* Solves apart what is apart in time. */
+/* Splits the list into parts without a common section, and solves each alone. */
 static bool solve_parts(Search *s, int *list, int n, Last last)
 {
     int from = INT32_MAX, to = -1;
@@ -215,10 +216,10 @@ static bool solve_parts(Search *s, int *list, int n, Last last)
     return true;
 }
 
-/* What may be placed next: lowest first. */
+/* The candidates for the next block, lowest first. */
 static int find_next(const Search *s, const int *list, int n, Last last, int *next)
 {
-    int64_t ceiling = INT64_MAX; /* from here up, something else would fit below */
+    int64_t ceiling = INT64_MAX; /* the lowest top: a block at or above it leaves room for another one below */
     for (int i = 0; i < n; i++) {
         const Item *x = &s->item[list[i]];
         if (x->at + x->size < ceiling)
@@ -237,7 +238,7 @@ static int find_next(const Search *s, const int *list, int n, Last last, int *ne
     return m;
 }
 
-/* Places the blocks of the list, all of them or none. */
+/* Places all blocks of the list, or none. */
 static bool solve(Search *s, int *list, int n, Last last)
 {
     if (s->work > s->limit || !may_fit(s, list, n, last))
@@ -303,10 +304,10 @@ static void find_twins(Search *s, Item **sorted)
     }
 }
 
-/* The rank of every block for one try: of a fixed order, a little shaken, those that were in the way before the others. */
+/* The rank of every block in one try: a fixed order, perturbed at random, with blocks that caused conflicts first. */
 static void rank_items(Search *s, const Ranked *order, int try, Ranked *ranked)
 {
-    static const int trust[] = {0, 1024, 3072}; /* thousandths of the most blamed one */
+    static const int trust[] = {0, 1024, 3072}; /* weight of the conflicts, in thousandths */
     int64_t max = 1;
     for (int i = 0; i < s->n; i++)
         if (s->item[i].weight > max)
@@ -324,7 +325,7 @@ static void rank_items(Search *s, const Ranked *order, int try, Ranked *ranked)
         s->item[ranked[i].block].rank = i;
 }
 
-/* 1 1 2 1 1 2 4 ... */
+/* The Luby sequence of restart lengths: 1 1 2 1 1 2 4 ... */
 static int luby(int i)
 {
     int k = 1;
@@ -382,7 +383,7 @@ bool search(Search *s, Buffer *b, Ranked *const *order, int64_t cap, int64_t wor
         solved = solve_parts(s, s->list, s->n, (Last){-1, -1});
         s->space = space;
         if (!solved && s->work <= s->limit)
-            return false; /* there is none */
+            return false; /* exhausted: no placement exists */
     }
     for (int i = 0; solved && i < s->n; i++)
         b[i].offset = s->item[i].at;

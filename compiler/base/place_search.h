@@ -1,4 +1,4 @@
-/* place_search.h - between place.c, which decides when to search, and place_search.c. */
+/* place_search.h - the interface between place.c, which decides when to search, and place_search.c. */
 #ifndef ONNXCC_PLACE_SEARCH_H
 #define ONNXCC_PLACE_SEARCH_H
 
@@ -11,16 +11,16 @@ typedef struct Event {
     bool end;
 } Event;
 
-/* When blocks begin and end to be alive, in order of time: two for each. */
+/* The beginning and the end of each buffer's lifetime, 2 n events sorted by time; freed by events_free. */
 Event *events(const Buffer *b, int n);
 
-/* Pairs that are alive together. */
+/* The interference graph: pairs of buffers that are alive at the same time. */
 typedef struct Interference {
     int *start; /* the neighbours of block i are at[start[i]] .. at[start[i + 1] - 1] */
     int *at;
 } Interference;
 
-/* A place in an order: the largest keys come first. */
+/* A block with its sort keys: larger keys come first. */
 typedef struct Ranked {
     int64_t key[3];
     int block;
@@ -30,7 +30,7 @@ int by_key(const void *a, const void *b);
 
 typedef struct Search Search;
 Search *search_new(const Buffer *b, int n, const Interference *conflicts);
-/* Looks for a placement within cap; sets the offsets when it finds one. */
+/* Searches a placement within `cap` bytes, for at most `work`; if it finds one, sets the offsets and returns true. */
 bool search(Search *s, Buffer *b, Ranked *const *order, int64_t cap, int64_t work);
 
 #endif

@@ -1,4 +1,4 @@
-/* process.c - the process around a compile. */
+/* process.c - the process around a compile: its stack, its signals, its standard output. */
 #include "base/process.h"
 
 #include <errno.h>
@@ -15,10 +15,10 @@
 #include "base/error.h"
 #include "base/output.h"
 
-enum { STACK = 64 << 20, GUARD = 1 << 20, SIGNAL_STACK = 1 << 14 }; /* no function has as much as the guard */
+enum { STACK = 64 << 20, GUARD = 1 << 20, SIGNAL_STACK = 1 << 14 }; /* the guard is larger than any stack frame */
 
 typedef struct Stack {
-    char *low; /* its lowest bytes are the guard */
+    char *low; /* lowest address; the guard pages are here */
 } Stack;
 PART(Stack, stack)
 
@@ -35,7 +35,7 @@ static void say(const char *s)
     }
 }
 
-/* Removes what is not complete, then the signal does what it does without us. */
+/* Removes incomplete files, then lets the signal take its default action. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -56,24 +56,24 @@ static void on_signal(int number, siginfo_t *info, void *context)
 static void catch_signal(int number)
 {
     struct sigaction old, new = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND};
-    if (!sigaction(number, NULL, &old) && old.sa_handler != SIG_IGN) /* nohup */
+    if (!sigaction(number, NULL, &old) && old.sa_handler != SIG_IGN) /* SIG_IGN stays, as under nohup */
         sigaction(number, &new, NULL);
 }
 
 static void catch_signals(void)
 {
-#ifndef __SANITIZE_ADDRESS__ /* which has one of its own, and frees it */
+#ifndef __SANITIZE_ADDRESS__ /* it has an alternate stack of its own, and frees it */
     sigaltstack(&(stack_t){.ss_sp = stack()->low + STACK, .ss_size = SIGNAL_STACK}, NULL);
 #endif
     const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         catch_signal(ends[i]);
-#ifndef __SANITIZE_ADDRESS__ /* which has more to say about these */
+#ifndef __SANITIZE_ADDRESS__ /* it reports these itself */
     const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         catch_signal(faults[i]);
 #endif
-    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails like any other */
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the file size limit then fails with an error */
 }
 
 /* ---- the stack --------------------------------------------------------------------------------------------------- */
@@ -81,13 +81,13 @@ static void catch_signals(void)
 typedef struct Start {
     void (*f)(void *);
     void *arg;
-    bool catches; /* signals */
+    bool catches; /* handles signals */
     sigset_t before;
     char *low;
     int result;
 } Start;
 
-/* Numbers are read, computed and printed in one way, whatever the process has set. */
+/* Sets the C locale and the default rounding mode for this thread, whatever the process uses. */
 static void be_plain(void)
 {
     uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
@@ -110,12 +110,12 @@ static void *on_stack(void *arg)
     return NULL;
 }
 
-/* False: there is no stack, or no thread. */
+/* False: the guard or the thread could not be made. */
 static bool run_thread(Start *start)
 {
     pthread_t thread;
     pthread_attr_t attributes;
-    sigset_t all; /* signals are that thread's alone, or the others' */
+    sigset_t all; /* signals go to the new thread alone if it catches them, else to the other threads */
     if (mprotect(start->low, GUARD, PROT_NONE) || pthread_attr_init(&attributes))
         return false;
     sigfillset(&all);

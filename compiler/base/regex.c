@@ -1,17 +1,17 @@
-/* regex.c - a regular expression as a table that walks over bytes: made into instructions that run in parallel; the
- * sets of instructions that are alive together become the states of the table (Thompson's construction). */
+/* regex.c - compiles a regular expression to a deterministic automaton over bytes: the expression becomes instructions
+ * of a nondeterministic one (Thompson's construction), and sets of these become the states (subset construction). */
 #include "base/regex.h"
 #include "base/regex_parse.h"
 
 enum { MAX_INSTRUCTIONS = 20000, MAX_STATES = 8000 };
 
-/* ---- instructions -------------------------------------------------------------------------------------------------- */
+/* ---- instructions ------------------------------------------------------------------------------------------------ */
 
 typedef struct Instruction {
     enum { BYTES, SPLIT, ASSERT, MATCH } op;
-    uint64_t set[4]; /* BYTES: which ones */
-    char assert;     /* '^' '$' of the text, 'm' 'M' of a line, 'b' 'B' */
-    int to, other;   /* SPLIT goes on at both */
+    uint64_t set[4]; /* BYTES: bit set of the bytes that match */
+    char assert;     /* '^' '$': ends of the text; 'm' 'M': of a line; 'b' 'B': word boundary or not */
+    int to, other;   /* SPLIT continues at both */
 } Instruction;
 
 typedef struct Code {
@@ -19,7 +19,7 @@ typedef struct Code {
     const char *error;
 } Code;
 
-/* ---- instructions, from the end to the start: each piece goes on at `next`; where it starts ------------------------------- */
+/* ---- instructions, from last to first: a piece continues at `next`; its first instruction is returned ---- ------- */
 
 static int add(Code *p, Instruction i)
 {
@@ -54,7 +54,7 @@ static int utf8(uint32_t c, unsigned char *s)
     return n;
 }
 
-/* Code points of one length in UTF-8, cut until every byte has a range of its own. */
+/* Code points with UTF-8 of one length, split until each byte position is an independent range. */
 static int range_code(Code *p, uint32_t from, uint32_t to, int next, int start)
 {
     for (int i = 1; i < 4; i++) {
@@ -116,7 +116,7 @@ static int piece_code(Code *p, const Piece *x, int next)
             p->list.at[loop].other = start;
             next = loop;
         }
-        for (int i = x->low; i < x->high && !p->error; i++) /* those that may be missing */
+        for (int i = x->low; i < x->high && !p->error; i++) /* optional repeats */
             next = either(p, next, piece_code(p, x->part.at[0], next));
         for (int i = 0; i < x->low && !p->error; i++)
             next = piece_code(p, x->part.at[0], next);
@@ -125,21 +125,21 @@ static int piece_code(Code *p, const Piece *x, int next)
     }
 }
 
-/* ---- states ------------------------------------------------------------------------------------------------------------------ */
+/* ---- states ------------------------------------------------------------------------------------------------------ */
 
-/* What stands before or after a place in the text. */
+/* The class of the character before or after a position: none, word character, newline, other. */
 enum { EDGE, WORD, LINE, OTHER, KINDS };
 
 typedef struct State {
-    const int *list; /* instructions that are reached, before what they test is known */
+    const int *list; /* instructions reached, before assertions are evaluated */
     int n, before;
 } State;
 
 typedef struct Builder {
     const Code *p;
-    bool tests; /* some instruction looks around */
+    bool tests; /* there is an ASSERT */
     int byte_class[256], classes;
-    int kind[256], example[256]; /* of each class */
+    int kind[256], example[256]; /* of each class: what EDGE...OTHER it is, and one byte of it */
     VEC(State) state;
     VEC(int) next; /* per state and class */
     Map seen;
@@ -164,7 +164,7 @@ static bool holds(char assert, int before, int after)
     }
 }
 
-/* Bytes that no instruction tells apart are of one class. */
+/* Bytes that no instruction distinguishes form a class. */
 static void find_classes(Builder *b)
 {
     for (int i = 0; i < b->p->list.n; i++)
@@ -190,7 +190,8 @@ static void find_classes(Builder *b)
     }
 }
 
-/* Goes through the instructions of s that need no byte; what is alive then is in b->list, how many. `match`: it may end. */
+/* Follows the instructions of s that consume no byte. The BYTES reached are in b->list; returns their number. *match:
+ * the text may end here. */
 static int close_state(Builder *b, const State *s, int after, bool *match)
 {
     int top = 0, n = 0;
@@ -218,7 +219,7 @@ static int close_state(Builder *b, const State *s, int after, bool *match)
 static int state_for(Builder *b, int n, int *list, int before)
 {
     int *key = NEWS(int, n + 1);
-    for (int i = 0; i < n; i++) { /* in order, each once */
+    for (int i = 0; i < n; i++) { /* insertion sort; duplicates are dropped below */
         int k = i;
         for (; k && key[k - 1] > list[i]; k--)
             key[k] = key[k - 1];
@@ -260,7 +261,8 @@ static bool build_states(Builder *b, int start)
     return true;
 }
 
-/* States that no text tells apart become one: group[s]; how many. Those that accept get the highest numbers. */
+/* Minimises the automaton: group[s] is the new number of state s; returns how many there are. Accepting states come
+ * last. */
 static int merge_states(Builder *b, int *group, int *accept)
 {
     int n = b->state.n, groups = 0, before = -1;

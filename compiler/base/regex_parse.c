@@ -1,8 +1,8 @@
-/* regex_parse.c - reads a regular expression into a tree of pieces. */
+/* regex_parse.c - parses a regular expression into a tree of pieces. */
 #include "base/regex_parse.h"
 
 enum { MAX_REPEAT = 1000, MAX_DEEP = 200 };
-enum { KELVIN_SIGN = 0x212A, LONG_S = 0x17F }; /* their lower and upper cases are k and S */
+enum { KELVIN_SIGN = 0x212A, LONG_S = 0x17F }; /* outside ASCII, but equal to k and s without regard to case */
 
 typedef struct Parser {
     const unsigned char *s;
@@ -26,7 +26,7 @@ static Piece *wrong(Parser *p, const char *why)
     return piece(NOTHING);
 }
 
-/* ---- sets of characters ---------------------------------------------------------------------------------------------- */
+/* ---- sets of characters ------------------------------------------------------------------------------------------ */
 
 static void add_range(Piece *set, uint32_t from, uint32_t to)
 {
@@ -34,7 +34,7 @@ static void add_range(Piece *set, uint32_t from, uint32_t to)
     vec_push(&set->range, to);
 }
 
-/* Outside ASCII only what has no upper and lower case is known here: the scripts of East Asia. */
+/* Without regard to case, East Asian scripts, which have no case, are the only characters outside ASCII supported. */
 static bool is_caseless(uint32_t from, uint32_t to) { return from >= 0x2E80 && to < 0xA640; }
 
 static void add_folded(Parser *p, Piece *set, uint32_t from, uint32_t to)
@@ -57,7 +57,7 @@ static void add_folded(Parser *p, Piece *set, uint32_t from, uint32_t to)
 static void negate(Piece *set)
 {
     Piece out = {.kind = SET};
-    for (uint32_t from = 0; from <= LAST_CHARACTER;) { /* the next gap */
+    for (uint32_t from = 0; from <= LAST_CHARACTER;) { /* each gap between the ranges */
         uint32_t next = LAST_CHARACTER + 1;
         bool inside = false;
         for (int i = 0; i < set->range.n; i += 2) {
@@ -76,7 +76,7 @@ static void negate(Piece *set)
     memcpy(&set->range, &out.range, sizeof set->range);
 }
 
-/* \d \w \s and their opposites. */
+/* \d \w \s and their complements. */
 static bool add_class(Piece *set, int c)
 {
     Piece of = {.kind = SET};
@@ -95,7 +95,7 @@ static bool add_class(Piece *set, int c)
     return true;
 }
 
-/* ---- parsing ------------------------------------------------------------------------------------------------------------ */
+/* ---- parsing ----------------------------------------------------------------------------------------------------- */
 
 static bool take(Parser *p, char c)
 {
@@ -133,7 +133,7 @@ static uint32_t hexadecimal(Parser *p)
     return v;
 }
 
-/* After a backslash: one character. */
+/* The character that follows a backslash. */
 static uint32_t escaped(Parser *p)
 {
     if (p->at >= p->n) {
@@ -222,7 +222,7 @@ static Piece *bracket(Parser *p)
 
 static Piece *alternatives(Parser *p);
 
-/* After "(": "?:", "?i:", "?P<name>", "?i)". False: only flags, up to the end of the group around. */
+/* After "(": "?:", "?i:", "?P<name>", "?i)". False: no group, but flags for the rest of the enclosing one. */
 static bool group_head(Parser *p)
 {
     if (!take(p, '?'))
@@ -249,7 +249,7 @@ static bool group_head(Parser *p)
             p->dot_all = on;
         else if (c == 'm')
             p->lines = on;
-        else if (c != 'U') /* greedy or not is the same, for all of the text has to match */
+        else if (c != 'U') /* greediness has no effect when the whole text must match */
             break;
     }
     wrong(p, "a group that is not supported");
@@ -325,7 +325,7 @@ static Piece *atom(Parser *p)
     return literal(p);
 }
 
-/* "{2}", "{2,}", "{2,5}"; anything else after { is text. */
+/* "{2}", "{2,}", "{2,5}"; otherwise { is a literal. */
 static bool counts(Parser *p, int *low, int *high)
 {
     int at = p->at, v[2] = {0, -1}, k = 0;
@@ -353,7 +353,7 @@ static bool counts(Parser *p, int *low, int *high)
     return true;
 }
 
-/* How often the piece before may be there; false: nothing is said. */
+/* The repeat counts after a piece; false: there are none. */
 static bool repeat(Parser *p, int *low, int *high)
 {
     int at = p->at;
@@ -369,7 +369,7 @@ static bool repeat(Parser *p, int *low, int *high)
     return true;
 }
 
-/* Reads \Q and \E, between which every character means itself. */
+/* Reads \Q and \E, between which all characters are literal. */
 static void quotes(Parser *p)
 {
     while (p->at + 1 < p->n && p->s[p->at] == '\\' && p->s[p->at + 1] == (p->quoted ? 'E' : 'Q')) {

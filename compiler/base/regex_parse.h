@@ -6,7 +6,7 @@
 
 enum { LAST_CHARACTER = 0x10FFFF };
 
-/* A piece of the expression: a tree, because repeats are made by compiling it again. */
+/* A piece of the expression. It is kept as a tree because a repeat generates its code several times. */
 typedef struct Piece {
     enum PieceKind { SET, JOIN, EITHER, REPEAT, TEST, NOTHING } kind;
     VEC(uint32_t) range; /* SET: pairs of code points, inclusive */
@@ -15,7 +15,7 @@ typedef struct Piece {
     char test;
 } Piece;
 
-/* The tree; *error: what is wrong with the pattern, or NULL; *at: the byte where parsing stopped. */
+/* Returns the tree. *error: what is wrong with the pattern, or NULL; *at: the byte where parsing stopped. */
 Piece *regex_parse(Name pattern, const char **error, int *at);
 
 #endif

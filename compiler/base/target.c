@@ -1,4 +1,4 @@
-/* target.c - the processors that --target knows, and which of them suits another one. */
+/* target.c - the processors of --target, and the nearest of them for another name. */
 #include <fnmatch.h>
 
 #include "base/target.h"
@@ -19,7 +19,7 @@ const Target *target_find(const char *target)
     return NULL;
 }
 
-/* Is the name one of these patterns, which blanks part? */
+/* Does the name match one of the patterns, which are separated by blanks? */
 static bool fits(const char *target, const char *patterns)
 {
     size_t n;

@@ -1,29 +1,29 @@
-/* util.c - memory of one run, interned names, growing arrays, hash tables, texts. */
+/* util.c - the memory of a run, interned names, growing arrays, hash tables, texts. */
 #include "base/util.h"
 #include "base/error.h"
 #include "base/output.h"
 
 #include <stdlib.h>
-#ifdef __has_feature /* clang's way to say so */
+#ifdef __has_feature /* clang */
 #if __has_feature(address_sanitizer)
 #define __SANITIZE_ADDRESS__ 1
 #endif
 #endif
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
-#define SANITIZED 1 /* memory serves once, and what lies between two pieces of it is poisoned */
+#define SANITIZED 1 /* freed memory is not reused, and gaps between blocks are poisoned */
 #else
 #define SANITIZED 0
 #define ASAN_POISON_MEMORY_REGION(at, n) ((void)(at))
 #define ASAN_UNPOISON_MEMORY_REGION(at, n) ((void)(at))
 #endif
 
-/* ---- the pool: small things are cut from chunks; a large one is a block of its own, so that growing it is a realloc */
+/* ---- the pool: small blocks are cut from chunks; a large one is allocated alone, so that growing it is a realloc */
 
 enum { FIRST_CHUNK = 1 << 16, CHUNK = 1 << 20, LARGE = 1 << 14, ALIGN = 8, CLASSES = LARGE / ALIGN + 1 };
 
 typedef struct Block {
-    struct Block *next, **link; /* link: what points here */
+    struct Block *next, **link; /* link: the pointer that points here */
 } Block;
 _Static_assert(sizeof(Block) % 16 == 0, "memory behind a block header is aligned");
 
@@ -33,16 +33,16 @@ typedef struct Free {
 
 typedef struct Pool {
     Block *blocks;
-    char *chunk; /* what is left of the newest one */
+    char *chunk; /* the unused rest of the newest chunk */
     size_t chunk_left, chunk_next;
-    size_t in_use, allowed;              /* bytes of all blocks; what pool_allow gave */
-    Free *given_back[CLASSES];           /* by size */
+    size_t in_use, allowed;              /* bytes of all blocks; the sum of pool_allow */
+    Free *given_back[CLASSES];           /* free lists, by size / ALIGN */
     uint64_t any_back[CLASSES / 64 + 1]; /* a bit for each list that is not empty */
     struct Big *bigs;
     struct Piece {
         char *at;
         size_t used, cap;
-    } *pieces; /* of texts; the last one is the top */
+    } *pieces; /* the stack of texts; the last one is the top */
     int n_pieces;
 } Pool;
 PART(Pool, pool)
@@ -56,7 +56,7 @@ void pool_allow(size_t more)
     pool()->allowed += more < limit ? more : limit;
 }
 
-/* Before a block grows by so many bytes. */
+/* Counts bytes that are about to be allocated; fails above the limit. */
 static void pool_claim(size_t bytes)
 {
     if (bytes > pool_room())
@@ -101,7 +101,7 @@ static void give_back(char *at, size_t bytes)
     p->any_back[class / 64] |= (uint64_t)1 << class % 64;
 }
 
-/* The first list from this class on that is not empty; 0: there is none. */
+/* The first free list from `class` on that is not empty; 0: none. */
 static size_t next_class(const Pool *p, size_t class)
 {
     uint64_t bits = p->any_back[class / 64] >> class % 64 << class % 64;
@@ -113,7 +113,7 @@ static size_t next_class(const Pool *p, size_t class)
     }
 }
 
-/* From the smallest thing that was given back and is large enough; NULL: there is none. */
+/* Takes memory from the smallest free block that is large enough; NULL: none. */
 static void *take_again(size_t bytes)
 {
     Pool *const p = pool();
@@ -399,7 +399,7 @@ void map_put(Map *m, const void *key, void *value)
     m->value[k] = value;
 }
 
-/* ---- texts: their bytes lie on a stack of their own, so that those of a moment can be dropped together ---------- */
+/* ---- texts: their bytes lie on a separate stack, so that temporary ones can be released together ---- ------------ */
 
 enum { PIECE = 1 << 16 };
 
@@ -412,7 +412,7 @@ static void drop_pieces(int down_to)
     }
 }
 
-/* NULL: there is none. */
+/* NULL: none. */
 static struct Piece *top_piece(void) { return pool()->n_pieces ? &pool()->pieces[pool()->n_pieces - 1] : NULL; }
 
 TextMark text_mark(void) { return (TextMark){pool()->n_pieces, pool()->n_pieces ? top_piece()->used : 0}; }
@@ -446,7 +446,7 @@ static void piece_room(struct Piece *p, size_t cap)
     p->cap = room;
 }
 
-/* On top of the stack a text grows where it is. */
+/* A text on top of the stack grows in place; others are copied to the top. */
 static void text_grow(Text *t, size_t cap)
 {
     struct Piece *p = top_piece();
@@ -477,7 +477,7 @@ static void text_room(Text *t, size_t n)
         cap *= 2;
     if (!t->to)
         text_grow(t, cap);
-    else if (cap > t->cap) { /* in the pool: it outlives every moment */
+    else if (cap > t->cap) { /* in the pool: text_release does not affect it */
         t->s = pool_grow(t->s, t->cap, cap);
         t->cap = cap;
     }

@@ -1,4 +1,4 @@
-/* util.h - one pool per run, interned names, growing arrays, tables and texts. */
+/* util.h - the memory pool of a run, interned names, growing arrays, hash tables, texts. */
 #ifndef ONNXCC_UTIL_H
 #define ONNXCC_UTIL_H
 
@@ -14,17 +14,17 @@
 #define ONNXCC_VERSION "0.1.0"
 #define MAX_RANK 16 /* dimensions of a tensor */
 
-/* Zeroed memory that lives until pool_free or the run's end; never fails (out of memory is a located error). */
+/* Zeroed memory, valid until pool_free or the run's end; never NULL (out of memory ends the run with a message). */
 void *pool_alloc(size_t bytes);
 void pool_free(void *p, size_t bytes);
 /* Blocks whose size is a multiple of 16 are 16-byte aligned, others 8. Element buffers are rounded up so: */
 #define ELEMENTS_ROOM(bytes) (((size_t)(bytes) + 16) & ~(size_t)15)
 void *pool_grow(void *old, size_t old_bytes, size_t new_bytes);
-void pool_end(void); /* for session_end */
-#define POOL_MAX_MB 700       /* of it and of tensors' memory; more is an error (exit 1): any compile stays within 1 GB */
-void pool_allow(size_t bytes); /* so much more in this run: for constants that the file itself has */
-size_t pool_room(void);        /* what is left of that */
-/* Zeroed memory for one tensor, aligned to 64; freed by big_free, or at the run's end. */
+void pool_end(void); /* frees everything; called by session_end */
+#define POOL_MAX_MB 700       /* limit of the pool and big_alloc together; more is an error (exit 1) */
+void pool_allow(size_t bytes); /* raises the limit of this run: for constants that the file contains */
+size_t pool_room(void);        /* bytes left below the limit */
+/* Zeroed memory for one tensor, 64-byte aligned; valid until big_free or the run's end. */
 void *big_alloc(size_t bytes);
 void big_free(void *p);
 #define NEW(T) ((T *)pool_alloc(sizeof(T)))
@@ -39,11 +39,11 @@ void big_free(void *p);
 #define vec_push(v, x)                                                                                                 \
     ((v)->n == (v)->cap ? ((v)->at = vec_more((v)->at, &(v)->cap, sizeof *(v)->at), 0) : 0, (v)->at[(v)->n++] = (x))
 void *vec_more(void *at, int *cap, size_t size);
-#define vec_trim(v) ((v)->at = vec_fit((v)->at, (v)->n, &(v)->cap, sizeof *(v)->at)) /* to what is in it */
+#define vec_trim(v) ((v)->at = vec_fit((v)->at, (v)->n, &(v)->cap, sizeof *(v)->at)) /* reduces the capacity to n */
 void *vec_fit(void *at, int n, int *cap, size_t size);
 
-/* A model's string: any bytes, with a length; interned, so equal names are equal pointers. Always followed by a NUL.
- * Files that print C do not see the bytes: emit/quote.c escapes them. */
+/* A string of the model: any bytes, with a length, followed by a NUL; interned: equal names are equal pointers.
+ * For files that print C the struct is incomplete: only emit/quote.c, which escapes the bytes, may read them. */
 typedef const struct NameBytes *Name;
 #ifndef NAMES_ARE_OPAQUE
 struct NameBytes {
@@ -66,7 +66,8 @@ void *map_get(const Map *m, const void *key);
 void map_put(Map *m, const void *key, void *value);
 void map_free(Map *m);
 
-/* A growing text; one with `to` is written there whenever it has grown to some size, and at last by text_flush. */
+/* A growing text. If `to` is set, its contents are written there when the buffer is full, and by text_flush at the
+ * end. */
 typedef struct Text {
     char *s;
     size_t n, cap;
@@ -76,7 +77,7 @@ void text_put(Text *t, const char *format, ...) __attribute__((format(printf, 2,
 void text_vput(Text *t, const char *format, va_list args);
 void text_bytes(Text *t, const void *bytes, size_t n);
 void text_flush(Text *t);
-/* The bytes of all texts that were begun or have grown since the mark are given up; else they live until the run ends. */
+/* text_release frees the bytes of all texts begun or grown since the mark; without it they live until the run ends. */
 typedef struct TextMark {
     int pieces;
     size_t used;

@@ -1,5 +1,5 @@
-/* assume.c - what operators count on: an error where it cannot be, a check at run time where only the sizes of the run
- * decide it. */
+/* assume.c - the assumptions of operators about sizes: an error if one cannot hold, a check at run time if it depends
+ * on sizes that only the run determines. */
 #include "ir/assume.h"
 #include "ir/ops.h"
 
@@ -25,7 +25,7 @@ void assume_broadcast(Node *n, Shape s, Shape t)
     }
 }
 
-/* ---- or an error ---------------------------------------------------------------------------------------------------- */
+/* ---- assumptions that may be an error ---- ----------------------------------------------------------------------- */
 
 static const char *dim_text(Dim d)
 {
@@ -113,7 +113,7 @@ bool require_expands_as(Node *n, int i, Shape s, Shape to)
     return can;
 }
 
-/* Does the loop n have an iteration, whatever the inputs are? */
+/* Has the loop n at least one iteration, for all inputs? */
 static bool surely_iterates(const Node *n)
 {
     const Value *max = in(n, 0), *begin = in(n, 1);
@@ -159,7 +159,7 @@ bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back)
     return true;
 }
 
-/* ---- at run time -------------------------------------------------------------------------------------------------- */
+/* ---- at run time ------------------------------------------------------------------------------------------------- */
 
 typedef struct AllKnown {
     bool (*known)(const Symbol *);
@@ -178,7 +178,7 @@ Assumptions assumptions_of(const Graph *g)
     Map seen = {0};
     for (int i = 0; i < assumptions()->list.n; i++) {
         Assumption *a = &assumptions()->list.at[i];
-        void *both = (void *)(uintptr_t)(dim_eq_expr(a->d, a->is).v + 1); /* equal expressions are one */
+        void *both = (void *)(uintptr_t)(dim_eq_expr(a->d, a->is).v + 1); /* equal expressions are the same Dim */
         if (a->n->graph != g || map_get(&seen, both))
             continue;
         map_put(&seen, both, a);

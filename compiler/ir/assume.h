@@ -1,4 +1,4 @@
-/* assume.h - what nodes were inferred with; checked at run time where the compiler cannot prove it. */
+/* assume.h - assumptions that inference made about sizes; checked at run time where the compiler cannot prove them. */
 #ifndef ONNXCC_ASSUME_H
 #define ONNXCC_ASSUME_H
 
@@ -10,29 +10,30 @@ typedef struct Assumption {
     Dim d, is;
 } Assumption;
 void assume_dim(Node *n, Dim d, Dim is);
-void assume_broadcast(Node *n, Shape s, Shape t); /* dimensions, from the last on, are equal, or one of two is 1 */
-/* The same, with a message when it cannot be; then false. */
-bool require_dim(Node *n, const char *what, Dim d, Dim is); /* a size that the message calls `what` */
-bool require_one(Node *n, int i);                           /* input i, where it is there, is one number */
-bool require_size(Node *n, const char *what, Dim *d);       /* not negative; *d: the same, known to be so */
-bool require_shape(Node *n, int i, Shape is);               /* input i, where it is there */
-bool require_expands(Node *n, int i, Shape to);             /* each dimension of that is 1 or, from the last on, to's */
-bool require_expands_as(Node *n, int i, Shape s, Shape to); /* the same, when input i is seen as s */
-/* What is constant in input i is an index of each of `depth` axes in turn; back: also counted from the end, by negative ones. */
+void assume_broadcast(Node *n, Shape s, Shape t); /* aligned at the last axis, dimensions are equal or 1 */
+/* The same, but if it cannot hold, they report an error and return false. */
+bool require_dim(Node *n, const char *what, Dim d, Dim is); /* `what`: the name of d in the message */
+bool require_one(Node *n, int i);                           /* input i, if present, has one element */
+bool require_size(Node *n, const char *what, Dim *d);       /* *d >= 0; *d becomes max(*d, 0) */
+bool require_shape(Node *n, int i, Shape is);               /* of input i, if present */
+bool require_expands(Node *n, int i, Shape to);             /* input i broadcasts to `to` */
+bool require_expands_as(Node *n, int i, Shape s, Shape to); /* the same, with s as its shape */
+/* Input i, if constant, is a list of tuples of `depth` indices: element e is one into axis[e % depth]. back: negative
+ * indices count from the end. */
 bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back);
 bool require_index(Node *n, int64_t v, Dim axis, bool back);
-bool runs_for_certain(
-    const Node *n); /* false: in a loop that may have no iteration, where a run-time error is only a warning */
+/* False: n is in a loop that may have no iteration, so an error in n is only a warning. */
+bool runs_for_certain(const Node *n);
 void warn_when_run(const Node *n, const char *what);
 int assumption_count(void);
-void assumptions_check(int from);          /* an error where one that was made since then cannot hold */
-void assumptions_forget(int from, int to); /* those that were made between these counts */
+void assumptions_check(int from);          /* an error for each assumption from `from` on that cannot hold */
+void assumptions_forget(int from, int to); /* removes assumptions [from, to) */
 Assumption *assumption_at(int i);
 
 /* The assumptions that remain to be checked while g runs. */
 typedef VEC(Assumption *) Assumptions;
 Assumptions assumptions_of(const Graph *g);
-/* One of which all sizes are known now, which then is none of them any more; NULL: there is none. */
+/* Removes the first assumption whose sizes are all known, and returns it; NULL: there is none. */
 Assumption *assumption_to_check(Assumptions *a, bool (*known)(const Symbol *));
 
 #endif

@@ -1,4 +1,4 @@
-/* call.c - the register of kernels, and how a node is bound to one of them, or to an elementwise loop. */
+/* call.c - the table of kernels, and binding of nodes to a kernel or to an elementwise loop. */
 #include <stdlib.h>
 
 #include "ir/call.h"
@@ -6,7 +6,7 @@
 #include "ir/schema.h"
 #include "rt.h"
 
-/* ---- the register of kernels --------------------------------------------------------------------------------- */
+/* ---- the table of kernels ---- ----------------------------------------------------------------------------------- */
 
 extern const Kernel *const __start_onnxcc_kernels[], *const __stop_onnxcc_kernels[];
 
@@ -110,7 +110,7 @@ void bind_reported(Node *n)
 
 Dim reported_room(Dim size) { return symbol_of(size) ? D(symbol_of(size)->high) : size; }
 
-/* "leaky_relu @alpha": the function, then attributes as literals. */
+/* Op.pointwise: "leaky_relu @alpha", the function, then attributes to pass as literals. */
 static void bind_map_row(Node *n)
 {
     double literal[4];
@@ -129,7 +129,8 @@ static void bind_map_row(Node *n)
     bind_map(n, fn->s, k, literal);
 }
 
-/* Nothing to compute: every result is known to be empty, and no size is found, nothing checked on the way. */
+/* Has n nothing to compute? Its outputs are all empty, and its kernel would neither report a size nor check an
+ * input. */
 static bool gives_nothing(const Node *n)
 {
     const Value *checked = n->op->checks ? in(n, n->op->checks - 1) : NULL;
@@ -161,7 +162,7 @@ void unbind_node(Node *n)
     *c = (Call){0};
 }
 
-/* ---- parameters of a call ------------------------------------------------------------------------------------------ */
+/* ---- parameters of a call ---------------------------------------------------------------------------------------- */
 
 Param *call_param(const Call *c, const char *field)
 {

@@ -1,16 +1,16 @@
-/* call.h - a node's call: bound to a kernel by name, or to an elementwise loop, with its parameters. */
+/* call.h - a node's call: the kernel or the elementwise loop that it is bound to, with the parameters. */
 #ifndef ONNXCC_CALL_H
 #define ONNXCC_CALL_H
 
 #include "ir/kernel.h"
 
-/* Binds node n to kernel k. Pointers: the node's first inputs and its outputs, as many as the kernel takes.
+/* Binds node n to kernel k. The pointers are the node's first inputs and its outputs, as many as the kernel takes.
  *   BIND(n, softmax, .outer = shape_product(s, 0, a), .axis = s.dim[a], .inner = D(1));
- * T is the type of input 0 (of output 0 when there is no input). BIND_T names it; BIND2 names T and U. */
+ *T is the type of input 0 (of output 0 if there is no input); BIND_T gives it explicitly, BIND2 gives T and U. */
 #define BIND(n, k, ...) BIND2(n, k, NO_TYPE, NO_TYPE, __VA_ARGS__)
 #define BIND_T(n, k, t, ...) BIND2(n, k, t, NO_TYPE, __VA_ARGS__)
 #define BIND2(n, k, t, u, ...) bind_kernel(n, #k, t, u, k##_fields(), &(struct k##_bind){__VA_ARGS__}, NULL, 0)
-/* With the pointers named (inputs, then outputs): BIND_ARGS(n, conv, F32, NO_TYPE, ARGS(x, w, b, y), .kh = ...) */
+/* With explicit pointers (inputs, then outputs): BIND_ARGS(n, conv, F32, NO_TYPE, ARGS(x, w, b, y), .kh = ...) */
 #define ARGS(...) ((Value *[]){__VA_ARGS__}), (int)(sizeof((Value *[]){__VA_ARGS__}) / sizeof(Value *))
 #define BIND_ARGS(n, k, t, u, args, ...)                                                                               \
     BIND_ARGS_(n, k, t, u, args, __VA_ARGS__)
@@ -18,17 +18,17 @@
     bind_kernel(n, #k, t, u, k##_fields(), &(struct k##_bind){__VA_ARGS__}, args, n_args)
 void bind_kernel(Node *n, const char *kernel, Type t, Type u, const Field *fields, const void *params,
                  Value *const *args, int n_args);
-/* After a BIND: bytes of scratch; what the i-th reported size is called. */
+/* After a BIND: the kernel's bytes of scratch; the symbol of the i-th size that it reports. */
 void bind_scratch(Node *n, Dim bytes);
 void bind_size(Node *n, int i, Symbol *s);
-/* In infer: the i-th size that n's kernel will report, at most `most`; the same at every call. --dim knows it as the output,
- * or as the output_what. */
+/* In infer: the i-th size that n's kernel will report, at most `max`; every call returns the same symbol. --dim refers
+ * to it by the name of the output, or as NAME_what. */
 Dim reported_size(Node *n, int i, const char *what, Dim max);
-/* After a BIND: those sizes. And what an output has room for where its size is such a one. */
+/* After a BIND: passes these sizes to the call. reported_room: the upper bound that such a size has room for. */
 void bind_reported(Node *n);
 Dim reported_room(Dim size);
 
-/* Sets n->call from its row; an error on the node when it cannot. */
+/* Sets n->call by the bind or pointwise of its schema; reports an error if there is no kernel. */
 void bind_node(Node *n);
 void unbind_node(Node *n); /* frees what bind_node made */
 
@@ -37,7 +37,7 @@ void unbind_node(Node *n); /* frees what bind_node made */
 /* One parameter: an array's field has several. */
 typedef struct Slot {
     const Field *field;
-    int i; /* in the array */
+    int i; /* index in the array */
     Param *param;
 } Slot;
 static inline Slot first_slot(const Call *c) { return (Slot){c->fields, 0, c->param}; }
@@ -48,8 +48,8 @@ static inline Slot next_slot(Slot s)
 }
 #define EACH_SLOT(s, c) for (Slot s = first_slot(c); s.field->type != FIELD_END; s = next_slot(s))
 
-Param *call_param(const Call *c, const char *field); /* the first one of that name; NULL: there is none */
-/* Each symbol in sizes that the kernel is given, as often as it is there. */
+Param *call_param(const Call *c, const char *field); /* the first slot of the field; NULL: no such field */
+/* Visits the symbols of the sizes among the parameters, and may visit one several times. */
 void call_symbols(const Call *c, void (*visit)(Symbol *, void *), void *arg);
 
 #endif

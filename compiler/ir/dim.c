@@ -1,5 +1,5 @@
-/* dim.c - sizes: numbers, or expressions over symbols, simplified and stored once, so that equal ones are equal Dims.
- * A Dim is one int64: a number is itself; an expression is the tag in the upper half and its index in the lower. */
+/* dim.c - sizes: numbers, or expressions over symbols, simplified and hash-consed, so that equal ones are equal Dims.
+ * A Dim is one int64: either the number, or DIM_TAG in the upper half and the index of the expression in the lower. */
 #include "ir/dim.h"
 #include "base/error.h"
 #include "ir/expr.h"
@@ -10,7 +10,7 @@ typedef struct Table {
     VEC(Expr *) at;
     int *slot; /* open addressing: index + 1 */
     int cap;
-    unsigned clock; /* of walks */
+    unsigned clock; /* incremented by each walk */
 } Table;
 PART(Table, table)
 
@@ -94,7 +94,7 @@ static Dim make2(ExprKind kind, Dim a, Dim b) { return dim_make(kind, 2, (int64_
 
 static int compare(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
-/* Is word i of an expression's a part of it? Otherwise it is a number. */
+/* Is word i of the expression an operand? Otherwise it is a plain number. */
 static bool is_part(const Expr *e, int i)
 {
     if (e->kind != EXPR_POLY)
@@ -105,7 +105,8 @@ static bool is_part(const Expr *e, int i)
     return i >= at + 2;
 }
 
-/* By what they are, not by when they were made, which depends on the order in which a C compiler evaluates arguments. */
+/* A structural order. The order of creation would depend on how the C compiler of onnxcc orders the evaluation of
+ * arguments. */
 int dim_order(Dim a, Dim b)
 {
     if (dim_identical(a, b))
@@ -123,7 +124,7 @@ int dim_order(Dim a, Dim b)
     return order;
 }
 
-/* ---- walks over an expression, each part once ------------------------------------------------------------------ */
+/* ---- walks over an expression, each shared operand once ---- ----------------------------------------------------- */
 
 typedef struct Walk {
     void (*visit)(Symbol *, void *);
@@ -152,7 +153,7 @@ static void walk(Dim d, const Walk *w)
 
 void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg) { walk(d, &(Walk){visit, arg, ++table()->clock}); }
 
-/* What is put in the place of symbols; by NULL: what they are fixed to. */
+/* Substitution: `by` gives the replacement of a symbol; NULL: what it is fixed to. */
 typedef struct Replace {
     Dim (*by)(Symbol *, void *);
     void *arg;
@@ -201,7 +202,7 @@ Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg)
 
 Dim dim_resolve(Dim d) { return dim_replace(d, NULL, NULL); }
 
-/* ---- arithmetic that saturates, as that of the emitted code: INT64_MIN and INT64_MAX are infinities ---------------- */
+/* ---- saturating arithmetic, as in the emitted code: INT64_MIN and INT64_MAX are infinities ---- ------------------ */
 
 static int64_t number_add(int64_t a, int64_t b) { return rt_wide_add(a, b); }
 int64_t number_mul(int64_t a, int64_t b) { return rt_wide_mul(a, b); }
@@ -294,7 +295,7 @@ static bool without(Dim rest, int64_t c, Dim by, int depth)
     return nonnegative(dim_add(rest, dim_mul(D(c), by)), depth);
 }
 
-/* Is rest + c * atom >= 0? The atom is replaced by what bounds it: min(p, q) <= p, p / k <= p, ... */
+/* Is rest + c * atom >= 0 proven? Replaces the atom by a bound of it: min(p, q) <= p, p / k <= p, ... */
 static bool nonnegative_atom(Dim rest, int64_t c, const Expr *atom, int depth)
 {
     Dim p = {atom->w[0]}, q = {atom->w[atom->n - 1]};
@@ -311,7 +312,7 @@ static bool nonnegative_atom(Dim rest, int64_t c, const Expr *atom, int depth)
     }
 }
 
-/* Is d >= 0, whatever the symbols are? False: not proven. */
+/* Is d >= 0 for all values of the symbols? False: not proven. */
 static bool nonnegative(Dim d, int depth)
 {
     if (dim_low(d) >= 0)
@@ -330,7 +331,7 @@ static bool nonnegative(Dim d, int depth)
     return false;
 }
 
-/* Bounds first: a sum with an infinity in it proves nothing. */
+/* Compares bounds before the difference: with an infinite bound the difference proves nothing. */
 bool dim_at_most(Dim a, Dim b)
 {
     if (dim_const(a) && dim_const(b))
@@ -338,7 +339,7 @@ bool dim_at_most(Dim a, Dim b)
     return dim_identical(a, b) || dim_high(a) <= dim_low(b) || nonnegative(dim_sub(b, a), 5);
 }
 
-/* ---- operations (sums, products, quotients: poly.c) --------------------------------------------------------------- */
+/* ---- operations (sums, products, quotients: poly.c) -------------------------------------------------------------- */
 
 static Dim commuting(ExprKind kind, Dim a, Dim b)
 {
@@ -383,7 +384,7 @@ Dim dim_select(Dim c, Dim a, Dim b)
     return r.lo == 0 && r.hi == 0 ? b : dim_make(EXPR_SELECT, 3, (int64_t[]){c.v, a.v, b.v});
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 void symbol_check_known(const Symbol *s, bool known)
 {

@@ -1,20 +1,23 @@
-/* dim.h - sizes: numbers, or expressions over symbols. */
+/* dim.h - sizes as numbers or as expressions over symbols. */
 #ifndef ONNXCC_DIM_H
 #define ONNXCC_DIM_H
 
 #include "base/util.h"
 
 /* A size: a number, or an expression over symbols (hash-consed, so equal expressions are equal Dims).
- * Never look inside: D(3), dim_is(d, 3), dim_add(a, b) ... Arithmetic folds constants and saturates. */
+* Opaque: use D(3), dim_is(d, 3), dim_add(a, b) ... Arithmetic folds constants and saturates. */
 typedef struct Dim {
     int64_t v;
 } Dim;
-#define DIM_TAG 0x6F6E6E78 /* "onnx": the upper half of the 2^32 numbers near 8e18 that stand for expressions */
-static inline Dim D(int64_t v) { return (Dim){v >> 32 == DIM_TAG ? INT64_MAX : v}; } /* those are as good as infinite */
-bool dim_const(Dim d);                                                               /* a plain number? */
+#define DIM_TAG 0x6F6E6E78 /* "onnx": the upper half of the 2^32 values near 8e18 that represent expressions */
+static inline Dim D(int64_t v)
+{
+    return (Dim){v >> 32 == DIM_TAG ? INT64_MAX : v};
+} /* such a number becomes infinite */
+bool dim_const(Dim d);            /* a plain number? */
 int64_t dim_value(Dim d);         /* the number; bug() when it is an expression */
-bool dim_is_number_ok(int64_t v); /* false for the numbers that D() cannot take as they are */
-bool dim_at_most(Dim a, Dim b);   /* proven: a <= b whatever the symbols are */
+bool dim_is_number_ok(int64_t v); /* false: D(v) would be infinite */
+bool dim_at_most(Dim a, Dim b);   /* proven: a <= b for all values of the symbols */
 static inline bool dim_identical(Dim a, Dim b) { return a.v == b.v; }
 static inline bool dim_is(Dim d, int64_t v) { return d.v == v; }
 Dim dim_add(Dim a, Dim b);
@@ -28,18 +31,18 @@ Dim dim_max(Dim a, Dim b);
 Dim dim_less_expr(Dim a, Dim b);     /* 1 or 0 */
 Dim dim_eq_expr(Dim a, Dim b);       /* 1 or 0 */
 Dim dim_select(Dim c, Dim a, Dim b); /* c != 0 ? a : b */
-int dim_size(Dim d);                 /* symbols and operations in it */
-int64_t dim_low(Dim d);              /* proven bounds; INT64_MIN / INT64_MAX when there is none */
-#define MAX_SIZE ((int64_t)1 << 48) /* of a dimension, or elements of a tensor: more fit in no memory */
+int dim_size(Dim d);                 /* symbols and operations in it, when printed */
+int64_t dim_low(Dim d);              /* proven lower bound; INT64_MIN: none. dim_high: upper; INT64_MAX: none */
+#define MAX_SIZE ((int64_t)1 << 48) /* limit of a dimension and of a tensor's elements */
 int64_t dim_high(Dim d);
-void dim_print(Text *t, Dim d);          /* for people */
+void dim_print(Text *t, Dim d);          /* for messages and dumps */
 void dim_print_c(Text *t, Dim d);        /* an expression over the emitted C's size variables, of type idx */
-void dim_print_factor_c(Text *t, Dim d); /* the same, in parentheses where it could not stand in a product */
-void dim_print_wide_c(Text *t, Dim d);   /* the same of type i64, whatever its value */
-bool dim_is_narrow(Dim d);               /* proven: nothing in it leaves 32 bits */
+void dim_print_factor_c(Text *t, Dim d); /* the same, in parentheses unless it can be a factor */
+void dim_print_wide_c(Text *t, Dim d);   /* the same, of type i64 and computed in 64 bits */
+bool dim_is_narrow(Dim d);               /* proven: it and its operands fit 32 bits */
 typedef struct Symbol Symbol;
 Dim dim_resolve(Dim d);                                         /* replaces fixed symbols */
-Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg); /* d with other sizes for its symbols */
+Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg); /* substitutes the symbols by sizes */
 int64_t dim_eval(Dim d);                                        /* value under the symbols' current .value */
 void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg);
 

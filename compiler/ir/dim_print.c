@@ -1,5 +1,6 @@
-/* dim_print.c - sizes as text: for people, and as C. The C's sizes have the type idx, and plain arithmetic where bounds prove that
- * nothing in it leaves 32 bits; what may leave them is computed in 64, by functions that saturate as dim.c does. */
+/* dim_print.c - sizes as text, for messages and as C. In C they have the type idx and use plain operators where bounds
+ * prove that all intermediate results fit 32 bits; otherwise they are computed in 64 bits by functions that saturate as
+ * dim.c does. */
 #include "base/error.h"
 #include "ir/expr.h"
 #include "ir/symbol.h"
@@ -12,7 +13,7 @@ typedef struct Printer {
 
 static void print(const Printer *p, Dim d);
 
-/* What is written before an expression's parts and between them. */
+/* The text before the operands of an expression and between them. */
 static const struct Form {
     const char *text, *c, *between, *wide, *wide_between;
 } forms[] = {
@@ -21,19 +22,19 @@ static const struct Form {
 #undef EXPR
 };
 
-/* ---- what fits 32 bits -------------------------------------------------------------------------------------------------- */
+/* ---- proofs that results fit 32 bits ---- ------------------------------------------------------------------------ */
 
 static bool in_32_bits(Range r) { return r.lo >= -INT32_MAX && r.hi <= INT32_MAX; }
 static bool is_narrow(Dim d, unsigned time);
 
-/* The largest absolute value of a product and its parts; INT64_MAX: one of its factors may leave 32 bits. */
+/* Upper bound of the absolute value of a product and its partial products; INT64_MAX: a factor may not fit 32 bits. */
 static int64_t most_of_term(const int64_t *w, unsigned time)
 {
     int64_t max = number_mul(w[0], w[0] < 0 ? -1 : 1);
     for (int k = 0; k < w[1]; k++) {
         Dim d = {w[2 + k]};
         Range r = dim_range_at(d, time);
-        int64_t low = number_mul(r.lo, -1), m = r.hi > low ? r.hi : low; /* the least number has no opposite */
+        int64_t low = number_mul(r.lo, -1), m = r.hi > low ? r.hi : low; /* number_mul: -INT64_MIN saturates */
         max = is_narrow(d, time) ? number_mul(max, m > 1 ? m : 1) : INT64_MAX;
     }
     return max;
@@ -49,7 +50,7 @@ static bool is_narrow_sum(const Expr *e, unsigned time)
     return sum <= INT32_MAX;
 }
 
-/* Does nothing in d leave 32 bits, whatever the symbols are? */
+/* Do d and its operands fit 32 bits for all values of the symbols? */
 static bool is_narrow(Dim d, unsigned time)
 {
     if (dim_const(d))
@@ -69,7 +70,7 @@ static bool is_narrow(Dim d, unsigned time)
 
 bool dim_is_narrow(Dim d) { return is_narrow(d, dim_clock()); }
 
-/* ---- plain arithmetic ------------------------------------------------------------------------------------------------------ */
+/* ---- plain arithmetic -------------------------------------------------------------------------------------------- */
 
 static void print_number(Text *t, int64_t v)
 {
@@ -109,7 +110,7 @@ static void print_poly(const Printer *p, const Expr *e)
     }
 }
 
-/* A number is the first part of an equation, but reads better as the second. */
+/* Operand i in print order: dim_order puts the number of an equation first, but it reads better second. */
 static Dim written(const Expr *e, int i) { return (Dim){e->w[e->kind == EXPR_EQUAL ? 1 - i : i]}; }
 
 static void print_pair(const Printer *p, const Expr *e, const char *between)
@@ -131,7 +132,7 @@ static void print_factors(const Printer *p, const Expr *e)
 
 static void print_quotient(const Printer *p, const Expr *e)
 {
-    bool same = dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]}); /* C rounds the same */
+    bool same = dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]}); /* C's / and % round the same way then */
     if (p->as_c && !same) {
         print_pair(p, e, ", ");
         return;
@@ -170,7 +171,7 @@ static void print(const Printer *p, Dim d)
     }
 }
 
-/* ---- arithmetic in 64 bits --------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic in 64 bits --------------------------------------------------------------------------------------- */
 
 static void print_wide(const Printer *p, Dim d);
 
@@ -227,7 +228,7 @@ static void print_wide(const Printer *p, Dim d)
         print_wide_parts(p, e);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------------------- */
+/* ---- the interface ---- ------------------------------------------------------------------------------------------ */
 
 void dim_print(Text *t, Dim d) { print(&(Printer){t, false, 0}, d); }
 void dim_print_wide_c(Text *t, Dim d) { print_wide(&(Printer){t, true, dim_clock()}, d); }

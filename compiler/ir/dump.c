@@ -1,12 +1,12 @@
-/* dump.c - the graph as text after a stage (-d), and what each stage promised, checked. */
+/* dump.c - the graph as text after a stage (-d), and the invariants of the graph, checked after each stage. */
 #include "ir/opset.h"
 #include "ir/dump.h"
 #include "ir/loop.h"
 
-/* ---- dump -------------------------------------------------------------------------------------------------------------- */
+/* ---- dump -------------------------------------------------------------------------------------------------------- */
 
-/* "@7": inside value 7, from its start; "@7+64": 64 bytes from there; "@7+64, 3 of 9": each 3 of its rows of 9 elements.
- * "@+128": bytes from the arena's start. */
+/* "@7": in the buffer of value 7, from its start; "@7+64": 64 bytes from there; "@7+64, 3 of 9": 3 elements of each row
+ * of 9. "@+128": 128 bytes from the arena's start. */
 static void put_place(const Value *v)
 {
     if (!v->storage) {
@@ -44,7 +44,7 @@ static void put_value(const Value *v)
     put_place(v);
 }
 
-/* An attribute that is one number or text, or whole numbers; those of onnxcc.Dims are expressions. */
+/* Prints an attribute of type int, float, string or ints; but not onnxcc.Dims' `dims`, which are expressions. */
 static void put_attribute(Text *t, const Attr *a)
 {
     const bool ints = a->type == A_INTS && !name_is(a->name, "dims");
@@ -86,7 +86,7 @@ static void put_loop(const Loop *l)
     note(first ? "copy" : "");
 }
 
-/* What a bound node calls. */
+/* The call of a bound node. */
 static void put_call(const Node *n)
 {
     if (n->call.kernel)
@@ -133,7 +133,7 @@ static void put_text(const char *field, Name text)
         note("%s: %s\n", field, printable(text));
 }
 
-/* What the file says besides its graph. */
+/* The fields of the model besides its graph. */
 static void dump_header(const Model *m)
 {
     note("ir_version: %lld\n", (long long)m->ir_version);
@@ -161,9 +161,9 @@ void dump_model(Model *m, const char *stage)
     dump_graph(m->graph, 0);
 }
 
-/* ---- verify ------------------------------------------------------------------------------------------------------------- */
+/* ---- verify ------------------------------------------------------------------------------------------------------ */
 
-/* Every link of the graph holds in both directions, whatever the stage. */
+/* Checks that nodes and values point to each other in both directions; this holds after every stage. */
 static void verify_node(Node *n, void *stage)
 {
     for (int i = 0; i < n->n_in; i++) {

@@ -1,4 +1,5 @@
-/* exec.c - runs nodes on the host, by the kernels that they are bound to: for folding, and for --eval. */
+/* exec.c - runs nodes inside the compiler, with the kernels that they are bound to: for constant folding and for
+ * --eval. */
 #include <stdlib.h>
 
 #include "ir/exec.h"
@@ -14,7 +15,7 @@ bool op_moves_input(const Node *n, int i)
     return i == 0 || (f && f->variable >= 0 && f->variable == s->in[0].variable);
 }
 
-/* ---- running one node ---------------------------------------------------------------------------------------------- */
+/* ---- running one node -------------------------------------------------------------------------------------------- */
 
 static void pack_params(const Call *c, unsigned char *to)
 {
@@ -78,7 +79,7 @@ int run_call(const Node *n, void *(*bytes_of)(Value *, void *), void *arg, void 
     return status;
 }
 
-/* ---- folding --------------------------------------------------------------------------------------------------------- */
+/* ---- folding ----------------------------------------------------------------------------------------------------- */
 
 static void *constant_bytes(Value *v, void *arg)
 {
@@ -89,7 +90,7 @@ static void *constant_bytes(Value *v, void *arg)
     return (void *)(uintptr_t)tensor_data(v->data);
 }
 
-/* The text of strings that were made here goes to memory that stays. */
+/* Copies the text of strings from the kernel's scratch to memory of the run. */
 static void keep_strings(Tensor *t)
 {
     for (int64_t i = 0; i < tensor_count(t); i++)
@@ -98,10 +99,11 @@ static void keep_strings(Tensor *t)
 
 PART(int64_t, work_done)
 
-/* False: constants take too much work, which is reported. Counted, so that it does not hang on the machine. */
+/* False: the model's constants take too much work, which is reported. Operations are counted rather than timed, so that
+ * the result does not depend on the machine. */
 static bool within_budget(const Node *n)
 {
-    static const int64_t max = (int64_t)1 << 34; /* multiplications: some seconds */
+    static const int64_t max = (int64_t)1 << 34; /* operations: some seconds */
     int64_t work = n->macs;
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
@@ -127,8 +129,8 @@ void run_node(Node *n)
 
 static void run_now(Node *n)
 {
-    enum { SMALL = 4096 };            /* bytes that share the pool with everything else */
-    for (int i = 0; i < n->n_in; i++) /* before there is memory for the results: one after the other */
+    enum { SMALL = 4096 };            /* bytes: up to here data is in the pool, above it in a block of its own */
+    for (int i = 0; i < n->n_in; i++) /* force lazy inputs one at a time, before memory for the results is taken */
         if (n->in[i] && n->in[i]->data->thunk)
             tensor_data(n->in[i]->data);
     for (int i = 0; i < n->n_out; i++) {
@@ -189,7 +191,7 @@ Tensor *run_one(Node *n)
     return one.data ? tensor_new_fill(one.type, *n->out[0]->shape, one.data->data) : NULL;
 }
 
-/* Do elements of v go into the output? */
+/* Does n copy elements of v to its output? */
 static bool moves_value(const Node *n, const Value *v)
 {
     bool moved = false;
@@ -198,7 +200,7 @@ static bool moves_value(const Node *n, const Value *v)
     return moved;
 }
 
-/* Dims for what is moved, plain bytes for the rest (indices). */
+/* The bytes of v for a run on Dims: as Dims if its elements are moved, unchanged otherwise (indices). */
 static void *dims_bytes(Value *v, void *arg)
 {
     if (v->data->symbolic)
@@ -212,7 +214,7 @@ static void *dims_bytes(Value *v, void *arg)
     return d;
 }
 
-/* Can the bound kernel, the one for 64-bit elements, take Dims? Not when it looks at numbers that are expressions. */
+/* The 64-bit variant of the bound kernel, if it can run on Dims; NULL: it would need the value of an expression. */
 static const Kernel *kernel_of_dims(const Node *n)
 {
     const Kernel *k = n->call.kernel;
@@ -227,7 +229,7 @@ static const Kernel *kernel_of_dims(const Node *n)
     return !(k->flags & SCRATCH) ? kernel_find(k->name, U64, k->u) : NULL;
 }
 
-/* Dims are 64-bit patterns, so a kernel that moves 64-bit elements moves them as well. */
+/* Dims are 64-bit patterns, so a kernel that moves 64-bit elements can move them. */
 bool run_symbolic(Node *n)
 {
     for (int i = 0; i < n->n_out; i++) {

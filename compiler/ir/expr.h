@@ -1,4 +1,4 @@
-/* expr.h - what dim.c and poly.c share: expressions as they are stored. */
+/* expr.h - the representation of expressions, for dim.c, dim_print.c and poly.c. */
 #ifndef ONNXCC_EXPR_H
 #define ONNXCC_EXPR_H
 
@@ -7,7 +7,8 @@
 typedef enum ExprKind {
     EXPR_SYMBOL, /* symbol id */
     EXPR_POLY,   /* a sum of terms: coefficient, number of atoms, atoms in ascending order; see poly.c */
-/* The others have parts: two Dims, EXPR_SELECT three. ADD and MUL are what is too large to be written out. */
+/* The others have operands: two Dims, EXPR_SELECT three. ADD and MUL are for what is too large to expand into a
+ * POLY. */
 #define EXPR(kind, ...) EXPR_##kind,
 #include "ir/expr.def"
 #undef EXPR
@@ -19,9 +20,10 @@ typedef struct Range {
 
 typedef struct Expr {
     ExprKind kind;
-    int n;                                                        /* words */
-    int size;                                                     /* symbols and operations when it is written out */
-    unsigned seen, resolved_at, bounded_at, valued_at, narrow_at; /* when the last walk was here, with what result */
+    int n;    /* number of words in w */
+    int size; /* symbols and operations when printed */
+    unsigned seen, resolved_at, bounded_at, valued_at,
+        narrow_at; /* the clock of the last walk of each kind; its results: */
     Dim resolved;
     Range range;
     bool narrow;
@@ -30,14 +32,15 @@ typedef struct Expr {
 } Expr;
 
 Expr *dim_expr(Dim d);
-int dim_order(Dim a, Dim b); /* < 0: a comes first where a and b may change places */
+int dim_order(Dim a, Dim b); /* < 0: a comes first in a commutative operation */
 Dim dim_make(ExprKind kind, int n, const int64_t *w);
 Dim dim_opaque_add(Dim a, Dim b);
 Dim dim_opaque_mul(Dim a, Dim b);
 Range dim_range(Dim d);
-unsigned dim_clock(void); /* the time of a walk over several sizes, between which no bounds change */
+unsigned dim_clock(void); /* begins a walk over sizes, during which no bounds may change */
 Range dim_range_at(Dim d, unsigned time);
-void symbol_check_known(const Symbol *s, bool known); /* of a run, or in the C, where it has a variable */
+void symbol_check_known(const Symbol *s,
+                        bool known); /* bug() unless the symbol's value (or, in the C, its variable) is known */
 const char *expr_text(Dim d);
 
 /* Saturating; division and modulo round down. */

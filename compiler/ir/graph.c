@@ -1,9 +1,9 @@
-/* graph.c - graph surgery: values, nodes, their uses and attributes. */
+/* graph.c - edits of the graph: values, nodes, their uses and attributes. */
 #include "ir/graph.h"
 #include "ir/kernel.h"
 #include "ir/schema.h"
 
-/* ---- storage that is shared ---------------------------------------------------------------------------------- */
+/* ---- values with shared storage ---- ----------------------------------------------------------------------------- */
 
 void value_share(Value *a, Value *b) { vec_push(&a->graph->model->shares, ((struct Share){a, b, NULL})); }
 
@@ -47,7 +47,7 @@ void value_free(Value *v)
     pool_free(v, sizeof *v);
 }
 
-/* Values that no node makes and nobody reads now: given back once no code can have them in hand. */
+/* Values without definition and uses: freed by values_free, when no code holds a pointer to them. */
 typedef struct Left {
     VEC(Value *) list;
     bool stay;
@@ -56,7 +56,7 @@ PART(Left, left)
 
 static void value_left(Value *v)
 {
-    const bool findable = v->name && v->graph->scope.cap; /* by its name */
+    const bool findable = v->name && v->graph->scope.cap; /* it may be looked up by name */
     if (v->uses.n || v->def || findable || v->pinned || v->maybe_dead || left()->stay)
         return;
     v->maybe_dead = true;
@@ -75,7 +75,7 @@ void values_free(void)
     }
 }
 
-/* Where a use is among its value's: of a node it is known, so that leaving a value of many uses takes no search. */
+/* Records the index of a node's use in its value's list, so that removing one of many uses takes no search. */
 static void use_at(Use u, int at)
 {
     if (u.node)
@@ -90,7 +90,7 @@ static void use_add(Value *v, Use u)
     vec_push(&v->uses, u);
 }
 
-/* The last one takes its place. */
+/* Moves the last use to the place of the removed one. */
 static void use_remove(Value *v, Use u)
 {
     if (!v)
@@ -220,7 +220,7 @@ void node_set_inputs(Node *n, int n_in, Value *const *in)
         node_set_in(n, i, in[i]);
 }
 
-/* Takes n out of its list; its uses stay. */
+/* Removes n from its graph's list; its uses remain. */
 static void unlink_node(Node *n)
 {
     if (n->prev)
@@ -381,7 +381,7 @@ void attr_set_string(Node *n, const char *attr, const char *v)
 
 /* ---- messages: where in the model ------------------------------------------------------------------------------ */
 
-/* The model's own node, also for one that it was expanded into. */
+/* For a node from an expansion or a function's body: the place of the model's own node. */
 const char *node_place(const Node *n)
 {
     const Source *s = n->source && n->source->call ? n->source->call : n->source;

@@ -1,21 +1,21 @@
-/* graph.h - the data model: values, nodes, graphs, and how they are changed. */
+/* graph.h - the data model: values, nodes, graphs, and the calls that edit them. */
 #ifndef ONNXCC_GRAPH_H
 #define ONNXCC_GRAPH_H
 
 #include "base/error.h"
 #include "ir/symbol.h"
 
-#define MAX_ARGS 24 /* pointers one kernel call may take */
-#define MAX_SIZES 4 /* that it may report */
+#define MAX_ARGS 24 /* limit of the pointers passed to a kernel */
+#define MAX_SIZES 4 /* limit of the sizes that a kernel reports */
 
 typedef enum Form { TENSOR, SEQUENCE, OPTIONAL, MAP, SPARSE, OPAQUE } Form;
-typedef struct TypeDesc { /* a TypeProto in full; a dimension it says nothing about is the symbol "?" */
+typedef struct TypeDesc { /* a TypeProto; an unspecified dimension is the symbol "?" */
     Form form;
     Type elem, key;
     Shape shape;
     struct TypeDesc *of;
     Name dim_param[MAX_RANK];
-    bool hint; /* what a function's body says: true of some calls */
+    bool hint; /* declared in a function's body: need not hold for every call */
 } TypeDesc;
 
 typedef struct Use {
@@ -24,7 +24,7 @@ typedef struct Use {
     int i;
 } Use;
 
-/* Integers q that stand for (q - zero) * scale. */
+/* Quantisation: the integer q represents (q - zero) * scale. */
 struct Scale {
     Tensor *scale, *zero; /* zero: NULL is 0 */
 };
@@ -42,7 +42,7 @@ struct Value {
     Graph *graph; /* whose scope it belongs to */
     Node *def;    /* NULL: graph input or initializer */
     int def_i;
-    int id;    /* dense numbering, for side tables */
+    int id;    /* dense index, for side tables */
     int input; /* index among the C inputs, or -1 */
     VEC(Use) uses;
     Type type;
@@ -52,19 +52,19 @@ struct Value {
     bool maybe_dead : 1;   /* it lost a use and may have none; values_free decides */
     bool poisoned : 1;     /* an error was reported here: no follow-up messages */
     const Shape *shape;
-    TypeDesc *desc;                /* as declared (input, output, value_info), or NULL */
+    TypeDesc *desc;                /* declared type (input, output, value_info), or NULL */
     struct Components *components; /* of a sequence or optional: container.h */
     Tensor *data;                  /* not NULL: constant (or, when data->symbolic, known integers) */
     Tensor *fallback;              /* of an input with a default: that default */
-    const struct Scale *scale;     /* of its integers, where one scale holds for all; or NULL */
-    int64_t text;                  /* of a STR made at run time: bytes of the longest element */
+    const struct Scale *scale;     /* quantisation, if one scale holds for all elements; or NULL */
+    int64_t text;                  /* STR made at run time: upper bound of an element's bytes */
     /* the memory plan */
     bool persistent : 1;               /* its bytes are the text of strings: they stay until the end of the run */
     bool contiguous : 1;               /* of a storage: it cannot be rows of a larger one */
     Value *storage;                    /* what its bytes are part of (view, in place, concat); NULL: its own */
     const struct Placement *placement; /* where in it */
-    int64_t offset;                    /* in the arena; -1: not there (constant, input, output) */
-    int64_t bytes;                     /* reserved, for the bounds */
+    int64_t offset;                    /* in the arena; -1: not in the arena (constant, input, output) */
+    int64_t bytes;                     /* reserved, at the upper bounds of its sizes */
     int live_from, live_to;
     /* emission */
     bool read : 1;      /* some code has its pointer */
@@ -76,7 +76,7 @@ struct Value {
 typedef enum AttrType {
     A_NONE, A_FLOAT, A_INT, A_STRING, A_TENSOR, A_GRAPH, A_FLOATS, A_INTS, A_STRINGS, A_TENSORS, A_GRAPHS,
     A_SPARSE, A_SPARSES, A_TYPE, A_TYPES
-} AttrType; /* ONNX's own numbers */
+} AttrType; /* ONNX's numbers */
 /* clang-format on */
 typedef struct Attr {
     Name name;
@@ -84,7 +84,7 @@ typedef struct Attr {
     AttrType type;
     int n;    /* of a list */
     Graph *g; /* A_GRAPH; else NULL */
-    union {   /* by type */
+    union {   /* by `type` */
         int64_t i;
         float f;
         Name s;
@@ -99,7 +99,7 @@ typedef struct Attr {
 } Attr;
 static inline int attr_graphs(const Attr *a) { return a->type == A_GRAPHS ? a->n : 0; }
 
-/* What a bound node calls: a kernel with pointers and parameters (kernel.h). */
+/* The call of a bound node: a kernel with pointers and parameters (kernel.h), or a loop. */
 typedef union Param {
     Dim d;
     double f;
@@ -112,22 +112,22 @@ typedef struct Call {
     const struct Field *fields; /* of the kernel's parameter struct */
     Param *param;               /* one per field, arrays in full */
     Dim scratch;                /* bytes of scratch, passed last; 0: none */
-    Dim scratch_pitch;          /* ... and of more scratch for each element that the kernel's x_pitch grows by */
+    Dim scratch_pitch;          /* additional bytes of scratch per element of the kernel's x_pitch */
     Symbol **size;              /* sizes the kernel reports through int64_t pointers after the outputs */
     int n_size;
-    Loop *loop;     /* instead of a kernel: a fused elementwise loop (loop.c) */
-    Loop *epilogue; /* after a kernel flagged EPILOGUE: what happens to each value before it is stored */
+    Loop *loop;     /* instead of a kernel: an elementwise loop (loop.c) */
+    Loop *epilogue; /* of a kernel flagged EPILOGUE: applied to each result before it is stored */
 } Call;
 
-/* What the file says of a node; shared by everything that the node is expanded into. */
+/* A node as the file describes it; shared by all nodes that it is expanded into. */
 typedef struct Source {
     Name name, op_type, domain, overload;
-    const char *within;        /* path of the graph whose node `index` it is */
-    const struct Source *call; /* copied from a function's body: the model's node that called it */
+    const char *within;        /* path of its graph, where it is node `index` */
+    const struct Source *call; /* for a copy from a function's body: the model's node that calls the function */
     int index;
 } Source;
 
-/* The model's nodes whose work a node does besides its own, in their order. */
+/* A list of the model's nodes that were fused into a node, in their order. */
 typedef struct Also {
     const Source *source;
     Name name;
@@ -139,14 +139,14 @@ struct Node {
     Node *prev, *next;
     Graph *graph;
     const Op *op;
-    const Source *source; /* NULL: the compiler's own */
+    const Source *source; /* NULL: made by the compiler */
     Name name;
     Also *also;
     int n_in, n_out, n_attr;
     Value **in, **out; /* NULL: omitted */
-    int *use;          /* of each input, where it is in the value's uses */
+    int *use;          /* of each input: its index in the value's uses */
     Attr *attr;
-    bool known;         /* bound or folded already */
+    bool known;         /* already bound or folded */
     bool expanded;      /* infer.c: replaced by what it means */
     bool pinned;        /* a symbol or an assumption has its address: not to be freed */
     bool channels_last; /* layout.c: inputs and outputs of rank >= 3 are N...C, not NC... */
@@ -163,14 +163,14 @@ struct Node {
 struct Graph {
     Name name;
     Model *model;
-    Graph *parent;             /* enclosing graph, for names */
+    Graph *parent;             /* enclosing graph, whose names are visible */
     Node *owner;               /* node whose attribute it is */
-    struct Function *function; /* whose body it is (not set in graphs nested there) */
+    struct Function *function; /* the function whose body it is (not set in graphs nested in it) */
     Node *first, *last;
     VEC(Value *) in;
     VEC(Value *) out;
-    VEC(Value *) init; /* initializers (constants), also those that are inputs */
-    Map scope;         /* Name -> Value, of this graph alone */
+    VEC(Value *) init; /* initializers, including those that are inputs */
+    Map scope;         /* Name -> Value, without enclosing graphs */
     const char *path;
 };
 
@@ -186,12 +186,12 @@ typedef struct Function {
     }) imports;
     Graph *body; /* nodes only; values by name in its scope */
     const char *path;
-    bool resolved; /* its nodes have their operators */
+    bool resolved; /* its nodes have their schemas */
 } Function;
 
 struct Model {
-    const char *file; /* as given, for messages */
-    Name base;        /* base name, for the banner */
+    const char *file; /* path as given, for messages */
+    Name base;        /* base name of the file, for the banner */
     uint64_t hash;    /* XXH3 of the file's bytes */
     size_t bytes;
     int64_t ir_version, model_version;
@@ -203,47 +203,47 @@ struct Model {
     VEC(struct Devices {
         Name name;
         int64_t n;
-    }) devices; /* read under --strict alone */
+    }) devices; /* only read with --strict */
     VEC(struct Training { Graph *init, *algorithm; }) training;
-    VEC(struct Share { /* storage of a and b is one; copy: what puts b there */
+    VEC(struct Share { /* a and b share storage; copy: the node that copies b there, or NULL */
                        Value *a, *b;
                        Node *copy;
     }) shares;
     Graph *graph;
-    VEC(Name) declared; /* names of the outputs, which inlined functions may make others of */
-    VEC(Name) out;      /* names of the tensors that the outputs have become, in the C interface */
+    VEC(Name) declared; /* names of the outputs in the file; inlining may replace the values */
+    VEC(Name) out;      /* names of the output tensors in the C interface */
     int dir;            /* folder of the model, for external data; -1: none (standard input) */
-    int n_nodes;        /* as read, for the report */
-    int n_values;       /* ids given so far */
+    int n_nodes;        /* number of nodes in the file, for the report */
+    int n_values;       /* ids assigned so far */
 };
 
-/* graph surgery (graph.c) */
-Value *value_new(Graph *g, Name n); /* a fresh value; n may be NULL */
+/* ---- edits of the graph (graph.c) -------------------------------------------------------------------------------- */
+Value *value_new(Graph *g, Name n); /* a new value; n: its name, or NULL */
 Value *value_const(Graph *g, Tensor *t);
-/* Before memory is planned: one storage for both (a branch's result and the If's). */
+/* Requests, before memory is planned, that a and b share storage (a branch's output and the If's). */
 void value_share(Value *a, Value *b);
-/* The same for what a loop's iteration ends with: copied, unless it is made there. */
+/* The same for a loop's state and the body's result, which `copy` copies unless it is computed in place. */
 void value_carry(Value *state, Node *copy);
-void value_free(Value *v); /* and its memory: nobody reads it, nothing has its address */
-void values_free(
-    void); /* gives back values that nobody reads and no node makes any more, when no code has one in hand */
+void value_free(Value *v); /* frees a value without uses and without other pointers to it */
+/* Frees values without uses and definition; to be called when no code holds a pointer to one. */
+void values_free(void);
 void values_stay(void); /* turns values_free off: containers hold values that have no recorded use */
-/* Newest version; outputs made; not inserted. */
+/* A node of the operator's newest version, with new outputs; not inserted yet. */
 Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out);
-void node_also(Node *by, const Node *n); /* by does from now on what n does */
+void node_also(Node *by, const Node *n); /* records that `by` now does the work of n */
 void node_insert(Node *n, Node *before); /* before == NULL: at the end */
-void node_remove(Node *n);               /* and its uses */
-void node_free(Node *n);                 /* and its memory: nothing in the model points to it any more */
-void node_inputs(Node *n, int n_in);     /* room for so many, all omitted */
+void node_remove(Node *n);               /* with its uses */
+void node_free(Node *n);                 /* frees a node that nothing points to */
+void node_inputs(Node *n, int n_in);     /* sets the number of inputs, all omitted */
 void node_set_in(Node *n, int i, Value *v);
 void node_set_inputs(Node *n, int n_in, Value *const *in);
-void value_replace(Value *old, Value *by);        /* every use, graph outputs too */
-void graph_set_output(Graph *g, int i, Value *v); /* output i is v from now on */
+void value_replace(Value *old, Value *by);        /* in every use, including graph outputs */
+void graph_set_output(Graph *g, int i, Value *v); /* makes v output i */
 void graph_add_output(Graph *g, Value *v);
 void node_move(Node *n, Node *before); /* with its outputs, into before's graph */
-int64_t max_bytes(const Value *v);     /* at the bounds of its sizes */
+int64_t max_bytes(const Value *v);     /* bytes at the upper bounds of its sizes; saturates */
 bool value_is_output(const Value *v);
-const char *node_path(const Node *n);             /* "graph.node[3]"; "a node": the compiler's own */
+const char *node_path(const Node *n);             /* "graph.node[3]"; "a node": made by the compiler */
 const char *node_place(const Node *n);            /* `graph.node[3] "name" (Op)` */
 Name node_op(const Node *n);                      /* its operator's name */
 Attr *node_attr(const Node *n, const char *name); /* or NULL */
@@ -257,7 +257,7 @@ void graph_each_node(Graph *g, void (*visit)(Node *, void *), void *arg);
 void node_each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg); /* nested in n directly */
 
 /* Messages about a node or a value, with its place in the file; see error_at. */
-/* n (NULL: none) is in work: what fails now fails there. Returns what was in work before. */
+/* Sets the node (or NULL) that a fatal message names. Returns the one before. */
 const Node *node_in_work(const Node *n);
 void error_node(const Node *n, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void error_value(const Value *v, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));

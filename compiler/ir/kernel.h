@@ -1,5 +1,5 @@
-/* kernel.h - kernels as the compiler knows them: their parameters as descriptors, a register of them by name and type.
- * The only place for preprocessor cleverness besides scalar.def. */
+/* kernel.h - kernels in the compiler: descriptors of their parameters, and a table of kernels by name and type. Made
+ * from the kernel headers by macros. */
 #ifndef ONNXCC_KERNEL_H
 #define ONNXCC_KERNEL_H
 
@@ -9,15 +9,15 @@
 typedef struct Field {
     const char *name;
     enum FieldType { FIELD_END, FIELD_idx, FIELD_int, FIELD_i64, FIELD_f32, FIELD_f64, FIELD_text } type;
-    int count;     /* 0: a scalar; else an array of so many */
-    size_t offset; /* in the struct */
+    int count;     /* 0: a scalar; else the array's length */
+    size_t offset; /* offset in the struct */
 } Field;
 static inline bool field_is_size(const Field *f) { return f->type >= FIELD_idx && f->type <= FIELD_i64; }
 
-/* A kernel instantiated for the compiler's own machine (rt.c); found by kernel_find. */
+/* A kernel instantiated for the compiler itself (rt.c); found by kernel_find. */
 struct Kernel {
     const char *name; /* "cast" */
-    Type t, u;        /* u == NO_TYPE: one type */
+    Type t, u;        /* u == NO_TYPE: the kernel has one type parameter */
     int n_arg, n_in, flags;
     bool fallible;
     int (*run)(void *const *arg, const void *params);
@@ -27,7 +27,7 @@ const Kernel *kernel_find(const char *name, Type t, Type u);
 #define KERNEL_SIZES(k) (((k)->flags >> 4) & 15)
 #define KERNEL_RESIDUAL(k) (((k)->flags >> 8) & 15) /* 0: none */
 
-/* A scalar function of scalar.def (or a conversion, or a rounding) over arrays, for loops that run on the host. */
+/* A scalar function of scalar.def, a conversion or a rounding, applied to arrays: for loops that the compiler runs. */
 typedef struct Scalar {
     const char *name; /* "relu", "cast_i8", "rnd_f16" */
     Type a;           /* arithmetic type of its last argument */
@@ -35,7 +35,7 @@ typedef struct Scalar {
     Type result; /* arithmetic type of the result */
     void (*run)(const void *const *arg, void *y, ptrdiff_t n);
 } Scalar;
-const Scalar *scalar_find(const char *name, Type a); /* NULL: there is none */
+const Scalar *scalar_find(const char *name, Type a); /* NULL: none */
 
 /* PARAMS(softmax) in a kernel header makes, for the compiler, struct softmax (as in the emitted code), struct
  * softmax_bind (the same fields as Dims and doubles, so that sizes may be run-time expressions), and softmax_fields. */
@@ -60,7 +60,7 @@ const Scalar *scalar_find(const char *name, Type a); /* NULL: there is none */
 #define KF_FIELD(type, name) {#name, FIELD_##type, 0, offsetof(S, name)},
 #define KF_ARRAY(type, name, n) {#name, FIELD_##type, n, offsetof(S, name)},
 
-/* ---- the register (rt.c compiled with ONNXCC_HOST) ------------------------------------------------------- */
+/* ---- the table of kernels (rt.c compiled with ONNXCC_HOST) ---- -------------------------------------------------- */
 #ifdef ONNXCC_HOST
 #define KA_1(a) (a)[0]
 #define KA_2(a) KA_1(a), (a)[1]

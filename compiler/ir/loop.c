@@ -1,4 +1,4 @@
-/* loop.c - elementwise loops: made from pointwise operators, merged in dimensions, run on the host. */
+/* loop.c - elementwise loops: construction, merging of dimensions, execution inside the compiler. */
 #include "ir/loop.h"
 #include "ir/spatial.h"
 
@@ -24,7 +24,7 @@ void loop_free(Loop *l)
 int loop_literal(Loop *l, Type type, double f, int64_t i)
 {
     Step s = {.fn = NULL, .a = type_arith(type), .type = type, .f = f, .i = i};
-    for (int k = 0; k < l->steps.n; k++) /* one literal serves all its uses */
+    for (int k = 0; k < l->steps.n; k++) /* equal literals are one step */
         if (!l->steps.at[k].fn && l->steps.at[k].type == type && !memcmp(&l->steps.at[k].f, &f, sizeof f) &&
             l->steps.at[k].i == i)
             return k;
@@ -32,7 +32,7 @@ int loop_literal(Loop *l, Type type, double f, int64_t i)
     return l->steps.n - 1;
 }
 
-/* Is the one element of v a NaN? As a literal it would have no payload. */
+/* Is the one element of v a NaN? A literal would lose its payload. */
 static bool is_nan(const Value *v) { return type_is_float(v->type) && isnan(tensor_get(v->data, 0)); }
 
 int loop_in(Loop *l, Value *v)
@@ -60,7 +60,7 @@ int loop_step_list(Loop *l, const char *fn, Type a, Type type, int n_arg, const 
     return l->steps.n - 1;
 }
 
-/* Storage type of an argument or step. */
+/* Element type of an argument: an input or a step. */
 static Type loop_type(const Loop *l, int arg) { return arg < 0 ? l->in[~arg]->type : l->steps.at[arg].type; }
 
 int loop_convert(Loop *l, int arg, Type type)
@@ -79,7 +79,7 @@ void loop_out(Loop *l, int step, Value *v)
 
 Type copy_type(Type t) { return type_arith(t) == t || type_is_int(t) ? t : type_storage(t); }
 
-/* "to" is Cast, whose functions are named for the result. */
+/* "to" is Cast; its functions are named by the result type. */
 const char *loop_function(const Step *s)
 {
     return strcmp(s->fn, "to") ? s->fn : name_format("cast_%s", type_tag(s->type))->s;
@@ -122,20 +122,22 @@ void bind_map(Node *n, const char *fn, int n_literal, const double *literal)
     bind_loop(n, l);
 }
 
-/* Element strides of a value of shape s over the index space, right-aligned; 0 where it is broadcast. v: how it lies. */
+/* Element strides of a value of shape s over the index space, right-aligned; 0 where it is broadcast. v: its
+ * placement. */
 static void broadcast_strides(Shape space, Shape s, const Value *v, Dim *stride)
 {
     Dim step = D(1);
-    bool together = dim_is(v->placement->pitch, 0); /* from here on */
+    bool together = dim_is(v->placement->pitch, 0); /* the remaining, outer dimensions are contiguous */
     for (int i = 0; i < space.rank; i++)
         stride[i] = D(0);
-    for (int i = s.rank - 1, k = space.rank - 1; i >= 0 && k >= 0; i--, k--) { /* k < 0: in a branch that cannot run */
+    for (int i = s.rank - 1, k = space.rank - 1; i >= 0 && k >= 0;
+         i--, k--) { /* k < 0: in a branch that is never taken */
         if (!together && dim_identical(step, v->placement->run)) {
             together = true;
             step = v->placement->pitch;
         }
         stride[k] = dim_is(s.dim[i], 1) ? D(0) : step;
-        if (!dim_identical(s.dim[i], space.dim[k]) && !dim_is(s.dim[i], 1)) /* a size that may be 1 at run time */
+        if (!dim_identical(s.dim[i], space.dim[k]) && !dim_is(s.dim[i], 1)) /* the size may be 1 at run time */
             stride[k] = dim_select(dim_eq_expr(s.dim[i], D(1)), D(0), step);
         step = dim_mul(step, s.dim[i]);
     }
@@ -169,7 +171,7 @@ void loop_dims(const Loop *l, LoopDims *d)
     }
 }
 
-/* ---- on the host ----------------------------------------------------------------------------------------- */
+/* ---- execution ---- ---------------------------------------------------------------------------------------------- */
 
 enum { BLOCK = 256 };
 
@@ -190,13 +192,13 @@ typedef struct Run {
     LoopDims d;
     const void *const *in;
     void *const *out;
-    char *block;                /* one BLOCK of 8 bytes per input and step */
+    char *block;                /* BLOCK elements of 8 bytes per input and step */
     const Scalar **fn, **round; /* per step */
 } Run;
 
 static void *slot(const Run *r, int arg) { return r->block + (size_t)(arg < 0 ? ~arg : r->l->n_in + arg) * BLOCK * 8; }
 
-/* n elements from `at` on along the innermost dimension; base, stride: of each input and output there. */
+/* Runs n elements from `at` on along the innermost dimension; base, stride: of each input and output. */
 static void run_block(const Run *r, const idx *base, const idx *stride, idx at, idx n)
 {
     const int n_in = r->l->n_in;
@@ -219,7 +221,7 @@ static void run_block(const Run *r, const idx *base, const idx *stride, idx at, 
     for (int k = 0; k < r->l->n_out; k++) {
         int from = r->l->out_step[k], in = ~from;
         Type t = from < 0 ? copy_type(r->l->out[k]->type) : r->l->out[k]->type;
-        if (from < 0) /* into a slot of no step */
+        if (from < 0) /* a copy of an input, in the slot after the steps' */
             elements_load(t, r->in[in], base[in] + at * stride[in], stride[in], n, slot(r, from = r->l->steps.n));
         elements_store(t, r->out[k], base[n_in + k] + at * stride[n_in + k], stride[n_in + k], n, slot(r, from));
     }

@@ -1,4 +1,4 @@
-/* node.c - how operators look at a node: attributes with their defaults, inputs that decide sizes, outputs to set. */
+/* node.c - access to nodes for operators: attributes with defaults, inputs that determine sizes, outputs; expansion. */
 #include <stdlib.h>
 
 #include "ir/assume.h"
@@ -41,7 +41,7 @@ static Attr *read_default(const Op *op, const FormalAttr *f)
 
 PART(Map, defaults) /* FormalAttr -> Attr */
 
-/* The attribute as given, or the schema's default, which is read once; NULL: absent. */
+/* The attribute as given, or the schema's default, which is parsed once; NULL: absent. */
 static const Attr *attr_or_default(const Node *n, const char *attr)
 {
     const Attr *a = node_attr(n, attr);
@@ -114,7 +114,7 @@ Type attr_type(Node *n, const char *attr, int64_t t)
 int axis_of(Node *n, int64_t axis, int rank)
 {
     if (axis < -rank || axis >= rank) {
-        if (rank || axis < -1 || axis > 0) /* a scalar has an axis 0 to many exporters */
+        if (rank || axis < -1 || axis > 0) /* many exporters give a scalar an axis 0 */
             error_node(n, "ATT-13", "axis %lld is outside [%d, %d]", (long long)axis, -rank, rank - 1);
         return 0;
     }
@@ -130,7 +130,7 @@ bool require_rank(Node *n, int rank)
 
 int attr_axis(Node *n, const char *attr, int rank) { return axis_of(n, attr_int(n, attr), rank); }
 
-/* ---- inputs that decide sizes ------------------------------------------------------------------------------ */
+/* ---- inputs that determine sizes ---- ---------------------------------------------------------------------------- */
 
 bool in_const(const Node *n, int i) { return in(n, i) && in(n, i)->data && !in(n, i)->data->symbolic; }
 
@@ -139,7 +139,7 @@ double in_float(const Node *n, int i, double otherwise)
     return in_const(n, i) && tensor_count(in(n, i)->data) > 0 ? tensor_get(in(n, i)->data, 0) : otherwise;
 }
 
-/* The symbol for element `e` of a tensor that is known only at run time; the same one every time. */
+/* The symbol for element `e` of a tensor that is known only at run time; every call returns the same. */
 static Dim element_symbol(Value *v, int e)
 {
     for (Symbol *s = symbols_of(v); s; s = s->next)
@@ -202,7 +202,7 @@ void infer_compare(Node *n)
         set_out(n, 0, B8, s);
 }
 
-/* ---- making nodes in an expansion ----------------------------------------------------------------------------- */
+/* ---- new nodes of an expansion ---- ------------------------------------------------------------------------------ */
 
 Node *make_node(Node *n, const char *op, int n_in, Value **in, int n_out)
 {
@@ -231,7 +231,7 @@ void replace_out(Node *n, int i, Value *by)
     Value *old = out(n, i);
     if (!old)
         return;
-    if (by->def && by->graph == old->graph && !by->desc) { /* the model's own name serves the reader better */
+    if (by->def && by->graph == old->graph && !by->desc) { /* keep the model's name in messages and in the C */
         by->name = old->name;
         by->desc = old->desc;
     }

@@ -1,12 +1,12 @@
-/* opset.c - resolve: gives every node the schema of (domain, operator, version in force); one message for all that have none.
- * Requires: a parsed model. Leaves: n->op on every node but calls of model functions. */
+/* opset.c - resolve: finds the schema of every node by domain, operator and imported version; one message per
+ * unresolved operator. Requires: a parsed model. Leaves: n->op on every node except calls of model functions. */
 #include "ir/opset.h"
 #include "base/options.h"
 #include "ir/schema.h"
 
 #include <strings.h>
 
-/* The highest versions onnxcc knows; a newer import may have changed what an old name means. */
+/* The newest supported versions. In a newer one, operators may have other semantics. */
 static const struct Known {
     const char *domain;
     int64_t newest;
@@ -55,7 +55,7 @@ Function *find_function(const Model *m, const Node *n)
     return map_get(&m->function_of, function_key(n->source->domain, n->source->op_type, n->source->overload));
 }
 
-/* An operator without a schema, with the nodes that it concerns. */
+/* An operator without a schema, and the nodes that need it. */
 typedef struct Unresolved {
     Name domain, op;
     int64_t version;
@@ -69,7 +69,7 @@ typedef struct Resolver {
     const struct Import *imports;
     int n_imports;
     Unresolved *unresolved, **last;
-    Map unresolved_of; /* of domain, operator and version */
+    Map unresolved_of; /* by domain, operator and version */
 } Resolver;
 
 static void resolve_graph(Graph *g, void *resolver);
@@ -92,7 +92,7 @@ static void add_miss(Resolver *r, const Node *n, Name domain, int64_t version)
     map_put(&r->unresolved_of, kind, m);
 }
 
-/* A function is resolved with its own imports, once, when the first node calls it. */
+/* Resolves a function by its own imports, once. */
 static void resolve_function(Resolver *r, Function *f)
 {
     if (f->resolved)
@@ -107,7 +107,7 @@ static void resolve_function(Resolver *r, Function *f)
     r->n_imports = n;
 }
 
-/* Is n an operator of the user's own (--custom-op)? */
+/* Is n an operator that the user provides (--custom-op)? */
 static bool is_custom(const Node *n)
 {
     for (int i = 0; i < opt()->customs.n; i++)
@@ -166,10 +166,10 @@ static void resolve_graph(Graph *g, void *resolver)
         resolve_node(resolver, n);
 }
 
-/* A removed operator's schema says what to use instead, and, before that, whether it was an experiment. */
+/* A removed operator's schema names its replacement, after this prefix if the operator was experimental. */
 static const char experiment[] = "experimental: ";
 
-/* Why (domain, op, version) has no schema, in the user's terms. */
+/* Reports why (domain, op, version) has no schema: other versions, other domains, similar names. */
 static void report_unresolved(const Unresolved *m)
 {
     const char *domain = domain_text(m->domain), *op = printable(m->op);
@@ -222,7 +222,7 @@ void resolve_ops(Model *m)
     Resolver r = {.model = m, .imports = m->imports.at, .n_imports = m->imports.n};
     r.last = &r.unresolved;
     resolve_graph(m->graph, &r);
-    for (int i = 0; i < m->functions.n; i++) /* those that nobody calls, too */
+    for (int i = 0; i < m->functions.n; i++) /* including functions that are never called */
         resolve_function(&r, m->functions.at[i]);
     for (const Unresolved *unresolved = r.unresolved; unresolved; unresolved = unresolved->next)
         report_unresolved(unresolved);

@@ -1,5 +1,5 @@
-/* poly.c - sums, products and quotients of sizes, in one form: a polynomial with sorted terms over atoms (symbols and
- * everything that is no sum or product), multiplied out. So a * 12 / 12 is a, and n + m is m + n. */
+/* poly.c - sums, products and quotients of sizes in normal form: an expanded polynomial, with sorted terms, over atoms
+ * (symbols and all expressions that are no sum or product). So a * 12 / 12 is a, and n + m is m + n. */
 #include "ir/expr.h"
 #include "ir/ops.h"
 
@@ -16,7 +16,7 @@ typedef struct Poly {
     Term t[TERMS];
 } Poly;
 
-/* The order of terms: degree first, then atoms; it is kept by multiplication, which exact division relies on. */
+/* A monomial order: degree first, then atoms. Multiplication preserves it, which exact division relies on. */
 static int compare_terms(const Term *a, const Term *b)
 {
     if (a->k != b->k)
@@ -68,7 +68,7 @@ static Dim poly_dim(const Poly *p)
     return dim_make(EXPR_POLY, n, w);
 }
 
-/* p += c * t; false: does not fit, and p is as it was. */
+/* p += c * t; false: overflow or too many terms, and p is unchanged. */
 static bool poly_add_term(Poly *p, int64_t c, const Term *t)
 {
     int i = 0, order = 1;
@@ -115,7 +115,7 @@ static bool term_mul(const Term *a, const Term *b, Term *y)
     return true;
 }
 
-/* y = a / b when it leaves nothing. */
+/* y = a / b; false: there is a remainder. */
 static bool term_div(const Term *a, const Term *b, Term *y)
 {
     if (!b->c || (b->c == -1 && a->c == INT64_MIN) || a->c % b->c)
@@ -184,7 +184,7 @@ Dim dim_mul(Dim a, Dim b)
     return poly_size(&y) > LONG && poly_size(&y) > dim_size(a) + dim_size(b) ? dim_opaque_mul(a, b) : poly_dim(&y);
 }
 
-/* y = a / b when it leaves nothing. */
+/* y = a / b; false: there is a remainder. */
 static bool poly_exact(const Poly *a, const Poly *b, Poly *y)
 {
     Poly rest = *a;
@@ -210,7 +210,7 @@ static int64_t gcd(int64_t a, int64_t b)
     return a < 0 ? -a : a;
 }
 
-/* floor(p / b) for a number b > 1, no term of p but the constant a multiple of b. */
+/* floor(p / b) for a number b > 1, where no term of p except the constant is a multiple of b. */
 static Dim div_number(const Poly *p, int64_t b)
 {
     int64_t g = b, constant = 0;
@@ -255,7 +255,7 @@ Dim dim_div(Dim a, Dim b)
     if (poly_exact(&p, &q, &whole))
         return poly_dim(&whole);
     whole.n = 0;
-    for (int i = 0; i < p.n; i++) { /* terms that b divides come out of the quotient */
+    for (int i = 0; i < p.n; i++) { /* separate the terms that b divides */
         Term t;
         bool out = q.n == 1 && term_div(&p.t[i], &q.t[0], &t);
         if (!poly_add_term(out ? &whole : &rest, 1, out ? &t : &p.t[i]))

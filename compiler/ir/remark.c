@@ -1,12 +1,12 @@
-/* remark.c - why not? A line for every node that a rewrite applied to, or declined. */
+/* remark.c - remarks: a line for every node that a rewrite applied to or declined. */
 #include "ir/remark.h"
 
 SHARED_PART_IS(unsigned, remarks_wanted);
 
 typedef struct Chosen {
     unsigned rewrites;
-    const char *quoted; /* what a remark has to mention; NULL: anything */
-    Map said;           /* whole remarks, as names: a stage may try a rewrite several times */
+    const char *quoted; /* a name that the remark must mention; NULL: any */
+    Map said;           /* the remarks so far: a stage may try a rewrite several times */
 } Chosen;
 PART(Chosen, chosen)
 
@@ -34,7 +34,7 @@ void remarks_end(void)
 
 void remarks_only(unsigned rewrites) { *remarks_wanted() = chosen()->rewrites & rewrites; }
 
-/* Is it what --remarks asks for, and new? */
+/* Is the remark selected by --remarks, and new? */
 static bool is_wanted(const Text *t)
 {
     Chosen *const c = chosen();

@@ -1,10 +1,10 @@
-/* remark.h - why not? What a rewrite did to each node that it was meant for, or why it left the node as it is (--remarks). */
+/* remark.h - remarks (--remarks): for each node that a rewrite is meant for, that it applied, or why it did not. */
 #ifndef ONNXCC_REMARK_H
 #define ONNXCC_REMARK_H
 
 #include "ir/graph.h"
 
-/* The rewrites: their names on the command line, and what has become of a node that they apply to. */
+/* The rewrites: identifier, name on the command line, and the participle for a node that it applied to. */
 #define REWRITES(X)                                                                                                    \
     X(INLINE, "inline", "inlined")                                                                                     \
     X(EXPAND, "expand", "decomposed")                                                                                  \
@@ -27,10 +27,10 @@
 typedef enum Rewrite { REWRITES(REWRITE_NUMBER) REWRITE_COUNT } Rewrite;
 #undef REWRITE_NUMBER
 
-/* "fuse": that rewrite; another word: what names a node or value so; NULL: every remark. */
+/* Selects remarks: "fuse": of this rewrite; another word: about the node or value of that name; NULL: all. */
 void remarks_choose(const char *what);
-void remarks_end(void); /* says that no remark mentioned it, where that is so */
-/* Until the next call, remarks about these rewrites alone (bits): a stage that tries things says so once. */
+void remarks_end(void); /* after the last stage: a note if no remark mentioned the name */
+/* Limits remarks to these rewrites (a bit each) until the next call: for a stage that repeats its attempts. */
 void remarks_only(unsigned rewrites);
 #define REMARKS_ALL (~0u)
 #define REMARKS_NONE 0u
@@ -43,7 +43,7 @@ SHARED_PART(unsigned, remarks_wanted)
 #define applies(rewrite, n, ...) ((remarks_on(rewrite) ? remark_applied(rewrite, n, __VA_ARGS__) : (void)0), true)
 void remark_declined(Rewrite r, const Node *n, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void remark_applied(Rewrite r, const Node *n, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* How a remark mentions another node, or a value: `"conv1" (Conv)`, `"x"`. */
+/* How a remark mentions another node or a value: `"conv1" (Conv)`, `"x"`. */
 const char *remark_node(const Node *n);
 const char *remark_value(const Value *v);
 

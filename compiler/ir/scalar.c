@@ -1,8 +1,8 @@
-/* scalar.c - the scalar functions of the emitted code over arrays, for loops that the compiler runs itself. Compiled
- * without contraction, so that both give the same bits. Names, with the arithmetic type of the (last) argument:
- *   "relu", "add", ...      a row of scalar.def
- *   "cast_i8", "cast_f8e5m2_wrap", "cast_f8e8m0_down", "to_f32"       element.h's conversions, from any arithmetic type
- *   "rnd_f16"               element.h's rounding, in the type's own arithmetic type */
+/* scalar.c - the scalar functions of the emitted code, applied to arrays: for loops that the compiler runs itself.
+ * Compiled without contraction of multiply-adds, so that both give the same bits. Their names, besides the arithmetic
+ * type of the (last) argument: "relu", "add", ...      a row of scalar.def "cast_i8", "cast_f8e5m2_wrap",
+ * "cast_f8e8m0_down", "to_f32"       element.h's conversions, from any arithmetic type "rnd_f16"
+ * element.h's rounding, in the arithmetic type of f16 */
 #include "ir/kernel.h"
 
 #include "rt.h"
@@ -12,7 +12,7 @@
 #define ARRAYS_1(fn, X, T) fn(((const X *)a[0])[i])
 #define ARRAYS_2(fn, X, T) fn(((const X *)a[0])[i], ((const T *)a[1])[i])
 #define ARRAYS_3(fn, X, T) fn(((const X *)a[0])[i], ((const T *)a[1])[i], ((const T *)a[2])[i])
-/* Function fn, X fn(first, A, ...) -> result, as an entry of the register. */
+/* A table entry for `result fn(X, A_, ...)`. */
 #define ENTRY_(name, fn, n_arg, X, A_, result)                                                                         \
     static void run_##fn(const void *const *a, void *y, ptrdiff_t n)                                                   \
     {                                                                                                                  \

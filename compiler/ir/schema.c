@@ -1,11 +1,11 @@
-/* schema.c - reads the schemas of ops/: the register of operators, their signatures, type sets and attributes. */
+/* schema.c - the table of schemas of ops/, with their parsed signatures, type sets and attributes. */
 #include "ir/schema.h"
 #include "ir/kernel.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 
-/* ---- the register ---------------------------------------------------------------------------------------- */
+/* ---- the table of schemas ---- ----------------------------------------------------------------------------------- */
 
 extern const Op *const __start_onnxcc_ops[], *const __stop_onnxcc_ops[];
 extern const int __start_onnxcc_opn[];
@@ -26,13 +26,13 @@ typedef struct Register {
     struct Entry {
         const Op *op;
         Signature *signature;
-    } *read; /* open addressing: the signatures read so far */
+    } *read; /* open addressing: the signatures parsed so far */
     size_t cap;
 } Register;
 PART(Register, reg)
 
-/* A schema for each version in op->compatible. A type variable that it does not name has the newest's types, which stand
- * behind its own. */
+/* Adds a schema for each version in op->compatible. Its types are followed by the newest's, for the type variables that
+ * it does not name. */
 static void add_old_rows(const Op *op)
 {
     for (const char *s = op->compatible; s && *s; s += strspn(s, "; ")) {
@@ -59,7 +59,8 @@ const Op *const *ops_sorted(int *n)
 {
     Register *const r = reg();
     if (!r->schemas.n) {
-        /* The linker keeps both sections in the order of the objects, so table i has length i. */
+        /* The linker keeps both sections in the order of the objects: entry i of onnxcc_opn is the length of table
+         * i. */
         for (int i = 0; __start_onnxcc_ops + i < __stop_onnxcc_ops; i++)
             for (int k = 0; k < __start_onnxcc_opn[i]; k++) {
                 vec_push(&r->schemas, &__start_onnxcc_ops[i][k]);
@@ -122,7 +123,7 @@ static TypeSet set_of(const char *s, size_t n)
     return set;
 }
 
-/* "T=N|bool U=int64": the set of variable `v`; 0 when it is not there. */
+/* "T=N|bool U=int64": the type set of variable `v`; 0: not listed. */
 static TypeSet variable_set(const char *types, const char *v, size_t n)
 {
     for (const char *s = types; s && *(s += strspn(s, " "));) {
@@ -211,7 +212,7 @@ static void read_attrs(const Op *op, Signature *signature)
     }
 }
 
-/* Where op is, or is to be. */
+/* The entry of op, or the free one for it. */
 static struct Entry *find_entry(const Op *op)
 {
     Register *const r = reg();

@@ -1,10 +1,10 @@
-/* scope.c - sizes that become known while a branch or a loop's body runs. One that is used outside has a value there in any
- * case: that of the last run of the branch or body, or, when there was none since the node was reached, a fixed one. */
+/* scope.c - sizes that become known while a branch or a loop's body runs. Outside of it such a size has the value of
+ * the last run of the branch or body or, if there was none since the node was reached, a fixed one. */
 #include "ir/scope.h"
 
 #include "ir/loop.h"
 
-PART(Map, born) /* Graph -> the first Symbol that becomes known in it */
+PART(Map, born) /* Graph -> the first Symbol whose value becomes known in it */
 
 bool graph_encloses(const Graph *outer, const Graph *inner)
 {
@@ -32,7 +32,7 @@ Symbol *symbols_born_in(const Graph *g) { return map_get(born(), g); }
 
 int64_t symbol_start(const Symbol *s) { return s->low > 0 ? s->low : s->high < 0 ? s->high : 0; }
 
-/* ---- those inside a node --------------------------------------------------------------------------------------------- */
+/* ---- symbols of nested graphs ---- ------------------------------------------------------------------------------- */
 
 typedef struct Visit {
     void (*visit)(Symbol *, void *);
@@ -93,7 +93,7 @@ Dims stacked_sizes(const Node *n)
     return sizes;
 }
 
-/* ---- what code needs -------------------------------------------------------------------------------------------------- */
+/* ---- symbols that code uses ---- --------------------------------------------------------------------------------- */
 
 static void visit_shape(const Shape *s, const Visit *v)
 {

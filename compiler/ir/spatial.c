@@ -1,4 +1,4 @@
-/* spatial.c - reads images and windows: strides, dilations, pads and automatic pads, with run-time sizes. */
+/* spatial.c - images and windows from a node's attributes: strides, dilations, pads, auto_pad; with run-time sizes. */
 #include "ir/spatial.h"
 #include "ir/schema.h"
 
@@ -105,7 +105,8 @@ bool read_pads(Node *n, const Image *m, Windows *w)
     return true;
 }
 
-/* Windows along one axis; same: 0, or which side gets the odd element of SAME_UPPER (1) and SAME_LOWER (-1). */
+/* Windows along one axis. same: 1 for SAME_UPPER (an odd element of padding goes to the end), -1 for SAME_LOWER, else
+ * 0. */
 static void read_axis(const Image *m, int a, int same, bool ceil, Windows *w)
 {
     Dim size = m->size[a], stride = D(w->stride[a]), reach = D((w->kernel[a] - 1) * w->dilation[a] + 1);
@@ -120,12 +121,13 @@ static void read_axis(const Image *m, int a, int same, bool ceil, Windows *w)
     w->out[a] = dim_max(D(0), dim_add(ceil ? dim_ceil(room, stride) : dim_div(room, stride), D(1)));
     if (!ceil)
         return;
-    /* A window that would start in the padding at the end is left out. */
+    /* A window that would start in the end padding is omitted. */
     Dim last = dim_mul(dim_sub(w->out[a], D(1)), stride), end = dim_add(size, w->pad[a]);
     w->out[a] = dim_sub(w->out[a], dim_less_expr(dim_sub(end, D(1)), last));
 }
 
-/* Are there pads beside auto_pad? True: reported. Convolutions, whose weights may tell the kernel's shape, may not have both. */
+/* Convolutions (recognised by their optional kernel_shape) may not have both pads and auto_pad. True: both, and
+ * reported. */
 static bool pads_as_well(Node *n)
 {
     const FormalAttr *shape = formal_attr(op_signature(n->op), "kernel_shape");
@@ -140,7 +142,7 @@ static bool pads_as_well(Node *n)
     return pads;
 }
 
-/* All but the sizes; *same as in read_axis. */
+/* Reads all of *w except the sizes; *same: for read_axis. */
 static bool read_windows(Node *n, const Image *m, const int64_t *kernel, Windows *w, int *same)
 {
     *w = (Windows){.padded = false};
@@ -167,7 +169,7 @@ static bool read_windows(Node *n, const Image *m, const int64_t *kernel, Windows
     return given ? read_pads(n, m, w) : !pads_as_well(n);
 }
 
-/* Axis a as a person counts the axes of input 0. */
+/* The axis of input 0 that array index a refers to, for messages. */
 static int axis_seen(const Node *n, const Image *m, int a) { return a - image_first(m) + (n->channels_last ? 1 : 2); }
 
 bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w)
@@ -188,7 +190,7 @@ bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w)
     return true;
 }
 
-/* An output_shape may name the sizes of all axes, as some exporters (and the test of version 1) do. */
+/* An output_shape may include batch and channels: some exporters, and ONNX's test of version 1, do so. */
 static void drop_batch_and_channels(Node *n, const Image *m)
 {
     const int64_t *v;

@@ -1,4 +1,4 @@
-/* spatial.h - windows that slide over the spatial axes of an image: what Conv and the pools have in common. */
+/* spatial.h - windows over the spatial axes of an image, for convolutions and pools. */
 #ifndef ONNXCC_SPATIAL_H
 #define ONNXCC_SPATIAL_H
 
@@ -6,43 +6,45 @@
 
 enum { AXES = MAX_RANK - 2 };
 
-/* An image: N,C,spatial... or, when the node is channels last, N,spatial...,C. Up to three spatial axes stand at the end of
- * the first three of arrays, those before are 1; more, which kernels do not have, stand from the beginning on. */
+/* An image: N,C,spatial... or, if the node is channels last, N,spatial...,C. Up to three spatial axes are right-aligned
+ * in the first three elements of size, padded with 1; more axes, which no kernel supports, start at element 0. */
 typedef struct Image {
     Dim n, channels, size[AXES], pixels;
     int axes;
 } Image;
 static inline int image_first(const Image *m) { return m->axes < 3 ? 3 - m->axes : 0; }
 static inline int image_end(const Image *m) { return m->axes < 3 ? 3 : m->axes; }
-bool image_read(Node *n, int i, Image *m); /* input i; false: wrong rank, and reported */
-/* More than three axes: n, inferred, becomes an onnxcc.NAMEInSteps, which is expanded next. */
+bool image_read(Node *n, int i, Image *m); /* reads input i; false: wrong rank, reported */
+/* For more than three axes, after inference: turns n into onnxcc.NAMEInSteps, which is expanded next; true if so. */
 bool image_in_steps(Node *n, const Image *m);
-/* n's attributes, those with a number for each of its axes as `count` of these have them, from axis `from` on. */
+/* Copies n's attributes to `to`; of those with a number per axis, only the `count` axes from `from` on. */
 void attrs_of_axes(const Node *n, int axes, int from, int count, Node *to);
 Shape image_shape(const Node *n, const Image *m, Dim channels, const Dim *size);
 
-/* Windows: `kernel` elements, `dilation` apart, the first `pad` before the image, `stride` from one to the next. */
+/* Windows of `kernel` elements with distance `dilation`; the first one starts at -`pad`, each further one `stride`
+ * later. */
 typedef struct Windows {
     int64_t kernel[AXES], stride[AXES], dilation[AXES];
     Dim pad[AXES], pad_end[AXES], out[AXES];
-    bool padded; /* some window may stick out of the image */
+    bool padded; /* some window may extend beyond the image */
 } Windows;
 
-/* Reads kernel_shape (or takes `kernel`, of m->axes elements, when it is not NULL), strides, dilations, pads, auto_pad and
- * ceil_mode, where the node's operator has them; false: wrong, and reported. */
+/* Reads those of kernel_shape (unless `kernel`, of m->axes elements, is given), strides, dilations, pads, auto_pad and
+ * ceil_mode that the operator has; false: wrong, reported. */
 bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w);
 
-/* The same for windows of the output, which input pixels are spread over: output_padding and output_shape too. padded: some
- * part of the output may need pixels outside of the input. */
+/* The same for a transposed convolution, whose windows are on the output; also reads output_padding and output_shape.
+ * padded: a part of the output may need pixels outside of the input. */
 bool windows_read_transposed(Node *n, const Image *m, const int64_t *kernel, Windows *w);
 
-/* The image that Col2Im makes, as if it was the input of a convolution whose kernel is one block (ops/col2im.c). */
+/* The image that Col2Im computes, as the input of a convolution whose kernel is one block (ops/col2im.c). */
 bool col2im_read(Node *n, Image *m, Windows *w, Dim *block);
 
-/* The attribute of one integer for each spatial axis, where those stand in v[AXES]; elsewhere (and when absent) `otherwise`. */
+/* An attribute with an integer per spatial axis, into these elements of v[AXES]; other elements, and absent ones:
+ * `otherwise`. */
 bool spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, int64_t low, int64_t *v);
 
-/* The attribute pads, all begins and then all ends, into w->pad and w->pad_end, which stay as they are when it is absent. */
+/* The attribute pads (all begins, then all ends) into w->pad and w->pad_end; unchanged if it is absent. */
 bool read_pads(Node *n, const Image *m, Windows *w);
 
 /* For BIND: .kernel = THREE(w.kernel), .in = DIMS3(m.size) */

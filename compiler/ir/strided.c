@@ -1,4 +1,4 @@
-/* strided.c - prepares copies between strided arrangements: fewest axes, the inner one contiguous. */
+/* strided.c - strided copies: reduced to as few axes as possible, with a contiguous inner one. */
 #include "ir/strided.h"
 #include "ir/call.h"
 
@@ -22,7 +22,7 @@ void strided_axis(Strided *s, Dim dim, Dim from, Dim to)
 
 static bool runs_on(const Dim *stride, Dim dim, int k) { return dim_identical(stride[k - 1], dim_mul(dim, stride[k])); }
 
-/* Drops axes of 1, joins axes that run on. */
+/* Drops axes of size 1 and merges axes that are contiguous to each other. */
 static void strided_merge(Strided *s)
 {
     int k = 0; /* axes kept */
@@ -42,7 +42,7 @@ static void strided_merge(Strided *s)
     s->rank = k;
 }
 
-/* The axis that x runs along goes next to the one that y runs along. */
+/* Moves the axis that is contiguous in x next to the innermost one, which is contiguous in y. */
 static void swap_axes(Strided *s)
 {
     int k = s->rank;
@@ -61,7 +61,7 @@ static void swap_axes(Strided *s)
         }
 }
 
-/* The axes at the end of arrays of `count`; one stride may be NULL. */
+/* Writes the axes, right-aligned, to arrays of `count`; from or to may be NULL. */
 static void put_axes(const Strided *s, int count, Dim *dim, Dim *from, Dim *to)
 {
     for (int i = 0; i < count; i++) {

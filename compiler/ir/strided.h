@@ -1,4 +1,4 @@
-/* strided.h - one tensor as a strided view of another: what Transpose, Slice, Expand ... hand to the copy kernel. */
+/* strided.h - strided copies: how Transpose, Slice, Expand ... are passed to the copy kernel. */
 #ifndef ONNXCC_STRIDED_H
 #define ONNXCC_STRIDED_H
 
@@ -12,9 +12,9 @@ typedef struct Strided {
 } Strided;
 
 void shape_strides(Shape s, Dim *stride);                 /* row-major */
-void strided_axis(Strided *s, Dim dim, Dim from, Dim to); /* one more axis, inside the others */
-/* Merged, as parameters of a kernel; one stride may be NULL. Returns how many axes, at least one. */
+void strided_axis(Strided *s, Dim dim, Dim from, Dim to); /* appends an innermost axis */
+/* Merges axes and writes them as a kernel's parameters; from or to may be NULL. Returns their number, at least 1. */
 Dim strided_axes(Strided *s, Dim *dim, Dim *from, Dim *to);
-void strided_bind(Node *n, Strided s); /* input 0 to output 0 by the copy kernel */
+void strided_bind(Node *n, Strided s); /* binds a copy of input 0 to output 0 */
 
 #endif

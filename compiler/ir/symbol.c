@@ -1,5 +1,4 @@
-/* symbol.c - the sizes that are known only at run time: their names and bounds, where they come from, what they turn out
- * to be. */
+/* symbol.c - sizes known only at run time: their names, bounds, origins and values. */
 #include "ir/symbol.h"
 #include "base/options.h"
 #include "ir/expr.h"
@@ -8,7 +7,7 @@
 typedef struct Symbols {
     VEC(Symbol *) at;
     Map by_name, numbers; /* last suffix used to make a name unique */
-    Map origins;          /* node or value -> the first symbol that comes from it */
+    Map origins;          /* node or value -> the first symbol that originates in it */
 } Symbols;
 PART(Symbols, symbols)
 

@@ -1,4 +1,4 @@
-/* symbol.h - sizes known only at run time: symbols, and where their values come from. */
+/* symbol.h - symbols: sizes known only at run time, and the origins of their values. */
 #ifndef ONNXCC_SYMBOL_H
 #define ONNXCC_SYMBOL_H
 
@@ -6,36 +6,36 @@
 
 /* A symbol: a dimension known only at run time. */
 struct Symbol {
-    Name name;         /* dim_param, or a made-up one; unique */
+    Name name;         /* the dim_param, or a generated name; unique */
     int64_t low, high; /* inclusive; high == INT64_MAX: no bound yet */
-    Dim upper;         /* may be over other symbols: it has a bound when they have */
+    Dim upper;         /* an upper bound that may depend on other symbols */
     bool user;         /* named in the model, so that --dim can set it */
-    Value *from;       /* where its run-time value comes from: an element of an integer tensor, ... */
+    Value *from;       /* its origin: element `element` of an integer tensor, ... */
     int element;
     Value *input; /* ... or dimension `axis` of a graph input, ... */
     int axis;
-    Node *node;          /* ... or the size that a kernel reports (NonZero) */
+    Node *node;          /* ... or a size that the node's kernel reports (NonZero) */
     struct Symbol *next; /* of the same node or `from` */
     int id;
-    Dim fixed;             /* what it is, when that is known; else itself */
-    Value *seen;           /* a value with this size, of which is known that it is */
-    int64_t size;          /* ... this number */
-    int64_t value;         /* while exec.c runs */
-    bool known;            /* it has its value: in this run, or where the emitted text is now */
-    struct Symbol *beside; /* scope.c: of the same graph */
+    Dim fixed;             /* what it is known to equal; otherwise itself */
+    Value *seen;           /* a value whose declared size it is, and for which inference found */
+    int64_t size;          /* ... this size */
+    int64_t value;         /* during a run inside the compiler */
+    bool known;            /* its value is known at this point of the run or of the emitted code */
+    struct Symbol *beside; /* scope.c: the next symbol of the same graph */
     const char *c;         /* variable in the emitted C */
 };
-Symbol *symbol_by_name(Name n); /* model-wide: one meaning per name; made when missing */
-Symbol *symbol_fresh(const char *why, int64_t low,
-                     int64_t high); /* bounds are tightened by --dim for this name, or for all symbols named `why` */
+Symbol *symbol_by_name(Name n); /* the model's symbol of that name; created if missing */
+/* A new symbol, named `why` or why#N. --dim for this name, or for `why`, tightens the bounds. */
+Symbol *symbol_fresh(const char *why, int64_t low, int64_t high);
 Dim dim_symbol(Symbol *s);
 int symbol_count(void);
 Symbol *symbol_at(int i);
-void symbol_made_by(Symbol *s, Node *n); /* n reports its value */
+void symbol_made_by(Symbol *s, Node *n); /* sets its origin: a size that n's kernel reports */
 void symbol_read_from(Symbol *s, Value *v, int element);
-void symbols_move(Value *from, Value *to); /* which has the same elements */
-Symbol *symbols_of(const void *origin);    /* the first of those that this node reports, or that this value gives */
-void symbol_fix(Symbol *s, Dim d);         /* s is d from now on; expressions over s follow at their next dim_resolve */
-Symbol *symbol_of(Dim d);                  /* the symbol when d is nothing but a symbol; else NULL */
+void symbols_move(Value *from, Value *to); /* makes `to`, with the same elements, the origin of from's symbols */
+Symbol *symbols_of(const void *origin);    /* the first symbol whose origin is this node or value; then .next */
+void symbol_fix(Symbol *s, Dim d);         /* defines s as d; expressions over s change at their next dim_resolve */
+Symbol *symbol_of(Dim d);                  /* the symbol, if d is just a symbol; else NULL */
 
 #endif

@@ -1,4 +1,4 @@
-/* tensor.c - constants: making them, reading an element of any type, and their bytes as kernels want them. */
+/* tensor.c - constants: construction, access to elements of any type, their bytes in the layout of kernels. */
 #include <xxhash.h>
 
 #include "ir/tensor.h"
@@ -41,7 +41,7 @@ Tensor *tensor_new(Type type, int rank, const int64_t *dim)
     return t;
 }
 
-/* All of s are numbers. */
+/* The dimensions of s, which are all numbers. */
 static const int64_t *dims_of(Shape s)
 {
     int64_t dim[MAX_RANK];
@@ -68,7 +68,7 @@ Tensor *tensor_view(const Tensor *t, Shape s)
     *y = *t;
     y->rank = s.rank;
     y->dim = dims_of(s);
-    if (t->owned && t->thunk) /* t may drop its bytes; y makes its own when asked */
+    if (t->owned && t->thunk) /* t may drop its bytes; y computes its own when needed */
         y->data = NULL;
     y->owned = y->pinned = false;
     y->copy = NULL;
@@ -96,7 +96,7 @@ Tensor *tensor_dims(int n, const Dim *v)
 
 /* ---- elements as numbers ----------------------------------------------------------------------------------------- */
 
-/* The runtime's own tables (rt.h, which users have without the compiler) say the same of each type. */
+/* The runtime's tables in rt.h, which users have without the compiler, agree with types.def. */
 #define SAME_ARITH(E, tag, arith) && RT_CAT(TYPE_, RT_ARITH_##tag) == arith
 #define KIND_FLOATING(bits) (bits > 8 ? 1 : 5)
 #define KIND_SIGNED(bits) (bits >= 8 ? 2 : 6)
@@ -111,7 +111,7 @@ Tensor *tensor_dims(int n, const Dim *v)
 #include "ir/types.def"
 #undef TYPE
 
-/* One element as its type's arithmetic type. */
+/* One element, converted to its arithmetic type. */
 typedef union Number {
     float f32;
     double f64;
@@ -182,7 +182,7 @@ bool tensor_uniform(const Tensor *t)
     return size > width && !memcmp(t->data, (const char *)t->data + width, size - width);
 }
 
-/* Where element *i is; of a fill, the only one. */
+/* The bytes in which element *i is to be read; for a splat, *i becomes 0. */
 static const void *element_bytes(const Tensor *t, int64_t *i)
 {
     if (t->splat)
@@ -223,9 +223,9 @@ Name tensor_get_str(const Tensor *t, int64_t i)
 
 void tensor_set_str(Tensor *t, int64_t i, Name s) { ((str *)(uintptr_t)t->data)[i] = (str){s->s, s->n}; }
 
-/* ---- bytes for kernels -------------------------------------------------------------------------------------------- */
+/* ---- bytes for kernels ------------------------------------------------------------------------------------------- */
 
-/* Writes the first `size` bytes of a fill: the element's pattern over and over; sub-byte ones repeat after three bytes. */
+/* Writes `size` bytes of a splat: a repeated pattern, of one element or, below 8 bits, of three bytes. */
 static void expand_fill(const Tensor *t, unsigned char *to, size_t size)
 {
     int bits = type_bits(t->type);
@@ -250,7 +250,7 @@ static void expand_fill(const Tensor *t, unsigned char *to, size_t size)
         to[size - 1] &= (unsigned char)((1 << spare) - 1);
 }
 
-/* Runs the fold that makes a lazy tensor's bytes. */
+/* Runs the node that computes a lazy tensor's bytes. */
 static void force(Tensor *t)
 {
     if (!t->thunk)

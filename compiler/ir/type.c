@@ -164,7 +164,8 @@ bool shape_const(Shape s)
     return known;
 }
 
-/* One dimension of numpy's rule: equal, or one of them is 1. An expression beside a number other than 1 is 1 or that. */
+/* Broadcasts one dimension by numpy's rule: equal, or one of them is 1. Paired with a number other than 1, an
+ * expression must be 1 or that number. */
 static bool broadcast_dim(Dim a, Dim b, Dim *y)
 {
     if (dim_identical(a, b) || dim_is(b, 1))
@@ -175,7 +176,7 @@ static bool broadcast_dim(Dim a, Dim b, Dim *y)
         return false;
     if (dim_const(a) || dim_const(b))
         *y = dim_const(a) ? a : b;
-    else if (dim_size(b) < dim_size(a)) /* the shorter one is written twice */
+    else if (dim_size(b) < dim_size(a)) /* the shorter one, since it is printed twice */
         *y = dim_select(dim_eq_expr(b, D(1)), a, b);
     else
         *y = dim_select(dim_eq_expr(a, D(1)), b, a);
