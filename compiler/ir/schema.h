@@ -1,4 +1,4 @@
-/* schema.h - the schemas of ops/, read: what check.c, opset.c and report.c ask about an operator. */
+/* schema.h - the parsed schemas of operators: signatures, type sets, attributes. */
 #ifndef ONNXCC_SCHEMA_H
 #define ONNXCC_SCHEMA_H
 
@@ -17,9 +17,9 @@
 typedef struct Formal {
     const char *name;
     int name_n;
-    bool optional, variadic, mixed; /* mixed: variadic of different types */
+    bool optional, variadic, mixed; /* mixed: variadic, with different types */
     TypeSet set;
-    int variable; /* index of its type variable: equal ones have equal types; -1: none */
+    int variable; /* index of its type variable; formals with the same one have the same type; -1: none */
 } Formal;
 
 typedef struct FormalAttr {
@@ -36,14 +36,15 @@ typedef struct Signature {
     FormalAttr attr[MAX_ATTRS];
 } Signature;
 
-const Signature *op_signature(const Op *op);                                 /* read once, kept */
+const Signature *op_signature(const Op *op);                                 /* parsed at the first call */
 const FormalAttr *formal_attr(const Signature *signature, const char *name); /* or NULL */
-const Formal *formal_in(const Signature *signature, int i);                  /* variadic ones repeat; NULL: too many */
+const Formal *formal_in(const Signature *signature,
+                        int i); /* the last one also for further variadic ones; NULL: too many */
 const Formal *formal_out(const Signature *signature, int i);
 
-/* The schema in force for (domain, name) when `version` of the domain is imported; NULL: none that old. */
+/* The schema of (domain, name) if `version` of the domain is imported; NULL: none. */
 const Op *op_find(const char *domain, const char *name, int64_t version);
-const Op *const *ops_sorted(int *n); /* all of them, by domain, name, version */
+const Op *const *ops_sorted(int *n); /* all schemas, sorted by domain, name, version */
 const char *op_domain(const Op *op); /* "" for ai.onnx */
 
 #endif

@@ -1,6 +1,6 @@
 /* check.c - check: do nodes have the inputs, outputs and attributes of their schemas, are functions called as declared,
- * and is everything defined before it is read (check_order.c)? All problems of a model in one run.
- * Requires: resolved. Leaves: omitted trailing arguments are gone; every required input and attribute is there. */
+ * and is every value defined before its uses (check_order.c)? Reports all problems of a model in one run.
+ * Requires: resolved. Leaves: no omitted trailing arguments; every required input and attribute is present. */
 #include "read/check.h"
 #include "base/options.h"
 #include "ir/kernel.h"
@@ -13,7 +13,8 @@
 
 static bool is_variadic(const Formal *f, int n) { return n && f[n - 1].variadic; }
 
-/* A trailing "" is an argument left out. (Of a variadic one, it is one that is missing, or an unused result.) */
+/* The number of arguments without trailing omitted ones (""). Those of a variadic formal are kept: an omitted input
+ * there is an error, an omitted output is unused. */
 static int trimmed(Value *const *at, int n, const Formal *f, int n_formals)
 {
     while (n && !at[n - 1] && !(is_variadic(f, n_formals) && n >= n_formals))
@@ -57,7 +58,7 @@ static void check_arguments(Node *n, const Signature *signature)
         return;
     const int given = n->n_in, min = min_arguments(signature->in, signature->n_in);
     n->n_in = trimmed(n->in, n->n_in, signature->in, signature->n_in);
-    if (n->n_in < min) /* what is there without a name is said to be so */
+    if (n->n_in < min) /* keep required inputs with empty names, which are reported below */
         n->n_in = given < min ? given : min;
     n->n_out = trimmed(n->out, n->n_out, signature->out, signature->n_out);
     check_count(n, "input", n->n_in, signature->in, signature->n_in);
@@ -172,8 +173,8 @@ static void check_call(Node *n, const Function *f)
 
 typedef struct Check {
     Model *m;
-    Map nodes, graphs; /* names seen */
-    Map domains;       /* in use */
+    Map nodes, graphs; /* names so far */
+    Map domains;       /* domains that nodes use */
     int odd_names;
     const Function *function;
 } Check;
@@ -188,7 +189,7 @@ static bool is_identifier(Name n)
     return true;
 }
 
-/* Is the body's operator the one that the model's own import of its domain means? */
+/* Warns if the operator in a function's body has another version than the model's own import gives it. */
 static void check_import(const Check *c, const Node *n)
 {
     for (int i = 0; i < c->m->imports.n; i++) {
@@ -240,7 +241,7 @@ static void check_graph(Graph *g, void *check)
         check_node(c, n);
 }
 
-/* Values of some types can be described, but not computed with. */
+/* Reports inputs of types that the format allows and the compiler does not support. */
 static void check_forms(const Graph *g)
 {
     for (int i = 0; i < g->in.n; i++) {
@@ -252,7 +253,7 @@ static void check_forms(const Graph *g)
     }
 }
 
-/* A whole graph, with those nested in it. */
+/* Checks a graph of the model or of a function, with its nested graphs. */
 static void check_root(Check *c, Graph *g, const Function *f)
 {
     if (!g)
@@ -289,7 +290,7 @@ typedef struct Frame {
     int next;
 } Frame;
 
-/* Walks the calls from f on, without recursion; `state` says which functions are entered (1) and done (2). */
+/* Walks the calls from f on, iteratively; state: function -> &entered or &done. */
 static void check_recursion(Model *m, Function *f, Map *state)
 {
     static const char entered = 1, done = 2;
@@ -368,7 +369,7 @@ void check_model(Model *m)
     map_free(&c.domains);
 }
 
-/* A call may leave out what the function's body then misses. */
+/* Checks a node copied from a function's body: the call may omit what the node requires. */
 static void check_copy(Node *n, void *model)
 {
     (void)model;
@@ -416,7 +417,7 @@ static const char *value_type_text(const Value *v)
 bool check_types(const Node *n)
 {
     const Signature *signature = op_signature(n->op);
-    const Value *of[MAX_VARIABLES] = {0}; /* what each type variable was bound by */
+    const Value *of[MAX_VARIABLES] = {0}; /* the value that bound each type variable */
     int errors = error_count();
     for (int i = 0; i < n->n_in; i++) {
         const Formal *f = formal_in(signature, i);

@@ -1,9 +1,9 @@
-/* check.h - what check.c and check_order.c share. */
+/* check.h - the interface between check.c and check_order.c. */
 #ifndef ONNXCC_CHECK_H
 #define ONNXCC_CHECK_H
 
 #include "ir/schema.h"
 
-void check_order(Graph *g); /* with all graphs nested in it */
+void check_order(Graph *g); /* of g and its nested graphs */
 
 #endif

@@ -1,14 +1,14 @@
-/* check_order.c - check: every value is defined before it is read, nothing depends on itself, and nested graphs do not
- * define again what they can see. */
+/* check_order.c - check: every value is defined before its uses, there are no cycles, and nested graphs do not redefine
+ * visible names. */
 #include "base/options.h"
 #include "read/check.h"
 
-enum { MAX_SEARCHES = 40 }; /* for cycles; so many messages of a kind are not shown anyway */
+enum { MAX_SEARCHES = 40 }; /* for cycles; more messages of one kind are not shown anyway */
 
 typedef struct Order {
     int searches;
-    const Graph *unsorted; /* the last one of which that was said */
-    Map in_cycle;          /* nodes of the cycles reported so far */
+    const Graph *unsorted; /* the last graph reported as unsorted */
+    Map in_cycle;          /* the nodes of all cycles reported so far */
 } Order;
 
 static const char *node_text(const Node *n)
@@ -21,7 +21,7 @@ static const char *node_text(const Node *n)
     return t.s;
 }
 
-/* The node of graph g inside which n is (n itself, when it is there); NULL: n is not inside g. */
+/* The node of g that contains n, or n itself; NULL: n is not inside g. */
 static const Node *node_in(const Node *n, const Graph *g)
 {
     while (n && n->graph != g)
@@ -31,7 +31,7 @@ static const Node *node_in(const Node *n, const Graph *g)
 
 /* ---- cycles --------------------------------------------------------------------------------------------------- */
 
-/* A search backwards, from a node to those it depends on, in one graph. */
+/* A backward search through the dependencies of a node, within one graph. */
 typedef struct Search {
     const Graph *graph;
     const Node *now;
@@ -120,7 +120,7 @@ static void check_read(Order *o, const Node *n, const char *what, int i, const V
                node_text(def));
 }
 
-/* A value of a nested graph may not have the name of one that can be seen there. */
+/* Reports a value of a nested graph that has the name of a visible outer one. */
 static void check_shadow(const Node *n, const Value *v)
 {
     for (const Graph *g = n->graph; g->parent; g = g->parent) {

@@ -1,4 +1,5 @@
-/* external.c - tensor data in other files: opened beneath the model's folder only, checked, mapped and never copied. */
+/* external.c - external tensor data: files are opened only beneath the model's folder, checked, and mapped rather than
+ * copied. */
 #include "base/output.h"
 #include "base/options.h"
 #include "read/parse.h"
@@ -13,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- SHA-1 (FIPS 180-4), which is what the `checksum` key holds -------------------------------------------- */
+/* ---- SHA-1 (FIPS 180-4), for the `checksum` key ---- ------------------------------------------------------------- */
 
 static uint32_t rotate(uint32_t x, int n) { return x << n | x >> (32 - n); }
 
@@ -64,16 +65,16 @@ static void sha1_hex(Span s, char hex[41])
 
 typedef struct File {
     Span s;
-    bool bad;    /* reported already */
+    bool bad;    /* already reported */
     bool summed; /* sha1 is known */
     char sha1[41];
 } File;
 
 typedef struct Files {
     Map by_location; /* -> File */
-    VEC(Span) maps;  /* what must be unmapped */
-    size_t read;     /* since the pages were forgotten */
-    int fd;          /* keep_open's, + 1 */
+    VEC(Span) maps;  /* all mappings, to be unmapped at the end */
+    size_t read;     /* bytes read since the last forget_pages */
+    int fd;          /* the file of keep_open, + 1 */
     bool begun;
 } Files;
 PART(Files, files)
@@ -128,7 +129,7 @@ bool map_file(int fd, size_t n, Span *s)
     output_spare(fd);
     if (!n)
         return true;
-    vec_push(&files()->maps, ((Span){NULL, 0})); /* there may be no memory for it */
+    vec_push(&files()->maps, ((Span){NULL, 0})); /* before mmap: the list may fail to grow */
     void *at = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
     if (at == MAP_FAILED) {
         files()->maps.n--;
@@ -139,7 +140,7 @@ bool map_file(int fd, size_t n, Span *s)
     return true;
 }
 
-/* For kernels without openat2: one component after the other, none of them a symbolic link. */
+/* For systems without openat2: opens one component after the other, refusing symbolic links. */
 static int open_by_steps(int dir, char *path)
 {
     int at = dir;
@@ -159,7 +160,7 @@ static int open_by_steps(int dir, char *path)
     return at;
 }
 
-/* Opens path beneath dir, through no symbolic link. -1 and errno. */
+/* Opens path beneath dir, without following symbolic links. On failure -1 and errno. */
 static int open_beneath(int dir, const char *path)
 {
     struct open_how how = {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
@@ -174,7 +175,7 @@ static int open_beneath(int dir, const char *path)
     return open_by_steps(dir, copy);
 }
 
-/* The path in the user's terms: where the model is, then the location. */
+/* The path for messages: the model's folder, then the location. */
 static const char *shown_path(const Model *m, Name location)
 {
     const char *slash = strrchr(m->file, '/');
@@ -195,7 +196,7 @@ static bool has_parent_step(Name n)
     return false;
 }
 
-/* Opens and maps the file; reports what is wrong with it, once. */
+/* Opens and maps the file; reports a problem once. */
 static void open_file(Model *m, Name location, File *f, const Path *p)
 {
     const char *path = shown_path(m, location);
@@ -279,7 +280,7 @@ static bool read_entries(const Wire *w, Entries *e, const Path *p)
     return good;
 }
 
-/* A strict decimal number; absent: `otherwise`. */
+/* A decimal number without sign or spaces; absent: `otherwise`. */
 static bool read_decimal(Name n, const char *key, const char *code, uint64_t otherwise, uint64_t *v, const Path *p)
 {
     *v = n ? 0 : otherwise;

@@ -1,6 +1,6 @@
-/* parse.c - reads a model: the file is mapped, recognised, checked as far as its header goes, and turned into graphs
- * whose names are bound to values; tensors point into the file.
- * Leaves: every name resolved or reported; order, arity and types are for check.c. */
+/* parse.c - reads a model: maps the file, recognises its format, checks the model's own fields and builds the graphs,
+ * with names bound to values; tensors point into the file. Leaves: every name resolved or reported; check.c checks
+ * order, arity and types. */
 #include "read/parse.h"
 #include "base/options.h"
 #include "ir/opset.h"
@@ -16,7 +16,7 @@
 enum { NEWEST_IR = 14 };
 #define MAX_BYTES ((size_t)1 << 31)
 
-/* ---- what the file is, when it is not a model ------------------------------------------------------------------ */
+/* ---- recognition of files that are no models ---- ---------------------------------------------------------------- */
 
 static bool starts(Span s, size_t at, const char *magic, size_t n)
 {
@@ -34,7 +34,7 @@ static bool is_text(Span s)
     return high <= n / 2;
 }
 
-/* What a text is. */
+/* The kind of a text file. */
 static const char *text_kind(Span s, const char **help)
 {
     static const struct {
@@ -62,7 +62,7 @@ static const char *text_kind(Span s, const char **help)
     return "a text";
 }
 
-/* Another format, by its first bytes (none of which a model can have). NULL: perhaps a model. */
+/* The name of another format, recognised by first bytes that no model has; NULL: it may be a model. */
 static const char *other_format(Span s, const char **help)
 {
     /* clang-format off */
@@ -117,12 +117,12 @@ static bool is_model(Span s)
     return false;
 }
 
-/* ---- the header --------------------------------------------------------------------------------------------------- */
+/* ---- the header -------------------------------------------------------------------------------------------------- */
 
 static int read_imports(const Wire *w, const Path *p, struct Import **at)
 {
     int n = 0;
-    if (w->n > MAX_IMPORTS) { /* they are searched one by one */
+    if (w->n > MAX_IMPORTS) { /* searches are linear */
         error_at(path_text(AT(p, "opset_import", -1)), "", "%d operator sets are imported; onnxcc allows %d", w->n,
                  MAX_IMPORTS);
         return 0;
@@ -188,7 +188,7 @@ static void read_header(Model *m, const onnx_ModelProto *proto)
     m->domain = wire_name(&proto->domain);
     m->doc = wire_name(&proto->doc_string);
     m->model_version = wire_int(&proto->model_version);
-    if (!m->domain->n && opt()->verbose) /* the newest text recommends it, and exporters leave it out */
+    if (!m->domain->n && opt()->verbose) /* the specification recommends it, but exporters omit it */
         warn_at("domain", "MOD-03", "the model has no domain");
     Map seen = {0};
     for (int i = 0; i < proto->metadata_props.n; i++) {
@@ -204,7 +204,7 @@ static void read_header(Model *m, const onnx_ModelProto *proto)
     }
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------------ */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 static void read_attr_names(Model *m, Function *f, const onnx_FunctionProto *proto, const Path *p)
 {
@@ -283,7 +283,7 @@ static void read_functions(Model *m, const Wire *w)
     }
 }
 
-/* ---- training information --------------------------------------------------------------------------------------------- */
+/* ---- training information ---------------------------------------------------------------------------------------- */
 
 static bool is_initializer(const Graph *g, Name n)
 {
@@ -291,7 +291,7 @@ static bool is_initializer(const Graph *g, Name n)
     return v && (v->data || v->fallback);
 }
 
-/* A graph and the name of an output, as one key; the graph alone: its names are there */
+/* Set of (graph, output name), as keys of output_key; a graph itself: its names were added */
 PART(Map, outputs)
 
 static Name output_key(const Graph *g, Name n)
@@ -310,7 +310,7 @@ static bool is_output(const Graph *g, Name n)
     return map_get(outputs(), output_key(g, n)) != NULL;
 }
 
-/* Bindings say which output becomes which initializer's new value. */
+/* Checks bindings: pairs of an initializer and the output that becomes its new value. */
 static void check_bindings(Model *m, const Wire *w, const char *field, const Graph *from, const Graph *algorithm,
                            const Path *p)
 {
@@ -365,7 +365,7 @@ static void read_training(Model *m, const Wire *w)
     }
 }
 
-/* ---- files --------------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static void free_copy(void *copy) { free(*(void **)copy); }
 static void close_folder(void *m)
@@ -374,7 +374,7 @@ static void close_folder(void *m)
         close(((Model *)m)->dir);
 }
 
-/* folder: of external data, until the run ends; NULL: there is none. */
+/* folder: of external data, kept open until the run ends; NULL: none. */
 static Model *model_new(const char *file, const char *folder)
 {
     const char *slash = strrchr(file, '/');
@@ -419,7 +419,7 @@ Model *parse_bytes(const char *file, const void *bytes, size_t n, const char *fo
     return parse(model_new(file, folder), (Span){bytes, n});
 }
 
-/* The whole of a file that cannot be mapped. */
+/* Reads a file that cannot be mapped. */
 static Span read_all(int fd, const char *file)
 {
     size_t room = 1 << 16, n = 0;

@@ -1,4 +1,4 @@
-/* parse_attr.c - reads AttributeProto: exactly one field has the value, and the type says which. */
+/* parse_attr.c - reads AttributeProto: exactly one field has the value, and it must agree with the type. */
 #include "base/options.h"
 #include "ir/kernel.h"
 #include "read/parse.h"
@@ -29,7 +29,7 @@ static bool is_list(int t) { return (t >= A_FLOATS && t <= A_GRAPHS) || t == A_S
 
 static bool is_filled(const Wire *w, int t) { return is_list(t) ? w->n || w->s.n : wire_has(w); }
 
-/* The type, checked against the field that is filled. A_NONE: wrong, and reported. */
+/* The type, checked against the field that is present. A_NONE: wrong, and reported. */
 static AttrType agreed_type(const Model *m, const onnx_AttributeProto *proto, const Wire *w[N_ATTR_TYPES],
                             const Path *p)
 {
@@ -112,7 +112,7 @@ static bool read_numbers(const Wire *w, Attr *a, const Path *p)
     return true;
 }
 
-/* Strings, tensors, graphs, types: one behind the other. */
+/* Reads a list of strings, tensors, graphs or types. */
 static bool read_list(Model *m, const Wire *w, Attr *a, const Path *p, Graph *g, Node *n)
 {
     bool good = true;

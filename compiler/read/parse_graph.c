@@ -1,4 +1,4 @@
-/* parse_graph.c - reads GraphProto: values, nodes, nested graphs; binds every name to the value it means. */
+/* parse_graph.c - reads GraphProto: values, nodes, nested graphs; binds every name to its value. */
 #include "base/options.h"
 #include "ir/call.h"
 #include "ir/opset.h"
@@ -30,7 +30,7 @@ static const Function *function_of(const Graph *g)
     return g->function;
 }
 
-/* The model's graph and those of its training information: their inputs and outputs have types. */
+/* Is g the model's graph or one of its training information, whose inputs and outputs must have types? */
 static bool is_main(const Graph *g) { return !g->owner && !g->function && !(g->parent && g->parent->function); }
 
 /* Do two declarations contradict each other? */
@@ -60,7 +60,7 @@ static TypeDesc *type_of_tensor(const Tensor *t)
     return d;
 }
 
-/* One more declaration of v, by an output or a value_info entry. */
+/* Adds the declaration of v in an output or a value_info entry. */
 static void declare_type(Value *v, TypeDesc *d, const char *code, const Path *p)
 {
     const TypeDesc *known = v->data ? type_of_tensor(v->data) : v->desc;
@@ -73,7 +73,7 @@ static void declare_type(Value *v, TypeDesc *d, const char *code, const Path *p)
         v->desc = d;
 }
 
-/* Reads one ValueInfoProto; false: it cannot be used, and that is reported. */
+/* Reads a ValueInfoProto; false: wrong, and reported. */
 static bool read_value_info(Span s, const Path *p, bool own_names, bool strict, Name *n, TypeDesc **type)
 {
     onnx_ValueInfoProto proto = {0};
@@ -92,7 +92,7 @@ static bool read_value_info(Span s, const Path *p, bool own_names, bool strict, 
 
 /* ---- inputs and initializers ---------------------------------------------------------------------------------- */
 
-/* The symbols of an input of the model get their values from it; its anonymous dimensions get symbols of their own. */
+/* Makes an input of the model the origin of its dimensions' symbols; anonymous dimensions get new symbols. */
 static void bind_symbols(Value *v)
 {
     Shape s = *v->shape;
@@ -124,7 +124,7 @@ static void set_type(Value *v, bool main)
     v->shape = shape_keep(v->desc->shape);
     if (main)
         bind_symbols(v);
-    if (main && v->type == STR) { /* how long its strings are, for --dim */
+    if (main && v->type == STR) { /* the bound of its strings' length, for --dim */
         Symbol *s = symbol_by_name(name_format("%s_text", v->name->s));
         s->user = true;
         s->low = 0;
@@ -155,7 +155,8 @@ static void read_inputs(Graph *g, const Wire *w, const Path *p)
     }
 }
 
-/* An initializer that is an input too: its default; a constant in old models. False: not allowed, and reported. */
+/* An initializer of an input: the input's default or, up to IR version 3, a constant. False: not allowed, and
+ * reported. */
 static bool join_input(Graph *g, Value *v, Tensor *t, const Path *p)
 {
     bool old = g->model->ir_version <= 3;
@@ -228,7 +229,7 @@ static void read_initializers(Graph *g, const onnx_GraphProto *proto, const Path
     }
 }
 
-/* Inputs that old models give a constant are constants, not parameters. */
+/* Removes inputs that have a constant (IR version 3 and before) from the parameters. */
 static void drop_constant_inputs(Graph *g, const Path *p)
 {
     int k = 0;
@@ -251,7 +252,7 @@ static void drop_constant_inputs(Graph *g, const Path *p)
 
 /* ---- nodes ----------------------------------------------------------------------------------------------------- */
 
-/* A node of which only the outputs are read yet: names may be used before the node that gives them. */
+/* A node of which only the outputs were read yet: its inputs may name outputs of later nodes. */
 typedef struct Head {
     Node *n;
     Wire in, attr;
@@ -322,7 +323,7 @@ static Node *read_head(Graph *g, Span s, int index, const Path *p, Head *head)
     return n;
 }
 
-/* Are the names one slip of the finger apart? */
+/* Do the names differ by one typing error? */
 static bool is_near(Name a, Name b)
 {
     uint32_t i = 0, k = 0, n = a->n < b->n ? a->n : b->n;
@@ -339,14 +340,15 @@ static void suggest(const Graph *g, Name n)
     for (; g; g = g->parent)
         for (int i = 0; i < g->scope.cap; i++) {
             Name k = g->scope.key[i];
-            if (k && is_near(k, n) && (!best || strcmp(k->s, best->s) < 0)) /* the map has no order of its own */
+            if (k && is_near(k, n) &&
+                (!best || strcmp(k->s, best->s) < 0)) /* a deterministic choice: the map has no order */
                 best = k;
         }
     if (best)
         note_help("did you mean '%s'?", printable(best));
 }
 
-/* Stands for a value that is not there, so that nothing else is said about it. */
+/* A placeholder for an undefined value, which suppresses further messages. */
 static Value *missing_value(Graph *g, Name n)
 {
     Value *v = value_new(g, n);
@@ -410,7 +412,7 @@ static void read_nodes(Graph *g, const Wire *w, const Path *p)
     pool_free(head, sizeof *head * (size_t)w->n);
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 static void read_outputs(Graph *g, const Wire *w, const Path *p)
 {
@@ -506,7 +508,7 @@ Graph *read_graph(Model *m, Span s, const Path *p, Graph *parent, Node *owner)
     return g;
 }
 
-/* The names of a function's inputs and outputs are its signature; they have no types. */
+/* A function's body. Its inputs and outputs are names without types. */
 Graph *read_body(Model *m, const onnx_FunctionProto *proto, Function *f, const Path *p)
 {
     Graph *g = new_graph(m, f->name, p, NULL, NULL);

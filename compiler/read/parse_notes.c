@@ -1,10 +1,10 @@
-/* parse_notes.c - reads what a model says besides: devices and their shards, scales of tensors. None of it changes a result;
- * --strict wants it to be right. */
+/* parse_notes.c - reads a model's annotations: device configurations, shards, quantisation. None affects a result, and
+ * only --strict makes mistakes in them errors. */
 #include "base/options.h"
 #include "ir/ops.h"
 #include "read/parse.h"
 
-/* ---- scales: quantization_annotation ------------------------------------------------------------------------------------- */
+/* ---- scales: quantization_annotation ----------------------------------------------------------------------------- */
 
 static void want_value(const Graph *g, Name n, const Path *p)
 {
@@ -29,7 +29,7 @@ void read_annotations(const Graph *g, const Wire *w, const Path *p)
     }
 }
 
-/* ---- devices: configuration ---------------------------------------------------------------------------------------------- */
+/* ---- devices: configuration -------------------------------------------------------------------------------------- */
 
 static const struct Devices *find_devices(const Model *m, Name n)
 {
@@ -60,9 +60,9 @@ void read_devices(Model *m, const Wire *w)
     }
 }
 
-/* ---- shards: device_configurations --------------------------------------------------------------------------------------- */
+/* ---- shards: device_configurations ------------------------------------------------------------------------------- */
 
-/* Which of n's inputs and outputs has this name; NULL: none. */
+/* The input or output of n with this name; NULL: none. */
 static const Value *value_at(const Node *n, Name wanted)
 {
     for (int i = 0; i < n->n_in + n->n_out; i++) {
@@ -95,7 +95,7 @@ static void check_axis(const Value *v, Span s, const Path *p)
     }
 }
 
-/* A device is one of the configuration's, or stands for a group of them. */
+/* Checks a device: an index of the configuration, or the key of a group of devices. */
 static void check_device(const struct Devices *d, int64_t device, const int64_t *groups, int n, const Path *p)
 {
     for (int i = 0; i < n; i++)

@@ -1,12 +1,15 @@
-/* parse_tensor.c - reads TensorProto and SparseTensorProto into packed little-endian bytes, without copying where the
- * file has them so already. */
+/* parse_tensor.c - reads TensorProto and SparseTensorProto as packed little-endian bytes, which are not copied if the
+ * file has this layout. */
 #include "base/options.h"
 #include "ir/ops.h"
 #include "read/parse.h"
 
-enum { MAX_DENSE_BYTES = 1 << 28, FOLDED_TIMES = 20 }; /* what constants may grow by: int4 to packed floats, twice */
+enum {
+    MAX_DENSE_BYTES = 1 << 28,
+    FOLDED_TIMES = 20
+}; /* FOLDED_TIMES: how much constants may grow: int4 to packed floats, twice */
 
-/* False: more than can be. */
+/* The number of elements; false: too many. */
 static bool product_of(int rank, const int64_t *dim, int64_t *count)
 {
     int64_t n = 1;
@@ -19,7 +22,7 @@ static bool product_of(int rank, const int64_t *dim, int64_t *count)
     return !overflow && n <= INT64_MAX / 16; /* 16 bytes: the largest element */
 }
 
-/* Reads repeated dims into t. */
+/* Reads the field dims into t. */
 static bool read_dims(const Wire *w, Tensor *t, int64_t *count, const Path *p)
 {
     Span s = w->s;
@@ -60,7 +63,8 @@ static const Store store_of[N_TYPES] = {
 #undef TYPE
 };
 
-/* How many entries of its typed field `count` elements take: types of 4 and 2 bits put a byte of them in each. */
+/* The number of entries in the typed field for `count` elements: for types of 4 and 2 bits an entry is a byte of
+ * elements. */
 static int64_t entries_of(Type t, int64_t count)
 {
     if (t == C64 || t == C128)
@@ -74,7 +78,7 @@ static void wrong_count(const Path *p, Store store, int64_t got, int64_t want, c
              store_name[store], (long long)got, type_onnx(t->type), shape_text(tensor_shape(t)), (long long)want);
 }
 
-/* float_data and double_data: packed as we want them. */
+/* float_data and double_data, which have our layout. */
 static bool take_floats(const Wire *w, Store store, Tensor *t, int64_t count, const Path *p)
 {
     int64_t size = store == FLOATS
@@ -87,7 +91,7 @@ static bool take_floats(const Wire *w, Store store, Tensor *t, int64_t count, co
     return true;
 }
 
-/* Is entry v one that type t can have? A byte of 4- or 2-bit elements may be sign-extended: some writers do that. */
+/* Is entry v in the range of type t? A byte of 4- or 2-bit elements may be sign-extended, as some writers do. */
 static bool entry_fits(Type t, uint64_t v)
 {
     int bits = type_bits(t);
@@ -109,7 +113,7 @@ static void put_bits(uint8_t *to, int64_t i, int bits, uint64_t v)
     }
 }
 
-/* int32_data, int64_data, uint64_data: one number an entry (or one byte of small elements). */
+/* int32_data, int64_data, uint64_data: each entry is an element, or a byte of small elements. */
 static bool take_ints(const Wire *w, Store store, Tensor *t, int64_t count, const Path *p)
 {
     Span s = w->s;
@@ -164,7 +168,7 @@ static bool take_strings(const Wire *w, Tensor *t, int64_t count, const Path *p)
     return true;
 }
 
-/* A bool is 0 or 1 from here on. */
+/* Makes all bools 0 or 1. */
 static void normalise_bools(Tensor *t, int64_t count, const Path *p)
 {
     const uint8_t *x = t->data;
@@ -215,7 +219,7 @@ static bool take_external(Model *m, const onnx_TensorProto *proto, Tensor *t, in
     return true;
 }
 
-/* The bytes, from whichever one field has them. */
+/* Reads the data, which must be in exactly one field. */
 static bool take_data(Model *m, const onnx_TensorProto *proto, Tensor *t, int64_t count, const Path *p)
 {
     const Wire *w[N_STORES] = {&proto->raw_data,   &proto->float_data,  &proto->int32_data, &proto->string_data,
@@ -302,7 +306,7 @@ Tensor *read_tensor(Model *m, Span s, const Path *p, Name *tensor_name)
 
 /* ---- sparse tensors ---------------------------------------------------------------------------------------------- */
 
-/* Reads element e of the indices: a linear index, or the coordinates put together. -1: outside. */
+/* The linear index of entry e, which the file has as such or as coordinates; -1: outside. */
 static int64_t sparse_index(const Tensor *dense, const Tensor *index, int64_t e)
 {
     const char *x = index->data;
@@ -322,7 +326,7 @@ static int64_t sparse_index(const Tensor *dense, const Tensor *index, int64_t e)
     return at;
 }
 
-/* Puts the values where the indices say. */
+/* Scatters the values to their indices. */
 static bool fill_dense(Tensor *t, const Tensor *values, const Tensor *index, int64_t nnz, const Path *p)
 {
     int bits = type_bits(t->type);
@@ -392,7 +396,7 @@ Tensor *read_sparse(Model *m, Span s, const Path *p, Name *tensor_name)
     nnz = values->dim[0];
     t->type = values->type;
     static const uint8_t zero[16];
-    if (!nnz && t->type != STR) { /* any size: it takes no memory */
+    if (!nnz && t->type != STR) { /* a splat, so any size is allowed */
         t->data = count ? zero : (const void *)"";
         t->splat = count > 1 && type_bits(t->type) >= 8;
         if (t->splat || !count || type_bytes(t->type, count) <= sizeof zero)

@@ -1,14 +1,15 @@
-/* parse_type.c - reads TypeProto: tensors with their shapes, sequences, maps, optionals, sparse tensors, opaque things. */
+/* parse_type.c - reads TypeProto: tensors with their shapes, sequences, maps, optionals, sparse tensors, opaque
+ * types. */
 #include "base/options.h"
 #include "ir/spatial.h"
 #include "read/parse.h"
 
 static bool known_type(int64_t t) { return t > NO_TYPE && t < N_TYPES; }
 
-/* A dimension that nothing is said about. Declarations other than those of graph inputs share this one symbol. */
+/* An unspecified dimension: one symbol shared by all declarations but those of graph inputs. */
 static Dim unknown_dim(void)
 {
-    return dim_symbol(symbol_by_name(name_bytes("?", 2))); /* with its NUL: no model can name it by accident */
+    return dim_symbol(symbol_by_name(name_bytes("?", 2))); /* "?" with its NUL, which no dim_param can have */
 }
 
 static bool is_identifier(Name n)
@@ -70,7 +71,7 @@ static void read_shape(Span s, const Path *p, bool own_names, TypeDesc *t)
         t->shape.dim[i] = read_dim(shape.dim.list[i], AT(p, "dim", i), own_names, &t->dim_param[i]);
 }
 
-/* 0 is taken as unknown where `strict` does not forbid it: exporters write it for values they know nothing about. */
+/* Without `strict`, 0 means unknown: exporters write it for values of unknown type. */
 static Type read_elem(const Wire *w, const Path *p, bool strict)
 {
     int64_t t = (int32_t)wire_int(w);
@@ -81,7 +82,7 @@ static Type read_elem(const Wire *w, const Path *p, bool strict)
 
 static TypeDesc *read_type_at(Span s, const Path *p, bool own_names, bool strict, int depth);
 
-/* What a sequence, optional or map holds. */
+/* The type of the elements of a sequence, optional or map. */
 static TypeDesc *read_inner(const Wire *w, const Path *p, const char *code, bool own_names, bool strict, int depth)
 {
     TypeDesc *t = wire_has(w) ? read_type_at(w->s, p, own_names, strict, depth + 1) : NULL;

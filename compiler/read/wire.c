@@ -1,4 +1,4 @@
-/* wire.c - protobuf: gathers a message's fields as spans of the file, one message at a time, with located errors. */
+/* wire.c - protobuf: collects a message's fields as spans of the file, one message at a time; errors have a place. */
 #include "ir/kernel.h"
 #include "read/wire.h"
 #include "onnx.pb.h"
@@ -6,10 +6,10 @@
 enum { MAX_ENTRIES = 1 << 24 };
 
 typedef struct Reader {
-    Span file, message; /* message: the one being gathered; scalars come from elsewhere */
-    uint64_t copied;    /* bytes of messages that were given in pieces and put together */
+    Span file, message; /* message: the one being read; nanopb passes scalars in a buffer of its own */
+    uint64_t copied;    /* bytes of messages given in several pieces, which were concatenated */
     unsigned order;
-    const char *refused; /* why wire_field gave up; NULL: it did not */
+    const char *refused; /* why wire_field refused a field; NULL: it did not */
     const char *code;
 } Reader;
 PART(Reader, reader)
@@ -21,7 +21,7 @@ static bool within(Span s, const uint8_t *at)
     return s.at && (uintptr_t)at >= (uintptr_t)s.at && (uintptr_t)at <= (uintptr_t)(s.at + s.n);
 }
 
-/* Of a place deep inside only the outermost and the innermost steps. */
+/* Prints a path; of a deeply nested one only the outermost and the innermost steps. */
 static void path_put(Text *t, const Path *p, int shown)
 {
     if (p->up) {
@@ -56,7 +56,7 @@ const char *path_text(const Path *p)
     return s;
 }
 
-/* ---- gathering -------------------------------------------------------------------------------------------- */
+/* ---- reading ---- ------------------------------------------------------------------------------------------------ */
 
 static bool refuse(const char *code, const char *why)
 {
@@ -65,7 +65,7 @@ static bool refuse(const char *code, const char *why)
     return false;
 }
 
-/* Puts s behind what w has; copies only from the second piece on. */
+/* Appends s to w; copies only from the second piece on. */
 static bool append(Wire *w, Span s, bool scalar, bool message)
 {
     if (!w->s.n && !scalar) {
@@ -107,8 +107,8 @@ static bool push(Wire *w, Span s)
     return true;
 }
 
-/* nanopb calls this for every field that the schema knows. A field of another wire type than the schema's counts as
- * unknown, as everywhere in protobuf. */
+/* nanopb calls this for every field of the schema. A field with another wire type than the schema's is treated as
+ * unknown, as protobuf requires. */
 bool wire_field(pb_istream_t *in, pb_ostream_t *out, const pb_field_t *field)
 {
     (void)out;
@@ -134,9 +134,9 @@ bool wire_field(pb_istream_t *in, pb_ostream_t *out, const pb_field_t *field)
     return append(w, s, scalar, message);
 }
 
-/* ---- what is wrong with a message ---------------------------------------------------------------------------- */
+/* ---- diagnosis of malformed messages ---- ------------------------------------------------------------------------ */
 
-/* " at byte 123", or nothing for a message that was put together from pieces. */
+/* " at byte 123", or "" for a message that was concatenated from pieces. */
 static const char *offset_text(const void *at)
 {
     Text t = {0};
@@ -146,7 +146,7 @@ static const char *offset_text(const void *at)
     return t.s;
 }
 
-/* Goes through the message again, up to the field that nanopb did not like. */
+/* Decodes the message again, up to the field that nanopb refused, and reports it. */
 static void explain(Span m, const char *message, const Path *p)
 {
     pb_istream_t in = pb_istream_from_buffer(m.at, m.n);
