@@ -349,7 +349,7 @@ static void set_text(Message *m, int number, const char *s)
 /* A node calls an operator of the user's own. */
 static bool make_custom(void)
 {
-    static const char *const operators[] = {"Op", "*/" LIVE_MARK, "int", "f\"\\", "\xff", "\x1b[2J", "Op_1", "Op.1"};
+    static const char *const operators[] = {"Op", ("*/" LIVE_MARK), "int", "f\"\\", "\xff", "\x1b[2J", "Op_1", "Op.1"};
     Message *n = message_of(NODE), *m = message_of(MODEL);
     Field *import = n && m ? add_field(m, m->n) : NULL;
     if (!import)
