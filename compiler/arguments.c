@@ -83,14 +83,11 @@ static void add_const(const char *s)
     vec_push(&opt()->consts, o);
 }
 
-/* Splits at the last '.': domains contain others. */
 static void add_custom(const char *s)
 {
-    const char *dot = strrchr(s, '.');
-    if (!(dot ? dot[1] : *s) || dot == s)
-        usage("--custom-op %s: expected DOMAIN.OPERATOR", s);
-    const char *domain = domain_normal(name_bytes(s, dot ? (size_t)(dot - s) : 0))->s;
-    vec_push(&opt()->customs, ((struct CustomOption){domain, dot ? dot + 1 : s, false}));
+    if (!*s)
+        usage("--custom-op: expected DOMAIN.OPERATOR");
+    vec_push(&opt()->customs, ((struct CustomOption){s, false}));
 }
 
 static bool is_identifier(const char *s)

@@ -25,7 +25,7 @@ typedef struct Options {
     }) shapes;
     VEC(struct ConstOption { const char *input, *file; }) consts;
     VEC(struct CustomOption {
-        const char *domain, *op;
+        const char *name; /* DOMAIN.OPERATOR */
         bool used;
     }) customs;
 } Options;

@@ -240,11 +240,8 @@ static const char *banner(const Model *m)
         for (int k = 0; k < opt()->shapes.at[i].rank; k++)
             text_put(&t, "%s%lld", k ? "," : "", (long long)opt()->shapes.at[i].dim[k]);
     }
-    for (int i = 0; i < opt()->customs.n; i++) {
-        text_put(&t, " --custom-op %s",
-                 *opt()->customs.at[i].domain ? c_comment(name(opt()->customs.at[i].domain)) : "");
-        text_put(&t, "%s%s", *opt()->customs.at[i].domain ? "." : "", c_comment(name(opt()->customs.at[i].op)));
-    }
+    for (int i = 0; i < opt()->customs.n; i++)
+        text_put(&t, " --custom-op %s", c_comment(name(opt()->customs.at[i].name)));
     for (int i = 0; i < opt()->consts.n; i++)
         text_put(&t, " --const %s", c_comment(name(opt()->consts.at[i].input)));
     return t.s;

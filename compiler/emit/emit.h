@@ -16,6 +16,7 @@ typedef enum Quote {
     IDENTIFIER, /* letters, digits and single underscores, starting with a letter; at most 24 of its end */
     PREFIX,     /* the same of a file's name, without its extension; at most 63 */
 } Quote;
+enum { LONGEST_LITERAL = 4000 }; /* C compilers need to take 4095 */
 void put_quoted(Text *t, Name n, Quote as);
 const char *c_comment(Name n);
 const char *c_tail(Name n, size_t width); /* its end, which tells most, where it has more characters */

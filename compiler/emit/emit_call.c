@@ -28,15 +28,28 @@ static const char *epilogue_name(Emitter *e, const Call *c)
 
 /* ---- parameters --------------------------------------------------------------------------------------------------------------- */
 
-static void put_param(Text *t, const Field *f, const Param *p)
+static void put_text(Emitter *e, Text *t, Name s)
+{
+    if (name_length(s) <= LONGEST_LITERAL) {
+        text_put(t, "\"");
+        put_quoted(t, s, IN_LITERAL);
+        text_put(t, "\"");
+        return;
+    }
+    const char *id = c_own("text", "_");
+    text_put(&e->definitions, "static const char %s[] = {", id);
+    put_quoted(&e->definitions, s, IN_NUMBERS);
+    text_put(&e->definitions, "0};\n");
+    text_put(t, "%s", id);
+}
+
+static void put_param(Emitter *e, Text *t, const Field *f, const Param *p)
 {
     if (f->type == FIELD_f32 || f->type == FIELD_f64)
         text_float(t, f->type == FIELD_f32 ? F32 : F64, p->f);
-    else if (f->type == FIELD_text) {
-        text_put(t, "\"");
-        put_quoted(t, p->s, IN_LITERAL);
-        text_put(t, "\"");
-    } else if (dim_const(p->d))
+    else if (f->type == FIELD_text)
+        put_text(e, t, p->s);
+    else if (dim_const(p->d))
         text_integer(t, f->type == FIELD_i64 ? I64 : I32, dim_value(p->d));
     else
         text_put(t, f->type == FIELD_int ? "(int)(%s)" : "%s", dim_c(p->d));
@@ -61,7 +74,7 @@ static void put_params(Emitter *e, Text *t, const Call *c)
             text_put(t, "%s.%s = %s", any ? ", " : " ", f->name, f->count ? "{" : "");
             for (int i = 0; i < used; i++) {
                 text_put(t, i ? ", " : "");
-                put_param(t, f, &p[i]);
+                put_param(e, t, f, &p[i]);
             }
             text_put(t, f->count ? "}" : "");
             any = true;

@@ -93,8 +93,6 @@ void text_integer(Text *t, Type type, int64_t v)
                  type == U32 ? (unsigned long long)(uint32_t)v : (unsigned long long)v);
 }
 
-enum { LONGEST_LITERAL = 4000 }; /* C compilers need to take 4095 */
-
 static void name_strings(const Value *v)
 {
     int64_t n = tensor_count(v->data);

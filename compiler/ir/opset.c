@@ -107,12 +107,21 @@ static void resolve_function(Resolver *r, Function *f)
     r->n_imports = n;
 }
 
+/* Is s DOMAIN.OPERATOR of n? Either may have a dot, and ai.onnx be left out. */
+static bool is_called(const Node *n, const char *s)
+{
+    Name domain = n->source->domain, op = n->source->op_type;
+    domain = domain->n ? domain : name("ai.onnx");
+    size_t k = domain->n;
+    return (strlen(s) > k && !memcmp(s, domain->s, k) && s[k] == '.' && name_is(op, s + k + 1)) ||
+           (!n->source->domain->n && name_is(op, s));
+}
+
 /* Is n an operator that the user provides (--custom-op)? */
 static bool is_custom(const Node *n)
 {
     for (int i = 0; i < opt()->customs.n; i++)
-        if (name_is(n->source->domain, opt()->customs.at[i].domain) &&
-            name_is(n->source->op_type, opt()->customs.at[i].op))
+        if (is_called(n, opt()->customs.at[i].name))
             return opt()->customs.at[i].used = true;
     return false;
 }
@@ -228,8 +237,8 @@ void resolve_ops(Model *m)
         report_unresolved(unresolved);
     for (int i = 0; i < opt()->customs.n; i++)
         if (!opt()->customs.at[i].used)
-            error_at("", "", "--custom-op %s: the model has no %s of the domain '%s'", opt()->customs.at[i].op,
-                     opt()->customs.at[i].op, domain_text(name(opt()->customs.at[i].domain)));
+            error_at("", "", "--custom-op %s: the model has no such operator",
+                     printable(name(opt()->customs.at[i].name)));
     if (r.unresolved)
         note_help("`onnxcc --list-ops` shows every operator, version and type");
     stop_on_errors();

@@ -69,11 +69,13 @@ static void add_custom(Node *n, void *arg)
 {
     (void)arg;
     const Source *s = n->source;
-    bool is_new = s && s->op_type && s->domain && name_is(s->domain, OWN_DOMAIN);
-    for (int i = 0; is_new && i < opt()->customs.n; i++)
-        is_new = strcmp(opt()->customs.at[i].op, s->op_type->s) != 0;
-    if (is_new)
-        vec_push(&opt()->customs, ((struct CustomOption){OWN_DOMAIN, s->op_type->s, false}));
+    if (!s || !s->op_type || !s->domain || !name_is(s->domain, OWN_DOMAIN))
+        return;
+    const char *called = name_format(OWN_DOMAIN ".%s", s->op_type->s)->s;
+    for (int i = 0; i < opt()->customs.n; i++)
+        if (!strcmp(opt()->customs.at[i].name, called))
+            return;
+    vec_push(&opt()->customs, ((struct CustomOption){called, false}));
 }
 
 static void choose_inputs(const Model *m)

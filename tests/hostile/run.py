@@ -27,7 +27,7 @@ BUILD = pathlib.Path(os.environ["B"])
 FULL = os.environ.get("FULL", "") not in ("", "0")
 WORK = BUILD / "hostile"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CC = ["gcc", "-std=c99", "-D_GNU_SOURCE", "-trigraphs", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-fsyntax-only", f"-I{BUILD / 'include'}"]
+CC = ["gcc", "-std=c99", "-D_GNU_SOURCE", "-trigraphs", "-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-fsyntax-only", f"-I{BUILD / 'include'}"]
 CXX = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 EVERY = 1 if FULL else 12
 NAMES_PER_MODEL = 120
@@ -191,6 +191,30 @@ def as_sizes(names):
     return model_of(nodes, inputs, outputs), [o for n in names for o in ("--dim", f"{n}<=2")]
 
 
+def as_operators(names):
+    """Operators of the user's own have them, and their attributes."""
+    n = len(names)
+    nodes = [own_node(names[i], "d.e", f"v{i}", {names[(i + 1) % n]: i, names[(i + 2) % n]: names[i], names[(i + 7) % n]: [0.5, 2.0]},
+                      ["x"] * (1 + i % 2)) for i in range(n)]
+    return model_of_own(nodes), [o for name in names for o in ("--custom-op", f"d.e.{name}")]
+
+
+def own_node(op, domain, result, attributes, inputs=("x",)):
+    node = helper.make_node("Op", list(inputs), [result], domain=domain)
+    node.op_type = op
+    for name, value in attributes.items():
+        node.attribute.append(helper.make_attribute("a", value))
+        node.attribute[-1].name = name
+    return node
+
+
+def model_of_own(nodes):
+    outputs = [n.output[0] for n in nodes]
+    m = model_of(nodes, tensors(["x"]), tensors(outputs))
+    m.opset_import.extend(helper.make_opsetid(d, 1) for d in sorted({n.domain for n in nodes}))
+    return m
+
+
 def named(job):
     number, names, shape = job
     m, options = shape(names)
@@ -201,10 +225,36 @@ def named(job):
         for others in INCLUDED[0], INCLUDED[2]:
             compiles(what, folder / "m.c", others)
         if shape is not as_constants:
-            p = run(*CXX, *INCLUDED[1], "-x", "c++", folder / "m.h")
-            check(p.returncode == 0, f"{what}: the header as C++\n{p.stderr.decode()[:1500]}")
-            own = re.findall(r"^#define (\w+)", (folder / "m.h").read_text(), re.M)
-            check(len(own) == len(set(own)), f"{what}: macros twice: {sorted(n for n in set(own) if own.count(n) > 1)[:5]}")
+            header_in_cxx(what, folder / "m.h", INCLUDED[1])
+    shutil.rmtree(folder)
+
+
+def header_in_cxx(what, header, included):
+    p = run(*CXX, *included, "-x", "c++", header)
+    check(p.returncode == 0, f"{what}: the header as C++\n{p.stderr.decode()[:1500]}")
+    own = re.findall(r"^#define (\w+)", header.read_text(), re.M)
+    check(len(own) == len(set(own)), f"{what}: macros twice: {sorted(n for n in set(own) if own.count(n) > 1)[:5]}")
+
+
+# ---- operators of the user's own
+
+def own_operators(number):
+    """Their domains, names, attributes and strings are hostile; an operator has this text as its name, another as its domain."""
+    rng = random.Random(number)
+    raw = list(texts.BYTES)
+    some = rng.sample(TEXTS, 40) + [PLACE % i for i in range(len(raw))]
+    name, nodes, options = TEXTS[number], [], []
+    for k, (op, domain) in enumerate([(name, some[0]), (some[1], name), (name, "com.example.v1")]):
+        names = [*dict.fromkeys([name, *rng.sample(NAMEABLE, 9)])]
+        values = [k, 0.5, [1, -k], [2.0], name, some[2:7], rng.choice(some), 0.0, [7], [name]]
+        nodes.append(own_node(op, domain, f"v{k}", dict(zip(names, values))))
+        options += ["--custom-op", f"{domain}.{op}"]
+    what = f"operators named {name[:30]!r}"
+    folder = WORK / "operators" / str(number)
+    must = all(n in NAMEABLE for n in (name, some[0], some[1]))
+    options = [o.replace("\0", "?") for o in options] + MODES[number % len(MODES)]
+    if compiled(what, texts.serialized(model_of_own(nodes), raw), folder, options, INCLUDED[number % 3], must) and (folder / "m.h").exists():
+        header_in_cxx(what, folder / "m.h", INCLUDED[number % 3])
     shutil.rmtree(folder)
 
 
@@ -287,8 +337,9 @@ def main():
         all_names = set().union(*headers.of_headers()) | own_names() | set(KEYWORDS)
         pool = random.Random(1).sample(sorted(all_names), len(all_names))
         groups = [pool[i:i + NAMES_PER_MODEL] for i in range(0, len(pool) - 2, NAMES_PER_MODEL)]
-        shapes = [as_parameters, as_constants, as_sizes]
-        jobs += [(named, (3 * i + k, g, s)) for i, g in enumerate(groups) for k, s in enumerate(shapes)]
+        shapes = [as_parameters, as_constants, as_sizes, as_operators]
+        jobs += [(named, (4 * i + k, g, s)) for i, g in enumerate(groups) for k, s in enumerate(shapes)]
+        jobs += [(own_operators, number) for number in range(len(TEXTS))]
         jobs += [(lambda f: f(), f) for f in (headers_listed, external, file_names)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for future in [pool.submit(f, job) for f, job in jobs]:
