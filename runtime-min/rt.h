@@ -325,11 +325,11 @@ HELPER int rt_next(idx *i, int rank, const idx *dim, const idx *step, idx *at)
     return 0;
 }
 
-/* x becomes slice `turn` of y: n packed elements of so many bits. */
-HELPER void rt_stack(void *y, idx turn, const void *x, idx n, int bits)
+/* x becomes slice `index` of y: n packed elements of so many bits. */
+HELPER void rt_stack(void *y, idx index, const void *x, idx n, int bits)
 {
     for (idx i = 0; i < n * bits; i++) {
-        const idx at = turn * n * bits + i;
+        const idx at = index * n * bits + i;
         const unsigned bit = (unsigned)(((const u8 *)x)[i / 8] >> (i % 8)) & 1u, old = ((u8 *)y)[at / 8];
         ((u8 *)y)[at / 8] = (u8)((old & ~(1u << (at % 8))) | (bit << (at % 8)));
     }

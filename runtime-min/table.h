@@ -1,4 +1,4 @@
-/* table.h - an elementwise function of 8-bit values, tabulated. */
+/* table.h - an elementwise function of 8-bit values, as a lookup table. */
 #ifndef ONNXCC_TABLE_H
 #define ONNXCC_TABLE_H
 #include "rt.h"

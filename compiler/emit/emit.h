@@ -74,7 +74,7 @@ typedef struct KernelUse { /* a header of kernels, for these types */
     const char *header;
     Type t, u;
 } KernelUse;
-typedef struct EpilogueUse { /* what follows a heavy kernel, as a function of one value */
+typedef struct EpilogueUse { /* what follows a compute-bound kernel, as a function of one value */
     const char *name, *body;
     const Kernel *kernel;
     bool first; /* of this body: the function has to be printed */
@@ -112,8 +112,9 @@ typedef struct Emitter {
 } Emitter;
 
 /* ---- emit_kernels.c: what the code needs ------------------------------------------------------------------------------ */
-void find_uses(Emitter *e);                  /* kernels, read, used; before anything is printed */
-void put_kernels(Text *t, const Emitter *e); /* the headers; the heavy kernels once more with what follows them */
+void find_uses(Emitter *e); /* kernels, read, used; before anything is printed */
+void put_kernels(Text *t,
+                 const Emitter *e); /* the headers; the compute-bound kernels once more with what follows them */
 
 /* ---- emit_interface.c: the header --------------------------------------------------------------------------------------- */
 typedef struct Interface {

@@ -6,7 +6,7 @@
 
 /* ---- epilogues ------------------------------------------------------------------------------------------------------------ */
 
-/* The function of what follows a heavy kernel, one value at a time; the same one for equal steps. */
+/* The function of what follows a compute-bound kernel, one value at a time; the same one for equal steps. */
 static const char *epilogue_name(Emitter *e, const Call *c)
 {
     Emitter f = {.depth = 1};

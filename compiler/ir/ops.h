@@ -42,10 +42,10 @@ struct Op {
     bool (*permute)(Node *n, const int *perm, int rank);
     /* n computes x * factor or x + offset, with x its input k and a constant input c: sets *factor or *offset, to c or
      * to a node that is made from c and inserted before `before`; false: neither. */
-    bool (*affine)(Node *before, int k, Value *c, Value **factor, Value **offset);
+    bool (*scale_or_offset)(Node *before, int k, Value *c, Value **factor, Value **offset);
     /* Folds y * factor[channel] + offset[channel] (constants with one element per output channel, or NULL) into n's
      * constant weights and bias; false: impossible. */
-    bool (*absorb)(Node *n, Value *factor, Value *offset);
+    bool (*fold_scale)(Node *n, Value *factor, Value *offset);
     /* For attributes that name values of the graph: turns these into inputs, before inlining copies functions, whose
      * names are then no longer unique. */
     void (*named)(Node *n);

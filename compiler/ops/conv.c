@@ -386,7 +386,7 @@ static void transpose_bind(Node *n)
 }
 
 /* w * factor along the axis of w that has the output channels, (b or 0) * factor + offset. */
-static bool absorb(Node *n, int axis, Value *factor, Value *offset)
+static bool fold_scale(Node *n, int axis, Value *factor, Value *offset)
 {
     Value *w = in(n, 1), *b = in(n, 2);
     if (!in_const(n, 1) || (b && !in_const(n, 2)) || attr_given(n, "pack"))
@@ -409,14 +409,14 @@ static bool absorb(Node *n, int axis, Value *factor, Value *offset)
     return true;
 }
 
-static bool conv_absorb(Node *n, Value *factor, Value *offset) { return absorb(n, 0, factor, offset); }
+static bool conv_fold_scale(Node *n, Value *factor, Value *offset) { return fold_scale(n, 0, factor, offset); }
 
 /* Of several groups, the axis has the channels of one. */
-static bool transpose_absorb(Node *n, Value *factor, Value *offset)
+static bool transpose_fold_scale(Node *n, Value *factor, Value *offset)
 {
     if (attr_int(n, "group") != 1)
         return declines(REWRITE_SCALE, n, "its groups share an axis of the weights");
-    return absorb(n, 1, factor, offset);
+    return fold_scale(n, 1, factor, offset);
 }
 
 /* ---- CausalConvWithState ----------------------------------------------------------------------------------------- */
@@ -459,10 +459,10 @@ static void causal_conv_bind(Node *n)
 
 static const Op conv_ops[] = {
     CONV("Conv", "", conv_infer, conv_bind, .flags = EPILOGUE | CHANNELS_LAST, .layout = conv_layout,
-         .absorb = conv_absorb),
+         .fold_scale = conv_fold_scale),
     {"ConvPack", 1, "w:T -> y:T", "T=float", "group:int=1 depthwise:int=0", pack_infer, pack_bind, .domain = "onnxcc"},
     CONV("ConvTranspose", " output_padding:ints? output_shape:ints?", transpose_infer, transpose_bind,
-         .flags = EPILOGUE | CHANNELS_LAST, .layout = transpose_layout, .absorb = transpose_absorb),
+         .flags = EPILOGUE | CHANNELS_LAST, .layout = transpose_layout, .fold_scale = transpose_fold_scale),
     {"ConvTransposePack", 1, "w:T -> y:T", "T=float", "group:int=1 strides:ints dilations:ints", transpose_pack_infer,
      transpose_pack_bind, .domain = "onnxcc"},
     {"CausalConvWithState", 27, "input:T weight:T bias?:T past_state?:T -> output:T present_state:T",

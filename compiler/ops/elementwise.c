@@ -303,9 +303,9 @@ static void selu_1(Node *n)
 #define SINCE_13(name, sig, fn)                                                                                        \
     {name, 13, sig, "T=FB", "", infer_same, .pointwise = fn, .compatible = "6 T=F; 1 T=F / " CONSUMED}
 #define SINCE_22(name, old, sig, fn) {name, 22, sig, "T=FB", "", infer_same, .pointwise = fn, .compatible = #old " T=F"}
-#define ARITHMETIC(name, fn, as_affine) ARITHMETIC_OF(name, fn, as_affine, infer_broadcast)
-#define ARITHMETIC_OF(name, fn, as_affine, how)                                                                        \
-    {name, 14, AB_C, "T=NB", "", how, .pointwise = fn, .affine = as_affine, .compatible = "13 T=" W "; 7 T=" W_7},      \
+#define ARITHMETIC(name, fn, as_scale) ARITHMETIC_OF(name, fn, as_scale, infer_broadcast)
+#define ARITHMETIC_OF(name, fn, as_scale, how)                                                                        \
+    {name, 14, AB_C, "T=NB", "", how, .pointwise = fn, .scale_or_offset = as_scale, .compatible = "13 T=" W "; 7 T=" W_7},      \
     {name, 6, AB_C, "T=" W_7, BROADCAST, .expand = broadcast_before_7, .compatible = "1 T=F / " BROADCAST " " CONSUMED}
 #define LOGIC(name, fn)                                                                                                \
     {name, 7, AB_TEST, "T=bool T1=bool", "", infer_compare, .pointwise = fn},                                                \
@@ -320,7 +320,7 @@ static void selu_1(Node *n)
      .compatible = "12 T=N; 8 T=F"},                                                                                          \
         {name, 6, "data_0*:T -> " y ":T", "T=F", "", .expand = same_before_8, .compatible = "1 T=F / " CONSUMED}
 
-/* ---- affine ---------------------------------------------------------------------------------------------- */
+/* ---- scale and offset of a channel ---------------------------------------------------------------------------------------------- */
 
 static Value *folded(Node *before, const char *op, Value *c)
 {
@@ -329,14 +329,14 @@ static Value *folded(Node *before, const char *op, Value *c)
     return v;
 }
 
-static bool add_affine(Node *before, int k, Value *c, Value **factor, Value **offset)
+static bool add_as_scale(Node *before, int k, Value *c, Value **factor, Value **offset)
 {
     (void)before, (void)k, (void)factor;
     *offset = c;
     return true;
 }
 
-static bool sub_affine(Node *before, int k, Value *c, Value **factor, Value **offset)
+static bool sub_as_scale(Node *before, int k, Value *c, Value **factor, Value **offset)
 {
     (void)factor;
     if (k == 0)
@@ -344,14 +344,14 @@ static bool sub_affine(Node *before, int k, Value *c, Value **factor, Value **of
     return k == 0;
 }
 
-static bool mul_affine(Node *before, int k, Value *c, Value **factor, Value **offset)
+static bool mul_as_scale(Node *before, int k, Value *c, Value **factor, Value **offset)
 {
     (void)before, (void)k, (void)offset;
     *factor = c;
     return true;
 }
 
-static bool div_affine(Node *before, int k, Value *c, Value **factor, Value **offset)
+static bool div_as_scale(Node *before, int k, Value *c, Value **factor, Value **offset)
 {
     (void)offset;
     if (k == 0)
@@ -372,8 +372,8 @@ static void equal_infer(Node *n)
 
 /* clang-format off */
 static const Op elementwise_ops[] = {
-    ARITHMETIC("Add", "add", add_affine), ARITHMETIC("Sub", "sub", sub_affine), ARITHMETIC("Mul", "mul", mul_affine),
-    ARITHMETIC_OF("Div", "div", div_affine, div_infer),
+    ARITHMETIC("Add", "add", add_as_scale), ARITHMETIC("Sub", "sub", sub_as_scale), ARITHMETIC("Mul", "mul", mul_as_scale),
+    ARITHMETIC_OF("Div", "div", div_as_scale, div_infer),
     {"Quotient", 1, AB_C, "T=NB", "", infer_broadcast, .pointwise = "div", .domain = "onnxcc"}, /* integers by zero are 0 */
     LOGIC("And", "and"), LOGIC("Or", "or"), LOGIC("Xor", "xor"),
     {"Not", 1, X_Y, "T=bool", "", infer_same, .pointwise = "not"},

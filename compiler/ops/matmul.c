@@ -249,7 +249,7 @@ static Value *folded(Node *n, const char *op, Value *a, Value *b)
 }
 
 /* b * factor for each column, (bias or 0) * factor + offset. */
-static bool product_absorb(Node *n, Value *factor, Value *offset)
+static bool product_fold_scale(Node *n, Value *factor, Value *offset)
 {
     Value *b = in(n, 1), *bias = in(n, 2);
     if (!in_const(n, 1) || (bias && !in_const(n, 2)) || attr_given(n, "columns"))
@@ -348,7 +348,7 @@ static const Op matmul_ops[] = {
     {"Gemm", 9, "A:T B:T C:T -> Y:T", "T=F|" NUMBERS, GEMM, .expand = gemm_expand,
      .compatible = "7 T=F; 6 T=F / " GEMM " broadcast:int=0; 1 T=F / " GEMM " broadcast:int=0"},
     {"Product", 1, "a:T b:T bias?:T -> y:T", "T=FB|" NUMBERS, "trans_a:int=0 trans_b:int=0", product_infer,
-     product_bind, .flags = EPILOGUE, .domain = "onnxcc", .layout = product_layout, .absorb = product_absorb},
+     product_bind, .flags = EPILOGUE, .domain = "onnxcc", .layout = product_layout, .fold_scale = product_fold_scale},
     {"ProductPack", 1, "b:T -> y:T", "T=float", "trans_b:int=0", pack_infer, pack_bind, .domain = "onnxcc"},
 };
 OPS(matmul_ops);

@@ -168,13 +168,13 @@ static bool in_integers(Node *q, Node *n, const char *op, int axis, int64_t lo, 
     return true;
 }
 
-static bool is_heavy(const Node *n) { return is(n, "", "Conv") || is(n, "onnxcc", "Product"); }
+static bool is_product(const Node *n) { return is(n, "", "Conv") || is(n, "onnxcc", "Product"); }
 
-static bool heavy(Node *q)
+static bool product_in_integers(Node *q)
 {
     int64_t lo, hi;
     if (!known(in(q, 1)) || !known(in(q, 2)))
-        return in(q, 0)->def && is_heavy(in(q, 0)->def) &&
+        return in(q, 0)->def && is_product(in(q, 0)->def) &&
                declines(REWRITE_INTEGER, in(q, 0)->def, "the scale or zero point of its result is no constant");
     Value *v = unlimited(q, in(q, 0), &lo, &hi);
     Node *n = v ? v->def : NULL;
@@ -192,7 +192,7 @@ static void remark_unquantized(const Value *v)
 {
     for (int i = 0; i < v->uses.n; i++) {
         const Node *n = v->uses.at[i].node;
-        if (!n || v->uses.at[i].i || !is_heavy(n))
+        if (!n || v->uses.at[i].i || !is_product(n))
             continue;
         const Value *y = n->out[0];
         while (y->uses.n == 1 && (is(y->uses.at[0].node, "", "Relu") || is(y->uses.at[0].node, "", "Clip")))
@@ -291,7 +291,7 @@ static bool cancel(Node *q)
 bool quantize_simplify(Node *q)
 {
     return is_byte(out(q, 0)->type) && in_type(q, 0) == F32 && attr_int(q, "precision") == F32 && single(in(q, 1)) &&
-           single(in(q, 2)) && (cancel(q) || heavy(q) || sooner(q) || average(q));
+           single(in(q, 2)) && (cancel(q) || product_in_integers(q) || sooner(q) || average(q));
 }
 
 /* Every elementwise reader gets a node of its own, which its loop takes in. */

@@ -1,4 +1,4 @@
-/* fuse.c - fuse: elementwise loops that follow one another become one, or a table; what follows a heavy kernel happens while its
+/* fuse.c - fuse: elementwise loops that follow one another become one, or a table; what follows a compute-bound kernel happens while its
  * results are in registers or in the first cache (clamp, residual, epilogue).
  * Requires: bound. Leaves: fewer nodes; a fused node stands where the last of them stood. */
 #include <math.h>
@@ -203,7 +203,7 @@ static bool is_table(const Node *n)
 }
 
 /* What a loop computes from one 8-bit value, and stores in 8 bits, is looked up. */
-static bool tabulate(Node *n)
+static bool make_table(Node *n)
 {
     enum { CODES = 256 };
     const Loop *l = n->call.loop;
@@ -227,7 +227,7 @@ static bool tabulate(Node *n)
     return true;
 }
 
-/* ---- heavy kernels ------------------------------------------------------------------------------------------------------- */
+/* ---- compute-bound kernels ------------------------------------------------------------------------------------------------------- */
 
 /* The value of a literal step, or of a scalar argument. */
 static bool literal_of(const Loop *l, int arg, double *v)
@@ -238,7 +238,7 @@ static bool literal_of(const Loop *l, int arg, double *v)
     return true;
 }
 
-/* What a loop over a heavy kernel's output x does, as far as the kernel can do it itself: add a residual of the same
+/* What a loop over a compute-bound kernel's output x does, as far as the kernel can do it itself: add a residual of the same
  * shape, clamp; `rest`: steps after the residual that are neither. */
 typedef struct Tail {
     Value *residual;
@@ -341,7 +341,7 @@ static void take_over(Node *n, Node *m, Value *extra)
     node_free(n);
 }
 
-/* Does m, the only reader of the heavy node n (NULL: there is none), make one float of each of its results? */
+/* Does m, the only reader of the compute-bound node n (NULL: there is none), make one float of each of its results? */
 static bool is_tail(const Node *n, const Node *m)
 {
     const Loop *l = m ? m->call.loop : NULL;
@@ -375,7 +375,7 @@ static bool takes_residual(const Node *n, const Node *m, const Value *residual, 
     return true;
 }
 
-/* Puts what the only reader of a heavy node does into the heavy node. */
+/* Puts what the only reader of a compute-bound node does into the compute-bound node. */
 static bool fuse_epilogue(Node *n)
 {
     Call *c = &n->call;
@@ -426,6 +426,6 @@ void fuse_model(Model *m)
 {
     find_measured(m->graph);
     graph_each_node(m->graph, fuse_node, &(Fusion){fuse_loops});
-    graph_each_node(m->graph, fuse_node, &(Fusion){tabulate});
+    graph_each_node(m->graph, fuse_node, &(Fusion){make_table});
     graph_each_node(m->graph, fuse_node, &(Fusion){fuse_epilogue});
 }

@@ -306,7 +306,7 @@ static bool follows_linear(const Node *n, const Value *x)
     const Node *linear = x->def;
     if (!linear)
         return false;
-    if (!linear->op->absorb)
+    if (!linear->op->fold_scale)
         return declines(REWRITE_SCALE, n, "%s, before it, has no weights", remark_node(linear));
     if (x->uses.n != 1)
         return declines(REWRITE_SCALE, n, "the result of %s has other readers", remark_node(linear));
@@ -318,9 +318,9 @@ static bool follows_linear(const Node *n, const Value *x)
 }
 
 /* y = x * c, x + c ... with x made by a linear kernel for this node alone: the kernel's weights and bias take c. */
-static bool absorb(Node *n)
+static bool fold_scale(Node *n)
 {
-    if (!n->op->affine || n->out[0]->type != F32)
+    if (!n->op->scale_or_offset || n->out[0]->type != F32)
         return false;
     int k = n->in[1]->data ? 0 : 1;
     Value *x = n->in[k], *c = n->in[1 - k], *factor = NULL, *offset = NULL;
@@ -331,9 +331,9 @@ static bool absorb(Node *n)
     Value *w = linear->in[1], *b = linear->n_in > 2 ? linear->in[2] : NULL;
     if (!c)
         return declines(REWRITE_SCALE, n, "%s is not one number for each channel", remark_value(n->in[1 - k]));
-    if (!n->op->affine(linear, k, c, &factor, &offset))
+    if (!n->op->scale_or_offset(linear, k, c, &factor, &offset))
         return declines(REWRITE_SCALE, n, "%s stands on the left", remark_value(n->in[1 - k]));
-    if (!linear->op->absorb(linear, factor, offset))
+    if (!linear->op->fold_scale(linear, factor, offset))
         return declines(REWRITE_SCALE, n, "the weights of %s cannot be changed", remark_node(linear));
     (void)applies(REWRITE_SCALE, n, "of %s", remark_node(linear));
     keep_name(linear, 1, w);
@@ -344,22 +344,22 @@ static bool absorb(Node *n)
     return true;
 }
 
-static void absorb_node(Node *n, void *unused)
+static void fold_scale_into(Node *n, void *unused)
 {
     (void)unused;
-    if (absorb(n))
+    if (fold_scale(n))
         values_free();
 }
 
 /* ---- operator-specific rewrites ------------------------------------------------------------------------------------------------ */
 
 /* From the end, so that what an operator puts before itself is asked, too. */
-static void ask_operators(Graph *g, void *unused)
+static void simplify_operators(Graph *g, void *unused)
 {
     (void)unused;
     for (Node *n = g->last, *next; n;) {
         next = n->next;
-        node_each_graph(n, ask_operators, NULL);
+        node_each_graph(n, simplify_operators, NULL);
         n = n->op->simplify && n->op->simplify(n) ? next ? next->prev : g->last : n->prev;
         values_free();
     }
@@ -368,10 +368,10 @@ static void ask_operators(Graph *g, void *unused)
 void simplify_model(Model *m)
 {
     map_free(&m->graph->scope); /* every name is bound */
-    ask_operators(m->graph, NULL);
+    simplify_operators(m->graph, NULL);
     remove_dead(m->graph);
     graph_each_node(m->graph, remove_identity, NULL);
     merge_duplicates(m->graph, NULL);
-    graph_each_node(m->graph, absorb_node, NULL);
+    graph_each_node(m->graph, fold_scale_into, NULL);
     remove_dead(m->graph);
 }
