@@ -156,7 +156,7 @@ static void set_prefix(const char *s)
     if (!is_identifier(s) || strlen(s) > 63)
         usage("--prefix %s: not a C identifier of at most 63 characters that starts with a letter", s);
     if (!strcasecmp(s, "rt") || !strcasecmp(s, "onnxcc"))
-        usage("--prefix %s: what onnxcc's own headers define begins so", s);
+        usage("--prefix %s: names in onnxcc's headers begin with it", s);
     opt()->prefix = s;
 }
 

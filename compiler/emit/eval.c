@@ -185,7 +185,7 @@ static void eval_node(Eval *e, Node *n)
         (node_attr(n, "body") ? eval_loop : eval_if)(e, n);
         symbols_inside(n, end_symbol, NULL);
     } else if (n->op->flags & CUSTOM) {
-        error_node(n, "", "the function of an operator of your own runs in the C alone");
+        error_node(n, "", "a custom operator's function exists only in the C program");
         stop_on_errors();
     } else if (n->call.kernel || n->call.loop) {
         int status = run_call(n, bytes_of, e, dim_is(n->call.scratch, 0) ? NULL : e->arena + n->scratch_offset);

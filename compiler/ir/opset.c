@@ -150,7 +150,7 @@ static void resolve_node(Resolver *r, Node *n)
     }
     int64_t newest = domain_newest(domain);
     if (newest && version > newest && !f) {
-        error_node(n, "OPS-10", "operator set %s version %lld is newer than this compiler knows (%lld)",
+        error_node(n, "OPS-10", "operator set %s version %lld is newer than the newest supported one (%lld)",
                    domain_text(domain), (long long)version, (long long)newest);
         return;
     }

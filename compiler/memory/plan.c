@@ -102,7 +102,7 @@ static void help_size(int64_t bytes)
 {
     note_help("smaller bounds of sizes (--dim, --shape) make it smaller");
     if (bytes <= max_addressed())
-        note_help("if so much memory is there: --max-arena %lldM", (long long)((bytes >> 20) + 1));
+        note_help("if there is enough memory: --max-arena %lldM", (long long)((bytes >> 20) + 1));
 }
 
 /* False: alone more than the arena may be; reported. */
@@ -111,10 +111,10 @@ static bool buffer_fits(int64_t bytes, const Value *v, const Node *n)
     if (bytes <= max_arena())
         return true;
     if (v && v->def)
-        error_node(v->def, "", "'%s' %s needs up to %lld bytes, more than an arena of %lld", printable(v->name),
+        error_node(v->def, "", "'%s' %s needs up to %lld bytes, more than the arena's limit of %lld", printable(v->name),
                    shape_text(*v->shape), (long long)bytes, (long long)max_arena());
     else
-        error_node(n ? n : v->graph->first, "", "up to %lld bytes are needed, more than an arena of %lld",
+        error_node(n ? n : v->graph->first, "", "up to %lld bytes are needed, more than the arena's limit of %lld",
                    (long long)bytes, (long long)max_arena());
     help_size(bytes);
     return false;
@@ -288,7 +288,7 @@ static void check_arena(void)
         return;
     error_at("", "", "the arena has %lld bytes, more than %lld", (long long)plan()->arena, (long long)max_arena());
     help_size(plan()->arena);
-    note_help("--report names what is alive when it is fullest");
+    note_help("--report lists the values that are alive at its peak");
 }
 
 void plan_model(Model *m)

@@ -182,7 +182,7 @@ static bool readers_take(Rewrite r, const Node *n, const Value *x, const Value *
         return declines(r, n, "%s is used as a whole", remark_value(x));
     const Node *reader = reader_of_contiguous(a, run);
     if (reader)
-        return declines(r, n, "%s does not read %s in rows that lie apart", remark_node(reader), remark_value(x));
+        return declines(r, n, "%s cannot read %s in rows with a pitch", remark_node(reader), remark_value(x));
     return true;
 }
 
@@ -216,7 +216,7 @@ static bool may_be_rows(const Node *n, const Value *x, const Value *a, Dim outer
         !dim_identical(shape_count(*a->shape), dim_mul(outer, run)))
         return declines(REWRITE_CONCAT, n, "%s shares its bytes with other values", remark_value(x));
     if (!pitch_writes(a->def, a, run))
-        return declines(REWRITE_CONCAT, n, "%s does not write %s in rows that lie apart", remark_node(a->def),
+        return declines(REWRITE_CONCAT, n, "%s cannot write %s in rows with a pitch", remark_node(a->def),
                         remark_value(x));
     return readers_take(REWRITE_CONCAT, n, x, a, run);
 }
@@ -247,9 +247,9 @@ static bool is_movable(const Node *n, const Value *x, const Value *a)
     if (is_constant(x))
         return declines(REWRITE_CONCAT, n, "%s is a constant", remark_value(x));
     if (a == storage_of(n->out[0]))
-        return declines(REWRITE_CONCAT, n, "%s is there at another place already", remark_value(x));
+        return declines(REWRITE_CONCAT, n, "%s is already another part of it", remark_value(x));
     if (in_callers_buffer(a))
-        return declines(REWRITE_CONCAT, n, "%s is in a buffer of the caller's", remark_value(x));
+        return declines(REWRITE_CONCAT, n, "%s is in the caller's buffer", remark_value(x));
     if (a->graph != n->graph)
         return declines(REWRITE_CONCAT, n, "%s belongs to another graph", remark_value(x));
     if (element_bits(x) % 8)
@@ -267,7 +267,7 @@ static int unite_from(Node *n, int i, Dim at)
     int parts = parts_together(n, i, &run);
     Dim offset = dim_add(offset_in_storage(y), bytes_of(at, y));
     if (!known_before(offset, a->live_from) || !known_before(pitch, a->live_from))
-        return declines(REWRITE_CONCAT, n, "where %s would lie is known only after it", remark_value(x));
+        return declines(REWRITE_CONCAT, n, "the place of %s is known only after it is computed", remark_value(x));
     if (!parts || (dim_is(outer, 1) && !is_whole(x)))
         return declines(REWRITE_CONCAT, n, "%s shares its bytes with other values", remark_value(x));
     if (!dim_is(outer, 1) && !may_be_rows(n, x, a, outer, run))
@@ -361,7 +361,7 @@ static bool may_look_at(const Node *n, Window *w)
     if (is_constant(y) || a == b)
         return false;
     if (in_callers_buffer(b))
-        return declines(REWRITE_SLICE, n, "%s is in a buffer of the caller's", remark_value(y));
+        return declines(REWRITE_SLICE, n, "%s is in the caller's buffer", remark_value(y));
     if (b->contiguous || !is_whole(y))
         return declines(REWRITE_SLICE, n, "%s shares its bytes with other values", remark_value(y));
     if (x->graph != n->graph)
@@ -369,7 +369,7 @@ static bool may_look_at(const Node *n, Window *w)
     if (element_bits(x) % 8)
         return declines(REWRITE_SLICE, n, "%s is packed, in elements of less than a byte", remark_value(x));
     if (!read_window(&n->call, w))
-        return declines(REWRITE_SLICE, n, "it takes neither a block of %s nor rows that are equally far apart",
+        return declines(REWRITE_SLICE, n, "it copies neither a contiguous block of %s nor rows with one pitch",
                         remark_value(x));
     if (is_read_too_late(a, y))
         return declines(REWRITE_SLICE, n, "the next iteration's state is written over %s before %s is read",
@@ -386,7 +386,7 @@ static void unite_part(Node *n)
         return;
     Dim offset = dim_add(offset_in_storage(x), bytes_of(w.at, x)), run = run_of(x);
     if (!dim_is(run, 0) && (dim_is(w.pitch, 0) || !dim_identical(run, w.pitch))) {
-        (void)declines(REWRITE_SLICE, n, "%s itself lies in other rows", remark_value(x));
+        (void)declines(REWRITE_SLICE, n, "%s itself has rows of another pitch", remark_value(x));
         return;
     }
     if (dim_is(w.pitch, 0))
@@ -457,9 +457,9 @@ static bool may_overwrite(const Node *n, Value *x, Value *y)
     if (x->graph != n->graph)
         return declines(REWRITE_IN_PLACE, n, "%s belongs to another graph", remark_value(x));
     if (a->input >= 0 || in_callers_buffer(a))
-        return declines(REWRITE_IN_PLACE, n, "%s is in a buffer of the caller's", remark_value(x));
+        return declines(REWRITE_IN_PLACE, n, "%s is in the caller's buffer", remark_value(x));
     if (a->live_to != n->time)
-        return declines(REWRITE_IN_PLACE, n, "%s is read later, too", remark_value(x));
+        return declines(REWRITE_IN_PLACE, n, "%s is read again later", remark_value(x));
     if (b->live_from != n->time || a->bytes != max_bytes(y) || b->bytes != a->bytes)
         return declines(REWRITE_IN_PLACE, n, "%s or %s shares its bytes with other values", remark_value(x),
                         remark_value(y));
@@ -472,7 +472,7 @@ static bool is_in_place(const Node *n, Value *x, Value *y)
     if (!may_overwrite(n, x, y))
         return false;
     if (!reads_first(n, x))
-        return declines(REWRITE_IN_PLACE, n, "it still reads %s when it has begun to write", remark_value(x));
+        return declines(REWRITE_IN_PLACE, n, "it reads %s after it has begun to write", remark_value(x));
     return applies(REWRITE_IN_PLACE, n, "over %s", remark_value(x));
 }
 
@@ -532,7 +532,7 @@ static bool is_state_done(const Value *state, const Node *copy)
         return declines(REWRITE_STATE, copy->graph->owner, "the state %s is read after %s has computed the next",
                         remark_value(state), remark_node(d));
     if (!spares(d, state))
-        return declines(REWRITE_STATE, copy->graph->owner, "%s still reads the state %s when it has begun to write",
+        return declines(REWRITE_STATE, copy->graph->owner, "%s reads the state %s after it has begun to write",
                         remark_node(d), remark_value(state));
     return applies(REWRITE_STATE, copy->graph->owner, "%s, over %s", remark_value(x), remark_value(state));
 }

@@ -39,7 +39,7 @@ static void help_freeze(const Value *v, int depth, Map *seen)
         return;
     map_put(seen, v, seen);
     if (v->input >= 0 && !type_is_float(v->type))
-        note_help("the model may decide that when it is compiled: --const %s=FILE.pb", printable(v->name));
+        note_help("the branch can be chosen at compile time: --const %s=FILE.pb", printable(v->name));
     for (int i = 0; v->def && i < v->def->n_in && depth < DEEPEST; i++)
         if (v->def->in[i])
             help_freeze(v->def->in[i], depth + 1, seen);
@@ -376,7 +376,7 @@ static bool try_iteration(Node *n, Graph *body, ContainerType *const *now, Conta
     int *const tried = nodes_tried();
     for (const Node *m = body->first; m && *tried <= LIMIT; m = m->next)
         if (++*tried > LIMIT)
-            node_error(n, "loops in loops carry what grows: more than %d nodes would have to be tried", LIMIT);
+            node_error(n, "nested loops with growing loop-carried values: more than %d nodes would have to be simulated", LIMIT);
     if (*tried > LIMIT)
         return false;
     int carried = n->n_in - 2, mark = assumption_count();
@@ -446,7 +446,7 @@ static ContainerType **flatten_carried(Node *n, Graph *g)
         if (++tries > MAX_TRIES && !each && trips <= FEW_ITERATIONS)
             memcpy(now, first, sizeof *now * (size_t)carried);
         else if (tries > MAX_TRIES + (each ? trips + MAX_TRIES : 0)) {
-            node_error(n, "what is carried grows by more and more: nothing bounds it");
+            node_error(n, "a loop-carried value grows faster than linearly, so it has no bound");
             note_help("growth that is not linear is limited to %d iterations", FEW_ITERATIONS);
             return NULL;
         }
@@ -466,7 +466,7 @@ static ContainerType **flatten_carried(Node *n, Graph *g)
             if (!b)
                 return NULL;
             if (!ctype_is_bounded(b)) {
-                error_node(n, "SHP-11", "what is carried grows, and the trip count may be too large");
+                error_node(n, "SHP-11", "a loop-carried value grows, and the trip count may be too large");
                 help_trips(n);
                 return NULL;
             }

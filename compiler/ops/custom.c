@@ -7,7 +7,7 @@ static void report_open_size(Symbol *s, void *arg)
 {
     Node *n = arg;
     if (!s->input)
-        node_error(n, "the size '%s' of what it gives is no size of an input", s->user ? printable(s->name) : "?");
+        node_error(n, "the size '%s' of an output is no size of an input", s->user ? printable(s->name) : "?");
 }
 
 /* A function for tensors of this type can be written in C. */
@@ -30,8 +30,8 @@ static void custom_infer(Node *n)
         if (!v)
             continue;
         if (!v->desc || !v->desc->elem || v->desc->shape.rank < 0) {
-            node_error(n, "the model says nothing of type and shape of '%s'", printable(v->name));
-            note_help("what an operator of your own gives is declared in the graph's value_info");
+            node_error(n, "the model declares no type and shape for '%s'", printable(v->name));
+            note_help("the outputs of a custom operator are declared in the graph's value_info");
             return;
         }
         Shape s = v->desc->shape;

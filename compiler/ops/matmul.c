@@ -191,7 +191,7 @@ static bool has_weights(Node *n, Product *p)
     if (p->b.rank > p->a.rank || !dim_is(shape_product(p->b, 0, p->b.rank - 2), 1))
         return declines(REWRITE_PACK, n, "%s is more than one matrix", remark_value(in(n, 1)));
     if (!dim_const(p->a.dim[p->a.rank - 1]))
-        return declines(REWRITE_PACK, n, "only the run knows how long its rows are");
+        return declines(REWRITE_PACK, n, "the length of its rows is known only at run time");
     return applies(REWRITE_PACK, n, "%s, in panels", remark_value(in(n, 1)));
 }
 

@@ -37,7 +37,7 @@ static void random_expand(Node *n)
     int rank = like ? 0 : attr_ints(n, "shape", &shape);
     int64_t type = attr_given(n, "dtype") || !like ? attr_int(n, "dtype") : in_type(n, 0);
     if (type <= 0 || type >= N_TYPES || !(op_signature(n->op)->out[0].set >> type & 1)) {
-        node_error(n, "numbers of type %lld are not among those that can be drawn", (long long)type);
+        node_error(n, "random numbers of type %lld are not supported", (long long)type);
         note_help("set dtype to float, double, float16 or bfloat16");
         return;
     }

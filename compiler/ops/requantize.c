@@ -124,7 +124,7 @@ static bool reads_bytes(const Node *n, Linear *x, Linear *w)
     if (!single(x->scale) || !single(x->zero))
         return declines(REWRITE_INTEGER, n, "its input has several scales or zero points");
     if (!shape_const(*w->x->shape))
-        return declines(REWRITE_INTEGER, n, "only the run knows the shape of its weights");
+        return declines(REWRITE_INTEGER, n, "the shape of its weights is known only at run time");
     return true;
 }
 

@@ -130,7 +130,7 @@ static void sequence_erase(Node *n)
     Value *s = in(n, 0), *y;
     int count = s->components->item.n, place = known_place(n, 1, s->components, count - 1);
     if (!s->components->ctype.open && !count)
-        node_error(n, "there is nothing to take out of an empty sequence");
+        node_error(n, "an empty sequence has no element to erase");
     if (place == -2 || (!s->components->ctype.open && !count))
         return;
     if (place >= 0) {
@@ -339,7 +339,7 @@ static Value *open_pieces(Node *n, const Cut *c, int axis, bool squeeze)
     if (b->max_count == INT64_MAX) {
         Text t = {0};
         dim_print(&t, c->count);
-        error_node(n, "SHP-11", "into how many pieces, %s, an axis is split has no bound", t.s);
+        error_node(n, "SHP-11", "the number of pieces that an axis is split into, %s, has no bound", t.s);
         dim_symbols(c->count, help_pieces, NULL);
         return NULL;
     }

@@ -55,7 +55,7 @@ int64_t known_text(Node *n, int i)
         return max;
     for (const Value *of = v; of; of = where_from(of))
         v = of;
-    error_node(n, "SHP-11", "how long the strings of '%s' may be is not known", printable(v->name));
+    error_node(n, "SHP-11", "the length of the strings of '%s' has no bound", printable(v->name));
     if (v->input >= 0)
         note_help("give a bound, in bytes: --dim '%s_text<=64'", printable(v->name));
     return -1;

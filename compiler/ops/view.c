@@ -62,7 +62,7 @@ static bool read_sizes(Node *n, Shape *y, int *open)
         }
         if ((dim_const(d) && dim_value(d) < -1) || (dim_is(d, -1) && *open >= 0)) {
             node_error(n, "the shape %s", shape_text(*y));
-            note_help("-1 may be there once");
+            note_help("-1 may occur only once");
             return false;
         }
         if (dim_is(d, -1))

@@ -107,7 +107,7 @@ ContainerType *ctype_join(const Node *n, const ContainerType *a, const Container
     }
     if (a->form != b->form || (a->type && b->type && a->type != b->type)) {
         static const char *const forms[] = {"a tensor", "a sequence", "an optional", "maps"};
-        node_error(n, "a value is now %s of %s, now %s of %s", forms[a->form], type_onnx(a->type), forms[b->form],
+        node_error(n, "a value is %s of %s in one place and %s of %s in another", forms[a->form], type_onnx(a->type), forms[b->form],
                    type_onnx(b->type));
         return NULL;
     }

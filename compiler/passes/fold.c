@@ -317,12 +317,12 @@ int in_dims(Node *n, int i, Dim *out, int max)
         trace_value(v);
     Dim count = shape_count(*v->shape);
     if (v->shape->rank > 1 || !dim_const(count)) {
-        error_node(n, "SHP-14", "input %d decides a shape, but how many numbers it holds is not known", i);
+        error_node(n, "SHP-14", "input %d determines a shape, but its number of elements is not known", i);
         note_help("give it a constant value with --const, or its shape with --shape or --dim");
         return -1;
     }
     if (dim_value(count) > max) {
-        error_node(n, "SHP-14", "input %d has %lld numbers; at most %d make sense here", i, (long long)dim_value(count),
+        error_node(n, "SHP-14", "input %d has %lld numbers; at most %d are allowed", i, (long long)dim_value(count),
                    max);
         return -1;
     }

@@ -58,7 +58,7 @@ static const char *why_not_alone(const Value *v)
     const Node *first = v->uses.at[0].node;
     for (int i = 0; i < v->uses.n; i++)
         if (!v->uses.at[i].node)
-            return v->uses.at[i].graph->parent ? "its result is a graph's, too" : "its result is an output, too";
+            return v->uses.at[i].graph->parent ? "its result is also an output of its graph" : "its result is also an output";
         else if (v->uses.at[i].node != first)
             return name_format("its result has several readers, %s and %s", remark_node(first),
                                remark_node(v->uses.at[i].node))
@@ -196,7 +196,7 @@ static bool is_table(const Node *n)
     if (!shape_same(*l->in[0]->shape, *l->shape))
         return declines(REWRITE_TABLE, n, "it broadcasts its input");
     if (l->steps.n < STEPS)
-        return declines(REWRITE_TABLE, n, "with %d steps it is faster computed", l->steps.n);
+        return declines(REWRITE_TABLE, n, "with %d steps it is faster to compute", l->steps.n);
     if (dim_high(shape_count(*l->shape)) < WORTH)
         return declines(REWRITE_TABLE, n, "it has fewer than %d elements", WORTH);
     return applies(REWRITE_TABLE, n, "its 256 results are constants");
@@ -272,13 +272,13 @@ static bool read_tail(const Loop *l, const Value *x, Tail *t)
     if (l->n_in == 2 && !strcmp(s->fn, "add") && readers(l, ~0) == 1 && readers(l, ~1) == 1 &&
         (s->arg[0] == at || s->arg[1] == at)) {
         int other = s->arg[0] == at ? s->arg[1] : s->arg[0];
-        t->why_not = "it adds what has another shape or type";
+        t->why_not = "it adds a value of another shape or type";
         if (other >= 0 || !shape_same(*l->in[~other]->shape, *l->shape) || l->in[~other]->type != x->type)
             return false;
         t->residual = l->in[~other];
         at = first++;
     } else if (l->n_in != 1) {
-        t->why_not = "it reads other values, too, and does not begin by adding one";
+        t->why_not = "it also reads other values, and does not begin with the addition of one";
         return false;
     }
     t->from = first;
@@ -367,9 +367,9 @@ static bool takes_residual(const Node *n, const Node *m, const Value *residual, 
     if (!slot)
         return declines(REWRITE_EPILOGUE, n, "its kernel adds no other value, as %s does", remark_node(m));
     if (clamped)
-        return declines(REWRITE_EPILOGUE, n, "its kernel adds before it clamps, %s after that", remark_node(m));
+        return declines(REWRITE_EPILOGUE, n, "its kernel adds before it clamps, %s adds after that", remark_node(m));
     if (n->call.arg[slot])
-        return declines(REWRITE_EPILOGUE, n, "its kernel adds one value, and has one");
+        return declines(REWRITE_EPILOGUE, n, "its kernel already adds a value");
     if (residual->data)
         return declines(REWRITE_EPILOGUE, n, "%s, which is added, is a constant", remark_value(residual));
     return true;
@@ -396,7 +396,7 @@ static bool fuse_epilogue(Node *n)
     Value *y = m->out[0];
     Loop *e = t.rest && (!t.clamp || clamped) ? epilogue_loop(l, &t, y) : NULL;
     if (e && !(c->kernel->flags & EPILOGUES))
-        return declines(REWRITE_EPILOGUE, n, "its kernel can clamp alone, %s does more", remark_node(m));
+        return declines(REWRITE_EPILOGUE, n, "its kernel can only clamp, %s does more", remark_node(m));
     (void)applies(REWRITE_EPILOGUE, n, "%s%s%s%s", remark_node(m),
                   t.residual ? ", its kernel adds the other value" : "", t.clamp && !e ? ", its kernel clamps" : "",
                   e ? ", the steps run on its results in registers" : "");

@@ -87,7 +87,7 @@ static bool wants_channels_last(const Node *n)
         return declines(REWRITE_CHANNELS_LAST, n, "its kernels take 1 to 3 spatial axes");
     for (int i = 1; i < n->n_out; i++)
         if (n->out[i] && n->out[i]->uses.n)
-            return declines(REWRITE_CHANNELS_LAST, n, "%s is read, too", remark_value(n->out[i]));
+            return declines(REWRITE_CHANNELS_LAST, n, "%s is also used", remark_value(n->out[i]));
     if (!n->op->layout && !from_channels_last(n->in[0]))
         return declines(REWRITE_CHANNELS_LAST, n, "its input is not, and two transposes would cost more");
     return applies(REWRITE_CHANNELS_LAST, n, "between transposes of its input and its result");
@@ -168,7 +168,7 @@ static const Value *sink_worth(const Node *n)
     if (saved >= added)
         return through;
     if (through)
-        (void)declines(REWRITE_SINK, n, "it would take away %d and add %d", saved, added);
+        (void)declines(REWRITE_SINK, n, "it would remove %d and add %d", saved, added);
     return NULL;
 }
 
@@ -196,7 +196,7 @@ static bool sink_through(Node *n)
         undo[i] = (int)perm[i];
     if (!elementwise && !n->op->permute(n, undo, rank))
         return declines(REWRITE_SINK, n, "its attributes and other inputs cannot be permuted");
-    (void)applies(REWRITE_SINK, n, "%s comes through one", remark_value(through));
+    (void)applies(REWRITE_SINK, n, "%s is one", remark_value(through));
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i] && (elementwise || n->in[i]->shape->rank == rank)) {
             Node *above = n->in[i]->def;

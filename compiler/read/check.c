@@ -225,7 +225,7 @@ static void check_node(Check *c, Node *n)
     for (int i = 0; i < n->n_attr && c->function; i++) {
         const Name ref = n->attr[i].ref;
         if (ref && ref->n && !declares(c->function, ref))
-            error_node(n, "ATT-21", "the attribute '%s' is to be '%s', which the function '%s' does not have",
+            error_node(n, "ATT-21", "the attribute '%s' refers to '%s', which the function '%s' does not have",
                        printable(n->attr[i].name), printable(ref), printable(c->function->name));
     }
     node_each_graph(n, check_graph, c);
@@ -341,7 +341,7 @@ static void check_imports(const Check *c)
                           printable(domain));
         else if (version > newest)
             warn_at("opset_import", "OPS-10",
-                    "operator set %s version %lld is newer than this compiler knows (%lld), and not used",
+                    "operator set %s version %lld is newer than the newest supported one (%lld), and not used",
                     domain_text(domain), (long long)version, (long long)newest);
     }
 }

@@ -127,7 +127,7 @@ static void check_shadow(const Node *n, const Value *v)
         const Value *outer = map_get(&g->parent->scope, v->name);
         const Node *here = outer ? node_in(n, g->parent) : NULL;
         if (outer && (!here || !outer->def || outer->def->source->index < here->source->index)) {
-            error_node(n, "SUB-06", "'%s' is a value of the graph outside already%s%s", printable(v->name),
+            error_node(n, "SUB-06", "'%s' is already a value of an enclosing graph%s%s", printable(v->name),
                        outer->def ? ": " : "", outer->def ? node_text(outer->def) : "");
             return;
         }
@@ -139,7 +139,7 @@ static void check_inputs_shadow(const Graph *g)
     for (int i = 0; i < g->in.n; i++)
         for (const Graph *p = g->parent; p; p = p->parent)
             if (map_get(&p->scope, g->in.at[i]->name)) {
-                warn_pedantic(g->path, "SUB-07", "the input '%s' hides a value of the graph outside",
+                warn_pedantic(g->path, "SUB-07", "the input '%s' hides a value of an enclosing graph",
                               printable(g->in.at[i]->name));
                 break;
             }

@@ -165,7 +165,7 @@ static void check_ir(Model *m, const onnx_ModelProto *proto)
     } else if (m->ir_version < 0 || m->ir_version > NEWEST_IR)
         error_at("ir_version", "VER-03",
                  m->ir_version < 0 ? "IR version %lld does not exist"
-                                   : "IR version %lld is newer than onnxcc knows (14)",
+                                   : "IR version %lld is newer than the newest supported one (14)",
                  (long long)m->ir_version);
     stop_on_errors();
     m->imports.n = m->imports.cap = read_imports(&proto->opset_import, NULL, &m->imports.at);

@@ -430,7 +430,7 @@ static void read_outputs(Graph *g, const Wire *w, const Path *p)
         if (v)
             declare_type(v, d, "INF-06", &named);
         else if (g->owner && find_value(g, n)) {
-            error_at(path_text(&named), "SUB-11", "'%s' is a value of the graph outside", printable(n));
+            error_at(path_text(&named), "SUB-11", "'%s' is a value of an enclosing graph", printable(n));
             note_help("insert a node that copies it: Identity");
         } else {
             error_at(path_text(&named), "GRA-08", "the output '%s' has no definition", printable(n));
@@ -526,7 +526,7 @@ Graph *read_body(Model *m, const onnx_FunctionProto *proto, Function *f, const P
         Name n = f->out.at[i];
         Value *v = map_get(&g->scope, n);
         if (!v)
-            error_at(path_text(AT(p, "output", i)), "FUN-22", "nothing in the function gives its output '%s'",
+            error_at(path_text(AT(p, "output", i)), "FUN-22", "no node of the function computes its output '%s'",
                      printable(n));
         else if (map_get(&seen, n))
             error_at(path_text(AT(p, "output", i)), "FUN-22", "two outputs are named '%s'", printable(n));
