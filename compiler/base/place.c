@@ -137,7 +137,7 @@ static void sweep(Buffer *b, int n, int64_t cap, bool backwards)
         }
 }
 
-/* ---- the interference graph: pairs that are alive at the same time ---- ------------------------------------------ */
+/* ---- the interference graph: pairs that are alive at the same time ----------------------------------------------- */
 
 /* False: more than MAX_PAIRS. */
 static bool find_interference(const Buffer *b, int n, Interference *conflicts)
@@ -242,7 +242,7 @@ static int64_t *pressures(const Buffer *b, int n, const Interference *conflicts)
     return pressure;
 }
 
-/* ---- the strategies in turn ---- --------------------------------------------------------------------------------- */
+/* ---- the strategies in turn -------------------------------------------------------------------------------------- */
 
 enum { N_ORDERS = 4 };
 

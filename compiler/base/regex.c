@@ -19,7 +19,7 @@ typedef struct Code {
     const char *error;
 } Code;
 
-/* ---- instructions, from last to first: a piece continues at `next`; its first instruction is returned ---- ------- */
+/* ---- instructions, from last to first: a piece continues at `next`; its first instruction is returned ------------ */
 
 static int add(Code *p, Instruction i)
 {

@@ -399,7 +399,7 @@ void map_put(Map *m, const void *key, void *value)
     m->value[k] = value;
 }
 
-/* ---- texts: their bytes lie on a separate stack, so that temporary ones can be released together ---- ------------ */
+/* ---- texts: their bytes lie on a separate stack, so that temporary ones can be released together ----------------- */
 
 enum { PIECE = 1 << 16 };
 

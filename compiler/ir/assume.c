@@ -25,7 +25,7 @@ void assume_broadcast(Node *n, Shape s, Shape t)
     }
 }
 
-/* ---- assumptions that may be an error ---- ----------------------------------------------------------------------- */
+/* ---- assumptions that may be an error ---------------------------------------------------------------------------- */
 
 static const char *dim_text(Dim d)
 {

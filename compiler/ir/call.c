@@ -6,7 +6,7 @@
 #include "ir/schema.h"
 #include "rt.h"
 
-/* ---- the table of kernels ---- ----------------------------------------------------------------------------------- */
+/* ---- the table of kernels ---------------------------------------------------------------------------------------- */
 
 extern const Kernel *const __start_onnxcc_kernels[], *const __stop_onnxcc_kernels[];
 

@@ -124,7 +124,7 @@ int dim_order(Dim a, Dim b)
     return order;
 }
 
-/* ---- walks over an expression, each shared operand once ---- ----------------------------------------------------- */
+/* ---- walks over an expression, each shared operand once ---------------------------------------------------------- */
 
 typedef struct Walk {
     void (*visit)(Symbol *, void *);
@@ -202,7 +202,7 @@ Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg)
 
 Dim dim_resolve(Dim d) { return dim_replace(d, NULL, NULL); }
 
-/* ---- saturating arithmetic, as in the emitted code: INT64_MIN and INT64_MAX are infinities ---- ------------------ */
+/* ---- saturating arithmetic, as in the emitted code: INT64_MIN and INT64_MAX are infinities ----------------------- */
 
 static int64_t number_add(int64_t a, int64_t b) { return rt_wide_add(a, b); }
 int64_t number_mul(int64_t a, int64_t b) { return rt_wide_mul(a, b); }

@@ -22,7 +22,7 @@ static const struct Form {
 #undef EXPR
 };
 
-/* ---- proofs that results fit 32 bits ---- ------------------------------------------------------------------------ */
+/* ---- proofs that results fit 32 bits ----------------------------------------------------------------------------- */
 
 static bool in_32_bits(Range r) { return r.lo >= -INT32_MAX && r.hi <= INT32_MAX; }
 static bool is_narrow(Dim d, unsigned time);
@@ -228,7 +228,7 @@ static void print_wide(const Printer *p, Dim d)
         print_wide_parts(p, e);
 }
 
-/* ---- the interface ---- ------------------------------------------------------------------------------------------ */
+/* ---- the interface ----------------------------------------------------------------------------------------------- */
 
 void dim_print(Text *t, Dim d) { print(&(Printer){t, false, 0}, d); }
 void dim_print_wide_c(Text *t, Dim d) { print_wide(&(Printer){t, true, dim_clock()}, d); }

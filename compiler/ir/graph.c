@@ -3,7 +3,7 @@
 #include "ir/kernel.h"
 #include "ir/schema.h"
 
-/* ---- values with shared storage ---- ----------------------------------------------------------------------------- */
+/* ---- values with shared storage ---------------------------------------------------------------------------------- */
 
 void value_share(Value *a, Value *b) { vec_push(&a->graph->model->shares, ((struct Share){a, b, NULL})); }
 

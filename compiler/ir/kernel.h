@@ -60,7 +60,7 @@ const Scalar *scalar_find(const char *name, Type a); /* NULL: none */
 #define KF_FIELD(type, name) {#name, FIELD_##type, 0, offsetof(S, name)},
 #define KF_ARRAY(type, name, n) {#name, FIELD_##type, n, offsetof(S, name)},
 
-/* ---- the table of kernels (rt.c compiled with ONNXCC_HOST) ---- -------------------------------------------------- */
+/* ---- the table of kernels (rt.c compiled with ONNXCC_HOST) ------------------------------------------------------- */
 #ifdef ONNXCC_HOST
 #define KA_1(a) (a)[0]
 #define KA_2(a) KA_1(a), (a)[1]

@@ -130,7 +130,7 @@ bool require_rank(Node *n, int rank)
 
 int attr_axis(Node *n, const char *attr, int rank) { return axis_of(n, attr_int(n, attr), rank); }
 
-/* ---- inputs that determine sizes ---- ---------------------------------------------------------------------------- */
+/* ---- inputs that determine sizes --------------------------------------------------------------------------------- */
 
 bool in_const(const Node *n, int i) { return in(n, i) && in(n, i)->data && !in(n, i)->data->symbolic; }
 
@@ -202,7 +202,7 @@ void infer_compare(Node *n)
         set_out(n, 0, B8, s);
 }
 
-/* ---- new nodes of an expansion ---- ------------------------------------------------------------------------------ */
+/* ---- new nodes of an expansion ----------------------------------------------------------------------------------- */
 
 Node *make_node(Node *n, const char *op, int n_in, Value **in, int n_out)
 {

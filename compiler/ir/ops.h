@@ -77,7 +77,7 @@ enum {
     const Op *const table##_at __attribute__((section("onnxcc_ops"), used)) = table;                                   \
     const int table##_n __attribute__((section("onnxcc_opn"), used)) = (int)(sizeof table / sizeof *table)
 
-/* ---- access to a node ---- --------------------------------------------------------------------------------------- */
+/* ---- access to a node -------------------------------------------------------------------------------------------- */
 
 static inline Value *in(const Node *n, int i) { return i < n->n_in ? n->in[i] : NULL; } /* NULL: omitted */
 static inline Value *out(const Node *n, int i) { return i < n->n_out ? n->out[i] : NULL; }

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-/* ---- the table of schemas ---- ----------------------------------------------------------------------------------- */
+/* ---- the table of schemas ---------------------------------------------------------------------------------------- */
 
 extern const Op *const __start_onnxcc_ops[], *const __stop_onnxcc_ops[];
 extern const int __start_onnxcc_opn[];

@@ -32,7 +32,7 @@ Symbol *symbols_born_in(const Graph *g) { return map_get(born(), g); }
 
 int64_t symbol_start(const Symbol *s) { return s->low > 0 ? s->low : s->high < 0 ? s->high : 0; }
 
-/* ---- symbols of nested graphs ---- ------------------------------------------------------------------------------- */
+/* ---- symbols of nested graphs ------------------------------------------------------------------------------------ */
 
 typedef struct Visit {
     void (*visit)(Symbol *, void *);
@@ -93,7 +93,7 @@ Dims stacked_sizes(const Node *n)
     return sizes;
 }
 
-/* ---- symbols that code uses ---- --------------------------------------------------------------------------------- */
+/* ---- symbols that code uses -------------------------------------------------------------------------------------- */
 
 static void visit_shape(const Shape *s, const Visit *v)
 {

@@ -1,12 +1,12 @@
-/* bind.c - bind: every node gets its call; what the calls cannot take is made ordinary first: outputs that are not
- * computed are copied, sizes used as data are stored, large fills are filled at run time.
- * Requires: layout. Leaves: n->call on every node that needs code. */
+/* bind.c - bind: every node gets its call. Arguments that no call can take are replaced: outputs that are not computed
+ * in their graph are copied, sizes used as data are stored, large splats are filled at run time. Requires: layout.
+ * Leaves: n->call on every node that needs code. */
 #include "ir/exec.h"
 #include "ir/call.h"
 #include "passes/passes.h"
 #include "read/read.h"
 
-enum { SMALL_FILL = 256 }; /* bytes: a fill up to this size is an ordinary constant */
+enum { SMALL_FILL = 256 }; /* bytes: a splat up to this size is an ordinary constant */
 
 static Node *internal(Graph *g, const char *op, Node *before, int n_in, Value **in)
 {
@@ -15,9 +15,9 @@ static Node *internal(Graph *g, const char *op, Node *before, int n_in, Value **
     return n;
 }
 
-/* ---- constants that are not bytes ------------------------------------------------------------------------------------- */
+/* ---- constants that are not bytes -------------------------------------------------------------------------------- */
 
-/* v, stored by a node that has its value as an attribute. */
+/* A node that stores v, whose value is its attribute. */
 static Node *store(Graph *g, Value *v, Node *before, const char *op, Attr value)
 {
     Node *n = internal(g, op, before, 0, NULL);
@@ -44,7 +44,7 @@ static Node *store_fill(Graph *g, Value *v, Node *before)
     return store(g, v, before, "onnxcc.Fill", (Attr){.name = name("value"), .type = A_TENSOR, .t = one});
 }
 
-/* Replaces argument i of the node by a value made at run time, where its constant is no array of bytes. */
+/* Replaces input i of the node by a value computed at run time if it is a constant of sizes or a large splat. */
 static bool materialise(Node *n, int i)
 {
     Value *v = n->in[i];
@@ -70,7 +70,8 @@ static bool call_takes(const Node *n, const Value *v)
     return false;
 }
 
-/* A view needs bytes in the arena to look at; a constant has none there. (Its shape is symbolic; otherwise it would have been folded.) */
+/* A view needs its input's bytes in the arena, so a constant input is copied there. (The shape is symbolic; otherwise
+ * the view would have been folded.) */
 static void copy_viewed(Node *n)
 {
     Value *x = n->in[0];
@@ -86,8 +87,8 @@ static void bind_one(Node *n, void *arg)
     about_to_read(0);
     if (n->op->flags & VIEW && n->in[0]->data && !n->in[0]->data->symbolic && !n->out[0]->data)
         copy_viewed(n);
-    const bool control = n->op->flags & CONTROL;               /* takes everything, and can be bound only once */
-    const bool view = n->op->flags & VIEW && !n->out[0]->data; /* of sizes, perhaps: no call takes them */
+    const bool control = n->op->flags & CONTROL;               /* reads all inputs, and can be bound only once */
+    const bool view = n->op->flags & VIEW && !n->out[0]->data; /* it has no call that would take sizes */
     if (!control)
         bind_node(n);
     bool again = control;
@@ -98,9 +99,9 @@ static void bind_one(Node *n, void *arg)
         bind_node(n);
 }
 
-/* ---- outputs ----------------------------------------------------------------------------------------------------------- */
+/* ---- outputs ----------------------------------------------------------------------------------------------------- */
 
-/* The value whose bytes v shows. */
+/* The value whose bytes v has, through views. */
 static const Value *view_root(const Value *v)
 {
     while (v->def && v->def->op->flags & VIEW)
@@ -108,25 +109,25 @@ static const Value *view_root(const Value *v)
     return v;
 }
 
-/* Must v, an output of g, be a copy? It has to be computed here, by something that can write it into its own place. */
+/* Must v, an output of g, be a copy? It must be computed in g, by a node that can write it to a storage of its own. */
 static bool needs_copy(const Graph *g, const Value *v, const Value *root)
 {
     return v->data || !root->def || root->graph != g || root->data ||
            (v->def->op->flags & VIEW && (root->uses.n > 1 || value_is_output(root) || root->def->op->flags & CONTROL));
 }
 
-/* Does output i of g, a loop's body, show something that the next iteration changes before it is read? */
+/* Has output i of g, a loop's body, the bytes of a state that the next iteration overwrites before it is read? */
 static bool is_overwritten(const Graph *g, int i, const Value *root)
 {
     for (int k = 0; k < g->in.n; k++)
         if (g->in.at[k] == root)
-            return k != i + 1; /* that stays as it is */
+            return k != i + 1; /* the state itself is unchanged */
     return false;
 }
 
 void copy_outputs(Graph *g, int first)
 {
-    Map shown = {0}; /* what earlier outputs show the bytes of */
+    Map shown = {0}; /* values whose bytes earlier outputs have */
     for (int i = first; i < g->out.n; i++) {
         Value *v = g->out.at[i];
         const Value *root = view_root(v);

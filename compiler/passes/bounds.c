@@ -1,4 +1,4 @@
-/* bounds.c - sizes that nothing bounds: which they are, and what to write on the command line. */
+/* bounds.c - reports sizes without an upper bound, with the options that bound them. */
 #include "passes/bounds.h"
 
 #include "base/error.h"
@@ -38,7 +38,7 @@ static void collect_node(Node *n, void *arg)
         collect_unbounded(arg, n->out[i]);
 }
 
-/* " --dim 'n<=64'", in quotes where a shell would take it otherwise; nothing for a name that cannot be shown. */
+/* " --dim 'n<=64'", in quotes if a shell needs them; nothing for a name with unprintable characters. */
 static void put_option(Text *t, const char *option, Name name, const char *is, const char *value, char quote)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
@@ -55,7 +55,7 @@ static void put_option(Text *t, const char *option, Name name, const char *is, c
     text_put(t, quoted ? "%s%s%c" : "%s%s", is, value, quote);
 }
 
-/* Names the small inputs that v is computed from: frozen, they decide the size. */
+/* Suggests small inputs that v is computed from: if they are constant, the size is known. */
 static void help_inputs(Map *seen, const Value *v)
 {
     enum { SMALL = 64, MANY = 1000 };
@@ -79,7 +79,8 @@ static void put_shape_option(Text *t, const Value *v)
     put_option(t, "shape", v->name, "=", shape.s, '"');
 }
 
-/* The options that bound the sizes in the list, in a line for a shell. An image's batch is 1, other sizes at most 64. */
+/* Suggests the options that bound all sizes of the list, as a line for a shell: with a first dimension of 1, and 64 for
+ * others. */
 static void help_all(const Unbounded *u)
 {
     Text t = {0};

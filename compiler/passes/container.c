@@ -1,9 +1,9 @@
-/* container.c - sequences, optionals and maps as tensors: what they are made of, and made into what. */
+/* container.c - sequences, optionals and maps: their types, their components, and conversions between types. */
 #include "passes/container.h"
 #include "ir/assume.h"
 #include "ir/spatial.h"
 
-/* ---- boxes ------------------------------------------------------------------------------------------------------------- */
+/* ---- container types --------------------------------------------------------------------------------------------- */
 
 ContainerType *ctype_new(Form form, Type t)
 {
@@ -107,8 +107,8 @@ ContainerType *ctype_join(const Node *n, const ContainerType *a, const Container
     }
     if (a->form != b->form || (a->type && b->type && a->type != b->type)) {
         static const char *const forms[] = {"a tensor", "a sequence", "an optional", "maps"};
-        node_error(n, "a value is %s of %s in one place and %s of %s in another", forms[a->form], type_onnx(a->type), forms[b->form],
-                   type_onnx(b->type));
+        node_error(n, "a value is %s of %s in one place and %s of %s in another", forms[a->form], type_onnx(a->type),
+                   forms[b->form], type_onnx(b->type));
         return NULL;
     }
     if (a->form == TENSOR || a->form == MAP || ctype_same(a, b))
@@ -149,7 +149,7 @@ int sequence_width(const ContainerType *b) { return b->rank > 1 ? b->rank : 1; }
 Shape sequence_data(const ContainerType *b) { return shape_list(2, D(b->max_count), sequence_slot(b)); }
 Shape sequence_dims(const ContainerType *b) { return shape_list(2, D(b->max_count), D(sequence_width(b))); }
 
-/* ---- containers ---------------------------------------------------------------------------------------------------------- */
+/* ---- containers -------------------------------------------------------------------------------------------------- */
 
 static Value *container_new(Graph *g, const ContainerType *b)
 {

@@ -1,13 +1,13 @@
-/* container_boundary.c - sequences, optionals and maps become tensors where control flow and callers see them: at the
- * boundaries of nested graphs and of the model. */
+/* container_boundary.c - containers are replaced by their components at the boundaries of nested graphs and of the
+ * model. */
 #include "ir/ops.h"
 #include "passes/container.h"
 
-/* ---- the boundary of nested graphs ------------------------------------------------------------------------------------------ */
+/* ---- the boundary of nested graphs ------------------------------------------------------------------------------- */
 
 void container_outputs(Graph *g, int first, ContainerType *const *ctype)
 {
-    Node *end = node_new(g, "onnxcc.Start", 0, NULL, 0); /* a place to insert before */
+    Node *end = node_new(g, "onnxcc.Start", 0, NULL, 0); /* a position to insert before */
     Values all = {0};
     node_insert(end, NULL);
     for (int i = first; i < g->out.n; i++)
@@ -22,7 +22,7 @@ void container_outputs(Graph *g, int first, ContainerType *const *ctype)
     g->out.n = first + all.n;
 }
 
-/* Appends fresh values for the components of b. */
+/* Appends new values for the components of b. */
 static void add_components(Values *to, Graph *g, const ContainerType *b, const Value *of)
 {
     for (int i = ctype_count(b); i > 0; i--)
@@ -80,8 +80,8 @@ void container_arguments(Node *n, int first, ContainerType *const *ctype)
     node_set_inputs(n, all.n, all.at);
 }
 
-/* The bound of a size that is `first` at the start and grows by at most `step` in each of `trips` iterations; -1: exceeds the
- * limit. ONE_ITERATION: the size after this one. */
+/* The upper bound of a size that is `first` before the loop and grows by at most `step` per iteration; -1: exceeds the
+ * limit. ONE_ITERATION: the size after the simulated iteration. */
 static int64_t grown(int64_t first, int64_t now, int64_t after, int64_t step, int64_t trips)
 {
     int64_t max;
@@ -116,7 +116,7 @@ ContainerType *ctype_grow(const Node *n, const ContainerType *first, const Conta
     const ContainerType *f = ctype_open(first), *p = ctype_open(now), *q = ctype_open(after);
     b->max_count = grown(f->max_count, p->max_count, q->max_count, q->max_count - p->max_count, trips);
     for (int i = 0; i < b->rank && i < p->rank && i < f->rank && tries > 1; i++) {
-        int64_t step = b->size[i] - p->size[i], step_1 = p->size[i] - f->size[i]; /* in the first iteration */
+        int64_t step = b->size[i] - p->size[i], step_1 = p->size[i] - f->size[i]; /* growth in the first iteration */
         b->size[i] = grown(f->size[i], p->size[i], b->size[i], tries == 2 && step_1 > step ? step_1 : step, trips);
     }
     return b;
@@ -140,7 +140,7 @@ ContainerType *ctype_empty(const ContainerType *elements)
     return b;
 }
 
-/* ---- the boundary of the model --------------------------------------------------------------------------------------------- */
+/* ---- the boundary of the model ----------------------------------------------------------------------------------- */
 
 typedef struct Boundary {
     VEC(InterfaceGroup) inputs, outputs;
@@ -198,7 +198,7 @@ bool element_limits(const InterfaceGroup *group, int k, int64_t *min, int64_t *m
     return k < b->rank;
 }
 
-/* As many values as keys: what --shape says, or a size that is set for each run. */
+/* A map with as many values as keys: by --shape, or a run-time size. */
 static ContainerType *declared_map(Value *v, const TypeDesc *d)
 {
     Dim count;
@@ -221,7 +221,8 @@ static ContainerType *declared_map(Value *v, const TypeDesc *d)
     return b;
 }
 
-/* The type of an input that is declared as d. --shape of a sequence: how many elements, then their largest sizes. */
+/* The type of an input declared as d. --shape of a sequence: the maximal length, then the largest sizes of an
+ * element. */
 static ContainerType *declared_ctype(Value *v, const TypeDesc *d)
 {
     if (!d)
@@ -276,7 +277,7 @@ static Value *input_component(Model *m, Value *of, const char *suffix, Type t, S
 {
     Value *v = value_new(m->graph, *suffix ? name_format("%s_%s", of->name->s, suffix) : of->name);
     v->type = t;
-    if (t == STR) /* how long its strings are */
+    if (t == STR) /* the bound of its strings' length */
         symbol_fresh(name_format("%s_text", v->name->s)->s, 0, INT64_MAX)->user = true;
     for (int i = 0; i < s.rank; i++) {
         if (dim_const(s.dim[i]))
@@ -358,7 +359,8 @@ static void name_component(Model *m, Name n, const char *suffix)
     vec_push(&m->out, *suffix ? name_format("%s_%s", n->s, suffix) : n);
 }
 
-/* "y", "y_dims", "y_count", "y_given"; the elements of a sequence of known length "y_0", "y_1": as container_flatten has them. */
+/* Names of components, in the order of container_flatten: "y", "y_dims", "y_count", "y_given"; elements of a sequence
+ * of known length: "y_0", "y_1". */
 static void name_components(Model *m, const ContainerType *b, Name n)
 {
     name_component(m, n, "");

@@ -1,5 +1,5 @@
-/* fold.c - what is known of a node's results when the model is compiled: numbers, by running its kernel; integers that are
- * expressions over run-time sizes; fills of one repeated element. */
+/* fold.c - constant folding: results are computed by running the node's kernel; as expressions, for integers that
+ * depend on run-time sizes; or as splats. */
 #include "ir/exec.h"
 #include "ir/loop.h"
 #include "ir/spatial.h"
@@ -7,9 +7,9 @@
 
 enum { EAGER_BYTES = 1 << 16, MAX_RUNS = 16 };
 
-/* ---- integers that are expressions ------------------------------------------------------------------------------------- */
+/* ---- symbolic integers: expressions over run-time sizes ---------------------------------------------------------- */
 
-/* Values of integers that are only partly known: element moves run on the Dims themselves. */
+/* May v be a symbolic tensor, with Dims as elements? It must be a small one of integers or bools. */
 static bool is_symbolic_integer(const Value *v)
 {
     return v && (v->type == I64 || v->type == I32 || v->type == B8) && shape_const(*v->shape) &&
@@ -35,7 +35,6 @@ static Tensor *symbolic_tensor(const Value *v)
     return t;
 }
 
-/* A symbolic tensor all of whose elements turned out to be numbers is an ordinary constant. */
 static const Dim dim_unknown = {INT64_MIN}; /* no dimension has this value */
 
 static Dim dim_negate(Dim a) { return dim_sub(D(0), a); }
@@ -48,7 +47,7 @@ static Dim dim_quotient(Dim a, Dim b)
 static Dim dim_not(Dim a) { return dim_eq_expr(a, D(0)); }
 static Dim dim_greater(Dim a, Dim b) { return dim_less_expr(b, a); }
 
-/* The scalar functions that integers known as expressions can pass through. */
+/* The scalar functions that can be applied to symbolic integers. */
 static bool scalar_dims(const char *fn, int n, const Dim *x, Dim *y)
 {
     static const struct {
@@ -74,7 +73,7 @@ static bool scalar_dims(const char *fn, int n, const Dim *x, Dim *y)
     return false;
 }
 
-/* Element e of an argument of a step; step: the results of the steps before. */
+/* Element e of a step's argument; step: results of the previous steps. */
 static Dim argument_dim(const Loop *l, const LoopDims *d, int arg, int64_t e, const Dim *step)
 {
     if (arg >= 0)
@@ -87,7 +86,7 @@ static Dim argument_dim(const Loop *l, const LoopDims *d, int arg, int64_t e, co
     return value_dim(l->in[~arg], (int)at);
 }
 
-/* An elementwise node over symbolic integers, by its loop's steps. */
+/* Folds an elementwise node over symbolic integers, by the steps of its loop. */
 static bool fold_symbolic_loop(Node *n)
 {
     const Loop *l = n->call.loop;
@@ -119,7 +118,7 @@ static bool fold_symbolic_loop(Node *n)
     return true;
 }
 
-/* Inputs of small integers, at least one of them symbolic, the others constant. */
+/* Are all inputs constant or symbolic, and at least one symbolic? */
 static bool symbolic_inputs(const Node *n)
 {
     bool some = false;
@@ -149,14 +148,14 @@ static bool fold_symbolic(Node *n)
     return run_symbolic(n);
 }
 
-/* ---- integers computed at run time that decide sizes ------------------------------------------------------------ */
+/* ---- integers computed at run time that determine sizes ---------------------------------------------------------- */
 
 enum { TRACE_DEPTH = 64 };
 
 typedef VEC(Value *) Leaves;
 
-/* Follows v back through nodes on small integers and gives each its expressions; where that ends v stands for its own
- * elements, as a leaf. */
+/* Expresses v by the inputs of the nodes on small integers that compute it. Where that is not possible v is a leaf: its
+ * elements become symbols. */
 static bool trace(Value *v, Leaves *leaves, int depth)
 {
     Node *n = v->def;
@@ -185,9 +184,9 @@ void trace_value(Value *v)
         leaves.at[i]->data = NULL;
 }
 
-/* ---- constants ------------------------------------------------------------------------------------------------------- */
+/* ---- constants --------------------------------------------------------------------------------------------------- */
 
-/* Every element of every input equal, and the node only moves or maps elements: so is the output. */
+/* If all inputs are splats and the node only moves or maps elements, the output is a splat. */
 static bool fold_fill(Node *n)
 {
     Value *y = out(n, 0);
@@ -224,7 +223,8 @@ static bool can_fold(const Node *n)
     return true;
 }
 
-/* Another shape for a constant is known even when the numbers that ask for it are not: they are checked at run time. */
+/* Folds a view of a constant with a known shape, even if its shape input is not constant: that one is checked at run
+ * time. */
 static bool fold_view(Node *n)
 {
     Value *x = in(n, 0), *y = out(n, 0);
@@ -232,11 +232,11 @@ static bool fold_view(Node *n)
         !shape_const(*y->shape))
         return false;
     y->data = tensor_view(x->data, *y->shape);
-    y->data->type = y->type; /* the bits may be those of another type now */
+    y->data->type = y->type; /* BitCast: another type with the same bits */
     return true;
 }
 
-/* How many nodes have to run for n's results, when nothing is kept of those that it is computed from. */
+/* The number of nodes to run for n's results if no intermediate result is kept. */
 static int runs_for(const Node *n)
 {
     int runs = 1;
@@ -246,7 +246,7 @@ static int runs_for(const Node *n)
     return runs;
 }
 
-/* Results without elements, however many rows of none they have. */
+/* Folds results without elements. */
 static void fold_empty(Node *n)
 {
     for (int i = 0; i < n->n_out; i++)
@@ -273,7 +273,7 @@ void fold(Node *n)
         fold_empty(n);
         return;
     }
-    if (bytes > pool_room() / 2) { /* it may be there twice, and what it is made of */
+    if (bytes > pool_room() / 2) { /* there may be two copies, besides the inputs */
         error_node(n, "", "its result is constant and has %zu bytes, more than onnxcc can fold", bytes);
         return;
     }
@@ -282,7 +282,7 @@ void fold(Node *n)
         run_node(n);
         return;
     }
-    Node *thunk = NEW(Node); /* computed when somebody asks for the bytes, and again if need be */
+    Node *thunk = NEW(Node); /* runs when the bytes are needed, and again after tensor_drop */
     *thunk = *n;
     thunk->in = NEWS(Value *, n->n_in);
     memcpy(thunk->in, n->in, sizeof *n->in * (size_t)n->n_in);
@@ -306,7 +306,7 @@ void fold(Node *n)
         }
 }
 
-/* ---- inputs that decide sizes ------------------------------------------------------------------------------ */
+/* ---- inputs that determine sizes --------------------------------------------------------------------------------- */
 
 int in_dims(Node *n, int i, Dim *out, int max)
 {

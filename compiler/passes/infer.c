@@ -1,6 +1,6 @@
-/* infer.c - infer and fold: one forward walk that gives every value its type and shape, runs every node whose inputs
- * are known, replaces old versions and composites by what they mean, and takes the branch of a decided If.
- * Requires: a checked graph. Leaves: type and shape on every value, v->data on every constant. */
+/* infer.c - infer and fold: one forward walk that infers the type and shape of every value, folds nodes with constant
+ * inputs, expands old versions and composites, and inlines the branch of an If with a constant condition. Requires: a
+ * checked graph. Leaves: type and shape on every value, v->data on every constant. */
 #include "passes/infer.h"
 #include "base/options.h"
 #include "ir/assume.h"
@@ -18,9 +18,9 @@
 enum { MAX_EXPANSIONS = 2000000 };
 
 PART(int, expansions)
-PART(Map, asked) /* names of --dim that messages may have asked for */
+PART(Map, asked) /* names of --dim that a message may have suggested */
 
-/* ---- what the user fixed: --dim, --shape, --const ---------------------------------------------------------- */
+/* ---- the user's sizes and constants: --dim, --shape, --const ----------------------------------------------------- */
 
 static Value *input_named(Model *m, const char *what, const char *option)
 {
@@ -43,7 +43,7 @@ static void apply_dims(void)
             if (symbol_at(k)->user && name_is(symbol_at(k)->name, o->name))
                 found = symbol_at(k);
         if (!found)
-            continue; /* a size that will be found on the way, or a mistake */
+            continue; /* a symbol that inference creates later, or a mistake */
         o->used = true;
         if (o->low == o->high)
             symbol_fix(found, D(o->low));
@@ -59,7 +59,7 @@ typedef struct Called {
     bool found;
 } Called;
 
-/* "v", "v[0]", "v#2" and "v_length" are sizes of what is called v. */
+/* "v", "v[0]", "v#2" and "v_length" are names of sizes of v. */
 static bool is_size_of(Name size, Name v)
 {
     return v && v->n && v->n <= size->n && !memcmp(size->s, v->s, v->n) && strchr("[#_", size->s[v->n]);
@@ -72,8 +72,8 @@ static void find_called(Node *n, void *arg)
         c->found |= n->out[i] && is_size_of(c->name, n->out[i]->name);
 }
 
-/* Bounds that an earlier message asked for, of sizes that other bounds may make known: a word of the compiler's, or the name of a
- * value in the model. */
+/* Collects --dim names that an earlier message may have suggested: a word of the compiler or the name of a value.
+ * Another bound may have made the size known, so that it is no error if such an option is not used. */
 static void find_asked(Model *m)
 {
     static const char *const words[] = {"trips", "length"};
@@ -117,7 +117,7 @@ static void apply_shapes(Model *m)
         }
         Shape s = {.rank = o->rank};
         for (int k = 0; k < o->rank; k++) {
-            /* A name that exporters give to every open dimension ("?") binds none of them to the others here. */
+            /* Dimensions with the same name need not be equal here: some exporters name all open ones alike ("?"). */
             Dim old = v->shape->rank < 0 ? D(o->dim[k]) : v->shape->dim[k], now = dim_resolve(old);
             if (dim_const(old) && dim_value(old) != o->dim[k])
                 error_value(v, "", "--shape gives %lld for dimension %d, the model says %lld", (long long)o->dim[k], k,
@@ -130,7 +130,7 @@ static void apply_shapes(Model *m)
     }
 }
 
-/* "16000", "0,2", "-1.5e3": numbers, not the name of a file? */
+/* Is s a list of numbers ("16000", "0,2", "-1.5e3") rather than the name of a file? */
 static bool is_numbers(const char *s)
 {
     for (;; s++) {
@@ -143,7 +143,7 @@ static bool is_numbers(const char *s)
     }
 }
 
-/* The number at *s, which ends there or at a comma, as an element of type t; NULL: t has no such number. */
+/* Reads the number at *s, up to a comma or the end, as type t; NULL: not representable. */
 static Tensor *const_number(Type t, const char **s)
 {
     char *end;
@@ -164,7 +164,7 @@ static Tensor *const_number(Type t, const char **s)
     return whole && e && tensor_get_int(e, 0) == i && !(t == B8 && (uint64_t)i > 1) && (wide || t != U64) ? e : NULL;
 }
 
-/* What --const says of v when it is numbers: a tensor of v's type and rank; NULL: it is not, which is reported. */
+/* Numbers of --const as a tensor of v's type and rank; NULL: wrong, reported. */
 static Tensor *const_numbers(const Value *v, const char *text)
 {
     VEC(Tensor *) elements = {0};
@@ -251,7 +251,8 @@ static void bound_by(const Node *n, Symbol *s, int64_t max)
         s->high = max;
 }
 
-/* What a function's body says of a value may not be so for this call. */
+/* Reports a contradiction; only as a warning if a function's body declares it, since that need not hold for this
+ * call. */
 static void report_clash(const Node *n, const Value *v, const char *want, const char *now)
 {
     if (v->desc->hint)
@@ -268,7 +269,8 @@ static bool in_loop(const Graph *g)
     return g->owner != NULL;
 }
 
-/* A name of a size that no input has means one number in the whole model. (A loop's body is inferred several times.) */
+/* Checks that a dimension name that no input has is the same number in the whole model. (Not in a loop's body, which is
+ * inferred several times.) */
 static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
 {
     if (!s || !s->user || s->input || !dim_const(is) || in_loop(n->graph))
@@ -283,7 +285,7 @@ static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
     s->seen = s->seen ? s->seen : v;
 }
 
-/* What the model declares about a value, against what was inferred. */
+/* Compares a value's declared type and shape with the inferred ones. */
 static void meet_declared(Node *n, Value *v)
 {
     if (!v->desc || v->desc->form != TENSOR || v->form != TENSOR)
@@ -303,7 +305,7 @@ static void meet_declared(Node *n, Value *v)
             clash = !dim_identical(a, b);
         else {
             bound_by(n, symbol_of(b), dim_high(a));
-            if (dim_const(a)) { /* an assumption: checked at run time */
+            if (dim_const(a)) { /* assumed, and checked at run time */
                 assume_dim(n, b, a);
                 now.dim[i] = a;
             } else if (v->desc->dim_param[i])
@@ -330,7 +332,7 @@ void poison(Node *n)
             n->out[i]->poisoned = true;
 }
 
-/* Do the sizes that are numbers multiply to something that operators may count with? */
+/* Is the product of the constant sizes small enough for arithmetic? */
 static bool fits_in_memory(const Shape *s)
 {
     int64_t count = 1;
@@ -342,7 +344,7 @@ static bool fits_in_memory(const Shape *s)
     return true;
 }
 
-/* What operators count on: the rank of every tensor is known, and it is not too large. Else it is reported. */
+/* Checks the preconditions of infer functions: every input tensor has a known rank and is not too large. */
 static bool inputs_usable(Node *n)
 {
     for (int i = 0; i < n->n_in; i++) {
@@ -367,18 +369,18 @@ static bool inputs_usable(Node *n)
 
 static bool is_composite(const Node *n) { return n->op->expand || n->op->body; }
 
-/* Nodes from first up to next are in n's place. */
+/* Remarks that n was replaced by the nodes from `first` up to `next`. */
 static void remark_expanded(const Node *n, const Node *first, const Node *next)
 {
     Text t = {0};
-    if (first && first->next == next && node_op(first) == node_op(n)) /* an older version as the newest one */
+    if (first && first->next == next && node_op(first) == node_op(n)) /* only the version changed */
         return;
     for (const Node *m = first; m && m != next; m = m->next)
         text_put(&t, "%s%s", m == first ? "" : ", ", printable(node_op(m)));
     (void)applies(REWRITE_EXPAND, n, "into %s", t.n ? t.s : "nothing");
 }
 
-/* Replaces n by what its row says it means; returns the first of the new nodes (or the next). */
+/* Expands n by its schema; returns the first of the new nodes, or the next one. */
 static Node *expand(Node *n)
 {
     if (++*expansions() > MAX_EXPANSIONS)
@@ -435,7 +437,7 @@ static void infer_now(Node *n)
     n->op->infer(n);
     if (error_count() == errors && !(n->op->flags & CONTROL))
         assumptions_check(assumed);
-    if (is_composite(n)) /* as it has found out: it is expanded next */
+    if (is_composite(n)) /* infer made it one: it is expanded next */
         return;
     if (error_count() == errors)
         for (int i = 0; i < n->n_out; i++)
@@ -449,7 +451,7 @@ static void infer_now(Node *n)
 
 PART(Map, known) /* bytes -> Value */
 
-/* The constant that is known as these bytes of this type and shape already; else y. */
+/* An earlier constant with the same address, type and shape; else y. */
 static Value *known_constant(Value *y)
 {
     Value *same = map_get(known(), y->data->data);
@@ -481,7 +483,7 @@ Value *inferred(Value *made)
     return made;
 }
 
-PART(bool, looked_at) /* some operator of the model looks back at nodes of constants */
+PART(bool, looked_at) /* some operator of the model inspects the nodes of constants */
 
 static void look_back(Node *n, void *arg)
 {
@@ -489,7 +491,7 @@ static void look_back(Node *n, void *arg)
     *looked_at() |= (n->op->flags & INSPECTS_PRODUCERS) != 0;
 }
 
-/* Arithmetic of constants, done: nobody looks for what a number was computed from. */
+/* Can n be removed, as a folded node whose origin no operator inspects? */
 static bool is_done(const Node *n)
 {
     return !*looked_at() && (n->op->pointwise || n->op->flags & VIEW) && n->out[0] && n->out[0]->data &&
@@ -520,7 +522,7 @@ void infer_graph(Graph *g)
         infer_node(n);
         if (is_composite(n))
             continue;
-        /* A decided If has put its branch in its place: go through that. */
+        /* An If with a constant condition was replaced by its branch: continue there. */
         if (n->op->flags & CONTROL && (n->prev ? n->prev->next : g->first) != n)
             n = before ? before->next : g->first;
         else {
@@ -536,7 +538,7 @@ void infer_graph(Graph *g)
     }
 }
 
-/* The default of an input is as large as the input is said to be. */
+/* Checks that an input's default has the input's shape. */
 static void check_default(const Value *v)
 {
     for (int k = 0; v->fallback && k < v->fallback->rank && k < v->shape->rank; k++)

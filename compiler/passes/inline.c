@@ -1,6 +1,5 @@
-/* inline.c - inline: calls of model functions become the functions' nodes; operators with a body or an expansion become
- * other nodes (infer.c asks for that, when the shapes are known).
- * Requires: resolved. Leaves: no call of a model function. */
+/* inline.c - inline: calls of model functions are replaced by the functions' nodes. Also the expansion of operators
+ * with a body, which infer.c calls when shapes are known. Requires: resolved. Leaves: no call of a model function. */
 #include <stdlib.h>
 
 #include "ir/call.h"
@@ -20,16 +19,16 @@ typedef struct Inliner {
 static void inline_graph(Graph *g, void *inliner);
 static void inline_node(Inliner *in, Node *n);
 
-/* ---- copying a body --------------------------------------------------------------------------------------------------- */
+/* ---- copying a body ---------------------------------------------------------------------------------------------- */
 
 typedef struct Copy {
     Inliner *in;
-    const Node *call; /* its attributes replace references */
+    const Node *call; /* the call, whose attributes replace references */
     const Function *f;
     Map value; /* Value of the body -> Value of the copy */
 } Copy;
 
-static const Value absent; /* stands for an argument that the caller left out */
+static const Value absent; /* represents an argument that the call omits */
 
 static Value *copied(Copy *c, Value *v)
 {
@@ -56,14 +55,14 @@ static Value *copy_value(Copy *c, Graph *g, Value *v)
 
 static Graph *copy_graph(Copy *c, Graph *g, Node *owner);
 
-/* That copies of an attribute share. */
+/* Keeps the tensor of an attribute from being freed: copies share it. */
 static void keep_tensor(const Attr *a)
 {
     if ((a->type == A_TENSOR || a->type == A_SPARSE) && a->t)
         a->t->pinned = true;
 }
 
-/* An attribute of a body node; false: it refers to one that the caller left out. */
+/* Copies an attribute of a node in the body; false: it refers to an attribute that the call omits. */
 static bool copy_attr(Copy *c, const Attr *a, Attr *to, Node *owner)
 {
     *to = *a;
@@ -81,7 +80,7 @@ static bool copy_attr(Copy *c, const Attr *a, Attr *to, Node *owner)
         *to = *given;
         keep_tensor(to);
         to->name = a->name;
-        if (to->g) { /* the caller's graph sees the caller's values, not the body's */
+        if (to->g) { /* names in a graph from the call refer to values outside of the body */
             Copy outer = {.in = c->in, .call = c->call, .f = c->f};
             to->g = copy_graph(&outer, to->g, owner);
         }
@@ -154,7 +153,7 @@ Graph *graph_copy(Graph *g, Node *owner)
     return copy_graph(&c, g, owner);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------------ */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static bool enter(Inliner *in, Node *n, Function *f)
 {
@@ -171,7 +170,7 @@ static bool enter(Inliner *in, Node *n, Function *f)
     return true;
 }
 
-/* Puts the body of f, which n calls, in n's place. */
+/* Replaces n by the body of f, which it calls. */
 static void inline_call(Inliner *in, Node *n, Function *f)
 {
     if (n->n_in > f->in.n || n->n_out > f->out.n) {
@@ -241,9 +240,9 @@ void inline_functions(Model *m)
     inline_graph(m->graph, &in);
 }
 
-/* ---- operators that mean other nodes -------------------------------------------------------------------------------- */
+/* ---- operators with a body --------------------------------------------------------------------------------------- */
 
-/* One node of a body text: "y = Mul<axis=1>(x, t)". Reads from *s on; false at the end. */
+/* Lexing of a body text: "y = Mul<axis=1>(x, t)". */
 static void skip_space(const char **s)
 {
     while (**s == ' ' || **s == '\n' || **s == ',')
@@ -267,7 +266,7 @@ static Value *body_value(Node *n, Map *scope, Name w)
     for (int i = 0; i < sig->n_in; i++)
         if ((size_t)sig->in[i].name_n == w->n && !memcmp(sig->in[i].name, w->s, w->n))
             return in(n, i);
-    if (w->s[0] == '@') { /* an attribute as a scalar of input 0's type */
+    if (w->s[0] == '@') { /* an attribute, as a scalar of input 0's type */
         const FormalAttr *a = formal_attr(sig, w->s + 1);
         return make_scalar(n, in_type(n, 0),
                            a->type == A_FLOAT ? attr_float(n, w->s + 1) : (double)attr_int(n, w->s + 1));

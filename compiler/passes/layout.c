@@ -1,13 +1,13 @@
-/* layout.c - layout: images become channels last around the kernels that want it, and transposes sink until they meet
- * and vanish; weights are packed by nodes that fold.
- * Requires: simplified. Leaves: n->channels_last, explicit transposes where the layouts meet. */
+/* layout.c - layout: nodes with channels-last kernels are put between transposes, which then sink until they cancel
+ * out; weights are packed by nodes that fold. Requires: simplified. Leaves: n->channels_last, and transposes where the
+ * layout changes. */
 #include "ir/remark.h"
 #include "ir/schema.h"
 #include "ir/spatial.h"
 #include "passes/passes.h"
 #include "read/read.h"
 
-/* Perm of N,C,spatial... -> N,spatial...,C, and back. */
+/* The permutation N,C,spatial... -> N,spatial...,C. */
 static void perm_last(int rank, int64_t *perm)
 {
     for (int i = 0; i < rank; i++)
@@ -29,7 +29,7 @@ static Value *transposed(Value *v, Node *before, const int64_t *perm)
     return t->out[0];
 }
 
-/* n's output 0 becomes a transpose (by perm) of what n computes from now on; n infers it anew. */
+/* Infers n again, and replaces its output 0 by a transpose, by perm, of the new output. */
 static void transpose_output(Node *n, const int64_t *perm)
 {
     Value *old = n->out[0], *now = value_new(n->graph, old->name);
@@ -48,7 +48,7 @@ static void transpose_output(Node *n, const int64_t *perm)
     infer_node(t);
 }
 
-/* ---- regions ----------------------------------------------------------------------------------------------------------- */
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
 
 static void make_channels_last(Node *n)
 {
@@ -63,7 +63,7 @@ static void make_channels_last(Node *n)
     transpose_output(n, first);
 }
 
-/* Is v a channels-last value brought back to channels first? */
+/* Is v the transpose of a channels-last value to channels first? */
 static bool from_channels_last(const Value *v)
 {
     int perm[MAX_RANK];
@@ -93,7 +93,7 @@ static bool wants_channels_last(const Node *n)
     return applies(REWRITE_CHANNELS_LAST, n, "between transposes of its input and its result");
 }
 
-/* ---- sinking ------------------------------------------------------------------------------------------------------------ */
+/* ---- sinking ----------------------------------------------------------------------------------------------------- */
 
 bool permute_axis(Node *n, const int *perm, int rank)
 {
@@ -106,7 +106,7 @@ bool permute_axis(Node *n, const int *perm, int rank)
     return false;
 }
 
-/* v as n reads it, transposed by perm; a value of lower rank is first given leading ones. */
+/* v transposed by perm, as an input of n; a value of lower rank is first extended by leading dimensions of 1. */
 static Value *operand(Node *n, Value *v, const int64_t *perm, int rank)
 {
     int p[MAX_RANK], inverse[MAX_RANK];
@@ -135,7 +135,7 @@ static Value *operand(Node *n, Value *v, const int64_t *perm, int rank)
     return transposed(v, n, perm);
 }
 
-/* Frees the transpose at once: every value may get one, and they would add up. */
+/* Frees an unused transpose at once: every value may get one, and they would add up. */
 static void drop_unread(Node *n)
 {
     if (transpose_perm(n, NULL) && !n->out[0]->uses.n)
@@ -150,7 +150,8 @@ static bool can_permute(const Node *n)
     return (is_elementwise(n) || n->op->permute) && n->n_out == 1 && !(n->op->flags & CONTROL);
 }
 
-/* An input that comes through a transpose, when the transposes that n's inputs then lose are not fewer than those they get. */
+/* An input of n that is a transpose, if sinking removes at least as many transposes of n's inputs as it adds; else
+ * NULL. */
 static const Value *sink_worth(const Node *n)
 {
     const Value *through = NULL;
@@ -172,7 +173,7 @@ static const Value *sink_worth(const Node *n)
     return NULL;
 }
 
-/* Moves the transposes above n below it, when that is worth it: the biggest operand comes through one. */
+/* Moves the transposes of n's inputs to its output, if it does not add transposes. */
 static bool sink_through(Node *n)
 {
     const bool elementwise = is_elementwise(n);
@@ -188,8 +189,8 @@ static bool sink_through(Node *n)
         return false;
     transpose_perm(through->def, p);
     for (int i = 0; i < rank; i++) {
-        inverse[i] = p[i]; /* the output's transpose is the one that was above */
-        perm[p[i]] = i;    /* operands: its inverse */
+        inverse[i] = p[i]; /* the output's transpose is the one that the input had */
+        perm[p[i]] = i;    /* inputs: its inverse */
     }
     int undo[MAX_RANK];
     for (int i = 0; i < rank; i++)
@@ -207,7 +208,7 @@ static bool sink_through(Node *n)
     return true;
 }
 
-/* A transpose of a transpose is one, or none; one that only moves unit dimensions is a view. */
+/* Merges a transpose with the one before it; one that only moves dimensions of 1 becomes a view. */
 static void merge_transposes(Node *n)
 {
     int p[MAX_RANK], q[MAX_RANK];
@@ -263,11 +264,11 @@ static void layout_graph(Graph *g, void *unused)
             make_channels_last(n);
         else if (!sink_through(n))
             continue;
-        /* The new transposes above n may meet others. */
+        /* The new transposes of n's inputs may follow others. */
         for (int i = 0; i < n->n_in; i++)
             if (n->in[i] && transpose_perm(n->in[i]->def, NULL) && !n->in[i]->data)
                 merge_transposes(n->in[i]->def);
-        next = n->next; /* the transpose below it, too */
+        next = n->next; /* continue with the transpose of its output */
     }
 }
 

@@ -1,30 +1,30 @@
-/* passes.h - a graph becomes a better graph: the passes in order, and what they share. */
+/* passes.h - the passes in order, and the functions that they share. */
 #ifndef ONNXCC_PASSES_H
 #define ONNXCC_PASSES_H
 
 #include "passes/infer.h"
 
 /* inline.c */
-Graph *graph_copy(Graph *g, Node *owner); /* a nested graph once more; references of attributes are gone */
-void inline_functions(Model *m);          /* no functions, old versions or composites left */
+Graph *graph_copy(Graph *g, Node *owner); /* a copy of a nested graph */
+void inline_functions(Model *m);          /* replaces calls of functions by their bodies */
 
 /* fold.c */
-void fold(Node *n);         /* the results of an inferred node, as far as they are known now */
-void trace_value(Value *v); /* v's elements will decide a size: they are expressions, if it can be followed back */
+void fold(Node *n);         /* folds the results of an inferred node if they are known */
+void trace_value(Value *v); /* v determines a size: makes its elements expressions if possible */
 
 /* simplify.c */
-void simplify_model(Model *m); /* dead code, duplicates, identities, scales into weights */
-void remove_dead(Graph *g);    /* nodes whose results are known or unused */
+void simplify_model(Model *m); /* dead code, identities, duplicates, scales into weights */
+void remove_dead(Graph *g);    /* removes nodes whose results are constant or unused */
 
 /* layout.c */
 void layout_model(Model *m); /* channels last, packed weights */
 
 /* bind.c */
-void bind_model(Model *m); /* every node has its call */
+void bind_model(Model *m); /* gives every node its call */
 /* Makes outputs first... of g values computed in g, each with storage of its own (copies where needed). */
 void copy_outputs(Graph *g, int first);
 
 /* fuse.c */
-void fuse_model(Model *m); /* loops, epilogues */
+void fuse_model(Model *m); /* fuses loops, makes lookup tables and epilogues */
 
 #endif

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- SHA-1 (FIPS 180-4), for the `checksum` key ---- ------------------------------------------------------------- */
+/* ---- SHA-1 (FIPS 180-4), for the `checksum` key ------------------------------------------------------------------ */
 
 static uint32_t rotate(uint32_t x, int n) { return x << n | x >> (32 - n); }
 

@@ -16,7 +16,7 @@
 enum { NEWEST_IR = 14 };
 #define MAX_BYTES ((size_t)1 << 31)
 
-/* ---- recognition of files that are no models ---- ---------------------------------------------------------------- */
+/* ---- recognition of files that are no models --------------------------------------------------------------------- */
 
 static bool starts(Span s, size_t at, const char *magic, size_t n)
 {

@@ -56,7 +56,7 @@ const char *path_text(const Path *p)
     return s;
 }
 
-/* ---- reading ---- ------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static bool refuse(const char *code, const char *why)
 {
@@ -134,7 +134,7 @@ bool wire_field(pb_istream_t *in, pb_ostream_t *out, const pb_field_t *field)
     return append(w, s, scalar, message);
 }
 
-/* ---- diagnosis of malformed messages ---- ------------------------------------------------------------------------ */
+/* ---- diagnosis of malformed messages ----------------------------------------------------------------------------- */
 
 /* " at byte 123", or "" for a message that was concatenated from pieces. */
 static const char *offset_text(const void *at)
