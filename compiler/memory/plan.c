@@ -111,8 +111,8 @@ static bool buffer_fits(int64_t bytes, const Value *v, const Node *n)
     if (bytes <= max_arena())
         return true;
     if (v && v->def)
-        error_node(v->def, "", "'%s' %s needs up to %lld bytes, more than the arena's limit of %lld", printable(v->name),
-                   shape_text(*v->shape), (long long)bytes, (long long)max_arena());
+        error_node(v->def, "", "'%s' %s needs up to %lld bytes, more than the arena's limit of %lld",
+                   printable(v->name), shape_text(*v->shape), (long long)bytes, (long long)max_arena());
     else
         error_node(n ? n : v->graph->first, "", "up to %lld bytes are needed, more than the arena's limit of %lld",
                    (long long)bytes, (long long)max_arena());

@@ -376,7 +376,9 @@ static bool try_iteration(Node *n, Graph *body, ContainerType *const *now, Conta
     int *const tried = nodes_tried();
     for (const Node *m = body->first; m && *tried <= LIMIT; m = m->next)
         if (++*tried > LIMIT)
-            node_error(n, "nested loops with growing loop-carried values: more than %d nodes would have to be simulated", LIMIT);
+            node_error(n,
+                       "nested loops with growing loop-carried values: more than %d nodes would have to be simulated",
+                       LIMIT);
     if (*tried > LIMIT)
         return false;
     int carried = n->n_in - 2, mark = assumption_count();

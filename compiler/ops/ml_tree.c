@@ -73,9 +73,9 @@ static bool put_tree(Node *n, Tables *t, Forest *f, int64_t root)
         Tree *x = &f->node[next.node];
         for (; x->mode != LEAF; x = &f->node[put_split(t, f, x)]) {
             if (x->reached || x->feature < 0 || x->feature > INT32_MAX) {
-                node_error(
-                    n, x->reached ? "its nodes form no trees: one is reached twice" : "a node tests feature %lld",
-                    (long long)x->feature);
+                node_error(n,
+                           x->reached ? "its nodes form no trees: one is reached twice" : "a node tests feature %lld",
+                           (long long)x->feature);
                 return false;
             }
             x->reached = true;
@@ -150,8 +150,7 @@ static void trees_infer(Node *n)
     Shape x = in_shape(n, 0);
     Dim have = x.rank ? x.dim[x.rank - 1] : D(0), need = D(attr_int(n, "features"));
     if (x.rank < 1 || x.rank > 2 || dim_is(dim_less_expr(have, need), 1)) {
-        node_error(n, "input 0 is %s, the trees test %lld features", shape_text(x),
-                   (long long)attr_int(n, "features"));
+        node_error(n, "input 0 is %s, the trees test %lld features", shape_text(x), (long long)attr_int(n, "features"));
         return;
     }
     assume_dim(n, dim_max(have, need), have);
