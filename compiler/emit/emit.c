@@ -1,6 +1,7 @@
-/* emit.c - emit: the two files from their templates. emit_interface.c prints the header's part, emit_kernels.c the includes,
- * weights.c the constants, emit_code.c and emit_call.c the body, emit_custom.c functions of the user's; names.c makes identifiers; sizes
- * print themselves (ir/dim.c). No other file prints C.
+/* emit.c - emit: writes the C file and its header from their templates. emit_interface.c prints the header's part,
+ * emit_kernels.c the includes, weights.c the constants, emit_code.c, emit_sizes.c and emit_call.c the body,
+ * emit_custom.c the user's functions; names.c makes identifiers, ir/dim_print.c prints sizes. No other file prints
+ * C.
  * Requires: a planned graph. */
 #include "emit/emit.h"
 #include "memory/plan.h"
@@ -16,16 +17,16 @@ const char *embedded_text(const char *file)
     bug("no embedded file %s", file);
 }
 
-/* ---- templates -------------------------------------------------------------------------------------------------------- */
+/* ---- templates --------------------------------------------------------------------------------------------------- */
 
-typedef struct Writer { /* what the holes are filled with */
+typedef struct Writer { /* the contents of the templates' holes */
     Emitter e;
     Interface f;
     Text interface, header;
     const char *header_name;
 } Writer;
 
-typedef struct Hole { /* a text, or what prints it */
+typedef struct Hole { /* a text, or the function that prints it */
     const char *name, *text;
     void (*put)(Text *, Writer *);
 } Hole;
@@ -50,9 +51,9 @@ static void fill_template(Text *t, const char *template, const Hole *holes, Writ
     text_put(t, "%s", s);
 }
 
-/* ---- the body ------------------------------------------------------------------------------------------------------------ */
+/* ---- the body ---------------------------------------------------------------------------------------------------- */
 
-/* The sizes of the elements of a sequence that the caller gives are those that its type and the bounds allow. */
+/* Prints the check of an input sequence: are its elements' sizes within the type and the bounds? */
 static void check_elements(Emitter *e, const InterfaceGroup *group)
 {
     const ContainerType *b = group_sequence(group);
@@ -86,7 +87,7 @@ static void check_elements(Emitter *e, const InterfaceGroup *group)
     e->fallible = true;
 }
 
-/* The default of v, for which the caller gives NULL, has sizes of its own. */
+/* Prints the check of the sizes if the caller passes NULL for v: they must be those of its default. */
 static void check_default_sizes(Emitter *e, const Value *v, const char *given)
 {
     for (int k = 0; k < v->shape->rank; k++)
@@ -127,7 +128,7 @@ static void put_prologue(Emitter *e, const Interface *f)
             check_elements(e, &groups[i]);
 }
 
-/* The bits behind the last of elements that are smaller than a byte are 0, whatever the caller's buffer had. */
+/* Prints the clearing of the bits after the last element, for elements smaller than a byte. */
 static void clear_padding(Emitter *e, Value *v)
 {
     int bits = type_bits(v->type);
@@ -172,7 +173,8 @@ static void count_node_call(Node *n, void *e)
         count_call(e, &n->call);
 }
 
-/* Prints the body, and the functions that it calls, where they wait until what comes before them is known. */
+/* Prints the body and the functions that it calls, to spools: what precedes them in the file is known only
+ * afterwards. */
 static void write_body(Writer *w)
 {
     Emitter *e = &w->e;
@@ -192,7 +194,7 @@ static void put_waiting(Text *t, Text *waiting)
     text_bytes(t, waiting->s, waiting->n);
 }
 
-/* ---- what the holes want ------------------------------------------------------------------------------------------------ */
+/* ---- the contents of the holes ----------------------------------------------------------------------------------- */
 
 static void fill_table(Text *t, Writer *w) { put_report_table(t, w->e.m, " *"); }
 static void fill_interface(Text *t, Writer *w) { text_bytes(t, w->interface.s, w->interface.n); }
@@ -222,7 +224,7 @@ static void fill_body(Text *t, Writer *w)
     put_waiting(t, &w->e.body);
 }
 
-/* ---- the files ------------------------------------------------------------------------------------------------------------ */
+/* ---- the files --------------------------------------------------------------------------------------------------- */
 
 static const char *banner(const Model *m)
 {
@@ -253,7 +255,7 @@ static void put_text(Text *t, const char *before, Name n)
         text_put(t, "%s%s", before, c_comment(n));
 }
 
-/* A number, or four parts of one: 16 bits, 16, 32. */
+/* A version: a number, and also as parts of 16, 16 and 32 bits if it is large. */
 static void put_version(Text *t, int64_t v)
 {
     uint64_t u = (uint64_t)v;
@@ -262,7 +264,7 @@ static void put_version(Text *t, int64_t v)
         text_put(t, " (%u.%u.%u)", (unsigned)(u >> 48), (unsigned)(u >> 32 & 0xFFFF), (unsigned)(u & 0xFFFFFFFF));
 }
 
-/* Whose model it is: what identifies it, who made it, who owns it. */
+/* The model's graph, version, producer, author and licence, as a comment. */
 static const char *about(const Model *m)
 {
     static const char *const keys[] = {"model_author",   "model_license", "author",     "company",

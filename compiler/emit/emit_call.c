@@ -1,12 +1,12 @@
-/* emit_call.c - prints calls of kernels: parameters as literals, epilogues, and functions for what is called repeatedly. */
+/* emit_call.c - prints calls of kernels: parameters, epilogues, and functions for repeated calls. */
 #include <xxhash.h>
 
 #include "emit/emit.h"
 #include "rt.h"
 
-/* ---- epilogues ------------------------------------------------------------------------------------------------------------ */
+/* ---- epilogues --------------------------------------------------------------------------------------------------- */
 
-/* The function of what follows a compute-bound kernel, one value at a time; the same one for equal steps. */
+/* The name of the function for c's epilogue, which takes one value; equal epilogues share it. */
 static const char *epilogue_name(Emitter *e, const Call *c)
 {
     Emitter f = {.depth = 1};
@@ -26,7 +26,7 @@ static const char *epilogue_name(Emitter *e, const Call *c)
     return use.name;
 }
 
-/* ---- parameters --------------------------------------------------------------------------------------------------------------- */
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
 
 static void put_text(Emitter *e, Text *t, Name s)
 {
@@ -60,7 +60,8 @@ static bool is_zero(const Field *f, const Param *p)
     return f->type == FIELD_text ? false : field_is_size(f) ? dim_is(p->d, 0) : !memcmp(&p->f, &(double){0}, 8);
 }
 
-/* "(struct softmax){ .outer = 1, .axis = 10 }"; fields that are zero stay out, arrays end at their last non-zero. */
+/* "(struct softmax){ .outer = 1, .axis = 10 }"; fields that are 0 are omitted, arrays end at their last non-zero
+ * element. */
 static void put_params(Emitter *e, Text *t, const Call *c)
 {
     text_put(t, "(struct %s){", is_custom(c) ? custom_name(e, c) : c->kernel->name);
@@ -86,7 +87,7 @@ static void put_params(Emitter *e, Text *t, const Call *c)
     text_put(t, " }");
 }
 
-/* ---- functions of repeated calls --------------------------------------------------------------------------------------- */
+/* ---- functions for repeated calls -------------------------------------------------------------------------------- */
 
 static const char *kernel_name(Emitter *e, const Call *c)
 {
@@ -101,7 +102,7 @@ static const char *kernel_name(Emitter *e, const Call *c)
     return t.s;
 }
 
-typedef struct Sizes { /* the symbols in a call's parameters */
+typedef struct Sizes { /* symbols in a call's parameters */
     VEC(Symbol *) list;
 } Sizes;
 
@@ -114,10 +115,10 @@ static void add_size(Symbol *s, void *arg)
     vec_push(&sizes->list, s);
 }
 
-/* The type that a formal points to: of complex numbers the caller's may be another. */
+/* The type that a formal parameter points to; void for complex numbers, which callers may declare differently. */
 static const char *formal_type(Type t) { return t == C64 || t == C128 ? "void" : type_tag(t); }
 
-/* "const f32 *restrict x0, f32 *restrict y0", or as passed on to the kernel: "x0, NULL, y0". */
+/* "const f32 *restrict x0, f32 *restrict y0"; if `passed`, as arguments of the kernel: "x0, NULL, y0". */
 static void put_formals(Text *t, const Call *c, bool passed)
 {
     const char *comma = "";
@@ -134,13 +135,13 @@ static void put_formals(Text *t, const Call *c, bool passed)
         text_put(t, "%s%s", comma, !passed ? "void *restrict scratch" : dim_is(c->scratch, 0) ? "NULL" : "scratch");
 }
 
-/* The function's parameters and body, which is what makes two calls equal; NULL for a call that cannot share one. */
+/* The parameters and body of a function for c: calls with equal texts share it. NULL: c cannot share a function. */
 static const char *function_text(Emitter *e, const Call *c)
 {
     Sizes sizes = {0};
     call_symbols(c, add_size, &sizes);
     for (int i = 0; i < sizes.list.n; i++)
-        /* not the caller's: known too late */
+        /* known too late: not from the caller */
         if (!sizes.list.at[i]->c || sizes.list.at[i]->node || sizes.list.at[i]->from)
             return NULL;
     if (KERNEL_SIZES(c->kernel) || is_custom(c))
@@ -158,8 +159,8 @@ static const char *function_text(Emitter *e, const Call *c)
     return t.s;
 }
 
-/* Before the body is printed: two calls of a kernel with the same parameters will share a function, so that the C compiler
- * specialises the kernel once. */
+/* Calls of a kernel with the same parameters share a function, so that the C compiler specialises the kernel once. All
+ * calls are counted before the body is printed. */
 void count_call(Emitter *e, const Call *c)
 {
     TextMark mark = text_mark();
@@ -182,7 +183,7 @@ void count_call(Emitter *e, const Call *c)
     text_release(mark);
 }
 
-/* The function that c shares with its equals, defined when it is first needed; NULL: c is the only one. */
+/* The function that c shares with equal calls, defined at first use; NULL: there is no equal call. */
 static const char *shared_function(Emitter *e, const Call *c)
 {
     CallFunction *f = map_get(&e->function, c);
@@ -196,9 +197,9 @@ static const char *shared_function(Emitter *e, const Call *c)
     return f->name;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------------------ */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* Variables for the sizes that the kernel reports, as arguments. */
+/* Declares variables for the sizes that the kernel reports, and appends them to the arguments. */
 static void put_reported(Emitter *e, Text *t, const Call *c, const char **reported)
 {
     for (int i = 0; i < KERNEL_SIZES(c->kernel); i++) {
@@ -238,7 +239,7 @@ void emit_kernel(Emitter *e, const Node *n)
         text_put(&e->body, "%*sif ((status = %s) != 0)\n", 4 * e->depth, "", t.s);
         line(e, "    return status;");
         e->fallible = e->status = true;
-    } else /* a block of its own ends the parameters' life, so that they do not add up on the stack */
+    } else /* a block ends the lifetime of the parameters, so that they do not add up on the stack */
         text_put(&e->body, shared ? "%*s%s;\n" : "%*s{ %s; }\n", 4 * e->depth, "", t.s);
     for (int i = 0; i < c->n_size; i++)
         define_symbol(e, c->size[i], c_format("(idx)%s", reported[i]));

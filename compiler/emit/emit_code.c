@@ -1,4 +1,5 @@
-/* emit_code.c - prints the body of the program: pointers, sizes, loops, branches; calls come from emit_call.c. */
+/* emit_code.c - prints the body of the program: pointers, elementwise loops, branches, loops; emit_call.c prints
+ * calls. */
 #include <stdlib.h>
 
 #include "emit/emit.h"
@@ -17,7 +18,7 @@ void line(Emitter *e, const char *format, ...)
     text_put(&e->body, "\n");
 }
 
-/* Does it live in the caller's buffer? */
+/* Is v in a buffer of the caller? */
 static bool is_output(const Value *v) { return value_is_output(v) && v->offset < 0 && !v->data && v->input < 0; }
 
 const char *pointer(Value *v)
@@ -30,7 +31,7 @@ const char *pointer(Value *v)
     return v->c;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static void declare_value(Emitter *e, Value *v)
 {
@@ -38,7 +39,7 @@ static void declare_value(Emitter *e, Value *v)
         return;
     map_put(&e->pointer, v, v);
     if (v->c || !v->read)
-        return; /* a parameter, or nobody's business */
+        return; /* a parameter, or not used */
     v->c = c_name(v->name, "t");
     const char *type = type_tag(v->type);
     Value *root = v;
@@ -62,7 +63,7 @@ static void declare_value(Emitter *e, Value *v)
              constant, type, constant, constant, from.s, dim_c(offset), c_shape(*v->shape));
 }
 
-/* ---- elementwise loops ------------------------------------------------------------------------------------------------------ */
+/* ---- elementwise loops ------------------------------------------------------------------------------------------- */
 
 const char *loop_argument(const Loop *l, int arg, const char *const *loaded)
 {
@@ -135,7 +136,7 @@ static void emit_loop(Emitter *e, const Loop *l)
         }
         at[k] = x.n ? x.s : "0";
     }
-    for (int k = 0; k < l->n_in; k++) { /* loaded once, also when several steps use it */
+    for (int k = 0; k < l->n_in; k++) { /* loaded once, even if several steps use it */
         if (!loop_reads(l, k))
             continue;
         line(e, "const %s x%d_ = ld_%s(%s, %s);", type_tag(type_arith(l->in[k]->type)), k, type_tag(l->in[k]->type),
@@ -152,7 +153,7 @@ static void emit_loop(Emitter *e, const Loop *l)
     }
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static void emit_if(Emitter *e, Node *n)
 {
@@ -168,7 +169,7 @@ static void emit_if(Emitter *e, Node *n)
     line(e, "}");
 }
 
-/* The slices of a scan output have one size: that of the first iteration. */
+/* Prints the check that all slices of a scan output have the size of the first one. */
 static void emit_stacked_sizes(Emitter *e, const Dims *stacked, const char *const *size, const char *iteration)
 {
     for (int i = 0; i < stacked->n; i++) {
@@ -181,7 +182,7 @@ static void emit_stacked_sizes(Emitter *e, const Dims *stacked, const char *cons
     }
 }
 
-/* Scan outputs: one slice each iteration. */
+/* Prints the copies of an iteration's slices into the scan outputs. */
 static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *iteration)
 {
     for (int i = n->n_in - 2; i < n->n_out; i++) {
@@ -227,7 +228,7 @@ static void emit_loop_node(Emitter *e, Node *n)
     for (int i = 0; i < g->in.n; i++)
         if (g->in.at[i]->def)
             declare_value(e, g->in.at[i]);
-    if (g->in.at[0]->def) /* else it has no reader, and no storage */
+    if (g->in.at[0]->def) /* otherwise it is not read and has no storage */
         line(e, "*%s = (i64)%s;", g->in.at[0]->c, iteration);
     if (g->in.at[1]->def)
         line(e, "*%s = 1;", g->in.at[1]->c);
@@ -255,7 +256,7 @@ static void emit_loop_node(Emitter *e, Node *n)
 
 static bool needs_code(const Node *n) { return n->call.kernel || n->call.loop || n->op->flags & CONTROL; }
 
-/* The nodes without code that v is looked at through: ", through Flatten "f"". */
+/* The views without code between v and its storage: ", through Flatten "f"". */
 static void put_views(Text *t, const Value *v)
 {
     for (; v && v->def && v->def->op->flags & VIEW && !needs_code(v->def) && !v->data; v = v->def->in[0])

@@ -1,5 +1,5 @@
-/* emit_custom.c - operators of the user's own (--custom-op): a function each, which the header declares, the model's code calls and
- * the user writes. Nodes with the same types and ranks and the same attributes share one. */
+/* emit_custom.c - custom operators (--custom-op): each is a function that the header declares, the model's code calls
+ * and the user writes. Nodes with the same types, ranks and attributes share one. */
 #include "emit/emit.h"
 
 bool is_custom(const Call *c) { return c->kernel && !c->kernel->header; }
@@ -24,7 +24,7 @@ static bool same_function(const Node *a, const Node *b)
     return same;
 }
 
-/* Number of n's function in the list. */
+/* The index of n's function in e->customs. */
 static int function_of(Emitter *e, const Node *n)
 {
     for (int i = 0; i < e->customs.n; i++)
@@ -42,7 +42,7 @@ static bool is_taken(const Field *f, int n, const char *id)
     return false;
 }
 
-/* Attributes, which come after the sizes, have any text as a name; parameters an identifier. */
+/* The fields, with identifiers for the attributes, which follow the sizes and may have any name. */
 static const Field *named_fields(const Call *c)
 {
     VEC(Field) named = {0};

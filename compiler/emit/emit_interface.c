@@ -1,4 +1,5 @@
-/* emit_interface.c - prints the header: macros for every tensor, status codes, sizes that vary, the entries' parameters. */
+/* emit_interface.c - prints the header: macros of every tensor, status codes, run-time sizes, the entry points'
+ * parameters. */
 #include "emit/emit.h"
 
 #include "base/options.h"
@@ -58,7 +59,7 @@ const char *parameters(const Interface *f, How how)
     return t.s ? t.s : "";
 }
 
-/* What a string is, once per program. */
+/* The type of strings, once per translation unit. */
 static void put_string_type(Text *t, const Interface *f)
 {
     bool any = false;
@@ -82,7 +83,7 @@ static void put_dims(Text *t, const Value *v)
         text_put(t, "%s%lld", i ? ", " : "", (long long)dim_high(v->shape->dim[i]));
 }
 
-/* The value whose scale is v's: v, or what v's elements are moved from or to. */
+/* The value whose quantisation is v's: v itself, or a value that v's elements are moved from or to. */
 static const Value *scaled(const Value *v, bool output)
 {
     for (int steps = 0; !v->scale && steps < 16; steps++) {
@@ -96,7 +97,7 @@ static const Value *scaled(const Value *v, bool output)
     return v->scale ? v : NULL;
 }
 
-/* Of quantised tensors: the number that an integer q stands for is SCALE * (q - ZERO_POINT). */
+/* Macros of a quantised tensor: the integer q represents SCALE * (q - ZERO_POINT). */
 static void put_scale(Text *t, const char *prefix, const char *u, const Value *v, bool output)
 {
     const Value *q = scaled(v, output);
@@ -109,7 +110,7 @@ static void put_scale(Text *t, const char *prefix, const char *u, const Value *v
     text_put(t, zero < 0 ? "#define %s_%s_ZERO_POINT (%lld)\n" : "#define %s_%s_ZERO_POINT %lld\n", prefix, u, zero);
 }
 
-/* "input "x": float [1,3,32,32]" and its macros; sizes are the largest ones where they vary. */
+/* "input "x": float [1,3,32,32]" and its macros; run-time sizes are represented by their upper bounds. */
 static void put_tensor(Text *t, const Interface *f, const Value *v, const char *what, const char *note)
 {
     const char *u = c_upper(v->c);
@@ -143,7 +144,7 @@ static void put_sizes(Text *t, const Interface *f)
     text_put(t, "};\n\n");
 }
 
-/* The codes that a run may return. */
+/* The status codes that a run may return. */
 static void put_status(Text *t, const Interface *f, const Emitter *e)
 {
     const char *ok = c_format("%s_OK", f->u); /* F_OK, R_OK, W_OK and X_OK are unistd.h's */

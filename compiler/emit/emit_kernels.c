@@ -1,12 +1,12 @@
-/* emit_kernels.c - what the code will need: the kernels' headers, included or (--single) pasted; the pointers and the sizes that
- * some line mentions. */
+/* emit_kernels.c - finds the kernels, pointers and sizes that the code uses, and prints the kernels' headers: as
+ * includes or (--single) as text. */
 #include "emit/emit.h"
 
 #include <stdlib.h>
 
 #include "base/options.h"
 
-/* ---- what is used ----------------------------------------------------------------------------------------------------------- */
+/* ---- uses -------------------------------------------------------------------------------------------------------- */
 
 static void add_kernel(Emitter *e, const char *header, Type t, Type u)
 {
@@ -40,7 +40,7 @@ static void use_loop(Emitter *e, const Loop *l)
         mark_shape(e, l->in[i]->shape);
 }
 
-/* The values whose pointers the code of n mentions. */
+/* Marks the values whose pointers occur in the code of n. */
 static void mark_read(const Node *n)
 {
     for (int i = 0; i < n->call.n_arg; i++)
@@ -48,12 +48,12 @@ static void mark_read(const Node *n)
             n->call.arg[i]->read = true;
     if (!(n->op->flags & CONTROL))
         return;
-    for (int i = 0; i < n->n_in && i < 2; i++) /* how often, and whether */
+    for (int i = 0; i < n->n_in && i < 2; i++) /* trip count and condition */
         if (n->in[i])
             n->in[i]->read = true;
     const Attr *body = node_attr(n, "body");
-    int carried =
-        n->n_in - 2; /* loop-carried values are updated in place; the others are scan outputs, copied slice by slice */
+    /* Loop-carried values are updated in place; the others are scan outputs, copied slice by slice. */
+    int carried = n->n_in - 2;
     for (int i = carried; i < n->n_out && body; i++)
         if (n->out[i])
             n->out[i]->read = true;
@@ -100,9 +100,9 @@ void find_uses(Emitter *e)
     }
 }
 
-/* ---- as text ------------------------------------------------------------------------------------------------------------ */
+/* ---- headers as text --------------------------------------------------------------------------------------------- */
 
-PART(Map, pasted) /* headers that are in the text already */
+PART(Map, pasted) /* headers that are already in the text */
 
 static int compare_kernels(const void *a, const void *b)
 {
@@ -112,8 +112,8 @@ static int compare_kernels(const void *a, const void *b)
     return x->u != y->u ? (int)x->u - (int)y->u : strcmp(x->header, y->header);
 }
 
-/* A runtime header's text in place of its #include. What it includes itself comes with it, once; scalar.def, which is
- * no header, each time; what is the compiler's, in a folder, never. */
+/* Prints a runtime header's text in place of its #include. Its own includes are pasted once; scalar.def, which is no
+ * header, each time; the compiler's headers, which are in folders, never. */
 static void paste(Text *t, const char *text)
 {
     while (*text) {
@@ -143,7 +143,7 @@ static void put_include(Text *t, const char *header)
         text_put(t, "#include <onnxcc/%s>\n", header);
 }
 
-/* A kernel for its types, once in a translation unit: the C of several models may be in it. */
+/* Instantiates a kernel for its types, once per translation unit, which may have the C of several models. */
 static void put_instance(Text *t, const KernelUse *k)
 {
     const char *macro = c_format("ONNXCC_%.*s_%s", (int)strcspn(k->header, "."), k->header, type_tag(k->t));
@@ -155,7 +155,7 @@ static void put_instance(Text *t, const KernelUse *k)
     text_put(t, "#endif\n");
 }
 
-/* Heavy kernels once more, each with what follows it. */
+/* Instantiates kernels with their epilogues. */
 static void put_epilogues(Text *t, const Emitter *e)
 {
     for (int i = 0; i < e->epilogues.n; i++) {

@@ -1,10 +1,10 @@
-/* emit_sizes.c - variables of sizes that only the run knows: where each is declared, when it gets its value, what is checked then.
- * A size has its variable in the innermost block that holds what makes it known and all code that mentions it. */
+/* emit_sizes.c - variables of run-time sizes: their scopes, definitions and checks. A size is declared in the innermost
+ * block that contains its origin and all its uses. */
 #include "emit/emit.h"
 #include "ir/kernel.h"
 #include "ir/scope.h"
 
-/* ---- in which block ------------------------------------------------------------------------------------------------------ */
+/* ---- scopes ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Mention {
     Emitter *e;
@@ -46,7 +46,7 @@ static void mention_loop(Emitter *e, const Loop *l, const Graph *in)
     }
 }
 
-/* A loop's trip count, and the sizes of its scan outputs. */
+/* Marks the uses in a loop's code: its trip count and the sizes of its scan outputs. */
 static void mention_trips(Emitter *e, const Node *n)
 {
     const Attr *body = node_attr(n, "body");
@@ -92,12 +92,12 @@ void find_scopes(Emitter *e)
     Graph *g = e->m->graph;
     scopes_begin();
     mention_graph(g, e);
-    for (int i = 0; i < g->out.n; i++) /* the caller is told */
+    for (int i = 0; i < g->out.n; i++) /* reported to the caller */
         for (int k = 0; k < g->out.at[i]->shape->rank; k++)
             mention(e, g->out.at[i]->shape->dim[k], g);
 }
 
-/* ---- declarations, values, checks -------------------------------------------------------------------------------------------- */
+/* ---- declarations, definitions, checks --------------------------------------------------------------------------- */
 
 static const char *size_name(const Symbol *s)
 {

@@ -1,4 +1,4 @@
-/* eval.c - runs a planned model in the compiler: in the same arena, by the same calls as the emitted code. */
+/* eval.c - runs a planned model inside the compiler, with the arena and the calls of the emitted code. */
 #include <stdlib.h>
 
 #include "base/output.h"
@@ -33,7 +33,7 @@ static void *bytes_of(Value *v, void *arg)
     return e->arena + v->offset;
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 static void set_symbol(Symbol *s, int64_t v)
 {
@@ -44,7 +44,7 @@ static void set_symbol(Symbol *s, int64_t v)
     s->known = true;
 }
 
-/* The symbols that are read from the elements of v, now that it is computed. */
+/* Sets the symbols whose origin is v, after it was computed. */
 static void read_elements(Eval *e, Value *v)
 {
     for (Symbol *s = symbols_of(v); s; s = s->next) {
@@ -75,7 +75,7 @@ static void read_inputs(Eval *e)
     }
 }
 
-/* The sizes of the elements of a sequence. */
+/* Checks the sizes of an input sequence's elements. */
 static void check_elements(Eval *e, const InterfaceGroup *group)
 {
     const ContainerType *b = group_sequence(group);
@@ -95,7 +95,7 @@ static void check_elements(Eval *e, const InterfaceGroup *group)
                      printable(group->name), (long long)dims[i * width + k], k);
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static void eval_nodes(Eval *e, Graph *g);
 
@@ -118,7 +118,7 @@ static void forget_symbols(const Graph *g)
         s->known = false;
 }
 
-/* The slices of a scan output have one size: `size`, that of the first iteration. */
+/* Checks that all slices of a scan output have the size of the first one, which is recorded in `size`. */
 static void check_stacked(const Node *n, const Dims *stacked, int64_t iteration, int64_t *size)
 {
     for (int i = 0; i < stacked->n; i++) {
@@ -153,7 +153,7 @@ static void eval_loop(Eval *e, Node *n)
             set_symbol(trips, iteration + 1);
         for (Symbol *s = symbols_of(g->in.at[0]); s; s = s->next)
             set_symbol(s, iteration);
-        if (g->in.at[0]->def) /* else nobody reads it, and it has no place */
+        if (g->in.at[0]->def) /* otherwise it is not read and has no storage */
             *(int64_t *)bytes_of(g->in.at[0], e) = iteration;
         if (g->in.at[1]->def)
             *(uint8_t *)bytes_of(g->in.at[1], e) = 1;
@@ -206,7 +206,7 @@ static void eval_node(Eval *e, Node *n)
 
 static bool has_value(const Symbol *s) { return s->known; }
 
-/* Checks what the nodes of a graph assume, as far as the sizes are known by now, each once. */
+/* Checks, and removes, the assumptions whose sizes are known. */
 static void check_assumptions(Assumptions *assumed)
 {
     for (const Assumption *a; (a = assumption_to_check(assumed, has_value)) != NULL;)
@@ -254,13 +254,13 @@ void eval_graph(Model *m, Tensor *const *in, Tensor **out)
         t->data = e.out[i];
         strings |= t->type == STR;
     }
-    if (!strings) /* whose text is there */
+    if (!strings) /* their text is in the arena */
         big_free(e.arena);
 }
 
-/* ---- --eval -------------------------------------------------------------------------------------------------------------- */
+/* ---- --eval ------------------------------------------------------------------------------------------------------ */
 
-/* A field's tag, and a number: a dimension, or how many bytes follow. */
+/* A field's tag and a varint: a dimension, or the number of bytes that follow. */
 static void put_field(Text *b, const char *tag, uint64_t v)
 {
     text_bytes(b, tag, 1);

@@ -1,4 +1,5 @@
-/* names.c - identifiers of the emitted C: as close to the model's names as C, C++ and the runtime's own names allow. */
+/* names.c - identifiers of the emitted C: as similar to the model's names as C, C++ and the names of the runtime
+ * allow. */
 #include <ctype.h>
 
 #include "emit/emit.h"
@@ -6,10 +7,10 @@
 #include "emit/taken.def"
 
 typedef struct Identifiers {
-    Map taken;   /* identifiers in use and reserved ones -> the number that the next one of this base gets; */
-    Map defined; /* ... the functions of the runtime among them; */
-    Map outside; /* ... what may be a local variable or a parameter, but not stand at file scope: functions of C's library; */
-    Map tensors; /* ... and in capitals, tensors of the interface: NAME in PREFIX_NAME_SIZE. */
+    Map taken;   /* identifiers in use, and reserved ones -> the next number for this base */
+    Map defined; /* functions of the runtime, which are also in `taken` */
+    Map outside; /* names reserved at file scope only: functions of C's library */
+    Map tensors; /* tensors of the interface, in capitals: NAME in PREFIX_NAME_SIZE */
     const char *prefix, *prefix_upper;
 } Identifiers;
 PART(Identifiers, ids)
@@ -25,8 +26,9 @@ static const char reserved[] =
     "typeof_unqual contract_assert "
     "NULL errno main memcpy memset memmove linux unix i386 arm near far interrupt arena status sizes T U EPI EPI_NAME";
 
-/* What the C file and the header define: PREFIX_run ..., and in capitals PREFIX_OK ... (templates/, emit_interface.c,
- * weights.c). Of PREFIX_NAME_SIZE, NAME is none of the words that would make another of them. */
+/* The names that the C file and the header define: PREFIX_run ..., and in capitals PREFIX_OK ... (templates/,
+ * emit_interface.c, weights.c). The NAME in PREFIX_NAME_SIZE must not be one of the words that would produce another of
+ * them. */
 static const char *const own[] = {"run", "run_at", "arena", "status", "load", "weights", "sizes"};
 static const char own_tensors[] = "ARENA STACK WEIGHTS BAD";
 
@@ -47,8 +49,7 @@ static void take_words(Map *in, const char *s)
 
 static const char *span(const char *s, size_t n) { return c_format("%.*s", (int)n, s); }
 
-/* The name that a function or variable has on the line that declares it: the word before the first ( [ = or ;
- * other than an attribute's. */
+/* Takes the name that a line declares: the word before the first ( [ = or ; that is not an attribute's. */
 static void take_declarator(const char *s, size_t n)
 {
     static const char attribute[] = "RT_ATTRIBUTE((";
@@ -63,13 +64,13 @@ static void take_declarator(const char *s, size_t n)
     take_words(&ids()->defined, span(from, (size_t)(end - from)));
 }
 
-/* What a header of the runtime defines for the whole file. Names that macros make end in a type's tag. */
+/* Takes the names that a header of the runtime defines at file scope. (Names made by macros end in a type's tag.) */
 static void take_declared(const char *text)
 {
     static const char *const functions[] = {"HELPER ", "KERNEL ", "SHARED ", "static "};
     for (size_t n; *text; text += n + (text[n] != 0)) {
         n = strcspn(text, "\n");
-        if (*text == ' ' || *text == '\n') /* inside of something */
+        if (*text == ' ' || *text == '\n') /* not at file scope */
             continue;
         if (!strncmp(text, "#define ", 8))
             take_words(&ids()->taken, span(text + 8, strcspn(text + 8, "( \n")));
@@ -99,7 +100,7 @@ void names_reset(void)
             take_declared(e->text);
 }
 
-/* Kernels, scalar functions and conversions have a type's tag after an underscore; so may no name of the model. */
+/* Has id a type's tag after an underscore, as kernels, scalar functions and conversions have? Reserved for them. */
 static bool has_tag(const char *id)
 {
     for (const char *part = strchr(id, '_'); part; part = strchr(part, '_')) {
@@ -113,13 +114,13 @@ static bool has_tag(const char *id)
 
 static bool starts_with(const char *id, const char *with) { return with && !strncmp(id, with, strlen(with)); }
 
-/* x0, y12: parameters of the functions that calls share. */
+/* x0, y12: parameters of functions for repeated calls. */
 static bool is_formal(const char *id)
 {
     return (*id == 'x' || *id == 'y') && id[1] && !id[1 + strspn(id + 1, "0123456789")];
 }
 
-/* Families of names that the runtime, the header and the epilogues of kernels draw from. */
+/* Does id have a form that is reserved for the runtime, the header or epilogues? */
 static bool is_own(const char *id)
 {
     size_t n = ids()->prefix ? strlen(ids()->prefix) : 0;
@@ -144,7 +145,7 @@ static bool is_free(const char *id, Where where)
     return where == LOCAL || !map_get(&ids()->tensors, name(c_upper(id)));
 }
 
-/* The first of base, base_2, base_3 ... that is free. */
+/* The first free name of base, base_2, base_3 ... */
 static const char *first_free(const char *base, Where where, const char *between)
 {
     const char *id = c_format("%s", base);
@@ -185,7 +186,7 @@ const char *c_function(Name n)
     return c_own(is_own(c_format("%s_%s", ids()->prefix, t.s)) ? c_format("%s_v", t.s) : t.s, "_");
 }
 
-/* Is nothing that PREFIX makes defined elsewhere? */
+/* Are all names with the prefix p free? */
 static bool is_prefix(const char *p)
 {
     static const char *const capitals[] = {"OK", "H"};

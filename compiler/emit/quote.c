@@ -1,5 +1,5 @@
-/* quote.c - the one way of a model's bytes into the output: names, strings and sizes as comments, literals, identifiers and
- * JSON. No other file that prints C can look into a Name (emit.h). */
+/* quote.c - the only file that puts a model's bytes into the output: names, strings and sizes as comments, literals,
+ * identifiers and JSON. No other file that prints C can access the bytes of a Name (emit.h). */
 #include "ir/symbol.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 
 enum { LONGEST_COMMENT = 200, LONGEST_IDENTIFIER = 24, LONGEST_PREFIX = 63 };
 
-/* A star at the end would end a comment with what follows it, one at the start begin one with what comes before. */
+/* Escapes a star at either end, too: with a slash before or after it, it would begin or end a comment. */
 static void put_comment(Text *t, const char *s, size_t n)
 {
     for (size_t i = 0; i < n && i < LONGEST_COMMENT; i++) {
@@ -50,7 +50,7 @@ static size_t utf8_sequence(const unsigned char *s, size_t n, uint32_t *c)
     return k > 1 && (*c < min[k] || *c > 0x10FFFF || (*c >= 0xD800 && *c < 0xE000)) ? 0 : k;
 }
 
-/* ASCII; bytes that are no UTF-8 become U+FFFD. */
+/* A JSON string in ASCII; bytes that are not UTF-8 become U+FFFD. */
 static void put_json(Text *t, const char *s, size_t n)
 {
     text_put(t, "\"");
@@ -67,7 +67,7 @@ static void put_json(Text *t, const char *s, size_t n)
     text_put(t, "\"");
 }
 
-/* Never empty, never starting with a digit or an underscore. */
+/* An identifier, which does not start with a digit or an underscore. */
 static void put_identifier(Text *t, const char *s, size_t n, size_t longest)
 {
     size_t start = t->n, end = start + longest;
@@ -88,7 +88,7 @@ static void put_identifier(Text *t, const char *s, size_t n, size_t longest)
         text_put(t, "v");
 }
 
-/* Of a path that is too long, its last parts, which tell most. */
+/* The last components of a path that is too long, which are most specific. */
 static const char *last_parts(const char *s, size_t n)
 {
     if (n > LONGEST_IDENTIFIER)
@@ -162,7 +162,7 @@ const char *c_format(const char *format, ...)
     return name_bytes(t.s, t.n)->s;
 }
 
-/* ---- sizes -------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 const char *c_shape(Shape s) { return c_comment(name(shape_text(s))); }
 

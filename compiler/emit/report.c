@@ -1,4 +1,4 @@
-/* report.c - what a model needs (--report) and what onnxcc supports (--list-ops), for people and for programs. */
+/* report.c - the report on a model (--report) and the list of supported operators (--list-ops), as text and as JSON. */
 #include "emit/emit.h"
 
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 #include "ir/schema.h"
 #include "memory/plan.h"
 
-/* ---- the model ------------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 typedef struct Rows {
-    Text *text;         /* NULL: only counted */
-    const char *before; /* of each line */
+    Text *text;         /* NULL: rows are only counted */
+    const char *before; /* begins each line */
     int n;
     int64_t macs;
     bool json;
@@ -28,7 +28,7 @@ static int64_t constant_bytes(const Node *n)
     return sum;
 }
 
-/* Where v's bytes are: "0..8000" in the arena, or "output". */
+/* The place of v's bytes: "0..8000" in the arena, or "output". */
 static const char *place_text(const Value *v)
 {
     int64_t at = 0, bytes = v->bytes;
@@ -84,7 +84,7 @@ static void put_row(Node *n, Rows *r)
     r->n++;
 }
 
-/* In the order of the code: a node with graphs before what is in them. */
+/* In the order of the code: a node before its nested graphs. */
 static void put_rows(const Graph *g, Rows *r)
 {
     static const char *const inside[] = {"then_branch", "else_branch", "body"};
@@ -98,7 +98,7 @@ static void put_rows(const Graph *g, Rows *r)
     }
 }
 
-/* The buffers of the arena that are alive at its fullest moment, largest first. */
+/* The buffers of the arena that are alive at its peak, largest first. */
 typedef struct Peak {
     VEC(const Value *) live;
     int64_t scratch;
@@ -141,7 +141,7 @@ static void put_peak(Text *t, Model *m)
         text_put(t, "%s scratch %lld", p.live.n ? " +" : "", (long long)p.scratch);
 }
 
-/* ---- the stack ------------------------------------------------------------------------------------------------------- */
+/* ---- the stack --------------------------------------------------------------------------------------------------- */
 
 static int known_stack(const char *kernel)
 {
@@ -224,7 +224,7 @@ void report_model(Model *m)
 {
     Rows total = {0};
     put_rows(m->graph, &total);
-    bool beside = !strcmp(opt()->output, "-"); /* standard output has the C file */
+    bool beside = !strcmp(opt()->output, "-"); /* standard output is the C file */
     Text t = {.to = beside ? NULL : output_open("-")};
     if (opt()->report_json)
         report_json(&t, m, total.macs);
@@ -236,9 +236,9 @@ void report_model(Model *m)
         text_flush(&t);
 }
 
-/* ---- the operators --------------------------------------------------------------------------------------------------------- */
+/* ---- the operators ----------------------------------------------------------------------------------------------- */
 
-/* The names of a set's members, each with `quote` around it; grouped: as the README's table abbreviates them. */
+/* Prints the names of a set's members, each in `quote`; grouped: with the abbreviations of the README's table. */
 static void put_types(TypeSet set, bool grouped, const char *quote, const char *between)
 {
     static const char *const forms[] = {"seq", "optional", "map"};
@@ -264,7 +264,7 @@ static void put_types(TypeSet set, bool grouped, const char *quote, const char *
         }
 }
 
-/* The set of type variable v, which the first formal that has it knows. */
+/* The type set of variable v, from the first formal that has it. */
 static TypeSet variable_types(const Signature *s, int v)
 {
     for (int i = 0; i < s->n_in; i++)
@@ -276,7 +276,7 @@ static TypeSet variable_types(const Signature *s, int v)
     return 0;
 }
 
-/* "T: float16 float; Tind: int64"; an operator without type variables: of its first input. */
+/* "T: float16 float; Tind: int64"; for an operator without type variables, the types of its first input. */
 static void put_variables(const Op *op, bool grouped)
 {
     const Signature *s = op_signature(op);
@@ -298,7 +298,7 @@ static void put_formals(const Signature *s, const Formal *f, int n)
     }
 }
 
-/* A schema per line, for programs. */
+/* A schema per line, as JSON. */
 static void list_json(const Op *const *schemas, int n)
 {
     const char *comma = "";
@@ -319,7 +319,7 @@ static void list_json(const Op *const *schemas, int n)
     printf("\n]\n");
 }
 
-/* A schema per line, for people. */
+/* A schema per line, as text. */
 static void list_text(const Op *const *schemas, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -367,7 +367,7 @@ void list_ops(const char *form)
     const Op *const *all = ops_sorted(&n);
     const Op **schemas = NEWS(const Op *, n);
     for (int i = 0; i < n; i++)
-        if (strcmp(op_domain(all[i]), "onnxcc")) /* what stages use among themselves */
+        if (strcmp(op_domain(all[i]), "onnxcc")) /* internal operators */
             schemas[kept++] = all[i];
     if (!strcmp(form, "json"))
         list_json(schemas, kept);

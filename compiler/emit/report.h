@@ -1,10 +1,10 @@
-/* report.h - what a model needs, and what is supported. */
+/* report.h - the report on a model; the list of supported operators. */
 #ifndef ONNXCC_REPORT_H
 #define ONNXCC_REPORT_H
 
 #include "ir/graph.h"
 
-void report_model(Model *m);     /* for people, and --report=json */
-void list_ops(const char *form); /* the support table as text, markdown or json */
+void report_model(Model *m);     /* as text, or as JSON with --report=json */
+void list_ops(const char *form); /* as "text", "markdown" or "json" */
 
 #endif

@@ -1,18 +1,18 @@
-/* source.h - the C of a planned model. */
+/* source.h - emission of a planned model as C. */
 #ifndef ONNXCC_SOURCE_H
 #define ONNXCC_SOURCE_H
 
 #include "ir/graph.h"
 
 void emit_model(Model *m);            /* writes the files */
-bool is_includable(const char *file); /* may the name stand in an #include? */
-/* After emit_model: the fields of struct PREFIX_sizes in order; how many. */
+bool is_includable(const char *file); /* can the name be in an #include? */
+/* A field of struct PREFIX_sizes. */
 typedef struct SizeField {
     const char *name;
-    Symbol *symbol; /* set by the caller; or NULL: */
-    Value *out;     /* written back: dimension axis of this output */
+    Symbol *symbol; /* a size that the caller sets; NULL: */
+    Value *out;     /* a size that the run writes: dimension `axis` of this output */
     int axis;
 } SizeField;
-int emitted_sizes(const SizeField **fields);
+int emitted_sizes(const SizeField **fields); /* after emit_model: their number; *fields: in order */
 
 #endif

@@ -1,4 +1,4 @@
-/* weights.c - constants of the emitted code: arrays in the C file, or bytes in NAME.weights beside it. */
+/* weights.c - the constants of the emitted code: arrays in the C file, or the file NAME.weights beside it. */
 #include "emit/emit.h"
 
 #include <math.h>
@@ -13,24 +13,24 @@ enum { ALIGN = 64, FILE_LIMIT = 1 << 20 };
 SHARED_PART_IS(Constants, constants);
 typedef struct Constant {
     Value *v;
-    const char *id; /* NULL: an earlier one has the same bytes */
+    const char *id; /* NULL: it shares the bytes of an earlier one */
     bool in_file;
     size_t at; /* there */
 } Constant;
 typedef struct Store {
     VEC(Constant) list;
-    VEC(const char *) long_texts; /* the names of strings that are no literals, in order */
-    Map seen;                     /* content -> the first value that has it */
-    Map defaults;                 /* inputs -> a constant with the value that they have when the caller gives none */
+    VEC(const char *) long_texts; /* names of arrays for strings that are too long for literals, in order */
+    Map seen;                     /* content -> the first value with it */
+    Map defaults;                 /* inputs -> the constant of their default */
 } Store;
 PART(Store, store)
 
-/* ---- which --------------------------------------------------------------------------------------------------- */
+/* ---- the constants that calls use -------------------------------------------------------------------------------- */
 
 static void add_constant(Value *v)
 {
     if (v && v->data && !v->data->symbolic && !v->c) {
-        v->c = ""; /* it is in the list */
+        v->c = ""; /* marks it as listed */
         vec_push(&store()->list, ((Constant){.v = v}));
     }
 }
@@ -106,7 +106,7 @@ static void name_strings(const Value *v)
     constants()->inline_bytes += (size_t)n * 16;
 }
 
-/* next_long: of long_texts */
+/* Prints an array of strings; *next_long: the index of its next name in long_texts. */
 static void put_strings(Text *t, const Value *v, const char *id, int *next_long)
 {
     const Tensor *d = v->data;
@@ -157,11 +157,11 @@ static void put_text_array(Text *t, const Value *v, const char *id)
     tensor_drop(d);
 }
 
-/* What v is printed as numbers of: a complex one as real and imaginary parts. */
+/* The type of the numbers that v is printed as: a complex one as real and imaginary parts. */
 static Type number_type(const Value *v) { return v->type == C64 ? F32 : v->type == C128 ? F64 : v->type; }
 
-/* NaN payloads must survive, and not every C compiler takes an infinity for a constant: such arrays are printed as bits of
- * the same size. */
+/* Must v be printed as integers with the same bits? NaNs have payloads, and some C compilers accept no infinity as a
+ * constant. */
 static bool needs_bits(const Value *v)
 {
     Type type = number_type(v);
@@ -223,7 +223,7 @@ static uint64_t content_hash(const Value *v)
     return h ^ ((uint64_t)v->type << 56) ^ tensor_size(v->data);
 }
 
-/* An earlier constant of the same type and bytes. The hash is a hint; the bytes decide. */
+/* An earlier constant of the same type with the same bytes, which are compared after the hashes; NULL: none. */
 static Value *same_constant(Value *v)
 {
     uint64_t h = content_hash(v);
@@ -250,7 +250,7 @@ static const char in_assembler[] = "extern const unsigned char %s_weights[] __at
                                    "        \".global %s_weights\\n.hidden %s_weights\\n.balign 64\\n%s_weights:\\n\"\n"
                                    "        \".incbin \\\"\" %s_WEIGHTS_FILE \"\\\"\\n.byte 0\\n.popsection\\n\");\n";
 
-/* __FILE__ does not lead there under -ffile-prefix-map, from a copy of another name, or with a backslash in the path. */
+/* __FILE__ does not give the folder with -ffile-prefix-map, in a renamed copy, or with a backslash in the path. */
 static const char found_beside[] =
     "/* The weights, %zu bytes: %s, beside this file. The assembler finds it in a folder of -I, or where __FILE__\n"
     " * says that this file is; if neither is right, -D%s_WEIGHTS_FILE='\"its path\"' gives the place. */\n"
@@ -313,7 +313,7 @@ void put_weights_interface(Text *t, const char *p, const char *file)
              constants()->file_bytes, p);
 }
 
-/* ---- all -------------------------------------------------------------------------------------------------------- */
+/* ---- the interface ----------------------------------------------------------------------------------------------- */
 
 static void write_in_file(Constant *c, Output *file)
 {

@@ -1,5 +1,6 @@
 /* opset.c - resolve: finds the schema of every node by domain, operator and imported version; one message per
- * unresolved operator. Requires: a parsed model. Leaves: n->op on every node except calls of model functions. */
+ * unresolved operator.
+ * Requires: a parsed model. Leaves: n->op on every node except calls of model functions. */
 #include "ir/opset.h"
 #include "base/options.h"
 #include "ir/schema.h"

@@ -1,6 +1,7 @@
-/* pitch.c - values in rows that lie apart: which calls can read and write them, and how a call is told. A kernel can when
- * it has a parameter x_pitch (first argument), r_pitch (residual), y_pitch (last one), or pitch[] (what CONCAT_LIKE); it is bound
- * to the length of a row. What STRIDED_COPY is given other strides, and a loop looks at its values itself. */
+/* pitch.c - values in rows with a pitch: which calls can read and write them, and the change of their parameters. A
+ * kernel can if it has a parameter x_pitch (first argument), r_pitch (residual), y_pitch (last one) or pitch[]
+ * (CONCAT_LIKE), which binding sets to the length of a row. A STRIDED_COPY gets other strides; a loop uses the
+ * placement of its values directly. */
 #include "memory/pitch.h"
 #include "ir/loop.h"
 
@@ -8,11 +9,11 @@
 
 #include "copy.h"
 
-enum { WORTH = 4 }; /* elements: loops over shorter rows cost more than a copy */
+enum { WORTH = 4 }; /* elements: with shorter rows a loop costs more than a copy */
 
-/* ---- loops ------------------------------------------------------------------------------------------------------------- */
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
 
-/* Does an axis of s begin where rows of `run` elements do? */
+/* Are the innermost axes of s, from some axis on, rows of `run` elements? */
 static bool has_rows(Shape s, Dim run)
 {
     if (dim_low(run) < WORTH)
@@ -23,9 +24,9 @@ static bool has_rows(Shape s, Dim run)
     return false;
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------------------------------- */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
-/* Where c's kernel takes the pitch of its argument i; NULL: it does not. */
+/* The parameter of c's kernel for the pitch of argument i; NULL: none. */
 static Param *pitch_param(const Call *c, int i)
 {
     const int residual = KERNEL_RESIDUAL(c->kernel);
@@ -36,16 +37,16 @@ static Param *pitch_param(const Call *c, int i)
     return i == 0 ? call_param(c, "x_pitch") : i == residual ? call_param(c, "r_pitch") : NULL;
 }
 
-/* Do the groups of channels of argument i, the first or the last one, lie within a row? */
+/* Is each group of channels of argument i (the first or the last one) within a row? */
 static bool groups_in_row(const Call *c, int i, Dim run)
 {
     const Param *group = call_param(c, "group"), *on = call_param(c, i ? "y_group" : "x_group");
     return !on || (group && dim_is(group->d, 1)) || dim_at_most(dim_add(on->d, D(1)), run);
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------------ */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
-/* What a copy becomes when the rows of what it reads, `run` elements, lie `pitch` apart. False: its axes cross rows. */
+/* The parameters of a copy whose source has rows of `run` elements with a pitch. False: an axis crosses rows. */
 static bool spread_copy(const Call *c, Dim run, Dim pitch, struct copy_bind *to)
 {
     const struct copy_bind *p = (const void *)c->param;
@@ -59,7 +60,8 @@ static bool spread_copy(const Call *c, Dim run, Dim pitch, struct copy_bind *to)
         if (dim_is(n, 1))
             continue;
         bool across = dim_is(dim_mod(step, run), 0);
-        if (!across && dim_is(step, 1) && dim_is(dim_mod(n, run), 0) && !dim_identical(n, run)) { /* over whole rows */
+        if (!across && dim_is(step, 1) && dim_is(dim_mod(n, run), 0) &&
+            !dim_identical(n, run)) { /* an axis over whole rows */
             if (k < 2)
                 return false;
             q.dim[--k] = run, q.from[k] = D(1), q.to[k] = p->to[i];
@@ -79,7 +81,7 @@ static bool spread_copy(const Call *c, Dim run, Dim pitch, struct copy_bind *to)
     return within < row;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static bool takes_rows(const Call *c, int i, Dim run)
 {

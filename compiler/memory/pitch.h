@@ -1,15 +1,15 @@
-/* pitch.h - values in rows that lie apart: element i of a value is at i / run * pitch + i % run of its storage. */
+/* pitch.h - values in rows with a pitch: element i of a value is at i / run * pitch + i % run of its storage. */
 #ifndef ONNXCC_PITCH_H
 #define ONNXCC_PITCH_H
 
 #include "ir/graph.h"
 
-/* May v, which n reads (writes), be in rows of `run` elements that lie apart? */
+/* Can n read (write) v in rows of `run` elements with a pitch? */
 bool pitch_reads(const Node *n, const Value *v, Dim run);
 bool pitch_writes(const Node *n, const Value *v, Dim run);
-/* Bytes of scratch that n needs when the rows of its first input are `pitch` apart (0: together). */
+/* Bytes of scratch that n needs if the rows of its first input have the pitch (0: contiguous). */
 Dim pitch_scratch(const Node *n, Dim pitch);
-/* Tells n's call what its values' run and pitch have become. */
+/* Sets the pitches of n's call by its values' placements. */
 void pitch_apply(Node *n);
 
 #endif

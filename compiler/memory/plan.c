@@ -14,7 +14,7 @@
 
 SHARED_PART_IS(Plan, plan);
 
-/* ---- times --------------------------------------------------------------------------------------------------------------- */
+/* ---- times ------------------------------------------------------------------------------------------------------- */
 
 static void number(Graph *g, void *next)
 {
@@ -26,7 +26,7 @@ static void number(Graph *g, void *next)
     }
 }
 
-/* When a reading of v by n (or at the end of n's graph) is over: a reader inside a loop may read again until its end. */
+/* The last time at which n reads v: if n is in a loop and v is not, the end of the loop. */
 static int reading_ends(const Value *v, const Node *n)
 {
     int end = n->end;
@@ -53,7 +53,7 @@ static void set_times(Node *n, void *last)
         if (n->out[i]) {
             start_value(n->out[i], n->time);
             n->out[i]->live_to = n->end; /* a loop writes it in every iteration, read or not */
-            if (n->out[i]->persistent) { /* an iteration's part stays during the others */
+            if (n->out[i]->persistent) { /* every iteration's part persists */
                 n->out[i]->live_to = *(const int *)last;
                 for (const Graph *g = n->graph; g->owner; g = g->owner->graph)
                     n->out[i]->live_from = g->owner->time;
@@ -78,18 +78,18 @@ static void set_ends(Node *n, void *arg)
             read_value(n->attr[k].g->out.at[i], n->end);
 }
 
-/* ---- the arena ------------------------------------------------------------------------------------------------------------- */
+/* ---- the arena --------------------------------------------------------------------------------------------------- */
 
 typedef struct Arena {
     VEC(Buffer) buffers;
-    VEC(Value *) value; /* of each buffer, or: */
-    VEC(Node *) node;   /* whose scratch it is */
+    VEC(Value *) value; /* whose buffer it is, or NULL, and then */
+    VEC(Node *) node;   /* the node whose scratch it is */
 } Arena;
 
-/* Bytes that one object may have. */
+/* The largest object of the target, in bytes. */
 static int64_t max_addressed(void) { return opt()->target->addresses ? opt()->target->addresses : (int64_t)1 << 47; }
 
-/* The arena may be so large. */
+/* The limit of the arena, in bytes. */
 static int64_t max_arena(void)
 {
     enum { UNASKED = 1 << 30 };
@@ -97,7 +97,7 @@ static int64_t max_arena(void)
     return asked < max_addressed() ? asked : max_addressed();
 }
 
-/* Why something is as large as it is, and what may be done. */
+/* Suggests how to reduce the arena or to raise its limit. */
 static void help_size(int64_t bytes)
 {
     note_help("smaller bounds of sizes (--dim, --shape) make it smaller");
@@ -105,7 +105,7 @@ static void help_size(int64_t bytes)
         note_help("if there is enough memory: --max-arena %lldM", (long long)((bytes >> 20) + 1));
 }
 
-/* False: alone more than the arena may be; reported. */
+/* False: the buffer alone exceeds the arena's limit, reported. */
 static bool buffer_fits(int64_t bytes, const Value *v, const Node *n)
 {
     if (bytes <= max_arena())
@@ -143,13 +143,13 @@ static void add_node(Node *n, void *arg)
         add_buffer(a, n->time, n->time, dim_high(scratch), NULL, n);
 }
 
-/* ---- which concats and splits do without copies ------------------------------------------------------------------------------ */
+/* ---- the choice of concats and slices without copies ------------------------------------------------------------- */
 
-/* A plan to be tried: the nodes that may join or split in place, by time, and the bytes that it cannot do without. work: how
- * many nodes it may still look at, so that large models do not take long. */
+/* The search for concats and slices to elide. elide: the choice, by Node.time; bound: the lower bound of the arena with
+ * it. work: the number of nodes that may still be visited, which limits the time for large models. */
 typedef struct Trial {
     Model *m;
-    int time; /* the last one */
+    int time; /* the last time */
     bool *elide;
     VEC(Node *) candidates;
     Arena arena;
@@ -158,7 +158,7 @@ typedef struct Trial {
 
 enum { MAX_WORK = 600000 }; /* about a second */
 
-/* Shares as t->elide says; the bytes that this needs at least. */
+/* Shares storage by t->elide; returns the lower bound of the arena. */
 static int64_t try_elision(Trial *t)
 {
     Graph *g = t->m->graph;
@@ -188,7 +188,7 @@ static void set_elision(Trial *t, int from, int to, bool elide)
 
 #define JOIN_REMARKS (1u << REWRITE_CONCAT | 1u << REWRITE_SLICE)
 
-/* Joins candidates [from, to) if the bound does not rise; otherwise tries each half. */
+/* Elides the candidates [from, to) if the bound does not rise; otherwise tries each half. */
 static void choose(Trial *t, int from, int to)
 {
     set_elision(t, from, to, true);
@@ -204,13 +204,13 @@ static void choose(Trial *t, int from, int to)
     choose(t, (from + to) / 2, to);
 }
 
-/* The sharing of the fewest bytes and then copies, as far as going through them in order finds it. */
+/* Chooses t->elide: first the fewest bytes, then the fewest copies, as far as this search in order finds them. */
 static void choose_elision(Trial *t)
 {
     remarks_only(REMARKS_NONE);
     t->bound = try_elision(t);
     memset(t->elide, true, (size_t)t->time + 1);
-    remarks_only(JOIN_REMARKS); /* what does not go at all */
+    remarks_only(JOIN_REMARKS); /* of those that are impossible in any case */
     try_elision(t);
     remarks_only(REMARKS_NONE);
     graph_each_node(t->m->graph, add_candidate, t);
@@ -219,7 +219,7 @@ static void choose_elision(Trial *t)
         choose(t, 0, t->candidates.n);
 }
 
-/* What became of a candidate. */
+/* Remarks the decision about a candidate. */
 static void remark_join(const Trial *t, const Node *n)
 {
     const Rewrite r = n->call.kernel->flags & CONCAT_LIKE ? REWRITE_CONCAT : REWRITE_SLICE;
@@ -241,7 +241,7 @@ static void place_elided(Trial *t)
     plan()->arena = place(t->arena.buffers.at, t->arena.buffers.n);
 }
 
-/* The buffer that has v's bytes together, and where; NULL: they lie in rows. */
+/* The storage in which v is contiguous, and v's offset there; NULL: v is in rows. */
 static const Value *buffer_of(const Value *v, Dim *offset)
 {
     *offset = D(0);
@@ -253,7 +253,7 @@ static const Value *buffer_of(const Value *v, Dim *offset)
     return v;
 }
 
-/* A loop that stores what it loads, where it lies already, needs no code. */
+/* Elides a loop that copies a value to the place where it already is. */
 static void skip_copy(Node *n, void *unused)
 {
     (void)unused;
@@ -267,7 +267,7 @@ static void skip_copy(Node *n, void *unused)
     n->elided |= x && x == y && dim_identical(from, to);
 }
 
-/* What the caller passes must be an object of the target, too. */
+/* Checks that every input and output fits an object of the target. */
 static void check_interface(const Model *m)
 {
     for (int i = 0; i < m->graph->in.n + m->graph->out.n; i++) {

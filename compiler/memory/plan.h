@@ -1,4 +1,4 @@
-/* plan.h - the order of nodes and one offset per buffer in one arena. */
+/* plan.h - the memory plan: the order of nodes, and the offset of every buffer in the arena. */
 #ifndef ONNXCC_PLAN_H
 #define ONNXCC_PLAN_H
 

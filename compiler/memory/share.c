@@ -1,5 +1,5 @@
-/* share.c - what may share bytes does: views, branches and loops, concats and splits without copies, results over their
- * inputs. A value is part of a storage, another value: at an offset, contiguous or in rows with a pitch
+/* share.c - storage shared by values: views, branches and loops, concats and slices without copies, results in place of
+ * inputs. A value's storage is its own or part of another value's: at an offset, contiguous or in rows with a pitch
  * (pitch.h). */
 #include "memory/share.h"
 #include "ir/loop.h"
@@ -8,9 +8,9 @@
 
 #include "rt.h"
 
-/* ---- storages ------------------------------------------------------------------------------------------------------------ */
+/* ---- storages ---------------------------------------------------------------------------------------------------- */
 
-/* v's own, to be changed. */
+/* The placement of v, which may be changed. */
 static struct Placement *placement_of(Value *v)
 {
     if (v->placement == &whole_storage)
@@ -75,7 +75,7 @@ static bool same_bytes(const Value *a, const Value *b)
     return type_bits(a->type) == type_bits(b->type) && dim_identical(shape_count(*a->shape), shape_count(*b->shape));
 }
 
-/* Is v, by itself, all of its storage? */
+/* Does v occupy all of its storage? */
 static bool is_whole(const Value *v)
 {
     const Value *a = storage_of(v);
@@ -99,7 +99,8 @@ static void unite_piece(Value *a, Value *b, Dim offset)
     a->contiguous = true;
 }
 
-/* The same, in rows: `run` elements, every `pitch`. Storage a can be in rows itself only if those are the same. */
+/* The same, in rows of `run` elements with `pitch`. Storage a can then be in rows itself only if they are the same
+ * rows. */
 static void unite_rows(Value *a, Value *b, Dim offset, Dim run, Dim pitch)
 {
     unite_at(a, b, offset);
@@ -128,7 +129,7 @@ static void unite(Value *a, Value *b)
     a->bytes = bytes;
 }
 
-/* ---- views, branches, loops ------------------------------------------------------------------------------------------------ */
+/* ---- views, branches, loops -------------------------------------------------------------------------------------- */
 
 static bool is_view(const Node *n)
 {
@@ -150,13 +151,13 @@ static void unite_shares(const Model *m)
     }
 }
 
-/* ---- concat and split without copies ----------------------------------------------------------------------------------- */
+/* ---- concat and split without copies ----------------------------------------------------------------------------- */
 
 static int64_t element_bits(const Value *v) { return type_bits(v->type); }
 
 static Dim bytes_of(Dim elements, const Value *v) { return dim_mul(elements, D(element_bits(v) / 8)); }
 
-/* Do its readers alone decide whether v can lie in rows? */
+/* May v be in rows with a pitch, if its readers support it? */
 static bool may_lie_apart(const Value *v)
 {
     return !is_constant(v) && v->form == TENSOR && !v->persistent && !value_is_output(v) && !symbols_of(v);
@@ -175,7 +176,7 @@ static const Node *reader_of_contiguous(const Value *v, Dim run)
     return NULL;
 }
 
-/* Can every reader of x, in storage a, take rows of `run` elements? For rewrite r of node n. */
+/* Can every reader of x, in storage a, read rows of `run` elements? Remarks are for rewrite r of node n. */
 static bool readers_take(Rewrite r, const Node *n, const Value *x, const Value *a, Dim run)
 {
     if (!may_lie_apart(a))
@@ -186,8 +187,8 @@ static bool readers_take(Rewrite r, const Node *n, const Value *x, const Value *
     return true;
 }
 
-/* How many parts of a concat, from part i on, are together all of a storage; 0: that one is not. *run: their elements in a
- * row. */
+/* The number of parts of a concat, from part i on, that together occupy all of a storage; 0: part i does not. *run:
+ * their elements per row. */
 static int parts_together(const Node *n, int i, Dim *run)
 {
     Value *const *x = n->call.arg;
@@ -209,7 +210,7 @@ static int parts_together(const Node *n, int i, Dim *run)
     return 0;
 }
 
-/* May part x of concat n, with all of its storage a, be rows of `run` elements in `outer` rows? */
+/* Can storage a of x, a part of concat n, be `outer` rows of `run` elements with a pitch? */
 static bool may_be_rows(const Node *n, const Value *x, const Value *a, Dim outer, Dim run)
 {
     if (a->contiguous || !(dim_is(a->placement->row, 0) || dim_identical(a->placement->row, run)) || !a->def ||
@@ -221,7 +222,7 @@ static bool may_be_rows(const Node *n, const Value *x, const Value *a, Dim outer
     return readers_take(REWRITE_CONCAT, n, x, a, run);
 }
 
-/* Is some size not known before this time? */
+/* Does a size become known only at `time` or later? */
 typedef struct Late {
     int time;
     bool late;
@@ -241,7 +242,7 @@ static bool known_before(Dim d, int time)
     return !l.late;
 }
 
-/* May storage a, which has part x of concat n, lie in n's result at all? */
+/* Can storage a, of part x of concat n, be in n's result at all? */
 static bool is_movable(const Node *n, const Value *x, const Value *a)
 {
     if (is_constant(x))
@@ -257,7 +258,7 @@ static bool is_movable(const Node *n, const Value *x, const Value *a)
     return true;
 }
 
-/* Puts parts of a concat, from part i on, where it has them, `at` elements from its start; how many. */
+/* Puts parts of a concat, from part i on, into its result, `at` elements from its start; returns their number. */
 static int unite_from(Node *n, int i, Dim at)
 {
     Value *x = n->call.arg[i], *y = n->out[0], *to = storage_of(y), *a = storage_of(x);
@@ -279,7 +280,7 @@ static int unite_from(Node *n, int i, Dim at)
     return parts;
 }
 
-/* The parts of a concat are computed in their places, those that can; n->parts_in_place: they. Without others it needs no code. */
+/* Puts those parts of a concat that can be into its result: n->parts_in_place. If all are, the concat is elided. */
 static void unite_concat(Node *n)
 {
     const Param *size = call_param(&n->call, "size");
@@ -297,7 +298,8 @@ static void unite_concat(Node *n)
     n->elided = all && n->parts_in_place == all;
 }
 
-/* What a copy takes of x: `run` elements every `pitch`, from `at` on; pitch 0: all together. False: something else. */
+/* The part of x that a copy reads: `run` elements per `pitch`, from `at` on; pitch 0: contiguous. False: another
+ * pattern. */
 typedef struct Window {
     Dim at, run, pitch;
 } Window;
@@ -328,7 +330,7 @@ static bool read_window(const Call *c, Window *w)
                                     dim_identical(dim_mul(rows, w->pitch), shape_count(*x->shape))));
 }
 
-/* Is v, or what shows bytes of it, read after this time, or by whoever is outside? */
+/* Is v, or a value that shares its bytes, read after this time or outside of the graph? */
 static bool is_read_after(const Value *v, int time)
 {
     for (int i = 0; i < v->uses.n; i++) {
@@ -342,7 +344,7 @@ static bool is_read_after(const Value *v, int time)
     return false;
 }
 
-/* Is y, should it show bytes of storage a, read after an iteration has written the next one's value there? */
+/* Would y, as a view of storage a, be read after the iteration has written the next state there? */
 static bool is_read_too_late(const Value *a, const Value *y)
 {
     const Model *m = y->graph->model;
@@ -352,7 +354,7 @@ static bool is_read_too_late(const Value *a, const Value *y)
     return false;
 }
 
-/* May the result of the copy n be a look at its input? *w: what of it. */
+/* Can the result of the copy n be a view of its input? *w: the part that it is. */
 static bool may_look_at(const Node *n, Window *w)
 {
     const Value *x = n->call.arg[0], *y = n->call.arg[1], *a = storage_of(x), *b = storage_of(y);
@@ -377,7 +379,7 @@ static bool may_look_at(const Node *n, Window *w)
     return true;
 }
 
-/* A copy of elements that lie together, or in rows that their readers can take, is a look at them where they are. */
+/* Elides a copy of contiguous elements, or of rows that its readers support: the result becomes a view. */
 static void unite_part(Node *n)
 {
     Value *x = n->call.arg[0], *y = n->call.arg[1], *a = storage_of(x), *b = storage_of(y);
@@ -409,9 +411,9 @@ static void unite_parts(Node *n, void *arg)
         unite_part(n);
 }
 
-/* ---- in place -------------------------------------------------------------------------------------------------------------- */
+/* ---- in place ---------------------------------------------------------------------------------------------------- */
 
-/* Does the kernel read the bytes of its argument x through another argument too (conv(x) + x)? */
+/* Does the kernel also read the bytes of its argument x by another argument, as conv(x) + x? */
 static bool is_read_twice(const Call *c, const Value *x)
 {
     int times = 0;
@@ -420,7 +422,7 @@ static bool is_read_twice(const Call *c, const Value *x)
     return times > 1;
 }
 
-/* Does the loop read element i of every input that lies with its input x at the place where element i of x is? */
+/* Is element i of every input that shares storage with input x at the place of x's element i? */
 static bool reads_in_step(const Loop *l, const Value *x)
 {
     for (int i = 0; i < l->n_in; i++)
@@ -431,7 +433,7 @@ static bool reads_in_step(const Loop *l, const Value *x)
     return true;
 }
 
-/* Does n read what it takes of x's bytes before it writes its result there? */
+/* Does n read each of x's elements before it writes its result there? */
 static bool reads_first(const Node *n, const Value *x)
 {
     const Call *c = &n->call;
@@ -442,11 +444,11 @@ static bool reads_first(const Node *n, const Value *x)
            !is_read_twice(c, x);
 }
 
-/* What n reads. */
+/* The values that n reads. */
 static int n_read(const Node *n) { return n->call.loop ? n->call.loop->n_in : n->call.n_arg; }
 static Value *read_by(const Node *n, int i) { return n->call.loop ? n->call.loop->in[i] : n->call.arg[i]; }
 
-/* May n write y over x? x must end here, in the arena, and nobody else's bytes with it. */
+/* May n write y over x? x must be in the arena, have its last use here, and be alone in its storage. */
 static bool may_overwrite(const Node *n, Value *x, Value *y)
 {
     if (!x || is_constant(x) || !same_bytes(x, y))
@@ -466,7 +468,7 @@ static bool may_overwrite(const Node *n, Value *x, Value *y)
     return true;
 }
 
-/* The same, and n reads x in time. */
+/* The same, and does n read x before it overwrites it? */
 static bool is_in_place(const Node *n, Value *x, Value *y)
 {
     if (!may_overwrite(n, x, y))
@@ -489,7 +491,7 @@ static void unite_in_place(Node *n, void *arg)
         }
 }
 
-/* ---- states of loops ----------------------------------------------------------------------------------------------------- */
+/* ---- states of loops --------------------------------------------------------------------------------------------- */
 
 /* Does n finish reading the state before it writes over it? */
 static bool spares(const Node *n, const Value *state)
@@ -502,7 +504,7 @@ static bool spares(const Node *n, const Value *state)
     return true;
 }
 
-/* Could x, which the copy puts into the state's place, be there from the beginning? */
+/* Can x, which `copy` copies to the state, have the state's storage? */
 static bool fits_state(const Value *state, const Node *copy)
 {
     const Value *x = copy->in[0], *a = storage_of(x);
@@ -519,7 +521,7 @@ static bool fits_state(const Value *state, const Node *copy)
     return true;
 }
 
-/* Does the node that makes x write it when nobody reads the state any more? */
+/* Is the state not read any more when x is written? */
 static bool is_state_done(const Value *state, const Node *copy)
 {
     const Value *x = copy->in[0], *a = storage_of(x);
@@ -537,7 +539,8 @@ static bool is_state_done(const Value *state, const Node *copy)
     return applies(REWRITE_STATE, copy->graph->owner, "%s, over %s", remark_value(x), remark_value(state));
 }
 
-/* What a loop's body makes of a state is made in its place, where the state is not read any more: it needs no copy. */
+/* Elides the copy of a body's result to the loop's state: x is computed in the state's place if that is not read any
+ * more. */
 static void unite_state(Value *state, Node *copy)
 {
     Value *x = copy->in[0];
@@ -554,7 +557,7 @@ static void unite_states(const Model *m)
             unite_state(m->shares.at[i].a, m->shares.at[i].copy);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------------- */
+/* ---- the interface ----------------------------------------------------------------------------------------------- */
 
 void share_values(Model *m, const bool *elide)
 {
@@ -565,7 +568,7 @@ void share_values(Model *m, const bool *elide)
     graph_each_node(m->graph, unite_in_place, NULL);
 }
 
-/* v->storage becomes the outermost one. */
+/* Makes v->storage the outermost storage. */
 static void flatten(Value *v)
 {
     Value *above = v->storage;
@@ -591,7 +594,7 @@ static void flatten_node(Node *n, void *arg)
             flatten(n->out[i]);
     for (int i = 0; n->parts_in_place && !n->elided && i < n->call.n_arg - 1; i++)
         if (n->parts_in_place & 1u << i)
-            n->call.arg[i] = NULL; /* it is there already */
+            n->call.arg[i] = NULL; /* already in place */
 }
 
 static void apply_node(Node *n, void *arg)

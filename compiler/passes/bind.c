@@ -1,6 +1,6 @@
-/* bind.c - bind: every node gets its call. Arguments that no call can take are replaced: outputs that are not computed
- * in their graph are copied, sizes used as data are stored, large splats are filled at run time. Requires: layout.
- * Leaves: n->call on every node that needs code. */
+/* bind.c - bind: every node gets its call. Arguments that no call can take are replaced: outputs that are not
+ * computed in their graph are copied, sizes used as data are stored, large splats are filled at run time.
+ * Requires: layout. Leaves: n->call on every node that needs code. */
 #include "ir/exec.h"
 #include "ir/call.h"
 #include "passes/passes.h"

@@ -1,6 +1,6 @@
-/* fuse.c - fuse: elementwise loops that follow one another become one, or a table; what follows a compute-bound kernel happens while its
- * results are in registers or in the first cache (clamp, residual, epilogue).
- * Requires: bound. Leaves: fewer nodes; a fused node stands where the last of them stood. */
+/* fuse.c - fuse: consecutive elementwise loops become one, or a lookup table; a loop after a compute-bound kernel
+ * becomes its clamp, residual and epilogue, applied while results are in registers or in the first-level cache.
+ * Requires: bound. Leaves: fewer nodes; a fused node has the position of the last one. */
 #include <math.h>
 
 #include "ir/assume.h"
@@ -15,7 +15,7 @@
 
 enum { MAX_STEPS = 48 };
 
-PART(Map, measured) /* values whose elements are sizes that some code needs */
+PART(Map, measured) /* values whose elements are sizes that code uses */
 
 static void measure_symbol(Symbol *s, void *unused)
 {
@@ -35,7 +35,7 @@ static void find_measured(Graph *g)
     }
 }
 
-/* The only node that reads v; NULL: several, or an output, or the sizes of others are read from it. */
+/* The only node that reads v; NULL: there are several, v is an output, or sizes are read from it. */
 static Node *only_reader(const Value *v)
 {
     Node *n = v->uses.n && !map_get(measured(), v) ? v->uses.at[0].node : NULL;
@@ -58,7 +58,8 @@ static const char *why_not_alone(const Value *v)
     const Node *first = v->uses.at[0].node;
     for (int i = 0; i < v->uses.n; i++)
         if (!v->uses.at[i].node)
-            return v->uses.at[i].graph->parent ? "its result is also an output of its graph" : "its result is also an output";
+            return v->uses.at[i].graph->parent ? "its result is also an output of its graph"
+                                               : "its result is also an output";
         else if (v->uses.at[i].node != first)
             return name_format("its result has several readers, %s and %s", remark_node(first),
                                remark_node(v->uses.at[i].node))
@@ -66,7 +67,7 @@ static const char *why_not_alone(const Value *v)
     return "";
 }
 
-/* n reads what loop l reads and makes what it makes. */
+/* Binds n to loop l, with l's inputs. */
 static void set_loop(Node *n, Loop *l)
 {
     node_set_inputs(n, l->n_in, l->in);
@@ -82,10 +83,10 @@ static int loop_input(const Loop *l, const Value *v)
     return -1;
 }
 
-/* ---- loops ----------------------------------------------------------------------------------------------------------- */
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
 
-/* Appends l's steps from `from` on to those of `to`; in[]: what its inputs are there, map[]: what its steps become. What was
- * before `from` is in[0]. */
+/* Appends l's steps from `from` on to those of `to`. in[]: the arguments for l's inputs; map[]: set to the new steps.
+ * Earlier steps are replaced by in[0]. */
 static void copy_steps(Loop *to, const Loop *l, int from, const int *in, int *map)
 {
     for (int i = 0; i < l->steps.n; i++) {
@@ -103,7 +104,7 @@ static void copy_steps(Loop *to, const Loop *l, int from, const int *in, int *ma
     }
 }
 
-/* Loop b with a's steps in place of its input that a makes. */
+/* Loop b, with its input that a computes replaced by a's steps. */
 static Loop *joined(const Loop *a, const Loop *b)
 {
     Loop *l = loop_new(*b->shape);
@@ -129,14 +130,14 @@ static int count_inputs(const Loop *a, const Loop *b)
     return n;
 }
 
-/* Says of a node with the result v, which nobody or several read, that rewrite r does not fuse it. */
+/* Remarks that rewrite r does not fuse the node with the result v, which has no or several readers. */
 static bool stands_alone(Rewrite r, const Node *n, const Value *v)
 {
     const char *why = remarks_on(r) ? why_not_alone(v) : NULL;
     return why && declines(r, n, "%s", why);
 }
 
-/* Can n's loop and that of m, the only reader of its result (NULL: there is none), be one? */
+/* Can n's loop be fused with that of m, the only reader of its result (or NULL)? */
 static bool loops_fit(const Node *n, const Node *m)
 {
     const Loop *a = n->call.loop, *b = m ? m->call.loop : NULL;
@@ -158,7 +159,7 @@ static bool loops_fit(const Node *n, const Node *m)
     return applies(REWRITE_FUSE, n, "%s", remark_node(m));
 }
 
-/* Joins n's loop with the loop of its only reader. */
+/* Fuses n's loop with the loop of its only reader. */
 static bool fuse_loops(Node *n)
 {
     Loop *a = n->call.loop;
@@ -180,9 +181,9 @@ static bool fuse_loops(Node *n)
     return true;
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* Is it faster to look up what n's loop makes of its 8-bit input? */
+/* Can n's loop be a lookup table, over its one 8-bit input, and is that faster? */
 static bool is_table(const Node *n)
 {
     enum { WORTH = 1024, STEPS = 4 };
@@ -202,7 +203,7 @@ static bool is_table(const Node *n)
     return applies(REWRITE_TABLE, n, "its 256 results are constants");
 }
 
-/* What a loop computes from one 8-bit value, and stores in 8 bits, is looked up. */
+/* Replaces a loop from one 8-bit value to another by a lookup table. */
 static bool make_table(Node *n)
 {
     enum { CODES = 256 };
@@ -227,9 +228,9 @@ static bool make_table(Node *n)
     return true;
 }
 
-/* ---- compute-bound kernels ------------------------------------------------------------------------------------------------------- */
+/* ---- compute-bound kernels --------------------------------------------------------------------------------------- */
 
-/* The value of a literal step, or of a scalar argument. */
+/* The value of a literal step. */
 static bool literal_of(const Loop *l, int arg, double *v)
 {
     if (arg < 0 || l->steps.at[arg].fn)
@@ -238,13 +239,13 @@ static bool literal_of(const Loop *l, int arg, double *v)
     return true;
 }
 
-/* What a loop over a compute-bound kernel's output x does, as far as the kernel can do it itself: add a residual of the same
- * shape, clamp; `rest`: steps after the residual that are neither. */
+/* The part of a loop over a kernel's output x that the kernel can do itself: add a residual of the same shape, then
+ * clamp. */
 typedef struct Tail {
     Value *residual;
     double lo, hi;
     bool clamp, rest;
-    int from; /* first step that is left for the epilogue */
+    int from; /* first step of the epilogue */
     const char *why_not;
 } Tail;
 
@@ -259,7 +260,7 @@ static int readers(const Loop *l, int arg)
     return n;
 }
 
-/* False: it does something else, t->why_not. */
+/* Splits the loop into a kernel's residual, clamp and epilogue; false: impossible, see t->why_not. */
 static bool read_tail(const Loop *l, const Value *x, Tail *t)
 {
     *t = (Tail){.lo = -INFINITY, .hi = INFINITY, .why_not = "it only copies"};
@@ -299,7 +300,7 @@ static bool read_tail(const Loop *l, const Value *x, Tail *t)
     return true;
 }
 
-/* The steps of l from `from` on, as a loop over y in place: what was step from - 1, or the input, is y's element. */
+/* The steps of l from t->from on, as a loop over y in place: y's element replaces step from - 1, or the input. */
 static Loop *epilogue_loop(const Loop *l, const Tail *t, Value *y)
 {
     Loop *e = loop_new(*l->shape);
@@ -312,7 +313,7 @@ static Loop *epilogue_loop(const Loop *l, const Tail *t, Value *y)
     return e;
 }
 
-/* n's call moves to m, which read its output and makes its own. */
+/* Moves n's call to m, which reads n's output: the call now computes m's output. */
 static void take_over(Node *n, Node *m, Value *extra)
 {
     Value *y = m->out[0];
@@ -337,11 +338,11 @@ static void take_over(Node *n, Node *m, Value *extra)
     m->attr = n->attr;
     node_set_inputs(m, k, in);
     m->call = c;
-    n->n_attr = 0; /* they are m's now */
+    n->n_attr = 0; /* they belong to m now */
     node_free(n);
 }
 
-/* Does m, the only reader of the compute-bound node n (NULL: there is none), make one float of each of its results? */
+/* Is m, the only reader of n's result (or NULL), a loop that computes one float per float of it? */
 static bool is_tail(const Node *n, const Node *m)
 {
     const Loop *l = m ? m->call.loop : NULL;
@@ -375,7 +376,7 @@ static bool takes_residual(const Node *n, const Node *m, const Value *residual, 
     return true;
 }
 
-/* Puts what the only reader of a compute-bound node does into the compute-bound node. */
+/* Fuses a node of a compute-bound kernel with its only reader. */
 static bool fuse_epilogue(Node *n)
 {
     Call *c = &n->call;

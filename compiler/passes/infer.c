@@ -1,6 +1,6 @@
-/* infer.c - infer and fold: one forward walk that infers the type and shape of every value, folds nodes with constant
- * inputs, expands old versions and composites, and inlines the branch of an If with a constant condition. Requires: a
- * checked graph. Leaves: type and shape on every value, v->data on every constant. */
+/* infer.c - infer and fold: one forward walk that infers the type and shape of every value, folds nodes with
+ * constant inputs, expands old versions and composites, and inlines the branch of an If with a constant condition.
+ * Requires: a checked graph. Leaves: type and shape on every value, v->data on every constant. */
 #include "passes/infer.h"
 #include "base/options.h"
 #include "ir/assume.h"

@@ -1,5 +1,6 @@
 /* inline.c - inline: calls of model functions are replaced by the functions' nodes. Also the expansion of operators
- * with a body, which infer.c calls when shapes are known. Requires: resolved. Leaves: no call of a model function. */
+ * with a body, which infer.c calls when shapes are known.
+ * Requires: resolved. Leaves: no call of a model function. */
 #include <stdlib.h>
 
 #include "ir/call.h"

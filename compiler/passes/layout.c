@@ -1,6 +1,6 @@
 /* layout.c - layout: nodes with channels-last kernels are put between transposes, which then sink until they cancel
- * out; weights are packed by nodes that fold. Requires: simplified. Leaves: n->channels_last, and transposes where the
- * layout changes. */
+ * out; weights are packed by nodes that fold.
+ * Requires: simplified. Leaves: n->channels_last, and transposes where the layout changes. */
 #include "ir/remark.h"
 #include "ir/schema.h"
 #include "ir/spatial.h"

@@ -1,5 +1,6 @@
-/* simplify.c - simplify: operators simplify themselves, duplicates and dead code go, identities vanish.
- * Requires: shapes and folded constants()-> Leaves: no node whose results are known or unused. */
+/* simplify.c - simplify: operator-specific rewrites, then removal of dead code, identities and duplicates, and
+ * folding of scales into weights.
+ * Requires: shapes and folded constants. Leaves: no node whose results are constant or unused. */
 #include <xxhash.h>
 
 #include "ir/assume.h"
@@ -9,9 +10,9 @@
 #include "passes/passes.h"
 #include "read/read.h"
 
-/* ---- dead code -------------------------------------------------------------------------------------------------------- */
+/* ---- dead code --------------------------------------------------------------------------------------------------- */
 
-/* A size that is used needs the value or the node that it is read from. */
+/* Marks the origin of a size that is used: the value or the node that it comes from. */
 static void need_symbol(Symbol *s, void *needed)
 {
     if (s->from)
@@ -30,7 +31,7 @@ static void need_sizes(Map *needed, const Value *v)
         dim_symbols(((const Dim *)v->data->data)[i], need_symbol, needed);
 }
 
-/* Does running n check values that only the run knows? */
+/* Does n check values at run time? */
 static bool checks_values(const Node *n)
 {
     const Value *v = n->op->checks ? in(n, n->op->checks - 1) : NULL;
@@ -38,7 +39,7 @@ static bool checks_values(const Node *n)
 }
 
 typedef struct Stops {
-    const Map *checked; /* graphs that assumptions are checked in */
+    const Map *checked; /* graphs in which assumptions are checked */
     bool found;
 } Stops;
 
@@ -52,7 +53,7 @@ static void find_stop(Graph *g, void *arg)
     }
 }
 
-/* Whoever reads its results, a run that goes wrong in n has to end there. */
+/* May n end the run with an error status? Then it is kept even if its results are not used. */
 static bool may_stop(const Node *n, const Map *checked)
 {
     Stops s = {checked, checks_values(n)};
@@ -61,8 +62,8 @@ static bool may_stop(const Node *n, const Map *checked)
 }
 
 typedef struct Sweep {
-    Map needed;  /* values and nodes that sizes are read from */
-    Map checked; /* graph -> Assumptions that the run has to check there */
+    Map needed;  /* values and nodes that used sizes come from */
+    Map checked; /* graph -> Assumptions to be checked there at run time */
 } Sweep;
 
 static bool is_dead(const Node *n, const Sweep *s)
@@ -71,10 +72,10 @@ static bool is_dead(const Node *n, const Sweep *s)
         if (n->out[i] && ((n->out[i]->uses.n && !n->out[i]->data) || map_get(&s->needed, n->out[i])))
             return false;
     if (map_get(&s->needed, n))
-        return declines(REWRITE_DEAD, n, "nobody reads its results, but a size depends on it");
+        return declines(REWRITE_DEAD, n, "its results are not used, but a size depends on it");
     if (may_stop(n, &s->checked))
-        return declines(REWRITE_DEAD, n, "nobody reads its results, but it checks values that only the run knows");
-    return applies(REWRITE_DEAD, n, "nobody reads its results");
+        return declines(REWRITE_DEAD, n, "its results are not used, but it checks values at run time");
+    return applies(REWRITE_DEAD, n, "its results are not used");
 }
 
 static void find_checked(Map *checked)
@@ -90,7 +91,7 @@ static void find_checked(Map *checked)
     }
 }
 
-/* What is checked in g has to be known there. */
+/* Marks the origins of the sizes in assumptions that are checked in g. */
 static void need_assumptions(Sweep *s, const Graph *g)
 {
     const Assumptions *of = map_get(&s->checked, g);
@@ -112,7 +113,7 @@ static void sweep(Graph *g, void *arg)
         if (is_dead(n, s)) {
             for (int i = 0; i < n->n_out; i++)
                 if (n->out[i])
-                    n->out[i]->def = NULL; /* a constant from here on */
+                    n->out[i]->def = NULL; /* from here on a constant */
             node_free(n);
             continue;
         }
@@ -135,7 +136,7 @@ void remove_dead(Graph *g)
     map_free(&s.checked);
 }
 
-/* ---- duplicates ---------------------------------------------------------------------------------------------------------- */
+/* ---- duplicates -------------------------------------------------------------------------------------------------- */
 
 static bool same_attr(const Attr *a, const Attr *b)
 {
@@ -146,11 +147,11 @@ static bool same_attr(const Attr *a, const Attr *b)
     case A_INTS: return !a->n || !memcmp(a->ints, b->ints, sizeof *a->ints * (size_t)a->n);
     case A_FLOATS: return !a->n || !memcmp(a->floats, b->floats, sizeof *a->floats * (size_t)a->n);
     case A_STRINGS: return !a->n || !memcmp(a->strings, b->strings, sizeof *a->strings * (size_t)a->n);
-    default: return a->i == b->i; /* a number, or a pointer to what equal attributes share */
+    default: return a->i == b->i; /* a number, or a pointer that equal attributes share */
     }
 }
 
-/* A constant whose bytes are compared; others are the same only if they are one. */
+/* Is v a constant that is compared by its bytes, rather than by its address? */
 static bool is_small(const Value *v)
 {
     const Tensor *t = v->data;
@@ -212,11 +213,11 @@ static uint64_t node_hash(const Node *n)
         h = h * 0x9E3779B97F4A7C15u + value_hash(n->in[i]);
     for (int i = 0; i < n->n_attr; i++)
         h = h * 0x9E3779B97F4A7C15u + attr_hash(&n->attr[i]);
-    h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* spread: the ids of a chain follow one another */
+    h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* mix: the ids in a chain of nodes are consecutive */
     return (h ^ h >> 32) | 1;
 }
 
-/* Does the caller want a result of n in a place of its own? */
+/* Is a result of n an output of its graph? */
 static bool gives_output(const Node *n)
 {
     for (int i = 0; i < n->n_out; i++)
@@ -258,9 +259,9 @@ static void merge_duplicates(Graph *g, void *unused)
     map_free(&seen);
 }
 
-/* ---- identities ------------------------------------------------------------------------------------------------------------ */
+/* ---- identities -------------------------------------------------------------------------------------------------- */
 
-/* A view that changes nothing. */
+/* Removes a view with the shape and type of its input. */
 static void remove_identity(Node *n, void *unused)
 {
     (void)unused;
@@ -268,7 +269,7 @@ static void remove_identity(Node *n, void *unused)
         n->in[0]->type != n->out[0]->type)
         return;
     if (value_is_output(n->out[0])) {
-        (void)declines(REWRITE_IDENTITY, n, "its result is an output, and has a place of its own");
+        (void)declines(REWRITE_IDENTITY, n, "its result is an output, and has a buffer of its own");
         return;
     }
     (void)applies(REWRITE_IDENTITY, n, "its result is its input");
@@ -276,9 +277,9 @@ static void remove_identity(Node *n, void *unused)
     node_free(n);
 }
 
-/* ---- scales and offsets into weights ----------------------------------------------------------------------------------------- */
+/* ---- scales and offsets into weights ----------------------------------------------------------------------------- */
 
-/* The constant c, broadcast along one axis of y alone, as a list of one number per index of that axis; NULL: it is not. */
+/* The constant c as a list with an element per index of y's `axis`; NULL: it also varies along other axes. */
 static Value *per_channel(Node *before, Value *c, const Value *y, int axis)
 {
     Shape s = *c->shape;
@@ -293,14 +294,14 @@ static Value *per_channel(Node *before, Value *c, const Value *y, int axis)
     return s.rank == 1 ? c : value_const(before->graph, tensor_view(c->data, list));
 }
 
-/* Input i of n, perhaps a new constant, has the name of what it stands for. */
+/* Gives input i of n, if it is a new constant, the name of the one that it replaces. */
 static void keep_name(Node *n, int i, const Value *was)
 {
     if (in(n, i) && (!n->in[i]->name || n->in[i]->name == n->name))
         n->in[i]->name = was->name;
 }
 
-/* Is x, of which n makes x * c or x + c, made by a linear kernel for n alone? */
+/* Is x, in n's x * c or x + c, computed by a linear kernel and read only by n? */
 static bool follows_linear(const Node *n, const Value *x)
 {
     const Node *linear = x->def;
@@ -317,7 +318,7 @@ static bool follows_linear(const Node *n, const Value *x)
     return true;
 }
 
-/* y = x * c, x + c ... with x made by a linear kernel for this node alone: the kernel's weights and bias take c. */
+/* Folds y = x * c, x + c ... into the weights and the bias of the linear kernel that computes x for this node alone. */
 static bool fold_scale(Node *n)
 {
     if (!n->op->scale_or_offset || n->out[0]->type != F32)
@@ -332,7 +333,7 @@ static bool fold_scale(Node *n)
     if (!c)
         return declines(REWRITE_SCALE, n, "%s is not one number for each channel", remark_value(n->in[1 - k]));
     if (!n->op->scale_or_offset(linear, k, c, &factor, &offset))
-        return declines(REWRITE_SCALE, n, "%s stands on the left", remark_value(n->in[1 - k]));
+        return declines(REWRITE_SCALE, n, "%s is on the left", remark_value(n->in[1 - k]));
     if (!linear->op->fold_scale(linear, factor, offset))
         return declines(REWRITE_SCALE, n, "the weights of %s cannot be changed", remark_node(linear));
     (void)applies(REWRITE_SCALE, n, "of %s", remark_node(linear));
@@ -351,9 +352,10 @@ static void fold_scale_into(Node *n, void *unused)
         values_free();
 }
 
-/* ---- operator-specific rewrites ------------------------------------------------------------------------------------------------ */
+/* ---- operator-specific rewrites ---------------------------------------------------------------------------------- */
 
-/* From the end, so that what an operator puts before itself is asked, too. */
+/* Calls Op.simplify of all nodes, from last to first: so it is also called for nodes inserted before the current
+ * one. */
 static void simplify_operators(Graph *g, void *unused)
 {
     (void)unused;
@@ -367,7 +369,7 @@ static void simplify_operators(Graph *g, void *unused)
 
 void simplify_model(Model *m)
 {
-    map_free(&m->graph->scope); /* every name is bound */
+    map_free(&m->graph->scope); /* no more lookups by name */
     simplify_operators(m->graph, NULL);
     remove_dead(m->graph);
     graph_each_node(m->graph, remove_identity, NULL);

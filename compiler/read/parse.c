@@ -1,6 +1,6 @@
-/* parse.c - reads a model: maps the file, recognises its format, checks the model's own fields and builds the graphs,
- * with names bound to values; tensors point into the file. Leaves: every name resolved or reported; check.c checks
- * order, arity and types. */
+/* parse.c - reads a model: maps the file, recognises its format, checks the model's own fields and builds the
+ * graphs, with names bound to values; tensors point into the file.
+ * Leaves: every name resolved or reported; check.c checks order, arity and types. */
 #include "read/parse.h"
 #include "base/options.h"
 #include "ir/opset.h"

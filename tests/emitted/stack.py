@@ -81,8 +81,8 @@ def main(headers):
         row["generic"] = max(row["generic"], row["aarch64"], row["riscv64"])
     rows = [f"STACK({k}, {', '.join(map(str, row.values()))})\n" for k, row in sorted(most.items()) if max(row.values()) > LEAST or k == "others"]
     (ROOT / "compiler" / "emit" / "stack.def").write_text(
-        f"/* stack.def - STACK(kernel, {', '.join(ENTRY)}): bytes of stack that a kernel\n"
-        f" * needs at most, whatever its types and the compiler's level. By `make stack`. */\n" +
+        f"/* stack.def - STACK(kernel, {', '.join(ENTRY)}): an upper bound of\n"
+        f" * the bytes of stack that a kernel uses, over all types and optimisation levels. Made by `make stack`. */\n" +
         "".join(rows))
 
 
