@@ -141,8 +141,7 @@ static const char *function_text(Emitter *e, const Call *c)
     Sizes sizes = {0};
     call_symbols(c, add_size, &sizes);
     for (int i = 0; i < sizes.list.n; i++)
-        /* known too late: not from the caller */
-        if (!sizes.list.at[i]->c || sizes.list.at[i]->node || sizes.list.at[i]->from)
+        if (!sizes.list.at[i]->c || symbol_graph(sizes.list.at[i])) /* known too late: not from the caller */
             return NULL;
     if (KERNEL_SIZES(c->kernel) || is_custom(c))
         return NULL;

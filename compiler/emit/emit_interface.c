@@ -22,10 +22,10 @@ void find_interface(Interface *f, Emitter *e)
         f->out.at[i]->c = c_tensor(f->out.at[i]->name, "output");
     for (int i = 0; i < symbol_count(); i++) {
         Symbol *s = symbol_at(i);
-        if (s->from || s->node || !map_get(&e->used, s))
+        if (symbol_graph(s) || !map_get(&e->used, s))
             continue;
         s->c = c_name(s->name, "size");
-        SizeField field = {s->c, s, NULL, s->axis};
+        SizeField field = {s->c, s, NULL, 0};
         vec_push(&f->sizes, field);
     }
     for (int i = 0; i < f->out.n; i++)

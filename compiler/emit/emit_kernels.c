@@ -20,8 +20,8 @@ static void mark_symbol(Symbol *s, void *arg)
 {
     Emitter *e = arg;
     map_put(&e->used, s, s);
-    if (s->from)
-        s->from->read = true;
+    if (s->origin.kind == ORIGIN_ELEMENT)
+        s->origin.value->read = true;
 }
 
 static void mark_shape(Emitter *e, const Shape *s)

@@ -101,9 +101,8 @@ void find_scopes(Emitter *e)
 
 static const char *size_name(const Symbol *s)
 {
-    if (s->from)
-        return c_name(name_element(s->from->name, s->element), "size");
-    return c_name(s->name, "size");
+    const struct Origin *o = &s->origin;
+    return c_name(o->kind == ORIGIN_ELEMENT ? name_element(o->value->name, o->index) : s->name, "size");
 }
 
 void define_symbol(Emitter *e, Symbol *s, const char *value)
@@ -128,7 +127,7 @@ void define_elements(Emitter *e, Value *v)
 {
     for (Symbol *s = symbols_of(v); s; s = s->next)
         if (!s->known && map_get(&e->used, s))
-            define_symbol(e, s, c_format("rt_size(%s[%d])", pointer(v), s->element));
+            define_symbol(e, s, c_format("rt_size(%s[%d])", pointer(v), s->origin.index));
 }
 
 void define_iteration(Emitter *e, const Graph *body, const char *iteration)

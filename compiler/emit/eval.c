@@ -49,7 +49,7 @@ static void read_elements(Eval *e, Value *v)
 {
     for (Symbol *s = symbols_of(v); s; s = s->next) {
         Tensor t = {.type = v->type, .data = bytes_of(v, e)};
-        set_symbol(s, rt_size(tensor_get_int(&t, s->element)));
+        set_symbol(s, rt_size(tensor_get_int(&t, s->origin.index)));
     }
 }
 

@@ -49,8 +49,9 @@ static Shape remap_shape(const Tape *p, Shape s)
 static void bound_like(Value *v, const Value *old)
 {
     for (const Symbol *s = symbols_of(old); s; s = s->next) {
-        Symbol *t = has_element(v, s->element) ? symbol_of(value_dim(v, s->element)) : NULL;
-        if (t && t->from == v) {
+        const int i = s->origin.index;
+        Symbol *t = has_element(v, i) ? symbol_of(value_dim(v, i)) : NULL;
+        if (t && t->origin.kind == ORIGIN_ELEMENT && t->origin.value == v) {
             t->low = s->low;
             t->high = s->high;
         }

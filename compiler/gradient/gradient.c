@@ -37,10 +37,11 @@ bool has_element(const Value *v, int i) { return dim_is(dim_less_expr(D(i), shap
 static Dim remap_symbol(Symbol *s, void *tape)
 {
     const Tape *p = tape;
-    Value *v = s->from ? mapped(p, s->from) : NULL;
-    Dim d = v && v != s->from && has_element(v, s->element) ? value_dim(v, s->element) : dim_symbol(s);
-    for (int i = 0; s->node && i < s->node->n_out; i++) {
-        const Value *old = s->node->out[i];
+    const struct Origin *o = &s->origin;
+    Value *v = o->kind == ORIGIN_ELEMENT ? mapped(p, o->value) : NULL;
+    Dim d = v && v != o->value && has_element(v, o->index) ? value_dim(v, o->index) : dim_symbol(s);
+    for (int i = 0; o->kind == ORIGIN_NODE && i < o->node->n_out; i++) {
+        const Value *old = o->node->out[i];
         v = mapped(p, old);
         for (int axis = 0; v && axis < old->shape->rank; axis++)
             if (symbol_of(old->shape->dim[axis]) == s)

@@ -143,7 +143,7 @@ double in_float(const Node *n, int i, double otherwise)
 static Dim element_symbol(Value *v, int e)
 {
     for (Symbol *s = symbols_of(v); s; s = s->next)
-        if (s->element == e)
+        if (s->origin.index == e)
             return dim_symbol(s);
     const char *of = v->name ? v->name->s : "value";
     Symbol *s = symbol_fresh(v->shape->rank ? name_format("%s[%d]", of, e)->s : of, v->type == B8 ? 0 : INT64_MIN,

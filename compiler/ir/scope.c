@@ -13,8 +13,6 @@ bool graph_encloses(const Graph *outer, const Graph *inner)
     return inner != NULL;
 }
 
-Graph *symbol_graph(const Symbol *s) { return s->node ? s->node->graph : s->from ? s->from->graph : NULL; }
-
 void scopes_begin(void)
 {
     map_free(born());

@@ -8,7 +8,6 @@ bool graph_encloses(const Graph *outer, const Graph *inner); /* or is the same *
 
 void scopes_begin(void); /* before a walk in execution order: resets Symbol.known, groups the symbols by graph */
 Symbol *symbols_born_in(const Graph *g); /* the first symbol that becomes known in g; the others follow by .beside */
-Graph *symbol_graph(const Symbol *s);    /* the graph in which it becomes known; NULL: the caller passes it */
 int64_t symbol_start(const Symbol *s);   /* its value until then: 0, or the bound nearest to 0 */
 void symbols_inside(const Node *n, void (*visit)(Symbol *, void *),
                     void *arg); /* the symbols of all graphs nested in n */

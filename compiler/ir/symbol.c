@@ -14,8 +14,7 @@ PART(Symbols, symbols)
 static Symbol *symbol_new(Name n, int64_t low, int64_t high)
 {
     Symbol *s = NEW(Symbol);
-    *s = (Symbol){
-        .name = n, .low = low, .high = high, .upper = D(high), .id = symbols()->at.n, .axis = -1, .element = -1};
+    *s = (Symbol){.name = n, .low = low, .high = high, .upper = D(high), .id = symbols()->at.n};
     s->fixed = dim_make(EXPR_SYMBOL, 1, (int64_t[]){s->id});
     vec_push(&symbols()->at, s);
     map_put(&symbols()->by_name, n, s);
@@ -63,25 +62,42 @@ static void add_symbol_of(void *origin, Symbol *s)
         map_put(&symbols()->origins, origin, s);
 }
 
+static void set_origin(Symbol *s, struct Origin o)
+{
+    if (s->origin.kind)
+        bug("the size '%s' comes from two places", printable(s->name));
+    add_symbol_of(o.kind == ORIGIN_NODE ? (void *)o.node : (void *)o.value, s);
+    s->origin = o;
+}
+
 void symbol_made_by(Symbol *s, Node *n)
 {
-    if (s->node == n)
+    if (s->origin.kind == ORIGIN_NODE && s->origin.node == n)
         return;
-    if (s->node || s->from)
-        bug("the size '%s' comes from two places", printable(s->name));
-    add_symbol_of(n, s);
-    s->node = n;
+    set_origin(s, (struct Origin){ORIGIN_NODE, .node = n});
     n->pinned = true;
 }
 
 void symbol_read_from(Symbol *s, Value *v, int element)
 {
-    if (s->node || s->from)
-        bug("the size '%s' comes from two places", printable(s->name));
-    add_symbol_of(v, s);
-    s->from = v;
-    s->element = element;
+    set_origin(s, (struct Origin){ORIGIN_ELEMENT, .value = v, .index = element});
     v->pinned = true;
+}
+
+void symbol_of_input(Symbol *s, Value *v, int axis)
+{
+    s->low = s->low < 0 ? 0 : s->low;
+    if (!s->origin.kind)
+        s->origin = (struct Origin){ORIGIN_INPUT, .value = v, .index = axis};
+}
+
+Graph *symbol_graph(const Symbol *s)
+{
+    switch (s->origin.kind) {
+    case ORIGIN_ELEMENT: return s->origin.value->graph;
+    case ORIGIN_NODE: return s->origin.node->graph;
+    default: return NULL;
+    }
 }
 
 void symbols_move(Value *from, Value *to)
@@ -90,7 +106,7 @@ void symbols_move(Value *from, Value *to)
     if (!first)
         return;
     for (Symbol *s = first; s; s = s->next)
-        s->from = to;
+        s->origin.value = to;
     add_symbol_of(to, first);
     map_put(&symbols()->origins, from, NULL);
     to->pinned = true;

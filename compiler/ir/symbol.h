@@ -10,12 +10,15 @@ struct Symbol {
     int64_t low, high; /* inclusive; high == INT64_MAX: no bound yet */
     Dim upper;         /* an upper bound that may depend on other symbols */
     bool user;         /* named in the model, so that --dim can set it */
-    Value *from;       /* its origin: element `element` of an integer tensor, ... */
-    int element;
-    Value *input; /* ... or dimension `axis` of a graph input, ... */
-    int axis;
-    Node *node;          /* ... or a size that the node's kernel reports (NonZero) */
-    struct Symbol *next; /* of the same node or `from` */
+    struct Origin {    /* of its value at run time */
+        enum { ORIGIN_CALLER, ORIGIN_INPUT, ORIGIN_ELEMENT, ORIGIN_NODE } kind;
+        union {
+            Value *value; /* ORIGIN_INPUT: the model's input; ORIGIN_ELEMENT: an integer tensor */
+            Node *node;   /* ORIGIN_NODE: its kernel reports the size (NonZero) */
+        };
+        int index; /* the input's dimension, the tensor's element */
+    } origin;
+    struct Symbol *next; /* of the same tensor or node */
     int id;
     Dim fixed;             /* what it is known to equal; otherwise itself */
     Value *seen;           /* a value whose declared size it is, and for which inference found */
@@ -33,6 +36,8 @@ int symbol_count(void);
 Symbol *symbol_at(int i);
 void symbol_made_by(Symbol *s, Node *n); /* sets its origin: a size that n's kernel reports */
 void symbol_read_from(Symbol *s, Value *v, int element);
+void symbol_of_input(Symbol *s, Value *v, int axis); /* unless it has an origin */
+Graph *symbol_graph(const Symbol *s);      /* the graph in which it becomes known; NULL: the caller passes it */
 void symbols_move(Value *from, Value *to); /* makes `to`, with the same elements, the origin of from's symbols */
 Symbol *symbols_of(const void *origin);    /* the first symbol whose origin is this node or value; then .next */
 void symbol_fix(Symbol *s, Dim d);         /* defines s as d; expressions over s change at their next dim_resolve */

@@ -231,7 +231,8 @@ typedef struct Late {
 static void is_late(Symbol *s, void *late)
 {
     Late *l = late;
-    const Node *from = s->node ? s->node : s->from ? s->from->def : NULL;
+    const struct Origin *o = &s->origin;
+    const Node *from = o->kind == ORIGIN_NODE ? o->node : o->kind == ORIGIN_ELEMENT ? o->value->def : NULL;
     l->late |= from && from->end >= l->time;
 }
 

@@ -6,7 +6,7 @@
 static void report_open_size(Symbol *s, void *arg)
 {
     Node *n = arg;
-    if (!s->input)
+    if (s->origin.kind != ORIGIN_INPUT)
         node_error(n, "the size '%s' of an output is no size of an input", s->user ? printable(s->name) : "?");
 }
 

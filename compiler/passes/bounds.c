@@ -79,6 +79,12 @@ static void put_shape_option(Text *t, const Value *v)
     put_option(t, "shape", v->name, "=", shape.s, '"');
 }
 
+/* The input of which s is a dimension without a name, or NULL. */
+static Value *nameless_of(const Symbol *s)
+{
+    return s->origin.kind == ORIGIN_INPUT && !s->user ? s->origin.value : NULL;
+}
+
 /* Suggests the options that bound all sizes of the list, as a line for a shell: with a first dimension of 1, and 64 for
  * others. */
 static void help_all(const Unbounded *u)
@@ -86,14 +92,15 @@ static void help_all(const Unbounded *u)
     Text t = {0};
     for (int i = 0; i < u->list.n; i++) {
         const Symbol *s = u->list.at[i];
-        bool shaped = s->input && !s->user, told = false;
-        for (int k = 0; shaped && k < i; k++)
-            told |= u->list.at[k]->input == s->input && !u->list.at[k]->user;
-        if (shaped && !told)
-            put_shape_option(&t, s->input);
-        else if (!shaped && s->input && s->axis == 0)
+        const Value *input = nameless_of(s);
+        bool told = false;
+        for (int k = 0; input && k < i; k++)
+            told |= nameless_of(u->list.at[k]) == input;
+        if (input && !told)
+            put_shape_option(&t, input);
+        else if (!input && s->origin.kind == ORIGIN_INPUT && s->origin.index == 0)
             put_option(&t, "dim", s->name, "=", "1", '"');
-        else if (!shaped)
+        else if (!input)
             put_option(&t, "dim", s->name, "<=", "64", '"');
     }
     note_help("all of them, to begin with:%s", t.s);
@@ -101,17 +108,18 @@ static void help_all(const Unbounded *u)
 
 static void report_unbounded(const Symbol *s)
 {
-    if (s->input && !s->user) {
-        const Shape *shape = s->input->shape;
-        error_value(s->input, "SHP-11", "dimension %d of input '%s' %s has no size", s->axis, printable(s->input->name),
-                    shape_text(*shape));
+    Value *input = nameless_of(s);
+    if (input) {
+        const Shape *shape = input->shape;
+        error_value(input, "SHP-11", "dimension %d of input '%s' %s has no size", s->origin.index,
+                    printable(input->name), shape_text(*shape));
         Text t = {0};
         for (int k = 0; k < shape->rank; k++)
             if (dim_const(shape->dim[k]))
                 text_put(&t, "%s%lld", k ? "," : "", (long long)dim_value(shape->dim[k]));
             else
                 text_put(&t, "%sN", k ? "," : "");
-        note_help("give it one: --shape %s=%s", printable(s->input->name), t.s);
+        note_help("give it one: --shape %s=%s", printable(input->name), t.s);
         return;
     }
     Map seen = {0};
@@ -126,10 +134,10 @@ static void report_unbounded(const Symbol *s)
     }
     error_at("", "SHP-11", "the size '%s', known only at run time, has no bound", printable(s->name));
     note_help("give it a bound, --dim '%s<=64'", printable(s->name));
-    if (s->from)
-        help_inputs(&seen, s->from);
-    for (int k = 0; s->node && k < s->node->n_in; k++)
-        help_inputs(&seen, s->node->in[k]);
+    if (s->origin.kind == ORIGIN_ELEMENT)
+        help_inputs(&seen, s->origin.value);
+    for (int k = 0; s->origin.kind == ORIGIN_NODE && k < s->origin.node->n_in; k++)
+        help_inputs(&seen, s->origin.node->in[k]);
 }
 
 static void report_many(const Unbounded *u)

@@ -288,11 +288,7 @@ static Value *input_component(Model *m, Value *of, const char *suffix, Type t, S
             y->user = true;
             s.dim[i] = dim_symbol(y);
         }
-        y->low = y->low < 0 ? 0 : y->low;
-        if (!y->input) {
-            y->input = v;
-            y->axis = i;
-        }
+        symbol_of_input(y, v, i);
     }
     v->shape = shape_keep(s);
     return v;

@@ -20,8 +20,8 @@ PART(Map, measured) /* values whose elements are sizes that code uses */
 static void measure_symbol(Symbol *s, void *unused)
 {
     (void)unused;
-    if (s->from)
-        map_put(measured(), s->from, s);
+    if (s->origin.kind == ORIGIN_ELEMENT)
+        map_put(measured(), s->origin.value, s);
 }
 
 static void measure_node(Node *n, void *unused) { node_symbols(n, measure_symbol, unused); }

@@ -273,7 +273,7 @@ static bool in_loop(const Graph *g)
  * inferred several times.) */
 static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
 {
-    if (!s || !s->user || s->input || !dim_const(is) || in_loop(n->graph))
+    if (!s || !s->user || s->origin.kind == ORIGIN_INPUT || !dim_const(is) || in_loop(n->graph))
         return;
     if (s->seen && s->size != dim_value(is))
         error_node(n, "SHP-10", "'%s' has size %lld where it is declared '%s', which is %lld in '%s'",

@@ -15,10 +15,10 @@
 /* Marks the origin of a size that is used: the value or the node that it comes from. */
 static void need_symbol(Symbol *s, void *needed)
 {
-    if (s->from)
-        map_put(needed, s->from, s);
-    if (s->node)
-        map_put(needed, s->node, s);
+    if (s->origin.kind == ORIGIN_ELEMENT)
+        map_put(needed, s->origin.value, s);
+    if (s->origin.kind == ORIGIN_NODE)
+        map_put(needed, s->origin.node, s);
     for (const Graph *g = symbol_graph(s); g && g->owner; g = g->parent)
         map_put(needed, g->owner, s);
 }

@@ -105,12 +105,7 @@ static void bind_symbols(Value *v)
             symbol->user = true;
             s.dim[i] = dim_symbol(symbol);
         }
-        if (symbol->low < 0)
-            symbol->low = 0;
-        if (!symbol->input) {
-            symbol->input = v;
-            symbol->axis = i;
-        }
+        symbol_of_input(symbol, v, i);
     }
     v->shape = shape_keep(s);
 }

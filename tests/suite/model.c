@@ -264,8 +264,8 @@ static Text describe(const Case *c, const Result *r)
         out_open[i] = is_open(i);
     }
     for (int i = 0; i < c->n_size; i++) {
-        const Symbol *s = c->size[i].symbol;
-        size[i] = s && s->input ? c->in.at[s->input->input]->dim[s->axis] : 0;
+        const struct Origin *o = c->size[i].symbol ? &c->size[i].symbol->origin : NULL;
+        size[i] = o && o->kind == ORIGIN_INPUT ? c->in.at[o->value->input]->dim[o->index] : 0;
     }
     Text s = {0};
     text_put(&s, "#include \"case.h\"\n#include \"m.c\"\n");
