@@ -1,5 +1,5 @@
-/* attention.c - Attention, FlexAttention, LinearAttention, RotaryEmbedding. The caches of Attention are joined by Concat, the
- * rest is one kernel, onnxcc.Attention; FlexAttention without graphs of its own is the same. */
+/* attention.c - Attention, FlexAttention, LinearAttention, RotaryEmbedding. Attention appends its caches by Concat; the
+ * rest is one kernel, onnxcc.Attention, which also serves a FlexAttention without graphs of its own. */
 #include "ir/call.h"
 #include "attention.h"
 #include "linear_attention.h"
@@ -7,8 +7,8 @@
 
 /* ---- onnxcc.Attention ------------------------------------------------------------------------------------------ */
 
-/* q is (batch, heads, rows, size), or (batch, rows, heads * size); k and v the same by themselves. The past keys are
- * part of k already: that input only says how many they are. */
+/* q is (batch, heads, rows, size) or (batch, rows, heads * size); k and v have either form, independently of q. k
+ * already includes the past keys; that input only gives their number. */
 static void attention_read(Node *n, struct attention_bind *p)
 {
     Shape q = in_shape(n, 0), k = in_shape(n, 1), v = in_shape(n, 2), past = in_shape(n, 5);
@@ -30,7 +30,7 @@ static void attention_read(Node *n, struct attention_bind *p)
     p->mode = D(attr_int(n, "qk_matmul_output_mode"));
 }
 
-/* Elements from one index of the mask's axis `from_end` (1: the last) to the next; 0 where one serves all. */
+/* The stride of the mask's axis `from_end` (1: the last); 0 if it is broadcast. */
 static Dim mask_step(Shape m, int from_end)
 {
     if (from_end > m.rank)
@@ -80,7 +80,7 @@ static void attention_infer(Node *n)
     set_out(n, 1, in_type(n, 0), shape_list(4, p.batch, p.q_heads, p.rows, p.keys));
 }
 
-/* The layout of the scratch is attention_scratch's and attention_one's. */
+/* Elements of scratch, as attention_scratch and attention_one use it. */
 static Dim scratch_elements(const struct attention_bind *p)
 {
     Dim lanes = D(ATTENTION_LANES), keys = dim_mul(dim_ceil(p->keys, lanes), lanes);
@@ -105,7 +105,7 @@ static void attention_bind(Node *n)
         p.mask_batch = mask_step(m, 4);
     }
     Dim macs = dim_mul(dim_mul(dim_mul(p.batch, p.q_heads), p.rows), dim_mul(p.keys, dim_add(p.size, p.v_size)));
-    n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the bounds */
+    n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the upper bounds of sizes */
     Value *args[] = {in(n, 0), in(n, 1),  in(n, 2), bias ? NULL : in(n, 3), bias ? in(n, 3) : NULL,
                      in(n, 4), out(n, 0), out(n, 1)};
     bind_kernel(n, "attention", t, NO_TYPE, attention_fields(), &p, args, 8);
@@ -114,7 +114,7 @@ static void attention_bind(Node *n)
 
 /* ---- Attention ------------------------------------------------------------------------------------------------- */
 
-/* Keys or values as (batch, heads, keys, size), after the past ones if there are any. */
+/* Keys or values as (batch, heads, keys, size), appended to the past ones, if any. */
 static Value *joined(Node *n, int i, int past)
 {
     Value *v = in(n, i);
@@ -155,7 +155,7 @@ static bool attention_valid(Node *n)
     return false;
 }
 
-/* Computed in float, or in double where Q is or the softmax shall be. */
+/* Computes in float, or in double if Q or the softmax has that type. */
 static void attention_expand(Node *n)
 {
     if (!attention_valid(n))
@@ -183,7 +183,7 @@ static void attention_expand(Node *n)
 
 /* ---- FlexAttention: the model's own graphs change scores and probabilities --------------------------------------- */
 
-/* What the graph in the attribute makes of v: its nodes move before n, reading v; v itself without that attribute. */
+/* Applies the graph in the attribute, if given, to v: moves its nodes before n, with v as input. */
 static Value *changed(Node *n, const char *attr, Value *v)
 {
     Attr *a = node_attr(n, attr);
@@ -199,7 +199,7 @@ static Value *changed(Node *n, const char *attr, Value *v)
     return a->g->out.at[0];
 }
 
-/* Keys or values with an axis of 1 for the query heads that share one. */
+/* Keys or values with an axis of 1 for the query heads that share a key head. */
 static Value *shared(Node *n, int i, Type t)
 {
     return make_cast(n, make(n, "Unsqueeze", 2, in(n, i), make_ints(n, 1, (int64_t[]){2})), t);
@@ -215,7 +215,7 @@ static Value *scaled_queries(Node *n)
     return make(n, "Div", 2, in(n, 0), make(n, "Sqrt", 1, make_cast(n, size, t)));
 }
 
-/* Do queries, keys and values agree in all that they share? */
+/* Do the shared dimensions of queries, keys and values agree? */
 static bool parts_fit(Node *n)
 {
     Shape q = in_shape(n, 0), k = in_shape(n, 1), v = in_shape(n, 2);
@@ -244,7 +244,7 @@ static Value *by_parts(Node *n, Type precision)
     return make_reshape(n, make_cast(n, y, in_type(n, 0)), 4, (Dim[]){batch, q.dim[1], rows, in_shape(n, 2).dim[3]});
 }
 
-/* Without such graphs it is the kernel of Attention. */
+/* Without these graphs, the kernel of Attention. */
 static void flex_attention_expand(Node *n)
 {
     Type t = in_type(n, 0), precision = t == F64 ? F64 : F32;
@@ -273,8 +273,7 @@ static void flex_attention_expand(Node *n)
 
 /* ---- LinearAttention --------------------------------------------------------------------------------------------- */
 
-/* Does the rule of the node use decay, and beta? False: there is no such rule, or it has not what it
- * needs; reported. */
+/* Checks update_rule and the presence of the inputs that it uses, decay and beta. False: wrong, reported. */
 static bool rule_fits(Node *n)
 {
     bool decays = attr_is(n, "update_rule", "gated") || attr_is(n, "update_rule", "gated_delta");

@@ -5,7 +5,8 @@
 #include "ir/schema.h"
 #include "passes/infer.h"
 
-/* Numbers become text by way of double, int64 or uint64, whichever has them all; text becomes numbers the same way. */
+/* The type by which numbers are converted to text and back: double, int64 or uint64, whichever represents all
+ * values. */
 static Type wide_type(Type t) { return type_is_float(t) || t == B8 ? F64 : t == U64 ? U64 : I64; }
 
 static void to_string(Node *n)
@@ -62,7 +63,7 @@ static void cast_bind(Node *n)
     bind_map(n, fn, 0, NULL);
 }
 
-/* Once the type was given by name. */
+/* Version 1: the type is given by its name. */
 static void cast_1(Node *n)
 {
     const char *to = attr_string(n, "to");

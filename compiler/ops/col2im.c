@@ -22,7 +22,7 @@ bool col2im_read(Node *n, Image *m, Windows *w, Dim *block)
         return false;
     }
     *m = (Image){.axes = k};
-    *w = (Windows){.padded = false}; /* and no pads */
+    *w = (Windows){.padded = false}; /* without pads */
     for (int a = 0; a < AXES; a++)
         m->size[a] = w->out[a] = block[a] = D(1);
     if (!spatial_ints(n, m, "strides", 1, 1, w->stride) || !spatial_ints(n, m, "dilations", 1, 1, w->dilation) ||
@@ -44,7 +44,7 @@ bool col2im_read(Node *n, Image *m, Windows *w, Dim *block)
     return true;
 }
 
-/* Strings: all of x go into y, and into one element of it as many as windows there overlap. */
+/* Strings are concatenated where windows overlap: y's text is bounded by all of x's. */
 static bool col2im_text(Node *n, const Windows *w, const Dim *block)
 {
     int64_t text = known_text(n, 0);
@@ -79,7 +79,7 @@ static void col2im_infer(Node *n)
     image_in_steps(n, &m);
 }
 
-/* Over many axes: first along all but the first, then along this one. */
+/* Over many axes: along all but the first, then along the first. */
 static void col2im_in_steps(Node *n)
 {
     Image m;

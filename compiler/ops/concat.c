@@ -1,11 +1,11 @@
-/* concat.c - Concat: tensors one after the other along an axis. */
+/* concat.c - Concat: tensors concatenated along an axis. */
 #include "ir/call.h"
 #include "passes/infer.h"
 #include "concat.h"
 
-enum { LIMIT = 16 }; /* inputs that the largest kernel takes */
+enum { LIMIT = 16 }; /* inputs of the largest kernel */
 
-/* More inputs than a kernel takes: groups of them are joined first. */
+/* Concatenates groups of inputs first if there are more than a kernel takes. */
 static void join_groups(Node *n)
 {
     int k = 0;

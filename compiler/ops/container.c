@@ -1,14 +1,14 @@
-/* container.c - what sequences and optionals need operators for: empty ones, one more element, other sizes. */
+/* container.c - internal operators on containers: empty ones, insertion of an element, change of sizes. */
 #include "ir/ops.h"
 #include "passes/container.h"
 #include "passes/infer.h"
 
-/* Memory that nobody has written yet. */
+/* A value of type t and shape s whose contents are undefined. */
 static Value *room(Node *n, Type t, Shape s)
 {
     Node *m = make_node(n, "onnxcc.Start", 0, NULL, 1);
     set_out(m, 0, t, s);
-    m->out[0]->text = t == STR; /* no string there is longer */
+    m->out[0]->text = t == STR; /* a minimal bound: no string is there yet */
     return m->out[0];
 }
 
@@ -28,7 +28,7 @@ Value *container_placeholder(Node *n, const ContainerType *b)
     return optional_new(n->graph, make_scalar(n, B8, 0), item.n ? item.at[0] : NULL);
 }
 
-/* The sizes of x as a row of `width`. */
+/* The sizes of x, as a row of `width` elements. */
 static Value *size_row(Node *n, Value *x, int width)
 {
     Value *s = inferred(make(n, "Shape", 1, x));
@@ -47,7 +47,8 @@ static Value *size_row(Node *n, Value *x, int width)
     return m->out[0];
 }
 
-/* Slots of x, made as wide and as many as in y. What is put together for this alone is put there. */
+/* Copies the slots of x to others of y's sizes and number. If x is the unused result of an Insert, that one gets y's
+ * shape instead. */
 static Value *fit(Node *n, Value *x, Value *count, Shape y)
 {
     if (shape_same(*x->shape, y))
@@ -62,7 +63,7 @@ static Value *fit(Node *n, Value *x, Value *count, Shape y)
     return m->out[0];
 }
 
-/* The rows of sizes of a sequence, as wide as those of b are. */
+/* The rows of sizes of a sequence, as wide as b's. */
 static Value *wide_rows(Node *n, Value *dims, const ContainerType *b)
 {
     const int64_t pads[4] = {0, 0, 0, sequence_width(b) - dim_value(dims->shape->dim[1])};

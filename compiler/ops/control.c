@@ -1,4 +1,4 @@
-/* control.c - If, Loop; and the compiler's own nodes that copy, fill and store sizes. */
+/* control.c - If and Loop; internal operators that copy, fill and store sizes. */
 #include "base/options.h"
 #include "ir/exec.h"
 #include "ir/loop.h"
@@ -16,9 +16,9 @@ static bool is_given_up(const Graph *g)
     return poisoned;
 }
 
-/* ---- If ------------------------------------------------------------------------------------------------------------ */
+/* ---- If ---------------------------------------------------------------------------------------------------------- */
 
-/* The branch's nodes take the place of n; they read outer values already. */
+/* Replaces n by the nodes of the branch, which may read values of n's graph. */
 static void take_branch(Node *n, Graph *g)
 {
     while (g->first) {
@@ -45,7 +45,7 @@ static void help_freeze(const Value *v, int depth, Map *seen)
             help_freeze(v->def->in[i], depth + 1, seen);
 }
 
-/* Where both branches agree a size is that; else it depends on the condition. */
+/* A size is that of both branches if they agree; otherwise it depends on the condition. */
 static Shape either_shape(Node *n, Shape a, Shape b)
 {
     if (a.rank != b.rank) {
@@ -74,8 +74,8 @@ static void take_apart(Graph *g)
         graph_set_output(g, i, NULL);
 }
 
-/* Branch g cannot run with the sizes that the model is compiled for: taking it is an error at run time, as it would be
- * anywhere else. Its results have the types of the other branch's. */
+/* Replaces branch g, which cannot run with the sizes that the model is compiled for, by an error at run time. Its
+ * results have the types of the other branch's. */
 static void give_up_branch(Graph *g, const Graph *other)
 {
     take_apart(g);
@@ -88,8 +88,8 @@ static void give_up_branch(Graph *g, const Graph *other)
     }
 }
 
-/* Infers both branches. When only one of them is wrong it is given up; that is the way of exporters that decide by a
- * number what a shape must be then. Returns which one, or -1. */
+/* Infers both branches. If one of them is wrong it is given up: some exporters choose a branch by a size, and the other
+ * one is invalid for that size. Returns the index of that branch, or -1. */
 static int infer_branches(Node *n, Graph *const *branch)
 {
     Deferred *deferred[2];
@@ -113,7 +113,7 @@ static int infer_branches(Node *n, Graph *const *branch)
     return lost;
 }
 
-/* Results that are sequences or optionals become tensors, in the branches and for the node. */
+/* Replaces results that are containers by their components, in the branches and for the node. */
 static void flatten_branches(Node *n, Graph *const *branch, int lost)
 {
     ContainerType **ctype = NEWS(ContainerType *, n->n_out);
@@ -171,7 +171,7 @@ static void if_infer(Node *n)
 
 static Graph *branch_of(const Node *n, int k) { return node_attr(n, k ? "else_branch" : "then_branch")->g; }
 
-/* Results that nobody reads are not made. */
+/* Drops unused results. */
 static void if_unread(Node *n)
 {
     int kept = 0;
@@ -205,17 +205,17 @@ static void if_bind(Node *n)
     }
 }
 
-/* ---- Loop ---------------------------------------------------------------------------------------------------------- */
+/* ---- Loop -------------------------------------------------------------------------------------------------------- */
 
-/* Each of the body's inputs becomes the output of a node at its start, so that it is a value like all others, and has no
- * place when nobody reads it. */
+/* Makes each of the body's inputs the output of a node at its start, so that it is handled like any other value, and
+ * has no storage if it is not used. */
 static void define_inputs(Graph *g)
 {
     for (int i = g->in.n; i-- > 0;) {
         Node *n = node_new(g, "onnxcc.Start", 0, NULL, 0);
         n->n_out = 1;
         n->out = NEWS(Value *, 1);
-        n->pinned = true; /* with what is still the graph's input */
+        n->pinned = true; /* its output is still the graph's input */
         n->out[0] = g->in.at[i];
         n->out[0]->def = n;
         node_insert(n, g->first);
@@ -240,7 +240,7 @@ static bool never_stops(const Graph *g)
     return c == g->in.at[1] || (c->data && !c->data->symbolic && tensor_get_int(c->data, 0));
 }
 
-/* Input M: at most so many iterations. */
+/* The limit of the trip count, input M. */
 static Dim trip_limit(const Node *n)
 {
     Value *max = in(n, 0);
@@ -249,7 +249,7 @@ static Dim trip_limit(const Node *n)
     return max ? dim_max(D(0), value_dim(max, 0)) : D(INT64_MAX);
 }
 
-/* The trip count that the loop reports. */
+/* The symbol of the trip count that the loop reports. */
 static Symbol *trips_symbol(Node *n)
 {
     Symbol *s = symbols_of(n);
@@ -261,7 +261,7 @@ static Symbol *trips_symbol(Node *n)
     return s;
 }
 
-/* How often the body runs: M where nothing else can end it, else a size that the loop reports, at most M. */
+/* The trip count: M if nothing else can end the loop, otherwise a size that the loop reports, at most M. */
 static Dim trip_count(Node *n, const Graph *g)
 {
     bool starts = !in(n, 1) || in_const(n, 1);
@@ -270,7 +270,7 @@ static Dim trip_count(Node *n, const Graph *g)
     return dim_symbol(trips_symbol(n));
 }
 
-/* INT64_MAX: no bound is known. */
+/* The upper bound of the trip count; INT64_MAX: none. */
 static int64_t max_trips(Node *n)
 {
     int64_t max = dim_high(trip_limit(n));
@@ -284,7 +284,7 @@ static void help_bound(Symbol *s, void *arg)
         note_help("give it a bound, --dim '%s<=64'", printable(s->name));
 }
 
-/* Says how the trip count may be bounded. */
+/* Suggests a bound of the trip count. */
 static void help_trips(const Node *n)
 {
     if (!in(n, 0))
@@ -296,7 +296,7 @@ static void help_trips(const Node *n)
     }
 }
 
-/* The body's inputs have the types of the node's. */
+/* Sets the types of the body's inputs by the node's. */
 static void set_inputs(Node *n, Graph *g)
 {
     int64_t trips = max_trips(n);
@@ -313,7 +313,8 @@ static void set_inputs(Node *n, Graph *g)
     }
 }
 
-/* Components of carried containers have the types of the box, whatever the first value has. */
+/* Sets the types of the components of loop-carried containers by their container types, rather than by the first
+ * values. */
 static void set_components(Graph *g, int carried, ContainerType *const *ctype)
 {
     for (int i = 0, at = 2; i < carried; at += ctype_count(ctype[i]), i++) {
@@ -330,7 +331,7 @@ static void set_components(Graph *g, int carried, ContainerType *const *ctype)
     }
 }
 
-/* Bounds of the lengths of carried strings. */
+/* Sets the bounds of loop-carried strings. */
 static void set_text(Graph *g, int carried, ContainerType *const *ctype)
 {
     for (int i = 0, at = 2; i < carried; i++) {
@@ -366,10 +367,10 @@ static void warn_resized_name(const Node *n, const Value *state, const Shape *be
         }
 }
 
-PART(int, nodes_tried) /* every try of a loop tries those in its body */
+PART(int, nodes_tried) /* a try of a loop includes tries of the loops in its body */
 
-/* Infers an iteration on a copy of the body, with the carried values as `now`: what they are `after` it, and the tensor whose
- * size it changes (-1: none). False: an error. */
+/* Infers an iteration on a copy of the body. now, after: the types of loop-carried values before and after it;
+ * *resized: the first tensor whose size it changes (-1: none). False: an error. */
 static bool try_iteration(Node *n, Graph *body, ContainerType *const *now, ContainerType **after, int *resized)
 {
     enum { LIMIT = 200000 };
@@ -405,7 +406,7 @@ static bool try_iteration(Node *n, Graph *body, ContainerType *const *now, Conta
     return fine;
 }
 
-/* State i is carried as the only element of a sequence, whose size may change between iterations. */
+/* Carries state i as the only element of a sequence, whose element size may change between iterations. */
 static void carry_in_sequence(Node *n, Graph *g, int i)
 {
     Value *old = g->in.at[i + 2], *y = out(n, i);
@@ -433,7 +434,8 @@ static void carry_in_sequence(Node *n, Graph *g, int i)
     value_replace(y, at->out[0]);
 }
 
-/* Finds what carried sequences and optionals can hold in all iterations, and makes them tensors. NULL: an error. */
+/* Finds types of loop-carried containers that hold for all iterations, and replaces the containers by components. NULL:
+ * an error. */
 static ContainerType **flatten_carried(Node *n, Graph *g)
 {
     enum { MAX_TRIES = 8, FEW_ITERATIONS = 16 };
@@ -483,7 +485,7 @@ static ContainerType **flatten_carried(Node *n, Graph *g)
     return now;
 }
 
-/* Types and shapes of n's outputs: those that its body has, of the last iteration or stacked over all. */
+/* Sets types and shapes of n's outputs: the body's, of the last iteration or stacked over all. */
 static void loop_results(Node *n, Graph *g)
 {
     int carried = n->n_in - 2;
@@ -511,7 +513,7 @@ static void loop_results(Node *n, Graph *g)
 static void loop_infer(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
-    if (n->n_in < 2) /* left out at the end */
+    if (n->n_in < 2) /* omitted trailing inputs */
         node_set_inputs(n, 2, (Value *[]){in(n, 0), NULL});
     int carried = n->n_in - 2;
     if (!require_one(n, 0) || !require_one(n, 1))
@@ -521,7 +523,7 @@ static void loop_infer(Node *n)
                    g->in.n, g->out.n, carried, n->n_out);
         return;
     }
-    if (is_defined(g)) { /* what the node gives may have changed */
+    if (is_defined(g)) { /* its outputs may have changed */
         loop_results(n, g);
         return;
     }
@@ -531,7 +533,7 @@ static void loop_infer(Node *n)
             poison(n);
             return;
         }
-    Graph *before = ctype || !carried ? NULL : graph_copy(g, n); /* should a state change its size */
+    Graph *before = ctype || !carried ? NULL : graph_copy(g, n); /* in case that a state changes its size */
     int mark = assumption_count(), resized;
     set_inputs(n, g);
     if (ctype)
@@ -582,7 +584,7 @@ static Node *copy_node(Graph *g, Value *v, Node *before)
     return c;
 }
 
-/* Memory that nobody has written yet and nobody else uses; what a body is given has been. */
+/* Is v memory with undefined contents that is used only once? A body's input is not. */
 static bool is_room(const Value *v)
 {
     for (int i = 0; v->graph && i < v->graph->in.n; i++)
@@ -591,7 +593,7 @@ static bool is_room(const Value *v)
     return v->def && v->uses.n == 1 && !v->def->call.kernel && !v->def->call.loop && !strcmp(v->def->op->name, "Start");
 }
 
-/* Carried values live in the node's results: filled before the loop, and again at the end of each iteration. */
+/* Loop-carried values share storage with the node's results: set before the loop and at the end of each iteration. */
 static void loop_bind(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
@@ -600,7 +602,7 @@ static void loop_bind(Node *n)
     const Tensor *goes_on = g->out.at[0]->data;
     copy_outputs(g, goes_on && !goes_on->symbolic ? 1 : 0);
     int carried = n->n_in - 2;
-    if (n->n_out < carried) { /* results nobody asked for have a place all the same */
+    if (n->n_out < carried) { /* unused results of loop-carried values need storage, too */
         Value **all = NEWS(Value *, carried);
         memcpy(all, n->out, sizeof *all * (size_t)n->n_out);
         n->out = all;
@@ -626,7 +628,7 @@ static void loop_bind(Node *n)
     }
 }
 
-/* Stacks that nobody reads are not made. */
+/* Drops unused scan outputs. */
 static void loop_unread(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
@@ -645,11 +647,12 @@ static void loop_unread(Node *n)
     n->n_out = n->n_out < kept ? n->n_out : kept;
 }
 
-/* ---- the compiler's own --------------------------------------------------------------------------------------------- */
+/* ---- internal operators ------------------------------------------------------------------------------------------ */
 
 static void copy_bind(Node *n)
 {
-    if (in_type(n, 0) == C64 || in_type(n, 0) == C128 || in_type(n, 0) == STR) { /* no loop computes in these */
+    if (in_type(n, 0) == C64 || in_type(n, 0) == C128 ||
+        in_type(n, 0) == STR) { /* elementwise loops do not support these */
         Strided s = {0};
         strided_axis(&s, shape_count(in_shape(n, 0)), D(1), D(1));
         strided_bind(n, s);
@@ -660,7 +663,7 @@ static void copy_bind(Node *n)
     bind_loop(n, l);
 }
 
-/* The shape was set by whoever made the node. */
+/* The creator of the node sets the shape. */
 static void view_infer(Node *n) { out(n, 0)->type = in_type(n, 0); }
 
 static void made_infer(Node *n) { (void)n; }

@@ -1,5 +1,5 @@
-/* conv.c - Conv, ConvTranspose, CausalConvWithState. As ONNX has them, or channels last with packed weights: layout makes the
- * pack node, which folds. */
+/* conv.c - Conv, ConvTranspose, CausalConvWithState: in ONNX's layout, or channels last with weights packed by a node
+ * that layout inserts and that folds. */
 #include "base/options.h"
 #include "ir/remark.h"
 #include "ir/spatial.h"
@@ -10,17 +10,17 @@
 #include "convtranspose.h"
 #include "depthwise.h"
 
-/* Attributes that layout adds, so that the ONNX form of the weights need not be remembered. */
+/* Values of the attribute `pack`, which layout adds with the others that describe the original weights. */
 enum { PACK_NONE, PACK_PANELS, PACK_DEPTHWISE };
 
-/* What a node does, whichever form its weights have. transposed: x is spread over y, w being (inputs, outputs, kernel). */
+/* A convolution, independent of the form of its weights. transposed: w is (inputs, outputs, kernel). */
 typedef struct Conv {
     Image x;
     Windows w;
     bool transposed;
-    int64_t group, cin, cout; /* of one group */
+    int64_t group, cin, cout; /* cin, cout: of one group */
     int pack;
-    bool splat; /* packed weights of one repeated value: 16 of them stand for all */
+    bool splat; /* the packed weights are a splat, represented by 16 elements */
 } Conv;
 
 static bool conv_packed(Node *n, Conv *c)
@@ -34,7 +34,7 @@ static bool conv_packed(Node *n, Conv *c)
     return true;
 }
 
-/* Channels of x and weights agree, and the weights are known well enough. */
+/* Checks that x and the weights have matching channels, and that the weights have a constant shape. */
 static bool read_weights(Node *n, Conv *c, int64_t *kernel)
 {
     Shape w = in_shape(n, 1);
@@ -108,7 +108,7 @@ static void transpose_infer(Node *n)
         set_image(n, &c);
 }
 
-/* ---- channels last --------------------------------------------------------------------------------------------------- */
+/* ---- channels last ----------------------------------------------------------------------------------------------- */
 
 /* Is vectorising over all output channels better than looping over groups? */
 static bool is_depthwise(const Conv *c)
@@ -120,7 +120,7 @@ static bool is_depthwise(const Conv *c)
     return c->cin == 1 || (c->cin <= c->cout && c->cout <= few && (c->cout & (c->cout - 1)) == 0);
 }
 
-/* Packs the weights by a node of their own; weights of one repeated value become 16 of it. */
+/* Inserts a node that packs the weights; splat weights are represented by 16 elements. */
 static void pack_weights(Node *n, const Conv *c)
 {
     Value *w = in(n, 1), *b = in(n, 2);
@@ -223,8 +223,9 @@ static void transpose_pack_bind(Node *n)
          .cout = w.dim[1], .kernel = DIMS3(k), .stride = DIMS3(s), .dilation = DIMS3(d));
 }
 
-/* Kernels see axes as depth, height, width, of which the width should be the long one; a kernel as wide as the image
- * takes its pixels as channels. A convolution without a neighbourhood is a product of matrices: one row of all pixels. */
+/* Reshapes the axes for the kernels: the width should be the longest one; a window as wide as the image turns its
+ * pixels into channels; a 1x1 convolution with stride 1 and without pads is a product of matrices, with all pixels in
+ * one row. */
 static void straighten(Conv *c)
 {
     Image *x = &c->x;
@@ -253,7 +254,7 @@ static void straighten(Conv *c)
         }
 }
 
-/* How much one pass over the pixels takes of the weights: what half of a second-level cache holds. */
+/* The part of the weights that is used in one pass over the pixels: it fits half of a second-level cache. */
 typedef struct Passes {
     int64_t columns, taps, depth;
     bool several;
@@ -286,7 +287,7 @@ static Dim reach(const Windows *w, int a, Dim windows)
 
 static void bind_panels(Node *n, Conv c)
 {
-    enum { SMALL = 16 << 10 }; /* bytes: padding less than this as a whole costs nothing */
+    enum { SMALL = 16 << 10 }; /* bytes: up to here, padding the whole image is cheap */
     straighten(&c);
     Image *x = &c.x;
     Windows *w = &c.w;
@@ -351,7 +352,7 @@ static void conv_bind(Node *n)
         BIND_ARGS(n, conv_plain, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), CONV_FIELDS(c));
 }
 
-/* The kernel does one convolution for each of the stride's phases: with a part of the taps, on all of x. */
+/* The kernel does a convolution for each phase of the stride: with a part of the taps, on all of x. */
 static void bind_transposed(Node *n, Conv c)
 {
     Conv part = c;
@@ -385,7 +386,7 @@ static void transpose_bind(Node *n)
                   CONV_FIELDS(c));
 }
 
-/* w * factor along the axis of w that has the output channels, (b or 0) * factor + offset. */
+/* Folds a scale: w * factor along w's axis of output channels, (b or 0) * factor + offset. */
 static bool fold_scale(Node *n, int axis, Value *factor, Value *offset)
 {
     Value *w = in(n, 1), *b = in(n, 2);
@@ -411,7 +412,7 @@ static bool fold_scale(Node *n, int axis, Value *factor, Value *offset)
 
 static bool conv_fold_scale(Node *n, Value *factor, Value *offset) { return fold_scale(n, 0, factor, offset); }
 
-/* Of several groups, the axis has the channels of one. */
+/* With several groups, the axis has only the channels of one. */
 static bool transpose_fold_scale(Node *n, Value *factor, Value *offset)
 {
     if (attr_int(n, "group") != 1)

@@ -5,7 +5,7 @@
 
 /* ---- Constant ------------------------------------------------------------------------------------------------- */
 
-/* The tensor that a Constant's one attribute means. */
+/* The tensor of a Constant's attribute. */
 static Tensor *constant_tensor(const Attr *a)
 {
     Tensor *t;
@@ -41,9 +41,9 @@ static void constant_infer(Node *n)
     set_out(n, 0, t->type, tensor_shape(t));
 }
 
-/* ---- fills ---------------------------------------------------------------------------------------------------- */
+/* ---- splats ------------------------------------------------------------------------------------------------------ */
 
-/* The one element of attribute `value`; float 0 when there is none. NULL: wrong, and reported. */
+/* The element in the attribute `value`; by default float 0. NULL: wrong, reported. */
 static const Tensor *fill_value(Node *n)
 {
     const Attr *a = node_attr(n, "value");
@@ -86,7 +86,7 @@ static void fill_bind(Node *n)
 
 /* ---- sizes as data ---------------------------------------------------------------------------------------------- */
 
-/* An end of the range of axes that Shape gives. */
+/* Clamps an end of Shape's range of axes. */
 static int64_t clamp(int64_t v, int rank)
 {
     v += v < 0 ? rank : 0;
@@ -111,7 +111,7 @@ static void size_infer(Node *n)
     set_out(n, 0, I64, tensor_shape(t));
 }
 
-/* A shape with one more dimension at a. */
+/* s with dimension d inserted at a. */
 static Shape shape_with(Shape s, int a, Dim d)
 {
     Shape y = {.rank = s.rank + 1};
@@ -124,7 +124,7 @@ static Shape shape_with(Shape s, int a, Dim d)
 
 static bool known_ends(const Node *n) { return in_const(n, 0) && in_const(n, 1) && in_const(n, 2); }
 
-/* How many floating numbers; false: wrong, and reported. */
+/* The number of elements, for floats; false: wrong, reported. */
 static bool count_floats(Node *n, Dim *count)
 {
     if (in_const(n, 2) && in_float(n, 2, 0) == 0) {
@@ -183,7 +183,7 @@ static void range_bind(Node *n)
         BIND_ARGS(n, range, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 2), out(n, 0)), .count = count);
 }
 
-/* ---- EyeLike: of its input only the shape matters ------------------------------------------------------------------ */
+/* ---- EyeLike: depends only on the shape of its input ------------------------------------------------------------- */
 
 static void eye_like(Node *n)
 {
@@ -212,7 +212,7 @@ static void eye_bind(Node *n)
               .k = D(attr_int(n, "k")));
 }
 
-/* ---- OneHot ----------------------------------------------------------------------------------------------------------- */
+/* ---- OneHot ------------------------------------------------------------------------------------------------------ */
 
 static void one_hot_expand(Node *n)
 {
@@ -248,7 +248,7 @@ static void one_hot_bind(Node *n)
               .outer = shape_product(y, 0, a), .depth = y.dim[a], .inner = shape_product(y, a + 1, y.rank));
 }
 
-/* ---- Trilu -------------------------------------------------------------------------------------------------------------- */
+/* ---- Trilu ------------------------------------------------------------------------------------------------------- */
 
 static void trilu_infer(Node *n)
 {
@@ -269,7 +269,7 @@ static void trilu_bind(Node *n)
                .rows = s.dim[s.rank - 2], .columns = s.dim[s.rank - 1], .k = k, .upper = D(attr_int(n, "upper") != 0));
 }
 
-/* ---- ReverseSequence ------------------------------------------------------------------------------------------------------ */
+/* ---- ReverseSequence --------------------------------------------------------------------------------------------- */
 
 static void reverse_sequence_infer(Node *n)
 {

@@ -2,7 +2,7 @@
 #include "ir/call.h"
 #include "cumulate.h"
 
-/* The axis, from input 1, not negative: a number, or an expression when it is known only at run time. */
+/* The axis from input 1, made non-negative: a number, or an expression if it is known only at run time. */
 static bool cumulate_axis(Node *n, Dim *axis)
 {
     int rank = in_shape(n, 0).rank, k = in_dims(n, 1, axis, 1);
@@ -22,7 +22,7 @@ static void cumulate_infer(Node *n)
     Dim a;
     if (!cumulate_axis(n, &a))
         return;
-    if (!dim_const(a)) /* inside */
+    if (!dim_const(a)) /* checks that it is in range */
         assume_dim(n, dim_mul(dim_less_expr(D(-1), a), dim_less_expr(a, D(in_shape(n, 0).rank))), D(1));
     infer_same(n);
 }

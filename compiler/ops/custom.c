@@ -1,5 +1,5 @@
-/* custom.c - operators of the user's own (--custom-op): calls of C functions that the user writes. Type and shape of what they give
- * are those that the model declares. */
+/* custom.c - custom operators (--custom-op): calls of C functions that the user writes. The outputs have the types and
+ * shapes that the model declares. */
 #include "base/options.h"
 #include "ir/kernel.h"
 
@@ -10,7 +10,7 @@ static void report_open_size(Symbol *s, void *arg)
         node_error(n, "the size '%s' of an output is no size of an input", s->user ? printable(s->name) : "?");
 }
 
-/* A function for tensors of this type can be written in C. */
+/* Is v a tensor of a type that a custom function can take? Reports otherwise. */
 static bool is_plain(Node *n, const Value *v)
 {
     if (v->form == TENSOR && v->type != STR && v->type != C64 && v->type != C128)
@@ -72,7 +72,7 @@ static void add_number(Parameters *p, const Attr *a, int i)
     vec_push(&p->values, v);
 }
 
-/* A parameter that is named as its attribute, which need not be an identifier. */
+/* Adds a parameter for an attribute, with its name, which need not be an identifier. */
 static void add_attr(Node *n, Parameters *p, const Attr *a)
 {
     switch (a->type) {

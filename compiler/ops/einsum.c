@@ -1,4 +1,5 @@
-/* einsum.c - Einsum: diagonals, sums and, two operands at a time, products: of matrices where something is summed. */
+/* einsum.c - Einsum: decomposed into diagonals, sums and products of two operands, which are matrix products if they
+ * sum. */
 #include <ctype.h>
 
 #include "ir/spatial.h"
@@ -33,8 +34,7 @@ static int find(const Term *t, int label)
 
 static int letter(char c) { return islower((unsigned char)c) ? c - 'a' : c - 'A' + 26; }
 
-/* One operand's part of the equation, up to a comma, an arrow or the end; `rest`: how many axes an ellipsis
- * stands for. */
+/* Reads the labels of one operand, up to a comma, an arrow or the end; rest: the number of axes of an ellipsis. */
 static bool read_labels(Node *n, const char **s, Term *t, int rest)
 {
     bool dots = false;
@@ -61,7 +61,7 @@ static bool read_labels(Node *n, const char **s, Term *t, int rest)
     return true;
 }
 
-/* How many axes of an operand of this rank the ellipsis in its part of the equation stands for. */
+/* The number of axes that the ellipsis represents for an operand of this rank. */
 static int ellipsis_rank(const char *s, int rank)
 {
     bool dots = false;
@@ -93,7 +93,7 @@ static bool read_operands(Einsum *e, const char **s)
     return true;
 }
 
-/* Without an arrow: the ellipsis, then the letters that appear once, in their order. */
+/* The output if there is no arrow: the ellipsis, then the letters that occur once, sorted. */
 static void implied_output(Einsum *e)
 {
     int count[LABELS] = {0};
@@ -107,7 +107,7 @@ static void implied_output(Einsum *e)
             e->y.label[e->y.rank++] = letter((char)c);
 }
 
-/* The size of every label; those of an operand that are 1 where another operand has more are broadcast. */
+/* Sets the size of every label; a dimension of 1 is broadcast to another operand's. */
 static bool read_sizes(Einsum *e)
 {
     for (int i = 0; i < e->n_terms; i++)
@@ -147,7 +147,7 @@ static bool read_equation(Einsum *e)
 
 /* ---- one operand ----------------------------------------------------------------------------------------------- */
 
-/* v under the labels of its axes, each once. */
+/* Gives t->v the shape of its labels, which are distinct. */
 static void set_shape(Einsum *e, Term *t)
 {
     Dim dim[MAX_RANK];
@@ -163,7 +163,7 @@ static void drop_axis(Term *t, int k)
         t->label[i] = t->label[i + 1];
 }
 
-/* Labels that appear twice become the diagonal, axes that are broadcast go. */
+/* Reduces repeated labels to the diagonal and removes broadcast axes. */
 static void clean_term(Einsum *e, Term *t, Shape x)
 {
     int64_t axis[MAX_RANK];
@@ -203,7 +203,7 @@ static bool needed(const Einsum *e, int label, int a, int b)
     return false;
 }
 
-/* Sums over the labels that only this operand has. */
+/* Sums over the labels that occur only in this operand. */
 static void sum_term(Einsum *e, int at)
 {
     Term *t = &e->term[at], u = {.v = t->v};
@@ -221,7 +221,7 @@ static void sum_term(Einsum *e, int at)
     *t = u;
 }
 
-/* Its axes in the order of the labels, all of which it has. */
+/* t transposed to the order of the labels, which are all of its labels. */
 static Value *in_order(Einsum *e, const Term *t, int rank, const int *label)
 {
     int64_t perm[MAX_RANK];
@@ -258,7 +258,7 @@ static int append(int *to, int n, const Group *g)
     return n;
 }
 
-/* t as matrices (batch, rows, columns), or, if it stands so, transposed. */
+/* t as matrices (batch, rows, columns); *trans: (batch, columns, rows), if that saves a transpose. */
 static Value *as_matrices(Einsum *e, const Term *t, const Group *batch, const Group *rows, const Group *columns,
                           bool *trans)
 {
@@ -272,7 +272,7 @@ static Value *as_matrices(Einsum *e, const Term *t, const Group *batch, const Gr
     return make_reshape(e->n, in_order(e, t, k, *trans ? turned : order), 3, dim);
 }
 
-/* Every element of one times the other's, all labels kept. */
+/* The outer product, which keeps all labels. */
 static void outer_product(Einsum *e, const Term *a, const Term *b, Term *y)
 {
     const Term *const operand[2] = {a, b};
@@ -300,8 +300,8 @@ static void outer_product(Einsum *e, const Term *a, const Term *b, Term *y)
     y->v = make(e->n, "Mul", 2, v[0], v[1]);
 }
 
-/* Operands i and j become one. Labels that nobody else needs are summed, as those between the factors of a product of
- * matrices; the one that has the output's last label stands on the right. */
+/* Contracts operands i and j. Labels that are not needed elsewhere are summed, by a matrix product; the operand with
+ * the output's last label is the right factor. */
 static void contract(Einsum *e, int i, int j)
 {
     Term *a = &e->term[i], *b = &e->term[j], y = {0};
@@ -336,7 +336,7 @@ static void contract(Einsum *e, int i, int j)
     e->term[j] = e->term[--e->n_terms];
 }
 
-/* How large the product of operands i and j will be; a size known only at run time counts as 1000. */
+/* The number of elements of the product of operands i and j; a run-time size counts as 1000. */
 static double product_size(const Einsum *e, int i, int j)
 {
     double size = 1;
@@ -346,7 +346,8 @@ static double product_size(const Einsum *e, int i, int j)
     return size;
 }
 
-/* Of very many operands the first two: to compare all pairs every time would take minutes. */
+/* Contracts the pair with the smallest product; with many operands the first two, since comparing all pairs would take
+ * minutes. */
 static void contract_smallest(Einsum *e)
 {
     enum { MANY = 64 };
@@ -360,7 +361,7 @@ static void contract_smallest(Einsum *e)
     contract(e, a, b);
 }
 
-/* Integers narrower than 32 bits are computed in those and wrap at the end. */
+/* Integers narrower than 32 bits are computed in 32 and wrap at the end. */
 static void einsum_expand(Node *n)
 {
     Type t = in_type(n, 0);

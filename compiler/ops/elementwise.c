@@ -1,5 +1,4 @@
-/* elementwise.c - operators that compute each output element from one element of every input: rows that name functions
- * of runtime-min/scalar.def. */
+/* elementwise.c - elementwise operators: most are schemas that name a function of runtime-min/scalar.def. */
 #include <math.h>
 
 #include "ir/loop.h"
@@ -60,7 +59,8 @@ static bool has_zero(const Tensor *t)
     return false;
 }
 
-/* Integers by zero: an error when the zero is the model's own and certainly met; one that only the run meets ends it. */
+/* Division of integers: a constant divisor 0 is an error if the node certainly runs; at run time, 0 ends the run with a
+ * status. */
 static void div_infer(Node *n)
 {
     infer_broadcast(n);
@@ -90,7 +90,7 @@ static void mod_infer(Node *n)
 
 static void broadcast_before_7(Node *n);
 
-/* Until there was broadcasting, or without it. */
+/* Checks the shapes of versions without broadcasting, or of nodes that do not enable it. */
 static bool same_shapes(Node *n)
 {
     for (int i = 1; i < n->n_in; i++)
@@ -102,15 +102,15 @@ static bool same_shapes(Node *n)
     return true;
 }
 
-/* The slope expands to x, not x to the slope. */
+/* The slope broadcasts to x, but not x to the slope. */
 static void prelu_infer(Node *n)
 {
     if (require_expands(n, 1, in_shape(n, 0)))
         infer_same(n);
 }
 
-/* Max, Min, Sum, Mean of any number of inputs: one is the result; more than fit a loop go through a node before. Mean is
- * a sum first, so that this may be done to it. */
+/* Max, Min, Sum of any number of inputs: one is an Identity; more than a loop takes are split into several nodes. (Mean
+ * is expanded to a Sum.) */
 static void variadic_infer(Node *n)
 {
     if (n->n_in == 1)
@@ -166,7 +166,7 @@ static void shift_bind(Node *n)
 }
 static void gelu_bind(Node *n) { bind_map(n, attr_is(n, "approximate", "tanh") ? "gelu_tanh" : "gelu", 0, NULL); }
 
-/* Numbers that need not be integers are added to integers as doubles. */
+/* For integers, bias and lambd need not be integers, so the computation is in double. */
 static void shrink_bind(Node *n)
 {
     Loop *l = loop_new(*out(n, 0)->shape);
@@ -178,7 +178,7 @@ static void shrink_bind(Node *n)
     bind_loop(n, l);
 }
 
-/* The exponent, when it is one constant: most are 2. */
+/* The exponent if it is one constant; else NaN. */
 static double constant_exponent(const Node *n)
 {
     const Value *v = n->in[1];
@@ -186,7 +186,7 @@ static double constant_exponent(const Node *n)
     return !one ? NAN : type_is_float(v->type) ? tensor_get(v->data, 0) : (double)tensor_get_int(v->data, 0);
 }
 
-/* Both numbers as `to`, which is wide enough for them; the power as the type of input 0. */
+/* Converts both inputs to `to`, which represents both types, and the power to the type of input 0. */
 static void pow_bind(Node *n)
 {
     Loop *l = loop_new(*out(n, 0)->shape);
@@ -215,7 +215,7 @@ static void pow_bind(Node *n)
 
 /* ---- expand ------------------------------------------------------------------------------------------------- */
 
-/* Before version 7 the second input was broadcast only on demand, and its first axis could be aligned with `axis`. */
+/* Before version 7 the second input was broadcast only with broadcast=1, aligned at `axis`. */
 static void broadcast_before_7(Node *n)
 {
     Value *a = in(n, 0), *b = in(n, 1);
@@ -237,7 +237,7 @@ static void broadcast_before_7(Node *n)
     expand_to(n, make(n, n->op->name, 2, a, b));
 }
 
-/* Before version 8 sums and extremes were of tensors of one shape. */
+/* Before version 8 all inputs had the same shape. */
 static void same_before_8(Node *n)
 {
     if (same_shapes(n))
@@ -257,7 +257,7 @@ static void prelu_before_7(Node *n)
     expand_to(n, make(n, "PRelu", 2, in(n, 0), slope));
 }
 
-/* Until the limits became inputs. */
+/* Before version 11 the limits were attributes. */
 static void clip_before_11(Node *n)
 {
     Type t = in_type(n, 0);
@@ -266,7 +266,7 @@ static void clip_before_11(Node *n)
                       high ? make_scalar(n, t, attr_float(n, "max")) : NULL));
 }
 
-/* Of short floats in float: one rounding, at the end. */
+/* 16-bit floats are computed in float and rounded once. */
 static void mean_expand(Node *n)
 {
     if (n->op->since_version < 8 && !same_shapes(n))
@@ -279,7 +279,7 @@ static void mean_expand(Node *n)
     expand_to(n, make_cast(n, make(n, "Div", 2, sum, make_scalar(n, t, n->n_in)), in_type(n, 0)));
 }
 
-/* Other defaults than later. */
+/* Version 1 has other defaults. */
 static void selu_1(Node *n)
 {
     Value *y = make(n, "Selu", 1, in(n, 0));
@@ -288,7 +288,7 @@ static void selu_1(Node *n)
     expand_to(n, y);
 }
 
-/* ---- the rows ------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define CONSUMED "consumed_inputs:ints?"
 #define BROADCAST "axis:int? broadcast:int=0"
@@ -299,7 +299,7 @@ static void selu_1(Node *n)
 #define W "FB|int32|int64|uint32|uint64"
 #define W_7 "F|int32|int64|uint32|uint64"
 
-/* One input, versions 13, 6 and 1; 22 and an old one. */
+/* Operators of one input: with versions 13, 6 and 1; with version 22 and an older one. */
 #define SINCE_13(name, sig, fn)                                                                                        \
     {name, 13, sig, "T=FB", "", infer_same, .pointwise = fn, .compatible = "6 T=F; 1 T=F / " CONSUMED}
 #define SINCE_22(name, old, sig, fn) {name, 22, sig, "T=FB", "", infer_same, .pointwise = fn, .compatible = #old " T=F"}
@@ -320,7 +320,7 @@ static void selu_1(Node *n)
      .compatible = "12 T=N; 8 T=F"},                                                                                          \
         {name, 6, "data_0*:T -> " y ":T", "T=F", "", .expand = same_before_8, .compatible = "1 T=F / " CONSUMED}
 
-/* ---- scale and offset of a channel ---------------------------------------------------------------------------------------------- */
+/* ---- elementwise operators as scales and offsets (Op.affine) ----------------------------------------------------- */
 
 static Value *folded(Node *before, const char *op, Value *c)
 {
@@ -374,7 +374,7 @@ static void equal_infer(Node *n)
 static const Op elementwise_ops[] = {
     ARITHMETIC("Add", "add", add_as_scale), ARITHMETIC("Sub", "sub", sub_as_scale), ARITHMETIC("Mul", "mul", mul_as_scale),
     ARITHMETIC_OF("Div", "div", div_as_scale, div_infer),
-    {"Quotient", 1, AB_C, "T=NB", "", infer_broadcast, .pointwise = "div", .domain = "onnxcc"}, /* integers by zero are 0 */
+    {"Quotient", 1, AB_C, "T=NB", "", infer_broadcast, .pointwise = "div", .domain = "onnxcc"}, /* x / 0 is 0 */
     LOGIC("And", "and"), LOGIC("Or", "or"), LOGIC("Xor", "xor"),
     {"Not", 1, X_Y, "T=bool", "", infer_same, .pointwise = "not"},
     ORDER("Greater", "greater"), ORDER("Less", "less"),

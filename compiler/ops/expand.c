@@ -1,4 +1,4 @@
-/* expand.c - Expand, Tile: elements repeated along axes. */
+/* expand.c - Expand, Tile: repetition along axes. */
 #include "ir/spatial.h"
 #include "ir/strided.h"
 
@@ -36,7 +36,7 @@ static void expand_bind(Node *n)
     strided_bind(n, s);
 }
 
-/* How often each axis is repeated; false: wrong, and reported. */
+/* Reads the repeats of each axis; false: wrong, reported. */
 static bool read_repeats(Node *n, Dim *times)
 {
     Shape x = in_shape(n, 0);
@@ -76,7 +76,7 @@ static void tile_bind(Node *n)
     strided_bind(n, s);
 }
 
-/* How often and along which axis were two numbers of the data's type. */
+/* Version 1: the repeats and the axis are two scalars of the input's type. */
 static void tile_1(Node *n)
 {
     Value *rank = make_int(n, in_shape(n, 0).rank), *axis = make(n, "Mod", 2, make_cast(n, in(n, 2), I64), rank);

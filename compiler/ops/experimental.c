@@ -1,10 +1,10 @@
-/* experimental.c - operators that were experimental until version 10 and then went away; old exporters wrote them. */
+/* experimental.c - experimental operators that version 10 removed; old exporters wrote them. */
 #include "ir/spatial.h"
 
-/* ---- shapes and values --------------------------------------------------------------------------------------------------- */
+/* ---- shapes and values ------------------------------------------------------------------------------------------- */
 
-/* The shape that a filled tensor is to have: what input 0 holds or has, or the attribute; then extra_shape. NULL: wrong,
- * and reported. */
+/* The shape of a splat: the contents or the shape of input 0, or the attribute; then extra_shape. NULL: wrong,
+ * reported. */
 static Value *fill_shape(Node *n)
 {
     const int64_t *v;
@@ -46,9 +46,10 @@ static void given_fill_expand(Node *n)
     expand_to(n, make(n, "Reshape", 2, make_cast(n, value_const(n->graph, t), in_type(n, 0)), shape));
 }
 
-/* ---- parts of images ------------------------------------------------------------------------------------------------------ */
+/* ---- parts of images --------------------------------------------------------------------------------------------- */
 
-/* Images (N,C,H,W) without `border` (left, top, right, bottom); with `scale` (height, width): that much from its left top. */
+/* Images (N,C,H,W) without `border` (left, top, right, bottom); with `scale` (height, width): a part of this size, at
+ * the border's left and top. */
 static void crop_expand(Node *n)
 {
     const int64_t *b, *size;
@@ -86,10 +87,10 @@ static void image_scaler_expand(Node *n)
     expand_to(n, y);
 }
 
-/* ---- recurrent ------------------------------------------------------------------------------------------------------------- */
+/* ---- recurrent --------------------------------------------------------------------------------------------------- */
 
-/* One step of a GRU whose gates (reset, update, output) are given: it goes on for members of the batch whose length is
- * above t; the others stay, or become 0. */
+/* One step of a GRU with given gates (reset, update, output), for members of the batch whose length is above t; the
+ * others are unchanged, or become 0. */
 static void gru_unit_expand(Node *n)
 {
     Value *prev = in(n, 0), *gates = in(n, 1), *gate[2];
@@ -113,10 +114,10 @@ static void gru_unit_expand(Node *n)
     expand_to(n, make(n, "Where", 3, on, y, attr_int(n, "drop_states") ? make_scalar(n, prev->type, 0) : prev));
 }
 
-/* ---- the rows --------------------------------------------------------------------------------------------------------------- */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define SHAPE_ATTRS "input_as_shape:int=0 extra_shape:ints? shape:ints?"
-/* by: what to use instead. */
+/* by: the replacement. */
 #define GONE(name, sig, types, by) {name, 10, sig, types, "", .flags = DEPRECATED, .body = "experimental: " by}
 #define EXPANDS(name, sig, types, attrs, f, by) {name, 1, sig, types, attrs, .expand = f}, GONE(name, sig, types, by)
 #define MEANS(name, sig, types, attrs, text, by) {name, 1, sig, types, attrs, .body = text}, GONE(name, sig, types, by)

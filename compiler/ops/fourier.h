@@ -1,4 +1,4 @@
-/* fourier.h - what a node onnxcc.Fourier transforms, in the order of the integers that it takes. */
+/* fourier.h - the sizes of onnxcc.Fourier, in the order of its input of integers. */
 #ifndef ONNXCC_OPS_FOURIER_H
 #define ONNXCC_OPS_FOURIER_H
 

@@ -42,7 +42,7 @@ static void grid_sample_infer(Node *n)
     }
 }
 
-/* The parts of complex numbers are sampled as channels of their own. */
+/* Samples complex numbers as pairs of channels. */
 static Value *sample_parts(Node *n)
 {
     static const int64_t swap[] = {0, 1, 3, 2};

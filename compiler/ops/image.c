@@ -17,7 +17,7 @@ static void image_infer(Node *n)
     else if (format(n) < 0)
         node_error(n, "pixel_format is '%s': it may be RGB, BGR or Grayscale", attr_string(n, "pixel_format"));
     else {
-        Dim height = reported_size(n, 0, "height", D(INT64_MAX)); /* first */
+        Dim height = reported_size(n, 0, "height", D(INT64_MAX)); /* size 0: call it first */
         Dim width = reported_size(n, 1, "width", D(INT64_MAX));
         set_out(n, 0, U8, shape_list(3, height, width, D(format(n) == IMAGE_GRAY ? 1 : 3)));
     }

@@ -1,8 +1,8 @@
-/* integer.c - Conv and MatMul of 8-bit integers: onnxcc.IntegerConv and onnxcc.IntegerProduct, to which the operators
- * of ONNX and what is written as DequantizeLinear -> Conv -> QuantizeLinear come down. Their inputs: x, weights, bias,
- * scale, zero points of the weights, of x and of y. y is (sum + bias) * scale + zero, rounded and saturated to 8 bits,
- * or with a type of int32 the sum. In layout the weights, with all that there is per output channel, become panels
- * (runtime-min/qtile.h), made by a node that folds. */
+/* integer.c - Conv and MatMul of 8-bit integers: onnxcc.IntegerConv and onnxcc.IntegerProduct, to which ONNX's integer
+ * operators and DequantizeLinear -> Conv -> QuantizeLinear are reduced. Inputs: x, weights, bias, scale, zero points of
+ * the weights, of x and of y. y is (sum + bias) * scale + zero, rounded and saturated to 8 bits; with the type int32 it
+ * is the sum. Layout packs the weights, with all inputs per output channel, into panels (runtime-min/qtile.h) by a node
+ * that folds. */
 #include "integer.h"
 
 #include "base/options.h"
@@ -15,9 +15,9 @@
 /* Inputs of both operators. */
 enum { X, W, BIAS, SCALE, W_ZERO, X_ZERO, Y_ZERO, INPUTS };
 
-/* What a node does, whichever form its weights have. */
+/* A convolution or product, independent of the form of its weights. */
 typedef struct Integer {
-    int64_t group, cin, cout; /* of one group */
+    int64_t group, cin, cout; /* cin, cout: of one group */
     int64_t stretches, width; /* see qconv_pack */
     bool packed, depthwise;
 } Integer;
@@ -29,8 +29,8 @@ static int64_t panel_bytes(const Integer *c)
     return QTILE_HEAD + c->stretches * ((c->width * c->cin + 1) / 2) * QTILE_PAIR;
 }
 
-/* Replaces the weights, and all that goes with them, by a node that packs them. Elements between groups, outputs,
- * inputs and taps of the weights: as given. */
+/* Replaces the weights, and the inputs per output channel, by a node that packs them. w_...: the strides of the weights
+ * by group, output, input and tap. */
 static void pack(Node *n, const Integer *c, int64_t w_group, int64_t w_out, int64_t w_in, int64_t w_tap)
 {
     const char *names[] = {"group", "cout", "cin", "stretches", "width", "w_group", "w_out", "w_in", "w_tap"};
@@ -77,7 +77,7 @@ static void pack_bind(Node *n)
 
 /* ---- binding ----------------------------------------------------------------------------------------------------- */
 
-/* Rows of y for which weights are read once: more than one where they do not fit the caches near the processor. */
+/* The number of rows of y for which weights are read once: more than one if the weights do not fit the first caches. */
 static int64_t block_of(const Integer *c, const struct qconv_bind *p)
 {
     enum { NEAR = 200 << 10, PIXELS = 48 };
@@ -87,8 +87,8 @@ static int64_t block_of(const Integer *c, const struct qconv_bind *p)
     return (PIXELS + width - 1) / width;
 }
 
-/* A convolution without a neighbourhood is a product of matrices: the pixels are cut into rows whose widened form is
- * small. */
+/* A 1x1 convolution with stride 1 is a product of matrices: regroups the pixels into rows that are small when
+ * widened. */
 static void straighten(struct qconv_bind *p)
 {
     int64_t cin = dim_value(p->cin), max = opt()->target->vector >= 32 ? 16384 : opt()->target->cortex_m ? 256 : 2048;
@@ -130,7 +130,7 @@ static void bind_integer(Node *n, const Integer *c, struct qconv_bind p)
         }
     Value *args[] = {in(n, X), in(n, W), in(n, X_ZERO), in(n, Y_ZERO), out(n, 0)};
     bind_kernel(n, "qconv", in_type(n, X), t, qconv_fields(), &p, args, 5);
-    /* as qconv_rows has it */
+    /* scratch of qconv_rows */
     int64_t element = c->depthwise ? 2 * QTILE_PANEL : c->cin;
     Dim pixels = dim_add(dim_mul(dim_sub(p.out[2], D(1)), p.stride[2]),
                          dim_add(dim_mul(dim_sub(p.kernel[2], D(1)), p.dilation[2]), D(1)));
@@ -144,7 +144,7 @@ static void bind_integer(Node *n, const Integer *c, struct qconv_bind p)
 
 /* ---- convolution ------------------------------------------------------------------------------------------------- */
 
-/* One filter per channel runs as one group of as many outputs. */
+/* Reads the node. A depthwise convolution is handled as one group. */
 static bool conv_read(Node *n, Image *x, Windows *w, Integer *c)
 {
     Shape s = in_shape(n, W);
@@ -188,7 +188,7 @@ static bool conv_read(Node *n, Image *x, Windows *w, Integer *c)
     return true;
 }
 
-/* Has input i one number for each of the outputs, or only one, where that will do? */
+/* Has input i an element per output or, if `one` allows it, one element? Reports otherwise. */
 static bool fits(const Node *n, int i, const char *what, int64_t outputs, bool one)
 {
     Dim d = in(n, i) ? shape_count(in_shape(n, i)) : D(outputs);
@@ -307,7 +307,7 @@ static void product_bind(Node *n)
 
 /* ---- the operators of ONNX --------------------------------------------------------------------------------------- */
 
-/* x * w / y, as float: what a sum is multiplied by to be an integer again. */
+/* The scale of requantisation, x * w / y, as float. */
 static Value *requantise_scale(Node *n, Value *x, Value *w, Value *y)
 {
     Value *s = make(n, "Div", 2, make(n, "Mul", 2, x, w), y);
@@ -331,7 +331,7 @@ Node *make_integer(Node *n, const char *op, Type to, Value *const *in)
 static void qlinear_conv_expand(Node *n)
 {
     for (int i = 1; i < 8; i++)
-        if (i < 3 || i > 5) /* all but the weights and theirs */
+        if (i < 3 || i > 5) /* all except the weights and their scale and zero point */
             if (!require_one(n, i))
                 return;
     Value *scale = requantise_scale(n, in(n, 1), in(n, 4), in(n, 6));
@@ -354,13 +354,13 @@ static void conv_integer_expand(Node *n)
 
 static bool single(const Value *v) { return !v || dim_is(shape_count(*v->shape), 1); }
 
-/* Of one number, or of one for each column of the matrix b? */
+/* Has v one element, or one per column of the matrix b? */
 static bool per_column(const Value *v, const Value *b)
 {
     return single(v) || (b->shape->rank == 2 && dim_identical(shape_count(*v->shape), b->shape->dim[1]));
 }
 
-/* Can a b be one IntegerProduct? */
+/* Can the product of a and b be one IntegerProduct? */
 static bool product_fits(const Value *a, const Value *b, const Value *a_zero, const Value *b_zero)
 {
     Shape s = *a->shape, t = *b->shape;
@@ -373,7 +373,7 @@ static bool product_fits(const Value *a, const Value *b, const Value *a_zero, co
     return t.rank == 2 || same;
 }
 
-/* Has input i one number, or one for each row or column of the matrix m, or does it line up with all of m? */
+/* Has input i one element, or one per row (or column) of m, or does it broadcast to m? Reports otherwise. */
 static bool fits_matrix(Node *n, int i, const Value *m, bool rows)
 {
     Shape s = in_shape(n, i), of = *m->shape;
@@ -384,7 +384,7 @@ static bool fits_matrix(Node *n, int i, const Value *m, bool rows)
                        dim_select(dim_eq_expr(s.dim[0], D(1)), D(1), many));
 }
 
-/* v less zero as int32; rows: of a zero point per row. */
+/* v - zero as int32; rows: there is a zero point per row. */
 static Value *less_zero(Node *n, Value *v, Value *zero, bool rows)
 {
     static const int64_t column[2] = {-1, 1};
@@ -419,7 +419,7 @@ static Value *matmul_of_floats(Node *n)
     return make(n, "QuantizeLinear", 3, make(n, "MatMul", 2, a, b), in(n, 6), in(n, 7));
 }
 
-/* QLinearMatMul with scales and zero points per row, and other shapes than IntegerProduct has. */
+/* QLinearMatMul with scales or zero points per row, or with shapes that IntegerProduct does not support. */
 static Value *matmul_in_steps(Node *n)
 {
     static const int64_t column[2] = {-1, 1};
@@ -451,7 +451,7 @@ static void qlinear_matmul_expand(Node *n)
     expand_to(n, y);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define WINDOWS                                                                                                        \
     "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? pads:ints? strides:ints?"

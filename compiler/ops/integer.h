@@ -1,11 +1,11 @@
-/* integer.h - how nodes that compute with 8-bit integers are made. */
+/* integer.h - construction of nodes on 8-bit integers. */
 #ifndef ONNXCC_INTEGER_H
 #define ONNXCC_INTEGER_H
 
 #include "ir/kernel.h"
 
-/* onnxcc.IntegerConv or onnxcc.IntegerProduct before n, with a result of type `to`; in: x, weights, bias, scale, zero points
- * of weights, x and y. */
+/* onnxcc.IntegerConv or onnxcc.IntegerProduct before n, with a result of type `to`; in: x, weights, bias, scale, zero
+ * points of weights, x and y. */
 Node *make_integer(Node *n, const char *op, Type to, Value *const *in);
 
 /* Hooks of onnxcc.Quantize and onnxcc.Dequantize (requantize.c). */

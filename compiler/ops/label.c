@@ -1,4 +1,4 @@
-/* label.c - LabelEncoder, CategoryMapper, ZipMap, TfIdfVectorizer: values found in lists that the model carries. */
+/* label.c - LabelEncoder, CategoryMapper, ZipMap, TfIdfVectorizer: lookups in lists of the model. */
 #include <stdlib.h>
 
 #include "ir/call.h"
@@ -7,7 +7,7 @@
 #include "lookup.h"
 #include "tfidf.h"
 
-/* ---- lists ------------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 static Tensor *list_of_strings(int n, const Name *s)
 {
@@ -63,7 +63,7 @@ static int by_element(const void *a, const void *b, void *t)
     return c ? c : i < k ? -1 : 1;
 }
 
-/* The places of t's elements in ascending order, of equal ones the first alone; *n: how many. */
+/* The indices of t's distinct elements in ascending order, of equal ones the first; *n: their number. */
 static int64_t *order(const Tensor *t, int64_t *n)
 {
     int64_t *at = NEWS(int64_t, tensor_count(t) + 1), all = tensor_count(t);
@@ -77,7 +77,7 @@ static int64_t *order(const Tensor *t, int64_t *n)
     return at;
 }
 
-/* Where element i of t stands in the order of its k different elements. */
+/* The rank of element i of t among its k distinct elements. */
 static int64_t place_of(const Tensor *t, const int64_t *at, int64_t k, int64_t i)
 {
     int64_t low = 0, high = k;
@@ -104,7 +104,7 @@ static Tensor *chosen(const Tensor *t, const int64_t *at, int64_t n, const Tenso
     return y;
 }
 
-/* Where each element of x stands among the n keys, which ascend; n: nowhere. */
+/* The index of each element of x in the ascending keys; their number if it is not there. */
 static Value *places(Node *n, Value *x, Tensor *keys)
 {
     return make(n, "onnxcc.Lookup", 2, x, value_const(n->graph, keys));
@@ -117,9 +117,9 @@ static void lookup_bind(Node *n)
     BIND(n, lookup, .count = shape_count(in_shape(n, 0)), .keys = shape_count(in_shape(n, 1)));
 }
 
-/* ---- LabelEncoder, CategoryMapper, maps --------------------------------------------------------------------------------- */
+/* ---- LabelEncoder, CategoryMapper, maps -------------------------------------------------------------------------- */
 
-/* y: the value whose key x is, or the default. */
+/* y: the value for the key x, or the default. */
 static void map_values(Node *n, const Tensor *keys, const Tensor *values, const Tensor *otherwise)
 {
     if (tensor_count(keys) != tensor_count(values)) {
@@ -137,7 +137,7 @@ static void map_values(Node *n, const Tensor *keys, const Tensor *values, const 
     expand_to(n, make(n, "Gather", 2, value_const(n->graph, chosen(values, at, k, otherwise)), place));
 }
 
-/* default_int64 and so on, of a type. */
+/* The default for type t: default_int64 and so on. */
 static Tensor *default_of(Node *n, Type t)
 {
     const Attr *a = node_attr(n, "default_tensor");
@@ -160,7 +160,7 @@ static void label_encoder(Node *n)
         map_values(n, keys, values, default_of(n, values->type));
 }
 
-/* Between strings and numbers, in the direction that the input decides. */
+/* Maps strings to numbers or, by the input's type, numbers to strings. */
 static void map_either_way(Node *n, Tensor *strings, Tensor *numbers)
 {
     if (in_type(n, 0) == STR)
@@ -186,7 +186,7 @@ static void category_mapper(Node *n)
                    tensor_ints(i ? i->n : 0, i ? i->ints : (const int64_t[]){0}));
 }
 
-/* Rows of values get the class labels as keys. */
+/* Maps with the class labels as keys and rows of the input as values. */
 static void zip_map(Node *n)
 {
     Tensor *keys = list_attr(n, "classlabels");
@@ -204,7 +204,8 @@ static void zip_map(Node *n)
     expand_done(n);
 }
 
-/* Values and keys of input 0, a map; NULL: it is none that the operator takes ("string:float int64:string"), and reported. */
+/* The components of input 0, a map; NULL: not of the kinds that the operator takes ("string:float int64:string"),
+ * reported. */
 static const Components *map_components(Node *n, const char *kinds)
 {
     const Components *p = in(n, 0)->components;
@@ -218,8 +219,8 @@ static const Components *map_components(Node *n, const char *kinds)
     return NULL;
 }
 
-/* The values of a map by their keys' places in a vocabulary; 0 or an empty string for what it lacks. One dimension, as the
- * text has it, but a row where the model declares one, which converters do and ONNX Runtime makes. */
+/* The values of a map, in the order of a vocabulary; 0 or "" for missing keys. The result has one dimension, as
+ * specified, but two if the model declares so, as converters do and ONNX Runtime computes. */
 static void dict_vectorizer(Node *n)
 {
     const Attr *s = node_attr(n, "string_vocabulary"), *i = node_attr(n, "int64_vocabulary");
@@ -255,7 +256,7 @@ static Value *by_key(Node *n, Value *values, Value *keys)
     return make(n, "Gather", 2, values, m->out[1]);
 }
 
-/* The values of a map, each at the place that its key is; elsewhere 0. */
+/* The values of a map, each at the index given by its key; 0 elsewhere. */
 static Value *at_key(Node *n, Value *values, Value *keys, Type t)
 {
     int64_t max = attr_int(n, "max_map");
@@ -265,7 +266,7 @@ static Value *at_key(Node *n, Value *values, Value *keys, Type t)
     }
     Tensor *none = t == STR ? list_of_strings(1, (Name[]){name("0.f")}) : tensor_new(t, 1, (int64_t[]){1});
     Value *y = make(n, "Expand", 2, value_const(n->graph, none), make_ints(n, 1, &max));
-    Value *below = make(n, "Less", 2, keys, make_int(n, 0)); /* no place counted from the end */
+    Value *below = make(n, "Less", 2, keys, make_int(n, 0)); /* negative keys are no indices */
     return make(n, "ScatterElements", 3, y, make(n, "Where", 3, below, make_int(n, max), keys), values);
 }
 
@@ -294,7 +295,7 @@ static void cast_map(Node *n)
     expand_to(n, make(n, "Unsqueeze", 2, y, make_ints(n, 1, (int64_t[]){0})));
 }
 
-/* ---- TfIdfVectorizer --------------------------------------------------------------------------------------------------------- */
+/* ---- TfIdfVectorizer --------------------------------------------------------------------------------------------- */
 
 typedef struct Grams {
     const int64_t *item; /* tokens of one length's n-grams */
@@ -313,7 +314,8 @@ static int by_gram(const void *a, const void *b, void *grams)
     return i < k ? -1 : 1;
 }
 
-/* The pool with the n-grams of each length in order; their columns; per length: start, number before, count. */
+/* The pool with sorted n-grams of each length, and their columns; *table: per length, the start, the number before, the
+ * count. */
 static bool sort_pool(Node *n, const int64_t *pool, int64_t size, Tensor **gram, Tensor **column, Tensor **table)
 {
     const int64_t *counts, *indexes;
@@ -370,7 +372,7 @@ static void tfidf_expand(Node *n)
     }
     const int64_t *pool = x->type == STR ? NULL : numbers->ints;
     int64_t size = x->type == STR ? strings->n : numbers->n, columns = 0;
-    if (x->type == STR) { /* tokens become numbers: their places among all that the pool has */
+    if (x->type == STR) { /* tokens become numbers: their ranks among the pool's */
         Tensor *all = list_of_strings(strings->n, strings->strings);
         int64_t k, *at = order(all, &k), *number = NEWS(int64_t, size + 1);
         for (int64_t i = 0; i < size; i++)

@@ -1,5 +1,5 @@
-/* loss.c - NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: onnxcc.NllLoss gives the loss and the weight of every
- * sample, the reductions are ordinary ones. */
+/* loss.c - NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: onnxcc.NllLoss computes the loss and the weight of
+ * every sample, which are then reduced by ordinary operators. */
 #include "ir/call.h"
 #include "loss.h"
 
@@ -39,7 +39,7 @@ static void nll_bind(Node *n)
           .ignored = D(attr_int(n, "ignore_index")));
 }
 
-/* The reduced loss of the log-probabilities x. The mean is one over the weights that were applied. */
+/* The reduced loss of the log-probabilities x. The mean is weighted by the applied weights. */
 static Value *reduced_loss(Node *n, Value *x)
 {
     bool mean = attr_is(n, "reduction", "mean"), plain = !in(n, 2) && !attr_given(n, "ignore_index");

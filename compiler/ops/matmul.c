@@ -12,11 +12,11 @@ enum { AXES = 4, COLUMNS = 64, CACHE = 400000, FEW_ROWS = 12 };
 /* y (batch..., m, n) = a b + bias; each matrix may be stored transposed. */
 typedef struct Product {
     Shape a, b, y;
-    Dim m, n, k, a_k, b_k; /* a_k, b_k: as a and b have it; one of the two serves */
+    Dim m, n, k, a_k, b_k; /* a_k, b_k: k according to a and b, which must agree */
     bool trans_a, trans_b, packed, splat;
 } Product;
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------------ */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 static Shape batch_of(Shape s)
 {
@@ -53,19 +53,20 @@ static bool product_read(Node *n, Product *p)
     return true;
 }
 
-/* The batch in fewest axes, at least AXES, with the steps of a and b along each: 0 where one matrix serves all. */
+/* The batch with as few axes as possible, but at least AXES; a, b: the strides of the inputs along each, 0:
+ * broadcast. */
 typedef struct Batch {
     int rank;
     Dim dim[MAX_RANK], a[MAX_RANK], b[MAX_RANK];
 } Batch;
 
-/* Steps of a matrix along the batch axes of y, from its own last axis on. */
+/* The strides of s along the batch axes of y, right-aligned. */
 static void batch_steps(Shape s, Shape y, Dim *step)
 {
     Dim at = dim_mul(s.dim[s.rank - 1], s.dim[s.rank - 2]);
     for (int i = y.rank - 3, j = s.rank - 3; i >= 0; i--, j--) {
         step[i] = j < 0 || dim_is(s.dim[j], 1) ? D(0) : at;
-        if (j >= 0 && !dim_identical(s.dim[j], y.dim[i])) /* a size that may be 1 at run time */
+        if (j >= 0 && !dim_identical(s.dim[j], y.dim[i])) /* the size may be 1 at run time */
             step[i] = dim_select(dim_eq_expr(s.dim[j], D(1)), D(0), at);
         at = j < 0 ? at : dim_mul(at, s.dim[j]);
     }
@@ -97,7 +98,7 @@ static Batch batch_merge(const Product *p)
     return q;
 }
 
-/* Input i with the whole batch of y. */
+/* Input i expanded to the batch of y. */
 static Value *whole_batch(Node *n, int i, Shape y)
 {
     Shape s = in_shape(n, i);
@@ -116,13 +117,13 @@ static void product_infer(Node *n)
             return;
         assume_broadcast(n, batch_of(p.a), batch_of(p.b));
     }
-    if (!p.packed && batch_merge(&p).rank > AXES) /* more than the kernel has */
+    if (!p.packed && batch_merge(&p).rank > AXES) /* more than the kernel supports */
         for (int i = 0; i < 2; i++)
             node_set_in(n, i, whole_batch(n, i, p.y));
     set_out(n, 0, in_type(n, 0), p.y);
 }
 
-/* ---- binding ------------------------------------------------------------------------------------------------------------ */
+/* ---- binding ----------------------------------------------------------------------------------------------------- */
 
 #define DIMS4(a) {(a)[0], (a)[1], (a)[2], (a)[3]}
 
@@ -156,7 +157,7 @@ static void product_bind(Node *n)
     Dim b_k = p.trans_b ? D(1) : p.n, b_column = p.trans_b ? p.k : D(1);
     Dim m = p.m, depth = D(CACHE / COLUMNS / 4);
     if (!p.trans_a && dim_is(q.dim[1], 1) && dim_is(q.b[0], 0) && dim_identical(q.a[0], dim_mul(p.m, p.k))) {
-        m = dim_mul(m, q.dim[0]); /* one right-hand side for all: more rows of one matrix */
+        m = dim_mul(m, q.dim[0]); /* a shared right-hand side: the batch becomes rows of one matrix */
         q.dim[0] = D(1);
     }
     if (in_type(n, 0) != F32) {
@@ -173,7 +174,7 @@ static void product_bind(Node *n)
     bind_scratch(n, dim_mul(D(4), p.trans_a ? dim_add(scratch, dim_mul(m, p.k)) : scratch));
 }
 
-/* ---- constant right-hand sides ------------------------------------------------------------------------------------------ */
+/* ---- constant right-hand sides ----------------------------------------------------------------------------------- */
 
 /* Is b one constant matrix? */
 static bool has_weights(Node *n, Product *p)
@@ -195,7 +196,7 @@ static bool has_weights(Node *n, Product *p)
     return applies(REWRITE_PACK, n, "%s, in panels", remark_value(in(n, 1)));
 }
 
-/* Packs b into panels, when it is one constant matrix. */
+/* Packs b into panels if it is one constant matrix. */
 static void product_layout(Node *n)
 {
     Product p;
@@ -248,7 +249,7 @@ static Value *folded(Node *n, const char *op, Value *a, Value *b)
     return v;
 }
 
-/* b * factor for each column, (bias or 0) * factor + offset. */
+/* Folds a scale: b * factor by column, (bias or 0) * factor + offset. */
 static bool product_fold_scale(Node *n, Value *factor, Value *offset)
 {
     Value *b = in(n, 1), *bias = in(n, 2);
@@ -266,9 +267,9 @@ static bool product_fold_scale(Node *n, Value *factor, Value *offset)
     return true;
 }
 
-/* ---- MatMul and Gemm ---------------------------------------------------------------------------------------------------- */
+/* ---- MatMul and Gemm --------------------------------------------------------------------------------------------- */
 
-/* A vector is a row on the left and a column on the right; the output lacks that axis. */
+/* A vector is a row as the left factor and a column as the right one; the output lacks that axis. */
 static void matmul_expand(Node *n)
 {
     Value *a = in(n, 0), *b = in(n, 1);
@@ -297,15 +298,15 @@ static Value *scaled(Node *n, Value *v, Type t, double factor)
     return factor == 1 ? v : make(n, "Mul", 2, v, make_scalar(n, t, factor));
 }
 
-/* Is a product with this factor exact, overflow aside? */
+/* Is multiplication by the factor exact, unless it overflows? */
 static bool is_power_of_2(double factor)
 {
     int e;
     return factor == 0 || fabs(frexp(factor, &e)) == 0.5;
 }
 
-/* alpha * a b + beta * c; alpha goes to the constant factor, if there is one. Of short floats in float where a factor
- * would round them. */
+/* alpha * a b + beta * c; alpha is applied to the constant one of a and b, if any. 16-bit floats are computed in float
+ * if alpha or beta would round them. */
 static void gemm_expand(Node *n)
 {
     double alpha = attr_float(n, "alpha"), beta = attr_float(n, "beta");

@@ -1,10 +1,11 @@
-/* microsoft.c - the quantised operators of the domain com.microsoft, which ONNX Runtime's quantiser writes: each is an
- * operator of ONNX between DequantizeLinear and QuantizeLinear, and requantize.c treats it like one that came as that. */
+/* microsoft.c - the quantised operators of the domain com.microsoft, which ONNX Runtime's quantiser writes: each is
+ * expanded to an operator of ONNX between DequantizeLinear and QuantizeLinear, which requantize.c then converts to
+ * integers. */
 #include "ir/spatial.h"
 
-enum { ONE = -1 }; /* instead of an axis: one scale for all */
+enum { ONE = -1 }; /* instead of an axis: one scale for all elements */
 
-/* The real values of inputs i, i+1 (scale), i+2 (zero point, may be left out); axis: of a scale per slice. */
+/* Input i, dequantised by i+1 (scale) and i+2 (zero point, optional); axis: of a scale per slice, or ONE. */
 static Value *real(Node *n, int i, int64_t axis)
 {
     if (axis == ONE) {
@@ -15,7 +16,7 @@ static Value *real(Node *n, int i, int64_t axis)
     return with_int(make(n, "DequantizeLinear", 3, in(n, i), in(n, i + 1), in(n, i + 2)), "axis", axis);
 }
 
-/* y becomes output 0, with scale and zero point from inputs i and i+1; like: an input of the output's type. */
+/* Replaces n by y, quantised by inputs i (scale) and i+1 (zero point); like: an input with the output's type. */
 static void quantise(Node *n, Value *y, int i, int like)
 {
     require_one(n, i);
@@ -23,12 +24,12 @@ static void quantise(Node *n, Value *y, int i, int like)
     expand_to(n, make(n, "QuantizeLinear", 3, y, in(n, i), zero));
 }
 
-/* ONNX's name of the operator inside. */
+/* The name of ONNX's operator for the real values. */
 static const char *inner(const Node *n) { return n->op->name + strlen("QLinear"); }
 
 static void binary_expand(Node *n) { quantise(n, make(n, inner(n), 2, real(n, 0, ONE), real(n, 3, ONE)), 6, 0); }
 
-/* v with the channels, which come last, first, or back. */
+/* v transposed from channels last to channels first, or back. */
 static Value *turned(Node *n, Value *v, bool back)
 {
     int rank = in_shape(n, 0).rank;
@@ -40,7 +41,7 @@ static Value *turned(Node *n, Value *v, bool back)
     return v;
 }
 
-/* The same attributes, but for `channels_last`, which is ONNX Runtime's own. */
+/* The attributes are the same, except `channels_last`, which ONNX does not have. */
 static void unary_expand(Node *n)
 {
     bool last = attr_given(n, "channels_last") && attr_int(n, "channels_last");
@@ -56,7 +57,7 @@ static void where_expand(Node *n)
     quantise(n, make(n, "Where", 3, in(n, 0), real(n, 1, ONE), real(n, 4, ONE)), 7, 1);
 }
 
-/* QuantizeLinear and DequantizeLinear with types that ONNX's own did not have at the time. */
+/* QuantizeLinear and DequantizeLinear with more types than ONNX's older versions had. */
 static void linear_expand(Node *n)
 {
     Value *y = make(n, n->op->name, 3, in(n, 0), in(n, 1), in(n, 2));
@@ -65,7 +66,7 @@ static void linear_expand(Node *n)
     expand_to(n, y);
 }
 
-/* Softmax of the opset named by an attribute: up to 12 it ran over all of what follows the axis. */
+/* Softmax of the opset given by an attribute: up to 12, over all axes from `axis` on. */
 static void softmax_expand(Node *n)
 {
     int rank = in_shape(n, 0).rank, axis = attr_axis(n, "axis", rank);
@@ -79,7 +80,7 @@ static void softmax_expand(Node *n)
     quantise(n, y, 3, 0);
 }
 
-/* The axes are an attribute here, an input in ONNX. */
+/* The axes are an attribute; ONNX has an input. */
 static void reduce_mean_expand(Node *n)
 {
     const int64_t *axes;
@@ -101,7 +102,7 @@ static void concat_expand(Node *n)
     quantise(n, y->out[0], 0, 2);
 }
 
-/* Y = alpha * A' * B' + C, where C has the scale alpha * a_scale * b_scale; real numbers when y_scale is left out. */
+/* Y = alpha * A' * B' + C, where C has the scale alpha * a_scale * b_scale; without y_scale, Y is of floats. */
 static void gemm_expand(Node *n)
 {
     bool turned = attr_int(n, "transB") != 0;
@@ -122,7 +123,7 @@ static void gemm_expand(Node *n)
     }
 }
 
-/* The first columns of v, which has `all`. */
+/* The first `columns` of v's `all` along the axis. */
 static Value *left_part(Node *n, Value *v, int axis, int64_t all, int64_t columns)
 {
     int64_t from = 0, at = axis;
@@ -131,7 +132,7 @@ static Value *left_part(Node *n, Value *v, int axis, int64_t all, int64_t column
     return make(n, "Slice", 4, v, make_ints(n, 1, &from), make_ints(n, 1, &columns), make_ints(n, 1, &at));
 }
 
-/* Input i, whose rows of codes fill bytes from the low bits up, as floats. */
+/* Input i as floats: rows of codes, packed into bytes from the low bits up. */
 static Value *codes(Node *n, int i, int64_t bits, int64_t rows, int64_t columns)
 {
     int64_t each = 8 / bits, bytes = (columns + each - 1) / each;
@@ -146,13 +147,13 @@ static Value *codes(Node *n, int i, int64_t bits, int64_t rows, int64_t columns)
     return left_part(n, make_reshape(n, v, 2, (Dim[]){D(rows), D(bytes * each)}), 1, bytes * each, columns);
 }
 
-/* What blocks have, v, lined up with their codes; those of g_idx with the codes in rows. */
+/* v, an element per block, aligned with the codes; with g_idx, one per code. */
 static Value *of_blocks(Node *n, Value *v, int64_t rows, int64_t blocks, int64_t k)
 {
     v = make_cast(n, v, F32);
     if (!in(n, 4))
         return make_reshape(n, v, 3, (Dim[]){D(rows), D(blocks), D(1)});
-    Value *g = left_part(n, in(n, 4), 0, dim_value(in_shape(n, 4).dim[0]), k); /* no index counts from the end */
+    Value *g = left_part(n, in(n, 4), 0, dim_value(in_shape(n, 4).dim[0]), k); /* indices are not negative */
     return with_int(make(n, "Gather", 2, make_reshape(n, v, 2, (Dim[]){D(rows), D(blocks)}),
                          make_cast(n, make_cast(n, g, U32), I64)),
                     "axis", 1);
@@ -173,8 +174,8 @@ static bool nbits_possible(Node *n, int64_t k, int64_t rows, int64_t bits, int64
     return false;
 }
 
-/* Y = A W' + bias: W has N rows, in blocks along K that have a scale and a zero point each; with g_idx, every number along
- * K tells which. */
+/* Y = A W' + bias: W has N rows of blocks along K, with a scale and a zero point per block; g_idx, if given, is the
+ * block of every index of K. */
 static void matmul_nbits_expand(Node *n)
 {
     int64_t k = attr_int(n, "K"), rows = attr_int(n, "N");

@@ -1,12 +1,12 @@
-/* ml_feature.c - features on their way to a model of ai.onnx.ml: ArrayFeatureExtractor, Binarizer, FeatureVectorizer,
- * Imputer, Normalizer, OneHotEncoder, Scaler. */
+/* ml_feature.c - the feature preparation of ai.onnx.ml: ArrayFeatureExtractor, Binarizer, FeatureVectorizer, Imputer,
+ * Normalizer, OneHotEncoder, Scaler. */
 #include <math.h>
 
 #include "ir/spatial.h"
 #include "ml.h"
 #include "ml_feature.h"
 
-/* An attribute of one number or one for every column of input 0, as a constant of type t; NULL: wrong, and reported. */
+/* An attribute with one number, or one per column of input 0, as a constant of type t; NULL: wrong, reported. */
 static Value *per_column(Node *n, const char *attr, Type t)
 {
     const Attr *a = node_attr(n, attr);
@@ -25,7 +25,7 @@ static Value *per_column(Node *n, const char *attr, Type t)
     return make_cast(n, c, t);
 }
 
-/* The last axis at the indices, in any shape, of input 1. */
+/* Gathers along the last axis, by the indices in input 1 of any shape. */
 static void extract_expand(Node *n)
 {
     Shape x = in_shape(n, 0);
@@ -55,7 +55,7 @@ static void scaler_expand(Node *n)
     expand_to(n, make(n, "Mul", 2, make(n, "Sub", 2, x, offset), scale));
 }
 
-/* The attributes for integers count when those for floats are absent. */
+/* The attributes for integers are used if those for floats are absent. */
 static void imputer_expand(Node *n)
 {
     Type t = in_type(n, 0);
@@ -72,7 +72,7 @@ static void imputer_expand(Node *n)
     expand_to(n, make(n, "Where", 3, where, fill, x));
 }
 
-/* Every row by its largest element, or its norm; a row where that is 0 stays. */
+/* Divides each row by its largest element or its norm; a row where that is 0 is unchanged. */
 static void normalizer_expand(Node *n)
 {
     Shape s = in_shape(n, 0);
@@ -86,7 +86,8 @@ static void normalizer_expand(Node *n)
     expand_to(n, make(n, "Div", 2, x, make(n, "Where", 3, none, make_scalar(n, F32, 1), norm)));
 }
 
-/* Each input cut or filled with zeros to its number of columns, side by side. An input of one dimension is a column. */
+/* Concatenates the inputs, each cut or padded with zeros to its number of columns. An input of one dimension is a
+ * column. */
 static void vectorizer_expand(Node *n)
 {
     const int64_t *size;

@@ -1,4 +1,4 @@
-/* ml_forest.c - reads decision trees: versions 1 and 3, by the numbers of trees and nodes; version 5, by places. */
+/* ml_forest.c - reads decision trees: of versions 1 and 3, by ids of trees and nodes; of version 5, by indices. */
 #include "ir/kernel.h"
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static bool wrong(Node *n, const char *what, int64_t i)
     return false;
 }
 
-/* A list of integers; how many. */
+/* Reads a list of integers; returns its length. */
 static int64_t ints(Node *n, const char *attr, const int64_t **v)
 {
     int k = attr_given(n, attr) ? attr_ints(n, attr, v) : -1;
@@ -38,7 +38,7 @@ static bool is_double(Node *n, const char *attr)
     return a && a->type == A_TENSOR && a->t->type == F64;
 }
 
-/* ---- versions 1 and 3: nodes by the numbers of their trees and their own ---------------------------------------- */
+/* ---- versions 1 and 3: nodes identified by the ids of tree and node ---------------------------------------------- */
 
 typedef struct Key {
     int64_t tree, node, at;
@@ -67,7 +67,7 @@ static int mode_of(Node *n, Name s)
     return LEAF;
 }
 
-/* The nodes' own lists; false: wrong, and reported. */
+/* Reads the lists of nodes; false: wrong, reported. */
 static bool read_nodes(Node *n, Forest *f, Key *keys, const int64_t *trees)
 {
     const int64_t *feature, *yes, *no, *missing = NULL;
@@ -99,7 +99,7 @@ static bool read_nodes(Node *n, Forest *f, Key *keys, const int64_t *trees)
     return true;
 }
 
-/* The leaves' lists, called class_... or target_...; sorted by leaf. */
+/* Reads the lists of leaves, class_... or target_..., sorted by leaf. */
 static bool read_leaves(Node *n, Forest *f, const Key *keys, const char *kind)
 {
     char attr[4][32];
@@ -160,9 +160,9 @@ bool forest_read(Node *n, Forest *f, const char *kind)
     return read_nodes(n, f, keys, trees) && read_leaves(n, f, keys, kind);
 }
 
-/* ---- version 5: nodes, then leaves, by their place -------------------------------------------------------------- */
+/* ---- version 5: nodes and leaves identified by index ------------------------------------------------------------- */
 
-/* The sets follow each other, each ended by a NaN. */
+/* Reads the sets, which are concatenated, each followed by a NaN. */
 static bool read_sets(Node *n, Forest *f, int64_t nodes)
 {
     double *v;

@@ -1,4 +1,4 @@
-/* ml_score.c - how the classifiers and regressors of ai.onnx.ml make of sums scores, and of scores labels. */
+/* ml_score.c - scores and labels of the classifiers and regressors of ai.onnx.ml. */
 #include <string.h>
 
 #include "ir/kernel.h"
@@ -23,7 +23,7 @@ static Value *along_rows(Node *n, const char *op, Value *v)
     return make(n, op, 2, v, make_ints(n, 1, &axis));
 }
 
-/* Softmax, but what is 0 stays so; all of them one half where their sum is 0. */
+/* Softmax of the elements that are not 0, the others remain 0; 1/2 for all if the sum is 0. */
 static Value *softmax_zero(Node *n, Value *v, Type t)
 {
     Value *top = along_rows(n, "ReduceMax", v),
@@ -78,7 +78,7 @@ static const Attr *labels(const Node *n)
 
 int ml_label_count(const Node *n) { return labels(n) ? labels(n)->n : 0; }
 
-/* A constant of labels: those with these numbers; 0 or "" for -1, and 1 where there are none. */
+/* A constant of the labels with these numbers; for -1: 0 or ""; without labels: 1. */
 static Value *label_table(Node *n, int64_t k, const int *of)
 {
     const Attr *a = labels(n);

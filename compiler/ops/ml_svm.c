@@ -1,4 +1,4 @@
-/* ml_svm.c - LinearRegressor, LinearClassifier, SVMRegressor, SVMClassifier. All in float. */
+/* ml_svm.c - LinearRegressor, LinearClassifier, SVMRegressor, SVMClassifier; all computed in float. */
 #include <strings.h>
 
 #include "ir/call.h"
@@ -36,7 +36,7 @@ static Value *rows(Node *n, int64_t features)
     return make_reshape(n, v, 2, (Dim[]){x.rank == 2 ? x.dim[0] : D(1), D(features)});
 }
 
-/* x: (rows, features) times w: (k, features), plus as many numbers (or one) */
+/* x (rows, features) times the transpose of w (k, features), plus a bias of k elements (or one). */
 static Value *linear(Node *n, Value *x, int64_t k, int64_t features, const double *w, int64_t n_bias,
                      const double *bias)
 {
@@ -50,7 +50,7 @@ static Value *linear(Node *n, Value *x, int64_t k, int64_t features, const doubl
 
 /* ---- linear ----------------------------------------------------------------------------------------------------- */
 
-/* A single score stays as it is, but for a probit: so does ONNX Runtime. */
+/* A single score is not transformed, except by probit: as ONNX Runtime does. */
 static Value *post_of_targets(Node *n, Value *y, int64_t targets, Post post)
 {
     return ml_post(n, y, F32, targets > 1 || post == POST_PROBIT ? post : POST_NONE);
@@ -107,7 +107,7 @@ static void linear_classifier_expand(Node *n)
 
 /* ---- support vectors -------------------------------------------------------------------------------------------- */
 
-/* How alike every row and support vector are, (rows, vectors); NULL: wrong, and reported. */
+/* The kernel function of every row and support vector, (rows, vectors); NULL: wrong, reported. */
 static Value *alike(Node *n, int64_t vectors)
 {
     double *sv;
@@ -171,7 +171,7 @@ static void svm_regressor_expand(Node *n)
     expand_to(n, post_of_targets(n, y, 1, post));
 }
 
-/* One node with the scores of all pairs of classes and the votes; false: wrong, and reported. */
+/* A node that computes the scores of all pairs of classes and the votes; false: wrong, reported. */
 static bool contest(Node *n, int64_t classes, Value **score, Value **votes)
 {
     double *w, *rho;
@@ -225,7 +225,7 @@ static void probability_bind(Node *n)
     bind_scratch(n, D((2 * k * k + k) * 4));
 }
 
-/* Of the contests of two classes: probabilities where the model has what they need, else the scores. */
+/* The result from the pairs of classes: probabilities if the model has their parameters, otherwise the scores. */
 static void svm_contest_expand(Node *n, int64_t classes, Post post)
 {
     double *a, *b;
@@ -249,7 +249,7 @@ static void svm_contest_expand(Node *n, int64_t classes, Post post)
     expand_done(n);
 }
 
-/* Without support vectors: one row of coefficients for each class. */
+/* Without support vectors: a row of coefficients per class. */
 static void svm_linear_expand(Node *n, int64_t classes, Post post)
 {
     double *w, *rho;

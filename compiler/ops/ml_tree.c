@@ -1,4 +1,4 @@
-/* ml_tree.c - TreeEnsemble, TreeEnsembleClassifier, TreeEnsembleRegressor: trees as tables that the kernel walks. */
+/* ml_tree.c - TreeEnsemble, TreeEnsembleClassifier, TreeEnsembleRegressor: trees become tables for one kernel. */
 #include <math.h>
 
 #include "ir/call.h"
@@ -14,8 +14,10 @@ typedef struct Tables {
     VEC(double) value;
     VEC(int64_t) link;
     VEC(int64_t) mode;
-    VEC(struct Todo { int64_t node, from, n; }) todo; /* nodes that the links of `n` rows from `from` on lead to */
-    bool modes, lists; /* there are some that are not 0; leaves of other than one entry */
+    VEC(struct Todo {
+        int64_t node, from, n;
+    }) todo;           /* nodes to be put, and the `n` rows from `from` on that link to them */
+    bool modes, lists; /* some mode is not 0; some leaf has not exactly one entry */
 } Tables;
 
 static void put_row(Tables *t, int64_t feature, double value, int64_t link, int64_t mode)
@@ -27,7 +29,7 @@ static void put_row(Tables *t, int64_t feature, double value, int64_t link, int6
     t->modes |= mode != 0;
 }
 
-/* The largest number of the type below v: less than v is the same as at most that. */
+/* The next smaller number of the type: x < v is x <= before(v). */
 static double before(double v, Type t)
 {
     return v == -INFINITY ? (double)NAN : t == F64 ? nextafter(v, -INFINITY) : (double)nextafterf((float)v, -INFINITY);
@@ -42,16 +44,16 @@ static void put_leaf(Tables *t, const Forest *f, const Tree *x)
         put_row(t, TREE_LEAF - 1 - x->n, 0, x->first, 0);
 }
 
-/* A node as rows: every mode as a comparison by "at most" or "equal", a set as one row for each value. Returns the node that
- * follows the rows; the other is left to do. */
+/* Puts a node as rows: every mode becomes a comparison by <= or ==, a set a row per value. Returns the successor that
+ * follows the rows; the other one is added to `todo`. */
 static int64_t put_split(Tables *t, const Forest *f, const Tree *x)
 {
-    bool turned = x->mode == GT || x->mode == GTE || x->mode == NEQ; /* the other question, with yes and no exchanged */
+    bool turned = x->mode == GT || x->mode == GTE || x->mode == NEQ; /* the complement, with yes and no exchanged */
     int mode = x->mode == EQ || x->mode == NEQ || x->mode == MEMBER ? TREE_EQUAL : 0;
     mode |= turned != x->missing ? TREE_MISSING : 0;
     double split = x->mode == LT || x->mode == GTE ? before(x->split, f->type) : x->split;
     struct Todo later = {turned ? x->no : x->yes, t->feature.n, x->mode == MEMBER ? x->n : 1};
-    if (later.n == 0) { /* of an empty set only a NaN may be a member */
+    if (later.n == 0) { /* an empty set: no value is a member, except a NaN if `missing` */
         later.n = 1;
         split = (double)NAN;
     }
@@ -61,7 +63,7 @@ static int64_t put_split(Tables *t, const Forest *f, const Tree *x)
     return turned ? x->yes : x->no;
 }
 
-/* Depth first: what is not linked to stands behind its parent. False: not trees, and reported. */
+/* Puts a tree in depth-first order; a node without a link follows its parent. False: not a tree, reported. */
 static bool put_tree(Node *n, Tables *t, Forest *f, int64_t root)
 {
     vec_push(&t->root, t->feature.n);
@@ -117,7 +119,7 @@ static Type index_type(const Tables *t, const Forest *f)
     return max <= INT16_MAX ? I16 : I32;
 }
 
-/* The sums over the trees for every row of x and target; NULL: wrong, and reported. */
+/* The sums over the trees for every row of x and every target; NULL: wrong, reported. */
 static Value *make_trees(Node *n, Forest *f, int aggregate, Value *base)
 {
     Tables t = {0};
@@ -190,7 +192,7 @@ static Value *sums(Node *n, Forest *f, const char *kind, int aggregate)
     return make_trees(n, f, aggregate, k ? float_table(n, "base", f->type, k, base) : NULL);
 }
 
-/* A single score stays as it is, but for a probit: so does ONNX Runtime. */
+/* A single score is not transformed, except by probit: as ONNX Runtime does. */
 static void give_targets(Node *n, Forest *f, Value *y, Type to, Post post)
 {
     post = f->targets > 1 || post == POST_PROBIT ? post : POST_NONE;
@@ -231,8 +233,9 @@ static void ensemble_expand(Node *n)
         give_targets(n, &f, y, in_type(n, 0), post);
 }
 
-/* One score s decides: of two classes by "above 0", or above one half when no weight is negative; of one class by "above 0".
- * The scores are s alone for one class; for two, 1 - s or -s before s when the leaves are about class 0, else 0 before s. */
+/* Classification by one score s. With two classes the second one is chosen if s > 0 or, if no weight is negative, s >
+ * 1/2; with one class, if s > 0. The scores are s for one class; for two (1 - s, s) or (-s, s) if the leaves are for
+ * class 0, else (0, s). */
 static void binary_expand(Node *n, Forest *f, Post post)
 {
     double *base;

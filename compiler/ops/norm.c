@@ -5,7 +5,7 @@
 
 /* ---- BatchNormalization: elementwise operators over statistics ----------------------------------------------- */
 
-/* Input i, of one number for each channel, in the type t and with a shape that lines up with x's axis 1. */
+/* Input i, which has an element per channel, as type t and with a shape that broadcasts along x's axis 1. */
 static Value *per_channel(Node *n, int i, Type t, int k, const int64_t *shape)
 {
     return make(n, "Reshape", 2, make_cast(n, in(n, i), t), make_ints(n, k, shape));
@@ -26,7 +26,7 @@ static bool channels_agree(Node *n, Dim channels)
     return true;
 }
 
-/* One of the statistics that a training step leaves: cast to the output's type and flattened to (channels). */
+/* Output i, a statistic of training: v, cast to the output's type and flattened to (channels). */
 static void give_statistic(Node *n, int i, Value *v, Type t)
 {
     static const int64_t flat = -1;
@@ -34,10 +34,10 @@ static void give_statistic(Node *n, int i, Value *v, Type t)
         replace_out(n, i, make_cast(n, make(n, "Reshape", 2, v, make_ints(n, 1, &flat)), t));
 }
 
-/* y = (x - mean) / sqrt(var + epsilon) * scale + bias. For inference as x * s + b, where s and b fold when the model
- * knows them; in training with the mean and variance of x itself, over every axis but the channels. Computed in float
- * or double. Until version 9 training was asked for by further outputs; until 7, `spatial` = 0 made every element after
- * the batch axis a channel. */
+/* y = (x - mean) / sqrt(var + epsilon) * scale + bias. For inference as x * s + b, where s and b fold if their inputs
+ * are constant; in training with the mean and variance of x, over every axis but the channels. Computed in float or
+ * double. Before version 14 further outputs meant training; up to 7, `spatial` = 0 made every element after the batch
+ * axis a channel. */
 static void batch_norm_expand(Node *n)
 {
     Value *x = in(n, 0);
@@ -54,7 +54,7 @@ static void batch_norm_expand(Node *n)
         node_error(n, "has further outputs, but training_mode is 0");
         return;
     }
-    /* the statistics' shape, without the batch: (channels, 1, 1), or as x when not spatial */
+    /* the shape of the statistics, without the batch: (channels, 1, 1), or as x if not spatial */
     int64_t line_up[MAX_RANK] = {0}, axes[MAX_RANK];
     int k = s.rank < 2 ? 1 : s.rank - 1, n_axes = 0;
     for (int i = 0; i < k; i++)
@@ -132,7 +132,7 @@ static void group_norm_bind(Node *n)
           .inner = shape_product(s, 2, s.rank), .epsilon = attr_float(n, "epsilon"));
 }
 
-/* Until version 21 scale and bias were those of the groups, not of the channels. */
+/* Before version 21 scale and bias were per group, not per channel. */
 static void group_norm_18(Node *n)
 {
     int64_t groups = attr_int(n, "num_groups"), flat = -1, last = 1;
@@ -171,14 +171,14 @@ static void layer_norm_widen(Node *n, int i, int axis)
     infer_node(want->def);
     Value *wide = make(n, "Expand", 2, v, want);
     infer_node(wide->def);
-    if (!dim_identical(shape_count(*wide->shape), shape_product(x, from, x.rank))) { /* v's own may be 1, or x's */
+    if (!dim_identical(shape_count(*wide->shape), shape_product(x, from, x.rank))) { /* v's sizes may be 1 or x's */
         wide = make_reshape(n, wide, x.rank - from, x.dim + from);
         infer_node(wide->def);
     }
     node_set_in(n, i, wide);
 }
 
-/* Elements between the scales (or biases) of two rows: none when all rows share them. */
+/* The stride between the scales (or biases) of two rows; 0 if all rows share them. */
 static Dim layer_norm_step(Node *n, int i, int axis)
 {
     Shape x = in_shape(n, 0);
@@ -227,7 +227,7 @@ static void rms_norm_bind(Node *n)
 
 /* ---- MeanVariance- and LpNormalization ----------------------------------------------------------------------- */
 
-/* y = (x - mean) / (sqrt(variance) + 1e-9), which the text has as a float */
+/* y = (x - mean) / (sqrt(variance) + 1e-9); the specification gives 1e-9 as a float */
 static void mean_variance(Node *n, int k, const int64_t *axes, bool divide)
 {
     Type t = in_type(n, 0) == F64 ? F64 : F32;
@@ -245,7 +245,7 @@ static void mean_variance_expand(Node *n)
     mean_variance(n, k, axes, true);
 }
 
-/* As an experimental operator, over each image's pixels; as one of the first functions, with axes as later. */
+/* Version 1: as an experimental operator, over each image's pixels; as a function, with axes as later. */
 static void mean_variance_1(Node *n)
 {
     static const int64_t images[] = {1, 2, 3};

@@ -1,7 +1,7 @@
-/* optimizer.c - Adagrad, Adam, Momentum: one step of training for any number of tensors, as elementwise operators. */
+/* optimizer.c - Adagrad, Adam, Momentum: a training step for any number of tensors, as elementwise operators. */
 #include "ir/kernel.h"
 
-/* The scalars of a step, in the type of the tensor in work. */
+/* The scalars of a step, in the type of the current tensor. */
 typedef struct Update {
     Node *n;
     Type t;
@@ -16,19 +16,19 @@ static Value *number(const Update *s, double v) { return make_scalar(s->n, s->t,
 static Value *attribute(const Update *s, const char *name) { return number(s, attr_float(s->n, name)); }
 static Value *rest_of(const Update *s, const char *name) { return number(s, 1 - attr_float(s->n, name)); }
 
-/* later from the second step on, first in the first one */
+/* `first` in the first step (T is 0), `later` after it */
 static Value *by_step(const Update *s, Value *later, Value *first)
 {
     return make(s->n, "Where", 3, make(s->n, "Greater", 2, in(s->n, 1), make_int(s->n, 0)), later, first);
 }
 
-/* The gradient g of x with that of norm_coefficient / 2 * |x|^2. */
+/* The gradient g of x, plus that of norm_coefficient / 2 * |x|^2. */
 static Value *regularized(const Update *s, Value *x, Value *g)
 {
     return attr_float(s->n, "norm_coefficient") == 0 ? g : add(s, mul(s, attribute(s, "norm_coefficient"), x), g);
 }
 
-/* Each takes a tensor x, its gradient and its state, and leaves what they become. */
+/* The steps: v is a tensor, its gradient and its states; y is set to the new tensor and states. */
 static void adagrad(const Update *s, Value *const *v, Value **y)
 {
     Value *g = regularized(s, v[0], v[1]);
@@ -61,7 +61,7 @@ static void momentum(const Update *s, Value *const *v, Value **y)
     y[0] = sub(s, v[0], mul(s, s->rate, d));
 }
 
-/* R, T, then all tensors, all gradients, and all tensors of each state; out come the tensors and the states. */
+/* Inputs: R, T, then all tensors, all gradients, and each state of all tensors; outputs: the tensors and the states. */
 static void each_tensor(Node *n, int states, void (*step)(const Update *s, Value *const *v, Value **y))
 {
     int count = (n->n_in - 2) / (2 + states);

@@ -1,9 +1,9 @@
-/* pad.c - Pad. Negative pads take away before the others add. */
+/* pad.c - Pad. Negative pads crop before the others pad. */
 #include "ir/call.h"
 #include "ir/strided.h"
 #include "pad.h"
 
-/* How much each axis gets before and after; false: wrong, and reported. */
+/* Reads the pads before and after each axis; false: wrong, reported. */
 static bool read_pads(Node *n, Dim *before, Dim *after)
 {
     int rank = in_shape(n, 0).rank, axes = rank;
@@ -36,7 +36,7 @@ static bool read_pads(Node *n, Dim *before, Dim *after)
     return require_dim(n, "axes that the input has", listed, D(axes));
 }
 
-/* mode as the kernel counts; -1: unknown, and reported. */
+/* The mode as the kernel's number; -1: unknown, reported. */
 static int read_mode(Node *n)
 {
     static const char *const modes[] = {"constant", "edge", "reflect", "wrap"};
@@ -71,7 +71,7 @@ typedef struct PadAxis {
 
 static bool unpadded(const PadAxis *a) { return dim_is(a->before, 0) && dim_identical(a->out, a->dim); }
 
-/* Neighbours without pads are one axis; what is inside a padded axis too, when the pad is no repetition of single places. */
+/* Merges adjacent axes without pads; also into a padded axis, if the mode is constant. */
 static int merge_axes(PadAxis *a, int rank, bool constant)
 {
     int k = 0;
@@ -118,7 +118,7 @@ static void pad_bind(Node *n)
     bind_kernel(n, "pad", type_storage(in_type(n, 0)), NO_TYPE, pad_fields(), &p, ARGS(in(n, 0), in(n, 2), out(n, 0)));
 }
 
-/* pads and the value were attributes, and the first version called the pads paddings. */
+/* Before version 11 pads and value were attributes; version 1 named the pads "paddings". */
 static void pad_2(Node *n)
 {
     const int64_t *pads;

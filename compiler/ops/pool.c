@@ -4,9 +4,9 @@
 #include "qpool.h"
 #include "unpool.h"
 
-/* ---- windows ------------------------------------------------------------------------------------------------------- */
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
 
-/* A window that begins outside reaches the image. */
+/* Checks that every window overlaps the image: pads are smaller than the kernel. */
 static bool pads_below_kernel(Node *n, const Windows *w)
 {
     for (int a = 0; a < AXES; a++)
@@ -38,13 +38,13 @@ static void pool_infer(Node *n)
     image_in_steps(n, &x);
 }
 
-/* Channels last: images of x.channels; else so many more images of one channel. */
+/* Channels last: images of x.channels; otherwise n * channels images of one channel. */
 #define POOL_FIELDS                                                                                                    \
     .batch = n->channels_last ? x.n : dim_mul(x.n, x.channels), .channels = n->channels_last ? x.channels : D(1),       \
     .in = DIMS3(x.size), .out = DIMS3(w.out), .kernel = THREE(w.kernel), .stride = THREE(w.stride),                     \
     .dilation = THREE(w.dilation), .pad = DIMS3(w.pad)
 
-/* From pixel to pixel, where an image has more than one channel. */
+/* The pitch of pixels, if an image has several channels; else 0. */
 static Dim pool_pitch(const Node *n, const Image *x)
 {
     return n->channels_last && !dim_is(x->channels, 1) ? x->channels : D(0);
@@ -104,7 +104,7 @@ static void integer_pool_bind(Node *n)
               .count_pad = D(attr_given(n, "count_include_pad") && attr_int(n, "count_include_pad")));
 }
 
-/* ---- global forms ------------------------------------------------------------------------------------------------------ */
+/* ---- global forms ------------------------------------------------------------------------------------------------ */
 
 static Value *reduced(Node *n, const char *op, Value *x)
 {
@@ -132,7 +132,7 @@ static void global_lp_expand(Node *n)
                                  make_scalar(n, t, 1 / p)));
 }
 
-/* ---- LRN ------------------------------------------------------------------------------------------------------------------ */
+/* ---- LRN --------------------------------------------------------------------------------------------------------- */
 
 static void lrn_bind(Node *n)
 {
@@ -150,14 +150,14 @@ static void lrn_bind(Node *n)
          .alpha = attr_float(n, "alpha"), .beta = attr_float(n, "beta"), .bias = attr_float(n, "bias"));
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 /* ---- MaxUnpool --------------------------------------------------------------------------------------------------- */
 
-/* The image that was pooled: m its pooled form, size its axes; false: wrong, and reported. */
+/* m: the pooled image, input 0; size: the spatial sizes of the original; false: wrong, reported. */
 static bool unpool_read(Node *n, Image *m, Dim *size)
 {
-    Windows w = {.padded = false}; /* and no pads */
+    Windows w = {.padded = false}; /* without pads */
     if (!image_read(n, 0, m) || !spatial_ints(n, m, "kernel_shape", 1, 1, w.kernel) ||
         !spatial_ints(n, m, "strides", 1, 1, w.stride) || !read_pads(n, m, &w))
         return false;
@@ -202,7 +202,7 @@ static void unpool_infer(Node *n)
     image_in_steps(n, &m);
 }
 
-/* Over many axes: by the numbers of the elements, into images that then grow at their ends. */
+/* Over many axes: scatters by the elements' indices, then pads the images at their ends. */
 static void unpool_in_steps(Node *n)
 {
     Image m;

@@ -1,18 +1,18 @@
-/* quantize.c - QuantizeLinear and DequantizeLinear, which are elementwise once scale and zero point are lined up with
- * x; DynamicQuantizeLinear. */
+/* quantize.c - QuantizeLinear and DequantizeLinear, as elementwise operators after scale and zero point are reshaped to
+ * broadcast to x; DynamicQuantizeLinear. */
 #include "ir/loop.h"
 #include "ir/spatial.h"
 #include "integer.h"
 #include "table.h"
 
-/* ---- scales and zero points as ONNX has them: for all of x, per slice of an axis, per block of an axis ----------- */
+/* ---- scales and zero points: for all of x, per slice of an axis, per block of an axis ---------------------------- */
 
 static int64_t attr_or(const Node *n, const char *attr, int64_t otherwise)
 {
     return attr_given(n, attr) ? attr_int(n, attr) : otherwise;
 }
 
-/* v, of one number for each block along the axis, as one of x's shape: every number `block` times, cut to x's size. */
+/* v, an element per block along the axis, expanded to x's shape: each `block` times, cut to x's size. */
 static Value *unblocked(Node *n, Value *v, int axis, int64_t block)
 {
     Shape x = in_shape(n, 0), s = *v->shape, wide = s;
@@ -42,7 +42,7 @@ static Value *unblocked(Node *n, Value *v, int axis, int64_t block)
                 make_ints(n, 1, (int64_t[]){axis}));
 }
 
-/* Input i so that it broadcasts to x. */
+/* Input i in a shape that broadcasts to x. */
 static Value *lined_up(Node *n, int i)
 {
     Value *v = in(n, i);
@@ -51,7 +51,7 @@ static Value *lined_up(Node *n, int i)
         return NULL;
     if (dim_is(shape_count(*v->shape), 1))
         return v->shape->rank ? make(n, "Reshape", 2, v, make_ints(n, 0, NULL)) : v;
-    /* Not every operator moves narrow types. */
+    /* Some operators do not support narrow types. */
     if (type_bits(v->type) < 8 || (type_is_float(v->type) && type_bits(v->type) == 8)) {
         const Shape *s = v->shape;
         v = make_cast(n, v, type_is_float(in_type(n, i)) ? F32 : I32);
@@ -74,7 +74,8 @@ static Value *lined_up(Node *n, int i)
     return axis == x.rank - 1 ? v : make(n, "Reshape", 2, v, make_ints(n, x.rank - axis, line_up));
 }
 
-/* The zero point, lined up; NULL when it is an integer known to be zero: a float zero still makes -0 into 0. */
+/* The zero point in a shape that broadcasts to x; NULL: constant integers 0. (A float 0 has an effect: it turns -0 into
+ * 0.) */
 static Value *zero_point(Node *n, int i)
 {
     bool zero = in_const(n, i) && type_is_int(in_type(n, i));
@@ -83,7 +84,7 @@ static Value *zero_point(Node *n, int i)
     return zero ? NULL : lined_up(n, i);
 }
 
-/* As many zero points as scales. */
+/* Checks that zero points and scales have the same shape. */
 static bool zeros_fit(Node *n)
 {
     if (attr_or(n, "block_size", 0) < 0) {
@@ -94,7 +95,7 @@ static bool zeros_fit(Node *n)
            require_dim(n, "number of zero points", shape_count(in_shape(n, 2)), shape_count(in_shape(n, 1)));
 }
 
-/* Is this the number of a type in which x is divided by its scale? 0 leaves the choice. */
+/* Is `precision` a type in which x can be divided by its scale? 0: the default. Reports otherwise. */
 static bool can_divide(Node *n, int64_t precision)
 {
     if (!precision || precision == F32 || precision == F64 || precision == F16 || precision == BF16)
@@ -115,7 +116,7 @@ static void quantize_expand(Node *n)
     to = to ? to : zero ? zero : U8;
     if (!attr_type(n, "output_dtype", to) || !can_divide(n, precision) || !zeros_fit(n))
         return;
-    if (!precision) /* scales that are no numbers to compute with leave the choice to x */
+    if (!precision) /* by the scale's type, unless that is no type to divide in */
         precision = in_type(n, 1) == F8E8M0 || in_type(n, 1) == I32 ? in_type(n, 0) : in_type(n, 1);
     Value *scale = lined_up(n, 1), *shift = zero_point(n, 2);
     Value *y = with_int(make(n, "onnxcc.Quantize", 3, in(n, 0), scale, shift), "to", to);
@@ -138,7 +139,7 @@ static void dequantize_expand(Node *n)
 
 static bool one_number(const Value *v) { return v->data && (tensor_count(v->data) == 1 || tensor_uniform(v->data)); }
 
-/* Notes what the integers of v stand for, when one scale holds for all of them. */
+/* Records v's quantisation if one scale holds for all elements. */
 static void note_scale(Value *v, const Value *scale, const Value *zero)
 {
     if (v && type_is_int(v->type) && one_number(scale) && (!zero || one_number(zero)) && !v->scale) {
@@ -162,7 +163,7 @@ static void linear_infer(Node *n)
     note_scale(out(n, 0), in(n, 1), in(n, 2));
 }
 
-/* lo - zero, as a float: what x / scale may be at least. */
+/* The step value - zero, as a float: a limit of x / scale. */
 static int limit(Loop *l, double value, Value *zero)
 {
     int v = loop_literal(l, F32, value, 0);
@@ -173,7 +174,7 @@ static int limit(Loop *l, double value, Value *zero)
     return loop_step(l, "sub", F32, F32, 2, v, loop_convert(l, loop_in(l, zero), F32));
 }
 
-/* saturate(round(x / scale) + zero); floats: (x / scale + zero), converted. */
+/* saturate(round(x / scale) + zero); for float types: (x / scale + zero), converted. */
 static void quantize_bind(Node *n)
 {
     Loop *l = loop_new(*out(n, 0)->shape);
@@ -197,7 +198,7 @@ static void quantize_bind(Node *n)
     bind_loop(n, l);
 }
 
-/* (x - zero) * scale; integers are subtracted as such. */
+/* (x - zero) * scale; integers are subtracted as integers. */
 static void dequantize_bind(Node *n)
 {
     Loop *l = loop_new(*out(n, 0)->shape);
@@ -211,11 +212,11 @@ static void dequantize_bind(Node *n)
     bind_loop(n, l);
 }
 
-/* A loop over one 8-bit value (fuse.c): x, and what each of its 256 bit patterns becomes. */
+/* A lookup table (fuse.c): x, and the result for each of its 256 bit patterns. */
 static void table_infer(Node *n) { set_out(n, 0, in_type(n, 1), in_shape(n, 0)); }
 static void table_bind(Node *n) { BIND_T(n, table, U8, .count = shape_count(in_shape(n, 0))); }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define NARROW_10 "int8|uint8"
 #define NARROW_19 NARROW_10 "|F8"

@@ -1,5 +1,5 @@
-/* random.c - RandomUniform, RandomNormal, Multinomial, Bernoulli, Dropout. The numbers depend on the seed alone, and
- * without one on where the node stands in the model: every run gives the same, every node others. */
+/* random.c - RandomUniform, RandomNormal, Multinomial, Bernoulli, Dropout. The numbers depend only on the attribute
+ * `seed` or, without one, on the node's position in the model: every run draws the same, every node others. */
 #include "passes/infer.h"
 #include "ir/schema.h"
 #include "ir/spatial.h"
@@ -7,7 +7,8 @@
 
 /* ---- the sources: onnxcc.RandomUniform and RandomNormal of a shape, Multinomial -------------------------------- */
 
-/* What the sequence begins with: the bits of the seed, a float or an integer; else beyond all of those. */
+/* The key of the random sequence: the bits of the seed, a float or an integer; without a seed, a number beyond
+ * these. */
 static int64_t key_of(const Node *n)
 {
     const Attr *seed = node_attr(n, "seed");
@@ -19,7 +20,7 @@ static int64_t key_of(const Node *n)
     return seed ? (int64_t)bits : ((int64_t)1 << 62) + out(n, 0)->id;
 }
 
-/* Uniform (low, high) or normal (mean, scale) numbers of type t in the shape that a value holds. */
+/* Uniform (low, high) or normal (mean, scale) numbers of type t; shape: a value with the dimensions. */
 static Value *drawn(Node *n, const char *op, Value *shape, Type t, const char *const *attrs)
 {
     Value *y = with_int(make(n, op, 1, shape), "dtype", t);
@@ -86,7 +87,7 @@ static void multinomial_infer(Node *n)
     else {
         assume_dim(n, dim_max(x.dim[1], D(1)), x.dim[1]);
         set_out(n, 0, (Type)type, shape_list(2, x.dim[0], D(samples)));
-        attr_set_int(n, "seed", key_of(n)); /* a copy of it draws the same */
+        attr_set_int(n, "seed", key_of(n)); /* a copy of the node draws the same numbers */
     }
 }
 
@@ -101,7 +102,7 @@ static void multinomial_bind(Node *n)
 
 /* ---- Bernoulli and Dropout: uniform numbers below a limit ------------------------------------------------------ */
 
-/* 1 with the probability that x gives. */
+/* 1 with the probability x. */
 static void bernoulli_expand(Node *n)
 {
     Type t = in_type(n, 0) == F64 ? F64 : F32;
@@ -113,8 +114,8 @@ static void bernoulli_expand(Node *n)
     expand_to(n, make_cast(n, y, to));
 }
 
-/* Is it known that nothing is dropped? Before version 7 training was meant unless is_test said otherwise, from 7 to 11
- * it was impossible; then it became an input. */
+/* Is it certain that nothing is dropped? Before version 7 the mode was training unless is_test was set; from 7 to 11
+ * there was only inference; since 12 it is an input. */
 static bool drops_nothing(const Node *n)
 {
     if (n->op->since_version < 7)
@@ -123,7 +124,7 @@ static bool drops_nothing(const Node *n)
            in_float(n, 1, 0.5) == 0;
 }
 
-/* In training, each element goes with the probability `ratio`, and the others are scaled by 1 / (1 - ratio). */
+/* In training, each element becomes 0 with the probability `ratio`; the others are scaled by 1 / (1 - ratio). */
 static void drop(Node *n, Value **y, Value **kept)
 {
     Type t = in_type(n, 0), wide = t == F64 ? F64 : F32;
@@ -149,7 +150,7 @@ static void dropout_expand(Node *n)
     if (!(ratio >= 0 && ratio < 1) || (n->op->since_version >= 12 && (!require_one(n, 1) || !require_one(n, 2))))
         return;
     if (n->op->since_version >= 12 && in(n, 1)) {
-        bool small = type_bits(in_type(n, 1)) < 16; /* numbers of 8 bits are compared as floats */
+        bool small = type_bits(in_type(n, 1)) < 16; /* 8-bit numbers are compared as floats */
         Value *given = small ? inferred(make_cast(n, n->in[1], F32)) : n->in[1];
         node_set_in(n, 1, inferred(make_within(n, given, 0, D(1), true)));
     }

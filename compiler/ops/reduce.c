@@ -3,8 +3,8 @@
 #include "ir/spatial.h"
 #include "reduce.h"
 
-/* Which axes of input 0 go: gone[i] is 1 or 0, or an expression when the axes are known only at run time. All of them when
- * none is given, unless the node says that this means none. Returns how many; -1: an error. */
+/* The axes to reduce: gone[i] is 1 or 0, or an expression if the axes are known only at run time. If none is given, all
+ * of them, unless noop_with_empty_axes. Returns their number; -1: an error. */
 static int reduce_axes(Node *n, Dim *gone)
 {
     int rank = in_shape(n, 0).rank, k = in(n, 1) ? 0 : -1;
@@ -36,8 +36,8 @@ static bool axes_known(const Dim *gone, int rank)
     return true;
 }
 
-/* Puts the dimensions into the pattern keep axis keep ... keep, which stands at the end: neighbours of one kind are merged,
- * those that may be of either kind stand by themselves. False: it is too short. */
+/* Arranges the dimensions as keep axis keep ... keep, right-aligned: adjacent ones of the same kind are merged, unless
+ * the kind is known only at run time. False: too many. */
 static bool reduce_pattern(Shape s, const Dim *gone, struct reduce_sum_bind *p)
 {
     *p = (struct reduce_sum_bind){.keep = {D(1), D(1), D(1), D(1), D(1)}, .axis = {D(1), D(1), D(1), D(1)}};
@@ -63,7 +63,7 @@ static bool reduce_pattern(Shape s, const Dim *gone, struct reduce_sum_bind *p)
 static void reduce_infer(Node *n)
 {
     Shape x = in_shape(n, 0), y = {0};
-    Dim gone[MAX_RANK], before = D(0); /* kept axes so far */
+    Dim gone[MAX_RANK], before = D(0); /* number of kept axes so far */
     struct reduce_sum_bind p;
     int k = reduce_axes(n, gone);
     if (k < 0)
@@ -77,7 +77,7 @@ static void reduce_infer(Node *n)
                                   i == 0 ? D(0) : y.dim[j]);
         before = dim_add(before, dim_sub(D(1), gone[i]));
     }
-    if (!axes_known(gone, x.rank)) /* all different, and inside */
+    if (!axes_known(gone, x.rank)) /* checks that they are distinct and in range */
         assume_dim(n, before, D(x.rank - k));
     set_out(n, 0, in_type(n, 0), y);
     if (!reduce_pattern(x, gone, &p)) {
@@ -86,7 +86,8 @@ static void reduce_infer(Node *n)
     }
 }
 
-/* Along one axis after the other, as part of (before, axis, 1, after): where the axis stays, that of one element goes. */
+/* Reduces one axis after the other, as (before, axis, 1, after): if an axis is kept, the dimension 1 is reduced
+ * instead. */
 static void reduce_in_steps(Node *n)
 {
     static const struct {
@@ -148,7 +149,7 @@ static void reduce_bind(Node *n)
     bind_kernel(n, kernels[k].kernel, NO_TYPE, NO_TYPE, reduce_sum_fields(), &p, NULL, 0);
 }
 
-/* Axes that stay as ones may be reduced wherever they are. */
+/* With keepdims the axes can be permuted. */
 static bool reduce_permute(Node *n, const int *perm, int rank)
 {
     Dim gone[MAX_RANK];
@@ -164,7 +165,7 @@ static bool reduce_permute(Node *n, const int *perm, int rank)
     return true;
 }
 
-/* What n is today; logarithms of integers are taken in double, and cut off. */
+/* Replaces n by its newest version; logarithms of integers are computed in double and truncated. */
 static void reduce_today(Node *n, Value *axes)
 {
     Type t = in_type(n, 0), wide = strstr(n->op->name, "Log") && !type_is_float(t) ? F64 : t;
@@ -177,7 +178,7 @@ static void reduce_today(Node *n, Value *axes)
 
 static void reduce_with_input(Node *n) { reduce_today(n, in(n, 1)); }
 
-/* Until axes became an input. */
+/* Older versions: the axes are an attribute. */
 static void reduce_with_attribute(Node *n)
 {
     const int64_t *axes;

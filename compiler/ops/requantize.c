@@ -1,7 +1,7 @@
-/* requantize.c - what stands between onnxcc.Dequantize and onnxcc.Quantize runs in integers: a convolution or product
- * becomes that of integers, with Relu and Clip as its limits; so does an average; what only moves elements, or takes
- * the largest, moves 8-bit ones; and QuantizeLinear of DequantizeLinear is nothing. The result is that of real numbers:
- * but where those are rounded while they are summed, integers are not. */
+/* requantize.c - operators between onnxcc.Dequantize and onnxcc.Quantize are computed in integers: convolutions,
+ * products and averages, with Relu and Clip as limits of the result; operators that only move elements, or take the
+ * largest, work on 8-bit ones; QuantizeLinear of DequantizeLinear is removed. The results differ from those of floats
+ * only in that integer sums are not rounded. */
 #include <math.h>
 
 #include "ir/exec.h"
@@ -32,7 +32,7 @@ static bool linear(const Value *v, Linear *l)
     return l->scale->type == F32;
 }
 
-/* Element i of a list, or its only one. */
+/* Element i of a list, or its only element. */
 static double at(const Value *v, int64_t i) { return v ? tensor_get(v->data, single(v) ? 0 : i) : 0; }
 
 static bool same_number(const Value *a, const Value *b)
@@ -42,7 +42,7 @@ static bool same_number(const Value *a, const Value *b)
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
 
-/* What q makes of v. */
+/* The result of the Quantize node q for v. */
 static int64_t quantised(const Node *q, double v)
 {
     Type t = out(q, 0)->type;
@@ -51,8 +51,8 @@ static int64_t quantised(const Node *q, double v)
     return (int64_t)fmin(fmax(y, lo), lo + 255);
 }
 
-/* v, or what v is Relu or Clip of, by nodes that nobody else reads; *lo, *hi: what those and q make of values out of
- * limits. */
+/* v, or the input of Relu and Clip nodes that lead to v and have no other reader; *lo, *hi: the limits that they and q
+ * impose on the quantised result. */
 static Value *unlimited(const Node *q, Value *v, int64_t *lo, int64_t *hi)
 {
     *lo = quantised(q, -INFINITY);
@@ -74,7 +74,7 @@ static Value *unlimited(const Node *q, Value *v, int64_t *lo, int64_t *hi)
 
 /* ---- convolutions and products ----------------------------------------------------------------------------------- */
 
-/* v, which lines up with w, as a list with an element for each index of the axis, or one; NULL: it is neither. */
+/* v, which broadcasts to w, as a list with an element per index of the axis, or with one; NULL: neither. */
 static Value *per_output(Node *q, Value *v, const Value *w, int axis)
 {
     if (single(v))
@@ -85,7 +85,7 @@ static Value *per_output(Node *q, Value *v, const Value *w, int axis)
     return v->shape->rank == 1 ? v : inferred(make(q, "Reshape", 2, v, make_ints(q, 1, (int64_t[]){-1})));
 }
 
-/* Does the bias, of n numbers, count in units of x.scale * w.scale? */
+/* Has the bias, of n elements, the scale x.scale * w.scale? */
 static bool bias_fits(const Linear *b, const Linear *x, const Linear *w, int64_t n)
 {
     if (b->x->type != I32 || b->zero || !known(b->scale) || !known(x->scale) || !known(w->scale) ||
@@ -97,7 +97,7 @@ static bool bias_fits(const Linear *b, const Linear *x, const Linear *w, int64_t
     return true;
 }
 
-/* y does what n does, between the Dequantizes of its inputs and q, with what limits its results. */
+/* Records that y does the work of n, of the Dequantize nodes of its inputs, of q and of the limits between them. */
 static void stands_for(Node *y, const Node *n, const Node *q)
 {
     y->source = n->source;
@@ -128,7 +128,7 @@ static bool reads_bytes(const Node *n, Linear *x, Linear *w)
     return true;
 }
 
-/* Is n's bias, if it has one, a list of sums as the integer kernel computes them? *b: it. */
+/* Can the integer kernel add n's bias, if any? *b: the bias. */
 static bool reads_bias(const Node *n, Linear *b, const Linear *x, const Linear *w, int64_t outputs)
 {
     if (!in(n, 2))
@@ -142,7 +142,7 @@ static bool reads_bias(const Node *n, Linear *b, const Linear *x, const Linear *
     return true;
 }
 
-/* n, of x, weights and bias (with outputs along `axis` of the weights), followed by q: in integers. */
+/* Replaces n, of x, weights and bias (with the outputs along `axis` of the weights), and q by an integer operator. */
 static bool in_integers(Node *q, Node *n, const char *op, int axis, int64_t lo, int64_t hi)
 {
     Linear x, w, b = {0};
@@ -187,7 +187,7 @@ static bool product_in_integers(Node *q)
     return in_integers(q, n, "onnxcc.IntegerProduct", attr_int(n, "trans_b") ? 0 : 1, lo, hi);
 }
 
-/* What reads v, of a convolution or product whose result is not read by one Quantize, is left to floats. */
+/* Remarks why convolutions and products of v whose result is not only quantised are computed in floats. */
 static void remark_unquantized(const Value *v)
 {
     for (int i = 0; i < v->uses.n; i++) {
@@ -206,7 +206,7 @@ static void remark_unquantized(const Value *v)
 
 /* ---- averages ---------------------------------------------------------------------------------------------------- */
 
-/* ReduceMean over all spatial axes as a window of the image's size. */
+/* Is n a ReduceMean over all spatial axes? kernel: a window of the image's size. */
 static bool whole_window(const Node *n, int64_t *kernel)
 {
     Shape s = in_shape(n, 0);
@@ -247,7 +247,7 @@ static bool average(Node *q)
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
-/* q after a node that moves elements, or takes the largest: q first, of every input that is moved. */
+/* Moves q before a node that moves elements or takes the largest: quantises every input that is moved. */
 static bool sooner(Node *q)
 {
     Node *m = in(q, 0)->def;
@@ -294,7 +294,7 @@ bool quantize_simplify(Node *q)
            single(in(q, 2)) && (cancel(q) || product_in_integers(q) || sooner(q) || average(q));
 }
 
-/* Every elementwise reader gets a node of its own, which its loop takes in. */
+/* Gives every elementwise reader a Dequantize node of its own, to be fused with its loop. */
 bool dequantize_simplify(Node *n)
 {
     Value *v = n->out[0];

@@ -1,24 +1,24 @@
-/* resize.c - Resize and Upsample: for every axis that changes a table (which folds), then one node for two axes. */
+/* resize.c - Resize and Upsample: a table per axis that changes, which folds; then a node per pair of axes. */
 #include <math.h>
 
 #include "ir/spatial.h"
 #include "passes/infer.h"
 #include "resize.h"
 
-/* What all versions say, in one form. */
+/* The parameters of all versions in one form. */
 typedef struct Resize {
     int mode, transform, nearest;
     bool antialias, exclude;
     double a, outside;
     double min_scale;
-    int count;           /* of axes that scales, sizes and roi are about */
+    int count;           /* number of axes in scales, sizes and roi */
     Value *scales, *roi; /* known only at run time, as float; or NULL */
     bool policy;         /* sizes were adjusted to one scale for all axes */
     struct ResizeAxis {
         bool changes;
-        int of; /* its place in scales */
+        int of; /* its index in scales */
         Dim in, out;
-        Dim exact;    /* what out is at run time; checked where the model declares more than can be inferred */
+        Dim exact;    /* what `out` is at run time; checked if the model declares more than can be inferred */
         double scale; /* 0: out / in, at run time */
         double start, end;
     } axis[MAX_RANK];
@@ -34,7 +34,7 @@ static int one_of(Node *n, const char *attr, const char *const *names)
     return 0;
 }
 
-/* floor(d * scale), exactly: a float is a whole number of 24 bits times or over a power of 2. */
+/* floor(d * scale), exactly: a float is an integer of 24 bits times a power of 2. */
 static Dim scaled(Dim d, double scale)
 {
     int exponent;
@@ -47,10 +47,10 @@ static Dim scaled(Dim d, double scale)
     return exponent < -62 ? D(0) : dim_div(dim_mul(d, by), D((int64_t)1 << -exponent));
 }
 
-/* Is input i there, and not empty? */
+/* Is input i present and not empty? */
 static bool has(Node *n, int i) { return in(n, i) && !dim_is(shape_count(in_shape(n, i)), 0); }
 
-/* Input i, of one number for each of k axes, when it is known; NULL otherwise, or after an error. */
+/* Input i, with an element for each of k axes, if it is constant; NULL otherwise, or after an error. */
 static const Tensor *numbers(Node *n, int i, int k)
 {
     if (!has(n, i))
@@ -84,7 +84,7 @@ static int policy(Node *n)
     return 2;
 }
 
-/* Sizes known now: the scale is what they make of it, or the smallest or largest of those for all axes. */
+/* For constant sizes: sets the scales by them; with a policy, the smallest or largest one for all axes. */
 static void size_axes(Node *n, Resize *r, const int *axes, const Dim *sizes)
 {
     double all = 0;
@@ -107,8 +107,8 @@ static void size_axes(Node *n, Resize *r, const int *axes, const Dim *sizes)
     }
 }
 
-/* Scales or sizes known only at run time: a node makes sizes and scales of them. What the model declares of the output
- * is believed, and checked. */
+/* For scales or sizes known only at run time: a node computes sizes and scales. The declared shape of the output is
+ * assumed, and checked at run time. */
 static void late_axes(Node *n, Resize *r, const int *axes, Value *scales, Value *sizes)
 {
     Dim in_sizes[MAX_RANK];
@@ -127,7 +127,7 @@ static void late_axes(Node *n, Resize *r, const int *axes, Value *scales, Value 
     }
 }
 
-/* What the model declares of the output is believed, and checked at run time. */
+/* Assumes the declared shape of the output, which is checked at run time. */
 static void believe(Node *n, Resize *r)
 {
     const TypeDesc *d = n->out[0]->desc;
@@ -214,8 +214,8 @@ static void read_resize(Node *n, Resize *r)
     believe(n, r);
 }
 
-/* How many elements of the input make one of the output; at most, when the scale is known only at run time. A shrinking
- * axis is smoothed when antialias asks for it. */
+/* The number of input elements for an output element; an upper bound if the scale is known only at run time. With
+ * antialias, more for an axis that shrinks. */
 static Dim taps(const Resize *r, const struct ResizeAxis *x)
 {
     int reach = r->mode == RESIZE_CUBIC ? 2 : 1;
@@ -225,13 +225,13 @@ static Dim taps(const Resize *r, const struct ResizeAxis *x)
         return D(2 * reach);
     if (x->scale > 0)
         return dim_mul(D(2), D((int64_t)ceil(reach / x->scale)));
-    /* the scale is at least out / in, but for a policy, which rounds */
+    /* the scale is at least out / in, except with a policy, which rounds */
     Dim in_twice = dim_mul(D(2 * reach), x->in), out_twice = dim_mul(D(2), x->out);
     out_twice = r->policy ? dim_sub(out_twice, D(1)) : out_twice;
     return dim_mul(D(2), dim_max(D(reach), dim_ceil(in_twice, dim_max(out_twice, D(1)))));
 }
 
-/* ---- the nodes made of it ------------------------------------------------------------------------------------------ */
+/* ---- the nodes of the expansion ---------------------------------------------------------------------------------- */
 
 static Type weight_type(Type t) { return t == F64 || (type_is_int(t) && type_bits(t) >= 32) ? F64 : F32; }
 
@@ -283,7 +283,8 @@ static void resize_axes(Node *n, const Resize *r)
             steps++;
             a += a + 1 < rank && r->axis[a + 1].changes;
         }
-    bool wide = steps > 1 && r->mode != RESIZE_NEAREST && t != sums; /* several steps round once, at the end */
+    bool wide = steps > 1 && r->mode != RESIZE_NEAREST &&
+                t != sums; /* with several steps the result is rounded once, at the end */
     if (wide)
         x = make_cast(n, x, sums);
     for (int a = 0; a < rank; a++)
@@ -310,7 +311,7 @@ static bool sizes_make_sense(Node *n, const Resize *r)
             node_error(n, "axis %d of %s is empty and cannot grow", i, shape_text(in_shape(n, 0)));
             return false;
         }
-        if (dim_const(x->out) || symbol_of(x->out)) /* else a multiple of x->in */
+        if (dim_const(x->out) || symbol_of(x->out)) /* otherwise it is a multiple of x->in */
             assume_dim(n, dim_max(x->in, dim_min(x->out, D(1))), x->in);
     }
     if (r->mode != RESIZE_NEAREST && !type_is_int(in_type(n, 0)) && !type_is_float(in_type(n, 0))) {
@@ -339,7 +340,7 @@ static void resize_expand(Node *n)
         resize_axes(n, &r);
 }
 
-/* Upsample, and Resize 10: scales alone; nearest takes the element before, when shrinking the one after. */
+/* Upsample, and Resize 10: only scales; nearest rounds down or, when shrinking, up. */
 static void upsample_expand(Node *n)
 {
     Resize r;
@@ -381,7 +382,7 @@ static void upsample_expand(Node *n)
         resize_axes(n, &r);
 }
 
-/* ---- the internal operators ------------------------------------------------------------------------------------------ */
+/* ---- the internal operators -------------------------------------------------------------------------------------- */
 
 static void sizes_infer(Node *n)
 {
@@ -421,7 +422,7 @@ static void table_bind(Node *n)
               .end = attr_float(n, "end"), .a = attr_float(n, "a"));
 }
 
-/* Inputs of both kinds of step: x, the tables of the axis before `axis` (or none) and of `axis`. */
+/* Both kinds of step have the inputs x, the tables of the axis before `axis` (optional) and those of `axis`. */
 static void step_infer(Node *n)
 {
     Shape s = in_shape(n, 0);
@@ -454,7 +455,7 @@ static void step_bind(Node *n)
         n, dim_mul(dim_mul(x.dim[a], shape_product(x, a + 1, x.rank)), D(type_bits(weight_type(in_type(n, 0))) / 8)));
 }
 
-/* The axes may move together. */
+/* The axes can be permuted if they remain adjacent. */
 static bool step_permute(Node *n, const int *perm, int rank)
 {
     int a = (int)attr_int(n, "axis");

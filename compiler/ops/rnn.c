@@ -1,10 +1,11 @@
-/* rnn.c - LSTM, GRU, RNN: the products with the inputs become one Gemm for all steps; an internal operator does the rest. */
+/* rnn.c - LSTM, GRU, RNN: the products with the inputs are one Gemm for all steps; an internal operator does the
+ * recurrence. */
 #include <strings.h>
 
 #include "ir/call.h"
 #include "rnn.h"
 
-/* What an LSTM, GRU or RNN says, checked. */
+/* The parameters of an LSTM, GRU or RNN. */
 typedef struct Cell {
     const char *kind, *internal;
     int gates, functions; /* per direction */
@@ -15,7 +16,7 @@ typedef struct Cell {
     float alpha[6], beta[6];
 } Cell;
 
-/* ---- activation functions --------------------------------------------------------------------------------------------- */
+/* ---- activation functions ---------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -46,7 +47,7 @@ static int find_activation(Node *n, const char *name)
     return 0;
 }
 
-/* The functions of every direction. Those that take an alpha or beta use up the attributes' values in order. */
+/* Reads the functions of every direction. Those with an alpha or beta consume the attributes' values in order. */
 static void read_activations(Node *n, Cell *c)
 {
     const Name *names;
@@ -71,7 +72,7 @@ static void read_activations(Node *n, Cell *c)
     }
 }
 
-/* ---- reading a node ------------------------------------------------------------------------------------------------------ */
+/* ---- reading a node ---------------------------------------------------------------------------------------------- */
 
 static bool read_cell(Node *n, Cell *c)
 {
@@ -116,9 +117,9 @@ static bool read_cell(Node *n, Cell *c)
     return error_count() == errors;
 }
 
-/* ---- expanding it ---------------------------------------------------------------------------------------------------------- */
+/* ---- expansion --------------------------------------------------------------------------------------------------- */
 
-/* Input 3, (directions, k): its parts along axis 1, of these sizes. */
+/* Splits input 3, (directions, k), along axis 1 into parts of these sizes. */
 static Node *split_bias(Node *n, int parts, const Dim *sizes)
 {
     Value *inputs[] = {in(n, 3), value_const(n->graph, tensor_dims(parts, sizes))};
@@ -145,7 +146,7 @@ static void attr_set_floats(Node *n, const char *attr, int k, const float *v)
     attr_set(n, (Attr){.name = name(attr), .type = A_FLOATS, .n = k, .floats = copy});
 }
 
-/* The internal node with everything but the products with the inputs; extra: its inputs after the sequence lengths. */
+/* The internal node for the recurrence; products: of the inputs; extra: its inputs after the sequence lengths. */
 static void make_steps(Node *n, const Cell *c, Value *products, int n_extra, Value **extra)
 {
     Value *r = in(n, 2), *inputs[6], *pack = make(n, "onnxcc.RnnPack", 1, r);
@@ -194,7 +195,7 @@ static void lstm_expand(Node *n)
         make_steps(n, &c, project(n, &c, all_bias(n, &c)), 3, extra);
 }
 
-/* With linear_before_reset the recurrent bias of the gate h is inside a product: it stays with the steps. */
+/* With linear_before_reset the recurrent bias of gate h is inside a product, so the recurrence adds it. */
 static void gru_expand(Node *n)
 {
     Cell c = {.kind = "GRU", .internal = "onnxcc.GruSteps", .gates = 3, .functions = 2};
@@ -220,7 +221,7 @@ static void rnn_expand(Node *n)
         make_steps(n, &c, project(n, &c, all_bias(n, &c)), 1, extra);
 }
 
-/* ---- the internal operators ---------------------------------------------------------------------------------------------------- */
+/* ---- the internal operators -------------------------------------------------------------------------------------- */
 
 static void pack_infer(Node *n)
 {
@@ -246,7 +247,7 @@ static void steps_infer(Node *n)
     set_out(n, 2, in_type(n, 0), state);
 }
 
-/* The fields that all three kernels begin with, and the activations. */
+/* The fields that all three kernels have, and the activations. */
 #define STEPS                                                                                                          \
     .steps = x.dim[first], .batch = batch, .hidden = D(attr_int(n, "hidden")),                                         \
     .directions = D(attr_int(n, "directions")), .reverse = D(attr_int(n, "reverse")), .batch_first = D(first),         \
@@ -254,7 +255,7 @@ static void steps_infer(Node *n)
 #define ACT(i) D(i < k ? act[i] : 0)
 #define FLOAT(v, i) i < k ? (double)v[i] : 0
 
-/* Scratch: states of a direction for the whole batch, in the type that kernels compute in. */
+/* Scratch: the states of a direction for the whole batch, in the arithmetic type. */
 static void steps_bind(Node *n)
 {
     Shape x = in_shape(n, 0);

@@ -50,7 +50,7 @@ static void roi_align_infer(Node *n)
     }
 }
 
-/* Before version 16 nothing was shifted. */
+/* Before version 16 there was no shift by half a pixel. */
 static void roi_align_bind(Node *n)
 {
     Shape x = in_shape(n, 0), y = *out(n, 0)->shape;

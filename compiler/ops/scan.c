@@ -1,4 +1,4 @@
-/* scan.c - Scan: a Loop whose body picks its slices. */
+/* scan.c - Scan: expanded to a Loop whose body gathers the slices of the scan inputs. */
 #include "ir/ops.h"
 #include "passes/infer.h"
 
@@ -9,7 +9,7 @@ static int64_t list_item(Node *n, const char *attr, int i)
     return i < k ? v[i] : 0;
 }
 
-/* Has the list, where it is given, an item for each of k inputs or outputs, from low to high? */
+/* Has the list, if given, k items from low to high? Reports otherwise. */
 static bool list_fits(Node *n, const char *attr, int k, int64_t low, int64_t high)
 {
     const int64_t *v;
@@ -58,7 +58,7 @@ static void scan_expand(Node *n)
     int axis0 = axis_of(n, list_item(n, "scan_input_axes", 0), x0->shape->rank);
     Value *count = make(n, "Gather", 2, make(n, "Shape", 1, x0), make_int(n, axis0));
     Value *iter = value_new(g, name("iteration")), *cond = value_new(g, name("go_on"));
-    Node *none = node_new(g, "onnxcc.Start", 0, NULL, 0); /* a place to insert before */
+    Node *none = node_new(g, "onnxcc.Start", 0, NULL, 0); /* a position to insert before */
     node_insert(none, g->first);
     Value **in = NEWS(Value *, states + 2);
     in[0] = count;
@@ -103,11 +103,12 @@ static void scan_expand(Node *n)
         }
         replace_out(n, i, y);
     }
-    n->n_attr = 0; /* the body is the loop's now */
+    n->n_attr = 0; /* the body now belongs to the loop */
     expand_done(n);
 }
 
-/* The first axis to the place `axis`: once the loop has given its rank. */
+/* Moves the first axis to position `axis`; a separate operator because the rank is known only after the loop is
+ * inferred. */
 static void move_first_expand(Node *n)
 {
     int rank = in_shape(n, 0).rank, axis = attr_axis(n, "axis", rank);
@@ -119,7 +120,7 @@ static void move_first_expand(Node *n)
     expand_to(n, y);
 }
 
-/* ---- Scan of version 8 ------------------------------------------------------------------------------------------------ */
+/* ---- Scan of version 8 ------------------------------------------------------------------------------------------- */
 
 static Value *append(Graph *g, const char *op, int n_in, Value **in)
 {
@@ -128,7 +129,7 @@ static Value *append(Graph *g, const char *op, int n_in, Value **in)
     return n->out[0];
 }
 
-/* From step `length` on, the body keeps its states and gives out zeros; the step comes as its last input. */
+/* Makes the body keep its states and output zeros from step `length` on; adds the step as its last input. */
 static void stop_after(Node *n, Graph *body, Value *length, int states)
 {
     Value *step = value_new(body, NULL);
@@ -143,8 +144,8 @@ static void stop_after(Node *n, Graph *body, Value *length, int states)
     }
 }
 
-/* Each member of a batch is scanned by itself: a scan over the batch, whose body is the scan over the sequence. With
- * sequence_lens each scan stops at its own length; what is scanned backwards starts there. */
+/* Version 8 has a batch: expanded to a scan over the batch, whose body is the scan over the sequence. With
+ * sequence_lens each scan ends at its length, where backward ones start. */
 static void scan_8(Node *n)
 {
     Graph *body = node_attr(n, "body")->g;
@@ -198,7 +199,7 @@ static void scan_8(Node *n)
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
             replace_out(n, i, outer->out[i]);
-    n->n_attr = 0; /* the body is the inner scan's now */
+    n->n_attr = 0; /* the body now belongs to the inner scan */
     expand_done(n);
 }
 

@@ -3,7 +3,7 @@
 #include "ir/strided.h"
 #include "scatter.h"
 
-/* What attribute reduction means to the kernels: 0 replaces; -1: unknown, and reported. */
+/* The attribute reduction as the kernels' number; 0: none; -1: unknown, reported. */
 static int read_reduction(Node *n)
 {
     static const char *const names[] = {"none", "add", "mul", "min", "max"};
@@ -14,7 +14,7 @@ static int read_reduction(Node *n)
     return -1;
 }
 
-/* Replacing moves elements, so constants and sizes may pass through; reducing computes. They are two operators. */
+/* Expands to two operators: without reduction it only moves elements, so splats and symbolic integers pass through. */
 static void scatter_expand(Node *n)
 {
     bool nd = !strcmp(n->op->name, "ScatterND");
@@ -131,7 +131,7 @@ static void reduce_infer(Node *n)
         scatter_elements_infer(n);
 }
 
-/* ---- TensorScatter -------------------------------------------------------------------------------------------------- */
+/* ---- TensorScatter ----------------------------------------------------------------------------------------------- */
 
 static void tensor_scatter_infer(Node *n)
 {

@@ -1,4 +1,5 @@
-/* select.c - TopK; NonZero, Compress, Unique: outputs whose size the data decide; Where of strings and complex numbers. */
+/* select.c - TopK; NonZero, Compress, Unique, whose output size depends on the data; Where of strings and complex
+ * numbers. */
 #include "ir/call.h"
 #include "passes/container.h"
 #include "select.h"
@@ -38,7 +39,7 @@ static void topk_bind(Node *n)
               .largest = D(attr_int(n, "largest") != 0));
 }
 
-/* k was an attribute. */
+/* Version 1: k is an attribute. */
 static void topk_1(Node *n)
 {
     int64_t k = attr_int(n, "k");
@@ -52,16 +53,17 @@ static void topk_1(Node *n)
 
 static Dim parts_of(Type t) { return D(type_part(t) == t ? 1 : 2); }
 
-/* How many of the first `most` elements of input i, when it is known, are not 0; else a size that the kernel reports, the same at every call. */
+/* The number of non-zero elements among the first `max` of input i, if that is constant; otherwise a size that the
+ * kernel reports. */
 static Dim found_size(Node *n, int i, Dim max)
 {
-    enum { MANY = 64 }; /* parts of an expression */
+    enum { MANY = 64 }; /* limit of an expression's size */
     const Tensor *t = i >= 0 && in_const(n, i) ? in(n, i)->data : NULL;
     Dim k = D(0);
     if (t && type_part(t->type) == t->type) {
         for (int64_t e = 0; e < tensor_count(t) && dim_size(k) < MANY; e++)
             if (t->type == STR ? tensor_get_str(t, e)->n > 0 : tensor_get(t, e) != 0)
-                k = dim_add(k, dim_less_expr(D(e), max)); /* what most does not reach is not there */
+                k = dim_add(k, dim_less_expr(D(e), max)); /* elements from `max` on do not count */
         if (dim_size(k) < MANY)
             return k;
     }
@@ -88,7 +90,7 @@ static void nonzero_bind(Node *n)
     bind_reported(n);
 }
 
-/* ---- Compress, Unique: along an axis, or of all elements in a row -------------------------------------------------- */
+/* ---- Compress, Unique: along an axis, or of the flattened input -------------------------------------------------- */
 
 /* Input 0 as (outer, axis, inner) in s->dim; the axis, or -1. */
 static int read_axis(Node *n, Shape *s)
@@ -155,7 +157,7 @@ static void unique_bind(Node *n)
     bind_reported(n);
 }
 
-/* ---- Where: a condition and two inputs, all of one shape ------------------------------------------------------------ */
+/* ---- Where: a condition and two inputs, all of one shape --------------------------------------------------------- */
 
 static void where_infer(Node *n)
 {

@@ -1,14 +1,13 @@
-/* sequence.c - sequences and optionals: every operator on them becomes operators on the tensors they are made of. */
+/* sequence.c - operators on sequences and optionals: each is expanded to operators on the components. */
 #include "ir/call.h"
 #include "passes/container.h"
 #include "passes/infer.h"
 #include "passes/passes.h"
 #include "sequence.h"
 
-/* ---- positions ---------------------------------------------------------------------------------------------------------- */
+/* ---- positions --------------------------------------------------------------------------------------------------- */
 
-/* The place that input i means in a sequence, of which the last one is its default; -1: known at run time only; -2: wrong,
- * and reported. */
+/* The position in a sequence that input i gives, by default `last`; -1: known only at run time; -2: wrong, reported. */
 static int known_place(Node *n, int i, const Components *p, int last)
 {
     int count = p->item.n;
@@ -32,8 +31,7 @@ static Dim number_of(Value *v)
     return value_dim(v, 0);
 }
 
-/* A sequence of a length that only the run knows has a place `at`, from the end where that is negative; behind: or its end
- * is meant. */
+/* Assumes that position `at`, from the end if negative, exists in an open sequence; behind: it may also be the end. */
 static bool require_place(Node *n, const Components *p, Dim at, bool behind)
 {
     Dim count = number_of(p->count), before = behind ? dim_add(count, D(1)) : count;
@@ -48,7 +46,7 @@ static bool require_place(Node *n, const Components *p, Dim at, bool behind)
     return true;
 }
 
-/* The same of input i: by default the last one, or behind it, where there is always a place. */
+/* The same for input i; by default the last element, or the end if `behind`. */
 static bool require_position(Node *n, int i, const Components *p, bool behind)
 {
     return (behind && !in(n, i)) || require_place(n, p, in(n, i) ? number_of(in(n, i)) : D(-1), behind);
@@ -66,7 +64,7 @@ static Value *place_value(Node *n, int i)
     return cast->out[0];
 }
 
-/* Input 0 with a length that is known at run time only. */
+/* The components of input 0, converted to an open sequence. */
 static const Components *open_components(Node *n)
 {
     Value *s = in(n, 0);
@@ -74,7 +72,7 @@ static const Components *open_components(Node *n)
         return s->components;
     ContainerType *b = ctype_of(s), *closed = NEW(ContainerType);
     *closed = *b;
-    memset(&closed->item, 0, sizeof closed->item); /* as long as no sequence, so that the join is an open one */
+    memset(&closed->item, 0, sizeof closed->item); /* a type of another length, so that the common type is open */
     return container_convert(n, s, ctype_join(n, closed, b))->components;
 }
 
@@ -84,7 +82,7 @@ static void replace_by(Node *n, Value *v)
     expand_done(n);
 }
 
-/* ---- Sequence... --------------------------------------------------------------------------------------------------------- */
+/* ---- Sequence... ------------------------------------------------------------------------------------------------- */
 
 static void sequence_construct(Node *n) { replace_by(n, sequence_new(n->graph, in_type(n, 0), n->n_in, n->in)); }
 
@@ -153,7 +151,7 @@ static void sequence_erase(Node *n)
     replace_by(n, y);
 }
 
-/* What a row of sizes says, as far as not all elements have the same. */
+/* The shape of an element: constant sizes, or those in its row of sizes. */
 static Shape row_shape(const ContainerType *b, Value *row)
 {
     Shape s = {.rank = b->rank};
@@ -253,15 +251,16 @@ static void concat_from_sequence(Node *n)
     replace_by(n, m->out[0]);
 }
 
-/* ---- SplitToSequence -------------------------------------------------------------------------------------------------------- */
+/* ---- SplitToSequence --------------------------------------------------------------------------------------------- */
 
-/* Into what the axis is cut: how many pieces, and their sizes: those of input 1, or `part` each as far as it goes. */
+/* The split of an axis of size `whole` into `count` pieces, of the sizes in input 1 or of `part` each, the last one
+ * smaller. */
 typedef struct Cut {
     Dim whole, count, part;
     bool list; /* the sizes are input 1 */
 } Cut;
 
-/* A size that is read at run time may not be less. */
+/* Raises the lower bound of a run-time size. */
 static void at_least(Dim d, int64_t low)
 {
     Symbol *s = symbol_of(d);
@@ -269,7 +268,7 @@ static void at_least(Dim d, int64_t low)
         s->low = low;
 }
 
-/* False: wrong, and reported. */
+/* Reads the split; false: wrong, reported. */
 static bool find_cut(Node *n, Cut *c)
 {
     Value *split = in(n, 1);
@@ -292,8 +291,7 @@ static bool find_cut(Node *n, Cut *c)
     return true;
 }
 
-/* The pieces when it is known how many there are, and these are not too many for a value each; NULL: not so, or wrong, and
- * reported. */
+/* The pieces as a sequence of known length; NULL: the number is not constant or too large, or an error was reported. */
 static Value *known_pieces(Node *n, const Cut *c, int axis, bool squeeze)
 {
     enum { LIMIT = 10000 };
@@ -379,7 +377,7 @@ static void split_to_sequence(Node *n)
         replace_by(n, y);
 }
 
-/* ---- SequenceMap: a Loop over the elements of the sequences, which appends one to each result ------------------------------- */
+/* ---- SequenceMap: a Loop over the elements, which appends an element to each result ------------------------------ */
 
 /* Is v a sequence that never has an element? */
 static bool is_empty(const Value *v)
@@ -437,7 +435,7 @@ static void sequence_map(Node *n)
     expand_done(n);
 }
 
-/* ---- Optional... -------------------------------------------------------------------------------------------------------------- */
+/* ---- Optional... ------------------------------------------------------------------------------------------------- */
 
 static void optional(Node *n) { replace_by(n, optional_new(n->graph, make_scalar(n, B8, in(n, 0) != NULL), in(n, 0))); }
 
@@ -456,13 +454,13 @@ static void optional_get_element(Node *n)
         replace_by(n, v);
 }
 
-/* ---- on open sequences: their results' shapes were set by whoever made the nodes ------------------------------------------------- */
+/* ---- internal operators on open sequences, whose creator sets the output shapes ---------------------------------- */
 
-/* Element and Join have the row of sizes that their shape is read from as an input, so that it is computed before. */
+/* Element and Join have an input with the row of sizes that determines their shape, so that it is computed before. */
 
 static void set_infer(Node *n) { (void)n; }
 
-/* Along the axis it was told the most, and reports how much it is. */
+/* The creator sets an upper bound along the axis; the kernel reports the size. */
 static void join_infer(Node *n)
 {
     Shape s = *n->out[0]->shape;

@@ -13,7 +13,7 @@ static bool one_dim(Node *n, int i, Dim *d)
     return in_dims(n, i, d, 1) == 1;
 }
 
-/* ---- Fourier transforms: a table of twiddle factors, which folds, and one node ---------------------------------- */
+/* ---- Fourier transforms: a node that computes twiddle factors, and folds, and the transform ---------------------- */
 
 static void make_fourier(Node *n, Shape y, const Dim *dims, Value *window, bool inverse, bool mirror)
 {
@@ -26,10 +26,10 @@ static void make_fourier(Node *n, Shape y, const Dim *dims, Value *window, bool 
     expand_to(n, f);
 }
 
-/* How many numbers of a spectrum make up all of it. */
+/* The number of distinct elements in the spectrum of a real signal. */
 static Dim half_of(Dim length) { return dim_add(dim_div(length, D(2)), D(1)); }
 
-/* The axis: an attribute, later an input, which only the run may know. */
+/* The axis: an attribute, since version 20 an input, which may be known only at run time. */
 static bool dft_axis(Node *n, int rank, Dim *axis)
 {
     *axis = D(n->op->since_version < 20 ? attr_int(n, "axis") : -2);
@@ -88,7 +88,7 @@ static void dft_expand(Node *n)
     make_fourier(n, y, d, NULL, inverse, inverse && half);
 }
 
-/* Frames that overlap, each a signal. */
+/* Transforms overlapping frames. */
 static void stft_expand(Node *n)
 {
     Shape x = in_shape(n, 0), window = {0};
@@ -159,7 +159,8 @@ static void fourier_bind(Node *n)
 
 /* ---- windows ---------------------------------------------------------------------------------------------------- */
 
-/* sum of weight[k] cos(2 pi k i / N), N the size or, when not periodic, one less; in double, as sizes are mostly constant */
+/* The sum of weight[k] cos(2 pi k i / N), where N is the size or, if not periodic, the size - 1; in double, since it
+ * mostly folds. */
 static void window_expand(Node *n)
 {
     static const struct {
@@ -179,7 +180,7 @@ static void window_expand(Node *n)
     Value *last = attr_int(n, "periodic") == 1 ? size : make(n, "Sub", 2, size, one);
     Value *i = make(n, "Range", 3, zero, size, one);
     i = make_cast(n, make(n, "Min", 2, i, make(n, "Sub", 2, last, i)),
-                  F64); /* the same cosine, of an angle that is smaller */
+                  F64); /* equal by symmetry, and more exact for a smaller angle */
     Value *angle =
         make(n, "Div", 2, make(n, "Mul", 2, i, make_scalar(n, F64, 6.283185307179586)), make_cast(n, last, F64));
     Value *sum = make_scalar(n, F64, windows[w].weight[0]);

@@ -1,4 +1,4 @@
-/* slice.c - Slice, Split, CenterCropPad: pieces along axes. */
+/* slice.c - Slice, Split, CenterCropPad. */
 #include "ir/spatial.h"
 #include "ir/strided.h"
 
@@ -8,20 +8,20 @@ typedef struct Cut { /* along one axis */
     Dim from, count, step;
 } Cut;
 
-/* Position v of an axis of n, counted from the end when negative; not clamped yet. */
+/* Position v on an axis of size n, from the end if negative; not clamped yet. */
 static Dim position(Dim v, Dim n)
 {
     if (!dim_const(v))
         return dim_select(dim_less_expr(v, D(0)), dim_add(v, n), v);
     if (!dim_const(n) &&
-        (dim_value(v) >= INT32_MAX || dim_value(v) <= -INT32_MAX)) /* how exporters write "all of it" */
+        (dim_value(v) >= INT32_MAX || dim_value(v) <= -INT32_MAX)) /* exporters write "to the end" so */
         return dim_value(v) < 0 ? D(-1) : n;
     return dim_value(v) < 0 ? dim_add(v, n) : v;
 }
 
 static Dim clamp(Dim v, Dim low, Dim high) { return dim_min(dim_max(v, low), high); }
 
-/* A longer step than the axis finds the first element alone, too, and cannot overflow. */
+/* Clamps the step to the size of the axis, which selects the same elements and cannot overflow. */
 static Cut cut_axis(Dim n, Dim start, Dim end, Dim step)
 {
     Dim max = dim_const(n) ? dim_max(n, D(1)) : D(INT32_MAX);
@@ -33,13 +33,13 @@ static Cut cut_axis(Dim n, Dim start, Dim end, Dim step)
     return (Cut){dim_select(back, top, first), dim_max(dim_select(back, down, up), D(0)), step};
 }
 
-/* Is axis number `given`, of `rank`, axis a? 1, 0, or an expression. */
+/* Does `given`, which may be negative, denote axis a of `rank`? 1, 0, or an expression. */
 static Dim is_axis(Dim given, int a, int rank)
 {
     return dim_add(dim_eq_expr(given, D(a)), dim_eq_expr(given, D(a - rank)));
 }
 
-/* What is cut out along every axis; false: wrong, and reported. */
+/* Reads the range along every axis; false: wrong, reported. */
 static bool read_cuts(Node *n, Cut *cut)
 {
     Shape x = in_shape(n, 0);
@@ -133,7 +133,7 @@ static void slice_1(Node *n)
                       a < 0 ? NULL : make_ints(n, a, axes)));
 }
 
-/* x along one axis, `count` elements from `from` on. */
+/* The `count` elements of x from `from` on along one axis. */
 static Value *make_slice(Node *n, Value *x, int axis, Dim from, Dim count)
 {
     Dim to = dim_add(from, count);
@@ -209,7 +209,7 @@ static void split_expand(Node *n)
     expand_done(n);
 }
 
-/* ---- CenterCropPad ------------------------------------------------------------------------------------------------ */
+/* ---- CenterCropPad ----------------------------------------------------------------------------------------------- */
 
 static void center_crop_pad(Node *n)
 {

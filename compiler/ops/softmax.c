@@ -20,7 +20,7 @@ static void softmax_bind(Node *n)
     bind_kernel(n, kernel, NO_TYPE, NO_TYPE, softmax_fields(), &p, NULL, 0);
 }
 
-/* Before version 13 the axis split the shape in two: over all of what follows it. */
+/* Before version 13 it was over all axes from `axis` on. */
 static void softmax_before_13(Node *n)
 {
     int rank = in_shape(n, 0).rank, a = attr_axis(n, "axis", rank);

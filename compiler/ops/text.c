@@ -1,11 +1,12 @@
-/* text.c - StringConcat, StringSplit, StringNormalizer, RegexFullMatch, Equal of strings, and casts to and from them. */
+/* text.c - StringConcat, StringSplit, StringNormalizer, RegexFullMatch, Equal of strings, and casts to and from
+ * them. */
 #include "base/regex.h"
 #include "ir/spatial.h"
 #include "passes/container.h"
 #include "passes/passes.h"
 #include "decimal.h"
 
-/* ---- how long strings may be ------------------------------------------------------------------------------------------- */
+/* ---- bounds of strings ------------------------------------------------------------------------------------------- */
 
 static int64_t constant_text(const Tensor *t)
 {
@@ -36,7 +37,7 @@ int64_t text_bound(const Value *v)
     return max;
 }
 
-/* What v is made of, or starts as in a loop; NULL: an input. */
+/* The value that v is computed from, or the initial value of a loop's state; NULL: an input. */
 static const Value *where_from(const Value *v)
 {
     if (v->input >= 0 || (v->def && v->def->n_in))
@@ -61,7 +62,7 @@ int64_t known_text(Node *n, int i)
     return -1;
 }
 
-/* The iteration's number when g is the body of a loop; else NULL. */
+/* The symbol of the iteration's number if g is the body of a loop; else NULL. */
 static Symbol *iteration_of(const Graph *g)
 {
     return g->owner && node_attr(g->owner, "body") ? symbol_of(value_dim(g->in.at[0], 0)) : NULL;
@@ -107,7 +108,7 @@ void text_place(const Node *n, Dim *at, Dim *max)
     *max = dim_add(*at, part);
 }
 
-/* ---- StringConcat, Equal ---------------------------------------------------------------------------------------------------- */
+/* ---- StringConcat, Equal ----------------------------------------------------------------------------------------- */
 
 bool infer_same_shapes(Node *n)
 {
@@ -148,9 +149,10 @@ static void equal_infer(Node *n)
 
 static void equal_bind(Node *n) { BIND(n, text_equal, .count = shape_count(in_shape(n, 0))); }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------------ */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* What bits the floating-point type t has, and the lowest one, where text is rounded to that type, or told from others. */
+/* The bits of precision of the floating-point type t, and the exponent of its lowest bit, for conversions from and to
+ * text. */
 static void precision(Type t, Dim *bits, Dim *low)
 {
     *bits = D(t == F32 ? 24 : t == F16 ? 11 : t == BF16 ? 8 : 53);
@@ -184,7 +186,7 @@ static void read_bind(Node *n)
     bind_kernel(n, "text_read", out(n, 0)->type, NO_TYPE, text_read_fields(), &p, NULL, 0);
 }
 
-/* ---- StringNormalizer ----------------------------------------------------------------------------------------------------------- */
+/* ---- StringNormalizer -------------------------------------------------------------------------------------------- */
 
 static Value *string_list(Node *n, int k, const Name *s)
 {
@@ -241,7 +243,7 @@ static void normalizer_bind(Node *n)
     bind_reported(n);
 }
 
-/* ---- StringSplit ---------------------------------------------------------------------------------------------------------------- */
+/* ---- StringSplit ------------------------------------------------------------------------------------------------- */
 
 static void split_infer(Node *n)
 {
@@ -279,7 +281,7 @@ static void split_bind(Node *n)
     bind_reported(n);
 }
 
-/* ---- RegexFullMatch ---------------------------------------------------------------------------------------------------------------- */
+/* ---- RegexFullMatch ---------------------------------------------------------------------------------------------- */
 
 static void regex_expand(Node *n)
 {

@@ -1,8 +1,8 @@
-/* transpose.c - Transpose, DepthToSpace, SpaceToDepth: axes in another order. */
+/* transpose.c - Transpose, DepthToSpace, SpaceToDepth. */
 #include "ir/spatial.h"
 #include "ir/strided.h"
 
-/* The axis of input 0 that stands at each place of the output; false: wrong, and reported. */
+/* Reads perm: the axis of input 0 at each position of the output; false: wrong, reported. */
 static bool read_perm(Node *n, int *perm)
 {
     const int64_t *given;
@@ -55,7 +55,8 @@ static void transpose_bind(Node *n)
 
 /* ---- blocks of pixels and channels ------------------------------------------------------------------------- */
 
-/* Checks rank 4, blocksize and mode; the block size, or 0. *crd: the block's own axes are the inner part of channels. */
+/* Checks rank 4, blocksize and mode; the block size, or 0. *crd: the block's own axes are the inner part of
+ * channels. */
 static int64_t read_block(Node *n, bool *crd)
 {
     int64_t b = attr_int(n, "blocksize");
@@ -100,7 +101,7 @@ static void space_to_depth_infer(Node *n)
                 shape_list(4, x.dim[0], dim_mul(x.dim[1], D(b * b)), divide(n, x.dim[2], b), divide(n, x.dim[3], b)));
 }
 
-/* Both are one arrangement: deep (n, c b b, h, w) beside wide (n, c, h b, w b). */
+/* Binds both operators as a strided copy between `deep` (n, c b b, h, w) and `wide` (n, c, h b, w b). */
 static void block_bind(Node *n, Shape deep, Shape wide, bool deep_to_wide)
 {
     bool crd;
@@ -108,7 +109,9 @@ static void block_bind(Node *n, Shape deep, Shape wide, bool deep_to_wide)
     if (!b)
         return;
     Dim h = deep.dim[2], w = deep.dim[3], c = wide.dim[1], area = dim_mul(h, w), big = dim_mul(area, D(b * b));
-    Dim row = crd ? dim_mul(area, D(b)) : dim_mul(dim_mul(area, c), D(b)); /* of the block's rows, columns, channels */
+    Dim row =
+        crd ? dim_mul(area, D(b))
+            : dim_mul(dim_mul(area, c), D(b)); /* strides in deep of a block's rows and columns, and of channels */
     Dim column = crd ? area : dim_mul(area, c), channel = crd ? big : area;
     Dim wide_row = dim_mul(w, D(b));
     const Dim axes[6][3] = {/* size, stride in deep, stride in wide */
@@ -118,7 +121,7 @@ static void block_bind(Node *n, Shape deep, Shape wide, bool deep_to_wide)
                             {D(b), row, wide_row},
                             {w, D(1), D(b)},
                             {D(b), column, D(1)}};
-    static const int order[2][6] = {{0, 1, 2, 3, 4, 5}, {0, 3, 5, 1, 2, 4}}; /* along the output */
+    static const int order[2][6] = {{0, 1, 2, 3, 4, 5}, {0, 3, 5, 1, 2, 4}}; /* axes in the order of the output */
     Strided s = {0};
     for (int i = 0; i < 6; i++) {
         const Dim *a = axes[order[!deep_to_wide][i]];

@@ -1,4 +1,4 @@
-/* view.c - Reshape, Flatten, Squeeze, Unsqueeze, Identity: the same elements under another shape. */
+/* view.c - Reshape, Flatten, Squeeze, Unsqueeze, Identity: views of the input under another shape. */
 #include "ir/spatial.h"
 
 static void identity_infer(Node *n)
@@ -11,7 +11,7 @@ static void identity_infer(Node *n)
 
 /* ---- Reshape ------------------------------------------------------------------------------------------------- */
 
-/* The output has as many elements as the input: an error when it cannot, a check at run time when it may not. */
+/* Checks that y has as many elements as input 0: an error if it cannot, a check at run time if it may not. */
 static bool same_count(Node *n, Shape y)
 {
     Shape x = in_shape(n, 0);
@@ -26,7 +26,7 @@ static bool same_count(Node *n, Shape y)
     return true;
 }
 
-/* What d says, a number of the shape that is known at run time only: -1 is what the others leave, 0 what the input has. */
+/* The size for d, an element of the shape known only at run time: -1 is the rest, 0 the input's size. */
 static Dim said(Node *n, Dim d, Dim same, Dim rest, Dim total)
 {
     Dim left = dim_eq_expr(d, D(-1));
@@ -34,7 +34,7 @@ static Dim said(Node *n, Dim d, Dim same, Dim rest, Dim total)
     return dim_select(left, dim_div(total, rest), dim_select(dim_eq_expr(d, D(0)), same, d));
 }
 
-/* The same, never more than all elements. */
+/* The same, limited to the number of elements. */
 static Dim run_time_size(Node *n, Dim d, Dim same, Dim rest, Dim total)
 {
     Dim y = said(n, d, same, rest, total), fits = dim_max(y, D(0));
@@ -43,7 +43,7 @@ static Dim run_time_size(Node *n, Dim d, Dim same, Dim rest, Dim total)
     return fits;
 }
 
-/* The sizes that input 1 asks for; *open: the place of -1, or -1. False: wrong, and reported. */
+/* Reads the sizes from input 1; *open: the index of -1, or -1. False: wrong, reported. */
 static bool read_sizes(Node *n, Shape *y, int *open)
 {
     Shape x = in_shape(n, 0), want;
@@ -135,7 +135,7 @@ static void flatten_infer(Node *n)
 
 /* ---- Squeeze, Unsqueeze ---------------------------------------------------------------------------------------- */
 
-/* Marks the axes that input 1 lists, of `rank`; false: wrong, and reported. */
+/* Marks the axes listed in input 1; rank: their range. False: wrong, reported. */
 static bool mark_axes(Node *n, int rank, bool *marked)
 {
     int64_t axes[MAX_RANK];
@@ -156,7 +156,7 @@ static bool mark_axes(Node *n, int rank, bool *marked)
     return k >= 0;
 }
 
-/* Axes known at run time only: the shape that the model declares for the output, when it does. */
+/* For axes known only at run time: takes the declared shape of the output, if any. */
 static bool infer_declared(Node *n)
 {
     const TypeDesc *d = out(n, 0)->desc;
@@ -178,7 +178,7 @@ static void squeeze_infer(Node *n)
     for (int i = 0; i < x.rank; i++) {
         if (all ? !dim_is(x.dim[i], 1) : !gone[i]) {
             y.dim[y.rank++] = x.dim[i];
-            if (all) /* else it went, too */
+            if (all) /* otherwise it would be removed, too */
                 assume_dim(n, dim_eq_expr(x.dim[i], D(1)), D(0));
         } else if (dim_is(dim_eq_expr(x.dim[i], D(1)), 0)) {
             node_error(n, "dimension %d of %s is not 1", i, shape_text(x));
@@ -208,7 +208,7 @@ static void unsqueeze_infer(Node *n)
     set_out(n, 0, in_type(n, 0), y);
 }
 
-/* Until axes became an input. */
+/* Older versions: the axes are an attribute. */
 static void with_axes(Node *n)
 {
     const int64_t *axes;

@@ -1,15 +1,15 @@
-/* windows.c - windows over more spatial axes than kernels have: convolutions take the first axis by itself, the pools all but
- * the last three; what remains has fewer axes. */
+/* windows.c - windows over more spatial axes than kernels support: convolutions are expanded along the first axis,
+ * pools along all but the last three. */
 #include "gradient/gradient.h"
 #include "ir/spatial.h"
 
-/* v in this shape, its axes in another order. */
+/* v reshaped, then transposed. */
 static Value *permuted(Node *n, Value *v, int rank, const Dim *dim, const int64_t *perm)
 {
     return transpose(n, make_reshape(n, v, rank, dim), rank, perm);
 }
 
-/* ---- convolutions -------------------------------------------------------------------------------------------------- */
+/* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
 static void read_kernel(const Node *n, int64_t *kernel)
 {
@@ -18,7 +18,8 @@ static void read_kernel(const Node *n, int64_t *kernel)
         kernel[a - 2] = dim_value(w.dim[a]);
 }
 
-/* Windows along the first axis become channels, their places images: of one axis less. `zero` is what pads are. */
+/* Turns the taps along the first axis into channels and the positions into images, with one axis less. zero: the
+ * padding value. */
 static void conv_in_steps(Node *n, const char *op, Value *zero)
 {
     Shape x = in_shape(n, 0), w = in_shape(n, 1), y = *out(n, 0)->shape;
@@ -58,7 +59,8 @@ static void conv_integer(Node *n)
     conv_in_steps(n, "onnxcc.IntegerConv", in(n, 5) ? make_reshape(n, in(n, 5), 0, NULL) : NULL);
 }
 
-/* Every place along the first axis gives the parts of its window as channels; these are put where they belong. */
+/* Computes, for every position along the first axis, the taps of its window as channels, which are then summed into
+ * place. */
 static void conv_transposed(Node *n)
 {
     Shape x = in_shape(n, 0), w = in_shape(n, 1), y = *out(n, 0)->shape;
@@ -99,16 +101,16 @@ static void conv_transposed(Node *n)
     expand_to(n, make_cast(n, v, own));
 }
 
-/* ---- pools --------------------------------------------------------------------------------------------------------- */
+/* ---- pools ------------------------------------------------------------------------------------------------------- */
 
-/* v's elements, and -1 behind them: what windows without an element have. */
+/* v flattened, followed by -1: the index for windows without an element. */
 static Value *listed(Node *n, Value *v, Dim count)
 {
     v = make_reshape(n, v, 1, &count);
     return make(n, "Pad", 3, v, make_ints(n, 2, (int64_t[]){0, 1}), make_int(n, -1));
 }
 
-/* Row-major numbers of x's elements as those of images that are stored column by column. */
+/* Converts row-major indices of x's elements to column-major ones within each image. */
 static Value *columns_first(Node *n, Value *at, Shape x)
 {
     Dim turned[MAX_RANK] = {dim_mul(x.dim[0], x.dim[1])}, count = shape_count(x);
@@ -122,7 +124,7 @@ static Value *columns_first(Node *n, Value *at, Shape x)
     return make(n, "Gather", 2, listed(n, numbers, count), at);
 }
 
-/* Largest elements, means and norms of what the same along the last three axes gave; images of them stand side by side. */
+/* Pools along the last three axes, then pools the results along the others. */
 static void pool_in_steps(Node *n, const char *op)
 {
     Shape x = in_shape(n, 0), y = *out(n, 0)->shape, last = {.rank = 5, .dim = {x.dim[0]}};

@@ -1,4 +1,5 @@
-/* within.c - values that an operator's text limits: an error when they are known, a status when only the run knows them. */
+/* within.c - checks of values that the specification limits: an error at compile time for constants, a status at run
+ * time. */
 #include "passes/infer.h"
 #include "ir/call.h"
 #include "within.h"
