@@ -271,13 +271,13 @@ static void apply(const struct Row *row, const char *value, const Words *w)
     row->set(value);
 }
 
-static bool begins(const char *name, const char *s, size_t n) { return name && !strncmp(name, s, n); }
+static bool starts_with(const char *name, const char *s, size_t n) { return name && !strncmp(name, s, n); }
 
 _Noreturn static void ambiguous(const char *s, size_t n)
 {
     Text t = {0};
     for (int i = 0; i < ROWS; i++)
-        if (begins(rows[i].name, s, n))
+        if (starts_with(rows[i].name, s, n))
             text_put(&t, " '--%s'", rows[i].name);
     usage("option '--%.*s' is ambiguous; possibilities:%s", (int)n, s, t.s);
 }
@@ -288,7 +288,7 @@ static const struct Row *find_row(const char *s, size_t n)
     const struct Row *found = NULL;
     int count = 0;
     for (int i = 0; i < ROWS; i++)
-        if (begins(rows[i].name, s, n)) {
+        if (starts_with(rows[i].name, s, n)) {
             if (!rows[i].name[n])
                 return &rows[i];
             found = &rows[i];

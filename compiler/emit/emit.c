@@ -91,7 +91,7 @@ static void check_elements(Emitter *e, const InterfaceGroup *group)
 static void check_default_sizes(Emitter *e, const Value *v, const char *given)
 {
     for (int k = 0; k < v->shape->rank; k++)
-        if (!dim_const(v->shape->dim[k])) {
+        if (!dim_is_const(v->shape->dim[k])) {
             line(e, "if (!%s && %s != %lld)", given, dim_c(v->shape->dim[k]), (long long)v->fallback->dim[k]);
             line(e, "    return RT_BAD_SIZE;");
             e->fallible = true;
@@ -137,7 +137,7 @@ static void clear_padding(Emitter *e, Value *v)
     Dim used = dim_mul(shape_count(*v->shape), D(bits)), last = dim_div(used, D(8)), rest = dim_mod(used, D(8));
     if (dim_is(rest, 0))
         return;
-    bool open = !dim_const(rest);
+    bool open = !dim_is_const(rest);
     if (open)
         line(e, "if (%s != 0)", dim_c(rest));
     line(e, "%s%s[%s] = (u8)(%s[%s] & ((1u << %s) - 1u));", open ? "    " : "", v->c, dim_c(last), v->c, dim_c(last),

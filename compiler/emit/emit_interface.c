@@ -30,7 +30,7 @@ void find_interface(Interface *f, Emitter *e)
     }
     for (int i = 0; i < f->out.n; i++)
         for (int k = 0; k < f->out.at[i]->shape->rank; k++)
-            if (!dim_const(f->out.at[i]->shape->dim[k]) &&
+            if (!dim_is_const(f->out.at[i]->shape->dim[k]) &&
                 !(symbol_of(f->out.at[i]->shape->dim[k]) && symbol_of(f->out.at[i]->shape->dim[k])->user)) {
                 SizeField field = {c_name(name_format("%s_dim%d", f->out.at[i]->c, k), "size"), NULL, f->out.at[i], k};
                 vec_push(&f->sizes, field);

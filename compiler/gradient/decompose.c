@@ -96,12 +96,12 @@ static bool decompose_causal_conv(Node *n, Node *m, Value **out)
     Value *past = in(m, 3) ? make_cast(n, in(m, 3), t) : filled(n, t, 0, 3, past_shape.dim);
     Value *all = make(n, "Concat", 2, past, make_cast(n, in(m, 0), t)), *w = make_cast(n, in(m, 1), t), *y = NULL;
     attr_set_int(all->def, "axis", 2);
-    if (!dim_const(taps)) {
+    if (!dim_is_const(taps)) {
         Value *v = windows_along(n, all, 2, x.dim[2], D(1), taps, D(1));
         v = make(n, "Mul", 2, v, make_reshape(n, w, 3, (Dim[]){x.dim[1], D(1), taps}));
         y = make_reshape(n, sum_over(n, v, 1, (int64_t[]){3}), 3, x.dim);
     }
-    for (int64_t k = 0; dim_const(taps) && k < dim_value(taps); k++) {
+    for (int64_t k = 0; dim_is_const(taps) && k < dim_value(taps); k++) {
         Value *v = part(n, all, 2, D(k), dim_add(D(k), x.dim[2]));
         v = make(n, "Mul", 2, v, make_reshape(n, part(n, w, 2, D(k), D(k + 1)), 2, one));
         y = y ? make(n, "Add", 2, y, v) : v;

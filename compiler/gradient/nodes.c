@@ -84,8 +84,8 @@ Value *windows_along(Node *n, Value *v, int64_t axis, Dim count, Dim stride, Dim
 
 Value *size_as(Node *n, Type t, Dim d)
 {
-    return dim_const(d) ? make_scalar(n, t, (double)dim_value(d))
-                        : make_cast(n, make_reshape(n, make_dims(n, 1, &d), 0, NULL), t);
+    return dim_is_const(d) ? make_scalar(n, t, (double)dim_value(d))
+                           : make_cast(n, make_reshape(n, make_dims(n, 1, &d), 0, NULL), t);
 }
 
 Node *clone_node(Node *n, const Node *m, Value **in, int n_in, int n_out)

@@ -27,7 +27,7 @@ static Slide slide_make(int axes, const Windows *w, const Dim *kernel, const Dim
         Dim one = dim_add(dim_mul(dim_sub(kernel[k], D(1)), D(w->dilation[k])), D(1));
         Dim all = dim_max(D(0), dim_add(dim_mul(dim_sub(out[k], D(1)), D(w->stride[k])), one));
         s.after[i] = dim_sub(dim_sub(all, size[k]), w->pad[k]);
-        s.known[i] = dim_const(s.before[i]) && dim_const(s.after[i]) && dim_value(s.after[i]) > -s.stride[i];
+        s.known[i] = dim_is_const(s.before[i]) && dim_is_const(s.after[i]) && dim_value(s.after[i]) > -s.stride[i];
         s.pads[i] = s.known[i] ? dim_value(s.before[i]) : 0;
         s.pads[axes + i] = s.known[i] ? dim_value(dim_max(s.after[i], D(0))) : 0;
     }
@@ -149,7 +149,7 @@ static Value *weights_vjp(const Vjp *b, const Slide *s, Value *large, Value *sma
     Shape x = *large->shape;
     Slide t = *s;
     Value *v = grouped(n, large, groups, w[1]);
-    bool known = shape_const(*small->shape);
+    bool known = shape_is_const(*small->shape);
     for (int i = 0; i < s->axes; i++) {
         known &= s->known[i];
         t.stride[i] = s->dilation[i];

@@ -34,13 +34,13 @@ static const char *dim_text(Dim d)
     return t.s;
 }
 
-static bool impossible(Dim d, Dim is) { return dim_is(dim_eq_expr(d, is), 0); }
+static bool is_impossible(Dim d, Dim is) { return dim_is(dim_eq_expr(d, is), 0); }
 
 void assumptions_check(int from)
 {
     for (int i = from; i < assumptions()->list.n; i++) {
         const Assumption *a = &assumptions()->list.at[i];
-        if (impossible(a->d, a->is)) {
+        if (is_impossible(a->d, a->is)) {
             node_error(a->n, "two sizes must be equal: %s and %s", dim_text(a->d), dim_text(a->is));
             return;
         }
@@ -49,7 +49,7 @@ void assumptions_check(int from)
 
 bool require_dim(Node *n, const char *what, Dim d, Dim is)
 {
-    if (impossible(d, is)) {
+    if (is_impossible(d, is)) {
         node_error(n, "%s: %s instead of %s", what, dim_text(d), dim_text(is));
         return false;
     }
@@ -60,7 +60,7 @@ bool require_dim(Node *n, const char *what, Dim d, Dim is)
 bool require_one(Node *n, int i)
 {
     Shape s = in_shape(n, i);
-    if (!in(n, i) || !impossible(shape_count(s), D(1))) {
+    if (!in(n, i) || !is_impossible(shape_count(s), D(1))) {
         if (in(n, i))
             assume_dim(n, shape_count(s), D(1));
         return true;
@@ -88,7 +88,7 @@ bool require_shape(Node *n, int i, Shape is)
     Shape s = in_shape(n, i);
     bool can = s.rank == is.rank;
     for (int a = 0; a < s.rank && can; a++) {
-        can = !impossible(s.dim[a], is.dim[a]);
+        can = !is_impossible(s.dim[a], is.dim[a]);
         assume_dim(n, s.dim[a], is.dim[a]);
     }
     if (!can)
@@ -104,7 +104,7 @@ bool require_expands_as(Node *n, int i, Shape s, Shape to)
     for (int a = 1; a <= s.rank && can; a++) {
         Dim d = s.dim[s.rank - a], is = to.dim[to.rank - a];
         d = dim_select(dim_eq_expr(d, D(1)), is, d);
-        can = !impossible(d, is);
+        can = !is_impossible(d, is);
         assume_dim(n, d, is);
     }
     if (!can)
@@ -114,17 +114,17 @@ bool require_expands_as(Node *n, int i, Shape s, Shape to)
 }
 
 /* Has the loop n at least one iteration, for all inputs? */
-static bool surely_iterates(const Node *n)
+static bool always_iterates(const Node *n)
 {
     const Value *max = in(n, 0), *begin = in(n, 1);
     return (!max || (max->data && dim_low(value_dim(in(n, 0), 0)) > 0)) &&
            (!begin || (in_const(n, 1) && tensor_get_int(begin->data, 0)));
 }
 
-bool runs_for_certain(const Node *n)
+bool always_runs(const Node *n)
 {
     for (const Graph *g = n->graph; g && g->owner; g = g->owner->graph)
-        if (node_attr(g->owner, "body") && !surely_iterates(g->owner))
+        if (node_attr(g->owner, "body") && !always_iterates(g->owner))
             return false;
     return true;
 }
@@ -139,7 +139,7 @@ bool require_index(Node *n, int64_t v, Dim axis, bool back)
     int64_t max = dim_high(axis);
     if (v < max && v >= (back ? -max : 0))
         return true;
-    if (!runs_for_certain(n)) {
+    if (!always_runs(n)) {
         Text t = {0};
         text_put(&t, "the index %lld is outside an axis of %s", (long long)v, dim_text(axis));
         warn_when_run(n, t.s);

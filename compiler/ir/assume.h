@@ -23,7 +23,7 @@ bool require_expands_as(Node *n, int i, Shape s, Shape to); /* the same, with s 
 bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back);
 bool require_index(Node *n, int64_t v, Dim axis, bool back);
 /* False: n is in a loop that may have no iteration, so an error in n is only a warning. */
-bool runs_for_certain(const Node *n);
+bool always_runs(const Node *n);
 void warn_when_run(const Node *n, const char *what);
 int assumption_count(void);
 void assumptions_check(int from);          /* an error for each assumption from `from` on that cannot hold */

@@ -15,11 +15,11 @@ typedef struct Table {
 PART(Table, table)
 
 bool dim_is_number_ok(int64_t v) { return v >> 32 != DIM_TAG; }
-bool dim_const(Dim d) { return dim_is_number_ok(d.v); }
+bool dim_is_const(Dim d) { return dim_is_number_ok(d.v); }
 
 int64_t dim_value(Dim d)
 {
-    if (!dim_const(d))
+    if (!dim_is_const(d))
         bug("a size is needed as a number: %s", expr_text(d));
     return d.v;
 }
@@ -49,7 +49,7 @@ static int *find_slot(ExprKind kind, int n, const int64_t *w)
     }
 }
 
-int dim_size(Dim d) { return dim_const(d) ? 1 : dim_expr(d)->size; }
+int dim_size(Dim d) { return dim_is_const(d) ? 1 : dim_expr(d)->size; }
 
 /* Shared subexpressions are duplicated when printed, so their expanded size needs a limit. */
 static int size_of(ExprKind kind, int n, const int64_t *w)
@@ -111,8 +111,8 @@ int dim_order(Dim a, Dim b)
 {
     if (dim_identical(a, b))
         return 0;
-    if (dim_const(a) || dim_const(b))
-        return dim_const(a) && dim_const(b) ? compare(a.v, b.v) : dim_const(b) - dim_const(a);
+    if (dim_is_const(a) || dim_is_const(b))
+        return dim_is_const(a) && dim_is_const(b) ? compare(a.v, b.v) : dim_is_const(b) - dim_is_const(a);
     const Expr *x = dim_expr(a), *y = dim_expr(b);
     int order = compare(x->size, y->size);
     order = order ? order : compare(x->kind, y->kind);
@@ -134,7 +134,7 @@ typedef struct Walk {
 
 static void walk(Dim d, const Walk *w)
 {
-    if (dim_const(d))
+    if (dim_is_const(d))
         return;
     Expr *e = dim_expr(d);
     if (e->seen == w->time)
@@ -162,7 +162,7 @@ typedef struct Replace {
 
 static Dim replace(Dim d, const Replace *with)
 {
-    if (dim_const(d))
+    if (dim_is_const(d))
         return d;
     Expr *e = dim_expr(d);
     if (e->resolved_at == with->time)
@@ -197,7 +197,7 @@ static Dim replace(Dim d, const Replace *with)
 
 Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg)
 {
-    return dim_const(d) ? d : replace(d, &(Replace){by, arg, ++table()->clock});
+    return dim_is_const(d) ? d : replace(d, &(Replace){by, arg, ++table()->clock});
 }
 
 Dim dim_resolve(Dim d) { return dim_replace(d, NULL, NULL); }
@@ -260,7 +260,7 @@ static Range range_poly(const Expr *e, unsigned time)
 
 static Range range_of(Dim d, unsigned time)
 {
-    if (dim_const(d))
+    if (dim_is_const(d))
         return (Range){d.v, d.v};
     Expr *e = dim_expr(d);
     if (e->bounded_at == time)
@@ -284,19 +284,19 @@ static Range range_of(Dim d, unsigned time)
 
 unsigned dim_clock(void) { return ++table()->clock; }
 Range dim_range_at(Dim d, unsigned time) { return range_of(d, time); }
-Range dim_range(Dim d) { return range_of(d, dim_const(d) ? 0 : ++table()->clock); }
+Range dim_range(Dim d) { return range_of(d, dim_is_const(d) ? 0 : ++table()->clock); }
 int64_t dim_low(Dim d) { return dim_range(d).lo; }
 int64_t dim_high(Dim d) { return dim_range(d).hi; }
 
-static bool nonnegative(Dim d, int depth);
+static bool is_nonnegative(Dim d, int depth);
 
 static bool without(Dim rest, int64_t c, Dim by, int depth)
 {
-    return nonnegative(dim_add(rest, dim_mul(D(c), by)), depth);
+    return is_nonnegative(dim_add(rest, dim_mul(D(c), by)), depth);
 }
 
 /* Is rest + c * atom >= 0 proven? Replaces the atom by a bound of it: min(p, q) <= p, p / k <= p, ... */
-static bool nonnegative_atom(Dim rest, int64_t c, const Expr *atom, int depth)
+static bool is_atom_nonnegative(Dim rest, int64_t c, const Expr *atom, int depth)
 {
     Dim p = {atom->w[0]}, q = {atom->w[atom->n - 1]};
     switch (atom->kind) {
@@ -307,36 +307,37 @@ static bool nonnegative_atom(Dim rest, int64_t c, const Expr *atom, int depth)
         return without(rest, c, p, depth) && without(rest, c, q, depth);
     case EXPR_SELECT: return without(rest, c, (Dim){atom->w[1]}, depth) && without(rest, c, q, depth);
     case EXPR_DIV:
-        return dim_const(q) && q.v > 0 && without(dim_mul(rest, q), c, c < 0 ? p : dim_add(dim_sub(p, q), D(1)), depth);
+        return dim_is_const(q) && q.v > 0 &&
+               without(dim_mul(rest, q), c, c < 0 ? p : dim_add(dim_sub(p, q), D(1)), depth);
     default: return false;
     }
 }
 
 /* Is d >= 0 for all values of the symbols? False: not proven. */
-static bool nonnegative(Dim d, int depth)
+static bool is_nonnegative(Dim d, int depth)
 {
     if (dim_low(d) >= 0)
         return true;
-    if (depth == 0 || dim_const(d))
+    if (depth == 0 || dim_is_const(d))
         return false;
     const Expr *e = dim_expr(d);
     if (e->kind != EXPR_POLY)
-        return e->kind != EXPR_SYMBOL && nonnegative_atom(D(0), 1, e, depth - 1);
+        return e->kind != EXPR_SYMBOL && is_atom_nonnegative(D(0), 1, e, depth - 1);
     for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
         const Expr *atom = e->w[i + 1] == 1 ? dim_expr((Dim){e->w[i + 2]}) : NULL;
         if (atom &&
             (atom->kind == EXPR_MIN || atom->kind == EXPR_MAX || atom->kind == EXPR_SELECT || atom->kind == EXPR_DIV))
-            return nonnegative_atom(dim_sub(d, dim_mul(D(e->w[i]), (Dim){e->w[i + 2]})), e->w[i], atom, depth - 1);
+            return is_atom_nonnegative(dim_sub(d, dim_mul(D(e->w[i]), (Dim){e->w[i + 2]})), e->w[i], atom, depth - 1);
     }
     return false;
 }
 
 /* Compares bounds before the difference: with an infinite bound the difference proves nothing. */
-bool dim_at_most(Dim a, Dim b)
+bool dim_is_at_most(Dim a, Dim b)
 {
-    if (dim_const(a) && dim_const(b))
+    if (dim_is_const(a) && dim_is_const(b))
         return a.v <= b.v;
-    return dim_identical(a, b) || dim_high(a) <= dim_low(b) || nonnegative(dim_sub(b, a), 5);
+    return dim_identical(a, b) || dim_high(a) <= dim_low(b) || is_nonnegative(dim_sub(b, a), 5);
 }
 
 /* ---- operations (sums, products, quotients: poly.c) -------------------------------------------------------------- */
@@ -348,15 +349,15 @@ static Dim commuting(ExprKind kind, Dim a, Dim b)
 Dim dim_opaque_add(Dim a, Dim b) { return commuting(EXPR_ADD, a, b); }
 Dim dim_opaque_mul(Dim a, Dim b) { return commuting(EXPR_MUL, a, b); }
 
-Dim dim_min(Dim a, Dim b) { return dim_at_most(a, b) ? a : dim_at_most(b, a) ? b : commuting(EXPR_MIN, a, b); }
+Dim dim_min(Dim a, Dim b) { return dim_is_at_most(a, b) ? a : dim_is_at_most(b, a) ? b : commuting(EXPR_MIN, a, b); }
 
-Dim dim_max(Dim a, Dim b) { return dim_at_most(b, a) ? a : dim_at_most(a, b) ? b : commuting(EXPR_MAX, a, b); }
+Dim dim_max(Dim a, Dim b) { return dim_is_at_most(b, a) ? a : dim_is_at_most(a, b) ? b : commuting(EXPR_MAX, a, b); }
 
 Dim dim_less_expr(Dim a, Dim b)
 {
-    if (dim_at_most(b, a))
+    if (dim_is_at_most(b, a))
         return D(0);
-    return dim_high(a) < dim_low(b) || nonnegative(dim_sub(dim_sub(b, a), D(1)), 5) ? D(1) : make2(EXPR_LESS, a, b);
+    return dim_high(a) < dim_low(b) || is_nonnegative(dim_sub(dim_sub(b, a), D(1)), 5) ? D(1) : make2(EXPR_LESS, a, b);
 }
 
 Dim dim_eq_expr(Dim a, Dim b)
@@ -364,7 +365,7 @@ Dim dim_eq_expr(Dim a, Dim b)
     if (dim_identical(a, b))
         return D(1);
     Range x = dim_range(a), y = dim_range(b), d = dim_range(dim_sub(a, b));
-    if ((dim_const(a) && dim_const(b)) || x.hi < y.lo || y.hi < x.lo || d.lo > 0 || d.hi < 0)
+    if ((dim_is_const(a) && dim_is_const(b)) || x.hi < y.lo || y.hi < x.lo || d.lo > 0 || d.hi < 0)
         return D(0);
     return commuting(EXPR_EQUAL, a, b);
 }
@@ -372,12 +373,12 @@ Dim dim_eq_expr(Dim a, Dim b)
 Dim dim_select(Dim c, Dim a, Dim b)
 {
     Range r = dim_range(c);
-    const Expr *e = dim_const(c) ? NULL : dim_expr(c);
+    const Expr *e = dim_is_const(c) ? NULL : dim_expr(c);
     if (e && e->kind == EXPR_EQUAL && ((a.v == e->w[0] && b.v == e->w[1]) || (a.v == e->w[1] && b.v == e->w[0])))
-        return b;                                                                      /* p == q ? p : q */
-    if (!dim_const(a) && dim_expr(a)->kind == EXPR_SELECT && dim_expr(a)->w[0] == c.v) /* c ? (c ? p : q) : b */
+        return b;                                                                         /* p == q ? p : q */
+    if (!dim_is_const(a) && dim_expr(a)->kind == EXPR_SELECT && dim_expr(a)->w[0] == c.v) /* c ? (c ? p : q) : b */
         a.v = dim_expr(a)->w[1];
-    if (!dim_const(b) && dim_expr(b)->kind == EXPR_SELECT && dim_expr(b)->w[0] == c.v)
+    if (!dim_is_const(b) && dim_expr(b)->kind == EXPR_SELECT && dim_expr(b)->w[0] == c.v)
         b.v = dim_expr(b)->w[2];
     if (dim_identical(a, b) || r.lo > 0 || r.hi < 0)
         return a;
@@ -394,7 +395,7 @@ void symbol_check_known(const Symbol *s, bool known)
 
 static int64_t eval(Dim d, unsigned time)
 {
-    if (dim_const(d))
+    if (dim_is_const(d))
         return d.v;
     Expr *e = dim_expr(d);
     if (e->valued_at == time)
@@ -426,4 +427,4 @@ static int64_t eval(Dim d, unsigned time)
     return e->value = r;
 }
 
-int64_t dim_eval(Dim d) { return dim_const(d) ? d.v : eval(d, ++table()->clock); }
+int64_t dim_eval(Dim d) { return dim_is_const(d) ? d.v : eval(d, ++table()->clock); }

@@ -14,10 +14,10 @@ static inline Dim D(int64_t v)
 {
     return (Dim){v >> 32 == DIM_TAG ? INT64_MAX : v};
 } /* such a number becomes infinite */
-bool dim_const(Dim d);            /* a plain number? */
-int64_t dim_value(Dim d);         /* the number; bug() when it is an expression */
-bool dim_is_number_ok(int64_t v); /* false: D(v) would be infinite */
-bool dim_at_most(Dim a, Dim b);   /* proven: a <= b for all values of the symbols */
+bool dim_is_const(Dim d);          /* a plain number? */
+int64_t dim_value(Dim d);          /* the number; bug() when it is an expression */
+bool dim_is_number_ok(int64_t v);  /* false: D(v) would be infinite */
+bool dim_is_at_most(Dim a, Dim b); /* proven: a <= b for all values of the symbols */
 static inline bool dim_identical(Dim a, Dim b) { return a.v == b.v; }
 static inline bool dim_is(Dim d, int64_t v) { return d.v == v; }
 Dim dim_add(Dim a, Dim b);

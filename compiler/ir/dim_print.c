@@ -53,7 +53,7 @@ static bool is_narrow_sum(const Expr *e, unsigned time)
 /* Do d and its operands fit 32 bits for all values of the symbols? */
 static bool is_narrow(Dim d, unsigned time)
 {
-    if (dim_const(d))
+    if (dim_is_const(d))
         return in_32_bits((Range){d.v, d.v});
     Expr *e = dim_expr(d);
     if (e->narrow_at == time)
@@ -82,9 +82,9 @@ static void print_number(Text *t, int64_t v)
 
 static void print_factor(const Printer *p, Dim d)
 {
-    const Expr *e = dim_const(d) ? NULL : dim_expr(d);
+    const Expr *e = dim_is_const(d) ? NULL : dim_expr(d);
     bool sum = e ? e->kind == EXPR_POLY && e->n > 2 + (int)e->w[1] : d.v < 0;
-    bool quotient = e && e->kind == EXPR_DIV && dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]});
+    bool quotient = e && e->kind == EXPR_DIV && dim_low((Dim){e->w[0]}) >= 0 && dim_is_const((Dim){e->w[1]});
     text_put(p->t, "%s", sum || quotient ? "(" : "");
     print(p, d);
     text_put(p->t, "%s", sum || quotient ? ")" : "");
@@ -132,7 +132,7 @@ static void print_factors(const Printer *p, const Expr *e)
 
 static void print_quotient(const Printer *p, const Expr *e)
 {
-    bool same = dim_low((Dim){e->w[0]}) >= 0 && dim_const((Dim){e->w[1]}); /* C's / and % round the same way then */
+    bool same = dim_low((Dim){e->w[0]}) >= 0 && dim_is_const((Dim){e->w[1]}); /* C's / and % round the same way then */
     if (p->as_c && !same) {
         print_pair(p, e, ", ");
         return;
@@ -144,7 +144,7 @@ static void print_quotient(const Printer *p, const Expr *e)
 
 static void print(const Printer *p, Dim d)
 {
-    if (dim_const(d)) {
+    if (dim_is_const(d)) {
         print_number(p->t, d.v);
         return;
     }
@@ -217,7 +217,7 @@ static void print_wide_parts(const Printer *p, const Expr *e)
 
 static void print_wide(const Printer *p, Dim d)
 {
-    if (dim_const(d) || symbol_of(d) || is_narrow(d, p->time)) {
+    if (dim_is_const(d) || symbol_of(d) || is_narrow(d, p->time)) {
         print(p, d);
         return;
     }
@@ -236,7 +236,7 @@ void dim_print_wide_c(Text *t, Dim d) { print_wide(&(Printer){t, true, dim_clock
 void dim_print_factor_c(Text *t, Dim d)
 {
     Printer p = {t, true, dim_clock()};
-    if (dim_const(d) || symbol_of(d) || is_narrow(d, p.time)) {
+    if (dim_is_const(d) || symbol_of(d) || is_narrow(d, p.time)) {
         print_factor(&p, d);
         return;
     }

@@ -101,7 +101,7 @@ PART(int64_t, work_done)
 
 /* False: the model's constants take too much work, which is reported. Operations are counted rather than timed, so that
  * the result does not depend on the machine. */
-static bool within_budget(const Node *n)
+static bool is_within_budget(const Node *n)
 {
     static const int64_t max = (int64_t)1 << 34; /* operations: some seconds */
     int64_t work = n->macs;
@@ -150,7 +150,7 @@ static void run_now(Node *n)
     else {
         int errors = error_count();
         bind_node(n);
-        if (error_count() > errors || !within_budget(n))
+        if (error_count() > errors || !is_within_budget(n))
             return;
         void *scratch =
             n->call.kernel && !dim_is(n->call.scratch, 0) ? big_alloc((size_t)dim_eval(n->call.scratch)) : NULL;
@@ -224,7 +224,7 @@ static const Kernel *kernel_of_dims(const Node *n)
     if (!k)
         return NULL;
     EACH_SLOT (s, &n->call)
-        if (field_is_size(s.field) && !dim_const(s.param->d))
+        if (field_is_size(s.field) && !dim_is_const(s.param->d))
             return NULL;
     return !(k->flags & SCRATCH) ? kernel_find(k->name, U64, k->u) : NULL;
 }

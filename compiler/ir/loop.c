@@ -39,7 +39,7 @@ int loop_in(Loop *l, Value *v)
 {
     const Tensor *t = v->data;
     bool number = v->type != STR && v->type != C64 && v->type != C128;
-    if (t && !t->symbolic && number && (tensor_count(t) == 1 || tensor_uniform(t)) && !is_nan(v))
+    if (t && !t->symbolic && number && (tensor_count(t) == 1 || tensor_is_uniform(t)) && !is_nan(v))
         return type_is_float(v->type) ? loop_literal(l, v->type, tensor_get(t, 0), 0)
                                       : loop_literal(l, v->type, 0, tensor_get_int(t, 0));
     for (int k = 0; k < l->n_in; k++)

@@ -30,7 +30,7 @@ static int compare_terms(const Term *a, const Term *b)
 static void poly_of(Dim d, Poly *p)
 {
     p->n = 0;
-    if (dim_const(d)) {
+    if (dim_is_const(d)) {
         if (d.v)
             p->t[p->n++] = (Term){.c = d.v};
         return;
@@ -142,7 +142,7 @@ static Dim sum(Dim a, int64_t sign, Dim b)
 Dim dim_add(Dim a, Dim b)
 {
     int64_t v;
-    if (dim_const(a) && dim_const(b))
+    if (dim_is_const(a) && dim_is_const(b))
         return D(__builtin_add_overflow(a.v, b.v, &v) ? (a.v < 0 ? INT64_MIN : INT64_MAX) : v);
     return dim_is(a, 0) ? b : dim_is(b, 0) ? a : sum(a, 1, b);
 }
@@ -150,7 +150,7 @@ Dim dim_add(Dim a, Dim b)
 Dim dim_sub(Dim a, Dim b)
 {
     int64_t v;
-    if (dim_const(a) && dim_const(b))
+    if (dim_is_const(a) && dim_is_const(b))
         return D(__builtin_sub_overflow(a.v, b.v, &v) ? (a.v < 0 ? INT64_MIN : INT64_MAX) : v);
     return dim_identical(a, b) ? D(0) : dim_is(b, 0) ? a : sum(a, -1, b);
 }
@@ -167,7 +167,7 @@ static int poly_size(const Poly *p)
 Dim dim_mul(Dim a, Dim b)
 {
     enum { LONG = 1024 };
-    if (dim_const(a) && dim_const(b))
+    if (dim_is_const(a) && dim_is_const(b))
         return D(number_mul(a.v, b.v));
     if (dim_is(a, 0) || dim_is(b, 0))
         return D(0);
@@ -229,8 +229,8 @@ static Dim div_number(const Poly *p, int64_t b)
     b /= g;
     if (b == 1)
         return x;
-    const Expr *e = dim_const(x) ? NULL : dim_expr(x);
-    if (e && e->kind == EXPR_DIV && dim_const((Dim){e->w[1]}) && e->w[1] > 0) {
+    const Expr *e = dim_is_const(x) ? NULL : dim_expr(x);
+    if (e && e->kind == EXPR_DIV && dim_is_const((Dim){e->w[1]}) && e->w[1] > 0) {
         int64_t both;
         if (!__builtin_mul_overflow(e->w[1], b, &both) && dim_is_number_ok(both))
             return dim_div((Dim){e->w[0]}, D(both));
@@ -243,7 +243,7 @@ static Dim div_number(const Poly *p, int64_t b)
 
 Dim dim_div(Dim a, Dim b)
 {
-    if (dim_const(a) && dim_const(b))
+    if (dim_is_const(a) && dim_is_const(b))
         return D(number_div(a.v, b.v));
     if (dim_is(b, 1) || dim_is(a, 0))
         return a;
@@ -262,7 +262,7 @@ Dim dim_div(Dim a, Dim b)
             bug("dim_div");
     }
     Dim w = poly_dim(&whole), r = poly_dim(&rest);
-    if (dim_const(b) && b.v > 0)
+    if (dim_is_const(b) && b.v > 0)
         return dim_add(w, div_number(&rest, b.v));
     Range x = dim_range(r), y = dim_range(b);
     int64_t min = y.lo > 1 ? y.lo : 1;
@@ -277,7 +277,7 @@ Dim dim_ceil(Dim a, Dim b) { return dim_div(dim_add(a, dim_sub(b, D(1))), b); }
 
 Dim dim_mod(Dim a, Dim b)
 {
-    if (dim_const(a) && dim_const(b))
+    if (dim_is_const(a) && dim_is_const(b))
         return D(number_mod(a.v, b.v));
     if (dim_is(b, 1) || dim_is(b, 0) || dim_is(a, 0))
         return D(0);
@@ -289,7 +289,7 @@ Dim dim_mod(Dim a, Dim b)
     y.n = 0;
     for (int i = 0; i < p.n; i++) {
         Term t = p.t[i], whole;
-        if (dim_const(b) && b.v > 0)
+        if (dim_is_const(b) && b.v > 0)
             t.c = number_mod(t.c, b.v);
         else if (q.n == 1 && term_div(&t, &q.t[0], &whole))
             t.c = 0;
@@ -300,5 +300,5 @@ Dim dim_mod(Dim a, Dim b)
     Range x = dim_range(r), z = dim_range(b);
     if (x.lo >= 0 && x.hi < z.lo)
         return r;
-    return dim_const(r) && dim_const(b) ? D(number_mod(r.v, b.v)) : dim_make(EXPR_MOD, 2, (int64_t[]){r.v, b.v});
+    return dim_is_const(r) && dim_is_const(b) ? D(number_mod(r.v, b.v)) : dim_make(EXPR_MOD, 2, (int64_t[]){r.v, b.v});
 }

@@ -220,7 +220,7 @@ bool windows_read_transposed(Node *n, const Image *m, const int64_t *kernel, Win
         } else
             w->out[a] = dim_max(D(0), dim_sub(full, dim_add(w->pad[a], w->pad_end[a])));
         w->padded |= (w->kernel[a] - 1) * w->dilation[a] >= w->stride[a] || !dim_is(w->pad[a], 0) ||
-                     !dim_at_most(w->out[a], dim_mul(m->size[a], D(w->stride[a])));
+                     !dim_is_at_most(w->out[a], dim_mul(m->size[a], D(w->stride[a])));
         if (dim_high(w->out[a]) < 1 && dim_low(m->size[a]) > 0) {
             node_error(n, "nothing is left of axis %d of %s", axis_seen(n, m, a), shape_text(in_shape(n, 0)));
             return false;

@@ -20,7 +20,10 @@ void strided_axis(Strided *s, Dim dim, Dim from, Dim to)
     s->to[s->rank++] = to;
 }
 
-static bool runs_on(const Dim *stride, Dim dim, int k) { return dim_identical(stride[k - 1], dim_mul(dim, stride[k])); }
+static bool is_continued(const Dim *stride, Dim dim, int k)
+{
+    return dim_identical(stride[k - 1], dim_mul(dim, stride[k]));
+}
 
 /* Drops axes of size 1 and merges axes that are contiguous to each other. */
 static void strided_merge(Strided *s)
@@ -32,7 +35,7 @@ static void strided_merge(Strided *s)
         s->dim[k] = s->dim[i];
         s->from[k] = s->from[i];
         s->to[k] = s->to[i];
-        if (k && runs_on(s->from, s->dim[k], k) && runs_on(s->to, s->dim[k], k)) {
+        if (k && is_continued(s->from, s->dim[k], k) && is_continued(s->to, s->dim[k], k)) {
             s->dim[k - 1] = dim_mul(s->dim[k - 1], s->dim[k]);
             s->from[k - 1] = s->from[k];
             s->to[k - 1] = s->to[k];

@@ -117,7 +117,7 @@ Dim dim_symbol(Symbol *s) { return dim_resolve(s->fixed); }
 
 Symbol *symbol_of(Dim d)
 {
-    return !dim_const(d) && dim_expr(d)->kind == EXPR_SYMBOL ? symbol_at((int)dim_expr(d)->w[0]) : NULL;
+    return !dim_is_const(d) && dim_expr(d)->kind == EXPR_SYMBOL ? symbol_at((int)dim_expr(d)->w[0]) : NULL;
 }
 
 static void is_symbol(Symbol *s, void *arg)

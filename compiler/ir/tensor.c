@@ -90,7 +90,7 @@ Tensor *tensor_dims(int n, const Dim *v)
     if (n) /* v may be NULL */
         memcpy((void *)(uintptr_t)t->data, v, sizeof *v * (size_t)n);
     for (int i = 0; i < n; i++)
-        t->symbolic |= !dim_const(v[i]);
+        t->symbolic |= !dim_is_const(v[i]);
     return t;
 }
 
@@ -174,7 +174,7 @@ Tensor *tensor_int(Type type, int64_t v)
     return t;
 }
 
-bool tensor_uniform(const Tensor *t)
+bool tensor_is_uniform(const Tensor *t)
 {
     if (t->splat || t->symbolic || t->thunk || !t->data || t->type == STR || type_bits(t->type) % 8)
         return t->splat;
@@ -318,7 +318,7 @@ Tensor *tensor_settle(Tensor *t)
     int64_t n = tensor_count(t);
     const Dim *d = t->data;
     for (int64_t i = 0; i < n; i++)
-        if (!dim_const(d[i]))
+        if (!dim_is_const(d[i]))
             return t;
     Tensor *c = tensor_new(t->type, t->rank, t->dim);
     for (int64_t i = 0; i < n; i++)

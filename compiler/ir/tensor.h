@@ -33,7 +33,7 @@ size_t tensor_size(const Tensor *t);                              /* bytes, as i
 Tensor *tensor_new(Type type, int rank, const int64_t *dim);      /* zeroed, in the pool */
 Tensor *tensor_lazy(Type type, Shape s);                          /* without data; the caller sets thunk */
 Tensor *tensor_new_fill(Type type, Shape s, const void *element); /* a splat of a copy of *element; s is constant */
-bool tensor_uniform(const Tensor *t);                             /* a splat, or all elements have equal bytes */
+bool tensor_is_uniform(const Tensor *t);                          /* a splat, or all elements have equal bytes */
 Tensor *tensor_view(const Tensor *t, Shape s);                    /* the same elements under another shape */
 Tensor *tensor_ints(int n, const int64_t *v);                     /* I64, rank 1 */
 Tensor *tensor_dims(int n, const Dim *v);                         /* I64, rank 1; symbolic if some are expressions */

@@ -156,11 +156,11 @@ bool shape_same(Shape a, Shape b)
     return same;
 }
 
-bool shape_const(Shape s)
+bool shape_is_const(Shape s)
 {
     bool known = s.rank >= 0;
     for (int i = 0; i < s.rank; i++)
-        known &= dim_const(s.dim[i]);
+        known &= dim_is_const(s.dim[i]);
     return known;
 }
 
@@ -172,10 +172,10 @@ static bool broadcast_dim(Dim a, Dim b, Dim *y)
         return *y = a, true;
     if (dim_is(a, 1))
         return *y = b, true;
-    if (dim_const(a) && dim_const(b))
+    if (dim_is_const(a) && dim_is_const(b))
         return false;
-    if (dim_const(a) || dim_const(b))
-        *y = dim_const(a) ? a : b;
+    if (dim_is_const(a) || dim_is_const(b))
+        *y = dim_is_const(a) ? a : b;
     else if (dim_size(b) < dim_size(a)) /* the shorter one, since it is printed twice */
         *y = dim_select(dim_eq_expr(b, D(1)), a, b);
     else

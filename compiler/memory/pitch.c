@@ -38,10 +38,10 @@ static Param *pitch_param(const Call *c, int i)
 }
 
 /* Is each group of channels of argument i (the first or the last one) within a row? */
-static bool groups_in_row(const Call *c, int i, Dim run)
+static bool are_groups_in_rows(const Call *c, int i, Dim run)
 {
     const Param *group = call_param(c, "group"), *on = call_param(c, i ? "y_group" : "x_group");
-    return !on || (group && dim_is(group->d, 1)) || dim_at_most(dim_add(on->d, D(1)), run);
+    return !on || (group && dim_is(group->d, 1)) || dim_is_at_most(dim_add(on->d, D(1)), run);
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
@@ -51,7 +51,7 @@ static bool spread_copy(const Call *c, Dim run, Dim pitch, struct copy_bind *to)
 {
     const struct copy_bind *p = (const void *)c->param;
     struct copy_bind q = {.dim = {D(1), D(1), D(1), D(1)}, .to_at = p->to_at};
-    if (!dim_const(run) || dim_value(run) < 1 || !dim_const(p->from_at))
+    if (!dim_is_const(run) || dim_value(run) < 1 || !dim_is_const(p->from_at))
         return false;
     int k = 4;
     int64_t row = dim_value(run), within = dim_value(p->from_at) % row;
@@ -70,7 +70,7 @@ static bool spread_copy(const Call *c, Dim run, Dim pitch, struct copy_bind *to)
             q.dim[--k] = n, q.from[k] = pitch, q.to[k] = dim_mul(p->to[i], run);
             continue;
         }
-        if (!k || (!across && (!dim_const(step) || !dim_const(n) || dim_value(step) < 0)))
+        if (!k || (!across && (!dim_is_const(step) || !dim_is_const(n) || dim_value(step) < 0)))
             return false;
         q.dim[--k] = n, q.to[k] = p->to[i];
         q.from[k] = across ? dim_mul(dim_div(step, run), pitch) : step;
@@ -89,7 +89,7 @@ static bool takes_rows(const Call *c, int i, Dim run)
     if (c->kernel->flags & STRIDED_COPY)
         return i == 0 && spread_copy(c, run, run, &copy);
     const Param *p = pitch_param(c, i);
-    return p && dim_identical(p->d, run) && groups_in_row(c, i, run);
+    return p && dim_identical(p->d, run) && are_groups_in_rows(c, i, run);
 }
 
 bool pitch_reads(const Node *n, const Value *v, Dim run)

@@ -313,7 +313,7 @@ static bool read_window(const Call *c, Window *w)
     for (int i = 3; i >= 0; i--) {
         if (dim_is(dim[i].d, 1))
             continue;
-        if (!dim_identical(to[i].d, all) || !dim_at_most(D(1), from[i].d)) /* repeated, or backwards */
+        if (!dim_identical(to[i].d, all) || !dim_is_at_most(D(1), from[i].d)) /* repeated, or backwards */
             return false;
         if (dim_is(w->pitch, 0) && !dim_identical(from[i].d, w->run))
             w->pitch = from[i].d;
@@ -327,7 +327,7 @@ static bool read_window(const Call *c, Window *w)
     }
     const Value *x = c->arg[0];
     return dim_is(call_param(c, "to_at")->d, 0) &&
-           (dim_is(w->pitch, 0) || (dim_at_most(dim_add(w->at, w->run), w->pitch) &&
+           (dim_is(w->pitch, 0) || (dim_is_at_most(dim_add(w->at, w->run), w->pitch) &&
                                     dim_identical(dim_mul(rows, w->pitch), shape_count(*x->shape))));
 }
 

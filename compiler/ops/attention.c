@@ -132,7 +132,7 @@ static Value *joined(Node *n, int i, int past)
     return v;
 }
 
-static bool attention_valid(Node *n)
+static bool check_attention(Node *n)
 {
     int rank = in_shape(n, 0).rank;
     int64_t mode = attr_int(n, "qk_matmul_output_mode"), softmax = attr_int(n, "softmax_precision");
@@ -158,7 +158,7 @@ static bool attention_valid(Node *n)
 /* Computes in float, or in double if Q or the softmax has that type. */
 static void attention_expand(Node *n)
 {
-    if (!attention_valid(n))
+    if (!check_attention(n))
         return;
     Type t = in_type(n, 0), wide = attr_int(n, "softmax_precision") == F64 ? F64 : t;
     bool cached = in(n, 4) || out(n, 1) || out(n, 2);

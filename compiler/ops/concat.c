@@ -44,7 +44,7 @@ static void concat_infer(Node *n)
                 continue;
             }
             clash = dim_is(dim_eq_expr(x.dim[k], y.dim[k]), 0);
-            if (dim_const(x.dim[k]))
+            if (dim_is_const(x.dim[k]))
                 assume_dim(n, y.dim[k], x.dim[k]), y.dim[k] = x.dim[k];
             else
                 assume_dim(n, x.dim[k], y.dim[k]);

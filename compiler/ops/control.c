@@ -476,7 +476,7 @@ static ContainerType **flatten_carried(Node *n, Graph *g)
             }
             if (first[i]->form == SEQUENCE && first[i]->rank < 0 && !first[i]->item.n)
                 first[i] = ctype_empty(b);
-            stable &= ctype_same(b, now[i]);
+            stable &= ctype_is_same(b, now[i]);
             now[i] = b;
         }
     }

@@ -23,7 +23,7 @@ typedef struct Conv {
     bool splat; /* the packed weights are a splat, represented by 16 elements */
 } Conv;
 
-static bool conv_packed(Node *n, Conv *c)
+static bool read_pack(Node *n, Conv *c)
 {
     c->pack = attr_given(n, "pack") ? (int)attr_int(n, "pack") : PACK_NONE;
     c->splat = attr_given(n, "splat");
@@ -43,7 +43,7 @@ static bool read_weights(Node *n, Conv *c, int64_t *kernel)
                    shape_text(in_shape(n, 0)));
         return false;
     }
-    if (!shape_const(w)) {
+    if (!shape_is_const(w)) {
         node_error(n, "the weights %s must have a fixed size", shape_text(w));
         return false;
     }
@@ -58,14 +58,14 @@ static bool read_weights(Node *n, Conv *c, int64_t *kernel)
     c->cout = c->transposed ? second : first / c->group;
     c->cin = c->transposed ? first / c->group : second;
     int64_t outputs = c->cout * c->group;
-    if (dim_const(c->x.channels) && dim_value(c->x.channels) != c->cin * c->group) {
+    if (dim_is_const(c->x.channels) && dim_value(c->x.channels) != c->cin * c->group) {
         node_error(n, "the input %s has %lld channels; %lld groups of weights %s need %lld", shape_text(in_shape(n, 0)),
                    (long long)dim_value(c->x.channels), (long long)c->group, shape_text(w),
                    (long long)(c->cin * c->group));
         return false;
     }
     Shape b = in_shape(n, 2);
-    if (in(n, 2) && (b.rank != 1 || (dim_const(b.dim[0]) && dim_value(b.dim[0]) != outputs))) {
+    if (in(n, 2) && (b.rank != 1 || (dim_is_const(b.dim[0]) && dim_value(b.dim[0]) != outputs))) {
         node_error(n, "the bias is %s for %lld output channels", shape_text(b), (long long)outputs);
         return false;
     }
@@ -79,7 +79,7 @@ static bool conv_read(Node *n, bool transposed, Conv *c)
     c->transposed = transposed;
     if (!image_read(n, 0, &c->x))
         return false;
-    const int64_t *kernel = conv_packed(n, c) ? NULL : weights;
+    const int64_t *kernel = read_pack(n, c) ? NULL : weights;
     if (kernel && !read_weights(n, c, weights))
         return false;
     return transposed ? windows_read_transposed(n, &c->x, kernel, &c->w) : windows_read(n, &c->x, kernel, &c->w);

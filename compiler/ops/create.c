@@ -65,7 +65,7 @@ static void fill_infer(Node *n)
             return;
     }
     set_out(n, 0, t->type, y);
-    if (shape_const(y))
+    if (shape_is_const(y))
         out(n, 0)->data = tensor_new_fill(t->type, y, tensor_data(t));
 }
 

@@ -10,7 +10,7 @@ static bool cumulate_axis(Node *n, Dim *axis)
         node_error(n, "input 1, the axis, is empty");
     if (k < 1)
         return false;
-    if (dim_const(*axis))
+    if (dim_is_const(*axis))
         *axis = D(axis_of(n, dim_value(*axis), rank));
     else
         *axis = dim_select(dim_less_expr(*axis, D(0)), dim_add(*axis, D(rank)), *axis);
@@ -22,7 +22,7 @@ static void cumulate_infer(Node *n)
     Dim a;
     if (!cumulate_axis(n, &a))
         return;
-    if (!dim_const(a)) /* checks that it is in range */
+    if (!dim_is_const(a)) /* checks that it is in range */
         assume_dim(n, dim_mul(dim_less_expr(D(-1), a), dim_less_expr(a, D(in_shape(n, 0).rank))), D(1));
     infer_same(n);
 }

@@ -193,7 +193,7 @@ static void clean_term(Einsum *e, Term *t, Shape x)
 }
 
 /* Is the label needed in the output or in an operand other than a and b? */
-static bool needed(const Einsum *e, int label, int a, int b)
+static bool is_needed(const Einsum *e, int label, int a, int b)
 {
     if (find(&e->y, label) >= 0)
         return true;
@@ -210,7 +210,7 @@ static void sum_term(Einsum *e, int at)
     int64_t axes[MAX_RANK];
     int k = 0;
     for (int i = 0; i < t->rank; i++)
-        if (needed(e, t->label[i], at, at))
+        if (is_needed(e, t->label[i], at, at))
             u.label[u.rank++] = t->label[i];
         else
             axes[k++] = i;
@@ -313,7 +313,7 @@ static void contract(Einsum *e, int i, int j)
     }
     for (int k = 0; k < a->rank; k++) {
         int label = a->label[k];
-        group_add(e, find(b, label) < 0 ? &rows : needed(e, label, i, j) ? &batch : &sum, label);
+        group_add(e, find(b, label) < 0 ? &rows : is_needed(e, label, i, j) ? &batch : &sum, label);
     }
     for (int k = 0; k < b->rank; k++)
         if (find(a, b->label[k]) < 0)
@@ -341,8 +341,8 @@ static double product_size(const Einsum *e, int i, int j)
 {
     double size = 1;
     for (int k = 0; k < LABELS; k++)
-        if ((find(&e->term[i], k) >= 0 || find(&e->term[j], k) >= 0) && needed(e, k, i, j))
-            size *= dim_const(e->size[k]) ? (double)dim_value(e->size[k]) : 1000;
+        if ((find(&e->term[i], k) >= 0 || find(&e->term[j], k) >= 0) && is_needed(e, k, i, j))
+            size *= dim_is_const(e->size[k]) ? (double)dim_value(e->size[k]) : 1000;
     return size;
 }
 

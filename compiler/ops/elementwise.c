@@ -68,11 +68,11 @@ static void div_infer(Node *n)
     if (!type_is_int(by->type) || !out(n, 0)->shape || dim_high(shape_count(*out(n, 0)->shape)) < 1)
         return;
     bool zero = in_const(n, 1) && has_zero(by->data);
-    if (zero && runs_for_certain(n))
+    if (zero && always_runs(n))
         node_error(n, "integers are divided by zero");
     else if (zero)
         warn_when_run(n, "integers are divided by zero");
-    if (in_const(n, 1) && (!zero || runs_for_certain(n)))
+    if (in_const(n, 1) && (!zero || always_runs(n)))
         return;
     if (by->data && by->data->symbolic)
         for (int i = 0; i < (int)tensor_count(by->data); i++)

@@ -75,7 +75,7 @@ static void gather_nd_infer(Node *n)
         return;
     }
     Dim depth = i.dim[i.rank - 1];
-    if (!dim_const(depth) || dim_value(depth) < 1 || dim_value(depth) > x.rank - batch) {
+    if (!dim_is_const(depth) || dim_value(depth) < 1 || dim_value(depth) > x.rank - batch) {
         node_error(n, "the last dimension of the indices %s must be a number from 1 to %lld", shape_text(i),
                    (long long)(x.rank - batch));
         return;

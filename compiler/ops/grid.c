@@ -5,7 +5,7 @@
 
 /* ---- GridSample ------------------------------------------------------------------------------------------------- */
 
-static bool cubic(Node *n) { return attr_is(n, "mode", "cubic") || attr_is(n, "mode", "bicubic"); }
+static bool is_cubic(Node *n) { return attr_is(n, "mode", "cubic") || attr_is(n, "mode", "bicubic"); }
 
 static int padding(Node *n)
 {
@@ -20,7 +20,7 @@ static void grid_sample_infer(Node *n)
     Image m;
     Shape x = in_shape(n, 0), g = in_shape(n, 1), y = x;
     bool linear = attr_is(n, "mode", "linear") || attr_is(n, "mode", "bilinear");
-    if (!linear && !cubic(n) && !attr_is(n, "mode", "nearest"))
+    if (!linear && !is_cubic(n) && !attr_is(n, "mode", "nearest"))
         node_error(n, "mode is '%s': it may be linear, nearest or cubic", attr_string(n, "mode"));
     else if (padding(n) < 0)
         node_error(n, "padding_mode is '%s': it may be zeros, border or reflection", attr_string(n, "padding_mode"));
@@ -85,7 +85,7 @@ static void grid_sample_bind(Node *n)
     if (attr_is(n, "mode", "nearest"))
         BIND2(n, grid_nearest, type_storage(t), in_type(n, 1), GRID_IMAGE_FIELDS);
     else
-        BIND2(n, grid_sample, type_part(t), in_type(n, 1), GRID_IMAGE_FIELDS, .taps = D(cubic(n) ? 4 : 2),
+        BIND2(n, grid_sample, type_part(t), in_type(n, 1), GRID_IMAGE_FIELDS, .taps = D(is_cubic(n) ? 4 : 2),
               .part = D(type_part(t) == t ? 1 : 2));
 }
 

@@ -81,7 +81,7 @@ static void pack_bind(Node *n)
 static int64_t block_of(const Integer *c, const struct qconv_bind *p)
 {
     enum { NEAR = 200 << 10, PIXELS = 48 };
-    if (opt()->target->vector < 32 || panels_of(c) * panel_bytes(c) < NEAR || !dim_const(p->out[2]))
+    if (opt()->target->vector < 32 || panels_of(c) * panel_bytes(c) < NEAR || !dim_is_const(p->out[2]))
         return 1;
     int64_t width = dim_value(p->out[2]);
     return (PIXELS + width - 1) / width;
@@ -98,7 +98,7 @@ static void straighten(struct qconv_bind *p)
     for (int a = 0; a < 3; a++)
         if (!dim_is(p->kernel[a], 1) || !dim_is(p->stride[a], 1) || !dim_identical(p->in[a], p->out[a]))
             return;
-    if (!dim_const(pixels) || dim_value(pixels) < 1 || !dim_identical(p->group, D(1)))
+    if (!dim_is_const(pixels) || dim_value(pixels) < 1 || !dim_identical(p->group, D(1)))
         return;
     int64_t all = dim_value(pixels), row = all, pieces = 1;
     while (pieces < all && (all % pieces || (row = all / pieces) * cin > max))
@@ -122,7 +122,7 @@ static void bind_integer(Node *n, const Integer *c, struct qconv_bind p)
         straighten(&p);
     p.block = D(block_of(c, &p));
     p.depthwise = D(c->depthwise);
-    p.fixed = D(dim_const(p.out[2]));
+    p.fixed = D(dim_is_const(p.out[2]));
     for (int i = 0; i < 3; i++)
         if (range[i].t == t) {
             p.lo = D(attr_given(n, "lo") ? attr_int(n, "lo") : range[i].lo);
@@ -160,7 +160,7 @@ static bool conv_read(Node *n, Image *x, Windows *w, Integer *c)
         if (!windows_read(n, x, NULL, w))
             return false;
     } else {
-        if (s.rank != x->axes + 2 || !shape_const(s)) {
+        if (s.rank != x->axes + 2 || !shape_is_const(s)) {
             node_error(n, "the weights %s need %d fixed dimensions like the input %s", shape_text(s), x->axes + 2,
                        shape_text(in_shape(n, X)));
             return false;
@@ -169,7 +169,7 @@ static bool conv_read(Node *n, Image *x, Windows *w, Integer *c)
             kernel[a] = dim_value(s.dim[2 + a]);
         outputs = dim_value(s.dim[0]);
         cin = dim_value(s.dim[1]);
-        if (groups < 1 || outputs % groups || (dim_const(x->channels) && dim_value(x->channels) != cin * groups)) {
+        if (groups < 1 || outputs % groups || (dim_is_const(x->channels) && dim_value(x->channels) != cin * groups)) {
             node_error(n, "%lld groups of weights %s do not fit the input %s", (long long)groups, shape_text(s),
                        shape_text(in_shape(n, X)));
             return false;
@@ -352,20 +352,20 @@ static void conv_integer_expand(Node *n)
     expand_to(n, y->out[0]);
 }
 
-static bool single(const Value *v) { return !v || dim_is(shape_count(*v->shape), 1); }
+static bool is_single(const Value *v) { return !v || dim_is(shape_count(*v->shape), 1); }
 
 /* Has v one element, or one per column of the matrix b? */
-static bool per_column(const Value *v, const Value *b)
+static bool is_per_column(const Value *v, const Value *b)
 {
-    return single(v) || (b->shape->rank == 2 && dim_identical(shape_count(*v->shape), b->shape->dim[1]));
+    return is_single(v) || (b->shape->rank == 2 && dim_identical(shape_count(*v->shape), b->shape->dim[1]));
 }
 
 /* Can the product of a and b be one IntegerProduct? */
 static bool product_fits(const Value *a, const Value *b, const Value *a_zero, const Value *b_zero)
 {
     Shape s = *a->shape, t = *b->shape;
-    if (s.rank < 2 || t.rank < 2 || !shape_const(t) || !dim_identical(s.dim[s.rank - 1], t.dim[t.rank - 2]) ||
-        !single(a_zero) || !per_column(b_zero, b))
+    if (s.rank < 2 || t.rank < 2 || !shape_is_const(t) || !dim_identical(s.dim[s.rank - 1], t.dim[t.rank - 2]) ||
+        !is_single(a_zero) || !is_per_column(b_zero, b))
         return false;
     bool same = s.rank == t.rank;
     for (int i = 0; same && i < t.rank - 2; i++)
@@ -391,7 +391,7 @@ static Value *less_zero(Node *n, Value *v, Value *zero, bool rows)
     v = make_cast(n, v, I32);
     if (!zero)
         return v;
-    if (rows && zero->shape->rank == 1 && !single(zero))
+    if (rows && zero->shape->rank == 1 && !is_single(zero))
         zero = make(n, "Reshape", 2, zero, make_ints(n, 2, column));
     zero = make_cast(n, zero, I32);
     return make(n, "Sub", 2, v, zero);
@@ -425,7 +425,7 @@ static Value *matmul_in_steps(Node *n)
     static const int64_t column[2] = {-1, 1};
     Value *rows = in(n, 1), *a = less_zero(n, in(n, 0), in(n, 2), true), *b = less_zero(n, in(n, 3), in(n, 5), false);
     Value *sum = make_cast(n, make(n, "MatMul", 2, a, b), F32);
-    if (rows->shape->rank == 1 && !single(rows))
+    if (rows->shape->rank == 1 && !is_single(rows))
         rows = make(n, "Reshape", 2, rows, make_ints(n, 2, column));
     sum = make(n, "Mul", 2, sum, requantise_scale(n, rows, in(n, 4), in(n, 6)));
     return make(n, "QuantizeLinear", 3, sum, make_scalar(n, F32, 1), in(n, 7));
@@ -435,7 +435,7 @@ static Value *matmul_in_steps(Node *n)
 static void qlinear_matmul_expand(Node *n)
 {
     Value *a = in(n, 0), *b = in(n, 3), *y;
-    bool one = single(in(n, 1)) && per_column(in(n, 4), b) && single(in(n, 6)) && single(in(n, 7));
+    bool one = is_single(in(n, 1)) && is_per_column(in(n, 4), b) && is_single(in(n, 6)) && is_single(in(n, 7));
     for (int i = 0; i < 2; i++)
         if (!fits_matrix(n, 1 + i, a, true) || !fits_matrix(n, 4 + i, b, false) || !fits_matrix(n, 6 + i, b, false))
             return;

@@ -56,7 +56,7 @@ static Value *reduced_loss(Node *n, Value *x)
     return make(n, "Div", 2, sum, weight);
 }
 
-static bool reduction_known(Node *n)
+static bool is_reduction_known(Node *n)
 {
     if (attr_is(n, "reduction", "mean") || attr_is(n, "reduction", "sum") || attr_is(n, "reduction", "none"))
         return true;
@@ -67,14 +67,14 @@ static bool reduction_known(Node *n)
 
 static void nll_expand(Node *n)
 {
-    if (!reduction_known(n))
+    if (!is_reduction_known(n))
         return;
     expand_to(n, reduced_loss(n, in(n, 0)));
 }
 
 static void cross_entropy_expand(Node *n)
 {
-    if (!reduction_known(n))
+    if (!is_reduction_known(n))
         return;
     Value *log_prob = with_int(make(n, "LogSoftmax", 1, in(n, 0)), "axis", 1);
     replace_out(n, 0, reduced_loss(n, log_prob));

@@ -46,7 +46,7 @@ static bool product_read(Node *n, Product *p)
         node_error(n, "the matrices in %s and %s cannot be paired", shape_text(p->a), shape_text(p->b));
         return false;
     }
-    if (!dim_const(p->k))
+    if (!dim_is_const(p->k))
         p->k = p->b_k;
     p->y.dim[p->y.rank++] = p->m;
     p->y.dim[p->y.rank++] = p->n;
@@ -191,7 +191,7 @@ static bool has_weights(Node *n, Product *p)
         return false;
     if (p->b.rank > p->a.rank || !dim_is(shape_product(p->b, 0, p->b.rank - 2), 1))
         return declines(REWRITE_PACK, n, "%s is more than one matrix", remark_value(in(n, 1)));
-    if (!dim_const(p->a.dim[p->a.rank - 1]))
+    if (!dim_is_const(p->a.dim[p->a.rank - 1]))
         return declines(REWRITE_PACK, n, "the length of its rows is known only at run time");
     return applies(REWRITE_PACK, n, "%s, in panels", remark_value(in(n, 1)));
 }

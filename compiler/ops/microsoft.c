@@ -159,7 +159,7 @@ static Value *of_blocks(Node *n, Value *v, int64_t rows, int64_t blocks, int64_t
                     "axis", 1);
 }
 
-static bool nbits_possible(Node *n, int64_t k, int64_t rows, int64_t bits, int64_t block)
+static bool check_nbits(Node *n, int64_t k, int64_t rows, int64_t bits, int64_t block)
 {
     const int64_t max = 1 << 30;
     Shape g = in(n, 4) ? in_shape(n, 4) : shape_list(1, D(k));
@@ -180,7 +180,7 @@ static void matmul_nbits_expand(Node *n)
 {
     int64_t k = attr_int(n, "K"), rows = attr_int(n, "N");
     int64_t bits = attr_int(n, "bits"), block = attr_int(n, "block_size");
-    if (!nbits_possible(n, k, rows, bits, block))
+    if (!check_nbits(n, k, rows, bits, block))
         return;
     int64_t blocks = (k + block - 1) / block;
     Value *w = codes(n, 1, bits, rows, blocks * block), *zero = make_scalar(n, F32, (double)(1 << (bits - 1)));

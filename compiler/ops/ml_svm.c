@@ -31,7 +31,7 @@ static Value *rows(Node *n, int64_t features)
     }
     assume_dim(n, x.dim[x.rank - 1], D(features));
     Value *v = make_cast(n, in(n, 0), F32);
-    if (x.rank == 2 && dim_const(x.dim[1]))
+    if (x.rank == 2 && dim_is_const(x.dim[1]))
         return v;
     return make_reshape(n, v, 2, (Dim[]){x.rank == 2 ? x.dim[0] : D(1), D(features)});
 }
@@ -83,7 +83,9 @@ static void linear_classifier_expand(Node *n)
     Dim features = s.rank ? s.dim[s.rank - 1] : D(0);
     if (error_count() != errors)
         return;
-    int64_t classes = n_bias ? n_bias : dim_const(features) && dim_value(features) ? k / dim_value(features) : labels;
+    int64_t classes = n_bias                                          ? n_bias
+                      : dim_is_const(features) && dim_value(features) ? k / dim_value(features)
+                                                                      : labels;
     if (classes < 1 || k % classes || (classes > 1 && labels != classes) || (classes == 1 && labels > 2)) {
         node_error(n, "%lld coefficients and %lld intercepts for %d labels", (long long)k, (long long)n_bias, labels);
         return;

@@ -64,7 +64,7 @@ static void batch_norm_expand(Node *n)
             axes[n_axes++] = i;
     if (!spatial)
         for (int i = 1; i < s.rank; i++)
-            line_up[i - 1] = dim_const(s.dim[i]) ? dim_value(s.dim[i]) : -1;
+            line_up[i - 1] = dim_is_const(s.dim[i]) ? dim_value(s.dim[i]) : -1;
 
     Value *wide = make_cast(n, x, t), *y;
     Value *scale = per_channel(n, 1, t, k, line_up), *bias = per_channel(n, 2, t, k, line_up);

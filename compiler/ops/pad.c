@@ -20,7 +20,7 @@ static bool read_pads(Node *n, Dim *before, Dim *after)
         before[a] = after[a] = D(0);
         for (int i = 0; i < axes; i++) {
             Dim of = in(n, 3) ? axis[i] : D(i);
-            of = dim_const(of) ? D(axis_of(n, dim_value(of), rank)) : of;
+            of = dim_is_const(of) ? D(axis_of(n, dim_value(of), rank)) : of;
             Dim here = dim_add(dim_eq_expr(of, D(a)), dim_eq_expr(of, D(a - rank)));
             before[a] = dim_select(here, pads[i], before[a]);
             after[a] = dim_select(here, pads[axes + i], after[a]);
@@ -69,16 +69,16 @@ typedef struct PadAxis {
     Dim out, dim, before, from;
 } PadAxis;
 
-static bool unpadded(const PadAxis *a) { return dim_is(a->before, 0) && dim_identical(a->out, a->dim); }
+static bool is_unpadded(const PadAxis *a) { return dim_is(a->before, 0) && dim_identical(a->out, a->dim); }
 
 /* Merges adjacent axes without pads; also into a padded axis, if the mode is constant. */
 static int merge_axes(PadAxis *a, int rank, bool constant)
 {
     int k = 0;
     for (int i = 0; i < rank; i++) {
-        if (unpadded(&a[i]) && dim_is(a[i].dim, 1))
+        if (is_unpadded(&a[i]) && dim_is(a[i].dim, 1))
             continue;
-        bool joins = k && unpadded(&a[i]) && (constant || unpadded(&a[k - 1])) &&
+        bool joins = k && is_unpadded(&a[i]) && (constant || is_unpadded(&a[k - 1])) &&
                      dim_identical(a[k - 1].from, dim_mul(a[i].dim, a[i].from)) && dim_is(a[i].from, 1);
         if (!joins) {
             a[k++] = a[i];

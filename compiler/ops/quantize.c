@@ -19,9 +19,9 @@ static Value *unblocked(Node *n, Value *v, int axis, int64_t block)
     Dim size = x.dim[axis], blocks = s.dim[axis];
     if (dim_is(blocks, 1) || dim_identical(blocks, size))
         return v;
-    if (!block && dim_const(size) && dim_const(blocks))
+    if (!block && dim_is_const(size) && dim_is_const(blocks))
         block = (dim_value(size) + dim_value(blocks) - 1) / dim_value(blocks);
-    if (block < 1 || (dim_const(size) && dim_const(blocks) && !dim_identical(dim_ceil(size, D(block)), blocks))) {
+    if (block < 1 || (dim_is_const(size) && dim_is_const(blocks) && !dim_identical(dim_ceil(size, D(block)), blocks))) {
         node_error(n, "blocks of %lld do not cut axis %d of %s into the %s of input %s", (long long)block, axis,
                    shape_text(x), shape_text(s), printable(v->name));
         return v;
@@ -137,12 +137,15 @@ static void dequantize_expand(Node *n)
 
 /* ---- the elementwise operators ----------------------------------------------------------------------------------- */
 
-static bool one_number(const Value *v) { return v->data && (tensor_count(v->data) == 1 || tensor_uniform(v->data)); }
+static bool is_one_number(const Value *v)
+{
+    return v->data && (tensor_count(v->data) == 1 || tensor_is_uniform(v->data));
+}
 
 /* Records v's quantisation if one scale holds for all elements. */
 static void note_scale(Value *v, const Value *scale, const Value *zero)
 {
-    if (v && type_is_int(v->type) && one_number(scale) && (!zero || one_number(zero)) && !v->scale) {
+    if (v && type_is_int(v->type) && is_one_number(scale) && (!zero || is_one_number(zero)) && !v->scale) {
         struct Scale *s = NEW(struct Scale);
         *s = (struct Scale){scale->data, zero ? zero->data : NULL};
         v->scale = s;

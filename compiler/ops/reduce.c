@@ -13,13 +13,13 @@ static int reduce_axes(Node *n, Dim *gone)
         return -1;
     bool all = k <= 0 && !attr_int(n, "noop_with_empty_axes");
     for (int i = 0; i < k; i++)
-        if (dim_const(axes[i]))
+        if (dim_is_const(axes[i]))
             axes[i] = D(axis_of(n, dim_value(axes[i]), rank));
     for (int a = 0; a < rank; a++) {
         gone[a] = D(all);
         for (int i = 0; i < k; i++)
             gone[a] = dim_add(gone[a], dim_add(dim_eq_expr(axes[i], D(a)), dim_eq_expr(axes[i], D(a - rank))));
-        if (dim_const(gone[a]) && dim_value(gone[a]) > 1) {
+        if (dim_is_const(gone[a]) && dim_value(gone[a]) > 1) {
             node_error(n, "axis %d is listed twice", a);
             return -1;
         }
@@ -28,10 +28,10 @@ static int reduce_axes(Node *n, Dim *gone)
     return all ? rank : k < 0 || rank == 0 ? 0 : k;
 }
 
-static bool axes_known(const Dim *gone, int rank)
+static bool are_axes_known(const Dim *gone, int rank)
 {
     for (int i = 0; i < rank; i++)
-        if (!dim_const(gone[i]))
+        if (!dim_is_const(gone[i]))
             return false;
     return true;
 }
@@ -41,7 +41,7 @@ static bool axes_known(const Dim *gone, int rank)
 static bool reduce_pattern(Shape s, const Dim *gone, struct reduce_sum_bind *p)
 {
     *p = (struct reduce_sum_bind){.keep = {D(1), D(1), D(1), D(1), D(1)}, .axis = {D(1), D(1), D(1), D(1)}};
-    bool known = axes_known(gone, s.rank);
+    bool known = are_axes_known(gone, s.rank);
     for (int i = s.rank - 1, at = 8; i >= 0; i--) {
         if (dim_is(s.dim[i], 1))
             continue;
@@ -77,7 +77,7 @@ static void reduce_infer(Node *n)
                                   i == 0 ? D(0) : y.dim[j]);
         before = dim_add(before, dim_sub(D(1), gone[i]));
     }
-    if (!axes_known(gone, x.rank)) /* checks that they are distinct and in range */
+    if (!are_axes_known(gone, x.rank)) /* checks that they are distinct and in range */
         assume_dim(n, before, D(x.rank - k));
     set_out(n, 0, in_type(n, 0), y);
     if (!reduce_pattern(x, gone, &p)) {
@@ -155,7 +155,7 @@ static bool reduce_permute(Node *n, const int *perm, int rank)
     Dim gone[MAX_RANK];
     int64_t axes[MAX_RANK];
     int k = 0;
-    if (!attr_int(n, "keepdims") || reduce_axes(n, gone) < 0 || !axes_known(gone, rank))
+    if (!attr_int(n, "keepdims") || reduce_axes(n, gone) < 0 || !are_axes_known(gone, rank))
         return false;
     for (int i = 0; i < rank; i++)
         if (dim_is(gone[perm[i]], 1))

@@ -20,11 +20,11 @@ static bool is(const Node *n, const char *domain, const char *op)
     return n && !strcmp(n->op->name, op) && !strcmp(n->op->domain ? n->op->domain : "", domain);
 }
 
-static bool single(const Value *v) { return !v || dim_is(shape_count(*v->shape), 1); }
+static bool is_single(const Value *v) { return !v || dim_is(shape_count(*v->shape), 1); }
 static bool known(const Value *v) { return !v || (v->data && !v->data->symbolic); }
 static bool is_byte(Type t) { return t == I8 || t == U8; }
 
-static bool linear(const Value *v, Linear *l)
+static bool read_linear(const Value *v, Linear *l)
 {
     if (!v || v->type != F32 || !is(v->def, "onnxcc", "Dequantize"))
         return false;
@@ -33,11 +33,11 @@ static bool linear(const Value *v, Linear *l)
 }
 
 /* Element i of a list, or its only element. */
-static double at(const Value *v, int64_t i) { return v ? tensor_get(v->data, single(v) ? 0 : i) : 0; }
+static double at(const Value *v, int64_t i) { return v ? tensor_get(v->data, is_single(v) ? 0 : i) : 0; }
 
 static bool same_number(const Value *a, const Value *b)
 {
-    return a == b || (known(a) && known(b) && single(a) && single(b) && at(a, 0) == at(b, 0));
+    return a == b || (known(a) && known(b) && is_single(a) && is_single(b) && at(a, 0) == at(b, 0));
 }
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
@@ -77,7 +77,7 @@ static Value *unlimited(const Node *q, Value *v, int64_t *lo, int64_t *hi)
 /* v, which broadcasts to w, as a list with an element per index of the axis, or with one; NULL: neither. */
 static Value *per_output(Node *q, Value *v, const Value *w, int axis)
 {
-    if (single(v))
+    if (is_single(v))
         return v;
     int k = axis - w->shape->rank + v->shape->rank;
     if (k < 0 || !dim_identical(v->shape->dim[k], shape_count(*v->shape)))
@@ -114,16 +114,16 @@ static void stands_for(Node *y, const Node *n, const Node *q)
 /* Are n's input and weights 8-bit integers, with one scale for the input? */
 static bool reads_bytes(const Node *n, Linear *x, Linear *w)
 {
-    if (!linear(in(n, 0), x))
+    if (!read_linear(in(n, 0), x))
         return declines(REWRITE_INTEGER, n, "%s is not dequantized", remark_value(in(n, 0)));
-    if (!linear(in(n, 1), w))
+    if (!read_linear(in(n, 1), w))
         return declines(REWRITE_INTEGER, n, "the weights, %s, are not dequantized", remark_value(in(n, 1)));
     if (!is_byte(x->x->type) || !is_byte(w->x->type))
         return declines(REWRITE_INTEGER, n, "its input is of %s, its weights of %s: not both of 8 bits",
                         type_onnx(x->x->type), type_onnx(w->x->type));
-    if (!single(x->scale) || !single(x->zero))
+    if (!is_single(x->scale) || !is_single(x->zero))
         return declines(REWRITE_INTEGER, n, "its input has several scales or zero points");
-    if (!shape_const(*w->x->shape))
+    if (!shape_is_const(*w->x->shape))
         return declines(REWRITE_INTEGER, n, "the shape of its weights is known only at run time");
     return true;
 }
@@ -133,7 +133,7 @@ static bool reads_bias(const Node *n, Linear *b, const Linear *x, const Linear *
 {
     if (!in(n, 2))
         return true;
-    if (!linear(in(n, 2), b))
+    if (!read_linear(in(n, 2), b))
         return declines(REWRITE_INTEGER, n, "the bias, %s, is not dequantized", remark_value(in(n, 2)));
     if (!bias_fits(b, x, w, outputs))
         return declines(REWRITE_INTEGER, n,
@@ -207,7 +207,7 @@ static void remark_unquantized(const Value *v)
 /* ---- averages ---------------------------------------------------------------------------------------------------- */
 
 /* Is n a ReduceMean over all spatial axes? kernel: a window of the image's size. */
-static bool whole_window(const Node *n, int64_t *kernel)
+static bool read_whole_window(const Node *n, int64_t *kernel)
 {
     Shape s = in_shape(n, 0);
     int k = s.rank - 2;
@@ -215,22 +215,22 @@ static bool whole_window(const Node *n, int64_t *kernel)
         return false;
     for (int i = 0; i < k; i++) {
         int64_t a = tensor_get_int(n->in[1]->data, i);
-        if ((a < 0 ? a + s.rank : a) != i + 2 || !dim_const(s.dim[i + 2]))
+        if ((a < 0 ? a + s.rank : a) != i + 2 || !dim_is_const(s.dim[i + 2]))
             return false;
         kernel[i] = dim_value(s.dim[i + 2]);
     }
     return true;
 }
 
-static bool average(Node *q)
+static bool average_in_integers(Node *q)
 {
     Linear x;
     int64_t kernel[MAX_RANK];
     Node *n = in(q, 0)->def;
     bool pool = is(n, "", "AveragePool") && in_shape(n, 0).rank <= 5;
-    bool whole = is(n, "", "ReduceMean") && whole_window(n, kernel);
-    if (!(pool || whole) || in(q, 0)->uses.n != 1 || !linear(in(n, 0), &x) || !is_byte(x.x->type) || !single(x.scale) ||
-        !single(x.zero))
+    bool whole = is(n, "", "ReduceMean") && read_whole_window(n, kernel);
+    if (!(pool || whole) || in(q, 0)->uses.n != 1 || !read_linear(in(n, 0), &x) || !is_byte(x.x->type) ||
+        !is_single(x.scale) || !is_single(x.zero))
         return false;
     Value *scale = inferred(make(q, "Div", 2, x.scale, in(q, 1)));
     Value *y = make(q, "onnxcc.IntegerPool", 4, x.x, scale, x.zero, in(q, 2));
@@ -248,7 +248,7 @@ static bool average(Node *q)
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
 /* Moves q before a node that moves elements or takes the largest: quantises every input that is moved. */
-static bool sooner(Node *q)
+static bool quantize_sooner(Node *q)
 {
     Node *m = in(q, 0)->def;
     bool largest = is(m, "", "MaxPool") && !out(m, 1);
@@ -280,7 +280,7 @@ static bool sooner(Node *q)
 static bool cancel(Node *q)
 {
     Linear x;
-    if (!linear(in(q, 0), &x) || x.x->type != out(q, 0)->type || !same_number(x.scale, in(q, 1)) ||
+    if (!read_linear(in(q, 0), &x) || x.x->type != out(q, 0)->type || !same_number(x.scale, in(q, 1)) ||
         value_is_output(out(q, 0)) || !(x.zero == in(q, 2) || (x.zero && in(q, 2) && same_number(x.zero, in(q, 2)))))
         return false;
     replace_out(q, 0, x.x);
@@ -290,8 +290,8 @@ static bool cancel(Node *q)
 
 bool quantize_simplify(Node *q)
 {
-    return is_byte(out(q, 0)->type) && in_type(q, 0) == F32 && attr_int(q, "precision") == F32 && single(in(q, 1)) &&
-           single(in(q, 2)) && (cancel(q) || product_in_integers(q) || sooner(q) || average(q));
+    return is_byte(out(q, 0)->type) && in_type(q, 0) == F32 && attr_int(q, "precision") == F32 && is_single(in(q, 1)) &&
+           is_single(in(q, 2)) && (cancel(q) || product_in_integers(q) || quantize_sooner(q) || average_in_integers(q));
 }
 
 /* Gives every elementwise reader a Dequantize node of its own, to be fused with its loop. */

@@ -94,7 +94,7 @@ static void size_axes(Node *n, Resize *r, const int *axes, const Dim *sizes)
         x->out = sizes[i];
         x->changes = !dim_identical(x->in, x->out);
         x->scale = 0;
-        if (dim_const(x->in) && dim_const(x->out) && dim_value(x->in) > 0)
+        if (dim_is_const(x->in) && dim_is_const(x->out) && dim_value(x->in) > 0)
             x->scale = (double)((float)dim_value(x->out) / (float)dim_value(x->in));
         if (i == 0 || (rule == 1 ? x->scale < all : x->scale > all))
             all = x->scale;
@@ -134,8 +134,8 @@ static void believe(Node *n, Resize *r)
     for (int i = 0; i < in_shape(n, 0).rank; i++) {
         struct ResizeAxis *x = &r->axis[i];
         x->exact = x->out;
-        if (d && d->form == TENSOR && d->shape.rank == in_shape(n, 0).rank && dim_const(d->shape.dim[i]) &&
-            !dim_const(x->out))
+        if (d && d->form == TENSOR && d->shape.rank == in_shape(n, 0).rank && dim_is_const(d->shape.dim[i]) &&
+            !dim_is_const(x->out))
             x->out = d->shape.dim[i];
     }
 }
@@ -195,7 +195,7 @@ static void read_resize(Node *n, Resize *r)
         if (!require_size(n, "a size", &sizes[i]))
             return;
     for (int i = 0; i < n_sizes; i++)
-        all_known &= dim_const(sizes[i]) && dim_const(r->axis[axes[i]].in);
+        all_known &= dim_is_const(sizes[i]) && dim_is_const(r->axis[axes[i]].in);
     for (int i = 0; scales && i < k; i++)
         scale_axis(n, r, &r->axis[axes[i]], tensor_get(scales, i));
     r->policy = n_sizes && policy(n);
@@ -311,7 +311,7 @@ static bool sizes_make_sense(Node *n, const Resize *r)
             node_error(n, "axis %d of %s is empty and cannot grow", i, shape_text(in_shape(n, 0)));
             return false;
         }
-        if (dim_const(x->out) || symbol_of(x->out)) /* otherwise it is a multiple of x->in */
+        if (dim_is_const(x->out) || symbol_of(x->out)) /* otherwise it is a multiple of x->in */
             assume_dim(n, dim_max(x->in, dim_min(x->out, D(1))), x->in);
     }
     if (r->mode != RESIZE_NEAREST && !type_is_int(in_type(n, 0)) && !type_is_float(in_type(n, 0))) {

@@ -96,7 +96,7 @@ static bool read_cell(Node *n, Cell *c)
     c->batch = x.dim[c->batch_first ? 0 : 1];
     c->width = x.dim[2];
     c->hidden = r.dim[2];
-    if (!dim_const(c->hidden) || dim_is(c->hidden, 0)) {
+    if (!dim_is_const(c->hidden) || dim_is(c->hidden, 0)) {
         node_error(n, "input 2 is %s: the number of hidden units is not known", shape_text(r));
         return false;
     }

@@ -85,7 +85,7 @@ static void scatter_nd_infer(Node *n)
 {
     Shape x = in_shape(n, 0), i = in_shape(n, 1), u = in_shape(n, 2);
     Dim depth = i.rank > 0 ? i.dim[i.rank - 1] : D(0);
-    if (!x.rank || !dim_const(depth) || dim_value(depth) < 1 || dim_value(depth) > x.rank) {
+    if (!x.rank || !dim_is_const(depth) || dim_value(depth) < 1 || dim_value(depth) > x.rank) {
         node_error(n, "the last dimension of the indices %s must be a number from 1 to %d", shape_text(i), x.rank);
         return;
     }

@@ -295,7 +295,7 @@ static bool find_cut(Node *n, Cut *c)
 static Value *known_pieces(Node *n, const Cut *c, int axis, bool squeeze)
 {
     enum { LIMIT = 10000 };
-    int k = dim_const(c->count) && dim_value(c->count) <= LIMIT ? (int)dim_value(c->count) : -1;
+    int k = dim_is_const(c->count) && dim_value(c->count) <= LIMIT ? (int)dim_value(c->count) : -1;
     Dim *size = NEWS(Dim, k + 1), at = D(0);
     if (k < 0 || (c->list && in_dims(n, 1, size, k) < 0))
         return NULL;

@@ -35,7 +35,7 @@ static bool dft_axis(Node *n, int rank, Dim *axis)
     *axis = D(n->op->since_version < 20 ? attr_int(n, "axis") : -2);
     if (n->op->since_version >= 20 && in(n, 2) && !one_dim(n, 2, axis))
         return false;
-    if (dim_const(*axis)) {
+    if (dim_is_const(*axis)) {
         int a = axis_of(n, dim_value(*axis), rank);
         if (a == rank - 1)
             node_error(n, "axis %d of %d holds the parts of a complex number", a, rank);
@@ -152,7 +152,7 @@ static void fourier_bind(Node *n)
     BIND(n, fourier, .outer = d[OUTER], .inner = d[INNER], .count = d[COUNT], .length = d[LENGTH], .bins = d[BINS],
          .from = {d[FROM], d[FROM + 1], d[FROM + 2]}, .to = {d[TO], d[TO + 1], d[TO + 2]}, .x_part = x.dim[x.rank - 1],
          .y_part = y.dim[y.rank - 1], .inverse = D(inverse), .mirror = D(mirror));
-    bool even = dim_const(d[LENGTH]) && dim_value(d[LENGTH]) % 2 == 0;
+    bool even = dim_is_const(d[LENGTH]) && dim_value(d[LENGTH]) % 2 == 0;
     int64_t numbers = even && (mirror || (dim_is(x.dim[x.rank - 1], 1) && !inverse)) ? 2 : 4;
     bind_scratch(n, dim_mul(d[LENGTH], D(numbers * type_bits(type_arith(in_type(n, 0))) / 8)));
 }

@@ -11,9 +11,9 @@ typedef struct Cut { /* along one axis */
 /* Position v on an axis of size n, from the end if negative; not clamped yet. */
 static Dim position(Dim v, Dim n)
 {
-    if (!dim_const(v))
+    if (!dim_is_const(v))
         return dim_select(dim_less_expr(v, D(0)), dim_add(v, n), v);
-    if (!dim_const(n) &&
+    if (!dim_is_const(n) &&
         (dim_value(v) >= INT32_MAX || dim_value(v) <= -INT32_MAX)) /* exporters write "to the end" so */
         return dim_value(v) < 0 ? D(-1) : n;
     return dim_value(v) < 0 ? dim_add(v, n) : v;
@@ -24,7 +24,7 @@ static Dim clamp(Dim v, Dim low, Dim high) { return dim_min(dim_max(v, low), hig
 /* Clamps the step to the size of the axis, which selects the same elements and cannot overflow. */
 static Cut cut_axis(Dim n, Dim start, Dim end, Dim step)
 {
-    Dim max = dim_const(n) ? dim_max(n, D(1)) : D(INT32_MAX);
+    Dim max = dim_is_const(n) ? dim_max(n, D(1)) : D(INT32_MAX);
     step = clamp(step, dim_sub(D(0), max), max);
     Dim from = position(start, n), to = position(end, n), last = dim_sub(n, D(1)), back = dim_less_expr(step, D(0));
     Dim first = clamp(from, D(0), n), top = clamp(from, D(0), last);
@@ -56,7 +56,7 @@ static bool read_cuts(Node *n, Cut *cut)
     for (int i = 0; i < k; i++) {
         axis[i] = in(n, 3) ? axis[i] : D(i);
         step[i] = in(n, 4) ? step[i] : D(1);
-        if (dim_const(axis[i]))
+        if (dim_is_const(axis[i]))
             axis[i] = D(axis_of(n, dim_value(axis[i]), x.rank));
         if (dim_is(step[i], 0)) {
             node_error(n, "a step is 0");
@@ -72,7 +72,7 @@ static bool read_cuts(Node *n, Cut *cut)
             by = dim_select(here, step[i], by);
             times = dim_add(times, here);
         }
-        if (dim_const(times) && dim_value(times) > 1) {
+        if (dim_is_const(times) && dim_value(times) > 1) {
             node_error(n, "axis %d is cut twice", a);
             return false;
         }

@@ -226,7 +226,7 @@ static void normalizer_infer(Node *n)
         Value *both[] = {in(n, 0), string_list(n, k < 0 ? 0 : k, stop)};
         node_set_inputs(n, 2, both);
     }
-    if (k > 0 || !dim_const(count) || dim_is(count, 0))
+    if (k > 0 || !dim_is_const(count) || dim_is(count, 0))
         y.dim[y.rank - 1] = reported_size(n, 0, NULL, dim_max(count, D(1)));
     set_out(n, 0, STR, y);
     n->out[0]->text = max;

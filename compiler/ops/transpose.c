@@ -74,7 +74,7 @@ static int64_t read_block(Node *n, bool *crd)
 
 static Dim divide(Node *n, Dim d, int64_t by)
 {
-    if (dim_const(d) && dim_value(d) % by)
+    if (dim_is_const(d) && dim_value(d) % by)
         node_error(n, "a dimension of %s is not a multiple of %lld", shape_text(in_shape(n, 0)), (long long)by);
     else
         assume_dim(n, dim_mod(d, D(by)), D(0));

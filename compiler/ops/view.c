@@ -60,7 +60,7 @@ static bool read_sizes(Node *n, Shape *y, int *open)
                        shape_text(x));
             return false;
         }
-        if ((dim_const(d) && dim_value(d) < -1) || (dim_is(d, -1) && *open >= 0)) {
+        if ((dim_is_const(d) && dim_value(d) < -1) || (dim_is(d, -1) && *open >= 0)) {
             node_error(n, "the shape %s", shape_text(*y));
             note_help("-1 may occur only once");
             return false;
@@ -160,7 +160,7 @@ static bool mark_axes(Node *n, int rank, bool *marked)
 static bool infer_declared(Node *n)
 {
     const TypeDesc *d = out(n, 0)->desc;
-    if (in(n, 1)->data || !d || d->form != TENSOR || d->shape.rank < 0 || !shape_const(d->shape) ||
+    if (in(n, 1)->data || !d || d->form != TENSOR || d->shape.rank < 0 || !shape_is_const(d->shape) ||
         !same_count(n, d->shape))
         return false;
     set_out(n, 0, in_type(n, 0), d->shape);
@@ -196,7 +196,7 @@ static void unsqueeze_infer(Node *n)
     if (infer_declared(n))
         return;
     Dim listed = shape_count(in_shape(n, 1));
-    y.rank = x.rank + (int)(dim_const(listed) ? dim_value(listed) : 0);
+    y.rank = x.rank + (int)(dim_is_const(listed) ? dim_value(listed) : 0);
     if (y.rank > MAX_RANK) {
         node_error(n, "more than %d dimensions", MAX_RANK);
         return;

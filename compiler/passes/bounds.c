@@ -28,7 +28,7 @@ static void collect_unbounded(Unbounded *u, const Value *v)
     if (!v || v->form != TENSOR || v->poisoned)
         return;
     for (int i = 0; i < v->shape->rank; i++)
-        if (!dim_const(v->shape->dim[i]) && dim_high(v->shape->dim[i]) == INT64_MAX)
+        if (!dim_is_const(v->shape->dim[i]) && dim_high(v->shape->dim[i]) == INT64_MAX)
             dim_symbols(v->shape->dim[i], add_unbounded, u);
 }
 
@@ -74,7 +74,7 @@ static void put_shape_option(Text *t, const Value *v)
     Text shape = {0};
     for (int k = 0; k < v->shape->rank; k++) {
         Dim d = v->shape->dim[k];
-        text_put(&shape, "%s%lld", k ? "," : "", dim_const(d) ? (long long)dim_value(d) : k ? 64ll : 1ll);
+        text_put(&shape, "%s%lld", k ? "," : "", dim_is_const(d) ? (long long)dim_value(d) : k ? 64ll : 1ll);
     }
     put_option(t, "shape", v->name, "=", shape.s, '"');
 }
@@ -115,7 +115,7 @@ static void report_unbounded(const Symbol *s)
                     printable(input->name), shape_text(*shape));
         Text t = {0};
         for (int k = 0; k < shape->rank; k++)
-            if (dim_const(shape->dim[k]))
+            if (dim_is_const(shape->dim[k]))
                 text_put(&t, "%s%lld", k ? "," : "", (long long)dim_value(shape->dim[k]));
             else
                 text_put(&t, "%sN", k ? "," : "");

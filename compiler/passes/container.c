@@ -53,7 +53,7 @@ void ctype_widen_shape(ContainerType *b, Shape s)
     bool fixed[MAX_RANK];
     for (int i = 0; i < s.rank; i++) {
         size[i] = dim_high(s.dim[i]);
-        fixed[i] = dim_const(s.dim[i]);
+        fixed[i] = dim_is_const(s.dim[i]);
     }
     ctype_widen(b, s.rank, s.rank, size, fixed);
 }
@@ -81,12 +81,12 @@ ContainerType *ctype_optional(const ContainerType *item)
     return b;
 }
 
-bool ctype_same(const ContainerType *a, const ContainerType *b)
+bool ctype_is_same(const ContainerType *a, const ContainerType *b)
 {
     if (a->form != b->form || a->type != b->type || a->open != b->open || a->item.n != b->item.n || a->text != b->text)
         return false;
     for (int i = 0; i < a->item.n; i++)
-        if (!ctype_same(a->item.at[i], b->item.at[i]))
+        if (!ctype_is_same(a->item.at[i], b->item.at[i]))
             return false;
     if (a->form == TENSOR)
         return shape_same(a->shape, b->shape);
@@ -111,7 +111,7 @@ ContainerType *ctype_join(const Node *n, const ContainerType *a, const Container
                    forms[b->form], type_onnx(b->type));
         return NULL;
     }
-    if (a->form == TENSOR || a->form == MAP || ctype_same(a, b))
+    if (a->form == TENSOR || a->form == MAP || ctype_is_same(a, b))
         return (ContainerType *)(uintptr_t)a;
     ContainerType *y = ctype_open(a), *z = ctype_open(b);
     y->type = a->type ? a->type : b->type;

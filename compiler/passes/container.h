@@ -52,7 +52,7 @@ void ctype_widen(ContainerType *b, int rank, int min_rank, const int64_t *size, 
 void ctype_widen_shape(ContainerType *b, Shape s);
 /* The common type that both can be converted to; NULL: the element types differ, reported at n. */
 ContainerType *ctype_join(const Node *n, const ContainerType *a, const ContainerType *b);
-bool ctype_same(const ContainerType *a, const ContainerType *b);
+bool ctype_is_same(const ContainerType *a, const ContainerType *b);
 int ctype_count(const ContainerType *b); /* number of components */
 
 Value *sequence_new(Graph *g, Type t, int n, Value *const *item);

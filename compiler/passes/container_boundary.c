@@ -247,7 +247,7 @@ static ContainerType *declared_ctype(Value *v, const TypeDesc *d)
     Shape given = *v->shape, of = d->of->shape;
     for (int i = 0; i < of.rank; i++)
         of.dim[i] = dim_resolve(of.dim[i]);
-    if (given.rank < 1 || (given.rank == 1 && of.rank > 0 && !shape_const(of)) ||
+    if (given.rank < 1 || (given.rank == 1 && of.rank > 0 && !shape_is_const(of)) ||
         (given.rank > 1 && of.rank >= 0 && given.rank != of.rank + 1)) {
         Text sizes = {0};
         for (int i = 0; i < (of.rank < 0 ? 2 : of.rank); i++)
@@ -259,13 +259,13 @@ static ContainerType *declared_ctype(Value *v, const TypeDesc *d)
     }
     b->open = true;
     b->max_count = dim_value(given.dim[0]);
-    if (of.rank >= 0 && shape_const(of))
+    if (of.rank >= 0 && shape_is_const(of))
         ctype_widen_shape(b, of);
     else {
         bool fixed[MAX_RANK] = {false};
         int64_t size[MAX_RANK];
         for (int i = 1; i < given.rank; i++) {
-            fixed[i - 1] = of.rank >= 0 && dim_const(of.dim[i - 1]);
+            fixed[i - 1] = of.rank >= 0 && dim_is_const(of.dim[i - 1]);
             size[i - 1] = dim_value(given.dim[i]);
         }
         ctype_widen(b, given.rank - 1, given.rank - 1, size, fixed);
@@ -280,7 +280,7 @@ static Value *input_component(Model *m, Value *of, const char *suffix, Type t, S
     if (t == STR) /* the bound of its strings' length */
         symbol_fresh(name_format("%s_text", v->name->s)->s, 0, INT64_MAX)->user = true;
     for (int i = 0; i < s.rank; i++) {
-        if (dim_const(s.dim[i]))
+        if (dim_is_const(s.dim[i]))
             continue;
         Symbol *y = symbol_of(s.dim[i]);
         if (!y->user) {

@@ -12,7 +12,7 @@ enum { EAGER_BYTES = 1 << 16, MAX_RUNS = 16 };
 /* May v be a symbolic tensor, with Dims as elements? It must be a small one of integers or bools. */
 static bool is_symbolic_integer(const Value *v)
 {
-    return v && (v->type == I64 || v->type == I32 || v->type == B8) && shape_const(*v->shape) &&
+    return v && (v->type == I64 || v->type == I32 || v->type == B8) && shape_is_const(*v->shape) &&
            dim_value(shape_count(*v->shape)) <= 64;
 }
 
@@ -40,9 +40,9 @@ static const Dim dim_unknown = {INT64_MIN}; /* no dimension has this value */
 static Dim dim_negate(Dim a) { return dim_sub(D(0), a); }
 static Dim dim_quotient(Dim a, Dim b)
 {
-    if (dim_const(b) && dim_value(b) > 0 && dim_low(a) >= 0)
+    if (dim_is_const(b) && dim_value(b) > 0 && dim_low(a) >= 0)
         return dim_div(a, b);
-    return dim_const(a) && dim_const(b) && dim_value(b) ? D(dim_value(a) / dim_value(b)) : dim_unknown;
+    return dim_is_const(a) && dim_is_const(b) && dim_value(b) ? D(dim_value(a) / dim_value(b)) : dim_unknown;
 }
 static Dim dim_not(Dim a) { return dim_eq_expr(a, D(0)); }
 static Dim dim_greater(Dim a, Dim b) { return dim_less_expr(b, a); }
@@ -119,7 +119,7 @@ static bool fold_symbolic_loop(Node *n)
 }
 
 /* Are all inputs constant or symbolic, and at least one symbolic? */
-static bool symbolic_inputs(const Node *n)
+static bool has_symbolic_inputs(const Node *n)
 {
     bool some = false;
     for (int i = 0; i < n->n_in; i++) {
@@ -217,8 +217,8 @@ static bool can_fold(const Node *n)
         if (n->in[i] && (!n->in[i]->data || n->in[i]->data->symbolic))
             return false;
     for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && (n->out[i]->form != TENSOR || n->out[i]->shape->rank < 0 || !shape_const(*n->out[i]->shape) ||
-                          n->out[i]->data))
+        if (n->out[i] && (n->out[i]->form != TENSOR || n->out[i]->shape->rank < 0 ||
+                          !shape_is_const(*n->out[i]->shape) || n->out[i]->data))
             return false;
     return true;
 }
@@ -229,7 +229,7 @@ static bool fold_view(Node *n)
 {
     Value *x = in(n, 0), *y = out(n, 0);
     if (!(n->op->flags & VIEW) || !x->data || x->data->symbolic || y->data || y->form != TENSOR ||
-        !shape_const(*y->shape))
+        !shape_is_const(*y->shape))
         return false;
     y->data = tensor_view(x->data, *y->shape);
     y->data->type = y->type; /* BitCast: another type with the same bits */
@@ -259,7 +259,7 @@ void fold(Node *n)
     if (fold_view(n))
         return;
     if (!can_fold(n)) {
-        if (symbolic_inputs(n) && !(n->op->flags & (RANDOM | NOFOLD | CONTROL)) && out(n, 0) && !out(n, 0)->data)
+        if (has_symbolic_inputs(n) && !(n->op->flags & (RANDOM | NOFOLD | CONTROL)) && out(n, 0) && !out(n, 0)->data)
             fold_symbolic(n);
         return;
     }
@@ -316,7 +316,7 @@ int in_dims(Node *n, int i, Dim *out, int max)
     if (!v->data && v->def)
         trace_value(v);
     Dim count = shape_count(*v->shape);
-    if (v->shape->rank > 1 || !dim_const(count)) {
+    if (v->shape->rank > 1 || !dim_is_const(count)) {
         error_node(n, "SHP-14", "input %d determines a shape, but its number of elements is not known", i);
         note_help("give it a constant value with --const, or its shape with --shape or --dim");
         return -1;
@@ -336,7 +336,7 @@ int in_ints(Node *n, int i, int64_t *out, int max)
     Dim d[64];
     int k = in_dims(n, i, d, max < 64 ? max : 64);
     for (int e = 0; e < k; e++) {
-        if (!dim_const(d[e])) {
+        if (!dim_is_const(d[e])) {
             error_node(n, "SEM-07", "input %d ('%s') must be known when the model is compiled", i,
                        printable(in(n, i)->name));
             note_help("freeze it: --const %s=FILE.pb", printable(in(n, i)->name));

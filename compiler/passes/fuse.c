@@ -231,7 +231,7 @@ static bool make_table(Node *n)
 /* ---- compute-bound kernels --------------------------------------------------------------------------------------- */
 
 /* The value of a literal step. */
-static bool literal_of(const Loop *l, int arg, double *v)
+static bool read_literal(const Loop *l, int arg, double *v)
 {
     if (arg < 0 || l->steps.at[arg].fn)
         return false;
@@ -296,7 +296,7 @@ static bool read_tail(const Loop *l, const Value *x, Tail *t)
     if (s->n_arg && s->arg[0] == at && !strcmp(s->fn, "relu"))
         t->clamp = true, t->lo = 0;
     else if (s->n_arg == 3 && s->arg[0] == at && !strcmp(s->fn, "clip"))
-        t->clamp = literal_of(l, s->arg[1], &t->lo) && literal_of(l, s->arg[2], &t->hi);
+        t->clamp = read_literal(l, s->arg[1], &t->lo) && read_literal(l, s->arg[2], &t->hi);
     return true;
 }
 

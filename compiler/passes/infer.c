@@ -119,10 +119,10 @@ static void apply_shapes(Model *m)
         for (int k = 0; k < o->rank; k++) {
             /* Dimensions with the same name need not be equal here: some exporters name all open ones alike ("?"). */
             Dim old = v->shape->rank < 0 ? D(o->dim[k]) : v->shape->dim[k], now = dim_resolve(old);
-            if (dim_const(old) && dim_value(old) != o->dim[k])
+            if (dim_is_const(old) && dim_value(old) != o->dim[k])
                 error_value(v, "", "--shape gives %lld for dimension %d, the model says %lld", (long long)o->dim[k], k,
                             (long long)dim_value(old));
-            else if (!dim_const(now))
+            else if (!dim_is_const(now))
                 symbol_fix(symbol_of(now), D(o->dim[k]));
             s.dim[k] = D(o->dim[k]);
         }
@@ -183,7 +183,7 @@ static Tensor *const_numbers(const Value *v, const char *text)
     int64_t dim[MAX_RANK] = {elements.n};
     int rank = v->shape->rank < 0 ? elements.n > 1 : v->shape->rank;
     for (int i = 0; rank > 1 && i < rank; i++)
-        dim[i] = dim_const(v->shape->dim[i]) ? dim_value(v->shape->dim[i]) : 1;
+        dim[i] = dim_is_const(v->shape->dim[i]) ? dim_value(v->shape->dim[i]) : 1;
     Tensor *t = tensor_new(v->type, rank, dim);
     if (tensor_count(t) != elements.n)
         error_value(v, "", "--const gives %d numbers, the input is %s", elements.n, shape_text(*v->shape));
@@ -217,10 +217,10 @@ static void apply_consts(Model *m)
         else {
             for (int k = 0; k < t->rank && v->shape->rank >= 0; k++) {
                 Dim d = dim_resolve(v->shape->dim[k]);
-                if (dim_const(d) && dim_value(d) != t->dim[k])
+                if (dim_is_const(d) && dim_value(d) != t->dim[k])
                     error_value(v, "", "--const: dimension %d of %s is %lld, the model says %lld", k,
                                 opt()->consts.at[i].file, (long long)t->dim[k], (long long)dim_value(d));
-                else if (!dim_const(d))
+                else if (!dim_is_const(d))
                     symbol_fix(symbol_of(d), D(t->dim[k]));
             }
             v->data = t;
@@ -273,7 +273,7 @@ static bool in_loop(const Graph *g)
  * inferred several times.) */
 static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
 {
-    if (!s || !s->user || s->origin.kind == ORIGIN_INPUT || !dim_const(is) || in_loop(n->graph))
+    if (!s || !s->user || s->origin.kind == ORIGIN_INPUT || !dim_is_const(is) || in_loop(n->graph))
         return;
     if (s->seen && s->size != dim_value(is))
         error_node(n, "SHP-10", "'%s' has size %lld where it is declared '%s', which is %lld in '%s'",
@@ -301,11 +301,11 @@ static void meet_declared(Node *n, Value *v)
     bool clash = want.rank != now.rank;
     for (int i = 0; i < want.rank && !clash; i++) {
         Dim a = want.dim[i], b = now.dim[i];
-        if (dim_const(a) && dim_const(b))
+        if (dim_is_const(a) && dim_is_const(b))
             clash = !dim_identical(a, b);
         else {
             bound_by(n, symbol_of(b), dim_high(a));
-            if (dim_const(a)) { /* assumed, and checked at run time */
+            if (dim_is_const(a)) { /* assumed, and checked at run time */
                 assume_dim(n, b, a);
                 now.dim[i] = a;
             } else if (v->desc->dim_param[i])
@@ -317,7 +317,7 @@ static void meet_declared(Node *n, Value *v)
         report_clash(n, v, shape_text(want), shape_text(now));
 }
 
-static bool poisoned(Node *n)
+static bool is_poisoned(Node *n)
 {
     bool bad = false;
     for (int i = 0; i < n->n_in; i++)
@@ -337,7 +337,7 @@ static bool fits_in_memory(const Shape *s)
 {
     int64_t count = 1;
     for (int i = 0; i < s->rank; i++) {
-        const int64_t size = dim_const(s->dim[i]) && !dim_is(s->dim[i], 0) ? dim_value(s->dim[i]) : 1;
+        const int64_t size = dim_is_const(s->dim[i]) && !dim_is(s->dim[i], 0) ? dim_value(s->dim[i]) : 1;
         if (__builtin_mul_overflow(count, size, &count) || count < 0 || count > MAX_SIZE)
             return false;
     }
@@ -345,7 +345,7 @@ static bool fits_in_memory(const Shape *s)
 }
 
 /* Checks the preconditions of infer functions: every input tensor has a known rank and is not too large. */
-static bool inputs_usable(Node *n)
+static bool are_inputs_usable(Node *n)
 {
     for (int i = 0; i < n->n_in; i++) {
         Value *v = n->in[i];
@@ -388,7 +388,7 @@ static Node *expand(Node *n)
     Node *before = n->prev, *next = n->next;
     Graph *g = n->graph;
     int errors = error_count(), assumed = assumption_count();
-    if (poisoned(n) || !check_types(n) || (n->op->expand && !inputs_usable(n))) {
+    if (is_poisoned(n) || !check_types(n) || (n->op->expand && !are_inputs_usable(n))) {
         poison(n);
         return next;
     }
@@ -423,7 +423,7 @@ void infer_node(Node *n)
 
 static void infer_now(Node *n)
 {
-    if (poisoned(n) || !inputs_usable(n)) {
+    if (is_poisoned(n) || !are_inputs_usable(n)) {
         poison(n);
         return;
     }

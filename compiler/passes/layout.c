@@ -64,7 +64,7 @@ static void make_channels_last(Node *n)
 }
 
 /* Is v the transpose of a channels-last value to channels first? */
-static bool from_channels_last(const Value *v)
+static bool is_from_channels_last(const Value *v)
 {
     int perm[MAX_RANK];
     int64_t first[MAX_RANK];
@@ -88,7 +88,7 @@ static bool wants_channels_last(const Node *n)
     for (int i = 1; i < n->n_out; i++)
         if (n->out[i] && n->out[i]->uses.n)
             return declines(REWRITE_CHANNELS_LAST, n, "%s is also used", remark_value(n->out[i]));
-    if (!n->op->layout && !from_channels_last(n->in[0]))
+    if (!n->op->layout && !is_from_channels_last(n->in[0]))
         return declines(REWRITE_CHANNELS_LAST, n, "its input is not, and two transposes would cost more");
     return applies(REWRITE_CHANNELS_LAST, n, "between transposes of its input and its result");
 }
@@ -160,7 +160,7 @@ static const Value *sink_worth(const Node *n)
         const Value *v = n->in[i];
         if (!v || v->data || v->shape->rank != n->out[0]->shape->rank)
             continue;
-        if (from_channels_last(v)) {
+        if (is_from_channels_last(v)) {
             through = v;
             saved++;
         } else if (shape_same(*v->shape, *n->out[0]->shape))
@@ -178,7 +178,7 @@ static bool sink_through(Node *n)
 {
     const bool elementwise = is_elementwise(n);
     if (!can_permute(n)) {
-        if (remarks_on(REWRITE_SINK) && n->n_in && from_channels_last(n->in[0]))
+        if (remarks_on(REWRITE_SINK) && n->n_in && is_from_channels_last(n->in[0]))
             (void)declines(REWRITE_SINK, n, "it depends on the order of its input's axes");
         return false;
     }

@@ -286,7 +286,7 @@ static Value *per_channel(Node *before, Value *c, const Value *y, int axis)
     for (int i = 0; i < s.rank; i++)
         if (!dim_is(s.dim[i], 1) && i - s.rank != axis - y->shape->rank)
             return NULL;
-    if (s.rank > y->shape->rank || !dim_const(y->shape->dim[axis]))
+    if (s.rank > y->shape->rank || !dim_is_const(y->shape->dim[axis]))
         return NULL;
     const Shape list = shape_list(1, y->shape->dim[axis]);
     if (dim_is(shape_count(s), 1) && !dim_is(list.dim[0], 1))

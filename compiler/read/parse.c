@@ -18,7 +18,7 @@ enum { NEWEST_IR = 14 };
 
 /* ---- recognition of files that are no models --------------------------------------------------------------------- */
 
-static bool starts(Span s, size_t at, const char *magic, size_t n)
+static bool starts_with(Span s, size_t at, const char *magic, size_t n)
 {
     return s.n >= at + n && !memcmp(s.at + at, magic, n);
 }
@@ -55,7 +55,7 @@ static const char *text_kind(Span s, const char **help)
         s.n--;
     }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (starts(s, 0, kinds[i].start, strlen(kinds[i].start))) {
+        if (starts_with(s, 0, kinds[i].start, strlen(kinds[i].start))) {
             *help = kinds[i].help;
             return kinds[i].what;
         }
@@ -90,11 +90,11 @@ static const char *other_format(Span s, const char **help)
     };
     /* clang-format on */
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (starts(s, (size_t)kinds[i].at, kinds[i].magic, (size_t)kinds[i].n)) {
+        if (starts_with(s, (size_t)kinds[i].at, kinds[i].magic, (size_t)kinds[i].n)) {
             *help = kinds[i].help;
             return kinds[i].what;
         }
-    if (starts(s, 4, "\0\0\0\0{\"", 6))
+    if (starts_with(s, 4, "\0\0\0\0{\"", 6))
         return "safetensors (weights without a graph)";
     return is_text(s) ? text_kind(s, help) : NULL;
 }
@@ -106,7 +106,7 @@ static bool is_model(Span s)
         error_at("", "VER-01", "the file is empty");
     else if (s.n > MAX_BYTES)
         error_at("", "MOD-11", "the file has %zu bytes; a model has at most 2 GiB", s.n);
-    else if (starts(s, 0, "\x0a\x09ONNXOPSET", 11))
+    else if (starts_with(s, 0, "\x0a\x09ONNXOPSET", 11))
         error_at("", "OPS-16", "this is a definition of an operator set, not a model");
     else if ((what = other_format(s, &help)))
         error_at("", "PB-01", "this is %s, not a binary ONNX model", what);

@@ -44,7 +44,7 @@ static bool types_clash(const TypeDesc *a, const TypeDesc *b)
         if (a->shape.rank != b->shape.rank)
             return true;
         for (int i = 0; i < a->shape.rank; i++)
-            if (dim_const(a->shape.dim[i]) && dim_const(b->shape.dim[i]) &&
+            if (dim_is_const(a->shape.dim[i]) && dim_is_const(b->shape.dim[i]) &&
                 !dim_identical(a->shape.dim[i], b->shape.dim[i]))
                 return true;
     }
@@ -97,7 +97,7 @@ static void bind_symbols(Value *v)
 {
     Shape s = *v->shape;
     for (int i = 0; i < s.rank; i++) {
-        if (dim_const(s.dim[i]))
+        if (dim_is_const(s.dim[i]))
             continue;
         Symbol *symbol = symbol_of(s.dim[i]);
         if (!v->desc->dim_param[i]) {

@@ -16,7 +16,7 @@ PART(Reader, reader)
 
 void wire_begin(Span file) { *reader() = (Reader){.file = file}; }
 
-static bool within(Span s, const uint8_t *at)
+static bool is_within(Span s, const uint8_t *at)
 {
     return s.at && (uintptr_t)at >= (uintptr_t)s.at && (uintptr_t)at <= (uintptr_t)(s.at + s.n);
 }
@@ -115,7 +115,7 @@ bool wire_field(pb_istream_t *in, pb_ostream_t *out, const pb_field_t *field)
     Wire *w = field->pData;
     Span s = {in->state, in->bytes_left};
     bool number = PB_LTYPE(field->type) <= PB_LTYPE_FIXED64, repeated = PB_HTYPE(field->type) == PB_HTYPE_REPEATED;
-    bool message = PB_LTYPE_IS_SUBMSG(field->type), scalar = !within(reader()->message, s.at);
+    bool message = PB_LTYPE_IS_SUBMSG(field->type), scalar = !is_within(reader()->message, s.at);
     if (!pb_read(in, NULL, s.n))
         return false;
     if (scalar ? !number : number && !repeated)
@@ -141,7 +141,7 @@ static const char *offset_text(const void *at)
 {
     Text t = {0};
     text_put(&t, "%s", "");
-    if (within(reader()->file, at))
+    if (is_within(reader()->file, at))
         text_put(&t, " at byte %zu", (size_t)((const uint8_t *)at - reader()->file.at));
     return t.s;
 }

@@ -121,7 +121,7 @@ static Tensor *zeros(Type type, Shape s)
 {
     int64_t dim[MAX_RANK];
     for (int i = 0; i < s.rank; i++)
-        dim[i] = dim_const(s.dim[i]) ? dim_value(s.dim[i]) : 0;
+        dim[i] = dim_is_const(s.dim[i]) ? dim_value(s.dim[i]) : 0;
     return tensor_new(type, s.rank, dim);
 }
 

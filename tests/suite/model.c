@@ -67,7 +67,7 @@ static void give_bounds(const Value *v, const TypeDesc *type, const Data *d)
     if (of && of->shape.rank >= o.rank)
         o.rank = of->shape.rank + 1;
     for (int a = 1; a < o.rank; a++) {
-        bool fixed = of && a <= of->shape.rank && dim_const(of->shape.dim[a - 1]);
+        bool fixed = of && a <= of->shape.rank && dim_is_const(of->shape.dim[a - 1]);
         o.dim[a] = fixed ? dim_value(of->shape.dim[a - 1]) : SLACK;
         for (int i = 0; i < d->n && !fixed; i++)
             if (a <= d->item[i].t->rank && d->item[i].t->dim[a - 1] + SLACK > o.dim[a])
@@ -212,7 +212,7 @@ static void put_dims(Text *s, const Case *c)
     for (int i = 0; i < c->m->graph->out.n; i++) {
         const Value *y = c->m->graph->out.at[i];
         for (int k = 0; k < y->shape->rank; k++)
-            if (dim_const(y->shape->dim[k]))
+            if (dim_is_const(y->shape->dim[k]))
                 text_put(s, "    dim[%d][%d] = %lld;\n", i, k, (long long)dim_value(y->shape->dim[k]));
             else
                 text_put(s, "    dim[%d][%d] = size[%d];\n", i, k, size_of(c, y, k));

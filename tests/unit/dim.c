@@ -122,8 +122,8 @@ static void comparisons(void **state)
     assert_dim(dim_eq_expr(n, n), D(1));
     assert_dim(dim_select(dim_less_expr(s, D(0)), n, n), n);
     Dim from = dim_select(dim_less_expr(s, D(0)), dim_add(s, n), s), at = dim_min(dim_max(from, D(0)), n);
-    assert_true(dim_at_most(at, n));
-    assert_true(dim_at_most(D(0), at));
+    assert_true(dim_is_at_most(at, n));
+    assert_true(dim_is_at_most(D(0), at));
     assert_dim(dim_max(dim_sub(n, at), D(0)), dim_sub(n, at));
     assert_dim(dim_max(dim_sub(n, dim_div(n, D(2))), D(0)), dim_sub(n, dim_div(n, D(2))));
     assert_dim(dim_less_expr(dim_div(n, D(2)), dim_add(n, D(1))), D(1));
