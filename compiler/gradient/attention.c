@@ -3,7 +3,7 @@
 #include "ir/kernel.h"
 #include "gradient.h"
 
-/* ---- heads --------------------------------------------------------------------------------------------------------- */
+/* ---- heads ------------------------------------------------------------------------------------------------------- */
 
 /* Sizes of an onnxcc.Attention; `each` query heads share a head of the keys. */
 typedef struct HeadSizes {
@@ -23,8 +23,8 @@ static HeadSizes sizes(Node *n, const Node *m)
     return s;
 }
 
-/* v, which is like the queries (`of` 0), the keys (1), the values (2) or, when `out`, the output, as (batch, key heads, query
- * heads of each or 1, rows, size). */
+/* v, in the layout of the queries (`of` 0), the keys (1), the values (2) or, if `out`, the output, as (batch, key
+ * heads, query heads per key head or 1, rows, size). */
 static Value *split_heads(const HeadSizes *s, Value *v, int of, bool out)
 {
     Shape x = *s->m->in[of]->shape, own = out ? *s->m->out[0]->shape : x;
@@ -36,7 +36,7 @@ static Value *split_heads(const HeadSizes *s, Value *v, int of, bool out)
     return transpose(s->n, v, 5, (int64_t[]){0, 2, 3, 1, 4});
 }
 
-/* The inverse: v, of rank 5, in the shape of `like`. */
+/* The inverse: v, of rank 5, in the layout of `like`. */
 static Value *join_heads(Node *n, Value *v, Value *like)
 {
     if (like->shape->rank == 3)
@@ -52,7 +52,7 @@ static Value *scaled(const HeadSizes *s, Type t, Value *v)
     return make(s->n, op, 2, v, by);
 }
 
-/* ---- Attention ------------------------------------------------------------------------------------------------------ */
+/* ---- Attention --------------------------------------------------------------------------------------------------- */
 
 /* The products of queries and keys at stage `mode` (0: scaled, 3: after Softmax), of rank 5. */
 static Value *attention_at(const HeadSizes *s, int mode)
@@ -70,7 +70,7 @@ Value *attention_vjp(const Vjp *b)
     HeadSizes own = sizes(n, m), *s = &own;
     int64_t each = 2, last = 4;
     double cap = attr_float(m, "softcap");
-    if (b->i == 5) /* the past keys are part of the keys already */
+    if (b->i == 5) /* the past keys are included in the keys */
         return zeros_like(n, m->in[5]);
     Value *p = attention_at(s, 3), *d = split_heads(s, b->d, 0, true);
     if (b->i == 2)
@@ -80,7 +80,7 @@ Value *attention_vjp(const Vjp *b)
     if (b->i == 3) {
         Shape whole = shape_list(4, s->batch, s->heads, s->rows, s->keys), mask = *m->in[3]->shape;
         v = make_reshape(n, v, 4, whole.dim);
-        whole.dim[3] = mask.dim[mask.rank - 1]; /* keys beyond the mask take no part */
+        whole.dim[3] = mask.dim[mask.rank - 1]; /* keys beyond the mask are excluded */
         return sum_to_shape(n, part(n, v, 3, D(0), whole.dim[3]), whole, m->in[3]);
     }
     if (cap != 0) {
@@ -92,7 +92,7 @@ Value *attention_vjp(const Vjp *b)
     return join_heads(n, scaled(s, t, v), m->in[b->i]);
 }
 
-/* The node's own mask, 0 and -infinity: its output for scores of 0. */
+/* The effective mask, 0 and -infinity: the node's scores for queries of 0. */
 static Value *attention_mask(const HeadSizes *s)
 {
     const Node *m = s->m;
@@ -108,7 +108,7 @@ static Value *attention_mask(const HeadSizes *s)
     return c->out[1];
 }
 
-/* The mask in input 3, added to scores of (batch, heads, rows, keys); 0 for keys that it does not have. */
+/* Adds the mask, input 3, to scores of (batch, heads, rows, keys); keys beyond it get 0. */
 static Value *masked(const HeadSizes *s, Type t, Value *v, Value *mask)
 {
     Shape x = *mask->shape;
@@ -117,7 +117,7 @@ static Value *masked(const HeadSizes *s, Type t, Value *v, Value *mask)
     return make(s->n, "Add", 2, v, make_cast(s->n, make(s->n, "Pad", 2, mask, make_dims(s->n, 2 * x.rank, pads)), t));
 }
 
-/* A row without keys is 0. */
+/* The softmax of v; a row in which all keys are masked is 0. */
 static Value *probabilities(Node *n, Type t, Value *v)
 {
     Value *top = make(n, "ReduceMax", 2, v, make_int(n, 3)), *zero = make_scalar(n, t, 0);
@@ -127,7 +127,7 @@ static Value *probabilities(Node *n, Type t, Value *v)
     return make(n, "Where", 3, none, zero, v);
 }
 
-/* Attention whose scores are an output. */
+/* Decomposes Attention whose scores are an output. */
 bool decompose_attention(Node *n, Node *m, Value **out)
 {
     Type own = m->in[0]->type, t = own == F64 ? F64 : F32;
@@ -156,7 +156,7 @@ bool decompose_attention(Node *n, Node *m, Value **out)
     return true;
 }
 
-/* ---- RotaryEmbedding ------------------------------------------------------------------------------------------------ */
+/* ---- RotaryEmbedding --------------------------------------------------------------------------------------------- */
 
 /* The angles in input i: (batch, length, 1, half). */
 static Value *angles(Node *n, Node *m, int i, Dim batch, Dim length, Dim half)
@@ -167,7 +167,7 @@ static Value *angles(Node *n, Node *m, int i, Dim batch, Dim length, Dim half)
     return make_reshape(n, v, 4, (Dim[]){batch, length, D(1), half});
 }
 
-/* For active angles. */
+/* Decomposes RotaryEmbedding, for active angles. */
 bool decompose_rotary(Node *n, Node *m, Value **out)
 {
     Shape x = *m->in[0]->shape, c = *m->in[1]->shape;
@@ -200,9 +200,9 @@ bool decompose_rotary(Node *n, Node *m, Value **out)
     return true;
 }
 
-/* ---- LinearAttention ------------------------------------------------------------------------------------------------ */
+/* ---- LinearAttention --------------------------------------------------------------------------------------------- */
 
-/* The iteration's token of v, which is (batch, tokens, ...), as (batch, heads, rows, columns). */
+/* The current iteration's token of v (batch, tokens, ...), as (batch, heads, rows, columns). */
 static Value *token(Node *n, Value *v, const Dim *as)
 {
     v = make(n, "Gather", 2, v, n->graph->in.at[0]);

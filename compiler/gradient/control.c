@@ -5,7 +5,7 @@
 
 /* ---- graphs ----------------------------------------------------------------------------------------------------- */
 
-/* A new graph of `owner`: returns its end, before which nodes go. Messages name n. */
+/* Creates a graph of `owner`. Returns its end, before which nodes are inserted; n: the node for messages. */
 static Node *begin_graph(Node *owner, const Node *n, const Graph *like)
 {
     Graph *g = NEW(Graph);
@@ -32,7 +32,7 @@ static Value *add_input(Graph *g, Name name, Type t, Shape s)
     return v;
 }
 
-/* A tape for a new graph of `owner`, inside p's; q->n is its end. */
+/* Begins a tape for a new graph of `owner`, nested in p's; q->n is the graph's end. */
 static void begin_tape(Tape *q, const Tape *p, Node *owner, const Graph *like)
 {
     *q = (Tape){.outer = p, .n = begin_graph(owner, p->n, like)};
@@ -45,7 +45,7 @@ static Shape remap_shape(const Tape *p, Shape s)
     return s;
 }
 
-/* Bounds of the elements of v: those of old. */
+/* Gives the symbols of v's elements the bounds of old's. */
 static void bound_like(Value *v, const Value *old)
 {
     for (const Symbol *s = symbols_of(old); s; s = s->next) {
@@ -58,7 +58,7 @@ static void bound_like(Value *v, const Value *old)
     }
 }
 
-/* g for `owner`, with what it reads remapped. */
+/* A clone of g for `owner`, with remapped values. */
 static Graph *clone_graph(const Tape *p, Graph *g, Node *owner)
 {
     Tape q;
@@ -103,7 +103,7 @@ Graph *decided_branch(const Node *m, Value *const *in)
 
 /* ---- active values ---------------------------------------------------------------------------------------------- */
 
-/* The active values of the graphs around that m's graphs read. */
+/* The active values of enclosing graphs that m's graphs read. */
 typedef struct Captured {
     const Tape *p;
     Map seen;
@@ -150,7 +150,7 @@ static void mark_active(Tape *q, const Graph *g)
     }
 }
 
-/* Which states of Loop m are active: at first, or after some iteration. */
+/* The states of Loop m that are active before or after some iteration. */
 static bool *active_states(const Tape *p, Node *m)
 {
     const Graph *g = node_attr(m, "body")->g;
@@ -170,15 +170,15 @@ static bool *active_states(const Tape *p, Node *m)
     return active;
 }
 
-/* ---- If ------------------------------------------------------------------------------------------------------------ */
+/* ---- If ---------------------------------------------------------------------------------------------------------- */
 
-/* d is the adjoint of output v of a graph, if v is active. */
+/* Accumulates d, the adjoint of a graph's output v, if v is active. */
 static void seed(Tape *q, Value *v, Value *d)
 {
     v = remap(q, v);
     if (!d || !is_active(q, v) || !type_is_float(v->type))
         return;
-    if (d->shape->rank >= 0 && !shape_same(*d->shape, *v->shape)) /* that of both branches */
+    if (d->shape->rank >= 0 && !shape_same(*d->shape, *v->shape)) /* d has the common shape of both branches */
         d = reshape_like(q->n, d, v);
     accumulate(q, v, d);
 }
@@ -195,7 +195,7 @@ static Value *adjoint_of(const Tape *p, const Node *m, int o)
     return out(m, o) ? map_get(&p->adjoint, m->out[o]) : NULL;
 }
 
-/* The branch of the reverse If: adjoints of the captured values when this branch is taken. */
+/* A branch of the reverse If, which computes the adjoints of the captured values if g is taken. */
 static Graph *branch_vjp(const Tape *p, const Node *m, const Graph *g, Node *owner, const Captured *of)
 {
     Tape q;
@@ -222,9 +222,9 @@ static void if_vjp(Tape *p, Node *m, const Captured *of)
         accumulate(p, of->list.at[i], b->out[i]);
 }
 
-/* ---- Loop ---------------------------------------------------------------------------------------------------------- */
+/* ---- Loop -------------------------------------------------------------------------------------------------------- */
 
-/* A new output k of Loop m. */
+/* Adds output k to Loop m. */
 static Value *add_result(Node *m, int k)
 {
     if (k >= m->n_out) {
@@ -275,7 +275,7 @@ Node *loop_end(Node *end, int k, Value *const *of)
     return loop;
 }
 
-/* Input i of the body at the beginning of each iteration, as a scan output of Loop m. */
+/* The values of the body's input i at the start of each iteration, as a scan output of Loop m. */
 static Value *recorded(Node *m, int i)
 {
     Graph *g = node_attr(m, "body")->g;
@@ -291,20 +291,20 @@ static Value *recorded(Node *m, int i)
     return m->out[k];
 }
 
-/* The Loop b reverses the iterations of Loop m. It carries the adjoints of the states, and those of the captured values
- * as accumulated so far. For a captured value that Gathers read it stacks the adjoint of each slice. */
+/* Loop b reverses the iterations of Loop m. It carries the adjoints of the states, and the accumulated adjoints of
+ * captured values. For a captured value that is read by a Gather, it stacks the adjoints of the slices. */
 typedef struct LoopVjp {
-    Tape *p, q; /* around m; through b's body */
+    Tape *p, q; /* the tape of m's graph; the tape of b's body */
     Node *m, *b;
     Graph *g;         /* m's body */
     bool *active;     /* m's states */
-    Dim trips;        /* that m made */
-    Value *iteration; /* of m, which b's body reverses */
-    Values in;        /* of b */
-    Values of;        /* whose adjoints b carries */
+    Dim trips;        /* trip count of m */
+    Value *iteration; /* the iteration of m that b's body reverses */
+    Values in;        /* inputs of b */
+    Values of;        /* values whose adjoints b carries */
 } LoopVjp;
 
-/* b carries one more value, the adjoint of x, which begins as `first`. Returns its body's input. */
+/* Adds a loop-carried value to b: the adjoint of x, initially `first`. Returns the body's input. */
 static Value *carry(LoopVjp *l, Value *x, Value *first)
 {
     vec_push(&l->in, first);
@@ -312,7 +312,7 @@ static Value *carry(LoopVjp *l, Value *x, Value *first)
     return add_input(l->q.n->graph, NULL, x->type, *x->shape);
 }
 
-/* Gives the inputs of m's body the values that they had in this iteration. */
+/* Maps the inputs of m's body to their values in the reversed iteration. */
 static void restore_inputs(LoopVjp *l)
 {
     for (int i = 0; i < l->g->in.n; i++) {
@@ -329,7 +329,7 @@ static void restore_inputs(LoopVjp *l)
     }
 }
 
-/* The number of the iteration of m that is reversed: the last one first. */
+/* Sets l->iteration: the last iteration of m is reversed first. */
 static void find_iteration(LoopVjp *l)
 {
     Dim last = dim_sub(l->trips, D(1));
@@ -337,7 +337,7 @@ static void find_iteration(LoopVjp *l)
     l->iteration = inferred(make(l->q.n, "Sub", 2, v, l->q.n->graph->in.at[0]));
 }
 
-/* The adjoints of m's scan outputs in this iteration, and of its states after it. */
+/* Seeds the adjoints of m's scan outputs in this iteration and of its states after it. */
 static void seed_iteration(LoopVjp *l)
 {
     int carried = l->m->n_in - 2, at = 2;
@@ -368,8 +368,8 @@ static void begin_loop_vjp(LoopVjp *l)
         }
 }
 
-/* The outputs of b's body: the adjoints carried on, then, of each Gather, the adjoint of this iteration's slice and its
- * index. */
+/* Sets the outputs of b's body: the carried adjoints, then, for each Gather, the adjoint of the iteration's slice and
+ * its index. */
 static void end_loop_vjp(LoopVjp *l, const Captured *of)
 {
     Tape *q = &l->q;
@@ -395,7 +395,7 @@ static void end_loop_vjp(LoopVjp *l, const Captured *of)
     node_set_inputs(l->b, l->in.n, l->in.at);
 }
 
-/* Output k of b: the values that v of its body has in all iterations. */
+/* Output k of b: the values of v, in its body, of all iterations. */
 static Value *stacked(LoopVjp *l, int k, const Value *v)
 {
     Shape s = *v->shape;
@@ -408,7 +408,7 @@ static Value *stacked(LoopVjp *l, int k, const Value *v)
     return l->b->out[k];
 }
 
-/* Gather m took one slice in each iteration: one Gather of all of them has the adjoint of m's input. */
+/* Gather m reads a slice per iteration: the adjoint of its input is that of one Gather of all these slices. */
 static void gathers_vjp(LoopVjp *l, Node *m, int k)
 {
     Node *n = l->p->n;

@@ -4,8 +4,7 @@
 
 #include "gradient.h"
 
-/* v, of the shape x, moved by k elements along axis 1, towards its end or, in reverse, its beginning; filled up with
- * ones. */
+/* v, of shape x, shifted by k elements along axis 1, to its end or, if `reverse`, its beginning; padded with ones. */
 static Value *shifted(Node *n, Value *v, Shape x, int64_t k, bool reverse)
 {
     Dim size = x.dim[1], move = dim_min(D(k), size);
@@ -18,7 +17,7 @@ static Value *shifted(Node *n, Value *v, Shape x, int64_t k, bool reverse)
     return all;
 }
 
-/* Products of 1, 2, 4... elements: nothing is divided, so that zeros do no harm. */
+/* CumProd by products of 1, 2, 4... elements: without divisions, which zeros would make invalid. */
 static bool decompose_cumprod(Node *n, Node *m, Value **out)
 {
     Shape s = *m->in[0]->shape, x = shape_list(3, D(1), D(1), D(1));
@@ -44,8 +43,8 @@ static bool decompose_cumprod(Node *n, Node *m, Value **out)
     return true;
 }
 
-/* v: factors for the elements `at`, (1, count, 1), sorted by element: the last factor for each becomes the product of all
- * of its factors. */
+/* v: factors, (1, count, 1), sorted by the element `at` that they belong to. In the result the last factor of each
+ * element is the product of all its factors. */
 static Value *products_of_runs(Node *n, Value *v, Value *at, Dim count)
 {
     Shape x = shape_list(3, D(1), count, D(1));
@@ -58,7 +57,7 @@ static Value *products_of_runs(Node *n, Value *v, Value *at, Dim count)
     return v;
 }
 
-/* A Scatter that multiplies: the factors, sorted by the element they go to, as products of 1, 2, 4... */
+/* A Scatter that multiplies: sorts the factors by element, and multiplies them by products of 1, 2, 4... */
 static bool decompose_scatter(Node *n, Node *m, Value **out)
 {
     bool nd = !strcmp(m->op->name, "ScatterNDReduce");
@@ -73,7 +72,7 @@ static bool decompose_scatter(Node *n, Node *m, Value **out)
     Node *order = make_node(n, "TopK", 2, (Value *[]){make_reshape(n, at, 1, &count), make_dims(n, 1, &count)}, 2);
     attr_set_int(order, "largest", 0);
     Value *v = make(n, "Gather", 2, make_reshape(n, in(m, 2), 1, &count), order->out[1]), *one = make_int(n, 1);
-    at = make(n, "Add", 2, make_reshape(n, order->out[0], 3, row), one); /* from 2: `shifted` brings ones */
+    at = make(n, "Add", 2, make_reshape(n, order->out[0], 3, row), one); /* numbered from 2: `shifted` pads with 1 */
     v = make_reshape(n, v, 3, row);
     at->type = I64;
     v->type = t;
@@ -86,7 +85,7 @@ static bool decompose_scatter(Node *n, Node *m, Value **out)
     return true;
 }
 
-/* A sum over the taps: past and new elements, moved, times the tap's weight. */
+/* CausalConvWithState as a sum over taps: the past and new elements, shifted, times the tap's weight. */
 static bool decompose_causal_conv(Node *n, Node *m, Value **out)
 {
     Shape x = *m->in[0]->shape;
@@ -116,7 +115,7 @@ static bool decompose_causal_conv(Node *n, Node *m, Value **out)
     return true;
 }
 
-/* With the mean or the deviation as a result. */
+/* LayerNormalization with the mean or the deviation as an output. */
 static bool decompose_layer_norm(Node *n, Node *m, Value **out)
 {
     Type own = m->in[0]->type, t = own == F64 ? F64 : F32;
@@ -139,7 +138,8 @@ static bool decompose_layer_norm(Node *n, Node *m, Value **out)
     return true;
 }
 
-/* The number of places depends on regions that only the run knows: means have a rule that does without it. */
+/* Must RoiAlign be decomposed? If the number of positions depends on run-time regions, a mean has a vjp rule
+ * instead. */
 static bool roi_needs_nodes(const Node *m, const bool *active)
 {
     return active[1] || in(m, 1)->data || attr_int(m, "sampling_ratio") || !strcasecmp(attr_string(m, "mode"), "max");
@@ -176,7 +176,8 @@ bool decompose(Node *n, Node *m, const bool *active, Value **out)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i].op, m->op->name) && (!all[i].is_needed || all[i].is_needed(m, active)) &&
             all[i].decompose(n, m, out)) {
-            for (int o = 0; o < m->n_out; o++) /* composites among them are expanded; the Identity stays */
+            for (int o = 0; o < m->n_out;
+                 o++) /* the decomposition's nodes may be expanded later; the Identity remains */
                 out[o] = out[o] && m->out[o] ? make(n, "Identity", 1, out[o]) : NULL;
             return true;
         }

@@ -7,15 +7,15 @@
 
 /* ---- formulas -----------------------------------------------------------------------------------------------------
  * Sums, products, quotients and calls of operators over d, x (the input in question), y (the output), a, b, c (inputs
- * 0, 1, 2), numbers and @attributes. Spread(v), Count(v), Share() and Others() serve reductions, Middle(v), Channel(v) and
- * PerChannel(v) normalisations, Ties() Max and Min; Along(v) sums along the attribute axis. */
+ * 0, 1, 2), numbers and @attributes. Spread(v), Count(v), Share() and Others() serve reductions, Middle(v), Channel(v)
+ * and PerChannel(v) normalisations, Ties() Max and Min; Along(v) sums along the attribute axis. */
 
 typedef struct Formula {
     const Vjp *b;
-    const char *s; /* the rest of it */
+    const char *s; /* the rest of the formula */
 } Formula;
 
-/* The axes over which the reduction m goes. */
+/* The axes of the reduction m. */
 static void reduced(const Vjp *b, bool *axis)
 {
     int64_t axes[MAX_RANK];
@@ -26,7 +26,7 @@ static void reduced(const Vjp *b, bool *axis)
         axis[axis_of(b->m, axes[i], rank)] = true;
 }
 
-/* v, of the shape of the output of the reduction m, for every element of its input. */
+/* Spread(v): v, of the shape of the reduction's output, broadcast to its input. */
 static Value *spread(const Vjp *b, Value *v)
 {
     Value *x = b->m->in[0];
@@ -38,7 +38,7 @@ static Value *spread(const Vjp *b, Value *v)
     return make(b->n, "Expand", 2, make_reshape(b->n, v, s.rank, s.dim), shape_like(b->n, x));
 }
 
-/* For every element of the output of the reduction m, how many of its input have v. */
+/* Count(v): for every element of the reduction's output, the number of its inputs for which v is true. */
 static Value *count(const Vjp *b, Value *v)
 {
     v = make(b->n, "ReduceSum", 2, make_cast(b->n, v, b->d->type), in(b->m, 1));
@@ -47,7 +47,7 @@ static Value *count(const Vjp *b, Value *v)
     return v;
 }
 
-/* For every element, the product of those that are reduced with it. */
+/* Others(): for every element, the product of the others that are reduced with it. */
 static Value *others(const Vjp *b)
 {
     Node *n = b->n;
@@ -76,7 +76,7 @@ static Value *others(const Vjp *b)
     return transpose(n, v, x.rank, inverse);
 }
 
-/* For every element, how many inputs equal the output. */
+/* Ties(): for every element, the number of inputs that equal the output. */
 static Value *ties(const Vjp *b)
 {
     Value *sum = NULL;
@@ -87,7 +87,7 @@ static Value *ties(const Vjp *b)
     return sum;
 }
 
-/* Elements of the output for each element of the input. */
+/* Share(): the number of output elements divided by the number of input elements. */
 static Value *share(const Vjp *b)
 {
     Type t = b->d->type;
@@ -95,7 +95,8 @@ static Value *share(const Vjp *b)
                 make_cast(b->n, make(b->n, "Size", 1, b->m->in[0]), t));
 }
 
-/* The mean of v over what the normalisation m normalises together: groups of channels, or the axes from `axis` on. */
+/* Middle(v): the mean of v over the elements that are normalised together: a group of channels, or the axes from `axis`
+ * on. */
 static Value *middle(const Vjp *b, Value *v)
 {
     Node *n = b->n, *m = b->m;
@@ -115,7 +116,7 @@ static Value *middle(const Vjp *b, Value *v)
     return reshape_like(n, mean, x);
 }
 
-/* v, one number for each channel, in a shape that is broadcast along x's axis 1. */
+/* Channel(v): v, an element per channel, in a shape that broadcasts along x's axis 1. */
 static Value *channel(const Vjp *b, Value *v)
 {
     Shape s = *b->m->in[0]->shape;
@@ -124,7 +125,7 @@ static Value *channel(const Vjp *b, Value *v)
     return make_reshape(b->n, v, s.rank, s.dim);
 }
 
-/* The sum of v, of x's shape, for each channel. */
+/* PerChannel(v): the sum of v, of x's shape, by channel. */
 static Value *per_channel(const Vjp *b, Value *v)
 {
     int64_t axes[MAX_RANK];
@@ -233,8 +234,8 @@ Value *formula(const Vjp *b, const char *text)
 /* ---- the rules ------------------------------------------------------------------------------------------------- */
 
 enum {
-    SHAPED = 1, /* the formula gives x's shape, not y's */
-    EVERY = 2   /* the first formula holds for every input */
+    SHAPED = 1, /* the formula has x's shape; otherwise y's */
+    EVERY = 2   /* the first formula applies to every input */
 };
 typedef struct FormulaRule {
     const char *op;
@@ -286,7 +287,7 @@ static const FormulaRule rules[] = {
 };
 /* clang-format on */
 
-/* Step functions: the gradient is zero wherever there is one. */
+/* Step functions, whose gradient is zero where it exists. */
 static const char *const steps[] = {
     "Floor", "Ceil", "Round", "Sign", "Hardmax", "EyeLike", "Quantize", "MelWeights", "Trees",
 };

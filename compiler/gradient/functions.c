@@ -27,7 +27,7 @@ static Value *product_vjp(const Vjp *b)
     return sum_to_shape(b->n, v, y, b->m->in[b->i]);
 }
 
-/* The sums in the other direction. */
+/* CumSum: the sums in the other direction. */
 static Value *cumulate_vjp(const Vjp *b)
 {
     Value *v = make(b->n, "CumSum", 2, b->d, b->m->in[1]);
@@ -38,7 +38,7 @@ static Value *cumulate_vjp(const Vjp *b)
 
 static Value *resize_sizes_vjp(const Vjp *b) { return b->d; }
 
-/* v with this axis first, as rows. */
+/* v with the axis first, as rows. */
 static Value *rows_along(Node *n, Value *v, Type t, Shape s, int axis)
 {
     int64_t front[MAX_RANK];
@@ -48,7 +48,7 @@ static Value *rows_along(Node *n, Value *v, Type t, Shape s, int axis)
     return make_reshape(n, transpose(n, make_cast(n, v, t), s.rank, front), 2, (Dim[]){s.dim[axis], rest});
 }
 
-/* The weights of a step of Resize: products of d with the elements that they weigh, summed over all other axes. */
+/* The adjoint of the weights of a Resize step: products of d with the weighted elements, summed over all other axes. */
 static Value *resize_weights_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
@@ -71,7 +71,7 @@ static Value *resize_weights_vjp(const Vjp *b)
     return make(n, "Where", 3, make(n, "Less", 2, at, zero), make_scalar(n, m->in[b->i]->type, 0), v);
 }
 
-/* A step of Resize is a product with a matrix along each of its axes: what it makes of the unit matrix. */
+/* A Resize step is a product with a matrix along each of its axes: the step applied to the unit matrix. */
 static Value *resize_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
@@ -92,15 +92,14 @@ static Value *resize_vjp(const Vjp *b)
             attr_set_int(c, "axis", 1);
             results[k] = c->out[0];
         }
-        Value *matrix =
-            make_cast(n, make(n, "Sub", 2, results[0], results[1]), b->d->type); /* without what is outside */
+        Value *matrix = make_cast(n, make(n, "Sub", 2, results[0], results[1]), b->d->type); /* without the padding */
         v = matrices(b->n, transpose(n, v, rank, to_end), false, matrix, true);
         v = transpose(n, v, rank, to_end);
     }
     return v;
 }
 
-/* The sum of d and, for the step, of d times how many steps were made. */
+/* Range: the sum of d; for `delta`, of d times the element's index. */
 static Value *range_vjp(const Vjp *b)
 {
     Node *n = b->n;
@@ -114,7 +113,7 @@ static Value *range_vjp(const Vjp *b)
     return reshape_like(n, make(n, "ReduceSum", 1, v), b->m->in[b->i]);
 }
 
-/* y = (x - zero) * scale; both have the shape of x or are broadcast to it. */
+/* y = (x - zero) * scale; zero and scale have the shape of x or broadcast to it. */
 static Value *dequantize_vjp(const Vjp *b)
 {
     const char *to[] = {"d*b", in(b->m, 2) ? "d*(a-c)" : "d*a", "-d*b"};
@@ -123,7 +122,7 @@ static Value *dequantize_vjp(const Vjp *b)
 
 /* ---- layers ----------------------------------------------------------------------------------------------------- */
 
-/* loss = -weight x and weight, at the target's class, where it is not ignored. */
+/* The outputs are -weight * x and weight, at the target's class; 0 if that is ignored. */
 static Value *nll_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
@@ -165,7 +164,7 @@ static Value *lp_norm_vjp(const Vjp *b)
                                                : "(d-y*Along(d*y))/Sqrt(Along(x*x))");
 }
 
-/* The rotation by the opposite angles. (A decomposition where the angles are active.) */
+/* RotaryEmbedding: the rotation by the negative angles. (If the angles are active it is decomposed.) */
 static Value *rotary_vjp(const Vjp *b)
 {
     Node *m = b->m;
@@ -173,7 +172,7 @@ static Value *rotary_vjp(const Vjp *b)
     return clone_node(b->n, m, in, 4, 1)->out[0];
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------ */
+/* ---- the interface ----------------------------------------------------------------------------------------------- */
 
 bool vjp_by_function(const Vjp *b, Value **v)
 {

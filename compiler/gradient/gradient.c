@@ -1,4 +1,4 @@
-/* gradient.c - Gradient: the nodes between xs and y, differentiated backwards, become ordinary nodes. */
+/* gradient.c - Gradient: reverse-mode differentiation of the nodes between xs and y, expanded to ordinary nodes. */
 #include "ir/kernel.h"
 #include "gradient.h"
 
@@ -33,7 +33,7 @@ bool is_active(const Tape *p, const Value *v)
 
 bool has_element(const Value *v, int i) { return dim_is(dim_less_expr(D(i), shape_count(*v->shape)), 1); }
 
-/* A symbol that comes from a value, or from a node's output, is remapped as these are. */
+/* Remaps a symbol by its origin: a value or a node's output. */
 static Dim remap_symbol(Symbol *s, void *tape)
 {
     const Tape *p = tape;
@@ -52,7 +52,7 @@ static Dim remap_symbol(Symbol *s, void *tape)
 
 Dim remap_size(const Tape *p, Dim d) { return dim_replace(d, remap_symbol, (void *)(uintptr_t)p); }
 
-/* A list of sizes. */
+/* Remaps the sizes in a list, v. */
 static Value *remap_sizes(const Tape *p, Value *v)
 {
     int count = (int)tensor_count(v->data);
@@ -95,13 +95,13 @@ void each_read(Node *m, void (*visit)(Value *, void *), void *arg)
     node_each_graph(m, visit_graph, &(Visit){visit, arg});
 }
 
-/* What a node reads. */
+/* Properties of the values that a node reads. */
 typedef struct Reads {
     const Tape *p;
-    Map *needed;  /* values without a mapping are added to it; NULL: to none */
-    bool depends; /* some of it is mapped */
-    bool active;  /* ... on xs */
-    bool changed; /* ... to another value */
+    Map *needed;  /* receives values without a mapping; NULL: not needed */
+    bool depends; /* some value is mapped */
+    bool active;  /* some value depends on xs */
+    bool changed; /* some value is mapped to another one */
 } Reads;
 
 static void read_value(Value *v, void *reads)
@@ -122,7 +122,7 @@ static Reads reads(const Tape *p, Node *m, Map *needed)
     return r;
 }
 
-/* The node that comes before m, or before the one in whose graph m is the first. */
+/* The node before m, or, if m is the first of a nested graph, before its owner. */
 static Node *node_before(Node *m)
 {
     while (!m->prev && m->graph->owner)
@@ -132,7 +132,7 @@ static Node *node_before(Node *m)
 
 typedef VEC(Node *) Nodes;
 
-/* The nodes that compute y from mapped values, the last one first. */
+/* The nodes that compute y from mapped values, in reverse order. */
 static Nodes nodes_needed(const Tape *p, Value *y)
 {
     Map needed = {0};
@@ -160,7 +160,7 @@ static void map_output(Tape *p, Node *m, int i, Value *v, bool active)
         map_put(&p->active, v, m);
 }
 
-/* Puts m's decomposition on the tape; false: m needs none. */
+/* Pushes m's decomposition on the tape; false: m needs none. */
 static bool push_decomposition(Tape *p, Node *m, Value **out)
 {
     Node *before = p->n->prev;
@@ -186,7 +186,8 @@ static bool is_visible(const Graph *g, const Node *n)
     return n != NULL;
 }
 
-/* Puts m with remapped inputs on the tape, or its decomposition, or, of an If whose condition is known, its branch. */
+/* Pushes on the tape a clone of m with remapped inputs, or m's decomposition, or the branch of an If with a constant
+ * condition. */
 static void push_clone(Tape *p, Node *m, const Reads *r)
 {
     Value **in = NEWS(Value *, m->n_in), **out = NEWS(Value *, m->n_out);
@@ -212,7 +213,7 @@ static void push_clone(Tape *p, Node *m, const Reads *r)
         map_output(p, m, i, out[i], branch ? is_active(p, out[i]) : active);
 }
 
-/* Can m's outputs be read without a clone of m? */
+/* Can m's outputs be used without a clone of m? */
 static bool is_usable(const Tape *p, const Node *m, const Reads *r)
 {
     if (!r->depends && is_visible(m->graph, p->n))
@@ -239,13 +240,13 @@ void accumulate(Tape *p, Value *v, Value *d)
 {
     Value *sum = map_get(&p->adjoint, v);
     sum = sum ? make(p->n, "Add", 2, sum, d) : d;
-    sum->type = v->type; /* before inference: formulas ask for types and shapes */
+    sum->type = v->type; /* formulas need types and shapes before inference */
     sum->shape = v->shape;
     map_put(&p->adjoint, v, sum);
 }
 
-/* The inputs replace the values that xs, then zs name: gradient_named has put those after them, and y last. An Identity
- * makes a value of its own of each input that is not the named value itself. False: something is wrong, and reported. */
+/* Maps the values named by xs, then zs, to n's inputs: gradient_named has appended the named values to the inputs, and
+ * y at the end. An input that is not the named value itself gets an Identity. False: wrong, reported. */
 static bool begin(Tape *p)
 {
     Node *n = p->n;
@@ -327,7 +328,7 @@ static void gradient_expand(Node *n)
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-/* The value of this name that n can see; NULL: there is none, which is reported. */
+/* The value of this name that is visible at n; NULL: none, reported. */
 static Value *value_named(Node *n, Name name)
 {
     for (const Node *m = n; m; m = m->graph->owner) {

@@ -1,13 +1,14 @@
-/* gradient.h - reverse-mode differentiation, between its files: vector-Jacobian products of nodes, and the tape. */
+/* gradient.h - reverse-mode differentiation: vector-Jacobian products (vjp) of nodes, and the tape. */
 #ifndef ONNXCC_GRADIENT_H
 #define ONNXCC_GRADIENT_H
 
 #include "ir/ops.h"
 #include "passes/infer.h"
 
-/* What a vjp rule is given: node m, and d, the adjoint of its output o (the gradient of y with respect to it). */
+/* The argument of a vjp rule: node m, and d, the adjoint of its output o (the gradient of y with respect to that
+ * output). */
 typedef struct Vjp {
-    Node *n, *m; /* n: the Gradient node; new nodes go before it */
+    Node *n, *m; /* n: the Gradient node, before which nodes are inserted */
     Value *d;
     int i, o; /* the input whose adjoint the rule computes, and the output */
 } Vjp;
@@ -25,45 +26,47 @@ Value *svm_contest_vjp(const Vjp *b);
 Value *affine_grid_vjp(const Vjp *b); /* sample.c */
 Value *roi_align_vjp(const Vjp *b);
 
-/* A tape: forward replay from xs to y through the nodes of one graph, and its reverse sweep. The values that it replays are
- * those of the model, or clones of them: remap says which. */
+/* A tape: the forward replay from xs to y through the nodes of one graph, and its reverse sweep. Replayed values are
+ * those of the model or clones of them, by remap. */
 typedef struct Tape {
-    Node *n;                  /* new nodes go before it */
-    const struct Tape *outer; /* the tape of the graph around */
+    Node *n;                  /* new nodes are inserted before it */
+    const struct Tape *outer; /* the tape of the enclosing graph */
     bool forward_only;        /* replayed without a reverse sweep */
-    Map map;                  /* from a value of the model to the one that stands for it */
-    Map active;               /* of the latter: those that depend on xs */
-    Map adjoint;              /* of active values, as far as accumulated */
-    VEC(Node *) nodes;        /* in order */
-    bool in_loop;             /* through a loop's body */
-    VEC(Node *) gathers;      /* of captured values: their adjoints are accumulated once for all iterations */
+    Map map;                  /* from a value of the model to its replayed value */
+    Map active;               /* replayed values that depend on xs */
+    Map adjoint;              /* adjoints of active values, as accumulated so far */
+    VEC(Node *) nodes;        /* the replayed nodes, in order */
+    bool in_loop;             /* it is in a loop's body */
+    VEC(Node *) gathers;      /* Gathers of captured values: their adjoints are accumulated once for all iterations */
 } Tape;
 
 Value *remap(const Tape *p, Value *v);
-bool has_element(const Value *v, int i); /* whatever its size at run time */
+bool has_element(const Value *v, int i); /* has v an element i, for every run-time size? */
 Dim remap_size(const Tape *p, Dim d);
 bool is_active(const Tape *p, const Value *v);
-void replay(Tape *p, Node *m);                  /* with remapped inputs */
-void backward(Tape *p);                         /* the reverse sweep: adjoints of all that was replayed */
+void replay(Tape *p, Node *m);                  /* replays m with remapped inputs */
+void backward(Tape *p);                         /* the reverse sweep: computes the adjoints of all replayed values */
 void accumulate(Tape *p, Value *v, Value *d);   /* adds d to the adjoint of v */
-void backward_through(Tape *p, Node *m, int o); /* from the adjoint of output o to those of m's inputs */
-/* What m reads: its inputs and, when it has nested graphs, what these read. */
+void backward_through(Tape *p, Node *m, int o); /* accumulates the adjoints of m's inputs by that of output o */
+/* Visits the values that m reads: its inputs, and the outer values that its nested graphs read. */
 void each_read(Node *m, void (*visit)(Value *, void *), void *arg);
 
 /* control.c */
-Node *clone_remapped(const Tape *p, Node *m, Value **in); /* m with these inputs, its graphs with remapped ones */
-Graph *decided_branch(const Node *m, Value *const *in);   /* of an If whose condition is known; else NULL */
-void control_vjp(Tape *p, Node *m);                       /* adjoints of all that If or Loop m reads */
-bool defer_gather(Tape *p, Node *m);                      /* true: m is one of the tape's gathers */
+Node *clone_remapped(const Tape *p, Node *m,
+                     Value **in); /* a clone of m with these inputs, whose graphs have remapped values */
+Graph *decided_branch(const Node *m, Value *const *in); /* the branch of an If with a constant condition; else NULL */
+void control_vjp(Tape *p, Node *m);  /* accumulates the adjoints of the values that If or Loop m reads */
+bool defer_gather(Tape *p, Node *m); /* adds m to the tape's gathers, if it is one */
 
-/* A Loop before n of so many iterations, whose states begin as `from`. Returns the end of its body: nodes of the body go
- * before it; input 0 of its graph is the iteration's number, inputs 2, 3... are the states. */
+/* Begins a Loop, inserted before n, of `trips` iterations and with initial states `from`. Returns the end of its body,
+ * before which the body's nodes are inserted; input 0 of the body is the iteration's number, inputs 2, 3... are the
+ * states. */
 Node *loop_begin(Node *n, Dim trips, int states, Value *const *from);
 /* Ends the body with k values: the new states, then scan outputs. Returns the Loop. */
 Node *loop_end(Node *end, int k, Value *const *of);
 
-/* The recurrent node m with these inputs as a loop of ordinary nodes before n, whose results are `out`; false: m is no
- * such node. */
+/* Decomposes the recurrent node m, with these inputs, into a loop of ordinary nodes before n; out: its results. False:
+ * m is no such node. */
 bool decompose_recurrent(Node *n, const Node *m, Value **in, Value **out);
 
 /* The same for other nodes without a gradient rule for some active input; decompose.c lists them. */
@@ -85,7 +88,7 @@ typedef struct VjpRule {
 } VjpRule;
 bool vjp_by_rule(const VjpRule *f, size_t count, const Vjp *b, Value **v);
 
-/* The nodes of a formula (formulas.c has the syntax). */
+/* Creates the nodes of a formula, whose syntax is in formulas.c. */
 Value *formula(const Vjp *b, const char *text);
 
 /* nodes.c: new nodes before n */
@@ -93,28 +96,29 @@ Value *shape_like(Node *n, Value *v);
 Value *filled(Node *n, Type t, double with, int rank, const Dim *dim);
 Value *filled_like(Node *n, Value *v, double with);
 Value *zeros_like(Node *n, Value *v);
-/* Zeros of (size, size) with ones on the diagonal. */
+/* The unit matrix, (size, size). */
 Value *unit_matrix(Node *n, Type t, Dim size);
 Value *reshape_like(Node *n, Value *v, Value *x);
-/* Keeps the axes, of size 1. */
+/* The sum over the axes, which are kept with size 1. */
 Value *sum_over(Node *n, Value *v, int k, const int64_t *axes);
 /* v, of the shape `from`, summed over the axes along which x was broadcast to that shape. */
 Value *sum_to_shape(Node *n, Value *v, Shape from, Value *x);
 /* New axis i is old axis perm[i]. */
 Value *transpose(Node *n, Value *v, int rank, const int64_t *perm);
-/* The product of two matrices, or of many. */
+/* The product of two (batches of) matrices, each transposed if trans_... */
 Value *matrices(Node *n, Value *left, bool trans_left, Value *right, bool trans_right);
 /* Elements [from, to) along the axis. */
 Value *part(Node *n, Value *v, int64_t axis, Dim from, Dim to);
-/* The axis becomes two: `count` windows that are `stride` apart, each of `size` elements that are `dilation` apart. */
+/* Replaces the axis by two: `count` windows with distance `stride`, and their `size` elements with distance
+ * `dilation`. */
 Value *windows_along(Node *n, Value *v, int64_t axis, Dim count, Dim stride, Dim size, Dim dilation);
-/* Of rank 0. */
+/* d as a scalar of type t. */
 Value *size_as(Node *n, Type t, Dim d);
-/* Of the shape of x: 1, 2, 3... in the order of its elements. */
+/* 1, 2, 3... in the shape of x. */
 Value *numbered(Node *n, Value *x, Type t);
-/* Zeros like the input, d added to the elements that have these numbers (from 1; 0: to none). */
+/* Zeros in the shape of the input, with d added to the elements of these numbers, from 1 on (0: to none). */
 Value *scatter_add(const Vjp *b, Value *numbers, Value *d);
-/* A node like m with other inputs. */
+/* A node like m with these inputs and new outputs. */
 Node *clone_node(Node *n, const Node *m, Value **in, int n_in, int n_out);
 
 #endif

@@ -28,8 +28,8 @@ static Value *concat_vjp(const Vjp *b)
 
 /* ---- moved elements --------------------------------------------------------------------------------------------- */
 
-/* An operator that only moves elements is applied to their numbers, and so tells where each came from; 0 stands for elements
- * of its other inputs. */
+/* For an operator that only moves elements: applying it to the elements' numbers gives the origin of each output
+ * element; 0: from another input. */
 static Value *scatter_add_moved(const Vjp *b, Type t)
 {
     Node *n = b->n, *m = b->m;
@@ -47,7 +47,7 @@ static Value *scatter_add_moved(const Vjp *b, Type t)
 
 static Value *moved_vjp(const Vjp *b) { return scatter_add_moved(b, I64); }
 
-/* GridSample to the nearest element: the grid's gradient is zero. (Its other modes have decompositions.) */
+/* GridSample in mode nearest, where the grid's gradient is zero. (Other modes are decomposed.) */
 static Value *nearest_vjp(const Vjp *b)
 {
     Value *in[] = {numbered(b->n, b->m->in[0], I64), b->m->in[1]};
@@ -56,9 +56,12 @@ static Value *nearest_vjp(const Vjp *b)
     return b->i ? zeros_like(b->n, b->m->in[1]) : scatter_add(b, clone_node(b->n, b->m, in, 2, 1)->out[0], b->d);
 }
 
-static Value *moved_float_vjp(const Vjp *b) { return scatter_add_moved(b, F64); } /* for those that have no integers */
+static Value *moved_float_vjp(const Vjp *b)
+{
+    return scatter_add_moved(b, F64);
+} /* for operators without integer types */
 
-/* Zeros like x, to which `op`, a Scatter, adds d. */
+/* Zeros in the shape of x, to which `op`, a Scatter, adds d. */
 static Value *scatter_add_by(const Vjp *b, const char *op, Value *where)
 {
     Value *v = make(b->n, op, 3, zeros_like(b->n, b->m->in[0]), where, b->d);
@@ -73,7 +76,7 @@ static Value *scatter_add_along(const Vjp *b, Value *where)
     return v;
 }
 
-/* d added to the rows along the axis that `at`, of k dimensions, has the indices of. */
+/* Adds d to the rows along the axis given by the indices `at`, of k dimensions. */
 static Value *rows_vjp(const Vjp *b, Value *at, int k)
 {
     Node *n = b->n;
@@ -109,7 +112,7 @@ static Value *top_vjp(const Vjp *b)
     return b->o ? NULL : scatter_add_along(b, clone_node(b->n, b->m, b->m->in, b->m->n_in, 2)->out[1]);
 }
 
-/* d goes to the first occurrence of each element. */
+/* Unique: adds d to the first occurrence of each element. */
 static Value *unique_vjp(const Vjp *b)
 {
     Value *at = b->o ? NULL : clone_node(b->n, b->m, b->m->in, 1, 2)->out[1];
@@ -126,7 +129,7 @@ static Value *max_pool_vjp(const Vjp *b)
     return b->o ? NULL : scatter_add(b, make(b->n, "Add", 2, c->out[1], make_int(b->n, 1)), b->d);
 }
 
-/* With steps of 1 and known starts: d with zeros around it. */
+/* Slice with steps of 1 and constant starts: d padded with zeros. */
 static Value *slice_vjp(const Vjp *b)
 {
     Shape x = *b->m->in[0]->shape, y = *b->m->out[0]->shape;
@@ -150,7 +153,7 @@ static Value *slice_vjp(const Vjp *b)
     return k < 0 || n_axes != k ? NULL : make(b->n, "Pad", 2, b->d, make_dims(b->n, 2 * x.rank, pads));
 }
 
-/* The elements of v to which the scatter m puts its updates. */
+/* The elements of v at the positions of the scatter's updates. */
 static Value *scattered(const Vjp *b, Value *v)
 {
     bool nd = !strcmp(b->m->op->name, "ScatterNDReduce");
@@ -161,12 +164,12 @@ static Value *scattered(const Vjp *b, Value *v)
     return there;
 }
 
-/* A reduction of elements (a) and updates (c). Several that equal the minimum or maximum share d. (Products have a
- * decomposition.) */
+/* A Scatter with a reduction of elements (a) and updates (c). Those that equal the minimum or maximum share d.
+ * (Products are decomposed.) */
 static Value *scatter_vjp(const Vjp *b)
 {
     static const struct {
-        const char *reduction, *to_data, *to_updates; /* in to_updates, y and d are gathered to where the updates are */
+        const char *reduction, *to_data, *to_updates; /* in to_updates, y and d are gathered at the updates */
     } rules[] = {{"add", "d", "d"},
                  {"min", "Where(Equal(a,y),d,0)", "Where(Equal(c,y),d,0)"},
                  {"max", "Where(Equal(a,y),d,0)", "Where(Equal(c,y),d,0)"}};
@@ -193,7 +196,7 @@ static Value *scatter_vjp(const Vjp *b)
     return formula(&to, rules[i].to_updates);
 }
 
-/* The values for off and on: d summed where the output is off, and where it is on. */
+/* OneHot's off and on values: d summed over the elements that are off, and that are on. */
 static Value *one_hot_vjp(const Vjp *b)
 {
     Node *n = b->n;
@@ -206,7 +209,7 @@ static Value *one_hot_vjp(const Vjp *b)
 }
 
 /* ---- open sequences ----------------------------------------------------------------------------------------------
- * The adjoint of slots has the shape of the slots, and is defined where these are used. */
+ * The adjoint of the slots has their shape, and is defined for the used elements. */
 
 static Value *shaped(const Vjp *b, Value *v, Shape s)
 {
@@ -214,13 +217,13 @@ static Value *shaped(const Vjp *b, Value *v, Shape s)
     return v;
 }
 
-/* The index `at` into a sequence of so many elements; negative: from its end. */
+/* The position `at`, from the end if negative, as an index into a sequence of `count` elements. */
 static Value *place(Node *n, Value *at, Value *count)
 {
     return make(n, "Where", 3, make(n, "Less", 2, at, make_int(n, 0)), make(n, "Add", 2, at, count), at);
 }
 
-/* d for as many slots as x has, of which `count` are used. */
+/* d with as many slots as x, of which `count` are used. */
 static Value *in_slots(const Vjp *b, Value *d, Value *count)
 {
     Shape x = *b->m->in[0]->shape;
@@ -229,7 +232,7 @@ static Value *in_slots(const Vjp *b, Value *d, Value *count)
 
 static Value *slots_vjp(const Vjp *b) { return in_slots(b, b->d, b->m->in[1]); }
 
-/* The item's adjoint is in its slot; the others are those of the sequence. */
+/* Insert: the element's adjoint is its slot's; the others belong to the sequence. */
 static Value *insert_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
@@ -240,7 +243,7 @@ static Value *insert_vjp(const Vjp *b)
     return in_slots(b, shaped(b, make(n, "onnxcc.Erase", 3, b->d, all, at), *b->d->shape), count);
 }
 
-/* d with one more slot, of v or zeros. */
+/* d with an additional slot, of v or zeros. */
 static Value *with_slot(const Vjp *b, Value *d, Value *v, Value *count, Value *at)
 {
     Node *n = b->n;
@@ -257,7 +260,7 @@ static Value *element_vjp(const Vjp *b)
     return with_slot(b, zeros_like(b->n, b->m->in[0]), b->d, b->m->in[1], b->m->in[2]);
 }
 
-/* Join: d is cut. */
+/* Join: d is split. */
 static Value *join_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
@@ -276,7 +279,7 @@ static Value *join_vjp(const Vjp *b)
     return cut->out[0];
 }
 
-/* Cut: d is joined. */
+/* Cut: d is concatenated. */
 static Value *cut_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
@@ -293,7 +296,7 @@ static Value *cut_vjp(const Vjp *b)
     return reshape_like(n, shaped(b, v, x), m->in[0]);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------ */
+/* ---- the interface ----------------------------------------------------------------------------------------------- */
 
 bool vjp_by_moves(const Vjp *b, Value **v)
 {

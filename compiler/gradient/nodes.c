@@ -1,4 +1,4 @@
-/* nodes.c - the ordinary nodes that differentiation is made of. */
+/* nodes.c - construction of ordinary nodes for vjp rules and decompositions. */
 #include "ir/spatial.h"
 #include "gradient.h"
 
@@ -46,7 +46,7 @@ Value *sum_to_shape(Node *n, Value *v, Shape from, Value *x)
         Dim d = s.dim[i - more], after = dim_mul(d, shape_product(from, i + 1, from.rank));
         if (dim_identical(d, from.dim[i]))
             continue;
-        Dim times = dim_div(from.dim[i], dim_max(d, D(1))); /* 1, or all when d is 1 at run time */
+        Dim times = dim_div(from.dim[i], dim_max(d, D(1))); /* 1, or the whole size if d is 1 at run time */
         v = make_reshape(n, v, 3, (Dim[]){shape_product(from, 0, i), times, after});
         v = sum_over(n, v, 1, (int64_t[]){1});
         from.dim[i] = d;
@@ -67,7 +67,7 @@ Value *part(Node *n, Value *v, int64_t axis, Dim from, Dim to)
     return make(n, "Slice", 4, v, make_dims(n, 1, &from), make_dims(n, 1, &to), make_ints(n, 1, &axis));
 }
 
-/* From 0 on. */
+/* 0, step, 2 step ... */
 static Value *steps(Node *n, Dim count, Dim step)
 {
     Value *v = make(n, "Range", 3, make_int(n, 0), size_as(n, I64, count), make_int(n, 1));
@@ -93,7 +93,7 @@ Node *clone_node(Node *n, const Node *m, Value **in, int n_in, int n_out)
     const char *domain = m->op->domain;
     Name op = name_format("%s%s%s", domain ? domain : "", domain ? "." : "", m->op->name);
     Node *c = make_node(n, op->s, n_in, in, n_out);
-    c->op = m->op; /* this version of it */
+    c->op = m->op; /* the same version */
     c->source = m->source;
     for (int i = 0; i < m->n_attr; i++)
         attr_set(c, m->attr[i]);

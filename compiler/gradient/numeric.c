@@ -5,8 +5,8 @@
 #include "gradient.h"
 #include "ops/fourier.h"
 
-/* The derivative of a determinant by element (i, j) is the determinant with row j of the unit matrix in place of row i: this
- * holds for singular matrices, too. */
+/* The derivative of a determinant by element (i, j) is the determinant with row j of the unit matrix in place of row i:
+ * this holds for singular matrices, too. */
 Value *det_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
@@ -21,7 +21,7 @@ Value *det_vjp(const Vjp *b)
     return reshape_like(n, v, m->in[0]);
 }
 
-/* ---- support vectors ------------------------------------------------------------------------------------------------ */
+/* ---- support vectors --------------------------------------------------------------------------------------------- */
 
 /* y = f(gamma x v' + coef0) of rows x and vectors v, or exp(-gamma |x - v|^2). */
 Value *svm_kernel_vjp(const Vjp *b)
@@ -77,8 +77,8 @@ static Value *solved(Node *n, Value *rows, int64_t k)
     return part(n, loop_end(end, 1, &v)->out[0], 2, D(k), D(k + 1));
 }
 
-/* A matrix of classes: for each pair its index in a list of the pairs in order, the pairs reversed, and a 0 (for the
- * diagonal). */
+/* A matrix over pairs of classes: the index in a list of the pairs, then the reversed pairs, then a 0 for the
+ * diagonal. */
 static Value *pair_places(Node *n, int64_t k)
 {
     int64_t pairs = k * (k - 1) / 2, pair = 0;
@@ -119,9 +119,10 @@ bool decompose_svm_probability(Node *n, Node *m, Value **out)
     return true;
 }
 
-/* ---- Fourier transforms --------------------------------------------------------------------------------------------- */
+/* ---- Fourier transforms ------------------------------------------------------------------------------------------ */
 
-/* How often each element of half a spectrum occurs in the whole one: (length, 1, 1), 0 for those of the other half. */
+/* The number of times that each element of half a spectrum occurs in the whole one: (length, 1, 1); 0 for the other
+ * half. */
 static Value *mirrored(Node *n, Type t, Dim length)
 {
     Value *one = make_int(n, 1), *k = make(n, "Range", 3, make_int(n, 0), size_as(n, I64, length), one);
@@ -132,7 +133,7 @@ static Value *mirrored(Node *n, Type t, Dim length)
     return make_reshape(n, make_cast(n, v, t), 3, (Dim[]){length, D(1), D(1)});
 }
 
-/* The transposed transform is the inverse one but for a factor. */
+/* The transposed transform is the inverse one up to a factor. */
 Value *fourier_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
@@ -153,7 +154,7 @@ Value *fourier_vjp(const Vjp *b)
     return reshape_like(n, make(n, "Pad", 2, v, make_dims(n, 8, pads)), m->in[0]);
 }
 
-/* STFT: its frames, and a DFT of them. */
+/* Decomposes STFT into frames and a DFT of these. */
 bool decompose_frames(Node *n, Node *m, Value **out)
 {
     Dim d[FOURIER_DIMS];

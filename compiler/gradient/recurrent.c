@@ -1,13 +1,13 @@
-/* recurrent.c - LSTM, GRU and RNN decomposed into loops of ordinary nodes. rnn.c and runtime-min/rnn.h have the layouts and
- * the formulas. */
+/* recurrent.c - LSTM, GRU and RNN decomposed into loops of ordinary nodes. rnn.c and runtime-min/rnn.h have the layouts
+ * and the formulas. */
 #include "ir/kernel.h"
 #include "gradient.h"
 #include "rnn.h"
 
-/* One direction of a recurrent node. Its matrices are (batch, hidden); gates lie side by side in rows. */
+/* One direction of a recurrent node. Its matrices are (batch, hidden); gates are concatenated along rows. */
 typedef struct Layer {
-    Node *n;       /* new nodes go before it: those of a step go into the loop's body */
-    Node *around;  /* ... and those that all steps share before the loop */
+    Node *n;       /* nodes of a step are inserted before it, in the loop's body */
+    Node *around;  /* nodes shared by all steps are inserted before it, outside of the loop */
     const Node *m; /* onnxcc.LstmSteps, GruSteps, RnnSteps */
     int d, gates, functions;
     bool backwards, batch_first;
@@ -48,7 +48,7 @@ static Value *activation(const Layer *l, int i, Value *v)
 {
     static const struct {
         const char *op;
-        bool alpha, beta; /* are attributes */
+        bool alpha, beta; /* has it this attribute? */
     } ops[] = {
         [RNN_TANH] = {"Tanh", 0, 0},
         [RNN_SIGMOID] = {"Sigmoid", 0, 0},
@@ -117,7 +117,7 @@ static Value *rnn_cell(const Layer *l, Value *x, Value *h)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* v, (steps, batch, any), from the model's order of time to the direction's, or from that to the model's. */
+/* v, (steps, batch, any), converted between the model's order of steps and the direction's, which is an involution. */
 static Value *in_time(const Layer *l, Value *v)
 {
     if (!l->backwards)
@@ -132,14 +132,14 @@ static Value *in_time(const Layer *l, Value *v)
     return v;
 }
 
-/* (batch, 1): is the sequence longer than so many steps? */
+/* (batch, 1): is the sequence longer than `steps`? */
 static Value *runs(const Layer *l, Value *steps)
 {
     steps = make(l->n, "CastLike", 2, steps, l->lengths);
     return make_reshape(l->n, make(l->n, "Less", 2, steps, l->lengths), 2, (Dim[]){l->batch, D(1)});
 }
 
-/* The direction's part of an initial state, (batch, hidden); zeros where there is none or no step. */
+/* The direction's part of an initial state, (batch, hidden); zeros if it is absent, or for sequences without steps. */
 static Value *begin(const Layer *l, Value *state)
 {
     Value *zero = make_scalar(l->n, l->m->in[0]->type, 0);
@@ -150,7 +150,7 @@ static Value *begin(const Layer *l, Value *state)
     return l->lengths ? make(l->n, "Where", 3, runs(l, make_int(l->n, 0)), v, zero) : v;
 }
 
-/* A step: the new states, and its row of the results. */
+/* A step: computes the new states and the step's row of the result. */
 static void step(Layer *l, Value *x, Value **state, Value **row)
 {
     Value *iteration = l->n->graph->in.at[0], *x_t = make(l->n, "Gather", 2, x, iteration), *h = state[0],
@@ -196,7 +196,7 @@ static Value *unpacked(Node *n, Value *r, Dim directions, Dim gates, Dim hidden)
     return make_reshape(n, v, 3, (Dim[]){directions, dim_mul(gates, hidden), hidden});
 }
 
-/* The results of the directions as output o of m has them; NULL for an output that is not wanted. */
+/* Output o of m, concatenated from the directions' results; NULL: not used. */
 static Value *joined(const Layer *l, int o, int directions, Value **of)
 {
     Node *n = l->n;

@@ -1,21 +1,22 @@
-/* sample.c - GridSample, RoiAlign, DeformConv and the tables of Resize decomposed: elements are gathered, and weighted by
- * functions of the position. grid.h, roi.h, deformconv.h and resize.h of runtime-min have the formulas. */
+/* sample.c - decompositions of GridSample, RoiAlign, DeformConv and Resize's tables: elements are gathered, and
+ * weighted by functions of the position. grid.h, roi.h, deformconv.h and resize.h of runtime-min have the formulas. */
 #include <strings.h>
 
 #include "ir/spatial.h"
 #include "gradient.h"
 #include "resize.h"
 
-/* ---- places between elements ---------------------------------------------------------------------------------------- */
+/* ---- positions between elements ---------------------------------------------------------------------------------- */
 
 enum { ZEROS, BORDER, REFLECTION };
 
-/* Numbers of elements, and their weights: (batch, places, taps); all of them along the axes so far. */
+/* Indices of elements and their weights, (batch, places, taps), combined over the axes so far; all: the number of
+ * taps. */
 typedef struct Sampler {
     Node *n;
-    Type t; /* of places and sums */
+    Type t; /* type of positions and sums */
     int taps, padding;
-    bool align; /* -1 and 1 are the middles of the outer elements */
+    bool align; /* -1 and 1 are the centres of the outer elements */
     Dim batch, places, all;
     Value *at, *weight;
 } Sampler;
@@ -25,7 +26,7 @@ typedef struct Sampler {
 #define mul(n, a, b) make(n, "Mul", 2, a, b)
 static Value *number(const Sampler *s, double v) { return make_scalar(s->n, s->t, v); }
 
-/* 0, 1... count - 1, of the type of places. */
+/* 0, 1... count - 1, in the type of positions. */
 static Value *range(const Sampler *s, Dim count)
 {
     Node *n = s->n;
@@ -40,14 +41,14 @@ static Value *numbers(const Sampler *s, int k, const double *v)
     return make_cast(s->n, value_const(s->n->graph, data), s->t);
 }
 
-/* v between 0 and the last of `size` elements. */
+/* v clamped to the indices of `size` elements. */
 static Value *inside(const Sampler *s, Value *v, Dim size)
 {
     Value *last = size_as(s->n, s->t, dim_max(dim_sub(size, D(1)), D(0)));
     return make(s->n, "Clip", 3, v, number(s, 0), last);
 }
 
-/* v, reflected at both ends until it is between them: a wave. */
+/* v reflected at both ends: a triangle wave. */
 static Value *reflected(const Sampler *s, Value *v, Dim size)
 {
     Node *n = s->n;
@@ -58,7 +59,7 @@ static Value *reflected(const Sampler *s, Value *v, Dim size)
     return add(n, low, make(n, "Min", 2, v, sub(n, wave, v)));
 }
 
-/* The weights of the elements around a place that is f after an element: polynomials in f. */
+/* The weights of the elements around a position at distance f after an element: polynomials in f. */
 static Value *weights(const Sampler *s, Value *f)
 {
     static const double linear[][2] = {{1, 0}, {-1, 1}};
@@ -75,7 +76,7 @@ static Value *weights(const Sampler *s, Value *f)
     return v;
 }
 
-/* The elements around places, (batch, places, 1), on an axis of `size`, and their weights. */
+/* The elements around positions, (batch, places, 1), on an axis of `size` elements, and their weights. */
 static void around(const Sampler *s, Value *place, Dim size, Value **at, Value **weight)
 {
     static const double before[] = {0, 1}, more[] = {-1, 0, 1, 2};
@@ -89,7 +90,7 @@ static void around(const Sampler *s, Value *place, Dim size, Value **at, Value *
     *at = make_cast(n, there, I64);
 }
 
-/* Combines every element so far with each of the `taps` along a further axis. */
+/* Combines the taps so far with those along a further axis. */
 static void along(Sampler *s, Value *at, Value *weight, Dim size, Dim taps)
 {
     Node *n = s->n;
@@ -105,8 +106,8 @@ static void along(Sampler *s, Value *at, Value *weight, Dim size, Dim taps)
     s->weight = make_reshape(n, weight, 3, together);
 }
 
-/* The elements read: (batch, places, taps, channels). x is images of `channels` planes of `size` elements; image: the index
- * of the one to read, (batch, 1). */
+/* The elements at s->at: (batch, places, taps, channels). x: images of `channels` planes of `size` elements; image: the
+ * index of the image to read, (batch, 1). */
 static Value *elements_at(const Sampler *s, Value *x, Value *image, Dim images, Dim channels, Dim size)
 {
     Node *n = s->n;
@@ -116,14 +117,14 @@ static Value *elements_at(const Sampler *s, Value *x, Value *image, Dim images, 
     x = make_reshape(n, x, 2, (Dim[]){all, channels});
     Value *first = make_reshape(n, mul(n, image, size_as(n, I64, size)), 3, (Dim[]){s->batch, D(1), D(1)});
     Value *at = add(n, first, s->at);
-    if (s->taps == 1) { /* elements of any type; those without weight read the padding at the end */
+    if (s->taps == 1) { /* elements of any type; taps with weight 0 read the padding at the end */
         x = make(n, "Pad", 2, x, make_ints(n, 4, (int64_t[]){0, 0, 1, 0}));
         at = make(n, "Where", 3, make_cast(n, s->weight, B8), at, size_as(n, I64, all));
     }
     return make(n, "Gather", 2, x, at);
 }
 
-/* The weighted sums, or the one element: (batch, places, channels). */
+/* The weighted sums, or the only element: (batch, places, channels). */
 static Value *sampled(const Sampler *s, Value *x, Value *image, Dim images, Dim channels, Dim size)
 {
     Node *n = s->n;
@@ -138,9 +139,9 @@ static Type wide(const Value *a, const Value *b)
     return a->type == F64 || b->type == F64 || (type_is_int(a->type) && type_bits(a->type) > 16) ? F64 : F32;
 }
 
-/* ---- GridSample ----------------------------------------------------------------------------------------------------- */
+/* ---- GridSample -------------------------------------------------------------------------------------------------- */
 
-/* The grid's numbers as positions on an axis of `size` elements. */
+/* The grid's coordinates as positions on an axis of `size` elements. */
 static Value *grid_place(const Sampler *s, Value *g, Dim size)
 {
     Node *n = s->n;
@@ -186,10 +187,10 @@ bool decompose_grid_sample(Node *n, Node *m, Value **out)
     return true;
 }
 
-/* ---- AffineGrid ----------------------------------------------------------------------------------------------------- */
+/* ---- AffineGrid -------------------------------------------------------------------------------------------------- */
 
-/* The products of d with the coordinates of the places: the first row of the node's output for matrices whose first row is
- * a row of the unit matrix. */
+/* AffineGrid: the products of d with the coordinates of the positions, which are the first row of the node's output for
+ * matrices whose first row is a row of the unit matrix. */
 Value *affine_grid_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
@@ -208,16 +209,16 @@ Value *affine_grid_vjp(const Vjp *b)
     return matrices(n, d, true, place, true);
 }
 
-/* ---- RoiAlign ------------------------------------------------------------------------------------------------------- */
+/* ---- RoiAlign ---------------------------------------------------------------------------------------------------- */
 
-/* One axis of the regions: bins, each with as many places as the largest has; and the elements read for them. */
+/* An axis of the regions: bins, each with as many positions as the largest one, and the elements read for them. */
 typedef struct Bins {
     Dim bins, places;
-    Value *count;               /* of places, (regions, 1, 1) or one number: places beyond it are ignored */
+    Value *count; /* number of positions, (regions, 1, 1) or one element; positions beyond it are ignored */
     Value *at, *weight, *valid; /* (regions, bins, places * 2) */
 } Bins;
 
-/* The regions' edge in column k, in elements: (regions, 1, 1). */
+/* The regions' coordinate in column k, scaled to elements: (regions, 1, 1). */
 static Value *edge(const Sampler *s, const Node *m, Value *rois, int k, bool shift)
 {
     Node *n = s->n;
@@ -226,7 +227,7 @@ static Value *edge(const Sampler *s, const Node *m, Value *rois, int k, bool shi
     return shift ? sub(n, v, number(s, 0.5)) : v;
 }
 
-/* The number of places of a bin: the attribute, or as many as it has elements. */
+/* The number of positions of a bin: the attribute, or the size of the bin in elements. */
 static void bins_places(const Sampler *s, int64_t sampling, Value *bin, Node *before, Bins *b)
 {
     Node *n = s->n;
@@ -241,7 +242,7 @@ static void bins_places(const Sampler *s, int64_t sampling, Value *bin, Node *be
     b->places = value_dim(max, 0);
 }
 
-/* Axis a, of `size` elements; new nodes come after `before`. */
+/* Reads axis a, of `size` elements; nodes after `before` are new. */
 static void bins_read(const Sampler *s, const Node *m, Value *rois, int a, Dim size, Node *before, Bins *b)
 {
     Node *n = s->n;
@@ -263,7 +264,7 @@ static void bins_read(const Sampler *s, const Node *m, Value *rois, int a, Dim s
     b->weight = make(n, "Where", 3, near, b->weight, number(s, 0));
 }
 
-/* `op` of rows and columns, for each pair of them: (regions, bins of both, places of both). */
+/* `op` of all pairs of rows and columns: (regions, bins of both, positions of both). */
 static Value *paired(const Sampler *s, const char *op, const Bins *b, Value *rows, Value *columns)
 {
     Node *n = s->n;
@@ -273,7 +274,7 @@ static Value *paired(const Sampler *s, const char *op, const Bins *b, Value *row
     return make_reshape(n, make(n, op, 2, rows, columns), 3, (Dim[]){s->batch, s->places, s->all});
 }
 
-/* The largest product of an element and its weight: (regions, bins, channels); 0 where there is none. */
+/* The largest product of an element and its weight: (regions, bins, channels); 0 if there is none. */
 static Value *largest(const Sampler *s, Value *x, Value *valid)
 {
     Node *n = s->n;
@@ -285,7 +286,7 @@ static Value *largest(const Sampler *s, Value *x, Value *valid)
     return make(n, "Where", 3, make(n, "Greater", 2, v, low), v, number(s, 0));
 }
 
-/* Means over a number of places that only the run knows: products with the node's outputs for all images of a single 1. */
+/* For means over a run-time number of positions: products with the node's outputs for all images with a single 1. */
 Value *roi_align_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
@@ -337,9 +338,9 @@ bool decompose_roi_align(Node *n, Node *m, Value **out)
     return true;
 }
 
-/* ---- DeformConv ----------------------------------------------------------------------------------------------------- */
+/* ---- DeformConv -------------------------------------------------------------------------------------------------- */
 
-/* `count` steps of `step`, along axis k of a shape of this rank. */
+/* 0, step, 2 step ... (count elements) along axis k of a shape of this rank. */
 static Value *steps(const Sampler *s, Dim count, int64_t step, int k, int rank)
 {
     Shape x = {.rank = rank};
@@ -348,7 +349,8 @@ static Value *steps(const Sampler *s, Dim count, int64_t step, int k, int rank)
     return make_reshape(s->n, mul(s->n, range(s, count), number(s, (double)step)), rank, x.dim);
 }
 
-/* The positions along axis a that the kernel's elements read, (batch, elements * outputs, 1): `offset` from their own. */
+/* The positions along axis a that the kernel's elements read, (batch, elements * outputs, 1): the regular ones plus
+ * `offset`. */
 static Value *deform_place(const Sampler *s, const Windows *w, Value *offset, int axes, int a)
 {
     Node *n = s->n;
@@ -419,9 +421,9 @@ bool decompose_deform_conv(Node *n, Node *m, Value **out)
     return true;
 }
 
-/* ---- Resize --------------------------------------------------------------------------------------------------------- */
+/* ---- Resize ------------------------------------------------------------------------------------------------------ */
 
-/* The formula with these values for a, b, c and x, and with d and y. */
+/* Evaluates a formula for values of a, b, c and x, and of d and y. */
 static Value *said(const Sampler *s, const Node *m, const char *text, Value **abcx, Value *d, Value *y)
 {
     Node there = *m;
@@ -430,14 +432,14 @@ static Value *said(const Sampler *s, const Node *m, const char *text, Value **ab
     return formula(&(Vjp){.n = s->n, .m = &there, .d = d, .i = 3}, text);
 }
 
-/* Element k of v, or, where v is not given, the number. */
+/* Element k of v, or `otherwise` if v is absent. */
 static Value *given(const Sampler *s, Value *v, int64_t k, double otherwise)
 {
     return v ? make_cast(s->n, part(s->n, v, 0, D(k), D(k + 1)), s->t) : number(s, otherwise);
 }
 
-/* The positions of the output's elements, (out, 1), on the input's axis: a is an element's index, b the scale, c and y are
- * the sizes, and the region is from d to x. */
+/* The positions of the output's elements, (out, 1), on the input's axis: a is an element's index, b the scale, c and y
+ * are the sizes, and the region is from d to x. */
 static Value *resize_place(const Sampler *s, const Node *m, Value *scale, Value *in_size, Value *out_size)
 {
     static const char *const places[] = {
@@ -475,8 +477,8 @@ static Value *resize_weights(const Sampler *s, const Node *m, Value *far, Value 
     return make(n, "Div", 2, v, make(n, "Where", 3, make(n, "Equal", 2, sum, number(s, 0)), number(s, 1), sum));
 }
 
-/* resize.h makes the same table. Distances are computed on each side of a position for itself, so that the sum of the
- * weights stays 1 where a position is an element's. */
+/* Computes the table of resize.h. Distances are computed separately on each side of a position, so that the weights sum
+ * to 1 if the position is an element's. */
 bool decompose_resize_table(Node *n, Node *m, Value **out)
 {
     Dim size[3]; /* in, out, taps */

@@ -1,19 +1,19 @@
-/* windows.c - vjp rules of operators whose windows slide over images: convolutions, pools, LRN, Col2Im. */
+/* windows.c - vjp rules of operators with windows over images: convolutions, pools, LRN, Col2Im. */
 #include "ir/spatial.h"
 #include "gradient.h"
 
-/* ---- windows ------------------------------------------------------------------------------------------------------- */
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
 
-/* A window for each pixel of a smaller image, over a larger one: the first begins `before` before it, the last ends `after`
- * behind it; less than 0: inside. */
+/* Windows over a larger image, one per pixel of a smaller one: the first begins `before` elements before the larger
+ * image, the last ends `after` elements after it; negative: inside. */
 typedef struct Slide {
     int axes;
     int64_t stride[3], dilation[3], pads[6];
-    bool known[3]; /* before and after are known, and attributes can say them: `pads` */
+    bool known[3]; /* before and after are constant, and can be attributes: `pads` */
     Dim kernel[3], size[3], out[3], before[3], after[3];
 } Slide;
 
-/* Of each array the last `axes` elements are used. */
+/* The last `axes` elements of each array are used. */
 static Slide slide_make(int axes, const Windows *w, const Dim *kernel, const Dim *size, const Dim *out)
 {
     Slide s = {.axes = axes};
@@ -34,7 +34,7 @@ static Slide slide_make(int axes, const Windows *w, const Dim *kernel, const Dim
     return s;
 }
 
-/* The windows of m, over its input or, when it is transposed, its output. */
+/* The windows of m, over its input or, if it is transposed, its output. */
 static Slide slide_of(Node *m, bool transposed)
 {
     Image image;
@@ -51,8 +51,8 @@ static Slide slide_of(Node *m, bool transposed)
                       transposed ? image.size : w.out);
 }
 
-/* Pads the larger images v, whose last axes are spatial, to what the windows cover or, when `crop`, crops them to their own
- * size; `all`: also where attributes could say the padding. */
+/* Pads the larger images v, whose last axes are spatial, to the extent of the windows or, if `crop`, crops that back to
+ * the images; all: also along axes whose padding can be an attribute. */
 static Value *slide_pad(const Slide *s, Node *n, Value *v, int rank, bool crop, bool all)
 {
     Dim pads[2 * MAX_RANK];
@@ -83,7 +83,7 @@ static Value *slide_over(const Slide *s, Node *n, Value *v, Value *w, int64_t gr
     return slide_set(s, make(n, "Conv", 2, slide_pad(s, n, v, 2 + s->axes, false, false), w), group);
 }
 
-/* The element of every window, spread over the pixels that it covers. */
+/* Adds the element of every window, weighted, to the pixels that the window covers. */
 static Value *slide_spread(const Slide *s, Node *n, Value *d, Value *w, int64_t group)
 {
     int64_t more[3] = {0};
@@ -95,7 +95,7 @@ static Value *slide_spread(const Slide *s, Node *n, Value *d, Value *w, int64_t 
     return slide_pad(s, n, v, 2 + s->axes, true, false);
 }
 
-/* The windows over v: each spatial axis (the last ones) becomes two, of windows and of their elements. */
+/* The windows over v: each spatial axis (the last ones) is replaced by two, of windows and of their elements. */
 static Value *slide_windows(const Slide *s, Node *n, Value *v, int rank)
 {
     v = slide_pad(s, n, v, rank, false, true);
@@ -104,7 +104,7 @@ static Value *slide_windows(const Slide *s, Node *n, Value *v, int rank)
     return v;
 }
 
-/* (1, 1, spatial...), filled with a number. */
+/* A splat of shape (1, 1, spatial...). */
 static Value *filled_window(Node *n, Type t, double with, int axes, const Dim *spatial)
 {
     Dim shape[5] = {D(1), D(1)};
@@ -113,13 +113,13 @@ static Value *filled_window(Node *n, Type t, double with, int axes, const Dim *s
     return filled(n, t, with, 2 + axes, shape);
 }
 
-/* No elements in the input or in the output: there is nothing to slide over. */
+/* Is the input or the output empty? */
 static bool nothing(const Vjp *b)
 {
     return dim_is(shape_count(*b->m->in[0]->shape), 0) || dim_is(shape_count(*b->m->out[0]->shape), 0);
 }
 
-/* ---- convolutions -------------------------------------------------------------------------------------------------- */
+/* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
 /* Images v with the axis of channels as two: groups, and `each` channels. */
 static Value *grouped(Node *n, Value *v, Dim groups, Dim each)
@@ -137,9 +137,9 @@ static Value *einsum(Node *n, const char *equation, Value *v, Value *w)
     return v;
 }
 
-/* The adjoint of the weights: the elements of all windows over `large` times the windows' pixels in `small`.
- * That is a convolution whose kernel is `small`, where its size is known: samples and channels change places, and groups
- * stand side by side, where the samples were. */
+/* The adjoint of the weights: the elements of all windows over `large` times the windows' pixels in `small`. If the
+ * size of `small` is constant, that is a convolution with `small` as kernel: samples and channels are exchanged, and
+ * groups are along the samples' axis. */
 static Value *weights_vjp(const Vjp *b, const Slide *s, Value *large, Value *small)
 {
     static const char *const products[] = {"ginap,ngoa->goip", "ginapbq,ngoab->goipq", "ginapbqcr,ngoabc->goipqr"};
@@ -199,9 +199,9 @@ static Value *col2im_back(const Vjp *b)
                         b->m->in[0]);
 }
 
-/* ---- pools --------------------------------------------------------------------------------------------------------- */
+/* ---- pools ------------------------------------------------------------------------------------------------------- */
 
-/* Each window's d goes to its pixels, channel by channel. */
+/* Adds each window's d to its pixels, by channel. */
 static Value *pool_spread(const Vjp *b, const Slide *s, Value *d)
 {
     Shape y = *b->m->out[0]->shape;
@@ -212,7 +212,7 @@ static Value *pool_spread(const Vjp *b, const Slide *s, Value *d)
     return reshape_like(b->n, v, b->m->in[0]);
 }
 
-/* What a window gives to each of its pixels: the mean of ones, over how many pixels are in the image. */
+/* AveragePool: each pixel of a window gets d divided by the number of pixels that the mean counts. */
 static Value *average_vjp(const Vjp *b)
 {
     Node *n = b->n;
@@ -225,7 +225,7 @@ static Value *average_vjp(const Vjp *b)
     return pool_spread(b, &s, make(n, "Mul", 2, b->d, make(n, "Div", 2, mean, inside)));
 }
 
-/* y^p is a sum of |x|^p. */
+/* LpPool: y^p is a sum of |x|^p. */
 static Value *norm_pool_vjp(const Vjp *b)
 {
     Node *n = b->n;
@@ -241,7 +241,7 @@ static Value *norm_pool_vjp(const Vjp *b)
     return make(n, "Mul", 2, formula(&to, "d*Sign(x)"), make(n, "Pow", 2, formula(b, "Abs(x)"), less));
 }
 
-/* The sum of v over the channels in c's window or, when transposed, over those whose window has c. */
+/* The sum of v over the channels in c's window or, if transposed, over those whose window contains c. */
 static Value *channel_sum(const Vjp *b, Value *v, bool transposed)
 {
     Shape s = *b->m->in[0]->shape;
