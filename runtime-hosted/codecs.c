@@ -1,6 +1,6 @@
-/* codecs.c - the image formats that ImageDecoder leaves to libraries: JPEG, WebP, TIFF, JPEG 2000. For programs on an
- * operating system only: it allocates, and needs libjpeg, libwebp, libtiff and libopenjp2. Linked beside the emitted code,
- * as build/onnxcc-codecs.o, it is found by the kernel (image.h); without it those formats are an error status. */
+/* codecs.c - the image formats that ImageDecoder decodes by libraries: JPEG, WebP, TIFF, JPEG 2000. For programs on an
+ * operating system only: it allocates, and needs libjpeg, libwebp, libtiff and libopenjp2. The kernel (image.h) uses it
+ * if it is linked, as build/onnxcc-codecs.o; without it these formats are an error status. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static int decode_webp(struct rt_image *m)
     return rgb ? RT_OK : IMAGE_BROKEN;
 }
 
-/* ---- TIFF and JPEG 2000 read a file: here its bytes in memory, m->at where reading is --------------------------- */
+/* ---- input of TIFF and JPEG 2000: the file's bytes in memory, from m->at on -------------------------------------- */
 
 static idx memory_read(void *to, size_t n, struct rt_image *m)
 {
@@ -118,7 +118,7 @@ static TIFF *tiff_open(struct rt_image *m)
     TIFFOpenOptionsFree(how);
     return t;
 }
-#else /* which has handlers of the whole program alone */
+#else /* older versions have only global handlers */
 static TIFF *tiff_open(struct rt_image *m)
 {
     TIFFSetWarningHandler(NULL);
@@ -160,7 +160,7 @@ static OPJ_OFF_T jp2_skip(OPJ_OFF_T n, void *user)
 }
 static OPJ_BOOL jp2_seek(OPJ_OFF_T to, void *user) { return memory_seek(user, to) == to; }
 
-/* Component c of a pixel, of 8 bits. */
+/* Component c of a pixel, as 8 bits. */
 static u32 jp2_part(const opj_image_t *image, u32 c, idx x, idx y)
 {
     const opj_image_comp_t *const p = &image->comps[c];

@@ -1,4 +1,4 @@
-/* attention.h - scaled dot-product attention. The scores of a few rows at a time are all that is ever stored. */
+/* attention.h - scaled dot-product attention, which stores the scores of only a few rows at a time. */
 #ifndef ONNXCC_ATTENTION_H
 #define ONNXCC_ATTENTION_H
 #include "rt.h"
@@ -6,13 +6,12 @@
 #include "tile.h"
 
 /* q, y: (batch, q_heads, rows, size or v_size), or with packed_q (batch, rows, q_heads, ...); k, v the same with
- * kv_heads, keys and packed_kv; q_heads / kv_heads heads of q share one of k. Key j takes part in row i where, with
- * at = offset + i, at - left <= j <= at + right (negative: no limit), j < lens[b] (of the keys there may be: then
- * offset is lens[b] - rows; NULL: all), j < mask_keys, and mask (bool) is not 0; bias is added to the score. mask and bias lie
- * mask_batch, mask_head and mask_row apart; either may be NULL. A row in which no key takes part is 0.
- * default_scale: the scale is 1 / sqrt(size). qk (may be NULL): mode 0 scores, 1 after the cap, 2 after bias and mask,
- * 3 probabilities. Scratch: that of attention_one or, for ATTENTION_MANY rows of a type that computes in f32, of
- * attention_scratch. */
+ * kv_heads, keys and packed_kv; q_heads / kv_heads heads of q share one of k. Row i attends key j if, with at = offset
+ * + i, at - left <= j <= at + right (negative: no limit), j < lens[b] (then offset is lens[b] - rows; NULL: no limit),
+ * j < mask_keys, and mask (bool) is not 0; bias is added to the score. mask_batch, mask_head and mask_row are the
+ * strides of mask and bias; either may be NULL. A row that attends no key is 0. default_scale: the scale is 1 /
+ * sqrt(size). qk (may be NULL): mode 0 scores, 1 after the cap, 2 after bias and mask, 3 probabilities. Scratch: that
+ * of attention_one or, for ATTENTION_MANY rows of a type that computes in f32, of attention_scratch. */
 #define attention_PARAMS(X, V)                                                                                         \
     X(idx, batch) X(idx, q_heads) X(idx, kv_heads) X(idx, rows) X(idx, keys) X(idx, size) X(idx, v_size)               \
     X(int, packed_q) X(int, packed_kv) X(idx, mask_batch) X(idx, mask_head) X(idx, mask_row) X(idx, mask_keys)         \
@@ -21,12 +20,12 @@ PARAMS(attention)
 
 enum {
     ATTENTION_LANES = 16,
-    ATTENTION_BLOCK = 24, /* rows at a time, if there are ATTENTION_MANY; else one by one */
+    ATTENTION_BLOCK = 24, /* rows at a time, if there are ATTENTION_MANY or more; else one */
     ATTENTION_MANY = 4,
 };
 #define ATTENTION_ROUND(n) (((n) + ATTENTION_LANES - 1) / ATTENTION_LANES * ATTENTION_LANES)
 
-/* y (m rows, y_pitch apart) = x (m rows of `run` values, step apart) times `columns` columns of the panels w. */
+/* y (m rows with y_pitch) = x (m rows of `run` values, with stride step) times `columns` columns of the panels w. */
 HELPER void attention_columns(const int V, const f32 *x, idx step, idx m, const f32 *w, f32 *y, idx last,
                               const struct tile_job *t)
 {
@@ -64,8 +63,7 @@ SHARED void attention_product(const f32 *x, idx step, idx m, const f32 *w, idx w
     }
 }
 
-/* The largest of s (what is no number does not count), and the sum, in 16 lanes whatever the processor; n: a multiple
- * of those. */
+/* The maximum of s (without NaNs), and the sum, in 16 lanes on every processor; n: a multiple of 16. */
 HELPER f32 attention_top_f32(const f32 *s, idx n)
 {
     f32 lane[RT_VEC], top = -RT_INF;
@@ -116,15 +114,15 @@ HELPER f64 attention_sum_f64(const f64 *s, idx n)
 #define ATTENTION_TILES_f64 0
 #define OUTSIDE (-(A)RT_INF)
 
-/* One head of one sample: the pointers are those of its first row and key, which lie `step` apart. */
+/* One head of one sample: pointers to its first row and key; ..._step: the strides. */
 struct FN(attention_head) {
     const T *q, *k, *v, *bias;
     const b8 *mask;
     T *y, *qk;
-    idx q_step, k_step, v_step, y_step, offset, keys; /* keys: how many take part at most */
+    idx q_step, k_step, v_step, y_step, offset, keys; /* keys: upper bound of the attended keys */
 };
 
-/* The keys [lo, hi) that take part in row i by their places. */
+/* The keys [lo, hi) that row i may attend by their positions. */
 HELPER void FN(attention_span)(const struct FN(attention_head) *h, const struct attention *p, idx i, idx *lo, idx *hi)
 {
     const idx at = h->offset + i;
@@ -134,7 +132,7 @@ HELPER void FN(attention_span)(const struct FN(attention_head) *h, const struct 
     *lo = *lo > *hi ? *hi : *lo;
 }
 
-/* s becomes the softmax of s but for a factor, which is the result; n: a multiple of 16. 0 when all are -infinity. */
+/* Replaces s by softmax(s) up to a factor, which is returned; 0 if all are -infinity. n: a multiple of 16. */
 HELPER A FN(attention_softmax)(A *s, idx n)
 {
     const A top = RT_CAT(attention_top_, A)(s, n), most = top > OUTSIDE ? top : 0;
@@ -151,7 +149,7 @@ HELPER void FN(attention_store)(T *y, const A *s, A factor, idx n)
         ST(y, j, factor * s[j]);
 }
 
-/* s, the scores of the keys [from, to) in row i, become probabilities but for a factor, which is the result; s has
+/* Replaces s, the scores of the keys [from, to) in row i, by probabilities up to a factor, which is returned; s has
  * room for a multiple of 16. */
 HELPER A FN(attention_weigh)(A *s, idx from, idx to, idx i, const struct FN(attention_head) *h,
                              const struct attention *p)
@@ -187,7 +185,7 @@ HELPER A FN(attention_weigh)(A *s, idx from, idx to, idx i, const struct FN(atte
     return factor;
 }
 
-/* The keys that rows [i, end) need: all when the scores are to be kept, else whole panels of those that take part. */
+/* The keys that rows [i, end) need: all if the scores are an output, else the panels with attended keys. */
 HELPER void FN(attention_range)(const struct FN(attention_head) *h, const struct attention *p, idx i, idx end,
                                 idx *from, idx *to)
 {
@@ -218,7 +216,7 @@ HELPER A FN(attention_dot)(const T *x, const T *y, idx n)
     return lane[0];
 }
 
-/* Row i alone. Scratch: ROUND(keys), then v_size. */
+/* Computes row i. Scratch: ROUND(keys), then v_size. */
 HELPER void FN(attention_one)(const struct FN(attention_head) *h, A *s, idx i, A scale, const struct attention *p)
 {
     A *const sum = s + ATTENTION_ROUND(p->keys);
@@ -236,7 +234,7 @@ HELPER void FN(attention_one)(const struct FN(attention_head) *h, A *s, idx i, A
 }
 
 #if RT_CAT(ATTENTION_TILES_, A)
-/* Scratch of rows in blocks. */
+/* The scratch for blocks of rows. */
 struct FN(attention_panels) {
     f32 *k, *v, *q, *s, *y;
 };
@@ -252,7 +250,7 @@ HELPER struct FN(attention_panels) FN(attention_scratch)(f32 *at, const struct a
     return w;
 }
 
-/* Keys and values as panels of 16 columns: the keys' columns are keys, the values' are elements. */
+/* Packs keys and values into panels of 16 columns: a column is a key, or an element of the values. */
 HELPER void FN(attention_pack)(const struct FN(attention_head) *h, const struct FN(attention_panels) *w,
                                const struct attention *p)
 {
@@ -268,7 +266,7 @@ HELPER void FN(attention_pack)(const struct FN(attention_head) *h, const struct 
                 to[c] = d + c < p->v_size ? LD(h->v + j * h->v_step, d + c) : 0;
 }
 
-/* Rows [i, i + m). */
+/* Computes rows [i, i + m). */
 HELPER void FN(attention_block)(const struct FN(attention_head) *h, const struct FN(attention_panels) *w, idx i, idx m,
                                 f32 scale, const struct attention *p)
 {

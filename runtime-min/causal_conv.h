@@ -1,4 +1,4 @@
-/* causal_conv.h - CausalConvWithState: a depthwise convolution over what was, a step at a time or many. */
+/* causal_conv.h - CausalConvWithState: a depthwise convolution over past and current elements. */
 #ifndef ONNXCC_CAUSAL_CONV_H
 #define ONNXCC_CAUSAL_CONV_H
 #include "rt.h"
@@ -21,7 +21,7 @@ HELPER A FN(causal_conv_at)(const T *past, const T *x, idx before, idx i)
     return i >= before ? LD(x, i - before) : past ? LD(past, i) : 0;
 }
 
-/* One channel. */
+/* Computes one channel. */
 HELPER void FN(causal_conv_row)(const T *x, const T *w, A bias, const T *past, T *y, const struct causal_conv *p)
 {
     const idx before = p->taps - 1;

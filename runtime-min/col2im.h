@@ -1,11 +1,11 @@
-/* col2im.h - Col2Im: an image put together from the blocks that windows see of it; what overlaps is added, or joined. */
+/* col2im.h - Col2Im: an image composed of blocks; overlapping numbers are added, strings concatenated. */
 #ifndef ONNXCC_COL2IM_H
 #define ONNXCC_COL2IM_H
 #include "rt.h"
 
 /* x: (channels, block[0], block[1], block[2], blocks[0], blocks[1], blocks[2], part), y: (channels, image[0], image[1],
  * image[2], part), channels of all images in a row. Element k of block o is at o * stride + k * dilation - pad.
- * part: the numbers of one element, 2 of a complex one; at, most: from where to where the text of strings goes. */
+ * part: the numbers per element, 2 for complex ones; at, most: begin and end of the buffer for the text of strings. */
 #define col2im_PARAMS(X, V)                                                                                            \
     X(idx, channels) V(idx, blocks, 3) V(idx, image, 3) V(idx, block, 3) V(idx, stride, 3) V(idx, dilation, 3)          \
     V(idx, pad, 3) X(idx, part) X(idx, at) X(idx, most)
@@ -14,7 +14,7 @@ PARAMS(col2im)
 
 #if defined T && !defined U
 #if RT_IS_FLOAT(T) || RT_IS_INT(T) || RT_IS_BOOL(T) || RT_IS_STRING(T)
-/* Adds an element of x to one of y, which of strings without a place yet becomes longer only. */
+/* Adds an element of x to one of y; for strings whose text has no address yet, adds only the length. */
 HELPER void FN(col2im_put)(const T *x, idx of, T *y, idx at)
 {
 #if RT_IS_STRING(T)
@@ -57,7 +57,7 @@ HELPER void FN(col2im_all)(const T *x, T *y, struct col2im p)
 }
 
 #if RT_IS_STRING(T)
-/* Once for their lengths, once for their bytes. */
+/* Two passes: the lengths of the strings, then their bytes. */
 KERNEL int FN(col2im)(const str *restrict x, str *restrict y, u8 *restrict text, struct col2im p)
 {
     const idx size = p.channels * p.image[0] * p.image[1] * p.image[2];

@@ -3,8 +3,8 @@
 #define ONNXCC_CONCAT_H
 #include "rt.h"
 
-/* x[i]: (outer, size[i]), rows pitch[i] apart; y: (outer, sum of sizes), rows y_pitch apart. NULL: nothing to copy, as it has no
- * elements, or is where it belongs. */
+/* x[i]: (outer, size[i]) with row pitch pitch[i]; y: (outer, sum of sizes) with row pitch y_pitch. x[i] NULL: it is
+ * empty or already in place. */
 #define concat2_PARAMS(X, V) X(idx, outer) X(idx, y_pitch) V(idx, size, 2) V(idx, pitch, 2)
 #define concat3_PARAMS(X, V) X(idx, outer) X(idx, y_pitch) V(idx, size, 3) V(idx, pitch, 3)
 #define concat4_PARAMS(X, V) X(idx, outer) X(idx, y_pitch) V(idx, size, 4) V(idx, pitch, 4)

@@ -1,5 +1,5 @@
-/* conv.h - Conv on images that are channels last, with weights in panels (f32); Conv as ONNX has it (all floats); products
- * of a matrix with weights in panels. */
+/* conv.h - Conv on channels-last images with weights in panels (f32); Conv in ONNX's layout (all floats); products of a
+ * matrix with weights in panels. */
 #ifndef ONNXCC_CONV_H
 #define ONNXCC_CONV_H
 #include "rt.h"
@@ -11,13 +11,13 @@
     V(idx, dilation, 3) V(idx, pad, 3)
 PARAMS(conv_plain)
 
-/* w: outputs (group * cout), inputs and taps are w_out, w_in and w_tap elements apart -> panels: (group, panel, taps, cin,
- * 16). The last panel repeats the last output. */
+/* Packs w, with the strides w_out (group * cout outputs), w_in and w_tap, into panels: (group, panel, taps, cin, 16).
+ * The last panel repeats the last output. */
 #define conv_pack_PARAMS(X, V)                                                                                         \
     X(idx, group) X(idx, cout) X(idx, cin) X(idx, taps) X(idx, w_out) X(idx, w_in) X(idx, w_tap)
 PARAMS(conv_pack)
 
-/* y (m, n) = x (m, k) w + b + r; w, columns, depth as for conv; rows of x, y and r: *_pitch apart. */
+/* y (m, n) = x (m, k) w + b + r; w, columns, depth as for conv; *_pitch: the row pitches of x, y and r. */
 #define dense_PARAMS(X, V)                                                                                             \
     X(idx, m) X(idx, n) X(idx, k) X(idx, x_pitch) X(idx, y_pitch) X(idx, r_pitch) X(idx, w_k) X(idx, w_panel)          \
     X(idx, columns) X(idx, depth) X(f32, lo) X(f32, hi)

@@ -1,21 +1,21 @@
-/* convolve.h - convolutions of f32 images that are channels last, with weights in panels: the loops around the tiles. */
+/* convolve.h - convolutions of channels-last f32 images with weights in panels: the loops around the tiles. */
 #ifndef ONNXCC_CONVOLVE_H
 #define ONNXCC_CONVOLVE_H
 #include "rt.h"
 #include "tile.h"
 
-/* x: (n, in[3], x_pitch), of which group * cin channels; y: (n, out[3], y_pitch), group * cout channels; r: as y, r_pitch.
- * w_k, w_panel, w_group: floats between successive k, panels and groups (0, 0, 0: one panel row for all).
- * columns: output channels of one pass over the pixels (their weights should stay in the cache); taps, depth: kernel
- * taps and input channels of one pass. whole: x is padded as a whole, not tile by tile, into the scratch. */
+/* x: (n, in[3], x_pitch), of which group * cin channels; y: (n, out[3], y_pitch), group * cout channels; r: as y,
+ * r_pitch. w_k, w_panel, w_group: floats between successive k, panels and groups (0, 0, 0: one panel row for all).
+ * columns: output channels of one pass over the pixels (their weights should fit the cache); taps, depth: kernel taps
+ * and input channels of one pass. whole: x is padded as a whole, rather than tile by tile, into the scratch. */
 #define conv_PARAMS(X, V)                                                                                              \
     X(idx, n) V(idx, in, 3) V(idx, out, 3) X(idx, group) X(idx, cin) X(idx, cout) V(idx, kernel, 3) V(idx, stride, 3)  \
     V(idx, dilation, 3) V(idx, pad, 3) X(idx, x_pitch) X(idx, y_pitch) X(idx, r_pitch) X(idx, w_k) X(idx, w_panel)     \
     X(idx, w_group) X(idx, columns) X(idx, taps) X(idx, depth) X(int, whole) X(f32, lo) X(f32, hi)
 PARAMS(conv)
 
-/* How one convolution is cut into tiles: vectors of channels, pixels of a row. tile[i][j]: i, j: small, not big, along and
- * across. Rows, planes and images of y are y_row, y_plane and y_image apart. cross: tiles go on from row to row. */
+/* The division of a convolution into tiles: vectors of channels, pixels of a row. tile[i][j]: i, j: little rather than
+ * big, along and across. y_row, y_plane, y_image: strides of y. cross: tiles continue from row to row. */
 struct conv_plan {
     struct tile_cut across, along;
     tile_fn *tile[2][2];
@@ -24,7 +24,7 @@ struct conv_plan {
     int cross;
 };
 
-/* All in literals where the width and the channels are. even: all rows have this width. */
+/* All literals if the width and the channels are. even: all rows have this width. */
 TILE struct conv_plan conv_plan(idx width, idx cout, int even, tile_epilogue *epilogue)
 {
     const struct tile_cut across = tile_cut((cout + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
@@ -39,7 +39,7 @@ TILE struct conv_plan conv_plan(idx width, idx cout, int even, tile_epilogue *ep
     return c;
 }
 
-/* Whether tiles may, and should, go on from row to row of y: rows are short, and all of x under the kernel is there. */
+/* May and should tiles continue from row to row of y? Rows are short, and x needs no padding. */
 TILE int conv_cross(const struct conv *p)
 {
     const int most =
@@ -54,20 +54,21 @@ TILE int conv_cross(const struct conv *p)
     return (p->whole || inside) && most <= TILE_LOOSE && p->out[2] < 4 * most && p->out[0] * p->out[1] > 1;
 }
 
-/* One group of one image under way. Rows and planes of x, as tiles see it, are line and layer apart. Pixels from `from` up
- * to `to` of a row have their whole window in the row of x. */
+/* The state of one group of one image. line, layer: the strides of rows and planes of x, as tiles read it. The windows
+ * of pixels [from, to) of a row are inside the row of x. */
 struct conv_work {
     const f32 *x, *w, *b, *r;
     f32 *y, *scratch;
-    idx pitch, line, layer;   /* of x as tiles see it */
-    idx reach[3], padded[3];  /* pixels under the kernel; of x with its borders */
-    idx from, to, first, end; /* vectors first up to end: those of this pass */
+    idx pitch, line, layer;   /* of x as tiles read it */
+    idx reach[3], padded[3];  /* pixels covered by the kernel; sizes of the padded x */
+    idx from, to, first, end; /* [first, end): the vectors of this pass */
     struct tile_job t;
     const struct conv_plan *c;
     const struct conv *p;
 };
 
-/* The part of x (channels 0 .. cin - 1) from pixel (d, h, w) on, size pixels, zero outside x -> scratch. */
+/* Copies the part of x (channels 0 .. cin - 1) from pixel (d, h, w) on, of `size` pixels, with zeros outside of x, to
+ * the scratch. */
 SHARED void conv_window(const struct conv_work *k, idx d0, idx h0, idx w0, const idx *size)
 {
     const struct conv *const p = k->p;
@@ -91,7 +92,7 @@ SHARED void conv_window(const struct conv_work *k, idx d0, idx h0, idx w0, const
         }
 }
 
-/* The same for R pixels from pixel i of y on, counted over all rows: where each begins, after the first. */
+/* The input of R pixels from pixel i of y on, counted over all rows: sets where each one after the first begins. */
 HELPER const f32 *conv_crossing(struct conv_work *k, idx i, idx R)
 {
     const struct conv *const p = k->p;
@@ -112,8 +113,8 @@ HELPER const f32 *conv_crossing(struct conv_work *k, idx i, idx R)
     return (p->whole ? k->scratch : k->x) + start;
 }
 
-/* Where n times R pixels of y from pixel i of its row on begin in x: in x itself when the kernel stays inside, else in the
- * scratch, with zeros around. Sets how far kernel rows and planes are apart; *n: for fewer tiles. */
+/* The input of n times R pixels of y from pixel i of its row on: in x if the kernel is inside, else in the scratch,
+ * padded with zeros. Sets the strides of kernel rows and planes; *n is reduced if it covers fewer tiles. */
 HELPER const f32 *conv_input(struct conv_work *k, idx row, idx i, idx R, idx *n)
 {
     const struct conv *const p = k->p;
@@ -141,7 +142,7 @@ HELPER const f32 *conv_input(struct conv_work *k, idx row, idx i, idx R, idx *n)
     return k->scratch;
 }
 
-/* The weights from vector v on; tiles are told where in a panel that is. */
+/* The weights from vector v on; sets the tiles' column in the panel. */
 HELPER const f32 *conv_weights(struct conv_work *k, idx v)
 {
     const idx c = v * RT_VEC;
@@ -149,7 +150,7 @@ HELPER const f32 *conv_weights(struct conv_work *k, idx v)
     return k->w + c / TILE_PANEL * k->t.w_panel + k->t.lane;
 }
 
-/* n times R pixels from x on: the vectors of this pass. */
+/* Computes the vectors of this pass for n times R pixels from x on. */
 HELPER void conv_pixels(struct conv_work *k, const int little, const f32 *x, const f32 *r, f32 *y, idx R, idx n)
 {
     const idx cout = k->p->cout, big = k->c->across.big, across = k->c->across.little;
@@ -170,8 +171,8 @@ HELPER void conv_pixels(struct conv_work *k, const int little, const f32 *x, con
     }
 }
 
-/* One pass over the pixels, from kernel tap `tap` and channel `depth` on. As many tiles at a time as stay in the cache
- * while the channels of y go by. */
+/* One pass over the pixels, from kernel tap `tap` and channel `depth` on; with as many tiles at a time as fit the cache
+ * while all channels of y are computed. */
 HELPER void conv_pass(struct conv_work *k, idx tap, idx depth)
 {
     enum { CACHE = 4096 };
@@ -195,7 +196,7 @@ HELPER void conv_pass(struct conv_work *k, idx tap, idx depth)
         }
 }
 
-/* One group of one image: as many passes as the cache wants. */
+/* One group of one image, in as many passes as the cache size requires. */
 SHARED void conv_group(struct conv_work *k)
 {
     const struct conv *const p = k->p;
@@ -236,7 +237,7 @@ SHARED void conv_group(struct conv_work *k)
         do {
             k->t.taps = p->taps < taps - tap ? p->taps : taps - tap;
             idx depth = 0;
-            do { /* once where there is nothing to sum up: y is the bias then */
+            do { /* once even if the sum is empty: then y is the bias */
                 k->t.run = p->depth < run - depth ? p->depth : run - depth;
                 k->t.first = tap == 0 && depth == 0;
                 k->t.last = tap + k->t.taps == taps && depth + k->t.run == run;

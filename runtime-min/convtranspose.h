@@ -1,6 +1,6 @@
-/* convtranspose.h - ConvTranspose: on images that are channels last, with weights in panels (f32); as ONNX has it (all
- * floats). Output o of an axis gets input i through tap k where o + pad = i * stride + k * dilation. So the outputs of one
- * phase, (o + pad) % stride, meet the same taps, and are one convolution of x with stride 1. */
+/* convtranspose.h - ConvTranspose: on channels-last images with weights in panels (f32); in ONNX's layout (all floats).
+ * Tap k adds input i to output o where o + pad = i * stride + k * dilation. So the outputs of one phase, (o + pad) %
+ * stride, have the same taps, and are a convolution of x with stride 1. */
 #ifndef ONNXCC_CONVTRANSPOSE_H
 #define ONNXCC_CONVTRANSPOSE_H
 #include "convolve.h"
@@ -23,7 +23,8 @@ PARAMS(conv_transpose_pack)
     V(idx, dilation, 3) V(idx, pad, 3) X(idx, w_k) X(idx, columns) X(int, even) X(f32, lo) X(f32, hi)
 PARAMS(conv_transpose)
 
-/* The taps of one axis that a phase meets: the last of them, and how far apart they are. Along x they come backwards. */
+/* The taps of a phase along an axis: their number, the last one, and their distance. Along x they are in reverse
+ * order. */
 struct conv_phase {
     idx taps, last, every;
 };

@@ -1,18 +1,18 @@
-/* copy.h - moves elements between two strided arrangements: transposes, slices, repetitions, plain copies. */
+/* copy.h - strided copies: transposes, slices, repetitions, plain copies. */
 #ifndef ONNXCC_COPY_H
 #define ONNXCC_COPY_H
 #include "rt.h"
 
 /* y[to_at + i * to] = x[from_at + i * from] for every i in dim[0] x .. x dim[3]; strides in elements, any sign */
 #define copy_PARAMS(X, V) V(idx, dim, 4) V(idx, from, 4) V(idx, to, 4) X(idx, from_at) X(idx, to_at)
-/* the same of `rank` axes, more than four */
+/* the same with `rank` axes */
 #define copy_many_PARAMS(X, V) X(int, rank) V(idx, dim, 32) V(idx, from, 32) V(idx, to, 32) X(idx, from_at) X(idx, to_at)
 PARAMS(copy)
 PARAMS(copy_many)
 
 #define COPY_TILE 16
 
-/* Four by four elements, turned: y[r * to + k] = x[r + k * from]. For 32 bits, where vectors can be shuffled. */
+/* Transposes 4 x 4 elements: y[r * to + k] = x[r + k * from]. For 32 bits, by vector shuffles. */
 #if defined __has_builtin && defined __GNUC__
 #if __has_builtin(__builtin_shufflevector)
 #define COPY_SHUFFLES
@@ -42,7 +42,7 @@ HELPER void copy_four_by_four(const u32 *x, idx from, u32 *y, idx to)
 
 #if defined T && !defined U
 #if RT_IS_STORAGE(T)
-/* Two axes of which x runs along the first and y along the second: in tiles that stay in the cache. */
+/* Two axes, of which the first is contiguous in x and the second in y: in tiles that fit the cache. */
 HELPER void FN(copy_turned)(const T *x, T *y, idx i, idx j, const idx *dim, const idx *from, const idx *to)
 {
     RT_ONE_BY_ONE

@@ -5,13 +5,13 @@
 
 /* y[i] = *start + i * *delta */
 #define range_PARAMS(X, V) X(idx, count)
-/* The same, up to *limit; reports how many: at most `most`, for which y has room */
+/* The same, up to *limit; reports the count, which is at most `most`, the room in y */
 #define range_to_PARAMS(X, V) X(idx, most)
 /* y: (rows, columns), 1 where column - row == k */
 #define eye_PARAMS(X, V) X(idx, rows) X(idx, columns) X(i64, k)
 /* indices: (outer, inner), values: off and on, y: (outer, depth, inner) */
 #define one_hot_PARAMS(X, V) X(idx, outer) X(idx, depth) X(idx, inner)
-/* x, y: (batch, rows, columns); upper: kept where column - row >= k, else where <= k */
+/* x, y: (batch, rows, columns); upper: keeps elements with column - row >= k, else those with <= k */
 #define trilu_PARAMS(X, V) X(idx, batch) X(idx, rows) X(idx, columns) X(i64, k) X(int, upper)
 /* x, y: time and batch in either order (their strides in units of inner), then inner; lengths: (batch) */
 #define reverse_sequence_PARAMS(X, V) X(idx, time) X(idx, batch) X(idx, inner) X(idx, time_stride) X(idx, batch_stride)
@@ -49,7 +49,7 @@ KERNEL int FN(range_to)(const T *start, const T *limit, const T *delta, T *y, i6
     const f64 steps = (f64)(LD(limit, 0) - LD(start, 0)) / (f64)LD(delta, 0);
     if (LD(delta, 0) == 0)
         return RT_BAD_VALUE;
-    if (!(steps <= (f64)p.most)) /* not a number as well */
+    if (!(steps <= (f64)p.most)) /* also if it is NaN */
         return RT_BAD_SIZE;
     idx count = steps > 0 ? (idx)steps : 0;
     count += (f64)count < steps;

@@ -1,4 +1,4 @@
-/* cumulate.h - running sums and products along one axis. */
+/* cumulate.h - CumSum and CumProd: cumulative sums and products along an axis. */
 #ifndef ONNXCC_CUMULATE_H
 #define ONNXCC_CUMULATE_H
 #include "rt.h"
@@ -17,7 +17,7 @@ PARAMS(cum_prod)
 #if RT_IS_FLOAT(T)
 #define R A
 #else
-#define R u64 /* wraps around, as numpy does */
+#define R u64 /* wraps around, as in numpy */
 #endif
 HELPER void FN(cumulate)(const T *x, T *y, idx outer, idx axis, idx inner, int exclusive, int reverse, int product)
 {

@@ -1,16 +1,17 @@
-/* decimal.h - numbers as text, and text as numbers: exact, whatever their size. */
+/* decimal.h - exact conversion of numbers to text and back, for all magnitudes. */
 #ifndef ONNXCC_DECIMAL_H
 #define ONNXCC_DECIMAL_H
 #include "text.h"
 
-/* bits, low: a floating-point type has so many bits, the last of which is 2^low or more */
+/* bits, low: the precision of a floating-point type, whose numbers are multiples of 2^low */
 #define text_print_PARAMS(X, V) X(idx, count) X(idx, at) X(idx, most) X(int, bits) X(int, low)
 #define text_read_PARAMS(X, V) X(idx, count) X(int, bits) X(int, low)
 PARAMS(text_print)
 PARAMS(text_read)
 
-/* A number >= 0: its digits in groups of nine, from 10^314 down, so that every double has room. Groups outside first..last
- * are 0. What does not fit behind the last digit makes that an odd one: no double, nor the middle of two, ends there. */
+/* A number >= 0: digits in groups of nine, from 10^314 down, which covers every double. Groups outside first..last are
+ * 0. A remainder that does not fit makes the last digit odd (sticky): no double, nor the midpoint of two, has a digit
+ * there. */
 #define DECIMAL_GROUPS 155
 #define DECIMAL_POINT 35
 #define DECIMAL_BASE 1000000000
@@ -19,7 +20,7 @@ struct rt_decimal {
     int first, last;
 };
 
-/* What 10^(8 - i) is: where digit i of a group stands. */
+/* 10^(8 - i), the place value of digit i in a group. */
 HELPER u32 rt_decimal_place(int i)
 {
     u32 place = 1;
@@ -28,7 +29,7 @@ HELPER u32 rt_decimal_place(int i)
     return place;
 }
 
-/* d * 2^by; by <= 29, here and below. */
+/* d *= 2^by; by <= 29. */
 HELPER void rt_decimal_double(struct rt_decimal *d, int by)
 {
     u64 carry = 0;
@@ -39,7 +40,7 @@ HELPER void rt_decimal_double(struct rt_decimal *d, int by)
     }
 }
 
-/* d / 2^by. */
+/* d /= 2^by; by <= 29. */
 HELPER void rt_decimal_halve(struct rt_decimal *d, int by)
 {
     u64 rest = 0;
@@ -55,7 +56,7 @@ HELPER void rt_decimal_halve(struct rt_decimal *d, int by)
         d->first++;
 }
 
-/* The three groups before the point: what is before it, when d < 2^64. */
+/* The three groups before the decimal point: the integer part, if d < 2^64. */
 HELPER u64 rt_decimal_whole(const struct rt_decimal *d)
 {
     const u32 *g = d->group + DECIMAL_POINT - 3;
@@ -68,7 +69,7 @@ HELPER int rt_decimal_digit(const struct rt_decimal *d, int at)
     return (int)(d->group[at / 9] / rt_decimal_place(at % 9) % 10);
 }
 
-/* d as the nearest number of `bits` bits that are multiples of 2^low; d is used up. */
+/* The number nearest to d with `bits` bits of precision that is a multiple of 2^low; changes d. */
 SHARED f64 rt_decimal_real(struct rt_decimal *d, int bits, int low)
 {
     const u32 *g = d->group + DECIMAL_POINT - 3;
@@ -106,7 +107,7 @@ SHARED f64 rt_decimal_real(struct rt_decimal *d, int bits, int low)
     return y * scale;
 }
 
-/* Is s this word, in any case? */
+/* Is s the word, without regard to case? */
 HELPER int rt_text_word(str s, const char *word)
 {
     u64 i = 0;
@@ -115,9 +116,9 @@ HELPER int rt_text_word(str s, const char *word)
     return i == s.length && !word[i];
 }
 
-enum { TEXT_OTHER, TEXT_NUMBER, TEXT_INF, TEXT_NAN }; /* what a text is */
+enum { TEXT_OTHER, TEXT_NUMBER, TEXT_INF, TEXT_NAN }; /* kinds of text */
 
-/* Reads digits, with or without a point and an exponent, into d. */
+/* Reads digits, with optional point and exponent, into d. */
 HELPER int rt_text_digits(str s, struct rt_decimal *d)
 {
     u64 i = 0, point, end, digits;
@@ -169,7 +170,7 @@ HELPER int rt_text_digits(str s, struct rt_decimal *d)
     return TEXT_NUMBER;
 }
 
-/* Reads s, spaces around it aside. */
+/* Reads s without leading and trailing spaces. */
 SHARED int rt_text_number(str s, int *negative, struct rt_decimal *d)
 {
     while (s.length && rt_text_space(s.text[0])) {
@@ -186,7 +187,7 @@ SHARED int rt_text_number(str s, int *negative, struct rt_decimal *d)
     return rt_text_word(s, "inf") ? TEXT_INF : rt_text_word(s, "nan") ? TEXT_NAN : rt_text_digits(s, d);
 }
 
-/* Writes a whole number; returns the end. */
+/* Writes an integer; returns the end. */
 HELPER char *rt_text_whole(char *y, u64 x)
 {
     int n = 1;
@@ -197,7 +198,7 @@ HELPER char *rt_text_whole(char *y, u64 x)
     return y + n;
 }
 
-/* Writes n digits, the first of which stands for 10^e: like printf's %g, with so many digits, but at least 8. */
+/* Writes n digits, the first of which has the place value 10^e, as printf's %g does with a precision of max(n, 8). */
 HELPER char *rt_text_real(char *y, const char *digit, int n, int e)
 {
     if (e < -4 || e >= (n > 8 ? n : 8)) {
@@ -221,7 +222,7 @@ HELPER char *rt_text_real(char *y, const char *digit, int n, int e)
     return y;
 }
 
-/* The first n digits of d from `at` on, rounded; true: up to the next power of ten. */
+/* The n digits of d from `at` on, rounded; true: rounded up to the next power of ten. */
 HELPER int rt_decimal_round(const struct rt_decimal *d, int at, int n, char *digit)
 {
     int next = at + n < DECIMAL_GROUPS * 9 ? rt_decimal_digit(d, at + n) : 0, more = 0;
@@ -238,7 +239,7 @@ HELPER int rt_decimal_round(const struct rt_decimal *d, int at, int n, char *dig
     return 1;
 }
 
-/* Writes x > 0 with as few digits as tell it from others of its type; returns the end. */
+/* Writes x > 0 with the fewest digits that identify it among the numbers of its type; returns the end. */
 SHARED char *rt_text_shortest(char *y, f64 x, int bits, int low)
 {
     struct rt_decimal d = {{0}, DECIMAL_POINT - 2, DECIMAL_POINT}, back;
@@ -309,7 +310,7 @@ HELPER int rt_text_get_f64(str s, f64 *y, int bits, int low)
     return what != TEXT_OTHER;
 }
 
-/* What is behind the point does not count. */
+/* Reads an integer; digits after the point are ignored. */
 HELPER int rt_text_integer(str s, u64 *y, int *negative)
 {
     struct rt_decimal d;
@@ -319,7 +320,7 @@ HELPER int rt_text_integer(str s, u64 *y, int *negative)
     return d.group[DECIMAL_POINT - 3] <= 18 && *y / DECIMAL_BASE / DECIMAL_BASE == d.group[DECIMAL_POINT - 3];
 }
 
-/* Numbers below 0 count modulo 2^64, as in casts of integers. */
+/* Negative numbers are taken modulo 2^64, as in casts of integers. */
 HELPER int rt_text_get_u64(str s, u64 *y, int bits, int low)
 {
     u64 x = 0;
@@ -341,7 +342,7 @@ HELPER int rt_text_get_i64(str s, i64 *y, int bits, int low)
 
 #if defined T && !defined U
 #if RT_CAT(DECIMAL_IS_, T) == 1
-/* y[i]: x[i] as text, whose bytes go to text, from p.at to p.most. */
+/* y[i]: x[i] as a string, whose bytes are stored in text[p.at .. p.most). */
 KERNEL int FN(text_print)(const T *restrict x, str *restrict y, u8 *restrict text, struct text_print p)
 {
     char word[32];
@@ -360,7 +361,7 @@ KERNEL int FN(text_print)(const T *restrict x, str *restrict y, u8 *restrict tex
 }
 REGISTER_FALLIBLE(text_print, 3, 1, 0)
 
-/* y[i]: the number that x[i] is. */
+/* y[i]: x[i] as a number. */
 KERNEL int FN(text_read)(const str *restrict x, T *restrict y, struct text_read p)
 {
     for (idx i = 0; i < p.count; i++)

@@ -1,25 +1,26 @@
-/* deformconv.h - DeformConv: a convolution that reads its input at places moved by an offset, between elements. */
+/* deformconv.h - DeformConv: a convolution that reads its input at positions shifted by offsets, between elements. */
 #ifndef ONNXCC_DEFORMCONV_H
 #define ONNXCC_DEFORMCONV_H
 #include "rt.h"
 #include "math.h"
 
-/* x: (batch, channels, in[0], in[1], in[2]), w: (outputs, channels / groups, kernel[0], kernel[1], kernel[2]), y: (batch,
- * outputs, out[0], out[1], out[2]), offset: (batch, moves, kernel, axes, out), mask: (batch, moves, kernel, out), bias:
- * (outputs); those two may be NULL. Every group of channels / moves has its own offsets. scratch: channels * kernel * DEFORM_POINTS. */
+/* x: (batch, channels, in[0], in[1], in[2]), w: (outputs, channels / groups, kernel[0], kernel[1], kernel[2]), y:
+ * (batch, outputs, out[0], out[1], out[2]), offset: (batch, moves, kernel, axes, out), mask: (batch, moves, kernel,
+ * out), bias: (outputs); those two may be NULL. Every group of channels / moves has its own offsets. scratch: channels
+ * * kernel * DEFORM_POINTS. */
 #define deform_conv_PARAMS(X, V)                                                                                       \
     X(idx, batch)                                                                                                      \
     X(idx, channels) X(idx, outputs) X(idx, groups) X(idx, moves) X(int, axes) V(idx, in, 3) V(idx, out, 3)            \
         V(idx, kernel, 3) V(idx, stride, 3) V(idx, dilation, 3) V(idx, pad, 3)
 PARAMS(deform_conv)
 
-#define DEFORM_POINTS 8  /* outputs at a time: elements of the columns lie side by side */
-#define DEFORM_OUTPUTS 4 /* channels of them at a time */
+#define DEFORM_POINTS 8  /* outputs at a time, whose columns are interleaved */
+#define DEFORM_OUTPUTS 4 /* output channels at a time */
 #endif
 
 #if defined T && !defined U
 #if RT_IS_FLOAT(T)
-/* The two elements around a place on an axis of n, and their weights; outside of it 0. */
+/* The two elements around a position on an axis of n, and their weights; 0 outside of the axis. */
 HELPER void FN(deform_place)(A place, idx n, idx *at, A *weight)
 {
     const A first = M(floor)(place), f = place - first;
@@ -31,7 +32,7 @@ HELPER void FN(deform_place)(A place, idx n, idx *at, A *weight)
     weight[1] = inside && i + 1 < n ? f : 0;
 }
 
-/* Column t of the corners around places, their numbers in x's image and their weights: 2 along each of the axes. */
+/* Column t of the corners around positions, 2 along each axis: their indices in x's image and their weights. */
 HELPER void FN(deform_corners)(const A *place, A scale, idx t, idx (*to)[DEFORM_POINTS], A (*weight)[DEFORM_POINTS],
                                const struct deform_conv *p)
 {
@@ -47,8 +48,8 @@ HELPER void FN(deform_corners)(const A *place, A scale, idx t, idx (*to)[DEFORM_
             }
 }
 
-/* What the kernel's element k, which is e[0], e[1], e[2], sees of the channels that move with offset m, at the outputs from i
- * on: a row of the column for each of them. */
+/* The inputs of kernel element k, at e[0], e[1], e[2], for the channels of offset group m and the outputs from i on: a
+ * row of the columns per channel. */
 HELPER void FN(deform_rows)(const T *x, const T *offset, const T *mask, idx n, idx m, idx k, const idx *e, idx i,
                             A *column, const struct deform_conv *p)
 {
@@ -58,7 +59,7 @@ HELPER void FN(deform_rows)(const T *x, const T *offset, const T *mask, idx n, i
     idx to[8][DEFORM_POINTS];
     A weight[8][DEFORM_POINTS], place[3] = {0};
     for (idx t = 0; t < DEFORM_POINTS; t++) {
-        const idx at = i + t < points ? i + t : i; /* behind the end: whatever is there */
+        const idx at = i + t < points ? i + t : i; /* beyond the end: any output */
         const idx o[3] = {at / (p->out[1] * p->out[2]), at / p->out[2] % p->out[1], at % p->out[2]};
         for (int a = 3 - p->axes; a < 3; a++)
             place[a] = (A)(o[a] * p->stride[a] - p->pad[a] + e[a] * p->dilation[a]) +
@@ -108,7 +109,7 @@ HELPER void FN(deform_add)(FN(deform_vec) *sum, A w, const A *column)
 }
 #endif
 
-/* `some` channels from c on of the outputs from i on, whose columns these are, in the group that starts at `column`. */
+/* Stores `some` channels from c on of the outputs from i on; column: the columns of the channels' group. */
 HELPER void FN(deform_store)(const T *w, const T *bias, T *y, const A *column, idx n, idx c, idx i, idx some,
                              const struct deform_conv *p)
 {

@@ -1,14 +1,14 @@
-/* depthwise.h - Conv of groups with few channels (one filter per channel, mostly), on images that are channels last:
- * vectors over the channels of y. */
+/* depthwise.h - Conv with few channels per group (mostly depthwise) on channels-last images, vectorised over the
+ * channels of y. */
 #ifndef ONNXCC_DEPTHWISE_H
 #define ONNXCC_DEPTHWISE_H
 #include "rt.h"
 #include "tile.h"
 
-/* x: (n, in[3], x_pitch), w: (kernel[3], cin, channels), b: channels or NULL, y: (n, out[3], y_pitch). A group makes cout of
- * y's channels out of cin of x's: 1 and 1; or any and 1; or a power of two and at most as many.
- * w_tap, w_in, w_channel: floats from tap to tap, input to input, and channel to channel (0, 0, 0: one value for all).
- * Scratch: an int for each channel, rounded up to 16 of them; 1 and 1: none. */
+/* x: (n, in[3], x_pitch), w: (kernel[3], cin, channels), b: channels or NULL, y: (n, out[3], y_pitch). A group has cout
+ * of y's channels and cin of x's: 1 and 1; or any and 1; or a power of two and at most as many.
+ * w_tap, w_in, w_channel: strides of w (0, 0, 0: one value for all).
+ * Scratch: an int per channel, rounded up to 16 of them; none for 1 and 1. */
 #define conv_depthwise_PARAMS(X, V)                                                                                    \
     X(idx, n) V(idx, in, 3) V(idx, out, 3) X(idx, cin) X(idx, cout) X(idx, channels) V(idx, kernel, 3) V(idx, stride, 3) \
     V(idx, dilation, 3) V(idx, pad, 3) X(idx, x_pitch) X(idx, y_pitch) X(idx, w_tap) X(idx, w_in) X(idx, w_channel)    \
@@ -17,16 +17,16 @@ PARAMS(conv_depthwise)
 
 #define DEPTHWISE_ROWS 7    /* pixels of a tile */
 #define DEPTHWISE_EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6)
-#if TILE_SMALL /* a kernel of width 3 is the widest that has functions */
+#if TILE_SMALL /* the widest kernel with functions of its own has width 3 */
 #define DEPTHWISE_EACH_COLUMN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
 #else
 #define DEPTHWISE_EACH_COLUMN(X)                                                                                       \
     X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
 #endif
 
-/* The kernel rows that touch the image, from (first plane, row) on; x and w at the first of them, x in its column 0 at an
- * edge, where the tile begins `shift` floats on, or before. Columns of x under the tile that exist: from lead up to end.
- * rows: pixels to store. index: for each channel of y, which of x it is made from, counted from that of the first in its
+/* The kernel rows inside the image, from (first plane, row) on; x and w point to the first of them, x to its column 0
+ * at an edge, where the tile begins `shift` floats after it (or before). Existing columns of x under the tile: [lead,
+ * end). rows: pixels to store. index: for each channel of y, its channel of x, relative to that of the first in its
  * vector. */
 struct depthwise_tile {
     idx planes, lines, shift, lead, end, rows;
@@ -38,8 +38,8 @@ struct depthwise_tile {
 
 HELPER vec depthwise_get(const f32 *p, const int part, idx n) { return part ? vec_load_some(p, n) : vec_load(p); }
 
-/* One vector of channels: KW taps a row (0: width, one by one), S columns of x from pixel to pixel. edge: some columns or
- * pixels are not there. part: only n channels. spread: x has m channels from here on, to be picked by index. */
+/* One vector of channels: KW taps per row (0: width of them, in a loop), pixels with stride S in x. edge: some columns
+ * or pixels do not exist. part: only n channels. spread: x has m channels from here on, which are picked by index. */
 TILE void depthwise_vector(const int KW, const int S, const int edge, const int spread, const int part, const f32 *x,
                            const f32 *w, const f32 *b, f32 *y, idx n, idx m, const i32 *index,
                            const struct depthwise_tile *t)
@@ -124,7 +124,7 @@ TILE void depthwise_any(const int KW, const int S, const int edge, const int spr
     }
 }
 
-/* Functions for each shape of kernel that is worth it (in small code the edges' alone), and for all others. */
+/* Functions for frequent shapes of kernels (in small code only for the edges), and for all others. */
 typedef void depthwise_fn(const f32 *x, const f32 *w, const f32 *b, f32 *y, const struct depthwise_tile *t);
 #define DEPTHWISE_DEFINE_(KW, S, edge, spread)                                                                         \
     SHARED void depthwise_##KW##_##S##_##edge##_##spread(const f32 *x, const f32 *w, const f32 *b, f32 *y,             \
@@ -150,7 +150,7 @@ typedef void depthwise_fn(const f32 *x, const f32 *w, const f32 *b, f32 *y, cons
 DEPTHWISE_SHAPES(DEPTHWISE_DEFINE)
 DEPTHWISE_DEFINE(0, 0)
 
-/* How a convolution goes: with these functions, inside of the image and at its edges. */
+/* The functions of a convolution: inside the image and at its edges. */
 struct depthwise_plan {
     depthwise_fn *inside, *edge;
     tile_epilogue *epilogue;
@@ -172,7 +172,8 @@ TILE struct depthwise_plan depthwise_plan(const struct conv_depthwise *p, tile_e
     return spread ? more : one;
 }
 
-/* How many taps of one axis are in the image when the kernel begins at `at`; *first: which is the first. */
+/* The number of taps along an axis that are inside the image if the kernel begins at `at`; *first: the first of
+ * them. */
 HELPER idx depthwise_range(idx at, idx kernel, idx dilation, idx size, idx *first)
 {
     const idx from = at >= 0 ? 0 : (-at + dilation - 1) / dilation;
@@ -250,7 +251,7 @@ TILE_EPILOGUE(DEPTHWISE_EPILOGUE, EPI)
 DEPTHWISE_KERNEL void DEPTHWISE_FN(conv_depthwise)(const f32 *x, const f32 *w, const f32 *b, f32 *y, i32 *scratch,
                                                    struct conv_depthwise p)
 {
-    const struct conv_depthwise passed = p; /* so that p stays here, and clang -O1 knows its literals */
+    const struct conv_depthwise passed = p; /* p itself is not passed on, so that clang -O1 propagates its literals */
     const struct depthwise_plan c = depthwise_plan(&p, DEPTHWISE_EPILOGUE);
     depthwise_run(x, w, b, y, scratch, &c, &passed);
 }

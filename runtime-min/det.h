@@ -10,7 +10,7 @@ PARAMS(det)
 
 #if defined T && !defined U
 #if RT_IS_FLOAT(T)
-/* Gauss: the row with the largest element of each column moves up, and its multiples are subtracted from those below. */
+/* Gaussian elimination with partial pivoting. */
 KERNEL void FN(det)(const T *x, T *y, A *m, struct det p)
 {
     const idx n = p.n;

@@ -1,9 +1,9 @@
-/* dialect.h - what is said differently to each C compiler. C99 is enough: the rest makes code faster or smaller. */
+/* dialect.h - compiler-specific declarations. C99 is sufficient; the extensions make code faster or smaller. */
 #ifndef ONNXCC_DIALECT_H
 #define ONNXCC_DIALECT_H
 
-/* Every operation rounds to its own type, on all machines. gcc needs to be told where it would keep more digits: on s390x,
- * and on i386, where SSE2 is taken instead of the x87. */
+/* Every operation rounds to its own type on all machines. gcc would use more precision on s390x, and on i386, where
+ * SSE2 is used instead of the x87. */
 #if defined __i386__ && defined __GNUC__ && !defined __clang__ && !defined __SSE2_MATH__
 #pragma GCC target("sse2,fpmath=sse")
 #elif defined __s390x__ && __FLT_EVAL_METHOD__ != 0 && defined __GNUC__ && !defined __clang__
@@ -16,14 +16,14 @@
 #error "-ffast-math: NaNs, infinities and the order of sums mean something here; leave it away for this file"
 #endif
 
-/* gcc -O0 gives every variable of every block a place of its own on the stack, thousands of bytes in a large model. -Og is gcc's
- * level for debuggers. */
+/* At -O0 gcc gives all variables of all blocks separate stack slots, thousands of bytes in a large model; so -Og, its
+ * level for debuggers, is used instead. */
 #if defined __GNUC__ && !defined __clang__ && !defined __OPTIMIZE__
 #pragma GCC optimize("Og")
 #endif
 
-/* A product and a sum are rounded each by itself, also where the mode of the compiler (gcc's without -std=c99) would join
- * them: the only fused multiply-adds are those that vec.h asks for. */
+/* Products and sums are rounded separately, even if the compiler's mode (gcc's without -std=c99) allows contraction:
+ * the only fused multiply-adds are those of vec.h. */
 #if defined __GNUC__ && !defined __clang__
 #pragma GCC optimize("fp-contract=off")
 #elif !defined __TINYC__
@@ -42,32 +42,32 @@
 #define RT_NOCLONE
 #endif
 
-/* What gcc knows about a function's callers makes worse vectors of some loops. */
+/* Interprocedural analysis makes gcc vectorise some loops worse. */
 #if defined __GNUC__ && !defined __clang__ && __GNUC__ >= 8 && defined __OPTIMIZE__
 #define RT_NOIPA RT_ATTRIBUTE((noipa))
 #else
 #define RT_NOIPA
 #endif
 
-/* Numbers have their highest byte first. */
+/* The machine is big-endian. */
 #if defined __BYTE_ORDER__ && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define RT_BIG_ENDIAN
 #endif
 
-/* What gcc leaves out at -O2, and does at -O3: vectors in loops whose counts it does not know, one loop for each side of a
- * condition that stays the same, no loop where the iterations are few. It changes no bits. */
+/* Optimisations of gcc's -O3 that -O2 lacks: vectorisation of loops with unknown trip counts, unswitching of invariant
+ * conditions, full unrolling of short loops. They change no results. */
 #if defined __GNUC__ && !defined __clang__ && defined __OPTIMIZE__ && !defined __OPTIMIZE_SIZE__
 #pragma GCC optimize("vect-cost-model=dynamic", "unswitch-loops", "peel-loops")
 #endif
 
-/* Before a loop: its iterations stay apart. clang would join some by gathers, which take longer. */
+/* Before a loop: prevents its vectorisation by clang, which would use gathers that are slower. */
 #ifdef __clang__
 #define RT_ONE_BY_ONE _Pragma("clang loop vectorize(disable)")
 #else
 #define RT_ONE_BY_ONE
 #endif
 
-/* Vectors as GNU C has them: operators work element by element. */
+/* GNU C's vectors, with elementwise operators. */
 #ifdef __GNUC__
 #define RT_HAS_VECTORS 1
 #else

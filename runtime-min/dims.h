@@ -1,4 +1,4 @@
-/* dims.h - sizes that a model uses as data: Shape of a tensor whose sizes are known at run time only. */
+/* dims.h - sizes as data: Shape of a tensor whose sizes are known only at run time. */
 #ifndef ONNXCC_DIMS_H
 #define ONNXCC_DIMS_H
 #include "rt.h"

@@ -1,6 +1,6 @@
-/* dot.h - sums of products of pairs of 16-bit integers, as wide as the processor's registers, and how a sum becomes an
- * 8-bit value: what is said differently on each processor.
- * DOT is the number of 32-bit sums in a vector. A dot_pairs holds a pair for each of them. */
+/* dot.h - processor-specific dot products: sums of products of pairs of 16-bit integers, as wide as the registers, and
+ * their requantisation to 8 bits. DOT is the number of 32-bit sums in a vector. A dot_pairs holds a pair for each of
+ * them. */
 #ifndef ONNXCC_DOT_H
 #define ONNXCC_DOT_H
 #include "vec.h"
@@ -70,7 +70,7 @@ RT_INLINE dot_pairs dot_widen(const i8 *p)
 #endif
 }
 
-/* Two numbers of 16 bits, a before b in memory. */
+/* Two 16-bit integers, a before b in memory. */
 RT_INLINE i32 dot_pair(i32 a, i32 b)
 {
 #ifdef RT_BIG_ENDIAN
@@ -91,7 +91,7 @@ RT_INLINE dot_pairs dot_load(const i16 *p)
 #endif
 }
 
-/* The pair at p for every sum. */
+/* The pair at p, broadcast to all sums. */
 RT_INLINE dot_pairs dot_spread(const i16 *p)
 {
 #if DOT == 1
@@ -147,7 +147,7 @@ RT_INLINE dot_sums dot_add(dot_sums c, dot_pairs a, dot_pairs b)
 #endif
 }
 
-/* Sums and reals that lie in memory as bytes. */
+/* Loads of sums and of floats from bytes in memory. */
 RT_INLINE dot_sums dot_sums_at(const i8 *p)
 {
 #if DOT == 1
@@ -191,8 +191,8 @@ RT_INLINE dot_sums dot_sums_of_u8(const u8 *p)
 }
 #endif
 
-/* The integer nearest to sum * scale, which is kept within [lo, hi], plus zero. Ties to even: in a float whose last
- * place is one, the low bits are the integer. */
+/* The integer nearest to sum * scale clamped to [lo, hi], plus zero. Ties to even: in a float whose last place is 1,
+ * the low bits are the integer. */
 RT_INLINE i32 dot_scaled_one(i32 c, f32 scale, f32 lo, f32 hi, i32 zero)
 {
     const f32 v = (f32)c * scale, w = v > lo ? v : lo;
@@ -211,7 +211,7 @@ RT_INLINE dot_sums dot_scaled(dot_sums c, dot_reals scale, f32 lo, f32 hi, i32 z
 #endif
 }
 
-/* The first n (all, if n >= DOT) as bytes, or as they are. */
+/* Stores the first n sums (all, if n >= DOT) as bytes, or as 32 bits. */
 RT_INLINE void dot_store_8(u8 *y, dot_sums c, idx n)
 {
 #if DOT == 1

@@ -1,4 +1,4 @@
-/* fail.h - what stands for a branch that cannot run. */
+/* fail.h - the replacement of a branch that cannot run with the model's sizes. */
 #ifndef ONNXCC_FAIL_H
 #define ONNXCC_FAIL_H
 #include "rt.h"

@@ -1,10 +1,10 @@
-/* fill.h - one value everywhere. */
+/* fill.h - fills a tensor with one value. */
 #ifndef ONNXCC_FILL_H
 #define ONNXCC_FILL_H
 #include "rt.h"
 
-/* y[i] = the element whose bits are `bits` (and `high`, for 128 of them), i in [0, count); or `bits` has the lower half of
- * its 64 bits, and bits_above the other. */
+/* y[i] = the element whose bits are `bits` (and `high`, for 128 of them), i in [0, count); or `bits` is the lower half
+ * of its 64 bits, and bits_above the upper one. */
 #define fill_PARAMS(X, V) X(idx, count) X(i64, bits) X(i64, bits_above) X(i64, high) X(i64, high_above)
 PARAMS(fill)
 #endif

@@ -1,11 +1,12 @@
-/* gather.h - Gather, GatherElements, GatherND: elements picked by index. Negative indices count from the end. */
+/* gather.h - Gather, GatherElements, GatherND: selection by indices. Negative indices count from the end. */
 #ifndef ONNXCC_GATHER_H
 #define ONNXCC_GATHER_H
 #include "rt.h"
 
 /* x: (outer, axis, inner), indices: (count), y: (outer, count, inner) */
 #define gather_PARAMS(X, V) X(idx, outer) X(idx, axis) X(idx, inner) X(idx, count)
-/* indices, y: dim, `count` elements; element i of y is at from * i in x, and along its axis (of that size and stride) at the index */
+/* indices, y: dim, `count` elements; element i of y is at from * i in x, and along its axis (of that size and stride)
+ * at the index */
 #define gather_elements_PARAMS(X, V) X(idx, count) X(int, rank) V(idx, dim, 16) V(idx, from, 16) X(idx, axis) X(idx, stride)
 /* x: (batch, dim[0], ... dim[depth), inner), indices: (batch, count, depth), y: (batch, count, inner) */
 #define gather_nd_PARAMS(X, V) X(idx, batch) X(idx, count) X(idx, inner) X(int, depth) V(idx, dim, 16)

@@ -1,12 +1,12 @@
-/* grid.h - GridSample: an image read at the places that a grid names; AffineGrid: such a grid. */
+/* grid.h - GridSample: an image sampled at the positions of a grid; AffineGrid: a grid. */
 #ifndef ONNXCC_GRID_H
 #define ONNXCC_GRID_H
 #include "rt.h"
 #include "math.h"
 
 /* x: (batch, channels, in[0], in[1], in[2], part), grid: (batch, out[0], out[1], out[2], axes), y: (batch, channels,
- * out[0], out[1], out[2], part). The grid names places from -1 to 1, the last axis first; align: those are the middles of
- * the outer elements, else their edges. part: the numbers of one element, 2 of a complex one. */
+ * out[0], out[1], out[2], part). The grid has coordinates from -1 to 1, of the last axis first; align: these are the
+ * centres of the outer elements, else their edges. part: the numbers per element, 2 for complex ones. */
 #define GRID_IMAGE(X, V)                                                                                               \
     X(idx, batch) X(idx, channels) V(idx, in, 3) V(idx, out, 3) X(int, axes) X(int, padding) X(int, align)
 #define grid_nearest_PARAMS(X, V) GRID_IMAGE(X, V)
@@ -20,7 +20,7 @@ PARAMS(affine_grid)
 
 enum { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION };
 
-/* the type that an element's weighted sum is computed in */
+/* the type of an element's weighted sum */
 #define GRID_SUM_f16 f32
 #define GRID_SUM_bf16 f32
 #define GRID_SUM_f32 f32
@@ -38,7 +38,7 @@ enum { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION };
 
 #if defined T && !defined U
 #if RT_IS_FLOAT(T)
-/* The i-th of n places from -1 to 1. */
+/* The i-th of n coordinates from -1 to 1. */
 HELPER A FN(affine_grid_place)(idx i, idx n, int align)
 {
     return align ? (n > 1 ? (A)(2 * i - (n - 1)) / (A)(n - 1) : -1) : (A)(2 * i + 1 - n) / (A)n;
@@ -68,7 +68,7 @@ REGISTER_KERNEL(affine_grid, 2, 1, 0)
 #if RT_IS_FLOAT(U) && (RT_IS_WHOLE(T) || RT_IS_FLOAT(T) || RT_IS_INT(T) || RT_IS_BOOL(T))
 #define MU(f) RT_CAT3(math_##f, , AU)
 
-/* x, reflected at low and high until it is between them */
+/* x reflected at low and high into their range */
 HELPER AU FN2(grid_reflect)(AU x, AU low, AU high)
 {
     const AU range = high - low, d = x < low ? low - x : x - high;
@@ -80,7 +80,8 @@ HELPER AU FN2(grid_reflect)(AU x, AU low, AU high)
     return (x < low) == (n == 2 * MU(floor)(n / 2)) ? low + r : high - r;
 }
 
-/* The place g on an axis of n elements, counted in elements. The border is left to what cubic reads around the place. */
+/* Coordinate g as a position on an axis of n elements, with padding applied; for cubic, padding is applied to the
+ * elements read. */
 HELPER AU FN2(grid_place)(AU g, idx n, int padding, int align, int taps)
 {
     const AU low = align ? 0 : (AU)-0.5, high = (AU)(n - 1) - low;
@@ -92,7 +93,7 @@ HELPER AU FN2(grid_place)(AU g, idx n, int padding, int align, int taps)
     return padding == GRID_REFLECTION ? FN2(grid_reflect)(x, low, high) : x;
 }
 
-/* The element in place of element x of an axis of n; -1: a zero. */
+/* The element that padding gives for position x on an axis of n; -1: a zero. */
 HELPER idx FN2(grid_element)(AU x, idx n, int padding, int align)
 {
     const AU low = align ? 0 : (AU)-0.5;
@@ -135,7 +136,7 @@ REGISTER_KERNEL2(grid_nearest, 3, 2, 0)
 #define RESULT(v) RT_CAT4(cast, , T, S)(v)
 #endif
 
-/* Weights of the two or four elements around a place that is f after the second (of two: the first) of them. */
+/* The weights of the two (four) elements around a position at distance f after the first (second) of them. */
 HELPER void FN2(grid_weights)(AU f, int taps, S *w)
 {
     const AU a = (AU)-0.75, g = 1 - f;
@@ -150,7 +151,7 @@ HELPER void FN2(grid_weights)(AU f, int taps, S *w)
     }
 }
 
-/* One element: the weighted sum of those around the place; at: along each axis, in elements, -1 a zero. */
+/* An output element: the weighted sum of those around the position; at: their indices along each axis, -1: a zero. */
 HELPER S FN2(grid_sum)(const T *x, idx base, idx at[3][4], S weight[3][4], struct grid_sample p)
 {
     S sum = 0;

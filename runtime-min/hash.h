@@ -1,4 +1,4 @@
-/* hash.h - XXH64: are the weights that the caller has loaded the right ones? */
+/* hash.h - XXH64, for the check of weights that the caller loads. */
 #ifndef ONNXCC_HASH_H
 #define ONNXCC_HASH_H
 #include "rt.h"

@@ -1,11 +1,11 @@
-/* image.h - ImageDecoder: BMP, the PNM formats and (png.h) PNG, without an operating system. What else there is may be
- * decoded by onnxcc_image_codec, which only who has the libraries links in: see runtime-hosted/codecs.c. */
+/* image.h - ImageDecoder: BMP, the PNM formats and (png.h) PNG, without an operating system. Other formats are decoded
+ * by onnxcc_image_codec, if that is linked: see runtime-hosted/codecs.c. */
 #ifndef ONNXCC_IMAGE_H
 #define ONNXCC_IMAGE_H
 #include "rt.h"
 
-/* x: (n), a file; y: (height, width, 3) or, gray, (height, width, 1), which it reports; there is room for `most` of both.
- * Both are 0 where x is no image. scratch: IMAGE_SCRATCH + 16 * most_width. */
+/* x: (n), a file; y: (height, width, 3) or, for gray, (height, width, 1); height and width are reported, at most
+ * most_... Both are 0 if x is no image. scratch: IMAGE_SCRATCH + 16 * most_width. */
 #define image_decode_PARAMS(X, V) X(idx, n) X(idx, most_height) X(idx, most_width) X(int, format)
 PARAMS(image_decode)
 
@@ -13,19 +13,19 @@ enum { IMAGE_RGB, IMAGE_BGR, IMAGE_GRAY };
 enum { IMAGE_BROKEN = -1, IMAGE_STATE = 4096, IMAGE_WINDOW = 32768, IMAGE_SCRATCH = IMAGE_STATE + IMAGE_WINDOW + 16 };
 #define IMAGE_TYPE_u8 1
 
-/* A file on its way to pixels. The functions that decode one return RT_OK, RT_BAD_SIZE (no room) or IMAGE_BROKEN. */
+/* The state of decoding. Decoders return RT_OK, RT_BAD_SIZE (no room) or IMAGE_BROKEN. */
 struct rt_image {
     const u8 *in;
-    idx n, at; /* its bytes; where reading is */
+    idx n, at; /* its bytes; the current position */
     u8 *out, *scratch;
     idx most_height, most_width, height, width;
     int format;
 };
 
-/* JPEG, WebP, TIFF, JPEG 2000: whatever it can. */
+/* Decodes JPEG, WebP, TIFF and JPEG 2000. */
 int onnxcc_image_codec(struct rt_image *m) RT_ATTRIBUTE((weak));
 
-/* Pixel (x, y); a gray one is the luminance of ITU-R 601, as Pillow rounds it. */
+/* Stores pixel (x, y); gray is the luminance of ITU-R 601, rounded as by Pillow. */
 HELPER void image_put(struct rt_image *m, idx x, idx y, u32 red, u32 green, u32 blue)
 {
     if (m->format == IMAGE_GRAY) {
@@ -49,7 +49,7 @@ SHARED int image_open(struct rt_image *m, i64 width, i64 height)
     return RT_OK;
 }
 
-/* A number of `bytes` bytes at `at`, the lowest first; 0 behind the end. */
+/* The little-endian number of `bytes` bytes at `at`; 0 beyond the end. */
 SHARED u32 image_number(const struct rt_image *m, i64 at, int bytes)
 {
     u32 v = 0;
@@ -63,7 +63,7 @@ SHARED u32 image_number(const struct rt_image *m, i64 at, int bytes)
 /* ---- BMP -------------------------------------------------------------------------------------------------------- */
 
 struct rt_bmp {
-    i64 palette, pixels; /* where they begin */
+    i64 palette, pixels; /* their offsets in the file */
     idx entry, stride;   /* bytes of a color, of a row */
     u32 bits, packed, colors, mask[3];
     int top_down;
@@ -77,7 +77,7 @@ SHARED u32 bmp_part(u32 v, u32 mask)
     return mask ? (u32)((u64)((v & mask) >> shift) * 255 / (mask >> shift)) : 0;
 }
 
-/* Pixel (x, y), counted from the first row in the file, which has this index in the palette or these bits. */
+/* Stores pixel (x, y), counted from the first row in the file, from v: an index in the palette, or the pixel's bits. */
 SHARED void bmp_put(struct rt_image *m, const struct rt_bmp *b, idx x, idx y, u32 v)
 {
     const idx row = b->top_down ? y : m->height - 1 - y;
@@ -89,7 +89,8 @@ SHARED void bmp_put(struct rt_image *m, const struct rt_bmp *b, idx x, idx y, u3
         image_put(m, x, row, bmp_part(v, b->mask[0]), bmp_part(v, b->mask[1]), bmp_part(v, b->mask[2]));
 }
 
-/* Run lengths: pairs of count and index; count 0 escapes: end of row, end, a jump, or so many literal indices. */
+/* Decodes run lengths: pairs of count and index; count 0 is an escape: end of row, end, a jump, or a number of literal
+ * indices. */
 SHARED int bmp_runs(struct rt_image *m, const struct rt_bmp *b)
 {
     const idx per_byte = b->packed == 2 ? 2 : 1;
@@ -158,7 +159,7 @@ SHARED int bmp_decode(struct rt_image *m)
 
 /* ---- PNM: P1 P2 P3 as text, P4 P5 P6 in binary; bits, gray, red green blue -------------------------------------- */
 
-/* The next number, after white space and comments; of one digit where they need not be apart. -1: there is none. */
+/* The next number, after white space and comments; one: it has one digit. -1: none. */
 SHARED i64 pnm_number(struct rt_image *m, int one)
 {
     i64 v = -1;
@@ -203,7 +204,7 @@ SHARED int pnm_decode(struct rt_image *m)
     return RT_OK;
 }
 
-/* What onnxcc_image_codec is for. */
+/* Is the file in a format of onnxcc_image_codec? */
 SHARED int image_is_foreign(const struct rt_image *m)
 {
     const u32 first = image_number(m, 0, 4);

@@ -1,13 +1,13 @@
-/* linear_attention.h - LinearAttention: a matrix for each head that every token updates and reads. */
+/* linear_attention.h - LinearAttention: a state matrix per head, which every token updates and reads. */
 #ifndef ONNXCC_LINEAR_ATTENTION_H
 #define ONNXCC_LINEAR_ATTENTION_H
 #include "rt.h"
 #include "math.h"
 
 /* q: (batch, tokens, q_heads, size), k: (batch, tokens, kv_heads, size), v: the same of v_size, y: q_heads of v_size;
- * past (may be NULL: zeros), present: (batch, kv_heads, size, v_size). decay: one for each head and (decay_step 1)
- * element of its keys, or (decay_step 0) one for each head; beta: beta_heads for each token, kv_heads or 1; NULL: the
- * rule has none. default_scale: the scale is 1 / sqrt(size). Scratch: (size + 1) * v_size. */
+ * past (may be NULL: zeros), present: (batch, kv_heads, size, v_size). decay: per head and (decay_step 1)
+ * element of the keys, or (decay_step 0) per head; beta: beta_heads (kv_heads or 1) per token; NULL: the rule does not
+ * use it. default_scale: the scale is 1 / sqrt(size). Scratch: (size + 1) * v_size. */
 #define linear_attention_PARAMS(X, V)                                                                                  \
     X(idx, batch) X(idx, tokens) X(idx, q_heads) X(idx, kv_heads) X(idx, size) X(idx, v_size) X(idx, decay_step)       \
     X(idx, beta_heads) X(f32, scale) X(int, default_scale)

@@ -1,4 +1,4 @@
-/* lookup.h - where a value stands in a sorted list. */
+/* lookup.h - the index of a value in a sorted list. */
 #ifndef ONNXCC_LOOKUP_H
 #define ONNXCC_LOOKUP_H
 #include "text.h"
@@ -18,7 +18,7 @@ PARAMS(lookup)
 #define LOOKUP_BEFORE(x, i, key, k) (rt_text_compare((x)[i], (key)[k]) > 0)
 #define LOOKUP_SAME(x, i, key, k) (rt_text_compare((x)[i], (key)[k]) == 0)
 #elif RT_IS_FLOAT(T)
-/* NaN stands at the end, and is equal to itself. */
+/* NaN is ordered last, and equal to itself. */
 #define LOOKUP_BEFORE(x, i, key, k) (LD(key, k) < LD(x, i) || (LD(x, i) != LD(x, i) && LD(key, k) == LD(key, k)))
 #define LOOKUP_SAME(x, i, key, k) (LD(key, k) == LD(x, i) || (LD(x, i) != LD(x, i) && LD(key, k) != LD(key, k)))
 #else
@@ -26,7 +26,7 @@ PARAMS(lookup)
 #define LOOKUP_SAME(x, i, key, k) (LD(key, k) == LD(x, i))
 #endif
 #if RT_CAT(LOOKUP_TYPE_, T)
-/* y[i]: the place of x[i] among the keys, which ascend; p.keys when it is not there. */
+/* y[i]: the index of x[i] in the ascending keys; p.keys if it is not there. */
 KERNEL void FN(lookup)(const T *restrict x, const T *restrict key, i64 *restrict y, struct lookup p)
 {
     for (idx i = 0; i < p.count; i++) {

@@ -1,4 +1,4 @@
-/* loss.h - NegativeLogLikelihoodLoss before its reduction: the log-probability of each sample's own class. */
+/* loss.h - NegativeLogLikelihoodLoss before its reduction: the negative log-probability of each sample's class. */
 #ifndef ONNXCC_LOSS_H
 #define ONNXCC_LOSS_H
 #include "rt.h"
@@ -10,7 +10,7 @@ PARAMS(nll_loss)
 
 #if defined T && defined U
 #if RT_IS_FLOAT(T) && RT_IS_INDEX(U)
-/* loss = -x[target] * weight[target], applied (may be NULL) = weight[target]; both 0 for the target that is ignored. */
+/* loss = -x[target] * weight[target], applied (may be NULL) = weight[target]; both 0 for the ignored target. */
 KERNEL int FN2(nll_loss)(const T *x, const U *target, const T *weight, T *loss, T *applied, struct nll_loss p)
 {
     for (idx o = 0; o < p.outer; o++)

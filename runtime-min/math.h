@@ -1,8 +1,9 @@
-/* math.h - elementary functions, math_NAME_f32 and math_NAME_f64: our own, so that every target gives the same bits.
+/* math.h - elementary functions, math_NAME_f32 and math_NAME_f64, which give the same bits on every target.
  *
- * No branches (but in fmod) and no calls, so a loop over one of them is vectorised. Only + - * / and integer operations in
- * an order that contraction does not depend on. Special values as in Annex F of C99. The largest errors, in units in the
- * last place, are printed and checked by tests/unit/accuracy.c; all are below 2, most below 1. */
+ * They have no branches (except fmod) and no calls, so that loops over them are vectorised. They use only + - * /
+ * and integer operations, in an order for which contraction makes no difference. Special values as in Annex F of
+ * C99. The largest errors, in units in the last place, are printed and checked by tests/unit/accuracy.c; all are
+ * below 2, most below 1. */
 #ifndef ONNXCC_MATH_H
 #define ONNXCC_MATH_H
 #include "rt.h"
@@ -25,8 +26,8 @@ HELPER u64 math_two_over_pi_f64(u32 i)
     return w[i];
 }
 
-/* |x| = q quarter turns + (a + l) * unit radians of pi/2, a + l within half a quarter turn: x's mantissa times those bits
- * of 2/pi that decide the result modulo four, in integers (Payne and Hanek). q is right modulo 4. */
+/* |x| = q quarter turns + (a + l) * unit radians of pi/2, a + l within half a quarter turn: x's mantissa times the bits
+ * of 2/pi that determine the result modulo 4, in integers (Payne and Hanek). q is correct modulo 4. */
 HELPER u32 math_turns_f32(f32 x, f32 *a, f32 *l)
 {
     const u32 b = rt_u32(x) & 0x7fffffff, m = (b & 0x7fffff) | 0x800000,
@@ -72,7 +73,7 @@ HELPER u64 math_turns_f64(f64 x, f64 *a, f64 *l)
 #define PICK rt_pick32
 #define MANT 23
 #define BIAS 127
-#define HALF 0xfffff000u        /* keeps 12 bits: products of two such are exact */
+#define HALF 0xfffff000u        /* keeps 12 bits: the product of two such numbers is exact */
 #define EXP_LOW -110.0f         /* exp is 0 below, infinite above */
 #define EXP_HIGH 100.0f
 #define EXPM1_LOW -26.0f        /* expm1 is -1 below */
@@ -124,7 +125,7 @@ HELPER u64 math_turns_f64(f64 x, f64 *a, f64 *l)
       + 0x1.51c9b2p1f) * u + 0x1.d97fcp0f)
 #include "math.def"
 
-/* ---- f64 ------------------------------------------------------------------------------------------------------------ */
+/* ---- f64 --------------------------------------------------------------------------------------------------------- */
 
 #define F f64
 #define SIGNED i64

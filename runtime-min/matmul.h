@@ -1,13 +1,13 @@
-/* matmul.h - products of two matrices that are both known only at run time: of f32, and of any type (plain). */
+/* matmul.h - products of two matrices known only at run time: of f32, and of any type (plain). */
 #ifndef ONNXCC_MATMUL_H
 #define ONNXCC_MATMUL_H
 #include "rt.h"
 #include "tile.h"
 
-/* y (batch, m, n) = a b + bias + r: element (i, l) of a at i * a_row + l * a_k, (l, j) of b at l * b_k + j * b_column, one
- * matrix a_batch, b_batch from the next along each batch axis (0: the same one); bias: n, r: as y.
- * Scratch: 64 columns of min(k, depth) values, then (a_k != 1) m * k. depth: values of k of one pass. direct: whole panels of
- * b are read where they are (b_column is 1). */
+/* y (batch, m, n) = a b + bias + r: element (i, l) of a at i * a_row + l * a_k, (l, j) of b at l * b_k + j * b_column,
+ * a_batch, b_batch: strides along the batch axes (0: broadcast); bias: n, r: as y. Scratch: 64 columns of min(k, depth)
+ * values, then (a_k != 1) m * k. depth: values of k of one pass. direct: whole panels of b are read in place (b_column
+ * is 1). */
 #define matmul_PARAMS(X, V)                                                                                            \
     V(idx, batch, 4) X(idx, m) X(idx, n) X(idx, k) V(idx, a_batch, 4) V(idx, b_batch, 4) X(idx, a_row) X(idx, a_k)     \
     X(idx, b_k) X(idx, b_column) X(idx, y_pitch) X(idx, r_pitch) X(idx, depth) X(int, direct) X(f32, lo) X(f32, hi)
@@ -18,7 +18,7 @@ PARAMS(matmul)
     X(idx, b_k) X(idx, b_column)
 PARAMS(matmul_plain)
 
-/* b (k rows, of which `columns` columns) -> panels of TILE_PANEL columns; columns that are not there become 0. */
+/* Packs `columns` columns of b (k rows) into panels of TILE_PANEL columns, padded with 0. */
 SHARED void matmul_pack(f32 *to, const f32 *b, idx b_k, idx b_column, idx k, idx columns)
 {
     for (idx c = 0; c < columns; c += TILE_PANEL) {
@@ -37,7 +37,7 @@ SHARED void matmul_pack(f32 *to, const f32 *b, idx b_k, idx b_column, idx k, idx
     }
 }
 
-/* a (m rows of k) -> one row after the other. */
+/* Packs a (m rows of k) contiguously. */
 SHARED void matmul_rows(f32 *to, const f32 *a, idx a_row, idx a_k, idx m, idx k)
 {
     for (idx i = 0; i < m; i++)
@@ -51,7 +51,7 @@ struct matmul_plan {
     tile_fn *tile[2][2];
 };
 
-/* All in literals where m and n are. */
+/* All literals if m and n are. */
 TILE struct matmul_plan matmul_plan(idx m, idx n)
 {
     const struct tile_cut across = tile_cut((n + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
@@ -69,7 +69,7 @@ TILE struct matmul_plan matmul_plan(idx m, idx n)
 #define MATMUL_VECTOR_f32 1
 #if defined T && !defined U
 #if (RT_IS_FLOAT(T) || RT_IS_WIDE(T)) && !RT_CAT(MATMUL_VECTOR_, T) && !defined EPI
-/* Integers wrap: they are multiplied and added as unsigned ones. */
+/* Integers wrap: they are multiplied and added as unsigned. */
 #define MATMUL_SUM_f32 f32
 #define MATMUL_SUM_f64 f64
 #define MATMUL_SUM_i32 u32
@@ -77,7 +77,10 @@ TILE struct matmul_plan matmul_plan(idx m, idx n)
 #define MATMUL_SUM_i64 u64
 #define MATMUL_SUM_u64 u64
 #define S RT_CAT(MATMUL_SUM_, A)
-enum { FN(MATMUL_BLOCK) = 16, FN(MATMUL_RUN) = 128 }; /* sums of so many products, and the sum of those */
+enum {
+    FN(MATMUL_BLOCK) = 16,
+    FN(MATMUL_RUN) = 128
+}; /* sums of RUN products are added up, which reduces rounding errors */
 KERNEL void FN(matmul_plain)(const T *a, const T *b, const T *bias, T *y, struct matmul_plain p)
 {
     const idx matrices = p.batch[0] * p.batch[1] * p.batch[2] * p.batch[3];
@@ -139,7 +142,7 @@ HELPER void MATMUL_FN(matmul_group)(const struct matmul_plan *c, const int littl
 #endif
 }
 
-/* One product; x has its rows x_row apart, and k without gaps. */
+/* One product; x has rows with stride x_row, contiguous along k. */
 HELPER void MATMUL_FN(matmul_one)(const struct matmul_plan *plan, const f32 *x, idx x_row, const f32 *b,
                                   const f32 *bias, const f32 *r, f32 *y, f32 *scratch, const struct matmul *p)
 {

@@ -1,5 +1,5 @@
-/* ml_svm.h - support vector machines: how alike rows and support vectors are, the contests between two classes each,
- * and probabilities made of those. */
+/* ml_svm.h - support vector machines: kernel functions of rows and support vectors, the scores and votes of pairs of
+ * classes, and probabilities from these. */
 #ifndef ONNXCC_ML_SVM_H
 #define ONNXCC_ML_SVM_H
 #include "rt.h"
@@ -8,7 +8,7 @@
 /* x: (rows, features), sv: (vectors, features), y: (rows, vectors) */
 #define svm_kernel_PARAMS(X, V)                                                                                        \
     X(idx, rows) X(idx, features) X(idx, vectors) X(int, kind) X(f32, gamma) X(f32, coef0) X(f32, degree)
-/* alike: (rows, vectors); start: (classes + 1), where the vectors of each class begin; coef: (classes - 1, vectors); pairs of
+/* alike: (rows, vectors); start: (classes + 1), the first vector of each class; coef: (classes - 1, vectors); pairs of
  * classes (0, 1), (0, 2), ... (1, 2) ...: rho: (pairs), score: (rows, pairs), votes: (rows, classes) */
 #define svm_contest_PARAMS(X, V) X(idx, rows) X(idx, classes) X(idx, vectors)
 /* score: (rows, pairs), a, b: (pairs), y: (rows, classes). scratch: 2 * classes * classes + classes. */
@@ -61,8 +61,8 @@ KERNEL void FN(svm_contest)(const f32 *alike, const f32 *coef, const f32 *rho, c
 }
 REGISTER_KERNEL(svm_contest, 6, 4, 0)
 
-/* The probabilities that suit those of all pairs best: method 2 of Wu, Lin and Weng, by iteration as in LIBSVM.
- * q: (n, n), of the pairs' probabilities; t: (n). */
+/* The probabilities of classes that fit those of the pairs best: method 2 of Wu, Lin and Weng, by iteration as in
+ * LIBSVM. q: (n, n), of the pairs' probabilities; t: (n). */
 HELPER void FN(svm_solve)(const f32 *q, f32 *t, f32 *y, idx n)
 {
     for (idx i = 0; i < n; i++)

@@ -1,17 +1,17 @@
-/* ml_tree.h - decision trees as tables: TreeEnsemble and its forerunners. */
+/* ml_tree.h - decision trees as tables: TreeEnsemble and its predecessors. */
 #ifndef ONNXCC_ML_TREE_H
 #define ONNXCC_ML_TREE_H
 #include "rt.h"
 
-/* x: (rows, features), y: (rows, targets), root: (trees), base: (targets) or NULL.
- * Node i asks whether feature[i] is at most value[i]: if so, link[i] is the next node, else i + 1. mode (or NULL, all 0)
- * says otherwise: TREE_EQUAL, whether it is value[i]; TREE_MISSING, a NaN goes to link[i] too.
- * feature[i] is negative where a tree ends: TREE_LEAF, value[i] counts for target link[i]; less, TREE_LEAF - 1 - feature[i]
- * pairs of target and weight from link[i] on count (both NULL where there are no such leaves). */
+/* x: (rows, features), y: (rows, targets), root: (trees), base: (targets) or NULL. Node i compares x[feature[i]] <=
+ * value[i]: if true, link[i] is the next node, else i + 1. mode (NULL: all 0) is a set of TREE_EQUAL, the comparison is
+ * ==, and TREE_MISSING, a NaN goes to link[i], too. feature[i] is negative at a leaf: with TREE_LEAF, value[i] is added
+ * to target link[i]; with less, TREE_LEAF - 1 - feature[i] pairs of target and weight from link[i] on are added (both
+ * lists are NULL if there are no such leaves). */
 #define trees_PARAMS(X, V) X(idx, rows) X(idx, features) X(idx, trees) X(idx, targets) X(int, aggregate)
 PARAMS(trees)
 
-enum { TREE_AVERAGE, TREE_SUM, TREE_MIN, TREE_MAX }; /* TreeEnsemble's own numbers */
+enum { TREE_AVERAGE, TREE_SUM, TREE_MIN, TREE_MAX }; /* TreeEnsemble's numbers */
 enum { TREE_LEAF = -1, TREE_EQUAL = 1, TREE_MISSING = 2 };
 #define TREE_TYPE_f32 1
 #define TREE_TYPE_f64 1
@@ -26,7 +26,7 @@ HELPER void FN2(tree_count)(T *y, T v, int aggregate)
     *y = aggregate <= TREE_SUM ? *y + v : !(*y == *y) || (aggregate == TREE_MIN ? v < *y : v > *y) ? v : *y;
 }
 
-/* The leaf that x ends in. */
+/* The leaf of x. */
 HELPER idx FN2(tree_walk)(const T *x, idx i, const U *feature, const T *value, const U *link, const u8 *mode)
 {
     while (feature[i] >= 0) {

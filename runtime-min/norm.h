@@ -4,10 +4,10 @@
 #include "rt.h"
 #include "math.h"
 
-/* x, y: (outer, groups, channels, inner), every (channels, inner) by itself; scale, bias: (groups, channels) */
+/* x, y: (outer, groups, channels, inner), normalised over (channels, inner); scale, bias: (groups, channels) */
 #define group_norm_PARAMS(X, V) X(idx, outer) X(idx, groups) X(idx, channels) X(idx, inner) X(f32, epsilon)
 PARAMS(group_norm)
-/* x, y: (outer, axis), every row by itself; row r has its scale at r * scale_step, its bias at r * bias_step. */
+/* x, y: (outer, axis), normalised by row; row r has its scale at r * scale_step, its bias at r * bias_step. */
 #define layer_norm_PARAMS(X, V) X(idx, outer) X(idx, axis) X(idx, scale_step) X(idx, bias_step) X(f32, epsilon)
 PARAMS(layer_norm)
 #define rms_norm_PARAMS(X, V) X(idx, outer) X(idx, axis) X(idx, scale_step) X(f32, epsilon)
@@ -21,7 +21,7 @@ PARAMS(lp_norm)
 
 #if defined T && !defined U
 #if RT_IS_FLOAT(T)
-/* y = x / (sum |x|^p)^(1/p), or 0 where that is 0 */
+/* y = x / (sum |x|^p)^(1/p), or 0 if the norm is 0 */
 KERNEL void FN(lp_norm)(const T *x, T *y, struct lp_norm p)
 {
     for (idx o = 0; o < p.outer; o++)
@@ -61,10 +61,10 @@ REGISTER_KERNEL(lp_norm, 2, 1, 0)
 #define NORM_SAME_bf16_bf16 1
 #define NORM_SAME_f32_f32 1
 #define NORM_SAME_f64_f64 1
-#define NORM_STASH_f32 1 /* what means are given out as */
+#define NORM_STASH_f32 1 /* the type of the output of means */
 #define NORM_STASH_bf16 1
-/* The mean of n elements less shift, or of the squares of that. In 16 lanes, whatever the processor, and with the
- * rounding error of every 1024 elements carried along. */
+/* The mean of x - shift over n elements, or of its square. Summed in 16 lanes on every processor, with compensation of
+ * rounding errors every 1024 elements. */
 HELPER A FN2(norm_mean)(const T *x, idx n, A shift, int square)
 {
     A sum = 0, err = 0;

@@ -1,15 +1,15 @@
-/* pad.h - Pad: borders around a tensor: one value, its edge, its reflection, or itself again. */
+/* pad.h - Pad: borders around a tensor: a constant, its edge, its reflection, or periodic. */
 #ifndef ONNXCC_PAD_H
 #define ONNXCC_PAD_H
 #include "rt.h"
 
 /* y: out, of `rank` axes; the element at i is x's at i - before, whose axes have `dim` elements at stride `from`, from
- * x[from_at] on. Outside: mode 0 *value (NULL: 0), 1 the edge, 2 reflected at it, 3 from the other end on. */
+ * x[from_at] on. Outside: mode 0: *value (NULL: 0), 1: the edge, 2: reflected at it, 3: periodic. */
 #define pad_PARAMS(X, V)                                                                                               \
     X(int, rank) V(idx, out, 16) V(idx, dim, 16) V(idx, before, 16) V(idx, from, 16) X(idx, from_at) X(int, mode)
 PARAMS(pad)
 
-/* The place on an axis of n that place i stands for; -1: none. */
+/* The index on an axis of n that index i is mapped to; -1: none. */
 HELPER idx pad_place(idx i, idx n, int mode)
 {
     if (i >= 0 && i < n)
@@ -27,7 +27,7 @@ HELPER idx pad_place(idx i, idx n, int mode)
 
 #if defined T && !defined U
 #if RT_IS_STORAGE(T)
-/* One row of the output, along its last axis a, from y[j] on; at < 0: all of it is outside. */
+/* Computes a row of the output, along its last axis a, from y[j] on; at < 0: all of it is outside. */
 HELPER void FN(pad_row)(const T *x, idx at, const T *value, T *y, idx j, int a, struct pad p)
 {
     const idx out = p.out[a], before = p.before[a], step = p.from[a];

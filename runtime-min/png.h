@@ -1,10 +1,10 @@
-/* png.h - PNG for image.h: inflates the image data byte by byte into two rows and a window, and puts rows out as they are
- * complete. Every color type, depth and interlacing; of 16 bits the upper 8; transparency is ignored. */
+/* png.h - PNG for image.h: inflates the image data byte by byte into two rows and a window, and stores rows when they
+ * are complete. All color types, depths and interlacing; the upper 8 of 16 bits; transparency is ignored. */
 #ifndef ONNXCC_PNG_H
 #define ONNXCC_PNG_H
 #include "rt.h"
 
-/* A canonical code: how many codes of each length there are, and their symbols in order. */
+/* A canonical Huffman code: the number of codes of each length, and the symbols in order. */
 struct rt_code {
     u16 count[16], symbol[288];
 };
@@ -13,11 +13,11 @@ typedef struct rt_png {
     struct rt_image *image;
     struct rt_code literal, distance;
     u8 palette[768], *window, *row, *above;
-    idx chunk;               /* bytes of the chunk that are still to be read */
-    u32 bits, have;          /* bits that were read, but not used */
+    idx chunk;               /* bytes of the chunk not read yet */
+    u32 bits, have;          /* bits read but not used yet */
     u32 count, sum_a, sum_b; /* bytes inflated; their Adler-32 */
     int depth, color, parts, pass, passes, filter, broken, done;
-    idx width, height, y, at, bytes; /* of this pass: its size; the row, the byte in it, how many bytes it has */
+    idx width, height, y, at, bytes; /* of this pass: its size; the row, the byte in it, the bytes per row */
 } RT_ALIAS rt_png;
 
 typedef char rt_png_fits[sizeof(rt_png) <= IMAGE_STATE ? 1 : -1];
@@ -33,7 +33,7 @@ SHARED u32 png_big(const struct rt_image *m, idx at)
 SHARED u32 png_byte(rt_png *p)
 {
     struct rt_image *const m = p->image;
-    while (p->chunk == 0 && !p->broken) { /* over the check sum to the next chunk */
+    while (p->chunk == 0 && !p->broken) { /* skip the checksum and the next chunk's header */
         const u32 size = png_big(m, m->at + 4);
         p->broken = m->n - m->at < 12 || png_big(m, m->at + 8) != 0x49444154 || size > (u32)(m->n - m->at - 12);
         p->chunk = p->broken ? 0 : (idx)size;
@@ -74,7 +74,7 @@ SHARED void png_make_code(rt_png *p, struct rt_code *c, const u8 *length, int n)
             c->symbol[next[length[i]]++] = (u16)i;
 }
 
-/* Codes of one length are consecutive numbers, and the next length goes on at twice the next number. */
+/* Decodes a symbol. Codes of one length are consecutive numbers; the next length continues at twice the next number. */
 SHARED u32 png_symbol(rt_png *p, const struct rt_code *c)
 {
     u32 code = 0, first = 0, before = 0;
@@ -92,11 +92,11 @@ SHARED u32 png_symbol(rt_png *p, const struct rt_code *c)
 
 /* ---- rows and pixels -------------------------------------------------------------------------------------------- */
 
-/* Of pass i (7: the only one of an image that is not interlaced): first column and row, and the step between two. */
+/* Per pass (7: the only one without interlacing): the first column and row, and their strides. */
 static const u8 rt_png_pass[8][4] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
                                      {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}, {0, 0, 1, 1}};
 
-/* Goes to pass i, or to the first one after it that has pixels. */
+/* Starts pass i, or the next one after it that has pixels. */
 SHARED void png_start_pass(rt_png *p, int i)
 {
     for (p->pass = i; p->pass < p->passes; p->pass++) {
@@ -112,7 +112,7 @@ SHARED void png_start_pass(rt_png *p, int i)
     memset(p->above, 0, (size_t)(p->done ? 0 : p->bytes));
 }
 
-/* Sample i of the row, of 8 bits; an index into the palette as it is. */
+/* Sample i of the row, scaled to 8 bits; an index into the palette unchanged. */
 SHARED u32 png_sample(const rt_png *p, idx i)
 {
     const idx bit = i * p->depth;
@@ -136,7 +136,7 @@ SHARED void png_put_row(rt_png *p)
     }
 }
 
-/* The next byte of a row: its first says by what the others are predicted. */
+/* Takes the next byte of a row: the first one is the filter that predicts the others. */
 SHARED void png_row_byte(rt_png *p, u32 v)
 {
     if (p->at == 0) {
@@ -219,7 +219,7 @@ SHARED void png_read_codes(rt_png *p)
     png_make_code(p, &p->literal, length, (int)literals);
 }
 
-/* Literals, and copies of what was out before: of lengths and distances with further bits. */
+/* Decodes a block: literals, and copies of earlier output with lengths and distances that have extra bits. */
 SHARED void png_block(rt_png *p)
 {
     while (!p->broken) {
@@ -268,7 +268,7 @@ SHARED void png_inflate(rt_png *p)
 
 /* ---- the file --------------------------------------------------------------------------------------------------- */
 
-/* The header says what pixels are; false: nothing that exists. */
+/* Reads the header; false: invalid. */
 SHARED int png_header(rt_png *p)
 {
     const struct rt_image *const m = p->image;

@@ -1,5 +1,5 @@
 /* pool.h - MaxPool, AveragePool, LpPool over windows of up to three axes, and LRN.
- * Channels are the innermost axis: an image as ONNX has it (N,C,...) counts as N*C images of one channel. */
+ * Channels are the innermost axis: an image in ONNX's layout (N,C,...) is handled as N*C images of one channel. */
 #ifndef ONNXCC_POOL_H
 #define ONNXCC_POOL_H
 #include "rt.h"
@@ -11,13 +11,13 @@
 #define POOL_WINDOWS(X, V)                                                                                             \
     X(idx, batch) X(idx, channels) V(idx, in, 3) V(idx, out, 3) V(idx, kernel, 3) V(idx, stride, 3) V(idx, dilation, 3) \
     V(idx, pad, 3)
-/* x_pitch, y_pitch: elements from pixel to pixel; 0, 0: one channel, and its pixels together. op: a POOL_; images of several
- * channels: of f32, POOL_MAX and POOL_MEAN; of bytes, POOL_MAX. count_pad: the mean counts zeros around the image, as far as
- * pad_end behind it. power: of the norm, (sum |x|^power)^(1/power). */
+/* x_pitch, y_pitch: the pitch of pixels; 0, 0: one channel, contiguous. op: a POOL_; for several channels: POOL_MAX and
+ * POOL_MEAN of f32, POOL_MAX of bytes. count_pad: the mean counts zeros around the image, up to pad_end after it.
+ * power: of the norm, (sum |x|^power)^(1/power). */
 #define pool_PARAMS(X, V) POOL_WINDOWS(X, V) X(idx, x_pitch) X(idx, y_pitch) X(int, op) V(idx, pad_end, 3) X(int, count_pad) X(f64, power)
 PARAMS(pool)
 enum { POOL_MAX, POOL_MEAN, POOL_NORM };
-/* rows: 0 or, for storage_order 1, the size that makes an index run down the columns first; images: of one channel */
+/* columns_first: indices count along columns first, as storage_order 1 does; images have one channel */
 #define max_pool_index_PARAMS(X, V) POOL_WINDOWS(X, V) X(int, columns_first)
 PARAMS(max_pool_index)
 
@@ -25,7 +25,8 @@ PARAMS(max_pool_index)
 #define lrn_PARAMS(X, V) X(idx, outer) X(idx, channels) X(idx, inner) X(idx, size) X(idx, before) X(f64, alpha) X(f64, beta) X(f64, bias)
 PARAMS(lrn)
 
-/* POOL_OUTPUTS(p) { POOL_TO(p): first element of an output pixel; POOL_WINDOW(p) { POOL_FROM(p): of an input pixel } } */
+/* POOL_OUTPUTS(p) { POOL_TO(p): first element of an output pixel; POOL_WINDOW(p) { POOL_FROM(p): of an input pixel }
+ * } */
 #define POOL_OUTPUTS(p)                                                                                                \
     for (idx n = 0; n < (p).batch; n++)                                                                                \
         for (idx d = 0; d < (p).out[0]; d++)                                                                           \
@@ -40,9 +41,9 @@ PARAMS(lrn)
 #define POOL_INT_i8 1
 #define POOL_INT_u8 1
 #define POOL_VECTOR_f32 1
-#define POOL_BLOCK 64 /* results under way at a time */
+#define POOL_BLOCK 64 /* results computed at a time */
 
-/* Those of n positions at, at + step, ... that lie in [0, size): the first and how many. */
+/* Those of n positions at, at + step, ... that are in [0, size): the first, and their number. */
 struct pool_part {
     idx first, n;
 };
@@ -53,7 +54,7 @@ HELPER struct pool_part pool_part(idx at, idx step, idx n, idx size)
     return part.n > 0 ? part : (struct pool_part){0, 0};
 }
 
-/* The part of output o's window that is in the image, along axis a; how many positions the mean counts there. */
+/* The part of output o's window that is inside the image, along axis a. */
 HELPER struct pool_part pool_taps(const struct pool *p, int a, idx o)
 {
     return pool_part(o * p->stride[a] - p->pad[a], p->dilation[a], p->kernel[a], p->in[a]);
@@ -65,13 +66,13 @@ HELPER idx pool_count(const struct pool *p, int a, idx o)
                : pool_taps(p, a, o).n;
 }
 
-/* Position k of that part, as a pixel of the axis. */
+/* The pixel of position k in that part. */
 HELPER idx pool_pixel(const struct pool *p, int a, idx o, struct pool_part part, idx k)
 {
     return o * p->stride[a] - p->pad[a] + (part.first + k) * p->dilation[a];
 }
 
-/* y = one row of outputs, each a pixel of channels; x: its image. */
+/* Computes a row of output pixels of several channels; x: its image. */
 HELPER void pool_vectors(const f32 *x, f32 *y, idx d, idx h, const struct pool *p)
 {
     const struct pool_part td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
@@ -107,7 +108,7 @@ HELPER void pool_vectors(const f32 *x, f32 *y, idx d, idx h, const struct pool *
 #define POOL_LOWEST ((A)0)
 #endif
 
-/* m and one more element; what comes of them all. */
+/* Adds an element to the partial result m; pool_result: the final one. */
 HELPER A FN(pool_add)(A m, A v, const struct pool *p)
 {
     if (p->op == POOL_MAX)
@@ -130,7 +131,7 @@ HELPER A FN(pool_result)(A m, idx count, const struct pool *p)
     return m;
 }
 
-/* y[at...] = one row of outputs, of one channel; x[from...]: its image. */
+/* Computes a row of outputs with one channel, y[at...]; x[from...]: its image. */
 HELPER void FN(pool_row)(const T *x, idx from, T *y, idx at, idx d, idx h, const struct pool *p)
 {
     const struct pool_part td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
@@ -156,7 +157,7 @@ HELPER void FN(pool_row)(const T *x, idx from, T *y, idx at, idx d, idx h, const
 }
 
 #if !RT_IS_FLOAT(T)
-/* y[at...] = one row of outputs, each a pixel of channels; x[from...]: its image. */
+/* Computes a row of output pixels of several channels, y[at...]; x[from...]: its image. */
 HELPER void FN(pool_bytes)(const T *restrict x, idx from, T *restrict y, idx at, idx d, idx h, const struct pool *p)
 {
     const struct pool_part td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);

@@ -1,29 +1,29 @@
-/* qconv.h - Conv and products of matrices in integers: 8-bit images that are channels last, 8-bit weights in panels,
- * 32-bit sums, and what they become: 8 bits again (scaled, rounded, saturated), or 32 bits as they are. */
+/* qconv.h - Conv and products of matrices in integers: 8-bit channels-last images, 8-bit weights in panels, 32-bit
+ * sums, which are requantised to 8 bits (scaled, rounded, saturated) or stored. */
 #ifndef ONNXCC_QCONV_H
 #define ONNXCC_QCONV_H
 #include "rt.h"
 #include "qtile.h"
 
-/* w: groups, outputs, inputs and taps are w_group, w_out, w_in and w_tap elements apart; zero: of each output,
- * zero_step apart, or NULL; bias: group * cout, or NULL; scale: scale_step apart, or NULL -> a panel for each 16
- * outputs of a group, see qtile.h: `stretches` times `width` taps of cin inputs. */
+/* Packs w, with the strides w_group, w_out, w_in and w_tap; zero: per output, with stride zero_step, or NULL; bias:
+ * group * cout, or NULL; scale: with stride scale_step, or NULL; into a panel per 16 outputs of a group, see qtile.h:
+ * `stretches` times `width` taps of cin inputs. */
 #define qconv_pack_PARAMS(X, V)                                                                                        \
     X(idx, group) X(idx, cout) X(idx, cin) X(idx, stretches) X(idx, width) X(idx, w_group) X(idx, w_out) X(idx, w_in)  \
     X(idx, w_tap) X(idx, zero_step) X(idx, scale_step)
 PARAMS(qconv_pack)
 
-/* x: (n, in[3], x_pitch), the channels of the next group x_group on; y: (n, out[3], y_pitch), y_group. Values of y are
- * kept within [lo, hi]. x_zero, y_zero: NULL or one number. block: rows of y for which the weights are read once.
- * fixed: the width of y is a literal. depthwise: one filter per channel; then there is one group, and cin is 1, cout
- * the number of channels. Scratch: the rows of x that a block takes, widened. */
+/* x: (n, in[3], x_pitch), with the stride x_group of groups; y: (n, out[3], y_pitch), y_group. y is clamped to [lo,
+ * hi]. x_zero, y_zero: NULL or one number. block: rows of y for which the weights are read once. fixed: the width of y
+ * is a literal. depthwise: one filter per channel; then there is one group, and cin is 1, cout the number of channels.
+ * Scratch: the rows of x that a block takes, widened. */
 #define qconv_PARAMS(X, V)                                                                                             \
     X(idx, n) V(idx, in, 3) V(idx, out, 3) X(idx, group) X(idx, cin) X(idx, cout) V(idx, kernel, 3) V(idx, stride, 3)  \
     V(idx, dilation, 3) V(idx, pad, 3) X(idx, x_pitch) X(idx, x_group) X(idx, y_pitch) X(idx, y_group) X(idx, block)   \
     X(int, depthwise) X(int, fixed) X(int, lo) X(int, hi)
 PARAMS(qconv)
 
-/* What the rows of x look like in the scratch: `pixels` in a row, `row` elements apart; `ring` rows of one plane. */
+/* The rows of x in the scratch: `pixels` per row, with stride `row`; `ring` rows of a plane. */
 struct qconv_rows {
     idx pixels, row, reach, ring;
 };
@@ -38,7 +38,7 @@ HELPER struct qconv_rows qconv_rows(idx element, const struct qconv *p)
     return r;
 }
 
-/* Which pixels of a padded row lie in the image. */
+/* The pixels [*left, *right) of a padded row that are inside the image. */
 HELPER void qconv_range(idx pixels, idx pad, idx size, int exists, idx *left, idx *right)
 {
     *left = pad < pixels ? pad : pixels;
@@ -91,17 +91,18 @@ REGISTER_KERNEL(qconv_pack, 5, 4, 0)
 #define QCONV_OUT_i32 1
 #if defined T && defined U
 #if RT_CAT(QCONV_TYPE_, T) && RT_CAT(QCONV_OUT_, U)
-/* to = from less zero, 16 bits wide. */
+/* to = from - zero, as 16 bits. */
 SHARED void FN2(qconv_widen)(i16 *restrict to, const T *restrict from, i32 zero, idx n)
 {
-    for (; n >= QTILE_PAIR; n -= QTILE_PAIR, to += QTILE_PAIR, from += QTILE_PAIR) /* a length that becomes vectors */
+    for (; n >= QTILE_PAIR;
+         n -= QTILE_PAIR, to += QTILE_PAIR, from += QTILE_PAIR) /* a fixed length, which compilers vectorise */
         for (idx i = 0; i < QTILE_PAIR; i++)
             to[i] = (i16)((i32)from[i] - zero);
     for (idx i = 0; i < n; i++)
         to[i] = (i16)((i32)from[i] - zero);
 }
 
-/* The pairs of a panel; where vectors are long, as vectors: a load of one would wait for stores of its parts. */
+/* The pairs of a panel; with long vectors, as vectors: their load would wait for smaller stores. */
 HELPER void FN2(qconv_panel)(i32 *to, const T *a, const T *b, i32 zero)
 {
 #if DOT >= 8
@@ -116,7 +117,7 @@ HELPER void FN2(qconv_panel)(i32 *to, const T *a, const T *b, i32 zero)
 #endif
 }
 
-/* For each pixel, n pairs of a value of a and one of b, less zero. */
+/* For each pixel, n pairs of a value of a and one of b, minus zero. */
 SHARED RT_NOIPA void FN2(qconv_pair)(i32 *restrict to, const T *restrict a, const T *restrict b, i32 zero, idx n,
                                      idx pixels, idx pitch)
 {
@@ -128,7 +129,7 @@ SHARED RT_NOIPA void FN2(qconv_pair)(i32 *restrict to, const T *restrict a, cons
                 to[w * QTILE_PANEL + c] = dot_pair((i32)a[w * pitch + c] - zero, (i32)b[w * pitch + c] - zero);
 }
 
-/* Row (d, h) of an image, one group's channels, less zero -> to, with zeros where there is no image. */
+/* Copies row (d, h) of an image, one group's channels minus zero, to `to`, padded with zeros. */
 HELPER void FN2(qconv_row)(i16 *to, const T *x, i32 zero, idx d, idx h, const struct qconv_rows *r,
                            const struct qconv *p)
 {
@@ -144,8 +145,8 @@ HELPER void FN2(qconv_row)(i16 *to, const T *x, i32 zero, idx d, idx h, const st
     memset(to + right * p->cin, 0, (size_t)((r->pixels - right) * p->cin) * sizeof *to);
 }
 
-/* The same for `some` (at most 16) channels of a depthwise convolution: each pixel with the one `dilation` on, in
- * pairs. */
+/* The same for `some` (at most 16) channels of a depthwise convolution: pairs of each pixel and the one `dilation`
+ * after it. */
 HELPER void FN2(qconv_pairs)(i16 *to, const T *x, i32 zero, idx d, idx h, idx some, const struct qconv_rows *r,
                              const struct qconv *p)
 {
@@ -175,7 +176,7 @@ HELPER void FN2(qconv_pairs)(i16 *to, const T *x, i32 zero, idx d, idx h, idx so
     }
 }
 
-/* Widens the rows under `rows` rows of y from (d, h) on; those before row `next` are there already. */
+/* Widens the rows of x for `rows` rows of y from (d, h) on; those before row `next` are already widened. */
 HELPER idx FN2(qconv_fill)(i16 *to, const T *x, i32 zero, idx some, idx d, idx h, idx rows, idx next,
                            const struct qconv_rows *r, const struct qconv *p)
 {
@@ -192,7 +193,7 @@ HELPER idx FN2(qconv_fill)(i16 *to, const T *x, i32 zero, idx some, idx d, idx h
     return end;
 }
 
-/* All rows of y of a plane, for the columns from `from` on: of all of the group, or (depthwise) of a panel. */
+/* Computes all rows of a plane of y, for the columns from `from` on: of the group, or (depthwise) of a panel. */
 HELPER void FN2(qconv_plane)(const T *x, const i8 *w, i32 zero, U *y, i16 *scratch, idx from, idx d,
                              const struct qtile_plan *c, const struct qconv_rows *r, const struct qtile_job *t,
                              const struct qconv *p)

@@ -4,7 +4,7 @@
 #include "rt.h"
 #include "dot.h"
 
-/* Images, windows and what counts: as average_pool in pool.h. */
+/* Images, windows and count_pad as in pool.h. */
 #define qpool_PARAMS(X, V)                                                                                             \
     X(idx, batch) X(idx, channels) V(idx, in, 3) V(idx, out, 3) V(idx, kernel, 3) V(idx, stride, 3) V(idx, dilation, 3) \
     V(idx, pad, 3) V(idx, pad_end, 3) X(int, count_pad)
@@ -12,8 +12,8 @@ PARAMS(qpool)
 
 #define QPOOL_BLOCK 64 /* channels summed at a time */
 
-/* Along one axis, for a window that begins at `at`: the first position inside the image, how many are there, and how
- * many count. */
+/* Along one axis, for a window that begins at `at`: the first position inside the image, the number inside, and the
+ * number that the mean counts. */
 struct qpool_axis {
     idx first, inside, count;
 };

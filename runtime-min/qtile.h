@@ -1,9 +1,9 @@
-/* qtile.h - the inner loop of products of matrices and convolutions in integers: like tile.h, a tile of R rows (pixels)
- * by V vectors of columns (output channels) in registers, but k goes in pairs.
+/* qtile.h - the inner loop of products of matrices and convolutions in integers: as in tile.h, a tile of R rows
+ * (pixels) by V vectors of columns (output channels) in registers, but k advances by pairs.
  *
  * Weights come in panels of 16 columns, as bytes: the zero points of the columns, each twice; 16 biases (i32); 16
- * scales (f32); then for each pair of k the two weights of every column. A last odd k has a zero point as its partner.
- * x is 16 bits wide and already less its zero point. */
+ * scales (f32); then for each pair of k the two weights of every column. A last odd k has a zero point as its
+ * partner. x is 16 bits wide, with its zero point already subtracted. */
 #ifndef ONNXCC_QTILE_H
 #define ONNXCC_QTILE_H
 #include "dot.h"
@@ -15,7 +15,7 @@
 #define QTILE_SCALE 96
 #define QTILE_HEAD 160
 
-/* Vectors in a row of a tile, and the most rows for so many. */
+/* The vectors in a row of a tile, and the maximal rows for v vectors. */
 #if DOT == 1
 #define QTILE_WIDTH 2
 #define QTILE_ROWS(v) ((v) == 1 ? 4 : 2)
@@ -38,18 +38,18 @@
 #define QTILE_FEW_APART(X) X(1) X(8)
 #endif
 
-/* What all tiles of a convolution have in common. The sum runs over planes, lines and `across` stretches of `pairs`
- * values of k: stretches `right` apart in x, lines in the next slot but `dilation` of a ring of rows, planes a ring
- * apart. */
+/* The parameters of all tiles of a convolution. The sum is over planes, lines and `across` stretches of `pairs` pairs
+ * of k: `right` is the stride of stretches in x, `dilation` that of lines in a ring of rows, and planes are in
+ * successive rings. */
 struct qtile_job {
-    idx step; /* from pixel to pixel in x */
-    idx on;   /* from pair to pair, where columns are apart; else 2 */
+    idx step; /* stride of pixels in x */
+    idx on;   /* stride of pairs: 2, unless each column has an x of its own */
     idx planes, lines, across, right, ring, dilation, row;
     idx pairs, panel; /* panel: bytes */
     idx y_pitch;      /* bytes */
-    f32 lo, hi;       /* of y - zero */
+    f32 lo, hi;       /* limits of y - zero */
     i32 zero;
-    int wide;  /* y is the sums */
+    int wide;  /* y is the 32-bit sums */
     int plain; /* all zero points of the weights are 0 */
 };
 
@@ -63,14 +63,14 @@ HELPER int qtile_plain(const i8 *w, idx panels, idx bytes)
     return any == 0;
 }
 
-/* Weights at p, less their zero points, if there are any. */
+/* The weights at p, minus their zero points unless `plain`. */
 TILE dot_pairs qtile_weights(const i8 *p, const dot_pairs *zero, const int plain)
 {
     return plain ? dot_widen(p) : dot_less(dot_widen(p), *zero);
 }
 
-/* c += x w for n pairs, those of w from pair `from` on: row r reads x[r * step]; apart: every column has an x of its own;
- * plain: see qtile_job. */
+/* c += x w for n pairs, those of w from pair `from` on: row r reads x[r * step]; apart: every column has an x of
+ * its own; plain: see qtile_job. */
 TILE void qtile_mac(dot_sums *c, const int R, const int V, const int apart, const int plain, const i16 *x, idx step,
                     idx on, const i8 *const w[4], idx from, const dot_pairs zero[4], idx n)
 {
@@ -112,7 +112,7 @@ TILE void qtile_start(dot_sums *c, const int R, const int V, const i8 *const hea
 #undef QTILE_ELEMENT
 }
 
-/* y = one vector of sums, scaled or as it is; `left` columns. */
+/* Stores one vector of sums, scaled or unchanged; `left` columns. */
 TILE void qtile_store(dot_sums c, const i8 *head, u8 *y, idx left, const struct qtile_job *t)
 {
     if (t->wide)
@@ -122,7 +122,7 @@ TILE void qtile_store(dot_sums c, const i8 *head, u8 *y, idx left, const struct 
 }
 
 #if TILE_SMALL && defined __OPTIMIZE__
-/* One function for tiles of all shapes; it takes a copy of the sums, which stay in registers before. */
+/* One function for tiles of all shapes; it takes a copy of the sums, so that they can be in registers until then. */
 SHARED void qtile_stores(const dot_sums *c, int R, int V, const i8 *const head[4], u8 *y, idx left,
                          const struct qtile_job *t)
 {
@@ -133,7 +133,7 @@ SHARED void qtile_stores(const dot_sums *c, int R, int V, const i8 *const head[4
 }
 #endif
 
-/* y = c. */
+/* Stores a tile. */
 TILE void qtile_end(const dot_sums *c, const int R, const int V, const i8 *const head[4], u8 *y, idx left,
                     const struct qtile_job *t)
 {
@@ -154,8 +154,8 @@ TILE void qtile_end(const dot_sums *c, const int R, const int V, const i8 *const
 #undef QTILE_ELEMENT
 }
 
-/* y = x w for R pixels and V vectors of columns from `column` on, of which `left` are there; x: the first pixel in the
- * first slot of the ring, of which slot `slot` has the first line. */
+/* y = x w for R pixels and V vectors of columns from `column` on, of which `left` exist; x: the first pixel in slot 0
+ * of the ring, whose slot `slot` has the first line. */
 TILE void qtile_any(dot_sums *c, const int R, const int V, const int apart, const i16 *x, idx slot, const i8 *w,
                     idx column, u8 *y, idx left, const struct qtile_job *t)
 {
@@ -188,7 +188,7 @@ TILE void qtile_any(dot_sums *c, const int R, const int V, const int apart, cons
     qtile_end(c, R, V, head, y, left, t);
 }
 
-/* One function for each shape, shared by all layers of a model; those that nobody calls vanish. */
+/* One function per shape, shared by all layers of a model; unused ones are removed by the C compiler. */
 typedef void qtile_fn(const i16 *x, idx slot, const i8 *w, idx column, u8 *y, idx left, const struct qtile_job *t);
 #define QTILE_DEFINE(R, V)                                                                                             \
     SHARED void qtile_##R##_##V(const i16 *x, idx slot, const i8 *w, idx column, u8 *y, idx left,                      \
@@ -214,7 +214,7 @@ typedef void qtile_fn(const i16 *x, idx slot, const i8 *w, idx column, u8 *y, id
 QTILE_EACH(QTILE_DEFINE)
 QTILE_EACH_APART(QTILE_DEFINE_APART)
 
-/* The tile of R rows and V vectors, or the one whose columns are apart; NULL: there is none. */
+/* The function for R rows and V vectors, or for columns with an x of their own; NULL: none. */
 TILE qtile_fn *qtile_of(const int R, const int V, const int apart)
 {
 #define QTILE_CASE(rows, vectors)                                                                                      \
@@ -230,14 +230,14 @@ TILE qtile_fn *qtile_of(const int R, const int V, const int apart)
     return NULL;
 }
 
-/* How a convolution is cut into tiles: vectors of channels, pixels of a row. tile[i][j]: i, j: small, not big, along and
- * across. */
+/* The division of a convolution into tiles: vectors of channels, pixels of a row. tile[i][j]: i, j: little rather than
+ * big, along and across. */
 struct qtile_plan {
     struct tile_cut across, along;
     qtile_fn *tile[2][2];
 };
 
-/* All in literals where the width and the channels are. even: all rows have this width. */
+/* All literals if the width and the channels are. even: all rows have this width. */
 TILE struct qtile_plan qtile_plan_of(idx width, idx cout, int even, const int apart)
 {
     const struct tile_cut across = tile_cut((cout + DOT - 1) / DOT, apart ? 1 : QTILE_WIDTH, 1);

@@ -1,5 +1,4 @@
-/* random.h - random numbers: element i is a function of the key and i alone (SplitMix64, by Steele, Lea
- * and Flood 2014). */
+/* random.h - random numbers: element i depends only on the key and i (SplitMix64, by Steele, Lea and Flood 2014). */
 #ifndef ONNXCC_RANDOM_H
 #define ONNXCC_RANDOM_H
 #include "rt.h"
@@ -20,7 +19,7 @@ HELPER u64 random_mix(u64 z)
     return z ^ z >> 31;
 }
 
-/* Where the sequence of a key begins: far from that of its neighbours. */
+/* The start of a key's sequence, far from those of adjacent keys. */
 HELPER u64 random_start(i64 key) { return random_mix((u64)key + 0x9e3779b97f4a7c15); }
 HELPER u64 random_bits(u64 start, idx i)
 {
@@ -35,7 +34,7 @@ HELPER f64 random_f64(u64 start, idx i) { return (f64)(i64)(random_bits(start, i
 
 #if defined T && !defined U
 #if RT_IS_FLOAT(T)
-/* As many digits as T has: rounding must not make a 1. */
+/* As many bits as T has: rounding must not give 1. */
 #define RANDOM_DIGITS_f16 11
 #define RANDOM_DIGITS_bf16 8
 #define RANDOM_DIGITS_f32 24
@@ -50,7 +49,7 @@ KERNEL void FN(random_uniform)(T *y, struct random_uniform p)
 }
 REGISTER_KERNEL(random_uniform, 1, 0, 0)
 
-/* Box and Muller: two uniform numbers make two normal ones. */
+/* By Box and Muller: two uniform numbers give two normal ones. */
 KERNEL void FN(random_normal)(T *y, struct random_normal p)
 {
     const u64 start = random_start(p.key);
@@ -78,7 +77,7 @@ KERNEL void FN2(multinomial)(const T *x, U *y, A *sum, struct multinomial p)
             total += M(exp)(LD(x, at + c) - top);
             sum[c] = total;
         }
-        for (idx s = 0; s < p.samples; s++) { /* the first class whose sum is beyond the number drawn */
+        for (idx s = 0; s < p.samples; s++) { /* the first class whose cumulative sum exceeds the drawn number */
             const A drawn = total * RT_CAT(random_, A)(start, b * p.samples + s);
             idx low = 0, high = p.classes - 1;
             while (low < high) {

@@ -1,11 +1,11 @@
-/* reduce.h - sums, means, extremes ... over any set of axes, and the place of an extreme along one axis. */
+/* reduce.h - sums, means, extremes ... over any set of axes, and the index of an extreme along one axis. */
 #ifndef ONNXCC_REDUCE_H
 #define ONNXCC_REDUCE_H
 #include "rt.h"
 #include "math.h"
 
-/* x: (keep0, axis0, keep1, axis1, keep2, axis2, keep3, axis3, keep4), y: the keeps alone. Neighbouring axes of one kind
- * are merged and the pattern stands at the end, so that keep4 (which is 1 when the last axis goes) has stride 1. */
+/* x: (keep0, axis0, keep1, axis1, keep2, axis2, keep3, axis3, keep4), y: only the keeps. Adjacent axes of one kind are
+ * merged and the pattern is right-aligned, so that keep4 (1 if the last axis is reduced) has stride 1. */
 #define reduce_PARAMS(X, V) V(idx, keep, 5) V(idx, axis, 4)
 #define reduce_sum_PARAMS reduce_PARAMS
 #define reduce_mean_PARAMS reduce_PARAMS
@@ -46,7 +46,7 @@ enum {
     REDUCE_MAX,
     REDUCE_MIN
 };
-#define REDUCE_TILE 32  /* outputs computed side by side */
+#define REDUCE_TILE 32  /* adjacent outputs computed together */
 #define REDUCE_LANES 16 /* partial results of a contiguous run */
 #endif
 
@@ -78,7 +78,7 @@ HELPER R FN(reduce_none)(int how)
 #endif
 }
 
-/* What of one element goes into the result. */
+/* The contribution of one element to the result. */
 HELPER R FN(reduce_map)(A v, A shift, int how)
 {
 #if RT_IS_FLOAT(T)
@@ -106,7 +106,7 @@ HELPER int FN(reduce_nan)(R v)
 #endif
 }
 
-/* Two partial results in one. A NaN stays. */
+/* Combines two partial results. A NaN is kept. */
 HELPER R FN(reduce_join)(R a, R b, int how)
 {
     if (how == REDUCE_MAX)
@@ -120,7 +120,7 @@ HELPER R FN(reduce_join)(R a, R b, int how)
 #endif
 }
 
-/* Up to 1024 contiguous elements, in 16 lanes joined pairwise, whatever the processor: the same bits everywhere. */
+/* Reduces up to 1024 contiguous elements, in 16 lanes that are combined pairwise: the same bits on every processor. */
 HELPER R FN(reduce_run)(const T *x, idx at, idx n, A shift, int how)
 {
     R lane[REDUCE_LANES];
@@ -144,7 +144,7 @@ HELPER R FN(reduce_run)(const T *x, idx at, idx n, A shift, int how)
     return lane[0];
 }
 
-/* sum += v; sums of floats carry their rounding error along in err, so that long ones stay exact to a last bit. */
+/* sum += v; for floats err accumulates the rounding error, so that long sums are exact up to the last bit. */
 HELPER void FN(reduce_add)(R *sum, R *err, R v, int how)
 {
     const R old = *sum;
@@ -159,7 +159,7 @@ HELPER void FN(reduce_add)(R *sum, R *err, R v, int how)
 #endif
 }
 
-/* `width` neighbouring outputs, whose first elements are at `at`; step: strides of the four axes. */
+/* Reduces `width` adjacent outputs, whose first elements are at `at`; step: strides of the four axes. */
 HELPER void FN(reduce_fold)(const T *x, idx at, idx width, const idx *axis, const idx *step, const A *shift, R *sum,
                             int how)
 {
@@ -189,12 +189,12 @@ HELPER void FN(reduce_fold)(const T *x, idx at, idx width, const idx *axis, cons
                         FN(reduce_add)(&sum[j], &err[j], part[j], how);
                 }
 #if RT_IS_FLOAT(T)
-    for (idx j = 0; j < width; j++) /* after an overflow there is no error to speak of */
+    for (idx j = 0; j < width; j++) /* after an overflow err is no error */
         sum[j] = err[j] - err[j] == 0 ? sum[j] + err[j] : sum[j];
 #endif
 }
 
-/* The same, finished and stored from y[to] on. */
+/* The same, with the results stored from y[to] on. */
 HELPER void FN(reduce_tile)(const T *x, T *y, idx at, idx to, idx width, const idx *axis, const idx *step, int how)
 {
     A shift[REDUCE_TILE];
@@ -231,7 +231,7 @@ HELPER void FN(reduce_tile)(const T *x, T *y, idx at, idx to, idx width, const i
     }
 }
 
-/* Everything: over the kept axes, in tiles of neighbours along the last one. */
+/* All outputs: loops over the kept axes, in tiles of adjacent ones along the last. */
 HELPER void FN(reduce)(const T *x, T *y, const idx *keep, const idx *axis, int how)
 {
     idx step[4], next[4], to = 0; /* strides of axis and keep */
@@ -316,7 +316,7 @@ KERNEL void FN(reduce_log_sum)(const T *restrict x, T *restrict y, struct reduce
 }
 REGISTER_KERNEL(reduce_log_sum, 2, 1, 0)
 
-/* log sum exp(x), by way of the largest x: no overflow. */
+/* log sum exp(x), computed relative to the largest x, which avoids overflow. */
 KERNEL void FN(reduce_log_sum_exp)(const T *restrict x, T *restrict y, struct reduce_log_sum_exp p)
 {
     FN(reduce)(x, y, p.keep, p.axis, REDUCE_LOG_SUM_EXP);
@@ -325,7 +325,7 @@ REGISTER_KERNEL(reduce_log_sum_exp, 2, 1, 0)
 #endif
 
 #if !RT_IS_BOOL(T)
-/* Where along the axis the largest (min: smallest) element is; the first NaN wins, as in numpy. */
+/* The index of the largest (min: smallest) element along the axis; the first NaN, if any, as in numpy. */
 HELPER void FN(arg_extreme)(const T *x, i64 *y, idx outer, idx axis, idx inner, int last, int min)
 {
     for (idx o = 0; o < outer; o++)

@@ -1,20 +1,20 @@
-/* resize.h - resampling along axes: tables of where to look and with what weight, then moves or weighted sums. */
+/* resize.h - resampling along axes: tables of positions and weights, then copies or weighted sums. */
 #ifndef ONNXCC_RESIZE_H
 #define ONNXCC_RESIZE_H
 #include "rt.h"
 
-/* Scales (scaled) or sizes that come at run time: both of them, for `count` axes of these sizes. policy: 0 sizes as they are, 1 and
- * 2 the smallest or largest scale for all axes. */
+/* From run-time scales (scaled) or sizes, computes both, for `count` axes of sizes in[]. policy: 0: sizes unchanged; 1,
+ * 2: the smallest or largest scale for all axes. */
 #define resize_sizes_PARAMS(X, V) X(int, count) X(int, scaled) X(int, policy) V(idx, in, 16)
 PARAMS(resize_sizes)
-/* One axis of `in` elements made `out` long: for every output element `taps` positions and weights. scale: out / in as
- * the model says it (0: just that); start, end: the region of interest; a: the cubic's coefficient. What comes at run time
- * is in arrays: element `of` of scales, and elements `of` and count + of of roi. */
+/* The table of an axis from `in` to `out` elements: `taps` positions and weights per output element. scale: the model's
+ * (0: out / in); start, end: the region of interest; a: the cubic coefficient. Run-time ones are in arrays: element
+ * `of` of scales, elements `of` and count + of of roi. */
 #define resize_table_PARAMS(X, V)                                                                                      \
     X(idx, in) X(idx, out) X(int, taps) X(int, of) X(int, count) X(int, mode) X(int, transform) X(int, nearest) X(int, antialias)               \
     X(int, exclude) X(f32, scale) X(f32, start) X(f32, end) X(f32, a)
 PARAMS(resize_table)
-/* x: (outer, in0, in1, inner), y: (outer, out0, out1, inner); a table that is NULL: that axis stays as it is */
+/* x: (outer, in0, in1, inner), y: (outer, out0, out1, inner); NULL instead of a table: that axis is unchanged */
 #define resize_nearest_PARAMS(X, V) X(idx, outer) X(idx, in0) X(idx, in1) X(idx, out0) X(idx, out1) X(idx, inner)
 PARAMS(resize_nearest)
 #define resize_PARAMS(X, V)                                                                                            \
@@ -69,7 +69,7 @@ REGISTER_FALLIBLE(resize_sizes, 4, 2, 0)
 #endif
 
 #if RT_IS_REAL(T)
-/* Where output element o lies on the input's axis. */
+/* The position of output element o on the input's axis. */
 HELPER A FN(resize_origin)(struct resize_table p, idx o, A scale)
 {
     const A x = (A)o, in = (A)p.in, length = scale * in, half = (A)0.5;
@@ -98,8 +98,8 @@ HELPER A FN(resize_weight)(A d, int mode, A a)
     return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/* Stores for every output element its positions, clamped to the axis (-1: it is outside, crop), and their weights. In the
- * type of the sums, since ties in nearest are decided by how coordinates round. */
+/* Stores the positions of every output element, clamped to the axis (-1: outside, for crop), and their weights.
+ * Computed in the type of the sums, since the rounding of coordinates decides ties in nearest. */
 KERNEL void FN(resize_table)(const f32 *restrict scales, const f32 *restrict roi, i32 *restrict at, T *restrict weight,
                              struct resize_table p)
 {
@@ -120,7 +120,7 @@ KERNEL void FN(resize_table)(const f32 *restrict scales, const f32 *restrict roi
                                                                     : ratio >= (A)0.5;
             first = (idx)left + up;
         }
-        for (int pass = 0; pass < 2; pass++) /* first the sum of the weights, then what is stored */
+        for (int pass = 0; pass < 2; pass++) /* first the sum of the weights, then the normalised weights */
             for (int k = 0; k < p.taps; k++) {
                 const idx i = first + k;
                 A w = FN(resize_weight)(((A)(i - (idx)left) - ratio) * squeeze, p.mode, (A)p.a);
@@ -166,7 +166,7 @@ REGISTER_KERNEL(resize_nearest, 5, 4, 0)
 
 #if RT_IS_FLOAT(T) || RT_IS_INT(T)
 #if RT_IS_FLOAT(T)
-#define W A /* of the weights and of the sums */
+#define W A /* type of weights and sums */
 #else
 #define W RT_CAT(RESIZE_SUM_, T)
 #endif
@@ -193,7 +193,7 @@ HELPER void FN(resize_store)(T *y, idx i, W v)
 }
 
 /* y = sum over the taps of both axes of weight * x; `outside` where a position is -1. row: in1 * inner sums along
- * axis 0, from which the row of y is made. */
+ * axis 0, for one row of y. */
 KERNEL void FN(resize)(const T *restrict x, const i32 *restrict at0, const W *restrict weight0, const i32 *restrict at1,
                        const W *restrict weight1, T *restrict y, W *restrict row, struct resize p)
 {

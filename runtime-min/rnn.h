@@ -1,19 +1,19 @@
-/* rnn.h - the recurrent part of LSTM, GRU and RNN. The products of the inputs with W, biases added, come from outside, for
- * all steps at once: what is left is a step's product with R and its activations. R lies in panels of 16 hidden units,
- * gates apart: [direction][panel][gate][k][16], so that a step reads it once, in order. */
+/* rnn.h - the recurrent part of LSTM, GRU and RNN. The products of the inputs with W, including biases, are inputs,
+ * computed for all steps at once; the kernels compute each step's product with R and its activations. R is packed into
+ * panels of 16 hidden units by gate, [direction][panel][gate][k][16], so that a step reads it once, in order. */
 #ifndef ONNXCC_RNN_H
 #define ONNXCC_RNN_H
 #include "rt.h"
 #include "math.h"
 #include "vec.h"
 
-/* r: (directions, gates, hidden, hidden), y: its panels, filled up with zeros */
+/* r: (directions, gates, hidden, hidden), y: its panels, padded with zeros */
 #define rnn_pack_PARAMS(X, V) X(idx, directions) X(idx, gates) X(idx, hidden)
 PARAMS(rnn_pack)
 
 /* g: (steps, batch, directions, gates, hidden), or (batch, steps, ...) when batch_first; h0, c0, y_h, y_c: (directions,
  * batch, hidden) or (batch, directions, hidden); y: (steps, directions, batch, hidden) or (batch, steps, directions,
- * hidden). NULL: absent (zero, or not wanted). act: RNN_TANH ... for f, g, h of each direction; clip: 0 for none. */
+ * hidden). NULL: absent (zero, or not an output). act: RNN_TANH ... for f, g, h of each direction; clip: 0 for none. */
 #define RNN_FIELDS(X)                                                                                                  \
     X(idx, steps) X(idx, batch) X(idx, hidden) X(idx, directions) X(int, reverse) X(int, batch_first) X(f32, clip)
 #define lstm_PARAMS(X, V) RNN_FIELDS(X) X(int, input_forget) V(int, act, 6) V(f32, alpha, 6) V(f32, beta, 6)
@@ -39,7 +39,7 @@ enum {
 #define RNN_PANEL 16
 #define RNN_IS_f32 1
 
-/* Offsets of the rows of hidden units of one sequence: at step t, and of its state. */
+/* The index of the row of hidden units of a sequence at step t; rnn_state: of its state. */
 HELPER idx rnn_row(idx steps, idx batch, idx directions, int batch_first, idx t, idx d, idx b)
 {
     return batch_first ? (b * steps + t) * directions + d : (t * directions + d) * batch + b;
@@ -49,7 +49,7 @@ HELPER idx rnn_state(idx batch, idx directions, int batch_first, idx d, idx b)
     return batch_first ? b * directions + d : d * batch + b;
 }
 
-/* How many gates are summed at the same time: enough sums to hide the latency of an addition, not more than registers. */
+/* The number of gates summed at a time: enough sums to hide the latency of additions, but not more than registers. */
 #if RT_VEC >= 8
 #define RNN_TOGETHER 4
 #elif RT_VEC == 4
@@ -58,8 +58,9 @@ HELPER idx rnn_state(idx batch, idx directions, int batch_first, idx d, idx b)
 #define RNN_TOGETHER 1
 #endif
 
-/* acc += r h for G gates of a panel; G is a literal. Panels of one vector have two sums each, of even and odd k: else an
- * addition would wait for the one before. Code for generic has one, for it adds in the same order on every processor. */
+/* acc += r h for G gates of a panel; G is a literal. Panels of one vector have two sums each, of even and odd k, to
+ * shorten the chain of dependent additions. Code for generic has one, since it adds in the same order on every
+ * processor. */
 HELPER void rnn_gates(f32 *acc, const f32 *h, const f32 *r, idx n, const int G)
 {
     vec a[4][RNN_PANEL / RT_VEC];
@@ -172,8 +173,8 @@ HELPER A FN(rnn_one)(A v, int act, A alpha, A beta)
     }
 }
 
-/* An activation function on a panel, its input kept within [-clip, clip] unless clip is 0. From one array to another:
- * in place, clang moves a load into the iteration before and then sees no loop that it can vectorise. */
+/* An activation function on a panel, with its input clamped to [-clip, clip] unless clip is 0. It copies between
+ * arrays: in place, clang moves a load to the previous iteration and then cannot vectorise the loop. */
 HELPER void FN(rnn_act)(A *v, int act, f32 alpha, f32 beta, f32 clip)
 {
     const A c = (A)clip;
@@ -191,7 +192,7 @@ HELPER void FN(rnn_act)(A *v, int act, f32 alpha, f32 beta, f32 clip)
             v[j] = FN(rnn_one)(x[j], act, (A)alpha, (A)beta);
 }
 
-/* The first w elements of `gates` rows, `apart` from each other, into panels. */
+/* Loads the first w elements of `gates` rows, with stride `apart`, into panels. */
 HELPER void FN(rnn_load)(A *v, const T *x, idx w, int gates, idx apart)
 {
 #if RT_CAT(RNN_IS_, T)
@@ -207,7 +208,7 @@ HELPER void FN(rnn_load)(A *v, const T *x, idx w, int gates, idx apart)
             v[g * RNN_PANEL + j] = j < w ? LD(x, g * apart + j) : 0;
 }
 
-/* The hidden units w of one sequence at `at`: their state h for the next step, and y's row (NULL: not wanted). */
+/* Stores w hidden units of a sequence: the state h for the next step, and y's row (NULL: not an output). */
 HELPER void FN(rnn_store)(const A *v, A *h, T *y, idx w)
 {
     for (idx j = 0; j < w; j++)
@@ -217,7 +218,8 @@ HELPER void FN(rnn_store)(const A *v, A *h, T *y, idx w)
             ST(y, j, v[j]);
 }
 
-/* Fills state s (batch, hidden) of direction d from an initial one, or with zeros, also for empty sequences. */
+/* Initialises state s (batch, hidden) of direction d; with zeros if there is no initial state, or for empty
+ * sequences. */
 HELPER void FN(rnn_begin)(A *s, const T *from, const i32 *lengths, idx batch, idx hidden, idx directions,
                           int batch_first, idx d)
 {
@@ -235,7 +237,7 @@ HELPER void FN(rnn_end)(const A *s, T *to, idx batch, idx hidden, idx directions
             ST(to, rnn_state(batch, directions, batch_first, d, b) * hidden + i, s[b * hidden + i]);
 }
 
-/* Zeros in y after the end of sequences that are shorter than all steps. */
+/* Stores zeros in y after the end of shorter sequences. */
 HELPER void FN(rnn_pad)(T *y, const i32 *lengths, idx steps, idx batch, idx hidden, idx directions, int batch_first,
                         idx d)
 {
@@ -245,14 +247,15 @@ HELPER void FN(rnn_pad)(T *y, const i32 *lengths, idx steps, idx batch, idx hidd
                 ST(y, rnn_row(steps, batch, directions, batch_first, t, d, b) * hidden + i, 0);
 }
 
-/* Step s of a sequence happens at this time; -1 when the sequence has ended. */
+/* The index in time of a sequence's step s; -1: the sequence has ended. */
 HELPER idx FN(rnn_time)(const i32 *lengths, idx b, idx s, idx steps, int reverse)
 {
     const idx n = lengths && lengths[b] < steps ? lengths[b] : steps;
     return s >= n ? -1 : reverse ? n - 1 - s : s;
 }
 
-/* One panel of one step: w hidden units from `at` on. v: the gates i, o, f, c, sums already; c: the old cells, updated. */
+/* One panel of one step: w hidden units from `at` on. v: the summed gates i, o, f, c; c: the cells, which are
+ * updated. */
 HELPER void FN(lstm_cell)(A *v, A *c, const T *peephole, idx w, idx hidden, struct lstm p, idx d)
 {
     const int *const act = p.act + d * 3;
@@ -373,8 +376,8 @@ HELPER void FN(gru_cell)(const T *g, const T *r, const T *bias, const A *h, A *n
     FN(rnn_store)(hh, next + at, y ? y + at : NULL, w);
 }
 
-/* Gates z, r, h. bias: the recurrent one of h, (directions, hidden), when linear_before_reset. Scratch: 4 * batch * hidden:
- * the state, the next one, z and r * state. */
+/* Gates z, r, h. bias: the recurrent bias of h, (directions, hidden), if linear_before_reset. Scratch: 4 * batch *
+ * hidden: the state, the next one, z and r * state. */
 KERNEL void FN(gru)(const T *restrict g, const T *restrict r, const i32 *restrict lengths, const T *restrict h0,
                     const T *restrict bias, T *restrict y, T *restrict y_h, A *restrict state, struct gru p)
 {

@@ -1,19 +1,22 @@
-/* roi.h - RoiAlign, MaxRoiPool: what lies in regions of an image, in a grid of bins; NonMaxSuppression: which regions. */
+/* roi.h - RoiAlign, MaxRoiPool: regions of an image, reduced to a grid of bins; NonMaxSuppression: selection of
+ * boxes. */
 #ifndef ONNXCC_ROI_H
 #define ONNXCC_ROI_H
 #include "rt.h"
 #include "math.h"
 
-/* x: (batch, channels, in[0], in[1]), rois: (rois, x1 y1 x2 y2) times scale, y: (rois, channels, out[0], out[1]), of: the
- * image of each; sampling: places along each axis of a bin, 0: as many as it has elements; shift: by half an element. */
+/* x: (batch, channels, in[0], in[1]), rois: (rois, x1 y1 x2 y2) times scale, y: (rois, channels, out[0], out[1]), of:
+ * the image of each; sampling: positions along each axis of a bin, 0: the size of the bin in elements; shift: by half
+ * an element. */
 #define roi_align_PARAMS(X, V)                                                                                         \
     X(idx, batch)                                                                                                      \
     X(idx, channels) V(idx, in, 2) X(idx, rois) V(idx, out, 2) X(idx, sampling) X(f64, scale) X(int, shift)            \
         X(int, max)
 /* rois: (rois, image x1 y1 x2 y2) */
 #define max_roi_pool_PARAMS(X, V) X(idx, batch) X(idx, channels) V(idx, in, 2) X(idx, rois) V(idx, out, 2) X(f64, scale)
-/* boxes: (batch, boxes, 4), by their corners or (center) as x y width height; scores: (batch, classes, boxes), y: (found,
- * batch class box), with room for `most`. limit, overlap and score may be NULL: 0, 0, none. scratch: (boxes) of i32. */
+/* boxes: (batch, boxes, 4), by their corners or (center) as x y width height; scores: (batch, classes, boxes), y:
+ * (found, batch class box), with room for `most`. limit, overlap and score may be NULL: 0, 0, none. scratch: (boxes) of
+ * i32. */
 #define nms_PARAMS(X, V) X(idx, most) X(idx, batch) X(idx, classes) X(idx, boxes) X(int, center)
 PARAMS(roi_align)
 PARAMS(max_roi_pool)
@@ -21,7 +24,7 @@ PARAMS(nms)
 
 #define ROI_IS_f32 1
 #define ROI_BLOCK 32     /* channels at a time */
-#define ROI_PLACES 32768 /* along an axis of a bin, at most */
+#define ROI_PLACES 32768 /* maximum along an axis of a bin */
 
 /* A box as x1 y1 x2 y2, x1 <= x2 and y1 <= y2. */
 HELPER void nms_corners(const f32 *b, int center, f32 *c)
@@ -33,7 +36,8 @@ HELPER void nms_corners(const f32 *b, int center, f32 *c)
     c[3] = center ? b[1] + h : b[0] < b[2] ? b[2] : b[0];
 }
 
-/* Sinks box v from the free place `at` of a heap of n boxes: the one with the highest score, of equal ones the first, on top. */
+/* Sifts box v down from the free node `at` of a heap of n boxes, whose root has the highest score (the first box, if
+ * equal). */
 HELPER void nms_sink(const f32 *score, i32 *heap, idx n, idx at, i32 v)
 {
     for (idx c; (c = 2 * at + 1) < n; at = c) {
@@ -47,7 +51,7 @@ HELPER void nms_sink(const f32 *score, i32 *heap, idx n, idx at, i32 v)
     heap[at] = v;
 }
 
-/* Is what boxes a and b share a larger part of both together than `most`? */
+/* Is the intersection over union of boxes a and b larger than `most`? */
 HELPER int nms_overlap(const f32 *a, const f32 *b, int center, f32 most)
 {
     f32 p[4], q[4];
@@ -63,7 +67,7 @@ HELPER int nms_overlap(const f32 *a, const f32 *b, int center, f32 most)
 
 #if defined T && !defined U
 #if RT_IS_FLOAT(T)
-/* One place on an axis of n elements: the two around it, and the weight of the second; 0: outside. */
+/* For a position on an axis of n elements: the two elements around it, and the weight of the second; 0: outside. */
 HELPER int FN(roi_place)(A v, idx n, idx *at, A *weight)
 {
     if (!(v >= -1 && v <= (A)n))
@@ -75,7 +79,8 @@ HELPER int FN(roi_place)(A v, idx n, idx *at, A *weight)
     return 1;
 }
 
-/* One bin: begins at `from`, of `size`, `places` in it, along y and x. For some channels from x's element `base` on. */
+/* Sums a bin that begins at `from`, has `size` and `places` positions, along y and x, for `some` channels from x[base]
+ * on. */
 HELPER void FN(roi_bin)(const T *x, idx base, const A *from, const A *size, const idx *places, idx some, A *sum,
                         struct roi_align p)
 {
@@ -136,7 +141,7 @@ KERNEL int FN(roi_align)(const T *x, const T *rois, const i64 *of, T *y, struct 
 }
 REGISTER_FALLIBLE(roi_align, 4, 3, 0)
 
-/* Bin i of an axis cut into n: the elements [range[0], range[1]) of `size`; the region has `length` from `first` on. */
+/* Bin i of n along an axis: the elements [range[0], range[1]) of `size`; the region has `length` from `first` on. */
 HELPER void FN(roi_range)(A first, A length, idx i, idx n, idx size, idx *range)
 {
     const A step = length / (A)n;
@@ -153,7 +158,7 @@ KERNEL int FN(max_roi_pool)(const T *x, const T *rois, T *y, struct max_roi_pool
         const A of = LD(rois, r * 5);
         if (!(of >= 0 && of < (A)p.batch))
             return RT_BAD_INDEX;
-        for (int a = 0; a < 2; a++) { /* half a place away from zero is the next one */
+        for (int a = 0; a < 2; a++) { /* rounds half away from zero */
             const A start = LD(rois, r * 5 + 2 - a) * (A)p.scale, end = LD(rois, r * 5 + 4 - a) * (A)p.scale;
             first[a] = M(trunc)(start + M(copysign)((A)0.5, start));
             length[a] = M(trunc)(end + M(copysign)((A)0.5, end)) - first[a] + 1;
@@ -181,7 +186,7 @@ REGISTER_FALLIBLE(max_roi_pool, 3, 2, 0)
 #endif
 
 #if RT_CAT(ROI_IS_, T)
-/* Box by box, the best first: taken, unless one that was taken before covers too much of it. */
+/* Selects boxes in descending order of score, except those that overlap a selected one too much. */
 KERNEL int FN(nms)(const f32 *boxes, const f32 *scores, const i64 *limit, const f32 *overlap, const f32 *score, i64 *y,
                    void *scratch, i64 *found, struct nms p)
 {

@@ -1,11 +1,11 @@
-/* rotary.h - RotaryEmbedding: pairs of elements turned by an angle that depends on the position. */
+/* rotary.h - RotaryEmbedding: pairs of elements rotated by an angle that depends on the position. */
 #ifndef ONNXCC_ROTARY_H
 #define ONNXCC_ROTARY_H
 #include "rt.h"
 
-/* x, y: (batch, seq, heads, size), `step` from one of seq to the next, `head_step` from head to head. Of each head the
- * first 2 * half elements turn: i with half + i, or (interleaved) 2 i with 2 i + 1. cos, sin: (rows, half); row ids[b][s],
- * or (ids NULL) one for each b and s. */
+/* x, y: (batch, seq, heads, size), with the strides step (seq) and head_step. The first 2 * half elements of each head
+ * are rotated: i with half + i, or (interleaved) 2 i with 2 i + 1. cos, sin: (rows, half); row ids[b][s], or (ids NULL)
+ * one for each b and s. */
 #define rotary_PARAMS(X, V)                                                                                            \
     X(idx, batch) X(idx, seq) X(idx, heads) X(idx, size) X(idx, step) X(idx, head_step) X(idx, rows) X(idx, half)      \
     X(int, interleaved)

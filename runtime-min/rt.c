@@ -1,6 +1,6 @@
 /* rt.c - compiled once per kernel header (-DKERNELS='"softmax.h"'): its kernels for every type they are written for.
- * Plain: a member of libonnxcc-rt.a. With ONNXCC_HOST: the compiler's own copy, registered so that it can run.
- * It includes itself: without T it goes through the types, with T through the second types U. */
+ * By default: a member of libonnxcc-rt.a. With ONNXCC_HOST: the compiler's copy, registered in its table of kernels.
+ * The file includes itself: without T, for each type T; with T, for each second type U. */
 #ifndef T
 #define ONNXCC_RT_C
 #include "rt.h"

@@ -1,4 +1,4 @@
-/* rt.h - what every kernel stands on: element types, loads and stores, how kernels are declared.
+/* rt.h - the base of all kernels: element types, loads and stores, declaration of kernels.
  * Freestanding: no libc beyond memcpy, memset, memmove. */
 #ifndef ONNXCC_RT_H
 #define ONNXCC_RT_H
@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Before dialect.h sets gcc's options: <string.h> may have defined them, with _FORTIFY_SOURCE, under others. */
+/* Declared before dialect.h sets gcc's options: with _FORTIFY_SOURCE, <string.h> may have defined them under other
+ * options. */
 void *memcpy(void *restrict, const void *restrict, size_t);
 void *memset(void *, int, size_t);
 void *memmove(void *, const void *, size_t);
@@ -28,7 +29,7 @@ typedef double RT_ALIAS f64;
 typedef u8 b8;         /* bool: 0 or 1 */
 typedef u16 f16, bf16; /* bit patterns */
 typedef u8 f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0;
-typedef u8 f4e2m1, f6e2m3, f6e3m2, i4, u4, i2, u2; /* packed bytes: only LD and ST know where an element is */
+typedef u8 f4e2m1, f6e2m3, f6e3m2, i4, u4, i2, u2; /* packed bytes: elements are accessed only by LD and ST */
 typedef struct {
     f32 re, im;
 } RT_ALIAS c64;
@@ -37,7 +38,7 @@ typedef struct {
 } RT_ALIAS c128;
 #ifndef ONNXCC_STRING
 #define ONNXCC_STRING
-/* A string: bytes, without a NUL behind them, and how many. Has 16 bytes on every machine. */
+/* A string: bytes, not followed by a NUL, and their number. 16 bytes on every machine. */
 typedef struct onnxcc_string {
     const char *text;
     uint64_t length;
@@ -45,7 +46,7 @@ typedef struct onnxcc_string {
 #endif
 typedef onnxcc_string str;
 
-/* What the emitted code's own arrays are declared with; define them to place weights or the arena elsewhere. */
+/* Attributes of the emitted arrays; define these to place weights or the arena elsewhere. */
 #ifndef RT_CONST
 #define RT_CONST RT_ATTRIBUTE((aligned(16)))
 #endif
@@ -56,12 +57,12 @@ typedef struct {
     unsigned char a[64];
 } RT_ATTRIBUTE((aligned(64))) rt_align;
 
-/* The arena is not NULL: so neither is what lies in it, and the C compiler need not think about kernels' optional arguments. */
+/* The arena is not NULL, and so no pointer into it: the C compiler can remove code for absent arguments of kernels. */
 #define RT_ARENA_GIVEN RT_ATTRIBUTE((nonnull(1)))
 
 typedef ptrdiff_t idx; /* a count of elements, or an offset in elements */
 
-/* Sizes in emitted code: floor division and modulo (0 when b is 0), the smaller, the larger. */
+/* Arithmetic on sizes in emitted code: floor division and modulo (0 if b is 0), minimum, maximum. */
 static inline RT_ATTRIBUTE((unused)) idx rt_div(idx a, idx b)
 {
     return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
@@ -70,7 +71,7 @@ static inline RT_ATTRIBUTE((unused)) idx rt_mod(idx a, idx b) { return b == 0 ? 
 static inline RT_ATTRIBUTE((unused)) idx rt_min(idx a, idx b) { return a < b ? a : b; }
 static inline RT_ATTRIBUTE((unused)) idx rt_max(idx a, idx b) { return a > b ? a : b; }
 
-/* What may leave 32 bits is computed in 64, where INT64_MIN and INT64_MAX mean all that is smaller or larger, and stay so. */
+/* Sizes that may not fit 32 bits are computed in 64, saturating: INT64_MIN and INT64_MAX are infinities. */
 static inline RT_ATTRIBUTE((unused)) int rt_wide_fits(i64 a) { return a != INT64_MIN && a != INT64_MAX; }
 static inline RT_ATTRIBUTE((unused)) i64 rt_wide_add(i64 a, i64 b)
 {
@@ -103,13 +104,13 @@ static inline RT_ATTRIBUTE((unused)) i64 rt_wide_mod(i64 a, i64 b)
 static inline RT_ATTRIBUTE((unused)) i64 rt_wide_min(i64 a, i64 b) { return a < b ? a : b; }
 static inline RT_ATTRIBUTE((unused)) i64 rt_wide_max(i64 a, i64 b) { return a > b ? a : b; }
 
-/* A run-time integer that decides a size, or the nearest one. */
+/* A run-time integer that determines a size, clamped to idx. */
 static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 {
     return (idx)(v > PTRDIFF_MAX ? PTRDIFF_MAX : v < PTRDIFF_MIN ? PTRDIFF_MIN : v);
 }
 
-/* The type that kernels compute in, for each storage type. */
+/* The arithmetic type, in which kernels compute, of each storage type. */
 #define RT_ARITH_f32 f32
 #define RT_ARITH_f16 f32
 #define RT_ARITH_bf16 f32
@@ -145,17 +146,17 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #define RT_CAT4_(a, b, c, d) a##b##_##c##_##d
 #define RT_CAT4(a, b, c, d) RT_CAT4_(a, b, c, d)
 
-/* Inside a kernel header, T is the tag of the storage type (U a second one, where there is one). */
+/* Inside a kernel header, T is the tag of the storage type (U: of a second one, if any). */
 #define A RT_CAT(RT_ARITH_, T)      /* arithmetic type: f32 f64 i32 u32 i64 u64 */
 #define M(f) RT_CAT3(math_##f, , A) /* M(exp)(x): math.h's function for A */
 #define LD(x, i) RT_CAT(ld_, T)((x), (i))       /* element i, as A */
-#define ST(y, i, v) RT_CAT(st_, T)((y), (i), (v)) /* rounds and saturates nothing but by the type's own rule */
+#define ST(y, i, v) RT_CAT(st_, T)((y), (i), (v)) /* rounds or saturates by the type's rule */
 #define AU RT_CAT(RT_ARITH_, U)
 #define LDU(x, i) RT_CAT(ld_, U)((x), (i))
 #define STU(y, i, v) RT_CAT(st_, U)((y), (i), (v))
 
-/* Kinds of types, for #if in kernel headers: #if RT_IS_FLOAT(T). Every tag has its kind, and marks: no #if meets a name that is
- * not defined. */
+/* Kinds of types, for #if in kernel headers: #if RT_IS_FLOAT(T). Every tag has a kind and marks, so that no #if depends
+ * on an undefined name. */
 #define RT_KIND(t) (RT_CAT(RT_KIND_, t) & 15)
 #define RT_IS_FLOAT(t) (RT_KIND(t) == 1)   /* f16 bf16 f32 f64 */
 #define RT_IS_INT(t) (RT_KIND(t) == 2 || RT_KIND(t) == 3) /* i8..i64 u8..u64 */
@@ -197,15 +198,15 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #define RT_KIND_c64 9
 #define RT_KIND_c128 (9 | RT_STORAGE)
 #define RT_MARKED(t, mark) ((RT_CAT(RT_KIND_, t) & (mark)) != 0)
-#define RT_IS_REAL(t) RT_MARKED(t, RT_REAL)     /* f32 f64: what floats are computed in */
-#define RT_IS_WIDE(t) RT_MARKED(t, RT_WIDE)     /* what most operators have of integers */
-#define RT_IS_INDEX(t) RT_MARKED(t, RT_INDEX)   /* what indices come as */
+#define RT_IS_REAL(t) RT_MARKED(t, RT_REAL)     /* f32 f64: arithmetic types of floats */
+#define RT_IS_WIDE(t) RT_MARKED(t, RT_WIDE)     /* the integers that most operators support */
+#define RT_IS_INDEX(t) RT_MARKED(t, RT_INDEX)   /* types of indices */
 #define RT_IS_LONG_INDEX(t) RT_MARKED(t, RT_LONG_INDEX)
 
-/* Kernels that only move elements exist for one type of each size, and take void pointers: what type_storage names. */
+/* Kernels that only move elements exist for one type of each size, which type_storage gives, and take void pointers. */
 #define RT_IS_STORAGE(t) RT_MARKED(t, RT_STORAGE)
-#define RT_IS_WHOLE(t) (RT_IS_STORAGE(t) && !RT_IS_SMALL(t)) /* storage types of at least a byte: few operators have others */
-/* Inside those: MOVE(y, j, x, i, n) does y[j..j+n) = x[i..i+n), which do not overlap. */
+#define RT_IS_WHOLE(t) (RT_IS_STORAGE(t) && !RT_IS_SMALL(t)) /* of at least a byte; few operators support others */
+/* In these: MOVE(y, j, x, i, n) is y[j..j+n) = x[i..i+n), which do not overlap. */
 #define MOVE(y, j, x, i, n) RT_CAT(RT_MOVE_, T)(y, j, x, i, n)
 #define RT_MOVE_u8(y, j, x, i, n) memcpy((y) + (j), (x) + (i), (size_t)(n) * sizeof *(y))
 #define RT_MOVE_u16 RT_MOVE_u8
@@ -219,14 +220,14 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
     while (0)
 #define RT_MOVE_u2 RT_MOVE_u4
 
-/* ---- how kernels are declared --------------------------------------------------------------------------
+/* ---- declaration of kernels --------------------------------------------------------------------------------------
  * KERNEL void FN(softmax)(const T *restrict x, T *restrict y, struct softmax p) { ... }
- * By default inlined, so that the C compiler sees the literal parameters. For small flash: with ONNXCC_LIBRARY they are
- * called from libonnxcc-rt.a, with ONNXCC_SMALL there is one of each in the file itself. ONNXCC_HOST: as in the library,
- * and registered for the compiler's own use. */
+ * By default they are inlined, so that the C compiler propagates the literal parameters. For small flash: with
+ * ONNXCC_LIBRARY they are in libonnxcc-rt.a, with ONNXCC_SMALL the file has one copy of each. ONNXCC_HOST: as in the
+ * library, and registered for the compiler. */
 #define RT_FN(name) RT_CAT3(name, , T)      /* softmax_f32 */
 #define RT_FN2(name) RT_CAT4(name, , T, U)  /* cast_f32_i8 */
-#ifdef ONNXCC_LIBRARY /* the bodies are not used: REGISTER_KERNEL declares what the library has */
+#ifdef ONNXCC_LIBRARY /* the bodies are not used: REGISTER_KERNEL declares the library's functions */
 #define RT_BODY(name) RT_CAT3(name##_body, , T)
 #define RT_BODY2(name) RT_CAT4(name##_body, , T, U)
 #define FN RT_BODY
@@ -237,10 +238,10 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #endif
 #ifdef __OPTIMIZE__
 #define RT_INLINE static inline RT_ATTRIBUTE((always_inline, unused))
-#else /* a build for a debugger: nothing is gained by copies, and they would be many; inline, so that what nobody calls vanishes */
+#else /* a build for a debugger: copies gain nothing; inline, so that unused functions are removed */
 #define RT_INLINE static inline RT_ATTRIBUTE((unused))
 #endif
-#ifdef ONNXCC_HOST /* instances that onnxcc alone calls, when it folds */
+#ifdef ONNXCC_HOST /* instances that only onnxcc calls, for folding */
 #define RT_FOLDS 1
 #else
 #define RT_FOLDS 0
@@ -254,13 +255,13 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #else
 #define KERNEL RT_INLINE
 #endif
-#if defined ONNXCC_RT_C || defined ONNXCC_SMALL /* many instances, none of them hot: let the compiler choose */
+#if defined ONNXCC_RT_C || defined ONNXCC_SMALL /* many instances, none performance-critical: the compiler decides */
 #define HELPER static inline RT_ATTRIBUTE((unused))
 #else
 #define HELPER RT_INLINE /* a function that only kernels call */
 #endif
 
-/* A function that kernels call and that is big enough to be there only once. */
+/* A function that kernels call, so large that there should be one copy. */
 #ifdef __OPTIMIZE__
 #define SHARED static RT_NOCLONE RT_ATTRIBUTE((noinline, unused))
 #else
@@ -278,17 +279,17 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #define PARAMS(k) RT_STRUCT(k)
 #endif
 
-/* After a kernel's body, once per kernel: how many pointers it takes in all, how many of them are inputs, flags.
+/* After a kernel's body: the number of its pointers, how many of them are inputs, and flags.
  *   REGISTER_KERNEL(softmax, 2, 1, 0)       void softmax_f32(x, y, params)
  *   REGISTER_KERNEL2(cast, 2, 1, 0)         void cast_f32_i8(x, y, params)
  *   REGISTER_FALLIBLE, REGISTER_FALLIBLE2   the same, for a kernel that returns int: RT_OK or a status
  * Pointers come as inputs, outputs, scratch (flag SCRATCH), then int64_t pointers for sizes that it reports (flag
- * SIZES(k)). For the compiler these register the kernel, for users of the library they declare it. */
-#define CONCAT_LIKE 1          /* only puts its inputs beside each other, size[i] elements of each, outer times (Concat) */
+ * SIZES(k)). In the compiler these register the kernel; for users of the library they declare it. */
+#define CONCAT_LIKE 1          /* concatenates its inputs, size[i] elements of each, outer times (Concat) */
 #define SCRATCH 2
 #define SIZES(k) ((k) << 4)
-#define EPILOGUES 4            /* with EPI defined it applies EPI to what it stores */
-#define STRIDED_COPY 8         /* only copies dim[] elements, from[] apart from from_at on, to[] apart (Slice, Transpose) */
+#define EPILOGUES 4            /* if EPI is defined, it applies EPI to its results */
+#define STRIDED_COPY 8         /* copies dim[] elements with strides from[], from from_at on, and to[] (Slice) */
 #define RESIDUAL(i) ((i) << 8) /* argument i is NULL, or a tensor of the output's shape added before the clamp lo..hi */
 #ifndef ONNXCC_HOST
 #ifdef ONNXCC_LIBRARY
@@ -305,14 +306,15 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 /* Status codes of kernels and of the emitted entry. */
 enum { RT_OK = 0, RT_BAD_SIZE = 1, RT_BAD_INDEX = 2, RT_BAD_VALUE = 3, RT_BAD_WEIGHTS = 4 };
 
-/* The place that index i means on an axis of n; -1 when it is outside. */
+/* Index i, from the end if negative, on an axis of n; -1: outside. */
 HELPER idx rt_index(i64 i, idx n)
 {
     const i64 k = i < 0 ? i + n : i;
     return k < 0 || k >= n ? -1 : (idx)k;
 }
 
-/* The next of all places of some axes, the last one fastest; *at is at it, `step` apart along each. 0: there is none. */
+/* Advances i to the next index tuple of some axes, the last axis fastest, and *at by the strides `step`. 0: it was the
+ * last. */
 HELPER int rt_next(idx *i, int rank, const idx *dim, const idx *step, idx *at)
 {
     for (int k = rank - 1; k >= 0; k--) {
@@ -325,7 +327,7 @@ HELPER int rt_next(idx *i, int rank, const idx *dim, const idx *step, idx *at)
     return 0;
 }
 
-/* x becomes slice `index` of y: n packed elements of so many bits. */
+/* Copies x to slice `index` of y: n packed elements of `bits` bits. */
 HELPER void rt_stack(void *y, idx index, const void *x, idx n, int bits)
 {
     for (idx i = 0; i < n * bits; i++) {
@@ -339,7 +341,7 @@ HELPER void rt_stack(void *y, idx index, const void *x, idx n, int bits)
 
 #endif
 
-/* Kernels are there once in a translation unit, and round as its first file wants them to. */
+/* A translation unit has each kernel once, which rounds as its first file requires. */
 #if defined ONNXCC_VEC_H && defined RT_FUSED != defined RT_VEC_FUSED
 #error "code for generic and for a named --target in one translation unit: compile them apart"
 #endif

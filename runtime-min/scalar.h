@@ -26,12 +26,12 @@ HELPER u32 nearest_bits_f64(f64 x) { return (u32)rt_u64(x + 0x1.8p52); }
 #endif
 
 #ifdef T
-#undef FN /* the library does not have these: they are always inlined */
+#undef FN /* always inlined: the library does not contain these */
 #define FN RT_FN
 #define PICK(c, a, b) RT_CAT(pick_, T)(c, a, b)
 #define UNSIGNED RT_CAT(SCALAR_UNSIGNED_, T)
 #define WIDTH (T)(sizeof(T) * 8)
-/* The names are joined at once: iso646.h makes macros of and, or, xor and not. */
+/* Names are pasted before macro expansion: iso646.h defines and, or, xor and not. */
 #define SCALAR_FN(name_) RT_CAT(name_, T)
 #define SCALAR1(name, f) HELPER T SCALAR_FN(name##_)(T x) { return f; } SCALAR_RUNS(name, 1, T, T)
 #define SCALAR2(name, f) HELPER T SCALAR_FN(name##_)(T x, T y) { return f; } SCALAR_RUNS(name, 2, T, T)
@@ -41,20 +41,20 @@ HELPER u32 nearest_bits_f64(f64 x) { return (u32)rt_u64(x + 0x1.8p52); }
 #define TEST3(name, f) HELPER u32 SCALAR_FN(name##_)(T x, T y, T z) { return (u32)(f); } SCALAR_RUNS(name, 3, T, u32)
 #define CHOICE3(name, f) HELPER T SCALAR_FN(name##_)(u32 x, T y, T z) { return f; } SCALAR_RUNS(name, 3, u32, T)
 
-/* r = x - n y with the sign of x, or 0: the same with the sign of y. */
+/* For r, the remainder of x / y with the sign of x: the one with the sign of y. */
 #if RT_IS_FLOAT(T)
 HELPER T FN(floor_mod)(T r, T y) { return PICK(r == 0, M(copysign)(r, y), PICK((r < 0) != (y < 0), r + y, r)); }
 #else
 #if RT_IS_SIGNED(T)
 HELPER T FN(floor_mod)(T r, T y) { return PICK((r != 0) & ((r < 0) != (y < 0)), (T)((UNSIGNED)r + (UNSIGNED)y), r); }
-/* x / y; 0 for y = 0, and the most negative number divided by -1 is itself. */
+/* x / y; 0 for y = 0; the minimum divided by -1 is itself. */
 HELPER T FN(quotient)(T x, T y)
 {
     const T q = x / PICK((y == 0) | (y == -1), 1, y);
     return PICK(y == 0, 0, PICK(y == -1, (T)(0 - (UNSIGNED)x), q));
 }
 #endif
-/* x to the power y, wrapping; for negative y the whole part of it. */
+/* x to the power y, wrapping; truncated for negative y. */
 HELPER T FN(power)(T x, T y)
 {
     UNSIGNED r = 1, b = (UNSIGNED)x, e = (UNSIGNED)y;

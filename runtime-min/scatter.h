@@ -1,17 +1,17 @@
-/* scatter.h - ScatterElements, ScatterND, TensorScatter: a copy of x with some elements replaced or added to. */
+/* scatter.h - ScatterElements, ScatterND, TensorScatter: a copy of x with some elements replaced or combined. */
 #ifndef ONNXCC_SCATTER_H
 #define ONNXCC_SCATTER_H
 #include "rt.h"
 
-/* x, y: (size); indices, updates: dim, `count` elements; element i of updates goes to `to * i` in y, and along its axis (of that size and
- * stride) to the index. reduce: 1 add, 2 mul, 3 min, 4 max. x and y may be the same. */
+/* x, y: (size); indices, updates: dim, `count` elements; element i of updates goes to `to * i` in y, and along its axis
+ * (of that size and stride) to the index. reduce: 1 add, 2 mul, 3 min, 4 max. x and y may be the same. */
 #define scatter_elements_PARAMS(X, V)                                                                                  \
     X(idx, size) X(idx, count) X(int, rank) V(idx, dim, 16) V(idx, to, 16) X(idx, axis) X(idx, stride)
 #define scatter_elements_reduce_PARAMS(X, V) scatter_elements_PARAMS(X, V) X(int, reduce)
 /* x, y: (dim[0], ... dim[depth), inner), indices: (count, depth), updates: (count, inner) */
 #define scatter_nd_PARAMS(X, V) X(idx, size) X(idx, count) X(idx, inner) X(int, depth) V(idx, dim, 16)
 #define scatter_nd_reduce_PARAMS(X, V) X(idx, size) X(idx, count) X(idx, inner) X(int, reduce) X(int, depth) V(idx, dim, 16)
-/* x, y: (batch, outer, most, inner), updates: (batch, outer, count, inner), places: (batch) or NULL: all 0 */
+/* x, y: (batch, outer, most, inner), updates: (batch, outer, count, inner), places: (batch), NULL: all 0 */
 #define tensor_scatter_PARAMS(X, V) X(idx, batch) X(idx, outer) X(idx, most) X(idx, inner) X(idx, count) X(int, circular)
 PARAMS(scatter_elements)
 PARAMS(scatter_elements_reduce)
@@ -109,7 +109,7 @@ HELPER A FN2(scatter_value)(A old, A v, int reduce)
     case 1: return (A)(a + b);
     case 2: return (A)(a * b);
 #if RT_IS_FLOAT(T)
-    case 3: return v < old || v != v ? v : old; /* a NaN stays */
+    case 3: return v < old || v != v ? v : old; /* a NaN is kept */
     default: return v > old || v != v ? v : old;
 #else
     case 3: return v < old ? v : old;

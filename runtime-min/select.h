@@ -1,10 +1,10 @@
-/* select.h - NonZero, Compress, Unique: as many elements as the data say, but at most `most`: y has room for those.
- * Each reports how many there are. Where of elements that are only moved. */
+/* select.h - NonZero, Compress, Unique: the number of results depends on the data, is reported, and is at most `most`,
+ * the room in y. Where, for types that are only moved. */
 #ifndef ONNXCC_SELECT_H
 #define ONNXCC_SELECT_H
 #include "text.h"
 
-/* x: dim[0] x .. x dim[rank), of elements of `part` numbers, y: (rank, found): the places that are not 0 */
+/* x: dim[0] x .. x dim[rank), of elements of `part` numbers, y: (rank, found): the indices of non-zero elements */
 #define nonzero_PARAMS(X, V) X(idx, most) X(idx, size) X(int, part) X(int, rank) V(idx, dim, 16)
 /* x: (outer, axis, inner), condition: (n), n <= axis, y: (outer, found, inner) */
 #define compress_PARAMS(X, V) X(idx, most) X(idx, outer) X(idx, axis) X(idx, inner) X(idx, n)
@@ -48,7 +48,7 @@ KERNEL int FN(nonzero)(const void *from, i64 *y, i64 *found, struct nonzero p)
 REGISTER_FALLIBLE(nonzero, 3, 1, SIZES(1))
 #undef IS_ZERO
 
-/* Do the slices i and j of x stand in this order? Equal ones stand as in x. NaN is larger than every number. */
+/* Compares the slices i and j of x: negative, 0, positive. NaN is larger than every number. */
 HELPER int FN(unique_compare)(const T *x, i64 i, i64 j, struct unique p)
 {
     for (idx o = 0; o < p.outer; o++)
@@ -72,7 +72,7 @@ HELPER int FN(unique_compare)(const T *x, i64 i, i64 j, struct unique p)
     return 0;
 }
 
-/* Sinks slice v from the free place `at` of a heap of n slices; the last in order is on top. */
+/* Sifts slice v down from the free node `at` of a heap of n slices, whose root is the last in order. */
 HELPER void FN(unique_sink)(const T *x, i64 *heap, idx n, idx at, i64 v, struct unique p)
 {
     for (idx c; (c = 2 * at + 1) < n; at = c) {
@@ -94,7 +94,7 @@ KERNEL int FN(unique)(const void *from, void *into, i64 *first, i64 *which, i64 
     const T *const x = from;
     T *const y = into;
     i64 *const order = (i64 *)scratch, *const group = order ? order + p.axis : order;
-    i64 *const rank = group ? group + p.axis : group; /* an axis of no slices needs no scratch */
+    i64 *const rank = group ? group + p.axis : group; /* an empty axis has no scratch */
     idx n = 0, next = 0;
     for (idx i = 0; i < p.axis; i++)
         order[i] = i;
@@ -105,7 +105,7 @@ KERNEL int FN(unique)(const void *from, void *into, i64 *first, i64 *which, i64 
         order[i] = order[0];
         FN(unique_sink)(x, order, i, 0, v, p);
     }
-    for (idx i = 0; i < p.axis; i++) { /* group: the first slice that is equal; rank: of those first ones */
+    for (idx i = 0; i < p.axis; i++) { /* group: the first equal slice; rank: the rank of each first one */
         const int same = i && FN(unique_compare)(x, order[i - 1], order[i], p) == 0;
         group[order[i]] = same ? group[order[i - 1]] : order[i];
         if (!same)

@@ -1,4 +1,4 @@
-/* sequence.h - sequences whose length is known at run time only: slots of one size in a row, and how many are used. */
+/* sequence.h - sequences of run-time length: an array of slots of one size, and the number of used ones. */
 #ifndef ONNXCC_SEQUENCE_H
 #define ONNXCC_SEQUENCE_H
 #include "rt.h"
@@ -26,8 +26,8 @@ PARAMS(cut)
 
 #if defined T && !defined U
 #if RT_IS_WHOLE(T)
-/* Everywhere: x has `have` slots, of which *count are used.
- * The used slots of x, of `from` elements, into slots of `to` elements. */
+/* In all kernels x has `have` slots, of which *count are used.
+ * Copies the used slots of x, of `from` elements, to slots of `to` elements. */
 KERNEL int FN(slots)(const void *restrict from, const i64 *count, void *restrict to, struct slots p)
 {
     const T *const x = from;
@@ -41,7 +41,7 @@ KERNEL int FN(slots)(const void *restrict from, const i64 *count, void *restrict
 }
 REGISTER_FALLIBLE(slots, 3, 2, 0)
 
-/* y: x with one more slot, an item of so many elements, before slot *at (NULL: at the end). y may be x. */
+/* y: x with an additional slot before slot *at (NULL: at the end), which contains the item. y may be x. */
 KERNEL int FN(insert)(const void *from, const void *what, const i64 *count, const i64 *at, void *to, struct insert p)
 {
     const T *const x = from, *const item = what;
@@ -78,7 +78,7 @@ KERNEL int FN(erase)(const void *from, const i64 *count, const i64 *at, void *to
 }
 REGISTER_FALLIBLE(erase, 4, 3, 0)
 
-/* y: the first so many elements of slot *at. */
+/* y: the element in slot *at. */
 KERNEL int FN(element)(const void *restrict from, const i64 *count, const i64 *at, void *restrict to, struct element p)
 {
     const T *const x = from;
@@ -93,8 +93,8 @@ KERNEL int FN(element)(const void *restrict from, const i64 *count, const i64 *a
 }
 REGISTER_FALLIBLE(element, 4, 3, 0)
 
-/* All elements joined along an axis, or stacked along a new one; the others of their sizes (dims: a row per slot) agree.
- * *length: the size of that axis, at most p.most. */
+/* Concatenates all elements along an axis, or stacks them along a new one; their other sizes (dims: a row per slot)
+ * must agree. *length: the size of that axis, at most p.most. */
 KERNEL int FN(join)(const void *restrict from, const i64 *restrict dims, const i64 *count, void *restrict to,
                     int64_t *restrict length, struct join p)
 {
@@ -120,7 +120,7 @@ KERNEL int FN(join)(const void *restrict from, const i64 *restrict dims, const i
         largest = rt_max(largest, size);
     }
     *length = total;
-    if (largest == 0) /* else the products below are at most that */
+    if (largest == 0) /* otherwise it bounds the products below */
         return RT_OK;
     for (int a = 0; a < p.rank; a++)
         if (a < p.axis)
@@ -137,8 +137,8 @@ KERNEL int FN(join)(const void *restrict from, const i64 *restrict dims, const i
 }
 REGISTER_FALLIBLE(join, 5, 3, SIZES(1))
 
-/* y: x, which is `dim`, cut along an axis into so many pieces, one a slot, of the sizes given, or (NULL) of `part` each as
- * far as it goes. to_dims: a row of sizes for each, without the axis when that is squeezed. */
+/* y: x, of shape dim, split along an axis into pieces, one per slot, of the given sizes or (NULL) of `part` each, the
+ * last one smaller. to_dims: a row of sizes per piece, without the axis if it is squeezed. */
 KERNEL int FN(cut)(const void *restrict from, const i64 *restrict sizes, void *restrict to, i64 *restrict to_dims,
                    struct cut p)
 {

@@ -8,8 +8,8 @@
 #define twiddle_PARAMS(X, V) X(idx, count)
 /* Element k of signal (o, i) is at o * from[0] + i * from[1] + k * from[2] in x, in units of x_part numbers (1 real, 2
  * complex); of its transform at o * to[0] + i * to[1] + k * to[2] in y. A signal has `count` elements, then zeros up to
- * `length`; `bins` of the result are stored. window: (length), or NULL. mirror: x is the first half of a spectrum, the rest
- * its mirror image, so that the result is real. w: twiddle of length. scratch: 4 * length. */
+ * `length`; `bins` of the result are stored. window: (length), or NULL. mirror: x is the first half of a spectrum, the
+ * rest its mirror image, so that the result is real. w: twiddle of length. scratch: 4 * length. */
 #define fourier_PARAMS(X, V)                                                                                           \
     X(idx, outer)                                                                                                      \
     X(idx, inner) X(idx, count) X(idx, length) X(idx, bins) V(idx, from, 3) V(idx, to, 3) X(int, x_part)               \
@@ -23,7 +23,7 @@ PARAMS(mel_weights)
 
 #if defined T && !defined U
 #if RT_IS_REAL(T)
-/* By the quarter of a turn, so that its ends are exact. */
+/* Computed within a quarter turn, so that its ends are exact. */
 KERNEL void FN(twiddle)(T *y, struct twiddle p)
 {
     for (idx k = 0; k < p.count; k++) {
@@ -39,7 +39,8 @@ REGISTER_KERNEL(twiddle, 1, 0, 0)
 #endif
 
 #if RT_IS_FLOAT(T)
-/* Four values `step` apart to their transform, `gap` apart and turned: by w[turn], w[2 * turn], w[3 * turn]. */
+/* The transform of four values with stride `step`, stored with stride `gap` and rotated by w[turn], w[2 * turn], w[3 *
+ * turn]. */
 HELPER void FN(fourier_four)(const A *x, idx step, A *y, idx gap, const A *w, idx turn)
 {
     const A ar = x[0] + x[2 * step * 2], ai = x[1] + x[2 * step * 2 + 1], br = x[0] - x[2 * step * 2],
@@ -54,7 +55,7 @@ HELPER void FN(fourier_four)(const A *x, idx step, A *y, idx gap, const A *w, id
     }
 }
 
-/* The same for any number r of values; w has n entries, unit apart. */
+/* The same for any number r of values; w has n entries with stride `unit`. */
 HELPER void FN(fourier_any)(const A *x, idx step, A *y, idx gap, const A *w, idx turn, idx r, idx n, idx unit)
 {
     for (idx b = 0; b < r; b++) {
@@ -70,7 +71,8 @@ HELPER void FN(fourier_any)(const A *x, idx step, A *y, idx gap, const A *w, idx
     }
 }
 
-/* The transform of n complex numbers in x (Stockham's, a factor of n at a time); in x or y, whichever is returned. */
+/* The transform of n complex numbers in x, by Stockham's algorithm, for each factor of n; returns x or y, which has the
+ * result. */
 HELPER A *FN(fourier_run)(A *x, A *y, idx n, const A *w, idx unit)
 {
     for (idx m = n, s = 1, r; m > 1; m /= r, s *= r) {
@@ -90,7 +92,7 @@ HELPER A *FN(fourier_run)(A *x, A *y, idx n, const A *w, idx unit)
     return x;
 }
 
-/* Element k of the signal that begins at x's element `base`, or of its mirror image; 0 behind its end. */
+/* Element k of the signal that begins at x[base], or of its mirror image; 0 beyond its end. */
 HELPER void FN(fourier_load)(const T *x, idx base, const T *window, idx k, A *re, A *im, const struct fourier *p)
 {
     const int back = p->mirror && k > p->length / 2, edge = p->mirror && (k == 0 || 2 * k == p->length);
@@ -112,7 +114,7 @@ HELPER void FN(fourier_store)(T *y, idx base, idx k, A re, A im, const struct fo
         ST(y, at + 1, p->inverse ? -im / (A)p->length : im);
 }
 
-/* A real signal of even length as half as many complex numbers; then the two spectra are taken apart. */
+/* Transforms a real signal of even length as half as many complex numbers, and then separates the two spectra. */
 HELPER void FN(fourier_real)(const T *x, idx from, const T *window, const A *w, T *y, idx to, A *a,
                              const struct fourier *p)
 {
@@ -135,7 +137,7 @@ HELPER void FN(fourier_real)(const T *x, idx from, const T *window, const A *w, 
     }
 }
 
-/* The way back: half a spectrum to a real signal of even length. */
+/* The inverse: from half a spectrum to a real signal of even length. */
 HELPER void FN(fourier_mirror)(const T *x, idx from, const A *w, T *y, idx to, A *a, const struct fourier *p)
 {
     const idx n = p->length / 2;
@@ -180,7 +182,7 @@ REGISTER_KERNEL(fourier, 5, 3, SCRATCH)
 #endif
 
 #if RT_IS_REAL(T)
-/* The bin of the i-th edge: edges are equally far apart on the mel scale. */
+/* The bin of the i-th edge; edges are equidistant on the mel scale. */
 HELPER f64 FN(mel_edge)(f64 low, f64 step, idx i, idx length, f64 rate)
 {
     const f64 ln10 = 0x1.26bb1bbb55516p1;
@@ -194,7 +196,7 @@ KERNEL int FN(mel_weights)(const f64 *rate, const f64 *lower, const f64 *upper, 
     const f64 step = (2595 * math_log1p_f64(*upper / 700) / ln10 - low) / (f64)(p.mels + 2);
     const f64 last = FN(mel_edge)(low, step, p.mels + 1, p.length, *rate);
     if (!(*rate > 0 && *lower >= 0 && *lower <= *upper && last < (f64)p.bins))
-        return RT_BAD_VALUE; /* not all edges are frequencies of the spectrum */
+        return RT_BAD_VALUE; /* some edge is outside of the spectrum */
     for (idx i = 0; i < p.mels; i++) {
         const f64 from = FN(mel_edge)(low, step, i, p.length, *rate),
                   top = FN(mel_edge)(low, step, i + 1, p.length, *rate);

@@ -17,10 +17,10 @@ PARAMS(hardmax)
 
 #if defined T && !defined U
 #if RT_IS_FLOAT(T)
-/* The second and third pass store exp(x - top) and scale it; types that would round in between compute it twice. */
+/* Does the second pass store exp(x - top), for the third to scale? Types that would round it compute it twice. */
 #define SOFTMAX_KEEPS (sizeof(T) == sizeof(A))
 
-/* One contiguous row of n >= 16 elements. Blocks go through an array: x and y may be the same. */
+/* One contiguous row of n >= 16 elements, in blocks that are buffered in an array: x and y may be the same. */
 HELPER void FN(softmax_row)(const T *x, T *y, idx n, int log)
 {
     A v[SOFTMAX_LANES], top[SOFTMAX_LANES], sum[SOFTMAX_LANES];
@@ -28,7 +28,7 @@ HELPER void FN(softmax_row)(const T *x, T *y, idx n, int log)
     for (int j = 0; j < SOFTMAX_LANES; j++)
         top[j] = LD(x, j);
     for (i = SOFTMAX_LANES; i < n; i += SOFTMAX_LANES) {
-        const idx at = i + SOFTMAX_LANES <= n ? i : n - SOFTMAX_LANES; /* the last one may overlap */
+        const idx at = i + SOFTMAX_LANES <= n ? i : n - SOFTMAX_LANES; /* the last block may overlap the one before */
         for (int j = 0; j < SOFTMAX_LANES; j++)
             top[j] = LD(x, at + j) > top[j] ? LD(x, at + j) : top[j];
     }
@@ -73,7 +73,7 @@ HELPER void FN(softmax_row)(const T *x, T *y, idx n, int log)
                            : M(exp)(LD(x, i) - top[0]) * scale);
 }
 
-/* `width` neighbouring columns of n elements, `step` apart: the inner loops run over the columns. */
+/* `width` adjacent columns of n elements with stride `step`: the inner loops are over the columns. */
 HELPER void FN(softmax_columns)(const T *x, T *y, idx n, idx step, idx width, int log)
 {
     A v[SOFTMAX_LANES], top[SOFTMAX_LANES], sum[SOFTMAX_LANES];
@@ -132,7 +132,7 @@ KERNEL void FN(log_softmax)(const T *x, T *y, struct log_softmax p)
 REGISTER_KERNEL(log_softmax, 2, 1, 0)
 #undef SOFTMAX_KEEPS
 
-/* y = 1 at the first maximum (a NaN counts as one), 0 elsewhere */
+/* y = 1 at the first maximum (a NaN is a maximum), 0 elsewhere */
 KERNEL void FN(hardmax)(const T *x, T *y, struct hardmax p)
 {
     for (idx o = 0; o < p.outer; o++)

@@ -1,4 +1,4 @@
-/* text.h - strings: joined, compared, in lower or upper case, split, matched; found in a sorted list. */
+/* text.h - strings: concatenation, comparison, change of case, splitting, matching; lookup in a sorted list. */
 #ifndef ONNXCC_TEXT_H
 #define ONNXCC_TEXT_H
 #include "rt.h"
@@ -27,8 +27,8 @@ HELPER int rt_text_compare(str a, str b)
     return a.length < b.length ? -1 : a.length > b.length;
 }
 
-/* The UTF-8 character at s in lower (-1) or upper (1) case: Latin, Greek and Cyrillic, which keep their length. *n: its
- * bytes; all others are taken byte by byte, as they are. */
+/* The UTF-8 character at s in lower (-1) or upper (1) case, for Latin, Greek and Cyrillic letters whose length does not
+ * change. *n: its bytes; others are taken as single bytes, unchanged. */
 HELPER u32 rt_text_case(const char *s, u64 left, int change, u32 *n)
 {
     const u32 a = (u8)s[0], b = left > 1 ? (u8)s[1] : 0;
@@ -55,7 +55,7 @@ HELPER u32 rt_text_case(const char *s, u64 left, int change, u32 *n)
     return c;
 }
 
-/* Writes s in another case; as many bytes as before. */
+/* Writes s in another case, with the same number of bytes. */
 HELPER void rt_text_change(char *y, str s, int change)
 {
     u32 n;
@@ -83,7 +83,7 @@ HELPER int rt_text_same(str a, str b, int fold)
 
 HELPER int rt_text_space(char c) { return c == ' ' || (c >= 9 && c <= 13); }
 
-/* The next piece of s from *at on; an empty mark: words between spaces. False: there is none. */
+/* The next piece of s from *at on; with an empty mark: words separated by spaces. False: none. */
 HELPER int rt_text_next(str s, str mark, u64 *at, int last, str *piece)
 {
     u64 i = *at, from;
@@ -120,7 +120,7 @@ HELPER int rt_text_next(str s, str mark, u64 *at, int last, str *piece)
 
 #if defined T && !defined U
 #if RT_IS_STRING(T)
-/* y[i] = a[i] b[i]; their bytes go to text, from p.at to p.most. */
+/* y[i] = a[i] followed by b[i]; the bytes are stored in text[p.at .. p.most). */
 KERNEL int FN(text_join)(const str *restrict a, const str *restrict b, str *restrict y, u8 *restrict text,
                          struct text_join p)
 {
@@ -150,8 +150,8 @@ KERNEL void FN(text_equal)(const str *restrict a, const str *restrict b, b8 *res
 }
 REGISTER_KERNEL(text_equal, 3, 2, 0)
 
-/* y: the strings that are not among the stop words (fold: whatever their case), in lower (-1) or upper (1) case; "" when
- * none is left. *found: how many, at most p.room. */
+/* y: the strings that are not stop words (fold: without regard to case), in lower (-1) or upper (1) case; "" if none
+ * remains. *found: their number, at most p.room. */
 KERNEL int FN(text_normal)(const str *restrict x, const str *restrict stop, str *restrict y, u8 *restrict text,
                            int64_t *restrict found, struct text_normal p)
 {
@@ -186,8 +186,8 @@ KERNEL int FN(text_normal)(const str *restrict x, const str *restrict stop, str 
 }
 REGISTER_FALLIBLE(text_normal, 5, 2, SIZES(1))
 
-/* Row i of y: the pieces of x[i] between marks, at most p.pieces of them (0: any number), then "" up to the longest row.
- * count[i]: how many. *found: the longest row, at most p.most. */
+/* Row i of y: the pieces of x[i] between marks, at most p.pieces (0: no limit), then "" up to the longest row.
+ * count[i]: the number of pieces. *found: the longest row, at most p.most. */
 KERNEL int FN(text_split)(const str *restrict x, const str *restrict mark, str *restrict y, i64 *restrict count,
                           int64_t *restrict found, struct text_split p)
 {
@@ -218,8 +218,8 @@ KERNEL int FN(text_split)(const str *restrict x, const str *restrict mark, str *
 }
 REGISTER_FALLIBLE(text_split, 5, 2, SIZES(1))
 
-/* Does all of x[i] match? table: the class of each of 256 bytes, then a row per state with the next state per class; it
- * begins in p.start, and states from p.accept on accept. */
+/* Does all of x[i] match? table: the class of each of 256 bytes, then a row per state with the next state by class.
+ * p.start: the first state; states >= p.accept are accepting. */
 KERNEL void FN(text_match)(const str *restrict x, const u16 *restrict table, b8 *restrict y, struct text_match p)
 {
     for (idx i = 0; i < p.count; i++) {

@@ -1,4 +1,4 @@
-/* tfidf.h - how often known sequences of tokens (n-grams) occur in a text. */
+/* tfidf.h - TfIdfVectorizer: counts of n-grams of tokens. */
 #ifndef ONNXCC_TFIDF_H
 #define ONNXCC_TFIDF_H
 #include "rt.h"
@@ -10,7 +10,7 @@ PARAMS(tfidf)
 
 #if defined T && !defined U
 #if RT_IS_INDEX(T)
-/* The n tokens at x, x + step, ... against the n at g: -1, 0, 1. */
+/* Compares the n tokens at x, x + step, ... with the n at g: -1, 0, 1. */
 HELPER int FN(rt_compare_grams)(const T *x, idx step, const i64 *g, idx n)
 {
     for (idx i = 0; i < n; i++)
@@ -19,9 +19,9 @@ HELPER int FN(rt_compare_grams)(const T *x, idx step, const i64 *g, idx n)
     return 0;
 }
 
-/* gram: the n-grams of each length from 1 on, in order; table: where those of length n start, their number in all before
- * them, and how many they are; column: of each n-gram, in y. Tokens of a match lie 1 to 1 + skips apart.
- * mode 0: counts; 1: the column's weight where the count is not 0; 2: both multiplied. */
+/* gram: the n-grams of each length from 1 on, sorted; table: for each length, the start, the number of shorter ones,
+ * and the count; column: of each n-gram, in y. Tokens of a match have distances from 1 to 1 + skips. mode 0: counts; 1:
+ * the column's weight if the count is not 0; 2: the product of both. */
 KERNEL void FN(tfidf)(const T *restrict x, const i64 *restrict gram, const i64 *restrict column,
                       const i64 *restrict table, const f32 *restrict weight, f32 *restrict y, struct tfidf p)
 {

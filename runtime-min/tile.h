@@ -1,19 +1,19 @@
-/* tile.h - the inner loop of every product of matrices and every convolution: a tile of R rows (pixels) by V vectors of
- * columns (output channels), all of it in registers, grows by one outer product for each k. R and V are literals where
- * tile_ functions are called, so that every `if (R > r)` is decided by the C compiler. Each element is one sum in the
- * order of k, whatever the shape of the tile: results do not depend on it.
- * Weights come in panels of 16 columns: element (k, column) at w[column / 16 * w_panel + k * w_k + column % 16]. */
+/* tile.h - the inner loop of all products of matrices and convolutions: a tile of R rows (pixels) by V vectors of
+ * columns (output channels), held in registers, to which each k adds an outer product. R and V are literals in calls of
+ * tile_ functions, so that the C compiler evaluates every `if (R > r)`. Each element is one sum in the order of k:
+ * results do not depend on the shape of tiles. Weights come in panels of 16 columns: element (k, column) at w[column /
+ * 16 * w_panel + k * w_k + column % 16]. */
 #ifndef ONNXCC_TILE_H
 #define ONNXCC_TILE_H
 #include "vec.h"
 
 #define TILE_PANEL 16
-#define TILE RT_INLINE /* even where size counts: its literals are the size */
+#define TILE RT_INLINE /* inlined even in small code: the literals make it small */
 #define TILE_MOST_ROWS 14
-#define TILE_LOOSE 8 /* rows that may lie anywhere in x: each needs a register */
+#define TILE_LOOSE 8 /* rows at arbitrary addresses in x, each of which needs a register */
 
-/* The most vectors, and the most rows for so many vectors, that the registers hold. Where a broadcast from memory costs as
- * much as a fused multiply-add and a half (512-bit registers), four vectors a row beat two by a fifth. */
+/* The maximal vectors, and the maximal rows for v vectors, that fit the registers. With 512-bit registers, where a
+ * broadcast from memory costs 1.5 fused multiply-adds, four vectors per row are a fifth faster than two. */
 #if RT_VEC == 16
 #define TILE_VECTORS 4
 #define TILE_ROWS(v) ((v) == 4 ? 6 : (v) == 3 ? 8 : (v) == 2 ? 12 : 14)
@@ -35,15 +35,16 @@
 #define TILE_ROWS(v) ((v) == 2 ? 6 : 12)
 #define TILE_FEW(X) X(1, 1) X(6, 1) X(1, 2) X(6, 2)
 #endif
-/* Small code has few shapes: TILE_FEW, of 1 or TILE_VECTORS vectors and 1 or TILE_ROWS(TILE_VECTORS) rows. */
+/* Small code has few shapes: 1 or TILE_VECTORS vectors and 1 or TILE_ROWS(TILE_VECTORS) rows. */
 #if defined ONNXCC_LIBRARY || defined ONNXCC_SMALL || defined ONNXCC_RT_C || !defined __OPTIMIZE__
 #define TILE_SMALL 1
 #else
 #define TILE_SMALL 0
 #endif
 
-/* How n rows or vectors are cut into tiles: the first `bigs` of them in pieces of `big`, the rest in pieces of `little`. Evenly;
- * or as many as possible as big as possible and the rest one by one, which suits any n and, in small code, needs few shapes. */
+/* The division of n rows or vectors into tiles: the first `bigs` of them in tiles of `big`, the rest in tiles of
+ * `little`. Evenly; or as many of maximal size as possible and the rest one by one, which works for any n and needs few
+ * shapes in small code. */
 struct tile_cut {
     int big, little;
     idx bigs;
@@ -65,21 +66,22 @@ TILE struct tile_cut tile_cut(idx n, const int most, const int even)
     return c;
 }
 
-/* What all tiles of one pass have in common. The sum runs over `taps` stretches of `run` values of k, contiguous in x:
- * `right` apart, but after each `across` of them on to the next row (`row` from start to start), after each `rows` rows on
- * to the next plane; it begins at tap (tap[0], tap[1]) of (rows, across). first: y is that sum and b and r (either may be
- * NULL), otherwise what it has and that sum: short sums have smaller errors. last: this pass completes y. */
+/* The parameters of all tiles of one pass. The sum is over `taps` stretches of `run` values of k, contiguous in x: with
+ * stride `right`, after each `across` of them with stride `row` to the next row, after each `rows` rows to the next
+ * plane; it begins at tap (tap[0], tap[1]) of (rows, across). first: y is the sum plus b and r (either may be NULL),
+ * otherwise the sum is added to y: short sums have smaller errors. last: this pass completes y. */
 struct tile_job {
-    idx step, at[TILE_LOOSE]; /* from row to row in x; where they are, when a tile has at most so many */
+    idx step, at[TILE_LOOSE]; /* stride of rows in x; their addresses, if a tile has at most TILE_LOOSE */
     idx taps, run, across, rows, right, row, plane, tap[2];
-    idx w_k, w_panel, w_run; /* in w: between values of k, panels, stretches */
-    idx lane;                /* the column of its panel that a tile begins at */
+    idx w_k, w_panel, w_run; /* strides in w: of k, panels, stretches */
+    idx lane;                /* the first column of a tile in its panel */
     idx y_pitch, r_pitch;
     idx first, last;
-    f32 lo, hi; /* y is kept within; infinite: not at all */
+    f32 lo, hi; /* y is clamped to these, which may be infinite */
 };
 
-/* Rows, and elements of rows and vectors, that a tile may have: at most TILE_MOST_ROWS, in small code 6 (TILE_FEW). */
+/* The rows, and the elements of rows and vectors, of the largest tiles: at most TILE_MOST_ROWS rows, in small code
+ * 6. */
 #define TILE_ALL_ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
 #define TILE_SMALL_ELEMENTS(X)                                                                                         \
     X(0, 0) X(1, 0) X(2, 0) X(3, 0) X(4, 0) X(5, 0) X(0, 1) X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1)                    \
@@ -87,7 +89,7 @@ struct tile_job {
 #define TILE_ALL_ELEMENTS(X)                                                                                           \
     TILE_SMALL_ELEMENTS(X) X(6, 0) X(7, 0) X(8, 0) X(9, 0) X(10, 0) X(11, 0) X(12, 0) X(13, 0)                         \
     X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(6, 2) X(7, 2)
-#ifndef __OPTIMIZE__ /* constants do not fold here: each case would stay in the code */
+#ifndef __OPTIMIZE__ /* constants are not folded: all cases would remain in the code */
 #define TILE_EACH_ROW(X)                                                                                               \
     for (int r_ = 0; r_ < R; r_++) {                                                                                   \
         X(r_)                                                                                                          \
@@ -105,15 +107,16 @@ struct tile_job {
 #define TILE_EACH_ELEMENT TILE_ALL_ELEMENTS
 #endif
 
-/* From the first vector of a tile to vector v in the weights: a panel holds 16 / RT_VEC vectors, and a tile that begins
- * inside of one may go on in the next. One or two vectors never do: twos come before a last one. */
+/* The offset in the weights from the first vector of a tile to vector v: a panel has 16 / RT_VEC vectors, and a tile
+ * that begins inside a panel may continue in the next. With at most two vectors that does not occur: pairs precede a
+ * last one. */
 TILE idx tile_column(const idx v, idx lane, idx w_panel)
 {
     const idx from = RT_VEC == TILE_PANEL || TILE_VECTORS == 2 ? 0 : lane, c = from + v * RT_VEC;
     return c / TILE_PANEL * w_panel + c % TILE_PANEL - from;
 }
 
-/* c = what is at p, rows `pitch` apart (0: the same for every row); the last vector has `last` elements. */
+/* Loads c from p, rows with `pitch` (0: one row for all); the last vector has `last` elements. */
 TILE void tile_load(vec *c, const int R, const int V, const f32 *p, idx pitch, idx last)
 {
 #define TILE_ELEMENT(r, v)                                                                                             \
@@ -123,7 +126,7 @@ TILE void tile_load(vec *c, const int R, const int V, const f32 *p, idx pitch, i
 #undef TILE_ELEMENT
 }
 
-/* c += what is at p. */
+/* Adds the elements at p to c. */
 TILE void tile_add(vec *c, const int R, const int V, const f32 *p, idx pitch, idx last)
 {
 #define TILE_ELEMENT(r, v)                                                                                             \
@@ -138,7 +141,7 @@ TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w,
 {
     const idx step = t->step, w_1 = tile_column(1, t->lane, t->w_panel), w_2 = tile_column(2, t->lane, t->w_panel),
               w_3 = tile_column(3, t->lane, t->w_panel);
-    /* pointers to rows that are not there would be outside x, and w + w_k after the last k outside the panels */
+    /* pointers to absent rows would be outside of x, and w + w_k after the last k outside of the panels */
     const f32 *x3 = R > 3 ? x + 3 * step : x, *x6 = R > 6 ? x + 6 * step : x;
     const f32 *x9 = R > 9 ? x + 9 * step : x, *x12 = R > 12 ? x + 12 * step : x, *at[TILE_LOOSE];
 #define TILE_AT(r)                                                                                                     \
@@ -169,7 +172,7 @@ TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w,
     }
 }
 
-/* Rows of x step apart. */
+/* Sets the stride of the rows of x. */
 TILE void tile_rows(struct tile_job *t, idx step)
 {
     t->step = step;
@@ -177,7 +180,7 @@ TILE void tile_rows(struct tile_job *t, idx step)
         t->at[r] = r * step;
 }
 
-/* y = c within [lo, hi]. */
+/* Stores c, clamped to [lo, hi]. */
 TILE void tile_store(const vec *c, const int R, const int V, f32 *y, idx pitch, idx last, f32 lo, f32 hi)
 {
     const vec low = vec_splat(lo), high = vec_splat(hi);
@@ -192,7 +195,7 @@ TILE void tile_store(const vec *c, const int R, const int V, f32 *y, idx pitch, 
 #undef TILE_ELEMENT
 }
 
-/* y = x w for n times R rows from x on and V vectors of columns from w on; the last vector has `last` elements. c: room for the
+/* y = x w for n times R rows from x on and V vectors of columns from w on; the last vector has `last` elements. c: the
  * tile. */
 TILE void tile_any(vec *c, const int R, const int V, const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y,
                    idx last, idx n, const struct tile_job *t)
@@ -222,7 +225,7 @@ TILE void tile_any(vec *c, const int R, const int V, const f32 *x, const f32 *w,
     }
 }
 
-/* One function for each shape, shared by all layers of a model; those that nobody calls vanish. */
+/* One function per shape, shared by all layers of a model; unused ones are removed by the C compiler. */
 typedef void tile_fn(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx last, idx n,
                      const struct tile_job *t);
 #define TILE_DEFINE(R, V)                                                                                              \
@@ -242,7 +245,7 @@ typedef void tile_fn(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32
 #endif
 TILE_EACH(TILE_DEFINE)
 
-/* The tile of R rows and V vectors; V is a literal. */
+/* The function for R rows and V vectors; V is a literal. */
 TILE tile_fn *tile_of(const int R, const int V)
 {
 #define TILE_CASE(rows, vectors)                                                                                       \
@@ -253,7 +256,7 @@ TILE tile_fn *tile_of(const int R, const int V)
     return NULL;
 }
 
-/* What is applied to every element of so many rows, once they are complete. */
+/* An epilogue, applied to every element of complete rows. */
 typedef void tile_epilogue(f32 *y, idx pitch, idx rows, idx columns);
 #define TILE_EPILOGUE(name, f)                                                                                         \
     SHARED void name(f32 *y, idx pitch, idx rows, idx columns)                                                         \

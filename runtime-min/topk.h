@@ -1,4 +1,4 @@
-/* topk.h - TopK: the k largest or smallest along an axis, in order; of equal ones the first. */
+/* topk.h - TopK: the k largest or smallest elements along an axis, sorted; the first of equal ones. */
 #ifndef ONNXCC_TOPK_H
 #define ONNXCC_TOPK_H
 #include "rt.h"
@@ -20,7 +20,7 @@ HELPER int FN(topk_before)(A a, i64 i, A b, i64 j, int largest)
     return a == b ? i < j : largest ? a > b : a < b;
 }
 
-/* Puts (v, i) into the heap of n elements whose place `at` is free; the last in order is on top. */
+/* Sifts (v, i) down from the free node `at` of a heap of n elements, whose root is the last in order. */
 HELPER void FN(topk_sink)(T *y, i64 *place, idx base, idx stride, idx n, idx at, A v, i64 i, int largest)
 {
     for (idx c; (c = 2 * at + 1) < n; at = c) {
@@ -36,7 +36,7 @@ HELPER void FN(topk_sink)(T *y, i64 *place, idx base, idx stride, idx n, idx at,
     place[base + at * stride] = i;
 }
 
-/* The output holds a heap of the best so far, which is then taken apart from the end on. */
+/* The output is first a heap of the best elements so far, which is then sorted from the end on. */
 KERNEL void FN(topk)(const T *x, T *y, i64 *place, struct topk p)
 {
     const idx s = p.inner;

@@ -1,10 +1,10 @@
-/* unpool.h - MaxUnpool: elements put where MaxPool found them, zeros elsewhere. */
+/* unpool.h - MaxUnpool: elements stored at MaxPool's indices, zeros elsewhere. */
 #ifndef ONNXCC_UNPOOL_H
 #define ONNXCC_UNPOOL_H
 #include "rt.h"
 
-/* x, at: (count), y: (planes, out[0], out[1], out[2]); `at` counts in (planes, size[0], size[1], size[2]), which is the
- * first corner of y */
+/* x, at: (count), y: (planes, out[0], out[1], out[2]); `at`: indices in (planes, size[0], size[1], size[2]), a part of
+ * y from its first element on */
 #define max_unpool_PARAMS(X, V) X(idx, count) X(idx, planes) V(idx, size, 3) V(idx, out, 3)
 PARAMS(max_unpool)
 #define UNPOOL_TYPE_u16 1

@@ -1,13 +1,13 @@
-/* vec.h - vectors of f32 as wide as the processor's registers, and what is said differently on each processor.
- * RT_VEC is the number of floats; where there are no vectors it is 1 and vec is f32. With RT_FUSED, which code for a named
- * --target defines, a multiply-add is rounded once where the processor's vectors have such; without it, for generic, always
- * twice, so that the bits are the same on every processor, by every compiler, with any flags that leave IEEE 754 alone. */
+/* vec.h - vectors of f32 as wide as the processor's registers. RT_VEC is the number of floats; without vectors it is 1
+ * and vec is f32. With RT_FUSED, which code for a named --target defines, a multiply-add is rounded once if the
+ * processor's vectors support it; without it, for generic, always twice, so that the bits are the same on every
+ * processor, with every compiler, and with all flags that preserve IEEE 754. */
 #ifndef ONNXCC_VEC_H
 #define ONNXCC_VEC_H
 #ifdef RT_FUSED
 #define RT_VEC_FUSED
 #endif
-#include "rt.h" /* compares the two */
+#include "rt.h" /* compares RT_FUSED and RT_VEC_FUSED */
 
 #if !RT_HAS_VECTORS
 #define RT_VEC 1
@@ -23,7 +23,7 @@
 #include <smmintrin.h>
 #endif
 #define RT_VEC 4
-#elif defined __aarch64__ /* the vectors of 32-bit processors have no subnormal numbers */
+#elif defined __aarch64__ /* not 32-bit ARM, whose vectors flush subnormal numbers */
 #include <arm_neon.h>
 #define RT_VEC 4
 #elif defined __ARM_FEATURE_MVE && __ARM_FEATURE_MVE & 2
@@ -98,7 +98,7 @@ RT_INLINE vec vec_splat(f32 v)
 #endif
 }
 
-/* a * b + c: rounded once with RT_FUSED where the processor can, else twice. */
+/* a * b + c: rounded once with RT_FUSED if the processor supports it, else twice. */
 RT_INLINE vec vec_fma(vec a, vec b, vec c)
 {
 #ifndef RT_FUSED
@@ -116,7 +116,7 @@ RT_INLINE vec vec_fma(vec a, vec b, vec c)
 #endif
 }
 
-/* The larger and the smaller, element by element; where b is a NaN (then a must not be one), NaN. */
+/* The elementwise maximum, and the minimum; NaN if b is (then a must not be). */
 RT_INLINE vec vec_max(vec a, vec b)
 {
 #if RT_VEC == 16
@@ -125,7 +125,7 @@ RT_INLINE vec vec_max(vec a, vec b)
     return (vec)_mm256_max_ps((__m256)a, (__m256)b);
 #elif defined __SSE2__
     return (vec)_mm_max_ps((__m128)a, (__m128)b);
-#elif defined __aarch64__ /* vmaxq_f32 gives another zero for 0 and -0 */
+#elif defined __aarch64__ /* vmaxq_f32 orders 0 and -0 differently */
     return (vec)vbslq_f32(vcgtq_f32((float32x4_t)a, (float32x4_t)b), (float32x4_t)a, (float32x4_t)b);
 #elif RT_VEC == 4
     return (vec)vpselq_f32((float32x4_t)a, (float32x4_t)b, vcmpgtq_f32((float32x4_t)a, (float32x4_t)b));

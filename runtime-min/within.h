@@ -1,9 +1,9 @@
-/* within.h - values that an operator's text limits, checked when the model runs. */
+/* within.h - run-time checks of values that the specification limits. */
 #ifndef ONNXCC_WITHIN_H
 #define ONNXCC_WITHIN_H
 #include "rt.h"
 
-/* below: high itself is too much */
+/* below: high itself is excluded */
 #define within_PARAMS(X, V) X(idx, count) X(idx, low) X(idx, high) X(int, below)
 PARAMS(within)
 #define divisor_PARAMS(X, V) X(idx, count)
@@ -13,7 +13,7 @@ PARAMS(divisor)
 
 #if defined T && !defined U
 #if RT_IS_FLOAT(T) || RT_CAT(WITHIN_TYPE_, T)
-/* y = x, all of whose elements are from low to high */
+/* y = x; RT_BAD_VALUE unless all elements are in [low, high] */
 KERNEL int FN(within)(const T *x, T *y, struct within p)
 {
     for (idx i = 0; i < p.count; i++) {
@@ -28,7 +28,7 @@ REGISTER_FALLIBLE(within, 2, 1, 0)
 #endif
 
 #if RT_IS_INT(T)
-/* y = x, no element of which is 0 */
+/* y = x; RT_BAD_VALUE if an element is 0 */
 KERNEL int FN(divisor)(const T *x, T *y, struct divisor p)
 {
     for (idx i = 0; i < p.count; i++) {

@@ -6,7 +6,7 @@
 
 /* Binds node n to kernel k. The pointers are the node's first inputs and its outputs, as many as the kernel takes.
  *   BIND(n, softmax, .outer = shape_product(s, 0, a), .axis = s.dim[a], .inner = D(1));
- *T is the type of input 0 (of output 0 if there is no input); BIND_T gives it explicitly, BIND2 gives T and U. */
+ * T is the type of input 0 (of output 0 if there is no input); BIND_T gives it explicitly, BIND2 gives T and U. */
 #define BIND(n, k, ...) BIND2(n, k, NO_TYPE, NO_TYPE, __VA_ARGS__)
 #define BIND_T(n, k, t, ...) BIND2(n, k, t, NO_TYPE, __VA_ARGS__)
 #define BIND2(n, k, t, u, ...) bind_kernel(n, #k, t, u, k##_fields(), &(struct k##_bind){__VA_ARGS__}, NULL, 0)

@@ -1,8 +1,9 @@
 /* scalar.c - the scalar functions of the emitted code, applied to arrays: for loops that the compiler runs itself.
- * Compiled without contraction of multiply-adds, so that both give the same bits. Their names, besides the arithmetic
- * type of the (last) argument: "relu", "add", ...      a row of scalar.def "cast_i8", "cast_f8e5m2_wrap",
- * "cast_f8e8m0_down", "to_f32"       element.h's conversions, from any arithmetic type "rnd_f16"
- * element.h's rounding, in the arithmetic type of f16 */
+ * Compiled without contraction of multiply-adds, so that both give the same bits. They are found by the arithmetic type
+ * of the (last) argument and by name:
+ *   "relu", "add", ...      a row of scalar.def
+ *   "cast_i8", "cast_f8e5m2_wrap", "cast_f8e8m0_down", "to_f32"       element.h's conversions, from any arithmetic type
+ *   "rnd_f16"               element.h's rounding, in the arithmetic type of f16 */
 #include "ir/kernel.h"
 
 #include "rt.h"

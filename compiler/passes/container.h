@@ -1,9 +1,11 @@
-/* container.h - sequences, optionals and maps. They exist only until infer.c: it replaces each by its components, which
- * are ordinary tensors. * A sequence of known length is the list of its elements. One whose length is known only at run
- * time ("open") is three tensors: data, with a slot per element that has room for the largest one and is filled from
- * its start; dims, a row of sizes per element, with -1 where it has fewer dimensions than others; and the count of
- * elements. An optional is its element, and a bool: is it present? A map is its values and, in the same order, their
- * keys; a sequence of maps with the same keys is a row of values for each map, and the keys. */
+/* container.h - sequences, optionals and maps. They exist only until infer.c: it replaces each by its components,
+ * which are ordinary tensors.
+ *
+ * A sequence of known length is the list of its elements. One whose length is known only at run time ("open") is
+ * three tensors: data, with a slot per element that has room for the largest one and is filled from its start; dims,
+ * a row of sizes per element, with -1 where it has fewer dimensions than others; and the count of elements. An
+ * optional is its element, and a bool: is it present? A map is its values and, in the same order, their keys; a
+ * sequence of maps with the same keys is a row of values for each map, and the keys. */
 #ifndef ONNXCC_CONTAINER_H
 #define ONNXCC_CONTAINER_H
 
