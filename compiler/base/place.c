@@ -193,19 +193,19 @@ int by_key(const void *a, const void *b)
     return x->block < y->block ? -1 : 1;
 }
 
-typedef struct Span {
+typedef struct Interval {
     int64_t from, to;
-} Span;
+} Interval;
 
 static int by_from(const void *a, const void *b)
 {
-    const Span *x = a, *y = b;
+    const Interval *x = a, *y = b;
     return x->from != y->from ? (x->from < y->from ? -1 : 1) : 0;
 }
 
 static void greedy(Buffer *b, int n, const Interference *conflicts, const Ranked *order)
 {
-    Span *taken = NEWS(Span, n + 1);
+    Interval *taken = NEWS(Interval, n + 1);
     for (int i = 0; i < n; i++)
         b[i].offset = -1;
     for (int r = 0; r < n; r++) {
@@ -214,7 +214,7 @@ static void greedy(Buffer *b, int n, const Interference *conflicts, const Ranked
         for (int j = conflicts->start[order[r].block]; j < conflicts->start[order[r].block + 1]; j++) {
             const Buffer *y = &b[conflicts->at[j]];
             if (y->offset >= 0)
-                taken[k++] = (Span){y->offset, y->offset + y->size};
+                taken[k++] = (Interval){y->offset, y->offset + y->size};
         }
         qsort(taken, (size_t)k, sizeof *taken, by_from);
         int64_t at = 0;

@@ -73,14 +73,14 @@ Value *remap(const Tape *p, Value *v)
     return w ? w : v;
 }
 
-typedef struct Visit {
+typedef struct ValueVisit {
     void (*visit)(Value *, void *);
     void *arg;
-} Visit;
+} ValueVisit;
 
 static void visit_graph(Graph *g, void *visit)
 {
-    const Visit *v = visit;
+    const ValueVisit *v = visit;
     for (Node *m = g->first; m; m = m->next)
         each_read(m, v->visit, v->arg);
     for (int i = 0; i < g->out.n; i++)
@@ -92,7 +92,7 @@ void each_read(Node *m, void (*visit)(Value *, void *), void *arg)
     for (int i = 0; i < m->n_in; i++)
         if (m->in[i])
             visit(m->in[i], arg);
-    node_each_graph(m, visit_graph, &(Visit){visit, arg});
+    node_each_graph(m, visit_graph, &(ValueVisit){visit, arg});
 }
 
 /* Properties of the values that a node reads. */

@@ -271,14 +271,14 @@ void node_each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg)
     }
 }
 
-typedef struct Visit {
+typedef struct NodeVisit {
     void (*visit)(Node *, void *);
     void *arg;
-} Visit;
+} NodeVisit;
 
 static void visit_nodes(Graph *g, void *visit)
 {
-    const Visit *v = visit;
+    const NodeVisit *v = visit;
     graph_each_node(g, v->visit, v->arg);
 }
 
@@ -286,7 +286,7 @@ void graph_each_node(Graph *g, void (*visit)(Node *, void *), void *arg)
 {
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
-        node_each_graph(n, visit_nodes, &(Visit){visit, arg});
+        node_each_graph(n, visit_nodes, &(NodeVisit){visit, arg});
         visit(n, arg);
     }
 }

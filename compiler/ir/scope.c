@@ -32,14 +32,14 @@ int64_t symbol_start(const Symbol *s) { return s->low > 0 ? s->low : s->high < 0
 
 /* ---- symbols of nested graphs ------------------------------------------------------------------------------------ */
 
-typedef struct Visit {
+typedef struct SymbolVisit {
     void (*visit)(Symbol *, void *);
     void *arg;
-} Visit;
+} SymbolVisit;
 
 static void visit_graph(Graph *g, void *arg)
 {
-    const Visit *v = arg;
+    const SymbolVisit *v = arg;
     for (Symbol *s = symbols_born_in(g); s; s = s->beside)
         v->visit(s, v->arg);
     for (const Node *n = g->first; n; n = n->next)
@@ -49,7 +49,7 @@ static void visit_graph(Graph *g, void *arg)
 
 void symbols_inside(const Node *n, void (*visit)(Symbol *, void *), void *arg)
 {
-    node_each_graph(n, visit_graph, &(Visit){visit, arg});
+    node_each_graph(n, visit_graph, &(SymbolVisit){visit, arg});
 }
 
 typedef struct Varies {
@@ -93,7 +93,7 @@ Dims stacked_sizes(const Node *n)
 
 /* ---- symbols that code uses -------------------------------------------------------------------------------------- */
 
-static void visit_shape(const Shape *s, const Visit *v)
+static void visit_shape(const Shape *s, const SymbolVisit *v)
 {
     for (int i = 0; i < s->rank; i++)
         dim_symbols(s->dim[i], v->visit, v->arg);
@@ -101,7 +101,7 @@ static void visit_shape(const Shape *s, const Visit *v)
 
 void node_symbols(const Node *n, void (*visit)(Symbol *, void *), void *arg)
 {
-    const Visit v = {visit, arg};
+    const SymbolVisit v = {visit, arg};
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i])
             visit_shape(n->in[i]->shape, &v);

@@ -8,23 +8,23 @@
 enum { LETTERS = 52, LABELS = LETTERS + MAX_RANK }; /* a letter, or a dimension of the ellipsis counted from its end */
 
 /* An operand, or the result: a value with a label for every axis. */
-typedef struct Term {
+typedef struct Subscripts {
     Value *v;
     int rank, label[MAX_RANK];
-} Term;
+} Subscripts;
 
 typedef struct Einsum {
     Node *n;
     Type t;
     int n_terms, rest; /* rest: dimensions of the longest ellipsis */
-    Term *term, y;
+    Subscripts *term, y;
     Dim size[LABELS];
     bool seen[LABELS];
 } Einsum;
 
 /* ---- the equation ---------------------------------------------------------------------------------------------- */
 
-static int find(const Term *t, int label)
+static int find(const Subscripts *t, int label)
 {
     for (int i = 0; i < t->rank; i++)
         if (t->label[i] == label)
@@ -35,7 +35,7 @@ static int find(const Term *t, int label)
 static int letter(char c) { return islower((unsigned char)c) ? c - 'a' : c - 'A' + 26; }
 
 /* Reads the labels of one operand, up to a comma, an arrow or the end; rest: the number of axes of an ellipsis. */
-static bool read_labels(Node *n, const char **s, Term *t, int rest)
+static bool read_labels(Node *n, const char **s, Subscripts *t, int rest)
 {
     bool dots = false;
     for (t->rank = 0; **s && **s != ',' && **s != '-'; ++*s) {
@@ -76,7 +76,7 @@ static bool read_operands(Einsum *e, const char **s)
 {
     Node *n = e->n;
     for (int i = 0; i < n->n_in; i++) {
-        Term *t = &e->term[e->n_terms++];
+        Subscripts *t = &e->term[e->n_terms++];
         Shape x = in_shape(n, i);
         int rest = ellipsis_rank(*s, x.rank);
         if (!read_labels(n, s, t, rest))
@@ -148,7 +148,7 @@ static bool read_equation(Einsum *e)
 /* ---- one operand ----------------------------------------------------------------------------------------------- */
 
 /* Gives t->v the shape of its labels, which are distinct. */
-static void set_shape(Einsum *e, Term *t)
+static void set_shape(Einsum *e, Subscripts *t)
 {
     Dim dim[MAX_RANK];
     for (int i = 0; i < t->rank; i++)
@@ -156,7 +156,7 @@ static void set_shape(Einsum *e, Term *t)
     t->v = make_reshape(e->n, t->v, t->rank, dim);
 }
 
-static void drop_axis(Term *t, int k)
+static void drop_axis(Subscripts *t, int k)
 {
     t->rank--;
     for (int i = k; i < t->rank; i++)
@@ -164,11 +164,11 @@ static void drop_axis(Term *t, int k)
 }
 
 /* Reduces repeated labels to the diagonal and removes broadcast axes. */
-static void clean_term(Einsum *e, Term *t, Shape x)
+static void clean_term(Einsum *e, Subscripts *t, Shape x)
 {
     int64_t axis[MAX_RANK];
     bool diagonal = false, unit = false;
-    Term u = {.v = t->v};
+    Subscripts u = {.v = t->v};
     for (int i = 0; i < t->rank; i++) {
         int at = find(&u, t->label[i]);
         diagonal |= at >= 0;
@@ -206,7 +206,7 @@ static bool is_needed(const Einsum *e, int label, int a, int b)
 /* Sums over the labels that occur only in this operand. */
 static void sum_term(Einsum *e, int at)
 {
-    Term *t = &e->term[at], u = {.v = t->v};
+    Subscripts *t = &e->term[at], u = {.v = t->v};
     int64_t axes[MAX_RANK];
     int k = 0;
     for (int i = 0; i < t->rank; i++)
@@ -222,7 +222,7 @@ static void sum_term(Einsum *e, int at)
 }
 
 /* t transposed to the order of the labels, which are all of its labels. */
-static Value *in_order(Einsum *e, const Term *t, int rank, const int *label)
+static Value *in_order(Einsum *e, const Subscripts *t, int rank, const int *label)
 {
     int64_t perm[MAX_RANK];
     bool same = true;
@@ -259,7 +259,7 @@ static int append(int *to, int n, const Group *g)
 }
 
 /* t as matrices (batch, rows, columns); *trans: (batch, columns, rows), if that saves a transpose. */
-static Value *as_matrices(Einsum *e, const Term *t, const Group *batch, const Group *rows, const Group *columns,
+static Value *as_matrices(Einsum *e, const Subscripts *t, const Group *batch, const Group *rows, const Group *columns,
                           bool *trans)
 {
     int order[MAX_RANK], turned[MAX_RANK];
@@ -273,9 +273,9 @@ static Value *as_matrices(Einsum *e, const Term *t, const Group *batch, const Gr
 }
 
 /* The outer product, which keeps all labels. */
-static void outer_product(Einsum *e, const Term *a, const Term *b, Term *y)
+static void outer_product(Einsum *e, const Subscripts *a, const Subscripts *b, Subscripts *y)
 {
-    const Term *const operand[2] = {a, b};
+    const Subscripts *const operand[2] = {a, b};
     Value *v[2];
     for (int i = 0; i < e->y.rank; i++)
         if (find(a, e->y.label[i]) >= 0 || find(b, e->y.label[i]) >= 0)
@@ -304,10 +304,10 @@ static void outer_product(Einsum *e, const Term *a, const Term *b, Term *y)
  * the output's last label is the right factor. */
 static void contract(Einsum *e, int i, int j)
 {
-    Term *a = &e->term[i], *b = &e->term[j], y = {0};
+    Subscripts *a = &e->term[i], *b = &e->term[j], y = {0};
     Group batch = {.size = D(1)}, sum = batch, rows = batch, columns = batch;
     if (e->y.rank && find(a, e->y.label[e->y.rank - 1]) >= 0) {
-        Term *c = a;
+        Subscripts *c = a;
         a = b;
         b = c;
     }
@@ -366,7 +366,7 @@ static void einsum_expand(Node *n)
 {
     Type t = in_type(n, 0);
     Einsum e = {.n = n, .t = type_is_int(t) && type_bits(t) < 32 ? (type_is_signed(t) ? I32 : U32) : t};
-    e.term = NEWS(Term, n->n_in);
+    e.term = NEWS(Subscripts, n->n_in);
     if (!read_equation(&e))
         return;
     for (int i = 0; i < e.n_terms; i++)

@@ -255,10 +255,10 @@ static void concat_from_sequence(Node *n)
 
 /* The split of an axis of size `whole` into `count` pieces, of the sizes in input 1 or of `part` each, the last one
  * smaller. */
-typedef struct Cut {
+typedef struct Chunks {
     Dim whole, count, part;
     bool list; /* the sizes are input 1 */
-} Cut;
+} Chunks;
 
 /* Raises the lower bound of a run-time size. */
 static void at_least(Dim d, int64_t low)
@@ -269,7 +269,7 @@ static void at_least(Dim d, int64_t low)
 }
 
 /* Reads the split; false: wrong, reported. */
-static bool find_cut(Node *n, Cut *c)
+static bool find_cut(Node *n, Chunks *c)
 {
     Value *split = in(n, 1);
     c->part = D(1);
@@ -292,7 +292,7 @@ static bool find_cut(Node *n, Cut *c)
 }
 
 /* The pieces as a sequence of known length; NULL: the number is not constant or too large, or an error was reported. */
-static Value *known_pieces(Node *n, const Cut *c, int axis, bool squeeze)
+static Value *known_pieces(Node *n, const Chunks *c, int axis, bool squeeze)
 {
     enum { LIMIT = 10000 };
     int k = dim_is_const(c->count) && dim_value(c->count) <= LIMIT ? (int)dim_value(c->count) : -1;
@@ -328,7 +328,7 @@ static void help_pieces(Symbol *s, void *arg)
 }
 
 /* An open sequence of pieces. */
-static Value *open_pieces(Node *n, const Cut *c, int axis, bool squeeze)
+static Value *open_pieces(Node *n, const Chunks *c, int axis, bool squeeze)
 {
     Shape x = in_shape(n, 0), piece = x;
     ContainerType *b = ctype_new(SEQUENCE, in_type(n, 0));
@@ -367,7 +367,7 @@ static void split_to_sequence(Node *n)
     }
     int axis = attr_axis(n, "axis", x.rank), errors = error_count();
     bool squeeze = !in(n, 1) && !attr_int(n, "keepdims");
-    Cut c = {.whole = x.dim[axis]};
+    Chunks c = {.whole = x.dim[axis]};
     if (!find_cut(n, &c))
         return;
     Value *y = known_pieces(n, &c, axis, squeeze);

@@ -4,9 +4,9 @@
 
 /* ---- Slice --------------------------------------------------------------------------------------------------- */
 
-typedef struct Cut { /* along one axis */
+typedef struct AxisSlice { /* along one axis */
     Dim from, count, step;
-} Cut;
+} AxisSlice;
 
 /* Position v on an axis of size n, from the end if negative; not clamped yet. */
 static Dim position(Dim v, Dim n)
@@ -22,7 +22,7 @@ static Dim position(Dim v, Dim n)
 static Dim clamp(Dim v, Dim low, Dim high) { return dim_min(dim_max(v, low), high); }
 
 /* Clamps the step to the size of the axis, which selects the same elements and cannot overflow. */
-static Cut cut_axis(Dim n, Dim start, Dim end, Dim step)
+static AxisSlice slice_axis(Dim n, Dim start, Dim end, Dim step)
 {
     Dim max = dim_is_const(n) ? dim_max(n, D(1)) : D(INT32_MAX);
     step = clamp(step, dim_sub(D(0), max), max);
@@ -30,7 +30,7 @@ static Cut cut_axis(Dim n, Dim start, Dim end, Dim step)
     Dim first = clamp(from, D(0), n), top = clamp(from, D(0), last);
     Dim up = dim_ceil(dim_sub(clamp(to, D(0), n), first), dim_max(step, D(1)));
     Dim down = dim_ceil(dim_sub(top, clamp(to, D(-1), last)), dim_max(dim_sub(D(0), step), D(1)));
-    return (Cut){dim_select(back, top, first), dim_max(dim_select(back, down, up), D(0)), step};
+    return (AxisSlice){dim_select(back, top, first), dim_max(dim_select(back, down, up), D(0)), step};
 }
 
 /* Does `given`, which may be negative, denote axis a of `rank`? 1, 0, or an expression. */
@@ -40,7 +40,7 @@ static Dim is_axis(Dim given, int a, int rank)
 }
 
 /* Reads the range along every axis; false: wrong, reported. */
-static bool read_cuts(Node *n, Cut *cut)
+static bool read_slices(Node *n, AxisSlice *slice)
 {
     Shape x = in_shape(n, 0);
     Dim start[MAX_RANK], end[MAX_RANK], axis[MAX_RANK], step[MAX_RANK];
@@ -76,7 +76,7 @@ static bool read_cuts(Node *n, Cut *cut)
             node_error(n, "axis %d is cut twice", a);
             return false;
         }
-        cut[a] = dim_is(times, 0) ? (Cut){D(0), x.dim[a], D(1)} : cut_axis(x.dim[a], s, e, by);
+        slice[a] = dim_is(times, 0) ? (AxisSlice){D(0), x.dim[a], D(1)} : slice_axis(x.dim[a], s, e, by);
     }
     return true;
 }
@@ -84,27 +84,27 @@ static bool read_cuts(Node *n, Cut *cut)
 static void slice_infer(Node *n)
 {
     Shape y = in_shape(n, 0);
-    Cut cut[MAX_RANK];
-    if (!read_cuts(n, cut))
+    AxisSlice slice[MAX_RANK];
+    if (!read_slices(n, slice))
         return;
     for (int i = 0; i < y.rank; i++)
-        y.dim[i] = cut[i].count;
+        y.dim[i] = slice[i].count;
     set_out(n, 0, in_type(n, 0), y);
 }
 
 static void slice_bind(Node *n)
 {
     Shape x = in_shape(n, 0);
-    Cut cut[MAX_RANK];
+    AxisSlice slice[MAX_RANK];
     Dim from[MAX_RANK], to[MAX_RANK];
     Strided s = {0};
-    if (!read_cuts(n, cut))
+    if (!read_slices(n, slice))
         return;
     shape_strides(x, from);
     shape_strides(*out(n, 0)->shape, to);
     for (int i = 0; i < x.rank; i++) {
-        s.from_at = dim_add(s.from_at, dim_mul(cut[i].from, from[i]));
-        strided_axis(&s, cut[i].count, dim_mul(from[i], cut[i].step), to[i]);
+        s.from_at = dim_add(s.from_at, dim_mul(slice[i].from, from[i]));
+        strided_axis(&s, slice[i].count, dim_mul(from[i], slice[i].step), to[i]);
     }
     strided_bind(n, s);
 }
