@@ -1,7 +1,6 @@
 /* emit_sizes.c - variables of run-time sizes: their scopes, definitions and checks. A size is declared in the innermost
  * block that contains its origin and all its uses. */
 #include "emit/emit.h"
-#include "ir/kernel.h"
 #include "ir/scope.h"
 
 /* ---- scopes ------------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,5 @@
 /* attention.c - Attention's vjp rule; decompositions of Attention with scores, LinearAttention and RotaryEmbedding.
  * attention.h and linear_attention.h of runtime-min have the formulas. */
-#include "ir/kernel.h"
 #include "gradient.h"
 
 /* ---- heads ------------------------------------------------------------------------------------------------------- */

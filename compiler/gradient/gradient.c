@@ -1,5 +1,4 @@
 /* gradient.c - Gradient: reverse-mode differentiation of the nodes between xs and y, expanded to ordinary nodes. */
-#include "ir/kernel.h"
 #include "gradient.h"
 
 /* The adjoint of input i of m by its output o, whose adjoint is d; NULL: zero, or an error. */

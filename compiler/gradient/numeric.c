@@ -1,7 +1,6 @@
 /* numeric.c - vjp rules of determinants, support vectors and Fourier transforms. */
 #include <strings.h>
 
-#include "ir/kernel.h"
 #include "gradient.h"
 #include "ops/fourier.h"
 

@@ -1,6 +1,5 @@
 /* recurrent.c - LSTM, GRU and RNN decomposed into loops of ordinary nodes. rnn.c and runtime-min/rnn.h have the layouts
  * and the formulas. */
-#include "ir/kernel.h"
 #include "gradient.h"
 #include "rnn.h"
 

@@ -1,6 +1,5 @@
 /* graph.c - edits of the graph: values, nodes, their uses and attributes. */
 #include "ir/graph.h"
-#include "ir/kernel.h"
 #include "ir/schema.h"
 
 /* ---- values with shared storage ---------------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "ir/assume.h"
-#include "ir/kernel.h"
 #include "ir/schema.h"
 
 Shape in_shape(const Node *n, int i) { return in(n, i) ? *in(n, i)->shape : (Shape){.rank = -1}; }

@@ -1,6 +1,5 @@
 /* schema.c - the table of schemas of ops/, with their parsed signatures, type sets and attributes. */
 #include "ir/schema.h"
-#include "ir/kernel.h"
 
 #include <ctype.h>
 #include <stdlib.h>

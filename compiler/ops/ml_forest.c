@@ -1,5 +1,4 @@
 /* ml_forest.c - reads decision trees: of versions 1 and 3, by ids of trees and nodes; of version 5, by indices. */
-#include "ir/kernel.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,6 @@
 /* ml_score.c - scores and labels of the classifiers and regressors of ai.onnx.ml. */
 #include <string.h>
 
-#include "ir/kernel.h"
 #include "ml.h"
 
 Post ml_post_of(Node *n)

@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include "ir/assume.h"
-#include "ir/kernel.h"
 #include "ir/remark.h"
 #include "ir/scope.h"
 #include "passes/passes.h"

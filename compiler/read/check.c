@@ -3,7 +3,6 @@
  * Requires: resolved. Leaves: no omitted trailing arguments; every required input and attribute is present. */
 #include "read/check.h"
 #include "base/options.h"
-#include "ir/kernel.h"
 #include "ir/opset.h"
 #include "read/read.h"
 

@@ -1,6 +1,5 @@
 /* parse_attr.c - reads AttributeProto: exactly one field has the value, and it must agree with the type. */
 #include "base/options.h"
-#include "ir/kernel.h"
 #include "read/parse.h"
 
 #define N_ATTR_TYPES (A_TYPES + 1)

@@ -1,5 +1,4 @@
 /* wire.c - protobuf: collects a message's fields as spans of the file, one message at a time; errors have a place. */
-#include "ir/kernel.h"
 #include "read/wire.h"
 #include "onnx.pb.h"
 
