@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 
+from find import parts_said
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 B = os.environ["B"]
 FILE_LINES, FUNCTION_LINES, COLUMNS = 750, 100, 160     # the budget is 500, a screen, 120; here it ends
@@ -190,6 +192,15 @@ def types_are_complete(rows, runtime, tested):
             find(file, 1, f"{what} goes through other types than types.def has: {sorted(set(has) ^ wants)}")
 
 
+def parts_have_tests(files):
+    """Each part of the rooms that others stand on is named by a test, so that `make test T=PART` runs one."""
+    said = {p for f, text in files.items() if f.startswith("tests/") for _, parts in parts_said(text) for p in parts}
+    for file in files:
+        part = re.fullmatch(r"compiler/((?:base|ir|memory|read)/\w+)\.c", file)
+        if part and part[1] not in said:
+            find(file, 1, "no test says `Parts:` with it")
+
+
 files = tracked()
 names = operators(files)
 assert len(names) > 100, names
@@ -197,6 +208,7 @@ for f, t in files.items():
     look_at(f, t, sorted(names))
 operators_table(files["README.md"])
 types_are_complete(files["compiler/ir/types.def"], files["runtime-min/rt.c"], files["tests/numbers/element.c"])
+parts_have_tests(files)
 targets_are_run(files["compiler/base/target.def"], files["tests/machines/table.py"], files["README.md"])
 layout([f for f in files if f.endswith((".c", ".h"))])
 includes_go_down(files)
