@@ -6,9 +6,7 @@
 #include "convolve.h"
 
 /* x: (n, group * cin, in[3]), w: (group * cout, cin, kernel[3]), y: (n, group * cout, out[3]). */
-#define conv_plain_PARAMS(X, V)                                                                                        \
-    X(idx, n) X(idx, group) X(idx, cin) X(idx, cout) V(idx, in, 3) V(idx, out, 3) V(idx, kernel, 3) V(idx, stride, 3)  \
-    V(idx, dilation, 3) V(idx, pad, 3)
+#define conv_plain_PARAMS(X, V) CONV_PLAIN_SIZES(X, V)
 PARAMS(conv_plain)
 
 /* Packs w, with the strides w_out (group * cout outputs), w_in and w_tap, into panels: (group, panel, taps, cin, 16).

@@ -14,6 +14,11 @@
     X(idx, w_group) X(idx, columns) X(idx, taps) X(idx, depth) X(int, whole) X(f32, lo) X(f32, hi)
 PARAMS(conv)
 
+/* Sizes of a convolution of channels that come first. */
+#define CONV_PLAIN_SIZES(X, V)                                                                                         \
+    X(idx, n) X(idx, group) X(idx, cin) X(idx, cout) V(idx, in, 3) V(idx, out, 3) V(idx, kernel, 3) V(idx, stride, 3)  \
+    V(idx, dilation, 3) V(idx, pad, 3)
+
 /* The division of a convolution into tiles: vectors of channels, pixels of a row. tile[i][j]: i, j: little rather than
  * big, along and across. y_row, y_plane, y_image: strides of y. cross: tiles continue from row to row. */
 struct conv_plan {

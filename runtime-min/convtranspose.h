@@ -6,9 +6,7 @@
 #include "convolve.h"
 
 /* x: (n, group * cin, in[3]), w: (group * cin, cout, kernel[3]), y: (n, group * cout, out[3]). */
-#define conv_transpose_plain_PARAMS(X, V)                                                                              \
-    X(idx, n) X(idx, group) X(idx, cin) X(idx, cout) V(idx, in, 3) V(idx, out, 3) V(idx, kernel, 3) V(idx, stride, 3)  \
-    V(idx, dilation, 3) V(idx, pad, 3)
+#define conv_transpose_plain_PARAMS(X, V) CONV_PLAIN_SIZES(X, V)
 PARAMS(conv_transpose_plain)
 
 /* w as ONNX has it -> (phases[3], group, panel, taps of the phase, cin, 16); the last panel repeats the last output. */
@@ -19,8 +17,7 @@ PARAMS(conv_transpose_pack)
 /* x: (n, in[3], group * cin), y: (n, out[3], group * cout); w_k, columns: as for conv. even: the width of y is a
  * multiple of the stride. */
 #define conv_transpose_PARAMS(X, V)                                                                                    \
-    X(idx, n) X(idx, group) X(idx, cin) X(idx, cout) V(idx, in, 3) V(idx, out, 3) V(idx, kernel, 3) V(idx, stride, 3)  \
-    V(idx, dilation, 3) V(idx, pad, 3) X(idx, w_k) X(idx, columns) X(int, even) X(f32, lo) X(f32, hi)
+    CONV_PLAIN_SIZES(X, V) X(idx, w_k) X(idx, columns) X(int, even) X(f32, lo) X(f32, hi)
 PARAMS(conv_transpose)
 
 /* The taps of a phase along an axis: their number, the last one, and their distance. Along x they are in reverse

@@ -255,74 +255,29 @@ HELPER void FN(reduce)(const T *x, T *y, const idx *keep, const idx *axis, int h
                 }
 }
 
+#define REDUCE_KERNEL(k, how)                                                                                          \
+    KERNEL void FN(k)(const T *restrict x, T *restrict y, struct k p) { FN(reduce)(x, y, p.keep, p.axis, how); }        \
+    REGISTER_KERNEL(k, 2, 1, 0)
 #define REDUCE_EXTREMES_i8 1
 #define REDUCE_EXTREMES_u8 1
 #if !RT_IS_INT(T) || RT_IS_WIDE(T) || RT_CAT(REDUCE_EXTREMES_, T)
-KERNEL void FN(reduce_max)(const T *restrict x, T *restrict y, struct reduce_max p)
-{
-    FN(reduce)(x, y, p.keep, p.axis, REDUCE_MAX);
-}
-REGISTER_KERNEL(reduce_max, 2, 1, 0)
-
-KERNEL void FN(reduce_min)(const T *restrict x, T *restrict y, struct reduce_min p)
-{
-    FN(reduce)(x, y, p.keep, p.axis, REDUCE_MIN);
-}
-REGISTER_KERNEL(reduce_min, 2, 1, 0)
+REDUCE_KERNEL(reduce_max, REDUCE_MAX)
+REDUCE_KERNEL(reduce_min, REDUCE_MIN)
 #endif
-
 #if RT_IS_FLOAT(T) || RT_IS_WIDE(T)
-KERNEL void FN(reduce_sum)(const T *restrict x, T *restrict y, struct reduce_sum p)
-{
-    FN(reduce)(x, y, p.keep, p.axis, REDUCE_SUM);
-}
-REGISTER_KERNEL(reduce_sum, 2, 1, 0)
-
-KERNEL void FN(reduce_mean)(const T *restrict x, T *restrict y, struct reduce_mean p)
-{
-    FN(reduce)(x, y, p.keep, p.axis, REDUCE_MEAN);
-}
-REGISTER_KERNEL(reduce_mean, 2, 1, 0)
-
-KERNEL void FN(reduce_l1)(const T *restrict x, T *restrict y, struct reduce_l1 p)
-{
-    FN(reduce)(x, y, p.keep, p.axis, REDUCE_L1);
-}
-REGISTER_KERNEL(reduce_l1, 2, 1, 0)
-
-KERNEL void FN(reduce_l2)(const T *restrict x, T *restrict y, struct reduce_l2 p)
-{
-    FN(reduce)(x, y, p.keep, p.axis, REDUCE_L2);
-}
-REGISTER_KERNEL(reduce_l2, 2, 1, 0)
-
-KERNEL void FN(reduce_sum_square)(const T *restrict x, T *restrict y, struct reduce_sum_square p)
-{
-    FN(reduce)(x, y, p.keep, p.axis, REDUCE_SUM_SQUARE);
-}
-REGISTER_KERNEL(reduce_sum_square, 2, 1, 0)
-
-KERNEL void FN(reduce_prod)(const T *restrict x, T *restrict y, struct reduce_prod p)
-{
-    FN(reduce)(x, y, p.keep, p.axis, REDUCE_PROD);
-}
-REGISTER_KERNEL(reduce_prod, 2, 1, 0)
+REDUCE_KERNEL(reduce_sum, REDUCE_SUM)
+REDUCE_KERNEL(reduce_mean, REDUCE_MEAN)
+REDUCE_KERNEL(reduce_l1, REDUCE_L1)
+REDUCE_KERNEL(reduce_l2, REDUCE_L2)
+REDUCE_KERNEL(reduce_sum_square, REDUCE_SUM_SQUARE)
+REDUCE_KERNEL(reduce_prod, REDUCE_PROD)
 #endif
-
 #if RT_IS_FLOAT(T)
-KERNEL void FN(reduce_log_sum)(const T *restrict x, T *restrict y, struct reduce_log_sum p)
-{
-    FN(reduce)(x, y, p.keep, p.axis, REDUCE_LOG_SUM);
-}
-REGISTER_KERNEL(reduce_log_sum, 2, 1, 0)
-
+REDUCE_KERNEL(reduce_log_sum, REDUCE_LOG_SUM)
 /* log sum exp(x), computed relative to the largest x, which avoids overflow. */
-KERNEL void FN(reduce_log_sum_exp)(const T *restrict x, T *restrict y, struct reduce_log_sum_exp p)
-{
-    FN(reduce)(x, y, p.keep, p.axis, REDUCE_LOG_SUM_EXP);
-}
-REGISTER_KERNEL(reduce_log_sum_exp, 2, 1, 0)
+REDUCE_KERNEL(reduce_log_sum_exp, REDUCE_LOG_SUM_EXP)
 #endif
+#undef REDUCE_KERNEL
 
 #if !RT_IS_BOOL(T)
 /* The index of the largest (min: smallest) element along the axis; the first NaN, if any, as in numpy. */

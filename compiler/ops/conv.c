@@ -72,17 +72,17 @@ static bool read_weights(Node *n, Conv *c, int64_t *kernel)
     return true;
 }
 
-static bool conv_read(Node *n, bool transposed, Conv *c)
+static bool conv_read(Node *n, Conv *c)
 {
     int64_t weights[AXES];
     c->group = attr_int(n, "group");
-    c->transposed = transposed;
+    c->transposed = !strcmp(n->op->name, "ConvTranspose");
     if (!image_read(n, 0, &c->x))
         return false;
     const int64_t *kernel = read_pack(n, c) ? NULL : weights;
     if (kernel && !read_weights(n, c, weights))
         return false;
-    return transposed ? windows_read_transposed(n, &c->x, kernel, &c->w) : windows_read(n, &c->x, kernel, &c->w);
+    return c->transposed ? windows_read_transposed(n, &c->x, kernel, &c->w) : windows_read(n, &c->x, kernel, &c->w);
 }
 
 static void set_image(Node *n, const Conv *c)
@@ -97,14 +97,7 @@ static void set_image(Node *n, const Conv *c)
 static void conv_infer(Node *n)
 {
     Conv c;
-    if (conv_read(n, false, &c))
-        set_image(n, &c);
-}
-
-static void transpose_infer(Node *n)
-{
-    Conv c;
-    if (conv_read(n, true, &c))
+    if (conv_read(n, &c))
         set_image(n, &c);
 }
 
@@ -158,14 +151,7 @@ static void pack_weights(Node *n, const Conv *c)
 static void conv_layout(Node *n)
 {
     Conv c;
-    if (conv_read(n, false, &c))
-        pack_weights(n, &c);
-}
-
-static void transpose_layout(Node *n)
-{
-    Conv c;
-    if (conv_read(n, true, &c))
+    if (conv_read(n, &c))
         pack_weights(n, &c);
 }
 
@@ -341,7 +327,7 @@ static void count_macs(Node *n, const Conv *c, int image, int64_t channels)
 static void conv_bind(Node *n)
 {
     Conv c;
-    if (!conv_read(n, false, &c))
+    if (!conv_read(n, &c))
         return;
     count_macs(n, &c, 1, c.cin);
     if (c.pack == PACK_DEPTHWISE)
@@ -376,7 +362,7 @@ static void bind_transposed(Node *n, Conv c)
 static void transpose_bind(Node *n)
 {
     Conv c;
-    if (!conv_read(n, true, &c))
+    if (!conv_read(n, &c))
         return;
     count_macs(n, &c, 0, c.cout);
     if (c.pack)
@@ -462,8 +448,8 @@ static const Op conv_ops[] = {
     CONV("Conv", "", conv_infer, conv_bind, .flags = EPILOGUE | CHANNELS_LAST, .layout = conv_layout,
          .fold_scale = conv_fold_scale),
     {"ConvPack", 1, "w:T -> y:T", "T=float", "group:int=1 depthwise:int=0", pack_infer, pack_bind, .domain = "onnxcc"},
-    CONV("ConvTranspose", " output_padding:ints? output_shape:ints?", transpose_infer, transpose_bind,
-         .flags = EPILOGUE | CHANNELS_LAST, .layout = transpose_layout, .fold_scale = transpose_fold_scale),
+    CONV("ConvTranspose", " output_padding:ints? output_shape:ints?", conv_infer, transpose_bind,
+         .flags = EPILOGUE | CHANNELS_LAST, .layout = conv_layout, .fold_scale = transpose_fold_scale),
     {"ConvTransposePack", 1, "w:T -> y:T", "T=float", "group:int=1 strides:ints dilations:ints", transpose_pack_infer,
      transpose_pack_bind, .domain = "onnxcc"},
     {"CausalConvWithState", 27, "input:T weight:T bias?:T past_state?:T -> output:T present_state:T",
