@@ -129,9 +129,29 @@ bool always_runs(const Node *n)
     return true;
 }
 
-void warn_when_run(const Node *n, const char *what)
+void warn_when_run(Node *n, const char *what)
 {
+    n->fails = true;
     warn_at(node_path(n), "", "%s: it is an error when this runs", what);
+}
+
+bool wrong_when_run(Node *n, const char *what)
+{
+    if (always_runs(n)) {
+        node_error(n, "%s", what);
+        return false;
+    }
+    warn_when_run(n, what);
+    return true;
+}
+
+void fail_when_run(Node *n, const char *what)
+{
+    warn_when_run(n, what);
+    Node *f = node_new(n->graph, "onnxcc.Fail", 0, NULL, 1);
+    f->source = n->source;
+    set_out(f, 0, B8, shape_list(0));
+    node_insert(f, n);
 }
 
 bool require_index(Node *n, int64_t v, Dim axis, bool back)
@@ -139,14 +159,9 @@ bool require_index(Node *n, int64_t v, Dim axis, bool back)
     int64_t max = dim_high(axis);
     if (v < max && v >= (back ? -max : 0))
         return true;
-    if (!always_runs(n)) {
-        Text t = {0};
-        text_put(&t, "the index %lld is outside an axis of %s", (long long)v, dim_text(axis));
-        warn_when_run(n, t.s);
-        return true;
-    }
-    node_error(n, "the index %lld is outside an axis of %s", (long long)v, dim_text(axis));
-    return false;
+    Text t = {0};
+    text_put(&t, "the index %lld is outside an axis of %s", (long long)v, dim_text(axis));
+    return wrong_when_run(n, t.s);
 }
 
 bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back)
@@ -156,6 +171,8 @@ bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back)
     for (int64_t e = 0; e < (t && t->splat && count > depth ? depth : count); e++)
         if (!require_index(n, tensor_get_int(t, e), axis[e % depth], back))
             return false;
+        else if (n->fails)
+            break;
     return true;
 }
 

@@ -24,7 +24,9 @@ bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back);
 bool require_index(Node *n, int64_t v, Dim axis, bool back);
 /* False: n is in a loop that may have no iteration, so an error in n is only a warning. */
 bool always_runs(const Node *n);
-void warn_when_run(const Node *n, const char *what);
+void warn_when_run(Node *n, const char *what);
+bool wrong_when_run(Node *n, const char *what); /* the same, or an error and false, where n certainly runs */
+void fail_when_run(Node *n, const char *what);  /* a warning, and before n comes a node that ends the run */
 int assumption_count(void);
 void assumptions_check(int from);          /* an error for each assumption from `from` on that cannot hold */
 void assumptions_forget(int from, int to); /* removes assumptions [from, to) */

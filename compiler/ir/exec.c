@@ -127,6 +127,26 @@ void run_node(Node *n)
     node_in_work(before);
 }
 
+/* n's kernel failed. A node that may never run is not folded then, unless its result is needed now. */
+static void report_failure(Node *n, int status)
+{
+    const char *what = status == RT_BAD_INDEX ? "an index is outside its range" : "a value is outside its range";
+    bool lazy = false;
+    for (int i = 0; i < n->n_out; i++)
+        lazy |= n->out[i] && n->out[i]->data->thunk;
+    if (lazy || always_runs(n)) {
+        error_node(n, "", "%s", what);
+        return;
+    }
+    warn_when_run(n, what);
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i]) {
+            if (n->out[i]->data->owned)
+                big_free((void *)(uintptr_t)n->out[i]->data->data);
+            n->out[i]->data = NULL;
+        }
+}
+
 static void run_now(Node *n)
 {
     enum { SMALL = 4096 };            /* bytes: up to here data is in the pool, above it in a block of its own */
@@ -165,8 +185,7 @@ static void run_now(Node *n)
             if (n->out[i] && n->out[i]->type != STR && !n->out[i]->data->owned)
                 tensor_keep(n->out[i]->data);
         if (status)
-            error_node(n, "", "%s",
-                       status == RT_BAD_INDEX ? "an index is outside its range" : "a value is outside its range");
+            report_failure(n, status);
     }
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i])

@@ -74,21 +74,57 @@ static bool dim_varies_in(Dim d, const Node *n)
     return v.varies;
 }
 
+static void add_stacked(Dims *sizes, const Node *n, Dim d)
+{
+    bool again = !dim_varies_in(d, n);
+    for (int i = 0; i < sizes->n; i++)
+        again |= dim_identical(sizes->at[i], d);
+    if (!again)
+        vec_push(sizes, d);
+}
+
 Dims stacked_sizes(const Node *n)
 {
     Dims sizes = {0};
-    const Attr *body = node_attr(n, "body");
+    const Attr *body = node_attr(n, "body"), *unmade = node_attr(n, "dims");
     for (int i = n->n_in - 2; body && i < n->n_out; i++) {
         const Shape *s = body->g->out.at[i + 1]->shape;
-        for (int k = 0; n->out[i] && k < s->rank; k++) {
-            bool again = !dim_varies_in(s->dim[k], n);
-            for (int j = 0; j < sizes.n; j++)
-                again |= dim_identical(sizes.at[j], s->dim[k]);
-            if (!again)
-                vec_push(&sizes, s->dim[k]);
-        }
+        for (int k = 0; n->out[i] && k < s->rank; k++)
+            add_stacked(&sizes, n, s->dim[k]);
     }
+    for (int i = 0; body && unmade && i < unmade->n; i++)
+        add_stacked(&sizes, n, dim_resolve((Dim){unmade->ints[i]}));
     return sizes;
+}
+
+typedef struct Needed {
+    const Map *origins;
+    bool any;
+} Needed;
+
+static void is_needed(Symbol *s, void *arg)
+{
+    Needed *needed = arg;
+    if (s->origin.kind == ORIGIN_ELEMENT)
+        needed->any |= map_get(needed->origins, s->origin.value) != NULL;
+    if (s->origin.kind == ORIGIN_NODE)
+        needed->any |= map_get(needed->origins, s->origin.node) != NULL;
+}
+
+void keep_stacked_sizes(Node *n, const Shape *slice, const Map *needed)
+{
+    const Attr *before = node_attr(n, "dims");
+    VEC(int64_t) dims = {0};
+    for (int i = 0; before && i < before->n; i++)
+        vec_push(&dims, before->ints[i]);
+    for (int k = 0; k < slice->rank; k++) {
+        Needed size = {needed, false};
+        dim_symbols(slice->dim[k], is_needed, &size);
+        if (size.any)
+            vec_push(&dims, slice->dim[k].v);
+    }
+    if (dims.n)
+        attr_set_ints(n, "dims", dims.n, dims.at);
 }
 
 /* ---- symbols that code uses -------------------------------------------------------------------------------------- */
@@ -114,4 +150,7 @@ void node_symbols(const Node *n, void (*visit)(Symbol *, void *), void *arg)
         call_symbols(&n->call, visit, arg);
     if (n->op->flags & CONTROL && node_attr(n, "body") && n->in[0])
         dim_symbols(value_dim(n->in[0], 0), visit, arg);
+    const Dims alike = stacked_sizes(n);
+    for (int i = 0; i < alike.n; i++)
+        dim_symbols(alike.at[i], visit, arg);
 }

@@ -2,6 +2,7 @@
 #include "base/options.h"
 #include "ir/exec.h"
 #include "ir/loop.h"
+#include "ir/scope.h"
 #include "ir/strided.h"
 #include "passes/container.h"
 #include "passes/passes.h"
@@ -172,8 +173,9 @@ static void if_infer(Node *n)
 static Graph *branch_of(const Node *n, int k) { return node_attr(n, k ? "else_branch" : "then_branch")->g; }
 
 /* Drops unused results. */
-static void if_unread(Node *n)
+static void if_unread(Node *n, const Map *needed)
 {
+    (void)needed;
     int kept = 0;
     for (int i = 0; i < n->n_out; i++) {
         Value *v = n->out[i];
@@ -629,7 +631,7 @@ static void loop_bind(Node *n)
 }
 
 /* Drops unused scan outputs. */
-static void loop_unread(Node *n)
+static void loop_unread(Node *n, const Map *needed)
 {
     Graph *g = node_attr(n, "body")->g;
     int kept = n->n_in - 2;
@@ -639,8 +641,10 @@ static void loop_unread(Node *n)
             graph_set_output(g, kept + 1, g->out.at[k + 1]);
             n->out[kept] = v;
             v->def_i = kept++;
-        } else if (v)
+        } else if (v) {
+            keep_stacked_sizes(n, g->out.at[k + 1]->shape, needed);
             v->def = NULL;
+        }
     }
     for (; g->out.n - 1 > kept; g->out.n--)
         graph_set_output(g, g->out.n - 1, NULL);

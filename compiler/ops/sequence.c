@@ -7,6 +7,17 @@
 
 /* ---- positions --------------------------------------------------------------------------------------------------- */
 
+/* Reports an error of n's execution. True: n may never run, and inference goes on. */
+static bool may_fail(Node *n, const char *what)
+{
+    if (always_runs(n)) {
+        node_error(n, "%s", what);
+        return false;
+    }
+    fail_when_run(n, what);
+    return true;
+}
+
 /* The position in a sequence that input i gives, by default `last`; -1: known only at run time; -2: wrong, reported. */
 static int known_place(Node *n, int i, const Components *p, int last)
 {
@@ -20,7 +31,11 @@ static int known_place(Node *n, int i, const Components *p, int last)
     int64_t at = tensor_get_int(in(n, i)->data, 0), place = at < 0 ? at + count : at;
     if (place >= 0 && place <= last)
         return (int)place;
-    node_error(n, "position %lld in a sequence of %d elements", (long long)at, count);
+    Text t = {0};
+    text_put(&t, "position %lld in a sequence of %d elements", (long long)at, count);
+    if (last >= 0)
+        return may_fail(n, t.s) ? last : -2;
+    node_error(n, "%s", t.s);
     return -2;
 }
 
@@ -38,9 +53,10 @@ static bool require_place(Node *n, const Components *p, Dim at, bool behind)
     Dim inside = dim_mul(dim_less_expr(at, before), dim_less_expr(dim_sub(D(-1), count), at));
     if (dim_is(inside, 0)) {
         Text t = {0};
+        text_put(&t, "a position outside a sequence of ");
         dim_print(&t, count);
-        node_error(n, "a position outside a sequence of %s elements", t.s);
-        return false;
+        text_put(&t, " elements");
+        return may_fail(n, t.s);
     }
     assume_dim(n, inside, D(1));
     return true;
@@ -126,10 +142,14 @@ static void sequence_insert_expand(Node *n)
 static void sequence_erase(Node *n)
 {
     Value *s = in(n, 0), *y;
-    int count = s->components->item.n, place = known_place(n, 1, s->components, count - 1);
-    if (!s->components->ctype.open && !count)
-        node_error(n, "an empty sequence has no element to erase");
-    if (place == -2 || (!s->components->ctype.open && !count))
+    int count = s->components->item.n;
+    if (!s->components->ctype.open && !count) {
+        if (may_fail(n, "an empty sequence has no element to erase"))
+            replace_by(n, s);
+        return;
+    }
+    int place = known_place(n, 1, s->components, count - 1);
+    if (place == -2)
         return;
     if (place >= 0) {
         y = sequence_new(n->graph, s->type, count, s->components->item.at);

@@ -133,7 +133,7 @@ static bool has_symbolic_inputs(const Node *n)
 
 static bool fold_symbolic(Node *n)
 {
-    if (!is_symbolic_integer(out(n, 0)))
+    if (!is_symbolic_integer(out(n, 0)) || n->fails)
         return false;
     if (n->op->pointwise || n->op->flags & ELEMENTWISE) {
         if (!n->call.loop)
@@ -211,7 +211,7 @@ static bool fold_fill(Node *n)
 
 static bool can_fold(const Node *n)
 {
-    if (n->op->flags & (RANDOM | NOFOLD | CONTROL))
+    if (n->op->flags & (RANDOM | NOFOLD | CONTROL) || n->fails)
         return false;
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i] && (!n->in[i]->data || n->in[i]->data->symbolic))
@@ -254,6 +254,17 @@ static void fold_empty(Node *n)
             n->out[i]->data = empty_tensor(n->out[i]);
 }
 
+/* May n never run, and its kernel fail? */
+static bool is_doubtful(Node *n)
+{
+    if (always_runs(n))
+        return false;
+    bind_node(n);
+    bool fallible = n->call.kernel && n->call.kernel->fallible;
+    unbind_node(n);
+    return fallible;
+}
+
 void fold(Node *n)
 {
     if (fold_view(n))
@@ -278,7 +289,7 @@ void fold(Node *n)
         return;
     }
     const int runs = runs_for(n);
-    if (bytes <= EAGER_BYTES || runs > MAX_RUNS) {
+    if (bytes <= EAGER_BYTES || runs > MAX_RUNS || is_doubtful(n)) {
         run_node(n);
         return;
     }

@@ -34,7 +34,7 @@ static void need_sizes(Map *needed, const Value *v)
 static bool checks_values(const Node *n)
 {
     const Value *v = n->op->checks ? in(n, n->op->checks - 1) : NULL;
-    return n->op->flags & STOPS || (v && !v->data);
+    return n->op->flags & STOPS || n->fails || (v && !v->data);
 }
 
 typedef struct Stops {
@@ -117,11 +117,14 @@ static void sweep(Graph *g, void *arg)
             continue;
         }
         if (n->op->unread)
-            n->op->unread(n);
+            n->op->unread(n, needed);
         for (int i = 0; i < n->n_in; i++)
             need_sizes(needed, n->in[i]);
         for (int i = 0; i < n->n_out; i++)
             need_sizes(needed, n->out[i]);
+        const Dims alike = stacked_sizes(n);
+        for (int i = 0; i < alike.n; i++)
+            dim_symbols(alike.at[i], need_symbol, needed);
         node_each_graph(n, sweep, s);
     }
 }

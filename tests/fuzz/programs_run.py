@@ -42,6 +42,7 @@ REFUSES = (
     "Invalid num_outputs value",  # Split of nothing into two
     "pre-allocated output",  # a branch whose results have sizes that its own inference had not foreseen
 )
+TOO_LARGE = "fits in no memory"
 NEGATIVE, LARGE = (-1, -(1 << 40), -(1 << 63)), (1 << 31, 1 << 32, 1 << 40, 1 << 62, (1 << 63) - 1)
 EXTREME = {"extreme": [np.inf, -np.inf, 1e-40, -1e-40, 0.0, -0.0, 1.0], "nan": [np.nan],
            "huge": [3.4e38, -3.4e38]}  # their sums depend on the order, so that results need only be defined
@@ -305,6 +306,15 @@ def judge(way, what, got, want, program, expected, inputs, counts):
         counts["defined" if loose else "equal"] += 1
 
 
+def rejected(said, expected, runs, counts):
+    """Rightly: what no run can do, or what is too large."""
+    counts["rejected"] += 1
+    counts["rejected: " + re.sub(r"\d+", "N", said.split("\n")[0])[:100]] += 1
+    for what, _, x in runs:
+        if what != "wrong" and TOO_LARGE not in said and expected.of(x) is not None:
+            raise Failed(f"rejected, and ONNX Runtime gives a result on {what}: {said}")
+
+
 def one(arguments, number, unasked):
     """(what failed or "", counts)"""
     counts = collections.Counter()
@@ -318,7 +328,11 @@ def one(arguments, number, unasked):
         expected = Expected(program, unasked)
         if not expected.session:
             counts["ONNX Runtime " + ("dies of it" if unasked else "refuses it")] += 1
-        dims = compiled(build / "onnxcc", program, folder)
+        try:
+            dims = compiled(build / "onnxcc", program, folder)
+        except Rejected as e:
+            rejected(str(e), expected, runs, counts)
+            return "", counts
         counts["compiled"] += 1
         want, why = [], []
         for what, _, x in runs:
@@ -332,10 +346,6 @@ def one(arguments, number, unasked):
         for way, results in ways.items():
             for (what, _, x), got, y, expected.why in zip(runs, results, want, why):
                 judge(way, what, got, y, program, expected, x, counts)
-        return "", counts
-    except Rejected as e:
-        counts["rejected"] += 1
-        counts["rejected: " + re.sub(r"\d+", "N", str(e).split("\n")[0])[:100]] += 1
         return "", counts
     except Failed as e:
         if arguments.keep:
