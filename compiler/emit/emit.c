@@ -329,7 +329,7 @@ void emit_model(Model *m)
         {"U", f->u, NULL},
         {"P", f->p, NULL},
         {"INTERFACE", NULL, fill_interface},
-        {"RETURNS", e->fallible ? "; returns 0, or what went wrong (then the outputs are undefined)" : "; returns 0",
+        {"RETURNS", e->fallible ? "; returns 0 or an error status (then the outputs are undefined)" : "; returns 0",
          NULL},
         {"PARAMETERS", public, NULL},
         {"AND_PARAMETERS", any ? c_format(", %s", public) : "", NULL},

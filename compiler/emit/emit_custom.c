@@ -105,10 +105,11 @@ static void put_custom(Text *t, const Custom *f)
         [FIELD_i64] = "int64_t ", [FIELD_f32] = "float ", [FIELD_text] = "const char *"};
     const Call *c = &f->first->call;
     text_put(t, "/* Operator %s", c_comment(f->first->source->op_type));
-    text_put(t, " of %s, which you write: 0, or a status other than 0, which ends the run and is its result.\n",
+    text_put(t, " of %s, defined by the user. Returns 0, or another status, which ends the run and is its result.\n",
              c_comment(f->first->source->domain));
-    text_put(t,
-             " * Elements are row-major; what a node leaves out is NULL. The stack that it takes comes on top. */\n");
+    text_put(
+        t,
+        " * Elements are row-major; omitted inputs and outputs are NULL. Its stack is not part of STACK_BYTES. */\n");
     if (c->fields->type != FIELD_END) {
         text_put(t, "struct %s {\n", f->name);
         for (const Field *p = c->fields; p->type != FIELD_END; p++) {

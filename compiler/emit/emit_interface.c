@@ -69,8 +69,8 @@ static void put_string_type(Text *t, const Interface *f)
         text_put(
             t,
             "#ifndef ONNXCC_STRING\n#define ONNXCC_STRING\n"
-            "/* A string: bytes, without a NUL behind them, and how many. The text of those that a run gives out is in its\n"
-            " * inputs, its constants or its arena: valid until one of these changes, or the next run. */\n"
+            "/* A string: bytes, not followed by a NUL, and their number. The text of output strings is in the inputs, the\n"
+            " * constants or the arena: it is valid until one of these changes, or until the next run. */\n"
             "typedef struct onnxcc_string {\n    const char *text;\n    uint64_t length;\n"
             "} __attribute__((aligned(16), may_alias)) onnxcc_string;\n#endif\n\n");
 }
@@ -130,7 +130,8 @@ static void put_sizes(Text *t, const Interface *f)
 {
     if (!f->sizes.n)
         return;
-    text_put(t, "/* Sizes that vary from run to run: the caller sets the inputs', %s_run writes the outputs'. */\n",
+    text_put(t,
+             "/* Sizes known only at run time: the caller sets those of inputs, %s_run writes those of outputs. */\n",
              f->p);
     text_put(t, "struct %s_sizes {\n", f->p);
     for (int i = 0; i < f->sizes.n; i++) {
@@ -139,7 +140,7 @@ static void put_sizes(Text *t, const Interface *f)
             text_put(t, "    int64_t %s; /* set by the caller: %lld to %lld */\n", s->name,
                      (long long)(s->symbol->low < 0 ? 0 : s->symbol->low), (long long)s->symbol->high);
         else
-            text_put(t, "    int64_t %s; /* written: dimension %d of %s */\n", s->name, s->axis, s->out->c);
+            text_put(t, "    int64_t %s; /* written by the run: dimension %d of %s */\n", s->name, s->axis, s->out->c);
     }
     text_put(t, "};\n\n");
 }
@@ -159,7 +160,7 @@ static void put_status(Text *t, const Interface *f, const Emitter *e)
         text_put(t, "enum { %s_OK = 0, %s_BAD_SIZE = 1, %s_BAD_INDEX = 2, %s_BAD_VALUE = 3", f->u, f->u, f->u, f->u);
     if (e->fallible)
         text_put(t, constants()->loaded ? ", %s_BAD_WEIGHTS = 4 };\n" : " };\n", f->u);
-    text_put(t, "const char *%s_status(int status); /* its name */\n\n", f->p);
+    text_put(t, "const char *%s_status(int status); /* the name of a status */\n\n", f->p);
 }
 
 void put_tensors(Text *t, const Interface *f, const Emitter *e)

@@ -252,8 +252,8 @@ static const char in_assembler[] = "extern const unsigned char %s_weights[] __at
 
 /* __FILE__ does not give the folder with -ffile-prefix-map, in a renamed copy, or with a backslash in the path. */
 static const char found_beside[] =
-    "/* The weights, %zu bytes: %s, beside this file. The assembler finds it in a folder of -I, or where __FILE__\n"
-    " * says that this file is; if neither is right, -D%s_WEIGHTS_FILE='\"its path\"' gives the place. */\n"
+    "/* The weights, %zu bytes: %s, beside this file. The assembler searches the folders of -I and the one of\n"
+    " * __FILE__; if it is in neither, give its path by -D%s_WEIGHTS_FILE='\"path\"'. */\n"
     "#if !defined %s_WEIGHTS_FILE && defined __has_include\n"
     "#if __has_include(<%s>)\n#define %s_WEIGHTS_FILE \"%s\"\n"
     "#elif !__has_include(\"%s\")\n"
@@ -273,7 +273,7 @@ static const char in_memory[] = "static const unsigned char *%s_weights;\n\n"
 
 static const char little_endian[] =
     "#ifdef RT_BIG_ENDIAN\n"
-    "#error \"the file of the weights is little-endian: for this machine give onnxcc --weights=inline\"\n"
+    "#error \"the weights file is little-endian: for this machine use onnxcc --weights=inline\"\n"
     "#endif\n";
 
 static void put_assembler(Text *t, const char *p, const char *u)
@@ -304,11 +304,10 @@ void put_weights_interface(Text *t, const char *p, const char *file)
     if (!constants()->loaded)
         return;
     const char *slash = strrchr(file, '/'), *u = c_upper(p);
-    text_put(
-        t,
-        "/* Before the first run: gives the contents of %s, loaded or mapped by the caller, aligned to %d, to stay where\n"
-        " * they are. Checks that they are this model's (their XXH64): 0, or %s_BAD_WEIGHTS. */\n",
-        c_comment(name(slash ? slash + 1 : file)), ALIGN, u);
+    text_put(t,
+             "/* To be called before the first run, with the contents of %s, aligned to %d, which must stay at this\n"
+             " * address. Returns 0, or %s_BAD_WEIGHTS if their XXH64 is not that of this model's weights. */\n",
+             c_comment(name(slash ? slash + 1 : file)), ALIGN, u);
     text_put(t, "#define %s_WEIGHTS_BYTES %zu\nint %s_load(const void *weights, size_t bytes);\n\n", u,
              constants()->file_bytes, p);
 }

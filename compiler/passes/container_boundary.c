@@ -156,20 +156,19 @@ int interface_groups(bool of_outputs, const InterfaceGroup **groups)
 
 static const char *component_note(const ContainerType *b, int i)
 {
-    static const char *const parts[] = {
-        ": a slot for each element of the sequence, which it fills from the start",
-        ": a row for each element of the sequence: its sizes (-1: it has no such dimension)",
-        ": how many elements the sequence has"};
+    static const char *const parts[] = {": a slot per element of the sequence, filled from its start",
+                                        ": a row of sizes per element of the sequence (-1: no such dimension)",
+                                        ": the length of the sequence"};
     if (b->open)
         return parts[i];
     if (b->form == MAP && b->item.at[0]->shape.rank > 1)
-        return i ? ": the keys that all maps have" : ": a row of values for each map";
+        return i ? ": the keys of all maps" : ": a row of values per map";
     if (b->form == MAP)
-        return i ? ": the keys that they belong to, each once" : ": the values of a map, in any order";
+        return i ? ": the keys of these values, without duplicates" : ": the values of a map, in any order";
     for (int k = 0; k < b->item.n; i -= ctype_count(b->item.at[k++]))
         if (i < ctype_count(b->item.at[k]))
             return component_note(b->item.at[k], i);
-    return b->form == OPTIONAL ? ": whether it is there" : "";
+    return b->form == OPTIONAL ? ": is the optional present?" : "";
 }
 
 const char *container_note(bool output, int i)
