@@ -1,4 +1,4 @@
-"""What is made once for each state of what it is made by: a folder of generated tests, an object file."""
+"""Caches of generated files, by the contents of their sources: folders of tests, object files."""
 import contextlib
 import fcntl
 import functools
@@ -16,8 +16,8 @@ RUNTIME = pathlib.Path(__file__).resolve().parents[1] / "runtime-min"
 def generated(folder, sources, *versions):
     """with generated(folder, [__file__], versions of packages...) as stale: if stale: write the folder.
 
-    stale: the folder is gone and has to be written, because a source or a version is another now. One process at a time;
-    a folder whose writing failed stays stale."""
+    stale: the folder was removed and must be written, because a source or a version has changed. One process at a time;
+    a folder whose writing failed remains stale."""
     digest = hashlib.sha256()
     for source in sources:
         with open(source, "rb") as f:
@@ -43,7 +43,7 @@ def version(*compiler):
 
 
 def contents(files):
-    """Of each, its name and what is in it, as one number."""
+    """A hash of the files' names and contents."""
     digest = hashlib.sha256()
     for file in map(pathlib.Path, files):
         with open(file, "rb") as f:
@@ -53,7 +53,7 @@ def contents(files):
 
 @functools.lru_cache
 def included(file):
-    """The files of the runtime that a file includes, and what these include."""
+    """The files of the runtime that a file includes, directly or not."""
     found, left = set(), [pathlib.Path(file)]
     while left:
         text = left.pop().read_text(errors="replace")
@@ -70,7 +70,7 @@ def parts_of_runtime(files):
 
 
 def runtime(files):
-    """What these files include of the runtime, as one number."""
+    """A hash of the runtime files that these files include."""
     return parts_of_runtime(frozenset().union(*map(included, files)))
 
 
@@ -78,8 +78,8 @@ def runtime(files):
 def kept(out, compiler, arguments, files):
     """with kept(object, [gcc], arguments, files) as before: if not before: make it.
 
-    before: the object is there, made by this compiler with these arguments from these files and what they include of the runtime. One that was
-    not made as it should be must not be left."""
+    before: the object exists, and was made by this compiler with these arguments from these files and the runtime files that
+    they include. An object that is wrong must be removed."""
     state = repr([version(*compiler), [*map(str, arguments)], contents(files), runtime(files)])
     key = pathlib.Path(f"{out}.key")
     if out.exists() and key.exists() and key.read_text() == state:

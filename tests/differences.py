@@ -1,4 +1,4 @@
-"""Derivatives as differences that ONNX's reference makes."""
+"""Derivatives as difference quotients of results of ONNX's reference."""
 
 import contextlib
 import types
@@ -13,7 +13,7 @@ IN_FLOAT = op_affine_grid, op_causal_conv_with_state, op_grid_sample, op_linear_
 
 @contextlib.contextmanager
 def in_double():
-    """What the reference computes in float whatever it is given, which is too coarse, it computes in double here."""
+    """Makes operators compute in double that the reference always computes in float, which is too coarse."""
     wide = types.SimpleNamespace(**{**vars(np), "float32": np.float64})
     with contextlib.ExitStack() as stack:
         for module in IN_FLOAT:
@@ -25,13 +25,13 @@ def in_double():
 
 
 def evaluator(model):
-    """Its only result, of what it is fed with."""
+    """A function from inputs to the model's only result."""
     run = ReferenceEvaluator(model)
     return lambda feed: run.run(None, feed)[0]
 
 
 def slope(forward, feed, name, step=1e-5):
-    """By how much the only result of a model or function, a number, grows with every element of feed[name]."""
+    """The derivative of the only result of a model or function, a number, by every element of feed[name]."""
     run = forward if callable(forward) else evaluator(forward)
     result = np.zeros_like(feed[name])
     for i in np.ndindex(result.shape):

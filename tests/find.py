@@ -3,7 +3,7 @@
   Softmax, com.microsoft.QGemm          an operator: official and own tests of models that use it, its cells, accuracy, messages, rows of
                                         the specification
   read/external, read                   a part of the compiler, or a room: what says `Parts: read/external` at the head of a file of
-                                        tests; of ops/softmax: all of its operators
+                                        tests; ops/softmax: all of its operators
 Each group of tests then runs by its own target; tests/run adds up."""
 import collections
 import fnmatch
@@ -125,7 +125,7 @@ def groups_of(cache, what):
 
 def main(cache, what):
     groups = groups_of(pathlib.Path(cache), what)
-    # T= takes back what `make test T=...` was told, of which these know nothing.
+    # T= resets the variable of `make test T=...`, which the targets below do not expect.
     words = [f"{group} T= {variable}={shlex.quote(' '.join(names))}" if names else f"{group} T=" for group, variable, names in groups]
     for w in words:
         print(f"make test-{w}" if len(w) < 200 else f"make test-{w[:200]}...", flush=True)

@@ -1,4 +1,4 @@
-"""Values of tests as ONNX's messages, and the files of a test."""
+"""Conversion of tests' values to ONNX's messages, and the files of a test."""
 import os
 
 import numpy as np
@@ -7,7 +7,7 @@ from onnx import MapProto, OptionalProto, SequenceProto, TensorProto, helper, nu
 
 
 def to_proto(value, declared, name):
-    """A message of the declared type: what a test holds may be arrays, messages, lists or None."""
+    """A message of the declared type, from an array, a message, a list or None."""
     if declared.HasField("sequence_type"):
         seq = SequenceProto(name=name)
         of = declared.sequence_type.elem_type

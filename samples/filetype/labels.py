@@ -1,7 +1,7 @@
-"""Prints labels.h: what the settings of the model's package say, as C. usage: labels.py CONFIG TYPES
+"""Prints labels.h: the settings of the model's package as C. usage: labels.py CONFIG TYPES
 
-CONFIG tells what the network is shown, its answers in order, and from which score on each is believed; TYPES describes
-every type of content."""
+CONFIG has the input of the network, its labels in order, and the score threshold of each; TYPES describes every type of
+content."""
 import json
 import sys
 
@@ -11,7 +11,7 @@ answers = config["target_labels_space"]
 
 
 def row(answer):
-    """One answer: what to call it, and from when on."""
+    """A row of the table: the label's description and its threshold."""
     name = config["overwrite_map"].get(answer, answer)
     threshold = config["thresholds"].get(answer, config["medium_confidence_threshold"])
     return f'    {{"{name}", "{types[name]["description"]}", {threshold}, {int(types[name]["is_text"])}}},'

@@ -1,5 +1,5 @@
 """Runs the fuzz targets, each for a time, from the official models as seeds; prints how many inputs were tried, how many of
-them were accepted, and what was found; then the sum over the runs of this code of the compiler.
+them were accepted, and the findings; then the sum over the runs of this version of the compiler.
 
 usage: fuzz.py FOLDER CACHE SECONDS TARGET..."""
 import hashlib
@@ -23,7 +23,7 @@ def write_seeds(cache, to, largest):
 
 
 def code():
-    """The compiler's text."""
+    """A hash of the compiler's sources."""
     h = hashlib.sha1()
     for path in sorted(p for d in ("compiler", "runtime-min", "templates", "proto") for p in (ROOT / d).rglob("*") if p.is_file()):
         h.update(path.read_bytes())
@@ -44,7 +44,7 @@ def described(inputs, parsed, compiled, found):
 
 
 def fuzz(folder, cache, seconds, target):
-    """Whether nothing was found."""
+    """True: no findings."""
     corpus, seeds, found = folder / f"corpus-{target}", folder / f"seeds-{target}", folder / "found"
     corpus.mkdir(exist_ok=True)
     found.mkdir(exist_ok=True)

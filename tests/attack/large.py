@@ -1,5 +1,5 @@
 """Models that are large, deep or repetitive: shapes of graphs that cost a compiler quadratic time, exponential work or its
-stack. Each is bytes, made of the wire format directly. LARGE: name -> (the bytes, arguments, what the message says or "")."""
+stack. Each is written in the wire format directly. LARGE: name -> (bytes, arguments, expected part of the message or "").""" 
 
 
 def varint(v):
@@ -165,7 +165,7 @@ def symbolic_slices(n):
 
 
 def matrices(n):
-    """Each product reads the two before it: 2^n products when none is kept."""
+    """Each product reads the two before it: 2^n products if results are not kept."""
     nodes = [node("Abs", ["w"], ["v0"]), node("Neg", ["w"], ["v1"])]
     nodes += [node("MatMul", [f"v{i - 1}", f"v{i - 2}"], [f"v{i}" if i < n - 1 else "e"]) for i in range(2, n)]
     return folded(nodes, tensor("w", [150, 150], [.001] * 22500))
@@ -200,7 +200,7 @@ def endless_loop():
 
 
 def stacked(rank):
-    """A loop that keeps what has so many dimensions of every iteration."""
+    """A loop with a scan output of so many dimensions."""
     g = graph([node("Identity", ["k"], ["co"]), node("Neg", ["x"], ["s"])], (info("i", [], INT64), info("k", [], BOOL)),
               (info("co", [], BOOL), info("s", [1] * rank)))
     return model([node("Loop", ["m", ""], ["y"], attr("body", g))], (info("x", [1] * rank), info("m", [], INT64)))
@@ -212,7 +212,7 @@ def twice(n):
 
 
 def nested(depth, numbers, inner):
-    """A message in a message ..., by these field numbers in turn from inside out."""
+    """Nested messages, by these field numbers from the innermost out."""
     heads, n = [], len(inner)
     for _ in range(depth):
         for number in numbers:

@@ -1,5 +1,5 @@
-"""What broke the compiler once, or could: the files of found/ in a compiler under sanitizers, the models of large.py in the
-ordinary one. Each must be compiled or refused with a message, within 10 seconds of processor time and 1 GB; nothing else.
+"""Models that once broke the compiler, or could: the files of found/ with a compiler under sanitizers, the models of large.py
+with the ordinary one. Each must be compiled or refused with a message, within 10 seconds of processor time and 1 GB; nothing else.
 Prints what differs, then "attack: N passed, N failed".
 
 usage: run.py ONNXCC SANITIZED"""
@@ -19,7 +19,7 @@ SECONDS, MEGABYTES = 10, 1000
 
 
 def run(command, folder):
-    """(exit code, seconds, megabytes, what it said)"""
+    """(exit code, seconds, megabytes, messages)"""
     said = os.path.join(folder, "said")
     actions = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
                (os.POSIX_SPAWN_OPEN, 2, said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)]
@@ -33,12 +33,12 @@ def run(command, folder):
 
 
 def write(name, path):
-    """By a process of its own: what this one once had in memory would count as its children's."""
+    """In a separate process: memory that this one has used would be counted as its children's."""
     subprocess.run([sys.executable, __file__, "--write", name, path], check=True)
 
 
 def check(onnxcc, fill, arguments, says, sanitized):
-    """What is wrong; nothing: None. fill: writes the model to a path."""
+    """What is wrong, or None. fill: writes the model to a path."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "m.onnx")
         fill(path)

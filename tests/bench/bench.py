@@ -2,7 +2,7 @@
 build/bench.json.
 
 Each model is compiled for the targets that this processor has, and host.c runs the results and ONNX Runtime (one thread,
-all optimisations) in turns in one process on one processor, so that a slower moment of the machine meets all of them.
+all optimisations) in turns in one process on one processor, so that slower phases of the machine affect all of them.
 Per model: millions of multiply-adds; fastest call in ms of ONNX Runtime and of ours by gcc -O3; the median over the rounds
 of ours divided by ONNX Runtime; ours as a part of the float multiply-add limit measured under the same flags; largest
 difference from ONNX Runtime's outputs; arena and its lower bound in KB. Then, of the same rounds, the median of the time
@@ -117,7 +117,7 @@ def show_levels(rows, targets):
 
 
 def compile_all(m, targets):
-    """What compiles is measured; what does not is said."""
+    """The models that compile; reports the others."""
     sides = []
     for target, cc, level in [(t, *way) for t in targets for way in [(CC, "-O3"), *map(way_of, LEVELS)]]:
         try:

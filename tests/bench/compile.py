@@ -67,7 +67,7 @@ def two_gigabytes():
 
 
 def measure(name, path, *options):
-    """One line; the limit of memory is 1.3 times what is read, and 64 MB."""
+    """Prints a line; the limit of memory is 64 MB plus 1.3 times the bytes read."""
     OUT.mkdir(parents=True, exist_ok=True)
     took = OUT.parent / "took"
     command = [PEAK, took, BUILD / "onnxcc", path, "-o", OUT / "m.c", "--prefix", "m", *options]

@@ -15,7 +15,7 @@ CACHE = pathlib.Path(os.environ["CACHE"])
 
 
 def constants(model):
-    """Options that give every input of the model the data of its test; none where one of them is no tensor."""
+    """Options that make every input of the model constant, with the test's data; none if an input is no tensor."""
     inputs = onnx.load(model, load_external_data=False).graph.input
     files = [model.parent / "test_data_set_0" / f"input_{i}.pb" for i in range(len(inputs))]
     if not inputs or not all(v.type.HasField("tensor_type") and f.exists() for v, f in zip(inputs, files)):
@@ -24,7 +24,7 @@ def constants(model):
 
 
 def emitted(onnxcc, model, options):
-    """What it says and writes, as one number."""
+    """A hash of the messages and files."""
     with tempfile.TemporaryDirectory() as folder:
         p = subprocess.run([*onnxcc.split(), model, "-o", pathlib.Path(folder) / "m.c", *options], capture_output=True, timeout=600)
         digest = hashlib.sha256(p.returncode.to_bytes(2, "big", signed=True) + p.stderr.replace(folder.encode(), b""))
@@ -34,7 +34,7 @@ def emitted(onnxcc, model, options):
 
 
 def same(first, other, model):
-    """How many ways were compared, and those that differ."""
+    """The number of comparisons, and those that differ."""
     ways = {"": [], " with constants": constants(model)}
     tried = [way for way, options in ways.items() if options or not way]
     return len(tried), [way for way in tried if emitted(first, model, ways[way]) != emitted(other, model, ways[way])]

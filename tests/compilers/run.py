@@ -17,14 +17,14 @@ FLAGS = ["-shared", "-fPIC", f"-I{BUILD / 'include'}", f"-I{pathlib.Path(__file_
 SECONDS = 1800     # the largest network takes two minutes through tcc, on a processor of its own
 CPU = pathlib.Path("/proc/cpuinfo").read_text()
 LEVELS = "O0 Og O1 O2 O3 Os Oz".split()
-# As users have it: after the standard headers, with another char, under a mapped path.
+# As users compile it: after the standard headers, with another signedness of char, with a mapped path.
 HEADERS = "assert complex ctype errno float inttypes limits math signal stdbool stdio stdlib string tgmath time unistd".split()
 OWN = ["-funsigned-char", "-ffile-prefix-map=/=/mapped/", *(f"-include{h}.h" for h in HEADERS)]
 STRICT = ["-std=c99", "-fsigned-char"]
 # name: the compiler and its flags
 LEVELLED = {f"{cc}-{level}{way}": [cc, f"-{level}", *flags]
             for cc in ("gcc", "clang-14") for level in LEVELS for way, flags in (("", STRICT), ("-own", OWN))}
-# As firmware has it; as a distribution hardens it; after headers that define what they like; where a product and a sum could be one.
+# As firmware is compiled; hardened as by distributions; after headers with conflicting macros; with contraction of multiply-adds.
 FIRMWARE = ["-O2", "-ffreestanding", "-fno-builtin", "-fshort-enums", "-fwrapv", "-ffunction-sections"]
 GUARDED = ["-O2", "-includestring.h", "-D_FORTIFY_SOURCE=2", "-ftrapv", "-fstack-protector-all", "-fno-strict-aliasing",
            "-ftrivial-auto-var-init=pattern"]

@@ -1,7 +1,7 @@
-"""Runs the cases of tests/dumps/*.dump: what onnxcc prints of a model, by -d and --remarks, is what the file says. Prints what
+"""Runs the cases of tests/dumps/*.dump: compares the output of -d and --remarks with the text of the file. Prints what
 differs, then "dumps: N passed, N failed".
 
-A file is about one rewrite, and its comments say what that does. Its cases are written as those of tests/error (run.py there); the
+A file is about one rewrite, which its comments describe. Its cases are written as those of tests/error (run.py there); the
 arguments follow `m.onnx -o m.c`. Values are numbered from 1 in the order in which a run prints them, not as in the compiler, so
 that a file changes only when its rewrite does.
 """
@@ -31,7 +31,7 @@ def renumbered(text):
 
 
 def says(onnxcc, case):
-    """What the runs of a case print, and the exit codes that are not what it says."""
+    """The output of a case's runs, and the exit codes that differ from the expected ones."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         cases.make(case, folder)

@@ -1,4 +1,4 @@
-"""Small models, each with something that emitted code has to cope with: NAME -> (model, options of onnxcc, inputs)."""
+"""Small models, each with a difficulty for emitted code: NAME -> (model, options of onnxcc, inputs)."""
 import numpy as np
 import onnx
 import onnx.parser
@@ -13,7 +13,7 @@ def values(*shape):
 
 
 def parsed(name, text, inputs, options=(), weights=None):
-    """The graph of a text; weights: name -> array, as initializers."""
+    """A model from text; weights: name -> array, as initializers."""
     m = onnx.parser.parse_model('<ir_version: 8, opset_import: ["":17]>\n' + text)
     for k, v in (weights or {}).items():
         m.graph.initializer.append(numpy_helper.from_array(v, k))
@@ -71,7 +71,7 @@ parsed("constants", """g (float[8] x, int64[3] i) => (float[8] y, int64[3] j, fl
                 "from": np.array([0], np.int64), "to": np.array([1], np.int64),
                 "many": np.full((1000, 100), 0.1, np.float32)})
 
-# Names that are keywords, macros, ends of comments, trigraphs, other names' mangled forms, or nothing a C compiler likes.
+# Names that are keywords, macros, ends of comments, trigraphs, other names' mangled forms, or not identifiers.
 HOSTILE = ["int", "new", "arena", "status", "x y", "x_y", "x-y", "*/ #error out of the comment", "// \\", "??/", "a\nb", "\"q\"",
            "RT_OK", "T", "EPI", "relu_f32", "conv", "rt_div", "memcpy", "main", "NULL", "é", "1st", "_", "__LINE__", "%s%n", "a" * 300,
            "hostile_run", "sizes", "double", "restrict", "errno", "$", "x_y_2", "c128", "\0nul"]
@@ -88,7 +88,7 @@ def hostile():
 
 
 def hostile_sizes():
-    """The same as sizes of inputs, and so of what is computed: comments of the code have them."""
+    """The same as names of sizes, which occur in comments of the code."""
     sizes = ["*/ int live; /*", "*/", "/*", "/", "a*", "// \\", "??/", "a\nb"]
     info = [helper.make_tensor_value_info(n, TensorProto.FLOAT, sizes) for n in "xyz"]
     nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Softmax", ["y"], ["z"])]

@@ -1,4 +1,4 @@
-"""What the emitted code promises, on the models of models.py: run.py [NAME...]. Prints what is wrong, then "emitted: N
+"""Tests of the promises about emitted code (README) on the models of models.py: run.py [NAME...]. Prints what is wrong, then "emitted: N
 passed, N failed"."""
 import concurrent.futures
 import ctypes
@@ -52,7 +52,7 @@ def succeeds(what, *command, **options):
 
 
 def makes(what, out, cc, *arguments, **options):
-    """Does the C compiler make it of its last argument without a word? Once, while nothing changes."""
+    """Does the C compiler accept its last argument without a warning? Cached."""
     c = arguments[-1]
     with kept(out, [cc], arguments, [c, c.with_suffix(".h"), *c.parent.glob(f"{c.name}.weights")]) as before:
         good = check(True, what) if before else succeeds(what, cc, *arguments, "-o", out, **options)
@@ -92,7 +92,7 @@ def compiles(name, c, single):
 
 
 def symbols(name, c):
-    """Everything external has the prefix; nothing is asked for but three functions; nothing is written but the arena."""
+    """All external symbols have the prefix; only three functions are undefined; only the arena is writable."""
     for o in (c.with_suffix(f".{cc}.{mode}.o") for cc in COMPILERS for mode in MODES):
         lines = [line[17:].split() for line in run("nm", o).stdout.splitlines()]
         bad = [f"{kind} {s}" for kind, s in lines
@@ -104,7 +104,7 @@ def symbols(name, c):
 
 
 def text(name, c):
-    """What a reader of the files may rely on."""
+    """The text of the files: banner, comments, identifiers."""
     header, body = c.with_suffix(".h").read_text(), c.read_text()
     check(set(re.findall(r"#include (.*)", header)) == {"<stddef.h>", "<stdint.h>"}, f"{name}: header includes")
     own = set(re.findall(r"#include (.*)", body)) - {f'"{name}.h"'}
@@ -137,7 +137,7 @@ def shared(name, c, cc="gcc", flags=()):
 
 
 def call(name, so, header, weights=None):
-    """What NAME_run returns and writes, on the model's inputs."""
+    """The status and the outputs of NAME_run for the model's inputs."""
     m, _, inputs = TABLE[name]
     library = ctypes.CDLL(str(so))
     if weights is not None:
@@ -196,12 +196,12 @@ def same_numbers(name, c, single):
 
 
 def stack(name, c):
-    """Bytes of the deepest call, by the C compiler: what the header says, at most."""
+    """The stack of the deepest call, as measured by the C compiler, is at most the header's."""
     worst = 0
     for mode, level in (("default", "-O0"), ("default", "-Og"), ("default", "-O2"), ("default", "-O3"), ("small", "-Os")):
         o = c.with_suffix(f".stack{level}.o")
         makes(f"{name}: -fcallgraph-info", o, "gcc", "-std=c99", level, *MODES[mode], "-fcallgraph-info=su", INCLUDE, "-c", c,
-              env=dict(os.environ, CCACHE_DISABLE="1"))   # it would not keep the second file
+              env=dict(os.environ, CCACHE_DISABLE="1"))   # ccache would not restore the second file
         worst = max(worst, max(deepest(o.with_suffix(".ci")).values()))
         check("(dynamic)" not in o.with_suffix(".ci").read_text(), f"{name}: stack without a bound")
     promised = int(re.search(r"_STACK_BYTES (\d+)", c.with_suffix(".h").read_text())[1])
@@ -224,7 +224,7 @@ def alone(name):
 # ---- together
 
 def weights_anywhere():
-    """In the C file, beside it, or loaded by the caller, who is told when they are others."""
+    """In the C file, beside it, or loaded by the caller, with an error for other weights."""
     rooms = []
     for where in ("inline", "incbin", "file"):
         c = emit("network", f"--weights={where}", to=f"weights-{where}")
@@ -260,7 +260,7 @@ def weights_anywhere():
 
 
 def targets():
-    """A name that is not known gets the nearest that is, or generic."""
+    """For an unknown name the message suggests the nearest target, or generic."""
     for name, nearest in neighbours():
         p = run(BUILD / "onnxcc", WORK / "network.onnx", "-o", "-", "--target", name)
         says = f"not known, the nearest is {nearest};" if nearest else "not known, generic suits every processor;"
@@ -268,7 +268,7 @@ def targets():
 
 
 def one_program():
-    """Two models, and one of them twice, in one program; each kind of them in every mode."""
+    """Two models, one of them twice, in one program; with all modes of weights."""
     main = "#include <stdio.h>\n"
     main += "".join(f'#include "{n}.h"\n' for n in ("network", "types", "again"))
     main += ("static float x[NETWORK_X_SIZE], y[NETWORK_Y_SIZE], z[AGAIN_Y_SIZE];\nint main(void)\n{\n"
@@ -290,7 +290,7 @@ def one_program():
 
 
 def one_unit():
-    """The C of several models in one translation unit, in any order, is what each gives by itself; code for generic and for a
+    """The C of several models in one translation unit, in any order, gives the same results; code for generic and for a
     named target in one is an error."""
     names = [n for n in TABLE if n not in ("deep", "shallow")]
     folders = {"unit": [], "unit-single": ["--single"]}
@@ -328,7 +328,7 @@ def same_as_alone(name, so):
 
 
 def constants():
-    """Bit for bit; those of one value cost nothing."""
+    """Constants have their exact bits; splats take no memory."""
     c = WORK / "constants" / "constants.c"
     so = shared("constants", c, flags=["-O2"])
     _, room = call("constants", so, c.with_suffix(".h").read_text())
@@ -340,7 +340,7 @@ def constants():
 
 
 def scales():
-    """The header says what the integers stand for where one scale holds, also behind a Reshape."""
+    """The header has scale and zero point if one scale holds for all elements, also after a Reshape."""
     header = (WORK / "quantised" / "quantised.h").read_text()
     found = re.findall(r"#define QUANTISED_(\w+_(?:SCALE|ZERO_POINT)) (\S+)", header)
     check(found == [("X_SCALE", "0.0471000001f"), ("X_ZERO_POINT", "3"), ("U_SCALE", "2.0f"), ("U_ZERO_POINT", "0"),

@@ -37,13 +37,13 @@ TARGETS = {n: (column(c), flags) for n, c, flags in
 M4 = f"{TOOLS['cortex'][0]} {TARGETS['cortex-m4'][1]}"
 ENTRY = {c: TOOLS[c][2] for c in map(column, re.findall(r"^ +(STACK_\w+),$", (BASE / "target.h").read_text(), re.M))}
 WAYS = [(c, f"{TOOLS[c][0]} {flags} {level}") for c, flags in TARGETS.values() for level in TOOLS[c][1]]
-LEAST = 256     # what needs less has no row
+LEAST = 256     # kernels that need less have no row
 TYPES = re.compile(r"(_(b?f16|f32|f64|[iu](2|4|8|16|32|64)|b8|c64|c128|str|f8e\w+|f[46]e\w+))+$")
 
 
 def deepest(ci):
-    """{function: bytes of its frame and of the deepest chain of calls under it}, of a -fcallgraph-info=su file. A call by a
-    pointer may be one of every static function that nobody calls by its name."""
+    """{function: bytes of its frame and of the deepest chain of calls under it}, from a -fcallgraph-info=su file. A call by
+    pointer may reach every static function that is not called by name."""
     text = pathlib.Path(ci).read_text()
     frame = {m[1]: int(m[2]) for m in re.finditer(r'node: { title: "([^"]+)" label: "[^"]*?\\n(\d+) bytes', text)}
     calls = {f: set() for f in frame}

@@ -1,11 +1,11 @@
-"""Names of processors that --target does not know, and the nearest target that it does: for every processor of gcc's, by what
-gcc's macros say that it has."""
+"""Names of processors that are no targets, and the nearest target: for every processor of gcc's, by the features in gcc's
+macros."""
 import re
 import subprocess
 
 from stack import TARGETS
 
-# What has to be there; of several, the first.
+# The features that a target requires; the first match counts.
 LEVELS = {
     "x86-64-v4": "AVX512F AVX512BW AVX512DQ AVX512VL AVX512CD",
     "x86-64-v3": "AVX2 FMA BMI2 F16C LZCNT",
@@ -13,7 +13,7 @@ LEVELS = {
     "cortex-m55": "ARM_FEATURE_MVE ARM_FEATURE_DSP",
     "cortex-m4": "ARM_FEATURE_DSP",
 }
-# Chips, of which gcc does not know: by their makers' data sheets; names as people write them.
+# Chips that gcc does not list, by their data sheets, in common spellings.
 OTHERS = {
     "cortex-m0+": "", "cortex-m52": "cortex-m55", "cortex-m85": "cortex-m55", "cortex-m4f": "cortex-m4", "CORTEX-M4": "cortex-m4",
     "Cortex_M7": "cortex-m7", "cortex-a78c": "aarch64", "cortex-a720": "aarch64", "cortex-x4": "aarch64", "ARMv8": "aarch64",
@@ -35,7 +35,7 @@ def run(*command):
 
 
 def names(cc, option):
-    """The values of an option, as the C compiler lists them where there is none of that name."""
+    """The values of an option, as the C compiler lists them for an invalid one."""
     listed = re.search(r"valid arguments .*?are: (.*)", run(cc, f"{option}=no-such").stderr)[1]
     return [n for n in listed.split() if n not in (*TARGETS, *OTHERS)]
 

@@ -1,5 +1,5 @@
-"""Runs the cases of tests/error/*.case: makes the model, runs onnxcc on it, compares what it says and how it ends, and
-looks for files that it left. Prints what differs, then "error: N passed, N failed".
+"""Runs the cases of tests/error/*.case: makes the model, runs onnxcc on it, compares its messages and exit code, and
+looks for files left behind. Prints what differs, then "error: N passed, N failed".
 
 A case file is text; a keyword at the start of a line begins a part, its contents are indented by four spaces:
     case NAME       a new case
@@ -122,7 +122,7 @@ def run_one(onnxcc, case, folder, arguments):
 
 
 def check(onnxcc, case):
-    """What is wrong, or None; and what was said."""
+    """What is wrong, or None; and the messages."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         make(case, folder)

@@ -1,6 +1,6 @@
 """Runs onnxcc while something fails: every allocation in turn, once and from then on; every call that writes a file; a limit
-to the size of files; a signal; a stack of 64 KB, and stacks of a few that are used up. Each time it must end with the exit
-code that is said here, a message and no file of its own. Prints what differs, then "failure: N passed, N failed".
+to the size of files; a signal; a stack of 64 KB, and stacks of a few that are used up. Each time it must end with the expected
+exit code, a message, and no file left. Prints what differs, then "failure: N passed, N failed".
 
 usage: run.py ONNXCC SHIM       SHIM: shim.c as a shared object"""
 import os

@@ -1,5 +1,5 @@
-"""Prints how many tests use each version of each operator: the official ones, the older ones, our own, the random ones; and
-the versions that no test uses.
+"""Prints the number of tests that use each version of each operator: official, older, own and random ones; and the versions that
+no test uses.
 
 usage: coverage.py FOLDER...
 """

@@ -1,4 +1,4 @@
-"""Random models of the operators that draw numbers. Two evaluators draw different ones, so a model says what is certain of them."""
+"""Random models of the operators that draw numbers. Evaluators draw different ones, so a model checks properties of them."""
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -25,7 +25,7 @@ def facts(m, draw, low, high, certain):
 
 
 def known(m, op, inputs, nodes):
-    """What these nodes say; ONNX Runtime has no versions of 22."""
+    """The expected results of these nodes; ONNX Runtime lacks the versions of 22."""
     model = {"nodes": nodes, "wanted": tuple(range(sum(y[0] == "y" for node in nodes for y in node.output))), "sizes": False}
     return Case(op, inputs, version=m.int(13, 24), same=Case(op, inputs, version=21, **model), **model)
 
@@ -70,7 +70,7 @@ def average(m):
 
 @family(1)
 def bernoulli(m):
-    """The test program looks at what comes out; what is expected is of the same type and shape."""
+    """The test program checks the result; the expected one only has the same type and shape."""
     x = m.rng.choice([0, 0.25, 0.5, 0.75, 1], m.shape()).astype(m.one([F32, F64, F16]))
     attrs = seeded({}, m.one([None, float(m.int(0, 99))]))
     if m.chance(0.6):

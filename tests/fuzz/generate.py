@@ -1,6 +1,6 @@
 """Writes small random models in the form of the official tests: FOLDER/node/fuzz_SEED_NUMBER_OPERATOR, COUNT of them.
-What is expected comes from ONNX Runtime, its optimisations off; where that refuses the model, from ONNX's reference
-evaluator; where that does, too, the number is passed over. Model NUMBER of a seed is the same every time.
+The expected results come from ONNX Runtime without optimisations; if that refuses the model, from ONNX's reference
+evaluator; if that does, too, the number is skipped. Model NUMBER of a seed is the same every time.
 
 A tensor is an array, a sequence, which only a result can be, a list of one or more; a map is what maps.py says.
 
@@ -50,7 +50,7 @@ OPTIONS = options()
 
 
 def run_time_sizes(case, rng):
-    """{size: its name}: which sizes of the inputs become known at run time alone; none that a constant has, too."""
+    """{size: its name}: the sizes of the inputs that become run-time sizes; none that a constant has, too."""
     if not case.sizes or rng.random() > 0.3:
         return {}
     free, fixed = set(), set()
@@ -111,8 +111,7 @@ def declare_outputs(model, results, sizes):
 
 
 def types_of(model):
-    """The types of the outputs as the schemas of the operators have them, 0 where there is none; None when they do not admit the
-    model."""
+    """The types of the outputs by the operators' schemas, 0 where there is none; None: the schemas do not admit the model."""
     try:
         inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
     except Exception:  # pylint: disable=broad-except
@@ -165,7 +164,7 @@ def with_types(results, types):
 
 
 def expected(case, model, feed):
-    """The outputs, or None when nobody can tell."""
+    """The outputs; None: no evaluator computes them."""
     names = outputs_of(case)
     types = types_of(model)
     what = right(case)
@@ -198,7 +197,7 @@ def write(folder, model, feed, results, rtol):
 
 
 def write_all(folder, count, seed):
-    """How many numbers were passed over."""
+    """The number of skipped models."""
     written = 0
     for number in itertools.count():
         if written == count:

@@ -1,4 +1,4 @@
-"""Random models of Gradient: of a number that a chain of nodes makes of a tensor, against differences."""
+"""Random models of Gradient, of a number computed from a tensor by a chain of nodes, against difference quotients."""
 
 import onnx
 from onnx import helper
@@ -12,7 +12,7 @@ PASSED_OVER = "Cast", "Erf"  # float is too coarse for differences
 
 
 def by_differences(inputs, nodes, y):
-    """By how much y grows with every element of the first input."""
+    """The derivative of y by every element of the first input, as difference quotients."""
     feed = {f"x{i}": x for i, x in enumerate(inputs)}
     inputs = [helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in feed.items()]
     graph = helper.make_graph(nodes, "forward", inputs, [onnx.ValueInfoProto(name=y)])
@@ -20,7 +20,7 @@ def by_differences(inputs, nodes, y):
 
 
 def number(m, x):
-    """A net that makes a number of x, and the number; None: differences do not serve."""
+    """A net that computes a number from x, and the number; None: difference quotients would be inexact."""
     net = Net(m)
     v = net.put(x)
     for _ in range(m.int(1, 4)):
@@ -51,7 +51,7 @@ def gradient(m):
 
 @family(1)
 def gradient_of_turns(m):
-    """The sum of the numbers that a Scan makes of parts of x."""
+    """The sum of the numbers that a Scan computes from parts of x."""
     x = some(m, m.int(1, 3))
     made = number(m, x[0])
     if not made:

@@ -11,7 +11,7 @@ SINCE, UNTIL = 18, 24
 
 
 class Net:
-    """Nodes one after the other; of every value an example is known, and so its shape."""
+    """A chain of nodes; for every value an example is known, and so its shape."""
 
     def __init__(self, m):
         self.m, self.inputs, self.consts, self.nodes, self.of = m, [], [], [], {}
@@ -44,7 +44,7 @@ BOUNDED = "Relu Sigmoid Tanh LeakyRelu HardSwish Abs Neg Erf Softplus HardSigmoi
 
 
 def step(m, net, v):
-    """One more node after v, of any kind that keeps numbers small."""
+    """Appends a node after v, of a kind that keeps numbers small."""
     x = net.of[v]
     kind = m.one(["unary", "unary", "unary", "spread", "spread", "clip", "where", "cast", "transpose", "reshape", "reduce", "slice", "concat",
                   "softmax", "norm", "matmul", "pad", "gather", "twice"])
@@ -220,7 +220,7 @@ def loops(m):
 
 @family(3)
 def states(m):
-    """A loop that carries several states, which its iterations exchange, cut, join, show in another shape, and stack."""
+    """A loop with several states, which the body exchanges, splits, concatenates, reshapes and stacks."""
     state, stacked = [f"s{k}" for k in range(m.int(1, 4))], m.int(0, 2)
     values, nodes = list(state), [("Identity", ["go"], "on", {}), ("Cast", ["i"], "f", {"to": FLOAT})]
     for k in range(m.int(1, 7)):
@@ -255,7 +255,7 @@ def states(m):
 
 @family(3)
 def resized(m):
-    """A loop whose states have other sizes in every turn: they grow, shrink, are joined, change places."""
+    """A loop whose states change size in every iteration: they grow, shrink, are concatenated, are exchanged."""
     state, rows = [f"s{k}" for k in range(m.int(1, 3))], (FLOAT, (None, 3))
     values, nodes = list(state), [("Identity", ["go"], "on", {})]
     for k in range(m.int(1, 5)):
@@ -336,7 +336,7 @@ def sequences(m):
 
 @family(2)
 def from_nothing(m):
-    """A sequence that begins without an element."""
+    """A sequence that is empty at first."""
     x, n = m.array(F32, m.shape(1, 3, 0)), m.int(0, 3)
     nodes = [helper.make_node("SequenceEmpty", [], ["s0"], dtype=FLOAT)]
     for i in range(n):
@@ -351,7 +351,7 @@ def from_nothing(m):
 
 @family(3)
 def mapped(m):
-    """SequenceMap: every element becomes another, and a vector; the function sees a tensor of outside, or the elements of a
+    """SequenceMap: every element is mapped to another one and to a vector; the function reads an outer tensor, or the elements of a
     second sequence."""
     n, c, both = m.int(1, 3), m.int(1, 4), m.chance(0.4)
     parts = [m.array(F32, (m.int(1, 4), c)) for _ in range(n)]

@@ -1,4 +1,4 @@
-"""Random models of ImageDecoder: files of our own making, so what is in them is known."""
+"""Random models of ImageDecoder: files written here, so their pixels are known."""
 
 import struct
 import zlib

@@ -1,4 +1,4 @@
-"""Random models of several nodes that put values beside each other and take them apart: what the planner does without copies."""
+"""Random models of several nodes that concatenate and split values, which the planner does without copies."""
 
 from onnx import helper
 
@@ -8,7 +8,7 @@ UNARY = ["Relu", "Sigmoid", "Neg", "Tanh"]
 
 
 class Pieces:
-    """A graph under way: values by name, all of one shape but for their sizes along `axis`."""
+    """A graph under construction: values by name, of the same shape except along `axis`."""
 
     def __init__(self, m, lead, trail, axis):
         self.m, self.lead, self.trail, self.axis = m, lead, trail, axis
@@ -35,7 +35,7 @@ class Pieces:
     def some(self):
         return self.m.one(sorted(self.size))
 
-    # ---- what may happen -----------------------------------------------------------------------------------------------
+    # ---- steps ---------------------------------------------------------------------------------------------------------
 
     def concat(self):
         parts = [self.some() for _ in range(self.m.int(2, 4))]
@@ -44,7 +44,7 @@ class Pieces:
             self.put(self.node("Concat", parts, axis=self.axis), [total])
 
     def grow(self):
-        """The newest value, and something new, as dense blocks do."""
+        """Concatenates the newest value and a new one, as dense blocks do."""
         name = list(self.size)[-1]
         if self.size[name] <= 48:
             self.unary(name)
@@ -64,7 +64,7 @@ class Pieces:
         self.put(self.node("Split", [name, self.give(ints(*sizes), True)], k, axis=self.axis), sizes)
 
     def rejoin(self):
-        """A split whose pieces, and what becomes of them, are joined again."""
+        """Splits a value and concatenates the pieces, or values computed from them."""
         name = self.some()
         n = self.size[name]
         if n % 2 or n > 32:
@@ -99,7 +99,7 @@ class Pieces:
             self.put(self.node("Expand", [name, self.give(ints(*self.shape(n)), True)]), [n])
 
     def view(self):
-        """There and back through another shape."""
+        """Reshapes a value and back."""
         name = self.some()
         flat = (self.lead[0], -1) if self.m.chance(0.5) else (*self.lead, 1, self.size[name], *self.trail)
         shape = self.shape(self.size[name])
@@ -126,7 +126,7 @@ class Pieces:
             self.put(self.node("Conv", [name, w], pads=[k // 2] * (2 * rank - 4), group=group), [to])
 
     def reduce(self):
-        """A reader that wants its input together."""
+        """A reader that needs contiguous input."""
         name = self.some()
         self.put(self.node("Softmax", [name], axis=self.axis), [self.size[name]])
 

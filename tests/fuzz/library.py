@@ -1,5 +1,5 @@
-"""The README's program that uses libonnxcc.a, as C, with warnings as errors: library.py B CC LIBS ... It has to write what the
-command writes; the library has to define nothing but its interface, and to go into a shared one. Prints what is wrong, then
+"""The README's program that uses libonnxcc.a, as C, with warnings as errors: library.py B CC LIBS ... It must write the same files as
+the command; the library may define only its interface, and must be linkable into a shared one. Prints what is wrong, then
 "library: N passed, N failed"."""
 import ctypes
 import os
@@ -102,7 +102,7 @@ def with_data_outside(folder):
 
 
 def test_data_outside(folder):
-    """Through the shared library of test_symbols; of files nothing stays open."""
+    """With the shared library of test_symbols; no file remains open."""
     library = ctypes.CDLL(str(folder / "libonnxcc.so"))
     model = with_data_outside(folder)
     run(BUILD / "onnxcc", "kws.onnx", "--weights=file", cwd=folder)

@@ -23,7 +23,7 @@ def is_map(x):
 
 
 def as_maps(x):
-    """What ONNX Runtime and files have in place of entries: a dictionary, or a list of them. Anything else stays."""
+    """Converts entries to a dictionary, or a list of them, as ONNX Runtime and files have. Other values are unchanged."""
     if not is_map(x):
         return x
     return dict(x.tolist()) if x.ndim == 1 else [dict(row) for row in x.tolist()]
@@ -37,7 +37,7 @@ def as_entries(rows, attrs):
 
 
 def some(m, of, low=0):
-    """Some of these, in any order, none twice."""
+    """Some of these, in random order, without duplicates."""
     return m.rng.permutation(of)[: m.int(low, len(of))]
 
 

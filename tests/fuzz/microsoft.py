@@ -10,7 +10,7 @@ MICROSOFT = "com.microsoft"
 
 
 def bytes_of(m):
-    """A type, and functions that make codes of it and how they are meant: a scale and a zero point."""
+    """A type, and functions that make codes of it, a scale and a zero point."""
     t = np.dtype(m.one(["int8", "uint8"]))
     middle = 0 if t == np.int8 else 128
     return t, lambda shape: m.array(t, shape, low=-128, high=255), lambda low=-6, high=-3: [
@@ -18,7 +18,7 @@ def bytes_of(m):
 
 
 def case(m, op, inputs, attrs=None, data=(0,), **more):
-    """What is no data is constant, as quantisers write it."""
+    """All inputs except data are constant, as quantisers write them."""
     consts = tuple(i for i in range(len(inputs)) if i not in data)
     return Case(op, inputs, attrs or {}, consts=consts, version=1, domain=MICROSOFT, **more)
 
@@ -60,7 +60,7 @@ def of_codes(m):
 
 @family(1)
 def linear(m):
-    """With types that ONNX's own did not have."""
+    """With types that ONNX's older versions did not have."""
     t = np.dtype(m.one(["int8", "uint8", "int16", "uint16"]))
     x, a = m.array(F32, m.shape(1, 3, 0), low=-12, high=12), 0
     a = m.axis(x.ndim)

@@ -59,7 +59,7 @@ onnxruntime.set_default_logger_severity(4)
 
 
 def read(folder):
-    """The model, and its inputs; None: it is not of plain tensors."""
+    """The model and its inputs; None: they are not plain tensors."""
     model = onnx.load(os.path.join(folder, "model.onnx"))
     for v in [*model.graph.input, *model.graph.output]:
         if not v.type.HasField("tensor_type") or v.type.tensor_type.elem_type in (TensorProto.STRING, *PACKED):
@@ -68,7 +68,7 @@ def read(folder):
     for i, _ in enumerate(model.graph.input):
         with open(os.path.join(folder, "test_data_set_0", f"input_{i}.pb"), "rb") as f:
             feed.append(numpy_helper.to_array(TensorProto.FromString(f.read())))
-    for t in list(model.graph.initializer):  # what is constant there may be given as well
+    for t in list(model.graph.initializer):  # constants there may be inputs, too
         if t.data_type not in (TensorProto.STRING, *PACKED):
             model.graph.input.append(helper.make_tensor_value_info(t.name, t.data_type, t.dims))
             feed.append(numpy_helper.to_array(t))
@@ -104,7 +104,7 @@ def mixed(model, feed, was_given, rng):
 
 
 def resized(model, given, rng):
-    """Inputs of other sizes, as far as these are open."""
+    """Inputs of other sizes, where these are open."""
     how, arrays = rng.choice([0.2, 0.5]), []
     for v, x in zip(model.graph.input, given.values()):
         shape = [rng.choice([d + 1, max(d - 1, 0), 1, rng.randint(0, 6)]) if size.dim_param and rng.random() < how else d
@@ -148,7 +148,7 @@ def same(a, b):
 
 
 def computed(build, model, arrays, bounds, work):
-    """(what onnxcc computes, or None when it says why not; what went wrong, else "")"""
+    """(the results, or None after a message; what went wrong, or "")"""
     for i, x in enumerate(arrays):
         with open(f"{work}/input_{i}.pb", "wb") as f:
             f.write(numpy_helper.from_array(x).SerializeToString())
@@ -193,17 +193,17 @@ def problem(model, arrays, y, said):
     if same(reference, y) or (runtime is not None and reference is not None and not same(runtime, [np.asarray(r) for r in reference])):
         return ""
     if runtime is None and reference is None and not all(x.size for x in arrays):
-        return ""  # both refuse much of what is empty
+        return ""  # both refuse many empty tensors
     shapes = lambda r: None if r is None else [np.asarray(x).shape for x in r]
     return f"inputs {[x.shape for x in arrays]} give {shapes(y)}; ONNX Runtime {shapes(runtime)}, the reference {shapes(reference)}"
 
 
 def wrong(folder, build):
-    """(how many calls there were, how many of them as C, what is wrong)"""
+    """(number of calls, number of calls as C, what is wrong)"""
     read_of = read(folder)
     name = os.path.basename(folder)
     if read_of is None or any(d in name for d in DRAWN) or any(o.domain == "" and o.version < 7 for o in read_of[0].opset_import):
-        return 0, 0, ""  # nor do the evaluators know how older versions broadcast
+        return 0, 0, ""  # evaluators do not implement the broadcast of older versions
     rng, calls, as_c = random.Random(name), 0, 0
     was_given = len(onnx.load(os.path.join(folder, "model.onnx")).graph.input)
     with tempfile.TemporaryDirectory() as work:
@@ -212,7 +212,7 @@ def wrong(folder, build):
             onnx.save(model, f"{work}/m.onnx")
             feed = {v.name: x for v, x in zip(model.graph.input, given.values())}
             if by_runtime(model, feed) is None and by_reference(model, feed) is None:
-                return calls, as_c, ""  # nobody could tell
+                return calls, as_c, ""  # no evaluator computes it
             runs, results = [], []
             for k in range(CALLS):
                 arrays = resized(model, given, rng)

@@ -1,4 +1,4 @@
-"""Random models over the types of eight bits and less, and bfloat16: what moves, converts and quantises them."""
+"""Random models of types of up to eight bits, and of bfloat16: movement, conversion, quantisation."""
 
 import numpy as np
 import onnx
@@ -78,7 +78,7 @@ def moved(m):
 
 @family(6)
 def converted(m):
-    """Between any two types, of which one is narrow; integers only where the target has them."""
+    """Between two types, one of them narrow; only integers that the target can represent."""
     a, b = m.one(ALL), m.one(ALL + [F32, F16, np.dtype("int8"), np.dtype("uint8"), np.dtype("int32"), BOOL])
     x = m.array(a, m.shape())
     if m.chance(0.5):

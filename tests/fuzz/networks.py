@@ -1,4 +1,4 @@
-"""Random models of what networks are made of: images, products, normalisations, quantised operators, signals."""
+"""Random models of the operators of networks: images, products, normalisations, quantised operators, signals."""
 
 import dataclasses
 
@@ -120,7 +120,7 @@ def resize(m):
 
 
 def with_axes_in_order(case):
-    """What is right when the evaluators confuse axes from behind, or in another order."""
+    """The same with sorted, non-negative axes: evaluators confuse other ones."""
     axes = [a % case.inputs[0].ndim for a in case.attrs["axes"]]
     order = np.argsort(axes)
     inputs = case.inputs[:2] + [None if v is None else v[order] for v in case.inputs[2:]]
@@ -232,7 +232,7 @@ def recurrent(m):
 
 
 def batch_first(m, case):
-    """The same with layout 1, which ONNX Runtime has not: transposed at both ends, it is the same as with layout 0."""
+    """The same with layout 1, which ONNX Runtime lacks: equal to layout 0 with transposed inputs and outputs."""
     case.version = m.int(14, case.until)
     inputs, nodes, results = [], [], []
     for i, x in enumerate(case.inputs):

@@ -1,4 +1,4 @@
-"""Random models of the versions of operators before 7, which no evaluator knows: each beside the same in a newer version."""
+"""Random models of the versions of operators before 7, which no evaluator implements: each with an equivalent newer version."""
 
 import numpy as np
 import onnx
@@ -43,7 +43,7 @@ def elementwise(m):
 
 @family(3)
 def broadcast(m):
-    """Before 7 only the second operand was spread, along axes that had to be named."""
+    """Before 7 only the second operand was broadcast, along given axes."""
     op = m.one("Add Sub Mul Div Pow And Or Xor Equal Greater Less PRelu".split())
     t = BOOL if op in ("And", "Or", "Xor") else np.dtype(m.one(["int32", "int64"])) if op == "Equal" else m.one(FLOATS)
     if op in ("Add", "Sub", "Mul") and m.chance(0.3):
@@ -202,7 +202,7 @@ def layers(m):
 
 @family(2)
 def gone(m):
-    """Operators that were experimental until 10; of what ONNX Runtime lacks, beside a newer one or the result."""
+    """Operators that were experimental until 10; those that ONNX Runtime lacks with a newer one or the result."""
     op = m.one("Affine ScaledTanh ParametricSoftplus Scale ImageScaler Crop DynamicSlice ConstantFill GivenTensorFill LoopIndexTensor GRUUnit".split())
     version, x = m.int(1, 9), m.array(F32, (m.int(1, 2), m.int(1, 3), m.int(3, 5), m.int(3, 5)))
     if op in ("Affine", "ScaledTanh", "ParametricSoftplus"):

@@ -76,7 +76,7 @@ def random_case(rng):
 
 
 class Maker:
-    """What a case is made of."""
+    """Random building blocks of cases."""
 
     def __init__(self, rng):
         self.rng = rng

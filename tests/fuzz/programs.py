@@ -13,7 +13,7 @@ EMPTY, SMALL = 0.12, 5  # of the sizes; the largest that is drawn
 
 
 class Value:
-    """sizes: numbers or words; None: unknown words that nobody else has. parts: of a sequence, its elements' rank."""
+    """sizes: numbers or words; None: unknown and unrelated sizes. parts: of a sequence: the elements' rank."""
 
     def __init__(self, name, kind, sizes, sequence=False):
         self.name, self.kind, self.sizes, self.sequence = name, kind, tuple(sizes), sequence
@@ -24,7 +24,7 @@ class Value:
 
 
 class Graph:
-    """Nodes; the values that they may read, those of the graphs around among them."""
+    """Nodes, and the values that they may read, including those of enclosing graphs."""
 
     def __init__(self, program, around=None):
         self.program, self.m = program, program.m
@@ -47,10 +47,10 @@ class Graph:
     def word(self):
         return self.program.word()
 
-    # ---- what there is
+    # ---- existing values
 
     def some(self, kind=None, low=0, high=9):
-        """A value of this kind and at least so many dimensions, the newer ones more often; None: there is none."""
+        """A value of this kind with at least so many dimensions, preferably a newer one; None: there is none."""
         fit = [v for v in self.values if not v.sequence and (kind is None or v.kind == kind) and low <= v.rank <= high]
         return fit[-1 - int(len(fit) * self.m.rng.random() ** 2)] if fit else None
 
@@ -67,7 +67,7 @@ class Graph:
         return v
 
     def clean(self, v):
-        """v without NaN, whose order nobody defines."""
+        """v without NaN, whose order is undefined."""
         return self.do("Where", [self.do("Equal", [v, v], (B, v.sizes)), v, self.constant(0.0, F)], (F, v.sizes))
 
     def like(self, v):
@@ -76,7 +76,7 @@ class Graph:
         return self.m.one(fit) if fit and self.m.chance(0.8) else self.do(self.m.one(["Neg", "Tanh", "Abs"]), [v], (F, v.sizes))
 
     def number(self, most=4):
-        """A whole number from 0 to `most` that only the run knows."""
+        """A run-time integer from 0 to `most`."""
         kind = self.m.one("positive places input size".split())
         given = self.some(I, 0, 0)
         if kind == "input" and given:
@@ -160,7 +160,7 @@ def binary(g):
 @step(3)
 def reduce(g):
     v = g.floats(1)
-    a, keep = g.m.int(0, v.rank - 1), g.m.int(0, 1)  # an empty axis that is counted from the end ONNX Runtime leaves as it is
+    a, keep = g.m.int(0, v.rank - 1), g.m.int(0, 1)  # ONNX Runtime leaves an empty axis with a negative index unchanged
     rest = v.sizes[:a] + (1,) * keep + v.sizes[a + 1 :]
     g.do(g.m.one("ReduceSum ReduceSum ReduceL1 ReduceSumSquare".split()), [v, g.constant([a])], (F, rest), keepdims=keep)
 
@@ -244,7 +244,7 @@ def cumulate(g):
     g.do("CumSum", [v, g.constant(g.m.int(0, v.rank - 1))], (F, v.sizes), reverse=g.m.int(0, 1))
 
 
-# ---- nodes that find out a size ------------------------------------------------------------------------------------------
+# ---- nodes with a size that depends on data ---- --------------------------------------------------------------------------------------
 
 
 @step(2)
@@ -325,7 +325,7 @@ def boxes(g):
     g.do("Cast", [kept], (F, kept.sizes), to=F)
 
 
-# ---- what only the run can find wrong -----------------------------------------------------------------------------------
+# ---- errors at run time ---- -------------------------------------------------------------------------------
 
 
 @step(1)
@@ -341,7 +341,7 @@ def divide(g):
 
 @step(1)
 def pick(g):
-    """At an index that is outside in some runs."""
+    """An index that is out of range in some runs."""
     v, at = g.floats(1, 3), g.number(3)
     at = g.do("Neg", [at], (I, ())) if g.m.chance(0.3) else at
     if g.m.chance(0.5):
@@ -363,7 +363,7 @@ MOST_DEPTH = 3
 
 
 def results_of(g, wanted):
-    """A value of each (kind, rank) wanted that g made, or that is made of what there is."""
+    """A value of each wanted (kind, rank) of g, which is created if there is none."""
     out = []
     for kind, rank in wanted:
         made = {y for n in g.nodes for y in n.output}
@@ -400,7 +400,7 @@ def loops(g):
     states = [g.floats(0, 2) for _ in range(g.m.int(0, 2))]
     turns = g.number(3) if g.m.chance(0.7) else g.constant(g.m.int(0, 3))
     goes = g.condition() if g.m.chance(0.3) else None
-    rank, unstacked = g.m.int(0, 2), False  # what no iteration stacks has sizes that nobody can tell
+    rank, unstacked = g.m.int(0, 2), False  # without iterations the sizes of scan outputs are unknown
     if rank and not g.m.chance(0.2):
         turns, goes = g.do("Add", [turns, g.constant(1)], (I, ())), None
     else:
@@ -507,7 +507,7 @@ def add_sequence(g, s):
 
 @step(1)
 def chosen(g):
-    """A sequence of which a branch decides how long it is."""
+    """A sequence whose length depends on a branch."""
     if g.depth == MOST_DEPTH:
         return
     v = g.floats(1, 2)
@@ -524,7 +524,7 @@ def chosen(g):
 
 @step(1)
 def gathered(g):
-    """A sequence that a loop makes longer in every iteration."""
+    """A sequence that a loop extends in every iteration."""
     if g.depth == MOST_DEPTH:
         return
     v, turns = g.floats(1, 2), g.number(3)
@@ -552,7 +552,7 @@ def imports():
 
 
 class Outside:
-    """What a function's body is drawn in: its parameter is all there is."""
+    """The graph of a function's body, where only the parameter is visible."""
 
     def __init__(self, v):
         self.values, self.depth = [v], MOST_DEPTH - 2
@@ -641,7 +641,7 @@ def all_nodes(nodes):
 
 
 def needed(nodes, wanted):
-    """Without what nobody reads, in nested graphs, too: there ONNX Runtime fails by what others need not compute."""
+    """Without unused nodes, in nested graphs, too: ONNX Runtime may fail in nodes that need not be computed."""
     kept = []
     for n in reversed(nodes):
         if wanted & set(n.output):

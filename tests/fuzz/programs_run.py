@@ -35,7 +35,7 @@ from cache import generated
 
 HERE = pathlib.Path(__file__).parent
 SECONDS = 60
-MORE = 3  # the bound of a size lies so much above what it is
+MORE = 3  # the bound of a size exceeds it by so much
 # What ONNX Runtime refuses at run time, although the standard does not (README, Limits):
 REFUSES = (
     "dim0_offset < dim0_size",  # Scan over no rows
@@ -48,7 +48,7 @@ EXTREME = {"extreme": [np.inf, -np.inf, 1e-40, -1e-40, 0.0, -0.0, 1.0], "nan": [
            "huge": [3.4e38, -3.4e38]}  # their sums depend on the order, so that results need only be defined
 
 
-# ---- what a program is run on --------------------------------------------------------------------------------------------
+# ---- inputs ---- ----------------------------------------------------------------------------------------
 
 
 def drawn(rng, kind, value, sizes):
@@ -89,7 +89,7 @@ def session_of(model):
 
 
 class Expected:
-    """What ONNX Runtime makes of it; None: nothing. why: it refuses the model. unasked: it dies of it."""
+    """The results of ONNX Runtime; None: none. why: it refuses the model. unasked: the model crashes it."""
 
     def __init__(self, program, unasked):
         self.program, self.why, self.session = program, "", None
@@ -110,7 +110,7 @@ class Expected:
             return None
 
     def hangs_on_rounding(self, inputs, want):
-        """Would other last bits of what is summed, and of functions that are approximated, give something else, too?"""
+        """Would other last bits of sums, and of approximated functions, also give another result?"""
         return any((y := self.of(inputs, session_of(m))) is None or differs(y, want) for m in rounding.others(self.program.model))
 
     def reference(self, inputs):
@@ -186,7 +186,7 @@ def evaluated(onnxcc, program, folder, dims, inputs):
 
 
 def commas(text):
-    """What is between the commas that are in no parentheses."""
+    """The parts between commas outside of parentheses."""
     parts, depth = [""] if text else [], 0
     for c in text:
         depth += (c == "(") - (c == ")")
@@ -207,7 +207,7 @@ class Interface:
         number = {k: int(v) for k, v in re.findall(r"#define M_(\w+) (\d+)", header)}
         self.bytes = [number[f"{n}_BYTES"] for n in self.outputs]
         self.arena = number["ARENA_BYTES"]
-        texts = re.findall(r'^/\* output ".*?": \w+ \[(.*)', header, re.M)  # what is not written is the caller's, or a number: the bound
+        texts = re.findall(r'^/\* output ".*?": \w+ \[(.*)', header, re.M)  # a size that is not written is the caller's, or constant: the bound
         bounds = dict(re.findall(r"#define M_(\w+)_DIMS \{ (.*) \}", header))
         self.dims = []
         for n, text in zip(self.outputs, texts):
@@ -364,7 +364,7 @@ def work(arguments, numbers, unasked, pipe):
 
 
 def all_of(arguments, numbers):
-    """(what failed, counts) of each. ONNX Runtime may die of a program: another process goes on with that one, without it."""
+    """(what failed, counts) of each. If ONNX Runtime crashes, another process continues with that program, without it."""
     start = multiprocessing.Process
     left, running = [list(numbers[k :: arguments.jobs]) for k in range(arguments.jobs)], {}
     last, unasked = [None] * arguments.jobs, [None] * arguments.jobs

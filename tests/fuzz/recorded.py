@@ -8,7 +8,7 @@ RUNTIME, REFERENCE, NOBODY = "runtime", "reference", "nobody"
 
 
 def slice_by_text(case):
-    """Slice, step by step as its text describes it."""
+    """Slice, step by step as specified."""
     x, starts, ends, axes, steps = (case.inputs + [None, None])[:5]
     axes = np.arange(len(starts)) if axes is None else axes
     steps = np.ones(len(starts), np.int64) if steps is None else steps
@@ -38,7 +38,7 @@ def group_norm_by_text(case):
 
 
 def dict_vectorizer_by_text(case):
-    """DictVectorizer: what the map has for each word of the vocabulary."""
+    """DictVectorizer: the map's value for each word of the vocabulary."""
     values = dict(case.inputs[0].tolist())
     kind, vocabulary = case.inputs[0].dtype["value"], *case.attrs.values()
     return [np.array([values.get(word, "" if kind == object else 0) for word in vocabulary], kind)]
@@ -81,7 +81,7 @@ def runtime_takes_no_such_map(case):
 
 
 def beyond_integers(case):
-    """A cast of a number to an integer type that has none near it."""
+    """A cast of a number outside of the integer type's range."""
     to, x = case.attrs["to"], case.inputs[0]
     to = helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(to) if isinstance(to, str) else to)
     if to.kind not in "iu" or x.dtype.kind in "iubO":
@@ -135,7 +135,7 @@ def two_labels(case):
 
 
 def one_of_two(case):
-    """Is it one number that tells two classes apart?"""
+    """Is it a classification of two classes by one number?"""
     return two_labels(case) and not any(case.attrs["class_ids"])
 
 
@@ -204,5 +204,5 @@ RECORDED = [
 
 
 def right(case):
-    """What is right in this case; None when the two have to agree."""
+    """The correct result in this case; None: the two must agree."""
     return next((what for operators, holds, what, _ in RECORDED if case.op in operators.split() and holds(case)), None)

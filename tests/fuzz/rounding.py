@@ -1,5 +1,5 @@
-"""A model with other last bits. Whatever the order of a sum, it is the exact sum of terms each of which is a little off; so is what
-comes out of a function that is approximated. All else rounds in one way only."""
+"""A model with other last bits: in any order, a sum is the exact sum of slightly different terms, and an approximated function has a
+small error. All other operations round in only one way."""
 
 import numpy as np
 import onnx
@@ -25,7 +25,7 @@ class Shaken:
         return output
 
     def shake(self, x, output):
-        """Integers stay what they are: the factor becomes 1, the summand 0."""
+        """Integers are unchanged: the factor becomes 1, the summand 0."""
         seed = float(self.rng.integers(1 << 20, 1 << 24))  # of small ones ONNX Runtime's first numbers are much alike
         factor = self.node("RandomUniformLike", [x], dtype=TensorProto.FLOAT, low=1.0, high=1 + RELATIVE, seed=seed)
         summand = self.node("Constant", [], value_float=self.absolute)
@@ -69,7 +69,7 @@ class Exact(Shaken):
 
 
 def others(model):
-    """Models that are as right as this one."""
+    """Models that are as correct as this one."""
     yield changed(model, Exact(0))
     for seed in range(8):
         yield changed(model, Shaken(seed))

@@ -151,7 +151,7 @@ def by_inputs(name):
 
 
 def wrong(name, model, build):
-    """What is wrong with the model; "": nothing; None: it cannot be called so."""
+    """What is wrong with the model; "": nothing; None: it cannot be called this way."""
     if not is_plain(model):
         return None
     sizes = opened(model, random.Random(name))

@@ -24,8 +24,8 @@ def weights(m, n, post):
 
 
 def with_text(case):
-    """ONNX Runtime finds a NaN different from everything; the text sends it where missing_value_tracks_true says. It does so,
-    too, with BRANCH_EQ and the branches exchanged."""
+    """In ONNX Runtime a NaN differs from everything; by the specification missing_value_tracks_true decides. BRANCH_EQ with exchanged
+    branches is equivalent, and correct there."""
     attrs = dict(case.attrs)
     if "nodes_missing_value_tracks_true" not in attrs:
         return case
@@ -52,7 +52,7 @@ def of_nodes(m):
     """Versions 1 and 3: lists of nodes, of which some are leaves, and of their weights."""
     kind = m.one(["target", "class"])
     features, targets, missing, post = m.int(1, 5), m.int(1, 4), m.chance(0.3), m.one(POSTS)
-    each = m.chance(0.4)  # tree speaks of one target
+    each = m.chance(0.4)  # the tree has one target
     modes, nodes, leaves = m.one([MODES, [m.one(MODES)]]), [], []
 
     def grow(tree, left):

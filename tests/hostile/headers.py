@@ -1,6 +1,6 @@
-"""What the headers that users include define: macros, types, variables, functions; headers.py FILE writes them as
-compiler/emit/taken.def, the names that no model's name becomes. Run without it: does that file have all that this machine's
-headers define?"""
+"""The names that common headers define: macros, types, variables, functions. headers.py FILE writes them as
+compiler/emit/taken.def, the names that identifiers of a model must not have. Without FILE: has that file all names of this machine's
+headers?"""
 import pathlib
 import re
 import subprocess
@@ -14,7 +14,7 @@ STANDARD = """assert complex ctype errno fenv float inttypes iso646 limits local
 POSIX = """alloca fcntl getopt malloc poll pthread sched semaphore strings sys/mman sys/param sys/stat sys/time sys/types
     unistd""".split()
 AVR = "avr/interrupt avr/io avr/pgmspace avr/sleep avr/wdt".split()
-# Object-like macros of headers that this machine has not: Arduino's, CMSIS's and its vendors', Windows'.
+# Object-like macros of headers that are not on this machine: Arduino's, CMSIS's and its vendors', Windows'.
 NUMBERED = {"ADC": 4, "CAN": 3, "DAC": 2, "DMA": 2, "I2C": 4, "I2S": 2, "LPUART": 2, "SPI": 6, "TIM": 20, "UART": 10, "USART": 10, "WWDG": 1}
 VENDORS = """PI HALF_PI TWO_PI DEG_TO_RAD RAD_TO_DEG EULER HIGH LOW INPUT OUTPUT INPUT_PULLUP INPUT_PULLDOWN SERIAL DISPLAY LSBFIRST MSBFIRST
     CHANGE FALLING RISING DEFAULT EXTERNAL INTERNAL ANALOG LED_BUILTIN SDA SCL MOSI MISO SCK SS NOT_A_PIN NOT_A_PORT F_CPU ARDUINO

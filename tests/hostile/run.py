@@ -1,6 +1,6 @@
 """Hostile text in the strings of models, and names that C's headers, ours and the emitted code have: run.py SUITE [MODEL...].
-What is accepted compiles, before and after everybody's headers, as C and the header as C++, and has no live text; what onnxcc
-says can be printed. Prints what is wrong, then "hostile: N passed, N failed"."""
+Accepted models compile, before and after common headers, as C and the header as C++, and contain no live text; messages are
+printable. Prints what is wrong, then "hostile: N passed, N failed"."""
 import concurrent.futures
 import fnmatch
 import itertools
@@ -45,20 +45,20 @@ def run(*command, **options):
     return subprocess.run([str(c) for c in command], capture_output=True, timeout=600, **options)
 
 
-# ---- what was written
+# ---- the output
 
 TRIGRAPHS = {"=": "#", "/": "\\", "'": "^", "(": "[", ")": "]", "!": "|", "<": "{", ">": "}", "-": "~"}
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 
 
 def live(text):
-    """What a compiler sees of the text beside comments and strings."""
+    """The text outside of comments and strings."""
     text = re.sub(r"\?\?([=/'()!<>-])", lambda m: TRIGRAPHS[m[1]], text)
     return TOKEN.sub(" ", re.sub(r"\\[ \t]*\r?\n", "", text))
 
 
 def printable(data):
-    """Nothing that a terminal obeys, forges a line with, or shows in another order."""
+    """No control characters, forged lines or changes of text direction."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -82,7 +82,7 @@ def compiles(what, c, included):
 
 
 def compiled(what, data, folder, options, included, must=True):
-    """Is it accepted? Then it compiles; else it is said so."""
+    """Is it accepted? Then it must compile; otherwise there must be a message."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "m.onnx").write_bytes(data)
@@ -109,7 +109,7 @@ MODES = [["--single"], ["--prefix", "m"], ["--report=json"], ["--report", "-v"],
 
 
 def mutant(job):
-    """The model renamed, or changed anywhere."""
+    """The model with other names, or with other strings."""
     number, file = job
     rng = random.Random(zlib.crc32(str(file).encode()))
     model = onnx.load(file)
@@ -125,7 +125,7 @@ def mutant(job):
     shutil.rmtree(WORK / "mutants" / str(number))
 
 
-# What the format lets a value be called: anything but nothing, and what one tool's convention takes.
+# Names that the format allows for values: not empty, and none that a tool's convention reserves.
 NAMEABLE = [t for t in TEXTS if t and "\0" not in t and t != "*" and len(t) < 5000] + ["x" * 5000]
 
 
@@ -261,7 +261,7 @@ def own_operators(number):
 # ---- the ways in beside the model
 
 def headers_listed():
-    """compiler/emit/taken.def knows every name that this machine's headers define."""
+    """compiler/emit/taken.def has every name that this machine's headers define."""
     have = headers.written()
     for what, found, known in zip(("anywhere", "at file scope"), headers.of_headers(), (have[0], have[0] | have[1])):
         missing = sorted(found - known)
@@ -310,12 +310,12 @@ def file_names():
 
 
 def prepare():
-    """Everybody's headers, precompiled."""
+    """Precompiles common headers."""
     WORK.mkdir(parents=True, exist_ok=True)
     everybody = WORK / "everybody.h"
     everybody.write_text(headers.available("gcc"))
     subprocess.run([*CC[:3], *(f for f in CC[3:] if f != "-fsyntax-only"), "-x", "c-header", everybody], check=True)
-    vendors = WORK / "vendors.h"    # what is not on this machine, as macros that break what uses the name
+    vendors = WORK / "vendors.h"    # headers that are not on this machine, as macros that break uses of the names
     vendors.write_text("#define round(x) @\n" + "".join(f"#undef {w}\n#define {w}(a,b) @\n" for w in ("min", "max", "bit", "sq", "word"))
                        + "".join(f"#undef {w}\n#define {w} @\n" for w in headers.VENDORS if w not in ("TRUE", "FALSE")))
     return [[], ["-include", everybody], ["-include", vendors]]

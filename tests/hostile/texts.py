@@ -1,4 +1,4 @@
-"""Texts that want to be code, and putting them into a model's strings."""
+"""Texts that look like code, and their insertion into a model's strings."""
 MARK = "LIVE__TEXT"     # two underscores: no identifier that onnxcc makes has them
 TEXTS = [
     f"*/ {MARK}; /*", f"*/{MARK}", f"\n#error {MARK}\n", f"\r{MARK};\r", f"\\\n{MARK}", f"a ??/\n{MARK}", f"??/{MARK}\\", f"\"; {MARK}; \"",
@@ -36,7 +36,7 @@ def get(message, field, i):
 
 
 def kind(message, field, path):
-    """What the string is to the model: a value, a size, a function ..., free text, or of meaning to an operator."""
+    """The role of the string in the model: a value, a size, a function ..., free text, or an operator's parameter."""
     name, where = field.name, message.DESCRIPTOR.name
     if where in ("ValueInfoProto", "SparseTensorProto") and name == "name" or where == "NodeProto" and name in ("input", "output"):
         return "value"
@@ -89,7 +89,7 @@ def renamed(model, draw, free):
 
 
 def wild(model, rng, texts):
-    """One to three strings, any at all, are something else."""
+    """Replaces one to three arbitrary strings."""
     all_of_them = list(strings(model))
     for message, field, i, _ in rng.sample(all_of_them, min(len(all_of_them), rng.randint(1, 3))):
         put(message, field, i, next(texts))

@@ -1,5 +1,5 @@
-"""Looks for what the house rules forbid, in the files and in what is built from them: walls.py MAKE. Prints each find as
-file:line: rule, then "lint: N passed, N failed" (a file or a build passes when nothing is found in it)."""
+"""Checks the repository's rules in the files and in what is built from them: walls.py MAKE. Prints each violation as
+file:line: rule, then "lint: N passed, N failed" (a file or a build passes if it has no violation)."""
 import os
 import pathlib
 import re
@@ -13,9 +13,9 @@ B = os.environ["B"]
 FILE_LINES, FUNCTION_LINES, COLUMNS = 750, 100, 160     # the budget is 500, a screen, 120; here it ends
 MAY_BE_ASKED = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
 RUNTIME_INCLUDES = {"stddef.h", "stdint.h"}
-FAMILIES = ("compiler/ops/", "compiler/gradient/")      # who may spell an operator's name
-NAMES_SEEN = ("quote.c", "eval.c")                      # of compiler/emit: what escapes, and what prints no C
-# The rooms of the compiler: each may include, and call, what is in those of a lower number, and in its own.
+FAMILIES = ("compiler/ops/", "compiler/gradient/")      # where operators' names are allowed
+NAMES_SEEN = ("quote.c", "eval.c")                      # files of compiler/emit that may read names: the one that escapes them, and one that prints no C
+# The rooms of the compiler: each may include and call only those of a lower number, and itself.
 ROOMS = {"base": 0, "ir": 1, "read": 2, "passes": 3, "ops": 3, "gradient": 3, "memory": 4, "emit": 5, "": 6}
 VECTOR_INCLUDES = re.compile(r"\w+intrin\.h|arm_(neon|mve|acle)\.h")
 found = {}
@@ -41,7 +41,7 @@ def each_line(file, text, pattern, what):
 
 
 def operators(files):
-    """Every name at the head of a row, but the compiler's own ones."""
+    """The names of all schemas, except internal operators."""
     rows = re.compile(r'^\s*\{?(?:[A-Z_0-9]+\()?\{?"([A-Z][A-Za-z0-9]+)"(.*?)\},?$', re.M | re.S)
     return {n for f, text in files.items() if f.startswith(FAMILIES) for n, rest in rows.findall(text)
             if '"onnxcc"' not in rest}
@@ -50,7 +50,7 @@ def operators(files):
 def look_at(file, text, names):
     if not text.isprintable() and "\0" in text:
         return
-    if file == "tests/lint/walls.py":   # it has to spell what it looks for
+    if file == "tests/lint/walls.py":   # it contains the forbidden words
         return
     each_line(file, text, r"(?<![\w)}.])/(?:home|Users)/\w+|(?<!version )\bhttps?://", "a place on one machine or in the net: {}")
     if not file.endswith(".mk") and "akefile" not in file and file != "LICENSE":
@@ -107,7 +107,7 @@ def build(name, command):
 
 
 def layout(files):
-    """As .clang-format wants them; `make format` makes them so."""
+    """The files have the layout of .clang-format; `make format` applies it."""
     p = subprocess.run([os.path.join(os.path.dirname(sys.executable), "clang-format"), "--dry-run", *files], cwd=ROOT,
                        capture_output=True, text=True)
     if p.returncode:
@@ -117,7 +117,7 @@ def layout(files):
 
 
 def room(file):
-    """Of a file of the compiler: its number in ROOMS."""
+    """The number in ROOMS of a file of the compiler."""
     parts = file.split("/")
     return ROOMS[parts[1] if len(parts) == 3 else ""]
 
@@ -133,7 +133,7 @@ def includes_go_down(files):
 
 
 def symbols_go_down(files):
-    """The same of what the objects ask for."""
+    """The same for the undefined symbols of objects."""
     defined, asked = {}, []
     for source in files:
         if not re.fullmatch(r"compiler/(\w+/)?\w+\.c", source):
@@ -151,7 +151,7 @@ def symbols_go_down(files):
 
 
 def runtime_symbols():
-    """Of the library: what no member defines."""
+    """The undefined symbols of the library."""
     lines = subprocess.run(["nm", f"{B}/libonnxcc-rt.a"], cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
     fields = [line.split() for line in lines if line]
     defined = {f[2] for f in fields if len(f) == 3}
@@ -161,14 +161,14 @@ def runtime_symbols():
 
 
 def operators_table(readme):
-    """The README's table of operators is what onnxcc prints now."""
+    """The README's table of operators is the output of onnxcc."""
     table = subprocess.run([f"{B}/onnxcc", "--list-ops=markdown"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     if f"<!-- operators -->\n{table}<!-- end -->" not in readme:
         find("README.md", readme[:readme.find("<!-- operators")].count("\n") + 1, "the table is old: make table")
 
 
 def targets_are_run(rows, machines, readme):
-    """Each row of target.def has a machine that runs its code; the README names no other."""
+    """Each row of target.def has a machine that runs its code; the README mentions no other targets."""
     known = re.findall(r'^TARGET\("(.+?)"', rows, re.M)
     for name in known:
         if name != "generic" and f'"{name}": ' not in machines:
@@ -180,7 +180,7 @@ def targets_are_run(rows, machines, readme):
 
 
 def types_are_complete(rows, runtime, tested):
-    """Each row of types.def is gone through by rt.c, once as T and, but for what only moves, as U; and by the test of element.h."""
+    """rt.c instantiates each row of types.def, as T and, unless it is only moved, as U; the test of element.h covers each."""
     kinds = {tag: kind for tag, kind in re.findall(r"^TYPE\(\d+, \w+, (\w+), .*?(\w+), \d+, \"\w+\", \w+\)$", rows, re.M) if tag != "c64"}
     numbers = {tag for tag, kind in kinds.items() if kind not in ("TEXT", "COMPLEX")}
     each = re.search(r"#define EACH_TYPE\(X\)(.*?[^\\])\n", tested, re.S)[1]

@@ -1,5 +1,5 @@
 """Small networks on an ATmega1284P in simavr, in float and in integers: the host's bits, and ONNX Runtime's numbers. Its int
-has 16 bits: what overflows in one, or is shifted too far, ends a program that was built to trap."""
+has 16 bits: an overflow, or a shift by too much, ends a program that is built to trap."""
 import os
 import pathlib
 import re
@@ -106,14 +106,14 @@ def byte_conv_net(rng):
 
 
 def function_net(rng):
-    """Functions with bits of floats in them, also large and tiny ones; a type of 16 bits."""
+    """Functions that use the bits of floats, large and tiny ones included; a type of 16 bits."""
     m = text_net("""e = Exp (x) a = Tanh (x) b = Sigmoid (e) c = Erf (a) d = Sin (x) h = Cast <to = 10> (d) f = Cast <to = 1> (h)
         q = Add (b, c) r = Sub (q, f) y = Pow (e, r)""", "float[24]", "float[24]", {})
     return m, np.concatenate([rng.standard_normal(20) * 3, [40, -40, 1e-6, 300]]).astype(np.float32) / 8
 
 
 def whole_net(rng):
-    """Whole numbers of 32 and 64 bits, indices, moves."""
+    """Integers of 32 and 64 bits, indices, moves."""
     m = text_net("""a = Transpose <perm = [1, 0]> (x) b = Gather (a, i) c = Cast <to = 7> (b) d = Mul (c, c) e = Mod (d, prime)
         f = Div (e, seven) g = Cast <to = 6> (f) k = ReduceSum <keepdims = 0> (g, axes)
         l = Concat <axis = 0> (k, k) y = Slice (l, one, five)""",
@@ -146,7 +146,7 @@ def result(*command):
 
 
 def compiled(folder, files, flags):
-    """The program for the AVR; returns what the C compiler says.
+    """Builds the program for the AVR; returns the C compiler's messages.
 
     An adiw of 31 has bits of a call, and simavr 1.6 skips two bytes too many when it skips one: it gets a jump instead."""
     gcc = ["avr-gcc", "-mmcu=atmega1284p", "-Werror", *ALIAS]

@@ -16,13 +16,13 @@ CALL = re.compile(rf"\b([a-z]\w*_{TAG})\(")
 
 
 def kernels():
-    """Every kernel in every type that it has: what the library defines."""
+    """Every kernel in every type: the symbols of the library."""
     nm = subprocess.run(["nm", BUILD / "libonnxcc-rt.a"], capture_output=True, text=True, check=True).stdout
     return {f[2] for f in map(str.split, nm.splitlines()) if len(f) == 3 and f[1] == "T"}
 
 
 def called(suite):
-    """{folder of a test: what its C calls}, and the size of that C."""
+    """{folder of a test: the kernels that its C calls}, and the size of that C."""
     name = pathlib.Path(suite).name
     work = BUILD / "machines" / "pool" / name
     work.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def called(suite):
 
 
 def cover(tests):
-    """Few tests that call all: always the one that calls most anew for its size."""
+    """A small set of tests that call all: greedily, the one with the most new calls for its size."""
     left = set().union(*(calls for calls, _ in tests.values()))
     chosen, pool = [], dict(tests)
     while left:

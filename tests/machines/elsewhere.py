@@ -1,4 +1,4 @@
-"""Builds the emitted C of many tests into one program for a machine of table.py and runs it there: what suite/run has done by
+"""Builds the emitted C of many tests into one program for a machine of table.py and runs it there; suite/run calls it with
 --elsewhere. usage: elsewhere.py MACHINE [--library] [--level=-O0] LIST
 
 LIST: a file of the tests' folders; each gets out.elsewhere, and verdict.elsewhere. --library: kernels are called from the
@@ -27,7 +27,7 @@ SECONDS = 4 * 3600  # of a program, at most
 
 
 class Builder:
-    """Objects for one machine; what is there already is not made again."""
+    """Objects for one machine, cached."""
 
     def __init__(self, machine):
         self.machine = machine
@@ -36,7 +36,7 @@ class Builder:
         OBJECTS.mkdir(parents=True, exist_ok=True)
 
     def object(self, arguments, files, name=None):
-        """(object, what the compiler said); of `name` the object defines a symbol that has its hash."""
+        """(object, the compiler's messages); the object defines a symbol with the hash of `name`."""
         state = repr([version(self.cc), self.machine.flags, arguments, contents(files), runtime(files)])
         key = hashlib.sha256(state.encode()).hexdigest()[:20]
         o, said = OBJECTS / f"{key}.o", OBJECTS / f"{key}.log"
@@ -105,7 +105,7 @@ class Program:
         list(POOL.map(lambda k: self.run_part(program, self.work / f"part{k}", list(range(k, len(self.tests), parts))), range(parts)))
 
     def run_part(self, program, work, left):
-        """From the first test to the last; the one that ends the program has its verdict, and the next begins anew."""
+        """Runs the tests in order; one that ends the program gets its verdict, and the program is restarted with the next."""
         work.mkdir(exist_ok=True)
         while left:
             (work / "list").write_text("".join(f"{i} {self.tests[i][0]}\n" for i in left))
@@ -125,7 +125,7 @@ class Program:
         verdict(folder, "C compiler warns" if said else "passed", first_line(said))
 
     def attempt(self, program, work):
-        """(tests that were begun, done or a class of failure, what was said)"""
+        """(tests that were begun, done or a class of failure, messages)"""
         try:
             p = subprocess.run([*self.machine.run, program], cwd=work, capture_output=True, text=True, errors="replace",
                                timeout=SECONDS, check=False)

@@ -14,7 +14,7 @@ NETWORKS = ["ds_cnn", "ds_cnn_qdq", "ds_cnn_qop", "resnet8_qdq", "autoencoder_qd
 
 
 def link(to, m):
-    """Of ours a tolerance is a part of the largest value; of the official tests a number."""
+    """Our tolerances are relative to the largest value; those of official tests are absolute."""
     to.mkdir(parents=True, exist_ok=True)
     for name in "model.onnx", "test_data_set_0":
         (to / name).unlink(missing_ok=True)

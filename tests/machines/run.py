@@ -8,7 +8,7 @@ import weights
 from runner import Sum
 from table import MACHINES
 
-OTHERS = ["x86-64", "avx"]  # have the tests of other groups
+OTHERS = ["x86-64", "avx"]  # tested by other groups
 
 
 def main(cover, networks, *machines):

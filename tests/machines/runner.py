@@ -1,4 +1,4 @@
-"""suite/run for one machine after the other, and the sum of what they report."""
+"""Runs suite/run for machines in turn, and adds up their counts."""
 import os
 import pathlib
 import re
@@ -34,7 +34,7 @@ class Sum:
         self.add(passed, failed)
 
     def each(self, machines, kind, folder, tests=(), own=False, program=(), options=()):
-        """The same on each of these machines, or on all. own: where a machine has a --target of its own, with that, too."""
+        """The same on each of these machines, or on all. own: also with the machine's own --target, if any."""
         for name in machines or MACHINES:
             machine = MACHINES[name]
             if machine.lacks():

@@ -8,9 +8,9 @@ ARM = "arm-none-eabi-"
 @dataclasses.dataclass
 class Machine:
     prefix: str             # of the tools: aarch64-linux-gnu-
-    flags: str              # what the C compiler has to know
-    run: str                # what runs a program; nothing: this machine
-    target: str = ""        # what onnxcc is told, beside generic
+    flags: str              # flags of the C compiler
+    run: str                # command that runs a program; empty: this machine
+    target: str = ""        # --target, besides generic
     base: int = 0           # of a bare machine: its largest memory (board.ld)
     needs: str = ""         # what this processor must have: words of /proc/cpuinfo
 
@@ -21,7 +21,7 @@ class Machine:
         return f"{self.prefix}{name}"
 
     def lacks(self):
-        """What this processor lacks; nothing: it can run it."""
+        """The features that this processor lacks; empty: it can run the machine's programs."""
         if not self.needs:
             return ""
         flags = pathlib.Path("/proc/cpuinfo").read_text().split()

@@ -21,7 +21,7 @@ MODES = {"inline": ["--weights=inline"], "inline-single": ["--weights=inline", "
          "file": ["--weights=file"], "default": []}
 PLAIN = "float float16 bfloat16 double int8 uint8 int16 uint16 int32 uint32 int64 uint64 bool complex64 complex128".split()
 SMALL = "float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz float8e8m0 int4 uint4 int2 uint2 float4e2m1".split()
-COUNT = 150     # of elements: no multiple of those in a byte but for 2
+COUNT = 150     # elements: a multiple of 2, but not of 4
 
 MAIN = r"""
 #include <stdio.h>
@@ -54,7 +54,7 @@ int main(int n, char **a)
 
 
 def bits(kind, rng):
-    """Any bits of a type: NaN, infinities and -0 among them."""
+    """Random bits of a type, including NaN, infinities and -0."""
     t = TensorProto.DataType.Value(kind.upper())
     dtype = np.dtype(bool) if kind == "bool" else helper.tensor_dtype_to_np_dtype(t)
     if kind in PLAIN and kind != "bool":
@@ -136,7 +136,7 @@ def emit(folder, mode, model, want):
 
 
 def wrong(name, mode, m):
-    """What is not right, of one mode on one machine."""
+    """What is wrong with one mode on one machine."""
     machine, folder, big = MACHINES[name], WORK / name / mode, name == "s390x"
     emit(folder, mode, m.proto(), [b for _, b in m.expected(True, False)])
     beside = (folder / "m.c.weights").exists()

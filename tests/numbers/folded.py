@@ -28,7 +28,7 @@ def sums(graph):
 
 
 def evaluated(model, inputs, fixed, bounds=()):
-    """The results of the model with the inputs in fixed given as constants; or what onnxcc says. Bounds are given as it asks."""
+    """The results of the model with the inputs in `fixed` as constants, or the messages. Adds the bounds that messages suggest."""
     with tempfile.TemporaryDirectory() as folder:
         for i, (_, file) in enumerate(x for x in inputs if x not in fixed):
             os.symlink(file, f"{folder}/input_{i}.pb")

@@ -24,7 +24,7 @@ def conv(x, w, b):
 
 
 def conv_transpose(x, w):
-    """Strides of 1: a convolution with the kernel turned around, of what has zeros around it."""
+    """Strides of 1: a convolution of the padded input with the reversed kernel."""
     wide = np.pad(x, ((0, 0), (0, 0), (w.shape[2] - 1,) * 2, (w.shape[3] - 1,) * 2))
     return conv(wide, w.swapaxes(0, 1)[:, :, ::-1, ::-1], np.zeros(w.shape[1], LONG))
 
@@ -49,7 +49,7 @@ def grid_sample(x, grid):
         for dj in 0, 1:
             part = np.stack([x[n][:, np.clip(i[n] + di, 0, h - 1), np.clip(j[n] + dj, 0, w - 1)] for n in range(len(x))])
             weight = ((1 - np.abs(v - i - di)) * (1 - np.abs(u - j - dj)))[:, None]
-            y, size = y + part * weight, size + np.abs(part)  # what a coordinate's rounding makes of the weights
+            y, size = y + part * weight, size + np.abs(part)  # the error of weights by the rounding of coordinates
     return y, size * (h + w)
 
 
@@ -86,7 +86,7 @@ def add_images():
 
 
 def deform_conv(x, w, offset):
-    """Kernels of 3 by 3, each tap at an offset of its own, down and to the right."""
+    """3 x 3 kernels, each tap with an offset, downwards and to the right."""
     sums = sizes = 0
     down, right = np.mgrid[0:4, 0:4]
     for tap in range(9):
@@ -184,7 +184,7 @@ def cross_entropy(x, at, how):
 
 
 def transform(x, inverse=False):
-    """Over axis 1. Every result is a sum of all elements, turned."""
+    """Over axis 1. Every result is a sum of all elements, rotated."""
     z = x[..., 0] + (1j * x[..., 1] if x.shape[-1] > 1 else 0)
     y = np.fft.ifft(z, axis=1) if inverse else np.fft.fft(z, axis=1)
     size = np.sum(np.abs(z), 1, keepdims=True) / (x.shape[1] if inverse else 1)

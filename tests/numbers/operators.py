@@ -1,5 +1,5 @@
-"""Operators on telling inputs, and their exact results: a Case for each, in the families elementwise, reductions, products
-and normalisations. The formulas are those of the operators' texts, in numpy's long double (64 bits of mantissa)."""
+"""Operators with significant inputs and their exact results: a Case each, in the families elementwise, reductions, products and
+normalisations. The formulas are those of the operators' texts, in numpy's long double (64 bits of mantissa)."""
 
 import dataclasses
 import math
@@ -63,7 +63,7 @@ def everywhere(t):
 
 
 def within(low, high):
-    """Those of the numbers everywhere in a range."""
+    """The numbers of `everywhere` in a range."""
 
     def make(t):
         x = everywhere(t)
@@ -342,7 +342,7 @@ def add_norms():
 
 
 def mean_variance(x):
-    """The text adds 1e-9 to the standard deviation."""
+    """The specification adds 1e-9 to the standard deviation."""
     y, size = normalised(x, (0, 2, 3), 1, 0, 0)
     deviation = np.std(x, (0, 2, 3), keepdims=True)
     return (x - np.mean(x, (0, 2, 3), keepdims=True)) / (deviation + given(1e-9)), np.where(deviation > 0, size, 1)

@@ -49,7 +49,7 @@ for line in dump.open():
     m = re.match(r";; Function loop_(\w+)", line)
     if m:
         at = m.group(1)
-        done[at] = True  # also where the loop has become a copy
+        done[at] = True  # also if the loop became a copy
     elif at and "couldn't vectorize loop" in line:
         done[at] = False
     elif at and "LOOP VECTORIZED" in line:

@@ -1,5 +1,5 @@
-"""Windows over more than three spatial axes. What is expected comes from loops over the elements of a window, as ONNX's text
-has them, or from ONNX's reference."""
+"""Windows over more than three spatial axes. The expected results come from loops over the elements of a window, as specified, or from
+ONNX's reference."""
 
 import itertools
 
@@ -133,7 +133,7 @@ def pool(x, kernel, how, ceil=0, auto="NOTSET", count_pad=0, p=2, **a):
     if how == "norm":
         return (np.abs(windows(x.astype(float), *args, 0)) ** p).sum(-1) ** (1 / p)
     ones = np.ones_like(x)
-    if count_pad:  # zeros around count, but nothing behind them
+    if count_pad:  # padding counts, but not positions beyond it
         n = len(kernel)
         ones = np.pad(ones, [(0, 0), (0, 0), *zip(pads[:n], pads[n:])], constant_values=1)
         count = windows(ones, *args[:3], [0] * 8, out, 0).sum(-1)
@@ -257,7 +257,7 @@ def add_samples(c):
             real, imaginary = (reference("GridSample", 20, [v.astype(float), grid.astype(float)], mode=mode) for v in (x, x[::-1]))
             c.add(f"axes_grid_{mode}_{kind.__name__}", "GridSample", [(x + 1j * x[::-1]).astype(kind), grid], {"mode": mode}, version=20,
                   by=[(real + 1j * imaginary).astype(kind)], sizes=open_sizes)
-    # a place is where it is: without offsets, and with a mask of ones, this is Conv
+    # without offsets, and with a mask of ones, this is Conv
     x, w, b = normal(2, 4, 3, 4, 3, 5), normal(6, 2, 2, 3, 2, 3), normal(6)
     out, _ = sizes(x.shape[2:], w.shape[2:], MIXED["strides"], MIXED["dilations"], MIXED["pads"])
     whole = rng.integers(-1, 2, (2, 2, 36, 4, *out))

@@ -1,4 +1,4 @@
-"""What calls of operators are written with: values of every type, and the register of calls."""
+"""Helpers for calls of operators: values of every type, and the register of calls."""
 
 import dataclasses
 from typing import Callable
@@ -94,7 +94,7 @@ def data_proto(x, declared):
 
 
 def values(t, shape, low=-3, high=3, at=0):
-    """Different numbers from low to high, rounded to what the type has."""
+    """Different numbers from low to high, rounded to the type."""
     n = int(np.prod(shape))
     order = (np.arange(n) * 7 + 3 * at + 1) % 11 / 10 if n < 12 else (np.arange(n) * 37 + 11 * at) % 101 / 100
     return to_type((low + (high - low) * order).reshape(shape), t)

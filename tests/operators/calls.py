@@ -163,7 +163,7 @@ def bits(t):
     return {"int4": 4, "uint4": 4, "float4e2m1": 4, "int2": 2, "uint2": 2}.get(t) or (1 if t == "bool" else dtype(t).itemsize * 8)
 
 
-# ---- what moves ------------------------------------------------------------------------------------------------------------
+# ---- movement --------------------------------------------------------------------------------------------------------------
 
 
 @calls("Transpose")
@@ -529,7 +529,7 @@ def sample(t, at=0):
 
 
 def copies(name, t):
-    """A graph without inputs that gives what is called `name` outside."""
+    """A graph without inputs that outputs the outer value `name`."""
     return helper.make_graph([helper.make_node("Identity", [name], [name + "_"])], name, [], [declare(name + "_", t)])
 
 

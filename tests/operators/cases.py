@@ -1,6 +1,6 @@
 """Writes tests of single operators in the form of the official ones: FOLDER/node/own_NAME/model.onnx and
-test_data_set_0/{input,output}_I.pb. The inputs are random; what is expected comes from ONNX Runtime or, where that has no
-implementation or a different view of the standard, from ONNX's reference evaluator.
+test_data_set_0/{input,output}_I.pb. The inputs are random; the expected results come from ONNX Runtime or, where that has no
+implementation or deviates from the standard, from ONNX's reference evaluator.
 
 usage: cases.py FOLDER       (does nothing when FOLDER is complete)
 """
@@ -131,7 +131,7 @@ def add_grids(c):
 
 
 def add_blocks(c):
-    # ONNX Runtime has dilations of three axes wrong
+    # ONNX Runtime computes dilations of three axes wrongly
     for name, image, block, strides, pads, dilations, by, kind in (
         ("plain", (5, 6), (2, 3), (1, 1), (0,) * 4, (1, 1), "runtime", np.float32),
         ("all", (7, 9), (2, 3), (2, 2), (1, 2, 0, 1), (1, 2), "runtime", np.float32),
@@ -223,7 +223,7 @@ def add_signals(c):
 
 ML = "ai.onnx.ml"
 POSTS = "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"
-MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"] # ONNX Runtime has NEQ of NaN wrong
+MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"] # ONNX Runtime computes NEQ of NaN wrongly
 
 
 def random_trees(trees, depth, features, modes, missing=False):
@@ -385,7 +385,7 @@ def add_features(c):
     c.add("one_hot_int64", "OneHotEncoder", [np.array([2, 0, -1])], {"cats_int64s": [0, 1, 2], "zeros": 1}, version=1, domain=ML)
 
 
-# ---- ImageDecoder: files of our own making, so what is in them is known ---------------------------------
+# ---- ImageDecoder: files written here, so that their pixels are known --- ------------------------------
 
 
 def chunk(kind, data):
@@ -542,7 +542,7 @@ def add_contractions(c):
 
 
 def add_dimensions(c):
-    """Axes of which none runs on in the next."""
+    """Axes that cannot be merged."""
     for rank in 5, 7, 10:
         x = normal(*(2 + (k % 3 == 0) for k in range(rank)))
         odd, axis = np.arange(1, rank, 2), rank // 2
@@ -577,7 +577,7 @@ def strings(*s):
 
 
 def add_open(c):
-    """What expands to another input, with sizes of its own that are 1 or those of the other at run time."""
+    """An input that broadcasts to another, with run-time sizes that are 1 or the other's."""
     x, y = ("n", "m"), ("p", "q")
     for rows, columns in (1, 1), (1, 5), (3, 1), (3, 5):
         name, v = f"open_{rows}_{columns}", normal(rows, columns)
@@ -599,7 +599,7 @@ def add_strings(c):
         c.add(f"cast_string_{name}", "Cast", [text], {"to": onnx_type(x)}, version=13)
     c.add("cast_bool_string", "Cast", [np.array([[True, False]])], {"to": TensorProto.STRING}, version=21)
     c.add("cast_string_bool", "Cast", [strings("0", "1", "-3")], {"to": TensorProto.BOOL}, version=9)
-    # those that ONNX Runtime, which prints eight digits, has the same
+    # numbers for which ONNX Runtime, which prints eight digits, gives the same
     x = np.array([[0, -0.0, 1, -2.5, 1e7, 12345678], [1e8, 1e20, -np.inf, np.inf, np.nan, 16777216]])
     c.add("cast_double_string", "Cast", [x], {"to": TensorProto.STRING}, version=13)
     c.add("cast_float_string", "Cast", [x.astype(np.float32)], {"to": TensorProto.STRING}, version=9, sizes=[("n", "m")])

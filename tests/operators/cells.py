@@ -1,6 +1,6 @@
 """Proves the support table: of every operator, every version, every type variable, every type that the table names, a node
-that uses it. FOLDER/cells/DOMAIN_OPERATOR_VERSION is a model with such nodes, each apart from the others. What they are to
-compute comes from ONNX's reference evaluator and ONNX Runtime, or by hand: calls*.py. Prints what has no node.
+that uses it. FOLDER/cells/DOMAIN_OPERATOR_VERSION is a model with such nodes, each apart from the others. The expected
+results come from ONNX's reference evaluator and ONNX Runtime, or are written by hand: calls*.py. Prints what has no node.
 
 usage: cells.py FOLDER TABLE [PATTERN...]    (TABLE: what `onnxcc --list-ops=json` prints; does nothing when FOLDER is
                                              complete; PATTERN: only these models, and every node in one of its own)
@@ -69,7 +69,7 @@ def formals(row, schema):
 
 
 class Cell:
-    """One node to be: the types of the variables, which a call may change to ones that fit."""
+    """A node to be made: the types of the variables, which a call may change to compatible ones."""
 
     def __init__(self, row, schema, types, of):
         self.domain, self.op, self.version = row["domain"], row["operator"], row["version"]
@@ -90,7 +90,7 @@ class Cell:
         return self.type_of(self.outputs[min(i, len(self.outputs) - 1)])
 
 
-# ---- what is expected ------------------------------------------------------------------------------------------------------
+# ---- expected results ---- --------------------------------------------------------------------------------------------------
 
 
 def wide(x):
@@ -156,7 +156,7 @@ def expected(c, made, model, feed):
 
 
 def make(c, made):
-    """(model, inputs, results) of a call; an explanation when nobody knows what it computes."""
+    """(model, inputs, results) of a call; or an explanation why no evaluator computes it."""
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(made.inputs)]
     formal = [c.inputs[min(i, len(c.inputs) - 1)] if c.inputs else None for i in range(len(names))]
     outputs = [(i, f"y{i}") for i in range(made.outputs)]
@@ -203,7 +203,7 @@ def renamed(graph, prefix):
 
 
 def save(folder, parts):
-    """One model of all: every part with names of its own, their inputs and outputs one after the other."""
+    """Merges the parts into one model: with unique names, and concatenated inputs and outputs."""
     data = os.path.join(folder, "test_data_set_0")
     os.makedirs(data)
     whole = parts[0][0]
@@ -228,7 +228,7 @@ def save(folder, parts):
 
 
 def assignments(of):
-    """Types of all variables together, so that each type of each variable is there."""
+    """Assignments of types to all variables that cover each type of each variable."""
     def usual(v):
         return next((t for t in PREFERRED if t in of[v]), of[v][0])
 

@@ -23,7 +23,7 @@ def add(c, name, text, feed, by="runtime"):
 
 
 def add_maps(c):
-    # What ONNX Runtime's Python interface cannot take (values of int64, double and string) is worked out here.
+    # For values that ONNX Runtime's Python interface does not support (int64, double and string) the results are written here.
     vocabularies = {"string": ('string_vocabulary = ["pear", "fig", "", "apple", "fig"]', ["fig", "kiwi", "apple", ""]),
                     "int64": ("int64_vocabulary = [30, -4, 0, 7, -4]", [-4, 5, 7, 0])}
     entries = {"float": [1.5, 2, -0.5, 8], "double": [1e300, 2, -0.5, 8], "int64": [2**60, 1, 3, -9], "string": ["one", "two", "", "four"]}

@@ -1,6 +1,7 @@
-"""The corners of the operators, from their texts: what is expected is worked out here, not asked of another implementation.
+"""Corner cases of the operators, from their specifications: the expected results are written here, not taken from an
+implementation.
 
-What else shows them: the random models (tests/fuzz) have negative axes and steps, empty inputs, every auto_pad, ceil_mode with
+Other tests of corner cases: the random models (tests/fuzz) have negative axes and steps, empty inputs, every auto_pad, ceil_mode with
 padding counted, dilation with output padding, every Resize, broadcast in every position, Slice with INT_MIN, Gather from
 behind, Scatter with duplicates, recurrent layers with every optional input; cases.py has Einsum."""
 
@@ -25,7 +26,7 @@ def add_corners(c):
 
 
 def add_ties(c):
-    """TopK, ArgMax: of equals the first, or with select_last_index the last."""
+    """TopK, ArgMax: the first of equal elements, or with select_last_index the last."""
     x = f(2, 7, 7, 1, 7, 1).reshape(2, 3)
     row = x.reshape(1, 6)
     c.add("tie_top", "TopK", [row, i(4)], version=11, consts=(1,), outputs=2, by=[f(7, 7, 7, 2)[None], i(1, 2, 4, 0)[None]])
@@ -39,7 +40,7 @@ def add_ties(c):
 
 
 def add_nan(c):
-    """NaN and infinities: a NaN goes through, compares with nothing; limits hold infinities."""
+    """NaN and infinities: a NaN is propagated and compares false; limits clamp infinities."""
     x, y = f(NAN, 1, NAN, INF, -INF, INF, -INF), f(2, NAN, NAN, 3, 3, INF, -INF)
     c.add("nan_max", "Max", [x, y], version=13, by=[f(NAN, NAN, NAN, INF, 3, INF, -INF)])
     c.add("nan_min", "Min", [x, y], version=13, by=[f(NAN, NAN, NAN, 3, -INF, INF, -INF)])
@@ -109,7 +110,7 @@ def add_integers(c):
 
 
 def add_zeros(c):
-    """-0.0 keeps its sign where arithmetic keeps it. (The names have the test look at signs.)"""
+    """-0.0 keeps its sign where arithmetic does. (By these names the test compares signs.)"""
     z = f(-0.0, 0.0)
     for op, version, result in (("Neg", 13, -z), ("Sqrt", 13, z), ("Floor", 13, z), ("Ceil", 13, z), ("Round", 11, z), ("Sin", 7, z),
                                 ("Tan", 7, z), ("Tanh", 13, z), ("Atan", 7, z), ("Asin", 7, z), ("Sinh", 9, z), ("Asinh", 9, z),
@@ -182,7 +183,7 @@ def add_empty(c):
 
 
 def add_axes(c):
-    """Every reduction: without axes and with none, with noop_with_empty_axes and not."""
+    """Every reduction: with absent and with empty axes, with and without noop_with_empty_axes."""
     x = np.arange(1, 7, dtype=F32).reshape(2, 3) / 4
     reduced = {"L1": np.abs(x).sum(), "L2": np.sqrt((x * x).sum()), "LogSum": np.log(x.sum()), "LogSumExp": np.log(np.exp(x).sum()), "Max": x.max(),
                "Mean": x.mean(), "Min": x.min(), "Prod": x.prod(), "Sum": x.sum(), "SumSquare": (x * x).sum()}
@@ -193,14 +194,14 @@ def add_axes(c):
                 for keep in 0, 1:
                     result = x if noop else np.full((1, 1) if keep else (), value, F32)
                     if noop and name in ("L2", "LogSum", "LogSumExp", "SumSquare", "L1"):
-                        continue  # with nothing to reduce the texts disagree whether the rest is still done
+                        continue  # without axes the specifications disagree whether the elementwise part is applied
                     c.add(f"axes_{name}_{noop}_{'none' if axes is None else 'empty'}_{keep}", f"Reduce{name}", [x, axes],
                           {"noop_with_empty_axes": noop, "keepdims": keep}, version=version, consts=(1,), by=[result])
         c.add(f"axes_{name}_negative", f"Reduce{name}", [x, i(-1, -2)], {"keepdims": 0}, version=version, consts=(1,), by=[np.array(value, F32)])
 
 
 def add_duplicates(c):
-    """Scatter to the same place several times, for each reduction; indices from behind."""
+    """Scatter to the same element several times, for each reduction; negative indices."""
     x, at, new = f(1, 2, 3, 4), i(1, -3, 0, 1, -1), f(5, 7, -2, 0.5, 9)
     together = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
     for how, function in together.items():
@@ -246,7 +247,7 @@ def add_padding(c):
 
 
 def add_slices(c):
-    """Bounds far outside, from behind, with steps to INT_MIN."""
+    """Bounds far outside, negative, with steps to INT_MIN."""
     x = np.arange(5, dtype=F32)
     low, high = -(2**63), 2**63 - 1
     for k, (start, end, step, result) in enumerate((

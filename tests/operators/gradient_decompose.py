@@ -1,5 +1,5 @@
-"""Models for gradients.py of operators that are differentiated as other nodes, and of corners of rules. As there: the shapes
-of the inputs, or what is in them, how a result is made of them, and the same in other words where the reference cannot."""
+"""Models for gradients.py of operators that are decomposed before differentiation, and of corner cases of rules. As there: the shapes
+or contents of the inputs, the nodes that compute a result, and equivalent nodes if the reference does not support these."""
 
 
 def constant(name, shape, values):

@@ -1,4 +1,4 @@
-"""Gradient, of small models of every kind, against differences that ONNX's reference makes of the model before it."""
+"""Gradient of small models of every kind, against difference quotients that ONNX's reference computes for the model before it."""
 
 import numpy as np
 import onnx
@@ -9,8 +9,8 @@ from gradient_decompose import FLOATS, TWICE, WORDS
 rng = np.random.default_rng(1)
 TYPES = {"d": "double", "f": "float", "l": "int64", "?": "bool"}
 
-# name: the shapes of the inputs, how a result is made of them, and the same in other words where the reference computes in
-# float alone, or not at all
+# name: the shapes of the inputs, the nodes that compute a result, and equivalent nodes if the reference computes these only in float,
+# or not at all
 ANGLES = ("c = Constant <value = double[1, 3, 2] {1, 0.5, -1, 0.3, 0.1, 0.9}> () "
           "e = Constant <value = double[1, 3, 2] {0, 2, 0.5, -0.3, 1, 0.25}> () ")
 LAYERS = {
@@ -63,7 +63,7 @@ LAYERS = {
     "einsum": ({"a": (3, 3), "b": (3, 2)}, "o = Einsum <equation = \"ii,ij->j\"> (a, b)"),
 }
 
-# Every direction and sequence by itself, as the reference wants it, or step by step.
+# Every direction and sequence separately, as the reference requires, or step by step.
 HALVES = "".join(f"{v}0, {v}1 = Split <num_outputs = 2> ({v}) " for v in ("w", "r", "b", "h", "c", "p"))
 TURNED = """from = Constant <value = int64[1] {-1}> () to = Constant <value = int64[1] {-9}> () axis = Constant <value = int64[1] {0}> ()
     back = Slice(x, from, to, axis, from) """

@@ -1,4 +1,4 @@
-"""Gradient through If, Loop and Scan, against differences that ONNX's reference makes of the model before it."""
+"""Gradient through If, Loop and Scan, against difference quotients that ONNX's reference computes for the model before it."""
 
 import re
 
@@ -12,7 +12,7 @@ TURN = "last = Constant <value = int64[1] {-1}> () first = Constant <value = int
 PLACE = "zero = Constant <value = int64 {0}> () one = Constant <value = int64 {1}> () minus = Constant <value = int64 {-1}> () "
 NUMBERS = "three = Constant <value = int64 {3}> () four = Constant <value = int64 {4}> () "
 
-# name: the shapes of the inputs, how a result is made of them, further inputs, the same in other words for the reference
+# name: the shapes of the inputs, the nodes that compute a result, further inputs, equivalent nodes for the reference
 BRANCHES = {
     "if_both": ({"x": (2, 3), "w": (3,)}, POSITIVE + """o = If <then_branch = t () => (double[2, 3] a) { e = Mul(x, w) a = Tanh(e) },
                 else_branch = f () => (double[2, 3] b) { b = Sub(w, x) }> (c)"""),

@@ -22,7 +22,7 @@ RESIZED = {
     "cubic_exclude_antialias": ((7, 1), (0.59375, 2.3125), (), 'mode = "cubic", exclude_outside = 1, antialias = 1', (4, 2)),
     "three_axes": ((3, 4, 2), (1.34375, 0.8125, 2.3125), (), 'mode = "linear"', (4, 3, 4)),
 }
-# the version of the operators, the node, its attributes, the transformation they mean
+# the version of the operators, the node, its attributes, their coordinate transformation
 OLD = [(9, "Upsample", "nearest", "", "asymmetric"), (9, "Upsample", "linear", "", "asymmetric"), (10, "Resize", "linear", "", "asymmetric"),
        (11, "Resize", "cubic", "", "half_pixel"), (13, "Resize", "linear", ", " + HOW.format("align_corners"), "align_corners")]
 
@@ -67,7 +67,7 @@ class Contest:
         return f"kernel_type = \"RBF\", post_transform = \"{self.post}\", {lists}"
 
     def pairs(self, x):
-        """How probable class i is against class j."""
+        """The probability of class i against class j."""
         alike, of = np.exp(-0.25 * ((x - self.vectors) ** 2).sum(-1)), np.zeros((self.classes, self.classes))
         for k, (i, j) in enumerate(zip(*np.triu_indices(self.classes, 1))):
             one, other = slice(*self.first[i : i + 2]), slice(*self.first[j : j + 2])

@@ -1,4 +1,4 @@
-"""Kernels in types that no other test calls at run time; what is expected is worked out here, or ONNX Runtime's."""
+"""Kernels in types that no other test calls at run time; the expected results are written here, or ONNX Runtime's."""
 import ml_dtypes
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -15,7 +15,7 @@ def add_instances(c):
 
 
 def add_moves(c, rng):
-    """Elements of every size: axes of which none runs on in the next, parts of sequences, one value everywhere."""
+    """Elements of every size: axes that cannot be merged, parts of sequences, splats."""
     kinds = {"u8": np.uint8, "f16": F16, "string": object, "i4": ml_dtypes.int4, "u2": ml_dtypes.uint2}
     for name, kind in kinds.items():
         x = rng.integers(0, 4, (2, 3, 2, 3, 2, 3))
@@ -34,7 +34,7 @@ def add_moves(c, rng):
 
 
 def add_sizes(c, rng):
-    """Sizes of the run as numbers of 32 bits; a range of 16."""
+    """Run-time sizes as 32-bit numbers; a 16-bit range."""
     x = rng.standard_normal((3, 4)).astype(F32)
     add(c, "instance_dims", '<ir_version: 8, opset_import: ["": 17]> g (float[n, m] x, int32[2] i) => (int32[2] y) { '
         "s = Shape (x) t = Cast <to = 6> (s) y = Add (t, i) }", [x, np.array([10, -20], np.int32)])
@@ -57,7 +57,7 @@ def attention(q, k, v, state, rule):
 
 
 def add_attention(c, rng):
-    """Small whole numbers, of which every type has the sums."""
+    """Small integers, whose sums are representable in every type."""
     for name, kind in ("f16", F16), ("bf16", BF16), ("f32", F32):
         for past, of_state in ("f16", F16), ("bf16", BF16), ("f32", F32):
             q, k, v = (rng.integers(-1, 2, (2, 4, 2 * n)).astype(kind) for n in (3, 3, 5))
@@ -69,7 +69,7 @@ def add_attention(c, rng):
 
 
 def add_signals(c, rng):
-    """In double: a transform whose length is the run's, windows on the mel scale, an image whose size is the run's."""
+    """In double: a transform of run-time length, windows on the mel scale, an image of run-time size."""
     for n in 7, 8, 9:
         x = rng.standard_normal((2, n, 2))
         y = np.fft.fft(x[..., 0] + 1j * x[..., 1])
@@ -85,7 +85,7 @@ def add_signals(c, rng):
 
 
 def add_lookups(c, rng):
-    """What is computed from one byte is looked up, of enough elements."""
+    """Lookup tables for functions of a byte, with enough elements."""
     for kind in "uint8", "int8":
         x = np.resize(np.arange(256), 1111).astype(kind)
         scale, zero = F32(0.0625), np.dtype(kind).type(100 if kind == "uint8" else -28)
@@ -100,7 +100,7 @@ def add_lookups(c, rng):
 
 
 def add_limits(c, rng):
-    """Numbers that an operator limits, in every type: nothing is dropped with a ratio of 0."""
+    """Numbers that the specification limits, in every type: nothing is dropped with a ratio of 0."""
     for kind in F16, BF16, F32, F64:
         x = rng.standard_normal((3, 4)).astype(F32)
         name = np.dtype(kind).name
@@ -113,7 +113,7 @@ def add_limits(c, rng):
 
 
 def add_trees(c, rng):
-    """Features beyond what 16 bits number."""
+    """More features than 16 bits can index."""
     far = 40000
     for kind in F32, F64:
         nodes = {"nodes_treeids": [0] * 3, "nodes_nodeids": [0, 1, 2], "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],

@@ -1,5 +1,5 @@
-"""Kernels that have two types, in all pairs of them that an operator has; and those of types that other tests compute
-with while compiling. Many nodes in one model; values are such that every result is exact, and worked out here."""
+"""Kernels of two types, in all pairs of them that an operator has; and kernels of types that other tests use only for folding. Many
+nodes in one model; all results are exact and written here."""
 import ml_dtypes
 import numpy as np
 from onnx import helper, numpy_helper
@@ -17,14 +17,14 @@ def tag(t):
 
 
 class Nodes:
-    """A model of nodes that have nothing to do with each other, each with inputs and outputs of its own."""
+    """A model of independent nodes, each with inputs and outputs of its own."""
 
     def __init__(self, version, domain=""):
         self.version = version
         self.nodes, self.given, self.inputs, self.made, self.outputs = [], [], [], [], []
 
     def add(self, op, inputs, results, sizes=None, **attributes):
-        """sizes: of each input, the names of sizes that are open, or None. A result is an array; None: an output left away."""
+        """sizes: for each input, the names of open sizes, or None. A result is an array; None: an omitted output."""
         k, names = len(self.nodes), []
         for i, x in enumerate(inputs):
             names.append("" if x is None else f"x{k}_{i}")
@@ -52,7 +52,7 @@ def ramp(t, *shape, step=1, first=0):
 
 
 def add_samples(c):
-    """Between two pixels is their mean; the nearest one is itself."""
+    """Halfway between two pixels is their mean; the nearest one is unchanged."""
     at = np.array([-1, -0.5, 0, 0.5, 1]).reshape(1, 1, 5, 1) * [1, 0]
     row = np.array([0, 1, 2, 3, 4])
     for u in FLOATS:
@@ -113,7 +113,7 @@ def add_places(c):
 
 
 def add_chances(c):
-    """One class has all the probability; of the losses, the score of the target."""
+    """One class has probability 1; losses, by the score of the target."""
     m = Nodes(22)
     for t in FLOATS:
         for i in INDICES:
@@ -126,7 +126,7 @@ def add_chances(c):
 
 
 def add_joined(c):
-    """Of few parts and many."""
+    """Concat of few and of many parts."""
     for parts in 2, 3, 4, 8, 16:
         m = Nodes(13)
         for t in MOVED:
@@ -136,7 +136,7 @@ def add_joined(c):
 
 
 def add_made(c):
-    """What has no input but sizes, of sizes that only the run knows."""
+    """Operators whose only inputs are sizes, with run-time sizes."""
     eyes = Nodes(22)
     for t in (*WHOLE, *FLOATS, bool):
         eyes.add("EyeLike", [np.zeros((3, 5), np.float32)], [np.eye(3, 5, 1, dtype=t)], sizes=[("n", "m")], dtype=tag(t), k=1)
@@ -149,7 +149,7 @@ def add_made(c):
 
 
 def add_resized(c):
-    """Twice as long: between two is their mean."""
+    """Twice as long: halfway between two elements is their mean."""
     m = Nodes(19)
     for t in (*WHOLE, np.float16, BRAIN, np.float32, np.float64):
         x, y = ramp(t, 1, 1, 3, step=4), ramp(t, 1, 1, 5, step=2)
@@ -166,7 +166,7 @@ def add_resized(c):
 
 
 def add_conditions(c):
-    """Where and Compress, one type of each size; a value for each size of a run."""
+    """Where and Compress, with a type of each size; ConstantOfShape of run-time size."""
     m = Nodes(16)
     for t in MOVED:
         if t != np.complex128:

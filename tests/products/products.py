@@ -1,7 +1,7 @@
 """Products of matrices and convolutions whose outputs, rows, inputs and groups are every number from 1 to 70, so that tiles,
 panels and tails are cut in every way; recurrent layers and attention of all sizes, too. models() -> {name: Model}; a model
-has some hundred nodes, each with outputs of its own. All values are small whole numbers, floats as well, so that every sum
-is exact: the results of products are known to the bit, on every machine. Those of recurrent layers and attention are ONNX
+has some hundred nodes, each with outputs of its own. All values are small integers, also as floats, so that every sum is
+exact: the results of products are known to the bit, on every machine. Those of recurrent layers and attention are ONNX
 Runtime's and have a tolerance."""
 import numpy as np
 import onnx
@@ -20,10 +20,10 @@ class Model:
         self.rng = np.random.default_rng(seed)
         self.nodes, self.held, self.given, self.results = [], [], [], []
         self.inputs, self.outputs, self.tolerance = [], [], []
-        self.without = None     # what the emitted C may not have
+        self.without = None     # texts that the emitted C must not contain
 
     def numbers(self, *shape, kind=F32):
-        """Whole numbers, few of them zero; of bytes all there are."""
+        """Integers, few of them zero; for bytes all values."""
         low, high = {F32: (-4, 5), I8: (-128, 128), U8: (0, 256)}[kind]
         return self.rng.integers(low, high, shape).astype(kind)
 
@@ -56,10 +56,10 @@ class Model:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
 
 
-# ---- what is right
+# ---- expected results
 
 def convolved(x, w, group=1, stride=1, pad=0):
-    """x (n, group * cin, h, w) with w (group * cout, cin, kh, kw), in whole numbers."""
+    """The convolution of x (n, group * cin, h, w) and w (group * cout, cin, kh, kw), in integers."""
     x = np.pad(x.astype(np.int64), ((0, 0), (0, 0), (pad, pad), (pad, pad)))
     windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], axis=(2, 3))[:, :, ::stride, ::stride]
     windows = windows.reshape(len(x), group, -1, *windows.shape[2:])
@@ -80,7 +80,7 @@ SHAPES = (1, 1, 0), (3, 1, 1), (2, 2, 0), (3, 2, 1), (2, 1, 0)    # kernel, stri
 
 
 def float_conv(m, i, *, n=1, group=1, cin=3, cout=18, size=(4, 5)):
-    """Some with a bias, a Relu or an Add behind."""
+    """Some with a bias, or followed by a Relu or an Add."""
     kernel, stride, pad = SHAPES[i % len(SHAPES)]
     size = [max(s, kernel) for s in size]
     x, w, b = m.numbers(n, group * cin, *size), m.numbers(group * cout, cin, kernel, kernel), m.numbers(group * cout)
@@ -106,7 +106,7 @@ def float_transpose(m, i, *, cin=3, cout=18, size=(3, 4)):
 
 
 def byte_conv(m, i, *, n=1, group=1, cin=3, cout=18, size=(4, 5)):
-    """QLinearConv of all four pairs of types, zero points of every kind; sums as they are (ConvInteger)."""
+    """QLinearConv of all four pairs of types, with zero points of every kind; plain sums (ConvInteger)."""
     kernel, stride, pad = SHAPES[i % len(SHAPES)]
     size = [max(s, kernel) for s in size]
     tx, tw = ((U8, I8), (I8, I8), (U8, U8), (U8, I8))[i % 4]
@@ -146,7 +146,7 @@ def convolutions(one):
 # ---- products
 
 def float_product(m, i, fixed, *, rows=3, depth=7, columns=18):
-    """MatMul, or Gemm of turned matrices; with a right operand that the model holds, or not."""
+    """MatMul, or Gemm of transposed matrices; with a constant right operand, or not."""
     a, b, c = m.numbers(rows, depth), m.numbers(depth, columns), m.numbers(columns)
     y = a.astype(np.int64) @ b.astype(np.int64)
     right = m.hold if fixed else m.give
@@ -221,10 +221,10 @@ def products(one):
     return m
 
 
-# ---- what is not exact
+# ---- inexact operators
 
 def runtime(m):
-    """The outputs as ONNX Runtime has them."""
+    """The outputs of ONNX Runtime."""
     s = onnxruntime.SessionOptions()
     s.log_severity_level = 3
     session = onnxruntime.InferenceSession(m.model.SerializeToString(), s, providers=["CPUExecutionProvider"])

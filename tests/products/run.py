@@ -1,7 +1,7 @@
 """The models of products.py as C on every machine of tests/machines/table.py, or on some: run.py 'MODEL ...' 'MACHINE ...'.
 Prints what is wrong, then "products: N passed, N failed".
 
-At -O0: every kernel is a function of its own, and compiling cheap; the shapes of the tiles are those of all levels."""
+At -O0, where every kernel is a function of its own and compiling is fast; the shapes of tiles are those of all levels."""
 import os
 import pathlib
 import re
@@ -44,7 +44,7 @@ def write_all():
 
 
 def calls(total):
-    """What the C of a model may not have."""
+    """The calls that the C of a model must not contain."""
     for without in HOME.glob("tests/*/without"):
         for c in sorted((BUILD / "machines").glob(f"*-products*/{without.parent.name}/m.c")):
             found = re.search(without.read_text(), c.read_text())

@@ -1,4 +1,4 @@
-"""What leads from the emitted C and the report back to the model, and to the weights. Prints what is wrong, then "reports: N
+"""References from the emitted C and the report to the model, and to the weights. Prints what is wrong, then "reports: N
 passed, N failed"."""
 import json
 import os
@@ -30,7 +30,7 @@ def run(*command, cwd=WORK):
 
 
 def network():
-    """Every node but the views does something; most of them are parts of others' loops."""
+    """Every node except views has code; most are fused into others."""
     rng = np.random.default_rng(0)
     shapes = {"conv.weight": (8, 4, 3, 3), "conv.bias": (8,), "bn.scale": (8,), "bn.bias": (8,), "bn.mean": (8,), "fc.weight": (8, 5)}
     weights = [numpy_helper.from_array(rng.standard_normal(s).astype(np.float32), n) for n, s in shapes.items()]
@@ -49,7 +49,7 @@ def network():
 
 
 def names():
-    """Every node and every large weight is named in the C; the report knows the bounds' work and shows the ends of names."""
+    """The C names every node and every large weight; the report has the work at the bounds, and shows the ends of names."""
     m = network()
     onnx.save(m, WORK / "network.onnx")
     p = run(BUILD / "onnxcc", "network.onnx", "-o", "network.c", "--dim", "batch<=4", "--report")
@@ -86,7 +86,7 @@ PASSED_ON = {
 
 
 def parameters():
-    """Those of the C are called as the model calls them, whatever they are bytes of."""
+    """The C's parameters have the model's names, even if they share storage with other values."""
     for k, (text, expected) in enumerate(PASSED_ON.items()):
         onnx.save(parse_model(f'<ir_version: 8, opset_import: ["":17]> g {text}'), WORK / f"passed{k}.onnx")
         p = run(BUILD / "onnxcc", f"passed{k}.onnx", "-o", f"passed{k}.c")
@@ -97,7 +97,7 @@ def parameters():
 
 
 def weights():
-    """The C finds its weights wherever it is, or says what to do."""
+    """The C finds its weights in any folder, or has an error that names the remedy."""
     folder = WORK / "sub"
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "b\\b").mkdir(parents=True)
@@ -118,7 +118,7 @@ def weights():
 
 
 def standard_output():
-    """The C alone, which needs no header beside it; the report goes elsewhere."""
+    """Only the C, which needs no separate header; the report goes to standard error."""
     p = run(BUILD / "onnxcc", "network.onnx", "-o", "-", "--dim", "batch<=4", "--report", "--prefix", "network")
     (WORK / "out.c").write_text(p.stdout)
     check(p.returncode == 0 and "lower bound" in p.stderr, f"-o - --report: {p.stderr}")
@@ -132,7 +132,7 @@ LOOP = """(float[3] v, float[3] w) => (float[3] r, float[3] s) <int64 M = {10}, 
 
 
 def loops():
-    """No check of what the loop's head says already; no copy of bytes to where they are."""
+    """No check that the loop's head implies; no copy of bytes that are in place."""
     onnx.save(parse_model(f'<ir_version: 8, opset_import: ["":17]> g {LOOP}'), WORK / "loop.onnx")
     run(BUILD / "onnxcc", "loop.onnx", "-o", "loop.c")
     body = (WORK / "loop.c").read_text().split("for (idx iteration")[1]

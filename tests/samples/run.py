@@ -30,7 +30,7 @@ def build(sample):
     return WORK / sample / sample
 
 
-# ---- filetype: the answers are those that the network's own package gives
+# ---- filetype: the expected labels are those of the network's package
 
 SOURCE = b"#include <stdio.h>\n\nint main(void)\n{\n    puts(\"hello\");\n    return 0;\n}\n"
 SCRIPT = b"import sys\n\n\ndef main():\n    for line in sys.stdin:\n        print(line.rstrip()[::-1])\n\n\nmain()\n"
@@ -68,7 +68,7 @@ def test_filetype():
     check(p.returncode == 1 and "no such file: No such" in p.stderr and f"{WORK}: Is a dir" in p.stderr, p.stderr)
 
 
-# ---- vad: words of a synthesiser, silence between them
+# ---- vad: synthesised words with silence between them
 
 WORDS = ["hello world", "seventeen", "the quick brown fox", "good morning", "somebody says something"]
 PAUSES = [0.7, 1.0, 0.5, 2.0, 0.8, 1.3]
@@ -85,7 +85,7 @@ def say(text):
 
 
 def write_wav(file, x, rate, channels):
-    """16-bit PCM; the other channels are noise, and a chunk that nobody knows comes before the sound."""
+    """16-bit PCM; the other channels are noise, and an unknown chunk precedes the sound."""
     noise = np.random.default_rng(1).integers(-9999, 9999, (len(x), channels - 1)).astype(np.int16)
     data = np.concatenate([x[:, None], noise], 1).tobytes()
     format = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, channels, rate, 2 * channels * rate, 2 * channels, 16)

@@ -1,27 +1,27 @@
-"""The rows of the format's specification: models that each row is about, what must become of them, and results that were
-worked out by hand (or numpy) from the text, never by onnxcc. Prints what is not so, and which rows are covered and held.
+"""The rows of the format's specification: models for each row, their expected outcome, and results that were computed by hand (or
+numpy) from the specification, never by onnxcc. Prints the differences, and which rows are covered and held.
 
 A .spec file is text. A keyword begins a line; lines indented by four spaces go on with it:
-    row ID TITLE     a new case of the row ID; indented: the model (as of onnx.parser); a row may have several cases
+    row ID TITLE     a new case of the row ID; indented: the model (in the syntax of onnx.parser); a row may have several cases
     model B1         instead: what to start from, one of MODELS (default B0)
-    for V in LIST    the case once for each
+    for V in LIST    a case for each item
     edit PYTHON      changes the model m, or sets data (the bytes of m.onnx), or writes files
     with ARGUMENTS   for onnxcc
-    in NAME = VALUE  an input (numbers are made up for those that are not given)
+    in NAME = VALUE  an input (others get generated numbers)
     out VAR = VALUE  what a result, or an expression of results, must be; inputs go by their names
     file NAME        the model's file, where not m.onnx; again: the C is the same from another folder and language
     includes FILES   headers of C that the program includes first; pedantic, trigraphs: warnings of these are errors
     by C             run the emitted C, built by gcc, instead of --eval; `by C PYTHON`: calls run() itself, may assert
-    function C       what the user writes: a file of C with the header, linked with the emitted C
+    function C       the user's functions: a C file that includes the header, linked with the emitted C
     status NAME      run returns ..._NAME, by C
     error CODE TEXT  rejected, with this code (none, or *: any), and the text in the message
-    warns CODE TEXT  accepted, with this warning; without any such line: without a word
-    strict CODE TEXT with --strict: rejected with this code; `strict` alone: accepted without a word
-    same PYTHON      this change of the model gives the same C, but for comments;  differs PYTHON: other C
-    c REGEX, h REGEX, dump REGEX   is found in the C, the header, the graph as it is read; not REGEX: is in neither C nor header
+    warns CODE TEXT  accepted, with this warning; without any such line: without warnings
+    strict CODE TEXT with --strict: rejected with this code; `strict` alone: accepted without warnings
+    same PYTHON      this change of the model gives the same C, except comments;  differs PYTHON: other C
+    c REGEX, h REGEX, dump REGEX   must match in the C, the header, the parsed graph; not REGEX: must match in neither C nor header
     see NAME         a case of tests/error
-    none WHY         asks nothing of a compiler
-    training WHY     waits for training
+    none WHY         requires nothing of a compiler
+    training WHY     requires training
 """
 import ctypes
 import fnmatch
@@ -46,7 +46,7 @@ HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "error"))
 import run as errors  # noqa: E402
 
-# How many rows there are; those of DTY are counted from 0.
+# The number of rows; those of DTY are numbered from 0.
 ROWS = {"CON": 7, "VER": 16, "MOD": 11, "SEM": 7, "MET": 10, "OPS": 21, "GRA": 18, "NAM": 16, "IO": 19, "VIN": 9, "NOD": 15,
         "OPT": 17, "ATT": 28, "FUN": 39, "SUB": 27, "TRN": 28, "DTY": 34, "ENC": 17, "EXT": 18, "SPA": 15, "TYP": 15,
         "SHP": 21, "INF": 11, "DEN": 3, "QNT": 3, "DEV": 6, "PB": 12, "EMI": 8}
@@ -65,7 +65,7 @@ class Case:
         self.parts, self.text = [], ""
 
     def filled(self, space):
-        """The same with the value of its `for` where $V stands."""
+        """The same with $V replaced by the value of its `for`."""
         def fill(text):
             return re.sub(r"\$(\w+)", lambda v: str(space[v[1]]) if v[1] in space else v[0], text)
 
@@ -142,7 +142,7 @@ def train(m):
 
 
 def sum_of_negatives(g, names):
-    """Makes y = -x0 - x1 ...; names: of the inputs, float[2]; those of other values are like them."""
+    """A model of y = -x0 - x1 ...; names: of the inputs, float[2]; other values are named similarly."""
     for n in names:
         g.input.append(helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]))
         g.node.append(node("Neg", [n], [n + "."]))
@@ -155,7 +155,7 @@ def clean(m, *fields):
 
 
 def changed(m, python, space=None):
-    """m after statements, which may also set data."""
+    """m after the statements, which may also set data."""
     copy = onnx.ModelProto()
     copy.CopyFrom(m)
     names = {"m": copy, "g": copy.graph, "data": None, "onnx": onnx, "helper": helper, "np": np, "wire": errors.wire, "train": train,
@@ -166,7 +166,7 @@ def changed(m, python, space=None):
 
 
 def made_up(v):
-    """Values for an input that the case does not give: small, of both signs; sizes that are open are 2."""
+    """Generated values for an input: small, of both signs; open sizes are 2."""
     t = v.type.tensor_type
     shape = [d.dim_value if d.HasField("dim_value") else 2 for d in t.shape.dim]
     n = int(np.prod(shape))
@@ -199,7 +199,7 @@ class Wrong(Exception):
 
 
 def apart(work):
-    """Does the work in a process of its own, which may crash, or hang."""
+    """Runs a function in a separate process, which may crash or hang."""
     out, into = os.pipe()
     child = os.fork()
     if not child:
@@ -253,7 +253,7 @@ class Trial:
         limit = None
 
     def expect(self, codes, said, what):
-        """Are these exactly the codes of the messages, and is the text of each there?"""
+        """Have the messages exactly these codes, and contain their texts?"""
         found = [f for f in re.findall(rf"^{what}(?:\[(.*?)\])?: (.*(?:\n(?!error|warning).*)*)", said, flags=re.M) if "; no file written" not in f[1]]
         for want in codes:
             code, _, text = want.partition(" ")
