@@ -1,4 +1,4 @@
-/* onnxcc.h - the table of contents: the rooms of the compiler; each uses only those before it. */
+/* onnxcc.h - the table of contents: the folders of the compiler; each uses only those before it. */
 #ifndef ONNXCC_H
 #define ONNXCC_H
 

@@ -1,5 +1,5 @@
 """Models that are large, deep or repetitive: shapes of graphs that cost a compiler quadratic time, exponential work or its
-stack. Each is written in the wire format directly. LARGE: name -> (bytes, arguments, expected part of the message or "").""" 
+stack. Each is written in the wire format directly. LARGE: name -> (bytes, arguments, expected part of the message or "")."""
 
 
 def varint(v):
