@@ -32,16 +32,16 @@ static const Node *node_in(const Node *n, const Graph *g)
 /* ---- cycles --------------------------------------------------------------------------------------------------- */
 
 /* A backward search through the dependencies of a node, within one graph. */
-typedef struct Search {
+typedef struct CycleSearch {
     const Graph *graph;
     const Node *now;
     Map from; /* node -> the node that depends on it */
     VEC(const Node *) queue;
-} Search;
+} CycleSearch;
 
 static void search_graph(Graph *g, void *search);
 
-static void search_node(Search *s, const Node *n)
+static void search_node(CycleSearch *s, const Node *n)
 {
     for (int i = 0; i < n->n_in; i++) {
         Node *def = n->in[i] ? n->in[i]->def : NULL;
@@ -55,7 +55,7 @@ static void search_node(Search *s, const Node *n)
 
 static void search_graph(Graph *g, void *search)
 {
-    Search *s = search;
+    CycleSearch *s = search;
     for (int i = 0; i < g->out.n; i++) {
         Node *def = g->out.at[i]->def;
         if (def && def->graph == s->graph && !map_get(&s->from, def)) {
@@ -77,7 +77,7 @@ static bool report_cycle(Order *o, const Node *reader, const Node *producer, con
     }
     if (o->searches++ >= MAX_SEARCHES)
         return false;
-    Search s = {.graph = reader->graph, .now = producer};
+    CycleSearch s = {.graph = reader->graph, .now = producer};
     map_put(&s.from, producer, (void *)(uintptr_t)producer);
     search_node(&s, producer);
     for (int i = 0; i < s.queue.n && !map_get(&s.from, reader); i++) {

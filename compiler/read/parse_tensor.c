@@ -53,11 +53,11 @@ static bool read_dims(const Wire *w, Tensor *t, int64_t *count, const Path *p)
 
 /* ---- the typed fields --------------------------------------------------------------------------------------- */
 
-typedef enum Store { RAW, FLOATS, INT32S, STRINGS, INT64S, DOUBLES, UINT64S, N_STORES } Store;
-static const char *const store_name[] = {"raw_data",   "float_data",  "int32_data", "string_data",
+typedef enum DataField { RAW, FLOATS, INT32S, STRINGS, INT64S, DOUBLES, UINT64S, N_FIELDS } DataField;
+static const char *const field_name[] = {"raw_data",   "float_data",  "int32_data", "string_data",
                                          "int64_data", "double_data", "uint64_data"};
 
-static const Store store_of[N_TYPES] = {
+static const DataField field_of[N_TYPES] = {
 #define TYPE(number, E, tag, onnx, bits, arith, storage, kind, since, public, field) [E] = field,
 #include "ir/types.def"
 #undef TYPE
@@ -72,19 +72,19 @@ static int64_t entries_of(Type t, int64_t count)
     return type_bits(t) == 4 || type_bits(t) == 2 ? (int64_t)type_bytes(t, count) : count;
 }
 
-static void wrong_count(const Path *p, Store store, int64_t got, int64_t want, const Tensor *t)
+static void wrong_count(const Path *p, DataField field, int64_t got, int64_t want, const Tensor *t)
 {
     error_at(path_text(p), type_bits(t->type) < 8 ? "ENC-12" : "ENC-03", "%s has %lld entries; %s%s needs %lld",
-             store_name[store], (long long)got, type_onnx(t->type), shape_text(tensor_shape(t)), (long long)want);
+             field_name[field], (long long)got, type_onnx(t->type), shape_text(tensor_shape(t)), (long long)want);
 }
 
 /* float_data and double_data, which have our layout. */
-static bool take_floats(const Wire *w, Store store, Tensor *t, int64_t count, const Path *p)
+static bool take_floats(const Wire *w, DataField field, Tensor *t, int64_t count, const Path *p)
 {
-    int64_t size = store == FLOATS
+    int64_t size = field == FLOATS
     ? 4 : 8, want = entries_of(t->type, count);
     if (w->s.n % (size_t)size || (int64_t)w->s.n / size != want) {
-        wrong_count(p, store, (int64_t)w->s.n / size, want, t);
+        wrong_count(p, field, (int64_t)w->s.n / size, want, t);
         return false;
     }
     t->data = w->s.at;
@@ -114,16 +114,16 @@ static void put_bits(uint8_t *to, int64_t i, int bits, uint64_t v)
 }
 
 /* int32_data, int64_data, uint64_data: each entry is an element, or a byte of small elements. */
-static bool take_ints(const Wire *w, Store store, Tensor *t, int64_t count, const Path *p)
+static bool take_ints(const Wire *w, DataField field, Tensor *t, int64_t count, const Path *p)
 {
     Span s = w->s;
     int64_t got = wire_varints(s), want = entries_of(t->type, count);
     if (got < 0) {
-        error_at(path_text(p), "PB-03", "malformed numbers in %s", store_name[store]);
+        error_at(path_text(p), "PB-03", "malformed numbers in %s", field_name[field]);
         return false;
     }
     if (got != want) {
-        wrong_count(p, store, got, want, t);
+        wrong_count(p, field, got, want, t);
         return false;
     }
     size_t bytes = type_bytes(t->type, count), width = type_bits(t->type) < 8 ? 1 : (size_t)type_bits(t->type) / 8;
@@ -133,7 +133,7 @@ static bool take_ints(const Wire *w, Store store, Tensor *t, int64_t count, cons
         uint64_t v = wire_next(&s);
         if (bad < 0 && !entry_fits(t->type, v)) {
             bad = i;
-            bad_value = store == INT32S ? (int32_t)v : (int64_t)v;
+            bad_value = field == INT32S ? (int32_t)v : (int64_t)v;
         }
         if (t->type == B8)
             v = (int32_t)v != 0;
@@ -146,12 +146,12 @@ static bool take_ints(const Wire *w, Store store, Tensor *t, int64_t count, cons
     if (bad < 0)
         return true;
     if (type_bits(t->type) == 6) {
-        error_at(path_text(p), "DTY-32", "%s[%lld] is %lld, which does not fit %s", store_name[store], (long long)bad,
+        error_at(path_text(p), "DTY-32", "%s[%lld] is %lld, which does not fit %s", field_name[field], (long long)bad,
                  (long long)bad_value, type_onnx(t->type));
         return false;
     }
     warn_strict(path_text(p), type_is_float(t->type) ? "ENC-10" : "ENC-16",
-                "%s[%lld] is %lld, which does not fit %s; it is cut to size", store_name[store], (long long)bad,
+                "%s[%lld] is %lld, which does not fit %s; it is cut to size", field_name[field], (long long)bad,
                 (long long)bad_value, type_onnx(t->type));
     return true;
 }
@@ -222,7 +222,7 @@ static bool take_external(Model *m, const onnx_TensorProto *proto, Tensor *t, in
 /* Reads the data, which must be in exactly one field. */
 static bool take_data(Model *m, const onnx_TensorProto *proto, Tensor *t, int64_t count, const Path *p)
 {
-    const Wire *w[N_STORES] = {&proto->raw_data,   &proto->float_data,  &proto->int32_data, &proto->string_data,
+    const Wire *w[N_FIELDS] = {&proto->raw_data,   &proto->float_data,  &proto->int32_data, &proto->string_data,
                                &proto->int64_data, &proto->double_data, &proto->uint64_data};
     int used = -1;
     int64_t location = wire_int(&proto->data_location);
@@ -231,15 +231,15 @@ static bool take_data(Model *m, const onnx_TensorProto *proto, Tensor *t, int64_
                  (long long)location);
         return false;
     }
-    for (int i = 0; i < N_STORES; i++) {
+    for (int i = 0; i < N_FIELDS; i++) {
         if (!w[i]->s.n && !w[i]->n && !(i == RAW && wire_has(w[i])))
             continue;
         if (location == onnx_TensorProto_DataLocation_EXTERNAL) {
-            error_at(path_text(p), "EXT-04", "the data is said to be in another file, but %s has some", store_name[i]);
+            error_at(path_text(p), "EXT-04", "the data is said to be in another file, but %s has some", field_name[i]);
             return false;
         }
         if (used >= 0) {
-            error_at(path_text(p), "ENC-01", "both %s and %s have data", store_name[used], store_name[i]);
+            error_at(path_text(p), "ENC-01", "both %s and %s have data", field_name[used], field_name[i]);
             return false;
         }
         used = i;
@@ -256,18 +256,19 @@ static bool take_data(Model *m, const onnx_TensorProto *proto, Tensor *t, int64_
         return take_raw(w[RAW]->s, t, count, p);
     if (!count) {
         error_at(path_text(p), "ENC-05", "%s%s has no elements, but %s has data", type_onnx(t->type),
-                 shape_text(tensor_shape(t)), store_name[used]);
+                 shape_text(tensor_shape(t)), field_name[used]);
         return false;
     }
-    if (used != (int)store_of[t->type]) {
+    if (used != (int)field_of[t->type]) {
         error_at(path_text(p), "ENC-02", "%s values belong in %s (or raw_data), not in %s", type_onnx(t->type),
-                 store_name[store_of[t->type]], store_name[used]);
+                 field_name[field_of[t->type]], field_name[used]);
         return false;
     }
     if (used == STRINGS)
         return take_strings(w[used], t, count, p);
     return used == FLOATS
-    || used == DOUBLES ? take_floats(w[used], (Store)used, t, count, p) : take_ints(w[used], (Store)used, t, count, p);
+    || used == DOUBLES ? take_floats(w[used], (DataField)used, t, count, p)
+                       : take_ints(w[used], (DataField)used, t, count, p);
 }
 
 Tensor *read_tensor(Model *m, Span s, const Path *p, Name *tensor_name)

@@ -179,6 +179,17 @@ def targets_are_run(rows, machines, readme):
                 find("README.md", i, f"{name}: not a target")
 
 
+def types_have_one_meaning(files):
+    """No two structs of the compiler have the same name."""
+    seen = {}
+    for file, text in files.items():
+        if not re.fullmatch(r"compiler/(\w+/)?\w+\.[ch]", file):
+            continue
+        for m in re.finditer(r"^(?:typedef )?(?:struct|union|enum) (\w+) \{", text, re.M):
+            if seen.setdefault(m[1], file) != file:
+                find(file, text[:m.start()].count("\n") + 1, f"{m[1]} is a type of {seen[m[1]]}, too")
+
+
 def types_are_complete(rows, runtime, tested):
     """rt.c instantiates each row of types.def, as T and, unless it is only moved, as U; the test of element.h covers each."""
     kinds = {tag: kind for tag, kind in re.findall(r"^TYPE\(\d+, \w+, (\w+), .*?(\w+), \d+, \"\w+\", \w+\)$", rows, re.M) if tag != "c64"}
@@ -207,6 +218,7 @@ assert len(names) > 100, names
 for f, t in files.items():
     look_at(f, t, sorted(names))
 operators_table(files["README.md"])
+types_have_one_meaning(files)
 types_are_complete(files["compiler/ir/types.def"], files["runtime-min/rt.c"], files["tests/numbers/element.c"])
 parts_have_tests(files)
 targets_are_run(files["compiler/base/target.def"], files["tests/machines/table.py"], files["README.md"])
