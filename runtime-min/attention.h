@@ -135,9 +135,9 @@ HELPER void FN(attention_span)(const struct FN(attention_head) *h, const struct 
 /* Replaces s by softmax(s) up to a factor, which is returned; 0 if all are -infinity. n: a multiple of 16. */
 HELPER A FN(attention_softmax)(A *s, idx n)
 {
-    const A top = RT_CAT(attention_top_, A)(s, n), most = top > OUTSIDE ? top : 0;
+    const A top = RT_CAT(attention_top_, A)(s, n), upper = top > OUTSIDE ? top : 0;
     for (idx i = 0; i < n; i++)
-        s[i] = M(exp)(s[i] - most);
+        s[i] = M(exp)(s[i] - upper);
     const A sum = RT_CAT(attention_sum_, A)(s, n);
     return sum == 0 ? 0 : 1 / sum;
 }

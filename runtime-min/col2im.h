@@ -8,7 +8,7 @@
  * part: the numbers per element, 2 for complex ones; at, most: begin and end of the buffer for the text of strings. */
 #define col2im_PARAMS(X, V)                                                                                            \
     X(idx, channels) V(idx, blocks, 3) V(idx, image, 3) V(idx, block, 3) V(idx, stride, 3) V(idx, dilation, 3)          \
-    V(idx, pad, 3) X(idx, part) X(idx, at) X(idx, most)
+    V(idx, pad, 3) X(idx, part) X(idx, at) X(idx, upper)
 PARAMS(col2im)
 #endif
 
@@ -61,13 +61,13 @@ HELPER void FN(col2im_all)(const T *x, T *y, struct col2im p)
 KERNEL int FN(col2im)(const str *restrict x, str *restrict y, u8 *restrict text, struct col2im p)
 {
     const idx size = p.channels * p.image[0] * p.image[1] * p.image[2];
-    const u64 most = (u64)p.most;
+    const u64 upper = (u64)p.upper;
     u64 used = (u64)p.at;
     memset(y, 0, (size_t)size * sizeof *y);
     FN(col2im_all)(x, y, p);
     for (idx i = 0; i < size; i++) {
         const u64 n = y[i].length;
-        if (n > most - used)
+        if (n > upper - used)
             return RT_BAD_SIZE;
         y[i].text = (const char *)text + used;
         y[i].length = 0;

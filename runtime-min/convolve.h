@@ -47,7 +47,7 @@ TILE struct conv_plan conv_plan(idx width, idx cout, int even, tile_epilogue *ep
 /* May and should tiles continue from row to row of y? Rows are short, and x needs no padding. */
 TILE int conv_cross(const struct conv *p)
 {
-    const int most =
+    const int upper =
         TILE_ROWS((p->cout + RT_VEC - 1) / RT_VEC < TILE_VECTORS ? (p->cout + RT_VEC - 1) / RT_VEC : TILE_VECTORS);
     int inside = 1;
 #define CONV_AXIS(a)                                                                                                   \
@@ -56,7 +56,7 @@ TILE int conv_cross(const struct conv *p)
     CONV_AXIS(1)
     CONV_AXIS(2)
 #undef CONV_AXIS
-    return (p->whole || inside) && most <= TILE_LOOSE && p->out[2] < 4 * most && p->out[0] * p->out[1] > 1;
+    return (p->whole || inside) && upper <= TILE_LOOSE && p->out[2] < 4 * upper && p->out[0] * p->out[1] > 1;
 }
 
 /* The state of one group of one image. line, layer: the strides of rows and planes of x, as tiles read it. The windows
@@ -135,8 +135,8 @@ HELPER const f32 *conv_input(struct conv_work *k, idx row, idx i, idx R, idx *n)
         return k->scratch + (d + p->pad[0]) * k->layer + (h + p->pad[1]) * k->line + (w + p->pad[2]) * k->pitch;
     if (d >= 0 && h >= 0 && d + k->reach[0] <= p->in[0] && h + k->reach[1] <= p->in[1] && i >= k->from &&
         i + R <= k->to) {
-        const idx most = (k->to - i) / R;
-        *n = *n < most ? *n : most;
+        const idx upper = (k->to - i) / R;
+        *n = *n < upper ? *n : upper;
         return k->x + d * k->layer + h * k->line + w * k->pitch;
     }
     const idx size[3] = {k->reach[0], k->reach[1], (R - 1) * p->stride[2] + k->reach[2]};
@@ -190,9 +190,9 @@ HELPER void conv_pass(struct conv_work *k, idx tap, idx depth)
     for (idx row = 0; row < rows; row++)
         for (idx i = 0, n; i < pixels;) {
             const int little = i >= c->along.bigs;
-            const idx R = little ? c->along.little : c->along.big, most = CACHE / (R * (k->t.step + 1));
+            const idx R = little ? c->along.little : c->along.big, upper = CACHE / (R * (k->t.step + 1));
             n = ((little ? pixels : c->along.bigs) - i) / R;
-            n = n < most ? n : most > 0 ? most : 1;
+            n = n < upper ? n : upper > 0 ? upper : 1;
             const f32 *const x = conv_input(k, row, i, R, &n);
             const f32 *const r = k->r ? k->r + (row * pixels + i) * p->r_pitch : NULL;
             conv_pixels(k, little, x + kd * k->t.plane + k->t.tap[0] * k->t.row + k->t.tap[1] * k->t.right + depth, r,

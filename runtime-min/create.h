@@ -6,7 +6,7 @@
 /* y[i] = *start + i * *delta */
 #define range_PARAMS(X, V) X(idx, count)
 /* The same, up to *limit; reports the count, which is at most `most`, the room in y */
-#define range_to_PARAMS(X, V) X(idx, most)
+#define range_to_PARAMS(X, V) X(idx, max_count)
 /* y: (rows, columns), 1 where column - row == k */
 #define eye_PARAMS(X, V) X(idx, rows) X(idx, columns) X(i64, k)
 /* indices: (outer, inner), values: off and on, y: (outer, depth, inner) */
@@ -49,7 +49,7 @@ KERNEL int FN(range_to)(const T *start, const T *limit, const T *delta, T *y, i6
     const f64 steps = (f64)(LD(limit, 0) - LD(start, 0)) / (f64)LD(delta, 0);
     if (LD(delta, 0) == 0)
         return RT_BAD_VALUE;
-    if (!(steps <= (f64)p.most)) /* also if it is NaN */
+    if (!(steps <= (f64)p.max_count)) /* also if it is NaN */
         return RT_BAD_SIZE;
     idx count = steps > 0 ? (idx)steps : 0;
     count += (f64)count < steps;

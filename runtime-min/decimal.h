@@ -4,7 +4,7 @@
 #include "text.h"
 
 /* bits, low: the precision of a floating-point type, whose numbers are multiples of 2^low */
-#define text_print_PARAMS(X, V) X(idx, count) X(idx, at) X(idx, most) X(int, bits) X(int, low)
+#define text_print_PARAMS(X, V) X(idx, count) X(idx, at) X(idx, upper) X(int, bits) X(int, low)
 #define text_read_PARAMS(X, V) X(idx, count) X(int, bits) X(int, low)
 PARAMS(text_print)
 PARAMS(text_read)
@@ -342,15 +342,15 @@ HELPER int rt_text_get_i64(str s, i64 *y, int bits, int low)
 
 #if defined T && !defined U
 #if RT_CAT(DECIMAL_IS_, T) == 1
-/* y[i]: x[i] as a string, whose bytes are stored in text[p.at .. p.most). */
+/* y[i]: x[i] as a string, whose bytes are stored in text[p.at .. p.upper). */
 KERNEL int FN(text_print)(const T *restrict x, str *restrict y, u8 *restrict text, struct text_print p)
 {
     char word[32];
-    const u64 most = (u64)p.most;
+    const u64 upper = (u64)p.upper;
     u64 used = (u64)p.at;
     for (idx i = 0; i < p.count; i++) {
         const u64 n = (u64)(RT_CAT(rt_text_put_, T)(word, x[i], p.bits, p.low) - word);
-        if (n > most - used)
+        if (n > upper - used)
             return RT_BAD_SIZE;
         memcpy(text + used, word, (size_t)n);
         y[i].text = (const char *)text + used;

@@ -6,7 +6,7 @@
 
 /* x: (n), a file; y: (height, width, 3) or, for gray, (height, width, 1); height and width are reported, at most
  * most_... Both are 0 if x is no image. scratch: IMAGE_SCRATCH + 16 * most_width. */
-#define image_decode_PARAMS(X, V) X(idx, n) X(idx, most_height) X(idx, most_width) X(int, format)
+#define image_decode_PARAMS(X, V) X(idx, n) X(idx, max_height) X(idx, max_width) X(int, format)
 PARAMS(image_decode)
 
 enum { IMAGE_RGB, IMAGE_BGR, IMAGE_GRAY };
@@ -18,7 +18,7 @@ struct rt_image {
     const u8 *in;
     idx n, at; /* its bytes; the current position */
     u8 *out, *scratch;
-    idx most_height, most_width, height, width;
+    idx max_height, max_width, height, width;
     int format;
 };
 
@@ -42,7 +42,7 @@ SHARED int image_open(struct rt_image *m, i64 width, i64 height)
 {
     if (width < 1 || height < 1)
         return IMAGE_BROKEN;
-    if (width > m->most_width || height > m->most_height)
+    if (width > m->max_width || height > m->max_height)
         return RT_BAD_SIZE;
     m->width = (idx)width;
     m->height = (idx)height;
@@ -222,8 +222,8 @@ KERNEL int FN(image_decode)(const u8 *x, u8 *y, void *scratch, i64 *height, i64 
                          .n = p.n,
                          .out = y,
                          .scratch = (u8 *)scratch,
-                         .most_height = p.most_height,
-                         .most_width = p.most_width,
+                         .max_height = p.max_height,
+                         .max_width = p.max_width,
                          .format = p.format};
     int status = IMAGE_BROKEN;
     if (p.n > 26 && x[0] == 'B' && x[1] == 'M')

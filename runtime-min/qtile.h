@@ -138,7 +138,7 @@ TILE void qtile_end(const dot_sums *c, const int R, const int V, const i8 *const
                     const struct qtile_job *t)
 {
 #if TILE_SMALL && defined __OPTIMIZE__
-    dot_sums copy[TILE_MOST_ROWS * QTILE_WIDTH];
+    dot_sums copy[TILE_MAX_ROWS * QTILE_WIDTH];
 #define QTILE_ELEMENT(r, v)                                                                                            \
     if (R > r && V > v)                                                                                                \
         copy[r * V + v] = c[r * V + v];

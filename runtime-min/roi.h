@@ -17,7 +17,7 @@
 /* boxes: (batch, boxes, 4), by their corners or (center) as x y width height; scores: (batch, classes, boxes), y:
  * (found, batch class box), with room for `most`. limit, overlap and score may be NULL: 0, 0, none. scratch: (boxes) of
  * i32. */
-#define nms_PARAMS(X, V) X(idx, most) X(idx, batch) X(idx, classes) X(idx, boxes) X(int, center)
+#define nms_PARAMS(X, V) X(idx, upper) X(idx, batch) X(idx, classes) X(idx, boxes) X(int, center)
 PARAMS(roi_align)
 PARAMS(max_roi_pool)
 PARAMS(nms)
@@ -52,7 +52,7 @@ HELPER void nms_sink(const f32 *score, i32 *heap, idx n, idx at, i32 v)
 }
 
 /* Is the intersection over union of boxes a and b larger than `most`? */
-HELPER int nms_overlap(const f32 *a, const f32 *b, int center, f32 most)
+HELPER int nms_overlap(const f32 *a, const f32 *b, int center, f32 upper)
 {
     f32 p[4], q[4];
     nms_corners(a, center, p);
@@ -61,7 +61,7 @@ HELPER int nms_overlap(const f32 *a, const f32 *b, int center, f32 most)
     const f32 h = (p[3] < q[3] ? p[3] : q[3]) - (p[1] > q[1] ? p[1] : q[1]);
     const f32 first = (p[2] - p[0]) * (p[3] - p[1]), second = (q[2] - q[0]) * (q[3] - q[1]), both = w * h;
     return w > 0 && h > 0 && both > 0 && first > 0 && second > 0 && first + second - both > 0 &&
-           both / (first + second - both) > most;
+           both / (first + second - both) > upper;
 }
 #endif
 
@@ -191,7 +191,7 @@ KERNEL int FN(nms)(const f32 *boxes, const f32 *scores, const i64 *limit, const 
                    void *scratch, i64 *found, struct nms p)
 {
     i32 *const heap = (i32 *)scratch;
-    const f32 most = overlap ? *overlap : 0;
+    const f32 upper = overlap ? *overlap : 0;
     idx n = 0;
     for (idx b = 0; limit && b < p.batch; b++)
         for (idx c = 0; c < p.classes; c++) {
@@ -208,11 +208,11 @@ KERNEL int FN(nms)(const f32 *boxes, const f32 *scores, const i64 *limit, const 
                 idx k = first;
                 left--;
                 nms_sink(s, heap, left, 0, heap[left]);
-                while (k < n && !nms_overlap(box + best * 4, box + y[k * 3 + 2] * 4, p.center, most))
+                while (k < n && !nms_overlap(box + best * 4, box + y[k * 3 + 2] * 4, p.center, upper))
                     k++;
                 if (k < n)
                     continue;
-                if (n >= p.most)
+                if (n >= p.upper)
                     return RT_BAD_SIZE;
                 y[n * 3] = b;
                 y[n * 3 + 1] = c;

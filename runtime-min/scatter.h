@@ -12,7 +12,7 @@
 #define scatter_nd_PARAMS(X, V) X(idx, size) X(idx, count) X(idx, inner) X(int, depth) V(idx, dim, 16)
 #define scatter_nd_reduce_PARAMS(X, V) X(idx, size) X(idx, count) X(idx, inner) X(int, reduce) X(int, depth) V(idx, dim, 16)
 /* x, y: (batch, outer, most, inner), updates: (batch, outer, count, inner), places: (batch), NULL: all 0 */
-#define tensor_scatter_PARAMS(X, V) X(idx, batch) X(idx, outer) X(idx, most) X(idx, inner) X(idx, count) X(int, circular)
+#define tensor_scatter_PARAMS(X, V) X(idx, batch) X(idx, outer) X(idx, upper) X(idx, inner) X(idx, count) X(int, circular)
 PARAMS(scatter_elements)
 PARAMS(scatter_elements_reduce)
 PARAMS(scatter_nd)
@@ -30,17 +30,17 @@ KERNEL int FN(tensor_scatter)(const void *from, const void *updates, const i64 *
     const T *const x = (const T *)from, *const u = (const T *)updates;
     T *const y = (T *)to;
     if (x != y)
-        MOVE(y, 0, x, 0, p.batch * p.outer * p.most * p.inner);
+        MOVE(y, 0, x, 0, p.batch * p.outer * p.upper * p.inner);
     for (idx b = 0; b < p.batch; b++) {
         i64 first = places ? places[b] : 0;
-        if (p.circular && p.most)
-            first = (first % p.most + p.most) % p.most;
-        if (first < 0 || (!p.circular && first > p.most - p.count) || p.count > p.most)
+        if (p.circular && p.upper)
+            first = (first % p.upper + p.upper) % p.upper;
+        if (first < 0 || (!p.circular && first > p.upper - p.count) || p.count > p.upper)
             return RT_BAD_INDEX;
         for (idx o = 0; o < p.outer; o++)
             for (idx i = 0; i < p.count; i++) {
-                const idx at = (idx)first + i < p.most ? (idx)first + i : (idx)first + i - p.most;
-                MOVE(y, ((b * p.outer + o) * p.most + at) * p.inner, u, ((b * p.outer + o) * p.count + i) * p.inner,
+                const idx at = (idx)first + i < p.upper ? (idx)first + i : (idx)first + i - p.upper;
+                MOVE(y, ((b * p.outer + o) * p.upper + at) * p.inner, u, ((b * p.outer + o) * p.count + i) * p.inner,
                      p.inner);
             }
     }

@@ -5,12 +5,12 @@
 #include "text.h"
 
 /* x: dim[0] x .. x dim[rank), of elements of `part` numbers, y: (rank, found): the indices of non-zero elements */
-#define nonzero_PARAMS(X, V) X(idx, most) X(idx, size) X(int, part) X(int, rank) V(idx, dim, 16)
+#define nonzero_PARAMS(X, V) X(idx, upper) X(idx, size) X(int, part) X(int, rank) V(idx, dim, 16)
 /* x: (outer, axis, inner), condition: (n), n <= axis, y: (outer, found, inner) */
-#define compress_PARAMS(X, V) X(idx, most) X(idx, outer) X(idx, axis) X(idx, inner) X(idx, n)
+#define compress_PARAMS(X, V) X(idx, upper) X(idx, outer) X(idx, axis) X(idx, inner) X(idx, n)
 /* x: (outer, axis, inner), y: (outer, found, inner), first, count: (found), which: (axis); all but y may be NULL.
  * scratch: 3 * axis. */
-#define unique_PARAMS(X, V) X(idx, most) X(idx, outer) X(idx, axis) X(idx, inner) X(int, sorted)
+#define unique_PARAMS(X, V) X(idx, upper) X(idx, outer) X(idx, axis) X(idx, inner) X(int, sorted)
 #define choose_PARAMS(X, V) X(idx, count)
 PARAMS(nonzero)
 PARAMS(compress)
@@ -31,7 +31,7 @@ KERNEL int FN(nonzero)(const void *from, i64 *y, i64 *found, struct nonzero p)
     idx n = 0, k = 0, at[16] = {0};
     for (idx i = 0; i < p.size; i++)
         n += !IS_ZERO(x, i);
-    if (n > p.most)
+    if (n > p.upper)
         return RT_BAD_SIZE;
     for (idx i = 0; i < p.size; i++) {
         if (!IS_ZERO(x, i)) {
@@ -115,7 +115,7 @@ KERNEL int FN(unique)(const void *from, void *into, i64 *first, i64 *which, i64 
         for (idx i = 0; i < p.axis; i++)
             if (group[i] == i)
                 rank[i] = next++;
-    if (n > p.most)
+    if (n > p.upper)
         return RT_BAD_SIZE;
     for (idx i = 0; count && i < n; i++)
         count[i] = 0;
@@ -148,7 +148,7 @@ KERNEL int FN(compress)(const void *from, const b8 *condition, void *to, i64 *fo
     *found = 0;
     for (idx i = 0; i < p.n && i < p.axis; i++)
         *found += condition[i] != 0;
-    if (*found > p.most)
+    if (*found > p.upper)
         return RT_BAD_SIZE;
     for (idx o = 0; o < p.outer; o++)
         for (idx i = 0; i < p.n && i < p.axis; i++)

@@ -6,7 +6,7 @@
 #define slots_PARAMS(X, V) X(idx, have) X(idx, from) X(idx, to)
 PARAMS(slots)
 
-#define insert_PARAMS(X, V) X(idx, have) X(idx, from) X(idx, to) X(idx, size) X(idx, most)
+#define insert_PARAMS(X, V) X(idx, have) X(idx, from) X(idx, to) X(idx, size) X(idx, upper)
 PARAMS(insert)
 
 #define erase_PARAMS(X, V) X(idx, have) X(idx, slot)
@@ -15,11 +15,11 @@ PARAMS(erase)
 #define element_PARAMS(X, V) X(idx, have) X(idx, slot) X(idx, size)
 PARAMS(element)
 
-#define join_PARAMS(X, V) X(idx, have) X(idx, slot) X(int, width) X(int, rank) X(int, axis) X(int, stack) X(idx, most)
+#define join_PARAMS(X, V) X(idx, have) X(idx, slot) X(int, width) X(int, rank) X(int, axis) X(int, stack) X(idx, upper)
 PARAMS(join)
 
 #define cut_PARAMS(X, V)                                                                                               \
-    X(idx, pieces) X(i64, part) X(idx, most) X(idx, slot) X(int, width) X(int, rank) X(int, axis) X(int, squeeze)      \
+    X(idx, pieces) X(i64, part) X(idx, upper) X(idx, slot) X(int, width) X(int, rank) X(int, axis) X(int, squeeze)      \
     V(idx, dim, 16)
 PARAMS(cut)
 #endif
@@ -47,7 +47,7 @@ KERNEL int FN(insert)(const void *from, const void *what, const i64 *count, cons
     const T *const x = from, *const item = what;
     T *const y = to;
     const idx k = rt_size(*count), n = rt_min(p.from, p.to), i = at ? rt_size(*at) + (*at < 0 ? k : 0) : k;
-    if (k < 0 || k > p.have || k >= p.most || p.size > p.to)
+    if (k < 0 || k > p.have || k >= p.upper || p.size > p.to)
         return RT_BAD_SIZE;
     if (i < 0 || i > k)
         return RT_BAD_INDEX;
@@ -94,7 +94,7 @@ KERNEL int FN(element)(const void *restrict from, const i64 *count, const i64 *a
 REGISTER_FALLIBLE(element, 4, 3, 0)
 
 /* Concatenates all elements along an axis, or stacks them along a new one; their other sizes (dims: a row per slot)
- * must agree. *length: the size of that axis, at most p.most. */
+ * must agree. *length: the size of that axis, at most p.upper. */
 KERNEL int FN(join)(const void *restrict from, const i64 *restrict dims, const i64 *count, void *restrict to,
                     int64_t *restrict length, struct join p)
 {
@@ -114,7 +114,7 @@ KERNEL int FN(join)(const void *restrict from, const i64 *restrict dims, const i
             size *= d;
         }
         const idx n = p.stack ? 1 : rt_size(dims[s * p.width + p.axis]);
-        if (n > p.most - total)
+        if (n > p.upper - total)
             return RT_BAD_SIZE;
         total += n;
         largest = rt_max(largest, size);
@@ -151,7 +151,7 @@ KERNEL int FN(cut)(const void *restrict from, const i64 *restrict sizes, void *r
             outer *= p.dim[a];
         else if (a > p.axis)
             inner *= p.dim[a];
-    if (p.pieces > p.most)
+    if (p.pieces > p.upper)
         return RT_BAD_SIZE;
     for (idx s = 0; s < p.pieces; s++) {
         const idx left = axis - at, n = sizes ? rt_size(sizes[s]) : rt_min(left, rt_size(p.part));

@@ -3,16 +3,16 @@
 #define ONNXCC_TEXT_H
 #include "rt.h"
 
-#define text_join_PARAMS(X, V) X(idx, count) X(idx, at) X(idx, most)
+#define text_join_PARAMS(X, V) X(idx, count) X(idx, at) X(idx, upper)
 PARAMS(text_join)
 
 #define text_equal_PARAMS(X, V) X(idx, count)
 PARAMS(text_equal)
 
-#define text_normal_PARAMS(X, V) X(idx, count) X(idx, stops) X(int, fold) X(int, change) X(idx, at) X(idx, most) X(idx, room)
+#define text_normal_PARAMS(X, V) X(idx, count) X(idx, stops) X(int, fold) X(int, change) X(idx, at) X(idx, upper) X(idx, room)
 PARAMS(text_normal)
 
-#define text_split_PARAMS(X, V) X(idx, count) X(idx, pieces) X(idx, most)
+#define text_split_PARAMS(X, V) X(idx, count) X(idx, pieces) X(idx, upper)
 PARAMS(text_split)
 
 #define text_match_PARAMS(X, V) X(idx, count) X(idx, classes) X(idx, start) X(idx, accept)
@@ -120,16 +120,16 @@ HELPER int rt_text_next(str s, str mark, u64 *at, int last, str *piece)
 
 #if defined T && !defined U
 #if RT_IS_STRING(T)
-/* y[i] = a[i] followed by b[i]; the bytes are stored in text[p.at .. p.most). */
+/* y[i] = a[i] followed by b[i]; the bytes are stored in text[p.at .. p.upper). */
 KERNEL int FN(text_join)(const str *restrict a, const str *restrict b, str *restrict y, u8 *restrict text,
                          struct text_join p)
 {
     char *to = (char *)text;
-    const u64 most = (u64)p.most;
+    const u64 upper = (u64)p.upper;
     u64 used = (u64)p.at;
     for (idx i = 0; i < p.count; i++) {
         const u64 n = a[i].length + b[i].length;
-        if (n > most - used)
+        if (n > upper - used)
             return RT_BAD_SIZE;
         if (a[i].length)
             memcpy(to + used, a[i].text, (size_t)a[i].length);
@@ -156,7 +156,7 @@ KERNEL int FN(text_normal)(const str *restrict x, const str *restrict stop, str 
                            int64_t *restrict found, struct text_normal p)
 {
     char *to = (char *)text;
-    const u64 most = (u64)p.most;
+    const u64 upper = (u64)p.upper;
     u64 used = (u64)p.at;
     idx k = 0;
     for (idx i = 0; i < p.count; i++) {
@@ -165,7 +165,7 @@ KERNEL int FN(text_normal)(const str *restrict x, const str *restrict stop, str 
             s++;
         if (s < p.stops)
             continue;
-        if (k >= p.room || (p.change && x[i].length > most - used))
+        if (k >= p.room || (p.change && x[i].length > upper - used))
             return RT_BAD_SIZE;
         y[k].length = x[i].length;
         y[k].text = x[i].text;
@@ -187,7 +187,7 @@ KERNEL int FN(text_normal)(const str *restrict x, const str *restrict stop, str 
 REGISTER_FALLIBLE(text_normal, 5, 2, SIZES(1))
 
 /* Row i of y: the pieces of x[i] between marks, at most p.pieces (0: no limit), then "" up to the longest row.
- * count[i]: the number of pieces. *found: the longest row, at most p.most. */
+ * count[i]: the number of pieces. *found: the longest row, at most p.upper. */
 KERNEL int FN(text_split)(const str *restrict x, const str *restrict mark, str *restrict y, i64 *restrict count,
                           int64_t *restrict found, struct text_split p)
 {
@@ -201,7 +201,7 @@ KERNEL int FN(text_split)(const str *restrict x, const str *restrict mark, str *
         count[i] = k;
         longest = k > longest ? k : longest;
     }
-    if (longest > p.most)
+    if (longest > p.upper)
         return RT_BAD_SIZE;
     for (idx i = 0; i < p.count; i++) {
         u64 at = 0;

@@ -9,7 +9,7 @@
 
 #define TILE_PANEL 16
 #define TILE RT_INLINE /* inlined even in small code: the literals make it small */
-#define TILE_MOST_ROWS 14
+#define TILE_MAX_ROWS 14
 #define TILE_LOOSE 8 /* rows at arbitrary addresses in x, each of which needs a register */
 
 /* The maximal vectors, and the maximal rows for v vectors, that fit the registers. With 512-bit registers, where a
@@ -49,12 +49,12 @@ struct tile_cut {
     int big, little;
     idx bigs;
 };
-TILE struct tile_cut tile_cut(idx n, const int most, const int even)
+TILE struct tile_cut tile_cut(idx n, const int upper, const int even)
 {
-    struct tile_cut c = {most, 1, n / most * most};
+    struct tile_cut c = {upper, 1, n / upper * upper};
 #if !TILE_SMALL
     if (even) {
-        const int pieces = n < most ? 1 : (int)((n + most - 1) / most), size = n < 1 ? 1 : (int)(n / pieces);
+        const int pieces = n < upper ? 1 : (int)((n + upper - 1) / upper), size = n < 1 ? 1 : (int)(n / pieces);
         const int more = (int)(n % pieces);
         c.big = more ? size + 1 : size;
         c.little = size;
@@ -80,7 +80,7 @@ struct tile_job {
     f32 lo, hi; /* y is clamped to these, which may be infinite */
 };
 
-/* The rows, and the elements of rows and vectors, of the largest tiles: at most TILE_MOST_ROWS rows, in small code
+/* The rows, and the elements of rows and vectors, of the largest tiles: at most TILE_MAX_ROWS rows, in small code
  * 6. */
 #define TILE_ALL_ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
 #define TILE_SMALL_ELEMENTS(X)                                                                                         \

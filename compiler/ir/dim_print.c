@@ -28,7 +28,7 @@ static bool in_32_bits(Range r) { return r.lo >= -INT32_MAX && r.hi <= INT32_MAX
 static bool is_narrow(Dim d, unsigned time);
 
 /* Upper bound of the absolute value of a product and its partial products; INT64_MAX: a factor may not fit 32 bits. */
-static int64_t most_of_term(const int64_t *w, unsigned time)
+static int64_t max_of_term(const int64_t *w, unsigned time)
 {
     int64_t max = number_mul(w[0], w[0] < 0 ? -1 : 1);
     for (int k = 0; k < w[1]; k++) {
@@ -44,7 +44,7 @@ static bool is_narrow_sum(const Expr *e, unsigned time)
 {
     int64_t sum = 0;
     for (int i = 0; i < e->n && sum <= INT32_MAX; i += 2 + (int)e->w[i + 1]) {
-        int64_t max = most_of_term(&e->w[i], time);
+        int64_t max = max_of_term(&e->w[i], time);
         sum = max > INT32_MAX ? max : sum + max;
     }
     return sum <= INT32_MAX;
@@ -177,7 +177,7 @@ static void print_wide(const Printer *p, Dim d);
 
 static void print_wide_term(const Printer *p, const int64_t *w)
 {
-    if (most_of_term(w, p->time) <= INT32_MAX) {
+    if (max_of_term(w, p->time) <= INT32_MAX) {
         print_term(p, w[0], w);
         return;
     }

@@ -276,6 +276,6 @@ bool run_symbolic(Node *n)
             node_error(n, "an index is outside its range");
     }
     for (int i = 0; i < n->n_out; i++)
-        n->out[i]->data = tensor_settle(n->out[i]->data);
+        n->out[i]->data = tensor_materialise(n->out[i]->data);
     return true;
 }

@@ -75,7 +75,7 @@ typedef struct Resolver {
 
 static void resolve_graph(Graph *g, void *resolver);
 
-static void add_miss(Resolver *r, const Node *n, Name domain, int64_t version)
+static void add_unresolved(Resolver *r, const Node *n, Name domain, int64_t version)
 {
     const struct {
         Name domain, op;
@@ -166,7 +166,7 @@ static void resolve_node(Resolver *r, Node *n)
     if (f)
         resolve_function(r, f);
     else if (!n->op)
-        add_miss(r, n, domain, version);
+        add_unresolved(r, n, domain, version);
     node_each_graph(n, resolve_graph, r);
 }
 

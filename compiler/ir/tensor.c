@@ -313,7 +313,7 @@ void tensor_drop(const Tensor *constant)
     }
 }
 
-Tensor *tensor_settle(Tensor *t)
+Tensor *tensor_materialise(Tensor *t)
 {
     int64_t n = tensor_count(t);
     const Dim *d = t->data;

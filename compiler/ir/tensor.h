@@ -49,7 +49,7 @@ Name tensor_get_str(const Tensor *t, int64_t i); /* of type STR, whose elements 
 void tensor_set_str(Tensor *t, int64_t i, Name s);
 Shape tensor_shape(const Tensor *t);
 const void *tensor_data(const Tensor *t); /* all elements, aligned, for kernels; computed if lazy; see tensor_drop */
-Tensor *tensor_settle(Tensor *t);         /* a symbolic tensor without expressions becomes an ordinary constant */
+Tensor *tensor_materialise(Tensor *t);    /* a symbolic tensor without expressions becomes an ordinary constant */
 void tensor_keep(Tensor *t);              /* for a tensor in the pool: shares the bytes with an equal one */
 void tensor_drop(const Tensor *t);        /* frees bytes that can be computed again when needed */
 

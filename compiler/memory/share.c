@@ -356,7 +356,7 @@ static bool is_read_too_late(const Value *a, const Value *y)
 }
 
 /* Can the result of the copy n be a view of its input? *w: the part that it is. */
-static bool may_look_at(const Node *n, Window *w)
+static bool may_be_view(const Node *n, Window *w)
 {
     const Value *x = n->call.arg[0], *y = n->call.arg[1], *a = storage_of(x), *b = storage_of(y);
     if (is_constant(x))
@@ -385,7 +385,7 @@ static void unite_part(Node *n)
 {
     Value *x = n->call.arg[0], *y = n->call.arg[1], *a = storage_of(x), *b = storage_of(y);
     Window w;
-    if (!may_look_at(n, &w))
+    if (!may_be_view(n, &w))
         return;
     Dim offset = dim_add(offset_in_storage(x), bytes_of(w.at, x)), run = run_of(x);
     if (!dim_is(run, 0) && (dim_is(w.pitch, 0) || !dim_identical(run, w.pitch))) {

@@ -117,7 +117,7 @@ static void col2im_bind(Node *n)
         text_place(n, &at, &max);
     BIND_T(n, col2im, part, .channels = dim_mul(m.n, m.channels), .blocks = DIMS3(w.out), .image = DIMS3(m.size),
            .block = DIMS3(block), .stride = THREE(w.stride), .dilation = THREE(w.dilation), .pad = DIMS3(w.pad),
-           .part = D(part == t ? 1 : 2), .at = at, .most = max);
+           .part = D(part == t ? 1 : 2), .at = at, .upper = max);
 }
 
 static const Op col2im_ops[] = {

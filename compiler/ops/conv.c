@@ -282,7 +282,7 @@ static void bind_panels(Node *n, Conv c)
     Dim whole =
         dim_mul(D(c.cin * 4), dim_mul(reach(w, 0, w->out[0]), dim_mul(reach(w, 1, w->out[1]), reach(w, 2, w->out[2]))));
     Dim patch = dim_mul(dim_mul(D(c.group * c.cin * 4), dim_mul(reach(w, 0, D(1)), reach(w, 1, D(1)))),
-                        reach(w, 2, dim_min(D(TILE_MOST_ROWS), w->out[2])));
+                        reach(w, 2, dim_min(D(TILE_MAX_ROWS), w->out[2])));
     bool all = w->padded && (p.several || dim_high(whole) <= SMALL);
     BIND_ARGS(n, conv, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .n = x->n,
               .in = DIMS3(x->size), .out = DIMS3(w->out), .group = D(c.group), .cin = D(c.cin), .cout = D(c.cout),
@@ -349,7 +349,7 @@ static void bind_transposed(Node *n, Conv c)
             common = s % f == 0 && d % f == 0 ? f : common;
         *k = (*k + s / common - 1) / (s / common);
         Dim reach = D((*k - 1) * (d / common) + 1);
-        patch = dim_mul(patch, a < 2 ? reach : dim_add(reach, dim_min(D(TILE_MOST_ROWS - 1), c.w.out[2])));
+        patch = dim_mul(patch, a < 2 ? reach : dim_add(reach, dim_min(D(TILE_MAX_ROWS - 1), c.w.out[2])));
     }
     Dim even = dim_eq_expr(dim_mod(c.w.out[2], D(c.w.stride[2])), D(0));
     BIND_ARGS(n, conv_transpose, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), CONV_FIELDS(c),

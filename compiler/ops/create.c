@@ -177,7 +177,7 @@ static void range_bind(Node *n)
 {
     Dim count = shape_count(*out(n, 0)->shape);
     if (type_is_float(in_type(n, 0)) && !known_ends(n)) {
-        BIND(n, range_to, .most = reported_room(count));
+        BIND(n, range_to, .max_count = reported_room(count));
         bind_reported(n);
     } else
         BIND_ARGS(n, range, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 2), out(n, 0)), .count = count);

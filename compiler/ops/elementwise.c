@@ -300,9 +300,9 @@ static void selu_1(Node *n)
 #define W_7 "F|int32|int64|uint32|uint64"
 
 /* Operators of one input: with versions 13, 6 and 1; with version 22 and an older one. */
-#define SINCE_13(name, sig, fn)                                                                                        \
-    {name, 13, sig, "T=FB", "", infer_same, .pointwise = fn, .compatible = "6 T=F; 1 T=F / " CONSUMED}
-#define SINCE_22(name, old, sig, fn) {name, 22, sig, "T=FB", "", infer_same, .pointwise = fn, .compatible = #old " T=F"}
+#define SINCE_13(name, signature, fn)                                                                                        \
+    {name, 13, signature, "T=FB", "", infer_same, .pointwise = fn, .compatible = "6 T=F; 1 T=F / " CONSUMED}
+#define SINCE_22(name, old, signature, fn) {name, 22, signature, "T=FB", "", infer_same, .pointwise = fn, .compatible = #old " T=F"}
 #define ARITHMETIC(name, fn, as_scale) ARITHMETIC_OF(name, fn, as_scale, infer_broadcast)
 #define ARITHMETIC_OF(name, fn, as_scale, how)                                                                        \
     {name, 14, AB_C, "T=NB", "", how, .pointwise = fn, .scale_or_offset = as_scale, .compatible = "13 T=" W "; 7 T=" W_7},      \

@@ -118,9 +118,9 @@ static void gru_unit_expand(Node *n)
 
 #define SHAPE_ATTRS "input_as_shape:int=0 extra_shape:ints? shape:ints?"
 /* by: the replacement. */
-#define GONE(name, sig, types, by) {name, 10, sig, types, "", .flags = DEPRECATED, .body = "experimental: " by}
-#define EXPANDS(name, sig, types, attrs, f, by) {name, 1, sig, types, attrs, .expand = f}, GONE(name, sig, types, by)
-#define MEANS(name, sig, types, attrs, text, by) {name, 1, sig, types, attrs, .body = text}, GONE(name, sig, types, by)
+#define GONE(name, signature, types, by) {name, 10, signature, types, "", .flags = DEPRECATED, .body = "experimental: " by}
+#define EXPANDS(name, signature, types, attrs, f, by) {name, 1, signature, types, attrs, .expand = f}, GONE(name, signature, types, by)
+#define MEANS(name, signature, types, attrs, text, by) {name, 1, signature, types, attrs, .body = text}, GONE(name, signature, types, by)
 #define X_Y "input:T -> output:T"
 #define ALPHA_BETA "alpha:float=1.0 beta:float="
 

@@ -111,7 +111,7 @@ static void gather_nd_bind(Node *n)
     bind_kernel(n, "gather_nd", type_storage(in_type(n, 0)), in_type(n, 1), gather_nd_fields(), &p, NULL, 0);
 }
 
-#define GATHER(name, since, types) name, since, "data:T indices:Tind -> output:T", "T=" types " Tind=int32|int64", "axis:int=0"
+#define GATHER(name, version, types) name, version, "data:T indices:Tind -> output:T", "T=" types " Tind=int32|int64", "axis:int=0"
 
 static const Op gather_ops[] = {
     {GATHER("Gather", 13, "ALLB"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES, .checks = 2,

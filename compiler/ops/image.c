@@ -27,7 +27,7 @@ static void image_bind(Node *n)
 {
     Shape y = *out(n, 0)->shape;
     Dim width = reported_room(y.dim[1]);
-    BIND(n, image_decode, .n = in_shape(n, 0).dim[0], .most_height = reported_room(y.dim[0]), .most_width = width,
+    BIND(n, image_decode, .n = in_shape(n, 0).dim[0], .max_height = reported_room(y.dim[0]), .max_width = width,
          .format = D(format(n)));
     bind_scratch(n, dim_add(D(IMAGE_SCRATCH), dim_mul(width, D(16))));
     bind_reported(n);

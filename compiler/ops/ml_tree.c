@@ -306,13 +306,13 @@ static void classifier_expand(Node *n)
 #define CLASSES_1                                                                                                      \
     "class_ids:ints? class_nodeids:ints? class_treeids:ints? class_weights:floats? classlabels_int64s:ints? "          \
     "classlabels_strings:strings?"
-#define REGRESSOR(since, attrs, ...)                                                                                   \
+#define REGRESSOR(version, attrs, ...)                                                                                   \
     {                                                                                                                  \
-        "TreeEnsembleRegressor", since, "X:T -> Y:float", "T" ML_TYPES, attrs, __VA_ARGS__, .domain = "ai.onnx.ml"     \
+        "TreeEnsembleRegressor", version, "X:T -> Y:float", "T" ML_TYPES, attrs, __VA_ARGS__, .domain = "ai.onnx.ml"     \
     }
-#define CLASSIFIER(since, attrs, ...)                                                                                  \
+#define CLASSIFIER(version, attrs, ...)                                                                                  \
     {                                                                                                                  \
-        "TreeEnsembleClassifier", since, "X:T1 -> Y:T2 Z:float", "T1" ML_TYPES " T2=int64|string", attrs, __VA_ARGS__, \
+        "TreeEnsembleClassifier", version, "X:T1 -> Y:T2 Z:float", "T1" ML_TYPES " T2=int64|string", attrs, __VA_ARGS__, \
             .domain = "ai.onnx.ml"                                                                                     \
     }
 

@@ -252,8 +252,8 @@ static const Op quantize_ops[] = {
      .expand = dequantize_expand, .compatible = "10 /"},
     {"DynamicQuantizeLinear", 11, "x:float -> y:uint8 y_scale:float y_zero_point:uint8", "", "",
      .body =
-         "low = ReduceMin<keepdims=0>(x) least = Min(low, 0) high = ReduceMax<keepdims=0>(x) most = Max(high, 0) "
-         "range = Sub(most, least) y_scale = Div(range, 255) negative = Div(least, y_scale) start = Sub(0, negative) "
+         "low = ReduceMin<keepdims=0>(x) lower = Min(low, 0) high = ReduceMax<keepdims=0>(x) upper = Max(high, 0) "
+         "range = Sub(upper, lower) y_scale = Div(range, 255) negative = Div(lower, y_scale) start = Sub(0, negative) "
          "within = Clip(start, 0, 255) whole = Round(within) y_zero_point = Cast<to=2>(whole) "
          "y = QuantizeLinear(x, y_scale, y_zero_point)"},
     {"Quantize", 1, "x:T1 scale:T2 zero?:T3 -> y:T3",

@@ -175,8 +175,8 @@ static void dropout_expand(Node *n)
      .compatible = "1 T1=ALL T2=F"}
 #define ENDS "high:float=1 low:float=0"
 #define MOMENTS "mean:float=0 scale:float=1"
-#define DROPOUT_OLD(since, mask, attrs)                                                                                \
-    {"Dropout", since, "data:T -> output:T mask?:" mask, "T=F", "ratio:float=0.5" attrs, .expand = dropout_expand}
+#define DROPOUT_OLD(version, mask, attrs)                                                                                \
+    {"Dropout", version, "data:T -> output:T mask?:" mask, "T=F", "ratio:float=0.5" attrs, .expand = dropout_expand}
 
 static const Op random_ops[] = {
     OF_SHAPE("RandomUniform", ENDS),

@@ -223,11 +223,11 @@ static void arg_bind(Node *n)
 #define BYTES "uint8|int8|"
 #define WITH_INPUT "data:T axes?:int64 -> reduced:T"
 #define WITH_INPUT_ATTRS "noop_with_empty_axes:int=0 keepdims:int=1"
-#define NOW(name, since, types, older)                                                                                 \
-    {name, since, WITH_INPUT, "T=" types, WITH_INPUT_ATTRS, reduce_infer, reduce_bind, .permute = reduce_permute,      \
+#define NOW(name, version, types, older)                                                                                 \
+    {name, version, WITH_INPUT, "T=" types, WITH_INPUT_ATTRS, reduce_infer, reduce_bind, .permute = reduce_permute,      \
      .compatible = older}
-#define THEN(name, since, types, older)                                                                                \
-    {name, since, "data:T -> reduced:T", "T=" types, "axes:ints? keepdims:int=1", .expand = reduce_with_attribute,     \
+#define THEN(name, version, types, older)                                                                                \
+    {name, version, "data:T -> reduced:T", "T=" types, "axes:ints? keepdims:int=1", .expand = reduce_with_attribute,     \
      .compatible = older}
 #define THEN_13(name) THEN(name, 13, WIDE "FB", "11 T=" WIDE "F; 1 T=" WIDE "F")
 #define REDUCE(name) NOW(name, 18, WIDE "FB", NULL), THEN_13(name)

@@ -117,7 +117,7 @@ static void nms_infer(Node *n)
 static void nms_bind(Node *n)
 {
     Shape boxes = in_shape(n, 0), scores = in_shape(n, 1);
-    BIND(n, nms, .most = reported_room(out(n, 0)->shape->dim[0]), .batch = boxes.dim[0], .classes = scores.dim[1],
+    BIND(n, nms, .upper = reported_room(out(n, 0)->shape->dim[0]), .batch = boxes.dim[0], .classes = scores.dim[1],
          .boxes = boxes.dim[1], .center = D(attr_int(n, "center_point_box") != 0));
     bind_scratch(n, dim_mul(boxes.dim[1], D(4)));
     bind_reported(n);

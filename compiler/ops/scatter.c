@@ -165,13 +165,13 @@ static void tensor_scatter_bind(Node *n)
     Shape x = in_shape(n, 0), u = in_shape(n, 1);
     int a = attr_axis(n, "axis", x.rank);
     BIND_T(n, tensor_scatter, type_storage(in_type(n, 0)), .batch = x.dim[0], .outer = shape_product(x, 1, a),
-           .most = x.dim[a], .inner = shape_product(x, a + 1, x.rank), .count = u.dim[a],
+           .upper = x.dim[a], .inner = shape_product(x, a + 1, x.rank), .count = u.dim[a],
            .circular = D(attr_is(n, "mode", "circular")));
 }
 
-#define ELEMENTS(name, since, types, attrs)                                                                            \
-    name, since, "data:T indices:Tind updates:T -> output:T", "T=" types " Tind=int32|int64", attrs
-#define ND(name, since, types, attrs) name, since, "data:T indices:int64 updates:T -> output:T", "T=" types, attrs
+#define ELEMENTS(name, version, types, attrs)                                                                            \
+    name, version, "data:T indices:Tind updates:T -> output:T", "T=" types " Tind=int32|int64", attrs
+#define ND(name, version, types, attrs) name, version, "data:T indices:int64 updates:T -> output:T", "T=" types, attrs
 #define REDUCTION "reduction:string=none"
 
 static const Op scatter_ops[] = {

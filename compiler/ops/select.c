@@ -83,7 +83,7 @@ static void nonzero_bind(Node *n)
     Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     Type t = in_type(n, 0);
     struct nonzero_bind p = {
-        .most = reported_room(y.dim[1]), .size = shape_count(x), .rank = y.dim[0], .dim = {D(1)}, .part = parts_of(t)};
+        .upper = reported_room(y.dim[1]), .size = shape_count(x), .rank = y.dim[0], .dim = {D(1)}, .part = parts_of(t)};
     for (int i = 0; i < x.rank; i++)
         p.dim[i] = x.dim[i];
     bind_kernel(n, "nonzero", type_part(t), NO_TYPE, nonzero_fields(), &p, NULL, 0);
@@ -129,7 +129,7 @@ static void compress_bind(Node *n)
 {
     Shape s;
     int a = read_axis(n, &s);
-    BIND_T(n, compress, type_storage(in_type(n, 0)), .most = reported_room(out(n, 0)->shape->dim[a < 0 ? 0 : a]),
+    BIND_T(n, compress, type_storage(in_type(n, 0)), .upper = reported_room(out(n, 0)->shape->dim[a < 0 ? 0 : a]),
            .outer = s.dim[0], .axis = s.dim[1], .inner = s.dim[2], .n = in_shape(n, 1).dim[0]);
     bind_reported(n);
 }
@@ -151,7 +151,7 @@ static void unique_bind(Node *n)
     Type t = in_type(n, 0);
     int a = read_axis(n, &s);
     BIND_ARGS(n, unique, type_part(t), NO_TYPE, ARGS(in(n, 0), out(n, 0), out(n, 1), out(n, 2), out(n, 3)),
-              .most = reported_room(out(n, 0)->shape->dim[a < 0 ? 0 : a]), .outer = s.dim[0], .axis = s.dim[1],
+              .upper = reported_room(out(n, 0)->shape->dim[a < 0 ? 0 : a]), .outer = s.dim[0], .axis = s.dim[1],
               .inner = dim_mul(s.dim[2], parts_of(t)), .sorted = D(attr_int(n, "sorted") != 0));
     bind_scratch(n, dim_mul(s.dim[1], D(3 * 8)));
     bind_reported(n);

@@ -506,7 +506,7 @@ static void slots_bind(Node *n)
 static void insert_bind(Node *n)
 {
     BIND_T(n, insert, storage_of(n->in[0]), .have = slots_of(n->in[0]), .from = slot_of(n->in[0]),
-           .to = slot_of(n->out[0]), .size = shape_count(in_shape(n, 1)), .most = n->out[0]->shape->dim[0]);
+           .to = slot_of(n->out[0]), .size = shape_count(in_shape(n, 1)), .upper = n->out[0]->shape->dim[0]);
 }
 
 static void erase_bind(Node *n)
@@ -525,7 +525,7 @@ static void join_bind(Node *n)
     int axis = (int)attr_int(n, "axis");
     BIND_T(n, join, storage_of(n->in[0]), .have = slots_of(n->in[0]), .slot = slot_of(n->in[0]),
            .width = slot_of(n->in[1]), .rank = D(attr_int(n, "rank")), .axis = D(axis),
-           .stack = D(attr_int(n, "stack")), .most = reported_room(n->out[0]->shape->dim[axis]));
+           .stack = D(attr_int(n, "stack")), .upper = reported_room(n->out[0]->shape->dim[axis]));
     bind_reported(n);
 }
 
@@ -538,7 +538,7 @@ static void cut_bind(Node *n)
     Dim part = split && !list ? value_dim(split, 0) : D(1);
     struct cut_bind p = {.pieces = list ? split->shape->dim[0] : dim_ceil(x.dim[axis], part),
                          .part = part,
-                         .most = y.dim[0],
+                         .upper = y.dim[0],
                          .slot = y.dim[1],
                          .width = slot_of(n->out[1]),
                          .rank = D(x.rank),
@@ -550,9 +550,9 @@ static void cut_bind(Node *n)
     bind_kernel(n, "cut", storage_of(n->in[0]), NO_TYPE, cut_fields(), &p, args, 4);
 }
 
-#define OWN(name, sig, attrs, infers, how, flag)                                                                       \
+#define OWN(name, signature, attrs, infers, how, flag)                                                                       \
     {                                                                                                                  \
-        name, 1, sig, "T=ALL14", attrs, .infer = infers, .bind = how, .flags = NOFOLD | PRETYPED | (flag),                 \
+        name, 1, signature, "T=ALL14", attrs, .infer = infers, .bind = how, .flags = NOFOLD | PRETYPED | (flag),                 \
                                         .domain = "onnxcc"                                                             \
     }
 

@@ -138,7 +138,7 @@ static void concat_bind(Node *n)
 {
     Dim at, max;
     text_place(n, &at, &max);
-    BIND(n, text_join, .count = shape_count(*n->out[0]->shape), .at = at, .most = max);
+    BIND(n, text_join, .count = shape_count(*n->out[0]->shape), .at = at, .upper = max);
 }
 
 static void equal_infer(Node *n)
@@ -172,7 +172,7 @@ static void print_infer(Node *n)
 static void print_bind(Node *n)
 {
     struct text_print_bind p = {.count = shape_count(in_shape(n, 0))};
-    text_place(n, &p.at, &p.most);
+    text_place(n, &p.at, &p.upper);
     precision((Type)attr_int(n, "type"), &p.bits, &p.low);
     bind_kernel(n, "text_print", in_type(n, 0), NO_TYPE, text_print_fields(), &p, NULL, 0);
 }
@@ -238,7 +238,7 @@ static void normalizer_bind(Node *n)
     Dim count = shape_count(in_shape(n, 0)), at, max;
     text_place(n, &at, &max);
     BIND(n, text_normal, .count = count, .stops = shape_count(in_shape(n, 1)),
-         .fold = D(!attr_int(n, "is_case_sensitive")), .change = D(case_change(n)), .at = at, .most = max,
+         .fold = D(!attr_int(n, "is_case_sensitive")), .change = D(case_change(n)), .at = at, .upper = max,
          .room = dim_max(count, D(1)));
     bind_reported(n);
 }
@@ -277,7 +277,7 @@ static void split_bind(Node *n)
     Shape y = *n->out[0]->shape;
     BIND_ARGS(n, text_split, STR, NO_TYPE, ARGS(in(n, 0), in(n, 1), out(n, 0), out(n, 1)),
               .count = shape_count(in_shape(n, 0)), .pieces = D(limit ? limit->i + 1 : 0),
-              .most = reported_room(y.dim[y.rank - 1]));
+              .upper = reported_room(y.dim[y.rank - 1]));
     bind_reported(n);
 }
 

@@ -164,8 +164,8 @@ static void max_pool(Node *n) { pool_in_steps(n, "MaxPool"); }
 static void average_pool(Node *n) { pool_in_steps(n, "AveragePool"); }
 static void lp_pool(Node *n) { pool_in_steps(n, "LpPool"); }
 
-#define STEPS(name, sig, types, attrs, how)                                                                            \
-    {name "InSteps", 1, sig, types, attrs "auto_pad:string=NOTSET", .expand = how, .domain = "onnxcc"}
+#define STEPS(name, signature, types, attrs, how)                                                                            \
+    {name "InSteps", 1, signature, types, attrs "auto_pad:string=NOTSET", .expand = how, .domain = "onnxcc"}
 
 static const Op windows_ops[] = {
     STEPS("Conv", "x:T w:T b?:T -> y:T", "T=FB", "group:int=1 ", conv_float),

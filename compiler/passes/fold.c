@@ -114,7 +114,7 @@ static bool fold_symbolic_loop(Node *n)
         }
         ((Dim *)(uintptr_t)t->data)[e] = argument_dim(l, &d, l->out_step[0], e, step);
     }
-    l->out[0]->data = tensor_settle(t);
+    l->out[0]->data = tensor_materialise(t);
     return true;
 }
 

@@ -263,12 +263,12 @@ static Value *body_value(Node *n, Map *scope, Name w)
     Value *v = map_get(scope, w);
     if (v || !w->n)
         return v;
-    const Signature *sig = op_signature(n->op);
-    for (int i = 0; i < sig->n_in; i++)
-        if ((size_t)sig->in[i].name_n == w->n && !memcmp(sig->in[i].name, w->s, w->n))
+    const Signature *signature = op_signature(n->op);
+    for (int i = 0; i < signature->n_in; i++)
+        if ((size_t)signature->in[i].name_n == w->n && !memcmp(signature->in[i].name, w->s, w->n))
             return in(n, i);
     if (w->s[0] == '@') { /* an attribute, as a scalar of input 0's type */
-        const FormalAttr *a = formal_attr(sig, w->s + 1);
+        const FormalAttr *a = formal_attr(signature, w->s + 1);
         return make_scalar(n, in_type(n, 0),
                            a->type == A_FLOAT ? attr_float(n, w->s + 1) : (double)attr_int(n, w->s + 1));
     }
@@ -308,7 +308,7 @@ static void body_attr(Node *n, Node *made, const char **s)
 void expand_body(Node *n, const char *text)
 {
     Map scope = {0};
-    const Signature *sig = op_signature(n->op);
+    const Signature *signature = op_signature(n->op);
     for (const char *s = text; skip_space(&s), *s;) {
         Name result = word(&s);
         skip_space(&s);
@@ -331,6 +331,6 @@ void expand_body(Node *n, const char *text)
     }
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
-            replace_out(n, i, map_get(&scope, name_bytes(sig->out[i].name, (size_t)sig->out[i].name_n)));
+            replace_out(n, i, map_get(&scope, name_bytes(signature->out[i].name, (size_t)signature->out[i].name_n)));
     expand_done(n);
 }
