@@ -29,6 +29,7 @@ class Graph:
     def __init__(self, program, around=None):
         self.program, self.m = program, program.m
         self.nodes, self.values = [], list(around.values) if around else []
+        self.optionals = list(around.optionals) if around else []
         self.depth = around.depth + 1 if around else 0
 
     def do(self, op, inputs, *results, **attrs):
@@ -342,7 +343,7 @@ def divide(g):
 @step(1)
 def pick(g):
     """An index that is out of range in some runs."""
-    v, at = g.floats(1, 3), g.number(3)
+    v, at = g.floats(1, 3), g.constant(g.m.int(-3, 3)) if g.depth and g.m.chance(0.2) else g.number(3)
     at = g.do("Neg", [at], (I, ())) if g.m.chance(0.3) else at
     if g.m.chance(0.5):
         g.do("Gather", [v, at], (F, v.sizes[1:]), axis=0)
@@ -485,7 +486,7 @@ def from_sequence(g):
 
 def read_sequence(g, s):
     kind = g.m.one("at join length insert erase".split())
-    place = g.constant(g.m.one([0, -1])) if g.m.chance(0.6) else g.number(2)
+    place = g.constant(g.m.one([0, -1])) if g.m.chance(0.6) else g.constant(g.m.int(-2, 2)) if g.depth and g.m.chance(0.2) else g.number(2)
     if kind == "at":
         g.do("SequenceAt", [s, place], (F, [g.word() for _ in s.sizes]))
     elif kind == "join":
@@ -542,6 +543,127 @@ def gathered(g):
     add_sequence(g, y)
 
 
+@step(2)
+def mapped(g):
+    """A sequence becomes one or two others, element by element; the body sees tensors, and the elements of a second sequence."""
+    fit = [v for v in g.values if v.sequence]
+    if not fit or g.depth == MOST_DEPTH:
+        return
+    s = g.m.one(fit)
+    more = [s if g.m.chance(0.3) else g.floats(0, 2) for _ in range(g.m.int(0, 1))]
+    given = [Value(g.program.name(), F, [g.word() for _ in v.sizes] if v.sequence else v.sizes) for v in (s, *more)]
+    inside = Graph(g.program, Outside(given[0]))
+    inside.values, inside.depth = given[:], g.depth + 1
+    inside.grow(g.m.int(0, 3))
+    out = results_of(inside, [(F, g.m.int(1, 2)) for _ in range(g.m.int(1, 2))])
+    body = inside.proto("body", given, out)
+    made = [Value(g.program.name(), F, [None] * v.rank, True) for v in out]
+    g.nodes.append(helper.make_node("SequenceMap", [v.name for v in (s, *more)], [v.name for v in made], body=body))
+    for v in made:
+        add_sequence(g, v)
+
+
+# ---- optionals ------------------------------------------------------------------------------------------------------------
+
+
+def type_of(v):
+    t = helper.make_tensor_type_proto(v.kind, [None] * v.rank)
+    return helper.make_sequence_type_proto(t) if v.sequence else t
+
+
+def optional(g, v, full=True):
+    """An optional that holds v, or nothing that would be like it."""
+    o = Value(g.program.name(), v.kind, [None] * v.rank, v.sequence)
+    g.nodes.append(helper.make_node("Optional", [v.name] if full else [], [o.name], **({} if full else {"type": type_of(v)})))
+    return o
+
+
+def read_optional(g, o):
+    """Asks whether it has an element, takes that, or does so in a branch, only where there is one."""
+    kind = g.m.one("has take guarded guarded".split())
+    if kind != "take":
+        has = g.do("OptionalHasElement", [o], (B, ()))
+        if kind == "has" or o.sequence or g.depth == MOST_DEPTH:
+            g.do("Cast", [has], (F, ()), to=F)
+            return
+        inside = Graph(g.program, g)
+        x = inside.do("OptionalGetElement", [o], (F, [g.word() for _ in o.sizes]))
+        otherwise = Graph(g.program, g)
+        y = otherwise.identity(otherwise.floats(o.rank, o.rank))
+        branches_of = {"then_branch": inside.proto("then_branch", [], [x]), "else_branch": otherwise.proto("else_branch", [], [y])}
+        g.do("If", [has], (F, [g.word() for _ in o.sizes]), **branches_of)
+    elif o.sequence:
+        s = Value(g.program.name(), F, [None] * o.rank, True)
+        g.nodes.append(helper.make_node("OptionalGetElement", [o.name], [s.name]))
+        add_sequence(g, s)
+    else:
+        g.do("OptionalGetElement", [o], (F, [g.word() for _ in o.sizes]))
+
+
+def add_optional(g, o):
+    g.optionals.append(o)
+    if g.m.chance(0.8):
+        read_optional(g, o)
+
+
+def held(g):
+    fit = [v for v in g.values if v.sequence]
+    return g.m.one(fit) if fit and g.m.chance(0.3) else g.floats(0, 2)
+
+
+@step(1)
+def wrapped(g):
+    add_optional(g, optional(g, held(g)))
+
+
+@step(1)
+def from_optional(g):
+    if g.optionals:
+        read_optional(g, g.m.one(g.optionals))
+
+
+@step(2)
+def perhaps(g):
+    """A branch decides whether it has an element."""
+    if g.depth == MOST_DEPTH:
+        return
+    v, condition, protos = held(g), g.condition(), {}
+    full = g.m.int(1, 3)  # the branches in which it has one
+    for k, branch in enumerate(("then_branch", "else_branch")):
+        inside = Graph(g.program, g)
+        o = optional(inside, v if v.sequence else inside.floats(v.rank, v.rank), full >> k & 1)
+        protos[branch] = optional_graph(inside, branch, [], [o])
+    o = Value(g.program.name(), F, [None] * v.rank, v.sequence)
+    g.nodes.append(helper.make_node("If", [condition.name], [o.name], **protos))
+    add_optional(g, o)
+
+
+@step(1)
+def carried(g):
+    """A loop carries it: every iteration looks at it, and puts something else of the same sizes into it."""
+    if g.depth == MOST_DEPTH:
+        return
+    v, turns = g.floats(1, 2), g.number(2)
+    start = optional(g, v, g.m.chance(0.5))
+    inside = Graph(g.program, g)
+    turn, on, state = Value(g.program.name(), I, ()), Value(g.program.name(), B, ()), Value(g.program.name(), F, start.sizes)
+    inside.values += [turn, on]
+    inside.optionals.append(state)
+    read_optional(inside, state)
+    inside.grow(g.m.int(0, 2))
+    more = optional(inside, inside.like(v))
+    body = optional_graph(inside, "body", [turn, on, state], [inside.identity(on), more])
+    o = Value(g.program.name(), F, start.sizes)
+    g.nodes.append(helper.make_node("Loop", [turns.name, "", start.name], [o.name], body=body))
+    add_optional(g, o)
+
+
+def optional_graph(g, name, inputs, outputs):
+    """The last input and output are optionals."""
+    declared = [[value_info(v) for v in part[:-1]] + [helper.make_value_info(v.name, helper.make_optional_type_proto(type_of(v))) for v in part[-1:]] for part in (inputs, outputs)]
+    return helper.make_graph(g.nodes, name, *declared)
+
+
 # ---- functions, which several places call --------------------------------------------------------------------------------
 
 OWN = "program"
@@ -555,7 +677,7 @@ class Outside:
     """The graph of a function's body, where only the parameter is visible."""
 
     def __init__(self, v):
-        self.values, self.depth = [v], MOST_DEPTH - 2
+        self.values, self.optionals, self.depth = [v], [], MOST_DEPTH - 2
 
 
 @step(3)
@@ -655,8 +777,8 @@ def drop_unread(node, wanted):
     graphs = [a.g for a in node.attribute if a.HasField("g")]
     if not graphs:
         return
-    first = {"If": 0, "Loop": 1, "Scan": 0}[node.op_type]  # of the graph's outputs, the node's first
-    states = {"If": 0, "Loop": len(node.input) - 2, "Scan": len(node.input) - 1}[node.op_type]
+    first = {"If": 0, "Loop": 1, "Scan": 0, "SequenceMap": 0}[node.op_type]  # of the graph's outputs, the node's first
+    states = {"If": 0, "Loop": len(node.input) - 2, "Scan": len(node.input) - 1, "SequenceMap": 0}[node.op_type]
     for i in reversed(range(states, len(node.output))):
         if node.output[i] not in wanted:
             for a in node.attribute:
