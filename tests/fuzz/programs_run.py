@@ -1,5 +1,5 @@
-"""Random programs (programs.py) through the compiler, and as C: on random, zero, extreme and NaN inputs, of other sizes, and of
-wrong ones. A run gives what ONNX Runtime gives, or a status; it leaves no output unwritten, and nothing outside changed.
+"""Random programs (programs.py) through the compiler, and as C, with options that are drawn, too: target, place of the weights, one
+file, fixed sizes; on random, zero, extreme and NaN inputs, of other sizes, and of wrong ones. A run gives what ONNX Runtime gives, or a status; it leaves no output unwritten, and nothing outside changed.
 
 usage: programs_run.py BUILD COUNT SEED [--from N] [--cc 'COMMAND'] [--keep FOLDER] [--jobs N] [-v]
        programs_run.py BUILD COUNT SEED --write FOLDER
@@ -62,21 +62,38 @@ def drawn(rng, kind, value, sizes):
     return x.astype(np.float32)
 
 
-def runs_of(program, rng):
+def runs_of(program, fixed, rng):
     """[(what, {word: size}, [inputs])]"""
     runs = []
     for what in "random", "sizes", "zero", "extreme", "huge", "nan", "sizes":
-        sizes = {d: int(rng.integers(0, n + MORE + 1)) if what == "sizes" else n for d, n in program.words.items()}
+        sizes = {d: int(rng.integers(0, n + MORE + 1)) if what == "sizes" and d not in fixed else n for d, n in program.words.items()}
         runs.append((what, sizes, [drawn(rng, what, v, sizes) for v in program.inputs]))
-    for wrong in (rng.choice(NEGATIVE), 0, rng.choice(LARGE)) if program.words else ():
+    left = [d for d in program.words if d not in fixed]
+    for wrong in (rng.choice(NEGATIVE), 0, rng.choice(LARGE)) if left else ():
         sizes = dict(program.words)
-        d = list(sizes)[int(rng.integers(len(sizes)))]
+        d = left[int(rng.integers(len(left)))]
         runs.append(("wrong", {**sizes, d: int(wrong) or bounds_of(program)[d] + 1}, runs[0][2]))
     return runs
 
 
 def bounds_of(program):
     return {d: n + MORE for d, n in program.words.items()}
+
+
+TARGETS = ["generic", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", "riscv64", "cortex-m4", "cortex-m55"]
+
+
+def options_of(program, rng, cc):
+    """Of the command: but for sizes; of the C compiler; and which sizes are fixed."""
+    fixed = {d for d in program.words if rng.random() < 0.15}
+    gnu = cc and "tcc" not in cc[0]
+    here = ["generic"] + ["x86-64-v3"] * (bool(gnu) and "avx2" in pathlib.Path("/proc/cpuinfo").read_text())
+    target = str(rng.choice(here if cc else TARGETS))
+    options = ["--target", target]
+    options += ["--single"] if rng.random() < 0.3 else []
+    options += [f"--weights={rng.choice(['inline', 'incbin'] if gnu or not cc else ['inline'])}"] if rng.random() < 0.3 else []
+    options += ["--report=json"] if rng.random() < 0.1 else []
+    return options, [f"-march={target}"] if cc and target != "generic" else [], fixed
 
 
 OPTIONS = onnxruntime.SessionOptions()
@@ -154,11 +171,11 @@ def command(arguments, **more):
         raise Failed(f"more than {SECONDS} s: {' '.join(map(str, arguments))}") from e
 
 
-def compiled(onnxcc, program, folder):
-    """The options that it takes, as the compiler's help has them."""
-    dims = [x for d, n in bounds_of(program).items() for x in ("--dim", f"{d}<={n}")]
+def compiled(onnxcc, program, folder, options, fixed):
+    """The sizes that it takes, as the compiler's help has them."""
+    dims = [x for d, n in bounds_of(program).items() for x in ("--dim", f"{d}={program.words[d]}" if d in fixed else f"{d}<={n}")]
     for _ in range(6):
-        p = command([onnxcc, folder / "m.onnx", "-o", folder / "m.c", "--prefix", "m", *dims])
+        p = command([onnxcc, folder / "m.onnx", "-o", folder / "m.c", "--prefix", "m", *options, *dims])
         said = p.stderr.decode()
         asked = sorted(set(re.findall(r"--dim '(.*)<=64'", said)))
         if p.returncode == 1 and asked:
@@ -166,7 +183,7 @@ def compiled(onnxcc, program, folder):
         elif p.returncode == 1:
             raise Rejected(said)
         elif p.returncode:
-            raise Failed(f"exit {p.returncode} of onnxcc: {said}")
+            raise Failed(f"exit {p.returncode} of onnxcc {' '.join([*options, *dims])}: {said}")
         else:
             return dims
     raise Rejected(said)
@@ -319,19 +336,21 @@ def rejected(said, expected, runs, counts):
 
 def one(arguments, number, unasked):
     """(what failed or "", counts)"""
-    counts = collections.Counter()
+    counts, options = collections.Counter(), []
     folder = pathlib.Path(tempfile.mkdtemp(prefix="program-"))
     build = pathlib.Path(arguments.build).resolve()
     try:
         rng = np.random.default_rng([arguments.seed, number])
         program = programs.Program(operators.Maker(rng))
         onnx.save(program.model, folder / "m.onnx")
-        runs = runs_of(program, rng)
+        cc = arguments.cc.split()
+        options, flags, fixed = options_of(program, rng, cc)
+        runs = runs_of(program, fixed, rng)
         expected = Expected(program, unasked)
         if not expected.session:
             counts["ONNX Runtime " + ("dies of it" if unasked else "refuses it")] += 1
         try:
-            dims = compiled(build / "onnxcc", program, folder)
+            dims = compiled(build / "onnxcc", program, folder, options, fixed)
         except Rejected as e:
             rejected(str(e), expected, runs, counts)
             return "", counts
@@ -343,8 +362,8 @@ def one(arguments, number, unasked):
         ways = {}
         in_compiler = runs if not arguments.cc or arguments.verbose else []
         ways["in the compiler"] = [evaluated(build / "onnxcc", program, folder, dims, x) for what, _, x in in_compiler if what != "wrong"]
-        if arguments.cc:
-            ways["as C"] = as_c(arguments.cc.split(), build / "include", program, folder, runs)
+        if cc:
+            ways["as C"] = as_c([*cc, *flags], build / "include", program, folder, runs)
         for way, results in ways.items():
             for (what, _, x), got, y, expected.why in zip(runs, results, want, why):
                 judge(way, what, got, y, program, expected, x, counts)
@@ -352,7 +371,7 @@ def one(arguments, number, unasked):
     except Failed as e:
         if arguments.keep:
             shutil.copytree(folder, f"{arguments.keep}/{arguments.seed}-{number}", dirs_exist_ok=True)
-        return f"{arguments.seed} {number}: {e}", counts
+        return f"{arguments.seed} {number}: {e} ({' '.join(options)})", counts
     except Exception:  # pylint: disable=broad-except - a mistake here
         return f"{arguments.seed} {number}: {traceback.format_exc()}", counts
     finally:
