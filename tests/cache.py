@@ -2,39 +2,62 @@
 import contextlib
 import fcntl
 import functools
+import glob
 import hashlib
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import time
 
 RUNTIME = pathlib.Path(__file__).resolve().parents[1] / "runtime-min"
 
 
+DAY = 24 * 60 * 60
+
+
 @contextlib.contextmanager
 def generated(folder, sources, *versions):
-    """with generated(folder, [__file__], versions of packages...) as stale: if stale: write the folder.
+    """with generated(folder, [__file__], versions of packages...) as new: if new: write the folder `new`, which becomes `folder`.
 
-    stale: the folder was removed and must be written, because a source or a version has changed. One process at a time;
-    a folder whose writing failed remains stale."""
+    new: None where these sources and versions have been written before. One process writes at a time; a folder whose writing failed is
+    not kept. `folder` is a symbolic link: readers resolve it first, because another process may point it elsewhere meanwhile."""
     digest = hashlib.sha256()
     for source in sources:
         with open(source, "rb") as f:
             digest.update(f.read())
     version = ", ".join([*map(str, versions), digest.hexdigest()]) + "\n"
+    whole = f"{folder}.{hashlib.sha256(version.encode()).hexdigest()[:16]}"
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     with open(folder + ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        stamp = os.path.join(folder, "version")
-        if os.path.exists(stamp) and open(stamp).read() == version:
-            yield False
-            return
-        shutil.rmtree(folder, ignore_errors=True)
-        yield True
-        os.makedirs(folder, exist_ok=True)
-        with open(stamp, "w") as f:
-            f.write(version)
+        if os.path.exists(whole):
+            yield None
+        else:
+            new = whole + ".new"
+            shutil.rmtree(new, ignore_errors=True)
+            os.mkdir(new)
+            yield new
+            with open(os.path.join(new, "version"), "w") as f:
+                f.write(version)
+            os.rename(new, whole)
+        lead_to(folder, whole)
+        drop_unused(folder)
+
+
+def lead_to(link, whole):
+    if os.path.isdir(link) and not os.path.islink(link):
+        shutil.rmtree(link)
+    os.symlink(os.path.basename(whole), link + ".link")
+    os.replace(link + ".link", link)
+    os.utime(whole)
+
+
+def drop_unused(folder):
+    for other in glob.glob(glob.escape(folder) + ".*"):
+        if os.path.isdir(other) and os.path.getmtime(other) < time.time() - DAY:
+            shutil.rmtree(other)
 
 
 @functools.lru_cache

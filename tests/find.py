@@ -38,16 +38,14 @@ def operators_of(model):
 
 def tests_by_operator(folder):
     """{operator: names of the tests in a folder of generated tests whose models use it}"""
-    with generated(str(folder) + "-operators", [__file__, folder / "version"]) as stale:
-        index = pathlib.Path(str(folder) + "-operators") / "index.json"
-        if stale:
+    with generated(str(folder) + "-operators", [__file__, folder / "version"]) as new:
+        if new:
             found = collections.defaultdict(list)
             for path in sorted(folder.glob("*/*/model.onnx")):
                 for o in operators_of(onnx.load(path, load_external_data=False)):
                     found[o].append(path.parent.name)
-            index.parent.mkdir(parents=True, exist_ok=True)
-            index.write_text(json.dumps(found))
-    return json.loads(index.read_text())
+            (pathlib.Path(new) / "index.json").write_text(json.dumps(found))
+    return json.loads(pathlib.Path(str(folder) + "-operators", "index.json").read_text())
 
 
 def rows(file):

@@ -46,7 +46,7 @@ def main():
     p.add_argument("others", nargs="+")
     p.add_argument("--turn", type=int, default=0)
     a = p.parse_args()
-    models = sorted(CACHE.glob("suite/*/*/model.onnx"))
+    models = sorted((CACHE / "suite").resolve().glob("*/*/model.onnx"))
     # The image formats that need libraries are in builds for this machine alone.
     models = [m for m in models if "image_decoder" not in m.parent.name]
     passed = failed = 0

@@ -75,7 +75,7 @@ def models(a):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("suite", type=pathlib.Path)
+    p.add_argument("suite", type=lambda folder: pathlib.Path(folder).resolve())
     p.add_argument("--every", type=int, default=1)
     p.add_argument("--turn", type=int, default=0)
     p.add_argument("names", nargs="*")

@@ -222,10 +222,9 @@ def main():
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     sources = [os.path.join(os.path.dirname(__file__), f) for f in sorted(os.listdir(os.path.dirname(__file__))) if f.endswith(".py")]
-    with generated(folder, sources, f"{count} of {seed}", f"onnxruntime {onnxruntime.__version__}") as stale:
-        if stale:
-            os.makedirs(folder)
-            passed_over = write_all(folder, count, seed)
+    with generated(folder, sources, f"{count} of {seed}", f"onnxruntime {onnxruntime.__version__}") as new:
+        if new:
+            passed_over = write_all(new, count, seed)
             print(f"fuzz-ops: {count} random models; of {passed_over} more nobody computes the result")
             for case in CONTRADICTIONS:
                 print(f"fuzz-ops: ONNX Runtime and the reference differ about {case.op}-{case.version} {case.attrs}")

@@ -236,6 +236,7 @@ def wrong(folder, build):
 
 def main():
     folder, build, *patterns = sys.argv[1:]
+    folder = os.path.realpath(folder)
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     kinds = {}

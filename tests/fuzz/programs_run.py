@@ -417,11 +417,10 @@ def all_of(arguments, numbers):
 
 def write(arguments):
     sources = [HERE / f for f in ("programs.py", "operators.py")]
-    with generated(arguments.write, sources, f"{arguments.count} of {arguments.seed}") as stale:
-        for number in range(arguments.count) if stale else ():
-            os.makedirs(arguments.write, exist_ok=True)
+    with generated(arguments.write, sources, f"{arguments.count} of {arguments.seed}") as new:
+        for number in range(arguments.count) if new else ():
             program = programs.Program(operators.Maker(np.random.default_rng([arguments.seed, number])))
-            onnx.save(program.model, os.path.join(arguments.write, f"{number}.onnx"))
+            onnx.save(program.model, os.path.join(new, f"{number}.onnx"))
 
 
 def main():

@@ -179,7 +179,7 @@ def wrong(name, model, build):
 
 
 def main():
-    folder, build = sys.argv[1:]
+    folder, build = os.path.realpath(sys.argv[1]), sys.argv[2]
     models = {}
     for name in sorted(os.listdir(os.path.join(folder, "node")), key=lambda f: int(f.split("_")[2])):
         models.setdefault(name.split("_", 3)[3], (name, onnx.load(os.path.join(folder, "node", name, "model.onnx"))))

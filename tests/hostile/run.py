@@ -325,7 +325,7 @@ INCLUDED = []
 
 
 def main():
-    suite, patterns = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    suite, patterns = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
     INCLUDED.extend(prepare())
     files = sorted(suite.glob("*/*/model.onnx"))
     if patterns:

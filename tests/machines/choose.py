@@ -23,13 +23,13 @@ def kernels():
 
 def called(suite):
     """{folder of a test: the kernels that its C calls}, and the size of that C."""
-    name = pathlib.Path(suite).name
+    name, suite = pathlib.Path(suite).name, pathlib.Path(suite).resolve()
     work = BUILD / "machines" / "pool" / name
     work.mkdir(parents=True, exist_ok=True)
     subprocess.run([BUILD / "suite" / "run", "--own", name, "--build", work, "--include", BUILD / "include", "--ways", "e", suite],
                    check=False, capture_output=True)
     found = {}
-    for test in sorted(pathlib.Path(suite).glob("*/*/model.onnx")):
+    for test in sorted(suite.glob("*/*/model.onnx")):
         c = work / test.parent.name / "m.c"
         if c.exists() and "/light/" not in str(test):
             text = c.read_text(errors="replace")
@@ -67,10 +67,10 @@ def uncalled(calls):
 def main():
     folder, suites = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
     versions = contents([BUILD / "suite" / "run", BUILD / "libonnxcc-rt.a"]), *[contents([f"{s}/version"]) for s in suites]
-    with generated(str(folder), [__file__], *versions) as stale:
-        if stale:
-            calls = write_cover(folder / "tests" / "cover", suites)
-            (folder / "uncalled").write_text(uncalled(calls))
+    with generated(str(folder), [__file__], *versions) as new:
+        if new:
+            calls = write_cover(pathlib.Path(new) / "tests" / "cover", suites)
+            (pathlib.Path(new) / "uncalled").write_text(uncalled(calls))
 
 
 if __name__ == "__main__":

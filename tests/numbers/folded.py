@@ -39,7 +39,7 @@ def evaluated(model, inputs, fixed, bounds=()):
             return evaluated(model, inputs, fixed, [f"--dim={bound}" for bound in asked])
         if p.returncode:
             return p.stderr
-        files = sorted(pathlib.Path(folder).glob("actual_*.pb"), key=lambda f: (len(f.name), f.name))
+        files = sorted(pathlib.Path(folder).resolve().glob("actual_*.pb"), key=lambda f: (len(f.name), f.name))
         return [onnx.load_tensor(f) for f in files]
 
 
@@ -84,7 +84,7 @@ def compared(model):
 
 
 def main():
-    models = sorted(m for folder in sys.argv[2:] for m in pathlib.Path(folder).glob("*/*/model.onnx"))
+    models = sorted(m for folder in sys.argv[2:] for m in pathlib.Path(folder).resolve().glob("*/*/model.onnx"))
     passed = failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for model, rows in zip(models, pool.map(compared, models)):

@@ -693,10 +693,10 @@ def main():
     onnxruntime.set_default_logger_severity(4)
     sources = [__file__, axes.__file__, containers.__file__, corners.__file__, gradients.__file__, gradient_decompose.__file__,
                gradients_control.__file__, gradients_numeric.__file__, gradients_open.__file__, instances.__file__, pairs.__file__, differences.__file__]
-    with generated(folder, sources, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
-        if not stale:
+    with generated(folder, sources, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as new:
+        if not new:
             return
-        cases = Cases(os.path.join(folder, "node"))
+        cases = Cases(os.path.join(new, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
                     add_features, add_images, add_attention, add_contractions, add_dimensions, add_open,
                     gradients.add_gradients, gradients_control.add_gradients_control,

@@ -289,10 +289,10 @@ def main():
     with open(sys.argv[2]) as f:
         table = json.load(f)
     schemas = {(s.domain, s.name, s.since_version): s for s in onnx.defs.get_all_schemas_with_history()}
-    with generated(folder, sources, *patterns, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as stale:
-        if not stale:
+    with generated(folder, sources, *patterns, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as new:
+        if not new:
             return
-        cells = Cells(folder, patterns)
+        cells = Cells(new, patterns)
         for row in table:
             if not row["removed"]:
                 cells.add(row, schemas.get((row["domain"], row["operator"], row["version"])))

@@ -37,10 +37,10 @@ def write(folder, m):
 
 def write_all():
     versions = numpy.__version__, onnx.__version__, onnxruntime.__version__
-    with generated(str(HOME), [__file__, products.__file__], *versions) as stale:
-        if stale:
+    with generated(str(HOME), [__file__, products.__file__], *versions) as new:
+        if new:
             for name, m in products.models().items():
-                write(HOME / "tests" / name, m)
+                write(pathlib.Path(new) / "tests" / name, m)
 
 
 def calls(total):

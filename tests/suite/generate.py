@@ -117,10 +117,10 @@ def write_all(folder):
 def main():
     folder = os.path.abspath(sys.argv[1])
     versions = f"onnx {onnx.__version__}", f"numpy {np.__version__}"
-    with generated(folder, [__file__], *versions) as stale:
-        if stale:
+    with generated(folder, [__file__], *versions) as new:
+        if new:
             print(f"suite: writing the tests of {', '.join(versions)}", flush=True)
-            official, own = write_all(folder)
+            official, own = write_all(new)
             print(f"suite: {official} tests, and {own} of our own")
 
 

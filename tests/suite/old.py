@@ -93,9 +93,9 @@ def write_all(folder, wheels):
 
 def main():
     folder = os.path.abspath(sys.argv[1])
-    with generated(folder, [__file__]) as stale:
-        if stale:
-            different, count = write_all(folder, folder + "-wheels")
+    with generated(folder, [__file__]) as new:
+        if new:
+            different, count = write_all(new, folder + "-wheels")
             print(f"old: {different} different ones among {count} tests of {len(VERSIONS)} older onnx packages")
 
 

@@ -291,9 +291,10 @@ static void add_test(const char *folder, const char *kind, const char *test, cha
     vec_push(&tests, t);
 }
 
-static void find_tests(const char *suite, char *const *patterns)
+static void find_tests(const char *given, char *const *patterns)
 {
-    DIR *kinds = opendir(suite);
+    const char *suite = realpath(given, NULL); /* for a link of the cache may lead elsewhere before the end */
+    DIR *kinds = suite ? opendir(suite) : NULL;
     for (struct dirent *kind; kinds && (kind = readdir(kinds));) {
         char *folder = path_in(suite, kind->d_name);
         DIR *d = *kind->d_name != '.' ? opendir(folder) : NULL;
@@ -304,7 +305,7 @@ static void find_tests(const char *suite, char *const *patterns)
         free(folder);
     }
     if (!kinds)
-        fail(EXIT_IO, "no tests in %s", suite);
+        fail(EXIT_IO, "no tests in %s", given);
     closedir(kinds);
     if (!tests.n)
         fail(EXIT_USAGE, "no test of this name");
