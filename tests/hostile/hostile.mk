@@ -3,5 +3,6 @@
 # Parts: emit/quote, emit/names, base/error.
 TESTS += hostile
 test-hostile: setup all
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@B=$(abspath $(B)) FULL=$(FULL) $(PYTHON) tests/hostile/run.py $(CACHE)/suite $(M)
 .PHONY: test-hostile
