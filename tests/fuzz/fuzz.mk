@@ -30,8 +30,8 @@ test-misfits: setup $(B)/onnxcc
 .PHONY: test-misfits
 
 # Random programs: open and empty sizes, sizes that become known in branches and loops, sequences, optionals; with targets and options
-# that are drawn. PROGRAMS of them from SEED, as C under clang's sanitizers. `make programs PROGRAMS=50000 SEED=7` runs them in the compiler, with PROGRAMS_CC=tcc as C through
-# that, KEEP=FOLDER keeps those that fail.
+# that are drawn. PROGRAMS of them from SEED, as C under clang's sanitizers. `make programs PROGRAMS=50000 SEED=7` runs them in the
+# compiler, with PROGRAMS_CC=tcc as C through that, KEEP=FOLDER keeps those that fail.
 # Parts: passes/infer, passes/container, passes/container_boundary, ir/scope, emit/emit_sizes, memory/share.
 TESTS += programs
 PROGRAMS ?= 300
