@@ -228,12 +228,13 @@ void error_vat(bool warning, const char *code, const char *place, const char *fo
         say(&m);
 }
 
-void error_at(const char *path, const char *code, const char *format, ...)
+bool error_at(const char *path, const char *code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     error_vat(false, code, path, format, args);
     va_end(args);
+    return false;
 }
 
 void warn_at(const char *path, const char *code, const char *format, ...)

@@ -21,8 +21,9 @@ int error_catch(void (*f)(void *), void *arg);
 /* Sends the messages of this run to `say`; before this call they go to standard error. */
 void error_to(void (*say)(const Message *, void *), void *arg);
 void error_text(Text *t, const Message *m); /* appends m as it is printed on standard error */
-/* Prints "error[CODE]: MESSAGE" and the place, and counts the error; the stage continues. code: as in Message. */
-void error_at(const char *path, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Prints "error[CODE]: MESSAGE" and the place, and counts the error; the stage continues. code: as in Message.
+ * Returns false, so that a check may return it. */
+bool error_at(const char *path, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The same for an error or a warning; place: the text after "-->", without the file. */
 void error_vat(bool warning, const char *code, const char *place, const char *format, va_list args)
     __attribute__((format(printf, 4, 0)));

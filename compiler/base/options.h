@@ -32,8 +32,8 @@ typedef struct Options {
 SHARED_PART(Options, opt)
 
 /* A warning; an error under --strict. */
-#define warn_strict(...) (opt()->strict ? error_at(__VA_ARGS__) : warn_at(__VA_ARGS__))
+#define warn_strict(...) (opt()->strict ? (void)error_at(__VA_ARGS__) : warn_at(__VA_ARGS__))
 /* What most exporters do: reported only on request (--verbose), an error under --strict. */
-#define warn_pedantic(...) (opt()->strict ? error_at(__VA_ARGS__) : opt()->verbose ? warn_at(__VA_ARGS__) : (void)0)
+#define warn_pedantic(...) (opt()->strict ? (void)error_at(__VA_ARGS__) : opt()->verbose ? warn_at(__VA_ARGS__) : (void)0)
 
 #endif

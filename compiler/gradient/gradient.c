@@ -253,18 +253,12 @@ static bool begin(Tape *p)
     int count = n->n_in / 2, active = attr_strings(n, "xs", &xs);
     for (int i = 0; i < count; i++) {
         Value *v = in(n, count + i), *w = in(n, i);
-        if (!v || !w) {
-            node_error(n, "input %d is missing, or what it stands for", i);
-            return false;
-        }
-        if (i < active && !type_is_float(w->type)) {
-            node_error(n, "'%s' is %s, which has no gradient", printable(xs[i]), type_onnx(w->type));
-            return false;
-        }
-        if (map_get(&p->map, v)) {
-            node_error(n, "xs and zs name '%s' twice", printable(v->name));
-            return false;
-        }
+        if (!v || !w)
+            return node_error(n, "input %d is missing, or what it stands for", i);
+        if (i < active && !type_is_float(w->type))
+            return node_error(n, "'%s' is %s, which has no gradient", printable(xs[i]), type_onnx(w->type));
+        if (map_get(&p->map, v))
+            return node_error(n, "xs and zs name '%s' twice", printable(v->name));
         if (v != w)
             w = inferred(make(n, "Identity", 1, w));
         map_put(&p->map, v, w);

@@ -49,10 +49,8 @@ void assumptions_check(int from)
 
 bool require_dim(Node *n, const char *what, Dim d, Dim is)
 {
-    if (is_impossible(d, is)) {
-        node_error(n, "%s: %s instead of %s", what, dim_text(d), dim_text(is));
-        return false;
-    }
+    if (is_impossible(d, is))
+        return node_error(n, "%s: %s instead of %s", what, dim_text(d), dim_text(is));
     assume_dim(n, d, is);
     return true;
 }
@@ -65,16 +63,13 @@ bool require_one(Node *n, int i)
             assume_dim(n, shape_count(s), D(1));
         return true;
     }
-    node_error(n, "input %d, %s, is not one number", i, shape_text(s));
-    return false;
+    return node_error(n, "input %d, %s, is not one number", i, shape_text(s));
 }
 
 bool require_size(Node *n, const char *what, Dim *d)
 {
-    if (dim_high(*d) < 0) {
-        node_error(n, "%s is negative: %s", what, dim_text(*d));
-        return false;
-    }
+    if (dim_high(*d) < 0)
+        return node_error(n, "%s is negative: %s", what, dim_text(*d));
     Dim given = *d;
     *d = dim_max(given, D(0));
     assume_dim(n, *d, given);
@@ -137,10 +132,8 @@ void warn_when_run(Node *n, const char *what)
 
 bool wrong_when_run(Node *n, const char *what)
 {
-    if (always_runs(n)) {
-        node_error(n, "%s", what);
-        return false;
-    }
+    if (always_runs(n))
+        return node_error(n, "%s", what);
     warn_when_run(n, what);
     return true;
 }

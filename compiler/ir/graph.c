@@ -422,18 +422,20 @@ const Node *node_in_work(const Node *n)
     return before;
 }
 
-void error_node(const Node *n, const char *code, const char *format, ...)
+bool error_node(const Node *n, const char *code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     error_vat(false, code, node_place(n), format, args);
     va_end(args);
+    return false;
 }
 
-void error_value(const Value *v, const char *code, const char *format, ...)
+bool error_value(const Value *v, const char *code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     error_vat(false, code, value_place(v), format, args);
     va_end(args);
+    return false;
 }

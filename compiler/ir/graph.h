@@ -260,7 +260,7 @@ void node_each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg); 
 /* Messages about a node or a value, with its place in the file; see error_at. */
 /* Sets the node (or NULL) that a fatal message names. Returns the one before. */
 const Node *node_in_work(const Node *n);
-void error_node(const Node *n, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void error_value(const Value *v, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool error_node(const Node *n, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool error_value(const Value *v, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -177,10 +177,9 @@ static bool broadcast_all(Node *n, Shape *s)
     *s = in_shape(n, 0);
     for (int i = 1; i < n->n_in; i++) {
         Shape a = *s;
-        if (n->in[i] && !shape_broadcast(a, *n->in[i]->shape, s)) {
-            error_node(n, "INF-06", "inputs %s and %s do not broadcast", shape_text(a), shape_text(*n->in[i]->shape));
-            return false;
-        }
+        if (n->in[i] && !shape_broadcast(a, *n->in[i]->shape, s))
+            return error_node(n, "INF-06", "inputs %s and %s do not broadcast", shape_text(a),
+                              shape_text(*n->in[i]->shape));
         if (n->in[i])
             assume_broadcast(n, a, *n->in[i]->shape);
     }

@@ -5,10 +5,8 @@
 bool image_read(Node *n, int i, Image *m)
 {
     Shape s = in_shape(n, i);
-    if (s.rank < 3) {
-        node_error(n, "input %d is %s; it needs spatial axes after batch and channels", i, shape_text(s));
-        return false;
-    }
+    if (s.rank < 3)
+        return node_error(n, "input %d is %s; it needs spatial axes after batch and channels", i, shape_text(s));
     m->axes = s.rank - 2;
     m->n = s.dim[0];
     m->channels = n->channels_last ? s.dim[s.rank - 1] : s.dim[1];
@@ -69,16 +67,12 @@ bool spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, 
         v[a] = otherwise;
     if (k < 0)
         return true;
-    if (k != m->axes) {
-        node_error(n, "%s has %d elements; the image has %d spatial axes", attr, k, m->axes);
-        return false;
-    }
+    if (k != m->axes)
+        return node_error(n, "%s has %d elements; the image has %d spatial axes", attr, k, m->axes);
     for (int a = 0; a < k; a++) {
         v[image_first(m) + a] = given[a];
-        if (given[a] < low || given[a] > INT32_MAX) {
-            node_error(n, "%s[%d] is %lld", attr, a, (long long)given[a]);
-            return false;
-        }
+        if (given[a] < low || given[a] > INT32_MAX)
+            return node_error(n, "%s[%d] is %lld", attr, a, (long long)given[a]);
     }
     return true;
 }
@@ -89,15 +83,11 @@ bool read_pads(Node *n, const Image *m, Windows *w)
     int k = attr_given(n, "pads") ? attr_ints(n, "pads", &p) : -1;
     if (k < 0)
         return true;
-    if (k != 2 * m->axes) {
-        node_error(n, "pads has %d elements; %d spatial axes need %d", k, m->axes, 2 * m->axes);
-        return false;
-    }
+    if (k != 2 * m->axes)
+        return node_error(n, "pads has %d elements; %d spatial axes need %d", k, m->axes, 2 * m->axes);
     for (int a = 0; a < k; a++)
-        if (p[a] < 0 || p[a] > INT32_MAX) {
-            node_error(n, "pads[%d] is %lld", a, (long long)p[a]);
-            return false;
-        }
+        if (p[a] < 0 || p[a] > INT32_MAX)
+            return node_error(n, "pads[%d] is %lld", a, (long long)p[a]);
     for (int a = 0; a < m->axes; a++) {
         w->pad[image_first(m) + a] = D(p[a]);
         w->pad_end[image_first(m) + a] = D(p[m->axes + a]);
@@ -152,20 +142,16 @@ static bool read_windows(Node *n, const Image *m, const int64_t *kernel, Windows
         !spatial_ints(n, m, "dilations", 1, 1, w->dilation))
         return false;
     for (int a = 0; kernel && a < m->axes; a++) {
-        if (attr_given(n, "kernel_shape") && w->kernel[image_first(m) + a] != kernel[a]) {
-            node_error(n, "kernel_shape[%d] is %lld, the weights have %lld", a,
-                       (long long)w->kernel[image_first(m) + a], (long long)kernel[a]);
-            return false;
-        }
+        if (attr_given(n, "kernel_shape") && w->kernel[image_first(m) + a] != kernel[a])
+            return node_error(n, "kernel_shape[%d] is %lld, the weights have %lld", a,
+                              (long long)w->kernel[image_first(m) + a], (long long)kernel[a]);
         w->kernel[image_first(m) + a] = kernel[a];
     }
     const char *pad = attr_given(n, "auto_pad") ? attr_string(n, "auto_pad") : "";
     *same = !strcmp(pad, "SAME_UPPER") ? 1 : !strcmp(pad, "SAME_LOWER") ? -1 : 0;
     bool given = !*pad || !strcmp(pad, "NOTSET");
-    if (!*same && !given && strcmp(pad, "VALID")) {
-        node_error(n, "auto_pad is \"%s\"", pad);
-        return false;
-    }
+    if (!*same && !given && strcmp(pad, "VALID"))
+        return node_error(n, "auto_pad is \"%s\"", pad);
     return given ? read_pads(n, m, w) : !pads_as_well(n);
 }
 
@@ -181,11 +167,9 @@ bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w)
     for (int a = 0; a < image_end(m); a++) {
         read_axis(m, a, a < image_first(m) ? 0 : same, ceil, w);
         w->padded |= ceil || !dim_is(w->pad[a], 0) || !dim_is(w->pad_end[a], 0);
-        if (dim_high(w->out[a]) < 1 && dim_low(m->size[a]) > 0) {
-            node_error(n, "no window of %lld elements fits in axis %d of %s", (long long)w->kernel[a],
-                       axis_seen(n, m, a), shape_text(in_shape(n, 0)));
-            return false;
-        }
+        if (dim_high(w->out[a]) < 1 && dim_low(m->size[a]) > 0)
+            return node_error(n, "no window of %lld elements fits in axis %d of %s", (long long)w->kernel[a],
+                              axis_seen(n, m, a), shape_text(in_shape(n, 0)));
     }
     return true;
 }
@@ -209,10 +193,9 @@ bool windows_read_transposed(Node *n, const Image *m, const int64_t *kernel, Win
     for (int a = 0; a < image_end(m); a++) {
         Dim reach = D((w->kernel[a] - 1) * w->dilation[a] + 1 + more[a]);
         Dim full = dim_add(dim_mul(dim_sub(m->size[a], D(1)), D(w->stride[a])), reach);
-        if (more[a] && more[a] >= w->stride[a] && more[a] >= w->dilation[a]) {
-            node_error(n, "output_padding %lld is neither below the stride nor below the dilation", (long long)more[a]);
-            return false;
-        }
+        if (more[a] && more[a] >= w->stride[a] && more[a] >= w->dilation[a])
+            return node_error(n, "output_padding %lld is neither below the stride nor below the dilation",
+                              (long long)more[a]);
         if (a >= image_first(m) && (same || size[a])) {
             w->out[a] = size[a] ? D(size[a]) : dim_mul(m->size[a], D(w->stride[a]));
             Dim total = dim_max(D(0), dim_sub(full, w->out[a]));
@@ -221,10 +204,8 @@ bool windows_read_transposed(Node *n, const Image *m, const int64_t *kernel, Win
             w->out[a] = dim_max(D(0), dim_sub(full, dim_add(w->pad[a], w->pad_end[a])));
         w->padded |= (w->kernel[a] - 1) * w->dilation[a] >= w->stride[a] || !dim_is(w->pad[a], 0) ||
                      !dim_is_at_most(w->out[a], dim_mul(m->size[a], D(w->stride[a])));
-        if (dim_high(w->out[a]) < 1 && dim_low(m->size[a]) > 0) {
-            node_error(n, "nothing is left of axis %d of %s", axis_seen(n, m, a), shape_text(in_shape(n, 0)));
-            return false;
-        }
+        if (dim_high(w->out[a]) < 1 && dim_low(m->size[a]) > 0)
+            return node_error(n, "nothing is left of axis %d of %s", axis_seen(n, m, a), shape_text(in_shape(n, 0)));
     }
     return true;
 }

@@ -43,10 +43,8 @@ static bool mask_fits(Node *n, const struct attention_bind *p)
 {
     Shape m = in_shape(n, 3);
     const Dim want[] = {p->batch, p->q_heads, p->rows, p->keys};
-    if (m.rank < 1 || m.rank > 4) {
-        node_error(n, "the mask %s must have 1 to 4 dimensions", shape_text(m));
-        return false;
-    }
+    if (m.rank < 1 || m.rank > 4)
+        return node_error(n, "the mask %s must have 1 to 4 dimensions", shape_text(m));
     for (int i = 0; i < m.rank - 1; i++)
         if (!require_dim(n, "dimension of the mask", m.dim[i],
                          dim_select(dim_eq_expr(m.dim[i], D(1)), D(1), want[4 - m.rank + i])))
@@ -360,11 +358,10 @@ static bool rotary_read(Node *n, struct rotary_bind *p)
 {
     Shape x = in_shape(n, 0), c = in_shape(n, 1), s = in_shape(n, 2), ids = in_shape(n, 3);
     int64_t heads = attr_int(n, "num_heads"), turned = attr_int(n, "rotary_embedding_dim");
-    if ((x.rank != 4 && x.rank != 3) || (x.rank == 3 && heads < 1)) {
-        node_error(n, x.rank == 3 ? "num_heads is needed to split %s" : "the input %s has neither 3 nor 4 dimensions",
-                   shape_text(x));
-        return false;
-    }
+    if ((x.rank != 4 && x.rank != 3) || (x.rank == 3 && heads < 1))
+        return node_error(
+            n, x.rank == 3 ? "num_heads is needed to split %s" : "the input %s has neither 3 nor 4 dimensions",
+            shape_text(x));
     bool packed = x.rank == 3;
     p->batch = x.dim[0];
     p->heads = packed ? D(heads) : x.dim[1];
@@ -375,11 +372,9 @@ static bool rotary_read(Node *n, struct rotary_bind *p)
     p->half = turned ? D(turned / 2) : dim_div(p->size, D(2));
     p->interleaved = D(attr_int(n, "interleaved") != 0);
     int rank = in(n, 3) ? 2 : 3;
-    if (c.rank != rank || s.rank != rank || (in(n, 3) && ids.rank != 2)) {
-        node_error(n, "the caches %s and %s must have %d dimensions, position_ids two", shape_text(c), shape_text(s),
-                   rank);
-        return false;
-    }
+    if (c.rank != rank || s.rank != rank || (in(n, 3) && ids.rank != 2))
+        return node_error(n, "the caches %s and %s must have %d dimensions, position_ids two", shape_text(c),
+                          shape_text(s), rank);
     p->rows = shape_product(c, 0, rank - 1);
     return true;
 }

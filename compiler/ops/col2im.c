@@ -14,13 +14,11 @@ bool col2im_read(Node *n, Image *m, Windows *w, Dim *block)
     if (k < 0 || in_dims(n, 2, size, AXES) < 0)
         return false;
     if (x.rank != 3 || k < 1 || k > AXES || !dim_is(shape_count(in_shape(n, 2)), k) ||
-        !dim_is(shape_count(in_shape(n, 1)), k)) {
-        node_error(
+        !dim_is(shape_count(in_shape(n, 1)), k))
+        return node_error(
             n,
             "input 0 is %s, image_shape has %s numbers and block_shape %s; supported are N,C*block,L and 1 to %d axes",
             shape_text(x), shape_text(in_shape(n, 1)), shape_text(in_shape(n, 2)), AXES);
-        return false;
-    }
     *m = (Image){.axes = k};
     *w = (Windows){.padded = false}; /* without pads */
     for (int a = 0; a < AXES; a++)

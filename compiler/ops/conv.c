@@ -38,37 +38,27 @@ static bool read_pack(Node *n, Conv *c)
 static bool read_weights(Node *n, Conv *c, int64_t *kernel)
 {
     Shape w = in_shape(n, 1);
-    if (w.rank != c->x.axes + 2) {
-        node_error(n, "the weights %s need %d dimensions like the input %s", shape_text(w), c->x.axes + 2,
-                   shape_text(in_shape(n, 0)));
-        return false;
-    }
-    if (!shape_is_const(w)) {
-        node_error(n, "the weights %s must have a fixed size", shape_text(w));
-        return false;
-    }
+    if (w.rank != c->x.axes + 2)
+        return node_error(n, "the weights %s need %d dimensions like the input %s", shape_text(w), c->x.axes + 2,
+                          shape_text(in_shape(n, 0)));
+    if (!shape_is_const(w))
+        return node_error(n, "the weights %s must have a fixed size", shape_text(w));
     for (int a = 0; a < c->x.axes; a++)
         kernel[a] = dim_value(w.dim[2 + a]);
     int64_t first = dim_value(w.dim[0]), second = dim_value(w.dim[1]);
-    if (c->group < 1 || first % c->group) {
-        node_error(n, "%lld groups do not divide the %lld %s channels", (long long)c->group, (long long)first,
-                   c->transposed ? "input" : "output");
-        return false;
-    }
+    if (c->group < 1 || first % c->group)
+        return node_error(n, "%lld groups do not divide the %lld %s channels", (long long)c->group, (long long)first,
+                          c->transposed ? "input" : "output");
     c->cout = c->transposed ? second : first / c->group;
     c->cin = c->transposed ? first / c->group : second;
     int64_t outputs = c->cout * c->group;
-    if (dim_is_const(c->x.channels) && dim_value(c->x.channels) != c->cin * c->group) {
-        node_error(n, "the input %s has %lld channels; %lld groups of weights %s need %lld", shape_text(in_shape(n, 0)),
-                   (long long)dim_value(c->x.channels), (long long)c->group, shape_text(w),
-                   (long long)(c->cin * c->group));
-        return false;
-    }
+    if (dim_is_const(c->x.channels) && dim_value(c->x.channels) != c->cin * c->group)
+        return node_error(n, "the input %s has %lld channels; %lld groups of weights %s need %lld",
+                          shape_text(in_shape(n, 0)), (long long)dim_value(c->x.channels), (long long)c->group,
+                          shape_text(w), (long long)(c->cin * c->group));
     Shape b = in_shape(n, 2);
-    if (in(n, 2) && (b.rank != 1 || (dim_is_const(b.dim[0]) && dim_value(b.dim[0]) != outputs))) {
-        node_error(n, "the bias is %s for %lld output channels", shape_text(b), (long long)outputs);
-        return false;
-    }
+    if (in(n, 2) && (b.rank != 1 || (dim_is_const(b.dim[0]) && dim_value(b.dim[0]) != outputs)))
+        return node_error(n, "the bias is %s for %lld output channels", shape_text(b), (long long)outputs);
     return true;
 }
 

@@ -127,20 +127,16 @@ static bool known_ends(const Node *n) { return in_const(n, 0) && in_const(n, 1) 
 /* The number of elements, for floats; false: wrong, reported. */
 static bool count_floats(Node *n, Dim *count)
 {
-    if (in_const(n, 2) && in_float(n, 2, 0) == 0) {
-        node_error(n, "the step is 0");
-        return false;
-    }
+    if (in_const(n, 2) && in_float(n, 2, 0) == 0)
+        return node_error(n, "the step is 0");
     if (!known_ends(n)) {
         *count = reported_size(n, 0, NULL, D(INT64_MAX));
         return true;
     }
     double start = in_float(n, 0, 0), limit = in_float(n, 1, 0), delta = in_float(n, 2, 0);
     double steps = (in_type(n, 0) == F64 ? limit - start : (double)((float)limit - (float)start)) / delta;
-    if (!(steps < (double)((int64_t)1 << 48))) {
-        node_error(n, "from %g to %g in steps of %g", start, limit, delta);
-        return false;
-    }
+    if (!(steps < (double)((int64_t)1 << 48)))
+        return node_error(n, "from %g to %g in steps of %g", start, limit, delta);
     int64_t whole = steps > 0 ? (int64_t)steps : 0;
     *count = D(whole + ((double)whole < steps));
     return true;

@@ -15,9 +15,8 @@ static bool is_plain(Node *n, const Value *v)
 {
     if (v->form == TENSOR && v->type != STR && v->type != C64 && v->type != C128)
         return true;
-    node_error(n, "'%s' is %s: operators of your own are for tensors of numbers", printable(v->name),
-               v->form == TENSOR ? type_onnx(v->type) : "no tensor");
-    return false;
+    return node_error(n, "'%s' is %s: operators of your own are for tensors of numbers", printable(v->name),
+                      v->form == TENSOR ? type_onnx(v->type) : "no tensor");
 }
 
 static void custom_infer(Node *n)

@@ -10,10 +10,8 @@ static bool deform_read(Node *n, Image *x, Windows *w)
     if (!image_read(n, 0, x))
         return false;
     for (int a = 0; a < x->axes; a++) {
-        if (k.rank != x->axes + 2 || !dim_is_const(k.dim[2 + a])) {
-            node_error(n, "weights of %s for an image of %s", shape_text(k), shape_text(in_shape(n, 0)));
-            return false;
-        }
+        if (k.rank != x->axes + 2 || !dim_is_const(k.dim[2 + a]))
+            return node_error(n, "weights of %s for an image of %s", shape_text(k), shape_text(in_shape(n, 0)));
         kernel[a] = dim_value(k.dim[2 + a]);
     }
     return windows_read(n, x, kernel, w);

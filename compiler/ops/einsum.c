@@ -42,14 +42,10 @@ static bool read_labels(Node *n, const char **s, Subscripts *t, int rest)
         bool ellipsis = !strncmp(*s, "...", 3);
         if (**s == ' ')
             continue;
-        if (!(ellipsis && !dots) && !isalpha((unsigned char)**s)) {
-            node_error(n, "the equation \"%s\" is wrong at \"%s\"", attr_string(n, "equation"), *s);
-            return false;
-        }
-        if (t->rank + (ellipsis ? rest : 1) > MAX_RANK) {
-            node_error(n, "an operand of \"%s\" has more than %d axes", attr_string(n, "equation"), MAX_RANK);
-            return false;
-        }
+        if (!(ellipsis && !dots) && !isalpha((unsigned char)**s))
+            return node_error(n, "the equation \"%s\" is wrong at \"%s\"", attr_string(n, "equation"), *s);
+        if (t->rank + (ellipsis ? rest : 1) > MAX_RANK)
+            return node_error(n, "an operand of \"%s\" has more than %d axes", attr_string(n, "equation"), MAX_RANK);
         for (int i = 0; ellipsis && i < rest; i++)
             t->label[t->rank++] = LETTERS + rest - 1 - i;
         if (ellipsis)
@@ -81,11 +77,9 @@ static bool read_operands(Einsum *e, const char **s)
         int rest = ellipsis_rank(*s, x.rank);
         if (!read_labels(n, s, t, rest))
             return false;
-        if (t->rank != x.rank || (i + 1 < n->n_in) != (**s == ',')) {
-            node_error(n, "the equation \"%s\" does not fit input %d, %s, of %d", attr_string(n, "equation"), i,
-                       shape_text(x), n->n_in);
-            return false;
-        }
+        if (t->rank != x.rank || (i + 1 < n->n_in) != (**s == ','))
+            return node_error(n, "the equation \"%s\" does not fit input %d, %s, of %d", attr_string(n, "equation"), i,
+                              shape_text(x), n->n_in);
         *s += **s == ',';
         e->rest = rest > e->rest ? rest : e->rest;
         t->v = make_cast(n, n->in[i], e->t);

@@ -160,20 +160,16 @@ static bool conv_read(Node *n, Image *x, Windows *w, Integer *c)
         if (!windows_read(n, x, NULL, w))
             return false;
     } else {
-        if (s.rank != x->axes + 2 || !shape_is_const(s)) {
-            node_error(n, "the weights %s need %d fixed dimensions like the input %s", shape_text(s), x->axes + 2,
-                       shape_text(in_shape(n, X)));
-            return false;
-        }
+        if (s.rank != x->axes + 2 || !shape_is_const(s))
+            return node_error(n, "the weights %s need %d fixed dimensions like the input %s", shape_text(s),
+                              x->axes + 2, shape_text(in_shape(n, X)));
         for (int a = 0; a < x->axes; a++)
             kernel[a] = dim_value(s.dim[2 + a]);
         outputs = dim_value(s.dim[0]);
         cin = dim_value(s.dim[1]);
-        if (groups < 1 || outputs % groups || (dim_is_const(x->channels) && dim_value(x->channels) != cin * groups)) {
-            node_error(n, "%lld groups of weights %s do not fit the input %s", (long long)groups, shape_text(s),
-                       shape_text(in_shape(n, X)));
-            return false;
-        }
+        if (groups < 1 || outputs % groups || (dim_is_const(x->channels) && dim_value(x->channels) != cin * groups))
+            return node_error(n, "%lld groups of weights %s do not fit the input %s", (long long)groups, shape_text(s),
+                              shape_text(in_shape(n, X)));
         assume_dim(n, x->channels, D(cin * groups));
         c->depthwise = cin == 1 && outputs == groups && groups > 1;
         c->group = c->depthwise ? 1 : groups;
@@ -194,8 +190,7 @@ static bool fits(const Node *n, int i, const char *what, int64_t outputs, bool o
     Dim d = in(n, i) ? shape_count(in_shape(n, i)) : D(outputs);
     if (dim_is(d, outputs) || (one && dim_is(d, 1)))
         return true;
-    node_error(n, "the %s is %s for %lld output channels", what, shape_text(in_shape(n, i)), (long long)outputs);
-    return false;
+    return node_error(n, "the %s is %s for %lld output channels", what, shape_text(in_shape(n, i)), (long long)outputs);
 }
 
 static Type result_type(const Node *n) { return (Type)attr_int(n, "to"); }

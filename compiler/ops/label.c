@@ -328,10 +328,8 @@ static bool sort_pool(Node *n, const int64_t *pool, int64_t size, Tensor **gram,
             *t = (int64_t *)(uintptr_t)(*table)->data;
     for (int k = 0; k < lengths; k++, t += 3) {
         int64_t start = counts[k], end = k + 1 < lengths ? counts[k + 1] : size, len = k + 1;
-        if (start < 0 || end < start || end > size || (end - start) % len || at + (end - start) / len > grams) {
-            node_error(n, "ngram_counts do not fit a pool of %lld items and %d indexes", (long long)size, grams);
-            return false;
-        }
+        if (start < 0 || end < start || end > size || (end - start) % len || at + (end - start) / len > grams)
+            return node_error(n, "ngram_counts do not fit a pool of %lld items and %d indexes", (long long)size, grams);
         int64_t many = (end - start) / len, *place = NEWS(int64_t, many + 1);
         for (int64_t i = 0; i < many; i++)
             place[i] = i;

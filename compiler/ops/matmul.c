@@ -42,10 +42,8 @@ static bool product_read(Node *n, Product *p)
     p->b = in_shape(n, 1);
     p->n = p->b.dim[p->b.rank - (p->trans_b ? 2 : 1)];
     p->b_k = p->b.dim[p->b.rank - (p->trans_b ? 1 : 2)];
-    if (!shape_broadcast(batch_of(p->a), batch_of(p->b), &p->y)) {
-        node_error(n, "the matrices in %s and %s cannot be paired", shape_text(p->a), shape_text(p->b));
-        return false;
-    }
+    if (!shape_broadcast(batch_of(p->a), batch_of(p->b), &p->y))
+        return node_error(n, "the matrices in %s and %s cannot be paired", shape_text(p->a), shape_text(p->b));
     if (!dim_is_const(p->k))
         p->k = p->b_k;
     p->y.dim[p->y.rank++] = p->m;

@@ -6,8 +6,7 @@
 
 static bool wrong(Node *n, const char *what, int64_t i)
 {
-    node_error(n, "%s[%lld] does not suit the other attributes", what, (long long)i);
-    return false;
+    return node_error(n, "%s[%lld] does not suit the other attributes", what, (long long)i);
 }
 
 /* Reads a list of integers; returns its length. */
@@ -75,10 +74,8 @@ static bool read_nodes(Node *n, Forest *f, Key *keys, const int64_t *trees)
     int64_t n_missing = ints(n, "nodes_missing_value_tracks_true", &missing);
     if (ints(n, "nodes_featureids", &feature) != f->n || ints(n, "nodes_truenodeids", &yes) != f->n ||
         ints(n, "nodes_falsenodeids", &no) != f->n || attr_strings(n, "nodes_modes", &modes) != f->n ||
-        forest_numbers(n, "nodes_values", &split) != f->n || (n_missing && n_missing != f->n)) {
-        node_error(n, "the lists of nodes differ in length");
-        return false;
-    }
+        forest_numbers(n, "nodes_values", &split) != f->n || (n_missing && n_missing != f->n))
+        return node_error(n, "the lists of nodes differ in length");
     bool *child = NEWS(bool, f->n + 1);
     for (int64_t i = 0; i < f->n; i++) {
         Tree *t = &f->node[i];
@@ -108,10 +105,8 @@ static bool read_leaves(Node *n, Forest *f, const Key *keys, const char *kind)
     for (int i = 0; i < 4; i++)
         snprintf(attr[i], sizeof attr[i], "%s_%s", kind, lists[i]);
     int64_t k = ints(n, attr[0], &trees);
-    if (ints(n, attr[1], &nodes) != k || ints(n, attr[2], &targets) != k || forest_numbers(n, attr[3], &weights) != k) {
-        node_error(n, "the lists %s_... differ in length", kind);
-        return false;
-    }
+    if (ints(n, attr[1], &nodes) != k || ints(n, attr[2], &targets) != k || forest_numbers(n, attr[3], &weights) != k)
+        return node_error(n, "the lists %s_... differ in length", kind);
     int64_t *leaf = NEWS(int64_t, k + 1);
     for (int64_t i = 0; i < k; i++) {
         leaf[i] = find_node(keys, f->n, trees[i], nodes[i]);
@@ -142,10 +137,8 @@ bool forest_read(Node *n, Forest *f, const char *kind)
 {
     const int64_t *trees, *nodes;
     f->n = ints(n, "nodes_treeids", &trees);
-    if (ints(n, "nodes_nodeids", &nodes) != f->n) {
-        node_error(n, "the lists of nodes differ in length");
-        return false;
-    }
+    if (ints(n, "nodes_nodeids", &nodes) != f->n)
+        return node_error(n, "the lists of nodes differ in length");
     Key *keys = NEWS(Key, f->n + 1);
     for (int64_t i = 0; i < f->n; i++)
         keys[i] = (Key){trees[i], nodes[i], i};
@@ -188,10 +181,8 @@ bool forest_read_5(Node *n, Forest *f)
     if (ints(n, "nodes_truenodeids", &yes) != k || ints(n, "nodes_falsenodeids", &no) != k ||
         ints(n, "nodes_trueleafs", &yes_leaf) != k || ints(n, "nodes_falseleafs", &no_leaf) != k ||
         forest_numbers(n, "nodes_modes", &modes) != k || forest_numbers(n, "nodes_splits", &split) != k ||
-        (n_missing && n_missing != k) || forest_numbers(n, "leaf_weights", &f->weight) != f->n_entries) {
-        node_error(n, "the lists of nodes or leaves differ in length");
-        return false;
-    }
+        (n_missing && n_missing != k) || forest_numbers(n, "leaf_weights", &f->weight) != f->n_entries)
+        return node_error(n, "the lists of nodes or leaves differ in length");
     f->n = k + f->n_entries;
     f->node = NEWS(Tree, f->n + 1);
     f->root = NEWS(int64_t, f->n_roots + 1);

@@ -186,11 +186,9 @@ static bool contest(Node *n, int64_t classes, Value **score, Value **votes)
     }
     ((int32_t *)(uintptr_t)start->data)[classes] = (int32_t)vectors;
     if (classes < 2 || !per_class || per_class->n != classes || k != (classes - 1) * vectors ||
-        n_rho != classes * (classes - 1) / 2) {
-        node_error(n, "%lld coefficients and %lld rho for %lld classes with %lld support vectors", (long long)k,
-                   (long long)n_rho, (long long)classes, (long long)vectors);
-        return false;
-    }
+        n_rho != classes * (classes - 1) / 2)
+        return node_error(n, "%lld coefficients and %lld rho for %lld classes with %lld support vectors", (long long)k,
+                          (long long)n_rho, (long long)classes, (long long)vectors);
     Value *a = alike(n, vectors);
     if (!a)
         return false;
@@ -231,7 +229,7 @@ static void probability_bind(Node *n)
 static void svm_contest_expand(Node *n, int64_t classes, Post post)
 {
     double *a, *b;
-    Value *score, *votes;
+    Value *score = NULL, *votes = NULL;
     int64_t pairs = classes * (classes - 1) / 2, n_a = floats(n, "prob_a", &a), n_b = floats(n, "prob_b", &b);
     if (n_a != n_b || (n_a && n_a != pairs)) {
         node_error(n, "%lld prob_a and %lld prob_b for %lld pairs of classes", (long long)n_a, (long long)n_b,

@@ -74,12 +74,10 @@ static bool put_tree(Node *n, Tables *t, Forest *f, int64_t root)
             t->link.at[next.from + i] = t->feature.n;
         Tree *x = &f->node[next.node];
         for (; x->mode != LEAF; x = &f->node[put_split(t, f, x)]) {
-            if (x->reached || x->feature < 0 || x->feature > INT32_MAX) {
-                node_error(n,
-                           x->reached ? "its nodes form no trees: one is reached twice" : "a node tests feature %lld",
-                           (long long)x->feature);
-                return false;
-            }
+            if (x->reached || x->feature < 0 || x->feature > INT32_MAX)
+                return node_error(
+                    n, x->reached ? "its nodes form no trees: one is reached twice" : "a node tests feature %lld",
+                    (long long)x->feature);
             x->reached = true;
         }
         put_leaf(t, f, x);

@@ -16,11 +16,9 @@ static bool channels_agree(Node *n, Dim channels)
     for (int i = 1; i < n->n_in; i++)
         if (n->in[i]) {
             Dim d = shape_count(*n->in[i]->shape);
-            if (dim_is(dim_eq_expr(d, channels), 0)) {
-                node_error(n, "input %d is %s, but input 0, %s, has another number of channels", i,
-                           shape_text(*n->in[i]->shape), shape_text(in_shape(n, 0)));
-                return false;
-            }
+            if (dim_is(dim_eq_expr(d, channels), 0))
+                return node_error(n, "input %d is %s, but input 0, %s, has another number of channels", i,
+                                  shape_text(*n->in[i]->shape), shape_text(in_shape(n, 0)));
             assume_dim(n, d, channels);
         }
     return true;
@@ -99,10 +97,9 @@ static bool groups_divide(Node *n, Dim channels)
 {
     int64_t groups = attr_int(n, "num_groups");
     Dim rest = dim_mod(channels, D(groups > 0 ? groups : 1));
-    if (groups < 1 || dim_is(dim_eq_expr(rest, D(0)), 0)) {
-        node_error(n, "%lld groups do not divide the channels of %s", (long long)groups, shape_text(in_shape(n, 0)));
-        return false;
-    }
+    if (groups < 1 || dim_is(dim_eq_expr(rest, D(0)), 0))
+        return node_error(n, "%lld groups do not divide the channels of %s", (long long)groups,
+                          shape_text(in_shape(n, 0)));
     assume_dim(n, rest, D(0));
     return true;
 }

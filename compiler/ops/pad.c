@@ -11,10 +11,8 @@ static bool read_pads(Node *n, Dim *before, Dim *after)
     int k = in_dims(n, 1, pads, 2 * MAX_RANK);
     if (k < 0 || (in(n, 3) && (axes = in_dims(n, 3, axis, MAX_RANK)) < 0))
         return false;
-    if (k != 2 * axes) {
-        node_error(n, "%d pads for %d axes", k, axes);
-        return false;
-    }
+    if (k != 2 * axes)
+        return node_error(n, "%d pads for %d axes", k, axes);
     for (int a = 0; a < rank; a++) {
         Dim times = D(0);
         before[a] = after[a] = D(0);
@@ -26,10 +24,8 @@ static bool read_pads(Node *n, Dim *before, Dim *after)
             after[a] = dim_select(here, pads[axes + i], after[a]);
             times = dim_add(times, here);
         }
-        if (dim_low(times) > 1) {
-            node_error(n, "axis %d is listed twice", a);
-            return false;
-        }
+        if (dim_low(times) > 1)
+            return node_error(n, "axis %d is listed twice", a);
         assume_dim(n, dim_min(times, D(1)), times);
         listed = dim_add(listed, times);
     }

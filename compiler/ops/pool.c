@@ -11,10 +11,8 @@ static bool pads_below_kernel(Node *n, const Windows *w)
 {
     for (int a = 0; a < AXES; a++)
         if (dim_low(w->pad[a]) > (w->kernel[a] - 1) * w->dilation[a] ||
-            dim_low(w->pad_end[a]) > (w->kernel[a] - 1) * w->dilation[a]) {
-            node_error(n, "pads as large as the kernel: windows without any element");
-            return false;
-        }
+            dim_low(w->pad_end[a]) > (w->kernel[a] - 1) * w->dilation[a])
+            return node_error(n, "pads as large as the kernel: windows without any element");
     return true;
 }
 

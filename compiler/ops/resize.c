@@ -307,17 +307,13 @@ static bool sizes_make_sense(Node *n, const Resize *r)
 {
     for (int i = 0; i < in_shape(n, 0).rank; i++) {
         const struct ResizeAxis *x = &r->axis[i];
-        if (dim_is(x->in, 0) && !dim_is(x->out, 0)) {
-            node_error(n, "axis %d of %s is empty and cannot grow", i, shape_text(in_shape(n, 0)));
-            return false;
-        }
+        if (dim_is(x->in, 0) && !dim_is(x->out, 0))
+            return node_error(n, "axis %d of %s is empty and cannot grow", i, shape_text(in_shape(n, 0)));
         if (dim_is_const(x->out) || symbol_of(x->out)) /* otherwise it is a multiple of x->in */
             assume_dim(n, dim_max(x->in, dim_min(x->out, D(1))), x->in);
     }
-    if (r->mode != RESIZE_NEAREST && !type_is_int(in_type(n, 0)) && !type_is_float(in_type(n, 0))) {
-        node_error(n, "%s can only be resized in mode nearest", type_onnx(in_type(n, 0)));
-        return false;
-    }
+    if (r->mode != RESIZE_NEAREST && !type_is_int(in_type(n, 0)) && !type_is_float(in_type(n, 0)))
+        return node_error(n, "%s can only be resized in mode nearest", type_onnx(in_type(n, 0)));
     return true;
 }
 

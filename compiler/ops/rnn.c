@@ -81,10 +81,8 @@ static bool read_cell(Node *n, Cell *c)
     bool both = attr_is(n, "direction", "bidirectional");
     if (!both && !attr_is(n, "direction", "reverse") && !attr_is(n, "direction", "forward"))
         node_error(n, "direction is '%s' instead of forward, reverse or bidirectional", attr_string(n, "direction"));
-    if (x.rank != 3 || r.rank != 3) {
-        node_error(n, "inputs 0 and 2 are %s and %s: they need three axes", shape_text(x), shape_text(r));
-        return false;
-    }
+    if (x.rank != 3 || r.rank != 3)
+        return node_error(n, "inputs 0 and 2 are %s and %s: they need three axes", shape_text(x), shape_text(r));
     int64_t layout = n->op->since_version >= 14 ? attr_int(n, "layout") : 0;
     if (layout != 0 && layout != 1)
         node_error(n, "layout is %lld, not 0 or 1", (long long)layout);
@@ -96,10 +94,8 @@ static bool read_cell(Node *n, Cell *c)
     c->batch = x.dim[c->batch_first ? 0 : 1];
     c->width = x.dim[2];
     c->hidden = r.dim[2];
-    if (!dim_is_const(c->hidden) || dim_is(c->hidden, 0)) {
-        node_error(n, "input 2 is %s: the number of hidden units is not known", shape_text(r));
-        return false;
-    }
+    if (!dim_is_const(c->hidden) || dim_is(c->hidden, 0))
+        return node_error(n, "input 2 is %s: the number of hidden units is not known", shape_text(r));
     if (attr_given(n, "hidden_size") && attr_int(n, "hidden_size") != dim_value(c->hidden))
         node_error(n, "hidden_size is %lld, but input 2 is %s", (long long)attr_int(n, "hidden_size"), shape_text(r));
     Dim d = D(c->directions), gates = dim_mul(D(c->gates), c->hidden);

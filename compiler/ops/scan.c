@@ -14,15 +14,11 @@ static bool list_fits(Node *n, const char *attr, int k, int64_t low, int64_t hig
 {
     const int64_t *v;
     int have = attr_ints(n, attr, &v);
-    if (have >= 0 && have != k) {
-        node_error(n, "%s has %d items for %d inputs or outputs", attr, have, k);
-        return false;
-    }
+    if (have >= 0 && have != k)
+        return node_error(n, "%s has %d items for %d inputs or outputs", attr, have, k);
     for (int i = 0; i < have; i++)
-        if (v[i] < low || v[i] > high) {
-            node_error(n, "%s[%d] is %lld", attr, i, (long long)v[i]);
-            return false;
-        }
+        if (v[i] < low || v[i] > high)
+            return node_error(n, "%s[%d] is %lld", attr, i, (long long)v[i]);
     return true;
 }
 

@@ -10,10 +10,8 @@
 /* Reports an error of n's execution. True: n may never run, and inference goes on. */
 static bool may_fail(Node *n, const char *what)
 {
-    if (always_runs(n)) {
-        node_error(n, "%s", what);
-        return false;
-    }
+    if (always_runs(n))
+        return node_error(n, "%s", what);
     fail_when_run(n, what);
     return true;
 }
@@ -190,9 +188,8 @@ static bool known_rank(Node *n, const ContainerType *b)
 {
     if (b->rank >= 0 && b->min_rank == b->rank)
         return true;
-    node_error(n, b->rank < 0 ? "the elements of the sequence have no shape"
-                              : "the elements have different numbers of dimensions");
-    return false;
+    return node_error(n, b->rank < 0 ? "the elements of the sequence have no shape"
+                                     : "the elements have different numbers of dimensions");
 }
 
 static void sequence_at(Node *n)
@@ -294,18 +291,14 @@ static bool find_cut(Node *n, Chunks *c)
     Value *split = in(n, 1);
     c->part = D(1);
     c->list = split && split->shape->rank == 1;
-    if (split && split->shape->rank > 1) {
-        node_error(n, "split is %s; one number, or a list, is possible", shape_text(*split->shape));
-        return false;
-    }
+    if (split && split->shape->rank > 1)
+        return node_error(n, "split is %s; one number, or a list, is possible", shape_text(*split->shape));
     if (c->list) {
         c->count = split->shape->dim[0];
         return true;
     }
-    if (split && (in_dims(n, 1, &c->part, 1) < 0 || dim_high(c->part) < 1)) {
-        node_error(n, "split is no positive number");
-        return false;
-    }
+    if (split && (in_dims(n, 1, &c->part, 1) < 0 || dim_high(c->part) < 1))
+        return node_error(n, "split is no positive number");
     at_least(c->part, 1);
     c->count = dim_ceil(c->whole, c->part);
     return true;

@@ -6,10 +6,8 @@
 /* The one number in input i, as a size; false: wrong, and reported. */
 static bool one_dim(Node *n, int i, Dim *d)
 {
-    if (!dim_is(shape_count(in_shape(n, i)), 1)) {
-        node_error(n, "input %d, %s, is not one number", i, shape_text(in_shape(n, i)));
-        return false;
-    }
+    if (!dim_is(shape_count(in_shape(n, i)), 1))
+        return node_error(n, "input %d, %s, is not one number", i, shape_text(in_shape(n, i)));
     return in_dims(n, i, d, 1) == 1;
 }
 
@@ -52,8 +50,7 @@ static bool last_is_complex(Node *n, Shape x)
     Dim parts = x.rank > 1 ? x.dim[x.rank - 1] : D(0);
     if (dim_is(parts, 1) || dim_is(parts, 2))
         return true;
-    node_error(n, "input 0 is %s: its last dimension must be 1 (real) or 2 (complex)", shape_text(x));
-    return false;
+    return node_error(n, "input 0 is %s: its last dimension must be 1 (real) or 2 (complex)", shape_text(x));
 }
 
 static void dft_expand(Node *n)

@@ -48,20 +48,16 @@ static bool read_slices(Node *n, AxisSlice *slice)
     int axes = in(n, 3) ? in_dims(n, 3, axis, MAX_RANK) : k, steps = in(n, 4) ? in_dims(n, 4, step, MAX_RANK) : k;
     if (k < 0 || ends < 0 || axes < 0 || steps < 0)
         return false;
-    if (ends != k || axes != k || steps != k || k > x.rank) {
-        node_error(n, "%d starts, %d ends, %d axes and %d steps for an input of %d dimensions", k, ends, axes, steps,
-                   x.rank);
-        return false;
-    }
+    if (ends != k || axes != k || steps != k || k > x.rank)
+        return node_error(n, "%d starts, %d ends, %d axes and %d steps for an input of %d dimensions", k, ends, axes,
+                          steps, x.rank);
     for (int i = 0; i < k; i++) {
         axis[i] = in(n, 3) ? axis[i] : D(i);
         step[i] = in(n, 4) ? step[i] : D(1);
         if (dim_is_const(axis[i]))
             axis[i] = D(axis_of(n, dim_value(axis[i]), x.rank));
-        if (dim_is(step[i], 0)) {
-            node_error(n, "a step is 0");
-            return false;
-        }
+        if (dim_is(step[i], 0))
+            return node_error(n, "a step is 0");
     }
     for (int a = 0; a < x.rank; a++) {
         Dim s = D(0), e = x.dim[a], by = D(1), times = D(0);
@@ -72,10 +68,8 @@ static bool read_slices(Node *n, AxisSlice *slice)
             by = dim_select(here, step[i], by);
             times = dim_add(times, here);
         }
-        if (dim_is_const(times) && dim_value(times) > 1) {
-            node_error(n, "axis %d is cut twice", a);
-            return false;
-        }
+        if (dim_is_const(times) && dim_value(times) > 1)
+            return node_error(n, "axis %d is cut twice", a);
         slice[a] = dim_is(times, 0) ? (AxisSlice){D(0), x.dim[a], D(1)} : slice_axis(x.dim[a], s, e, by);
     }
     return true;
@@ -159,10 +153,8 @@ static bool split_sizes(Node *n, Dim whole, Dim *size)
         for (int i = 0; i < given && i < k; i++)
             size[i] = D(split->ints[i]);
     }
-    if (given >= 0 && given != k) {
-        node_error(n, "%d sizes for %d outputs", given, k);
-        return false;
-    }
+    if (given >= 0 && given != k)
+        return node_error(n, "%d sizes for %d outputs", given, k);
     bool uneven = n->op->since_version >= 18 && node_attr(n, "num_outputs");
     Dim sum = D(0), part = uneven ? dim_ceil(whole, D(k)) : dim_div(whole, D(k));
     for (int i = 0; i < k; i++) {
@@ -175,11 +167,10 @@ static bool split_sizes(Node *n, Dim whole, Dim *size)
     if (dim_is(dim_eq_expr(sum, whole), 0)) {
         Text t = {0};
         dim_print(&t, whole);
-        node_error(n,
-                   given < 0 ? "a dimension of %s does not split into %d equal pieces"
-                             : "the pieces do not add up to %s (%d outputs)",
-                   t.s, k);
-        return false;
+        return node_error(n,
+                          given < 0 ? "a dimension of %s does not split into %d equal pieces"
+                                    : "the pieces do not add up to %s (%d outputs)",
+                          t.s, k);
     }
     assume_dim(n, sum, whole);
     return true;

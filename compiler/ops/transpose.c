@@ -8,20 +8,15 @@ static bool read_perm(Node *n, int *perm)
     const int64_t *given;
     int rank = in_shape(n, 0).rank, k = attr_ints(n, "perm", &given);
     bool seen[MAX_RANK] = {false};
-    if (k >= 0 && k != rank) {
-        node_error(n, "perm has %d axes, the input %s has %d", k, shape_text(in_shape(n, 0)), rank);
-        return false;
-    }
+    if (k >= 0 && k != rank)
+        return node_error(n, "perm has %d axes, the input %s has %d", k, shape_text(in_shape(n, 0)), rank);
     for (int i = 0; i < rank; i++) {
-        if (k >= 0 && (given[i] < 0 || given[i] >= rank)) {
-            error_node(n, "ATT-13", "perm[%d] is %lld, which is outside [0, %d]", i, (long long)given[i], rank - 1);
-            return false;
-        }
+        if (k >= 0 && (given[i] < 0 || given[i] >= rank))
+            return error_node(n, "ATT-13", "perm[%d] is %lld, which is outside [0, %d]", i, (long long)given[i],
+                              rank - 1);
         perm[i] = k < 0 ? rank - 1 - i : (int)given[i];
-        if (seen[perm[i]]) {
-            node_error(n, "axis %d is in perm twice", perm[i]);
-            return false;
-        }
+        if (seen[perm[i]])
+            return node_error(n, "axis %d is in perm twice", perm[i]);
         seen[perm[i]] = true;
     }
     return true;

@@ -18,10 +18,9 @@ static bool same_count(Node *n, Shape y)
     Dim have = shape_count(x), want = shape_count(y);
     if (dim_identical(have, want))
         return true;
-    if (dim_is(dim_eq_expr(have, want), 0)) {
-        node_error(n, "%s cannot be given the shape %s: the counts of elements differ", shape_text(x), shape_text(y));
-        return false;
-    }
+    if (dim_is(dim_eq_expr(have, want), 0))
+        return node_error(n, "%s cannot be given the shape %s: the counts of elements differ", shape_text(x),
+                          shape_text(y));
     assume_dim(n, want, have);
     return true;
 }
@@ -55,11 +54,9 @@ static bool read_sizes(Node *n, Shape *y, int *open)
     for (int i = 0; i < y->rank; i++) {
         Dim d = y->dim[i];
         same[i] = attr_int(n, "allowzero") || i >= x.rank ? D(0) : x.dim[i];
-        if (dim_is(d, 0) && i >= x.rank && !attr_int(n, "allowzero")) {
-            node_error(n, "0 at place %d of the shape %s means a dimension that %s does not have", i, shape_text(*y),
-                       shape_text(x));
-            return false;
-        }
+        if (dim_is(d, 0) && i >= x.rank && !attr_int(n, "allowzero"))
+            return node_error(n, "0 at place %d of the shape %s means a dimension that %s does not have", i,
+                              shape_text(*y), shape_text(x));
         if ((dim_is_const(d) && dim_value(d) < -1) || (dim_is(d, -1) && *open >= 0)) {
             node_error(n, "the shape %s", shape_text(*y));
             note_help("-1 may occur only once");
@@ -142,15 +139,11 @@ static bool mark_axes(Node *n, int rank, bool *marked)
     int k = in_ints(n, 1, axes, MAX_RANK);
     memset(marked, 0, sizeof *marked * MAX_RANK);
     for (int i = 0; i < k; i++) {
-        if (axes[i] < -rank || axes[i] >= rank) {
-            error_node(n, "ATT-13", "axis %lld is outside [%d, %d]", (long long)axes[i], -rank, rank - 1);
-            return false;
-        }
+        if (axes[i] < -rank || axes[i] >= rank)
+            return error_node(n, "ATT-13", "axis %lld is outside [%d, %d]", (long long)axes[i], -rank, rank - 1);
         int a = axis_of(n, axes[i], rank);
-        if (marked[a]) {
-            node_error(n, "axis %d is listed twice", a);
-            return false;
-        }
+        if (marked[a])
+            return node_error(n, "axis %d is listed twice", a);
         marked[a] = true;
     }
     return k >= 0;

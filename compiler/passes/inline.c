@@ -159,14 +159,10 @@ Graph *graph_copy(Graph *g, Node *owner)
 static bool enter(Inliner *in, Node *n, Function *f)
 {
     for (int i = 0; i < in->depth; i++)
-        if (in->stack[i] == f) {
-            error_node(n, "FUN-24", "function %s calls itself", printable(f->name));
-            return false;
-        }
-    if (in->depth == MAX_DEPTH) {
-        error_node(n, "FUN-24", "functions are nested more than %d deep", MAX_DEPTH);
-        return false;
-    }
+        if (in->stack[i] == f)
+            return error_node(n, "FUN-24", "function %s calls itself", printable(f->name));
+    if (in->depth == MAX_DEPTH)
+        return error_node(n, "FUN-24", "functions are nested more than %d deep", MAX_DEPTH);
     in->stack[in->depth++] = f;
     return true;
 }

@@ -317,19 +317,15 @@ bool external_span(Model *m, const Wire *entries, uint64_t size, Span *bytes, co
     if (!read_entries(entries, &e, p) || !read_decimal(e.offset, "offset", "EXT-08", 0, &offset, p) ||
         !read_decimal(e.length, "length", "EXT-09", size, &length, p))
         return false;
-    if (length != size) {
-        error_at(path_text(p), "EXT-09", "length is %llu bytes, but the tensor's type and shape need %llu",
-                 (unsigned long long)length, (unsigned long long)size);
-        return false;
-    }
+    if (length != size)
+        return error_at(path_text(p), "EXT-09", "length is %llu bytes, but the tensor's type and shape need %llu",
+                        (unsigned long long)length, (unsigned long long)size);
     File *f = find_file(m, e.location, p);
     if (!f)
         return false;
-    if (offset > f->s.n || size > f->s.n - offset) {
-        error_at(path_text(p), "EXT-10", "'%s' has %zu bytes; the tensor needs %llu from byte %llu on",
-                 printable(e.location), f->s.n, (unsigned long long)size, (unsigned long long)offset);
-        return false;
-    }
+    if (offset > f->s.n || size > f->s.n - offset)
+        return error_at(path_text(p), "EXT-10", "'%s' has %zu bytes; the tensor needs %llu from byte %llu on",
+                        printable(e.location), f->s.n, (unsigned long long)size, (unsigned long long)offset);
     if (e.checksum && !checksum_agrees(f, e.checksum, e.location, p))
         return false;
     *bytes = (Span){f->s.at + offset, (size_t)size};

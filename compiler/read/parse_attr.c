@@ -92,10 +92,8 @@ static bool read_numbers(const Wire *w, Attr *a, const Path *p)
 {
     Span s = w->s;
     int64_t n = a->type == A_INTS ? wire_varints(s) : s.n % 4 ? -1 : (int64_t)(s.n / 4);
-    if (n < 0 || n > INT32_MAX) {
-        error_at(path_text(p), "PB-03", "malformed numbers in %s", field_name[a->type]);
-        return false;
-    }
+    if (n < 0 || n > INT32_MAX)
+        return error_at(path_text(p), "PB-03", "malformed numbers in %s", field_name[a->type]);
     a->n = (int)n;
     if (a->type == A_FLOATS) {
         float *v = NEWS(float, n + 1);
@@ -175,10 +173,9 @@ bool read_attr(Model *m, Span s, Attr *a, const Path *p, Graph *g, Node *n)
     a->name = wire_name(&proto.name);
     Path q = *p;
     q.name = a->name;
-    if (!a->name->n || strlen(a->name->s) != a->name->n) {
-        error_at(path_text(p), "ATT-01", "the name of the attribute is %s", a->name->n ? "not a text" : "missing");
-        return false;
-    }
+    if (!a->name->n || strlen(a->name->s) != a->name->n)
+        return error_at(path_text(p), "ATT-01", "the name of the attribute is %s",
+                        a->name->n ? "not a text" : "missing");
     a->type = agreed_type(m, &proto, w, &q);
     if (!a->type)
         return false;
@@ -192,7 +189,6 @@ bool read_attr(Model *m, Span s, Attr *a, const Path *p, Graph *g, Node *n)
     a->ref = wire_name(&proto.ref_attr_name);
     if (in_function(g))
         return true;
-    error_at(path_text(&q), "ATT-22", "the attribute refers to '%s' of a function, but is not in one",
-             printable(a->ref));
-    return false;
+    return error_at(path_text(&q), "ATT-22", "the attribute refers to '%s' of a function, but is not in one",
+                    printable(a->ref));
 }

@@ -80,10 +80,8 @@ static bool read_value_info(Span s, const Path *p, bool own_names, bool strict, 
     if (!wire_read(onnx_ValueInfoProto_fields, s, &proto, p))
         return false;
     *n = wire_name(&proto.name);
-    if (!(*n)->n) {
-        error_at(path_text(p), "NAM-11", "the name is missing");
-        return false;
-    }
+    if (!(*n)->n)
+        return error_at(path_text(p), "NAM-11", "the name is missing");
     Path q = *p;
     q.name = *n;
     *type = wire_has(&proto.type) ? read_type(proto.type.s, AT(&q, "type", -1), own_names, strict) : NULL;
@@ -365,10 +363,8 @@ static Value *bind_name(Node *n, int i, Name wanted)
 
 static bool attr_is_new(Node *n, int k, Map *seen)
 {
-    if (map_get(seen, n->attr[k].name)) {
-        error_node(n, "ATT-26", "the attribute '%s' is there twice", printable(n->attr[k].name));
-        return false;
-    }
+    if (map_get(seen, n->attr[k].name))
+        return error_node(n, "ATT-26", "the attribute '%s' is there twice", printable(n->attr[k].name));
     map_put(seen, n->attr[k].name, n);
     return true;
 }

@@ -27,28 +27,22 @@ static bool read_dims(const Wire *w, Tensor *t, int64_t *count, const Path *p)
 {
     Span s = w->s;
     int64_t n = wire_varints(s);
-    if (n < 0) {
-        error_at(path_text(p), "PB-03", "malformed numbers in dims");
-        return false;
-    }
-    if (n > MAX_RANK) {
-        error_at(path_text(p), "SHP-01", "%lld dimensions; onnxcc allows %d", (long long)n, MAX_RANK);
-        return false;
-    }
+    if (n < 0)
+        return error_at(path_text(p), "PB-03", "malformed numbers in dims");
+    if (n > MAX_RANK)
+        return error_at(path_text(p), "SHP-01", "%lld dimensions; onnxcc allows %d", (long long)n, MAX_RANK);
     int64_t dim[MAX_RANK];
     for (int i = 0; i < n; i++) {
         dim[i] = (int64_t)wire_next(&s);
-        if (dim[i] < 0 || dim[i] > MAX_SIZE) {
-            error_at(path_text(p), "ENC-04", "dims[%d] is %lld", i, (long long)dim[i]);
-            return false;
-        }
+        if (dim[i] < 0 || dim[i] > MAX_SIZE)
+            return error_at(path_text(p), "ENC-04", "dims[%d] is %lld", i, (long long)dim[i]);
     }
     t->rank = (int)n;
     t->dim = dims_keep(t->rank, dim);
     if (product_of(t->rank, t->dim, count))
         return true;
-    error_at(path_text(p), "ENC-04", "a tensor of shape %s is larger than any memory", shape_text(tensor_shape(t)));
-    return false;
+    return error_at(path_text(p), "ENC-04", "a tensor of shape %s is larger than any memory",
+                    shape_text(tensor_shape(t)));
 }
 
 /* ---- the typed fields --------------------------------------------------------------------------------------- */
@@ -118,10 +112,8 @@ static bool take_ints(const Wire *w, DataField field, Tensor *t, int64_t count, 
 {
     Span s = w->s;
     int64_t got = wire_varints(s), want = entries_of(t->type, count);
-    if (got < 0) {
-        error_at(path_text(p), "PB-03", "malformed numbers in %s", field_name[field]);
-        return false;
-    }
+    if (got < 0)
+        return error_at(path_text(p), "PB-03", "malformed numbers in %s", field_name[field]);
     if (got != want) {
         wrong_count(p, field, got, want, t);
         return false;
@@ -145,11 +137,9 @@ static bool take_ints(const Wire *w, DataField field, Tensor *t, int64_t count, 
     t->data = to;
     if (bad < 0)
         return true;
-    if (type_bits(t->type) == 6) {
-        error_at(path_text(p), "DTY-32", "%s[%lld] is %lld, which does not fit %s", field_name[field], (long long)bad,
-                 (long long)bad_value, type_onnx(t->type));
-        return false;
-    }
+    if (type_bits(t->type) == 6)
+        return error_at(path_text(p), "DTY-32", "%s[%lld] is %lld, which does not fit %s", field_name[field],
+                        (long long)bad, (long long)bad_value, type_onnx(t->type));
     warn_strict(path_text(p), type_is_float(t->type) ? "ENC-10" : "ENC-16",
                 "%s[%lld] is %lld, which does not fit %s; it is cut to size", field_name[field], (long long)bad,
                 (long long)bad_value, type_onnx(t->type));
@@ -190,18 +180,15 @@ static void normalise_bools(Tensor *t, int64_t count, const Path *p)
 static bool take_raw(Span s, Tensor *t, int64_t count, const Path *p)
 {
     size_t want = type_bytes(t->type, count);
-    if (t->type == STR) {
-        error_at(path_text(p), "ENC-09", "strings cannot be in raw_data");
-        return false;
-    }
-    if (s.n != want) {
-        error_at(path_text(p),
-                 count && !s.n ? "ENC-14"
-                 : count       ? "ENC-03"
-                               : "ENC-05",
-                 "raw_data has %zu bytes; %s%s needs %zu", s.n, type_onnx(t->type), shape_text(tensor_shape(t)), want);
-        return false;
-    }
+    if (t->type == STR)
+        return error_at(path_text(p), "ENC-09", "strings cannot be in raw_data");
+    if (s.n != want)
+        return error_at(path_text(p),
+                        count && !s.n ? "ENC-14"
+                        : count       ? "ENC-03"
+                                      : "ENC-05",
+                        "raw_data has %zu bytes; %s%s needs %zu", s.n, type_onnx(t->type), shape_text(tensor_shape(t)),
+                        want);
     t->data = s.at;
     return true;
 }
@@ -209,10 +196,8 @@ static bool take_raw(Span s, Tensor *t, int64_t count, const Path *p)
 static bool take_external(Model *m, const onnx_TensorProto *proto, Tensor *t, int64_t count, const Path *p)
 {
     Span s;
-    if (t->type == STR) {
-        error_at(path_text(p), "EXT-15", "strings cannot be in another file");
-        return false;
-    }
+    if (t->type == STR)
+        return error_at(path_text(p), "EXT-15", "strings cannot be in another file");
     if (!external_span(m, &proto->external_data, type_bytes(t->type, count), &s, p))
         return false;
     t->data = s.at;
@@ -226,22 +211,17 @@ static bool take_data(Model *m, const onnx_TensorProto *proto, Tensor *t, int64_
                                &proto->int64_data, &proto->double_data, &proto->uint64_data};
     int used = -1;
     int64_t location = wire_int(&proto->data_location);
-    if (location != onnx_TensorProto_DataLocation_DEFAULT && location != onnx_TensorProto_DataLocation_EXTERNAL) {
-        error_at(path_text(p), "EXT-02", "data_location is %lld; 0 (in the model) and 1 (in another file) exist",
-                 (long long)location);
-        return false;
-    }
+    if (location != onnx_TensorProto_DataLocation_DEFAULT && location != onnx_TensorProto_DataLocation_EXTERNAL)
+        return error_at(path_text(p), "EXT-02", "data_location is %lld; 0 (in the model) and 1 (in another file) exist",
+                        (long long)location);
     for (int i = 0; i < N_FIELDS; i++) {
         if (!w[i]->s.n && !w[i]->n && !(i == RAW && wire_has(w[i])))
             continue;
-        if (location == onnx_TensorProto_DataLocation_EXTERNAL) {
-            error_at(path_text(p), "EXT-04", "the data is said to be in another file, but %s has some", field_name[i]);
-            return false;
-        }
-        if (used >= 0) {
-            error_at(path_text(p), "ENC-01", "both %s and %s have data", field_name[used], field_name[i]);
-            return false;
-        }
+        if (location == onnx_TensorProto_DataLocation_EXTERNAL)
+            return error_at(path_text(p), "EXT-04", "the data is said to be in another file, but %s has some",
+                            field_name[i]);
+        if (used >= 0)
+            return error_at(path_text(p), "ENC-01", "both %s and %s have data", field_name[used], field_name[i]);
         used = i;
     }
     if (location == onnx_TensorProto_DataLocation_EXTERNAL)
@@ -254,16 +234,12 @@ static bool take_data(Model *m, const onnx_TensorProto *proto, Tensor *t, int64_
     }
     if (used == RAW)
         return take_raw(w[RAW]->s, t, count, p);
-    if (!count) {
-        error_at(path_text(p), "ENC-05", "%s%s has no elements, but %s has data", type_onnx(t->type),
-                 shape_text(tensor_shape(t)), field_name[used]);
-        return false;
-    }
-    if (used != (int)field_of[t->type]) {
-        error_at(path_text(p), "ENC-02", "%s values belong in %s (or raw_data), not in %s", type_onnx(t->type),
-                 field_name[field_of[t->type]], field_name[used]);
-        return false;
-    }
+    if (!count)
+        return error_at(path_text(p), "ENC-05", "%s%s has no elements, but %s has data", type_onnx(t->type),
+                        shape_text(tensor_shape(t)), field_name[used]);
+    if (used != (int)field_of[t->type])
+        return error_at(path_text(p), "ENC-02", "%s values belong in %s (or raw_data), not in %s", type_onnx(t->type),
+                        field_name[field_of[t->type]], field_name[used]);
     if (used == STRINGS)
         return take_strings(w[used], t, count, p);
     return used == FLOATS
@@ -334,15 +310,11 @@ static bool fill_dense(Tensor *t, const Tensor *values, const Tensor *index, int
     int64_t last = -1;
     for (int64_t e = 0; e < nnz; e++) {
         int64_t at = sparse_index(t, index, e);
-        if (at < 0) {
-            error_at(path_text(p), "SPA-06", "index %lld is outside the shape %s", (long long)e,
-                     shape_text(tensor_shape(t)));
-            return false;
-        }
-        if (at <= last) {
-            error_at(path_text(p), "SPA-05", "index %lld is not above the one before", (long long)e);
-            return false;
-        }
+        if (at < 0)
+            return error_at(path_text(p), "SPA-06", "index %lld is outside the shape %s", (long long)e,
+                            shape_text(tensor_shape(t)));
+        if (at <= last)
+            return error_at(path_text(p), "SPA-05", "index %lld is not above the one before", (long long)e);
         last = at;
         const uint8_t *from = values->data;
         uint8_t *to = (uint8_t *)(uintptr_t)t->data;
@@ -357,10 +329,8 @@ static bool fill_dense(Tensor *t, const Tensor *values, const Tensor *index, int
 
 static bool check_sparse(const Tensor *t, const Tensor *values, const Tensor *index, const Path *p)
 {
-    if (values->rank != 1) {
-        error_at(path_text(p), "SPA-07", "the values must have one dimension, not %d", values->rank);
-        return false;
-    }
+    if (values->rank != 1)
+        return error_at(path_text(p), "SPA-07", "the values must have one dimension, not %d", values->rank);
     int64_t nnz = values->dim[0];
     if (!index && nnz)
         error_at(path_text(p), "SPA-02", "the indices are missing");
