@@ -90,16 +90,6 @@ static void add_custom(const char *s)
     vec_push(&opt()->customs, ((struct CustomOption){s, false}));
 }
 
-static bool is_identifier(const char *s)
-{
-    if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z')))
-        return false;
-    for (; *s; s++)
-        if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_'))
-            return false;
-    return true;
-}
-
 /* A number of bytes: "64M"; K, M and G are 2^10, 2^20 and 2^30. */
 static int64_t bytes_option(const char *s, const char *option)
 {
@@ -153,7 +143,7 @@ static void set_dump(const char *s)
 
 static void set_prefix(const char *s)
 {
-    if (!is_identifier(s) || strlen(s) > 63)
+    if (!name_is_identifier(name(s)) || *s == '_' || strlen(s) > 63)
         usage("--prefix %s: not a C identifier of at most 63 characters that starts with a letter", s);
     if (!strcasecmp(s, "rt") || !strcasecmp(s, "onnxcc"))
         usage("--prefix %s: names in onnxcc's headers begin with it", s);

@@ -216,7 +216,7 @@ static bool is_repeated(const Message *m, const char *format)
     return true;
 }
 
-void error_vat(bool warning, const char *code, const char *place, const char *format, va_list args)
+static void report(bool warning, const char *place, const char *code, const char *format, va_list args)
 {
     const TextMark mark = text_mark();
     Text t = {0};
@@ -232,7 +232,7 @@ bool error_at(const char *path, const char *code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    error_vat(false, code, path, format, args);
+    report(false, path, code, format, args);
     va_end(args);
     return false;
 }
@@ -241,7 +241,7 @@ void warn_at(const char *path, const char *code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    error_vat(true, code, path, format, args);
+    report(true, path, code, format, args);
     va_end(args);
 }
 

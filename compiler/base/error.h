@@ -24,9 +24,6 @@ void error_text(Text *t, const Message *m); /* appends m as it is printed on sta
 /* Prints "error[CODE]: MESSAGE" and the place, and counts the error; the stage continues. code: as in Message.
  * Returns false, so that a check may return it. */
 bool error_at(const char *path, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The same for an error or a warning; place: the text after "-->", without the file. */
-void error_vat(bool warning, const char *code, const char *place, const char *format, va_list args)
-    __attribute__((format(printf, 4, 0)));
 void warn_at(const char *path, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void note_help(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a help: line after the last message */
 void stop_on_errors(void); /* ends the run (exit 1) if any error was counted */

@@ -103,14 +103,19 @@ static int64_t tightest_gap(const Live *live, int k, int64_t size, int64_t cap, 
     return at;
 }
 
+static void reverse_times(Buffer *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int from = b[i].from;
+        b[i].from = -b[i].to;
+        b[i].to = -from;
+    }
+}
+
 static void sweep(Buffer *b, int n, int64_t cap, bool backwards)
 {
     if (backwards)
-        for (int i = 0; i < n; i++) {
-            int from = b[i].from;
-            b[i].from = -b[i].to;
-            b[i].to = -from;
-        }
+        reverse_times(b, n);
     Event *e = events(b, n);
     Live *live = NEWS(Live, n + 1);
     int k = 0;
@@ -130,11 +135,7 @@ static void sweep(Buffer *b, int n, int64_t cap, bool backwards)
     events_free(e, n);
     pool_free(live, sizeof *live * (size_t)(n + 1));
     if (backwards)
-        for (int i = 0; i < n; i++) {
-            int from = b[i].from;
-            b[i].from = -b[i].to;
-            b[i].to = -from;
-        }
+        reverse_times(b, n);
 }
 
 /* ---- the interference graph: pairs that are alive at the same time ----------------------------------------------- */

@@ -350,6 +350,16 @@ Name name_format(const char *format, ...)
 
 bool name_is(Name a, const char *s) { return a && a->n == strlen(s) && memcmp(a->s, s, a->n) == 0; }
 
+bool name_is_identifier(Name n)
+{
+    for (uint32_t i = 0; i < n->n; i++) {
+        char c = n->s[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (i && c >= '0' && c <= '9')))
+            return false;
+    }
+    return n->n > 0;
+}
+
 /* ---- maps ------------------------------------------------------------------------------------------------- */
 
 static int map_slot(const Map *m, const void *key)

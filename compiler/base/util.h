@@ -55,6 +55,7 @@ Name name_bytes(const char *s, size_t n);
 Name name(const char *s);
 Name name_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool name_is(Name a, const char *s);
+bool name_is_identifier(Name n); /* of C */
 
 /* A pool-allocated hash table from pointers (names, values) to pointers. */
 typedef struct Map {

@@ -397,7 +397,7 @@ const char *node_place(const Node *n)
     return t.s;
 }
 
-static const char *value_place(const Value *v)
+const char *value_place(const Value *v)
 {
     Text t = {0};
     const char *what = v->def ? "output" : v->input >= 0 ? "input" : v->data ? "initializer" : "value";
@@ -420,22 +420,4 @@ const Node *node_in_work(const Node *n)
     *work() = n;
     error_set_where(n ? work_place : NULL);
     return before;
-}
-
-bool error_node(const Node *n, const char *code, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    error_vat(false, code, node_place(n), format, args);
-    va_end(args);
-    return false;
-}
-
-bool error_value(const Value *v, const char *code, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    error_vat(false, code, value_place(v), format, args);
-    va_end(args);
-    return false;
 }

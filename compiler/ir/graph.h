@@ -244,8 +244,9 @@ void graph_add_output(Graph *g, Value *v);
 void node_move(Node *n, Node *before); /* with its outputs, into before's graph */
 int64_t max_bytes(const Value *v);     /* bytes at the upper bounds of its sizes; saturates */
 bool value_is_output(const Value *v);
-const char *node_path(const Node *n);             /* "graph.node[3]"; "a node": made by the compiler */
-const char *node_place(const Node *n);            /* `graph.node[3] "name" (Op)` */
+const char *node_path(const Node *n);  /* "graph.node[3]"; "a node": made by the compiler */
+const char *node_place(const Node *n); /* `graph.node[3] "name" (Op)` */
+const char *value_place(const Value *v);
 Name node_op(const Node *n);                      /* its operator's name */
 Attr *node_attr(const Node *n, const char *name); /* or NULL */
 void attr_set_int(Node *n, const char *name, int64_t v);
@@ -257,10 +258,10 @@ void attr_set(Node *n, Attr a);
 void graph_each_node(Graph *g, void (*visit)(Node *, void *), void *arg);
 void node_each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg); /* nested in n directly */
 
-/* Messages about a node or a value, with its place in the file; see error_at. */
 /* Sets the node (or NULL) that a fatal message names. Returns the one before. */
 const Node *node_in_work(const Node *n);
-bool error_node(const Node *n, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-bool error_value(const Value *v, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Errors of a node or a value, with its place in the file; see error_at. */
+#define error_node(n, ...) error_at(node_place(n), __VA_ARGS__)
+#define error_value(v, ...) error_at(value_place(v), __VA_ARGS__)
 
 #endif

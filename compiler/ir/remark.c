@@ -45,31 +45,18 @@ static bool is_wanted(const Text *t)
     return true;
 }
 
-static void put_remark(Rewrite r, const Node *n, const char *not, const char *format, va_list args)
+void remark(Rewrite r, const Node *n, bool applied, const char *format, ...)
 {
     const TextMark mark = text_mark();
     Text t = {0};
-    text_put(&t, "remark[%s]: %s: %s%s: ", word_of[r], node_place(n), not, done_of[r]);
+    va_list args;
+    va_start(args, format);
+    text_put(&t, "remark[%s]: %s: %s%s: ", word_of[r], node_place(n), applied ? "" : "not ", done_of[r]);
     text_vput(&t, format, args);
+    va_end(args);
     if (is_wanted(&t))
         note("%s\n", t.s);
     text_release(mark);
-}
-
-void remark_declined(Rewrite r, const Node *n, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    put_remark(r, n, "not ", format, args);
-    va_end(args);
-}
-
-void remark_applied(Rewrite r, const Node *n, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    put_remark(r, n, "", format, args);
-    va_end(args);
 }
 
 const char *remark_node(const Node *n)

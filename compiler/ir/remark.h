@@ -38,11 +38,10 @@ void remarks_only(unsigned rewrites);
 SHARED_PART(unsigned, remarks_wanted)
 #define remarks_on(rewrite) (*remarks_wanted() >> (rewrite) & 1)
 /* "remark[fuse]: graph.node[1] "r" (Relu): not fused with its reader: its result is an output". Always false, ... */
-#define declines(rewrite, n, ...) ((remarks_on(rewrite) ? remark_declined(rewrite, n, __VA_ARGS__) : (void)0), false)
+#define declines(rewrite, n, ...) ((remarks_on(rewrite) ? remark(rewrite, n, false, __VA_ARGS__) : (void)0), false)
 /* ... and the same without "not", always true. */
-#define applies(rewrite, n, ...) ((remarks_on(rewrite) ? remark_applied(rewrite, n, __VA_ARGS__) : (void)0), true)
-void remark_declined(Rewrite r, const Node *n, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void remark_applied(Rewrite r, const Node *n, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#define applies(rewrite, n, ...) ((remarks_on(rewrite) ? remark(rewrite, n, true, __VA_ARGS__) : (void)0), true)
+void remark(Rewrite r, const Node *n, bool applied, const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* How a remark mentions another node or a value: `"conv1" (Conv)`, `"x"`. */
 const char *remark_node(const Node *n);
 const char *remark_value(const Value *v);

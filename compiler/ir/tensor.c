@@ -86,9 +86,7 @@ Tensor *tensor_ints(int n, const int64_t *v)
 
 Tensor *tensor_dims(int n, const Dim *v)
 {
-    Tensor *t = tensor_new(I64, 1, (int64_t[]){n});
-    if (n) /* v may be NULL */
-        memcpy((void *)(uintptr_t)t->data, v, sizeof *v * (size_t)n);
+    Tensor *t = tensor_ints(n, (const int64_t *)v);
     for (int i = 0; i < n; i++)
         t->symbolic |= !dim_is_const(v[i]);
     return t;

@@ -412,15 +412,6 @@ static Node *expand(Node *n)
     return first;
 }
 
-static void infer_now(Node *n);
-
-void infer_node(Node *n)
-{
-    const Node *before = node_in_work(n);
-    infer_now(n);
-    node_in_work(before);
-}
-
 static void infer_now(Node *n)
 {
     if (is_poisoned(n) || !are_inputs_usable(n)) {
@@ -447,6 +438,13 @@ static void infer_now(Node *n)
         poison(n);
     else
         fold(n);
+}
+
+void infer_node(Node *n)
+{
+    const Node *before = node_in_work(n);
+    infer_now(n);
+    node_in_work(before);
 }
 
 PART(Map, known) /* bytes -> Value */

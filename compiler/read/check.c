@@ -178,16 +178,6 @@ typedef struct Check {
     const Function *function;
 } Check;
 
-static bool is_identifier(Name n)
-{
-    for (uint32_t i = 0; i < n->n; i++) {
-        char c = n->s[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (i && c >= '0' && c <= '9')))
-            return false;
-    }
-    return true;
-}
-
 /* Warns if the operator in a function's body has another version than the model's own import gives it. */
 static void check_import(const Check *c, const Node *n)
 {
@@ -220,7 +210,7 @@ static void check_node(Check *c, Node *n)
         warn_pedantic(node_path(n), "NAM-07", "two nodes are named '%s'", printable(n->name));
     map_put(&c->nodes, n->name, n);
     for (int i = 0; i < n->n_out; i++)
-        c->odd_names += n->out[i] && !is_identifier(n->out[i]->name);
+        c->odd_names += n->out[i] && !name_is_identifier(n->out[i]->name);
     for (int i = 0; i < n->n_attr && c->function; i++) {
         const Name ref = n->attr[i].ref;
         if (ref && ref->n && !declares(c->function, ref))

@@ -12,16 +12,6 @@ static Dim unknown_dim(void)
     return dim_symbol(symbol_by_name(name_bytes("?", 2))); /* "?" with its NUL, which no dim_param can have */
 }
 
-static bool is_identifier(Name n)
-{
-    for (uint32_t i = 0; i < n->n; i++) {
-        char c = n->s[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (i && c >= '0' && c <= '9')))
-            return false;
-    }
-    return n->n > 0;
-}
-
 static Dim read_dim(Span s, const Path *p, bool own_names, Name *param)
 {
     onnx_TensorShapeProto_Dimension d = {0};
@@ -48,7 +38,7 @@ static Dim read_dim(Span s, const Path *p, bool own_names, Name *param)
         return unknown_dim();
     }
     *param = n;
-    if (!is_identifier(n))
+    if (!name_is_identifier(n))
         warn_pedantic(path_text(p), "SHP-09", "dimension name '%s' is not an identifier", printable(n));
     if (own_names)
         return unknown_dim();
