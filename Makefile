@@ -1,4 +1,4 @@
-# onnxcc: `make` builds build/onnxcc, build/libonnxcc.a and build/libonnxcc-rt.a; `make demo` shows what it is for; `make test`
+# onnxcc: `make` builds build/onnxcc, build/libonnxcc.a and build/libonnxcc-rt.a; `make demo` compiles and runs an example; `make test`
 # runs every test. See README.md.
 
 CC ?= gcc
@@ -10,7 +10,7 @@ B ?= build
 
 ROOMS = base ir read passes ops gradient memory emit
 SOURCES = $(wildcard compiler/*.c $(ROOMS:%=compiler/%/*.c))
-# A kernel header says REGISTER_KERNEL or REGISTER_FALLIBLE; the others are what kernels stand on.
+# A kernel's header contains REGISTER_KERNEL or REGISTER_FALLIBLE; the others are the base of the kernels.
 KERNELS = $(notdir $(shell grep -lE '^(REGISTER_KERNEL|REGISTER_FALLIBLE)' runtime-min/*.h))
 RT_HEADERS = $(wildcard runtime-min/*.h runtime-min/*.def) runtime-min/rt.c
 
@@ -25,19 +25,19 @@ CODEC_LINK := $(shell pkg-config --libs $(CODEC_LIBS))
 LIBS += $(CODEC_LINK)
 endif
 
-# What the library is made of goes into a shared one, too; who links it sees its interface alone.
+# The library's objects are position-independent, for shared libraries, and export its interface alone.
 LIBRARY_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec
 HOST_CFLAGS = -std=gnu11 $(LIBRARY_CFLAGS) -DONNXCC_COMPILER -D_GNU_SOURCE -Icompiler -iquote runtime-min -I$(B) $(WARN)
-# Kernels run by the compiler must give the bits that the emitted code gives: no contraction into fused multiply-adds.
+# Kernels run by the compiler must have the bits of the emitted code: no contraction into fused multiply-adds.
 KERNEL_CFLAGS = -std=gnu99 -ffp-contract=off -fno-math-errno -Wall -Wextra
 
 OBJECTS = $(SOURCES:compiler/%.c=$(B)/%.o) $(B)/embedded.o
-# The compiler's own kernels; builds of the compiler in other ways take those of the first.
+# The compiler's own kernels; other builds of the compiler use those of the first.
 HOST ?= $(B)/host
 HOST_KERNELS = $(KERNELS:%.h=$(HOST)/%.o) $(CODECS)
 LIBRARY = $(KERNELS:%.h=$(B)/rt/%.o)
 
-# Commands are shown with V=1, what they make otherwise.
+# V=1 prints the commands; otherwise only their targets are printed.
 ifndef V
 .SILENT:
 endif
@@ -62,7 +62,7 @@ $(B)/libonnxcc-rt.a: $(LIBRARY)
 	@rm -f $@
 	$(AR) rcsD $@ $^
 
-# What the compiler computes with the scalar functions has the bits of the emitted code, too.
+# Results of the scalar functions in the compiler have the bits of the emitted code, too.
 $(B)/ir/scalar.o: CFLAGS += -O3 -ffp-contract=off
 $(B)/%.o: compiler/%.c Makefile | $(B)/onnx.pb.h $(ROOMS:%=$(B)/%)
 	$(MAKES)
@@ -83,7 +83,7 @@ $(B)/onnx.pb.o: $(B)/onnx.pb.c
 	$(MAKES)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -c -o $@ $<
 
-# The texts that onnxcc carries: templates, and the runtime for --single.
+# Texts embedded in onnxcc: the templates, and the runtime for --single.
 TEXTS = $(wildcard runtime-min/*.h runtime-min/*.def templates/*.in)
 $(B)/embedded.c: $(TEXTS) Makefile | $(B)
 	@{ echo '#include "emit/emit.h"'; echo 'const Embedded embedded[] = {'; for f in $(TEXTS); do \
@@ -92,7 +92,7 @@ $(B)/embedded.c: $(TEXTS) Makefile | $(B)
 $(B)/embedded.o: $(B)/embedded.c
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -c -o $@ $<
 
-# The emitted code says #include <onnxcc/rt.h>.
+# The emitted code has #include <onnxcc/rt.h>.
 $(B)/include/onnxcc: | $(B)
 	@mkdir -p $(B)/include && ln -sfn ../../runtime-min $@
 
@@ -110,19 +110,19 @@ PYTHON = PYTHONPATH=tests $(CACHE)/venv/bin/python
 setup:
 	@tests/setup $(CACHE)
 
-# Every folder of tests has an .mk file, which adds NAME to TESTS and has the target test-NAME; that prints what fails,
-# then "NAME: N passed, N failed". T=Softmax, T=read/external, T=test_softmax_axis_1: every test of one thing (tests/find.py).
+# Every folder of tests has an .mk file, which adds NAME to TESTS and defines the target test-NAME; that prints failures,
+# then "NAME: N passed, N failed". T=Softmax, T=read/external, T=test_softmax_axis_1: every test of one subject (tests/find.py).
 TESTS =
 include $(sort $(wildcard tests/*/*.mk))
 test: setup
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@export B=$(B); $(if $(T),$(PYTHON) tests/find.py $(CACHE) '$(T)',tests/run $(TESTS))
 
-# The same with every test as C too: hours.
+# The same with every test as C, too; takes hours.
 test-all:
 	@$(MAKE) --no-print-directory test EVERY=1 OWN_EVERY=1 OLD_EVERY=1 FUZZ_EVERY=1 CELLS_EVERY=1
 
-# From nothing to a network in C that tells the type of files: FILES='a b'.
+# From a fresh checkout to a network in C that classifies files: FILES='a b'.
 FILES = README.md Makefile compiler/emit/emit.c tests/setup tests/models/fetch.py proto/onnx.proto $(B)/onnxcc
 demo:
 	@tests/setup $(CACHE) build
@@ -130,15 +130,15 @@ demo:
 	@echo "demo: samples/filetype: magika's network to C, to a program" && $(MAKE) --no-print-directory --silent -C samples/filetype
 	@samples/filetype/build/filetype $(FILES)
 
-# The layout of the C files, by .clang-format; `make lint` looks at it.
+# Formats the C files by .clang-format; `make lint` checks the format.
 format: setup
 	@$(CACHE)/venv/bin/clang-format -i $$(git ls-files '*.c' '*.h')
 
-# What the kernels take of the stack, measured anew, for reports and headers: minutes.
+# Measures the stack of every kernel, for reports and headers; takes minutes.
 stack: setup
 	@$(PYTHON) tests/emitted/stack.py $(KERNELS)
 
-# The README's table of operators, anew.
+# Regenerates the README's table of operators.
 table: $(B)/onnxcc
 	$(B)/onnxcc --list-ops=markdown >$(B)/table.md
 	sed -i -e '/^<!-- operators -->$$/,/^<!-- end -->$$/{/^<!--/!d}' -e '/^<!-- operators -->$$/r $(B)/table.md' README.md

@@ -1,14 +1,14 @@
-# Files that somebody made to break the compiler. `make fuzz SECONDS=n`: libFuzzer, with a mutator that knows ONNX's messages
+# Files made to break the compiler. `make fuzz SECONDS=n`: libFuzzer, with a mutator of ONNX's messages
 # (mutate.c), seeded with the official models, for n seconds each: the parser alone, then everything up to the text of the C,
-# under the address and undefined-behaviour sanitizers. FUZZ=parse or FUZZ=whole: one of them. What it finds goes to
-# build/attack/found; mended, it becomes a file of tests/attack/found, or a shape of large.py.
+# under the address and undefined-behaviour sanitizers. FUZZ=parse or FUZZ=whole: one of them. Findings go to
+# build/attack/found; once fixed, each becomes a file of tests/attack/found, or a shape in large.py.
 # Parts: read, base/util, base/process.
 TESTS += attack
 ATTACK = $(B)/attack
 SECONDS ?= 60
 FUZZ ?= parse whole
 
-# What was found once is refused or compiled, within 10 s and 1 GB; so is what is large or deep.
+# Former findings, and large and deep models, are refused or compiled within 10 s and 1 GB.
 test-attack: setup sanitized $(B)/onnxcc
 	@$(PYTHON) tests/attack/run.py $(B)/onnxcc $(B)/sanitized/onnxcc
 
@@ -17,7 +17,7 @@ fuzz: setup
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(PYTHON) tests/attack/fuzz.py $(ATTACK) $(CACHE) $(SECONDS) $(FUZZ)
 
-# The compiler and its kernels once more, by clang, in a folder of their own.
+# The compiler and its kernels, built by clang in a separate folder.
 FUZZ_CC ?= clang-14
 FUZZ_FLAGS = -O1 -g1 $(SANITIZERS) -fsanitize-coverage=inline-8bit-counters,pc-table
 $(ATTACK)/compiler/onnxcc: FORCE
@@ -25,7 +25,7 @@ $(ATTACK)/compiler/onnxcc: FORCE
 		KERNEL_CFLAGS='$(KERNEL_CFLAGS) $(FUZZ_FLAGS)' $@
 FORCE:
 
-# The harness is not what is looked at.
+# The harness is not under test.
 HARNESS = $(addprefix $(ATTACK)/,mutate.o tree.o repair.o output.o look.o)
 $(HARNESS): $(ATTACK)/%.o: tests/attack/%.c tests/attack/mutate.h tests/attack/tree.h | $(ATTACK)/compiler/onnxcc
 	$(FUZZ_CC) -O2 $(filter-out -I$(B),$(HOST_CFLAGS)) -I$(ATTACK)/compiler -c -o $@ $<

@@ -1,6 +1,6 @@
-# The C of tests through other C compilers and other flags: the bits of the compiler's own kernels. The official tests through tcc;
-# tests that call every kernel (tests/machines/choose.py) through gcc and clang at every level, each level with one of LEVELS_EVERY
-# of them, with every commit others; LEVELS_EVERY=1: with all. T=test_softmax*, C='gcc-O*': only these tests, only these compilers.
+# The C of tests by other C compilers and with other flags has the bits of the compiler's own kernels. The official tests by tcc;
+# tests that call every kernel (tests/machines/choose.py) by gcc and clang at every level, each level with one of LEVELS_EVERY
+# of them, others for every commit; LEVELS_EVERY=1: with all. T=test_softmax*, C='gcc-O*': only these tests, only these compilers.
 TESTS += compilers
 COMPILERS = $(B)/compilers
 LEVELS_EVERY ?= 12
@@ -20,7 +20,7 @@ test-compilers: setup $(B)/suite/run $(B)/suite/call $(B)/include/onnxcc
 .PHONY: test-compilers
 
 # The compiler itself, built with its kernels by another C compiler with the other sign of char, and for aarch64 (in QEMU: one of
-# AARCH64_EVERY models, with every commit others): the same bytes of C, with the inputs open and with constants for them.
+# AARCH64_EVERY models, others for every commit): the same bytes of C, with the inputs open and with constants for them.
 # Parts: base/place_search, passes/fold.
 TESTS += bytes
 AARCH64_EVERY ?= 8

@@ -1,5 +1,5 @@
-# What each rewrite does to a small model, and one that it leaves alone with the remark that says why: the graph as -d prints it.
-# D='epilogue/*': only these cases; UPDATE=1 writes the dumps anew, to be read before they are committed.
+# The effect of each rewrite on a small model, as the graph that -d prints, and a model that it leaves unchanged, with the remark
+# that says why. D='epilogue/*': only these cases; UPDATE=1 rewrites the dumps, which must be read before they are committed.
 TESTS += dumps
 test-dumps: setup all
 	@ONNXCC=$(abspath $(B))/onnxcc $(PYTHON) tests/dumps/run.py $(if $(UPDATE),--update) $(foreach d,$(D),'$(d)')

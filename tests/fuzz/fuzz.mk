@@ -12,7 +12,7 @@ test-fuzz-ops fuzz-ops: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-san
 		$(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/fuzz-$(SEED) $(if $(T),'$(T)')
 .PHONY: test-fuzz-ops fuzz-ops
 
-# The same models called with sizes that do not fit.
+# The same models called with mismatched sizes.
 # Parts: ir/assume, ir/symbol, emit/emit_sizes.
 TESTS += sizes
 test-sizes: setup $(B)/onnxcc
@@ -20,7 +20,7 @@ test-sizes: setup $(B)/onnxcc
 	@$(PYTHON) tests/fuzz/sizes.py $(CACHE)/fuzz-$(SEED) $(B)
 .PHONY: test-sizes
 
-# Sizes that do not fit, in the compiler, against ONNX Runtime: dimensions fixed, open or bounded, inputs given or constant.
+# Mismatched sizes in the compiler, compared with ONNX Runtime: dimensions fixed, open or bounded, inputs given or constant.
 # T='*_Conv': only models of such names, all of them.
 # Parts: ir/assume, passes/infer, ir/node.
 TESTS += misfits
@@ -29,9 +29,9 @@ test-misfits: setup $(B)/onnxcc
 	@$(PYTHON) tests/fuzz/misfits.py $(CACHE)/fuzz-$(SEED) $(B) $(foreach t,$(T),'$(t)')
 .PHONY: test-misfits
 
-# Random programs: open and empty sizes, sizes that become known in branches and loops, sequences, optionals; with targets and options
-# that are drawn. PROGRAMS of them from SEED, as C under clang's sanitizers. `make programs PROGRAMS=50000 SEED=7` runs them in the
-# compiler, with PROGRAMS_CC=tcc as C through that, KEEP=FOLDER keeps those that fail.
+# Random programs: open and empty sizes, sizes that become known in branches and loops, sequences, optionals; targets and options
+# are drawn. PROGRAMS of them from SEED, as C under clang's sanitizers. `make programs PROGRAMS=50000 SEED=7` runs them in the
+# compiler, with PROGRAMS_CC=tcc as C by tcc; KEEP=FOLDER keeps those that fail.
 # Parts: passes/infer, passes/container, passes/container_boundary, ir/scope, emit/emit_sizes, memory/share.
 TESTS += programs
 PROGRAMS ?= 300
@@ -43,9 +43,9 @@ programs: setup $(B)/onnxcc $(B)/include/onnxcc
 	@$(RUN_PROGRAMS) -v --cc '$(PROGRAMS_CC)'
 .PHONY: test-programs programs
 
-# A thousand models in one process, good and bad ones in any order, in one thread and in two at once, give what the command gives;
-# some of them under the address and the thread sanitizer. And no variable of the compiler can be written but the one that says
-# where a thread's run is (base/session.h); what is in onnxcc_* is constant, with addresses. Then the library: library.py.
+# A thousand models in one process, good and bad ones in any order, in one thread and in two at once, have the command's results;
+# some of them under the address and the thread sanitizer. The compiler's only writable variable is the pointer to a thread's
+# run (base/session.h); sections onnxcc_* hold constants with addresses. Then the library: library.py.
 # Parts: base/session, base/util, base/error, base/output, base/process, library, compile.
 TESTS += runs
 RUNS ?= 1000
@@ -70,7 +70,7 @@ $(B)/fuzz/runs: tests/fuzz/runs.c compiler/onnxcc.h $(filter-out $(B)/main.o,$(O
 	$(CC) $(CFLAGS) $(LDFLAGS) $(HOST_CFLAGS) -o $@ $(filter-out %.h,$^) $(LIBS)
 .PHONY: test-runs
 
-# Which version of which operator how many tests use, and the versions without a test; of what `make test` left in the cache.
+# The number of tests for every version of every operator, and the versions without a test; from the cache of `make test`.
 coverage: setup
 	@$(PYTHON) tests/fuzz/coverage.py $(CACHE)/suite $(CACHE)/old $(CACHE)/operators $(CACHE)/cells $(CACHE)/fuzz-$(SEED)
 .PHONY: coverage

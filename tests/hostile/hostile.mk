@@ -1,5 +1,6 @@
-# Hostile text in every string of the official models (and many more with FULL=1): none becomes code, nothing that a C compiler
-# or a terminal minds; and names that C's headers, ours and the emitted code's own have. M='test_relu*': these models alone.
+# Hostile text in every string of the official models (and many more with FULL=1) never becomes code, warnings of a C compiler or
+# control sequences of a terminal; and names that C's headers, onnxcc's and the emitted code define. M='test_relu*': only these
+# models.
 # Parts: emit/quote, emit/names, base/error.
 TESTS += hostile
 test-hostile: setup all

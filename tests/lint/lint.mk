@@ -1,5 +1,5 @@
-# The walls: who may name, include and measure what (walls.py); no warning from either compiler on the whole of onnxcc, no
-# symbol that the runtime asks for but three. `make lint` is the same as `make test-lint`.
+# The rules between folders: which names, includes and sizes are allowed where (walls.py); no warning from either compiler on the
+# whole of onnxcc; the runtime has no undefined symbols but three. `make lint` is the same as `make test-lint`.
 TESTS += lint
 lint: test-lint
 test-lint: setup all $(HOST_KERNELS)

@@ -1,19 +1,19 @@
 # The emitted C on other machines (table.py), many tests in one program.
-# The whole official suite, kernels inlined as users have them: an hour or more. MACHINES='s390x', T='test_softmax*'.
+# The whole official suite, with kernels inlined as in users' builds: an hour or more. MACHINES='s390x', T='test_softmax*'.
 MACHINES ?= aarch64 riscv64 s390x armhf
 test-machines: setup $(B)/suite/run $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@B=$(B) $(PYTHON) tests/machines/official.py machines $(CACHE)/suite '$(MACHINES)' $(foreach t,$(T),'$(t)')
 .PHONY: test-machines
 
-# The same of every test that there is, on every machine: many hours. P='i386': there.
+# The same for all tests on every machine: many hours. P='i386': on this machine.
 test-everywhere: setup $(B)/suite/run $(B)/include/onnxcc
 	@$(MAKE) --no-print-directory test-processors test-products P='$(P)'
 	@B=$(B) $(PYTHON) tests/machines/official.py everywhere '$(CACHE)/suite $(CACHE)/cells $(CACHE)/operators $(B)/products' '$(P)' \
 		$(foreach t,$(T),'$(t)')
 .PHONY: test-everywhere
 
-# A small network in float and in integers on an AVR, in simavr.
+# A small network in floats and in integers on an AVR, in simavr.
 TESTS += avr
 test-avr: setup all
 	@B=$(B) $(PYTHON) tests/machines/avr.py

@@ -1,6 +1,6 @@
 # The numbers themselves: element.h against ml_dtypes, math.h against libquadmath, scalar.def against numpy; every operator
 # within its bound of the exact result; equal bits from every compiler; loops that vectorise; moved elements keep their bits;
-# what is folded has the bits that are computed at run time.
+# folded values have the bits that are computed at run time.
 # STEP=1 tries every float (hours). O='Softmax Exp': the bounds of these operators alone.
 # Parts: ir/scalar, passes/fold.
 TESTS += numbers
@@ -43,7 +43,7 @@ $(NUMBERS)/bits-other: tests/numbers/bits.c $(NUMBERS_DEPS)
 $(NUMBERS):
 	@mkdir -p $@
 
-# The largest error of every operator, ours beside ONNX Runtime's; O='Softmax Reduce*': only these.
+# The largest error of every operator, onnxcc's beside ONNX Runtime's; O='Softmax Reduce*': only these.
 BOUNDS = B=$(B) CC="$(CC)" $(PYTHON) tests/numbers/bounds.py
 accuracy: setup all
 	@$(BOUNDS) --table $(foreach o,$(O),'$(o)')

@@ -1,4 +1,4 @@
-# Operators beyond the official tests: cases of our own, against ONNX Runtime or, where that has none, ONNX's reference.
+# Operators beyond the official tests: onnxcc's own cases, against ONNX Runtime or, where that lacks an operator, ONNX's reference.
 # O='own_dft* own_svm*': only these, in detail; as C: every OWN_EVERY-th; W as for the official tests.
 TESTS += operators
 OWN_EVERY ?= 24

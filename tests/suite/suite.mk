@@ -1,5 +1,5 @@
-# The official ONNX tests. T='test_relu test_softmax*': only these; W: only these ways, of e (in the compiler), s (C, sanitizers), f (C, fast);
-# EVERY=N: only every Nth as C. KNOWN=update writes known.txt anew.
+# The official ONNX tests. T='test_relu test_softmax*': only these; W: only these ways, of e (in the compiler), s (C, sanitizers),
+# f (C, fast); EVERY=N: only every Nth as C. KNOWN=update rewrites known.txt.
 EVERY ?= 1
 TESTS += suite
 SUITE = $(B)/suite
@@ -17,7 +17,7 @@ test-symbolic: setup $(SUITE)/run
 	@$(SUITE)/run --symbolic-outputs --build $(SUITE) --include $(B)/include --known tests/known.txt --every 100000 --ways e \
 		$(CACHE)/suite $(if $(T),'$(T)') >$(SUITE)/symbolic.log; status=$$?; sed 's/^suite:/symbolic:/' $(SUITE)/symbolic.log; exit $$status
 
-# Those of older onnx packages, for the older versions of the operators; as C: one of OLD_EVERY, with every commit others.
+# Those of older onnx packages, for the older versions of the operators; as C: one of OLD_EVERY, others for every commit.
 TESTS += old
 OLD_EVERY ?= 10
 OLD_TURN ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
@@ -27,7 +27,7 @@ test-old: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/
 	@$(SUITE)/run --own old --build $(SUITE)/old --include $(B)/include --known tests/known-old.txt \
 		$(if $(T),-v,--every $(OLD_EVERY) --turn $(OLD_TURN)) $(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/old $(if $(T),'$(T)')
 
-# The same under the sanitizers with the vectors of x86-64-v3: one of V3_EVERY tests, with every commit others; V3_EVERY=1: all.
+# The same under the sanitizers with the vectors of x86-64-v3: one of V3_EVERY tests, others for every commit; V3_EVERY=1: all.
 TESTS += vectors
 V3_EVERY ?= 12
 test-vectors: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
@@ -42,7 +42,7 @@ $(SUITE)/run: $(SUITE_OBJECTS) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNE
 $(SUITE)/%.o: tests/suite/%.c tests/suite/suite.mk | $(SUITE)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
 -include $(SUITE_OBJECTS:.o=.d)
-# The emitted code finds the image formats that need libraries in the program that loads it.
+# The emitted code uses the decoders of image formats that need libraries from the program that loads it.
 $(SUITE)/call: tests/suite/call.c tests/suite/call.h tests/suite/case.h $(CODECS) | $(SUITE)
 	$(CC) $(CFLAGS) -rdynamic -o $@ $< $(CODECS) $(CODEC_LINK)
 $(SUITE)/call-sanitized: tests/suite/call.c tests/suite/call.h tests/suite/case.h $(CODECS) | $(SUITE)
