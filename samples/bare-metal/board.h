@@ -1,4 +1,4 @@
-/* board.h - what main() needs of the machine. */
+/* board.h - the machine's services for main(). */
 #ifndef BOARD_H
 #define BOARD_H
 

@@ -1,5 +1,5 @@
-/* main.c - hears which of twelve words was said: one run of a keyword spotter on a microcontroller.
- * kws.h and kws.c are what onnxcc made of the model; everything else a run needs is in this file. */
+/* main.c - recognises one of twelve spoken words: one run of a keyword spotter on a microcontroller.
+ * kws.h and kws.c are onnxcc's output for the model; all other code for a run is in this file. */
 #include "board.h"
 #include "kws.h"
 

@@ -1,5 +1,5 @@
-/* startup.c - what runs before main() on a Cortex-M4 or M7, and what main() stands on: text out, and the end, both by
- * semihosting (a debugger, or QEMU, answers). On a board of yours, replace this file and mps2.ld by its own. */
+/* startup.c - code before main() on a Cortex-M4 or M7, and main()'s services: output of text, and exit, both by
+ * semihosting (through a debugger or QEMU). For another board, replace this file and mps2.ld by the board's own. */
 #include <stdint.h>
 
 #include "board.h"

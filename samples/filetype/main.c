@@ -1,6 +1,6 @@
-/* main.c - tells the type of files from what is in them: filetype FILE...
- * magika.h and magika.c are what onnxcc made of the network; labels.h is what the network's package says about its
- * answers. Everything else is here: what the network is shown of a file, and when it is believed. */
+/* main.c - classifies files by their contents: filetype FILE...
+ * magika.h and magika.c are onnxcc's output for the network; labels.h has the labels and thresholds of the network's
+ * package. The rest is here: the network's input from a file, and the decision from its scores. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ static bool is_utf8(const unsigned char *s, size_t n)
     return true;
 }
 
-/* What the network sees: the first and the last bytes without white space around them, padded towards the middle. */
+/* The network's input: the first and the last bytes without white space around them, padded towards the middle. */
 static void look(const unsigned char *head, const unsigned char *tail, size_t n, int32_t *seen)
 {
     size_t from = 0, to = n;
@@ -51,7 +51,7 @@ static void look(const unsigned char *head, const unsigned char *tail, size_t n,
         seen[BEG_SIZE + END_SIZE - i] = i <= to ? tail[to - i] : PADDING_TOKEN;
 }
 
-/* The type of a file, and the network's score for it (1 where it was not asked); NULL: see errno. */
+/* The type of a file, and the network's score for it (1 if the network was not run); NULL: see errno. */
 static const struct type *tell(const char *file, float *score)
 {
     static unsigned char head[BLOCK_SIZE], tail[BLOCK_SIZE]; /* the first and the last bytes; of a short file, all */

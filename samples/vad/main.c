@@ -1,6 +1,6 @@
-/* main.c - when is somebody speaking? vad FILE.wav (16-bit PCM, any rate) prints the spans of speech, in seconds.
- * vad.h and vad.c are what onnxcc made of the network. It hears 32 ms at a time and has a state that goes from call to
- * call, so sound is read as it comes, and nothing grows with its length. */
+/* main.c - detects speech: vad FILE.wav (16-bit PCM, any rate) prints the spans of speech, in seconds. vad.h and vad.c
+ * are onnxcc's output for the network. A call takes 32 ms of sound and the state of the previous call, so sound is read
+ * as it comes, and memory does not grow with its length. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,15 +8,15 @@
 
 #include "vad.h"
 
-enum { RATE = 16000, STEP = 512, CONTEXT = VAD_INPUT_SIZE - STEP }; /* the last samples of a call are heard again */
+enum { RATE = 16000, STEP = 512, CONTEXT = VAD_INPUT_SIZE - STEP }; /* the last samples of a call are passed again */
 static const double WINDOW = (double)STEP / RATE;
 
-/* ---- sound -------------------------------------------------------------------------------------------------------- */
+/* ---- sound ------------------------------------------------------------------------------------------------------- */
 
 struct wav {
     FILE *f;
     unsigned channels, rate;
-    uint32_t bytes;     /* of sound that are still to come */
+    uint32_t bytes;     /* of sound that have not been read */
     double value, left; /* the current sample, and how much of it has not been used */
 };
 
@@ -25,7 +25,7 @@ static uint32_t little_endian(const unsigned char *p, int bytes)
     return bytes ? p[0] | little_endian(p + 1, bytes - 1) << 8 : 0;
 }
 
-/* Goes through the chunks of a WAV file up to its sound. */
+/* Skips the chunks of a WAV file before its sound. */
 static bool wav_open(struct wav *w, const char *file)
 {
     unsigned char head[12], format[16] = {0};
@@ -63,7 +63,8 @@ static bool wav_read(struct wav *w)
     return true;
 }
 
-/* n samples at RATE, each the mean of the file's samples in its time; false at the end, the rest is silence. */
+/* n samples at RATE, each the mean of the file's samples in its interval; false at the end, where the rest is
+ * silence. */
 static bool wav_listen(struct wav *w, float *to, int n)
 {
     const double ratio = (double)w->rate / RATE;
@@ -83,14 +84,14 @@ static bool wav_listen(struct wav *w, float *to, int n)
     return true;
 }
 
-/* ---- speech ------------------------------------------------------------------------------------------------------- */
+/* ---- speech ------------------------------------------------------------------------------------------------------ */
 
-/* Speech begins where the network is sure, and ends where it has been in doubt for a while. */
+/* Speech begins at a high score, and ends after a while of low scores. */
 static const double SURE = 0.5, DOUBT = 0.35, PAUSE = 0.1, SHORTEST = 0.1;
 
 struct spans {
     bool speaking;
-    double from, quiet; /* the span began at; since when it has been in doubt (0: it is not) */
+    double from, quiet; /* start of the span; start of the low scores (0: none) */
 };
 
 static void end_span(struct spans *s, double to)

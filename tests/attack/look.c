@@ -1,5 +1,5 @@
-/* look.c - looks at what onnxcc writes: C has nothing of a model's text outside comments and strings, and its brackets match;
- * what is shown has nothing that a terminal obeys. */
+/* look.c - checks onnxcc's output: the C has no text of the model outside comments and strings, and its brackets match;
+ * messages have no control sequences of a terminal. */
 #include "mutate.h"
 
 #include <stdbool.h>
@@ -15,9 +15,9 @@ static _Noreturn void found(const char *what, const char *s, size_t n, size_t at
     abort();
 }
 
-/* ---- C ------------------------------------------------------------------------------------------------------------------- */
+/* ---- C ----------------------------------------------------------------------------------------------------------- */
 
-/* The byte behind the comment, string or character that begins at i; i itself: none does. n: it has no end. */
+/* The byte after the comment, string or character that begins at i; i: none begins there; n: it has no end. */
 static size_t skip_dead(const char *s, size_t n, size_t i)
 {
     if (s[i] == '/' && i + 1 < n && (s[i + 1] == '*' || s[i + 1] == '/')) {
@@ -61,7 +61,7 @@ void check_c(const char *s, size_t n)
         found("open brackets", s, n, n);
 }
 
-/* ---- a terminal ------------------------------------------------------------------------------------------------------------ */
+/* ---- a terminal -------------------------------------------------------------------------------------------------- */
 
 static bool is_shown(uint32_t c)
 {

@@ -1,5 +1,5 @@
-/* mutate.c - changes ONNX files as the messages that they are: drops, repeats, moves and alters fields, and puts in messages
- * and strings of other files; what it makes parses more often than not. libFuzzer calls the two functions at the foot. */
+/* mutate.c - mutates ONNX files as protobuf messages: drops, repeats, moves and alters fields, and inserts messages and
+ * strings of other files; most results parse. libFuzzer calls the two functions at the foot. */
 #include "mutate.h"
 #include "tree.h"
 
@@ -8,7 +8,7 @@
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t n, size_t most); /* libFuzzer's own */
 
-/* ---- what other files had -------------------------------------------------------------------------------------------- */
+/* ---- what other files had ---------------------------------------------------------------------------------------- */
 
 enum { KEPT = 512, LARGEST = 2048 };
 typedef struct Piece {
@@ -61,7 +61,7 @@ static const Piece *kept(const Piece *list)
     return NULL;
 }
 
-/* ---- changes --------------------------------------------------------------------------------------------------------- */
+/* ---- changes ----------------------------------------------------------------------------------------------------- */
 
 static Message *some_message(void) { return n_all ? all[below(n_all)] : NULL; }
 
@@ -257,7 +257,7 @@ static bool change_string(void)
     return false;
 }
 
-/* One of numbers in a row becomes another, goes, or comes twice. */
+/* One number of a packed row is changed, removed or duplicated. */
 static bool change_packed(void)
 {
     for (int i = 0; i < 32; i++) {
@@ -346,7 +346,7 @@ static void set_text(Message *m, int number, const char *s)
         become(f, s, strlen(s));
 }
 
-/* A node calls an operator of the user's own. */
+/* A node calls a custom operator. */
 static bool make_custom(void)
 {
     static const char *const operators[] = {"Op", ("*/" LIVE_MARK), "int", "f\"\\", "\xff", "\x1b[2J", "Op_1", "Op.1"};
@@ -380,7 +380,7 @@ static bool add_entry(Message *t, const char *key, const char *value)
     return true;
 }
 
-/* A tensor's bytes are in a file, or are said to be. */
+/* A tensor's bytes are declared to be in a file, which need not exist. */
 static bool make_external(void)
 {
     static const char *const keys[] = {"offset", "offset", "length", "checksum", "location"};
@@ -408,7 +408,7 @@ static bool (*const changes[])(void) = {
     change_packed, change_packed, change_bytes,  change_bytes,    change_key,      make_custom,   make_external,
 };
 
-/* Most files are made whole where all of the compiler is looked at: else few would get beyond the reading. */
+/* For the whole compiler most files are repaired: otherwise few would get past the parser. */
 static size_t write_back(Message *m, uint8_t *data, size_t most)
 {
     size_t n = write_file(m, data, most);
@@ -432,7 +432,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned se
     return written ? written : n;
 }
 
-/* Messages and names of the second file, put into the first. */
+/* Inserts messages and names of the second file into the first. */
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out, size_t most,
                                  unsigned seed)
 {

@@ -1,5 +1,5 @@
-/* output.c - stands in for compiler/base/output.c: nothing is written; what would have been a C file, a header or a report is
- * looked at. */
+/* output.c - replaces compiler/base/output.c: nothing is written; the C file, the header and the report are checked
+ * instead. */
 #include "base/output.h"
 #include "mutate.h"
 
@@ -41,7 +41,7 @@ void output_append(Output *o, Output *spool)
     spool->kind = BYTES;
 }
 
-/* Reads every byte, so that the sanitizers see what was never written. */
+/* Reads every byte, so that the sanitizers detect uninitialised ones. */
 void output_write(Output *o, const void *bytes, size_t n)
 {
     o->hash = XXH3_64bits_withSeed(bytes, n, o->hash);

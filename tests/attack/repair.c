@@ -1,12 +1,12 @@
-/* repair.c - makes a changed file whole again: every name that is read has a definition, every definition a name of its own,
- * every attribute one value and its type, every tensor as many bytes as its shape asks for. What is left of the change is
- * then about what operators do. */
+/* repair.c - repairs a mutated file: every name that is read gets a definition, every definition a unique name, every
+ * attribute one value and its type, every tensor the number of bytes of its shape. The remaining mutations concern
+ * operators. */
 #include "tree.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- fields ------------------------------------------------------------------------------------------------------------ */
+/* ---- fields ------------------------------------------------------------------------------------------------------ */
 
 static Field *find(const Message *m, int number)
 {
@@ -50,7 +50,7 @@ static void set_number(Message *m, int number, uint64_t v)
         *f = (Field){.number = number, .v = v};
 }
 
-/* The number there is made to lie between two. */
+/* The field's number; one from low to high at random replaces a missing one and one outside of these. */
 static uint64_t number_within(Message *m, int number, uint64_t low, uint64_t high)
 {
     const Field *f = find(m, number);
@@ -62,7 +62,7 @@ static uint64_t number_within(Message *m, int number, uint64_t low, uint64_t hig
 
 static bool same(const Field *a, const Field *b) { return a->n == b->n && (!a->n || !memcmp(a->at, b->at, a->n)); }
 
-/* ---- names ------------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 enum { MOST = 1000 };
 static Field names[MOST]; /* the values that may be read here */
@@ -82,7 +82,7 @@ static void define(const Field *f)
         names[n_names++] = *f;
 }
 
-/* f becomes a name that nothing has, when it has none or another's. */
+/* f becomes an unused name if it is empty or taken. */
 static void define_anew(Field *f)
 {
     char *s = take(16);
@@ -102,7 +102,7 @@ static void read_one(Field *f, int from)
         become(f, "", 0);
 }
 
-/* ---- messages ----------------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static void repair_graph(Message *g, int depth);
 
@@ -114,7 +114,7 @@ enum { N_VALUES = sizeof values / sizeof *values };
 
 static void repair_tensor(Message *t);
 
-/* One value, and the type that says which; it keeps what it refers to. */
+/* Keeps the first value, sets the type that matches it, and drops a reference beside it. */
 static void repair_attribute(Message *a, int depth)
 {
     const struct Value *kept = NULL;
@@ -250,7 +250,7 @@ static uint64_t count_of(Message *t)
     return n;
 }
 
-/* Raw data gets the length that shape and type ask for. */
+/* Raw data gets the length of its shape and type. */
 static void repair_tensor(Message *t)
 {
     uint64_t type = number_within(t, 2, 1, 26), n = count_of(t);
@@ -341,7 +341,7 @@ static void repair_graph(Message *g, int depth)
     n_names = before;
 }
 
-/* One import of each domain, of a version that there is. */
+/* One import of each domain, of an existing version. */
 static void repair_imports(Message *m)
 {
     for (int i = 0; i < m->n; i++) {

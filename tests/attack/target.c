@@ -1,5 +1,5 @@
-/* target.c - one model, in this process: parsed alone, or (-DTARGET_whole) compiled up to the text of the C, or run in the compiler.
- * Which options it gets, its own bytes decide, so that a file does the same thing every time. */
+/* target.c - one model, in this process: parsed alone, or (-DTARGET_whole) compiled up to the text of the C, or run in
+ * the compiler. Its options depend on its bytes alone, so that a file has the same effect every time. */
 #include "mutate.h"
 
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include "memory/plan.h"
 #include "onnxcc.h"
 
-/* ---- options ----------------------------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t draws; /* of this file */
 static int draw(int n)
@@ -55,7 +55,7 @@ static void choose_dumps(void)
     opt()->verbose = !draw(16);
 }
 
-/* Most models that leave a size open need a bound of it. */
+/* Most models with an open size need a bound of it. */
 static void bound_sizes(void)
 {
     const int high = 1 + draw(8), how = draw(8);
@@ -64,7 +64,7 @@ static void bound_sizes(void)
             vec_push(&opt()->dims, ((struct DimOption){symbol_at(i)->name->s, how < 3 ? high : 0, high, false}));
 }
 
-/* The operators of the domain that mutate.c makes up are the user's own. */
+/* The operators of mutate.c's own domain are custom operators. */
 static void add_custom(Node *n, void *arg)
 {
     (void)arg;
@@ -88,7 +88,7 @@ static void choose_inputs(const Model *m)
         vec_push(&opt()->consts, ((struct ConstOption){v->name->s, size ? "1" : "0.5,-2,inf"}));
 }
 
-/* ---- runs in the compiler ---------------------------------------------------------------------------------------------- */
+/* ---- runs in the compiler ---------------------------------------------------------------------------------------- */
 
 enum { MOST_RUN = 1 << 20 };
 
@@ -114,7 +114,7 @@ static Tensor *some_input(const Value *v, int byte)
     return t;
 }
 
-/* Whether it has been run; what is large is not, nor what may have no end. */
+/* Runs the model unless it is large or may not terminate; whether it was run. */
 static bool run_model(Model *m)
 {
     static const int bytes[] = {0, 1, 0x3F, 0x7F, 0xFF};
@@ -139,11 +139,11 @@ static bool run_model(Model *m)
 const int repairs_of_8 = 2;
 #endif
 
-/* ---- files beside the model -------------------------------------------------------------------------------------------- */
+/* ---- files beside the model -------------------------------------------------------------------------------------- */
 
-static char beside[4096]; /* the folder of the models that ask for other files */
+static char beside[4096]; /* the folder of models with external files */
 
-/* "data", which mutate.c's names of files lead to. */
+/* "data", the file that mutate.c's names refer to. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc;
@@ -159,7 +159,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* ---- one run ----------------------------------------------------------------------------------------------------------- */
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
 
 static int parsed, compiled;
 static void print_counts(void) { fprintf(stderr, "parsed: %d, compiled: %d\n", parsed, compiled); }
@@ -205,7 +205,7 @@ static _Noreturn void found(const char *what, const char *said)
     abort();
 }
 
-/* What was said in this run; not in the pool, where a text that grows behind a mark is given up with it. */
+/* The messages of this run; not in the pool, where releasing a mark would free a text that has grown since. */
 static char *said;
 static size_t n_said;
 
@@ -239,7 +239,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         found("an exit for no model", n_said ? said : "");
     if (code && !n_said)
         found("refused without a word", "");
-    if (seconds() - start > 10) /* libFuzzer's -timeout is time on the wall, which others share */
+    if (seconds() - start > 10) /* libFuzzer's -timeout is wall-clock time, which depends on other processes */
         found("more than 10 seconds", "");
     output_discard();
     session_end();

@@ -1,4 +1,4 @@
-/* tree.c - takes an ONNX file apart by the schema, and writes it again. */
+/* tree.c - parses an ONNX file into a tree by the schema, and serializes the tree. */
 #include "tree.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ const Row *row_of(int message, int field)
     return NULL;
 }
 
-/* ---- a file as a tree ------------------------------------------------------------------------------------------------ */
+/* ---- a file as a tree -------------------------------------------------------------------------------------------- */
 
 static uint8_t memory[16 << 20] __attribute__((aligned(16)));
 static size_t used;
@@ -127,7 +127,7 @@ static bool read_field(Message *m, const uint8_t **s, const uint8_t *end, int de
     return to != NULL;
 }
 
-/* NULL: not a message, or too much of it. */
+/* NULL: not a message, or too large. */
 static Message *read_message(int type, const uint8_t *s, size_t n, int depth)
 {
     Message *m = take(sizeof *m);

@@ -42,7 +42,7 @@ struct Message {
 extern Message *all[MOST_MESSAGES]; /* of the file read last */
 extern int n_all;
 
-Message *read_file(const uint8_t *data, size_t n);           /* NULL: no such file, or too much of it */
+Message *read_file(const uint8_t *data, size_t n);           /* NULL: not an ONNX file, or too large */
 size_t write_file(Message *model, uint8_t *to, size_t most); /* 0: there is no room */
 void *take(size_t n);                                        /* memory until the next file is read; or NULL */
 Field *add_field(Message *m, int where);                     /* empty; or NULL */
@@ -54,7 +54,7 @@ int below(int n); /* at random, 0 to n - 1 */
 bool one_of(int n);
 void become(Field *f, const void *at, size_t n); /* a string */
 
-/* ---- repair.c: names that are bound, one definition each, attributes with a type ...: what most compilers ask for first */
+/* ---- repair.c: bound names, one definition each, attributes with a type ...: the first requirements of a compiler */
 void repair(Message *model);
 
 #endif

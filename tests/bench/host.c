@@ -1,12 +1,10 @@
-/* host.c - runs compiled models and ONNX Runtime in turns, in one process on one processor, and prints every round.
- *
- * host LIBONNXRUNTIME MODEL.onnx TENSORS SECONDS SHARED_OBJECT...
- *
- * TENSORS has one line for each input, then each output: "in|out const|arg name onnx_type bytes file rank dim...".
- * A const input was compiled into ours, so only ONNX Runtime gets it. The shared objects are built from shim.c.
- * Output: "limit I GFLOPS" for each object, "check I ERROR" with the largest difference from ONNX Runtime's outputs (of
- * float tensors, as a part of the largest value), then one line "round NS NS ..." per round: a call of ONNX Runtime, then
- * a call of each object, as means over enough calls for ten milliseconds: most then find their weights in the cache. */
+/* host.c - runs compiled models and ONNX Runtime in turns, in one process on one processor, and prints every round. *
+ * host LIBONNXRUNTIME MODEL.onnx TENSORS SECONDS SHARED_OBJECT... * TENSORS has one line for each input, then each
+ * output: "in|out const|arg name onnx_type bytes file rank dim...". A const input was compiled into ours, so only ONNX
+ * Runtime gets it. The shared objects are built from shim.c. Output: "limit I GFLOPS" for each object, "check I ERROR"
+ * with the largest difference from ONNX Runtime's outputs (of float tensors, as a part of the largest value), then one
+ * line "round NS NS ..." per round: a call of ONNX Runtime, then a call of each object, as means over enough calls for
+ * ten milliseconds: most then find their weights in the cache. */
 #include <dlfcn.h>
 #include <math.h>
 #include <sched.h>
@@ -75,7 +73,7 @@ static void read_tensors(const char *file)
 
 /* ---- ONNX Runtime, through its C API ------------------------------------------------------------------ */
 
-/* The API is a table of functions that only ever grows at its end; these are the places of those used here. */
+/* The API is a table of functions that grows only at its end; these are the positions of the functions used here. */
 enum {
     ERROR_MESSAGE = 2,
     CREATE_ENV = 3,
@@ -195,7 +193,7 @@ static double now_ns(clockid_t clock)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Nanoseconds per call that this process had of the processor, side -1 being ONNX Runtime. */
+/* Nanoseconds of processor time per call; side -1: ONNX Runtime. */
 static double time_calls(int side, long calls)
 {
     double start = now_ns(CLOCK_PROCESS_CPUTIME_ID);

@@ -1,7 +1,5 @@
-/* peak.c - runs a command and says what it took: "SECONDS BYTES" in a file, its peak of memory among them. A small program,
- * because the system counts the memory of the process that started one as the started one's own.
- *
- * peak FILE COMMAND ARGUMENT... */
+/* peak.c - runs a command and writes its time and peak of memory, "SECONDS BYTES", to a file. A small program, because
+ * the system counts the memory of a process before exec as the command's. * peak FILE COMMAND ARGUMENT... */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

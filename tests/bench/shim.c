@@ -38,7 +38,7 @@ double shim_limit(void)
         m += step;
         a += start;
         for (int c = 0; c < CHAINS; c++)
-            sum[c] = a * start; /* read anew for each, so that no two chains are known to be equal */
+            sum[c] = a * start; /* volatile: otherwise the compiler could merge equal chains */
         double t = seconds();
         for (int i = 0; i < STEPS; i++)
 #pragma GCC unroll 24

@@ -1,5 +1,6 @@
-/* program_host.c - calls a random program's C: reads runs (sizes, inputs), writes for each the status, the sizes, and the outputs of two calls
- * whose buffers held different bytes before. What it includes last, and what the tables say, programs_run.py writes. */
+/* program_host.c - calls a random program's C: reads runs (sizes, inputs), writes for each the status, the sizes, and
+ * the outputs of two calls whose buffers held different bytes before. programs_run.py writes the file included last and
+ * the tables. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

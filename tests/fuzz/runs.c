@@ -1,7 +1,6 @@
-/* runs.c - many models in one process, good and bad ones in any order, in one thread and then in two at once: each gives the files
- * and the messages that the command gives.
- *
- * usage: runs ONNXCC FOLDER SEED COUNT MODEL ...     FOLDER: for what is written; COUNT: of the cases, which are drawn */
+/* runs.c - many models in one process, good and bad ones in any order, in one thread and then in two at once: each
+ * gives the command's files and messages. * usage: runs ONNXCC FOLDER SEED COUNT MODEL ...     FOLDER: for output;
+ * COUNT: of cases, drawn at random */
 #include "compile.h"
 #include "ir/symbol.h"
 #include "libonnxcc.h"
@@ -16,8 +15,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* What is done with a model: as it is; its sizes bounded; so large that it fails in a late stage; with a byte of the file
- * changed; cut off. */
+/* Variants of a model: unchanged; with bounds of its sizes; so large that it fails in a late stage; with a byte of the
+ * file changed; truncated. */
 enum { AS_IT_IS, BOUNDED, TOO_LARGE, DAMAGED, CUT, N_WAYS, MOST_DIMS = 64, THREADS = 2 };
 
 typedef struct Case {
@@ -65,7 +64,7 @@ static char *bytes_of(const char *file, size_t *n)
     return s;
 }
 
-/* ---- cases --------------------------------------------------------------------------------------------------------- */
+/* ---- cases ------------------------------------------------------------------------------------------------------- */
 
 static void damage(Case *c)
 {
@@ -111,7 +110,7 @@ static void make_case(Case *c, const char *model, int way)
     session_end();
 }
 
-/* ---- the command --------------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static uint64_t hash_of(const void *bytes, size_t n, uint64_t hash) { return XXH3_64bits_withSeed(bytes, n, hash); }
 
@@ -164,7 +163,7 @@ static uint64_t by_command(Case *c)
     return hash;
 }
 
-/* ---- the library --------------------------------------------------------------------------------------------------- */
+/* ---- the library ------------------------------------------------------------------------------------------------- */
 
 typedef struct Got {
     char *said;
@@ -220,7 +219,7 @@ static uint64_t by_library(const Case *c)
     return hash;
 }
 
-/* All cases in an order of this thread's own. What the caller has set for itself does not matter. */
+/* All cases in an order of this thread's own, under a locale and a rounding mode of the caller's. */
 static void *all_cases(void *thread)
 {
     const int t = (int)(intptr_t)thread;

@@ -1,4 +1,4 @@
-/* board.c - what runs before main() on a bare Cortex-M in QEMU; files are the host's, by newlib's semihosting. */
+/* board.c - code before main() on a bare Cortex-M in QEMU; files are the host's, by newlib's semihosting. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* bits.c - a checksum of what every function of math.h gives for many numbers: a line each. Built in several ways and for
- * several processors, it must print the same lines. NaNs count as equal. */
+/* bits.c - checksums of the results of every function of math.h for many numbers: a line each. Built in several ways
+ * and for several processors, it must print the same lines. NaNs count as equal. */
 #include <stdio.h>
 #include "math.h"
 

@@ -1,4 +1,4 @@
-/* build.c - the emitted C of one test through the C compiler and one call, or what that gave when nothing changed since. */
+/* build.c - compiles and calls the emitted C of one test, or takes the former result if nothing has changed since. */
 #include "case.h"
 #include "suite.h"
 
@@ -13,17 +13,18 @@
 
 enum { CC_SECONDS = 300, CALL_SECONDS = 300, MAX_FLAGS = 64 };
 
-/* ISO C: the compiler may not fuse a multiplication and an addition, so the bits are those of the compiler's kernels. */
+/* ISO C: the compiler may not fuse a multiplication and an addition, so the bits are those of the compiler's
+ * kernels. */
 #define WARNINGS " -pedantic -Wall -Wextra -Wshadow -Wconversion -Wvla"
 static const char *const way_flags[N_WAYS] = {
     [WAY_SANITIZED] = "-std=c99 -O0 -g1 -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all",
     [WAY_FAST] = "-std=c99 -O3" WARNINGS,
 };
-/* Clang finds more than gcc, of pointers and shifts; without optimisation it is done in a tenth of the time. */
+/* Clang's sanitizers detect more than gcc's, of pointers and shifts; -O0 compiles in a tenth of the time. */
 static const char *compiler_of(Way w) { return w == WAY_SANITIZED ? set.sanitizer : set.cc; }
 static const char *const way_file[N_WAYS] = {"eval", "sanitized", "fast", "elsewhere"};
 
-/* ---- files and processes ------------------------------------------------------------------------------------------ */
+/* ---- files and processes ----------------------------------------------------------------------------------------- */
 
 char *path_in(const char *dir, const char *file)
 {
@@ -81,7 +82,7 @@ int run_command(char *const *argv, const char *log, int seconds)
         dup2(fd, 1);
         dup2(fd, 2);
         struct rlimit cpu = {(rlim_t)seconds, (rlim_t)seconds + 1};
-        setrlimit(RLIMIT_CPU, &cpu); /* for what it starts, too */
+        setrlimit(RLIMIT_CPU, &cpu); /* for its child processes, too */
         alarm((unsigned)seconds);
         execvp(argv[0], argv);
         dprintf(2, "cannot start %s\n", argv[0]);
@@ -93,7 +94,7 @@ int run_command(char *const *argv, const char *log, int seconds)
     return status;
 }
 
-/* ---- the key: everything that the result depends on ---------------------------------------------------------------- */
+/* ---- the key: a hash of all that the result depends on ----------------------------------------------------------- */
 
 static const char *emitted_header(const char *line, char *name, size_t n)
 {
@@ -182,7 +183,7 @@ static uint64_t hash_file(const char *path, uint64_t seed)
     return hash;
 }
 
-/* The C compiler and the program that calls. */
+/* The C compiler and the calling program. */
 static uint64_t hash_tools(Way w, const char *flags, const char *call)
 {
     static uint64_t tool[N_WAYS];
@@ -223,7 +224,7 @@ static void remember(const char *path, uint64_t key, const Verdict *v)
     fclose(f);
 }
 
-/* ---- compiling and calling -------------------------------------------------------------------------------------------- */
+/* ---- compiling and calling --------------------------------------------------------------------------------------- */
 
 static const char *flags_of(Way w)
 {

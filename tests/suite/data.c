@@ -1,4 +1,4 @@
-/* data.c - a test's data: tensors, sequences, optionals and maps in files, and what the program makes of them. */
+/* data.c - a test's data: tensors, sequences, optionals and maps in files, and their form as inputs and results. */
 #include "suite.h"
 
 #include <stdlib.h>
@@ -115,7 +115,7 @@ const char *form_of_type(const TypeDesc *d)
     return !d ? "t" : d->form == OPTIONAL ? "?" : d->form == SEQUENCE ? "s" : d->form == MAP ? "m" : "t";
 }
 
-/* ---- as inputs ------------------------------------------------------------------------------------------------------ */
+/* ---- as inputs --------------------------------------------------------------------------------------------------- */
 
 static Tensor *zeros(Type type, Shape s)
 {
@@ -158,7 +158,7 @@ void give_data(const Data *d, const ContainerType *b, Tensors *to)
     }
 }
 
-/* ---- as results ----------------------------------------------------------------------------------------------------- */
+/* ---- as results -------------------------------------------------------------------------------------------------- */
 
 /* "t"; "s2" or "o": a sequence of two elements, or of a length found at run time; "?t", "?s2", "?o", "?-"; "m": a map;
  * "M": a sequence of maps. */

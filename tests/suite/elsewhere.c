@@ -1,4 +1,4 @@
-/* elsewhere.c - the emitted C of all tests, built and run by a program of its own (tests/machines/elsewhere.py). */
+/* elsewhere.c - the emitted C of all tests, built and run by a separate program (tests/machines/elsewhere.py). */
 #include "suite.h"
 
 #include <stdlib.h>

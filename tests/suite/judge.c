@@ -1,4 +1,4 @@
-/* judge.c - what a test computed against what it should have: shape, type, then every element.
+/* judge.c - compares a test's results with the expected ones: shape, type, then every element.
  * Floats agree within rtol |expected| + atol, as in the suite's own runner (two units of a bfloat16, four of a float16
  * where that is more); integers, bools, and what float8 and float4 decode to, exactly. NaN agrees with NaN. */
 #include "case.h"
@@ -9,7 +9,7 @@
 
 /* ---- reading results --------------------------------------------------------------------------------------------- */
 
-/* The forms of the outputs, and everything that was computed: of containers, the list that take_results makes. */
+/* The forms of the outputs, and all results: of containers, take_results' list. */
 typedef struct Results {
     char *bytes, *forms;
     Tensors t;
@@ -84,7 +84,7 @@ static Tensor *read_input(const Test *t, int i)
     return read_data(t, "input", i, "t", &d) ? d.t : NULL;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------ */
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 /* The distance between neighbouring float16 values at x. */
 static double half_step(double x)
@@ -125,7 +125,7 @@ static void compare_strings(int i, const Tensor *got, const Tensor *want, Class 
                         printable(tensor_get_str(got, k)), printable(tensor_get_str(want, k)));
 }
 
-/* A complex tensor as one of real and imaginary parts; others as they are. */
+/* A complex tensor as one of real and imaginary parts; others unchanged. */
 static const Tensor *as_parts(const Tensor *x)
 {
     if (x->type != C64 && x->type != C128)
@@ -167,7 +167,7 @@ static void compare(const Test *t, int i, const Tensor *got, const Tensor *want,
                     (long long)tensor_get_int(want, first));
 }
 
-/* ---- outputs that depend on a random generator: plausible or not ----------------------------------------------------- */
+/* ---- outputs that depend on a random generator: plausible or not ------------------------------------------------- */
 
 /* A count of successes, four standard deviations at most from its expectation. */
 static bool plausible(double count, double expected, double variance)
@@ -212,7 +212,7 @@ static void check_dropout(const Test *t, const Results *r, double ratio, Verdict
         set_verdict(v, VALUE, "%lld of %lld dropped at ratio %g", (long long)dropped, (long long)n, ratio);
 }
 
-/* ---- a test ------------------------------------------------------------------------------------------------------------ */
+/* ---- a test ------------------------------------------------------------------------------------------------------ */
 
 static bool same_dims(const Tensor *a, const Tensor *b)
 {
@@ -246,7 +246,7 @@ void judge(const Test *t, const Result *result, Way w, Verdict *v)
         check_dropout(t, &r, result->ratio, v);
 }
 
-/* Bit for bit; only the sign and the payload of a NaN are free, which C compilers choose as they like. */
+/* Bit for bit, except for the sign and the payload of a NaN, which depend on the C compiler. */
 void judge_bits(const Test *t, Way w, Verdict *v)
 {
     Results a = read_results(t, WAY_EVAL), b = read_results(t, w);

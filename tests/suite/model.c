@@ -84,7 +84,7 @@ static int64_t longest(const Tensor *t)
     return n;
 }
 
-/* What a user would give on the command line: shapes of unranked inputs, bounds of run-time sizes. */
+/* A user's options: shapes of unranked inputs, bounds of run-time sizes. */
 static void give_options(Case *c)
 {
     static const Data none;
@@ -135,7 +135,8 @@ static const Tensor *given(const Case *c, const Value *v)
     return NULL;
 }
 
-/* Is the first output ones and zeros that were drawn? Bernoulli's function body casts comparisons with RandomUniformLike. */
+/* Is the first output ones and zeros that were drawn? Bernoulli's function body casts comparisons with
+ * RandomUniformLike. */
 static bool is_bernoulli(const Graph *g, const Node *n)
 {
     const Node *last = g->out.at[0]->def;
@@ -143,7 +144,7 @@ static bool is_bernoulli(const Graph *g, const Node *n)
            (name_is(node_op(n), "RandomUniformLike") && last && name_is(node_op(last), "Cast"));
 }
 
-/* An output whose values nobody can foresee: by the operators in the model. */
+/* Whether an output's values are random: by the operators in the model. */
 static void find_kind(const Case *c, Result *r)
 {
     for (Node *n = c->m->graph->first; n; n = n->next) {
@@ -173,7 +174,7 @@ static void put_ints(Text *s, const char *type, const char *what, int n, const i
     text_put(s, "0};\n");
 }
 
-/* Run-time sizes travel as an array; in the C they are fields of a struct. */
+/* Run-time sizes are passed as an array; in the C they are fields of a struct. */
 static void put_call(Text *s, const Case *c)
 {
     const char *p = opt()->prefix, *comma = "";
@@ -230,7 +231,7 @@ static bool is_open(int i)
     return false;
 }
 
-/* Bytes of what has a byte order; those of strings are swapped where they are read. */
+/* Bytes of the unit with a byte order; strings' lengths are swapped where they are read. */
 static int64_t unit_of(Type t)
 {
     const bool complex = t == C64 || t == C128;
@@ -291,7 +292,7 @@ static Text describe(const Case *c, const Result *r)
     return s;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static FILE *open_out(const Test *t, const char *file)
 {
@@ -301,7 +302,7 @@ static FILE *open_out(const Test *t, const char *file)
     return f;
 }
 
-/* As it goes to a file: *n bytes. */
+/* In the file's form: *n bytes. */
 static const char *contents(const Tensor *t, size_t *n)
 {
     const void *data = tensor_data(t);

@@ -1,16 +1,16 @@
 /* run.c - runs the official ONNX tests, each in several ways, on as many processes as there are processors.
  *
  * usage: run [OPTION] SUITE [NAME ...]     SUITE: folder written by generate.py or old.py; NAME: a test, or a pattern
- *   --build DIR     where call and call-sanitized are, and where work goes (build/suite)
- *   --include DIR   where the emitted code finds <onnxcc/...>;  --source DIR: where case.h is
+ *   --build DIR     folder of call and call-sanitized, and of the tests' work (build/suite)
+ *   --include DIR   folder of the emitted code's <onnxcc/...>;  --source DIR: folder of case.h
  *   --cc CC         C compiler of the emitted code
  *   --known FILE    tests that are known to fail, `NAME  REASON` a line: none of them may pass, no other may fail
- *   --update        writes FILE anew
+ *   --update        rewrites FILE
  *   --ways LETTERS  of e (in the compiler), s (C, sanitizers), f (C, fast); without: all of these
- *   --elsewhere COMMAND   in the compiler, and as C by COMMAND LIST, which finds in the file LIST the tests' folders
+ *   --elsewhere COMMAND   in the compiler, and as C by COMMAND LIST; the file LIST has the tests' folders
  *   --every N       only every Nth test as C, all of them in the compiler; with N = 0 none
- *   --turn K        the Kth, the K+Nth ... : with K = 0, 1 ... N - 1 it is every test's turn once
- *   --own GROUP     not the official tests of today, but others; GROUP: what the counts call them
+ *   --turn K        the Kth, the K+Nth ... : K = 0, 1 ... N - 1 together run every test once
+ *   --own GROUP     other tests than the current official ones; GROUP: their name in the counts
  *   --symbolic-outputs   without the declared shapes of the outputs, so that they must be computed
  *   --jobs N, -v */
 #include "base/session.h"
@@ -71,7 +71,7 @@ void set_verdict(Verdict *v, Class c, const char *format, ...)
     v->why[strcspn(v->why, "\n")] = 0;
 }
 
-/* ---- one test ------------------------------------------------------------------------------------------------------ */
+/* ---- one test ---------------------------------------------------------------------------------------------------- */
 
 static double now(void)
 {
@@ -80,7 +80,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Runs f in a process of its own; what it prints on stderr goes to the log. */
+/* Runs f in a process of its own, with stderr in the log. */
 static int in_child(void (*f)(int test), int test, const char *log, int seconds)
 {
     fflush(stdout);
@@ -124,7 +124,8 @@ static void fail_all(int i, Result *r, Verdict v)
             r->way[w] = v;
 }
 
-/* The NAMEs of "before NAME after" at the ends of the log's lines, added to those that are in `list`; how many there are now. */
+/* The NAMEs of "before NAME after" at the ends of the log's lines, added to those that are in `list`; how many there
+ * are now. */
 static int find_names(const char *text, const char *before, const char *after, char (*list)[64], int n)
 {
     for (const char *s = text; (s = strstr(s, before)) && n < MAX_FROZEN;) {
@@ -141,8 +142,8 @@ static int find_names(const char *text, const char *before, const char *after, c
     return n;
 }
 
-/* Does what the compiler's help says, "freeze it: --const INPUT=FILE.pb" or, where no input decides the size, "give it a
- * bound, --dim 'SIZE<=64'"; whether there was any, so that it may succeed. */
+/* Follows the compiler's help, "freeze it: --const INPUT=FILE.pb" or, where no input decides the size, "give it a
+ * bound, --dim 'SIZE<=64'"; whether there was any, so that the next attempt may succeed. */
 static bool take_help(const char *log, Result *r)
 {
     char *text = read_file(log, NULL);
@@ -155,7 +156,7 @@ static bool take_help(const char *log, Result *r)
     return r->n_frozen + r->n_bounded > before;
 }
 
-/* Compiles and evaluates; what became of it concerns all ways when no C was written. */
+/* Compiles and evaluates; if no C was written, the verdict holds for all ways. */
 static void run_compiler(int i)
 {
     const Test *t = &tests.at[i];
@@ -177,7 +178,7 @@ static void run_compiler(int i)
     free(log);
 }
 
-/* Leaves what a former run found about the emitted code; build.c decides whether it still holds. */
+/* Keeps a former run's verdict about the emitted code; build.c decides whether it still holds. */
 static void clean_folder(const char *dir)
 {
     static const char *const keep[] = {".", "..", "sanitized.key", "fast.key", "out.sanitized", "out.fast"};
@@ -245,7 +246,7 @@ static void run_all(void (*f)(int test))
         fprintf(stderr, "\r\033[K");
 }
 
-/* ---- which tests ----------------------------------------------------------------------------------------------------- */
+/* ---- which tests ------------------------------------------------------------------------------------------------- */
 
 static bool selected(const char *test, char *const *patterns)
 {
@@ -274,7 +275,7 @@ static void read_tolerance(const Test *t, const char *file, double *to)
     free(s);
 }
 
-/* Tests are known by their own names, those of an older package as VERSION/NAME. */
+/* The lists have tests by their names, those of an older package as VERSION/NAME. */
 static void add_test(const char *folder, const char *kind, const char *test, char *const *patterns)
 {
     char *full = isdigit((unsigned char)*kind) ? path_in(kind, test) : strdup(test);
@@ -312,7 +313,7 @@ static void find_tests(const char *given, char *const *patterns)
     qsort(tests.at, (size_t)tests.n, sizeof *tests.at, compare_tests);
 }
 
-/* ---- the list of known failures ---------------------------------------------------------------------------------------- */
+/* ---- the list of known failures ---------------------------------------------------------------------------------- */
 
 static VEC(char *) known;
 
@@ -335,7 +336,7 @@ static bool is_known(const char *test)
     return known.n && bsearch(&test, known.at, (size_t)known.n, sizeof *known.at, compare_strings);
 }
 
-/* The way that counts: the first that failed; NULL when all passed. */
+/* The first way that failed; NULL: all passed. */
 static const Verdict *failure(int i)
 {
     for (Way w = 0; w < N_WAYS; w++)
@@ -377,7 +378,7 @@ static void write_known(void)
     printf("%s: %d failures written to %s\n", group, n, known_file);
 }
 
-/* ---- the report ---------------------------------------------------------------------------------------------------------- */
+/* ---- the report -------------------------------------------------------------------------------------------------- */
 
 static void print_log(const Test *t, const char *file)
 {
@@ -423,7 +424,7 @@ static void report_table(void)
     printf("\n");
 }
 
-/* Prints what is not as it should be, and the counts; whether all is well. */
+/* Prints failures and counts; whether all is well. */
 static bool report(void)
 {
     int passed = 0, failed = 0, excused = 0, official = 0, official_passed = 0, frozen = 0, slowest = 0, emitted = 0;
@@ -472,7 +473,7 @@ static const char *argument(char **argv, int *i)
 
 int main(int argc, char **argv)
 {
-    session_begin(); /* whose memory the lists of tests are in; a test has a run of its own */
+    session_begin(); /* for the memory of the lists of tests; each test has a run of its own */
     int i = 1;
     jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
     for (; i < argc && argv[i][0] == '-'; i++) {

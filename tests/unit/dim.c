@@ -1,12 +1,12 @@
-/* dim.c - unit tests of compiler/ir/dim.c and poly.c: sizes as expressions are simplified, bounded and evaluated rightly.
- * Parts: ir/dim, ir/poly, ir/dim_print, ir/symbol. */
+/* dim.c - unit tests of compiler/ir/dim.c and poly.c: sizes as expressions are simplified, bounded and evaluated
+ * correctly. Parts: ir/dim, ir/poly, ir/dim_print, ir/symbol. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#undef fail /* the name is ours */
+#undef fail /* cmocka's; the compiler has a function of this name */
 
 #include "onnxcc.h"
 #include "rt.h"

@@ -1,5 +1,5 @@
-/* memory.c - unit tests of compiler/memory: the arena of graphs whose smallest size is known, concats and slices that are
- * places in their wholes, and that no two buffers that are alive at the same time overlap, in random graphs.
+/* memory.c - unit tests of compiler/memory: arenas of graphs whose smallest size is known, concats and slices in the
+ * buffers of their wholes, and random graphs, in which no two buffers alive at the same time may overlap.
  * Parts: memory/plan, memory/share, memory/pitch, ir/call. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#undef fail /* the name is ours */
+#undef fail /* cmocka's; the compiler has a function of this name */
 
 #include "onnxcc.h"
 #include "base/target.h"

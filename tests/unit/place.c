@@ -1,6 +1,6 @@
-/* place.c - unit tests of compiler/base/place.c: nothing overlaps, the bound is reached, large inputs take no time. With
- * ONNXCC_PLACE=FOLDER, also the instances there: NAME.CAPACITY.csv with lines id,lower,upper,size.
- * Parts: base/place, base/place_search. */
+/* place.c - unit tests of compiler/base/place.c: nothing overlaps, the bound is reached, large inputs take no time.
+ * With ONNXCC_PLACE=FOLDER, also the instances there: NAME.CAPACITY.csv with lines id,lower,upper,size. Parts:
+ * base/place, base/place_search. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include <cmocka.h>
-#undef fail /* the name is ours */
+#undef fail /* cmocka's; the compiler has a function of this name */
 
 #include "onnxcc.h"
 #include "base/place.h"
@@ -22,7 +22,7 @@ static int64_t pick(int64_t below)
     return (int64_t)(seed >> 33) % below;
 }
 
-/* Places them; checks that buffers alive together are apart, and that the same comes out again. */
+/* Places them; checks that buffers alive together do not overlap, and that a second call has the same result. */
 static int64_t placed(Buffer *b, int n)
 {
     int64_t top = place(b, n), max = 0;

@@ -1,12 +1,13 @@
-/* random.c - unit tests of runtime-min/random.h: the numbers are distributed as they should be, and do not depend on
- * each other. The sequences are fixed, so the limits, about four standard deviations, are met or not for good. */
+/* random.c - unit tests of runtime-min/random.h: the numbers have the right distribution and are independent of each
+ * other. The sequences are fixed, so the results are the same in every run; the limits are about four standard
+ * deviations. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#undef fail /* the name is ours */
+#undef fail /* cmocka's; the compiler has a function of this name */
 
 #define T f32
 #include "random.h"
@@ -39,7 +40,7 @@ static void assert_flat(const f32 *x, double low, double high)
     assert_true(fabs(chi - (BUCKETS - 1)) < 4 * sqrt(2 * (BUCKETS - 1)));
 }
 
-/* The correlation of n pairs that have nothing to do with each other is about 1 / sqrt(n). */
+/* The correlation of n independent pairs is about 1 / sqrt(n). */
 static void assert_unrelated(const f32 *a, const f32 *b, int n)
 {
     double sa = 0, sb = 0, aa = 0, bb = 0, ab = 0;

@@ -1,17 +1,17 @@
-/* regex.c - unit tests of compiler/base/regex.c: patterns with results that RE2's syntax gives, random ones against the C library's.
- * Parts: base/regex, base/regex_parse. */
+/* regex.c - unit tests of compiler/base/regex.c: patterns with the results of RE2's syntax, random ones compared with
+ * the C library's. Parts: base/regex, base/regex_parse. */
 #include <regex.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#undef fail /* the name is ours */
+#undef fail /* cmocka's; the compiler has a function of this name */
 
 #include "onnxcc.h"
 #include "base/regex.h"
 
-/* cmocka's has the name of ours. */
+/* cmocka's fail(), whose name the compiler's function has. */
 #define FAIL_TEST(...) (print_error(__VA_ARGS__), _fail(__FILE__, __LINE__))
 
 static bool accepts(const Regex *r, const char *text)
@@ -90,7 +90,7 @@ static int random_below(int n)
     return (int)((seed >> 8) % (uint32_t)n);
 }
 
-/* A random pattern of what RE2 and POSIX write alike. */
+/* A random pattern of the syntax that RE2 and POSIX share. */
 static int random_pattern(char *s, int depth)
 {
     static const char *const atoms[] = {"a", "b", "c", ".", "[ab]", "[^a]", "[b-c]"};
@@ -111,7 +111,7 @@ static int random_pattern(char *s, int depth)
     return n;
 }
 
-/* A table has an end: few patterns may have more states. */
+/* The table has a maximum; few patterns may need more states. */
 static void random_patterns_as_the_c_library(void **state)
 {
     (void)state;

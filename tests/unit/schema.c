@@ -1,12 +1,11 @@
-/* schema.c - unit tests of compiler/ir/schema.c and opset.c: groups of types are the standard's, an operator's schema is the
- * newest one that the version in force has.
- * Parts: ir/schema, ir/opset, ir/type. */
+/* schema.c - unit tests of compiler/ir/schema.c and opset.c: groups of types are the standard's, an operator's schema
+ * is the newest one up to the version in force. Parts: ir/schema, ir/opset, ir/type. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#undef fail /* the name is ours */
+#undef fail /* cmocka's; the compiler has a function of this name */
 
 #include "onnxcc.h"
 #include "ir/schema.h"

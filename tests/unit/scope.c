@@ -1,11 +1,11 @@
-/* scope.c - unit tests of compiler/ir/scope.c and symbol.c: where a size comes from, and in which graph it becomes known.
- * Parts: ir/scope, ir/symbol. */
+/* scope.c - unit tests of compiler/ir/scope.c and symbol.c: the origin of a size, and the graph in which it becomes
+ * known. Parts: ir/scope, ir/symbol. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#undef fail /* the name is ours */
+#undef fail /* cmocka's; the compiler has a function of this name */
 
 #include "onnxcc.h"
 #include "ir/scope.h"

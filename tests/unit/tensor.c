@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#undef fail /* the name is ours */
+#undef fail /* cmocka's; the compiler has a function of this name */
 
 #include "onnxcc.h"
 
