@@ -1,9 +1,9 @@
-"""Runs every test of one thing: find.py CACHE WHAT. WHAT is one of
+"""Runs every test of one subject: find.py CACHE WHAT. WHAT is one of
   test_softmax_axis_1, test_softmax*    official tests
   Softmax, com.microsoft.QGemm          an operator: official and own tests of models that use it, its cells, accuracy, messages, rows of
                                         the specification
-  read/external, read                   a part of the compiler, or a room: what says `Parts: read/external` at the head of a file of
-                                        tests; ops/softmax: all of its operators
+  read/external, read                   a part of the compiler, or a folder of it: the tests with `Parts: read/external` at the head
+                                        of their file; ops/softmax: all operators in it
 Each group of tests then runs by its own target; tests/run adds up."""
 import collections
 import fnmatch
@@ -81,7 +81,7 @@ def touches(parts, what):
 
 
 def parts_said(text):
-    """What each `Parts: a/b, c.` of a text names, with the place where it stands."""
+    """The names in each `Parts: a/b, c.` of a text, with its position."""
     for m in re.finditer(r"Parts: ([\w/, \n#*]+)\.", text):
         yield m.start(), re.findall(r"[\w/]+", m[1].replace("#", " ").replace("*", " "))
 

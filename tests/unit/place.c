@@ -1,6 +1,6 @@
 /* place.c - unit tests of compiler/base/place.c: nothing overlaps, the bound is reached, large inputs take no time.
- * With ONNXCC_PLACE=FOLDER, also the instances there: NAME.CAPACITY.csv with lines id,lower,upper,size. Parts:
- * base/place, base/place_search. */
+ * With ONNXCC_PLACE=FOLDER, also the instances there: NAME.CAPACITY.csv with lines id,lower,upper,size.
+ * Parts: base/place, base/place_search. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* regex.c - unit tests of compiler/base/regex.c: patterns with the results of RE2's syntax, random ones compared with
- * the C library's. Parts: base/regex, base/regex_parse. */
+ * the C library's.
+ * Parts: base/regex, base/regex_parse. */
 #include <regex.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* schema.c - unit tests of compiler/ir/schema.c and opset.c: groups of types are the standard's, an operator's schema
- * is the newest one up to the version in force. Parts: ir/schema, ir/opset, ir/type. */
+ * is the newest one up to the version in force.
+ * Parts: ir/schema, ir/opset, ir/type. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* scope.c - unit tests of compiler/ir/scope.c and symbol.c: the origin of a size, and the graph in which it becomes
- * known. Parts: ir/scope, ir/symbol. */
+ * known.
+ * Parts: ir/scope, ir/symbol. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
