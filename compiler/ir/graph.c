@@ -311,9 +311,13 @@ static void remove_graph_uses(Graph *g, void *unused)
 void node_remove(Node *n)
 {
     remove_uses(n);
-    *(n->prev ? &n->prev->next : &n->graph->first) = n->next;
-    *(n->next ? &n->next->prev : &n->graph->last) = n->prev;
-    n->prev = n->next = NULL;
+    unlink_node(n);
+}
+
+void node_to_end(Node *n)
+{
+    unlink_node(n);
+    node_insert(n, NULL);
 }
 
 void node_free(Node *n)

@@ -1,5 +1,5 @@
-/* check_order.c - check: every value is defined before its uses, there are no cycles, and nested graphs do not redefine
- * visible names. */
+/* check_order.c - check: there are no cycles, every value is defined before its uses (else the nodes are sorted, with a
+ * warning), and nested graphs do not redefine visible names. */
 #include "base/options.h"
 #include "read/check.h"
 
@@ -7,7 +7,8 @@ enum { MAX_SEARCHES = 40 }; /* for cycles; more messages of one kind are not sho
 
 typedef struct Order {
     int searches;
-    const Graph *unsorted; /* the last graph reported as unsorted */
+    VEC(Graph *) unsorted; /* as far as reported */
+    Map is_unsorted;       /* those -> o */
     Map in_cycle;          /* the nodes of all cycles reported so far */
 } Order;
 
@@ -29,42 +30,55 @@ static const Node *node_in(const Node *n, const Graph *g)
     return n;
 }
 
+/* ---- dependencies ----------------------------------------------------------------------------------------------- */
+
+/* The nodes of a graph whose outputs are read: visit(producer, arg). */
+typedef struct Producers {
+    const Graph *graph;
+    void (*visit)(Node *, void *);
+    void *arg;
+} Producers;
+
+static void visit_producer(const Producers *p, const Value *v)
+{
+    if (v && v->def && v->def->graph == p->graph)
+        p->visit(v->def, p->arg);
+}
+
+static void visit_graph(Graph *g, void *producers);
+
+/* Of what n reads, also in its nested graphs; some of them more than once. */
+static void visit_producers(const Producers *p, const Node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        visit_producer(p, n->in[i]);
+    node_each_graph(n, visit_graph, (void *)(uintptr_t)p);
+}
+
+static void visit_graph(Graph *g, void *producers)
+{
+    for (int i = 0; i < g->out.n; i++)
+        visit_producer(producers, g->out.at[i]);
+    for (const Node *n = g->first; n; n = n->next)
+        visit_producers(producers, n);
+}
+
 /* ---- cycles --------------------------------------------------------------------------------------------------- */
 
 /* A backward search through the dependencies of a node, within one graph. */
 typedef struct CycleSearch {
-    const Graph *graph;
     const Node *now;
     Map from; /* node -> the node that depends on it */
     VEC(const Node *) queue;
 } CycleSearch;
 
-static void search_graph(Graph *g, void *search);
-
-static void search_node(CycleSearch *s, const Node *n)
-{
-    for (int i = 0; i < n->n_in; i++) {
-        Node *def = n->in[i] ? n->in[i]->def : NULL;
-        if (def && def->graph == s->graph && !map_get(&s->from, def)) {
-            map_put(&s->from, def, (void *)(uintptr_t)s->now);
-            vec_push(&s->queue, def);
-        }
-    }
-    node_each_graph(n, search_graph, s);
-}
-
-static void search_graph(Graph *g, void *search)
+static void search_producer(Node *producer, void *search)
 {
     CycleSearch *s = search;
-    for (int i = 0; i < g->out.n; i++) {
-        Node *def = g->out.at[i]->def;
-        if (def && def->graph == s->graph && !map_get(&s->from, def)) {
-            map_put(&s->from, def, (void *)(uintptr_t)s->now);
-            vec_push(&s->queue, def);
-        }
-    }
-    for (const Node *n = g->first; n; n = n->next)
-        search_node(s, n);
+    if (map_get(&s->from, producer))
+        return;
+    map_put(&s->from, producer, (void *)(uintptr_t)s->now);
+    vec_push(&s->queue, producer);
 }
 
 /* Does `producer` depend on `reader`, which reads its output? Reports that cycle. */
@@ -77,12 +91,13 @@ static bool report_cycle(Order *o, const Node *reader, const Node *producer, con
     }
     if (o->searches++ >= MAX_SEARCHES)
         return false;
-    CycleSearch s = {.graph = reader->graph, .now = producer};
+    CycleSearch s = {.now = producer};
+    const Producers p = {reader->graph, search_producer, &s};
     map_put(&s.from, producer, (void *)(uintptr_t)producer);
-    search_node(&s, producer);
+    visit_producers(&p, producer);
     for (int i = 0; i < s.queue.n && !map_get(&s.from, reader); i++) {
         s.now = s.queue.at[i];
-        search_node(&s, s.now);
+        visit_producers(&p, s.now);
     }
     if (!map_get(&s.from, reader))
         return false;
@@ -113,11 +128,12 @@ static void check_read(Order *o, const Node *n, const char *what, int i, const V
     const Node *def = v ? v->def : NULL, *reader = def ? node_in(n, def->graph) : NULL;
     if (!reader || def->source->index < reader->source->index || report_cycle(o, reader, def, v))
         return;
-    if (reader == n && o->unsorted == n->graph)
+    if (map_get(&o->is_unsorted, def->graph))
         return;
-    o->unsorted = reader == n ? n->graph : o->unsorted;
-    error_node(n, reader == n ? "GRA-02" : "SUB-03", "%s %d: '%s' is defined later, by %s", what, i, printable(v->name),
-               node_text(def));
+    map_put(&o->is_unsorted, def->graph, o);
+    vec_push(&o->unsorted, def->graph);
+    warn_strict(node_place(n), reader == n ? "GRA-02" : "SUB-03", "%s %d: '%s' is defined later, by %s%s", what, i,
+                printable(v->name), node_text(def), opt()->strict ? "" : "; the nodes are sorted");
 }
 
 /* Reports a value of a nested graph that has the name of a visible outer one. */
@@ -159,4 +175,73 @@ static void order_graph(Graph *g, void *order)
     check_inputs_shadow(g);
 }
 
-void check_order(Graph *g) { order_graph(g, &(Order){0}); }
+/* ---- sorting ---------------------------------------------------------------------------------------------------- */
+
+typedef struct Sort {
+    VEC(struct Open { /* a node that waits for its producers */
+                      Node *node;
+                      VEC(Node *) producers;
+                      int next;
+    }) open;
+    Map state; /* node -> &is_open, &is_sorted */
+    VEC(Node *) sorted;
+} Sort;
+
+static void add_producer(Node *producer, void *open)
+{
+    struct Open *o = open;
+    vec_push(&o->producers, producer);
+}
+
+static void open_node(Sort *s, Node *n, const char *is_open)
+{
+    struct Open o = {.node = n};
+    visit_producers(&(Producers){n->graph, add_producer, &o}, n);
+    vec_push(&s->open, o);
+    map_put(&s->state, n, (void *)(uintptr_t)is_open);
+}
+
+/* Appends n to the sorted nodes, after its producers. False: it is part of a cycle. */
+static bool sort_node(Sort *s, Node *n)
+{
+    static const char is_open = 1, is_sorted = 2;
+    if (!map_get(&s->state, n))
+        open_node(s, n, &is_open);
+    while (s->open.n) {
+        struct Open *top = &s->open.at[s->open.n - 1];
+        if (top->next < top->producers.n) {
+            Node *producer = top->producers.at[top->next++];
+            const char *state = map_get(&s->state, producer);
+            if (state == &is_open)
+                return false;
+            if (!state)
+                open_node(s, producer, &is_open);
+            continue;
+        }
+        map_put(&s->state, top->node, (void *)(uintptr_t)&is_sorted);
+        vec_push(&s->sorted, top->node);
+        s->open.n--;
+    }
+    return true;
+}
+
+/* The nodes stay in their order, but for the producers of a node, which come before it. */
+static void sort_graph(Graph *g)
+{
+    Sort s = {0};
+    for (Node *n = g->first; n; n = n->next)
+        if (!sort_node(&s, n)) {
+            error_node(n, "GRA-03", "a cycle: the node depends on itself");
+            return;
+        }
+    for (int i = 0; i < s.sorted.n; i++)
+        node_to_end(s.sorted.at[i]);
+}
+
+void check_order(Graph *g)
+{
+    Order o = {0};
+    order_graph(g, &o);
+    for (int i = 0; i < o.unsorted.n && !error_count(); i++)
+        sort_graph(o.unsorted.at[i]);
+}
