@@ -37,13 +37,14 @@ class Builder:
 
     def object(self, arguments, files, name=None):
         """(object, the compiler's messages); the object defines a symbol with the hash of `name`."""
-        state = repr([version(self.cc), self.machine.flags, arguments, contents(files), runtime(files)])
+        state = repr([version(self.cc), self.machine.flags, arguments, contents([*files, *self.machine.headers()]), runtime(files)])
         key = hashlib.sha256(state.encode()).hexdigest()[:20]
         o, said = OBJECTS / f"{key}.o", OBJECTS / f"{key}.log"
         self.used |= {o, said}
         if not said.exists():
+            includes = [f"-isystem{h.parent}" for h in self.machine.headers()]
             define = [f"-D{name}=case_{key}"] if name else []
-            p = subprocess.run([self.cc, *self.machine.flags, *arguments, *define, *INCLUDES, "-c", "-o", o, files[0]],
+            p = subprocess.run([self.cc, *self.machine.flags, *includes, *arguments, *define, *INCLUDES, "-c", "-o", o, files[0]],
                                capture_output=True, text=True, errors="replace", check=False)
             if p.returncode:
                 o.unlink(missing_ok=True)

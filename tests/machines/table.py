@@ -2,6 +2,7 @@
 import dataclasses
 import pathlib
 
+HERE = pathlib.Path(__file__).resolve().parent
 ARM = "arm-none-eabi-"
 
 
@@ -13,9 +14,17 @@ class Machine:
     target: str = ""        # --target, besides generic
     base: int = 0           # of a bare machine: its largest memory (board.ld)
     needs: str = ""         # what this processor must have: words of /proc/cpuinfo
+    instead: "Machine" = None   # where it has not: the same by other means
+    before: str = ""        # a header that comes before the C compiler's: beside this file
 
     def __post_init__(self):
         self.flags, self.run = self.flags.split(), self.run.split()
+        if self.instead and self.lacks():
+            self.flags, self.needs, self.before = self.instead.flags, self.instead.needs, self.instead.before
+
+    def headers(self):
+        """Those that come before the C compiler's."""
+        return [HERE / self.before] if self.before else []
 
     def tool(self, name):
         return f"{self.prefix}{name}"
@@ -33,6 +42,11 @@ def cortex(core, board, base, flags):
     return Machine(ARM, f"-mcpu=cortex-{core} -mthumb {flags}", qemu, "" if core == "m3" else f"cortex-{core}", base)
 
 
+AVX2 = "avx2 fma bmi2 f16c"
+# Vectors of 16 floats, in loops over their elements.
+LOOPS = Machine("", "-march=x86-64-v3 -Wno-psabi -D__AVX512F__ -D__AVX512VL__ -D__AVX512BW__ -D__AVX512DQ__ -D__AVX512CD__", "",
+                needs=AVX2, before="avx512/immintrin.h")
+
 MACHINES = {
     "aarch64": Machine("aarch64-linux-gnu-", "", "qemu-aarch64"),
     "armhf": Machine("arm-linux-gnueabihf-", "", "qemu-arm"),
@@ -43,9 +57,9 @@ MACHINES = {
     "one-element": Machine("", "-U__SSE2__", ""),
     "x86-64-v2": Machine("", "-march=x86-64-v2", "", "x86-64-v2", needs="sse4_2 popcnt"),
     "avx": Machine("", "-mavx", "", needs="avx"),
-    "x86-64-v3": Machine("", "-march=x86-64-v3", "", "x86-64-v3", needs="avx2 fma bmi2 f16c"),
+    "x86-64-v3": Machine("", "-march=x86-64-v3", "", "x86-64-v3", needs=AVX2),
     "x86-64-v4": Machine("", "-march=x86-64-v4 -mprefer-vector-width=512", "", "x86-64-v4",
-                         needs="avx512f avx512bw avx512dq avx512vl avx512cd"),
+                         needs="avx512f avx512bw avx512dq avx512vl avx512cd", instead=LOOPS),
     "cortex-m3": cortex("m3", "mps2-an385", 0x21000000, ""),
     "cortex-m4": cortex("m4", "mps2-an386", 0x21000000, "-mfloat-abi=hard -mfpu=fpv4-sp-d16"),
     "cortex-m7": cortex("m7", "mps2-an500", 0x60000000, "-mfloat-abi=hard -mfpu=fpv5-d16"),
