@@ -233,7 +233,7 @@ HELPER void FN(attention_one)(const struct FN(attention_head) *h, A *s, idx i, A
     FN(attention_store)(h->y + i * h->y_step, sum, factor, p->v_size);
 }
 
-#if RT_CAT(ATTENTION_TILES_, A)
+#if RT_TAKES(ATTENTION_TILES_, A)
 /* The scratch for blocks of rows. */
 struct FN(attention_panels) {
     f32 *k, *v, *q, *s, *y;
@@ -296,7 +296,7 @@ HELPER void FN(attention_group)(const struct FN(attention_head) *all, A *scratch
     h.k += at_k * p->size + g * (p->packed_kv ? p->size : p->keys * p->size);
     h.v += at_k * p->v_size + g * (p->packed_kv ? p->v_size : p->keys * p->v_size);
     const A scale = p->default_scale ? 1 / M(sqrt)((A)p->size) : (A)p->scale;
-#if RT_CAT(ATTENTION_TILES_, A)
+#if RT_TAKES(ATTENTION_TILES_, A)
     const struct FN(attention_panels) w = FN(attention_scratch)(scratch, p);
     if (p->rows >= ATTENTION_MANY)
         FN(attention_pack)(&h, &w, p);
@@ -307,7 +307,7 @@ HELPER void FN(attention_group)(const struct FN(attention_head) *all, A *scratch
         h.qk = all->qk ? all->qk + (at_q + k * p->rows) * p->keys : 0;
         h.mask = all->mask ? all->mask + b * p->mask_batch + k * p->mask_head : 0;
         h.bias = all->bias ? all->bias + b * p->mask_batch + k * p->mask_head : 0;
-#if RT_CAT(ATTENTION_TILES_, A)
+#if RT_TAKES(ATTENTION_TILES_, A)
         if (p->rows >= ATTENTION_MANY) {
             for (idx i = 0; i < p->rows; i += ATTENTION_BLOCK)
                 FN(attention_block)(&h, &w, i, p->rows - i < ATTENTION_BLOCK ? p->rows - i : ATTENTION_BLOCK, scale, p);

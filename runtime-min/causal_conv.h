@@ -14,7 +14,7 @@ enum { CAUSAL_CONV_LANES = 16 };
 
 #define CAUSAL_CONV_NOT_f64 1
 #if defined T && !defined U
-#if RT_IS_FLOAT(T) && !RT_CAT(CAUSAL_CONV_NOT_, T)
+#if RT_IS_FLOAT(T) && !RT_TAKES(CAUSAL_CONV_NOT_, T)
 /* Element i of the sequence that begins with the past, which has `before` elements. */
 HELPER A FN(causal_conv_at)(const T *past, const T *x, idx before, idx i)
 {

@@ -24,7 +24,7 @@ PARAMS(dense)
 
 #define CONV_VECTOR_f32 1
 #if defined T && !defined U
-#if RT_IS_FLOAT(T) && (RT_FOLDS || !RT_CAT(CONV_VECTOR_, T))
+#if RT_IS_FLOAT(T) && (RT_FOLDS || !RT_TAKES(CONV_VECTOR_, T))
 #ifndef EPI
 KERNEL void FN(conv_plain)(const T *x, const T *w, const T *b, T *y, struct conv_plain p)
 {
@@ -54,7 +54,7 @@ REGISTER_KERNEL(conv_plain, 4, 3, 0)
 #endif
 #endif
 
-#if RT_CAT(CONV_VECTOR_, T)
+#if RT_TAKES(CONV_VECTOR_, T)
 #ifdef EPI
 #define CONV_FN(k) RT_CAT4(k, , T, EPI_NAME)
 #define CONV_KERNEL HELPER

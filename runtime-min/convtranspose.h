@@ -89,7 +89,7 @@ SHARED void conv_transpose_run(const f32 *x, const f32 *w, const f32 *b, f32 *y,
 
 #define CONVTRANSPOSE_VECTOR_f32 1
 #if defined T && !defined U
-#if RT_IS_FLOAT(T) && (RT_FOLDS || !RT_CAT(CONVTRANSPOSE_VECTOR_, T))
+#if RT_IS_FLOAT(T) && (RT_FOLDS || !RT_TAKES(CONVTRANSPOSE_VECTOR_, T))
 #ifndef EPI
 KERNEL void FN(conv_transpose_plain)(const T *x, const T *w, const T *b, T *y, struct conv_transpose_plain p)
 {
@@ -121,7 +121,7 @@ REGISTER_KERNEL(conv_transpose_plain, 4, 3, 0)
 #endif
 #endif
 
-#if RT_CAT(CONVTRANSPOSE_VECTOR_, T)
+#if RT_TAKES(CONVTRANSPOSE_VECTOR_, T)
 #ifdef EPI
 #define CONVTRANSPOSE_FN(k) RT_CAT4(k, , T, EPI_NAME)
 #define CONVTRANSPOSE_KERNEL HELPER

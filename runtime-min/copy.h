@@ -51,7 +51,7 @@ HELPER void FN(copy_turned)(const T *x, T *y, idx i, idx j, const idx *dim, cons
         for (idx c = 0; c < dim[1]; c += COPY_TILE) {
             const idx rows = rt_min(dim[0] - b, COPY_TILE), columns = rt_min(dim[1] - c, COPY_TILE);
             const idx m = i + b + c * from[1], n = j + b * to[0] + c;
-#if defined COPY_SHUFFLES && RT_CAT(COPY_WIDE_, T) == 1
+#if defined COPY_SHUFFLES && RT_TAKES(COPY_WIDE_, T)
             if (rows == COPY_TILE && columns == COPY_TILE) {
                 for (idx r = 0; r < COPY_TILE; r += 4)
                     for (idx k = 0; k < COPY_TILE; k += 4)

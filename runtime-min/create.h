@@ -25,7 +25,7 @@ PARAMS(reverse_sequence)
 
 #if defined T && !defined U
 #define RANGE_NOT_i8 1
-#if (RT_IS_FLOAT(T) && RT_FOLDS) || (RT_IS_SIGNED(T) && !RT_CAT(RANGE_NOT_, T))
+#if (RT_IS_FLOAT(T) && RT_FOLDS) || (RT_IS_SIGNED(T) && !RT_TAKES(RANGE_NOT_, T))
 #if RT_IS_FLOAT(T)
 #define R A
 #else

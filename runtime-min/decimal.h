@@ -341,7 +341,7 @@ HELPER int rt_text_get_i64(str s, i64 *y, int bits, int low)
 #endif
 
 #if defined T && !defined U
-#if RT_CAT(DECIMAL_IS_, T) == 1
+#if RT_TAKES(DECIMAL_IS_, T)
 /* y[i]: x[i] as a string, whose bytes are stored in text[p.at .. p.upper). */
 KERNEL int FN(text_print)(const T *restrict x, str *restrict y, u8 *restrict text, struct text_print p)
 {

@@ -237,7 +237,7 @@ SHARED void depthwise_run(const f32 *x, const f32 *w, const f32 *b, f32 *y, i32 
 
 #define DEPTHWISE_TYPE_f32 1
 #if defined T && !defined U
-#if RT_CAT(DEPTHWISE_TYPE_, T)
+#if RT_TAKES(DEPTHWISE_TYPE_, T)
 #ifdef EPI
 #define DEPTHWISE_FN(k) RT_CAT4(k, , T, EPI_NAME)
 #define DEPTHWISE_KERNEL HELPER

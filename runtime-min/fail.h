@@ -9,7 +9,7 @@ PARAMS(fail)
 #endif
 
 #if defined T && !defined U
-#if RT_CAT(FAIL_TYPE_, T)
+#if RT_TAKES(FAIL_TYPE_, T)
 /* Computes nothing; the program ends with the status. */
 KERNEL int FN(fail)(void *y, struct fail p)
 {

@@ -215,7 +215,7 @@ SHARED int image_is_foreign(const struct rt_image *m)
 #endif
 
 #if defined T && !defined U
-#if RT_CAT(IMAGE_TYPE_, T)
+#if RT_TAKES(IMAGE_TYPE_, T)
 KERNEL int FN(image_decode)(const u8 *x, u8 *y, void *scratch, i64 *height, i64 *width, struct image_decode p)
 {
     struct rt_image m = {.in = x,

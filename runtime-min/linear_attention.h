@@ -27,7 +27,7 @@ HELPER void linear_attention_row(f32 *s, f32 factor, f32 x, f32 *sum, idx n)
 #define LINEAR_ATTENTION_f16 1
 #define LINEAR_ATTENTION_bf16 1
 #define LINEAR_ATTENTION_f32 1
-#if RT_CAT(LINEAR_ATTENTION_, T) && RT_CAT(LINEAR_ATTENTION_, U)
+#if RT_TAKES(LINEAR_ATTENTION_, T) && RT_TAKES(LINEAR_ATTENTION_, U)
 /* For each token: s = exp(decay) s, v' = beta (v - s^T k), s += k v'^T, y = scale s^T q. */
 KERNEL void FN2(linear_attention)(const T *q, const T *k, const T *v, const U *past, const T *decay, const T *beta,
                                   T *y, U *present, f32 *s, struct linear_attention p)

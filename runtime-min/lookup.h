@@ -25,7 +25,7 @@ PARAMS(lookup)
 #define LOOKUP_BEFORE(x, i, key, k) (LD(key, k) < LD(x, i))
 #define LOOKUP_SAME(x, i, key, k) (LD(key, k) == LD(x, i))
 #endif
-#if RT_CAT(LOOKUP_TYPE_, T)
+#if RT_TAKES(LOOKUP_TYPE_, T)
 /* y[i]: the index of x[i] in the ascending keys; p.keys if it is not there. */
 KERNEL void FN(lookup)(const T *restrict x, const T *restrict key, i64 *restrict y, struct lookup p)
 {

@@ -68,7 +68,7 @@ TILE struct matmul_plan matmul_plan(idx m, idx n)
 
 #define MATMUL_VECTOR_f32 1
 #if defined T && !defined U
-#if (RT_IS_FLOAT(T) || RT_IS_WIDE(T)) && !RT_CAT(MATMUL_VECTOR_, T) && !defined EPI
+#if (RT_IS_FLOAT(T) || RT_IS_WIDE(T)) && !RT_TAKES(MATMUL_VECTOR_, T) && !defined EPI
 /* Integers wrap: they are multiplied and added as unsigned. */
 #define MATMUL_SUM_f32 f32
 #define MATMUL_SUM_f64 f64
@@ -117,7 +117,7 @@ REGISTER_KERNEL(matmul_plain, 4, 3, 0)
 #undef S
 #endif
 
-#if RT_CAT(MATMUL_VECTOR_, T)
+#if RT_TAKES(MATMUL_VECTOR_, T)
 #ifdef EPI
 #define MATMUL_FN(k) RT_CAT4(k, , T, EPI_NAME)
 #define MATMUL_KERNEL HELPER

@@ -13,7 +13,7 @@ PARAMS(encode)
 #endif
 
 #if defined T && !defined U
-#if RT_CAT(ENCODE_TYPE_, T)
+#if RT_TAKES(ENCODE_TYPE_, T)
 KERNEL int FN(encode)(const T *x, const T *category, f32 *y, struct encode p)
 {
     for (idx i = 0; i < p.count; i++) {

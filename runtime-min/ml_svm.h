@@ -22,7 +22,7 @@ enum { SVM_LINEAR, SVM_POLY, SVM_RBF, SVM_SIGMOID };
 #endif
 
 #if defined T && !defined U
-#if RT_CAT(SVM_TYPE_, T)
+#if RT_TAKES(SVM_TYPE_, T)
 KERNEL void FN(svm_kernel)(const f32 *x, const f32 *sv, f32 *y, struct svm_kernel p)
 {
     for (idx r = 0; r < p.rows; r++)

@@ -20,7 +20,7 @@ enum { TREE_LEAF = -1, TREE_EQUAL = 1, TREE_MISSING = 2 };
 #endif
 
 #if defined T && defined U
-#if RT_CAT(TREE_TYPE_, T) && RT_CAT(TREE_LINK_, U)
+#if RT_TAKES(TREE_TYPE_, T) && RT_TAKES(TREE_LINK_, U)
 HELPER void FN2(tree_count)(T *y, T v, int aggregate)
 {
     *y = aggregate <= TREE_SUM ? *y + v : !(*y == *y) || (aggregate == TREE_MIN ? v < *y : v > *y) ? v : *y;

@@ -92,7 +92,7 @@ HELPER A FN2(norm_mean)(const T *x, idx n, A shift, int square)
     return (err - err == 0 ? sum + err : sum) / (A)n;
 }
 
-#if RT_CAT4(NORM_SAME, , T, U)
+#if RT_TAKES2(NORM_SAME_, T, U)
 /* y = (x - mean) / sqrt(variance + epsilon) * scale + bias, over groups of channels */
 KERNEL void FN2(group_norm)(const T *x, const U *scale, const U *bias, T *y, struct group_norm p)
 {
@@ -120,7 +120,7 @@ KERNEL void FN2(group_norm)(const T *x, const U *scale, const U *bias, T *y, str
 REGISTER_KERNEL2(group_norm, 4, 3, 0)
 #endif
 
-#if RT_CAT(NORM_STASH_, U)
+#if RT_TAKES(NORM_STASH_, U)
 /* The same over rows, with a scale (and bias, unless NULL) for every element; also stores each row's mean and inverse
  * standard deviation, unless NULL. */
 KERNEL void FN2(layer_norm)(const T *x, const T *scale, const T *bias, T *y, U *means, U *inverses, struct layer_norm p)

@@ -99,7 +99,7 @@ HELPER void pool_vectors(const f32 *x, f32 *y, idx d, idx h, const struct pool *
 #endif
 
 #if defined T && !defined U
-#if RT_IS_FLOAT(T) || RT_CAT(POOL_INT_, T)
+#if RT_IS_FLOAT(T) || RT_TAKES(POOL_INT_, T)
 #if RT_IS_FLOAT(T)
 #define POOL_LOWEST (-(A)RT_INF_F64)
 #elif RT_IS_SIGNED(T)
@@ -184,7 +184,7 @@ KERNEL void FN(pool)(const T *restrict x, T *restrict y, struct pool p)
     for (idx n = 0; n < p.batch; n++)
         for (idx d = 0; d < p.out[0]; d++)
             for (idx h = 0; h < p.out[1]; h++, at += p.out[2] * (p.y_pitch ? p.y_pitch : 1)) {
-#if RT_CAT(POOL_VECTOR_, T)
+#if RT_TAKES(POOL_VECTOR_, T)
                 if (p.x_pitch)
                     pool_vectors(x + n * image, y + at, d, h, &p);
 #elif !RT_IS_FLOAT(T)

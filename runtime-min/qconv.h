@@ -53,7 +53,7 @@ HELPER void qconv_range(idx pixels, idx pad, idx size, int exists, idx *left, id
 #define QCONV_FLIP_i8 0
 #define QCONV_FLIP_u8 128   /* unsigned weights are stored minus this */
 #if defined T && !defined U
-#if RT_CAT(QCONV_TYPE_, T)
+#if RT_TAKES(QCONV_TYPE_, T)
 KERNEL void FN(qconv_pack)(const T *w, const T *zero, const i32 *bias, const f32 *scale, i8 *y, struct qconv_pack p)
 {
     const int flip = RT_CAT(QCONV_FLIP_, T);
@@ -90,7 +90,7 @@ REGISTER_KERNEL(qconv_pack, 5, 4, 0)
 #define QCONV_OUT_u8 1
 #define QCONV_OUT_i32 1
 #if defined T && defined U
-#if RT_CAT(QCONV_TYPE_, T) && RT_CAT(QCONV_OUT_, U)
+#if RT_TAKES(QCONV_TYPE_, T) && RT_TAKES(QCONV_OUT_, U)
 /* to = from - zero, as 16 bits. */
 SHARED void FN2(qconv_widen)(i16 *restrict to, const T *restrict from, i32 zero, idx n)
 {

@@ -35,7 +35,7 @@ HELPER struct qpool_axis qpool_axis(const struct qpool *p, const int a, idx at)
 #define QPOOL_LOW_i8 (-128)
 #define QPOOL_LOW_u8 0
 #if defined T && defined U
-#if RT_CAT4(QPOOL_TYPES, , T, U)
+#if RT_TAKES2(QPOOL_TYPES_, T, U)
 /* sum += x for n channels. */
 HELPER void FN2(qpool_add)(i32 *restrict sum, const T *restrict x, idx n)
 {

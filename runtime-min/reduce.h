@@ -260,7 +260,7 @@ HELPER void FN(reduce)(const T *x, T *y, const idx *keep, const idx *axis, int h
     REGISTER_KERNEL(k, 2, 1, 0)
 #define REDUCE_EXTREMES_i8 1
 #define REDUCE_EXTREMES_u8 1
-#if !RT_IS_INT(T) || RT_IS_WIDE(T) || RT_CAT(REDUCE_EXTREMES_, T)
+#if !RT_IS_INT(T) || RT_IS_WIDE(T) || RT_TAKES(REDUCE_EXTREMES_, T)
 REDUCE_KERNEL(reduce_max, REDUCE_MAX)
 REDUCE_KERNEL(reduce_min, REDUCE_MIN)
 #endif

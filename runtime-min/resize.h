@@ -45,7 +45,7 @@ enum { RESIZE_ROUND_PREFER_FLOOR, RESIZE_ROUND_PREFER_CEIL, RESIZE_FLOOR, RESIZE
 #endif
 
 #if defined T && !defined U
-#if RT_CAT(RESIZE_IS_, T)
+#if RT_TAKES(RESIZE_IS_, T)
 KERNEL int FN(resize_sizes)(const f32 *restrict scales, const i64 *restrict sizes, i64 *restrict y,
                             f32 *restrict y_scales, struct resize_sizes p)
 {

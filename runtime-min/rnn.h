@@ -137,7 +137,7 @@ REGISTER_KERNEL(rnn_pack, 2, 1, 0)
 /* acc[gates][16] += panel r times h[n] */
 HELPER void FN(rnn_product)(A *acc, const A *h, const T *r, idx n, int gates)
 {
-#if RT_CAT(RNN_IS_, T)
+#if RT_TAKES(RNN_IS_, T)
     int g = 0;
     for (; g + RNN_TOGETHER <= gates; g += RNN_TOGETHER)
         rnn_gates(acc + g * RNN_PANEL, h, r + g * n * RNN_PANEL, n, RNN_TOGETHER);
@@ -195,7 +195,7 @@ HELPER void FN(rnn_act)(A *v, int act, f32 alpha, f32 beta, f32 clip)
 /* Loads the first w elements of `gates` rows, with stride `apart`, into panels. */
 HELPER void FN(rnn_load)(A *v, const T *x, idx w, int gates, idx apart)
 {
-#if RT_CAT(RNN_IS_, T)
+#if RT_TAKES(RNN_IS_, T)
     if (w == RNN_PANEL) {
         for (idx g = 0; g < gates; g++)
             for (idx j = 0; j < RNN_PANEL; j += RT_VEC)

@@ -185,7 +185,7 @@ KERNEL int FN(max_roi_pool)(const T *x, const T *rois, T *y, struct max_roi_pool
 REGISTER_FALLIBLE(max_roi_pool, 3, 2, 0)
 #endif
 
-#if RT_CAT(ROI_IS_, T)
+#if RT_TAKES(ROI_IS_, T)
 /* Selects boxes in descending order of score, except those that overlap a selected one too much. */
 KERNEL int FN(nms)(const f32 *boxes, const f32 *scores, const i64 *limit, const f32 *overlap, const f32 *score, i64 *y,
                    void *scratch, i64 *found, struct nms p)

@@ -16,7 +16,7 @@ PARAMS(rotary)
 #endif
 
 #if defined T && !defined U
-#if RT_CAT(ROTARY_TYPE_, T)
+#if RT_TAKES(ROTARY_TYPE_, T)
 KERNEL int FN(rotary)(const T *x, const T *cosines, const T *sines, const i64 *ids, T *y, struct rotary p)
 {
     const idx pair = p.interleaved ? 2 : 1, other = p.interleaved ? 1 : p.half;

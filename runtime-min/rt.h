@@ -146,6 +146,15 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #define RT_CAT4_(a, b, c, d) a##b##_##c##_##d
 #define RT_CAT4(a, b, c, d) RT_CAT4_(a, b, c, d)
 
+/* For #if: 1 where the kernel header defines row##t (row##t##_##u) as 1, else 0, also where it defines nothing of that
+ * name: -Wundef has nothing to say. */
+#define RT_TAKES(row, t) RT_TAKES_OF(RT_CAT(row, t))
+#define RT_TAKES2(row, t, u) RT_TAKES_OF(RT_CAT3(row, t, u))
+#define RT_TAKES_OF(value) RT_SECOND(RT_CAT(RT_TAKES_, value), 0, 0)
+#define RT_TAKES_1 0, 1
+#define RT_SECOND(...) RT_SECOND_(__VA_ARGS__)
+#define RT_SECOND_(a, b, ...) b
+
 /* Inside a kernel header, T is the tag of the storage type (U: of a second one, if any). */
 #define A RT_CAT(RT_ARITH_, T)      /* arithmetic type: f32 f64 i32 u32 i64 u64 */
 #define M(f) RT_CAT3(math_##f, , A) /* M(exp)(x): math.h's function for A */

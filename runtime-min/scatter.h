@@ -23,7 +23,7 @@ PARAMS(tensor_scatter)
 #if defined T && !defined U
 #define TENSOR_SCATTER_u4 1
 #define TENSOR_SCATTER_u2 0
-#if RT_IS_WHOLE(T) || (RT_IS_STORAGE(T) && RT_CAT(TENSOR_SCATTER_, T))
+#if RT_IS_WHOLE(T) || (RT_IS_STORAGE(T) && RT_TAKES(TENSOR_SCATTER_, T))
 KERNEL int FN(tensor_scatter)(const void *from, const void *updates, const i64 *places, void *to,
                               struct tensor_scatter p)
 {

@@ -166,7 +166,7 @@ REGISTER_FALLIBLE(compress, 4, 2, SIZES(1))
 #define CHOOSE_u32 0
 #define CHOOSE_u64 1 /* complex numbers, */
 #define CHOOSE_c128 1 /* and strings */
-#if RT_IS_WHOLE(T) && RT_CAT(CHOOSE_, T)
+#if RT_IS_WHOLE(T) && RT_TAKES(CHOOSE_, T)
 KERNEL void FN(choose)(const b8 *restrict condition, const void *restrict a, const void *restrict b, void *restrict y,
                        struct choose p)
 {

@@ -9,7 +9,7 @@ PARAMS(table)
 
 #define TABLE_TYPE_u8 1
 #if defined T && !defined U
-#if RT_CAT(TABLE_TYPE_, T)
+#if RT_TAKES(TABLE_TYPE_, T)
 /* y[i] = codes[x[i]]; y may be x. */
 KERNEL void FN(table)(const void *x, const void *codes, void *y, struct table p)
 {

@@ -13,7 +13,7 @@ PARAMS(max_unpool)
 #endif
 
 #if defined T && !defined U
-#if RT_CAT(UNPOOL_TYPE_, T)
+#if RT_TAKES(UNPOOL_TYPE_, T)
 KERNEL int FN(max_unpool)(const void *from, const i64 *at, void *to, struct max_unpool p)
 {
     const T *const x = (const T *)from;

@@ -12,7 +12,7 @@ PARAMS(divisor)
 #endif
 
 #if defined T && !defined U
-#if RT_IS_FLOAT(T) || RT_CAT(WITHIN_TYPE_, T)
+#if RT_IS_FLOAT(T) || RT_TAKES(WITHIN_TYPE_, T)
 /* y = x; RT_BAD_VALUE unless all elements are in [low, high] */
 KERNEL int FN(within)(const T *x, T *y, struct within p)
 {

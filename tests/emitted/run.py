@@ -3,6 +3,7 @@ passed, N failed"."""
 import concurrent.futures
 import ctypes
 import fnmatch
+import itertools
 import os
 import pathlib
 import re
@@ -22,6 +23,7 @@ from targets import neighbours
 
 BUILD = pathlib.Path(os.environ["B"])
 WORK = BUILD / "emitted"
+RUNTIME = pathlib.Path(__file__).resolve().parents[2] / "runtime-min"
 INCLUDE = f"-I{BUILD / 'include'}"
 STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Werror".split()
 COMPILERS = ["gcc", "clang-14"]
@@ -292,7 +294,14 @@ def one_program():
 def one_unit():
     """The C of several models in one translation unit, in any order, gives the same results; code for generic and for a
     named target in one is an error."""
-    names = [n for n in TABLE if n not in ("deep", "shallow")]
+    def defined(job):
+    """No #if of a kernel's header asks for a name that is not there, whatever the types."""
+    header, cc, mode = job
+    return succeeds(f"{header}, every type: {cc}, {mode}", cc, "-std=c99", "-E", "-Wundef", *MODES[mode], f'-DKERNELS="{header}"',
+                    "-o", os.devnull, RUNTIME / "rt.c")
+
+
+names = [n for n in TABLE if n not in ("deep", "shallow")]
     folders = {"unit": [], "unit-single": ["--single"]}
     files = {f: [emit(n, *options, to=f) for n in names] for f, options in folders.items()}
     for folder, options in folders.items():
@@ -374,6 +383,8 @@ if not sys.argv[1:]:
     constants()
     scales()
     evaluated()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(defined, itertools.product(sorted(h.name for h in RUNTIME.glob("*.h")), COMPILERS, MODES)))
 print("stack in bytes: " + ", ".join(f"{n} {b}" for n, b in stacks.items()))
 print(f"emitted: {counts[True]} passed, {counts[False]} failed")
 sys.exit(counts[False] > 0)
