@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/output.h"
 #include "base/process.h"
 #include "compile.h"
 #include "emit/report.h"
@@ -349,9 +350,11 @@ static const char *default_output(const char *model)
 static void check_output(void)
 {
     const char *slash = strrchr(opt()->output, '/'), *file = slash ? slash + 1 : opt()->output;
-    bool text = !strcmp(opt()->output, "-");
     if (opt()->eval_dir)
         return;
+    if (output_is_stdout(opt()->output))
+        opt()->output = "-";
+    bool text = output_is_stream(opt()->output);
     if (text && (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE))
         usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
     if (!opt()->single && !text && !is_includable(file))

@@ -12,6 +12,7 @@
 
 struct Output {
     const char *path;
+    char *led; /* where path leads, if it is a link */
     char *temporary;
     FILE *f;
     bool spool;  /* a temporary file without a name, for output_append */
@@ -78,6 +79,38 @@ static bool is_file(const char *path)
     return strcmp(path, "-") != 0 && (stat(path, &st) || S_ISREG(st.st_mode));
 }
 
+static bool is_link(const char *path)
+{
+    struct stat st;
+    return !lstat(path, &st) && S_ISLNK(st.st_mode);
+}
+
+bool output_is_stdout(const char *path)
+{
+    struct stat st, out;
+    if (!strcmp(path, "-"))
+        return true;
+    return !outputs()->take && is_link(path) && !stat(path, &st) && !fstat(STDOUT_FILENO, &out) &&
+           st.st_dev == out.st_dev && st.st_ino == out.st_ino;
+}
+
+bool output_is_stream(const char *path)
+{
+    struct stat st;
+    return !strcmp(path, "-") || (!outputs()->take && !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+}
+
+/* A link is not replaced, but the file that it leads to; false: that is not there. */
+static bool follow(Output *o)
+{
+    if (!is_link(o->path))
+        return true;
+    o->led = realpath(o->path, NULL);
+    if (o->led)
+        o->path = o->led;
+    return o->led != NULL;
+}
+
 static void open_temporary(Output *o, const char *mode, const char *kind)
 {
     const size_t n = strlen(o->path) + 40;
@@ -125,10 +158,10 @@ Output *output_open(const char *path)
     check_spared(path);
     if (!strcmp(path, "-"))
         o->f = stdout;
-    else if (!is_file(path))
-        o->f = fopen(path, "wb");
-    else
+    else if (is_file(path) && follow(o))
         open_temporary(o, "wb", "tmp");
+    else
+        o->f = fopen(path, "wb");
     check_open(o);
     return o;
 }
@@ -145,7 +178,7 @@ static void open_spool(Output *o)
 {
     if (o->given)
         o->f = open_memstream(&o->bytes, &o->size);
-    else if (is_file(o->path)) {
+    else if (is_file(o->path) && follow(o)) {
         open_temporary(o, "w+b", "spool");
         unlink(o->temporary);
         free(o->temporary);
@@ -169,6 +202,7 @@ static void output_free(Output *o)
     if (o->f && (o->spool || o->given))
         fclose(o->f);
     free(o->temporary);
+    free(o->led);
     free(o->bytes);
     free(o->buffer);
     free(o);

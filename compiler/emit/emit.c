@@ -203,7 +203,7 @@ static void fill_functions(Text *t, Writer *w) { put_waiting(t, &w->e.definition
 
 static void fill_include(Text *t, Writer *w)
 {
-    if (opt()->single || !strcmp(opt()->output, "-"))
+    if (opt()->single || output_is_stream(opt()->output))
         text_bytes(t, w->header.s, w->header.n);
     else
         text_put(t, "#include \"%s\"\n", w->header_name);
@@ -314,7 +314,7 @@ void emit_model(Model *m)
     find_scopes(e);
     find_customs(e);
     memcpy(emitted(), &f->sizes, sizeof *emitted());
-    bool files = strcmp(opt()->output, "-") != 0, any = f->in.n + f->out.n + f->sizes.n > 0;
+    bool files = !output_is_stream(opt()->output), any = f->in.n + f->out.n + f->sizes.n > 0;
     const char *weights = files ? c_format("%s.weights", opt()->output) : NULL;
     const char *header = files ? output_path(".h") : c_format("%s.h", e->p), *slash = strrchr(header, '/');
     w.header_name = slash ? slash + 1 : header;

@@ -126,6 +126,32 @@ def standard_output():
     check(p.returncode == 0 and not p.stderr, f"-o -: {p.stderr}")
 
 
+def links():
+    """What a link leads to is written, and the link stays; beside a device or standard output there is no file."""
+    folder = WORK / "links"
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "far").mkdir(parents=True)
+    (folder / "far" / "there.c").write_text("old")
+    leads = {"m.c": "far/there.c", "n.c": "far/new.c", "null.c": "/dev/null", "out.c": "/proc/self/fd/1"}
+    for name, to in leads.items():
+        (folder / name).symlink_to(to)
+    said = {}
+    for name in ("-", *leads):
+        with open(folder / "said", "w", encoding="utf-8") as out:
+            out.write("before\n")
+            out.flush()
+            p = subprocess.run([BUILD / "onnxcc", WORK / "network.onnx", "-o", name, "--dim", "batch=1"], cwd=folder, stdout=out,
+                               stderr=subprocess.PIPE, text=True, timeout=300)
+        said[name] = (folder / "said").read_text()
+        check(p.returncode == 0 and not p.stderr, f"-o {name}, a link: {p.stderr}")
+        check(name == "-" or (folder / name).is_symlink(), f"-o {name} replaces the link")
+    check(said["out.c"] == said["-"] != "before\n", "-o LINK to standard output: not what -o - writes")
+    check(all(said[name] == "before\n" for name in ("m.c", "n.c", "null.c")), "-o LINK writes to standard output")
+    check(all("network_run" in (folder / c).read_text() for c in ("m.c", "n.c", "m.h", "n.h")), "-o LINK: no C or no header")
+    files = {str(f.relative_to(folder)) for f in folder.rglob("*")}
+    check(files == {*leads, "far", "far/there.c", "far/new.c", "m.h", "n.h", "said"}, f"-o LINK leaves {sorted(files)}")
+
+
 LOOP = """(float[3] v, float[3] w) => (float[3] r, float[3] s) <int64 M = {10}, bool t = {1}, float one = {1}> {
     r, s = Loop (M, t, v, w) <body = b (int64 i, bool ci, float[3] a, float[3] k) => (bool co, float[3] o, float[3] k2) {
         m = ReduceSum <keepdims = 0> (a)   co = Less(m, one)   o = Mul(a, k)   k2 = Identity(k) }> }"""
@@ -141,7 +167,7 @@ def loops():
 
 
 WORK.mkdir(parents=True, exist_ok=True)
-for part in (names, parameters, weights, standard_output, loops):
+for part in (names, parameters, weights, standard_output, links, loops):
     part()
 print(f"reports: {counts[True]} passed, {counts[False]} failed")
 sys.exit(counts[False] > 0)
