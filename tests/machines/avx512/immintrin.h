@@ -34,15 +34,9 @@ typedef int16_t wide_16 __attribute__((vector_size(64)));
 typedef int32_t half_32 __attribute__((vector_size(32)));
 typedef int16_t half_16 __attribute__((vector_size(32)));
 
-WIDE __m512 wide_set1_ps(float v)
-{
-    return (__m512){v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v};
-}
+WIDE __m512 wide_set1_ps(float v) { return (__m512){v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v}; }
 
-WIDE __m512i wide_set1_epi32(int v)
-{
-    return (__m512i)(wide_32){v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v};
-}
+WIDE __m512i wide_set1_epi32(int v) { return (__m512i)(wide_32){v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v}; }
 
 WIDE __m512 wide_fmadd_ps(__m512 a, __m512 b, __m512 c)
 {
@@ -90,20 +84,11 @@ WIDE void wide_mask_store(void *p, unsigned m, const void *v, int size)
             memcpy((char *)p + i * size, (const char *)v + i * size, (size_t)size);
 }
 
-WIDE void wide_mask_storeu_ps(void *p, __mmask16 m, __m512 v)
-{
-    wide_mask_store(p, m, &v, 4);
-}
+WIDE void wide_mask_storeu_ps(void *p, __mmask16 m, __m512 v) { wide_mask_store(p, m, &v, 4); }
 
-WIDE void wide_mask_storeu_epi32(void *p, __mmask16 m, __m512i v)
-{
-    wide_mask_store(p, m, &v, 4);
-}
+WIDE void wide_mask_storeu_epi32(void *p, __mmask16 m, __m512i v) { wide_mask_store(p, m, &v, 4); }
 
-WIDE void wide_mask_storeu_epi8(void *p, __mmask16 m, __m128i v)
-{
-    wide_mask_store(p, m, &v, 1);
-}
+WIDE void wide_mask_storeu_epi8(void *p, __mmask16 m, __m128i v) { wide_mask_store(p, m, &v, 1); }
 
 WIDE __m512 wide_permutexvar_ps(__m512i index, __m512 v)
 {
