@@ -254,7 +254,7 @@ static void fold_empty(Node *n)
             n->out[i]->data = empty_tensor(n->out[i]);
 }
 
-/* May n never run, and its kernel fail? */
+/* Whether n may be skipped in a run, and its kernel may fail. */
 static bool is_doubtful(Node *n)
 {
     if (always_runs(n))

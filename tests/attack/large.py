@@ -268,7 +268,7 @@ LARGE = {
         SQUARE), [], ""),
     "tree": (lambda: model(tree("Mul", 1 << 15)), [], ""),
     "tree of products": (lambda: model(tree("MatMul", 1 << 13), SQUARE), [], ""),
-    "nobody reads it": (lambda: model([node("Neg", ["x"], [f"v{i}"]) for i in range(N)] + chain("Abs", 1)), [], ""),
+    "results without uses": (lambda: model([node("Neg", ["x"], [f"v{i}"]) for i in range(N)] + chain("Abs", 1)), [], ""),
     "the same again and again": (lambda: model([node("Abs", ["x"], [f"v{i}"]) for i in range(N)]
                                                + [node("Sum", [f"v{i}" for i in range(N)], ["y"])]), [], ""),
     "many inputs": (lambda: model([node("Sum", [f"x{i}" for i in range(5000)], ["y"])],
