@@ -251,15 +251,40 @@ static void bound_by(const Node *n, Symbol *s, int64_t max)
         s->high = max;
 }
 
-/* Reports a contradiction; only as a warning if a function's body declares it, since that need not hold for this
- * call. */
-static void report_clash(const Node *n, const Value *v, const char *want, const char *now)
+/* Reports a contradiction, as a warning if the operator's shape can be used: of two shapes, or if a function's body
+ * declares one, since that need not hold for this call. */
+static void report_clash(const Node *n, const Value *v, bool shapes, const char *want, const char *now)
 {
     if (v->desc->hint)
         warn_at(node_path(n), "FUN-31", "the function declares '%s' %s, but in this call it is %s", printable(v->name),
                 want, now);
-    else
+    else if (opt()->strict || !shapes)
         error_node(n, "VIN-05", "'%s' is declared %s, but the operator gives %s", printable(v->name), want, now);
+    else
+        warn_at(node_place(n), "VIN-05", "'%s' is declared %s, but the operator gives %s, which it is taken as",
+                printable(v->name), want, now);
+}
+
+static void add_unknown_origin(Symbol *s, void *unknown) { *(bool *)unknown |= s->origin.kind != ORIGIN_INPUT; }
+
+/* Does d follow from the sizes of the inputs? */
+static bool is_of_inputs(Dim d)
+{
+    bool unknown = false;
+    dim_symbols(d, add_unknown_origin, &unknown);
+    return !unknown;
+}
+
+/* Does the declared shape contradict the inferred one? A number for what the caller decides does; for what only a run
+ * shows it is an assumption. */
+static bool contradicts(Shape want, Shape now)
+{
+    if (want.rank != now.rank)
+        return true;
+    for (int i = 0; i < want.rank; i++)
+        if (dim_is_const(want.dim[i]) && !dim_identical(want.dim[i], now.dim[i]) && is_of_inputs(now.dim[i]))
+            return true;
+    return false;
 }
 
 static bool in_loop(const Graph *g)
@@ -292,29 +317,28 @@ static void meet_declared(Node *n, Value *v)
         return;
     Shape want = resolve_shape(v->desc->shape);
     if (v->desc->elem && v->type && v->desc->elem != v->type) {
-        report_clash(n, v, type_onnx(v->desc->elem), type_onnx(v->type));
+        report_clash(n, v, false, type_onnx(v->desc->elem), type_onnx(v->type));
         return;
     }
     if (want.rank < 0 || v->shape->rank < 0)
         return;
+    if (contradicts(want, *v->shape)) {
+        report_clash(n, v, true, shape_text(want), shape_text(*v->shape));
+        return;
+    }
     Shape now = *v->shape;
-    bool clash = want.rank != now.rank;
-    for (int i = 0; i < want.rank && !clash; i++) {
+    for (int i = 0; i < want.rank; i++) {
         Dim a = want.dim[i], b = now.dim[i];
         if (dim_is_const(a) && dim_is_const(b))
-            clash = !dim_identical(a, b);
-        else {
-            bound_by(n, symbol_of(b), dim_high(a));
-            if (dim_is_const(a)) { /* assumed, and checked at run time */
-                assume_dim(n, b, a);
-                now.dim[i] = a;
-            } else if (v->desc->dim_param[i])
-                meet_symbol(n, v, symbol_of(a), b);
-        }
+            continue;
+        bound_by(n, symbol_of(b), dim_high(a));
+        if (dim_is_const(a)) { /* assumed, and checked at run time */
+            assume_dim(n, b, a);
+            now.dim[i] = a;
+        } else if (v->desc->dim_param[i])
+            meet_symbol(n, v, symbol_of(a), b);
     }
     v->shape = shape_keep(now);
-    if (clash)
-        report_clash(n, v, shape_text(want), shape_text(now));
 }
 
 static bool is_poisoned(Node *n)
