@@ -12,6 +12,9 @@ static Dim unknown_dim(void)
     return dim_symbol(symbol_by_name(name_bytes("?", 2))); /* "?" with its NUL, which no dim_param can have */
 }
 
+/* What exporters write as the name of a dimension without one. */
+static bool is_placeholder(Name n) { return name_is(n, "?") || name_is(n, "-1") || name_is(n, "0"); }
+
 static Dim read_dim(Span s, const Path *p, bool own_names, Name *param)
 {
     onnx_TensorShapeProto_Dimension d = {0};
@@ -37,6 +40,8 @@ static Dim read_dim(Span s, const Path *p, bool own_names, Name *param)
         error_at(path_text(p), "SHP-14", "a dimension may not be '*': every dimension must be listed");
         return unknown_dim();
     }
+    if (is_placeholder(n))
+        return unknown_dim();
     *param = n;
     if (!name_is_identifier(n))
         warn_pedantic(path_text(p), "SHP-09", "dimension name '%s' is not an identifier", printable(n));
