@@ -94,7 +94,7 @@ class Calibrator:
                 self.weighted(node)
             elif node.op_type == "BatchNormalization":
                 self.normalisation(node)
-            for i in node.input:        # what is left: a scale or an offset of its own, as Caffe writes them
+            for i in node.input:        # remaining weights: separate scales or offsets, as Caffe writes them
                 if i in self.shapes and i not in self.values:
                     scales = any(n.op_type == "Mul" for u in self.uses[i] for o in u.output for n in self.uses.get(o, []))
                     self.choose(i, (1 if scales else 0) + 0.2 * self.normal(i))

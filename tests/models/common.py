@@ -1,4 +1,4 @@
-"""What every model script shares: the cache, the table of models, a graph writer, ONNX Runtime as the reference."""
+"""Shared by the model scripts: the cache, the table of models, a graph writer, ONNX Runtime as the reference."""
 import dataclasses
 import hashlib
 import json
@@ -26,13 +26,13 @@ class Model:
     """One network of the table. `make` returns (model or path of a .onnx, [inputs of data set 0, 1, ...])."""
     name: str
     make: object
-    options: list       # what onnxcc needs besides the file
+    options: list       # options of onnxcc
     const: list         # inputs that are given to onnxcc as constants
     sets: set           # test, bench
     tolerance: float    # of the largest absolute value of each output
-    stream: object      # makes the calls of a run with state carried between them, or None
+    stream: object      # makes the calls of a stream, with state between them, or None
     expect: object      # makes the expected outputs instead of ONNX Runtime, or None
-    check: object       # looks at the reference outputs: do they mean something? or None
+    check: object       # checks that the reference outputs are plausible, or None
 
     @property
     def folder(self):
@@ -52,12 +52,12 @@ def model(name, options="", const=(), sets="test", tolerance=FLOAT, stream=None,
 
 
 def rng_of(name):
-    """A generator of its own for every name, the same on every machine."""
+    """A random generator for the name, the same on every machine."""
     return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little"))
 
 
 def image(rng, *shape):
-    """Something like a normalised photograph: noise at four scales."""
+    """Similar to a normalised photograph: noise at four scales."""
     n, c, h, w = shape
     x = np.zeros(shape, np.float32)
     for k in (1, 4, 16, 64):
@@ -165,7 +165,7 @@ def error_of(got, want):
 def build(m, key):
     """Makes one model's folder: model.onnx, test_data_set_*/input_*.pb and output_*.pb, stream.npz, model.json.
 
-    key: what it was made from; a folder with the same key is left alone. Returns whether it was made."""
+    key: a hash of the sources; a folder with the same key is not made again. Returns whether it was made."""
     about = m.folder / "model.json"
     if about.exists() and json.loads(about.read_text())["key"] == key:
         return False

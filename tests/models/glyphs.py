@@ -1,4 +1,4 @@
-"""Pictures of text, for the networks that read: a 5x7 font, black on white, softened."""
+"""Images of text, for text recognition: a 5x7 font, black on white, blurred."""
 import numpy as np
 
 FONT = {

@@ -1,7 +1,7 @@
-"""The nine classic image networks that the onnx wheel ships without their weights, as they are and with weights.
+"""The nine classic image networks that the onnx wheel contains without weights, unchanged and with weights.
 
-As shipped every large weight is a ConstantOfShape, and the expected output is one value repeated: it proves structure and
-capacity only. So each is also built with seeded random weights in their place, ONNX Runtime being the reference."""
+Unchanged, every large weight is a ConstantOfShape, and the expected output is one repeated value, which tests only structure and
+capacity. So each is also built with seeded random weights in their place, ONNX Runtime being the reference."""
 import functools
 import pathlib
 
@@ -55,7 +55,7 @@ def weighted(name):
     feed = image(rng, *shape)
     for w, a in calibrate(m, {x: feed}, weights, rng).items():
         m.graph.initializer.append(numpy_helper.from_array(a, w))
-    for i in [i for i in m.graph.input if i.name != x]:     # what is left of IR 3: constants, not inputs
+    for i in [i for i in m.graph.input if i.name != x]:     # in IR 3 also inputs: constants
         m.graph.input.remove(i)
     onnx.checker.check_model(m)
     return m, [[feed], [image(rng, *shape)]]

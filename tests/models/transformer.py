@@ -88,7 +88,7 @@ LIBRARY = [     # in the manner of torch_lib's, by hand
 
 
 class Exported(Net):
-    """Layers in one exporter's words."""
+    """Layers in the form of one exporter."""
 
     def __init__(self, name, style, width, heads):
         opset = {"ts14": 14, "ts17": 17}.get(style, 18)

@@ -114,7 +114,7 @@ model("magika", options="--dim unk__214=1", sets="test bench")(lambda: magika(*[
 model("magika_any_batch", options="--dim unk__214<=5")(lambda: magika(TEXTS[:1], TEXTS[1:], TEXTS))
 
 
-# ---- PP-OCR: where text is, which way up it is, what it says
+# ---- PP-OCR: detection, orientation and recognition of text
 
 def sees_text(i, wants):
     assert wants[0].max() > 0.6 and wants[0].mean() < 0.5, (wants[0].max(), wants[0].mean())

@@ -1,5 +1,5 @@
-"""Writes the tests that older onnx packages carry, for the older versions of the operators: FOLDER/VERSION/NAME/model.onnx
-and test_data_set_0. What several versions have in common is written once, under the first.
+"""Writes the tests of older onnx packages, for the older versions of the operators: FOLDER/VERSION/NAME/model.onnx
+and test_data_set_0. Tests that several packages have are written once, under the first.
 
 usage: old.py FOLDER       (does nothing when FOLDER is complete)
 """
@@ -14,7 +14,7 @@ import onnx
 
 from cache import generated
 
-# Of each, what pip must be told to find a wheel that need not run here.
+# For each, the options with which pip finds a wheel that need not run here.
 VERSIONS = {
     "1.2.2": ("3.6", "manylinux1_x86_64"),
     "1.3.0": ("3.6", "manylinux1_x86_64"),
