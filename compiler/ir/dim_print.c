@@ -142,6 +142,12 @@ static void print_quotient(const Printer *p, const Expr *e)
     text_put(p->t, "%s", same ? "" : ")");
 }
 
+/* An unspecified dimension has a name that no other can have: it ends in a NUL. */
+static const char *symbol_text(const Symbol *s)
+{
+    return s->name->n && !s->name->s[s->name->n - 1] ? "?" : printable(s->name);
+}
+
 static void print(const Printer *p, Dim d)
 {
     if (dim_is_const(d)) {
@@ -153,7 +159,7 @@ static void print(const Printer *p, Dim d)
     switch (e->kind) {
     case EXPR_SYMBOL:
         symbol_check_known(s, !p->as_c || s->c);
-        text_put(p->t, "%s", p->as_c ? s->c : printable(s->name));
+        text_put(p->t, "%s", p->as_c ? s->c : symbol_text(s));
         break;
     case EXPR_POLY: print_poly(p, e); break;
     case EXPR_MUL: print_factors(p, e); break;
