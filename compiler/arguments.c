@@ -44,6 +44,16 @@ static void add_dim(const char *s)
     vec_push(&opt()->dims, ((struct DimOption){what, bound ? 0 : v, v, false}));
 }
 
+static void set_all_dims(const char *s)
+{
+    bool bound = !strncmp(s, "<=", 2);
+    const char *end;
+    int64_t v = number(bound ? s + 2 : s, &end, "all-dims");
+    if (*end)
+        usage("--all-dims=%s: expected N or <=N", s);
+    opt()->all_dims = (struct DimOption){"", bound ? 0 : v, v, false};
+}
+
 /* Splits at the last '=': names may contain others. */
 static const char *split(const char *s, const char *option, const char **value)
 {
@@ -198,6 +208,8 @@ static const struct Row {
     {"prefix", 0, MUST, false, set_prefix,
      "      --prefix NAME   prefix of everything external (default: the model file's base name)\n"},
     {"dim", 0, MUST, false, add_dim, "      --dim NAME=N    fixes the symbolic dimension NAME; NAME<=N bounds it\n"},
+    {"all-dims", 0, MUST, false, set_all_dims,
+     "      --all-dims=N    fixes all dimensions of inputs that --dim and --shape leave open; --all-dims='<=N' bounds them\n"},
     {"shape", 0, MUST, false, add_shape,
      "      --shape INPUT=D,D,...   shape of an input with dimensions that have no name; of a sequence: how many elements\n"
      "                              it may have, and their largest sizes\n"},

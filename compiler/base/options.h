@@ -18,6 +18,7 @@ typedef struct Options {
         int64_t low, high;
         bool used;
     }) dims;
+    struct DimOption all_dims; /* of --all-dims; name == NULL: not given */
     VEC(struct ShapeOption {
         const char *input;
         int rank;

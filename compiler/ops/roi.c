@@ -108,8 +108,10 @@ static void nms_infer(Node *n)
     if (in(n, 3))
         node_set_in(n, 3, inferred(make_within(n, n->in[3], 0, D(1), false)));
     Dim max = boxes.dim[1];
-    if (!in(n, 2) || in_const(n, 2))
-        max = dim_min(max, D(in(n, 2) && in_float(n, 2, 0) > 0 ? (int64_t)in_float(n, 2, 0) : 0));
+    if (!in(n, 2) || in_const(n, 2)) {
+        const int64_t limit = in(n, 2) ? tensor_get_int(in(n, 2)->data, 0) : 0;
+        max = dim_min(max, D(limit < 0 ? 0 : limit > MAX_SIZE ? MAX_SIZE : limit));
+    }
     max = dim_mul(max, dim_mul(scores.dim[0], scores.dim[1]));
     set_out(n, 0, I64, shape_list(2, reported_size(n, 0, NULL, max), D(3)));
 }

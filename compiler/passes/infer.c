@@ -34,6 +34,16 @@ static Value *input_named(Model *m, const char *what, const char *option)
     return NULL;
 }
 
+static void set_size(Symbol *s, const struct DimOption *o)
+{
+    if (o->low == o->high)
+        symbol_fix(s, D(o->low));
+    else {
+        s->low = o->low;
+        s->high = o->high;
+    }
+}
+
 static void apply_dims(void)
 {
     for (int i = 0; i < opt()->dims.n; i++) {
@@ -45,12 +55,17 @@ static void apply_dims(void)
         if (!found)
             continue; /* a symbol that inference creates later, or a mistake */
         o->used = true;
-        if (o->low == o->high)
-            symbol_fix(found, D(o->low));
-        else {
-            found->low = o->low;
-            found->high = o->high;
-        }
+        set_size(found, o);
+    }
+}
+
+/* What the other options have left open of the inputs' sizes. */
+static void apply_all_dims(void)
+{
+    for (int i = 0; opt()->all_dims.name && i < symbol_count(); i++) {
+        Symbol *s = symbol_at(i);
+        if (s->origin.kind == ORIGIN_INPUT && s->high == INT64_MAX && symbol_of(dim_symbol(s)) == s)
+            set_size(s, &opt()->all_dims);
     }
 }
 
@@ -581,6 +596,7 @@ void infer_model(Model *m)
     stop_on_errors();
     containers_enter(m);
     stop_on_errors();
+    apply_all_dims();
     for (int i = 0; i < m->graph->in.n; i++)
         m->graph->in.at[i]->shape = shape_keep(resolve_shape(*m->graph->in.at[i]->shape));
     for (int i = 0; i < m->graph->in.n; i++)

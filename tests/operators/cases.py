@@ -177,7 +177,8 @@ def add_regions(c):
     attrs = {"kernel_shape": [2, 2], "strides": [2, 2]}
     c.add("max_unpool", "MaxUnpool", [normal(2, 3, 3, 4), at], attrs, version=11)
     for center in 0, 1:
-        for k, (most, overlap, score) in enumerate([(1, 0.1, 0.5), (5, 0.3, 0), (100, 0.5, 0.2), (0, 0.5, 0.1)]):
+        for k, (most, overlap, score) in enumerate([(1, 0.1, 0.5), (5, 0.3, 0), (100, 0.5, 0.2), (0, 0.5, 0.1),
+                                                        (10**12, 0.4, 0.1), (2**63 - 1, 0.4, 0.1)]):
             inputs = [uniform(0, 1, 2, 30, 4), np.round(uniform(0, 1, 2, 3, 30), 1), np.array([most])]
             inputs += [np.array([overlap], np.float32), np.array([score], np.float32)]
             c.add(f"nms_{center}_{k}", "NonMaxSuppression", inputs, {"center_point_box": center}, version=11,
