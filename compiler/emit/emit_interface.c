@@ -140,7 +140,7 @@ static void put_sizes(Text *t, const Interface *f)
             text_put(t, "    int64_t %s; /* set by the caller: %lld to %lld */\n", s->name,
                      (long long)(s->symbol->low < 0 ? 0 : s->symbol->low), (long long)s->symbol->high);
         else
-            text_put(t, "    int64_t %s; /* written by the run: dimension %d of %s */\n", s->name, s->axis, s->out->c);
+            text_put(t, "    int64_t %s; /* written: dimension %d of %s */\n", s->name, s->axis, s->out->c);
     }
     text_put(t, "};\n\n");
 }

@@ -291,17 +291,17 @@ def one_program():
             check(run(program).returncode == 0, f"three models in a program, {mode}: it fails")
 
 
-def one_unit():
-    """The C of several models in one translation unit, in any order, gives the same results; code for generic and for a
-    named target in one is an error."""
-    def defined(job):
+def defined(job):
     """No #if of a kernel's header asks for a name that is not there, whatever the types."""
     header, cc, mode = job
     return succeeds(f"{header}, every type: {cc}, {mode}", cc, "-std=c99", "-E", "-Wundef", *MODES[mode], f'-DKERNELS="{header}"',
                     "-o", os.devnull, RUNTIME / "rt.c")
 
 
-names = [n for n in TABLE if n not in ("deep", "shallow")]
+def one_unit():
+    """The C of several models in one translation unit, in any order, gives the same results; code for generic and for a
+    named target in one is an error."""
+    names = [n for n in TABLE if n not in ("deep", "shallow")]
     folders = {"unit": [], "unit-single": ["--single"]}
     files = {f: [emit(n, *options, to=f) for n in names] for f, options in folders.items()}
     for folder, options in folders.items():
