@@ -150,7 +150,7 @@ def any_size():
             [[normal(page(["HELLO 2024", "31415 92653"], h, w, size=3))] for h, w in ((320, 320), (480, 640), (96, 256))])
 
 
-@model("ocr_rec_any_width", options=f"--dim {FREE}.0=1 --dim ?=48 --dim {FREE}.1<=480")
+@model("ocr_rec_any_width", options=f"--dim {FREE}.0=1 --dim x_2=48 --dim {FREE}.1<=480")
 def any_width():
     return ocr_file("ch_PP-OCRv4_rec_infer"), [[normal(page([t], 48, 24 * len(t) + 16, size=4))] for t in
                                                ("HELLO 2024", "31415 92653", "TEXT 2 C", "42")]
