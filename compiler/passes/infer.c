@@ -339,6 +339,9 @@ static void meet_declared(Node *n, Value *v)
         return;
     if (contradicts(want, *v->shape)) {
         report_clash(n, v, true, shape_text(want), shape_text(*v->shape));
+        if (!v->desc->hint)
+            v->desc->shape.rank =
+                -1; /* a loop's body is inferred again, with sizes that vary: no assumptions of it then */
         return;
     }
     Shape now = *v->shape;
