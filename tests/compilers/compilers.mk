@@ -3,7 +3,7 @@
 # of them, others for every commit; LEVELS_EVERY=1: with all. T=test_softmax*, C='gcc-O*': only these tests, only these compilers.
 TESTS += compilers
 COMPILERS = $(B)/compilers
-LEVELS_EVERY ?= 24
+LEVELS_EVERY ?= 12
 test-compilers: setup $(B)/suite/run $(B)/suite/call $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(B)/onnxcc --list-ops=json >$(B)/table.json
