@@ -258,11 +258,13 @@ static bool selected(const char *test, char *const *patterns)
     return false;
 }
 
+bool is_network(const Test *t) { return strstr(t->from, "/light/"); }
+
 /* The large ones first, so that no process is left alone with them at the end. */
 static int compare_tests(const void *a, const void *b)
 {
     const Test *x = a, *y = b;
-    bool p = strstr(x->from, "/light/"), q = strstr(y->from, "/light/");
+    bool p = is_network(x), q = is_network(y);
     return p != q ? q - p : strcmp(x->name, y->name);
 }
 

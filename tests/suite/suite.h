@@ -43,6 +43,8 @@ typedef struct Test {
     char *dir;         /* where this run keeps its files */
     double rtol, atol;
 } Test;
+/* One of the standard's networks, not an operator's test. */
+bool is_network(const Test *t);
 
 /* Kinds of outputs: compared by their values, or, if random, only checked for plausibility. */
 typedef enum Kind { COMPARED, BERNOULLI, DROPOUT } Kind;
