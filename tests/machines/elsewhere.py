@@ -1,5 +1,5 @@
 """Builds the emitted C of many tests into one program for a machine of table.py and runs it there; suite/run calls it with
---elsewhere. usage: elsewhere.py MACHINE [--library] [--level=-O0] LIST
+--elsewhere. usage: elsewhere.py MACHINE [--library] [--level='-O0 ...'] LIST
 
 LIST: a file of the tests' folders; each gets out.elsewhere, and verdict.elsewhere. --library: kernels are called from the
 library, with every kernel in every type; otherwise they are inlined, as users have it, but with -O0, where every kernel is a
@@ -71,7 +71,7 @@ class Program:
         self.work.mkdir(parents=True, exist_ok=True)
         self.extra = self.builder.library() if library else []
         mode = ["-DONNXCC_LIBRARY"] if library else []
-        jobs = [POOL.submit(self.builder.object, [*STRICT, level, *mode, "-ffunction-sections", "-fdata-sections"],
+        jobs = [POOL.submit(self.builder.object, [*STRICT, *level.split(), *mode, "-ffunction-sections", "-fdata-sections"],
                             [f / "case.c", f / "m.c", f / "m.h", CASE], "suite_case") for f in folders]
         self.tests, self.warned = [], {}
         for folder, job in zip(folders, jobs):

@@ -1,7 +1,7 @@
 """The models of products.py as C on every machine of tests/machines/table.py, or on some: run.py 'MODEL ...' 'MACHINE ...'.
 Prints what is wrong, then "products: N passed, N failed".
 
-At -O0, where every kernel is a function of its own and compiling is fast; the shapes of tiles are those of all levels."""
+At -O0, where every kernel is a function of its own and compiling is fast, but with all shapes of tiles."""
 import os
 import pathlib
 import re
@@ -56,7 +56,7 @@ def calls(total):
 def main(models, machines):
     write_all()
     total = Sum("products")
-    total.each(machines, "products", HOME, models, own=True, program=["--level=-O0"])
+    total.each(machines, "products", HOME, models, own=True, program=["'--level=-O0 -DTILE_SMALL=0'"])
     calls(total)
     total.end()
 
