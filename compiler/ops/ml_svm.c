@@ -1,6 +1,7 @@
 /* ml_svm.c - LinearRegressor, LinearClassifier, SVMRegressor, SVMClassifier; all computed in float. */
 #include <strings.h>
 
+#include "base/options.h"
 #include "ir/call.h"
 #include "ml.h"
 #include "ml_svm.h"
@@ -18,6 +19,22 @@ static int floats(Node *n, const char *attr, double **v)
 static Value *table(Node *n, const char *what, int64_t rows, int64_t columns, const double *v)
 {
     return ml_floats(n, what, F32, rows ? 2 : 1, rows ? (int64_t[]){rows, columns} : &columns, v);
+}
+
+/* A list of `have` numbers may be longer than the node's sizes need: only the first ones are used, as by ONNX Runtime. */
+static void warn_unused(Node *n, const char *attr, int64_t have, int64_t used)
+{
+    if (have > used)
+        warn_strict(node_place(n), "", "%s has %lld numbers; only the first %lld are used", attr, (long long)have,
+                    (long long)used);
+}
+
+/* The number of features of input 0, if known and less than `max`, for which there are coefficients; else `max`. */
+static int64_t features_of(Node *n, int64_t max)
+{
+    Shape x = in_shape(n, 0);
+    Dim have = x.rank ? x.dim[x.rank - 1] : D(0);
+    return dim_is_const(have) && dim_value(have) > 0 && dim_value(have) < max ? dim_value(have) : max;
 }
 
 /* Input 0 as floats (rows, features), of which there must be `features`; NULL: wrong, and reported. */
@@ -62,15 +79,17 @@ static void linear_regressor_expand(Node *n)
     int64_t k = floats(n, "coefficients", &w), n_bias = floats(n, "intercepts", &bias),
             targets = attr_int(n, "targets");
     Post post = ml_post_of(n);
-    if (targets < 1 || k % targets || (n_bias && n_bias != targets)) {
+    if (targets < 1 || k < targets || (n_bias && n_bias != targets)) {
         node_error(n, "%lld coefficients and %lld intercepts for %lld targets", (long long)k, (long long)n_bias,
                    (long long)targets);
         return;
     }
-    Value *x = rows(n, k / targets);
+    int64_t features = features_of(n, k / targets);
+    Value *x = rows(n, features);
     if (!x || post == POST_WRONG)
         return;
-    expand_to(n, post_of_targets(n, linear(n, x, targets, k / targets, w, n_bias, bias), targets, post));
+    warn_unused(n, "coefficients", k, targets * features);
+    expand_to(n, post_of_targets(n, linear(n, x, targets, features, w, n_bias, bias), targets, post));
 }
 
 static void linear_classifier_expand(Node *n)
@@ -86,14 +105,16 @@ static void linear_classifier_expand(Node *n)
     int64_t classes = n_bias                                          ? n_bias
                       : dim_is_const(features) && dim_value(features) ? k / dim_value(features)
                                                                       : labels;
-    if (classes < 1 || k % classes || (classes > 1 && labels != classes) || (classes == 1 && labels > 2)) {
+    if (classes < 1 || k % classes || (classes > 1 && labels < classes) || (classes == 1 && labels > 2)) {
         node_error(n, "%lld coefficients and %lld intercepts for %d labels", (long long)k, (long long)n_bias, labels);
         return;
     }
-    Value *x = rows(n, k / classes), *y, *z;
+    int64_t used = features_of(n, k / classes);
+    Value *x = rows(n, used), *y, *z;
     if (!x)
         return;
-    z = linear(n, x, classes, k / classes, w, n_bias, bias);
+    warn_unused(n, "coefficients", k, classes * used);
+    z = linear(n, x, classes, used, w, n_bias, bias);
     if (classes > 1) {
         y = ml_label_of_best(n, z);
         z = ml_post(n, z, F32, post);
@@ -158,15 +179,17 @@ static void svm_regressor_expand(Node *n)
     double *w, *rho;
     int64_t k = floats(n, "coefficients", &w), n_rho = floats(n, "rho", &rho), supports = attr_int(n, "n_supports");
     Post post = ml_post_of(n);
-    if (k < 1 || n_rho < 1 || (supports > 0 && supports != k)) {
+    if (k < 1 || n_rho < 1 || supports > k) {
         node_error(n, "%lld coefficients and %lld rho for %lld support vectors", (long long)k, (long long)n_rho,
                    (long long)supports);
         return;
     }
-    Value *x = supports > 0 ? alike(n, supports) : rows(n, k);
+    int64_t used = supports > 0 ? supports : features_of(n, k);
+    Value *x = supports > 0 ? alike(n, supports) : rows(n, used);
     if (!x || post == POST_WRONG)
         return;
-    Value *y = linear(n, x, 1, k, w, 1, rho);
+    warn_unused(n, "coefficients", k, used);
+    Value *y = linear(n, x, 1, used, w, 1, rho);
     if (attr_int(n, "one_class"))
         y = make(n, "Where", 3, make(n, "Greater", 2, y, make_scalar(n, F32, 0)), make_scalar(n, F32, 1),
                  make_scalar(n, F32, -1));
@@ -178,21 +201,23 @@ static bool contest(Node *n, int64_t classes, Value **score, Value **votes)
 {
     double *w, *rho;
     const Attr *per_class = node_attr(n, "vectors_per_class");
-    int64_t k = floats(n, "coefficients", &w), n_rho = floats(n, "rho", &rho), vectors = 0, one = classes + 1;
+    int64_t k = floats(n, "coefficients", &w), n_rho = floats(n, "rho", &rho), vectors = 0, one = classes + 1,
+            pairs = classes * (classes - 1) / 2;
     Tensor *start = tensor_new(I32, 1, &one);
     for (int64_t i = 0; i < classes && per_class && i < per_class->n; i++) {
         ((int32_t *)(uintptr_t)start->data)[i] = (int32_t)vectors;
         vectors += per_class->ints[i];
     }
     ((int32_t *)(uintptr_t)start->data)[classes] = (int32_t)vectors;
-    if (classes < 2 || !per_class || per_class->n != classes || k != (classes - 1) * vectors ||
-        n_rho != classes * (classes - 1) / 2)
+    if (classes < 2 || !per_class || per_class->n != classes || k < (classes - 1) * vectors || n_rho < pairs)
         return node_error(n, "%lld coefficients and %lld rho for %lld classes with %lld support vectors", (long long)k,
                           (long long)n_rho, (long long)classes, (long long)vectors);
     Value *a = alike(n, vectors);
     if (!a)
         return false;
-    Value *in[] = {a, table(n, "coefficients", classes - 1, vectors, w), table(n, "rho", 0, n_rho, rho),
+    warn_unused(n, "coefficients", k, (classes - 1) * vectors);
+    warn_unused(n, "rho", n_rho, pairs);
+    Value *in[] = {a, table(n, "coefficients", classes - 1, vectors, w), table(n, "rho", 0, pairs, rho),
                    value_const(n->graph, start)};
     Node *c = make_node(n, "onnxcc.SvmContest", 4, in, 2);
     *score = c->out[0];
@@ -259,10 +284,12 @@ static void svm_linear_expand(Node *n, int64_t classes, Post post)
                    (long long)classes);
         return;
     }
-    Value *x = rows(n, k / classes);
+    int64_t used = features_of(n, k / classes);
+    Value *x = rows(n, used);
     if (!x)
         return;
-    Value *z = linear(n, x, classes, k / classes, w, 1, rho);
+    warn_unused(n, "coefficients", k, classes * used);
+    Value *z = linear(n, x, classes, used, w, 1, rho);
     if (classes > 1)
         replace_out(n, 0, ml_label_of_best(n, z));
     else

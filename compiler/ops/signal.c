@@ -13,13 +13,13 @@ static bool one_dim(Node *n, int i, Dim *d)
 
 /* ---- Fourier transforms: a node that computes twiddle factors, and folds, and the transform ---------------------- */
 
-static void make_fourier(Node *n, Shape y, const Dim *dims, Value *window, bool inverse, bool mirror)
+static void make_fourier(Node *n, Value *x, Shape y, const Dim *dims, Value *window, bool inverse, bool mirror)
 {
     Value *table =
         with_int(make(n, "onnxcc.Twiddle", 1, make_dims(n, 1, dims + LENGTH)), "to", type_arith(in_type(n, 0)));
-    Value *f = with_int(make(n, "onnxcc.Fourier", 5, in(n, 0), window, table, make_dims(n, y.rank, y.dim),
-                             make_dims(n, FOURIER_DIMS, dims)),
-                        "inverse", inverse);
+    Value *f = with_int(
+        make(n, "onnxcc.Fourier", 5, x, window, table, make_dims(n, y.rank, y.dim), make_dims(n, FOURIER_DIMS, dims)),
+        "inverse", inverse);
     attr_set_int(f->def, "mirror", mirror);
     expand_to(n, f);
 }
@@ -82,14 +82,19 @@ static void dft_expand(Node *n)
     d[TO] = dim_mul(d[BINS], d[INNER]);
     d[FROM + 1] = d[TO + 1] = D(1);
     d[FROM + 2] = d[TO + 2] = d[INNER];
-    make_fourier(n, y, d, NULL, inverse, inverse && half);
+    make_fourier(n, in(n, 0), y, d, NULL, inverse, inverse && half);
 }
 
-/* Transforms overlapping frames. */
+/* Transforms overlapping frames. A signal (batch, length) is real: torch.stft is exported so, and ONNX Runtime takes it. */
 static void stft_expand(Node *n)
 {
     Shape x = in_shape(n, 0), window = {0};
+    Value *signal = in(n, 0);
     Dim step, length;
+    if (x.rank == 2) {
+        x.dim[x.rank++] = D(1);
+        signal = make_reshape(n, signal, x.rank, x.dim);
+    }
     bool half = attr_int(n, "onesided") != 0;
     if (!last_is_complex(n, x) || !one_dim(n, 1, &step))
         return;
@@ -100,7 +105,7 @@ static void stft_expand(Node *n)
         return;
     if (x.rank != 3 || (in(n, 2) && (window.rank != 1 || dim_is(dim_eq_expr(window.dim[0], length), 0))))
         node_error(n, "the signal is %s, the window %s; needed are N,length,1 or 2, and one number for each of a frame",
-                   shape_text(x), in(n, 2) ? shape_text(window) : "none");
+                   shape_text(in_shape(n, 0)), in(n, 2) ? shape_text(window) : "none");
     else if (half && dim_is(x.dim[2], 2))
         node_error(n, "onesided is 1 for a complex signal");
     else if (dim_high(step) < 1 || dim_high(length) < 1)
@@ -116,7 +121,7 @@ static void stft_expand(Node *n)
         Dim count = half ? half_of(length) : length;
         Dim d[FOURIER_DIMS] = {x.dim[0], frames, length, length, count, x.dim[1], step, D(1), dim_mul(frames, count),
                                count,    D(1)};
-        make_fourier(n, shape_list(4, x.dim[0], frames, count, D(2)), d, in(n, 2), false, false);
+        make_fourier(n, signal, shape_list(4, x.dim[0], frames, count, D(2)), d, in(n, 2), false, false);
     }
 }
 

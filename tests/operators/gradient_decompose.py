@@ -19,6 +19,8 @@ WORDS = {
     "dft_shorter": ({"x": (6, 2, 1)}, "a = Constant <value = int64 {0}> () n = Constant <value = int64 {4}> () o = DFT <onesided = 1> (x, n, a)"),
     "dft_there_and_back": ({"x": (2, 6, 1)}, AXIS + "f = DFT <onesided = 1> (x, , a) t = Mul(f, f) o = DFT <onesided = 1, inverse = 1> (t, , a)"),
     "stft": ({"x": (2, 9, 1), "w": (4,)}, STEP + "o = STFT(x, k, w)"),
+    "stft_two_axes": ({"x": (2, 9), "w": (4,)}, STEP + "o = STFT(x, k, w)",
+                      STEP + "c = Constant <value = int64[1] {2}> () s = Unsqueeze(x, c) o = STFT(s, k, w)"),
     "stft_complex": ({"x": (1, 7, 2), "w": (3,)}, STEP + "o = STFT <onesided = 0> (x, k, w)"),
     "stft_rectangle": ({"x": (2, 8, 1)}, STEP + "n = Constant <value = int64 {4}> () o = STFT(x, k, , n)"),
     "det": ({"x": (2, 3, 3)}, "o = Det(x)"),
