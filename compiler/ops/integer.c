@@ -446,6 +446,54 @@ static void qlinear_matmul_expand(Node *n)
     expand_to(n, y);
 }
 
+/* ---- products of com.microsoft, with a result of floats ---------------------------------------------------------- */
+
+/* Input i, which has one element, without axes. */
+static Value *scalar_of(Node *n, int i) { return make(n, "Reshape", 2, in(n, i), make_ints(n, 0, NULL)); }
+
+/* Replaces n by the product of a, in units of a_scale, and input b, in units of input b_scale, plus input bias. */
+static void real_product(Node *n, Value *a, Value *a_scale, Value *a_zero, int b, int b_scale, int b_zero, int bias)
+{
+    Shape w = in_shape(n, b);
+    Type t = in_type(n, b_scale);
+    if (!fits_matrix(n, b_scale, in(n, b), false) || !fits_matrix(n, b_zero, in(n, b), false))
+        return;
+    if (in(n, bias) && w.rank > 1 &&
+        !require_dim(n, "elements of the bias", shape_count(in_shape(n, bias)), w.dim[w.rank - 1]))
+        return;
+    Value *scale = in(n, b_scale);
+    if (is_single(scale))
+        scale = scalar_of(n, b_scale);
+    else if (in_shape(n, 0).rank == 1 && scale->shape->rank > 1) /* the product has no axis of rows */
+        scale = make(n, "Squeeze", 2, scale, make_ints(n, 1, (int64_t[]){-2}));
+    scale = make(n, "Mul", 2, make_cast(n, a_scale, F32), make_cast(n, scale, F32));
+    Value *y = make_cast(n, make(n, "MatMulInteger", 4, a, in(n, b), a_zero, in(n, b_zero)), F32);
+    y = make(n, "Mul", 2, y, scale);
+    if (in(n, bias))
+        y = make(n, "Add", 2, y, make_cast(n, in(n, bias), F32));
+    expand_to(n, make_cast(n, y, t));
+}
+
+/* A, B, a_scale, b_scale, a_zero_point, b_zero_point, bias */
+static void matmul_integer_to_float_expand(Node *n)
+{
+    if (require_one(n, 2) && require_one(n, 4))
+        real_product(n, in(n, 0), scalar_of(n, 2), in(n, 4), 1, 3, 5, 6);
+}
+
+/* A, B, b_scale, b_zero_point, bias */
+static void dynamic_quantize_matmul_expand(Node *n)
+{
+    Node *q = make_node(n, "DynamicQuantizeLinear", 1, (Value *[]){in(n, 0)}, 3);
+    real_product(n, q->out[0], q->out[1], q->out[2], 1, 2, 3, 4);
+}
+
+static void matmul_integer16_expand(Node *n)
+{
+    Type t = in_type(n, 0) == U16 && in_type(n, 1) == U16 ? U32 : I32;
+    expand_to(n, make(n, "MatMul", 2, make_cast(n, in(n, 0), t), make_cast(n, in(n, 1), t)));
+}
+
 /* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define WINDOWS                                                                                                        \
@@ -467,6 +515,13 @@ static const Op integer_ops[] = {
     {"QLinearMatMul", 10,
      "a:T1 a_scale:float a_zero_point:T1 b:T2 b_scale:float b_zero_point:T2 y_scale:float y_zero_point:T3 -> y:T3",
      "T1=" BYTES " T2=" BYTES " T3=" BYTES, "", .expand = qlinear_matmul_expand},
+    {"MatMulIntegerToFloat", 1, "A:T1 B:T2 a_scale:T3 b_scale:T3 a_zero_point?:T1 b_zero_point?:T2 bias?:T3 -> Y:T3",
+     "T1=" BYTES " T2=" BYTES " T3=float|float16", "", .expand = matmul_integer_to_float_expand,
+     .domain = "com.microsoft"},
+    {"DynamicQuantizeMatMul", 1, "A:T1 B:T2 b_scale:T1 b_zero_point?:T2 bias?:T1 -> Y:T1", "T1=float T2=" BYTES, "",
+     .expand = dynamic_quantize_matmul_expand, .domain = "com.microsoft"},
+    {"MatMulInteger16", 1, "A:T1 B:T2 -> Y:T3", "T1=int16|uint16 T2=int16|uint16 T3=int32|uint32", "",
+     .expand = matmul_integer16_expand, .domain = "com.microsoft"},
     {"IntegerConv", 1, INTEGER, "T1=" BYTES " T2=" BYTES " T3=" BYTES " T4=" BYTES "|int32",
      WINDOWS " to:int lo:int? hi:int? cin:int? cout:int? depthwise:int?", conv_infer, conv_bind,
      .flags = CHANNELS_LAST | NOFOLD, .domain = "onnxcc", .layout = conv_layout},

@@ -41,15 +41,39 @@ static Value *turned(Node *n, Value *v, bool back)
     return v;
 }
 
-/* The attributes are the same, except `channels_last`, which ONNX does not have. */
+/* All attributes but `channels_last`, which ONNX does not have. */
+static void copy_attributes(const Node *n, Node *to)
+{
+    for (int i = 0; i < n->n_attr; i++)
+        if (!name_is(n->attr[i].name, "channels_last"))
+            attr_set(to, n->attr[i]);
+}
+
 static void unary_expand(Node *n)
 {
     bool last = attr_given(n, "channels_last") && attr_int(n, "channels_last");
     Value *x = real(n, 0, ONE), *y = make(n, inner(n), 1, last ? turned(n, x, false) : x);
-    for (int i = 0; i < n->n_attr; i++)
-        if (!name_is(n->attr[i].name, "channels_last"))
-            attr_set(y->def, n->attr[i]);
+    copy_attributes(n, y->def);
     quantise(n, last ? turned(n, y, true) : y, 3, 0);
+}
+
+/* n's operator of channels first, for input 0 or, if the node is of channels last, for it transposed. */
+static void conv_expand(Node *n)
+{
+    bool last = attr_int(n, "channels_last") != 0;
+    Value *ins[9];
+    for (int i = 0; i < 9; i++)
+        ins[i] = i || !last ? in(n, i) : turned(n, in(n, 0), false);
+    Node *y = make_node(n, "QLinearConv", 9, ins, 1);
+    copy_attributes(n, y);
+    expand_to(n, last ? turned(n, y->out[0], true) : y->out[0]);
+}
+
+static void nhwc_max_pool_expand(Node *n)
+{
+    Value *y = make(n, "MaxPool", 1, turned(n, in(n, 0), false));
+    copy_attributes(n, y->def);
+    expand_to(n, turned(n, y, true));
 }
 
 static void where_expand(Node *n)
@@ -61,8 +85,7 @@ static void where_expand(Node *n)
 static void linear_expand(Node *n)
 {
     Value *y = make(n, n->op->name, 3, in(n, 0), in(n, 1), in(n, 2));
-    for (int i = 0; i < n->n_attr; i++)
-        attr_set(y->def, n->attr[i]);
+    copy_attributes(n, y->def);
     expand_to(n, y);
 }
 
@@ -208,16 +231,23 @@ static void matmul_nbits_expand(Node *n)
     {name, 1, "X:T X_scale:float X_zero_point?:T Y_scale:float Y_zero_point?:T -> Y:T", "T=uint8|int8", attributes,    \
      .expand = how, .domain = "com.microsoft"}
 
+#define WINDOWS "auto_pad:string=NOTSET pads:ints? strides:ints? "
+
 static const Op microsoft_ops[] = {
     BINARY("QLinearAdd"),
     BINARY("QLinearMul"),
     UNARY("QLinearSigmoid", "", unary_expand),
     UNARY("QLinearLeakyRelu", "alpha:float=0.01", unary_expand),
     UNARY("QLinearGlobalAveragePool", "channels_last:int=0", unary_expand),
-    UNARY("QLinearAveragePool",
-          "auto_pad:string=NOTSET ceil_mode:int=0 channels_last:int=0 count_include_pad:int=0 kernel_shape:ints "
-          "pads:ints? strides:ints?",
+    UNARY("QLinearAveragePool", WINDOWS "ceil_mode:int=0 channels_last:int=0 count_include_pad:int=0 kernel_shape:ints",
           unary_expand),
+    {"QLinearConv", 1,
+     "x:T1 x_scale:float x_zero_point:T1 w:T2 w_scale:float w_zero_point:T2 y_scale:float y_zero_point:T3 B?:int32 -> y:T3",
+     "T1=uint8|int8 T2=uint8|int8 T3=uint8|int8",
+     WINDOWS "channels_last:int=0 dilations:ints? group:int=1 kernel_shape:ints?", .expand = conv_expand,
+     .domain = "com.microsoft"},
+    {"NhwcMaxPool", 1, "x:T -> y:T", "T=uint8|int8", WINDOWS "ceil_mode:int=0 dilations:ints? kernel_shape:ints",
+     .expand = nhwc_max_pool_expand, .domain = "com.microsoft"},
     UNARY("QLinearSoftmax", "axis:int=-1 opset:int", softmax_expand),
     UNARY("QLinearReduceMean", "axes:ints? keepdims:int=1", reduce_mean_expand),
     {"QLinearWhere", 1,
