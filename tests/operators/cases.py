@@ -28,6 +28,7 @@ import gradients_numeric
 import gradients_open
 import instances
 import pairs
+import quantized
 import scopes
 from cache import generated
 from message import write_test
@@ -695,7 +696,8 @@ def main():
     onnxruntime.set_default_logger_severity(4)
     sources = [__file__, axes.__file__, containers.__file__, corners.__file__, gradients.__file__, gradient_decompose.__file__,
                gradients_control.__file__, gradients_numeric.__file__, gradients_open.__file__, instances.__file__, pairs.__file__, differences.__file__,
-               exporters.__file__]
+               exporters.__file__,
+               quantized.__file__]
     with generated(folder, sources, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as new:
         if not new:
             return
@@ -706,7 +708,8 @@ def main():
                     gradients_numeric.add_gradients_numeric, gradients_open.add_gradients_open, add_strings, add_packed,
                     add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences, containers.add_loops,
                     containers.add_resized_loops, containers.add_string_loops, scopes.add_all, corners.add_corners, axes.add_axes,
-                    pairs.add_pairs, instances.add_instances, exporters.add_exporters):
+                    pairs.add_pairs, instances.add_instances, exporters.add_exporters,
+                    quantized.add_quantized):
             add(cases)
         print(f"operators: {cases.count} tests written")
 

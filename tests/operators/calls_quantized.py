@@ -1,0 +1,44 @@
+"""Calls of com.microsoft's operators on quantised values: products, convolutions, recurrent layers, weights of a few bits."""
+
+import numpy as np
+
+from call import Call, calls, floats, to_type
+from calls_network import MICROSOFT, quantised, real, small, zero
+
+
+@calls("DynamicQuantizeMatMul", domain=MICROSOFT)
+def dynamic_quantize_matmul(c):
+    w = small(c["T2"], (3, 2), 1)
+    return Call([floats(0, 5, 255, 10, 20, 30).reshape(2, 3), w, floats(0.5)[0], zero(c["T2"], 2)], consts=(1, 2, 3), by=lambda x, *_: [x @ real(w, 0.5, 2)])
+
+
+@calls("MatMulIntegerToFloat", domain=MICROSOFT)
+def matmul_integer_to_float(c):
+    x, w = small(c["T1"], (2, 3)), small(c["T2"], (3, 2), 1)
+    scale = to_type(np.array(0.5), c["T3"])
+    return Call([x, w, scale, scale, zero(c["T1"], 1), zero(c["T2"], 2), to_type(np.array([1, -2]), c["T3"])], consts=(1, 2, 3, 4, 5, 6),
+                by=lambda *_: [real(x, 0.5, 1) @ real(w, 0.5, 2) + np.array([1, -2])])
+
+
+@calls("MatMulInteger16", domain=MICROSOFT)
+def matmul_integer16(c):
+    if c["T3"] == "uint32":
+        c.types["T1"] = c.types["T2"] = "uint16"
+    elif c["T1"] == c["T2"] == "uint16":
+        c.types["T3"] = "uint32"
+    a, b = small(c["T1"], (2, 3)), small(c["T2"], (3, 2), 1)
+    return Call([a, b], by=lambda *_: [a.astype(np.int64) @ b.astype(np.int64)])
+
+
+@calls("QLinearConv", domain=MICROSOFT)
+def qlinear_conv(c):
+    x, w = small(c["T1"], (1, 2, 2, 3)), small(c["T2"], (4, 3, 1, 1), 1)
+    y = real(x, 0.5, 1) @ real(w[:, :, 0, 0], 0.5, 2).T
+    return Call([x, floats(0.5)[0], zero(c["T1"], 1), w, floats(0.5)[0], zero(c["T2"], 2), floats(0.5)[0], zero(c["T3"], 5)], {"channels_last": 1},
+                consts=range(1, 8), by=lambda *_: [quantised(y, c["T3"], 0.5, 5)])
+
+
+@calls("NhwcMaxPool", domain=MICROSOFT)
+def nhwc_max_pool(c):
+    x = small(c["T"], (1, 4, 4, 2))
+    return Call([x], {"kernel_shape": [2, 2], "strides": [2, 2]}, by=lambda *_: [x.reshape(1, 2, 2, 2, 2, 2).max((2, 4))])
