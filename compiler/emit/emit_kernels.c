@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/options.h"
+#include "ir/scope.h"
 
 /* ---- uses -------------------------------------------------------------------------------------------------------- */
 
@@ -77,6 +78,9 @@ static void use_node(Node *n, void *arg)
         }
     if (n->op->flags & CONTROL && node_attr(n, "body") && in(n, 0))
         dim_symbols(value_dim(n->in[0], 0), mark_symbol, e);
+    const Dims stacked = stacked_sizes(n);
+    for (int i = 0; i < stacked.n; i++)
+        dim_symbols(stacked.at[i], mark_symbol, e);
     if (c->loop)
         use_loop(e, c->loop);
     if (!c->kernel)

@@ -45,7 +45,7 @@ static void mention_loop(Emitter *e, const Loop *l, const Graph *in)
     }
 }
 
-/* Marks the uses in a loop's code: its trip count and the sizes of its scan outputs. */
+/* Marks the uses in a loop's code: its trip count, the sizes of its scan outputs, and those that all slices share. */
 static void mention_trips(Emitter *e, const Node *n)
 {
     const Attr *body = node_attr(n, "body");
@@ -55,6 +55,9 @@ static void mention_trips(Emitter *e, const Node *n)
         if (n->out[i])
             for (int k = 0; k < body->g->out.at[i + 1]->shape->rank; k++)
                 mention(e, body->g->out.at[i + 1]->shape->dim[k], body->g);
+    const Dims stacked = stacked_sizes(n);
+    for (int i = 0; i < stacked.n; i++)
+        mention(e, stacked.at[i], body->g);
 }
 
 static void mention_node(Emitter *e, const Node *n)

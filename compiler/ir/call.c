@@ -129,12 +129,13 @@ static void bind_map_row(Node *n)
     bind_map(n, fn->s, k, literal);
 }
 
-/* Has n nothing to compute? Its outputs are all empty, and its kernel would neither report a size nor check an
- * input. */
+/* Has n nothing to compute? Its outputs are all empty, and its kernel would neither report a size, nor check an input,
+ * nor end the run. A constant input has been checked if all sizes are known. */
 static bool gives_nothing(const Node *n)
 {
     const Value *checked = n->op->checks ? in(n, n->op->checks - 1) : NULL;
-    bool nothing = n->n_out > 0 && !(n->op->flags & CONTROL) && !symbols_of(n) && (!checked || checked->data);
+    bool nothing = n->n_out > 0 && !(n->op->flags & (CONTROL | STOPS)) && !symbols_of(n);
+    nothing = nothing && (!checked || (checked->data && shape_is_const(in_shape(n, 0))));
     for (int i = 0; i < n->n_out && nothing; i++)
         nothing = !n->out[i] || (n->out[i]->form == TENSOR && dim_is(shape_count(*n->out[i]->shape), 0));
     return nothing;

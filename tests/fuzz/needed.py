@@ -1,4 +1,6 @@
-"""A model without the nodes that no result needs. The sizes of a shape that is known before the run need no elements."""
+"""A model without the nodes that no result needs for some inputs. The sizes of a shape that is known before the run need no
+elements, nor does the question whether an optional has one; of an If, only the branch that is taken is needed; of a Loop, only
+the scan outputs that are used."""
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper, shape_inference
@@ -24,6 +26,19 @@ def known_size(node, known):
     return helper.make_node("Constant", [], node.output, value=numpy_helper.from_array(np.array(value, np.int64)))
 
 
+def known_presence(node, nodes):
+    """A Constant instead of OptionalHasElement of an Optional among the nodes, or the node."""
+    if node.op_type != "OptionalHasElement":
+        return node
+    made_by = {y: n for n in nodes for y in n.output}
+    optional = made_by.get(node.input[0])
+    while optional and optional.op_type == "Identity":
+        optional = made_by.get(optional.input[0])
+    if not optional or optional.op_type != "Optional":
+        return node
+    return helper.make_node("Constant", [], node.output, value=numpy_helper.from_array(np.array(bool(optional.input))))
+
+
 def names_read(node):
     """By it, and by the graphs inside it."""
     for name in node.input:
@@ -35,19 +50,59 @@ def names_read(node):
                 yield from names_read(inner)
 
 
-def needed(model):
-    """None: all of it is."""
-    inferred = shape_inference.infer_shapes(model, data_prop=True)
-    known = shapes(inferred.graph)
-    alive, nodes = {v.name for v in model.graph.output}, []
-    for node in reversed([known_size(n, known) for n in model.graph.node]):
-        if alive.intersection(node.output):
-            nodes.append(node)
-            alive.update(names_read(node))
-    if len(nodes) == len(model.graph.node):
-        return None
-    smaller = onnx.ModelProto()
-    smaller.CopyFrom(model)
-    del smaller.graph.node[:]
-    smaller.graph.node.extend(reversed(nodes))
+def with_nodes(model, nodes):
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    del changed.graph.node[:]
+    changed.graph.node.extend(nodes)
+    return changed
+
+
+def with_branches(model, value_of):
+    """Every If of the main graph is replaced by the branch that is taken, if value_of(model, condition) is not None."""
+    nodes = list(model.graph.node)
+    for node in model.graph.node:
+        value = value_of(model, node.input[0]) if node.op_type == "If" else None
+        if value is None:
+            continue
+        branch = helper.get_node_attr_value(node, "then_branch" if value else "else_branch")
+        at = nodes.index(node)
+        results = [helper.make_node("Identity", [inner.name], [y]) for inner, y in zip(branch.output, node.output) if y]
+        nodes[at:at + 1] = [*branch.node, *results]
+        model = with_nodes(model, nodes)
+    return model
+
+
+def with_input_sizes(model, sizes):
+    """sizes: {input: its dimensions}"""
+    changed = with_nodes(model, model.graph.node)
+    for v in changed.graph.input:
+        for dim, size in zip(v.type.tensor_type.shape.dim, sizes.get(v.name, ())):
+            dim.dim_value = size
+    return changed
+
+
+def with_scan_outputs(node, alive):
+    """A Loop without the scan outputs that are not among `alive`; any other node as it is."""
+    if node.op_type != "Loop":
+        return node
+    smaller = onnx.NodeProto()
+    smaller.CopyFrom(node)
+    body = helper.get_node_attr_value(smaller, "body")
+    carried = len(node.input) - 2
+    for i in reversed(range(carried, len(node.output))):
+        if node.output[i] not in alive:
+            del smaller.output[i], body.output[1 + i]
     return smaller
+
+
+def needed(model, sizes, value_of):
+    """sizes: {input: its dimensions}; value_of(model, name): a value of it, or None if there is none."""
+    model = with_input_sizes(with_branches(model, value_of), sizes)
+    known = shapes(shape_inference.infer_shapes(model, data_prop=True).graph)
+    alive, nodes = {v.name for v in model.graph.output}, []
+    for node in reversed([known_presence(known_size(n, known), model.graph.node) for n in model.graph.node]):
+        if alive.intersection(node.output):
+            nodes.append(with_scan_outputs(node, alive))
+            alive.update(names_read(nodes[-1]))
+    return with_nodes(model, reversed(nodes))

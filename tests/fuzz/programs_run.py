@@ -127,8 +127,23 @@ class Expected:
             return session.run(None, feed) if session else None
         except Exception as e:  # pylint: disable=broad-except
             self.why = str(e)
-            smaller = needed.needed(self.program.model) if session is self.session else None
-            return self.of(inputs, session_of(smaller)) if smaller else None
+            if session is not self.session:
+                return None
+            sizes = {name: x.shape for name, x in feed.items()}
+            return self.of(inputs, session_of(needed.needed(self.program.model, sizes, lambda m, name: self.value(m, name, feed))))
+
+    @staticmethod
+    def value(model, name, feed):
+        """Of a model's value; None: there is none."""
+        alone = onnx.ModelProto()
+        alone.CopyFrom(model)
+        del alone.graph.output[:]
+        alone.graph.output.add(name=name)
+        try:
+            sizes = {name: x.shape for name, x in feed.items()}
+            return session_of(needed.needed(alone, sizes, lambda *_: None)).run(None, feed)[0]
+        except Exception:  # pylint: disable=broad-except
+            return None
 
     def hangs_on_rounding(self, inputs, want):
         """Would other last bits of sums, and of approximated functions, also give another result?"""
