@@ -179,6 +179,9 @@ static void resolve_graph(Graph *g, void *resolver)
 /* A removed operator's schema names its replacement, after this prefix if the operator was experimental. */
 static const char experiment[] = "experimental: ";
 
+/* The start of ONNX Runtime's domains. */
+static const char microsoft[] = "com.microsoft";
+
 /* Reports why (domain, op, version) has no schema: other versions, other domains, similar names. */
 static void report_unresolved(const Unresolved *m)
 {
@@ -215,6 +218,9 @@ static void report_unresolved(const Unresolved *m)
                    later->since_version, (long long)m->version);
     else
         error_node(m->first, "OPS-05", "operator not supported: %s (%s %lld)", op, domain, (long long)m->version);
+    if (!strncmp(m->domain->s, microsoft, strlen(microsoft)))
+        note_help("ONNX Runtime wrote it: with graph_optimization_level = ORT_ENABLE_BASIC, its optimiser keeps to "
+                  "ONNX's operators");
     if (spelled)
         note_help("operators are case-sensitive: did you mean %s?", spelled->name);
     if (ended && last)

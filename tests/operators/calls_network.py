@@ -152,7 +152,8 @@ def layer_normalization(c):
     def by(x, s, b):
         m, d = x.mean(1, keepdims=True), 1 / np.sqrt(x.var(1, keepdims=True) + 1e-5)
         return [(x - m) * d * s + b, m, d]
-    return Call([c.x("T", 2, 5), c.x("T", 5), c.x("T", 5, at=1)], {"stash_type": number(c["U"])}, outputs=3, by=by)
+    of = c.inputs[1]  # version 1 is ONNX Runtime's: with a type of its own
+    return Call([c.x("T", 2, 5), c.x(of, 5), c.x(of, 5, at=1)], {"stash_type": number(c["U"])}, outputs=3, by=by)
 
 
 @calls("RMSNormalization")

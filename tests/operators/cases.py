@@ -21,6 +21,7 @@ import containers
 import corners
 import differences
 import exporters
+import fused
 import gradient_decompose
 import gradients
 import gradients_control
@@ -697,6 +698,7 @@ def main():
     sources = [__file__, axes.__file__, containers.__file__, corners.__file__, gradients.__file__, gradient_decompose.__file__,
                gradients_control.__file__, gradients_numeric.__file__, gradients_open.__file__, instances.__file__, pairs.__file__, differences.__file__,
                exporters.__file__,
+               fused.__file__,
                quantized.__file__]
     with generated(folder, sources, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as new:
         if not new:
@@ -709,6 +711,7 @@ def main():
                     add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences, containers.add_loops,
                     containers.add_resized_loops, containers.add_string_loops, scopes.add_all, corners.add_corners, axes.add_axes,
                     pairs.add_pairs, instances.add_instances, exporters.add_exporters,
+                    fused.add_fused,
                     quantized.add_quantized):
             add(cases)
         print(f"operators: {cases.count} tests written")

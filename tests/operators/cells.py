@@ -20,6 +20,7 @@ from onnx.reference import ReferenceEvaluator
 
 import call
 import calls
+import calls_fused
 import calls_network
 import calls_quantized
 from cache import generated
@@ -286,7 +287,8 @@ def main():
     folder, patterns = os.path.abspath(sys.argv[1]), sys.argv[3:]
     onnxruntime.set_default_logger_severity(4)
     np.seterr(all="ignore")
-    sources = [__file__, call.__file__, calls.__file__, calls_network.__file__, calls_quantized.__file__, sys.argv[2]]
+    sources = [__file__, call.__file__, calls.__file__, calls_fused.__file__, calls_network.__file__, calls_quantized.__file__,
+               sys.argv[2]]
     with open(sys.argv[2]) as f:
         table = json.load(f)
     schemas = {(s.domain, s.name, s.since_version): s for s in onnx.defs.get_all_schemas_with_history()}
