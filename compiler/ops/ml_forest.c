@@ -36,6 +36,30 @@ static bool is_double(Node *n, const char *attr)
     return a && a->type == A_TENSOR && a->t->type == F64;
 }
 
+/* Is a node its own descendant? Removes nodes without parents until none is left. */
+static bool check_cycles(Node *n, const Forest *f)
+{
+    int64_t *parents = NEWS(int64_t, f->n + 1), *ready = NEWS(int64_t, f->n + 1), k = 0;
+    for (int64_t i = 0; i < f->n; i++)
+        if (f->node[i].mode != LEAF) {
+            parents[f->node[i].yes]++;
+            parents[f->node[i].no]++;
+        }
+    for (int64_t i = 0; i < f->n; i++)
+        if (!parents[i])
+            ready[k++] = i;
+    for (int64_t at = 0; at < k; at++) {
+        const Tree *t = &f->node[ready[at]];
+        if (t->mode == LEAF)
+            continue;
+        if (--parents[t->yes] == 0)
+            ready[k++] = t->yes;
+        if (--parents[t->no] == 0)
+            ready[k++] = t->no;
+    }
+    return k == f->n || node_error(n, "its nodes form a cycle");
+}
+
 /* ---- versions 1 and 3: nodes identified by the ids of tree and node ---------------------------------------------- */
 
 typedef struct Key {
@@ -65,8 +89,23 @@ static int mode_of(Node *n, Name s)
     return LEAF;
 }
 
+/* The root of a tree is the first of its nodes in the lists. */
+static void find_roots(Forest *f, const Key *keys)
+{
+    bool *is_root = NEWS(bool, f->n + 1);
+    for (int64_t i = 0; i < f->n;) {
+        int64_t tree = keys[i].tree, first = keys[i].at;
+        for (; i < f->n && keys[i].tree == tree; i++)
+            first = keys[i].at < first ? keys[i].at : first;
+        is_root[first] = true;
+    }
+    for (int64_t i = 0; i < f->n; i++)
+        if (is_root[i])
+            f->root[f->n_roots++] = i;
+}
+
 /* Reads the lists of nodes; false: wrong, reported. */
-static bool read_nodes(Node *n, Forest *f, Key *keys, const int64_t *trees)
+static bool read_nodes(Node *n, Forest *f, const Key *keys, const int64_t *trees)
 {
     const int64_t *feature, *yes, *no, *missing = NULL;
     const Name *modes;
@@ -76,7 +115,6 @@ static bool read_nodes(Node *n, Forest *f, Key *keys, const int64_t *trees)
         ints(n, "nodes_falsenodeids", &no) != f->n || attr_strings(n, "nodes_modes", &modes) != f->n ||
         forest_numbers(n, "nodes_values", &split) != f->n || (n_missing && n_missing != f->n))
         return node_error(n, "the lists of nodes differ in length");
-    bool *child = NEWS(bool, f->n + 1);
     for (int64_t i = 0; i < f->n; i++) {
         Tree *t = &f->node[i];
         *t = (Tree){
@@ -87,11 +125,8 @@ static bool read_nodes(Node *n, Forest *f, Key *keys, const int64_t *trees)
         t->no = find_node(keys, f->n, trees[i], no[i]);
         if (t->yes < 0 || t->no < 0)
             return wrong(n, t->yes < 0 ? "nodes_truenodeids" : "nodes_falsenodeids", i);
-        child[t->yes] = child[t->no] = true;
     }
-    for (int64_t i = 0; i < f->n; i++)
-        if (!child[i])
-            f->root[f->n_roots++] = i;
+    find_roots(f, keys);
     return true;
 }
 
@@ -116,9 +151,10 @@ static bool read_leaves(Node *n, Forest *f, const Key *keys, const char *kind)
             return wrong(n, attr[2], i);
         f->node[leaf[i]].n++;
     }
-    for (int64_t i = 0, at = 0; i < f->n; at += f->node[i].n, i++) {
+    for (int64_t i = 0, at = 0; i < f->n; i++) {
         f->node[i].first = at;
-        if (f->node[i].mode != LEAF)
+        at += f->node[i].n;
+        if (f->node[i].mode != LEAF) /* its entries are not used */
             f->node[i].n = 0;
     }
     int64_t *next = NEWS(int64_t, f->n + 1);
@@ -149,7 +185,7 @@ bool forest_read(Node *n, Forest *f, const char *kind)
     f->node = NEWS(Tree, f->n + 1);
     f->root = NEWS(int64_t, f->n + 1);
     f->type = in_type(n, 0) == F64 || is_double(n, "nodes_values_as_tensor") ? F64 : F32;
-    return read_nodes(n, f, keys, trees) && read_leaves(n, f, keys, kind);
+    return read_nodes(n, f, keys, trees) && check_cycles(n, f) && read_leaves(n, f, keys, kind);
 }
 
 /* ---- version 5: nodes and leaves identified by index ------------------------------------------------------------- */
@@ -210,5 +246,5 @@ bool forest_read_5(Node *n, Forest *f)
                             .yes = yes_leaf[i] ? k + yes[i] : yes[i],
                             .no = no_leaf[i] ? k + no[i] : no[i]};
     }
-    return read_sets(n, f, k);
+    return read_sets(n, f, k) && check_cycles(n, f);
 }

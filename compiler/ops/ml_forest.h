@@ -10,7 +10,7 @@ typedef struct Tree { /* one node, which may be a leaf */
     int mode;
     int64_t feature, yes, no; /* feature that is compared; successors */
     bool missing;             /* a NaN goes to yes */
-    bool reached;
+    int64_t row;              /* its first row in the tables (ml_tree.c) + 1; 0: not put yet */
     double split;
     const double *set; /* MEMBER: n values */
     int64_t first, n;  /* LEAF: first of n entries */

@@ -35,8 +35,9 @@ static double before(double v, Type t)
     return v == -INFINITY ? (double)NAN : t == F64 ? nextafter(v, -INFINITY) : (double)nextafterf((float)v, -INFINITY);
 }
 
-static void put_leaf(Tables *t, const Forest *f, const Tree *x)
+static void put_leaf(Tables *t, const Forest *f, Tree *x)
 {
+    x->row = t->feature.n + 1;
     t->lists |= x->n != 1;
     if (x->n == 1)
         put_row(t, TREE_LEAF, f->weight[x->first], f->target[x->first], 0);
@@ -63,24 +64,34 @@ static int64_t put_split(Tables *t, const Forest *f, const Tree *x)
     return turned ? x->yes : x->no;
 }
 
-/* Puts a tree in depth-first order; a node without a link follows its parent. False: not a tree, reported. */
+/* A row that every value leaves for row `to`. */
+static void put_jump(Tables *t, int64_t feature, int64_t to) { put_row(t, feature, INFINITY, to, TREE_MISSING); }
+
+/* The row of a node; the next row if it is not put yet. */
+static int64_t row_of(const Tables *t, const Tree *x) { return x->row ? x->row - 1 : t->feature.n; }
+
+/* Puts a tree in depth-first order; a node without a link follows its parent. Nodes with several parents are put once, those
+ * without a link are reached by a jump. False: wrong, reported. */
 static bool put_tree(Node *n, Tables *t, Forest *f, int64_t root)
 {
-    vec_push(&t->root, t->feature.n);
+    vec_push(&t->root, row_of(t, &f->node[root]));
     vec_push(&t->todo, ((struct Todo){root, 0, 0}));
     while (t->todo.n) {
         struct Todo next = t->todo.at[--t->todo.n];
+        Tree *x = &f->node[next.node], *parent = NULL;
         for (int64_t i = 0; i < next.n; i++)
-            t->link.at[next.from + i] = t->feature.n;
-        Tree *x = &f->node[next.node];
-        for (; x->mode != LEAF; x = &f->node[put_split(t, f, x)]) {
-            if (x->reached || x->feature < 0 || x->feature > INT32_MAX)
-                return node_error(
-                    n, x->reached ? "its nodes form no trees: one is reached twice" : "a node tests feature %lld",
-                    (long long)x->feature);
-            x->reached = true;
+            t->link.at[next.from + i] = row_of(t, x);
+        if (x->row)
+            continue;
+        for (; x->mode != LEAF && !x->row; parent = x, x = &f->node[put_split(t, f, x)]) {
+            if (x->feature < 0 || x->feature > INT32_MAX)
+                return node_error(n, "a node tests feature %lld", (long long)x->feature);
+            x->row = t->feature.n + 1;
         }
-        put_leaf(t, f, x);
+        if (x->mode == LEAF)
+            put_leaf(t, f, x);
+        else
+            put_jump(t, parent->feature, x->row - 1);
     }
     return true;
 }

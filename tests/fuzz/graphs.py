@@ -381,7 +381,8 @@ def learned(m):
                "LinearClassifier SVMRegressor SVMClassifier".split())
     n, c = m.int(1, 5), m.int(1, 5)
     x = m.array(F32, (n, c), low=-2, high=2)
-    post = m.one(["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"])
+    post, unused = m.one(["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"]), m.one([0, 0, 0, 2])
+    fixed = (0,) if unused else ()  # an unknown number of features is that of the coefficients
     if op == "Scaler":
         k = m.one([1, c])
         return Case(op, [m.array(m.one([F32, F64, np.int64, np.int32]), x.shape)], {"offset": floats(m, k), "scale": floats(m, k)}, domain=ML)
@@ -408,18 +409,19 @@ def learned(m):
         return Case(op, [m.array(m.one([np.int64, F32]), (n, c), low=0, high=4).round()], {"cats_int64s": [0, 3, 2, 1, 4], "zeros": 1}, domain=ML)
     if op == "LinearRegressor":
         k = m.int(1, 3)
-        return Case(op, [x], {"coefficients": floats(m, k * c), "intercepts": floats(m, k), "targets": k, "post_transform": post}, domain=ML)
+        return Case(op, [x], {"coefficients": floats(m, k * c + unused), "intercepts": floats(m, k), "targets": k, "post_transform": post}, domain=ML,
+                    fixed=fixed)
     k = m.int(3, 4)
     if op == "LinearClassifier":
-        attrs = {"coefficients": floats(m, k * c), "intercepts": floats(m, k), "classlabels_ints": [4, 2, 9, 1][:k], "post_transform": post}
-        return Case(op, [x], attrs, wanted=(0, 1), domain=ML)
+        attrs = {"coefficients": floats(m, k * (c + unused)), "intercepts": floats(m, k), "classlabels_ints": [4, 2, 9, 1][:k], "post_transform": post}
+        return Case(op, [x], attrs, wanted=(0, 1), domain=ML, fixed=fixed)
     kernel = {"kernel_type": m.one(["LINEAR", "POLY", "RBF", "SIGMOID"]), "kernel_params": [0.5, 0.1, 2.0]}
     if op == "SVMRegressor":
         s = m.int(1, 4)
-        attrs = {**kernel, "n_supports": s, "coefficients": floats(m, s), "support_vectors": floats(m, s * c), "rho": floats(m, 1)}
+        attrs = {**kernel, "n_supports": s, "coefficients": floats(m, s + unused), "support_vectors": floats(m, s * c), "rho": floats(m, 1)}
         return Case(op, [x], attrs, domain=ML, rtol=1e-3)
     per = [m.int(1, 2) for _ in range(k)]
     s = sum(per)
-    attrs = {**kernel, "vectors_per_class": per, "coefficients": floats(m, s * (k - 1)), "support_vectors": floats(m, s * c),
+    attrs = {**kernel, "vectors_per_class": per, "coefficients": floats(m, s * (k - 1) + unused), "support_vectors": floats(m, s * c),
              "rho": floats(m, k * (k - 1) // 2), "classlabels_ints": [4, 2, 9, 1][:k]}
     return Case(op, [x], attrs, wanted=(0, 1), domain=ML, rtol=1e-3)

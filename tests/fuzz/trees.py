@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import onnx
 from onnx import numpy_helper
 
 from operators import F32, F64, ML, Case, family
@@ -47,6 +48,62 @@ def with_text(case):
     return dataclasses.replace(case, same=dataclasses.replace(case, attrs=attrs, same=None))
 
 
+def unshared(attrs, kind):
+    """The same trees with one parent per node, for ONNX Runtime, which takes few shared nodes."""
+    lists = [name for name in attrs if name.startswith("nodes_")]
+    entries = [f"{kind}_{name}" for name in ("treeids", "nodeids", "ids", "weights")]
+    at = {key: i for i, key in enumerate(zip(attrs["nodes_treeids"], attrs["nodes_nodeids"]))}
+    new = {name: [] for name in lists + entries}
+
+    def copy(tree, node):
+        i, place = at[tree, node], len(new["nodes_nodeids"])
+        for name in lists:
+            new[name].append(attrs[name][i])
+        new["nodes_nodeids"][place] = place
+        for entry in zip(*(attrs[name] for name in entries)):
+            if entry[:2] == (tree, node):
+                for name, v in zip(entries, (tree, place, *entry[2:])):
+                    new[name].append(v)
+        if attrs["nodes_modes"][i] != "LEAF":
+            for name in "nodes_truenodeids", "nodes_falsenodeids":
+                new[name][place] = copy(tree, attrs[name][i])
+        return place
+
+    for tree in dict.fromkeys(attrs["nodes_treeids"]):
+        copy(tree, attrs["nodes_nodeids"][attrs["nodes_treeids"].index(tree)])
+    return {**attrs, **new}
+
+
+def unshared_5(attrs, sets):
+    """The same of version 5. sets: the members, by node."""
+    lists = [name for name in attrs if name.startswith("nodes_")]
+    arrays = {name: numpy_helper.to_array(a) for name, a in attrs.items() if isinstance(a, onnx.TensorProto)}
+    old = {name: arrays.get(name, attrs[name]) for name in [*lists, "leaf_targetids", "leaf_weights"]}
+    new, members = {name: [] for name in old}, []
+
+    def copy_leaf(i):
+        for name in "leaf_targetids", "leaf_weights":
+            new[name].append(old[name][i])
+        return len(new["leaf_weights"]) - 1
+
+    def copy(i):
+        place = len(new["nodes_modes"])
+        for name in lists:
+            new[name].append(old[name][i])
+        if i in sets:
+            members.extend((*sets[i], np.nan))
+        for way in "true", "false":
+            child, leaf = old[f"nodes_{way}nodeids"][i], old[f"nodes_{way}leafs"][i]
+            new[f"nodes_{way}nodeids"][place] = copy_leaf(child) if leaf else copy(child)
+        return place
+
+    roots = [copy(i) for i in attrs["tree_roots"]]
+    new = {name: numpy_helper.from_array(np.array(v, arrays[name].dtype)) if name in arrays else v for name, v in new.items()}
+    if members:
+        new["membership_values"] = numpy_helper.from_array(np.array(members, arrays["membership_values"].dtype))
+    return {**attrs, **new, "tree_roots": roots}
+
+
 @family(4)
 def of_nodes(m):
     """Versions 1 and 3: lists of nodes, of which some are leaves, and of their weights."""
@@ -54,8 +111,12 @@ def of_nodes(m):
     features, targets, missing, post = m.int(1, 5), m.int(1, 4), m.chance(0.3), m.one(POSTS)
     each = m.chance(0.4)  # the tree has one target
     modes, nodes, leaves = m.one([MODES, [m.one(MODES)]]), [], []
+    shares, done = m.chance(0.3), []  # nodes may have several parents
 
     def grow(tree, left):
+        known = [node for of, node in done if of == tree]
+        if known and shares and m.chance(0.4):
+            return m.one(known)
         at = sum(n[0] == tree for n in nodes)
         leaf = left == 0 or m.chance(0.2)
         node = [tree, at, "LEAF" if leaf else m.one(modes), m.int(0, features - 1), m.int(-4, 4) / 2, 0, 0, m.int(0, 1)]
@@ -64,6 +125,7 @@ def of_nodes(m):
             leaves.extend((tree, at, t) for t in range(targets) if not each or t == tree % targets)
         else:
             node[5:7] = grow(tree, left - 1), grow(tree, left - 1)
+        done.append((tree, at))
         return at
 
     for tree in range(m.int(1, 2) * targets if each else m.int(1, 3)):
@@ -75,12 +137,17 @@ def of_nodes(m):
     if m.chance(0.3):
         attrs["base_values"] = weights(m, targets, post)
     x = samples(m, features, missing, [F32, F32, F64, np.int64] if not missing else [F32, F64])
+
+    def case_of(op, wanted):
+        same = Case(op, [x], unshared(attrs, kind), wanted=wanted, domain=ML) if shares else None
+        return Case(op, [x], attrs, wanted=wanted, domain=ML, until=3, same=same)
+
     if kind == "target":
         attrs.update(n_targets=targets, aggregate_function=m.one("SUM AVERAGE MIN MAX".split()))
-        return with_text(Case("TreeEnsembleRegressor", [x], attrs, domain=ML, until=3))
+        return with_text(case_of("TreeEnsembleRegressor", (0,)))
     labels = m.one(LABELS)[: max(2, targets)]  # two of one target: below and above the middle
     attrs["classlabels_strings" if isinstance(labels[0], str) else "classlabels_int64s"] = labels
-    return with_text(Case("TreeEnsembleClassifier", [x], attrs, wanted=(0, 1), domain=ML, until=3))
+    return with_text(case_of("TreeEnsembleClassifier", (0, 1)))
 
 
 @family(4)
@@ -90,23 +157,31 @@ def ensemble(m):
     kinds = m.one([[m.int(0, 5)], range(6), range(7)])
     x = samples(m, features, missing, [F32, F32, F64])
     nodes, leaves, sets = [], [], {}
+    shares, done = m.chance(0.3), []  # nodes and leaves may have several parents
 
     def grow(left):
+        if done and shares and m.chance(0.4):
+            return m.one(done)
         if left == 0:
             leaves.append(m.int(0, targets - 1))
-            return len(leaves) - 1, 1
+            done.append((len(leaves) - 1, 1))
+            return done[-1]
         at, mode = len(nodes), m.one(kinds)
         nodes.append(None)
         if mode == 6:
             sets[at] = [float(v) / 4 for v in m.rng.choice(np.arange(1, 9), m.int(1, 3), replace=False)]
         split = 0 if mode == 6 else m.int(-4, 4) / 2
         nodes[at] = (mode, split, m.int(0, features - 1), m.int(0, 1), *(v for _ in "yn" for v in grow(0 if m.chance(0.2) else left - 1)))
-        return at, 0
+        done.append((at, 0))
+        return done[-1]
 
     def tensor(values, kind=x.dtype):
         return numpy_helper.from_array(np.array(values, kind))
 
-    roots = [grow(m.int(1, 3))[0] for _ in range(m.int(1, 3))]
+    roots = []
+    for _ in range(m.int(1, 3)):
+        at, leaf = grow(m.int(1, 3))
+        roots += [] if leaf else [at]
     lists = "featureids missing_value_tracks_true truenodeids trueleafs falsenodeids falseleafs".split()
     attrs = {f"nodes_{name}": [n[i + 2] for n in nodes] for i, name in enumerate(lists) if missing or i != 1}
     attrs.update(tree_roots=roots, n_targets=targets, post_transform=post, aggregate_function=m.int(0, 3), leaf_targetids=leaves,
@@ -114,5 +189,5 @@ def ensemble(m):
                  leaf_weights=tensor(weights(m, len(leaves), POSTS[post])))
     if sets:
         attrs["membership_values"] = tensor([v for at in sorted(sets) for v in (*sets[at], np.nan)])
-    swapped = {**attrs, "post_transform": {1: 2, 2: 1}.get(post, post)}  # ONNX Runtime's numbers of SOFTMAX and LOGISTIC
+    swapped = {**(unshared_5(attrs, sets) if shares else attrs), "post_transform": {1: 2, 2: 1}.get(post, post)}  # ONNX Runtime's numbers of SOFTMAX and LOGISTIC
     return with_text(Case("TreeEnsemble", [x], attrs, domain=ML, version=5, same=Case("TreeEnsemble", [x], swapped, domain=ML, version=5)))

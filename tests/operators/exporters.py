@@ -39,6 +39,52 @@ def add_unused(c):
     c.add("unused_svm_classes", "SVMClassifier", [normal(5, 4)], attrs, version=1, domain=ML, outputs=2)
 
 
+def trees(nodes, entries, kind, **more):
+    """The attributes of versions 1 and 3. nodes: (tree, node, mode, feature, value, true, false); entries: (tree, node, id, weight)."""
+    lists = "treeids", "nodeids", "modes", "featureids", "values", "truenodeids", "falsenodeids"
+    attrs = {f"nodes_{name}": [node[i] for node in nodes] for i, name in enumerate(lists)}
+    attrs.update({f"{kind}_{name}": [e[i] for e in entries] for i, name in enumerate(("treeids", "nodeids", "ids", "weights"))})
+    return {**attrs, **more}
+
+
+def categories(tree, members, targets):
+    """A tree that compares a category with one member after the other; the branch of all equal ones is the same, as LightGBM's are."""
+    of = [(tree, 0, "BRANCH_EQ", 0, members[0], 1, 4), (tree, 1, "BRANCH_LEQ", 1, 0.25, 2, 3), (tree, 2, "LEAF", 0, 0.0, 0, 0),
+          (tree, 3, "LEAF", 0, 0.0, 0, 0)]
+    for i, member in enumerate(members[1:]):
+        of.append((tree, 4 + i, "BRANCH_EQ", 0, member, 1, 5 + i))
+    of.append((tree, 3 + len(members), "LEAF", 0, 0.0, 0, 0))
+    return of, [(tree, node, t, v) for node in (2, 3, 3 + len(members)) for t, v in zip(targets, numbers(len(targets)))]
+
+
+def add_trees(c):
+    """Trees whose nodes have several parents, or are not in order."""
+    x = np.column_stack([rng.integers(0, 9, 40), normal(40)]).astype(np.float32)
+    chains = [[2.0, 7.0, 3.0], [1.0], [5.0, 2.0, 8.0, 0.0, 4.0]]
+    for name, op, kind, targets, more in (
+        ("one", "TreeEnsembleRegressor", "target", [0], {"n_targets": 1}),
+        ("three", "TreeEnsembleRegressor", "target", [0, 1, 2], {"n_targets": 3}),
+        ("two_classes", "TreeEnsembleClassifier", "class", [0], {"classlabels_int64s": [4, 6], "post_transform": "LOGISTIC"}),
+        ("classes", "TreeEnsembleClassifier", "class", [0, 1, 2], {"classlabels_strings": ["a", "b", "c"], "post_transform": "SOFTMAX"}),
+    ):
+        parts = [categories(tree, members, targets) for tree, members in enumerate(chains)]
+        attrs = trees(sum((p[0] for p in parts), []), sum((p[1] for p in parts), []), kind, **more)
+        for version in 1, 3:
+            c.add(f"shared_trees_{name}_{version}", op, [x], attrs, version=version, domain=ML, outputs=1 + (kind == "class"))
+    # every other node has two parents, and the number of ways to the leaves is 2^60
+    steps, nodes = 60, []
+    for i in range(steps):
+        ahead = 2 * i + 2
+        nodes += [(0, 2 * i, "BRANCH_LEQ", i % 2, float(i % 9), 2 * i + 1, ahead), (0, 2 * i + 1, "BRANCH_GT", 1, i / 99, ahead, ahead)]
+    nodes += [(0, 2 * steps, "BRANCH_LT", 0, 3.0, 2 * steps + 1, 2 * steps + 2)] + [(0, 2 * steps + k, "LEAF", 0, 0.0, 0, 0) for k in (1, 2)]
+    attrs = trees(nodes, [(0, 2 * steps + k, 0, float(k)) for k in (1, 2)], "target", n_targets=1)
+    c.add("shared_trees_60", "TreeEnsembleRegressor", [x], attrs, version=3, domain=ML, by="reference")
+    # the root is the first node in the lists; others without a parent, and entries of inner nodes, are not used
+    nodes = [(7, 3, "BRANCH_LEQ", 0, 3.0, 1, 2), (7, 0, "BRANCH_LEQ", 1, 0.5, 3, 2), (7, 1, "LEAF", 0, 0.0, 0, 0), (7, 2, "LEAF", 0, 0.0, 0, 0)]
+    attrs = trees(nodes, [(7, 3, 0, 16.0), (7, 1, 0, 1.0), (7, 2, 0, 2.0), (7, 0, 0, 4.0)], "target", n_targets=1)
+    c.add("trees_in_disorder", "TreeEnsembleRegressor", [x], attrs, version=3, domain=ML)
+
+
 def add_signals(c):
     """A real signal as batch x length, as torch.stft is exported. The reference takes it with a third dimension of 1 only; ONNX
     Runtime, which takes both, rounds what must be 0."""
@@ -58,5 +104,6 @@ def add_signals(c):
 
 
 def add_exporters(c):
+    add_trees(c)
     add_signals(c)
     add_unused(c)
