@@ -171,7 +171,8 @@ def ensemble(m):
         if mode == 6:
             sets[at] = [float(v) / 4 for v in m.rng.choice(np.arange(1, 9), m.int(1, 3), replace=False)]
         split = 0 if mode == 6 else m.int(-4, 4) / 2
-        nodes[at] = (mode, split, m.int(0, features - 1), m.int(0, 1), *(v for _ in "yn" for v in grow(0 if m.chance(0.2) else left - 1)))
+        ways = [v for _ in "yn" for v in grow(0 if m.chance(0.2) else left - 1)]
+        nodes[at] = (mode, split, m.int(0, features - 1), m.int(0, 1), *ways)
         done.append((at, 0))
         return done[-1]
 
@@ -189,5 +190,6 @@ def ensemble(m):
                  leaf_weights=tensor(weights(m, len(leaves), POSTS[post])))
     if sets:
         attrs["membership_values"] = tensor([v for at in sorted(sets) for v in (*sets[at], np.nan)])
-    swapped = {**(unshared_5(attrs, sets) if shares else attrs), "post_transform": {1: 2, 2: 1}.get(post, post)}  # ONNX Runtime's numbers of SOFTMAX and LOGISTIC
+    post = {1: 2, 2: 1}.get(post, post)  # ONNX Runtime's numbers of SOFTMAX and LOGISTIC
+    swapped = {**(unshared_5(attrs, sets) if shares else attrs), "post_transform": post}
     return with_text(Case("TreeEnsemble", [x], attrs, domain=ML, version=5, same=Case("TreeEnsemble", [x], swapped, domain=ML, version=5)))
