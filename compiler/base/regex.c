@@ -137,7 +137,7 @@ typedef struct State {
 
 typedef struct Builder {
     const Code *p;
-    bool tests; /* there is an ASSERT */
+    bool tests, search; /* tests: there is an ASSERT */
     int byte_class[256], classes;
     int kind[256], example[256]; /* of each class: what EDGE...OTHER it is, and one byte of it */
     VEC(State) state;
@@ -239,11 +239,13 @@ static int state_for(Builder *b, int n, int *list, int before)
     return b->state.n - 1;
 }
 
-static bool build_states(Builder *b, int start)
+/* first: the states before a text, and for a search also after bytes of each kind. */
+static bool build_states(Builder *b, int start, int first[KINDS])
 {
     int *reached = NEWS(int, b->p->list.n + 1);
     bool match;
-    state_for(b, 1, &start, EDGE);
+    for (int kind = 0; kind < (b->search ? KINDS : 1); kind++)
+        first[kind] = state_for(b, 1, &start, kind);
     for (int s = 0; s < b->state.n; s++) {
         if (b->state.n > MAX_STATES)
             return false;
@@ -261,24 +263,32 @@ static bool build_states(Builder *b, int start)
     return true;
 }
 
+/* The kinds of bytes before which a match may end in the state; of a whole text, only at its end. */
+static int ends_of(Builder *b, const State *s)
+{
+    int ends = 0;
+    for (int kind = 0; kind < (b->search ? KINDS : 1); kind++) {
+        bool match;
+        close_state(b, s, kind, &match);
+        ends |= match << kind;
+    }
+    return ends;
+}
+
 /* Minimises the automaton: group[s] is the new number of state s; returns how many there are. Accepting states come
  * last. */
-static int merge_states(Builder *b, int *group, int *accept)
+static int merge_states(Builder *b, int *group, int *accept, int *accepts)
 {
     int n = b->state.n, groups = 0, before = -1;
-    for (int s = 0; s < n; s++) {
-        bool match;
-        close_state(b, &b->state.at[s], EDGE, &match);
-        group[s] = match;
-    }
-    int *accepts = NEWS(int, n), *key = NEWS(int, b->classes + 1), *now = NEWS(int, n);
-    memcpy(accepts, group, sizeof *group * (size_t)n);
+    for (int s = 0; s < n; s++)
+        group[s] = accepts[s] = ends_of(b, &b->state.at[s]);
+    int *key = NEWS(int, b->classes + 1), *now = NEWS(int, n);
     while (groups != before) {
         before = groups;
         groups = 0;
         Map seen = {0};
-        for (int wanted = 0; wanted < 2; wanted++) {
-            *accept = wanted ? groups : *accept;
+        for (int wanted = 0; wanted < (b->search ? 1 << KINDS : 2); wanted++) {
+            *accept = wanted == 1 ? groups : *accept;
             for (int s = 0; s < n; s++) {
                 if (accepts[s] != wanted)
                     continue;
@@ -297,35 +307,54 @@ static int merge_states(Builder *b, int *group, int *accept)
     return groups;
 }
 
-Regex regex_compile(Name pattern)
+/* Writes the table; of a search, with the ends of each state. */
+static void write_table(const Builder *b, const int *group, const int *accepts, Regex *r)
 {
-    Regex r = {0};
+    int row = r->classes + b->search;
+    r->entries = 256 + r->states * row;
+    uint16_t *to = NEWS(uint16_t, r->entries);
+    for (int byte = 0; byte < 256; byte++)
+        to[byte] = (uint16_t)b->byte_class[byte];
+    for (int s = 0; s < b->state.n; s++) {
+        uint16_t *at = to + 256 + group[s] * row;
+        if (b->search)
+            *at++ = (uint16_t)accepts[s];
+        for (int k = 0; k < b->classes; k++)
+            at[k] = (uint16_t)group[b->next.at[s * b->classes + k]];
+    }
+    r->table = to;
+}
+
+static Regex compile(Name pattern, bool search)
+{
+    Regex r = {.dead = -1};
     Code p = {0};
+    int first[KINDS];
     const Piece *all = regex_parse(pattern, &r.error, &r.at);
     int start = r.error ? 0 : piece_code(&p, all, add(&p, (Instruction){.op = MATCH}));
     r.error = r.error ? r.error : p.error;
     if (r.error)
         return r;
-    Builder b = {.p = &p};
+    Builder b = {.p = &p, .search = search};
     b.stack = NEWS(int, 3 * p.list.n + 3);
     b.list = NEWS(int, p.list.n + 1);
     b.mark = NEWS(int, p.list.n + 1);
     find_classes(&b);
-    if (!build_states(&b, start)) {
+    if (!build_states(&b, start, first)) {
         r.error = "more than 8000 states";
         return r;
     }
-    int *group = NEWS(int, b.state.n);
+    int *group = NEWS(int, b.state.n), *accepts = NEWS(int, b.state.n);
     r.classes = b.classes;
-    r.states = merge_states(&b, group, &r.accept);
+    r.states = merge_states(&b, group, &r.accept, accepts);
     r.start = group[0];
-    r.entries = 256 + r.states * r.classes;
-    uint16_t *to = NEWS(uint16_t, r.entries);
-    for (int byte = 0; byte < 256; byte++)
-        to[byte] = (uint16_t)b.byte_class[byte];
+    for (int kind = 0; kind < KINDS; kind++)
+        r.start_after[kind] = group[first[search ? kind : 0]];
     for (int s = 0; s < b.state.n; s++)
-        for (int k = 0; k < b.classes; k++)
-            to[256 + group[s] * b.classes + k] = (uint16_t)group[b.next.at[s * b.classes + k]];
-    r.table = to;
+        r.dead = b.state.at[s].n ? r.dead : group[s];
+    write_table(&b, group, accepts, &r);
     return r;
 }
+
+Regex regex_compile(Name pattern) { return compile(pattern, false); }
+Regex regex_compile_search(Name pattern) { return compile(pattern, true); }

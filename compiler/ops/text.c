@@ -1,10 +1,11 @@
-/* text.c - StringConcat, StringSplit, StringNormalizer, RegexFullMatch, Equal of strings, and casts to and from
- * them. */
+/* text.c - StringConcat, StringSplit, StringNormalizer, RegexFullMatch, Tokenizer, Equal of strings, and casts to and
+ * from them. */
 #include "base/regex.h"
 #include "ir/spatial.h"
 #include "passes/container.h"
 #include "passes/passes.h"
 #include "decimal.h"
+#include "tokenize.h"
 
 /* ---- bounds of strings ------------------------------------------------------------------------------------------- */
 
@@ -281,16 +282,20 @@ static void split_bind(Node *n)
     bind_reported(n);
 }
 
-/* ---- RegexFullMatch ---------------------------------------------------------------------------------------------- */
+/* ---- regular expressions ---------------------------------------------------------------------------------------------- */
+
+static bool pattern_works(Node *n, Name pattern, const Regex *r)
+{
+    return !r->error || node_error(n, "the pattern '%s' has %s, at byte %d", printable(pattern), r->error, r->at);
+}
 
 static void regex_expand(Node *n)
 {
-    const Attr *pattern = node_attr(n, "pattern");
-    Regex r = regex_compile(pattern ? pattern->s : name(""));
-    if (r.error) {
-        node_error(n, "the pattern '%s' has %s, at byte %d", printable(pattern->s), r.error, r.at);
+    const Attr *a = node_attr(n, "pattern");
+    Name pattern = a ? a->s : name("");
+    Regex r = regex_compile(pattern);
+    if (!pattern_works(n, pattern, &r))
         return;
-    }
     Tensor *table = tensor_new(U16, 1, (int64_t[]){r.entries});
     memcpy((void *)(uintptr_t)table->data, r.table, tensor_size(table));
     Value *y = make(n, "onnxcc.Match", 2, in(n, 0), value_const(n->graph, table));
@@ -307,6 +312,103 @@ static void match_bind(Node *n)
     BIND(n, text_match, .count = shape_count(in_shape(n, 0)), .classes = D(a[0]), .start = D(a[1]), .accept = D(a[2]));
 }
 
+/* The automata of Tokenizer, one after another, and the numbers of each. */
+typedef struct Automata {
+    VEC(uint16_t) table;
+    VEC(int32_t) heads;
+} Automata;
+
+static bool add_automaton(Node *n, Name pattern, Automata *a)
+{
+    Regex r = regex_compile_search(pattern);
+    if (!pattern_works(n, pattern, &r))
+        return false;
+    int32_t head[TOKEN_HEAD] = {[TOKEN_TABLE] = a->table.n, [TOKEN_CLASSES] = r.classes, [TOKEN_DEAD] = r.dead};
+    for (int i = 0; i < 4; i++)
+        head[TOKEN_START + i] = r.start_after[i];
+    for (int i = 0; i < TOKEN_HEAD; i++)
+        vec_push(&a->heads, head[i]);
+    for (int i = 0; i < r.entries; i++)
+        vec_push(&a->table, r.table[i]);
+    return true;
+}
+
+/* The patterns of n; *keep: they are of tokens, not of what is between. An empty separator and the tokenexp "." make
+ * every character a token. NULL: there is an error, reported. */
+static const Name *patterns_of(Node *n, int *k, bool *keep)
+{
+    const Name *p;
+    int64_t least = attr_int(n, "mincharnum");
+    const Attr *of = node_attr(n, "tokenexp");
+    *k = attr_strings(n, "separators", &p);
+    *keep = *k < 1;
+    bool each = *keep ? of && name_is(of->s, ".") : *k == 1 && !p[0]->n;
+    if (least < 1)
+        node_error(n, "mincharnum is %lld: tokens have at least one character", (long long)least);
+    else if (*keep && !(of && of->s->n))
+        node_error(n, "there are neither separators nor a tokenexp");
+    else if (each && least > 1)
+        node_error(n, "mincharnum is %lld, but every character is a token", (long long)least);
+    else if (!*keep && !each)
+        return p;
+    else {
+        Name *one = NEW(Name);
+        *one = each ? name("(?s:.)") : of->s;
+        *keep = true;
+        *k = 1;
+        return one;
+    }
+    return NULL;
+}
+
+static void tokenizer_expand(Node *n)
+{
+    int k;
+    bool keep;
+    Automata a = {0};
+    Shape x = in_shape(n, 0);
+    const Name *p = patterns_of(n, &k, &keep);
+    if (x.rank < 1 || x.rank > 2)
+        node_error(n, "the input is %s; [C] and [N,C] are possible", shape_text(x));
+    for (int i = 0; p && i < k; i++)
+        if (!add_automaton(n, p[i], &a))
+            return;
+    if (!p || x.rank < 1 || x.rank > 2)
+        return;
+    Tensor *heads = tensor_new(I32, 1, (int64_t[]){a.heads.n}), *table = tensor_new(U16, 1, (int64_t[]){a.table.n});
+    memcpy((void *)(uintptr_t)heads->data, a.heads.at, tensor_size(heads));
+    memcpy((void *)(uintptr_t)table->data, a.table.at, tensor_size(table));
+    Value *words = string_list(n, 3, (Name[]){node_attr(n, "pad_value")->s, name("\x02"), name("\x03")});
+    Value *y =
+        make(n, "onnxcc.Tokenize", 4, in(n, 0), words, value_const(n->graph, heads), value_const(n->graph, table));
+    with_int(with_int(y, "keep", keep), "least", attr_int(n, "mincharnum"));
+    expand_to(n, with_int(y, "mark", attr_int(n, "mark") != 0));
+}
+
+static void tokenize_infer(Node *n)
+{
+    Shape y = in_shape(n, 0);
+    int64_t text = known_text(n, 0), least = attr_int(n, "least");
+    if (text < 0)
+        return;
+    int64_t tokens = least > text ? 0 : attr_int(n, "keep") ? text / least : (text + 1) / (least + 1);
+    y.dim[y.rank++] = reported_size(n, 0, NULL, D(tokens + (tokens && attr_int(n, "mark") ? 2 : 0)));
+    set_out(n, 0, STR, y);
+}
+
+static void tokenize_bind(Node *n)
+{
+    Shape y = *n->out[0]->shape;
+    int64_t text = known_text(n, 0), least = attr_int(n, "least");
+    Dim levels = dim_div(shape_count(in_shape(n, 2)), D(TOKEN_HEAD));
+    BIND_ARGS(n, tokenize, STR, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), in(n, 3), out(n, 0)),
+              .count = shape_count(in_shape(n, 0)), .levels = levels, .keep = D(attr_int(n, "keep")),
+              .least = D(least > text ? text + 1 : least), .mark = D(attr_int(n, "mark")),
+              .upper = reported_room(y.dim[y.rank - 1]));
+    bind_scratch(n, dim_mul(levels, D(sizeof(rt_rest))));
+    bind_reported(n);
+}
+
 static const Op text_ops[] = {
     {"StringConcat", 20, "X:T Y:T -> Z:T", "T=string", "", .infer = concat_infer, .bind = concat_bind},
     {"StringNormalizer", 10, "X:string -> Y:string", NULL,
@@ -315,6 +417,11 @@ static const Op text_ops[] = {
     {"StringSplit", 20, "X:T1 -> Y:T2 Z:T3", "T1=string T2=string T3=int64", "delimiter:string? maxsplit:int?",
      .infer = split_infer, .bind = split_bind, .flags = NOFOLD},
     {"RegexFullMatch", 20, "X:T1 -> Y:T2", "T1=string T2=bool", "pattern:string?", .expand = regex_expand},
+    {"Tokenizer", 1, "X:T -> Y:T", "T=string",
+     "mark:int mincharnum:int pad_value:string separators:strings? tokenexp:string?", .expand = tokenizer_expand,
+     .domain = "com.microsoft"},
+    {"Tokenize", 1, "x:string words:string heads:int32 table:uint16 -> y:string", NULL, "keep:int least:int mark:int",
+     .infer = tokenize_infer, .bind = tokenize_bind, .flags = NOFOLD, .domain = "onnxcc"},
     {"Match", 1, "x:string table:uint16 -> y:bool", NULL, "automaton:ints", .infer = match_infer, .bind = match_bind,
      .domain = "onnxcc"},
     {"Equal", 1, "a:string b:string -> y:bool", NULL, "", .infer = equal_infer, .bind = equal_bind, .domain = "onnxcc"},

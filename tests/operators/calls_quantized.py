@@ -1,4 +1,4 @@
-"""Calls of com.microsoft's operators on quantised values: products, convolutions, recurrent layers, weights of a few bits."""
+"""Calls of com.microsoft's operators on quantised values and on strings."""
 
 import numpy as np
 
@@ -42,3 +42,13 @@ def qlinear_conv(c):
 def nhwc_max_pool(c):
     x = small(c["T"], (1, 4, 4, 2))
     return Call([x], {"kernel_shape": [2, 2], "strides": [2, 2]}, by=lambda *_: [x.reshape(1, 2, 2, 2, 2, 2).max((2, 4))])
+
+
+@calls("MurmurHash3", domain=MICROSOFT)
+def murmur_hash(c):
+    return Call([c.x("T1", 2, 3)], {"positive": int(c["T2"] == "uint32"), "seed": 5}, widen=False)
+
+
+@calls("Tokenizer", domain=MICROSOFT)
+def tokenizer(c):
+    return Call([to_type(["one two", "", "three"], "string")], {"mark": 1, "mincharnum": 2, "pad_value": "#", "separators": [" "]})
