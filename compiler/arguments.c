@@ -113,6 +113,13 @@ static int64_t bytes_option(const char *s, const char *option)
     return v << shift;
 }
 
+static void set_channel_block(const char *s)
+{
+    if (strcmp(s, "8") && strcmp(s, "16"))
+        usage("--channel-block=%s: expected 8 or 16", s);
+    opt()->channel_block = s[0] == '8' ? 8 : 16;
+}
+
 static void set_output(const char *s) { opt()->output = s; }
 static void set_eval(const char *s) { opt()->eval_dir = s; }
 static void set_max_arena(const char *s) { opt()->max_arena = bytes_option(s, "max-arena"); }
@@ -223,6 +230,9 @@ static const struct Row {
 #include "base/target.def"
 #undef TARGET
      "\n"},
+    {"channel-block", 0, MUST, false, set_channel_block,
+     "      --channel-block N   of a model that ONNX Runtime optimised for one processor: 16 for AVX-512 and ARM, else 8,\n"
+     "                      where the model does not show it\n"},
     {"max-arena", 0, MUST, false, set_max_arena,
      "      --max-arena BYTES   the most memory that a run may need (default 1G); 512K, 64M and 2G are understood\n"},
     {"weights", 0, MUST, false, set_weights,

@@ -11,7 +11,8 @@ typedef struct Options {
     const Target *target;
     int64_t max_arena; /* bytes; 0: the default, 1 GB */
     Weights weights;
-    const char *list_ops; /* format: "text", "markdown" or "json"; NULL: not given */
+    int64_t channel_block; /* 8 or 16; 0: not given */
+    const char *list_ops;  /* format: "text", "markdown" or "json"; NULL: not given */
     bool single, verbose, report, report_json, strict;
     VEC(struct DimOption {
         const char *name;

@@ -18,6 +18,7 @@ static const struct Known {
     {"ai.onnx.preview", 1},
     {"ai.onnx.preview.training", 1},
     {"com.microsoft", 1},
+    {"com.microsoft.nchwc", 1},
     {"onnxcc", 1},
 };
 

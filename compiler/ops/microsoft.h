@@ -6,10 +6,13 @@
 
 #define MICROSOFT .domain = "com.microsoft"
 
-/* y under the activation that n's attributes name, if any: by activation_alpha, activation_beta, activation_gamma, or by
- * the list activation_params. NULL: unknown, or its values are missing, reported. */
+/* y under the activation that the attributes activation, activation_alpha, activation_beta and activation_gamma describe,
+ * if any. NULL: unknown, or its values are missing, reported. */
 Value *activated(Node *n, Value *y);
-Value *activated_by_list(Node *n, Value *y);
+
+/* Replaces n by a convolution with weights w, inputs 0 and 2 of n, input 3, shaped as the result, added to it, and the
+ * activation that the attributes activation and activation_params describe. */
+void expand_conv(Node *n, Value *w);
 
 /* Copies n's attributes to `to`, except those whose name starts with `except`. */
 void attrs_without(const Node *n, const char *except, Node *to);

@@ -77,7 +77,8 @@ Value *activated(Node *n, Value *y)
     return with_values(n, y, a, v);
 }
 
-Value *activated_by_list(Node *n, Value *y)
+/* The same by a list, activation_params. */
+static Value *activated_by_list(Node *n, Value *y)
 {
     const char *op = attr_string(n, "activation");
     const struct Activation *a = *op ? find_activation(n, op) : NULL;
@@ -173,10 +174,9 @@ static void gemm_expand(Node *n)
 
 /* ---- convolution ------------------------------------------------------------------------------------------------- */
 
-/* Z, shaped as the result, is added before the activation. */
-static void conv_expand(Node *n)
+void expand_conv(Node *n, Value *w)
 {
-    Value *y = make(n, "Conv", 3, in(n, 0), in(n, 1), in(n, 2));
+    Value *y = make(n, "Conv", 3, in(n, 0), w, in(n, 2));
     int errors = error_count();
     attrs_without(n, "activation", y->def);
     if (in(n, 3)) {
@@ -187,6 +187,8 @@ static void conv_expand(Node *n)
     }
     expand_unless_wrong(n, activated_by_list(n, y));
 }
+
+static void conv_expand(Node *n) { expand_conv(n, in(n, 1)); }
 
 /* ---- normalisations ---------------------------------------------------------------------------------------------- */
 

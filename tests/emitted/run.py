@@ -368,6 +368,24 @@ def evaluated():
     check(list(onnx.numpy_helper.to_array(y)) == list(words * 2), f"evaluated: {y}")
 
 
+def channel_block():
+    """--channel-block says how weights are stored that fit both kinds of blocks."""
+    folder = WORK / "channel_block"
+    folder.mkdir(exist_ok=True)
+    x, w = np.array([2, 3], np.float32).reshape(1, 2, 1, 1), np.arange(64, dtype=np.float32).reshape(32, 2, 1, 1)
+    (folder / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(x).SerializeToString())
+    for block in 8, 16:
+        stored = w.reshape(-1, block, 2).transpose(0, 2, 1).reshape(w.shape)
+        m = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "com.microsoft.nchwc": 1]>
+            g (float[1, 2, 1, 1] x) => (float[1, 32, 1, 1] y) {
+            a = com.microsoft.nchwc.Conv (x, w)  y = com.microsoft.nchwc.ReorderOutput <channels = 32> (a) }""")
+        m.graph.initializer.append(onnx.numpy_helper.from_array(stored, "w"))
+        onnx.save(m, folder / "m.onnx")
+        succeeds("channel_block", BUILD / "onnxcc", folder / "m.onnx", "--eval", folder, f"--channel-block={block}")
+        y = onnx.numpy_helper.to_array(onnx.TensorProto.FromString((folder / "actual_0.pb").read_bytes()))
+        check(np.array_equal(y.ravel(), w.reshape(32, 2) @ x.ravel()), f"channel_block: {block}: {y}")
+
+
 names = [n for n in TABLE if not sys.argv[1:] or any(fnmatch.fnmatch(n, a) for a in sys.argv[1:])]
 shutil.rmtree(WORK / "elsewhere", ignore_errors=True)
 WORK.mkdir(parents=True, exist_ok=True)
@@ -383,6 +401,7 @@ if not sys.argv[1:]:
     constants()
     scales()
     evaluated()
+    channel_block()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(defined, itertools.product(sorted(h.name for h in RUNTIME.glob("*.h")), COMPILERS, MODES)))
 print("stack in bytes: " + ", ".join(f"{n} {b}" for n, b in stacks.items()))

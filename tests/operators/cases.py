@@ -28,6 +28,7 @@ import gradients_control
 import gradients_numeric
 import gradients_open
 import instances
+import nchwc
 import pairs
 import quantized
 import scopes
@@ -700,6 +701,7 @@ def main():
                gradients_control.__file__, gradients_numeric.__file__, gradients_open.__file__, instances.__file__, pairs.__file__, differences.__file__,
                exporters.__file__,
                fused.__file__,
+               nchwc.__file__,
                quantized.__file__, words.__file__]
     with generated(folder, sources, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as new:
         if not new:
@@ -713,6 +715,7 @@ def main():
                     containers.add_resized_loops, containers.add_string_loops, scopes.add_all, corners.add_corners, axes.add_axes,
                     pairs.add_pairs, instances.add_instances, exporters.add_exporters,
                     fused.add_fused,
+                    nchwc.add_nchwc,
                     quantized.add_quantized, words.add_words):
             add(cases)
         print(f"operators: {cases.count} tests written")
