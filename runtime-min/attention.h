@@ -8,10 +8,11 @@
 /* q, y: (batch, q_heads, rows, size or v_size), or with packed_q (batch, rows, q_heads, ...); k, v the same with
  * kv_heads, keys and packed_kv; q_heads / kv_heads heads of q share one of k. Row i attends key j if, with at = offset
  * + i, at - left <= j <= at + right (negative: no limit), j < lens[b] (then offset is lens[b] - rows; NULL: no limit),
- * j < mask_keys, and mask (bool) is not 0; bias is added to the score. mask_batch, mask_head and mask_row are the
- * strides of mask and bias; either may be NULL. A row that attends no key is 0. default_scale: the scale is 1 /
- * sqrt(size). qk (may be NULL): mode 0 scores, 1 after the cap, 2 after bias and mask, 3 probabilities. Scratch: that
- * of attention_one or, for ATTENTION_MANY rows of a type that computes in f32, of attention_scratch. */
+ * j < mask_keys, and mask (bool) is not 0; bias is added to the score. starts[b], if given, is the offset. mask_batch,
+ * mask_head and mask_row are the strides of mask and bias; either may be NULL. A row that attends no key is 0. sink, if
+ * given, is the score of a further key per query head, whose value is 0. default_scale: the scale is 1 / sqrt(size).
+ * qk (may be NULL): mode 0 scores, 1 after the cap, 2 after bias and mask, 3 probabilities. Scratch: that of
+ * attention_one or, for ATTENTION_MANY rows of a type that computes in f32, of attention_scratch. */
 #define attention_PARAMS(X, V)                                                                                         \
     X(idx, batch) X(idx, q_heads) X(idx, kv_heads) X(idx, rows) X(idx, keys) X(idx, size) X(idx, v_size)               \
     X(int, packed_q) X(int, packed_kv) X(idx, mask_batch) X(idx, mask_head) X(idx, mask_row) X(idx, mask_keys)         \
@@ -116,7 +117,7 @@ HELPER f64 attention_sum_f64(const f64 *s, idx n)
 
 /* One head of one sample: pointers to its first row and key; ..._step: the strides. */
 struct FN(attention_head) {
-    const T *q, *k, *v, *bias;
+    const T *q, *k, *v, *bias, *sink;
     const b8 *mask;
     T *y, *qk;
     idx q_step, k_step, v_step, y_step, offset, keys; /* keys: upper bound of the attended keys */
@@ -132,13 +133,17 @@ HELPER void FN(attention_span)(const struct FN(attention_head) *h, const struct 
     *lo = *lo > *hi ? *hi : *lo;
 }
 
-/* Replaces s by softmax(s) up to a factor, which is returned; 0 if all are -infinity. n: a multiple of 16. */
-HELPER A FN(attention_softmax)(A *s, idx n)
+/* Replaces s by softmax(s) up to a factor, which is returned; 0 if all are -infinity. n: a multiple of 16; sink: one
+ * more score, or NULL. */
+HELPER A FN(attention_softmax)(A *s, idx n, const T *sink)
 {
-    const A top = RT_CAT(attention_top_, A)(s, n), upper = top > OUTSIDE ? top : 0;
+    const A most = RT_CAT(attention_top_, A)(s, n), other = sink ? LD(sink, 0) : OUTSIDE;
+    const A top = other > most ? other : most, upper = top > OUTSIDE ? top : 0;
     for (idx i = 0; i < n; i++)
         s[i] = M(exp)(s[i] - upper);
-    const A sum = RT_CAT(attention_sum_, A)(s, n);
+    A sum = RT_CAT(attention_sum_, A)(s, n);
+    if (sink)
+        sum += M(exp)(other - upper);
     return sum == 0 ? 0 : 1 / sum;
 }
 
@@ -179,7 +184,7 @@ HELPER A FN(attention_weigh)(A *s, idx from, idx to, idx i, const struct FN(atte
         s[j] = mask[j] ? s[j] : OUTSIDE;
     if (qk && p->mode == 2)
         FN(attention_store)(qk, s, 1, n);
-    const A factor = FN(attention_softmax)(s, wide);
+    const A factor = FN(attention_softmax)(s, wide, h->sink);
     if (qk && p->mode == 3)
         FN(attention_store)(qk, s, factor, n);
     return factor;
@@ -305,6 +310,7 @@ HELPER void FN(attention_group)(const struct FN(attention_head) *all, A *scratch
         h.q = all->q + at_q * p->size + k * (p->packed_q ? p->size : p->rows * p->size);
         h.y = all->y + at_q * p->v_size + k * (p->packed_q ? p->v_size : p->rows * p->v_size);
         h.qk = all->qk ? all->qk + (at_q + k * p->rows) * p->keys : 0;
+        h.sink = all->sink ? all->sink + k : 0;
         h.mask = all->mask ? all->mask + b * p->mask_batch + k * p->mask_head : 0;
         h.bias = all->bias ? all->bias + b * p->mask_batch + k * p->mask_head : 0;
 #if RT_TAKES(ATTENTION_TILES_, A)
@@ -319,10 +325,10 @@ HELPER void FN(attention_group)(const struct FN(attention_head) *all, A *scratch
     }
 }
 
-KERNEL void FN(attention)(const T *q, const T *k, const T *v, const b8 *mask, const T *bias, const i64 *lens, T *y,
-                          T *qk, A *scratch, struct attention p)
+KERNEL void FN(attention)(const T *q, const T *k, const T *v, const b8 *mask, const T *bias, const i64 *lens,
+                          const i64 *starts, const T *sink, T *y, T *qk, A *scratch, struct attention p)
 {
-    struct FN(attention_head) h = {.q = q, .k = k, .v = v, .bias = bias, .mask = mask, .y = y, .qk = qk};
+    struct FN(attention_head) h = {.q = q, .k = k, .v = v, .bias = bias, .sink = sink, .mask = mask, .y = y, .qk = qk};
     h.q_step = p.packed_q ? p.q_heads * p.size : p.size;
     h.y_step = p.packed_q ? p.q_heads * p.v_size : p.v_size;
     h.k_step = p.packed_kv ? p.kv_heads * p.size : p.size;
@@ -330,12 +336,12 @@ KERNEL void FN(attention)(const T *q, const T *k, const T *v, const b8 *mask, co
     for (idx b = 0; b < p.batch; b++) {
         const idx known = lens ? rt_size(rt_wide_max(0, rt_wide_min(lens[b], p.keys))) : p.keys;
         h.keys = rt_min(known, p.mask_keys);
-        h.offset = lens ? known - p.rows : p.offset;
+        h.offset = starts ? rt_size(rt_wide_max(0, rt_wide_min(starts[b], p.keys))) : lens ? known - p.rows : p.offset;
         for (idx g = 0; g < p.kv_heads; g++)
             FN(attention_group)(&h, scratch, b, g, &p);
     }
 }
-REGISTER_KERNEL(attention, 9, 6, SCRATCH)
+REGISTER_KERNEL(attention, 11, 8, SCRATCH)
 #undef OUTSIDE
 #endif
 #endif

@@ -9,6 +9,7 @@ PARAMS(within)
 #define divisor_PARAMS(X, V) X(idx, count)
 PARAMS(divisor)
 #define WITHIN_TYPE_i32 1 /* lengths */
+#define WITHIN_TYPE_i64 1 /* positions */
 #endif
 
 #if defined T && !defined U

@@ -75,7 +75,13 @@ Value *attention_vjp(const Vjp *b)
     if (b->i == 2)
         return join_heads(n, sum_over(n, matrices(n, p, true, d, false), 1, &each), m->in[2]);
     Value *v = matrices(n, d, false, split_heads(s, m->in[2], 2, false), true);
-    v = make(n, "Mul", 2, p, make(n, "Sub", 2, v, sum_over(n, make(n, "Mul", 2, v, p), 1, &last)));
+    Value *mean = sum_over(n, make(n, "Mul", 2, v, p), 1, &last);
+    if (b->i == 7) { /* a key whose value is 0 has the rest of the probability */
+        Value *rest = make(n, "Sub", 2, sum_over(n, p, 1, &last), make_scalar(n, t, 1));
+        rest = sum_over(n, make(n, "Mul", 2, rest, mean), 3, (int64_t[]){0, 3, 4});
+        return make_reshape(n, rest, m->in[7]->shape->rank, m->in[7]->shape->dim);
+    }
+    v = make(n, "Mul", 2, p, make(n, "Sub", 2, v, mean));
     if (b->i == 3) {
         Shape whole = shape_list(4, s->batch, s->heads, s->rows, s->keys), mask = *m->in[3]->shape;
         v = make_reshape(n, v, 4, whole.dim);
@@ -95,7 +101,7 @@ Value *attention_vjp(const Vjp *b)
 static Value *attention_mask(const HeadSizes *s)
 {
     const Node *m = s->m;
-    Value *zeros[6];
+    Value *zeros[8];
     for (int i = 0; i < m->n_in; i++)
         if (in(m, i) && type_is_float(in(m, i)->type))
             zeros[i] = filled(s->n, in(m, i)->type, 0, m->in[i]->shape->rank, m->in[i]->shape->dim);
@@ -114,6 +120,15 @@ static Value *masked(const HeadSizes *s, Type t, Value *v, Value *mask)
     Dim pads[8] = {{0}};
     pads[2 * x.rank - 1] = dim_sub(s->keys, x.dim[x.rank - 1]);
     return make(s->n, "Add", 2, v, make_cast(s->n, make(s->n, "Pad", 2, mask, make_dims(s->n, 2 * x.rank, pads)), t));
+}
+
+/* The softmax of v, (batch, heads, rows, keys), with one more score for each head in sink. */
+static Value *probabilities_with(Node *n, const HeadSizes *s, Value *v, Value *sink)
+{
+    Dim whole[] = {s->batch, s->heads, s->rows, D(1)};
+    sink = make_reshape(n, sink, 4, (Dim[]){D(1), s->heads, D(1), D(1)});
+    v = make(n, "Concat", 2, v, make(n, "Expand", 2, sink, make_dims(n, 4, whole)));
+    return part(n, make(n, "Softmax", 1, with_int(v, "axis", 3)), 3, D(0), s->keys);
 }
 
 /* The softmax of v; a row in which all keys are masked is 0. */
@@ -148,7 +163,8 @@ bool decompose_attention(Node *n, Node *m, Value **out)
     if (in(m, 3) && in(m, 3)->type != B8)
         v = masked(s, t, v, in(m, 3));
     stage[2] = v = make(n, "Add", 2, v, make_cast(n, attention_mask(s), t));
-    stage[3] = v = probabilities(n, t, v);
+    Value *sink = in(m, 7);
+    stage[3] = v = sink ? probabilities_with(n, s, v, make_cast(n, sink, t)) : probabilities(n, t, v);
     out[1] = make_cast(n, stage[attr_int(m, "qk_matmul_output_mode")], own);
     v = make_reshape(n, v, 5, (Dim[]){s->batch, s->kv, s->each, s->rows, s->keys});
     out[0] = make_cast(n, join_heads(n, matrices(n, v, false, x[2], false), m->out[0]), own);

@@ -70,7 +70,9 @@ static void attention_infer(Node *n)
         (packed ? require_dim(n, "elements of the values in equal heads", dim_mul(p.kv_heads, p.v_size), v.dim[2])
                 : require_dim(n, "heads of the values", v.dim[1], p.kv_heads)) &&
         (!in(n, 3) || mask_fits(n, &p)) &&
-        (!in(n, 4) || require_dim(n, "numbers of keys", shape_count(in_shape(n, 4)), p.batch));
+        (!in(n, 4) || require_dim(n, "numbers of keys", shape_count(in_shape(n, 4)), p.batch)) &&
+        (!in(n, 6) || require_dim(n, "positions of the first rows", shape_count(in_shape(n, 6)), p.batch)) &&
+        (!in(n, 7) || require_dim(n, "sinks", shape_count(in_shape(n, 7)), p.q_heads));
     if (!fits)
         return;
     y.dim[q.rank - 1] = q.rank == 3 ? dim_mul(p.q_heads, p.v_size) : p.v_size;
@@ -104,9 +106,9 @@ static void attention_bind(Node *n)
     }
     Dim macs = dim_mul(dim_mul(dim_mul(p.batch, p.q_heads), p.rows), dim_mul(p.keys, dim_add(p.size, p.v_size)));
     n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the upper bounds of sizes */
-    Value *args[] = {in(n, 0), in(n, 1),  in(n, 2), bias ? NULL : in(n, 3), bias ? in(n, 3) : NULL,
-                     in(n, 4), out(n, 0), out(n, 1)};
-    bind_kernel(n, "attention", t, NO_TYPE, attention_fields(), &p, args, 8);
+    Value *args[] = {in(n, 0), in(n, 1),  in(n, 2), bias ? NULL : in(n, 3), bias ? in(n, 3) : NULL, in(n, 4), in(n, 6),
+                     in(n, 7), out(n, 0), out(n, 1)};
+    bind_kernel(n, "attention", t, NO_TYPE, attention_fields(), &p, args, 10);
     bind_scratch(n, dim_mul(scratch_elements(&p), D(type_bits(type_arith(t)) / 8)));
 }
 
@@ -415,8 +417,8 @@ static const Op attention_ops[] = {
     {"Attention", 25, INPUTS " nonpad_kv_seqlen?:int64" OUTPUTS, TYPES, MODES " softmax_precision:int?" WINDOW,
      .expand = attention_expand, .compatible = "24 / " MODES " softmax_precision:int?"},
     {"Attention", 23, INPUTS OUTPUTS, TYPES, MODES " softmax_precision:int?", .expand = attention_expand},
-    {"Attention", 1, "q:T k:T v:T mask?:U lens?:int64 past?:ANY -> y:T qk?:T", "T=FB U=FB|bool ANY=FB", MODES WINDOW,
-     .infer = attention_infer, .bind = attention_bind, .domain = "onnxcc"},
+    {"Attention", 1, "q:T k:T v:T mask?:U lens?:int64 past?:ANY starts?:int64 sink?:T -> y:T qk?:T",
+     "T=FB U=FB|bool ANY=FB", MODES WINDOW, .infer = attention_infer, .bind = attention_bind, .domain = "onnxcc"},
     {"FlexAttention", 1, "Q:T1 K:T1 V:T1 -> Y:T1", "T1=FB",
      "prob_mod:graph? scale:float? score_mod:graph? softmax_precision:int?", .expand = flex_attention_expand,
      .domain = "ai.onnx.preview"},

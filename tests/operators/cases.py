@@ -16,6 +16,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+import attentions
 import axes
 import containers
 import corners
@@ -697,7 +698,7 @@ def add_experimental(c):
 def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
-    sources = [__file__, axes.__file__, containers.__file__, corners.__file__, gradients.__file__, gradient_decompose.__file__,
+    sources = [__file__, attentions.__file__, axes.__file__, containers.__file__, corners.__file__, gradients.__file__, gradient_decompose.__file__,
                gradients_control.__file__, gradients_numeric.__file__, gradients_open.__file__, instances.__file__, pairs.__file__, differences.__file__,
                exporters.__file__,
                fused.__file__,
@@ -713,7 +714,7 @@ def main():
                     gradients_numeric.add_gradients_numeric, gradients_open.add_gradients_open, add_strings, add_packed,
                     add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences, containers.add_loops,
                     containers.add_resized_loops, containers.add_string_loops, scopes.add_all, corners.add_corners, axes.add_axes,
-                    pairs.add_pairs, instances.add_instances, exporters.add_exporters,
+                    pairs.add_pairs, instances.add_instances, attentions.add_attentions, exporters.add_exporters,
                     fused.add_fused,
                     nchwc.add_nchwc,
                     quantized.add_quantized, words.add_words):

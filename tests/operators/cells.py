@@ -20,6 +20,7 @@ from onnx.reference import ReferenceEvaluator
 
 import call
 import calls
+import calls_attention
 import calls_fused
 import calls_network
 import calls_quantized
@@ -287,7 +288,7 @@ def main():
     folder, patterns = os.path.abspath(sys.argv[1]), sys.argv[3:]
     onnxruntime.set_default_logger_severity(4)
     np.seterr(all="ignore")
-    sources = [__file__, call.__file__, calls.__file__, calls_fused.__file__, calls_network.__file__, calls_quantized.__file__,
+    sources = [__file__, call.__file__, calls.__file__, calls_attention.__file__, calls_fused.__file__, calls_network.__file__, calls_quantized.__file__,
                sys.argv[2]]
     with open(sys.argv[2]) as f:
         table = json.load(f)

@@ -1,0 +1,245 @@
+"""The operators of attention of the domain com.microsoft: every form of every input, in ONNX Runtime's results."""
+
+import numpy as np
+import onnxruntime
+from onnx import TensorProto, helper
+
+MICROSOFT = "com.microsoft"
+BATCH, HEADS, SIZE, V_SIZE, ROWS, KEYS, PAST = 2, 3, 8, 6, 4, 7, 5
+WIDTH = HEADS * SIZE
+LOWEST = float(np.finfo(np.float32).min)
+rng = np.random.default_rng(16)
+
+
+def normal(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def positive(*shape):
+    """Values: sums of both signs may be as small as their rounding."""
+    return 0.5 + abs(normal(*shape))
+
+
+def biases(width, v_width):
+    return np.concatenate([normal(2 * width), 8 + normal(v_width)])
+
+
+def bits(*shape):
+    """A mask that leaves a key to every row: in a sum with -10000 little of a score remains."""
+    mask = rng.integers(0, 2, shape).astype(np.int32)
+    mask[..., 0] = 1
+    return mask
+
+
+def ints(*v):
+    return np.array(v, np.int32)
+
+
+def runtime(op, inputs, attrs, outputs):
+    """ONNX Runtime's results. The operators' own inference leaves some types open."""
+    names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
+    node = helper.make_node(op, names, [f"y{i}" for i in range(outputs)], domain=MICROSOFT, **attrs)
+    given = [(n, np.asarray(x)) for n, x in zip(names, inputs) if n]
+    kind = helper.np_dtype_to_tensor_dtype(inputs[0].dtype)
+    graph = helper.make_graph([node], op, [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape) for n, x in given],
+                              [helper.make_tensor_value_info(y, kind, None) for y in node.output])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22), helper.make_opsetid(MICROSOFT, 1)], ir_version=10)
+    run = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return run.run(None, dict(given))
+
+
+def add(c, name, op, inputs, attrs=None, *, outputs=1, like=None, sizes=None, consts=()):
+    """like: (inputs, function of the results): the same in another form, where ONNX Runtime lacks this one."""
+    attrs = attrs or {}
+    if like:
+        expected = runtime(op, like, attrs, outputs)
+    else:
+        expected = runtime(op, inputs, attrs, outputs)
+    c.add(f"microsoft_{op.lower()}_{name}", op, inputs, attrs, version=1, domain=MICROSOFT, outputs=outputs, by=expected, sizes=sizes, consts=consts)
+
+
+# ---- MultiHeadAttention -------------------------------------------------------------------------------------------------------
+
+
+def shared(past, new, at):
+    """Past keys in a buffer with room for all, and these after new ones."""
+    return np.concatenate([past[:, :, :at], new, past[:, :, at + new.shape[2]:]], 2)
+
+
+def open_sizes(inputs, *names):
+    """`names` of the first dimensions of every input, "" for fixed ones."""
+    names = [*names, *[""] * len(inputs)]
+    return [tuple(n or None for n in of.split(",")) if of and x is not None else None for x, of in zip(inputs, names)]
+
+
+def add_multi_head(c):
+    op, heads = "MultiHeadAttention", {"num_heads": HEADS}
+    q, k, v = normal(BATCH, ROWS, WIDTH), normal(BATCH, KEYS, WIDTH), positive(BATCH, KEYS, HEADS * V_SIZE)
+    bias, same = biases(WIDTH, HEADS * V_SIZE), positive(BATCH, KEYS, WIDTH)
+    by_heads = [f(BATCH, HEADS, KEYS, SIZE) for f in (normal, positive)]
+    past = [f(BATCH, HEADS, PAST, SIZE) for f in (normal, positive)]
+    masks = {"keys": bits(BATCH, KEYS), "rows": bits(BATCH, ROWS, KEYS), "count": ints(KEYS, 2), "sums": ints(3, KEYS, 0, 4, 8, 0, 7, 14),
+             "none": np.zeros((BATCH, KEYS), np.int32)}
+    for causal in 0, 1:
+        attrs = {**heads, "unidirectional": causal}
+        add(c, f"plain_{causal}", op, [q, k, v], attrs)
+        add(c, f"biased_{causal}", op, [q, k, v, bias], attrs, outputs=3)
+        add(c, f"square_{causal}", op, [q, k[:, :ROWS], v[:, :ROWS], bias], {**attrs, "scale": 0.3}, outputs=4)
+        add(c, f"square_1_{causal}", op, [q, k[:, :ROWS], v[:, :ROWS]], attrs)
+        add(c, f"few_keys_{causal}", op, [q, k[:, :2], v[:, :2]], attrs, outputs=4)
+        add(c, f"one_row_{causal}", op, [q[:, :1], k, v, bias], attrs, outputs=4)
+        add(c, f"heads_{causal}", op, [q, *by_heads], attrs, outputs=4)
+        add(c, f"heads_biased_{causal}", op, [q, *by_heads, biases(WIDTH, WIDTH)], attrs)
+        add(c, f"past_{causal}", op, [q, k, same, None, None, None, *past], attrs, outputs=4)
+        add(c, f"past_square_{causal}", op, [q, k[:, :ROWS], same[:, :ROWS], biases(WIDTH, WIDTH), None, None, *past], attrs, outputs=3)
+        for kind, mask in masks.items():
+            for fill in {}, {"mask_filter_value": LOWEST}, {"mask_filter_value": -2.5}:
+                name = f"mask_{kind}_{causal}_{len(str(fill))}"
+                if kind != "none" or fill:
+                    add(c, name, op, [q, k, v, None, mask], {**attrs, **fill}, outputs=4 if not fill else 1)
+        mask = bits(BATCH, PAST + ROWS)
+        inputs = [q, k[:, :ROWS], same[:, :ROWS], None, mask, None, *past]
+        add(c, f"past_mask_{causal}", op, inputs, attrs, outputs=3)
+        sizes = open_sizes(inputs, "b,s,", "b,s,", "b,s,", "", "b,t", "", "b,,p,", "b,,p,")
+        add(c, f"past_open_{causal}", op, inputs, attrs, outputs=3, sizes=sizes)
+        add(c, f"past_empty_{causal}", op, [*inputs[:4], mask[:, PAST:], None, *(x[:, :, :0] for x in past)], attrs, outputs=3, sizes=sizes)
+        inputs = [q, k, v, bias, masks["rows"], normal(1, HEADS, ROWS, KEYS)]
+        add(c, f"open_{causal}", op, inputs, attrs, outputs=4, sizes=open_sizes(inputs, "b,s,", "b,l,", "b,l,", "", "b,s,l", ",,s,l"), consts=(3,))
+        for rows in 1, 2:
+            inputs = [q[:, :rows], k[:, :rows], same[:, :rows], None, bits(BATCH, 2 + rows), None, *past, ints(2)]
+            expected = runtime(op, [*inputs[:6], *(x[:, :, :2] for x in past)], attrs, 4)
+            y = [expected[0], *(shared(p, e[:, :, 2:], 2) for p, e in zip(past, expected[1:3])), expected[3]]
+            for name, sizes in ("", None), ("_open", open_sizes(inputs, "b,s,", "b,s,", "b,s,", "", "b,t", "", "b,,m,", "b,,m,")):
+                c.add(f"microsoft_{op.lower()}_buffer_{rows}_{causal}{name}", op, inputs, attrs, version=1, domain=MICROSOFT, outputs=4, by=y, sizes=sizes)
+    for shape in (1, 1), (1, HEADS), (BATCH, 1), (BATCH, HEADS):
+        inputs = [q, k, v, None, masks["keys"], normal(*shape, ROWS, KEYS)]
+        add(c, f"added_{shape[0]}_{shape[1]}", op, inputs, heads, outputs=4)
+    # ONNX Runtime's processor code has no packed forms: the same as separate inputs
+    apart = [f(BATCH, ROWS, WIDTH) for f in (normal, normal, positive)]
+    packed = np.stack([x.reshape(BATCH, ROWS, HEADS, SIZE) for x in apart], 3)
+    bias = biases(WIDTH, WIDTH)
+    for name, inputs, like in (("queries", [packed], apart), ("queries_biased", [packed, None, None, bias], [*apart, bias]),
+                               ("keys", [apart[0], np.ascontiguousarray(packed[:, :, :, 1:])], apart)):
+        add(c, f"packed_{name}", op, inputs, heads, like=like)
+        add(c, f"packed_{name}_open", op, inputs, heads, like=like, sizes=open_sizes(inputs, "b,s,,,", "b,s,,," if len(inputs) == 2 else ""))
+
+
+def of_beams(past, beams):
+    """The past keys or values of the beams that they are from."""
+    batch, width, _ = beams.shape
+    return np.stack([np.stack([past[b // width * width + beams[b // width, b % width, t], :, t] for t in range(past.shape[2])], 1)
+                     for b in range(batch * width)])
+
+
+def add_decoder(c):
+    op, heads = "DecoderMaskedMultiHeadAttention", {"num_heads": HEADS}
+    buffer = {**heads, "past_present_share_buffer": 1}
+    q, k, v = (f(4, 1, WIDTH) for f in (normal, normal, positive))
+    past, at = [f(4, HEADS, 9, SIZE) for f in (normal, positive)], 5
+    kept = [shared(p, x.reshape(4, 1, HEADS, SIZE).transpose(0, 2, 1, 3), at) for p, x in zip(past, (k, v))]
+    beams = rng.integers(0, 2, (2, 2, 9)).astype(np.int32)
+    for name, mask, added, bias, of in (("plain", None, None, None, None), ("mask", bits(4, at + 1), None, None, None),
+                                        ("added", None, normal(1, HEADS, 1, at + 1), None, None), ("biased", None, None, biases(WIDTH, WIDTH), None),
+                                        ("beams", bits(4, at + 1), normal(1, HEADS, 1, at + 1), None, beams)):
+        inputs = [q, k, v, mask, added, *past, ints(at), ints(2) if of is not None else None, of, bias]
+        y, new = runtime(op, inputs, buffer, 3)[0], kept
+        if bias is not None:
+            moved = [(x + b).reshape(4, 1, HEADS, SIZE).transpose(0, 2, 1, 3) for x, b in zip((k, v), bias.reshape(3, -1)[1:])]
+            new = [shared(p, x, at) for p, x in zip(past, moved)]
+        for kind, sizes in ("", None), ("_open", open_sizes(inputs, "b,,", "b,,", "b,,", "b,t", "", "b,,m,", "b,,m,", "", "", "g,,m")):
+            c.add(f"microsoft_decoder_{name}{kind}", op, inputs, buffer, version=1, domain=MICROSOFT, outputs=3, by=[y, *new], sizes=sizes)
+        if bias is None:
+            packed = [np.concatenate([q, k, v], 2), None, None, *inputs[3:]]
+            c.add(f"microsoft_decoder_{name}_packed", op, packed, buffer, version=1, domain=MICROSOFT, outputs=3, by=[y, *new])
+    several = "MultiHeadAttention"
+    inputs = [q, k, v, None, bits(4, at + 1), None, *past, ints(at), beams]
+    y = runtime(several, inputs, heads, 3)[:1]
+    c.add("microsoft_multiheadattention_beams", several, inputs, heads, version=1, domain=MICROSOFT, outputs=3, by=[*y, *kept])
+    cross = [f(4, HEADS, 6, SIZE) for f in (normal, positive)]
+    add(c, "cross", op, [q, *cross], heads)
+    y = runtime(several, [q, *cross, None, mask := bits(4, 6)], heads, 4)
+    inputs = [q, *cross, mask]
+    c.add("microsoft_decoder_cross_mask", op, inputs, {**heads, "output_qk": 1}, version=1, domain=MICROSOFT, outputs=4, by=y)
+
+
+# ---- Attention ----------------------------------------------------------------------------------------------------------------
+
+
+def add_packed_weights(c):
+    op, heads, inner = "Attention", {"num_heads": HEADS}, 10
+    x, w, b = normal(BATCH, ROWS, inner), normal(inner, 3 * WIDTH) / 3, biases(WIDTH, WIDTH)
+    past = 8 + normal(2, BATCH, HEADS, PAST, SIZE)
+    masks = {"keys": bits(BATCH, ROWS), "rows": bits(BATCH, ROWS, ROWS), "count": ints(ROWS, 2), "span": ints(ROWS, 3, 2, 0),
+             "sums": ints(3, ROWS, 0, 4, 8, 0, 7, 14), "one": np.zeros((1, 1), np.int32), "ones": np.zeros((BATCH, 1), np.int32)}
+    for causal in 0, 1:
+        attrs = {**heads, "unidirectional": causal}
+        for name, consts in ("", ()), ("_constant", (1, 2)):
+            add(c, f"plain_{causal}{name}", op, [x, w, b], attrs, outputs=2, consts=consts)
+        add(c, f"scale_{causal}", op, [x, w, b], {**attrs, "scale": 0.3})
+        add(c, f"one_row_{causal}", op, [x[:, :1], w, b, None, past], attrs, outputs=2)
+        add(c, f"past_{causal}", op, [x, w, b, None, past], attrs, outputs=2)
+        mask = bits(BATCH, PAST + ROWS)
+        inputs = [x, w, b, mask, past]
+        add(c, f"past_mask_{causal}", op, inputs, attrs, outputs=2)
+        sizes = open_sizes(inputs, "b,s,", "", "", "b,t", ",b,,p,")
+        add(c, f"past_open_{causal}", op, inputs, attrs, outputs=2, sizes=sizes, consts=(1, 2))
+        add(c, f"past_empty_{causal}", op, [x, w, b, mask[:, PAST:], past[:, :, :, :0]], attrs, outputs=2, sizes=sizes, consts=(1, 2))
+        for kind, mask in masks.items():
+            for fill in {}, {"mask_filter_value": LOWEST}:
+                add(c, f"mask_{kind}_{causal}_{len(fill)}", op, [x, w, b, mask], {**attrs, **fill})
+        # that of Megatron, which ONNX Runtime has not on a processor: the rows after the past of a mask of all
+        if not causal:
+            whole = bits(BATCH, 1, PAST + ROWS + 2, PAST + ROWS + 2)
+            own = np.ascontiguousarray(whole[:, 0, PAST:PAST + ROWS, :PAST + ROWS])
+            add(c, "mask_all", op, [x, w, b, whole, past], attrs, like=[x, w, b, own, past], outputs=2)
+        inputs = [x, w, b, bits(BATCH, ROWS), None, normal(BATCH, HEADS, ROWS, ROWS)]
+        add(c, f"added_{causal}", op, inputs, attrs)
+        add(c, f"added_open_{causal}", op, inputs, attrs, sizes=open_sizes(inputs, "b,s,", "", "", "b,s", "", "b,,s,s"), consts=(1, 2))
+        buffer, at = 8 + normal(2, BATCH, HEADS, 11, SIZE), 3
+        y = runtime(op, [x, w, b, None, np.ascontiguousarray(buffer[:, :, :, :at])], attrs, 2)
+        whole = np.stack([shared(p, e[:, :, at:], at) for p, e in zip(buffer, y[1])])
+        c.add(f"microsoft_attention_in_buffer_{causal}", op, [x, w, b, None, buffer, None, ints(at)], {**attrs, "past_present_share_buffer": 1}, version=1,
+              domain=MICROSOFT, outputs=2, by=[y[0], whole], consts=(1, 2))
+    sizes = {"qkv_hidden_sizes": [HEADS * 4, HEADS * 4, HEADS * V_SIZE]}
+    add(c, "sizes", op, [x, normal(inner, 14 * HEADS) / 3, biases(4 * HEADS, 6 * HEADS)], {**heads, **sizes})
+    add(c, "unbiased", op, [abs(x), abs(w)], heads, like=[abs(x), abs(w), 0 * b])
+
+
+# ---- RotaryEmbedding ----------------------------------------------------------------------------------------------------------
+
+
+def add_rotary(c):
+    op, positions = "RotaryEmbedding", rng.integers(0, 9, (BATCH, ROWS))
+    flat, by_heads = normal(BATCH, ROWS, WIDTH), normal(BATCH, HEADS, ROWS, SIZE)
+    caches = [normal(9, SIZE // 2) for _ in range(2)]
+    parts = [normal(9, 2) for _ in range(2)], {"num_heads": HEADS, "rotary_embedding_dim": 4}
+    for form, x in ("flat", flat), ("heads", by_heads):
+        for mixed in 0, 1:
+            attrs = {"interleaved": mixed, "scale": 3.0}
+            name, size = f"{form}_{mixed}", ",,s," if form == "heads" else "b,s,"
+            add(c, name, op, [x, positions, *caches], attrs)
+            add(c, f"{name}_half", op, [x.astype(np.float16), positions, *(v.astype(np.float16) for v in caches)], attrs)
+            add(c, f"{name}_part", op, [x, positions, *parts[0]], {**attrs, **parts[1]}, consts=(2, 3))
+            add(c, f"{name}_first", op, [x, np.array([3]), *caches], {**attrs, "is_packed_batching": 1})
+            for ids in positions, np.array(4):
+                inputs = [x, ids, *caches]
+                sizes = open_sizes(inputs, size, "b,s" if ids.ndim and form == "flat" else "")
+                add(c, f"{name}_open_{ids.ndim}", op, inputs, attrs, consts=(2, 3), sizes=sizes)
+    op, positions = "MRotaryEmbedding", rng.integers(0, 9, (3, BATCH, ROWS))
+    caches, wide, heads = [normal(9, 12) for _ in range(2)], normal(BATCH, ROWS, 48), {"num_heads": 2}
+    for layout in 0, 1:
+        for k, section in enumerate(([6, 3, 3], [4, 4, 4], [2, 5, 5], [0, 4, 8], [12, 0, 0])):
+            attrs = {**heads, "mrope_section": section, "mrope_layout": layout, "interleaved": k % 2, "scale": 0.5 if k == 2 else 1.0}
+            inputs = [wide, positions, *caches]
+            add(c, f"{layout}_{k}", op, inputs, attrs, sizes=open_sizes(inputs, "b,s,", ",b,s", "m,", "m,") if k == 1 else None)
+        attrs = {"mrope_section": [2, 1, 1], "mrope_layout": layout}
+        caches4 = [v[:, :4] for v in caches]
+        add(c, f"{layout}_heads", op, [by_heads, positions, *caches4], attrs)
+        add(c, f"{layout}_half", op, [by_heads.astype(np.float16), positions, *(v.astype(np.float16) for v in caches4)], attrs)
+        attrs = {**attrs, "mrope_section": [1, 0, 1], **parts[1]}
+        add(c, f"{layout}_part", op, [flat, positions, *parts[0]], attrs, consts=(2, 3))
+
+
+def add_attentions(c):
+    for f in add_multi_head, add_decoder, add_packed_weights, add_rotary:
+        f(c)
