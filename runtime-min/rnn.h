@@ -18,6 +18,8 @@ PARAMS(rnn_pack)
     X(idx, steps) X(idx, batch) X(idx, hidden) X(idx, directions) X(int, reverse) X(int, batch_first) X(f32, clip)
 #define lstm_PARAMS(X, V) RNN_FIELDS(X) X(int, input_forget) V(int, act, 6) V(f32, alpha, 6) V(f32, beta, 6)
 PARAMS(lstm)
+#define lstm_quantized_PARAMS lstm_PARAMS
+PARAMS(lstm_quantized)
 #define gru_PARAMS(X, V) RNN_FIELDS(X) X(int, linear_before_reset) V(int, act, 4) V(f32, alpha, 4) V(f32, beta, 4)
 PARAMS(gru)
 #define rnn_PARAMS(X, V) RNN_FIELDS(X) V(int, act, 2) V(f32, alpha, 2) V(f32, beta, 2)
@@ -38,6 +40,7 @@ enum {
 };
 #define RNN_PANEL 16
 #define RNN_IS_f32 1
+#define RNN_PACKS_i8 1
 
 /* The index of the row of hidden units of a sequence at step t; rnn_state: of its state. */
 HELPER idx rnn_row(idx steps, idx batch, idx directions, int batch_first, idx t, idx d, idx b)
@@ -119,7 +122,7 @@ HELPER void rnn_gates(f32 *acc, const f32 *h, const f32 *r, idx n, const int G)
 #endif
 
 #if defined T && !defined U
-#if RT_IS_FLOAT(T)
+#if RT_IS_FLOAT(T) || RT_TAKES(RNN_PACKS_, T)
 KERNEL void FN(rnn_pack)(const T *restrict r, T *restrict y, struct rnn_pack p)
 {
     for (idx d = 0; d < p.directions; d++)
@@ -133,7 +136,9 @@ KERNEL void FN(rnn_pack)(const T *restrict r, T *restrict y, struct rnn_pack p)
                             ST(y, 0, 0);
 }
 REGISTER_KERNEL(rnn_pack, 2, 1, 0)
+#endif
 
+#if RT_IS_FLOAT(T)
 /* acc[gates][16] += panel r times h[n] */
 HELPER void FN(rnn_product)(A *acc, const A *h, const T *r, idx n, int gates)
 {
@@ -329,6 +334,102 @@ KERNEL void FN(lstm)(const T *restrict g, const T *restrict r, const i32 *restri
     }
 }
 REGISTER_KERNEL(lstm, 10, 6, SCRATCH)
+
+#if RT_TAKES(RNN_IS_, T)
+/* The scale of 8 bits for the rows of h, 0 included, of which those whose sequences end by step s do not count; *zero: its
+ * zero point. */
+HELPER f32 rnn_range(const f32 *h, const i32 *lengths, idx batch, idx n, idx s, f32 *zero)
+{
+    f32 low = 0, high = 0;
+    for (idx b = 0; b < batch; b++)
+        for (idx i = 0; i < n && !(lengths && lengths[b] <= s); i++) {
+            const f32 v = h[b * n + i];
+            low = v < low ? v : low;
+            high = v > high ? v : high;
+        }
+    const f32 scale = low < high ? (high - low) / 255 : 1, z = 0 - low / scale;
+    *zero = math_round_f32(z > 0 ? z < 255 ? z : 255 : 0);
+    return scale;
+}
+
+/* q = h / scale, as 8-bit integers less their zero point; sum: of each row. */
+HELPER void rnn_quantize(const f32 *h, i16 *q, i32 *sum, idx batch, idx n, f32 scale, f32 zero)
+{
+    const f32 low = 0 - zero, high = 255 - zero;
+    for (idx b = 0; b < batch; b++) {
+        sum[b] = 0;
+        for (idx i = b * n; i < b * n + n; i++) {
+            const f32 v = h[i] / scale;
+            q[i] = (i16)math_round_f32(v > low ? v < high ? v : high : low);
+            sum[b] += q[i];
+        }
+    }
+}
+
+/* The products of one row with w units of the four gates, times the scales, are added to v. */
+HELPER void rnn_add_product(f32 *v, const i16 *q, i32 sum, const i8 *r, const f32 *scale, const i32 *zero, f32 h_scale,
+                            idx w, idx n)
+{
+    for (idx g = 0; g < 4; g++, r += n * RNN_PANEL) {
+        i32 acc[RNN_PANEL] = {0};
+        for (idx k = 0; k < n; k++)
+            for (idx j = 0; j < RNN_PANEL; j++)
+                acc[j] += q[k] * r[k * RNN_PANEL + j];
+        for (idx j = 0; j < w; j++)
+            v[g * RNN_PANEL + j] += (f32)(acc[j] - zero[g * n + j] * sum) * (h_scale * scale[g * n + j]);
+    }
+}
+
+/* The same as lstm, for r of integers, with a scale and a zero point per direction, gate and unit: before each step the
+ * states are quantised to 8 bits, with one scale. Without y the last states of ended sequences count for it, too. Scratch:
+ * 3 * batch * hidden elements, as many i16, and batch i32. */
+KERNEL void FN(lstm_quantized)(const f32 *restrict g, const i8 *restrict r, const i32 *restrict lengths,
+                               const f32 *restrict h0, const f32 *restrict c0, const f32 *restrict peephole,
+                               const f32 *restrict scale, const i32 *restrict zero, f32 *restrict y, f32 *restrict y_h,
+                               f32 *restrict y_c, f32 *restrict state, struct lstm_quantized quantized)
+{
+    struct lstm p;
+    memcpy(&p, &quantized, sizeof p);
+    const idx n = p.hidden, all = p.batch * n, panels = (n + RNN_PANEL - 1) / RNN_PANEL;
+    i32 *const sum = (i32 *)(void *)(state + 3 * all);
+    i16 *const q = (i16 *)(void *)(sum + p.batch);
+    for (idx d = 0; d < p.directions; d++, r += panels * 4 * n * RNN_PANEL, scale += 4 * n, zero += 4 * n) {
+        f32 *h = state, *next = state + all, *const c = state + 2 * all;
+        FN(rnn_begin)(h, h0, p.steps ? NULL : lengths, p.batch, n, p.directions, p.batch_first, d);
+        FN(rnn_begin)(c, c0, lengths, p.batch, n, p.directions, p.batch_first, d);
+        for (idx s = 0; s < p.steps; s++) {
+            f32 h_zero;
+            const f32 h_scale = rnn_range(h, y ? lengths : NULL, p.batch, n, s - 1, &h_zero);
+            rnn_quantize(h, q, sum, p.batch, n, h_scale, h_zero);
+            if (s == 0) /* the first scale is that of all initial states */
+                FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
+            for (idx b = 0; b < p.batch; b++) {
+                const idx t = FN(rnn_time)(lengths, b, s, p.steps, p.reverse || d == 1);
+                for (idx at = 0; at < n; at += RNN_PANEL) {
+                    const idx of = b * n + at, w = n - at < RNN_PANEL ? n - at : RNN_PANEL;
+                    f32 v[4 * RNN_PANEL];
+                    if (t < 0) {
+                        FN(rnn_store)(h + of, next + of, NULL, w);
+                        continue;
+                    }
+                    FN(rnn_load)(v, g + ((t * p.batch + b) * p.directions + d) * 4 * n + at, w, 4, n);
+                    rnn_add_product(v, q + b * n, sum[b], r + at * 4 * n, scale + at, zero + at, h_scale, w, n);
+                    FN(lstm_cell)(v, c + of, peephole ? peephole + d * 3 * n + at : NULL, w, n, p, d);
+                    FN(rnn_store)(v, next + of,
+                                  y ? y + rnn_row(p.steps, p.batch, p.directions, 0, t, d, b) * n + at : NULL, w);
+                }
+            }
+            f32 *const old = h;
+            h = next;
+            next = old;
+        }
+        FN(rnn_pad)(y, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
+        FN(rnn_end)(h, y_h, p.batch, n, p.directions, p.batch_first, d);
+        FN(rnn_end)(c, y_c, p.batch, n, p.directions, p.batch_first, d);
+    }
+}
+REGISTER_KERNEL(lstm_quantized, 12, 8, SCRATCH)
+#endif
 
 /* One panel of one step: w hidden units from `at` on of a sequence with state h and products g. Without
  * linear_before_reset all panels first leave z in update and r * h in reset (pass 0), then make next (pass 1). */

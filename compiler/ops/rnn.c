@@ -1,5 +1,5 @@
-/* rnn.c - LSTM, GRU, RNN: the products with the inputs are one Gemm for all steps; an internal operator does the
- * recurrence. */
+/* rnn.c - LSTM, GRU, RNN, and DynamicQuantizeLSTM of com.microsoft: the products with the inputs are one product for all
+ * steps; an internal operator does the recurrence. */
 #include <strings.h>
 
 #include "ir/call.h"
@@ -11,7 +11,7 @@ typedef struct Cell {
     int gates, functions; /* per direction */
     int directions;
     Dim steps, batch, width, hidden;
-    bool batch_first;
+    bool batch_first, turned; /* turned: the weights are (directions, inputs, gates) */
     int64_t act[6];
     float alpha[6], beta[6];
 } Cell;
@@ -93,14 +93,16 @@ static bool read_cell(Node *n, Cell *c)
     c->steps = x.dim[c->batch_first ? 1 : 0];
     c->batch = x.dim[c->batch_first ? 0 : 1];
     c->width = x.dim[2];
-    c->hidden = r.dim[2];
+    c->hidden = r.dim[c->turned ? 1 : 2];
     if (!dim_is_const(c->hidden) || dim_is(c->hidden, 0))
         return node_error(n, "input 2 is %s: the number of hidden units is not known", shape_text(r));
     if (attr_given(n, "hidden_size") && attr_int(n, "hidden_size") != dim_value(c->hidden))
         node_error(n, "hidden_size is %lld, but input 2 is %s", (long long)attr_int(n, "hidden_size"), shape_text(r));
     Dim d = D(c->directions), gates = dim_mul(D(c->gates), c->hidden);
-    require_shape(n, 1, shape_list(3, d, gates, c->width));
-    require_shape(n, 2, shape_list(3, d, gates, c->hidden));
+    for (int i = 1; i < 3; i++) {
+        Dim inputs = i == 1 ? c->width : c->hidden;
+        require_shape(n, i, c->turned ? shape_list(3, d, inputs, gates) : shape_list(3, d, gates, inputs));
+    }
     require_shape(n, 3, shape_list(2, d, dim_mul(D(2), gates)));
     require_shape(n, 4, shape_list(1, c->batch));
     for (int i = 5; i < 7; i++)
@@ -142,10 +144,11 @@ static void attr_set_floats(Node *n, const char *attr, int k, const float *v)
     attr_set(n, (Attr){.name = name(attr), .type = A_FLOATS, .n = k, .floats = copy});
 }
 
-/* The internal node for the recurrence; products: of the inputs; extra: its inputs after the sequence lengths. */
-static void make_steps(Node *n, const Cell *c, Value *products, int n_extra, Value **extra)
+/* The internal node for the recurrence; products: of the inputs; r: the recurrent weights, (directions, gates * hidden,
+ * hidden); extra: its inputs after the sequence lengths. */
+static void make_steps(Node *n, const Cell *c, Value *products, Value *r, int n_extra, Value **extra)
 {
-    Value *r = in(n, 2), *inputs[6], *pack = make(n, "onnxcc.RnnPack", 1, r);
+    Value *inputs[8], *pack = make(n, "onnxcc.RnnPack", 1, r);
     inputs[0] = products;
     inputs[1] = pack;
     inputs[2] = make_within(n, in(n, 4), 0, c->steps, false);
@@ -188,7 +191,7 @@ static void lstm_expand(Node *n)
     Cell c = {.kind = "LSTM", .internal = "onnxcc.LstmSteps", .gates = 4, .functions = 3};
     Value *extra[] = {in(n, 5), in(n, 6), in(n, 7)};
     if (read_cell(n, &c))
-        make_steps(n, &c, project(n, &c, all_bias(n, &c)), 3, extra);
+        make_steps(n, &c, project(n, &c, all_bias(n, &c)), in(n, 2), 3, extra);
 }
 
 /* With linear_before_reset the recurrent bias of gate h is inside a product, so the recurrence adds it. */
@@ -206,7 +209,7 @@ static void gru_expand(Node *n)
     } else {
         bias = all_bias(n, &c);
     }
-    make_steps(n, &c, project(n, &c, bias), 2, extra);
+    make_steps(n, &c, project(n, &c, bias), in(n, 2), 2, extra);
 }
 
 static void rnn_expand(Node *n)
@@ -214,7 +217,70 @@ static void rnn_expand(Node *n)
     Cell c = {.kind = "RNN", .internal = "onnxcc.RnnSteps", .gates = 1, .functions = 1};
     Value *extra[] = {in(n, 5)};
     if (read_cell(n, &c))
-        make_steps(n, &c, project(n, &c, all_bias(n, &c)), 1, extra);
+        make_steps(n, &c, project(n, &c, all_bias(n, &c)), in(n, 2), 1, extra);
+}
+
+/* ---- DynamicQuantizeLSTM ----------------------------------------------------------------------------------------- */
+
+/* Input i, a number per direction or per direction and gate, for every gate of every direction. */
+static Value *per_gate(Node *n, const Cell *c, int i)
+{
+    Dim d = D(c->directions), gates = dim_mul(D(c->gates), c->hidden), all = dim_mul(d, gates);
+    Value *v = in(n, i);
+    if (v->shape->rank == 1)
+        v = make(n, "Expand", 2, make(n, "Unsqueeze", 2, v, make_ints(n, 1, (int64_t[]){1})),
+                 make_dims(n, 2, (Dim[]){d, gates}));
+    return make_reshape(n, v, 1, &all);
+}
+
+/* The inputs as 8-bit integers. Their scale and zero point are those of the steps up to the end of the longest sequence. */
+static Node *quantize_inputs(Node *n)
+{
+    Value *x = in(n, 0), *zero = make_ints(n, 1, (int64_t[]){0});
+    if (in(n, 4)) {
+        Value *end = with_int(make(n, "ReduceMax", 1, in(n, 4)), "keepdims", 1);
+        x = make(n, "Slice", 4, x, zero, make_cast(n, end, I64), zero);
+    }
+    return make_node(n, "DynamicQuantizeLinear", 1, &x, 3);
+}
+
+/* The same as project, of integers. */
+static Value *project_quantized(Node *n, const Cell *c)
+{
+    static const int64_t inputs_first[] = {1, 0, 2};
+    Node *q = quantize_inputs(n);
+    Value *x = in(n, 4) ? make(n, "QuantizeLinear", 3, in(n, 0), q->out[1], q->out[2]) : q->out[0],
+          *bias = all_bias(n, c);
+    Value *w = make(n, "Transpose", 1, in(n, 1));
+    attr_set_ints(w->def, "perm", 3, inputs_first);
+    Dim columns = dim_mul(dim_mul(D(c->directions), D(c->gates)), c->hidden);
+    w = make_reshape(n, w, 2, (Dim[]){c->width, columns});
+    Value *y = make(n, "MatMulInteger", 4, x, w, q->out[2], per_gate(n, c, 9));
+    y = make(n, "Mul", 2, make_cast(n, y, F32), make(n, "Mul", 2, q->out[1], per_gate(n, c, 8)));
+    return bias ? make(n, "Add", 2, y, make_reshape(n, bias, 1, &columns)) : y;
+}
+
+/* v, 8-bit integers of the weights' type, shifted to those with a sign. */
+static Value *as_signed(Node *n, Value *v)
+{
+    v = make_cast(n, v, I32);
+    return in_type(n, 2) == U8 ? make(n, "Sub", 2, v, make_scalar(n, I32, 128)) : v;
+}
+
+static void dynamic_quantize_lstm_expand(Node *n)
+{
+    static const int64_t gates_first[] = {0, 2, 1};
+    Cell c = {.kind = "LSTM", .internal = "onnxcc.QuantizedLstmSteps", .gates = 4, .functions = 3, .turned = true};
+    if (!read_cell(n, &c))
+        return;
+    Dim d = D(c.directions), gates = dim_mul(D(c.gates), c.hidden);
+    for (int i = 8; i < 12; i++)
+        if (!require_shape(n, i, in_shape(n, i).rank == 1 ? shape_list(1, d) : shape_list(2, d, gates)))
+            return;
+    Value *r = make(n, "Transpose", 1, make_cast(n, as_signed(n, in(n, 2)), I8));
+    attr_set_ints(r->def, "perm", 3, gates_first);
+    Value *extra[] = {in(n, 5), in(n, 6), in(n, 7), per_gate(n, &c, 10), as_signed(n, per_gate(n, &c, 11))};
+    make_steps(n, &c, project_quantized(n, &c), r, 5, extra);
 }
 
 /* ---- the internal operators -------------------------------------------------------------------------------------- */
@@ -262,7 +328,15 @@ static void steps_bind(Node *n)
     int k = attr_ints(n, "act", &act);
     attr_floats(n, "alpha", &al);
     attr_floats(n, "beta", &be);
-    if (!strcmp(n->op->name, "LstmSteps")) {
+    Dim width = D(attr_int(n, "hidden")), elements = dim_mul(batch, width);
+    Dim scratch = D(0); /* besides the states */
+    if (!strcmp(n->op->name, "QuantizedLstmSteps")) {
+        scratch = dim_add(dim_mul(elements, D(2)), dim_mul(batch, D(4)));
+        BIND(n, lstm_quantized, STEPS, .input_forget = D(attr_int(n, "variant")),
+             .act = {ACT(0), ACT(1), ACT(2), ACT(3), ACT(4), ACT(5)},
+             .alpha = {FLOAT(al, 0), FLOAT(al, 1), FLOAT(al, 2), FLOAT(al, 3), FLOAT(al, 4), FLOAT(al, 5)},
+             .beta = {FLOAT(be, 0), FLOAT(be, 1), FLOAT(be, 2), FLOAT(be, 3), FLOAT(be, 4), FLOAT(be, 5)});
+    } else if (!strcmp(n->op->name, "LstmSteps")) {
         BIND(n, lstm, STEPS, .input_forget = D(attr_int(n, "variant")),
              .act = {ACT(0), ACT(1), ACT(2), ACT(3), ACT(4), ACT(5)},
              .alpha = {FLOAT(al, 0), FLOAT(al, 1), FLOAT(al, 2), FLOAT(al, 3), FLOAT(al, 4), FLOAT(al, 5)},
@@ -279,8 +353,7 @@ static void steps_bind(Node *n)
         BIND(n, rnn, STEPS, .act = {ACT(0), ACT(1)}, .alpha = {FLOAT(al, 0), FLOAT(al, 1)},
              .beta = {FLOAT(be, 0), FLOAT(be, 1)});
     }
-    Dim width = D(attr_int(n, "hidden")), elements = dim_mul(batch, width);
-    bind_scratch(n, dim_mul(elements, D(states * type_bits(type_arith(in_type(n, 0))) / 8)));
+    bind_scratch(n, dim_add(dim_mul(elements, D(states * type_bits(type_arith(in_type(n, 0))) / 8)), scratch));
     Dim macs = dim_mul(dim_mul(dim_mul(elements, width), x.dim[first]), D(gates * attr_int(n, "directions")));
     n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the bounds */
 }
@@ -304,9 +377,18 @@ static const Op rnn_ops[] = {
          "14 T=F; 7 T=F / " ANY FORWARD LINEAR "; 3 T=F / " ANY FORWARD LINEAR LENGTH "; 1 T=F / " ANY FORWARD LENGTH},
     {"RNN", 22, INPUTS "-> Y?:T Y_h?:T", "T=FB T1=int32", ANY LAYER, .expand = rnn_expand,
      .compatible = "14 T=F; 7 T=F / " ANY FORWARD "; 1 T=F / " ANY FORWARD LENGTH},
-    {"RnnPack", 1, "r:T -> y:T", "T=FB", "", .infer = pack_infer, .bind = pack_bind, .domain = "onnxcc"},
+    {"DynamicQuantizeLSTM", 1,
+     "X:T W:T2 R:T2 B?:T sequence_lens?:T1 initial_h?:T initial_c?:T P?:T W_scale:T W_zero_point:T2 R_scale:T "
+     "R_zero_point:T2 -> Y?:T Y_h?:T Y_c?:T",
+     "T=float T1=int32 T2=int8|uint8", ANY FORWARD "input_forget:int=0", .expand = dynamic_quantize_lstm_expand,
+     .domain = "com.microsoft"},
+    {"RnnPack", 1, "r:T -> y:T", "T=FB|int8", "", .infer = pack_infer, .bind = pack_bind, .domain = "onnxcc"},
     {"LstmSteps", 1, "g:T r:T lengths?:int32 h0?:T c0?:T p?:T -> y?:T y_h?:T y_c?:T", "T=FB", INTERNAL,
      .infer = steps_infer, .bind = steps_bind, .domain = "onnxcc"},
+    {"QuantizedLstmSteps", 1,
+     "g:float r:int8 lengths?:int32 h0?:float c0?:float p?:float scale:float zero:int32 -> y?:float y_h?:float "
+     "y_c?:float",
+     NULL, INTERNAL, .infer = steps_infer, .bind = steps_bind, .domain = "onnxcc"},
     {"GruSteps", 1, "g:T r:T lengths?:int32 h0?:T bias?:T -> y?:T y_h?:T", "T=FB", INTERNAL, .infer = steps_infer,
      .bind = steps_bind, .domain = "onnxcc"},
     {"RnnSteps", 1, "g:T r:T lengths?:int32 h0?:T -> y?:T y_h?:T", "T=FB", INTERNAL, .infer = steps_infer,

@@ -30,6 +30,13 @@ def matmul_integer16(c):
     return Call([a, b], by=lambda *_: [a.astype(np.int64) @ b.astype(np.int64)])
 
 
+@calls("DynamicQuantizeLSTM", domain=MICROSOFT)
+def dynamic_quantize_lstm(c):
+    t, one = c["T2"], floats(0.125)
+    return Call([c.x("T", 2, 1, 2), small(t, (1, 2, 8)), small(t, (1, 2, 8), 1), None, c.x("T1", 1, low=1), None, None, None,
+                 one, small(t, (1,)), one, small(t, (1,), 1)], {"hidden_size": 2}, outputs=3, consts=(1, 2, 8, 9, 10, 11))
+
+
 @calls("QLinearConv", domain=MICROSOFT)
 def qlinear_conv(c):
     x, w = small(c["T1"], (1, 2, 2, 3)), small(c["T2"], (4, 3, 1, 1), 1)

@@ -2,6 +2,8 @@
 products of bytes saturate on processors without VNNI."""
 
 import numpy as np
+import onnxruntime
+from onnx import ValueInfoProto, helper, numpy_helper
 
 rng = np.random.default_rng(17)
 
@@ -85,6 +87,63 @@ def add_images(c):
         add(c, f"max_pool_{t}_3d", "NhwcMaxPool", [codes(t, 2, 5, 6, 7, 3)], {"kernel_shape": [2, 2, 3]}, sizes=[("n", "a", "b", "d", None)])
 
 
+# ---- recurrent layers ------------------------------------------------------------------------------------------------------
+
+
+def add_layer(c, name, inputs, attrs, outputs="Y H C", sizes=None):
+    """DynamicQuantizeLSTM. By one thread: each thread has a scale of its own for the states of its sequences."""
+    names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
+    node = helper.make_node("DynamicQuantizeLSTM", names, [y if y in outputs.split() else "" for y in ("Y", "H", "C")], domain="com.microsoft", **attrs)
+    data = [i for i in (0, 4, 5, 6) if inputs[i] is not None]
+    given = [helper.make_tensor_value_info(names[i], helper.np_dtype_to_tensor_dtype(inputs[i].dtype), (sizes or {}).get(i, inputs[i].shape)) for i in data]
+    held = [numpy_helper.from_array(x, names[i]) for i, x in enumerate(inputs) if x is not None and i not in data]
+
+    def build(results):
+        graph = helper.make_graph([node], name, given, results, held)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    model = build([ValueInfoProto(name=y) for y in outputs.split()])
+    run = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    expected = run.run(None, {names[i]: inputs[i] for i in data})
+    results = [helper.make_tensor_value_info(y, 1, [f"{y}_{k}" for k in range(v.ndim)] if sizes else v.shape) for y, v in zip(outputs.split(), expected)]
+    c.write(f"quantized_lstm_{name}", build(results), [inputs[i] for i in data], expected)
+
+
+def layer(t, steps=4, batch=2, width=3, hidden=5, directions=1, each=False, bias=True, lengths=None, states=False, peephole=False):
+    x, gates = normal(steps, batch, width), 4 * hidden
+    for b, n in enumerate(lengths or []):
+        x[n:, b] *= 9
+    shape = (directions, gates) if each else (directions,)
+    zero = [np.zeros(shape, t) if t == "int8" and each else np.full(shape, zeros(t)) for _ in range(2)]
+    state = [normal(directions, batch, hidden) if states else None for _ in range(2)]
+    return [x, codes(t, directions, width, gates), codes(t, directions, hidden, gates), normal(directions, 2 * gates) if bias else None,
+            np.array(lengths, np.int32) if lengths else None, *state, normal(directions, 3 * hidden) if peephole else None,
+            scales(*shape) / 10, zero[0], scales(*shape) / 10, zero[1]]
+
+
+def add_recurrent(c):
+    for t in "int8", "uint8":
+        for way in "forward", "reverse", "bidirectional":
+            d = 2 if way == "bidirectional" else 1
+            for each in False, True:
+                def one(name, attrs=None, hidden=5, outputs="Y H C", way=way, d=d, each=each, t=t, sizes=None, **how):
+                    inputs = layer(t, hidden=hidden, directions=d, each=each, **how)
+                    add_layer(c, f"{t}_{way}_{each:d}_{name}", inputs, {"hidden_size": hidden, "direction": way, **(attrs or {})}, outputs, sizes)
+
+                one("plain")
+                one("lengths", lengths=[1, 3], steps=5, peephole=True)
+                one("all", lengths=[0, 3], steps=3, states=True)
+                if each:
+                    continue
+                one("last", lengths=[1, 3], steps=5, outputs="H C", bias=False)
+                one("wide", hidden=20, width=17, batch=3)
+                one("sizes", states=True, lengths=[4, 2], sizes={0: ["t", "b", 3], 4: ["b"], 5: [d, "b", 5], 6: [d, "b", 5]})
+                one("limits", {"clip": 0.7, "input_forget": 1}, outputs="Y")
+                one("functions", {"activations": ["HardSigmoid", "Relu", "Softsign"] * d, "activation_alpha": [0.3] * d, "activation_beta": [0.4] * d})
+
+
 def add_quantized(c):
-    for of in add_products, add_images:
+    for of in add_products, add_images, add_recurrent:
         of(c)
