@@ -1,6 +1,6 @@
 """A model without the nodes that no result needs for some inputs. The sizes of a shape that is known before the run need no
 elements, nor does the question whether an optional has one; of an If, only the branch that is taken is needed; of a Loop, only
-the scan outputs that are used."""
+the outputs that are used, and what they depend on."""
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper, shape_inference
@@ -82,17 +82,34 @@ def with_input_sizes(model, sizes):
     return changed
 
 
-def with_scan_outputs(node, alive):
-    """A Loop without the scan outputs that are not among `alive`; any other node as it is."""
+def with_outputs(node, alive):
+    """A Loop with the outputs that are among `alive`, and the states that these depend on; any other node as it is."""
     if node.op_type != "Loop":
         return node
     smaller = onnx.NodeProto()
     smaller.CopyFrom(node)
     body = helper.get_node_attr_value(smaller, "body")
-    carried = len(node.input) - 2
-    for i in reversed(range(carried, len(node.output))):
-        if node.output[i] not in alive:
-            del smaller.output[i], body.output[1 + i]
+    states = len(node.input) - 2
+    kept = {i for i, y in enumerate(node.output) if y in alive}
+    while True:
+        read = {body.output[0].name, *(body.output[1 + i].name for i in kept)}
+        for inner in reversed(body.node):
+            if read.intersection(inner.output):
+                read.update(names_read(inner))
+        more = {i for i in range(states) if body.input[2 + i].name in read} - kept
+        if not more:
+            break
+        kept |= more
+    for i in reversed(range(max(len(node.output), states))):
+        if i not in kept:
+            del body.output[1 + i]
+            if i < len(node.output):
+                del smaller.output[i]
+            if i < states:
+                del smaller.input[2 + i], body.input[2 + i]
+    nodes = [n for n in body.node if read.intersection(n.output)]
+    del body.node[:]
+    body.node.extend(nodes)
     return smaller
 
 
@@ -103,6 +120,6 @@ def needed(model, sizes, value_of):
     alive, nodes = {v.name for v in model.graph.output}, []
     for node in reversed([known_presence(known_size(n, known), model.graph.node) for n in model.graph.node]):
         if alive.intersection(node.output):
-            nodes.append(with_scan_outputs(node, alive))
+            nodes.append(with_outputs(node, alive))
             alive.update(names_read(nodes[-1]))
     return with_nodes(model, reversed(nodes))
