@@ -1,5 +1,5 @@
-# onnxcc: `make` builds build/onnxcc, build/libonnxcc.a and build/libonnxcc-rt.a; `make demo` compiles and runs an example; `make test`
-# runs every test. See README.md.
+# onnxcc: `make` builds build/onnxcc, build/libonnxcc.a and build/libonnxcc-rt.a; `make install` installs them; `make demo` compiles and
+# runs an example; `make test` runs every test. See README.md.
 
 CC ?= gcc
 AR ?= ar
@@ -104,6 +104,41 @@ SANITIZERS = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-reco
 sanitized: $(HOST_KERNELS)
 	@$(MAKE) --no-print-directory --silent B=$(B)/sanitized HOST=$(B)/host CFLAGS='-O1 -g $(SANITIZERS)' $(B)/sanitized/onnxcc
 
+# Installs the command, the headers that its C includes, the library, and files for pkg-config, CMake and make. DESTDIR: a folder
+# that stands for the root.
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR ?= $(PREFIX)/share
+PKGCONFIG = $(LIBDIR)/pkgconfig
+CMAKE = $(LIBDIR)/cmake/onnxcc
+INSTALL_DATA = install -D -m 644
+VERSION = $(shell sed -n 's/^\#define ONNXCC_VERSION "\(.*\)"/\1/p' compiler/base/util.h)
+FROM = $(shell realpath -m --relative-to='$(1)' '$(2)')
+FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@BINDIR@|$(BINDIR)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+	-e 's|@DATADIR@|$(DATADIR)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|' -e 's|@TO_PREFIX@|$(call FROM,$(CMAKE),$(PREFIX))|' \
+	-e 's|@FROM_PREFIX_BINDIR@|$(call FROM,$(PREFIX),$(BINDIR))|' -e 's|@FROM_PREFIX_INCLUDEDIR@|$(call FROM,$(PREFIX),$(INCLUDEDIR))|'
+INSTALLED = $(BINDIR)/onnxcc $(LIBDIR)/libonnxcc.a $(LIBDIR)/libonnxcc-rt.a $(INCLUDEDIR)/libonnxcc.h $(PKGCONFIG)/onnxcc.pc \
+	$(PKGCONFIG)/libonnxcc.pc $(CMAKE)/onnxcc-config.cmake $(CMAKE)/onnxcc-config-version.cmake $(DATADIR)/onnxcc/onnxcc.mk \
+	$(RT_HEADERS:runtime-min/%=$(INCLUDEDIR)/onnxcc/%)
+install: all
+	install -D $(B)/onnxcc '$(DESTDIR)$(BINDIR)/onnxcc'
+	$(INSTALL_DATA) $(B)/libonnxcc.a '$(DESTDIR)$(LIBDIR)/libonnxcc.a'
+	$(INSTALL_DATA) $(B)/libonnxcc-rt.a '$(DESTDIR)$(LIBDIR)/libonnxcc-rt.a'
+	$(INSTALL_DATA) compiler/libonnxcc.h '$(DESTDIR)$(INCLUDEDIR)/libonnxcc.h'
+	$(INSTALL_DATA) -t '$(DESTDIR)$(INCLUDEDIR)/onnxcc' $(RT_HEADERS)
+	$(INSTALL_DATA) templates/install/onnxcc.pc.in '$(DESTDIR)$(PKGCONFIG)/onnxcc.pc'
+	$(INSTALL_DATA) templates/install/libonnxcc.pc.in '$(DESTDIR)$(PKGCONFIG)/libonnxcc.pc'
+	$(INSTALL_DATA) templates/install/onnxcc-config.cmake.in '$(DESTDIR)$(CMAKE)/onnxcc-config.cmake'
+	$(INSTALL_DATA) templates/install/onnxcc-config-version.cmake.in '$(DESTDIR)$(CMAKE)/onnxcc-config-version.cmake'
+	$(INSTALL_DATA) templates/install/onnxcc.mk.in '$(DESTDIR)$(DATADIR)/onnxcc/onnxcc.mk'
+	$(FILL) -i $(foreach f,$(PKGCONFIG)/onnxcc.pc $(PKGCONFIG)/libonnxcc.pc $(CMAKE)/onnxcc-config.cmake \
+		$(CMAKE)/onnxcc-config-version.cmake $(DATADIR)/onnxcc/onnxcc.mk,'$(DESTDIR)$f')
+uninstall:
+	rm -f $(foreach f,$(INSTALLED),'$(DESTDIR)$f')
+	-rmdir '$(DESTDIR)$(INCLUDEDIR)/onnxcc' '$(DESTDIR)$(CMAKE)' '$(DESTDIR)$(DATADIR)/onnxcc'
+
 # Packages, the Python environment, and the official tests: kept outside the build folder, so that `make clean` leaves them.
 CACHE ?= $(or $(ONNXCC_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/onnxcc)
 PYTHON = PYTHONPATH=tests $(CACHE)/venv/bin/python
@@ -147,4 +182,4 @@ clean:
 	rm -rf $(B)
 
 -include $(OBJECTS:.o=.d) $(HOST_KERNELS:.o=.d) $(LIBRARY:.o=.d)
-.PHONY: all clean demo format sanitized setup stack table test
+.PHONY: all clean demo format install sanitized setup stack table test uninstall

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/output.h"
 #include "base/process.h"
 #include "compile.h"
@@ -123,6 +124,22 @@ static void set_channel_block(const char *s)
 static void set_output(const char *s) { opt()->output = s; }
 static void set_eval(const char *s) { opt()->eval_dir = s; }
 static void set_max_arena(const char *s) { opt()->max_arena = bytes_option(s, "max-arena"); }
+static void set_max_ram(const char *s) { opt()->max_ram = bytes_option(s, "max-ram"); }
+static void set_max_flash(const char *s) { opt()->max_flash = bytes_option(s, "max-flash"); }
+static void set_max_stack(const char *s) { opt()->max_stack = bytes_option(s, "max-stack"); }
+static void set_depend(const char *s) { opt()->depend = s ? s : opt()->depend ? opt()->depend : ""; }
+static void set_check(const char *unused)
+{
+    (void)unused;
+    opt()->check = true;
+}
+
+static void set_no_banner(const char *unused)
+{
+    (void)unused;
+    opt()->no_banner = true;
+}
+
 static void set_single(const char *unused)
 {
     (void)unused;
@@ -235,11 +252,22 @@ static const struct Row {
      "                      where the model does not show it\n"},
     {"max-arena", 0, MUST, false, set_max_arena,
      "      --max-arena BYTES   the most memory that a run may need (default 1G); 512K, 64M and 2G are understood\n"},
+    {"max-ram", 0, MUST, false, set_max_ram,
+     "      --max-ram BYTES     budgets, which the model must not exceed: of RAM (arena, inputs, outputs and stack),\n"},
+    {"max-flash", 0, MUST, false, set_max_flash,
+     "      --max-flash BYTES   of flash for the weights (code not included),\n"},
+    {"max-stack", 0, MUST, false, set_max_stack, "      --max-stack BYTES   of the stack\n"},
     {"weights", 0, MUST, false, set_weights,
      "      --weights WHERE inline: arrays in the C file; incbin: FILE.weights, brought in by the C file;\n"
      "                      file: FILE.weights, loaded by the caller (default: incbin above 1 MB, else inline)\n"},
     {"single", 0, NONE, false, set_single,
      "      --single        one C file that needs no header or library of onnxcc\n"},
+    {"no-banner", 0, NONE, false, set_no_banner, "      --no-banner     leaves out the line with onnxcc's version\n"},
+    {"check", 0, NONE, true, set_check,
+     "      --check         writes nothing; exit 1 and a diff if the files are not what would be written\n"},
+    {"MD", 0, NONE, false, set_depend,
+     "  -MD                 also writes a dependency file for make and ninja: FILE.d, or\n"},
+    {"MF", 0, MUST, false, set_depend, "  -MF DEPFILE         this file\n"},
     {"report", 0, MAY, false, set_report,
      "      --report[=json] what the model needs: flash, arena, operations; with -o - on standard error\n"},
     {"eval", 0, MUST, false, set_eval,
@@ -379,6 +407,14 @@ static void check_output(void)
     bool text = output_is_stream(opt()->output);
     if (text && (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE))
         usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
+    if (text && opt()->depend)
+        usage("-MD needs a C file: -o FILE");
+    if (text && opt()->check)
+        usage("--check needs a C file to compare with: -o FILE");
+    if (opt()->depend && !*opt()->depend)
+        opt()->depend = output_path(".d");
+    if (opt()->check)
+        output_to(compare_file, NULL);
     if (!opt()->single && !text && !is_includable(file))
         usage("'%s' has characters that an #include of its header cannot have: another name, by -o FILE, or --single",
               printable(name(file)));
@@ -393,6 +429,10 @@ void read_arguments(const char *const *word, bool command)
         const char *s = *w.next++;
         if (!more || *s != '-' || !s[1])
             read_model_word(s);
+        else if (!strncmp(s, "-MF", 3) && s[3])
+            set_depend(s + 3);
+        else if (s[1] == 'M')
+            read_name(s + 1, &w);
         else if (s[1] != '-')
             read_letters(s + 1, &w);
         else if (s[2])

@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include "base/compare.h"
+#include "base/depend.h"
 #include "base/output.h"
 #include "emit/eval.h"
 #include "emit/source.h"
@@ -94,7 +96,10 @@ void emit_files(Model *m)
         note("%-9s %9.3f ms\n", "emit", (seconds() - start) * 1e3);
     if (opt()->report)
         report_model(m);
+    if (opt()->depend && !opt()->check)
+        depend_write(opt()->depend);
     output_commit();
+    compare_end();
 }
 
 void write_model(Model *m)

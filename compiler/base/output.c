@@ -1,5 +1,6 @@
 /* output.c - output files: each appears complete or not at all. */
 #include "base/output.h"
+#include "base/depend.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -150,6 +151,8 @@ static void check_spared(const char *path)
 Output *output_open(const char *path)
 {
     Output *o = output_new(path);
+    if (!output_is_stream(path))
+        depend_output(path);
     if (o->given) {
         o->f = open_memstream(&o->bytes, &o->size);
         check_open(o);

@@ -7,6 +7,7 @@
 #include "memory/plan.h"
 #include "base/options.h"
 #include "base/output.h"
+#include "emit/report.h"
 #include "passes/container.h"
 
 const char *embedded_text(const char *file)
@@ -226,66 +227,7 @@ static void fill_body(Text *t, Writer *w)
 
 /* ---- the files --------------------------------------------------------------------------------------------------- */
 
-static const char *banner(const Model *m)
-{
-    Text t = {0};
-    text_put(&t, "%s (XXH3 %016llx) compiled by onnxcc %s", c_comment(m->base), (unsigned long long)m->hash,
-             ONNXCC_VERSION);
-    text_put(&t, ": --target %s", opt()->target->name);
-    for (int i = 0; i < opt()->dims.n; i++) {
-        const struct DimOption *o = &opt()->dims.at[i];
-        text_put(&t, o->low == o->high ? " --dim %s=%lld" : " --dim %s<=%lld", c_comment(name(o->name)),
-                 (long long)o->high);
-    }
-    for (int i = 0; i < opt()->shapes.n; i++) {
-        text_put(&t, " --shape %s=", c_comment(name(opt()->shapes.at[i].input)));
-        for (int k = 0; k < opt()->shapes.at[i].rank; k++)
-            text_put(&t, "%s%lld", k ? "," : "", (long long)opt()->shapes.at[i].dim[k]);
-    }
-    for (int i = 0; i < opt()->customs.n; i++)
-        text_put(&t, " --custom-op %s", c_comment(name(opt()->customs.at[i].name)));
-    for (int i = 0; i < opt()->consts.n; i++)
-        text_put(&t, " --const %s", c_comment(name(opt()->consts.at[i].input)));
-    return t.s;
-}
-
-static void put_text(Text *t, const char *before, Name n)
-{
-    if (name_length(n))
-        text_put(t, "%s%s", before, c_comment(n));
-}
-
-/* A version: a number, and also as parts of 16, 16 and 32 bits if it is large. */
-static void put_version(Text *t, int64_t v)
-{
-    uint64_t u = (uint64_t)v;
-    text_put(t, " version %lld", (long long)v);
-    if (u >> 32)
-        text_put(t, " (%u.%u.%u)", (unsigned)(u >> 48), (unsigned)(u >> 32 & 0xFFFF), (unsigned)(u & 0xFFFFFFFF));
-}
-
-/* The model's graph, version, producer, author and licence, as a comment. */
-static const char *about(const Model *m)
-{
-    static const char *const keys[] = {"model_author",   "model_license", "author",     "company",
-                                       "converted_from", "license",       "license_url"};
-    Text t = {0};
-    put_text(&t, "\n * graph ", m->graph->name);
-    put_text(&t, " of ", m->domain);
-    if (m->model_version)
-        put_version(&t, m->model_version);
-    put_text(&t, ", made by ", m->producer);
-    put_text(&t, " ", m->producer_version);
-    for (int i = 0; i < m->props.n; i++)
-        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-            if (name_is(m->props.at[i].key, keys[k])) {
-                text_put(&t, "\n * %s:", keys[k]);
-                put_text(&t, " ", m->props.at[i].value);
-            }
-    return t.s;
-}
-
-static const char *output_path(const char *extension)
+const char *output_path(const char *extension)
 {
     size_t n = strlen(opt()->output);
     if (n > 2 && !strcmp(opt()->output + n - 2, ".c"))
@@ -319,6 +261,7 @@ void emit_model(Model *m)
     const char *header = files ? output_path(".h") : c_format("%s.h", e->p), *slash = strrchr(header, '/');
     w.header_name = slash ? slash + 1 : header;
     write_constants(m, weights);
+    check_budgets(m);
     const char *public = parameters(f, PUBLIC), *defined = parameters(f, DEFINED), *passed = parameters(f, PASSED);
     put_tensors(&w.interface, f, e);
     write_body(&w);

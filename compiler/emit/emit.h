@@ -10,6 +10,7 @@
 /* ---- quote.c: the only file that puts a model's bytes into the output -------------------------------------------- */
 typedef enum Quote {
     IN_COMMENT, /* printable ASCII that neither ends nor begins a comment; at most 200 characters */
+    IN_SHELL,   /* a word of a shell, which may be in a comment */
     IN_LITERAL, /* between the quotes of a C string */
     IN_NUMBERS, /* the elements of an array of char */
     IN_JSON,    /* a string, with its quotes */
@@ -19,6 +20,7 @@ typedef enum Quote {
 enum { LONGEST_LITERAL = 4000 }; /* C compilers need to take 4095 */
 void put_quoted(Text *t, Name n, Quote as);
 const char *c_comment(Name n);
+const char *c_shell(Name n);
 const char *c_tail(Name n, size_t width); /* a comment; of a longer name the end, which is most specific */
 /* The model's operator that n was made from: "GlobalAveragePool" for a ReduceMean that replaces it. */
 Name node_operator(const Node *n);
@@ -169,10 +171,17 @@ void put_customs(Text *t, const Emitter *e); /* their declarations */
 bool is_custom(const Call *c);
 const char *custom_name(const Emitter *e, const Call *c);
 
+/* ---- banner.c ---------------------------------------------------------------------------------------------------- */
+const char *banner(const Model *m); /* the model, the command, the version; for a comment */
+const char *about(const Model *m);  /* the model's graph, version, producer, author and licence; for a comment */
+
 /* ---- report.c ---------------------------------------------------------------------------------------------------- */
 /* A table of the nodes with their costs, and the totals; safe inside a comment; `before` begins each line. */
 void put_report_table(Text *t, Model *m, const char *before);
-int report_stack(Model *m); /* bytes of stack at the deepest call, by stack.def */
+int report_stack(Model *m);            /* bytes of stack at the deepest call, by stack.def */
+const Node *report_deepest(Model *m);  /* whose call that is; NULL: none */
+const char *report_peak(Model *m);     /* "; peak: ..." the largest buffers at the arena's peak; for a comment */
+int64_t report_weights(const Node *n); /* bytes of the constants that n reads */
 
 /* ---- embedded.c (made by the Makefile): the texts of runtime-min/ and templates/ --------------------------------- */
 typedef struct Embedded {

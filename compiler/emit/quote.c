@@ -20,6 +20,25 @@ static void put_comment(Text *t, const char *s, size_t n)
     }
 }
 
+/* As it is, in quotes, or with escapes as in C, which bash and the newest standard of the shell know. No star is left,
+ * so that it neither ends nor begins a comment. */
+static void put_shell(Text *t, const char *s, size_t n)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:@%+-";
+    bool quoted = !n, escaped = false;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        quoted |= !c || !strchr(plain, c);
+        escaped |= c < 32 || c > 126 || strchr("'*?\\", c);
+    }
+    text_put(t, escaped ? "$'" : quoted ? "'" : "");
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        text_put(t, c < 32 || c > 126 || strchr("'*?\\", c) ? "\\x%02x" : "%c", c);
+    }
+    text_put(t, quoted ? "'" : "");
+}
+
 static void put_literal(Text *t, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -111,6 +130,7 @@ static void put_bytes(Text *t, const char *s, size_t n, Quote as)
     const char *from = last_parts(s, n);
     switch (as) {
     case IN_COMMENT: put_comment(t, s, n); break;
+    case IN_SHELL: put_shell(t, s, n); break;
     case IN_LITERAL: put_literal(t, s, n); break;
     case IN_NUMBERS: put_numbers(t, s, n); break;
     case IN_JSON: put_json(t, s, n); break;
@@ -126,6 +146,13 @@ const char *c_comment(Name n)
     Text t = {0};
     text_put(&t, "%s", "");
     put_quoted(&t, n, IN_COMMENT);
+    return t.s;
+}
+
+const char *c_shell(Name n)
+{
+    Text t = {0};
+    put_quoted(&t, n, IN_SHELL);
     return t.s;
 }
 

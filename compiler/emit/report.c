@@ -19,7 +19,7 @@ typedef struct Rows {
     bool json;
 } Rows;
 
-static int64_t constant_bytes(const Node *n)
+int64_t report_weights(const Node *n)
 {
     int64_t sum = 0;
     for (int i = 0; i < n->call.n_arg; i++)
@@ -66,11 +66,11 @@ static void print_row(Node *n, const Rows *r)
         text_put(r->text, ", \"output\": ");
         put_quoted(r->text, name(shape), IN_JSON);
         text_put(r->text, ", \"macs\": %lld, \"weights\": %lld, \"arena\": \"%s\", \"live\": [%d, %d]}",
-                 (long long)n->macs, (long long)constant_bytes(n), where, y ? y->live_from : n->time,
+                 (long long)n->macs, (long long)report_weights(n), where, y ? y->live_from : n->time,
                  y ? y->live_to : n->time);
     } else
         text_put(r->text, "%s%4d  %-20.20s %-24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s, c_tail(n->name, 24),
-                 shape, (long long)n->macs, (long long)constant_bytes(n), where);
+                 shape, (long long)n->macs, (long long)report_weights(n), where);
 }
 
 static void put_row(Node *n, Rows *r)
@@ -130,7 +130,6 @@ static void put_peak(Text *t, Model *m)
         return;
     if (p.live.n)
         qsort(p.live.at, (size_t)p.live.n, sizeof *p.live.at, by_size);
-    text_put(t, "; peak:");
     for (int i = 0; i < p.live.n && i < 4; i++)
         text_put(t, "%s %s %lld", i ? " +" : "",
                  c_comment(p.live.at[i]->name ? p.live.at[i]->name : name(p.live.at[i]->def->op->name)),
@@ -139,6 +138,14 @@ static void put_peak(Text *t, Model *m)
         text_put(t, " + %d smaller ones", p.live.n - 4);
     if (p.scratch)
         text_put(t, "%s scratch %lld", p.live.n ? " +" : "", (long long)p.scratch);
+}
+
+const char *report_peak(Model *m)
+{
+    Text t = {0}, peak = {0};
+    put_peak(&peak, m);
+    text_put(&t, peak.n ? "; peak:%s" : "%s", peak.n ? peak.s : "");
+    return t.s;
 }
 
 /* ---- the stack --------------------------------------------------------------------------------------------------- */
@@ -159,18 +166,28 @@ static int known_stack(const char *kernel)
     return known_stack("others");
 }
 
+typedef struct Deepest {
+    const Node *node;
+    int bytes;
+} Deepest;
+
 static void deepest_call(Node *n, void *arg)
 {
-    int *max = arg, bytes = n->call.kernel ? known_stack(n->call.kernel->name) : 0;
-    *max = bytes > *max ? bytes : *max;
+    Deepest *d = arg;
+    const int bytes = n->call.kernel ? known_stack(n->call.kernel->name) : 0;
+    if (bytes > d->bytes)
+        *d = (Deepest){n, bytes};
 }
 
-int report_stack(Model *m)
+static Deepest find_deepest(Model *m)
 {
-    int max = 0;
-    graph_each_node(m->graph, deepest_call, &max);
-    return (known_stack("entry") + max + 63) / 64 * 64;
+    Deepest d = {0};
+    graph_each_node(m->graph, deepest_call, &d);
+    return d;
 }
+
+const Node *report_deepest(Model *m) { return find_deepest(m).node; }
+int report_stack(Model *m) { return (known_stack("entry") + find_deepest(m).bytes + 63) / 64 * 64; }
 
 static const char table_head[] = "   #  %-20s %-24s %-20s %12s %10s  arena\n";
 
@@ -183,8 +200,7 @@ void put_report_table(Text *t, Model *m, const char *before)
     text_put(t, "%s\n%s %lld MAC, %zu B of weights, arena %lld B, lower bound %lld B", before, before,
              (long long)r.macs, constants()->inline_bytes + constants()->file_bytes, (long long)plan()->arena,
              (long long)plan()->bound);
-    put_peak(t, m);
-    text_put(t, "\n");
+    text_put(t, "%s\n", report_peak(m));
 }
 
 static void report_json(Text *t, Model *m, int64_t macs)
@@ -211,7 +227,7 @@ static void report_text(Text *t, Model *m, const Rows *total)
     put_rows(m->graph, &(Rows){.text = t, .before = ""});
     text_put(t, "  flash   %lld B weights\n  arena   %lld B, lower bound %lld B", weights, (long long)plan()->arena,
              (long long)plan()->bound);
-    put_peak(t, m);
+    text_put(t, "%s", report_peak(m));
     const int stack = report_stack(m);
     text_put(t, "\n  stack   %d B\n  compute %lld MAC\n", stack, macs);
     text_put(t, "onnxcc: ");

@@ -4,8 +4,9 @@
 
 #include "ir/graph.h"
 
-void emit_model(Model *m);            /* writes the files */
-bool is_includable(const char *file); /* can the name be in an #include? */
+void emit_model(Model *m);                      /* writes the files */
+const char *output_path(const char *extension); /* beside the C file, of its name */
+bool is_includable(const char *file);           /* can the name be in an #include? */
 /* A field of struct PREFIX_sizes. */
 typedef struct SizeField {
     const char *name;

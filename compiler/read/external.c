@@ -1,5 +1,6 @@
 /* external.c - external tensor data: files are opened only beneath the model's folder, checked, and mapped rather than
  * copied. */
+#include "base/depend.h"
 #include "base/output.h"
 #include "base/options.h"
 #include "read/parse.h"
@@ -228,8 +229,11 @@ static void open_file(Model *m, Name location, File *f, const Path *p)
         note_help("make it a copy of its own");
     } else if (!map_file(fd, (size_t)st.st_size, &f->s))
         fail(EXIT_IO, "cannot read '%s': %s", path, strerror(errno));
-    else
+    else {
         f->bad = false;
+        const char *slash = strrchr(m->file, '/');
+        depend_input(name_format("%.*s%s", slash ? (int)(slash + 1 - m->file) : 0, m->file, location->s)->s);
+    }
     close_kept();
 }
 

@@ -2,6 +2,7 @@
  * graphs, with names bound to values; tensors point into the file.
  * Leaves: every name resolved or reported; check.c checks order, arity and types. */
 #include "read/parse.h"
+#include "base/depend.h"
 #include "base/options.h"
 #include "ir/opset.h"
 #include "read/read.h"
@@ -461,6 +462,7 @@ static Span open_file(const char *file)
     else if (!map_file(fd, (size_t)st.st_size, &s))
         fail(EXIT_IO, "cannot read '%s': %s", shown, strerror(errno));
     close_kept();
+    depend_input(file);
     return s;
 }
 

@@ -1,8 +1,9 @@
 """A model without the nodes that no result needs for some inputs. The sizes of a shape that is known before the run need no
-elements, nor does the question whether an optional has one; of an If, only the branch that is taken is needed; of a Loop, only
+elements, nor does the number of elements of a sequence or an optional; of an If, only the branch that is taken is needed; of a Loop, only
 the outputs that are used, and what they depend on."""
 import numpy as np
 import onnx
+import onnx.inliner
 from onnx import helper, numpy_helper, shape_inference
 
 
@@ -26,17 +27,20 @@ def known_size(node, known):
     return helper.make_node("Constant", [], node.output, value=numpy_helper.from_array(np.array(value, np.int64)))
 
 
-def known_presence(node, nodes):
-    """A Constant instead of OptionalHasElement of an Optional among the nodes, or the node."""
-    if node.op_type != "OptionalHasElement":
+def known_count(node, nodes):
+    """A Constant instead of OptionalHasElement of an Optional, or SequenceLength of a SequenceConstruct, among the nodes; or the
+    node."""
+    makers = {"OptionalHasElement": "Optional", "SequenceLength": "SequenceConstruct"}
+    if node.op_type not in makers:
         return node
     made_by = {y: n for n in nodes for y in n.output}
-    optional = made_by.get(node.input[0])
-    while optional and optional.op_type == "Identity":
-        optional = made_by.get(optional.input[0])
-    if not optional or optional.op_type != "Optional":
+    maker = made_by.get(node.input[0])
+    while maker and maker.op_type == "Identity":
+        maker = made_by.get(maker.input[0])
+    if not maker or maker.op_type != makers[node.op_type]:
         return node
-    return helper.make_node("Constant", [], node.output, value=numpy_helper.from_array(np.array(bool(optional.input))))
+    count = np.array(len(maker.input), bool if node.op_type == "OptionalHasElement" else np.int64)
+    return helper.make_node("Constant", [], node.output, value=numpy_helper.from_array(count))
 
 
 def names_read(node):
@@ -115,10 +119,11 @@ def with_outputs(node, alive):
 
 def needed(model, sizes, value_of):
     """sizes: {input: its dimensions}; value_of(model, name): a value of it, or None if there is none."""
+    model = onnx.inliner.inline_local_functions(model)
     model = with_input_sizes(with_branches(model, value_of), sizes)
     known = shapes(shape_inference.infer_shapes(model, data_prop=True).graph)
     alive, nodes = {v.name for v in model.graph.output}, []
-    for node in reversed([known_presence(known_size(n, known), model.graph.node) for n in model.graph.node]):
+    for node in reversed([known_count(known_size(n, known), model.graph.node) for n in model.graph.node]):
         if alive.intersection(node.output):
             nodes.append(with_outputs(node, alive))
             alive.update(names_read(nodes[-1]))

@@ -47,7 +47,7 @@ REFUSES = (
 )
 # What ONNX Runtime accepts of empty tensors, although the standard does not:
 ACCEPTS_EMPTY = ("do not fit beside each other",)
-TOO_LARGE = "fits in no memory", "the trip count may be too large"
+TOO_LARGE = "fits in no memory", "the trip count may be too large", "more than the arena's limit"
 NEGATIVE, LARGE = (-1, -(1 << 40), -(1 << 63)), (1 << 31, 1 << 32, 1 << 40, 1 << 62, (1 << 63) - 1)
 EXTREME = {"extreme": [np.inf, -np.inf, 1e-40, -1e-40, 0.0, -0.0, 1.0], "nan": [np.nan],
            "huge": [3.4e38, -3.4e38]}  # their sums depend on the order, so that results need only be defined

@@ -1,0 +1,73 @@
+/* budget.c - the budgets of memory (--max-ram, --max-flash, --max-stack): an error names what takes most. */
+#include "emit/emit.h"
+#include "base/options.h"
+#include "emit/report.h"
+#include "memory/plan.h"
+
+static int64_t bytes_of(Value *const *v, int n)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += (int64_t)type_bytes(v[i]->type, dim_high(shape_count(*v[i]->shape)));
+    return sum;
+}
+
+static void check_ram(Model *m)
+{
+    const int64_t arena = plan()->arena, stack = report_stack(m);
+    const int64_t in = bytes_of(m->graph->in.at, m->graph->in.n), out = bytes_of(m->graph->out.at, m->graph->out.n);
+    const int64_t all = arena + in + out + stack;
+    if (!opt()->max_ram || all <= opt()->max_ram)
+        return;
+    error_at("", "", "%lld bytes of RAM, more than --max-ram %lld: arena %lld, inputs %lld, outputs %lld, stack %lld",
+             (long long)all, (long long)opt()->max_ram, (long long)arena, (long long)in, (long long)out,
+             (long long)stack);
+    if (arena)
+        note_help("the arena has %lld bytes%s", (long long)arena, report_peak(m));
+}
+
+typedef struct Largest {
+    const Node *node;
+    int64_t bytes;
+} Largest;
+
+static void find_largest(Node *n, void *arg)
+{
+    Largest *l = arg;
+    const int64_t bytes = report_weights(n);
+    if (bytes > l->bytes)
+        *l = (Largest){n, bytes};
+}
+
+static void check_flash(Model *m)
+{
+    const int64_t bytes = (int64_t)(constants()->inline_bytes + constants()->file_bytes);
+    if (!opt()->max_flash || bytes <= opt()->max_flash)
+        return;
+    Largest l = {0};
+    graph_each_node(m->graph, find_largest, &l);
+    error_at("", "", "%lld bytes of weights, more than --max-flash %lld", (long long)bytes,
+             (long long)opt()->max_flash);
+    if (l.node)
+        note_help("the most, %lld bytes, has %s '%s'", (long long)l.bytes, c_comment(node_operator(l.node)),
+                  c_comment(l.node->name));
+}
+
+static void check_stack(Model *m)
+{
+    const int bytes = report_stack(m);
+    if (!opt()->max_stack || bytes <= opt()->max_stack)
+        return;
+    const Node *n = report_deepest(m);
+    error_at("", "", "%d bytes of stack, more than --max-stack %lld", bytes, (long long)opt()->max_stack);
+    if (n)
+        note_help("the most has %s '%s'", c_comment(node_operator(n)), c_comment(n->name));
+}
+
+void check_budgets(Model *m)
+{
+    check_ram(m);
+    check_flash(m);
+    check_stack(m);
+    stop_on_errors();
+}

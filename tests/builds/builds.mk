@@ -1,0 +1,11 @@
+# Projects (samples/builds) that use installed of onnxcc, out of tree: they are built again when the model has changed, and
+# only then. Dependency files, --check, budgets, the command in the banner.
+# Parts: base/depend, base/compare, emit/banner, emit/budget.
+TESTS += builds
+test-builds: setup all
+	@rm -rf $(B)/builds && mkdir -p $(B)/builds
+	@$(MAKE) --no-print-directory --silent install PREFIX='$(abspath $(B))/builds/installed' >/dev/null
+	@B=$(B) $(PYTHON) tests/builds/run.py
+	@$(MAKE) --no-print-directory --silent uninstall PREFIX='$(abspath $(B))/builds/installed'
+	@! find '$(B)/builds/installed' -type f | grep .
+.PHONY: test-builds
