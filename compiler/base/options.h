@@ -9,7 +9,7 @@ typedef enum Weights { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FIL
 typedef struct Options {
     const char *model, *output, *prefix, *dump, *eval_dir;
     const Target *target;
-    int64_t max_arena; /* bytes; 0: the default, 1 GB */
+    int64_t max_arena;                     /* bytes; 0: the default, 1 GB */
     int64_t max_ram, max_flash, max_stack; /* budgets in bytes; 0: none */
     Weights weights;
     int64_t channel_block; /* 8 or 16; 0: not given */

@@ -5,6 +5,7 @@
 
 int main(void)
 {
-    printf("arena %d bytes, stack %d bytes; status 0 is \"%s\"\n", (int)MODEL_ARENA_BYTES, (int)MODEL_STACK_BYTES, model_status(0));
+    printf("arena %d bytes, stack %d bytes; status 0 is \"%s\"\n", (int)MODEL_ARENA_BYTES, (int)MODEL_STACK_BYTES,
+           model_status(0));
     return 0;
 }

@@ -53,7 +53,7 @@ def look_at(file, text, names):
     if file == "tests/lint/walls.py":   # it contains the forbidden words
         return
     each_line(file, text, r"(?<![\w)}.])/(?:home|Users)/\w+|(?<!version )\bhttps?://", "a place on one machine or in the net: {}")
-    if not file.endswith(".mk") and "akefile" not in file and file != "LICENSE":
+    if not file.endswith((".mk", ".mk.in")) and "akefile" not in file and file != "LICENSE":
         each_line(file, text, r"\t", "a tab")
     if file.endswith((".c", ".h", ".py", ".mk")):
         each_line(file, text, r"[ \t]+$", "space at the end of a line")
