@@ -2,7 +2,7 @@
 
 import numpy as np
 import onnxruntime
-from onnx import TensorProto, helper
+from onnx import helper
 
 MICROSOFT = "com.microsoft"
 BATCH, HEADS, SIZE, V_SIZE, ROWS, KEYS, PAST = 2, 3, 8, 6, 4, 7, 5
@@ -35,26 +35,23 @@ def ints(*v):
     return np.array(v, np.int32)
 
 
-def runtime(op, inputs, attrs, outputs):
+def runtime(op, inputs, attrs, outputs, types=()):
     """ONNX Runtime's results. The operators' own inference leaves some types open."""
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
     node = helper.make_node(op, names, [f"y{i}" for i in range(outputs)], domain=MICROSOFT, **attrs)
     given = [(n, np.asarray(x)) for n, x in zip(names, inputs) if n]
-    kind = helper.np_dtype_to_tensor_dtype(inputs[0].dtype)
+    kinds = [helper.np_dtype_to_tensor_dtype(np.dtype(t or inputs[0].dtype)) for t in [*types, *[None] * outputs]]
     graph = helper.make_graph([node], op, [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape) for n, x in given],
-                              [helper.make_tensor_value_info(y, kind, None) for y in node.output])
+                              [helper.make_tensor_value_info(y, kind, None) for y, kind in zip(node.output, kinds)])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22), helper.make_opsetid(MICROSOFT, 1)], ir_version=10)
     run = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     return run.run(None, dict(given))
 
 
-def add(c, name, op, inputs, attrs=None, *, outputs=1, like=None, sizes=None, consts=()):
+def add(c, name, op, inputs, attrs=None, *, outputs=1, like=None, types=(), sizes=None, consts=()):
     """like: (inputs, function of the results): the same in another form, where ONNX Runtime lacks this one."""
     attrs = attrs or {}
-    if like:
-        expected = runtime(op, like, attrs, outputs)
-    else:
-        expected = runtime(op, inputs, attrs, outputs)
+    expected = runtime(op, like or inputs, attrs, outputs, types)
     c.add(f"microsoft_{op.lower()}_{name}", op, inputs, attrs, version=1, domain=MICROSOFT, outputs=outputs, by=expected, sizes=sizes, consts=consts)
 
 
@@ -240,6 +237,114 @@ def add_rotary(c):
         add(c, f"{layout}_part", op, [flat, positions, *parts[0]], attrs, consts=(2, 3))
 
 
+# ---- GroupQueryAttention ------------------------------------------------------------------------------------------------------
+
+QUERIES, PAIRS, LONG = 4, 2, 16  # heads of queries, heads of keys, elements of each
+GROUP = {"num_heads": QUERIES, "kv_num_heads": PAIRS}
+ORDER = ("query key value past_key past_value seqlens_k total_sequence_length cos_cache sin_cache position_ids attention_bias head_sink k_scale "
+         "v_scale q_norm_weight k_norm_weight").split()
+
+
+def group_inputs(batch, rows, total, ends=None, past=None, packed=False, **more):
+    """The inputs, in order; ends: the number of keys of each sample; past: the length of the cache."""
+    x = {"query": normal(batch, rows, QUERIES * LONG), "key": normal(batch, rows, PAIRS * LONG), "value": positive(batch, rows, PAIRS * LONG)}
+    if packed:
+        x = {"query": np.concatenate(list(x.values()), 2)}
+    if past is not None:
+        x.update(past_key=normal(batch, PAIRS, past, LONG), past_value=positive(batch, PAIRS, past, LONG))
+    x.update(seqlens_k=np.array(ends or [total] * batch, np.int32) - 1, total_sequence_length=ints(total), **more)
+    inputs = [x.get(name) for name in ORDER]
+    while inputs[-1] is None:
+        inputs.pop()
+    return inputs
+
+
+def group_sizes(inputs):
+    """Open sizes of all of them."""
+    of = {"query": "b,s,", "key": "b,s,", "value": "b,s,", "past_key": "b,,p,", "past_value": "b,,p,", "seqlens_k": "b", "position_ids": "b,s",
+          "cos_cache": "m,", "sin_cache": "m,"}
+    return open_sizes(inputs, *(of.get(name, "") for name in ORDER[:len(inputs)]))
+
+
+def add_group(c):
+    op = "GroupQueryAttention"
+    caches = {"cos_cache": normal(20, LONG // 2), "sin_cache": normal(20, LONG // 2)}
+    rotary, sink = {"do_rotary": 1}, normal(QUERIES)
+    some = {"softcap": 0.7, "scale": 0.4}
+    # the first rows of samples of other lengths; those after what is in a cache, which has room for them or not
+    for name, sizes in (("first", (2, 5, 5)), ("padded", (2, 5, 5, [3, 5])), ("one", (2, 1, 8, None, 7)), ("apart", (2, 1, 8, [4, 8], 7)),
+                        ("room", (2, 1, 6, [1, 6], 9)), ("several", (1, 3, 7, None, 4)), ("several_room", (1, 3, 5, None, 7)),
+                        ("anew", (2, 3, 3, None, 7)), ("nothing", (1, 4, 4, None, 0))):
+        batch, rows, total = sizes[:3]
+        for k, (attrs, more) in enumerate((({}, {}), (rotary, caches), ({**rotary, "rotary_interleaved": 1}, {**caches, "packed": True}),
+                                           ({**rotary, **some}, {**caches, "position_ids": rng.integers(0, 12, (batch, rows))}),
+                                           ({**some, "smooth_softmax": 1}, {"attention_bias": normal(1, 1, rows, total)}),
+                                           ({"causal": 0}, {"attention_bias": normal(batch, QUERIES, rows, total), "head_sink": sink}))):
+            inputs = group_inputs(*sizes, **more)
+            add(c, f"{name}_{k}", op, inputs, {**GROUP, **attrs}, outputs=3)
+            if k in (0, 2, 3):
+                open_ = group_sizes(inputs)
+                add(c, f"{name}_{k}_open", op, inputs, {**GROUP, **attrs}, outputs=3, sizes=open_)
+                add(c, f"{name}_{k}_total", op, inputs, {**GROUP, **attrs}, outputs=3, sizes=open_, consts=(5, 6))
+        if name != "padded":
+            for window in 1, 2, 4:
+                inputs = group_inputs(*sizes, head_sink=sink)
+                add(c, f"{name}_window_{window}", op, inputs, {**GROUP, **some, "local_window_size": window}, outputs=3)
+        if name not in ("padded", "apart", "room"):  # there, some of ONNX Runtime's scores are not set
+            for mode in 1, 2:
+                attrs = {**GROUP, **some, "qk_output": mode, "local_window_size": 3}
+                bias = normal(batch, 1, rows, total)
+                bias[..., 0] = -np.inf if rows == 1 else 0
+                add(c, f"{name}_scores_{mode}", op, group_inputs(*sizes, attention_bias=bias), attrs, outputs=4)
+                inputs = group_inputs(*sizes, head_sink=sink)
+                add(c, f"{name}_scores_{mode}_open", op, inputs, attrs, outputs=4, sizes=group_sizes(inputs))
+        half = [x.astype(np.float16) if x is not None and x.dtype == np.float32 else x for x in group_inputs(*sizes, **caches)]
+        add(c, f"{name}_half", op, half, {**GROUP, **rotary, **some}, outputs=3)
+    # ONNX Runtime's processor code does not normalise queries and keys
+    inputs = group_inputs(2, 5, 5, q_norm_weight=normal(LONG), k_norm_weight=normal(LONG), **caches)
+    like = inputs[:14]
+    for i, weight in (0, inputs[14]), (1, inputs[15]):
+        x = inputs[i].reshape(2, 5, -1, LONG).astype(float)
+        like[i] = (x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-3) * weight).reshape(inputs[i].shape).astype(np.float32)
+    add(c, "normalised", op, inputs, {**GROUP, **rotary, "qk_norm_epsilon": 1e-3}, outputs=3, like=like)
+    # no new keys: they are those of another layer
+    for rows, total in (1, 6), (4, 4):
+        inputs = group_inputs(1 if rows > 1 else 2, rows, total, past=7, **caches)
+        inputs[1] = inputs[2] = inputs[1][:, :0]
+        add(c, f"others_{rows}", op, inputs, {**GROUP, **rotary}, outputs=3)
+    for bits in 4, 8:
+        for kind in "PER_TENSOR", "PER_CHANNEL":
+            attrs = {**GROUP, **rotary, "kv_cache_bit_width": bits, "k_quant_type": kind, "v_quant_type": kind}
+            t, size = (np.uint8, LONG // 2) if bits == 4 else (np.int8, LONG)
+            for past, rows, total in (0, 3, 3), (5, 1, 6), (8, 1, 6):
+                shape = (1, PAIRS, 1, LONG) if kind == "PER_CHANNEL" else (1,)
+                scales = [np.exp2(rng.integers(-bits // 2, 1 - bits // 2, shape)).astype(np.float32) for _ in range(2)]
+                inputs = group_inputs(2, rows, total, past=0, k_scale=scales[0], v_scale=scales[1], **caches)
+                inputs[3:5] = [rng.integers(0 if bits == 4 else -100, 255 if bits == 4 else 100, (2, PAIRS, past, size)).astype(t) for _ in range(2)]
+                add(c, f"bits_{bits}_{kind}_{past}", op, inputs, attrs, outputs=3, types=[None, t, t])
+                add(c, f"bits_{bits}_{kind}_{past}_open", op, inputs, attrs, outputs=3, types=[None, t, t], sizes=group_sizes(inputs), consts=(12, 13))
+
+
+def add_sliding(c):
+    """A cache for a window: its rows beyond those that remain are not defined; 0 here."""
+    op = "GroupQueryAttention"
+    caches = {"cos_cache": normal(40, LONG // 2), "sin_cache": normal(40, LONG // 2)}
+    for window, room in (4, 4), (3, 6), (2, 7):
+        for batch, rows, total in (1, 1, 3), (1, 1, 12), (2, 1, 9), (1, 5, 5), (1, 5, 14), (1, 9, 9), (1, 3, 6):
+            ends = [total, total - 2][:batch]
+            inputs = group_inputs(batch, rows, total, ends, room, attention_bias=normal(1, QUERIES, rows, total), **caches)
+            attrs = {**GROUP, "do_rotary": 1, "sliding_window_cache": 1, "local_window_size": window}
+            y = runtime(op, inputs, attrs, 3)
+            block = room - window + 1
+            for b, end in enumerate(ends):
+                kept = end if end <= room else end - block * -(-(end - room) // block)
+                for cache in y[1:]:
+                    cache[b, :, kept:] = 0
+            name = f"microsoft_{op.lower()}_sliding_{window}_{batch}_{rows}_{total}"
+            for kind, sizes in ("", None), ("_open", group_sizes(inputs)):
+                c.add(name + kind, op, inputs, attrs, version=1, domain=MICROSOFT, outputs=3, by=y, sizes=sizes, consts=(6,))
+
+
 def add_attentions(c):
-    for f in add_multi_head, add_decoder, add_packed_weights, add_rotary:
+    for f in add_multi_head, add_decoder, add_packed_weights, add_rotary, add_group, add_sliding:
         f(c)

@@ -25,3 +25,17 @@ def rotary(c):
     if c.op.startswith("M"):
         ids, attrs["mrope_section"] = np.stack([ids, ids[::-1], 4 - ids]), [2, 1, 1]
     return Call([c.x("T", 2, 3, 16), ids, c.x("T", 5, 4, at=1), c.x("T", 5, 4, at=2)], attrs, trust="runtime")
+
+
+@calls("GroupQueryAttention", domain=MICROSOFT)
+def group_query(c):
+    t, attrs, size = c["T_CACHE"], {"num_heads": 2, "kv_num_heads": 1}, 8
+    if t in ("uint8", "int8"):
+        attrs.update(kv_cache_bit_width=4 if t == "uint8" else 8, k_quant_type="PER_TENSOR", v_quant_type="PER_TENSOR")
+        size = 4 if t == "uint8" else 8
+    elif t != c["T"]:  # the same type
+        c.types["T"] = c.types["T_CACHE"] = t if t != "float" else c["T"]
+    past = [c.x("T_CACHE", 2, 1, 4, size, low=1, at=k) for k in range(2)]
+    scales = [np.array([0.5], np.float32)] * 2 if size == 4 or t == "int8" else []
+    inputs = [c.x("T", 2, 1, 16), c.x("T", 2, 1, 8, at=1), c.x("T", 2, 1, 8, low=1, at=2), *past, np.array([3, 4], np.int32), np.array([5], np.int32)]
+    return Call([*inputs, *[None] * 5, *scales] if scales else inputs, attrs, outputs=3, trust="runtime")
