@@ -174,21 +174,71 @@ static void gemm_expand(Node *n)
 
 /* ---- convolution ------------------------------------------------------------------------------------------------- */
 
-void expand_conv(Node *n, Value *w)
+/* v, of `rank` axes, with the channels moved from the last axis to axis 1, or back. */
+static Value *channels_moved(Node *n, Value *v, int rank, bool back)
 {
-    Value *y = make(n, "Conv", 3, in(n, 0), w, in(n, 2));
-    int errors = error_count();
-    attrs_without(n, "activation", y->def);
-    if (in(n, 3)) {
-        infer_node(y->def);
-        if (error_count() > errors || !require_shape(n, 3, *y->shape))
-            return;
-        y = make(n, "Add", 2, y, in(n, 3));
-    }
-    expand_unless_wrong(n, activated_by_list(n, y));
+    int64_t perm[MAX_RANK] = {0};
+    for (int i = 1; i < rank; i++)
+        perm[i] = back ? (i == rank - 1 ? 1 : i + 1) : i == 1 ? rank - 1 : i - 1;
+    v = make(n, "Transpose", 1, v);
+    attr_set_ints(v->def, "perm", rank, perm);
+    return v;
 }
 
+static bool is_image(Node *n)
+{
+    return in_shape(n, 0).rank >= 3 || node_error(n, "%s is no image", shape_text(in_shape(n, 0)));
+}
+
+/* The convolution of x, with input 3, if given, added to it and then the activation. NULL: wrong, reported. */
+static Value *convolved(Node *n, Value *x, Value *w, bool last)
+{
+    Value *y = make(n, "Conv", 3, x, w, in(n, 2)), *z = in(n, 3);
+    int errors = error_count();
+    attrs_without(n, "activation", y->def);
+    if (z) {
+        infer_node(y->def);
+        Shape whole = error_count() > errors ? (Shape){0} : *y->shape;
+        for (int i = 1; last && i < whole.rank; i++)
+            whole.dim[i] = y->shape->dim[i == whole.rank - 1 ? 1 : i + 1];
+        if (error_count() > errors || !require_shape(n, 3, whole))
+            return NULL;
+        y = make(n, "Add", 2, y, last ? channels_moved(n, z, whole.rank, false) : z);
+    }
+    return activated_by_list(n, y);
+}
+
+void expand_conv(Node *n, Value *w) { expand_unless_wrong(n, convolved(n, in(n, 0), w, false)); }
+
 static void conv_expand(Node *n) { expand_conv(n, in(n, 1)); }
+
+/* The same for an image with its channels last. */
+static void nhwc_fused_conv_expand(Node *n)
+{
+    int rank = in_shape(n, 0).rank;
+    if (!is_image(n))
+        return;
+    Value *y = convolved(n, inferred(channels_moved(n, in(n, 0), rank, false)), in(n, 1), true);
+    if (y)
+        expand_to(n, channels_moved(n, y, rank, true));
+}
+
+/* Conv of an image with its channels last. So are those of the weights, contrary to ONNX Runtime's documentation: its
+ * optimiser and kernels have them so. */
+static void nhwc_conv_expand(Node *n)
+{
+    int rank = in_shape(n, 0).rank;
+    if (!is_image(n))
+        return;
+    if (in_shape(n, 1).rank != rank) {
+        node_error(n, "the weights %s need %d dimensions like the input", shape_text(in_shape(n, 1)), rank);
+        return;
+    }
+    Value *y = make(n, "Conv", 3, channels_moved(n, in(n, 0), rank, false), channels_moved(n, in(n, 1), rank, false),
+                    in(n, 2));
+    attrs_without(n, "activation", y->def);
+    expand_to(n, channels_moved(n, y, rank, true));
+}
 
 /* ---- normalisations ---------------------------------------------------------------------------------------------- */
 
@@ -341,16 +391,97 @@ static void embed_expand(Node *n)
 
 /* ---- Gelu -------------------------------------------------------------------------------------------------------- */
 
-/* Of x + bias, if there is one; 16-bit floats are rounded once. */
+/* Gelu of x, of type t, + bias, if given; 16-bit floats are rounded once. */
+static Value *gelu(Node *n, Value *x, Value *bias, Type t)
+{
+    Type wide = bias ? type_arith(t) : t;
+    x = converted(n, x, t, wide);
+    Value *y = make(n, "Gelu", 1, bias ? make(n, "Add", 2, x, make_cast(n, bias, wide)) : x);
+    attr_set_string(y->def, "approximate", strstr(n->op->name, "FastGelu") ? "tanh" : "none");
+    return converted(n, y, wide, t);
+}
+
 static void gelu_expand(Node *n)
 {
-    Type t = in_type(n, 0), wide = in(n, 1) ? type_arith(t) : t;
+    if (require_expands(n, 1, in_shape(n, 0)))
+        expand_to(n, gelu(n, in(n, 0), in(n, 1), in_type(n, 0)));
+}
+
+static void gemm_fast_gelu_expand(Node *n)
+{
+    expand_to(n, gelu(n, make(n, "MatMul", 2, in(n, 0), in(n, 1)), in(n, 2), in_type(n, 0)));
+}
+
+/* x + bias, halved along the last axis: the first half times Gelu of the second. */
+static void split_gelu_expand(Node *n)
+{
+    Value *sum = make(n, "Add", 2, in(n, 0), in(n, 1));
+    Node *half = make_node(n, "Split", 1, &sum, 2);
+    attr_set_int(half, "axis", -1);
+    attr_set_int(half, "num_outputs", 2);
+    int rank = in_shape(n, 0).rank;
+    if (rank < 1 || !require_dim(n, "the last axis", dim_mul(D(2), dim_div(in_shape(n, 0).dim[rank - 1], D(2))),
+                                 in_shape(n, 0).dim[rank - 1]))
+        return;
+    expand_to(n, make(n, "Mul", 2, half->out[0], make(n, "Gelu", 1, half->out[1])));
+}
+
+/* ---- Softmax ----------------------------------------------------------------------------------------------------- */
+
+/* Softmax of data + bias, over all axes from `axis` on. */
+static void bias_softmax_expand(Node *n)
+{
+    int rank = in_shape(n, 0).rank, axis = attr_axis(n, "axis", rank);
     if (!require_expands(n, 1, in_shape(n, 0)))
         return;
+    Value *x = make(n, "Add", 2, in(n, 0), in(n, 1));
+    if (axis < rank - 1)
+        x = with_int(make(n, "Flatten", 1, x), "axis", axis);
+    Value *y = make(n, "Softmax", 1, x);
+    expand_to(n, axis < rank - 1 ? make(n, "Reshape", 2, y, make(n, "Shape", 1, in(n, 0))) : y);
+}
+
+/* ---- GroupNorm --------------------------------------------------------------------------------------------------- */
+
+/* Input i, an element per channel (or per image and channel), as x's channels are. */
+static Value *by_channel(Node *n, int i, bool last, Type t)
+{
+    Shape s = in_shape(n, i);
+    Value *v = make_cast(n, in(n, i), t);
+    int rank = in_shape(n, 0).rank;
+    if (s.rank > 2 || (last && s.rank == 1))
+        return v;
+    Dim wide[MAX_RANK];
+    for (int k = 0; k < rank; k++)
+        wide[k] = D(1);
+    wide[last ? rank - 1 : 1] = s.dim[s.rank - 1];
+    wide[0] = s.rank == 2 ? s.dim[0] : D(1);
+    return make_reshape(n, v, rank, wide);
+}
+
+/* x + skip + bias, if there are these; its sum is output 1. Then normalised by groups, then Swish if activation is 1. */
+static void group_norm_expand(Node *n)
+{
+    Type t = in_type(n, 0), wide = type_arith(t);
+    bool last = attr_int(n, "channels_last") != 0;
+    int rank = in_shape(n, 0).rank;
+    if (!is_image(n))
+        return;
     Value *x = make_cast(n, in(n, 0), wide);
-    Value *y = make(n, "Gelu", 1, in(n, 1) ? make(n, "Add", 2, x, make_cast(n, in(n, 1), wide)) : x);
-    attr_set_string(y->def, "approximate", strcmp(n->op->name, "FastGelu") ? "none" : "tanh");
-    expand_to(n, converted(n, y, wide, t));
+    if (in(n, 3))
+        x = make(n, "Add", 2, x, by_channel(n, 3, last, wide));
+    if (in(n, 4))
+        x = make(n, "Add", 2, x, by_channel(n, 4, last, wide));
+    if (out(n, 1))
+        replace_out(n, 1, converted(n, x, wide, t));
+    Value *y = make(n, "GroupNormalization", 3, last ? channels_moved(n, x, rank, false) : x,
+                    make_cast(n, in(n, 1), wide), make_cast(n, in(n, 2), wide));
+    attr_set_int(y->def, "num_groups", attr_int(n, "groups"));
+    attr_set_float(y->def, "epsilon", attr_float(n, "epsilon"));
+    if (attr_int(n, "activation"))
+        y = make(n, "Swish", 1, y);
+    replace_out(n, 0, converted(n, last ? channels_moved(n, y, rank, true) : y, wide, t));
+    expand_done(n);
 }
 
 /* ---- schemas ----------------------------------------------------------------------------------------------------- */
@@ -358,6 +489,10 @@ static void gelu_expand(Node *n)
 #define PRODUCT "alpha:float=1.0 transA:int=0 transB:int=0"
 #define BATCH " transBatchA:int=0 transBatchB:int=0"
 #define BY_NAME " activation_alpha:float? activation_beta:float? activation_gamma:float?"
+#define BY_LIST " activation:string? activation_params:floats?"
+#define CONV                                                                                                           \
+    "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? pads:ints? strides:ints?"
+#define GROUPS "activation:int channels_last:int=1 epsilon:float=1e-5 groups:int"
 #define AB_Y "A:T B:T -> Y:T"
 #define NORM "axis:int=-1 epsilon:float=1e-5 stash_type:int=1"
 #define F_BF "T=float|float16|bfloat16"
@@ -370,10 +505,10 @@ static const Op microsoft_fused_ops[] = {
     {"FusedGemm", 1, "A:T B:T C?:T -> Y:T", "T=F",
      "activation:string? alpha:float=1.0 beta:float=1.0 transA:int=0 transB:int=0" BY_NAME, .expand = gemm_expand,
      MICROSOFT},
-    {"FusedConv", 1, "X:T W:T B?:T Z?:T -> Y:T", "T=F",
-     "activation:string? activation_params:floats? auto_pad:string=NOTSET dilations:ints? group:int=1 "
-     "kernel_shape:ints? pads:ints? strides:ints?",
-     .expand = conv_expand, MICROSOFT},
+    {"FusedConv", 1, "X:T W:T B?:T Z?:T -> Y:T", "T=F", CONV BY_LIST, .expand = conv_expand, MICROSOFT},
+    {"NhwcFusedConv", 1, "X:T W:T B?:T Z?:T -> Y:T", "T=float|float16", CONV BY_LIST, .expand = nhwc_fused_conv_expand,
+     MICROSOFT},
+    {"NhwcConv", 1, "X:T W:T B?:T -> Y:T", "T=F", CONV, .expand = nhwc_conv_expand, MICROSOFT},
     {"BiasGelu", 1, "A:T B:T -> C:T", "T=FB", "", .expand = gelu_expand, MICROSOFT},
     {"Gelu", 1, "X:T -> Y:T", "T=FB", "", .expand = gelu_expand, MICROSOFT},
     {"FastGelu", 1, "X:T bias?:T -> Y:T", "T=FB", "", .expand = gelu_expand, MICROSOFT},
@@ -388,6 +523,16 @@ static const Op microsoft_fused_ops[] = {
      "input_ids:T1 segment_ids?:T1 word_embedding:T position_embedding:T segment_embedding?:T gamma:T beta:T mask?:T1 "
      "position_ids?:T1 -> output:T mask_index?:T1 embedding_sum?:T",
      "T=float|float16 T1=int32", "epsilon:float=1e-12 mask_index_type:int=0", .expand = embed_expand, MICROSOFT},
+    {"GemmFastGelu", 1, "X:T W:T bias?:T -> Y:T", F_BF, "", .expand = gemm_fast_gelu_expand, MICROSOFT},
+    {"BiasSplitGelu", 1, "X:T bias:T -> Y:T", "T=float|float16", "", .expand = split_gelu_expand, MICROSOFT},
+    {"BiasAdd", 1, "X:T bias:T skip:T -> Y:T", "T=float|float16", "", .body = "s = Add(X, bias) Y = Add(s, skip)",
+     MICROSOFT},
+    {"BiasSoftmax", 1, "data:T bias:T -> output:T", "T=F", "axis:int=1 is_inner_broadcast:int",
+     .expand = bias_softmax_expand, MICROSOFT},
+    {"GroupNorm", 1, "X:T gamma:M beta:M -> Y:T", "T=float|float16 M=float|float16", GROUPS,
+     .expand = group_norm_expand, MICROSOFT},
+    {"SkipGroupNorm", 1, "X:T gamma:M beta:M skip:T bias?:T -> Y:T S?:T", "T=float|float16 M=float|float16", GROUPS,
+     .expand = group_norm_expand, MICROSOFT},
     /* ONNX Runtime's optimisers write these in the domain of ONNX. */
     {"LayerNormalization", 1, "X:T Scale:V B?:V -> Y:V Mean?:U InvStdDev?:U", "T=FB V=FB U=float", NORM,
      .expand = layer_norm_1},

@@ -1,8 +1,10 @@
-/* roi.c - RoiAlign, MaxRoiPool, NonMaxSuppression. */
+/* roi.c - RoiAlign, MaxRoiPool, NonMaxSuppression; CropAndResize, of com.microsoft. */
 #include <strings.h>
 
 #include "passes/infer.h"
 #include "ir/call.h"
+#include "crop_resize.h"
+#include "microsoft.h"
 #include "roi.h"
 
 /* ---- RoiAlign, MaxRoiPool --------------------------------------------------------------------------------------- */
@@ -82,6 +84,36 @@ static void max_roi_pool_bind(Node *n)
     BIND(n, max_roi_pool, ROI_FIELDS);
 }
 
+/* ---- CropAndResize ---------------------------------------------------------------------------------------------- */
+
+static void crop_resize_infer(Node *n)
+{
+    Shape x = in_shape(n, 0), rois = in_shape(n, 1);
+    Dim size[2];
+    one_of(n, "mode", "nearest", "bilinear");
+    if (x.rank != 4 || rois.rank != 2) {
+        node_error(n, "the input is %s, the regions %s; needed are N,C,H,W and regions of 4 numbers", shape_text(x),
+                   shape_text(rois));
+        return;
+    }
+    if (!require_dim(n, "numbers of a region", rois.dim[1], D(4)) || !require_shape(n, 2, shape_list(1, rois.dim[0])) ||
+        !require_indices(n, 2, 1, x.dim, false))
+        return;
+    int k = in_dims(n, 3, size, 2);
+    if (k == 2 && require_size(n, "crop_size", &size[0]) && require_size(n, "crop_size", &size[1]))
+        set_out(n, 0, in_type(n, 0), shape_list(4, rois.dim[0], x.dim[1], size[0], size[1]));
+    else if (k >= 0 && k != 2)
+        node_error(n, "crop_size has %d numbers instead of height and width", k);
+}
+
+static void crop_resize_bind(Node *n)
+{
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
+    BIND_ARGS(n, crop_resize, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), .batch = x.dim[0],
+              .channels = x.dim[1], .in = {x.dim[2], x.dim[3]}, .rois = y.dim[0], .out = {y.dim[2], y.dim[3]},
+              .outside = attr_float(n, "extrapolation_value"), .nearest = D(one_of(n, "mode", "nearest", "bilinear")));
+}
+
 /* ---- NonMaxSuppression ------------------------------------------------------------------------------------------ */
 
 static void nms_infer(Node *n)
@@ -134,6 +166,9 @@ static const Op roi_ops[] = {
     {"RoiAlign", 10, ROI_ALIGN, "T1=F", ROI_ATTRS, .infer = roi_align_infer, .bind = roi_align_bind},
     {"MaxRoiPool", 22, "X:T rois:T -> Y:T", "T=FB", "pooled_shape:ints spatial_scale:float=1",
      .infer = max_roi_pool_infer, .bind = max_roi_pool_bind, .compatible = "1 T=F"},
+    {"CropAndResize", 1, "X:T1 rois:T1 batch_indices:T2 crop_size:T2 -> Y:T1", "T1=F T2=int32",
+     "extrapolation_value:float=0.0 mode:string=bilinear", .infer = crop_resize_infer, .bind = crop_resize_bind,
+     MICROSOFT},
     {"NonMaxSuppression", 11,
      "boxes:float scores:float max_output_boxes_per_class?:int64 iou_threshold?:float score_threshold?:float -> "
      "selected_indices:int64",

@@ -4,8 +4,9 @@ ONNX Runtime."""
 import math
 
 import numpy as np
+from onnx import helper, numpy_helper
 
-from call import Call, calls
+from call import Call, calls, ints, to_type
 
 MICROSOFT = "com.microsoft"
 
@@ -88,3 +89,178 @@ def embed_layer_norm(c):
 @calls("SimplifiedLayerNormalization")
 def simplified_layer_norm(c):
     return Call([c.x("T", 2, 4), c.x("V", 4, at=1)], outputs=2, by=rms_norm)
+
+
+# ---- without a kernel in the CPU provider -----------------------------------------------------------------------------------
+
+
+def swish(x):
+    return x / (1 + np.exp(-x))
+
+
+@calls("NhwcFusedConv", "NhwcConv", domain=MICROSOFT)
+def nhwc_conv(c):
+    x, w = c.x("T", 1, 3, 2), c.x("T", 4, 2, 1, at=1)
+    if c.op == "NhwcConv":
+        return Call([x, w.transpose(0, 2, 1), c.x("T", 4)], by=lambda x, w, b: [x @ w[:, 0].T + b])
+    return Call([x, w, c.x("T", 4), c.x("T", 1, 3, 4)], {"activation": "Relu"},
+                by=lambda x, w, b, z: [np.maximum(x @ w[..., 0].T + b + z, 0)])
+
+
+@calls("GemmFastGelu", domain=MICROSOFT)
+def gemm_fast_gelu(c):
+    return Call([c.x("T", 2, 3, low=-1, high=1), c.x("T", 3, 2, low=-1, high=1, at=1), c.x("T", 2)], by=lambda x, w, b: [fast_gelu(x @ w + b)])
+
+
+@calls("BiasSplitGelu", "BiasAdd", domain=MICROSOFT)
+def bias_add(c):
+    inputs = [c.x("T", 1, 2, 4), c.x("T", 4, at=1), c.x("T", 1, 2, 4, at=2)]
+    if c.op == "BiasAdd":
+        return Call(inputs, by=lambda x, b, z: [x + b + z])
+    return Call(inputs[:2], by=lambda x, b: [(x + b)[..., :2] * gelu((x + b)[..., 2:])])
+
+
+@calls("BiasSoftmax", domain=MICROSOFT)
+def bias_softmax(c):
+    return Call([c.x("T", 2, 3), c.x("T", 3, at=1)], {"axis": 1, "is_inner_broadcast": 0},
+                by=lambda x, b: [np.exp(x + b) / np.exp(x + b).sum(1, keepdims=True)])
+
+
+@calls("GroupNorm", "SkipGroupNorm", domain=MICROSOFT)
+def group_norm(c):
+    def by(x, gamma, beta, *more):
+        s = x + sum(more)
+        parts = s.reshape(1, 2, 1, 2, 2).astype(float)
+        mean = parts.mean((1, 2, 4), keepdims=True)
+        y = ((parts - mean) / np.sqrt(((parts - mean) ** 2).mean((1, 2, 4), keepdims=True) + 1e-5)).reshape(s.shape)
+        return [swish(y * gamma + beta), s]
+    skip = [c.x("T", 1, 2, 1, 4, at=1)] if c.op == "SkipGroupNorm" else []
+    return Call([c.x("T", 1, 2, 1, 4), c.x("M", 4), c.x("M", 4, at=1), *skip], {"activation": 1, "groups": 2}, outputs=1 + len(skip), by=by)
+
+
+# ---- in other words ---------------------------------------------------------------------------------------------------------
+
+
+@calls("ExpandDims", domain=MICROSOFT)
+def expand_dims(c):
+    return Call([c.x("T", 2, 3), np.array(-1, np.int32)], consts=(1,), by=lambda x, _: [x[..., None]])
+
+
+@calls("GatherND", domain=MICROSOFT)
+def gather_nd(c):
+    return Call([c.x("T", 2, 3), to_type(np.array([[1, 0], [0, 2]]), c["Tind"])], by=lambda x, _: [x[[1, 0], [0, 2]]])
+
+
+@calls("Pad", domain=MICROSOFT)
+def pad(c):
+    return Call([c.x("T", 2, 2), ints(0, 1, 0, 0), to_type(np.array(2.0), c["T"])], consts=(1,),
+                by=lambda x, *_: [np.pad(x, [(0, 0), (1, 0)], constant_values=2)])
+
+
+@calls("Range", domain=MICROSOFT)
+def spans(c):
+    return Call([to_type(np.array(v), c["T"]) for v in (1, 8, 3)], consts=(0, 1, 2), by=lambda *_: [np.array([1, 4, 7])])
+
+
+@calls("Unique", domain=MICROSOFT)
+def unique(c):
+    x = c.x("T", 3, low=0, high=3)[[1, 0, 1, 2]] if c["T"] != "bool" else np.array([True, False, True, True])
+    several = 3 if c["T"] != "bool" else 2
+    return Call([x], outputs=3, widen=False, by=lambda x: [x[[0, 1, 3][:several]], ints(0, 1, 0, 2 if several == 3 else 0),
+                                                           ints(2, 1, 1) if several == 3 else ints(3, 1)])
+
+
+@calls("GridSample", domain=MICROSOFT)
+def grid_sample(c):
+    return Call([c.x("T", 1, 1, 2, 2), to_type(np.array([[[[0.5, -0.5], [-0.5, 0.5]]]]), c["T"])], by=lambda x, _: [x[:, :, [[0, 1]], [[1, 0]]]])
+
+
+@calls("Trilu", domain=MICROSOFT)
+def trilu(c):
+    return Call([c.x("T", 3, 3)], {"upper": 0}, by=lambda x: [np.tril(x)])
+
+
+@calls("SampleOp", domain=MICROSOFT)
+def sample(c):
+    return Call([c.x("T", 3)], by=lambda x: [x])
+
+
+@calls("TorchEmbedding", domain=MICROSOFT)
+def embedding(c):
+    return Call([c.x("T", 3, 2), ints(2, 0)], by=lambda x, at: [x[at]])
+
+
+@calls("UnfoldTensor", domain=MICROSOFT)
+def unfold(c):
+    return Call([c.x("T", 4)], {"size": 2}, by=lambda x: [np.stack([x[:-1], x[1:]], 1)])
+
+
+@calls("NGramRepeatBlock", domain=MICROSOFT)
+def ngram_repeat(c):
+    return Call([ints(1, 2, 1).reshape(1, 3), c.x("T", 1, 4)], {"ngram_size": 2}, by=lambda _, x: [np.where(np.arange(4) == 2, -np.inf, x)])
+
+
+@calls("ConvTransposeWithDynamicPads", domain=MICROSOFT)
+def conv_transpose(c):
+    return Call([c.x("T", 1, 1, 3), c.x("T", 1, 1, 2, at=1), ints(1, 0)], consts=(1, 2),
+                by=lambda x, w, _: [np.convolve(x[0, 0], w[0, 0]).reshape(1, 1, -1)[..., 1:]])
+
+
+@calls("ComplexMul", "ComplexMulConj", domain=MICROSOFT)
+def complex_mul(c):
+    def by(a, b):
+        y = (a[..., 0] + 1j * a[..., 1]) * (b[..., 0] + (-1j if "Conj" in c.op else 1j) * b[..., 1])
+        return [np.stack([y.real, y.imag], -1)]
+    return Call([c.x("T", 3, 2), c.x("T", 3, 2, at=1)], by=by)
+
+
+@calls("Inverse", domain=MICROSOFT)
+def inverse(c):
+    return Call([to_type(np.array([[1, 2], [3, 4]]), c["T"])], by=lambda x: [np.linalg.inv(x)])
+
+
+@calls("CDist", domain=MICROSOFT)
+def cdist(c):
+    return Call([c.x("T", 2, 3), c.x("T", 2, 3, at=1)], by=lambda a, b: [((a[:, None] - b) ** 2).sum(2)])
+
+
+@calls("CropAndResize", domain=MICROSOFT)
+def crop_and_resize(c):
+    return Call([c.x("T1", 1, 1, 3, 3), to_type(np.array([[0, 0.5, 1, 1]]), c["T1"]), np.array([0], np.int32), np.array([2, 2], np.int32)],
+                consts=(3,), by=lambda x, *_: [x[:, :, [[0], [2]], [1, 2]]])
+
+
+# ---- in blocks of 8 channels ------------------------------------------------------------------------------------------------
+
+NCHWC = "com.microsoft.nchwc"
+
+
+@calls("Conv", domain=NCHWC)
+def conv_in_blocks(c):
+    w = c.x("T", 24, 2, 1, 1)
+    return Call([c.x("T", 1, 2, 1, 3), w.reshape(3, 8, 2).transpose(0, 2, 1).reshape(w.shape).copy()], {"activation": "Relu"}, consts=(1,),
+                by=lambda x, _: [np.maximum(np.einsum("ncyx,oc->noyx", x, w[..., 0, 0]), 0)])
+
+
+@calls("MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool", domain=NCHWC)
+def pool_in_blocks(c):
+    how = np.max if "Max" in c.op else np.mean
+    return Call([c.x("T", 1, 8, 2, 2)], {} if "Global" in c.op else {"kernel_shape": [2, 2]}, by=lambda x: [how(x, axis=(2, 3), keepdims=True)])
+
+
+@calls("Upsample", domain=NCHWC)
+def upsample_in_blocks(c):
+    return Call([c.x("T", 1, 8, 1, 2)], {"scales": [1, 1, 1, 2]}, by=lambda x: [x.repeat(2, 3)])
+
+
+@calls("ReorderInput", domain=NCHWC)
+def into_blocks(c):
+    """Beside a convolution that shows how many channels a block has."""
+    w = numpy_helper.from_array(np.ones((24, 4, 1, 1), np.float32))
+    before = [helper.make_node("Constant", [], ["w"], value=w), helper.make_node("Conv", ["x0", "w"], ["more"], domain=NCHWC)]
+    return Call([c.x("T", 1, 4, 1, 2)], before=before, by=lambda x: [np.pad(x, [(0, 0), (0, 4), (0, 0), (0, 0)])])
+
+
+@calls("ReorderOutput", domain=NCHWC)
+def out_of_blocks(c):
+    return Call([c.x("T", 1, 8, 1, 2)], {"channels": 5}, by=lambda x: [x[:, :5]])

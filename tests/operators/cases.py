@@ -31,6 +31,7 @@ import gradients_open
 import instances
 import nchwc
 import pairs
+import plain
 import quantized
 import scopes
 import words
@@ -703,6 +704,7 @@ def main():
                exporters.__file__,
                fused.__file__,
                nchwc.__file__,
+               plain.__file__,
                quantized.__file__, words.__file__]
     with generated(folder, sources, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as new:
         if not new:
@@ -717,6 +719,7 @@ def main():
                     pairs.add_pairs, instances.add_instances, attentions.add_attentions, exporters.add_exporters,
                     fused.add_fused,
                     nchwc.add_nchwc,
+                    plain.add_plain,
                     quantized.add_quantized, words.add_words):
             add(cases)
         print(f"operators: {cases.count} tests written")

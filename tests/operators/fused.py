@@ -2,6 +2,8 @@
 schemas have, the same computed in float."""
 
 import numpy as np
+import onnx
+import onnxruntime
 
 MICROSOFT = "com.microsoft"
 rng = np.random.default_rng(31)
@@ -16,7 +18,7 @@ def half(*inputs):
 
 
 def add_fused(c):
-    for add in add_products, add_gemms, add_convolutions, add_gelus, add_norms, add_embeddings:
+    for add in add_products, add_gemms, add_convolutions, add_gelus, add_norms, add_embeddings, add_diffusion:
         add(c)
 
 
@@ -157,3 +159,72 @@ def add_embeddings(c):
                     outputs=2)
                 sizes = [("b", "n") if i in (0, 1, 7, 8) and (i < 8 or at == 1) else None for i in range(9)]
                 add(c, f"{name}_sizes", "EmbedLayerNormalization", inputs, consts=range(2, 7), outputs=3, sizes=sizes)
+
+
+# ---- operators that its CPU provider lacks: as those of ONNX that they stand for ----------------------------------------------------------
+
+
+def by_plain(text, inputs):
+    """ONNX Runtime's results of a graph."""
+    given = ", ".join(f"float[{','.join(map(str, x.shape))}] x{i}" for i, x in enumerate(inputs) if x is not None)
+    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 21, "com.microsoft": 1]> g ({given}) => (float[] y) {{ {text} }}""")
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    model.graph.output.extend(onnx.ValueInfoProto(name=o) for o in ["s"] if any(o in n.output for n in model.graph.node))
+    run = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return run.run(None, {f"x{i}": x for i, x in enumerate(inputs) if x is not None})
+
+
+def add_diffusion(c):
+    x, bias = normal(2, 6, 8), normal(8)
+    split = "a = Add (x0, x1) l, r = Split <axis = -1, num_outputs = 2> (a) g = com.microsoft.Gelu (r) y = Mul (l, g)"
+    add(c, "split_gelu", "BiasSplitGelu", [x, bias], by=by_plain(split, [x, bias]), sizes=[("n", "s", None), None])
+    inputs = [x, bias, normal(2, 6, 8)]
+    add(c, "bias_add", "BiasAdd", inputs, by=by_plain("a = Add (x0, x1) y = Add (a, x2)", inputs), sizes=[("n", "s", None), None, ("n", "s", None)])
+    inputs = [normal(2, 3, 4), normal(4, 5)]
+    for k, more in enumerate([[], [normal(5)]]):
+        text = "y = com.microsoft.FastGelu (p)" if not k else "y = com.microsoft.FastGelu (p, x2)"
+        add(c, f"gemm_fast_gelu_{k}", "GemmFastGelu", inputs + more, by=by_plain("p = MatMul (x0, x1) " + text, inputs + more))
+    for k, (axis, shape, bias, inner) in enumerate([(1, (2, 2, 3, 4), (2, 3, 4), 0), (3, (2, 3, 4, 5), (2, 1, 1, 5), 1),
+                                                    (2, (2, 3, 4, 5), (3, 4, 5), 0), (-1, (2, 3, 5), (5,), 0)]):
+        inputs = [normal(*shape), normal(*bias)]
+        text = f"a = Add (x0, x1) f = Flatten <axis = {axis}> (a) p = Softmax (f) q = Shape (x0) y = Reshape (p, q)"
+        add(c, f"bias_softmax_{k}", "BiasSoftmax", inputs, {"axis": axis, "is_inner_broadcast": inner}, by=by_plain(text, inputs))
+    x, gamma, beta = normal(2, 3, 4, 8), normal(8), normal(8)
+    first, last = "u = Transpose <perm = [0, 3, 1, 2]> (t)", "y = Transpose <perm = [0, 2, 3, 1]> (w)"
+    norm = "v = GroupNormalization <num_groups = 4, epsilon = 0.01> (u, x1, x2)"
+    swish = "g = Sigmoid (v) w = Mul (v, g)"
+    for on in 0, 1:
+        attrs = {"activation": on, "groups": 4, "epsilon": 0.01}
+        act = swish if on else "w = Identity (v)"
+        inputs = [x, gamma, beta]
+        add(c, f"group_norm_{on}", "GroupNorm", inputs, attrs, by=by_plain(f"t = Identity (x0) {first} {norm} {act} {last}", inputs),
+            sizes=[("n", "h", "w", None), None, None] if on else None)
+        plain = [x.transpose(0, 3, 1, 2).copy(), gamma, beta]
+        add(c, f"group_norm_first_{on}", "GroupNorm", plain, {**attrs, "channels_last": 0},
+            by=by_plain(f"u = Identity (x0) {norm} {act} y = Identity (w)", plain))
+        for k, skip in enumerate([normal(2, 3, 4, 8), normal(2, 1, 1, 8), normal(2, 8)]):
+            inputs = [x, gamma, beta, skip, *([normal(8)] if on else [])]
+            wide = "a = Unsqueeze (x3, i) i2 = Identity (a)" if k == 2 else "i2 = Identity (x3)"
+            axes = "i = Constant <value_ints = [1, 2]> ()" if k == 2 else ""
+            total = f"{axes} {wide} b = Add (x0, i2) s = {'Add (b, x4)' if on else 'Identity (b)'} t = Identity (s)"
+            add(c, f"skip_group_norm_{on}{k}", "SkipGroupNorm", inputs, attrs, outputs=2,
+                by=by_plain(f"{total} {first} {norm} {act} {last}", inputs),
+                sizes=[("n", "h", "w", None), None, None, ("n", None), None][:len(inputs)] if k == 2 else None)
+            if k == 2:
+                inputs[0] = plain[0]
+                total = total.replace("[1, 2]", "[2, 3]").replace("Add (b, x4)", "Add (b, k)")
+                more = "j = Constant <value_ints = [1, 2]> () k = Unsqueeze (x4, j)" if on else ""
+                add(c, f"skip_group_norm_first_{on}", "SkipGroupNorm", inputs, {**attrs, "channels_last": 0}, outputs=2,
+                    by=by_plain(f"{more} {total} u = Identity (t) {norm} {act} y = Identity (w)", inputs))
+    x, w, b = normal(2, 6, 5, 4), normal(8, 2, 3, 3), normal(8)
+    attrs = {"group": 2, "pads": [1, 1, 1, 1], "strides": [2, 1]}
+    conv = "f = Transpose <perm = [0, 3, 1, 2]> (x0) v = Conv <group = 2, pads = [1, 1, 1, 1], strides = [2, 1]> (f, x1, x2)"
+    y = by_plain(f"{conv} y = Transpose <perm = [0, 2, 3, 1]> (v)", [x, w, b])
+    add(c, "nhwc_conv", "NhwcConv", [x, w.transpose(0, 2, 3, 1).copy(), b], attrs, consts=(1, 2), by=y, sizes=[("n", "h", "w", None), None, None])
+    z = normal(*y[0].shape)
+    for k, (kind, more) in enumerate([("Relu", {}), ("LeakyRelu", {"activation_params": [0.3]})]):
+        act = "r = Relu (a)" if k == 0 else "r = LeakyRelu <alpha = 0.3> (a)"
+        total = "a = Add (v, zt) " if k else "a = Identity (v) "
+        by = by_plain(f"zt = Transpose <perm = [0, 3, 1, 2]> (x3) {conv} {total} {act} y = Transpose <perm = [0, 2, 3, 1]> (r)", [x, w, b, z])
+        add(c, f"nhwc_fused_conv_{kind}", "NhwcFusedConv", [x, w, b, z][:3 + k], {**attrs, "activation": kind, **more}, consts=(1, 2), by=by,
+            sizes=[("n", "h", "w", None), None, None, ("n", "p", "q", None)][:3 + k])
