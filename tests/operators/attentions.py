@@ -345,6 +345,67 @@ def add_sliding(c):
                 c.add(name + kind, op, inputs, attrs, version=1, domain=MICROSOFT, outputs=3, by=y, sizes=sizes, consts=(6,))
 
 
+def bound(op, inputs, attrs):
+    """ONNX Runtime's results, where the cache, inputs 3 and 4, is written in place."""
+    kind = helper.np_dtype_to_tensor_dtype(inputs[0].dtype)
+    given = {f"x{i}": np.array(x) for i, x in enumerate(inputs) if x is not None}
+    node = helper.make_node(op, [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)], ["y0", "y1", "y2"], domain=MICROSOFT, **attrs)
+    graph = helper.make_graph([node], op, [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape) for n, x in given.items()],
+                              [helper.make_tensor_value_info(y, kind, None) for y in node.output])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22), helper.make_opsetid(MICROSOFT, 1)], ir_version=10)
+    run = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    held = {n: onnxruntime.OrtValue.ortvalue_from_numpy(x) for n, x in given.items()}
+    binding = run.io_binding()
+    for n, x in held.items():
+        binding.bind_ortvalue_input(n, x)
+    binding.bind_output("y0")
+    for y, x in ("y1", "x3"), ("y2", "x4"):
+        binding.bind_ortvalue_output(y, held[x])
+    run.run_with_iobinding(binding)
+    return [np.array(x) for x in (binding.get_outputs()[0].numpy(), held["x3"].numpy(), held["x4"].numpy())]
+
+
+def block_layouts(count, blocks):
+    """Random layouts of blocks: where the entries of each row begin, and the entries."""
+    there = np.tril(rng.random((count, blocks, blocks)) < 0.5) | np.eye(blocks, dtype=bool)
+    begins = np.concatenate([np.zeros((count, 1)), there.sum(2).cumsum(1)], 1).astype(np.int32)
+    entries = [np.nonzero(layout)[1] for layout in there]
+    return begins, np.array([[*e, *[-1] * (max(map(len, entries)) - len(e))] for e in entries], np.int32)
+
+
+def add_sparse(c):
+    """Samples of several lengths one by one: together ONNX Runtime reads scores that it did not set."""
+    op, room, block = "SparseAttention", 64, 16
+    attrs = {**GROUP, "sparse_block_size": block}
+    for layouts in 1, 2:
+        for batch, rows, total, ends in (2, 40, 40, None), (2, 1, 50, None), (1, 5, 30, None), (2, 1, 50, [50, 21]), (2, 40, 40, [33, 40]):
+            cache = [normal(batch, PAIRS, room, LONG), positive(batch, PAIRS, room, LONG)]
+            parts = [normal(batch, rows, QUERIES * LONG), normal(batch, rows, PAIRS * LONG), positive(batch, rows, PAIRS * LONG)]
+            blocks, angles = block_layouts(layouts, room // block), [normal(room, LONG // 2) for _ in range(2)]
+            for k, more in enumerate(({}, {"do_rotary": 1, "scale": 0.3}, {"do_rotary": 1, "rotary_interleaved": 1})):
+                inputs = [*parts, *cache, *blocks, ints(total), ints(*(ends or [total] * batch)), *(angles if more else [])]
+                if k == 2:
+                    inputs[:3] = [np.concatenate(parts, 2), None, None]
+                y = bound(op, inputs, {**attrs, **more})
+                if ends:
+                    each = []
+                    for b, end in enumerate(ends):
+                        own = [x[b:b + 1] if x is not None and i < 5 else x for i, x in enumerate(inputs)]
+                        own[7], own[8] = (ints(end) if rows == 1 else ints(total)), ints(end if rows == 1 else total)
+                        each.append(bound(op, own, {**attrs, **more}))
+                    y = [np.concatenate(x) for x in zip(*each)]
+                    if rows > 1:
+                        continue  # of rows after the end nothing is said
+                name = f"microsoft_{op.lower()}_{layouts}_{batch}_{rows}_{'apart' if ends else total}_{k}"
+                sizes = open_sizes(inputs, "b,s,", "b,s,", "b,s,", "b,,,", "b,,,", "", "", "", "b")
+                for kind, of, consts in ("", None, (5, 6)), ("_open", sizes, () if k else (5, 6, 7)):
+                    c.add(name + kind, op, inputs, {**attrs, **more}, version=1, domain=MICROSOFT, outputs=3, by=y, sizes=of, consts=consts)
+        half = [x if x is None or x.dtype != np.float32 else x.astype(np.float16) for x in inputs[:3] + cache + inputs[5:]]
+        half[7:9] = ints(40), ints(40, 40)
+        c.add(f"microsoft_sparseattention_half_{layouts}", op, half, {**attrs, **more}, version=1, domain=MICROSOFT, outputs=3,
+              by=bound(op, half, {**attrs, **more}), consts=(5, 6))
+
+
 def add_attentions(c):
-    for f in add_multi_head, add_decoder, add_packed_weights, add_rotary, add_group, add_sliding:
+    for f in add_multi_head, add_decoder, add_packed_weights, add_rotary, add_group, add_sliding, add_sparse:
         f(c)

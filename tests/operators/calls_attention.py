@@ -39,3 +39,19 @@ def group_query(c):
     scales = [np.array([0.5], np.float32)] * 2 if size == 4 or t == "int8" else []
     inputs = [c.x("T", 2, 1, 16), c.x("T", 2, 1, 8, at=1), c.x("T", 2, 1, 8, low=1, at=2), *past, np.array([3, 4], np.int32), np.array([5], np.int32)]
     return Call([*inputs, *[None] * 5, *scales] if scales else inputs, attrs, outputs=3, trust="runtime")
+
+
+@calls("SparseAttention", domain=MICROSOFT)
+def sparse(c):
+    """All blocks before one: the keys of the other samples are those of causal attention."""
+    def by(q, k, v, past_k, past_v, *_):
+        keys, values = (np.concatenate([past[:, :, :4], x.reshape(2, 1, 1, 8).transpose(0, 2, 1, 3)], 2).astype(float)
+                        for past, x in ((past_k, k), (past_v, v)))
+        scores = q.reshape(2, 1, 2, 8).transpose(0, 2, 1, 3).astype(float) @ keys.transpose(0, 1, 3, 2) / np.sqrt(8)
+        p = np.exp(scores - scores.max(-1, keepdims=True))
+        y = (p / p.sum(-1, keepdims=True) @ values).transpose(0, 2, 1, 3).reshape(2, 1, 16)
+        return [y, *(np.concatenate([x, past[:, :, 5:]], 2) for x, past in ((keys, past_k), (values, past_v)))]
+    past = [c.x("T", 2, 1, 16, 8, low=1, at=k) for k in range(2)]
+    counts = [np.array(x, np.int32) for x in ([[0, 1]], [[0]], [5], [5, 5])]
+    return Call([c.x("T", 2, 1, 16), c.x("T", 2, 1, 8, at=1), c.x("T", 2, 1, 8, low=1, at=2), *past, *counts],
+                {"num_heads": 2, "kv_num_heads": 1, "sparse_block_size": 16}, outputs=3, by=by)
