@@ -230,6 +230,67 @@ def crop_and_resize(c):
                 consts=(3,), by=lambda x, *_: [x[:, :, [[0], [2]], [1, 2]]])
 
 
+# ---- gates and streams ------------------------------------------------------------------------------------------------------
+
+
+def normed(x, epsilon=1e-5):
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon)
+
+
+@calls("GatedAdd", domain=MICROSOFT)
+def gated_add(c):
+    return Call([c.x("T", 2, 3), c.x("T", 2, 3, at=1), c.x("T", 2, 1, at=2)], by=lambda x, y, g: [x + y * g])
+
+
+@calls("GatedRMSNorm", domain=MICROSOFT)
+def gated_rms_norm(c):
+    return Call([c.x("T", 2, 4), c.x("T", 4), c.x("T", 2, 4, at=1)], by=lambda x, s, g: [normed(x) * s * swish(g)])
+
+
+@calls("BranchwiseRMSNorm", domain=MICROSOFT)
+def branchwise_rms_norm(c):
+    return Call([c.x("T", 2, 2, 3), c.x("M", 2, 3)], by=lambda x, s: [normed(x) * s])
+
+
+@calls("ScaledSiLU", domain=MICROSOFT)
+def scaled_silu(c):
+    return Call([c.x("T", 2, 3), to_type(np.array(0.5), c["M"])], by=lambda x, s: [swish(x * s)])
+
+
+@calls("HyperConnectionPreMix", domain=MICROSOFT)
+def pre_mix(c):
+    return Call([c.x("T", 2, 2, 3), c.x("M", 2, 2)], by=lambda x, m: [(x * m[..., None]).sum(1)])
+
+
+@calls("HyperConnectionPostMix", domain=MICROSOFT)
+def post_mix(c):
+    return Call([c.x("T", 1, 2, 3), c.x("T", 1, 3, at=1), c.x("M", 1, 2), c.x("M", 1, 2, 2, at=1)],
+                by=lambda x, b, p, m: [np.einsum("nck,nch->nkh", m, x) + p[..., None] * b[:, None]])
+
+
+@calls("LinearAttentionGate", domain=MICROSOFT)
+def linear_attention_gate(c):
+    return Call([c.x("T", 1, 2, 3), c.x("TF", 3), c.x("TF", 3, at=1), c.x("T", 1, 2, 3, at=2)], outputs=2,
+                by=lambda a, bias, scale, b: [scale * np.log1p(np.exp(a + bias)), 1 / (1 + np.exp(-b))])
+
+
+@calls("EngramGate", domain=MICROSOFT)
+def engram_gate(c):
+    def by(key, query, value, ks, qs, vs):
+        d = (normed(key) * ks * normed(query) * qs).sum(-1, keepdims=True) / 2
+        y = value[:, :, None] / (1 + np.exp(-np.sign(d) * np.sqrt(np.maximum(abs(d), 1e-6))))
+        return [y, normed(y) * vs]
+    return Call([c.x("T", 1, 2, 2, 4), c.x("T", 1, 2, 2, 4, at=1), c.x("T", 1, 2, 4), *(c.x("T", 2, 4, at=k) for k in range(3))], outputs=2, by=by)
+
+
+@calls("CausalConvWithState", domain=MICROSOFT)
+def causal_conv(c):
+    def by(x, w, b):
+        whole = np.pad(x, [(0, 0), (0, 0), (2, 0)])
+        return [whole[..., :-2] * w[:, :1, 0] + x * w[:, :1, 1] + b[:, None], whole[..., -2:]]
+    return Call([c.x("T", 1, 2, 3), c.x("T", 2, 1, 2, at=1), c.x("T", 2)], {"dilation": 2}, outputs=2, by=by)
+
+
 # ---- in blocks of 8 channels ------------------------------------------------------------------------------------------------
 
 NCHWC = "com.microsoft.nchwc"

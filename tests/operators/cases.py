@@ -23,6 +23,7 @@ import corners
 import differences
 import exporters
 import fused
+import gates
 import gradient_decompose
 import gradients
 import gradients_control
@@ -703,6 +704,7 @@ def main():
                gradients_control.__file__, gradients_numeric.__file__, gradients_open.__file__, instances.__file__, pairs.__file__, differences.__file__,
                exporters.__file__,
                fused.__file__,
+               gates.__file__,
                nchwc.__file__,
                plain.__file__,
                quantized.__file__, words.__file__]
@@ -718,6 +720,7 @@ def main():
                     containers.add_resized_loops, containers.add_string_loops, scopes.add_all, corners.add_corners, axes.add_axes,
                     pairs.add_pairs, instances.add_instances, attentions.add_attentions, exporters.add_exporters,
                     fused.add_fused,
+                    gates.add_gates,
                     nchwc.add_nchwc,
                     plain.add_plain,
                     quantized.add_quantized, words.add_words):
