@@ -1,6 +1,7 @@
 """Operators of com.microsoft on quantised values. The expected results come from ONNX Runtime. Codes of int8 are of 7 bits, because its
 products of bytes saturate on processors without VNNI."""
 
+import ml_dtypes
 import numpy as np
 import onnxruntime
 from onnx import ValueInfoProto, helper, numpy_helper
@@ -87,6 +88,74 @@ def add_images(c):
         add(c, f"max_pool_{t}_3d", "NhwcMaxPool", [codes(t, 2, 5, 6, 7, 3)], {"kernel_shape": [2, 2, 3]}, sizes=[("n", "a", "b", "d", None)])
 
 
+# ---- the operators between scales: QLinear... -----------------------------------------------------------------------------
+
+
+def add_between(c):
+    for t in "int8", "uint8":
+        def unary(name, op, attrs=None, shape=(2, 5, 6, 3), zero=True, scale=None, t=t, **more):
+            how = [codes(t, *shape), scales(), zeros(t) if zero else None, scales() if scale is None else np.float32(scale), zeros(t) if zero else None]
+            add(c, f"{op[7:]}_{t}_{name}", op, how, attrs, **more)
+
+        for op in "QLinearAdd", "QLinearMul":
+            for k, (a, b) in enumerate((((2, 3, 4), (2, 3, 4)), ((2, 3, 4), (4,)), ((2, 1, 4), (3, 1)), ((), (2,)))):
+                how = [codes(t, *a), scales(), zeros(t), codes(t, *b), scales(), zeros(t), scales(), zeros(t)]
+                add(c, f"{op[7:]}_{t}_{k}", op, how, data=(0, 3))
+            add(c, f"{op[7:]}_{t}_given", op, how, data=range(8))
+        for op, choices in ("QLinearSigmoid", [{}]), ("QLinearLeakyRelu", [{}, {"alpha": 0.3}, {"alpha": -2.0}]):
+            for k, attrs in enumerate(choices):
+                unary(k, op, attrs)
+            unary("no_zero", op, zero=False)
+            unary("given", op, data=range(5))
+        for k, (axis, opset) in enumerate(((0, 11), (1, 12), (-1, 1), (0, 13), (-2, 13), (2, 25))):
+            unary(k, "QLinearSoftmax", {"axis": axis, "opset": opset}, (2, 3, 4), scale=1 / 256)
+        for last in 0, 1:
+            unary(last, "QLinearGlobalAveragePool", {"channels_last": last})
+            for k, attrs in enumerate(({}, {"strides": [2, 1], "pads": [1, 0, 1, 1]}, {"strides": [2, 2], "pads": [1, 1, 0, 1], "count_include_pad": 1},
+                                       {"auto_pad": "SAME_UPPER", "strides": [2, 2]}, {"auto_pad": "SAME_LOWER"}, {"auto_pad": "VALID"},
+                                       {"ceil_mode": 1, "strides": [2, 2]})):
+                unary(f"{last}_{k}", "QLinearAveragePool", {"kernel_shape": [2, 3], "channels_last": last, **attrs})
+            unary(f"{last}_1d", "QLinearAveragePool", {"kernel_shape": [2], "channels_last": last}, (2, 9, 3))
+            unary(f"{last}_3d", "QLinearAveragePool", {"kernel_shape": [2, 2, 2], "channels_last": last}, (2, 4, 5, 6, 3))
+        keep = rng.random((2, 1)) > 0.5
+        add(c, f"where_{t}", "QLinearWhere", [keep, codes(t, 2, 3), scales(), zeros(t), codes(t, 3), scales(), zeros(t), scales(), zeros(t)], data=(0, 1, 4))
+        parts = [codes(t, 2, 3), scales(), zeros(t), codes(t, 2, 3), scales(), zeros(t)]
+        for axis in 0, -1:
+            add(c, f"concat_{t}_{axis & 1}", "QLinearConcat", [scales(), zeros(t), *parts], {"axis": axis}, data=(2, 5))
+        add(c, f"concat_{t}_same", "QLinearConcat", [*parts[1:3], *parts, codes(t, 2, 1), *parts[1:3]], {"axis": 1}, data=(2, 5, 8))
+
+
+def add_gemm(c):
+    for t, u in ("uint8", "int8"), ("uint8", "uint8"), ("int8", "int8"):
+        for k in range(8):
+            turn, turned, each = k & 1, k >> 1 & 1, (4,) if k & 4 else ()
+            point = np.zeros(each, u) if u == "int8" else zeros(u, *each)
+            for to, bias in ("float", True), (t, True), ("float", False), (t, False):
+                y = [] if to == "float" else [9 * scales(), zeros(t)]
+                inputs = [codes(t, *((5, 3) if turn else (3, 5))), scales(), zeros(t), codes(u, *((4, 5) if turned else (5, 4))), scales(*each), point,
+                          rng.integers(-999, 999, 4).astype(np.int32) if bias else None, *y]
+                add(c, f"gemm_{t}_{u}_{k}_{to}_{bias:d}", "QGemm", inputs, {"transA": turn, "transB": turned, "alpha": 0.5 if bias else 1.0})
+
+
+def add_linear(c):
+    for t in "int8", "uint8", "int16", "uint16", "int4", "uint4", "int32":
+        kind = np.dtype(getattr(ml_dtypes, t)) if t.endswith("4") else np.dtype(t)
+        limits = ml_dtypes.iinfo(kind) if t != "int32" else ml_dtypes.iinfo(np.int16)
+        low, high = int(limits.min), int(limits.max) + 1
+        for axis in None, 0, 2, -2:
+            attrs, each = ({}, ()) if axis is None else ({"axis": axis}, (2, 3, 5)[axis:][:1])
+            for zero in (False, True) if t != "int32" else (False,):
+                name = f"linear_{t}_{'one' if axis is None else axis % 3}_{zero:d}"
+                q, point = (rng.integers(low, high, shape).astype(kind) for shape in ((2, 3, 5), each))
+                x = normal(2, 3, 5) * np.float32((high - low) / 200)
+                if zero:
+                    scale = scales(*each)
+                    line = (-1,) + (1,) * (2 - axis % 3) if each else ()
+                    y = np.clip(np.rint(x / scale.reshape(line)) + point.astype(int).reshape(line), low, high - 1).astype(kind)
+                    add(c, f"{name}_to", "QuantizeLinear", [x, scale, point], attrs, by=[y] if t.endswith("4") else "runtime")
+                add(c, f"{name}_from", "DequantizeLinear", [q, scales(*each), point if zero else None], attrs, data=() if t.endswith("4") else (0,))
+
+
 # ---- recurrent layers ------------------------------------------------------------------------------------------------------
 
 
@@ -145,5 +214,5 @@ def add_recurrent(c):
 
 
 def add_quantized(c):
-    for of in add_products, add_images, add_recurrent:
+    for of in add_products, add_images, add_between, add_gemm, add_linear, add_recurrent:
         of(c)
