@@ -146,83 +146,6 @@ static void gemm_expand(Node *n)
     }
 }
 
-/* The first `columns` of v's `all` along the axis. */
-static Value *left_part(Node *n, Value *v, int axis, int64_t all, int64_t columns)
-{
-    int64_t from = 0, at = axis;
-    if (all == columns)
-        return v;
-    return make(n, "Slice", 4, v, make_ints(n, 1, &from), make_ints(n, 1, &columns), make_ints(n, 1, &at));
-}
-
-/* Input i as floats: rows of codes, packed into bytes from the low bits up. */
-static Value *codes(Node *n, int i, int64_t bits, int64_t rows, int64_t columns)
-{
-    int64_t each = 8 / bits, bytes = (columns + each - 1) / each;
-    if (!dim_is(shape_count(in_shape(n, i)), rows * bytes))
-        node_error(n, "'%s' is %s, and not %lld rows of %lld codes of %lld bits", printable(in(n, i)->name),
-                   shape_text(in_shape(n, i)), (long long)rows, (long long)columns, (long long)bits);
-    int64_t shift[] = {0, bits, 2 * bits, 3 * bits};
-    Value *v = make_reshape(n, in(n, i), 3, (Dim[]){D(rows), D(bytes), D(1)});
-    v = make(n, "BitShift", 2, v, make_cast(n, make_ints(n, (int)each, shift), U8));
-    attr_set_string(v->def, "direction", "RIGHT");
-    v = make_cast(n, make(n, "BitwiseAnd", 2, v, make_scalar(n, U8, (double)((1 << bits) - 1))), F32);
-    return left_part(n, make_reshape(n, v, 2, (Dim[]){D(rows), D(bytes * each)}), 1, bytes * each, columns);
-}
-
-/* v, an element per block, aligned with the codes; with g_idx, one per code. */
-static Value *of_blocks(Node *n, Value *v, int64_t rows, int64_t blocks, int64_t k)
-{
-    v = make_cast(n, v, F32);
-    if (!in(n, 4))
-        return make_reshape(n, v, 3, (Dim[]){D(rows), D(blocks), D(1)});
-    Value *g = left_part(n, in(n, 4), 0, dim_value(in_shape(n, 4).dim[0]), k); /* indices are not negative */
-    return with_int(make(n, "Gather", 2, make_reshape(n, v, 2, (Dim[]){D(rows), D(blocks)}),
-                         make_cast(n, make_cast(n, g, U32), I64)),
-                    "axis", 1);
-}
-
-static bool check_nbits(Node *n, int64_t k, int64_t rows, int64_t bits, int64_t block)
-{
-    const int64_t max = 1 << 30;
-    Shape g = in(n, 4) ? in_shape(n, 4) : shape_list(1, D(k));
-    if (k < 1 || k > max || rows < 1 || rows > max || block < 1 || block > max || (bits != 2 && bits != 4 && bits != 8))
-        node_error(n, "K, N, bits or block_size makes no sense");
-    else if (g.rank != 1 || !(dim_is(g.dim[0], k) || dim_is(g.dim[0], (k + block - 1) / block * block)))
-        node_error(n, "g_idx is %s, and not a number for each of K", shape_text(g));
-    else if (attr_int(n, "weight_prepacked"))
-        node_error(n, "the weights are packed for one kind of processor");
-    else
-        return true;
-    return false;
-}
-
-/* Y = A W' + bias: W has N rows of blocks along K, with a scale and a zero point per block; g_idx, if given, is the
- * block of every index of K. */
-static void matmul_nbits_expand(Node *n)
-{
-    int64_t k = attr_int(n, "K"), rows = attr_int(n, "N");
-    int64_t bits = attr_int(n, "bits"), block = attr_int(n, "block_size");
-    if (!check_nbits(n, k, rows, bits, block))
-        return;
-    int64_t blocks = (k + block - 1) / block;
-    Value *w = codes(n, 1, bits, rows, blocks * block), *zero = make_scalar(n, F32, (double)(1 << (bits - 1)));
-    if (in(n, 3))
-        zero = of_blocks(n, in_type(n, 3) == U8 ? codes(n, 3, bits, rows, blocks) : in(n, 3), rows, blocks, k);
-    w = in(n, 4) ? left_part(n, w, 1, blocks * block, k) : make_reshape(n, w, 3, (Dim[]){D(rows), D(blocks), D(block)});
-    w = make(n, "Mul", 2, make(n, "Sub", 2, w, zero), of_blocks(n, in(n, 2), rows, blocks, k));
-    if (!in(n, 4))
-        w = left_part(n, make_reshape(n, w, 2, (Dim[]){D(rows), D(blocks * block)}), 1, blocks * block, k);
-    w = make(n, "Transpose", 1, make_cast(n, w, in_type(n, 0)));
-    if (in(n, 5) && in_shape(n, 0).rank > 1) {
-        if (require_dim(n, "elements of the bias", shape_count(in_shape(n, 5)), D(rows)))
-            expand_to(n, make(n, "onnxcc.Product", 3, in(n, 0), w, in(n, 5))); /* rounded once */
-    } else {
-        Value *y = make(n, "MatMul", 2, in(n, 0), w);
-        expand_to(n, in(n, 5) ? make(n, "Add", 2, y, in(n, 5)) : y);
-    }
-}
-
 #define BINARY(name)                                                                                                   \
     {name, 1,                                                                                                          \
      "A:T A_scale:float A_zero_point?:T B:T B_scale:float B_zero_point?:T C_scale:float C_zero_point?:T -> C:T",       \
@@ -266,9 +189,5 @@ static const Op microsoft_ops[] = {
      "Y:TYZ",
      "TA=uint8|int8 TB=uint8|int8 TY=uint8|int8 TYZ=uint8|int8|float", "alpha:float=1.0 transA:int=0 transB:int=0",
      .expand = gemm_expand, .domain = "com.microsoft"},
-    {"MatMulNBits", 1, "A:T B:uint8 scales:T zero_points?:Z g_idx?:int32 bias?:T -> Y:T",
-     "T=float|float16|bfloat16 Z=uint8|float|float16|bfloat16",
-     "K:int N:int bits:int=4 block_size:int accuracy_level:int=0 weight_prepacked:int=0", .expand = matmul_nbits_expand,
-     .domain = "com.microsoft"},
 };
 OPS(microsoft_ops);

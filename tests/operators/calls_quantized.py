@@ -51,6 +51,21 @@ def nhwc_max_pool(c):
     return Call([x], {"kernel_shape": [2, 2], "strides": [2, 2]}, by=lambda *_: [x.reshape(1, 2, 2, 2, 2, 2).max((2, 4))])
 
 
+@calls("MatMulBnb4", domain=MICROSOFT)
+def matmul_bnb4(c):
+    w = np.array([0x7F] * 8, np.uint8)  # of NF4: 0, 1, 0, 1, ...
+    return Call([c.x("T1", 2, 16), w, to_type(np.array([0.5]), c["T1"])], {"K": 16, "N": 1, "block_size": 16, "quant_type": 1}, consts=(1, 2),
+                by=lambda x, *_: [x @ np.tile([0, 0.5], 8)[:, None]])
+
+
+@calls("GatherBlockQuantized", domain=MICROSOFT)
+def gather_block_quantized(c):
+    x, index = small(c["T1"], (3, 16)), to_type(np.array([2, 0]), c["Tind"])
+    attrs, less = {"block_size": 16, "bits": 8 if c["T1"] == "uint8" else 4}, 128 if c["T1"] == "uint8" else 0
+    return Call([x, index, to_type(np.array([[0.5], [0.25], [0.125]]), c["T2"])], attrs, consts=(0, 2),
+                by=lambda *_: [(x.astype(float)[[2, 0]] - less) * [[0.125], [0.5]]])
+
+
 @calls("MurmurHash3", domain=MICROSOFT)
 def murmur_hash(c):
     return Call([c.x("T1", 2, 3)], {"positive": int(c["T2"] == "uint32"), "seed": 5}, widen=False)

@@ -156,6 +156,76 @@ def add_linear(c):
                 add(c, f"{name}_from", "DequantizeLinear", [q, scales(*each), point if zero else None], attrs, data=() if t.endswith("4") else (0,))
 
 
+# ---- weights of a few bits --------------------------------------------------------------------------------------------------
+
+
+def powers(t, *shape):
+    """Scales with which every sum is exact."""
+    return np.exp2(rng.integers(-4, -1, shape)).astype(t)
+
+
+def add_bits(c):
+    for bits in 2, 4, 8:
+        for level in 0, 1, 2, 3, 4:
+            for t in np.float32, np.float16:
+                x = rng.integers(-5, 6, (3, 40)).astype(t)
+                x[:, ::16] = 127  # 8 bits hold every block of it
+                w, zero = rng.integers(0, 256, (5, 3, 16 * bits // 8)).astype(np.uint8), rng.integers(0, 256, (5, -(-3 * bits // 8))).astype(np.uint8)
+                attrs = {"K": 40, "N": 5, "bits": bits, "block_size": 16, "accuracy_level": level}
+                add(c, f"bits_{bits}_{level}_{np.dtype(t)}", "MatMulNBits", [x, w, powers(t, 5, 3), zero if level % 2 else None], attrs)
+    for kind in 0, 1:
+        for k, n, block in (32, 3, 16), (33, 5, 16), (7, 1, 32), (64, 8, 64):
+            w, top = rng.integers(0, 256, (n * k + 1) // 2).astype(np.uint8), abs(normal(-(-n * k // block)))
+            attrs = {"K": k, "N": n, "block_size": block, "quant_type": kind}
+            add(c, f"bnb4_{kind}_{k}", "MatMulBnb4", [normal(3, 2, k), w, top], attrs)
+        add(c, f"bnb4_{kind}_given", "MatMulBnb4", [normal(k), w, top], attrs, data=range(3))
+        eye = np.eye(k, dtype=np.float32)
+        add(c, f"bnb4_{kind}_values", "MatMulBnb4", [eye, w, top], attrs)
+        # the same weights from the other side; ONNX Runtime multiplies matrices of other sizes
+        weights = runtime("MatMulBnb4", [eye, w, top], attrs)
+        x = normal(2, n)
+        add(c, f"bnb4_{kind}_back", "MatMulBnb4", [x, w, top], {**attrs, "transB": 0, "training_mode": 1}, by=[x @ weights.T])
+
+
+def runtime(op, inputs, attrs):
+    names = [f"x{i}" for i in range(len(inputs))]
+    given = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape) for n, x in zip(names, inputs)]
+    graph = helper.make_graph([helper.make_node(op, names, ["y"], domain="com.microsoft", **attrs)], op, given, [ValueInfoProto(name="y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
+    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, dict(zip(names, inputs)))[0]
+
+
+INDICES = np.array([1, 2, -1, -4]), np.array([[0, 3], [2, 2]], np.int32), np.array(2), np.array([1, 4, -5, 99])  # 4, -5, 99: outside
+
+
+def add_gathers(c):
+    def gather(name, data, index, scale, zero, axis, along, block, given=(1,), sizes=None, **attrs):
+        attrs = {"gather_axis": axis, "quantize_axis": along, "block_size": block, **attrs}
+        add(c, f"gather_{name}", "GatherBlockQuantized", [data, index, scale, zero], attrs, data=given, sizes=sizes)
+
+    for k, index in enumerate(INDICES):
+        for bits in 2, 4, 8:
+            for size in 64, 40:
+                t, each = (np.float32, np.float16)[k % 2], 8 // bits
+                w, blocks = rng.integers(0, 256, (4, 3, size // each)).astype(np.uint8), -(-size // 16)
+                for zero in None, rng.integers(0, 256, (4, 3, -(-blocks // each))).astype(np.uint8):
+                    gather(f"{bits}_{k}_{size}_{zero is not None:d}", w, index, powers(t, 4, 3, blocks), zero, 0, 2, 16, bits=bits)
+        for name in "int4", "uint4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn":
+            real, axis, along = "float" in name, *((0, 1), (0, 2), (1, 0), (2, 2))[(k + len(name)) % 4]
+            shape, kind = [4, 4, 4], getattr(ml_dtypes, name)
+            shape[along] = 48
+            w = (normal(*shape) * 3 if real else rng.integers(0, 8, shape)).astype(kind)
+            blocks = [3 if a == along else n for a, n in enumerate(shape)]
+            zero = None if real or k % 2 else rng.integers(0, 8, blocks).astype(kind)
+            gather(f"{name}_{k}", w, index, powers((np.float32, np.float16)[k // 2], *blocks), zero, axis, along - 3, 16)
+            if real:
+                gather(f"{name}_{k}_whole", w, index, powers(np.float32, *(1 if a == along else n for a, n in enumerate(shape))), None, axis, along, 0)
+                gather(f"{name}_{k}_one", w, index, powers(np.float32, 1, 1, 1), None, axis, along, 0)
+    w = rng.integers(0, 256, (4, 48)).astype(np.uint8)
+    gather("constant", w, INDICES[3], powers(np.float32, 4, 6), None, 0, 1, 16, given=())
+    gather("sizes", w, INDICES[1], powers(np.float32, 4, 6), None, 0, 1, 16, sizes=[None, ("n", "m"), None, None])
+
+
 # ---- recurrent layers ------------------------------------------------------------------------------------------------------
 
 
@@ -214,5 +284,5 @@ def add_recurrent(c):
 
 
 def add_quantized(c):
-    for of in add_products, add_images, add_between, add_gemm, add_linear, add_recurrent:
+    for of in add_products, add_images, add_between, add_gemm, add_linear, add_bits, add_gathers, add_recurrent:
         of(c)
