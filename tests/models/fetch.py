@@ -16,7 +16,7 @@ import onnxruntime
 import common
 
 HERE = pathlib.Path(__file__).parent
-FAMILIES = ["light", "wheels", "vision", "recurrent", "transformer", "quantized"]
+FAMILIES = ["light", "wheels", "vision", "recurrent", "transformer", "fused", "quantized"]
 
 
 def key_of(family):
