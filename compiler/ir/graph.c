@@ -157,8 +157,8 @@ Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out)
 {
     Node *n = NEW(Node);
     n->graph = g;
-    bool own = !strncmp(op, "onnxcc.", 7); /* one of the compiler's own */
-    n->op = op_find(own ? "onnxcc" : "", own ? op + 7 : op, INT64_MAX);
+    const char *dot = strrchr(op, '.'); /* between a domain, onnxcc's own or another one, and a name */
+    n->op = op_find(dot ? name_bytes(op, (size_t)(dot - op))->s : "", dot ? dot + 1 : op, INT64_MAX);
     if (!n->op)
         bug("no operator %s", op);
     n->name = name("");

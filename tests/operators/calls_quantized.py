@@ -66,6 +66,23 @@ def gather_block_quantized(c):
                 by=lambda *_: [(x.astype(float)[[2, 0]] - less) * [[0.125], [0.5]]])
 
 
+@calls("QAttention", domain=MICROSOFT)
+def qattention(c):
+    """One key: the result is the value."""
+    x, w = small(c["T1"], (1, 1, 2)), small(c["T2"], (2, 6), 1)
+    scale, bias = to_type(np.array(0.5), c["T3"]), to_type(np.arange(6) - 2.0, c["T3"])
+    return Call([x, w, bias, scale, scale, to_type(np.array([1]), c["T4"]), zero(c["T1"], 1), zero(c["T2"], 2)], {"num_heads": 1},
+                consts=(1, 2, 3, 4, 6, 7), by=lambda *_: [(real(x, 0.5, 1) @ real(w, 0.5, 2) + np.arange(6) - 2)[:, :, 4:]])
+
+
+@calls("QEmbedLayerNormalization", domain=MICROSOFT)
+def qembed(c):
+    t, s = c["T2"], np.array(0.5, np.float32)
+    tables = [small(t, (4, 6)), small(t, (3, 6), 1), small(t, (2, 6), 2), small(t, (6,), 3), small(t, (6,), 4)]
+    return Call([np.array([[3, 0, 1]], np.int32), np.array([[1, 0, 1]], np.int32), *tables, np.array([[1, 1, 0]], np.int32), *[s] * 5, *[zero(t, 1)] * 5],
+                consts=range(2, 7), outputs=2)
+
+
 @calls("MurmurHash3", domain=MICROSOFT)
 def murmur_hash(c):
     return Call([c.x("T1", 2, 3)], {"positive": int(c["T2"] == "uint32"), "seed": 5}, widen=False)

@@ -226,6 +226,49 @@ def add_gathers(c):
     gather("sizes", w, INDICES[1], powers(np.float32, 4, 6), None, 0, 1, 16, sizes=[None, ("n", "m"), None, None])
 
 
+# ---- attention, embeddings --------------------------------------------------------------------------------------------------
+
+
+def add_attention(c):
+    def attention(name, t, mask=None, past=0, each=False, zero=True, sizes=None, present=False, attrs=None):
+        shape = (24,) if each else ()
+        point = np.zeros(shape, t) if t == "int8" else zeros(t, *shape)
+        inputs = [codes("uint8", 2, 3, 8), codes(t, 8, 24), normal(24), scales() / 5, scales(*shape) / 5, None if mask is None else mask.astype(np.int32),
+                  zeros("uint8") if zero else None, point if zero else None, normal(2, 2, 2, past, 4) if past else None]
+        add(c, f"attention_{t}_{name}", "QAttention", inputs, {"num_heads": 2, **(attrs or {})}, data=(0, 5, 8), outputs=2 if past or present else 1,
+            sizes=sizes)
+
+    for t in "int8", "uint8":
+        for each in False, True:
+            for zero in False, True:
+                attention(f"{each:d}_{zero:d}", t, each=each, zero=zero)
+        attention("later", t, attrs={"unidirectional": 1})
+        attention("past", t, past=4, attrs={"unidirectional": 1})
+        attention("scale", t, attrs={"scale": 0.3}, present=True)
+        rows = rng.integers(0, 2, (2, 3))
+        for name, mask in (("ends", np.array([2, 3])), ("both", np.array([2, 3, 0, 1])), ("keys", rows), ("each", rng.integers(0, 2, (2, 3, 3)))):
+            attention(f"mask_{name}", t, mask)
+        attention("mask_past", t, rng.integers(0, 2, (2, 7)), past=4)
+        attention("mask_weak", t, rows, attrs={"mask_filter_value": -3.0})
+        attention("mask_later", t, rows, attrs={"unidirectional": 1})
+    attention("sizes", "uint8", past=3, sizes=[("b", "s", None), *[None] * 7, (None, "b", None, "p", None)])
+
+
+def add_embeddings(c):
+    for t in "int8", "uint8":
+        for segments in False, True:
+            for masked in False, True:
+                ids, kinds, mask = (rng.integers(0, n, (2, 3)).astype(np.int32) for n in (20, 2, 3))
+                tables = [codes(t, 20, 6), codes(t, 7, 6), codes(t, 2, 6) if segments else None, codes(t, 6), codes(t, 6)]
+                inputs = [ids, kinds if segments else None, *tables, mask if masked else None, *(None if v is None else scales() for v in tables),
+                          *(None if v is None else zeros(t) for v in tables)]
+                name = f"embeddings_{t}_{segments:d}_{masked:d}"
+                add(c, name, "QEmbedLayerNormalization", inputs, data=(0, 1, 7), outputs=2)
+                if segments:
+                    add(c, f"{name}_sizes", "QEmbedLayerNormalization", inputs, {"epsilon": 0.1}, data=range(18), outputs=2,
+                        sizes=[("b", "s") if i in (0, 1, 7) else None for i in range(18)])
+
+
 # ---- recurrent layers ------------------------------------------------------------------------------------------------------
 
 
@@ -284,5 +327,6 @@ def add_recurrent(c):
 
 
 def add_quantized(c):
-    for of in add_products, add_images, add_between, add_gemm, add_linear, add_bits, add_gathers, add_recurrent:
+    for of in (add_products, add_images, add_between, add_gemm, add_linear, add_bits, add_gathers, add_attention, add_embeddings,
+               add_recurrent):
         of(c)
