@@ -291,6 +291,31 @@ def causal_conv(c):
     return Call([c.x("T", 1, 2, 3), c.x("T", 2, 1, 2, at=1), c.x("T", 2)], {"dilation": 2}, outputs=2, by=by)
 
 
+@calls("RelativePositionBias", domain=MICROSOFT)
+def relative_position_bias(c):
+    """Of the next to last query, a key at distance 1, and the query itself."""
+    return Call([c.x("T", 2, 2), ints(2), ints(2)], {"max_distance": 4}, consts=(1, 2),
+                by=lambda x, *_: [x.reshape(2, 2)[:, [[0, 0], [1, 0]]][None]])
+
+
+@calls("GatedRelativePositionBias", domain=MICROSOFT)
+def gated_relative_position_bias(c):
+    def by(x, bias, pos, w, b, eco):
+        u, r = 1 / (1 + np.exp(-((x + bias) @ w + b)[0].T))
+        return [pos * (u * (r * eco[0, 0, 0, 0] - 1) + 2)[:, None]]
+    c.types["M"] = "int32"
+    return Call([c.x("T", 1, 2, 2), c.x("T", 2), c.x("T", 1, 1, 2, 2), c.x("T", 2, 2, at=1), c.x("T", 2, at=1), c.x("T", 1, 1, 1, 1, at=2)],
+                {"num_heads": 1}, by=by)
+
+
+@calls("MoE", domain=MICROSOFT)
+def mixture_of_experts(c):
+    def by(x, router, w1, b1, w2):
+        p = np.exp(router) / np.exp(router).sum(1, keepdims=True)
+        return [np.stack([p[t].max() * w2[p[t].argmax()] @ np.maximum((w1 @ v + b1)[p[t].argmax()], 0) for t, v in enumerate(x)])]
+    return Call([c.x("T", 2, 2), c.x("T", 2, 3, at=1), c.x("T", 3, 2, 2), c.x("T", 3, 2), c.x("T", 3, 2, 2, at=1)], by=by)
+
+
 # ---- in blocks of 8 channels ------------------------------------------------------------------------------------------------
 
 NCHWC = "com.microsoft.nchwc"
