@@ -107,7 +107,7 @@ def add_convolutions(c):
 
 
 def t5_bucket(far, both, buckets, most):
-    """As in T5, https://arxiv.org/abs/1910.10683: buckets of one distance each, then of distances that grow by a factor."""
+    """As in T5 (Raffel et al., 2019): buckets of one distance each, then of distances that grow by a factor."""
     start = 0
     if both:
         buckets //= 2
