@@ -298,7 +298,10 @@ void errors_report(const Deferred *h)
 
 const char *deferred_text(const Deferred *h)
 {
-    const char *s = h->list.n ? h->list.at[0].text : "";
+    int i = 0;
+    while (i < h->list.n - 1 && h->list.at[i].severity != SAY_ERROR)
+        i++;
+    const char *s = h->list.n ? h->list.at[i].text : "";
     return name_bytes(s, strcspn(s, "\n"))->s;
 }
 

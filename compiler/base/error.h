@@ -38,7 +38,7 @@ void error_reset(void); /* sets the counts to 0 and forgets the texts */
 /* Prints a piece of the output of -v, -d and --remarks. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Deferred diagnostics: from errors_defer to errors_resume, which returns the number of errors, messages are collected;
- * errors_report prints and counts them. deferred_text: the first line of the first one. */
+ * errors_report prints and counts them. deferred_text: the first line of the first error. */
 typedef struct Deferred Deferred;
 Deferred *errors_defer(void);
 int errors_resume(Deferred *h);

@@ -314,6 +314,22 @@ void node_remove(Node *n)
     unlink_node(n);
 }
 
+static void discard_nested(Graph *g, void *unused)
+{
+    (void)unused;
+    graph_discard(g);
+}
+
+void graph_discard(Graph *g)
+{
+    while (g->last) {
+        node_each_graph(g->last, discard_nested, NULL);
+        node_remove(g->last);
+    }
+    for (int i = 0; i < g->out.n; i++)
+        graph_set_output(g, i, NULL);
+}
+
 void node_to_end(Node *n)
 {
     unlink_node(n);

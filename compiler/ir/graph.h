@@ -234,6 +234,7 @@ Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out);
 void node_also(Node *by, const Node *n); /* records that `by` now does the work of n */
 void node_insert(Node *n, Node *before); /* before == NULL: at the end */
 void node_remove(Node *n);               /* with its uses */
+void graph_discard(Graph *g);            /* removes its nodes, those of nested graphs, and its outputs */
 void node_to_end(Node *n);               /* of its graph */
 void node_free(Node *n);                 /* frees a node that nothing points to */
 void node_inputs(Node *n, int n_in);     /* sets the number of inputs, all omitted */

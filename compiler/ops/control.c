@@ -1,4 +1,5 @@
 /* control.c - If and Loop; internal operators that copy, fill and store sizes. */
+#include "passes/alternatives.h"
 #include "base/options.h"
 #include "ir/exec.h"
 #include "ir/loop.h"
@@ -32,26 +33,12 @@ static void take_branch(Node *n, Graph *g)
     node_remove(n);
 }
 
-/* Suggests integer inputs to freeze so that the branch is chosen at compile time. */
-static void help_freeze(const Value *v, int depth, Map *seen)
-{
-    enum { DEEPEST = 12 };
-    if (map_get(seen, v))
-        return;
-    map_put(seen, v, seen);
-    if (v->input >= 0 && !type_is_float(v->type))
-        note_help("the branch can be chosen at compile time: --const %s=FILE.pb", printable(v->name));
-    for (int i = 0; v->def && i < v->def->n_in && depth < DEEPEST; i++)
-        if (v->def->in[i])
-            help_freeze(v->def->in[i], depth + 1, seen);
-}
-
 /* A size is that of both branches if they agree; otherwise it depends on the condition. */
 static Shape either_shape(Node *n, Shape a, Shape b)
 {
     if (a.rank != b.rank) {
         node_error(n, "the branches give results of different rank: %s and %s", shape_text(a), shape_text(b));
-        help_freeze(n->in[0], 0, &(Map){0});
+        help_freeze(n->in[0]);
         return a;
     }
     bool differ = false;
@@ -67,19 +54,11 @@ static Shape either_shape(Node *n, Shape a, Shape b)
     return s;
 }
 
-static void take_apart(Graph *g)
-{
-    while (g->last)
-        node_remove(g->last);
-    for (int i = 0; i < g->out.n; i++)
-        graph_set_output(g, i, NULL);
-}
-
 /* Replaces branch g, which cannot run with the sizes that the model is compiled for, by an error at run time. Its
  * results have the types of the other branch's. */
 static void give_up_branch(Graph *g, const Graph *other)
 {
-    take_apart(g);
+    graph_discard(g);
     g->out.n = 0;
     for (int i = 0; i < other->out.n; i++) {
         Node *f = node_new(g, "onnxcc.Fail", 0, NULL, 1);
@@ -157,6 +136,8 @@ static void if_infer(Node *n)
         poison(n);
         return;
     }
+    if (lost < 0)
+        alternatives_give(n, branch);
     flatten_branches(n, branch, lost);
     if (lost >= 0)
         give_up_branch(branch[lost], branch[1 - lost]);
@@ -172,14 +153,14 @@ static void if_infer(Node *n)
 
 static Graph *branch_of(const Node *n, int k) { return node_attr(n, k ? "else_branch" : "then_branch")->g; }
 
-/* Drops unused results. */
+/* Drops results that are unused, or known as expressions over sizes. */
 static void if_unread(Node *n, const Map *needed)
 {
     (void)needed;
     int kept = 0;
     for (int i = 0; i < n->n_out; i++) {
         Value *v = n->out[i];
-        if (v && !v->uses.n && !symbols_of(v))
+        if (v && (!v->uses.n || v->data) && !symbols_of(v))
             v->def = NULL;
         else if (v) {
             for (int k = 0; k < 2; k++) {
@@ -392,6 +373,8 @@ static bool try_iteration(Node *n, Graph *body, ContainerType *const *now, Conta
     set_components(g, carried, now);
     set_text(g, carried, now);
     infer_graph(g);
+    for (int i = 0; i < g->out.n; i++)
+        alternatives_choose(g, i, i > 0 && i <= carried && now[i - 1]->form == TENSOR ? now[i - 1]->shape.rank : -1);
     bool fine = true;
     for (int i = 0; i < carried; i++) {
         fine &= !g->out.at[i + 1]->poisoned;
@@ -404,7 +387,7 @@ static bool try_iteration(Node *n, Graph *body, ContainerType *const *now, Conta
     *resized = resized_state(n, g);
     if (*resized >= 0)
         warn_resized_name(n, body->in.at[*resized + 2], n->in[*resized + 2]->shape, g->out.at[*resized + 1]->shape);
-    take_apart(g);
+    graph_discard(g);
     return fine;
 }
 
@@ -541,6 +524,8 @@ static void loop_infer(Node *n)
     if (ctype)
         set_text(g, carried, ctype);
     infer_graph(g);
+    for (int i = 0; i < g->out.n; i++)
+        alternatives_choose(g, i, i > 0 && i <= carried && !ctype ? in_shape(n, i + 1).rank : -1);
     if (is_given_up(g)) {
         poison(n);
         return;
@@ -548,14 +533,14 @@ static void loop_infer(Node *n)
     if (before && (resized = resized_state(n, g)) >= 0) {
         warn_resized_name(n, before->in.at[resized + 2], n->in[resized + 2]->shape, g->out.at[resized + 1]->shape);
         assumptions_forget(mark, assumption_count());
-        take_apart(g);
+        graph_discard(g);
         node_attr(n, "body")->g = before;
         carry_in_sequence(n, before, resized);
         loop_infer(n);
         return;
     }
     if (before)
-        take_apart(before);
+        graph_discard(before);
     for (int i = 0; i < g->out.n - 1; i++)
         if (g->out.at[i + 1]->form != TENSOR && (i >= carried || !ctype || ctype[i]->form == TENSOR)) {
             node_error(n, "result %d of the body is a sequence or an optional, %s", i + 1,
@@ -707,6 +692,7 @@ static const Op control_ops[] = {
      "body:graph", loop_infer, loop_bind, .flags = CONTROL, .unread = loop_unread, .compatible = SINCE_11 "; 1 V=ALL"},
     {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM | PRETYPED, .domain = "onnxcc"},
     {"Copy", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE, .domain = "onnxcc"},
+    {"Inside", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE | NOFOLD, .domain = "onnxcc"},
     {"View", 1, "x:T -> y:T", "T=ALL14", NULL, view_infer, NULL, .flags = VIEW, .domain = "onnxcc"},
     {"Fill", 1, "-> y:T", "T=ALL14", "value:tensor", made_infer, fill_bind, .flags = PRETYPED, .domain = "onnxcc"},
     {"Fail", 1, "-> y:T", "T=ALL14", NULL, made_infer, fail_bind, .flags = NOFOLD | STOPS | PRETYPED, .domain = "onnxcc"},

@@ -154,6 +154,26 @@ enum { TRACE_DEPTH = 64 };
 
 typedef VEC(Value *) Leaves;
 
+static bool trace(Value *v, Leaves *leaves, int depth);
+
+/* Expresses v, a result of an If, by the results of the branches. */
+static bool trace_branches(Value *v, Leaves *leaves, int depth)
+{
+    const Attr *a = node_attr(v->def, "then_branch"), *b = node_attr(v->def, "else_branch");
+    if (!a || !b || v->def->n_out != a->g->out.n || symbols_of(v))
+        return false;
+    Value *of[] = {a->g->out.at[v->def_i], b->g->out.at[v->def_i]};
+    for (int k = 0; k < 2; k++)
+        if (!shape_same(*of[k]->shape, *v->shape) || !trace(of[k], leaves, depth + 1))
+            return false;
+    Tensor *t = symbolic_tensor(v);
+    for (int e = 0; e < (int)tensor_count(t); e++)
+        ((Dim *)(uintptr_t)t->data)[e] =
+            dim_select(value_dim(v->def->in[0], 0), value_dim(of[0], e), value_dim(of[1], e));
+    v->data = tensor_materialise(t);
+    return true;
+}
+
 /* Expresses v by the inputs of the nodes on small integers that compute it. Where that is not possible v is a leaf: its
  * elements become symbols. */
 static bool trace(Value *v, Leaves *leaves, int depth)
@@ -167,6 +187,8 @@ static bool trace(Value *v, Leaves *leaves, int depth)
     for (int i = 0; through && i < n->n_in; i++)
         through = !n->in[i] || trace(n->in[i], leaves, depth + 1);
     if (through && fold_symbolic(n))
+        return true;
+    if (n && n->op->flags & CONTROL && depth < TRACE_DEPTH && trace_branches(v, leaves, depth))
         return true;
     Tensor *t = symbolic_tensor(v);
     for (int e = 0; e < (int)tensor_count(t); e++)

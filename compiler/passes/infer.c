@@ -6,6 +6,7 @@
 #include "ir/assume.h"
 #include "ir/remark.h"
 #include "ir/spatial.h"
+#include "passes/alternatives.h"
 #include "passes/bounds.h"
 #include "passes/container.h"
 #include "passes/passes.h"
@@ -541,18 +542,21 @@ static bool is_done(const Node *n)
 void infer_between(Node *before, Node *end)
 {
     Node *first = before ? before->next : end->graph->first;
-    for (Node *n = first; n != end;)
+    for (Node *n = first; n != end;) {
+        n = alternatives_split(n);
         if (is_composite(n))
             n = expand(n);
         else {
             infer_node(n);
             n = is_composite(n) ? n : n->next;
         }
+    }
 }
 
 void infer_graph(Graph *g)
 {
     for (Node *n = g->first; n;) {
+        n = alternatives_split(n);
         if (is_composite(n)) {
             n = expand(n);
             continue;
@@ -607,6 +611,8 @@ void infer_model(Model *m)
     stop_on_errors();
     graph_each_node(m->graph, look_back, NULL);
     infer_graph(m->graph);
+    for (int i = 0; i < m->graph->out.n; i++)
+        alternatives_choose(m->graph, i, -1);
     stop_on_errors();
     containers_leave(m);
     check_dims_used();

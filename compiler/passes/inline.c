@@ -154,6 +154,15 @@ Graph *graph_copy(Graph *g, Node *owner)
     return copy_graph(&c, g, owner);
 }
 
+Node *node_copy(const Node *n, Graph *g, int k, Value *const *from, Value *const *to)
+{
+    Inliner in = {.m = g->model};
+    Copy c = {.in = &in};
+    for (int i = 0; i < k; i++)
+        map_put(&c.value, from[i], to[i]);
+    return copy_node(&c, n, g, NULL);
+}
+
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static bool enter(Inliner *in, Node *n, Function *f)

@@ -6,7 +6,9 @@
 
 /* inline.c */
 Graph *graph_copy(Graph *g, Node *owner); /* a copy of a nested graph */
-void inline_functions(Model *m);          /* replaces calls of functions by their bodies */
+/* A copy of n at the end of g; it, and the graphs in it, read to[i] for from[i]. */
+Node *node_copy(const Node *n, Graph *g, int k, Value *const *from, Value *const *to);
+void inline_functions(Model *m); /* replaces calls of functions by their bodies */
 
 /* fold.c */
 void fold(Node *n);         /* folds the results of an inferred node if they are known */

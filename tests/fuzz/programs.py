@@ -390,6 +390,63 @@ def branches(g):
     g.do("If", [condition], *((F, s) for s in both), **protos)
 
 
+@step(3)
+def ranks(g):
+    """A value of one rank or another, whose readers' results have such ranks, too, until they have one."""
+    if g.depth == MOST_DEPTH:
+        return
+    m, v, condition = g.m, g.floats(1, 3), g.condition()
+
+    def node(op, *inputs, **attrs):
+        y = Value(g.program.name(), F, ())
+        g.nodes.append(helper.make_node(op, [x.name for x in inputs], [y.name], **attrs))
+        return y
+
+    def both(of_then, of_else, by=condition):
+        protos = {}
+        for branch, make in ("then_branch", of_then), ("else_branch", of_else):
+            inside = Graph(g.program, g)
+            inside.grow(m.int(0, 2))
+            y = make(inside)
+            protos[branch] = helper.make_graph(inside.nodes, branch, [], [onnx.ValueInfoProto(name=y.name)])
+        return node("If", by, **protos)
+
+    def other(inside):
+        if v.rank > 1 and m.chance(0.3):
+            return inside.do("ReduceSum", [v, inside.constant([m.int(0, v.rank - 1)])], (F, ()), keepdims=0)
+        return inside.do("Unsqueeze", [v, inside.constant([m.int(0, v.rank)])], (F, ()))
+
+    def read(x, how):
+        if how == "unary":
+            return node(m.one("Tanh Neg Abs Transpose Identity".split()), x)
+        if how == "binary":
+            return node(m.one("Add Mul Max".split()), x, m.one([x, g.floats(0, 0), g.constant(0.5, F)]))
+        if how == "first":
+            return node(m.one(["Unsqueeze", "ReduceSum"]), x, g.constant([0]))
+        if how == "longer":
+            return node("Concat", x, x, axis=0)
+        if how == "shape":
+            s = node("Shape", x)
+            return m.one([lambda: node("Expand", g.floats(0, 0), s), lambda: node("ConstantOfShape", s), lambda: node("Cast", s, to=F),
+                          lambda: node("Reshape", x, node("Concat", g.constant([1]), s, axis=0), allowzero=1)])()
+        if how == "branch":
+            by = m.one([condition, g.condition()])
+            return both(lambda inside: inside.do("Neg", [x], (F, ())), lambda inside: inside.do("Abs", [x], (F, ())), by)
+        inside = Graph(g.program, g)
+        turn, on, sum_ = Value(g.program.name(), I, ()), Value(g.program.name(), B, ()), Value(g.program.name(), F, ())
+        inside.values += [turn, on, sum_]
+        after = inside.do("Add", [sum_, inside.do("ReduceSum", [x], (F, ()), keepdims=0)], (F, ()))
+        return node("Loop", g.number(2), g.constant(True, B), g.floats(0, 0), body=inside.proto("body", [turn, on, sum_], [on, after]))
+
+    x = both(*m.permuted(lambda inside: inside.do("Abs", [v], (F, ())), other))
+    for _ in range(m.int(0, 4)):
+        x = read(x, m.one("unary unary binary binary first longer shape branch loop".split()))
+    if m.chance(0.5):
+        g.do("Reshape", [x, g.constant([-1])], (F, (g.word(),)))
+    else:
+        g.do("ReduceSum", [x], (F, ()), keepdims=0)
+
+
 def known_outside(g):
     return {d for v in g.values for d in v.sizes} | set(range(9))
 

@@ -4,6 +4,8 @@ import numpy as np
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
+from containers import add
+
 ML = "ai.onnx.ml"
 rng = np.random.default_rng(7)
 
@@ -88,7 +90,7 @@ def add_trees(c):
 def add_signals(c):
     """A real signal as batch x length, as torch.stft is exported. The reference takes it with a third dimension of 1 only; ONNX
     Runtime, which takes both, rounds what must be 0."""
-    def add(name, signal, step, window, length, half, sizes=None):
+    def add_stft(name, signal, step, window, length, half, sizes=None):
         names = ["x", "k", "w" if window is not None else "", "n" if length is not None else ""]
         feed = {n: v for n, v in zip(names, [signal[..., None], np.array(step), window, length]) if n}
         by = ReferenceEvaluator(helper.make_node("STFT", names, ["y"], onesided=half)).run(None, feed)
@@ -96,14 +98,61 @@ def add_signals(c):
         c.add(f"stft_2d_{half}_{name}", "STFT", inputs, {"onesided": half}, version=17, consts=(1, 2, 3), by=by, sizes=sizes)
 
     for half in 0, 1:
-        add("both", normal(2, 30), 4, normal(8), 8, half)
-        add("window", normal(2, 30), 4, normal(9), None, half)
-        add("length", normal(2, 30), 4, None, np.array(6), half)
-        add("sizes", normal(2, 30).astype(np.float64), 4, normal(8).astype(np.float64), 8, half, [("n", "t"), None, None, None])
-        add("short", normal(5, 2), 1, None, np.array(2), half)
+        add_stft("both", normal(2, 30), 4, normal(8), 8, half)
+        add_stft("window", normal(2, 30), 4, normal(9), None, half)
+        add_stft("length", normal(2, 30), 4, None, np.array(6), half)
+        add_stft("sizes", normal(2, 30).astype(np.float64), 4, normal(8).astype(np.float64), 8, half, [("n", "t"), None, None, None])
+        add_stft("short", normal(5, 2), 1, None, np.array(2), half)
+
+
+HEAD = '<ir_version: 8, opset_import: ["": 18]>'
+# torch's squeeze of an axis that may be 1: with other sizes the layer after it would have an operand of another rank.
+SQUEEZED = f"""{HEAD} g (float[n, 4, t] x, float[1, 12, 4] w, float[1, 12, 3] r) => (float[n, 3] y) {{
+    shape = Shape <start = 2, end = 3> (x) one = Constant <value_ints = [1]> () is_one = Equal (shape, one) axis = Constant <value_ints = [2]> ()
+    squeezed = If (is_one) <then_branch = t () => (float[p, q] a) {{ a = Squeeze (x, axis) }},
+                            else_branch = e () => (float[p, q, s] b) {{ b = Identity (x) }}>
+    first = Constant <value_ints = [0]> () steps = Unsqueeze (squeezed, first) scaled = Tanh (steps)
+    all, last = LSTM <hidden_size = 3> (scaled, w, r) y = Squeeze (last, first) }}"""
+# Every reader takes both ranks: sizes, integers, graphs inside, a loop, a sequence; at the end the ranks agree.
+READERS = f"""{HEAD} g (float[n, m] x, bool c, int64 turns) => (float[k] y, float sum, int64[a] sizes, float[u] z) {{
+    zero = Constant <value_ints = [0]> () flat = Constant <value_ints = [-1]> () nil = Constant <value_float = 0.0> ()
+    v = If (c) <then_branch = t () => (a) {{ rows = ReduceSum <keepdims = 0> (x, zero) a = Neg (rows) }}, else_branch = e () => (b) {{ b = Abs (x) }}>
+    w = Tanh (v) square = Mul (w, v) sizes = Shape (square) ones = ConstantOfShape <value = float[1] {{1.0}}> (sizes)
+    more = Add (square, ones) twice = Concat <axis = 0> (more, v) first = ReduceSum <keepdims = 0> (more)
+    shifted = Add (twice, first) q = SequenceConstruct (shifted, twice) joined = ConcatFromSequence <axis = 0> (q)
+    negative = Less (first, nil)
+    d = If (negative) <then_branch = t2 () => (a2) {{ a2 = Neg (joined) }}, else_branch = e2 () => (b2) {{ b2 = Unsqueeze (joined, zero) }}>
+    on = Constant <value = bool {{1}}> ()
+    sum = Loop (turns, on, first) <body = l (int64 i, bool go, float s) => (bool goes, float s2) {{
+        goes = Identity (go) part = ReduceSum <keepdims = 0> (d) s2 = Add (s, part) }}>
+    y = Reshape (d, flat)
+    f = If (c) <then_branch = t3 () => (a3) {{ a3 = Concat <axis = 0> (v, ones) }}, else_branch = e3 () => (b3) {{ b3 = Sub (v, ones) }}>
+    z = Reshape (f, flat) }}"""
+# One of the branches gives a rank that a later node cannot take (as scikit-learn's KNNImputer, where a whole row is missing).
+DECIDED = f"""{HEAD} g (float[n, 3] x, float[n] old) => (float[n] y) {{
+    nan = IsNaN (x) numbers = Cast <to = 7> (nan) last = Constant <value_ints = [1]> () zero = Constant <value_ints = [0]> ()
+    missing = ReduceMin <keepdims = 0> (numbers, last) any = ReduceMax <keepdims = 0> (missing) none = Constant <value_int = 0> ()
+    some = Greater (any, none) rows = NonZero (old) axis = Constant <value_ints = [-1]> ()
+    place = Reshape (rows, axis)
+    table, where = If (some) <then_branch = t () => (a, p) {{ a = Unsqueeze (x, last) p = Abs (place) }},
+                              else_branch = e () => (b, q) {{ b = Gather (x, place) q = Identity (place) }}>
+    at = Unsqueeze (where, axis) wide = Shape (table) ones = ConstantOfShape <value = float[1] {{1.0}}> (wide)
+    weighted = Mul (table, ones) best = ReduceMax <keepdims = 0> (weighted, last) y = ScatterND (old, at, best) }}"""
+
+
+def add_ranks(c):
+    """Branches of different rank: what reads their results has such ranks, too, until these agree, or a branch is impossible."""
+    add(c, "ranks_squeezed", SQUEEZED, [normal(5, 4, 1), normal(1, 12, 4), normal(1, 12, 3)])
+    for taken in False, True:
+        for turns in 0, 2:
+            add(c, f"ranks_readers_{int(taken)}_{turns}", READERS, [normal(3, 2) * (turns - 1), np.array(taken), np.array(turns)])
+    x = normal(5, 3)
+    x[2, 1] = np.nan
+    add(c, "ranks_decided", DECIDED, [x, np.array([0, 1, 0, 2, 3], np.float32)])
 
 
 def add_exporters(c):
+    add_ranks(c)
     add_trees(c)
     add_signals(c)
     add_unused(c)
