@@ -36,7 +36,7 @@ static void add_alternatives(Value *v, const Node *by, Value *condition, Value *
     Alternatives *x = NEW(Alternatives);
     *x = (Alternatives){by, condition, {a, b}};
     map_put(alternatives(), v, x);
-    v->pinned = true;
+    v->pinned = condition->pinned = a->pinned = b->pinned = true;
 }
 
 /* v has no other definition. */
