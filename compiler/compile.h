@@ -1,6 +1,5 @@
 /* compile.h - the compiler as calls, for main.c, library.c and the tests. */
-#ifndef ONNXCC_COMPILE_H
-#define ONNXCC_COMPILE_H
+#pragma once
 
 #include "base/options.h"
 #include "ir/graph.h"
@@ -10,5 +9,3 @@ Model *read_model(const char *file); /* parses the file into a graph */
 void compile_model(Model *m);        /* runs the stages, from resolve to plan */
 void emit_files(Model *m);           /* emits the C and the report, puts the files in place */
 void write_model(Model *m);          /* compile_model, then emit_files or, with --eval, the model's results */
-
-#endif

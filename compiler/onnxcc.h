@@ -1,6 +1,5 @@
 /* onnxcc.h - the table of contents: the folders of the compiler; each uses only those before it. */
-#ifndef ONNXCC_H
-#define ONNXCC_H
+#pragma once
 
 /* base/: the state, memory, names and texts of a run; messages; options. */
 #include "base/error.h"
@@ -31,5 +30,3 @@
 #include "emit/report.h"
 #include "emit/source.h"
 #include "memory/plan.h"
-
-#endif

@@ -1,6 +1,5 @@
 /* error.h - diagnostics: errors and warnings, which are counted, and the calls that end a run. */
-#ifndef ONNXCC_ERROR_H
-#define ONNXCC_ERROR_H
+#pragma once
 
 #include "base/util.h"
 
@@ -48,5 +47,3 @@ void error_set_file(const char *file); /* the path of the model, which messages 
 const char *error_file(void);          /* NULL: not set yet */
 /* where() is the place that fatal messages name: the node that is being processed; "": none. */
 void error_set_where(const char *(*where)(void));
-
-#endif

@@ -1,6 +1,5 @@
 /* options.h - the options of a run, which the command line or the library's caller sets. */
-#ifndef ONNXCC_OPTIONS_H
-#define ONNXCC_OPTIONS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/target.h"
@@ -39,5 +38,3 @@ SHARED_PART(Options, opt)
 #define warn_strict(...) (opt()->strict ? (void)error_at(__VA_ARGS__) : warn_at(__VA_ARGS__))
 /* What most exporters do: reported only on request (--verbose), an error under --strict. */
 #define warn_pedantic(...) (opt()->strict ? (void)error_at(__VA_ARGS__) : opt()->verbose ? warn_at(__VA_ARGS__) : (void)0)
-
-#endif

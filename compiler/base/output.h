@@ -1,7 +1,6 @@
 /* output.h - output files that appear complete or not at all: written under a temporary name, renamed when all are
  * complete. */
-#ifndef ONNXCC_OUTPUT_H
-#define ONNXCC_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ uint64_t output_hash(const Output *o); /* XXH64 of the bytes written so far */
 void output_commit(void);              /* puts all files in place; an unchanged one keeps its modification time */
 void output_discard(void);             /* removes all instead */
 void output_unlink(void);              /* the same for a signal handler that ends the process */
-
-#endif

@@ -1,6 +1,5 @@
 /* place.h - offsets of buffers in one block, such that buffers alive at the same time do not overlap. */
-#ifndef ONNXCC_PLACE_H
-#define ONNXCC_PLACE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ int64_t place_bound(const Buffer *b, int n, int *when);
 /* Sets the offsets; returns the bytes needed. Deterministic. Offsets are sums of sizes, and so aligned as the sizes
  * are. */
 int64_t place(Buffer *b, int n);
-
-#endif

@@ -1,6 +1,5 @@
 /* place_search.h - the interface between place.c, which decides when to search, and place_search.c. */
-#ifndef ONNXCC_PLACE_SEARCH_H
-#define ONNXCC_PLACE_SEARCH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ typedef struct Search Search;
 Search *search_new(const Buffer *b, int n, const Interference *conflicts);
 /* Searches a placement within `cap` bytes, for at most `work`; if it finds one, sets the offsets and returns true. */
 bool search(Search *s, Buffer *b, Ranked *const *order, int64_t cap, int64_t work);
-
-#endif

@@ -1,7 +1,6 @@
 /* process.h - the process around a compile: a stack of fixed size, signals that leave no partial file, checked
  * output. */
-#ifndef ONNXCC_PROCESS_H
-#define ONNXCC_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@ int process_run(void (*f)(void *), void *arg, bool signals);
 #define NO_MEMORY_FOR_RUN "out of memory: no stack for the compiler"
 /* Flushes standard output and ends the process: exit 0, or a message and exit 3 if writing fails. */
 _Noreturn void process_done(void);
-
-#endif

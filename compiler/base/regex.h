@@ -1,6 +1,5 @@
 /* regex.h - a regular expression as a deterministic automaton over bytes. */
-#ifndef ONNXCC_REGEX_H
-#define ONNXCC_REGEX_H
+#pragma once
 
 #include "base/util.h"
 
@@ -20,5 +19,3 @@ Regex regex_compile(Name pattern);
 /* The same for the search of matches in a text: a match may begin in the state start_after[kind of the byte before it]. In
  * the table a set, bit 1 << kind, precedes the next states of a state: a match may end in it before a byte of that kind. */
 Regex regex_compile_search(Name pattern);
-
-#endif

@@ -1,6 +1,5 @@
 /* regex_parse.h - a regular expression as a tree. */
-#ifndef ONNXCC_REGEX_PARSE_H
-#define ONNXCC_REGEX_PARSE_H
+#pragma once
 
 #include "base/util.h"
 
@@ -17,5 +16,3 @@ typedef struct Piece {
 
 /* Returns the tree. *error: what is wrong with the pattern, or NULL; *at: the byte where parsing stopped. */
 Piece *regex_parse(Name pattern, const char **error, int *at);
-
-#endif

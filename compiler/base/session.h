@@ -1,7 +1,6 @@
 /* session.h - the state of one run, in one block of memory that the run owns. Each file declares its private part of
  * it; the compiler has no other mutable static data, so runs cannot affect each other. */
-#ifndef ONNXCC_SESSION_H
-#define ONNXCC_SESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ bool session_begin(void); /* begins a run on this thread, which must have none; 
  * the run. */
 void session_end(void);
 void session_at_end(void (*end)(void *), void *arg);
-
-#endif

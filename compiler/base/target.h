@@ -1,6 +1,5 @@
 /* target.h - the processors of --target: the rows of target.def. */
-#ifndef ONNXCC_TARGET_H
-#define ONNXCC_TARGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ typedef struct Target {
 const Target *target_find(const char *name);
 const char *target_nearest(const char *name); /* for a name that is no target; NULL: none better than generic */
 const char *target_names(void);               /* "generic, x86-64-v3, ..." */
-
-#endif

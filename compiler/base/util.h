@@ -1,6 +1,5 @@
 /* util.h - the memory pool of a run, interned names, growing arrays, hash tables, texts. */
-#ifndef ONNXCC_UTIL_H
-#define ONNXCC_UTIL_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -85,5 +84,3 @@ typedef struct TextMark {
 } TextMark;
 TextMark text_mark(void);
 void text_release(TextMark m);
-
-#endif

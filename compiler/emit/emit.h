@@ -1,6 +1,5 @@
 /* emit.h - the interface between the files that print C. */
-#ifndef ONNXCC_EMIT_H
-#define ONNXCC_EMIT_H
+#pragma once
 
 #define NAMES_ARE_OPAQUE /* except in quote.c, which includes graph.h before this */
 #include "ir/assume.h"
@@ -189,5 +188,3 @@ typedef struct Embedded {
 } Embedded;
 extern const Embedded embedded[];
 const char *embedded_text(const char *name); /* bug() if there is none */
-
-#endif

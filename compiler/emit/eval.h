@@ -1,11 +1,8 @@
 /* eval.h - runs a planned model inside the compiler. */
-#ifndef ONNXCC_EVAL_H
-#define ONNXCC_EVAL_H
+#pragma once
 
 #include "ir/graph.h"
 
 void eval_model(Model *m, const char *dir); /* --eval */
 /* Runs a planned model. in: the inputs of the C interface in order, NULL: the default; out: set to new tensors. */
 void eval_graph(Model *m, Tensor *const *in, Tensor **out);
-
-#endif

@@ -1,11 +1,8 @@
 /* report.h - the report on a model; the list of supported operators. */
-#ifndef ONNXCC_REPORT_H
-#define ONNXCC_REPORT_H
+#pragma once
 
 #include "ir/graph.h"
 
 void report_model(Model *m);     /* as text, or as JSON with --report=json */
 void check_budgets(Model *m);    /* budget.c: fails with exit 1 if one is exceeded; after write_constants */
 void list_ops(const char *form); /* as "text", "markdown" or "json" */
-
-#endif

@@ -1,6 +1,5 @@
 /* source.h - emission of a planned model as C. */
-#ifndef ONNXCC_SOURCE_H
-#define ONNXCC_SOURCE_H
+#pragma once
 
 #include "ir/graph.h"
 
@@ -15,5 +14,3 @@ typedef struct SizeField {
     int axis;
 } SizeField;
 int emitted_sizes(const SizeField **fields); /* after emit_model: their number; *fields: in order */
-
-#endif

@@ -1,6 +1,5 @@
 /* gradient.h - reverse-mode differentiation: vector-Jacobian products (vjp) of nodes, and the tape. */
-#ifndef ONNXCC_GRADIENT_H
-#define ONNXCC_GRADIENT_H
+#pragma once
 
 #include "ir/ops.h"
 #include "passes/infer.h"
@@ -120,5 +119,3 @@ Value *numbered(Node *n, Value *x, Type t);
 Value *scatter_add(const Vjp *b, Value *numbers, Value *d);
 /* A node like m with these inputs and new outputs. */
 Node *clone_node(Node *n, const Node *m, Value **in, int n_in, int n_out);
-
-#endif

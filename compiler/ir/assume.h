@@ -1,6 +1,5 @@
 /* assume.h - assumptions that inference made about sizes; checked at run time where the compiler cannot prove them. */
-#ifndef ONNXCC_ASSUME_H
-#define ONNXCC_ASSUME_H
+#pragma once
 
 #include "ir/graph.h"
 
@@ -37,5 +36,3 @@ typedef VEC(Assumption *) Assumptions;
 Assumptions assumptions_of(const Graph *g);
 /* Removes the first assumption whose sizes are all known, and returns it; NULL: there is none. */
 Assumption *assumption_to_check(Assumptions *a, bool (*known)(const Symbol *));
-
-#endif

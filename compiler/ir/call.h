@@ -1,6 +1,5 @@
 /* call.h - a node's call: the kernel or the elementwise loop that it is bound to, with the parameters. */
-#ifndef ONNXCC_CALL_H
-#define ONNXCC_CALL_H
+#pragma once
 
 #include "ir/kernel.h"
 
@@ -51,5 +50,3 @@ static inline Slot next_slot(Slot s)
 Param *call_param(const Call *c, const char *field); /* the first slot of the field; NULL: no such field */
 /* Visits the symbols of the sizes among the parameters, and may visit one several times. */
 void call_symbols(const Call *c, void (*visit)(Symbol *, void *), void *arg);
-
-#endif

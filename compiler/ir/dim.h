@@ -1,6 +1,5 @@
 /* dim.h - sizes as numbers or as expressions over symbols. */
-#ifndef ONNXCC_DIM_H
-#define ONNXCC_DIM_H
+#pragma once
 
 #include "base/util.h"
 
@@ -45,5 +44,3 @@ Dim dim_resolve(Dim d);                                         /* replaces fixe
 Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg); /* substitutes the symbols by sizes */
 int64_t dim_eval(Dim d);                                        /* value under the symbols' current .value */
 void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg);
-
-#endif

@@ -1,10 +1,7 @@
 /* dump.h - the graph as text; the check of its invariants. */
-#ifndef ONNXCC_DUMP_H
-#define ONNXCC_DUMP_H
+#pragma once
 
 #include "ir/graph.h"
 
 void dump_model(Model *m, const char *stage);
 void verify_model(Model *m, const char *stage); /* in debug builds: bug() if an invariant is broken */
-
-#endif

@@ -1,6 +1,5 @@
 /* exec.h - runs nodes inside the compiler. */
-#ifndef ONNXCC_EXEC_H
-#define ONNXCC_EXEC_H
+#pragma once
 
 #include "ir/graph.h"
 
@@ -10,5 +9,3 @@ bool run_symbolic(Node *n); /* runs a node that moves elements on Dims; false: i
 Tensor *run_one(Node *n);   /* an elementwise node whose inputs are splats, run on one element: the result is a splat */
 bool op_moves_input(const Node *n, int i); /* are elements of input i copied to the output? Concat: all; Gather: 0 */
 void run_node(Node *n);                    /* computes its outputs' data from its inputs' data */
-
-#endif

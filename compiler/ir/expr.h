@@ -1,6 +1,5 @@
 /* expr.h - the representation of expressions, for dim.c, dim_print.c and poly.c. */
-#ifndef ONNXCC_EXPR_H
-#define ONNXCC_EXPR_H
+#pragma once
 
 #include "ir/dim.h"
 
@@ -47,5 +46,3 @@ const char *expr_text(Dim d);
 int64_t number_mul(int64_t a, int64_t b);
 int64_t number_div(int64_t a, int64_t b);
 int64_t number_mod(int64_t a, int64_t b);
-
-#endif

@@ -1,6 +1,5 @@
 /* graph.h - the data model: values, nodes, graphs, and the calls that edit them. */
-#ifndef ONNXCC_GRAPH_H
-#define ONNXCC_GRAPH_H
+#pragma once
 
 #include "base/error.h"
 #include "ir/symbol.h"
@@ -265,5 +264,3 @@ const Node *node_in_work(const Node *n);
 /* Errors of a node or a value, with its place in the file; see error_at. */
 #define error_node(n, ...) error_at(node_place(n), __VA_ARGS__)
 #define error_value(v, ...) error_at(value_place(v), __VA_ARGS__)
-
-#endif

@@ -1,7 +1,6 @@
 /* kernel.h - kernels in the compiler: descriptors of their parameters, and a table of kernels by name and type. Made
  * from the kernel headers by macros. */
-#ifndef ONNXCC_KERNEL_H
-#define ONNXCC_KERNEL_H
+#pragma once
 
 #include "ir/ops.h"
 
@@ -93,6 +92,4 @@ const Scalar *scalar_find(const char *name, Type a); /* NULL: none */
     KR(k, FN2(k), RT_CAT(TYPE_, T), RT_CAT(TYPE_, U), n_args, n_in, flags, false, KC(k, FN2(k), n_args); return 0)
 #define REGISTER_FALLIBLE2(k, n_args, n_in, flags)                                                                                 \
     KR(k, FN2(k), RT_CAT(TYPE_, T), RT_CAT(TYPE_, U), n_args, n_in, flags, true, return KC(k, FN2(k), n_args))
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* loop.h - elementwise loops: one pass over a broadcast index space, a few scalar functions per element. */
-#ifndef ONNXCC_LOOP_H
-#define ONNXCC_LOOP_H
+#pragma once
 
 #include "ir/call.h"
 
@@ -56,5 +55,3 @@ void loop_dims(const Loop *l, LoopDims *d);
 
 /* Runs the loop inside the compiler, with the same bits as the emitted one. Pointers in the order of in[] and out[]. */
 void loop_run(const Loop *l, const void *const *in, void *const *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* ops.h - the interface for the files of ops/: schemas, and access to nodes for their functions. */
-#ifndef ONNXCC_OPS_H
-#define ONNXCC_OPS_H
+#pragma once
 
 #include "ir/assume.h"
 
@@ -153,5 +152,3 @@ Node *make_transpose(Node *by, Value *v, const int64_t *perm);
 bool transpose_perm(const Node *n, int *perm);
 
 bool permute_axis(Node *n, const int *perm, int rank);
-
-#endif

@@ -1,6 +1,5 @@
 /* opset.h - resolution of each node's schema, by the versions that the model imports. */
-#ifndef ONNXCC_OPSET_H
-#define ONNXCC_OPSET_H
+#pragma once
 
 #include "ir/ops.h"
 
@@ -10,5 +9,3 @@ Name domain_normal(Name d);                             /* "" for ai.onnx */
 int64_t domain_newest(Name d);                          /* the newest supported version; 0: unknown domain */
 Name function_key(Name domain, Name op, Name overload); /* of Model.function_of; takes a normal domain */
 Function *find_function(const Model *m, const Node *n); /* the model's function that n calls, or NULL */
-
-#endif

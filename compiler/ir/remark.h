@@ -1,6 +1,5 @@
 /* remark.h - remarks (--remarks): for each node that a rewrite is meant for, that it applied, or why it did not. */
-#ifndef ONNXCC_REMARK_H
-#define ONNXCC_REMARK_H
+#pragma once
 
 #include "ir/graph.h"
 
@@ -45,5 +44,3 @@ void remark(Rewrite r, const Node *n, bool applied, const char *format, ...) __a
 /* How a remark mentions another node or a value: `"conv1" (Conv)`, `"x"`. */
 const char *remark_node(const Node *n);
 const char *remark_value(const Value *v);
-
-#endif

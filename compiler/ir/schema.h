@@ -1,6 +1,5 @@
 /* schema.h - the parsed schemas of operators: signatures, type sets, attributes. */
-#ifndef ONNXCC_SCHEMA_H
-#define ONNXCC_SCHEMA_H
+#pragma once
 
 #include "ir/ops.h"
 
@@ -46,5 +45,3 @@ const Formal *formal_out(const Signature *signature, int i);
 const Op *op_find(const char *domain, const char *name, int64_t version);
 const Op *const *ops_sorted(int *n); /* all schemas, sorted by domain, name, version */
 const char *op_domain(const Op *op); /* "" for ai.onnx */
-
-#endif

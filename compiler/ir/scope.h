@@ -1,6 +1,5 @@
 /* scope.h - sizes that become known while a branch or a loop's body runs, and their values outside. */
-#ifndef ONNXCC_SCOPE_H
-#define ONNXCC_SCOPE_H
+#pragma once
 
 #include "ir/ops.h"
 
@@ -21,5 +20,3 @@ void keep_stacked_sizes(Node *n, const Shape *slice, const Map *needed);
 
 void node_symbols(const Node *n, void (*visit)(Symbol *, void *),
                   void *arg); /* the symbols that the code of a bound node uses */
-
-#endif

@@ -1,6 +1,5 @@
 /* spatial.h - windows over the spatial axes of an image, for convolutions and pools. */
-#ifndef ONNXCC_SPATIAL_H
-#define ONNXCC_SPATIAL_H
+#pragma once
 
 #include "ir/call.h"
 
@@ -50,5 +49,3 @@ bool read_pads(Node *n, const Image *m, Windows *w);
 /* For BIND: .kernel = THREE(w.kernel), .in = DIMS3(m.size) */
 #define THREE(a) {D((a)[0]), D((a)[1]), D((a)[2])}
 #define DIMS3(a) {(a)[0], (a)[1], (a)[2]}
-
-#endif

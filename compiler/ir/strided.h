@@ -1,6 +1,5 @@
 /* strided.h - strided copies: how Transpose, Slice, Expand ... are passed to the copy kernel. */
-#ifndef ONNXCC_STRIDED_H
-#define ONNXCC_STRIDED_H
+#pragma once
 
 #include "ir/kernel.h"
 
@@ -16,5 +15,3 @@ void strided_axis(Strided *s, Dim dim, Dim from, Dim to); /* appends an innermos
 /* Merges axes and writes them as a kernel's parameters; from or to may be NULL. Returns their number, at least 1. */
 Dim strided_axes(Strided *s, Dim *dim, Dim *from, Dim *to);
 void strided_bind(Node *n, Strided s); /* binds a copy of input 0 to output 0 */
-
-#endif

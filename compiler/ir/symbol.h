@@ -1,6 +1,5 @@
 /* symbol.h - symbols: sizes known only at run time, and the origins of their values. */
-#ifndef ONNXCC_SYMBOL_H
-#define ONNXCC_SYMBOL_H
+#pragma once
 
 #include "ir/tensor.h"
 
@@ -42,5 +41,3 @@ void symbols_move(Value *from, Value *to); /* makes `to`, with the same elements
 Symbol *symbols_of(const void *origin);    /* the first symbol whose origin is this node or value; then .next */
 void symbol_fix(Symbol *s, Dim d);         /* defines s as d; expressions over s change at their next dim_resolve */
 Symbol *symbol_of(Dim d);                  /* the symbol, if d is just a symbol; else NULL */
-
-#endif

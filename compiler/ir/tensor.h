@@ -1,6 +1,5 @@
 /* tensor.h - constants: element type, dimensions and bytes, which may be lazy. */
-#ifndef ONNXCC_TENSOR_H
-#define ONNXCC_TENSOR_H
+#pragma once
 
 #include "ir/type.h"
 
@@ -52,5 +51,3 @@ const void *tensor_data(const Tensor *t); /* all elements, aligned, for kernels;
 Tensor *tensor_materialise(Tensor *t);    /* a symbolic tensor without expressions becomes an ordinary constant */
 void tensor_keep(Tensor *t);              /* for a tensor in the pool: shares the bytes with an equal one */
 void tensor_drop(const Tensor *t);        /* frees bytes that can be computed again when needed */
-
-#endif

@@ -1,6 +1,5 @@
 /* type.h - element types and shapes. */
-#ifndef ONNXCC_TYPE_H
-#define ONNXCC_TYPE_H
+#pragma once
 
 #include "ir/dim.h"
 
@@ -54,5 +53,3 @@ bool shape_same(Shape a, Shape b);
 bool shape_is_const(Shape s);
 bool shape_broadcast(Shape a, Shape b, Shape *out); /* numpy's rule; false when impossible */
 const char *shape_text(Shape s);                    /* "[1,3,batch]" */
-
-#endif

@@ -1,6 +1,5 @@
 /* pitch.h - values in rows with a pitch: element i of a value is at i / run * pitch + i % run of its storage. */
-#ifndef ONNXCC_PITCH_H
-#define ONNXCC_PITCH_H
+#pragma once
 
 #include "ir/graph.h"
 
@@ -11,5 +10,3 @@ bool pitch_writes(const Node *n, const Value *v, Dim run);
 Dim pitch_scratch(const Node *n, Dim pitch);
 /* Sets the pitches of n's call by its values' placements. */
 void pitch_apply(Node *n);
-
-#endif

@@ -1,6 +1,5 @@
 /* plan.h - the memory plan: the order of nodes, and the offset of every buffer in the arena. */
-#ifndef ONNXCC_PLAN_H
-#define ONNXCC_PLAN_H
+#pragma once
 
 #include "ir/graph.h"
 
@@ -11,5 +10,3 @@ typedef struct Plan { /* for emit and report */
     int peak_time;
 } Plan;
 SHARED_PART(Plan, plan)
-
-#endif

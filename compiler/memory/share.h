@@ -1,6 +1,5 @@
 /* share.h - storage shared by values: a value's storage is its own or part of another value's. */
-#ifndef ONNXCC_SHARE_H
-#define ONNXCC_SHARE_H
+#pragma once
 
 #include "ir/graph.h"
 
@@ -14,5 +13,3 @@ Dim share_pitch(const Value *v);
 void share_flatten(Model *m);
 
 bool in_callers_buffer(const Value *v);
-
-#endif

@@ -1,6 +1,5 @@
 /* integer.h - construction of nodes on 8-bit integers. */
-#ifndef ONNXCC_INTEGER_H
-#define ONNXCC_INTEGER_H
+#pragma once
 
 #include "ir/kernel.h"
 
@@ -11,5 +10,3 @@ Node *make_integer(Node *n, const char *op, Type to, Value *const *in);
 /* Hooks of onnxcc.Quantize and onnxcc.Dequantize (requantize.c). */
 bool quantize_simplify(Node *n);
 bool dequantize_simplify(Node *n);
-
-#endif

@@ -1,6 +1,5 @@
 /* microsoft.h - what the operators of ONNX Runtime have in common. */
-#ifndef ONNXCC_MICROSOFT_H
-#define ONNXCC_MICROSOFT_H
+#pragma once
 
 #include "ir/ops.h"
 
@@ -23,5 +22,3 @@ static inline void expand_unless_wrong(Node *n, Value *y)
     if (y)
         expand_to(n, y);
 }
-
-#endif

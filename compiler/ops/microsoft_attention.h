@@ -1,7 +1,6 @@
 /* microsoft_attention.h - pieces of com.microsoft's operators of attention. Functions with a node n put nodes before
  * it. */
-#ifndef ONNXCC_MICROSOFT_ATTENTION_H
-#define ONNXCC_MICROSOFT_ATTENTION_H
+#pragma once
 
 #include "ir/ops.h"
 
@@ -22,5 +21,3 @@ Value *repeated(Node *n, Value *v, Dim count);                    /* the one int
 /* (batch, rows, heads * size) as (batch, heads, rows, size) */
 Value *by_heads(Node *n, Value *v, Dim batch, Dim rows, Dim heads, Dim size);
 double lowest_of(Type t); /* the lowest number of a floating type */
-
-#endif

@@ -1,6 +1,5 @@
 /* ml.h - scores and labels of the classifiers and regressors of ai.onnx.ml. */
-#ifndef ONNXCC_ML_H
-#define ONNXCC_ML_H
+#pragma once
 
 #include "ir/ops.h"
 
@@ -20,5 +19,3 @@ Value *ml_label_of_best(Node *n, Value *scores);
 Value *ml_label_by(Node *n, Value *question, int yes, int no);
 /* A constant, named `what` in the emitted code. */
 Value *ml_floats(Node *n, const char *what, Type t, int rank, const int64_t *dim, const double *v);
-
-#endif

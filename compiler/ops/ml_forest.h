@@ -1,6 +1,5 @@
 /* ml_forest.h - decision trees, as read from a node's attributes. */
-#ifndef ONNXCC_ML_FOREST_H
-#define ONNXCC_ML_FOREST_H
+#pragma once
 
 #include "ir/ops.h"
 
@@ -30,5 +29,3 @@ bool forest_read(Node *n, Forest *f, const char *kind);
 bool forest_read_5(Node *n, Forest *f);
 /* Reads a list of numbers, from floats or a tensor named ..._as_tensor; returns its length. */
 int64_t forest_numbers(Node *n, const char *attr, double **v);
-
-#endif

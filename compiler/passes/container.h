@@ -6,8 +6,7 @@
  * a row of sizes per element, with -1 where it has fewer dimensions than others; and the count of elements. An
  * optional is its element, and a bool: is it present? A map is its values and, in the same order, their keys; a
  * sequence of maps with the same keys is a row of values for each map, and the keys. */
-#ifndef ONNXCC_CONTAINER_H
-#define ONNXCC_CONTAINER_H
+#pragma once
 
 #include "ir/graph.h"
 
@@ -120,5 +119,3 @@ const ContainerType *
 group_sequence(const InterfaceGroup *group); /* the open sequence, which may be in an optional; or NULL */
 const char *container_note(bool output,
                            int i); /* for the header: the role of input or output i in its container; "": none */
-
-#endif

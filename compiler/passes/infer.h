@@ -1,6 +1,5 @@
 /* infer.h - inference and folding of a node or of a graph. */
-#ifndef ONNXCC_INFER_H
-#define ONNXCC_INFER_H
+#pragma once
 
 #include "ir/graph.h"
 
@@ -12,5 +11,3 @@ Value *inferred(Value *made);                /* infers the node of the result of
 /* The same for a new node with one result, which is returned; if it is folded, the node is freed. */
 Value *folded_node(Node *n);
 void poison(Node *n); /* after an error: suppresses messages about n's results and their readers */
-
-#endif

@@ -1,6 +1,5 @@
 /* passes.h - the passes in order, and the functions that they share. */
-#ifndef ONNXCC_PASSES_H
-#define ONNXCC_PASSES_H
+#pragma once
 
 #include "passes/infer.h"
 
@@ -28,5 +27,3 @@ void copy_outputs(Graph *g, int first);
 
 /* fuse.c */
 void fuse_model(Model *m); /* fuses loops, makes lookup tables and epilogues */
-
-#endif

@@ -1,7 +1,6 @@
 /* parse.h - the interface between the files that read a model: parse.c, parse_graph.c, parse_notes.c, parse_tensor.c,
  * parse_type.c, external.c. */
-#ifndef ONNXCC_PARSE_H
-#define ONNXCC_PARSE_H
+#pragma once
 
 #include "onnx.pb.h"
 #include "ir/graph.h"
@@ -48,5 +47,3 @@ bool read_attr(Model *m, Span s, Attr *a, const Path *p, Graph *g, Node *n);
 void read_annotations(const Graph *g, const Wire *w, const Path *p);
 void read_devices(Model *m, const Wire *w);
 void read_placements(const Graph *g, const Wire *w, const Path *p);
-
-#endif

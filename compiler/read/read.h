@@ -1,6 +1,5 @@
 /* read.h - reads a file into a graph and checks it against the rules of the format. */
-#ifndef ONNXCC_READ_H
-#define ONNXCC_READ_H
+#pragma once
 
 #include "ir/graph.h"
 
@@ -21,5 +20,3 @@ void about_to_read(size_t bytes);
 void check_model(Model *m);      /* order, arity, attributes, names */
 void check_inlined(Model *m);    /* after inlining: nodes whose arguments a call omitted */
 bool check_types(const Node *n); /* checks the types of the inputs against the schema */
-
-#endif

@@ -1,7 +1,6 @@
 /* wire.h - the fields of a protobuf message as spans of the file; proto/onnx.options makes every generated field a
  * Wire. */
-#ifndef ONNXCC_WIRE_H
-#define ONNXCC_WIRE_H
+#pragma once
 
 #include <pb_decode.h>
 
@@ -44,5 +43,3 @@ int64_t wire_int(const Wire *w); /* absent or malformed: 0 */
 float wire_float(const Wire *w);
 int64_t wire_varints(Span s); /* the number of varints in a span; -1: malformed */
 uint64_t wire_next(Span *s);  /* takes the next varint from a span that wire_varints accepted */
-
-#endif
