@@ -25,16 +25,11 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void count_node(Node *n, void *count)
-{
-    (void)n;
-    ++*(int *)count;
-}
-
 static void print_stage(const char *stage, double start, Model *m)
 {
     int n = 0;
-    graph_each_node(m->graph, count_node, &n);
+    EACH_NODE (each, m->graph)
+        n++;
     note("%-9s %9.3f ms %7d nodes\n", stage, (seconds() - start) * 1e3, n);
 }
 

@@ -168,12 +168,6 @@ static void put_unused(Text *t, const Emitter *e, const Interface *f)
             text_put(t, "    (void)%s;\n", f->out.at[i]->c);
 }
 
-static void count_node_call(Node *n, void *e)
-{
-    if (n->call.kernel && !n->elided)
-        count_call(e, &n->call);
-}
-
 /* Prints the body and the functions that it calls, to spools: what precedes them in the file is known only
  * afterwards. */
 static void write_body(Writer *w)
@@ -182,7 +176,9 @@ static void write_body(Writer *w)
     e->body.to = output_spool(opt()->output);
     e->definitions.to = output_spool(opt()->output);
     put_prologue(e, &w->f);
-    graph_each_node(e->m->graph, count_node_call, e);
+    EACH_NODE (n, e->m->graph)
+        if (n->call.kernel && !n->elided)
+            count_call(e, &n->call);
     emit_graph(e, e->m->graph);
     e->depth = 1;
     put_epilogue(e, &w->f);

@@ -102,17 +102,24 @@ static const char *kernel_name(Emitter *e, const Call *c)
     return t.s;
 }
 
-typedef struct Sizes { /* symbols in a call's parameters */
-    VEC(Symbol *) list;
-} Sizes;
+typedef VEC(Symbol *) Symbols;
 
-static void add_size(Symbol *s, void *arg)
+static void add_symbol(Symbols *to, Symbol *s)
 {
-    Sizes *sizes = arg;
-    for (int i = 0; i < sizes->list.n; i++)
-        if (sizes->list.at[i] == s)
+    for (int i = 0; i < to->n; i++)
+        if (to->at[i] == s)
             return;
-    vec_push(&sizes->list, s);
+    vec_push(to, s);
+}
+
+/* The symbols in a call's parameters. */
+static Symbols symbols_of_call(const Call *c)
+{
+    Symbols all = {0};
+    EACH_SIZE (size, c)
+        EACH_SYMBOL (s, size.param->d)
+            add_symbol(&all, s);
+    return all;
 }
 
 /* The type that a formal parameter points to; void for complex numbers, which callers may declare differently. */
@@ -138,18 +145,17 @@ static void put_formals(Text *t, const Call *c, bool passed)
 /* The parameters and body of a function for c: calls with equal texts share it. NULL: c cannot share a function. */
 static const char *function_text(Emitter *e, const Call *c)
 {
-    Sizes sizes = {0};
-    call_symbols(c, add_size, &sizes);
-    for (int i = 0; i < sizes.list.n; i++)
-        if (!sizes.list.at[i]->c || symbol_graph(sizes.list.at[i])) /* known too late: not from the caller */
+    const Symbols sizes = symbols_of_call(c);
+    for (int i = 0; i < sizes.n; i++)
+        if (!sizes.at[i]->c || symbol_graph(sizes.at[i])) /* known too late: not from the caller */
             return NULL;
     if (KERNEL_SIZES(c->kernel) || is_custom(c))
         return NULL;
     Text t = {0};
     text_put(&t, "(");
     put_formals(&t, c, false);
-    for (int i = 0; i < sizes.list.n; i++)
-        text_put(&t, ", idx %s", sizes.list.at[i]->c);
+    for (int i = 0; i < sizes.n; i++)
+        text_put(&t, ", idx %s", sizes.at[i]->c);
     text_put(&t, ")\n{\n    %s%s(", c->kernel->fallible ? "return " : "", kernel_name(e, c));
     put_formals(&t, c, true);
     text_put(&t, ",\n            ");
@@ -225,10 +231,9 @@ void emit_kernel(Emitter *e, const Node *n)
                  (long long)n->scratch_offset);
     put_reported(e, &t, c, reported);
     if (shared) {
-        Sizes sizes = {0};
-        call_symbols(c, add_size, &sizes);
-        for (int i = 0; i < sizes.list.n; i++)
-            text_put(&t, ", %s", sizes.list.at[i]->c);
+        const Symbols sizes = symbols_of_call(c);
+        for (int i = 0; i < sizes.n; i++)
+            text_put(&t, ", %s", sizes.at[i]->c);
     } else if (!is_custom(c) || c->fields->type != FIELD_END) {
         text_put(&t, ",\n%*s", 4 * e->depth + 8, "");
         put_params(e, &t, c);

@@ -276,13 +276,11 @@ static void comment(Emitter *e, const Node *n)
     for (int i = 0; i < n->n_in; i++)
         put_views(&t, n->in[i]);
     text_put(&t, ":");
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i])
-            text_put(&t, " %s%s", type_tag(n->in[i]->type), c_shape(*n->in[i]->shape));
+    EACH_IN (v, n)
+        text_put(&t, " %s%s", type_tag(v->type), c_shape(*v->shape));
     text_put(&t, " ->");
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i])
-            text_put(&t, " %s%s", type_tag(n->out[i]->type), c_shape(*n->out[i]->shape));
+    EACH_OUT (v, n)
+        text_put(&t, " %s%s", type_tag(v->type), c_shape(*v->shape));
     if (t.n > 1000)
         text_put(&e->body, "%*s/* %.1000s... */\n", 4 * e->depth, "", t.s);
     else
@@ -309,9 +307,8 @@ static void emit_node(Emitter *e, Node *n)
         emit_loop(e, n->call.loop);
     else if (n->call.kernel)
         emit_kernel(e, n);
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i])
-            define_elements(e, n->out[i]);
+    EACH_OUT (v, n)
+        define_elements(e, v);
     check_assumptions(e);
     text_release(mark);
 }

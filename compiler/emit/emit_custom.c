@@ -59,34 +59,18 @@ static const Field *named_fields(const Call *c)
     return named.at;
 }
 
-static void find_custom(Node *n, void *emitter)
-{
-    Emitter *e = emitter;
-    if (is_custom(&n->call)) {
-        int i = function_of(e, n);
-        map_put(&e->custom, n->call.kernel, (void *)(uintptr_t)e->customs.at[i].name);
-    }
-}
-
-typedef struct Naming {
-    const char *function;
-    const Field *fields;
-    const Emitter *e;
-} Naming;
-
-static void name_parameters(Node *n, void *naming)
-{
-    const Naming *to = naming;
-    if (is_custom(&n->call) && custom_name(to->e, &n->call) == to->function)
-        n->call.fields = to->fields;
-}
-
 void find_customs(Emitter *e)
 {
-    graph_each_node(e->m->graph, find_custom, e);
+    EACH_NODE (n, e->m->graph)
+        if (is_custom(&n->call)) {
+            int i = function_of(e, n);
+            map_put(&e->custom, n->call.kernel, (void *)(uintptr_t)e->customs.at[i].name);
+        }
     for (int i = 0; i < e->customs.n; i++) {
-        Naming naming = {e->customs.at[i].name, named_fields(&e->customs.at[i].first->call), e};
-        graph_each_node(e->m->graph, name_parameters, &naming);
+        const Field *fields = named_fields(&e->customs.at[i].first->call);
+        EACH_NODE (n, e->m->graph)
+            if (is_custom(&n->call) && custom_name(e, &n->call) == e->customs.at[i].name)
+                n->call.fields = fields;
     }
 }
 

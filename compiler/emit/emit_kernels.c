@@ -17,18 +17,19 @@ static void add_kernel(Emitter *e, const char *header, Type t, Type u)
     vec_push(&e->kernels, ((KernelUse){header, t, u}));
 }
 
-static void mark_symbol(Symbol *s, void *arg)
+static void mark_size(Emitter *e, Dim d)
 {
-    Emitter *e = arg;
-    map_put(&e->used, s, s);
-    if (s->origin.kind == ORIGIN_ELEMENT)
-        s->origin.value->read = true;
+    EACH_SYMBOL (s, d) {
+        map_put(&e->used, s, s);
+        if (s->origin.kind == ORIGIN_ELEMENT)
+            s->origin.value->read = true;
+    }
 }
 
 static void mark_shape(Emitter *e, const Shape *s)
 {
     for (int i = 0; i < s->rank; i++)
-        dim_symbols(s->dim[i], mark_symbol, e);
+        mark_size(e, s->dim[i]);
 }
 
 static void use_loop(Emitter *e, const Loop *l)
@@ -44,9 +45,8 @@ static void use_loop(Emitter *e, const Loop *l)
 /* Marks the values whose pointers occur in the code of n. */
 static void mark_read(const Node *n)
 {
-    for (int i = 0; i < n->call.n_arg; i++)
-        if (n->call.arg[i])
-            n->call.arg[i]->read = true;
+    EACH_VALUE (v, n->call.arg, n->call.n_arg)
+        v->read = true;
     if (!(n->op->flags & CONTROL))
         return;
     for (int i = 0; i < n->n_in && i < 2; i++) /* trip count and condition */
@@ -65,22 +65,20 @@ static void mark_read(const Node *n)
         body->g->in.at[i]->read = true;
 }
 
-static void use_node(Node *n, void *arg)
+static void use_node(Emitter *e, const Node *n)
 {
-    Emitter *e = arg;
     const Call *c = &n->call;
     if (!n->elided)
         mark_read(n);
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i]) {
-            mark_shape(e, n->out[i]->shape);
-            dim_symbols(n->out[i]->placement->offset, mark_symbol, e);
-        }
+    EACH_OUT (v, n) {
+        mark_shape(e, v->shape);
+        mark_size(e, v->placement->offset);
+    }
     if (n->op->flags & CONTROL && node_attr(n, "body") && in(n, 0))
-        dim_symbols(value_dim(n->in[0], 0), mark_symbol, e);
+        mark_size(e, value_dim(n->in[0], 0));
     const Dims stacked = stacked_sizes(n);
     for (int i = 0; i < stacked.n; i++)
-        dim_symbols(stacked.at[i], mark_symbol, e);
+        mark_size(e, stacked.at[i]);
     if (c->loop)
         use_loop(e, c->loop);
     if (!c->kernel)
@@ -89,18 +87,20 @@ static void use_node(Node *n, void *arg)
         add_kernel(e, c->kernel->header, c->kernel->t, c->kernel->u);
     if (c->epilogue)
         use_loop(e, c->epilogue);
-    call_symbols(c, mark_symbol, e);
+    EACH_SIZE (s, c)
+        mark_size(e, s.param->d);
 }
 
 void find_uses(Emitter *e)
 {
     Graph *g = e->m->graph;
-    graph_each_node(g, use_node, e);
+    EACH_NODE (n, g)
+        use_node(e, n);
     for (int i = 0; i < g->in.n; i++)
         mark_shape(e, g->in.at[i]->shape);
     for (int i = 0; i < assumption_count(); i++) {
-        dim_symbols(assumption_at(i)->d, mark_symbol, e);
-        dim_symbols(assumption_at(i)->is, mark_symbol, e);
+        mark_size(e, assumption_at(i)->d);
+        mark_size(e, assumption_at(i)->is);
     }
 }
 

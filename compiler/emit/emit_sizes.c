@@ -5,11 +5,6 @@
 
 /* ---- scopes ------------------------------------------------------------------------------------------------------ */
 
-typedef struct Mention {
-    Emitter *e;
-    const Graph *in;
-} Mention;
-
 static Graph *birthplace(const Emitter *e, const Symbol *s)
 {
     Graph *g = symbol_graph(s);
@@ -22,17 +17,17 @@ static Graph *scope_of(const Emitter *e, const Symbol *s)
     return g ? g : birthplace(e, s);
 }
 
-static void widen(Symbol *s, void *arg)
+/* Code of graph `in` uses d: widens the scopes of its symbols. */
+static void mention(Emitter *e, Dim d, const Graph *in)
 {
-    const Mention *m = arg;
-    Graph *g = scope_of(m->e, s);
-    while (!graph_encloses(g, m->in))
-        g = g->parent;
-    if (g != scope_of(m->e, s))
-        map_put(&m->e->scope, s, g);
+    EACH_SYMBOL (s, d) {
+        Graph *g = scope_of(e, s);
+        while (!graph_encloses(g, in))
+            g = g->parent;
+        if (g != scope_of(e, s))
+            map_put(&e->scope, s, g);
+    }
 }
-
-static void mention(Emitter *e, Dim d, const Graph *in) { dim_symbols(d, widen, &(Mention){e, in}); }
 
 static void mention_loop(Emitter *e, const Loop *l, const Graph *in)
 {
@@ -72,7 +67,8 @@ static void mention_node(Emitter *e, const Node *n)
     else if (n->call.loop)
         mention_loop(e, n->call.loop, n->graph);
     else if (n->call.kernel)
-        call_symbols(&n->call, widen, &(Mention){e, n->graph});
+        EACH_SIZE (s, &n->call)
+            mention(e, s.param->d, n->graph);
 }
 
 static void mention_graph(Graph *g, void *arg)
@@ -180,11 +176,9 @@ static void end_size(Symbol *s, void *arg)
 
 void end_sizes(Emitter *e, const Node *n) { symbols_inside(n, end_size, e); }
 
-static bool is_known(const Symbol *s) { return s->known; }
-
 void check_assumptions(Emitter *e)
 {
-    for (Assumption *a; (a = assumption_to_check(e->assumed, is_known)) != NULL;) {
+    for (Assumption *a; (a = assumption_to_check(e->assumed)) != NULL;) {
         const char *fits = dim_is_narrow(a->d) || dim_is_narrow(a->is) ? NULL : wide_c(a->d);
         line(e, "if (%s != %s%s%s%s)", wide_c(a->d), wide_c(a->is), fits ? " || !rt_wide_fits(" : "", fits ? fits : "",
              fits ? ")" : "");

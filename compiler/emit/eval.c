@@ -199,17 +199,15 @@ static void eval_node(Eval *e, Node *n)
         for (int i = 0; i < n->call.n_size; i++)
             set_symbol(n->call.size[i], n->call.size[i]->value);
     }
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && n->out[i]->form == TENSOR)
-            read_elements(e, n->out[i]);
+    EACH_OUT (v, n)
+        if (v->form == TENSOR)
+            read_elements(e, v);
 }
-
-static bool has_value(const Symbol *s) { return s->known; }
 
 /* Checks, and removes, the assumptions whose sizes are known. */
 static void check_assumptions(Assumptions *assumed)
 {
-    for (const Assumption *a; (a = assumption_to_check(assumed, has_value)) != NULL;)
+    for (const Assumption *a; (a = assumption_to_check(assumed)) != NULL;)
         if (dim_eval(a->d) != dim_eval(a->is) || !rt_wide_fits(dim_eval(a->d)))
             fail(EXIT_MODEL, "%s \"%s\" turned out to have another shape than declared", a->n->op->name,
                  printable(a->n->name));

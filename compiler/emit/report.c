@@ -22,9 +22,9 @@ typedef struct Rows {
 int64_t report_weights(const Node *n)
 {
     int64_t sum = 0;
-    for (int i = 0; i < n->call.n_arg; i++)
-        if (n->call.arg[i] && n->call.arg[i]->data && !n->call.arg[i]->data->symbolic)
-            sum += (int64_t)tensor_size(n->call.arg[i]->data);
+    EACH_VALUE (v, n->call.arg, n->call.n_arg)
+        if (v->data && !v->data->symbolic)
+            sum += (int64_t)tensor_size(v->data);
     return sum;
 }
 
@@ -104,14 +104,11 @@ typedef struct Peak {
     int64_t scratch;
 } Peak;
 
-static void add_live(Node *n, void *arg)
+static void add_live(Peak *p, const Node *n)
 {
-    Peak *p = arg;
-    for (int i = 0; i < n->n_out; i++) {
-        const Value *v = n->out[i];
-        if (v && !v->storage && v->offset >= 0 && v->live_from <= plan()->peak_time && v->live_to >= plan()->peak_time)
+    EACH_OUT (v, n)
+        if (!v->storage && v->offset >= 0 && v->live_from <= plan()->peak_time && v->live_to >= plan()->peak_time)
             vec_push(&p->live, v);
-    }
     if (n->time == plan()->peak_time && !dim_is(n->call.scratch, 0))
         p->scratch = dim_high(n->call.scratch);
 }
@@ -125,7 +122,8 @@ static int by_size(const void *a, const void *b)
 static void put_peak(Text *t, Model *m)
 {
     Peak p = {0};
-    graph_each_node(m->graph, add_live, &p);
+    EACH_NODE (n, m->graph)
+        add_live(&p, n);
     if (!p.live.n && !p.scratch)
         return;
     if (p.live.n)
@@ -166,28 +164,17 @@ static int known_stack(const char *kernel)
     return known_stack("others");
 }
 
-typedef struct Deepest {
-    const Node *node;
-    int bytes;
-} Deepest;
+static int node_stack(const Node *n) { return n && n->call.kernel ? known_stack(n->call.kernel->name) : 0; }
 
-static void deepest_call(Node *n, void *arg)
+const Node *report_deepest(Model *m)
 {
-    Deepest *d = arg;
-    const int bytes = n->call.kernel ? known_stack(n->call.kernel->name) : 0;
-    if (bytes > d->bytes)
-        *d = (Deepest){n, bytes};
+    const Node *deepest = NULL;
+    EACH_NODE (n, m->graph)
+        deepest = node_stack(n) > node_stack(deepest) ? n : deepest;
+    return deepest;
 }
 
-static Deepest find_deepest(Model *m)
-{
-    Deepest d = {0};
-    graph_each_node(m->graph, deepest_call, &d);
-    return d;
-}
-
-const Node *report_deepest(Model *m) { return find_deepest(m).node; }
-int report_stack(Model *m) { return (known_stack("entry") + find_deepest(m).bytes + 63) / 64 * 64; }
+int report_stack(Model *m) { return (known_stack("entry") + node_stack(report_deepest(m)) + 63) / 64 * 64; }
 
 static const char table_head[] = "   #  %-20s %-24s %-20s %12s %10s  arena\n";
 

@@ -29,20 +29,18 @@ PART(Store, store)
 
 static void add_constant(Value *v)
 {
-    if (v && v->data && !v->data->symbolic && !v->c) {
+    if (v->data && !v->data->symbolic && !v->c) {
         v->c = ""; /* marks it as listed */
         vec_push(&store()->list, ((Constant){.v = v}));
     }
 }
 
-static void add_call(Node *n, void *arg)
+static void add_call(const Call *c)
 {
-    (void)arg;
-    if (n->call.kernel || n->call.loop)
-        for (int i = 0; i < n->call.n_arg; i++)
-            add_constant(n->call.arg[i]);
-    for (int i = 0; n->call.epilogue && i < n->call.epilogue->n_in; i++)
-        add_constant(n->call.epilogue->in[i]);
+    EACH_VALUE (v, c->arg, c->n_arg)
+        add_constant(v);
+    for (int i = 0; c->epilogue && i < c->epilogue->n_in; i++)
+        add_constant(c->epilogue->in[i]);
 }
 
 /* ---- literals --------------------------------------------------------------------------------------------------- */
@@ -349,7 +347,8 @@ static void write_list(const char *weights_path)
 
 void write_constants(Model *m, const char *weights_path)
 {
-    graph_each_node(m->graph, add_call, NULL);
+    EACH_NODE (n, m->graph)
+        add_call(&n->call);
     for (int i = 0; i < m->graph->in.n; i++) {
         Value *v = m->graph->in.at[i];
         if (!v->default_only)

@@ -171,15 +171,12 @@ bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back)
 
 /* ---- at run time ------------------------------------------------------------------------------------------------- */
 
-typedef struct AllKnown {
-    bool (*known)(const Symbol *);
-    bool all;
-} AllKnown;
-
-static void is_known(Symbol *s, void *arg)
+static bool is_known(Dim d)
 {
-    AllKnown *k = arg;
-    k->all &= k->known(s);
+    EACH_SYMBOL (s, d)
+        if (!s->known)
+            return false;
+    return true;
 }
 
 Assumptions assumptions_of(const Graph *g)
@@ -198,14 +195,11 @@ Assumptions assumptions_of(const Graph *g)
     return of;
 }
 
-Assumption *assumption_to_check(Assumptions *a, bool (*known)(const Symbol *))
+Assumption *assumption_to_check(Assumptions *a)
 {
     for (int i = 0; i < a->n; i++) {
         Assumption *first = a->at[i];
-        AllKnown k = {known, true};
-        dim_symbols(first->d, is_known, &k);
-        dim_symbols(first->is, is_known, &k);
-        if (!k.all)
+        if (!is_known(first->d) || !is_known(first->is))
             continue;
         memmove(&a->at[i], &a->at[i + 1], sizeof *a->at * (size_t)(--a->n - i));
         return first;

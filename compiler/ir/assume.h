@@ -34,5 +34,5 @@ Assumption *assumption_at(int i);
 /* The assumptions that remain to be checked while g runs. */
 typedef VEC(Assumption *) Assumptions;
 Assumptions assumptions_of(const Graph *g);
-/* Removes the first assumption whose sizes are all known, and returns it; NULL: there is none. */
-Assumption *assumption_to_check(Assumptions *a, bool (*known)(const Symbol *));
+/* Removes the first assumption whose symbols are all known, and returns it; NULL: there is none. */
+Assumption *assumption_to_check(Assumptions *a);

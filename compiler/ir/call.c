@@ -172,10 +172,3 @@ Param *call_param(const Call *c, const char *field)
             return s.param;
     return NULL;
 }
-
-void call_symbols(const Call *c, void (*visit)(Symbol *, void *), void *arg)
-{
-    EACH_SLOT (s, c)
-        if (field_is_size(s.field))
-            dim_symbols(s.param->d, visit, arg);
-}

@@ -47,6 +47,6 @@ static inline Slot next_slot(Slot s)
 }
 #define EACH_SLOT(s, c) for (Slot s = first_slot(c); s.field->type != FIELD_END; s = next_slot(s))
 
+#define EACH_SIZE(s, c) EACH_SLOT (s, c) if (field_is_size(s.field)) /* the slots whose parameter is a size */
+
 Param *call_param(const Call *c, const char *field); /* the first slot of the field; NULL: no such field */
-/* Visits the symbols of the sizes among the parameters, and may visit one several times. */
-void call_symbols(const Call *c, void (*visit)(Symbol *, void *), void *arg);

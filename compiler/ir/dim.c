@@ -127,12 +127,11 @@ int dim_order(Dim a, Dim b)
 /* ---- walks over an expression, each shared operand once ---------------------------------------------------------- */
 
 typedef struct Walk {
-    void (*visit)(Symbol *, void *);
-    void *arg;
+    VEC(Symbol *) found;
     unsigned time;
 } Walk;
 
-static void walk(Dim d, const Walk *w)
+static void walk(Dim d, Walk *w)
 {
     if (dim_is_const(d))
         return;
@@ -141,7 +140,7 @@ static void walk(Dim d, const Walk *w)
         return;
     e->seen = w->time;
     if (e->kind == EXPR_SYMBOL)
-        w->visit(symbol_at((int)e->w[0]), w->arg);
+        vec_push(&w->found, symbol_at((int)e->w[0]));
     else if (e->kind == EXPR_POLY)
         for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1])
             for (int k = 0; k < e->w[i + 1]; k++)
@@ -151,7 +150,26 @@ static void walk(Dim d, const Walk *w)
             walk((Dim){e->w[i]}, w);
 }
 
-void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg) { walk(d, &(Walk){visit, arg, ++table()->clock}); }
+Symbol *const *symbols_in(Dim d)
+{
+    static Symbol *const none;
+    if (dim_is_const(d))
+        return &none;
+    if (!dim_expr(d)->symbols) {
+        Walk w = {.time = ++table()->clock};
+        walk(d, &w);
+        vec_push(&w.found, NULL);
+        vec_trim(&w.found);
+        dim_expr(d)->symbols = w.found.at;
+    }
+    return dim_expr(d)->symbols;
+}
+
+void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg)
+{
+    EACH_SYMBOL (s, d)
+        visit(s, arg);
+}
 
 /* Substitution: `by` gives the replacement of a symbol; NULL: what it is fixed to. */
 typedef struct Replace {

@@ -164,22 +164,26 @@ void dump_model(Model *m, const char *stage)
 /* ---- verify ------------------------------------------------------------------------------------------------------ */
 
 /* Checks that nodes and values point to each other in both directions; this holds after every stage. */
-static void verify_node(Node *n, void *stage)
+static void verify_node(const Node *n, const char *stage)
 {
     for (int i = 0; i < n->n_in; i++) {
         const Value *v = n->in[i];
         const Use *u = v ? &v->uses.at[n->use[i]] : NULL;
         if (v && (n->use[i] >= v->uses.n || u->node != n || u->i != i))
-            bug("after %s: input %d of %s is not in its value's uses", (const char *)stage, i, printable(node_op(n)));
+            bug("after %s: input %d of %s is not in its value's uses", stage, i, printable(node_op(n)));
     }
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i] && (n->out[i]->def != n || n->out[i]->def_i != i))
-            bug("after %s: output %d of %s has another definition", (const char *)stage, i, printable(node_op(n)));
+            bug("after %s: output %d of %s has another definition", stage, i, printable(node_op(n)));
     for (int i = 0; i < n->n_attr; i++)
         if (n->attr[i].g && (n->attr[i].g->owner != n || n->attr[i].g->parent != n->graph))
-            bug("after %s: a graph of %s lies elsewhere", (const char *)stage, printable(node_op(n)));
+            bug("after %s: a graph of %s lies elsewhere", stage, printable(node_op(n)));
     if ((n->prev ? n->prev->next : n->graph->first) != n || (n->next ? n->next->prev : n->graph->last) != n)
-        bug("after %s: the list of nodes is broken at %s", (const char *)stage, printable(node_op(n)));
+        bug("after %s: the list of nodes is broken at %s", stage, printable(node_op(n)));
 }
 
-void verify_model(Model *m, const char *stage) { graph_each_node(m->graph, verify_node, (void *)(uintptr_t)stage); }
+void verify_model(Model *m, const char *stage)
+{
+    EACH_NODE (n, m->graph)
+        verify_node(n, stage);
+}

@@ -90,11 +90,13 @@ static void *constant_bytes(Value *v, void *arg)
     return (void *)(uintptr_t)tensor_data(v->data);
 }
 
-/* Copies the text of strings from the kernel's scratch to memory of the run. */
-static void keep_strings(Tensor *t)
+/* Copies the text of strings from the kernel's scratch to memory of the run; shares equal bytes of others. */
+static void keep_result(const Value *v)
 {
-    for (int64_t i = 0; i < tensor_count(t); i++)
-        tensor_set_str(t, i, tensor_get_str(t, i));
+    for (int64_t i = 0; v->type == STR && i < tensor_count(v->data); i++)
+        tensor_set_str(v->data, i, tensor_get_str(v->data, i));
+    if (v->type != STR && !v->data->owned)
+        tensor_keep(v->data);
 }
 
 PART(int64_t, work_done)
@@ -105,9 +107,8 @@ static bool is_within_budget(const Node *n)
 {
     static const int64_t max = (int64_t)1 << 34; /* operations: some seconds */
     int64_t work = n->macs;
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i])
-            work += tensor_count(n->out[i]->data);
+    EACH_OUT (v, n)
+        work += tensor_count(v->data);
     if (work <= max - *work_done()) {
         *work_done() += work;
         return true;
@@ -132,31 +133,27 @@ static void report_failure(Node *n, int status)
 {
     const char *what = status == RT_BAD_INDEX ? "an index is outside its range" : "a value is outside its range";
     bool lazy = false;
-    for (int i = 0; i < n->n_out; i++)
-        lazy |= n->out[i] && n->out[i]->data->thunk;
+    EACH_OUT (v, n)
+        lazy |= v->data->thunk != NULL;
     if (lazy || always_runs(n)) {
         error_node(n, "", "%s", what);
         return;
     }
     warn_when_run(n, what);
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i]) {
-            if (n->out[i]->data->owned)
-                big_free((void *)(uintptr_t)n->out[i]->data->data);
-            n->out[i]->data = NULL;
-        }
+    EACH_OUT (v, n) {
+        if (v->data->owned)
+            big_free((void *)(uintptr_t)v->data->data);
+        v->data = NULL;
+    }
 }
 
 static void run_now(Node *n)
 {
-    enum { SMALL = 4096 };            /* bytes: up to here data is in the pool, above it in a block of its own */
-    for (int i = 0; i < n->n_in; i++) /* force lazy inputs one at a time, before memory for the results is taken */
-        if (n->in[i] && n->in[i]->data->thunk)
-            tensor_data(n->in[i]->data);
-    for (int i = 0; i < n->n_out; i++) {
-        Value *v = n->out[i];
-        if (!v)
-            continue;
+    enum { SMALL = 4096 }; /* bytes: up to here data is in the pool, above it in a block of its own */
+    EACH_IN (v, n)         /* force lazy inputs one at a time, before memory for the results is taken */
+        if (v->data->thunk)
+            tensor_data(v->data);
+    EACH_OUT (v, n) {
         if (!v->data)
             v->data = tensor_lazy(v->type, *v->shape);
         if (!v->data->data) {
@@ -178,18 +175,14 @@ static void run_now(Node *n)
         if (scratch)
             big_free(scratch);
         unbind_node(n);
-        for (int i = 0; i < n->n_out && !status; i++)
-            if (n->out[i] && n->out[i]->type == STR)
-                keep_strings(n->out[i]->data);
-        for (int i = 0; i < n->n_out && !status; i++)
-            if (n->out[i] && n->out[i]->type != STR && !n->out[i]->data->owned)
-                tensor_keep(n->out[i]->data);
         if (status)
             report_failure(n, status);
+        else
+            EACH_OUT (v, n)
+                keep_result(v);
     }
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i])
-            tensor_drop(n->in[i]->data);
+    EACH_IN (v, n)
+        tensor_drop(v->data);
 }
 
 Tensor *run_one(Node *n)
@@ -242,8 +235,8 @@ static const Kernel *kernel_of_dims(const Node *n)
             return NULL;
     if (!k)
         return NULL;
-    EACH_SLOT (s, &n->call)
-        if (field_is_size(s.field) && !dim_is_const(s.param->d))
+    EACH_SIZE (s, &n->call)
+        if (!dim_is_const(s.param->d))
             return NULL;
     return !(k->flags & SCRATCH) ? kernel_find(k->name, U64, k->u) : NULL;
 }
@@ -251,15 +244,8 @@ static const Kernel *kernel_of_dims(const Node *n)
 /* Dims are 64-bit patterns, so a kernel that moves 64-bit elements can move them. */
 bool run_symbolic(Node *n)
 {
-    for (int i = 0; i < n->n_out; i++) {
-        Value *v = n->out[i];
-        int64_t dim[MAX_RANK];
-        for (int k = 0; k < v->shape->rank; k++)
-            dim[k] = dim_value(v->shape->dim[k]);
-        v->data = tensor_new(I64, v->shape->rank, dim);
-        v->data->symbolic = true;
-        v->data->type = v->type;
-    }
+    EACH_OUT (v, n)
+        v->data = tensor_symbolic(v->type, *v->shape);
     if (n->op->flags & VIEW)
         memcpy((void *)(uintptr_t)n->out[0]->data->data, dims_bytes(n->in[0], n),
                8 * (size_t)tensor_count(n->out[0]->data));
@@ -267,15 +253,15 @@ bool run_symbolic(Node *n)
         bind_node(n);
         const Kernel *k = kernel_of_dims(n);
         if (!k) {
-            for (int i = 0; i < n->n_out; i++)
-                n->out[i]->data = NULL;
+            EACH_OUT (v, n)
+                v->data = NULL;
             return false;
         }
         n->call.kernel = k;
         if (run_call(n, dims_bytes, n, NULL))
             node_error(n, "an index is outside its range");
     }
-    for (int i = 0; i < n->n_out; i++)
-        n->out[i]->data = tensor_materialise(n->out[i]->data);
+    EACH_OUT (v, n)
+        v->data = tensor_materialise(v->data);
     return true;
 }

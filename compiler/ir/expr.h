@@ -27,6 +27,7 @@ typedef struct Expr {
     Range range;
     bool narrow;
     int64_t value;
+    Symbol *const *symbols; /* of symbols_in; NULL: not asked for yet */
     int64_t w[];
 } Expr;
 

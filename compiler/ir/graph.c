@@ -237,9 +237,8 @@ void node_move(Node *n, Node *before)
 {
     unlink_node(n);
     n->graph = before->graph;
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i])
-            n->out[i]->graph = before->graph;
+    EACH_OUT (v, n)
+        v->graph = before->graph;
     for (int i = 0; i < n->n_attr; i++)
         if (n->attr[i].g)
             n->attr[i].g->parent = before->graph;
@@ -259,35 +258,44 @@ void graph_set_output(Graph *g, int i, Value *v)
     use_add(v, (Use){NULL, g, i});
 }
 
+static const Nested outside = {NULL, 0, -1};
+
+/* The graph after `at` in n. */
+static Nested next_nested(const Node *n, Nested at)
+{
+    for (at.i++; at.attr < n->n_attr; at.attr++, at.i = 0) {
+        const Attr *a = &n->attr[at.attr];
+        at.graph = a->type == A_GRAPHS && at.i < a->n ? a->graphs[at.i] : at.i ? NULL : a->g;
+        if (at.graph)
+            return at;
+    }
+    return outside;
+}
+
 void node_each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg)
 {
-    for (int i = 0; i < n->n_attr; i++) {
-        const Attr *a = &n->attr[i];
-        if (a->g)
-            visit(a->g, arg);
-        for (int k = 0; k < attr_graphs(a); k++)
-            visit(a->graphs[k], arg);
-    }
+    for (Nested at = next_nested(n, outside); at.graph; at = next_nested(n, at))
+        visit(at.graph, arg);
 }
 
-typedef struct NodeVisit {
-    void (*visit)(Node *, void *);
-    void *arg;
-} NodeVisit;
-
-static void visit_nodes(Graph *g, void *visit)
+/* The first node, in execution order, of n's graphs after `at`; n: they have none. */
+static Node *first_nested(Node *n, Nested at)
 {
-    const NodeVisit *v = visit;
-    graph_each_node(g, v->visit, v->arg);
+    while ((at = next_nested(n, at)).graph)
+        if (at.graph->first) {
+            at.graph->place = at;
+            return first_nested(at.graph->first, outside);
+        }
+    return n;
 }
 
-void graph_each_node(Graph *g, void (*visit)(Node *, void *), void *arg)
+Node *node_first(const Graph *g) { return g->first ? first_nested(g->first, outside) : NULL; }
+
+Node *node_after(const Node *n, const Graph *g)
 {
-    for (Node *n = g->first, *next; n; n = next) {
-        next = n->next;
-        node_each_graph(n, visit_nodes, &(NodeVisit){visit, arg});
-        visit(n, arg);
-    }
+    if (n->next)
+        return first_nested(n->next, outside);
+    return n->graph == g ? NULL : first_nested(n->graph->owner, n->graph->place);
 }
 
 static void remove_graph_uses(Graph *g, void *unused);

@@ -96,7 +96,6 @@ typedef struct Attr {
         Graph **graphs;
     };
 } Attr;
-static inline int attr_graphs(const Attr *a) { return a->type == A_GRAPHS ? a->n : 0; }
 
 /* The call of a bound node: a kernel with pointers and parameters (kernel.h), or a loop. */
 typedef union Param {
@@ -160,11 +159,18 @@ struct Node {
     int64_t macs;
 };
 
+/* A graph nested in a node directly. */
+typedef struct Nested {
+    Graph *graph; /* NULL: there is none after the one before */
+    int attr, i;  /* the attribute, and the index in its list */
+} Nested;
+
 struct Graph {
     Name name;
     Model *model;
     Graph *parent;             /* enclosing graph, whose names are visible */
     Node *owner;               /* node whose attribute it is */
+    Nested place;              /* there; only set while EACH_NODE visits it */
     struct Function *function; /* the function whose body it is (not set in graphs nested in it) */
     Node *first, *last;
     VEC(Value *) in;
@@ -255,9 +261,24 @@ void attr_set_ints(Node *n, const char *name, int k, const int64_t *v);
 void attr_set_float(Node *n, const char *name, double v);
 void attr_set_string(Node *n, const char *name, const char *v);
 void attr_set(Node *n, Attr a);
-/* Visits every node in execution order, nested graphs before the node that owns them. */
-void graph_each_node(Graph *g, void (*visit)(Node *, void *), void *arg);
+/* Every node of g and of the graphs nested in it, in execution order, those before the node that owns them. The loop may
+ * free n. */
+#define EACH_NODE(n, g)                                                                                                \
+    for (Node *n = node_first(g), *n##_next; n && (n##_next = node_after(n, g), true); n = n##_next)
+Node *node_first(const Graph *g);
+Node *node_after(const Node *n, const Graph *g);
 void node_each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg); /* nested in n directly */
+/* The inputs and the outputs of a node that are present. The loop may not add any. */
+#define EACH_IN(v, n) EACH_VALUE (v, (n)->in, (n)->n_in)
+#define EACH_OUT(v, n) EACH_VALUE (v, (n)->out, (n)->n_out)
+#define EACH_VALUE(v, list, count)                                                                                     \
+    for (Value *v, **v##_at = list; (v = next_value(&v##_at, (list) + (count))) != NULL;)
+static inline Value *next_value(Value ***at, Value **end)
+{
+    while (*at < end && !**at)
+        ++*at;
+    return *at < end ? *(*at)++ : NULL;
+}
 
 /* Sets the node (or NULL) that a fatal message names. Returns the one before. */
 const Node *node_in_work(const Node *n);

@@ -52,26 +52,14 @@ void symbols_inside(const Node *n, void (*visit)(Symbol *, void *), void *arg)
     node_each_graph(n, visit_graph, &(SymbolVisit){visit, arg});
 }
 
-typedef struct Varies {
-    const Node *in;
-    bool varies;
-} Varies;
-
-static void is_inside(Symbol *s, void *arg)
-{
-    Varies *v = arg;
-    const Graph *g = symbol_graph(s);
-    while (g && g->owner != v->in)
-        g = g->parent;
-    v->varies |= g != NULL;
-}
-
 /* Does d depend on a symbol that belongs to a graph nested in n? */
 static bool dim_varies_in(Dim d, const Node *n)
 {
-    Varies v = {n, false};
-    dim_symbols(d, is_inside, &v);
-    return v.varies;
+    EACH_SYMBOL (s, d)
+        for (const Graph *g = symbol_graph(s); g; g = g->parent)
+            if (g->owner == n)
+                return true;
+    return false;
 }
 
 static void add_stacked(Dims *sizes, const Node *n, Dim d)
@@ -97,18 +85,12 @@ Dims stacked_sizes(const Node *n)
     return sizes;
 }
 
-typedef struct Needed {
-    const Map *origins;
-    bool any;
-} Needed;
-
-static void is_needed(Symbol *s, void *arg)
+static bool is_needed(Dim d, const Map *needed)
 {
-    Needed *needed = arg;
-    if (s->origin.kind == ORIGIN_ELEMENT)
-        needed->any |= map_get(needed->origins, s->origin.value) != NULL;
-    if (s->origin.kind == ORIGIN_NODE)
-        needed->any |= map_get(needed->origins, s->origin.node) != NULL;
+    EACH_SYMBOL (s, d)
+        if (map_get(needed, symbol_origin(s)))
+            return true;
+    return false;
 }
 
 void keep_stacked_sizes(Node *n, const Shape *slice, const Map *needed)
@@ -117,12 +99,9 @@ void keep_stacked_sizes(Node *n, const Shape *slice, const Map *needed)
     VEC(int64_t) dims = {0};
     for (int i = 0; before && i < before->n; i++)
         vec_push(&dims, before->ints[i]);
-    for (int k = 0; k < slice->rank; k++) {
-        Needed size = {needed, false};
-        dim_symbols(slice->dim[k], is_needed, &size);
-        if (size.any)
+    for (int k = 0; k < slice->rank; k++)
+        if (is_needed(slice->dim[k], needed))
             vec_push(&dims, slice->dim[k].v);
-    }
     if (dims.n)
         attr_set_ints(n, "dims", dims.n, dims.at);
 }
@@ -138,16 +117,15 @@ static void visit_shape(const Shape *s, const SymbolVisit *v)
 void node_symbols(const Node *n, void (*visit)(Symbol *, void *), void *arg)
 {
     const SymbolVisit v = {visit, arg};
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i])
-            visit_shape(n->in[i]->shape, &v);
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i])
-            visit_shape(n->out[i]->shape, &v);
+    EACH_IN (x, n)
+        visit_shape(x->shape, &v);
+    EACH_OUT (y, n)
+        visit_shape(y->shape, &v);
     if (n->call.loop)
         visit_shape(n->call.loop->shape, &v);
     else if (n->call.kernel)
-        call_symbols(&n->call, visit, arg);
+        EACH_SIZE (s, &n->call)
+            dim_symbols(s.param->d, visit, arg);
     if (n->op->flags & CONTROL && node_attr(n, "body") && n->in[0])
         dim_symbols(value_dim(n->in[0], 0), visit, arg);
     const Dims alike = stacked_sizes(n);

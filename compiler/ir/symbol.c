@@ -66,8 +66,8 @@ static void set_origin(Symbol *s, struct Origin o)
 {
     if (s->origin.kind)
         bug("the size '%s' comes from two places", printable(s->name));
-    add_symbol_of(o.kind == ORIGIN_NODE ? (void *)o.node : (void *)o.value, s);
     s->origin = o;
+    add_symbol_of(symbol_origin(s), s);
 }
 
 void symbol_made_by(Symbol *s, Node *n)
@@ -89,6 +89,15 @@ void symbol_of_input(Symbol *s, Value *v, int axis)
     s->low = s->low < 0 ? 0 : s->low;
     if (!s->origin.kind)
         s->origin = (struct Origin){ORIGIN_INPUT, .value = v, .index = axis};
+}
+
+void *symbol_origin(const Symbol *s)
+{
+    switch (s->origin.kind) {
+    case ORIGIN_ELEMENT: return s->origin.value;
+    case ORIGIN_NODE: return s->origin.node;
+    default: return NULL;
+    }
 }
 
 Graph *symbol_graph(const Symbol *s)
@@ -120,17 +129,13 @@ Symbol *symbol_of(Dim d)
     return !dim_is_const(d) && dim_expr(d)->kind == EXPR_SYMBOL ? symbol_at((int)dim_expr(d)->w[0]) : NULL;
 }
 
-static void is_symbol(Symbol *s, void *arg)
-{
-    if (s == arg)
-        bug("size '%s' is fixed to an expression over itself", printable(s->name));
-}
-
 void symbol_fix(Symbol *s, Dim d)
 {
     d = dim_resolve(d);
     if (symbol_of(d) == s)
         return;
-    dim_symbols(d, is_symbol, s);
+    EACH_SYMBOL (other, d)
+        if (other == s)
+            bug("size '%s' is fixed to an expression over itself", printable(s->name));
     s->fixed = d;
 }

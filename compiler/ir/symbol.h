@@ -36,7 +36,8 @@ Symbol *symbol_at(int i);
 void symbol_made_by(Symbol *s, Node *n); /* sets its origin: a size that n's kernel reports */
 void symbol_read_from(Symbol *s, Value *v, int element);
 void symbol_of_input(Symbol *s, Value *v, int axis); /* unless it has an origin */
-Graph *symbol_graph(const Symbol *s);      /* the graph in which it becomes known; NULL: the caller passes it */
+void *symbol_origin(const Symbol *s); /* the value or node that determines it during a run; NULL: the caller does */
+Graph *symbol_graph(const Symbol *s); /* the graph in which it becomes known; NULL: the caller passes it */
 void symbols_move(Value *from, Value *to); /* makes `to`, with the same elements, the origin of from's symbols */
 Symbol *symbols_of(const void *origin);    /* the first symbol whose origin is this node or value; then .next */
 void symbol_fix(Symbol *s, Dim d);         /* defines s as d; expressions over s change at their next dim_resolve */

@@ -50,6 +50,16 @@ static const int64_t *dims_of(Shape s)
     return dims_keep(s.rank, dim);
 }
 
+Tensor *tensor_zero(Type type, Shape s) { return tensor_new(type, s.rank, dims_of(s)); }
+
+Tensor *tensor_symbolic(Type type, Shape s)
+{
+    Tensor *t = tensor_zero(I64, s);
+    t->type = type;
+    t->symbolic = true;
+    return t;
+}
+
 Tensor *tensor_lazy(Type type, Shape s) { return tensor_bare(type, s.rank, dims_of(s)); }
 
 Tensor *tensor_new_fill(Type type, Shape s, const void *element)

@@ -30,6 +30,8 @@ typedef struct Tensor {
 int64_t tensor_count(const Tensor *t);
 size_t tensor_size(const Tensor *t);                              /* bytes, as if it was no splat */
 Tensor *tensor_new(Type type, int rank, const int64_t *dim);      /* zeroed, in the pool */
+Tensor *tensor_zero(Type type, Shape s);                          /* the same, of a constant shape */
+Tensor *tensor_symbolic(Type type, Shape s);                      /* the same, whose elements are Dims */
 Tensor *tensor_lazy(Type type, Shape s);                          /* without data; the caller sets thunk */
 Tensor *tensor_new_fill(Type type, Shape s, const void *element); /* a splat of a copy of *element; s is constant */
 bool tensor_is_uniform(const Tensor *t);                          /* a splat, or all elements have equal bytes */

@@ -45,20 +45,19 @@ static void start_value(Value *v, int time)
     v->bytes = v->data ? 0 : max_bytes(v);
 }
 
-static void set_times(Node *n, void *last)
+static void set_times(Node *n, int last)
 {
     n->elided = false;
     n->parts_in_place = 0;
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i]) {
-            start_value(n->out[i], n->time);
-            n->out[i]->live_to = n->end; /* a loop writes it in every iteration, read or not */
-            if (n->out[i]->persistent) { /* every iteration's part persists */
-                n->out[i]->live_to = *(const int *)last;
-                for (const Graph *g = n->graph; g->owner; g = g->owner->graph)
-                    n->out[i]->live_from = g->owner->time;
-            }
-        }
+    EACH_OUT (v, n) {
+        start_value(v, n->time);
+        v->live_to = n->end; /* a loop writes it in every iteration, read or not */
+        if (!v->persistent)
+            continue;
+        v->live_to = last; /* every iteration's part persists */
+        for (const Graph *g = n->graph; g->owner; g = g->owner->graph)
+            v->live_from = g->owner->time;
+    }
 }
 
 static void read_value(Value *v, int end)
@@ -67,12 +66,10 @@ static void read_value(Value *v, int end)
         v->live_to = end;
 }
 
-static void set_ends(Node *n, void *arg)
+static void set_ends(Node *n)
 {
-    (void)arg;
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i])
-            read_value(n->in[i], reading_ends(n->in[i], n));
+    EACH_IN (v, n)
+        read_value(v, reading_ends(v, n));
     for (int k = 0; k < n->n_attr; k++)
         for (int i = 0; n->attr[k].g && i < n->attr[k].g->out.n; i++)
             read_value(n->attr[k].g->out.at[i], n->end);
@@ -129,14 +126,11 @@ static void add_buffer(Arena *a, int from, int to, int64_t bytes, Value *v, Node
     vec_push(&a->node, n);
 }
 
-static void add_node(Node *n, void *arg)
+static void add_node(Arena *a, Node *n)
 {
-    Arena *a = arg;
-    for (int i = 0; i < n->n_out; i++) {
-        Value *v = n->out[i];
-        if (v && !v->storage && !v->data && !in_callers_buffer(v))
+    EACH_OUT (v, n)
+        if (!v->storage && !v->data && !in_callers_buffer(v))
             add_buffer(a, v->live_from, v->live_to, v->bytes, v, NULL);
-    }
     Dim scratch =
         n->elided ? D(0) : pitch_scratch(n, n->call.n_arg && n->call.arg[0] ? share_pitch(n->call.arg[0]) : D(0));
     if (!dim_is(scratch, 0))
@@ -164,20 +158,16 @@ static int64_t try_elision(Trial *t)
     Graph *g = t->m->graph;
     for (int i = 0; i < g->in.n; i++)
         start_value(g->in.at[i], 0);
-    graph_each_node(g, set_times, &t->time);
-    graph_each_node(g, set_ends, NULL);
+    EACH_NODE (n, g)
+        set_times(n, t->time);
+    EACH_NODE (n, g)
+        set_ends(n);
     share_values(t->m, t->elide);
     t->arena.buffers.n = t->arena.value.n = t->arena.node.n = 0;
-    graph_each_node(g, add_node, &t->arena);
+    EACH_NODE (n, g)
+        add_node(&t->arena, n);
     t->work -= t->time;
     return place_bound(t->arena.buffers.at, t->arena.buffers.n, &plan()->peak_time);
-}
-
-static void add_candidate(Node *n, void *arg)
-{
-    Trial *t = arg;
-    if (n->call.kernel && n->call.kernel->flags & (CONCAT_LIKE | STRIDED_COPY) && (n->elided || n->parts_in_place))
-        vec_push(&t->candidates, n);
 }
 
 static void set_elision(Trial *t, int from, int to, bool elide)
@@ -213,7 +203,9 @@ static void choose_elision(Trial *t)
     remarks_only(JOIN_REMARKS); /* of those that are impossible in any case */
     try_elision(t);
     remarks_only(REMARKS_NONE);
-    graph_each_node(t->m->graph, add_candidate, t);
+    EACH_NODE (n, t->m->graph)
+        if (n->call.kernel && n->call.kernel->flags & (CONCAT_LIKE | STRIDED_COPY) && (n->elided || n->parts_in_place))
+            vec_push(&t->candidates, n);
     memset(t->elide, false, (size_t)t->time + 1);
     if (t->candidates.n)
         choose(t, 0, t->candidates.n);
@@ -254,9 +246,8 @@ static const Value *buffer_of(const Value *v, Dim *offset)
 }
 
 /* Elides a loop that copies a value to the place where it already is. */
-static void skip_copy(Node *n, void *unused)
+static void skip_copy(Node *n)
 {
-    (void)unused;
     const Loop *l = n->call.loop;
     Dim from, to;
     if (!l || l->n_in != 1 || l->n_out != 1 || l->steps.n > 1 || l->in[0]->data || l->in[0]->type != l->out[0]->type ||
@@ -303,7 +294,8 @@ void plan_model(Model *m)
     place_elided(&t);
     check_arena();
     share_flatten(m);
-    graph_each_node(m->graph, skip_copy, NULL);
+    EACH_NODE (n, m->graph)
+        skip_copy(n);
     const Arena *a = &t.arena;
     for (int i = 0; i < a->buffers.n; i++)
         if (a->value.at[i])

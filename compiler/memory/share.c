@@ -136,15 +136,11 @@ static bool is_view(const Node *n)
     return n->op->flags & VIEW && n->out[0] && !is_constant(n->out[0]) && !is_constant(n->in[0]);
 }
 
-static void unite_views(Node *n, void *arg)
+static void unite_views_and_shares(const Model *m)
 {
-    (void)arg;
-    if (is_view(n))
-        unite(n->in[0], n->out[0]);
-}
-
-static void unite_shares(const Model *m)
-{
+    EACH_NODE (n, m->graph)
+        if (is_view(n))
+            unite(n->in[0], n->out[0]);
     for (int i = 0; i < m->shares.n; i++) {
         unite(m->shares.at[i].a, m->shares.at[i].b);
         storage_of(m->shares.at[i].a)->contiguous = true;
@@ -222,25 +218,16 @@ static bool may_be_rows(const Node *n, const Value *x, const Value *a, Dim outer
     return readers_take(REWRITE_CONCAT, n, x, a, run);
 }
 
-/* Does a size become known only at `time` or later? */
-typedef struct Late {
-    int time;
-    bool late;
-} Late;
-
-static void is_late(Symbol *s, void *late)
-{
-    Late *l = late;
-    const struct Origin *o = &s->origin;
-    const Node *from = o->kind == ORIGIN_NODE ? o->node : o->kind == ORIGIN_ELEMENT ? o->value->def : NULL;
-    l->late |= from && from->end >= l->time;
-}
-
+/* Is d known before `time`? */
 static bool known_before(Dim d, int time)
 {
-    Late l = {.time = time};
-    dim_symbols(d, is_late, &l);
-    return !l.late;
+    EACH_SYMBOL (s, d) {
+        const struct Origin *o = &s->origin;
+        const Node *from = o->kind == ORIGIN_NODE ? o->node : o->kind == ORIGIN_ELEMENT ? o->value->def : NULL;
+        if (from && from->end >= time)
+            return false;
+    }
+    return true;
 }
 
 /* Can storage a, of part x of concat n, be in n's result at all? */
@@ -338,8 +325,8 @@ static bool is_read_after(const Value *v, int time)
         const Node *n = v->uses.at[i].node;
         if (!n || (!is_view(n) && !n->elided && n->time > time))
             return true;
-        for (int k = 0; k < n->n_out; k++)
-            if (n->out[k] && storage_of(n->out[k]) == storage_of(v) && is_read_after(n->out[k], time))
+        EACH_OUT (y, n)
+            if (storage_of(y) == storage_of(v) && is_read_after(y, time))
                 return true;
     }
     return false;
@@ -401,15 +388,15 @@ static void unite_part(Node *n)
     n->elided = true;
 }
 
-static void unite_parts(Node *n, void *arg)
+static void unite_parts(const Model *m, const bool *elide)
 {
-    const bool *elide = arg;
-    if (!n->call.kernel || !elide[n->time])
-        return;
-    if (n->call.kernel->flags & CONCAT_LIKE)
-        unite_concat(n);
-    else if (n->call.kernel->flags & STRIDED_COPY)
-        unite_part(n);
+    EACH_NODE (n, m->graph) {
+        const int flags = n->call.kernel && elide[n->time] ? n->call.kernel->flags : 0;
+        if (flags & CONCAT_LIKE)
+            unite_concat(n);
+        else if (flags & STRIDED_COPY)
+            unite_part(n);
+    }
 }
 
 /* ---- in place ---------------------------------------------------------------------------------------------------- */
@@ -479,9 +466,8 @@ static bool is_in_place(const Node *n, Value *x, Value *y)
     return applies(REWRITE_IN_PLACE, n, "over %s", remark_value(x));
 }
 
-static void unite_in_place(Node *n, void *arg)
+static void unite_in_place(Node *n)
 {
-    (void)arg;
     Value *y = n->out[0];
     if (n->n_out < 1 || !y || is_constant(y) || n->op->flags & (VIEW | CONTROL) || !(n->call.loop || n->call.kernel))
         return;
@@ -562,11 +548,11 @@ static void unite_states(const Model *m)
 
 void share_values(Model *m, const bool *elide)
 {
-    graph_each_node(m->graph, unite_views, NULL);
-    unite_shares(m);
-    graph_each_node(m->graph, unite_parts, (void *)(uintptr_t)elide);
+    unite_views_and_shares(m);
+    unite_parts(m, elide);
     unite_states(m);
-    graph_each_node(m->graph, unite_in_place, NULL);
+    EACH_NODE (n, m->graph)
+        unite_in_place(n);
 }
 
 /* Makes v->storage the outermost storage. */
@@ -587,26 +573,20 @@ static void flatten(Value *v)
         in->pitch = above->placement->pitch;
 }
 
-static void flatten_node(Node *n, void *arg)
+static void flatten_node(Node *n)
 {
-    (void)arg;
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i])
-            flatten(n->out[i]);
+    EACH_OUT (v, n)
+        flatten(v);
     for (int i = 0; n->parts_in_place && !n->elided && i < n->call.n_arg - 1; i++)
         if (n->parts_in_place & 1u << i)
             n->call.arg[i] = NULL; /* already in place */
 }
 
-static void apply_node(Node *n, void *arg)
-{
-    (void)arg;
-    pitch_apply(n);
-}
-
 void share_flatten(Model *m)
 {
     memset(&m->shares, 0, sizeof m->shares);
-    graph_each_node(m->graph, flatten_node, NULL);
-    graph_each_node(m->graph, apply_node, NULL);
+    EACH_NODE (n, m->graph)
+        flatten_node(n);
+    EACH_NODE (n, m->graph)
+        pitch_apply(n);
 }

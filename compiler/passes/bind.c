@@ -81,9 +81,8 @@ static void copy_viewed(Node *n)
     node_set_in(n, 0, c->out[0]);
 }
 
-static void bind_one(Node *n, void *arg)
+static void bind_one(Node *n)
 {
-    (void)arg;
     about_to_read(0);
     if (n->op->flags & VIEW && n->in[0]->data && !n->in[0]->data->symbolic && !n->out[0]->data)
         copy_viewed(n);
@@ -143,7 +142,7 @@ void copy_outputs(Graph *g, int first)
         n->out[0]->desc = v->desc;
         infer_same(n);
         graph_set_output(g, i, n->out[0]);
-        bind_one(n, NULL);
+        bind_one(n);
     }
     map_free(&shown);
 }
@@ -153,5 +152,6 @@ void bind_model(Model *m)
     copy_outputs(m->graph, 0);
     for (int i = 0; i < m->graph->out.n; i++)
         m->graph->out.at[i]->name = m->out.at[i];
-    graph_each_node(m->graph, bind_one, NULL);
+    EACH_NODE (n, m->graph)
+        bind_one(n);
 }

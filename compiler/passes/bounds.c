@@ -3,39 +3,32 @@
 
 #include "base/error.h"
 
-typedef struct Unbounded {
-    VEC(Symbol *) list;
-    bool found;
-} Unbounded;
+typedef VEC(Symbol *) Unbounded;
 
-static void add_unbounded(Symbol *s, void *arg)
+/* Adds the symbols of d that have no bound, also not one through others. False: all have bounds of their own. */
+static bool add_unbounded(Unbounded *u, Dim d)
 {
-    Unbounded *u = arg;
-    if (s->high != INT64_MAX)
-        return;
-    u->found = false;
-    dim_symbols(s->upper, add_unbounded, u);
-    bool through_others = u->found;
-    u->found = true;
-    for (int i = 0; i < u->list.n; i++)
-        through_others |= u->list.at[i] == s;
-    if (!through_others)
-        vec_push(&u->list, s);
+    bool found = false;
+    EACH_SYMBOL (s, d) {
+        if (s->high != INT64_MAX)
+            continue;
+        found = true;
+        bool known = add_unbounded(u, s->upper);
+        for (int i = 0; i < u->n; i++)
+            known |= u->at[i] == s;
+        if (!known)
+            vec_push(u, s);
+    }
+    return found;
 }
 
 static void collect_unbounded(Unbounded *u, const Value *v)
 {
-    if (!v || v->form != TENSOR || v->poisoned)
+    if (v->form != TENSOR || v->poisoned)
         return;
     for (int i = 0; i < v->shape->rank; i++)
         if (!dim_is_const(v->shape->dim[i]) && dim_high(v->shape->dim[i]) == INT64_MAX)
-            dim_symbols(v->shape->dim[i], add_unbounded, u);
-}
-
-static void collect_node(Node *n, void *arg)
-{
-    for (int i = 0; i < n->n_out; i++)
-        collect_unbounded(arg, n->out[i]);
+            add_unbounded(u, v->shape->dim[i]);
 }
 
 /* " --dim 'n<=64'", in quotes if a shell needs them; nothing for a name with unprintable characters. */
@@ -90,12 +83,12 @@ static Value *nameless_of(const Symbol *s)
 static void help_all(const Unbounded *u)
 {
     Text t = {0};
-    for (int i = 0; i < u->list.n; i++) {
-        const Symbol *s = u->list.at[i];
+    for (int i = 0; i < u->n; i++) {
+        const Symbol *s = u->at[i];
         const Value *input = nameless_of(s);
         bool told = false;
         for (int k = 0; input && k < i; k++)
-            told |= nameless_of(u->list.at[k]) == input;
+            told |= nameless_of(u->at[k]) == input;
         if (input && !told)
             put_shape_option(&t, input);
         else if (!input && s->origin.kind == ORIGIN_INPUT && s->origin.index == 0)
@@ -144,9 +137,9 @@ static void report_many(const Unbounded *u)
 {
     enum { SHOWN = 8 };
     Text t = {0};
-    for (int i = 0; i < u->list.n && i < SHOWN; i++)
-        text_put(&t, "%s'%s'", i ? ", " : "", printable(u->list.at[i]->name));
-    error_at("", "SHP-11", "%d sizes have no bound: %s%s", u->list.n, t.s, u->list.n > SHOWN ? " ..." : "");
+    for (int i = 0; i < u->n && i < SHOWN; i++)
+        text_put(&t, "%s'%s'", i ? ", " : "", printable(u->at[i]->name));
+    error_at("", "SHP-11", "%d sizes have no bound: %s%s", u->n, t.s, u->n > SHOWN ? " ..." : "");
 }
 
 void check_bounds(Model *m)
@@ -155,11 +148,13 @@ void check_bounds(Model *m)
     Unbounded u = {0};
     for (int i = 0; i < m->graph->in.n; i++)
         collect_unbounded(&u, m->graph->in.at[i]);
-    graph_each_node(m->graph, collect_node, &u);
-    for (int i = 0; u.list.n <= FEW && i < u.list.n; i++)
-        report_unbounded(u.list.at[i]);
-    if (u.list.n > FEW)
+    EACH_NODE (n, m->graph)
+        EACH_OUT (v, n)
+            collect_unbounded(&u, v);
+    for (int i = 0; u.n <= FEW && i < u.n; i++)
+        report_unbounded(u.at[i]);
+    if (u.n > FEW)
         report_many(&u);
-    if (u.list.n > 1)
+    if (u.n > 1)
         help_all(&u);
 }

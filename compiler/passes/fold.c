@@ -16,25 +16,6 @@ static bool is_symbolic_integer(const Value *v)
            dim_value(shape_count(*v->shape)) <= 64;
 }
 
-static Tensor *empty_tensor(const Value *v)
-{
-    int64_t dim[MAX_RANK];
-    for (int i = 0; i < v->shape->rank; i++)
-        dim[i] = dim_value(v->shape->dim[i]);
-    return tensor_new(v->type, v->shape->rank, dim);
-}
-
-static Tensor *symbolic_tensor(const Value *v)
-{
-    int64_t dim[MAX_RANK];
-    for (int i = 0; i < v->shape->rank; i++)
-        dim[i] = dim_value(v->shape->dim[i]);
-    Tensor *t = tensor_new(I64, v->shape->rank, dim);
-    t->type = v->type;
-    t->symbolic = true;
-    return t;
-}
-
 static const Dim dim_unknown = {INT64_MIN}; /* no dimension has this value */
 
 static Dim dim_negate(Dim a) { return dim_sub(D(0), a); }
@@ -92,7 +73,7 @@ static bool fold_symbolic_loop(Node *n)
     const Loop *l = n->call.loop;
     if (l->n_out != 1)
         return false;
-    Tensor *t = symbolic_tensor(l->out[0]);
+    Tensor *t = tensor_symbolic(l->out[0]->type, *l->out[0]->shape);
     int64_t count = tensor_count(t);
     LoopDims d;
     loop_dims(l, &d);
@@ -122,11 +103,10 @@ static bool fold_symbolic_loop(Node *n)
 static bool has_symbolic_inputs(const Node *n)
 {
     bool some = false;
-    for (int i = 0; i < n->n_in; i++) {
-        const Value *v = n->in[i];
-        if (v && !v->data)
+    EACH_IN (v, n) {
+        if (!v->data)
             return false;
-        some |= v && v->data->symbolic;
+        some |= v->data->symbolic;
     }
     return some;
 }
@@ -142,8 +122,8 @@ static bool fold_symbolic(Node *n)
     }
     if (!(n->op->flags & (MOVES | VIEW)))
         return false;
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && !is_symbolic_integer(n->out[i]))
+    EACH_OUT (v, n)
+        if (!is_symbolic_integer(v))
             return false;
     return run_symbolic(n);
 }
@@ -190,7 +170,7 @@ static bool trace(Value *v, Leaves *leaves, int depth)
         return true;
     if (n && n->op->flags & CONTROL && depth < TRACE_DEPTH && trace_branches(v, leaves, depth))
         return true;
-    Tensor *t = symbolic_tensor(v);
+    Tensor *t = tensor_symbolic(v->type, *v->shape);
     for (int e = 0; e < (int)tensor_count(t); e++)
         ((Dim *)(uintptr_t)t->data)[e] = value_dim(v, e);
     v->data = t;
@@ -235,12 +215,11 @@ static bool can_fold(const Node *n)
 {
     if (n->op->flags & (RANDOM | NOFOLD | CONTROL) || n->fails)
         return false;
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && (!n->in[i]->data || n->in[i]->data->symbolic))
+    EACH_IN (v, n)
+        if (!v->data || v->data->symbolic)
             return false;
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && (n->out[i]->form != TENSOR || n->out[i]->shape->rank < 0 ||
-                          !shape_is_const(*n->out[i]->shape) || n->out[i]->data))
+    EACH_OUT (v, n)
+        if (v->form != TENSOR || !shape_is_const(*v->shape) || v->data)
             return false;
     return true;
 }
@@ -262,18 +241,10 @@ static bool fold_view(Node *n)
 static int runs_for(const Node *n)
 {
     int runs = 1;
-    for (int i = 0; i < n->n_in && runs <= MAX_RUNS; i++)
-        if (n->in[i] && n->in[i]->data->thunk)
-            runs += n->in[i]->data->runs;
+    EACH_IN (v, n)
+        if (v->data->thunk && runs <= MAX_RUNS)
+            runs += v->data->runs;
     return runs;
-}
-
-/* Folds results without elements. */
-static void fold_empty(Node *n)
-{
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i])
-            n->out[i]->data = empty_tensor(n->out[i]);
 }
 
 /* Whether n may be skipped in a run, and its kernel may fail. */
@@ -299,11 +270,11 @@ void fold(Node *n)
     if (fold_fill(n))
         return;
     size_t bytes = 0;
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i])
-            bytes += type_bytes(n->out[i]->type, dim_value(shape_count(*n->out[i]->shape)));
+    EACH_OUT (v, n)
+        bytes += type_bytes(v->type, dim_value(shape_count(*v->shape)));
     if (!bytes) {
-        fold_empty(n);
+        EACH_OUT (v, n)
+            v->data = tensor_zero(v->type, *v->shape);
         return;
     }
     if (bytes > pool_room() / 2) { /* there may be two copies, besides the inputs */
@@ -326,17 +297,15 @@ void fold(Node *n)
         memcpy(thunk->attr, n->attr, sizeof *n->attr * (size_t)n->n_attr);
     thunk->prev = thunk->next = NULL;
     thunk->use = NULL;
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i])
-            n->in[i]->pinned = true;
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i]) {
-            n->out[i]->pinned = true;
-            n->out[i]->data = tensor_lazy(n->out[i]->type, *n->out[i]->shape);
-            n->out[i]->data->thunk = thunk;
-            n->out[i]->data->thunk_out = i;
-            n->out[i]->data->runs = runs;
-        }
+    EACH_IN (v, n)
+        v->pinned = true;
+    EACH_OUT (v, n) {
+        v->pinned = true;
+        v->data = tensor_lazy(v->type, *v->shape);
+        v->data->thunk = thunk;
+        v->data->thunk_out = v->def_i;
+        v->data->runs = runs;
+    }
 }
 
 /* ---- inputs that determine sizes --------------------------------------------------------------------------------- */

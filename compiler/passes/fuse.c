@@ -24,11 +24,10 @@ static void measure_symbol(Symbol *s, void *unused)
         map_put(measured(), s->origin.value, s);
 }
 
-static void measure_node(Node *n, void *unused) { node_symbols(n, measure_symbol, unused); }
-
 static void find_measured(Graph *g)
 {
-    graph_each_node(g, measure_node, NULL);
+    EACH_NODE (n, g)
+        node_symbols(n, measure_symbol, NULL);
     for (int i = 0; i < assumption_count(); i++) {
         dim_symbols(assumption_at(i)->d, measure_symbol, NULL);
         dim_symbols(assumption_at(i)->is, measure_symbol, NULL);
@@ -412,21 +411,19 @@ static bool fuse_epilogue(Node *n)
     return true;
 }
 
-typedef struct Fusion {
-    bool (*fuse)(Node *);
-} Fusion;
-
-static void fuse_node(Node *n, void *fusion)
+static void fuse_nodes(Graph *g, bool (*fuse)(Node *))
 {
-    about_to_read(0);
-    values_free();
-    ((const Fusion *)fusion)->fuse(n);
+    EACH_NODE (n, g) {
+        about_to_read(0);
+        values_free();
+        fuse(n);
+    }
 }
 
 void fuse_model(Model *m)
 {
     find_measured(m->graph);
-    graph_each_node(m->graph, fuse_node, &(Fusion){fuse_loops});
-    graph_each_node(m->graph, fuse_node, &(Fusion){make_table});
-    graph_each_node(m->graph, fuse_node, &(Fusion){fuse_epilogue});
+    fuse_nodes(m->graph, fuse_loops);
+    fuse_nodes(m->graph, make_table);
+    fuse_nodes(m->graph, fuse_epilogue);
 }

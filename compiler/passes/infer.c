@@ -70,36 +70,29 @@ static void apply_all_dims(void)
     }
 }
 
-typedef struct Called {
-    Name name;
-    bool found;
-} Called;
-
 /* "v", "v[0]", "v#2" and "v_length" are names of sizes of v. */
 static bool is_size_of(Name size, Name v)
 {
     return v && v->n && v->n <= size->n && !memcmp(size->s, v->s, v->n) && strchr("[#_", size->s[v->n]);
 }
 
-static void find_called(Node *n, void *arg)
+/* Is it the name of a size: of a value, or a word of the compiler? */
+static bool is_size(const Model *m, Name size)
 {
-    Called *c = arg;
-    for (int i = 0; i < n->n_out; i++)
-        c->found |= n->out[i] && is_size_of(c->name, n->out[i]->name);
+    EACH_NODE (n, m->graph)
+        EACH_OUT (v, n)
+            if (is_size_of(size, v->name))
+                return true;
+    return is_size_of(size, name("trips")) || is_size_of(size, name("length"));
 }
 
-/* Collects --dim names that an earlier message may have suggested: a word of the compiler or the name of a value.
- * Another bound may have made the size known, so that it is no error if such an option is not used. */
-static void find_asked(Model *m)
+/* Collects --dim names that an earlier message may have suggested. Another bound may have made the size known, so that
+ * it is no error if such an option is not used. */
+static void find_asked(const Model *m)
 {
-    static const char *const words[] = {"trips", "length"};
     for (int i = 0; i < opt()->dims.n; i++) {
         struct DimOption *o = &opt()->dims.at[i];
-        Called c = {name(o->name), false};
-        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-            c.found |= is_size_of(c.name, name(words[k]));
-        graph_each_node(m->graph, find_called, &c);
-        map_put(asked(), o->name, c.found ? o : NULL);
+        map_put(asked(), o->name, is_size(m, name(o->name)) ? o : NULL);
     }
 }
 
@@ -281,14 +274,13 @@ static void report_clash(const Node *n, const Value *v, bool shapes, const char 
                 printable(v->name), want, now);
 }
 
-static void add_unknown_origin(Symbol *s, void *unknown) { *(bool *)unknown |= s->origin.kind != ORIGIN_INPUT; }
-
 /* Does d follow from the sizes of the inputs? */
 static bool is_of_inputs(Dim d)
 {
-    bool unknown = false;
-    dim_symbols(d, add_unknown_origin, &unknown);
-    return !unknown;
+    EACH_SYMBOL (s, d)
+        if (s->origin.kind != ORIGIN_INPUT)
+            return false;
+    return true;
 }
 
 /* Does the declared shape contradict the inferred one? A number for what the caller decides does; for what only a run
@@ -363,16 +355,15 @@ static void meet_declared(Node *n, Value *v)
 static bool is_poisoned(Node *n)
 {
     bool bad = false;
-    for (int i = 0; i < n->n_in; i++)
-        bad |= n->in[i] && n->in[i]->poisoned;
+    EACH_IN (v, n)
+        bad |= v->poisoned;
     return bad;
 }
 
 void poison(Node *n)
 {
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i])
-            n->out[i]->poisoned = true;
+    EACH_OUT (v, n)
+        v->poisoned = true;
 }
 
 /* Is the product of the constant sizes small enough for arithmetic? */
@@ -390,9 +381,8 @@ static bool fits_in_memory(const Shape *s)
 /* Checks the preconditions of infer functions: every input tensor has a known rank and is not too large. */
 static bool are_inputs_usable(Node *n)
 {
-    for (int i = 0; i < n->n_in; i++) {
-        Value *v = n->in[i];
-        if (!v || v->form != TENSOR)
+    EACH_IN (v, n) {
+        if (v->form != TENSOR)
             continue;
         if (v->shape->rank < 0 && !(n->op->flags & CONTROL)) {
             error_value(v, "IO-02", "the number of dimensions of '%s' is not known", printable(v->name));
@@ -474,9 +464,8 @@ static void infer_now(Node *n)
     if (is_composite(n)) /* infer made it one: it is expanded next */
         return;
     if (error_count() == errors)
-        for (int i = 0; i < n->n_out; i++)
-            if (n->out[i])
-                meet_declared(n, n->out[i]);
+        EACH_OUT (v, n)
+            meet_declared(n, v);
     if (error_count() > errors)
         poison(n);
     else
@@ -525,12 +514,6 @@ Value *inferred(Value *made)
 }
 
 PART(bool, looked_at) /* some operator of the model inspects the nodes of constants */
-
-static void look_back(Node *n, void *arg)
-{
-    (void)arg;
-    *looked_at() |= (n->op->flags & INSPECTS_PRODUCERS) != 0;
-}
 
 /* Can n be removed, as a folded node whose origin no operator inspects? */
 static bool is_done(const Node *n)
@@ -609,7 +592,8 @@ void infer_model(Model *m)
     for (int i = 0; i < m->graph->in.n; i++)
         check_default(m->graph->in.at[i]);
     stop_on_errors();
-    graph_each_node(m->graph, look_back, NULL);
+    EACH_NODE (n, m->graph)
+        *looked_at() |= (n->op->flags & INSPECTS_PRODUCERS) != 0;
     infer_graph(m->graph);
     for (int i = 0; i < m->graph->out.n; i++)
         alternatives_choose(m->graph, i, -1);

@@ -230,19 +230,19 @@ static void inline_graph(Graph *g, void *inliner)
     }
 }
 
-static void bind_names(Node *n, void *arg)
+static void bind_names(Graph *g)
 {
-    (void)arg;
-    if (n->op && n->op->named)
-        n->op->named(n);
+    EACH_NODE (n, g)
+        if (n->op && n->op->named)
+            n->op->named(n);
 }
 
 void inline_functions(Model *m)
 {
     Inliner in = {.m = m};
-    graph_each_node(m->graph, bind_names, NULL);
+    bind_names(m->graph);
     for (int i = 0; i < m->functions.n; i++)
-        graph_each_node(m->functions.at[i]->body, bind_names, NULL);
+        bind_names(m->functions.at[i]->body);
     inline_graph(m->graph, &in);
 }
 

@@ -11,23 +11,23 @@
 
 /* ---- dead code --------------------------------------------------------------------------------------------------- */
 
-/* Marks the origin of a size that is used: the value or the node that it comes from. */
-static void need_symbol(Symbol *s, void *needed)
+/* Marks the origins of a size that is used: the values and the nodes that it comes from. */
+static void need_size(Map *needed, Dim d)
 {
-    if (s->origin.kind == ORIGIN_ELEMENT)
-        map_put(needed, s->origin.value, s);
-    if (s->origin.kind == ORIGIN_NODE)
-        map_put(needed, s->origin.node, s);
-    for (const Graph *g = symbol_graph(s); g && g->owner; g = g->parent)
-        map_put(needed, g->owner, s);
+    EACH_SYMBOL (s, d) {
+        if (symbol_origin(s))
+            map_put(needed, symbol_origin(s), s);
+        for (const Graph *g = symbol_graph(s); g && g->owner; g = g->parent)
+            map_put(needed, g->owner, s);
+    }
 }
 
 static void need_sizes(Map *needed, const Value *v)
 {
-    for (int i = 0; v && i < v->shape->rank; i++)
-        dim_symbols(v->shape->dim[i], need_symbol, needed);
-    for (int64_t i = 0; v && v->data && v->data->symbolic && i < tensor_count(v->data); i++)
-        dim_symbols(((const Dim *)v->data->data)[i], need_symbol, needed);
+    for (int i = 0; i < v->shape->rank; i++)
+        need_size(needed, v->shape->dim[i]);
+    for (int64_t i = 0; v->data && v->data->symbolic && i < tensor_count(v->data); i++)
+        need_size(needed, ((const Dim *)v->data->data)[i]);
 }
 
 /* Does n check values at run time? */
@@ -67,8 +67,8 @@ typedef struct Sweep {
 
 static bool is_dead(const Node *n, const Sweep *s)
 {
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && ((n->out[i]->uses.n && !n->out[i]->data) || map_get(&s->needed, n->out[i])))
+    EACH_OUT (v, n)
+        if ((v->uses.n && !v->data) || map_get(&s->needed, v))
             return false;
     if (map_get(&s->needed, n))
         return declines(REWRITE_DEAD, n, "its results are not used, but a size depends on it");
@@ -95,8 +95,8 @@ static void need_assumptions(Sweep *s, const Graph *g)
 {
     const Assumptions *of = map_get(&s->checked, g);
     for (int i = 0; of && i < of->n; i++) {
-        dim_symbols(of->at[i]->d, need_symbol, &s->needed);
-        dim_symbols(of->at[i]->is, need_symbol, &s->needed);
+        need_size(&s->needed, of->at[i]->d);
+        need_size(&s->needed, of->at[i]->is);
     }
 }
 
@@ -105,26 +105,25 @@ static void sweep(Graph *g, void *arg)
     Sweep *s = arg;
     Map *needed = &s->needed;
     need_assumptions(s, g);
-    for (int i = 0; i < g->out.n; i++)
-        need_sizes(needed, g->out.at[i]);
+    EACH_VALUE (v, g->out.at, g->out.n)
+        need_sizes(needed, v);
     for (Node *n = g->last, *prev; n; n = prev) {
         prev = n->prev;
         if (is_dead(n, s)) {
-            for (int i = 0; i < n->n_out; i++)
-                if (n->out[i])
-                    n->out[i]->def = NULL; /* from here on a constant */
+            EACH_OUT (v, n)
+                v->def = NULL; /* from here on a constant */
             node_free(n);
             continue;
         }
         if (n->op->unread)
             n->op->unread(n, needed);
-        for (int i = 0; i < n->n_in; i++)
-            need_sizes(needed, n->in[i]);
-        for (int i = 0; i < n->n_out; i++)
-            need_sizes(needed, n->out[i]);
+        EACH_IN (v, n)
+            need_sizes(needed, v);
+        EACH_OUT (v, n)
+            need_sizes(needed, v);
         const Dims alike = stacked_sizes(n);
         for (int i = 0; i < alike.n; i++)
-            dim_symbols(alike.at[i], need_symbol, needed);
+            need_size(needed, alike.at[i]);
         node_each_graph(n, sweep, s);
     }
 }
@@ -222,8 +221,8 @@ static uint64_t node_hash(const Node *n)
 /* Is a result of n an output of its graph? */
 static bool gives_output(const Node *n)
 {
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i] && value_is_output(n->out[i]))
+    EACH_OUT (v, n)
+        if (value_is_output(v))
             return true;
     return false;
 }
@@ -264,9 +263,8 @@ static void merge_duplicates(Graph *g, void *unused)
 /* ---- identities -------------------------------------------------------------------------------------------------- */
 
 /* Removes a view with the shape and type of its input. */
-static void remove_identity(Node *n, void *unused)
+static void remove_identity(Node *n)
 {
-    (void)unused;
     if (!(n->op->flags & VIEW) || !n->out[0] || !shape_same(*n->in[0]->shape, *n->out[0]->shape) ||
         n->in[0]->type != n->out[0]->type)
         return;
@@ -347,13 +345,6 @@ static bool fold_scale(Node *n)
     return true;
 }
 
-static void fold_scale_into(Node *n, void *unused)
-{
-    (void)unused;
-    if (fold_scale(n))
-        values_free();
-}
-
 /* ---- operator-specific rewrites ---------------------------------------------------------------------------------- */
 
 /* Calls Op.simplify of all nodes, from last to first: so it is also called for nodes inserted before the current
@@ -374,8 +365,11 @@ void simplify_model(Model *m)
     map_free(&m->graph->scope); /* no more lookups by name */
     simplify_operators(m->graph, NULL);
     remove_dead(m->graph);
-    graph_each_node(m->graph, remove_identity, NULL);
+    EACH_NODE (n, m->graph)
+        remove_identity(n);
     merge_duplicates(m->graph, NULL);
-    graph_each_node(m->graph, fold_scale_into, NULL);
+    EACH_NODE (n, m->graph)
+        if (fold_scale(n))
+            values_free();
     remove_dead(m->graph);
 }

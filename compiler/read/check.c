@@ -209,8 +209,8 @@ static void check_node(Check *c, Node *n)
     if (n->name->n && map_get(&c->nodes, n->name))
         warn_pedantic(node_path(n), "NAM-07", "two nodes are named '%s'", printable(n->name));
     map_put(&c->nodes, n->name, n);
-    for (int i = 0; i < n->n_out; i++)
-        c->odd_names += n->out[i] && !name_is_identifier(n->out[i]->name);
+    EACH_OUT (v, n)
+        c->odd_names += !name_is_identifier(v->name);
     for (int i = 0; i < n->n_attr && c->function; i++) {
         const Name ref = n->attr[i].ref;
         if (ref && ref->n && !declares(c->function, ref))
@@ -359,16 +359,19 @@ void check_model(Model *m)
 }
 
 /* Checks a node copied from a function's body: the call may omit what the node requires. */
-static void check_copy(Node *n, void *model)
+static void check_copy(Node *n)
 {
-    (void)model;
     if (!n->source || !n->source->call || !n->op)
         return;
     check_arguments(n, op_signature(n->op));
     check_attrs(n, op_signature(n->op));
 }
 
-void check_inlined(Model *m) { graph_each_node(m->graph, check_copy, m); }
+void check_inlined(Model *m)
+{
+    EACH_NODE (n, m->graph)
+        check_copy(n);
+}
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 

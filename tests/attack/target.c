@@ -65,9 +65,8 @@ static void bound_sizes(void)
 }
 
 /* The operators of mutate.c's own domain are custom operators. */
-static void add_custom(Node *n, void *arg)
+static void add_custom(const Node *n)
 {
-    (void)arg;
     const Source *s = n->source;
     if (!s || !s->op_type || !s->domain || !name_is(s->domain, OWN_DOMAIN))
         return;
@@ -92,12 +91,6 @@ static void choose_inputs(const Model *m)
 
 enum { MOST_RUN = 1 << 20 };
 
-static void measure_run(Node *n, void *arg)
-{
-    int64_t *most = arg;
-    *most += n->macs + (n->op->flags & CONTROL || n->op->flags & CUSTOM ? MOST_RUN : 0);
-}
-
 /* An input of bytes that are all the same. NULL: not for this run. */
 static Tensor *some_input(const Value *v, int byte)
 {
@@ -121,7 +114,8 @@ static bool run_model(Model *m)
     const Graph *g = m->graph;
     int64_t most = plan()->arena;
     int n = 0;
-    graph_each_node(m->graph, measure_run, &most);
+    EACH_NODE (node, g)
+        most += node->macs + (node->op->flags & CONTROL || node->op->flags & CUSTOM ? MOST_RUN : 0);
     Tensor **in = NEWS(Tensor *, g->in.n + 1), **out = NEWS(Tensor *, g->out.n + 1);
     const int byte = bytes[draw(5)];
     for (int i = 0; i < g->in.n && most < MOST_RUN; i++)
@@ -181,7 +175,8 @@ static void run(void *input)
     bound_sizes();
     choose_inputs(m);
     if (draw(8))
-        graph_each_node(m->graph, add_custom, NULL);
+        EACH_NODE (n, m->graph)
+            add_custom(n);
     compile_model(m);
     if (draw(8) || !run_model(m))
         emit_files(m);
