@@ -394,7 +394,7 @@ static const char *default_output(const char *model)
     const char *slash = strrchr(model, '/'), *base = slash ? slash + 1 : model, *dot = strrchr(base, '.');
     if (!strcmp(model, "-"))
         return "-";
-    return name_format("%.*s.c", (int)(dot && dot > base ? dot - base : (ptrdiff_t)strlen(base)), base)->s;
+    return text_format("%.*s.c", (int)(dot && dot > base ? dot - base : (ptrdiff_t)strlen(base)), base);
 }
 
 static void check_output(void)

@@ -216,33 +216,20 @@ static bool is_repeated(const Message *m, const char *format)
     return true;
 }
 
-static void report(bool warning, const char *place, const char *code, const char *format, va_list args)
+bool message_at(Severity severity, const char *path, const char *code, const char *format, ...)
 {
     const TextMark mark = text_mark();
     Text t = {0};
+    va_list args;
+    va_start(args, format);
     text_vput(&t, format, args);
-    const Message m = {warning ? SAY_WARNING : SAY_ERROR, code, whole_place(place), lasting(&t)};
+    va_end(args);
+    const Message m = {severity, code, whole_place(path), lasting(&t)};
     diagnostics()->state.last_hidden = is_repeated(&m, format);
     text_release(mark);
     if (!diagnostics()->state.last_hidden)
         say(&m);
-}
-
-bool error_at(const char *path, const char *code, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    report(false, path, code, format, args);
-    va_end(args);
     return false;
-}
-
-void warn_at(const char *path, const char *code, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    report(true, path, code, format, args);
-    va_end(args);
 }
 
 void note_help(const char *format, ...)
@@ -373,7 +360,7 @@ static const char *where_it_fails(void)
 {
     const char *(*where)(void) = diagnostics()->where, *file = error_file();
     diagnostics()->where = NULL;
-    return where ? name_format("%s%s%s", file ? file : "", file ? ": " : "", where())->s : "";
+    return where ? text_format("%s%s%s", file ? file : "", file ? ": " : "", where()) : "";
 }
 
 static _Noreturn void end_with(int code, Severity severity, const char *text, const char *place)
@@ -398,24 +385,14 @@ void fail(int exit_code, const char *format, ...)
     end_with(exit_code, SAY_ERROR, s, where_it_fails());
 }
 
-void usage(const char *format, ...)
+void end_run(int exit_code, Severity severity, const char *format, ...)
 {
-    char s[LONGEST];
+    char s[LONGEST + 128];
     va_list args;
     va_start(args, format);
     safe_text(s, format, args);
     va_end(args);
-    end_with(EXIT_USAGE, SAY_USAGE, s, "");
-}
-
-void bug(const char *format, ...)
-{
-    char s[LONGEST], whole[LONGEST + 128];
-    va_list args;
-    va_start(args, format);
-    safe_text(s, format, args);
-    va_end(args);
-    snprintf(whole, sizeof whole,
-             "%s\nThis is a mistake in onnxcc " ONNXCC_VERSION ", not in the model; please report it.", s);
-    end_with(EXIT_BUG, SAY_BUG, whole, "");
+    if (severity == SAY_BUG)
+        strcat(s, "\nThis is a mistake in onnxcc " ONNXCC_VERSION ", not in the model; please report it.");
+    end_with(exit_code, severity, s, "");
 }

@@ -20,15 +20,19 @@ int error_catch(void (*f)(void *), void *arg);
 /* Sends the messages of this run to `say`; before this call they go to standard error. */
 void error_to(void (*say)(const Message *, void *), void *arg);
 void error_text(Text *t, const Message *m); /* appends m as it is printed on standard error */
-/* Prints "error[CODE]: MESSAGE" and the place, and counts the error; the stage continues. code: as in Message.
- * Returns false, so that a check may return it. */
-bool error_at(const char *path, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void warn_at(const char *path, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* error_at(PATH, CODE, FORMAT, ...) prints "error[CODE]: MESSAGE" and the place, and counts the error; the stage
+ * continues. CODE: as in Message. Is false, so that a check may return it. */
+#define error_at(...) message_at(SAY_ERROR, __VA_ARGS__)
+#define error_null(...) (error_at(__VA_ARGS__), NULL) /* for functions that return a pointer */
+#define warn_at(...) ((void)message_at(SAY_WARNING, __VA_ARGS__))
+bool message_at(Severity severity, const char *path, const char *code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void note_help(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a help: line after the last message */
 void stop_on_errors(void); /* ends the run (exit 1) if any error was counted */
 _Noreturn void fail(int exit_code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-_Noreturn void usage(const char *format, ...) __attribute__((format(printf, 1, 2))); /* exit 2 */
-_Noreturn void bug(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define usage(...) end_run(EXIT_USAGE, SAY_USAGE, __VA_ARGS__)
+#define bug(...) end_run(EXIT_BUG, SAY_BUG, __VA_ARGS__) /* asks to report it */
+_Noreturn void end_run(int exit_code, Severity severity, const char *format, ...) __attribute__((format(printf, 3, 4)));
 const char *printable(Name n); /* escaped for a terminal; a long name is cut */
 /* Appends s; characters that could move the cursor or forge a line become \xNN. Idempotent. lines: \n is kept. */
 void text_printable(Text *t, const char *s, size_t n, bool lines);

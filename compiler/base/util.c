@@ -38,7 +38,6 @@ typedef struct Pool {
     size_t in_use, allowed;              /* bytes of all blocks; the sum of pool_allow */
     Free *given_back[CLASSES];           /* free lists, by size / ALIGN */
     uint64_t any_back[CLASSES / 64 + 1]; /* a bit for each list that is not empty */
-    struct Big *bigs;
     struct Piece {
         char *at;
         size_t used, cap;
@@ -205,9 +204,9 @@ void *pool_grow(void *old, size_t old_bytes, size_t new_bytes)
 /* ---- tensors' memory ---------------------------------------------------------------------------------------- */
 
 typedef struct Big {
-    struct Big *next, **link;
+    Block block;
     size_t bytes;
-    char pad[64 - 2 * sizeof(void *) - sizeof(size_t)];
+    char pad[64 - sizeof(Block) - sizeof(size_t)];
 } Big;
 
 void *big_alloc(size_t bytes)
@@ -218,39 +217,16 @@ void *big_alloc(size_t bytes)
         fail(EXIT_IO, "out of memory: a tensor of %zu bytes", bytes);
     memset(b + 1, 0, bytes);
     b->bytes = bytes;
-    Big **first = &pool()->bigs;
-    b->next = *first;
-    b->link = first;
-    if (b->next)
-        b->next->link = &b->next;
-    *first = b;
+    block_link(&b->block, bytes);
     return b + 1;
 }
 
 void big_free(void *p)
 {
     Big *b = (Big *)p - 1;
-    *b->link = b->next;
-    if (b->next)
-        b->next->link = b->link;
+    block_unlink(&b->block);
     pool()->in_use -= b->bytes;
     free(b);
-}
-
-static void drop_pieces(int down_to);
-
-void pool_end(void)
-{
-    Pool *const p = pool();
-    drop_pieces(0);
-    free(p->pieces);
-    while (p->bigs)
-        big_free(p->bigs + 1);
-    while (p->blocks) {
-        Block *next = p->blocks->next;
-        free(p->blocks);
-        p->blocks = next;
-    }
 }
 
 void *vec_more(void *at, int *cap, size_t size)
@@ -330,22 +306,11 @@ Name name_bytes(const char *s, size_t n)
 
 Name name(const char *s) { return name_bytes(s, strlen(s)); }
 
-Name name_format(const char *format, ...)
+Name name_until(const char **s, const char *ends)
 {
-    char small[256], *s = small;
-    va_list args, again;
-    va_start(args, format);
-    va_copy(again, args);
-    int n = vsnprintf(small, sizeof small, format, args);
-    if (n < 0)
-        fail(EXIT_IO, "out of memory: a name");
-    if (n >= (int)sizeof small) {
-        s = pool_alloc((size_t)n + 1);
-        vsnprintf(s, (size_t)n + 1, format, again);
-    }
-    va_end(again);
-    va_end(args);
-    return name_bytes(s, (size_t)n);
+    const char *from = *s;
+    *s += strcspn(from, ends);
+    return name_bytes(from, (size_t)(*s - from));
 }
 
 bool name_is(Name a, const char *s) { return a && a->n == strlen(s) && memcmp(a->s, s, a->n) == 0; }
@@ -419,6 +384,16 @@ static void drop_pieces(int down_to)
     while (p->n_pieces > down_to) {
         p->in_use -= p->pieces[--p->n_pieces].cap;
         free(p->pieces[p->n_pieces].at);
+    }
+}
+
+void pool_end(void)
+{
+    drop_pieces(0);
+    free(pool()->pieces);
+    for (Block *b = pool()->blocks, *next; b; b = next) {
+        next = b->next;
+        free(b);
     }
 }
 
@@ -530,4 +505,17 @@ void text_put(Text *t, const char *format, ...)
     va_start(args, format);
     text_vput(t, format, args);
     va_end(args);
+}
+
+const char *text_format(const char *format, ...)
+{
+    const TextMark mark = text_mark();
+    Text t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vput(&t, format, args);
+    va_end(args);
+    const char *s = name_bytes(t.s, t.n)->s;
+    text_release(mark);
+    return s;
 }

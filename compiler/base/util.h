@@ -52,7 +52,8 @@ struct NameBytes {
 #endif
 Name name_bytes(const char *s, size_t n);
 Name name(const char *s);
-Name name_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+Name name_until(const char **s, const char *ends); /* takes the bytes up to one of `ends`, or up to the NUL */
+#define name_format(...) name(text_format(__VA_ARGS__))
 bool name_is(Name a, const char *s);
 bool name_is_identifier(Name n); /* of C */
 
@@ -77,6 +78,8 @@ void text_put(Text *t, const char *format, ...) __attribute__((format(printf, 2,
 void text_vput(Text *t, const char *format, va_list args);
 void text_bytes(Text *t, const void *bytes, size_t n);
 void text_flush(Text *t);
+/* A formatted text, valid until the run ends. */
+const char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* text_release frees the bytes of all texts begun or grown since the mark; without it they live until the run ends. */
 typedef struct TextMark {
     int pieces;

@@ -72,7 +72,7 @@ static void check_elements(Emitter *e, const InterfaceGroup *group)
     line(e, "    return RT_BAD_SIZE;");
     int64_t min, max;
     for (int k = 0; k < width && element_limits(group, k, &min, &max); k++) {
-        const char *size = c_format("%s[i_ * %d + %d]", dims->c, width, k);
+        const char *size = text_format("%s[i_ * %d + %d]", dims->c, width, k);
         dims->mentioned = true;
         line(e, "for (idx i_ = 0; i_ < *%s; i_++)", count->c);
         if (min == max)
@@ -109,7 +109,7 @@ static void put_prologue(Emitter *e, const Interface *f)
     }
     for (int i = 0; i < f->sizes.n; i++)
         if (f->sizes.at[i].symbol)
-            define_symbol(e, f->sizes.at[i].symbol, c_format("rt_size(sizes->%s)", f->sizes.at[i].name));
+            define_symbol(e, f->sizes.at[i].symbol, text_format("rt_size(sizes->%s)", f->sizes.at[i].name));
     for (int i = 0; i < f->in.n; i++) {
         Value *v = f->in.at[i];
         if (v->default_only) {
@@ -142,7 +142,7 @@ static void clear_padding(Emitter *e, Value *v)
     if (open)
         line(e, "if (%s != 0)", dim_c(rest));
     line(e, "%s%s[%s] = (u8)(%s[%s] & ((1u << %s) - 1u));", open ? "    " : "", v->c, dim_c(last), v->c, dim_c(last),
-         factor_c(rest));
+         dim_factor_c(rest));
     v->mentioned = true;
 }
 
@@ -228,7 +228,7 @@ const char *output_path(const char *extension)
     size_t n = strlen(opt()->output);
     if (n > 2 && !strcmp(opt()->output + n - 2, ".c"))
         n -= 2;
-    return c_format("%.*s%s", (int)n, opt()->output, extension);
+    return text_format("%.*s%s", (int)n, opt()->output, extension);
 }
 
 typedef VEC(SizeField) SizeFields;
@@ -253,8 +253,8 @@ void emit_model(Model *m)
     find_customs(e);
     memcpy(emitted(), &f->sizes, sizeof *emitted());
     bool files = !output_is_stream(opt()->output), any = f->in.n + f->out.n + f->sizes.n > 0;
-    const char *weights = files ? c_format("%s.weights", opt()->output) : NULL;
-    const char *header = files ? output_path(".h") : c_format("%s.h", e->p), *slash = strrchr(header, '/');
+    const char *weights = files ? text_format("%s.weights", opt()->output) : NULL;
+    const char *header = files ? output_path(".h") : text_format("%s.h", e->p), *slash = strrchr(header, '/');
     w.header_name = slash ? slash + 1 : header;
     write_constants(m, weights);
     check_budgets(m);
@@ -271,9 +271,9 @@ void emit_model(Model *m)
         {"RETURNS", e->fallible ? "; returns 0 or an error status (then the outputs are undefined)" : "; returns 0",
          NULL},
         {"PARAMETERS", public, NULL},
-        {"AND_PARAMETERS", any ? c_format(", %s", public) : "", NULL},
-        {"AND_DEFINED", any ? c_format(", %s", defined) : "", NULL},
-        {"AND_PASSED", any ? c_format(", %s", passed) : "", NULL},
+        {"AND_PARAMETERS", any ? text_format(", %s", public) : "", NULL},
+        {"AND_DEFINED", any ? text_format(", %s", defined) : "", NULL},
+        {"AND_PASSED", any ? text_format(", %s", passed) : "", NULL},
         {"TABLE", NULL, fill_table},
         {"KERNELS", NULL, fill_kernels},
         {"DATA", NULL, fill_data},

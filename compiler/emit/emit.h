@@ -24,17 +24,12 @@ const char *c_tail(Name n, size_t width); /* a comment; of a longer name the end
 /* The model's operator that n was made from: "GlobalAveragePool" for a ReduceMean that replaces it. */
 Name node_operator(const Node *n);
 const char *c_shape(Shape s); /* "[1,3,batch]" for a comment */
-const char *dim_c(Dim d);     /* a size as C */
-const char *factor_c(Dim d);  /* the same, as a factor */
-const char *wide_c(Dim d);    /* the same, of type i64 */
 uint32_t name_length(Name n);
 Name name_element(Name n, int i); /* "x_3": a size read from element 3 of x */
-/* A formatted text of C, valid until the run ends. */
-const char *c_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* These return texts with a model's names that are not escaped for C; only put_quoted prints names. */
 #ifndef QUOTE_C
-#pragma GCC poison printable shape_text dim_print dim_print_c dim_print_factor_c dim_print_wide_c expr_text node_path attr_string deferred_text within path
+#pragma GCC poison printable shape_text dim_print dim_text node_path attr_string deferred_text within path
 #endif
 
 /* ---- names.c: unique identifiers, legal in C and C++, distinct from the names of the runtime --------------------- */

@@ -21,7 +21,7 @@ static const char *epilogue_name(Emitter *e, const Call *c)
     for (int i = 0; i < e->epilogues.n && !id; i++)
         if (!strcmp(e->epilogues.at[i].body, f.body.s))
             id = e->epilogues.at[i].name;
-    EpilogueUse use = {id ? id : c_own("epilogue", ""), c_format("%s", f.body.s), c->kernel, id == NULL};
+    EpilogueUse use = {id ? id : c_own("epilogue", ""), text_format("%s", f.body.s), c->kernel, id == NULL};
     vec_push(&e->epilogues, use);
     return use.name;
 }
@@ -195,7 +195,7 @@ static const char *shared_function(Emitter *e, const Call *c)
     if (!f || f->calls < 2)
         return NULL;
     if (!f->name) {
-        f->name = c_own(c_format("%s_%d", kernel_name(e, c), ++e->n_definitions), "_");
+        f->name = c_own(text_format("%s_%d", kernel_name(e, c), ++e->n_definitions), "_");
         text_put(&e->definitions, "SHARED %s %s%s\n", c->kernel->fallible ? "int" : "void", f->name,
                  function_text(e, c));
     }
@@ -246,5 +246,5 @@ void emit_kernel(Emitter *e, const Node *n)
     } else /* a block ends the lifetime of the parameters, so that they do not add up on the stack */
         text_put(&e->body, shared ? "%*s%s;\n" : "%*s{ %s; }\n", 4 * e->depth, "", t.s);
     for (int i = 0; i < c->n_size; i++)
-        define_symbol(e, c->size[i], c_format("(idx)%s", reported[i]));
+        define_symbol(e, c->size[i], text_format("(idx)%s", reported[i]));
 }

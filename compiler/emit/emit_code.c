@@ -71,7 +71,7 @@ const char *loop_argument(const Loop *l, int arg, const char *const *loaded)
         return loaded[~arg];
     const Step *s = &l->steps.at[arg];
     if (s->fn)
-        return c_format("v%d_", arg);
+        return text_format("v%d_", arg);
     Text t = {0};
     Type a = type_arith(s->type);
     if (type_is_float(s->type))
@@ -108,7 +108,7 @@ static void emit_store(Emitter *e, const Loop *l, int k, const char *const *at, 
     if (l->out_step[k] < 0) {
         int in = ~l->out_step[k];
         type = copy_type(type);
-        v = c_format("ld_%s(%s, %s)", type_tag(type), pointer(l->in[in]), at[in]);
+        v = text_format("ld_%s(%s, %s)", type_tag(type), pointer(l->in[in]), at[in]);
     } else
         v = loop_argument(l, l->out_step[k], loaded);
     line(e, "st_%s(%s, %s, %s);", type_tag(type), pointer(l->out[k]), at[l->n_in + k], v);
@@ -132,7 +132,7 @@ static void emit_loop(Emitter *e, const Loop *l)
             if (dim_is(s, 0))
                 continue;
             text_put(&x, x.n ? " + " : "");
-            text_put(&x, dim_is(s, 1) ? "%s_" : "%s_ * %s", index[i], factor_c(s));
+            text_put(&x, dim_is(s, 1) ? "%s_" : "%s_ * %s", index[i], dim_factor_c(s));
         }
         at[k] = x.n ? x.s : "0";
     }
@@ -141,7 +141,7 @@ static void emit_loop(Emitter *e, const Loop *l)
             continue;
         line(e, "const %s x%d_ = ld_%s(%s, %s);", type_tag(type_arith(l->in[k]->type)), k, type_tag(l->in[k]->type),
              pointer(l->in[k]), at[k]);
-        loaded[k] = c_format("x%d_", k);
+        loaded[k] = text_format("x%d_", k);
     }
     emit_steps(e, l, loaded);
     for (int k = 0; k < l->n_out; k++)
@@ -194,8 +194,8 @@ static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *
             line(e, "rt_stack(%s, %s, %s, %s, %d);", pointer(y), iteration, pointer(b), dim_c(count),
                  type_bits(b->type));
         else
-            line(e, "memcpy((unsigned char *)%s + %s * %s, %s, (size_t)(%s));", pointer(y), iteration, factor_c(bytes),
-                 pointer(b), dim_c(bytes));
+            line(e, "memcpy((unsigned char *)%s + %s * %s, %s, (size_t)(%s));", pointer(y), iteration,
+                 dim_factor_c(bytes), pointer(b), dim_c(bytes));
     }
 }
 

@@ -148,7 +148,7 @@ static void put_sizes(Text *t, const Interface *f)
 /* The status codes that a run may return. */
 static void put_status(Text *t, const Interface *f, const Emitter *e)
 {
-    const char *ok = c_format("%s_OK", f->u); /* F_OK, R_OK, W_OK and X_OK are unistd.h's */
+    const char *ok = text_format("%s_OK", f->u); /* F_OK, R_OK, W_OK and X_OK are unistd.h's */
     if (c_is_macro(ok))
         text_put(
             t,

@@ -126,7 +126,7 @@ static void paste(Text *t, const char *text)
         if (strncmp(text, "#include \"", 10))
             text_bytes(t, text, n);
         else {
-            const char *file = c_format("%.*s", (int)strcspn(text + 10, "\""), text + 10);
+            const char *file = text_format("%.*s", (int)strcspn(text + 10, "\""), text + 10);
             bool header = strstr(file, ".h") != NULL, compilers = strchr(file, '/') != NULL;
             if (!(header && map_get(pasted(), name(file))) && !compilers) {
                 if (header)
@@ -150,9 +150,9 @@ static void put_include(Text *t, const char *header)
 /* Instantiates a kernel for its types, once per translation unit, which may have the C of several models. */
 static void put_instance(Text *t, const KernelUse *k)
 {
-    const char *macro = c_format("ONNXCC_%.*s_%s", (int)strcspn(k->header, "."), k->header, type_tag(k->t));
+    const char *macro = text_format("ONNXCC_%.*s_%s", (int)strcspn(k->header, "."), k->header, type_tag(k->t));
     if (k->u)
-        macro = c_format("%s_%s", macro, type_tag(k->u));
+        macro = text_format("%s_%s", macro, type_tag(k->u));
     macro = c_upper(macro);
     text_put(t, "#ifndef %s\n#define %s\n", macro, macro);
     put_include(t, k->header);

@@ -125,7 +125,7 @@ void define_elements(Emitter *e, Value *v)
 {
     for (Symbol *s = symbols_of(v); s; s = s->next)
         if (!s->known && map_get(&e->used, s))
-            define_symbol(e, s, c_format("rt_size(%s[%d])", pointer(v), s->origin.index));
+            define_symbol(e, s, text_format("rt_size(%s[%d])", pointer(v), s->origin.index));
 }
 
 void define_iteration(Emitter *e, const Graph *body, const char *iteration)
@@ -156,7 +156,7 @@ static void begin_size(Symbol *s, void *arg)
 {
     const Around *a = arg;
     const Graph *g = scope_of(a->e, s), *here = a->n->graph;
-    const char *start = c_format("%lld", (long long)symbol_start(s));
+    const char *start = text_format("%lld", (long long)symbol_start(s));
     if (g == birthplace(a->e, s) || !graph_encloses(g, here))
         return;
     if (g == here) {
@@ -179,9 +179,9 @@ void end_sizes(Emitter *e, const Node *n) { symbols_inside(n, end_size, e); }
 void check_assumptions(Emitter *e)
 {
     for (Assumption *a; (a = assumption_to_check(e->assumed)) != NULL;) {
-        const char *fits = dim_is_narrow(a->d) || dim_is_narrow(a->is) ? NULL : wide_c(a->d);
-        line(e, "if (%s != %s%s%s%s)", wide_c(a->d), wide_c(a->is), fits ? " || !rt_wide_fits(" : "", fits ? fits : "",
-             fits ? ")" : "");
+        const char *fits = dim_is_narrow(a->d) || dim_is_narrow(a->is) ? NULL : dim_wide_c(a->d);
+        line(e, "if (%s != %s%s%s%s)", dim_wide_c(a->d), dim_wide_c(a->is), fits ? " || !rt_wide_fits(" : "",
+             fits ? fits : "", fits ? ")" : "");
         line(e, "    return RT_BAD_SIZE;");
         e->fallible = true;
     }

@@ -295,9 +295,9 @@ void eval_model(Model *m, const char *dir)
         n += g->in.at[i]->input >= 0;
     Tensor **in = NEWS(Tensor *, n + 1), **out = NEWS(Tensor *, g->out.n + 1);
     for (int i = 0; i < n; i++)
-        in[i] = read_tensor_file(name_format("%s/input_%d.pb", dir, i)->s);
+        in[i] = read_tensor_file(text_format("%s/input_%d.pb", dir, i));
     eval_graph(m, in, out);
     for (int i = 0; i < g->out.n; i++)
-        write_tensor(name_format("%s/actual_%d.pb", dir, i)->s, out[i]);
+        write_tensor(text_format("%s/actual_%d.pb", dir, i), out[i]);
     output_commit();
 }

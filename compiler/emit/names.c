@@ -47,7 +47,7 @@ static void take_words(Map *in, const char *s)
     }
 }
 
-static const char *span(const char *s, size_t n) { return c_format("%.*s", (int)n, s); }
+static const char *span(const char *s, size_t n) { return text_format("%.*s", (int)n, s); }
 
 /* Takes the name that a line declares: the word before the first ( [ = or ; that is not an attribute's. */
 static void take_declarator(const char *s, size_t n)
@@ -148,10 +148,10 @@ static bool is_free(const char *id, Where where)
 /* The first free name of base, base_2, base_3 ... */
 static const char *first_free(const char *base, Where where, const char *between)
 {
-    const char *id = c_format("%s", base);
+    const char *id = text_format("%s", base);
     intptr_t i = (intptr_t)map_get(&ids()->taken, name(base));
     for (i = i ? i : 2; !is_free(id, where); i++)
-        id = c_format("%s%s%d", base, between, (int)i);
+        id = text_format("%s%s%d", base, between, (int)i);
     map_put(&ids()->taken, name(base), (void *)i);
     if (strcmp(id, base))
         map_put(&ids()->taken, name(id), (void *)2);
@@ -176,14 +176,14 @@ const char *c_tensor(Name n, const char *otherwise) { return new_name(n, otherwi
 const char *c_global(Name n, const char *otherwise) { return new_name(n, otherwise, FILE_SCOPE); }
 const char *c_own(const char *base, const char *between)
 {
-    return first_free(c_format("%s_%s", ids()->prefix, base), FILE_SCOPE, between);
+    return first_free(text_format("%s_%s", ids()->prefix, base), FILE_SCOPE, between);
 }
 
 const char *c_function(Name n)
 {
     Text t = {0};
     put_quoted(&t, n, IDENTIFIER);
-    return c_own(is_own(c_format("%s_%s", ids()->prefix, t.s)) ? c_format("%s_v", t.s) : t.s, "_");
+    return c_own(is_own(text_format("%s_%s", ids()->prefix, t.s)) ? text_format("%s_v", t.s) : t.s, "_");
 }
 
 /* Are all names with the prefix p free? */
@@ -192,9 +192,9 @@ static bool is_prefix(const char *p)
     static const char *const capitals[] = {"OK", "H"};
     bool good = strcmp(c_upper(p), "RT") && strcmp(c_upper(p), "ONNXCC") && !map_get(&ids()->taken, name(p));
     for (size_t i = 0; good && i < sizeof own / sizeof *own; i++)
-        good = is_free(c_format("%s_%s", p, own[i]), FILE_SCOPE);
+        good = is_free(text_format("%s_%s", p, own[i]), FILE_SCOPE);
     for (size_t i = 0; good && i < sizeof capitals / sizeof *capitals; i++)
-        good = is_free(c_format("%s_%s", c_upper(p), capitals[i]), FILE_SCOPE);
+        good = is_free(text_format("%s_%s", c_upper(p), capitals[i]), FILE_SCOPE);
     return good;
 }
 
@@ -202,12 +202,12 @@ const char *c_prefix(Name base, const char *given)
 {
     Text t = {0};
     for (size_t i = 0; given && i < sizeof own / sizeof *own; i++)
-        if (map_get(&ids()->defined, name(c_format("%s_%s", given, own[i]))))
+        if (map_get(&ids()->defined, name(text_format("%s_%s", given, own[i]))))
             fail(EXIT_USAGE, "--prefix %s: the runtime has %s_%s, too; try %s_model", given, given, own[i], given);
     if (given)
         return given;
     put_quoted(&t, base, PREFIX);
-    return is_prefix(t.s) ? t.s : c_format("%s_model", t.s);
+    return is_prefix(t.s) ? t.s : text_format("%s_model", t.s);
 }
 
 bool c_is_macro(const char *identifier) { return !is_free(identifier, FILE_SCOPE); }
@@ -215,7 +215,7 @@ bool c_is_macro(const char *identifier) { return !is_free(identifier, FILE_SCOPE
 void names_prefix(const char *p)
 {
     ids()->prefix = p;
-    ids()->prefix_upper = c_format("%s_", c_upper(p));
+    ids()->prefix_upper = text_format("%s_", c_upper(p));
 }
 
 const char *c_upper(const char *identifier)

@@ -161,7 +161,7 @@ const char *c_tail(Name n, size_t width)
     size_t skip = n && n->n > width ? n->n - width : 0;
     const char *s = c_comment(n ? name_bytes(n->s + skip, n->n - skip) : NULL);
     size_t shown = strlen(s);
-    return shown <= width && !skip ? s : c_format("..%s", s + (shown > width - 2 ? shown - (width - 2) : 0));
+    return shown <= width && !skip ? s : text_format("..%s", s + (shown > width - 2 ? shown - (width - 2) : 0));
 }
 
 bool is_includable(const char *file)
@@ -179,37 +179,4 @@ uint32_t name_length(Name n) { return n ? n->n : 0; }
 
 Name name_element(Name n, int i) { return name_format("%s_%d", n ? n->s : "size", i); }
 
-const char *c_format(const char *format, ...)
-{
-    va_list args;
-    Text t = {0};
-    va_start(args, format);
-    text_vput(&t, format, args);
-    va_end(args);
-    return name_bytes(t.s, t.n)->s;
-}
-
-/* ---- sizes ------------------------------------------------------------------------------------------------------- */
-
 const char *c_shape(Shape s) { return c_comment(name(shape_text(s))); }
-
-const char *dim_c(Dim d)
-{
-    Text t = {0};
-    dim_print_c(&t, d);
-    return t.s;
-}
-
-const char *wide_c(Dim d)
-{
-    Text t = {0};
-    dim_print_wide_c(&t, d);
-    return t.s;
-}
-
-const char *factor_c(Dim d)
-{
-    Text t = {0};
-    dim_print_factor_c(&t, d);
-    return t.s;
-}

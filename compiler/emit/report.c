@@ -284,7 +284,7 @@ static void put_variables(const Op *op, bool grouped)
 {
     const Signature *s = op_signature(op);
     for (int v = 0; v < s->n_var; v++) {
-        printf("%s%s: ", v ? "; " : "", s->var[v]);
+        printf("%s%s: ", v ? "; " : "", c_comment(s->var[v]));
         put_types(variable_types(s, v), grouped, "", " ");
     }
     if (!s->n_var && s->n_in)
@@ -294,8 +294,8 @@ static void put_variables(const Op *op, bool grouped)
 static void put_formals(const Signature *s, const Formal *f, int n)
 {
     for (int i = 0; i < n; i++) {
-        printf("%s{\"name\": \"%.*s\", \"variable\": \"%s\", \"types\": [", i ? ", " : "", f[i].name_n, f[i].name,
-               f[i].variable < 0 ? "" : s->var[f[i].variable]);
+        printf("%s{\"name\": \"%s\", \"variable\": \"%s\", \"types\": [", i ? ", " : "", c_comment(f[i].name),
+               f[i].variable < 0 ? "" : c_comment(s->var[f[i].variable]));
         put_types(f[i].set, false, "\"", ", ");
         printf("]}");
     }

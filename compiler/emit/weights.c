@@ -191,7 +191,7 @@ static void name_array(Constant *c)
     else
         constants()->inline_bytes += tensor_size(v->data);
     if (printed_type(v) != v->type)
-        v->c = c_format("(const %s *)(const void *)%s", type_tag(v->type), c->id);
+        v->c = text_format("(const %s *)(const void *)%s", type_tag(v->type), c->id);
 }
 
 static void put_array(Text *t, const Constant *c, int *next_long)
@@ -276,7 +276,7 @@ static const char little_endian[] =
 
 static void put_assembler(Text *t, const char *p, const char *u)
 {
-    const char *slash = strrchr(opt()->output, '/'), *w = c_format("%s.weights", slash ? slash + 1 : opt()->output);
+    const char *slash = strrchr(opt()->output, '/'), *w = text_format("%s.weights", slash ? slash + 1 : opt()->output);
     if (strchr(w, '>') || !is_includable(w)) {
         text_put(t, "/* The weights, %zu bytes, beside this file: its name and .weights. */\n",
                  constants()->file_bytes);

@@ -27,13 +27,6 @@ void assume_broadcast(Node *n, Shape s, Shape t)
 
 /* ---- assumptions that may be an error ---------------------------------------------------------------------------- */
 
-static const char *dim_text(Dim d)
-{
-    Text t = {0};
-    dim_print(&t, d);
-    return t.s;
-}
-
 static bool is_impossible(Dim d, Dim is) { return dim_is(dim_eq_expr(d, is), 0); }
 
 void assumptions_check(int from)

@@ -95,7 +95,7 @@ Dim reported_size(Node *n, int i, const char *what, Dim max)
     if (s)
         return dim_symbol(s);
     const char *of = n->out[0]->name ? n->out[0]->name->s : n->op->name;
-    s = symbol_fresh(what ? name_format("%s_%s", of, what)->s : of, 0, dim_high(max));
+    s = symbol_fresh(what ? text_format("%s_%s", of, what) : of, 0, dim_high(max));
     s->upper = max;
     symbol_made_by(s, n);
     return dim_symbol(s);

@@ -20,7 +20,7 @@ bool dim_is_const(Dim d) { return dim_is_number_ok(d.v); }
 int64_t dim_value(Dim d)
 {
     if (!dim_is_const(d))
-        bug("a size is needed as a number: %s", expr_text(d));
+        bug("a size is needed as a number: %s", dim_text(d));
     return d.v;
 }
 

@@ -34,11 +34,12 @@ int dim_size(Dim d);                 /* symbols and operations in it, when print
 int64_t dim_low(Dim d);              /* proven lower bound; INT64_MIN: none. dim_high: upper; INT64_MAX: none */
 #define MAX_SIZE ((int64_t)1 << 48) /* limit of a dimension and of a tensor's elements */
 int64_t dim_high(Dim d);
-void dim_print(Text *t, Dim d);          /* for messages and dumps */
-void dim_print_c(Text *t, Dim d);        /* an expression over the emitted C's size variables, of type idx */
-void dim_print_factor_c(Text *t, Dim d); /* the same, in parentheses unless it can be a factor */
-void dim_print_wide_c(Text *t, Dim d);   /* the same, of type i64 and computed in 64 bits */
-bool dim_is_narrow(Dim d);               /* proven: it and its operands fit 32 bits */
+void dim_print(Text *t, Dim d);  /* for messages and dumps */
+const char *dim_text(Dim d);     /* the same */
+const char *dim_c(Dim d);        /* an expression over the emitted C's size variables, of type idx */
+const char *dim_factor_c(Dim d); /* the same, in parentheses unless it can be a factor */
+const char *dim_wide_c(Dim d);   /* the same, of type i64 and computed in 64 bits */
+bool dim_is_narrow(Dim d);       /* proven: it and its operands fit 32 bits */
 typedef struct Symbol Symbol;
 Dim dim_resolve(Dim d);                                         /* replaces fixed symbols */
 Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg); /* substitutes the symbols by sizes */

@@ -237,33 +237,42 @@ static void print_wide(const Printer *p, Dim d)
 /* ---- the interface ----------------------------------------------------------------------------------------------- */
 
 void dim_print(Text *t, Dim d) { print(&(Printer){t, false, 0}, d); }
-void dim_print_wide_c(Text *t, Dim d) { print_wide(&(Printer){t, true, dim_clock()}, d); }
 
-void dim_print_factor_c(Text *t, Dim d)
-{
-    Printer p = {t, true, dim_clock()};
-    if (dim_is_const(d) || symbol_of(d) || is_narrow(d, p.time)) {
-        print_factor(&p, d);
-        return;
-    }
-    bool fits = in_32_bits(dim_range_at(d, p.time));
-    text_put(t, "%s", fits ? "(idx)" : "rt_size(");
-    print_wide(&p, d);
-    text_put(t, "%s", fits ? "" : ")");
-}
-
-void dim_print_c(Text *t, Dim d)
-{
-    Printer p = {t, true, dim_clock()};
-    if (is_narrow(d, p.time))
-        print(&p, d);
-    else
-        dim_print_factor_c(t, d);
-}
-
-const char *expr_text(Dim d)
+const char *dim_text(Dim d)
 {
     Text t = {0};
     dim_print(&t, d);
+    return t.s;
+}
+
+const char *dim_wide_c(Dim d)
+{
+    Text t = {0};
+    print_wide(&(Printer){&t, true, dim_clock()}, d);
+    return t.s;
+}
+
+const char *dim_factor_c(Dim d)
+{
+    Text t = {0};
+    Printer p = {&t, true, dim_clock()};
+    if (dim_is_const(d) || symbol_of(d) || is_narrow(d, p.time)) {
+        print_factor(&p, d);
+        return t.s;
+    }
+    bool fits = in_32_bits(dim_range_at(d, p.time));
+    text_put(&t, "%s", fits ? "(idx)" : "rt_size(");
+    print_wide(&p, d);
+    text_put(&t, "%s", fits ? "" : ")");
+    return t.s;
+}
+
+const char *dim_c(Dim d)
+{
+    Text t = {0};
+    Printer p = {&t, true, dim_clock()};
+    if (!is_narrow(d, p.time))
+        return dim_factor_c(d);
+    print(&p, d);
     return t.s;
 }

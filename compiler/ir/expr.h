@@ -41,7 +41,6 @@ unsigned dim_clock(void); /* begins a walk over sizes, during which no bounds ma
 Range dim_range_at(Dim d, unsigned time);
 void symbol_check_known(const Symbol *s,
                         bool known); /* bug() unless the symbol's value (or, in the C, its variable) is known */
-const char *expr_text(Dim d);
 
 /* Saturating; division and modulo round down. */
 int64_t number_mul(int64_t a, int64_t b);

@@ -137,7 +137,7 @@ void value_replace(Value *old, Value *by)
 const char *node_path(const Node *n)
 {
     const Source *s = n->source && n->source->call ? n->source->call : n->source;
-    return s && s->within ? name_format("%s.node[%d]", s->within, s->index)->s : "a node";
+    return s && s->within ? text_format("%s.node[%d]", s->within, s->index) : "a node";
 }
 
 Name node_op(const Node *n)
@@ -222,14 +222,8 @@ void node_set_inputs(Node *n, int n_in, Value *const *in)
 /* Removes n from its graph's list; its uses remain. */
 static void unlink_node(Node *n)
 {
-    if (n->prev)
-        n->prev->next = n->next;
-    else
-        n->graph->first = n->next;
-    if (n->next)
-        n->next->prev = n->prev;
-    else
-        n->graph->last = n->prev;
+    *(n->prev ? &n->prev->next : &n->graph->first) = n->next;
+    *(n->next ? &n->next->prev : &n->graph->last) = n->prev;
     n->prev = n->next = NULL;
 }
 
@@ -372,15 +366,22 @@ Attr *node_attr(const Node *n, const char *attr)
     return NULL;
 }
 
+Attr *attr_named(Attr *list, int n, Name name)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i].name == name)
+            return &list[i];
+    return NULL;
+}
+
 void attr_set(Node *n, Attr a)
 {
-    for (int i = 0; i < n->n_attr; i++)
-        if (n->attr[i].name == a.name) {
-            n->attr[i] = a;
-            return;
-        }
-    n->attr = pool_grow(n->attr, sizeof a * (size_t)n->n_attr, sizeof a * (size_t)(n->n_attr + 1));
-    n->attr[n->n_attr++] = a;
+    Attr *old = attr_named(n->attr, n->n_attr, a.name);
+    if (!old) {
+        n->attr = pool_grow(n->attr, sizeof a * (size_t)n->n_attr, sizeof a * (size_t)(n->n_attr + 1));
+        old = &n->attr[n->n_attr++];
+    }
+    *old = a;
 }
 
 void attr_set_int(Node *n, const char *attr, int64_t v)

@@ -180,16 +180,19 @@ struct Graph {
     const char *path;
 };
 
+typedef struct Import {
+    Name domain;
+    int64_t version;
+} Import;
+typedef VEC(Import) Imports;
+
 typedef struct Function {
     Name domain, name, overload;
     VEC(Name) in;
     VEC(Name) out;
     VEC(Name) attr;     /* required attribute names */
     VEC(Attr) defaults; /* attribute_proto */
-    VEC(struct Import {
-        Name domain;
-        int64_t version;
-    }) imports;
+    Imports imports;
     Graph *body; /* nodes only; values by name in its scope */
     const char *path;
     bool resolved; /* its nodes have their schemas */
@@ -202,7 +205,7 @@ struct Model {
     size_t bytes;
     int64_t ir_version, model_version;
     Name producer, producer_version, domain, doc;
-    VEC(struct Import) imports;
+    Imports imports;
     VEC(struct Prop { Name key, value; }) props;
     VEC(Function *) functions;
     Map function_of; /* by function_key */
@@ -256,6 +259,7 @@ const char *node_place(const Node *n); /* `graph.node[3] "name" (Op)` */
 const char *value_place(const Value *v);
 Name node_op(const Node *n);                      /* its operator's name */
 Attr *node_attr(const Node *n, const char *name); /* or NULL */
+Attr *attr_named(Attr *list, int n, Name name);   /* or NULL */
 void attr_set_int(Node *n, const char *name, int64_t v);
 void attr_set_ints(Node *n, const char *name, int k, const int64_t *v);
 void attr_set_float(Node *n, const char *name, double v);

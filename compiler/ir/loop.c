@@ -82,7 +82,7 @@ Type copy_type(Type t) { return type_arith(t) == t || type_is_int(t) ? t : type_
 /* "to" is Cast; its functions are named by the result type. */
 const char *loop_function(const Step *s)
 {
-    return strcmp(s->fn, "to") ? s->fn : name_format("cast_%s", type_tag(s->type))->s;
+    return strcmp(s->fn, "to") ? s->fn : text_format("cast_%s", type_tag(s->type));
 }
 
 bool loop_reads(const Loop *l, int in)
@@ -245,7 +245,7 @@ void loop_run(const Loop *l, const void *const *in, void *const *out)
         if (s->fn && !r.fn[i])
             bug("no scalar function %s for %s", loop_function(s), type_tag(s->a));
         if (s->fn && step_rounds(s))
-            r.round[i] = scalar_find(name_format("rnd_%s", type_tag(s->type))->s, type_arith(s->type));
+            r.round[i] = scalar_find(text_format("rnd_%s", type_tag(s->type)), type_arith(s->type));
     }
     const int last = r.d.rank - 1, values = l->n_in + l->n_out;
     idx inner = (idx)dim_eval(r.d.dim[last]), outer = 1, stride[LOOP_IN + LOOP_OUT];

@@ -12,22 +12,22 @@ Type in_type(const Node *n, int i) { return in(n, i) ? in(n, i)->type : NO_TYPE;
 static Attr *read_default(const Op *op, const FormalAttr *f)
 {
     Attr *d = NEW(Attr);
-    d->name = name_bytes(f->name, (size_t)f->name_n);
+    d->name = f->name;
     d->type = f->type;
     if (f->type == A_INT)
-        d->i = strtoll(f->value, NULL, 10);
+        d->i = strtoll(f->value->s, NULL, 10);
     else if (f->type == A_FLOAT)
-        d->f = strtof(f->value, NULL);
+        d->f = strtof(f->value->s, NULL);
     else if (f->type == A_STRING)
-        d->s = name_bytes(f->value, (size_t)f->value_n);
+        d->s = f->value;
     else if (f->type == A_INTS || f->type == A_FLOATS) { /* "1,2" */
-        int64_t *v = NEWS(int64_t, f->value_n);
-        float *w = NEWS(float, f->value_n);
-        for (const char *s = f->value; s < f->value + f->value_n;) {
+        int64_t *v = NEWS(int64_t, f->value->n);
+        float *w = NEWS(float, f->value->n);
+        for (const char *s = f->value->s; *s;) {
             char *end;
             w[d->n] = strtof(s, &end);
             v[d->n++] = (int64_t)strtod(s, NULL);
-            s = *end == ',' ? end + 1 : f->value + f->value_n;
+            s = end + (*end == ',');
         }
         if (f->type == A_INTS)
             d->ints = v;
@@ -145,7 +145,7 @@ static Dim element_symbol(Value *v, int e)
         if (s->origin.index == e)
             return dim_symbol(s);
     const char *of = v->name ? v->name->s : "value";
-    Symbol *s = symbol_fresh(v->shape->rank ? name_format("%s[%d]", of, e)->s : of, v->type == B8 ? 0 : INT64_MIN,
+    Symbol *s = symbol_fresh(v->shape->rank ? text_format("%s[%d]", of, e) : of, v->type == B8 ? 0 : INT64_MIN,
                              v->type == B8 ? 1 : INT64_MAX);
     symbol_read_from(s, v, e);
     return dim_symbol(s);

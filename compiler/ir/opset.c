@@ -35,12 +35,12 @@ const char *domain_text(Name d) { return d->n ? printable(d) : "ai.onnx"; }
 Name domain_normal(Name d) { return !d || name_is(d, "ai.onnx") ? name("") : d; }
 
 /* The highest imported version of a domain; 0: not imported. */
-static int64_t import_version(const struct Import *imports, int n, Name domain)
+static int64_t import_version(const Imports *imports, Name domain)
 {
     int64_t v = 0;
-    for (int i = 0; i < n; i++)
-        if (domain_normal(imports[i].domain) == domain && imports[i].version > v)
-            v = imports[i].version;
+    for (int i = 0; i < imports->n; i++)
+        if (domain_normal(imports->at[i].domain) == domain && imports->at[i].version > v)
+            v = imports->at[i].version;
     return v;
 }
 
@@ -68,8 +68,7 @@ typedef struct Unresolved {
 
 typedef struct Resolver {
     Model *model;
-    const struct Import *imports;
-    int n_imports;
+    const Imports *imports;
     Unresolved *unresolved, **last;
     Map unresolved_of; /* by domain, operator and version */
 } Resolver;
@@ -100,13 +99,10 @@ static void resolve_function(Resolver *r, Function *f)
     if (f->resolved)
         return;
     f->resolved = true;
-    const struct Import *imports = r->imports;
-    int n = r->n_imports;
-    r->imports = f->imports.at;
-    r->n_imports = f->imports.n;
+    const Imports *outside = r->imports;
+    r->imports = &f->imports;
     resolve_graph(f->body, r);
-    r->imports = imports;
-    r->n_imports = n;
+    r->imports = outside;
 }
 
 /* Is s DOMAIN.OPERATOR of n? Either may have a dot, and ai.onnx be left out. */
@@ -136,8 +132,8 @@ static void resolve_node(Resolver *r, Node *n)
         return;
     }
     Name domain = n->source->domain;
-    int64_t version = import_version(r->imports, r->n_imports, domain);
-    if (!version && r->model->ir_version < 3 && !r->n_imports && !domain->n)
+    int64_t version = import_version(r->imports, domain);
+    if (!version && r->model->ir_version < 3 && !r->imports->n && !domain->n)
         version = 1;
     Function *f = find_function(r->model, n);
     if (!version) {
@@ -236,7 +232,7 @@ static void report_unresolved(const Unresolved *m)
 
 void resolve_ops(Model *m)
 {
-    Resolver r = {.model = m, .imports = m->imports.at, .n_imports = m->imports.n};
+    Resolver r = {.model = m, .imports = &m->imports};
     r.last = &r.unresolved;
     resolve_graph(m->graph, &r);
     for (int i = 0; i < m->functions.n; i++) /* including functions that are never called */

@@ -22,7 +22,7 @@ void remarks_choose(const char *what)
         i++;
     const bool of_rewrite = what && i < REWRITE_COUNT;
     chosen()->rewrites = of_rewrite ? 1u << i : REMARKS_ALL;
-    chosen()->quoted = what && !of_rewrite ? name_format("\"%s\"", printable(name(what)))->s : NULL;
+    chosen()->quoted = what && !of_rewrite ? text_format("\"%s\"", printable(name(what))) : NULL;
     remarks_only(REMARKS_ALL);
 }
 

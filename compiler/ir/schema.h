@@ -14,16 +14,14 @@
 
 /* One formal input or output of a signature. */
 typedef struct Formal {
-    const char *name;
-    int name_n;
+    Name name;
     bool optional, variadic, mixed; /* mixed: variadic, with different types */
     TypeSet set;
     int variable; /* index of its type variable; formals with the same one have the same type; -1: none */
 } Formal;
 
 typedef struct FormalAttr {
-    const char *name, *value; /* value: the default as text, or NULL */
-    int name_n, value_n;
+    Name name, value; /* value: the default as text, or NULL */
     AttrType type;
     bool optional;
 } FormalAttr;
@@ -31,14 +29,14 @@ typedef struct FormalAttr {
 typedef struct Signature {
     int n_in, n_out, n_var, n_attr;
     Formal in[MAX_FORMALS], out[MAX_FORMALS];
-    const char *var[MAX_VARIABLES];
+    Name var[MAX_VARIABLES];
     FormalAttr attr[MAX_ATTRS];
 } Signature;
 
 const Signature *op_signature(const Op *op);                                 /* parsed at the first call */
 const FormalAttr *formal_attr(const Signature *signature, const char *name); /* or NULL */
-const Formal *formal_in(const Signature *signature,
-                        int i); /* the last one also for further variadic ones; NULL: too many */
+/* Formal i; the last one also for further variadic ones; NULL: too many. */
+const Formal *formal_in(const Signature *signature, int i);
 const Formal *formal_out(const Signature *signature, int i);
 
 /* The schema of (domain, name) if `version` of the domain is imported; NULL: none. */

@@ -34,7 +34,7 @@ Shape image_shape(const Node *n, const Image *m, Dim channels, const Dim *size)
 bool image_in_steps(Node *n, const Image *m)
 {
     if (m->axes > 3)
-        n->op = op_find("onnxcc", name_format("%sInSteps", n->op->name)->s, 1);
+        n->op = op_find("onnxcc", text_format("%sInSteps", n->op->name), 1);
     return m->axes > 3;
 }
 

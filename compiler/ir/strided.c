@@ -13,34 +13,23 @@ void shape_strides(Shape s, Dim *stride)
     }
 }
 
-void strided_axis(Strided *s, Dim dim, Dim from, Dim to)
-{
-    s->dim[s->rank] = dim;
-    s->from[s->rank] = from;
-    s->to[s->rank++] = to;
-}
-
-static bool is_continued(const Dim *stride, Dim dim, int k)
-{
-    return dim_identical(stride[k - 1], dim_mul(dim, stride[k]));
-}
+void strided_axis(Strided *s, Dim dim, Dim from, Dim to) { s->axis[s->rank++] = (struct StridedAxis){dim, from, to}; }
 
 /* Drops axes of size 1 and merges axes that are contiguous to each other. */
 static void strided_merge(Strided *s)
 {
     int k = 0; /* axes kept */
     for (int i = 0; i < s->rank; i++) {
-        if (dim_is(s->dim[i], 1))
+        struct StridedAxis a = s->axis[i];
+        const struct StridedAxis *outer = k ? &s->axis[k - 1] : NULL;
+        if (dim_is(a.dim, 1))
             continue;
-        s->dim[k] = s->dim[i];
-        s->from[k] = s->from[i];
-        s->to[k] = s->to[i];
-        if (k && is_continued(s->from, s->dim[k], k) && is_continued(s->to, s->dim[k], k)) {
-            s->dim[k - 1] = dim_mul(s->dim[k - 1], s->dim[k]);
-            s->from[k - 1] = s->from[k];
-            s->to[k - 1] = s->to[k];
-        } else
-            k++;
+        if (outer && dim_identical(outer->from, dim_mul(a.dim, a.from)) &&
+            dim_identical(outer->to, dim_mul(a.dim, a.to))) {
+            a.dim = dim_mul(outer->dim, a.dim);
+            k--;
+        }
+        s->axis[k++] = a;
     }
     s->rank = k;
 }
@@ -50,16 +39,10 @@ static void swap_axes(Strided *s)
 {
     int k = s->rank;
     for (int i = 0; i < k - 2; i++)
-        if (dim_is(s->from[i], 1) && !dim_is(s->from[k - 1], 1)) {
-            Dim d = s->dim[i], from = s->from[i], to = s->to[i];
-            for (int m = i; m < k - 2; m++) {
-                s->dim[m] = s->dim[m + 1];
-                s->from[m] = s->from[m + 1];
-                s->to[m] = s->to[m + 1];
-            }
-            s->dim[k - 2] = d;
-            s->from[k - 2] = from;
-            s->to[k - 2] = to;
+        if (dim_is(s->axis[i].from, 1) && !dim_is(s->axis[k - 1].from, 1)) {
+            const struct StridedAxis a = s->axis[i];
+            memmove(&s->axis[i], &s->axis[i + 1], sizeof a * (size_t)(k - 2 - i));
+            s->axis[k - 2] = a;
             return;
         }
 }
@@ -69,11 +52,11 @@ static void put_axes(const Strided *s, int count, Dim *dim, Dim *from, Dim *to)
 {
     for (int i = 0; i < count; i++) {
         int k = i - (count - s->rank);
-        dim[i] = k < 0 ? D(1) : s->dim[k];
+        dim[i] = k < 0 ? D(1) : s->axis[k].dim;
         if (from)
-            from[i] = k < 0 ? D(0) : s->from[k];
+            from[i] = k < 0 ? D(0) : s->axis[k].from;
         if (to)
-            to[i] = k < 0 ? D(0) : s->to[k];
+            to[i] = k < 0 ? D(0) : s->axis[k].to;
     }
 }
 

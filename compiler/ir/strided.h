@@ -6,7 +6,9 @@
 /* y[to_at + i * to] = x[from_at + i * from] for every i in dim; strides and offsets in elements. */
 typedef struct Strided {
     int rank;
-    Dim dim[2 * MAX_RANK], from[2 * MAX_RANK], to[2 * MAX_RANK];
+    struct StridedAxis {
+        Dim dim, from, to;
+    } axis[2 * MAX_RANK];
     Dim from_at, to_at;
 } Strided;
 

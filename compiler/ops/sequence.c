@@ -49,13 +49,8 @@ static bool require_place(Node *n, const Components *p, Dim at, bool behind)
 {
     Dim count = number_of(p->count), before = behind ? dim_add(count, D(1)) : count;
     Dim inside = dim_mul(dim_less_expr(at, before), dim_less_expr(dim_sub(D(-1), count), at));
-    if (dim_is(inside, 0)) {
-        Text t = {0};
-        text_put(&t, "a position outside a sequence of ");
-        dim_print(&t, count);
-        text_put(&t, " elements");
-        return may_fail(n, t.s);
-    }
+    if (dim_is(inside, 0))
+        return may_fail(n, text_format("a position outside a sequence of %s elements", dim_text(count)));
     assume_dim(n, inside, D(1));
     return true;
 }
@@ -348,9 +343,8 @@ static Value *open_pieces(Node *n, const Chunks *c, int axis, bool squeeze)
     b->open = true;
     b->max_count = dim_high(dim_min(c->count, c->list ? D(INT64_MAX) : c->whole));
     if (b->max_count == INT64_MAX) {
-        Text t = {0};
-        dim_print(&t, c->count);
-        error_node(n, "SHP-11", "the number of pieces that an axis is split into, %s, has no bound", t.s);
+        error_node(n, "SHP-11", "the number of pieces that an axis is split into, %s, has no bound",
+                   dim_text(c->count));
         dim_symbols(c->count, help_pieces, NULL);
         return NULL;
     }

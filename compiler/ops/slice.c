@@ -164,14 +164,11 @@ static bool split_sizes(Node *n, Dim whole, Dim *size)
             return false;
         sum = dim_add(sum, size[i]);
     }
-    if (dim_is(dim_eq_expr(sum, whole), 0)) {
-        Text t = {0};
-        dim_print(&t, whole);
+    if (dim_is(dim_eq_expr(sum, whole), 0))
         return node_error(n,
                           given < 0 ? "a dimension of %s does not split into %d equal pieces"
                                     : "the pieces do not add up to %s (%d outputs)",
-                          t.s, k);
-    }
+                          dim_text(whole), k);
     assume_dim(n, sum, whole);
     return true;
 }

@@ -14,6 +14,8 @@ ContainerType *ctype_new(Form form, Type t)
     return b;
 }
 
+ContainerType *ctype_copy(const ContainerType *b) { return memcpy(NEW(ContainerType), b, sizeof *b); }
+
 ContainerType *ctype_of(const Value *v)
 {
     if (v->form == TENSOR) {
@@ -22,8 +24,7 @@ ContainerType *ctype_of(const Value *v)
         b->text = v->type == STR ? text_bound(v) : 0;
         return b;
     }
-    ContainerType *b = NEW(ContainerType);
-    *b = v->components->ctype;
+    ContainerType *b = ctype_copy(&v->components->ctype);
     memset(&b->item, 0, sizeof b->item);
     b->text = b->open && b->type == STR ? text_bound(v->components->data) : 0;
     for (int i = 0; i < v->components->item.n; i++)
@@ -60,11 +61,9 @@ void ctype_widen_shape(ContainerType *b, Shape s)
 
 ContainerType *ctype_open(const ContainerType *b)
 {
-    ContainerType *o = NEW(ContainerType);
-    *o = *b;
     if (b->open || b->form != SEQUENCE)
-        return o;
-    o = ctype_new(SEQUENCE, b->type);
+        return ctype_copy(b);
+    ContainerType *o = ctype_new(SEQUENCE, b->type);
     o->open = true;
     o->max_count = b->item.n;
     for (int i = 0; i < b->item.n; i++) {
@@ -107,9 +106,8 @@ ContainerType *ctype_join(const Node *n, const ContainerType *a, const Container
     }
     if (a->form != b->form || (a->type && b->type && a->type != b->type)) {
         static const char *const forms[] = {"a tensor", "a sequence", "an optional", "maps"};
-        node_error(n, "a value is %s of %s in one place and %s of %s in another", forms[a->form], type_onnx(a->type),
-                   forms[b->form], type_onnx(b->type));
-        return NULL;
+        return error_null(node_place(n), "", "a value is %s of %s in one place and %s of %s in another", forms[a->form],
+                          type_onnx(a->type), forms[b->form], type_onnx(b->type));
     }
     if (a->form == TENSOR || a->form == MAP || ctype_is_same(a, b))
         return (ContainerType *)(uintptr_t)a;
@@ -205,10 +203,8 @@ Value *optional_new(Graph *g, Value *has, Value *item)
 Value *optional_item(Node *n, Value *v)
 {
     Dim has = value_dim(v->components->has, 0);
-    if (dim_is(has, 0) || !v->components->item.n) {
-        error_node(n, "OPT-16", "the optional is empty");
-        return NULL;
-    }
+    if (dim_is(has, 0) || !v->components->item.n)
+        return error_null(node_place(n), "OPT-16", "the optional is empty");
     assume_dim(n, has, D(1));
     return v->components->item.at[0];
 }

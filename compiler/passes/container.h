@@ -44,6 +44,7 @@ typedef struct InterfaceGroup {
 } InterfaceGroup;
 
 ContainerType *ctype_new(Form form, Type t);
+ContainerType *ctype_copy(const ContainerType *b);
 ContainerType *ctype_of(const Value *v);
 ContainerType *ctype_optional(const ContainerType *item);
 ContainerType *

@@ -22,25 +22,25 @@ void container_outputs(Graph *g, int first, ContainerType *const *ctype)
     g->out.n = first + all.n;
 }
 
-/* Appends new values for the components of b. */
-static void add_components(Values *to, Graph *g, const ContainerType *b, const Value *of)
+/* A container of type b, of new values that are appended to `to`. */
+static Value *add_container(Values *to, Graph *g, const ContainerType *b, const Value *of)
 {
+    const int first = to->n;
     for (int i = ctype_count(b); i > 0; i--)
         vec_push(to, value_new(g, of ? of->name : NULL));
+    Value *const *from = to->at + first;
+    return container_rebuild(g, b, &from);
 }
 
 void container_results(Node *n, ContainerType *const *ctype, const bool *given)
 {
     Values all = {0};
     for (int i = 0; i < n->n_out; i++) {
-        int at = all.n;
         if (!ctype[i] || ctype[i]->form == TENSOR) {
             vec_push(&all, n->out[i]);
             continue;
         }
-        add_components(&all, n->graph, ctype[i], n->out[i]);
-        Value *const *from = all.at + at;
-        Value *v = container_rebuild(n->graph, ctype[i], &from);
+        Value *v = add_container(&all, n->graph, ctype[i], n->out[i]);
         if (n->out[i])
             value_replace(n->out[i], given && given[i] && v->form == OPTIONAL ? optional_item(n, v) : v);
     }
@@ -57,14 +57,11 @@ void container_inputs(Graph *g, int first, ContainerType *const *ctype)
 {
     Values all = {0};
     for (int i = 0; i < g->in.n; i++) {
-        int at = all.n;
         if (i < first || ctype[i - first]->form == TENSOR) {
             vec_push(&all, g->in.at[i]);
             continue;
         }
-        add_components(&all, g, ctype[i - first], g->in.at[i]);
-        Value *const *from = all.at + at;
-        value_replace(g->in.at[i], container_rebuild(g, ctype[i - first], &from));
+        value_replace(g->in.at[i], add_container(&all, g, ctype[i - first], g->in.at[i]));
     }
     memcpy(&g->in, &all, sizeof g->in);
 }
@@ -107,7 +104,7 @@ ContainerType *ctype_grow(const Node *n, const ContainerType *first, const Conta
         return item ? ctype_optional(item) : NULL;
     }
     if (b && b->type == STR && b->form != OPTIONAL) {
-        b = memcpy(NEW(ContainerType), b, sizeof *b);
+        b = ctype_copy(b);
         int64_t from = ctype_open(first)->text, was = ctype_open(now)->text, is = ctype_open(after)->text;
         b->text = grown(from, was, is, is - was, trips);
     }
@@ -134,8 +131,7 @@ bool ctype_is_bounded(const ContainerType *b)
 
 ContainerType *ctype_empty(const ContainerType *elements)
 {
-    ContainerType *b = NEW(ContainerType);
-    *b = *elements;
+    ContainerType *b = ctype_copy(elements);
     b->max_count = 0;
     return b;
 }
@@ -202,7 +198,7 @@ static ContainerType *declared_map(Value *v, const TypeDesc *d)
 {
     Dim count;
     if (v->shape->rank < 0) {
-        Symbol *s = symbol_fresh(name_format("%s_count", v->name->s)->s, 0, INT64_MAX);
+        Symbol *s = symbol_fresh(text_format("%s_count", v->name->s), 0, INT64_MAX);
         s->user = true;
         count = dim_symbol(s);
     } else if (v->shape->rank == 1)
@@ -277,13 +273,13 @@ static Value *input_component(Model *m, Value *of, const char *suffix, Type t, S
     Value *v = value_new(m->graph, *suffix ? name_format("%s_%s", of->name->s, suffix) : of->name);
     v->type = t;
     if (t == STR) /* the bound of its strings' length */
-        symbol_fresh(name_format("%s_text", v->name->s)->s, 0, INT64_MAX)->user = true;
+        symbol_fresh(text_format("%s_text", v->name->s), 0, INT64_MAX)->user = true;
     for (int i = 0; i < s.rank; i++) {
         if (dim_is_const(s.dim[i]))
             continue;
         Symbol *y = symbol_of(s.dim[i]);
         if (!y->user) {
-            y = symbol_fresh(name_format("%s_%d", of->name->s, i)->s, 0, INT64_MAX);
+            y = symbol_fresh(text_format("%s_%d", of->name->s, i), 0, INT64_MAX);
             y->user = true;
             s.dim[i] = dim_symbol(y);
         }

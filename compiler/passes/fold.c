@@ -286,12 +286,9 @@ void fold(Node *n)
         run_node(n);
         return;
     }
-    Node *thunk = NEW(Node); /* runs when the bytes are needed, and again after tensor_drop */
-    *thunk = *n;
-    thunk->in = NEWS(Value *, n->n_in);
-    memcpy(thunk->in, n->in, sizeof *n->in * (size_t)n->n_in);
-    thunk->out = NEWS(Value *, n->n_out);
-    memcpy(thunk->out, n->out, sizeof *n->out * (size_t)n->n_out);
+    Node *thunk = memcpy(NEW(Node), n, sizeof *n); /* runs when the bytes are needed, and again after tensor_drop */
+    thunk->in = memcpy(NEWS(Value *, n->n_in), n->in, sizeof *n->in * (size_t)n->n_in);
+    thunk->out = memcpy(NEWS(Value *, n->n_out), n->out, sizeof *n->out * (size_t)n->n_out);
     thunk->attr = NEWS(Attr, n->n_attr);
     if (n->n_attr)
         memcpy(thunk->attr, n->attr, sizeof *n->attr * (size_t)n->n_attr);

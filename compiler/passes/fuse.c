@@ -60,9 +60,8 @@ static const char *why_not_alone(const Value *v)
             return v->uses.at[i].graph->parent ? "its result is also an output of its graph"
                                                : "its result is also an output";
         else if (v->uses.at[i].node != first)
-            return name_format("its result has several readers, %s and %s", remark_node(first),
-                               remark_node(v->uses.at[i].node))
-                ->s;
+            return text_format("its result has several readers, %s and %s", remark_node(first),
+                               remark_node(v->uses.at[i].node));
     return "";
 }
 

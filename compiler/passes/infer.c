@@ -180,11 +180,9 @@ static Tensor *const_numbers(const Value *v, const char *text)
     for (const char *s = text;; s++) {
         const char *from = s;
         Tensor *e = type_bits(v->type) % 8 ? NULL : const_number(v->type, &s);
-        if (!e) {
-            error_value(v, "", "--const: '%.*s' is no number of the input's type, %s", (int)strcspn(from, ","), from,
-                        type_onnx(v->type));
-            return NULL;
-        }
+        if (!e)
+            return error_null(value_place(v), "", "--const: '%.*s' is no number of the input's type, %s",
+                              (int)strcspn(from, ","), from, type_onnx(v->type));
         vec_push(&elements, e);
         if (!*s)
             break;

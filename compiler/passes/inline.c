@@ -13,7 +13,6 @@ enum { MAX_DEPTH = 100, MAX_NODES = 1000000 };
 
 typedef struct Inliner {
     Model *m;
-    Function *stack[MAX_DEPTH];
     int depth, made;
 } Inliner;
 
@@ -69,13 +68,8 @@ static bool copy_attr(Copy *c, const Attr *a, Attr *to, Node *owner)
     *to = *a;
     keep_tensor(a);
     if (a->ref && a->ref->n) {
-        const Attr *given = NULL;
-        for (int i = 0; i < c->call->n_attr && !given; i++)
-            if (c->call->attr[i].name == a->ref)
-                given = &c->call->attr[i];
-        for (int i = 0; i < c->f->defaults.n && !given; i++)
-            if (c->f->defaults.at[i].name == a->ref)
-                given = &c->f->defaults.at[i];
+        const Attr *given = attr_named(c->call->attr, c->call->n_attr, a->ref);
+        given = given ? given : attr_named(c->f->defaults.at, c->f->defaults.n, a->ref);
         if (!given)
             return false;
         *to = *given;
@@ -165,17 +159,6 @@ Node *node_copy(const Node *n, Graph *g, int k, Value *const *from, Value *const
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-static bool enter(Inliner *in, Node *n, Function *f)
-{
-    for (int i = 0; i < in->depth; i++)
-        if (in->stack[i] == f)
-            return error_node(n, "FUN-24", "function %s calls itself", printable(f->name));
-    if (in->depth == MAX_DEPTH)
-        return error_node(n, "FUN-24", "functions are nested more than %d deep", MAX_DEPTH);
-    in->stack[in->depth++] = f;
-    return true;
-}
-
 /* Replaces n by the body of f, which it calls. */
 static void inline_call(Inliner *in, Node *n, Function *f)
 {
@@ -216,10 +199,13 @@ static void inline_node(Inliner *in, Node *n)
 {
     node_each_graph(n, inline_graph, in);
     Function *f = n->op ? NULL : find_function(in->m, n);
-    if (!f || !enter(in, n, f))
-        return;
-    inline_call(in, n, f);
-    in->depth--;
+    if (f && in->depth == MAX_DEPTH)
+        error_node(n, "FUN-24", "functions are nested more than %d deep", MAX_DEPTH);
+    else if (f) {
+        in->depth++;
+        inline_call(in, n, f);
+        in->depth--;
+    }
 }
 
 static void inline_graph(Graph *g, void *inliner)
@@ -255,13 +241,7 @@ static void skip_space(const char **s)
         ++*s;
 }
 
-static Name word(const char **s)
-{
-    size_t k = strcspn(*s, " ,=()<>\n");
-    Name w = name_bytes(*s, k);
-    *s += k;
-    return w;
-}
+static Name word(const char **s) { return name_until(s, " ,=()<>\n"); }
 
 static Value *body_value(Node *n, Map *scope, Name w)
 {
@@ -270,7 +250,7 @@ static Value *body_value(Node *n, Map *scope, Name w)
         return v;
     const Signature *signature = op_signature(n->op);
     for (int i = 0; i < signature->n_in; i++)
-        if ((size_t)signature->in[i].name_n == w->n && !memcmp(signature->in[i].name, w->s, w->n))
+        if (signature->in[i].name == w)
             return in(n, i);
     if (w->s[0] == '@') { /* an attribute, as a scalar of input 0's type */
         const FormalAttr *a = formal_attr(signature, w->s + 1);
@@ -336,6 +316,6 @@ void expand_body(Node *n, const char *text)
     }
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i])
-            replace_out(n, i, map_get(&scope, name_bytes(signature->out[i].name, (size_t)signature->out[i].name_n)));
+            replace_out(n, i, map_get(&scope, signature->out[i].name));
     expand_done(n);
 }

@@ -139,17 +139,24 @@ void remove_dead(Graph *g)
 
 /* ---- duplicates -------------------------------------------------------------------------------------------------- */
 
+/* The bytes of an attribute's value. */
+static const void *attr_bytes(const Attr *a, size_t *n)
+{
+    *n = (size_t)a->n;
+    switch (a->type) {
+    case A_FLOAT: *n = sizeof a->f; return &a->f;
+    case A_INTS: *n *= sizeof *a->ints; return a->ints;
+    case A_FLOATS: *n *= sizeof *a->floats; return a->floats;
+    case A_STRINGS: *n *= sizeof *a->strings; return a->strings;
+    default: *n = sizeof a->i; return &a->i; /* a number, or a pointer that equal attributes share */
+    }
+}
+
 static bool same_attr(const Attr *a, const Attr *b)
 {
-    if (a->name != b->name || a->type != b->type || a->n != b->n || a->g != b->g)
-        return false;
-    switch (a->type) {
-    case A_FLOAT: return !memcmp(&a->f, &b->f, sizeof a->f);
-    case A_INTS: return !a->n || !memcmp(a->ints, b->ints, sizeof *a->ints * (size_t)a->n);
-    case A_FLOATS: return !a->n || !memcmp(a->floats, b->floats, sizeof *a->floats * (size_t)a->n);
-    case A_STRINGS: return !a->n || !memcmp(a->strings, b->strings, sizeof *a->strings * (size_t)a->n);
-    default: return a->i == b->i; /* a number, or a pointer that equal attributes share */
-    }
+    size_t n;
+    const void *x = attr_bytes(a, &n), *y = attr_bytes(b, &n);
+    return a->name == b->name && a->type == b->type && a->n == b->n && a->g == b->g && (!n || !memcmp(x, y, n));
 }
 
 /* Is v a constant that is compared by its bytes, rather than by its address? */
@@ -196,24 +203,16 @@ static bool same_node(const Node *a, const Node *b)
     return true;
 }
 
-static uint64_t attr_hash(const Attr *a)
-{
-    switch (a->type) {
-    case A_FLOAT: return XXH3_64bits(&a->f, sizeof a->f);
-    case A_INTS: return XXH3_64bits(a->ints, sizeof *a->ints * (size_t)a->n);
-    case A_FLOATS: return XXH3_64bits(a->floats, sizeof *a->floats * (size_t)a->n);
-    case A_STRINGS: return XXH3_64bits(a->strings, sizeof *a->strings * (size_t)a->n);
-    default: return (uint64_t)a->i;
-    }
-}
-
 static uint64_t node_hash(const Node *n)
 {
     uint64_t h = (uintptr_t)n->op;
     for (int i = 0; i < n->n_in; i++)
         h = h * 0x9E3779B97F4A7C15u + value_hash(n->in[i]);
-    for (int i = 0; i < n->n_attr; i++)
-        h = h * 0x9E3779B97F4A7C15u + attr_hash(&n->attr[i]);
+    for (int i = 0; i < n->n_attr; i++) {
+        size_t size;
+        const void *value = attr_bytes(&n->attr[i], &size);
+        h = h * 0x9E3779B97F4A7C15u + XXH3_64bits(value, size);
+    }
     h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* mix: the ids in a chain of nodes are consecutive */
     return (h ^ h >> 32) | 1;
 }

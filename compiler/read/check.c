@@ -30,13 +30,6 @@ static int min_arguments(const Formal *f, int n)
     return min;
 }
 
-static const char *formal_text(const Formal *f)
-{
-    Text t = {0};
-    text_put(&t, "%.*s", f->name_n, f->name);
-    return t.s;
-}
-
 static void check_count(const Node *n, const char *what, int have, const Formal *f, int n_formals)
 {
     int min = min_arguments(f, n_formals);
@@ -65,14 +58,14 @@ static void check_arguments(Node *n, const Signature *signature)
     for (int i = 0; i < n->n_in; i++) {
         const Formal *f = formal_in(signature, i);
         if (f && !n->in[i] && f->variadic)
-            error_node(n, "OPT-13", "input %d (of '%s') is empty", i, formal_text(f));
+            error_node(n, "OPT-13", "input %d (of '%s') is empty", i, f->name->s);
         else if (f && !n->in[i] && !f->optional)
-            error_node(n, "OPT-04", "input %d ('%s') is required, but empty", i, formal_text(f));
+            error_node(n, "OPT-04", "input %d ('%s') is required, but empty", i, f->name->s);
     }
     for (int i = 0; i < n->n_out; i++) {
         const Formal *f = formal_out(signature, i);
         if (f && !n->out[i] && !f->optional && !f->variadic)
-            error_node(n, "OPT-05", "output %d ('%s') is required, but empty", i, formal_text(f));
+            error_node(n, "OPT-05", "output %d ('%s') is required, but empty", i, f->name->s);
     }
 }
 
@@ -89,13 +82,13 @@ static const char *attr_type_text(AttrType t)
 static void suggest_attr(const Signature *signature, Name given)
 {
     for (int i = 0; i < signature->n_attr; i++)
-        if ((int)given->n == signature->attr[i].name_n && !strncasecmp(given->s, signature->attr[i].name, given->n)) {
-            note_help("did you mean '%.*s'?", signature->attr[i].name_n, signature->attr[i].name);
+        if (!strcasecmp(given->s, signature->attr[i].name->s)) {
+            note_help("did you mean '%s'?", signature->attr[i].name->s);
             return;
         }
     Text t = {0};
     for (int i = 0; i < signature->n_attr; i++)
-        text_put(&t, "%s%.*s", i ? ", " : "", signature->attr[i].name_n, signature->attr[i].name);
+        text_put(&t, "%s%s", i ? ", " : "", signature->attr[i].name->s);
     if (t.n)
         note_help("it has: %s", t.s);
 }
@@ -123,21 +116,14 @@ static void check_attrs(const Node *n, const Signature *signature)
         check_attr(n, &n->attr[i], signature);
     for (int i = 0; i < signature->n_attr; i++) {
         const FormalAttr *f = &signature->attr[i];
-        if (!f->optional && !node_attr(n, name_bytes(f->name, (size_t)f->name_n)->s))
-            error_node(n, "ATT-13", "the attribute '%.*s' (%s) is missing", f->name_n, f->name,
-                       attr_type_text(f->type));
+        if (!f->optional && !node_attr(n, f->name->s))
+            error_node(n, "ATT-13", "the attribute '%s' (%s) is missing", f->name->s, attr_type_text(f->type));
     }
 }
 
 /* ---- calls of the model's functions --------------------------------------------------------------------------- */
 
-static const Attr *default_of(const Function *f, Name n)
-{
-    for (int i = 0; i < f->defaults.n; i++)
-        if (f->defaults.at[i].name == n)
-            return &f->defaults.at[i];
-    return NULL;
-}
+static const Attr *default_of(const Function *f, Name n) { return attr_named(f->defaults.at, f->defaults.n, n); }
 
 static bool declares(const Function *f, Name attr)
 {
@@ -182,7 +168,7 @@ typedef struct Check {
 static void check_import(const Check *c, const Node *n)
 {
     for (int i = 0; i < c->m->imports.n; i++) {
-        const struct Import *import = &c->m->imports.at[i];
+        const Import *import = &c->m->imports.at[i];
         if (import->domain == n->source->domain && !(n->op->flags & CUSTOM) &&
             op_find(n->source->domain->s, n->source->op_type->s, import->version) != n->op)
             warn_strict(c->function->path, "FUN-15",
@@ -417,7 +403,7 @@ bool check_types(const Node *n)
         if (!f || !v || v->poisoned || !type_bit(v))
             continue;
         if (!(f->set & type_bit(v))) {
-            error_node(n, "NOD-10", "input %d ('%s') is %s, but %s (since version %d) takes %s", i, formal_text(f),
+            error_node(n, "NOD-10", "input %d ('%s') is %s, but %s (since version %d) takes %s", i, f->name->s,
                        value_type_text(v), n->op->name, n->op->since_version, set_text(f->set));
             continue;
         }
@@ -428,8 +414,8 @@ bool check_types(const Node *n)
             *first = v;
         else if (type_bit(*first) != type_bit(v))
             error_node(n, f->variadic ? "OPT-11" : "NOD-10",
-                       "input %d ('%s') is %s, but must have the type of '%s', %s", i, formal_text(f),
-                       value_type_text(v), printable((*first)->name), value_type_text(*first));
+                       "input %d ('%s') is %s, but must have the type of '%s', %s", i, f->name->s, value_type_text(v),
+                       printable((*first)->name), value_type_text(*first));
     }
     return error_count() == errors;
 }

@@ -120,41 +120,45 @@ static bool is_model(Span s)
 
 /* ---- the header -------------------------------------------------------------------------------------------------- */
 
-static int read_imports(const Wire *w, const Path *p, struct Import **at)
+static Import *find_import(const Imports *all, Name domain)
 {
-    int n = 0;
-    if (w->n > MAX_IMPORTS) { /* searches are linear */
+    for (int i = 0; i < all->n; i++)
+        if (all->at[i].domain == domain)
+            return &all->at[i];
+    return NULL;
+}
+
+/* p: of a function; NULL: of the model. */
+static Imports read_imports(const Wire *w, const Path *p)
+{
+    Imports all = {0};
+    if (w->n > MAX_IMPORTS) /* searches are linear */
         error_at(path_text(AT(p, "opset_import", -1)), "", "%d operator sets are imported; onnxcc allows %d", w->n,
                  MAX_IMPORTS);
-        return 0;
-    }
-    *at = NEWS(struct Import, w->n);
-    for (int i = 0; i < w->n; i++) {
+    for (int i = 0; i < w->n && w->n <= MAX_IMPORTS; i++) {
         onnx_OperatorSetIdProto proto = {0};
         const Path *q = AT(p, "opset_import", i);
         if (!wire_read(onnx_OperatorSetIdProto_fields, w->list[i], &proto, q))
             continue;
-        struct Import import = {domain_normal(wire_name(&proto.domain)), wire_int(&proto.version)};
+        const Import import = {domain_normal(wire_name(&proto.domain)), wire_int(&proto.version)};
         if (import.version < 1) {
             error_at(path_text(q), "OPS-09", "the operator set '%s' %s", domain_text(import.domain),
                      wire_has(&proto.version) ? "has a version below 1" : "has no version");
             continue;
         }
-        int k = 0;
-        while (k < n && (*at)[k].domain != import.domain)
-            k++;
-        if (k < n && (*at)[k].version != import.version && p)
+        Import *same = find_import(&all, import.domain);
+        if (!same)
+            vec_push(&all, import);
+        else if (same->version != import.version && p)
             error_at(path_text(q), "FUN-15", "the function imports the operator set '%s' twice, versions %lld and %lld",
-                     domain_text(import.domain), (long long)(*at)[k].version, (long long)import.version);
-        else if (k < n && (*at)[k].version != import.version)
+                     domain_text(import.domain), (long long)same->version, (long long)import.version);
+        else if (same->version != import.version)
             warn_at(path_text(q), "OPS-07", "the operator set '%s' is imported twice; the higher version counts",
                     domain_text(import.domain));
-        if (k == n)
-            (*at)[n++] = import;
-        else if ((*at)[k].version < import.version)
-            (*at)[k].version = import.version;
+        if (same && same->version < import.version)
+            same->version = import.version;
     }
-    return n;
+    return all;
 }
 
 static void check_ir(Model *m, const onnx_ModelProto *proto)
@@ -169,15 +173,13 @@ static void check_ir(Model *m, const onnx_ModelProto *proto)
                                    : "IR version %lld is newer than the newest supported one (14)",
                  (long long)m->ir_version);
     stop_on_errors();
-    m->imports.n = m->imports.cap = read_imports(&proto->opset_import, NULL, &m->imports.at);
+    m->imports = read_imports(&proto->opset_import, NULL);
     if (m->ir_version < 3 && proto->opset_import.n)
         error_at("opset_import", "VER-05", "a model of IR version %lld has no operator sets", (long long)m->ir_version);
     else if (m->ir_version >= 3 && !proto->opset_import.n)
         error_at("opset_import", "VER-06", "the model names no operator set");
-    else if (m->ir_version < 3) {
-        struct Import first = {name(""), 1};
-        vec_push(&m->imports, first);
-    }
+    else if (m->ir_version < 3)
+        vec_push(&m->imports, ((Import){name(""), 1}));
     stop_on_errors();
 }
 
@@ -211,7 +213,7 @@ static void read_attr_names(Model *m, Function *f, const onnx_FunctionProto *pro
 {
     Map seen = {0};
     for (int i = 0; i < proto->attribute.n; i++) {
-        Name n = name_bytes((const char *)proto->attribute.list[i].at, proto->attribute.list[i].n);
+        Name n = span_name(proto->attribute.list[i]);
         if (map_get(&seen, n) || !n->n)
             error_at(path_text(AT(p, "attribute", i)), "FUN-10", "the attribute '%s' is %s", printable(n),
                      n->n ? "there twice" : "without a name");
@@ -251,10 +253,10 @@ static Function *read_function(Model *m, Span s, const Path *p)
     if (!wire_has(&proto.domain))
         warn_strict(path_text(&q), "FUN-04", "the function has no domain; that of the standard operators is taken");
     for (int i = 0; i < proto.input.n; i++)
-        vec_push(&f->in, name_bytes((const char *)proto.input.list[i].at, proto.input.list[i].n));
+        vec_push(&f->in, span_name(proto.input.list[i]));
     for (int i = 0; i < proto.output.n; i++)
-        vec_push(&f->out, name_bytes((const char *)proto.output.list[i].at, proto.output.list[i].n));
-    f->imports.n = f->imports.cap = read_imports(&proto.opset_import, p, &f->imports.at);
+        vec_push(&f->out, span_name(proto.output.list[i]));
+    f->imports = read_imports(&proto.opset_import, p);
     f->body = read_body(m, &proto, f, p);
     read_attr_names(m, f, &proto, &q);
     return f;

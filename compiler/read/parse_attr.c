@@ -85,7 +85,7 @@ static Name read_string(Span s, const Path *p)
 {
     if (!is_utf8(s))
         warn_strict(path_text(p), "ATT-18", "the string is not UTF-8");
-    return name_bytes((const char *)s.at, s.n);
+    return span_name(s);
 }
 
 static bool read_numbers(const Wire *w, Attr *a, const Path *p)

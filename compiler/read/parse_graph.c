@@ -64,27 +64,23 @@ static TypeDesc *type_of_tensor(const Tensor *t)
 static void declare_type(Value *v, TypeDesc *d, const char *code, const Path *p)
 {
     const TypeDesc *known = v->data ? type_of_tensor(v->data) : v->desc;
-    if (types_clash(known, d)) {
+    if (types_clash(known, d))
         error_at(path_text(p), code, "'%s' is declared %s here, but it is %s", printable(v->name), type_text(d),
                  type_text(known));
-        return;
-    }
-    if (d && (!v->desc || (v->desc->form == TENSOR && (!v->desc->elem || v->desc->shape.rank < 0))))
+    else if (d && (!v->desc || (v->desc->form == TENSOR && (!v->desc->elem || v->desc->shape.rank < 0))))
         v->desc = d;
 }
 
-/* Reads a ValueInfoProto; false: wrong, and reported. */
-static bool read_value_info(Span s, const Path *p, bool own_names, bool strict, Name *n, TypeDesc **type)
+/* Reads a ValueInfoProto and sets p->name; false: wrong, and reported. */
+static bool read_value_info(Span s, Path *p, bool own_names, bool strict, TypeDesc **type)
 {
     onnx_ValueInfoProto proto = {0};
     if (!wire_read(onnx_ValueInfoProto_fields, s, &proto, p))
         return false;
-    *n = wire_name(&proto.name);
-    if (!(*n)->n)
+    if (!wire_name(&proto.name)->n)
         return error_at(path_text(p), "NAM-11", "the name is missing");
-    Path q = *p;
-    q.name = *n;
-    *type = wire_has(&proto.type) ? read_type(proto.type.s, AT(&q, "type", -1), own_names, strict) : NULL;
+    p->name = wire_name(&proto.name);
+    *type = wire_has(&proto.type) ? read_type(proto.type.s, AT(p, "type", -1), own_names, strict) : NULL;
     return true;
 }
 
@@ -99,7 +95,7 @@ static void bind_symbols(Value *v)
             continue;
         Symbol *symbol = symbol_of(s.dim[i]);
         if (!v->desc->dim_param[i]) {
-            symbol = symbol_fresh(name_format("%s_%d", v->name->s, i)->s, 0, INT64_MAX);
+            symbol = symbol_fresh(text_format("%s_%d", v->name->s, i), 0, INT64_MAX);
             symbol->user = true;
             s.dim[i] = dim_symbol(symbol);
         }
@@ -127,20 +123,18 @@ static void set_type(Value *v, bool main)
 static void read_inputs(Graph *g, const Wire *w, const Path *p)
 {
     for (int i = 0; i < w->n; i++) {
-        const Path *q = AT(p, "input", i);
-        Name n;
+        Path q = {p, "input", i, NULL, NULL};
         TypeDesc *d;
         int errors = error_count();
-        if (!read_value_info(w->list[i], q, false, is_main(g), &n, &d))
+        if (!read_value_info(w->list[i], &q, false, is_main(g), &d))
             continue;
-        Path named = {p, "input", i, n, NULL};
-        if (map_get(&g->scope, n)) {
-            error_at(path_text(&named), "IO-05", "two inputs are named '%s'", printable(n));
+        if (map_get(&g->scope, q.name)) {
+            error_at(path_text(&q), "IO-05", "two inputs are named '%s'", printable(q.name));
             continue;
         }
         if (!d && is_main(g) && error_count() == errors)
-            error_at(path_text(&named), "IO-01", "the input has no type");
-        Value *v = declare(g, n);
+            error_at(path_text(&q), "IO-01", "the input has no type");
+        Value *v = declare(g, q.name);
         v->desc = d;
         v->poisoned = error_count() > errors;
         set_type(v, is_main(g) && !g->parent);
@@ -174,17 +168,12 @@ static bool join_input(Graph *g, Value *v, Tensor *t, const Path *p)
 
 static void add_initializer(Graph *g, Name n, Tensor *t, const Path *p)
 {
-    if (!n->n) {
-        error_at(path_text(p), "NAM-11", "the name is missing");
-        return;
-    }
     Path named = *p;
     named.name = n;
     Value *v = map_get(&g->scope, n);
-    if (v) {
-        if (!join_input(g, v, t, &named))
-            return;
-    } else {
+    if (v && !join_input(g, v, t, &named))
+        return;
+    if (!v) {
         v = declare(g, n);
         v->data = t;
         if (g->model->ir_version <= 3 && is_main(g))
@@ -192,9 +181,9 @@ static void add_initializer(Graph *g, Name n, Tensor *t, const Path *p)
                         "up to IR version 3 an initializer must be an input too; '%s' is not", printable(n));
     }
     vec_push(&g->init, v);
-    if (!t) {
+    if (!t)
         v->poisoned = true;
-    } else if (v->data) {
+    else if (v->data) {
         v->type = t->type;
         v->shape = shape_keep(tensor_shape(t));
         v->form = TENSOR;
@@ -208,8 +197,10 @@ static void read_initializers(Graph *g, const onnx_GraphProto *proto, const Path
         Name n = NULL;
         int errors = error_count();
         Tensor *t = read_tensor(g->model, proto->initializer.list[i], q, &n);
-        if (n && (n->n || error_count() == errors))
+        if (n && n->n)
             add_initializer(g, n, t, q);
+        else if (n && error_count() == errors)
+            error_at(path_text(q), "NAM-11", "the name is missing");
     }
     for (int i = 0; i < proto->sparse_initializer.n; i++) {
         const Path *q = AT(p, "sparse_initializer", i);
@@ -283,10 +274,8 @@ static Node *read_head(Graph *g, Span s, int index, const Path *p, Head *head)
     onnx_NodeProto proto = {0};
     if (!wire_read(onnx_NodeProto_fields, s, &proto, p))
         return NULL;
-    if (!proto.op_type.s.n && !proto.output.n) {
-        error_at(path_text(p), "NOD-03", "the node has neither an op_type nor outputs");
-        return NULL;
-    }
+    if (!proto.op_type.s.n && !proto.output.n)
+        return error_null(path_text(p), "NOD-03", "the node has neither an op_type nor outputs");
     Source *source = NEW(Source);
     *source = (Source){.name = wire_name(&proto.name),
                        .op_type = wire_name(&proto.op_type),
@@ -308,7 +297,7 @@ static Node *read_head(Graph *g, Span s, int index, const Path *p, Head *head)
     n->out = NEWS(Value *, n->n_out);
     for (int i = 0; i < n->n_out; i++)
         if (proto.output.list[i].n)
-            n->out[i] = define(n, i, name_bytes((const char *)proto.output.list[i].at, proto.output.list[i].n));
+            n->out[i] = define(n, i, span_name(proto.output.list[i]));
     wire_free(&proto.output);
     *head = (Head){n, proto.input, proto.attribute};
     node_insert(n, NULL);
@@ -375,7 +364,7 @@ static void read_rest(Head *head, const Path *p)
     Map seen = {0};
     for (int i = 0; i < n->n_in; i++)
         if (head->in.list[i].n)
-            node_set_in(n, i, bind_name(n, i, name_bytes((const char *)head->in.list[i].at, head->in.list[i].n)));
+            node_set_in(n, i, bind_name(n, i, span_name(head->in.list[i])));
     n->attr = NEWS(Attr, head->attr.n);
     for (int i = 0; i < head->attr.n; i++) {
         Path q = {p, "attribute", i, NULL, NULL};
@@ -408,27 +397,25 @@ static void read_nodes(Graph *g, const Wire *w, const Path *p)
 static void read_outputs(Graph *g, const Wire *w, const Path *p)
 {
     for (int i = 0; i < w->n; i++) {
-        const Path *q = AT(p, "output", i);
-        Name n;
+        Path q = {p, "output", i, NULL, NULL};
         TypeDesc *d;
         int errors = error_count();
-        if (!read_value_info(w->list[i], q, false, is_main(g), &n, &d))
+        if (!read_value_info(w->list[i], &q, false, is_main(g), &d))
             continue;
-        Path named = {p, "output", i, n, NULL};
         if (!d && is_main(g) && error_count() == errors)
-            warn_strict(path_text(&named), "IO-01", "the output has no type; it is inferred");
-        Value *v = map_get(&g->scope, n);
+            warn_strict(path_text(&q), "IO-01", "the output has no type; it is inferred");
+        Value *v = map_get(&g->scope, q.name);
         if (v)
-            declare_type(v, d, "INF-06", &named);
-        else if (g->owner && find_value(g, n)) {
-            error_at(path_text(&named), "SUB-11", "'%s' is a value of an enclosing graph", printable(n));
+            declare_type(v, d, "INF-06", &q);
+        else if (g->owner && find_value(g, q.name)) {
+            error_at(path_text(&q), "SUB-11", "'%s' is a value of an enclosing graph", printable(q.name));
             note_help("insert a node that copies it: Identity");
         } else {
-            error_at(path_text(&named), "GRA-08", "the output '%s' has no definition", printable(n));
+            error_at(path_text(&q), "GRA-08", "the output '%s' has no definition", printable(q.name));
             if (error_count() <= 5)
-                suggest(g, n);
+                suggest(g, q.name);
         }
-        graph_add_output(g, v ? v : missing_value(g, n));
+        graph_add_output(g, v ? v : missing_value(g, q.name));
     }
     if (!w->n && !g->parent)
         warn_at(path_text(p), "GRA-12", "the graph has no outputs");
@@ -438,24 +425,22 @@ static void read_infos(Graph *g, const Wire *w, const Path *p)
 {
     Map seen = {0};
     for (int i = 0; i < w->n; i++) {
-        const Path *q = AT(p, "value_info", i);
-        Name n;
+        Path q = {p, "value_info", i, NULL, NULL};
         TypeDesc *d;
-        if (!read_value_info(w->list[i], q, function_of(g) != NULL, false, &n, &d))
+        if (!read_value_info(w->list[i], &q, function_of(g) != NULL, false, &d))
             continue;
-        Path named = {p, "value_info", i, n, NULL};
-        Value *v = map_get(&g->scope, n);
+        Value *v = map_get(&g->scope, q.name);
         if (d)
             d->hint = function_of(g) != NULL;
         if (!v) {
-            warn_pedantic(path_text(&named), "VIN-03", "there is no value '%s'", printable(n));
+            warn_pedantic(path_text(&q), "VIN-03", "there is no value '%s'", printable(q.name));
             continue;
         }
         int errors = error_count();
-        declare_type(v, d, map_get(&seen, n) ? "VIN-02" : "VIN-04", &named);
-        if (map_get(&seen, n) && error_count() == errors)
-            warn_strict(path_text(&named), "VIN-02", "'%s' is described twice", printable(n));
-        map_put(&seen, n, v);
+        declare_type(v, d, map_get(&seen, q.name) ? "VIN-02" : "VIN-04", &q);
+        if (map_get(&seen, q.name) && error_count() == errors)
+            warn_strict(path_text(&q), "VIN-02", "'%s' is described twice", printable(q.name));
+        map_put(&seen, q.name, v);
     }
 }
 
@@ -475,10 +460,8 @@ Graph *read_graph(Model *m, Span s, const Path *p, Graph *parent, Node *owner)
     int depth = 0;
     for (const Graph *g = parent; g; g = g->parent)
         depth++;
-    if (depth > MAX_GRAPHS_DEEP) {
-        error_at(path_text(p), "SUB-26", "graphs are nested more than %d deep", MAX_GRAPHS_DEEP);
-        return NULL;
-    }
+    if (depth > MAX_GRAPHS_DEEP)
+        return error_null(path_text(p), "SUB-26", "graphs are nested more than %d deep", MAX_GRAPHS_DEEP);
     onnx_GraphProto proto = {0};
     if (!wire_read(onnx_GraphProto_fields, s, &proto, p))
         return NULL;

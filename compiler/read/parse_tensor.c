@@ -66,10 +66,11 @@ static int64_t entries_of(Type t, int64_t count)
     return type_bits(t) == 4 || type_bits(t) == 2 ? (int64_t)type_bytes(t, count) : count;
 }
 
-static void wrong_count(const Path *p, DataField field, int64_t got, int64_t want, const Tensor *t)
+static bool wrong_count(const Path *p, DataField field, int64_t got, int64_t want, const Tensor *t)
 {
-    error_at(path_text(p), type_bits(t->type) < 8 ? "ENC-12" : "ENC-03", "%s has %lld entries; %s%s needs %lld",
-             field_name[field], (long long)got, type_onnx(t->type), shape_text(tensor_shape(t)), (long long)want);
+    return error_at(path_text(p), type_bits(t->type) < 8 ? "ENC-12" : "ENC-03", "%s has %lld entries; %s%s needs %lld",
+                    field_name[field], (long long)got, type_onnx(t->type), shape_text(tensor_shape(t)),
+                    (long long)want);
 }
 
 /* float_data and double_data, which have our layout. */
@@ -77,10 +78,8 @@ static bool take_floats(const Wire *w, DataField field, Tensor *t, int64_t count
 {
     int64_t size = field == FLOATS
     ? 4 : 8, want = entries_of(t->type, count);
-    if (w->s.n % (size_t)size || (int64_t)w->s.n / size != want) {
-        wrong_count(p, field, (int64_t)w->s.n / size, want, t);
-        return false;
-    }
+    if (w->s.n % (size_t)size || (int64_t)w->s.n / size != want)
+        return wrong_count(p, field, (int64_t)w->s.n / size, want, t);
     t->data = w->s.at;
     return true;
 }
@@ -114,10 +113,8 @@ static bool take_ints(const Wire *w, DataField field, Tensor *t, int64_t count, 
     int64_t got = wire_varints(s), want = entries_of(t->type, count);
     if (got < 0)
         return error_at(path_text(p), "PB-03", "malformed numbers in %s", field_name[field]);
-    if (got != want) {
-        wrong_count(p, field, got, want, t);
-        return false;
-    }
+    if (got != want)
+        return wrong_count(p, field, got, want, t);
     size_t bytes = type_bytes(t->type, count), width = type_bits(t->type) < 8 ? 1 : (size_t)type_bits(t->type) / 8;
     uint8_t *to = pool_alloc(ELEMENTS_ROOM(bytes));
     int64_t bad = -1, bad_value = 0;
@@ -148,13 +145,11 @@ static bool take_ints(const Wire *w, DataField field, Tensor *t, int64_t count, 
 
 static bool take_strings(const Wire *w, Tensor *t, int64_t count, const Path *p)
 {
-    if (w->n != count) {
-        wrong_count(p, STRINGS, w->n, count, t);
-        return false;
-    }
+    if (w->n != count)
+        return wrong_count(p, STRINGS, w->n, count, t);
     t->data = pool_alloc(type_bytes(STR, count));
     for (int i = 0; i < w->n; i++)
-        tensor_set_str(t, i, name_bytes((const char *)w->list[i].at, w->list[i].n));
+        tensor_set_str(t, i, span_name(w->list[i]));
     return true;
 }
 
@@ -259,14 +254,11 @@ Tensor *read_tensor(Model *m, Span s, const Path *p, Name *tensor_name)
         *tensor_name = wire_name(&proto.name);
     if (wire_has(&proto.name) && proto.name.s.n)
         q.name = wire_name(&proto.name);
-    if (wire_has(&proto.segment)) {
-        error_at(path_text(&q), "ENC-13", "tensors in segments are not supported");
-        return NULL;
-    }
-    if (type <= NO_TYPE || type >= N_TYPES) {
-        error_at(path_text(&q), type ? "DTY-27" : "DTY-00", "data_type %lld is not an element type", (long long)type);
-        return NULL;
-    }
+    if (wire_has(&proto.segment))
+        return error_null(path_text(&q), "ENC-13", "tensors in segments are not supported");
+    if (type <= NO_TYPE || type >= N_TYPES)
+        return error_null(path_text(&q), type ? "DTY-27" : "DTY-00", "data_type %lld is not an element type",
+                          (long long)type);
     t->type = (Type)type;
     if (type_first_version(t->type) > m->ir_version)
         warn_strict(path_text(&q), "VER-07", "%s needs IR version %d, the model has %lld", type_onnx(t->type),
@@ -354,11 +346,9 @@ Tensor *read_sparse(Model *m, Span s, const Path *p, Name *tensor_name)
         return NULL;
     Tensor *t = NEW(Tensor);
     int64_t count, nnz;
-    if (!wire_has(&proto.values) || !proto.dims.s.n) {
-        error_at(path_text(p), "SPA-02", "a sparse tensor needs %s",
-                 wire_has(&proto.values) ? "dims of rank 1 or more" : "values");
-        return NULL;
-    }
+    if (!wire_has(&proto.values) || !proto.dims.s.n)
+        return error_null(path_text(p), "SPA-02", "a sparse tensor needs %s",
+                          wire_has(&proto.values) ? "dims of rank 1 or more" : "values");
     Tensor *values = read_tensor(m, proto.values.s, AT(p, "values", -1), tensor_name), *index = NULL;
     if (wire_has(&proto.indices) && !(index = read_tensor(m, proto.indices.s, AT(p, "indices", -1), NULL)))
         return NULL;
@@ -374,11 +364,11 @@ Tensor *read_sparse(Model *m, Span s, const Path *p, Name *tensor_name)
             return t;
     }
     size_t bytes = t->type == STR ? (size_t)count : type_bytes(t->type, count);
-    if (bytes > MAX_DENSE_BYTES || (t->type == STR && bytes > MAX_DENSE_BYTES / sizeof(Name))) {
-        error_at(path_text(p), "SPA-06", "made dense, a sparse tensor of shape %s has %zu %s; onnxcc allows %d bytes",
-                 shape_text(tensor_shape(t)), bytes, t->type == STR ? "strings" : "bytes", MAX_DENSE_BYTES);
-        return NULL;
-    }
+    if (bytes > MAX_DENSE_BYTES || (t->type == STR && bytes > MAX_DENSE_BYTES / sizeof(Name)))
+        return error_at(path_text(p), "SPA-06",
+                        "made dense, a sparse tensor of shape %s has %zu %s; onnxcc allows %d bytes",
+                        shape_text(tensor_shape(t)), bytes, t->type == STR ? "strings" : "bytes", MAX_DENSE_BYTES),
+               NULL;
     t->data = pool_alloc(ELEMENTS_ROOM(type_bytes(t->type, count)));
     return fill_dense(t, values, index, nnz, p) ? t : NULL;
 }

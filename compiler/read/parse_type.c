@@ -36,11 +36,9 @@ static Dim read_dim(Span s, const Path *p, bool own_names, Name *param)
         return unknown_dim();
     }
     Name n = wire_name(&d.dim_param);
-    if (name_is(n, "*")) {
+    if (name_is(n, "*"))
         error_at(path_text(p), "SHP-14", "a dimension may not be '*': every dimension must be listed");
-        return unknown_dim();
-    }
-    if (is_placeholder(n))
+    if (name_is(n, "*") || is_placeholder(n))
         return unknown_dim();
     *param = n;
     if (!name_is_identifier(n))
@@ -57,12 +55,11 @@ static void read_shape(Span s, const Path *p, bool own_names, TypeDesc *t)
     onnx_TensorShapeProto shape = {0};
     if (!wire_read(onnx_TensorShapeProto_fields, s, &shape, p))
         return;
-    if (shape.dim.n > MAX_RANK) {
+    if (shape.dim.n > MAX_RANK)
         error_at(path_text(p), "SHP-01", "%d dimensions; onnxcc allows %d", shape.dim.n, MAX_RANK);
-        return;
-    }
-    t->shape.rank = shape.dim.n;
-    for (int i = 0; i < shape.dim.n; i++)
+    else
+        t->shape.rank = shape.dim.n;
+    for (int i = 0; i < t->shape.rank; i++)
         t->shape.dim[i] = read_dim(shape.dim.list[i], AT(p, "dim", i), own_names, &t->dim_param[i]);
 }
 
@@ -119,10 +116,8 @@ static void read_opaque(Span s, const Path *p)
 
 static TypeDesc *read_type_at(Span s, const Path *p, bool own_names, bool strict, int depth)
 {
-    if (depth > MAX_TYPES_DEEP) {
-        error_at(path_text(p), "PB-08", "types are nested more than %d deep", MAX_TYPES_DEEP);
-        return NULL;
-    }
+    if (depth > MAX_TYPES_DEEP)
+        return error_null(path_text(p), "PB-08", "types are nested more than %d deep", MAX_TYPES_DEEP);
     onnx_TypeProto type = {0};
     if (!wire_read(onnx_TypeProto_fields, s, &type, p))
         return NULL;

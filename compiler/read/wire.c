@@ -202,7 +202,8 @@ void wire_free(Wire *w)
     *w = (Wire){0};
 }
 
-Name wire_name(const Wire *w) { return name_bytes((const char *)w->s.at, w->s.n); }
+Name span_name(Span s) { return name_bytes((const char *)s.at, s.n); }
+Name wire_name(const Wire *w) { return span_name(w->s); }
 
 int64_t wire_int(const Wire *w)
 {

@@ -37,7 +37,8 @@ void wire_begin(Span file);
 bool wire_read(const pb_msgdesc_t *type, Span s, void *message, const Path *p);
 
 static inline bool wire_has(const Wire *w) { return w->order != 0; }
-void wire_free(Wire *w);         /* frees the list and the copy */
+void wire_free(Wire *w); /* frees the list and the copy */
+Name span_name(Span s);
 Name wire_name(const Wire *w);   /* absent: "" */
 int64_t wire_int(const Wire *w); /* absent or malformed: 0 */
 float wire_float(const Wire *w);
