@@ -128,35 +128,13 @@ static void set_max_ram(const char *s) { opt()->max_ram = bytes_option(s, "max-r
 static void set_max_flash(const char *s) { opt()->max_flash = bytes_option(s, "max-flash"); }
 static void set_max_stack(const char *s) { opt()->max_stack = bytes_option(s, "max-stack"); }
 static void set_depend(const char *s) { opt()->depend = s ? s : opt()->depend ? opt()->depend : ""; }
-static void set_check(const char *unused)
-{
-    (void)unused;
-    opt()->check = true;
-}
 
-static void set_no_banner(const char *unused)
-{
-    (void)unused;
-    opt()->no_banner = true;
-}
-
-static void set_single(const char *unused)
-{
-    (void)unused;
-    opt()->single = true;
-}
-
-static void set_strict(const char *unused)
-{
-    (void)unused;
-    opt()->strict = true;
-}
-
-static void set_verbose(const char *unused)
-{
-    (void)unused;
-    opt()->verbose = true;
-}
+/* Options that take no value: it is NULL. */
+static void set_single(const char *value) { opt()->single = !value; }
+static void set_strict(const char *value) { opt()->strict = !value; }
+static void set_verbose(const char *value) { opt()->verbose = !value; }
+static void set_check(const char *value) { opt()->check = !value; }
+static void set_no_banner(const char *value) { opt()->no_banner = !value; }
 
 static void set_weights(const char *s)
 {

@@ -122,31 +122,21 @@ static void unhold_all(void)
     }
 }
 
-/* Length of the well-formed UTF-8 sequence at s that is safe to show, or 0. */
-static int safe_sequence(const unsigned char *s, size_t n)
+/* As utf8_sequence, but 0 for what is not safe to show. */
+static int safe_sequence(const char *s, size_t n)
 {
-    if (s[0] < 0x80)
-        return s[0] >= 0x20 && s[0] != 0x7F;
-    int k = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
-    if (s[0] < 0xC2 || s[0] > 0xF4 || n < (size_t)k)
-        return 0;
-    uint32_t c = s[0] & (0x7Fu >> k);
-    for (int i = 1; i < k; i++) {
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-        c = c << 6 | (s[i] & 0x3F);
-    }
-    static const uint32_t min[] = {0, 0, 0xA0, 0x800, 0x10000}; /* 0x80..0x9F are controls */
-    bool direction = c == 0x61C || (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
-                     (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
-    return c < min[k] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000) || direction ? 0 : k;
+    uint32_t c = 0;
+    const int k = utf8_sequence(s, n, &c);
+    const bool control = c < 0x20 || (c >= 0x7F && c < 0xA0);
+    const bool direction = c == 0x61C || (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
+                           (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
+    return control || direction ? 0 : k;
 }
 
-/* Appends s; characters that could move the cursor or forge a line become \xNN. Idempotent. */
 void text_printable(Text *t, const char *s, size_t n, bool lines)
 {
     for (size_t i = 0; i < n;) {
-        int k = lines && s[i] == '\n' ? 1 : safe_sequence((const unsigned char *)s + i, n - i);
+        int k = lines && s[i] == '\n' ? 1 : safe_sequence(s + i, n - i);
         if (k)
             text_bytes(t, s + i, (size_t)k);
         else
@@ -177,12 +167,12 @@ static Kind *kind_of(const char *format, const char *code, bool warning)
     return &e->kinds.at[e->kinds.n - 1];
 }
 
-/* t, escaped for a terminal and cut at MAX_BYTES; valid until the run ends. */
-static const char *lasting(const Text *t)
+/* s, escaped for a terminal and cut at MAX_BYTES; valid until the run ends. */
+static const char *lasting(const char *s, size_t n)
 {
     Text safe = {0};
-    text_printable(&safe, t->s, t->n < MAX_BYTES ? t->n : MAX_BYTES, true);
-    text_put(&safe, t->n > MAX_BYTES ? "..." : "");
+    text_printable(&safe, s, n < MAX_BYTES ? n : MAX_BYTES, true);
+    text_put(&safe, n > MAX_BYTES ? "..." : "");
     return name_bytes(safe.s, safe.n)->s;
 }
 
@@ -224,7 +214,7 @@ bool message_at(Severity severity, const char *path, const char *code, const cha
     va_start(args, format);
     text_vput(&t, format, args);
     va_end(args);
-    const Message m = {severity, code, whole_place(path), lasting(&t)};
+    const Message m = {severity, code, whole_place(path), lasting(t.s, t.n)};
     diagnostics()->state.last_hidden = is_repeated(&m, format);
     text_release(mark);
     if (!diagnostics()->state.last_hidden)
@@ -232,16 +222,10 @@ bool message_at(Severity severity, const char *path, const char *code, const cha
     return false;
 }
 
-void note_help(const char *format, ...)
+void note_help_text(const char *s)
 {
-    if (diagnostics()->state.last_hidden)
-        return;
-    Text t = {0};
-    va_list args;
-    va_start(args, format);
-    text_vput(&t, format, args);
-    va_end(args);
-    say(&(Message){SAY_HELP, "", "", lasting(&t)});
+    if (!diagnostics()->state.last_hidden)
+        say(&(Message){SAY_HELP, "", "", lasting(s, strlen(s))});
 }
 
 void note(const char *format, ...)
@@ -342,7 +326,7 @@ static const char *safe_text(char s[LONGEST], const char *format, va_list args)
     size_t to = 0;
     vsnprintf(plain, sizeof plain, format, args);
     for (size_t i = 0, n = strlen(plain); i < n;) {
-        int k = plain[i] == '\n' ? 1 : safe_sequence((const unsigned char *)plain + i, n - i), size = k ? k : 4;
+        int k = plain[i] == '\n' ? 1 : safe_sequence(plain + i, n - i), size = k ? k : 4;
         if (to + (size_t)size >= LONGEST)
             break;
         if (k)

@@ -27,7 +27,8 @@ void error_text(Text *t, const Message *m); /* appends m as it is printed on sta
 #define warn_at(...) ((void)message_at(SAY_WARNING, __VA_ARGS__))
 bool message_at(Severity severity, const char *path, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-void note_help(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a help: line after the last message */
+#define note_help(...) note_help_text(text_format(__VA_ARGS__)) /* a help: line after the last message */
+void note_help_text(const char *s);
 void stop_on_errors(void); /* ends the run (exit 1) if any error was counted */
 _Noreturn void fail(int exit_code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define usage(...) end_run(EXIT_USAGE, SAY_USAGE, __VA_ARGS__)

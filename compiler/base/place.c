@@ -15,11 +15,9 @@ enum { MAX_SEARCH = 2000, MAX_PAIRS = 500000 };
 static int by_time(const void *a, const void *b)
 {
     const Event *x = a, *y = b;
-    if (x->time != y->time)
-        return x->time < y->time ? -1 : 1;
-    if (x->end != y->end)
-        return x->end ? -1 : 1;
-    return x->block < y->block ? -1 : 1;
+    int order = compare_numbers(x->time, y->time);
+    order = order ? order : compare_numbers(y->end, x->end);
+    return order ? order : compare_numbers(x->block, y->block);
 }
 
 /* Begins at `from` and ends at `to` + 1, sorted by time; at the same time, ends come first. */
@@ -188,10 +186,10 @@ static bool find_interference(const Buffer *b, int n, Interference *conflicts)
 int by_key(const void *a, const void *b)
 {
     const Ranked *x = a, *y = b;
-    for (int i = 0; i < 3; i++)
-        if (x->key[i] != y->key[i])
-            return x->key[i] > y->key[i] ? -1 : 1;
-    return x->block < y->block ? -1 : 1;
+    int order = 0;
+    for (int i = 0; i < 3 && !order; i++)
+        order = compare_numbers(y->key[i], x->key[i]);
+    return order ? order : compare_numbers(x->block, y->block);
 }
 
 typedef struct Interval {
@@ -201,7 +199,7 @@ typedef struct Interval {
 static int by_from(const void *a, const void *b)
 {
     const Interval *x = a, *y = b;
-    return x->from != y->from ? (x->from < y->from ? -1 : 1) : 0;
+    return compare_numbers(x->from, y->from);
 }
 
 static void greedy(Buffer *b, int n, const Interference *conflicts, const Ranked *order)

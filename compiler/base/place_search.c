@@ -282,14 +282,11 @@ static void find_sections(Search *s, const Buffer *b)
 
 static int by_twin(const void *a, const void *b)
 {
-    const Item *const *x = a, *const *y = b;
-    if ((*x)->first != (*y)->first)
-        return (*x)->first < (*y)->first ? -1 : 1;
-    if ((*x)->last != (*y)->last)
-        return (*x)->last < (*y)->last ? -1 : 1;
-    if ((*x)->size != (*y)->size)
-        return (*x)->size < (*y)->size ? -1 : 1;
-    return (*x)->rank < (*y)->rank ? -1 : 1;
+    const Item *x = *(const Item *const *)a, *y = *(const Item *const *)b;
+    int order = compare_numbers(x->first, y->first);
+    order = order ? order : compare_numbers(x->last, y->last);
+    order = order ? order : compare_numbers(x->size, y->size);
+    return order ? order : compare_numbers(x->rank, y->rank);
 }
 
 static void find_twins(Search *s, Item **sorted)

@@ -8,8 +8,10 @@ typedef struct Parser {
     const unsigned char *s;
     int n, at, depth;
     const char *error;
-    bool fold, dot_all, lines; /* flags i, s, m */
-    bool quoted;               /* between \Q and \E */
+    struct Flags {
+        bool fold, dot_all, lines; /* i, s, m */
+    } flags;
+    bool quoted; /* between \Q and \E */
 } Parser;
 
 static Piece *piece(enum PieceKind kind)
@@ -76,16 +78,21 @@ static void negate(Piece *set)
     memcpy(&set->range, &out.range, sizeof set->range);
 }
 
+/* "09AZ": pairs of the first and the last character. */
+static void add_ranges(Piece *set, const char *pairs)
+{
+    for (; *pairs; pairs += 2)
+        add_range(set, (unsigned char)pairs[0], (unsigned char)pairs[1]);
+}
+
 /* \d \w \s and their complements. */
 static bool add_class(Piece *set, int c)
 {
     Piece of = {.kind = SET};
     switch (c | 32) {
-    case 'd': add_range(&of, '0', '9'); break;
-    case 'w':
-        add_range(&of, '0', '9'), add_range(&of, 'A', 'Z'), add_range(&of, '_', '_'), add_range(&of, 'a', 'z');
-        break;
-    case 's': add_range(&of, '\t', '\n'), add_range(&of, '\f', '\r'), add_range(&of, ' ', ' '); break;
+    case 'd': add_ranges(&of, "09"); break;
+    case 'w': add_ranges(&of, "09AZ__az"); break;
+    case 's': add_ranges(&of, "\t\n\f\r  "); break;
     default: return false;
     }
     if (c < 'a')
@@ -179,8 +186,7 @@ static bool posix_class(Parser *p, Piece *set)
         size_t n = strlen(classes[i].name);
         if ((size_t)(p->n - p->at) >= n + 4 && !memcmp(p->s + p->at, "[:", 2) &&
             !memcmp(p->s + p->at + 2, classes[i].name, n) && !memcmp(p->s + p->at + 2 + n, ":]", 2)) {
-            for (const char *r = classes[i].ranges; *r; r += 2)
-                add_range(set, (unsigned char)r[0], (unsigned char)r[1]);
+            add_ranges(set, classes[i].ranges);
             p->at += (int)n + 4;
             return true;
         }
@@ -209,7 +215,7 @@ static Piece *bracket(Parser *p)
             if (to < from)
                 return wrong(p, "a range that ends before it starts");
         }
-        if (p->fold)
+        if (p->flags.fold)
             add_folded(p, set, from, to);
         else
             add_range(set, from, to);
@@ -244,11 +250,11 @@ static bool group_head(Parser *p)
         if (c == '-')
             on = false;
         else if (c == 'i')
-            p->fold = on;
+            p->flags.fold = on;
         else if (c == 's')
-            p->dot_all = on;
+            p->flags.dot_all = on;
         else if (c == 'm')
-            p->lines = on;
+            p->flags.lines = on;
         else if (c != 'U') /* greediness has no effect when the whole text must match */
             break;
     }
@@ -258,7 +264,7 @@ static bool group_head(Parser *p)
 
 static Piece *group(Parser *p)
 {
-    bool fold = p->fold, dot_all = p->dot_all, lines = p->lines;
+    const struct Flags outside = p->flags;
     if (!group_head(p))
         return piece(NOTHING);
     if (++p->depth > MAX_DEEP)
@@ -267,9 +273,7 @@ static Piece *group(Parser *p)
     p->depth--;
     if (!take(p, ')'))
         return wrong(p, "a missing )");
-    p->fold = fold;
-    p->dot_all = dot_all;
-    p->lines = lines;
+    p->flags = outside;
     return inside;
 }
 
@@ -284,7 +288,7 @@ static Piece *literal(Parser *p)
 {
     Piece *set = piece(SET);
     uint32_t one = code_point(p);
-    if (p->fold)
+    if (p->flags.fold)
         add_folded(p, set, one, one);
     else
         add_range(set, one, one);
@@ -302,12 +306,12 @@ static Piece *atom(Parser *p)
     if (c == '[')
         return p->at++, bracket(p);
     if (c == '^' || c == '$')
-        return p->at++, test(c == '^' ? (p->lines ? 'm' : '^') : (p->lines ? 'M' : '$'));
+        return p->at++, test(c == '^' ? (p->flags.lines ? 'm' : '^') : (p->flags.lines ? 'M' : '$'));
     if (c == '*' || c == '+' || c == '?' || c == ')')
         return wrong(p, c == ')' ? "a ) without a (" : "a repeat of nothing");
     if (c == '.') {
         p->at++;
-        if (!p->dot_all)
+        if (!p->flags.dot_all)
             add_range(set, '\n', '\n');
         negate(set);
         return set;

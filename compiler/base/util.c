@@ -251,57 +251,30 @@ void *vec_fit(void *at, int n, int *cap, size_t size)
 
 /* ---- names ---------------------------------------------------------------------------------------------- */
 
-typedef struct Names {
-    Name *at; /* open addressing, cap a power of two */
-    uint32_t *hash;
-    uint32_t n, cap;
-} Names;
-PART(Names, names)
+PART(Map, names) /* hash -> Name */
 
-static uint32_t hash_bytes(const char *s, size_t n)
+static uint64_t hash_bytes(const char *s, size_t n)
 {
     uint64_t h = 0xCBF29CE484222325u; /* FNV-1a */
     for (size_t i = 0; i < n; i++)
         h = (h ^ (unsigned char)s[i]) * 0x100000001B3u;
-    return (uint32_t)(h ^ h >> 32);
-}
-
-static void names_grow(Names *t)
-{
-    const Names old = *t;
-    t->cap = old.cap ? old.cap * 2 : 1024;
-    t->at = NEWS(Name, t->cap);
-    t->hash = NEWS(uint32_t, t->cap);
-    for (uint32_t i = 0; i < old.cap; i++)
-        if (old.at[i]) {
-            uint32_t k = old.hash[i] & (t->cap - 1);
-            while (t->at[k])
-                k = (k + 1) & (t->cap - 1);
-            t->at[k] = old.at[i];
-            t->hash[k] = old.hash[i];
-        }
-    pool_free(old.at, sizeof *old.at * old.cap);
-    pool_free(old.hash, sizeof *old.hash * old.cap);
+    return h;
 }
 
 Name name_bytes(const char *s, size_t n)
 {
     if (n > UINT32_MAX)
         fail(EXIT_MODEL, "a name of %zu bytes", n);
-    Names *const t = names();
-    if (t->n >= t->cap / 4 * 3)
-        names_grow(t);
-    uint32_t h = hash_bytes(s, n), k = h & (t->cap - 1);
-    for (; t->at[k]; k = (k + 1) & (t->cap - 1))
-        if (t->hash[k] == h && t->at[k]->n == n && (n == 0 || memcmp(t->at[k]->s, s, n) == 0))
-            return t->at[k];
+    uintptr_t h = (uintptr_t)hash_bytes(s, n) | 1;
+    for (Name same; (same = map_get(names(), (void *)h)) != NULL; h += 2)
+        if (same->n == n && (n == 0 || memcmp(same->s, s, n) == 0))
+            return same;
     struct NameBytes *b = pool_alloc(sizeof *b + n + 1);
     b->n = (uint32_t)n;
     if (n)
         memcpy(b->s, s, n);
-    t->hash[k] = h;
-    t->n++;
-    return t->at[k] = b;
+    map_put(names(), (void *)h, b);
+    return b;
 }
 
 Name name(const char *s) { return name_bytes(s, strlen(s)); }
@@ -323,6 +296,25 @@ bool name_is_identifier(Name n)
             return false;
     }
     return n->n > 0;
+}
+
+int utf8_sequence(const void *s, size_t n, uint32_t *c)
+{
+    static const uint32_t min[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *b = s;
+    const int k = b[0] < 0x80 ? 1 : b[0] >= 0xF0 ? 4 : b[0] >= 0xE0 ? 3 : 2;
+    if ((size_t)k > n || b[0] > 0xF4 || (k > 1 && b[0] < 0xC2))
+        return 0;
+    uint32_t code = k == 1 ? b[0] : b[0] & (0x7Fu >> k);
+    for (int i = 1; i < k; i++) {
+        if ((b[i] & 0xC0) != 0x80)
+            return 0;
+        code = code << 6 | (b[i] & 0x3F);
+    }
+    if (code < min[k] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
+        return 0;
+    *c = code;
+    return k;
 }
 
 /* ---- maps ------------------------------------------------------------------------------------------------- */

@@ -56,6 +56,10 @@ Name name_until(const char **s, const char *ends); /* takes the bytes up to one 
 #define name_format(...) name(text_format(__VA_ARGS__))
 bool name_is(Name a, const char *s);
 bool name_is_identifier(Name n); /* of C */
+/* The length of the well-formed UTF-8 sequence at s, of n bytes at most, and its code point; 0: there is none. */
+int utf8_sequence(const void *s, size_t n, uint32_t *c);
+
+static inline int compare_numbers(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
 /* A pool-allocated hash table from pointers (names, values) to pointers. */
 typedef struct Map {

@@ -68,45 +68,39 @@ static void check_elements(Emitter *e, const InterfaceGroup *group)
         line(e, "if (*%s) {", part[3]->c);
         e->depth++;
     }
-    line(e, "if (*%s < 0 || *%s > %lld)", count->c, count->c, (long long)b->max_count);
-    line(e, "    return RT_BAD_SIZE;");
+    fail_if(e, "RT_BAD_SIZE", "*%s < 0 || *%s > %lld", count->c, count->c, (long long)b->max_count);
     int64_t min, max;
     for (int k = 0; k < width && element_limits(group, k, &min, &max); k++) {
         const char *size = text_format("%s[i_ * %d + %d]", dims->c, width, k);
         dims->mentioned = true;
         line(e, "for (idx i_ = 0; i_ < *%s; i_++)", count->c);
+        e->depth++;
         if (min == max)
-            line(e, "    if (%s != %lld)", size, (long long)max);
+            fail_if(e, "RT_BAD_SIZE", "%s != %lld", size, (long long)max);
         else
-            line(e, "    if (%s < %lld || %s > %lld)", size, (long long)min, size, (long long)max);
-        line(e, "        return RT_BAD_SIZE;");
+            fail_if(e, "RT_BAD_SIZE", "%s < %lld || %s > %lld", size, (long long)min, size, (long long)max);
+        e->depth--;
     }
     if (group->n > 3) {
         e->depth--;
         line(e, "}");
     }
-    e->fallible = true;
 }
 
 /* Prints the check of the sizes if the caller passes NULL for v: they must be those of its default. */
 static void check_default_sizes(Emitter *e, const Value *v, const char *given)
 {
     for (int k = 0; k < v->shape->rank; k++)
-        if (!dim_is_const(v->shape->dim[k])) {
-            line(e, "if (!%s && %s != %lld)", given, dim_c(v->shape->dim[k]), (long long)v->fallback->dim[k]);
-            line(e, "    return RT_BAD_SIZE;");
-            e->fallible = true;
-        }
+        if (!dim_is_const(v->shape->dim[k]))
+            fail_if(e, "RT_BAD_SIZE", "!%s && %s != %lld", given, dim_c(v->shape->dim[k]),
+                    (long long)v->fallback->dim[k]);
 }
 
 static void put_prologue(Emitter *e, const Interface *f)
 {
     e->depth = 1;
-    if (constants()->loaded) {
-        line(e, "if (!%s_weights)", f->p);
-        line(e, "    return RT_BAD_WEIGHTS;");
-        e->fallible = true;
-    }
+    if (constants()->loaded)
+        fail_if(e, "RT_BAD_WEIGHTS", "!%s_weights", f->p);
     for (int i = 0; i < f->sizes.n; i++)
         if (f->sizes.at[i].symbol)
             define_symbol(e, f->sizes.at[i].symbol, text_format("rt_size(sizes->%s)", f->sizes.at[i].name));

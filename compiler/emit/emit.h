@@ -141,14 +141,15 @@ void find_scopes(Emitter *e); /* before the body */
 void define_symbol(Emitter *e, Symbol *s, const char *value);
 void define_elements(Emitter *e, Value *v); /* the sizes that are read from v's elements */
 void define_iteration(Emitter *e, const Graph *body, const char *iteration);
-/* Before and after the code of a node with graphs: the variables of sizes that become known there and are used
- * outside. */
+/* Before the code of a node with graphs: the variables of sizes that become known there and are used outside. */
 void begin_sizes(Emitter *e, const Node *n);
-void end_sizes(Emitter *e, const Node *n);
 void check_assumptions(Emitter *e); /* prints the checks of e->assumed whose sizes are known */
 
 /* ---- emit_code.c, emit_call.c: the body -------------------------------------------------------------------------- */
 void line(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Prints that the run ends with the status if the condition, a formatted text, holds. */
+#define fail_if(e, status, ...) fail_if_text(e, status, text_format(__VA_ARGS__))
+void fail_if_text(Emitter *e, const char *status, const char *condition);
 void emit_graph(Emitter *e, Graph *g);
 /* The C expression for a value's bytes: a constant, a parameter, or a pointer into the arena declared before. */
 const char *pointer(Value *v);

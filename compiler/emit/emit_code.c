@@ -18,6 +18,13 @@ void line(Emitter *e, const char *format, ...)
     text_put(&e->body, "\n");
 }
 
+void fail_if_text(Emitter *e, const char *status, const char *condition)
+{
+    line(e, "if (%s)", condition);
+    line(e, "    return %s;", status);
+    e->fallible = true;
+}
+
 /* Is v in a buffer of the caller? */
 static bool is_output(const Value *v) { return value_is_output(v) && v->offset < 0 && !v->data && v->input < 0; }
 
@@ -146,26 +153,26 @@ static void emit_loop(Emitter *e, const Loop *l)
     emit_steps(e, l, loaded);
     for (int k = 0; k < l->n_out; k++)
         emit_store(e, l, k, at, loaded);
-    for (int i = d.rank - 1; i >= 0; i--) {
-        e->depth--;
-        if (i == d.rank - 1)
-            line(e, "}");
-    }
+    e->depth--;
+    line(e, "}");
+    e->depth -= d.rank - 1;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
+static void emit_branch(Emitter *e, Graph *g)
+{
+    e->depth++;
+    emit_graph(e, g);
+    e->depth--;
+}
+
 static void emit_if(Emitter *e, Node *n)
 {
-    Graph *then_g = node_attr(n, "then_branch")->g, *else_g = node_attr(n, "else_branch")->g;
     line(e, "if (%s[0]) {", pointer(n->in[0]));
-    e->depth++;
-    emit_graph(e, then_g);
-    e->depth--;
+    emit_branch(e, node_attr(n, "then_branch")->g);
     line(e, "} else {");
-    e->depth++;
-    emit_graph(e, else_g);
-    e->depth--;
+    emit_branch(e, node_attr(n, "else_branch")->g);
     line(e, "}");
 }
 
@@ -176,9 +183,7 @@ static void emit_stacked_sizes(Emitter *e, const Dims *stacked, const char *cons
         const char *now = dim_c(stacked->at[i]);
         line(e, "if (%s == 0)", iteration);
         line(e, "    %s = %s;", size[i], now);
-        line(e, "if (%s != %s)", size[i], now);
-        line(e, "    return RT_BAD_SIZE;");
-        e->fallible = true;
+        fail_if(e, "RT_BAD_SIZE", "%s != %s", size[i], now);
     }
 }
 
@@ -233,11 +238,8 @@ static void emit_loop_node(Emitter *e, Node *n)
     if (g->in.at[1]->def)
         line(e, "*%s = 1;", g->in.at[1]->c);
     const bool counted_out = n->in[0] && trips && dim_high(value_dim(n->in[0], 0)) <= trips->high;
-    if (trips && trips->high < INT64_MAX && !counted_out) {
-        line(e, "if (%s >= %lld)", iteration, (long long)trips->high);
-        line(e, "    return RT_BAD_SIZE;");
-        e->fallible = true;
-    }
+    if (trips && trips->high < INT64_MAX && !counted_out)
+        fail_if(e, "RT_BAD_SIZE", "%s >= %lld", iteration, (long long)trips->high);
     emit_graph(e, g);
     emit_stacked_sizes(e, &stacked, size, iteration);
     emit_stacked(e, n, g, iteration);
@@ -302,7 +304,7 @@ static void emit_node(Emitter *e, Node *n)
     else if (n->op->flags & CONTROL) {
         begin_sizes(e, n);
         (node_attr(n, "body") ? emit_loop_node : emit_if)(e, n);
-        end_sizes(e, n);
+        symbols_end(n);
     } else if (n->call.loop)
         emit_loop(e, n->call.loop);
     else if (n->call.kernel)

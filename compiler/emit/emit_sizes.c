@@ -113,11 +113,8 @@ void define_symbol(Emitter *e, Symbol *s, const char *value)
         text_put(&t, "%s < %lld", s->c, (long long)s->low);
     if (s->high < INT64_MAX)
         text_put(&t, "%s%s > %lld", t.n ? " || " : "", s->c, (long long)s->high);
-    if (t.n) {
-        line(e, "if (%s)", t.s);
-        line(e, "    return RT_BAD_SIZE;");
-        e->fallible = true;
-    }
+    if (t.n)
+        fail_if(e, "RT_BAD_SIZE", "%s", t.s);
     s->known = true;
 }
 
@@ -168,21 +165,11 @@ static void begin_size(Symbol *s, void *arg)
 
 void begin_sizes(Emitter *e, const Node *n) { symbols_inside(n, begin_size, &(Around){e, n}); }
 
-static void end_size(Symbol *s, void *arg)
-{
-    (void)arg;
-    s->known = true;
-}
-
-void end_sizes(Emitter *e, const Node *n) { symbols_inside(n, end_size, e); }
-
 void check_assumptions(Emitter *e)
 {
     for (Assumption *a; (a = assumption_to_check(e->assumed)) != NULL;) {
         const char *fits = dim_is_narrow(a->d) || dim_is_narrow(a->is) ? NULL : dim_wide_c(a->d);
-        line(e, "if (%s != %s%s%s%s)", dim_wide_c(a->d), dim_wide_c(a->is), fits ? " || !rt_wide_fits(" : "",
-             fits ? fits : "", fits ? ")" : "");
-        line(e, "    return RT_BAD_SIZE;");
-        e->fallible = true;
+        fail_if(e, "RT_BAD_SIZE", "%s != %s%s%s%s", dim_wide_c(a->d), dim_wide_c(a->is),
+                fits ? " || !rt_wide_fits(" : "", fits ? fits : "", fits ? ")" : "");
     }
 }

@@ -106,12 +106,6 @@ static void start_symbol(Symbol *s, void *arg)
     s->known = false;
 }
 
-static void end_symbol(Symbol *s, void *arg)
-{
-    (void)arg;
-    s->known = true;
-}
-
 static void forget_symbols(const Graph *g)
 {
     for (Symbol *s = symbols_born_in(g); s; s = s->beside)
@@ -183,7 +177,7 @@ static void eval_node(Eval *e, Node *n)
     else if (n->op->flags & CONTROL) {
         symbols_inside(n, start_symbol, NULL);
         (node_attr(n, "body") ? eval_loop : eval_if)(e, n);
-        symbols_inside(n, end_symbol, NULL);
+        symbols_end(n);
     } else if (n->op->flags & CUSTOM) {
         error_node(n, "", "a custom operator's function exists only in the C program");
         stop_on_errors();

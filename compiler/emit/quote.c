@@ -53,31 +53,14 @@ static void put_numbers(Text *t, const char *s, size_t n)
         text_put(t, "%s%d,", k % 20 ? "" : "\n    ", (signed char)s[k]);
 }
 
-/* Length of the well-formed UTF-8 sequence at s, of n bytes at most, or 0; *c: its code point. */
-static size_t utf8_sequence(const unsigned char *s, size_t n, uint32_t *c)
-{
-    static const uint32_t min[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t k = s[0] < 0x80 ? 1 : s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
-    if (k > n || s[0] > 0xF4 || (k > 1 && s[0] < 0xC2))
-        return 0;
-    *c = k == 1 ? s[0] : s[0] & (0x7Fu >> k);
-    for (size_t i = 1; i < k; i++) {
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-        *c = *c << 6 | (s[i] & 0x3F);
-    }
-    return k > 1 && (*c < min[k] || *c > 0x10FFFF || (*c >= 0xD800 && *c < 0xE000)) ? 0 : k;
-}
-
 /* A JSON string in ASCII; bytes that are not UTF-8 become U+FFFD. */
 static void put_json(Text *t, const char *s, size_t n)
 {
     text_put(t, "\"");
-    for (size_t i = 0, k; i < n; i += k) {
+    for (size_t i = 0; i < n;) {
         uint32_t c = 0xFFFD;
-        k = utf8_sequence((const unsigned char *)s + i, n - i, &c);
-        if (!k)
-            k = 1;
+        const int k = utf8_sequence(s + i, n - i, &c);
+        i += k ? (size_t)k : 1;
         if (c >= 0x10000)
             text_put(t, "\\u%04x\\u%04x", 0xD7C0 + (c >> 10), 0xDC00 + (c & 0x3FF));
         else

@@ -116,7 +116,8 @@ static void add_live(Peak *p, const Node *n)
 static int by_size(const void *a, const void *b)
 {
     const Value *x = *(const Value *const *)a, *y = *(const Value *const *)b;
-    return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x->id - y->id;
+    const int order = compare_numbers(y->bytes, x->bytes);
+    return order ? order : x->id - y->id;
 }
 
 static void put_peak(Text *t, Model *m)

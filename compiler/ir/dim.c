@@ -8,8 +8,7 @@
 
 typedef struct Table {
     VEC(Expr *) at;
-    int *slot; /* open addressing: index + 1 */
-    int cap;
+    Map of_hash;    /* -> Expr */
     unsigned clock; /* incremented by each walk */
 } Table;
 PART(Table, table)
@@ -38,17 +37,6 @@ static uint64_t hash_words(ExprKind kind, int n, const int64_t *w)
     return h;
 }
 
-static int *find_slot(ExprKind kind, int n, const int64_t *w)
-{
-    const Table *const t = table();
-    for (uint64_t k = hash_words(kind, n, w);; k++) {
-        int *s = &t->slot[k & (uint64_t)(t->cap - 1)];
-        const Expr *e = *s ? t->at.at[*s - 1] : NULL;
-        if (!e || (e->kind == kind && e->n == n && !memcmp(e->w, w, sizeof *w * (size_t)n)))
-            return s;
-    }
-}
-
 int dim_size(Dim d) { return dim_is_const(d) ? 1 : dim_expr(d)->size; }
 
 /* Shared subexpressions are duplicated when printed, so their expanded size needs a limit. */
@@ -71,28 +59,25 @@ static int size_of(ExprKind kind, int n, const int64_t *w)
 Dim dim_make(ExprKind kind, int n, const int64_t *w)
 {
     Table *const t = table();
-    if (t->at.n >= t->cap / 2) {
-        t->cap = t->cap ? t->cap * 2 : 256;
-        t->slot = NEWS(int, t->cap);
-        for (int i = 0; i < t->at.n; i++)
-            *find_slot(t->at.at[i]->kind, t->at.at[i]->n, t->at.at[i]->w) = i + 1;
-    }
-    int *s = find_slot(kind, n, w);
-    if (!*s) {
-        Expr *e = pool_alloc(sizeof *e + sizeof *w * (size_t)n);
+    uintptr_t h = (uintptr_t)hash_words(kind, n, w) | 1;
+    Expr *e;
+    while ((e = map_get(&t->of_hash, (void *)h)) != NULL &&
+           (e->kind != kind || e->n != n || memcmp(e->w, w, sizeof *w * (size_t)n)))
+        h += 2;
+    if (!e) {
+        e = pool_alloc(sizeof *e + sizeof *w * (size_t)n);
         e->kind = kind;
         e->n = n;
         e->size = size_of(kind, n, w);
+        e->index = t->at.n;
         memcpy(e->w, w, sizeof *w * (size_t)n);
         vec_push(&t->at, e);
-        *s = t->at.n;
+        map_put(&t->of_hash, (void *)h, e);
     }
-    return (Dim){(int64_t)((uint64_t)DIM_TAG << 32 | (uint64_t)(*s - 1))};
+    return (Dim){(int64_t)((uint64_t)DIM_TAG << 32 | (uint64_t)e->index)};
 }
 
 static Dim make2(ExprKind kind, Dim a, Dim b) { return dim_make(kind, 2, (int64_t[]){a.v, b.v}); }
-
-static int compare(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
 /* Is word i of the expression an operand? Otherwise it is a plain number. */
 static bool is_part(const Expr *e, int i)
@@ -112,15 +97,15 @@ int dim_order(Dim a, Dim b)
     if (dim_identical(a, b))
         return 0;
     if (dim_is_const(a) || dim_is_const(b))
-        return dim_is_const(a) && dim_is_const(b) ? compare(a.v, b.v) : dim_is_const(b) - dim_is_const(a);
+        return dim_is_const(a) && dim_is_const(b) ? compare_numbers(a.v, b.v) : dim_is_const(b) - dim_is_const(a);
     const Expr *x = dim_expr(a), *y = dim_expr(b);
-    int order = compare(x->size, y->size);
-    order = order ? order : compare(x->kind, y->kind);
-    order = order ? order : compare(x->n, y->n);
+    int order = compare_numbers(x->size, y->size);
+    order = order ? order : compare_numbers(x->kind, y->kind);
+    order = order ? order : compare_numbers(x->n, y->n);
     for (int i = 0; i < x->n && !order; i++)
         if (x->w[i] != y->w[i])
-            order =
-                is_part(x, i) && is_part(y, i) ? dim_order((Dim){x->w[i]}, (Dim){y->w[i]}) : compare(x->w[i], y->w[i]);
+            order = is_part(x, i) && is_part(y, i) ? dim_order((Dim){x->w[i]}, (Dim){y->w[i]})
+                                                   : compare_numbers(x->w[i], y->w[i]);
     return order;
 }
 

@@ -19,8 +19,9 @@ typedef struct Range {
 
 typedef struct Expr {
     ExprKind kind;
-    int n;    /* number of words in w */
-    int size; /* symbols and operations when printed */
+    int index; /* in the table of expressions */
+    int n;     /* number of words in w */
+    int size;  /* symbols and operations when printed */
     unsigned seen, resolved_at, bounded_at, valued_at,
         narrow_at; /* the clock of the last walk of each kind; its results: */
     Dim resolved;

@@ -38,7 +38,7 @@ struct Op {
     void (*layout)(Node *n);
     /* Adapts the attributes to a transposition of all inputs and of the output by perm (new axis i is old axis
      * perm[i]); false: impossible. permute_axis does so for an attribute "axis". ELEMENTWISE operators need no hook. */
-    bool (*permute)(Node *n, const int *perm, int rank);
+    bool (*permute)(Node *n, const int64_t *perm, int rank);
     /* n computes x * factor or x + offset, with x its input k and a constant input c: sets *factor or *offset, to c or
      * to a node that is made from c and inserted before `before`; false: neither. */
     bool (*scale_or_offset)(Node *before, int k, Value *c, Value **factor, Value **offset);
@@ -149,6 +149,6 @@ void expand_body(Node *n, const char *text);
 /* ops/transpose.c. make_transpose: a Transpose of v for the node `by`, not inserted yet. transpose_perm: is n (or NULL)
  * a Transpose? Sets perm. */
 Node *make_transpose(Node *by, Value *v, const int64_t *perm);
-bool transpose_perm(const Node *n, int *perm);
+bool transpose_perm(const Node *n, int64_t *perm);
 
-bool permute_axis(Node *n, const int *perm, int rank);
+bool permute_axis(Node *n, const int64_t *perm, int rank);

@@ -6,7 +6,7 @@ SHARED_PART_IS(unsigned, remarks_wanted);
 typedef struct Chosen {
     unsigned rewrites;
     const char *quoted; /* a name that the remark must mention; NULL: any */
-    Map said;           /* the remarks so far: a stage may try a rewrite several times */
+    Map said; /* the remarks so far, of which equal ones have one address: a stage may try a rewrite several times */
 } Chosen;
 PART(Chosen, chosen)
 
@@ -35,28 +35,23 @@ void remarks_end(void)
 void remarks_only(unsigned rewrites) { *remarks_wanted() = chosen()->rewrites & rewrites; }
 
 /* Is the remark selected by --remarks, and new? */
-static bool is_wanted(const Text *t)
+static bool is_wanted(const char *s)
 {
     Chosen *const c = chosen();
-    const Name whole = name_bytes(t->s, t->n);
-    if ((c->quoted && !strstr(t->s, c->quoted)) || map_get(&c->said, whole))
+    if ((c->quoted && !strstr(s, c->quoted)) || map_get(&c->said, s))
         return false;
-    map_put(&c->said, whole, c);
+    map_put(&c->said, s, c);
     return true;
 }
 
-void remark(Rewrite r, const Node *n, bool applied, const char *format, ...)
+void remark(Rewrite r, const Node *n, bool applied, const char *why)
 {
     const TextMark mark = text_mark();
-    Text t = {0};
-    va_list args;
-    va_start(args, format);
-    text_put(&t, "remark[%s]: %s: %s%s: ", word_of[r], node_place(n), applied ? "" : "not ", done_of[r]);
-    text_vput(&t, format, args);
-    va_end(args);
-    if (is_wanted(&t))
-        note("%s\n", t.s);
+    const char *s =
+        text_format("remark[%s]: %s: %s%s: %s", word_of[r], node_place(n), applied ? "" : "not ", done_of[r], why);
     text_release(mark);
+    if (is_wanted(s))
+        note("%s\n", s);
 }
 
 const char *remark_node(const Node *n)

@@ -37,10 +37,10 @@ void remarks_only(unsigned rewrites);
 SHARED_PART(unsigned, remarks_wanted)
 #define remarks_on(rewrite) (*remarks_wanted() >> (rewrite) & 1)
 /* "remark[fuse]: graph.node[1] "r" (Relu): not fused with its reader: its result is an output". Always false, ... */
-#define declines(rewrite, n, ...) ((remarks_on(rewrite) ? remark(rewrite, n, false, __VA_ARGS__) : (void)0), false)
+#define declines(rewrite, n, ...) ((remarks_on(rewrite) ? remark(rewrite, n, false, text_format(__VA_ARGS__)) : (void)0), false)
 /* ... and the same without "not", always true. */
-#define applies(rewrite, n, ...) ((remarks_on(rewrite) ? remark(rewrite, n, true, __VA_ARGS__) : (void)0), true)
-void remark(Rewrite r, const Node *n, bool applied, const char *format, ...) __attribute__((format(printf, 4, 5)));
+#define applies(rewrite, n, ...) ((remarks_on(rewrite) ? remark(rewrite, n, true, text_format(__VA_ARGS__)) : (void)0), true)
+void remark(Rewrite r, const Node *n, bool applied, const char *why);
 /* How a remark mentions another node or a value: `"conv1" (Conv)`, `"x"`. */
 const char *remark_node(const Node *n);
 const char *remark_value(const Value *v);

@@ -71,7 +71,7 @@ RT_EACH_ARITH(CAST_AS, f8e8m0_nearest_wrap, f8e8m0)
 
 extern const Scalar *__start_onnxcc_scalars[], *__stop_onnxcc_scalars[];
 
-static int compare(const void *a, const void *b)
+static int compare_scalars(const void *a, const void *b)
 {
     const Scalar *x = *(const Scalar *const *)a, *y = *(const Scalar *const *)b;
     int c = strcmp(x->name, y->name);
@@ -88,9 +88,9 @@ const Scalar *scalar_find(const char *name, Type a)
     if (!*sorted) {
         *sorted = NEWS(const Scalar *, n);
         memcpy(*sorted, __start_onnxcc_scalars, sizeof **sorted * n);
-        qsort(*sorted, n, sizeof **sorted, compare);
+        qsort(*sorted, n, sizeof **sorted, compare_scalars);
     }
     const Scalar key = {.name = name, .a = a}, *wanted = &key;
-    const Scalar **found = bsearch(&wanted, *sorted, n, sizeof **sorted, compare);
+    const Scalar **found = bsearch(&wanted, *sorted, n, sizeof **sorted, compare_scalars);
     return found ? *found : NULL;
 }

@@ -52,6 +52,14 @@ void symbols_inside(const Node *n, void (*visit)(Symbol *, void *), void *arg)
     node_each_graph(n, visit_graph, &(SymbolVisit){visit, arg});
 }
 
+static void end_symbol(Symbol *s, void *unused)
+{
+    (void)unused;
+    s->known = true;
+}
+
+void symbols_end(const Node *n) { symbols_inside(n, end_symbol, NULL); }
+
 /* Does d depend on a symbol that belongs to a graph nested in n? */
 static bool dim_varies_in(Dim d, const Node *n)
 {

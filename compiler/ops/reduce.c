@@ -150,7 +150,7 @@ static void reduce_bind(Node *n)
 }
 
 /* With keepdims the axes can be permuted. */
-static bool reduce_permute(Node *n, const int *perm, int rank)
+static bool reduce_permute(Node *n, const int64_t *perm, int rank)
 {
     Dim gone[MAX_RANK];
     int64_t axes[MAX_RANK];
@@ -202,7 +202,7 @@ static void arg_infer(Node *n)
     set_out(n, 0, I64, y);
 }
 
-static bool arg_permute(Node *n, const int *perm, int rank)
+static bool arg_permute(Node *n, const int64_t *perm, int rank)
 {
     return attr_int(n, "keepdims") && permute_axis(n, perm, rank);
 }

@@ -452,7 +452,7 @@ static void step_bind(Node *n)
 }
 
 /* The axes can be permuted if they remain adjacent. */
-static bool step_permute(Node *n, const int *perm, int rank)
+static bool step_permute(Node *n, const int64_t *perm, int rank)
 {
     int a = (int)attr_int(n, "axis");
     for (int i = 0; i < rank; i++)

@@ -103,7 +103,7 @@ static void slice_bind(Node *n)
     strided_bind(n, s);
 }
 
-static bool slice_permute(Node *n, const int *perm, int rank)
+static bool slice_permute(Node *n, const int64_t *perm, int rank)
 {
     int64_t axis[MAX_RANK];
     int k = (int)dim_value(shape_count(in_shape(n, 1)));

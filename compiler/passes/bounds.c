@@ -1,7 +1,5 @@
 /* bounds.c - reports sizes without an upper bound, with the options that bound them. */
-#include "passes/bounds.h"
-
-#include "base/error.h"
+#include "passes/passes.h"
 
 typedef VEC(Symbol *) Unbounded;
 

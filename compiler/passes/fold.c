@@ -146,7 +146,7 @@ static bool trace_branches(Value *v, Leaves *leaves, int depth)
     for (int k = 0; k < 2; k++)
         if (!shape_same(*of[k]->shape, *v->shape) || !trace(of[k], leaves, depth + 1))
             return false;
-    Tensor *t = symbolic_tensor(v);
+    Tensor *t = tensor_symbolic(v->type, *v->shape);
     for (int e = 0; e < (int)tensor_count(t); e++)
         ((Dim *)(uintptr_t)t->data)[e] =
             dim_select(value_dim(v->def->in[0], 0), value_dim(of[0], e), value_dim(of[1], e));

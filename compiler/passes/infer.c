@@ -7,7 +7,6 @@
 #include "ir/remark.h"
 #include "ir/spatial.h"
 #include "passes/alternatives.h"
-#include "passes/bounds.h"
 #include "passes/container.h"
 #include "passes/passes.h"
 #include "read/read.h"

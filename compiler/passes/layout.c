@@ -66,15 +66,11 @@ static void make_channels_last(Node *n)
 /* Is v the transpose of a channels-last value to channels first? */
 static bool is_from_channels_last(const Value *v)
 {
-    int perm[MAX_RANK];
-    int64_t first[MAX_RANK];
+    int64_t perm[MAX_RANK], first[MAX_RANK];
     if (!v || v->shape->rank < 3 || !transpose_perm(v->def, perm))
         return false;
     perm_first(v->shape->rank, first);
-    for (int i = 0; i < v->shape->rank; i++)
-        if (perm[i] != first[i])
-            return false;
-    return true;
+    return !memcmp(perm, first, sizeof *perm * (size_t)v->shape->rank);
 }
 
 static bool wants_channels_last(const Node *n)
@@ -95,7 +91,7 @@ static bool wants_channels_last(const Node *n)
 
 /* ---- sinking ----------------------------------------------------------------------------------------------------- */
 
-bool permute_axis(Node *n, const int *perm, int rank)
+bool permute_axis(Node *n, const int64_t *perm, int rank)
 {
     int a = attr_axis(n, "axis", rank);
     for (int i = 0; i < rank; i++)
@@ -109,16 +105,12 @@ bool permute_axis(Node *n, const int *perm, int rank)
 /* v transposed by perm, as an input of n; a value of lower rank is first extended by leading dimensions of 1. */
 static Value *operand(Node *n, Value *v, const int64_t *perm, int rank)
 {
-    int p[MAX_RANK], inverse[MAX_RANK];
-    if (v->shape->rank == rank && transpose_perm(v->def, p)) {
-        for (int i = 0; i < rank; i++)
-            inverse[p[i]] = i;
-        bool undoes = true;
-        for (int i = 0; i < rank; i++)
-            undoes &= (int)perm[i] == inverse[i];
-        if (undoes)
-            return v->def->in[0];
-    }
+    int64_t above[MAX_RANK];
+    bool undoes = v->shape->rank == rank && transpose_perm(v->def, above);
+    for (int i = 0; i < rank && undoes; i++)
+        undoes = perm[above[i]] == i;
+    if (undoes)
+        return v->def->in[0];
     if (dim_is(shape_count(*v->shape), 1))
         return v;
     if (v->shape->rank < rank) {
@@ -182,36 +174,31 @@ static bool sink_through(Node *n)
             (void)declines(REWRITE_SINK, n, "it depends on the order of its input's axes");
         return false;
     }
-    int rank = out(n, 0)->shape->rank, p[MAX_RANK];
-    int64_t perm[MAX_RANK], inverse[MAX_RANK];
+    int rank = out(n, 0)->shape->rank;
+    int64_t above[MAX_RANK], inverse[MAX_RANK];
     const Value *through = sink_worth(n);
     if (!through)
         return false;
-    transpose_perm(through->def, p);
-    for (int i = 0; i < rank; i++) {
-        inverse[i] = p[i]; /* the output's transpose is the one that the input had */
-        perm[p[i]] = i;    /* inputs: its inverse */
-    }
-    int undo[MAX_RANK];
+    transpose_perm(through->def, above);
     for (int i = 0; i < rank; i++)
-        undo[i] = (int)perm[i];
-    if (!elementwise && !n->op->permute(n, undo, rank))
+        inverse[above[i]] = i;
+    if (!elementwise && !n->op->permute(n, inverse, rank))
         return declines(REWRITE_SINK, n, "its attributes and other inputs cannot be permuted");
     (void)applies(REWRITE_SINK, n, "%s is one", remark_value(through));
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i] && (elementwise || n->in[i]->shape->rank == rank)) {
-            Node *above = n->in[i]->def;
-            node_set_in(n, i, operand(n, n->in[i], perm, rank));
-            drop_unread(above);
+            Node *from = n->in[i]->def;
+            node_set_in(n, i, operand(n, n->in[i], inverse, rank));
+            drop_unread(from);
         }
-    transpose_output(n, inverse);
+    transpose_output(n, above); /* the one that the input had */
     return true;
 }
 
 /* Merges a transpose with the one before it; one that only moves dimensions of 1 becomes a view. */
 static void merge_transposes(Node *n)
 {
-    int p[MAX_RANK], q[MAX_RANK];
+    int64_t p[MAX_RANK], q[MAX_RANK];
     Node *above = n->in[0]->def;
     int rank = n->in[0]->shape->rank;
     if (!transpose_perm(n, p))
@@ -225,7 +212,7 @@ static void merge_transposes(Node *n)
         transpose_perm(n, p);
         drop_unread(above);
     }
-    int last = -1;
+    int64_t last = -1;
     bool view = true;
     for (int i = 0; i < rank; i++) {
         if (dim_is(n->in[0]->shape->dim[p[i]], 1))

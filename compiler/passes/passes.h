@@ -13,6 +13,9 @@ void inline_functions(Model *m); /* replaces calls of functions by their bodies 
 void fold(Node *n);         /* folds the results of an inferred node if they are known */
 void trace_value(Value *v); /* v determines a size: makes its elements expressions if possible */
 
+/* bounds.c */
+void check_bounds(Model *m); /* reports sizes without an upper bound, with the options that bound them */
+
 /* simplify.c */
 void simplify_model(Model *m); /* dead code, identities, duplicates, scales into weights */
 void remove_dead(Graph *g);    /* removes nodes whose results are constant or unused */

@@ -1,9 +1,9 @@
 /* check.c - check: do nodes have the inputs, outputs and attributes of their schemas, are functions called as
  * declared, and is every value defined before its uses (check_order.c)? Reports all problems of a model in one run.
  * Requires: resolved. Leaves: no omitted trailing arguments; every required input and attribute is present. */
-#include "read/check.h"
 #include "base/options.h"
 #include "ir/opset.h"
+#include "ir/schema.h"
 #include "read/read.h"
 
 #include <strings.h>

@@ -1,7 +1,8 @@
 /* check_order.c - check: there are no cycles, every value is defined before its uses (else the nodes are sorted, with a
  * warning), and nested graphs do not redefine visible names. */
 #include "base/options.h"
-#include "read/check.h"
+#include "ir/schema.h"
+#include "read/read.h"
 
 enum { MAX_SEARCHES = 40 }; /* for cycles; more messages of one kind are not shown anyway */
 

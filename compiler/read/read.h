@@ -20,3 +20,6 @@ void about_to_read(size_t bytes);
 void check_model(Model *m);      /* order, arity, attributes, names */
 void check_inlined(Model *m);    /* after inlining: nodes whose arguments a call omitted */
 bool check_types(const Node *n); /* checks the types of the inputs against the schema */
+
+/* check_order.c */
+void check_order(Graph *g); /* of g and its nested graphs */
