@@ -80,16 +80,24 @@ RT_INLINE i32 dot_pair(i32 a, i32 b)
 #endif
 }
 
-RT_INLINE dot_pairs dot_load(const i16 *p)
-{
+/* Loads of pairs; of sums and of floats from bytes in memory. */
 #if DOT == 1
-    return (dot_pairs){p[0], p[1]};
+RT_INLINE dot_pairs dot_load(const i16 *p) { return (dot_pairs){p[0], p[1]}; }
+RT_INLINE dot_sums dot_sums_at(const i8 *p) { return (dot_sums)rt_get32(p); }
+RT_INLINE dot_reals dot_reals_at(const i8 *p) { return rt_f32(rt_get32(p)); }
 #else
-    dot_pairs v;
-    memcpy(&v, p, sizeof v);
-    return v;
+#define RT_LOADS(name, vector, of)                                                                                     \
+    RT_INLINE vector name(const of *p)                                                                                 \
+    {                                                                                                                  \
+        vector v;                                                                                                      \
+        memcpy(&v, p, sizeof v);                                                                                       \
+        return v;                                                                                                      \
+    }
+RT_LOADS(dot_load, dot_pairs, i16)
+RT_LOADS(dot_sums_at, dot_sums, i8)
+RT_LOADS(dot_reals_at, dot_reals, i8)
+#undef RT_LOADS
 #endif
-}
 
 /* The pair at p, broadcast to all sums. */
 RT_INLINE dot_pairs dot_spread(const i16 *p)
@@ -144,29 +152,6 @@ RT_INLINE dot_sums dot_add(dot_sums c, dot_pairs a, dot_pairs b)
     return (dot_sums){__smlad(a.a, b.a, c.a), __smlad(a.b, b.b, c.b)};
 #else
     return c + a.a * b.a + a.b * b.b;
-#endif
-}
-
-/* Loads of sums and of floats from bytes in memory. */
-RT_INLINE dot_sums dot_sums_at(const i8 *p)
-{
-#if DOT == 1
-    return (dot_sums)rt_get32(p);
-#else
-    dot_sums v;
-    memcpy(&v, p, sizeof v);
-    return v;
-#endif
-}
-
-RT_INLINE dot_reals dot_reals_at(const i8 *p)
-{
-#if DOT == 1
-    return rt_f32(rt_get32(p));
-#else
-    dot_reals v;
-    memcpy(&v, p, sizeof v);
-    return v;
 #endif
 }
 

@@ -17,38 +17,26 @@
 
 /* ---- bit patterns ------------------------------------------------------------------------------------- */
 
-typedef union {
-    f32 f;
-    u32 u;
-} rt_bits32;
-typedef union {
-    f64 f;
-    u64 u;
-} rt_bits64;
-HELPER u32 rt_u32(f32 x)
-{
-    rt_bits32 b;
-    b.f = x;
-    return b.u;
-}
-HELPER f32 rt_f32(u32 x)
-{
-    rt_bits32 b;
-    b.u = x;
-    return b.f;
-}
-HELPER u64 rt_u64(f64 x)
-{
-    rt_bits64 b;
-    b.f = x;
-    return b.u;
-}
-HELPER f64 rt_f64(u64 x)
-{
-    rt_bits64 b;
-    b.u = x;
-    return b.f;
-}
+/* rt_u32(x) is the bits of the f32 x, rt_f32(b) the float of the bits b; the same of f64. */
+#define RT_BITS(n)                                                                                                     \
+    typedef union {                                                                                                    \
+        f##n f;                                                                                                        \
+        u##n u;                                                                                                        \
+    } rt_bits##n;                                                                                                      \
+    HELPER u##n rt_u##n(f##n x)                                                                                        \
+    {                                                                                                                  \
+        rt_bits##n b;                                                                                                  \
+        b.f = x;                                                                                                       \
+        return b.u;                                                                                                    \
+    }                                                                                                                  \
+    HELPER f##n rt_f##n(u##n x)                                                                                        \
+    {                                                                                                                  \
+        rt_bits##n b;                                                                                                  \
+        b.u = x;                                                                                                       \
+        return b.f;                                                                                                    \
+    }
+RT_BITS(32)
+RT_BITS(64)
 /* c ? a : b for c 0 or 1, on the bits: compilers may keep a branch for ?: on floats, never for this */
 HELPER u32 rt_pick32(u32 c, u32 a, u32 b) { return b ^ ((a ^ b) & (0 - c)); }
 HELPER u64 rt_pick64(u64 c, u64 a, u64 b) { return b ^ ((a ^ b) & (0 - c)); }

@@ -58,13 +58,9 @@ KERNEL int FN2(gather_nd)(const void *from, const U *indices, void *to, struct g
     const T *const x = (const T *)from;
     T *const y = (T *)to;
     for (idx i = 0; i < p.batch * p.count; i++) {
-        idx at = i / p.count;
-        for (int d = 0; d < p.depth; d++) {
-            const idx k = rt_index(LDU(indices, i * p.depth + d), p.dim[d]);
-            if (k < 0)
-                return RT_BAD_INDEX;
-            at = at * p.dim[d] + k;
-        }
+        const idx at = rt_indices(indices + i * p.depth, p.depth, p.dim, i / p.count);
+        if (at < 0)
+            return RT_BAD_INDEX;
         MOVE(y, i * p.inner, x, at * p.inner, p.inner);
     }
     return RT_OK;

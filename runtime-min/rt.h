@@ -322,6 +322,18 @@ HELPER idx rt_index(i64 i, idx n)
     return k < 0 || k >= n ? -1 : (idx)k;
 }
 
+/* The position of a tuple of indices into axes of these sizes, where `at` is that in the axes before; -1: outside. */
+HELPER idx rt_indices(const i64 *index, int depth, const idx *dim, idx at)
+{
+    for (int d = 0; d < depth; d++) {
+        const idx k = rt_index(index[d], dim[d]);
+        if (k < 0)
+            return -1;
+        at = at * dim[d] + k;
+    }
+    return at;
+}
+
 /* Advances i to the next index tuple of some axes, the last axis fastest, and *at by the strides `step`. 0: it was the
  * last. */
 HELPER int rt_next(idx *i, int rank, const idx *dim, const idx *step, idx *at)

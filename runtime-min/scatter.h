@@ -81,13 +81,9 @@ KERNEL int FN2(scatter_nd)(const void *from, const U *indices, const void *updat
     if (x != y)
         MOVE(y, 0, x, 0, p.size);
     for (idx i = 0; i < p.count; i++) {
-        idx at = 0;
-        for (int d = 0; d < p.depth; d++) {
-            const idx k = rt_index(LDU(indices, i * p.depth + d), p.dim[d]);
-            if (k < 0)
-                return RT_BAD_INDEX;
-            at = at * p.dim[d] + k;
-        }
+        const idx at = rt_indices(indices + i * p.depth, p.depth, p.dim, 0);
+        if (at < 0)
+            return RT_BAD_INDEX;
         MOVE(y, at * p.inner, u, i * p.inner, p.inner);
     }
     return RT_OK;
@@ -143,13 +139,9 @@ KERNEL int FN2(scatter_nd_reduce)(const T *x, const U *indices, const T *u, T *y
     if (x != y)
         memcpy(y, x, (size_t)p.size * sizeof *y);
     for (idx i = 0; i < p.count; i++) {
-        idx at = 0;
-        for (int d = 0; d < p.depth; d++) {
-            const idx k = rt_index(LDU(indices, i * p.depth + d), p.dim[d]);
-            if (k < 0)
-                return RT_BAD_INDEX;
-            at = at * p.dim[d] + k;
-        }
+        const idx at = rt_indices(indices + i * p.depth, p.depth, p.dim, 0);
+        if (at < 0)
+            return RT_BAD_INDEX;
         for (idx j = 0; j < p.inner; j++)
             ST(y, at * p.inner + j, FN2(scatter_value)(LD(y, at * p.inner + j), LD(u, i * p.inner + j), p.reduce));
     }

@@ -117,39 +117,24 @@ RT_INLINE vec vec_fma(vec a, vec b, vec c)
 }
 
 /* The elementwise maximum, and the minimum; NaN if b is (then a must not be). */
-RT_INLINE vec vec_max(vec a, vec b)
-{
 #if RT_VEC == 16
-    return (vec)_mm512_max_ps((__m512)a, (__m512)b);
+#define RT_EXTREME(name, is, op) (vec)_mm512_##name##_ps((__m512)a, (__m512)b)
 #elif RT_VEC == 8
-    return (vec)_mm256_max_ps((__m256)a, (__m256)b);
+#define RT_EXTREME(name, is, op) (vec)_mm256_##name##_ps((__m256)a, (__m256)b)
 #elif defined __SSE2__
-    return (vec)_mm_max_ps((__m128)a, (__m128)b);
+#define RT_EXTREME(name, is, op) (vec)_mm_##name##_ps((__m128)a, (__m128)b)
 #elif defined __aarch64__ /* vmaxq_f32 orders 0 and -0 differently */
-    return (vec)vbslq_f32(vcgtq_f32((float32x4_t)a, (float32x4_t)b), (float32x4_t)a, (float32x4_t)b);
+#define RT_EXTREME(name, is, op)                                                                                       \
+    (vec)vbslq_f32(vc##is##q_f32((float32x4_t)a, (float32x4_t)b), (float32x4_t)a, (float32x4_t)b)
 #elif RT_VEC == 4
-    return (vec)vpselq_f32((float32x4_t)a, (float32x4_t)b, vcmpgtq_f32((float32x4_t)a, (float32x4_t)b));
+#define RT_EXTREME(name, is, op)                                                                                       \
+    (vec)vpselq_f32((float32x4_t)a, (float32x4_t)b, vcmp##is##q_f32((float32x4_t)a, (float32x4_t)b))
 #else
-    return a > b ? a : b;
+#define RT_EXTREME(name, is, op) a op b ? a : b
 #endif
-}
-
-RT_INLINE vec vec_min(vec a, vec b)
-{
-#if RT_VEC == 16
-    return (vec)_mm512_min_ps((__m512)a, (__m512)b);
-#elif RT_VEC == 8
-    return (vec)_mm256_min_ps((__m256)a, (__m256)b);
-#elif defined __SSE2__
-    return (vec)_mm_min_ps((__m128)a, (__m128)b);
-#elif defined __aarch64__
-    return (vec)vbslq_f32(vcltq_f32((float32x4_t)a, (float32x4_t)b), (float32x4_t)a, (float32x4_t)b);
-#elif RT_VEC == 4
-    return (vec)vpselq_f32((float32x4_t)a, (float32x4_t)b, vcmpltq_f32((float32x4_t)a, (float32x4_t)b));
-#else
-    return a < b ? a : b;
-#endif
-}
+RT_INLINE vec vec_max(vec a, vec b) { return RT_EXTREME(max, gt, >); }
+RT_INLINE vec vec_min(vec a, vec b) { return RT_EXTREME(min, lt, <); }
+#undef RT_EXTREME
 
 /* The first n elements only: the others are loaded as 0, and not stored. All of them when n >= RT_VEC. */
 RT_INLINE vec vec_load_some(const f32 *p, idx n)

@@ -39,9 +39,9 @@ struct Op {
     /* Adapts the attributes to a transposition of all inputs and of the output by perm (new axis i is old axis
      * perm[i]); false: impossible. permute_axis does so for an attribute "axis". ELEMENTWISE operators need no hook. */
     bool (*permute)(Node *n, const int64_t *perm, int rank);
-    /* n computes x * factor or x + offset, with x its input k and a constant input c: sets *factor or *offset, to c or
-     * to a node that is made from c and inserted before `before`; false: neither. */
-    bool (*scale_or_offset)(Node *before, int k, Value *c, Value **factor, Value **offset);
+    /* With the flag SCALES or OFFSETS: the operator of c such that x * inverse(c), or x + inverse(c), is n's result if x
+     * is its input 0 and c its input 1; NULL: it is x * c, or x + c, whichever comes first. */
+    const char *inverse;
     /* Folds y * factor[channel] + offset[channel] (constants with one element per output channel, or NULL) into n's
      * constant weights and bias; false: impossible. */
     bool (*fold_scale)(Node *n, Value *factor, Value *offset);
@@ -71,6 +71,8 @@ enum {
     STOPS = 1 << 12,              /* running it is an error: it is kept even if its results are not used */
     PRETYPED = 1 << 11,           /* the creator sets type and shape (or its upper bound) of the outputs */
     CUSTOM = 1 << 13,             /* the user's (--custom-op): any number of arguments, any attributes */
+    SCALES = 1 << 14,             /* multiplies two values, see `inverse` */
+    OFFSETS = 1 << 15,            /* adds two values */
 };
 
 /* Registers a table of schemas, at the foot of its file. */

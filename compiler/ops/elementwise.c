@@ -303,9 +303,10 @@ static void selu_1(Node *n)
 #define SINCE_13(name, signature, fn)                                                                                        \
     {name, 13, signature, "T=FB", "", infer_same, .pointwise = fn, .compatible = "6 T=F; 1 T=F / " CONSUMED}
 #define SINCE_22(name, old, signature, fn) {name, 22, signature, "T=FB", "", infer_same, .pointwise = fn, .compatible = #old " T=F"}
-#define ARITHMETIC(name, fn, as_scale) ARITHMETIC_OF(name, fn, as_scale, infer_broadcast)
-#define ARITHMETIC_OF(name, fn, as_scale, how)                                                                        \
-    {name, 14, AB_C, "T=NB", "", how, .pointwise = fn, .scale_or_offset = as_scale, .compatible = "13 T=" W "; 7 T=" W_7},      \
+#define ARITHMETIC(name, fn, affine, inverse_) ARITHMETIC_OF(name, fn, affine, inverse_, infer_broadcast)
+#define ARITHMETIC_OF(name, fn, affine, inverse_, how)                                                                \
+    {name, 14, AB_C, "T=NB", "", how, .pointwise = fn, .flags = affine, .inverse = inverse_,                          \
+     .compatible = "13 T=" W "; 7 T=" W_7},                                                                           \
     {name, 6, AB_C, "T=" W_7, BROADCAST, .expand = broadcast_before_7, .compatible = "1 T=F / " BROADCAST " " CONSUMED}
 #define LOGIC(name, fn)                                                                                                \
     {name, 7, AB_TEST, "T=bool T1=bool", "", infer_compare, .pointwise = fn},                                                \
@@ -320,45 +321,6 @@ static void selu_1(Node *n)
      .compatible = "12 T=N; 8 T=F"},                                                                                          \
         {name, 6, "data_0*:T -> " y ":T", "T=F", "", .expand = same_before_8, .compatible = "1 T=F / " CONSUMED}
 
-/* ---- elementwise operators as scales and offsets (Op.affine) ----------------------------------------------------- */
-
-static Value *folded(Node *before, const char *op, Value *c)
-{
-    Value *v = make(before, op, 1, c);
-    infer_node(v->def);
-    return v;
-}
-
-static bool add_as_scale(Node *before, int k, Value *c, Value **factor, Value **offset)
-{
-    (void)before, (void)k, (void)factor;
-    *offset = c;
-    return true;
-}
-
-static bool sub_as_scale(Node *before, int k, Value *c, Value **factor, Value **offset)
-{
-    (void)factor;
-    if (k == 0)
-        *offset = folded(before, "Neg", c);
-    return k == 0;
-}
-
-static bool mul_as_scale(Node *before, int k, Value *c, Value **factor, Value **offset)
-{
-    (void)before, (void)k, (void)offset;
-    *factor = c;
-    return true;
-}
-
-static bool div_as_scale(Node *before, int k, Value *c, Value **factor, Value **offset)
-{
-    (void)offset;
-    if (k == 0)
-        *factor = folded(before, "Reciprocal", c);
-    return k == 0;
-}
-
 /* Strings have a kernel of their own. */
 static void equal_infer(Node *n)
 {
@@ -372,8 +334,8 @@ static void equal_infer(Node *n)
 
 /* clang-format off */
 static const Op elementwise_ops[] = {
-    ARITHMETIC("Add", "add", add_as_scale), ARITHMETIC("Sub", "sub", sub_as_scale), ARITHMETIC("Mul", "mul", mul_as_scale),
-    ARITHMETIC_OF("Div", "div", div_as_scale, div_infer),
+    ARITHMETIC("Add", "add", OFFSETS, NULL), ARITHMETIC("Sub", "sub", OFFSETS, "Neg"), ARITHMETIC("Mul", "mul", SCALES, NULL),
+    ARITHMETIC_OF("Div", "div", SCALES, "Reciprocal", div_infer),
     {"Quotient", 1, AB_C, "T=NB", "", infer_broadcast, .pointwise = "div", .domain = "onnxcc"}, /* x / 0 is 0 */
     LOGIC("And", "and"), LOGIC("Or", "or"), LOGIC("Xor", "xor"),
     {"Not", 1, X_Y, "T=bool", "", infer_same, .pointwise = "not"},

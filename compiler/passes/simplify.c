@@ -320,10 +320,11 @@ static bool follows_linear(const Node *n, const Value *x)
 /* Folds y = x * c, x + c ... into the weights and the bias of the linear kernel that computes x for this node alone. */
 static bool fold_scale(Node *n)
 {
-    if (!n->op->scale_or_offset || n->out[0]->type != F32)
+    const bool scales = n->op->flags & SCALES;
+    if (!(n->op->flags & (SCALES | OFFSETS)) || n->out[0]->type != F32)
         return false;
     int k = n->in[1]->data ? 0 : 1;
-    Value *x = n->in[k], *c = n->in[1 - k], *factor = NULL, *offset = NULL;
+    Value *x = n->in[k], *c = n->in[1 - k];
     Node *linear = x->def;
     if (!c->data || c->data->symbolic || !follows_linear(n, x))
         return false;
@@ -331,9 +332,11 @@ static bool fold_scale(Node *n)
     Value *w = linear->in[1], *b = linear->n_in > 2 ? linear->in[2] : NULL;
     if (!c)
         return declines(REWRITE_SCALE, n, "%s is not one number for each channel", remark_value(n->in[1 - k]));
-    if (!n->op->scale_or_offset(linear, k, c, &factor, &offset))
+    if (n->op->inverse && k)
         return declines(REWRITE_SCALE, n, "%s is on the left", remark_value(n->in[1 - k]));
-    if (!linear->op->fold_scale(linear, factor, offset))
+    if (n->op->inverse)
+        c = inferred(make(linear, n->op->inverse, 1, c));
+    if (!linear->op->fold_scale(linear, scales ? c : NULL, scales ? NULL : c))
         return declines(REWRITE_SCALE, n, "the weights of %s cannot be changed", remark_node(linear));
     (void)applies(REWRITE_SCALE, n, "of %s", remark_node(linear));
     keep_name(linear, 1, w);

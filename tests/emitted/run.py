@@ -17,6 +17,7 @@ import onnx.parser
 import onnxruntime
 
 from cache import kept
+from checks import check, counts
 from models import SPECIAL_BITS, TABLE
 from stack import deepest
 from targets import neighbours
@@ -34,14 +35,6 @@ CROSS = {
     "RISC-V of 64 bits": "clang-14 --target=riscv64-unknown-elf -march=rv64gc -ffreestanding",
     "RISC-V of 32 bits": "clang-14 --target=riscv32-unknown-elf -march=rv32imac -ffreestanding",
 }
-counts = {True: 0, False: 0}
-
-
-def check(good, what):
-    counts[bool(good)] += 1
-    if not good:
-        print("FAIL", what, flush=True)
-    return good
 
 
 def run(*command, **options):

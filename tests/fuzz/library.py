@@ -12,6 +12,8 @@ import tempfile
 import numpy as np
 from onnx import TensorProto, numpy_helper, parser
 
+from checks import check, counts
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD, CC, LIBS = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2].split(), sys.argv[3:]
 WARN = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"]
@@ -23,13 +25,6 @@ int main(int n, char **path)
     return library && dlsym(library, "onnxcc_compile") && !dlsym(library, "pool_alloc") ? 0 : 1;
 }
 """
-counts = {True: 0, False: 0}
-
-
-def check(good, what):
-    counts[bool(good)] += 1
-    if not good:
-        print("FAIL", what)
 
 
 def run(*command, **how):

@@ -21,6 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import headers
 import texts
+from checks import check, counts
 from texts import MARK, PLACE, TEXTS
 
 BUILD = pathlib.Path(os.environ["B"])
@@ -31,14 +32,6 @@ CC = ["gcc", "-std=c99", "-D_GNU_SOURCE", "-trigraphs", "-pedantic", "-Wall", "-
 CXX = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 EVERY = 1 if FULL else 12
 NAMES_PER_MODEL = 120
-counts = {True: 0, False: 0}
-
-
-def check(good, what):
-    counts[bool(good)] += 1
-    if not good:
-        print("FAIL", what, flush=True)
-    return good
 
 
 def run(*command, **options):

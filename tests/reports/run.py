@@ -13,16 +13,11 @@ import onnx
 from onnx import helper, numpy_helper
 from onnx.parser import parse_model
 
+from checks import check, counts
+
 BUILD = pathlib.Path(os.environ["B"])
 WORK = BUILD / "reports"
 INCLUDE = f"-I{BUILD / 'include'}"
-counts = {True: 0, False: 0}
-
-
-def check(good, what):
-    counts[bool(good)] += 1
-    if not good:
-        print("FAIL", what, flush=True)
 
 
 def run(*command, cwd=WORK):

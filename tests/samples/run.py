@@ -10,15 +10,10 @@ import wave
 
 import numpy as np
 
+from checks import check, counts
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = (ROOT / os.environ["B"] / "samples").resolve()
-counts = {True: 0, False: 0}
-
-
-def check(good, what):
-    counts[bool(good)] += 1
-    if not good:
-        print("FAIL", what)
 
 
 def build(sample):

@@ -100,35 +100,20 @@ WIDE __m512 wide_permutexvar_ps(__m512i index, __m512 v)
     return v;
 }
 
-WIDE __m512i wide_cvtepi8_epi16(__m256i v)
-{
-    int8_t from[32];
-    wide_16 r;
-    memcpy(from, &v, sizeof from);
-    for (int i = 0; i < 32; i++)
-        r[i] = from[i];
-    return (__m512i)r;
-}
-
-WIDE __m512i wide_cvtepi8_epi32(__m128i v)
-{
-    int8_t from[16];
-    wide_32 r;
-    memcpy(from, &v, sizeof from);
-    for (int i = 0; i < 16; i++)
-        r[i] = from[i];
-    return (__m512i)r;
-}
-
-WIDE __m512i wide_cvtepu8_epi32(__m128i v)
-{
-    uint8_t from[16];
-    wide_32 r;
-    memcpy(from, &v, sizeof from);
-    for (int i = 0; i < 16; i++)
-        r[i] = from[i];
-    return (__m512i)r;
-}
+/* Integers as wider ones: `count` of type T. */
+#define WIDE_EXTENSION(name, vector, T, count, to)                                                                     \
+    WIDE __m512i name(vector v)                                                                                        \
+    {                                                                                                                  \
+        T from[count];                                                                                                 \
+        to r;                                                                                                          \
+        memcpy(from, &v, sizeof from);                                                                                 \
+        for (int i = 0; i < count; i++)                                                                                \
+            r[i] = from[i];                                                                                            \
+        return (__m512i)r;                                                                                             \
+    }
+WIDE_EXTENSION(wide_cvtepi8_epi16, __m256i, int8_t, 32, wide_16)
+WIDE_EXTENSION(wide_cvtepi8_epi32, __m128i, int8_t, 16, wide_32)
+WIDE_EXTENSION(wide_cvtepu8_epi32, __m128i, uint8_t, 16, wide_32)
 
 WIDE __m128i wide_cvtepi32_epi8(__m512i v)
 {
