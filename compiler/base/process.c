@@ -65,14 +65,13 @@ static void catch_signals(void)
 #ifndef __SANITIZE_ADDRESS__ /* it has an alternate stack of its own, and frees it */
     sigaltstack(&(stack_t){.ss_sp = stack()->low + STACK, .ss_size = SIGNAL_STACK}, NULL);
 #endif
-    const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        catch_signal(ends[i]);
+    const int caught[] = {
 #ifndef __SANITIZE_ADDRESS__ /* it reports these itself */
-    const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        catch_signal(faults[i]);
+        SIGSEGV, SIGBUS,  SIGFPE, SIGILL,  SIGABRT,
 #endif
+        SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
+        catch_signal(caught[i]);
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the file size limit then fails with an error */
 }
 

@@ -22,12 +22,9 @@ const Target *target_find(const char *target)
 /* Does the name match one of the patterns, which are separated by blanks? */
 static bool fits(const char *target, const char *patterns)
 {
-    size_t n;
-    for (const char *p = patterns; *p; p += n + (p[n] != 0)) {
-        n = strcspn(p, " ");
-        if (!fnmatch(name_bytes(p, n)->s, target, FNM_CASEFOLD))
+    for (const char *p = patterns; *p; p += *p == ' ')
+        if (!fnmatch(name_until(&p, " ")->s, target, FNM_CASEFOLD))
             return true;
-    }
     return false;
 }
 

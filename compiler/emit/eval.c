@@ -112,16 +112,16 @@ static void forget_symbols(const Graph *g)
         s->known = false;
 }
 
+#define stop_at(n, ...) (error_node(n, "", __VA_ARGS__), stop_on_errors())
+
 /* Checks that all slices of a scan output have the size of the first one, which is recorded in `size`. */
 static void check_stacked(const Node *n, const Dims *stacked, int64_t iteration, int64_t *size)
 {
     for (int i = 0; i < stacked->n; i++) {
         int64_t now = dim_eval(stacked->at[i]);
-        if (iteration && now != size[i]) {
-            error_node(n, "", "at run time: the slices of a scan output differ in size: %lld and %lld",
-                       (long long)size[i], (long long)now);
-            stop_on_errors();
-        }
+        if (iteration && now != size[i])
+            stop_at(n, "at run time: the slices of a scan output differ in size: %lld and %lld", (long long)size[i],
+                    (long long)now);
         size[i] = now;
     }
 }
@@ -178,18 +178,15 @@ static void eval_node(Eval *e, Node *n)
         symbols_inside(n, start_symbol, NULL);
         (node_attr(n, "body") ? eval_loop : eval_if)(e, n);
         symbols_end(n);
-    } else if (n->op->flags & CUSTOM) {
-        error_node(n, "", "a custom operator's function exists only in the C program");
-        stop_on_errors();
-    } else if (n->call.kernel || n->call.loop) {
+    } else if (n->op->flags & CUSTOM)
+        stop_at(n, "a custom operator's function exists only in the C program");
+    else if (n->call.kernel || n->call.loop) {
         int status = run_call(n, bytes_of, e, dim_is(n->call.scratch, 0) ? NULL : e->arena + n->scratch_offset);
-        if (status) {
-            error_node(n, "", "at run time: %s",
-                       status == RT_BAD_INDEX  ? "an index is outside its range"
-                       : status == RT_BAD_SIZE ? "a size is outside its bounds"
-                                               : "a value is outside its range");
-            stop_on_errors();
-        }
+        if (status)
+            stop_at(n, "at run time: %s",
+                    status == RT_BAD_INDEX  ? "an index is outside its range"
+                    : status == RT_BAD_SIZE ? "a size is outside its bounds"
+                                            : "a value is outside its range");
         for (int i = 0; i < n->call.n_size; i++)
             set_symbol(n->call.size[i], n->call.size[i]->value);
     }

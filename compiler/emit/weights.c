@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/output.h"
 #include "read/read.h"
+#include "rt.h"
 
 enum { ALIGN = 64, FILE_LIMIT = 1 << 20 };
 
@@ -47,20 +48,14 @@ static void add_call(const Call *c)
 
 static void text_nan(Text *t, Type type, double v)
 {
-    union {
-        float f;
-        uint32_t u;
-    } narrow = {(float)v};
-    union {
-        double f;
-        uint64_t u;
-    } wide = {v};
-    if (type != F64 ? narrow.u == 0x7fc00000 : wide.u == 0x7ff8000000000000)
+    const uint32_t narrow = rt_u32((float)v);
+    const uint64_t wide = rt_u64(v);
+    if (type != F64 ? narrow == 0x7fc00000 : wide == 0x7ff8000000000000)
         text_put(t, "RT_NAN%s", type == F64 ? "_F64" : "");
     else if (type != F64)
-        text_put(t, "rt_f32(0x%08x)", narrow.u);
+        text_put(t, "rt_f32(0x%08x)", narrow);
     else
-        text_put(t, "rt_f64(UINT64_C(0x%016llx))", (unsigned long long)wide.u);
+        text_put(t, "rt_f64(UINT64_C(0x%016llx))", (unsigned long long)wide);
 }
 
 void text_float(Text *t, Type type, double v)

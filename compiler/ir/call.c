@@ -115,12 +115,11 @@ static void bind_map_row(Node *n)
 {
     double literal[4];
     int k = 0;
-    const char *s = n->op->pointwise, *end = strchr(s, ' ');
-    Name fn = end ? name_bytes(s, (size_t)(end - s)) : name(s);
-    while (end) {
-        const char *a = strchr(end, '@') + 1;
-        end = strchr(a, ' ');
-        const char *attr = end ? name_bytes(a, (size_t)(end - a))->s : a;
+    const char *s = n->op->pointwise;
+    Name fn = name_until(&s, " ");
+    while (*s) {
+        s += strlen(" @");
+        const char *attr = name_until(&s, " ")->s;
         const FormalAttr *f = formal_attr(op_signature(n->op), attr);
         if (!f)
             bug("map of %s names attribute %s", n->op->name, attr);

@@ -119,15 +119,6 @@ static bool is_within_budget(const Node *n)
     return false;
 }
 
-static void run_now(Node *n);
-
-void run_node(Node *n)
-{
-    const Node *before = node_in_work(n);
-    run_now(n);
-    node_in_work(before);
-}
-
 /* n's kernel failed. A node that may never run is not folded then, unless its result is needed now. */
 static void report_failure(Node *n, int status)
 {
@@ -183,6 +174,13 @@ static void run_now(Node *n)
     }
     EACH_IN (v, n)
         tensor_drop(v->data);
+}
+
+void run_node(Node *n)
+{
+    const Node *before = node_in_work(n);
+    run_now(n);
+    node_in_work(before);
 }
 
 Tensor *run_one(Node *n)

@@ -10,15 +10,16 @@ typedef struct Chosen {
 } Chosen;
 PART(Chosen, chosen)
 
-#define REWRITE_WORD(id, word, done) word,
-static const char *const word_of[] = {REWRITES(REWRITE_WORD)};
-#define REWRITE_DONE(id, word, done) done,
-static const char *const done_of[] = {REWRITES(REWRITE_DONE)};
+static const struct {
+    const char *word, *done;
+} texts[] = {
+#define REWRITE_ROW(id, word, done) {word, done},
+    REWRITES(REWRITE_ROW)};
 
 void remarks_choose(const char *what)
 {
     int i = 0;
-    while (what && i < REWRITE_COUNT && strcmp(what, word_of[i]))
+    while (what && i < REWRITE_COUNT && strcmp(what, texts[i].word))
         i++;
     const bool of_rewrite = what && i < REWRITE_COUNT;
     chosen()->rewrites = of_rewrite ? 1u << i : REMARKS_ALL;
@@ -47,8 +48,8 @@ static bool is_wanted(const char *s)
 void remark(Rewrite r, const Node *n, bool applied, const char *why)
 {
     const TextMark mark = text_mark();
-    const char *s =
-        text_format("remark[%s]: %s: %s%s: %s", word_of[r], node_place(n), applied ? "" : "not ", done_of[r], why);
+    const char *s = text_format("remark[%s]: %s: %s%s: %s", texts[r].word, node_place(n), applied ? "" : "not ",
+                                texts[r].done, why);
     text_release(mark);
     if (is_wanted(s))
         note("%s\n", s);

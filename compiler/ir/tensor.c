@@ -17,13 +17,7 @@ int64_t tensor_count(const Tensor *t)
 
 size_t tensor_size(const Tensor *t) { return type_bytes(t->type, tensor_count(t)); }
 
-Shape tensor_shape(const Tensor *t)
-{
-    Shape s = {.rank = t->rank};
-    for (int i = 0; i < t->rank; i++)
-        s.dim[i] = D(t->dim[i]);
-    return s;
-}
+Shape tensor_shape(const Tensor *t) { return shape_of_numbers(t->rank, t->dim); }
 
 static Tensor *tensor_bare(Type type, int rank, const int64_t *dim)
 {

@@ -94,6 +94,14 @@ Shape shape_of(int rank, const Dim *dim)
     return s;
 }
 
+Shape shape_of_numbers(int rank, const int64_t *dim)
+{
+    Shape s = {.rank = rank};
+    for (int i = 0; i < rank; i++)
+        s.dim[i] = D(dim[i]);
+    return s;
+}
+
 PART(Map, kept) /* hash -> Shape */
 
 const Shape *shape_keep(Shape s)
@@ -111,13 +119,7 @@ const Shape *shape_keep(Shape s)
     return same;
 }
 
-const int64_t *dims_keep(int rank, const int64_t *dim)
-{
-    Shape s = {.rank = rank};
-    for (int i = 0; i < rank; i++)
-        s.dim[i] = D(dim[i]);
-    return &shape_keep(s)->dim->v;
-}
+const int64_t *dims_keep(int rank, const int64_t *dim) { return &shape_keep(shape_of_numbers(rank, dim))->dim->v; }
 
 Shape shape_list(int rank, ...)
 {

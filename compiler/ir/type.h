@@ -43,6 +43,7 @@ typedef struct Shape {
     Dim dim[MAX_RANK];
 } Shape;
 Shape shape_of(int rank, const Dim *dim);
+Shape shape_of_numbers(int rank, const int64_t *dim);
 const Shape *shape_keep(Shape s);                       /* interned: equal shapes have the same address */
 const int64_t *dims_keep(int rank, const int64_t *dim); /* the same for numbers */
 Shape shape_list(int rank, ...);                        /* Dims */

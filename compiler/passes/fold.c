@@ -18,14 +18,12 @@ static bool is_symbolic_integer(const Value *v)
 
 static const Dim dim_unknown = {INT64_MIN}; /* no dimension has this value */
 
-static Dim dim_negate(Dim a) { return dim_sub(D(0), a); }
 static Dim dim_quotient(Dim a, Dim b)
 {
     if (dim_is_const(b) && dim_value(b) > 0 && dim_low(a) >= 0)
         return dim_div(a, b);
     return dim_is_const(a) && dim_is_const(b) && dim_value(b) ? D(dim_value(a) / dim_value(b)) : dim_unknown;
 }
-static Dim dim_not(Dim a) { return dim_eq_expr(a, D(0)); }
 static Dim dim_greater(Dim a, Dim b) { return dim_less_expr(b, a); }
 
 /* The scalar functions that can be applied to symbolic integers. */
@@ -37,16 +35,13 @@ static bool scalar_dims(const char *fn, int n, const Dim *x, Dim *y)
     } twos[] = {{"add", dim_add},        {"sub", dim_sub},       {"mul", dim_mul},
                 {"div", dim_quotient},   {"min", dim_min},       {"max", dim_max},
                 {"less", dim_less_expr}, {"equal", dim_eq_expr}, {"greater", dim_greater}};
-    static const struct {
-        const char *fn;
-        Dim (*one)(Dim);
-    } ones[] = {{"neg", dim_negate}, {"not", dim_not}};
     for (size_t i = 0; n == 2 && i < sizeof twos / sizeof *twos; i++)
         if (!strcmp(fn, twos[i].fn))
             return *y = twos[i].two(x[0], x[1]), !dim_identical(*y, dim_unknown);
-    for (size_t i = 0; n == 1 && i < sizeof ones / sizeof *ones; i++)
-        if (!strcmp(fn, ones[i].fn))
-            return *y = ones[i].one(x[0]), true;
+    if (!strcmp(fn, "neg"))
+        return *y = dim_sub(D(0), x[0]), true;
+    if (!strcmp(fn, "not"))
+        return *y = dim_eq_expr(x[0], D(0)), true;
     if (n == 3 && !strcmp(fn, "where"))
         return *y = dim_select(x[0], x[1], x[2]), true;
     if (n == 1 && (!strcmp(fn, "to") || !strcmp(fn, "identity")))

@@ -444,12 +444,8 @@ static Node *expand(Node *n)
 
 static void infer_now(Node *n)
 {
-    if (is_poisoned(n) || !are_inputs_usable(n)) {
-        poison(n);
-        return;
-    }
     int errors = error_count(), assumed = assumption_count();
-    if (!check_types(n)) {
+    if (is_poisoned(n) || !are_inputs_usable(n) || !check_types(n)) {
         poison(n);
         return;
     }

@@ -124,11 +124,7 @@ static Node *copy_node(Copy *c, const Node *n, Graph *g, Node *before)
 static Graph *copy_graph(Copy *c, Graph *g, Node *owner)
 {
     Graph *h = NEW(Graph);
-    h->name = g->name;
-    h->model = g->model;
-    h->parent = owner->graph;
-    h->owner = owner;
-    h->path = g->path;
+    *h = (Graph){.name = g->name, .model = g->model, .parent = owner->graph, .owner = owner, .path = g->path};
     for (int i = 0; i < g->in.n; i++)
         vec_push(&h->in, copy_value(c, h, g->in.at[i]));
     for (int i = 0; i < g->init.n; i++)

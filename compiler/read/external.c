@@ -186,30 +186,19 @@ static const char *shown_path(const Model *m, Name location)
     return t.s;
 }
 
-static bool has_parent_step(Name n)
-{
-    for (uint32_t i = 0, start = 0; i <= n->n; i++)
-        if (i == n->n || n->s[i] == '/') {
-            if (i - start == 2 && n->s[start] == '.' && n->s[start + 1] == '.')
-                return true;
-            start = i + 1;
-        }
-    return false;
-}
-
 /* Opens and maps the file; reports a problem once. */
 static void open_file(Model *m, Name location, File *f, const Path *p)
 {
     const char *path = shown_path(m, location);
     f->bad = true;
     if (m->dir < 0) {
-        error_at(path_text(p), "EXT-03",
-                 "the data is in '%s', but a model without a folder (standard input) has no files beside it",
-                 printable(location));
+        error_path(p, "EXT-03",
+                   "the data is in '%s', but a model without a folder (standard input) has no files beside it",
+                   printable(location));
         return;
     }
-    if (location->s[0] == '/' || has_parent_step(location)) {
-        error_at(path_text(p), "EXT-05", "'%s' may lead outside the model's folder", printable(location));
+    if (location->s[0] == '/' || strstr(text_format("/%s/", location->s), "/../")) {
+        error_path(p, "EXT-05", "'%s' may lead outside the model's folder", printable(location));
         note_help("the location must be relative, without '..'");
         return;
     }
@@ -217,15 +206,15 @@ static void open_file(Model *m, Name location, File *f, const Path *p)
     int fd = keep_open(open_beneath(m->dir, location->s));
     struct stat st;
     if (fd < 0 && (errno == ELOOP || errno == EXDEV)) {
-        error_at(path_text(p), "EXT-07", "'%s' is a symbolic link, or is reached through one", path);
+        error_path(p, "EXT-07", "'%s' is a symbolic link, or is reached through one", path);
         note_help("put the file itself beside the model");
     } else if (fd < 0 || fstat(fd, &st))
-        error_at(path_text(p), "EXT-18", "cannot open '%s': %s", path, strerror(errno));
+        error_path(p, "EXT-18", "cannot open '%s': %s", path, strerror(errno));
     else if (!S_ISREG(st.st_mode))
-        error_at(path_text(p), "EXT-07", "'%s' is not a regular file", path);
+        error_path(p, "EXT-07", "'%s' is not a regular file", path);
     else if (st.st_nlink != 1) {
-        error_at(path_text(p), "EXT-07", "'%s' has %lu hard links, so it may be a file of another folder", path,
-                 (unsigned long)st.st_nlink);
+        error_path(p, "EXT-07", "'%s' has %lu hard links, so it may be a file of another folder", path,
+                   (unsigned long)st.st_nlink);
         note_help("make it a copy of its own");
     } else if (!map_file(fd, (size_t)st.st_size, &f->s))
         fail(EXIT_IO, "cannot read '%s': %s", path, strerror(errno));
@@ -269,7 +258,7 @@ static bool read_entries(const Wire *w, Entries *e, const Path *p)
                    : name_is(key, "checksum") ? &e->checksum
                                               : NULL;
         if (to && *to) {
-            error_at(path_text(q), "EXT-13", "the key '%s' is there twice", key->s);
+            error_path(q, "EXT-13", "the key '%s' is there twice", key->s);
             good = false;
         } else if (to)
             *to = wire_name(&proto.value);
@@ -277,7 +266,7 @@ static bool read_entries(const Wire *w, Entries *e, const Path *p)
             warn_strict(path_text(q), "EXT-13", "unknown key '%s'", printable(key));
     }
     if (good && (!e->location || !e->location->n || strlen(e->location->s) != e->location->n)) {
-        error_at(path_text(p), "EXT-03", "the data is said to be in another file, but no file name is given");
+        error_path(p, "EXT-03", "the data is said to be in another file, but no file name is given");
         note_help("external_data needs the key 'location'");
         return false;
     }
@@ -293,7 +282,7 @@ static bool read_decimal(Name n, const char *key, const char *code, uint64_t oth
         good = n->s[i] >= '0' && n->s[i] <= '9' && !__builtin_mul_overflow(*v, 10u, v) &&
                !__builtin_add_overflow(*v, (uint64_t)(n->s[i] - '0'), v);
     if (!good)
-        error_at(path_text(p), code, "%s '%s' is not a number of bytes", key, printable(n));
+        error_path(p, code, "%s '%s' is not a number of bytes", key, printable(n));
     return good;
 }
 
@@ -310,7 +299,7 @@ static bool checksum_agrees(File *f, Name given, Name location, const Path *p)
     for (int i = 0; i < 40; i++)
         same &= f->sha1[i] == (given->s[i] | 0x20) || f->sha1[i] == given->s[i];
     if (!same)
-        error_at(path_text(p), "EXT-12", "'%s' has the SHA-1 %s, not %s", printable(location), f->sha1, given->s);
+        error_path(p, "EXT-12", "'%s' has the SHA-1 %s, not %s", printable(location), f->sha1, given->s);
     return same;
 }
 
@@ -322,14 +311,14 @@ bool external_span(Model *m, const Wire *entries, uint64_t size, Span *bytes, co
         !read_decimal(e.length, "length", "EXT-09", size, &length, p))
         return false;
     if (length != size)
-        return error_at(path_text(p), "EXT-09", "length is %llu bytes, but the tensor's type and shape need %llu",
-                        (unsigned long long)length, (unsigned long long)size);
+        return error_path(p, "EXT-09", "length is %llu bytes, but the tensor's type and shape need %llu",
+                          (unsigned long long)length, (unsigned long long)size);
     File *f = find_file(m, e.location, p);
     if (!f)
         return false;
     if (offset > f->s.n || size > f->s.n - offset)
-        return error_at(path_text(p), "EXT-10", "'%s' has %zu bytes; the tensor needs %llu from byte %llu on",
-                        printable(e.location), f->s.n, (unsigned long long)size, (unsigned long long)offset);
+        return error_path(p, "EXT-10", "'%s' has %zu bytes; the tensor needs %llu from byte %llu on",
+                          printable(e.location), f->s.n, (unsigned long long)size, (unsigned long long)offset);
     if (e.checksum && !checksum_agrees(f, e.checksum, e.location, p))
         return false;
     *bytes = (Span){f->s.at + offset, (size_t)size};

@@ -35,69 +35,71 @@ static bool is_text(Span s)
     return high <= n / 2;
 }
 
+typedef struct FileKind { /* of files that have `magic` at this byte */
+    int at;
+    const char *magic, *what, *help;
+} FileKind;
+
+static const char *find_kind(Span s, const FileKind *kinds, size_t n, const char **help)
+{
+    for (size_t i = 0; i < n; i++)
+        if (starts_with(s, (size_t)kinds[i].at, kinds[i].magic, strlen(kinds[i].magic))) {
+            *help = kinds[i].help;
+            return kinds[i].what;
+        }
+    return NULL;
+}
+
 /* The kind of a text file. */
 static const char *text_kind(Span s, const char **help)
 {
-    static const struct {
-        const char *start, *what, *help;
-    } kinds[] = {
-        {"version https://git-lfs", "a Git LFS pointer", "fetch the file itself: git lfs pull"},
-        {"<!DOCTYPE html", "a web page", "download the file itself, not the page that shows it"},
-        {"<html", "a web page", "download the file itself, not the page that shows it"},
-        {"<?xml", "XML", NULL},
-        {"{", "JSON", NULL},
-        {"ir_version:", "a model as protobuf text",
+    static const FileKind kinds[] = {
+        {0, "version https://git-lfs", "a Git LFS pointer", "fetch the file itself: git lfs pull"},
+        {0, "<!DOCTYPE html", "a web page", "download the file itself, not the page that shows it"},
+        {0, "<html", "a web page", "download the file itself, not the page that shows it"},
+        {0, "<?xml", "XML", NULL},
+        {0, "{", "JSON", NULL},
+        {0, "ir_version:", "a model as protobuf text",
          "convert it: onnx.save(onnx.load(FILE, 'textproto'), 'model.onnx')"},
-        {"<", "a model as ONNX text",
+        {0, "<", "a model as ONNX text",
          "convert it: onnx.save(onnx.parser.parse_model(open(FILE).read()), 'model.onnx')"},
     };
     while (s.n && strchr(" \t\r\n", *s.at)) {
         s.at++;
         s.n--;
     }
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (starts_with(s, 0, kinds[i].start, strlen(kinds[i].start))) {
-            *help = kinds[i].help;
-            return kinds[i].what;
-        }
-    return "a text";
+    const char *what = find_kind(s, kinds, sizeof kinds / sizeof *kinds, help);
+    return what ? what : "a text";
 }
 
 /* The name of another format, recognised by first bytes that no model has; NULL: it may be a model. */
 static const char *other_format(Span s, const char **help)
 {
     /* clang-format off */
-    static const struct {
-        int at, n;
-        const char *magic, *what, *help;
-    } kinds[] = {
-        {0, 2, "\x1f\x8b", "gzip", "unpack it: gunzip"},
-        {0, 4, "PK\3\4", "a ZIP archive (PyTorch and Keras save such files)", "export the model as ONNX: torch.onnx.export"},
-        {0, 6, "\xfd" "7zXZ", "xz", "unpack it: unxz"},
-        {0, 4, "\x28\xb5\x2f\xfd", "zstd", "unpack it: unzstd"},
-        {0, 3, "BZh", "bzip2", "unpack it: bunzip2"},
-        {0, 8, "\x89HDF\r\n\x1a\n", "HDF5 (Keras saves such files)", "convert the model: tf2onnx"},
-        {4, 4, "TFL3", "TensorFlow Lite", "convert the model: tf2onnx --tflite"},
-        {4, 4, "ORTM", "ONNX Runtime's own format", "use the model that it was made of"},
-        {0, 4, "GGUF", "GGUF", NULL},
-        {0, 6, "\x93NUMPY", "a NumPy array", NULL},
-        {0, 8, "\x89PNG\r\n\x1a\n", "a PNG image", NULL},
-        {0, 4, "\x7f" "ELF", "an ELF object", NULL},
-        {0, 5, "%PDF-", "a PDF document", NULL},
-        {0, 3, "\x80\x02\x8a", "a Python pickle (old PyTorch saves such files)", "export the model as ONNX: torch.onnx.export"},
-        {0, 3, "\x80\x03" "c", "a Python pickle", "export the model as ONNX: skl2onnx"},
-        {0, 3, "\x80\x04\x95", "a Python pickle", "export the model as ONNX: skl2onnx"},
-        {0, 3, "\x80\x05\x95", "a Python pickle", "export the model as ONNX: skl2onnx"},
+    static const FileKind kinds[] = {
+        {0, "\x1f\x8b", "gzip", "unpack it: gunzip"},
+        {0, "PK\3\4", "a ZIP archive (PyTorch and Keras save such files)", "export the model as ONNX: torch.onnx.export"},
+        {0, "\xfd" "7zXZ", "xz", "unpack it: unxz"},
+        {0, "\x28\xb5\x2f\xfd", "zstd", "unpack it: unzstd"},
+        {0, "BZh", "bzip2", "unpack it: bunzip2"},
+        {0, "\x89HDF\r\n\x1a\n", "HDF5 (Keras saves such files)", "convert the model: tf2onnx"},
+        {4, "TFL3", "TensorFlow Lite", "convert the model: tf2onnx --tflite"},
+        {4, "ORTM", "ONNX Runtime's own format", "use the model that it was made of"},
+        {0, "GGUF", "GGUF", NULL},
+        {0, "\x93NUMPY", "a NumPy array", NULL},
+        {0, "\x89PNG\r\n\x1a\n", "a PNG image", NULL},
+        {0, "\x7f" "ELF", "an ELF object", NULL},
+        {0, "%PDF-", "a PDF document", NULL},
+        {0, "\x80\x02\x8a", "a Python pickle (old PyTorch saves such files)", "export the model as ONNX: torch.onnx.export"},
+        {0, "\x80\x03" "c", "a Python pickle", "export the model as ONNX: skl2onnx"},
+        {0, "\x80\x04\x95", "a Python pickle", "export the model as ONNX: skl2onnx"},
+        {0, "\x80\x05\x95", "a Python pickle", "export the model as ONNX: skl2onnx"},
     };
     /* clang-format on */
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (starts_with(s, (size_t)kinds[i].at, kinds[i].magic, (size_t)kinds[i].n)) {
-            *help = kinds[i].help;
-            return kinds[i].what;
-        }
-    if (starts_with(s, 4, "\0\0\0\0{\"", 6))
-        return "safetensors (weights without a graph)";
-    return is_text(s) ? text_kind(s, help) : NULL;
+    const char *what = find_kind(s, kinds, sizeof kinds / sizeof *kinds, help);
+    if (!what && starts_with(s, 4, "\0\0\0\0{\"", 6))
+        what = "safetensors (weights without a graph)";
+    return what || !is_text(s) ? what : text_kind(s, help);
 }
 
 static bool is_model(Span s)
@@ -133,8 +135,7 @@ static Imports read_imports(const Wire *w, const Path *p)
 {
     Imports all = {0};
     if (w->n > MAX_IMPORTS) /* searches are linear */
-        error_at(path_text(AT(p, "opset_import", -1)), "", "%d operator sets are imported; onnxcc allows %d", w->n,
-                 MAX_IMPORTS);
+        error_path(AT(p, "opset_import", -1), "", "%d operator sets are imported; onnxcc allows %d", w->n, MAX_IMPORTS);
     for (int i = 0; i < w->n && w->n <= MAX_IMPORTS; i++) {
         onnx_OperatorSetIdProto proto = {0};
         const Path *q = AT(p, "opset_import", i);
@@ -142,16 +143,16 @@ static Imports read_imports(const Wire *w, const Path *p)
             continue;
         const Import import = {domain_normal(wire_name(&proto.domain)), wire_int(&proto.version)};
         if (import.version < 1) {
-            error_at(path_text(q), "OPS-09", "the operator set '%s' %s", domain_text(import.domain),
-                     wire_has(&proto.version) ? "has a version below 1" : "has no version");
+            error_path(q, "OPS-09", "the operator set '%s' %s", domain_text(import.domain),
+                       wire_has(&proto.version) ? "has a version below 1" : "has no version");
             continue;
         }
         Import *same = find_import(&all, import.domain);
         if (!same)
             vec_push(&all, import);
         else if (same->version != import.version && p)
-            error_at(path_text(q), "FUN-15", "the function imports the operator set '%s' twice, versions %lld and %lld",
-                     domain_text(import.domain), (long long)same->version, (long long)import.version);
+            error_path(q, "FUN-15", "the function imports the operator set '%s' twice, versions %lld and %lld",
+                       domain_text(import.domain), (long long)same->version, (long long)import.version);
         else if (same->version != import.version)
             warn_at(path_text(q), "OPS-07", "the operator set '%s' is imported twice; the higher version counts",
                     domain_text(import.domain));
@@ -215,8 +216,8 @@ static void read_attr_names(Model *m, Function *f, const onnx_FunctionProto *pro
     for (int i = 0; i < proto->attribute.n; i++) {
         Name n = span_name(proto->attribute.list[i]);
         if (map_get(&seen, n) || !n->n)
-            error_at(path_text(AT(p, "attribute", i)), "FUN-10", "the attribute '%s' is %s", printable(n),
-                     n->n ? "there twice" : "without a name");
+            error_path(AT(p, "attribute", i), "FUN-10", "the attribute '%s' is %s", printable(n),
+                       n->n ? "there twice" : "without a name");
         map_put(&seen, n, f);
         vec_push(&f->attr, n);
     }
@@ -229,9 +230,9 @@ static void read_attr_names(Model *m, Function *f, const onnx_FunctionProto *pro
         if (!read_attr(m, proto->attribute_proto.list[i], &a, q, f->body, NULL))
             continue;
         if (map_get(&seen, a.name))
-            error_at(path_text(q), "FUN-10", "the attribute '%s' is there twice", printable(a.name));
+            error_path(q, "FUN-10", "the attribute '%s' is there twice", printable(a.name));
         if (a.ref)
-            error_at(path_text(q), "FUN-12", "the default of '%s' must be a value", printable(a.name));
+            error_path(q, "FUN-12", "the default of '%s' must be a value", printable(a.name));
         map_put(&seen, a.name, f);
         vec_push(&f->defaults, a);
     }
@@ -279,8 +280,8 @@ static void read_functions(Model *m, const Wire *w)
         Name key = function_key(f->domain, f->name, f->overload);
         const Function *other = map_get(&m->function_of, key);
         if (other)
-            error_at(path_text(p), "FUN-05", "the function '%s' of domain '%s' is there already: %s",
-                     printable(f->name), printable(f->domain), other->path);
+            error_path(p, "FUN-05", "the function '%s' of domain '%s' is there already: %s", printable(f->name),
+                       printable(f->domain), other->path);
         map_put(&m->function_of, key, f);
         vec_push(&m->functions, f);
     }
@@ -325,17 +326,17 @@ static void check_bindings(Model *m, const Wire *w, const char *field, const Gra
             continue;
         Name key = wire_name(&entry.key), value = wire_name(&entry.value);
         if (map_get(&seen, key))
-            error_at(path_text(q), "TRN-10", "the key '%s' is there twice", printable(key));
+            error_path(q, "TRN-10", "the key '%s' is there twice", printable(key));
         map_put(&seen, key, m);
         if (!is_initializer(m->graph, key) && !is_initializer(algorithm, key))
-            error_at(path_text(q), "TRN-08", "the key '%s' is not an initializer", printable(key));
+            error_path(q, "TRN-08", "the key '%s' is not an initializer", printable(key));
         if (!from)
-            error_at(path_text(q), "TRN-07", "there is no graph whose output could be bound to '%s'", printable(key));
+            error_path(q, "TRN-07", "there is no graph whose output could be bound to '%s'", printable(key));
         else if (!is_output(from, value) && from == algorithm && is_output(m->graph, value))
             warn_strict(path_text(q), "TRN-09", "'%s' is an output of the model, not of the algorithm",
                         printable(value));
         else if (!is_output(from, value))
-            error_at(path_text(q), "TRN-09", "'%s' is not an output of the graph", printable(value));
+            error_path(q, "TRN-09", "'%s' is not an output of the graph", printable(value));
     }
 }
 

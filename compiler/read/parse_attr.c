@@ -38,7 +38,7 @@ static AttrType agreed_type(const Model *m, const onnx_AttributeProto *proto, co
         if (!is_filled(w[t], t))
             continue;
         if (filled) {
-            error_at(path_text(p), "ATT-03", "both '%s' and '%s' have a value", field_name[filled], field_name[t]);
+            error_path(p, "ATT-03", "both '%s' and '%s' have a value", field_name[filled], field_name[t]);
             return A_NONE;
         }
         filled = t;
@@ -46,18 +46,17 @@ static AttrType agreed_type(const Model *m, const onnx_AttributeProto *proto, co
     if (!type && m->ir_version < 2 && filled)
         type = filled;
     if (type < 0 || type >= N_ATTR_TYPES)
-        error_at(path_text(p), "ATT-08", "%lld is not a type of attributes", (long long)type);
+        error_path(p, "ATT-08", "%lld is not a type of attributes", (long long)type);
     else if (!type)
-        error_at(path_text(p), "ATT-02", "the attribute has no type");
+        error_path(p, "ATT-02", "the attribute has no type");
     else if (proto->ref_attr_name.s.n && filled)
-        error_at(path_text(p), "ATT-23", "the attribute refers to '%s' of the function, and has a value too",
-                 printable(wire_name(&proto->ref_attr_name)));
+        error_path(p, "ATT-23", "the attribute refers to '%s' of the function, and has a value too",
+                   printable(wire_name(&proto->ref_attr_name)));
     else if (filled && filled != type)
-        error_at(path_text(p), "ATT-04", "the type is %s, but the value is in '%s'", type_name[type],
-                 field_name[filled]);
+        error_path(p, "ATT-04", "the type is %s, but the value is in '%s'", type_name[type], field_name[filled]);
     else if (!filled && !proto->ref_attr_name.s.n &&
              (type == A_TENSOR || type == A_GRAPH || type == A_SPARSE || type == A_TYPE))
-        error_at(path_text(p), "ATT-07", "the type is %s, but '%s' is missing", type_name[type], field_name[type]);
+        error_path(p, "ATT-07", "the type is %s, but '%s' is missing", type_name[type], field_name[type]);
     else
         return (AttrType)type;
     return A_NONE;
@@ -93,7 +92,7 @@ static bool read_numbers(const Wire *w, Attr *a, const Path *p)
     Span s = w->s;
     int64_t n = a->type == A_INTS ? wire_varints(s) : s.n % 4 ? -1 : (int64_t)(s.n / 4);
     if (n < 0 || n > INT32_MAX)
-        return error_at(path_text(p), "PB-03", "malformed numbers in %s", field_name[a->type]);
+        return error_path(p, "PB-03", "malformed numbers in %s", field_name[a->type]);
     a->n = (int)n;
     if (a->type == A_FLOATS) {
         float *v = NEWS(float, n + 1);
@@ -155,13 +154,6 @@ static bool read_value(Model *m, const Wire *w, Attr *a, const Path *p, Graph *g
     }
 }
 
-static bool in_function(const Graph *g)
-{
-    while (g && g->parent)
-        g = g->parent;
-    return !g || g->function;
-}
-
 bool read_attr(Model *m, Span s, Attr *a, const Path *p, Graph *g, Node *n)
 {
     onnx_AttributeProto proto = {0};
@@ -174,8 +166,7 @@ bool read_attr(Model *m, Span s, Attr *a, const Path *p, Graph *g, Node *n)
     Path q = *p;
     q.name = a->name;
     if (!a->name->n || strlen(a->name->s) != a->name->n)
-        return error_at(path_text(p), "ATT-01", "the name of the attribute is %s",
-                        a->name->n ? "not a text" : "missing");
+        return error_path(p, "ATT-01", "the name of the attribute is %s", a->name->n ? "not a text" : "missing");
     a->type = agreed_type(m, &proto, w, &q);
     if (!a->type)
         return false;
@@ -187,8 +178,7 @@ bool read_attr(Model *m, Span s, Attr *a, const Path *p, Graph *g, Node *n)
         return good;
     }
     a->ref = wire_name(&proto.ref_attr_name);
-    if (in_function(g))
+    if (!g || function_of(g))
         return true;
-    return error_at(path_text(&q), "ATT-22", "the attribute refers to '%s' of a function, but is not in one",
-                    printable(a->ref));
+    return error_path(&q, "ATT-22", "the attribute refers to '%s' of a function, but is not in one", printable(a->ref));
 }

@@ -23,7 +23,7 @@ Value *find_value(const Graph *g, Name n)
     return NULL;
 }
 
-static const Function *function_of(const Graph *g)
+const Function *function_of(const Graph *g)
 {
     while (g->parent)
         g = g->parent;
@@ -65,8 +65,8 @@ static void declare_type(Value *v, TypeDesc *d, const char *code, const Path *p)
 {
     const TypeDesc *known = v->data ? type_of_tensor(v->data) : v->desc;
     if (types_clash(known, d))
-        error_at(path_text(p), code, "'%s' is declared %s here, but it is %s", printable(v->name), type_text(d),
-                 type_text(known));
+        error_path(p, code, "'%s' is declared %s here, but it is %s", printable(v->name), type_text(d),
+                   type_text(known));
     else if (d && (!v->desc || (v->desc->form == TENSOR && (!v->desc->elem || v->desc->shape.rank < 0))))
         v->desc = d;
 }
@@ -78,7 +78,7 @@ static bool read_value_info(Span s, Path *p, bool own_names, bool strict, TypeDe
     if (!wire_read(onnx_ValueInfoProto_fields, s, &proto, p))
         return false;
     if (!wire_name(&proto.name)->n)
-        return error_at(path_text(p), "NAM-11", "the name is missing");
+        return error_path(p, "NAM-11", "the name is missing");
     p->name = wire_name(&proto.name);
     *type = wire_has(&proto.type) ? read_type(proto.type.s, AT(p, "type", -1), own_names, strict) : NULL;
     return true;
@@ -129,11 +129,11 @@ static void read_inputs(Graph *g, const Wire *w, const Path *p)
         if (!read_value_info(w->list[i], &q, false, is_main(g), &d))
             continue;
         if (map_get(&g->scope, q.name)) {
-            error_at(path_text(&q), "IO-05", "two inputs are named '%s'", printable(q.name));
+            error_path(&q, "IO-05", "two inputs are named '%s'", printable(q.name));
             continue;
         }
         if (!d && is_main(g) && error_count() == errors)
-            error_at(path_text(&q), "IO-01", "the input has no type");
+            error_path(&q, "IO-01", "the input has no type");
         Value *v = declare(g, q.name);
         v->desc = d;
         v->poisoned = error_count() > errors;
@@ -148,13 +148,13 @@ static bool join_input(Graph *g, Value *v, Tensor *t, const Path *p)
 {
     bool old = g->model->ir_version <= 3;
     if (v->data || v->fallback || v->def)
-        error_at(path_text(p), "IO-11", "two initializers are named '%s'", printable(v->name));
+        error_path(p, "IO-11", "two initializers are named '%s'", printable(v->name));
     else if (!old && !is_main(g)) {
-        error_at(path_text(p), "SUB-14", "'%s' is an input and an initializer of a nested graph", printable(v->name));
+        error_path(p, "SUB-14", "'%s' is an input and an initializer of a nested graph", printable(v->name));
         note_help("allowed up to IR version 3; this model has %lld", (long long)g->model->ir_version);
     } else if (t && types_clash(v->desc, type_of_tensor(t)))
-        error_at(path_text(p), "IO-10", "the default is %s, but the input '%s' is declared %s",
-                 type_text(type_of_tensor(t)), printable(v->name), type_text(v->desc));
+        error_path(p, "IO-10", "the default is %s, but the input '%s' is declared %s", type_text(type_of_tensor(t)),
+                   printable(v->name), type_text(v->desc));
     else {
         v->default_only = !old;
         if (old)
@@ -200,14 +200,14 @@ static void read_initializers(Graph *g, const onnx_GraphProto *proto, const Path
         if (n && n->n)
             add_initializer(g, n, t, q);
         else if (n && error_count() == errors)
-            error_at(path_text(q), "NAM-11", "the name is missing");
+            error_path(q, "NAM-11", "the name is missing");
     }
     for (int i = 0; i < proto->sparse_initializer.n; i++) {
         const Path *q = AT(p, "sparse_initializer", i);
         Name n = NULL;
         Tensor *t = read_sparse(g->model, proto->sparse_initializer.list[i], q, &n);
         if (n && !n->n)
-            error_at(path_text(q), "SPA-08", "the name is missing (it is that of the values)");
+            error_path(q, "SPA-08", "the name is missing (it is that of the values)");
         else if (n)
             add_initializer(g, n, t, q);
     }
@@ -225,8 +225,8 @@ static void drop_constant_inputs(Graph *g, const Path *p)
             continue;
         }
         if (constants && !is_main(g))
-            error_at(path_text(AT(p, "input", i)), "SUB-15", "the input '%s' comes after one that is a constant",
-                     printable(v->name));
+            error_path(AT(p, "input", i), "SUB-15", "the input '%s' comes after one that is a constant",
+                       printable(v->name));
         g->in.at[k++] = v;
     }
     g->in.n = k;
@@ -380,7 +380,7 @@ static void read_rest(Head *head, const Path *p)
 static void read_nodes(Graph *g, const Wire *w, const Path *p)
 {
     if (w->n > MAX_MODEL_NODES - g->model->n_nodes) {
-        error_at(path_text(p), "PB-12", "the model has more than %d nodes", MAX_MODEL_NODES);
+        error_path(p, "PB-12", "the model has more than %d nodes", MAX_MODEL_NODES);
         return;
     }
     Head *head = NEWS(Head, w->n);
@@ -408,10 +408,10 @@ static void read_outputs(Graph *g, const Wire *w, const Path *p)
         if (v)
             declare_type(v, d, "INF-06", &q);
         else if (g->owner && find_value(g, q.name)) {
-            error_at(path_text(&q), "SUB-11", "'%s' is a value of an enclosing graph", printable(q.name));
+            error_path(&q, "SUB-11", "'%s' is a value of an enclosing graph", printable(q.name));
             note_help("insert a node that copies it: Identity");
         } else {
-            error_at(path_text(&q), "GRA-08", "the output '%s' has no definition", printable(q.name));
+            error_path(&q, "GRA-08", "the output '%s' has no definition", printable(q.name));
             if (error_count() <= 5)
                 suggest(g, q.name);
         }
@@ -447,11 +447,7 @@ static void read_infos(Graph *g, const Wire *w, const Path *p)
 static Graph *new_graph(Model *m, Name n, const Path *p, Graph *parent, Node *owner)
 {
     Graph *g = NEW(Graph);
-    g->model = m;
-    g->name = n;
-    g->parent = parent;
-    g->owner = owner;
-    g->path = path_text(p);
+    *g = (Graph){.name = n, .model = m, .parent = parent, .owner = owner, .path = path_text(p)};
     return g;
 }
 
@@ -489,8 +485,8 @@ Graph *read_body(Model *m, const onnx_FunctionProto *proto, Function *f, const P
     g->function = f;
     for (int i = 0; i < f->in.n; i++) {
         if (!f->in.at[i]->n || map_get(&g->scope, f->in.at[i]))
-            error_at(path_text(AT(p, "input", i)), f->in.at[i]->n ? "IO-05" : "NAM-11", "the name '%s' is %s",
-                     printable(f->in.at[i]), f->in.at[i]->n ? "used twice" : "empty");
+            error_path(AT(p, "input", i), f->in.at[i]->n ? "IO-05" : "NAM-11", "the name '%s' is %s",
+                       printable(f->in.at[i]), f->in.at[i]->n ? "used twice" : "empty");
         else
             vec_push(&g->in, declare(g, f->in.at[i]));
     }
@@ -500,10 +496,9 @@ Graph *read_body(Model *m, const onnx_FunctionProto *proto, Function *f, const P
         Name n = f->out.at[i];
         Value *v = map_get(&g->scope, n);
         if (!v)
-            error_at(path_text(AT(p, "output", i)), "FUN-22", "no node of the function computes its output '%s'",
-                     printable(n));
+            error_path(AT(p, "output", i), "FUN-22", "no node of the function computes its output '%s'", printable(n));
         else if (map_get(&seen, n))
-            error_at(path_text(AT(p, "output", i)), "FUN-22", "two outputs are named '%s'", printable(n));
+            error_path(AT(p, "output", i), "FUN-22", "two outputs are named '%s'", printable(n));
         else
             map_put(&seen, n, v);
         graph_add_output(g, v ? v : missing_value(g, n));

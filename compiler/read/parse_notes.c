@@ -48,14 +48,13 @@ void read_devices(Model *m, const Wire *w)
             continue;
         struct Devices d = {wire_name(&proto.name), wire_int(&proto.num_devices)};
         if (!d.name->n)
-            error_at(path_text(p), "DEV-01", "the configuration has no name");
+            error_path(p, "DEV-01", "the configuration has no name");
         else if (find_devices(m, d.name))
-            error_at(path_text(p), "DEV-01", "two configurations are named '%s'", printable(d.name));
+            error_path(p, "DEV-01", "two configurations are named '%s'", printable(d.name));
         if (d.n < 1)
-            error_at(path_text(p), "DEV-01", "the configuration has %lld devices", (long long)d.n);
+            error_path(p, "DEV-01", "the configuration has %lld devices", (long long)d.n);
         else if (proto.device.n && proto.device.n != d.n)
-            error_at(path_text(p), "DEV-01", "the configuration has %lld devices, but names %d", (long long)d.n,
-                     proto.device.n);
+            error_path(p, "DEV-01", "the configuration has %lld devices, but names %d", (long long)d.n, proto.device.n);
         vec_push(&m->devices, d);
     }
 }
@@ -81,17 +80,17 @@ static void check_axis(const Value *v, Span s, const Path *p)
     int64_t axis = wire_int(&proto.axis);
     int rank = v->data ? v->data->rank : v->desc && v->desc->form == TENSOR ? v->desc->shape.rank : -1;
     if (!wire_has(&proto.axis))
-        error_at(path_text(p), "DEV-04", "the axis is missing");
+        error_path(p, "DEV-04", "the axis is missing");
     else if (rank >= 0 && (axis < -rank || axis >= rank))
-        error_at(path_text(p), "DEV-04", "axis %lld of '%s' is outside [%d, %d]", (long long)axis, printable(v->name),
-                 -rank, rank - 1);
+        error_path(p, "DEV-04", "axis %lld of '%s' is outside [%d, %d]", (long long)axis, printable(v->name), -rank,
+                   rank - 1);
     for (int i = 0; i < proto.simple_sharding.n; i++) {
         onnx_SimpleShardedDimProto part = {0};
         const Path *q = AT(p, "simple_sharding", i);
         if (wire_read(onnx_SimpleShardedDimProto_fields, proto.simple_sharding.list[i], &part, q) &&
             wire_int(&part.num_shards) < 1)
-            error_at(path_text(q), "DEV-04", "'%s' is cut into %lld shards", printable(v->name),
-                     (long long)wire_int(&part.num_shards));
+            error_path(q, "DEV-04", "'%s' is cut into %lld shards", printable(v->name),
+                       (long long)wire_int(&part.num_shards));
     }
 }
 
@@ -102,14 +101,14 @@ static void check_device(const struct Devices *d, int64_t device, const int64_t 
         if (groups[i] == device)
             return;
     if (d && (device < 0 || device >= d->n))
-        error_at(path_text(p), "DEV-03", "device %lld is none of the %lld of '%s'", (long long)device, (long long)d->n,
-                 printable(d->name));
+        error_path(p, "DEV-03", "device %lld is none of the %lld of '%s'", (long long)device, (long long)d->n,
+                   printable(d->name));
 }
 
 static void check_list(const struct Devices *d, Span s, const int64_t *groups, int n, const Path *p)
 {
     if (wire_varints(s) < 0)
-        error_at(path_text(p), "PB-03", "malformed numbers in a list of devices");
+        error_path(p, "PB-03", "malformed numbers in a list of devices");
     else
         while (s.n)
             check_device(d, (int64_t)wire_next(&s), groups, n, p);
@@ -122,8 +121,7 @@ static void check_spec(const Node *n, const struct Devices *d, Span s, const Pat
         return;
     const Value *v = value_at(n, wire_name(&spec.tensor_name));
     if (!v)
-        error_at(path_text(p), "DEV-03", "'%s' is no input or output of the node",
-                 printable(wire_name(&spec.tensor_name)));
+        error_path(p, "DEV-03", "'%s' is no input or output of the node", printable(wire_name(&spec.tensor_name)));
     int64_t *groups = NEWS(int64_t, spec.index_to_device_group_map.n + 1);
     for (int i = 0; i < spec.index_to_device_group_map.n; i++) {
         onnx_IntIntListEntryProto entry = {0};
@@ -145,8 +143,7 @@ static void check_placement(const Node *n, Span s, const Path *p)
         return;
     const struct Devices *d = find_devices(n->graph->model, wire_name(&proto.configuration_id));
     if (!d)
-        error_at(path_text(p), "DEV-02", "there is no configuration '%s'",
-                 printable(wire_name(&proto.configuration_id)));
+        error_path(p, "DEV-02", "there is no configuration '%s'", printable(wire_name(&proto.configuration_id)));
     for (int i = 0; i < proto.sharding_spec.n; i++)
         check_spec(n, d, proto.sharding_spec.list[i], AT(p, "sharding_spec", i));
 }

@@ -28,21 +28,20 @@ static bool read_dims(const Wire *w, Tensor *t, int64_t *count, const Path *p)
     Span s = w->s;
     int64_t n = wire_varints(s);
     if (n < 0)
-        return error_at(path_text(p), "PB-03", "malformed numbers in dims");
+        return error_path(p, "PB-03", "malformed numbers in dims");
     if (n > MAX_RANK)
-        return error_at(path_text(p), "SHP-01", "%lld dimensions; onnxcc allows %d", (long long)n, MAX_RANK);
+        return error_path(p, "SHP-01", "%lld dimensions; onnxcc allows %d", (long long)n, MAX_RANK);
     int64_t dim[MAX_RANK];
     for (int i = 0; i < n; i++) {
         dim[i] = (int64_t)wire_next(&s);
         if (dim[i] < 0 || dim[i] > MAX_SIZE)
-            return error_at(path_text(p), "ENC-04", "dims[%d] is %lld", i, (long long)dim[i]);
+            return error_path(p, "ENC-04", "dims[%d] is %lld", i, (long long)dim[i]);
     }
     t->rank = (int)n;
     t->dim = dims_keep(t->rank, dim);
     if (product_of(t->rank, t->dim, count))
         return true;
-    return error_at(path_text(p), "ENC-04", "a tensor of shape %s is larger than any memory",
-                    shape_text(tensor_shape(t)));
+    return error_path(p, "ENC-04", "a tensor of shape %s is larger than any memory", shape_text(tensor_shape(t)));
 }
 
 /* ---- the typed fields --------------------------------------------------------------------------------------- */
@@ -68,9 +67,9 @@ static int64_t entries_of(Type t, int64_t count)
 
 static bool wrong_count(const Path *p, DataField field, int64_t got, int64_t want, const Tensor *t)
 {
-    return error_at(path_text(p), type_bits(t->type) < 8 ? "ENC-12" : "ENC-03", "%s has %lld entries; %s%s needs %lld",
-                    field_name[field], (long long)got, type_onnx(t->type), shape_text(tensor_shape(t)),
-                    (long long)want);
+    return error_path(p, type_bits(t->type) < 8 ? "ENC-12" : "ENC-03", "%s has %lld entries; %s%s needs %lld",
+                      field_name[field], (long long)got, type_onnx(t->type), shape_text(tensor_shape(t)),
+                      (long long)want);
 }
 
 /* float_data and double_data, which have our layout. */
@@ -112,7 +111,7 @@ static bool take_ints(const Wire *w, DataField field, Tensor *t, int64_t count, 
     Span s = w->s;
     int64_t got = wire_varints(s), want = entries_of(t->type, count);
     if (got < 0)
-        return error_at(path_text(p), "PB-03", "malformed numbers in %s", field_name[field]);
+        return error_path(p, "PB-03", "malformed numbers in %s", field_name[field]);
     if (got != want)
         return wrong_count(p, field, got, want, t);
     size_t bytes = type_bytes(t->type, count), width = type_bits(t->type) < 8 ? 1 : (size_t)type_bits(t->type) / 8;
@@ -135,8 +134,8 @@ static bool take_ints(const Wire *w, DataField field, Tensor *t, int64_t count, 
     if (bad < 0)
         return true;
     if (type_bits(t->type) == 6)
-        return error_at(path_text(p), "DTY-32", "%s[%lld] is %lld, which does not fit %s", field_name[field],
-                        (long long)bad, (long long)bad_value, type_onnx(t->type));
+        return error_path(p, "DTY-32", "%s[%lld] is %lld, which does not fit %s", field_name[field], (long long)bad,
+                          (long long)bad_value, type_onnx(t->type));
     warn_strict(path_text(p), type_is_float(t->type) ? "ENC-10" : "ENC-16",
                 "%s[%lld] is %lld, which does not fit %s; it is cut to size", field_name[field], (long long)bad,
                 (long long)bad_value, type_onnx(t->type));
@@ -176,14 +175,14 @@ static bool take_raw(Span s, Tensor *t, int64_t count, const Path *p)
 {
     size_t want = type_bytes(t->type, count);
     if (t->type == STR)
-        return error_at(path_text(p), "ENC-09", "strings cannot be in raw_data");
+        return error_path(p, "ENC-09", "strings cannot be in raw_data");
     if (s.n != want)
-        return error_at(path_text(p),
-                        count && !s.n ? "ENC-14"
-                        : count       ? "ENC-03"
-                                      : "ENC-05",
-                        "raw_data has %zu bytes; %s%s needs %zu", s.n, type_onnx(t->type), shape_text(tensor_shape(t)),
-                        want);
+        return error_path(p,
+                          count && !s.n ? "ENC-14"
+                          : count       ? "ENC-03"
+                                        : "ENC-05",
+                          "raw_data has %zu bytes; %s%s needs %zu", s.n, type_onnx(t->type),
+                          shape_text(tensor_shape(t)), want);
     t->data = s.at;
     return true;
 }
@@ -192,7 +191,7 @@ static bool take_external(Model *m, const onnx_TensorProto *proto, Tensor *t, in
 {
     Span s;
     if (t->type == STR)
-        return error_at(path_text(p), "EXT-15", "strings cannot be in another file");
+        return error_path(p, "EXT-15", "strings cannot be in another file");
     if (!external_span(m, &proto->external_data, type_bytes(t->type, count), &s, p))
         return false;
     t->data = s.at;
@@ -207,34 +206,33 @@ static bool take_data(Model *m, const onnx_TensorProto *proto, Tensor *t, int64_
     int used = -1;
     int64_t location = wire_int(&proto->data_location);
     if (location != onnx_TensorProto_DataLocation_DEFAULT && location != onnx_TensorProto_DataLocation_EXTERNAL)
-        return error_at(path_text(p), "EXT-02", "data_location is %lld; 0 (in the model) and 1 (in another file) exist",
-                        (long long)location);
+        return error_path(p, "EXT-02", "data_location is %lld; 0 (in the model) and 1 (in another file) exist",
+                          (long long)location);
     for (int i = 0; i < N_FIELDS; i++) {
         if (!w[i]->s.n && !w[i]->n && !(i == RAW && wire_has(w[i])))
             continue;
         if (location == onnx_TensorProto_DataLocation_EXTERNAL)
-            return error_at(path_text(p), "EXT-04", "the data is said to be in another file, but %s has some",
-                            field_name[i]);
+            return error_path(p, "EXT-04", "the data is said to be in another file, but %s has some", field_name[i]);
         if (used >= 0)
-            return error_at(path_text(p), "ENC-01", "both %s and %s have data", field_name[used], field_name[i]);
+            return error_path(p, "ENC-01", "both %s and %s have data", field_name[used], field_name[i]);
         used = i;
     }
     if (location == onnx_TensorProto_DataLocation_EXTERNAL)
         return take_external(m, proto, t, count, p);
     if (used < 0) {
         if (count)
-            error_at(path_text(p), "ENC-01", "%s%s has no data", type_onnx(t->type), shape_text(tensor_shape(t)));
+            error_path(p, "ENC-01", "%s%s has no data", type_onnx(t->type), shape_text(tensor_shape(t)));
         t->data = "";
         return !count;
     }
     if (used == RAW)
         return take_raw(w[RAW]->s, t, count, p);
     if (!count)
-        return error_at(path_text(p), "ENC-05", "%s%s has no elements, but %s has data", type_onnx(t->type),
-                        shape_text(tensor_shape(t)), field_name[used]);
+        return error_path(p, "ENC-05", "%s%s has no elements, but %s has data", type_onnx(t->type),
+                          shape_text(tensor_shape(t)), field_name[used]);
     if (used != (int)field_of[t->type])
-        return error_at(path_text(p), "ENC-02", "%s values belong in %s (or raw_data), not in %s", type_onnx(t->type),
-                        field_name[field_of[t->type]], field_name[used]);
+        return error_path(p, "ENC-02", "%s values belong in %s (or raw_data), not in %s", type_onnx(t->type),
+                          field_name[field_of[t->type]], field_name[used]);
     if (used == STRINGS)
         return take_strings(w[used], t, count, p);
     return used == FLOATS
@@ -303,10 +301,10 @@ static bool fill_dense(Tensor *t, const Tensor *values, const Tensor *index, int
     for (int64_t e = 0; e < nnz; e++) {
         int64_t at = sparse_index(t, index, e);
         if (at < 0)
-            return error_at(path_text(p), "SPA-06", "index %lld is outside the shape %s", (long long)e,
-                            shape_text(tensor_shape(t)));
+            return error_path(p, "SPA-06", "index %lld is outside the shape %s", (long long)e,
+                              shape_text(tensor_shape(t)));
         if (at <= last)
-            return error_at(path_text(p), "SPA-05", "index %lld is not above the one before", (long long)e);
+            return error_path(p, "SPA-05", "index %lld is not above the one before", (long long)e);
         last = at;
         const uint8_t *from = values->data;
         uint8_t *to = (uint8_t *)(uintptr_t)t->data;
@@ -322,18 +320,18 @@ static bool fill_dense(Tensor *t, const Tensor *values, const Tensor *index, int
 static bool check_sparse(const Tensor *t, const Tensor *values, const Tensor *index, const Path *p)
 {
     if (values->rank != 1)
-        return error_at(path_text(p), "SPA-07", "the values must have one dimension, not %d", values->rank);
+        return error_path(p, "SPA-07", "the values must have one dimension, not %d", values->rank);
     int64_t nnz = values->dim[0];
     if (!index && nnz)
-        error_at(path_text(p), "SPA-02", "the indices are missing");
+        error_path(p, "SPA-02", "the indices are missing");
     else if (index && index->type != I64)
-        error_at(path_text(p), "SPA-07", "the indices must be int64, not %s", type_onnx(index->type));
+        error_path(p, "SPA-07", "the indices must be int64, not %s", type_onnx(index->type));
     else if (index && nnz && index->rank != 1 && index->rank != 2)
-        error_at(path_text(p), "SPA-15", "the indices have %d dimensions instead of 1 or 2", index->rank);
+        error_path(p, "SPA-15", "the indices have %d dimensions instead of 1 or 2", index->rank);
     else if (index && nnz && (index->dim[0] != nnz || (index->rank == 2 && index->dim[1] != t->rank)))
-        error_at(path_text(p), index->rank == 2 ? "SPA-04" : "SPA-03",
-                 "the indices have the shape %s; %lld values of shape %s need %s", shape_text(tensor_shape(index)),
-                 (long long)nnz, shape_text(tensor_shape(t)), index->rank == 2 ? "[values,rank]" : "[values]");
+        error_path(p, index->rank == 2 ? "SPA-04" : "SPA-03",
+                   "the indices have the shape %s; %lld values of shape %s need %s", shape_text(tensor_shape(index)),
+                   (long long)nnz, shape_text(tensor_shape(t)), index->rank == 2 ? "[values,rank]" : "[values]");
     else
         return true;
     return false;
@@ -365,9 +363,8 @@ Tensor *read_sparse(Model *m, Span s, const Path *p, Name *tensor_name)
     }
     size_t bytes = t->type == STR ? (size_t)count : type_bytes(t->type, count);
     if (bytes > MAX_DENSE_BYTES || (t->type == STR && bytes > MAX_DENSE_BYTES / sizeof(Name)))
-        return error_at(path_text(p), "SPA-06",
-                        "made dense, a sparse tensor of shape %s has %zu %s; onnxcc allows %d bytes",
-                        shape_text(tensor_shape(t)), bytes, t->type == STR ? "strings" : "bytes", MAX_DENSE_BYTES),
+        return error_path(p, "SPA-06", "made dense, a sparse tensor of shape %s has %zu %s; onnxcc allows %d bytes",
+                          shape_text(tensor_shape(t)), bytes, t->type == STR ? "strings" : "bytes", MAX_DENSE_BYTES),
                NULL;
     t->data = pool_alloc(ELEMENTS_ROOM(type_bytes(t->type, count)));
     return fill_dense(t, values, index, nnz, p) ? t : NULL;

@@ -23,7 +23,7 @@ static Dim read_dim(Span s, const Path *p, bool own_names, Name *param)
     if (d.dim_value.order > d.dim_param.order) {
         int64_t v = wire_int(&d.dim_value);
         if (v > MAX_SIZE)
-            error_at(path_text(p), "SHP-21", "a dimension of %lld fits in no memory", (long long)v);
+            error_path(p, "SHP-21", "a dimension of %lld fits in no memory", (long long)v);
         else if (v >= 0)
             return D(v);
         else
@@ -37,7 +37,7 @@ static Dim read_dim(Span s, const Path *p, bool own_names, Name *param)
     }
     Name n = wire_name(&d.dim_param);
     if (name_is(n, "*"))
-        error_at(path_text(p), "SHP-14", "a dimension may not be '*': every dimension must be listed");
+        error_path(p, "SHP-14", "a dimension may not be '*': every dimension must be listed");
     if (name_is(n, "*") || is_placeholder(n))
         return unknown_dim();
     *param = n;
@@ -56,7 +56,7 @@ static void read_shape(Span s, const Path *p, bool own_names, TypeDesc *t)
     if (!wire_read(onnx_TensorShapeProto_fields, s, &shape, p))
         return;
     if (shape.dim.n > MAX_RANK)
-        error_at(path_text(p), "SHP-01", "%d dimensions; onnxcc allows %d", shape.dim.n, MAX_RANK);
+        error_path(p, "SHP-01", "%d dimensions; onnxcc allows %d", shape.dim.n, MAX_RANK);
     else
         t->shape.rank = shape.dim.n;
     for (int i = 0; i < t->shape.rank; i++)
@@ -68,7 +68,7 @@ static Type read_elem(const Wire *w, const Path *p, bool strict)
 {
     int64_t t = (int32_t)wire_int(w);
     if (!known_type(t) && (t || strict))
-        error_at(path_text(AT(p, "elem_type", -1)), "TYP-02", "%lld is not an element type", (long long)t);
+        error_path(AT(p, "elem_type", -1), "TYP-02", "%lld is not an element type", (long long)t);
     return known_type(t) ? (Type)t : NO_TYPE;
 }
 
@@ -79,7 +79,7 @@ static TypeDesc *read_inner(const Wire *w, const Path *p, const char *code, bool
 {
     TypeDesc *t = wire_has(w) ? read_type_at(w->s, p, own_names, strict, depth + 1) : NULL;
     if (!t && code && (!wire_has(w) || !w->s.n))
-        error_at(path_text(p), code, "the type of the elements is missing");
+        error_path(p, code, "the type of the elements is missing");
     return t;
 }
 
@@ -100,8 +100,8 @@ static void read_map_type(Span s, const Path *p, bool own_names, bool strict, in
         return;
     t->key = (Type)wire_int(&map.key_type);
     if (!known_type(t->key) || (!type_is_int(t->key) && t->key != STR) || type_bits(t->key) < 8) {
-        error_at(path_text(p), "TYP-06", "the key of a map must be an integer or a string, not %s",
-                 known_type(t->key) ? type_onnx(t->key) : "an unknown type");
+        error_path(p, "TYP-06", "the key of a map must be an integer or a string, not %s",
+                   known_type(t->key) ? type_onnx(t->key) : "an unknown type");
         t->key = NO_TYPE;
     }
     t->of = read_inner(&map.value_type, AT(p, "value_type", -1), "TYP-06", own_names, strict, depth);
@@ -111,7 +111,7 @@ static void read_opaque(Span s, const Path *p)
 {
     onnx_TypeProto_Opaque opaque = {0};
     if (wire_read(onnx_TypeProto_Opaque_fields, s, &opaque, p) && !opaque.name.s.n)
-        error_at(path_text(p), "TYP-13", "an opaque type needs a name");
+        error_path(p, "TYP-13", "an opaque type needs a name");
 }
 
 static TypeDesc *read_type_at(Span s, const Path *p, bool own_names, bool strict, int depth)
@@ -134,18 +134,13 @@ static TypeDesc *read_type_at(Span s, const Path *p, bool own_names, bool strict
         t->form = w == &type.tensor_type ? TENSOR : SPARSE;
         read_tensor_type(w->s, AT(p, t->form == TENSOR ? "tensor_type" : "sparse_tensor_type", -1), own_names, strict,
                          t);
-    } else if (w == &type.sequence_type) {
-        onnx_TypeProto_Sequence sequence = {0};
-        const Path *q = AT(p, "sequence_type", -1);
-        t->form = SEQUENCE;
+    } else if (w == &type.sequence_type || w == &type.optional_type) {
+        t->form = w == &type.sequence_type ? SEQUENCE : OPTIONAL;
+        onnx_TypeProto_Sequence sequence = {0}; /* an Optional has the same field */
+        const Path *q = AT(p, t->form == SEQUENCE ? "sequence_type" : "optional_type", -1);
         if (wire_read(onnx_TypeProto_Sequence_fields, w->s, &sequence, q))
-            t->of = read_inner(&sequence.elem_type, AT(q, "elem_type", -1), "TYP-04", own_names, strict, depth);
-    } else if (w == &type.optional_type) {
-        onnx_TypeProto_Optional optional = {0};
-        const Path *q = AT(p, "optional_type", -1);
-        t->form = OPTIONAL;
-        if (wire_read(onnx_TypeProto_Optional_fields, w->s, &optional, q))
-            t->of = read_inner(&optional.elem_type, AT(q, "elem_type", -1), NULL, own_names, strict, depth);
+            t->of = read_inner(&sequence.elem_type, AT(q, "elem_type", -1), t->form == SEQUENCE ? "TYP-04" : NULL,
+                               own_names, strict, depth);
     } else if (w == &type.map_type) {
         t->form = MAP;
         read_map_type(w->s, AT(p, "map_type", -1), own_names, strict, depth, t);

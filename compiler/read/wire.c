@@ -138,15 +138,13 @@ bool wire_field(pb_istream_t *in, pb_ostream_t *out, const pb_field_t *field)
 /* " at byte 123", or "" for a message that was concatenated from pieces. */
 static const char *offset_text(const void *at)
 {
-    Text t = {0};
-    text_put(&t, "%s", "");
-    if (is_within(reader()->file, at))
-        text_put(&t, " at byte %zu", (size_t)((const uint8_t *)at - reader()->file.at));
-    return t.s;
+    if (!is_within(reader()->file, at))
+        return "";
+    return text_format(" at byte %zu", (size_t)((const uint8_t *)at - reader()->file.at));
 }
 
-/* Decodes the message again, up to the field that nanopb refused, and reports it. */
-static void explain(Span m, const char *message, const Path *p)
+/* Decodes the message again, up to the field that nanopb refused, and reports it. Returns false. */
+static bool explain(Span m, const char *message, const Path *p)
 {
     pb_istream_t in = pb_istream_from_buffer(m.at, m.n);
     while (in.bytes_left) {
@@ -154,26 +152,20 @@ static void explain(Span m, const char *message, const Path *p)
         pb_wire_type_t type;
         uint32_t tag, length = 0;
         bool end;
-        if (!pb_decode_tag(&in, &type, &tag, &end) || !tag) {
-            error_at(path_text(p), "PB-03", "this is not a protobuf field%s", offset_text(at));
-            return;
-        }
-        if ((int)type == 3 || (int)type == 4) {
-            error_at(path_text(p), "PB-02", "field %u is a group%s; ONNX never had groups", (unsigned)tag,
-                     offset_text(at));
-            return;
-        }
+        if (!pb_decode_tag(&in, &type, &tag, &end) || !tag)
+            return error_path(p, "PB-03", "this is not a protobuf field%s", offset_text(at));
+        if ((int)type == 3 || (int)type == 4)
+            return error_path(p, "PB-02", "field %u is a group%s; ONNX never had groups", (unsigned)tag,
+                              offset_text(at));
         pb_istream_t before = in;
         if (pb_skip_field(&in, type))
             continue;
         if (type == PB_WT_STRING && pb_decode_varint32(&before, &length) && length > before.bytes_left)
-            error_at(path_text(p), "PB-03", "truncated: field %u%s says it has %u bytes, but only %zu follow",
-                     (unsigned)tag, offset_text(at), (unsigned)length, before.bytes_left);
-        else
-            error_at(path_text(p), "PB-03", "field %u%s is malformed or cut off", (unsigned)tag, offset_text(at));
-        return;
+            return error_path(p, "PB-03", "truncated: field %u%s says it has %u bytes, but only %zu follow",
+                              (unsigned)tag, offset_text(at), (unsigned)length, before.bytes_left);
+        return error_path(p, "PB-03", "field %u%s is malformed or cut off", (unsigned)tag, offset_text(at));
     }
-    error_at(path_text(p), "PB-03", "malformed message: %s", message);
+    return error_path(p, "PB-03", "malformed message: %s", message);
 }
 
 bool wire_read(const pb_msgdesc_t *type, Span s, void *message, const Path *p)
@@ -185,11 +177,8 @@ bool wire_read(const pb_msgdesc_t *type, Span s, void *message, const Path *p)
     pb_istream_t in = pb_istream_from_buffer(reader()->message.at, s.n);
     if (pb_decode_ex(&in, type, message, PB_DECODE_NOINIT))
         return true;
-    if (reader()->refused)
-        error_at(path_text(p), reader()->code, "%s", reader()->refused);
-    else
-        explain(reader()->message, PB_GET_ERROR(&in), p);
-    return false;
+    return reader()->refused ? error_path(p, reader()->code, "%s", reader()->refused)
+                             : explain(reader()->message, PB_GET_ERROR(&in), p);
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */

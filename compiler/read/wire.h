@@ -29,6 +29,7 @@ typedef struct Path {
 } Path;
 #define AT(up, field, i) (&(Path){up, field, i, NULL, NULL})
 const char *path_text(const Path *p); /* graph.node[3] "n" (If).then_branch.node[0] */
+#define error_path(p, ...) error_at(path_text(p), __VA_ARGS__)
 
 /* Begins reading a file; offsets in messages are relative to it. */
 void wire_begin(Span file);
