@@ -20,7 +20,7 @@ static void put_sizes(Text *t)
 {
     for (int i = 0; i < opt()->dims.n; i++) {
         const struct DimOption *o = &opt()->dims.at[i];
-        put_word(t, "--dim ", o->name, c_format(o->low == o->high ? "=%lld" : "<=%lld", (long long)o->high));
+        put_word(t, "--dim ", o->name, text_format(o->low == o->high ? "=%lld" : "<=%lld", (long long)o->high));
     }
     for (int i = 0; i < opt()->shapes.n; i++) {
         Text sizes = {0};
@@ -31,7 +31,7 @@ static void put_sizes(Text *t)
     }
     const struct DimOption *all = &opt()->all_dims;
     if (all->name)
-        put_word(t, "--all-dims=", c_format(all->low == all->high ? "%lld" : "<=%lld", (long long)all->high), "");
+        put_word(t, "--all-dims=", text_format(all->low == all->high ? "%lld" : "<=%lld", (long long)all->high), "");
 }
 
 /* The command that writes these bytes, in the folder of the model. */
@@ -46,7 +46,7 @@ static void put_command(Text *t)
     text_put(t, " --target %s", opt()->target->name);
     put_sizes(t);
     for (int i = 0; i < opt()->consts.n; i++)
-        put_word(t, "--const ", opt()->consts.at[i].input, c_format("=%s", base_name(opt()->consts.at[i].file)));
+        put_word(t, "--const ", opt()->consts.at[i].input, text_format("=%s", base_name(opt()->consts.at[i].file)));
     for (int i = 0; i < opt()->customs.n; i++)
         put_word(t, "--custom-op ", opt()->customs.at[i].name, "");
     if (opt()->channel_block)

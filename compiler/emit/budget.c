@@ -26,31 +26,19 @@ static void check_ram(Model *m)
         note_help("the arena has %lld bytes%s", (long long)arena, report_peak(m));
 }
 
-typedef struct Largest {
-    const Node *node;
-    int64_t bytes;
-} Largest;
-
-static void find_largest(Node *n, void *arg)
-{
-    Largest *l = arg;
-    const int64_t bytes = report_weights(n);
-    if (bytes > l->bytes)
-        *l = (Largest){n, bytes};
-}
-
 static void check_flash(Model *m)
 {
     const int64_t bytes = (int64_t)(constants()->inline_bytes + constants()->file_bytes);
     if (!opt()->max_flash || bytes <= opt()->max_flash)
         return;
-    Largest l = {0};
-    graph_each_node(m->graph, find_largest, &l);
+    const Node *largest = m->graph->first;
+    EACH_NODE (n, m->graph)
+        largest = report_weights(n) > report_weights(largest) ? n : largest;
     error_at("", "", "%lld bytes of weights, more than --max-flash %lld", (long long)bytes,
              (long long)opt()->max_flash);
-    if (l.node)
-        note_help("the most, %lld bytes, has %s '%s'", (long long)l.bytes, c_comment(node_operator(l.node)),
-                  c_comment(l.node->name));
+    if (largest)
+        note_help("the most, %lld bytes, has %s '%s'", (long long)report_weights(largest),
+                  c_comment(node_operator(largest)), c_comment(largest->name));
 }
 
 static void check_stack(Model *m)

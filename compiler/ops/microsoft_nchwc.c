@@ -51,9 +51,8 @@ static int64_t channels_before(const Value *v)
 }
 
 /* Blocks of 8 have at most 7 channels that are not used. */
-static void find_evidence(Node *n, void *arg)
+static void find_evidence(const Node *n, const Node **of)
 {
-    const Node **of = arg;
     const Tensor *w = weights_of(n);
     if (w) {
         int64_t outputs = w->dim[0], inputs = w->dim[1], used = channels_before(in(n, 0));
@@ -73,7 +72,8 @@ static bool find_block(Node *n)
     int64_t given = opt()->channel_block;
     if (*block())
         return true;
-    graph_each_node(n->graph->model->graph, find_evidence, of);
+    EACH_NODE (other, n->graph->model->graph)
+        find_evidence(other, of);
     if (of[0] && of[1])
         return node_error(n, "%s has blocks of 8 channels, %s of 16", node_place(of[0]), node_place(of[1]));
     if (given && (of[0] || of[1]) && (given == 8) != (of[0] != NULL))
