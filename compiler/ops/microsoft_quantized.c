@@ -61,12 +61,22 @@ static void attention_expand(Node *n)
 
 /* ---- QEmbedLayerNormalization ------------------------------------------------------------------------------------ */
 
-enum { IDS, SEGMENT_IDS, WORDS, POSITIONS, SEGMENTS, GAMMA, BETA, MASK, SCALES }; /* inputs; zero points: SCALES + 5 */
+enum {
+    IDS,
+    SEGMENT_IDS,
+    WORDS,
+    POSITIONS,
+    SEGMENTS,
+    GAMMA,
+    BETA,
+    MASK,
+    FIRST_SCALE
+}; /* inputs; zero points: FIRST_SCALE + 5 */
 
 /* v, elements of the table in input i, as floats. */
 static Value *real(Node *n, Value *v, int i)
 {
-    int of = i - WORDS + SCALES;
+    int of = i - WORDS + FIRST_SCALE;
     return make(n, "DequantizeLinear", 3, v, in(n, of), in(n, of + 5));
 }
 
@@ -82,9 +92,9 @@ static bool read_tables(Node *n)
     if (ids.rank != 2 || words.rank != 2 || positions.rank != 2)
         return node_error(n, "the words %s and their and the positions' embeddings %s and %s must have two dimensions",
                           shape_text(ids), shape_text(words), shape_text(positions));
-    if (segments != (in(n, SEGMENT_IDS) != NULL) || (segments && !in(n, SEGMENTS - WORDS + SCALES)))
+    if (segments != (in(n, SEGMENT_IDS) != NULL) || (segments && !in(n, SEGMENTS - WORDS + FIRST_SCALE)))
         return node_error(n, "segment_ids, segment_embedding and its scale come together");
-    for (int i = SCALES; i < SCALES + 10; i++)
+    for (int i = FIRST_SCALE; i < FIRST_SCALE + 10; i++)
         if (!require_one(n, i))
             return false;
     return require_shape(n, MASK, ids) && require_shape(n, SEGMENT_IDS, ids) &&
