@@ -1,8 +1,7 @@
 /* alternatives.h - results of an If whose branches give different ranks. Such a value has no definition; it stands for two
  * values, of which the condition chooses. Every node that reads it becomes an If on that condition, with a copy of the node
  * in each branch, until the results have one rank, or a copy turns out wrong for its rank and is given up. */
-#ifndef ONNXCC_ALTERNATIVES_H
-#define ONNXCC_ALTERNATIVES_H
+#pragma once
 
 #include "ir/graph.h"
 
@@ -15,5 +14,3 @@ Node *alternatives_split(Node *n);
 void alternatives_choose(Graph *g, int i, int rank);
 /* Suggests integer inputs to freeze so that the branch is chosen at compile time. */
 void help_freeze(const Value *condition);
-
-#endif
