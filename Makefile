@@ -102,7 +102,7 @@ $(B) $(ROOMS:%=$(B)/%) $(HOST) $(B)/rt:
 # The compiler under the address and undefined-behaviour sanitizers, in a folder of its own; tests/error uses it.
 SANITIZERS = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
 sanitized: $(HOST_KERNELS)
-	@$(MAKE) --no-print-directory --silent B=$(B)/sanitized HOST=$(B)/host CFLAGS='-O1 -g $(SANITIZERS)' $(B)/sanitized/onnxcc
+	@$(MAKE) --no-print-directory --silent -j$$(nproc) B=$(B)/sanitized HOST=$(B)/host CFLAGS='-O1 -g $(SANITIZERS)' $(B)/sanitized/onnxcc
 
 # Installs the command, the headers that its C includes, the library, and files for pkg-config, CMake and make. DESTDIR: a folder
 # that stands for the root.

@@ -58,8 +58,8 @@ test-runs: setup all $(B)/fuzz/runs sanitized
 	@$(PYTHON) tests/fuzz/programs_run.py $(B) 100 1 --write $(CACHE)/programs
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@! $(WRITABLE) | sed 's/.*/FAIL the variable & can be written by two runs/' | grep .
-	@$(MAKE) --no-print-directory --silent B=$(B)/sanitized HOST=$(B)/host CFLAGS='-O1 -g $(SANITIZERS)' $(B)/sanitized/fuzz/runs
-	@$(MAKE) --no-print-directory --silent B=$(B)/threads HOST=$(B)/host CC=clang-14 CFLAGS='-O1 -g -fsanitize=thread' $(B)/threads/fuzz/runs
+	@$(MAKE) --no-print-directory --silent -j$$(nproc) B=$(B)/sanitized HOST=$(B)/host CFLAGS='-O1 -g $(SANITIZERS)' $(B)/sanitized/fuzz/runs
+	@$(MAKE) --no-print-directory --silent -j$$(nproc) B=$(B)/threads HOST=$(B)/host CC=clang-14 CFLAGS='-O1 -g -fsanitize=thread' $(B)/threads/fuzz/runs
 	@rm -rf $(B)/fuzz/files && mkdir -p $(B)/fuzz/files
 	@{ $(B)/fuzz/runs $(B)/onnxcc $(B)/fuzz/files $(SEED) $(RUNS) $(RUNS_MODELS); \
 		for w in sanitized threads; do $(B)/$$w/fuzz/runs $(B)/onnxcc $(B)/fuzz/files $(SEED) $(RUNS_SANITIZED) $(RUNS_MODELS); done; \
