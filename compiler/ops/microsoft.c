@@ -2,6 +2,7 @@
  * expanded to an operator of ONNX between DequantizeLinear and QuantizeLinear, which requantize.c then converts to
  * integers. */
 #include "ir/spatial.h"
+#include "microsoft.h"
 
 enum { ONE = -1 }; /* instead of an axis: one scale for all elements */
 
@@ -29,18 +30,6 @@ static const char *inner(const Node *n) { return n->op->name + strlen("QLinear")
 
 static void binary_expand(Node *n) { quantise(n, make(n, inner(n), 2, real(n, 0, ONE), real(n, 3, ONE)), 6, 0); }
 
-/* v transposed from channels last to channels first, or back. */
-static Value *turned(Node *n, Value *v, bool back)
-{
-    int rank = in_shape(n, 0).rank;
-    int64_t perm[MAX_RANK] = {0};
-    for (int i = 1; i < rank; i++)
-        perm[i] = back ? (i == rank - 1 ? 1 : i + 1) : i == 1 ? rank - 1 : i - 1;
-    v = make(n, "Transpose", 1, v);
-    attr_set_ints(v->def, "perm", rank, perm);
-    return v;
-}
-
 /* All attributes but `channels_last`, which ONNX does not have. */
 static void copy_attributes(const Node *n, Node *to)
 {
@@ -52,9 +41,9 @@ static void copy_attributes(const Node *n, Node *to)
 static void unary_expand(Node *n)
 {
     bool last = attr_given(n, "channels_last") && attr_int(n, "channels_last");
-    Value *x = real(n, 0, ONE), *y = make(n, inner(n), 1, last ? turned(n, x, false) : x);
+    Value *x = real(n, 0, ONE), *y = make(n, inner(n), 1, last ? channels_moved(n, x, in_shape(n, 0).rank, false) : x);
     copy_attributes(n, y->def);
-    quantise(n, last ? turned(n, y, true) : y, 3, 0);
+    quantise(n, last ? channels_moved(n, y, in_shape(n, 0).rank, true) : y, 3, 0);
 }
 
 /* n's operator of channels first, for input 0 or, if the node is of channels last, for it transposed. */
@@ -63,17 +52,17 @@ static void conv_expand(Node *n)
     bool last = attr_int(n, "channels_last") != 0;
     Value *ins[9];
     for (int i = 0; i < 9; i++)
-        ins[i] = i || !last ? in(n, i) : turned(n, in(n, 0), false);
+        ins[i] = i || !last ? in(n, i) : channels_moved(n, in(n, 0), in_shape(n, 0).rank, false);
     Node *y = make_node(n, "QLinearConv", 9, ins, 1);
     copy_attributes(n, y);
-    expand_to(n, last ? turned(n, y->out[0], true) : y->out[0]);
+    expand_to(n, last ? channels_moved(n, y->out[0], in_shape(n, 0).rank, true) : y->out[0]);
 }
 
 static void nhwc_max_pool_expand(Node *n)
 {
-    Value *y = make(n, "MaxPool", 1, turned(n, in(n, 0), false));
+    Value *y = make(n, "MaxPool", 1, channels_moved(n, in(n, 0), in_shape(n, 0).rank, false));
     copy_attributes(n, y->def);
-    expand_to(n, turned(n, y, true));
+    expand_to(n, channels_moved(n, y, in_shape(n, 0).rank, true));
 }
 
 static void where_expand(Node *n)

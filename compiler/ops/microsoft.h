@@ -13,6 +13,9 @@ Value *activated(Node *n, Value *y);
  * activation that the attributes activation and activation_params describe. */
 void expand_conv(Node *n, Value *w);
 
+/* v, of `rank` axes, with the channels moved from the last axis to axis 1, or back. */
+Value *channels_moved(Node *n, Value *v, int rank, bool back);
+
 /* Copies n's attributes to `to`, except those whose name starts with `except`. */
 void attrs_without(const Node *n, const char *except, Node *to);
 

@@ -174,8 +174,7 @@ static void gemm_expand(Node *n)
 
 /* ---- convolution ------------------------------------------------------------------------------------------------- */
 
-/* v, of `rank` axes, with the channels moved from the last axis to axis 1, or back. */
-static Value *channels_moved(Node *n, Value *v, int rank, bool back)
+Value *channels_moved(Node *n, Value *v, int rank, bool back)
 {
     int64_t perm[MAX_RANK] = {0};
     for (int i = 1; i < rank; i++)

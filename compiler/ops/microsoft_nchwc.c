@@ -149,17 +149,6 @@ static void upsample_expand(Node *n)
 
 /* ---- into blocks and out of them --------------------------------------------------------------------------------- */
 
-/* v with the last axis moved to axis 1, or back. */
-static Value *turned(Node *n, Value *v, int rank, bool back)
-{
-    int64_t perm[MAX_RANK] = {0};
-    for (int i = 1; i < rank; i++)
-        perm[i] = back ? (i == rank - 1 ? 1 : i + 1) : i == 1 ? rank - 1 : i - 1;
-    v = make(n, "Transpose", 1, v);
-    attr_set_ints(v->def, "perm", rank, perm);
-    return v;
-}
-
 /* Fills the last block of channels with zeros. */
 static void input_expand(Node *n)
 {
@@ -171,7 +160,7 @@ static void input_expand(Node *n)
     }
     if (!find_block(n))
         return;
-    Value *y = last ? turned(n, in(n, 0), x.rank, false) : in(n, 0);
+    Value *y = last ? channels_moved(n, in(n, 0), x.rank, false) : in(n, 0);
     Dim channels = x.dim[last ? x.rank - 1 : 1], b = D(*block());
     Dim more[2 * MAX_RANK];
     for (int i = 0; i < 2 * x.rank; i++)
@@ -194,7 +183,7 @@ static void output_expand(Node *n)
     if (!require_dim(n, "channels, with those that are used", dim_max(x.dim[1], D(channels)), x.dim[1]))
         return;
     Value *y = make(n, "Slice", 4, in(n, 0), make_ints(n, 1, &zero), make_ints(n, 1, &channels), make_ints(n, 1, &one));
-    expand_to(n, attr_int(n, "channels_last") ? turned(n, y, x.rank, true) : y);
+    expand_to(n, attr_int(n, "channels_last") ? channels_moved(n, y, x.rank, true) : y);
 }
 
 /* ---- schemas ----------------------------------------------------------------------------------------------------- */
