@@ -80,10 +80,9 @@ void compare_file(const char *file, const void *bytes, size_t n, void *unused)
     if (same)
         return;
     compared()->different++;
+    note("%s: %s\n", printable(name(file)), f ? "has other bytes" : strerror(ENOENT));
     if (f)
         print_diff(file, bytes, n);
-    else
-        note("%s: %s\n", printable(name(file)), strerror(ENOENT));
 }
 
 void compare_end(void)
