@@ -209,11 +209,13 @@ static const struct Row {
      "  -o FILE             write FILE, and its header beside it; - is standard output (default: MODEL.c here)\n"},
     {"prefix", 0, MUST, false, set_prefix,
      "      --prefix NAME   prefix of everything external (default: the model file's base name)\n"},
-    {"dim", 0, MUST, false, add_dim, "      --dim NAME=N    fixes the symbolic dimension NAME; NAME<=N bounds it\n"},
+    {"dim", 0, MUST, false, add_dim,
+     "      --dim NAME=N    fixes the symbolic dimension NAME; NAME<=N bounds it, or sizes that a run takes from value NAME\n"},
     {"all-dims", 0, MUST, false, set_all_dims,
-     "      --all-dims=N    fixes all dimensions of inputs that --dim and --shape leave open; --all-dims='<=N' bounds them\n"},
+     "      --all-dims=N    fixes all dimensions of inputs that --dim and --shape leave open; --all-dims='<=N' bounds them,\n"
+     "                      and sizes that a run determines\n"},
     {"shape", 0, MUST, false, add_shape,
-     "      --shape INPUT=D,D,...   shape of an input with dimensions that have no name; of a sequence: how many elements\n"
+     "      --shape INPUT=D,D,...   shape of an input with dimensions that are open; of a sequence: how many elements\n"
      "                              it may have, and their largest sizes\n"},
     {"const", 0, MUST, false, add_const,
      "      --const INPUT=FILE.pb   freezes an input to the tensor in FILE.pb, or to numbers: sr=16000\n"},

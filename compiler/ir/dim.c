@@ -291,6 +291,46 @@ Range dim_range(Dim d) { return range_of(d, dim_is_const(d) ? 0 : ++table()->clo
 int64_t dim_low(Dim d) { return dim_range(d).lo; }
 int64_t dim_high(Dim d) { return dim_range(d).hi; }
 
+/* A sum of a number and a positive multiple of one atom: that atom, with the limit changed accordingly; else false. */
+static bool bounded_atom(const Expr *e, int64_t *max, Dim *atom)
+{
+    int64_t number = 0, factor = 0;
+    for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1])
+        if (!e->w[i + 1])
+            number = e->w[i];
+        else if (factor || e->w[i] < 1 || e->w[i + 1] > 1)
+            return false;
+        else {
+            factor = e->w[i];
+            *atom = (Dim){e->w[i + 2]};
+        }
+    if (*max < INT64_MAX)
+        *max = number_div(number_add(*max, -number), factor);
+    return true;
+}
+
+Symbol *dim_bounded(Dim d, int64_t *max)
+{
+    while (!dim_is_const(d) && !symbol_of(d)) {
+        const Expr *e = dim_expr(d);
+        const Dim x = {e->w[0]}, y = {e->n > 1 ? e->w[1] : 0};
+        if (e->kind == EXPR_POLY) {
+            if (!bounded_atom(e, max, &d))
+                return NULL;
+        } else if (e->kind == EXPR_MAX && (dim_is_const(x)   ? dim_value(x)
+                                           : dim_is_const(y) ? dim_value(y)
+                                                             : INT64_MAX) <= *max)
+            d = dim_is_const(x) ? y : x;
+        else if (e->kind == EXPR_DIV && dim_is_const(y) && dim_value(y) > 0) {
+            if (*max < INT64_MAX)
+                *max = number_add(number_mul(*max, dim_value(y)), dim_value(y) - 1);
+            d = x;
+        } else
+            return NULL;
+    }
+    return symbol_of(d);
+}
+
 static bool is_nonnegative(Dim d, int depth);
 
 static bool without(Dim rest, int64_t c, Dim by, int depth)

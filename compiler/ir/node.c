@@ -144,7 +144,8 @@ static Dim element_symbol(Value *v, int e)
     for (Symbol *s = symbols_of(v); s; s = s->next)
         if (s->origin.index == e)
             return dim_symbol(s);
-    const char *of = v->name ? v->name->s : "value";
+    const Name by = v->name || !v->def ? v->name : v->def->name;
+    const char *of = by && by->n ? by->s : "value";
     Symbol *s = symbol_fresh(v->shape->rank ? text_format("%s[%d]", of, e) : of, v->type == B8 ? 0 : INT64_MIN,
                              v->type == B8 ? 1 : INT64_MAX);
     symbol_read_from(s, v, e);

@@ -27,24 +27,38 @@ Symbol *symbol_by_name(Name n)
     return s ? s : symbol_new(n, 0, INT64_MAX);
 }
 
+/* "v" of "v[0]", unless a dimension is named so; otherwise n itself. */
+static Name without_index(Name n)
+{
+    const char *at = n->n && n->s[n->n - 1] == ']' ? strrchr(n->s, '[') : NULL;
+    Name v = at && at > n->s ? name_bytes(n->s, (size_t)(at - n->s)) : n;
+    const Symbol *other = map_get(&symbols()->by_name, v);
+    return other && other->user ? n : v;
+}
+
+Name symbol_option(const Symbol *s) { return s->user || !s->why ? s->name : without_index(s->why); }
+
 Symbol *symbol_fresh(const char *why, int64_t low, int64_t high)
 {
-    Name n = name(why);
+    const Name base = name(why), value = without_index(base);
+    Name n = base;
     uintptr_t number = (uintptr_t)map_get(&symbols()->numbers, n);
     while (map_get(&symbols()->by_name, n)) {
         number += number ? 1 : 2;
         n = name_format("%s#%d", why, (int)number);
     }
-    map_put(&symbols()->numbers, name(why), (void *)number);
+    map_put(&symbols()->numbers, base, (void *)number);
     for (int i = 0; i < opt()->dims.n; i++) {
         struct DimOption *o = &opt()->dims.at[i];
-        if (!name_is(n, o->name) && strcmp(why, o->name))
+        if (!name_is(n, o->name) && !name_is(base, o->name) && !name_is(value, o->name))
             continue;
         low = o->low > low ? o->low : low;
         high = o->high < high ? o->high : high;
         o->used = true;
     }
-    return symbol_new(n, low, high);
+    Symbol *s = symbol_new(n, low, high);
+    s->why = base;
+    return s;
 }
 
 int symbol_count(void) { return symbols()->at.n; }

@@ -6,6 +6,7 @@
 /* A symbol: a dimension known only at run time. */
 struct Symbol {
     Name name;         /* the dim_param, or a generated name; unique */
+    Name why;          /* a generated name without #N, which need not be unique; or NULL */
     int64_t low, high; /* inclusive; high == INT64_MAX: no bound yet */
     Dim upper;         /* an upper bound that may depend on other symbols */
     bool user;         /* named in the model, so that --dim can set it */
@@ -28,8 +29,9 @@ struct Symbol {
     const char *c;         /* variable in the emitted C */
 };
 Symbol *symbol_by_name(Name n); /* the model's symbol of that name; created if missing */
-/* A new symbol, named `why` or why#N. --dim for this name, or for `why`, tightens the bounds. */
+/* A new symbol, named `why` or why#N. --dim for this name, for `why` or, if that is v[0], for v tightens the bounds. */
 Symbol *symbol_fresh(const char *why, int64_t low, int64_t high);
+Name symbol_option(const Symbol *s); /* its name for --dim: the shortest that means it */
 Dim dim_symbol(Symbol *s);
 int symbol_count(void);
 Symbol *symbol_at(int i);

@@ -256,27 +256,18 @@ static Dim trip_count(Node *n, const Graph *g)
 /* The upper bound of the trip count; INT64_MAX: none. */
 static int64_t max_trips(Node *n)
 {
-    int64_t max = dim_high(trip_limit(n));
+    int64_t max = bounds_apply(trip_limit(n)) ? dim_high(trip_limit(n)) : INT64_MAX;
+    if (max == INT64_MAX && !in(n, 0))
+        bounds_apply(dim_symbol(trips_symbol(n)));
     return max < INT64_MAX ? max : trips_symbol(n)->high;
 }
 
-static void help_bound(Symbol *s, void *arg)
-{
-    (void)arg;
-    if (s->high == INT64_MAX)
-        note_help("give it a bound, --dim '%s<=64'", printable(s->name));
-}
-
 /* Suggests a bound of the trip count. */
-static void help_trips(const Node *n)
+static void help_trips(Node *n)
 {
-    if (!in(n, 0))
-        note_help("give it a bound, --dim 'trips<=64'");
-    else {
-        dim_symbols(trip_limit(n), help_bound, NULL);
-        if (n->in[0]->input >= 0)
-            note_help("or freeze the trip count: --const %s=FILE.pb", printable(n->in[0]->name));
-    }
+    bounds_help(in(n, 0) ? trip_limit(n) : dim_symbol(trips_symbol(n)));
+    if (in(n, 0) && n->in[0]->input >= 0)
+        note_help("or freeze the trip count: --const %s=FILE.pb", printable(n->in[0]->name));
 }
 
 /* Sets the types of the body's inputs by the node's. */

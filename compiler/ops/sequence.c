@@ -328,24 +328,20 @@ static Value *known_pieces(Node *n, const Chunks *c, int axis, bool squeeze)
     return sequence_new(n->graph, in_type(n, 0), k, item);
 }
 
-static void help_pieces(Symbol *s, void *arg)
-{
-    (void)arg;
-    if (s->high == INT64_MAX)
-        note_help("give it a bound, --dim '%s<=64'", printable(s->name));
-}
-
 /* An open sequence of pieces. */
 static Value *open_pieces(Node *n, const Chunks *c, int axis, bool squeeze)
 {
     Shape x = in_shape(n, 0), piece = x;
     ContainerType *b = ctype_new(SEQUENCE, in_type(n, 0));
     b->open = true;
-    b->max_count = dim_high(dim_min(c->count, c->list ? D(INT64_MAX) : c->whole));
+    const Dim pieces = dim_min(c->count, c->list ? D(INT64_MAX) : c->whole);
+    if (dim_high(pieces) == INT64_MAX)
+        (void)bounds_apply(pieces);
+    b->max_count = dim_high(pieces);
     if (b->max_count == INT64_MAX) {
         error_node(n, "SHP-11", "the number of pieces that an axis is split into, %s, has no bound",
                    dim_text(c->count));
-        dim_symbols(c->count, help_pieces, NULL);
+        bounds_help(c->count);
         return NULL;
     }
     bool ones = !in(n, 1);

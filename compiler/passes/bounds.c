@@ -1,7 +1,48 @@
-/* bounds.c - reports sizes without an upper bound, with the options that bound them. */
+/* bounds.c - reports sizes without an upper bound, with the options that bound them: by names of inputs, dimensions and
+ * values, and in one line that can be pasted. */
+#include "base/options.h"
+#include "ir/assume.h"
+#include "passes/container.h"
 #include "passes/passes.h"
 
 typedef VEC(Symbol *) Unbounded;
+
+PART(Map, aliases)     /* Symbol -> Name: of the dimension of an output that bounds it */
+PART(Unbounded, asked) /* named in earlier messages */
+
+void bounds_alias(const Symbol *s, Name dimension) { map_put(aliases(), s, (void *)(uintptr_t)dimension); }
+
+static Name option_of(const Symbol *s)
+{
+    const Name other = map_get(aliases(), s);
+    return other ? other : symbol_option(s);
+}
+
+/* With --all-dims='<=N': bounds s. */
+static bool bound_by_all(Symbol *s)
+{
+    if (!opt()->all_dims.name || opt()->all_dims.low == opt()->all_dims.high)
+        return false;
+    s->high = opt()->all_dims.high;
+    return true;
+}
+
+bool bounds_apply(Dim d)
+{
+    bool all = true;
+    EACH_SYMBOL (s, d)
+        all &= s->high != INT64_MAX || bound_by_all(s);
+    return all && dim_high(d) != INT64_MAX;
+}
+
+void bounds_help(Dim d)
+{
+    EACH_SYMBOL (s, d)
+        if (s->high == INT64_MAX) {
+            note_help("give it a bound, --dim '%s<=64'", printable(option_of(s)));
+            vec_push(asked(), s);
+        }
+}
 
 /* Adds the symbols of d that have no bound, also not one through others. False: all have bounds of their own. */
 static bool add_unbounded(Unbounded *u, Dim d)
@@ -59,60 +100,155 @@ static void help_inputs(Map *seen, const Value *v)
         help_inputs(seen, v->def->in[i]);
 }
 
-/* "--shape x=1,3,64,64" */
-static void put_shape_option(Text *t, const Value *v)
+/* ---- sizes that suit ---------------------------------------------------------------------------------------------- */
+
+enum { EACH = 64 }; /* what a size is, or at most is, to begin with */
+
+static bool is_of_input(const Symbol *s) { return s->origin.kind == ORIGIN_INPUT; }
+static bool is_batch(const Symbol *s) { return is_of_input(s) && s->origin.index == 0; }
+
+/* Is it an input's first dimension, or assumed to equal one? */
+static bool is_first(const Symbol *s)
 {
+    bool first = is_batch(s);
+    for (int i = 0; i < assumption_count() && is_of_input(s) && !first; i++) {
+        const Symbol *a = symbol_of(assumption_at(i)->d), *b = symbol_of(assumption_at(i)->is);
+        first = (a == s && b && is_batch(b)) || (b == s && a && is_batch(a));
+    }
+    return first;
+}
+
+/* Has v elements, and so few that all values probably fit in the arena? */
+static bool value_suits(const Value *v)
+{
+    int64_t bits = type_bits(v->type);
+    if (v->form != TENSOR || v->poisoned || v->data)
+        return true;
+    for (int k = 0; k < v->shape->rank; k++) {
+        const int64_t size = dim_high(v->shape->dim[k]);
+        if ((size < 1 && !dim_is_const(v->shape->dim[k])) || __builtin_mul_overflow(bits, size, &bits))
+            return false;
+    }
+    return bits / 8 <= (opt()->max_arena ? opt()->max_arena : (int64_t)1 << 30) / 4;
+}
+
+/* Have all values elements, but not too many, and may all conditions hold, if the inputs' sizes of the list are `size`,
+ * but the first ones `first`, and the others are at most `size`? nested: in nested graphs, too. */
+static bool suits(const Model *m, const Unbounded *u, int64_t first, int64_t size, bool nested)
+{
+    VEC(bool) is_first_one = {0};
+    VEC(int64_t) low = {0};
+    for (int i = 0; i < u->n; i++)
+        vec_push(&is_first_one, is_first(u->at[i]));
+    for (int i = 0; i < u->n; i++) {
+        Symbol *s = u->at[i];
+        vec_push(&low, s->low);
+        s->high = is_first_one.at[i] ? first : !is_of_input(s) && size > EACH ? EACH : size;
+        s->low = is_of_input(s) ? s->high : s->low;
+    }
+    bool fits = true;
+    for (int i = 0; i < m->graph->in.n; i++)
+        fits &= value_suits(m->graph->in.at[i]);
+    EACH_NODE (n, m->graph)
+        EACH_OUT (v, n)
+            fits &= (n->graph->parent && !nested) || value_suits(v);
+    for (int i = 0; i < assumption_count() && fits; i++) {
+        const Assumption *a = assumption_at(i);
+        fits = dim_low(a->d) <= dim_high(a->is) && dim_low(a->is) <= dim_high(a->d);
+    }
+    for (int i = 0; i < u->n; i++) {
+        u->at[i]->low = low.at[i];
+        u->at[i]->high = INT64_MAX;
+    }
+    return fits;
+}
+
+/* A size that suits, for all but the first ones, or for all. */
+static int64_t suitable(const Model *m, const Unbounded *u, bool all)
+{
+    static const int64_t sizes[] = {EACH, 128, 224, 256, 320, 480, 512, 640, 1024, 32, 16, 8, 4, 2, 1};
+    for (int nested = 1; nested >= 0; nested--)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            if (suits(m, u, all ? sizes[i] : 1, sizes[i], nested))
+                return sizes[i];
+    return EACH;
+}
+
+/* ---- the line to paste -------------------------------------------------------------------------------------------- */
+
+static bool is_in(const Unbounded *u, const Symbol *s)
+{
+    for (int i = 0; i < u->n; i++)
+        if (u->at[i] == s)
+            return true;
+    return false;
+}
+
+/* Is v an input by itself, rather than a component of one? */
+static bool is_tensor_input(const Value *v)
+{
+    const InterfaceGroup *groups;
+    for (int i = interface_groups(false, &groups); i-- > 0;)
+        if (groups[i].name == v->name)
+            return groups[i].ctype->form == TENSOR;
+    return false;
+}
+
+/* "--shape x=1,3,64,64", if v has several sizes of the list that no earlier option gives. */
+static void put_shape(Text *t, const Value *v, const Unbounded *u, Unbounded *given, int64_t size)
+{
+    Unbounded open = {0};
     Text shape = {0};
     for (int k = 0; k < v->shape->rank; k++) {
-        Dim d = v->shape->dim[k];
-        text_put(&shape, "%s%lld", k ? "," : "", dim_is_const(d) ? (long long)dim_value(d) : k ? 64ll : 1ll);
+        const Dim d = v->shape->dim[k];
+        Symbol *s = symbol_of(d);
+        if (s && is_in(u, s) && !is_in(given, s) && !is_in(&open, s))
+            vec_push(&open, s);
+        text_put(&shape, "%s%lld", k ? "," : "",
+                 dim_is_const(d)    ? (long long)dim_value(d)
+                 : s && is_first(s) ? 1
+                                    : (long long)size);
     }
+    if (open.n < 2 || !is_tensor_input(v))
+        return;
     put_option(t, "shape", v->name, "=", shape.s, '"');
+    for (int i = 0; i < open.n; i++)
+        vec_push(given, open.at[i]);
 }
 
-/* The input of which s is a dimension without a name, or NULL. */
-static Value *nameless_of(const Symbol *s)
-{
-    return s->origin.kind == ORIGIN_INPUT && !s->user ? s->origin.value : NULL;
-}
-
-/* Suggests the options that bound all sizes of the list, as a line for a shell: with a first dimension of 1, and 64 for
- * others. */
-static void help_all(const Unbounded *u)
+/* Suggests the options that bound all sizes of the list, as a line for a shell. */
+static void help_all(const Model *m, const Unbounded *u)
 {
     Text t = {0};
+    Unbounded given = {0};
+    Map named = {0};
+    const int64_t size = suitable(m, u, false), inner = size < EACH ? size : EACH;
+    bool inputs = true;
+    for (int i = 0; i < m->graph->in.n; i++)
+        if (m->graph->in.at[i]->form == TENSOR)
+            put_shape(&t, m->graph->in.at[i], u, &given, size);
     for (int i = 0; i < u->n; i++) {
-        const Symbol *s = u->at[i];
-        const Value *input = nameless_of(s);
-        bool told = false;
-        for (int k = 0; input && k < i; k++)
-            told |= nameless_of(u->at[k]) == input;
-        if (input && !told)
-            put_shape_option(&t, input);
-        else if (!input && s->origin.kind == ORIGIN_INPUT && s->origin.index == 0)
-            put_option(&t, "dim", s->name, "=", "1", '"');
-        else if (!input)
-            put_option(&t, "dim", s->name, "<=", "64", '"');
+        const Name option = option_of(u->at[i]);
+        inputs &= is_of_input(u->at[i]);
+        if (is_in(&given, u->at[i]) || map_get(&named, option))
+            continue;
+        map_put(&named, option, u->at[i]);
+        if (is_first(u->at[i]))
+            put_option(&t, "dim", option, "=", "1", '"');
+        else
+            put_option(&t, "dim", option, "<=", text_format("%lld", (long long)(is_of_input(u->at[i]) ? size : inner)),
+                       '"');
     }
+    map_free(&named);
     note_help("all of them, to begin with:%s", t.s);
+    if (inputs && suits(m, u, 1, 1, true))
+        note_help("or everything that is open: --all-dims=1");
+    else
+        note_help("or everything that is open: --all-dims='<=%lld'", (long long)suitable(m, u, true));
 }
 
 static void report_unbounded(const Symbol *s)
 {
-    Value *input = nameless_of(s);
-    if (input) {
-        const Shape *shape = input->shape;
-        error_value(input, "SHP-11", "dimension %d of input '%s' %s has no size", s->origin.index,
-                    printable(input->name), shape_text(*shape));
-        Text t = {0};
-        for (int k = 0; k < shape->rank; k++)
-            if (dim_is_const(shape->dim[k]))
-                text_put(&t, "%s%lld", k ? "," : "", (long long)dim_value(shape->dim[k]));
-            else
-                text_put(&t, "%sN", k ? "," : "");
-        note_help("give it one: --shape %s=%s", printable(input->name), t.s);
-        return;
-    }
     Map seen = {0};
     if (s->user) {
         error_at("", "SHP-11", "dimension '%s' has no bound", printable(s->name));
@@ -123,8 +259,12 @@ static void report_unbounded(const Symbol *s)
             note_help("give it a value,%s, or a bound,%s", value.s, bound.s);
         return;
     }
-    error_at("", "SHP-11", "the size '%s', known only at run time, has no bound", printable(s->name));
-    note_help("give it a bound, --dim '%s<=64'", printable(s->name));
+    const char *place = s->origin.kind == ORIGIN_ELEMENT ? value_place(s->origin.value)
+                        : s->origin.kind == ORIGIN_NODE  ? node_place(s->origin.node)
+                                                         : "";
+    error_at(place, "SHP-11", "the size '%s', known only at run time, has no bound",
+             printable(s->why ? s->why : s->name));
+    note_help("give it a bound, --dim '%s<=64'", printable(option_of(s)));
     if (s->origin.kind == ORIGIN_ELEMENT)
         help_inputs(&seen, s->origin.value);
     for (int k = 0; s->origin.kind == ORIGIN_NODE && k < s->origin.node->n_in; k++)
@@ -140,19 +280,42 @@ static void report_many(const Unbounded *u)
     error_at("", "SHP-11", "%d sizes have no bound: %s%s", u->n, t.s, u->n > SHOWN ? " ..." : "");
 }
 
-void check_bounds(Model *m)
+static Unbounded unbounded_of(const Model *m)
 {
-    enum { FEW = 12 };
     Unbounded u = {0};
     for (int i = 0; i < m->graph->in.n; i++)
         collect_unbounded(&u, m->graph->in.at[i]);
     EACH_NODE (n, m->graph)
         EACH_OUT (v, n)
             collect_unbounded(&u, v);
+    return u;
+}
+
+void bounds_help_all(const Model *m)
+{
+    Unbounded u = unbounded_of(m);
+    if (!asked()->n)
+        return;
+    for (int i = 0; i < asked()->n; i++)
+        if (!is_in(&u, asked()->at[i]))
+            vec_push(&u, asked()->at[i]);
+    if (u.n > 1)
+        help_all(m, &u);
+}
+
+void check_bounds(const Model *m)
+{
+    enum { FEW = 12 };
+    Unbounded u = unbounded_of(m);
+    for (bool some = true; u.n && some; u = some ? unbounded_of(m) : u) {
+        some = false;
+        for (int i = 0; i < u.n; i++)
+            some |= bound_by_all(u.at[i]);
+    }
     for (int i = 0; u.n <= FEW && i < u.n; i++)
         report_unbounded(u.at[i]);
     if (u.n > FEW)
         report_many(&u);
     if (u.n > 1)
-        help_all(&u);
+        help_all(m, &u);
 }

@@ -59,13 +59,33 @@ static void apply_dims(void)
     }
 }
 
-/* What the other options have left open of the inputs' sizes. */
-static void apply_all_dims(void)
+/* What the other options have left open of the inputs' sizes, and of the length of their strings. */
+static void apply_all_dims(const Model *m)
 {
+    const bool bound = opt()->all_dims.name && opt()->all_dims.low != opt()->all_dims.high;
+    for (int i = 0; bound && i < m->graph->in.n; i++) {
+        const Value *v = m->graph->in.at[i];
+        Symbol *text = v->type == STR ? symbol_by_name(name_format("%s_text", v->name->s)) : NULL;
+        if (text && text->high == INT64_MAX)
+            set_size(text, &opt()->all_dims);
+    }
     for (int i = 0; opt()->all_dims.name && i < symbol_count(); i++) {
         Symbol *s = symbol_at(i);
         if (s->origin.kind == ORIGIN_INPUT && s->high == INT64_MAX && symbol_of(dim_symbol(s)) == s)
             set_size(s, &opt()->all_dims);
+    }
+}
+
+/* After an error: which inputs have sizes by --all-dims=N, and how to change them. */
+static void help_all_dims(const Model *m)
+{
+    enum { FEW = 4 };
+    const bool fixed = opt()->all_dims.name && opt()->all_dims.low == opt()->all_dims.high;
+    for (int i = 0, told = 0; fixed && i < m->graph->in.n && told < FEW; i++) {
+        const Value *v = m->graph->in.at[i];
+        if (v->desc && v->desc->form == TENSOR && v->desc->shape.rank > 0 && !shape_is_const(v->desc->shape) && ++told)
+            note_help("by --all-dims the input '%s' is %s; --shape gives it another shape", printable(v->name),
+                      shape_text(*v->shape));
     }
 }
 
@@ -315,6 +335,8 @@ static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
     s->seen = s->seen ? s->seen : v;
 }
 
+static bool is_model_output(const Value *v) { return !v->graph->parent && value_is_output(v); }
+
 /* Compares a value's declared type and shape with the inferred ones. */
 static void meet_declared(Node *n, Value *v)
 {
@@ -339,7 +361,12 @@ static void meet_declared(Node *n, Value *v)
         Dim a = want.dim[i], b = now.dim[i];
         if (dim_is_const(a) && dim_is_const(b))
             continue;
-        bound_by(n, symbol_of(b), dim_high(a));
+        int64_t max = dim_high(a);
+        const Symbol *declared = symbol_of(a);
+        Symbol *bounded = dim_bounded(b, &max);
+        bound_by(n, bounded, max);
+        if (bounded && !bounded->user && declared && declared->user && !is_of_inputs(a) && is_model_output(v))
+            bounds_alias(bounded, declared->name);
         if (dim_is_const(a)) { /* assumed, and checked at run time */
             assume_dim(n, b, a);
             now.dim[i] = a;
@@ -579,7 +606,7 @@ void infer_model(Model *m)
     stop_on_errors();
     containers_enter(m);
     stop_on_errors();
-    apply_all_dims();
+    apply_all_dims(m);
     for (int i = 0; i < m->graph->in.n; i++)
         m->graph->in.at[i]->shape = shape_keep(resolve_shape(*m->graph->in.at[i]->shape));
     for (int i = 0; i < m->graph->in.n; i++)
@@ -590,6 +617,10 @@ void infer_model(Model *m)
     infer_graph(m->graph);
     for (int i = 0; i < m->graph->out.n; i++)
         alternatives_choose(m->graph, i, -1);
+    if (error_count()) {
+        bounds_help_all(m);
+        help_all_dims(m);
+    }
     stop_on_errors();
     containers_leave(m);
     check_dims_used();

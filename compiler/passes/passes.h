@@ -14,7 +14,12 @@ void fold(Node *n);         /* folds the results of an inferred node if they are
 void trace_value(Value *v); /* v determines a size: makes its elements expressions if possible */
 
 /* bounds.c */
-void check_bounds(Model *m); /* reports sizes without an upper bound, with the options that bound them */
+void check_bounds(const Model *m);    /* reports sizes without an upper bound, with the options that bound them */
+bool bounds_apply(Dim d);             /* has d a bound, or gets one by --all-dims='<=N'? */
+void bounds_help(Dim d);              /* after an error: suggests bounds of the symbols in d that have none */
+void bounds_help_all(const Model *m); /* after such errors: one line with the options for all sizes that are open */
+/* s is bounded by an output's declared dimension, and asked for by its name. */
+void bounds_alias(const Symbol *s, Name dimension);
 
 /* simplify.c */
 void simplify_model(Model *m); /* dead code, identities, duplicates, scales into weights */

@@ -8,11 +8,13 @@ A case file is text; a keyword at the start of a line begins a part, its content
     run ARGUMENTS   instead of `m.onnx -o m.c`; several lines are several runs; < FILE: its standard input
     limit BYTES     no file may become larger
     exit N          the exit code (default 1)
+    paste           the options that the last help suggests, for all sizes or for the only one, make the same command succeed
     says            everything on standard error, exactly; empty: nothing
 """
 import fnmatch
 import os
 import pathlib
+import re
 import resource
 import shlex
 import signal
@@ -48,7 +50,7 @@ class Case:
     def __init__(self, file, name, line):
         self.file, self.name, self.line = file, name, line
         self.model, self.edit, self.says = "B0", "", ""
-        self.runs, self.exit, self.limit = [], 1, None
+        self.runs, self.exit, self.limit, self.paste = [], 1, None, False
         self.says_at = None     # lines of the file that hold the message
 
 
@@ -74,6 +76,8 @@ def read_cases(file):
             setattr(cases[-1], word, int(rest))
         elif word == "says":
             cases[-1].says_at = [i + 1, i + 1]
+        elif word == "paste":
+            cases[-1].paste = True
         elif word not in ("edit", "#"):
             raise SystemExit(f"{file}:{i + 1}: {word}?")
     return cases
@@ -121,6 +125,19 @@ def run_one(onnxcc, case, folder, arguments):
                           timeout=120, preexec_fn=limits)
 
 
+def pasted(onnxcc, folder, arguments, said):
+    """What a shell says to the command with each line of options that `said` suggests; "" if all succeed."""
+    lines = re.findall(r"help: all of them, to begin with: (.*)", said)[-1:] or re.findall(r"help: give it a bound, (.*)", said)[-1:]
+    lines += re.findall(r"help: or everything that is open: (.*)", said)
+    if not lines:
+        return "nothing to paste"
+    for line in lines:
+        p = subprocess.run(f"'{onnxcc}' {arguments} {line}", shell=True, cwd=folder, capture_output=True, text=True, timeout=120)
+        if p.returncode:
+            return f"{line}\n{p.stderr}"
+    return ""
+
+
 def check(onnxcc, case):
     """What is wrong, or None; and the messages."""
     with tempfile.TemporaryDirectory() as name:
@@ -138,6 +155,8 @@ def check(onnxcc, case):
             problems += [f"left behind: {p.relative_to(folder)}" for p in sorted(after) if p not in before]
             problems += [f"changed: {p.relative_to(folder)}" for p in before
                          if not p.is_dir() and after.get(p) != before[p]]
+        if case.paste and (fails := pasted(onnxcc, folder, (case.runs or ["m.onnx -o m.c"])[-1], said)):
+            problems.append(f"what it suggests fails: {fails}")
         if said != case.says:
             problems.append("it says\n" + textwrap.indent(said or "(nothing)\n", "    ") + "  instead of\n"
                             + textwrap.indent(case.says or "(nothing)\n", "    "))
