@@ -42,6 +42,7 @@ KNOWN = {
     "QLinearSoftmax": "of an empty tensor the runtime gives a scalar",
     "QLinearAveragePool": "the runtime rounds towards zero how many windows fit",
     "ImageScaler": "the runtime wants a bias for each channel where one serves all",
+    "TreeEnsemble*": "most trees with shared nodes the runtime refuses, and the reference forgets base values and transforms",
     "Scan_graph": "the runtime holds a state to the size that the body declares",
 }
 
