@@ -436,7 +436,8 @@ def ranks(g):
         turn, on, sum_ = Value(g.program.name(), I, ()), Value(g.program.name(), B, ()), Value(g.program.name(), F, ())
         inside.values += [turn, on, sum_]
         after = inside.do("Add", [sum_, inside.do("ReduceSum", [x], (F, ()), keepdims=0)], (F, ()))
-        return node("Loop", g.number(2), g.constant(True, B), g.floats(0, 0), body=inside.proto("body", [turn, on, sum_], [on, after]))
+        y = node("Loop", g.number(2), g.constant(True, B), g.floats(0, 0), body=inside.proto("body", [turn, on, sum_], [on, after]))
+        return node("Reshape", y, g.constant([1]))
 
     x = both(*m.permuted(lambda inside: inside.do("Abs", [v], (F, ())), other))
     for _ in range(m.int(0, 4)):
