@@ -66,13 +66,13 @@ $(B)/libonnxcc-rt.a: $(LIBRARY)
 $(B)/ir/scalar.o: CFLAGS += -O3 -ffp-contract=off
 $(B)/%.o: compiler/%.c Makefile | $(B)/onnx.pb.h $(ROOMS:%=$(B)/%)
 	$(MAKES)
-	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
+	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
 $(HOST)/%.o: runtime-min/%.h runtime-min/rt.c Makefile | $(HOST)
 	$(MAKES)
-	$(CC) -O2 $(KERNEL_CFLAGS) $(LIBRARY_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -MMD -c -o $@ runtime-min/rt.c
+	$(CC) -O2 $(KERNEL_CFLAGS) $(LIBRARY_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -MMD -MP -c -o $@ runtime-min/rt.c
 $(B)/rt/%.o: runtime-min/%.h runtime-min/rt.c Makefile | $(B)/rt
 	$(MAKES)
-	$(CC) -O2 $(KERNEL_CFLAGS) -ffreestanding -ffunction-sections -DKERNELS='"$*.h"' -MMD -c -o $@ runtime-min/rt.c
+	$(CC) -O2 $(KERNEL_CFLAGS) -ffreestanding -ffunction-sections -DKERNELS='"$*.h"' -MMD -MP -c -o $@ runtime-min/rt.c
 
 $(B)/onnxcc-codecs.o: runtime-hosted/codecs.c $(RT_HEADERS) | $(B)
 	$(CC) $(CFLAGS) -fPIC -std=gnu99 $(WARN) -Wno-missing-prototypes -iquote runtime-min $(shell pkg-config --cflags $(CODEC_LIBS)) -c -o $@ $<

@@ -40,7 +40,7 @@ SUITE_OBJECTS = $(patsubst %,$(SUITE)/%.o,run model data build elsewhere judge)
 $(SUITE)/run: $(SUITE_OBJECTS) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(SUITE)/%.o: tests/suite/%.c tests/suite/suite.mk | $(SUITE)
-	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -c -o $@ $<
+	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
 -include $(SUITE_OBJECTS:.o=.d)
 # The emitted code uses the decoders of image formats that need libraries from the program that loads it.
 $(SUITE)/call: tests/suite/call.c tests/suite/call.h tests/suite/case.h $(CODECS) | $(SUITE)
