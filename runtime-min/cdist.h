@@ -11,7 +11,7 @@ PARAMS(cdist)
 #endif
 
 #if defined T && !defined U
-#if RT_IS_FLOAT(T)
+#if RT_IS_REAL(T)
 KERNEL void FN(cdist)(const T *x, const T *y, T *z, struct cdist p)
 {
     for (idx i = 0; i < p.m; i++)

@@ -9,10 +9,12 @@
 #define crop_resize_PARAMS(X, V)                                                                                       \
     X(idx, batch) X(idx, channels) V(idx, in, 2) X(idx, rois) V(idx, out, 2) X(f64, outside) X(int, nearest)
 PARAMS(crop_resize)
+
+#define CROP_RESIZE_NOT_bf16 1
 #endif
 
 #if defined T && !defined U
-#if RT_IS_FLOAT(T)
+#if RT_IS_FLOAT(T) && !RT_TAKES(CROP_RESIZE_NOT_, T)
 /* The elements around element i of n, where these span the part from low to high of an axis of `size`, and the weight
  * of the second. 0: outside. */
 HELPER int FN(crop_place)(A low, A high, idx i, idx n, idx size, int nearest, idx *at, A *weight)

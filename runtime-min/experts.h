@@ -9,10 +9,12 @@
 PARAMS(experts)
 
 #define EXPERTS_LANES 8
+
+#define EXPERTS_NOT_f64 1
 #endif
 
 #if defined T && !defined U
-#if RT_IS_FLOAT(T)
+#if RT_IS_FLOAT(T) && !RT_TAKES(EXPERTS_NOT_, T)
 HELPER A FN(experts_sum)(const T *x, const T *w, idx n)
 {
     A lane[EXPERTS_LANES] = {0}, sum = 0;

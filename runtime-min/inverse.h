@@ -6,10 +6,12 @@
 /* x, y: (count, n, n). Scratch: 2 * n * n. */
 #define inverse_PARAMS(X, V) X(idx, count) X(idx, n)
 PARAMS(inverse)
+
+#define INVERSE_NOT_bf16 1
 #endif
 
 #if defined T && !defined U
-#if RT_IS_FLOAT(T)
+#if RT_IS_FLOAT(T) && !RT_TAKES(INVERSE_NOT_, T)
 /* Exchanges the rows k and other of m, from column `from` on. */
 HELPER void FN(inverse_swap)(A *m, idx n, idx k, idx other, idx from)
 {

@@ -26,6 +26,9 @@ PARAMS(cut)
 
 #if defined T && !defined U
 #if RT_IS_WHOLE(T)
+/* A slot whose first n elements are written: the rest is 0, so that results depend on the inputs alone. */
+HELPER void FN(slot_rest)(T *slot, idx n, idx size) { memset(slot + n, 0, (size_t)(size - n) * sizeof *slot); }
+
 /* In all kernels x has `have` slots, of which *count are used.
  * Copies the used slots of x, of `from` elements, to slots of `to` elements. */
 KERNEL int FN(slots)(const void *restrict from, const i64 *count, void *restrict to, struct slots p)
@@ -35,8 +38,10 @@ KERNEL int FN(slots)(const void *restrict from, const i64 *count, void *restrict
     const idx k = rt_size(*count), n = rt_min(p.from, p.to);
     if (k < 0 || k > p.have)
         return RT_BAD_SIZE;
-    for (idx i = 0; i < k; i++)
+    for (idx i = 0; i < k; i++) {
         MOVE(y, i * p.to, x, i * p.from, n);
+        FN(slot_rest)(y + i * p.to, n, p.to);
+    }
     return RT_OK;
 }
 REGISTER_FALLIBLE(slots, 3, 2, 0)
@@ -51,11 +56,16 @@ KERNEL int FN(insert)(const void *from, const void *what, const i64 *count, cons
         return RT_BAD_SIZE;
     if (i < 0 || i > k)
         return RT_BAD_INDEX;
-    for (idx s = k; s > i; s--)
+    for (idx s = k; s > i; s--) {
         MOVE(y, s * p.to, x, (s - 1) * p.from, n);
-    for (idx s = 0; s < i && x != y; s++)
+        FN(slot_rest)(y + s * p.to, n, p.to);
+    }
+    for (idx s = 0; s < i && x != y; s++) {
         MOVE(y, s * p.to, x, s * p.from, n);
+        FN(slot_rest)(y + s * p.to, n, p.to);
+    }
     MOVE(y, i * p.to, item, 0, p.size);
+    FN(slot_rest)(y + i * p.to, p.size, p.to);
     return RT_OK;
 }
 REGISTER_FALLIBLE(insert, 5, 4, 0)
@@ -160,6 +170,7 @@ KERNEL int FN(cut)(const void *restrict from, const i64 *restrict sizes, void *r
             return RT_BAD_SIZE;
         for (idx o = 0; o < outer; o++)
             MOVE(y, s * p.slot + o * n * inner, x, (o * axis + at) * inner, n * inner);
+        FN(slot_rest)(y + s * p.slot, outer * n * inner, p.slot);
         for (int a = 0; a < p.width; a++)
             row[a] = -1;
         for (int a = 0; a < p.rank; a++)

@@ -125,19 +125,51 @@ static Symbols symbols_of_call(const Call *c)
 /* The type that a formal parameter points to; void for complex numbers, which callers may declare differently. */
 static const char *formal_type(Type t) { return t == C64 || t == C128 ? "void" : type_tag(t); }
 
-/* "const f32 *restrict x0, f32 *restrict y0"; if `passed`, as arguments of the kernel: "x0, NULL, y0". */
+int written_over(const Call *c, int i)
+{
+    const Value *x = c->arg[i];
+    for (int j = c->kernel->n_in; i < c->kernel->n_in && x && !x->data && j < c->n_arg; j++)
+        if (c->arg[j] && value_storage(c->arg[j]) == value_storage(x) &&
+            dim_identical(value_storage_offset(c->arg[j]), value_storage_offset(x)))
+            return j;
+    return -1;
+}
+
+static void put_formal(Text *t, const Call *c, int i)
+{
+    const bool input = i < c->kernel->n_in;
+    text_put(t, "%s%s *restrict %s%d", input ? "const " : "", formal_type(c->arg[i]->type), input ? "x" : "y",
+             input ? i : i - c->kernel->n_in);
+}
+
+/* Before the output's pointer as argument i. */
+static const char *as_input(const Call *c, int i)
+{
+    return c->arg[i]->type == c->arg[written_over(c, i)]->type ? "" : "(const void *)";
+}
+
+static void put_passed(Text *t, const Call *c, int i)
+{
+    const int n_in = c->kernel->n_in, over = written_over(c, i);
+    if (!c->arg[i])
+        text_put(t, "NULL");
+    else if (over >= 0)
+        text_put(t, "%sy%d", as_input(c, i), over - n_in);
+    else
+        text_put(t, i < n_in ? "x%d" : "y%d", i < n_in ? i : i - n_in);
+}
+
+/* "const f32 *restrict x0, f32 *restrict y0"; if `passed`, as arguments of the kernel: "x0, NULL, y0". An input that is
+ * written over is its output's parameter. */
 static void put_formals(Text *t, const Call *c, bool passed)
 {
     const char *comma = "";
-    for (int i = 0; i < c->n_arg; i++) {
-        bool input = i < c->kernel->n_in;
-        if (!c->arg[i] && passed)
-            text_put(t, "%sNULL", comma);
-        else if (c->arg[i])
-            text_put(t, passed ? "%s%.0s%.0s%s%d" : "%s%s%s *restrict %s%d", comma, input ? "const " : "",
-                     formal_type(c->arg[i]->type), input ? "x" : "y", input ? i : i - c->kernel->n_in);
-        comma = c->arg[i] || passed ? ", " : comma;
-    }
+    for (int i = 0; i < c->n_arg; i++)
+        if (passed || (c->arg[i] && written_over(c, i) < 0)) {
+            text_put(t, "%s", comma);
+            passed ? put_passed(t, c, i) : put_formal(t, c, i);
+            comma = ", ";
+        }
     if (c->kernel->flags & SCRATCH && (passed || !dim_is(c->scratch, 0)))
         text_put(t, "%s%s", comma, !passed ? "void *restrict scratch" : dim_is(c->scratch, 0) ? "NULL" : "scratch");
 }
@@ -220,11 +252,13 @@ void emit_kernel(Emitter *e, const Node *n)
     const char *shared = shared_function(e, c), *comma = "", *reported[MAX_SIZES];
     Text t = {0};
     text_put(&t, "%s(", shared ? shared : kernel_name(e, c));
-    for (int i = 0; i < c->n_arg; i++)
-        if (c->arg[i] || !shared) {
-            text_put(&t, "%s%s", comma, pointer(c->arg[i]));
-            comma = ", ";
-        }
+    for (int i = 0; i < c->n_arg; i++) {
+        const int over = written_over(c, i);
+        if (shared && (!c->arg[i] || over >= 0))
+            continue;
+        text_put(&t, "%s%s%s", comma, over < 0 ? "" : as_input(c, i), pointer(c->arg[over < 0 ? i : over]));
+        comma = ", ";
+    }
     e->arena |= !dim_is(c->scratch, 0);
     if (c->kernel->flags & SCRATCH && !(shared && dim_is(c->scratch, 0)))
         text_put(&t, dim_is(c->scratch, 0) ? ", NULL" : ", (void *)((unsigned char *)arena + %lld)",

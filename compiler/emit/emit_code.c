@@ -49,10 +49,8 @@ static void declare_value(Emitter *e, Value *v)
         return; /* a parameter, or not used */
     v->c = c_name(v->name, "t");
     const char *type = type_tag(v->type);
-    Value *root = v;
-    Dim offset = D(0);
-    for (; root->storage; root = root->storage)
-        offset = dim_add(offset, root->placement->offset);
+    Value *const root = value_storage(v);
+    Dim offset = value_storage_offset(v);
     const char *constant = root->input >= 0 ? "const " : "";
     Text from = {0};
     if (root->input >= 0 || is_output(root))

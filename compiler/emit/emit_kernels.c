@@ -45,8 +45,10 @@ static void use_loop(Emitter *e, const Loop *l)
 /* Marks the values whose pointers occur in the code of n. */
 static void mark_read(const Node *n)
 {
-    EACH_VALUE (v, n->call.arg, n->call.n_arg)
-        v->read = true;
+    const Call *c = &n->call;
+    for (int i = 0; i < c->n_arg; i++)
+        if (c->arg[i] && (!c->kernel || written_over(c, i) < 0))
+            c->arg[i]->read = true;
     if (!(n->op->flags & CONTROL))
         return;
     for (int i = 0; i < n->n_in && i < 2; i++) /* trip count and condition */

@@ -106,6 +106,21 @@ static void use_remove(Value *v, Use u)
 
 int64_t max_bytes(const Value *v) { return (int64_t)type_bytes(v->type, shape_high(*v->shape)); }
 
+Value *value_storage(const Value *v)
+{
+    while (v->storage)
+        v = v->storage;
+    return (Value *)(uintptr_t)v;
+}
+
+Dim value_storage_offset(const Value *v)
+{
+    Dim at = D(0);
+    for (; v->storage; v = v->storage)
+        at = dim_add(at, v->placement->offset);
+    return at;
+}
+
 bool value_is_output(const Value *v)
 {
     for (int i = 0; i < v->uses.n; i++)

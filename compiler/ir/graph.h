@@ -251,8 +251,10 @@ void node_set_inputs(Node *n, int n_in, Value *const *in);
 void value_replace(Value *old, Value *by);        /* in every use, including graph outputs */
 void graph_set_output(Graph *g, int i, Value *v); /* makes v output i */
 void graph_add_output(Graph *g, Value *v);
-void node_move(Node *n, Node *before); /* with its outputs, into before's graph */
-int64_t max_bytes(const Value *v);     /* bytes at the upper bounds of its sizes; saturates */
+void node_move(Node *n, Node *before);    /* with its outputs, into before's graph */
+int64_t max_bytes(const Value *v);        /* bytes at the upper bounds of its sizes; saturates */
+Value *value_storage(const Value *v);     /* v itself if it is not part of another's */
+Dim value_storage_offset(const Value *v); /* bytes from its start to v */
 bool value_is_output(const Value *v);
 const char *node_path(const Node *n);  /* "graph.node[3]"; "a node": made by the compiler */
 const char *node_place(const Node *n); /* `graph.node[3] "name" (Op)` */

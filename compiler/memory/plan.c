@@ -245,16 +245,23 @@ static const Value *buffer_of(const Value *v, Dim *offset)
     return v;
 }
 
-/* Elides a loop that copies a value to the place where it already is. */
+static bool loop_copies(const Loop *l)
+{
+    return l->n_in == 1 && l->n_out == 1 && l->steps.n <= 1 && !l->in[0]->data && l->in[0]->type == l->out[0]->type &&
+           (!l->steps.n || (l->steps.at[0].fn && !strcmp(l->steps.at[0].fn, "to") && l->steps.at[0].arg[0] == ~0)) &&
+           shape_same(*l->in[0]->shape, *l->shape);
+}
+
+/* Elides a node that copies a value to the place where it already is. */
 static void skip_copy(Node *n)
 {
-    const Loop *l = n->call.loop;
+    const Call *c = &n->call;
     Dim from, to;
-    if (!l || l->n_in != 1 || l->n_out != 1 || l->steps.n > 1 || l->in[0]->data || l->in[0]->type != l->out[0]->type ||
-        (l->steps.n && (!l->steps.at[0].fn || strcmp(l->steps.at[0].fn, "to") || l->steps.at[0].arg[0] != ~0)) ||
-        !shape_same(*l->in[0]->shape, *l->shape))
+    if (c->loop ? !loop_copies(c->loop)
+                : !c->kernel || !(n->op->flags & INPLACE && c->kernel->flags & STRIDED_COPY) || c->arg[0]->data)
         return;
-    const Value *x = buffer_of(l->in[0], &from), *y = buffer_of(l->out[0], &to);
+    const Value *x = buffer_of(c->loop ? c->loop->in[0] : c->arg[0], &from);
+    const Value *y = buffer_of(c->loop ? c->loop->out[0] : c->arg[1], &to);
     n->elided |= x && x == y && dim_identical(from, to);
 }
 

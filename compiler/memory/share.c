@@ -26,21 +26,6 @@ void share_reset(Value *v)
     v->placement = &whole_storage;
 }
 
-static Value *storage_of(const Value *v)
-{
-    while (v->storage)
-        v = v->storage;
-    return (Value *)(uintptr_t)v;
-}
-
-static Dim offset_in_storage(const Value *v)
-{
-    Dim at = D(0);
-    for (; v->storage; v = v->storage)
-        at = dim_add(at, v->placement->offset);
-    return at;
-}
-
 /* The length of v's rows in its storage; 0: it is contiguous. */
 static Dim run_of(const Value *v)
 {
@@ -78,8 +63,8 @@ static bool same_bytes(const Value *a, const Value *b)
 /* Does v occupy all of its storage? */
 static bool is_whole(const Value *v)
 {
-    const Value *a = storage_of(v);
-    return a->bytes == max_bytes(v) && dim_is(offset_in_storage(v), 0) && same_bytes(v, a);
+    const Value *a = value_storage(v);
+    return a->bytes == max_bytes(v) && dim_is(value_storage_offset(v), 0) && same_bytes(v, a);
 }
 
 /* Storage b becomes part of storage a, `offset` bytes from its start. */
@@ -113,8 +98,8 @@ static void unite_rows(Value *a, Value *b, Dim offset, Dim run, Dim pitch)
 /* Both storages become one; one in the caller's buffer is kept. */
 static void unite(Value *a, Value *b)
 {
-    a = storage_of(a);
-    b = storage_of(b);
+    a = value_storage(a);
+    b = value_storage(b);
     if (a == b)
         return;
     if (in_callers_buffer(b)) {
@@ -143,7 +128,7 @@ static void unite_views_and_shares(const Model *m)
             unite(n->in[0], n->out[0]);
     for (int i = 0; i < m->shares.n; i++) {
         unite(m->shares.at[i].a, m->shares.at[i].b);
-        storage_of(m->shares.at[i].a)->contiguous = true;
+        value_storage(m->shares.at[i].a)->contiguous = true;
     }
 }
 
@@ -189,14 +174,14 @@ static int parts_together(const Node *n, int i, Dim *run)
 {
     Value *const *x = n->call.arg;
     const Param *size = call_param(&n->call, "size");
-    const Value *a = storage_of(x[i]);
+    const Value *a = value_storage(x[i]);
     *run = size[i].d;
     if (is_whole(x[i]))
         return 1;
     Dim at = D(0), pitch = share_pitch(x[i]);
     for (int k = i; k < n->call.n_arg - 1 && x[k] && !is_constant(x[k]); k++) {
-        if (storage_of(x[k]) != a || !dim_identical(run_of(x[k]), size[k].d) ||
-            !dim_identical(share_pitch(x[k]), pitch) || !dim_identical(offset_in_storage(x[k]), bytes_of(at, x[k])))
+        if (value_storage(x[k]) != a || !dim_identical(run_of(x[k]), size[k].d) ||
+            !dim_identical(share_pitch(x[k]), pitch) || !dim_identical(value_storage_offset(x[k]), bytes_of(at, x[k])))
             return 0;
         at = dim_add(at, size[k].d);
         *run = at;
@@ -235,7 +220,7 @@ static bool is_movable(const Node *n, const Value *x, const Value *a)
 {
     if (is_constant(x))
         return declines(REWRITE_CONCAT, n, "%s is a constant", remark_value(x));
-    if (a == storage_of(n->out[0]))
+    if (a == value_storage(n->out[0]))
         return declines(REWRITE_CONCAT, n, "%s is already another part of it", remark_value(x));
     if (in_callers_buffer(a))
         return declines(REWRITE_CONCAT, n, "%s is in the caller's buffer", remark_value(x));
@@ -249,12 +234,12 @@ static bool is_movable(const Node *n, const Value *x, const Value *a)
 /* Puts parts of a concat, from part i on, into its result, `at` elements from its start; returns their number. */
 static int unite_from(Node *n, int i, Dim at)
 {
-    Value *x = n->call.arg[i], *y = n->out[0], *to = storage_of(y), *a = storage_of(x);
+    Value *x = n->call.arg[i], *y = n->out[0], *to = value_storage(y), *a = value_storage(x);
     Dim outer = call_param(&n->call, "outer")->d, pitch = call_param(&n->call, "y_pitch")->d, run;
     if (!is_movable(n, x, a))
         return 0;
     int parts = parts_together(n, i, &run);
-    Dim offset = dim_add(offset_in_storage(y), bytes_of(at, y));
+    Dim offset = dim_add(value_storage_offset(y), bytes_of(at, y));
     if (!known_before(offset, a->live_from) || !known_before(pitch, a->live_from))
         return declines(REWRITE_CONCAT, n, "the place of %s is known only after it is computed", remark_value(x));
     if (!parts || (dim_is(outer, 1) && !is_whole(x)))
@@ -326,7 +311,7 @@ static bool is_read_after(const Value *v, int time)
         if (!n || (!is_view(n) && !n->elided && n->time > time))
             return true;
         EACH_OUT (y, n)
-            if (storage_of(y) == storage_of(v) && is_read_after(y, time))
+            if (value_storage(y) == value_storage(v) && is_read_after(y, time))
                 return true;
     }
     return false;
@@ -337,7 +322,8 @@ static bool is_read_too_late(const Value *a, const Value *y)
 {
     const Model *m = y->graph->model;
     for (int i = 0; i < m->shares.n; i++)
-        if (m->shares.at[i].copy && storage_of(m->shares.at[i].a) == a && is_read_after(y, m->shares.at[i].copy->time))
+        if (m->shares.at[i].copy && value_storage(m->shares.at[i].a) == a &&
+            is_read_after(y, m->shares.at[i].copy->time))
             return true;
     return false;
 }
@@ -345,7 +331,7 @@ static bool is_read_too_late(const Value *a, const Value *y)
 /* Can the result of the copy n be a view of its input? *w: the part that it is. */
 static bool may_be_view(const Node *n, Window *w)
 {
-    const Value *x = n->call.arg[0], *y = n->call.arg[1], *a = storage_of(x), *b = storage_of(y);
+    const Value *x = n->call.arg[0], *y = n->call.arg[1], *a = value_storage(x), *b = value_storage(y);
     if (is_constant(x))
         return declines(REWRITE_SLICE, n, "%s is a constant", remark_value(x));
     if (is_constant(y) || a == b)
@@ -370,11 +356,11 @@ static bool may_be_view(const Node *n, Window *w)
 /* Elides a copy of contiguous elements, or of rows that its readers support: the result becomes a view. */
 static void unite_part(Node *n)
 {
-    Value *x = n->call.arg[0], *y = n->call.arg[1], *a = storage_of(x), *b = storage_of(y);
+    Value *x = n->call.arg[0], *y = n->call.arg[1], *a = value_storage(x), *b = value_storage(y);
     Window w;
     if (!may_be_view(n, &w))
         return;
-    Dim offset = dim_add(offset_in_storage(x), bytes_of(w.at, x)), run = run_of(x);
+    Dim offset = dim_add(value_storage_offset(x), bytes_of(w.at, x)), run = run_of(x);
     if (!dim_is(run, 0) && (dim_is(w.pitch, 0) || !dim_identical(run, w.pitch))) {
         (void)declines(REWRITE_SLICE, n, "%s itself has rows of another pitch", remark_value(x));
         return;
@@ -406,7 +392,7 @@ static bool is_read_twice(const Call *c, const Value *x)
 {
     int times = 0;
     for (int i = 0; i < c->n_arg; i++)
-        times += c->arg[i] && !is_constant(c->arg[i]) && storage_of(c->arg[i]) == storage_of(x);
+        times += c->arg[i] && !is_constant(c->arg[i]) && value_storage(c->arg[i]) == value_storage(x);
     return times > 1;
 }
 
@@ -414,9 +400,9 @@ static bool is_read_twice(const Call *c, const Value *x)
 static bool reads_in_step(const Loop *l, const Value *x)
 {
     for (int i = 0; i < l->n_in; i++)
-        if (!is_constant(l->in[i]) && storage_of(l->in[i]) == storage_of(x) &&
+        if (!is_constant(l->in[i]) && value_storage(l->in[i]) == value_storage(x) &&
             (!shape_same(*l->in[i]->shape, *l->shape) ||
-             !dim_identical(offset_in_storage(l->in[i]), offset_in_storage(x))))
+             !dim_identical(value_storage_offset(l->in[i]), value_storage_offset(x))))
             return false;
     return true;
 }
@@ -441,7 +427,7 @@ static bool may_overwrite(const Node *n, Value *x, Value *y)
 {
     if (!x || is_constant(x) || !same_bytes(x, y))
         return false;
-    const Value *a = storage_of(x), *b = storage_of(y);
+    const Value *a = value_storage(x), *b = value_storage(y);
     if (a == b)
         return false;
     if (x->graph != n->graph)
@@ -485,7 +471,7 @@ static bool spares(const Node *n, const Value *state)
 {
     for (int i = 0; i < n_read(n); i++) {
         const Value *x = read_by(n, i);
-        if (x && !is_constant(x) && storage_of(x) == storage_of(state) && !reads_first(n, x))
+        if (x && !is_constant(x) && value_storage(x) == value_storage(state) && !reads_first(n, x))
             return false;
     }
     return true;
@@ -494,15 +480,15 @@ static bool spares(const Node *n, const Value *state)
 /* Can x, which `copy` copies to the state, have the state's storage? */
 static bool fits_state(const Value *state, const Node *copy)
 {
-    const Value *x = copy->in[0], *a = storage_of(x);
+    const Value *x = copy->in[0], *a = value_storage(x);
     const Loop *l = copy->call.loop;
-    if (a == storage_of(state))
+    if (a == value_storage(state))
         return false;
     if (is_constant(x))
         return declines(REWRITE_STATE, copy->graph->owner, "%s is a constant", remark_value(x));
     if (a->contiguous || !is_whole(x) || in_callers_buffer(a))
         return declines(REWRITE_STATE, copy->graph->owner, "%s shares its bytes with other values", remark_value(x));
-    if ((l && (l->n_in != 1 || l->in[0] != x)) || !same_bytes(x, state) || storage_of(state)->bytes != a->bytes)
+    if ((l && (l->n_in != 1 || l->in[0] != x)) || !same_bytes(x, state) || value_storage(state)->bytes != a->bytes)
         return declines(REWRITE_STATE, copy->graph->owner, "%s and the state %s have not the same bytes",
                         remark_value(x), remark_value(state));
     return true;
@@ -511,7 +497,7 @@ static bool fits_state(const Value *state, const Node *copy)
 /* Is the state not read any more when x is written? */
 static bool is_state_done(const Value *state, const Node *copy)
 {
-    const Value *x = copy->in[0], *a = storage_of(x);
+    const Value *x = copy->in[0], *a = value_storage(x);
     const Node *d = a->def;
     if (!d || d->graph != copy->graph)
         return declines(REWRITE_STATE, copy->graph->owner, "%s is not computed in the body", remark_value(x));

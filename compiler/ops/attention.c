@@ -427,6 +427,7 @@ static const Op attention_ops[] = {
      "chunk_size:int=64 kv_num_heads:int q_num_heads:int scale:float=0 update_rule:string=gated_delta",
      .infer = linear_attention_infer, .bind = linear_attention_bind},
     {"RotaryEmbedding", 23, "X:T cos_cache:T sin_cache:T position_ids?:int64 -> Y:T", "T=float|float16|bfloat16",
-     "interleaved:int=0 num_heads:int=0 rotary_embedding_dim:int=0", .infer = rotary_infer, .bind = rotary_bind},
+     "interleaved:int=0 num_heads:int=0 rotary_embedding_dim:int=0", .infer = rotary_infer, .bind = rotary_bind,
+     .flags = INPLACE},
 };
 OPS(attention_ops);

@@ -46,6 +46,6 @@ static void inverse_bind(Node *n)
 
 static const Op det_ops[] = {
     {"Det", 22, "X:T -> Y:T", "T=FB", "", .infer = det_infer, .bind = det_bind, .compatible = "11 T=F"},
-    {"Inverse", 1, "X:T -> Y:T", "T=F", "", .infer = inverse_infer, .bind = inverse_bind, MICROSOFT},
+    {"Inverse", 1, "X:T -> Y:T", "T=float|double|float16", "", .infer = inverse_infer, .bind = inverse_bind, MICROSOFT},
 };
 OPS(det_ops);

@@ -166,7 +166,7 @@ static const Op roi_ops[] = {
     {"RoiAlign", 10, ROI_ALIGN, "T1=F", ROI_ATTRS, .infer = roi_align_infer, .bind = roi_align_bind},
     {"MaxRoiPool", 22, "X:T rois:T -> Y:T", "T=FB", "pooled_shape:ints spatial_scale:float=1",
      .infer = max_roi_pool_infer, .bind = max_roi_pool_bind, .compatible = "1 T=F"},
-    {"CropAndResize", 1, "X:T1 rois:T1 batch_indices:T2 crop_size:T2 -> Y:T1", "T1=F T2=int32",
+    {"CropAndResize", 1, "X:T1 rois:T1 batch_indices:T2 crop_size:T2 -> Y:T1", "T1=float|double|float16 T2=int32",
      "extrapolation_value:float=0.0 mode:string=bilinear", .infer = crop_resize_infer, .bind = crop_resize_bind,
      MICROSOFT},
     {"NonMaxSuppression", 11,

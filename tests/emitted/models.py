@@ -60,6 +60,13 @@ parsed("quantised", """g (uint8[2,6] x, int8[3,2] u) => (int8[3,2] y, uint8[2,6]
                 "two": np.array([2, 3], np.int64), "three": np.array([3, 2], np.int64),
                 "many": np.linspace(1, 2, 6, dtype=np.float32), "zeros": np.zeros(6, np.uint8)})
 
+# Kernels with equal parameters that write over an input.
+parsed("in_place", """g (float[2,4,8] x, float[1,16,6,6] v) => (float[2,4,8] y, float[1,16,6,6] z, float[2,2,4,8] t) {
+    a = Exp(x)   b = Softmax(a)   c = Neg(b)   y = Softmax(c)   d = Exp(v)   e = Conv <pads = [1,1,1,1]> (d, w)   f = Add(e, d)
+    h = Conv <pads = [1,1,1,1]> (f, w)   z = Add(h, f)   i = SequenceEmpty()   j = SequenceInsert(i, x)
+    k = SequenceInsert(j, x)   t = ConcatFromSequence <axis = 0, new_axis = 1> (k) }""",
+       [values(2, 4, 8), values(1, 16, 6, 6)], weights={"w": values(16, 16, 3, 3) / 64})
+
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-45, 3.4028235e38, 1 / 3, 16777217], np.float32)
 SPECIAL_BITS = SPECIAL.copy()
 SPECIAL_BITS.view(np.uint32)[0] = 0xFFC12345

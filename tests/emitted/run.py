@@ -111,6 +111,16 @@ def text(name, c):
     check(not macros, f"{name}: macros without the prefix: {macros}")
 
 
+def apart(name, c):
+    """The pointers that a function of equal calls is given, restrict all, are apart."""
+    body = c.read_text()
+    place = {p: at for p, at in re.findall(r" \*const (\w+) = (.*); /\*", body)}
+    for function in re.findall(r"^SHARED \w+ (\w+)\(", body, re.M):
+        for call in re.findall(rf"\b{function}\((.*?)\)(?: != 0\)|;)", body):
+            pointers = [place[a] for a in call.split(", ") if a in place]
+            check(len(set(pointers)) == len(pointers), f"{name}: restrict pointers to one place: {function}({call})")
+
+
 def same_bytes(name, c):
     """Another folder, locale, time zone, and the model from standard input: the same files."""
     folder = WORK / "elsewhere" / name
@@ -211,6 +221,7 @@ def alone(name):
     compiles(name, c, single)
     symbols(name, c)
     text(name, c)
+    apart(name, c)
     same_bytes(name, c)
     same_numbers(name, c, single)
     return stack(name, c)

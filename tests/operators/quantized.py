@@ -272,11 +272,11 @@ def add_embeddings(c):
 # ---- recurrent layers ------------------------------------------------------------------------------------------------------
 
 
-def add_layer(c, name, inputs, attrs, outputs="Y H C", sizes=None):
-    """DynamicQuantizeLSTM. By one thread: each thread has a scale of its own for the states of its sequences."""
+def add_layer(c, name, inputs, attrs, outputs="Y H C", sizes=None, weights=False):
+    """DynamicQuantizeLSTM; `weights`: they are inputs. By one thread: each thread has a scale of its own for the states of its sequences."""
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
     node = helper.make_node("DynamicQuantizeLSTM", names, [y if y in outputs.split() else "" for y in ("Y", "H", "C")], domain="com.microsoft", **attrs)
-    data = [i for i in (0, 4, 5, 6) if inputs[i] is not None]
+    data = [i for i in (0, *(1, 2) * weights, 4, 5, 6) if inputs[i] is not None]
     given = [helper.make_tensor_value_info(names[i], helper.np_dtype_to_tensor_dtype(inputs[i].dtype), (sizes or {}).get(i, inputs[i].shape)) for i in data]
     held = [numpy_helper.from_array(x, names[i]) for i, x in enumerate(inputs) if x is not None and i not in data]
 
@@ -310,11 +310,12 @@ def add_recurrent(c):
         for way in "forward", "reverse", "bidirectional":
             d = 2 if way == "bidirectional" else 1
             for each in False, True:
-                def one(name, attrs=None, hidden=5, outputs="Y H C", way=way, d=d, each=each, t=t, sizes=None, **how):
+                def one(name, attrs=None, hidden=5, outputs="Y H C", way=way, d=d, each=each, t=t, sizes=None, weights=False, **how):
                     inputs = layer(t, hidden=hidden, directions=d, each=each, **how)
-                    add_layer(c, f"{t}_{way}_{each:d}_{name}", inputs, {"hidden_size": hidden, "direction": way, **(attrs or {})}, outputs, sizes)
+                    add_layer(c, f"{t}_{way}_{each:d}_{name}", inputs, {"hidden_size": hidden, "direction": way, **(attrs or {})}, outputs, sizes, weights)
 
                 one("plain")
+                one("weights", weights=True)
                 one("lengths", lengths=[1, 3], steps=5, peephole=True)
                 one("all", lengths=[0, 3], steps=3, states=True)
                 if each:
