@@ -104,13 +104,17 @@ SANITIZERS = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-reco
 sanitized: $(HOST_KERNELS)
 	@$(MAKE) --no-print-directory --silent -j$$(nproc) B=$(B)/sanitized HOST=$(B)/host CFLAGS='-O1 -g $(SANITIZERS)' $(B)/sanitized/onnxcc
 
-# Installs the command, the headers that its C includes, the library, and files for pkg-config, CMake and make. DESTDIR: a folder
-# that stands for the root.
+# Installs the command, its man page and completions, the headers that its C includes, the library, and files for pkg-config, CMake
+# and make. DESTDIR: a folder that stands for the root.
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 DATADIR ?= $(PREFIX)/share
+MANDIR ?= $(DATADIR)/man
+BASHDIR ?= $(DATADIR)/bash-completion/completions
+ZSHDIR ?= $(DATADIR)/zsh/site-functions
+FISHDIR ?= $(DATADIR)/fish/vendor_completions.d
 PKGCONFIG = $(LIBDIR)/pkgconfig
 CMAKE = $(LIBDIR)/cmake/onnxcc
 INSTALL_DATA = install -D -m 644
@@ -121,8 +125,11 @@ FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@BINDIR@|$(BINDIR)|' -e 's|@LIBDIR@|
 	-e 's|@FROM_PREFIX_BINDIR@|$(call FROM,$(PREFIX),$(BINDIR))|' -e 's|@FROM_PREFIX_INCLUDEDIR@|$(call FROM,$(PREFIX),$(INCLUDEDIR))|'
 INSTALLED = $(BINDIR)/onnxcc $(LIBDIR)/libonnxcc.a $(LIBDIR)/libonnxcc-rt.a $(INCLUDEDIR)/libonnxcc.h $(PKGCONFIG)/onnxcc.pc \
 	$(PKGCONFIG)/libonnxcc.pc $(CMAKE)/onnxcc-config.cmake $(CMAKE)/onnxcc-config-version.cmake $(DATADIR)/onnxcc/onnxcc.mk \
+	$(MANDIR)/man1/onnxcc.1 $(BASHDIR)/onnxcc $(ZSHDIR)/_onnxcc $(FISHDIR)/onnxcc.fish \
 	$(RT_HEADERS:runtime-min/%=$(INCLUDEDIR)/onnxcc/%)
 install: all
+	$(B)/onnxcc --man >$(B)/onnxcc.1
+	$(foreach s,bash zsh fish,$(B)/onnxcc --completions=$s >$(B)/onnxcc.$s &&) true
 	install -D $(B)/onnxcc '$(DESTDIR)$(BINDIR)/onnxcc'
 	$(INSTALL_DATA) $(B)/libonnxcc.a '$(DESTDIR)$(LIBDIR)/libonnxcc.a'
 	$(INSTALL_DATA) $(B)/libonnxcc-rt.a '$(DESTDIR)$(LIBDIR)/libonnxcc-rt.a'
@@ -133,6 +140,10 @@ install: all
 	$(INSTALL_DATA) templates/install/onnxcc-config.cmake.in '$(DESTDIR)$(CMAKE)/onnxcc-config.cmake'
 	$(INSTALL_DATA) templates/install/onnxcc-config-version.cmake.in '$(DESTDIR)$(CMAKE)/onnxcc-config-version.cmake'
 	$(INSTALL_DATA) templates/install/onnxcc.mk.in '$(DESTDIR)$(DATADIR)/onnxcc/onnxcc.mk'
+	$(INSTALL_DATA) $(B)/onnxcc.1 '$(DESTDIR)$(MANDIR)/man1/onnxcc.1'
+	$(INSTALL_DATA) $(B)/onnxcc.bash '$(DESTDIR)$(BASHDIR)/onnxcc'
+	$(INSTALL_DATA) $(B)/onnxcc.zsh '$(DESTDIR)$(ZSHDIR)/_onnxcc'
+	$(INSTALL_DATA) $(B)/onnxcc.fish '$(DESTDIR)$(FISHDIR)/onnxcc.fish'
 	$(FILL) -i $(foreach f,$(PKGCONFIG)/onnxcc.pc $(PKGCONFIG)/libonnxcc.pc $(CMAKE)/onnxcc-config.cmake \
 		$(CMAKE)/onnxcc-config-version.cmake $(DATADIR)/onnxcc/onnxcc.mk,'$(DESTDIR)$f')
 uninstall:

@@ -190,93 +190,24 @@ static void print_version(const char *unused)
     process_done();
 }
 
-static void print_help(const char *unused);
-
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-typedef enum Takes { NONE, MAY, MUST } Takes; /* does the option take a value? */
-
-#define REWRITE_AFTER_SPACE(id, word, done) " " word
-static const struct Row {
-    const char *name; /* NULL: there is only the letter */
-    char letter;
-    Takes takes;
-    bool command; /* not for the library */
-    void (*set)(const char *value);
-    const char *help;
-} rows[] = {
-    {NULL, 'o', MUST, false, set_output,
-     "  -o FILE             write FILE, and its header beside it; - is standard output (default: MODEL.c here)\n"},
-    {"prefix", 0, MUST, false, set_prefix,
-     "      --prefix NAME   prefix of everything external (default: the model file's base name)\n"},
-    {"dim", 0, MUST, false, add_dim,
-     "      --dim NAME=N    fixes the symbolic dimension NAME; NAME<=N bounds it, or sizes that a run takes from value NAME\n"},
-    {"all-dims", 0, MUST, false, set_all_dims,
-     "      --all-dims=N    fixes all dimensions of inputs that --dim and --shape leave open; --all-dims='<=N' bounds them,\n"
-     "                      and sizes that a run determines\n"},
-    {"shape", 0, MUST, false, add_shape,
-     "      --shape INPUT=D,D,...   shape of an input with dimensions that are open; of a sequence: how many elements\n"
-     "                              it may have, and their largest sizes\n"},
-    {"const", 0, MUST, false, add_const,
-     "      --const INPUT=FILE.pb   freezes an input to the tensor in FILE.pb, or to numbers: sr=16000\n"},
-    {"custom-op", 0, MUST, false, add_custom,
-     "      --custom-op DOMAIN.OP   an operator of yours: the C calls a function that you write, which the header declares\n"},
-    {"target", 0, MUST, false, set_target,
-     "      --target NAME   the processor:"
+static const char target_words[] =
 #define TARGET(name, ...) " " name
 #include "base/target.def"
 #undef TARGET
-     "\n"},
-    {"channel-block", 0, MUST, false, set_channel_block,
-     "      --channel-block N   of a model that ONNX Runtime optimised for one processor: 16 for AVX-512 and ARM, else 8,\n"
-     "                      where the model does not show it\n"},
-    {"max-arena", 0, MUST, false, set_max_arena,
-     "      --max-arena BYTES   the most memory that a run may need (default 1G); 512K, 64M and 2G are understood\n"},
-    {"max-ram", 0, MUST, false, set_max_ram,
-     "      --max-ram BYTES     budgets, which the model must not exceed: of RAM (arena, inputs, outputs and stack),\n"},
-    {"max-flash", 0, MUST, false, set_max_flash,
-     "      --max-flash BYTES   of flash for the weights (code not included),\n"},
-    {"max-stack", 0, MUST, false, set_max_stack, "      --max-stack BYTES   of the stack\n"},
-    {"weights", 0, MUST, false, set_weights,
-     "      --weights WHERE inline: arrays in the C file; incbin: FILE.weights, brought in by the C file;\n"
-     "                      file: FILE.weights, loaded by the caller (default: incbin above 1 MB, else inline)\n"},
-    {"single", 0, NONE, false, set_single,
-     "      --single        one C file that needs no header or library of onnxcc\n"},
-    {"no-banner", 0, NONE, false, set_no_banner, "      --no-banner     leaves out the line with onnxcc's version\n"},
-    {"check", 0, NONE, true, set_check,
-     "      --check         writes nothing; exit 1 and a diff if the files are not what would be written\n"},
-    {"MD", 0, NONE, false, set_depend,
-     "  -MD                 also writes a dependency file for make and ninja: FILE.d, or\n"},
-    {"MF", 0, MUST, false, set_depend, "  -MF DEPFILE         this file\n"},
-    {"report", 0, MAY, false, set_report,
-     "      --report[=json] what the model needs: flash, arena, operations; with -o - on standard error\n"},
-    {"eval", 0, MUST, false, set_eval,
-     "      --eval DIR      runs the model on DIR/input_I.pb in the compiler, writes DIR/actual_I.pb; no C\n"},
-    {"list-ops", 0, MAY, true, set_list,
-     "      --list-ops[=markdown|json]   every operator, version and type that is supported\n"},
-    {"strict", 0, NONE, false, set_strict, "      --strict        warnings about the model are errors\n"},
-    {NULL, 'd', MUST, false, set_dump,
-     "  -d LETTERS          prints the graph after stages: p(arse) i(nline) f(old) s(implify) l(ayout) b(ind) u: fuse a: plan\n"},
-    {"remarks", 0, MAY, false, remarks_choose,
-     "      --remarks[=WHAT]   of each node, why a rewrite left it as it is, or that it did not; WHAT: the name of a node or\n"
-     "                      value, or one of these rewrites:\n"
-     "                     " REWRITES(REWRITE_AFTER_SPACE) "\n"},
-    {"verbose", 'v', NONE, false, set_verbose, "  -v, --verbose       each stage with its time and counts\n"},
-    {"help", 'h', NONE, true, print_help, "  -h, --help          this text\n"},
-    {"version", 0, NONE, true, print_version, "      --version\n"},
-};
-enum { ROWS = sizeof rows / sizeof *rows };
+    ;
+#define REWRITE_WORD(id, word, done) " " word
+static const char remark_words[] = REWRITES(REWRITE_WORD);
 
-static void print_help(const char *unused)
-{
-    (void)unused;
-    printf("usage: onnxcc MODEL [-o FILE|-] [options]\nCompiles an ONNX model into one C file and its header.\n\n");
-    for (int i = 0; i < ROWS; i++)
-        fputs(rows[i].help, stdout);
-    printf(
-        "\nMODEL - is standard input. Exit: 0 done, 1 model rejected, 2 usage, 3 input or output, 70 a bug of onnxcc.\n");
-    process_done();
-}
+const OptionRow option_rows[] = {
+#define GROUP(title) {NULL, 0, NULL, NULL, false, NULL, title},
+#define OPTION(...) {__VA_ARGS__},
+#include "options.def"
+};
+const int option_count = sizeof option_rows / sizeof *option_rows;
+
+static bool needs_value(const OptionRow *row) { return row->argument && *row->argument != '['; }
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
@@ -285,7 +216,7 @@ typedef struct Words {
     bool command;
 } Words;
 
-static void apply(const struct Row *row, const char *value, const Words *w)
+static void apply(const OptionRow *row, const char *value, const Words *w)
 {
     if (row->command && !w->command)
         usage("--%s is an option of the command alone", row->name);
@@ -297,22 +228,22 @@ static bool starts_with(const char *name, const char *s, size_t n) { return name
 _Noreturn static void ambiguous(const char *s, size_t n)
 {
     Text t = {0};
-    for (int i = 0; i < ROWS; i++)
-        if (starts_with(rows[i].name, s, n))
-            text_put(&t, " '--%s'", rows[i].name);
+    for (int i = 0; i < option_count; i++)
+        if (starts_with(option_rows[i].name, s, n))
+            text_put(&t, " '--%s'", option_rows[i].name);
     usage("option '--%.*s' is ambiguous; possibilities:%s", (int)n, s, t.s);
 }
 
 /* Finds an option by its name or by an unambiguous prefix of it. */
-static const struct Row *find_row(const char *s, size_t n)
+static const OptionRow *find_row(const char *s, size_t n)
 {
-    const struct Row *found = NULL;
+    const OptionRow *found = NULL;
     int count = 0;
-    for (int i = 0; i < ROWS; i++)
-        if (starts_with(rows[i].name, s, n)) {
-            if (!rows[i].name[n])
-                return &rows[i];
-            found = &rows[i];
+    for (int i = 0; i < option_count; i++)
+        if (starts_with(option_rows[i].name, s, n)) {
+            if (!option_rows[i].name[n])
+                return &option_rows[i];
+            found = &option_rows[i];
             count++;
         }
     if (count > 1)
@@ -326,11 +257,11 @@ static const struct Row *find_row(const char *s, size_t n)
 static void read_name(const char *s, Words *w)
 {
     const size_t n = strcspn(s, "=");
-    const struct Row *row = find_row(s, n);
-    const char *value = s[n] ? s + n + 1 : row->takes == MUST && *w->next ? *w->next++ : NULL;
-    if (value && row->takes == NONE)
+    const OptionRow *row = find_row(s, n);
+    const char *value = s[n] ? s + n + 1 : needs_value(row) && *w->next ? *w->next++ : NULL;
+    if (value && !row->argument)
         usage("option '--%s' doesn't allow an argument", row->name);
-    if (!value && row->takes == MUST)
+    if (!value && needs_value(row))
         usage("option '--%s' requires an argument", row->name);
     apply(row, value, w);
 }
@@ -340,14 +271,14 @@ static void read_letters(const char *s, Words *w)
 {
     for (; *s; s++) {
         int i = 0;
-        while (i < ROWS && rows[i].letter != *s)
+        while (i < option_count && option_rows[i].letter != *s)
             i++;
-        if (i == ROWS)
+        if (i == option_count)
             usage("invalid option -- '%c'", *s);
-        const char *value = rows[i].takes == NONE ? NULL : s[1] ? s + 1 : *w->next ? *w->next++ : NULL;
-        if (!value && rows[i].takes == MUST)
+        const char *value = !option_rows[i].argument ? NULL : s[1] ? s + 1 : *w->next ? *w->next++ : NULL;
+        if (!value && needs_value(&option_rows[i]))
             usage("option requires an argument -- '%c'", *s);
-        apply(&rows[i], value, w);
+        apply(&option_rows[i], value, w);
         if (value)
             return;
     }

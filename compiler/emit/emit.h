@@ -186,4 +186,3 @@ typedef struct Embedded {
     const char *name, *text;
 } Embedded;
 extern const Embedded embedded[];
-const char *embedded_text(const char *name); /* bug() if there is none */

@@ -1,0 +1,7 @@
+# What is made from the table of options: --help, the man page by mandoc and groff, the completions in real shells.
+# Parts: arguments, manual.
+TESTS += command
+test-command: setup all
+	@rm -rf $(B)/command && mkdir -p $(B)/command
+	@B=$(B) $(PYTHON) tests/command/run.py
+.PHONY: test-command
