@@ -1,0 +1,178 @@
+"""Instructions per inference of MLPerf Tiny's four networks in 8-bit integers, on Cortex-M processors in QEMU: instructions.py SUITE
+[MODEL...]
+
+Outputs have the bits of the compiler's evaluator, and are within the models' tolerance of ONNX Runtime's. figures.txt has the counts:
+more than one in a hundred above them is a failure; UPDATE=1 writes it. PROFILE=1 prints where the instructions go."""
+import bisect
+import collections
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "models"), str(HERE.parent / "machines")]
+import fetch  # noqa: E402
+from common import error_of, load_tensor, save_tensor  # noqa: E402
+from table import MACHINES  # noqa: E402
+
+BUILD = pathlib.Path(os.environ["B"]).resolve()
+WORK = BUILD / "instructions"
+BOARD = HERE.parent / "machines"
+FIGURES = HERE / "figures.txt"
+NETWORKS = {"image": "resnet8_qdq", "keyword": "ds_cnn_qdq", "wake word": "mobilenet_v1_qdq", "anomaly": "autoencoder_qdq"}
+CORES = ["cortex-m3", "cortex-m4", "cortex-m7", "cortex-m55"]
+WORSE = 1.01
+
+MAIN = """#include <stdint.h>
+#include <stdio.h>
+#include "net.h"
+#include "data.h"
+static union {
+    float y[OUTPUTS];
+    uint32_t bits[OUTPUTS];
+} out;
+void count_begin(void);
+void count_end(void);
+void __attribute__((noipa)) count_begin(void) { __asm__ volatile(""); }
+void __attribute__((noipa)) count_end(void) { __asm__ volatile(""); }
+int main(void)
+{
+    count_begin();
+    int status = net_run((const void *)x, (void *)out.y);
+    count_end();
+    if (status)
+        return status;
+    for (int i = 0; i < OUTPUTS; i++)
+        printf("%lu\\n", (unsigned long)out.bits[i]);
+    return 0;
+}
+"""
+
+
+def run(*command):
+    p = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+    if p.returncode:
+        raise SystemExit(f"instructions: {' '.join(map(str, command))}\n{p.stdout}{p.stderr}")
+    return p.stdout
+
+
+def symbols(program, tool):
+    """Functions of the program: addresses in order, and names."""
+    rows = sorted((int(f[0], 16) & ~1, f[2]) for f in map(str.split, run(tool, program).splitlines()) if len(f) == 3 and f[1] in "tTwW"
+                  and not f[2].startswith("$"))
+    return [a for a, _ in rows], [n for _, n in rows]
+
+
+def profile(blocks, addresses, names):
+    """Instructions in each function."""
+    found = collections.Counter()
+    for at, size, times in blocks:
+        found[names[bisect.bisect(addresses, at) - 1]] += size * times
+    return found
+
+
+def build(folder, machine, model):
+    """The program of a model for a machine."""
+    folder.mkdir(parents=True, exist_ok=True)
+    x = load_tensor(model.folder / "test_data_set_0" / "input_0.pb")
+    y = load_tensor(model.folder / "test_data_set_0" / "output_0.pb")
+    numbers = ",".join(float(v).hex() for v in x.ravel())
+    (folder / "data.h").write_text(f"enum {{ OUTPUTS = {y.size} }};\nstatic const float x[] = {{{numbers}}};\n")
+    (folder / "main.c").write_text(MAIN)
+    target = ["--target", machine.target] if machine.target else []
+    run(BUILD / "onnxcc", model.folder / "model.onnx", "-o", folder / "net.c", "--prefix", "net", *target)
+    flags = [*machine.flags, "-std=c99", "-O2", f"-I{BUILD / 'include'}"]
+    cc = machine.tool("gcc")
+    run(cc, *flags, "--specs=rdimon.specs", "-nostartfiles", f"-T{BOARD / 'board.ld'}", f"-Wl,--defsym=BASE={machine.base}",
+        "-ffunction-sections", "-Wl,--gc-sections", *(folder / n for n in ("net.c", "main.c")), BOARD / "board.c", "-o", folder / "net.elf")
+    return folder / "net.elf"
+
+
+def count(folder, machine, program):
+    """(the outputs, instructions by function)"""
+    addresses, names = symbols(program, machine.tool("nm"))
+    begin, end = (addresses[names.index(n)] for n in ("count_begin", "count_end"))
+    plugin = f"{WORK / 'count.so'},begin={begin:#x},end={end:#x},out={folder / 'blocks'}"
+    text = run(*machine.run[:-1], "-plugin", plugin, machine.run[-1], program)
+    blocks = [(int(a, 16), int(n), int(t)) for a, n, t in map(str.split, (folder / "blocks").read_text().splitlines())]
+    return np.array(list(map(int, text.split())), np.uint32).view(np.float32), profile(blocks, addresses, names)
+
+
+def evaluated(name, model, y):
+    """Does the compiler's evaluator compute exactly y? A test in the form of the official ones, without tolerance."""
+    test = WORK / "evaluated" / name / "node" / name
+    (test / "test_data_set_0").mkdir(parents=True, exist_ok=True)
+    for file in "model.onnx", "test_data_set_0/input_0.pb":
+        (test / file).unlink(missing_ok=True)
+        (test / file).symlink_to(model.folder / file)
+    want = model.folder / "test_data_set_0" / "output_0.pb"
+    save_tensor(y.reshape(load_tensor(want).shape), test / "test_data_set_0" / "output_0.pb", onnx.load_tensor(str(want)).name)
+    (WORK / "work").mkdir(exist_ok=True)
+    for file in "rtol", "atol":
+        (test / file).write_text("0\n")
+    p = subprocess.run([BUILD / "suite" / "run", "--own", "evaluated", "--ways", "e", "--build", WORK / "work" / name, "--include",
+                        BUILD / "include", test.parents[1]], capture_output=True, text=True, check=False)
+    return "" if p.returncode == 0 and "1 passed, 0 failed" in p.stdout else p.stdout + p.stderr
+
+
+def known():
+    """{core: {network: instructions}}"""
+    rows = [line.split() for line in FIGURES.read_text().splitlines() if line and line[0] != "#"] if FIGURES.exists() else []
+    return {r[0]: dict(zip(NETWORKS, map(int, r[1:]))) for r in rows}
+
+
+def write(figures):
+    text = "# Instructions per inference, made by `make test-instructions UPDATE=1`.\n"
+    text += f"# {'':10}" + "".join(f"{n.replace(' ', '-'):>12}" for n in NETWORKS) + "\n"
+    FIGURES.write_text(text + "".join(f"{c:12}" + "".join(f"{r.get(n, 0):12}" for n in NETWORKS) + "\n" for c, r in figures.items()))
+
+
+def one(core, network, model):
+    """(instructions, what is wrong)"""
+    machine = MACHINES[core]
+    folder = WORK / core / model.name
+    y, functions = count(folder, machine, build(folder, machine, model))
+    if "PROFILE" in os.environ:
+        for f, n in functions.most_common(12):
+            print(f"    {core} {network}: {n:10} {f}")
+    wrong = evaluated(f"{core}-{model.name}", model, y)
+    want = load_tensor(model.folder / "test_data_set_0" / "output_0.pb")
+    if error_of(y.reshape(want.shape), want) > model.tolerance:
+        wrong += "other numbers than ONNX Runtime's"
+    return sum(functions.values()), wrong
+
+
+def main(*chosen):
+    WORK.mkdir(parents=True, exist_ok=True)
+    run("gcc", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", HERE / "count.c", "-o", WORK / "count.so")
+    models = {m.name: m for m in fetch.fetch(list(NETWORKS.values()))}
+    before, figures, failures = known(), known(), []
+    cores = [c for c in chosen if c in MACHINES] or CORES
+    passed = 0
+    print(f"{'':12}" + "".join(f"{n:>12}" for n in NETWORKS))
+    for core in cores:
+        row = figures.setdefault(core, {})
+        for network, name in NETWORKS.items():
+            if set(chosen) - set(cores) and network not in chosen:
+                continue
+            row[network], wrong = one(core, network, models[name])
+            limit = before.get(core, {}).get(network, 0) * WORSE
+            if row[network] > limit and "UPDATE" not in os.environ:
+                wrong += f"{row[network]} instructions, more than {before.get(core, {}).get(network)} and one in a hundred"
+            failures += [f"FAILED {core}, {network}: {wrong}"] if wrong else []
+            passed += not wrong
+        print(f"{core:12}" + "".join(f"{row.get(n, 0) / 1e6:12.3f}" for n in NETWORKS), flush=True)
+    if "UPDATE" in os.environ:
+        write(figures)
+    for f in failures:
+        print(f)
+    print(f"instructions: {passed} passed, {len(failures)} failed")
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
