@@ -172,7 +172,7 @@ static void write_body(Writer *w)
     put_prologue(e, &w->f);
     EACH_NODE (n, e->m->graph)
         if (n->call.kernel && !n->elided)
-            count_call(e, &n->call);
+            count_call(e, n);
     emit_graph(e, e->m->graph);
     e->depth = 1;
     put_epilogue(e, &w->f);

@@ -160,7 +160,7 @@ const char *loop_argument(const Loop *l, int arg, const char *const *loaded);
 /* The argument of c, an output, in whose bytes argument i, an input, is; -1: none. The output's pointer stands for both, so
  * that `restrict` is true. */
 int written_over(const Call *c, int i);
-void count_call(Emitter *e, const Call *c); /* for every call, before the first is printed */
+void count_call(Emitter *e, const Node *n); /* for every call, before the first is printed */
 void emit_kernel(Emitter *e, const Node *n);
 
 /* ---- emit_custom.c: custom operators ----------------------------------------------------------------------------- */

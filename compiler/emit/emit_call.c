@@ -196,10 +196,20 @@ static const char *function_text(Emitter *e, const Call *c)
     return t.s;
 }
 
-/* Calls of a kernel with the same parameters share a function, so that the C compiler specialises the kernel once. All
- * calls are counted before the body is printed. */
-void count_call(Emitter *e, const Call *c)
+static bool is_repeated(const Graph *g)
 {
+    for (; g; g = g->parent)
+        if (g->owner && node_attr(g->owner, "body"))
+            return true;
+    return false;
+}
+
+/* Calls of a kernel with the same parameters share a function, so that the C compiler specialises the kernel once; inside
+ * of a loop's body gcc -O1 and -Og do not, so that a call there counts as two. All calls are counted before the body is
+ * printed. */
+void count_call(Emitter *e, const Node *n)
+{
+    const Call *c = &n->call;
     TextMark mark = text_mark();
     const char *text = function_text(e, c);
     CallFunction *f = NULL;
@@ -214,7 +224,7 @@ void count_call(Emitter *e, const Call *c)
             f = NULL;
     }
     if (f) {
-        f->calls++;
+        f->calls += 1 + is_repeated(n->graph);
         map_put(&e->function, c, f);
     }
     text_release(mark);
