@@ -175,10 +175,15 @@ static void set_target(const char *s)
 
 static void set_report(const char *s)
 {
-    opt()->report = true;
-    opt()->report_json = s && !strcmp(s, "json");
-    if (s && strcmp(s, "json") && strcmp(s, "text"))
-        usage("--report=%s: expected json", s);
+    static const char *const names[] = {"none", "text", "json", "html"};
+    int i = REPORT_TEXT;
+    while (s && i <= REPORT_HTML && strcmp(s, names[i]))
+        i++;
+    if (i > REPORT_HTML)
+        usage("--report=%s: expected text, json or html", s);
+    opt()->report = (Report)i;
+    if (i >= REPORT_JSON)
+        remarks_keep();
 }
 
 static void set_list(const char *s) { opt()->list_ops = s ? s : "text"; }

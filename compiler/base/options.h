@@ -5,16 +5,18 @@
 #include "base/target.h"
 
 typedef enum Weights { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE } Weights;
+typedef enum Report { REPORT_NONE, REPORT_TEXT, REPORT_JSON, REPORT_HTML } Report;
 typedef struct Options {
     const char *model, *output, *prefix, *dump, *eval_dir;
     const Target *target;
     int64_t max_arena;                     /* bytes; 0: the default, 1 GB */
     int64_t max_ram, max_flash, max_stack; /* budgets in bytes; 0: none */
     Weights weights;
+    Report report;
     int64_t channel_block; /* 8 or 16; 0: not given */
     const char *list_ops;  /* format: "text", "markdown" or "json"; NULL: not given */
     const char *depend;    /* the dependency file; NULL: none */
-    bool single, verbose, report, report_json, strict, check, no_banner;
+    bool single, verbose, strict, check, no_banner;
     VEC(struct DimOption {
         const char *name;
         int64_t low, high;

@@ -176,6 +176,7 @@ const char *about(const Model *m);  /* the model's graph, version, producer, aut
 /* ---- report.c ---------------------------------------------------------------------------------------------------- */
 /* A table of the nodes with their costs, and the totals; safe inside a comment; `before` begins each line. */
 void put_report_table(Text *t, Model *m, const char *before);
+int report_node_stack(const Node *n);  /* bytes of its kernel, by stack.def */
 int report_stack(Model *m);            /* bytes of stack at the deepest call, by stack.def */
 const Node *report_deepest(Model *m);  /* whose call that is; NULL: none */
 const char *report_peak(Model *m);     /* "; peak: ..." the largest buffers at the arena's peak; for a comment */

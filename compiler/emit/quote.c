@@ -53,7 +53,7 @@ static void put_numbers(Text *t, const char *s, size_t n)
         text_put(t, "%s%d,", k % 20 ? "" : "\n    ", (signed char)s[k]);
 }
 
-/* A JSON string in ASCII; bytes that are not UTF-8 become U+FFFD. */
+/* A JSON string in ASCII, which may be part of a page: without <. Bytes that are not UTF-8 become U+FFFD. */
 static void put_json(Text *t, const char *s, size_t n)
 {
     text_put(t, "\"");
@@ -64,7 +64,7 @@ static void put_json(Text *t, const char *s, size_t n)
         if (c >= 0x10000)
             text_put(t, "\\u%04x\\u%04x", 0xD7C0 + (c >> 10), 0xDC00 + (c & 0x3FF));
         else
-            text_put(t, c == '"' || c == '\\' ? "\\%c" : c < 32 || c > 126 ? "\\u%04x" : "%c", c);
+            text_put(t, c == '"' || c == '\\' ? "\\%c" : c < 32 || c > 126 || c == '<' ? "\\u%04x" : "%c", c);
     }
     text_put(t, "\"");
 }

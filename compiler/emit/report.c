@@ -1,22 +1,21 @@
-/* report.c - the report on a model (--report) and the list of supported operators (--list-ops), as text and as JSON. */
+/* report.c - figures of a model: the table in the C file, the stack, the arena's peak; --report. */
 #include "emit/emit.h"
 
 #include <stdlib.h>
 
+#include "emit/facts.h"
 #include "emit/report.h"
 #include "base/options.h"
 #include "base/output.h"
-#include "ir/schema.h"
 #include "memory/plan.h"
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
 typedef struct Rows {
-    Text *text;         /* NULL: rows are only counted */
+    Text *text;
     const char *before; /* begins each line */
     int n;
     int64_t macs;
-    bool json;
 } Rows;
 
 int64_t report_weights(const Node *n)
@@ -40,16 +39,6 @@ static const char *place_text(const Value *v)
     return v->offset < 0 ? "output" : t.s;
 }
 
-static void put_also(Text *t, const Node *n)
-{
-    text_put(t, ", \"also\": [");
-    for (const Also *a = n->also; a; a = a->next) {
-        put_quoted(t, a->name, IN_JSON);
-        text_put(t, "%s", a->next ? ", " : "");
-    }
-    text_put(t, "]");
-}
-
 static void print_row(Node *n, const Rows *r)
 {
     const Value *y = n->n_out ? n->out[0] : NULL;
@@ -57,28 +46,15 @@ static void print_row(Node *n, const Rows *r)
     Text op = {0};
     put_quoted(&op, node_operator(n), IN_COMMENT);
     text_put(&op, "%s", n->call.epilogue || n->also ? "+" : "");
-    if (r->json) {
-        text_put(r->text, "%s\n    {\"node\": %d, \"operator\": ", r->n ? "," : "", r->n);
-        put_quoted(r->text, node_operator(n), IN_JSON);
-        text_put(r->text, ", \"as\": \"%s\", \"name\": ", n->op->name);
-        put_quoted(r->text, n->name, IN_JSON);
-        put_also(r->text, n);
-        text_put(r->text, ", \"output\": ");
-        put_quoted(r->text, name(shape), IN_JSON);
-        text_put(r->text, ", \"macs\": %lld, \"weights\": %lld, \"arena\": \"%s\", \"live\": [%d, %d]}",
-                 (long long)n->macs, (long long)report_weights(n), where, y ? y->live_from : n->time,
-                 y ? y->live_to : n->time);
-    } else
-        text_put(r->text, "%s%4d  %-20.20s %-24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s, c_tail(n->name, 24),
-                 shape, (long long)n->macs, (long long)report_weights(n), where);
+    text_put(r->text, "%s%4d  %-20.20s %-24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s, c_tail(n->name, 24),
+             shape, (long long)n->macs, (long long)report_weights(n), where);
 }
 
 static void put_row(Node *n, Rows *r)
 {
     if (n->elided || !(n->call.kernel || n->call.loop || n->op->flags & CONTROL))
         return;
-    if (r->text)
-        print_row(n, r);
+    print_row(n, r);
     if (__builtin_add_overflow(r->macs, n->macs, &r->macs))
         r->macs = INT64_MAX;
     r->n++;
@@ -165,17 +141,17 @@ static int known_stack(const char *kernel)
     return known_stack("others");
 }
 
-static int node_stack(const Node *n) { return n && n->call.kernel ? known_stack(n->call.kernel->name) : 0; }
+int report_node_stack(const Node *n) { return n && n->call.kernel ? known_stack(n->call.kernel->name) : 0; }
 
 const Node *report_deepest(Model *m)
 {
     const Node *deepest = NULL;
     EACH_NODE (n, m->graph)
-        deepest = node_stack(n) > node_stack(deepest) ? n : deepest;
+        deepest = report_node_stack(n) > report_node_stack(deepest) ? n : deepest;
     return deepest;
 }
 
-int report_stack(Model *m) { return (known_stack("entry") + node_stack(report_deepest(m)) + 63) / 64 * 64; }
+int report_stack(Model *m) { return (known_stack("entry") + report_node_stack(report_deepest(m)) + 63) / 64 * 64; }
 
 static const char table_head[] = "   #  %-20s %-24s %-20s %12s %10s  arena\n";
 
@@ -191,192 +167,18 @@ void put_report_table(Text *t, Model *m, const char *before)
     text_put(t, "%s\n", report_peak(m));
 }
 
-static void report_json(Text *t, Model *m, int64_t macs)
-{
-    text_put(t, "{\n  \"schema\": 1,\n  \"model\": ");
-    put_quoted(t, m->base, IN_JSON);
-    text_put(t, ",\n  \"hash\": \"%016llx\",\n  \"target\": \"%s\",\n", (unsigned long long)m->hash,
-             opt()->target->name);
-    text_put(t,
-             "  \"weights\": %zu,\n  \"arena\": %lld,\n  \"arena_bound\": %lld,\n  \"stack\": %d,\n  \"macs\": %lld,\n"
-             "  \"nodes\": [",
-             constants()->inline_bytes + constants()->file_bytes, (long long)plan()->arena, (long long)plan()->bound,
-             report_stack(m), (long long)macs);
-    put_rows(m->graph, &(Rows){.text = t, .json = true});
-    text_put(t, "\n  ]\n}\n");
-}
-
-static void report_text(Text *t, Model *m, const Rows *total)
-{
-    long long weights = (long long)(constants()->inline_bytes + constants()->file_bytes), macs = (long long)total->macs;
-    text_put(t, "%s: %d nodes (%d in the file), IR %lld\n", c_comment(m->base), total->n, m->n_nodes,
-             (long long)m->ir_version);
-    text_put(t, table_head, "operator", "name", "output", "MAC", "weights");
-    put_rows(m->graph, &(Rows){.text = t, .before = ""});
-    text_put(t, "  flash   %lld B weights\n  arena   %lld B, lower bound %lld B", weights, (long long)plan()->arena,
-             (long long)plan()->bound);
-    text_put(t, "%s", report_peak(m));
-    const int stack = report_stack(m);
-    text_put(t, "\n  stack   %d B\n  compute %lld MAC\n", stack, macs);
-    text_put(t, "onnxcc: ");
-    text_printable(t, opt()->output, strlen(opt()->output), false);
-    text_put(t, ": flash=%lld arena=%lld stack=%d macs=%lld nodes=%d\n", weights, (long long)plan()->arena, stack, macs,
-             total->n);
-}
-
 void report_model(Model *m)
 {
-    Rows total = {0};
-    put_rows(m->graph, &total);
-    bool beside = !strcmp(opt()->output, "-"); /* standard output is the C file */
+    const Facts *f = find_facts(m);
+    const bool beside = !strcmp(opt()->output, "-"); /* standard output is the C file */
     Text t = {.to = beside ? NULL : output_open("-")};
-    if (opt()->report_json)
-        report_json(&t, m, total.macs);
-    else
-        report_text(&t, m, &total);
+    switch (opt()->report) {
+    case REPORT_JSON: report_json(&t, f); break;
+    case REPORT_HTML: report_html(&t, f); break;
+    default: report_text(&t, f);
+    }
     if (beside)
         note("%s", t.s);
     else
         text_flush(&t);
-}
-
-/* ---- the operators ----------------------------------------------------------------------------------------------- */
-
-/* Prints the names of a set's members, each in `quote`; grouped: with the abbreviations of the README's table. */
-static void put_types(TypeSet set, bool grouped, const char *quote, const char *between)
-{
-    static const char *const forms[] = {"seq", "optional", "map"};
-    static const char *const groups[][2] = {{"F", "FB"}, {"I", "I"}, {"U", "U"}, {"F8", "F8"}, {"C", "C"}};
-    const char *comma = "";
-    for (size_t i = 0; grouped && i < sizeof groups / sizeof *groups; i++) {
-        const TypeSet group = type_group(groups[i][1], strlen(groups[i][1]));
-        if ((set & group) == group) {
-            printf("%s%s", comma, groups[i][0]);
-            set &= ~group;
-            comma = between;
-        }
-    }
-    for (Type t = F32; t < N_TYPES; t++)
-        if (set >> t & 1) {
-            printf("%s%s%s%s", comma, quote, type_onnx(t), quote);
-            comma = between;
-        }
-    for (int i = 0; i < 3; i++)
-        if (set & TYPE_SEQUENCE << i) {
-            printf("%s%s%s%s", comma, quote, forms[i], quote);
-            comma = between;
-        }
-}
-
-/* The type set of variable v, from the first formal that has it. */
-static TypeSet variable_types(const Signature *s, int v)
-{
-    for (int i = 0; i < s->n_in; i++)
-        if (s->in[i].variable == v)
-            return s->in[i].set;
-    for (int i = 0; i < s->n_out; i++)
-        if (s->out[i].variable == v)
-            return s->out[i].set;
-    return 0;
-}
-
-/* "T: float16 float; Tind: int64"; for an operator without type variables, the types of its first input. */
-static void put_variables(const Op *op, bool grouped)
-{
-    const Signature *s = op_signature(op);
-    for (int v = 0; v < s->n_var; v++) {
-        printf("%s%s: ", v ? "; " : "", c_comment(s->var[v]));
-        put_types(variable_types(s, v), grouped, "", " ");
-    }
-    if (!s->n_var && s->n_in)
-        put_types(s->in[0].set, grouped, "", " ");
-}
-
-static void put_formals(const Signature *s, const Formal *f, int n)
-{
-    for (int i = 0; i < n; i++) {
-        printf("%s{\"name\": \"%s\", \"variable\": \"%s\", \"types\": [", i ? ", " : "", c_comment(f[i].name),
-               f[i].variable < 0 ? "" : c_comment(s->var[f[i].variable]));
-        put_types(f[i].set, false, "\"", ", ");
-        printf("]}");
-    }
-}
-
-/* A schema per line, as JSON. */
-static void list_json(const Op *const *schemas, int n)
-{
-    const char *comma = "";
-    printf("[");
-    for (int i = 0; i < n; i++) {
-        const Op *op = schemas[i];
-        const Signature *s = op_signature(op);
-        printf("%s\n{\"domain\": \"%s\", \"operator\": \"%s\", \"version\": %d, ", comma, op_domain(op), op->name,
-               op->since_version);
-        printf("\"removed\": %s, \"limit\": \"%s\", \"inputs\": [", op->flags & DEPRECATED ? "true" : "false",
-               op->limit ? op->limit : "");
-        put_formals(s, s->in, s->n_in);
-        printf("], \"outputs\": [");
-        put_formals(s, s->out, s->n_out);
-        printf("]}");
-        comma = ",";
-    }
-    printf("\n]\n");
-}
-
-/* A schema per line, as text. */
-static void list_text(const Op *const *schemas, int n)
-{
-    for (int i = 0; i < n; i++) {
-        const Op *op = schemas[i];
-        printf("%-24s %-28s %2d  ", op->domain ? op->domain : "ai.onnx", op->name, op->since_version);
-        if (op->flags & DEPRECATED)
-            printf("removed");
-        else
-            put_variables(op, false);
-        printf("%s%s%s\n", op->limit ? " (" : "", op->limit ? op->limit : "", op->limit ? ")" : "");
-    }
-}
-
-/* An operator per line, with the types of its newest version. */
-static void list_markdown(const Op *const *schemas, int n)
-{
-    printf("| domain | operator | versions | types | limits |\n|---|---|---|---|---|\n");
-    for (int i = 0, end; i < n; i = end) {
-        printf("| %s | %s | ", schemas[i]->domain ? schemas[i]->domain : "ai.onnx", schemas[i]->name);
-        const Op *last = NULL;
-        for (end = i; end < n && !strcmp(schemas[end]->name, schemas[i]->name) &&
-                      !strcmp(op_domain(schemas[end]), op_domain(schemas[i]));
-             end++) {
-            bool removed = schemas[end]->flags & DEPRECATED;
-            printf("%s%d%s", end > i ? " " : "", schemas[end]->since_version, removed ? " (removed)" : "");
-            last = removed ? last : schemas[end];
-        }
-        printf(" | ");
-        if (last)
-            put_variables(last, true);
-        printf(" | ");
-        const char *between = "";
-        for (int k = i; k < end; k++)
-            if (schemas[k]->limit) {
-                printf("%s%d: %s", between, schemas[k]->since_version, schemas[k]->limit);
-                between = "; ";
-            }
-        printf(" |\n");
-    }
-}
-
-void list_ops(const char *form)
-{
-    int n, kept = 0;
-    const Op *const *all = ops_sorted(&n);
-    const Op **schemas = NEWS(const Op *, n);
-    for (int i = 0; i < n; i++)
-        if (strcmp(op_domain(all[i]), "onnxcc")) /* internal operators */
-            schemas[kept++] = all[i];
-    if (!strcmp(form, "json"))
-        list_json(schemas, kept);
-    else if (!strcmp(form, "markdown"))
-        list_markdown(schemas, kept);
-    else
-        list_text(schemas, kept);
 }

@@ -3,6 +3,6 @@
 
 #include "ir/graph.h"
 
-void report_model(Model *m);     /* as text, or as JSON with --report=json */
+void report_model(Model *m);     /* in the format of --report */
 void check_budgets(Model *m);    /* budget.c: fails with exit 1 if one is exceeded; after write_constants */
-void list_ops(const char *form); /* as "text", "markdown" or "json" */
+void list_ops(const char *form); /* list.c: as "text", "markdown" or "json" */

@@ -4,9 +4,12 @@
 SHARED_PART_IS(unsigned, remarks_wanted);
 
 typedef struct Chosen {
-    unsigned rewrites;
+    unsigned rewrites;  /* those that are printed */
     const char *quoted; /* a name that the remark must mention; NULL: any */
     Map said; /* the remarks so far, of which equal ones have one address: a stage may try a rewrite several times */
+    bool keep;
+    VEC(Remark) kept;
+    Map kept_said; /* as `said` */
 } Chosen;
 PART(Chosen, chosen)
 
@@ -33,16 +36,43 @@ void remarks_end(void)
         note("no remark mentions %s\n", chosen()->quoted);
 }
 
-void remarks_only(unsigned rewrites) { *remarks_wanted() = chosen()->rewrites & rewrites; }
+void remarks_only(unsigned rewrites)
+{
+    *remarks_wanted() = (chosen()->keep ? REMARKS_ALL : chosen()->rewrites) & rewrites;
+}
+
+void remarks_keep(void)
+{
+    chosen()->keep = true;
+    remarks_only(REMARKS_ALL);
+}
+
+int remarks_kept(const Remark **list)
+{
+    *list = chosen()->kept.at;
+    return chosen()->kept.n;
+}
+
+const char *rewrite_name(Rewrite r) { return texts[r].word; }
+const char *rewrite_done(Rewrite r) { return texts[r].done; }
 
 /* Is the remark selected by --remarks, and new? */
-static bool is_wanted(const char *s)
+static bool is_wanted(Rewrite r, const char *s)
 {
     Chosen *const c = chosen();
-    if ((c->quoted && !strstr(s, c->quoted)) || map_get(&c->said, s))
+    if (!(c->rewrites >> r & 1) || (c->quoted && !strstr(s, c->quoted)) || map_get(&c->said, s))
         return false;
     map_put(&c->said, s, c);
     return true;
+}
+
+static void keep(const char *s, const Remark *r)
+{
+    Chosen *const c = chosen();
+    if (!c->keep || map_get(&c->kept_said, s))
+        return;
+    map_put(&c->kept_said, s, c);
+    vec_push(&c->kept, *r);
 }
 
 void remark(Rewrite r, const Node *n, bool applied, const char *why)
@@ -51,7 +81,8 @@ void remark(Rewrite r, const Node *n, bool applied, const char *why)
     const char *s = text_format("remark[%s]: %s: %s%s: %s", texts[r].word, node_place(n), applied ? "" : "not ",
                                 texts[r].done, why);
     text_release(mark);
-    if (is_wanted(s))
+    keep(s, &(Remark){r, n->source, n->name, why, applied});
+    if (is_wanted(r, s))
         note("%s\n", s);
 }
 

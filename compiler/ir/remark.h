@@ -28,6 +28,18 @@ typedef enum Rewrite { REWRITES(REWRITE_NUMBER) REWRITE_COUNT } Rewrite;
 
 /* Selects remarks: "fuse": of this rewrite; another word: about the node or value of that name; NULL: all. */
 void remarks_choose(const char *what);
+/* Keeps every remark for a report, printed or not. */
+void remarks_keep(void);
+typedef struct Remark {
+    Rewrite rewrite;
+    const Source *source; /* of the node; NULL: the compiler made it */
+    Name name;            /* the node's */
+    const char *why;
+    bool applied;
+} Remark;
+int remarks_kept(const Remark **list);
+const char *rewrite_name(Rewrite r);
+const char *rewrite_done(Rewrite r);
 void remarks_end(void); /* after the last stage: a note if no remark mentioned the name */
 /* Limits remarks to these rewrites (a bit each) until the next call: for a stage that repeats its attempts. */
 void remarks_only(unsigned rewrites);

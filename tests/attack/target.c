@@ -38,8 +38,7 @@ static void choose_options(void)
                        .single = draw(2),
                        .strict = !draw(8),
                        .weights = weights[draw(4)],
-                       .report = !draw(4),
-                       .report_json = draw(2),
+                       .report = draw(4) ? REPORT_NONE : (Report)draw(4),
                        .max_arena = draw(8) ? 0 : 4096};
     if (!draw(16))
         opt()->prefix = NULL;

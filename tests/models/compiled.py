@@ -82,8 +82,9 @@ class Compiled:
         return max((n for ci in self.folder.glob(f"{self.so.name}-*.ci") for n in deepest(ci).values()), default=0)
 
     def number(self, key):
-        """A figure of the report."""
+        """A figure of the report, such as "macs", or of its table of RAM: "arena"."""
         try:
-            return json.loads(self.report)[key]
+            report = json.loads(self.report)
+            return {**report, **report["ram"]}[key]
         except (ValueError, KeyError):
             return None

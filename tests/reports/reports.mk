@@ -1,6 +1,8 @@
-# From a line of C or of the report back to the model: names of nodes, parameters and weights; where the weights file is found.
-# Parts: emit/report, emit/emit_code, emit/weights, ir/dump.
+# From a line of C or of the report back to the model: names of nodes, parameters and weights; where the weights file is found. The
+# report as text and as JSON by its schema, for official models.
+# Parts: emit/report, emit/facts, emit/report_text, emit/report_json, emit/emit_code, emit/weights, ir/dump.
 TESTS += reports
 test-reports: setup all
-	@B=$(abspath $(B)) $(PYTHON) tests/reports/run.py
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
+	@B=$(abspath $(B)) CACHE=$(CACHE) $(PYTHON) tests/reports/run.py
 .PHONY: test-reports

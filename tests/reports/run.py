@@ -13,6 +13,7 @@ import onnx
 from onnx import helper, numpy_helper
 from onnx.parser import parse_model
 
+import figures
 from checks import check, counts
 
 BUILD = pathlib.Path(os.environ["B"])
@@ -55,13 +56,13 @@ def names():
     for weight in ("conv_weight", "conv_bias", "fc_weight"):
         check(re.search(rf"static const f32 network_{weight}\[", c), f"network.c has no constant {weight}")
     check("network_constant" not in re.findall(r"static const f32 (\w+)\[", c), "network.c: a constant without a name")
+    check(all(len(line) <= 80 for line in p.stdout.splitlines()), f"the report is wider than 80 columns:\n{p.stdout}")
     check(f"compute {4 * (14 * 14 * 8 * 36 + 8 * 5)} MAC" in p.stdout, f"MACs at the bounds: {p.stdout}")
     check("GlobalAveragePool" in p.stdout and "ReduceMean" not in p.stdout, f"the model's operators: {p.stdout}")
-    rows = re.findall(r"^ +\d+  \S+ +(\S+) ", p.stdout, re.M)
+    rows = re.findall(r"^ +\d+ \S+ +(\S+) ", p.stdout, re.M)
     check(rows and all(r.endswith(("Conv", "Pool", "MatMul", "Softmax", "x")) for r in rows), f"ends of names: {rows}")
     p = run(BUILD / "onnxcc", "network.onnx", "-o", "network.c", "--dim", "batch<=4", "--report=json")
-    nodes = json.loads(p.stdout)["nodes"]
-    said = {n["name"] for n in nodes} | {name for n in nodes for name in n["also"]}
+    said = {n["name"] for step in json.loads(p.stdout)["steps"] for n in step["nodes"]}
     missing = {n.name for n in m.graph.node} - said - {"/flat/Flatten"}
     check(not missing, f"the report in JSON does not name {missing}")
 
@@ -162,7 +163,7 @@ def loops():
 
 
 WORK.mkdir(parents=True, exist_ok=True)
-for part in (names, parameters, weights, standard_output, links, loops):
+for part in (names, parameters, weights, standard_output, links, loops, figures.official, figures.known):
     part()
 print(f"reports: {counts[True]} passed, {counts[False]} failed")
 sys.exit(counts[False] > 0)

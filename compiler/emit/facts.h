@@ -1,0 +1,52 @@
+/* facts.h - what a report says about a planned and emitted model, computed once; printed by report_text.c, report_json.c
+ * and report_html.c. */
+#pragma once
+
+#include "emit/emit.h"
+#include "ir/remark.h"
+
+typedef VEC(int) Numbers;
+
+typedef enum Region { REGION_ARENA, REGION_INPUT, REGION_OUTPUT, REGIONS } Region;
+
+typedef struct TensorFacts {
+    const Value *value; /* NULL: the scratch memory of a step */
+    Name name;          /* the model's, or of the node that computes it */
+    Region region;
+    int64_t offset, bytes; /* in the arena or the caller's buffer, at the upper bounds of sizes */
+    int part_of;           /* the tensor whose bytes these are part of: a view, computed in place; -1: none */
+    bool rows;             /* its rows are apart: it is a block of columns of that tensor */
+    int first, last;       /* the steps from which to which its bytes are needed */
+} TensorFacts;
+
+typedef struct StepFacts {
+    const Node *node;
+    int owner;                      /* the step, an If or Loop, in whose graph this is; -1: none */
+    int depth;                      /* the number of those around it */
+    int64_t weights, read, written; /* bytes; constants apart */
+    int64_t arena;                  /* bytes of it in use */
+    int scratch;                    /* the tensor that is its scratch memory; -1: none */
+    int stack;
+    Numbers reads, writes, after; /* tensors; the steps whose results it reads */
+} StepFacts;
+
+typedef struct RemarkFacts {
+    const Remark *remark;
+    int step;
+} RemarkFacts;
+
+typedef struct Facts {
+    Model *model;
+    VEC(StepFacts) steps;
+    VEC(TensorFacts) tensors;
+    VEC(RemarkFacts) remarks; /* on what was not done, and why; if remarks were kept */
+    int64_t weights, macs, inputs, outputs;
+    int stack;
+} Facts;
+
+const Facts *find_facts(Model *m);
+int64_t facts_ram(const Facts *f); /* arena, inputs, outputs and stack */
+
+void report_text(Text *t, const Facts *f);
+void report_json(Text *t, const Facts *f);
+void report_html(Text *t, const Facts *f);

@@ -1,0 +1,191 @@
+/* report_json.c - prints the report on a model as JSON, by docs/report.schema.json. */
+#include "emit/emit.h"
+
+#include "base/options.h"
+#include "emit/facts.h"
+#include "memory/plan.h"
+
+enum { SCHEMA = 2 };
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+static void put_string(Text *t, const char *key, Name n)
+{
+    text_put(t, "\"%s\": ", key);
+    put_quoted(t, n, IN_JSON);
+}
+
+static void put_number(Text *t, const char *key, int64_t n) { text_put(t, ", \"%s\": %lld", key, (long long)n); }
+
+static void put_numbers(Text *t, const char *key, const Numbers *list)
+{
+    text_put(t, ", \"%s\": [", key);
+    for (int i = 0; i < list->n; i++)
+        text_put(t, "%s%d", i ? ", " : "", list->at[i]);
+    text_put(t, "]");
+}
+
+/* [1, 3, "batch"]: a size that a run determines is a string. */
+static void put_shape(Text *t, const Shape *s)
+{
+    text_put(t, "[");
+    for (int i = 0; i < s->rank; i++) {
+        text_put(t, "%s", i ? ", " : "");
+        const char *size = c_shape(shape_list(1, s->dim[i]));
+        if (dim_is_const(s->dim[i]))
+            text_put(t, "%lld", (long long)dim_high(s->dim[i]));
+        else
+            put_quoted(t, name(text_format("%.*s", (int)strlen(size) - 2, size + 1)), IN_JSON);
+    }
+    text_put(t, "]");
+}
+
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+
+static void put_tensor(Text *t, const TensorFacts *x)
+{
+    static const char *const regions[REGIONS] = {"arena", "input", "output"};
+    text_put(t, "{");
+    put_string(t, "name", x->name);
+    text_put(t, ", \"kind\": \"%s\", \"region\": \"%s\"", x->value ? "tensor" : "scratch", regions[x->region]);
+    if (x->value) {
+        text_put(t, ", \"type\": \"%s\", \"shape\": ", type_onnx(x->value->type));
+        put_shape(t, x->value->shape);
+    }
+    put_number(t, "offset", x->offset);
+    put_number(t, "bytes", x->bytes);
+    put_number(t, "first", x->first);
+    put_number(t, "last", x->last);
+    if (x->part_of >= 0)
+        put_number(t, "part_of", x->part_of);
+    text_put(t, "%s}", x->rows ? ", \"rows\": true" : "");
+}
+
+/* The tensors that are the model's inputs or outputs. */
+static void put_interface(Text *t, const Facts *f, const char *key, Region region)
+{
+    Numbers list = {0};
+    for (int i = 0; i < f->tensors.n; i++)
+        if (f->tensors.at[i].region == region && f->tensors.at[i].part_of < 0)
+            vec_push(&list, i);
+    put_numbers(t, key, &list);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+static void put_node(Text *t, Name operator, Name node)
+{
+    text_put(t, "{");
+    put_string(t, "operator", operator);
+    text_put(t, ", ");
+    put_string(t, "name", node);
+    text_put(t, "}");
+}
+
+/* The model's nodes whose work the step does, in their order. */
+static void put_nodes(Text *t, const Node *n)
+{
+    text_put(t, ", \"nodes\": [");
+    put_node(t, node_operator(n), n->name);
+    for (const Also *a = n->also; a; a = a->next) {
+        text_put(t, ", ");
+        put_node(t, a->source ? a->source->op_type : NULL, a->name);
+    }
+    text_put(t, "]");
+}
+
+static const char *form_of(const Node *n)
+{
+    return n->op->flags & CONTROL ? "control" : n->call.loop ? "loop" : "kernel";
+}
+
+static void put_step(Text *t, const Facts *f, int i)
+{
+    const StepFacts *s = &f->steps.at[i];
+    const Node *n = s->node;
+    const Value *y = n->n_out ? n->out[0] : NULL;
+    text_put(t, "{\"step\": %d, ", i);
+    put_string(t, "operator", node_operator(n));
+    text_put(t, ", ");
+    put_string(t, "name", n->name);
+    put_nodes(t, n);
+    text_put(t, ", \"form\": \"%s\", \"as\": \"%s\"", form_of(n), n->op->name);
+    if (n->call.kernel)
+        text_put(t, ", \"kernel\": \"%s\"", n->call.kernel->name);
+    text_put(t, ", \"shape\": ");
+    put_shape(t, y && y->shape && y->shape->rank >= 0 ? y->shape : &(Shape){0});
+    put_number(t, "macs", n->macs);
+    put_number(t, "weights", s->weights);
+    put_number(t, "read", s->read);
+    put_number(t, "written", s->written);
+    put_number(t, "arena", s->arena);
+    put_number(t, "stack", s->stack);
+    if (s->owner >= 0)
+        put_number(t, "inside", s->owner);
+    if (s->scratch >= 0)
+        put_number(t, "scratch", s->scratch);
+    put_numbers(t, "reads", &s->reads);
+    put_numbers(t, "writes", &s->writes);
+    put_numbers(t, "after", &s->after);
+    text_put(t, "}");
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+static void put_model(Text *t, const Model *m)
+{
+    text_put(t, "{\n\"schema\": %d,\n\"onnxcc\": \"%s\",\n\"model\": {", SCHEMA, ONNXCC_VERSION);
+    put_string(t, "file", m->base);
+    text_put(t, ", \"hash\": \"%016llx\"", (unsigned long long)m->hash);
+    put_number(t, "nodes", m->n_nodes);
+    put_number(t, "ir_version", m->ir_version);
+    text_put(t, "},\n\"target\": \"%s\",\n", opt()->target->name);
+}
+
+static void put_totals(Text *t, const Facts *f)
+{
+    text_put(t, "\"flash\": {\"weights\": %lld, \"weights_file\": %lld},\n", (long long)f->weights,
+             (long long)constants()->file_bytes);
+    text_put(t, "\"ram\": {\"total\": %lld", (long long)facts_ram(f));
+    put_number(t, "arena", plan()->arena);
+    put_number(t, "arena_bound", plan()->bound);
+    put_number(t, "inputs", f->inputs);
+    put_number(t, "outputs", f->outputs);
+    put_number(t, "stack", f->stack);
+    text_put(t, "},\n\"macs\": %lld", (long long)f->macs);
+}
+
+/* Prints a list, one element per line. */
+#define PUT_LIST(t, key, count, put)                                                                                   \
+    do {                                                                                                               \
+        text_put(t, ",\n\"" key "\": [");                                                                              \
+        for (int i = 0; i < (count); i++) {                                                                            \
+            text_put(t, i ? ",\n" : "\n");                                                                             \
+            put;                                                                                                       \
+        }                                                                                                              \
+        text_put(t, "\n]");                                                                                            \
+    } while (0)
+
+static void put_remark(Text *t, const RemarkFacts *r)
+{
+    text_put(t, "{\"step\": %d, \"rewrite\": \"%s\", \"not\": \"%s\", ", r->step, rewrite_name(r->remark->rewrite),
+             rewrite_done(r->remark->rewrite));
+    put_string(t, "node", r->remark->name);
+    text_put(t, ", ");
+    put_string(t, "why", name(r->remark->why));
+    text_put(t, "}");
+}
+
+void report_json(Text *t, const Facts *f)
+{
+    put_model(t, f->model);
+    put_totals(t, f);
+    text_put(t, ",\n\"interface\": {\"align\": %lld", (long long)plan()->align);
+    put_interface(t, f, "inputs", REGION_INPUT);
+    put_interface(t, f, "outputs", REGION_OUTPUT);
+    text_put(t, "}");
+    PUT_LIST(t, "steps", f->steps.n, put_step(t, f, i));
+    PUT_LIST(t, "tensors", f->tensors.n, put_tensor(t, &f->tensors.at[i]));
+    PUT_LIST(t, "remarks", f->remarks.n, put_remark(t, &f->remarks.at[i]));
+    text_put(t, "\n}\n");
+}

@@ -1,0 +1,130 @@
+/* report_text.c - prints the report on a model as text of at most 80 columns. */
+#include "emit/emit.h"
+
+#include <stdlib.h>
+
+#include "base/options.h"
+#include "emit/facts.h"
+#include "memory/plan.h"
+
+/* At most 7 characters: exact below 10 million, then 12.35M, 1.235G. */
+static const char *figure(int64_t n)
+{
+    static const char letters[] = "MGTPE";
+    double v = (double)n / 1e6;
+    int i = 0;
+    if (n < 10000000)
+        return text_format("%lld", (long long)n);
+    for (; v >= 999.95 && letters[i + 1]; i++)
+        v /= 1000;
+    return text_format(v < 9.9995 ? "%.3f%c" : v < 99.995 ? "%.2f%c" : "%.1f%c", v, letters[i]);
+}
+
+/* "Conv+Relu"; of many fused nodes those that there is room for, and how many more: "Conv+Relu+3". */
+static const char *operators(const Node *n, int width)
+{
+    int left = 0;
+    for (const Also *a = n->also; a; a = a->next)
+        left++;
+    const char *best = c_comment(node_operator(n)), *rest = left ? text_format("+%d", left) : "";
+    best = text_format("%.*s", width - (int)strlen(rest), best);
+    for (const Also *a = n->also; a; a = a->next) {
+        const char *with = text_format("%s+%s", best, a->source ? c_comment(a->source->op_type) : "");
+        rest = left > 1 ? text_format("+%d", left - 1) : "";
+        if ((int)(strlen(with) + strlen(rest)) <= width) {
+            best = with;
+            left--;
+        }
+    }
+    return left ? text_format("%s+%d", best, left) : best;
+}
+
+/* The node's name; of one without: the result's. */
+static const char *node_name(const Node *n, size_t width)
+{
+    if (name_length(n->name) || !n->n_out || !n->out[0])
+        return c_tail(n->name, width);
+    return text_format("> %s", c_tail(n->out[0]->name, width - 2));
+}
+
+/* "1,64,56,56": of a long one its end. */
+static const char *shape(const Node *n, size_t width)
+{
+    const char *s = n->n_out && n->out[0] ? c_shape(*n->out[0]->shape) : "[]";
+    return c_tail(name(text_format("%.*s", (int)strlen(s) - 2, s + 1)), width);
+}
+
+static void put_step(Text *t, const Facts *f, int i, bool peak)
+{
+    const StepFacts *s = &f->steps.at[i];
+    const int indent = s->depth < 4 ? s->depth : 4;
+    text_put(t, "%5d %*s%-*.*s %-19s %-13s %7s %7s%s%7s\n", i, indent, "", 16 - indent, 16 - indent,
+             operators(s->node, 16 - indent), node_name(s->node, 19), shape(s->node, 13), figure(s->node->macs),
+             figure(s->weights), peak ? "*" : " ", figure(s->arena));
+}
+
+static int peak_step(const Facts *f)
+{
+    int peak = 0;
+    for (int i = 1; i < f->steps.n; i++)
+        peak = f->steps.at[i].arena > f->steps.at[peak].arena ? i : peak;
+    return peak;
+}
+
+/* ---- the arena's peak -------------------------------------------------------------------------------------------- */
+
+static int larger(const void *a, const void *b)
+{
+    const TensorFacts *x = *(const TensorFacts *const *)a, *y = *(const TensorFacts *const *)b;
+    const int order = compare_numbers(y->bytes, x->bytes);
+    return order ? order : compare_numbers(x->offset, y->offset);
+}
+
+static void put_peak(Text *t, const Facts *f, int step)
+{
+    enum { SHOWN = 5 };
+    VEC(const TensorFacts *) live = {0};
+    for (int i = 0; i < f->tensors.n; i++) {
+        const TensorFacts *x = &f->tensors.at[i];
+        if (x->region == REGION_ARENA && x->part_of < 0 && x->bytes && x->first <= step && x->last >= step)
+            vec_push(&live, x);
+    }
+    if (!live.n)
+        return;
+    qsort(live.at, (size_t)live.n, sizeof *live.at, larger);
+    text_put(t, "        at step %d, where most of it is in use:\n", step);
+    for (int i = 0; i < live.n && i < SHOWN; i++)
+        text_put(t, "%16lld  %s%s\n", (long long)live.at[i]->bytes, live.at[i]->value ? "" : "scratch of ",
+                 c_tail(live.at[i]->name, 48));
+    if (live.n > SHOWN)
+        text_put(t, "%16s  and %d smaller ones\n", "", live.n - SHOWN);
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+static void put_totals(Text *t, const Facts *f)
+{
+    const long long arena = (long long)plan()->arena;
+    text_put(t, "\nflash   %lld B of weights; the code: `size` of the compiled C\n", (long long)f->weights);
+    text_put(t, "RAM     %lld B = arena %lld + inputs %lld + outputs %lld\n        + stack %d\n",
+             (long long)facts_ram(f), arena, (long long)f->inputs, (long long)f->outputs, f->stack);
+    text_put(t, "arena   %lld B, lower bound %lld B; static in the C, or the caller's\n", arena,
+             (long long)plan()->bound);
+    if (f->steps.n)
+        put_peak(t, f, peak_step(f));
+    text_put(t, "compute %lld MAC\n", (long long)f->macs);
+}
+
+void report_text(Text *t, const Facts *f)
+{
+    const Model *m = f->model;
+    text_put(t, "%s: %d nodes in %d steps of C (IR %lld, for %s)\n\n", c_tail(m->base, 32), m->n_nodes, f->steps.n,
+             (long long)m->ir_version, opt()->target->name);
+    text_put(t, " step operator         node                output            MAC weights   arena\n");
+    const int peak = f->steps.n ? peak_step(f) : -1;
+    for (int i = 0; i < f->steps.n; i++)
+        put_step(t, f, i, i == peak && f->steps.at[i].arena);
+    put_totals(t, f);
+    text_put(t, "onnxcc: flash=%lld arena=%lld stack=%d macs=%lld nodes=%d\n", (long long)f->weights,
+             (long long)plan()->arena, f->stack, (long long)f->macs, f->steps.n);
+}
