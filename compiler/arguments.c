@@ -102,6 +102,10 @@ static void add_custom(const char *s)
     vec_push(&opt()->customs, ((struct CustomOption){s, false}));
 }
 
+static void add_tap(const char *s) { vec_push(&opt()->taps, s); }
+static void add_until(const char *s) { vec_push(&opt()->untils, s); }
+static void add_from(const char *s) { vec_push(&opt()->froms, s); }
+
 /* A number of bytes: "64M"; K, M and G are 2^10, 2^20 and 2^30. */
 static int64_t bytes_option(const char *s, const char *option)
 {
@@ -123,6 +127,7 @@ static void set_channel_block(const char *s)
 
 static void set_output(const char *s) { opt()->output = s; }
 static void set_eval(const char *s) { opt()->eval_dir = s; }
+static void set_eval_out(const char *s) { opt()->eval_out = s; }
 static void set_max_arena(const char *s) { opt()->max_arena = bytes_option(s, "max-arena"); }
 static void set_max_ram(const char *s) { opt()->max_ram = bytes_option(s, "max-ram"); }
 static void set_max_flash(const char *s) { opt()->max_flash = bytes_option(s, "max-flash"); }
@@ -316,6 +321,8 @@ static const char *default_output(const char *model)
 static void check_output(void)
 {
     const char *slash = strrchr(opt()->output, '/'), *file = slash ? slash + 1 : opt()->output;
+    if (opt()->eval_out && !opt()->eval_dir)
+        usage("--eval-out needs --eval DIR, the folder of the inputs");
     if (opt()->eval_dir)
         return;
     if (output_is_stdout(opt()->output))

@@ -48,7 +48,8 @@ typedef struct OnnxccRequest {
      * note. */
     void (*message)(void *user, const OnnxccMessage *message);
     /* Called for each output file, once all are complete: the C file and its header and, where there are such, the
-     * weights ("kws.c.weights"), the report of --report ("-") and the tensors of --eval. Nothing is written to disk.
+     * weights ("kws.c.weights"), the report of --report or the results of --eval ("-") and the tensors of --eval-out.
+     * Nothing is written to disk.
      * NULL: the output is dropped, so the model is only checked. */
     void (*file)(void *user, const char *name, const void *bytes, size_t size);
     void *user; /* the first argument of both */

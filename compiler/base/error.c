@@ -102,12 +102,12 @@ static _Noreturn void leave(int code)
 
 int error_catch(void (*f)(void *), void *arg)
 {
-    jmp_buf here;
+    jmp_buf here, *const outer = diagnostics()->exit;
     diagnostics()->exit = &here;
     const int code = setjmp(here);
     if (!code)
         f(arg);
-    diagnostics()->exit = NULL;
+    diagnostics()->exit = outer;
     diagnostics()->failing = NULL;
     return code;
 }

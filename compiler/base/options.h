@@ -7,7 +7,7 @@
 typedef enum Weights { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE } Weights;
 typedef enum Report { REPORT_NONE, REPORT_TEXT, REPORT_JSON, REPORT_HTML } Report;
 typedef struct Options {
-    const char *model, *output, *prefix, *dump, *eval_dir;
+    const char *model, *output, *prefix, *dump, *eval_dir, *eval_out;
     const Target *target;
     int64_t max_arena;                     /* bytes; 0: the default, 1 GB */
     int64_t max_ram, max_flash, max_stack; /* budgets in bytes; 0: none */
@@ -17,6 +17,7 @@ typedef struct Options {
     const char *list_ops;  /* format: "text", "markdown" or "json"; NULL: not given */
     const char *depend;    /* the dependency file; NULL: none */
     bool single, verbose, strict, check, no_banner;
+    bool on_disk; /* the model is a file that can be read again */
     VEC(struct DimOption {
         const char *name;
         int64_t low, high;
@@ -29,6 +30,7 @@ typedef struct Options {
         int64_t dim[MAX_RANK];
     }) shapes;
     VEC(struct ConstOption { const char *input, *file; }) consts;
+    VEC(const char *) taps, untils, froms; /* names of tensors; a tap may be "all" */
     VEC(struct CustomOption {
         const char *name; /* DOMAIN.OPERATOR */
         bool used;

@@ -49,6 +49,12 @@ static void put_command(Text *t)
         put_word(t, "--const ", opt()->consts.at[i].input, text_format("=%s", base_name(opt()->consts.at[i].file)));
     for (int i = 0; i < opt()->customs.n; i++)
         put_word(t, "--custom-op ", opt()->customs.at[i].name, "");
+    for (int i = 0; i < opt()->froms.n; i++)
+        put_word(t, "--from ", opt()->froms.at[i], "");
+    for (int i = 0; i < opt()->untils.n; i++)
+        put_word(t, "--until ", opt()->untils.at[i], "");
+    for (int i = 0; i < opt()->taps.n; i++)
+        put_word(t, "--tap ", opt()->taps.at[i], "");
     if (opt()->channel_block)
         text_put(t, " --channel-block=%lld", (long long)opt()->channel_block);
     if (opt()->weights)

@@ -1,8 +1,11 @@
 /* eval.c - runs a planned model inside the compiler, with the arena and the calls of the emitted code. */
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/options.h"
 #include "base/output.h"
 #include "emit/eval.h"
+#include "ir/difference.h"
 #include "ir/exec.h"
 #include "ir/ops.h"
 #include "ir/scope.h"
@@ -278,6 +281,40 @@ static void write_tensor(const char *file, const Tensor *t)
     output_write(o, t->data, n);
 }
 
+/* Prints an output, and how far it is from the file's tensor; false: too far. */
+static bool compare_output(Text *t, const Tensor *got, Name output, const char *file)
+{
+    text_put(t, "%s: %s", printable(output), tensor_text(got));
+    if (access(file, F_OK)) {
+        text_put(t, "; nothing to compare with\n");
+        return true;
+    }
+    const Difference d = tensor_difference(got, read_tensor_file(file), DEFAULT_TOLERANCE);
+    text_put(t, ", ");
+    put_difference(t, got, &d);
+    if (d.count)
+        text_put(t, ", first at %s", element_index(got, d.first));
+    text_put(t, "\n");
+    return is_alike(&d);
+}
+
+/* Compares the outputs with DIR/output_I.pb, as far as they are tensors and the model's own. */
+static int compare_outputs(Tensor *const *out, const char *dir)
+{
+    const InterfaceGroup *groups;
+    const int n = interface_groups(true, &groups);
+    int different = 0;
+    Text t = {.to = output_open("-")};
+    for (int i = 0; i < n; i++)
+        if (groups[i].ctype->form == TENSOR)
+            different += !compare_output(&t, out[groups[i].first], groups[i].name,
+                                         opt()->untils.n ? "" : text_format("%s/output_%d.pb", dir, i));
+        else
+            text_put(&t, "%s: %d tensors; not compared\n", printable(groups[i].name), groups[i].n);
+    text_flush(&t);
+    return different;
+}
+
 void eval_model(Model *m, const char *dir)
 {
     Graph *g = m->graph;
@@ -288,7 +325,10 @@ void eval_model(Model *m, const char *dir)
     for (int i = 0; i < n; i++)
         in[i] = read_tensor_file(text_format("%s/input_%d.pb", dir, i));
     eval_graph(m, in, out);
-    for (int i = 0; i < g->out.n; i++)
-        write_tensor(text_format("%s/actual_%d.pb", dir, i), out[i]);
+    for (int i = 0; opt()->eval_out && i < g->out.n; i++)
+        write_tensor(text_format("%s/actual_%d.pb", opt()->eval_out, i), out[i]);
+    const int different = compare_outputs(out, dir);
     output_commit();
+    if (different)
+        fail(EXIT_MODEL, "%d of %d outputs differ from those in %s", different, m->declared.n, dir);
 }

@@ -3,6 +3,11 @@
 
 #include "passes/infer.h"
 
+/* cut.c */
+void cut_model(Model *m); /* --tap, --until, --from: makes tensors of the model outputs or inputs */
+/* The value that --from T names, if its type is not declared in full; else NULL. */
+Value *cut_unknown(const Model *m, const char *tensor);
+
 /* inline.c */
 Graph *graph_copy(Graph *g, Node *owner); /* a copy of a nested graph */
 /* A copy of n at the end of g; it, and the graphs in it, read to[i] for from[i]. */

@@ -3,6 +3,7 @@
 #include "ir/call.h"
 #include "ir/opset.h"
 #include "read/parse.h"
+#include "read/read.h"
 
 /* ---- values ------------------------------------------------------------------------------------------------- */
 
@@ -104,6 +105,7 @@ static void bind_symbols(Value *v)
     v->shape = shape_keep(s);
 }
 
+/* Gives v its declared type. */
 static void set_type(Value *v, bool main)
 {
     if (!v->desc)
@@ -119,6 +121,8 @@ static void set_type(Value *v, bool main)
         s->low = 0;
     }
 }
+
+void input_declare(Value *v) { set_type(v, true); }
 
 static void read_inputs(Graph *g, const Wire *w, const Path *p)
 {
@@ -316,7 +320,7 @@ static bool is_near(Name a, Name b)
     return i + k > 0 && a->n - i - k <= 1 && b->n - i - k <= 1;
 }
 
-static void suggest(const Graph *g, Name n)
+void suggest_value(const Graph *g, Name n)
 {
     Name best = NULL;
     for (; g; g = g->parent)
@@ -346,7 +350,7 @@ static Value *bind_name(Node *n, int i, Name wanted)
     error_node(n, function_of(n->graph) ? "FUN-19" : "GRA-07", "input %d: there is no value '%s'%s", i,
                printable(wanted), function_of(n->graph) ? " in the function" : "");
     if (error_count() <= 5)
-        suggest(n->graph, wanted);
+        suggest_value(n->graph, wanted);
     return missing_value(n->graph, wanted);
 }
 
@@ -413,7 +417,7 @@ static void read_outputs(Graph *g, const Wire *w, const Path *p)
         } else {
             error_path(&q, "GRA-08", "the output '%s' has no definition", printable(q.name));
             if (error_count() <= 5)
-                suggest(g, q.name);
+                suggest_value(g, q.name);
         }
         graph_add_output(g, v ? v : missing_value(g, q.name));
     }

@@ -10,6 +10,11 @@ Model *parse_bytes(const char *file, const void *bytes, size_t n, const char *fo
 Tensor *parse_tensor(const void *bytes, size_t n, const char *where); /* one TensorProto (.pb) */
 Tensor *read_tensor_file(const char *file); /* a .pb file with one TensorProto; fails with exit 3 or 1 */
 
+/* parse_graph.c */
+void input_declare(Value *v); /* v becomes an input of the model, of the type v->desc */
+/* After an error about the name n: the name visible in g that differs by one typing error, if any. */
+void suggest_value(const Graph *g, Name n);
+
 /* external.c */
 /* Lets the system drop the pages of mapped files from memory; they remain readable. */
 void forget_pages(void);

@@ -367,7 +367,7 @@ def evaluated():
     (folder / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(words).SerializeToString())
     onnx.save(onnx.parser.parse_model("""<ir_version: 9, opset_import: ["": 20]>
         g (string[3] x) => (string[3] y) { y = StringConcat (x, x) }"""), folder / "m.onnx")
-    succeeds("evaluated", BUILD / "onnxcc", folder / "m.onnx", "--eval", folder, "--dim", "x_text<=200")
+    succeeds("evaluated", BUILD / "onnxcc", folder / "m.onnx", "--eval", folder, "--eval-out", folder, "--dim", "x_text<=200")
     y = onnx.TensorProto.FromString((folder / "actual_0.pb").read_bytes())
     check(list(onnx.numpy_helper.to_array(y)) == list(words * 2), f"evaluated: {y}")
 
@@ -385,7 +385,7 @@ def channel_block():
             a = com.microsoft.nchwc.Conv (x, w)  y = com.microsoft.nchwc.ReorderOutput <channels = 32> (a) }""")
         m.graph.initializer.append(onnx.numpy_helper.from_array(stored, "w"))
         onnx.save(m, folder / "m.onnx")
-        succeeds("channel_block", BUILD / "onnxcc", folder / "m.onnx", "--eval", folder, f"--channel-block={block}")
+        succeeds("channel_block", BUILD / "onnxcc", folder / "m.onnx", "--eval", folder, "--eval-out", folder, f"--channel-block={block}")
         y = onnx.numpy_helper.to_array(onnx.TensorProto.FromString((folder / "actual_0.pb").read_bytes()))
         check(np.array_equal(y.ravel(), w.reshape(32, 2) @ x.ravel()), f"channel_block: {block}: {y}")
 

@@ -153,7 +153,7 @@ def computed(build, model, arrays, bounds, work):
     for i, x in enumerate(arrays):
         with open(f"{work}/input_{i}.pb", "wb") as f:
             f.write(numpy_helper.from_array(x).SerializeToString())
-    p = subprocess.run([f"{build}/onnxcc", f"{work}/m.onnx", "--eval", work, *bounds], capture_output=True, text=True, timeout=60)
+    p = subprocess.run([f"{build}/onnxcc", f"{work}/m.onnx", "--eval", work, "--eval-out", work, *bounds], capture_output=True, text=True, timeout=60)
     if p.returncode == 1:
         return None, ""
     if p.returncode:

@@ -213,7 +213,7 @@ def evaluated(onnxcc, program, folder, dims, inputs):
     """Its results, or None: a status."""
     for i, x in enumerate(inputs):
         (folder / f"input_{i}.pb").write_bytes(numpy_helper.from_array(x).SerializeToString())
-    p = command([onnxcc, folder / "m.onnx", "--eval", folder, *dims])
+    p = command([onnxcc, folder / "m.onnx", "--eval", folder, "--eval-out", folder, *dims])
     if p.returncode == 1:
         return None
     if p.returncode:

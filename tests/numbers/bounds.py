@@ -132,7 +132,7 @@ def our_results(works, name):
     for i, (n, x) in enumerate(feed.items()):
         (folder / f"input_{i}.pb").write_bytes(numpy_helper.from_array(x, n).SerializeToString())
     onnxcc = BUILD / "onnxcc"
-    run(onnxcc, folder / "model.onnx", "--eval", folder)
+    run(onnxcc, folder / "model.onnx", "--eval", folder, "--eval-out", folder)
     for i, w in enumerate(works):
         y = onnx.TensorProto.FromString((folder / f"actual_{i}.pb").read_bytes())
         w.ours.append(numpy_helper.to_array(y))

@@ -32,7 +32,8 @@ def evaluated(model, inputs, fixed, bounds=()):
     with tempfile.TemporaryDirectory() as folder:
         for i, (_, file) in enumerate(x for x in inputs if x not in fixed):
             os.symlink(file, f"{folder}/input_{i}.pb")
-        p = subprocess.run([BUILD / "onnxcc", model, "--eval", folder, *bounds, *(f"--const={name}={file}" for name, file in fixed)],
+        p = subprocess.run([BUILD / "onnxcc", model, "--eval", folder, "--eval-out", folder, *bounds,
+                            *(f"--const={name}={file}" for name, file in fixed)],
                            capture_output=True, text=True, errors="replace")
         asked = re.findall(r"--dim '(.*?<=64)'", p.stderr)
         if asked and not bounds:

@@ -135,7 +135,7 @@ def evaluated(folder, m, inputs):
     onnx.save(m, folder / "m.onnx")
     for i, t in enumerate(inputs):
         (folder / f"input_{i}.pb").write_bytes(t.SerializeToString())
-    subprocess.run([BUILD / "onnxcc", folder / "m.onnx", "--eval", folder], check=True, capture_output=True)
+    subprocess.run([BUILD / "onnxcc", folder / "m.onnx", "--eval", folder, "--eval-out", folder], check=True, capture_output=True)
     return [TensorProto.FromString((folder / f"actual_{k}.pb").read_bytes()).raw_data for k in range(len(m.graph.output))]
 
 

@@ -300,7 +300,7 @@ class Trial:
             x = names[v]
             message = helper.make_tensor("", TensorProto.STRING, x.shape, list(x.ravel())) if x.dtype == object else numpy_helper.from_array(x)
             pathlib.Path(self.folder, f"input_{i}.pb").write_bytes(message.SerializeToString())
-        code, said, _ = self.onnxcc("--eval .")
+        code, said, _ = self.onnxcc("--eval . --eval-out .")
         if code:
             raise Wrong(f"--eval: exit {code}:\n{said}")
         results = []
