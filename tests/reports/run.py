@@ -14,6 +14,7 @@ from onnx import helper, numpy_helper
 from onnx.parser import parse_model
 
 import figures
+import pages
 from checks import check, counts
 
 BUILD = pathlib.Path(os.environ["B"])
@@ -163,7 +164,7 @@ def loops():
 
 
 WORK.mkdir(parents=True, exist_ok=True)
-for part in (names, parameters, weights, standard_output, links, loops, figures.official, figures.known):
+for part in (names, parameters, weights, standard_output, links, loops, figures.official, figures.known, pages.small, pages.large):
     part()
 print(f"reports: {counts[True]} passed, {counts[False]} failed")
 sys.exit(counts[False] > 0)
