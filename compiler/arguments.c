@@ -60,7 +60,7 @@ static const char *split(const char *s, const char *option, const char **value)
 {
     const char *eq = strrchr(s, '=');
     if (!eq || eq == s || !eq[1])
-        usage("--%s %s: expected INPUT=VALUE", option, s);
+        usage("--%s %s: expected %s", option, s, strcmp(option, "state") ? "INPUT=VALUE" : "OUTPUT=INPUT");
     *value = eq + 1;
     return name_bytes(s, (size_t)(eq - s))->s;
 }
@@ -93,6 +93,17 @@ static void add_const(const char *s)
         if (!strcmp(opt()->consts.at[i].input, o.input))
             usage("--const %s: given twice", o.input);
     vec_push(&opt()->consts, o);
+}
+
+/* OUT=IN: two names, or two patterns with one * each. */
+static void add_state(const char *s)
+{
+    struct StateOption o;
+    o.out = split(s, "state", &o.in);
+    const char *a = strchr(o.out, '*'), *b = strchr(o.in, '*');
+    if (!a != !b || (a && (strchr(a + 1, '*') || strchr(b + 1, '*'))))
+        usage("--state %s: expected OUTPUT=INPUT, with one * in both or in none", s);
+    vec_push(&opt()->states, o);
 }
 
 static void add_custom(const char *s)

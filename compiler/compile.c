@@ -16,6 +16,7 @@
 #include "ir/remark.h"
 #include "memory/plan.h"
 #include "passes/passes.h"
+#include "passes/state.h"
 #include "read/read.h"
 
 /* ---- stages ------------------------------------------------------------------------------------------------------ */
@@ -43,7 +44,7 @@ static const struct Stage {
     {"resolve", 'p', resolve_ops},     {"check", 0, check_model},     {"cut", 0, cut_model},
     {"inline", 'i', inline_functions}, {"calls", 0, check_inlined},   {"infer", 'f', infer_model},
     {"simplify", 's', simplify_model}, {"layout", 'l', layout_model}, {"bind", 'b', bind_model},
-    {"fuse", 'u', fuse_model},         {"plan", 'a', plan_model},
+    {"fuse", 'u', fuse_model},         {"state", 0, pair_states},     {"plan", 'a', plan_model},
 };
 
 const char *stage_letters(void)

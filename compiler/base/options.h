@@ -30,7 +30,8 @@ typedef struct Options {
         int64_t dim[MAX_RANK];
     }) shapes;
     VEC(struct ConstOption { const char *input, *file; }) consts;
-    VEC(const char *) taps, untils, froms; /* names of tensors; a tap may be "all" */
+    VEC(const char *) taps, untils, froms;                    /* names of tensors; a tap may be "all" */
+    VEC(struct StateOption { const char *out, *in; }) states; /* names; one * in both stands for the same text */
     VEC(struct CustomOption {
         const char *name; /* DOMAIN.OPERATOR */
         bool used;

@@ -47,6 +47,8 @@ static void put_command(Text *t)
     put_sizes(t);
     for (int i = 0; i < opt()->consts.n; i++)
         put_word(t, "--const ", opt()->consts.at[i].input, text_format("=%s", base_name(opt()->consts.at[i].file)));
+    for (int i = 0; i < opt()->states.n; i++)
+        put_word(t, "--state ", opt()->states.at[i].out, text_format("=%s", opt()->states.at[i].in));
     for (int i = 0; i < opt()->customs.n; i++)
         put_word(t, "--custom-op ", opt()->customs.at[i].name, "");
     for (int i = 0; i < opt()->froms.n; i++)

@@ -3,12 +3,13 @@
 #include "base/options.h"
 #include "emit/report.h"
 #include "memory/plan.h"
+#include "passes/state.h"
 
 static int64_t bytes_of(Value *const *v, int n)
 {
     int64_t sum = 0;
     for (int i = 0; i < n; i++)
-        sum += (int64_t)type_bytes(v[i]->type, dim_high(shape_count(*v[i]->shape)));
+        sum += v[i]->in_state ? 0 : (int64_t)type_bytes(v[i]->type, dim_high(shape_count(*v[i]->shape)));
     return sum;
 }
 
@@ -16,12 +17,12 @@ static void check_ram(Model *m)
 {
     const int64_t arena = plan()->arena, stack = report_stack(m);
     const int64_t in = bytes_of(m->graph->in.at, m->graph->in.n), out = bytes_of(m->graph->out.at, m->graph->out.n);
-    const int64_t all = arena + in + out + stack;
+    const int64_t state = states()->at.n ? states()->bytes : 0, all = arena + in + out + state + stack;
     if (!opt()->max_ram || all <= opt()->max_ram)
         return;
-    error_at("", "", "%lld bytes of RAM, more than --max-ram %lld: arena %lld, inputs %lld, outputs %lld, stack %lld",
+    error_at("", "", "%lld bytes of RAM, more than --max-ram %lld: arena %lld, inputs %lld, outputs %lld%s, stack %lld",
              (long long)all, (long long)opt()->max_ram, (long long)arena, (long long)in, (long long)out,
-             (long long)stack);
+             state ? text_format(", state %lld", (long long)state) : "", (long long)stack);
     if (arena)
         note_help("the arena has %lld bytes%s", (long long)arena, report_peak(m));
 }

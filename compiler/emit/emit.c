@@ -9,6 +9,7 @@
 #include "base/output.h"
 #include "emit/report.h"
 #include "passes/container.h"
+#include "passes/state.h"
 
 const char *embedded_text(const char *file)
 {
@@ -104,6 +105,8 @@ static void put_prologue(Emitter *e, const Interface *f)
     for (int i = 0; i < f->sizes.n; i++)
         if (f->sizes.at[i].symbol)
             define_symbol(e, f->sizes.at[i].symbol, text_format("rt_size(sizes->%s)", f->sizes.at[i].name));
+    define_kept(e);
+    check_kept(e, true);
     for (int i = 0; i < f->in.n; i++) {
         Value *v = f->in.at[i];
         if (v->default_only) {
@@ -116,6 +119,8 @@ static void put_prologue(Emitter *e, const Interface *f)
         }
         define_elements(e, v);
     }
+    for (int i = 0; i < states()->at.n; i++)
+        declare_state(e, states()->at.at[i].in);
     const InterfaceGroup *groups;
     int n = interface_groups(false, &groups);
     for (int i = 0; i < n; i++)
@@ -142,6 +147,7 @@ static void clear_padding(Emitter *e, Value *v)
 
 static void put_epilogue(Emitter *e, const Interface *f)
 {
+    put_next(e);
     for (int i = 0; i < f->out.n; i++)
         clear_padding(e, f->out.at[i]);
     for (int i = 0; i < f->sizes.n; i++)
@@ -149,11 +155,15 @@ static void put_epilogue(Emitter *e, const Interface *f)
             line(e, "sizes->%s = %s;", f->sizes.at[i].name, dim_c(f->sizes.at[i].out->shape->dim[f->sizes.at[i].axis]));
 }
 
+static void fill_reset(Text *t, Writer *w) { put_reset(t, &w->f); }
+
 /* (void) casts for parameters that the body does not mention. */
 static void put_unused(Text *t, const Emitter *e, const Interface *f)
 {
     if (!e->arena)
         text_put(t, "    (void)arena;\n");
+    if (states()->at.n && !e->state)
+        text_put(t, "    (void)state;\n");
     for (int i = 0; i < f->in.n; i++)
         if (!f->in.at[i]->mentioned)
             text_put(t, "    (void)%s;\n", f->parameter.at[i]);
@@ -246,7 +256,7 @@ void emit_model(Model *m)
     find_scopes(e);
     find_customs(e);
     memcpy(emitted(), &f->sizes, sizeof *emitted());
-    bool files = !output_is_stream(opt()->output), any = f->in.n + f->out.n + f->sizes.n > 0;
+    bool files = !output_is_stream(opt()->output), any = f->in.n + f->out.n + f->sizes.n + states()->at.n > 0;
     const char *weights = files ? text_format("%s.weights", opt()->output) : NULL;
     const char *header = files ? output_path(".h") : text_format("%s.h", e->p), *slash = strrchr(header, '/');
     w.header_name = slash ? slash + 1 : header;
@@ -273,6 +283,7 @@ void emit_model(Model *m)
         {"DATA", NULL, fill_data},
         {"FUNCTIONS", NULL, fill_functions},
         {"BODY", NULL, fill_body},
+        {"RESET", NULL, fill_reset},
         {"INCLUDE", NULL, fill_include},
         {NULL, NULL, NULL},
     };

@@ -105,6 +105,7 @@ typedef struct Emitter {
     Text definitions; /* definitions of those functions */
     int n_definitions;
     bool arena;    /* the body mentions it */
+    bool state;    /* ... the block of states */
     bool fallible; /* something can fail at run time */
     bool status;   /* ... by a kernel's status */
 } Emitter;
@@ -151,6 +152,7 @@ void line(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 
 #define fail_if(e, status, ...) fail_if_text(e, status, text_format(__VA_ARGS__))
 void fail_if_text(Emitter *e, const char *status, const char *condition);
 void emit_graph(Emitter *e, Graph *g);
+void declare_state(Emitter *e, Value *v); /* the pointer to an input that is a state */
 /* The C expression for a value's bytes: a constant, a parameter, or a pointer into the arena declared before. */
 const char *pointer(Value *v);
 /* Prints a loop's steps, a variable each. loop_argument: the C expression of an argument: a loaded input, a literal or
@@ -168,6 +170,15 @@ void find_customs(Emitter *e);               /* names them and their parameters 
 void put_customs(Text *t, const Emitter *e); /* their declarations */
 bool is_custom(const Call *c);
 const char *custom_name(const Emitter *e, const Call *c);
+
+/* ---- emit_state.c: the block of states (--state) ----------------------------------------------------------------- */
+void put_state(Text *t, const Interface *f); /* in the header */
+void put_reset(Text *t, const Interface *f); /* the function of its initial values */
+void find_state_uses(void (*use)(Emitter *, Dim), Emitter *e);
+void define_kept(Emitter *e); /* the sizes in it, after those that the caller gives */
+/* Prints the checks that the next sizes are within their bounds, which are known when the run begins (given) or not. */
+void check_kept(Emitter *e, bool given);
+void put_next(Emitter *e); /* at the end of a run */
 
 /* ---- banner.c ---------------------------------------------------------------------------------------------------- */
 const char *banner(const Model *m); /* the model, the command, the version; for a comment */

@@ -4,6 +4,7 @@
 
 #include "emit/emit.h"
 #include "ir/scope.h"
+#include "passes/state.h"
 #include "rt.h"
 
 /* ---- small pieces ------------------------------------------------------------------------------------------------ */
@@ -56,8 +57,8 @@ static void declare_value(Emitter *e, Value *v)
     if (root->input >= 0 || is_output(root))
         text_put(&from, "%s", pointer(root));
     else {
-        text_put(&from, "arena");
-        e->arena = true;
+        text_put(&from, root->in_state ? "state" : "arena");
+        *(root->in_state ? &e->state : &e->arena) = true;
         offset = dim_add(offset, D(root->offset));
     }
     if (dim_is(offset, 0))
@@ -67,6 +68,8 @@ static void declare_value(Emitter *e, Value *v)
         line(e, "%s%s *const %s = (%s%s *)(%svoid *)((%sunsigned char *)%s + %s); /* %s */", constant, type, v->c,
              constant, type, constant, constant, from.s, dim_c(offset), c_shape(*v->shape));
 }
+
+void declare_state(Emitter *e, Value *v) { declare_value(e, v); }
 
 /* ---- elementwise loops ------------------------------------------------------------------------------------------- */
 
@@ -290,6 +293,8 @@ static void comment(Emitter *e, const Node *n)
 static void emit_node(Emitter *e, Node *n)
 {
     TextMark mark = text_mark();
+    if (states()->at.n && n == states()->at.at[0].copy)
+        check_kept(e, false);
     if (needs_code(n) && !n->elided) {
         text_put(&e->body, "\n");
         comment(e, n);

@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "memory/plan.h"
 #include "passes/container.h"
+#include "passes/state.h"
 
 void find_interface(Interface *f, Emitter *e)
 {
@@ -25,6 +26,8 @@ void find_interface(Interface *f, Emitter *e)
         if (symbol_graph(s) || !map_get(&e->used, s))
             continue;
         s->c = c_name(s->name, "size");
+        if (kept_size(s) && !kept_size(s)->given)
+            continue;
         SizeField field = {s->c, s, NULL, 0};
         vec_push(&f->sizes, field);
     }
@@ -40,10 +43,12 @@ void find_interface(Interface *f, Emitter *e)
 const char *parameters(const Interface *f, How how)
 {
     Text t = {0};
+    if (states()->at.n)
+        text_put(&t, how == PASSED ? "state" : "struct %s_state *%sstate", f->p, how == DEFINED ? "restrict " : "");
     for (int i = 0; i < f->in.n + f->out.n; i++) {
         bool input = i < f->in.n;
         const Value *v = input ? f->in.at[i] : f->out.at[i - f->in.n];
-        text_put(&t, i ? ", " : "");
+        text_put(&t, t.n ? ", " : "");
         if (how == PASSED)
             text_put(&t, "%s", v->c);
         else
@@ -182,6 +187,7 @@ void put_calling(Text *t, const Interface *f, const Emitter *e, const char *weig
 {
     put_status(t, f, e);
     put_sizes(t, f);
+    put_state(t, f);
     put_customs(t, e);
     put_weights_interface(t, f->p, weights);
 }

@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "ir/scope.h"
+#include "passes/state.h"
 
 /* ---- uses -------------------------------------------------------------------------------------------------------- */
 
@@ -100,6 +101,9 @@ void find_uses(Emitter *e)
         use_node(e, n);
     for (int i = 0; i < g->in.n; i++)
         mark_shape(e, g->in.at[i]->shape);
+    find_state_uses(mark_size, e);
+    for (int i = 0; i < states()->at.n; i++)
+        mark_shape(e, states()->at.at[i].copy->out[0]->shape);
     for (int i = 0; i < assumption_count(); i++) {
         mark_size(e, assumption_at(i)->d);
         mark_size(e, assumption_at(i)->is);

@@ -2,6 +2,7 @@
  * block that contains its origin and all its uses. */
 #include "emit/emit.h"
 #include "ir/scope.h"
+#include "passes/state.h"
 
 /* ---- scopes ------------------------------------------------------------------------------------------------------ */
 
@@ -85,11 +86,14 @@ static void mention_graph(Graph *g, void *arg)
     }
 }
 
+static void mention_outside(Emitter *e, Dim d) { mention(e, d, e->m->graph); }
+
 void find_scopes(Emitter *e)
 {
     Graph *g = e->m->graph;
     scopes_begin();
     mention_graph(g, e);
+    find_state_uses(mention_outside, e);
     for (int i = 0; i < g->out.n; i++) /* reported to the caller */
         for (int k = 0; k < g->out.at[i]->shape->rank; k++)
             mention(e, g->out.at[i]->shape->dim[k], g);

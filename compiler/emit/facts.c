@@ -3,6 +3,7 @@
 
 #include "emit/facts.h"
 #include "memory/plan.h"
+#include "passes/state.h"
 
 typedef struct FactSearch {
     Facts *f;
@@ -98,8 +99,11 @@ static void add_tensor(FactSearch *s, const Value *v)
         add_tensor(s, root);
         t.part_of = index_of(&s->tensor, root);
     }
-    t.region = root->input >= 0 ? REGION_INPUT : root->offset < 0 ? REGION_OUTPUT : REGION_ARENA;
-    t.offset += t.region == REGION_ARENA ? root->offset : 0;
+    t.region = root->in_state     ? REGION_STATE
+               : root->input >= 0 ? REGION_INPUT
+               : root->offset < 0 ? REGION_OUTPUT
+                                  : REGION_ARENA;
+    t.offset += t.region == REGION_ARENA || t.region == REGION_STATE ? root->offset : 0;
     set_life(s, &t, v->live_from, v->live_to);
     put_index(&s->tensor, v, s->f->tensors.n);
     vec_push(&s->f->tensors, t);
@@ -125,6 +129,11 @@ static void add_tensors(FactSearch *s)
 {
     Facts *const f = s->f;
     const Graph *g = f->model->graph;
+    f->state = states()->at.n ? states()->bytes : 0;
+    for (int i = 0; i < states()->at.n; i++) {
+        add_tensor(s, states()->at.at[i].slot);
+        add_tensor(s, states()->at.at[i].in);
+    }
     for (int i = 0; i < g->in.n; i++)
         if (g->in.at[i]->input >= 0) {
             add_tensor(s, g->in.at[i]);
@@ -258,4 +267,7 @@ const Facts *find_facts(Model *m)
     return f;
 }
 
-int64_t facts_ram(const Facts *f) { return sum(sum(plan()->arena, f->stack), sum(f->inputs, f->outputs)); }
+int64_t facts_ram(const Facts *f)
+{
+    return sum(sum(sum(plan()->arena, f->stack), sum(f->inputs, f->outputs)), f->state);
+}

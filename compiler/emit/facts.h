@@ -7,7 +7,7 @@
 
 typedef VEC(int) Numbers;
 
-typedef enum Region { REGION_ARENA, REGION_INPUT, REGION_OUTPUT, REGIONS } Region;
+typedef enum Region { REGION_ARENA, REGION_INPUT, REGION_OUTPUT, REGION_STATE, REGIONS } Region;
 
 typedef struct TensorFacts {
     const Value *value; /* NULL: the scratch memory of a step */
@@ -40,12 +40,12 @@ typedef struct Facts {
     VEC(StepFacts) steps;
     VEC(TensorFacts) tensors;
     VEC(RemarkFacts) remarks; /* on what was not done, and why; if remarks were kept */
-    int64_t weights, macs, inputs, outputs;
+    int64_t weights, macs, inputs, outputs, state;
     int stack;
 } Facts;
 
 const Facts *find_facts(Model *m);
-int64_t facts_ram(const Facts *f); /* arena, inputs, outputs and stack */
+int64_t facts_ram(const Facts *f); /* arena, inputs, outputs, states and stack */
 
 void report_text(Text *t, const Facts *f);
 void report_json(Text *t, const Facts *f);

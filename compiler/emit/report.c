@@ -27,7 +27,7 @@ int64_t report_weights(const Node *n)
     return sum;
 }
 
-/* The place of v's bytes: "0..8000" in the arena, or "output". */
+/* The place of v's bytes: "0..8000" in the arena, "output" or "state". */
 static const char *place_text(const Value *v)
 {
     int64_t at = 0, bytes = v->bytes;
@@ -36,7 +36,7 @@ static const char *place_text(const Value *v)
     at += v->offset;
     Text t = {0};
     text_put(&t, "%lld..%lld", (long long)at, (long long)(at + bytes));
-    return v->offset < 0 ? "output" : t.s;
+    return v->in_state ? "state" : v->offset < 0 ? "output" : t.s;
 }
 
 static void print_row(Node *n, const Rows *r)

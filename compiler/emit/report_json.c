@@ -44,7 +44,7 @@ static void put_shape(Text *t, const Shape *s)
 
 static void put_tensor(Text *t, const TensorFacts *x)
 {
-    static const char *const regions[REGIONS] = {"arena", "input", "output"};
+    static const char *const regions[REGIONS] = {"arena", "input", "output", "state"};
     text_put(t, "{");
     put_string(t, "name", x->name);
     text_put(t, ", \"kind\": \"%s\", \"region\": \"%s\"", x->value ? "tensor" : "scratch", regions[x->region]);
@@ -151,6 +151,8 @@ static void put_totals(Text *t, const Facts *f)
     put_number(t, "arena_bound", plan()->bound);
     put_number(t, "inputs", f->inputs);
     put_number(t, "outputs", f->outputs);
+    if (f->state)
+        put_number(t, "state", f->state);
     put_number(t, "stack", f->stack);
     text_put(t, "},\n\"macs\": %lld", (long long)f->macs);
 }

@@ -106,8 +106,9 @@ static void put_totals(Text *t, const Facts *f)
 {
     const long long arena = (long long)plan()->arena;
     text_put(t, "\nflash   %lld B of weights; the code: `size` of the compiled C\n", (long long)f->weights);
-    text_put(t, "RAM     %lld B = arena %lld + inputs %lld + outputs %lld\n        + stack %d\n",
-             (long long)facts_ram(f), arena, (long long)f->inputs, (long long)f->outputs, f->stack);
+    text_put(t, "RAM     %lld B = arena %lld + inputs %lld + outputs %lld\n        + %sstack %d\n",
+             (long long)facts_ram(f), arena, (long long)f->inputs, (long long)f->outputs,
+             f->state ? text_format("state %lld + ", (long long)f->state) : "", f->stack);
     text_put(t, "arena   %lld B, lower bound %lld B; static in the C, or the caller's\n", arena,
              (long long)plan()->bound);
     if (f->steps.n)

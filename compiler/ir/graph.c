@@ -444,7 +444,7 @@ const char *node_place(const Node *n)
 const char *value_place(const Value *v)
 {
     Text t = {0};
-    const char *what = v->def ? "output" : v->input >= 0 ? "input" : v->data ? "initializer" : "value";
+    const char *what = v->def ? "output" : v->input >= 0 || v->in_state ? "input" : v->data ? "initializer" : "value";
     text_put(&t, "%s \"%s\"", what, printable(v->name));
     if (v->def)
         text_put(&t, " of %s", node_place(v->def));

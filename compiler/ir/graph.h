@@ -60,6 +60,7 @@ struct Value {
     /* the memory plan */
     bool persistent : 1;               /* its bytes are the text of strings: they stay until the end of the run */
     bool contiguous : 1;               /* of a storage: it cannot be rows of a larger one */
+    bool in_state : 1;                 /* a state, or its storage: in the block that the caller keeps between runs */
     Value *storage;                    /* what its bytes are part of (view, in place, concat); NULL: its own */
     const struct Placement *placement; /* where in it */
     int64_t offset;                    /* in the arena; -1: not in the arena (constant, input, output) */

@@ -16,7 +16,7 @@ enum { WORTH = 4 }; /* elements: with shorter rows a loop costs more than a copy
 /* Are the innermost axes of s, from some axis on, rows of `run` elements? */
 static bool has_rows(Shape s, Dim run)
 {
-    if (dim_low(run) < WORTH)
+    if (dim_high(run) < WORTH)
         return false;
     for (int i = 0; i <= s.rank; i++)
         if (dim_identical(shape_product(s, i, s.rank), run))
@@ -44,6 +44,34 @@ static bool are_groups_in_rows(const Call *c, int i, Dim run)
     return !on || (group && dim_is(group->d, 1)) || dim_is_at_most(dim_add(on->d, D(1)), run);
 }
 
+/* ---- matrices ---------------------------------------------------------------------------------------------------- */
+
+/* The strides along the batch axes of argument i of a product of matrices, which are at any distance from each other;
+ * NULL: it is none. */
+static Param *matrix_steps(const Call *c, int i)
+{
+    return i == 0 ? call_param(c, "a_batch") : i == 1 ? call_param(c, "b_batch") : NULL;
+}
+
+/* Is each matrix of argument i within a row of `run` elements, and the same part of it? */
+static bool are_matrices_in_rows(const Call *c, int i, Dim run)
+{
+    enum { AXES = 4 };
+    const Param *step = matrix_steps(c, i), *k = call_param(c, "k"), *other = call_param(c, i ? "n" : "m");
+    bool rows = k && other && dim_identical(dim_mul(k->d, other->d), run);
+    for (int j = 0; j < AXES && rows; j++)
+        rows = dim_is(step[j].d, 0) || dim_identical(dim_mul(dim_div(step[j].d, run), run), step[j].d);
+    return rows;
+}
+
+static void spread_matrices(const Call *c, int i, Dim run, Dim pitch)
+{
+    enum { AXES = 4 };
+    Param *step = matrix_steps(c, i);
+    for (int j = 0; j < AXES; j++)
+        step[j].d = dim_mul(dim_div(step[j].d, run), pitch);
+}
+
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 /* The parameters of a copy whose source has rows of `run` elements with a pitch. False: an axis crosses rows. */
@@ -51,10 +79,11 @@ static bool spread_copy(const Call *c, Dim run, Dim pitch, struct copy_bind *to)
 {
     const struct copy_bind *p = (const void *)c->param;
     struct copy_bind q = {.dim = {D(1), D(1), D(1), D(1)}, .to_at = p->to_at};
-    if (!dim_is_const(run) || dim_value(run) < 1 || !dim_is_const(p->from_at))
+    if ((dim_low(run) < 1 && !dim_is(p->from_at, 0)) || dim_is(run, 0) ||
+        (dim_is_const(run) && !dim_is_const(p->from_at)))
         return false;
     int k = 4;
-    int64_t row = dim_value(run), within = dim_value(p->from_at) % row;
+    Dim within = dim_mod(p->from_at, run); /* of the last element, in its row */
     for (int i = 3; i >= 0; i--) {
         Dim n = p->dim[i], step = p->from[i];
         if (dim_is(n, 1))
@@ -65,20 +94,20 @@ static bool spread_copy(const Call *c, Dim run, Dim pitch, struct copy_bind *to)
             if (k < 2)
                 return false;
             q.dim[--k] = run, q.from[k] = D(1), q.to[k] = p->to[i];
-            within += row - 1;
+            within = dim_add(within, dim_sub(run, D(1)));
             n = dim_div(n, run);
             q.dim[--k] = n, q.from[k] = pitch, q.to[k] = dim_mul(p->to[i], run);
             continue;
         }
-        if (!k || (!across && (!dim_is_const(step) || !dim_is_const(n) || dim_value(step) < 0)))
+        if (!k || (!across && !dim_is_at_most(D(0), step)))
             return false;
         q.dim[--k] = n, q.to[k] = p->to[i];
         q.from[k] = across ? dim_mul(dim_div(step, run), pitch) : step;
-        within += across ? 0 : dim_value(dim_mul(dim_sub(n, D(1)), step));
+        within = across ? within : dim_add(within, dim_mul(dim_sub(n, D(1)), step));
     }
     q.from_at = dim_add(dim_mul(dim_div(p->from_at, run), pitch), dim_mod(p->from_at, run));
     *to = q;
-    return within < row;
+    return dim_is_at_most(dim_add(within, D(1)), run);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
@@ -88,6 +117,8 @@ static bool takes_rows(const Call *c, int i, Dim run)
     struct copy_bind copy;
     if (c->kernel->flags & STRIDED_COPY)
         return i == 0 && spread_copy(c, run, run, &copy);
+    if (matrix_steps(c, i))
+        return are_matrices_in_rows(c, i, run);
     const Param *p = pitch_param(c, i);
     return p && dim_identical(p->d, run) && are_groups_in_rows(c, i, run);
 }
@@ -128,7 +159,9 @@ void pitch_apply(Node *n)
         const Value *v = c->arg[i];
         if (!v || dim_is(v->placement->pitch, 0))
             continue;
-        if (!(c->kernel->flags & STRIDED_COPY))
+        if (!(c->kernel->flags & STRIDED_COPY) && matrix_steps(c, i))
+            spread_matrices(c, i, v->placement->run, v->placement->pitch);
+        else if (!(c->kernel->flags & STRIDED_COPY))
             pitch_param(c, i)->d = v->placement->pitch;
         else if (!spread_copy(c, v->placement->run, v->placement->pitch, (void *)c->param))
             bug("a copy cannot read rows after all");

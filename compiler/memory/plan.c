@@ -10,6 +10,7 @@
 #include "memory/pitch.h"
 #include "ir/scope.h"
 #include "memory/share.h"
+#include "passes/state.h"
 #include "rt.h"
 
 SHARED_PART_IS(Plan, plan);
@@ -158,6 +159,8 @@ static int64_t try_elision(Trial *t)
     Graph *g = t->m->graph;
     for (int i = 0; i < g->in.n; i++)
         start_value(g->in.at[i], 0);
+    for (int i = 0; i < states()->at.n; i++)
+        start_value(states()->at.at[i].slot, 0);
     EACH_NODE (n, g)
         set_times(n, t->time);
     EACH_NODE (n, g)
@@ -280,6 +283,23 @@ static void check_interface(const Model *m)
     stop_on_errors();
 }
 
+/* Places the states in their block: the sizes first, then a slot for each. */
+static void place_states(void)
+{
+    States *const s = states();
+    s->first = s->bytes = (8 * s->sizes.n + plan()->align - 1) / plan()->align * plan()->align;
+    for (int i = 0; i < s->at.n; i++) {
+        Value *const slot = s->at.at[i].slot;
+        slot->offset = s->bytes;
+        if (max_bytes(slot) > max_addressed() - s->bytes - plan()->align) {
+            error_value(s->at.at[i].in, "", "the states need more than the %lld bytes that one object may have",
+                        (long long)max_addressed());
+            return;
+        }
+        s->bytes += (max_bytes(slot) + plan()->align - 1) / plan()->align * plan()->align;
+    }
+}
+
 static void check_arena(void)
 {
     if (plan()->arena <= max_arena())
@@ -300,6 +320,7 @@ void plan_model(Model *m)
     stop_on_errors();
     place_elided(&t);
     check_arena();
+    place_states();
     share_flatten(m);
     EACH_NODE (n, m->graph)
         skip_copy(n);

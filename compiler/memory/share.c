@@ -5,6 +5,7 @@
 #include "ir/loop.h"
 #include "ir/remark.h"
 #include "memory/pitch.h"
+#include "passes/state.h"
 
 #include "rt.h"
 
@@ -45,7 +46,7 @@ Dim share_pitch(const Value *v)
 
 bool in_callers_buffer(const Value *v)
 {
-    if (v->input >= 0)
+    if (v->input >= 0 || v->in_state)
         return true;
     for (int i = 0; i < v->uses.n; i++)
         if (!v->uses.at[i].node && !v->uses.at[i].graph->parent)
@@ -121,15 +122,20 @@ static bool is_view(const Node *n)
     return n->op->flags & VIEW && n->out[0] && !is_constant(n->out[0]) && !is_constant(n->in[0]);
 }
 
+static void unite_whole(Value *a, Value *b)
+{
+    unite(a, b);
+    value_storage(a)->contiguous = true;
+}
+
 static void unite_views_and_shares(const Model *m)
 {
     EACH_NODE (n, m->graph)
         if (is_view(n))
             unite(n->in[0], n->out[0]);
-    for (int i = 0; i < m->shares.n; i++) {
-        unite(m->shares.at[i].a, m->shares.at[i].b);
-        value_storage(m->shares.at[i].a)->contiguous = true;
-    }
+    for (int i = 0; i < m->shares.n; i++)
+        if (!m->shares.at[i].a->in_state)
+            unite_whole(m->shares.at[i].a, m->shares.at[i].b);
 }
 
 /* ---- concat and split without copies ----------------------------------------------------------------------------- */
@@ -464,7 +470,10 @@ static void unite_in_place(Node *n)
         }
 }
 
-/* ---- states of loops --------------------------------------------------------------------------------------------- */
+/* ---- states of loops and of the model ---------------------------------------------------------------------------- */
+
+/* What remarks about a state name: its loop, or the copy that stores a state of the model. */
+static const Node *keeper(const Node *copy) { return copy->graph->owner ? copy->graph->owner : copy; }
 
 /* Does n finish reading the state before it writes over it? */
 static bool spares(const Node *n, const Value *state)
@@ -485,35 +494,65 @@ static bool fits_state(const Value *state, const Node *copy)
     if (a == value_storage(state))
         return false;
     if (is_constant(x))
-        return declines(REWRITE_STATE, copy->graph->owner, "%s is a constant", remark_value(x));
+        return declines(REWRITE_STATE, keeper(copy), "%s is a constant", remark_value(x));
     if (a->contiguous || !is_whole(x) || in_callers_buffer(a))
-        return declines(REWRITE_STATE, copy->graph->owner, "%s shares its bytes with other values", remark_value(x));
+        return declines(REWRITE_STATE, keeper(copy), "%s shares its bytes with other values", remark_value(x));
     if ((l && (l->n_in != 1 || l->in[0] != x)) || !same_bytes(x, state) || value_storage(state)->bytes != a->bytes)
-        return declines(REWRITE_STATE, copy->graph->owner, "%s and the state %s have not the same bytes",
-                        remark_value(x), remark_value(state));
+        return declines(REWRITE_STATE, keeper(copy), "%s and the state %s have not the same bytes", remark_value(x),
+                        remark_value(state));
     return true;
+}
+
+/* Can the run fail at n, or by a size that becomes known there? */
+static bool may_fail(const Node *n)
+{
+    bool fails = n->op->flags & (CONTROL | CUSTOM) || (n->call.kernel && n->call.kernel->fallible) || symbols_of(n);
+    EACH_OUT (v, n)
+        fails |= symbols_of(v) != NULL;
+    return fails;
+}
+
+/* The first node from d on at which the run can fail; NULL: there is none. A state of the model must be as it was then. */
+static const Node *failing_from(const Node *d)
+{
+    while (d && !may_fail(d))
+        d = d->next;
+    return d;
+}
+
+/* Is known when a run begins that the next sizes of the states are within their bounds? */
+static bool are_next_sizes_given(void)
+{
+    bool given = true;
+    for (int i = 0; i < states()->sizes.n; i++)
+        given &= is_given(states()->sizes.at[i].next);
+    return given;
 }
 
 /* Is the state not read any more when x is written? */
 static bool is_state_done(const Value *state, const Node *copy)
 {
     const Value *x = copy->in[0], *a = value_storage(x);
-    const Node *d = a->def;
+    const Node *d = a->def, *fails;
     if (!d || d->graph != copy->graph)
-        return declines(REWRITE_STATE, copy->graph->owner, "%s is not computed in the body", remark_value(x));
+        return declines(REWRITE_STATE, keeper(copy), "%s is not computed in the body", remark_value(x));
     if (d->time != a->live_from || d->out[0] != a || !(d->call.loop || d->call.kernel))
-        return declines(REWRITE_STATE, copy->graph->owner, "%s is written by more than one node", remark_value(x));
+        return declines(REWRITE_STATE, keeper(copy), "%s is written by more than one node", remark_value(x));
     if (is_read_after(state, d->time))
-        return declines(REWRITE_STATE, copy->graph->owner, "the state %s is read after %s has computed the next",
+        return declines(REWRITE_STATE, keeper(copy), "the state %s is read after %s has computed the next",
                         remark_value(state), remark_node(d));
     if (!spares(d, state))
-        return declines(REWRITE_STATE, copy->graph->owner, "%s reads the state %s after it has begun to write",
+        return declines(REWRITE_STATE, keeper(copy), "%s reads the state %s after it has begun to write",
                         remark_node(d), remark_value(state));
-    return applies(REWRITE_STATE, copy->graph->owner, "%s, over %s", remark_value(x), remark_value(state));
+    if (state->in_state && !are_next_sizes_given())
+        return declines(REWRITE_STATE, keeper(copy), "a state may still turn out to be too large");
+    if (state->in_state && (fails = failing_from(d)) != NULL)
+        return declines(REWRITE_STATE, keeper(copy), "%s could still end the run, after which %s must be as it was",
+                        remark_node(fails), remark_value(state));
+    return applies(REWRITE_STATE, keeper(copy), "%s, over %s", remark_value(x), remark_value(state));
 }
 
-/* Elides the copy of a body's result to the loop's state: x is computed in the state's place if that is not read any
- * more. */
+/* Elides the copy of a result to the state: x is computed in the state's place if that is not read any more. */
 static void unite_state(Value *state, Node *copy)
 {
     Value *x = copy->in[0];
@@ -523,11 +562,77 @@ static void unite_state(Value *state, Node *copy)
     copy->elided = true;
 }
 
+/* ---- states that grow -------------------------------------------------------------------------------------------- */
+
+/* Is the next state a concat of s and what is appended along the axis that has room? */
+static bool appends(const KeptState *s)
+{
+    const Value *x = s->in, *y = s->copy->in[0];
+    const Node *n = y->def;
+    if (s->axis < 0)
+        return false;
+    if (!n || n->graph != s->copy->graph || !n->call.kernel || !(n->call.kernel->flags & CONCAT_LIKE) ||
+        n->call.arg[0] != x || n->call.arg[n->call.n_arg - 1] != y)
+        return declines(REWRITE_STATE, s->copy, "%s is not %s and what is appended", remark_value(y), remark_value(x));
+    if (y->storage || x->storage || x->contiguous || y->contiguous || !is_whole(y) || !is_given(shape_count(*y->shape)))
+        return declines(REWRITE_STATE, s->copy, "%s or %s shares its bytes with other values", remark_value(y),
+                        remark_value(x));
+    if (element_bits(x) % 8 || x->fallback)
+        return declines(REWRITE_STATE, s->copy, "%s is packed, or has an initial value", remark_value(x));
+    return true;
+}
+
+/* Can all readers of v, of which a row has `run` elements, take rows with a pitch? */
+static bool may_be_in_rows(const KeptState *s, const Value *v, Dim run)
+{
+    if (!dim_is(v->placement->row, 0) && !dim_identical(v->placement->row, run))
+        return declines(REWRITE_STATE, s->copy, "%s shares its bytes with other values", remark_value(v));
+    return readers_take(REWRITE_STATE, s->copy, v, v, run);
+}
+
+/* Appends to state s in place: no byte of it moves. Each row has room for the bound, so that the state and the next one
+ * are rows with that pitch. */
+static bool append_state(const KeptState *s)
+{
+    Value *x = s->in, *y = s->copy->in[0];
+    Node *n = y->def;
+    if (!appends(s))
+        return false;
+    const Dim inner = shape_product(*x->shape, s->axis + 1, x->shape->rank);
+    const Dim room = dim_mul(D(dim_high(x->shape->dim[s->axis])), inner);
+    const Dim x_run = call_param(&n->call, "size")->d, y_run = call_param(&n->call, "y_pitch")->d;
+    const bool one = dim_is(call_param(&n->call, "outer")->d, 1);
+    s->copy->elided = true;
+    s->copy->elided = one || (may_be_in_rows(s, x, x_run) && may_be_in_rows(s, y, y_run));
+    if (!s->copy->elided)
+        return false;
+    if (one) {
+        unite_piece(s->slot, x, D(0));
+        unite_piece(s->slot, y, D(0));
+    } else {
+        unite_rows(s->slot, x, D(0), x_run, room);
+        unite_rows(s->slot, y, D(0), y_run, room);
+    }
+    n->parts_in_place |= 1;
+    n->elided = true;
+    for (int i = 0; i < n->call.n_arg - 1; i++)
+        n->elided &= !n->call.arg[i] || n->parts_in_place >> i & 1;
+    return applies(REWRITE_STATE, s->copy, "%s appends to %s", remark_node(n), remark_value(x));
+}
+
 static void unite_states(const Model *m)
 {
     for (int i = 0; i < m->shares.n; i++)
-        if (m->shares.at[i].copy)
+        if (m->shares.at[i].copy && !m->shares.at[i].a->in_state)
             unite_state(m->shares.at[i].a, m->shares.at[i].copy);
+    for (int i = 0; i < states()->at.n; i++) {
+        const KeptState *s = &states()->at.at[i];
+        if (append_state(s))
+            continue;
+        unite_whole(s->in, s->copy->out[0]);
+        unite_state(s->in, s->copy);
+        unite_at(s->slot, value_storage(s->in), D(0));
+    }
 }
 
 /* ---- the interface ----------------------------------------------------------------------------------------------- */
@@ -571,6 +676,8 @@ static void flatten_node(Node *n)
 void share_flatten(Model *m)
 {
     memset(&m->shares, 0, sizeof m->shares);
+    for (int i = 0; i < states()->at.n; i++)
+        flatten(states()->at.at[i].in);
     EACH_NODE (n, m->graph)
         flatten_node(n);
     EACH_NODE (n, m->graph)

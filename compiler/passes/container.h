@@ -114,6 +114,7 @@ ContainerType *ctype_empty(const ContainerType *elements); /* an empty sequence 
 void containers_enter(Model *m);                                   /* inputs of the model become tensors */
 void containers_leave(Model *m);                                   /* outputs of the model become tensors */
 int interface_groups(bool outputs, const InterfaceGroup **groups); /* in the model's order */
+void container_drop_output(int i); /* output i is none any more: those after it move up */
 /* The bounds of dimension k of an input's elements; false: no element has this dimension. */
 bool element_limits(const InterfaceGroup *group, int k, int64_t *min, int64_t *max);
 const ContainerType *

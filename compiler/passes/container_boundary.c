@@ -150,6 +150,17 @@ int interface_groups(bool of_outputs, const InterfaceGroup **groups)
     return of_outputs ? b->outputs.n : b->inputs.n;
 }
 
+void container_drop_output(int i)
+{
+    for (int k = 0; k < boundary()->outputs.n; k++) {
+        InterfaceGroup *group = &boundary()->outputs.at[k];
+        if (i < group->first)
+            group->first--;
+        else if (i < group->first + group->n)
+            group->n--;
+    }
+}
+
 static const char *component_note(const ContainerType *b, int i)
 {
     static const char *const parts[] = {": a slot per element of the sequence, filled from its start",

@@ -1,0 +1,111 @@
+/* emit_state.c - prints the block of states (--state): its struct, its initial values, and the sizes in it. */
+#include "emit/emit.h"
+#include "passes/state.h"
+
+static bool any_states(void) { return states()->at.n > 0; }
+
+static int64_t words(void)
+{
+    const int64_t n = (states()->bytes - 8 * states()->sizes.n) / 8;
+    return n ? n : 1;
+}
+
+/* ---- the header -------------------------------------------------------------------------------------------------- */
+
+static void put_size(Text *t, const KeptSize *k)
+{
+    if (k->given)
+        text_put(t, "    int64_t %s; /* as the runs since the reset were given it; 0: none yet */\n", k->symbol->c);
+    else
+        text_put(t, "    int64_t %s; /* 0 to %lld; after a run: %s */\n", k->symbol->c, (long long)k->symbol->high,
+                 dim_c(k->next));
+}
+
+void put_state(Text *t, const Interface *f)
+{
+    const States *const s = states();
+    if (!any_states())
+        return;
+    for (int i = 0; i < s->at.n; i++) {
+        const KeptState *each = &s->at.at[i];
+        text_put(t, "/* state \"%s\": %s %s, after a run", c_comment(each->in->name), type_onnx(each->in->type),
+                 c_shape(*each->in->shape));
+        text_put(t, " \"%s\" */\n", c_comment(each->out));
+    }
+    text_put(
+        t,
+        "\n/* What is kept between runs. %s_reset sets it to its start; a run changes it only if it returns 0. A copy of\n"
+        " * the block is a copy of the state. */\n",
+        f->p);
+    text_put(t, "#define %s_STATE_BYTES %lld\n", f->u, (long long)(8 * (s->sizes.n + words())));
+    text_put(t, "struct %s_state {\n", f->p);
+    for (int i = 0; i < s->sizes.n; i++)
+        put_size(t, &s->sizes.at[i]);
+    text_put(t, "    uint64_t %s[%lld];\n};\n", c_name(name("tensors"), "tensors"), (long long)words());
+    text_put(t, "void %s_reset(struct %s_state *state);\n\n", f->p, f->p);
+}
+
+/* ---- the start --------------------------------------------------------------------------------------------------- */
+
+/* The sizes of a state's initial value, where they are kept. */
+static void put_initial_sizes(Text *t, const Value *x)
+{
+    for (int k = 0; k < x->shape->rank; k++) {
+        const Symbol *s = symbol_of(x->shape->dim[k]);
+        if (s && kept_size(s))
+            text_put(t, "    state->%s = %lld;\n", s->c, (long long)x->fallback->dim[k]);
+    }
+}
+
+void put_reset(Text *t, const Interface *f)
+{
+    if (!any_states())
+        return;
+    text_put(t, "void %s_reset(struct %s_state *state)\n{\n    memset(state, 0, sizeof *state);\n", f->p, f->p);
+    for (int i = 0; i < states()->at.n; i++) {
+        const Value *x = states()->at.at[i].in;
+        if (!x->fallback)
+            continue;
+        text_put(t, "    memcpy((unsigned char *)state + %lld, %s, %zu);\n", (long long)states()->at.at[i].slot->offset,
+                 constant_expression(x), tensor_size(x->fallback));
+        put_initial_sizes(t, x);
+    }
+    text_put(t, "}\n\n");
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+void find_state_uses(void (*use)(Emitter *, Dim), Emitter *e)
+{
+    for (int i = 0; i < states()->sizes.n; i++) {
+        use(e, dim_symbol(states()->sizes.at[i].symbol));
+        use(e, states()->sizes.at[i].next);
+    }
+}
+
+void define_kept(Emitter *e)
+{
+    e->state = states()->sizes.n > 0;
+    for (int i = 0; i < states()->sizes.n; i++) {
+        const KeptSize *k = &states()->sizes.at[i];
+        if (k->given)
+            fail_if(e, "RT_BAD_SIZE", "state->%s != 0 && state->%s != %s", k->symbol->c, k->symbol->c, k->symbol->c);
+        else
+            define_symbol(e, k->symbol, text_format("rt_size(state->%s)", k->symbol->c));
+    }
+}
+
+void check_kept(Emitter *e, bool given)
+{
+    for (int i = 0; i < states()->sizes.n; i++) {
+        const KeptSize *k = &states()->sizes.at[i];
+        if (!k->given && is_given(k->next) == given && !dim_is_at_most(k->next, D(k->symbol->high)))
+            fail_if(e, "RT_BAD_SIZE", "%s > %lld", dim_wide_c(k->next), (long long)k->symbol->high);
+    }
+}
+
+void put_next(Emitter *e)
+{
+    for (int i = 0; i < states()->sizes.n; i++)
+        line(e, "state->%s = %s;", states()->sizes.at[i].symbol->c, dim_c(states()->sizes.at[i].next));
+}

@@ -1,0 +1,223 @@
+/* state.c - state: pairs outputs with inputs (--state), and stores each such output at the end of a run.
+ * Requires: fused. Leaves: pairs that are no inputs and outputs of the C function any more. */
+#include "passes/state.h"
+
+#include "base/options.h"
+#include "ir/assume.h"
+#include "ir/call.h"
+#include "passes/container.h"
+#include "passes/passes.h"
+
+SHARED_PART_IS(States, states);
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+/* Does n match the pattern, a name or one with a *? *text: the part that stands for the *. */
+static bool matches(Name n, const char *pattern, Name *text)
+{
+    const char *star = strchr(pattern, '*');
+    if (!star) {
+        *text = NULL;
+        return name_is(n, pattern);
+    }
+    const size_t head = (size_t)(star - pattern), tail = strlen(star + 1);
+    if (n->n < head + tail || memcmp(n->s, pattern, head) || memcmp(n->s + n->n - tail, star + 1, tail))
+        return false;
+    *text = name_bytes(n->s + head, n->n - head - tail);
+    return true;
+}
+
+/* The pattern with the text in place of its *. */
+static Name filled(const char *pattern, Name text)
+{
+    const char *star = strchr(pattern, '*');
+    if (!star || !text)
+        return name(pattern);
+    Text t = {0};
+    text_bytes(&t, pattern, (size_t)(star - pattern));
+    text_bytes(&t, text->s, text->n);
+    text_put(&t, "%s", star + 1);
+    return name_bytes(t.s, t.n);
+}
+
+static Value *find_input(const Model *m, Name n)
+{
+    for (int i = 0; i < m->graph->in.n; i++)
+        if (m->graph->in.at[i]->name == n)
+            return m->graph->in.at[i];
+    return NULL;
+}
+
+/* Is it a tensor by itself, rather than a part of a sequence, a map or an optional? */
+static bool is_tensor(bool output, Name n)
+{
+    const InterfaceGroup *groups;
+    for (int i = interface_groups(output, &groups); i-- > 0;)
+        if (groups[i].name == n)
+            return groups[i].ctype->form == TENSOR;
+    return false;
+}
+
+/* ---- one pair ---------------------------------------------------------------------------------------------------- */
+
+static const KeptState *state_of(const Value *in)
+{
+    for (int i = 0; i < states()->at.n; i++)
+        if (states()->at.at[i].in == in)
+            return &states()->at.at[i];
+    return NULL;
+}
+
+/* The input that may keep output y, named `out`; NULL: there is none, reported. */
+static Value *partner(const Model *m, const struct StateOption *o, Value *y, Name out, Name in)
+{
+    Value *x = find_input(m, in);
+    if (!x) {
+        error_value(y, "", "--state %s=%s: the output '%s' has no input '%s'", o->out, o->in, printable(out),
+                    printable(in));
+        for (int i = 0; i < m->graph->in.n && i < 8; i++)
+            note_help("input %d is '%s' %s", i, printable(m->graph->in.at[i]->name),
+                      shape_text(*m->graph->in.at[i]->shape));
+        return NULL;
+    }
+    if (x->input < 0 && !state_of(x))
+        return error_null(value_place(x), "", "--state: the input '%s' is a constant, by --const", printable(in));
+    if (state_of(x))
+        return error_null(value_place(x), "", "--state: the input '%s' keeps the output '%s' already", printable(in),
+                          printable(state_of(x)->out));
+    if (!is_tensor(false, in) || !is_tensor(true, out))
+        return error_null(value_place(x), "", "--state: '%s' and '%s' must be tensors", printable(out), printable(in));
+    if (x->type == STR)
+        return error_null(value_place(x), "", "--state: strings cannot be kept");
+    if (x->type != y->type || x->shape->rank != y->shape->rank)
+        return error_null(value_place(x), "", "--state: the output '%s' is %s %s, the input '%s' %s %s", printable(out),
+                          type_onnx(y->type), shape_text(*y->shape), printable(in), type_onnx(x->type),
+                          shape_text(*x->shape));
+    return x;
+}
+
+static KeptSize *kept(const Symbol *s)
+{
+    for (int i = 0; i < states()->sizes.n; i++)
+        if (states()->sizes.at[i].symbol == s)
+            return &states()->sizes.at[i];
+    return NULL;
+}
+
+const KeptSize *kept_size(const Symbol *s) { return kept(s); }
+
+/* The size s of a state is `next` after the run. */
+static void keep_size(Node *copy, Symbol *s, Dim next)
+{
+    KeptSize *k = kept(s);
+    const bool given = dim_identical(next, dim_symbol(s));
+    if (!k)
+        vec_push(&states()->sizes, ((KeptSize){s, next, given}));
+    else if (k->given && !given)
+        *k = (KeptSize){s, next, false};
+    else if (!given)
+        assume_dim(copy, k->next, next);
+}
+
+/* Compares dimension k of the output with the input's. */
+static void pair_dims(const Value *x, const Value *y, Name out, Node *copy, int k)
+{
+    const Dim a = x->shape->dim[k], b = y->shape->dim[k];
+    Symbol *s = symbol_of(a);
+    if (s)
+        keep_size(copy, s, b);
+    else if (dim_is_const(a) && dim_is(dim_eq_expr(a, b), 0)) {
+        error_value(x, "", "--state: dimension %d of the input '%s' is %s, of the output '%s' %s", k,
+                    printable(x->name), dim_text(a), printable(out), dim_text(b));
+        note_help("a state grows along a dimension that is open, with a bound: --dim 'NAME<=64'");
+    } else if (!dim_identical(a, b))
+        assume_dim(copy, b, a);
+}
+
+/* The only axis along which the state grows; -1: there is none, or there are several. */
+static int growing_axis(const Value *x, const Value *y)
+{
+    int axis = -1, n = 0;
+    for (int k = 0; k < x->shape->rank; k++)
+        if (!dim_identical(x->shape->dim[k], y->shape->dim[k]))
+            axis = k, n++;
+    return n == 1 && symbol_of(x->shape->dim[axis]) ? axis : -1;
+}
+
+static void pair(Model *m, Value *x, Value *y, Name out)
+{
+    Node *copy = node_new(m->graph, "onnxcc.Copy", 1, &y, 1);
+    copy->name = copy->out[0]->name = out;
+    node_insert(copy, NULL);
+    infer_same(copy);
+    bind_node(copy);
+    for (int k = 0; k < x->shape->rank; k++)
+        pair_dims(x, y, out, copy, k);
+    Value *slot = value_new(m->graph, x->name);
+    slot->type = x->type;
+    slot->shape = x->shape;
+    x->input = -1;
+    x->in_state = slot->in_state = true;
+    value_carry(x, copy);
+    vec_push(&states()->at, ((KeptState){x, out, slot, copy, growing_axis(x, y)}));
+}
+
+/* ---- all pairs --------------------------------------------------------------------------------------------------- */
+
+/* Removes output i of the model, which a state keeps. */
+static void drop_output(Model *m, int i)
+{
+    Graph *g = m->graph;
+    for (; i + 1 < g->out.n; i++) {
+        graph_set_output(g, i, g->out.at[i + 1]);
+        m->out.at[i] = m->out.at[i + 1];
+    }
+    graph_set_output(g, i, NULL);
+    g->out.n = m->out.n = i;
+}
+
+static void pair_by(Model *m, const struct StateOption *o)
+{
+    Graph *g = m->graph;
+    bool any = false;
+    for (int i = 0; i < g->out.n;) {
+        Name text, out = m->out.at[i];
+        Value *y = g->out.at[i], *x;
+        if (!matches(out, o->out, &text)) {
+            i++;
+            continue;
+        }
+        any = true;
+        if ((x = partner(m, o, y, out, filled(o->in, text))) == NULL) {
+            i++;
+            continue;
+        }
+        pair(m, x, y, out);
+        container_drop_output(i);
+        drop_output(m, i);
+    }
+    if (any)
+        return;
+    error_at("", "", "--state %s=%s: the model has no output '%s'", o->out, o->in, o->out);
+    for (int i = 0; i < g->out.n && i < 8; i++)
+        note_help("output %d is '%s' %s", i, printable(m->out.at[i]), shape_text(*g->out.at[i]->shape));
+}
+
+bool is_given(Dim d)
+{
+    EACH_SYMBOL (s, d)
+        if (s->origin.kind == ORIGIN_ELEMENT || s->origin.kind == ORIGIN_NODE)
+            return false;
+    return true;
+}
+
+void pair_states(Model *m)
+{
+    if (opt()->eval_dir) /* there they are inputs and outputs */
+        return;
+    for (int i = 0; i < opt()->states.n; i++)
+        pair_by(m, &opt()->states.at[i]);
+    for (int i = 0, k = 0; i < m->graph->in.n; i++)
+        if (m->graph->in.at[i]->input >= 0)
+            m->graph->in.at[i]->input = k++;
+}
