@@ -149,6 +149,7 @@ static void set_depend(const char *s) { opt()->depend = s ? s : opt()->depend ? 
 static void set_single(const char *value) { opt()->single = !value; }
 static void set_strict(const char *value) { opt()->strict = !value; }
 static void set_verbose(const char *value) { opt()->verbose = !value; }
+static void set_profile(const char *value) { opt()->profile = !value; }
 static void set_check(const char *value) { opt()->check = !value; }
 static void set_no_banner(const char *value) { opt()->no_banner = !value; }
 

@@ -62,6 +62,7 @@ static void put_command(Text *t)
     if (opt()->weights)
         text_put(t, " --weights=%s", weights[opt()->weights]);
     text_put(t, "%s%s", opt()->single ? " --single" : "", opt()->no_banner ? " --no-banner" : "");
+    text_put(t, "%s", opt()->profile ? " --profile" : "");
 }
 
 const char *banner(const Model *m)

@@ -186,6 +186,8 @@ static void write_body(Writer *w)
     emit_graph(e, e->m->graph);
     e->depth = 1;
     put_epilogue(e, &w->f);
+    if (opt()->profile)
+        line(e, "%s_END;", w->f.u);
 }
 
 static void put_waiting(Text *t, Text *waiting)
@@ -201,6 +203,25 @@ static void fill_table(Text *t, Writer *w) { put_report_table(t, w->e.m, " *"); 
 static void fill_interface(Text *t, Writer *w) { text_bytes(t, w->interface.s, w->interface.n); }
 static void fill_kernels(Text *t, Writer *w) { put_kernels(t, &w->e); }
 static void fill_functions(Text *t, Writer *w) { put_waiting(t, &w->e.definitions); }
+
+static void fill_profile(Text *t, const Writer *w, const char *template)
+{
+    if (!opt()->profile)
+        return;
+    Text names = {0};
+    put_step_names(&names, w->e.m);
+    const Hole holes[] = {
+        {"U", w->f.u, NULL},
+        {"P", w->f.p, NULL},
+        {"STEPS", text_format("%d", w->e.step ? w->e.step : 1), NULL},
+        {"NAMES", w->e.step ? names.s : "    \"\",\n", NULL},
+        {NULL, NULL, NULL},
+    };
+    fill_template(t, template, holes, NULL);
+}
+
+static void fill_profile_h(Text *t, Writer *w) { fill_profile(t, w, "profile.h.in"); }
+static void fill_profile_c(Text *t, Writer *w) { fill_profile(t, w, "profile.c.in"); }
 
 static void fill_include(Text *t, Writer *w)
 {
@@ -222,6 +243,8 @@ static void fill_body(Text *t, Writer *w)
     if (w->e.status)
         text_put(t, "    int status;\n");
     put_unused(t, &w->e, &w->f);
+    if (opt()->profile)
+        text_put(t, "    %s_BEGIN\n", w->f.u);
     put_waiting(t, &w->e.body);
 }
 
@@ -284,6 +307,8 @@ void emit_model(Model *m)
         {"FUNCTIONS", NULL, fill_functions},
         {"BODY", NULL, fill_body},
         {"RESET", NULL, fill_reset},
+        {"PROFILE", NULL, fill_profile_h},
+        {"PROFILE_CODE", NULL, fill_profile_c},
         {"INCLUDE", NULL, fill_include},
         {NULL, NULL, NULL},
     };

@@ -185,6 +185,9 @@ const char *banner(const Model *m); /* the model, the command, the version; for 
 const char *about(const Model *m);  /* the model's graph, version, producer, author and licence; for a comment */
 
 /* ---- report.c ---------------------------------------------------------------------------------------------------- */
+/* Calls visit for every step, a node that has code, in the order of the code: before those of its nested graphs. */
+void each_step(const Graph *g, void (*visit)(const Node *, void *), void *arg);
+void put_step_names(Text *t, Model *m); /* operator and name of each step, as the elements of an array of strings */
 /* A table of the nodes with their costs, and the totals; safe inside a comment; `before` begins each line. */
 void put_report_table(Text *t, Model *m, const char *before);
 int report_node_stack(const Node *n);  /* bytes of its kernel, by stack.def */

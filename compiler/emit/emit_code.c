@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "emit/emit.h"
+#include "base/options.h"
 #include "ir/scope.h"
 #include "passes/state.h"
 #include "rt.h"
@@ -37,6 +38,13 @@ const char *pointer(Value *v)
         return constant_expression(v);
     v->mentioned = true;
     return v->c;
+}
+
+/* With --profile: from here on, time is the step's. */
+static void begin_step(Emitter *e, int step)
+{
+    if (opt()->profile)
+        line(e, "%s_STEP(%d);", c_upper(e->p), step);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -208,6 +216,7 @@ static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *
 static void emit_loop_node(Emitter *e, Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
+    const int step = e->step - 1;
     const char *iteration = c_name(NULL, "iteration");
     Symbol *trips = n->call.n_size ? n->call.size[0] : NULL;
     Text head = {0};
@@ -242,6 +251,7 @@ static void emit_loop_node(Emitter *e, Node *n)
     if (trips && trips->high < INT64_MAX && !counted_out)
         fail_if(e, "RT_BAD_SIZE", "%s >= %lld", iteration, (long long)trips->high);
     emit_graph(e, g);
+    begin_step(e, step);
     emit_stacked_sizes(e, &stacked, size, iteration);
     emit_stacked(e, n, g, iteration);
     if (counted)
@@ -298,7 +308,7 @@ static void emit_node(Emitter *e, Node *n)
     if (needs_code(n) && !n->elided) {
         text_put(&e->body, "\n");
         comment(e, n);
-        e->step++;
+        begin_step(e, e->step++);
     }
     for (int i = 0; i < n->n_out; i++)
         declare_value(e, n->out[i]);

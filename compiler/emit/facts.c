@@ -15,16 +15,15 @@ typedef struct FactSearch {
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static bool is_step(const Node *n) { return !n->elided && (n->call.kernel || n->call.loop || n->op->flags & CONTROL); }
-
 static int index_of(const Map *m, const void *key) { return (int)(intptr_t)map_get(m, key) - 1; }
 
 static void put_index(Map *m, const void *key, int i) { map_put(m, key, (void *)(intptr_t)(i + 1)); }
 
 static int64_t sum(int64_t a, int64_t b) { return __builtin_add_overflow(a, b, &a) ? INT64_MAX : a; }
 
-static void add_step(FactSearch *s, const Node *n)
+static void add_step(const Node *n, void *search)
 {
+    FactSearch *const s = search;
     const Node *owner = n->graph->owner;
     StepFacts step = {.node = n, .owner = owner ? index_of(&s->step, owner) : -1, .scratch = -1};
     step.depth = step.owner < 0 ? 0 : s->f->steps.at[step.owner].depth + 1;
@@ -33,22 +32,6 @@ static void add_step(FactSearch *s, const Node *n)
     s->f->macs = sum(s->f->macs, n->macs);
     put_index(&s->step, n, s->f->steps.n);
     vec_push(&s->f->steps, step);
-}
-
-/* In the order of the code: a node before its nested graphs. */
-static void add_steps(FactSearch *s, const Graph *g)
-{
-    static const char *const inside[] = {"then_branch", "else_branch", "body"};
-    for (Node *n = g->first; n; n = n->next) {
-        s->times = n->end >= s->times ? n->end + 1 : s->times;
-        if (is_step(n))
-            add_step(s, n);
-        for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
-            const Attr *a = node_attr(n, inside[i]);
-            if (a && a->g)
-                add_steps(s, a->g);
-        }
-    }
 }
 
 static void find_times(FactSearch *s)
@@ -257,7 +240,9 @@ const Facts *find_facts(Model *m)
     f->weights = (int64_t)(constants()->inline_bytes + constants()->file_bytes);
     f->stack = report_stack(m);
     FactSearch s = {.f = f, .seen = NEWS(int, m->n_values + 1)};
-    add_steps(&s, m->graph);
+    EACH_NODE (n, m->graph)
+        s.times = n->end >= s.times ? n->end + 1 : s.times;
+    each_step(m->graph, add_step, &s);
     find_times(&s);
     add_tensors(&s);
     for (int i = 0; i < f->steps.n; i++)

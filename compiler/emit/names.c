@@ -29,7 +29,8 @@ static const char reserved[] =
 /* The names that the C file and the header define: PREFIX_run ..., and in capitals PREFIX_OK ... (templates/,
  * emit_interface.c, weights.c). The NAME in PREFIX_NAME_SIZE must not be one of the words that would produce another of
  * them. */
-static const char *const own[] = {"run", "run_at", "arena", "status", "load", "weights", "sizes"};
+static const char *const own[] = {"run",   "run_at", "arena", "status", "load", "weights",
+                                  "sizes", "clock",  "ticks", "runs",   "steps"};
 static const char own_tensors[] = "ARENA STACK WEIGHTS BAD";
 
 static void take_words(Map *in, const char *s)

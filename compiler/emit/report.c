@@ -39,7 +39,7 @@ static const char *place_text(const Value *v)
     return v->in_state ? "state" : v->offset < 0 ? "output" : t.s;
 }
 
-static void print_row(Node *n, const Rows *r)
+static void print_row(const Node *n, const Rows *r)
 {
     const Value *y = n->n_out ? n->out[0] : NULL;
     const char *shape = y ? c_shape(*y->shape) : "", *where = y ? place_text(y) : "";
@@ -50,29 +50,37 @@ static void print_row(Node *n, const Rows *r)
              shape, (long long)n->macs, (long long)report_weights(n), where);
 }
 
-static void put_row(Node *n, Rows *r)
+static void put_row(const Node *n, void *rows)
 {
-    if (n->elided || !(n->call.kernel || n->call.loop || n->op->flags & CONTROL))
-        return;
+    Rows *const r = rows;
     print_row(n, r);
     if (__builtin_add_overflow(r->macs, n->macs, &r->macs))
         r->macs = INT64_MAX;
     r->n++;
 }
 
-/* In the order of the code: a node before its nested graphs. */
-static void put_rows(const Graph *g, Rows *r)
+void each_step(const Graph *g, void (*visit)(const Node *, void *), void *arg)
 {
     static const char *const inside[] = {"then_branch", "else_branch", "body"};
     for (Node *n = g->first; n; n = n->next) {
-        put_row(n, r);
+        if (!n->elided && (n->call.kernel || n->call.loop || n->op->flags & CONTROL))
+            visit(n, arg);
         for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
             const Attr *a = node_attr(n, inside[i]);
             if (a && a->g)
-                put_rows(a->g, r);
+                each_step(a->g, visit, arg);
         }
     }
 }
+
+static void put_step_name(const Node *n, void *text)
+{
+    text_put(text, "    \"");
+    put_quoted(text, name(text_format("%s %s", c_comment(node_operator(n)), c_comment(n->name))), IN_LITERAL);
+    text_put(text, "\",\n");
+}
+
+void put_step_names(Text *t, Model *m) { each_step(m->graph, put_step_name, t); }
 
 /* The buffers of the arena that are alive at its peak, largest first. */
 typedef struct Peak {
@@ -160,7 +168,7 @@ void put_report_table(Text *t, Model *m, const char *before)
     Rows r = {.text = t, .before = before};
     text_put(t, "%s", before);
     text_put(t, table_head, "operator", "name", "output", "MAC", "weights");
-    put_rows(m->graph, &r);
+    each_step(m->graph, put_row, &r);
     text_put(t, "%s\n%s %lld MAC, %zu B of weights, arena %lld B, lower bound %lld B", before, before,
              (long long)r.macs, constants()->inline_bytes + constants()->file_bytes, (long long)plan()->arena,
              (long long)plan()->bound);

@@ -98,7 +98,8 @@ def reported(what, out):
         check(False, f"{what}: the report is no JSON: {e}")
 
 
-MODES = [["--single"], ["--prefix", "m"], ["--report=json"], ["--report", "-v"], ["--weights=file"], ["-d", "pifslbua", "--remarks"], ["--weights=incbin"], []]
+MODES = [["--single"], ["--prefix", "m"], ["--report=json"], ["--report", "-v"], ["--weights=file"], ["--single", "--profile"],
+         ["-d", "pifslbua", "--remarks"], ["--weights=incbin"], []]
 
 
 def mutant(job):

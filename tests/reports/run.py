@@ -15,6 +15,7 @@ from onnx.parser import parse_model
 
 import figures
 import pages
+import profile
 from checks import check, counts
 
 BUILD = pathlib.Path(os.environ["B"])
@@ -164,7 +165,7 @@ def loops():
 
 
 WORK.mkdir(parents=True, exist_ok=True)
-for part in (names, parameters, weights, standard_output, links, loops, figures.official, figures.known, pages.small, pages.large):
+for part in (names, parameters, weights, standard_output, links, loops, figures.official, figures.known, pages.small, pages.large, profile.profile):
     part()
 print(f"reports: {counts[True]} passed, {counts[False]} failed")
 sys.exit(counts[False] > 0)

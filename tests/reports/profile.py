@@ -1,0 +1,97 @@
+"""--profile: the ticks of each step where the C is compiled to count them, the same machine code where it is not."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+import onnx
+from onnx.parser import parse_model
+
+import figures
+from checks import check
+
+BUILD = pathlib.Path(os.environ["B"])
+WORK = BUILD / "reports" / "profile"
+FLAGS = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror", f"-I{BUILD / 'include'}"]
+AARCH64 = ["aarch64-linux-gnu-gcc", "-static"]
+ARM = ["arm-none-eabi-gcc", "-mthumb"]
+
+LOOP = """<ir_version: 8, opset_import: ["":17]> g (float[3] v) => (float[3] z) <int64 M = {7}, bool t = {1}> {
+    [first] u = Softmax(v)
+    [round] s = Loop (M, t, u) <body = b (int64 i, bool ci, float[3] a) => (bool co, float[3] o) {
+        co = Identity(ci)  [inner] c = Softmax(a)  [second] o = CumSum(c, axis) }>
+    [last] z = Softmax(s) }"""
+
+MAIN = """#include <stdio.h>
+#include "m.h"
+#ifdef M_CLOCK
+M_TICK m_clock(void)
+{
+    static M_TICK n;
+    return ++n;
+}
+#endif
+int main(void)
+{
+    float v[M_V_SIZE] = {0}, z[M_Z_SIZE];
+    for (int i = 0; i < 3; i++)
+        if (m_run(v, z))
+            return 1;
+    for (int i = 0; i < M_STEPS; i++)
+        printf("%llu %s\\n", (unsigned long long)m_ticks[i], m_steps[i]);
+    return m_runs != 3;
+}
+"""
+
+
+def run(*command, cwd=None):
+    return subprocess.run([str(c) for c in command], cwd=cwd, capture_output=True, text=True, timeout=300)
+
+
+def emitted(folder, model, *options):
+    """The C of the model in a folder of its own, by one name, which is in the object."""
+    (WORK / folder).mkdir(parents=True, exist_ok=True)
+    p = run(BUILD / "onnxcc", model, "-o", "m.c", "--prefix", "m", "--no-banner", *options, cwd=WORK / folder)
+    check(p.returncode == 0, f"profile, {folder}: {p.stderr}")
+    return WORK / folder
+
+
+def counted(how, cc, *runner):
+    """[(ticks, name)] of three runs."""
+    p = run(*cc, *FLAGS, "-O1", "-DM_PROFILE", "m.c", "main.c", "-o", "main", cwd=WORK / "loop")
+    if not check(p.returncode == 0, f"profile, {how}: {p.stderr}"):
+        return []
+    p = run(*runner, "./main", cwd=WORK / "loop")
+    check(p.returncode == 0, f"profile, {how}: exit {p.returncode}")
+    return [(int(line.split(" ", 1)[0]), line.split(" ", 1)[1]) for line in p.stdout.splitlines()]
+
+
+def profile():
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    text = LOOP.replace("int64 M = {7}", "int64 M = {7}, int64 axis = {0}")
+    for name, model in (("known", figures.KNOWN), ("looping", text)):
+        onnx.save(parse_model(model), WORK / f"{name}.onnx")
+        plain, other = emitted(f"{name}-plain", WORK / f"{name}.onnx"), emitted(f"{name}-counts", WORK / f"{name}.onnx", "--profile")
+        for cc in ("gcc", "clang-14"):
+            for folder in (plain, other):
+                p = run(cc, *FLAGS, "-O2", "-c", "m.c", cwd=folder)
+                check(p.returncode == 0, f"profile, {folder.name}, {cc}: {p.stderr}")
+            check((plain / "m.o").read_bytes() == (other / "m.o").read_bytes(), f"--profile changes the code of {name} by {cc}")
+    loop = emitted("loop", WORK / "looping.onnx", "--profile")
+    (loop / "main.c").write_text(MAIN)
+    ticks = {name.split(" ", 1)[1]: n for n, name in counted("a clock of the user", ["gcc", "-DM_CLOCK"])}
+    # A tick passes at each change of the step: the first one also has that before it, the loop one before and after each iteration.
+    check(ticks == {"first": 6, "round": 3 * 8, "inner": 3 * 7, "second": 3 * 7, "last": 3}, f"--profile: {ticks}")
+    narrow = counted("a clock of 32 bits", ["gcc", "-DM_CLOCK", "-DM_TICK=uint32_t"])
+    check({n.split(" ", 1)[1]: k for k, n in narrow} == ticks, f"--profile, 32 bits: {narrow}")
+    for how, cc, *runner in (("gcc", ["gcc"]), ("clang", ["clang-14"]), ("aarch64", AARCH64, "qemu-aarch64")):
+        found = counted(how, cc, *runner)
+        check(len(found) == 5 and sum(n for n, _ in found) > 0, f"--profile, {how}: {found}")
+    p = run("g++", "-fsyntax-only", "-Wall", "-Werror", "-DM_PROFILE", "-x", "c++", "m.h", cwd=loop)
+    check(p.returncode == 0, f"--profile, the header in C++: {p.stderr}")
+    for processor, good in (("cortex-m3", True), ("cortex-m4", True), ("cortex-m7", True), ("cortex-m33", True), ("cortex-m0", False), ("cortex-m23", False)):
+        p = run(*ARM, f"-mcpu={processor}", *FLAGS, "-O1", "-DM_PROFILE", "-c", "m.c", cwd=loop)
+        check((p.returncode == 0) == good and (good or "M_CLOCK" in p.stderr), f"--profile, {processor}: {p.stderr[:500]}")
+        p = run(*ARM, f"-mcpu={processor}", *FLAGS, "-O1", "-DM_PROFILE", "-DM_CLOCK", "-c", "m.c", cwd=loop)
+        check(p.returncode == 0, f"--profile, a clock of the user, {processor}: {p.stderr[:500]}")
