@@ -186,10 +186,10 @@ format: setup
 stack: setup
 	@$(PYTHON) tests/emitted/stack.py $(KERNELS)
 
-# Regenerates the README's table of operators.
+# Regenerates the table of operators.
 table: $(B)/onnxcc
 	$(B)/onnxcc --list-ops=markdown >$(B)/table.md
-	sed -i -e '/^<!-- operators -->$$/,/^<!-- end -->$$/{/^<!--/!d}' -e '/^<!-- operators -->$$/r $(B)/table.md' README.md
+	sed -i -e '/^<!-- operators -->$$/,/^<!-- end -->$$/{/^<!--/!d}' -e '/^<!-- operators -->$$/r $(B)/table.md' docs/operators.md
 
 clean:
 	rm -rf $(B)

@@ -1,10 +1,10 @@
-/* list.c - the list of supported operators (--list-ops), as text, as JSON and as the README's table. */
+/* list.c - the list of supported operators (--list-ops), as text, as JSON and as the table of docs/operators.md. */
 #include "emit/emit.h"
 
 #include "emit/report.h"
 #include "ir/schema.h"
 
-/* Prints the names of a set's members, each in `quote`; grouped: with the abbreviations of the README's table. */
+/* Prints the names of a set's members, each in `quote`; grouped: with the abbreviations of docs/operators.md. */
 static void put_types(TypeSet set, bool grouped, const char *quote, const char *between)
 {
     static const char *const forms[] = {"seq", "optional", "map"};

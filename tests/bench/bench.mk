@@ -5,4 +5,9 @@ bench: setup all
 	@ONNXCC_CACHE=$(CACHE) B=$(B) CC="$(CC)" $(PYTHON) tests/bench/bench.py $(M)
 bench-compile: setup all
 	@ONNXCC_CACHE=$(CACHE) B=$(B) $(PYTHON) tests/bench/compile.py
-.PHONY: bench bench-compile
+# The same beside another compiler to C.
+bench-peers: setup all
+	@[ -x $(CACHE)/peers/bin/emx-onnx-cgen ] || \
+		{ python3 -m venv $(CACHE)/peers && $(CACHE)/peers/bin/pip install --quiet emx-onnx-cgen==1.4.0; }
+	@ONNXCC_CACHE=$(CACHE) B=$(B) CC="$(CC)" $(PYTHON) tests/bench/peers.py $(CACHE)/peers/bin/emx-onnx-cgen $(M)
+.PHONY: bench bench-compile bench-peers

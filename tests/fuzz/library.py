@@ -1,4 +1,4 @@
-"""The README's program that uses libonnxcc.a, as C, with warnings as errors: library.py B CC LIBS ... It must write the same files as
+"""The program of docs/library.md that uses libonnxcc.a, as C, with warnings as errors: library.py B CC LIBS ... It must write the same files as
 the command; the library may define only its interface, and must be linkable into a shared one. Prints what is wrong, then
 "library: N passed, N failed"."""
 import ctypes
@@ -33,8 +33,8 @@ def run(*command, **how):
     return p
 
 
-def test_readme(folder):
-    example = next(c for c in re.findall(r"```c\n(.*?)```", (ROOT / "README.md").read_text(), re.S) if "libonnxcc.h" in c)
+def test_page(folder):
+    example = next(c for c in re.findall(r"```c\n(.*?)```", (ROOT / "docs/library.md").read_text(), re.S) if "libonnxcc.h" in c)
     (folder / "example.c").write_text(example)
     run(*CC, *WARN, f"-I{ROOT / 'compiler'}", "example.c", BUILD / "libonnxcc.a", *LIBS, "-o", "example", cwd=folder)
     model = parser.parse_model(MODEL).SerializeToString()
@@ -43,7 +43,7 @@ def test_readme(folder):
     example = (folder / "kws.c").read_bytes()
     (folder / "kws.c").unlink()
     run(BUILD / "onnxcc", "kws.onnx", "--single", cwd=folder)
-    check(example == (folder / "kws.c").read_bytes(), "the README's program writes what the command does not")
+    check(example == (folder / "kws.c").read_bytes(), "the page's program writes what the command does not")
     p = subprocess.run(["./example"], cwd=folder, input=model[:40], capture_output=True)
     check(p.returncode == 1 and b"kws.onnx: truncated" in p.stderr, f"a broken model: {p.returncode} {p.stderr}")
 
@@ -119,7 +119,7 @@ def test_data_outside(folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    test_readme(pathlib.Path(name))
+    test_page(pathlib.Path(name))
     test_symbols(pathlib.Path(name))
     test_data_outside(pathlib.Path(name))
 print(f"library: {counts[True]} passed, {counts[False]} failed")
