@@ -146,6 +146,7 @@ static void set_max_stack(const char *s) { opt()->max_stack = bytes_option(s, "m
 static void set_depend(const char *s) { opt()->depend = s ? s : opt()->depend ? opt()->depend : ""; }
 
 /* Options that take no value: it is NULL. */
+static void set_struct(const char *value) { opt()->as_struct = !value; }
 static void set_single(const char *value) { opt()->single = !value; }
 static void set_strict(const char *value) { opt()->strict = !value; }
 static void set_verbose(const char *value) { opt()->verbose = !value; }

@@ -16,7 +16,7 @@ typedef struct Options {
     int64_t channel_block; /* 8 or 16; 0: not given */
     const char *list_ops;  /* format: "text", "markdown" or "json"; NULL: not given */
     const char *depend;    /* the dependency file; NULL: none */
-    bool single, verbose, strict, profile, check, no_banner;
+    bool as_struct, single, verbose, strict, profile, check, no_banner;
     bool on_disk; /* the model is a file that can be read again */
     VEC(struct DimOption {
         const char *name;

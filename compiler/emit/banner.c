@@ -61,7 +61,8 @@ static void put_command(Text *t)
         text_put(t, " --channel-block=%lld", (long long)opt()->channel_block);
     if (opt()->weights)
         text_put(t, " --weights=%s", weights[opt()->weights]);
-    text_put(t, "%s%s", opt()->single ? " --single" : "", opt()->no_banner ? " --no-banner" : "");
+    text_put(t, "%s%s%s", opt()->as_struct ? " --struct" : "", opt()->single ? " --single" : "",
+             opt()->no_banner ? " --no-banner" : "");
     text_put(t, "%s", opt()->profile ? " --profile" : "");
 }
 

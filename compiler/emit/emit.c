@@ -242,6 +242,7 @@ static void fill_body(Text *t, Writer *w)
 {
     if (w->e.status)
         text_put(t, "    int status;\n");
+    put_fields(t, &w->f);
     put_unused(t, &w->e, &w->f);
     if (opt()->profile)
         text_put(t, "    %s_BEGIN\n", w->f.u);
@@ -272,6 +273,10 @@ void emit_model(Model *m)
     names_reset();
     Writer w = {.e = {.m = m, .p = c_prefix(m->base, opt()->prefix)}};
     names_prefix(w.e.p);
+    if (states()->at.n)
+        names_state();
+    if (opt()->as_struct)
+        names_struct();
     Emitter *e = &w.e;
     Interface *f = &w.f;
     find_uses(e);

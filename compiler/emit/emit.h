@@ -35,6 +35,8 @@ Name name_element(Name n, int i); /* "x_3": a size read from element 3 of x */
 /* ---- names.c: unique identifiers, legal in C and C++, distinct from the names of the runtime --------------------- */
 void names_reset(void);
 void names_prefix(const char *p);                         /* sets the program's prefix, and reserves its names */
+void names_struct(void);                                  /* reserves those of --struct */
+void names_state(void);                                   /* reserves those of a program with states */
 const char *c_prefix(Name model_base, const char *given); /* `given`, or from the model: "kws.onnx" -> "kws" */
 const char *c_name(Name n, const char *otherwise);        /* a new identifier at each call, similar to n */
 const char *c_tensor(Name n,
@@ -130,6 +132,7 @@ void find_interface(Interface *f, Emitter *e);
  * passed on. */
 typedef enum How { PUBLIC, DEFINED, PASSED } How;
 const char *parameters(const Interface *f, How how);
+void put_fields(Text *t, const Interface *f); /* with --struct: variables of the fields' names */
 /* The macros of arena, inputs and outputs; to be called before the body is printed. */
 void put_tensors(Text *t, const Interface *f, const Emitter *e);
 /* Status codes, run-time sizes and the weights file. Printed after the body: only then is it known what can fail. */

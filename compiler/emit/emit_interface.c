@@ -40,28 +40,76 @@ void find_interface(Interface *f, Emitter *e)
             }
 }
 
+static bool in_struct(const Interface *f) { return opt()->as_struct && f->in.n + f->out.n + f->sizes.n > 0; }
+
+static Value *tensor_at(const Interface *f, int i) { return i < f->in.n ? f->in.at[i] : f->out.at[i - f->in.n]; }
+
+/* "const float *x": tensor i as a parameter or a field. */
+static void put_pointer(Text *t, const Interface *f, int i, const char *qualifier)
+{
+    text_put(t, "%s%s *%s%s", i < f->in.n ? "const " : "", type_public(tensor_at(f, i)->type), qualifier,
+             tensor_at(f, i)->c);
+}
+
+/* The tensors and sizes, each a parameter. */
+static void put_parameters(Text *t, const Interface *f, How how)
+{
+    for (int i = 0; i < f->in.n + f->out.n; i++) {
+        text_put(t, t->n ? ", " : "");
+        if (how == PASSED)
+            text_put(t, "%s", tensor_at(f, i)->c);
+        else
+            put_pointer(t, f, i, how == DEFINED ? "restrict " : "");
+    }
+    if (f->sizes.n) {
+        text_put(t, t->n ? ", " : "");
+        text_put(t, how == PASSED ? "sizes" : "struct %s_sizes *sizes", f->p);
+    }
+}
+
 const char *parameters(const Interface *f, How how)
 {
     Text t = {0};
     if (states()->at.n)
         text_put(&t, how == PASSED ? "state" : "struct %s_state *%sstate", f->p, how == DEFINED ? "restrict " : "");
-    for (int i = 0; i < f->in.n + f->out.n; i++) {
-        bool input = i < f->in.n;
-        const Value *v = input ? f->in.at[i] : f->out.at[i - f->in.n];
-        text_put(&t, t.n ? ", " : "");
-        if (how == PASSED)
-            text_put(&t, "%s", v->c);
-        else
-            text_put(&t, "%s%s *%s%s", input ? "const " : "", type_public(v->type), how == DEFINED ? "restrict " : "",
-                     v->c);
-    }
-    if (f->sizes.n) {
-        text_put(&t, t.n ? ", " : "");
-        text_put(&t, how == PASSED ? "sizes" : "struct %s_sizes *sizes", f->p);
-    }
+    if (!in_struct(f))
+        put_parameters(&t, f, how);
+    else if (how == PASSED)
+        text_put(&t, "%sio", t.n ? ", " : "");
+    else
+        text_put(&t, "%sstruct %s_io *io", t.n ? ", " : "", f->p);
     if (!t.n)
         text_put(&t, how == PASSED ? "" : "void");
     return t.s ? t.s : "";
+}
+
+void put_fields(Text *t, const Interface *f)
+{
+    if (!in_struct(f))
+        return;
+    for (int i = 0; i < f->in.n + f->out.n; i++) {
+        text_put(t, "    ");
+        put_pointer(t, f, i, "restrict const ");
+        text_put(t, " = io->%s;\n", tensor_at(f, i)->c);
+    }
+    if (f->sizes.n)
+        text_put(t, "    struct %s_sizes *const sizes = &io->sizes;\n", f->p);
+}
+
+/* The struct of --struct. */
+static void put_struct(Text *t, const Interface *f)
+{
+    if (!in_struct(f))
+        return;
+    text_put(t, "/* What a run reads and writes. */\nstruct %s_io {\n", f->p);
+    for (int i = 0; i < f->in.n + f->out.n; i++) {
+        text_put(t, "    ");
+        put_pointer(t, f, i, "");
+        text_put(t, ";\n");
+    }
+    if (f->sizes.n)
+        text_put(t, "    struct %s_sizes sizes;\n", f->p);
+    text_put(t, "};\n\n");
 }
 
 /* The type of strings, once per translation unit. */
@@ -187,6 +235,7 @@ void put_calling(Text *t, const Interface *f, const Emitter *e, const char *weig
 {
     put_status(t, f, e);
     put_sizes(t, f);
+    put_struct(t, f);
     put_state(t, f);
     put_customs(t, e);
     put_weights_interface(t, f->p, weights);

@@ -42,7 +42,8 @@ void put_state(Text *t, const Interface *f)
     for (int i = 0; i < s->sizes.n; i++)
         put_size(t, &s->sizes.at[i]);
     text_put(t, "    uint64_t %s[%lld];\n};\n", c_name(name("tensors"), "tensors"), (long long)words());
-    text_put(t, "void %s_reset(struct %s_state *state);\n\n", f->p, f->p);
+    text_put(t, "int %s_reset(struct %s_state *state); /* returns 0%s */\n\n", f->p, f->p,
+             constants()->loaded ? ", or a status if the weights are not loaded" : "");
 }
 
 /* ---- the start --------------------------------------------------------------------------------------------------- */
@@ -61,7 +62,10 @@ void put_reset(Text *t, const Interface *f)
 {
     if (!any_states())
         return;
-    text_put(t, "void %s_reset(struct %s_state *state)\n{\n    memset(state, 0, sizeof *state);\n", f->p, f->p);
+    text_put(t, "int %s_reset(struct %s_state *state)\n{\n", f->p, f->p);
+    if (constants()->loaded)
+        text_put(t, "    if (!%s_weights)\n        return RT_BAD_WEIGHTS;\n", f->p);
+    text_put(t, "    memset(state, 0, sizeof *state);\n");
     for (int i = 0; i < states()->at.n; i++) {
         const Value *x = states()->at.at[i].in;
         if (!x->fallback)
@@ -70,7 +74,7 @@ void put_reset(Text *t, const Interface *f)
                  constant_expression(x), tensor_size(x->fallback));
         put_initial_sizes(t, x);
     }
-    text_put(t, "}\n\n");
+    text_put(t, "    return 0;\n}\n\n");
 }
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */

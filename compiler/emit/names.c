@@ -211,6 +211,15 @@ const char *c_prefix(Name base, const char *given)
     return is_prefix(t.s) ? t.s : text_format("%s_model", t.s);
 }
 
+void names_struct(void) { take_words(&ids()->taken, text_format("io %s_io", ids()->prefix)); }
+
+void names_state(void)
+{
+    take_words(&ids()->taken, "state");
+    take_words(&ids()->tensors, "STATE");
+    take_words(&ids()->taken, text_format("%s_state %s_reset", ids()->prefix, ids()->prefix));
+}
+
 bool c_is_macro(const char *identifier) { return !is_free(identifier, FILE_SCOPE); }
 
 void names_prefix(const char *p)

@@ -141,7 +141,7 @@ def shared(name, c, cc="gcc", flags=()):
     return so if makes(f"{name}: {cc} {' '.join(flags)}", so, cc, "-std=c99", *flags, INCLUDE, "-fPIC", "-shared", c) else None
 
 
-def call(name, so, header, weights=None):
+def call(name, so, header, weights=None, io=False):
     """The status and the outputs of NAME_run for the model's inputs."""
     m, _, inputs = TABLE[name]
     library = ctypes.CDLL(str(so))
@@ -157,6 +157,9 @@ def call(name, so, header, weights=None):
     pointers = [x.ctypes.data for x in map(np.ascontiguousarray, inputs)] + [r.ctypes.data for r in room]
     keep = list(map(np.ascontiguousarray, inputs))
     pointers[:len(keep)] = [x.ctypes.data for x in keep]
+    if io:
+        fields = np.concatenate([np.array(pointers, np.int64), size])
+        return getattr(library, f"{name}_run")(ctypes.c_void_p(fields.ctypes.data)), room
     status = getattr(library, f"{name}_run")(*map(ctypes.c_void_p, pointers + ([size.ctypes.data] if sizes else [])))
     return status, room
 
@@ -271,6 +274,20 @@ def targets():
         p = run(BUILD / "onnxcc", WORK / "network.onnx", "-o", "-", "--target", name)
         says = f"not known, the nearest is {nearest};" if nearest else "not known, generic suits every processor;"
         check(p.returncode == 2 and says in p.stderr, f"--target {name}: {p.returncode}, not '{says}': {p.stderr}")
+
+
+def structs():
+    """--struct: the same bits, through a struct of pointers and then sizes, in C and C++."""
+    for name in (n for n in TABLE if n not in ("deep", "shallow")):
+        c = emit(name, "--struct", to=f"{name}-struct")
+        header, plain = c.with_suffix(".h").read_text(), (WORK / name / f"{name}.h").read_text()
+        check(re.search(rf"int {name}_run\((struct {name}_io \*io|void)\);", header), f"{name}: no struct of parameters")
+        succeeds(f"{name}: --struct, C++", "g++", "-x", "c++", "-std=c++98", "-pedantic", "-Wall", "-Wextra", "-Werror",
+                 "-fsyntax-only", c.with_suffix(".h"))
+        succeeds(f"{name}: --struct, gcc", "gcc", *STRICT, INCLUDE, "-fsyntax-only", c)
+        status, room = call(name, shared(name, c, "gcc", ["-O2"]), header, io=True)
+        want = call(name, shared(name, WORK / name / f"{name}.c", "gcc", ["-O2"]), plain)[1]
+        check(status == 0 and len(room) == len(want) and all(map(np.array_equal, room, want)), f"{name}: --struct gives other bits")
 
 
 def one_program():
@@ -400,6 +417,7 @@ with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
 if not sys.argv[1:]:
     weights_anywhere()
     targets()
+    structs()
     one_program()
     one_unit()
     constants()

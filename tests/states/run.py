@@ -43,7 +43,7 @@ int main(void)
     if (sizeof *state != {U}_STATE_BYTES) return 8;
     memset(state, 0x5A, sizeof *state);
     for (int c; (c = getchar()) != EOF;) {{
-        if (c == 'z') {p}_reset(state);
+        if (c == 'z') status = {p}_reset(state);
         if (c == 's') memcpy(copy, state, sizeof *state);
         if (c == 'l') memcpy(state, copy, sizeof *state);
         if (c != 'r') continue;
@@ -206,6 +206,14 @@ def decoder(name, now, bound, cases):
     check("memmove" not in program.header and len(program.parameters) == 2, f"{name}: parameters {program.parameters}")
 
 
+def voice():
+    """silero-vad: a state whose name is that of the parameter; the samples of a stream."""
+    program = Program("vad", MODELS / "silero_vad_ifless" / "model.onnx", {"stateN": "state"},
+                      ["--shape", "input=1,576", "--shape", "state=2,1,128", "--state", "stateN=state", "--weights=inline"])
+    sound = [{"input": floats(1, 576) * 0.1, "sr": np.array(16000)} for _ in range(6)]
+    program.run({"state": np.zeros((2, 1, 128), np.float32)}, ["z", *sound, "z", *sound[:2]], None, 1e-4)
+
+
 # ---- every way in which a state is kept
 
 def steps(n, **shapes):
@@ -292,6 +300,8 @@ def test_small(names):
 
 WORK.mkdir(parents=True, exist_ok=True)
 test_small(sys.argv[1:])
+if not sys.argv[1:] or "vad" in sys.argv[1:]:
+    voice()
 for name in ("gpt_decode", "gpt_decode_raw"):
     if not sys.argv[1:] or name in sys.argv[1:]:
         decoder(name, 1, 12, ["z", *[1] * 5, "s", *[1] * 8, "l", *[1] * 3, "z", *[1] * 2])
