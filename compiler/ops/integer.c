@@ -8,19 +8,8 @@
 #include "base/options.h"
 #include "ir/spatial.h"
 #include "passes/infer.h"
-#include "qconv.h"
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
-
-/* Inputs of both operators. */
-enum { X, W, BIAS, SCALE, W_ZERO, X_ZERO, Y_ZERO, INPUTS };
-
-/* A convolution or product, independent of the form of its weights. */
-typedef struct Integer {
-    int64_t group, cin, cout; /* cin, cout: of one group */
-    int64_t stretches, width; /* see qconv_pack */
-    bool packed, depthwise;
-} Integer;
 
 static int64_t panels_of(const Integer *c) { return (c->cout + QTILE_PANEL - 1) / QTILE_PANEL; }
 
@@ -108,6 +97,12 @@ static void straighten(struct qconv_bind *p)
     p->in[2] = p->out[2] = D(row);
 }
 
+static void bind_macs(Node *n, const Integer *c)
+{
+    Dim macs = dim_mul(shape_count(*out(n, 0)->shape), D(c->cin * c->stretches * c->width));
+    n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the bounds */
+}
+
 static void bind_integer(Node *n, const Integer *c, struct qconv_bind p)
 {
     static const struct {
@@ -118,16 +113,21 @@ static void bind_integer(Node *n, const Integer *c, struct qconv_bind p)
     p.group = D(c->group);
     p.cin = D(c->cin);
     p.cout = D(c->cout);
-    if (!c->depthwise)
-        straighten(&p);
-    p.block = D(block_of(c, &p));
-    p.depthwise = D(c->depthwise);
-    p.fixed = D(dim_is_const(p.out[2]));
     for (int i = 0; i < 3; i++)
         if (range[i].t == t) {
             p.lo = D(attr_given(n, "lo") ? attr_int(n, "lo") : range[i].lo);
             p.hi = D(attr_given(n, "hi") ? attr_int(n, "hi") : range[i].hi);
         }
+    if (attr_given(n, "unit")) {
+        micro_bind(n, c, &p);
+        bind_macs(n, c);
+        return;
+    }
+    if (!c->depthwise)
+        straighten(&p);
+    p.block = D(block_of(c, &p));
+    p.depthwise = D(c->depthwise);
+    p.fixed = D(dim_is_const(p.out[2]));
     Value *args[] = {in(n, X), in(n, W), in(n, X_ZERO), in(n, Y_ZERO), out(n, 0)};
     bind_kernel(n, "qconv", in_type(n, X), t, qconv_fields(), &p, args, 5);
     /* scratch of qconv_rows */
@@ -138,8 +138,7 @@ static void bind_integer(Node *n, const Integer *c, struct qconv_bind p)
     Dim ring = dim_add(dim_mul(dim_sub(p.block, D(1)), p.stride[1]),
                        dim_add(dim_mul(dim_sub(p.kernel[1], D(1)), p.dilation[1]), D(1)));
     bind_scratch(n, dim_mul(dim_mul(D(2), p.kernel[0]), dim_mul(ring, row)));
-    Dim macs = dim_mul(shape_count(*out(n, 0)->shape), D(c->cin * c->stretches * c->width));
-    n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the bounds */
+    bind_macs(n, c);
 }
 
 /* ---- convolution ------------------------------------------------------------------------------------------------- */
@@ -222,7 +221,10 @@ static void conv_layout(Node *n)
         kernel[a] = w.kernel[3 - x.axes + a];
     attr_set_ints(n, "kernel_shape", x.axes, kernel);
     int64_t taps = c.stretches * c.width;
-    pack(n, &c, c.cout * c.cin * taps, c.cin * taps, taps, 1);
+    if (x.axes < 3 && c.width == w.kernel[2] && micro_fits(n, &c))
+        micro_pack(n, &c, c.cin * taps, taps, 1);
+    else
+        pack(n, &c, c.cout * c.cin * taps, c.cin * taps, taps, 1);
 }
 
 static void conv_bind(Node *n)
@@ -278,7 +280,9 @@ static void product_layout(Node *n)
     Dim m;
     Integer c = product_read(n, &m);
     bool trans = attr_int(n, "trans_b") != 0;
-    if (!c.packed)
+    if (!c.packed && micro_fits(n, &c))
+        micro_pack(n, &c, trans ? c.cin : 1, trans ? 1 : c.cout, 0);
+    else if (!c.packed)
         pack(n, &c, c.cin * c.cout, trans ? c.cin : 1, trans ? 1 : c.cout, 0);
 }
 
@@ -523,10 +527,10 @@ static const Op integer_ops[] = {
     {"MatMulInteger16", 1, "A:T1 B:T2 -> Y:T3", "T1=int16|uint16 T2=int16|uint16 T3=int32|uint32", "",
      .expand = matmul_integer16_expand, .domain = "com.microsoft"},
     {"IntegerConv", 1, INTEGER, "T1=" BYTES " T2=" BYTES " T3=" BYTES " T4=" BYTES "|int32",
-     WINDOWS " to:int lo:int? hi:int? cin:int? cout:int? depthwise:int?", conv_infer, conv_bind,
+     WINDOWS " to:int lo:int? hi:int? cin:int? cout:int? depthwise:int? unit:int?", conv_infer, conv_bind,
      .flags = CHANNELS_LAST | NOFOLD, .domain = "onnxcc", .layout = conv_layout},
     {"IntegerProduct", 1, INTEGER, "T1=" BYTES " T2=" BYTES " T3=" BYTES " T4=" BYTES "|int32",
-     "trans_b:int=0 to:int lo:int? hi:int? cin:int? cout:int? depthwise:int?", product_infer, product_bind,
+     "trans_b:int=0 to:int lo:int? hi:int? cin:int? cout:int? depthwise:int? unit:int?", product_infer, product_bind,
      .flags = NOFOLD, .domain = "onnxcc", .layout = product_layout},
     {"IntegerPack", 1, "w:T zero?:T bias?:int32 scale?:float -> y:int8", "T=" BYTES,
      "group:int cout:int cin:int stretches:int width:int w_group:int w_out:int w_in:int w_tap:int", pack_infer,

@@ -2,6 +2,22 @@
 #pragma once
 
 #include "ir/kernel.h"
+#include "qconv.h"
+
+/* Inputs of onnxcc.IntegerConv and onnxcc.IntegerProduct. */
+enum { X, W, BIAS, SCALE, W_ZERO, X_ZERO, Y_ZERO, INPUTS };
+
+/* A convolution or product, independent of the form of its weights. */
+typedef struct Integer {
+    int64_t group, cin, cout; /* cin, cout: of one group */
+    int64_t stretches, width; /* see qconv_pack */
+    bool packed, depthwise;
+} Integer;
+
+/* The kernels for small processors (integer_micro.c). */
+bool micro_fits(const Node *n, const Integer *c);
+void micro_pack(Node *n, const Integer *c, int64_t w_out, int64_t w_in, int64_t w_tap);
+void micro_bind(Node *n, const Integer *c, const struct qconv_bind *p); /* p: the sizes and limits */
 
 /* onnxcc.IntegerConv or onnxcc.IntegerProduct before n, with a result of type `to`; in: x, weights, bias, scale, zero
  * points of weights, x and y. */

@@ -1,0 +1,109 @@
+/* integer_micro.c - convolutions and products of 8-bit integers with the kernels for small processors (qmicro.h): for such a
+ * --target, where the weights have no zero points and the others are constants. onnxcc.MicroPack packs the weights. */
+#include <math.h>
+
+#include "base/options.h"
+#include "integer.h"
+#include "ir/call.h"
+#include "ir/exec.h"
+#include "ir/ops.h"
+#include "passes/infer.h"
+#include "qmicro.h"
+
+static bool is_known(const Value *v) { return !v || (v->data && !v->data->symbolic); }
+static bool is_single(const Value *v) { return !v || dim_is(shape_count(*v->shape), 1); }
+static bool is_number(const Value *v) { return is_known(v) && is_single(v); }
+static int64_t number(const Value *v) { return v ? tensor_get_int(v->data, 0) : 0; }
+
+/* Are the weights without zero points, or unsigned with 128? */
+static bool is_symmetric(const Value *w, const Value *zero)
+{
+    int64_t centre = w->type == U8 ? 128 : 0;
+    if (!zero || !is_known(zero))
+        return !zero && !centre;
+    for (int64_t i = 0; i < tensor_count(zero->data); i++)
+        if (tensor_get_int(zero->data, i) != centre)
+            return false;
+    return true;
+}
+
+static bool is_finite(const Value *v)
+{
+    if (!v || !is_known(v))
+        return false;
+    for (int64_t i = 0; i < tensor_count(v->data); i++)
+        if (!isfinite(tensor_get(v->data, i)))
+            return false;
+    return true;
+}
+
+bool micro_fits(const Node *n, const Integer *c)
+{
+    return opt()->target->cortex_m && c->group == 1 && !c->depthwise && (Type)attr_int(n, "to") == in_type(n, X) &&
+           is_symmetric(in(n, W), in(n, W_ZERO)) && is_finite(in(n, SCALE)) && is_number(in(n, X_ZERO)) &&
+           is_number(in(n, Y_ZERO));
+}
+
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+/* The inputs that the target multiplies at a time. */
+static int64_t unit_of(void) { return opt()->target->vector >= 16 ? 16 : 4; }
+
+/* As pack() of integer.c. */
+void micro_pack(Node *n, const Integer *c, int64_t w_out, int64_t w_in, int64_t w_tap)
+{
+    const char *names[] = {"cout", "cin", "taps", "unit", "w_out", "w_in", "w_tap", "x_zero"};
+    int64_t values[] = {c->cout, c->cin, c->stretches * c->width, unit_of(), w_out, w_in, w_tap, number(in(n, X_ZERO))};
+    Node *p = node_new(n->graph, "onnxcc.MicroPack", 3, (Value *[]){in(n, W), in(n, BIAS), in(n, SCALE)}, 1);
+    p->source = n->source;
+    p->name = in(n, W)->name;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        attr_set_int(p, names[i], values[i]);
+    node_insert(p, n);
+    Value *packed = folded_node(p);
+    node_set_inputs(n, INPUTS, (Value *[INPUTS]){in(n, X), packed, NULL, NULL, NULL, in(n, X_ZERO), in(n, Y_ZERO)});
+    attr_set_int(n, "cin", c->cin);
+    attr_set_int(n, "cout", c->cout);
+    attr_set_int(n, "depthwise", c->depthwise);
+    attr_set_int(n, "unit", unit_of());
+}
+
+static void pack_infer(Node *n)
+{
+    int64_t inputs = round_up(attr_int(n, "cin") * attr_int(n, "taps"), attr_int(n, "unit"));
+    set_out(n, 0, I8,
+            shape_list(2, D(round_up(attr_int(n, "cout"), QMICRO_PANEL) / QMICRO_PANEL),
+                       D(QMICRO_HEAD + inputs * QMICRO_PANEL)));
+}
+
+static void pack_bind(Node *n)
+{
+    BIND(n, qmicro_pack, .cout = D(attr_int(n, "cout")), .cin = D(attr_int(n, "cin")), .taps = D(attr_int(n, "taps")),
+         .unit = D(attr_int(n, "unit")), .w_out = D(attr_int(n, "w_out")), .w_in = D(attr_int(n, "w_in")),
+         .w_tap = D(attr_int(n, "w_tap")), .scale_step = D(!is_single(in(n, 2))), .x_zero = D(attr_int(n, "x_zero")));
+}
+
+/* ---- binding ----------------------------------------------------------------------------------------------------- */
+
+#define PLANE(list) {(list)[1], (list)[2]} /* the last two of three axes */
+
+void micro_bind(Node *n, const Integer *c, const struct qconv_bind *p)
+{
+    int64_t unit = attr_int(n, "unit"), inputs = round_up(c->cin * c->stretches * c->width, unit);
+    Value *x_zero = in(n, X_ZERO), *y_zero = in(n, Y_ZERO);
+    BIND_ARGS(n, qmicro, out(n, 0)->type, NO_TYPE, ARGS(in(n, X), in(n, W), out(n, 0)), .n = p->n, .in = PLANE(p->in),
+              .out = PLANE(p->out), .cin = D(c->cin), .cout = D(c->cout), .kernel = PLANE(p->kernel),
+              .stride = PLANE(p->stride), .dilation = p->dilation[1], .pad = PLANE(p->pad), .x_pitch = p->x_pitch,
+              .y_pitch = p->y_pitch, .unit = D(unit), .x_zero = D(number(x_zero)), .y_zero = D(number(y_zero)),
+              .lo = p->lo, .hi = p->hi);
+    bind_scratch(n, D((2 * QMICRO_ROWS + 1) * inputs));
+}
+
+static const Op micro_ops[] = {
+    {"MicroPack", 1, "w:T bias?:int32 scale:float -> y:int8", "T=int8|uint8",
+     "cout:int cin:int taps:int unit:int w_out:int w_in:int w_tap:int x_zero:int", pack_infer, pack_bind,
+     .domain = "onnxcc"},
+};
+OPS(micro_ops);

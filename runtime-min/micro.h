@@ -1,0 +1,114 @@
+/* micro.h - what kernels in 8-bit integers for small processors need of one: the products of 16-bit pairs (SMLAD) of ARM's
+ * DSP extension, the vectors of its MVE, and requantisation with a floating-point unit or without one. */
+#ifndef ONNXCC_MICRO_H
+#define ONNXCC_MICRO_H
+#include "dot.h"
+
+#if defined __ARM_FEATURE_MVE && __ARM_FEATURE_MVE & 2 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#include <arm_mve.h>
+#define MICRO_MVE 1
+#else
+#define MICRO_MVE 0
+#endif
+#define MICRO_DSP (DOT == 2 && !MICRO_MVE)
+
+/* Are floats computed by functions, while 64-bit products are cheap? */
+#ifndef MICRO_FIXED
+#if (defined __arm__ && !(defined __ARM_FP && __ARM_FP & 4)) || (defined __riscv && !defined __riscv_flen)
+#define MICRO_FIXED 1
+#else
+#define MICRO_FIXED 0
+#endif
+#endif
+
+/* gcc's scheduler, which knows no number of registers, spills sums in loops that need all of them. */
+#if defined __GNUC__ && !defined __clang__ && defined __arm__ && defined __OPTIMIZE__
+#define MICRO_IN_ORDER RT_ATTRIBUTE((optimize("no-schedule-insns")))
+#else
+#define MICRO_IN_ORDER
+#endif
+
+#define MICRO_LOW_i8 (-128)
+#define MICRO_LOW_u8 0
+
+/* The low, and then the high 8 bits of both halves of a word. */
+#if MICRO_DSP
+RT_INLINE i32 micro_even_i8(i32 v)
+{
+    i32 r;
+    __asm__("sxtb16 %0, %1" : "=r"(r) : "r"(v));
+    return r;
+}
+RT_INLINE i32 micro_odd_i8(i32 v)
+{
+    i32 r;
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(r) : "r"(v));
+    return r;
+}
+RT_INLINE i32 micro_even_u8(i32 v)
+{
+    i32 r;
+    __asm__("uxtb16 %0, %1" : "=r"(r) : "r"(v));
+    return r;
+}
+RT_INLINE i32 micro_odd_u8(i32 v)
+{
+    i32 r;
+    __asm__("uxtb16 %0, %1, ror #8" : "=r"(r) : "r"(v));
+    return r;
+}
+#endif
+
+RT_INLINE const i32 *micro_words(const void *p) { return (const i32 *)p; }
+RT_INLINE i32 micro_word(const void *p)
+{
+    i32 v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* The integer nearest to c * scale plus zero, within the range of 8 bits; exactly as dot_scaled_one(). */
+SHARED i32 micro_exact(i32 c, f32 scale, i32 zero, i32 low)
+{
+    return dot_scaled_one(c, scale, (f32)(low - zero), (f32)(low + 255 - zero), zero);
+}
+
+RT_INLINE i32 micro_clamp(i32 v, i32 lo, i32 hi)
+{
+    v = v < lo ? lo : v;
+    return v > hi ? hi : v;
+}
+
+#if MICRO_FIXED
+/* In integers: the scale has 24 significant bits, and so has c, so that the upper half of their product, c * scale *
+ * 2^shift, has all that decides except near a tie, where the rounding of the product to a float matters. */
+RT_INLINE i32 micro_scaled(i32 c, f32 scale, i32 zero, i32 low)
+{
+    const u32 bits = rt_u32(scale);
+    const i32 shift = 132 - (i32)(bits >> 23); /* out of bounds for a negative scale */
+    if (shift >= 2 && shift <= 30 && (u32)c + 0x1000000u < 0x2000000u) {
+        const i32 mantissa = (i32)(((bits & 0x7fffff) | 0x800000) << 7);
+        const u32 unit = 1u << shift, near = 2 + (unit >> 14);
+        const i32 v = (i32)((i64)(i32)((u32)c << 7) * mantissa >> 32) + (i32)(unit >> 1);
+        if ((((u32)v + near) & (unit - 1)) > 2 * near + 1)
+            return micro_clamp((v >> shift) + zero, low, low + 255);
+    }
+    return micro_exact(c, scale, zero, low);
+}
+#elif DOT == 2
+RT_INLINE i32 micro_scaled(i32 c, f32 scale, i32 zero, i32 low)
+{
+    f32 v = (f32)c * scale;
+    i32 r;
+    __asm__("vcvtr.s32.f32 %0, %0" : "+t"(v));
+    memcpy(&r, &v, sizeof r);
+    r = __qadd(r, zero);
+    return low ? __ssat(r, 8) : (i32)__usat(r, 8);
+}
+#else
+RT_INLINE i32 micro_scaled(i32 c, f32 scale, i32 zero, i32 low)
+{
+    return dot_scaled_one(c, scale, (f32)(low - zero), (f32)(low + 255 - zero), zero);
+}
+#endif
+#endif
