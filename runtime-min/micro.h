@@ -57,6 +57,19 @@ RT_INLINE i32 micro_odd_u8(i32 v)
     __asm__("uxtb16 %0, %1, ror #8" : "=r"(r) : "r"(v));
     return r;
 }
+/* The low halves of a and b, and the high ones. */
+RT_INLINE i32 micro_low(i32 a, i32 b)
+{
+    i32 r;
+    __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+RT_INLINE i32 micro_high(i32 a, i32 b)
+{
+    i32 r;
+    __asm__("pkhtb %0, %1, %2, asr #16" : "=r"(r) : "r"(b), "r"(a));
+    return r;
+}
 #endif
 
 RT_INLINE const i32 *micro_words(const void *p) { return (const i32 *)p; }

@@ -9,6 +9,7 @@
 #include "ir/ops.h"
 #include "passes/infer.h"
 #include "qmicro.h"
+#include "qmicro_depthwise.h"
 
 static bool is_known(const Value *v) { return !v || (v->data && !v->data->symbolic); }
 static bool is_single(const Value *v) { return !v || dim_is(shape_count(*v->shape), 1); }
@@ -39,7 +40,7 @@ static bool is_finite(const Value *v)
 
 bool micro_fits(const Node *n, const Integer *c)
 {
-    return opt()->target->cortex_m && c->group == 1 && !c->depthwise && (Type)attr_int(n, "to") == in_type(n, X) &&
+    return opt()->target->cortex_m && c->group == 1 && (Type)attr_int(n, "to") == in_type(n, X) &&
            is_symmetric(in(n, W), in(n, W_ZERO)) && is_finite(in(n, SCALE)) && is_number(in(n, X_ZERO)) &&
            is_number(in(n, Y_ZERO));
 }
@@ -51,11 +52,15 @@ static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; 
 /* The inputs that the target multiplies at a time. */
 static int64_t unit_of(void) { return opt()->target->vector >= 16 ? 16 : 4; }
 
+/* The channels of a panel of a depthwise convolution. */
+static int64_t wide_of(int64_t unit) { return unit / 2 > 4 ? unit / 2 : 4; }
+
 /* As pack() of integer.c. */
 void micro_pack(Node *n, const Integer *c, int64_t w_out, int64_t w_in, int64_t w_tap)
 {
-    const char *names[] = {"cout", "cin", "taps", "unit", "w_out", "w_in", "w_tap", "x_zero"};
-    int64_t values[] = {c->cout, c->cin, c->stretches * c->width, unit_of(), w_out, w_in, w_tap, number(in(n, X_ZERO))};
+    const char *names[] = {"cout", "cin", "taps", "across", "unit", "w_out", "w_in", "w_tap", "x_zero", "depthwise"};
+    int64_t values[] = {c->cout, c->cin, c->stretches * c->width, c->width,             unit_of(),
+                        w_out,   w_in,   w_tap,                   number(in(n, X_ZERO)), c->depthwise};
     Node *p = node_new(n->graph, "onnxcc.MicroPack", 3, (Value *[]){in(n, W), in(n, BIAS), in(n, SCALE)}, 1);
     p->source = n->source;
     p->name = in(n, W)->name;
@@ -72,6 +77,12 @@ void micro_pack(Node *n, const Integer *c, int64_t w_out, int64_t w_in, int64_t 
 
 static void pack_infer(Node *n)
 {
+    if (attr_int(n, "depthwise")) {
+        int64_t wide = wide_of(attr_int(n, "unit"));
+        set_out(n, 0, I8,
+                shape_list(2, D(round_up(attr_int(n, "cout"), wide) / wide), D((8 + attr_int(n, "taps")) * wide)));
+        return;
+    }
     int64_t inputs = round_up(attr_int(n, "cin") * attr_int(n, "taps"), attr_int(n, "unit"));
     set_out(n, 0, I8,
             shape_list(2, D(round_up(attr_int(n, "cout"), QMICRO_PANEL) / QMICRO_PANEL),
@@ -80,6 +91,12 @@ static void pack_infer(Node *n)
 
 static void pack_bind(Node *n)
 {
+    if (attr_int(n, "depthwise")) {
+        BIND(n, qmicro_depthwise_pack, .channels = D(attr_int(n, "cout")), .taps = D(attr_int(n, "taps")),
+             .across = D(attr_int(n, "across")), .wide = D(wide_of(attr_int(n, "unit"))),
+             .scale_step = D(!is_single(in(n, 2))), .x_zero = D(attr_int(n, "x_zero")));
+        return;
+    }
     BIND(n, qmicro_pack, .cout = D(attr_int(n, "cout")), .cin = D(attr_int(n, "cin")), .taps = D(attr_int(n, "taps")),
          .unit = D(attr_int(n, "unit")), .w_out = D(attr_int(n, "w_out")), .w_in = D(attr_int(n, "w_in")),
          .w_tap = D(attr_int(n, "w_tap")), .scale_step = D(!is_single(in(n, 2))), .x_zero = D(attr_int(n, "x_zero")));
@@ -89,9 +106,27 @@ static void pack_bind(Node *n)
 
 #define PLANE(list) {(list)[1], (list)[2]} /* the last two of three axes */
 
+static void bind_depthwise(Node *n, const Integer *c, const struct qconv_bind *p)
+{
+    int64_t wide = wide_of(attr_int(n, "unit"));
+    BIND_ARGS(n, qmicro_depthwise, out(n, 0)->type, NO_TYPE, ARGS(in(n, X), in(n, W), out(n, 0)), .n = p->n,
+              .in = PLANE(p->in), .out = PLANE(p->out), .channels = D(c->cout), .kernel = PLANE(p->kernel),
+              .stride = PLANE(p->stride), .dilation = PLANE(p->dilation), .pad = PLANE(p->pad), .x_pitch = p->x_pitch,
+              .y_pitch = p->y_pitch, .wide = D(wide), .x_zero = D(number(in(n, X_ZERO))),
+              .y_zero = D(number(in(n, Y_ZERO))), .lo = p->lo, .hi = p->hi);
+    Dim pixels = dim_add(dim_mul(dim_sub(p->out[2], D(1)), p->stride[2]),
+                         dim_add(dim_mul(dim_sub(p->kernel[2], D(1)), p->dilation[2]), D(1)));
+    Dim reach = dim_add(dim_mul(dim_sub(p->kernel[1], D(1)), p->dilation[1]), D(1));
+    bind_scratch(n, dim_mul(dim_mul(reach, pixels), D(round_up(c->cout, wide))));
+}
+
 void micro_bind(Node *n, const Integer *c, const struct qconv_bind *p)
 {
     int64_t unit = attr_int(n, "unit"), inputs = round_up(c->cin * c->stretches * c->width, unit);
+    if (c->depthwise) {
+        bind_depthwise(n, c, p);
+        return;
+    }
     Value *x_zero = in(n, X_ZERO), *y_zero = in(n, Y_ZERO);
     BIND_ARGS(n, qmicro, out(n, 0)->type, NO_TYPE, ARGS(in(n, X), in(n, W), out(n, 0)), .n = p->n, .in = PLANE(p->in),
               .out = PLANE(p->out), .cin = D(c->cin), .cout = D(c->cout), .kernel = PLANE(p->kernel),
@@ -103,7 +138,7 @@ void micro_bind(Node *n, const Integer *c, const struct qconv_bind *p)
 
 static const Op micro_ops[] = {
     {"MicroPack", 1, "w:T bias?:int32 scale:float -> y:int8", "T=int8|uint8",
-     "cout:int cin:int taps:int unit:int w_out:int w_in:int w_tap:int x_zero:int", pack_infer, pack_bind,
+     "cout:int cin:int taps:int across:int unit:int w_out:int w_in:int w_tap:int x_zero:int depthwise:int", pack_infer, pack_bind,
      .domain = "onnxcc"},
 };
 OPS(micro_ops);
