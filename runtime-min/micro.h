@@ -124,4 +124,26 @@ RT_INLINE i32 micro_scaled(i32 c, f32 scale, i32 zero, i32 low)
     return dot_scaled_one(c, scale, (f32)(low - zero), (f32)(low + 255 - zero), zero);
 }
 #endif
+
+#if MICRO_MVE
+/* Four sums, scaled and rounded: as micro_scaled(), before the range of 8 bits. */
+RT_INLINE int32x4_t micro_scaled_4(int32x4_t c, float32x4_t scale, i32 zero)
+{
+    return vqaddq_n_s32(vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(c), scale)), zero);
+}
+
+/* The low bytes of 16-bit lanes, saturated; those of 32-bit lanes, of which the upper halves are undefined. */
+RT_INLINE int16x8_t micro_narrow_i8(int16x8_t v) { return (int16x8_t)vqmovnbq_s16((int8x16_t)v, v); }
+RT_INLINE int16x8_t micro_narrow_u8(int16x8_t v) { return (int16x8_t)vqmovunbq_s16((uint8x16_t)v, v); }
+RT_INLINE int16x8_t micro_wide_i8(const i8 *p) { return vldrbq_s16(p); }
+RT_INLINE int16x8_t micro_wide_u8(const u8 *p) { return (int16x8_t)vldrbq_u16(p); }
+
+/* c + 16 products. */
+RT_INLINE i32 micro_dot_i8(i32 c, const i8 *x, const i8 *w) { return vmladavaq_s8(c, vldrbq_s8(x), vldrbq_s8(w)); }
+RT_INLINE i32 micro_dot_u8(i32 c, const u8 *x, const i8 *w)
+{
+    c = vmladavaq_s16(c, micro_wide_u8(x), micro_wide_i8(w));
+    return vmladavaq_s16(c, micro_wide_u8(x + 8), micro_wide_i8(w + 8));
+}
+#endif
 #endif

@@ -155,6 +155,71 @@ QMICRO_TILE(qmicro_tile_3_4, 3, 4)
 QMICRO_TILE(qmicro_tile_1_16, 1, 16)
 QMICRO_TILE(qmicro_tile_3_16, 3, 16)
 
+#if MICRO_MVE
+/* Scales four sums and stores the first `left`. */
+HELPER void FN(qmicro_store)(T *y, int32x4_t c, float32x4_t scale, i32 zero, idx left)
+{
+    const int32x4_t v = micro_scaled_4(c, scale, zero);
+    const int16x8_t narrow = RT_CAT(micro_narrow_, T)(vqmovnbq_s32((int16x8_t)v, v));
+    vstrbq_p_s32((int8_t *)y, (int32x4_t)narrow, vctp32q(left < 4 ? (u32)left : 4));
+}
+
+/* One pixel, four columns at a time. */
+SHARED MICRO_IN_ORDER void FN(qmicro_vectors_1)(const T *x, const i8 *w, T *y, const struct qmicro_job *t)
+{
+    const idx units = t->units;
+    for (idx left = t->columns; left > 0; left -= QMICRO_PANEL, w += t->panel, y += QMICRO_PANEL) {
+        const T *a = x;
+        const i8 *k = w + QMICRO_HEAD;
+        const i32 *const head = micro_words(w);
+        i32 c0 = head[0], c1 = head[1], c2 = head[2], c3 = head[3];
+        for (idx i = 0; i < units; i++, a += 16, k += 64) {
+            c0 = RT_CAT(micro_dot_, T)(c0, a, k);
+            c1 = RT_CAT(micro_dot_, T)(c1, a, k + 16);
+            c2 = RT_CAT(micro_dot_, T)(c2, a, k + 32);
+            c3 = RT_CAT(micro_dot_, T)(c3, a, k + 48);
+        }
+        FN(qmicro_store)(y, (int32x4_t){c0, c1, c2, c3}, vldrwq_f32((const float *)(head + 4)), t->zero, left);
+    }
+}
+
+/* Three pixels, four columns at a time, of which two are in registers. */
+SHARED MICRO_IN_ORDER void FN(qmicro_vectors_3)(const T *const *x, const i8 *w, T *y, const struct qmicro_job *t)
+{
+    const idx units = t->units;
+    for (idx left = t->columns; left > 0; left -= QMICRO_PANEL, w += t->panel, y += QMICRO_PANEL) {
+        const i32 *const head = micro_words(w);
+        int32x4_t sum0, sum1, sum2;
+#define QMICRO_HALF(from)                                                                                              \
+    {                                                                                                                  \
+        const T *x0 = x[0], *x1 = x[1], *x2 = x[2];                                                                    \
+        const i8 *k = w + QMICRO_HEAD + 16 * (from);                                                                   \
+        i32 c00 = head[from], c01 = head[(from) + 1], c10 = c00, c11 = c01, c20 = c00, c21 = c01;                      \
+        for (idx i = 0; i < units; i++, x0 += 16, x1 += 16, x2 += 16, k += 64) {                                       \
+            c00 = RT_CAT(micro_dot_, T)(c00, x0, k);                                                                   \
+            c01 = RT_CAT(micro_dot_, T)(c01, x0, k + 16);                                                              \
+            c10 = RT_CAT(micro_dot_, T)(c10, x1, k);                                                                   \
+            c11 = RT_CAT(micro_dot_, T)(c11, x1, k + 16);                                                              \
+            c20 = RT_CAT(micro_dot_, T)(c20, x2, k);                                                                   \
+            c21 = RT_CAT(micro_dot_, T)(c21, x2, k + 16);                                                              \
+        }                                                                                                              \
+        QMICRO_LANES(from)                                                                                             \
+    }
+#define QMICRO_LANES(from)                                                                                             \
+    sum0[from] = c00, sum0[(from) + 1] = c01, sum1[from] = c10, sum1[(from) + 1] = c11, sum2[from] = c20,              \
+    sum2[(from) + 1] = c21;
+        QMICRO_HALF(0)
+        QMICRO_HALF(2)
+#undef QMICRO_LANES
+#undef QMICRO_HALF
+        const float32x4_t scale = vldrwq_f32((const float *)(head + 4));
+        FN(qmicro_store)(y, sum0, scale, t->zero, left);
+        FN(qmicro_store)(y + t->pitch, sum1, scale, t->zero, left);
+        FN(qmicro_store)(y + 2 * t->pitch, sum2, scale, t->zero, left);
+    }
+}
+#endif
+
 /* `rows` pixels from pixel i of an image on. */
 HELPER void FN(qmicro_bytes)(const T *x, const i8 *w, T *y, u8 *scratch, idx i, const int rows,
                              const struct qmicro_job *t, const struct qmicro *p)
@@ -162,6 +227,15 @@ HELPER void FN(qmicro_bytes)(const T *x, const i8 *w, T *y, u8 *scratch, idx i, 
     const T *row[QMICRO_ROWS];
     for (int r = 0; r < rows; r++)
         row[r] = FN(qmicro_gather)(x, (T *)scratch + r * t->units * p->unit, i + r, t, p);
+#if MICRO_MVE
+    if (p->unit == 16) {
+        if (rows == 1)
+            FN(qmicro_vectors_1)(row[0], w, y, t);
+        else
+            FN(qmicro_vectors_3)(row, w, y, t);
+        return;
+    }
+#endif
     if (p->unit == 4 && rows == 1)
         FN(qmicro_tile_1_4)(row, w, y, t);
     else if (p->unit == 4)

@@ -67,12 +67,11 @@ REGISTER_KERNEL(qmicro_depthwise_pack, 4, 3, 0)
 SHARED MICRO_IN_ORDER void FN(qmicro_depthwise_line)(const T *x, const T *at, const i8 *w, T *y, idx left,
                                                      const struct qmicro_depthwise_job *t)
 {
-    const i32 *const head = micro_words(w);
     const idx right = t->right;
     for (idx i = 0; i < t->width; i++, at += t->step, x += t->step, y += t->pitch) {
         const i8 *k = w + 32;
         const T *line = at;
-        i32 c0 = head[0], c1 = head[1], c2 = head[2], c3 = head[3];
+        i32 c0 = (i32)rt_get32(w), c1 = (i32)rt_get32(w + 4), c2 = (i32)rt_get32(w + 8), c3 = (i32)rt_get32(w + 12);
         for (idx lines = t->lines; lines > 0; lines--) {
             const T *p = line;
             idx n = t->across;
@@ -113,10 +112,10 @@ SHARED MICRO_IN_ORDER void FN(qmicro_depthwise_line)(const T *x, const T *at, co
             line -= line - x >= t->ring ? t->ring : 0;
         }
         const i32 zero = t->zero, low = RT_CAT(MICRO_LOW_, T);
-        const i32 y0 = micro_scaled(c0, rt_f32((u32)head[4]), zero, low);
-        const i32 y1 = micro_scaled(c1, rt_f32((u32)head[5]), zero, low);
-        const i32 y2 = micro_scaled(c2, rt_f32((u32)head[6]), zero, low);
-        const i32 y3 = micro_scaled(c3, rt_f32((u32)head[7]), zero, low);
+        const i32 y0 = micro_scaled(c0, rt_f32(rt_get32(w + 16)), zero, low);
+        const i32 y1 = micro_scaled(c1, rt_f32(rt_get32(w + 20)), zero, low);
+        const i32 y2 = micro_scaled(c2, rt_f32(rt_get32(w + 24)), zero, low);
+        const i32 y3 = micro_scaled(c3, rt_f32(rt_get32(w + 28)), zero, low);
         y[0] = (T)y0;
         if (left > 1)
             y[1] = (T)y1;
@@ -126,6 +125,58 @@ SHARED MICRO_IN_ORDER void FN(qmicro_depthwise_line)(const T *x, const T *at, co
             y[3] = (T)y3;
     }
 }
+
+/* The same for panels of any width, or of eight channels. */
+#if MICRO_MVE
+SHARED MICRO_IN_ORDER void FN(qmicro_depthwise_wide)(const T *x, const T *at, const i8 *w, T *y, idx left, idx wide,
+                                                     const struct qmicro_depthwise_job *t)
+{
+    const int32x4x2_t bias = vld2q_s32((const int32_t *)(const void *)w);
+    const float32x4x2_t scale = vld2q_f32((const float *)(const void *)(w + 32));
+    const mve_pred16_t there = vctp16q(left < 8 ? (u32)left : 8);
+    (void)wide;
+    for (idx i = 0; i < t->width; i++, at += t->step, x += t->step, y += t->pitch) {
+        const i8 *k = w + 64;
+        const T *line = at;
+        int32x4_t even = bias.val[0], odd = bias.val[1];
+        for (idx lines = t->lines; lines > 0; lines--) {
+            const T *p = line;
+            for (idx n = t->across; n > 0; n--, k += 8, p += t->right) {
+                const int16x8_t a = RT_CAT(micro_wide_, T)(p), b = micro_wide_i8(k);
+                even = vaddq_s32(even, vmullbq_int_s16(a, b));
+                odd = vaddq_s32(odd, vmulltq_int_s16(a, b));
+            }
+            line += t->down;
+            line -= line - x >= t->ring ? t->ring : 0;
+        }
+        even = micro_scaled_4(even, scale.val[0], t->zero);
+        odd = micro_scaled_4(odd, scale.val[1], t->zero);
+        const int16x8_t v = vqmovntq_s32(vqmovnbq_s32((int16x8_t)even, even), odd);
+        vstrbq_p_s16((int8_t *)y, RT_CAT(micro_narrow_, T)(v), there);
+    }
+}
+#else
+SHARED void FN(qmicro_depthwise_wide)(const T *x, const T *at, const i8 *w, T *y, idx left, idx wide,
+                                      const struct qmicro_depthwise_job *t)
+{
+    for (idx c = 0; c < wide && c < left; c++) {
+        const T *first = at;
+        for (idx i = 0; i < t->width; i++, first += t->step) {
+            const i8 *k = w + 8 * wide + c;
+            idx line = first - x - i * t->step;
+            i32 sum = (i32)rt_get32(w + 4 * c);
+            for (idx lines = t->lines; lines > 0; lines--) {
+                for (idx n = 0; n < t->across; n++, k += wide)
+                    sum += x[line + i * t->step + n * t->right + c] * *k;
+                line += t->down;
+                line -= line >= t->ring ? t->ring : 0;
+            }
+            y[i * t->pitch + c] =
+                (T)micro_scaled(sum, rt_f32(rt_get32(w + 4 * (wide + c))), t->zero, RT_CAT(MICRO_LOW_, T));
+        }
+    }
+}
+#endif
 
 /* Copies line h of an image to `to`, with its borders. */
 HELPER void FN(qmicro_depthwise_row)(T *to, const T *x, idx h, idx pixels, idx pixel, const struct qmicro_depthwise *p)
@@ -141,6 +192,15 @@ HELPER void FN(qmicro_depthwise_row)(T *to, const T *x, idx h, idx pixels, idx p
             memcpy(to + i * pixel, from + i * p->x_pitch, (size_t)p->channels);
     if (left < right)
         memset(to + right * pixel, p->x_zero, (size_t)((pixels - right) * pixel));
+}
+
+HELPER void FN(qmicro_depthwise_panel)(const T *x, const T *at, const i8 *w, T *y, idx left, idx wide,
+                                       const struct qmicro_depthwise_job *t)
+{
+    if (wide == 4)
+        FN(qmicro_depthwise_line)(x, at, w, y, left, t);
+    else
+        FN(qmicro_depthwise_wide)(x, at, w, y, left, wide, t);
 }
 
 KERNEL void FN(qmicro_depthwise)(const T *x, const i8 *w, T *y, u8 *scratch, struct qmicro_depthwise p)
@@ -164,8 +224,8 @@ KERNEL void FN(qmicro_depthwise)(const T *x, const i8 *w, T *y, u8 *scratch, str
             for (next = rt_max(next, first); next < first + reach; next++)
                 FN(qmicro_depthwise_row)(rows + rt_mod(next, reach) * row, x, next, pixels, pixel, &p);
             for (idx c = 0; c < p.channels; c += p.wide)
-                FN(qmicro_depthwise_line)(rows + c, rows + rt_mod(first, reach) * row + c,
-                                          w + c * (8 + p.kernel[0] * p.kernel[1]), y + c, p.channels - c, &t);
+                FN(qmicro_depthwise_panel)(rows + c, rows + rt_mod(first, reach) * row + c,
+                                           w + c * (8 + p.kernel[0] * p.kernel[1]), y + c, p.channels - c, p.wide, &t);
             if (p.lo > low || p.hi < low + 255) /* more than saturation */
                 for (idx i = 0; i < p.out[1]; i++)
                     for (idx c = 0; c < p.channels; c++)

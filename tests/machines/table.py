@@ -39,7 +39,7 @@ class Machine:
 
 def cortex(core, board, base, flags):
     qemu = f"qemu-system-arm -machine {board} -nographic -monitor none -serial none -semihosting-config enable=on,target=native -kernel"
-    return Machine(ARM, f"-mcpu=cortex-{core} -mthumb {flags}", qemu, "" if core == "m3" else f"cortex-{core}", base)
+    return Machine(ARM, f"-mcpu=cortex-{core} -mthumb {flags}", qemu, f"cortex-{core}", base)
 
 
 AVX2 = "avx2 fma bmi2 f16c"
