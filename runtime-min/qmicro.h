@@ -106,7 +106,8 @@ HELPER const T *FN(qmicro_gather)(const T *x, T *to, idx i, const struct qmicro_
 }
 
 /* Rows of bytes by one or two columns at a time. */
-HELPER void FN(qmicro_tile)(const T *const *x, const int R, const i8 *w, T *y, const int unit, const struct qmicro_job *t)
+HELPER void FN(qmicro_tile)(const T *const *x, const int R, const i8 *w, T *y, const int unit,
+                            const struct qmicro_job *t)
 {
     for (idx c = 0; c < t->columns; c += 2, y += 2) {
         const i8 *k = w + QMICRO_HEAD + unit * (c & 2), *const head = w + 4 * (c & 2);
@@ -139,9 +140,10 @@ HELPER void FN(qmicro_tile)(const T *const *x, const int R, const i8 *w, T *y, c
         if (c + 1 < t->columns)                                                                                        \
             y[r * t->pitch + 1] = (T)FN(qmicro_scaled)(c##r##1, s1, t->zero);                                          \
     }
-        QMICRO_PUT(0) QMICRO_PUT(1) QMICRO_PUT(2)
+        QMICRO_PUT(0)
+        QMICRO_PUT(1) QMICRO_PUT(2)
 #undef QMICRO_PUT
-        w += c & 2 ? t->panel : 0;
+            w += c & 2 ? t->panel : 0;
     }
 }
 
@@ -343,13 +345,14 @@ SHARED MICRO_IN_ORDER void FN(qmicro_tile_1)(const i32 *x, const i8 *w, T *y, co
 
 /* `rows` pixels from pixel i of an image on, with the inputs as pairs. */
 HELPER void FN(qmicro_pairs)(const T *x, const i8 *w, T *y, u8 *scratch, idx i, const int rows,
-                              const struct qmicro_job *t, const struct qmicro *p)
+                             const struct qmicro_job *t, const struct qmicro *p)
 {
     const idx run = p->kernel[1] * p->cin;
     i32 *const wide = (i32 *)(void *)scratch;
     T *const line = (T *)(scratch + 8 * rows * t->units);
     for (idx r = 0; r < rows; r++) {
-        const idx h = (i + r) / p->out[1] * p->stride[0] - p->pad[0], v = (i + r) % p->out[1] * p->stride[1] - p->pad[1];
+        const idx h = (i + r) / p->out[1] * p->stride[0] - p->pad[0],
+                  v = (i + r) % p->out[1] * p->stride[1] - p->pad[1];
         for (idx k = 0; k < p->kernel[0]; k++)
             if (run % 4) {
                 const T *const s = FN(qmicro_stretch)(x, line + k * run, h + k * p->dilation, v, p);
@@ -384,8 +387,7 @@ HELPER void FN(qmicro_some)(const T *x, const i8 *w, T *y, u8 *scratch, idx i, c
 KERNEL void FN(qmicro)(const T *x, const i8 *w, T *y, u8 *scratch, struct qmicro p)
 {
     const idx k = p.kernel[0] * p.kernel[1] * p.cin, pixels = p.out[0] * p.out[1], low = RT_CAT(MICRO_LOW_, T);
-    struct qmicro_job t = {
-        .units = (k + p.unit - 1) / p.unit, .columns = p.cout, .pitch = p.y_pitch, .zero = p.y_zero};
+    struct qmicro_job t = {.units = (k + p.unit - 1) / p.unit, .columns = p.cout, .pitch = p.y_pitch, .zero = p.y_zero};
     t.panel = QMICRO_HEAD + t.units * p.unit * QMICRO_PANEL;
     for (idx n = 0; n < p.n; n++, x += p.in[0] * p.in[1] * p.x_pitch, y += pixels * p.y_pitch) {
         idx i = 0;

@@ -59,8 +59,8 @@ static int64_t wide_of(int64_t unit) { return unit / 2 > 4 ? unit / 2 : 4; }
 void micro_pack(Node *n, const Integer *c, int64_t w_out, int64_t w_in, int64_t w_tap)
 {
     const char *names[] = {"cout", "cin", "taps", "across", "unit", "w_out", "w_in", "w_tap", "x_zero", "depthwise"};
-    int64_t values[] = {c->cout, c->cin, c->stretches * c->width, c->width,             unit_of(),
-                        w_out,   w_in,   w_tap,                   number(in(n, X_ZERO)), c->depthwise};
+    int64_t values[] = {c->cout, c->cin, c->stretches * c->width, c->width,    unit_of(), w_out,
+                        w_in,    w_tap,  number(in(n, X_ZERO)),   c->depthwise};
     Node *p = node_new(n->graph, "onnxcc.MicroPack", 3, (Value *[]){in(n, W), in(n, BIAS), in(n, SCALE)}, 1);
     p->source = n->source;
     p->name = in(n, W)->name;
@@ -138,7 +138,7 @@ void micro_bind(Node *n, const Integer *c, const struct qconv_bind *p)
 
 static const Op micro_ops[] = {
     {"MicroPack", 1, "w:T bias?:int32 scale:float -> y:int8", "T=int8|uint8",
-     "cout:int cin:int taps:int across:int unit:int w_out:int w_in:int w_tap:int x_zero:int depthwise:int", pack_infer, pack_bind,
-     .domain = "onnxcc"},
+     "cout:int cin:int taps:int across:int unit:int w_out:int w_in:int w_tap:int x_zero:int depthwise:int", pack_infer,
+     pack_bind, .domain = "onnxcc"},
 };
 OPS(micro_ops);
