@@ -116,7 +116,7 @@ RT_INLINE i32 micro_scaled(i32 c, f32 scale, i32 zero, i32 low)
     __asm__("vcvtr.s32.f32 %0, %0" : "+t"(v));
     memcpy(&r, &v, sizeof r);
     r = __qadd(r, zero);
-    return low ? __ssat(r, 8) : (i32)__usat(r, 8);
+    return micro_clamp(r, low, low + 255);
 }
 #else
 RT_INLINE i32 micro_scaled(i32 c, f32 scale, i32 zero, i32 low)

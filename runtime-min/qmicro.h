@@ -41,6 +41,7 @@ struct qmicro_job {
 #define QMICRO_FLIP_u8 128 /* unsigned weights are stored minus this, their zero point */
 #if defined T && !defined U
 #if RT_TAKES(QMICRO_TYPE_, T)
+#if RT_FOLDS
 /* The weight of column o and input k, or 0 beyond the last. */
 HELPER i32 FN(qmicro_weight)(const T *w, idx o, idx k, const struct qmicro_pack *p)
 {
@@ -68,6 +69,7 @@ KERNEL void FN(qmicro_pack)(const T *w, const i32 *bias, const f32 *scale, i8 *y
     }
 }
 REGISTER_KERNEL(qmicro_pack, 4, 3, 0)
+#endif
 
 /* Row h of an image from pixel w on, a kernel's width of it: in x, or with its border in `line`. */
 HELPER const T *FN(qmicro_stretch)(const T *x, T *line, idx h, idx w, const struct qmicro *p)
@@ -141,7 +143,8 @@ HELPER void FN(qmicro_tile)(const T *const *x, const int R, const i8 *w, T *y, c
             y[r * t->pitch + 1] = (T)FN(qmicro_scaled)(c##r##1, s1, t->zero);                                          \
     }
         QMICRO_PUT(0)
-        QMICRO_PUT(1) QMICRO_PUT(2)
+        QMICRO_PUT(1)
+        QMICRO_PUT(2)
 #undef QMICRO_PUT
             w += c & 2 ? t->panel : 0;
     }

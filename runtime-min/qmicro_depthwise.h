@@ -43,6 +43,7 @@ struct qmicro_depthwise_job {
 #define QMICRO_DEPTHWISE_FLIP_u8 128 /* unsigned weights are stored minus this, their zero point */
 #if defined T && !defined U
 #if RT_TAKES(QMICRO_DEPTHWISE_TYPE_, T)
+#if RT_FOLDS
 KERNEL void FN(qmicro_depthwise_pack)(const T *w, const i32 *bias, const f32 *scale, i8 *y,
                                       struct qmicro_depthwise_pack p)
 {
@@ -61,6 +62,7 @@ KERNEL void FN(qmicro_depthwise_pack)(const T *w, const i32 *bias, const f32 *sc
         }
 }
 REGISTER_KERNEL(qmicro_depthwise_pack, 4, 3, 0)
+#endif
 
 /* A line of y, of the four channels of a panel, of which `left` exist; x: its first pixel, the first in the ring, `at` the
  * first line's. */

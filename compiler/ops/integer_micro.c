@@ -40,7 +40,7 @@ static bool is_finite(const Value *v)
 
 bool micro_fits(const Node *n, const Integer *c)
 {
-    return opt()->target->cortex_m && c->group == 1 && (Type)attr_int(n, "to") == in_type(n, X) &&
+    return opt()->target->cortex_m && c->group == 1 && in_const(n, W) && (Type)attr_int(n, "to") == in_type(n, X) &&
            is_symmetric(in(n, W), in(n, W_ZERO)) && is_finite(in(n, SCALE)) && is_number(in(n, X_ZERO)) &&
            is_number(in(n, Y_ZERO));
 }

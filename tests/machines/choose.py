@@ -1,7 +1,8 @@
 """Writes the tests that run on every machine: choose.py FOLDER SUITE CELLS OPERATORS
 
 FOLDER/tests/cover has as few of the official tests, of the support table's and of our own as call every kernel, and every
-function of elements, in every type that any of them calls (links to their folders); FOLDER/uncalled has the kernels that none calls."""
+function of elements, in every type that any of them calls (links to their folders); FOLDER/small/cover the same of what only code for
+SMALL calls; FOLDER/uncalled has the kernels that none calls."""
 import os
 import pathlib
 import re
@@ -11,6 +12,7 @@ import sys
 from cache import contents, generated
 
 BUILD = pathlib.Path(os.environ["B"]).resolve()
+SMALL = "cortex-m3"     # a target whose code calls kernels of its own
 TAG = r"(?:b?f16|f32|f64|[iu](?:2|4|8|16|32|64)|b8|c64|c128|str|f8e\w+|f[46]e\w+)"
 CALL = re.compile(rf"\b([a-z]\w*_{TAG})\(")
 
@@ -21,13 +23,13 @@ def kernels():
     return {f[2] for f in map(str.split, nm.splitlines()) if len(f) == 3 and f[1] == "T"}
 
 
-def called(suite):
+def called(suite, target="generic"):
     """{folder of a test: the kernels that its C calls}, and the size of that C."""
-    name, suite = pathlib.Path(suite).name, pathlib.Path(suite).resolve()
+    name, suite = f"{pathlib.Path(suite).name}-{target}", pathlib.Path(suite).resolve()
     work = BUILD / "machines" / "pool" / name
     work.mkdir(parents=True, exist_ok=True)
-    subprocess.run([BUILD / "suite" / "run", "--own", name, "--build", work, "--include", BUILD / "include", "--ways", "e", suite],
-                   check=False, capture_output=True)
+    subprocess.run([BUILD / "suite" / "run", "--own", name, "--build", work, "--include", BUILD / "include", "--ways", "e",
+                    "--target", target, suite], check=False, capture_output=True)
     found = {}
     for test in sorted(suite.glob("*/*/model.onnx")):
         c = work / test.parent.name / "m.c"
@@ -48,14 +50,23 @@ def cover(tests):
     return chosen
 
 
-def write_cover(folder, suites):
-    tests = {}
-    for suite in suites:
-        tests |= called(suite)
+def write_cover(folder, tests):
+    """Returns what the tests call."""
     folder.mkdir(parents=True)
     for test in cover(tests):
         (folder / test.name).symlink_to(test)
     return set().union(*(calls for calls, _ in tests.values()))
+
+
+def write_covers(folder, suites):
+    """The kernels that no test calls."""
+    tests = {}
+    for suite in suites:
+        tests |= called(suite)
+    calls = write_cover(folder / "tests" / "cover", tests)
+    left = kernels() - calls
+    small = {t: (more & left, size) for t, (more, size) in called(suites[-1], SMALL).items() if more & left}
+    return calls | write_cover(folder / "small" / "cover", small)
 
 
 def uncalled(calls):
@@ -69,7 +80,7 @@ def main():
     versions = contents([BUILD / "suite" / "run", BUILD / "libonnxcc-rt.a"]), *[contents([f"{s}/version"]) for s in suites]
     with generated(str(folder), [__file__], *versions) as new:
         if new:
-            calls = write_cover(pathlib.Path(new) / "tests" / "cover", suites)
+            calls = write_covers(pathlib.Path(new), suites)
             (pathlib.Path(new) / "uncalled").write_text(uncalled(calls))
 
 

@@ -5,6 +5,7 @@ import pathlib
 import sys
 
 import weights
+from choose import SMALL
 from runner import Sum
 from table import MACHINES
 
@@ -18,6 +19,7 @@ def main(cover, networks, *machines):
         total.add(0, 1)
     machines = machines or [m for m in MACHINES if m not in OTHERS]
     total.each(machines, "cover", pathlib.Path(cover) / "tests", program=["--library"])
+    total.each(machines, "small", pathlib.Path(cover) / "small", program=["--library"], options=["--target", SMALL])
     total.each(machines, "networks", networks, own=True)
     weights.each(total, [m for m in weights.HERE if m in machines])
     total.end()

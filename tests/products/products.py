@@ -112,7 +112,7 @@ def byte_conv(m, i, *, n=1, group=1, cin=3, cout=18, size=(4, 5)):
     tx, tw = ((U8, I8), (I8, I8), (U8, U8), (U8, I8))[i % 4]
     x, w = m.numbers(n, group * cin, *size, kind=tx), m.numbers(group * cout, cin, kernel, kernel, kind=tw)
     zx = int(m.rng.integers(0, 128))
-    zw = 0 if tw == I8 and i % 4 != 3 else int(m.rng.integers(0, 100))
+    zw = 0 if tw == I8 and i % 4 != 3 else 128 if tw == U8 and i % 3 else int(m.rng.integers(0, 100))
     sums = convolved(x.astype(int) - zx, w.astype(int) - zw, group, stride, pad)
     same = dict(group=group, strides=[stride] * 2, pads=[pad] * 4)
     if i % 5 == 4:
