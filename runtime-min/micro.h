@@ -116,7 +116,11 @@ RT_INLINE i32 micro_scaled(i32 c, f32 scale, i32 zero, i32 low)
     __asm__("vcvtr.s32.f32 %0, %0" : "+t"(v));
     memcpy(&r, &v, sizeof r);
     r = __qadd(r, zero);
-    return micro_clamp(r, low, low + 255);
+    if (low)
+        __asm__("ssat %0, #8, %0" : "+r"(r));
+    else
+        __asm__("usat %0, #8, %0" : "+r"(r));
+    return r;
 }
 #else
 RT_INLINE i32 micro_scaled(i32 c, f32 scale, i32 zero, i32 low)

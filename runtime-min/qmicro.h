@@ -146,7 +146,7 @@ HELPER void FN(qmicro_tile)(const T *const *x, const int R, const i8 *w, T *y, c
         QMICRO_PUT(1)
         QMICRO_PUT(2)
 #undef QMICRO_PUT
-            w += c & 2 ? t->panel : 0;
+        w += c & 2 ? t->panel : 0;
     }
 }
 
