@@ -7,6 +7,7 @@
 #include "base/compare.h"
 #include "base/depend.h"
 #include "base/output.h"
+#include "base/progress.h"
 #include "base/process.h"
 #include "emit/eval.h"
 #include "emit/source.h"
@@ -40,11 +41,14 @@ static const struct Stage {
     const char *name;
     char letter;
     void (*run)(Model *);
+    const char *doing; /* for the user */
 } stages[] = {
-    {"resolve", 'p', resolve_ops},     {"check", 0, check_model},     {"cut", 0, cut_model},
-    {"inline", 'i', inline_functions}, {"calls", 0, check_inlined},   {"infer", 'f', infer_model},
-    {"simplify", 's', simplify_model}, {"layout", 'l', layout_model}, {"bind", 'b', bind_model},
-    {"fuse", 'u', fuse_model},         {"state", 0, pair_states},     {"plan", 'a', plan_model},
+    {"resolve", 'p', resolve_ops, "checking the model"}, {"check", 0, check_model, "checking the model"},
+    {"cut", 0, cut_model, "checking the model"},         {"inline", 'i', inline_functions, "expanding functions"},
+    {"calls", 0, check_inlined, "expanding functions"},  {"infer", 'f', infer_model, "finding shapes and constants"},
+    {"simplify", 's', simplify_model, "simplifying"},    {"layout", 'l', layout_model, "laying out"},
+    {"bind", 'b', bind_model, "choosing kernels"},       {"fuse", 'u', fuse_model, "fusing"},
+    {"state", 0, pair_states, "pairing states"},         {"plan", 'a', plan_model, "planning memory"},
 };
 
 const char *stage_letters(void)
@@ -59,6 +63,7 @@ static void run_stage(const struct Stage *s, Model *m)
 {
     double start = seconds();
     forget_pages();
+    progress(s->doing);
     s->run(m);
     stop_on_errors();
     if (opt()->verbose)
@@ -74,6 +79,7 @@ Model *read_model(const char *file)
 {
     double start = seconds();
     opt()->on_disk = strcmp(file, "-") != 0;
+    progress("reading the model");
     Model *m = parse_model(file);
     if (opt()->verbose)
         print_stage("parse", start, m);
@@ -174,6 +180,7 @@ void compile_model(Model *m)
 void emit_files(Model *m)
 {
     double start = seconds();
+    progress("writing the code");
     emit_model(m);
     if (opt()->verbose)
         note("%-9s %9.3f ms\n", "emit", (seconds() - start) * 1e3);
@@ -181,6 +188,7 @@ void emit_files(Model *m)
         report_model(m);
     if (opt()->depend && !opt()->check)
         depend_write(opt()->depend);
+    progress_clear();
     output_commit();
     compare_end();
 }
@@ -188,8 +196,9 @@ void emit_files(Model *m)
 void write_model(Model *m)
 {
     compile_model(m);
+    if (!opt()->eval_dir)
+        emit_files(m);
+    progress_off();
     if (opt()->eval_dir)
         eval_model(m, opt()->eval_dir);
-    else
-        emit_files(m);
 }

@@ -3,11 +3,14 @@
 
 #include "arguments.h"
 #include "base/process.h"
+#include "base/progress.h"
 #include "compile.h"
 
 static void compile(void *words)
 {
     read_arguments(words, true);
+    if (!opt()->verbose)
+        progress_on();
     write_model(read_model(opt()->model));
 }
 

@@ -1,6 +1,8 @@
 /* error.c - diagnostics: cause, place and remedy; each is counted, printed once, and escaped for a terminal. */
 #include "base/error.h"
 
+#include "base/progress.h"
+
 #include <setjmp.h>
 #include <stdlib.h>
 
@@ -71,6 +73,7 @@ void error_text(Text *t, const Message *m) { text_put(t, FORM, FORM_ARGS(m)); }
 static void say_now(const Message *m)
 {
     Diagnostics *const d = diagnostics();
+    progress_clear();
     if (d->say)
         d->say(m, d->arg);
     else

@@ -4,6 +4,7 @@
 
 #include "emit/emit.h"
 #include "base/options.h"
+#include "base/progress.h"
 #include "ir/scope.h"
 #include "passes/state.h"
 #include "rt.h"
@@ -302,6 +303,7 @@ static void comment(Emitter *e, const Node *n)
 
 static void emit_node(Emitter *e, Node *n)
 {
+    progress_count(0, 0);
     TextMark mark = text_mark();
     if (states()->at.n && n == states()->at.at[0].copy)
         check_kept(e, false);

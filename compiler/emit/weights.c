@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "base/output.h"
+#include "base/progress.h"
 #include "read/read.h"
 #include "rt.h"
 
@@ -323,9 +324,11 @@ static void write_in_file(Constant *c, Output *file)
 
 static void write_list(const char *weights_path)
 {
+    progress("writing the weights");
     Output *file = constants()->in_file ? output_open(weights_path) : NULL;
     for (int i = 0; i < store()->list.n; i++) {
         Constant *c = &store()->list.at[i];
+        progress_count(i, store()->list.n);
         about_to_read(tensor_size(c->v->data));
         Value *same = tensor_size(c->v->data) >= 64 ? same_constant(c->v) : NULL;
         if (same)
@@ -367,9 +370,15 @@ void write_constants(Model *m, const char *weights_path)
 void put_constants(Text *t, const char *prefix)
 {
     int next_long = 0;
+    size_t done = 0, all = 0;
+    progress("writing the constants");
+    for (int i = 0; i < store()->list.n; i++)
+        all += tensor_size(store()->list.at[i].v->data);
     forget_pages();
     for (int i = 0; i < store()->list.n; i++) {
         const Constant *c = &store()->list.at[i];
+        progress_count((int64_t)done, (int64_t)all);
+        done += tensor_size(c->v->data);
         about_to_read(tensor_size(c->v->data));
         TextMark mark = text_mark();
         if (c->in_file)

@@ -4,6 +4,7 @@
 #include "memory/plan.h"
 #include "base/options.h"
 #include "base/place.h"
+#include "base/progress.h"
 #include "ir/kernel.h"
 #include "ir/loop.h"
 #include "ir/remark.h"
@@ -169,6 +170,7 @@ static int64_t try_elision(Trial *t)
     t->arena.buffers.n = t->arena.value.n = t->arena.node.n = 0;
     EACH_NODE (n, g)
         add_node(&t->arena, n);
+    progress_count(0, 0);
     t->work -= t->time;
     return place_bound(t->arena.buffers.at, t->arena.buffers.n, &plan()->peak_time);
 }

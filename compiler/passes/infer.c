@@ -3,6 +3,7 @@
  * Requires: a checked graph. Leaves: type and shape on every value, v->data on every constant. */
 #include "passes/infer.h"
 #include "base/options.h"
+#include "base/progress.h"
 #include "ir/assume.h"
 #include "ir/remark.h"
 #include "ir/spatial.h"
@@ -565,6 +566,7 @@ void infer_graph(Graph *g)
             continue;
         }
         Node *before = n->prev;
+        progress_count(0, 0);
         about_to_read(0);
         infer_node(n);
         if (is_composite(n))

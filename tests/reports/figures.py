@@ -34,7 +34,8 @@ def consistent(what, r):
     steps, tensors, ram = r["steps"], r["tensors"], r["ram"]
     own = [t for t in tensors if t["region"] == "arena" and "part_of" not in t and t["bytes"]]
     both = [f"{a['name']} {b['name']}" for a, b in itertools.combinations(own, 2)
-            if a["first"] <= b["last"] and b["first"] <= a["last"] and a["offset"] < b["offset"] + b["bytes"] and b["offset"] < a["offset"] + a["bytes"]]
+            if a["first"] <= b["last"] and b["first"] <= a["last"]
+            and a["offset"] < b["offset"] + b["bytes"] and b["offset"] < a["offset"] + a["bytes"]]
     check(not both, f"{what}: needed at the same time in the same bytes: {both[:3]}")
     check(all(t["offset"] + t["bytes"] <= ram["arena"] for t in own), f"{what}: a tensor beyond the arena")
     check(all(t["first"] <= t["last"] < max(1, len(steps)) for t in tensors), f"{what}: a tensor's steps")
@@ -63,7 +64,8 @@ def official():
         check(not wide, f"{what}: wider than 80 columns: {wide}")
 
 
-KNOWN = """<ir_version: 8, opset_import: ["":17]> g (float[2,3] x, float[3,4] w) => (float[2,4] y) <float[3,5] m = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15}> {
+KNOWN = """<ir_version: 8, opset_import: ["":17]> g (float[2,3] x, float[3,4] w) => (float[2,4] y)
+    <float[3,5] m = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15}> {
     [first] a = MatMul(x, w)
     [second] b = MatMul(x, m)
     [third] c = Softmax(b)

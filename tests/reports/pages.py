@@ -84,7 +84,8 @@ def small():
     report = json.loads(re.search(r'<script type="application/json" id="report">(.*?)</script>', text, re.S)[1])
     at = next(i for i, t in enumerate(report["tensors"]) if t["name"] == b and t["kind"] == "tensor")
     pointed = report["tensors"][at].get("part_of", at)
-    dom = Dom(drawn("hostile", text, f"""document.querySelector('#arena [data-t="{pointed}"]').dispatchEvent(new Event('mouseover', {{bubbles: true}}));
+    dom = Dom(drawn("hostile", text, f"""
+        document.querySelector('#arena [data-t="{pointed}"]').dispatchEvent(new Event('mouseover', {{bubbles: true}}));
         document.querySelector('th[data-k=written]').click(); document.querySelector('#table tr[data-s="1"]').click();"""))
     rows = [e[2] for e in dom.find("tr") if "data-s" in e[1]]
     check(len(rows) == len(report["steps"]) and all(any(n in r for r in rows) for n in (a, b, c, d, y)), f"hostile: the table's rows: {rows}")

@@ -16,6 +16,7 @@ from onnx.parser import parse_model
 import figures
 import pages
 import profile
+import progress
 from checks import check, counts
 
 BUILD = pathlib.Path(os.environ["B"])
@@ -165,7 +166,8 @@ def loops():
 
 
 WORK.mkdir(parents=True, exist_ok=True)
-for part in (names, parameters, weights, standard_output, links, loops, figures.official, figures.known, pages.small, pages.large, profile.profile):
+for part in (names, parameters, weights, standard_output, links, loops, figures.official, figures.known,
+             pages.small, pages.large, profile.profile, progress.progress):
     part()
 print(f"reports: {counts[True]} passed, {counts[False]} failed")
 sys.exit(counts[False] > 0)
