@@ -1,5 +1,5 @@
-"""Builds the samples and runs them: filetype on files of known type, vad on speech between known silences. Prints what is
-wrong, then "samples: N passed, N failed"."""
+"""Builds the samples and runs them: filetype on files of known type, vad on speech between known silences, generate beside ONNX
+Runtime. Prints what is wrong, then "samples: N passed, N failed"."""
 import os
 import pathlib
 import random
@@ -9,6 +9,7 @@ import sys
 import wave
 
 import numpy as np
+import onnxruntime
 
 from checks import check, counts
 
@@ -116,8 +117,41 @@ def test_vad():
     check(p.returncode == 2 and "WAV" in p.stderr.upper(), f"vad: not a WAV file: {p.returncode} {p.stderr}")
 
 
+# ---- generate: the text that ONNX Runtime gives, with all keys and values passed on, by the highest logit
+
+def continued(session, prompt, n):
+    """n bytes, and by how much the highest logit of each exceeds the next one."""
+    cache = {i.name: np.zeros((1, i.shape[1], 0, i.shape[3]), np.float32) for i in session.get_inputs()[1:]}
+    names, text, margins, ids = [o.name for o in session.get_outputs()], b"", [], list(prompt)
+    for _ in range(n):
+        out = dict(zip(names, session.run(None, {"input_ids": np.array([ids])} | cache)))
+        cache = {name: out[name.replace("past", "present")] for name in cache}
+        low, high = np.sort(out["logits"])[-2:]
+        ids = [int(np.argmax(out["logits"]))]
+        text, margins = text + bytes(ids), margins + [high - low]
+    return text, margins
+
+
+def test_generate():
+    program = build("generate")
+    session = onnxruntime.InferenceSession(str(WORK / "generate" / "model.onnx"), providers=["CPUExecutionProvider"])
+    for prompt, n in (("a", 200), ("Once upon a time", 50), ("x" * 100, 60)):
+        want, margins = continued(session, prompt.encode(), n)
+        sure = next((i for i, m in enumerate(margins) if m < 1e-4), n)     # a tie may go either way
+        p = subprocess.run([program, prompt, str(n)], capture_output=True)
+        check(p.returncode == 0 and len(p.stdout) == n and p.stdout[:sure] == want[:sure],
+              f"generate: after {prompt[:9]}: {p.stdout[:40]} is not {want[:40]}; {p.stderr}")
+    texts = [subprocess.run([program, "a", "40", "1", seed], capture_output=True).stdout for seed in ("1", "2", "1")]
+    check(texts[0] == texts[2] != texts[1], f"generate: the seed does not decide: {texts}")
+    p = subprocess.run([program, "a", "600"], capture_output=True)
+    check(p.returncode == 1 and len(p.stdout) == 512 and b"holds 512 tokens" in p.stderr, f"generate: beyond the state: {p.stderr}")
+    header = (WORK / "generate" / "lm.h").read_text()
+    check("int lm_run(struct lm_state *state, const int64_t *input_ids, float *logits, struct lm_sizes *sizes);" in header, header[-900:])
+
+
 WORK.mkdir(parents=True, exist_ok=True)
 test_filetype()
 test_vad()
+test_generate()
 print(f"samples: {counts[True]} passed, {counts[False]} failed")
 sys.exit(counts[False] > 0)
