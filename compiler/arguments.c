@@ -143,6 +143,7 @@ static void set_max_arena(const char *s) { opt()->max_arena = bytes_option(s, "m
 static void set_max_ram(const char *s) { opt()->max_ram = bytes_option(s, "max-ram"); }
 static void set_max_flash(const char *s) { opt()->max_flash = bytes_option(s, "max-flash"); }
 static void set_max_stack(const char *s) { opt()->max_stack = bytes_option(s, "max-stack"); }
+static void set_custom_stub(const char *s) { opt()->custom_stub = s; }
 static void set_depend(const char *s) { opt()->depend = s ? s : opt()->depend ? opt()->depend : ""; }
 
 /* Options that take no value: it is NULL. */
@@ -343,6 +344,10 @@ static void check_output(void)
     bool text = output_is_stream(opt()->output);
     if (text && (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE))
         usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
+    if (opt()->custom_stub && !opt()->customs.n)
+        usage("--custom-stub: of which operators? --custom-op DOMAIN.OPERATOR");
+    if (text && opt()->custom_stub)
+        usage("--custom-stub needs a C file: -o FILE");
     if (text && opt()->depend)
         usage("-MD needs a C file: -o FILE");
     if (text && opt()->check)

@@ -13,9 +13,10 @@ typedef struct Options {
     int64_t max_ram, max_flash, max_stack; /* budgets in bytes; 0: none */
     Weights weights;
     Report report;
-    int64_t channel_block; /* 8 or 16; 0: not given */
-    const char *list_ops;  /* format: "text", "markdown" or "json"; NULL: not given */
-    const char *depend;    /* the dependency file; NULL: none */
+    int64_t channel_block;   /* 8 or 16; 0: not given */
+    const char *list_ops;    /* format: "text", "markdown" or "json"; NULL: not given */
+    const char *custom_stub; /* a file to start from; NULL: none */
+    const char *depend;      /* the dependency file; NULL: none */
     bool as_struct, single, verbose, strict, profile, check, no_banner;
     bool on_disk; /* the model is a file that can be read again */
     VEC(struct DimOption {

@@ -321,6 +321,8 @@ void emit_model(Model *m)
     Text c = {.to = output_open(opt()->output)};
     fill_template(&c, "model.c.in", holes, &w);
     text_flush(&c);
+    if (opt()->custom_stub && !opt()->check)
+        write_stubs(e, w.header_name);
     if (files)
         output_write(output_open(header), w.header.s, w.header.n);
 }

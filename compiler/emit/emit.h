@@ -87,6 +87,7 @@ typedef struct CallFunction { /* a kernel with constant parameters, a function f
 typedef struct Custom { /* a function of the user, for all calls with these types, ranks and attributes */
     const char *name;
     const Node *first;
+    int calls;
 } Custom;
 typedef struct Emitter {
     Model *m;
@@ -169,8 +170,9 @@ void count_call(Emitter *e, const Node *n); /* for every call, before the first 
 void emit_kernel(Emitter *e, const Node *n);
 
 /* ---- emit_custom.c: custom operators ----------------------------------------------------------------------------- */
-void find_customs(Emitter *e);               /* names them and their parameters */
-void put_customs(Text *t, const Emitter *e); /* their declarations */
+void find_customs(Emitter *e);                          /* names them and their parameters */
+void put_customs(Text *t, const Emitter *e);            /* their declarations */
+void write_stubs(const Emitter *e, const char *header); /* --custom-stub: a file of empty definitions */
 bool is_custom(const Call *c);
 const char *custom_name(const Emitter *e, const Call *c);
 

@@ -2,6 +2,11 @@
  * and the user writes. Nodes with the same types, ranks and attributes share one. */
 #include "emit/emit.h"
 
+#include <unistd.h>
+
+#include "base/options.h"
+#include "base/output.h"
+
 bool is_custom(const Call *c) { return c->kernel && !c->kernel->header; }
 
 const char *custom_name(const Emitter *e, const Call *c) { return map_get(&e->custom, c->kernel); }
@@ -30,7 +35,7 @@ static int function_of(Emitter *e, const Node *n)
     for (int i = 0; i < e->customs.n; i++)
         if (same_function(e->customs.at[i].first, n))
             return i;
-    vec_push(&e->customs, ((Custom){c_function(n->source->op_type), n}));
+    vec_push(&e->customs, ((Custom){c_function(n->source->op_type), n, 0}));
     return e->customs.n - 1;
 }
 
@@ -64,6 +69,7 @@ void find_customs(Emitter *e)
     EACH_NODE (n, e->m->graph)
         if (is_custom(&n->call)) {
             int i = function_of(e, n);
+            e->customs.at[i].calls++;
             map_put(&e->custom, n->call.kernel, (void *)(uintptr_t)e->customs.at[i].name);
         }
     for (int i = 0; i < e->customs.n; i++) {
@@ -83,6 +89,31 @@ static void put_arguments(Text *t, const Call *c)
     }
 }
 
+/* "int kws_Wave(const float *x0, float *y0, struct kws_Wave p)" */
+static void put_head(Text *t, const Custom *f)
+{
+    text_put(t, "int %s(", f->name);
+    put_arguments(t, &f->first->call);
+    text_put(t, f->first->call.fields->type == FIELD_END ? ")" : ", struct %s p)", f->name);
+}
+
+/* The types and shapes of a node that calls it. */
+static void put_shapes(Text *t, const Custom *f)
+{
+    const Call *c = &f->first->call;
+    const Name n = name_length(f->first->name) ? f->first->name : f->first->out[0] ? f->first->out[0]->name : NULL;
+    text_put(t, " * In \"%s\":", n ? c_comment(n) : "");
+    for (int i = 0; i < c->n_arg; i++) {
+        const bool input = i < c->kernel->n_in;
+        text_put(t, "%s %s%d ", i ? "," : "", input ? "x" : "y", input ? i : i - c->kernel->n_in);
+        if (c->arg[i])
+            text_put(t, "%s %s", type_onnx(c->arg[i]->type), c_shape(*c->arg[i]->shape));
+        else
+            text_put(t, "NULL");
+    }
+    text_put(t, "%s\n", f->calls > 1 ? text_format("; %d nodes call it", f->calls) : "");
+}
+
 static void put_custom(Text *t, const Custom *f)
 {
     static const char *const types[] = {
@@ -91,9 +122,10 @@ static void put_custom(Text *t, const Custom *f)
     text_put(t, "/* Operator %s", c_comment(f->first->source->op_type));
     text_put(t, " of %s, defined by the user. Returns 0, or another status, which ends the run and is its result.\n",
              c_comment(f->first->source->domain));
-    text_put(
-        t,
-        " * Elements are row-major; omitted inputs and outputs are NULL. Its stack is not part of STACK_BYTES. */\n");
+    text_put(t,
+             " * Elements are row-major; omitted inputs and outputs are NULL. Its stack is not part of STACK_BYTES.\n");
+    put_shapes(t, f);
+    text_put(t, " */\n");
     if (c->fields->type != FIELD_END) {
         text_put(t, "struct %s {\n", f->name);
         for (const Field *p = c->fields; p->type != FIELD_END; p++) {
@@ -102,13 +134,46 @@ static void put_custom(Text *t, const Custom *f)
         }
         text_put(t, "};\n");
     }
-    text_put(t, "int %s(", f->name);
-    put_arguments(t, c);
-    text_put(t, c->fields->type == FIELD_END ? ");\n\n" : ", struct %s p);\n\n", f->name);
+    put_head(t, f);
+    text_put(t, ";\n\n");
 }
 
 void put_customs(Text *t, const Emitter *e)
 {
     for (int i = 0; i < e->customs.n; i++)
         put_custom(t, &e->customs.at[i]);
+}
+
+/* ---- the stub ---------------------------------------------------------------------------------------------------- */
+
+/* A function that can be compiled and returns an error: to be written by the user. */
+static void put_stub(Text *t, const Custom *f)
+{
+    const Call *c = &f->first->call;
+    text_put(t, "\n/* %s", c_comment(f->first->source->op_type));
+    text_put(t, " of %s.\n", c_comment(f->first->source->domain));
+    put_shapes(t, f);
+    text_put(t, " */\n");
+    put_head(t, f);
+    text_put(t, "\n{\n");
+    for (int i = 0; i < c->n_arg; i++) {
+        const bool input = i < c->kernel->n_in;
+        text_put(t, "    (void)%s%d;\n", input ? "x" : "y", input ? i : i - c->kernel->n_in);
+    }
+    text_put(t, "%s    return -1; /* not written yet; 0: done */\n}\n",
+             c->fields->type == FIELD_END ? "" : "    (void)p;\n");
+}
+
+void write_stubs(const Emitter *e, const char *header)
+{
+    Text t = {0};
+    text_put(&t, "/* Operators of %s that are to be written here. onnxcc made this file once, as a start. */\n",
+             c_comment(e->m->base));
+    text_put(&t, "#include \"%s\"\n", header);
+    for (int i = 0; i < e->customs.n; i++)
+        put_stub(&t, &e->customs.at[i]);
+    if (access(opt()->custom_stub, F_OK) == 0)
+        fail(EXIT_IO, "--custom-stub %s: the file exists; onnxcc does not write over code that may be yours",
+             opt()->custom_stub);
+    output_write(output_open(opt()->custom_stub), t.s, t.n);
 }

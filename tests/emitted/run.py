@@ -276,6 +276,40 @@ def targets():
         check(p.returncode == 2 and says in p.stderr, f"--target {name}: {p.returncode}, not '{says}': {p.stderr}")
 
 
+def stubs():
+    """--custom-stub: definitions that compile, return a status, and are filled in; never written over."""
+    folder = WORK / "stubs"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    m = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "com.acme": 1]>
+        g (float[n, 3] x, int64[2] i) => (float[n, 3] y, float[2] z) {
+            y = com.acme.Twice <by = 2.5, names = ["a", "b"]> (x)  z = com.acme.Plain (i) }""")
+    onnx.save(m, folder / "m.onnx")
+    stub = folder / "stub.c"
+    command = [BUILD / "onnxcc", folder / "m.onnx", "-o", folder / "m.c", "--prefix", "m", "--dim", "n<=4", "--custom-op", "com.acme.Twice",
+               "--custom-op", "com.acme.Plain", "--custom-stub", stub]
+    succeeds("--custom-stub", *command)
+    text = stub.read_text()
+    check("x0 float [n,3], y0 float [n,3]" in text and "x0 int64 [2], y0 float [2]" in text, f"--custom-stub: {text}")
+    size = np.array([2, 0], np.int64)
+    x, i, y, z = np.arange(6, dtype=np.float32), np.array([3, 4]), np.zeros(12, np.float32), np.zeros(2, np.float32)
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (x, i, y, z, size)]
+    twice = "for (int64_t k = 0; k < p.x0_dims[0] * p.x0_dims[1]; k++) y0[k] = p.by * x0[k] + (p.names[1][0] == 'b');"
+    plain = "y0[0] = (float)x0[1]; y0[1] = (float)p.y0_dims[0];"
+    for filled in False, True:
+        so = folder / f"m{filled:d}.so"
+        if filled:
+            text = stub.read_text().replace("return -1; /* not written yet; 0: done */", f"{twice}\n    return 0;", 1)
+            stub.write_text(text.replace("return -1; /* not written yet; 0: done */", f"{plain} return 0;"))
+        if succeeds("--custom-stub, gcc", "gcc", *STRICT, INCLUDE, f"-I{folder}", "-shared", "-fPIC", folder / "m.c", stub, "-o", so):
+            status = ctypes.CDLL(str(so)).m_run(*pointers)
+            check(status == (0 if filled else -1), f"--custom-stub: status {status}")
+    check(np.array_equal(y[:6], x * 2.5 + 1) and list(z) == [4, 2], f"--custom-stub: {y}, {z}")
+    before = stub.read_text()
+    p = run(*command)
+    check(p.returncode == 3 and "the file exists" in p.stderr and stub.read_text() == before, f"--custom-stub, again: {p.stderr}")
+
+
 def structs():
     """--struct: the same bits, through a struct of pointers and then sizes, in C and C++."""
     for name in (n for n in TABLE if n not in ("deep", "shallow")):
@@ -418,6 +452,7 @@ if not sys.argv[1:]:
     weights_anywhere()
     targets()
     structs()
+    stubs()
     one_program()
     one_unit()
     constants()
