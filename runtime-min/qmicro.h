@@ -155,7 +155,29 @@ HELPER void FN(qmicro_tile)(const T *const *x, const int R, const i8 *w, T *y, c
     {                                                                                                                  \
         FN(qmicro_tile)(x, R, w, y, unit, t);                                                                          \
     }
-QMICRO_TILE(qmicro_tile_1_4, 1, 4)
+/* One row, four columns at a time. */
+SHARED MICRO_IN_ORDER void FN(qmicro_tile_1_4)(const T *const *x, const i8 *w, T *y, const struct qmicro_job *t)
+{
+    for (idx left = t->columns; left > 0; left -= QMICRO_PANEL, w += t->panel, y += QMICRO_PANEL) {
+        const T *a = *x;
+        i32 c0 = (i32)rt_get32(w), c1 = (i32)rt_get32(w + 4), c2 = (i32)rt_get32(w + 8), c3 = (i32)rt_get32(w + 12);
+        for (const i8 *k = w + QMICRO_HEAD, *const end = w + t->panel; k != end; k += 16, a += 4) {
+#define QMICRO_STEP(i)                                                                                                 \
+    c0 += a[i] * k[i];                                                                                                 \
+    c1 += a[i] * k[4 + (i)];                                                                                           \
+    c2 += a[i] * k[8 + (i)];                                                                                           \
+    c3 += a[i] * k[12 + (i)];
+            QMICRO_STEP(0)
+            QMICRO_STEP(1)
+            QMICRO_STEP(2)
+            QMICRO_STEP(3)
+#undef QMICRO_STEP
+        }
+        const i32 c[QMICRO_PANEL] = {c0, c1, c2, c3};
+        for (int i = 0; i < QMICRO_PANEL && i < left; i++)
+            y[i] = (T)FN(qmicro_scaled)(c[i], rt_f32(rt_get32(w + QMICRO_SCALE + 4 * i)), t->zero);
+    }
+}
 QMICRO_TILE(qmicro_tile_3_4, 3, 4)
 QMICRO_TILE(qmicro_tile_1_16, 1, 16)
 QMICRO_TILE(qmicro_tile_3_16, 3, 16)
@@ -165,8 +187,11 @@ QMICRO_TILE(qmicro_tile_3_16, 3, 16)
 HELPER void FN(qmicro_store)(T *y, int32x4_t c, float32x4_t scale, i32 zero, idx left)
 {
     const int32x4_t v = micro_scaled_4(c, scale, zero);
-    const int16x8_t narrow = RT_CAT(micro_narrow_, T)(vqmovnbq_s32((int16x8_t)v, v));
-    vstrbq_p_s32((int8_t *)y, (int32x4_t)narrow, vctp32q(left < 4 ? (u32)left : 4));
+    const int32x4_t narrow = (int32x4_t)RT_CAT(micro_narrow_, T)(vqmovnbq_s32((int16x8_t)v, v));
+    if (left >= 4)
+        vstrbq_s32((int8_t *)y, narrow);
+    else
+        vstrbq_p_s32((int8_t *)y, narrow, vctp32q((u32)left));
 }
 
 /* One pixel, four columns at a time. */
@@ -188,39 +213,37 @@ SHARED MICRO_IN_ORDER void FN(qmicro_vectors_1)(const T *x, const i8 *w, T *y, c
     }
 }
 
+/* The sums of three pixels with two columns, of weights from k on, to sum[0..1], sum[4..5] and sum[8..9]. */
+HELPER void FN(qmicro_columns)(i32 *sum, const T *const *x, const i8 *k, const i32 *bias, idx units)
+{
+    const T *x0 = x[0], *x1 = x[1], *x2 = x[2];
+    const i8 *l = k + 16;
+    i32 c00 = bias[0], c01 = bias[1], c10 = c00, c11 = c01, c20 = c00, c21 = c01;
+    for (idx i = 0; i < units; i++, x0 += 16, x1 += 16, x2 += 16, k += 64, l += 64) {
+        c00 = RT_CAT(micro_dot_, T)(c00, x0, k);
+        c01 = RT_CAT(micro_dot_, T)(c01, x0, l);
+        c10 = RT_CAT(micro_dot_, T)(c10, x1, k);
+        c11 = RT_CAT(micro_dot_, T)(c11, x1, l);
+        c20 = RT_CAT(micro_dot_, T)(c20, x2, k);
+        c21 = RT_CAT(micro_dot_, T)(c21, x2, l);
+    }
+    sum[0] = c00, sum[1] = c01, sum[4] = c10, sum[5] = c11, sum[8] = c20, sum[9] = c21;
+}
+
 /* Three pixels, four columns at a time, of which two are in registers. */
 SHARED MICRO_IN_ORDER void FN(qmicro_vectors_3)(const T *const *x, const i8 *w, T *y, const struct qmicro_job *t)
 {
-    const idx units = t->units;
+    const idx units = t->units, pitch = t->pitch;
+    const i32 zero = t->zero;
     for (idx left = t->columns; left > 0; left -= QMICRO_PANEL, w += t->panel, y += QMICRO_PANEL) {
         const i32 *const head = micro_words(w);
-        int32x4_t sum0, sum1, sum2;
-#define QMICRO_HALF(from)                                                                                              \
-    {                                                                                                                  \
-        const T *x0 = x[0], *x1 = x[1], *x2 = x[2];                                                                    \
-        const i8 *k = w + QMICRO_HEAD + 16 * (from);                                                                   \
-        i32 c00 = head[from], c01 = head[(from) + 1], c10 = c00, c11 = c01, c20 = c00, c21 = c01;                      \
-        for (idx i = 0; i < units; i++, x0 += 16, x1 += 16, x2 += 16, k += 64) {                                       \
-            c00 = RT_CAT(micro_dot_, T)(c00, x0, k);                                                                   \
-            c01 = RT_CAT(micro_dot_, T)(c01, x0, k + 16);                                                              \
-            c10 = RT_CAT(micro_dot_, T)(c10, x1, k);                                                                   \
-            c11 = RT_CAT(micro_dot_, T)(c11, x1, k + 16);                                                              \
-            c20 = RT_CAT(micro_dot_, T)(c20, x2, k);                                                                   \
-            c21 = RT_CAT(micro_dot_, T)(c21, x2, k + 16);                                                              \
-        }                                                                                                              \
-        QMICRO_LANES(from)                                                                                             \
-    }
-#define QMICRO_LANES(from)                                                                                             \
-    sum0[from] = c00, sum0[(from) + 1] = c01, sum1[from] = c10, sum1[(from) + 1] = c11, sum2[from] = c20,              \
-    sum2[(from) + 1] = c21;
-        QMICRO_HALF(0)
-        QMICRO_HALF(2)
-#undef QMICRO_LANES
-#undef QMICRO_HALF
+        i32 sum[3 * QMICRO_PANEL];
+        FN(qmicro_columns)(sum, x, w + QMICRO_HEAD, head, units);
+        FN(qmicro_columns)(sum + 2, x, w + QMICRO_HEAD + 32, head + 2, units);
         const float32x4_t scale = vldrwq_f32((const float *)(head + 4));
-        FN(qmicro_store)(y, sum0, scale, t->zero, left);
-        FN(qmicro_store)(y + t->pitch, sum1, scale, t->zero, left);
-        FN(qmicro_store)(y + 2 * t->pitch, sum2, scale, t->zero, left);
+        FN(qmicro_store)(y, vldrwq_s32(sum), scale, zero, left);
+        FN(qmicro_store)(y + pitch, vldrwq_s32(sum + 4), scale, zero, left);
+        FN(qmicro_store)(y + 2 * pitch, vldrwq_s32(sum + 8), scale, zero, left);
     }
 }
 #endif

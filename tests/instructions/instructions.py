@@ -146,13 +146,20 @@ def one(core, network, model):
     return sum(functions.values()), wrong
 
 
+def scaled():
+    """What is wrong with requantisation in integers."""
+    run("gcc", "-O2", f"-I{HERE.parents[1] / 'runtime-min'}", HERE / "scaled.c", "-o", WORK / "scaled")
+    p = subprocess.run([WORK / "scaled"], capture_output=True, text=True, check=False)
+    return [f"FAILED requantisation in integers: {p.stdout}"] if p.returncode else []
+
+
 def main(*chosen):
     WORK.mkdir(parents=True, exist_ok=True)
     run("gcc", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", HERE / "count.c", "-o", WORK / "count.so")
     models = {m.name: m for m in fetch.fetch(list(NETWORKS.values()))}
-    before, figures, failures = known(), known(), []
+    before, figures, failures = known(), known(), scaled()
     cores = [c for c in chosen if c in MACHINES] or CORES
-    passed = 0
+    passed = int(not failures)
     print(f"{'':12}" + "".join(f"{n:>12}" for n in NETWORKS))
     for core in cores:
         row = figures.setdefault(core, {})
