@@ -149,6 +149,7 @@ static void set_depend(const char *s) { opt()->depend = s ? s : opt()->depend ? 
 /* Options that take no value: it is NULL. */
 static void set_struct(const char *value) { opt()->as_struct = !value; }
 static void set_single(const char *value) { opt()->single = !value; }
+static void set_training(const char *value) { opt()->training = !value; }
 static void set_strict(const char *value) { opt()->strict = !value; }
 static void set_verbose(const char *value) { opt()->verbose = !value; }
 static void set_profile(const char *value) { opt()->profile = !value; }
@@ -335,6 +336,10 @@ static const char *default_output(const char *model)
 static void check_output(void)
 {
     const char *slash = strrchr(opt()->output, '/'), *file = slash ? slash + 1 : opt()->output;
+    if (opt()->training && (opt()->eval_dir || opt()->taps.n || opt()->untils.n || opt()->froms.n || opt()->states.n ||
+                            opt()->profile || opt()->as_struct))
+        usage(
+            "--training compiles the whole model: --eval, --tap, --until, --from, --state, --struct and --profile go without it");
     if (opt()->eval_out && !opt()->eval_dir)
         usage("--eval-out needs --eval DIR, the folder of the inputs");
     if (opt()->eval_dir)

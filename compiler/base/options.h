@@ -17,7 +17,7 @@ typedef struct Options {
     const char *list_ops;    /* format: "text", "markdown" or "json"; NULL: not given */
     const char *custom_stub; /* a file to start from; NULL: none */
     const char *depend;      /* the dependency file; NULL: none */
-    bool as_struct, single, verbose, strict, profile, check, no_banner;
+    bool as_struct, single, verbose, strict, profile, check, no_banner, training;
     bool on_disk; /* the model is a file that can be read again */
     VEC(struct DimOption {
         const char *name;

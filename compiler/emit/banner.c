@@ -61,6 +61,7 @@ static void put_command(Text *t)
         text_put(t, " --channel-block=%lld", (long long)opt()->channel_block);
     if (opt()->weights)
         text_put(t, " --weights=%s", weights[opt()->weights]);
+    text_put(t, "%s", opt()->training ? " --training" : "");
     text_put(t, "%s%s%s", opt()->as_struct ? " --struct" : "", opt()->single ? " --single" : "",
              opt()->no_banner ? " --no-banner" : "");
     text_put(t, "%s", opt()->profile ? " --profile" : "");
@@ -73,6 +74,8 @@ const char *banner(const Model *m)
     put_command(&t);
     if (!opt()->no_banner)
         text_put(&t, "\n * onnxcc %s", ONNXCC_VERSION);
+    if (m->training.n && !m->entries.n)
+        text_put(&t, "\n * %s", training_left_out);
     return t.s;
 }
 

@@ -5,19 +5,37 @@
 #include "memory/plan.h"
 #include "passes/state.h"
 
-static int64_t bytes_of(Value *const *v, int n)
+static int64_t bytes_of(Value *const *v, int n, bool inputs)
 {
     int64_t sum = 0;
     for (int i = 0; i < n; i++)
-        sum += v[i]->in_state ? 0 : (int64_t)type_bytes(v[i]->type, dim_high(shape_count(*v[i]->shape)));
+        if (!v[i]->in_state && (!inputs || v[i]->input >= 0) && __builtin_add_overflow(sum, max_bytes(v[i]), &sum))
+            return INT64_MAX;
     return sum;
+}
+
+/* Bytes of inputs and outputs; of several entry points, the most, as one is called at a time. */
+void interface_bytes(const Model *m, int64_t *in, int64_t *out)
+{
+    *in = m->entries.n ? 0 : bytes_of(m->graph->in.at, m->graph->in.n, true);
+    *out = bytes_of(m->graph->out.at, m->graph->out.n, false);
+    for (int i = 0; i < m->entries.n; i++) {
+        const Entry *e = m->entries.at[i];
+        const int64_t x = bytes_of(e->in.at, e->in.n, true), y = bytes_of(e->graph->out.at, e->out.n, false);
+        if (x + y > *in + *out) {
+            *in = x;
+            *out = y;
+        }
+    }
 }
 
 static void check_ram(Model *m)
 {
     const int64_t arena = plan()->arena, stack = report_stack(m);
-    const int64_t in = bytes_of(m->graph->in.at, m->graph->in.n), out = bytes_of(m->graph->out.at, m->graph->out.n);
-    const int64_t state = states()->at.n ? states()->bytes : 0, all = arena + in + out + state + stack;
+    int64_t in, out;
+    interface_bytes(m, &in, &out);
+    const int64_t state = (states()->at.n ? states()->bytes : 0) + state_bytes(m),
+                  all = arena + in + out + stack + state;
     if (!opt()->max_ram || all <= opt()->max_ram)
         return;
     error_at("", "", "%lld bytes of RAM, more than --max-ram %lld: arena %lld, inputs %lld, outputs %lld%s, stack %lld",

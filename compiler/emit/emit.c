@@ -21,9 +21,15 @@ const char *embedded_text(const char *file)
 
 /* ---- templates --------------------------------------------------------------------------------------------------- */
 
+typedef struct Body { /* of a function that C calls */
+    Interface f;
+    Map used; /* Emitter.used of it */
+    Text text;
+    bool arena, state, status;
+} Body;
 typedef struct Writer { /* the contents of the templates' holes */
     Emitter e;
-    Interface f;
+    VEC(Body) bodies; /* one or, of a training model, one for each entry point */
     Text interface, header;
     const char *header_name;
 } Writer;
@@ -155,15 +161,17 @@ static void put_epilogue(Emitter *e, const Interface *f)
             line(e, "sizes->%s = %s;", f->sizes.at[i].name, dim_c(f->sizes.at[i].out->shape->dim[f->sizes.at[i].axis]));
 }
 
-static void fill_reset(Text *t, Writer *w) { put_reset(t, &w->f); }
+static void fill_reset(Text *t, Writer *w) { put_reset(t, &w->bodies.at[0].f); }
 
 /* (void) casts for parameters that the body does not mention. */
-static void put_unused(Text *t, const Emitter *e, const Interface *f)
+static void put_unused(Text *t, const Body *b)
 {
-    if (!e->arena)
-        text_put(t, "    (void)arena;\n");
-    if (states()->at.n && !e->state)
-        text_put(t, "    (void)state;\n");
+    const Interface *f = &b->f;
+    bool state = b->state || (!f->entry && !states()->at.n);
+    for (int i = 0; f->entry && i < f->entry->state.n; i++)
+        state |= f->entry->state.at[i] && f->entry->state.at[i]->mentioned;
+    text_put(t, b->arena ? "" : "    (void)arena;\n");
+    text_put(t, state ? "" : "    (void)state;\n");
     for (int i = 0; i < f->in.n; i++)
         if (!f->in.at[i]->mentioned)
             text_put(t, "    (void)%s;\n", f->parameter.at[i]);
@@ -172,22 +180,44 @@ static void put_unused(Text *t, const Emitter *e, const Interface *f)
             text_put(t, "    (void)%s;\n", f->out.at[i]->c);
 }
 
-/* Prints the body and the functions that it calls, to spools: what precedes them in the file is known only
- * afterwards. */
-static void write_body(Writer *w)
+/* Prepares the printing of a body: of several, each finds its own uses, and the sizes that the caller passes anew. */
+static void begin_body(Emitter *e, const Body *b)
+{
+    e->entry = b->f.entry;
+    e->used = b->used;
+    e->arena = e->state = e->status = false;
+    for (int i = 0; e->entry && i < symbol_count(); i++)
+        if (!symbol_graph(symbol_at(i)))
+            symbol_at(i)->known = false;
+}
+
+/* Prints the body to a spool: what precedes it in the file is known only afterwards. */
+static void write_body(Emitter *e, Body *b)
+{
+    begin_body(e, b);
+    e->body = (Text){.to = output_spool(opt()->output)};
+    put_prologue(e, &b->f);
+    emit_graph(e, emitted_graph(e));
+    e->depth = 1;
+    put_epilogue(e, &b->f);
+    if (opt()->profile)
+        line(e, "%s_END;", b->f.u);
+    b->text = e->body;
+    b->arena = e->arena;
+    b->state = e->state;
+    b->status = e->status;
+}
+
+/* Prints the bodies, and the functions that they call. */
+static void write_bodies(Writer *w)
 {
     Emitter *e = &w->e;
-    e->body.to = output_spool(opt()->output);
     e->definitions.to = output_spool(opt()->output);
-    put_prologue(e, &w->f);
     EACH_NODE (n, e->m->graph)
         if (n->call.kernel && !n->elided)
             count_call(e, n);
-    emit_graph(e, e->m->graph);
-    e->depth = 1;
-    put_epilogue(e, &w->f);
-    if (opt()->profile)
-        line(e, "%s_END;", w->f.u);
+    for (int i = 0; i < w->bodies.n; i++)
+        write_body(e, &w->bodies.at[i]);
 }
 
 static void put_waiting(Text *t, Text *waiting)
@@ -211,8 +241,8 @@ static void fill_profile(Text *t, const Writer *w, const char *template)
     Text names = {0};
     put_step_names(&names, w->e.m);
     const Hole holes[] = {
-        {"U", w->f.u, NULL},
-        {"P", w->f.p, NULL},
+        {"U", w->bodies.at[0].f.u, NULL},
+        {"P", w->e.p, NULL},
         {"STEPS", text_format("%d", w->e.step ? w->e.step : 1), NULL},
         {"NAMES", w->e.step ? names.s : "    \"\",\n", NULL},
         {NULL, NULL, NULL},
@@ -233,20 +263,47 @@ static void fill_include(Text *t, Writer *w)
 
 static void fill_data(Text *t, Writer *w)
 {
-    put_weights(t, w->f.p);
-    put_constants(t, w->f.p);
+    put_weights(t, w->e.p);
+    put_constants(t, w->e.p);
+}
+
+static void put_body(Text *t, Body *b)
+{
+    if (b->status)
+        text_put(t, "    int status;\n");
+    put_fields(t, &b->f);
+    put_unused(t, b);
+    if (opt()->profile)
+        text_put(t, "    %s_BEGIN\n", b->f.u);
+    put_waiting(t, &b->text);
 }
 
 /* Everything between the braces of PREFIX_run_at. */
-static void fill_body(Text *t, Writer *w)
+static void fill_body(Text *t, Writer *w) { put_body(t, &w->bodies.at[0]); }
+
+static void fill_state_type(Text *t, Writer *w) { put_training_state(t, w->e.m, w->e.p); }
+static void fill_state(Text *t, Writer *w) { put_training_functions(t, w->e.m, w->e.p); }
+
+static void fill_declared_entries(Text *t, Writer *w)
 {
-    if (w->e.status)
-        text_put(t, "    int status;\n");
-    put_fields(t, &w->f);
-    put_unused(t, &w->e, &w->f);
-    if (opt()->profile)
-        text_put(t, "    %s_BEGIN\n", w->f.u);
-    put_waiting(t, &w->e.body);
+    for (int i = 0; i < w->bodies.n; i++) {
+        const Interface *f = &w->bodies.at[i].f;
+        const char *what = entry_name(f->entry), *list = parameters(f, PUBLIC);
+        put_entry_comment(t, f->entry);
+        text_put(t, "int %s_%s(%s);\nint %s_%s_at(void *arena, %s);\n", f->p, what, list, f->p, what, list);
+    }
+}
+
+static void fill_entries(Text *t, Writer *w)
+{
+    for (int i = 0; i < w->bodies.n; i++) {
+        Body *b = &w->bodies.at[i];
+        const char *p = b->f.p, *what = entry_name(b->f.entry);
+        text_put(t, "\nRT_ARENA_GIVEN int %s_%s_at(void *arena, %s)\n{\n", p, what, parameters(&b->f, DEFINED));
+        put_body(t, b);
+        text_put(t, "    return 0;\n}\n\nint %s_%s(%s)\n{\n", p, what, parameters(&b->f, PUBLIC));
+        text_put(t, "    return %s_%s_at(%s_arena.bytes, %s);\n}\n", p, what, p, parameters(&b->f, PASSED));
+    }
 }
 
 /* ---- the files --------------------------------------------------------------------------------------------------- */
@@ -268,6 +325,38 @@ int emitted_sizes(const SizeField **fields)
     return emitted()->n;
 }
 
+/* Finds what each body uses, and names what the caller passes. */
+static void find_bodies(Writer *w)
+{
+    Emitter *e = &w->e;
+    for (int i = 0; i < e->m->entries.n || i < 1; i++) {
+        Body b = {0};
+        e->entry = e->m->entries.n ? e->m->entries.at[i] : NULL;
+        e->used = (Map){0};
+        find_uses(e);
+        find_interface(&b.f, e);
+        b.used = e->used;
+        vec_push(&w->bodies, b);
+    }
+}
+
+/* All sizes between the caller and the bodies. */
+static Interface all_sizes(const Writer *w)
+{
+    Interface all = w->bodies.at[0].f;
+    memset(&all.sizes, 0, sizeof all.sizes);
+    for (int i = 0; i < w->bodies.n; i++)
+        for (int k = 0; k < w->bodies.at[i].f.sizes.n; k++) {
+            const SizeField *s = &w->bodies.at[i].f.sizes.at[k];
+            bool again = false;
+            for (int j = 0; j < all.sizes.n; j++)
+                again |= !strcmp(all.sizes.at[j].name, s->name);
+            if (!again)
+                vec_push(&all.sizes, *s);
+        }
+    return all;
+}
+
 void emit_model(Model *m)
 {
     names_reset();
@@ -278,12 +367,13 @@ void emit_model(Model *m)
     if (opt()->as_struct)
         names_struct();
     Emitter *e = &w.e;
-    Interface *f = &w.f;
-    find_uses(e);
-    find_interface(f, e);
+    if (m->entries.n)
+        name_states(m);
+    find_bodies(&w);
     find_scopes(e);
     find_customs(e);
-    memcpy(emitted(), &f->sizes, sizeof *emitted());
+    const Interface all = all_sizes(&w), *f = &w.bodies.at[0].f;
+    memcpy(emitted(), &all.sizes, sizeof *emitted());
     bool files = !output_is_stream(opt()->output), any = f->in.n + f->out.n + f->sizes.n + states()->at.n > 0;
     const char *weights = files ? text_format("%s.weights", opt()->output) : NULL;
     const char *header = files ? output_path(".h") : text_format("%s.h", e->p), *slash = strrchr(header, '/');
@@ -291,9 +381,12 @@ void emit_model(Model *m)
     write_constants(m, weights);
     check_budgets(m);
     const char *public = parameters(f, PUBLIC), *defined = parameters(f, DEFINED), *passed = parameters(f, PASSED);
-    put_tensors(&w.interface, f, e);
-    write_body(&w);
-    put_calling(&w.interface, f, e, weights);
+    put_memory(&w.interface, f, e);
+    for (int i = 0; i < w.bodies.n; i++)
+        put_tensors(&w.interface, &w.bodies.at[i].f, e);
+    write_bodies(&w);
+    e->fallible |= m->entries.n > 0;
+    put_calling(&w.interface, &all, e, weights);
     const Hole holes[] = {
         {"BANNER", banner(m), NULL},
         {"ABOUT", about(m), NULL},
@@ -315,11 +408,15 @@ void emit_model(Model *m)
         {"PROFILE", NULL, fill_profile_h},
         {"PROFILE_CODE", NULL, fill_profile_c},
         {"INCLUDE", NULL, fill_include},
+        {"STATE_TYPE", NULL, fill_state_type},
+        {"STATE", NULL, fill_state},
+        {"DECLARED_ENTRIES", NULL, fill_declared_entries},
+        {"ENTRIES", NULL, fill_entries},
         {NULL, NULL, NULL},
     };
-    fill_template(&w.header, "model.h.in", holes, &w);
+    fill_template(&w.header, m->entries.n ? "training.h.in" : "model.h.in", holes, &w);
     Text c = {.to = output_open(opt()->output)};
-    fill_template(&c, "model.c.in", holes, &w);
+    fill_template(&c, m->entries.n ? "training.c.in" : "model.c.in", holes, &w);
     text_flush(&c);
     if (opt()->custom_stub && !opt()->check)
         write_stubs(e, w.header_name);

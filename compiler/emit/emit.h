@@ -37,6 +37,7 @@ void names_reset(void);
 void names_prefix(const char *p);                         /* sets the program's prefix, and reserves its names */
 void names_struct(void);                                  /* reserves those of --struct */
 void names_state(void);                                   /* reserves those of a program with states */
+void names_training(int steps);                           /* reserves the names of a training model */
 const char *c_prefix(Name model_base, const char *given); /* `given`, or from the model: "kws.onnx" -> "kws" */
 const char *c_name(Name n, const char *otherwise);        /* a new identifier at each call, similar to n */
 const char *c_tensor(Name n,
@@ -107,20 +108,25 @@ typedef struct Emitter {
     Map function;     /* Call -> CallFunction */
     Text definitions; /* definitions of those functions */
     int n_definitions;
-    bool arena;    /* the body mentions it */
-    bool state;    /* ... the block of states */
-    bool fallible; /* something can fail at run time */
-    bool status;   /* ... by a kernel's status */
+    Map dims;           /* name of an output's dimension -> its SizeField, which entry points share */
+    Map named;          /* name of an input or output -> the first such value: entry points share their macros */
+    const Entry *entry; /* whose body is printed; NULL: the model is no training model */
+    bool arena;         /* the body mentions it */
+    bool state;         /* ... the block of states (--state) */
+    bool fallible;      /* something can fail at run time */
+    bool status;        /* ... by a kernel's status */
 } Emitter;
 
 /* ---- emit_kernels.c: kernels, pointers and sizes that the code uses ---------------------------------------------- */
-void find_uses(Emitter *e); /* sets kernels, Value.read and used; before anything is printed */
+Graph *emitted_graph(const Emitter *e); /* whose body is printed */
+void find_uses(Emitter *e);             /* sets kernels, Value.read and used; before anything is printed */
 void put_kernels(Text *t,
                  const Emitter *e); /* the headers; the compute-bound kernels once more with what follows them */
 
 /* ---- emit_interface.c: the header -------------------------------------------------------------------------------- */
 typedef struct Interface {
     const char *p, *u; /* prefix, and in capitals */
+    const Entry *entry;
     VEC(Value *) in;
     VEC(const char *) parameter; /* the name of each (with a default, the value's pointer is another variable) */
     VEC(Value *) out;
@@ -135,9 +141,21 @@ typedef enum How { PUBLIC, DEFINED, PASSED } How;
 const char *parameters(const Interface *f, How how);
 void put_fields(Text *t, const Interface *f); /* with --struct: variables of the fields' names */
 /* The macros of arena, inputs and outputs; to be called before the body is printed. */
+void put_memory(Text *t, const Interface *f, const Emitter *e);
 void put_tensors(Text *t, const Interface *f, const Emitter *e);
 /* Status codes, run-time sizes and the weights file. Printed after the body: only then is it known what can fail. */
 void put_calling(Text *t, const Interface *f, const Emitter *e, const char *weights);
+
+/* ---- emit_training.c: a training model's state ------------------------------------------------------------------- */
+void name_states(Model *m);             /* before the constants are written */
+const char *entry_name(const Entry *e); /* "step_0" */
+void put_training_state(Text *t, const Model *m,
+                        const char *p); /* the struct, its sizes, the declarations of reset, save and load */
+void put_entry_comment(Text *t, const Entry *e);
+void put_training_functions(Text *t, const Model *m, const char *p);
+int64_t state_bytes(const Model *m);
+void interface_bytes(const Model *m, int64_t *in, int64_t *out); /* budget.c: of the caller's buffers */
+extern const char training_left_out[];                           /* for comments and reports */
 
 /* ---- emit_sizes.c: variables of sizes ---------------------------------------------------------------------------- */
 void find_scopes(Emitter *e); /* before the body */

@@ -61,7 +61,8 @@ static void declare_value(Emitter *e, Value *v)
     const char *type = type_tag(v->type);
     Value *const root = value_storage(v);
     Dim offset = value_storage_offset(v);
-    const char *constant = root->input >= 0 ? "const " : "";
+    const bool assigned = root->state && e->entry->kind != ENTRY_RUN;
+    const char *constant = root->input >= 0 && !assigned ? "const " : "";
     Text from = {0};
     if (root->input >= 0 || is_output(root))
         text_put(&from, "%s", pointer(root));

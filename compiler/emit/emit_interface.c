@@ -7,25 +7,37 @@
 #include "passes/container.h"
 #include "passes/state.h"
 
-void find_interface(Interface *f, Emitter *e)
+/* The name of an input or output. Entry points share that of equal tensors. */
+static const char *interface_name(Emitter *e, Value *v, const char *otherwise)
 {
-    Graph *g = e->m->graph;
-    f->p = e->p;
-    f->u = c_upper(e->p);
-    for (int i = 0; i < g->in.n; i++)
-        if (g->in.at[i]->input >= 0)
-            vec_push(&f->in, g->in.at[i]);
-    for (int i = 0; i < g->out.n; i++)
-        vec_push(&f->out, g->out.at[i]);
-    for (int i = 0; i < f->in.n; i++)
-        vec_push(&f->parameter, f->in.at[i]->c = c_tensor(f->in.at[i]->name, "input"));
-    for (int i = 0; i < f->out.n; i++)
-        f->out.at[i]->c = c_tensor(f->out.at[i]->name, "output");
+    const Value *same = v->name && e->entry ? map_get(&e->named, v->name) : NULL;
+    if (same && same->type == v->type && shape_same(*same->shape, *v->shape))
+        return same->c;
+    if (v->name && !same)
+        map_put(&e->named, v->name, v);
+    return c_tensor(v->name, otherwise);
+}
+
+/* The name of the field for dimension k of an output. */
+static const char *dim_field(Emitter *e, const Value *v, int k)
+{
+    Name n = name_format("%s_dim%d", v->c, k);
+    SizeField *same = map_get(&e->dims, n);
+    if (same && e->entry)
+        return same->name;
+    same = NEW(SizeField);
+    same->name = c_name(n, "size");
+    map_put(&e->dims, n, same);
+    return same->name;
+}
+
+static void find_sizes(Interface *f, Emitter *e)
+{
     for (int i = 0; i < symbol_count(); i++) {
         Symbol *s = symbol_at(i);
         if (symbol_graph(s) || !map_get(&e->used, s))
             continue;
-        s->c = c_name(s->name, "size");
+        s->c = s->c && e->entry ? s->c : c_name(s->name, "size");
         if (kept_size(s) && !kept_size(s)->given)
             continue;
         SizeField field = {s->c, s, NULL, 0};
@@ -35,9 +47,31 @@ void find_interface(Interface *f, Emitter *e)
         for (int k = 0; k < f->out.at[i]->shape->rank; k++)
             if (!dim_is_const(f->out.at[i]->shape->dim[k]) &&
                 !(symbol_of(f->out.at[i]->shape->dim[k]) && symbol_of(f->out.at[i]->shape->dim[k])->user)) {
-                SizeField field = {c_name(name_format("%s_dim%d", f->out.at[i]->c, k), "size"), NULL, f->out.at[i], k};
+                SizeField field = {dim_field(e, f->out.at[i], k), NULL, f->out.at[i], k};
                 vec_push(&f->sizes, field);
             }
+}
+
+void find_interface(Interface *f, Emitter *e)
+{
+    Graph *g = emitted_graph(e);
+    f->p = e->p;
+    f->u = c_upper(e->p);
+    f->entry = e->entry;
+    Value *const *in = e->entry ? e->entry->in.at : g->in.at;
+    for (int i = 0; i < (e->entry ? e->entry->in.n : g->in.n); i++)
+        if (in[i]->input >= 0)
+            vec_push(&f->in, in[i]);
+    for (int i = 0; i < (e->entry ? e->entry->out.n : g->out.n); i++)
+        vec_push(&f->out, g->out.at[i]);
+    for (int i = 0; i < f->in.n; i++)
+        vec_push(&f->parameter, f->in.at[i]->c = interface_name(e, f->in.at[i], "input"));
+    for (int i = 0; i < f->out.n; i++)
+        f->out.at[i]->c = interface_name(e, f->out.at[i], "output");
+    for (int i = 0; e->entry && i < e->entry->state.n; i++)
+        if (e->entry->state.at[i])
+            e->entry->state.at[i]->c = text_format("state->%s", e->m->states.at[i]->c);
+    find_sizes(f, e);
 }
 
 static bool in_struct(const Interface *f) { return opt()->as_struct && f->in.n + f->out.n + f->sizes.n > 0; }
@@ -72,6 +106,9 @@ const char *parameters(const Interface *f, How how)
     Text t = {0};
     if (states()->at.n)
         text_put(&t, how == PASSED ? "state" : "struct %s_state *%sstate", f->p, how == DEFINED ? "restrict " : "");
+    if (f->entry)
+        text_put(&t, how == PASSED ? "state" : "%sstruct %s_state *state", f->entry->kind == ENTRY_RUN ? "const " : "",
+                 f->p);
     if (!in_struct(f))
         put_parameters(&t, f, how);
     else if (how == PASSED)
@@ -211,24 +248,42 @@ static void put_status(Text *t, const Interface *f, const Emitter *e)
         text_put(t, "enum { %s_OK = 0 }; /* this model cannot fail at run time */\n", f->u);
     else
         text_put(t, "enum { %s_OK = 0, %s_BAD_SIZE = 1, %s_BAD_INDEX = 2, %s_BAD_VALUE = 3", f->u, f->u, f->u, f->u);
-    if (e->fallible)
-        text_put(t, constants()->loaded ? ", %s_BAD_WEIGHTS = 4 };\n" : " };\n", f->u);
+    if (e->fallible) {
+        if (constants()->loaded)
+            text_put(t, ", %s_BAD_WEIGHTS = 4", f->u);
+        text_put(t, e->m->entries.n ? ", %s_BAD_STATE = 5 };\n" : " };\n", f->u);
+    }
     text_put(t, "const char *%s_status(int status); /* the name of a status */\n\n", f->p);
 }
 
-void put_tensors(Text *t, const Interface *f, const Emitter *e)
+void put_memory(Text *t, const Interface *f, const Emitter *e)
 {
     text_put(t, "#define %s_ARENA_BYTES %lld /* one block for every intermediate tensor; nothing else is written */\n",
              f->u, (long long)(plan()->arena ? plan()->arena : 1));
     text_put(t, "#define %s_ARENA_ALIGN %lld\n", f->u, (long long)plan()->align);
     text_put(t, "#define %s_STACK_BYTES %d /* at the deepest call, as gcc 12 compiles it, -O0 to -Os%s%s */\n\n", f->u,
              report_stack(e->m), *opt()->target->cflags ? " with " : "", opt()->target->cflags);
+}
+
+/* Is v the first of the values that share its macros? */
+static bool has_macros(const Interface *f, const Emitter *e, const Value *v)
+{
+    const Value *first = f->entry && v->name ? map_get(&e->named, v->name) : NULL;
+    return !first || first == v || first->c != v->c;
+}
+
+void put_tensors(Text *t, const Interface *f, const Emitter *e)
+{
     put_string_type(t, f);
-    for (int i = 0; i < e->m->graph->in.n; i++)
+    for (int i = 0; !f->entry && i < e->m->graph->in.n; i++)
         if (e->m->graph->in.at[i]->input >= 0)
             put_tensor(t, f, e->m->graph->in.at[i], "input", container_note(false, i));
+    for (int i = 0; f->entry && i < f->in.n; i++)
+        if (has_macros(f, e, f->in.at[i]))
+            put_tensor(t, f, f->in.at[i], "input", "");
     for (int i = 0; i < f->out.n; i++)
-        put_tensor(t, f, f->out.at[i], "output", container_note(true, i));
+        if (has_macros(f, e, f->out.at[i]))
+            put_tensor(t, f, f->out.at[i], "output", f->entry ? "" : container_note(true, i));
 }
 
 void put_calling(Text *t, const Interface *f, const Emitter *e, const char *weights)

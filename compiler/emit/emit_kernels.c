@@ -94,17 +94,22 @@ static void use_node(Emitter *e, const Node *n)
         mark_size(e, s.param->d);
 }
 
+Graph *emitted_graph(const Emitter *e) { return e->entry ? e->entry->graph : e->m->graph; }
+
 void find_uses(Emitter *e)
 {
-    Graph *g = e->m->graph;
+    Graph *g = emitted_graph(e);
     EACH_NODE (n, g)
         use_node(e, n);
-    for (int i = 0; i < g->in.n; i++)
-        mark_shape(e, g->in.at[i]->shape);
+    Value *const *in = e->entry ? e->entry->in.at : g->in.at;
+    for (int i = 0; i < (e->entry ? e->entry->in.n : g->in.n); i++)
+        mark_shape(e, in[i]->shape);
     find_state_uses(mark_size, e);
     for (int i = 0; i < states()->at.n; i++)
         mark_shape(e, states()->at.at[i].copy->out[0]->shape);
     for (int i = 0; i < assumption_count(); i++) {
+        if (!graph_encloses(g, assumption_at(i)->n->graph))
+            continue;
         mark_size(e, assumption_at(i)->d);
         mark_size(e, assumption_at(i)->is);
     }
@@ -190,6 +195,8 @@ void put_kernels(Text *t, const Emitter *e)
         text_put(t, "#include <onnxcc/rt.h>\n#include <onnxcc/math.h>\n");
     if (constants()->loaded)
         put_include(t, "hash.h");
+    if (e->m->entries.n)
+        put_include(t, "state.h");
     if (e->kernels.n)
         qsort(e->kernels.at, (size_t)e->kernels.n, sizeof *e->kernels.at, compare_kernels);
     for (int i = 0; i < e->kernels.n; i++) {

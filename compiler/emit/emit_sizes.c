@@ -88,15 +88,23 @@ static void mention_graph(Graph *g, void *arg)
 
 static void mention_outside(Emitter *e, Dim d) { mention(e, d, e->m->graph); }
 
+/* Sizes of outputs are reported to the caller. */
+static void mention_outputs(Emitter *e, const Graph *g)
+{
+    for (int i = 0; i < g->out.n; i++)
+        for (int k = 0; k < g->out.at[i]->shape->rank; k++)
+            mention(e, g->out.at[i]->shape->dim[k], g);
+}
+
 void find_scopes(Emitter *e)
 {
     Graph *g = e->m->graph;
     scopes_begin();
     mention_graph(g, e);
     find_state_uses(mention_outside, e);
-    for (int i = 0; i < g->out.n; i++) /* reported to the caller */
-        for (int k = 0; k < g->out.at[i]->shape->rank; k++)
-            mention(e, g->out.at[i]->shape->dim[k], g);
+    mention_outputs(e, g);
+    for (int i = 0; i < e->m->entries.n; i++)
+        mention_outputs(e, e->m->entries.at[i]->graph);
 }
 
 /* ---- declarations, definitions, checks --------------------------------------------------------------------------- */

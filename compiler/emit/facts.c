@@ -112,20 +112,16 @@ static void add_tensors(FactSearch *s)
 {
     Facts *const f = s->f;
     const Graph *g = f->model->graph;
-    f->state = states()->at.n ? states()->bytes : 0;
+    f->state = (states()->at.n ? states()->bytes : 0) + state_bytes(f->model);
     for (int i = 0; i < states()->at.n; i++) {
         add_tensor(s, states()->at.at[i].slot);
         add_tensor(s, states()->at.at[i].in);
     }
     for (int i = 0; i < g->in.n; i++)
-        if (g->in.at[i]->input >= 0) {
+        if (g->in.at[i]->input >= 0)
             add_tensor(s, g->in.at[i]);
-            f->inputs = sum(f->inputs, max_bytes(g->in.at[i]));
-        }
-    for (int i = 0; i < g->out.n; i++) {
+    for (int i = 0; i < g->out.n; i++)
         add_tensor(s, g->out.at[i]);
-        f->outputs = sum(f->outputs, max_bytes(g->out.at[i]));
-    }
     EACH_NODE (n, f->model->graph)
         EACH_OUT (v, n)
             add_tensor(s, v);
@@ -239,6 +235,7 @@ const Facts *find_facts(Model *m)
     f->model = m;
     f->weights = (int64_t)(constants()->inline_bytes + constants()->file_bytes);
     f->stack = report_stack(m);
+    interface_bytes(m, &f->inputs, &f->outputs);
     FactSearch s = {.f = f, .seen = NEWS(int, m->n_values + 1)};
     EACH_NODE (n, m->graph)
         s.times = n->end >= s.times ? n->end + 1 : s.times;

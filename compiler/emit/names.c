@@ -220,6 +220,18 @@ void names_state(void)
     take_words(&ids()->taken, text_format("%s_state %s_reset", ids()->prefix, ids()->prefix));
 }
 
+void names_training(int steps)
+{
+    static const char *const functions[] = {"state", "state_check", "saved_head", "load_weights",
+                                            "reset", "init",        "init_at",    "save"};
+    take_words(&ids()->taken, "state seed bytes at");
+    take_words(&ids()->tensors, "STATE SAVED");
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        take_words(&ids()->taken, text_format("%s_%s", ids()->prefix, functions[i]));
+    for (int i = 0; i < steps; i++)
+        take_words(&ids()->taken, text_format("%s_step_%d %s_step_%d_at", ids()->prefix, i, ids()->prefix, i));
+}
+
 bool c_is_macro(const char *identifier) { return !is_free(identifier, FILE_SCOPE); }
 
 void names_prefix(const char *p)

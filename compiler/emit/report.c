@@ -61,9 +61,9 @@ static void put_row(const Node *n, void *rows)
 
 void each_step(const Graph *g, void (*visit)(const Node *, void *), void *arg)
 {
-    static const char *const inside[] = {"then_branch", "else_branch", "body"};
+    static const char *const inside[] = {"then_branch", "else_branch", "body", "entry"};
     for (Node *n = g->first; n; n = n->next) {
-        if (!n->elided && (n->call.kernel || n->call.loop || n->op->flags & CONTROL))
+        if (!n->elided && !node_attr(n, "entry") && (n->call.kernel || n->call.loop || n->op->flags & CONTROL))
             visit(n, arg);
         for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
             const Attr *a = node_attr(n, inside[i]);
@@ -173,6 +173,8 @@ void put_report_table(Text *t, Model *m, const char *before)
              (long long)r.macs, constants()->inline_bytes + constants()->file_bytes, (long long)plan()->arena,
              (long long)plan()->bound);
     text_put(t, "%s\n", report_peak(m));
+    if (m->entries.n)
+        text_put(t, "%s state %lld B\n", before, (long long)state_bytes(m));
 }
 
 void report_model(Model *m)

@@ -139,6 +139,8 @@ static void put_model(Text *t, const Model *m)
     text_put(t, ", \"hash\": \"%016llx\"", (unsigned long long)m->hash);
     put_number(t, "nodes", m->n_nodes);
     put_number(t, "ir_version", m->ir_version);
+    if (m->training.n)
+        text_put(t, ", \"training\": %s", m->entries.n ? "true" : "false");
     text_put(t, "},\n\"target\": \"%s\",\n", opt()->target->name);
 }
 

@@ -114,6 +114,8 @@ static void put_totals(Text *t, const Facts *f)
     if (f->steps.n)
         put_peak(t, f, peak_step(f));
     text_put(t, "compute %lld MAC\n", (long long)f->macs);
+    if (f->model->training.n && !f->model->entries.n)
+        text_put(t, "%s\n", training_left_out);
 }
 
 void report_text(Text *t, const Facts *f)

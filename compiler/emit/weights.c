@@ -256,7 +256,7 @@ static const char found_beside[] =
     "#ifndef %s_WEIGHTS_FILE\n#define %s_WEIGHTS_FILE __FILE__ \".weights\"\n#endif\n";
 
 static const char in_memory[] = "static const unsigned char *%s_weights;\n\n"
-                                "int %s_load(const void *weights, size_t bytes)\n"
+                                "int %s(const void *weights, size_t bytes)\n"
                                 "{\n"
                                 "    if (!weights || (uintptr_t)weights %% %d != 0 || bytes != %s_WEIGHTS_BYTES ||\n"
                                 "        rt_hash((const unsigned char *)weights, bytes) != UINT64_C(0x%016llx))\n"
@@ -282,13 +282,16 @@ static void put_assembler(Text *t, const char *p, const char *u)
     text_put(t, in_assembler, p, u, u, u, p, p, p, u);
 }
 
+/* The function that the caller passes the weights to. */
+static const char *loader(const char *p) { return text_format(opt()->training ? "%s_load_weights" : "%s_load", p); }
+
 void put_weights(Text *t, const char *p)
 {
     const char *u = c_upper(p);
     if (constants()->in_file)
         text_put(t, "%s", little_endian);
     if (constants()->loaded)
-        text_put(t, in_memory, p, p, ALIGN, u, (unsigned long long)constants()->hash, p);
+        text_put(t, in_memory, p, loader(p), ALIGN, u, (unsigned long long)constants()->hash, p);
     else if (constants()->in_file)
         put_assembler(t, p, u);
 }
@@ -302,8 +305,8 @@ void put_weights_interface(Text *t, const char *p, const char *file)
              "/* To be called before the first run, with the contents of %s, aligned to %d, which must stay at this\n"
              " * address. Returns 0, or %s_BAD_WEIGHTS if their XXH64 is not that of this model's weights. */\n",
              c_comment(name(slash ? slash + 1 : file)), ALIGN, u);
-    text_put(t, "#define %s_WEIGHTS_BYTES %zu\nint %s_load(const void *weights, size_t bytes);\n\n", u,
-             constants()->file_bytes, p);
+    text_put(t, "#define %s_WEIGHTS_BYTES %zu\nint %s(const void *weights, size_t bytes);\n\n", u,
+             constants()->file_bytes, loader(p));
 }
 
 /* ---- the interface ----------------------------------------------------------------------------------------------- */
@@ -347,6 +350,9 @@ void write_constants(Model *m, const char *weights_path)
 {
     EACH_NODE (n, m->graph)
         add_call(&n->call);
+    for (int i = 0; i < m->states.n; i++)
+        if (!tensor_is_zero(m->states.at[i]->start->data))
+            add_constant(m->states.at[i]->start);
     for (int i = 0; i < m->graph->in.n; i++) {
         Value *v = m->graph->in.at[i];
         if (!v->default_only)

@@ -324,9 +324,10 @@ static void gradient_expand(Node *n)
 /* The value of this name that is visible at n; NULL: none, reported. */
 static Value *value_named(Node *n, Name name)
 {
-    for (const Node *m = n; m; m = m->graph->owner) {
-        Value *v = map_get(&m->graph->scope, name);
-        if (v && (!v->def || v->def->source->index < m->source->index))
+    const Node *m = n; /* NULL: outside of the algorithm of training information, which follows the model's graph */
+    for (const Graph *g = n->graph; g; m = g->owner, g = g->parent) {
+        Value *v = map_get(&g->scope, name);
+        if (v && (!v->def || !m || v->def->source->index < m->source->index))
             return v;
     }
     node_error(n, "there is no value '%s' before the node", printable(name));

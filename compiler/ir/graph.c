@@ -121,6 +121,8 @@ Dim value_storage_offset(const Value *v)
     return at;
 }
 
+bool graph_is_entry(const Graph *g) { return !g->parent || g->entry; }
+
 bool value_is_output(const Value *v)
 {
     for (int i = 0; i < v->uses.n; i++)

@@ -50,7 +50,9 @@ struct Value {
     bool pinned : 1;       /* something besides nodes has its address: not to be freed */
     bool maybe_dead : 1;   /* it lost a use and may have none; values_free decides */
     bool poisoned : 1;     /* an error was reported here: no follow-up messages */
+    bool sparse : 1;       /* an initializer that the file has as a sparse tensor */
     const Shape *shape;
+    struct Variable *state;        /* with --training: what it is the present value of, or becomes the next one of */
     TypeDesc *desc;                /* declared type (input, output, value_info), or NULL */
     struct Components *components; /* of a sequence or optional: container.h */
     Tensor *data;                  /* not NULL: constant (or, when data->symbolic, known integers) */
@@ -172,6 +174,7 @@ struct Graph {
     Graph *parent;             /* enclosing graph, whose names are visible */
     Node *owner;               /* node whose attribute it is */
     Nested place;              /* there; only set while EACH_NODE visits it */
+    struct Entry *entry;       /* with --training: the entry point whose body it is; or NULL */
     struct Function *function; /* the function whose body it is (not set in graphs nested in it) */
     Node *first, *last;
     VEC(Value *) in;
@@ -199,6 +202,38 @@ typedef struct Function {
     bool resolved; /* its nodes have their schemas */
 } Function;
 
+/* A binding of training information: a state variable's name, and the output that is assigned to it. */
+typedef struct Binding {
+    Name key, value;
+    const char *path;
+} Binding;
+typedef struct Training {
+    Graph *init, *algorithm; /* or NULL */
+    VEC(Binding) starts;     /* initialization_binding */
+    VEC(Binding) updates;    /* update_binding */
+    const char *path;
+} Training;
+
+/* A state variable: an initializer that a binding changes. */
+typedef struct Variable {
+    Name name;
+    Value *start;  /* the constant with which it starts */
+    int64_t bytes; /* of its elements */
+    const char *c; /* its field in the emitted struct */
+} Variable;
+
+/* An entry point of a compiled training model. Its graph belongs to a node of the model's graph, whose inputs are those of
+ * all entry points: a state variable is an input of each that uses it. */
+typedef struct Entry {
+    enum { ENTRY_INIT, ENTRY_STEP, ENTRY_RUN } kind;
+    int index; /* of a step */
+    Graph *graph;
+    VEC(Value *) in;      /* the caller's inputs */
+    VEC(Value *) state;   /* present value of each state variable; NULL: not used yet */
+    VEC(Name) out;        /* names of the caller's outputs, which are the graph's first ones */
+    VEC(Binding) updates; /* of the graph's further outputs, which are assigned to state variables after the run */
+} Entry;
+
 struct Model {
     const char *file; /* path as given, for messages */
     Name base;        /* base name of the file, for the banner */
@@ -214,8 +249,10 @@ struct Model {
         Name name;
         int64_t n;
     }) devices; /* only read with --strict */
-    VEC(struct Training { Graph *init, *algorithm; }) training;
-    VEC(struct Share { /* a and b share storage; copy: the node that copies b there, or NULL */
+    VEC(Training) training;
+    VEC(Variable *) states; /* with --training */
+    VEC(Entry *) entries;   /* the same; else none */
+    VEC(struct Share {      /* a and b share storage; copy: the node that copies b there, or NULL */
                        Value *a, *b;
                        Node *copy;
     }) shares;
@@ -257,6 +294,7 @@ int64_t max_bytes(const Value *v);        /* bytes at the upper bounds of its si
 Value *value_storage(const Value *v);     /* v itself if it is not part of another's */
 Dim value_storage_offset(const Value *v); /* bytes from its start to v */
 bool value_is_output(const Value *v);
+bool graph_is_entry(const Graph *g); /* does C call it: is it the model's graph, or with --training an entry point's? */
 const char *node_path(const Node *n);  /* "graph.node[3]"; "a node": made by the compiler */
 const char *node_place(const Node *n); /* `graph.node[3] "name" (Op)` */
 const char *value_place(const Value *v);

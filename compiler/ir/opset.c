@@ -235,6 +235,12 @@ void resolve_ops(Model *m)
     Resolver r = {.model = m, .imports = &m->imports};
     r.last = &r.unresolved;
     resolve_graph(m->graph, &r);
+    for (int i = 0; i < m->training.n && opt()->training; i++) {
+        if (m->training.at[i].init)
+            resolve_graph(m->training.at[i].init, &r);
+        if (m->training.at[i].algorithm)
+            resolve_graph(m->training.at[i].algorithm, &r);
+    }
     for (int i = 0; i < m->functions.n; i++) /* including functions that are never called */
         resolve_function(&r, m->functions.at[i]);
     for (const Unresolved *unresolved = r.unresolved; unresolved; unresolved = unresolved->next)

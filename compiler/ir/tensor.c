@@ -184,6 +184,17 @@ bool tensor_is_uniform(const Tensor *t)
     return size > width && !memcmp(t->data, (const char *)t->data + width, size - width);
 }
 
+bool tensor_is_zero(const Tensor *t)
+{
+    if (t->symbolic || t->type == STR)
+        return false;
+    const size_t n = tensor_size(t);
+    const char *b = tensor_data(t);
+    const bool zero = !n || (!b[0] && !memcmp(b, b + 1, n - 1));
+    tensor_drop(t);
+    return zero;
+}
+
 /* The bytes in which element *i is to be read; for a splat, *i becomes 0. */
 static const void *element_bytes(const Tensor *t, int64_t *i)
 {

@@ -35,6 +35,7 @@ Tensor *tensor_symbolic(Type type, Shape s);                      /* the same, w
 Tensor *tensor_lazy(Type type, Shape s);                          /* without data; the caller sets thunk */
 Tensor *tensor_new_fill(Type type, Shape s, const void *element); /* a splat of a copy of *element; s is constant */
 bool tensor_is_uniform(const Tensor *t);                          /* a splat, or all elements have equal bytes */
+bool tensor_is_zero(const Tensor *t);                             /* are all bytes 0? */
 Tensor *tensor_view(const Tensor *t, Shape s);                    /* the same elements under another shape */
 Tensor *tensor_ints(int n, const int64_t *v);                     /* I64, rank 1 */
 Tensor *tensor_dims(int n, const Dim *v);                         /* I64, rank 1; symbolic if some are expressions */

@@ -49,7 +49,7 @@ bool in_callers_buffer(const Value *v)
     if (v->input >= 0 || v->in_state)
         return true;
     for (int i = 0; i < v->uses.n; i++)
-        if (!v->uses.at[i].node && !v->uses.at[i].graph->parent)
+        if (!v->uses.at[i].node && graph_is_entry(v->uses.at[i].graph) && !v->state)
             return true;
     return false;
 }

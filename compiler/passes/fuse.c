@@ -57,8 +57,8 @@ static const char *why_not_alone(const Value *v)
     const Node *first = v->uses.at[0].node;
     for (int i = 0; i < v->uses.n; i++)
         if (!v->uses.at[i].node)
-            return v->uses.at[i].graph->parent ? "its result is also an output of its graph"
-                                               : "its result is also an output";
+            return graph_is_entry(v->uses.at[i].graph) ? "its result is also an output"
+                                                       : "its result is also an output of its graph";
         else if (v->uses.at[i].node != first)
             return text_format("its result has several readers, %s and %s", remark_node(first),
                                remark_node(v->uses.at[i].node));

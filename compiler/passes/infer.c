@@ -274,7 +274,7 @@ static Shape resolve_shape(Shape s)
 /* A run-time size may not exceed its declared size; if it does, the run returns an error. */
 static void bound_by(const Node *n, Symbol *s, int64_t max)
 {
-    if (s && !s->user && !n->graph->parent && max >= s->low && max < s->high)
+    if (s && !s->user && graph_is_entry(n->graph) && max >= s->low && max < s->high)
         s->high = max;
 }
 
@@ -336,7 +336,7 @@ static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
     s->seen = s->seen ? s->seen : v;
 }
 
-static bool is_model_output(const Value *v) { return !v->graph->parent && value_is_output(v); }
+static bool is_model_output(const Value *v) { return graph_is_entry(v->graph) && value_is_output(v); }
 
 /* Compares a value's declared type and shape with the inferred ones. */
 static void meet_declared(Node *n, Value *v)

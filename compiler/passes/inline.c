@@ -3,6 +3,7 @@
  * Requires: resolved. Leaves: no call of a model function. */
 #include <stdlib.h>
 
+#include "base/options.h"
 #include "ir/call.h"
 #include "ir/opset.h"
 #include "ir/remark.h"
@@ -144,6 +145,15 @@ Graph *graph_copy(Graph *g, Node *owner)
     return copy_graph(&c, g, owner);
 }
 
+void graph_append(Graph *g, Graph *from, Map *values)
+{
+    Inliner in = {.m = g->model};
+    Copy c = {.in = &in, .value = *values};
+    for (const Node *n = from->first; n; n = n->next)
+        copy_node(&c, n, g, NULL);
+    *values = c.value;
+}
+
 Node *node_copy(const Node *n, Graph *g, int k, Value *const *from, Value *const *to)
 {
     Inliner in = {.m = g->model};
@@ -219,12 +229,19 @@ static void bind_names(Graph *g)
             n->op->named(n);
 }
 
-void inline_functions(Model *m)
+void bind_named(Model *m)
 {
-    Inliner in = {.m = m};
     bind_names(m->graph);
     for (int i = 0; i < m->functions.n; i++)
         bind_names(m->functions.at[i]->body);
+    for (int i = 0; i < m->training.n && opt()->training; i++)
+        if (m->training.at[i].algorithm)
+            bind_names(m->training.at[i].algorithm);
+}
+
+void inline_functions(Model *m)
+{
+    Inliner in = {.m = m};
     inline_graph(m->graph, &in);
 }
 

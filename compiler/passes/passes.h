@@ -12,7 +12,13 @@ Value *cut_unknown(const Model *m, const char *tensor);
 Graph *graph_copy(Graph *g, Node *owner); /* a copy of a nested graph */
 /* A copy of n at the end of g; it, and the graphs in it, read to[i] for from[i]. */
 Node *node_copy(const Node *n, Graph *g, int k, Value *const *from, Value *const *to);
+/* Copies the nodes of `from` to the end of g; values: Value -> its copy, to which those of the nodes are added. */
+void graph_append(Graph *g, Graph *from, Map *values);
+void bind_named(Model *m);       /* attributes that name values of the graph become inputs */
 void inline_functions(Model *m); /* replaces calls of functions by their bodies */
+
+/* training.c */
+void join_training(Model *m); /* with --training: makes the model's graph one of entry points */
 
 /* fold.c */
 void fold(Node *n);         /* folds the results of an inferred node if they are known */

@@ -289,13 +289,14 @@ static void read_functions(Model *m, const Wire *w)
 
 /* ---- training information ---------------------------------------------------------------------------------------- */
 
-static bool is_initializer(const Graph *g, Name n)
+/* The initializer of this name; NULL: there is none. */
+static const Value *initializer(const Graph *g, Name n)
 {
     const Value *v = g ? map_get(&g->scope, n) : NULL;
-    return v && (v->data || v->fallback);
+    return v && (v->data || v->fallback) ? v : NULL;
 }
 
-/* Set of (graph, output name), as keys of output_key; a graph itself: its names were added */
+/* Map of (graph, output name), as keys of output_key; a graph itself: its names were added */
 PART(Map, outputs)
 
 static Name output_key(const Graph *g, Name n)
@@ -304,40 +305,60 @@ static Name output_key(const Graph *g, Name n)
     return name_bytes((const char *)parts, sizeof parts);
 }
 
-static bool is_output(const Graph *g, Name n)
+static const Value *output_named(const Graph *g, Name n)
 {
     if (g && !map_get(outputs(), g))
         for (int i = 0; i < g->out.n; i++)
             map_put(outputs(), output_key(g, g->out.at[i]->name), g->out.at[i]);
     if (g)
         map_put(outputs(), g, (void *)(uintptr_t)g);
-    return map_get(outputs(), output_key(g, n)) != NULL;
+    return g ? map_get(outputs(), output_key(g, n)) : NULL;
 }
 
-/* Checks bindings: pairs of an initializer and the output that becomes its new value. */
-static void check_bindings(Model *m, const Wire *w, const char *field, const Graph *from, const Graph *algorithm,
-                           const Path *p)
+/* Checks that the state variable b->key may become an output of `from`. */
+static void check_binding(const Model *m, const Binding *b, const Graph *from, const Graph *algorithm)
+{
+    const Value *key = initializer(m->graph, b->key), *value = output_named(from, b->value);
+    key = key ? key : initializer(algorithm, b->key);
+    if (!key)
+        error_at(b->path, "TRN-08", "the key '%s' is not an initializer", printable(b->key));
+    else if (key->sparse)
+        error_at(b->path, "TRN-28", "the key '%s' is a sparse initializer; state is dense", printable(b->key));
+    if (!from)
+        error_at(b->path, "TRN-07", "there is no graph whose output could be bound to '%s'", printable(b->key));
+    else if (!value && from == algorithm && (value = output_named(m->graph, b->value)) != NULL)
+        warn_strict(b->path, "TRN-09", "'%s' is an output of the model, not of the algorithm", printable(b->value));
+    else if (!value)
+        error_at(b->path, "TRN-09", "'%s' is not an output of the graph", printable(b->value));
+    const TypeDesc *is = key ? type_of_tensor(key->data ? key->data : key->fallback) : NULL;
+    const TypeDesc *becomes = value && value->data ? type_of_tensor(value->data) : value ? value->desc : NULL;
+    if (types_clash(is, becomes))
+        error_at(b->path, "TRN-18", "'%s' is %s, but '%s', which is bound to it, is %s", printable(b->key),
+                 type_text(is), printable(b->value), type_text(becomes));
+}
+
+typedef VEC(Binding) Bindings;
+
+/* Reads and checks bindings: pairs of an initializer and the output that becomes its new value. */
+static Bindings read_bindings(const Model *m, const Wire *w, const char *field, const Graph *from,
+                              const Graph *algorithm, const Path *p)
 {
     Map seen = {0};
+    Bindings list = {0};
     for (int i = 0; i < w->n; i++) {
         onnx_StringStringEntryProto entry = {0};
         const Path *q = AT(p, field, i);
         if (!wire_read(onnx_StringStringEntryProto_fields, w->list[i], &entry, q))
             continue;
-        Name key = wire_name(&entry.key), value = wire_name(&entry.value);
-        if (map_get(&seen, key))
-            error_path(q, "TRN-10", "the key '%s' is there twice", printable(key));
-        map_put(&seen, key, m);
-        if (!is_initializer(m->graph, key) && !is_initializer(algorithm, key))
-            error_path(q, "TRN-08", "the key '%s' is not an initializer", printable(key));
-        if (!from)
-            error_path(q, "TRN-07", "there is no graph whose output could be bound to '%s'", printable(key));
-        else if (!is_output(from, value) && from == algorithm && is_output(m->graph, value))
-            warn_strict(path_text(q), "TRN-09", "'%s' is an output of the model, not of the algorithm",
-                        printable(value));
-        else if (!is_output(from, value))
-            error_path(q, "TRN-09", "'%s' is not an output of the graph", printable(value));
+        const Binding b = {wire_name(&entry.key), wire_name(&entry.value), path_text(q)};
+        if (map_get(&seen, b.key))
+            error_path(q, "TRN-10", "the key '%s' is there twice", printable(b.key));
+        map_put(&seen, b.key, (void *)(uintptr_t)w);
+        check_binding(m, &b, from, algorithm);
+        vec_push(&list, b);
     }
+    map_free(&seen);
+    return list;
 }
 
 static void read_training(Model *m, const Wire *w)
@@ -348,7 +369,7 @@ static void read_training(Model *m, const Wire *w)
     for (int i = 0; i < w->n; i++) {
         onnx_TrainingInfoProto proto = {0};
         const Path *p = AT(NULL, "training_info", i);
-        struct Training t = {NULL, NULL};
+        Training t = {.path = path_text(p)};
         if (!wire_read(onnx_TrainingInfoProto_fields, w->list[i], &proto, p))
             continue;
         if (wire_has(&proto.initialization))
@@ -363,8 +384,11 @@ static void read_training(Model *m, const Wire *w)
                 error_at(t.algorithm->path, "TRN-15", "the name '%s' is one of the model's graph already",
                          printable(n));
         }
-        check_bindings(m, &proto.initialization_binding, "initialization_binding", t.init, t.algorithm, p);
-        check_bindings(m, &proto.update_binding, "update_binding", t.algorithm, t.algorithm, p);
+        Bindings starts =
+            read_bindings(m, &proto.initialization_binding, "initialization_binding", t.init, t.algorithm, p);
+        Bindings updates = read_bindings(m, &proto.update_binding, "update_binding", t.algorithm, t.algorithm, p);
+        memcpy(&t.starts, &starts, sizeof starts);
+        memcpy(&t.updates, &updates, sizeof updates);
         vec_push(&m->training, t);
     }
 }

@@ -39,7 +39,9 @@ void close_kept(void);
 /* parent: the graph that outer names refer to, or NULL; owner: the node whose attribute the graph is, or NULL. */
 Graph *read_graph(Model *m, Span s, const Path *p, Graph *parent, Node *owner);
 Graph *read_body(Model *m, const onnx_FunctionProto *f, Function *to, const Path *p);
-const Function *function_of(const Graph *g); /* in whose body g is, or NULL */
+const Function *function_of(const Graph *g);            /* in whose body g is, or NULL */
+bool types_clash(const TypeDesc *a, const TypeDesc *b); /* do two declarations contradict each other? */
+TypeDesc *type_of_tensor(const Tensor *t);
 Value *find_value(const Graph *g, Name n); /* the value that a name in g refers to, or NULL; check.c checks the order */
 /* Reads an AttributeProto of node n in g, with its nested graphs. False: wrong, and reported. */
 bool read_attr(Model *m, Span s, Attr *a, const Path *p, Graph *g, Node *n);

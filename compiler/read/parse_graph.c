@@ -35,7 +35,7 @@ const Function *function_of(const Graph *g)
 static bool is_main(const Graph *g) { return !g->owner && !g->function && !(g->parent && g->parent->function); }
 
 /* Do two declarations contradict each other? */
-static bool types_clash(const TypeDesc *a, const TypeDesc *b)
+bool types_clash(const TypeDesc *a, const TypeDesc *b)
 {
     if (!a || !b)
         return false;
@@ -52,7 +52,7 @@ static bool types_clash(const TypeDesc *a, const TypeDesc *b)
     return types_clash(a->of, b->of);
 }
 
-static TypeDesc *type_of_tensor(const Tensor *t)
+TypeDesc *type_of_tensor(const Tensor *t)
 {
     TypeDesc *d = NEW(TypeDesc);
     d->form = TENSOR;
@@ -141,7 +141,7 @@ static void read_inputs(Graph *g, const Wire *w, const Path *p)
         Value *v = declare(g, q.name);
         v->desc = d;
         v->poisoned = error_count() > errors;
-        set_type(v, is_main(g) && !g->parent);
+        set_type(v, is_main(g) && (!g->parent || opt()->training));
         vec_push(&g->in, v);
     }
 }
@@ -212,8 +212,10 @@ static void read_initializers(Graph *g, const onnx_GraphProto *proto, const Path
         Tensor *t = read_sparse(g->model, proto->sparse_initializer.list[i], q, &n);
         if (n && !n->n)
             error_path(q, "SPA-08", "the name is missing (it is that of the values)");
-        else if (n)
+        else if (n) {
             add_initializer(g, n, t, q);
+            ((Value *)map_get(&g->scope, n))->sparse = true;
+        }
     }
 }
 

@@ -21,7 +21,7 @@ A .spec file is text. A keyword begins a line; lines indented by four spaces go 
     c REGEX, h REGEX, dump REGEX   must match in the C, the header, the parsed graph; not REGEX: must match in neither C nor header
     see NAME         a case of tests/error
     none WHY         requires nothing of a compiler
-    training WHY     requires training
+    learn PYTHON     with --training: the emitted C is m, an object of tests/training/learner.py; may assert
 """
 import ctypes
 import fnmatch
@@ -45,6 +45,8 @@ from onnx import TensorProto, helper, numpy_helper
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "error"))
 import run as errors  # noqa: E402
+sys.path.insert(0, str(HERE.parent / "training"))
+from learner import Learner  # noqa: E402
 
 # The number of rows; those of DTY are numbered from 0.
 ROWS = {"CON": 7, "VER": 16, "MOD": 11, "SEM": 7, "MET": 10, "OPS": 21, "GRA": 18, "NAM": 16, "IO": 19, "VIN": 9, "NOD": 15,
@@ -54,7 +56,7 @@ IDS = [f"{group}-{i:02}" for group, n in ROWS.items() for i in range(group != "D
 
 ONNXCC = os.path.abspath(os.path.join(os.environ.get("B", "build"), "onnxcc"))
 LISTS = ("out", "in", "error", "warns", "strict", "same", "differs", "c", "h", "dump", "not", "see")
-WORDS = LISTS + ("model", "function", "edit", "for", "with", "file", "includes", "pedantic", "trigraphs", "again", "by", "status", "none", "training")
+WORDS = LISTS + ("model", "function", "edit", "for", "with", "file", "includes", "pedantic", "trigraphs", "again", "by", "status", "none", "learn")
 C_TYPES = {"float": np.float32, "double": np.float64, "onnxcc_string": None}
 
 
@@ -246,7 +248,8 @@ class Trial:
         return eval(python.strip(), {"np": np, "ml": ml_dtypes, "m": self.m, "helper": helper, "TensorProto": TensorProto, **self.space, **names})
 
     def onnxcc(self, *arguments):
-        p = errors.run_one(ONNXCC, self.case_limits, self.folder, " ".join([self.file, self.case.one("with", ""), *arguments]))
+        training = ["--training"] * bool(self.case.all("learn"))
+        p = errors.run_one(ONNXCC, self.case_limits, self.folder, " ".join([self.file, self.case.one("with", ""), *training, *arguments]))
         return p.returncode, p.stderr.decode(errors="backslashreplace"), p.stdout.decode(errors="backslashreplace")
 
     class case_limits:
@@ -351,7 +354,9 @@ class Trial:
             _, out, _ = self.onnxcc("-d p -o dump.c")
             if not re.search(pattern, out):
                 raise Wrong(f"dump {pattern}: not found in\n{out}")
-        if self.case.one("by") is not None:
+        if self.case.one("learn") is not None:
+            apart(lambda: self.learn(h))
+        elif self.case.one("by") is not None:
             apart(lambda: self.run_c(h))
         elif self.case.all("out"):
             names = self.values()
@@ -373,6 +378,10 @@ class Trial:
         if p.returncode:
             raise Wrong(f"the C does not compile:\n{p.stderr}")
         return ctypes.CDLL(os.path.join(self.folder, "s.so"))
+
+    def learn(self, h):
+        lib = self.build()
+        exec(self.case.one("learn"), {"np": np, "equal": equal, "f": np.float32, "m": Learner(lib, h), "lib": lib, "h": h, **self.space})
 
     def run_c(self, h):
         lib = self.build()
@@ -450,7 +459,7 @@ def problem(case):
         wrong = see(name)
         if wrong:
             return wrong
-    if case.all("see") or case.all("none") or case.all("training"):
+    if case.all("see") or case.all("none"):
         return None
     name, _, values = case.one("for", "_ in [0]").partition(" in ")
     for v in eval(values, {"np": np, "TensorProto": TensorProto}):
@@ -482,14 +491,13 @@ def main():
     for case, wrong in zip(chosen, found):
         if wrong:
             print(f"{case.file.name}:{case.line}: {case.row} {case.title}\n" + textwrap.indent(wrong.rstrip("\n"), "  "))
-    apart = rows_of(cases, "none") | rows_of(cases, "training")
-    covered = {c.row for c in chosen} - apart
+    covered = {c.row for c in chosen} - rows_of(cases, "none")
     held = covered - {c.row for c, wrong in zip(chosen, found) if wrong}
     missing = [i for i in IDS if i not in {c.row for c in cases}]
     if patterns == ["*"] and missing:
         print("no case for", *missing)
     print(f"rows covered {len(covered)} of {len(IDS) - len(rows_of(cases, 'none'))}, held {len(held)}; "
-          f"{len(rows_of(cases, 'training'))} wait for training, {len(rows_of(cases, 'none'))} ask nothing of a compiler")
+          f"{len(rows_of(cases, 'none'))} ask nothing of a compiler")
     failed = sum(map(bool, found))
     print(f"spec: {len(found) - failed} passed, {failed} failed")
     return bool(failed)
