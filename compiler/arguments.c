@@ -152,6 +152,7 @@ static void set_single(const char *value) { opt()->single = !value; }
 static void set_training(const char *value) { opt()->training = !value; }
 static void set_strict(const char *value) { opt()->strict = !value; }
 static void set_verbose(const char *value) { opt()->verbose = !value; }
+static void set_ticks(const char *s) { opt()->ticks = s; }
 static void set_profile(const char *value) { opt()->profile = !value; }
 static void set_check(const char *value) { opt()->check = !value; }
 static void set_no_banner(const char *value) { opt()->no_banner = !value; }

@@ -16,6 +16,7 @@ typedef struct Options {
     int64_t channel_block;   /* 8 or 16; 0: not given */
     const char *list_ops;    /* format: "text", "markdown" or "json"; NULL: not given */
     const char *custom_stub; /* a file to start from; NULL: none */
+    const char *ticks;       /* a file of ticks for the report; NULL: none */
     const char *depend;      /* the dependency file; NULL: none */
     bool as_struct, single, verbose, strict, profile, check, no_banner, training;
     bool on_disk; /* the model is a file that can be read again */

@@ -246,6 +246,7 @@ const Facts *find_facts(Model *m)
         add_edges(&s, i);
     find_use(&s);
     add_remarks(&s);
+    f->ticks = read_ticks(f->steps.n);
     return f;
 }
 

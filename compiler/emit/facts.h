@@ -35,6 +35,12 @@ typedef struct RemarkFacts {
     int step;
 } RemarkFacts;
 
+typedef struct Ticks { /* measured, of all runs together */
+    int64_t runs;
+    const char *unit, *by; /* "ns", "cycles"; what measured it */
+    VEC(int64_t) step;
+} Ticks;
+
 typedef struct Facts {
     Model *model;
     VEC(StepFacts) steps;
@@ -42,10 +48,13 @@ typedef struct Facts {
     VEC(RemarkFacts) remarks; /* on what was not done, and why; if remarks were kept */
     int64_t weights, macs, inputs, outputs, state;
     int stack;
+    const Ticks *ticks; /* NULL: not measured */
 } Facts;
 
 const Facts *find_facts(Model *m);
-int64_t facts_ram(const Facts *f); /* arena, inputs, outputs, states and stack */
+const Ticks *read_ticks(int steps);        /* ticks.c: of --ticks; NULL: none */
+double ticks_of(const Facts *f, int step); /* of one run */
+int64_t facts_ram(const Facts *f);         /* arena, inputs, outputs, states and stack */
 
 void report_text(Text *t, const Facts *f);
 void report_json(Text *t, const Facts *f);

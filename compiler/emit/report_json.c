@@ -119,6 +119,8 @@ static void put_step(Text *t, const Facts *f, int i)
     put_number(t, "read", s->read);
     put_number(t, "written", s->written);
     put_number(t, "arena", s->arena);
+    if (f->ticks)
+        put_number(t, "ticks", f->ticks->step.at[i]);
     put_number(t, "stack", s->stack);
     if (s->owner >= 0)
         put_number(t, "inside", s->owner);
@@ -188,6 +190,13 @@ void report_json(Text *t, const Facts *f)
     put_interface(t, f, "inputs", REGION_INPUT);
     put_interface(t, f, "outputs", REGION_OUTPUT);
     text_put(t, "}");
+    if (f->ticks) {
+        text_put(t, ",\n\"profile\": {\"runs\": %lld, ", (long long)f->ticks->runs);
+        put_string(t, "unit", name(f->ticks->unit));
+        text_put(t, ", ");
+        put_string(t, "by", name(f->ticks->by));
+        text_put(t, "}");
+    }
     PUT_LIST(t, "steps", f->steps.n, put_step(t, f, i));
     PUT_LIST(t, "tensors", f->tensors.n, put_tensor(t, &f->tensors.at[i]));
     PUT_LIST(t, "remarks", f->remarks.n, put_remark(t, &f->remarks.at[i]));

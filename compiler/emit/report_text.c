@@ -54,13 +54,36 @@ static const char *shape(const Node *n, size_t width)
     return c_tail(name(text_format("%.*s", (int)strlen(s) - 2, s + 1)), width);
 }
 
-static void put_step(Text *t, const Facts *f, int i, bool peak)
+/* "1.23ms", or a number of other units. */
+static const char *duration(const Facts *f, double n)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    int i = 0;
+    if (strcmp(f->ticks->unit, "ns"))
+        return figure((int64_t)n);
+    for (; n >= 999.5 && i < 3; i++)
+        n /= 1000;
+    return text_format(n >= 99.95 ? "%.0f%s" : n >= 9.995 ? "%.1f%s" : "%.2f%s", n, units[i]);
+}
+
+static double all_ticks(const Facts *f)
+{
+    double sum = 0;
+    for (int i = 0; i < f->steps.n; i++)
+        sum += ticks_of(f, i);
+    return sum;
+}
+
+static void put_step(Text *t, const Facts *f, int i, bool peak, double time)
 {
     const StepFacts *s = &f->steps.at[i];
     const int indent = s->depth < 4 ? s->depth : 4;
-    text_put(t, "%5d %*s%-*.*s %-19s %-13s %7s %7s%s%7s\n", i, indent, "", 16 - indent, 16 - indent,
-             operators(s->node, 16 - indent), node_name(s->node, 19), shape(s->node, 13), figure(s->node->macs),
-             figure(s->weights), peak ? "*" : " ", figure(s->arena));
+    text_put(t, "%5d %*s%-*.*s %-19s %-13s %7s ", i, indent, "", 16 - indent, 16 - indent,
+             operators(s->node, 16 - indent), node_name(s->node, 19), shape(s->node, 13), figure(s->node->macs));
+    if (f->ticks)
+        text_put(t, "%7s %6.1f%%\n", duration(f, ticks_of(f, i)), time > 0 ? 100 * ticks_of(f, i) / time : 0);
+    else
+        text_put(t, "%7s%s%7s\n", figure(s->weights), peak ? "*" : " ", figure(s->arena));
 }
 
 static int peak_step(const Facts *f)
@@ -116,6 +139,9 @@ static void put_totals(Text *t, const Facts *f)
     text_put(t, "compute %lld MAC\n", (long long)f->macs);
     if (f->model->training.n && !f->model->entries.n)
         text_put(t, "%s\n", training_left_out);
+    if (f->ticks)
+        text_put(t, "time    %s, the mean of %lld runs%s%s\n", duration(f, all_ticks(f)), (long long)f->ticks->runs,
+                 *f->ticks->by ? ", by " : "", c_tail(name(f->ticks->by), 32));
 }
 
 void report_text(Text *t, const Facts *f)
@@ -123,10 +149,12 @@ void report_text(Text *t, const Facts *f)
     const Model *m = f->model;
     text_put(t, "%s: %d nodes in %d steps of C (IR %lld, for %s)\n\n", c_tail(m->base, 32), m->n_nodes, f->steps.n,
              (long long)m->ir_version, opt()->target->name);
-    text_put(t, " step operator         node                output            MAC weights   arena\n");
+    text_put(t, " step operator         node                output            MAC %s\n",
+             f->ticks ? "   time   share" : "weights   arena");
+    const double time = f->ticks ? all_ticks(f) : 0;
     const int peak = f->steps.n ? peak_step(f) : -1;
     for (int i = 0; i < f->steps.n; i++)
-        put_step(t, f, i, i == peak && f->steps.at[i].arena);
+        put_step(t, f, i, i == peak && f->steps.at[i].arena, time);
     put_totals(t, f);
     text_put(t, "onnxcc: flash=%lld arena=%lld stack=%d macs=%lld nodes=%d\n", (long long)f->weights,
              (long long)plan()->arena, f->stack, (long long)f->macs, f->steps.n);

@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+import figures
 from checks import check
 
 BUILD = pathlib.Path(os.environ["B"])
@@ -78,7 +79,9 @@ def small():
     info = [helper.make_tensor_value_info(n, 1, s) for n, s in ((x, [1, 8]), (y, [1, 1]))]
     graph = helper.make_graph(nodes, "g", info[:1], info[1:], weights)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), WORK / "hostile.onnx")
-    text = page(WORK / "hostile.onnx", "hostile", "--prefix", "hostile")
+    steps = len(json.loads(figures.report(WORK / "hostile.onnx", "json"))["steps"])
+    (WORK / "ticks").write_text("runs 2\nunit ns\nby <b>\n" + "".join(f"{4000 * i}\n" for i in range(steps)))
+    text = page(WORK / "hostile.onnx", "hostile", "--prefix", "hostile", "--ticks", WORK / "ticks")
     outside = re.sub(r'<script type="application/json".*?</script>', "", text, flags=re.S)
     check(not re.search(r"https?:|\bsrc=|@import|url\(|fetch\(|XMLHttp", outside), "the page needs the network")
     report = json.loads(re.search(r'<script type="application/json" id="report">(.*?)</script>', text, re.S)[1])
@@ -87,7 +90,8 @@ def small():
     dom = Dom(drawn("hostile", text, f"""
         document.querySelector('#arena [data-t="{pointed}"]').dispatchEvent(new Event('mouseover', {{bubbles: true}}));
         document.querySelector('th[data-k=written]').click(); document.querySelector('#table tr[data-s="1"]').click();"""))
-    rows = [e[2] for e in dom.find("tr") if "data-s" in e[1]]
+    rows = [e[2] for e in sorted((e for e in dom.find("tr") if "data-s" in e[1]), key=lambda e: int(e[1]["data-s"]))]
+    check(all(f"{2 * i} \u00b5s" in r for i, r in enumerate(rows) if i), f"hostile: times: {rows}")
     check(len(rows) == len(report["steps"]) and all(any(n in r for r in rows) for n in (a, b, c, d, y)), f"hostile: the table's rows: {rows}")
     boxes = {e[1]["data-s"] for e in dom.find("rect") if "data-s" in e[1]}
     check(boxes == {str(i) for i in range(len(report["steps"]))}, f"hostile: the graph's boxes: {boxes}")

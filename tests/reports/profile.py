@@ -1,4 +1,5 @@
 """--profile: the ticks of each step where the C is compiled to count them, the same machine code where it is not."""
+import json
 import os
 import pathlib
 import shutil
@@ -66,6 +67,24 @@ def counted(how, cc, *runner):
     return [(int(line.split(" ", 1)[0]), line.split(" ", 1)[1]) for line in p.stdout.splitlines()]
 
 
+def shown(loop):
+    """The report with measured ticks: what the program above printed."""
+    (loop / "ticks").write_text("runs 3\nunit ns\nby a test\n" + run("./main", cwd=loop).stdout)
+    options = ["--prefix", "m", "--ticks", loop / "ticks"]
+    r = json.loads(figures.report(WORK / "looping.onnx", "json", *options) or "{}")
+    check(r and not list(figures.SCHEMA.iter_errors(r)), "--ticks: not by the schema")
+    if r:
+        check(r["profile"] == {"runs": 3, "unit": "ns", "by": "a test"}, f"--ticks: {r['profile']}")
+        check([s["ticks"] for s in r["steps"]] == [6, 24, 21, 21, 3], f"--ticks: {[s['ticks'] for s in r['steps']]}")
+    text = figures.report(WORK / "looping.onnx", "text", *options) or ""
+    check("time    25.0ns, the mean of 3 runs, by a test" in text and all(len(line) <= 80 for line in text.splitlines()), f"--ticks: {text}")
+    for bad, says in (("runs 0\n", "no runs"), ("1 a\n2 b\n", "2 steps, the C has 5"), ("one\n", "ticks:1: expected the ticks"),
+                      ("-1\n", "ticks:1: expected"), ("9" * 40 + "\n", "ticks:1: expected")):
+        (loop / "ticks").write_text(bad)
+        p = run(BUILD / "onnxcc", WORK / "looping.onnx", "-o", "-", "--report", *options)
+        check(p.returncode == 1 and says in p.stderr, f"--ticks {bad!r}: {p.returncode} {p.stderr}")
+
+
 def profile():
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
@@ -85,6 +104,7 @@ def profile():
     check(ticks == {"first": 6, "round": 3 * 8, "inner": 3 * 7, "second": 3 * 7, "last": 3}, f"--profile: {ticks}")
     narrow = counted("a clock of 32 bits", ["gcc", "-DM_CLOCK", "-DM_TICK=uint32_t"])
     check({n.split(" ", 1)[1]: k for k, n in narrow} == ticks, f"--profile, 32 bits: {narrow}")
+    shown(loop)
     for how, cc, *runner in (("gcc", ["gcc"]), ("clang", ["clang-14"]), ("aarch64", AARCH64, "qemu-aarch64")):
         found = counted(how, cc, *runner)
         check(len(found) == 5 and sum(n for n, _ in found) > 0, f"--profile, {how}: {found}")
