@@ -8,7 +8,7 @@ CFLAGS ?= -O2 -g
 WARN = -Wall -Wextra -Wshadow -Wmissing-prototypes
 B ?= build
 
-ROOMS = base ir read passes ops gradient memory emit
+ROOMS = base ir read passes ops gradient memory emit verify
 SOURCES = $(wildcard compiler/*.c $(ROOMS:%=compiler/%/*.c))
 # A kernel's header contains REGISTER_KERNEL or REGISTER_FALLIBLE; the others are the base of the kernels.
 KERNELS = $(notdir $(shell grep -lE '^(REGISTER_KERNEL|REGISTER_FALLIBLE)' runtime-min/*.h))
@@ -23,6 +23,13 @@ ifeq ($(shell pkg-config --exists $(CODEC_LIBS) 2>/dev/null && echo yes),yes)
 CODECS = $(B)/onnxcc-codecs.o
 CODEC_LINK := $(shell pkg-config --libs $(CODEC_LIBS))
 LIBS += $(CODEC_LINK)
+endif
+
+# The library for .npz files (onnxcc verify), where it is installed.
+ifeq ($(shell pkg-config --exists libzip 2>/dev/null && echo yes),yes)
+ZIP_CFLAGS := -DHAVE_LIBZIP $(shell pkg-config --cflags libzip)
+ZIP_LINK := $(shell pkg-config --libs libzip)
+LIBS += $(ZIP_LINK)
 endif
 
 # The library's objects are position-independent, for shared libraries, and export its interface alone.
@@ -50,7 +57,7 @@ $(B)/onnxcc: $(OBJECTS) $(HOST_KERNELS) $(PB)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # One object, so that all of its operators and kernels come with it.
-$(B)/libonnxcc.a: $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
+$(B)/libonnxcc.a: $(filter-out $(B)/main.o $(B)/verify/%.o,$(OBJECTS)) $(HOST_KERNELS) $(PB)
 	$(MAKES)
 	$(CC) -r -nostdlib -o $(B)/libonnxcc.o $^
 	$(OBJCOPY) --keep-global-symbol=onnxcc_compile --keep-global-symbol=onnxcc_version $(B)/libonnxcc.o
@@ -64,6 +71,7 @@ $(B)/libonnxcc-rt.a: $(LIBRARY)
 
 # Results of the scalar functions in the compiler have the bits of the emitted code, too.
 $(B)/ir/scalar.o: CFLAGS += -O3 -ffp-contract=off
+$(B)/verify/numpy.o: CFLAGS += $(ZIP_CFLAGS)
 $(B)/%.o: compiler/%.c Makefile | $(B)/onnx.pb.h $(ROOMS:%=$(B)/%)
 	$(MAKES)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
@@ -83,8 +91,8 @@ $(B)/onnx.pb.o: $(B)/onnx.pb.c
 	$(MAKES)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -c -o $@ $<
 
-# Texts embedded in onnxcc: the templates, and the runtime for --single.
-TEXTS = $(wildcard runtime-min/*.h runtime-min/*.def templates/*.in)
+# Texts embedded in onnxcc: the templates, the runtime for --single, the programs of onnxcc verify.
+TEXTS = $(wildcard runtime-min/*.h runtime-min/*.def templates/*.in runtime-hosted/verify_*.c)
 $(B)/embedded.c: $(TEXTS) Makefile | $(B)
 	@{ echo '#include "emit/emit.h"'; echo 'const Embedded embedded[] = {'; for f in $(TEXTS); do \
 	  echo "{\"$${f##*/}\","; sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $$f; echo '},'; done; \

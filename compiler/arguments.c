@@ -157,6 +157,30 @@ static void set_profile(const char *value) { opt()->profile = !value; }
 static void set_check(const char *value) { opt()->check = !value; }
 static void set_no_banner(const char *value) { opt()->no_banner = !value; }
 
+static double tolerance_option(const char *s, const char *option)
+{
+    char *end;
+    const double v = strtod(s, &end);
+    if (end == s || *end || !(v >= 0))
+        usage("--%s %s: expected a number, such as 1e-3", option, s);
+    return v;
+}
+
+static int64_t whole_number(const char *s, const char *option)
+{
+    const char *end;
+    const int64_t v = number(s, &end, option);
+    if (*end)
+        usage("--%s %s: expected a number", option, s);
+    return v;
+}
+
+static void set_rtol(const char *s) { opt()->tolerance.relative = tolerance_option(s, "rtol"); }
+static void set_atol(const char *s) { opt()->tolerance.absolute = tolerance_option(s, "atol"); }
+static void set_ort(const char *s) { opt()->ort = s; }
+static void set_seed(const char *s) { opt()->seed = whole_number(s, "seed"); }
+static void set_timeout(const char *s) { opt()->timeout = whole_number(s, "timeout"); }
+
 static void set_weights(const char *s)
 {
     static const char *const names[] = {"auto", "inline", "incbin", "file"};
@@ -239,12 +263,14 @@ static bool needs_value(const OptionRow *row) { return row->argument && *row->ar
 
 typedef struct Words {
     const char *const *next; /* the words not read yet, followed by NULL */
-    bool command;
+    Caller caller;
 } Words;
 
 static void apply(const OptionRow *row, const char *value, const Words *w)
 {
-    if (row->command && !w->command)
+    if (row->command == BY_VERIFY && w->caller != BY_VERIFY)
+        usage("--%s is an option of onnxcc verify", row->name);
+    if (row->command && w->caller == BY_LIBRARY)
         usage("--%s is an option of the command alone", row->name);
     row->set(value);
 }
@@ -310,8 +336,12 @@ static void read_letters(const char *s, Words *w)
     }
 }
 
-static void read_model_word(const char *s)
+static void read_model_word(const char *s, const Words *w)
 {
+    if (opt()->model && w->caller == BY_VERIFY && !opt()->data) {
+        opt()->data = s;
+        return;
+    }
     if (opt()->model)
         usage("one model at a time: '%s' and '%s' were given", opt()->model, s);
     opt()->model = s;
@@ -367,15 +397,18 @@ static void check_output(void)
               printable(name(file)));
 }
 
-void read_arguments(const char *const *word, bool command)
+void read_arguments(const char *const *word, Caller caller)
 {
-    Words w = {word, command};
+    Words w = {word, caller};
     bool more = true; /* false after "--" */
     opt()->target = target_find("generic");
+    opt()->tolerance = (Tolerance){1e-3, 1e-5};
+    opt()->seed = 1;
+    opt()->timeout = 60;
     while (*w.next) {
         const char *s = *w.next++;
         if (!more || *s != '-' || !s[1])
-            read_model_word(s);
+            read_model_word(s, &w);
         else if (!strncmp(s, "-MF", 3) && s[3])
             set_depend(s + 3);
         else if (s[1] == 'M')
@@ -391,6 +424,10 @@ void read_arguments(const char *const *word, bool command)
         list_and_end(opt()->list_ops);
     if (!opt()->model)
         usage("no model given");
+    if (caller == BY_VERIFY && !strcmp(opt()->model, "-"))
+        usage("onnxcc verify needs a file: it reads the model several times");
+    if (caller == BY_VERIFY)
+        return;
     if (!opt()->output)
         opt()->output = default_output(opt()->model);
     check_output();

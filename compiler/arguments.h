@@ -3,16 +3,18 @@
 
 #include <stdbool.h>
 
-/* Sets this run's Options from words, an array that ends with NULL. A wrong word ends the run with exit 2. command:
- * allows the options that print something and end the process. */
-void read_arguments(const char *const *word, bool command);
+typedef enum Caller { BY_LIBRARY, BY_COMMAND, BY_VERIFY } Caller;
+
+/* Sets this run's Options from words, an array that ends with NULL. A wrong word ends the run with exit 2. The
+ * library may not use the options that print something and end the process. */
+void read_arguments(const char *const *word, Caller caller);
 
 /* A row of options.def, which explains the members; or, if there is no `set`, the title of a group. */
 typedef struct OptionRow {
     const char *name;
     char letter;
     const char *argument, *values;
-    bool command;
+    int command; /* true: the library refuses it; BY_VERIFY: everybody but onnxcc verify */
     void (*set)(const char *value);
     const char *help;
 } OptionRow;

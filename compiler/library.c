@@ -36,7 +36,7 @@ static void compile(void *request)
     error_to(tell, request);
     output_to(give, request);
     opt()->model = model;
-    read_arguments(r->options ? r->options : none, false);
+    read_arguments(r->options ? r->options : none, BY_LIBRARY);
     write_model(parse_bytes(model, r->model, r->model_size, r->folder));
 }
 

@@ -103,6 +103,8 @@ static _Noreturn void leave(int code)
     exit(code);
 }
 
+void stop_run(int code) { leave(code); }
+
 int error_catch(void (*f)(void *), void *arg)
 {
     jmp_buf here, *const outer = diagnostics()->exit;

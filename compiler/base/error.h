@@ -29,7 +29,8 @@ bool message_at(Severity severity, const char *path, const char *code, const cha
     __attribute__((format(printf, 4, 5)));
 #define note_help(...) note_help_text(text_format(__VA_ARGS__)) /* a help: line after the last message */
 void note_help_text(const char *s);
-void stop_on_errors(void); /* ends the run (exit 1) if any error was counted */
+void stop_on_errors(void);              /* ends the run (exit 1) if any error was counted */
+_Noreturn void stop_run(int exit_code); /* ends the run without a message */
 _Noreturn void fail(int exit_code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define usage(...) end_run(EXIT_USAGE, SAY_USAGE, __VA_ARGS__)
 #define bug(...) end_run(EXIT_BUG, SAY_BUG, __VA_ARGS__) /* asks to report it */

@@ -6,6 +6,12 @@
 
 typedef enum Weights { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE } Weights;
 typedef enum Report { REPORT_NONE, REPORT_TEXT, REPORT_JSON, REPORT_HTML } Report;
+/* got and expected are alike if |got - expected| <= absolute + relative * |expected|. For integers only `absolute`
+ * counts; strings must be equal. For floats of less than 32 bits `relative` is 4 units in the last place more. */
+typedef struct Tolerance {
+    double relative, absolute;
+} Tolerance;
+
 typedef struct Options {
     const char *model, *output, *prefix, *dump, *eval_dir, *eval_out;
     const Target *target;
@@ -13,7 +19,10 @@ typedef struct Options {
     int64_t max_ram, max_flash, max_stack; /* budgets in bytes; 0: none */
     Weights weights;
     Report report;
-    int64_t channel_block;   /* 8 or 16; 0: not given */
+    int64_t channel_block;  /* 8 or 16; 0: not given */
+    const char *data, *ort; /* of onnxcc verify; NULL: not given */
+    Tolerance tolerance;
+    int64_t seed, timeout;   /* of a program, in seconds */
     const char *list_ops;    /* format: "text", "markdown" or "json"; NULL: not given */
     const char *custom_stub; /* a file to start from; NULL: none */
     const char *ticks;       /* a file of ticks for the report; NULL: none */

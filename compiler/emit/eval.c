@@ -217,6 +217,13 @@ static void eval_nodes(Eval *e, Graph *g)
     }
 }
 
+void eval_check(Model *m, Tensor *const *in)
+{
+    Eval e = {.m = m, .in = in};
+    scopes_begin();
+    read_inputs(&e);
+}
+
 void eval_graph(Model *m, Tensor *const *in, Tensor **out)
 {
     Graph *g = m->graph;
@@ -289,7 +296,7 @@ static bool compare_output(Text *t, const Tensor *got, Name output, const char *
         text_put(t, "; nothing to compare with\n");
         return true;
     }
-    const Difference d = tensor_difference(got, read_tensor_file(file), DEFAULT_TOLERANCE);
+    const Difference d = tensor_difference(got, read_tensor_file(file), opt()->tolerance);
     text_put(t, ", ");
     put_difference(t, got, &d);
     if (d.count)

@@ -1,21 +1,16 @@
 /* difference.h - how far apart two tensors are. */
 #pragma once
 
+#include "base/options.h"
 #include "ir/tensor.h"
-
-/* got and expected are alike if |got - expected| <= absolute + relative * |expected|. For integers only `absolute`
- * counts; strings must be equal. For floats of less than 32 bits `relative` is 4 units in the last place more. */
-typedef struct Tolerance {
-    double relative, absolute;
-} Tolerance;
-#define DEFAULT_TOLERANCE ((Tolerance){1e-3, 1e-5})
 
 typedef struct Difference {
     const char *unlike; /* why they cannot be compared: "float [2], not float [3]"; or NULL */
     int64_t first;      /* the first element beyond the tolerance; -1: none */
     int64_t count;      /* ... and how many there are */
-    double absolute, relative;
-    uint64_t ulps; /* of floats: representable values between the two */
+    double absolute;    /* the largest error */
+    double relative; /* the largest, and the most representable values between the two: only of floats so large that */
+    uint64_t ulps;   /* the relative tolerance is the larger one */
 } Difference;
 
 Difference tensor_difference(const Tensor *got, const Tensor *expected, Tolerance within);

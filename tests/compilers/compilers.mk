@@ -31,7 +31,7 @@ test-bytes: setup all
 	@tests/compilers/arm64 $(CACHE)
 	@$(MAKE) --no-print-directory --silent -j$$(nproc) B=$(B)/bytes HOST=$(B)/bytes/host CC=clang-14 CFLAGS='-O0 -funsigned-char' \
 		$(B)/bytes/onnxcc
-	@$(MAKE) --no-print-directory --silent -j$$(nproc) B=$(AARCH64) HOST=$(AARCH64)/host CODECS= CODEC_LINK= CC=aarch64-linux-gnu-gcc \
+	@$(MAKE) --no-print-directory --silent -j$$(nproc) B=$(AARCH64) HOST=$(AARCH64)/host CODECS= CODEC_LINK= ZIP_CFLAGS= ZIP_LINK= CC=aarch64-linux-gnu-gcc \
 		CFLAGS='-O1 -isystem $(ARM64)/include' LDFLAGS='-static -L$(ARM64)/lib/aarch64-linux-gnu' $(AARCH64)/onnxcc
 	@CACHE=$(CACHE) $(PYTHON) tests/compilers/bytes.py $(B)/onnxcc $(B)/bytes/onnxcc 1 'qemu-aarch64 $(AARCH64)/onnxcc' $(AARCH64_EVERY) \
 		--turn $(OLD_TURN)

@@ -1,8 +1,9 @@
-"""Tests of --tap, --until, --from and --eval. Prints what is wrong, then "verify: N passed, N failed"."""
+"""Tests of --tap, --until, --from, --eval and `onnxcc verify`. Prints what is wrong, then "verify: N passed, N failed"."""
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import onnx
@@ -120,10 +121,160 @@ def evaluated():
     says(onnxcc("eval.onnx", "--eval-out", folder, code=2), "--eval-out needs --eval DIR")
 
 
+# Changes the C by the sed command $WRONG, then compiles it.
+WRONG_CC = """#!/bin/sh
+for f; do case $f in */program.c) sed -i "$WRONG" "${f%program.c}model.c";; esac; done
+exec cc "$@"
+"""
+PYTHON_FIRST = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"        # it has ONNX Runtime
+
+
+def verify(*words, code=0, wrong=None, **env):
+    """What it prints; no file may remain."""
+    temporary = WORK / "tmp"
+    temporary.mkdir(exist_ok=True)
+    by = {"CC": str(WORK / "wrong-cc"), "WRONG": wrong} if wrong else {}
+    env = {"TMPDIR": str(temporary), "PATH": PYTHON_FIRST, "CFLAGS": "-O0", **by, **env}
+    said = onnxcc("verify", *words, code=code, env=env)
+    check(not os.listdir(temporary), f"{words}: {os.listdir(temporary)} remains")
+    return said
+
+
+def write_sets(m, sizes):
+    data = WORK / "data"
+    shutil.rmtree(data, ignore_errors=True)
+    for i, n in enumerate(sizes):
+        x = np.random.default_rng(i).standard_normal((n, 8)).astype(np.float32)
+        models.write_data(data / f"test_data_set_{i}", [x], models.expected(m, {"x": x}, "yz"))
+    return data
+
+
+def right():
+    m = models.chain()
+    onnx.save(m, WORK / "m.onnx")
+    data = write_sets(m, [3, 5, 1])
+    before = sorted(data.rglob("*"))
+    said = verify("m.onnx", data)
+    says(said, "test_data_set_2\n  y: float [1,4]\n", "compared with the data and ONNX Runtime 1.", "6 outputs, 12 comparisons: right")
+    check(said.count(": ok") == 12 and "DIFFERS" not in said, said)
+    check(sorted(data.rglob("*")) == before, "verify writes into the data")
+    says(verify("m.onnx", data / "test_data_set_1", CFLAGS="-O2 -fsanitize=address,undefined"), "built by cc -O2 -fsanitize",
+         "float [5,4]", "2 outputs, 4 comparisons: right")
+    says(verify("m.onnx", data, "--dim", "N<=8", "--target", "x86-64-v3", "--tap", "s"), "9 outputs")
+    says(verify("m.onnx", data / "test_data_set_0", "--until", "c"), "  c: float [3,4]\n    ONNX Runtime: ", "1 outputs, 1 comparisons")
+    says(verify("m.onnx", "--dim", "N=3"), "random inputs (seed 1)", "2 outputs, 2 comparisons: right")
+    twice = [verify("m.onnx", "--dim", "N=3", "--seed", s, "--ort", "none") for s in (5, 5, 6)]
+    says(twice[0], "compared with onnxcc's own evaluator; ONNX Runtime: not asked for", "y: float [3,4]\n    onnxcc's evaluator: ")
+    check(twice[0] == twice[1] != twice[2], "--seed decides the inputs")
+    says(verify("m.onnx", "--dim", "N=3", "--ort", "nothing.so"), "ONNX Runtime: nothing.so cannot be loaded", "onnxcc's evaluator: ", "right")
+    says(verify("m.onnx", "--dim", "N=3", "--from", "s", "--until", "c"), "--from has no equal there", "  c: float [3,4]", "right")
+    outside = WORK / "outside"
+    outside.mkdir()
+    onnx.save(models.chain(2), outside / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    says(verify("outside/m.onnx"), "compared with ONNX Runtime 1.", "2 comparisons: right")
+    says(verify("m.onnx", code=1), "dimension 'N' has no bound", "--dim N=1")
+    onnx.save(models.nested(), WORK / "nested.onnx")
+    says(verify("nested.onnx"), "text3: string [2]\n    ONNX Runtime: ok", "2 outputs, 2 comparisons: right")
+    says(verify("nested.onnx", "--tap", "all", "--dim", "text_text<=20"), "seq_0: float [1,4]", "an output is no tensor")
+
+
+def wrong():
+    """Changes of the C, and the node that they are found in."""
+    (WORK / "wrong-cc").write_text(WRONG_CC)
+    (WORK / "wrong-cc").chmod(0o755)
+    m = models.chain()
+    data = write_sets(m, [3, 4])
+    scale = r"/model_scale\[16\]/{n;s/0x1/0x7/}"
+    said = verify("m.onnx", data, code=1, wrong=scale)
+    says(said, 'first node that differs: graph.node[2] "shift" (Mul)', 'in:  tensor "r": float [3,16], largest error',
+         'in:  constant "scale": float [16]', 'out: tensor "s": float [3,16], largest error', "DIFFERS in 1 of 48 elements",
+         "but ONNX Runtime has", "comparisons differ")
+    value = models.expected(m, {"x": np.random.default_rng(0).standard_normal((3, 8)).astype(np.float32)}, "s")[0]
+    at = next(line for line in said.splitlines() if "first at [2,0]: " in line and "but ONNX" in line)
+    check(np.isclose(float(at.split()[-1]), value[2, 0]), f"{at}, not {value[2, 0]}")
+    says(verify("m.onnx", data, "--ort", "none", code=1, wrong=scale), 'graph.node[2] "shift" (Mul)', "but the evaluator has")
+    says(verify("m.onnx", "--dim", "N=4", code=1, wrong="s/softmax_f32(c, y/softmax_f32(x, y/;/Softmax/s/f32(.*, y/f32(x, y/"), '"soft" (Softmax)')
+    fused = r"/v0_ = relu_f32(x0_)/{N;s/v1_ = mul_f32(v0_/v1_ = 2 * mul_f32(v0_/}"
+    says(verify("m.onnx", data, code=1, wrong=fused), "differs only where nodes are fused", '"s", of graph.node[2] "shift" (Mul)')
+    says(verify("m.onnx", data, code=1, wrong="s/return 0;/*(volatile int *)8 = 1; return 0;/"), "test_data_set_0: the program crashed: signal 11")
+    says(verify("m.onnx", data, "--timeout", "1", code=1, wrong="s/return 0;/for (;;); return 0;/"), "did not end within 1 s")
+    says(verify("m.onnx", data, code=1, wrong="s/return 0;/return 2;/"), "returned status 2, BAD_INDEX")
+    says(verify("m.onnx", data, code=1, wrong="s/return 0;/return nothing;/"), "the C compiler ($CC) ended with exit code 1", "nothing")
+    says(verify("m.onnx", data, code=1, CC="no-such-compiler"), "the C compiler ($CC) ended with exit code 127")
+    other = np.zeros((3, 4), np.float32)
+    onnx.save_tensor(numpy_helper.from_array(other), data / "test_data_set_0" / "output_1.pb")
+    said = verify("m.onnx", data, code=1)
+    says(said, "the data: largest error", "the data is not this model's", "1 of 8 comparisons differ")
+    check("first node" not in said, said)
+    says(verify("m.onnx", data, "--ort", "none", code=1), "onnxcc's own evaluator has the values of the C in every tensor")
+    says(verify("m.onnx", data, "--atol", "100"), "right")
+
+
+def arrays():
+    """.npz files, as numpy writes them."""
+    kinds = [np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, bool, str]
+    names = [f"x{i}" for i in range(len(kinds))]
+    types = [onnx.helper.np_dtype_to_tensor_dtype(np.dtype(k if k is not str else object)) for k in kinds]
+    nodes = [onnx.helper.make_node("Identity", [n], [n.replace("x", "y")]) for n in names]
+    m = models.model(nodes, [models.tensor(n, t, ["a", 2]) for n, t in zip(names, types)],
+                     [models.tensor(n.replace("x", "y"), t, ["a", 2]) for n, t in zip(names, types)])
+    onnx.save(m, WORK / "kinds.onnx")
+    r = np.random.default_rng(5)
+    values = {n: r.integers(0, 2, (3, 2)).astype(k) if k is bool else np.array([["", "ü𝄞"], ["a b", "c"], ["€", "x" * 9]]) if k is str
+              else (r.uniform(-9, 9, (3, 2)) if np.dtype(k).kind == "f" else r.integers(0, 99, (3, 2))).astype(k) for n, k in zip(names, kinds)}
+    file, outputs = WORK / "a.npz", {n.replace("x", "y"): v.copy() for n, v in values.items()}
+    for save in (np.savez, np.savez_compressed):
+        save(file, **values, **outputs)
+        said = verify("kinds.onnx", file)
+        says(said, "13 outputs, 26 comparisons: right", "y12: string [3,2]")
+    for v in outputs.values():
+        v[2, 1] = not v[2, 1] if v.dtype == bool else "other" if v.dtype.kind == "U" else v[2, 1] + 1
+    np.savez(file, **values, **outputs)
+    said = verify("kinds.onnx", file, code=1)
+    says(said, "13 of 26 comparisons differ")
+    check(said.count("DIFFERS in 1 of 6 elements, first at [2,1]") == 13, said)
+    np.savez(file, **{**values, "x1": np.asfortranarray(values["x1"])})
+    says(verify("kinds.onnx", file, code=3), "x1.npy", "numpy.ascontiguousarray")
+    np.savez(file, **{**values, "x1": values["x1"].astype(">f4")})
+    says(verify("kinds.onnx", file, code=3), "x1.npy", "byte order")
+    np.savez(file, **{**values, "x1": values["x1"].astype(np.float64)})
+    says(verify("kinds.onnx", file, code=1), "input 'x1' is float [3,2], not double of rank 2")
+    np.savez(file, **{n: v for n, v in values.items() if n != "x3"})
+    says(verify("kinds.onnx", file, code=2), "has no tensor for the input 'x3'")
+    file.write_bytes(b"PK nothing")
+    says(verify("kinds.onnx", file, code=3), "neither a folder nor an .npz file")
+    says(verify("kinds.onnx", "nowhere", code=3), "neither a folder nor an .npz file")
+    (WORK / "nothing").mkdir()
+    says(verify("kinds.onnx", "nothing", code=2), "has no data for this model")
+
+
+def usages():
+    says(verify(code=2), "no model given")
+    says(verify("-", code=2), "needs a file")
+    says(verify("m.onnx", "data", "more", code=2), "one model at a time")
+    says(verify("m.onnx", "--rtol", "x", code=2), "expected a number")
+    says(onnxcc("m.onnx", "--seed", "1", code=2), "--seed is an option of onnxcc verify")
+    says(onnxcc("--help"), "onnxcc verify MODEL [DATA]", "--rtol", "--timeout")
+    sequence = onnx.helper.make_tensor_sequence_value_info("s", models.FLOAT, [2])
+    m = models.model([onnx.helper.make_node("SequenceAt", ["s", "i"], ["y"])], [sequence], [models.tensor("y", models.FLOAT, [2])],
+                     [("i", np.int64(0))])
+    onnx.save(m, WORK / "sequence.onnx")
+    says(verify("sequence.onnx", code=1), "the input 's' is no tensor", 'input "s"')
+    table = np.arange(6, dtype=np.float32).reshape(3, 2)
+    m = models.model([onnx.helper.make_node("Gather", ["t", "i"], ["y"])], [models.tensor("i", onnx.TensorProto.INT64, [9])],
+                     [models.tensor("y", models.FLOAT, [9, 2])], [("t", table)])
+    onnx.save(m, WORK / "small.onnx")
+    says(verify("small.onnx"), "1 comparisons: right")
+
+
 shutil.rmtree(WORK, ignore_errors=True)
 WORK.mkdir(parents=True)
 cuts()
 cuts_of_other_things()
 evaluated()
+right()
+wrong()
+arrays()
+usages()
 print(f"verify: {passed} passed, {failed} failed")
 raise SystemExit(failed > 0)

@@ -1,0 +1,161 @@
+/* ort.c - the same tensors by ONNX Runtime, where it is installed. */
+#include "verify/verify.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/options.h"
+#include "emit/source.h"
+
+/* ---- the library ------------------------------------------------------------------------------------------------- */
+
+/* The libraries in Python's package, which is not loaded. */
+static void find_in_python(Runtime *r)
+{
+    static const char script[] =
+        "import glob, importlib.util, os\n"
+        "s = importlib.util.find_spec('onnxruntime')\n"
+        "if s and s.origin:\n"
+        "    print('\\n'.join(glob.glob(os.path.dirname(s.origin) + '/capi/libonnxruntime.so*')))\n";
+    const char *const words[] = {"python3", "-c", script, NULL};
+    const char *const file = text_format("%s/libraries", r->folder);
+    const Ended e = run_program(words, r->folder, file, opt()->timeout);
+    FILE *f = e.how == EXITED && !e.code ? fopen(file, "rbe") : NULL;
+    char *line = NULL;
+    size_t room = 0;
+    for (ssize_t n; f && (n = getline(&line, &room, f)) > 1;)
+        vec_push(&r->libraries, text_format("%.*s", (int)n - (line[n - 1] == '\n'), line));
+    free(line);
+    if (f)
+        fclose(f);
+}
+
+static void build_runner(Runtime *r)
+{
+    const char *const source = text_format("%s/ort.c", r->folder), *text = embedded_text("verify_ort.c");
+    r->program = text_format("%s/ort", r->folder);
+    write_file(source, text, strlen(text));
+    const char *const words[] = {"sh",   "-c", "exec ${CC:-cc} -O1 -w \"$@\"", "sh", "-o", r->program, source,
+                                 "-ldl", NULL};
+    const Ended e = run_program(words, r->folder, NULL, 0);
+    if (e.how != EXITED || e.code)
+        r->missing = text_format("the program that loads it cannot be built: %s", e.said);
+}
+
+void runtime_find(Runtime *r, const char *model)
+{
+    r->folder = text_format("%s/ort", temporary_folder());
+    make_folder(r->folder);
+    r->model = realpath(model, NULL);
+    if (opt()->ort && !strcmp(opt()->ort, "none")) {
+        r->missing = "not asked for";
+        return;
+    }
+    if (opt()->froms.n) {
+        r->missing = "--from has no equal there";
+        return;
+    }
+    build_runner(r);
+    if (r->missing)
+        return;
+    if (opt()->ort) {
+        vec_push(&r->libraries, opt()->ort);
+        return;
+    }
+    vec_push(&r->libraries, "libonnxruntime.so");
+    vec_push(&r->libraries, "libonnxruntime.so.1");
+    find_in_python(r);
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+static void put_length(Text *t, const char *tag, size_t n)
+{
+    text_bytes(t, tag, 1);
+    do {
+        const unsigned char c = (unsigned char)((n & 127) | (n > 127 ? 128 : 0));
+        text_bytes(t, &c, 1);
+    } while (n >>= 7);
+}
+
+static bool is_output(const Model *m, Name n)
+{
+    for (int i = 0; i < m->graph->out.n; i++)
+        if (m->graph->out.at[i]->name == n)
+            return true;
+    return false;
+}
+
+/* A second graph for the ModelProto, which is merged into the first: outputs without types. */
+static void write_extra(const char *path, const Model *m, const Names *fetch)
+{
+    Text outputs = {0}, graph = {0};
+    for (int i = 0; i < fetch->n; i++) {
+        Text info = {0};
+        if (is_output(m, fetch->at[i]))
+            continue;
+        put_length(&info, "\x0a", fetch->at[i]->n); /* ValueInfoProto.name = 1 */
+        text_bytes(&info, fetch->at[i]->s, fetch->at[i]->n);
+        put_length(&outputs, "\x62", info.n); /* GraphProto.output = 12 */
+        text_bytes(&outputs, info.s, info.n);
+    }
+    if (outputs.n)
+        put_length(&graph, "\x3a", outputs.n); /* ModelProto.graph = 7 */
+    text_bytes(&graph, outputs.s, outputs.n);
+    write_file(path, graph.s, graph.n);
+}
+
+/* Puts the inputs into `to`: those of the data, and those that the pass has made. */
+static void write_feed(const char *to, const Model *m, const DataSet *data, const char *folder, int k)
+{
+    Names made = {0}, feed = {0};
+    read_names(text_format("%s/inputs", folder), &made);
+    for (int i = 0; i < m->graph->in.n; i++) {
+        const Value *v = m->graph->in.at[i];
+        const Tensor *t = v->input >= 0 ? data_tensor(data, v->name->s) : NULL;
+        for (int j = 0; !t && j < made.n; j++)
+            if (made.at[j] == v->name)
+                t = tensor_from(text_format("%s/%d/in_%d", folder, k, j));
+        if (!t)
+            continue;
+        write_tensor_as(text_format("%s/feed_%d", to, feed.n), t);
+        vec_push(&feed, v->name);
+    }
+    write_names(text_format("%s/feed", to), &feed);
+}
+
+bool runtime_run(Runtime *r, const Model *m, const DataSet *data, const char *folder, int k, const Names *fetch)
+{
+    enum { NOT_FOUND = 101 };
+    const char *const to = text_format("%s/%d", folder, k), *version = text_format("%s/version", r->folder);
+    VEC(const char *) words = {0};
+    if (r->missing)
+        return false;
+    write_feed(to, m, data, folder, k);
+    write_names(text_format("%s/fetch", to), fetch);
+    write_extra(text_format("%s/extra", to), m, fetch);
+    vec_push(&words, "env"); /* some versions leave files there */
+    vec_push(&words, text_format("TMPDIR=%s", r->folder));
+    vec_push(&words, r->program);
+    vec_push(&words, to);
+    vec_push(&words, r->model);
+    for (int i = 0; i < r->libraries.n; i++)
+        vec_push(&words, r->libraries.at[i]);
+    vec_push(&words, NULL);
+    const Ended e = run_program(words.at, to, version, opt()->timeout);
+    if (e.how == EXITED && e.code == NOT_FOUND)
+        r->missing = opt()->ort ? text_format("%s cannot be loaded", printable(name(opt()->ort)))
+                                : "not installed here, or not found (--ort libonnxruntime.so)";
+    else if (e.how != EXITED || e.code)
+        r->missing = text_format("it cannot run the model: %s", *e.said ? e.said : ended_text(&e));
+    if (r->missing)
+        return false;
+    char text[40] = {0};
+    FILE *f = fopen(version, "rbe");
+    if (f) {
+        (void)!fread(text, 1, sizeof text - 1, f);
+        fclose(f);
+    }
+    r->version = printable(name(text));
+    return true;
+}

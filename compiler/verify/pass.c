@@ -1,0 +1,355 @@
+/* pass.c - a model is compiled, built by the C compiler and run, in a run of onnxcc's own. */
+#include "verify/verify.h"
+
+#include <stdlib.h>
+
+#include "arguments.h"
+#include "base/options.h"
+#include "base/process.h"
+#include "compile.h"
+#include "emit/eval.h"
+#include "emit/source.h"
+#include "passes/container.h"
+#include "read/read.h"
+#include "rt.h"
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+
+static bool is_given(Name size)
+{
+    for (int i = 0; i < opt()->dims.n; i++)
+        if (name_is(size, opt()->dims.at[i].name))
+            return true;
+    return false;
+}
+
+static bool has_shape(Name input)
+{
+    for (int i = 0; i < opt()->shapes.n; i++)
+        if (name_is(input, opt()->shapes.at[i].input))
+            return true;
+    return false;
+}
+
+static Name size_name(const Value *v, int k)
+{
+    return v->desc->dim_param[k] ? v->desc->dim_param[k] : name_format("%s_%d", v->name->s, k);
+}
+
+/* Gives an open dimension the size that the data sets have, or their largest as its bound. */
+static void size_by_data(const Value *v, int k, const DataSets *data)
+{
+    int64_t low = INT64_MAX, high = -1;
+    for (int i = 0; i < data->set.n; i++) {
+        const Tensor *t = data_tensor(&data->set.at[i], v->name->s);
+        if (!t || k >= t->rank)
+            continue;
+        low = t->dim[k] < low ? t->dim[k] : low;
+        high = t->dim[k] > high ? t->dim[k] : high;
+    }
+    const Name size = size_name(v, k);
+    if (high >= 0 && !is_given(size))
+        vec_push(&opt()->dims, ((struct DimOption){size->s, low == high ? low : 0, high, true}));
+}
+
+static void text_by_data(const Value *v, const DataSets *data)
+{
+    const Name size = name_format("%s_text", v->name->s);
+    uint64_t high = 8; /* of random words */
+    for (int i = 0; i < data->set.n; i++) {
+        const Tensor *t = data_tensor(&data->set.at[i], v->name->s);
+        for (int64_t k = 0; t && t->type == STR && k < tensor_count(t); k++)
+            high = ((const str *)t->data)[k].length > high ? ((const str *)t->data)[k].length : high;
+    }
+    if (!is_given(size))
+        vec_push(&opt()->dims, ((struct DimOption){size->s, 0, (int64_t)high, true}));
+}
+
+/* An input of unknown rank has the shape that it has in the first data set. */
+static void shape_by_data(const Value *v, const DataSets *data)
+{
+    const Tensor *t = data->set.n ? data_tensor(&data->set.at[0], v->name->s) : NULL;
+    if (!t)
+        return;
+    struct ShapeOption o = {.input = v->name->s, .rank = t->rank};
+    memcpy(o.dim, t->dim, sizeof *t->dim * (size_t)t->rank);
+    vec_push(&opt()->shapes, o);
+}
+
+/* What the options leave open of the inputs' sizes. */
+static void sizes_by_data(const Model *m, const DataSets *data)
+{
+    for (int i = 0; i < m->graph->in.n; i++) {
+        const Value *v = m->graph->in.at[i];
+        if (v->form != TENSOR || v->input < 0 || !v->desc || has_shape(v->name))
+            continue;
+        if (v->type == STR)
+            text_by_data(v, data);
+        if (v->desc->shape.rank < 0)
+            shape_by_data(v, data);
+        for (int k = 0; k < v->desc->shape.rank && !opt()->all_dims.name; k++)
+            if (!dim_is_const(v->desc->shape.dim[k]))
+                size_by_data(v, k, data);
+    }
+}
+
+/* ---- the program ------------------------------------------------------------------------------------------------- */
+
+/* Text before verify_model.c: the model's C, and how to call it. */
+static void write_program(const Model *m, const char *folder)
+{
+    const SizeField *size;
+    const int n_sizes = emitted_sizes(&size);
+    Text t = {0}, call = {0};
+    int n_in = 0;
+    for (int i = 0; i < m->graph->in.n; i++)
+        if (m->graph->in.at[i]->input >= 0)
+            text_put(&call, "%sin[%d]", n_in ? ", " : "", n_in), n_in++;
+    text_put(
+        &t,
+        "#include \"model.c\"\n#include <stddef.h>\nenum { VERIFY_INPUTS = %d, VERIFY_OUTPUTS = %d, VERIFY_SIZES = %d };\n",
+        n_in, m->graph->out.n, n_sizes);
+    text_put(&t, "static const size_t verify_bytes[] = {");
+    for (int i = 0; i < m->graph->out.n; i++)
+        text_put(&t, "%lld, ", (long long)max_bytes(m->graph->out.at[i]));
+    text_put(&t, "0};\nstatic const char verify_text[] = {");
+    for (int i = 0; i < m->graph->out.n; i++) {
+        text_put(&t, "%d, ", m->graph->out.at[i]->type == STR);
+        text_put(&call, "%sout[%d]", call.n ? ", " : "", i);
+    }
+    text_put(&t, "0};\nstatic int VERIFY_CALL(void *const *in, void *const *out, int64_t *sizes)\n{\n"
+                 "    (void)in, (void)out, (void)sizes;\n");
+    if (n_sizes)
+        text_put(&t, "    struct model_sizes s;\n");
+    for (int i = 0; i < n_sizes; i++)
+        text_put(&t, "    s.%s = sizes[%d];\n", size[i].name, i);
+    text_put(&t, "    const int status = model_run(%s%s%s);\n", call.n ? call.s : "", call.n && n_sizes ? ", " : "",
+             n_sizes ? "&s" : "");
+    for (int i = 0; i < n_sizes; i++)
+        text_put(&t, "    sizes[%d] = s.%s;\n", i, size[i].name);
+    text_put(&t, "    return status;\n}\n\n%s", embedded_text("verify_model.c"));
+    write_file(text_format("%s/program.c", folder), t.s, t.n);
+}
+
+/* False: p->failure says why. */
+static bool build(Pass *p)
+{
+    const char *const command = text_format("exec ${CC:-cc} ${CFLAGS--O2} %s \"$@\"", opt()->target->cflags);
+    const char *const words[] = {
+        "sh",  "-c", command, "sh", "-o", text_format("%s/program", p->folder), text_format("%s/program.c", p->folder),
+        "-lm", NULL};
+    const Ended e = run_program(words, p->folder, NULL, 0);
+    if (e.how == EXITED && e.code == 0)
+        return true;
+    snprintf(p->failure, sizeof p->failure, "the C compiler ($CC) %s\n%s", ended_text(&e), e.said);
+    return false;
+}
+
+/* ---- a data set -------------------------------------------------------------------------------------------------- */
+
+/* The tensor of an input of the interface; NULL: its default. */
+static Tensor *input_of(const Value *v, const DataSets *data, const DataSet *set, int64_t below, uint64_t *state)
+{
+    const Tensor *given = data_tensor(set, v->name->s);
+    if (given) {
+        Tensor *t = NEW(Tensor);
+        *t = *given;
+        t->copy = NULL; /* bytes that are copied belong to this run */
+        return t;
+    }
+    if (v->fallback)
+        return NULL;
+    if (!data->random)
+        fail(EXIT_USAGE, "%s has no tensor for the input '%s'", set->title, printable(v->name));
+    int64_t dim[MAX_RANK];
+    for (int k = 0; k < v->shape->rank; k++)
+        dim[k] = dim_high(v->shape->dim[k]);
+    return random_tensor(v->type, v->shape->rank, dim, below, state);
+}
+
+static int64_t size_of_input(const Symbol *s, Tensor *const *in)
+{
+    const Value *v = s->origin.kind == ORIGIN_INPUT ? s->origin.value : NULL;
+    const Tensor *t = v && v->input >= 0 ? in[v->input] ? in[v->input] : v->fallback : NULL;
+    return t && s->origin.index < t->rank ? t->dim[s->origin.index] : 0;
+}
+
+static void write_sizes(const char *folder, Tensor *const *in)
+{
+    const SizeField *size;
+    const int n = emitted_sizes(&size);
+    int64_t *sizes = NEWS(int64_t, n + 1);
+    for (int i = 0; i < n; i++)
+        sizes[i] = size[i].symbol ? size_of_input(size[i].symbol, in) : 0;
+    write_file(text_format("%s/sizes_0", folder), sizes, sizeof *sizes * (size_t)n);
+}
+
+/* The dimension of an output that a run has written, or the caller has given. */
+static int64_t size_of_output(const Value *v, int k, Tensor *const *in, const int64_t *sizes)
+{
+    const SizeField *size;
+    const int n = emitted_sizes(&size);
+    const Dim d = v->shape->dim[k];
+    if (dim_is_const(d))
+        return dim_value(d);
+    for (int i = 0; i < n; i++)
+        if (size[i].symbol ? size[i].symbol == symbol_of(d) : size[i].out == v && size[i].axis == k)
+            return sizes[i];
+    return symbol_of(d) ? size_of_input(symbol_of(d), in) : 0;
+}
+
+/* Gives the raw outputs of the program their types and dimensions. */
+static void collect_outputs(const Model *m, const char *folder, Tensor *const *in)
+{
+    const SizeField *size;
+    const int n = emitted_sizes(&size);
+    int64_t *sizes = NEWS(int64_t, n + 1), dim[MAX_RANK];
+    FILE *f = fopen(text_format("%s/sizes_0", folder), "rbe");
+    if (!f || fread(sizes, sizeof *sizes, (size_t)n, f) != (size_t)n)
+        fail(EXIT_IO, "the program has written no sizes");
+    fclose(f);
+    for (int i = 0; i < m->graph->out.n; i++) {
+        const Value *v = m->graph->out.at[i];
+        const char *path = text_format("%s/out_%d", folder, i);
+        for (int k = 0; k < v->shape->rank; k++)
+            dim[k] = size_of_output(v, k, in, sizes);
+        if (!(f = fopen(path, "rbe")))
+            fail(EXIT_IO, "the program has written no output");
+        Tensor *t = tensor_of_file(f, v->type, v->shape->rank, dim);
+        fclose(f);
+        write_tensor_as(path, t);
+        tensor_release(t);
+    }
+}
+
+static void write_evaluated(Model *m, const char *folder, Tensor *const *in)
+{
+    Tensor **out = NEWS(Tensor *, m->graph->out.n + 1);
+    eval_graph(m, in, out);
+    for (int i = 0; i < m->graph->out.n; i++)
+        write_tensor_as(text_format("%s/eval_%d", folder, i), out[i]);
+}
+
+static const char *status_text(int status)
+{
+    static const char *const text[] = {"", "BAD_SIZE: a size is outside its bounds",
+                                       "BAD_INDEX: an index is outside its range",
+                                       "BAD_VALUE: a value is outside its range"};
+    return status < 4 ? text[status] : "an unknown status";
+}
+
+/* Writes the inputs of a data set; random integers are below `below`. */
+static Tensor **write_inputs(const Pass *p, Model *m, int k, const char *folder, int64_t below)
+{
+    uint64_t state = (uint64_t)opt()->seed;
+    Tensor **in = NEWS(Tensor *, m->graph->in.n + 1);
+    int n = 0;
+    for (int i = 0; i < m->graph->in.n; i++) {
+        const Value *v = m->graph->in.at[i];
+        if (v->input < 0)
+            continue;
+        in[v->input] = input_of(v, p->data, &p->data->set.at[k], below, &state);
+        if (in[v->input])
+            write_tensor_as(text_format("%s/in_%d", folder, n), in[v->input]);
+        n++;
+    }
+    eval_check(m, in);
+    write_sizes(folder, in);
+    return in;
+}
+
+static Ended run_built(const Pass *p, const char *folder)
+{
+    const char *const words[] = {text_format("%s/program", p->folder), folder, NULL};
+    return run_program(words, folder, NULL, opt()->timeout);
+}
+
+/* False: p->failure says why. */
+static bool run_set(Pass *p, Model *m, int k)
+{
+    enum { BELOW = 10, FEWEST = 2 };
+    const char *const folder = text_format("%s/%d", p->folder, k);
+    make_folder(folder);
+    Tensor **in = write_inputs(p, m, k, folder, BELOW);
+    Ended e = run_built(p, folder);
+    if (p->data->random && e.how == EXITED && e.code == RT_BAD_INDEX) { /* some table is smaller */
+        in = write_inputs(p, m, k, folder, FEWEST);
+        e = run_built(p, folder);
+    }
+    if (e.how != EXITED || e.code) {
+        const bool status = e.how == EXITED && e.code > 0 && e.code < RT_BAD_WEIGHTS;
+        snprintf(p->failure, sizeof p->failure, "%s: the program %s%s%s", p->data->set.at[k].title,
+                 status ? text_format("returned status %d, %s", e.code, status_text(e.code)) : ended_text(&e),
+                 *e.said ? "\n" : "", e.said);
+        return false;
+    }
+    collect_outputs(m, folder, in);
+    if (p->evaluate)
+        write_evaluated(m, folder, in);
+    return true;
+}
+
+/* ---- the pass ---------------------------------------------------------------------------------------------------- */
+
+static void drop(const Message *m, void *unused)
+{
+    (void)m;
+    (void)unused;
+}
+
+static void set_options(const Pass *p)
+{
+    read_arguments(p->words, BY_VERIFY);
+    opt()->output = text_format("%s/model.c", p->folder);
+    opt()->prefix = "model";
+    opt()->single = true;
+    opt()->weights = WEIGHTS_AUTO;
+    opt()->report = REPORT_NONE;
+    opt()->as_struct = opt()->profile = opt()->check = false;
+    opt()->custom_stub = opt()->depend = opt()->eval_dir = NULL;
+    memset(&opt()->states, 0, sizeof opt()->states); /* a step's results do not depend on where its state is */
+    for (int i = 0; p->taps[i]; i++)
+        vec_push(&opt()->taps, p->taps[i]);
+}
+
+static void write_interface(const Model *m, const char *folder)
+{
+    Names in = {0};
+    for (int i = 0; i < m->graph->in.n; i++)
+        if (m->graph->in.at[i]->input >= 0)
+            vec_push(&in, m->graph->in.at[i]->name);
+    write_names(text_format("%s/inputs", folder), &in);
+    Names out = {0};
+    for (int i = 0; i < m->out.n; i++)
+        vec_push(&out, m->out.at[i]);
+    write_names(text_format("%s/outputs", folder), &out);
+}
+
+static void run_pass(void *pass)
+{
+    Pass *p = pass;
+    if (p->quiet)
+        error_to(drop, NULL);
+    set_options(p);
+    Model *m = read_model(p->model);
+    sizes_by_data(m, p->data);
+    compile_model(m);
+    emit_files(m);
+    write_interface(m, p->folder);
+    write_program(m, p->folder);
+    if (!build(p))
+        return;
+    for (int k = 0; k < p->data->set.n; k++)
+        if ((p->only < 0 || p->only == k) && !run_set(p, m, k))
+            return;
+    p->evaluated = p->evaluate;
+}
+
+int pass_run(Pass *p)
+{
+    *p->failure = 0;
+    p->evaluated = false;
+    make_folder(p->folder);
+    const int code = process_run(run_pass, p, false);
+    return code < 0 ? EXIT_IO : code;
+}

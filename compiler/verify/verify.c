@@ -1,0 +1,173 @@
+/* verify.c - onnxcc verify MODEL [DATA]: is the C that onnxcc writes right? */
+#include "verify/verify.h"
+
+#include <stdlib.h>
+
+#include "arguments.h"
+#include "base/options.h"
+#include "compile.h"
+#include "read/read.h"
+
+typedef struct Verdict {
+    int outputs, compared, different; /* in all data sets */
+    /* The first data set in which a result differs from the data's, and from one that was computed; -1: none. */
+    int first_given, first_computed;
+} Verdict;
+
+static void check_inputs(const Model *m)
+{
+    for (int i = 0; i < m->graph->in.n; i++) {
+        const Value *v = m->graph->in.at[i];
+        if (v->desc && v->desc->form != TENSOR)
+            error_value(v, "", "the input '%s' is no tensor: onnxcc verify passes tensors only", printable(v->name));
+    }
+    stop_on_errors();
+}
+
+/* ---- comparison -------------------------------------------------------------------------------------------------- */
+
+/* Prints how far an output of data set k is from another side's; notes k in *first if it is too far. */
+static void compare(Verdict *all, int k, int *first, const Tensor *got, const Tensor *expected, const char *with)
+{
+    Text t = {0};
+    const Difference d = tensor_difference(got, expected, opt()->tolerance);
+    put_difference(&t, got, &d);
+    if (d.count)
+        text_put(&t, ", first at %s: %s, not %s", element_index(got, d.first), element_text(got, d.first),
+                 element_text(expected, d.first));
+    printf("    %s: %s\n", with, t.s);
+    all->compared++;
+    if (is_alike(&d))
+        return;
+    all->different++;
+    *first = *first < 0 ? k : *first;
+}
+
+static void compare_output(Verdict *all, const Pass *p, int k, int i, Name output)
+{
+    const char *const folder = text_format("%s/%d", p->folder, k);
+    Tensor *got = tensor_from(text_format("%s/out_%d", folder, i));
+    Tensor *ort = tensor_from(text_format("%s/ort_%d", folder, i)),
+           *own = tensor_from(text_format("%s/eval_%d", folder, i));
+    const Tensor *data = data_tensor(&p->data->set.at[k], output->s);
+    const int before = all->compared;
+    all->outputs++;
+    printf("  %s: %s\n", printable(output), tensor_text(got));
+    if (data)
+        compare(all, k, &all->first_given, got, data, "the data");
+    if (ort)
+        compare(all, k, &all->first_computed, got, ort, "ONNX Runtime");
+    if (own)
+        compare(all, k, &all->first_computed, got, own, "onnxcc's evaluator");
+    if (all->compared == before)
+        printf("    nothing to compare with\n");
+    tensor_release(got);
+    tensor_release(ort);
+    tensor_release(own);
+}
+
+static void compare_all(Verdict *all, const Pass *p)
+{
+    Names outputs = {0};
+    read_names(text_format("%s/outputs", p->folder), &outputs);
+    for (int k = 0; k < p->data->set.n; k++) {
+        printf("%s\n", printable(name(p->data->set.at[k].title)));
+        for (int i = 0; i < outputs.n; i++)
+            compare_output(all, p, k, i, outputs.at[i]);
+    }
+}
+
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
+
+static _Noreturn void end_with(int code)
+{
+    fflush(stdout);
+    stop_run(code);
+}
+
+static void must_run(Pass *p)
+{
+    const int code = pass_run(p);
+    if (code)
+        end_with(code);
+    fflush(stdout);
+    if (*p->failure)
+        fail(EXIT_MODEL, "%s", p->failure);
+}
+
+/* The outputs by ONNX Runtime. */
+static void run_runtime(Runtime *r, const Model *m, const Pass *p)
+{
+    Names outputs = {0}, tensors = {0};
+    read_names(text_format("%s/outputs", p->folder), &outputs);
+    for (int i = 0; i < outputs.n; i++)
+        if (map_get(&m->graph->scope, outputs.at[i]))
+            vec_push(&tensors, outputs.at[i]);
+    if (tensors.n != outputs.n && !r->missing)
+        r->missing = "an output is no tensor";
+    for (int k = 0; k < p->data->set.n && !r->missing; k++)
+        runtime_run(r, m, &p->data->set.at[k], p->folder, k, &tensors);
+}
+
+static bool has_outputs(const DataSets *data, const Model *m)
+{
+    for (int k = 0; k < data->set.n; k++)
+        for (int i = 0; i < m->graph->out.n; i++)
+            if (!data_tensor(&data->set.at[k], m->graph->out.at[i]->name->s))
+                return false;
+    return true;
+}
+
+static void print_sides(const Runtime *r, bool data, bool evaluated)
+{
+    const char *cc = getenv("CC"), *flags = getenv("CFLAGS");
+    printf("built by %s %s; alike within %g + %g * |expected|\n", printable(name(cc && *cc ? cc : "cc")),
+           printable(name(flags ? flags : "-O2")), opt()->tolerance.absolute, opt()->tolerance.relative);
+    if (r->version)
+        printf("compared with %sONNX Runtime %s\n", data ? "the data and " : "", r->version);
+    else
+        printf("compared with %s; ONNX Runtime: %s\n",
+               data        ? "the data"
+               : evaluated ? "onnxcc's own evaluator"
+                           : "nothing",
+               r->missing);
+}
+
+void verify(void *words)
+{
+    static const char *const none[] = {NULL};
+    DataSets data = {0};
+    Runtime r = {0};
+    Verdict all = {.first_given = -1, .first_computed = -1};
+    read_arguments(words, BY_VERIFY);
+    Model *m = read_model(opt()->model);
+    stop_on_errors();
+    check_inputs(m);
+    data_read(&data, m, opt()->data);
+    Pass p = {.words = words,
+              .folder = text_format("%s/c", temporary_folder()),
+              .model = opt()->model,
+              .data = &data,
+              .taps = none,
+              .only = -1};
+    must_run(&p);
+    runtime_find(&r, opt()->model);
+    run_runtime(&r, m, &p);
+    const bool compares = has_outputs(&data, m);
+    if (r.missing && !compares) {
+        p.evaluate = true;
+        must_run(&p);
+    }
+    print_sides(&r, compares, p.evaluated);
+    compare_all(&all, &p);
+    if (all.first_computed >= 0)
+        locate(&p, &r, m, all.first_computed);
+    else if (all.first_given >= 0 && r.version)
+        printf("  ONNX Runtime has the values of the C: the data is not this model's\n");
+    else if (all.first_given >= 0)
+        locate(&p, &r, m, all.first_given);
+    fflush(stdout);
+    if (all.different)
+        fail(EXIT_MODEL, "%d of %d comparisons differ", all.different, all.compared);
+    printf("%d outputs, %d comparisons: right\n", all.outputs, all.compared);
+}
