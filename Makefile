@@ -71,7 +71,7 @@ $(B)/libonnxcc-rt.a: $(LIBRARY)
 
 # Results of the scalar functions in the compiler have the bits of the emitted code, too.
 $(B)/ir/scalar.o: CFLAGS += -O3 -ffp-contract=off
-$(B)/verify/numpy.o: CFLAGS += $(ZIP_CFLAGS)
+$(B)/verify/numpy.o: HOST_CFLAGS += $(ZIP_CFLAGS)
 $(B)/%.o: compiler/%.c Makefile | $(B)/onnx.pb.h $(ROOMS:%=$(B)/%)
 	$(MAKES)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -MP -c -o $@ $<

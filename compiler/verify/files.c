@@ -58,7 +58,7 @@ static void close_new(FILE *f, const char *path)
         fail(EXIT_IO, "%s: cannot write: %s", path, strerror(errno));
 }
 
-void write_file(const char *path, const void *bytes, size_t n)
+void file_write(const char *path, const void *bytes, size_t n)
 {
     FILE *f = open_new(path);
     fwrite(bytes, 1, n, f);

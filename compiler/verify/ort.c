@@ -34,7 +34,7 @@ static void build_runner(Runtime *r)
 {
     const char *const source = text_format("%s/ort.c", r->folder), *text = embedded_text("verify_ort.c");
     r->program = text_format("%s/ort", r->folder);
-    write_file(source, text, strlen(text));
+    file_write(source, text, strlen(text));
     const char *const words[] = {"sh",   "-c", "exec ${CC:-cc} -O1 -w \"$@\"", "sh", "-o", r->program, source,
                                  "-ldl", NULL};
     const Ended e = run_program(words, r->folder, NULL, 0);
@@ -102,7 +102,7 @@ static void write_extra(const char *path, const Model *m, const Names *fetch)
     if (outputs.n)
         put_length(&graph, "\x3a", outputs.n); /* ModelProto.graph = 7 */
     text_bytes(&graph, outputs.s, outputs.n);
-    write_file(path, graph.s, graph.n);
+    file_write(path, graph.s, graph.n);
 }
 
 /* Puts the inputs into `to`: those of the data, and those that the pass has made. */

@@ -128,7 +128,7 @@ static void write_program(const Model *m, const char *folder)
     for (int i = 0; i < n_sizes; i++)
         text_put(&t, "    sizes[%d] = s.%s;\n", i, size[i].name);
     text_put(&t, "    return status;\n}\n\n%s", embedded_text("verify_model.c"));
-    write_file(text_format("%s/program.c", folder), t.s, t.n);
+    file_write(text_format("%s/program.c", folder), t.s, t.n);
 }
 
 /* False: p->failure says why. */
@@ -181,7 +181,7 @@ static void write_sizes(const char *folder, Tensor *const *in)
     int64_t *sizes = NEWS(int64_t, n + 1);
     for (int i = 0; i < n; i++)
         sizes[i] = size[i].symbol ? size_of_input(size[i].symbol, in) : 0;
-    write_file(text_format("%s/sizes_0", folder), sizes, sizeof *sizes * (size_t)n);
+    file_write(text_format("%s/sizes_0", folder), sizes, sizeof *sizes * (size_t)n);
 }
 
 /* The dimension of an output that a run has written, or the caller has given. */

@@ -31,7 +31,7 @@ void read_npz(DataSet *to, const char *file);
 /* ---- files.c: what passes between onnxcc and the programs that it starts ------------------------------------------- */
 const char *temporary_folder(void); /* absolute; it goes at the end of the run */
 void make_folder(const char *path);
-void write_file(const char *path, const void *bytes, size_t n);
+void file_write(const char *path, const void *bytes, size_t n);
 void write_tensor_as(const char *path, const Tensor *t);
 Tensor *tensor_from(const char *path); /* NULL: there is none */
 /* A tensor of these dimensions, whose bytes, or strings, f contains from its position on. */
