@@ -425,7 +425,7 @@ void read_arguments(const char *const *word, Caller caller)
     if (!opt()->model)
         usage("no model given");
     if (caller == BY_VERIFY && !strcmp(opt()->model, "-"))
-        usage("onnxcc verify needs a file: it reads the model several times");
+        usage("this command needs a file: it reads the model several times");
     if (caller == BY_VERIFY)
         return;
     if (!opt()->output)

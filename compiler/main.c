@@ -19,7 +19,7 @@ static void compile(void *words)
 static const struct Command {
     const char *name;
     void (*run)(void *words); /* the words after the name */
-} commands[] = {{"verify", verify}};
+} commands[] = {{"verify", verify}, {"profile", profile}};
 
 int main(int argc, char **argv)
 {

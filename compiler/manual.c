@@ -99,8 +99,10 @@ void print_help(const char *unused)
 {
     (void)unused;
     Text t = {0};
-    text_put(&t, "usage: onnxcc MODEL [-o FILE|-] [options]\n       onnxcc verify MODEL [DATA] [options]\n"
-                 "Compiles an ONNX model into one C file and its header.\n");
+    text_put(
+        &t,
+        "usage: onnxcc MODEL [-o FILE|-] [options]\n       onnxcc verify MODEL [DATA] [options]\n       onnxcc profile MODEL [DATA] [options]\n"
+        "Compiles an ONNX model into one C file and its header.\n");
     for (const OptionRow *o = option_rows; o < option_rows + option_count; o++)
         if (is_group(o))
             text_put(&t, "\n%s\n", o->help);

@@ -83,6 +83,32 @@ static void verify_write(int k, const void *data)
     verify_must(!fclose(f), "write an output");
 }
 
+#ifdef MODEL_PROFILE
+#include <time.h>
+
+uint64_t model_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* After the first run, which is slower, as many as a second has room for; at least three. */
+static void verify_profile(void *const *in, void *const *out, int64_t *sizes)
+{
+    const uint64_t start = model_clock();
+    memset(model_ticks, 0, sizeof model_ticks);
+    model_runs = 0;
+    while (model_runs < 3 || model_clock() - start < 1000000000u)
+        verify_must(!VERIFY_CALL(in, out, sizes), "run it several times");
+    FILE *f = verify_open("ticks_", 0, "w");
+    verify_must(f && fprintf(f, "runs %llu\nunit ns\n", (unsigned long long)model_runs) > 0, "write the times");
+    for (int i = 0; i < MODEL_STEPS; i++)
+        fprintf(f, "%llu\n", (unsigned long long)model_ticks[i]);
+    verify_must(!fclose(f), "write the times");
+}
+#endif
+
 int main(int argc, char **argv)
 {
     static void *in[VERIFY_INPUTS + 1], *out[VERIFY_OUTPUTS + 1];
@@ -99,6 +125,9 @@ int main(int argc, char **argv)
     const int status = VERIFY_CALL(in, out, sizes);
     if (status)
         return status;
+#ifdef MODEL_PROFILE
+    verify_profile(in, out, sizes);
+#endif
     for (int i = 0; i < VERIFY_OUTPUTS; i++)
         verify_write(i, out[i]);
     f = verify_open("sizes_", 0, "wb");

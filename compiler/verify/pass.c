@@ -5,9 +5,11 @@
 
 #include "arguments.h"
 #include "base/options.h"
+#include "base/output.h"
 #include "base/process.h"
 #include "compile.h"
 #include "emit/eval.h"
+#include "emit/report.h"
 #include "emit/source.h"
 #include "passes/container.h"
 #include "read/read.h"
@@ -134,7 +136,10 @@ static void write_program(const Model *m, const char *folder)
 /* False: p->failure says why. */
 static bool build(Pass *p)
 {
-    const char *const command = text_format("exec ${CC:-cc} ${CFLAGS--O2} %s \"$@\"", opt()->target->cflags);
+    const char *const command =
+        text_format(p->profile ? "exec ${CC:-cc} ${CFLAGS--O3} %s -DMODEL_PROFILE -DMODEL_CLOCK \"$@\""
+                               : "exec ${CC:-cc} ${CFLAGS--O2} %s \"$@\"",
+                    opt()->target->cflags);
     const char *const words[] = {
         "sh",  "-c", command, "sh", "-o", text_format("%s/program", p->folder), text_format("%s/program.c", p->folder),
         "-lm", NULL};
@@ -297,19 +302,23 @@ static void drop(const Message *m, void *unused)
     (void)unused;
 }
 
-static void set_options(const Pass *p)
+/* Returns the format of the report that was asked for. */
+static Report set_options(const Pass *p)
 {
     read_arguments(p->words, BY_VERIFY);
+    const Report form = opt()->report;
     opt()->output = text_format("%s/model.c", p->folder);
     opt()->prefix = "model";
     opt()->single = true;
     opt()->weights = WEIGHTS_AUTO;
     opt()->report = REPORT_NONE;
-    opt()->as_struct = opt()->profile = opt()->check = false;
+    opt()->profile = p->profile;
+    opt()->as_struct = opt()->check = false;
     opt()->custom_stub = opt()->depend = opt()->eval_dir = NULL;
     memset(&opt()->states, 0, sizeof opt()->states); /* a step's results do not depend on where its state is */
     for (int i = 0; p->taps[i]; i++)
         vec_push(&opt()->taps, p->taps[i]);
+    return form;
 }
 
 static void write_interface(const Model *m, const char *folder)
@@ -325,12 +334,25 @@ static void write_interface(const Model *m, const char *folder)
     write_names(text_format("%s/outputs", folder), &out);
 }
 
+/* Prints the report, with what the program measured on the first data set. */
+static void report_times(const Pass *p, Report form, Model *m)
+{
+    const char *cc = getenv("CC"), *flags = getenv("CFLAGS");
+    opt()->ticks = text_format("%s/0/ticks_0", p->folder);
+    opt()->report = form ? form : REPORT_TEXT;
+    FILE *f = fopen(opt()->ticks, "ae");
+    if (!f || fprintf(f, "by %s %s\n", cc && *cc ? cc : "cc", flags ? flags : "-O3") < 0 || fclose(f))
+        fail(EXIT_IO, "the program has written no times");
+    report_model(m);
+    output_commit();
+}
+
 static void run_pass(void *pass)
 {
     Pass *p = pass;
     if (p->quiet)
         error_to(drop, NULL);
-    set_options(p);
+    const Report form = set_options(p);
     Model *m = read_model(p->model);
     sizes_by_data(m, p->data);
     compile_model(m);
@@ -343,6 +365,8 @@ static void run_pass(void *pass)
         if ((p->only < 0 || p->only == k) && !run_set(p, m, k))
             return;
     p->evaluated = p->evaluate;
+    if (p->profile)
+        report_times(p, form, m);
 }
 
 int pass_run(Pass *p)

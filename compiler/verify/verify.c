@@ -14,7 +14,7 @@ typedef struct Verdict {
     int first_given, first_computed;
 } Verdict;
 
-static void check_inputs(const Model *m)
+void check_inputs(const Model *m)
 {
     for (int i = 0; i < m->graph->in.n; i++) {
         const Value *v = m->graph->in.at[i];
@@ -85,7 +85,7 @@ static _Noreturn void end_with(int code)
     stop_run(code);
 }
 
-static void must_run(Pass *p)
+void must_run(Pass *p)
 {
     const int code = pass_run(p);
     if (code)

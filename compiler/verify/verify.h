@@ -1,10 +1,12 @@
-/* verify.h - onnxcc verify: the interface between its files. */
+/* verify.h - onnxcc verify and onnxcc profile: the interface between its files. */
 #pragma once
 
 #include "ir/difference.h"
 #include "ir/graph.h"
 
 void verify(void *words); /* the command: never returns if something differs */
+void profile(void *words);
+void check_inputs(const Model *m); /* ends the run if they cannot be passed */
 
 /* ---- data.c ------------------------------------------------------------------------------------------------------ */
 typedef struct Named {
@@ -60,11 +62,13 @@ typedef struct Pass {
     const char *const *taps; /* tensors to make outputs, "all" or names; followed by NULL */
     int only;                /* the data set to run; -1: all */
     bool evaluate, quiet;    /* quiet: the compiler's messages are dropped */
+    bool profile;            /* the report is printed, with the times of the steps */
     /* results */
     bool evaluated;
     char failure[4096]; /* why the program could not be built or run; "": it ran */
 } Pass;
-int pass_run(Pass *p); /* 0: see failure; or the exit code of the compiler */
+void must_run(Pass *p); /* ends the run if it fails */
+int pass_run(Pass *p);  /* 0: see failure; or the exit code of the compiler */
 
 /* ---- ort.c ------------------------------------------------------------------------------------------------------- */
 typedef struct Runtime {

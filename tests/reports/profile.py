@@ -85,6 +85,24 @@ def shown(loop):
         check(p.returncode == 1 and says in p.stderr, f"--ticks {bad!r}: {p.returncode} {p.stderr}")
 
 
+def command():
+    """onnxcc profile builds, runs and reports: random inputs, and a loop's steps."""
+    for cc, model in (("gcc", "looping"), ("clang-14", "known")):
+        said = {}
+        for form in ("text", "json", "html"):
+            p = subprocess.run([BUILD / "onnxcc", "profile", WORK / f"{model}.onnx", f"--report={form}"], capture_output=True, text=True, timeout=300,
+                               env={**os.environ, "CC": cc, "CFLAGS": "-O1"})
+            check(p.returncode == 0 and not p.stderr, f"onnxcc profile, {form}: {p.stderr}")
+            said[form] = p.stdout
+        check(f" runs, by {cc} -O1" in said["text"], f"onnxcc profile: {said['text']}")
+        r = json.loads(said["json"] or "{}")
+        check(r and not list(figures.SCHEMA.iter_errors(r)) and r["profile"]["by"] == f"{cc} -O1" and r["profile"]["runs"] >= 3
+              and sum(s["ticks"] for s in r["steps"]) > 0, f"onnxcc profile: {said['json']}")
+        check('"profile": {"runs"' in said["html"] and "</html>" in said["html"], "onnxcc profile: no page")
+    p = run(BUILD / "onnxcc", "profile", WORK / "looping.onnx", "--prefix", "other")
+    check(p.returncode == 0 and "share" in p.stdout, f"onnxcc profile --prefix: {p.stderr}")
+
+
 def profile():
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
@@ -116,3 +134,4 @@ def profile():
         check((p.returncode == 0) == good and (good or "M_CLOCK" in p.stderr), f"--profile, {processor}: {p.stderr[:500]}")
         p = run(*ARM, f"-mcpu={processor}", *FLAGS, "-O1", "-DM_PROFILE", "-DM_CLOCK", "-c", "m.c", cwd=loop)
         check(p.returncode == 0, f"--profile, a clock of the user, {processor}: {p.stderr[:500]}")
+    command()
