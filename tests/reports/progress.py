@@ -33,9 +33,9 @@ def said(*options, term="xterm"):
 
 
 def progress():
-    sizes = np.random.default_rng(0).standard_normal((100, 200000)).astype(np.float32)
+    sizes = np.random.default_rng(0).standard_normal((100, 100000)).astype(np.float32)
     nodes = [helper.make_node("Add", [f"x{i}" if i else "x", f"w{i}"], ["y" if i == 99 else f"x{i + 1}"]) for i in range(100)]
-    info = [helper.make_tensor_value_info(n, 1, [200000]) for n in "xy"]
+    info = [helper.make_tensor_value_info(n, 1, [100000]) for n in "xy"]
     graph = helper.make_graph(nodes, "g", info[:1], info[1:], [numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(sizes)])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), WORK / "long.onnx")
     out = said()
