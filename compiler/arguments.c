@@ -6,13 +6,19 @@
 #include <stdlib.h>
 
 #include "base/compare.h"
+#include "base/nearest.h"
 #include "base/output.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "compile.h"
 #include "emit/report.h"
 #include "emit/source.h"
 #include "ir/opset.h"
 #include "ir/remark.h"
+
+/* As usage, with the name that was meant. */
+#define usage_near(near, code, ...)                                                                                    \
+    (message_at(SAY_USAGE, "", code, __VA_ARGS__), nearest_help(near), stop_run(EXIT_USAGE))
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
@@ -150,8 +156,6 @@ static void set_depend(const char *s) { opt()->depend = s ? s : opt()->depend ? 
 static void set_struct(const char *value) { opt()->as_struct = !value; }
 static void set_single(const char *value) { opt()->single = !value; }
 static void set_training(const char *value) { opt()->training = !value; }
-static void set_strict(const char *value) { opt()->strict = !value; }
-static void set_verbose(const char *value) { opt()->verbose = !value; }
 static void set_ticks(const char *s) { opt()->ticks = s; }
 static void set_profile(const char *value) { opt()->profile = !value; }
 static void set_check(const char *value) { opt()->check = !value; }
@@ -208,14 +212,24 @@ static void set_prefix(const char *s)
     opt()->prefix = s;
 }
 
+static const char target_words[] =
+#define TARGET(name, ...) " " name
+#include "base/target.def"
+#undef TARGET
+    ;
+
 static void set_target(const char *s)
 {
-    const char *nearest = target_nearest(s);
-    opt()->target = target_find(s);
-    if (!opt()->target && nearest)
-        usage("--target %s: not known, the nearest is %s; there are %s", s, nearest, target_names());
-    if (!opt()->target)
-        usage("--target %s: not known, generic suits every processor; there are %s", s, target_names());
+    const char *const suits = target_nearest(s);
+    const Target *const target = target_find(s);
+    Nearest near = nearest_to(s, strlen(s));
+    nearest_try_words(&near, target_words + 1);
+    if (!target && suits)
+        usage("--target %s: not known, the nearest is %s; there are %s", s, suits, target_names());
+    if (!target)
+        usage_near(&near, "ARG-02", "--target %s: not known, generic suits every processor; there are %s", s,
+                   target_names());
+    opt()->target = target;
 }
 
 static void set_report(const char *s)
@@ -240,12 +254,60 @@ static void print_version(const char *unused)
     process_done();
 }
 
+/* ---- messages ------------------------------------------------------------------------------------------------------ */
+
+static void set_strict(const char *value)
+{
+    opt()->strict = !value;
+    warnings_strict();
+}
+static void set_verbose(const char *value)
+{
+    opt()->verbose = !value;
+    warnings_all();
+}
+static void set_quiet(const char *unused)
+{
+    (void)unused;
+    warnings_none();
+    opt()->quiet = true;
+}
+
+/* What a word of -W is about. */
+static const char *warning_name(const char *s)
+{
+    s += strncmp(s, "no-", 3) ? 0 : 3;
+    return s + (strncmp(s, "error=", 6) ? 0 : 6);
+}
+
+static void set_warning(const char *s)
+{
+    if (warnings_set(s))
+        return;
+    const char *const name = warning_name(s);
+    const MessageCode *const code = code_find(name);
+    if (code)
+        usage("-W%s: %s is always an error", s, code->code);
+    Nearest near = nearest_to(name, strlen(name));
+    for (int i = 0; i < code_count; i++)
+        nearest_try(&near, code_rows[i].warning, strlen(code_rows[i].warning));
+    usage_near(&near, "ARG-02", "-W%s: there is no such warning; onnxcc --explain=all has their names", s);
+}
+
+static void set_diagnostics(const char *s)
+{
+    if (strcmp(s, "json") && strcmp(s, "text"))
+        usage("--diagnostics=%s: expected text or json", s);
+}
+
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-static const char target_words[] =
-#define TARGET(name, ...) " " name
-#include "base/target.def"
-#undef TARGET
+static const char warning_words[] = "all error"
+#define CODE(...)
+#define WARNING(code, name, ...) " no-" name
+#include "base/codes.def"
+#undef CODE
+#undef WARNING
     ;
 #define REWRITE_WORD(id, word, done) " " word
 static const char remark_words[] = REWRITES(REWRITE_WORD);
@@ -264,6 +326,7 @@ static bool needs_value(const OptionRow *row) { return row->argument && *row->ar
 typedef struct Words {
     const char *const *next; /* the words not read yet, followed by NULL */
     Caller caller;
+    bool ended; /* by "--": all further words are models */
 } Words;
 
 static void apply(const OptionRow *row, const char *value, const Words *w)
@@ -283,11 +346,29 @@ _Noreturn static void ambiguous(const char *s, size_t n)
     for (int i = 0; i < option_count; i++)
         if (starts_with(option_rows[i].name, s, n))
             text_put(&t, " '--%s'", option_rows[i].name);
-    usage("option '--%.*s' is ambiguous; possibilities:%s", (int)n, s, t.s);
+    usage_as("ARG-01", "option '--%.*s' is ambiguous; possibilities:%s", (int)n, s, t.s);
+}
+
+/* The word after it is no model, if the option that was meant takes a value. */
+_Noreturn static void unknown_option(const char *s, size_t n, Words *w)
+{
+    Nearest near = nearest_to(s, n);
+    const OptionRow *meant = NULL;
+    for (int i = 0; i < option_count; i++) {
+        const char *const name = option_rows[i].name;
+        if (name)
+            nearest_try(&near, name, strlen(name));
+        meant = name && near.best == name ? &option_rows[i] : meant;
+    }
+    if (meant && needs_value(meant) && !s[n] && *w->next)
+        w->next++;
+    near.best = meant ? text_format("--%s", meant->name) : NULL;
+    near.best_n += 2;
+    usage_near(&near, "ARG-01", "unrecognized option '--%.*s'", (int)n, s);
 }
 
 /* Finds an option by its name or by an unambiguous prefix of it. */
-static const OptionRow *find_row(const char *s, size_t n)
+static const OptionRow *find_row(const char *s, size_t n, Words *w)
 {
     const OptionRow *found = NULL;
     int count = 0;
@@ -301,7 +382,7 @@ static const OptionRow *find_row(const char *s, size_t n)
     if (count > 1)
         ambiguous(s, n);
     if (!count)
-        usage("unrecognized option '--%.*s'", (int)n, s);
+        unknown_option(s, n, w);
     return found;
 }
 
@@ -309,7 +390,7 @@ static const OptionRow *find_row(const char *s, size_t n)
 static void read_name(const char *s, Words *w)
 {
     const size_t n = strcspn(s, "=");
-    const OptionRow *row = find_row(s, n);
+    const OptionRow *row = find_row(s, n, w);
     const char *value = s[n] ? s + n + 1 : needs_value(row) && *w->next ? *w->next++ : NULL;
     if (value && !row->argument)
         usage("option '--%s' doesn't allow an argument", row->name);
@@ -326,7 +407,7 @@ static void read_letters(const char *s, Words *w)
         while (i < option_count && option_rows[i].letter != *s)
             i++;
         if (i == option_count)
-            usage("invalid option -- '%c'", *s);
+            usage_as("ARG-01", "invalid option -- '%c'", *s);
         const char *value = !option_rows[i].argument ? NULL : s[1] ? s + 1 : *w->next ? *w->next++ : NULL;
         if (!value && needs_value(&option_rows[i]))
             usage("option requires an argument -- '%c'", *s);
@@ -342,8 +423,10 @@ static void read_model_word(const char *s, const Words *w)
         opt()->data = s;
         return;
     }
+    if (opt()->model && error_count()) /* perhaps the value of an option that was not understood */
+        stop_run(EXIT_USAGE);
     if (opt()->model)
-        usage("one model at a time: '%s' and '%s' were given", opt()->model, s);
+        usage_as("ARG-03", "one model at a time: '%s' and '%s' were given", opt()->model, s);
     opt()->model = s;
 }
 
@@ -397,38 +480,67 @@ static void check_output(void)
               printable(name(file)));
 }
 
-void read_arguments(const char *const *word, Caller caller)
+/* Reads the next word, and its value if that is a word of its own. */
+static void read_word(void *words)
 {
-    Words w = {word, caller};
-    bool more = true; /* false after "--" */
-    opt()->target = target_find("generic");
-    opt()->tolerance = (Tolerance){1e-3, 1e-5};
-    opt()->seed = 1;
-    opt()->timeout = 60;
-    while (*w.next) {
-        const char *s = *w.next++;
-        if (!more || *s != '-' || !s[1])
-            read_model_word(s, &w);
-        else if (!strncmp(s, "-MF", 3) && s[3])
-            set_depend(s + 3);
-        else if (s[1] == 'M')
-            read_name(s + 1, &w);
-        else if (s[1] != '-')
-            read_letters(s + 1, &w);
-        else if (s[2])
-            read_name(s + 2, &w);
-        else
-            more = false;
-    }
+    Words *const w = words;
+    const char *const s = *w->next++;
+    if (w->ended || *s != '-' || !s[1])
+        read_model_word(s, w);
+    else if (!strncmp(s, "-MF", 3) && s[3])
+        set_depend(s + 3);
+    else if (s[1] == 'M')
+        read_name(s + 1, w);
+    else if (s[1] != '-')
+        read_letters(s + 1, w);
+    else if (s[2])
+        read_name(s + 2, w);
+    else
+        w->ended = true;
+}
+
+static void check_words(void *words)
+{
+    const Words *const w = words;
     if (opt()->list_ops)
         list_and_end(opt()->list_ops);
     if (!opt()->model)
-        usage("no model given");
-    if (caller == BY_VERIFY && !strcmp(opt()->model, "-"))
+        usage_as("ARG-03", "no model given");
+    if (w->caller == BY_VERIFY && !strcmp(opt()->model, "-"))
         usage("this command needs a file: it reads the model several times");
-    if (caller == BY_VERIFY)
+    if (w->caller == BY_VERIFY)
         return;
     if (!opt()->output)
         opt()->output = default_output(opt()->model);
     check_output();
+}
+
+/* Ends the run if f(arg) did, but for wrong options: after them, other words are read. */
+static void try_words(void (*f)(void *), void *arg)
+{
+    const int code = error_catch(f, arg);
+    if (code && code != EXIT_USAGE)
+        stop_run(code);
+}
+
+void read_arguments(const char *const *word, Caller caller)
+{
+    Words w = {word, caller, false};
+    opt()->target = target_find("generic");
+    opt()->tolerance = (Tolerance){1e-3, 1e-5};
+    opt()->seed = 1;
+    opt()->timeout = 60;
+    for (int i = 0; word[i] && strcmp(word[i], "--"); i++) /* messages about options are JSON, too */
+        if (!strcmp(word[i], "--diagnostics=json")) {
+            say_json();
+            opt()->quiet = true;
+        }
+    while (*w.next)
+        try_words(read_word, &w);
+    if (!error_count())
+        try_words(check_words, &w);
+    if (error_count()) {
+        note_help("onnxcc --help lists the options");
+        stop_run(EXIT_USAGE);
+    }
 }

@@ -25,5 +25,6 @@ extern const int option_count;
 
 /* Made from the table (manual.c): each prints to standard output and ends the process. */
 void print_help(const char *unused);
+void print_explanation(const char *code);
 void print_man(const char *unused);
 void print_completions(const char *shell);

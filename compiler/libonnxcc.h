@@ -28,7 +28,7 @@ typedef enum OnnxccSeverity {
 
 typedef struct OnnxccMessage {
     OnnxccSeverity severity;
-    const char *code;  /* the rule of the format that is broken: "SHP-11"; or "" */
+    const char *code;  /* "SHP-11", which onnxcc --explain explains; "": a help, a note, or the sum of the errors */
     const char *place; /* kws.onnx: graph.node[3] "/head" (Conv); or "" */
     const char *text;  /* one line or several, no newline at the end (but in a note); safe for a terminal */
 } OnnxccMessage;

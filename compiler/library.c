@@ -45,7 +45,7 @@ API int onnxcc_compile(const OnnxccRequest *request)
     OnnxccRequest r = *request;
     const int code = process_run(compile, &r, false);
     if (code < 0)
-        tell(&(Message){SAY_ERROR, "", "", NO_MEMORY_FOR_RUN}, &r);
+        tell(&(Message){SAY_ERROR, "SYS-02", "", NO_MEMORY_FOR_RUN, ""}, &r);
     return code < 0 ? ONNXCC_IO : code;
 }
 

@@ -10,7 +10,7 @@
 static void compile(void *words)
 {
     read_arguments(words, BY_COMMAND);
-    if (!opt()->verbose)
+    if (!opt()->verbose && !opt()->quiet)
         progress_on();
     write_model(read_model(opt()->model));
 }
@@ -36,6 +36,6 @@ int main(int argc, char **argv)
         }
     const int code = process_run(run, argv, true);
     if (code < 0)
-        fprintf(stderr, "error: " NO_MEMORY_FOR_RUN "\n");
+        fprintf(stderr, "error[SYS-02]: " NO_MEMORY_FOR_RUN "\n");
     return code < 0 ? EXIT_IO : code;
 }

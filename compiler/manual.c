@@ -4,7 +4,9 @@
 
 #include <ctype.h>
 
+#include "base/codes.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/process.h"
 #include "emit/source.h"
 
@@ -21,14 +23,18 @@ static const char *argument_name(const OptionRow *o)
 
 static bool has_words(const OptionRow *o) { return *o->values && *o->values != '@'; }
 
+/* A letter whose value is one of some words is completed as a word of its own: -Werror. */
+static bool is_attached(const OptionRow *o) { return !o->name && has_words(o); }
+
 /* The help, and what the argument may be: "FORMAT: text, markdown or json". */
 static const char *whole_help(const OptionRow *o)
 {
     Text t = {0};
     text_put(&t, "%s", o->help);
-    if (has_words(o))
-        text_put(&t, "; %s: ", argument_name(o));
-    for (const char *s = o->values; has_words(o) && *s;) {
+    if (!has_words(o) || is_attached(o))
+        return t.s;
+    text_put(&t, "; %s: ", argument_name(o));
+    for (const char *s = o->values; *s;) {
         const size_t n = strcspn(s, " ");
         const bool last = !s[n] || !strchr(s + n + 1, ' ');
         text_put(&t, "%.*s%s", (int)n, s, !s[n] ? "" : last ? " or " : ", ");
@@ -63,19 +69,19 @@ static void print_filled(const char *template, const Filling *holes)
 
 enum { WIDTH = 79, INDENT = 26 };
 
-/* Appends s in lines of at most WIDTH columns, the first of which begins in column `at`. */
-static void put_wrapped(Text *t, const char *s, int at)
+/* Appends s in lines of at most WIDTH columns, which begin at `indent`; the first line has `at` columns already. */
+static void put_wrapped(Text *t, const char *s, int at, int indent)
 {
-    text_put(t, at > INDENT - 2 ? "\n%*s" : "%*s", at > INDENT - 2 ? INDENT : INDENT - at, "");
-    at = INDENT;
+    text_put(t, at > indent ? "\n%*s" : "%*s", at > indent ? indent : indent - at, "");
+    at = indent;
     for (size_t n; *s; s += n + (s[n] == ' ')) {
         n = strcspn(s, " ");
-        if (at > INDENT && at + 1 + (int)n > WIDTH) {
-            text_put(t, "\n%*s", INDENT, "");
-            at = INDENT;
+        if (at > indent && at + 1 + (int)n > WIDTH) {
+            text_put(t, "\n%*s", indent, "");
+            at = indent;
         }
-        text_put(t, at > INDENT ? " %.*s" : "%.*s", (int)n, s);
-        at += (at > INDENT) + (int)n;
+        text_put(t, at > indent ? " %.*s" : "%.*s", (int)n, s);
+        at += (at > indent) + (int)n;
     }
     text_put(t, "\n");
 }
@@ -92,7 +98,8 @@ static void put_help(Text *t, const OptionRow *o)
     }
     if (o->argument)
         text_put(t, may_omit(o) ? "[=%s]" : " %s", argument_name(o));
-    put_wrapped(t, whole_help(o), (int)(t->n - start));
+    const int at = (int)(t->n - start);
+    put_wrapped(t, whole_help(o), at > INDENT - 2 ? INDENT + 1 : at, INDENT);
 }
 
 void print_help(const char *unused)
@@ -172,10 +179,40 @@ void print_man(const char *unused)
     print_filled("man.in", (Filling[]){{"@VERSION@", ONNXCC_VERSION}, {"@OPTIONS@", t.s}, {NULL, NULL}});
 }
 
-/* ---- completions ------------------------------------------------------------------------------------------------- */
+/* ---- --explain --------------------------------------------------------------------------------------------------- */
 
-/* A letter whose value is one of some words is completed as a word of its own: -Werror. */
-static bool is_attached(const OptionRow *o) { return !o->name && has_words(o); }
+static void put_explanation(Text *t, const MessageCode *c)
+{
+    static const char *const names[] = {"Rule", "Example", "To do"};
+    const char *const texts[] = {c->rule, c->example, c->remedy};
+    text_put(t, *c->warning ? "%s (warning: -W%s)\n" : "%s\n", c->code, c->warning);
+    for (int i = 0; i < 3; i++) {
+        text_put(t, "  %-8s", names[i]);
+        put_wrapped(t, texts[i], 10, 10);
+    }
+}
+
+void print_explanation(const char *code)
+{
+    const MessageCode *const row = code_find(code);
+    Nearest near = nearest_to(code, strlen(code));
+    Text t = {0};
+    for (int i = 0; i < code_count; i++) {
+        nearest_try(&near, code_rows[i].code, strlen(code_rows[i].code));
+        nearest_try(&near, code_rows[i].warning, strlen(code_rows[i].warning));
+        if (row == &code_rows[i] || !strcmp(code, "all"))
+            put_explanation(&t, &code_rows[i]);
+    }
+    if (!t.n) {
+        message_at(SAY_USAGE, "", "ARG-02", "--explain %s: no message has this code", code);
+        nearest_help(&near);
+        stop_run(EXIT_USAGE);
+    }
+    fputs(t.s, stdout);
+    process_done();
+}
+
+/* ---- completions ------------------------------------------------------------------------------------------------- */
 
 /* The help's first phrase, with `escaped` characters after a backslash, for a string in single quotes. */
 static void put_phrase(Text *t, const OptionRow *o, const char *escaped, const char *quote)

@@ -89,5 +89,6 @@ void compare_end(void)
 {
     const int n = compared()->different;
     if (n)
-        fail(EXIT_MODEL, n == 1 ? "%d file is not what onnxcc writes" : "%d files are not what onnxcc writes", n);
+        fail_as(EXIT_MODEL, "CHK-01",
+                n == 1 ? "%d file is not what onnxcc writes" : "%d files are not what onnxcc writes", n);
 }

@@ -2,6 +2,7 @@
 #include "base/error.h"
 
 #include "base/progress.h"
+#include "base/say.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -35,7 +36,8 @@ typedef struct Diagnostics {
     Deferred *deferring;
     jmp_buf *exit;
     const char *failing; /* the fatal message, while its place is computed */
-    int failing_code;
+    int failing_exit;
+    const char *failing_code;
     void (*say)(const Message *, void *);
     void *arg;
 } Diagnostics;
@@ -60,16 +62,6 @@ void error_reset(void)
     d->where = NULL;
 }
 
-#define FORM "%s%s%s%s%s%s%s%s%s%s%s"
-#define FORM_ARGS(m)                                                                                                   \
-    severity_word[(m)->severity], *(m)->code ? "[" : "", (m)->code, *(m)->code ? "]" : "",                             \
-        (m)->severity == SAY_NOTE ? "" : ": ", (m)->text, (m)->severity == SAY_NOTE ? "" : "\n",                       \
-        *(m)->place ? "  --> " : "", (m)->place, *(m)->place ? "\n" : "",                                               \
-        (m)->severity == SAY_USAGE ? "Try 'onnxcc --help'.\n" : ""
-static const char *const severity_word[] = {"error", "warning", "help", "internal error", "onnxcc", ""};
-
-void error_text(Text *t, const Message *m) { text_put(t, FORM, FORM_ARGS(m)); }
-
 static void say_now(const Message *m)
 {
     Diagnostics *const d = diagnostics();
@@ -77,7 +69,7 @@ static void say_now(const Message *m)
     if (d->say)
         d->say(m, d->arg);
     else
-        fprintf(stderr, FORM, FORM_ARGS(m));
+        say_message(m);
 }
 
 static void say(const Message *m)
@@ -95,15 +87,13 @@ static void say_all(const Deferred *h)
         say(&h->list.at[i]);
 }
 
-static _Noreturn void leave(int code)
+void stop_run(int code)
 {
     Diagnostics *const d = diagnostics();
     if (d->exit)
         longjmp(*d->exit, code);
     exit(code);
 }
-
-void stop_run(int code) { leave(code); }
 
 int error_catch(void (*f)(void *), void *arg)
 {
@@ -181,7 +171,7 @@ static const char *lasting(const char *s, size_t n)
     return name_bytes(safe.s, safe.n)->s;
 }
 
-/* The file and the place in it: "m.onnx: graph.node[3]" */
+/* The file and the place in it: "m.onnx: graph.node[3]", which ends with `place`. */
 static const char *whole_place(const char *place)
 {
     const char *file = error_file();
@@ -211,15 +201,13 @@ static bool is_repeated(const Message *m, const char *format)
     return true;
 }
 
-bool message_at(Severity severity, const char *path, const char *code, const char *format, ...)
+static bool put_message(Severity severity, const char *path, const char *code, const char *format, va_list args)
 {
     const TextMark mark = text_mark();
     Text t = {0};
-    va_list args;
-    va_start(args, format);
     text_vput(&t, format, args);
-    va_end(args);
-    const Message m = {severity, code, whole_place(path), lasting(t.s, t.n)};
+    const char *const place = whole_place(path);
+    const Message m = {severity, code, place, lasting(t.s, t.n), place + strlen(place) - strlen(path)};
     diagnostics()->state.last_hidden = is_repeated(&m, format);
     text_release(mark);
     if (!diagnostics()->state.last_hidden)
@@ -227,10 +215,31 @@ bool message_at(Severity severity, const char *path, const char *code, const cha
     return false;
 }
 
+bool message_at(Severity severity, const char *path, const char *code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put_message(severity, path, code, format, args);
+    va_end(args);
+    return false;
+}
+
+void warn_about(Warning kind, const char *path, const char *code, const char *format, ...)
+{
+    const Outcome outcome = warning_outcome(kind, code);
+    va_list args;
+    va_start(args, format);
+    if (outcome == SHOW_NOTHING)
+        diagnostics()->state.last_hidden = true;
+    else
+        put_message(outcome == SHOW_ERROR ? SAY_ERROR : SAY_WARNING, path, code, format, args);
+    va_end(args);
+}
+
 void note_help_text(const char *s)
 {
     if (!diagnostics()->state.last_hidden)
-        say(&(Message){SAY_HELP, "", "", lasting(s, strlen(s))});
+        say(&(Message){SAY_HELP, "", "", lasting(s, strlen(s)), ""});
 }
 
 void note(const char *format, ...)
@@ -241,7 +250,7 @@ void note(const char *format, ...)
     va_start(args, format);
     text_vput(&t, format, args);
     va_end(args);
-    say_now(&(Message){SAY_NOTE, "", "", t.s});
+    say_now(&(Message){SAY_NOTE, "", "", t.s, ""});
     text_release(mark);
 }
 
@@ -288,7 +297,7 @@ static void say_hidden(const Kind *k)
 {
     Text t = {0};
     text_put(&t, "%d more of the same kind as above", k->hidden);
-    say(&(Message){k->warning ? SAY_WARNING : SAY_ERROR, k->code, "", t.s});
+    say(&(Message){k->warning ? SAY_WARNING : SAY_ERROR, k->code, "", t.s, ""});
 }
 
 static void say_sum(const Errors *e)
@@ -304,7 +313,7 @@ static void say_sum(const Errors *e)
         text_plural(&t, e->warnings, "warning");
     }
     text_put(&t, "; no file written");
-    say(&(Message){SAY_ERROR, "", "", t.s});
+    say(&(Message){SAY_ERROR, "", "", t.s, ""});
 }
 
 void stop_on_errors(void)
@@ -317,7 +326,7 @@ void stop_on_errors(void)
             say_hidden(&e->kinds.at[i]);
     say_sum(e);
     unhold_all();
-    leave(EXIT_MODEL);
+    stop_run(EXIT_MODEL);
 }
 
 /* ---- fatal errors ------------------------------------------------------------------------------------------------ */
@@ -345,36 +354,40 @@ static const char *safe_text(char s[LONGEST], const char *format, va_list args)
     return s;
 }
 
-static const char *where_it_fails(void)
+/* *path: the part of it that follows the file. */
+static const char *where_it_fails(const char **path)
 {
     const char *(*where)(void) = diagnostics()->where, *file = error_file();
     diagnostics()->where = NULL;
-    return where ? text_format("%s%s%s", file ? file : "", file ? ": " : "", where()) : "";
+    *path = where ? where() : "";
+    return where ? text_format("%s%s%s", file ? file : "", file ? ": " : "", *path) : "";
 }
 
-static _Noreturn void end_with(int code, Severity severity, const char *text, const char *place)
+static _Noreturn void end_with(int exit_code, const Message *m)
 {
     unhold_all();
-    say_now(&(Message){severity, "", place, text});
-    leave(code);
+    say_now(m);
+    stop_run(exit_code);
 }
 
-void fail(int exit_code, const char *format, ...)
+void fail_as(int exit_code, const char *code, const char *format, ...)
 {
     Diagnostics *const d = diagnostics();
     char s[LONGEST];
     va_list args;
     if (d->failing) /* computing its place failed, too: out of memory */
-        end_with(d->failing_code, SAY_ERROR, d->failing, "");
+        end_with(d->failing_exit, &(Message){SAY_ERROR, d->failing_code, "", d->failing, ""});
     va_start(args, format);
     d->failing = safe_text(s, format, args);
-    d->failing_code = exit_code;
+    d->failing_exit = exit_code;
+    d->failing_code = code;
     va_end(args);
     unhold_all();
-    end_with(exit_code, SAY_ERROR, s, where_it_fails());
+    const char *path, *const place = where_it_fails(&path);
+    end_with(exit_code, &(Message){SAY_ERROR, code, place, s, path});
 }
 
-void end_run(int exit_code, Severity severity, const char *format, ...)
+void end_run(int exit_code, Severity severity, const char *code, const char *format, ...)
 {
     char s[LONGEST + 128];
     va_list args;
@@ -383,5 +396,5 @@ void end_run(int exit_code, Severity severity, const char *format, ...)
     va_end(args);
     if (severity == SAY_BUG)
         strcat(s, "\nThis is a mistake in onnxcc " ONNXCC_VERSION ", not in the model; please report it.");
-    end_with(exit_code, severity, s, "");
+    end_with(exit_code, &(Message){severity, code, "", s, ""});
 }

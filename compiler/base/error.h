@@ -1,6 +1,7 @@
 /* error.h - diagnostics: errors and warnings, which are counted, and the calls that end a run. */
 #pragma once
 
+#include "base/codes.h"
 #include "base/util.h"
 
 enum { EXIT_MODEL = 1, EXIT_USAGE = 2, EXIT_IO = 3, EXIT_BUG = 70 };
@@ -9,9 +10,10 @@ typedef enum Severity { SAY_ERROR, SAY_WARNING, SAY_HELP, SAY_BUG, SAY_USAGE, SA
 
 typedef struct Message {
     Severity severity;
-    const char *code;  /* rule of the format that is broken, such as EXT-05; or "" */
+    const char *code;  /* of codes.def, such as EXT-05: the rule that is broken; "": a help, a note or the sum */
     const char *place; /* file and node; or "" */
     const char *text;  /* may have several lines */
+    const char *path;  /* the end of `place` that follows the file: node or value; or "" */
 } Message;
 
 /* Calls f(arg). Returns 0, or the exit code if stop_on_errors, fail, usage or bug left f. Outside of error_catch these
@@ -24,17 +26,28 @@ void error_text(Text *t, const Message *m); /* appends m as it is printed on sta
  * continues. CODE: as in Message. Is false, so that a check may return it. */
 #define error_at(...) message_at(SAY_ERROR, __VA_ARGS__)
 #define error_null(...) (error_at(__VA_ARGS__), NULL) /* for functions that return a pointer */
-#define warn_at(...) ((void)message_at(SAY_WARNING, __VA_ARGS__))
 bool message_at(Severity severity, const char *path, const char *code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Warnings of the kinds of codes.h, which -W and --strict may make errors or suppress. */
+#define warn_at(...) warn_about(WARN_ORDINARY, __VA_ARGS__)
+#define warn_strict(...) warn_about(WARN_STRICT, __VA_ARGS__)
+#define warn_pedantic(...) warn_about(WARN_PEDANTIC, __VA_ARGS__)
+#define warn_hint(...) warn_about(WARN_HINT, __VA_ARGS__)
+void warn_about(Warning kind, const char *path, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 #define note_help(...) note_help_text(text_format(__VA_ARGS__)) /* a help: line after the last message */
 void note_help_text(const char *s);
 void stop_on_errors(void);              /* ends the run (exit 1) if any error was counted */
 _Noreturn void stop_run(int exit_code); /* ends the run without a message */
-_Noreturn void fail(int exit_code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-#define usage(...) end_run(EXIT_USAGE, SAY_USAGE, __VA_ARGS__)
-#define bug(...) end_run(EXIT_BUG, SAY_BUG, __VA_ARGS__) /* asks to report it */
-_Noreturn void end_run(int exit_code, Severity severity, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Fatal errors. fail: its code is LIM-01, ARG-02 or SYS-01, after exit code 1, 2 or 3; fail_as(EXIT, CODE, ...) gives another. */
+#define fail(exit_code, ...) fail_as(exit_code, FAIL_CODE(exit_code), __VA_ARGS__)
+#define FAIL_CODE(exit_code) ((exit_code) == EXIT_MODEL ? "LIM-01" : (exit_code) == EXIT_USAGE ? "ARG-02" : "SYS-01")
+_Noreturn void fail_as(int exit_code, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#define usage(...) usage_as("ARG-02", __VA_ARGS__)
+#define usage_as(code, ...) (message_at(SAY_USAGE, "", code, __VA_ARGS__), stop_run(EXIT_USAGE))
+#define bug(...) end_run(EXIT_BUG, SAY_BUG, "BUG-01", __VA_ARGS__) /* asks to report it */
+_Noreturn void end_run(int exit_code, Severity severity, const char *code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 const char *printable(Name n); /* escaped for a terminal; a long name is cut */
 /* Appends s; characters that could move the cursor or forge a line become \xNN. Idempotent. lines: \n is kept. */
 void text_printable(Text *t, const char *s, size_t n, bool lines);

@@ -27,7 +27,7 @@ typedef struct Options {
     const char *custom_stub; /* a file to start from; NULL: none */
     const char *ticks;       /* a file of ticks for the report; NULL: none */
     const char *depend;      /* the dependency file; NULL: none */
-    bool as_struct, single, verbose, strict, profile, check, no_banner, training;
+    bool as_struct, single, verbose, quiet, strict, profile, check, no_banner, training;
     bool on_disk; /* the model is a file that can be read again */
     VEC(struct DimOption {
         const char *name;
@@ -49,8 +49,3 @@ typedef struct Options {
     }) customs;
 } Options;
 SHARED_PART(Options, opt)
-
-/* A warning; an error under --strict. */
-#define warn_strict(...) (opt()->strict ? (void)error_at(__VA_ARGS__) : warn_at(__VA_ARGS__))
-/* What most exporters do: reported only on request (--verbose), an error under --strict. */
-#define warn_pedantic(...) (opt()->strict ? (void)error_at(__VA_ARGS__) : opt()->verbose ? warn_at(__VA_ARGS__) : (void)0)

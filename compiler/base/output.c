@@ -59,11 +59,11 @@ static Output *output_new(const char *path)
     all->begun = true;
     Output *o = calloc(1, sizeof *o);
     if (!o)
-        fail(EXIT_IO, "%s: out of memory", path);
+        fail_as(EXIT_IO, "SYS-02", "%s: out of memory", path);
     o->buffer = malloc(BUFFER);
     if (!o->buffer) {
         free(o);
-        fail(EXIT_IO, "%s: out of memory", path);
+        fail_as(EXIT_IO, "SYS-02", "%s: out of memory", path);
     }
     XXH64_reset(&o->state, 0);
     o->path = path;
@@ -117,7 +117,7 @@ static void open_temporary(Output *o, const char *mode, const char *kind)
     const size_t n = strlen(o->path) + 40;
     char *temporary = malloc(n);
     if (!temporary)
-        fail(EXIT_IO, "%s: out of memory", o->path);
+        fail_as(EXIT_IO, "SYS-02", "%s: out of memory", o->path);
     snprintf(temporary, n, "%s.%ld.%s", o->path, (long)getpid(), kind);
     o->temporary = temporary;
     o->f = fopen(o->temporary, mode);
@@ -225,7 +225,7 @@ static void read_spool(Output *o, Output *spool)
 void output_append(Output *o, Output *spool)
 {
     if (spool->f && spool->given && fflush(spool->f))
-        fail(EXIT_IO, "%s: out of memory", o->path);
+        fail_as(EXIT_IO, "SYS-02", "%s: out of memory", o->path);
     if (spool->f && spool->given)
         output_write(o, spool->bytes, spool->size);
     else if (spool->f)

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/output.h"
+#include "base/say.h"
 
 enum { STACK = 64 << 20, GUARD = 1 << 20, SIGNAL_STACK = 1 << 14 }; /* the guard is larger than any stack frame */
 
@@ -24,17 +25,6 @@ PART(Stack, stack)
 
 /* ---- signals ---------------------------------------------------------------------------------------------------- */
 
-static void say(const char *s)
-{
-    for (size_t n = strlen(s); n;) {
-        ssize_t k = write(2, s, n);
-        if (k <= 0)
-            return;
-        s += k;
-        n -= (size_t)k;
-    }
-}
-
 /* Removes incomplete files, then lets the signal take its default action. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
@@ -42,11 +32,11 @@ static void on_signal(int number, siginfo_t *info, void *context)
     output_unlink();
     const char *at = info->si_addr, *low = session_distance ? stack()->low : NULL;
     if (number == SIGSEGV && low && at >= low && at < low + GUARD) {
-        say("error: out of memory: the compiler has used up its stack; the model is nested too deep for it\n");
+        say_signal("SYS-02", "out of memory: the compiler has used up its stack; the model is nested too deep for it");
         _exit(EXIT_IO);
     }
     if (number == SIGBUS && info->si_code == BUS_ADRERR) {
-        say("error: cannot read: a file became shorter while it was in use, or its disk failed\n");
+        say_signal("SYS-01", "cannot read: a file became shorter while it was in use, or its disk failed");
         _exit(EXIT_IO);
     }
     signal(number, SIG_DFL);
@@ -105,6 +95,7 @@ static void *on_stack(void *arg)
         pthread_sigmask(SIG_SETMASK, &start->before, NULL);
     }
     start->result = error_catch(start->f, start->arg);
+    say_end();
     session_end();
     return NULL;
 }
@@ -147,6 +138,8 @@ void process_done(void)
 {
     if (!fflush(stdout) && !ferror(stdout))
         exit(0);
-    fprintf(stderr, "error: standard output: cannot write: %s\n", strerror(errno));
+    say_message(
+        &(Message){SAY_ERROR, "SYS-01", "", text_format("standard output: cannot write: %s", strerror(errno)), ""});
+    say_end();
     exit(EXIT_IO);
 }

@@ -59,15 +59,15 @@ void pool_allow(size_t more)
 static void pool_claim(size_t bytes)
 {
     if (bytes > pool_room())
-        fail(EXIT_MODEL, "%s%sthe model is too large: to compile it takes more than %zu MB of memory",
-             error_file() ? error_file() : "", error_file() ? ": " : "", memory_limit() >> 20);
+        fail_as(EXIT_MODEL, "LIM-02", "%s%sthe model is too large: to compile it takes more than %zu MB of memory",
+                error_file() ? error_file() : "", error_file() ? ": " : "", memory_limit() >> 20);
     pool()->in_use += bytes;
 }
 
 static Block *block_link(Block *b, size_t bytes)
 {
     if (!b)
-        fail(EXIT_IO, "out of memory: %zu more bytes are needed", bytes);
+        fail_as(EXIT_IO, "SYS-02", "out of memory: %zu more bytes are needed", bytes);
     Block **first = &pool()->blocks;
     b->next = *first;
     b->link = first;
@@ -214,7 +214,7 @@ void *big_alloc(size_t bytes)
     pool_claim(bytes);
     Big *b = aligned_alloc(64, sizeof *b + (bytes / 64 + 1) * 64);
     if (!b)
-        fail(EXIT_IO, "out of memory: a tensor of %zu bytes", bytes);
+        fail_as(EXIT_IO, "SYS-02", "out of memory: a tensor of %zu bytes", bytes);
     memset(b + 1, 0, bytes);
     b->bytes = bytes;
     block_link(&b->block, bytes);
@@ -233,7 +233,7 @@ void *vec_more(void *at, int *cap, size_t size)
 {
     int more = *cap ? *cap * 2 : size < 32 ? 32 / (int)size : 1;
     if (*cap > INT32_MAX / 2)
-        fail(EXIT_IO, "out of memory: a list of more than %d things", *cap);
+        fail_as(EXIT_IO, "SYS-02", "out of memory: a list of more than %d things", *cap);
     at = pool_grow(at, (size_t)*cap * size, (size_t)more * size);
     *cap = more;
     return at;
@@ -406,7 +406,7 @@ static struct Piece *piece_new(void)
     Pool *const p = pool();
     void *more = realloc(p->pieces, sizeof *p->pieces * (size_t)(p->n_pieces + 1));
     if (!more)
-        fail(EXIT_IO, "out of memory");
+        fail_as(EXIT_IO, "SYS-02", "out of memory");
     p->pieces = more;
     p->pieces[p->n_pieces] = (struct Piece){0};
     return &p->pieces[p->n_pieces++];
@@ -418,7 +418,7 @@ static void piece_room(struct Piece *p, size_t cap)
     pool_claim(room > p->cap ? room - p->cap : 0);
     void *more = realloc(p->at, room);
     if (!more)
-        fail(EXIT_IO, "out of memory: a text of %zu bytes", cap);
+        fail_as(EXIT_IO, "SYS-02", "out of memory: a text of %zu bytes", cap);
     p->at = more;
     p->cap = room;
 }
@@ -482,7 +482,7 @@ void text_vput(Text *t, const char *format, va_list args)
     text_room(t, 1);
     int n = vsnprintf(t->s + t->n, t->cap - t->n, format, args);
     if (n < 0)
-        fail(EXIT_IO, "out of memory: a text");
+        fail_as(EXIT_IO, "SYS-02", "out of memory: a text");
     if (n > 0 && (size_t)n >= t->cap - t->n) {
         text_room(t, (size_t)n);
         vsnprintf(t->s + t->n, t->cap - t->n, format, again);

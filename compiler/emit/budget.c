@@ -38,7 +38,8 @@ static void check_ram(Model *m)
                   all = arena + in + out + stack + state;
     if (!opt()->max_ram || all <= opt()->max_ram)
         return;
-    error_at("", "", "%lld bytes of RAM, more than --max-ram %lld: arena %lld, inputs %lld, outputs %lld%s, stack %lld",
+    error_at("", "BUD-01",
+             "%lld bytes of RAM, more than --max-ram %lld: arena %lld, inputs %lld, outputs %lld%s, stack %lld",
              (long long)all, (long long)opt()->max_ram, (long long)arena, (long long)in, (long long)out,
              state ? text_format(", state %lld", (long long)state) : "", (long long)stack);
     if (arena)
@@ -53,7 +54,7 @@ static void check_flash(Model *m)
     const Node *largest = m->graph->first;
     EACH_NODE (n, m->graph)
         largest = report_weights(n) > report_weights(largest) ? n : largest;
-    error_at("", "", "%lld bytes of weights, more than --max-flash %lld", (long long)bytes,
+    error_at("", "BUD-02", "%lld bytes of weights, more than --max-flash %lld", (long long)bytes,
              (long long)opt()->max_flash);
     if (largest)
         note_help("the most, %lld bytes, has %s '%s'", (long long)report_weights(largest),
@@ -66,7 +67,7 @@ static void check_stack(Model *m)
     if (!opt()->max_stack || bytes <= opt()->max_stack)
         return;
     const Node *n = report_deepest(m);
-    error_at("", "", "%d bytes of stack, more than --max-stack %lld", bytes, (long long)opt()->max_stack);
+    error_at("", "BUD-03", "%d bytes of stack, more than --max-stack %lld", bytes, (long long)opt()->max_stack);
     if (n)
         note_help("the most has %s '%s'", c_comment(node_operator(n)), c_comment(n->name));
 }

@@ -41,8 +41,8 @@ static void *bytes_of(Value *v, void *arg)
 static void set_symbol(Symbol *s, int64_t v)
 {
     if (v < s->low || v > s->high)
-        fail(EXIT_MODEL, "size %lld of '%s' is outside %lld to %lld", (long long)v, printable(s->name),
-             (long long)s->low, (long long)s->high);
+        fail_as(EXIT_MODEL, "EVA-01", "size %lld of '%s' is outside %lld to %lld", (long long)v, printable(s->name),
+                (long long)s->low, (long long)s->high);
     s->value = v;
     s->known = true;
 }
@@ -65,15 +65,15 @@ static void read_inputs(Eval *e)
             continue;
         const Tensor *t = e->in[v->input] ? e->in[v->input] : v->fallback;
         if (t->type != v->type || t->rank != v->shape->rank)
-            fail(EXIT_MODEL, "input '%s' is %s %s, not %s of rank %d", printable(v->name), type_onnx(v->type),
-                 shape_text(*v->shape), type_onnx(t->type), t->rank);
+            fail_as(EXIT_MODEL, "EVA-01", "input '%s' is %s %s, not %s of rank %d", printable(v->name),
+                    type_onnx(v->type), shape_text(*v->shape), type_onnx(t->type), t->rank);
         for (int k = 0; k < t->rank; k++)
             if (symbol_of(v->shape->dim[k]))
                 set_symbol(symbol_of(v->shape->dim[k]), t->dim[k]);
         for (int k = 0; k < t->rank; k++)
             if (dim_eval(v->shape->dim[k]) != t->dim[k])
-                fail(EXIT_MODEL, "input '%s' has %lld in dimension %d, the model %s", printable(v->name),
-                     (long long)t->dim[k], k, shape_text(*v->shape));
+                fail_as(EXIT_MODEL, "EVA-01", "input '%s' has %lld in dimension %d, the model %s", printable(v->name),
+                        (long long)t->dim[k], k, shape_text(*v->shape));
         read_elements(e, v);
     }
 }
@@ -88,14 +88,14 @@ static void check_elements(Eval *e, const InterfaceGroup *group)
         return;
     const int64_t *dims = bytes_of(part[1], e), count = *(const int64_t *)bytes_of(part[2], e);
     if (count < 0 || count > b->max_count)
-        fail(EXIT_MODEL, "the sequence '%s' has %lld elements, not 0 to %lld", printable(group->name), (long long)count,
-             (long long)b->max_count);
+        fail_as(EXIT_MODEL, "EVA-01", "the sequence '%s' has %lld elements, not 0 to %lld", printable(group->name),
+                (long long)count, (long long)b->max_count);
     int64_t min, max;
     for (int k = 0; k < width && element_limits(group, k, &min, &max); k++)
         for (int64_t i = 0; i < count; i++)
             if (dims[i * width + k] < min || dims[i * width + k] > max)
-                fail(EXIT_MODEL, "element %lld of '%s' has size %lld in dimension %d", (long long)i,
-                     printable(group->name), (long long)dims[i * width + k], k);
+                fail_as(EXIT_MODEL, "EVA-01", "element %lld of '%s' has size %lld in dimension %d", (long long)i,
+                        printable(group->name), (long long)dims[i * width + k], k);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ static void forget_symbols(const Graph *g)
         s->known = false;
 }
 
-#define stop_at(n, ...) (error_node(n, "", __VA_ARGS__), stop_on_errors())
+#define stop_at(n, ...) (error_node(n, "OPR-04", __VA_ARGS__), stop_on_errors())
 
 /* Checks that all slices of a scan output have the size of the first one, which is recorded in `size`. */
 static void check_stacked(const Node *n, const Dims *stacked, int64_t iteration, int64_t *size)
@@ -203,8 +203,8 @@ static void check_assumptions(Assumptions *assumed)
 {
     for (const Assumption *a; (a = assumption_to_check(assumed)) != NULL;)
         if (dim_eval(a->d) != dim_eval(a->is) || !rt_wide_fits(dim_eval(a->d)))
-            fail(EXIT_MODEL, "%s \"%s\" turned out to have another shape than declared", a->n->op->name,
-                 printable(a->n->name));
+            fail_as(EXIT_MODEL, "EVA-01", "%s \"%s\" turned out to have another shape than declared", a->n->op->name,
+                    printable(a->n->name));
 }
 
 static void eval_nodes(Eval *e, Graph *g)
@@ -337,5 +337,5 @@ void eval_model(Model *m, const char *dir)
     const int different = compare_outputs(out, dir);
     output_commit();
     if (different)
-        fail(EXIT_MODEL, "%d of %d outputs differ from those in %s", different, m->declared.n, dir);
+        fail_as(EXIT_MODEL, "EVA-02", "%d of %d outputs differ from those in %s", different, m->declared.n, dir);
 }

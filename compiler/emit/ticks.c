@@ -9,7 +9,7 @@
 
 static _Noreturn void refuse(const char *file, int line, const char *what)
 {
-    fail(EXIT_MODEL, "%s:%d: %s", file, line, what);
+    fail_as(EXIT_MODEL, "ARG-13", "%s:%d: %s", file, line, what);
 }
 
 /* A word and a number: "runs 10". */
@@ -61,9 +61,9 @@ const Ticks *read_ticks(int steps)
         read_line(t, s, file, line);
     fclose(f);
     if (t->step.n != steps)
-        fail(EXIT_MODEL,
-             "%s: the ticks of %d steps, the C has %d; were they counted for this model, target and options?", file,
-             t->step.n, steps);
+        fail_as(EXIT_MODEL, "ARG-13",
+                "%s: the ticks of %d steps, the C has %d; were they counted for this model, target and options?", file,
+                t->step.n, steps);
     return t;
 }
 

@@ -120,7 +120,7 @@ bool always_runs(const Node *n)
 void warn_when_run(Node *n, const char *what)
 {
     n->fails = true;
-    warn_at(node_path(n), "", "%s: it is an error when this runs", what);
+    warn_at(node_path(n), "OPR-02", "%s: it is an error when this runs", what);
 }
 
 bool wrong_when_run(Node *n, const char *what)

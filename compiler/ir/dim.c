@@ -52,7 +52,7 @@ static int size_of(ExprKind kind, int n, const int64_t *w)
         for (int i = 0; i < n && kind != EXPR_SYMBOL; i++)
             size += dim_size((Dim){w[i]});
     if (size > LIMIT)
-        fail(EXIT_MODEL, "a size of the model is an expression of more than %d parts [SHP-11]", LIMIT);
+        fail(EXIT_MODEL, "a size of the model is an expression of more than %d parts", LIMIT);
     return size;
 }
 

@@ -113,7 +113,8 @@ static bool is_within_budget(const Node *n)
         *work_done() += work;
         return true;
     }
-    error_node(n, "", "its result is constant, but to compute the model's constants takes more than %lld operations",
+    error_node(n, "LIM-03",
+               "its result is constant, but to compute the model's constants takes more than %lld operations",
                (long long)max);
     note_help("give the result as an initializer, or make something that it is computed from an input");
     return false;
@@ -127,7 +128,7 @@ static void report_failure(Node *n, int status)
     EACH_OUT (v, n)
         lazy |= v->data->thunk != NULL;
     if (lazy || always_runs(n)) {
-        error_node(n, "", "%s", what);
+        error_node(n, "OPR-04", "%s", what);
         return;
     }
     warn_when_run(n, what);

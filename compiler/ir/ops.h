@@ -120,7 +120,7 @@ void set_out(Node *n, int i, Type t, Shape s); /* sets output i, if present */
 void infer_same(Node *n);                      /* output 0 has type and shape of input 0 */
 void infer_broadcast(Node *n);                 /* output 0 has the type of input 0 and the broadcast shape of all */
 void infer_compare(Node *n);                   /* the same, with type bool */
-#define node_error(n, ...) error_node(n, "", __VA_ARGS__)
+#define node_error(n, ...) error_node(n, "OPR-01", __VA_ARGS__)
 
 /* ---- expand -------------------------------------------------------------------------------------------- */
 

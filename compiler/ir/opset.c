@@ -247,7 +247,7 @@ void resolve_ops(Model *m)
         report_unresolved(unresolved);
     for (int i = 0; i < opt()->customs.n; i++)
         if (!opt()->customs.at[i].used)
-            error_at("", "", "--custom-op %s: the model has no such operator",
+            error_at("", "ARG-08", "--custom-op %s: the model has no such operator",
                      printable(name(opt()->customs.at[i].name)));
     if (r.unresolved)
         note_help("`onnxcc --list-ops` shows every operator, version and type");

@@ -11,7 +11,7 @@ int64_t tensor_count(const Tensor *t)
     int64_t n = 1;
     for (int i = 0; i < t->rank; i++)
         if (__builtin_mul_overflow(n, t->dim[i], &n))
-            fail(EXIT_MODEL, "a tensor has too many elements");
+            fail_as(EXIT_MODEL, "LIM-02", "a tensor has too many elements");
     return n;
 }
 

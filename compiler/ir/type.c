@@ -80,7 +80,7 @@ size_t type_bytes(Type t, int64_t count)
 {
     size_t bytes;
     if (count < 0 || __builtin_mul_overflow((size_t)count, (size_t)info(t)->bits, &bytes) || bytes > SIZE_MAX - 7)
-        fail(EXIT_MODEL, "a tensor of %lld elements does not fit in memory", (long long)count);
+        fail_as(EXIT_MODEL, "LIM-02", "a tensor of %lld elements does not fit in memory", (long long)count);
     return (bytes + 7) / 8;
 }
 

@@ -110,11 +110,12 @@ static bool buffer_fits(int64_t bytes, const Value *v, const Node *n)
     if (bytes <= max_arena())
         return true;
     if (v && v->def)
-        error_node(v->def, "", "'%s' %s needs up to %lld bytes, more than the arena's limit of %lld",
+        error_node(v->def, "MEM-01", "'%s' %s needs up to %lld bytes, more than the arena's limit of %lld",
                    printable(v->name), shape_text(*v->shape), (long long)bytes, (long long)max_arena());
     else
-        error_node(n ? n : v->graph->first, "", "up to %lld bytes are needed, more than the arena's limit of %lld",
-                   (long long)bytes, (long long)max_arena());
+        error_node(n ? n : v->graph->first, "MEM-01",
+                   "up to %lld bytes are needed, more than the arena's limit of %lld", (long long)bytes,
+                   (long long)max_arena());
     help_size(bytes);
     return false;
 }
@@ -279,8 +280,8 @@ static void check_interface(const Model *m)
             continue;
         int64_t count = dim_high(shape_count(*v->shape)), bits = type_bits(v->type);
         if (bits && count / 8 > max_addressed() / bits)
-            error_value(v, "", "'%s' %s is larger than the %lld bytes that one object may have", printable(v->name),
-                        shape_text(*v->shape), (long long)max_addressed());
+            error_value(v, "MEM-02", "'%s' %s is larger than the %lld bytes that one object may have",
+                        printable(v->name), shape_text(*v->shape), (long long)max_addressed());
     }
     stop_on_errors();
 }
@@ -294,7 +295,7 @@ static void place_states(void)
         Value *const slot = s->at.at[i].slot;
         slot->offset = s->bytes;
         if (max_bytes(slot) > max_addressed() - s->bytes - plan()->align) {
-            error_value(s->at.at[i].in, "", "the states need more than the %lld bytes that one object may have",
+            error_value(s->at.at[i].in, "MEM-02", "the states need more than the %lld bytes that one object may have",
                         (long long)max_addressed());
             return;
         }
@@ -306,7 +307,8 @@ static void check_arena(void)
 {
     if (plan()->arena <= max_arena())
         return;
-    error_at("", "", "the arena has %lld bytes, more than %lld", (long long)plan()->arena, (long long)max_arena());
+    error_at("", "MEM-01", "the arena has %lld bytes, more than %lld", (long long)plan()->arena,
+             (long long)max_arena());
     help_size(plan()->arena);
     note_help("--report lists the values that are alive at its peak");
 }

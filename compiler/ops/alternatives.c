@@ -337,7 +337,7 @@ Node *alternatives_split(Node *n)
     if (!r.condition || r.from.at[0]->poisoned)
         return n;
     if (++*copies() > LIMIT) {
-        error_node(n, "", "it would be copied more than %d times for branches of different rank", LIMIT);
+        error_node(n, "LIM-01", "it would be copied more than %d times for branches of different rank", LIMIT);
         r.from.at[0]->poisoned = true;
         return n;
     }

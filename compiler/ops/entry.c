@@ -46,7 +46,7 @@ static void entry_infer(Node *n)
         alternatives_choose(g, i, -1);
     for (int i = 0; i < g->out.n; i++)
         if (g->out.at[i]->form != TENSOR && !g->out.at[i]->poisoned)
-            error_value(g->out.at[i], "", "outputs that are not tensors are not supported with --training");
+            error_value(g->out.at[i], "ARG-12", "outputs that are not tensors are not supported with --training");
         else if (i >= e->out.n)
             check_update(g->out.at[i], &e->updates.at[i - e->out.n]);
 }

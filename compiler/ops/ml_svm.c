@@ -25,7 +25,7 @@ static Value *table(Node *n, const char *what, int64_t rows, int64_t columns, co
 static void warn_unused(Node *n, const char *attr, int64_t have, int64_t used)
 {
     if (have > used)
-        warn_strict(node_place(n), "", "%s has %lld numbers; only the first %lld are used", attr, (long long)have,
+        warn_strict(node_place(n), "OPR-03", "%s has %lld numbers; only the first %lld are used", attr, (long long)have,
                     (long long)used);
 }
 

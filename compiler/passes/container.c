@@ -106,8 +106,8 @@ ContainerType *ctype_join(const Node *n, const ContainerType *a, const Container
     }
     if (a->form != b->form || (a->type && b->type && a->type != b->type)) {
         static const char *const forms[] = {"a tensor", "a sequence", "an optional", "maps"};
-        return error_null(node_place(n), "", "a value is %s of %s in one place and %s of %s in another", forms[a->form],
-                          type_onnx(a->type), forms[b->form], type_onnx(b->type));
+        return error_null(node_place(n), "NOD-10", "a value is %s of %s in one place and %s of %s in another",
+                          forms[a->form], type_onnx(a->type), forms[b->form], type_onnx(b->type));
     }
     if (a->form == TENSOR || a->form == MAP || ctype_is_same(a, b))
         return (ContainerType *)(uintptr_t)a;

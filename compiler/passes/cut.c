@@ -20,13 +20,15 @@ static bool report_nested(const Model *m, Name n, const char *option)
 {
     const Graph *g = nested_with(m->graph, n);
     if (g)
-        error_node(g->owner, "", "--%s %s: the tensor is inside of this node, where it may have many values in a run",
-                   option, printable(n));
+        error_node(g->owner, "ARG-11",
+                   "--%s %s: the tensor is inside of this node, where it may have many values in a run", option,
+                   printable(n));
     for (int i = 0; !g && i < m->functions.n; i++) {
         const Function *f = m->functions.at[i];
         if (map_get(&f->body->scope, n) || (g = nested_with(f->body, n)) != NULL)
-            return error_at(f->path, "", "--%s %s: the tensor is inside of the function %s, which may have many calls",
-                            option, printable(n), printable(f->name)),
+            return error_at(f->path, "ARG-11",
+                            "--%s %s: the tensor is inside of the function %s, which may have many calls", option,
+                            printable(n), printable(f->name)),
                    true;
     }
     return g != NULL;
@@ -40,11 +42,11 @@ static Value *named_tensor(const Model *m, const char *tensor, const char *optio
     if (v && v->def)
         return v;
     if (v)
-        return error_null(value_place(v), "", "--%s %s: no node computes it, it is %s of the model", option,
+        return error_null(value_place(v), "ARG-11", "--%s %s: no node computes it, it is %s of the model", option,
                           printable(n), v->data ? "a constant" : "an input");
     if (report_nested(m, n, option))
         return NULL;
-    error_at("", "", "--%s %s: the model has no tensor of this name", option, printable(n));
+    error_at("", "ARG-11", "--%s %s: the model has no tensor of this name", option, printable(n));
     suggest_value(m->graph, n);
     return NULL;
 }
@@ -161,7 +163,7 @@ static void make_input(Model *m, Value *v)
 {
     Node *n = v->def;
     if (!v->desc || (v->desc->form == TENSOR && !v->desc->elem)) {
-        error_value(v, "", "--from %s: its type is not known", printable(v->name));
+        error_value(v, "ARG-11", "--from %s: its type is not known", printable(v->name));
         note_help("the model can declare it in its graph's value_info");
         return;
     }
@@ -247,7 +249,7 @@ static void replace_inputs(Model *m)
     for (int i = 0; i < opt()->froms.n; i++) {
         Value *v = named_tensor(m, opt()->froms.at[i], "from");
         if (v && value_is_output(v))
-            error_value(v, "", "--from %s: it is an output", printable(v->name));
+            error_value(v, "ARG-11", "--from %s: it is an output", printable(v->name));
         else if (v)
             make_input(m, v);
     }

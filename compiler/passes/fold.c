@@ -273,7 +273,7 @@ void fold(Node *n)
         return;
     }
     if (bytes > pool_room() / 2) { /* there may be two copies, besides the inputs */
-        error_node(n, "", "its result is constant and has %zu bytes, more than onnxcc can fold", bytes);
+        error_node(n, "LIM-02", "its result is constant and has %zu bytes, more than onnxcc can fold", bytes);
         return;
     }
     const int runs = runs_for(n);

@@ -28,7 +28,7 @@ static Value *input_named(Model *m, const char *what, const char *option)
     for (int i = 0; i < m->graph->in.n; i++)
         if (name_is(m->graph->in.at[i]->name, what))
             return m->graph->in.at[i];
-    error_at("", "", "%s: the model has no input '%s'", option, what);
+    error_at("", "ARG-04", "%s: the model has no input '%s'", option, what);
     for (int i = 0; i < m->graph->in.n && i < 8; i++)
         note_help("input %d is '%s' %s", i, printable(m->graph->in.at[i]->name),
                   shape_text(*m->graph->in.at[i]->shape));
@@ -122,10 +122,10 @@ static void check_dims_used(void)
         if (opt()->dims.at[i].used)
             continue;
         if (map_get(asked(), opt()->dims.at[i].name)) {
-            warn_at("", "", "--dim %s: nothing depends on it", opt()->dims.at[i].name);
+            warn_at("", "ARG-09", "--dim %s: nothing depends on it", opt()->dims.at[i].name);
             continue;
         }
-        error_at("", "", "--dim %s: the model has no dimension of this name", opt()->dims.at[i].name);
+        error_at("", "ARG-05", "--dim %s: the model has no dimension of this name", opt()->dims.at[i].name);
         for (int k = 0; k < symbol_count(); k++)
             if (symbol_at(k)->user)
                 note_help("it has '%s'", printable(symbol_at(k)->name));
@@ -140,7 +140,7 @@ static void apply_shapes(Model *m)
         if (!v)
             continue;
         if (v->shape->rank >= 0 && v->shape->rank != o->rank) {
-            error_value(v, "", "--shape gives %d dimensions, the input has %d: %s", o->rank, v->shape->rank,
+            error_value(v, "ARG-06", "--shape gives %d dimensions, the input has %d: %s", o->rank, v->shape->rank,
                         shape_text(*v->shape));
             continue;
         }
@@ -149,8 +149,8 @@ static void apply_shapes(Model *m)
             /* Dimensions with the same name need not be equal here: some exporters name all open ones alike ("?"). */
             Dim old = v->shape->rank < 0 ? D(o->dim[k]) : v->shape->dim[k], now = dim_resolve(old);
             if (dim_is_const(old) && dim_value(old) != o->dim[k])
-                error_value(v, "", "--shape gives %lld for dimension %d, the model says %lld", (long long)o->dim[k], k,
-                            (long long)dim_value(old));
+                error_value(v, "ARG-06", "--shape gives %lld for dimension %d, the model says %lld",
+                            (long long)o->dim[k], k, (long long)dim_value(old));
             else if (!dim_is_const(now))
                 symbol_fix(symbol_of(now), D(o->dim[k]));
             s.dim[k] = D(o->dim[k]);
@@ -201,7 +201,7 @@ static Tensor *const_numbers(const Value *v, const char *text)
         const char *from = s;
         Tensor *e = type_bits(v->type) % 8 ? NULL : const_number(v->type, &s);
         if (!e)
-            return error_null(value_place(v), "", "--const: '%.*s' is no number of the input's type, %s",
+            return error_null(value_place(v), "ARG-07", "--const: '%.*s' is no number of the input's type, %s",
                               (int)strcspn(from, ","), from, type_onnx(v->type));
         vec_push(&elements, e);
         if (!*s)
@@ -213,7 +213,7 @@ static Tensor *const_numbers(const Value *v, const char *text)
         dim[i] = dim_is_const(v->shape->dim[i]) ? dim_value(v->shape->dim[i]) : 1;
     Tensor *t = tensor_new(v->type, rank, dim);
     if (tensor_count(t) != elements.n)
-        error_value(v, "", "--const gives %d numbers, the input is %s", elements.n, shape_text(*v->shape));
+        error_value(v, "ARG-07", "--const gives %d numbers, the input is %s", elements.n, shape_text(*v->shape));
     else
         for (int i = 0; i < elements.n; i++)
             memcpy((char *)(uintptr_t)t->data + (size_t)(i * (type_bits(v->type) / 8)), elements.at[i]->data,
@@ -228,7 +228,7 @@ static void apply_consts(Model *m)
         if (!v)
             continue;
         if (v->form != TENSOR) {
-            error_value(v, "", "--const gives a tensor; the input is none");
+            error_value(v, "ARG-07", "--const gives a tensor; the input is none");
             continue;
         }
         const char *given = opt()->consts.at[i].file;
@@ -236,16 +236,16 @@ static void apply_consts(Model *m)
         if (!t)
             continue;
         if (t->type != v->type)
-            error_value(v, "", "--const: %s holds %s, the input is %s", opt()->consts.at[i].file, type_onnx(t->type),
-                        type_onnx(v->type));
+            error_value(v, "ARG-07", "--const: %s holds %s, the input is %s", opt()->consts.at[i].file,
+                        type_onnx(t->type), type_onnx(v->type));
         else if (v->shape->rank >= 0 && v->shape->rank != t->rank)
-            error_value(v, "", "--const: %s has %d dimensions, the input %d", opt()->consts.at[i].file, t->rank,
+            error_value(v, "ARG-07", "--const: %s has %d dimensions, the input %d", opt()->consts.at[i].file, t->rank,
                         v->shape->rank);
         else {
             for (int k = 0; k < t->rank && v->shape->rank >= 0; k++) {
                 Dim d = dim_resolve(v->shape->dim[k]);
                 if (dim_is_const(d) && dim_value(d) != t->dim[k])
-                    error_value(v, "", "--const: dimension %d of %s is %lld, the model says %lld", k,
+                    error_value(v, "ARG-07", "--const: dimension %d of %s is %lld, the model says %lld", k,
                                 opt()->consts.at[i].file, (long long)t->dim[k], (long long)dim_value(d));
                 else if (!dim_is_const(d))
                     symbol_fix(symbol_of(d), D(t->dim[k]));

@@ -73,7 +73,7 @@ static Value *partner(const Model *m, const struct StateOption *o, Value *y, Nam
 {
     Value *x = find_input(m, in);
     if (!x) {
-        error_value(y, "", "--state %s=%s: the output '%s' has no input '%s'", o->out, o->in, printable(out),
+        error_value(y, "ARG-10", "--state %s=%s: the output '%s' has no input '%s'", o->out, o->in, printable(out),
                     printable(in));
         for (int i = 0; i < m->graph->in.n && i < 8; i++)
             note_help("input %d is '%s' %s", i, printable(m->graph->in.at[i]->name),
@@ -81,17 +81,18 @@ static Value *partner(const Model *m, const struct StateOption *o, Value *y, Nam
         return NULL;
     }
     if (x->input < 0 && !state_of(x))
-        return error_null(value_place(x), "", "--state: the input '%s' is a constant, by --const", printable(in));
+        return error_null(value_place(x), "ARG-10", "--state: the input '%s' is a constant, by --const", printable(in));
     if (state_of(x))
-        return error_null(value_place(x), "", "--state: the input '%s' keeps the output '%s' already", printable(in),
-                          printable(state_of(x)->out));
+        return error_null(value_place(x), "ARG-10", "--state: the input '%s' keeps the output '%s' already",
+                          printable(in), printable(state_of(x)->out));
     if (!is_tensor(false, in) || !is_tensor(true, out))
-        return error_null(value_place(x), "", "--state: '%s' and '%s' must be tensors", printable(out), printable(in));
+        return error_null(value_place(x), "ARG-10", "--state: '%s' and '%s' must be tensors", printable(out),
+                          printable(in));
     if (x->type == STR)
-        return error_null(value_place(x), "", "--state: strings cannot be kept");
+        return error_null(value_place(x), "ARG-10", "--state: strings cannot be kept");
     if (x->type != y->type || x->shape->rank != y->shape->rank)
-        return error_null(value_place(x), "", "--state: the output '%s' is %s %s, the input '%s' %s %s", printable(out),
-                          type_onnx(y->type), shape_text(*y->shape), printable(in), type_onnx(x->type),
+        return error_null(value_place(x), "ARG-10", "--state: the output '%s' is %s %s, the input '%s' %s %s",
+                          printable(out), type_onnx(y->type), shape_text(*y->shape), printable(in), type_onnx(x->type),
                           shape_text(*x->shape));
     return x;
 }
@@ -127,7 +128,7 @@ static void pair_dims(const Value *x, const Value *y, Name out, Node *copy, int 
     if (s)
         keep_size(copy, s, b);
     else if (dim_is_const(a) && dim_is(dim_eq_expr(a, b), 0)) {
-        error_value(x, "", "--state: dimension %d of the input '%s' is %s, of the output '%s' %s", k,
+        error_value(x, "ARG-10", "--state: dimension %d of the input '%s' is %s, of the output '%s' %s", k,
                     printable(x->name), dim_text(a), printable(out), dim_text(b));
         note_help("a state grows along a dimension that is open, with a bound: --dim 'NAME<=64'");
     } else if (!dim_identical(a, b))
@@ -198,7 +199,7 @@ static void pair_by(Model *m, const struct StateOption *o)
     }
     if (any)
         return;
-    error_at("", "", "--state %s=%s: the model has no output '%s'", o->out, o->in, o->out);
+    error_at("", "ARG-10", "--state %s=%s: the model has no output '%s'", o->out, o->in, o->out);
     for (int i = 0; i < g->out.n && i < 8; i++)
         note_help("output %d is '%s' %s", i, printable(m->out.at[i]), shape_text(*g->out.at[i]->shape));
 }

@@ -137,7 +137,7 @@ static Value *input_value(Joiner *j, Entry *e, const Value *v)
     vec_push(&e->in, w);
     vec_push(&j->m->graph->in, w);
     if (v->form != TENSOR)
-        error_value(v, "", "inputs that are not tensors are not supported with --training");
+        error_value(v, "ARG-12", "inputs that are not tensors are not supported with --training");
     return w;
 }
 

@@ -304,17 +304,33 @@ static void check_recursion(Model *m, Function *f, Map *state)
 
 /* ---- the model ------------------------------------------------------------------------------------------------ */
 
+/* ONNX Runtime adds several such imports, so they are one message. */
+static void check_unknown_imports(const Check *c)
+{
+    enum { SHOWN = 5 };
+    Text t = {0};
+    int n = 0;
+    for (int i = 0; i < c->m->imports.n; i++) {
+        const Name domain = c->m->imports.at[i].domain;
+        if (!map_get(&c->domains, domain) && !domain_newest(domain) && n++ < SHOWN)
+            text_put(&t, "%s'%s'", n > 1 ? ", " : "", printable(domain));
+    }
+    if (n == 1)
+        warn_pedantic("opset_import", "OPS-04", "the operator set %s is not known, and not used", t.s);
+    else if (n)
+        warn_pedantic("opset_import", "OPS-04", "%d operator sets are not known, and not used: %s%s", n, t.s,
+                      n > SHOWN ? " ..." : "");
+}
+
 static void check_imports(const Check *c)
 {
+    check_unknown_imports(c);
     for (int i = 0; i < c->m->imports.n; i++) {
         Name domain = c->m->imports.at[i].domain;
         int64_t version = c->m->imports.at[i].version, newest = domain_newest(domain);
         if (map_get(&c->domains, domain))
             continue;
-        if (!newest)
-            warn_pedantic("opset_import", "OPS-04", "the operator set '%s' is not known, and not used",
-                          printable(domain));
-        else if (version > newest)
+        if (newest && version > newest)
             warn_at("opset_import", "OPS-10",
                     "operator set %s version %lld is newer than the newest supported one (%lld), and not used",
                     domain_text(domain), (long long)version, (long long)newest);
@@ -337,8 +353,9 @@ void check_model(Model *m)
         check_root(&c, m->training.at[i].algorithm, NULL);
     }
     check_imports(&c);
-    if (c.odd_names && opt()->strict)
-        warn_at("graph", "NAM-01", "%d values have names that are not C identifiers", c.odd_names);
+    if (c.odd_names)
+        warn_about(opt()->strict ? WARN_ORDINARY : WARN_HINT, "graph", "NAM-01",
+                   "%d values have names that are not C identifiers", c.odd_names);
     map_free(&c.nodes);
     map_free(&c.graphs);
     map_free(&c.domains);

@@ -135,7 +135,8 @@ static Imports read_imports(const Wire *w, const Path *p)
 {
     Imports all = {0};
     if (w->n > MAX_IMPORTS) /* searches are linear */
-        error_path(AT(p, "opset_import", -1), "", "%d operator sets are imported; onnxcc allows %d", w->n, MAX_IMPORTS);
+        error_path(AT(p, "opset_import", -1), "LIM-01", "%d operator sets are imported; onnxcc allows %d", w->n,
+                   MAX_IMPORTS);
     for (int i = 0; i < w->n && w->n <= MAX_IMPORTS; i++) {
         onnx_OperatorSetIdProto proto = {0};
         const Path *q = AT(p, "opset_import", i);
@@ -192,8 +193,8 @@ static void read_header(Model *m, const onnx_ModelProto *proto)
     m->domain = wire_name(&proto->domain);
     m->doc = wire_name(&proto->doc_string);
     m->model_version = wire_int(&proto->model_version);
-    if (!m->domain->n && opt()->verbose) /* the specification recommends it, but exporters omit it */
-        warn_at("domain", "MOD-03", "the model has no domain");
+    if (!m->domain->n) /* the specification recommends it, but exporters omit it */
+        warn_hint("domain", "MOD-03", "the model has no domain");
     Map seen = {0};
     for (int i = 0; i < proto->metadata_props.n; i++) {
         onnx_StringStringEntryProto entry = {0};
@@ -467,7 +468,7 @@ static Span read_all(int fd, const char *file)
         }
     }
     if (!at)
-        fail(EXIT_IO, "out of memory: %zu bytes of %s", room, file);
+        fail_as(EXIT_IO, "SYS-02", "out of memory: %zu bytes of %s", room, file);
     return (Span){at, n};
 }
 

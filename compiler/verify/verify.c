@@ -19,7 +19,8 @@ void check_inputs(const Model *m)
     for (int i = 0; i < m->graph->in.n; i++) {
         const Value *v = m->graph->in.at[i];
         if (v->desc && v->desc->form != TENSOR)
-            error_value(v, "", "the input '%s' is no tensor: onnxcc verify passes tensors only", printable(v->name));
+            error_value(v, "EVA-01", "the input '%s' is no tensor: onnxcc verify passes tensors only",
+                        printable(v->name));
     }
     stop_on_errors();
 }
@@ -92,7 +93,7 @@ void must_run(Pass *p)
         end_with(code);
     fflush(stdout);
     if (*p->failure)
-        fail(EXIT_MODEL, "%s", p->failure);
+        fail_as(EXIT_MODEL, "EVA-03", "%s", p->failure);
 }
 
 /* The outputs by ONNX Runtime. */
@@ -168,6 +169,6 @@ void verify(void *words)
         locate(&p, &r, m, all.first_given);
     fflush(stdout);
     if (all.different)
-        fail(EXIT_MODEL, "%d of %d comparisons differ", all.different, all.compared);
+        fail_as(EXIT_MODEL, "EVA-02", "%d of %d comparisons differ", all.different, all.compared);
     printf("%d outputs, %d comparisons: right\n", all.outputs, all.compared);
 }

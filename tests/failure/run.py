@@ -5,6 +5,7 @@ exit code, a message, and no file left. Prints what differs, then "failure: N pa
 usage: run.py ONNXCC SHIM       SHIM: shim.c as a shared object"""
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -84,7 +85,7 @@ class Runner:
             wrong.append(f"exit {code}, expected {expected}")
         if not code and left != self.right[tuple(arguments)]:
             wrong.append("exit 0, but the files are not complete")
-        if code > 0 and "error:" not in said:
+        if code > 0 and not re.search(r"error(:|\[)", said):
             wrong.append("no message")
         if code and left:
             wrong.append("left behind: " + " ".join(left))

@@ -114,7 +114,7 @@ def test_data_outside(folder):
     check((code, said, files) == (1, ["EXT-10", ""], {}), f"too little data: {code} {said} {sorted(files)}")
     for words in (["--help"], ["--list-ops"], ["other.onnx"], ["--fast"], ["--dim"]):
         code, said, files = compiled(library, model, folder, *words)
-        check((code, said, files) == (2, [""], {}), f"{words}: {code} {said} {sorted(files)}")
+        check((code, files) == (2, {}) and said[0][:4] == "ARG-", f"{words}: {code} {said} {sorted(files)}")
     check(os.listdir("/proc/self/fd") == before, "files stay open")
 
 

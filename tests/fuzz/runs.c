@@ -176,7 +176,7 @@ typedef struct Got {
 
 static void keep_message(void *got, const OnnxccMessage *m)
 {
-    static const char *const words[] = {"error", "warning", "help", "internal error", "onnxcc"};
+    static const char *const words[] = {"error", "warning", "help", "internal error", "error"};
     Got *g = got;
     char *more = NULL;
     const int n = asprintf(&more, "%s%s%s%s: %s\n%s%s%s", words[m->severity], *m->code ? "[" : "", m->code,
