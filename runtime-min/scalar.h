@@ -21,16 +21,16 @@ HELPER f64 pick_f64(int c, f64 a, f64 b) { return rt_pick_f64((u64)c, a, b); }
 HELPER u32 nearest_bits_f32(f32 x) { return rt_u32(x + 0x1.8p23f) - 0x4b400000u; }
 HELPER u32 nearest_bits_f64(f64 x) { return (u32)rt_u64(x + 0x1.8p52); }
 /* x within [lo, hi]; NaN: lo. */
-HELPER f64 within_f64(f64 x, f64 lo, f64 hi) { return pick_f64(x > lo, pick_f64(x < hi, x, hi), lo); }
+HELPER f64 bounded_f64(f64 x, f64 lo, f64 hi) { return pick_f64(x > lo, pick_f64(x < hi, x, hi), lo); }
 #if defined __arm__ && defined __GNUC__ && defined __ARM_FP && __ARM_ARCH >= 8 /* has FPv5 */
-HELPER f32 within_f32(f32 x, f32 lo, f32 hi)
+HELPER f32 bounded_f32(f32 x, f32 lo, f32 hi)
 {
     __asm__("vmaxnm.f32 %0, %0, %1" : "+t"(x) : "t"(lo));
     __asm__("vminnm.f32 %0, %0, %1" : "+t"(x) : "t"(hi));
     return x;
 }
 #else
-HELPER f32 within_f32(f32 x, f32 lo, f32 hi) { return pick_f32(x > lo, pick_f32(x < hi, x, hi), lo); }
+HELPER f32 bounded_f32(f32 x, f32 lo, f32 hi) { return pick_f32(x > lo, pick_f32(x < hi, x, hi), lo); }
 #endif
 #ifndef SCALAR_RUNS
 #define SCALAR_RUNS(name, n, x_type, result)

@@ -203,6 +203,18 @@ def types_are_complete(rows, runtime, tested):
             find(file, 1, f"{what} goes through other types than types.def has: {sorted(set(has) ^ wants)}")
 
 
+def kernels_have_own_names(files):
+    """No function of a runtime header has the name of a kernel of another: a model may use both."""
+    kernels = {m[1]: f for f, text in files.items() if f.startswith("runtime-min/") for m in re.finditer(r"^REGISTER_\w+\((\w+),", text, re.M)}
+    assert len(kernels) > 100, kernels
+    for file, text in files.items():
+        for m in re.finditer(r"^(?:HELPER|TILE|SHARED|static inline) .*?\b(?:FN2?\((\w+)\)|([a-z]\w*)_[biuf]\d\w*)\(", text, re.M) \
+                if file.startswith("runtime-min/") else ():
+            name = m[1] or m[2]
+            if kernels.get(name, file) != file:
+                find(file, text[:m.start()].count("\n") + 1, f"{name} is a kernel of {kernels[name]}")
+
+
 def parts_have_tests(files):
     """Each part of the rooms that others stand on is named by a test, so that `make test T=PART` runs one."""
     said = {p for f, text in files.items() if f.startswith("tests/") for _, parts in parts_said(text) for p in parts}
@@ -221,6 +233,7 @@ operators_table(files["docs/operators.md"])
 types_have_one_meaning(files)
 types_are_complete(files["compiler/ir/types.def"], files["runtime-min/rt.c"], files["tests/numbers/element.c"])
 parts_have_tests(files)
+kernels_have_own_names(files)
 targets_are_run(files["compiler/base/target.def"], files["tests/machines/table.py"], files["README.md"])
 layout([f for f in files if f.endswith((".c", ".h"))])
 includes_go_down(files)
