@@ -18,6 +18,18 @@ static int64_t panel_bytes(const Integer *c)
     return QTILE_HEAD + c->stretches * ((c->width * c->cin + 1) / 2) * QTILE_PAIR;
 }
 
+void integer_packed(Node *n, const Integer *c, Node *pack)
+{
+    pack->source = n->source;
+    pack->name = in(n, W)->name;
+    node_insert(pack, n);
+    Value *packed = folded_node(pack);
+    node_set_inputs(n, INPUTS, (Value *[INPUTS]){in(n, X), packed, NULL, NULL, NULL, in(n, X_ZERO), in(n, Y_ZERO)});
+    attr_set_int(n, "cin", c->cin);
+    attr_set_int(n, "cout", c->cout);
+    attr_set_int(n, "depthwise", c->depthwise);
+}
+
 /* Replaces the weights, and the inputs per output channel, by a node that packs them. w_...: the strides of the weights
  * by group, output, input and tap. */
 static void pack(Node *n, const Integer *c, int64_t w_group, int64_t w_out, int64_t w_in, int64_t w_tap)
@@ -26,16 +38,9 @@ static void pack(Node *n, const Integer *c, int64_t w_group, int64_t w_out, int6
     int64_t values[] = {c->group, c->cout, c->cin, c->stretches, c->width, w_group, w_out, w_in, w_tap};
     Value *ins[] = {in(n, W), in(n, W_ZERO), in(n, BIAS), in(n, SCALE)};
     Node *p = node_new(n->graph, "onnxcc.IntegerPack", 4, ins, 1);
-    p->source = n->source;
-    p->name = in(n, W)->name;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         attr_set_int(p, names[i], values[i]);
-    node_insert(p, n);
-    Value *packed = folded_node(p);
-    node_set_inputs(n, INPUTS, (Value *[INPUTS]){in(n, X), packed, NULL, NULL, NULL, in(n, X_ZERO), in(n, Y_ZERO)});
-    attr_set_int(n, "cin", c->cin);
-    attr_set_int(n, "cout", c->cout);
-    attr_set_int(n, "depthwise", c->depthwise);
+    integer_packed(n, c, p);
 }
 
 static Integer pack_read(const Node *n)

@@ -14,6 +14,9 @@ typedef struct Integer {
     bool packed, depthwise;
 } Integer;
 
+/* Gives n the weights that `pack`, a node of its weights, bias and scale, makes of them. */
+void integer_packed(Node *n, const Integer *c, Node *pack);
+
 /* The kernels for small processors (integer_micro.c). */
 bool micro_fits(const Node *n, const Integer *c);
 void micro_pack(Node *n, const Integer *c, int64_t w_out, int64_t w_in, int64_t w_tap);

@@ -62,16 +62,9 @@ void micro_pack(Node *n, const Integer *c, int64_t w_out, int64_t w_in, int64_t 
     int64_t values[] = {c->cout, c->cin, c->stretches * c->width, c->width,    unit_of(), w_out,
                         w_in,    w_tap,  number(in(n, X_ZERO)),   c->depthwise};
     Node *p = node_new(n->graph, "onnxcc.MicroPack", 3, (Value *[]){in(n, W), in(n, BIAS), in(n, SCALE)}, 1);
-    p->source = n->source;
-    p->name = in(n, W)->name;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         attr_set_int(p, names[i], values[i]);
-    node_insert(p, n);
-    Value *packed = folded_node(p);
-    node_set_inputs(n, INPUTS, (Value *[INPUTS]){in(n, X), packed, NULL, NULL, NULL, in(n, X_ZERO), in(n, Y_ZERO)});
-    attr_set_int(n, "cin", c->cin);
-    attr_set_int(n, "cout", c->cout);
-    attr_set_int(n, "depthwise", c->depthwise);
+    integer_packed(n, c, p);
     attr_set_int(n, "unit", unit_of());
 }
 

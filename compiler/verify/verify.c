@@ -14,7 +14,8 @@ typedef struct Verdict {
     int first_given, first_computed;
 } Verdict;
 
-void check_inputs(const Model *m)
+/* Ends the run if the inputs cannot be passed. */
+static void check_inputs(const Model *m)
 {
     for (int i = 0; i < m->graph->in.n; i++) {
         const Value *v = m->graph->in.at[i];
@@ -134,23 +135,29 @@ static void print_sides(const Runtime *r, bool data, bool evaluated)
                r->missing);
 }
 
-void verify(void *words)
+Pass pass_begin(void *words, DataSets *data, Model **m)
 {
     static const char *const none[] = {NULL};
+    read_arguments(words, BY_VERIFY);
+    *m = read_model(opt()->model);
+    stop_on_errors();
+    check_inputs(*m);
+    data_read(data, *m, opt()->data);
+    return (Pass){.words = words,
+                  .folder = text_format("%s/c", temporary_folder()),
+                  .model = opt()->model,
+                  .data = data,
+                  .taps = none,
+                  .only = -1};
+}
+
+void verify(void *words)
+{
     DataSets data = {0};
     Runtime r = {0};
     Verdict all = {.first_given = -1, .first_computed = -1};
-    read_arguments(words, BY_VERIFY);
-    Model *m = read_model(opt()->model);
-    stop_on_errors();
-    check_inputs(m);
-    data_read(&data, m, opt()->data);
-    Pass p = {.words = words,
-              .folder = text_format("%s/c", temporary_folder()),
-              .model = opt()->model,
-              .data = &data,
-              .taps = none,
-              .only = -1};
+    Model *m = NULL;
+    Pass p = pass_begin(words, &data, &m);
     must_run(&p);
     runtime_find(&r, opt()->model);
     run_runtime(&r, m, &p);

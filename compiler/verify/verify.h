@@ -6,7 +6,6 @@
 
 void verify(void *words); /* the command: never returns if something differs */
 void profile(void *words);
-void check_inputs(const Model *m); /* ends the run if they cannot be passed */
 
 /* ---- data.c ------------------------------------------------------------------------------------------------------ */
 typedef struct Named {
@@ -67,6 +66,8 @@ typedef struct Pass {
     bool evaluated;
     char failure[4096]; /* why the program could not be built or run; "": it ran */
 } Pass;
+/* The pass that the command line asks for (verify.c); ends the run if the model or its data cannot be read. */
+Pass pass_begin(void *words, DataSets *data, Model **m);
 void must_run(Pass *p); /* ends the run if it fails */
 int pass_run(Pass *p);  /* 0: see failure; or the exit code of the compiler */
 

@@ -11,20 +11,13 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from checks import check, counts
+
 BUILD = pathlib.Path(os.environ["B"]).resolve() / "builds"
 PREFIX = BUILD / "installed"
 ONNXCC = PREFIX / "bin" / "onnxcc"
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples" / "builds"
 FOUND = {**os.environ, "CMAKE_PREFIX_PATH": str(PREFIX), "PKG_CONFIG_PATH": str(PREFIX / "lib" / "pkgconfig")}
-passed = failed = 0
-
-
-def check(good, what):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print(f"FAIL {what}", flush=True)
-    return good
 
 
 def run(*command, cwd=None, code=0):
@@ -194,5 +187,5 @@ dependencies()
 checks()
 budgets()
 banners()
-print(f"builds: {passed} passed, {failed} failed")
-sys.exit(failed > 0)
+print(f"builds: {counts[True]} passed, {counts[False]} failed")
+sys.exit(counts[False] > 0)

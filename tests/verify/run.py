@@ -10,18 +10,11 @@ import onnx
 from onnx import numpy_helper
 
 import models
+from checks import check, counts
 
 BUILD = pathlib.Path(os.environ["B"])
 ONNXCC = BUILD / "onnxcc"
 WORK = BUILD / "verify"
-passed = failed = 0
-
-
-def check(good, what):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print(f"FAIL {what}", flush=True)
 
 
 def onnxcc(*words, code=0, env=None):
@@ -276,5 +269,5 @@ right()
 wrong()
 arrays()
 usages()
-print(f"verify: {passed} passed, {failed} failed")
-raise SystemExit(failed > 0)
+print(f"verify: {counts[True]} passed, {counts[False]} failed")
+raise SystemExit(counts[False] > 0)
