@@ -461,6 +461,7 @@ static void check_output(void)
     if (output_is_stdout(opt()->output))
         opt()->output = "-";
     bool text = output_is_stream(opt()->output);
+    opt()->single |= text; /* nothing lies beside it */
     if (text && (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE))
         usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
     if (opt()->custom_stub && !opt()->customs.n)

@@ -60,15 +60,22 @@ const char *stage_letters(void)
     return t.s;
 }
 
+/* Are its errors about single nodes, without whose results later stages go on? */
+static bool refuses_nodes(const struct Stage *s) { return s->run == resolve_ops || s->run == check_model; }
+
 static void run_stage(const struct Stage *s, Model *m)
 {
     double start = seconds();
     forget_pages();
     progress(s->doing);
+    const int errors = error_count();
     s->run(m);
-    stop_on_errors();
+    if (!refuses_nodes(s))
+        stop_on_new_errors(errors);
     if (opt()->verbose)
         print_stage(s->name, start, m);
+    if (error_count()) /* of nodes that were refused; infer ends the run */
+        return;
     if (opt()->dump && s->letter && strchr(opt()->dump, s->letter))
         dump_model(m, s->name);
 #ifndef NDEBUG

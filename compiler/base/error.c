@@ -329,6 +329,12 @@ void stop_on_errors(void)
     stop_run(EXIT_MODEL);
 }
 
+void stop_on_new_errors(int before)
+{
+    if (error_count() > before)
+        stop_on_errors();
+}
+
 /* ---- fatal errors ------------------------------------------------------------------------------------------------ */
 
 enum { LONGEST = 1024 };

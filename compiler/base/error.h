@@ -38,6 +38,7 @@ void warn_about(Warning kind, const char *path, const char *code, const char *fo
 #define note_help(...) note_help_text(text_format(__VA_ARGS__)) /* a help: line after the last message */
 void note_help_text(const char *s);
 void stop_on_errors(void);              /* ends the run (exit 1) if any error was counted */
+void stop_on_new_errors(int before);    /* ... if more than `before` were: later stages go on after the others */
 _Noreturn void stop_run(int exit_code); /* ends the run without a message */
 /* Fatal errors. fail: its code is LIM-01, ARG-02 or SYS-01, after exit code 1, 2 or 3; fail_as(EXIT, CODE, ...) gives another. */
 #define fail(exit_code, ...) fail_as(exit_code, FAIL_CODE(exit_code), __VA_ARGS__)

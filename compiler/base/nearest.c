@@ -38,16 +38,12 @@ static int distance(const char *a, size_t n, const char *b, size_t m)
     return n > LONGEST || m > LONGEST ? FAR : edits(a, (int)n, b, (int)m);
 }
 
-Nearest nearest_to(const char *wanted, size_t n)
-{
-    const int most = n < 3 ? 1 : n < 6 ? 2 : 3;
-    return (Nearest){wanted, NULL, n, 0, n ? min(most, (int)(n < FAR ? n : FAR) - 1) : -1};
-}
+Nearest nearest_to(const char *wanted, size_t n) { return (Nearest){wanted, NULL, n, 0, n < 6 ? 1 : n < 9 ? 2 : 3}; }
 
 void nearest_try(Nearest *f, const char *s, size_t n)
 {
     const int d = n ? distance(f->wanted, f->n, s, n) : FAR;
-    if (d > f->distance || (size_t)d >= n)
+    if (d > f->distance || (size_t)d >= (n > f->n ? n : f->n))
         return;
     if (d == f->distance && f->best) {
         const int order = memcmp(s, f->best, n < f->best_n ? n : f->best_n);

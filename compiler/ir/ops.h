@@ -73,6 +73,7 @@ enum {
     CUSTOM = 1 << 13,             /* the user's (--custom-op): any number of arguments, any attributes */
     SCALES = 1 << 14,             /* multiplies two values, see `inverse` */
     OFFSETS = 1 << 15,            /* adds two values */
+    REFUSED = 1 << 16,            /* stands for the operator of a node that is wrong: its results are unknown */
 };
 
 /* Registers a table of schemas, at the foot of its file. */

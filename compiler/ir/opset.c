@@ -2,10 +2,9 @@
  * unresolved operator.
  * Requires: a parsed model. Leaves: n->op on every node except calls of model functions. */
 #include "ir/opset.h"
+#include "base/nearest.h"
 #include "base/options.h"
 #include "ir/schema.h"
-
-#include <strings.h>
 
 /* The newest supported versions. In a newer one, operators may have other semantics. */
 static const struct Known {
@@ -75,8 +74,11 @@ typedef struct Resolver {
 
 static void resolve_graph(Graph *g, void *resolver);
 
-static void add_unresolved(Resolver *r, const Node *n, Name domain, int64_t version)
+void refuse_node(Node *n) { n->op = op_find("onnxcc", "Refused", 1); }
+
+static void add_unresolved(Resolver *r, Node *n, Name domain, int64_t version)
 {
+    refuse_node(n);
     const struct {
         Name domain, op;
         int64_t version;
@@ -124,6 +126,12 @@ static bool is_custom(const Node *n)
     return false;
 }
 
+static void refuse(Resolver *r, Node *n)
+{
+    refuse_node(n);
+    node_each_graph(n, resolve_graph, r);
+}
+
 static void resolve_node(Resolver *r, Node *n)
 {
     if (is_custom(n)) {
@@ -139,17 +147,20 @@ static void resolve_node(Resolver *r, Node *n)
     if (!version) {
         error_node(n, domain->n ? "OPS-06" : "OPS-03", "domain '%s' is not imported", domain_text(domain));
         note_help("the model's opset_import must name the domain and its version");
+        refuse(r, n);
         return;
     }
     if (!f && n->source->overload->n) {
         error_node(n, "FUN-06", "there is no function %s of the domain '%s' with the overload '%s'",
                    printable(n->source->op_type), domain_text(domain), printable(n->source->overload));
+        refuse(r, n);
         return;
     }
     int64_t newest = domain_newest(domain);
     if (newest && version > newest && !f) {
         error_node(n, "OPS-10", "operator set %s version %lld is newer than the newest supported one (%lld)",
                    domain_text(domain), (long long)version, (long long)newest);
+        refuse(r, n);
         return;
     }
     n->op = op_find(domain->s, n->source->op_type->s, version);
@@ -185,12 +196,12 @@ static void report_unresolved(const Unresolved *m)
     const char *domain = domain_text(m->domain), *op = printable(m->op);
     int n;
     const Op *const *schemas = ops_sorted(&n);
-    const Op *later = NULL, *last = NULL, *ended = NULL, *spelled = NULL;
+    const Op *later = NULL, *last = NULL, *ended = NULL;
+    Nearest near = nearest_to(m->op->s, m->op->n);
     for (int i = 0; i < n; i++) {
         if (strcmp(op_domain(schemas[i]), m->domain->s))
             continue;
-        if (!strcasecmp(schemas[i]->name, m->op->s) && strcmp(schemas[i]->name, m->op->s))
-            spelled = schemas[i];
+        nearest_try(&near, schemas[i]->name, strlen(schemas[i]->name));
         if (strcmp(schemas[i]->name, m->op->s))
             continue;
         if (schemas[i]->since_version > m->version)
@@ -218,8 +229,8 @@ static void report_unresolved(const Unresolved *m)
     if (!strncmp(m->domain->s, microsoft, strlen(microsoft)))
         note_help("ONNX Runtime wrote it: with graph_optimization_level = ORT_ENABLE_BASIC, its optimiser keeps to "
                   "ONNX's operators");
-    if (spelled)
-        note_help("operators are case-sensitive: did you mean %s?", spelled->name);
+    if (!ended && !later)
+        nearest_help(&near);
     if (ended && last)
         note_help("the last version that has it is %d", ended->since_version - 1);
     if (ended && ended->body)
@@ -251,5 +262,4 @@ void resolve_ops(Model *m)
                      printable(name(opt()->customs.at[i].name)));
     if (r.unresolved)
         note_help("`onnxcc --list-ops` shows every operator, version and type");
-    stop_on_errors();
 }

@@ -270,10 +270,11 @@ static void force(Tensor *t)
         bug("a tensor without data");
     Value *v = t->thunk->out[t->thunk_out];
     Tensor *old = v->data;
+    const int errors = error_count();
     v->data = t;
     run_node(t->thunk);
     v->data = old;
-    stop_on_errors();
+    stop_on_new_errors(errors);
     if (!t->data)
         bug("folding %s gave nothing", t->thunk->op->name);
 }

@@ -119,5 +119,6 @@ static void custom_bind(Node *n)
 static const Op custom_ops[] = {
     {"Custom", 1, "x**:ALL14|seq|opt|map -> y**:ALL14|seq|opt|map", "", "", .infer = custom_infer, .bind = custom_bind,
      .flags = CUSTOM | NOFOLD | RANDOM | STOPS, .domain = "onnxcc"},
+    {"Refused", 1, "x**:ALL14 -> y**:ALL14", "", "", .flags = CUSTOM | REFUSED | NOFOLD, .domain = "onnxcc"},
 };
 OPS(custom_ops);

@@ -259,6 +259,7 @@ static void replace_inputs(Model *m)
 void cut_model(Model *m)
 {
     Graph *g = m->graph;
+    const int errors = error_count(); /* of earlier stages */
     Marked used = {0};
     EACH_VALUE (v, g->in.at, g->in.n)
         if (v->uses.n)
@@ -275,7 +276,7 @@ void cut_model(Model *m)
         if (all)
             tap_all(m);
     }
-    stop_on_errors();
+    stop_on_new_errors(errors);
     if (opt()->untils.n || opt()->froms.n) {
         remove_unread(g);
         renew_inputs(g, &used);

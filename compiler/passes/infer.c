@@ -3,6 +3,7 @@
  * Requires: a checked graph. Leaves: type and shape on every value, v->data on every constant. */
 #include "passes/infer.h"
 #include "base/options.h"
+#include "base/nearest.h"
 #include "base/progress.h"
 #include "ir/assume.h"
 #include "ir/remark.h"
@@ -29,7 +30,11 @@ static Value *input_named(Model *m, const char *what, const char *option)
         if (name_is(m->graph->in.at[i]->name, what))
             return m->graph->in.at[i];
     error_at("", "ARG-04", "%s: the model has no input '%s'", option, what);
-    for (int i = 0; i < m->graph->in.n && i < 8; i++)
+    Nearest near = nearest_to(what, strlen(what));
+    for (int i = 0; i < m->graph->in.n; i++)
+        nearest_try(&near, m->graph->in.at[i]->name->s, m->graph->in.at[i]->name->n);
+    const bool found = nearest_help(&near);
+    for (int i = 0; !found && i < m->graph->in.n && i < 8; i++)
         note_help("input %d is '%s' %s", i, printable(m->graph->in.at[i]->name),
                   shape_text(*m->graph->in.at[i]->shape));
     return NULL;
@@ -116,6 +121,23 @@ static void find_asked(const Model *m)
     }
 }
 
+static void report_no_dim(const char *dim)
+{
+    enum { FEW = 8 };
+    Nearest near = nearest_to(dim, strlen(dim));
+    Text t = {0};
+    int n = 0;
+    for (int k = 0; k < symbol_count(); k++)
+        if (symbol_at(k)->user) {
+            nearest_try(&near, symbol_at(k)->name->s, symbol_at(k)->name->n);
+            if (n++ < FEW)
+                text_put(&t, "%s'%s'", n > 1 ? ", " : "", printable(symbol_at(k)->name));
+        }
+    error_at("", "ARG-05", "--dim %s: the model has no dimension of this name", dim);
+    if (!nearest_help(&near) && n)
+        note_help("it has %s%s", t.s, n > FEW ? " ..." : "");
+}
+
 static void check_dims_used(void)
 {
     for (int i = 0; i < opt()->dims.n; i++) {
@@ -125,10 +147,7 @@ static void check_dims_used(void)
             warn_at("", "ARG-09", "--dim %s: nothing depends on it", opt()->dims.at[i].name);
             continue;
         }
-        error_at("", "ARG-05", "--dim %s: the model has no dimension of this name", opt()->dims.at[i].name);
-        for (int k = 0; k < symbol_count(); k++)
-            if (symbol_at(k)->user)
-                note_help("it has '%s'", printable(symbol_at(k)->name));
+        report_no_dim(opt()->dims.at[i].name);
     }
 }
 
@@ -473,7 +492,7 @@ static Node *expand(Node *n)
 static void infer_now(Node *n)
 {
     int errors = error_count(), assumed = assumption_count();
-    if (is_poisoned(n) || !are_inputs_usable(n) || !check_types(n)) {
+    if (n->op->flags & REFUSED || is_poisoned(n) || !are_inputs_usable(n) || !check_types(n)) {
         poison(n);
         return;
     }
@@ -601,28 +620,30 @@ static void check_default(const Value *v)
 
 void infer_model(Model *m)
 {
+    const int errors = error_count(); /* of earlier stages */
     apply_dims();
     find_asked(m);
     apply_shapes(m);
     apply_consts(m);
-    stop_on_errors();
+    stop_on_new_errors(errors);
     containers_enter(m);
-    stop_on_errors();
+    stop_on_new_errors(errors);
     apply_all_dims(m);
     for (int i = 0; i < m->graph->in.n; i++)
         m->graph->in.at[i]->shape = shape_keep(resolve_shape(*m->graph->in.at[i]->shape));
     for (int i = 0; i < m->graph->in.n; i++)
         check_default(m->graph->in.at[i]);
-    stop_on_errors();
+    stop_on_new_errors(errors);
     EACH_NODE (n, m->graph)
         *looked_at() |= (n->op->flags & INSPECTS_PRODUCERS) != 0;
     infer_graph(m->graph);
     for (int i = 0; i < m->graph->out.n; i++)
         alternatives_choose(m->graph, i, -1);
-    if (error_count()) {
+    if (error_count() > errors) {
         bounds_help_all(m);
         help_all_dims(m);
-    }
+    } else if (errors)
+        check_bounds(m);
     stop_on_errors();
     containers_leave(m);
     check_dims_used();

@@ -2,11 +2,10 @@
  * declared, and is every value defined before its uses (check_order.c)? Reports all problems of a model in one run.
  * Requires: resolved. Leaves: no omitted trailing arguments; every required input and attribute is present. */
 #include "base/options.h"
+#include "base/nearest.h"
 #include "ir/opset.h"
 #include "ir/schema.h"
 #include "read/read.h"
-
-#include <strings.h>
 
 /* ---- arguments ------------------------------------------------------------------------------------------------ */
 
@@ -81,11 +80,11 @@ static const char *attr_type_text(AttrType t)
 
 static void suggest_attr(const Signature *signature, Name given)
 {
+    Nearest near = nearest_to(given->s, given->n);
     for (int i = 0; i < signature->n_attr; i++)
-        if (!strcasecmp(given->s, signature->attr[i].name->s)) {
-            note_help("did you mean '%s'?", signature->attr[i].name->s);
-            return;
-        }
+        nearest_try(&near, signature->attr[i].name->s, signature->attr[i].name->n);
+    if (nearest_help(&near))
+        return;
     Text t = {0};
     for (int i = 0; i < signature->n_attr; i++)
         text_put(&t, "%s%s", i ? ", " : "", signature->attr[i].name->s);
@@ -161,6 +160,7 @@ typedef struct Check {
     Map nodes, graphs; /* names so far */
     Map domains;       /* domains that nodes use */
     int odd_names;
+    int refused; /* errors about single nodes, without which later stages go on */
     const Function *function;
 } Check;
 
@@ -182,6 +182,7 @@ static void check_graph(Graph *g, void *check);
 static void check_node(Check *c, Node *n)
 {
     const Function *f = n->op ? NULL : find_function(c->m, n);
+    const int errors = error_count();
     map_put(&c->domains, n->source->domain, n);
     if (name_is(n->source->domain, "onnxcc") && !f)
         error_node(n, "OPS-05", "the domain 'onnxcc' is not for models");
@@ -202,6 +203,10 @@ static void check_node(Check *c, Node *n)
         if (ref && ref->n && !declares(c->function, ref))
             error_node(n, "ATT-21", "the attribute '%s' refers to '%s', which the function '%s' does not have",
                        printable(n->attr[i].name), printable(ref), printable(c->function->name));
+    }
+    if (error_count() > errors) {
+        c->refused += error_count() - errors;
+        refuse_node(n);
     }
     node_each_graph(n, check_graph, c);
 }
@@ -341,6 +346,7 @@ void check_model(Model *m)
 {
     Check c = {.m = m};
     Map state = {0};
+    const int errors = error_count(); /* of earlier stages */
     check_root(&c, m->graph, NULL);
     for (int i = 0; i < m->functions.n; i++) {
         Function *f = m->functions.at[i];
@@ -359,6 +365,7 @@ void check_model(Model *m)
     map_free(&c.nodes);
     map_free(&c.graphs);
     map_free(&c.domains);
+    stop_on_new_errors(errors + c.refused);
 }
 
 /* Checks a node copied from a function's body: the call may omit what the node requires. */

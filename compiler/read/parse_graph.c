@@ -1,6 +1,7 @@
 /* parse_graph.c - reads GraphProto: values, nodes, nested graphs; binds every name to its value. */
 #include "base/options.h"
 #include "ir/call.h"
+#include "base/nearest.h"
 #include "ir/opset.h"
 #include "read/parse.h"
 #include "read/read.h"
@@ -311,29 +312,16 @@ static Node *read_head(Graph *g, Span s, int index, const Path *p, Head *head)
     return n;
 }
 
-/* Do the names differ by one typing error? */
-static bool is_near(Name a, Name b)
-{
-    uint32_t i = 0, k = 0, n = a->n < b->n ? a->n : b->n;
-    while (i < n && a->s[i] == b->s[i])
-        i++;
-    while (k < n - i && a->s[a->n - 1 - k] == b->s[b->n - 1 - k])
-        k++;
-    return i + k > 0 && a->n - i - k <= 1 && b->n - i - k <= 1;
-}
-
 void suggest_value(const Graph *g, Name n)
 {
-    Name best = NULL;
+    Nearest near = nearest_to(n->s, n->n);
     for (; g; g = g->parent)
         for (int i = 0; i < g->scope.cap; i++) {
             Name k = g->scope.key[i];
-            if (k && is_near(k, n) &&
-                (!best || strcmp(k->s, best->s) < 0)) /* a deterministic choice: the map has no order */
-                best = k;
+            if (k)
+                nearest_try(&near, k->s, k->n);
         }
-    if (best)
-        note_help("did you mean '%s'?", printable(best));
+    nearest_help(&near);
 }
 
 /* A placeholder for an undefined value, which suppresses further messages. */

@@ -178,8 +178,16 @@ def colors():
     check("\x1b" not in onnxcc("w.onnx", "-o", "w.c").stderr, "no terminal")
 
 
+def standard_output():
+    """One C file that needs nothing beside it."""
+    p = onnxcc("w.onnx", "-o", "-", "-q")
+    built = subprocess.run(["gcc", "-c", "-x", "c", "-", "-o", "w.o"], cwd=HERE, input=p.stdout, capture_output=True, text=True, check=False)
+    check(not p.returncode and not built.returncode, f"-o -: {p.stderr}{built.stderr[:500]}")
+
+
 def main():
     codes()
     as_json()
     warnings()
+    standard_output()
     colors()
