@@ -42,7 +42,8 @@ Nearest nearest_to(const char *wanted, size_t n) { return (Nearest){wanted, NULL
 
 void nearest_try(Nearest *f, const char *s, size_t n)
 {
-    const int d = n ? distance(f->wanted, f->n, s, n) : FAR;
+    const size_t longer = n > f->n ? n - f->n : f->n - n;
+    const int d = n && longer <= (size_t)f->distance ? distance(f->wanted, f->n, s, n) : FAR;
     if (d > f->distance || (size_t)d >= (n > f->n ? n : f->n))
         return;
     if (d == f->distance && f->best) {

@@ -201,7 +201,8 @@ static void report_unresolved(const Unresolved *m)
     for (int i = 0; i < n; i++) {
         if (strcmp(op_domain(schemas[i]), m->domain->s))
             continue;
-        nearest_try(&near, schemas[i]->name, strlen(schemas[i]->name));
+        if (!i || strcmp(schemas[i]->name, schemas[i - 1]->name)) /* once for all versions */
+            nearest_try(&near, schemas[i]->name, strlen(schemas[i]->name));
         if (strcmp(schemas[i]->name, m->op->s))
             continue;
         if (schemas[i]->since_version > m->version)
