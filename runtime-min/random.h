@@ -1,13 +1,15 @@
-/* random.h - random numbers: element i depends only on the key and i (SplitMix64, by Steele, Lea and Flood 2014). */
+/* random.h - random numbers: element i depends only on i, the key, and the generator: the seed and the number of steps of
+ * a training model's state, or NULL (SplitMix64, by Steele, Lea and Flood 2014). */
 #ifndef ONNXCC_RANDOM_H
 #define ONNXCC_RANDOM_H
 #include "rt.h"
 #include "math.h"
 
-#define random_uniform_PARAMS(X, V) X(idx, count) X(i64, key) X(f64, low) X(f64, high)
-#define random_normal_PARAMS(X, V) X(idx, count) X(i64, key) X(f64, mean) X(f64, scale)
+/* seeded: the key is of an attribute `seed`, and the generator's own seed is of no effect. */
+#define random_uniform_PARAMS(X, V) X(idx, count) X(i64, key) X(idx, seeded) X(f64, low) X(f64, high)
+#define random_normal_PARAMS(X, V) X(idx, count) X(i64, key) X(idx, seeded) X(f64, mean) X(f64, scale)
 /* x: (batch, classes), logarithms of the classes' weights; y: (batch, samples), each a class. Scratch: classes. */
-#define multinomial_PARAMS(X, V) X(idx, batch) X(idx, classes) X(idx, samples) X(i64, key)
+#define multinomial_PARAMS(X, V) X(idx, batch) X(idx, classes) X(idx, samples) X(i64, key) X(idx, seeded)
 PARAMS(random_uniform)
 PARAMS(random_normal)
 PARAMS(multinomial)
@@ -19,8 +21,16 @@ HELPER u64 random_mix(u64 z)
     return z ^ z >> 31;
 }
 
-/* The start of a key's sequence, far from those of adjacent keys. */
-HELPER u64 random_start(i64 key) { return random_mix((u64)key + 0x9e3779b97f4a7c15); }
+/* The start of a sequence, far from those of adjacent keys, seeds and steps. */
+HELPER u64 random_start(const u64 *generator, i64 key, idx seeded)
+{
+    u64 start = random_mix((u64)key + 0x9e3779b97f4a7c15);
+    if (generator && !seeded)
+        start = random_mix(start ^ generator[0]);
+    if (generator)
+        start = random_mix(start ^ generator[1]);
+    return start;
+}
 HELPER u64 random_bits(u64 start, idx i)
 {
     const u64 at = (u64)i;
@@ -39,35 +49,35 @@ HELPER f64 random_f64(u64 start, idx i) { return (f64)(i64)(random_bits(start, i
 #define RANDOM_DIGITS_bf16 8
 #define RANDOM_DIGITS_f32 24
 #define RANDOM_DIGITS_f64 53
-KERNEL void FN(random_uniform)(T *y, struct random_uniform p)
+KERNEL void FN(random_uniform)(const u64 *generator, T *y, struct random_uniform p)
 {
     const int digits = RT_CAT(RANDOM_DIGITS_, T);
-    const u64 start = random_start(p.key);
+    const u64 start = random_start(generator, p.key, p.seeded);
     const A low = (A)p.low, step = (A)(p.high - p.low) / (A)((i64)1 << digits);
     for (idx i = 0; i < p.count; i++)
         ST(y, i, low + step * (A)(i64)(random_bits(start, i) >> (64 - digits)));
 }
-REGISTER_KERNEL(random_uniform, 1, 0, 0)
+REGISTER_KERNEL(random_uniform, 2, 1, 0)
 
 /* By Box and Muller: two uniform numbers give two normal ones. */
-KERNEL void FN(random_normal)(T *y, struct random_normal p)
+KERNEL void FN(random_normal)(const u64 *generator, T *y, struct random_normal p)
 {
-    const u64 start = random_start(p.key);
+    const u64 start = random_start(generator, p.key, p.seeded);
     for (idx i = 0; i < p.count; i++) {
         const A radius = M(sqrt)(-2 * M(log)(1 - RT_CAT(random_, A)(start, i & ~(idx)1)));
         const A angle = (A)6.283185307179586 * RT_CAT(random_, A)(start, i | 1);
         ST(y, i, (A)p.mean + (A)p.scale * radius * (i & 1 ? M(sin)(angle) : M(cos)(angle)));
     }
 }
-REGISTER_KERNEL(random_normal, 1, 0, 0)
+REGISTER_KERNEL(random_normal, 2, 1, 0)
 #endif
 #endif
 
 #if defined T && defined U
 #if RT_IS_FLOAT(T) && RT_IS_INDEX(U)
-KERNEL void FN2(multinomial)(const T *x, U *y, A *sum, struct multinomial p)
+KERNEL void FN2(multinomial)(const T *x, const u64 *generator, U *y, A *sum, struct multinomial p)
 {
-    const u64 start = random_start(p.key);
+    const u64 start = random_start(generator, p.key, p.seeded);
     for (idx b = 0; b < p.batch; b++) {
         const idx at = b * p.classes;
         A top = LD(x, at), total = 0;
@@ -91,6 +101,6 @@ KERNEL void FN2(multinomial)(const T *x, U *y, A *sum, struct multinomial p)
         }
     }
 }
-REGISTER_KERNEL2(multinomial, 3, 1, SCRATCH)
+REGISTER_KERNEL2(multinomial, 4, 2, SCRATCH)
 #endif
 #endif

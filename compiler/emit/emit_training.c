@@ -68,6 +68,17 @@ void put_entry_comment(Text *t, const Entry *e)
     text_put(t, what[e->kind], e->index);
 }
 
+/* Of random numbers; NULL: the model draws none. */
+static const Variable *generator(const Model *m)
+{
+    for (int i = 0; i < m->states.n; i++)
+        if (m->states.at[i]->generator)
+            return m->states.at[i];
+    return NULL;
+}
+
+static const char *seed_parameter(const Model *m) { return generator(m) ? ", uint64_t seed" : ""; }
+
 /* ---- saved states ------------------------------------------------------------------------------------------------ */
 
 enum { SAVED_HEAD = 16, SAVED_END = 8, SAVED_VERSION = 1 };
@@ -137,7 +148,7 @@ void put_training_state(Text *t, const Model *m, const char *p)
         text_put(t, "    unsigned char padding[%lld];\n", (long long)(all - used));
     text_put(t, "};\n#define %s_STATE_BYTES %lld\n\n", u, (long long)all);
     text_put(t, "/* Sets the state to the values in the model; to be called before anything else. */\n");
-    text_put(t, "int %s_reset(struct %s_state *state);\n\n", p, p);
+    text_put(t, "int %s_reset(struct %s_state *state%s);\n\n", p, p, seed_parameter(m));
     text_put(
         t,
         "/* The state as bytes, the same on every machine, and back. %s_load returns %s_BAD_STATE, and changes\n"
@@ -151,7 +162,7 @@ void put_training_state(Text *t, const Model *m, const char *p)
 static void put_start(Text *t, const Model *m, const char *p)
 {
     const Fields f = fields(m);
-    text_put(t, "int %s_reset(struct %s_state *state)\n{\n", p, p);
+    text_put(t, "int %s_reset(struct %s_state *state%s)\n{\n", p, p, seed_parameter(m));
     if (constants()->loaded)
         text_put(t, "    if (!%s_weights)\n        return RT_BAD_WEIGHTS;\n", p);
     text_put(t, "    memset(state, 0, sizeof *state);\n");
@@ -159,6 +170,8 @@ static void put_start(Text *t, const Model *m, const char *p)
         if (f.at[i]->start->c)
             text_put(t, "    memcpy(state->%s, %s, %lld);\n", f.at[i]->c, constant_expression(f.at[i]->start),
                      (long long)f.at[i]->bytes);
+    if (generator(m))
+        text_put(t, "    state->%s[0] = seed;\n", generator(m)->c);
     text_put(t, "    return 0;\n}\n\n");
 }
 

@@ -217,9 +217,10 @@ typedef struct Training {
 /* A state variable: an initializer that a binding changes. */
 typedef struct Variable {
     Name name;
-    Value *start;  /* the constant with which it starts */
-    int64_t bytes; /* of its elements */
-    const char *c; /* its field in the emitted struct */
+    Value *start;   /* the constant with which it starts */
+    int64_t bytes;  /* of its elements */
+    const char *c;  /* its field in the emitted struct */
+    bool generator; /* of random numbers: made by the compiler */
 } Variable;
 
 /* An entry point of a compiled training model. Its graph belongs to a node of the model's graph, whose inputs are those of

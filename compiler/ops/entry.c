@@ -37,11 +37,31 @@ static void check_update(Value *v, const Binding *b)
     v->shape = start->shape;
 }
 
+/* Adds the update by which the next call draws other random numbers, if this one draws any. */
+static void advance_generator(Graph *g)
+{
+    Entry *e = g->entry;
+    const int k = g->model->states.n - 1;
+    Variable *s = k >= 0 ? g->model->states.at[k] : NULL;
+    if (!s || !s->generator || !e->state.at[k] || e->kind == ENTRY_RUN)
+        return;
+    const int64_t two = 2, step[] = {0, 1};
+    Tensor *one = tensor_new(U64, 1, &two);
+    memcpy((void *)(uintptr_t)one->data, step, sizeof step);
+    Node *n = node_new(g, "Add", 2, (Value *[]){e->state.at[k], value_const(g, one)}, 1);
+    node_insert(n, NULL);
+    infer_node(n);
+    n->out[0]->name = s->name;
+    vec_push(&e->updates, ((Binding){.key = s->name, .value = s->name, .path = g->path}));
+    graph_add_output(g, n->out[0]);
+}
+
 static void entry_infer(Node *n)
 {
     Graph *g = body_of(n);
     const Entry *e = g->entry;
     infer_graph(g);
+    advance_generator(g);
     for (int i = 0; i < g->out.n; i++)
         alternatives_choose(g, i, -1);
     for (int i = 0; i < g->out.n; i++)

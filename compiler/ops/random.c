@@ -1,6 +1,7 @@
 /* random.c - RandomUniform, RandomNormal, Multinomial, Bernoulli, Dropout. The numbers depend only on the attribute
- * `seed` or, without one, on the node's position in the model: every run draws the same, every node others. */
-#include "passes/infer.h"
+ * `seed` or, without one, on the node's position in the model: every run draws the same, every node others. In a training
+ * model they also depend on the state's generator. */
+#include "passes/passes.h"
 #include "ir/schema.h"
 #include "ir/spatial.h"
 #include "random.h"
@@ -20,11 +21,18 @@ static int64_t key_of(const Node *n)
     return seed ? (int64_t)bits : ((int64_t)1 << 62) + out(n, 0)->id;
 }
 
+/* Node m draws what n means. */
+static void set_key(Node *m, const Node *n)
+{
+    attr_set_int(m, "key", key_of(n));
+    attr_set_int(m, "seeded", node_attr(n, "seed") != NULL);
+}
+
 /* Uniform (low, high) or normal (mean, scale) numbers of type t; shape: a value with the dimensions. */
 static Value *drawn(Node *n, const char *op, Value *shape, Type t, const char *const *attrs)
 {
-    Value *y = with_int(make(n, op, 1, shape), "dtype", t);
-    attr_set_int(y->def, "key", key_of(n));
+    Value *y = with_int(make(n, op, 2, shape, training_generator(n->graph)), "dtype", t);
+    set_key(y->def, n);
     for (int i = 0; attrs && i < 2; i++)
         attr_set_float(y->def, attrs[i], attr_float(n, attrs[i]));
     return y;
@@ -63,15 +71,17 @@ static void random_infer(Node *n)
 static void uniform_bind(Node *n)
 {
     Value *y = out(n, 0);
-    BIND_ARGS(n, random_uniform, y->type, NO_TYPE, ARGS(y), .count = shape_count(*y->shape),
-              .key = D(attr_int(n, "key")), .low = attr_float(n, "low"), .high = attr_float(n, "high"));
+    BIND_ARGS(n, random_uniform, y->type, NO_TYPE, ARGS(in(n, 1), y), .count = shape_count(*y->shape),
+              .key = D(attr_int(n, "key")), .seeded = D(attr_int(n, "seeded")), .low = attr_float(n, "low"),
+              .high = attr_float(n, "high"));
 }
 
 static void normal_bind(Node *n)
 {
     Value *y = out(n, 0);
-    BIND_ARGS(n, random_normal, y->type, NO_TYPE, ARGS(y), .count = shape_count(*y->shape),
-              .key = D(attr_int(n, "key")), .mean = attr_float(n, "mean"), .scale = attr_float(n, "scale"));
+    BIND_ARGS(n, random_normal, y->type, NO_TYPE, ARGS(in(n, 1), y), .count = shape_count(*y->shape),
+              .key = D(attr_int(n, "key")), .seeded = D(attr_int(n, "seeded")), .mean = attr_float(n, "mean"),
+              .scale = attr_float(n, "scale"));
 }
 
 static void multinomial_infer(Node *n)
@@ -87,8 +97,17 @@ static void multinomial_infer(Node *n)
     else {
         assume_dim(n, dim_max(x.dim[1], D(1)), x.dim[1]);
         set_out(n, 0, (Type)type, shape_list(2, x.dim[0], D(samples)));
-        attr_set_int(n, "seed", key_of(n)); /* a copy of the node draws the same numbers */
     }
+}
+
+/* The same with a key, so that a copy of the node draws the same numbers. */
+static void multinomial_expand(Node *n)
+{
+    Value *y = make(n, "onnxcc.Multinomial", 2, in(n, 0), training_generator(n->graph));
+    attr_set_int(y->def, "dtype", attr_int(n, "dtype"));
+    attr_set_int(y->def, "sample_size", attr_int(n, "sample_size"));
+    set_key(y->def, n);
+    expand_to(n, y);
 }
 
 static void multinomial_bind(Node *n)
@@ -96,7 +115,7 @@ static void multinomial_bind(Node *n)
     Shape x = in_shape(n, 0);
     Type t = in_type(n, 0);
     BIND2(n, multinomial, t, out(n, 0)->type, .batch = x.dim[0], .classes = x.dim[1],
-          .samples = out(n, 0)->shape->dim[1], .key = D(key_of(n)));
+          .samples = out(n, 0)->shape->dim[1], .key = D(attr_int(n, "key")), .seeded = D(attr_int(n, "seeded")));
     bind_scratch(n, dim_mul(x.dim[1], D(type_bits(type_arith(t)) / 8)));
 }
 
@@ -183,12 +202,15 @@ static const Op random_ops[] = {
     OF_SHAPE("RandomNormal", MOMENTS),
     LIKE("RandomUniformLike", ENDS),
     LIKE("RandomNormalLike", MOMENTS),
-    {"RandomUniform", 1, "shape:int64 -> y:T", "T=FB", "dtype:int key:int " ENDS, .infer = random_infer,
-     .bind = uniform_bind, .flags = RANDOM, .domain = "onnxcc"},
-    {"RandomNormal", 1, "shape:int64 -> y:T", "T=FB", "dtype:int key:int " MOMENTS, .infer = random_infer,
-     .bind = normal_bind, .flags = RANDOM, .domain = "onnxcc"},
+    {"RandomUniform", 1, "shape:int64 generator?:uint64 -> y:T", "T=FB", "dtype:int key:int seeded:int " ENDS,
+     .infer = random_infer, .bind = uniform_bind, .flags = RANDOM, .domain = "onnxcc"},
+    {"RandomNormal", 1, "shape:int64 generator?:uint64 -> y:T", "T=FB", "dtype:int key:int seeded:int " MOMENTS,
+     .infer = random_infer, .bind = normal_bind, .flags = RANDOM, .domain = "onnxcc"},
     {"Multinomial", 22, "input:T1 -> output:T2", "T1=FB T2=int32|int64", "dtype:int=6 sample_size:int=1 seed:float?",
-     .infer = multinomial_infer, .bind = multinomial_bind, .flags = RANDOM, .compatible = "7 T1=F"},
+     .expand = multinomial_expand, .compatible = "7 T1=F"},
+    {"Multinomial", 1, "input:T1 generator?:uint64 -> output:T2", "T1=FB T2=int32|int64",
+     "dtype:int sample_size:int key:int seeded:int", .infer = multinomial_infer, .bind = multinomial_bind,
+     .flags = RANDOM, .domain = "onnxcc"},
     {"Bernoulli", 22, "input:T1 -> output:T2", "T1=FB T2=NB|bool", "dtype:int? seed:float?", .expand = bernoulli_expand,
      .compatible = "15 T1=F"},
     {"Dropout", 22, "data:T ratio?:T1 training_mode?:T2 -> output:T mask?:T2", "T=FB|F8 T1=FB|F8 T2=bool", "seed:int?",

@@ -109,18 +109,19 @@ static Entry *add_entry(Joiner *j, int kind, int index)
 }
 
 /* The present value of state variable s in e: an input. */
-static Value *state_value(Joiner *j, Entry *e, Variable *s)
+static Value *state_value(Model *m, Entry *e, Variable *s)
 {
     int i = 0;
-    while (j->m->states.at[i] != s)
+    while (m->states.at[i] != s)
         i++;
     if (e->state.at[i])
         return e->state.at[i];
-    Value *v = value_new(j->m->graph, s->name);
+    Value *v = value_new(m->graph, s->name);
     v->type = s->start->type;
     v->shape = s->start->shape;
     v->state = s;
-    vec_push(&j->m->graph->in, v);
+    v->input = m->graph->in.n;
+    vec_push(&m->graph->in, v);
     return e->state.at[i] = v;
 }
 
@@ -151,7 +152,7 @@ static void append(Joiner *j, Entry *e, Graph *from, Map *values)
         Value *v = from->init.at[i], *w = map_get(&j->constants, v);
         Variable *s = map_get(&j->state, v->name);
         if (s && (from == j->main || from->parent))
-            w = state_value(j, e, s);
+            w = state_value(j->m, e, s);
         else if (map_get(values, v))
             continue;
         else if (!w)
@@ -207,7 +208,7 @@ static Value *computed(Graph *g, Value *v)
 static void add_update(Joiner *j, Entry *e, const Graph *from, const Binding *b, const Map *values)
 {
     Value *v = computed(e->graph, map_get(values, output_named(j, from, b->value)));
-    (void)state_value(j, e, map_get(&j->state, b->key));
+    (void)state_value(j->m, e, map_get(&j->state, b->key));
     for (int i = 0; i < e->updates.n; i++)
         if (e->updates.at[i].key == b->key) {
             e->updates.at[i] = *b;
@@ -280,4 +281,44 @@ void join_training(Model *m)
     map_free(&j.state);
     map_free(&j.constants);
     stop_on_errors();
+}
+
+/* ---- random numbers ---------------------------------------------------------------------------------------------- */
+
+static bool is_state(const Model *m, Name n)
+{
+    for (int i = 0; i < m->states.n; i++)
+        if (m->states.at[i]->name == n)
+            return true;
+    return false;
+}
+
+/* The variable: the seed, and the number of calls that changed the state. */
+static Variable *generator_variable(Model *m)
+{
+    Text t = {0};
+    const int64_t two = 2;
+    for (int i = 0; i < m->states.n; i++)
+        if (m->states.at[i]->generator)
+            return m->states.at[i];
+    text_put(&t, "random");
+    while (is_state(m, name(t.s)))
+        text_put(&t, "_");
+    Value *start = value_const(m->graph, tensor_new(U64, 1, &two));
+    start->data->pinned = true;
+    Variable *s = NEW(Variable);
+    *s = (Variable){.name = name(t.s), .start = start, .bytes = 16, .generator = true};
+    vec_push(&m->states, s);
+    for (int i = 0; i < m->entries.n; i++)
+        vec_push(&m->entries.at[i]->state, NULL);
+    return s;
+}
+
+Value *training_generator(Graph *g)
+{
+    while (g && !g->entry)
+        g = g->parent;
+    if (!g)
+        return NULL;
+    return state_value(g->model, g->entry, generator_variable(g->model));
 }

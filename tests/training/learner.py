@@ -1,8 +1,14 @@
 """The emitted C of a training model as a Python object: reset, init, step, run, save, load, and its state as arrays."""
 import ctypes
+import os
+import pathlib
 import re
+import subprocess
 
 import numpy as np
+import onnx
+
+ONNXCC = os.path.join(os.path.abspath(os.environ.get("B", "build")), "onnxcc")
 
 TYPES = {"float": np.float32, "double": np.float64}
 
@@ -20,6 +26,7 @@ class Learner:
         self.entries = {name: [(bool(const), kind, v) for const, kind, v in re.findall(r"(const )?(?:struct )?(\w+) \*(\w+)", rest)]
                         for name, rest in re.findall(rf"^int {p}_(\w+)\((?:const )?struct {p}_state \*state(.*?)\);", h, flags=re.M)}
         self.statuses = {k: int(v) for k, v in re.findall(rf"{self.u}_(\w+) = (\d+)", re.search(r"enum \{(.*?)\};", h)[1])}
+        self.seeded = bool(re.search(rf"^int {p}_reset\(.*seed\);", h, flags=re.M))
         self.sizes_fields = re.findall(r"^    int64_t (\w+); /\*", h, flags=re.M)
         self.fields, at = {}, 0
         for kind, name, n in re.findall(r"^    (\w+(?: char)?) (\w+)\[(\d+)\];", re.search(rf"struct {p}_state \{{(.*?)\n\}};", h, flags=re.S)[1], flags=re.M):
@@ -74,7 +81,7 @@ class Learner:
         return results
 
     def reset(self, seed=None):
-        seeds = [] if seed is None else [ctypes.c_uint64(seed)]
+        seeds = [ctypes.c_uint64(seed or 0)] if self.seeded else []
         assert getattr(self.lib, f"{self.p}_reset")(ctypes.c_void_p(self.state), *seeds) == 0
         return self
 
@@ -99,3 +106,13 @@ class Learner:
     def load(self, b):
         b = np.ascontiguousarray(b, np.uint8)
         return getattr(self.lib, f"{self.p}_load")(ctypes.c_void_p(self.state), ctypes.c_void_p(b.ctypes.data), ctypes.c_size_t(len(b)))
+
+
+def build(m, folder, *arguments):
+    """The model as a Learner, and what onnxcc said."""
+    onnx.save(m, f"{folder}/m.onnx")
+    p = subprocess.run([ONNXCC, "m.onnx", "-o", "m.c", "--single", "--training", *arguments], cwd=folder, capture_output=True, text=True)
+    assert p.returncode == 0, p.stderr
+    subprocess.run(["gcc", "-std=c99", "-O1", "-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wundef", "-Wvla", "-Werror",
+                    "-fsanitize=undefined", "-fno-sanitize-recover", "-shared", "-fPIC", "m.c", "-o", "m.so", "-lm"], cwd=folder, check=True)
+    return Learner(ctypes.CDLL(f"{folder}/m.so"), pathlib.Path(folder, "m.h").read_text()), p.stderr

@@ -1,20 +1,14 @@
 """Training models compiled with --training, step by step beside numpy: an MLP learns XOR by SGD, Momentum and Adam. Also: saved
 states, and which new values are computed in place."""
-import ctypes
-import os
-import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
-import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from learner import Learner
+from learner import build
 
-ONNXCC = os.path.join(os.path.abspath(os.environ.get("B", "build")), "onnxcc")
 TRAINING = "ai.onnx.preview.training"
 X = np.float32([[0, 0], [0, 1], [1, 0], [1, 1]])
 T = np.float32([[0], [1], [1], [0]])
@@ -86,15 +80,6 @@ class Numpy:
                 p[n] = p[n] - rate * self.v[n] / (np.sqrt(self.s[n]) + 1e-6)
         self.steps += 1
         return (e * e).mean()
-
-
-def build(m, folder, *arguments):
-    onnx.save(m, f"{folder}/m.onnx")
-    p = subprocess.run([ONNXCC, "m.onnx", "-o", "m.c", "--single", "--training", *arguments], cwd=folder, capture_output=True, text=True)
-    assert p.returncode == 0, p.stderr
-    subprocess.run(["gcc", "-std=c99", "-O1", "-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wundef", "-Wvla", "-Werror",
-                    "-fsanitize=undefined", "-fno-sanitize-recover", "-shared", "-fPIC", "m.c", "-o", "m.so", "-lm"], cwd=folder, check=True)
-    return Learner(ctypes.CDLL(f"{folder}/m.so"), pathlib.Path(folder, "m.h").read_text()), p.stderr
 
 
 def learns(optimiser, lr, steps):

@@ -1,6 +1,7 @@
-# Training models as C, step by step beside numpy; saved states; new values computed in place.
-# Parts: passes/training, ops/entry, emit/emit_training, memory/share.
+# Training models as C, step by step beside numpy; saved states; new values computed in place; random numbers as state.
+# Parts: passes/training, ops/random, ops/entry, emit/emit_training, memory/share.
 TESTS += training
 test-training: setup all
 	@B=$(abspath $(B)) $(PYTHON) tests/training/run.py
+	@B=$(abspath $(B)) $(PYTHON) tests/training/draws.py
 .PHONY: test-training

@@ -59,8 +59,8 @@ static void uniform(void **state)
 {
     (void)state;
     for (i64 key = 0; key < 8; key++) {
-        random_uniform_f32(y, (struct random_uniform){.count = COUNT, .key = key, .low = -2, .high = 3});
-        random_uniform_f32(other, (struct random_uniform){.count = COUNT, .key = key + 1, .low = 0, .high = 1});
+        random_uniform_f32(NULL, y, (struct random_uniform){.count = COUNT, .key = key, .low = -2, .high = 3});
+        random_uniform_f32(NULL, other, (struct random_uniform){.count = COUNT, .key = key + 1, .low = 0, .high = 1});
         assert_flat(y, -2, 3);
         assert_unrelated(y, other, COUNT);
         assert_unrelated(y, y + 1, COUNT - 1);
@@ -73,7 +73,7 @@ static void uniform_half(void **state)
 {
     static f16 h[COUNT];
     (void)state;
-    random_uniform_f16(h, (struct random_uniform){.count = COUNT, .key = 1, .low = 0, .high = 1});
+    random_uniform_f16(NULL, h, (struct random_uniform){.count = COUNT, .key = 1, .low = 0, .high = 1});
     for (int i = 0; i < COUNT; i++)
         y[i] = ld_f16(h, i);
     assert_flat(y, 0, 1);
@@ -84,7 +84,7 @@ static void normal(void **state)
 {
     (void)state;
     for (i64 key = 0; key < 8; key++) {
-        random_normal_f32(y, (struct random_normal){.count = COUNT, .key = key, .mean = 5, .scale = 2});
+        random_normal_f32(NULL, y, (struct random_normal){.count = COUNT, .key = key, .mean = 5, .scale = 2});
         for (int i = 0; i < COUNT; i++) {
             other[i] = (f32)(erfc((5 - y[i]) / 2 / sqrt(2)) / 2);
             y[i] = (y[i] - 5) * (y[i] - 5);
@@ -102,7 +102,8 @@ static void classes(void **state)
     int count[4] = {0};
     f32 scratch[4];
     (void)state;
-    multinomial_f32_i32(x, drawn, scratch, (struct multinomial){.batch = 1, .classes = 4, .samples = COUNT, .key = 7});
+    multinomial_f32_i32(x, NULL, drawn, scratch,
+                        (struct multinomial){.batch = 1, .classes = 4, .samples = COUNT, .key = 7});
     for (int i = 0; i < COUNT; i++)
         count[drawn[i]]++;
     for (int c = 0; c < 4; c++) {

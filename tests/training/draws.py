@@ -1,0 +1,195 @@
+"""Random numbers of training models are state: each step draws anew, from a seed, the same on every machine; the numbers of nodes with
+an attribute `seed` are those of docs/training.md, and the others fit their distributions."""
+import math
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx.parser
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "machines"))
+from table import MACHINES  # noqa: E402
+from learner import build  # noqa: E402
+
+f = np.float32
+GOLDEN, WORD = 0x9E3779B97F4A7C15, (1 << 64) - 1
+HEAD = '<ir_version: 8, opset_import: ["":17, "ai.onnx.preview.training":1]> '
+ON = ["s390x", "aarch64", "i386"]
+
+
+def mix(z):
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & WORD
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & WORD
+    return z ^ z >> 31
+
+
+def splitmix(start, count):
+    """By Steele, Lea and Flood: the generator's outputs."""
+    return [mix(start + (i + 1) * GOLDEN & WORD) for i in range(count)]
+
+
+def sequence(seed, call, count):
+    """What a node with this attribute draws in a call: docs/training.md."""
+    key = seed & WORD if isinstance(seed, int) else int(np.float32(seed).view(np.uint32))
+    return splitmix(mix(mix(key + GOLDEN & WORD) ^ call), count)
+
+
+def uniform(bits, kind):
+    digits = {np.float32: 24, np.float64: 53}[kind]
+    return np.array([b >> 64 - digits for b in bits], np.float64).astype(kind) * kind(2.0 ** -digits)
+
+
+def model(step, init=None, keys=("w",), graph="g (float[8] x) => (float[8] y) <float[8] w = {1,1,1,1,1,1,1,1}> { y = Mul(x, w) }"):
+    m = onnx.parser.parse_model(HEAD + graph)
+    t = m.training_info.add()
+    if init:
+        t.initialization.CopyFrom(onnx.parser.parse_graph(init))
+        t.initialization_binding.add(key="w", value="o")
+    t.algorithm.CopyFrom(onnx.parser.parse_graph(step))
+    for k in keys:
+        t.update_binding.add(key=k, value=k + "n")
+    return m
+
+
+PLAIN = model("""step () => (float[8] wn, float[1000] u, float[1000] low, float[1000] n, double[10] s, float[8] d, bool[8] k, float[8] dw,
+    float[1000] b, int32[1,1000] c) <bool on = {1}, float r = {0.25}> {
+    u = RandomUniform <shape = [1000]> ()  low = RandomUniform <shape = [1000], low = -1.0> ()
+    n = RandomNormal <shape = [1000], mean = 2.0, scale = 3.0> ()  s = RandomUniform <shape = [10], seed = 3.0, dtype = 11> ()
+    d, k = Dropout(w, r, on)  z = ReduceSum <keepdims = 0> (d)  dw = ai.onnx.preview.training.Gradient <xs = ["w"], y = "z"> (w)
+    p = Constant <value = float {0.3}> ()  l = Constant <value_ints = [1000]> ()  pp = Expand(p, l)  b = Bernoulli(pp)
+    q = Constant <value = float[1,3] {0, 0.6931472, 0}> ()  c = Multinomial <sample_size = 1000> (q)
+    h = Constant <value = float {0.001}> ()  hd = Mul(h, dw)  wn = Sub(w, hd) }""", "init () => (float[8] o) { o = RandomUniform <shape = [8]> () }")
+
+
+def each_step_anew(m):
+    """Also the same with the same seed, and from a saved state."""
+    def run(seed, steps=3):
+        m.reset(seed).init()
+        return [m.step(np.ones(8, f)) for _ in range(steps)]
+
+    assert [int(v) for v in m.reset(9).random] == [9, 0] and [int(v) for v in m.init().random] == [9, 1]
+    a, b, c = run(1), run(1), run(2)
+    for k in "u low n b c".split():
+        for i in range(3):
+            assert (a[i][k] == b[i][k]).all() and not (a[i][k] == c[i][k]).all(), f"{k} does not follow the seed"
+        assert not (a[0][k] == a[1][k]).all() and not (a[1][k] == a[2][k]).all(), f"{k} is the same in every step"
+        assert not (a[0]["u"] == (a[0]["low"] + 1) / 2).all()
+    m.reset(1).init()
+    first = m.w.copy()
+    assert ((first >= 0) & (first < 1)).all() and not (m.reset(2).init().w == first).all()
+    m.reset(1).init().step(np.ones(8, f))
+    saved = m.save()
+    after = m.step(np.ones(8, f))
+    twin = m.twin().reset(77)
+    assert twin.load(saved) == 0
+    again = twin.step(np.ones(8, f))
+    assert all((after[k] == again[k]).all() for k in after) and (m.bytes == twin.bytes).all()
+
+
+def seeded(m):
+    for seed in (0, 5, 2 ** 64 - 1):
+        m.reset(seed).init()
+        for call in (1, 2, 3):
+            got, want = m.step(np.ones(8, f))["s"], uniform(sequence(3.0, call, 10), np.float64)
+            assert (got == want).all(), f"{got} instead of {want}"
+
+
+def distributions(m):
+    """Means within five standard errors; the gradient of Dropout by what it kept."""
+    m.reset(3).init()
+    all_of = {}
+    kept = []
+    for _ in range(40):
+        w = m.w.copy()
+        r = m.step(np.ones(8, f))
+        for k, v in r.items():
+            all_of.setdefault(k, []).append(v.ravel().astype(float))
+        assert np.allclose(r["d"], np.where(r["k"], w / f(0.75), 0)) and np.allclose(r["dw"], r["k"] / 0.75)
+        kept.append(r["k"])
+    n = 40000
+    want = {"u": (1 / 2, 1 / 12), "low": (0, 4 / 12), "n": (2, 9), "b": (0.3, 0.21), "c": (1, 0.5)}
+    for k, (mean, variance) in want.items():
+        v = np.concatenate(all_of[k])
+        assert len(v) == n and abs(v.mean() - mean) < 5 * math.sqrt(variance / n), f"{k} has the mean {v.mean()}"
+        assert abs(v.var() / variance - 1) < 0.05, f"{k} has the variance {v.var()}"
+    kept = np.concatenate(kept)
+    assert abs(kept.mean() - 0.75) < 5 * math.sqrt(0.75 * 0.25 / len(kept)), f"{kept.mean()} are kept"
+
+
+def published():
+    """The first numbers of Vigna's splitmix64.c for the seed 1234567."""
+    assert splitmix(1234567, 3) == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+
+
+MAIN = """#include "m.h"
+int main(void)
+{
+    static struct m_state state;
+    static unsigned char bytes[M_SAVED_BYTES];
+    static float x[8], y[8], wn[8], u[1000], low[1000], n[1000], d[8], dw[8], b[1000];
+    static double s[10];
+    static uint8_t k[8];
+    static int32_t c[1000];
+    m_reset(&state, 42);
+    m_init(&state);
+    for (int i = 0; i < 5; i++)
+        if (m_step_0(&state, x, y, u, low, n, s, d, k, dw, b, c))
+            return 1;
+    m_save(&state, bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        printf("%02x", bytes[i]);
+    for (int i = 0; i < 1000; i++)
+        printf(" %a %a %d", (double)u[i], (double)n[i], (int)c[i]);
+    return 0;
+}
+"""
+
+
+def everywhere(folder):
+    """The state and numbers after five steps, by several compilers, and on other machines as far as they are here."""
+    pathlib.Path(folder, "main.c").write_text("#include <stdio.h>\n" + MAIN)
+    said = {}
+    commands = {f"{cc} {level}": ([cc, level], []) for cc in ("gcc", "clang") for level in ("-O0", "-O3")}
+    commands |= {name: ([MACHINES[name].tool("gcc"), "-O2 -static " + " ".join(MACHINES[name].flags)], MACHINES[name].run) for name in ON}
+    for name, ((cc, flags), runs) in commands.items():
+        if not shutil.which(cc) or (runs and not shutil.which(runs[0])):
+            continue
+        subprocess.run([cc, "-std=c99", *flags.split(), "m.c", "main.c", "-o", "m", "-lm"], cwd=folder, check=True)
+        said[name] = subprocess.run([*runs, "./m"], cwd=folder, check=True, capture_output=True).stdout
+    assert len(said) >= 2 and len(set(said.values())) == 1, f"{[k for k in said if said[k] != said['gcc -O0']]} draw other numbers"
+
+
+def none_without(folder):
+    """A model that draws nothing has no generator, though it has a Dropout that is off."""
+    m, _ = build(model("step () => (float[8] wn) { d = Dropout(w)  wn = Neg(d) }"), folder)
+    assert list(m.fields) == ["w"], list(m.fields)
+
+
+def taken_name(folder):
+    m, _ = build(model("step () => (float[2] randomn) { u = RandomUniform <shape = [2]> ()  randomn = Add(random, u) }", keys=["random"],
+                       graph="g (float[2] x) => (float[2] y) <float[2] random = {1, 2}> { y = Mul(x, random) }"), folder)
+    m.reset(4).step(np.ones(2, f))
+    generator, = (getattr(m, k) for k, (kind, _, _) in m.fields.items() if kind == np.uint64)
+    assert m.random.dtype == f and (m.random >= [1, 2]).all() and [int(v) for v in generator] == [4, 1]
+
+
+def main():
+    cases, failed = [each_step_anew, seeded, distributions, published, everywhere, none_without, taken_name], 0
+    with tempfile.TemporaryDirectory() as folder:
+        m, _ = build(PLAIN, folder)
+        for case in cases:
+            try:
+                with tempfile.TemporaryDirectory() as other:
+                    case(*{everywhere: [folder], published: [], none_without: [other], taken_name: [other]}.get(case, [m]))
+            except AssertionError as e:
+                failed += 1
+                print(f"{case.__name__}: {e}")
+    print(f"training draws: {len(cases) - failed} passed, {failed} failed")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
