@@ -12,28 +12,6 @@ enum { MAX_SEARCH = 2000, MAX_PAIRS = 500000 };
 
 /* ---- the bound --------------------------------------------------------------------------------------------------- */
 
-static int by_time(const void *a, const void *b)
-{
-    const Event *x = a, *y = b;
-    int order = compare_numbers(x->time, y->time);
-    order = order ? order : compare_numbers(y->end, x->end);
-    return order ? order : compare_numbers(x->block, y->block);
-}
-
-/* Begins at `from` and ends at `to` + 1, sorted by time; at the same time, ends come first. */
-Event *events(const Buffer *b, int n)
-{
-    Event *e = NEWS(Event, 2 * n + 1);
-    for (int i = 0; i < n; i++) {
-        e[2 * i] = (Event){b[i].from, i, false};
-        e[2 * i + 1] = (Event){b[i].to + 1, i, true};
-    }
-    qsort(e, (size_t)(2 * n), sizeof *e, by_time);
-    return e;
-}
-
-static void events_free(Event *e, int n) { pool_free(e, sizeof *e * (size_t)(2 * n + 1)); }
-
 int64_t place_bound(const Buffer *b, int n, int *when)
 {
     Event *e = events(b, n);
@@ -182,15 +160,6 @@ static bool find_interference(const Buffer *b, int n, Interference *conflicts)
 }
 
 /* ---- greedy: one block after the other, each at the lowest free offset ------------------------------------------- */
-
-int by_key(const void *a, const void *b)
-{
-    const Ranked *x = a, *y = b;
-    int order = 0;
-    for (int i = 0; i < 3 && !order; i++)
-        order = compare_numbers(y->key[i], x->key[i]);
-    return order ? order : compare_numbers(x->block, y->block);
-}
 
 typedef struct Interval {
     int64_t from, to;

@@ -10,6 +10,36 @@
 
 enum { TRY_STEPS = 1000 };
 
+static int by_time(const void *a, const void *b)
+{
+    const Event *x = a, *y = b;
+    int order = compare_numbers(x->time, y->time);
+    order = order ? order : compare_numbers(y->end, x->end);
+    return order ? order : compare_numbers(x->block, y->block);
+}
+
+Event *events(const Buffer *b, int n)
+{
+    Event *e = NEWS(Event, 2 * n + 1);
+    for (int i = 0; i < n; i++) {
+        e[2 * i] = (Event){b[i].from, i, false};
+        e[2 * i + 1] = (Event){b[i].to + 1, i, true};
+    }
+    qsort(e, (size_t)(2 * n), sizeof *e, by_time);
+    return e;
+}
+
+void events_free(Event *e, int n) { pool_free(e, sizeof *e * (size_t)(2 * n + 1)); }
+
+int by_key(const void *a, const void *b)
+{
+    const Ranked *x = a, *y = b;
+    int order = 0;
+    for (int i = 0; i < 3 && !order; i++)
+        order = compare_numbers(y->key[i], x->key[i]);
+    return order ? order : compare_numbers(x->block, y->block);
+}
+
 typedef struct Item {
     int first, last; /* sections of time */
     int64_t size;

@@ -1,4 +1,4 @@
-/* place_search.h - the interface between place.c, which decides when to search, and place_search.c. */
+/* place_search.h - the search of place.c, and what both need. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,8 +10,10 @@ typedef struct Event {
     bool end;
 } Event;
 
-/* The beginning and the end of each buffer's lifetime, 2 n events sorted by time; freed by events_free. */
+/* The beginning (`from`) and the end (`to` + 1) of each buffer's lifetime: 2 n events sorted by time; at the same time,
+ * ends come first. */
 Event *events(const Buffer *b, int n);
+void events_free(Event *e, int n);
 
 /* The interference graph: pairs of buffers that are alive at the same time. */
 typedef struct Interference {
@@ -25,7 +27,7 @@ typedef struct Ranked {
     int block;
 } Ranked;
 
-int by_key(const void *a, const void *b);
+int by_key(const void *a, const void *b); /* compares two Ranked, for qsort */
 
 typedef struct Search Search;
 Search *search_new(const Buffer *b, int n, const Interference *conflicts);

@@ -11,14 +11,6 @@
 #include "passes/container.h"
 #include "passes/state.h"
 
-const char *embedded_text(const char *file)
-{
-    for (const Embedded *e = embedded; e->name; e++)
-        if (!strcmp(e->name, file))
-            return e->text;
-    bug("no embedded file %s", file);
-}
-
 /* ---- templates --------------------------------------------------------------------------------------------------- */
 
 typedef struct Body { /* of a function that C calls */

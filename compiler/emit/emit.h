@@ -207,7 +207,7 @@ void put_next(Emitter *e); /* at the end of a run */
 const char *banner(const Model *m); /* the model, the command, the version; for a comment */
 const char *about(const Model *m);  /* the model's graph, version, producer, author and licence; for a comment */
 
-/* ---- report.c ---------------------------------------------------------------------------------------------------- */
+/* ---- figures.c --------------------------------------------------------------------------------------------------- */
 /* Calls visit for every step, a node that has code, in the order of the code: before those of its nested graphs. */
 void each_step(const Graph *g, void (*visit)(const Node *, void *), void *arg);
 void put_step_names(Text *t, Model *m); /* operator and name of each step, as the elements of an array of strings */

@@ -18,7 +18,8 @@ static int64_t panel_bytes(const Integer *c)
     return QTILE_HEAD + c->stretches * ((c->width * c->cin + 1) / 2) * QTILE_PAIR;
 }
 
-void integer_packed(Node *n, const Integer *c, Node *pack)
+/* Gives n the weights that `pack`, a node of its weights, bias and scale, makes of them. */
+static void set_packed(Node *n, const Integer *c, Node *pack)
 {
     pack->source = n->source;
     pack->name = in(n, W)->name;
@@ -40,7 +41,7 @@ static void pack(Node *n, const Integer *c, int64_t w_group, int64_t w_out, int6
     Node *p = node_new(n->graph, "onnxcc.IntegerPack", 4, ins, 1);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         attr_set_int(p, names[i], values[i]);
-    integer_packed(n, c, p);
+    set_packed(n, c, p);
 }
 
 static Integer pack_read(const Node *n)
@@ -227,7 +228,7 @@ static void conv_layout(Node *n)
     attr_set_ints(n, "kernel_shape", x.axes, kernel);
     int64_t taps = c.stretches * c.width;
     if (x.axes < 3 && c.width == w.kernel[2] && micro_fits(n, &c))
-        micro_pack(n, &c, c.cin * taps, taps, 1);
+        set_packed(n, &c, micro_pack(n, &c, c.cin * taps, taps, 1));
     else
         pack(n, &c, c.cout * c.cin * taps, c.cin * taps, taps, 1);
 }
@@ -286,7 +287,7 @@ static void product_layout(Node *n)
     Integer c = product_read(n, &m);
     bool trans = attr_int(n, "trans_b") != 0;
     if (!c.packed && micro_fits(n, &c))
-        micro_pack(n, &c, trans ? c.cin : 1, trans ? 1 : c.cout, 0);
+        set_packed(n, &c, micro_pack(n, &c, trans ? c.cin : 1, trans ? 1 : c.cout, 0));
     else if (!c.packed)
         pack(n, &c, c.cin * c.cout, trans ? c.cin : 1, trans ? 1 : c.cout, 0);
 }

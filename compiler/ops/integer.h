@@ -14,12 +14,11 @@ typedef struct Integer {
     bool packed, depthwise;
 } Integer;
 
-/* Gives n the weights that `pack`, a node of its weights, bias and scale, makes of them. */
-void integer_packed(Node *n, const Integer *c, Node *pack);
-
 /* The kernels for small processors (integer_micro.c). */
 bool micro_fits(const Node *n, const Integer *c);
-void micro_pack(Node *n, const Integer *c, int64_t w_out, int64_t w_in, int64_t w_tap);
+/* The node, not yet inserted, that packs n's weights, bias and scale; w_...: the strides of the weights by output, input
+ * and tap. */
+Node *micro_pack(Node *n, const Integer *c, int64_t w_out, int64_t w_in, int64_t w_tap);
 void micro_bind(Node *n, const Integer *c, const struct qconv_bind *p); /* p: the sizes and limits */
 
 /* onnxcc.IntegerConv or onnxcc.IntegerProduct before n, with a result of type `to`; in: x, weights, bias, scale, zero

@@ -7,7 +7,6 @@
 #include "ir/call.h"
 #include "ir/exec.h"
 #include "ir/ops.h"
-#include "passes/infer.h"
 #include "qmicro.h"
 #include "qmicro_depthwise.h"
 
@@ -55,8 +54,7 @@ static int64_t unit_of(void) { return opt()->target->vector >= 16 ? 16 : 4; }
 /* The channels of a panel of a depthwise convolution. */
 static int64_t wide_of(int64_t unit) { return unit / 2 > 4 ? unit / 2 : 4; }
 
-/* As pack() of integer.c. */
-void micro_pack(Node *n, const Integer *c, int64_t w_out, int64_t w_in, int64_t w_tap)
+Node *micro_pack(Node *n, const Integer *c, int64_t w_out, int64_t w_in, int64_t w_tap)
 {
     const char *names[] = {"cout", "cin", "taps", "across", "unit", "w_out", "w_in", "w_tap", "x_zero", "depthwise"};
     int64_t values[] = {c->cout, c->cin, c->stretches * c->width, c->width,    unit_of(), w_out,
@@ -64,8 +62,8 @@ void micro_pack(Node *n, const Integer *c, int64_t w_out, int64_t w_in, int64_t 
     Node *p = node_new(n->graph, "onnxcc.MicroPack", 3, (Value *[]){in(n, W), in(n, BIAS), in(n, SCALE)}, 1);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         attr_set_int(p, names[i], values[i]);
-    integer_packed(n, c, p);
     attr_set_int(n, "unit", unit_of());
+    return p;
 }
 
 static void pack_infer(Node *n)

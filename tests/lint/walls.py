@@ -17,6 +17,19 @@ FAMILIES = ("compiler/ops/", "compiler/gradient/")      # where operators' names
 NAMES_SEEN = ("quote.c", "eval.c")                      # files of compiler/emit that may read names: the one that escapes them, and one that prints no C
 # The rooms of the compiler: each may include and call only those of a lower number, and itself.
 ROOMS = {"base": 0, "ir": 1, "read": 2, "passes": 3, "ops": 3, "gradient": 3, "memory": 4, "emit": 5, "": 6, "verify": 6}
+# Files that call each other, as what they process is nested or defined by each other: messages and the memory of their texts; sizes and
+# their symbols; constants and the nodes computed from them; graphs in attributes in graphs; containers in the results of nodes.
+RECURSIVE = [
+    "base/codes base/depend base/error base/output base/progress base/say base/session base/util",
+    "ir/dim ir/dim_print ir/poly ir/symbol", "ir/assume ir/call ir/exec ir/graph ir/loop ir/node ir/tensor",
+    "read/parse_attr read/parse_graph read/parse_notes",
+    "passes/bounds passes/container passes/container_boundary passes/infer ops/alternatives ops/container ops/text",
+    "gradient/attention gradient/control gradient/decompose gradient/functions gradient/gradient gradient/moves gradient/numeric "
+    "gradient/recurrent gradient/windows",
+    "emit/emit_call emit/emit_code emit/emit_sizes emit/emit_state", "arguments manual"]
+# Headers that declare functions of files elsewhere: what schemas may use, of the passes and of each other (ops.h); what passes need
+# from the files that may name operators.
+SERVICES = {"ir/ops.h", "ir/spatial.h", "passes/alternatives.h", "passes/container.h"}
 VECTOR_INCLUDES = re.compile(r"\w+intrin\.h|arm_(neon|mve|acle)\.h")
 found = {}
 
@@ -132,8 +145,8 @@ def includes_go_down(files):
                 find(file, i, f"{m[1]} belongs to a room above")
 
 
-def symbols_go_down(files):
-    """The same for the undefined symbols of objects."""
+def compiler_symbols(files):
+    """The symbols that each source file of the compiler defines, and those that it asks for: {symbol: file}, [(file, symbol)]."""
     defined, asked = {}, []
     for source in files:
         if not re.fullmatch(r"compiler/(\w+/)?\w+\.c", source):
@@ -145,9 +158,58 @@ def symbols_go_down(files):
             elif kind in "TDBRVC":
                 defined[symbol] = source
     assert len(defined) > 400, len(defined)
+    return defined, asked
+
+
+def symbols_go_down(defined, asked):
+    """The same for the undefined symbols of objects."""
     for source, symbol in asked:
         if symbol in defined and room(defined[symbol]) > room(source):
             find(source, 1, f"asks for {symbol} of {defined[symbol]}, a room above")
+
+
+def circles(edges):
+    """The circles of a graph {node: its successors}: the sets of two or more nodes that reach each other."""
+    def reached(start):
+        seen, stack = set(), [start]
+        while stack:
+            new = edges.get(stack.pop(), set()) - seen
+            seen |= new
+            stack += new
+        return seen
+    reach = {n: reached(n) for n in edges}
+    return {frozenset(m for m in reach[n] if n in reach.get(m, ())) for n in edges if n in reach[n]}
+
+
+def no_circles(files, defined, asked):
+    """No file includes itself through others; none calls itself through others, but those of RECURSIVE."""
+    includes, calls = {}, {}
+    for file, text in files.items():
+        if re.fullmatch(r"compiler/(\w+/)?\w+\.h", file):
+            includes[file] = {f"compiler/{h}" for h in re.findall(r'^#include "(.+)"', text, re.M)}
+    for source, symbol in asked:
+        if defined.get(symbol, source) != source:
+            calls.setdefault(source[9:-2], set()).add(defined[symbol][9:-2])
+    assert len(calls) > 100, len(calls)
+    for circle in circles(includes):
+        find(min(circle), 1, f"a circle of includes: {sorted(circle)}")
+    for circle in circles(calls):
+        if not any(circle <= set(known.split()) for known in RECURSIVE):
+            find(f"compiler/{min(circle)}.c", 1, f"a circle of files: {sorted(circle)}")
+
+
+def headers_declare(files, defined):
+    """Each function is declared in the header of its file or folder (wire_field in the one that nanopb writes)."""
+    declared = {}
+    for file, text in files.items():
+        if re.fullmatch(r"compiler/(\w+/)?\w+\.(h|def)", file):
+            for word in re.findall(r"\b(\w+)(?=\(|\[|;)", without_comments(text)):
+                declared.setdefault(word, set()).add(file)
+    for symbol, file in defined.items():
+        headers = declared.get(symbol, set())
+        if not symbol.endswith(("_ops_n", "_ops_at", "_part")) and symbol not in ("main", "wire_field") and \
+                not any(os.path.dirname(h) == os.path.dirname(file) or h[9:] in SERVICES for h in headers):
+            find(file, 1, f"{symbol} is declared in {sorted(headers) or 'no header'}")
 
 
 def runtime_symbols():
@@ -237,7 +299,10 @@ kernels_have_own_names(files)
 targets_are_run(files["compiler/base/target.def"], files["tests/machines/table.py"], files["README.md"])
 layout([f for f in files if f.endswith((".c", ".h"))])
 includes_go_down(files)
-symbols_go_down(files)
+symbols, wanted = compiler_symbols(files)
+symbols_go_down(symbols, wanted)
+no_circles(files, symbols, wanted)
+headers_declare(files, symbols)
 runtime_symbols()
 for cc in ("gcc", "clang-14"):
     build(f"onnxcc by {cc}", f"{sys.argv[1]} B={B}/lint-{cc} CC={cc} {B}/lint-{cc}/onnxcc")
