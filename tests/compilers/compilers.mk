@@ -4,9 +4,8 @@
 TESTS += compilers
 COMPILERS = $(B)/compilers
 LEVELS_EVERY ?= 12
-test-compilers: setup $(B)/suite/run $(B)/suite/call $(B)/include/onnxcc
+test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
-	@$(B)/onnxcc --list-ops=json >$(B)/table.json
 	@$(PYTHON) tests/operators/cells.py $(CACHE)/cells $(B)/table.json
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@B=$(B) $(PYTHON) tests/machines/choose.py $(B)/machines/chosen $(CACHE)/suite $(CACHE)/cells $(CACHE)/operators

@@ -32,7 +32,6 @@ class Builder:
     def __init__(self, machine):
         self.machine = machine
         self.cc = machine.tool("gcc")
-        self.used = set()
         OBJECTS.mkdir(parents=True, exist_ok=True)
 
     def object(self, arguments, files, name=None):
@@ -40,15 +39,18 @@ class Builder:
         state = repr([version(self.cc), self.machine.flags, arguments, contents([*files, *self.machine.headers()]), runtime(files)])
         key = hashlib.sha256(state.encode()).hexdigest()[:20]
         o, said = OBJECTS / f"{key}.o", OBJECTS / f"{key}.log"
-        self.used |= {o, said}
         if not said.exists():
             includes = [f"-isystem{h.parent}" for h in self.machine.headers()]
             define = [f"-D{name}=case_{key}"] if name else []
-            p = subprocess.run([self.cc, *self.machine.flags, *includes, *arguments, *define, *INCLUDES, "-c", "-o", o, files[0]],
+            new = OBJECTS / f"{key}.{os.getpid()}"   # another group of tests may make the same
+            p = subprocess.run([self.cc, *self.machine.flags, *includes, *arguments, *define, *INCLUDES, "-c", "-o", new, files[0]],
                                capture_output=True, text=True, errors="replace", check=False)
             if p.returncode:
-                o.unlink(missing_ok=True)
-            said.write_text(p.stderr)
+                new.unlink(missing_ok=True)
+            else:
+                new.rename(o)
+            new.write_text(p.stderr)
+            new.rename(said)
         return o, said.read_text()
 
     def library(self):

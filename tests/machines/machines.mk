@@ -21,9 +21,8 @@ test-avr: setup all
 
 # On every machine of table.py, every kernel in every type, and small networks. P='aarch64 riscv64': on these.
 TESTS += processors
-test-processors: setup all $(B)/suite/run
+test-processors: setup all $(B)/table.json $(B)/suite/run
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
-	@$(B)/onnxcc --list-ops=json >$(B)/table.json
 	@$(PYTHON) tests/operators/cells.py $(CACHE)/cells $(B)/table.json
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@B=$(B) $(PYTHON) tests/machines/choose.py $(B)/machines/chosen $(CACHE)/suite $(CACHE)/cells $(CACHE)/operators

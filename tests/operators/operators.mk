@@ -10,8 +10,10 @@ test-operators: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $
 # The support table: its types are those of the standard's schemas.
 # Parts: ir/schema, ir/opset.
 TESTS += schemas
-test-schemas: setup $(B)/onnxcc
-	@$(B)/onnxcc --list-ops=json >$(B)/table.json
+SHARED += $(B)/table.json
+$(B)/table.json: $(B)/onnxcc
+	@$< --list-ops=json >$@.new && mv $@.new $@
+test-schemas: setup $(B)/table.json
 	@$(PYTHON) tests/operators/schemas.py $(B)/table.json
 .PHONY: test-operators test-schemas
 
@@ -20,8 +22,7 @@ test-schemas: setup $(B)/onnxcc
 TESTS += cells
 CELLS_EVERY ?= 150
 CELLS = $(CACHE)/cells$(if $(O),-apart)
-test-cells: setup $(B)/onnxcc $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $(B)/include/onnxcc
-	@$(B)/onnxcc --list-ops=json >$(B)/table.json
+test-cells: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/operators/cells.py $(CELLS) $(B)/table.json $(foreach o,$(O),'$(o)')
 	@mkdir -p $(SUITE)/cells && ln -sf ../call ../call-sanitized $(SUITE)/cells
 	@$(SUITE)/run --own cells --build $(SUITE)/cells --include $(B)/include $(if $(O),-v,--every $(CELLS_EVERY)) \

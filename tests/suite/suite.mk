@@ -3,6 +3,7 @@
 EVERY ?= 1
 TESTS += suite
 SUITE = $(B)/suite
+SHARED += $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized
 
 test-suite: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
@@ -14,8 +15,9 @@ test-suite: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/includ
 TESTS += symbolic
 test-symbolic: setup $(SUITE)/run
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
-	@$(SUITE)/run --symbolic-outputs --build $(SUITE) --include $(B)/include --known tests/known.txt --every 100000 --ways e \
-		$(CACHE)/suite $(if $(T),'$(T)') >$(SUITE)/symbolic.log; status=$$?; sed 's/^suite:/symbolic:/' $(SUITE)/symbolic.log; exit $$status
+	@mkdir -p $(SUITE)/symbolic
+	@$(SUITE)/run --symbolic-outputs --build $(SUITE)/symbolic --include $(B)/include --known tests/known.txt --every 100000 --ways e \
+		$(CACHE)/suite $(if $(T),'$(T)') >$(SUITE)/symbolic/log; status=$$?; sed 's/^suite:/symbolic:/' $(SUITE)/symbolic/log; exit $$status
 
 # Those of older onnx packages, for the older versions of the operators; as C: one of OLD_EVERY, others for every commit.
 TESTS += old
