@@ -15,6 +15,7 @@
     X(CHANNELS_LAST, "channels-last", "made channels last")                                                            \
     X(SINK, "sink", "moved above the transposes of its inputs")                                                        \
     X(PACK, "pack", "given packed weights")                                                                            \
+    X(MICRO, "micro", "given the kernel for small processors")                                                                            \
     X(FUSE, "fuse", "fused with its reader")                                                                           \
     X(TABLE, "table", "made a lookup table")                                                                           \
     X(EPILOGUE, "epilogue", "fused with its reader")                                                                   \

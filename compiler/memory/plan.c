@@ -222,7 +222,8 @@ static void remark_join(const Trial *t, const Node *n)
 {
     const Rewrite r = n->call.kernel->flags & CONCAT_LIKE ? REWRITE_CONCAT : REWRITE_SLICE;
     if (!t->elide[n->time])
-        (void)declines(r, n, "the arena would be larger");
+        (void)declines(
+            r, n, t->work < 0 ? "the arena would be larger, or its search took too long" : "the arena would be larger");
     else if (n->call.kernel->flags & CONCAT_LIKE)
         (void)applies(r, n, n->elided ? "all of its inputs" : "some of its inputs");
     else if (n->elided)

@@ -431,8 +431,10 @@ static Value *read_by(const Node *n, int i) { return n->call.loop ? n->call.loop
 /* May n write y over x? x must be in the arena, have its last use here, and be alone in its storage. */
 static bool may_overwrite(const Node *n, Value *x, Value *y)
 {
-    if (!x || is_constant(x) || !same_bytes(x, y))
+    if (!x || is_constant(x))
         return false;
+    if (!same_bytes(x, y))
+        return declines(REWRITE_IN_PLACE, n, "%s has another size", remark_value(x));
     const Value *a = value_storage(x), *b = value_storage(y);
     if (a == b)
         return false;
@@ -570,7 +572,8 @@ static bool appends(const KeptState *s)
     const Value *x = s->in, *y = s->copy->in[0];
     const Node *n = y->def;
     if (s->axis < 0)
-        return false;
+        return !shape_same(*x->shape, *s->copy->out[0]->shape) &&
+               declines(REWRITE_STATE, s->copy, "%s grows along several axes", remark_value(x));
     if (!n || n->graph != s->copy->graph || !n->call.kernel || !(n->call.kernel->flags & CONCAT_LIKE) ||
         n->call.arg[0] != x || n->call.arg[n->call.n_arg - 1] != y)
         return declines(REWRITE_STATE, s->copy, "%s is not %s and what is appended", remark_value(y), remark_value(x));

@@ -227,7 +227,7 @@ static void conv_layout(Node *n)
         kernel[a] = w.kernel[3 - x.axes + a];
     attr_set_ints(n, "kernel_shape", x.axes, kernel);
     int64_t taps = c.stretches * c.width;
-    if (x.axes < 3 && c.width == w.kernel[2] && micro_fits(n, &c))
+    if (micro_fits(n, &c, x.axes < 3 && c.width == w.kernel[2]))
         set_packed(n, &c, micro_pack(n, &c, c.cin * taps, taps, 1));
     else
         pack(n, &c, c.cout * c.cin * taps, c.cin * taps, taps, 1);
@@ -286,7 +286,7 @@ static void product_layout(Node *n)
     Dim m;
     Integer c = product_read(n, &m);
     bool trans = attr_int(n, "trans_b") != 0;
-    if (!c.packed && micro_fits(n, &c))
+    if (!c.packed && micro_fits(n, &c, true))
         set_packed(n, &c, micro_pack(n, &c, trans ? c.cin : 1, trans ? 1 : c.cout, 0));
     else if (!c.packed)
         pack(n, &c, c.cin * c.cout, trans ? c.cin : 1, trans ? 1 : c.cout, 0);

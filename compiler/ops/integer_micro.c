@@ -7,6 +7,7 @@
 #include "ir/call.h"
 #include "ir/exec.h"
 #include "ir/ops.h"
+#include "ir/remark.h"
 #include "qmicro.h"
 #include "qmicro_depthwise.h"
 
@@ -37,11 +38,26 @@ static bool is_finite(const Value *v)
     return true;
 }
 
-bool micro_fits(const Node *n, const Integer *c)
+bool micro_fits(const Node *n, const Integer *c, bool rows)
 {
-    return opt()->target->cortex_m && c->group == 1 && in_const(n, W) && (Type)attr_int(n, "to") == in_type(n, X) &&
-           is_symmetric(in(n, W), in(n, W_ZERO)) && is_finite(in(n, SCALE)) && is_number(in(n, X_ZERO)) &&
-           is_number(in(n, Y_ZERO));
+    if (!opt()->target->cortex_m)
+        return false;
+    if (c->group != 1)
+        return declines(REWRITE_MICRO, n, "it has %lld groups", (long long)c->group);
+    if (!rows)
+        return declines(REWRITE_MICRO, n, "its windows have three axes, or are dilated along the last one");
+    if (!in_const(n, W))
+        return declines(REWRITE_MICRO, n, "the weights, %s, are no constant", remark_value(in(n, W)));
+    if ((Type)attr_int(n, "to") != in_type(n, X))
+        return declines(REWRITE_MICRO, n, "its input is of %s, its result of %s", type_onnx(in_type(n, X)),
+                        type_onnx((Type)attr_int(n, "to")));
+    if (!is_symmetric(in(n, W), in(n, W_ZERO)))
+        return declines(REWRITE_MICRO, n, "the weights have other zero points than the middle of their type");
+    if (!is_finite(in(n, SCALE)))
+        return declines(REWRITE_MICRO, n, "the scales are no finite constants");
+    if (!is_number(in(n, X_ZERO)) || !is_number(in(n, Y_ZERO)))
+        return declines(REWRITE_MICRO, n, "the zero points of its input and of its result are not a constant each");
+    return applies(REWRITE_MICRO, n, "%s", c->depthwise ? "a depthwise convolution" : "panels of four outputs");
 }
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */

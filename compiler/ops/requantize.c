@@ -229,9 +229,15 @@ static bool average_in_integers(Node *q)
     Node *n = in(q, 0)->def;
     bool pool = is(n, "", "AveragePool") && in_shape(n, 0).rank <= 5;
     bool whole = is(n, "", "ReduceMean") && read_whole_window(n, kernel);
-    if (!(pool || whole) || in(q, 0)->uses.n != 1 || !read_linear(in(n, 0), &x) || !is_byte(x.x->type) ||
-        !is_single(x.scale) || !is_single(x.zero))
+    if (!pool && !whole)
         return false;
+    if (in(q, 0)->uses.n != 1)
+        return declines(REWRITE_INTEGER, n, "%s has several readers", remark_value(in(q, 0)));
+    if (!read_linear(in(n, 0), &x))
+        return declines(REWRITE_INTEGER, n, "%s is not dequantized", remark_value(in(n, 0)));
+    if (!is_byte(x.x->type) || !is_single(x.scale) || !is_single(x.zero))
+        return declines(REWRITE_INTEGER, n, "its input has not 8 bits, or several scales or zero points");
+    (void)applies(REWRITE_INTEGER, n, "up to %s", remark_node(q));
     Value *scale = inferred(make(q, "Div", 2, x.scale, in(q, 1)));
     Value *y = make(q, "onnxcc.IntegerPool", 4, x.x, scale, x.zero, in(q, 2));
     for (int i = 0; pool && i < n->n_attr; i++)
@@ -252,9 +258,13 @@ static bool quantize_sooner(Node *q)
 {
     Node *m = in(q, 0)->def;
     bool largest = is(m, "", "MaxPool") && !out(m, 1);
-    if (!m || m->graph != q->graph || in(q, 0)->uses.n != 1 || in(q, 0)->data ||
-        !(largest || m->op->flags & (VIEW | MOVES)) || m->op->flags & CONTROL || m->n_out != 1)
+    if (!m || in(q, 0)->data || !(largest || m->op->flags & (VIEW | MOVES)) || m->op->flags & CONTROL || m->n_out != 1)
         return false;
+    if (m->graph != q->graph)
+        return declines(REWRITE_INTEGER, m, "%s belongs to another graph", remark_node(q));
+    if (in(q, 0)->uses.n != 1)
+        return declines(REWRITE_INTEGER, m, "%s has several readers", remark_value(in(q, 0)));
+    (void)applies(REWRITE_INTEGER, m, "%s is done before it", remark_node(q));
     Value **ins = NEWS(Value *, m->n_in);
     for (int i = 0; i < m->n_in; i++) {
         ins[i] = in(m, i);
@@ -277,12 +287,20 @@ static bool quantize_sooner(Node *q)
     return true;
 }
 
+/* Removes q if its input is dequantized by the same scale and zero point. */
 static bool cancel(Node *q)
 {
     Linear x;
-    if (!read_linear(in(q, 0), &x) || x.x->type != out(q, 0)->type || !same_number(x.scale, in(q, 1)) ||
-        value_is_output(out(q, 0)) || !(x.zero == in(q, 2) || (x.zero && in(q, 2) && same_number(x.zero, in(q, 2)))))
+    if (!read_linear(in(q, 0), &x))
         return false;
+    if (x.x->type != out(q, 0)->type)
+        return declines(REWRITE_IDENTITY, q, "%s is of another type", remark_value(x.x));
+    if (!same_number(x.scale, in(q, 1)) ||
+        !(x.zero == in(q, 2) || (x.zero && in(q, 2) && same_number(x.zero, in(q, 2)))))
+        return declines(REWRITE_IDENTITY, q, "%s has another scale or zero point", remark_value(x.x));
+    if (value_is_output(out(q, 0)))
+        return declines(REWRITE_IDENTITY, q, "its result is an output, and has a buffer of its own");
+    (void)applies(REWRITE_IDENTITY, q, "%s is the same", remark_value(x.x));
     replace_out(q, 0, x.x);
     node_remove(q);
     return true;
@@ -290,8 +308,12 @@ static bool cancel(Node *q)
 
 bool quantize_simplify(Node *q)
 {
-    return is_byte(out(q, 0)->type) && in_type(q, 0) == F32 && attr_int(q, "precision") == F32 && is_single(in(q, 1)) &&
-           is_single(in(q, 2)) && (cancel(q) || product_in_integers(q) || quantize_sooner(q) || average_in_integers(q));
+    const Node *n = in(q, 0)->def;
+    if (is_byte(out(q, 0)->type) && in_type(q, 0) == F32 && attr_int(q, "precision") == F32 && is_single(in(q, 1)) &&
+        is_single(in(q, 2)))
+        return cancel(q) || product_in_integers(q) || quantize_sooner(q) || average_in_integers(q);
+    return n && is_product(n) &&
+           declines(REWRITE_INTEGER, n, "%s is not from float to 8 bits by one scale and zero point", remark_node(q));
 }
 
 /* Gives every elementwise reader a Dequantize node of its own, to be fused with its loop. */

@@ -150,8 +150,13 @@ static const Value *sink_worth(const Node *n)
     int saved = 0, added = 0;
     for (int i = 0; i < n->n_in; i++) {
         const Value *v = n->in[i];
-        if (!v || v->data || v->shape->rank != n->out[0]->shape->rank)
+        if (!v || v->data)
             continue;
+        if (v->shape->rank != n->out[0]->shape->rank) {
+            if (is_from_channels_last(v))
+                (void)declines(REWRITE_SINK, n, "it broadcasts %s to more axes", remark_value(v));
+            continue;
+        }
         if (is_from_channels_last(v)) {
             through = v;
             saved++;
@@ -170,8 +175,9 @@ static bool sink_through(Node *n)
 {
     const bool elementwise = is_elementwise(n);
     if (!can_permute(n)) {
-        if (remarks_on(REWRITE_SINK) && n->n_in && is_from_channels_last(n->in[0]))
-            (void)declines(REWRITE_SINK, n, "it depends on the order of its input's axes");
+        for (int i = 0; remarks_on(REWRITE_SINK) && i < n->n_in; i++)
+            if (is_from_channels_last(n->in[i]))
+                return declines(REWRITE_SINK, n, "it depends on the order of the axes of %s", remark_value(n->in[i]));
         return false;
     }
     int rank = out(n, 0)->shape->rank;

@@ -235,14 +235,18 @@ static void merge_duplicates(Graph *g, void *unused)
         node_each_graph(n, merge_duplicates, NULL);
         if (n->op->flags & RANDOM)
             (void)declines(REWRITE_DUPLICATE, n, "every node draws random numbers of its own");
-        if (n->op->flags & (RANDOM | CONTROL) || symbols_of(n))
+        if (n->op->flags & (RANDOM | CONTROL))
             continue;
         uint64_t h = node_hash(n);
         Node *first;
         while ((first = map_get(&seen, (void *)(uintptr_t)h)) != NULL && !same_node(first, n))
             h += 2;
-        if (!first) {
+        if (!first || (symbols_of(first) && !symbols_of(n))) {
             map_put(&seen, (void *)(uintptr_t)h, n);
+            continue;
+        }
+        if (symbols_of(n)) {
+            (void)declines(REWRITE_DUPLICATE, n, "%s is equal, but sizes are read from this one", remark_node(first));
             continue;
         }
         if (gives_output(n)) {
@@ -300,6 +304,8 @@ static void keep_name(Node *n, int i, const Value *was)
         n->in[i]->name = was->name;
 }
 
+static bool has_weights(const Value *v) { return v->def && v->def->op->fold_scale; }
+
 /* Is x, in n's x * c or x + c, computed by a linear kernel and read only by n? */
 static bool follows_linear(const Node *n, const Value *x)
 {
@@ -321,12 +327,17 @@ static bool follows_linear(const Node *n, const Value *x)
 static bool fold_scale(Node *n)
 {
     const bool scales = n->op->flags & SCALES;
-    if (!(n->op->flags & (SCALES | OFFSETS)) || n->out[0]->type != F32)
+    if (!(n->op->flags & (SCALES | OFFSETS)))
         return false;
     int k = n->in[1]->data ? 0 : 1;
     Value *x = n->in[k], *c = n->in[1 - k];
     Node *linear = x->def;
-    if (!c->data || c->data->symbolic || !follows_linear(n, x))
+    if (!c->data || c->data->symbolic)
+        return (has_weights(n->in[0]) || has_weights(n->in[1])) &&
+               declines(REWRITE_SCALE, n, "none of its inputs is a constant");
+    if (n->out[0]->type != F32)
+        return has_weights(x) && declines(REWRITE_SCALE, n, "it is of %s, not float", type_onnx(n->out[0]->type));
+    if (!follows_linear(n, x))
         return false;
     c = per_channel(linear, c, x, linear->op->flags & CHANNELS_LAST ? 1 : x->shape->rank - 1);
     Value *w = linear->in[1], *b = linear->n_in > 2 ? linear->in[2] : NULL;
