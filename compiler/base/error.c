@@ -163,7 +163,7 @@ static Kind *kind_of(const char *format, const char *code, bool warning)
 }
 
 /* s, escaped for a terminal and cut at MAX_BYTES; valid until the run ends. */
-static const char *lasting(const char *s, size_t n)
+static const char *persistent(const char *s, size_t n)
 {
     Text safe = {0};
     text_printable(&safe, s, n < MAX_BYTES ? n : MAX_BYTES, true);
@@ -207,7 +207,7 @@ static bool put_message(Severity severity, const char *path, const char *code, c
     Text t = {0};
     text_vput(&t, format, args);
     const char *const place = whole_place(path);
-    const Message m = {severity, code, place, lasting(t.s, t.n), place + strlen(place) - strlen(path)};
+    const Message m = {severity, code, place, persistent(t.s, t.n), place + strlen(place) - strlen(path)};
     diagnostics()->state.last_hidden = is_repeated(&m, format);
     text_release(mark);
     if (!diagnostics()->state.last_hidden)
@@ -239,7 +239,7 @@ void warn_about(Warning kind, const char *path, const char *code, const char *fo
 void note_help_text(const char *s)
 {
     if (!diagnostics()->state.last_hidden)
-        say(&(Message){SAY_HELP, "", "", lasting(s, strlen(s)), ""});
+        say(&(Message){SAY_HELP, "", "", persistent(s, strlen(s)), ""});
 }
 
 void note(const char *format, ...)

@@ -74,7 +74,7 @@ void find_interface(Interface *f, Emitter *e)
     find_sizes(f, e);
 }
 
-static bool in_struct(const Interface *f) { return opt()->as_struct && f->in.n + f->out.n + f->sizes.n > 0; }
+static bool is_in_struct(const Interface *f) { return opt()->as_struct && f->in.n + f->out.n + f->sizes.n > 0; }
 
 static Value *tensor_at(const Interface *f, int i) { return i < f->in.n ? f->in.at[i] : f->out.at[i - f->in.n]; }
 
@@ -109,7 +109,7 @@ const char *parameters(const Interface *f, How how)
     if (f->entry)
         text_put(&t, how == PASSED ? "state" : "%sstruct %s_state *state", f->entry->kind == ENTRY_RUN ? "const " : "",
                  f->p);
-    if (!in_struct(f))
+    if (!is_in_struct(f))
         put_parameters(&t, f, how);
     else if (how == PASSED)
         text_put(&t, "%sio", t.n ? ", " : "");
@@ -122,7 +122,7 @@ const char *parameters(const Interface *f, How how)
 
 void put_fields(Text *t, const Interface *f)
 {
-    if (!in_struct(f))
+    if (!is_in_struct(f))
         return;
     for (int i = 0; i < f->in.n + f->out.n; i++) {
         text_put(t, "    ");
@@ -136,7 +136,7 @@ void put_fields(Text *t, const Interface *f)
 /* The struct of --struct. */
 static void put_struct(Text *t, const Interface *f)
 {
-    if (!in_struct(f))
+    if (!is_in_struct(f))
         return;
     text_put(t, "/* What a run reads and writes. */\nstruct %s_io {\n", f->p);
     for (int i = 0; i < f->in.n + f->out.n; i++) {

@@ -145,7 +145,7 @@ static bool roi_needs_nodes(const Node *m, const bool *active)
     return active[1] || in(m, 1)->data || attr_int(m, "sampling_ratio") || !strcasecmp(attr_string(m, "mode"), "max");
 }
 
-static bool angles_active(const Node *m, const bool *active)
+static bool are_angles_active(const Node *m, const bool *active)
 {
     (void)m;
     return active[1] || active[2];
@@ -168,7 +168,7 @@ bool decompose(Node *n, Node *m, const bool *active, Value **out)
         {"LinearAttention", decompose_linear_attention, NULL},
         {"ResizeTable", decompose_resize_table, NULL},
         {"RoiAlign", decompose_roi_align, roi_needs_nodes},
-        {"RotaryEmbedding", decompose_rotary, angles_active},
+        {"RotaryEmbedding", decompose_rotary, are_angles_active},
         {"ScatterElementsReduce", decompose_scatter, NULL},
         {"ScatterNDReduce", decompose_scatter, NULL},
         {"SvmProbability", decompose_svm_probability, NULL},

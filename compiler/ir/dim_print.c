@@ -24,7 +24,7 @@ static const struct Form {
 
 /* ---- proofs that results fit 32 bits ----------------------------------------------------------------------------- */
 
-static bool in_32_bits(Range r) { return r.lo >= -INT32_MAX && r.hi <= INT32_MAX; }
+static bool fits_32_bits(Range r) { return r.lo >= -INT32_MAX && r.hi <= INT32_MAX; }
 static bool is_narrow(Dim d, unsigned time);
 
 /* Upper bound of the absolute value of a product and its partial products; INT64_MAX: a factor may not fit 32 bits. */
@@ -54,11 +54,11 @@ static bool is_narrow_sum(const Expr *e, unsigned time)
 static bool is_narrow(Dim d, unsigned time)
 {
     if (dim_is_const(d))
-        return in_32_bits((Range){d.v, d.v});
+        return fits_32_bits((Range){d.v, d.v});
     Expr *e = dim_expr(d);
     if (e->narrow_at == time)
         return e->narrow;
-    bool narrow = in_32_bits(dim_range_at(d, time));
+    bool narrow = fits_32_bits(dim_range_at(d, time));
     if (e->kind == EXPR_POLY)
         narrow = narrow && is_narrow_sum(e, time);
     else if (e->kind != EXPR_SYMBOL)
@@ -260,7 +260,7 @@ const char *dim_factor_c(Dim d)
         print_factor(&p, d);
         return t.s;
     }
-    bool fits = in_32_bits(dim_range_at(d, p.time));
+    bool fits = fits_32_bits(dim_range_at(d, p.time));
     text_put(&t, "%s", fits ? "(idx)" : "rt_size(");
     print_wide(&p, d);
     text_put(&t, "%s", fits ? "" : ")");

@@ -132,7 +132,7 @@ static void add_buffer(Arena *a, int from, int to, int64_t bytes, Value *v, Node
 static void add_node(Arena *a, Node *n)
 {
     EACH_OUT (v, n)
-        if (!v->storage && !v->data && !in_callers_buffer(v))
+        if (!v->storage && !v->data && !is_in_callers_buffer(v))
             add_buffer(a, v->live_from, v->live_to, v->bytes, v, NULL);
     Dim scratch =
         n->elided ? D(0) : pitch_scratch(n, n->call.n_arg && n->call.arg[0] ? share_pitch(n->call.arg[0]) : D(0));

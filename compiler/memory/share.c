@@ -44,7 +44,7 @@ Dim share_pitch(const Value *v)
     return pitch;
 }
 
-bool in_callers_buffer(const Value *v)
+bool is_in_callers_buffer(const Value *v)
 {
     if (v->input >= 0 || v->in_state)
         return true;
@@ -103,12 +103,12 @@ static void unite(Value *a, Value *b)
     b = value_storage(b);
     if (a == b)
         return;
-    if (in_callers_buffer(b)) {
+    if (is_in_callers_buffer(b)) {
         Value *t = a;
         a = b;
         b = t;
     }
-    if (in_callers_buffer(b))
+    if (is_in_callers_buffer(b))
         bug("two of the caller's buffers would have to be one");
     int64_t bytes = a->bytes > b->bytes ? a->bytes : b->bytes;
     unite_at(a, b, D(0));
@@ -228,7 +228,7 @@ static bool is_movable(const Node *n, const Value *x, const Value *a)
         return declines(REWRITE_CONCAT, n, "%s is a constant", remark_value(x));
     if (a == value_storage(n->out[0]))
         return declines(REWRITE_CONCAT, n, "%s is already another part of it", remark_value(x));
-    if (in_callers_buffer(a))
+    if (is_in_callers_buffer(a))
         return declines(REWRITE_CONCAT, n, "%s is in the caller's buffer", remark_value(x));
     if (a->graph != n->graph)
         return declines(REWRITE_CONCAT, n, "%s belongs to another graph", remark_value(x));
@@ -342,7 +342,7 @@ static bool may_be_view(const Node *n, Window *w)
         return declines(REWRITE_SLICE, n, "%s is a constant", remark_value(x));
     if (is_constant(y) || a == b)
         return false;
-    if (in_callers_buffer(b))
+    if (is_in_callers_buffer(b))
         return declines(REWRITE_SLICE, n, "%s is in the caller's buffer", remark_value(y));
     if (b->contiguous || !is_whole(y))
         return declines(REWRITE_SLICE, n, "%s shares its bytes with other values", remark_value(y));
@@ -440,7 +440,7 @@ static bool may_overwrite(const Node *n, Value *x, Value *y)
         return false;
     if (x->graph != n->graph)
         return declines(REWRITE_IN_PLACE, n, "%s belongs to another graph", remark_value(x));
-    if (a->input >= 0 || in_callers_buffer(a))
+    if (a->input >= 0 || is_in_callers_buffer(a))
         return declines(REWRITE_IN_PLACE, n, "%s is in the caller's buffer", remark_value(x));
     if (a->live_to != n->time)
         return declines(REWRITE_IN_PLACE, n, "%s is read again later", remark_value(x));
@@ -497,7 +497,7 @@ static bool fits_state(const Value *state, const Node *copy)
         return false;
     if (is_constant(x))
         return declines(REWRITE_STATE, keeper(copy), "%s is a constant", remark_value(x));
-    if (a->contiguous || !is_whole(x) || in_callers_buffer(a))
+    if (a->contiguous || !is_whole(x) || is_in_callers_buffer(a))
         return declines(REWRITE_STATE, keeper(copy), "%s shares its bytes with other values", remark_value(x));
     if ((l && (l->n_in != 1 || l->in[0] != x)) || !same_bytes(x, state) || value_storage(state)->bytes != a->bytes)
         return declines(REWRITE_STATE, keeper(copy), "%s and the state %s have not the same bytes", remark_value(x),

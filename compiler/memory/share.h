@@ -12,4 +12,4 @@ Dim share_pitch(const Value *v);
 /* At the end: makes v->storage the outermost storage, and v->placement v's place in it. */
 void share_flatten(Model *m);
 
-bool in_callers_buffer(const Value *v);
+bool is_in_callers_buffer(const Value *v);

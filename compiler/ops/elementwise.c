@@ -303,9 +303,9 @@ static void selu_1(Node *n)
 #define SINCE_13(name, signature, fn)                                                                                        \
     {name, 13, signature, "T=FB", "", infer_same, .pointwise = fn, .compatible = "6 T=F; 1 T=F / " CONSUMED}
 #define SINCE_22(name, old, signature, fn) {name, 22, signature, "T=FB", "", infer_same, .pointwise = fn, .compatible = #old " T=F"}
-#define ARITHMETIC(name, fn, affine, inverse_) ARITHMETIC_OF(name, fn, affine, inverse_, infer_broadcast)
-#define ARITHMETIC_OF(name, fn, affine, inverse_, how)                                                                \
-    {name, 14, AB_C, "T=NB", "", how, .pointwise = fn, .flags = affine, .inverse = inverse_,                          \
+#define ARITHMETIC(name, fn, flags_, inverse_) ARITHMETIC_OF(name, fn, flags_, inverse_, infer_broadcast)
+#define ARITHMETIC_OF(name, fn, flags_, inverse_, how)                                                                \
+    {name, 14, AB_C, "T=NB", "", how, .pointwise = fn, .flags = flags_, .inverse = inverse_,                          \
      .compatible = "13 T=" W "; 7 T=" W_7},                                                                           \
     {name, 6, AB_C, "T=" W_7, BROADCAST, .expand = broadcast_before_7, .compatible = "1 T=F / " BROADCAST " " CONSUMED}
 #define LOGIC(name, fn)                                                                                                \

@@ -10,10 +10,7 @@ Value *part_of(Node *n, Value *v, int axis, Dim from, Dim count)
     return make(n, "Slice", 4, v, make_dims(n, 1, &from), make_dims(n, 1, &to), make_ints(n, 1, &(int64_t){axis}));
 }
 
-Value *counted(Node *n, Dim count)
-{
-    return make(n, "Range", 3, make_int(n, 0), make_dims(n, 1, &count), make_int(n, 1));
-}
+Value *iota(Node *n, Dim count) { return make(n, "Range", 3, make_int(n, 0), make_dims(n, 1, &count), make_int(n, 1)); }
 
 Value *repeated(Node *n, Value *v, Dim count)
 {
@@ -79,8 +76,8 @@ static Value *with_past(Node *n, const Heads *h, Value *v, Dim size, Value *past
 static Value *of_beams(Node *n, const Heads *h, Value *v)
 {
     Dim beams = h->beams->shape->dim[1], one = D(1);
-    Value *own = make_reshape(n, counted(n, h->batch), 2, (Dim[]){h->batch, one});
-    Value *at = counted(n, h->room), *width = make_dims(n, 1, &beams);
+    Value *own = make_reshape(n, iota(n, h->batch), 2, (Dim[]){h->batch, one});
+    Value *at = iota(n, h->room), *width = make_dims(n, 1, &beams);
     Value *first = make(n, "Mul", 2, make(n, "Div", 2, own, width), width);
     Value *from = make_cast(n, make_reshape(n, h->beams, 2, (Dim[]){h->batch, h->room}), I64);
     Value *in_past = make(n, "Less", 2, at, make_dims(n, 1, &h->past));
@@ -107,7 +104,7 @@ static bool read_mask(Node *n, const Heads *h, Value **keep)
         if (!starts && !sums && !require_dim(n, "numbers of keys in the mask", s.dim[0], h->batch))
             return false;
         Dim column[] = {h->batch, one, one, one};
-        Value *at = counted(n, h->keys), *end = make_cast(n, part_of(n, mask, 0, D(0), ends), I64);
+        Value *at = iota(n, h->keys), *end = make_cast(n, part_of(n, mask, 0, D(0), ends), I64);
         *keep = make(n, "Less", 2, at, make_reshape(n, end, 4, column));
         if (starts) {
             Value *from = make_cast(n, part_of(n, mask, 0, ends, ends), I64);
@@ -141,7 +138,7 @@ static bool read_mask(Node *n, const Heads *h, Value **keep)
 static Value *later_keys(Node *n, const Heads *h)
 {
     Dim last = dim_sub(h->rows, D(1));
-    Value *row = make_reshape(n, counted(n, h->rows), 2, (Dim[]){h->rows, D(1)}), *at = counted(n, h->keys);
+    Value *row = make_reshape(n, iota(n, h->rows), 2, (Dim[]){h->rows, D(1)}), *at = iota(n, h->keys);
     Value *later = make(n, "Greater", 2, at, make(n, "Add", 2, row, make_dims(n, 1, &h->past)));
     return make(n, "And", 2, later, make(n, "Less", 2, row, make_dims(n, 1, &last)));
 }

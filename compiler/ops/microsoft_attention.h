@@ -16,7 +16,7 @@ typedef struct Attended {
 Node *attend(Node *n, const Attended *a); /* with n's attribute scale */
 
 Value *part_of(Node *n, Value *v, int axis, Dim from, Dim count); /* v's elements [from, from + count) along the axis */
-Value *counted(Node *n, Dim count);                               /* int64 0, 1, ... count - 1 */
+Value *iota(Node *n, Dim count);                                  /* int64 0, 1, ... count - 1 */
 Value *repeated(Node *n, Value *v, Dim count);                    /* the one integer in v, `count` times as int64 */
 /* (batch, rows, heads * size) as (batch, heads, rows, size) */
 Value *by_heads(Node *n, Value *v, Dim batch, Dim rows, Dim heads, Dim size);

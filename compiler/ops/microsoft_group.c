@@ -178,7 +178,7 @@ static Value *normalised(Node *n, const Grouped *g, Value *v, Dim rows, int64_t 
 static Value *positions(Node *n, const Grouped *g)
 {
     const Dim whole[] = {g->batch, g->rows};
-    Value *given = in(n, POSITIONS), *row = counted(n, g->rows), *begin = make_int(n, 0);
+    Value *given = in(n, POSITIONS), *row = iota(n, g->rows), *begin = make_int(n, 0);
     if (given)
         begin = part_of(n, make_reshape(n, given, 1, (Dim[]){dim_mul(g->batch, g->rows)}), 0, D(0), D(1));
     Value *first = make(n, "Expand", 2, make(n, "Add", 2, row, begin), make_dims(n, 2, whole));
@@ -280,7 +280,7 @@ static Value *cached(Node *n, const Grouped *g, Value *v, Value *past)
     Type t = in_type(n, PAST_KEY);
     if (!count)
         count = repeated(n, make_int(n, 0), g->batch);
-    Value *is_past = make(n, "Less", 2, make_reshape(n, counted(n, g->room), 4, shape),
+    Value *is_past = make(n, "Less", 2, make_reshape(n, iota(n, g->room), 4, shape),
                           make_reshape(n, count, 4, (Dim[]){g->batch, one, one, one}));
     past = make(n, "Where", 3, is_past, past, make_scalar(n, t, 0));
     return dim_is(g->added, 0) ? past : make(n, "TensorScatter", 3, past, v, count);
@@ -292,7 +292,7 @@ static Value *remaining(Node *n, const Grouped *g, Value *v)
     const Dim one = D(1), sample[] = {g->batch, one, one, one}, last = dim_sub(g->room, one);
     if (!g->kept)
         return v;
-    Value *row = make_reshape(n, counted(n, g->past), 4, (Dim[]){one, one, g->past, one});
+    Value *row = make_reshape(n, iota(n, g->past), 4, (Dim[]){one, one, g->past, one});
     Value *dropped = make_reshape(n, make(n, "Sub", 2, g->ends, g->kept), 4, sample);
     Value *at = make(n, "Min", 2, make(n, "Add", 2, row, dropped), make_dims(n, 1, &last));
     at = make(n, "Expand", 2, at, make_dims(n, 4, (Dim[]){g->batch, D(g->kv_heads), g->past, one}));
@@ -311,7 +311,7 @@ static Value *bias_of(Node *n, const Grouped *g)
     const Dim heads = in_shape(n, BIAS).dim[1], shape[] = {g->batch, heads, g->rows, g->room};
     v = make(n, "Expand", 2, v, make_dims(n, 4, (Dim[]){g->batch, heads, g->rows, g->total}));
     Value *dropped = make_reshape(n, make(n, "Sub", 2, g->begins, g->starts), 4, sample);
-    Value *at = make(n, "Min", 2, make(n, "Add", 2, counted(n, g->room), dropped), make_dims(n, 1, &last));
+    Value *at = make(n, "Min", 2, make(n, "Add", 2, iota(n, g->room), dropped), make_dims(n, 1, &last));
     return with_int(make(n, "GatherElements", 2, v, make(n, "Expand", 2, at, make_dims(n, 4, shape))), "axis", 3);
 }
 
@@ -324,8 +324,8 @@ static Value *scores_of(Node *n, const Grouped *g, const Attended *a, Value *v)
     v = part_of(n, v, 3, D(0), g->total);
     if (a->mode != 2)
         return v;
-    Value *key = counted(n, g->total), *hidden = make(n, "GreaterOrEqual", 2, key, make_reshape(n, g->ends, 4, sample));
-    Value *at = make(n, "Add", 2, make_reshape(n, a->starts, 4, sample), make_reshape(n, counted(n, g->rows), 2, row));
+    Value *key = iota(n, g->total), *hidden = make(n, "GreaterOrEqual", 2, key, make_reshape(n, g->ends, 4, sample));
+    Value *at = make(n, "Add", 2, make_reshape(n, a->starts, 4, sample), make_reshape(n, iota(n, g->rows), 2, row));
     if (a->causal)
         hidden = make(n, "Or", 2, hidden, make(n, "Greater", 2, key, at));
     if (a->window) {

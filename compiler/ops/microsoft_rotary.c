@@ -50,7 +50,7 @@ static void rotary_expand(Node *n)
         Dim rows = x.dim[x.rank - 2];
         if (!require_one(n, 1))
             return;
-        ids = make(n, "Add", 2, make_reshape(n, ids, 1, (Dim[]){D(1)}), counted(n, rows));
+        ids = make(n, "Add", 2, make_reshape(n, ids, 1, (Dim[]){D(1)}), iota(n, rows));
         ids = make(n, "Expand", 2, ids, make_dims(n, 2, (Dim[]){x.dim[0], rows}));
     }
     rotate(n, in(n, 2), in(n, 3), ids);

@@ -77,12 +77,12 @@ static bool read_layouts(Node *n, Sparse *s)
 static Value *block_mask(Node *n, const Sparse *s)
 {
     const Dim layouts = D(s->layouts), begin[] = {layouts, s->blocks, D(1)}, entry[] = {layouts, s->entries, D(1)};
-    Value *e = counted(n, s->entries), *rows = make_cast(n, in(n, S_BLOCK_ROWS), I64);
+    Value *e = iota(n, s->entries), *rows = make_cast(n, in(n, S_BLOCK_ROWS), I64);
     Value *from = make_reshape(n, part_of(n, rows, 1, D(0), s->blocks), 3, begin);
     Value *to = make_reshape(n, part_of(n, rows, 1, D(1), s->blocks), 3, begin);
     Value *of_row = make(n, "And", 2, make(n, "GreaterOrEqual", 2, e, from), make(n, "Less", 2, e, to));
     Value *block = make_reshape(n, make_cast(n, in(n, S_BLOCKS), I64), 3, entry);
-    Value *of_key = make(n, "Equal", 2, block, counted(n, s->blocks));
+    Value *of_key = make(n, "Equal", 2, block, iota(n, s->blocks));
     return make(n, "MatMul", 2, make_cast(n, of_row, F32), make_cast(n, of_key, F32));
 }
 
@@ -91,7 +91,7 @@ static Value *mask_of(Node *n, const Sparse *s, Value *at)
 {
     const Dim last = dim_sub(s->blocks, D(1));
     Value *by = make_int(n, s->block), *row = make(n, "Min", 2, make(n, "Div", 2, at, by), make_dims(n, 1, &last));
-    Value *key = make(n, "Div", 2, counted(n, s->room), by);
+    Value *key = make(n, "Div", 2, iota(n, s->room), by);
     Value *v = make(n, "Greater", 2, block_mask(n, s), make_scalar(n, F32, 0));
     v = with_int(make(n, "Gather", 2, v, row), "axis", 1); /* (layouts, batch, rows, blocks) */
     v = make(n, "Transpose", 1, v);
@@ -99,7 +99,7 @@ static Value *mask_of(Node *n, const Sparse *s, Value *at)
     v = with_int(make(n, "Gather", 2, v, key), "axis", 3);
     if (s->layouts == 1)
         return v;
-    Value *layout = make(n, "Mod", 2, counted(n, D(s->heads)), make_int(n, s->layouts));
+    Value *layout = make(n, "Mod", 2, iota(n, D(s->heads)), make_int(n, s->layouts));
     return with_int(make(n, "Gather", 2, v, layout), "axis", 1);
 }
 
@@ -126,7 +126,7 @@ static void sparse_expand(Node *n)
                 .block = attr_int(n, "sparse_block_size")};
     if (!read_parts(n, &s) || !read_ends(n, &s) || !read_layouts(n, &s))
         return;
-    Value *at = make(n, "Add", 2, make_reshape(n, s.starts, 2, (Dim[]){s.batch, D(1)}), counted(n, s.rows)), *cache[2];
+    Value *at = make(n, "Add", 2, make_reshape(n, s.starts, 2, (Dim[]){s.batch, D(1)}), iota(n, s.rows)), *cache[2];
     if (!rotate_parts(n, &s, at))
         return;
     for (int i = 0; i < 2; i++) {

@@ -21,7 +21,7 @@ static bool is(const Node *n, const char *domain, const char *op)
 }
 
 static bool is_single(const Value *v) { return !v || dim_is(shape_count(*v->shape), 1); }
-static bool known(const Value *v) { return !v || (v->data && !v->data->symbolic); }
+static bool is_known(const Value *v) { return !v || (v->data && !v->data->symbolic); }
 static bool is_byte(Type t) { return t == I8 || t == U8; }
 
 static bool read_linear(const Value *v, Linear *l)
@@ -35,9 +35,9 @@ static bool read_linear(const Value *v, Linear *l)
 /* Element i of a list, or its only element. */
 static double at(const Value *v, int64_t i) { return v ? tensor_get(v->data, is_single(v) ? 0 : i) : 0; }
 
-static bool same_number(const Value *a, const Value *b)
+static bool is_same_number(const Value *a, const Value *b)
 {
-    return a == b || (known(a) && known(b) && is_single(a) && is_single(b) && at(a, 0) == at(b, 0));
+    return a == b || (is_known(a) && is_known(b) && is_single(a) && is_single(b) && at(a, 0) == at(b, 0));
 }
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
@@ -59,7 +59,7 @@ static Value *unlimited(const Node *q, Value *v, int64_t *lo, int64_t *hi)
     *hi = quantised(q, INFINITY);
     for (Node *c = v->def; c && v->uses.n == 1; v = c->in[0], c = v->def) {
         double low = 0, high = INFINITY;
-        if (is(c, "", "Clip") && known(in(c, 1)) && known(in(c, 2))) {
+        if (is(c, "", "Clip") && is_known(in(c, 1)) && is_known(in(c, 2))) {
             low = in(c, 1) ? at(in(c, 1), 0) : -INFINITY;
             high = in(c, 2) ? at(in(c, 2), 0) : INFINITY;
         } else if (is(c, "", "Identity"))
@@ -88,7 +88,7 @@ static Value *per_output(Node *q, Value *v, const Value *w, int axis)
 /* Has the bias, of n elements, the scale x.scale * w.scale? */
 static bool bias_fits(const Linear *b, const Linear *x, const Linear *w, int64_t n)
 {
-    if (b->x->type != I32 || b->zero || !known(b->scale) || !known(x->scale) || !known(w->scale) ||
+    if (b->x->type != I32 || b->zero || !is_known(b->scale) || !is_known(x->scale) || !is_known(w->scale) ||
         !dim_is(shape_count(*b->x->shape), n))
         return false;
     for (int64_t i = 0; i < n; i++)
@@ -173,7 +173,7 @@ static bool is_product(const Node *n) { return is(n, "", "Conv") || is(n, "onnxc
 static bool product_in_integers(Node *q)
 {
     int64_t lo, hi;
-    if (!known(in(q, 1)) || !known(in(q, 2)))
+    if (!is_known(in(q, 1)) || !is_known(in(q, 2)))
         return in(q, 0)->def && is_product(in(q, 0)->def) &&
                declines(REWRITE_INTEGER, in(q, 0)->def, "the scale or zero point of its result is no constant");
     Value *v = unlimited(q, in(q, 0), &lo, &hi);
@@ -295,8 +295,8 @@ static bool cancel(Node *q)
         return false;
     if (x.x->type != out(q, 0)->type)
         return declines(REWRITE_IDENTITY, q, "%s is of another type", remark_value(x.x));
-    if (!same_number(x.scale, in(q, 1)) ||
-        !(x.zero == in(q, 2) || (x.zero && in(q, 2) && same_number(x.zero, in(q, 2)))))
+    if (!is_same_number(x.scale, in(q, 1)) ||
+        !(x.zero == in(q, 2) || (x.zero && in(q, 2) && is_same_number(x.zero, in(q, 2)))))
         return declines(REWRITE_IDENTITY, q, "%s has another scale or zero point", remark_value(x.x));
     if (value_is_output(out(q, 0)))
         return declines(REWRITE_IDENTITY, q, "its result is an output, and has a buffer of its own");

@@ -332,7 +332,7 @@ static bool contradicts(Shape want, Shape now)
     return false;
 }
 
-static bool in_loop(const Graph *g)
+static bool is_in_loop(const Graph *g)
 {
     while (g->owner && !node_attr(g->owner, "body"))
         g = g->parent;
@@ -343,7 +343,7 @@ static bool in_loop(const Graph *g)
  * inferred several times.) */
 static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
 {
-    if (!s || !s->user || s->origin.kind == ORIGIN_INPUT || !dim_is_const(is) || in_loop(n->graph))
+    if (!s || !s->user || s->origin.kind == ORIGIN_INPUT || !dim_is_const(is) || is_in_loop(n->graph))
         return;
     if (s->seen && s->size != dim_value(is))
         error_node(n, "SHP-10", "'%s' has size %lld where it is declared '%s', which is %lld in '%s'",

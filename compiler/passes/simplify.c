@@ -186,6 +186,7 @@ static uint64_t value_hash(const Value *v)
     return h;
 }
 
+/* Do a and b compute the same? Sizes that each determines at run time are the same, but have two names. */
 static bool same_node(const Node *a, const Node *b)
 {
     if (a->op != b->op || a->n_in != b->n_in || a->n_out != b->n_out || a->n_attr != b->n_attr)
@@ -193,9 +194,11 @@ static bool same_node(const Node *a, const Node *b)
     for (int i = 0; i < a->n_in; i++)
         if (a->in[i] != b->in[i] && !(a->in[i] && b->in[i] && same_constant(a->in[i], b->in[i])))
             return false;
+    const bool own_sizes = symbols_of(a) && symbols_of(b);
     for (int i = 0; i < a->n_out; i++)
         if (!a->out[i] != !b->out[i] ||
-            (a->out[i] && (a->out[i]->type != b->out[i]->type || !shape_same(*a->out[i]->shape, *b->out[i]->shape))))
+            (a->out[i] &&
+             (a->out[i]->type != b->out[i]->type || !(own_sizes || shape_same(*a->out[i]->shape, *b->out[i]->shape)))))
             return false;
     for (int i = 0; i < a->n_attr; i++)
         if (!same_attr(&a->attr[i], &b->attr[i]))
@@ -241,12 +244,13 @@ static void merge_duplicates(Graph *g, void *unused)
         Node *first;
         while ((first = map_get(&seen, (void *)(uintptr_t)h)) != NULL && !same_node(first, n))
             h += 2;
-        if (!first || (symbols_of(first) && !symbols_of(n))) {
+        if (!first) {
             map_put(&seen, (void *)(uintptr_t)h, n);
             continue;
         }
         if (symbols_of(n)) {
-            (void)declines(REWRITE_DUPLICATE, n, "%s is equal, but sizes are read from this one", remark_node(first));
+            (void)declines(REWRITE_DUPLICATE, n, "%s is equal, but the sizes that each determines have two names",
+                           remark_node(first));
             continue;
         }
         if (gives_output(n)) {
