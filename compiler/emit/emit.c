@@ -219,6 +219,13 @@ static void put_waiting(Text *t, Text *waiting)
     text_bytes(t, waiting->s, waiting->n);
 }
 
+static const char *wrapped(int indent, const char *code)
+{
+    Text t = {0};
+    put_wrapped(&t, indent, code);
+    return t.s;
+}
+
 /* ---- the contents of the holes ----------------------------------------------------------------------------------- */
 
 static void fill_table(Text *t, Writer *w) { put_report_table(t, w->e.m, " *"); }
@@ -265,6 +272,8 @@ static void put_body(Text *t, Body *b)
         text_put(t, "    int status;\n");
     put_fields(t, &b->f);
     put_unused(t, b);
+    if (b->arena)
+        text_put(t, "    unsigned char *const arena_ = arena;\n");
     if (opt()->profile)
         text_put(t, "    %s_BEGIN\n", b->f.u);
     put_waiting(t, &b->text);
@@ -291,10 +300,16 @@ static void fill_entries(Text *t, Writer *w)
     for (int i = 0; i < w->bodies.n; i++) {
         Body *b = &w->bodies.at[i];
         const char *p = b->f.p, *what = entry_name(b->f.entry);
-        text_put(t, "\nRT_ARENA_GIVEN int %s_%s_at(void *arena, %s)\n{\n", p, what, parameters(&b->f, DEFINED));
+        text_put(t, "\n");
+        put_wrapped(t, 0,
+                    text_format("RT_ARENA_GIVEN int %s_%s_at(void *arena, %s)", p, what, parameters(&b->f, DEFINED)));
+        text_put(t, "{\n");
         put_body(t, b);
-        text_put(t, "    return 0;\n}\n\nint %s_%s(%s)\n{\n", p, what, parameters(&b->f, PUBLIC));
-        text_put(t, "    return %s_%s_at(%s_arena.bytes, %s);\n}\n", p, what, p, parameters(&b->f, PASSED));
+        text_put(t, "    return 0;\n}\n\n");
+        put_wrapped(t, 0, text_format("int %s_%s(%s)", p, what, parameters(&b->f, PUBLIC)));
+        text_put(t, "{\n");
+        put_wrapped(t, 4, text_format("return %s_%s_at(%s_arena.bytes, %s);", p, what, p, parameters(&b->f, PASSED)));
+        text_put(t, "}\n");
     }
 }
 
@@ -389,8 +404,13 @@ void emit_model(Model *m)
          NULL},
         {"PARAMETERS", public, NULL},
         {"AND_PARAMETERS", any ? text_format(", %s", public) : "", NULL},
-        {"AND_DEFINED", any ? text_format(", %s", defined) : "", NULL},
-        {"AND_PASSED", any ? text_format(", %s", passed) : "", NULL},
+        {"RUN_AT",
+         wrapped(0, text_format("RT_ARENA_GIVEN int %s_run_at(void *arena%s%s)", f->p, any ? ", " : "",
+                                any ? defined : "")),
+         NULL},
+        {"RUN", wrapped(0, text_format("int %s_run(%s)", f->p, public)), NULL},
+        {"PASS", wrapped(4, text_format("return %s_run_at(%s_arena.bytes%s%s);", f->p, f->p, any ? ", " : "", passed)),
+         NULL},
         {"TABLE", NULL, fill_table},
         {"KERNELS", NULL, fill_kernels},
         {"DATA", NULL, fill_data},

@@ -27,10 +27,22 @@ const char *c_shape(Shape s); /* "[1,3,batch]" for a comment */
 uint32_t name_length(Name n);
 Name name_element(Name n, int i); /* "x_3": a size read from element 3 of x */
 
+Name name_scratch(Name n); /* x_scratch: the memory of node x's call */
+
 /* These return texts with a model's names that are not escaped for C; only put_quoted prints names. */
 #ifndef QUOTE_C
 #pragma GCC poison printable shape_text dim_print dim_text node_path attr_string deferred_text within path
 #endif
+
+/* ---- wrap.c: lines of at most 120 columns ------------------------------------------------------------------------ */
+void put_wrapped(Text *t, int indent, const char *code); /* a line of code, broken after commas or before operators */
+typedef struct Wrapped { /* pieces with spaces between them, in as few lines as take them */
+    Text *to;
+    const char *first, *between; /* begin the first line, and each other */
+    int indent, reserve;         /* columns to be left free at the end of each line */
+    int column;                  /* 0: nothing is printed yet */
+} Wrapped;
+void put_piece(Wrapped *w, const char *piece);
 
 /* ---- names.c: unique identifiers, legal in C and C++, distinct from the names of the runtime --------------------- */
 void names_reset(void);
@@ -213,6 +225,8 @@ void each_step(const Graph *g, void (*visit)(const Node *, void *), void *arg);
 void put_step_names(Text *t, Model *m); /* operator and name of each step, as the elements of an array of strings */
 /* A table of the nodes with their costs, and the totals; safe inside a comment; `before` begins each line. */
 void put_report_table(Text *t, Model *m, const char *before);
+/* "Conv+Relu"; of many fused nodes those that there is room for, and how many more: "Conv+Relu+3". */
+const char *report_operators(const Node *n, int width);
 int report_node_stack(const Node *n);  /* bytes of its kernel, by stack.def */
 int report_stack(Model *m);            /* bytes of stack at the deepest call, by stack.def */
 const Node *report_deepest(Model *m);  /* whose call that is; NULL: none */

@@ -60,31 +60,36 @@ static bool is_zero(const Field *f, const Param *p)
     return f->type == FIELD_text ? false : field_is_size(f) ? dim_is(p->d, 0) : !memcmp(&p->f, &(double){0}, 8);
 }
 
-/* "(struct softmax){ .outer = 1, .axis = 10 }"; fields that are 0 are omitted, arrays end at their last non-zero
- * element. */
-static void put_params(Emitter *e, Text *t, const Call *c)
+static const char *field_text(Emitter *e, const Field *f, const Param *p, int used)
 {
-    text_put(t, "(struct %s){", is_custom(c) ? custom_name(e, c) : c->kernel->name);
+    Text t = {0};
+    text_put(&t, ".%s = %s", f->name, f->count ? "{" : "");
+    for (int i = 0; i < used; i++) {
+        text_put(&t, i ? ", " : "");
+        put_param(e, &t, f, &p[i]);
+    }
+    text_put(&t, f->count ? "}," : ",");
+    Text lines = {0}; /* a long expression is broken between operators */
+    put_wrapped(&lines, 8, t.s);
+    return text_format("%.*s", (int)lines.n - 9, lines.s + 8);
+}
+
+/* "struct softmax p_ = {", a line or more of ".outer = 1, .axis = 10,", "};"; fields that are 0 are omitted, arrays end
+ * at their last non-zero element. */
+static void put_params(Emitter *e, Text *t, const Call *c, int depth)
+{
+    text_put(t, "%*sstruct %s p_ = {\n", 4 * depth, "", is_custom(c) ? custom_name(e, c) : c->kernel->name);
+    Wrapped w = {.to = t, .first = "", .between = "", .indent = 4 * depth + 4};
     const Param *p = c->param;
-    bool any = false;
     for (const Field *f = c->fields; f->type != FIELD_END; f++) {
         int n = f->count ? f->count : 1, used = n;
         while (used && is_zero(f, &p[used - 1]))
             used--;
-        if (used) {
-            text_put(t, "%s.%s = %s", any ? ", " : " ", f->name, f->count ? "{" : "");
-            for (int i = 0; i < used; i++) {
-                text_put(t, i ? ", " : "");
-                put_param(e, t, f, &p[i]);
-            }
-            text_put(t, f->count ? "}" : "");
-            any = true;
-        }
+        if (used)
+            put_piece(&w, field_text(e, f, p, used));
         p += n;
     }
-    if (!any)
-        text_put(t, " 0");
-    text_put(t, " }");
+    text_put(t, "%s\n%*s};\n", w.column ? "" : text_format("%*s0", 4 * depth + 4, ""), 4 * depth, "");
 }
 
 /* ---- functions for repeated calls -------------------------------------------------------------------------------- */
@@ -188,11 +193,14 @@ static const char *function_text(Emitter *e, const Call *c)
     put_formals(&t, c, false);
     for (int i = 0; i < sizes.n; i++)
         text_put(&t, ", idx %s", sizes.at[i]->c);
-    text_put(&t, ")\n{\n    %s%s(", c->kernel->fallible ? "return " : "", kernel_name(e, c));
-    put_formals(&t, c, true);
-    text_put(&t, ",\n            ");
-    put_params(e, &t, c);
-    text_put(&t, ");\n}\n");
+    text_put(&t, ")\n{\n");
+    put_params(e, &t, c, 1);
+    Text call = {0};
+    text_put(&call, "%s%s(", c->kernel->fallible ? "return " : "", kernel_name(e, c));
+    put_formals(&call, c, true);
+    text_put(&call, ", p_);");
+    put_wrapped(&t, 4, call.s);
+    text_put(&t, "}\n");
     return t.s;
 }
 
@@ -238,8 +246,11 @@ static const char *shared_function(Emitter *e, const Call *c)
         return NULL;
     if (!f->name) {
         f->name = c_own(text_format("%s_%d", kernel_name(e, c), ++e->n_definitions), "_");
-        text_put(&e->definitions, "SHARED %s %s%s\n", c->kernel->fallible ? "int" : "void", f->name,
-                 function_text(e, c));
+        const char *text = function_text(e, c), *body = strchr(text, '\n');
+        put_wrapped(
+            &e->definitions, 0,
+            text_format("SHARED %s %s%.*s", c->kernel->fallible ? "int" : "void", f->name, (int)(body - text), text));
+        text_put(&e->definitions, "%s\n", body + 1);
     }
     return f->name;
 }
@@ -256,10 +267,24 @@ static void put_reported(Emitter *e, Text *t, const Call *c, const char **report
     }
 }
 
+/* Declares a pointer to the scratch memory of n's call. */
+static const char *scratch_pointer(Emitter *e, const Node *n)
+{
+    if (dim_is(n->call.scratch, 0))
+        return "NULL";
+    const char *c =
+        c_name(name_scratch(name_length(n->name) || !n->n_out || !n->out[0] ? n->name : n->out[0]->name), "scratch");
+    line(e, "void *const %s = arena_ + %lld;", c, (long long)n->scratch_offset);
+    e->arena = true;
+    return c;
+}
+
 void emit_kernel(Emitter *e, const Node *n)
 {
     const Call *c = &n->call;
     const char *shared = shared_function(e, c), *comma = "", *reported[MAX_SIZES];
+    const bool parameters = !shared && (!is_custom(c) || c->fields->type != FIELD_END);
+    const bool scratch = c->kernel->flags & SCRATCH && !(shared && dim_is(c->scratch, 0));
     Text t = {0};
     text_put(&t, "%s(", shared ? shared : kernel_name(e, c));
     for (int i = 0; i < c->n_arg; i++) {
@@ -269,26 +294,28 @@ void emit_kernel(Emitter *e, const Node *n)
         text_put(&t, "%s%s%s", comma, over < 0 ? "" : as_input(c, i), pointer(c->arg[over < 0 ? i : over]));
         comma = ", ";
     }
-    e->arena |= !dim_is(c->scratch, 0);
-    if (c->kernel->flags & SCRATCH && !(shared && dim_is(c->scratch, 0)))
-        text_put(&t, dim_is(c->scratch, 0) ? ", NULL" : ", (void *)((unsigned char *)arena + %lld)",
-                 (long long)n->scratch_offset);
+    if (scratch)
+        text_put(&t, ", %s", scratch_pointer(e, n));
     put_reported(e, &t, c, reported);
-    if (shared) {
-        const Symbols sizes = symbols_of_call(c);
-        for (int i = 0; i < sizes.n; i++)
-            text_put(&t, ", %s", sizes.at[i]->c);
-    } else if (!is_custom(c) || c->fields->type != FIELD_END) {
-        text_put(&t, ",\n%*s", 4 * e->depth + 8, "");
-        put_params(e, &t, c);
+    const Symbols sizes = shared ? symbols_of_call(c) : (Symbols){0};
+    for (int i = 0; i < sizes.n; i++)
+        text_put(&t, ", %s", sizes.at[i]->c);
+    if (parameters) { /* a block ends their lifetime, so that they do not add up on the stack */
+        line(e, "{");
+        e->depth++;
+        put_params(e, &e->body, c, e->depth);
+        text_put(&t, ", p_");
     }
-    text_put(&t, ")");
     if (c->kernel->fallible) {
-        text_put(&e->body, "%*sif ((status = %s) != 0)\n", 4 * e->depth, "", t.s);
+        line(e, "if ((status = %s)) != 0)", t.s);
         line(e, "    return status;");
         e->fallible = e->status = true;
-    } else /* a block ends the lifetime of the parameters, so that they do not add up on the stack */
-        text_put(&e->body, shared ? "%*s%s;\n" : "%*s{ %s; }\n", 4 * e->depth, "", t.s);
+    } else
+        line(e, "%s);", t.s);
+    if (parameters) {
+        e->depth--;
+        line(e, "}");
+    }
     for (int i = 0; i < c->n_size; i++)
         define_symbol(e, c->size[i], text_format("(idx)%s", reported[i]));
 }

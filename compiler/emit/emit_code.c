@@ -13,12 +13,12 @@
 
 void line(Emitter *e, const char *format, ...)
 {
-    text_put(&e->body, "%*s", 4 * e->depth, "");
+    Text t = {0};
     va_list list;
     va_start(list, format);
-    text_vput(&e->body, format, list);
+    text_vput(&t, format, list);
     va_end(list);
-    text_put(&e->body, "\n");
+    put_wrapped(&e->body, 4 * e->depth, t.s);
 }
 
 void fail_if_text(Emitter *e, const char *status, const char *condition)
@@ -57,7 +57,7 @@ static void declare_value(Emitter *e, Value *v)
     map_put(&e->pointer, v, v);
     if (v->c || !v->read)
         return; /* a parameter, or not used */
-    v->c = c_name(v->name, "t");
+    v->c = c_name(name_length(v->name) || !v->def ? v->name : v->def->name, "t");
     const char *type = type_tag(v->type);
     Value *const root = value_storage(v);
     Dim offset = value_storage_offset(v);
@@ -67,16 +67,16 @@ static void declare_value(Emitter *e, Value *v)
     if (root->input >= 0 || is_output(root))
         text_put(&from, "%s", pointer(root));
     else {
-        text_put(&from, root->in_state ? "state" : "arena");
+        text_put(&from, root->in_state ? "state" : "arena_");
         *(root->in_state ? &e->state : &e->arena) = true;
         offset = dim_add(offset, D(root->offset));
     }
-    if (dim_is(offset, 0))
-        line(e, "%s%s *const %s = (%s%s *)(%svoid *)%s; /* %s */", constant, type, v->c, constant, type, constant,
-             from.s, c_shape(*v->shape));
+    const bool bytes = !strcmp(from.s, "arena_");
+    if (dim_is(offset, 0) && !bytes)
+        line(e, "%s%s *const %s = (%svoid *)%s; /* %s */", constant, type, v->c, constant, from.s, c_shape(*v->shape));
     else
-        line(e, "%s%s *const %s = (%s%s *)(%svoid *)((%sunsigned char *)%s + %s); /* %s */", constant, type, v->c,
-             constant, type, constant, constant, from.s, dim_c(offset), c_shape(*v->shape));
+        line(e, "%s%s *const %s = (%svoid *)(%s%s + %s); /* %s */", constant, type, v->c, constant,
+             bytes ? "" : text_format("(%sunsigned char *)", constant), from.s, dim_c(offset), c_shape(*v->shape));
 }
 
 void declare_state(Emitter *e, Value *v) { declare_value(e, v); }
@@ -271,35 +271,39 @@ static void emit_loop_node(Emitter *e, Node *n)
 
 static bool needs_code(const Node *n) { return n->call.kernel || n->call.loop || n->op->flags & CONTROL; }
 
-/* The views without code between v and its storage: ", through Flatten "f"". */
-static void put_views(Text *t, const Value *v)
+/* The views without code between v and its storage: "through Flatten "f"". */
+static void put_views(Wrapped *w, const Value *v)
 {
     for (; v && v->def && v->def->op->flags & VIEW && !needs_code(v->def) && !v->data; v = v->def->in[0])
-        if (name_length(v->def->name))
-            text_put(t, ", through %s \"%s\"", c_comment(node_operator(v->def)), c_comment(v->def->name));
+        if (name_length(v->def->name) && v->def->source && v->def->source->name == v->def->name)
+            put_piece(w, text_format("through %s \"%s\"", c_comment(node_operator(v->def)), c_comment(v->def->name)));
 }
 
+enum { LONGEST_LIST = 20 }; /* of nodes, inputs or outputs in a comment */
+
+/* The comment before a step: 3 Conv "conv" + Relu "relu" through Flatten "f": f32[1,8] f32[8,5] -> f32[1,5] */
 static void comment(Emitter *e, const Node *n)
 {
-    Text t = {0};
-    text_put(&t, "%d %s", e->step, n->op->name);
-    if (strcmp(c_comment(node_operator(n)), n->op->name))
-        text_put(&t, " of %s", c_comment(node_operator(n)));
-    text_put(&t, " \"%s\"", c_comment(n->name));
-    for (const Also *a = n->also; a; a = a->next)
-        text_put(&t, " + %s \"%s\"", a->source ? c_comment(a->source->op_type) : "", c_comment(a->name));
+    Wrapped w = {.to = &e->body, .first = "/* ", .between = " * ", .indent = 4 * e->depth, .reserve = 3};
+    int left = LONGEST_LIST;
+    put_piece(&w, text_format("%d %s \"%s\"", e->step, c_comment(node_operator(n)), c_comment(n->name)));
+    for (const Also *a = n->also; a && left; a = a->next, left--)
+        put_piece(&w, text_format("+ %s \"%s\"", a->source ? c_comment(a->source->op_type) : "", c_comment(a->name)));
+    if (!left)
+        put_piece(&w, "+ ...");
     for (int i = 0; i < n->n_in; i++)
-        put_views(&t, n->in[i]);
-    text_put(&t, ":");
+        put_views(&w, n->in[i]);
+    text_put(w.to, ":");
+    left = LONGEST_LIST;
     EACH_IN (v, n)
-        text_put(&t, " %s%s", type_tag(v->type), c_shape(*v->shape));
-    text_put(&t, " ->");
+        if (left-- > 0)
+            put_piece(&w, text_format("%s%s", type_tag(v->type), c_shape(*v->shape)));
+    put_piece(&w, left < 0 ? "... ->" : "->");
+    left = LONGEST_LIST;
     EACH_OUT (v, n)
-        text_put(&t, " %s%s", type_tag(v->type), c_shape(*v->shape));
-    if (t.n > 1000)
-        text_put(&e->body, "%*s/* %.1000s... */\n", 4 * e->depth, "", t.s);
-    else
-        line(e, "/* %s */", t.s);
+        if (left-- > 0)
+            put_piece(&w, text_format("%s%s", type_tag(v->type), c_shape(*v->shape)));
+    text_put(&e->body, "%s */\n", left < 0 ? " ..." : "");
 }
 
 static void emit_node(Emitter *e, Node *n)

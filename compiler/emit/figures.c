@@ -24,6 +24,24 @@ int64_t report_weights(const Node *n)
     return sum;
 }
 
+const char *report_operators(const Node *n, int width)
+{
+    int left = 0;
+    for (const Also *a = n->also; a; a = a->next)
+        left++;
+    const char *best = c_comment(node_operator(n)), *rest = left ? text_format("+%d", left) : "";
+    best = text_format("%.*s", width - (int)strlen(rest), best);
+    for (const Also *a = n->also; a; a = a->next) {
+        const char *with = text_format("%s+%s", best, a->source ? c_comment(a->source->op_type) : "");
+        rest = left > 1 ? text_format("+%d", left - 1) : "";
+        if ((int)(strlen(with) + strlen(rest)) <= width) {
+            best = with;
+            left--;
+        }
+    }
+    return left ? text_format("%s+%d", best, left) : best;
+}
+
 /* The place of v's bytes: "0..8000" in the arena, "output" or "state". */
 static const char *place_text(const Value *v)
 {
@@ -39,12 +57,9 @@ static const char *place_text(const Value *v)
 static void print_row(const Node *n, const Rows *r)
 {
     const Value *y = n->n_out ? n->out[0] : NULL;
-    const char *shape = y ? c_shape(*y->shape) : "", *where = y ? place_text(y) : "";
-    Text op = {0};
-    put_quoted(&op, node_operator(n), IN_COMMENT);
-    text_put(&op, "%s", n->call.epilogue || n->also ? "+" : "");
-    text_put(r->text, "%s%4d  %-20.20s %-24s %-20s %12lld %10lld  %s\n", r->before, r->n, op.s, c_tail(n->name, 24),
-             shape, (long long)n->macs, (long long)report_weights(n), where);
+    const char *shape = y ? c_tail(name(c_shape(*y->shape)), 20) : "", *where = y ? place_text(y) : "";
+    text_put(r->text, "%s%4d  %-20.20s %-24s %-20s %12lld %10lld  %s\n", r->before, r->n, report_operators(n, 20),
+             c_tail(n->name, 24), shape, (long long)n->macs, (long long)report_weights(n), where);
 }
 
 static void put_row(const Node *n, void *rows)
@@ -160,16 +175,30 @@ int report_stack(Model *m) { return (known_stack("entry") + report_node_stack(re
 
 static const char table_head[] = "   #  %-20s %-24s %-20s %12s %10s  arena\n";
 
+/* "peak: a 32000", and lines of "+ b 16000". */
+static void put_peak_lines(Text *t, Model *m, const char *before)
+{
+    const char *peak = report_peak(m), *end;
+    Wrapped w = {.to = t, .first = text_format("%s ", before), .between = text_format("%s   ", before)};
+    peak += strspn(peak, "; ");
+    for (; *peak; peak = end + strspn(end, " ")) {
+        end = strstr(peak, " + ");
+        end = end ? end : peak + strlen(peak);
+        put_piece(&w, text_format("%.*s", (int)(end - peak), peak));
+    }
+    text_put(t, w.column ? "\n" : "");
+}
+
 void put_report_table(Text *t, Model *m, const char *before)
 {
     Rows r = {.text = t, .before = before};
     text_put(t, "%s", before);
     text_put(t, table_head, "operator", "name", "output", "MAC", "weights");
     each_step(m->graph, put_row, &r);
-    text_put(t, "%s\n%s %lld MAC, %zu B of weights, arena %lld B, lower bound %lld B", before, before,
+    text_put(t, "%s\n%s %lld MAC, %zu B of weights, arena %lld B, lower bound %lld B\n", before, before,
              (long long)r.macs, constants()->inline_bytes + constants()->file_bytes, (long long)plan()->arena,
              (long long)plan()->bound);
-    text_put(t, "%s\n", report_peak(m));
+    put_peak_lines(t, m, before);
     if (m->entries.n)
         text_put(t, "%s state %lld B\n", before, (long long)state_bytes(m));
 }

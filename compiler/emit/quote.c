@@ -162,4 +162,6 @@ uint32_t name_length(Name n) { return n ? n->n : 0; }
 
 Name name_element(Name n, int i) { return name_format("%s_%d", n ? n->s : "size", i); }
 
+Name name_scratch(Name n) { return name_format("%s_scratch", n && n->n ? n->s : "v"); }
+
 const char *c_shape(Shape s) { return c_comment(name(shape_text(s))); }

@@ -20,25 +20,6 @@ static const char *figure(int64_t n)
     return text_format(v < 9.9995 ? "%.3f%c" : v < 99.995 ? "%.2f%c" : "%.1f%c", v, letters[i]);
 }
 
-/* "Conv+Relu"; of many fused nodes those that there is room for, and how many more: "Conv+Relu+3". */
-static const char *operators(const Node *n, int width)
-{
-    int left = 0;
-    for (const Also *a = n->also; a; a = a->next)
-        left++;
-    const char *best = c_comment(node_operator(n)), *rest = left ? text_format("+%d", left) : "";
-    best = text_format("%.*s", width - (int)strlen(rest), best);
-    for (const Also *a = n->also; a; a = a->next) {
-        const char *with = text_format("%s+%s", best, a->source ? c_comment(a->source->op_type) : "");
-        rest = left > 1 ? text_format("+%d", left - 1) : "";
-        if ((int)(strlen(with) + strlen(rest)) <= width) {
-            best = with;
-            left--;
-        }
-    }
-    return left ? text_format("%s+%d", best, left) : best;
-}
-
 /* The node's name; of one without: the result's. */
 static const char *node_name(const Node *n, size_t width)
 {
@@ -79,7 +60,7 @@ static void put_step(Text *t, const Facts *f, int i, bool peak, double time)
     const StepFacts *s = &f->steps.at[i];
     const int indent = s->depth < 4 ? s->depth : 4;
     text_put(t, "%5d %*s%-*.*s %-19s %-13s %7s ", i, indent, "", 16 - indent, 16 - indent,
-             operators(s->node, 16 - indent), node_name(s->node, 19), shape(s->node, 13), figure(s->node->macs));
+             report_operators(s->node, 16 - indent), node_name(s->node, 19), shape(s->node, 13), figure(s->node->macs));
     if (f->ticks)
         text_put(t, "%7s %6.1f%%\n", duration(f, ticks_of(f, i)), time > 0 ? 100 * ticks_of(f, i) / time : 0);
     else

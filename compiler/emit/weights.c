@@ -134,18 +134,22 @@ static void put_text_array(Text *t, const Value *v, const char *id)
     if (packed)
         width = 1;
     text_put(t, "static const %s %s[%lld] RT_CONST = {", type_tag(type), id, (long long)(n ? n : 1));
+    text_put(t, n ? "\n" : "");
+    Wrapped w = {.to = t, .first = "", .between = "", .indent = 4};
+    Text number = {0};
     for (int64_t i = 0; i < n; i++) {
-        text_put(t, i % 12 ? " " : "\n    ");
+        number.n = 0;
         if (bits || type == U8 || type == B8)
-            text_put(t, width == 2 ? "0x%04x," : "%u,",
+            text_put(&number, width == 2 ? "0x%04x," : "%u,",
                      width == 2 ? (unsigned)(bytes[2 * i] | bytes[2 * i + 1] << 8) : bytes[i]);
         else if (type_is_float(type)) {
-            text_float(t, type, tensor_get(d, i));
-            text_put(t, ",");
+            text_float(&number, type, tensor_get(d, i));
+            text_put(&number, ",");
         } else {
-            text_integer(t, type, tensor_get_int(d, i));
-            text_put(t, ",");
+            text_integer(&number, type, tensor_get_int(d, i));
+            text_put(&number, ",");
         }
+        put_piece(&w, number.s);
     }
     text_put(t, n ? "\n};\n" : "0};\n");
     tensor_drop(d);

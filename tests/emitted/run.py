@@ -107,6 +107,9 @@ def text(name, c):
     check((header + body).isascii(), f"{name}: not ASCII")
     check(not re.search(r"\b(malloc|free|calloc|printf|stdio|alloca|goto|setjmp)\b", body), f"{name}: calls what it must not")
     check(not any(str(p) in header + body for p in (WORK, BUILD, pathlib.Path.home())), f"{name}: names a folder of this machine")
+    wide = [line for line in body.splitlines() if len(line) > 120 and not line.lstrip().startswith(("*", "/*"))]
+    check(not wide, f"{name}: lines of more than 120 columns: {wide[:3]}")
+    check(not re.search(r"[{;] *\w+\(.*; *}", body), f"{name}: a brace in the line of a call")
     macros = [m for m in re.findall(r"#define (\w+)", header) if not m.startswith(f"{name.upper()}_")]
     check(not macros, f"{name}: macros without the prefix: {macros}")
 
@@ -114,10 +117,10 @@ def text(name, c):
 def apart(name, c):
     """The pointers that a function of equal calls is given, restrict all, are apart."""
     body = c.read_text()
-    place = {p: at for p, at in re.findall(r" \*const (\w+) = (.*); /\*", body)}
+    place = {p: at for p, at in re.findall(r" \*const (\w+) = ([^;]*);", body)}
     for function in re.findall(r"^SHARED \w+ (\w+)\(", body, re.M):
-        for call in re.findall(rf"\b{function}\((.*?)\)(?: != 0\)|;)", body):
-            pointers = [place[a] for a in call.split(", ") if a in place]
+        for call in re.findall(rf"\b{function}\(([^;{{]*?)\)(?: != 0\)|;)", body):
+            pointers = [place[a] for a in re.split(r",\s+", call) if a in place]
             check(len(set(pointers)) == len(pointers), f"{name}: restrict pointers to one place: {function}({call})")
 
 
