@@ -16,7 +16,7 @@
 #include "ir/opset.h"
 #include "ir/remark.h"
 
-/* As usage, with the name that was meant. */
+/* The same as usage, with a suggestion. */
 #define usage_near(near, code, ...)                                                                                    \
     (message_at(SAY_USAGE, "", code, __VA_ARGS__), nearest_help(near), stop_run(EXIT_USAGE))
 
@@ -349,7 +349,7 @@ _Noreturn static void ambiguous(const char *s, size_t n)
     usage_as("ARG-01", "option '--%.*s' is ambiguous; possibilities:%s", (int)n, s, t.s);
 }
 
-/* The word after it is no model, if the option that was meant takes a value. */
+/* If the option that was meant takes a value, the next word is that value, and no model. */
 _Noreturn static void unknown_option(const char *s, size_t n, Words *w)
 {
     Nearest near = nearest_to(s, n);
@@ -516,7 +516,7 @@ static void check_words(void *words)
     check_output();
 }
 
-/* Ends the run if f(arg) did, but for wrong options: after them, other words are read. */
+/* Calls f(arg). A wrong option does not end the run yet, so that the words after it are checked, too. */
 static void try_words(void (*f)(void *), void *arg)
 {
     const int code = error_catch(f, arg);

@@ -36,8 +36,9 @@ def operators_of(model):
     return {o for nodes in [model.graph.node, *(f.node for f in model.functions)] for o in walk(nodes)}
 
 
-def tests_by_operator(folder):
-    """{operator: names of the tests in a folder of generated tests whose models use it}"""
+def tests_by_operator(folder, generator):
+    """{operator: names of the tests in a folder, which the generator writes, whose models use it}"""
+    subprocess.run([sys.executable, HERE / generator, folder], check=True)
     with generated(str(folder) + "-operators", [__file__, folder / "version"]) as new:
         if new:
             found = collections.defaultdict(list)
@@ -48,9 +49,16 @@ def tests_by_operator(folder):
     return json.loads(pathlib.Path(str(folder) + "-operators", "index.json").read_text())
 
 
-def rows(file):
-    """The operators at the heads of rows of compiler/ops/FILE.c."""
-    return set(re.findall(r'^\s*\{?(?:[A-Z_0-9]+\()?\{?"([A-Z][A-Za-z0-9]+)"', file.read_text(), re.M))
+def rows(names, file):
+    """Those of the operators `names` that a file has rows of."""
+    found = set(re.findall(r'(?:\b[A-Z_0-9]+\(|\{)\{?"([A-Z][A-Za-z0-9]+)"', file.read_text()))
+    return {n for n in names if n.rpartition(".")[2] in found}
+
+
+def rows_of_part(names, part):
+    """The operators of compiler/ops/FILE.c; of a file that has none, those of the files with the same beginning: ml_forest, ml_*."""
+    file = COMPILER / f"{part}.c"
+    return rows(names, file) or {o for f in file.parent.glob(f"{file.stem.split('_')[0]}_*.c") for o in rows(names, f)}
 
 
 def cases_that_say(folder, pattern, heads, operators):
@@ -63,7 +71,9 @@ def cases_that_say(folder, pattern, heads, operators):
 
 
 def of_operators(cache, operators):
-    official, own = tests_by_operator(cache / "suite"), tests_by_operator(cache / "operators")
+    if not operators:
+        return []
+    official, own = tests_by_operator(cache / "suite", "suite/generate.py"), tests_by_operator(cache / "operators", "operators/cases.py")
     short = [o.rpartition(".")[2] for o in operators]
     groups = [
         ("suite", "T", sorted({t for o in operators for t in official.get(o, [])})),
@@ -104,6 +114,8 @@ def of_part(what):
 def groups_of(cache, what):
     if what.startswith("test_"):
         return [("suite", "T", [what])]
+    table = json.loads(subprocess.run([BUILD / "onnxcc", "--list-ops=json"], capture_output=True, text=True, check=True).stdout)
+    names = {(f"{r['domain']}." if r["domain"] else "") + r["operator"] for r in table}
     room = what.split("/")[0]
     if (COMPILER / room).is_dir():
         if not list(COMPILER.glob(f"{what}.c")) and what != room:
@@ -111,10 +123,8 @@ def groups_of(cache, what):
         if room == "gradient":
             return [("operators", "O", ["own_gradient*"])] + of_part(what)
         if room == "ops" and what != room:
-            return of_operators(cache, sorted(rows(COMPILER / f"{what}.c"))) + of_part(what)
+            return of_operators(cache, sorted(rows_of_part(names, what))) + of_part(what)
         return of_part(what)
-    table = json.loads(subprocess.run([BUILD / "onnxcc", "--list-ops=json"], capture_output=True, text=True, check=True).stdout)
-    names = {(f"{r['domain']}." if r["domain"] else "") + r["operator"] for r in table}
     chosen = sorted(fnmatch.filter(names, what)) or sorted(n for n in names if n.rpartition(".")[2] == what)
     if not chosen:
         raise SystemExit(f"find.py: {what} is no official test (test_*), no operator of --list-ops and no part of compiler/")

@@ -192,7 +192,7 @@ static void find_use(FactSearch *s)
 
 /* ---- remarks ----------------------------------------------------------------------------------------------------- */
 
-/* The model's nodes by which a remark and a step know each other: the source, or the name of a node without one. */
+/* What the node of a step and that of a remark have in common: the source, or the name of a node without one. */
 static const void *key_of(const Source *source, Name name)
 {
     return source ? (const void *)source : (const void *)name;
@@ -204,7 +204,7 @@ static void put_once(Map *m, const void *key, int i)
         put_index(m, key, i);
 }
 
-/* Keeps the remarks on what was not done to a node that a step executes. */
+/* Keeps the remarks that say why a rewrite was not applied to a node of a step. */
 static void add_remarks(FactSearch *s)
 {
     const Remark *list;

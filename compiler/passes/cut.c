@@ -1,5 +1,5 @@
 /* cut.c - cut: tensors of the model, by their names in the file, become outputs (--tap, --until) or inputs (--from);
- * what is not needed any more goes.
+ * nodes and inputs that nothing needs any more are removed.
  * Requires: a checked graph, before inference. Leaves: the same, with another interface. */
 #include "base/options.h"
 #include "passes/passes.h"
@@ -209,7 +209,7 @@ static void find_sizes(Value *v)
             symbol_of_input(symbol_of(v->shape->dim[k]), v, k);
 }
 
-/* Removes those of the model's inputs that were read before (`used`), and are not now. */
+/* Removes the inputs of the model that were read before the cut (`used`) and are not read after it. */
 static void renew_inputs(Graph *g, const Marked *used)
 {
     int k = 0;

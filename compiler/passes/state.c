@@ -1,5 +1,5 @@
 /* state.c - state: pairs outputs with inputs (--state), and stores each such output at the end of a run.
- * Requires: fused. Leaves: pairs that are no inputs and outputs of the C function any more. */
+ * Requires: fused. Leaves: kept inputs and outputs are no parameters of the C function. */
 #include "passes/state.h"
 
 #include "base/options.h"

@@ -7,7 +7,7 @@
 typedef struct KeptState {
     Value *in;
     Name out;    /* the output that it keeps */
-    Value *slot; /* its storage in the block: of the input at the upper bounds of its sizes */
+    Value *slot; /* its storage in the block, for the input at the upper bounds of its sizes */
     Node *copy;  /* stores the output there */
     int axis;    /* the one along which it grows; -1: none, or several */
 } KeptState;
@@ -15,7 +15,7 @@ typedef struct KeptState {
 typedef struct KeptSize { /* a size of a state */
     Symbol *symbol;
     Dim next;   /* what it is after a run */
-    bool given; /* by the caller, the same in every run until the reset; otherwise it is in the block alone */
+    bool given; /* the caller passes it, the same in every run until the reset; otherwise only the block has it */
 } KeptSize;
 
 typedef struct States {

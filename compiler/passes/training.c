@@ -204,7 +204,7 @@ static Value *computed(Graph *g, Value *v)
     return n->out[0];
 }
 
-/* Makes an output of e that is assigned to the binding's state variable. An earlier one for the same gives way. */
+/* Makes an output of e that is assigned to the binding's state variable. It replaces an earlier one for the same variable. */
 static void add_update(Joiner *j, Entry *e, const Graph *from, const Binding *b, const Map *values)
 {
     Value *v = computed(e->graph, map_get(values, output_named(j, from, b->value)));
@@ -219,7 +219,7 @@ static void add_update(Joiner *j, Entry *e, const Graph *from, const Binding *b,
     graph_add_output(e->graph, v);
 }
 
-/* The initialization graphs see no state, so that all are computed before the last of each variable's is assigned. */
+/* Initialization graphs do not read the state: all are computed; of several values for one variable the last is assigned. */
 static void join_init(Joiner *j)
 {
     Entry *e = add_entry(j, ENTRY_INIT, 0);

@@ -94,7 +94,7 @@ static void print_node(const Taps *t, const Node *n)
 
 /* ---- the search -------------------------------------------------------------------------------------------------- */
 
-/* The model, here and there, with these tensors as outputs. False: it cannot be run. */
+/* Runs the C and ONNX Runtime, or --eval, with these tensors as outputs. False: one cannot be run. */
 static bool run_taps(Taps *t, Pass *p, Runtime *r, int k)
 {
     Names tensors = {0};
@@ -114,8 +114,8 @@ static bool run_taps(Taps *t, Pass *p, Runtime *r, int k)
     return p->evaluated || runtime_run(r, t->m, &p->data->set.at[k], p->folder, k, &tensors);
 }
 
-/* All outputs are right with every tensor as an output: as few as possible are, then. Finds the first tensor that differs when
- * it is the only one. */
+/* For a difference that disappears when every tensor is an output, as outputs prevent fusion: finds the first tensor that
+ * differs when it alone is made an output. */
 static void search_one_by_one(Taps *t, Pass *p, int k)
 {
     Names list = {0};

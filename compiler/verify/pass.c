@@ -1,4 +1,4 @@
-/* pass.c - a model is compiled, built by the C compiler and run, in a run of onnxcc's own. */
+/* pass.c - compiles a model, builds the C and runs it; the compiler's run is one of its own (base/session.h). */
 #include "verify/verify.h"
 
 #include <stdlib.h>

@@ -28,7 +28,8 @@ static void check_inputs(const Model *m)
 
 /* ---- comparison -------------------------------------------------------------------------------------------------- */
 
-/* Prints how far an output of data set k is from another side's; notes k in *first if it is too far. */
+/* Prints the difference of an output of data set k from the expected one; sets *first to k if it is the first that is too
+ * large. */
 static void compare(Verdict *all, int k, int *first, const Tensor *got, const Tensor *expected, const char *with)
 {
     Text t = {0};

@@ -30,7 +30,7 @@ Tensor *random_tensor(Type t, int rank, const int64_t *dim, int64_t below,
 void read_npz(DataSet *to, const char *file);
 
 /* ---- files.c: what passes between onnxcc and the programs that it starts ------------------------------------------- */
-const char *temporary_folder(void); /* absolute; it goes at the end of the run */
+const char *temporary_folder(void); /* an absolute path; removed at the end of the run */
 void make_folder(const char *path);
 void file_write(const char *path, const void *bytes, size_t n);
 void write_tensor_as(const char *path, const Tensor *t);

@@ -32,7 +32,8 @@ test-misfits: setup $(B)/onnxcc
 # Random programs: open and empty sizes, sizes that become known in branches and loops, sequences, optionals; targets and options
 # are drawn. PROGRAMS of them from SEED, as C under clang's sanitizers. `make programs PROGRAMS=50000 SEED=7` runs them in the
 # compiler, with PROGRAMS_CC=tcc as C by tcc; KEEP=FOLDER keeps those that fail.
-# Parts: passes/infer, passes/container, passes/container_boundary, ir/scope, emit/emit_sizes, memory/share.
+# Parts: passes/infer, passes/container, passes/container_boundary, ops/container, ops/alternatives, ir/scope,
+# emit/emit_sizes, memory/share.
 TESTS += programs
 PROGRAMS ?= 300
 PROGRAMS_SANITIZED = clang-14 -O0 -w -DONNXCC_SMALL -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
