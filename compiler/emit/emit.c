@@ -263,7 +263,13 @@ static void fill_include(Text *t, Writer *w)
 static void fill_data(Text *t, Writer *w)
 {
     put_weights(t, w->e.p);
-    put_constants(t, w->e.p);
+    declare_constants(t, w->e.p);
+}
+
+static void fill_weights(Text *t, Writer *w)
+{
+    (void)w;
+    put_constants(t);
 }
 
 static void put_body(Text *t, Body *b)
@@ -414,6 +420,7 @@ void emit_model(Model *m)
         {"TABLE", NULL, fill_table},
         {"KERNELS", NULL, fill_kernels},
         {"DATA", NULL, fill_data},
+        {"WEIGHTS", NULL, fill_weights},
         {"FUNCTIONS", NULL, fill_functions},
         {"BODY", NULL, fill_body},
         {"RESET", NULL, fill_reset},

@@ -71,7 +71,9 @@ SHARED_PART(Constants, constants)
 
 /* Names every constant that a call uses; writes the weights file, if any. */
 void write_constants(Model *m, const char *weights_path);
-void put_constants(Text *t, const char *prefix); /* their definitions in the C file */
+/* Their declarations before the code, where short ones are defined; the definitions of the others, after it. */
+void declare_constants(Text *t, const char *prefix);
+void put_constants(Text *t);
 /* The inclusion or loading of the weights file, in the C file and in the header (`file`: its path); nothing without
  * one. */
 void put_weights(Text *t, const char *p);

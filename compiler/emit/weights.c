@@ -10,12 +10,13 @@
 #include "read/read.h"
 #include "rt.h"
 
-enum { ALIGN = 64, FILE_LIMIT = 1 << 20 };
+enum { ALIGN = 64, FILE_LIMIT = 1 << 20, SHORT = 8 /* elements of an array that is a line */ };
 
 SHARED_PART_IS(Constants, constants);
 typedef struct Constant {
     Value *v;
     const char *id; /* NULL: it shares the bytes of an earlier one */
+    Type printed;   /* as numbers of this type */
     bool in_file;
     size_t at; /* there */
 } Constant;
@@ -133,8 +134,10 @@ static void put_text_array(Text *t, const Value *v, const char *id)
     int64_t n = packed ? (int64_t)tensor_size(d) : tensor_count(d);
     if (packed)
         width = 1;
-    text_put(t, "static const %s %s[%lld] RT_CONST = {", type_tag(type), id, (long long)(n ? n : 1));
-    text_put(t, n ? "\n" : "");
+    const bool one_line = n <= SHORT;
+    Text all = {0};
+    text_put(one_line ? &all : t, "static const %s %s[%lld] RT_CONST = {%s", type_tag(type), id, (long long)(n ? n : 1),
+             one_line ? n ? "" : "0" : "\n");
     Wrapped w = {.to = t, .first = "", .between = "", .indent = 4};
     Text number = {0};
     for (int64_t i = 0; i < n; i++) {
@@ -149,9 +152,14 @@ static void put_text_array(Text *t, const Value *v, const char *id)
             text_integer(&number, type, tensor_get_int(d, i));
             text_put(&number, ",");
         }
-        put_piece(&w, number.s);
+        if (one_line)
+            text_put(&all, "%s%.*s", i ? ", " : "", (int)number.n - 1, number.s);
+        else
+            put_piece(&w, number.s);
     }
-    text_put(t, n ? "\n};\n" : "0};\n");
+    text_put(one_line ? &all : t, one_line ? "};" : "\n};\n");
+    if (one_line)
+        put_wrapped(t, 0, all.s);
     tensor_drop(d);
 }
 
@@ -190,23 +198,34 @@ static void name_array(Constant *c)
         name_strings(v);
     else
         constants()->inline_bytes += tensor_size(v->data);
-    if (printed_type(v) != v->type)
+    c->printed = printed_type(v);
+    if (c->printed != v->type)
         v->c = text_format("(const %s *)(const void *)%s", type_tag(v->type), c->id);
+}
+
+/* The number of elements of the array. */
+static int64_t printed_count(const Constant *c)
+{
+    const Value *v = c->v;
+    if (v->type == STR)
+        return tensor_count(v->data);
+    if (type_bits(v->type) % 8)
+        return (int64_t)tensor_size(v->data);
+    return tensor_count(v->data) * type_bits(v->type) / type_bits(c->printed);
 }
 
 static void put_array(Text *t, const Constant *c, int *next_long)
 {
     const Value *v = c->v;
-    Type printed = printed_type(v);
     if (v->type == STR)
         put_strings(t, v, c->id, next_long);
-    else if (printed != v->type) {
+    else if (c->printed != v->type) {
         Value as = *v;
         Tensor data = *v->data;
         as.data = &data;
-        as.type = data.type = printed;
+        as.type = data.type = c->printed;
         data.rank = 1;
-        data.dim = &(int64_t){tensor_count(v->data) * type_bits(v->type) / type_bits(printed)};
+        data.dim = &(int64_t){printed_count(c)};
         put_text_array(t, &as, c->id);
     } else
         put_text_array(t, v, c->id);
@@ -377,7 +396,35 @@ void write_constants(Model *m, const char *weights_path)
     write_list(weights_path);
 }
 
-void put_constants(Text *t, const char *prefix)
+/* Has c a definition at the end of the file, after the code? */
+static bool is_behind(const Constant *c)
+{
+    return c->id && !c->in_file && (c->v->type == STR || printed_count(c) > SHORT);
+}
+
+void declare_constants(Text *t, const char *prefix)
+{
+    bool behind = false;
+    for (int i = 0; i < store()->list.n; i++) {
+        const Constant *c = &store()->list.at[i];
+        const char *type = type_tag(c->v->type);
+        TextMark mark = text_mark();
+        if (c->in_file)
+            text_put(t, "#define %s ((const %s *)(const void *)(%s_weights + %zu)) /* %lld */\n", c->id, type, prefix,
+                     c->at, (long long)tensor_count(c->v->data));
+        else if (is_behind(c)) {
+            const long long n = (long long)printed_count(c);
+            text_put(t, behind ? "" : "/* The weights, which are defined at the end of this file. */\n");
+            text_put(t, "static const %s %s[%lld]%s;\n", c->v->type == STR ? type : type_tag(c->printed), c->id,
+                     n ? n : 1, c->v->type == STR ? "" : " RT_CONST");
+            behind = true;
+        } else if (c->id)
+            put_array(t, c, NULL);
+        text_release(mark);
+    }
+}
+
+void put_constants(Text *t)
 {
     int next_long = 0;
     size_t done = 0, all = 0;
@@ -391,11 +438,10 @@ void put_constants(Text *t, const char *prefix)
         done += tensor_size(c->v->data);
         about_to_read(tensor_size(c->v->data));
         TextMark mark = text_mark();
-        if (c->in_file)
-            text_put(t, "#define %s ((const %s *)(const void *)(%s_weights + %zu)) /* %lld */\n", c->id,
-                     type_tag(c->v->type), prefix, c->at, (long long)tensor_count(c->v->data));
-        else if (c->id)
+        if (is_behind(c)) {
+            text_put(t, "\n");
             put_array(t, c, &next_long);
+        }
         text_release(mark);
     }
 }
