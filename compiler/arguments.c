@@ -33,17 +33,60 @@ static int64_t number(const char *s, const char **end, const char *option)
     return v;
 }
 
+static bool is_quote(const char *s) { return *s == '\\' && s[1] && strchr("*=<\\", s[1]); }
+
+/* The n bytes of s; in them \*, \=, \< and \\ stand for the second character. *star: where a * by itself is; -1: nowhere; -2: there
+ * are several. */
+static const char *unquoted(const char *s, size_t n, int *star)
+{
+    Text t = {0};
+    text_put(&t, "%s", "");
+    *star = -1;
+    for (size_t i = 0; i < n; i++) {
+        if (is_quote(s + i) && i + 1 < n)
+            i++;
+        else if (s[i] == '*')
+            *star = *star == -1 ? (int)t.n : -2;
+        text_bytes(&t, s + i, 1);
+    }
+    return t.s;
+}
+
+static const char *name_option(const char *s, size_t n)
+{
+    int star;
+    return unquoted(s, n, &star);
+}
+
+/* The last '=' that is not quoted: names may contain others. NULL: there is none. */
+static const char *equals(const char *s)
+{
+    const char *last = NULL;
+    for (; *s; s += is_quote(s) ? 2 : 1)
+        if (*s == '=')
+            last = s;
+    return last;
+}
+
+/* Is the character before `at` a quoted one? */
+static bool ends_quoted(const char *s, const char *at)
+{
+    while (s + 1 < at && !(is_quote(s) && s + 2 == at))
+        s += is_quote(s) ? 2 : 1;
+    return s + 1 < at;
+}
+
 static void add_dim(const char *s)
 {
-    const char *op = strstr(s, "<="), *eq = strchr(s, '='), *end;
+    const char *eq = equals(s), *end;
     if (!eq || eq == s)
         usage("--dim %s: expected NAME=N or NAME<=N", s);
-    bool bound = op && op + 1 == eq;
-    size_t n = (size_t)((bound ? op : eq) - s);
+    bool bound = eq[-1] == '<' && !ends_quoted(s, eq);
+    size_t n = (size_t)(eq - s) - bound;
     int64_t v = number(eq + 1, &end, "dim");
     if (*end || !n)
         usage("--dim %s: expected NAME=N or NAME<=N", s);
-    const char *what = name_bytes(s, n)->s;
+    const char *what = name_option(s, n);
     for (int i = 0; i < opt()->dims.n; i++)
         if (!strcmp(opt()->dims.at[i].name, what) &&
             (opt()->dims.at[i].high != v || (opt()->dims.at[i].low != v) != bound))
@@ -61,21 +104,21 @@ static void set_all_dims(const char *s)
     opt()->all_dims = (struct DimOption){"", bound ? 0 : v, v, false};
 }
 
-/* Splits at the last '=': names may contain others. */
-static const char *split(const char *s, const char *option, const char **value)
+/* Splits NAME=VALUE; returns the end of the name. */
+static size_t split(const char *s, const char *option, const char **value)
 {
-    const char *eq = strrchr(s, '=');
+    const char *eq = equals(s);
     if (!eq || eq == s || !eq[1])
         usage("--%s %s: expected %s", option, s, strcmp(option, "state") ? "INPUT=VALUE" : "OUTPUT=INPUT");
     *value = eq + 1;
-    return name_bytes(s, (size_t)(eq - s))->s;
+    return (size_t)(eq - s);
 }
 
 static void add_shape(const char *s)
 {
     struct ShapeOption o = {0};
     const char *v;
-    o.input = split(s, "shape", &v);
+    o.input = name_option(s, split(s, "shape", &v));
     while (*v) {
         if (o.rank == MAX_RANK)
             usage("--shape: more than %d dimensions", MAX_RANK);
@@ -94,7 +137,8 @@ static void add_shape(const char *s)
 static void add_const(const char *s)
 {
     struct ConstOption o;
-    o.input = split(s, "const", &o.file);
+    o.input = name_option(s, split(s, "const", &o.file));
+    o.file = name_option(o.file, strlen(o.file));
     for (int i = 0; i < opt()->consts.n; i++)
         if (!strcmp(opt()->consts.at[i].input, o.input))
             usage("--const %s: given twice", o.input);
@@ -105,9 +149,11 @@ static void add_const(const char *s)
 static void add_state(const char *s)
 {
     struct StateOption o;
-    o.out = split(s, "state", &o.in);
-    const char *a = strchr(o.out, '*'), *b = strchr(o.in, '*');
-    if (!a != !b || (a && (strchr(a + 1, '*') || strchr(b + 1, '*'))))
+    const char *in;
+    const size_t n = split(s, "state", &in);
+    o.out.text = unquoted(s, n, &o.out.star);
+    o.in.text = unquoted(in, strlen(in), &o.in.star);
+    if ((o.out.star == -1) != (o.in.star == -1) || o.out.star < -1 || o.in.star < -1)
         usage("--state %s: expected OUTPUT=INPUT, with one * in both or in none", s);
     vec_push(&opt()->states, o);
 }
@@ -119,9 +165,9 @@ static void add_custom(const char *s)
     vec_push(&opt()->customs, ((struct CustomOption){s, false}));
 }
 
-static void add_tap(const char *s) { vec_push(&opt()->taps, s); }
-static void add_until(const char *s) { vec_push(&opt()->untils, s); }
-static void add_from(const char *s) { vec_push(&opt()->froms, s); }
+static void add_tap(const char *s) { vec_push(&opt()->taps, name_option(s, strlen(s))); }
+static void add_until(const char *s) { vec_push(&opt()->untils, name_option(s, strlen(s))); }
+static void add_from(const char *s) { vec_push(&opt()->froms, name_option(s, strlen(s))); }
 
 /* A number of bytes: "64M"; K, M and G are 2^10, 2^20 and 2^30. */
 static int64_t bytes_option(const char *s, const char *option)

@@ -12,6 +12,11 @@ typedef struct Tolerance {
     double relative, absolute;
 } Tolerance;
 
+typedef struct Pattern {
+    const char *text;
+    int star; /* where a * stands for any text; -1: the text is a name */
+} Pattern;
+
 typedef struct Options {
     const char *model, *output, *prefix, *dump, *eval_dir, *eval_out;
     const Target *target;
@@ -41,11 +46,16 @@ typedef struct Options {
         int64_t dim[MAX_RANK];
     }) shapes;
     VEC(struct ConstOption { const char *input, *file; }) consts;
-    VEC(const char *) taps, untils, froms;                    /* names of tensors; a tap may be "all" */
-    VEC(struct StateOption { const char *out, *in; }) states; /* names; one * in both stands for the same text */
+    VEC(const char *) taps, untils, froms;               /* names of tensors; a tap may be "all" */
+    VEC(struct StateOption { Pattern out, in; }) states; /* a * in both stands for the same text */
     VEC(struct CustomOption {
         const char *name; /* DOMAIN.OPERATOR */
         bool used;
     }) customs;
 } Options;
 SHARED_PART(Options, opt)
+
+/* As options take names: with \ before * = < and \. */
+Name option_quoted(Name n);
+const char *option_word(const char *name);
+const char *pattern_word(const Pattern *p);

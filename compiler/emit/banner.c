@@ -20,14 +20,15 @@ static void put_sizes(Text *t)
 {
     for (int i = 0; i < opt()->dims.n; i++) {
         const struct DimOption *o = &opt()->dims.at[i];
-        put_word(t, "--dim ", o->name, text_format(o->low == o->high ? "=%lld" : "<=%lld", (long long)o->high));
+        put_word(t, "--dim ", option_word(o->name),
+                 text_format(o->low == o->high ? "=%lld" : "<=%lld", (long long)o->high));
     }
     for (int i = 0; i < opt()->shapes.n; i++) {
         Text sizes = {0};
         text_put(&sizes, "=");
         for (int k = 0; k < opt()->shapes.at[i].rank; k++)
             text_put(&sizes, "%s%lld", k ? "," : "", (long long)opt()->shapes.at[i].dim[k]);
-        put_word(t, "--shape ", opt()->shapes.at[i].input, sizes.s);
+        put_word(t, "--shape ", option_word(opt()->shapes.at[i].input), sizes.s);
     }
     const struct DimOption *all = &opt()->all_dims;
     if (all->name)
@@ -46,17 +47,19 @@ static void put_command(Text *t)
     text_put(t, " --target %s", opt()->target->name);
     put_sizes(t);
     for (int i = 0; i < opt()->consts.n; i++)
-        put_word(t, "--const ", opt()->consts.at[i].input, text_format("=%s", base_name(opt()->consts.at[i].file)));
+        put_word(t, "--const ", option_word(opt()->consts.at[i].input),
+                 text_format("=%s", option_word(base_name(opt()->consts.at[i].file))));
     for (int i = 0; i < opt()->states.n; i++)
-        put_word(t, "--state ", opt()->states.at[i].out, text_format("=%s", opt()->states.at[i].in));
+        put_word(t, "--state ", pattern_word(&opt()->states.at[i].out),
+                 text_format("=%s", pattern_word(&opt()->states.at[i].in)));
     for (int i = 0; i < opt()->customs.n; i++)
         put_word(t, "--custom-op ", opt()->customs.at[i].name, "");
     for (int i = 0; i < opt()->froms.n; i++)
-        put_word(t, "--from ", opt()->froms.at[i], "");
+        put_word(t, "--from ", option_word(opt()->froms.at[i]), "");
     for (int i = 0; i < opt()->untils.n; i++)
-        put_word(t, "--until ", opt()->untils.at[i], "");
+        put_word(t, "--until ", option_word(opt()->untils.at[i]), "");
     for (int i = 0; i < opt()->taps.n; i++)
-        put_word(t, "--tap ", opt()->taps.at[i], "");
+        put_word(t, "--tap ", option_word(opt()->taps.at[i]), "");
     if (opt()->channel_block)
         text_put(t, " --channel-block=%lld", (long long)opt()->channel_block);
     if (opt()->weights)

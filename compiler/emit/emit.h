@@ -57,6 +57,7 @@ const char *c_tensor(Name n,
 const char *c_global(Name n, const char *otherwise);      /* PREFIX_name, for file scope */
 const char *c_own(const char *base, const char *between); /* PREFIX_base, or PREFIX_base BETWEEN number */
 const char *c_function(Name n);                           /* PREFIX_n, a function of the user */
+const char *c_field(Name n, Map *used);                   /* of a struct: none of `used`, to which it is added */
 bool c_is_macro(const char *identifier);                  /* is it a macro or another name of C's headers? */
 const char *c_upper(const char *identifier);
 

@@ -39,28 +39,23 @@ static int function_of(Emitter *e, const Node *n)
     return e->customs.n - 1;
 }
 
-static bool is_taken(const Field *f, int n, const char *id)
-{
-    for (int i = 0; i < n; i++)
-        if (!strcmp(f[i].name, id))
-            return true;
-    return false;
-}
-
-/* The fields, with identifiers for the attributes, which follow the sizes and may have any name. */
-static const Field *named_fields(const Call *c)
+/* The fields, with identifiers for the attributes, which follow the sizes and may have any name but the struct's, which is C++'s
+ * constructor. */
+static const Field *named_fields(const Call *c, const char *structure)
 {
     VEC(Field) named = {0};
+    Map used = {0};
     int sizes = 0;
+    map_put(&used, name(structure), &used);
     for (int i = 0; i < c->n_arg; i++)
         sizes += c->arg[i] && c->arg[i]->shape->rank;
     for (const Field *f = c->fields; f->type != FIELD_END; f++) {
-        const char *id = named.n < sizes ? f->name : c_tensor(name(f->name), "attribute");
-        while (named.n >= sizes && is_taken(named.at, named.n, id))
-            id = c_tensor(name(f->name), "attribute");
+        const char *id = named.n < sizes ? f->name : c_field(name(f->name), &used);
+        map_put(&used, name(id), &used);
         vec_push(&named, ((Field){id, f->type, f->count, 0}));
     }
     vec_push(&named, ((Field){0}));
+    map_free(&used);
     return named.at;
 }
 
@@ -73,7 +68,7 @@ void find_customs(Emitter *e)
             map_put(&e->custom, n->call.kernel, (void *)(uintptr_t)e->customs.at[i].name);
         }
     for (int i = 0; i < e->customs.n; i++) {
-        const Field *fields = named_fields(&e->customs.at[i].first->call);
+        const Field *fields = named_fields(&e->customs.at[i].first->call, e->customs.at[i].name);
         EACH_NODE (n, e->m->graph)
             if (is_custom(&n->call) && custom_name(e, &n->call) == e->customs.at[i].name)
                 n->call.fields = fields;

@@ -11,6 +11,7 @@ typedef struct Identifiers {
     Map defined; /* functions of the runtime, which are also in `taken` */
     Map outside; /* names reserved at file scope only: functions of C's library */
     Map tensors; /* tensors of the interface, in capitals: NAME in PREFIX_NAME_SIZE */
+    Map given;   /* of `taken`, those that were made here: no keywords and no macros */
     const char *prefix, *prefix_upper;
 } Identifiers;
 PART(Identifiers, ids)
@@ -154,6 +155,7 @@ static const char *first_free(const char *base, Where where, const char *between
     for (i = i ? i : 2; !is_free(id, where); i++)
         id = text_format("%s%s%d", base, between, (int)i);
     map_put(&ids()->taken, name(base), (void *)i);
+    map_put(&ids()->given, name(id), (void *)1);
     if (strcmp(id, base))
         map_put(&ids()->taken, name(id), (void *)2);
     if (where == INTERFACE)
@@ -185,6 +187,18 @@ const char *c_function(Name n)
     Text t = {0};
     put_quoted(&t, n, IDENTIFIER);
     return c_own(is_own(text_format("%s_%s", ids()->prefix, t.s)) ? text_format("%s_v", t.s) : t.s, "_");
+}
+
+/* Names of values and functions are free in a struct. */
+const char *c_field(Name n, Map *used)
+{
+    Text t = {0};
+    put_quoted(&t, name_length(n) ? n : name("attribute"), IDENTIFIER);
+    const char *base = is_own(t.s) ? text_format("%s_v", t.s) : t.s, *id = base;
+    for (int i = 2; map_get(used, name(id)) || (!is_free(id, LOCAL) && !map_get(&ids()->given, name(id))); i++)
+        id = text_format("%s_%d", base, i);
+    map_put(used, name(id), (void *)1);
+    return id;
 }
 
 /* Are all names with the prefix p free? */

@@ -267,7 +267,7 @@ static void help_trips(Node *n)
 {
     bounds_help(in(n, 0) ? trip_limit(n) : dim_symbol(trips_symbol(n)));
     if (in(n, 0) && n->in[0]->input >= 0)
-        note_help("or freeze the trip count: --const %s=FILE.pb", printable(n->in[0]->name));
+        note_help("or freeze the trip count: --const %s=FILE.pb", printable(option_quoted(n->in[0]->name)));
 }
 
 /* Sets the types of the body's inputs by the node's. */

@@ -1,5 +1,6 @@
 /* text.c - StringConcat, StringSplit, StringNormalizer, RegexFullMatch, Tokenizer, Equal of strings, and casts to and
  * from them. */
+#include "base/options.h"
 #include "base/regex.h"
 #include "ir/spatial.h"
 #include "passes/container.h"
@@ -59,7 +60,7 @@ int64_t known_text(Node *n, int i)
         v = of;
     error_node(n, "SHP-11", "the length of the strings of '%s' has no bound", printable(v->name));
     if (v->input >= 0)
-        note_help("give a bound, in bytes: --dim '%s_text<=64'", printable(v->name));
+        note_help("give a bound, in bytes: --dim '%s_text<=64'", printable(option_quoted(v->name)));
     return -1;
 }
 
@@ -75,7 +76,7 @@ bool text_output(Node *n, int i, Dim bytes)
         Symbol *iteration = iteration_of(g);
         if (iteration && iteration->high == INT64_MAX) {
             error_node(n, "SHP-11", "strings are made in a loop of unknown trip count");
-            note_help("give it a bound, --dim '%s<=64'", in(g->owner, 0) ? printable(g->owner->in[0]->name) : "trips");
+            note_help("give it a bound, --dim '%s<=64'", in(g->owner, 0) ? printable(option_quoted(g->owner->in[0]->name)) : "trips");
             return false;
         }
         if (iteration)

@@ -39,7 +39,7 @@ void bounds_help(Dim d)
 {
     EACH_SYMBOL (s, d)
         if (s->high == INT64_MAX) {
-            note_help("give it a bound, --dim '%s<=64'", printable(option_of(s)));
+            note_help("give it a bound, --dim '%s<=64'", printable(option_quoted(option_of(s))));
             vec_push(asked(), s);
         }
 }
@@ -74,9 +74,10 @@ static void collect_unbounded(Unbounded *u, const Value *v)
 static void put_option(Text *t, const char *option, Name name, const char *is, const char *value, char quote)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
-    const char *shown = printable(name);
+    const Name word = option_quoted(name);
+    const char *shown = printable(word);
     const bool quoted = *is != '=' || shown[strspn(shown, plain)];
-    if (strcmp(shown, name->s))
+    if (strcmp(shown, word->s))
         return;
     text_put(t, quoted ? " --%s %c" : " --%s ", option, quote);
     for (const char *s = shown; *s; s++)
@@ -95,7 +96,7 @@ static void help_inputs(Map *seen, const Value *v)
         return;
     map_put(seen, v, (void *)(uintptr_t)v);
     if (v->input >= 0 && v->form == TENSOR && v->shape->rank >= 0 && dim_high(shape_count(*v->shape)) <= SMALL)
-        note_help("or freeze the input that it comes from: --const %s=FILE.pb", printable(v->name));
+        note_help("or freeze the input that it comes from: --const %s=FILE.pb", printable(option_quoted(v->name)));
     for (int i = 0; v->def && i < v->def->n_in; i++)
         help_inputs(seen, v->def->in[i]);
 }
@@ -264,7 +265,7 @@ static void report_unbounded(const Symbol *s)
                                                          : "";
     error_at(place, "SHP-11", "the size '%s', known only at run time, has no bound",
              printable(s->why ? s->why : s->name));
-    note_help("give it a bound, --dim '%s<=64'", printable(option_of(s)));
+    note_help("give it a bound, --dim '%s<=64'", printable(option_quoted(option_of(s))));
     if (s->origin.kind == ORIGIN_ELEMENT)
         help_inputs(&seen, s->origin.value);
     for (int k = 0; s->origin.kind == ORIGIN_NODE && k < s->origin.node->n_in; k++)

@@ -1,5 +1,6 @@
 /* container_boundary.c - containers are replaced by their components at the boundaries of nested graphs and of the
  * model. */
+#include "base/options.h"
 #include "ir/ops.h"
 #include "passes/container.h"
 
@@ -216,7 +217,7 @@ static ContainerType *declared_map(Value *v, const TypeDesc *d)
         count = v->shape->dim[0];
     else {
         error_value(v, "TYP-05", "the map '%s' is given %d dimensions", printable(v->name), v->shape->rank);
-        note_help("say how many entries it has: --shape %s=N", printable(v->name));
+        note_help("say how many entries it has: --shape %s=N", printable(option_quoted(v->name)));
         return NULL;
     }
     ContainerType *b = ctype_new(MAP, d->of->elem);
@@ -260,7 +261,7 @@ static ContainerType *declared_ctype(Value *v, const TypeDesc *d)
             text_put(&sizes, ",D");
         error_value(v, "TYP-05", "the sequence '%s' has no bounds", printable(v->name));
         note_help("say how many elements it may have%s: --shape %s=N%s", sizes.n ? ", and their largest sizes" : "",
-                  printable(v->name), sizes.n ? sizes.s : "");
+                  printable(option_quoted(v->name)), sizes.n ? sizes.s : "");
         return NULL;
     }
     b->open = true;

@@ -1,5 +1,6 @@
 /* fold.c - constant folding: results are computed by running the node's kernel; as expressions, for integers that
  * depend on run-time sizes; or as splats. */
+#include "base/options.h"
 #include "ir/exec.h"
 #include "ir/loop.h"
 #include "ir/spatial.h"
@@ -333,7 +334,7 @@ int in_ints(Node *n, int i, int64_t *out, int max)
         if (!dim_is_const(d[e])) {
             error_node(n, "SEM-07", "input %d ('%s') must be known when the model is compiled", i,
                        printable(in(n, i)->name));
-            note_help("freeze it: --const %s=FILE.pb", printable(in(n, i)->name));
+            note_help("freeze it: --const %s=FILE.pb", printable(option_quoted(in(n, i)->name)));
             return -1;
         }
         out[e] = dim_value(d[e]);

@@ -430,7 +430,7 @@ static bool are_inputs_usable(Node *n)
             continue;
         if (v->shape->rank < 0 && !(n->op->flags & CONTROL)) {
             error_value(v, "IO-02", "the number of dimensions of '%s' is not known", printable(v->name));
-            note_help("give its shape: --shape %s=D,D,...", printable(v->name));
+            note_help("give its shape: --shape %s=D,D,...", printable(option_quoted(v->name)));
             v->poisoned = true;
             return false;
         }

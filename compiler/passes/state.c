@@ -12,31 +12,29 @@ SHARED_PART_IS(States, states);
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* Does n match the pattern, a name or one with a *? *text: the part that stands for the *. */
-static bool matches(Name n, const char *pattern, Name *text)
+/* *text: the part that stands for the *. */
+static bool matches(Name n, const Pattern *p, Name *text)
 {
-    const char *star = strchr(pattern, '*');
-    if (!star) {
-        *text = NULL;
-        return name_is(n, pattern);
-    }
-    const size_t head = (size_t)(star - pattern), tail = strlen(star + 1);
-    if (n->n < head + tail || memcmp(n->s, pattern, head) || memcmp(n->s + n->n - tail, star + 1, tail))
+    *text = NULL;
+    if (p->star < 0)
+        return name_is(n, p->text);
+    const char *end = p->text + p->star + 1;
+    const size_t head = (size_t)p->star, tail = strlen(end);
+    if (n->n < head + tail || memcmp(n->s, p->text, head) || memcmp(n->s + n->n - tail, end, tail))
         return false;
     *text = name_bytes(n->s + head, n->n - head - tail);
     return true;
 }
 
 /* The pattern with the text in place of its *. */
-static Name filled(const char *pattern, Name text)
+static Name filled(const Pattern *p, Name text)
 {
-    const char *star = strchr(pattern, '*');
-    if (!star || !text)
-        return name(pattern);
+    if (p->star < 0)
+        return name(p->text);
     Text t = {0};
-    text_bytes(&t, pattern, (size_t)(star - pattern));
+    text_bytes(&t, p->text, (size_t)p->star);
     text_bytes(&t, text->s, text->n);
-    text_put(&t, "%s", star + 1);
+    text_put(&t, "%s", p->text + p->star + 1);
     return name_bytes(t.s, t.n);
 }
 
@@ -73,8 +71,8 @@ static Value *partner(const Model *m, const struct StateOption *o, Value *y, Nam
 {
     Value *x = find_input(m, in);
     if (!x) {
-        error_value(y, "ARG-10", "--state %s=%s: the output '%s' has no input '%s'", o->out, o->in, printable(out),
-                    printable(in));
+        error_value(y, "ARG-10", "--state %s=%s: the output '%s' has no input '%s'", o->out.text, o->in.text,
+                    printable(out), printable(in));
         for (int i = 0; i < m->graph->in.n && i < 8; i++)
             note_help("input %d is '%s' %s", i, printable(m->graph->in.at[i]->name),
                       shape_text(*m->graph->in.at[i]->shape));
@@ -184,12 +182,12 @@ static void pair_by(Model *m, const struct StateOption *o)
     for (int i = 0; i < g->out.n;) {
         Name text, out = m->out.at[i];
         Value *y = g->out.at[i], *x;
-        if (!matches(out, o->out, &text)) {
+        if (!matches(out, &o->out, &text)) {
             i++;
             continue;
         }
         any = true;
-        if ((x = partner(m, o, y, out, filled(o->in, text))) == NULL) {
+        if ((x = partner(m, o, y, out, filled(&o->in, text))) == NULL) {
             i++;
             continue;
         }
@@ -199,7 +197,7 @@ static void pair_by(Model *m, const struct StateOption *o)
     }
     if (any)
         return;
-    error_at("", "ARG-10", "--state %s=%s: the model has no output '%s'", o->out, o->in, o->out);
+    error_at("", "ARG-10", "--state %s=%s: the model has no output '%s'", o->out.text, o->in.text, o->out.text);
     for (int i = 0; i < g->out.n && i < 8; i++)
         note_help("output %d is '%s' %s", i, printable(m->out.at[i]), shape_text(*g->out.at[i]->shape));
 }

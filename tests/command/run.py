@@ -7,6 +7,7 @@ import sys
 import time
 
 import messages
+import quoting
 from shared import HERE, ROOT, check, onnxcc, result, same
 
 
@@ -140,6 +141,7 @@ def main():
     documents(options)
     completions(options)
     messages.main()
+    quoting.main()
     return result()
 
 

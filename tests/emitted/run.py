@@ -15,6 +15,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import onnxruntime
+from onnx import helper
 
 from cache import kept
 from checks import check, counts
@@ -313,6 +314,39 @@ def stubs():
     check(p.returncode == 3 and "the file exists" in p.stderr and stub.read_text() == before, f"--custom-stub, again: {p.stderr}")
 
 
+def fields():
+    """Attributes of custom operators are fields of structs with name spaces of their own, whatever their names are."""
+    folder = WORK / "fields"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    words = ["mode", "a.b", "a-b", "a_b", "x0_dims", "int", "errno", "class", "x", "t", "p", "First", "m_First", "Second", "m_Second", "m_run", "m.x"]
+    attributes = {w: i + 1 for i, w in enumerate(words)}
+    nodes = [helper.make_node(op, ["x"], [op], domain="com.acme", **attributes) for op in ("First", "Second")]
+    info = [helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [2]) for n in ("x", "First", "Second")]
+    graph = helper.make_graph(nodes, "g", info[:1], info[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.acme", 1)], ir_version=8), folder / "m.onnx")
+    customs = [o for op in ("First", "Second") for o in ("--custom-op", f"com.acme.{op}")]
+    succeeds("fields", BUILD / "onnxcc", folder / "m.onnx", "-o", folder / "m.c", "--prefix", "m", *customs)
+    header = (folder / "m.h").read_text()
+    structs = {name: re.findall(r" (\w+)(?:\[\d+\])?;", body) for name, body in re.findall(r"struct (m_\w+) \{\n(.*?)\n\};", header, re.S)}
+    check(len(structs) == 2, f"fields: structs {list(structs)}")
+    for name, found in structs.items():
+        plain = [w for w in ("mode", "x", "t", "p", "First", "Second") if w not in found]
+        check(len(set(found)) == len(words) + 2 and not plain, f"fields: {name} has {found}, without {plain}")
+    values = [a.i for a in nodes[0].attribute]
+    text = '#include "m.h"\n' + "".join(
+        f"int {name}(const float *x0, float *y0, struct {name} p) {{ (void)x0; "
+        f"{' '.join(f'if (p.{f} != {i}) return {i};' for i, f in zip(values, found[2:]))} y0[0] = y0[1] = 1; return 0; }}\n"
+        for name, found in structs.items())
+    (folder / "functions.c").write_text(text)
+    so = folder / "m.so"
+    if succeeds("fields: C", "gcc", *STRICT, INCLUDE, f"-I{folder}", "-shared", "-fPIC", folder / "m.c", folder / "functions.c", "-o", so):
+        x = [np.zeros(2, np.float32) for _ in range(3)]
+        status = ctypes.CDLL(str(so)).m_run(*(ctypes.c_void_p(a.ctypes.data) for a in x))
+        check(status == 0, f"fields: an attribute has not its value: {status}")
+    succeeds("fields: C++", "g++", "-x", "c++", "-std=c++98", "-pedantic", "-Wno-long-long", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", folder / "m.h")
+
+
 def structs():
     """--struct: the same bits, through a struct of pointers and then sizes, in C and C++."""
     for name in (n for n in TABLE if n not in ("deep", "shallow")):
@@ -456,6 +490,7 @@ if not sys.argv[1:]:
     targets()
     structs()
     stubs()
+    fields()
     one_program()
     one_unit()
     constants()

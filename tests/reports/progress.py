@@ -42,6 +42,7 @@ def progress():
     lines = out.split(LINE)
     check(len(lines) > 2 and b"onnxcc: writing the constants, " in out and b"%" in out, f"progress: {out[:300]}")
     check(lines[-1] == b"" and not out.count(b"\n") and max(map(len, lines)) < 80, f"progress: the line stays: {out[-100:]}")
+    check(said("--quiet") == b"", "progress with --quiet")
     check(said(term="dumb") == b"", "progress on a terminal that cannot erase a line")
     p = subprocess.run([BUILD / "onnxcc", WORK / "long.onnx", "-o", "/dev/null", "--weights=inline"], capture_output=True, timeout=300)
     check(p.returncode == 0 and not p.stderr and not p.stdout, f"progress where there is no terminal: {p.stderr[:200]}")
