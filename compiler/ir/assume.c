@@ -142,7 +142,8 @@ void fail_when_run(Node *n, const char *what)
 
 bool require_index(Node *n, int64_t v, Dim axis, bool back)
 {
-    int64_t max = dim_high(axis);
+    const int64_t min = dim_low(axis), max = dim_high(axis);
+    n->unsure |= v >= min || v < (back ? -min : 0);
     if (v < max && v >= (back ? -max : 0))
         return true;
     Text t = {0};

@@ -50,9 +50,8 @@ struct Op {
     void (*named)(Node *n);
     /* 1 + the input whose elements the kernel checks at run time; 0: none */
     int checks;
-    /* Drops outputs without uses, before dead code is sought in n's subgraphs; needed: values and nodes that sizes in use are
-     * read from. */
-    void (*unread)(Node *n, const Map *needed);
+    /* Drops outputs without uses, before dead code is sought in n's subgraphs. */
+    void (*unread)(Node *n);
 };
 
 enum {

@@ -93,22 +93,14 @@ Dims stacked_sizes(const Node *n)
     return sizes;
 }
 
-static bool is_needed(Dim d, const Map *needed)
-{
-    EACH_SYMBOL (s, d)
-        if (map_get(needed, symbol_origin(s)))
-            return true;
-    return false;
-}
-
-void keep_stacked_sizes(Node *n, const Shape *slice, const Map *needed)
+void keep_stacked_sizes(Node *n, const Shape *slice)
 {
     const Attr *before = node_attr(n, "dims");
     VEC(int64_t) dims = {0};
     for (int i = 0; before && i < before->n; i++)
         vec_push(&dims, before->ints[i]);
     for (int k = 0; k < slice->rank; k++)
-        if (is_needed(slice->dim[k], needed))
+        if (dim_varies_in(slice->dim[k], n))
             vec_push(&dims, slice->dim[k].v);
     if (dims.n)
         attr_set_ints(n, "dims", dims.n, dims.at);

@@ -16,8 +16,7 @@ void symbols_end(const Node *n);
  * agree. For an output that was dropped, but whose size is used, they are the loop's attribute `dims`. */
 typedef VEC(Dim) Dims;
 Dims stacked_sizes(const Node *n);
-/* Keeps in `dims` those sizes of a dropped scan output's slice that others use; needed: where these come from. */
-void keep_stacked_sizes(Node *n, const Shape *slice, const Map *needed);
+void keep_stacked_sizes(Node *n, const Shape *slice); /* of a dropped scan output: the slices must be alike, still */
 
 void node_symbols(const Node *n, void (*visit)(Symbol *, void *),
                   void *arg); /* the symbols that the code of a bound node uses */

@@ -154,9 +154,8 @@ static void if_infer(Node *n)
 static Graph *branch_of(const Node *n, int k) { return node_attr(n, k ? "else_branch" : "then_branch")->g; }
 
 /* Drops results that are unused, or known as expressions over sizes. */
-static void if_unread(Node *n, const Map *needed)
+static void if_unread(Node *n)
 {
-    (void)needed;
     int kept = 0;
     for (int i = 0; i < n->n_out; i++) {
         Value *v = n->out[i];
@@ -607,7 +606,7 @@ static void loop_bind(Node *n)
 }
 
 /* Drops unused scan outputs. */
-static void loop_unread(Node *n, const Map *needed)
+static void loop_unread(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
     int kept = n->n_in - 2;
@@ -618,7 +617,7 @@ static void loop_unread(Node *n, const Map *needed)
             n->out[kept] = v;
             v->def_i = kept++;
         } else if (v) {
-            keep_stacked_sizes(n, g->out.at[k + 1]->shape, needed);
+            keep_stacked_sizes(n, g->out.at[k + 1]->shape);
             v->def = NULL;
         }
     }

@@ -34,7 +34,7 @@ static void need_sizes(Map *needed, const Value *v)
 static bool checks_values(const Node *n)
 {
     const Value *v = n->op->checks ? in(n, n->op->checks - 1) : NULL;
-    return n->op->flags & STOPS || n->fails || (v && !v->data);
+    return n->op->flags & STOPS || n->fails || n->unsure || (v && !v->data) || stacked_sizes(n).n;
 }
 
 typedef struct Stops {
@@ -116,7 +116,7 @@ static void sweep(Graph *g, void *arg)
             continue;
         }
         if (n->op->unread)
-            n->op->unread(n, needed);
+            n->op->unread(n);
         EACH_IN (v, n)
             need_sizes(needed, v);
         EACH_OUT (v, n)
