@@ -64,7 +64,8 @@ void help_freeze(const Value *condition)
             continue;
         map_put(&seen, s.v, &seen);
         if (s.v->input >= 0 && !type_is_float(s.v->type))
-            note_help("the branch can be chosen at compile time: --const %s=FILE.pb", printable(option_quoted(s.v->name)));
+            note_help("the branch can be chosen at compile time: --const %s=FILE.pb",
+                      printable(option_quoted(s.v->name)));
         for (int i = n && s.depth <= DEEPEST ? n->n_in : 0; i-- > 0;)
             if (n->in[i])
                 vec_push(&todo, ((struct Step){n->in[i], s.depth + 1}));

@@ -76,7 +76,8 @@ bool text_output(Node *n, int i, Dim bytes)
         Symbol *iteration = iteration_of(g);
         if (iteration && iteration->high == INT64_MAX) {
             error_node(n, "SHP-11", "strings are made in a loop of unknown trip count");
-            note_help("give it a bound, --dim '%s<=64'", in(g->owner, 0) ? printable(option_quoted(g->owner->in[0]->name)) : "trips");
+            note_help("give it a bound, --dim '%s<=64'",
+                      in(g->owner, 0) ? printable(option_quoted(g->owner->in[0]->name)) : "trips");
             return false;
         }
         if (iteration)
