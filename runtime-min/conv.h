@@ -66,13 +66,18 @@ TILE_EPILOGUE(CONV_EPILOGUE, EPI)
 #define CONV_EPILOGUE NULL
 KERNEL void FN(conv_pack)(const f32 *restrict w, f32 *restrict y, struct conv_pack p)
 {
-    idx i = 0;
+    /* In blocks that are adjacent in w: the rows of a panel are often a power of two apart, and displace each other. */
+    const idx block_t = p.w_tap == 1 ? TILE_PANEL : 1, block_c = p.w_tap == 1 ? 1 : TILE_PANEL;
     for (idx g = 0; g < p.group; g++)
-        for (idx o = 0; o < p.cout; o += TILE_PANEL)
-            for (idx t = 0; t < p.taps; t++)
-                for (idx c = 0; c < p.cin; c++)
-                    for (idx j = o; j < o + TILE_PANEL; j++, i++)
-                        y[i] = w[(g * p.cout + (j < p.cout ? j : p.cout - 1)) * p.w_out + c * p.w_in + t * p.w_tap];
+        for (idx o = 0; o < p.cout; o += TILE_PANEL, y += p.taps * p.cin * TILE_PANEL)
+            for (idx t0 = 0; t0 < p.taps; t0 += block_t)
+                for (idx c0 = 0; c0 < p.cin; c0 += block_c)
+                    for (idx j = 0; j < TILE_PANEL; j++) {
+                        const idx k = g * p.cout + (o + j < p.cout ? o + j : p.cout - 1);
+                        for (idx t = t0; t < t0 + block_t && t < p.taps; t++)
+                            for (idx c = c0; c < c0 + block_c && c < p.cin; c++)
+                                y[(t * p.cin + c) * TILE_PANEL + j] = w[k * p.w_out + c * p.w_in + t * p.w_tap];
+                    }
 }
 REGISTER_KERNEL(conv_pack, 2, 1, 0)
 #endif

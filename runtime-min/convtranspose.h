@@ -139,17 +139,18 @@ KERNEL void FN(conv_transpose_pack)(const f32 *restrict w, f32 *restrict y, stru
         struct conv_phase f[3];
         for (int a = 0; a < 3; a++)
             f[a] = conv_phase(at[a], p.kernel[a], p.stride[a], p.dilation[a]);
-        const idx some = f[0].taps * f[1].taps * f[2].taps;
-        for (idx i = 0; i < p.group * panels * some * p.cin * TILE_PANEL; i++) {
-            const idx o = i / (some * p.cin * TILE_PANEL) % panels * TILE_PANEL + i % TILE_PANEL;
-            const idx g = i / (panels * some * p.cin * TILE_PANEL), c = i / TILE_PANEL % p.cin;
-            const idx t = i / (p.cin * TILE_PANEL) % some;
-            const idx d = f[0].last - t / (f[1].taps * f[2].taps) * f[0].every;
-            const idx h = f[1].last - t / f[2].taps % f[1].taps * f[1].every,
-                      v = f[2].last - t % f[2].taps * f[2].every;
-            *y++ = w[((g * p.cin + c) * p.cout + (o < p.cout ? o : p.cout - 1)) * taps +
-                     (d * p.kernel[1] + h) * p.kernel[2] + v];
-        }
+        for (idx g = 0; g < p.group; g++)
+            for (idx o = 0; o < panels * TILE_PANEL; o += TILE_PANEL)
+                for (idx d = 0; d < f[0].taps; d++)
+                    for (idx h = 0; h < f[1].taps; h++)
+                        for (idx v = 0; v < f[2].taps; v++) {
+                            const idx z = f[0].last - d * f[0].every, r = f[1].last - h * f[1].every,
+                                      s = f[2].last - v * f[2].every;
+                            const f32 *from = w + g * p.cin * p.cout * taps + (z * p.kernel[1] + r) * p.kernel[2] + s;
+                            for (idx c = 0; c < p.cin; c++, from += p.cout * taps)
+                                for (idx k = o; k < o + TILE_PANEL; k++)
+                                    *y++ = from[(k < p.cout ? k : p.cout - 1) * taps];
+                        }
     }
 }
 REGISTER_KERNEL(conv_transpose_pack, 2, 1, 0)

@@ -1,12 +1,14 @@
 """Builds the samples and runs them: filetype on files of known type, vad on speech between known silences, generate beside ONNX
-Runtime. Prints what is wrong, then "samples: N passed, N failed"."""
+Runtime, train until it reads digits. Prints what is wrong, then "samples: N passed, N failed"."""
 import os
 import pathlib
 import random
+import re
 import struct
 import subprocess
 import sys
 import wave
+import xml.etree.ElementTree as xml
 
 import numpy as np
 import onnxruntime
@@ -149,9 +151,28 @@ def test_generate():
     check("int lm_run(struct lm_state *state, const int64_t *input_ids, float *logits, struct lm_sizes *sizes);" in header, header[-900:])
 
 
+# ---- train: more than 97 % of the digits that are held out, and a curve that falls
+
+def test_train():
+    program, curve = build("train"), WORK / "train" / "loss.svg"
+    said = [subprocess.run([program, "10", seed, curve], capture_output=True, text=True) for seed in ("1", "2", "1")]
+    check(said[0].stdout == said[2].stdout != said[1].stdout, "train: the seed does not decide")
+    for p in said:
+        right, of = map(int, re.findall(r"(\d+) of (\d+) held-out", p.stdout)[0])
+        check(p.returncode == 0 and right > 0.97 * of, f"train: {p.stdout[-200:]} {p.stderr}")
+        check(p.stdout.count("epoch ") == 10 and "epoch 10 of 10" in p.stdout, f"train: {p.stdout}")
+    line = next(e for e in xml.parse(curve).iter() if e.tag.endswith("polyline")).get("points").split()
+    y = [float(point.split(",")[1]) for point in line]
+    check(len(y) == 10 and y[0] == 20 and y[-1] > 300, f"train: the curve is {line}")     # down the page
+    p = subprocess.run([program, "1", "1", "/nowhere/loss.svg"], capture_output=True, text=True)
+    check(p.returncode == 1 and "/nowhere/loss.svg" in p.stderr, f"train: {p.stderr}")
+    check(subprocess.run([program, "0"], capture_output=True).returncode == 2, "train: no epochs")
+
+
 WORK.mkdir(parents=True, exist_ok=True)
 test_filetype()
 test_vad()
 test_generate()
+test_train()
 print(f"samples: {counts[True]} passed, {counts[False]} failed")
 sys.exit(counts[False] > 0)

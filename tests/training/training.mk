@@ -1,7 +1,10 @@
-# Training models as C, step by step beside numpy; saved states; new values computed in place; random numbers as state.
+# Training models as C, step by step beside numpy; saved states; new values computed in place; random numbers as state;
+# samples/train's network and its tool, beside numpy.
 # Parts: passes/training, ops/random, ops/entry, emit/emit_training, memory/share.
 TESTS += training
 test-training: setup all
 	@B=$(abspath $(B)) $(PYTHON) tests/training/run.py
 	@B=$(abspath $(B)) $(PYTHON) tests/training/draws.py
+	@B=$(abspath $(B)) $(PYTHON) tests/training/written.py
+	@B=$(abspath $(B)) ONNXCC_CACHE=$(CACHE) $(PYTHON) tests/training/digits.py
 .PHONY: test-training
