@@ -172,8 +172,8 @@ static void check_ir(Model *m, const onnx_ModelProto *proto)
     } else if (m->ir_version < 0 || m->ir_version > NEWEST_IR)
         error_at("ir_version", "VER-03",
                  m->ir_version < 0 ? "IR version %lld does not exist"
-                                   : "IR version %lld is newer than the newest supported one (14)",
-                 (long long)m->ir_version);
+                                   : "IR version %lld is newer than the newest supported one (%d)",
+                 (long long)m->ir_version, NEWEST_IR);
     stop_on_errors();
     m->imports = read_imports(&proto->opset_import, NULL);
     if (m->ir_version < 3 && proto->opset_import.n)
