@@ -205,6 +205,7 @@ static void set_training(const char *value) { opt()->training = !value; }
 static void set_ticks(const char *s) { opt()->ticks = s; }
 static void set_profile(const char *value) { opt()->profile = !value; }
 static void set_check(const char *value) { opt()->check = !value; }
+static void set_expand_weights(const char *value) { opt()->expand_weights = !value; }
 static void set_no_banner(const char *value) { opt()->no_banner = !value; }
 
 static double tolerance_option(const char *s, const char *option)

@@ -32,7 +32,7 @@ typedef struct Options {
     const char *custom_stub; /* a file to start from; NULL: none */
     const char *ticks;       /* a file of ticks for the report; NULL: none */
     const char *depend;      /* the dependency file; NULL: none */
-    bool as_struct, single, verbose, quiet, strict, profile, check, no_banner, training;
+    bool as_struct, single, verbose, quiet, strict, profile, check, no_banner, training, expand_weights;
     bool on_disk; /* the model is a file that can be read again */
     VEC(struct DimOption {
         const char *name;

@@ -67,7 +67,7 @@ static void put_command(Text *t)
     text_put(t, "%s", opt()->training ? " --training" : "");
     text_put(t, "%s%s%s", opt()->as_struct ? " --struct" : "", opt()->single ? " --single" : "",
              opt()->no_banner ? " --no-banner" : "");
-    text_put(t, "%s", opt()->profile ? " --profile" : "");
+    text_put(t, "%s%s", opt()->profile ? " --profile" : "", opt()->expand_weights ? " --expand-weights" : "");
 }
 
 const char *banner(const Model *m)

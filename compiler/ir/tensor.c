@@ -76,6 +76,7 @@ Tensor *tensor_view(const Tensor *t, Shape s)
         y->data = NULL;
     y->owned = y->pinned = false;
     y->copy = NULL;
+    y->origin = NULL;
     y->hash = 0;
     return y;
 }

@@ -24,6 +24,7 @@ typedef struct Tensor {
     int thunk_out;    /* lazy: the index of its output of */
     Node *thunk;      /* ... the node that computes it when needed (folding of large constants) */
     int runs;         /* ... and the number of node runs that this takes */
+    Node *origin;     /* a copy of the node that it was folded from, of some that weights come from; or NULL */
     void *copy;       /* data for kernels, if data itself is unaligned or a splat; see tensor_data */
     uint64_t hash;
 } Tensor;

@@ -9,6 +9,7 @@
 #include "conv.h"
 #include "convtranspose.h"
 #include "depthwise.h"
+#include "stored.h"
 
 /* Values of the attribute `pack`, which layout adds with the others that describe the original weights. */
 enum { PACK_NONE, PACK_PANELS, PACK_DEPTHWISE };
@@ -114,7 +115,12 @@ static void pack_weights(Node *n, const Conv *c)
     for (int a = 0; a < k; a++)
         kernel[a] = c->w.kernel[3 - k + a];
     attr_set_ints(n, "kernel_shape", k, kernel);
-    if (w->data && w->data->splat) {
+    const int64_t taps = c->w.kernel[0] * c->w.kernel[1] * c->w.kernel[2];
+    const Panels panels = {c->group, c->cout, c->cin, taps, c->cin * taps, taps, 1};
+    Value *expanded = c->transposed || pack == PACK_DEPTHWISE || !w->data ? NULL : expanded_panels(n, w, &panels);
+    if (expanded)
+        node_set_in(n, 1, expanded);
+    else if (w->data && w->data->splat) {
         Shape s = shape_list(1, D(TILE_PANEL));
         node_set_in(n, 1, value_const(n->graph, tensor_new_fill(F32, s, w->data->data)));
         attr_set_int(n, "splat", 1);

@@ -1,11 +1,14 @@
 /* matmul.c - MatMul and Gemm: both become onnxcc.Product, a product of matrices with a bias. */
 #include <math.h>
 
+#include "base/options.h"
 #include "ir/call.h"
 #include "ir/remark.h"
 #include "passes/infer.h"
 #include "conv.h"
+#include "coded.h"
 #include "matmul.h"
+#include "stored.h"
 
 enum { AXES = 4, COLUMNS = 64, CACHE = 400000, FEW_ROWS = 12 };
 
@@ -125,8 +128,32 @@ static void product_infer(Node *n)
 
 #define DIMS4(a) {(a)[0], (a)[1], (a)[2], (a)[3]}
 
+/* Weights that stay as they are stored. */
+static void bind_coded(Node *n, const Product *p, const Coded *c)
+{
+    enum { EXPANDED = 64, FEWEST = 32 }; /* k at a time */
+    Dim m = shape_product(p->a, 0, p->a.rank - 1);
+    const bool wide = opt()->target->vector > 4 && !dim_is(m, 1); /* vectors expand a single row in registers */
+    const int64_t columns = wide ? COLUMNS : TILE_PANEL, chunk = wide ? EXPANDED : FEWEST;
+    const int64_t depth = CACHE / COLUMNS / 4;
+    BIND_ARGS(n, dense_coded, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, in(n, 3), in(n, 4), out(n, 0)),
+              .m = m, .n = p->n, .k = p->k, .x_pitch = p->k, .y_pitch = p->n, .r_pitch = p->n, .kind = D(c->kind),
+              .scales = D(c->scales), .zeros = D(c->zeros), .rows = D(c->rows), .block = D(c->block),
+              .blocks = D(c->blocks), .columns = D(columns), .chunk = D(chunk), .depth = D(depth),
+              .scale_all = c->scale_all, .zero_all = c->zero_all, .lo = -__builtin_inf(), .hi = __builtin_inf());
+    Dim floats = D(chunk * columns);
+    if (dim_value(p->k) > depth)
+        floats = dim_add(floats, dim_mul(m, D(columns)));
+    bind_scratch(n, dim_mul(D(4), floats));
+}
+
 static void bind_dense(Node *n, const Product *p)
 {
+    Coded coded;
+    if (coded_read(n, &coded)) {
+        bind_coded(n, p, &coded);
+        return;
+    }
     Dim m = shape_product(p->a, 0, p->a.rank - 1);
     int64_t columns = dim_value(p->n), k = dim_value(p->k), pass = columns;
     if (k * columns * 4 > CACHE && k * 4 * COLUMNS < CACHE)
@@ -198,10 +225,16 @@ static bool has_weights(Node *n, Product *p)
 static void product_layout(Node *n)
 {
     Product p;
+    Coded coded;
     Value *b = in(n, 1);
     if (!has_weights(n, &p))
         return;
-    if (b->data->splat) {
+    const int64_t k = dim_value(p.k), columns = dim_value(p.n);
+    const Panels panels = {1, columns, k, 1, p.trans_b ? k : 1, p.trans_b ? 1 : columns, 0};
+    if (coded_panels(n, b, &panels, &coded)) {
+        node_set_inputs(n, 5, (Value *[]){in(n, 0), coded.w, in(n, 2), coded.scale, coded.zero});
+        coded_keep(n, &coded);
+    } else if (b->data->splat) {
         Tensor *panel = tensor_new_fill(F32, shape_list(1, D(TILE_PANEL)), b->data->data);
         node_set_in(n, 1, value_const(n->graph, panel));
         attr_set_int(n, "splat", 1);
@@ -346,8 +379,11 @@ static const Op matmul_ops[] = {
     {"Gemm", 13, "A:T B:T C?:T -> Y:T", "T=FB|" NUMBERS, GEMM, .expand = gemm_expand, .compatible = "11 T=F|" NUMBERS},
     {"Gemm", 9, "A:T B:T C:T -> Y:T", "T=F|" NUMBERS, GEMM, .expand = gemm_expand,
      .compatible = "7 T=F; 6 T=F / " GEMM " broadcast:int=0; 1 T=F / " GEMM " broadcast:int=0"},
-    {"Product", 1, "a:T b:T bias?:T -> y:T", "T=FB|" NUMBERS, "trans_a:int=0 trans_b:int=0", product_infer,
-     product_bind, .flags = EPILOGUE, .domain = "onnxcc", .layout = product_layout, .fold_scale = product_fold_scale},
+    {"Product", 1, "a:T b:W bias?:T scale?:S zero?:Z -> y:T",
+     "T=FB|" NUMBERS " W=FB|" NUMBERS "|uint8|uint16 S=float|float16|bfloat16|float8e8m0 "
+     "Z=float|float16|bfloat16|float8e8m0|uint8|uint16",
+     "trans_a:int=0 trans_b:int=0", product_infer, product_bind, .flags = EPILOGUE, .domain = "onnxcc",
+     .layout = product_layout, .fold_scale = product_fold_scale},
     {"ProductPack", 1, "b:T -> y:T", "T=float", "trans_b:int=0", pack_infer, pack_bind, .domain = "onnxcc"},
 };
 OPS(matmul_ops);

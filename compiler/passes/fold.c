@@ -220,6 +220,40 @@ static bool can_fold(const Node *n)
     return true;
 }
 
+/* A copy of n that outlives it. */
+static Node *copied(const Node *n)
+{
+    Node *c = memcpy(NEW(Node), n, sizeof *n);
+    c->in = memcpy(NEWS(Value *, n->n_in), n->in, sizeof *n->in * (size_t)n->n_in);
+    c->out = memcpy(NEWS(Value *, n->n_out), n->out, sizeof *n->out * (size_t)n->n_out);
+    c->attr = NEWS(Attr, n->n_attr);
+    if (n->n_attr)
+        memcpy(c->attr, n->attr, sizeof *n->attr * (size_t)n->n_attr);
+    c->prev = c->next = NULL;
+    c->use = NULL;
+    EACH_IN (v, n)
+        v->pinned = true;
+    EACH_OUT (v, n)
+        v->pinned = true;
+    return c;
+}
+
+/* Records where the numbers in n's result come from, if those could be stored in fewer bytes. */
+static void keep_origin(const Node *n)
+{
+    enum { FEW = 256 };
+    Value *y = n->out[0];
+    const bool elementwise = n->op->pointwise || n->op->flags & ELEMENTWISE;
+    if (opt()->expand_weights || n->n_out != 1 || (y->type != F32 && y->type != I32) || y->data->origin ||
+        y->data->splat || !(elementwise || n->op->flags & (MOVES | VIEW)) || tensor_count(y->data) < FEW)
+        return;
+    bool narrow = false;
+    EACH_IN (v, n)
+        narrow |= v->data && !v->data->symbolic && (v->data->origin || (v->type != STR && type_bits(v->type) < 32));
+    if (narrow)
+        y->data->origin = y->data->thunk && y->data->thunk->op == n->op ? y->data->thunk : copied(n);
+}
+
 /* Folds a view of a constant with a known shape, even if its shape input is not constant: that one is checked at run
  * time. */
 static bool fold_view(Node *n)
@@ -230,6 +264,8 @@ static bool fold_view(Node *n)
         return false;
     y->data = tensor_view(x->data, *y->shape);
     y->data->type = y->type; /* BitCast: another type with the same bits */
+    if (x->type == y->type)
+        keep_origin(n);
     return true;
 }
 
@@ -280,25 +316,18 @@ void fold(Node *n)
     const int runs = runs_for(n);
     if (bytes <= EAGER_BYTES || runs > MAX_RUNS || is_doubtful(n)) {
         run_node(n);
+        if (out(n, 0) && out(n, 0)->data)
+            keep_origin(n);
         return;
     }
-    Node *thunk = memcpy(NEW(Node), n, sizeof *n); /* runs when the bytes are needed, and again after tensor_drop */
-    thunk->in = memcpy(NEWS(Value *, n->n_in), n->in, sizeof *n->in * (size_t)n->n_in);
-    thunk->out = memcpy(NEWS(Value *, n->n_out), n->out, sizeof *n->out * (size_t)n->n_out);
-    thunk->attr = NEWS(Attr, n->n_attr);
-    if (n->n_attr)
-        memcpy(thunk->attr, n->attr, sizeof *n->attr * (size_t)n->n_attr);
-    thunk->prev = thunk->next = NULL;
-    thunk->use = NULL;
-    EACH_IN (v, n)
-        v->pinned = true;
+    Node *thunk = copied(n); /* runs when the bytes are needed, and again after tensor_drop */
     EACH_OUT (v, n) {
-        v->pinned = true;
         v->data = tensor_lazy(v->type, *v->shape);
         v->data->thunk = thunk;
         v->data->thunk_out = v->def_i;
         v->data->runs = runs;
     }
+    keep_origin(n);
 }
 
 /* ---- inputs that determine sizes --------------------------------------------------------------------------------- */

@@ -1,0 +1,437 @@
+/* stored.c - constant weights that stay as the model stores them: what folding computed from codes, zero points and scales
+ * by subtraction, multiplication, conversion and moves, is traced back to them, and they are packed in the order in which
+ * the float weights would be. */
+#include "stored.h"
+
+#include "base/options.h"
+#include "ir/call.h"
+#include "ir/exec.h"
+#include "passes/infer.h"
+#include "coded.h"
+
+enum { FEW = 256 }; /* elements: fewer are expanded */
+
+/* ---- where weights come from ------------------------------------------------------------------------------------- */
+
+/* v = (x - zero) * scale, in floats; zero and scale broadcast to x, which has v's shape; NULL: 0, 1. */
+typedef struct Affine {
+    Value *x, *zero, *scale;
+} Affine;
+
+static bool is_one(const Value *v) { return v->data->splat || tensor_count(v->data) == 1; }
+static bool is_code(Type t) { return type_bits(t) < 32 && t != B8 && t != F8E8M0 && type_arith(t) != NO_TYPE; }
+static bool is_op(const Node *n, const char *domain, const char *op)
+{
+    return !strcmp(n->op->name, op) && !strcmp(n->op->domain ? n->op->domain : "", domain);
+}
+
+static bool read_linear(Node *at, Value *v, Affine *l);
+
+static bool known(const Value *v) { return v && v->data && !v->data->symbolic; }
+
+static bool read_dequantize(const Node *n, Affine *l)
+{
+    *l = (Affine){in(n, 0), in(n, 2), in(n, 1)};
+    if (l->zero && is_one(l->zero) && tensor_get(l->zero->data, 0) == 0 && type_is_int(l->zero->type))
+        l->zero = NULL;
+    return is_code(l->x->type) && (!l->zero || type_is_int(l->zero->type) == type_is_int(l->x->type));
+}
+
+/* n moves elements of its first input alone. */
+static bool moves_one(const Node *n)
+{
+    if (!(n->op->flags & (MOVES | VIEW)) || n->n_out != 1)
+        return false;
+    for (int i = 1; i < n->n_in && !(n->op->flags & VIEW); i++)
+        if (n->in[i] && op_moves_input(n, i))
+            return false;
+    return true;
+}
+
+/* v, expanded to the shape s and moved as n moves its first input. */
+static Value *moved(Node *at, const Node *n, Value *v, const Shape *s)
+{
+    if (!v || is_one(v))
+        return v;
+    if (!shape_same(*v->shape, *s))
+        v = inferred(make(at, "Expand", 2, v, make_dims(at, s->rank, s->dim)));
+    Value **ins = NEWS(Value *, n->n_in);
+    for (int i = 0; i < n->n_in; i++)
+        ins[i] = i ? n->in[i] : v;
+    Node *m = node_new(at->graph, n->op->domain ? name_format("%s.%s", n->op->domain, n->op->name)->s : n->op->name,
+                       n->n_in, ins, 1);
+    m->op = n->op;
+    for (int k = 0; k < n->n_attr; k++)
+        attr_set(m, n->attr[k]);
+    if (n->op->flags & VIEW)
+        set_out(m, 0, v->type, *n->out[0]->shape);
+    node_insert(m, at);
+    return inferred(m->out[0]);
+}
+
+static bool read_moved(Node *at, const Node *n, Affine *l)
+{
+    if (!read_linear(at, n->in[0], l))
+        return false;
+    const Shape *s = l->x->shape;
+    l->x = moved(at, n, l->x, s);
+    l->zero = moved(at, n, l->zero, s);
+    l->scale = moved(at, n, l->scale, s);
+    return known(l->x) && (!l->zero || known(l->zero)) && (!l->scale || known(l->scale));
+}
+
+static bool read_linear(Node *at, Value *v, Affine *l)
+{
+    const Node *n = known(v) ? v->data->origin : NULL;
+    *l = (Affine){v, NULL, NULL};
+    if (!known(v) || v->data->splat)
+        return false;
+    if (is_code(v->type))
+        return true;
+    if (!n || (v->type != F32 && v->type != I32))
+        return false;
+    if (is_op(n, "onnxcc", "Dequantize"))
+        return read_dequantize(n, l) && shape_same(*l->x->shape, *v->shape);
+    if (moves_one(n))
+        return read_moved(at, n, l);
+    if (n->n_in < 1 || !n->in[0] || !read_linear(at, n->in[0], l) || !shape_same(*l->x->shape, *v->shape))
+        return false;
+    if (is_op(n, "", "Cast")) /* of integers, which it does not change */
+        return !l->scale && (v->type == F32 || (type_is_int(l->x->type) && (!l->zero || type_is_int(l->zero->type))));
+    if (is_op(n, "", "Sub") && !l->zero && !l->scale) {
+        l->zero = n->in[1];
+        return known(l->zero);
+    }
+    if (is_op(n, "", "Mul") && !l->scale && v->type == F32) {
+        l->scale = n->in[1];
+        return known(l->scale);
+    }
+    return false;
+}
+
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
+
+typedef union Lane {
+    float f;
+    int32_t i;
+    uint32_t u;
+} Lane;
+
+/* The work of packing: a column is all inputs of one output, tap after tap. */
+typedef struct Pack {
+    const Panels *p;
+    Affine l;
+    int64_t k, panels;
+    int bits, each; /* of a code; codes in one element of storage */
+    Type type;      /* codes are of it, less `base` */
+    int64_t base;
+} Pack;
+
+/* The elements of a column of v, which broadcasts to the codes, as numbers of its arithmetic type. */
+static void column_of(const Pack *q, const Value *v, int64_t group, int64_t out, Lane *to)
+{
+    const Panels *p = q->p;
+    const void *bytes = tensor_data(v->data);
+    for (int64_t t = 0; t < p->taps; t++)
+        elements_load(v->type, bytes, (group * p->cout + out) * p->w_out + t * p->w_tap, p->w_in, p->cin,
+                      to + t * p->cin);
+}
+
+static void as_floats(Type t, int64_t n, Lane *v)
+{
+    for (int64_t i = 0; i < n; i++)
+        v[i].f = type_is_float(t) ? v[i].f : type_arith(t) == I32 ? (float)v[i].i : (float)v[i].u;
+}
+
+/* v, or its first element if all are equal. */
+static Value *one_of(Value *v)
+{
+    if (!v || is_one(v))
+        return v;
+    const unsigned char *bytes = tensor_data(v->data);
+    const size_t width = (size_t)(type_bits(v->type) + 7) / 8, size = tensor_size(v->data);
+    const bool same = type_bits(v->type) % 8 == 0 && !memcmp(bytes, bytes + width, size - width);
+    return same ? value_const(v->graph, tensor_new_fill(v->type, shape_list(0), bytes)) : v;
+}
+
+static float single(const Value *v, float otherwise) { return v ? (float)tensor_get(v->data, 0) : otherwise; }
+
+static bool per_block(const Value *v) { return v && !is_one(v); }
+
+static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
+
+/* The largest block of k in which v and what gave `block` do not change; 0: neither ever does. */
+static int64_t block_of(const Pack *q, const Value *v, int64_t block)
+{
+    Lane *a = big_alloc((size_t)q->k * sizeof *a);
+    for (int64_t g = 0; g < q->p->group && block != 1; g++)
+        for (int64_t o = 0; o < q->p->cout && block != 1; o++) {
+            column_of(q, v, g, o, a);
+            for (int64_t k = 1; k < q->k; k++)
+                if (a[k].u != a[k - 1].u)
+                    block = gcd(block, k);
+        }
+    big_free(a);
+    return block;
+}
+
+/* Are the numbers of v's blocks exact as t? */
+static bool fits_type(const Pack *q, const Value *v, int64_t block, Type t)
+{
+    bool fits = true;
+    Lane *a = big_alloc((size_t)q->k * sizeof *a);
+    for (int64_t g = 0; g < q->p->group && fits; g++)
+        for (int64_t o = 0; o < q->p->cout && fits; o++) {
+            column_of(q, v, g, o, a);
+            as_floats(v->type, q->k, a);
+            for (int64_t i = 0; i < q->k && fits; i += block) {
+                unsigned char code[8] = {0};
+                Lane back;
+                elements_store(t, code, 0, 1, 1, &a[i]);
+                elements_load(t, code, 0, 1, 1, &back);
+                fits = a[i].u == back.u;
+            }
+        }
+    big_free(a);
+    return fits;
+}
+
+/* How v's scales or zero points are stored: exactly, in the fewest bytes. */
+static int64_t stored_as(const Pack *q, const Value *v, int64_t block, Type *t)
+{
+    static const Type types[] = {F8E8M0, F16, BF16};
+    static const int kinds[] = {CODED_E8M0, CODED_F16, CODED_BF16};
+    for (int i = 0; i < 3; i++)
+        if (fits_type(q, v, block, *t = types[i]))
+            return kinds[i];
+    *t = F32;
+    return CODED_F32;
+}
+
+static bool code_range(const Value *v, int64_t *low, int64_t *high)
+{
+    enum { SOME = 1024 };
+    Lane a[SOME];
+    const int64_t n = tensor_count(v->data);
+    const void *bytes = tensor_data(v->data);
+    if (!type_is_int(v->type) || type_bits(v->type) > 32)
+        return false;
+    for (int64_t at = 0; at < n; at += SOME) {
+        const int64_t some = n - at < SOME ? n - at : SOME;
+        elements_load(v->type, bytes, at, 1, some, a);
+        for (int64_t i = 0; i < some; i++) {
+            const int64_t x = type_arith(v->type) == I32 ? a[i].i : (int64_t)a[i].u;
+            *low = x < *low ? x : *low;
+            *high = x > *high ? x : *high;
+        }
+    }
+    return true;
+}
+
+static const Type kind_types[] = {U2,   U4,     F4E2M1, I8,       U8,         I16,    U16,       F16,
+                                  BF16, F6E2M3, F6E3M2, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ};
+_Static_assert(sizeof kind_types / sizeof *kind_types == CODED_COUNT, "a type for each kind");
+
+/* Are v's numbers integers, although it may be of floats? *t: as integers. */
+static Value *as_integers(Node *n, Value *v)
+{
+    if (type_is_int(v->type))
+        return v;
+    const int64_t count = tensor_count(v->data);
+    for (int64_t i = 0; i < count; i++) {
+        const double x = tensor_get(v->data, i);
+        if (!(x > -65536 && x < 65536) || x != (double)(int64_t)x)
+            return NULL;
+    }
+    return inferred(make_cast(n, v, I32));
+}
+
+/* Chooses how codes, and zero points per block, are stored. */
+static void choose_kind(Node *n, Pack *q, Coded *c)
+{
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    Value *zero = q->l.zero;
+    q->type = q->l.x->type;
+    if (code_range(q->l.x, &low, &high)) {
+        int64_t all_low = low, all_high = high;
+        Value *whole = per_block(zero) ? as_integers(n, zero) : NULL;
+        if (whole && code_range(whole, &all_low, &all_high) && all_high - all_low < 256) {
+            q->l.zero = whole;
+            low = all_low, high = all_high;
+            c->zeros = CODED_SAME;
+        }
+        const bool movable = !zero || c->zeros == CODED_SAME || (is_one(zero) && as_integers(n, zero));
+        q->base = movable && high - low < 16 ? low : 0;
+        high -= q->base;
+        low -= q->base;
+        q->type = low < 0      ? (low < -128 || high > 127 ? I16 : I8)
+                  : high < 4   ? U2
+                  : high < 16  ? U4
+                  : high < 256 ? (high > 127 || type_arith(q->l.x->type) == U32 ? U8 : I8)
+                               : U16;
+    }
+    while (kind_types[c->kind] != q->type)
+        c->kind++;
+    q->bits = type_bits(q->type) == 6 ? 8 : type_bits(q->type);
+    q->each = q->bits < 8 ? 8 / q->bits : 1;
+}
+
+static uint32_t code_in(const Pack *q, Type from, Lane v)
+{
+    unsigned char b[8] = {0};
+    if (type_is_int(from))
+        return (v.u - (uint32_t)q->base) & (((uint32_t)1 << q->bits) - 1);
+    elements_store(q->type, b, 0, 1, 1, &v);
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8;
+}
+
+/* Rows of codes of v, one of each `step` k. */
+static Value *packed(Node *n, const Pack *q, const Value *v, int64_t step)
+{
+    const int64_t codes = (q->k + step - 1) / step, rows = (codes + q->each - 1) / q->each;
+    Tensor *t = tensor_new(q->bits == 16 ? U16 : U8, 3, (int64_t[]){q->panels, rows, TILE_PANEL});
+    unsigned char *to = (unsigned char *)(uintptr_t)t->data;
+    Lane *a = big_alloc((size_t)q->k * sizeof *a);
+    const int64_t each = (q->p->cout + TILE_PANEL - 1) / TILE_PANEL;
+    for (int64_t g = 0; g < q->p->group; g++)
+        for (int64_t o = 0; o < q->p->cout; o++) {
+            column_of(q, v, g, o, a);
+            const int64_t first = (g * each + o / TILE_PANEL) * rows * TILE_PANEL + o % TILE_PANEL;
+            for (int64_t i = 0; i < codes; i++) {
+                const uint32_t code = code_in(q, v->type, a[i * step]);
+                const int64_t at = first + i / q->each * TILE_PANEL;
+                if (q->bits == 16)
+                    memcpy(to + 2 * at, &(uint16_t){(uint16_t)code}, 2);
+                else
+                    to[at] |= (unsigned char)(code << (int)(i % q->each) * q->bits);
+            }
+        }
+    big_free(a);
+    return value_const(n->graph, t);
+}
+
+/* A row of 16 numbers of v per block. */
+static Value *packed_reals(Node *n, const Pack *q, const Value *v, Type type, int64_t block)
+{
+    const int64_t blocks = (q->k + block - 1) / block, each = (q->p->cout + TILE_PANEL - 1) / TILE_PANEL;
+    Tensor *t = tensor_new(type, 3, (int64_t[]){q->panels, blocks, TILE_PANEL});
+    Lane *a = big_alloc((size_t)q->k * sizeof *a);
+    for (int64_t g = 0; g < q->p->group; g++)
+        for (int64_t o = 0; o < q->p->cout; o++) {
+            column_of(q, v, g, o, a);
+            as_floats(v->type, q->k, a);
+            for (int64_t i = 0; i < blocks; i++)
+                elements_store(type, (void *)(uintptr_t)t->data,
+                               ((g * each + o / TILE_PANEL) * blocks + i) * TILE_PANEL + o % TILE_PANEL, 1, 1,
+                               &a[i * block]);
+        }
+    big_free(a);
+    return value_const(n->graph, t);
+}
+
+/* v, expanded to the codes' shape unless it is one number. */
+static Value *spread(Node *n, Value *v, const Value *x)
+{
+    v = one_of(v);
+    if (!v || is_one(v) || shape_same(*v->shape, *x->shape))
+        return v;
+    return inferred(make(n, "Expand", 2, v, make_dims(n, x->shape->rank, x->shape->dim)));
+}
+
+bool coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
+{
+    Pack q = {.p = p, .k = p->taps * p->cin, .panels = p->group * ((p->cout + TILE_PANEL - 1) / TILE_PANEL)};
+    if (opt()->expand_weights || v->type != F32 || tensor_count(v->data) < FEW || !read_linear(n, v, &q.l))
+        return false;
+    *c = (Coded){.scale_all = 1};
+    q.l.scale = spread(n, q.l.scale, q.l.x);
+    q.l.zero = spread(n, q.l.zero, q.l.x);
+    Type scale_type = NO_TYPE, zero_type = NO_TYPE;
+    choose_kind(n, &q, c);
+    if (per_block(q.l.scale))
+        c->block = block_of(&q, q.l.scale, c->block);
+    if (per_block(q.l.zero))
+        c->block = block_of(&q, q.l.zero, c->block);
+    c->block = c->block ? c->block : q.k;
+    if (per_block(q.l.scale))
+        c->scales = stored_as(&q, q.l.scale, c->block, &scale_type);
+    if (per_block(q.l.zero) && !c->zeros)
+        c->zeros = stored_as(&q, q.l.zero, c->block, &zero_type);
+    c->blocks = (q.k + c->block - 1) / c->block;
+    c->rows = (q.k + q.each - 1) / q.each;
+    const int64_t block_bits = (scale_type ? type_bits(scale_type) : 0) + (zero_type  ? type_bits(zero_type)
+                                                                           : c->zeros ? q.bits
+                                                                                      : 0);
+    if (!q.k || q.k * q.bits + c->blocks * block_bits > q.k * 24) /* not much smaller than floats */
+        return false;
+    c->scale_all = single(per_block(q.l.scale) ? NULL : q.l.scale, 1);
+    c->zero_all = single(per_block(q.l.zero) ? NULL : q.l.zero, 0) - (c->zeros ? 0 : (float)q.base);
+    c->w = packed(n, &q, q.l.x, 1);
+    c->scale = c->scales ? packed_reals(n, &q, q.l.scale, scale_type, c->block) : NULL;
+    c->zero = c->zeros == CODED_SAME ? packed(n, &q, q.l.zero, c->block)
+              : c->zeros             ? packed_reals(n, &q, q.l.zero, zero_type, c->block)
+                                     : NULL;
+    c->w->name = v->name;
+    return true;
+}
+
+/* ---- panels that are expanded at run time, for kernels that read floats ------------------------------------------- */
+
+Value *expanded_panels(Node *n, Value *v, const Panels *p)
+{
+    Coded c;
+    if (!coded_panels(n, v, p, &c))
+        return NULL;
+    Value *y = make(n, "onnxcc.ExpandPanels", 3, c.w, c.scale, c.zero);
+    coded_keep(y->def, &c);
+    attr_set_int(y->def, "k", p->taps * p->cin);
+    y->def->source = n->source;
+    y->def->name = v->name;
+    return inferred(y);
+}
+
+static void expand_infer(Node *n)
+{
+    set_out(n, 0, F32, shape_list(3, in_shape(n, 0).dim[0], D(attr_int(n, "k")), D(TILE_PANEL)));
+}
+
+static void expand_bind(Node *n)
+{
+    Coded c;
+    if (coded_read(n, &c))
+        BIND_ARGS(n, expand_coded, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)),
+                  .panels = in_shape(n, 0).dim[0], .k = D(attr_int(n, "k")), .kind = D(c.kind), .scales = D(c.scales),
+                  .zeros = D(c.zeros), .rows = D(c.rows), .block = D(c.block), .blocks = D(c.blocks),
+                  .scale_all = c.scale_all, .zero_all = c.zero_all);
+}
+
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
+
+#define CODED_FIELDS(X)                                                                                                \
+    X(int, kind) X(int, scales) X(int, zeros) X(int, rows) X(int, block) X(int, blocks) X(float, scale_all) X(float, zero_all)
+
+void coded_keep(Node *n, const Coded *c)
+{
+#define KEEP(type, field) attr_set_##type(n, #field, c->field);
+    CODED_FIELDS(KEEP)
+#undef KEEP
+}
+
+bool coded_read(const Node *n, Coded *c)
+{
+    if (!attr_given(n, "kind"))
+        return false;
+#define READ(type, field) c->field = attr_##type(n, #field);
+    CODED_FIELDS(READ)
+#undef READ
+    return true;
+}
+
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
+
+static const Op stored_ops[] = {
+    {"ExpandPanels", 1, "w:W scale?:S zero?:Z -> y:T",
+     "W=uint8|uint16 S=float|float16|bfloat16|float8e8m0 Z=float|float16|bfloat16|float8e8m0|uint8|uint16 T=float",
+     "k:int", expand_infer, expand_bind, .flags = NOFOLD, .domain = "onnxcc"},
+};
+OPS(stored_ops);

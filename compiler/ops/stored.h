@@ -1,0 +1,26 @@
+/* stored.h - constant weights that stay as the model stores them, with zero points and scales, for the kernels of
+ * runtime-min/coded.h. */
+#pragma once
+
+#include "ir/ops.h"
+
+/* Weights as panels of 16 outputs: where element (group, output, tap, input) of a tensor is. */
+typedef struct Panels {
+    int64_t group, cout, cin, taps, w_out, w_in, w_tap;
+} Panels;
+
+/* Packed codes, with scales and zero points; the fields of the kernels. scale, zero: NULL if there is one for all. */
+typedef struct Coded {
+    Value *w, *scale, *zero;
+    int64_t kind, scales, zeros, rows, block, blocks;
+    double scale_all, zero_all;
+} Coded;
+
+/* Are v's elements codes of fewer bits, dequantised or cast, so that panels of codes are smaller than of floats? Packs
+ * them. */
+bool coded_panels(Node *n, Value *v, const Panels *p, Coded *c);
+/* The same weights, packed as panels of floats at run time; NULL: v's elements are no such codes. */
+Value *expanded_panels(Node *n, Value *v, const Panels *p);
+/* Keeps what a kernel's parameters need as attributes of n, and reads it; false: it has no coded weights. */
+void coded_keep(Node *n, const Coded *c);
+bool coded_read(const Node *n, Coded *c);

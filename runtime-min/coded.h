@@ -1,0 +1,499 @@
+/* coded.h - products of a matrix with weights that stay as they are stored: numbers of 2 to 16 bits, from which a zero
+ * point is subtracted and which a scale multiplies. A few k of a panel at a time are expanded to floats, for the tiles
+ * of tile.h; the results have the bits of a product with the weights expanded before. */
+#ifndef ONNXCC_CODED_H
+#define ONNXCC_CODED_H
+#include "rt.h"
+#include "tile.h"
+
+/* y (m, n) = x (m, k) w + b + r. w: panels of 16 columns with `rows` rows each, a row has a code of each column, or 2 or
+ * 4 of successive k from the low bits up. scale, zero: for each panel and block of `block` k a row of 16; scales, zeros:
+ * how they are stored; CODED_ALL: one for all, scale_all and zero_all. columns: a multiple of 16, of one pass over x;
+ * chunk: values of k that are expanded at a time; depth: values of k in one sum. Scratch: chunk * columns floats, and if
+ * k > depth m * columns. */
+#define dense_coded_PARAMS(X, V)                                                                                       \
+    X(idx, m) X(idx, n) X(idx, k) X(idx, x_pitch) X(idx, y_pitch) X(idx, r_pitch) X(int, kind) X(int, scales)          \
+    X(int, zeros) X(idx, rows) X(idx, block) X(idx, blocks) X(idx, columns) X(idx, chunk) X(idx, depth)                \
+    X(f32, scale_all) X(f32, zero_all) X(f32, lo) X(f32, hi)
+PARAMS(dense_coded)
+
+/* Expands panels of coded weights, of k rows, as for dense_coded. */
+#define expand_coded_PARAMS(X, V)                                                                                      \
+    X(idx, panels) X(idx, k) X(int, kind) X(int, scales) X(int, zeros) X(idx, rows) X(idx, block) X(idx, blocks)       \
+    X(f32, scale_all) X(f32, zero_all)
+PARAMS(expand_coded)
+
+/* X(kind, storage, codes in one, value of the i-th of them) */
+#define CODED_KINDS(X)                                                                                                 \
+    X(u2, u8, 4) X(u4, u8, 2) X(f4e2m1, u8, 2) X(i8, u8, 1) X(u8, u8, 1) X(i16, u16, 1) X(u16, u16, 1) X(f16, u16, 1)  \
+    X(bf16, u16, 1) X(f6e2m3, u8, 1) X(f6e3m2, u8, 1) X(f8e4m3fn, u8, 1) X(f8e4m3fnuz, u8, 1) X(f8e5m2, u8, 1)         \
+    X(f8e5m2fnuz, u8, 1)
+#define CODED_ENUM(kind, storage, each) CODED_##kind,
+enum { CODED_KINDS(CODED_ENUM) CODED_COUNT };
+enum { CODED_ALL, CODED_F32, CODED_F16, CODED_BF16, CODED_E8M0, CODED_SAME }; /* SAME: zero points, as the codes */
+
+/* ---- a vector of codes as floats; i: which of those in one ------------------------------------------------------- */
+
+#define CODED_EACH_LANE(name, storage, value)                                                                          \
+    RT_INLINE vec coded_vec_##name(const storage *p, const int i)                                                      \
+    {                                                                                                                  \
+        f32 a[RT_VEC];                                                                                                 \
+        (void)i;                                                                                                       \
+        for (int j = 0; j < RT_VEC; j++)                                                                               \
+            a[j] = value;                                                                                              \
+        return vec_load(a);                                                                                            \
+    }
+#if RT_VEC == 16
+#define CODED_WIDEN(from, load, p) _mm512_cvtep##from##_epi32(load((const void *)(p)))
+#define CODED_BYTES _mm_loadu_si128
+#define CODED_WORDS _mm256_loadu_si256
+#define CODED_SHIFT(v, n) _mm512_srli_epi32(v, (unsigned)(n))
+#define CODED_AND(v, mask) _mm512_and_si512(v, _mm512_set1_epi32(mask))
+#define CODED_REAL(v) (vec)_mm512_cvtepi32_ps(v)
+#define CODED_HIGH(v) (vec)_mm512_castsi512_ps(_mm512_slli_epi32(v, 16))
+#define CODED_HALF(p) (vec)_mm512_cvtph_ps(CODED_WORDS((const void *)(p)))
+#elif RT_VEC == 8 && defined __AVX2__
+#define CODED_WIDEN(from, load, p) _mm256_cvtep##from##_epi32(load((const void *)(p)))
+#define CODED_BYTES _mm_loadl_epi64
+#define CODED_WORDS _mm_loadu_si128
+#define CODED_SHIFT(v, n) _mm256_srli_epi32(v, n)
+#define CODED_AND(v, mask) _mm256_and_si256(v, _mm256_set1_epi32(mask))
+#define CODED_REAL(v) (vec)_mm256_cvtepi32_ps(v)
+#define CODED_HIGH(v) (vec)_mm256_castsi256_ps(_mm256_slli_epi32(v, 16))
+#ifdef __F16C__
+#define CODED_HALF(p) (vec)_mm256_cvtph_ps(CODED_WORDS((const void *)(p)))
+#endif
+#endif
+#ifdef CODED_WIDEN
+RT_INLINE vec coded_vec_u2(const u8 *p, const int i)
+{
+    return CODED_REAL(CODED_AND(CODED_SHIFT(CODED_WIDEN(u8, CODED_BYTES, p), 2 * i), 3));
+}
+RT_INLINE vec coded_vec_u4(const u8 *p, const int i)
+{
+    return i ? CODED_REAL(CODED_SHIFT(CODED_WIDEN(u8, CODED_BYTES, p), 4))
+             : CODED_REAL(CODED_AND(CODED_WIDEN(u8, CODED_BYTES, p), 15));
+}
+#define CODED_WHOLE(kind, storage, v)                                                                                  \
+    RT_INLINE vec coded_vec_##kind(const storage *p, const int i)                                                      \
+    {                                                                                                                  \
+        (void)i;                                                                                                       \
+        return v;                                                                                                      \
+    }
+CODED_WHOLE(u8, u8, CODED_REAL(CODED_WIDEN(u8, CODED_BYTES, p)))
+CODED_WHOLE(i8, u8, CODED_REAL(CODED_WIDEN(i8, CODED_BYTES, p)))
+CODED_WHOLE(u16, u16, CODED_REAL(CODED_WIDEN(u16, CODED_WORDS, p)))
+CODED_WHOLE(i16, u16, CODED_REAL(CODED_WIDEN(i16, CODED_WORDS, p)))
+CODED_WHOLE(bf16, u16, CODED_HIGH(CODED_WIDEN(u16, CODED_WORDS, p)))
+#else
+CODED_EACH_LANE(u2, u8, (f32)((p[j] >> (2 * i)) & 3))
+CODED_EACH_LANE(u4, u8, (f32)((p[j] >> (4 * i)) & 15))
+CODED_EACH_LANE(u8, u8, (f32)p[j])
+CODED_EACH_LANE(i8, u8, (f32)(i8)p[j])
+CODED_EACH_LANE(u16, u16, (f32)p[j])
+CODED_EACH_LANE(i16, u16, (f32)(i16)p[j])
+CODED_EACH_LANE(bf16, u16, value_bf16(p[j]))
+#endif
+#ifdef CODED_HALF
+CODED_WHOLE(f16, u16, CODED_HALF(p))
+#else
+CODED_EACH_LANE(f16, u16, value_f16(p[j]))
+#endif
+CODED_EACH_LANE(f4e2m1, u8, value_f4e2m1((p[j] >> (4 * i)) & 15))
+CODED_EACH_LANE(f6e2m3, u8, value_f6e2m3(p[j]))
+CODED_EACH_LANE(f6e3m2, u8, value_f6e3m2(p[j]))
+CODED_EACH_LANE(f8e4m3fn, u8, value_f8e4m3fn(p[j]))
+CODED_EACH_LANE(f8e4m3fnuz, u8, value_f8e4m3fnuz(p[j]))
+CODED_EACH_LANE(f8e5m2, u8, value_f8e5m2(p[j]))
+CODED_EACH_LANE(f8e5m2fnuz, u8, value_f8e5m2fnuz(p[j]))
+#undef CODED_EACH_LANE
+#undef CODED_WHOLE
+
+/* ---- panels ------------------------------------------------------------------------------------------------------ */
+
+struct coded {
+    const void *w, *scale, *zero;
+    idx rows, block, blocks;
+    int scales, zeros;
+    f32 scale_all, zero_all;
+};
+
+/* A row of 16 scales or zero points. */
+SHARED void coded_row(f32 *restrict to, const void *from, int stored, idx row, f32 all)
+{
+    const idx at = row * TILE_PANEL;
+    if (stored == CODED_F32)
+        memcpy(to, (const f32 *)from + at, TILE_PANEL * sizeof *to);
+    else if (stored == CODED_F16)
+        for (idx j = 0; j < TILE_PANEL; j += RT_VEC)
+            vec_store(to + j, coded_vec_f16((const u16 *)from + at + j, 0));
+    else if (stored == CODED_BF16)
+        for (idx j = 0; j < TILE_PANEL; j += RT_VEC)
+            vec_store(to + j, coded_vec_bf16((const u16 *)from + at + j, 0));
+    else
+        for (idx j = 0; j < TILE_PANEL; j++)
+            to[j] = stored == CODED_E8M0 ? value_f8e8m0(((const u8 *)from)[at + j]) : all;
+}
+
+static const f32 coded_none[TILE_PANEL] RT_ATTRIBUTE((unused));
+static const f32 RT_ATTRIBUTE((unused)) coded_ones[TILE_PANEL] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+/* Expands the k from `k` on, n of them, of a panel: to[n][16]. */
+typedef void coded_fn(f32 *restrict to, const struct coded *c, idx panel, idx k, idx n);
+#define CODED_ROW(kind, i, from, zero, factor)                                                                         \
+    for (int j = 0; j < TILE_PANEL; j += RT_VEC)                                                                       \
+        vec_store(to + j, (coded_vec_##kind((from) + j, i) - vec_load((zero) + j)) * vec_load((factor) + j));          \
+    to += TILE_PANEL;
+#define CODED_DEFINE(kind, storage, each)                                                                              \
+    /* The i-th codes of a row, for an i that is no literal. */                                                        \
+    SHARED void coded_one_##kind(f32 *restrict to, const storage *p, idx i, const f32 *zero, const f32 *factor)        \
+    {                                                                                                                  \
+        if (i == 0) {                                                                                                  \
+            CODED_ROW(kind, 0, p, zero, factor)                                                                        \
+        } else if (each > 1 && i == 1) {                                                                               \
+            CODED_ROW(kind, 1 % each, p, zero, factor)                                                                 \
+        } else if (each > 2 && i == 2) {                                                                               \
+            CODED_ROW(kind, 2 % each, p, zero, factor)                                                                 \
+        } else if (each > 2) {                                                                                         \
+            CODED_ROW(kind, 3 % each, p, zero, factor)                                                                 \
+        }                                                                                                              \
+    }                                                                                                                  \
+    SHARED void coded_expand_##kind(f32 *restrict to, const struct coded *c, idx panel, idx k, idx n)                  \
+    {                                                                                                                  \
+        const storage *const w = (const storage *)c->w + panel * c->rows * TILE_PANEL;                                 \
+        const idx end = k + n, zero_rows = (c->blocks + each - 1) / each;                                              \
+        f32 factor[TILE_PANEL], zero[TILE_PANEL];                                                                      \
+        while (k < end) {                                                                                              \
+            const idx b = k / c->block, stop = end - b * c->block < c->block ? end : (b + 1) * c->block;               \
+            coded_row(factor, c->scale, c->scales, panel * c->blocks + b, c->scale_all);                               \
+            if (c->zeros == CODED_SAME)                                                                                \
+                coded_one_##kind(zero, (const storage *)c->zero + (panel * zero_rows + b / each) * TILE_PANEL,         \
+                                 b % each, coded_none, coded_ones);                                                    \
+            else                                                                                                       \
+                coded_row(zero, c->zero, c->zeros, panel * c->blocks + b, c->zero_all);                                \
+            while (k < stop)                                                                                           \
+                if (k % each == 0 && k + each <= stop) {                                                               \
+                    const storage *const p = w + k / each * TILE_PANEL;                                                \
+                    CODED_ROW(kind, 0, p, zero, factor)                                                                \
+                    if (each > 1) {                                                                                    \
+                        CODED_ROW(kind, 1 % each, p, zero, factor)                                                     \
+                    }                                                                                                  \
+                    if (each > 2) {                                                                                    \
+                        CODED_ROW(kind, 2 % each, p, zero, factor)                                                     \
+                        CODED_ROW(kind, 3 % each, p, zero, factor)                                                     \
+                    }                                                                                                  \
+                    k += each;                                                                                         \
+                } else {                                                                                               \
+                    coded_one_##kind(to, w + k / each * TILE_PANEL, k % each, zero, factor);                           \
+                    to += TILE_PANEL;                                                                                  \
+                    k++;                                                                                               \
+                }                                                                                                      \
+        }                                                                                                              \
+    }
+CODED_KINDS(CODED_DEFINE)
+#undef CODED_DEFINE
+#undef CODED_ROW
+
+#if RT_VEC > 1
+/* Of one row of x: c += x w for four vectors of columns from panel `panel` on, the k from `k` on, n of them. The weights
+ * are expanded in registers. */
+typedef void coded_dots_fn(vec *c, const f32 *x, const struct coded *w, idx panel, idx panels, idx k, idx n);
+#define CODED_PANEL(q) ((q) * RT_VEC / TILE_PANEL)
+#define CODED_LANE(q) ((q) * RT_VEC % TILE_PANEL)
+#define CODED_DOTS(kind, storage, each)                                                                                \
+    SHARED void coded_dots_##kind(vec *c, const f32 *x, const struct coded *t, idx panel, idx panels, idx k, idx n)    \
+    {                                                                                                                  \
+        const idx end = k + n, zero_rows = (t->blocks + each - 1) / each;                                              \
+        f32 factor[4 * RT_VEC < TILE_PANEL ? TILE_PANEL : 4 * RT_VEC], zero[sizeof factor / sizeof *factor];           \
+        vec c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3], a;                                                             \
+        const storage *const w = (const storage *)t->w;                                                                \
+        const idx last = panels - 1 - panel; /* absent panels are those before, and their sums dropped */              \
+        const storage *const w0 = w + (panel + rt_min(CODED_PANEL(0), last)) * t->rows * TILE_PANEL + CODED_LANE(0);   \
+        const storage *const w1 = w + (panel + rt_min(CODED_PANEL(1), last)) * t->rows * TILE_PANEL + CODED_LANE(1);   \
+        const storage *const w2 = w + (panel + rt_min(CODED_PANEL(2), last)) * t->rows * TILE_PANEL + CODED_LANE(2);   \
+        const storage *const w3 = w + (panel + rt_min(CODED_PANEL(3), last)) * t->rows * TILE_PANEL + CODED_LANE(3);   \
+        while (k < end) {                                                                                              \
+            const idx b = k / t->block, stop = end - b * t->block < t->block ? end : (b + 1) * t->block;               \
+            for (idx q = 0; q < 4 * RT_VEC; q += TILE_PANEL) {                                                         \
+                const idx at = panel + rt_min(q / TILE_PANEL, last);                                                   \
+                coded_row(factor + q, t->scale, t->scales, at * t->blocks + b, t->scale_all);                          \
+                if (t->zeros == CODED_SAME)                                                                            \
+                    coded_one_##kind(zero + q, (const storage *)t->zero + (at * zero_rows + b / each) * TILE_PANEL,    \
+                                     b % each, coded_none, coded_ones);                                                \
+                else                                                                                                   \
+                    coded_row(zero + q, t->zero, t->zeros, at * t->blocks + b, t->zero_all);                           \
+            }                                                                                                          \
+            const vec s0 = vec_load(factor), s1 = vec_load(factor + RT_VEC), s2 = vec_load(factor + 2 * RT_VEC);       \
+            const vec s3 = vec_load(factor + 3 * RT_VEC), z0 = vec_load(zero), z1 = vec_load(zero + RT_VEC);           \
+            const vec z2 = vec_load(zero + 2 * RT_VEC), z3 = vec_load(zero + 3 * RT_VEC);                              \
+            for (; k < stop && (k % each || k + each > stop); k++)                                                     \
+                CODED_ODD(kind, each)                                                                                  \
+            for (; k + each <= stop; k += each) {                                                                      \
+                const idx at = k / each * TILE_PANEL;                                                                  \
+                CODED_STEP(kind, 0, k)                                                                                 \
+                if (each > 1) {                                                                                        \
+                    CODED_STEP(kind, 1 % each, k + 1)                                                                  \
+                }                                                                                                      \
+                if (each > 2) {                                                                                        \
+                    CODED_STEP(kind, 2 % each, k + 2)                                                                  \
+                    CODED_STEP(kind, 3 % each, k + 3)                                                                  \
+                }                                                                                                      \
+            }                                                                                                          \
+            for (; k < stop; k++)                                                                                      \
+                CODED_ODD(kind, each)                                                                                  \
+        }                                                                                                              \
+        c[0] = c0, c[1] = c1, c[2] = c2, c[3] = c3;                                                                    \
+    }
+#define CODED_STEP(kind, i, l)                                                                                         \
+    a = vec_splat(x[l]);                                                                                               \
+    c0 = vec_fma(a, (coded_vec_##kind(w0 + at, i) - z0) * s0, c0);                                                     \
+    c1 = vec_fma(a, (coded_vec_##kind(w1 + at, i) - z1) * s1, c1);                                                     \
+    c2 = vec_fma(a, (coded_vec_##kind(w2 + at, i) - z2) * s2, c2);                                                     \
+    c3 = vec_fma(a, (coded_vec_##kind(w3 + at, i) - z3) * s3, c3);
+/* A k whose place among those in one is no literal. */
+#define CODED_ODD(kind, each)                                                                                          \
+    {                                                                                                                  \
+        const idx at = k / each * TILE_PANEL;                                                                          \
+        if (k % each == 0) {                                                                                           \
+            CODED_STEP(kind, 0, k)                                                                                     \
+        } else if (k % each == 1) {                                                                                    \
+            CODED_STEP(kind, 1 % each, k)                                                                              \
+        } else if (k % each == 2) {                                                                                    \
+            CODED_STEP(kind, 2 % each, k)                                                                              \
+        } else {                                                                                                       \
+            CODED_STEP(kind, 3 % each, k)                                                                              \
+        }                                                                                                              \
+    }
+CODED_KINDS(CODED_DOTS)
+#undef CODED_DOTS
+#undef CODED_STEP
+#undef CODED_ODD
+
+TILE coded_dots_fn *coded_dots_of(const int kind)
+{
+#define CODED_CASE(name, storage, each)                                                                                \
+    if (kind == CODED_##name)                                                                                          \
+        return coded_dots_##name;
+    CODED_KINDS(CODED_CASE)
+#undef CODED_CASE
+    return NULL;
+}
+
+/* One row: y = x w + b + r. */
+SHARED void coded_single(const f32 *x, const f32 *b, const f32 *r, f32 *y, coded_dots_fn *dots, tile_epilogue *epilogue,
+                         const struct coded *w, const struct dense_coded *p)
+{
+    const vec low = vec_splat(p->lo), high = vec_splat(p->hi);
+    for (idx c = 0; c < p->n; c += 4 * RT_VEC) {
+        vec sum[4], whole[4];
+        for (idx q = 0; q < 4; q++) {
+            const idx at = c + q * RT_VEC, some = p->n - at > 0 ? p->n - at : 0;
+            sum[q] = b && some ? vec_load_some(b + at, some) : vec_splat(0);
+            if (r && some)
+                sum[q] += vec_load_some(r + at, some);
+        }
+        idx depth = 0;
+        do {
+            const idx run = p->k - depth < p->depth ? p->k - depth : p->depth;
+            dots(sum, x, w, c / TILE_PANEL, (p->n + TILE_PANEL - 1) / TILE_PANEL, depth, run);
+            for (idx q = 0; q < 4; q++) {
+                whole[q] = depth ? sum[q] + whole[q] : sum[q];
+                sum[q] = vec_splat(0);
+            }
+            depth += run;
+        } while (depth < p->k);
+        for (idx q = 0; q < 4 && c + q * RT_VEC < p->n; q++)
+            vec_store_some(y + c + q * RT_VEC, vec_min(high, vec_max(low, whole[q])), p->n - c - q * RT_VEC);
+        if (epilogue)
+            epilogue(y + c, p->y_pitch, 1, p->n - c < 4 * RT_VEC ? p->n - c : 4 * RT_VEC);
+    }
+}
+#endif
+
+/* The function for a kind, which is a literal. */
+TILE coded_fn *coded_of(const int kind)
+{
+#define CODED_CASE(name, storage, each)                                                                                \
+    if (kind == CODED_##name)                                                                                          \
+        return coded_expand_##name;
+    CODED_KINDS(CODED_CASE)
+#undef CODED_CASE
+    return NULL;
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+
+/* y = start + r + x w for n times R rows from x on and V vectors of columns, clamped; start: rows with `pitch` (0: one
+ * for all), or NULL, as r may be. w: expanded. */
+typedef void coded_tile(const f32 *x, const f32 *w, const f32 *start, idx pitch, const f32 *r, f32 *y, idx last, idx n,
+                        const struct tile_job *t);
+#define CODED_TILE(R, V)                                                                                               \
+    SHARED void coded_##R##_##V(const f32 *x, const f32 *w, const f32 *start, idx pitch, const f32 *r, f32 *y,         \
+                                idx last, idx n, const struct tile_job *t)                                             \
+    {                                                                                                                  \
+        static const f32 zero[TILE_VECTORS * RT_VEC];                                                                  \
+        vec c[R * V];                                                                                                  \
+        for (idx i = 0; i < n * R; i += R) {                                                                           \
+            tile_load(c, R, V, start ? start + i * pitch : zero, start ? pitch : 0, start ? last : RT_VEC);            \
+            if (r)                                                                                                     \
+                tile_add(c, R, V, r + i * t->r_pitch, t->r_pitch, last);                                               \
+            tile_mac(c, R, V, x + i * t->step, w, t);                                                                  \
+            tile_store(c, R, V, y + i * t->y_pitch, t->y_pitch, last, t->lo, t->hi);                                   \
+        }                                                                                                              \
+    }
+TILE_EACH(CODED_TILE)
+#undef CODED_TILE
+
+TILE coded_tile *coded_tile_of(const int R, const int V)
+{
+#define CODED_CASE(rows, vectors)                                                                                      \
+    if (R == rows && V == vectors)                                                                                     \
+        return coded_##rows##_##vectors;
+    TILE_EACH(CODED_CASE)
+#undef CODED_CASE
+    return NULL;
+}
+
+/* The tiles of a product of m rows and n columns: [few rows][few columns]. */
+struct coded_plan {
+    struct tile_cut rows, across;
+    coded_tile *tile[2][2];
+};
+
+/* All literals if m and n are. */
+TILE struct coded_plan coded_plan(idx m, idx n)
+{
+    const struct tile_cut across = tile_cut((n + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
+    const struct tile_cut rows = tile_cut(m, TILE_ROWS(across.big), 1);
+    const struct coded_plan c = {
+        .rows = rows,
+        .across = across,
+        .tile = {{coded_tile_of(rows.big, across.big), coded_tile_of(rows.big, across.little)},
+                 {coded_tile_of(rows.little, across.big), coded_tile_of(rows.little, across.little)}},
+    };
+    return c;
+}
+
+/* The state of one pass: some columns, the expanded weights of some k. */
+struct coded_work {
+    const f32 *x, *w, *start, *r;
+    f32 *y;
+    idx pitch, m, columns;
+    struct tile_job t;
+};
+
+SHARED void coded_tiles(struct coded_work *k, const struct coded_plan *c)
+{
+    for (idx at = 0; at < k->columns;) {
+        const int little = at >= c->across.bigs * RT_VEC;
+        const idx V = little ? c->across.little : c->across.big, last = k->columns - at - (V - 1) * RT_VEC;
+        const f32 *const w = k->w + at / TILE_PANEL * k->t.w_panel + at % TILE_PANEL;
+        const f32 *const start = k->start ? k->start + at : NULL, *const r = k->r ? k->r + at : NULL;
+        const idx big = c->rows.bigs;
+        k->t.lane = at % TILE_PANEL;
+        c->tile[0][little](k->x, w, start, k->pitch, r, k->y + at, last, big / c->rows.big, &k->t);
+        if (k->m > big)
+            c->tile[1][little](k->x + big * k->t.step, w, start ? start + big * k->pitch : NULL, k->pitch,
+                               r ? r + big * k->t.r_pitch : NULL, k->y + big * k->t.y_pitch + at, last,
+                               (k->m - big) / c->rows.little, &k->t);
+        at += V * RT_VEC;
+    }
+}
+
+/* Adds the sums of a further pass to y. */
+SHARED void coded_add(f32 *y, const f32 *part, idx columns, f32 lo, f32 hi, const struct dense_coded *p)
+{
+    for (idx i = 0; i < p->m; i++)
+        for (idx j = 0; j < columns; j += RT_VEC) {
+            f32 *const to = y + i * p->y_pitch + j;
+            const vec v = vec_load(part + i * p->columns + j) + vec_load_some(to, columns - j);
+            vec_store_some(to, vec_min(vec_splat(hi), vec_max(vec_splat(lo), v)), columns - j);
+        }
+}
+
+/* All columns; plan: of p->columns of them, and of those that remain. */
+SHARED void coded_run(const f32 *x, const f32 *b, const f32 *r, f32 *y, f32 *scratch, const struct coded_plan *plan,
+                      coded_fn *expand, tile_epilogue *epilogue, const struct coded *w, const struct dense_coded *p)
+{
+    f32 *const part = scratch + p->chunk * p->columns;
+    for (idx c = 0; c < p->n; c += p->columns) {
+        const idx columns = p->n - c < p->columns ? p->n - c : p->columns;
+        idx depth = 0;
+        do { /* once even if the sum is empty: then y is the bias */
+            const idx end = p->k - depth < p->depth ? p->k : depth + p->depth;
+            const int first = depth == 0;
+            struct coded_work k = {.m = p->m, .columns = columns, .w = scratch, .start = first && b ? b + c : NULL};
+            k.y = first ? y + c : part;
+            k.r = first && r ? r + c : NULL;
+            tile_rows(&k.t, p->x_pitch);
+            k.t.w_k = TILE_PANEL;
+            k.t.w_panel = p->chunk * TILE_PANEL;
+            k.t.y_pitch = first ? p->y_pitch : p->columns;
+            k.t.r_pitch = p->r_pitch;
+            do {
+                k.t.run = end - depth < p->chunk ? end - depth : p->chunk;
+                const int last = first && depth + k.t.run == p->k;
+                k.t.lo = last ? p->lo : -RT_INF;
+                k.t.hi = last ? p->hi : RT_INF;
+                k.x = x + depth;
+                for (idx at = 0; at < columns; at += TILE_PANEL)
+                    expand(scratch + at * p->chunk, w, (c + at) / TILE_PANEL, depth, k.t.run);
+                coded_tiles(&k, plan + (columns < p->columns));
+                depth += k.t.run;
+                k.start = k.y; /* the sum goes on */
+                k.pitch = k.t.y_pitch;
+                k.r = NULL;
+            } while (depth < end);
+            if (!first)
+                coded_add(y + c, part, columns, depth == p->k ? p->lo : -RT_INF, depth == p->k ? p->hi : RT_INF, p);
+        } while (depth < p->k);
+        if (epilogue)
+            epilogue(y + c, p->y_pitch, p->m, columns);
+    }
+}
+#endif
+
+#define CODED_VECTOR_f32 1
+#if defined T && !defined U
+#if RT_TAKES(CODED_VECTOR_, T)
+#ifdef EPI
+#define CODED_FN(k) RT_CAT4(k, , T, EPI_NAME)
+#define CODED_KERNEL HELPER
+#define CODED_EPILOGUE CODED_FN(coded_epilogue)
+TILE_EPILOGUE(CODED_EPILOGUE, EPI)
+#else
+#define CODED_FN FN
+#define CODED_KERNEL KERNEL
+#define CODED_EPILOGUE NULL
+#endif
+CODED_KERNEL void CODED_FN(dense_coded)(const f32 *x, const void *w, const f32 *b, const f32 *r, const void *scale,
+                                        const void *zero, f32 *y, f32 *scratch, struct dense_coded p)
+{
+    const struct dense_coded passed = p; /* p itself is not passed on, so that clang -O1 propagates its literals */
+    const struct coded c = {w, scale, zero, p.rows, p.block, p.blocks, p.scales, p.zeros, p.scale_all, p.zero_all};
+    const struct coded_plan plan[2] = {coded_plan(p.m, p.n < p.columns ? p.n : p.columns),
+                                       coded_plan(p.m, p.n % p.columns)};
+#if RT_VEC > 1
+    if (p.m == 1) {
+        coded_single(x, b, r, y, coded_dots_of(p.kind), CODED_EPILOGUE, &c, &passed);
+        return;
+    }
+#endif
+    coded_run(x, b, r, y, scratch, plan, coded_of(p.kind), CODED_EPILOGUE, &c, &passed);
+}
+#ifndef EPI
+KERNEL void FN(expand_coded)(const void *w, const void *scale, const void *zero, f32 *restrict y, struct expand_coded p)
+{
+    const struct coded c = {w, scale, zero, p.rows, p.block, p.blocks, p.scales, p.zeros, p.scale_all, p.zero_all};
+    coded_fn *const expand = coded_of(p.kind);
+    for (idx i = 0; i < p.panels; i++)
+        expand(y + i * p.k * TILE_PANEL, &c, i, 0, p.k);
+}
+REGISTER_KERNEL(dense_coded, 8, 6, SCRATCH | EPILOGUES | RESIDUAL(3))
+REGISTER_KERNEL(expand_coded, 4, 3, 0)
+#endif
+#undef CODED_FN
+#undef CODED_KERNEL
+#undef CODED_EPILOGUE
+#endif
+#endif
