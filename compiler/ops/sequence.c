@@ -440,7 +440,20 @@ static void sequence_map(Node *n)
 
 /* ---- Optional... ------------------------------------------------------------------------------------------------- */
 
-static void optional(Node *n) { replace_by(n, optional_new(n->graph, make_scalar(n, B8, in(n, 0) != NULL), in(n, 0))); }
+/* The attribute `type` is what an optional without an element could hold. */
+static void optional(Node *n)
+{
+    const Attr *a = node_attr(n, "type");
+    const TypeDesc *d = a ? a->tp : NULL, *of = d && d->form == SEQUENCE && d->of ? d->of : d;
+    Value *x = in(n, 0), *v = optional_new(n->graph, make_scalar(n, B8, x != NULL), x);
+    if (of && x && (d->form != x->form || (of->elem && x->type && of->elem != x->type)))
+        warn_strict(node_path(n), "ATT-13", "type says %s%s, but the input is %s%s, which counts",
+                    d->form == SEQUENCE ? "a sequence of " : "", type_onnx(of->elem),
+                    x->form == SEQUENCE ? "a sequence of " : "", type_onnx(x->type));
+    if (of && !x)
+        v->components->ctype.type = of->elem;
+    replace_by(n, v);
+}
 
 static void optional_has_element(Node *n)
 {

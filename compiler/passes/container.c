@@ -96,6 +96,10 @@ bool ctype_is_same(const ContainerType *a, const ContainerType *b)
 
 ContainerType *ctype_join(const Node *n, const ContainerType *a, const ContainerType *b)
 {
+    if (a->form == OPTIONAL && b->form == OPTIONAL && a->type && b->type && a->type != b->type)
+        return error_null(node_place(n), "NOD-10",
+                          "a value is an optional of %s in one place and an optional of %s in another",
+                          type_onnx(a->type), type_onnx(b->type));
     if (a->form == OPTIONAL && b->form == OPTIONAL && (!a->item.n || !b->item.n))
         return (ContainerType *)(uintptr_t)(a->item.n ? a : b);
     if (a->form == OPTIONAL || b->form == OPTIONAL) {
