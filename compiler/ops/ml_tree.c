@@ -187,6 +187,14 @@ static int aggregate_of(Node *n)
     return TREE_SUM;
 }
 
+/* With one target the first entry of a leaf counts, others are ignored: as ONNX Runtime does. (skl2onnx writes the number of a leaf once
+ * for each class.) */
+static void use_first_entries(Forest *f)
+{
+    for (int64_t i = 0; i < f->n && f->targets == 1; i++)
+        f->node[i].n = f->node[i].n > 1 ? 1 : f->node[i].n;
+}
+
 /* The sums for every target, base values added; NULL: wrong, and reported. */
 static Value *sums(Node *n, Forest *f, const char *kind, int aggregate)
 {
@@ -194,6 +202,7 @@ static Value *sums(Node *n, Forest *f, const char *kind, int aggregate)
     int64_t k = forest_numbers(n, "base_values", &base);
     if (!forest_read(n, f, kind))
         return NULL;
+    use_first_entries(f);
     if (k && k != f->targets) {
         node_error(n, "%lld base values for %lld targets", (long long)k, (long long)f->targets);
         return NULL;
@@ -290,6 +299,7 @@ static void classifier_expand(Node *n)
     }
     for (int64_t i = 0; i < f.n_entries; i++)
         one &= f.target[i] == f.target[0];
+    use_first_entries(&f);
     if (f.targets <= 2 && one) {
         binary_expand(n, &f, post);
         return;

@@ -229,8 +229,8 @@ static void normalizer_infer(Node *n)
         Value *both[] = {in(n, 0), string_list(n, k < 0 ? 0 : k, stop)};
         node_set_inputs(n, 2, both);
     }
-    if (k > 0 || !dim_is_const(count) || dim_is(count, 0))
-        y.dim[y.rank - 1] = reported_size(n, 0, NULL, dim_max(count, D(1)));
+    Dim max_count = dim_max(count, D(1)); /* without a string there is an empty one */
+    y.dim[y.rank - 1] = k > 0 ? reported_size(n, 0, NULL, max_count) : max_count;
     set_out(n, 0, STR, y);
     n->out[0]->text = max;
     text_output(n, 1, dim_mul(count, D(max)));

@@ -73,6 +73,20 @@ def add_trees(c):
         attrs = trees(sum((p[0] for p in parts), []), sum((p[1] for p in parts), []), kind, **more)
         for version in 1, 3:
             c.add(f"shared_trees_{name}_{version}", op, [x], attrs, version=version, domain=ML, outputs=1 + (kind == "class"))
+    # with one target the first entry of a leaf counts (skl2onnx's decision_leaf writes one for each class), with several they are added
+    nodes = [(tree, node, mode, 1, 0.25, 1, 2) for tree in (0, 1) for node, mode in ((0, "BRANCH_LEQ"), (1, "LEAF"), (2, "LEAF"))]
+    leaves = [(0, 1), (1, 2), (0, 2), (0, 1), (1, 1), (1, 1), (0, 1)]
+    for op, kind, ids, more in (
+        *(("TreeEnsembleRegressor", "target", [0] * 7, {"n_targets": 1, "aggregate_function": a}) for a in ("SUM", "AVERAGE", "MIN", "MAX")),
+        ("TreeEnsembleRegressor", "target", [1, 1, 0, 0, 0, 1, 1], {"n_targets": 2}),
+        ("TreeEnsembleClassifier", "class", [0] * 7, {"classlabels_int64s": [1]}),
+        ("TreeEnsembleClassifier", "class", [0] * 7, {"classlabels_int64s": [4, 6]}),
+        ("TreeEnsembleClassifier", "class", [1] * 7, {"classlabels_int64s": [4, 6]}),
+        ("TreeEnsembleClassifier", "class", [2, 2, 1, 1, 0, 1, 2], {"classlabels_int64s": [4, 6, 8]}),
+    ):
+        attrs = trees(nodes, [(*leaf, i, 2.0**k) for k, (leaf, i) in enumerate(zip(leaves, ids))], kind, **more)
+        name = f"{kind}_{len(more.get('classlabels_int64s', [0] * more.get('n_targets', 1)))}_{more.get('aggregate_function', ids[0])}"
+        c.add(f"leaf_entries_{name}".lower(), op, [x], attrs, version=3, domain=ML, outputs=1 + (kind == "class"))
     # every other node has two parents, and the number of ways to the leaves is 2^60
     steps, nodes = 60, []
     for i in range(steps):
@@ -151,7 +165,17 @@ def add_ranks(c):
     add(c, "ranks_decided", DECIDED, [x, np.array([0, 1, 0, 2, 3], np.float32)])
 
 
+def add_labels(c):
+    """skl2onnx declares one label for a text pipeline, whatever the number of rows."""
+    words = np.array(["One", "tWO", "", "four"], object)
+    text = f"""{HEAD} g (string[n] x) => (string[1] y) {{
+        lower = StringNormalizer <case_change_action = "LOWER", locale = "C"> (x) y = Identity (lower) }}"""
+    for n in 0, 1, 4:
+        add(c, f"one_label_{n}", text, [words[:n]], [np.array(["one", "two", "", "four"][:n] or [""], object)])
+
+
 def add_exporters(c):
+    add_labels(c)
     add_ranks(c)
     add_trees(c)
     add_signals(c)
