@@ -354,25 +354,7 @@ TILE coded_tile *coded_tile_of(const int R, const int V)
     return NULL;
 }
 
-/* The tiles of a product of m rows and n columns: [few rows][few columns]. */
-struct coded_plan {
-    struct tile_cut rows, across;
-    coded_tile *tile[2][2];
-};
-
-/* All literals if m and n are. */
-TILE struct coded_plan coded_plan(idx m, idx n)
-{
-    const struct tile_cut across = tile_cut((n + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
-    const struct tile_cut rows = tile_cut(m, TILE_ROWS(across.big), 1);
-    const struct coded_plan c = {
-        .rows = rows,
-        .across = across,
-        .tile = {{coded_tile_of(rows.big, across.big), coded_tile_of(rows.big, across.little)},
-                 {coded_tile_of(rows.little, across.big), coded_tile_of(rows.little, across.little)}},
-    };
-    return c;
-}
+TILE_PLAN(coded_plan, coded_tile, coded_tile_of)
 
 /* The state of one pass: some columns, the expanded weights of some k. */
 struct coded_work {

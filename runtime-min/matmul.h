@@ -45,25 +45,7 @@ SHARED void matmul_rows(f32 *to, const f32 *a, idx a_row, idx a_k, idx m, idx k)
             *to++ = a[i * a_row + l * a_k];
 }
 
-/* The tiles of a product of m rows and n columns: [few rows][few columns]. */
-struct matmul_plan {
-    struct tile_cut rows, across;
-    tile_fn *tile[2][2];
-};
-
-/* All literals if m and n are. */
-TILE struct matmul_plan matmul_plan(idx m, idx n)
-{
-    const struct tile_cut across = tile_cut((n + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
-    const struct tile_cut rows = tile_cut(m, TILE_ROWS(across.big), 1);
-    const struct matmul_plan c = {
-        .rows = rows,
-        .across = across,
-        .tile = {{tile_of(rows.big, across.big), tile_of(rows.big, across.little)},
-                 {tile_of(rows.little, across.big), tile_of(rows.little, across.little)}},
-    };
-    return c;
-}
+TILE_PLAN(matmul_plan, tile_fn, tile_of)
 #endif
 
 #define MATMUL_VECTOR_f32 1

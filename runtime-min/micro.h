@@ -33,30 +33,18 @@
 
 /* The low, and then the high 8 bits of both halves of a word. */
 #if MICRO_DSP
-RT_INLINE i32 micro_even_i8(i32 v)
-{
-    i32 r;
-    __asm__("sxtb16 %0, %1" : "=r"(r) : "r"(v));
-    return r;
-}
-RT_INLINE i32 micro_odd_i8(i32 v)
-{
-    i32 r;
-    __asm__("sxtb16 %0, %1, ror #8" : "=r"(r) : "r"(v));
-    return r;
-}
-RT_INLINE i32 micro_even_u8(i32 v)
-{
-    i32 r;
-    __asm__("uxtb16 %0, %1" : "=r"(r) : "r"(v));
-    return r;
-}
-RT_INLINE i32 micro_odd_u8(i32 v)
-{
-    i32 r;
-    __asm__("uxtb16 %0, %1, ror #8" : "=r"(r) : "r"(v));
-    return r;
-}
+#define MICRO_HALVES(name, instruction)                                                                                \
+    RT_INLINE i32 micro_##name(i32 v)                                                                                  \
+    {                                                                                                                  \
+        i32 r;                                                                                                         \
+        __asm__(instruction : "=r"(r) : "r"(v));                                                                       \
+        return r;                                                                                                      \
+    }
+MICRO_HALVES(even_i8, "sxtb16 %0, %1")
+MICRO_HALVES(odd_i8, "sxtb16 %0, %1, ror #8")
+MICRO_HALVES(even_u8, "uxtb16 %0, %1")
+MICRO_HALVES(odd_u8, "uxtb16 %0, %1, ror #8")
+#undef MICRO_HALVES
 /* The low halves of a and b, and the high ones. */
 RT_INLINE i32 micro_low(i32 a, i32 b)
 {

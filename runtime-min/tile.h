@@ -258,6 +258,26 @@ TILE tile_fn *tile_of(const int R, const int V)
     return NULL;
 }
 
+/* struct name: the tiles of a product of m rows and n columns, [few rows][few columns]; name(m, n) makes it, all literals
+ * if m and n are. of(R, V): the function, of type fn, for a tile. */
+#define TILE_PLAN(name, fn, of)                                                                                        \
+    struct name {                                                                                                      \
+        struct tile_cut rows, across;                                                                                  \
+        fn *tile[2][2];                                                                                                \
+    };                                                                                                                 \
+    TILE struct name name(idx m, idx n)                                                                                \
+    {                                                                                                                  \
+        const struct tile_cut across = tile_cut((n + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);                           \
+        const struct tile_cut rows = tile_cut(m, TILE_ROWS(across.big), 1);                                            \
+        const struct name c = {                                                                                        \
+            .rows = rows,                                                                                              \
+            .across = across,                                                                                          \
+            .tile = {{of(rows.big, across.big), of(rows.big, across.little)},                                          \
+                     {of(rows.little, across.big), of(rows.little, across.little)}},                                   \
+        };                                                                                                             \
+        return c;                                                                                                      \
+    }
+
 /* An epilogue, applied to every element of complete rows. */
 typedef void tile_epilogue(f32 *y, idx pitch, idx rows, idx columns);
 #define TILE_EPILOGUE(name, f)                                                                                         \

@@ -33,20 +33,10 @@ import older  # noqa: F401
 import operators
 import rest  # noqa: F401
 import trees  # noqa: F401
+from plain import session_of
 from recorded import NOBODY, REFERENCE, RUNTIME, right
 
 NEWEST_OF_RUNTIME = 24
-
-
-def options():
-    o = onnxruntime.SessionOptions()
-    o.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    o.intra_op_num_threads = o.inter_op_num_threads = 1
-    o.log_severity_level = 4
-    return o
-
-
-OPTIONS = options()
 
 
 def run_time_sizes(case, rng):
@@ -123,7 +113,7 @@ def by_runtime(case, model, feed, names):
     if case.version > NEWEST_OF_RUNTIME and not case.domain:
         return None
     try:
-        results = onnxruntime.InferenceSession(model.SerializeToString(), OPTIONS, providers=["CPUExecutionProvider"]).run(names, feed)
+        results = session_of(model).run(names, feed)
         return [maps.as_entries(y, case.attrs) if case.op == "ZipMap" else y for y in results]
     except Exception:  # pylint: disable=broad-except - it refuses in many ways
         return None

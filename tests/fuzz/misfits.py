@@ -26,6 +26,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import programs_run
+from plain import session_of
 
 MODELS, MIXES, CALLS = 1, 4, 4  # of each kind; of each model; of each mix
 LARGEST = 8
@@ -46,16 +47,6 @@ KNOWN = {
     "Scan_graph": "the runtime holds a state to the size that the body declares",
 }
 
-
-def options():
-    o = onnxruntime.SessionOptions()
-    o.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    o.intra_op_num_threads = o.inter_op_num_threads = 1
-    o.log_severity_level = 4
-    return o
-
-
-OPTIONS = options()
 onnxruntime.set_default_logger_severity(4)
 
 
@@ -119,7 +110,7 @@ def by_runtime(model, feed):
     if any(o.domain in ("", "ai.onnx") and o.version > NEWEST_OF_RUNTIME for o in model.opset_import):
         return None
     try:
-        return onnxruntime.InferenceSession(model.SerializeToString(), OPTIONS, providers=["CPUExecutionProvider"]).run(None, feed)
+        return session_of(model).run(None, feed)
     except Exception:  # pylint: disable=broad-except - it refuses in many ways
         return None
 

@@ -55,21 +55,27 @@ def add_sequence(g, s):
         read_sequence(g, s)
 
 
+def one_of(g, condition, branch, arguments, rank, sequence):
+    """The result of an If; branch(graph, name, argument) makes each of its graphs."""
+    protos = {name: branch(Graph(g.program, g), name, a) for name, a in zip(("then_branch", "else_branch"), arguments)}
+    y = Value(g.program.name(), F, [None] * rank, sequence)
+    g.nodes.append(helper.make_node("If", [condition.name], [y.name], **protos))
+    return y
+
+
 @step(1)
 def chosen(g):
     """A sequence whose length depends on a branch."""
     if g.depth == MOST_DEPTH:
         return
     v = g.floats(1, 2)
-    condition, protos = g.condition(), {}
-    for branch, count in ("then_branch", g.m.int(1, 2)), ("else_branch", g.m.int(1, 3)):
-        inside = Graph(g.program, g)
+
+    def sequence(inside, branch, count):
         s = Value(g.program.name(), F, [None] * v.rank, True)
         inside.nodes.append(helper.make_node("SequenceConstruct", [inside.like(v).name for _ in range(count)], [s.name]))
-        protos[branch] = inside.proto(branch, [], [s])
-    s = Value(g.program.name(), F, [None] * v.rank, True)
-    g.nodes.append(helper.make_node("If", [condition.name], [s.name], **protos))
-    add_sequence(g, s)
+        return inside.proto(branch, [], [s])
+
+    add_sequence(g, one_of(g, g.condition(), sequence, (g.m.int(1, 2), g.m.int(1, 3)), v.rank, True))
 
 
 @step(1)
@@ -176,15 +182,14 @@ def perhaps(g):
     """A branch decides whether it has an element."""
     if g.depth == MOST_DEPTH:
         return
-    v, condition, protos = held(g), g.condition(), {}
+    v, condition = held(g), g.condition()
     full = g.m.int(1, 3)  # the branches in which it has one
-    for k, branch in enumerate(("then_branch", "else_branch")):
-        inside = Graph(g.program, g)
-        o = optional(inside, v if v.sequence else inside.floats(v.rank, v.rank), full >> k & 1)
-        protos[branch] = optional_graph(inside, branch, [], [o])
-    o = Value(g.program.name(), F, [None] * v.rank, v.sequence)
-    g.nodes.append(helper.make_node("If", [condition.name], [o.name], **protos))
-    add_optional(g, o)
+
+    def part(inside, branch, has_element):
+        o = optional(inside, v if v.sequence else inside.floats(v.rank, v.rank), has_element)
+        return optional_graph(inside, branch, [], [o])
+
+    add_optional(g, one_of(g, condition, part, (full & 1, full >> 1), v.rank, v.sequence))
 
 
 @step(1)

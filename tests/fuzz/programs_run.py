@@ -25,7 +25,6 @@ import traceback
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
@@ -35,6 +34,7 @@ import program_containers  # noqa: F401  its steps
 import programs
 import rounding
 from cache import generated
+from plain import session_of
 
 HERE = pathlib.Path(__file__).parent
 SECONDS = 60
@@ -98,16 +98,6 @@ def options_of(program, rng, cc):
     options += [f"--weights={rng.choice(['inline', 'incbin'] if gnu or not cc else ['inline'])}"] if rng.random() < 0.3 else []
     options += ["--report=json"] if rng.random() < 0.1 else []
     return options, [f"-march={target}"] if cc and target != "generic" else [], fixed
-
-
-OPTIONS = onnxruntime.SessionOptions()
-OPTIONS.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-OPTIONS.intra_op_num_threads = OPTIONS.inter_op_num_threads = 1
-OPTIONS.log_severity_level = 4
-
-
-def session_of(model):
-    return onnxruntime.InferenceSession(model.SerializeToString(), OPTIONS, providers=["CPUExecutionProvider"])
 
 
 class Expected:

@@ -473,6 +473,30 @@ static const char *argument(char **argv, int *i)
     return argv[++*i];
 }
 
+/* An option with an argument that is stored as it is. False: argv[*i] is none. */
+static bool read_argument(char **argv, int *i)
+{
+    const struct {
+        const char *option, **text;
+        int *number;
+    } options[] = {
+        {"--build", &set.build, NULL},  {"--include", &set.include, NULL}, {"--source", &set.source, NULL},
+        {"--cc", &set.cc, NULL},        {"--march", &set.march, NULL},     {"--target", &set.target, NULL},
+        {"--known", &known_file, NULL}, {"--own", &group, NULL},           {"--every", NULL, &set.every},
+        {"--turn", NULL, &set.turn},    {"--jobs", NULL, &jobs},
+    };
+    for (size_t k = 0; k < sizeof options / sizeof *options; k++)
+        if (!strcmp(argv[*i], options[k].option)) {
+            const char *value = argument(argv, i);
+            if (options[k].text)
+                *options[k].text = value;
+            else
+                *options[k].number = atoi(value);
+            return true;
+        }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     session_begin(); /* for the memory of the lists of tests; each test has a run of its own */
@@ -486,28 +510,6 @@ int main(int argc, char **argv)
             set.symbolic_outputs = true;
         else if (!strcmp(a, "--update"))
             update = true;
-        else if (!strcmp(a, "--build"))
-            set.build = argument(argv, &i);
-        else if (!strcmp(a, "--include"))
-            set.include = argument(argv, &i);
-        else if (!strcmp(a, "--source"))
-            set.source = argument(argv, &i);
-        else if (!strcmp(a, "--cc"))
-            set.cc = argument(argv, &i);
-        else if (!strcmp(a, "--march"))
-            set.march = argument(argv, &i);
-        else if (!strcmp(a, "--target"))
-            set.target = argument(argv, &i);
-        else if (!strcmp(a, "--known"))
-            known_file = argument(argv, &i);
-        else if (!strcmp(a, "--own"))
-            group = argument(argv, &i);
-        else if (!strcmp(a, "--every"))
-            set.every = atoi(argument(argv, &i));
-        else if (!strcmp(a, "--turn"))
-            set.turn = atoi(argument(argv, &i));
-        else if (!strcmp(a, "--jobs"))
-            jobs = atoi(argument(argv, &i));
         else if (!strcmp(a, "--ways")) {
             const char *ways = argument(argv, &i);
             for (Way w = 0; w < N_WAYS; w++)
@@ -515,7 +517,7 @@ int main(int argc, char **argv)
         } else if (!strcmp(a, "--elsewhere")) {
             elsewhere = argument(argv, &i);
             memcpy(set.ways, (const bool[N_WAYS]){[WAY_EVAL] = true, [WAY_ELSEWHERE] = true}, sizeof set.ways);
-        } else
+        } else if (!read_argument(argv, &i))
             fail(EXIT_USAGE, "unknown option %s", a);
     }
     if (i >= argc)

@@ -10,7 +10,7 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "samples" / "train"), str(ROOT / "tests" / "models")]
 from images import rows  # noqa: E402
-from learner import build  # noqa: E402
+from learner import build, run_cases  # noqa: E402
 from model import SHAPES, digits  # noqa: E402
 from wheel import wheel_file  # noqa: E402
 
@@ -132,19 +132,10 @@ STEPS = 150
 def main():
     data = np.array(rows(wheel_file(os.environ["ONNXCC_CACHE"], "scikit-learn", "sklearn/datasets/data/digits.csv.gz")))
     images, labels = data[:, :64].reshape(-1, 1, 8, 8) / 16, data[:, 64]
-    failed = 0
     with tempfile.TemporaryDirectory() as folder:
         m, _ = build(digits(BATCH), folder)
-        code = pathlib.Path(folder, "m.c").read_text()
-        for case in (follow, learns):
-            try:
-                assert "malloc" not in code
-                case(m, images, labels)
-            except AssertionError as e:
-                failed += 1
-                print(f"{case.__name__}: {e}")
-    print(f"training digits: {2 - failed} passed, {failed} failed")
-    return bool(failed)
+        assert "malloc" not in pathlib.Path(folder, "m.c").read_text()
+        return run_cases("training digits", (follow, m, images, labels), (learns, m, images, labels))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import onnx.parser
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "machines"))
 from table import MACHINES  # noqa: E402
-from learner import build  # noqa: E402
+from learner import build, in_folder, run_cases  # noqa: E402
 
 f = np.float32
 GOLDEN, WORD = 0x9E3779B97F4A7C15, (1 << 64) - 1
@@ -162,12 +162,14 @@ def everywhere(folder):
     assert len(said) >= 2 and len(set(said.values())) == 1, f"{[k for k in said if said[k] != said['gcc -O0']]} draw other numbers"
 
 
+@in_folder
 def none_without(folder):
     """A model that draws nothing has no generator, though it has a Dropout that is off."""
     m, _ = build(model("step () => (float[8] wn) { d = Dropout(w)  wn = Neg(d) }"), folder)
     assert list(m.fields) == ["w"], list(m.fields)
 
 
+@in_folder
 def taken_name(folder):
     m, _ = build(model("step () => (float[2] randomn) { u = RandomUniform <shape = [2]> ()  randomn = Add(random, u) }", keys=["random"],
                        graph="g (float[2] x) => (float[2] y) <float[2] random = {1, 2}> { y = Mul(x, random) }"), folder)
@@ -177,18 +179,10 @@ def taken_name(folder):
 
 
 def main():
-    cases, failed = [each_step_anew, seeded, distributions, published, everywhere, none_without, taken_name], 0
     with tempfile.TemporaryDirectory() as folder:
         m, _ = build(PLAIN, folder)
-        for case in cases:
-            try:
-                with tempfile.TemporaryDirectory() as other:
-                    case(*{everywhere: [folder], published: [], none_without: [other], taken_name: [other]}.get(case, [m]))
-            except AssertionError as e:
-                failed += 1
-                print(f"{case.__name__}: {e}")
-    print(f"training draws: {len(cases) - failed} passed, {failed} failed")
-    return bool(failed)
+        return run_cases("training draws", (each_step_anew, m), (seeded, m), (distributions, m), published, (everywhere, folder), none_without,
+                         taken_name)
 
 
 if __name__ == "__main__":

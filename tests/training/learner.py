@@ -1,9 +1,11 @@
 """The emitted C of a training model as a Python object: reset, init, step, run, save, load, and its state as arrays."""
 import ctypes
+import functools
 import os
 import pathlib
 import re
 import subprocess
+import tempfile
 
 import numpy as np
 import onnx
@@ -116,3 +118,25 @@ def build(m, folder, *arguments):
     subprocess.run(["gcc", "-std=c99", "-O1", "-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wundef", "-Wvla", "-Werror",
                     "-fsanitize=undefined", "-fno-sanitize-recover", "-shared", "-fPIC", "m.c", "-o", "m.so", "-lm"], cwd=folder, check=True)
     return Learner(ctypes.CDLL(f"{folder}/m.so"), pathlib.Path(folder, "m.h").read_text()), p.stderr
+
+
+def in_folder(case):
+    """case(..., folder), in a new temporary folder."""
+    @functools.wraps(case)
+    def run(*arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            return case(*arguments, folder)
+    return run
+
+
+def run_cases(label, *cases):
+    """Runs each case, a function or (function, argument...), and prints what failed. The process's exit status."""
+    failed = 0
+    for function, *arguments in (c if isinstance(c, tuple) else (c,) for c in cases):
+        try:
+            function(*arguments)
+        except AssertionError as e:
+            failed += 1
+            print(f"{' '.join([function.__name__, *(a for a in arguments if isinstance(a, str))])}: {e}")
+    print(f"{label}: {len(cases) - failed} passed, {failed} failed")
+    return bool(failed)

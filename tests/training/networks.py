@@ -3,14 +3,13 @@ block a paragraph, which it then writes; a head on a frozen body whose weights t
 import ctypes
 import pathlib
 import sys
-import tempfile
 
 import numpy as np
 import onnx.parser
 from onnx import numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "samples" / "train"))
-from learner import build  # noqa: E402
+from learner import build, in_folder, run_cases  # noqa: E402
 from training import add_training  # noqa: E402
 from written import follows, mlp  # noqa: E402
 
@@ -26,6 +25,7 @@ def model(text, shapes, seed=1, ones=()):
     return m
 
 
+@in_folder
 def lstm(folder):
     """After "a" comes "b" or "c", by what was before: the symbol alone does not tell."""
     text = "abacadaebacbdafbcbdeacfabdcafebdce"
@@ -45,6 +45,7 @@ def lstm(folder):
 PARAGRAPH = "No heap, stdio, recursion or variable-length array. The only writable global is the static arena."
 
 
+@in_folder
 def transformer(folder):
     """Then it writes the paragraph from its first letter on: each token sees those before it only."""
     letters = sorted(set(PARAGRAPH))
@@ -74,6 +75,7 @@ def transformer(folder):
     assert (said == ids).all(), "".join(letters[i] for i in said)
 
 
+@in_folder
 def loaded_weights(folder):
     m, _ = build(add_training(mlp(), "mse", "adam", train=["*2"]), folder, "--weights=file")
     data = np.frombuffer(pathlib.Path(folder, "m.c.weights").read_bytes(), np.uint8)
@@ -91,16 +93,7 @@ def loaded_weights(folder):
 
 
 def main():
-    cases, failed = [lstm, transformer, loaded_weights], 0
-    for case in cases:
-        try:
-            with tempfile.TemporaryDirectory() as folder:
-                case(folder)
-        except AssertionError as e:
-            failed += 1
-            print(f"{case.__name__}: {e}")
-    print(f"training networks: {len(cases) - failed} passed, {failed} failed")
-    return bool(failed)
+    return run_cases("training networks", lstm, transformer, loaded_weights)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,11 @@
 states, and which new values are computed in place."""
 import re
 import sys
-import tempfile
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from learner import build
+from learner import build, in_folder, run_cases
 
 TRAINING = "ai.onnx.preview.training"
 X = np.float32([[0, 0], [0, 1], [1, 0], [1, 1]])
@@ -82,44 +81,35 @@ class Numpy:
         return (e * e).mean()
 
 
-def learns(optimiser, lr, steps):
-    with tempfile.TemporaryDirectory() as folder:
-        m, said = build(xor(optimiser), folder, "--remarks=state")
-        m.reset()
-        other = Numpy(optimiser)
-        for k in range(steps):
-            loss = m.step(x=X, t=T, lr=lr)["loss"]
-            want = other.step(lr)
-            assert np.isclose(loss, want, rtol=1e-3, atol=1e-6), f"step {k}: loss {loss} instead of {want}"
-            for n, v in other.p.items():
-                assert np.allclose(getattr(m, n), v.ravel(), rtol=1e-4, atol=1e-5), f"step {k}: {n} is {getattr(m, n)} instead of {v.ravel()}"
-        y = m.run(x=X)["y"]
-        assert (abs(y - T) < 0.2).all(), y
-        assert m.steps[0] == steps
-        in_place = len(re.findall(r"written in place", said))
-        assert in_place == len(m.fields) - ("padding" in m.fields), f"{in_place} of {len(m.fields)} are computed in place:\n{said}"
-        saved = m.save()
-        twin = m.twin().reset()
-        assert twin.load(saved) == 0 and (twin.bytes == m.bytes).all()
-        before = twin.reset().bytes.copy()
-        for at in (0, 9, 20, len(saved) - 1):
-            bad = saved.copy()
-            bad[at] ^= 4
-            assert twin.load(bad) == twin.statuses["BAD_STATE"], at
-        assert twin.load(saved[:-1]) == twin.statuses["BAD_STATE"] and (twin.bytes == before).all()
+@in_folder
+def learns(optimiser, lr, steps, folder):
+    m, said = build(xor(optimiser), folder, "--remarks=state")
+    m.reset()
+    other = Numpy(optimiser)
+    for k in range(steps):
+        loss = m.step(x=X, t=T, lr=lr)["loss"]
+        want = other.step(lr)
+        assert np.isclose(loss, want, rtol=1e-3, atol=1e-6), f"step {k}: loss {loss} instead of {want}"
+        for n, v in other.p.items():
+            assert np.allclose(getattr(m, n), v.ravel(), rtol=1e-4, atol=1e-5), f"step {k}: {n} is {getattr(m, n)} instead of {v.ravel()}"
+    y = m.run(x=X)["y"]
+    assert (abs(y - T) < 0.2).all(), y
+    assert m.steps[0] == steps
+    in_place = len(re.findall(r"written in place", said))
+    assert in_place == len(m.fields) - ("padding" in m.fields), f"{in_place} of {len(m.fields)} are computed in place:\n{said}"
+    saved = m.save()
+    twin = m.twin().reset()
+    assert twin.load(saved) == 0 and (twin.bytes == m.bytes).all()
+    before = twin.reset().bytes.copy()
+    for at in (0, 9, 20, len(saved) - 1):
+        bad = saved.copy()
+        bad[at] ^= 4
+        assert twin.load(bad) == twin.statuses["BAD_STATE"], at
+    assert twin.load(saved[:-1]) == twin.statuses["BAD_STATE"] and (twin.bytes == before).all()
 
 
 def main():
-    failed = 0
-    cases = [("SGD", 0.1, 800), ("Momentum", 0.05, 400), ("Adam", 0.05, 300)]
-    for case in cases:
-        try:
-            learns(*case)
-        except AssertionError as e:
-            failed += 1
-            print(f"{case[0]}: {e}")
-    print(f"training: {len(cases) - failed} passed, {failed} failed")
-    return bool(failed)
+    return run_cases("training", (learns, "SGD", 0.1, 800), (learns, "Momentum", 0.05, 400), (learns, "Adam", 0.05, 300))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@ the tool as a command, and what it refuses."""
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 import onnx
@@ -13,7 +12,7 @@ from onnx import numpy_helper
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = ROOT / "samples" / "train" / "training.py"
 sys.path.insert(0, str(TOOL.parent))
-from learner import build  # noqa: E402
+from learner import build, in_folder, run_cases  # noqa: E402
 from training import LOSSES, OPTIMISERS, add_training  # noqa: E402
 
 SHAPES = {"w1": (4, 8), "b1": (8,), "w2": (8, 3), "b2": (3,)}
@@ -89,6 +88,7 @@ def follows(m, loss, optimiser, trained=tuple(SHAPES), exact=False, batches=(6,)
 
 
 def each(loss, optimiser, kind):
+    @in_folder
     def case(folder):
         settings = {"norm_coefficient": DECAY} if optimiser != "sgd" else {}
         m, said = build(add_training(mlp(kind), loss, optimiser, **settings), folder, "--remarks=state")
@@ -98,16 +98,19 @@ def each(loss, optimiser, kind):
     return case
 
 
+@in_folder
 def open_batches(folder):
     m, _ = build(add_training(mlp(batch="batch"), "softmax_cross_entropy", "adam"), folder, "--dim", "batch<=6")
     follows(m, "softmax_cross_entropy", "adam", batches=(6, 1, 4))
 
 
+@in_folder
 def last_layer(folder):
     m, _ = build(add_training(mlp(), "mse", "momentum", train=["*2"]), folder)
     follows(m, "mse", "momentum", trained=("w2", "b2"))
 
 
+@in_folder
 def command(folder):
     onnx.save(mlp(), f"{folder}/net.onnx")
     options = ["--loss", "mse", "--optimiser", "sgd", "--train", "w2", "--train", "b*"]
@@ -116,6 +119,7 @@ def command(folder):
     follows(m, "mse", "sgd", trained=("b1", "w2", "b2"))
 
 
+@in_folder
 def taken_names(folder):
     """The model's own names are those that the tool would give."""
     m = mlp()
@@ -128,7 +132,7 @@ def taken_names(folder):
     follows(build(add_training(m, "mse", "adam"), folder)[0], "mse", "adam")
 
 
-def refused(folder):
+def refused():
     for change, text in ((lambda m: add_training(m, "mse", "sgd", train=["head.*"]), "matches"),
                          (lambda m: (m.opset_import[0].__setattr__("version", 11), add_training(m, "mse", "sgd")), "version_converter")):
         try:
@@ -140,18 +144,8 @@ def refused(folder):
 
 
 def main():
-    cases = [each(loss, o, "float") for loss in LOSSES for o in OPTIMISERS] + [each("mse", o, "double") for o in ("sgd", "momentum", "adam")]
-    cases += [open_batches, last_layer, command, taken_names, refused]
-    failed = 0
-    for case in cases:
-        try:
-            with tempfile.TemporaryDirectory() as folder:
-                case(folder)
-        except AssertionError as e:
-            failed += 1
-            print(f"{case.__name__}: {e}")
-    print(f"training written: {len(cases) - failed} passed, {failed} failed")
-    return bool(failed)
+    steps = [each(loss, o, "float") for loss in LOSSES for o in OPTIMISERS] + [each("mse", o, "double") for o in ("sgd", "momentum", "adam")]
+    return run_cases("training written", *steps, open_batches, last_layer, command, taken_names, refused)
 
 
 if __name__ == "__main__":
