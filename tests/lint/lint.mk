@@ -3,5 +3,5 @@
 TESTS += lint
 lint: test-lint
 test-lint: setup all $(HOST_KERNELS)
-	@B=$(B) $(PYTHON) tests/lint/walls.py "$(MAKE) --no-print-directory --silent -j$$(nproc) HOST=$(B)/host CFLAGS='-O0 -Werror'"
+	@MAKEFLAGS= B=$(B) $(PYTHON) tests/lint/walls.py "$(MAKE) --no-print-directory --silent -j$$(nproc) HOST=$(B)/host CFLAGS='-O0 -Werror'"
 .PHONY: lint test-lint
