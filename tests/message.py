@@ -1,5 +1,6 @@
-"""Conversion of tests' values to ONNX's messages, and the files of a test."""
+"""Conversion of tests' values to ONNX's messages, and the files of a test; names of a model in options."""
 import os
+import re
 
 import numpy as np
 import onnx
@@ -52,3 +53,8 @@ def write_test(folder, model, inputs, outputs):
         for i, (x, v) in enumerate(zip(values, declared)):
             with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as f:
                 f.write(to_proto(x, v.type, v.name).SerializeToString())
+
+
+def quoted(name):
+    """A name of the model as options take it: after a \\ the characters * = < and \\ stand for themselves."""
+    return re.sub(r"([*=<\\])", r"\\\1", name)

@@ -6,13 +6,10 @@ import subprocess
 import onnx
 from onnx import TensorProto, helper
 
+from message import quoted
 from shared import HERE, check, onnxcc, same
 
 HARD = ["plain", "a*b", "a=b", "a<=4", "*", "=", "a\\", "a\\*b", "a\\=b\\\\", "a*b*c=d<", "<", "n<", "\\\\"]
-
-
-def quoted(name):
-    return re.sub(r"([*=<\\])", r"\\\1", name)
 
 
 def model_of(name):
