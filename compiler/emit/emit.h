@@ -43,6 +43,8 @@ typedef struct Wrapped { /* pieces with spaces between them, in as few lines as 
     int column;                  /* 0: nothing is printed yet */
 } Wrapped;
 void put_piece(Wrapped *w, const char *piece);
+void put_code_piece(Wrapped *w,
+                    const char *piece); /* of code; one longer than a line is wrapped, in lines of its own */
 
 /* ---- names.c: unique identifiers, legal in C and C++, distinct from the names of the runtime --------------------- */
 void names_reset(void);

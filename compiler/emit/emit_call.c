@@ -69,9 +69,7 @@ static const char *field_text(Emitter *e, const Field *f, const Param *p, int us
         put_param(e, &t, f, &p[i]);
     }
     text_put(&t, f->count ? "}," : ",");
-    Text lines = {0}; /* a long expression is broken between operators */
-    put_wrapped(&lines, 8, t.s);
-    return text_format("%.*s", (int)lines.n - 9, lines.s + 8);
+    return t.s;
 }
 
 /* "struct softmax p_ = {", a line or more of ".outer = 1, .axis = 10,", "};"; fields that are 0 are omitted, arrays end
@@ -81,15 +79,19 @@ static void put_params(Emitter *e, Text *t, const Call *c, int depth)
     text_put(t, "%*sstruct %s p_ = {\n", 4 * depth, "", is_custom(c) ? custom_name(e, c) : c->kernel->name);
     Wrapped w = {.to = t, .first = "", .between = "", .indent = 4 * depth + 4};
     const Param *p = c->param;
+    bool any = false;
     for (const Field *f = c->fields; f->type != FIELD_END; f++) {
         int n = f->count ? f->count : 1, used = n;
         while (used && is_zero(f, &p[used - 1]))
             used--;
         if (used)
-            put_piece(&w, field_text(e, f, p, used));
+            put_code_piece(&w, field_text(e, f, p, used));
+        any |= used > 0;
         p += n;
     }
-    text_put(t, "%s\n%*s};\n", w.column ? "" : text_format("%*s0", 4 * depth + 4, ""), 4 * depth, "");
+    if (!any)
+        put_piece(&w, "0");
+    text_put(t, "%s%*s};\n", w.column ? "\n" : "", 4 * depth, "");
 }
 
 /* ---- functions for repeated calls -------------------------------------------------------------------------------- */

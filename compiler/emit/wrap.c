@@ -1,51 +1,68 @@
 /* wrap.c - lines of the emitted C, at most 120 columns wide. */
 #include "emit/emit.h"
 
-enum { WIDTH = 120, DEEPEST = 60 };
+enum {
+    WIDTH = 120,
+    RIGHTMOST = 60, /* a line may begin below a parenthesis up to this column */
+    DEEPEST = 60
+};
 
 /* ---- code -------------------------------------------------------------------------------------------------------- */
 
-typedef struct Break {
-    int at;      /* the index of a space; 0: none */
-    int outside; /* the column after the innermost parenthesis that is open there; -1: none */
-} Break;
+/* The columns after the parentheses that are open; beyond DEEPEST they are only counted. */
+typedef struct Open {
+    int after[DEEPEST], depth;
+} Open;
 
-/* The last place in the first `room` characters of s where a line may end: after a comma or semicolon, else before an
- * operator, or before the comment at the end. */
-static Break find_break(const char *s, int room)
+/* Passes the first n characters of s, which begin at `column`. */
+static void pass_parentheses(Open *o, const char *s, int n, int column)
 {
-    Break after_comma = {0, -1}, other = {0, -1};
-    int open[DEEPEST], depth = 0;
+    bool quoted = false;
+    for (int i = 0; i < n; i++) {
+        quoted ^= s[i] == '"';
+        if (!quoted && s[i] == '(' && o->depth++ < DEEPEST)
+            o->after[o->depth - 1] = column + i + 1;
+        else if (!quoted && s[i] == ')' && o->depth)
+            o->depth--;
+    }
+}
+
+/* The column after the innermost open parenthesis; -1: none is open. */
+static int innermost(const Open *o) { return o->depth ? o->after[(o->depth < DEEPEST ? o->depth : DEEPEST) - 1] : -1; }
+
+/* The last place in the first `room` characters of s where a line may end, the index of a space: after a comma or
+ * semicolon, else before an operator, or before the comment at the end; 0: none. */
+static int find_break(const char *s, int room)
+{
+    int after_comma = 0, other = 0;
     bool quoted = false;
     for (int i = 0; s[i] && i <= room; i++) {
         quoted ^= s[i] == '"';
         if (quoted)
             continue;
-        if (s[i] == '(' && depth < DEEPEST)
-            open[depth++] = i + 1;
-        else if (s[i] == ')' && depth)
-            depth--;
-        const Break here = {i, depth ? open[depth - 1] : -1};
         if (s[i] == ' ' && i && strchr(",;", s[i - 1]))
-            after_comma = here;
+            after_comma = i;
         else if (s[i] == ' ' && i && strchr("+-*/&|=<>!?:", s[i + 1]))
-            other = here;
+            other = i;
         if (!strncmp(s + i, " /*", 3))
-            return here;
+            return i;
     }
-    return after_comma.at ? after_comma : other;
+    return after_comma ? after_comma : other;
 }
 
 void put_wrapped(Text *t, int indent, const char *s)
 {
     const int first = indent;
+    Open open = {.depth = 0};
     while (indent + (int)strlen(s) > WIDTH) {
-        const Break b = find_break(s, WIDTH - indent);
-        if (!b.at)
+        const int at = find_break(s, WIDTH - indent);
+        if (!at)
             break;
-        text_put(t, "%*s%.*s\n", indent, "", b.at, s);
-        s += b.at + 1;
-        indent = b.outside >= 0 && indent + b.outside <= DEEPEST ? indent + b.outside : first + 8;
+        text_put(t, "%*s%.*s\n", indent, "", at, s);
+        pass_parentheses(&open, s, at, indent);
+        s += at + 1;
+        const int inside = innermost(&open);
+        indent = inside >= 0 && inside <= RIGHTMOST ? inside : first + 8;
     }
     text_put(t, "%*s%s\n", indent, "", s);
 }
@@ -67,4 +84,16 @@ void put_piece(Wrapped *w, const char *piece)
     }
     text_put(w->to, "%s", piece);
     w->column += n;
+}
+
+void put_code_piece(Wrapped *w, const char *piece)
+{
+    if (w->indent + (int)strlen(piece) <= WIDTH) {
+        put_piece(w, piece);
+        return;
+    }
+    if (w->column)
+        text_put(w->to, "\n");
+    put_wrapped(w->to, w->indent, piece);
+    w->column = 0;
 }

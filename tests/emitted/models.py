@@ -60,6 +60,14 @@ parsed("quantised", """g (uint8[2,6] x, int8[3,2] u) => (int8[3,2] y, uint8[2,6]
                 "two": np.array([2, 3], np.int64), "three": np.array([3, 2], np.int64),
                 "many": np.linspace(1, 2, 6, dtype=np.float32), "zeros": np.zeros(6, np.uint8)})
 
+# Signatures and calls of three lines and more, and parameters longer than a line.
+LONG = [f"the_input_of_branch_number_{i}" for i in range(8)]
+parsed("long", "g (" + ", ".join(f"float[n,4] {x}" for x in LONG) + ") => (" + ", ".join(f"float[n,4] of_{x}" for x in LONG)
+       + ", float[many,4] all, float[k,4] part) {" + " ".join(f"of_{x} = Softmax({x})" for x in LONG)
+       + f"all = Concat <axis = 0> ({', '.join(LONG)})   s = Shape(all)   t = Gather(s, zero)   u = Sub(t, three)   v = Mul(u, u)"
+       "   b = Div(v, three)   part = Slice(all, three, b) }",
+       [values(2, 4) for _ in LONG], ["--dim", "n<=9"], {"zero": np.array([0], np.int64), "three": np.array([3], np.int64)})
+
 # Kernels with equal parameters that write over an input.
 parsed("in_place", """g (float[2,4,8] x, float[1,16,6,6] v) => (float[2,4,8] y, float[1,16,6,6] z, float[2,2,4,8] t) {
     a = Exp(x)   b = Softmax(a)   c = Neg(b)   y = Softmax(c)   d = Exp(v)   e = Conv <pads = [1,1,1,1]> (d, w)   f = Add(e, d)

@@ -99,6 +99,24 @@ def symbols(name, c):
         check(len(lines) >= 3 and not bad, f"{name}: symbols of {o.name}: {bad}")
 
 
+def misplaced(body):
+    """Continued lines that are neither below the innermost open parenthesis nor, in a list in braces or where that is right of
+    column 60, 8 columns right of their statement."""
+    body = re.sub(r'(?s:/\*.*?\*/)|"(?:[^"\\\n]|\\.)*"|(?m:^#(?:.*\\\n)*.*)', lambda m: re.sub(r"[^\n]", " ", m[0]), body)
+    within, first = [], 0     # columns after parentheses; LIST: in braces
+    LIST = 999
+    for line in map(str.rstrip, body.splitlines()):
+        at = len(line) - len(line.lstrip())
+        if within and line and at != (within[-1] if within[-1] <= 60 else first + 8):
+            yield line
+        first = first if within else at
+        for i, c in enumerate(line, 1):
+            if c == "(" or c == "{" and i < len(line):
+                within.append(i if c == "(" else LIST)
+            elif within and (c == ")" or c == "}" and within[-1] == LIST):
+                within.pop()
+
+
 def text(name, c):
     """The text of the files: banner, comments, identifiers."""
     header, body = c.with_suffix(".h").read_text(), c.read_text()
@@ -110,6 +128,7 @@ def text(name, c):
     check(not any(str(p) in header + body for p in (WORK, BUILD, pathlib.Path.home())), f"{name}: names a folder of this machine")
     wide = [line for line in body.splitlines() if len(line) > 120 and not line.lstrip().startswith(("*", "/*"))]
     check(not wide, f"{name}: lines of more than 120 columns: {wide[:3]}")
+    check(not list(misplaced(body)), f"{name}: continued lines at another column: {list(misplaced(body))[:3]}")
     check(not re.search(r"[{;] *\w+\(.*; *}", body), f"{name}: a brace in the line of a call")
     macros = [m for m in re.findall(r"#define (\w+)", header) if not m.startswith(f"{name.upper()}_")]
     check(not macros, f"{name}: macros without the prefix: {macros}")
