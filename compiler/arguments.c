@@ -356,8 +356,9 @@ static const char warning_words[] = "all error"
 #undef CODE
 #undef WARNING
     ;
-#define REWRITE_WORD(id, word, done) " " word
-static const char remark_words[] = REWRITES(REWRITE_WORD);
+#define REWRITE_WORD(id, stage, word, done) " " word
+static const char remark_words[] =
+    REWRITES(REWRITE_WORD) " simplify layout plan"; /* other stages have a rewrite's name, or one */
 
 const OptionRow option_rows[] = {
 #define GROUP(title) {NULL, 0, NULL, NULL, false, NULL, title},

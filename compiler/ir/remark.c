@@ -14,26 +14,31 @@ typedef struct Chosen {
 PART(Chosen, chosen)
 
 static const struct {
-    const char *word, *done;
+    const char *stage, *word, *done;
 } texts[] = {
-#define REWRITE_ROW(id, word, done) {word, done},
+#define REWRITE_ROW(id, stage, word, done) {stage, word, done},
     REWRITES(REWRITE_ROW)};
 
 void remarks_choose(const char *what)
 {
-    int i = 0;
-    while (what && i < REWRITE_COUNT && strcmp(what, texts[i].word))
-        i++;
-    const bool of_rewrite = what && i < REWRITE_COUNT;
-    chosen()->rewrites = of_rewrite ? 1u << i : REMARKS_ALL;
-    chosen()->quoted = what && !of_rewrite ? text_format("\"%s\"", printable(name(what))) : NULL;
+    unsigned of = 0;
+    for (int i = 0; what && i < REWRITE_COUNT; i++)
+        if (!strcmp(what, texts[i].word) || !strcmp(what, texts[i].stage))
+            of |= 1u << i;
+    chosen()->rewrites = of ? of : REMARKS_ALL;
+    chosen()->quoted = what && !of ? text_format("\"%s\"", printable(name(what))) : NULL;
     remarks_only(REMARKS_ALL);
 }
 
 void remarks_end(void)
 {
-    if (chosen()->quoted && !chosen()->said.n)
-        note("no remark mentions %s\n", chosen()->quoted);
+    const Chosen *const c = chosen();
+    if (c->said.n || !c->rewrites)
+        return;
+    if (c->quoted)
+        note("no remark mentions %s\n", c->quoted);
+    else
+        note("no remark: there is no node that could be so rewritten\n");
 }
 
 void remarks_only(unsigned rewrites)

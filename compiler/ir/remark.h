@@ -3,31 +3,33 @@
 
 #include "ir/graph.h"
 
-/* The rewrites: identifier, name on the command line, and the participle for a node that it applied to. */
+/* The rewrites: identifier, stage, name on the command line, and the participle for a node that it applied to. */
 #define REWRITES(X)                                                                                                    \
-    X(INLINE, "inline", "inlined")                                                                                     \
-    X(EXPAND, "expand", "decomposed")                                                                                  \
-    X(INTEGER, "integer", "computed in integers")                                                                      \
-    X(DEAD, "dead", "removed")                                                                                         \
-    X(IDENTITY, "identity", "removed")                                                                                 \
-    X(DUPLICATE, "duplicate", "merged with an equal node")                                                             \
-    X(SCALE, "scale", "folded into weights and bias")                                                                  \
-    X(CHANNELS_LAST, "channels-last", "made channels last")                                                            \
-    X(SINK, "sink", "moved above the transposes of its inputs")                                                        \
-    X(PACK, "pack", "given packed weights")                                                                            \
-    X(MICRO, "micro", "given the kernel for small processors")                                                                            \
-    X(FUSE, "fuse", "fused with its reader")                                                                           \
-    X(TABLE, "table", "made a lookup table")                                                                           \
-    X(EPILOGUE, "epilogue", "fused with its reader")                                                                   \
-    X(CONCAT, "concat", "built in place")                                                                              \
-    X(SLICE, "slice", "made a view")                                                                                \
-    X(STATE, "state", "written in place")                                                                              \
-    X(IN_PLACE, "in-place", "computed in place")
-#define REWRITE_NUMBER(id, word, done) REWRITE_##id,
+    X(INLINE, "inline", "inline", "inlined")                                                                           \
+    X(EXPAND, "infer", "expand", "decomposed")                                                                         \
+    X(INTEGER, "simplify", "integer", "computed in integers of 8 bits")                                                \
+    X(DEAD, "simplify", "dead", "removed")                                                                             \
+    X(IDENTITY, "simplify", "identity", "removed")                                                                     \
+    X(DUPLICATE, "simplify", "duplicate", "merged with an equal node")                                                 \
+    X(SCALE, "simplify", "scale", "folded into weights and bias")                                                      \
+    X(CHANNELS_LAST, "layout", "channels-last", "made channels last")                                                  \
+    X(SINK, "layout", "sink", "moved above the transposes of its inputs")                                              \
+    X(PACK, "layout", "pack", "given packed weights")                                                                  \
+    X(STORED, "layout", "stored", "given weights as they are stored")                                                  \
+    X(MICRO, "layout", "micro", "given the kernel for small processors")                                               \
+    X(FUSE, "fuse", "fuse", "fused with its reader")                                                                   \
+    X(TABLE, "fuse", "table", "made a lookup table")                                                                   \
+    X(EPILOGUE, "fuse", "epilogue", "fused with its reader")                                                           \
+    X(CONCAT, "plan", "concat", "built in place")                                                                      \
+    X(SLICE, "plan", "slice", "made a view")                                                                           \
+    X(STATE, "plan", "state", "written in place")                                                                      \
+    X(IN_PLACE, "plan", "in-place", "computed in place")
+#define REWRITE_NUMBER(id, stage, word, done) REWRITE_##id,
 typedef enum Rewrite { REWRITES(REWRITE_NUMBER) REWRITE_COUNT } Rewrite;
 #undef REWRITE_NUMBER
 
-/* Selects remarks: "fuse": of this rewrite; another word: about the node or value of that name; NULL: all. */
+/* Selects remarks: "table": of this rewrite; "fuse": of those of this stage; another word: about the node or value of that
+ * name; NULL: all. */
 void remarks_choose(const char *what);
 /* Keeps every remark for a report, printed or not. */
 void remarks_keep(void);
@@ -41,7 +43,7 @@ typedef struct Remark {
 int remarks_kept(const Remark **list);
 const char *rewrite_name(Rewrite r);
 const char *rewrite_done(Rewrite r);
-void remarks_end(void); /* after the last stage: a note if no remark mentioned the name */
+void remarks_end(void); /* after the last stage: a note if there was none */
 /* Limits remarks to these rewrites (a bit each) until the next call: for a stage that repeats its attempts. */
 void remarks_only(unsigned rewrites);
 #define REMARKS_ALL (~0u)

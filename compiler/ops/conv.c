@@ -104,6 +104,21 @@ static bool is_depthwise(const Conv *c)
     return c->cin == 1 || (c->cin <= c->cout && c->cout <= few && (c->cout & (c->cout - 1)) == 0);
 }
 
+/* n's weights w as a node that expands codes when it runs; NULL: they are floats. */
+static Value *expanded_weights(Node *n, const Conv *c, int64_t pack, Value *w)
+{
+    const int64_t taps = c->w.kernel[0] * c->w.kernel[1] * c->w.kernel[2];
+    const Panels panels = {c->group, c->cout, c->cin, taps, c->cin * taps, taps, 1};
+    if (!w->data)
+        return NULL;
+    if (!c->transposed && pack != PACK_DEPTHWISE)
+        return expanded_panels(n, w, &panels);
+    if (w->data->origin)
+        (void)declines(REWRITE_STORED, n, "the weights of a %s convolution are floats",
+                       c->transposed ? "transposed" : "depthwise");
+    return NULL;
+}
+
 /* Inserts a node that packs the weights; splat weights are represented by 16 elements. */
 static void pack_weights(Node *n, const Conv *c)
 {
@@ -115,9 +130,7 @@ static void pack_weights(Node *n, const Conv *c)
     for (int a = 0; a < k; a++)
         kernel[a] = c->w.kernel[3 - k + a];
     attr_set_ints(n, "kernel_shape", k, kernel);
-    const int64_t taps = c->w.kernel[0] * c->w.kernel[1] * c->w.kernel[2];
-    const Panels panels = {c->group, c->cout, c->cin, taps, c->cin * taps, taps, 1};
-    Value *expanded = c->transposed || pack == PACK_DEPTHWISE || !w->data ? NULL : expanded_panels(n, w, &panels);
+    Value *expanded = expanded_weights(n, c, pack, w);
     if (expanded)
         node_set_in(n, 1, expanded);
     else if (w->data && w->data->splat) {

@@ -6,6 +6,7 @@
 #include "integer.h"
 
 #include "base/options.h"
+#include "ir/remark.h"
 #include "ir/spatial.h"
 #include "passes/infer.h"
 
@@ -365,17 +366,22 @@ static bool is_per_column(const Value *v, const Value *b)
     return is_single(v) || (b->shape->rank == 2 && dim_identical(shape_count(*v->shape), b->shape->dim[1]));
 }
 
-/* Can the product of a and b be one IntegerProduct? */
-static bool product_fits(const Value *a, const Value *b, const Value *a_zero, const Value *b_zero)
+/* Can the product of a and b in n be one IntegerProduct? */
+static bool product_fits(const Node *n, const Value *a, const Value *b, const Value *a_zero, const Value *b_zero)
 {
     Shape s = *a->shape, t = *b->shape;
-    if (s.rank < 2 || t.rank < 2 || !shape_is_const(t) || !dim_identical(s.dim[s.rank - 1], t.dim[t.rank - 2]) ||
-        !is_single(a_zero) || !is_per_column(b_zero, b))
-        return false;
+    if (s.rank < 2 || t.rank < 2)
+        return declines(REWRITE_INTEGER, n, "it multiplies a vector");
+    if (!shape_is_const(t) || !dim_identical(s.dim[s.rank - 1], t.dim[t.rank - 2]))
+        return declines(REWRITE_INTEGER, n, "the shape of %s is known only at run time", remark_value(b));
+    if (!is_single(a_zero) || !is_per_column(b_zero, b))
+        return declines(REWRITE_INTEGER, n,
+                        "there are zero points for each row of the left matrix, or for parts of the right");
     bool same = s.rank == t.rank;
     for (int i = 0; same && i < t.rank - 2; i++)
         same = dim_identical(s.dim[i], t.dim[i]);
-    return t.rank == 2 || same;
+    return t.rank == 2 || same ||
+           declines(REWRITE_INTEGER, n, "%s has axes of batches that it broadcasts", remark_value(b));
 }
 
 /* Has input i one element, or one per row (or column) of m, or does it broadcast to m? Reports otherwise. */
@@ -408,7 +414,7 @@ static void matmul_integer_expand(Node *n)
     Value *a = in(n, 0), *b = in(n, 1), *a_zero = in(n, 2), *b_zero = in(n, 3), *y;
     if (!fits_matrix(n, 2, a, true) || !fits_matrix(n, 3, b, false))
         return;
-    if (product_fits(a, b, a_zero, b_zero))
+    if (product_fits(n, a, b, a_zero, b_zero))
         y = make_integer(n, "onnxcc.IntegerProduct", I32, (Value *[INPUTS]){a, b, NULL, NULL, b_zero, a_zero, NULL})
                 ->out[0];
     else
@@ -444,9 +450,12 @@ static void qlinear_matmul_expand(Node *n)
     for (int i = 0; i < 2; i++)
         if (!fits_matrix(n, 1 + i, a, true) || !fits_matrix(n, 4 + i, b, false) || !fits_matrix(n, 6 + i, b, false))
             return;
-    if (type_is_float(a->type) || type_is_float(b->type) || type_is_float(in_type(n, 7)))
+    if (type_is_float(a->type) || type_is_float(b->type) || type_is_float(in_type(n, 7))) {
+        (void)declines(REWRITE_INTEGER, n, "%s, %s or its result is of float8", remark_value(a), remark_value(b));
         y = matmul_of_floats(n);
-    else if (!one || !product_fits(a, b, in(n, 2), in(n, 5)))
+    } else if (!(one ||
+                 declines(REWRITE_INTEGER, n, "there are scales for each row of the left matrix, or of the result")) ||
+               !product_fits(n, a, b, in(n, 2), in(n, 5)))
         y = matmul_in_steps(n);
     else {
         Value *scale = requantise_scale(n, in(n, 1), in(n, 4), in(n, 6));

@@ -306,12 +306,23 @@ static bool cancel(Node *q)
     return true;
 }
 
+/* Remarks that what computes q's input from dequantized values has no kernel of integers. */
+static bool stays_float(const Node *q)
+{
+    const Node *n = in(q, 0)->def;
+    bool dequantized = false;
+    for (int i = 0; n && i < n->n_in; i++)
+        dequantized |= in(n, i) && is(in(n, i)->def, "onnxcc", "Dequantize");
+    return dequantized && !is_product(n) && !is(n, "", "AveragePool") && !(n->op->flags & (VIEW | MOVES)) &&
+           declines(REWRITE_INTEGER, n, "only convolutions, products, averages over windows and moves are");
+}
+
 bool quantize_simplify(Node *q)
 {
     const Node *n = in(q, 0)->def;
     if (is_byte(out(q, 0)->type) && in_type(q, 0) == F32 && attr_int(q, "precision") == F32 && is_single(in(q, 1)) &&
         is_single(in(q, 2)))
-        return cancel(q) || product_in_integers(q) || quantize_sooner(q) || average_in_integers(q);
+        return cancel(q) || product_in_integers(q) || quantize_sooner(q) || average_in_integers(q) || stays_float(q);
     return n && is_product(n) &&
            declines(REWRITE_INTEGER, n, "%s is not from float to 8 bits by one scale and zero point", remark_node(q));
 }

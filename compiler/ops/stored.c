@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "ir/call.h"
 #include "ir/exec.h"
+#include "ir/remark.h"
 #include "passes/infer.h"
 #include "coded.h"
 
@@ -338,10 +339,20 @@ static Value *spread(Node *n, Value *v, const Value *x)
     return inferred(make(n, "Expand", 2, v, make_dims(n, x->shape->rank, x->shape->dim)));
 }
 
+/* Can v, n's weights, be panels of codes? *l: the codes. */
+static bool may_be_coded(Node *n, Value *v, Affine *l)
+{
+    if (opt()->expand_weights || v->type != F32 || tensor_count(v->data) < FEW)
+        return false;
+    return read_linear(n, v, l) ||
+           (v->data->origin &&
+            declines(REWRITE_STORED, n, "%s is not codes, less a zero point and times a scale", remark_value(v)));
+}
+
 bool coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
 {
     Pack q = {.p = p, .k = p->taps * p->cin, .panels = p->group * ((p->cout + TILE_PANEL - 1) / TILE_PANEL)};
-    if (opt()->expand_weights || v->type != F32 || tensor_count(v->data) < FEW || !read_linear(n, v, &q.l))
+    if (!may_be_coded(n, v, &q.l))
         return false;
     *c = (Coded){.scale_all = 1};
     q.l.scale = spread(n, q.l.scale, q.l.x);
@@ -362,8 +373,10 @@ bool coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
     const int64_t block_bits = (scale_type ? type_bits(scale_type) : 0) + (zero_type  ? type_bits(zero_type)
                                                                            : c->zeros ? q.bits
                                                                                       : 0);
-    if (!q.k || q.k * q.bits + c->blocks * block_bits > q.k * 24) /* not much smaller than floats */
-        return false;
+    if (!q.k || q.k * q.bits + c->blocks * block_bits > q.k * 24)
+        return declines(REWRITE_STORED, n, "codes, scales and zero points of %s would not be much smaller than floats",
+                        remark_value(v));
+    (void)applies(REWRITE_STORED, n, "%s, as codes of %d bits", remark_value(v), q.bits);
     c->scale_all = single(per_block(q.l.scale) ? NULL : q.l.scale, 1);
     c->zero_all = single(per_block(q.l.zero) ? NULL : q.l.zero, 0) - (c->zeros ? 0 : (float)q.base);
     c->w = packed(n, &q, q.l.x, 1);

@@ -132,6 +132,8 @@ static int count_inputs(const Loop *a, const Loop *b)
 static bool stands_alone(Rewrite r, const Node *n, const Value *v)
 {
     const char *why = remarks_on(r) ? why_not_alone(v) : NULL;
+    if (!why && r == REWRITE_FUSE)
+        why = "no node reads its result, an output";
     return why && declines(r, n, "%s", why);
 }
 
@@ -340,6 +342,35 @@ static void take_over(Node *n, Node *m, Value *extra)
     node_free(n);
 }
 
+/* An elementwise loop that reads n's result; NULL: there is none. */
+static const Node *loop_after(const Node *n)
+{
+    const Value *v = n->n_out ? n->out[0] : NULL;
+    for (int i = 0; v && !v->data && i < v->uses.n; i++)
+        if (v->uses.at[i].node && v->uses.at[i].node->call.loop)
+            return v->uses.at[i].node;
+    return NULL;
+}
+
+/* Can n's kernel run steps on its results? */
+static bool takes_epilogue(const Node *n)
+{
+    const Call *c = &n->call;
+    if (c->kernel && n->op->flags & EPILOGUE && !c->epilogue)
+        return true;
+    const Node *m = remarks_on(REWRITE_EPILOGUE) && !c->loop ? loop_after(n) : NULL;
+    if (!m)
+        return false;
+    if (n->op->flags & VIEW)
+        return declines(REWRITE_EPILOGUE, n, "it is a view: it computes nothing that %s could be fused with",
+                        remark_node(m));
+    if (!c->kernel)
+        return declines(REWRITE_EPILOGUE, n, "its results are computed by other nodes, in graphs of their own");
+    if (c->epilogue)
+        return declines(REWRITE_EPILOGUE, n, "its kernel already runs other steps on its results");
+    return declines(REWRITE_EPILOGUE, n, "its kernel, %s, runs no steps on its results", c->kernel->name);
+}
+
 /* Is m, the only reader of n's result (or NULL), a loop that computes one float per float of it? */
 static bool is_tail(const Node *n, const Node *m)
 {
@@ -378,7 +409,7 @@ static bool takes_residual(const Node *n, const Node *m, const Value *residual, 
 static bool fuse_epilogue(Node *n)
 {
     Call *c = &n->call;
-    if (!c->kernel || !(n->op->flags & EPILOGUE) || c->epilogue)
+    if (!takes_epilogue(n))
         return false;
     Node *m = only_reader(n->out[0]);
     if (!is_tail(n, m))

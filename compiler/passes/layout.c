@@ -228,7 +228,9 @@ static void merge_transposes(Node *n)
     }
     if (!view)
         return;
-    if (shape_same(*n->in[0]->shape, *n->out[0]->shape) && !value_is_output(n->out[0])) {
+    if (shape_same(*n->in[0]->shape, *n->out[0]->shape) &&
+        (!value_is_output(n->out[0]) ||
+         declines(REWRITE_IDENTITY, n, "its result is an output, and has a buffer of its own"))) {
         value_replace(n->out[0], n->in[0]);
         node_free(n);
         return;
@@ -265,8 +267,19 @@ static void layout_graph(Graph *g, void *unused)
     }
 }
 
+/* Remarks the constants of n that were computed from numbers of fewer bits. */
+static void remark_expanded(const Node *n)
+{
+    EACH_IN (v, n)
+        if (!n->op->layout && v->data && v->data->origin && v->type == F32)
+            (void)declines(REWRITE_STORED, n, "%s is expanded: only products and convolutions read codes",
+                           remark_value(v));
+}
+
 void layout_model(Model *m)
 {
     layout_graph(m->graph, NULL);
     remove_dead(m->graph);
+    EACH_NODE (n, m->graph)
+        remark_expanded(n);
 }

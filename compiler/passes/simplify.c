@@ -238,6 +238,8 @@ static void merge_duplicates(Graph *g, void *unused)
         node_each_graph(n, merge_duplicates, NULL);
         if (n->op->flags & RANDOM)
             (void)declines(REWRITE_DUPLICATE, n, "every node draws random numbers of its own");
+        else if (n->op->flags & CONTROL)
+            (void)declines(REWRITE_DUPLICATE, n, "graphs of branches and loops are not compared");
         if (n->op->flags & (RANDOM | CONTROL))
             continue;
         uint64_t h = node_hash(n);
