@@ -4,6 +4,8 @@ import onnx
 import onnx.parser
 from onnx import TensorProto, helper, numpy_helper
 
+from message import quoted
+
 TABLE = {}
 rng = np.random.default_rng(1)
 
@@ -108,7 +110,7 @@ def hostile_sizes():
     info = [helper.make_tensor_value_info(n, TensorProto.FLOAT, sizes) for n in "xyz"]
     nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Softmax", ["y"], ["z"])]
     m = helper.make_model(helper.make_graph(nodes, "g", info[:1], info[1:]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    TABLE["hostile_sizes"] = m, [o for s in sizes for o in ("--dim", s.replace("\\", "\\\\") + "<=2")], [values(*[2] * len(sizes))]
+    TABLE["hostile_sizes"] = m, [o for s in sizes for o in ("--dim", f"{quoted(s)}<=2")], [values(*[2] * len(sizes))]
 
 
 hostile()

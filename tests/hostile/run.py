@@ -22,7 +22,6 @@ from onnx import TensorProto, helper, numpy_helper
 import headers
 import texts
 from checks import check, counts
-from message import quoted
 from texts import MARK, PLACE, TEXTS
 
 BUILD = pathlib.Path(os.environ["B"])
@@ -183,7 +182,7 @@ def as_sizes(names):
     inputs = [helper.make_tensor_value_info(f"in {i}", TensorProto.FLOAT, names[i:i + 8]) for i in range(0, len(names), 8)]
     outputs = [helper.make_tensor_value_info(f"out {i}", TensorProto.FLOAT, names[i:i + 8]) for i in range(0, len(names), 8)]
     nodes = [helper.make_node("Softmax", [a.name], [b.name]) for a, b in zip(inputs, outputs)]
-    return model_of(nodes, inputs, outputs), [o for n in names for o in ("--dim", f"{quoted(n)}<=2")]
+    return model_of(nodes, inputs, outputs), [o for n in names for o in ("--dim", f"{n}<=2")]
 
 
 def as_operators(names):

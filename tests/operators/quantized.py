@@ -327,7 +327,22 @@ def add_recurrent(c):
                 one("functions", {"activations": ["HardSigmoid", "Relu", "Softsign"] * d, "activation_alpha": [0.3] * d, "activation_beta": [0.4] * d})
 
 
+# ---- weights that stay as stored --------------------------------------------------------------------------------------------
+
+
+def add_stored(c):
+    """Weights of DequantizeLinear, large enough to be expanded only when they are used."""
+    for name, op, x, shape, axis in (("product", "MatMul", (7, 33), (33, 19), 1), ("images", "Conv", (1, 6, 7, 5), (9, 6, 3, 3), 0)):
+        x, held = normal(*x), {"w": codes("int8", *shape), "s": scales(shape[axis]), "z": zeros("int8", shape[axis])}
+        nodes = [helper.make_node("DequantizeLinear", [*held], ["v"], axis=axis), helper.make_node(op, ["x", "v"], ["y"])]
+        graph = helper.make_graph(nodes, name, [helper.make_tensor_value_info("x", 1, x.shape)], [helper.make_tensor_value_info("y", 1, None)],
+                                  [numpy_helper.from_array(t, n) for n, t in held.items()])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        expected = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": x})
+        c.write(f"stored_{name}", model, [x], expected)
+
+
 def add_quantized(c):
     for of in (add_products, add_images, add_between, add_gemm, add_linear, add_bits, add_gathers, add_attention, add_embeddings,
-               add_recurrent):
+               add_recurrent, add_stored):
         of(c)
