@@ -15,6 +15,7 @@
 #include "emit/source.h"
 #include "ir/opset.h"
 #include "ir/remark.h"
+#include "manual.h"
 
 /* The same as usage, with a suggestion. */
 #define usage_near(near, code, ...)                                                                                    \
@@ -360,12 +361,28 @@ static const char warning_words[] = "all error"
 static const char remark_words[] =
     REWRITES(REWRITE_WORD) " simplify layout plan"; /* other stages have a rewrite's name, or one */
 
-const OptionRow option_rows[] = {
+static void give_help(const char *unused);
+static void give_man(const char *unused);
+static void give_completions(const char *shell);
+
+static const OptionRow option_rows[] = {
 #define GROUP(title) {NULL, 0, NULL, NULL, false, NULL, title},
 #define OPTION(...) {__VA_ARGS__},
 #include "options.def"
 };
-const int option_count = sizeof option_rows / sizeof *option_rows;
+enum { OPTIONS = sizeof option_rows / sizeof *option_rows };
+
+static void give_help(const char *unused)
+{
+    (void)unused;
+    print_help(option_rows, OPTIONS);
+}
+static void give_man(const char *unused)
+{
+    (void)unused;
+    print_man(option_rows, OPTIONS);
+}
+static void give_completions(const char *shell) { print_completions(shell, option_rows, OPTIONS); }
 
 static bool needs_value(const OptionRow *row) { return row->argument && *row->argument != '['; }
 
@@ -391,7 +408,7 @@ static bool starts_with(const char *name, const char *s, size_t n) { return name
 _Noreturn static void ambiguous(const char *s, size_t n)
 {
     Text t = {0};
-    for (int i = 0; i < option_count; i++)
+    for (int i = 0; i < OPTIONS; i++)
         if (starts_with(option_rows[i].name, s, n))
             text_put(&t, " '--%s'", option_rows[i].name);
     usage_as("ARG-01", "option '--%.*s' is ambiguous; possibilities:%s", (int)n, s, t.s);
@@ -402,7 +419,7 @@ _Noreturn static void unknown_option(const char *s, size_t n, Words *w)
 {
     Nearest near = nearest_to(s, n);
     const OptionRow *meant = NULL;
-    for (int i = 0; i < option_count; i++) {
+    for (int i = 0; i < OPTIONS; i++) {
         const char *const name = option_rows[i].name;
         if (name)
             nearest_try(&near, name, strlen(name));
@@ -420,7 +437,7 @@ static const OptionRow *find_row(const char *s, size_t n, Words *w)
 {
     const OptionRow *found = NULL;
     int count = 0;
-    for (int i = 0; i < option_count; i++)
+    for (int i = 0; i < OPTIONS; i++)
         if (starts_with(option_rows[i].name, s, n)) {
             if (!option_rows[i].name[n])
                 return &option_rows[i];
@@ -452,9 +469,9 @@ static void read_letters(const char *s, Words *w)
 {
     for (; *s; s++) {
         int i = 0;
-        while (i < option_count && option_rows[i].letter != *s)
+        while (i < OPTIONS && option_rows[i].letter != *s)
             i++;
-        if (i == option_count)
+        if (i == OPTIONS)
             usage_as("ARG-01", "invalid option -- '%c'", *s);
         const char *value = !option_rows[i].argument ? NULL : s[1] ? s + 1 : *w->next ? *w->next++ : NULL;
         if (!value && needs_value(&option_rows[i]))

@@ -126,7 +126,7 @@ static void infer_until(void *model)
 static void probe(void *arg)
 {
     Probe *p = arg;
-    error_to(drop_message, NULL);
+    say_to(drop_message, NULL);
     *opt() = *p->options;
     memset(&opt()->froms, 0, sizeof opt()->froms);
     memset(&opt()->taps, 0, sizeof opt()->taps);

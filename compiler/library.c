@@ -33,7 +33,7 @@ static void compile(void *request)
     static const char *const none[] = {NULL};
     const OnnxccRequest *const r = request;
     const char *const model = r->name && *r->name ? r->name : "model.onnx";
-    error_to(tell, request);
+    say_to(tell, request);
     output_to(give, request);
     opt()->model = model;
     read_arguments(r->options ? r->options : none, BY_LIBRARY);

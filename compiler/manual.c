@@ -1,6 +1,6 @@
 /* manual.c - what is made from the table of options: --help, the man page, and completions for the shells. The texts around them
  * are templates. */
-#include "arguments.h"
+#include "manual.h"
 
 #include <ctype.h>
 
@@ -102,15 +102,14 @@ static void put_help(Text *t, const OptionRow *o)
     put_wrapped(t, whole_help(o), at > INDENT - 2 ? INDENT + 1 : at, INDENT);
 }
 
-void print_help(const char *unused)
+void print_help(const OptionRow *rows, int n)
 {
-    (void)unused;
     Text t = {0};
     text_put(
         &t,
         "usage: onnxcc MODEL [-o FILE|-] [options]\n       onnxcc verify MODEL [DATA] [options]\n       onnxcc profile MODEL [DATA] [options]\n"
         "Compiles an ONNX model into one C file and its header.\n");
-    for (const OptionRow *o = option_rows; o < option_rows + option_count; o++)
+    for (const OptionRow *o = rows; o < rows + n; o++)
         if (is_group(o))
             text_put(&t, "\n%s\n", o->help);
         else
@@ -168,11 +167,10 @@ static void put_manual(Text *t, const OptionRow *o)
     text_put(t, "\n");
 }
 
-void print_man(const char *unused)
+void print_man(const OptionRow *rows, int n)
 {
-    (void)unused;
     Text t = {0};
-    for (const OptionRow *o = option_rows; o < option_rows + option_count; o++)
+    for (const OptionRow *o = rows; o < rows + n; o++)
         put_manual(&t, o);
     if (t.n && t.s[t.n - 1] == '\n')
         t.s[--t.n] = 0;
@@ -329,25 +327,25 @@ static void put_fish(Text *t, const OptionRow *o)
 }
 
 /* `put` of every row, without the last newline. */
-static const char *each_option(void (*put)(Text *, const OptionRow *))
+static const char *each_option(void (*put)(Text *, const OptionRow *), const OptionRow *rows, int n)
 {
     Text t = {0};
-    for (const OptionRow *o = option_rows; o < option_rows + option_count; o++)
+    for (const OptionRow *o = rows; o < rows + n; o++)
         if (!is_group(o))
             put(&t, o);
     t.s[t.n - 1] = 0;
     return t.s;
 }
 
-void print_completions(const char *shell)
+void print_completions(const char *shell, const OptionRow *rows, int n)
 {
     if (!strcmp(shell, "bash"))
-        print_filled("bash.in", (Filling[]){{"@VALUES@", each_option(put_bash_values)},
-                                            {"@OPTIONS@", each_option(put_bash_option)},
+        print_filled("bash.in", (Filling[]){{"@VALUES@", each_option(put_bash_values, rows, n)},
+                                            {"@OPTIONS@", each_option(put_bash_option, rows, n)},
                                             {NULL, NULL}});
     if (!strcmp(shell, "zsh"))
-        print_filled("zsh.in", (Filling[]){{"@OPTIONS@", each_option(put_zsh)}, {NULL, NULL}});
+        print_filled("zsh.in", (Filling[]){{"@OPTIONS@", each_option(put_zsh, rows, n)}, {NULL, NULL}});
     if (!strcmp(shell, "fish"))
-        print_filled("fish.in", (Filling[]){{"@OPTIONS@", each_option(put_fish)}, {NULL, NULL}});
+        print_filled("fish.in", (Filling[]){{"@OPTIONS@", each_option(put_fish, rows, n)}, {NULL, NULL}});
     usage("--completions=%s: expected bash, zsh or fish", shell);
 }

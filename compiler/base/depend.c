@@ -1,24 +1,18 @@
 /* depend.c - the dependency file. */
 #include "base/depend.h"
-#include "base/error.h"
 #include "base/output.h"
+#include "base/util.h"
 
 typedef VEC(const char *) Files;
-typedef struct Rule {
-    Files from, to;
-} Rule;
-PART(Rule, rule)
+PART(Files, inputs)
 
-static void add(Files *files, const char *file)
+void depend_input(const char *file)
 {
-    for (int i = 0; i < files->n; i++)
-        if (!strcmp(files->at[i], file))
+    for (int i = 0; i < inputs()->n; i++)
+        if (!strcmp(inputs()->at[i], file))
             return;
-    vec_push(files, file);
+    vec_push(inputs(), file);
 }
-
-void depend_input(const char *file) { add(&rule()->from, file); }
-void depend_output(const char *file) { add(&rule()->to, file); }
 
 /* As make reads it. */
 static void put_file(Text *t, const char *file)
@@ -30,15 +24,16 @@ static void put_file(Text *t, const char *file)
 void depend_write(const char *file)
 {
     Text t = {0};
-    const Rule *const r = rule();
-    for (int i = 0; i < r->to.n; i++) {
+    int n;
+    const char *const *const files = output_files(&n);
+    for (int i = 0; i < n; i++) {
         text_put(&t, i ? " " : "");
-        put_file(&t, r->to.at[i]);
+        put_file(&t, files[i]);
     }
     text_put(&t, ":");
-    for (int i = 0; i < r->from.n; i++) {
+    for (int i = 0; i < inputs()->n; i++) {
         text_put(&t, " \\\n  ");
-        put_file(&t, r->from.at[i]);
+        put_file(&t, inputs()->at[i]);
     }
     text_put(&t, "\n");
     output_write(output_open(file), t.s, t.n);

@@ -2,5 +2,4 @@
 #pragma once
 
 void depend_input(const char *file);
-void depend_output(const char *file);
 void depend_write(const char *file); /* an output, which is not in the rule itself */

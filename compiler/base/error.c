@@ -1,11 +1,7 @@
 /* error.c - diagnostics: cause, place and remedy; each is counted, printed once, and escaped for a terminal. */
 #include "base/error.h"
 
-#include "base/progress.h"
-#include "base/say.h"
-
-#include <setjmp.h>
-#include <stdlib.h>
+#include <string.h>
 
 enum { PER_KIND = 20, MAX_BYTES = 4000 }; /* shown: messages of one kind; bytes of one message */
 
@@ -30,30 +26,13 @@ struct Deferred {
 };
 
 typedef struct Diagnostics {
-    const char *file; /* path of the model */
     const char *(*where)(void);
     Errors state;
     Deferred *deferring;
-    jmp_buf *exit;
-    const char *failing; /* the fatal message, while its place is computed */
-    int failing_exit;
-    const char *failing_code;
-    void (*say)(const Message *, void *);
-    void *arg;
 } Diagnostics;
 PART(Diagnostics, diagnostics)
 
 int error_count(void) { return diagnostics()->state.errors; }
-const char *error_file(void) { return diagnostics()->file; }
-void error_set_file(const char *file) { diagnostics()->file = file; }
-void error_set_where(const char *(*where)(void)) { diagnostics()->where = where; }
-
-void error_to(void (*say)(const Message *, void *), void *arg)
-{
-    diagnostics()->say = say;
-    diagnostics()->arg = arg;
-}
-
 void error_reset(void)
 {
     Diagnostics *const d = diagnostics();
@@ -62,49 +41,19 @@ void error_reset(void)
     d->where = NULL;
 }
 
-static void say_now(const Message *m)
-{
-    Diagnostics *const d = diagnostics();
-    progress_clear();
-    if (d->say)
-        d->say(m, d->arg);
-    else
-        say_message(m);
-}
-
 static void say(const Message *m)
 {
     Deferred *const h = diagnostics()->deferring;
     if (h)
         vec_push(&h->list, *m);
     else
-        say_now(m);
+        say_message(m);
 }
 
 static void say_all(const Deferred *h)
 {
     for (int i = 0; i < h->list.n; i++)
         say(&h->list.at[i]);
-}
-
-void stop_run(int code)
-{
-    Diagnostics *const d = diagnostics();
-    if (d->exit)
-        longjmp(*d->exit, code);
-    exit(code);
-}
-
-int error_catch(void (*f)(void *), void *arg)
-{
-    jmp_buf here, *const outer = diagnostics()->exit;
-    diagnostics()->exit = &here;
-    const int code = setjmp(here);
-    if (!code)
-        f(arg);
-    diagnostics()->exit = outer;
-    diagnostics()->failing = NULL;
-    return code;
 }
 
 /* Prints all deferred messages: they may explain the error that ends the run. */
@@ -117,21 +66,35 @@ static void unhold_all(void)
     }
 }
 
-/* As utf8_sequence, but 0 for what is not safe to show. */
-static int safe_sequence(const char *s, size_t n)
+/* *path: the part of it that follows the file. */
+static const char *where_it_fails(const char **path)
 {
-    uint32_t c = 0;
-    const int k = utf8_sequence(s, n, &c);
-    const bool control = c < 0x20 || (c >= 0x7F && c < 0xA0);
-    const bool direction = c == 0x61C || (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
-                           (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
-    return control || direction ? 0 : k;
+    const char *(*const where)(void) = diagnostics()->where, *const file = error_file();
+    diagnostics()->where = NULL;
+    *path = where ? where() : "";
+    return where ? text_format("%s%s%s", file ? file : "", file ? ": " : "", *path) : "";
+}
+
+static const BeforeFailing before_fatal = {unhold_all, where_it_fails};
+
+void error_set_where(const char *(*where)(void))
+{
+    diagnostics()->where = where;
+    before_failing(&before_fatal);
+}
+
+void error_text(Text *t, const Message *m)
+{
+    if (m->severity == SAY_NOTE)
+        text_put(t, "%s", m->text);
+    else
+        text_put(t, SAY_FORM, SAY_FORM_ARGS(m, "", ""));
 }
 
 void text_printable(Text *t, const char *s, size_t n, bool lines)
 {
     for (size_t i = 0; i < n;) {
-        int k = lines && s[i] == '\n' ? 1 : safe_sequence(s + i, n - i);
+        int k = lines && s[i] == '\n' ? 1 : utf8_printable(s + i, n - i);
         if (k)
             text_bytes(t, s + i, (size_t)k);
         else
@@ -250,7 +213,7 @@ void note(const char *format, ...)
     va_start(args, format);
     text_vput(&t, format, args);
     va_end(args);
-    say_now(&(Message){SAY_NOTE, "", "", t.s, ""});
+    say_message(&(Message){SAY_NOTE, "", "", t.s, ""});
     text_release(mark);
 }
 
@@ -261,6 +224,7 @@ Deferred *errors_defer(void)
     h->outer = d->deferring;
     h->before = d->state;
     memset(&d->state, 0, sizeof d->state);
+    before_failing(&before_fatal);
     return d->deferring = h;
 }
 
@@ -333,74 +297,4 @@ void stop_on_new_errors(int before)
 {
     if (error_count() > before)
         stop_on_errors();
-}
-
-/* ---- fatal errors ------------------------------------------------------------------------------------------------ */
-
-enum { LONGEST = 1024 };
-
-/* Fatal messages are composed on the stack: the pool may be exhausted. */
-static const char *safe_text(char s[LONGEST], const char *format, va_list args)
-{
-    char plain[LONGEST];
-    size_t to = 0;
-    vsnprintf(plain, sizeof plain, format, args);
-    for (size_t i = 0, n = strlen(plain); i < n;) {
-        int k = plain[i] == '\n' ? 1 : safe_sequence(plain + i, n - i), size = k ? k : 4;
-        if (to + (size_t)size >= LONGEST)
-            break;
-        if (k)
-            memcpy(s + to, plain + i, (size_t)k);
-        else
-            snprintf(s + to, 5, "\\x%02X", (unsigned char)plain[i]);
-        to += (size_t)size;
-        i += k ? (size_t)k : 1;
-    }
-    s[to] = 0;
-    return s;
-}
-
-/* *path: the part of it that follows the file. */
-static const char *where_it_fails(const char **path)
-{
-    const char *(*where)(void) = diagnostics()->where, *file = error_file();
-    diagnostics()->where = NULL;
-    *path = where ? where() : "";
-    return where ? text_format("%s%s%s", file ? file : "", file ? ": " : "", *path) : "";
-}
-
-static _Noreturn void end_with(int exit_code, const Message *m)
-{
-    unhold_all();
-    say_now(m);
-    stop_run(exit_code);
-}
-
-void fail_as(int exit_code, const char *code, const char *format, ...)
-{
-    Diagnostics *const d = diagnostics();
-    char s[LONGEST];
-    va_list args;
-    if (d->failing) /* computing its place failed, too: out of memory */
-        end_with(d->failing_exit, &(Message){SAY_ERROR, d->failing_code, "", d->failing, ""});
-    va_start(args, format);
-    d->failing = safe_text(s, format, args);
-    d->failing_exit = exit_code;
-    d->failing_code = code;
-    va_end(args);
-    unhold_all();
-    const char *path, *const place = where_it_fails(&path);
-    end_with(exit_code, &(Message){SAY_ERROR, code, place, s, path});
-}
-
-void end_run(int exit_code, Severity severity, const char *code, const char *format, ...)
-{
-    char s[LONGEST + 128];
-    va_list args;
-    va_start(args, format);
-    safe_text(s, format, args);
-    va_end(args);
-    if (severity == SAY_BUG)
-        strcat(s, "\nThis is a mistake in onnxcc " ONNXCC_VERSION ", not in the model; please report it.");
-    end_with(exit_code, &(Message){severity, code, "", s, ""});
 }

@@ -1,26 +1,10 @@
-/* error.h - diagnostics: errors and warnings, which are counted, and the calls that end a run. */
+/* error.h - diagnostics: errors and warnings, which are counted. */
 #pragma once
 
 #include "base/codes.h"
+#include "base/fail.h"
 #include "base/util.h"
 
-enum { EXIT_MODEL = 1, EXIT_USAGE = 2, EXIT_IO = 3, EXIT_BUG = 70 };
-
-typedef enum Severity { SAY_ERROR, SAY_WARNING, SAY_HELP, SAY_BUG, SAY_USAGE, SAY_NOTE } Severity;
-
-typedef struct Message {
-    Severity severity;
-    const char *code;  /* of codes.def, such as EXT-05: the rule that is broken; "": a help, a note or the sum */
-    const char *place; /* file and node; or "" */
-    const char *text;  /* may have several lines */
-    const char *path;  /* the end of `place` that follows the file: node or value; or "" */
-} Message;
-
-/* Calls f(arg). Returns 0, or the exit code if stop_on_errors, fail, usage or bug left f. Outside of error_catch these
- * end the process. */
-int error_catch(void (*f)(void *), void *arg);
-/* Sends the messages of this run to `say`; before this call they go to standard error. */
-void error_to(void (*say)(const Message *, void *), void *arg);
 void error_text(Text *t, const Message *m); /* appends m as it is printed on standard error */
 /* error_at(PATH, CODE, FORMAT, ...) prints "error[CODE]: MESSAGE" and the place, and counts the error; the stage
  * continues. CODE: as in Message. Is false, so that a check may return it. */
@@ -37,18 +21,10 @@ void warn_about(Warning kind, const char *path, const char *code, const char *fo
     __attribute__((format(printf, 4, 5)));
 #define note_help(...) note_help_text(text_format(__VA_ARGS__)) /* a help: line after the last message */
 void note_help_text(const char *s);
-void stop_on_errors(void);              /* ends the run (exit 1) if any error was counted */
-void stop_on_new_errors(int before);    /* ... if more than `before` were: later stages go on after the others */
-_Noreturn void stop_run(int exit_code); /* ends the run without a message */
-/* Fatal errors. fail: its code is LIM-01, ARG-02 or SYS-01, after exit code 1, 2 or 3; fail_as(EXIT, CODE, ...) gives another. */
-#define fail(exit_code, ...) fail_as(exit_code, FAIL_CODE(exit_code), __VA_ARGS__)
-#define FAIL_CODE(exit_code) ((exit_code) == EXIT_MODEL ? "LIM-01" : (exit_code) == EXIT_USAGE ? "ARG-02" : "SYS-01")
-_Noreturn void fail_as(int exit_code, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void stop_on_errors(void);           /* ends the run (exit 1) if any error was counted */
+void stop_on_new_errors(int before); /* ... if more than `before` were: later stages go on after the others */
 #define usage(...) usage_as("ARG-02", __VA_ARGS__)
 #define usage_as(code, ...) (message_at(SAY_USAGE, "", code, __VA_ARGS__), stop_run(EXIT_USAGE))
-#define bug(...) end_run(EXIT_BUG, SAY_BUG, "BUG-01", __VA_ARGS__) /* asks to report it */
-_Noreturn void end_run(int exit_code, Severity severity, const char *code, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
 const char *printable(Name n); /* escaped for a terminal; a long name is cut */
 /* Appends s; characters that could move the cursor or forge a line become \xNN. Idempotent. lines: \n is kept. */
 void text_printable(Text *t, const char *s, size_t n, bool lines);
@@ -63,7 +39,5 @@ Deferred *errors_defer(void);
 int errors_resume(Deferred *h);
 void errors_report(const Deferred *h);
 const char *deferred_text(const Deferred *h);
-void error_set_file(const char *file); /* the path of the model, which messages begin with */
-const char *error_file(void);          /* NULL: not set yet */
 /* where() is the place that fatal messages name: the node that is being processed; "": none. */
 void error_set_where(const char *(*where)(void));

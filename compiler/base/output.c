@@ -1,11 +1,14 @@
 /* output.c - output files: each appears complete or not at all. */
 #include "base/output.h"
-#include "base/depend.h"
-#include "base/error.h"
+#include "base/fail.h"
+#include "base/pool.h"
+#include "base/session.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #define XXH_STATIC_LINKING_ONLY /* the state is part of Output */
@@ -33,6 +36,7 @@ typedef struct Outputs {
         dev_t device;
         ino_t inode;
     }) inputs;
+    VEC(const char *) files; /* see output_files */
     void (*take)(const char *, const void *, size_t, void *);
     void *arg;
     bool begun;
@@ -148,11 +152,17 @@ static void check_spared(const char *path)
             fail(EXIT_USAGE, "%s: cannot write: the model is read from this file", path);
 }
 
+const char *const *output_files(int *n)
+{
+    *n = outputs()->files.n;
+    return outputs()->files.at;
+}
+
 Output *output_open(const char *path)
 {
     Output *o = output_new(path);
     if (!output_is_stream(path))
-        depend_output(path);
+        vec_push(&outputs()->files, path);
     if (o->given) {
         o->f = open_memstream(&o->bytes, &o->size);
         check_open(o);

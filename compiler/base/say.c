@@ -1,43 +1,47 @@
 /* say.c - messages on standard error: as text, in colours on a terminal, or as JSON. */
 #include "base/say.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/codes.h"
+#include "base/part.h"
+#include "base/progress.h"
 
 typedef enum Line { NO_LINE, MESSAGE_LINE, NOTE_LINE } Line; /* the JSON object that is not complete yet */
 typedef struct Saying {
     bool json;
     Line line;
     int helps; /* printed in this object */
+    void (*to)(const Message *, void *);
+    void *arg;
 } Saying;
 PART(Saying, saying)
 
-static const struct Word {
-    const char *text, *json, *color;
-} words[] = {
-    [SAY_ERROR] = {"error", "error", "\33[1;31m"},        [SAY_WARNING] = {"warning", "warning", "\33[1;35m"},
-    [SAY_HELP] = {"help", "help", "\33[1;36m"},           [SAY_BUG] = {"internal error", "internal error", "\33[1;31m"},
-    [SAY_USAGE] = {"error", "option error", "\33[1;31m"}, [SAY_NOTE] = {"", "note", ""},
+const char *const severity_words[] = {
+    [SAY_ERROR] = "error",        [SAY_WARNING] = "warning", [SAY_HELP] = "help",
+    [SAY_BUG] = "internal error", [SAY_USAGE] = "error",     [SAY_NOTE] = "",
 };
+static const char *const json_words[] = {
+    [SAY_ERROR] = "error",        [SAY_WARNING] = "warning",    [SAY_HELP] = "help",
+    [SAY_BUG] = "internal error", [SAY_USAGE] = "option error", [SAY_NOTE] = "note",
+};
+static const char *const colors[] = {
+    [SAY_ERROR] = "\33[1;31m", [SAY_WARNING] = "\33[1;35m", [SAY_HELP] = "\33[1;36m",
+    [SAY_BUG] = "\33[1;31m",   [SAY_USAGE] = "\33[1;31m",   [SAY_NOTE] = "",
+};
+
+void say_to(void (*say)(const Message *, void *), void *arg)
+{
+    saying()->to = say;
+    saying()->arg = arg;
+}
 
 void say_json(void) { saying()->json = true; }
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
-
-#define FORM "%s%s%s%s%s%s%s%s\n%s%s%s"
-#define FORM_ARGS(m, on, off)                                                                                          \
-    on, words[(m)->severity].text, *(m)->code ? "[" : "", (m)->code, *(m)->code ? "]" : "", off, ": ", (m)->text,      \
-        *(m)->place ? "  --> " : "", (m)->place, *(m)->place ? "\n" : ""
-
-void error_text(Text *t, const Message *m)
-{
-    if (m->severity == SAY_NOTE)
-        text_put(t, "%s", m->text);
-    else
-        text_put(t, FORM, FORM_ARGS(m, "", ""));
-}
 
 /* On a terminal that has them, unless NO_COLOR is set (no-color.org). */
 static bool has_colors(void)
@@ -80,7 +84,7 @@ static void put_object(const Message *m)
     const bool sum = m->severity == SAY_ERROR && !*m->code;
     const size_t path = strlen(m->path), place = strlen(m->place), file = place - path;
     say_end();
-    fprintf(stderr, "{\"severity\":\"%s\"", sum ? "summary" : words[m->severity].json);
+    fprintf(stderr, "{\"severity\":\"%s\"", sum ? "summary" : json_words[m->severity]);
     put_field("code", m->code, strlen(m->code));
     put_field("warning", m->severity == SAY_WARNING && code ? code->warning : "",
               m->severity == SAY_WARNING && code ? strlen(code->warning) : 0);
@@ -121,7 +125,7 @@ static void put_note(const char *s)
     }
 }
 
-void say_message(const Message *m)
+static void print_message(const Message *m)
 {
     if (saying()->json && m->severity == SAY_NOTE)
         put_note(m->text);
@@ -132,9 +136,18 @@ void say_message(const Message *m)
     else if (m->severity == SAY_NOTE)
         fputs(m->text, stderr);
     else if (has_colors())
-        fprintf(stderr, FORM, FORM_ARGS(m, words[m->severity].color, "\33[0m"));
+        fprintf(stderr, SAY_FORM, SAY_FORM_ARGS(m, colors[m->severity], "\33[0m"));
     else
-        fprintf(stderr, FORM, FORM_ARGS(m, "", ""));
+        fprintf(stderr, SAY_FORM, SAY_FORM_ARGS(m, "", ""));
+}
+
+void say_message(const Message *m)
+{
+    progress_clear();
+    if (saying()->to)
+        saying()->to(m, saying()->arg);
+    else
+        print_message(m);
 }
 
 /* Only calls that a signal handler may make. */

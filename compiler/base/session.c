@@ -1,10 +1,9 @@
-/* session.c - the state of one run. */
+/* session.c - the block of memory with the state of one run. */
 #include "base/session.h"
-#include "base/util.h"
+#include "base/pool.h"
 
 #include <stdlib.h>
-
-_Thread_local uintptr_t session_distance;
+#include <string.h>
 
 extern const char __start_onnxcc_parts[], __stop_onnxcc_parts[];
 

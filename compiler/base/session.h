@@ -1,28 +1,9 @@
-/* session.h - the state of one run, in one block of memory that the run owns. Each file declares its private part of
- * it; the compiler has no other mutable static data, so runs cannot affect each other. */
+/* session.h - the beginning and the end of a run on this thread. */
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-/* PART(struct Table, table); declares table(), a pointer to this run's struct Table, which is zero when the run begins.
- * It also declares a constant that is never read: its offset in its section is the part's offset in the block. */
-#define PART(T, part)                                                                                                  \
-    static IN_PARTS(T, part);                                                                                          \
-    PART_AT(T, part)
-/* The same for a part that several files use: SHARED_PART in a header, SHARED_PART_IS in one file. */
-#define SHARED_PART(T, part)                                                                                           \
-    extern const T part##_part;                                                                                        \
-    PART_AT(T, part)
-#define SHARED_PART_IS(T, part) IN_PARTS(T, part)
-
-#define IN_PARTS(T, part) const T part##_part __attribute__((section("onnxcc_parts"))) = {0}
-#define PART_AT(T, part)                                                                                               \
-    static inline T *part(void) { return (T *)((uintptr_t)&part##_part + session_distance); }
-
-/* Distance in bytes from the section to this thread's block; 0: no run. */
-extern _Thread_local uintptr_t session_distance;
+#include "base/part.h"
 
 bool session_begin(void); /* begins a run on this thread, which must have none; false: out of memory */
 /* Ends the run, also after a failure: calls the functions given to session_at_end, last first, then frees all memory of

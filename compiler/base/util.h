@@ -1,4 +1,4 @@
-/* util.h - the memory pool of a run, interned names, growing arrays, hash tables, texts. */
+/* util.h - interned names, hash tables, texts. */
 #pragma once
 
 #include <stdarg.h>
@@ -8,38 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "base/session.h"
+#include "base/utf8.h"
 
 #define ONNXCC_VERSION "0.1.0"
 #define MAX_RANK 16 /* dimensions of a tensor */
-
-/* Zeroed memory, valid until pool_free or the run's end; never NULL (out of memory ends the run with a message). */
-void *pool_alloc(size_t bytes);
-void pool_free(void *p, size_t bytes);
-/* Blocks whose size is a multiple of 16 are 16-byte aligned, others 8. Element buffers are rounded up so: */
-#define ELEMENTS_ROOM(bytes) (((size_t)(bytes) + 16) & ~(size_t)15)
-void *pool_grow(void *old, size_t old_bytes, size_t new_bytes);
-void pool_end(void); /* frees everything; called by session_end */
-#define POOL_MAX_MB 700       /* limit of the pool and big_alloc together; more is an error (exit 1) */
-void pool_allow(size_t bytes); /* raises the limit of this run: for constants that the file contains */
-size_t pool_room(void);        /* bytes left below the limit */
-/* Zeroed memory for one tensor, 64-byte aligned; valid until big_free or the run's end. */
-void *big_alloc(size_t bytes);
-void big_free(void *p);
-#define NEW(T) ((T *)pool_alloc(sizeof(T)))
-#define NEWS(T, n) ((T *)pool_alloc(sizeof(T) * (size_t)(n)))
-
-/* A growing array in the pool: VEC(Node *) v = {0}; vec_push(&v, n); v.at[i], v.n */
-#define VEC(...)                                                                                                       \
-    struct {                                                                                                           \
-        __VA_ARGS__ *at;                                                                                               \
-        int n, cap;                                                                                                    \
-    }
-#define vec_push(v, x)                                                                                                 \
-    ((v)->n == (v)->cap ? ((v)->at = vec_more((v)->at, &(v)->cap, sizeof *(v)->at), 0) : 0, (v)->at[(v)->n++] = (x))
-void *vec_more(void *at, int *cap, size_t size);
-#define vec_trim(v) ((v)->at = vec_fit((v)->at, (v)->n, &(v)->cap, sizeof *(v)->at)) /* reduces the capacity to n */
-void *vec_fit(void *at, int n, int *cap, size_t size);
 
 /* A string of the model: any bytes, with a length, followed by a NUL; interned: equal names are equal pointers.
  * For files that print C the struct is incomplete: only emit/quote.c, which escapes the bytes, may read them. */
@@ -56,8 +30,6 @@ Name name_until(const char **s, const char *ends); /* takes the bytes up to one 
 #define name_format(...) name(text_format(__VA_ARGS__))
 bool name_is(Name a, const char *s);
 bool name_is_identifier(Name n); /* of C */
-/* The length of the well-formed UTF-8 sequence at s, of n bytes at most, and its code point; 0: there is none. */
-int utf8_sequence(const void *s, size_t n, uint32_t *c);
 
 static inline int compare_numbers(int64_t a, int64_t b) { return (a > b) - (a < b); }
 

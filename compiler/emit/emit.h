@@ -175,7 +175,8 @@ void interface_bytes(const Model *m, int64_t *in, int64_t *out); /* budget.c: of
 extern const char training_left_out[];                           /* for comments and reports */
 
 /* ---- emit_sizes.c: variables of sizes ---------------------------------------------------------------------------- */
-void find_scopes(Emitter *e); /* before the body */
+void find_scopes(Emitter *e);                                  /* before the body */
+void find_state_uses(void (*use)(Emitter *, Dim), Emitter *e); /* the sizes in the block of states, and the next ones */
 /* Prints the definition of s where it becomes known: a declaration, or an assignment if it is declared in an outer
  * block; and the check of its bounds. */
 void define_symbol(Emitter *e, Symbol *s, const char *value);
@@ -185,19 +186,26 @@ void define_iteration(Emitter *e, const Graph *body, const char *iteration);
 void begin_sizes(Emitter *e, const Node *n);
 void check_assumptions(Emitter *e); /* prints the checks of e->assumed whose sizes are known */
 
-/* ---- emit_code.c, emit_call.c: the body -------------------------------------------------------------------------- */
+/* ---- emit_line.c: lines of the body ------------------------------------------------------------------------------ */
 void line(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints that the run ends with the status if the condition, a formatted text, holds. */
 #define fail_if(e, status, ...) fail_if_text(e, status, text_format(__VA_ARGS__))
 void fail_if_text(Emitter *e, const char *status, const char *condition);
-void emit_graph(Emitter *e, Graph *g);
-void declare_state(Emitter *e, Value *v); /* the pointer to an input that is a state */
 /* The C expression for a value's bytes: a constant, a parameter, or a pointer into the arena declared before. */
 const char *pointer(Value *v);
+
+/* ---- emit_code.c: the body --------------------------------------------------------------------------------------- */
+void emit_graph(Emitter *e, Graph *g);
+void declare_state(Emitter *e, Value *v); /* the pointer to an input that is a state */
+
+/* ---- emit_loop.c: elementwise loops ------------------------------------------------------------------------------ */
+void emit_loop(Emitter *e, const Loop *l);
 /* Prints a loop's steps, a variable each. loop_argument: the C expression of an argument: a loaded input, a literal or
  * a step's variable. */
 void emit_steps(Emitter *e, const Loop *l, const char *const *loaded);
 const char *loop_argument(const Loop *l, int arg, const char *const *loaded);
+
+/* ---- emit_call.c: calls ------------------------------------------------------------------------------------------ */
 /* The argument of c, an output, in whose bytes argument i, an input, is; -1: none. The output's pointer stands for both, so
  * that `restrict` is true. */
 int written_over(const Call *c, int i);
@@ -214,8 +222,7 @@ const char *custom_name(const Emitter *e, const Call *c);
 /* ---- emit_state.c: the block of states (--state) ----------------------------------------------------------------- */
 void put_state(Text *t, const Interface *f); /* in the header */
 void put_reset(Text *t, const Interface *f); /* the function of its initial values */
-void find_state_uses(void (*use)(Emitter *, Dim), Emitter *e);
-void define_kept(Emitter *e); /* the sizes in it, after those that the caller gives */
+void define_kept(Emitter *e);                /* the sizes in it, after those that the caller gives */
 /* Prints the checks that the next sizes are within their bounds, which are known when the run begins (given) or not. */
 void check_kept(Emitter *e, bool given);
 void put_next(Emitter *e); /* at the end of a run */

@@ -96,6 +96,14 @@ static void mention_outputs(Emitter *e, const Graph *g)
             mention(e, g->out.at[i]->shape->dim[k], g);
 }
 
+void find_state_uses(void (*use)(Emitter *, Dim), Emitter *e)
+{
+    for (int i = 0; i < states()->sizes.n; i++) {
+        use(e, dim_symbol(states()->sizes.at[i].symbol));
+        use(e, states()->sizes.at[i].next);
+    }
+}
+
 void find_scopes(Emitter *e)
 {
     Graph *g = e->m->graph;

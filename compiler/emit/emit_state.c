@@ -79,14 +79,6 @@ void put_reset(Text *t, const Interface *f)
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
-void find_state_uses(void (*use)(Emitter *, Dim), Emitter *e)
-{
-    for (int i = 0; i < states()->sizes.n; i++) {
-        use(e, dim_symbol(states()->sizes.at[i].symbol));
-        use(e, states()->sizes.at[i].next);
-    }
-}
-
 void define_kept(Emitter *e)
 {
     e->state = states()->sizes.n > 0;

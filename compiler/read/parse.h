@@ -1,5 +1,5 @@
-/* parse.h - the interface between the files that read a model: parse.c, parse_graph.c, parse_notes.c, parse_tensor.c,
- * parse_type.c, external.c. */
+/* parse.h - the interface between the files that read a model: parse.c, parse_graph.c, parse_attr.c, parse_names.c,
+ * parse_notes.c, parse_tensor.c, parse_type.c, external.c. */
 #pragma once
 
 #include "onnx.pb.h"
@@ -35,14 +35,18 @@ void files_begin(void);
 int keep_open(int fd); /* returns fd */
 void close_kept(void);
 
+/* parse_names.c */
+Value *find_value(const Graph *g, Name n); /* the value that a name in g refers to, or NULL; check.c checks the order */
+const Function *function_of(const Graph *g); /* in whose body g is, or NULL */
+
 /* parse_graph.c */
 /* parent: the graph that outer names refer to, or NULL; owner: the node whose attribute the graph is, or NULL. */
 Graph *read_graph(Model *m, Span s, const Path *p, Graph *parent, Node *owner);
 Graph *read_body(Model *m, const onnx_FunctionProto *f, Function *to, const Path *p);
-const Function *function_of(const Graph *g);            /* in whose body g is, or NULL */
 bool types_clash(const TypeDesc *a, const TypeDesc *b); /* do two declarations contradict each other? */
 TypeDesc *type_of_tensor(const Tensor *t);
-Value *find_value(const Graph *g, Name n); /* the value that a name in g refers to, or NULL; check.c checks the order */
+
+/* parse_attr.c */
 /* Reads an AttributeProto of node n in g, with its nested graphs. False: wrong, and reported. */
 bool read_attr(Model *m, Span s, Attr *a, const Path *p, Graph *g, Node *n);
 

@@ -1,7 +1,6 @@
 /* parse_graph.c - reads GraphProto: values, nodes, nested graphs; binds every name to its value. */
 #include "base/options.h"
 #include "ir/call.h"
-#include "base/nearest.h"
 #include "ir/opset.h"
 #include "read/parse.h"
 #include "read/read.h"
@@ -13,23 +12,6 @@ static Value *declare(Graph *g, Name n)
     Value *v = value_new(g, n);
     map_put(&g->scope, n, v);
     return v;
-}
-
-Value *find_value(const Graph *g, Name n)
-{
-    for (; g; g = g->parent) {
-        Value *v = map_get(&g->scope, n);
-        if (v)
-            return v;
-    }
-    return NULL;
-}
-
-const Function *function_of(const Graph *g)
-{
-    while (g->parent)
-        g = g->parent;
-    return g->function;
 }
 
 /* Is g the model's graph or one of its training information, whose inputs and outputs must have types? */
@@ -310,18 +292,6 @@ static Node *read_head(Graph *g, Span s, int index, const Path *p, Head *head)
     node_insert(n, NULL);
     g->model->n_nodes++;
     return n;
-}
-
-void suggest_value(const Graph *g, Name n)
-{
-    Nearest near = nearest_to(n->s, n->n);
-    for (; g; g = g->parent)
-        for (int i = 0; i < g->scope.cap; i++) {
-            Name k = g->scope.key[i];
-            if (k)
-                nearest_try(&near, k->s, k->n);
-        }
-    nearest_help(&near);
 }
 
 /* A placeholder for an undefined value, which suppresses further messages. */

@@ -12,6 +12,8 @@ Tensor *read_tensor_file(const char *file); /* a .pb file with one TensorProto; 
 
 /* parse_graph.c */
 void input_declare(Value *v); /* v becomes an input of the model, of the type v->desc */
+
+/* parse_names.c */
 /* After an error about the name n: the name visible in g that differs by one typing error, if any. */
 void suggest_value(const Graph *g, Name n);
 

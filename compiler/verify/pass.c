@@ -351,7 +351,7 @@ static void run_pass(void *pass)
 {
     Pass *p = pass;
     if (p->quiet)
-        error_to(drop, NULL);
+        say_to(drop, NULL);
     const Report form = set_options(p);
     Model *m = read_model(p->model);
     sizes_by_data(m, p->data);

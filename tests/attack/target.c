@@ -225,7 +225,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     n_said = 0;
     draws = XXH3_64bits(data, n);
     choose_options();
-    error_to(keep_text, NULL);
+    say_to(keep_text, NULL);
     const double start = seconds();
     const int code = error_catch(run, &(Input){data, n});
     check_shown(said, n_said);

@@ -105,7 +105,7 @@ static void make_case(Case *c, const char *model, int way)
         return;
     if (!session_begin())
         abort();
-    error_to(be_quiet, NULL);
+    say_to(be_quiet, NULL);
     error_catch(add_bounds, c);
     session_end();
 }

@@ -1,6 +1,7 @@
 /* scalar.c - compiler/ir/scalar.c as a library, for scalar.py to call. */
 #include <stdlib.h>
 
+#include "../../compiler/base/part.c"
 #include "../../compiler/base/session.c"
 #include "../../compiler/ir/scalar.c"
 

@@ -123,7 +123,7 @@ static void messages_say_where(void **state)
 {
     (void)state;
     Text t = {0};
-    error_to(keep_text, &t);
+    say_to(keep_text, &t);
     error_set_file("m.onnx");
     const Source source = {.name = name("/head/\x1b[2J"), .op_type = name("Conv"), .within = "graph", .index = 3};
     Node n = {.source = &source};
@@ -135,7 +135,7 @@ static void messages_say_where(void **state)
     Node inner = {.source = &source, .op = op_find("", "Mul", INT64_MAX)};
     error_node(&inner, "", "no");
     assert_int_equal(error_catch(stop, NULL), EXIT_MODEL);
-    error_to(NULL, NULL);
+    say_to(NULL, NULL);
     assert_string_equal(t.s, "error[SHAPE]: axis 4 is wrong\n"
                              "  --> m.onnx: graph.node[3] \"/head/\\x1B[2J\" (Conv)\n"
                              "help: take 3\n"
@@ -152,7 +152,7 @@ static void messages_are_limited(void **state)
 {
     (void)state;
     Text t = {0};
-    error_to(keep_text, &t);
+    say_to(keep_text, &t);
     for (int i = 0; i < 50; i++) {
         error_at("graph", "X", "value %d", i);
         note_help("do not");
@@ -162,7 +162,7 @@ static void messages_are_limited(void **state)
     assert_non_null(strstr(t.s, "value 19\n"));
     error_set_file("m.onnx");
     assert_int_equal(error_catch(stop, NULL), EXIT_MODEL);
-    error_to(NULL, NULL);
+    say_to(NULL, NULL);
     assert_non_null(strstr(t.s, "error[X]: 30 more of the same kind as above\nerror: m.onnx: 50 errors; no file"));
     error_reset();
 }
