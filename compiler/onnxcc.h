@@ -4,6 +4,7 @@
 /* base/: the state, memory, names and texts of a run; messages; options. */
 #include "base/error.h"
 #include "base/options.h"
+#include "base/pool.h"
 #include "base/util.h"
 
 /* ir/: types, sizes as expressions, constants, the graph; the operators' schemas; kernel calls, run by the compiler

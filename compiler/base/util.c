@@ -107,19 +107,19 @@ void map_put(Map *m, const void *key, void *value)
 
 enum { PIECE = 1 << 16 };
 
-typedef struct Piece {
+typedef struct TextPiece {
     char *at;
     size_t used, cap;
-} Piece;
-typedef struct Pieces {
-    Piece *at; /* the last one is the top of the stack */
+} TextPiece;
+typedef struct TextPieces {
+    TextPiece *at; /* the last one is the top of the stack */
     int n;
-} Pieces;
-PART(Pieces, pieces)
+} TextPieces;
+PART(TextPieces, pieces)
 
 static void drop_pieces(int down_to)
 {
-    Pieces *const p = pieces();
+    TextPieces *const p = pieces();
     while (p->n > down_to) {
         pool_unclaim(p->at[--p->n].cap);
         free(p->at[p->n].at);
@@ -134,7 +134,7 @@ static void end_pieces(void *unused)
 }
 
 /* NULL: none. */
-static Piece *top_piece(void) { return pieces()->n ? &pieces()->at[pieces()->n - 1] : NULL; }
+static TextPiece *top_piece(void) { return pieces()->n ? &pieces()->at[pieces()->n - 1] : NULL; }
 
 TextMark text_mark(void) { return (TextMark){pieces()->n, pieces()->n ? top_piece()->used : 0}; }
 
@@ -145,20 +145,20 @@ void text_release(TextMark m)
         top_piece()->used = m.used;
 }
 
-static Piece *piece_new(void)
+static TextPiece *piece_new(void)
 {
-    Pieces *const p = pieces();
+    TextPieces *const p = pieces();
     if (!p->at)
         session_at_end(end_pieces, NULL);
     void *more = realloc(p->at, sizeof *p->at * (size_t)(p->n + 1));
     if (!more)
         fail_as(EXIT_IO, "SYS-02", "out of memory");
     p->at = more;
-    p->at[p->n] = (Piece){0};
+    p->at[p->n] = (TextPiece){0};
     return &p->at[p->n++];
 }
 
-static void piece_room(Piece *p, size_t cap)
+static void piece_room(TextPiece *p, size_t cap)
 {
     const size_t room = cap > PIECE ? cap : PIECE;
     pool_claim(room > p->cap ? room - p->cap : 0);
@@ -172,7 +172,7 @@ static void piece_room(Piece *p, size_t cap)
 /* A text on top of the stack grows in place; others are copied to the top. */
 static void text_grow(Text *t, size_t cap)
 {
-    Piece *p = top_piece();
+    TextPiece *p = top_piece();
     bool top = p && t->s && t->s + t->cap == p->at + p->used;
     size_t at = p ? p->used - (top ? t->cap : 0) : 0;
     if (!p || (at && p->cap - at < cap)) {

@@ -57,13 +57,6 @@ Graph *decided_branch(const Node *m, Value *const *in); /* the branch of an If w
 void control_vjp(Tape *p, Node *m);  /* accumulates the adjoints of the values that If or Loop m reads */
 bool defer_gather(Tape *p, Node *m); /* adds m to the tape's gathers, if it is one */
 
-/* Begins a Loop, inserted before n, of `trips` iterations and with initial states `from`. Returns the end of its body,
- * before which the body's nodes are inserted; input 0 of the body is the iteration's number, inputs 2, 3... are the
- * states. */
-Node *loop_begin(Node *n, Dim trips, int states, Value *const *from);
-/* Ends the body with k values: the new states, then scan outputs. Returns the Loop. */
-Node *loop_end(Node *end, int k, Value *const *of);
-
 /* Decomposes the recurrent node m, with these inputs, into a loop of ordinary nodes before n; out: its results. False:
  * m is no such node. */
 bool decompose_recurrent(Node *n, const Node *m, Value **in, Value **out);
@@ -89,6 +82,21 @@ bool vjp_by_rule(const VjpRule *f, size_t count, const Vjp *b, Value **v);
 
 /* Creates the nodes of a formula, whose syntax is in formulas.c. */
 Value *formula(const Vjp *b, const char *text);
+
+/* loops.c: new graphs and loops */
+/* Creates a graph of `owner`. Returns its end, before which nodes are inserted; n: the node for messages. */
+Node *begin_graph(Node *owner, const Node *n, const Graph *like);
+Graph *end_graph(Node *end);
+Value *add_input(Graph *g, Name name, Type t, Shape s);
+void add_iteration(Graph *g);      /* the first inputs of every Loop's body: the iteration's number and the condition */
+Value *add_result(Node *m, int k); /* adds output k to Loop m */
+Value *trip_count(Node *n, Dim trips); /* as an input of Loop */
+/* Begins a Loop, inserted before n, of `trips` iterations and with initial states `from`. Returns the end of its body,
+ * before which the body's nodes are inserted; input 0 of the body is the iteration's number, inputs 2, 3... are the
+ * states. */
+Node *loop_begin(Node *n, Dim trips, int states, Value *const *from);
+/* Ends the body with k values: the new states, then scan outputs. Returns the Loop. */
+Node *loop_end(Node *end, int k, Value *const *of);
 
 /* nodes.c: new nodes before n */
 Value *shape_like(Node *n, Value *v);

@@ -10,7 +10,19 @@ typedef struct Assumption {
 } Assumption;
 void assume_dim(Node *n, Dim d, Dim is);
 void assume_broadcast(Node *n, Shape s, Shape t); /* aligned at the last axis, dimensions are equal or 1 */
-/* The same, but if it cannot hold, they report an error and return false. */
+bool is_impossible(Dim d, Dim is);                /* proven: d != is */
+int assumption_count(void);
+void assumptions_check(int from);          /* an error for each assumption from `from` on that cannot hold */
+void assumptions_forget(int from, int to); /* removes assumptions [from, to) */
+Assumption *assumption_at(int i);
+
+/* The assumptions that remain to be checked while g runs. */
+typedef VEC(Assumption *) Assumptions;
+Assumptions assumptions_of(const Graph *g);
+/* Removes the first assumption whose symbols are all known, and returns it; NULL: there is none. */
+Assumption *assumption_to_check(Assumptions *a);
+
+/* require.c: the same, but if it cannot hold, they report an error and return false. */
 bool require_dim(Node *n, const char *what, Dim d, Dim is); /* `what`: the name of d in the message */
 bool require_one(Node *n, int i);                           /* input i, if present, has one element */
 bool require_size(Node *n, const char *what, Dim *d);       /* *d >= 0; *d becomes max(*d, 0) */
@@ -26,13 +38,3 @@ bool always_runs(const Node *n);
 void warn_when_run(Node *n, const char *what);
 bool wrong_when_run(Node *n, const char *what); /* the same, or an error and false, where n certainly runs */
 void fail_when_run(Node *n, const char *what);  /* a warning, and before n comes a node that ends the run */
-int assumption_count(void);
-void assumptions_check(int from);          /* an error for each assumption from `from` on that cannot hold */
-void assumptions_forget(int from, int to); /* removes assumptions [from, to) */
-Assumption *assumption_at(int i);
-
-/* The assumptions that remain to be checked while g runs. */
-typedef VEC(Assumption *) Assumptions;
-Assumptions assumptions_of(const Graph *g);
-/* Removes the first assumption whose symbols are all known, and returns it; NULL: there is none. */
-Assumption *assumption_to_check(Assumptions *a);

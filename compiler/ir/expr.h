@@ -1,4 +1,4 @@
-/* expr.h - the representation of expressions, for dim.c, dim_print.c and poly.c. */
+/* expr.h - the representation of expressions, for dim.c, dim_print.c, poly.c and symbol.c. */
 #pragma once
 
 #include "ir/dim.h"
@@ -35,8 +35,9 @@ typedef struct Expr {
 Expr *dim_expr(Dim d);
 int dim_order(Dim a, Dim b); /* < 0: a comes first in a commutative operation */
 Dim dim_make(ExprKind kind, int n, const int64_t *w);
-Dim dim_opaque_add(Dim a, Dim b);
-Dim dim_opaque_mul(Dim a, Dim b);
+Dim dim_make2(ExprKind kind, Dim a, Dim b);
+Dim dim_commuting(ExprKind kind, Dim a, Dim b); /* the same for operands in any order */
+Dim symbol_add(Symbol *s);                      /* numbers a new symbol; returns its expression */
 Range dim_range(Dim d);
 unsigned dim_clock(void); /* begins a walk over sizes, during which no bounds may change */
 Range dim_range_at(Dim d, unsigned time);
@@ -44,6 +45,7 @@ void symbol_check_known(const Symbol *s,
                         bool known); /* bug() unless the symbol's value (or, in the C, its variable) is known */
 
 /* Saturating; division and modulo round down. */
+int64_t number_add(int64_t a, int64_t b);
 int64_t number_mul(int64_t a, int64_t b);
 int64_t number_div(int64_t a, int64_t b);
 int64_t number_mod(int64_t a, int64_t b);

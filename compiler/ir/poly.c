@@ -136,7 +136,7 @@ static Dim sum(Dim a, int64_t sign, Dim b)
     Poly p, q;
     poly_of(a, &p);
     poly_of(b, &q);
-    return poly_add(&p, sign, &q) ? poly_dim(&p) : dim_opaque_add(a, sign > 0 ? b : dim_mul(D(sign), b));
+    return poly_add(&p, sign, &q) ? poly_dim(&p) : dim_commuting(EXPR_ADD, a, sign > 0 ? b : dim_mul(D(sign), b));
 }
 
 Dim dim_add(Dim a, Dim b)
@@ -180,8 +180,9 @@ Dim dim_mul(Dim a, Dim b)
     for (int i = 0; i < p.n; i++)
         for (int j = 0; j < q.n; j++)
             if (!term_mul(&p.t[i], &q.t[j], &t) || !poly_add_term(&y, 1, &t))
-                return dim_opaque_mul(a, b);
-    return poly_size(&y) > LONG && poly_size(&y) > dim_size(a) + dim_size(b) ? dim_opaque_mul(a, b) : poly_dim(&y);
+                return dim_commuting(EXPR_MUL, a, b);
+    return poly_size(&y) > LONG && poly_size(&y) > dim_size(a) + dim_size(b) ? dim_commuting(EXPR_MUL, a, b)
+                                                                             : poly_dim(&y);
 }
 
 /* y = a / b; false: there is a remainder. */

@@ -5,7 +5,6 @@
 #include "ir/graph.h"
 
 typedef struct Symbols {
-    VEC(Symbol *) at;
     Map by_name, numbers; /* last suffix used to make a name unique */
     Map origins;          /* node or value -> the first symbol that originates in it */
 } Symbols;
@@ -14,9 +13,8 @@ PART(Symbols, symbols)
 static Symbol *symbol_new(Name n, int64_t low, int64_t high)
 {
     Symbol *s = NEW(Symbol);
-    *s = (Symbol){.name = n, .low = low, .high = high, .upper = D(high), .id = symbols()->at.n};
-    s->fixed = dim_make(EXPR_SYMBOL, 1, (int64_t[]){s->id});
-    vec_push(&symbols()->at, s);
+    *s = (Symbol){.name = n, .low = low, .high = high, .upper = D(high)};
+    s->fixed = symbol_add(s);
     map_put(&symbols()->by_name, n, s);
     return s;
 }
@@ -61,7 +59,6 @@ Symbol *symbol_fresh(const char *why, int64_t low, int64_t high)
     return s;
 }
 
-int symbol_count(void) { return symbols()->at.n; }
 Symbol *symbols_of(const void *origin) { return map_get(&symbols()->origins, origin); }
 
 /* s, and those that follow it */
@@ -135,13 +132,7 @@ void symbols_move(Value *from, Value *to)
     to->pinned = true;
 }
 
-Symbol *symbol_at(int i) { return symbols()->at.at[i]; }
 Dim dim_symbol(Symbol *s) { return dim_resolve(s->fixed); }
-
-Symbol *symbol_of(Dim d)
-{
-    return !dim_is_const(d) && dim_expr(d)->kind == EXPR_SYMBOL ? symbol_at((int)dim_expr(d)->w[0]) : NULL;
-}
 
 void symbol_fix(Symbol *s, Dim d)
 {

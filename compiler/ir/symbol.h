@@ -9,6 +9,7 @@ struct Symbol {
     Name why;          /* a generated name without #N, which need not be unique; or NULL */
     int64_t low, high; /* inclusive; high == INT64_MAX: no bound yet */
     Dim upper;         /* an upper bound that may depend on other symbols */
+    Name bound;        /* the declared dimension of an output that bounds it, by whose name it is asked for; or NULL */
     bool user;         /* named in the model, so that --dim can set it */
     struct Origin {    /* of its value at run time */
         enum { ORIGIN_CALLER, ORIGIN_INPUT, ORIGIN_ELEMENT, ORIGIN_NODE } kind;

@@ -2,7 +2,6 @@
 #include <xxhash.h>
 
 #include "ir/tensor.h"
-#include "ir/exec.h"
 #include "ir/spatial.h"
 #include "rt.h"
 
@@ -273,7 +272,7 @@ static void force(Tensor *t)
     Tensor *old = v->data;
     const int errors = error_count();
     v->data = t;
-    run_node(t->thunk);
+    t->run(t->thunk);
     v->data = old;
     stop_on_new_errors(errors);
     if (!t->data)

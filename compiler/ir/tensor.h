@@ -16,16 +16,17 @@ typedef struct Tensor {
     Type type;
     int rank;
     const int64_t *dim;
-    const void *data; /* NULL: lazy, not computed yet */
-    bool splat;       /* every element equals the one at data */
-    bool symbolic;    /* I64 whose elements are Dims, some of them expressions */
-    bool pinned;      /* other objects point to it: not to be freed */
-    bool owned;       /* data was malloc'ed by exec.c, so tensor_drop frees it */
-    int thunk_out;    /* lazy: the index of its output of */
-    Node *thunk;      /* ... the node that computes it when needed (folding of large constants) */
-    int runs;         /* ... and the number of node runs that this takes */
-    Node *origin;     /* a copy of the node that it was folded from, of some that weights come from; or NULL */
-    void *copy;       /* data for kernels, if data itself is unaligned or a splat; see tensor_data */
+    const void *data;         /* NULL: lazy, not computed yet */
+    bool splat;               /* every element equals the one at data */
+    bool symbolic;            /* I64 whose elements are Dims, some of them expressions */
+    bool pinned;              /* other objects point to it: not to be freed */
+    bool owned;               /* data was malloc'ed by exec.c, so tensor_drop frees it */
+    int thunk_out;            /* lazy: the index of its output of */
+    Node *thunk;              /* ... the node that computes it when needed (folding of large constants) */
+    void (*run)(Node *thunk); /* ... and how */
+    int runs;                 /* ... and the number of node runs that this takes */
+    Node *origin;             /* a copy of the node that it was folded from, of some that weights come from; or NULL */
+    void *copy;               /* data for kernels, if data itself is unaligned or a splat; see tensor_data */
     uint64_t hash;
 } Tensor;
 int64_t tensor_count(const Tensor *t);
@@ -33,7 +34,7 @@ size_t tensor_size(const Tensor *t);                              /* bytes, as i
 Tensor *tensor_new(Type type, int rank, const int64_t *dim);      /* zeroed, in the pool */
 Tensor *tensor_zero(Type type, Shape s);                          /* the same, of a constant shape */
 Tensor *tensor_symbolic(Type type, Shape s);                      /* the same, whose elements are Dims */
-Tensor *tensor_lazy(Type type, Shape s);                          /* without data; the caller sets thunk */
+Tensor *tensor_lazy(Type type, Shape s);                          /* without data; the caller sets thunk and run */
 Tensor *tensor_new_fill(Type type, Shape s, const void *element); /* a splat of a copy of *element; s is constant */
 bool tensor_is_uniform(const Tensor *t);                          /* a splat, or all elements have equal bytes */
 bool tensor_is_zero(const Tensor *t);                             /* are all bytes 0? */

@@ -7,16 +7,9 @@
 
 typedef VEC(Symbol *) Unbounded;
 
-PART(Map, aliases)     /* Symbol -> Name: of the dimension of an output that bounds it */
 PART(Unbounded, asked) /* named in earlier messages */
 
-void bounds_alias(const Symbol *s, Name dimension) { map_put(aliases(), s, (void *)(uintptr_t)dimension); }
-
-static Name option_of(const Symbol *s)
-{
-    const Name other = map_get(aliases(), s);
-    return other ? other : symbol_option(s);
-}
+static Name option_of(const Symbol *s) { return s->bound ? s->bound : symbol_option(s); }
 
 /* With --all-dims='<=N': bounds s. */
 static bool bound_by_all(Symbol *s)

@@ -324,6 +324,7 @@ void fold(Node *n)
     EACH_OUT (v, n) {
         v->data = tensor_lazy(v->type, *v->shape);
         v->data->thunk = thunk;
+        v->data->run = run_node;
         v->data->thunk_out = v->def_i;
         v->data->runs = runs;
     }

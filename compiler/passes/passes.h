@@ -32,8 +32,6 @@ void check_bounds(const Model *m);    /* reports sizes without an upper bound, w
 bool bounds_apply(Dim d);             /* has d a bound, or gets one by --all-dims='<=N'? */
 void bounds_help(Dim d);              /* after an error: suggests bounds of the symbols in d that have none */
 void bounds_help_all(const Model *m); /* after such errors: one line with the options for all sizes that are open */
-/* s is bounded by an output's declared dimension, and asked for by its name. */
-void bounds_alias(const Symbol *s, Name dimension);
 
 /* simplify.c */
 void simplify_model(Model *m); /* dead code, identities, duplicates, scales into weights */

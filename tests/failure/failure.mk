@@ -1,5 +1,5 @@
 # onnxcc while something fails: every allocation, every write, a full disk, a signal, a small stack.
-# Parts: base/output, base/error, base/process, base/util.
+# Parts: base/output, base/error, base/fail, base/process, base/pool, base/util.
 TESTS += failure
 test-failure: setup $(B)/onnxcc $(B)/failure/shim.so
 	@$(PYTHON) tests/failure/run.py $(B)/onnxcc $(B)/failure/shim.so

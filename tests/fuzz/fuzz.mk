@@ -22,7 +22,7 @@ test-sizes: setup $(B)/onnxcc
 
 # Mismatched sizes in the compiler, compared with ONNX Runtime: dimensions fixed, open or bounded, inputs given or constant.
 # T='*_Conv': only models of such names, all of them.
-# Parts: ir/assume, passes/infer, ir/node.
+# Parts: ir/assume, ir/require, passes/infer, passes/infer_node, ir/node.
 TESTS += misfits
 test-misfits: setup $(B)/onnxcc
 	@$(PYTHON) tests/fuzz/generate.py $(CACHE)/fuzz-$(SEED) $(N) $(SEED)

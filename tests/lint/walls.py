@@ -18,14 +18,9 @@ FAMILIES = ("compiler/ops/", "compiler/gradient/")      # where operators' names
 NAMES_SEEN = ("quote.c", "eval.c")                      # files of compiler/emit that may read names: the one that escapes them, and one that prints no C
 # The rooms of the compiler: each may include and call only those of a lower number, and itself.
 ROOMS = {"base": 0, "ir": 1, "read": 2, "passes": 3, "ops": 3, "gradient": 3, "memory": 4, "emit": 5, "": 6, "verify": 6}
-# Files that call each other, as what they process is nested or defined by each other: sizes and their symbols; constants and the
-# nodes computed from them; graphs in attributes in graphs; containers in the results of nodes.
-RECURSIVE = [
-    "ir/dim ir/dim_print ir/poly ir/symbol", "ir/assume ir/call ir/exec ir/graph ir/loop ir/node ir/tensor",
-    "read/parse_attr read/parse_graph",
-    "passes/bounds passes/container passes/container_boundary passes/infer ops/alternatives ops/container ops/text",
-    "gradient/attention gradient/control gradient/decompose gradient/functions gradient/gradient gradient/moves gradient/numeric "
-    "gradient/recurrent gradient/windows"]
+# Files that call each other, as what they process is nested: an attribute is read by its node's graph, and may be a graph; the
+# gradient of a Loop or an If is that of the nodes in its graphs, which may be Loops and Ifs.
+RECURSIVE = ["read/parse_attr read/parse_graph", "gradient/control gradient/gradient"]
 # Headers that declare functions of files elsewhere: what schemas may use, of the passes and of each other (ops.h); what passes need
 # from the files that may name operators.
 SERVICES = {"ir/ops.h", "ir/spatial.h", "passes/alternatives.h", "passes/container.h"}

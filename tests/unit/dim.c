@@ -1,6 +1,6 @@
 /* dim.c - unit tests of compiler/ir/dim.c and poly.c: sizes as expressions are simplified, bounded and evaluated
  * correctly.
- * Parts: ir/dim, ir/poly, ir/dim_print, ir/symbol. */
+ * Parts: ir/dim, ir/expr, ir/poly, ir/dim_print, ir/symbol. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* util.c - unit tests of compiler/base/util.c and error.c: the pool, names, maps, texts, messages.
- * Parts: base/util, base/error. */
+/* util.c - unit tests of compiler/base/pool.c, util.c and error.c: the pool, names, maps, texts, messages.
+ * Parts: base/util, base/pool, base/part, base/session, base/utf8, base/error, base/fail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
