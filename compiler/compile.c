@@ -60,7 +60,7 @@ const char *stage_letters(void)
     return t.s;
 }
 
-/* Are its errors about single nodes, without whose results later stages go on? */
+/* Are its errors about single nodes, whose results later stages can do without? */
 static bool refuses_nodes(const struct Stage *s) { return s->run == resolve_ops || s->run == check_model; }
 
 static void run_stage(const struct Stage *s, Model *m)
@@ -122,7 +122,7 @@ static void infer_until(void *model)
     }
 }
 
-/* Infers the model up to the tensor. What is known when that fails, may be enough. */
+/* Infers the model up to the tensor. If that fails, what is known by then may be enough. */
 static void probe(void *arg)
 {
     Probe *p = arg;

@@ -57,7 +57,7 @@ static void say_all(const Deferred *h)
 }
 
 /* Prints all deferred messages: they may explain the error that ends the run. */
-static void unhold_all(void)
+static void show_deferred(void)
 {
     Diagnostics *const d = diagnostics();
     for (Deferred *h; (h = d->deferring) != NULL;) {
@@ -289,7 +289,7 @@ void stop_on_errors(void)
         if (e->kinds.at[i].hidden)
             say_hidden(&e->kinds.at[i]);
     say_sum(e);
-    unhold_all();
+    show_deferred();
     stop_run(EXIT_MODEL);
 }
 

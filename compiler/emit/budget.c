@@ -69,7 +69,7 @@ static void check_stack(Model *m)
     const Node *n = report_deepest(m);
     error_at("", "BUD-03", "%d bytes of stack, more than --max-stack %lld", bytes, (long long)opt()->max_stack);
     if (n)
-        note_help("the most has %s '%s'", c_comment(node_operator(n)), c_comment(n->name));
+        note_help("the deepest call is that of %s '%s'", c_comment(node_operator(n)), c_comment(n->name));
 }
 
 void check_budgets(Model *m)

@@ -1,6 +1,6 @@
 /* emit.c - emit: writes the C file and its header from their templates. emit_interface.c prints the header's part,
  * emit_kernels.c the includes, weights.c the constants, emit_code.c, emit_sizes.c and emit_call.c the body,
- * emit_custom.c the user's functions; names.c makes identifiers, ir/dim_print.c prints sizes. No other file prints
+ * emit_custom.c the user's functions, emit_state.c and emit_training.c the states, banner.c the first comment; names.c makes identifiers, ir/dim_print.c prints sizes. No other file prints
  * C.
  * Requires: a planned graph. */
 #include "emit/emit.h"
@@ -13,7 +13,7 @@
 
 /* ---- templates --------------------------------------------------------------------------------------------------- */
 
-typedef struct Body { /* of a function that C calls */
+typedef struct Body { /* of an entry point */
     Interface f;
     Map used; /* Emitter.used of it */
     Text text;
@@ -172,7 +172,7 @@ static void put_unused(Text *t, const Body *b)
             text_put(t, "    (void)%s;\n", f->out.at[i]->c);
 }
 
-/* Prepares the printing of a body: of several, each finds its own uses, and the sizes that the caller passes anew. */
+/* Prepares the printing of a body. Each of several has its own uses, and its own sizes from the caller. */
 static void begin_body(Emitter *e, const Body *b)
 {
     e->entry = b->f.entry;

@@ -74,7 +74,7 @@ SHARED_PART(Constants, constants)
 
 /* Names every constant that a call uses; writes the weights file, if any. */
 void write_constants(Model *m, const char *weights_path);
-/* Their declarations before the code, where short ones are defined; the definitions of the others, after it. */
+/* declare_constants: before the code, where short ones are also defined. put_constants: the other definitions, after it. */
 void declare_constants(Text *t, const char *prefix);
 void put_constants(Text *t);
 /* The inclusion or loading of the weights file, in the C file and in the header (`file`: its path); nothing without
@@ -127,7 +127,7 @@ typedef struct Emitter {
     int n_definitions;
     Map dims;           /* name of an output's dimension -> its SizeField, which entry points share */
     Map named;          /* name of an input or output -> the first such value: entry points share their macros */
-    const Entry *entry; /* whose body is printed; NULL: the model is no training model */
+    const Entry *entry; /* whose body is printed; NULL: not a training model */
     bool arena;         /* the body mentions it */
     bool state;         /* ... the block of states (--state) */
     bool fallible;      /* something can fail at run time */
@@ -138,7 +138,7 @@ typedef struct Emitter {
 Graph *emitted_graph(const Emitter *e); /* whose body is printed */
 void find_uses(Emitter *e);             /* sets kernels, Value.read and used; before anything is printed */
 void put_kernels(Text *t,
-                 const Emitter *e); /* the headers; the compute-bound kernels once more with what follows them */
+                 const Emitter *e); /* the headers, those of compute-bound kernels once more for each epilogue */
 
 /* ---- emit_interface.c: the header -------------------------------------------------------------------------------- */
 typedef struct Interface {

@@ -149,7 +149,7 @@ static void put_formal(Text *t, const Call *c, int i)
              input ? i : i - c->kernel->n_in);
 }
 
-/* Before the output's pointer as argument i. */
+/* The cast of the output's pointer where it is passed as input argument i. */
 static const char *as_input(const Call *c, int i)
 {
     return c->arg[i]->type == c->arg[written_over(c, i)]->type ? "" : "(const void *)";

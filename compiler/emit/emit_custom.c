@@ -92,7 +92,7 @@ static void put_head(Text *t, const Custom *f)
     text_put(t, f->first->call.fields->type == FIELD_END ? ")" : ", struct %s p)", f->name);
 }
 
-/* The types and shapes of a node that calls it. */
+/* The types and shapes of the first node that calls f. */
 static void put_shapes(Text *t, const Custom *f)
 {
     const Call *c = &f->first->call;
@@ -141,7 +141,7 @@ void put_customs(Text *t, const Emitter *e)
 
 /* ---- the stub ---------------------------------------------------------------------------------------------------- */
 
-/* A function that can be compiled and returns an error: to be written by the user. */
+/* An empty definition, which compiles and returns an error. */
 static void put_stub(Text *t, const Custom *f)
 {
     const Call *c = &f->first->call;
@@ -162,7 +162,7 @@ static void put_stub(Text *t, const Custom *f)
 void write_stubs(const Emitter *e, const char *header)
 {
     Text t = {0};
-    text_put(&t, "/* Operators of %s that are to be written here. onnxcc made this file once, as a start. */\n",
+    text_put(&t, "/* The custom operators of %s, to be filled in. onnxcc writes this file only once. */\n",
              c_comment(e->m->base));
     text_put(&t, "#include \"%s\"\n", header);
     for (int i = 0; i < e->customs.n; i++)

@@ -258,8 +258,8 @@ static void put_status(Text *t, const Interface *f, const Emitter *e)
 
 void put_memory(Text *t, const Interface *f, const Emitter *e)
 {
-    text_put(t, "#define %s_ARENA_BYTES %lld /* one block for every intermediate tensor; nothing else is written */\n",
-             f->u, (long long)(plan()->arena ? plan()->arena : 1));
+    text_put(t, "#define %s_ARENA_BYTES %lld /* one block for all intermediate tensors */\n", f->u,
+             (long long)(plan()->arena ? plan()->arena : 1));
     text_put(t, "#define %s_ARENA_ALIGN %lld\n", f->u, (long long)plan()->align);
     text_put(t, "#define %s_STACK_BYTES %d /* at the deepest call, as gcc 12 compiles it, -O0 to -Os%s%s */\n\n", f->u,
              report_stack(e->m), *opt()->target->cflags ? " with " : "", opt()->target->cflags);

@@ -15,7 +15,7 @@ static int64_t words(void)
 static void put_size(Text *t, const KeptSize *k)
 {
     if (k->given)
-        text_put(t, "    int64_t %s; /* as the runs since the reset were given it; 0: none yet */\n", k->symbol->c);
+        text_put(t, "    int64_t %s; /* the caller's size, the same until the reset; 0: no run yet */\n", k->symbol->c);
     else
         text_put(t, "    int64_t %s; /* 0 to %lld; after a run: %s */\n", k->symbol->c, (long long)k->symbol->high,
                  dim_c(k->next));
@@ -34,8 +34,8 @@ void put_state(Text *t, const Interface *f)
     }
     text_put(
         t,
-        "\n/* What is kept between runs. %s_reset sets it to its start; a run changes it only if it returns 0. A copy of\n"
-        " * the block is a copy of the state. */\n",
+        "\n/* The state that is kept between runs. %s_reset sets it to its initial values; a run changes it only if it\n"
+        " * returns 0. A copy of the struct is a copy of the state. */\n",
         f->p);
     text_put(t, "#define %s_STATE_BYTES %lld\n", f->u, (long long)(8 * (s->sizes.n + words())));
     text_put(t, "struct %s_state {\n", f->p);

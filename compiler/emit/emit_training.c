@@ -8,7 +8,7 @@ const char training_left_out[] = "its training information is left out: --traini
 
 /* ---- the struct -------------------------------------------------------------------------------------------------- */
 
-/* Bytes of one element of the field; of packed elements, of a byte of them. */
+/* Bytes of one element of the field: packed elements are an array of bytes. */
 static int width_of(const Variable *s)
 {
     const int bits = type_bits(s->start->type);
@@ -68,7 +68,7 @@ void put_entry_comment(Text *t, const Entry *e)
     text_put(t, what[e->kind], e->index);
 }
 
-/* Of random numbers; NULL: the model draws none. */
+/* The state of the random-number generator; NULL: the model draws none. */
 static const Variable *generator(const Model *m)
 {
     for (int i = 0; i < m->states.n; i++)
@@ -83,7 +83,7 @@ static const char *seed_parameter(const Model *m) { return generator(m) ? ", uin
 
 enum { SAVED_HEAD = 16, SAVED_END = 8, SAVED_VERSION = 1 };
 
-/* A hash of the fields' names, types and shapes: what saved bytes are compatible with. */
+/* A hash of the fields' names, types and shapes: a saved state is loaded only if it has the same hash. */
 static uint64_t layout_hash(const Model *m)
 {
     Text t = {0};
@@ -139,7 +139,9 @@ void put_training_state(Text *t, const Model *m, const char *p)
     const char *u = c_upper(p);
     const Fields f = fields(m);
     const int64_t used = used_bytes(m), all = state_bytes(m);
-    text_put(t, "/* What the model learns. The caller provides it; each instance is a model of its own. */\n");
+    text_put(
+        t,
+        "/* The state: weights and the optimiser's variables. The caller provides the memory; each struct is one trained model. */\n");
     text_put(t, "struct %s_state {\n", p);
     for (int i = 0; i < f.n; i++)
         text_put(t, "    %s %s[%lld]; /* \"%s\" %s */\n", type_public(f.at[i]->start->type), f.at[i]->c,
@@ -151,8 +153,8 @@ void put_training_state(Text *t, const Model *m, const char *p)
     text_put(t, "int %s_reset(struct %s_state *state%s);\n\n", p, p, seed_parameter(m));
     text_put(
         t,
-        "/* The state as bytes, the same on every machine, and back. %s_load returns %s_BAD_STATE, and changes\n"
-        " * nothing, if they are not a state of this model (its variables, their types and shapes) or were damaged. */\n",
+        "/* Saves the state as bytes, which are the same on every machine, and loads them. %s_load returns %s_BAD_STATE and\n"
+        " * changes nothing if the bytes are damaged, or are the state of a model with other variables, types or shapes. */\n",
         p, u);
     text_put(t, "#define %s_SAVED_BYTES %lld\n", u, (long long)(SAVED_HEAD + used + SAVED_END));
     text_put(t, "int %s_save(const struct %s_state *state, void *bytes, size_t size);\n", p, p);

@@ -42,7 +42,7 @@ static void find_times(FactSearch *s)
         s->next[t] = s->before[t] = -1;
     for (int i = 0; i < s->f->steps.n; i++)
         s->next[s->f->steps.at[i].node->time] = s->before[s->f->steps.at[i].node->time] = i;
-    for (int t = 1; t <= s->times; t++) /* of two branches either may be the first in time */
+    for (int t = 1; t <= s->times; t++) /* branches are in any order in time */
         s->before[t] = s->before[t] < s->before[t - 1] ? s->before[t - 1] : s->before[t];
     for (int t = s->times - 1; t >= 0; t--)
         if (s->next[t] < 0 || (s->next[t + 1] >= 0 && s->next[t + 1] < s->next[t]))

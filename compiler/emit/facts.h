@@ -15,14 +15,14 @@ typedef struct TensorFacts {
     Region region;
     int64_t offset, bytes; /* in the arena or the caller's buffer, at the upper bounds of sizes */
     int part_of;           /* the tensor whose bytes these are part of: a view, computed in place; -1: none */
-    bool rows;             /* its rows are apart: it is a block of columns of that tensor */
+    bool rows;             /* its rows have a pitch: it is a block of columns of that tensor */
     int first, last;       /* the steps from which to which its bytes are needed */
 } TensorFacts;
 
 typedef struct StepFacts {
     const Node *node;
     int owner;                      /* the step, an If or Loop, in whose graph this is; -1: none */
-    int depth;                      /* the number of those around it */
+    int depth;                      /* the number of Ifs and Loops around it */
     int64_t weights, read, written; /* bytes; constants apart */
     int64_t arena;                  /* bytes of it in use */
     int scratch;                    /* the tensor that is its scratch memory; -1: none */

@@ -187,7 +187,7 @@ static Value *conv_vjp(const Vjp *b)
 }
 
 /* The blocks are windows over the image. */
-static Value *col2im_back(const Vjp *b)
+static Value *col2im_vjp(const Vjp *b)
 {
     static const char *const orders[] = {"niap->nipa", "niapbq->nipqab", "niapbqcr->nipqrabc"};
     Image image;
@@ -274,7 +274,7 @@ static Value *lrn_vjp(const Vjp *b)
 bool vjp_by_windows(const Vjp *b, Value **v)
 {
     static const VjpRule functions[] = {
-        {"Conv", conv_vjp},           {"ConvTranspose", conv_vjp}, {"Col2Im", col2im_back},
+        {"Conv", conv_vjp},           {"ConvTranspose", conv_vjp}, {"Col2Im", col2im_vjp},
         {"AveragePool", average_vjp}, {"LpPool", norm_pool_vjp},   {"LRN", lrn_vjp},
     };
     return vjp_by_rule(functions, sizeof functions / sizeof *functions, b, v);

@@ -9,8 +9,9 @@ typedef struct Difference {
     int64_t first;      /* the first element beyond the tolerance; -1: none */
     int64_t count;      /* ... and how many there are */
     double absolute;    /* the largest error */
-    double relative; /* the largest, and the most representable values between the two: only of floats so large that */
-    uint64_t ulps;   /* the relative tolerance is the larger one */
+    /* Of floats so large that the relative tolerance exceeds the absolute one: */
+    double relative; /* the largest relative error */
+    uint64_t ulps;   /* the largest number of representable values between the two */
 } Difference;
 
 Difference tensor_difference(const Tensor *got, const Tensor *expected, Tolerance within);

@@ -41,7 +41,7 @@ const char *dim_factor_c(Dim d); /* the same, in parentheses unless it can be a 
 const char *dim_wide_c(Dim d);   /* the same, of type i64 and computed in 64 bits */
 bool dim_is_narrow(Dim d);       /* proven: it and its operands fit 32 bits */
 typedef struct Symbol Symbol;
-/* The symbol that is at most *max exactly if d is, after *max was changed; NULL: there is none. */
+/* Reduces d <= *max to a bound of one symbol: returns the symbol and sets *max to its bound; NULL: impossible. */
 Symbol *dim_bounded(Dim d, int64_t *max);
 Dim dim_resolve(Dim d);                                         /* replaces fixed symbols */
 Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg); /* substitutes the symbols by sizes */

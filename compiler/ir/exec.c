@@ -116,7 +116,7 @@ static bool is_within_budget(const Node *n)
     error_node(n, "LIM-03",
                "its result is constant, but to compute the model's constants takes more than %lld operations",
                (long long)max);
-    note_help("give the result as an initializer, or make something that it is computed from an input");
+    note_help("store the result as an initializer, or make a value that it is computed from an input of the model");
     return false;
 }
 

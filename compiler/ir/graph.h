@@ -31,7 +31,7 @@ struct Scale {
 /* Where a value is in its storage: element i at offset + i / run * pitch + i % run; pitch 0: contiguous. */
 struct Placement {
     Dim offset, run, pitch;
-    Dim row; /* of a storage: the pitch of the values that are rows of it; 0: none is */
+    Dim row; /* of a storage: the pitch of all its values in rows; 0: it has none */
 };
 extern const struct Placement whole_storage; /* from its start, contiguous */
 
@@ -52,7 +52,7 @@ struct Value {
     bool poisoned : 1;     /* an error was reported here: no follow-up messages */
     bool sparse : 1;       /* an initializer that the file has as a sparse tensor */
     const Shape *shape;
-    struct Variable *state;        /* with --training: what it is the present value of, or becomes the next one of */
+    struct Variable *state;        /* with --training: the variable whose present or next value this is; or NULL */
     TypeDesc *desc;                /* declared type (input, output, value_info), or NULL */
     struct Components *components; /* of a sequence or optional: container.h */
     Tensor *data;                  /* not NULL: constant (or, when data->symbolic, known integers) */
@@ -148,7 +148,7 @@ struct Node {
     int *use;          /* of each input: its index in the value's uses */
     Attr *attr;
     bool known;         /* already bound or folded */
-    bool expanded;      /* infer.c: replaced by what it means */
+    bool expanded;      /* infer.c: replaced by its expansion */
     bool pinned;        /* a symbol or an assumption has its address: not to be freed */
     bool fails;         /* it may never run, and when it does it fails: not folded, not removed */
     bool unsure;        /* a constant index that an open size may not allow: not removed */
@@ -156,7 +156,7 @@ struct Node {
     Call call;
     /* the memory plan */
     bool elided;             /* needs no code: a concat or split without copies */
-    unsigned parts_in_place; /* of a concat: the parts that are computed where they belong (bits) */
+    unsigned parts_in_place; /* of a concat: a bit for each part that is computed in its place */
     int time, end;           /* position in the linear order; where its nested graphs end */
     int64_t scratch_offset;
     /* reports */
@@ -165,7 +165,7 @@ struct Node {
 
 /* A graph nested in a node directly. */
 typedef struct Nested {
-    Graph *graph; /* NULL: there is none after the one before */
+    Graph *graph; /* NULL: no further graph */
     int attr, i;  /* the attribute, and the index in its list */
 } Nested;
 
@@ -174,7 +174,7 @@ struct Graph {
     Model *model;
     Graph *parent;             /* enclosing graph, whose names are visible */
     Node *owner;               /* node whose attribute it is */
-    Nested place;              /* there; only set while EACH_NODE visits it */
+    Nested place;              /* in owner; only set while EACH_NODE visits the graph */
     struct Entry *entry;       /* with --training: the entry point whose body it is; or NULL */
     struct Function *function; /* the function whose body it is (not set in graphs nested in it) */
     Node *first, *last;

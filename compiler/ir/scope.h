@@ -16,7 +16,8 @@ void symbols_end(const Node *n);
  * agree. For an output that was dropped, but whose size is used, they are the loop's attribute `dims`. */
 typedef VEC(Dim) Dims;
 Dims stacked_sizes(const Node *n);
-void keep_stacked_sizes(Node *n, const Shape *slice); /* of a dropped scan output: the slices must be alike, still */
+void keep_stacked_sizes(Node *n,
+                        const Shape *slice); /* of a dropped scan output: its slices must still have one size */
 
 void node_symbols(const Node *n, void (*visit)(Symbol *, void *),
                   void *arg); /* the symbols that the code of a bound node uses */

@@ -22,7 +22,7 @@ struct Symbol {
     struct Symbol *next; /* of the same tensor or node */
     int id;
     Dim fixed;             /* what it is known to equal; otherwise itself */
-    Value *seen;           /* a value whose declared size it is, and for which inference found */
+    Value *seen;           /* a value declared with this size, for which inference found */
     int64_t size;          /* ... this size */
     int64_t value;         /* during a run inside the compiler */
     bool known;            /* its value is known at this point of the run or of the emitted code */
@@ -32,7 +32,7 @@ struct Symbol {
 Symbol *symbol_by_name(Name n); /* the model's symbol of that name; created if missing */
 /* A new symbol, named `why` or why#N. --dim for this name, for `why` or, if that is v[0], for v tightens the bounds. */
 Symbol *symbol_fresh(const char *why, int64_t low, int64_t high);
-Name symbol_option(const Symbol *s); /* its name for --dim: the shortest that means it */
+Name symbol_option(const Symbol *s); /* the shortest name by which --dim sets it */
 Dim dim_symbol(Symbol *s);
 int symbol_count(void);
 Symbol *symbol_at(int i);

@@ -200,13 +200,13 @@ static void choose(Trial *t, int from, int to)
     choose(t, (from + to) / 2, to);
 }
 
-/* Chooses t->elide: first the fewest bytes, then the fewest copies, as far as this search in order finds them. */
+/* Chooses t->elide, greedily: the fewest bytes first, then the fewest copies. */
 static void choose_elision(Trial *t)
 {
     remarks_only(REMARKS_NONE);
     t->bound = try_elision(t);
     memset(t->elide, true, (size_t)t->time + 1);
-    remarks_only(JOIN_REMARKS); /* of those that are impossible in any case */
+    remarks_only(JOIN_REMARKS); /* about nodes that cannot be elided in any choice */
     try_elision(t);
     remarks_only(REMARKS_NONE);
     EACH_NODE (n, t->m->graph)

@@ -500,8 +500,8 @@ static bool fits_state(const Value *state, const Node *copy)
     if (a->contiguous || !is_whole(x) || is_in_callers_buffer(a))
         return declines(REWRITE_STATE, keeper(copy), "%s shares its bytes with other values", remark_value(x));
     if ((l && (l->n_in != 1 || l->in[0] != x)) || !same_bytes(x, state) || value_storage(state)->bytes != a->bytes)
-        return declines(REWRITE_STATE, keeper(copy), "%s and the state %s have not the same bytes", remark_value(x),
-                        remark_value(state));
+        return declines(REWRITE_STATE, keeper(copy), "%s and the state %s differ in the number or the size of elements",
+                        remark_value(x), remark_value(state));
     return true;
 }
 
@@ -522,7 +522,7 @@ static const Node *failing_from(const Node *d)
     return d;
 }
 
-/* Is known when a run begins that the next sizes of the states are within their bounds? */
+/* Is it known at the start of a run that the next sizes of the states are within their bounds? */
 static bool are_next_sizes_given(void)
 {
     bool given = true;

@@ -1,5 +1,5 @@
 /* alternatives.h - results of an If whose branches give different ranks. Such a value has no definition; it stands for two
- * values, of which the condition chooses. Every node that reads it becomes an If on that condition, with a copy of the node
+ * values, and the condition chooses one. Every node that reads it becomes an If on that condition, with a copy of the node
  * in each branch, until the results have one rank, or a copy turns out wrong for its rank and is given up. */
 #pragma once
 
@@ -9,8 +9,8 @@
 void alternatives_give(Node *n, Graph *const *branch);
 /* n, or the If that replaces it because it reads a value with alternatives. */
 Node *alternatives_split(Node *n);
-/* Chooses where output i of g has alternatives: of them those of this rank (-1: the declared one, otherwise the
- * then_branch's) stay, the others become errors at run time, with a warning. */
+/* If output i of g has alternatives, keeps those of this rank (-1: the declared rank, otherwise the then_branch's); the
+ * others become errors at run time, with a warning. */
 void alternatives_choose(Graph *g, int i, int rank);
 /* Suggests integer inputs to freeze so that the branch is chosen at compile time. */
 void help_freeze(const Value *condition);

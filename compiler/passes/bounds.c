@@ -37,7 +37,7 @@ void bounds_help(Dim d)
         }
 }
 
-/* Adds the symbols of d that have no bound, also not one through others. False: all have bounds of their own. */
+/* Adds the unbounded symbols of d or, in place of one, those that its upper bound depends on. False: d is bounded. */
 static bool add_unbounded(Unbounded *u, Dim d)
 {
     bool found = false;
@@ -96,7 +96,7 @@ static void help_inputs(Map *seen, const Value *v)
 
 /* ---- sizes that suit ---------------------------------------------------------------------------------------------- */
 
-enum { EACH = 64 }; /* what a size is, or at most is, to begin with */
+enum { EACH = 64 }; /* the size, or bound, that is suggested first */
 
 static bool is_of_input(const Symbol *s) { return s->origin.kind == ORIGIN_INPUT; }
 static bool is_batch(const Symbol *s) { return is_of_input(s) && s->origin.index == 0; }
@@ -113,7 +113,7 @@ static bool is_first(const Symbol *s)
 }
 
 /* Has v elements, and so few that all values probably fit in the arena? */
-static bool value_suits(const Value *v)
+static bool is_suitable_value(const Value *v)
 {
     int64_t bits = type_bits(v->type);
     if (v->form != TENSOR || v->poisoned || v->data)
@@ -126,9 +126,10 @@ static bool value_suits(const Value *v)
     return bits / 8 <= (opt()->max_arena ? opt()->max_arena : (int64_t)1 << 30) / 4;
 }
 
-/* Have all values elements, but not too many, and may all conditions hold, if the inputs' sizes of the list are `size`,
- * but the first ones `first`, and the others are at most `size`? nested: in nested graphs, too. */
-static bool suits(const Model *m, const Unbounded *u, int64_t first, int64_t size, bool nested)
+/* Do all values have elements, but not too many, and can all assumptions hold, if the listed sizes are these? First
+ * dimensions of inputs are `first`, other dimensions of inputs `size`; sizes that a run determines are at most `size`.
+ * nested: values of nested graphs, too. */
+static bool is_suitable(const Model *m, const Unbounded *u, int64_t first, int64_t size, bool nested)
 {
     VEC(bool) is_first_one = {0};
     VEC(int64_t) low = {0};
@@ -142,10 +143,10 @@ static bool suits(const Model *m, const Unbounded *u, int64_t first, int64_t siz
     }
     bool fits = true;
     for (int i = 0; i < m->graph->in.n; i++)
-        fits &= value_suits(m->graph->in.at[i]);
+        fits &= is_suitable_value(m->graph->in.at[i]);
     EACH_NODE (n, m->graph)
         EACH_OUT (v, n)
-            fits &= (n->graph->parent && !nested) || value_suits(v);
+            fits &= (n->graph->parent && !nested) || is_suitable_value(v);
     for (int i = 0; i < assumption_count() && fits; i++) {
         const Assumption *a = assumption_at(i);
         fits = dim_low(a->d) <= dim_high(a->is) && dim_low(a->is) <= dim_high(a->d);
@@ -157,13 +158,13 @@ static bool suits(const Model *m, const Unbounded *u, int64_t first, int64_t siz
     return fits;
 }
 
-/* A size that suits, for all but the first ones, or for all. */
-static int64_t suitable(const Model *m, const Unbounded *u, bool all)
+/* The size to suggest: for all dimensions (all), or for all but the first ones. */
+static int64_t suggested_size(const Model *m, const Unbounded *u, bool all)
 {
     static const int64_t sizes[] = {EACH, 128, 224, 256, 320, 480, 512, 640, 1024, 32, 16, 8, 4, 2, 1};
     for (int nested = 1; nested >= 0; nested--)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-            if (suits(m, u, all ? sizes[i] : 1, sizes[i], nested))
+            if (is_suitable(m, u, all ? sizes[i] : 1, sizes[i], nested))
                 return sizes[i];
     return EACH;
 }
@@ -216,7 +217,7 @@ static void help_all(const Model *m, const Unbounded *u)
     Text t = {0};
     Unbounded given = {0};
     Map named = {0};
-    const int64_t size = suitable(m, u, false), inner = size < EACH ? size : EACH;
+    const int64_t size = suggested_size(m, u, false), inner = size < EACH ? size : EACH;
     bool inputs = true;
     for (int i = 0; i < m->graph->in.n; i++)
         if (m->graph->in.at[i]->form == TENSOR)
@@ -235,10 +236,10 @@ static void help_all(const Model *m, const Unbounded *u)
     }
     map_free(&named);
     note_help("all of them, to begin with:%s", t.s);
-    if (inputs && suits(m, u, 1, 1, true))
+    if (inputs && is_suitable(m, u, 1, 1, true))
         note_help("or everything that is open: --all-dims=1");
     else
-        note_help("or everything that is open: --all-dims='<=%lld'", (long long)suitable(m, u, true));
+        note_help("or everything that is open: --all-dims='<=%lld'", (long long)suggested_size(m, u, true));
 }
 
 static void report_unbounded(const Symbol *s)

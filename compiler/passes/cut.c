@@ -192,7 +192,7 @@ static void remove_unread(Graph *g)
     }
 }
 
-/* v is not an input any more: the sizes named after its dimensions come from other inputs. */
+/* v is not an input any more, and so not the origin of sizes; find_sizes sets other origins. */
 static void forget_sizes(const Value *v)
 {
     for (int i = 0; i < symbol_count(); i++) {

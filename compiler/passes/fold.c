@@ -238,7 +238,7 @@ static Node *copied(const Node *n)
     return c;
 }
 
-/* Records where the numbers in n's result come from, if those could be stored in fewer bytes. */
+/* Records n as the origin of its result if a constant that n reads has elements of fewer bits. */
 static void keep_origin(const Node *n)
 {
     enum { FEW = 256 };
@@ -279,7 +279,7 @@ static int runs_for(const Node *n)
     return runs;
 }
 
-/* Whether n may be skipped in a run, and its kernel may fail. */
+/* May n be skipped in a run, and can its kernel fail? */
 static bool is_doubtful(Node *n)
 {
     if (always_runs(n))

@@ -62,7 +62,7 @@ static void apply_dims(void)
     }
 }
 
-/* What the other options have left open of the inputs' sizes, and of the length of their strings. */
+/* --all-dims: sizes of inputs that the other options left open, and the lengths of input strings. */
 static void apply_all_dims(const Model *m)
 {
     const bool bound = opt()->all_dims.name && opt()->all_dims.low != opt()->all_dims.high;
@@ -84,9 +84,9 @@ static void help_all_dims(const Model *m)
 {
     enum { FEW = 4 };
     const bool fixed = opt()->all_dims.name && opt()->all_dims.low == opt()->all_dims.high;
-    for (int i = 0, told = 0; fixed && i < m->graph->in.n && told < FEW; i++) {
+    for (int i = 0, shown = 0; fixed && i < m->graph->in.n && shown < FEW; i++) {
         const Value *v = m->graph->in.at[i];
-        if (v->desc && v->desc->form == TENSOR && v->desc->shape.rank > 0 && !shape_is_const(v->desc->shape) && ++told)
+        if (v->desc && v->desc->form == TENSOR && v->desc->shape.rank > 0 && !shape_is_const(v->desc->shape) && ++shown)
             note_help("by --all-dims the input '%s' is %s; --shape gives it another shape", printable(v->name),
                       shape_text(*v->shape));
     }
@@ -285,7 +285,7 @@ PART(bool, looked_at) /* some operator of the model inspects the nodes of consta
 /* Can n be removed, as a folded node whose origin no operator inspects? */
 static bool is_done(const Node *n)
 {
-    return !*looked_at() && (n->op->pointwise || n->op->flags & VIEW) && n->out[0] && n->out[0]->data &&
+    return !*inspects_constants() && (n->op->pointwise || n->op->flags & VIEW) && n->out[0] && n->out[0]->data &&
            !n->out[0]->data->symbolic && n->in[0] && n->in[0]->data;
 }
 
@@ -362,7 +362,7 @@ void infer_model(Model *m)
         check_default(m->graph->in.at[i]);
     stop_on_new_errors(errors);
     EACH_NODE (n, m->graph)
-        *looked_at() |= (n->op->flags & INSPECTS_PRODUCERS) != 0;
+        *inspects_constants() |= (n->op->flags & INSPECTS_PRODUCERS) != 0;
     infer_graph(m->graph);
     for (int i = 0; i < m->graph->out.n; i++)
         alternatives_choose(m->graph, i, -1);

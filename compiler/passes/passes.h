@@ -19,8 +19,8 @@ void inline_functions(Model *m); /* replaces calls of functions by their bodies 
 
 /* training.c */
 void join_training(Model *m); /* with --training: makes the model's graph one of entry points */
-/* The generator of random numbers in the state of a training model, the seed and the number of calls that drew; NULL: g
- * is of no such model. It becomes a state variable, the last, when it is first asked for. */
+/* The random-number generator of a training model, a state variable: the seed, and the number of calls that drew. The
+ * first call adds it, as the last variable. NULL: g is not part of a training model. */
 Value *training_generator(Graph *g);
 
 /* fold.c */

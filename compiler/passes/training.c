@@ -193,7 +193,7 @@ static Value *output_named(const Joiner *j, const Graph *from, Name n)
     return NULL;
 }
 
-/* v; a copy of it if no node of g computes it, as new values of state variables have to be. */
+/* v, or a copy of it if no node computes v: a new value of a state variable must be computed. */
 static Value *computed(Graph *g, Value *v)
 {
     if (v->def)
