@@ -3,7 +3,10 @@
 
 #include "base/options.h"
 #include "emit/facts.h"
+#include "emit/source.h"
 #include "memory/plan.h"
+#include "passes/container.h"
+#include "passes/state.h"
 
 enum { SCHEMA = 2 };
 
@@ -62,13 +65,144 @@ static void put_tensor(Text *t, const TensorFacts *x)
 }
 
 /* The tensors that are the model's inputs or outputs. */
-static void put_interface(Text *t, const Facts *f, const char *key, Region region)
+static void put_boundary(Text *t, const Facts *f, const char *key, Region region)
 {
     Numbers list = {0};
     for (int i = 0; i < f->tensors.n; i++)
         if (f->tensors.at[i].region == region && f->tensors.at[i].part_of < 0)
             vec_push(&list, i);
     put_numbers(t, key, &list);
+}
+
+/* ---- the interface ----------------------------------------------------------------------------------------------- */
+
+/* The field of the struct of sizes that has dimension k of a parameter; NULL: none, any size fits. */
+static const char *size_field(const Value *v, int k)
+{
+    const SizeField *field;
+    const int n = emitted_sizes(&field);
+    for (int i = 0; i < n; i++)
+        if (field[i].symbol ? field[i].symbol == symbol_of(v->shape->dim[k]) : field[i].out == v && field[i].axis == k)
+            return field[i].name;
+    return NULL;
+}
+
+static void put_parameter(Text *t, const Value *v, bool output)
+{
+    text_put(t, "{\"c\": \"%s\", \"output\": %s, \"type\": \"%s\", \"dims\": [", v->c, output ? "true" : "false",
+             type_onnx(v->type));
+    for (int k = 0; k < v->shape->rank; k++) {
+        const char *field = size_field(v, k);
+        if (dim_is_const(v->shape->dim[k]))
+            text_put(t, "%s%lld", k ? ", " : "", (long long)dim_value(v->shape->dim[k]));
+        else
+            text_put(t, field ? "%s\"%s\"" : "%snull", k ? ", " : "", field);
+    }
+    text_put(t, "]");
+    put_number(t, "bytes", max_bytes(v));
+    text_put(t, v->default_only ? ", \"default\": [" : "");
+    for (int k = 0; v->default_only && k < v->fallback->rank; k++)
+        text_put(t, "%s%lld", k ? ", " : "", (long long)v->fallback->dim[k]);
+    text_put(t, v->default_only ? "]}" : "}");
+}
+
+static void put_parameters(Text *t, const Graph *g)
+{
+    const char *between = "\n";
+    text_put(t, ",\n\"parameters\": [");
+    for (int i = 0; i < g->in.n + g->out.n; i++) {
+        const bool output = i >= g->in.n;
+        const Value *v = output ? g->out.at[i - g->in.n] : g->in.at[i];
+        if (!output && v->input < 0)
+            continue;
+        text_put(t, "%s", between);
+        put_parameter(t, v, output);
+        between = ",\n";
+    }
+    text_put(t, "\n]");
+}
+
+static void put_sizes(Text *t)
+{
+    const SizeField *field;
+    const int n = emitted_sizes(&field);
+    text_put(t, ",\n\"sizes\": [");
+    for (int i = 0; i < n; i++) {
+        const Symbol *s = field[i].symbol;
+        text_put(t, "%s{\"c\": \"%s\", \"output\": %s", i ? ",\n" : "\n", field[i].name, s ? "false" : "true");
+        if (s) {
+            put_number(t, "low", s->low < 0 ? 0 : s->low);
+            put_number(t, "high", s->high);
+        }
+        text_put(t, "}");
+    }
+    text_put(t, "\n]");
+}
+
+/* The type of a value of the model, which may be of several parameters. */
+static void put_form(Text *t, const ContainerType *b)
+{
+    static const char *const forms[] = {
+        [TENSOR] = "tensor", [SEQUENCE] = "sequence", [OPTIONAL] = "optional", [MAP] = "map"};
+    text_put(t, "{\"form\": \"%s\"", forms[b->form]);
+    if (b->open)
+        text_put(t, ", \"open\": true");
+    if (b->form != TENSOR && !b->open)
+        text_put(t, ", \"of\": [");
+    for (int i = 0; i < b->item.n && !b->open; i++) {
+        text_put(t, i ? ", " : "");
+        put_form(t, b->item.at[i]);
+    }
+    text_put(t, b->form != TENSOR && !b->open ? "]}" : "}");
+}
+
+/* The number of parameters before the model's input or output tensor i. */
+static int parameters_before(const Graph *g, bool outputs, int i)
+{
+    int n = outputs ? i : 0;
+    for (int k = 0; k < (outputs ? g->in.n : i); k++)
+        n += g->in.at[k]->input >= 0;
+    return n;
+}
+
+/* The model's inputs or outputs; a state is none. */
+static void put_values(Text *t, const Graph *g, bool outputs, const char **between)
+{
+    const InterfaceGroup *group;
+    const int n = interface_groups(outputs, &group);
+    for (int i = 0; i < n; i++) {
+        const int first = parameters_before(g, outputs, group[i].first);
+        const int count = parameters_before(g, outputs, group[i].first + group[i].n) - first;
+        if (!group[i].ctype || count < ctype_count(group[i].ctype))
+            continue;
+        text_put(t, "%s{", *between);
+        put_string(t, "name", group[i].name);
+        text_put(t, ", \"output\": %s", outputs ? "true" : "false");
+        put_number(t, "first", first);
+        put_number(t, "count", count);
+        text_put(t, ", \"type\": ");
+        put_form(t, group[i].ctype);
+        text_put(t, "}");
+        *between = ",\n";
+    }
+}
+
+static void put_interface(Text *t, const Facts *f)
+{
+    const Graph *g = f->model->graph;
+    const char *between = "\n";
+    text_put(t, ",\n\"interface\": {\"align\": %lld", (long long)plan()->align);
+    put_boundary(t, f, "inputs", REGION_INPUT);
+    put_boundary(t, f, "outputs", REGION_OUTPUT);
+    if (!f->model->entries.n) {
+        put_parameters(t, g);
+        put_sizes(t);
+        text_put(t, ",\n\"values\": [");
+        put_values(t, g, false, &between);
+        put_values(t, g, true, &between);
+        text_put(t, "\n]");
+    }
+    text_put(t, "}");
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
@@ -143,7 +277,7 @@ static void put_model(Text *t, const Model *m)
     put_number(t, "ir_version", m->ir_version);
     if (m->training.n)
         text_put(t, ", \"training\": %s", m->entries.n ? "true" : "false");
-    text_put(t, "},\n\"target\": \"%s\",\n", opt()->target->name);
+    text_put(t, "},\n\"target\": \"%s\",\n\"cflags\": \"%s\",\n", opt()->target->name, opt()->target->cflags);
 }
 
 static void put_totals(Text *t, const Facts *f)
@@ -186,10 +320,7 @@ void report_json(Text *t, const Facts *f)
 {
     put_model(t, f->model);
     put_totals(t, f);
-    text_put(t, ",\n\"interface\": {\"align\": %lld", (long long)plan()->align);
-    put_interface(t, f, "inputs", REGION_INPUT);
-    put_interface(t, f, "outputs", REGION_OUTPUT);
-    text_put(t, "}");
+    put_interface(t, f);
     if (f->ticks) {
         text_put(t, ",\n\"profile\": {\"runs\": %lld, ", (long long)f->ticks->runs);
         put_string(t, "unit", name(f->ticks->unit));
