@@ -64,6 +64,19 @@ $(B)/libonnxcc.a: $(filter-out $(B)/main.o $(B)/verify/%.o,$(OBJECTS)) $(HOST_KE
 	@rm -f $@
 	$(AR) rcsD $@ $(B)/libonnxcc.o
 
+# Both once more for other machines: they need no library but libc's and libm; without the image formats and .npz files.
+PORTABLE_LIBS = -l:libprotobuf-nanopb.a -l:libxxhash.a -lm
+portable: $(B)/portable/onnxcc $(B)/portable/libonnxcc.so
+$(B)/portable/onnxcc: $(OBJECTS:$(B)/verify/numpy.o=$(B)/portable/numpy.o) $(filter-out $(CODECS),$(HOST_KERNELS)) $(PB)
+	$(MAKES)
+	$(CC) $(CFLAGS) $(LDFLAGS) -s -o $@ $^ $(PORTABLE_LIBS)
+$(B)/portable/libonnxcc.so: $(filter-out $(B)/main.o $(B)/verify/%.o,$(OBJECTS)) $(filter-out $(CODECS),$(HOST_KERNELS)) $(PB)
+	$(MAKES)
+	$(CC) $(CFLAGS) $(LDFLAGS) -s -shared -Wl,--exclude-libs,ALL -o $@ $^ $(PORTABLE_LIBS)
+$(B)/portable/numpy.o: compiler/verify/numpy.c Makefile | $(B)/onnx.pb.h $(B)/portable
+	$(MAKES)
+	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
+
 $(B)/libonnxcc-rt.a: $(LIBRARY)
 	$(MAKES)
 	@rm -f $@
@@ -104,7 +117,7 @@ $(B)/embedded.o: $(B)/embedded.c
 $(B)/include/onnxcc: | $(B)
 	@mkdir -p $(B)/include && ln -sfn ../../runtime-min $@
 
-$(B) $(ROOMS:%=$(B)/%) $(HOST) $(B)/rt:
+$(B) $(ROOMS:%=$(B)/%) $(HOST) $(B)/rt $(B)/portable:
 	@mkdir -p $@
 
 # The compiler under the address and undefined-behaviour sanitizers, in a folder of its own; tests/error uses it.
@@ -204,5 +217,6 @@ table: $(B)/onnxcc
 clean:
 	rm -rf $(B)
 
--include $(OBJECTS:.o=.d) $(HOST_KERNELS:.o=.d) $(LIBRARY:.o=.d)
-.PHONY: all clean demo format install sanitized setup stack table test uninstall
+include packaging/packages.mk
+-include $(OBJECTS:.o=.d) $(HOST_KERNELS:.o=.d) $(LIBRARY:.o=.d) $(B)/portable/numpy.d
+.PHONY: all clean demo format install portable sanitized setup stack table test uninstall
