@@ -75,7 +75,7 @@ static const char *where_it_fails(const char **path)
     return where ? text_format("%s%s%s", file ? file : "", file ? ": " : "", *path) : "";
 }
 
-static const BeforeFailing before_fatal = {unhold_all, where_it_fails};
+static const BeforeFailing before_fatal = {show_deferred, where_it_fails};
 
 void error_set_where(const char *(*where)(void))
 {

@@ -280,7 +280,7 @@ static void apply_consts(Model *m)
 
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
-PART(bool, looked_at) /* some operator of the model inspects the nodes of constants */
+PART(bool, inspects_constants) /* some operator of the model inspects the nodes of constants */
 
 /* Can n be removed, as a folded node whose origin no operator inspects? */
 static bool is_done(const Node *n)

@@ -1,0 +1,130 @@
+"""Makes models with exporters, and tests of them in the form of the official ones, with results of ONNX Runtime:
+FOLDER/EXPORTER/EXPORTER_NAME/model.onnx and test_data_set_0/{input,output}_I.pb; atol, the absolute error that is allowed.
+
+usage: make.py FOLDER EXPORTER...    a script of this folder each; does nothing when FOLDER is complete
+What cannot be exported, and what ONNX Runtime does not run, is in skipped.txt, and nothing else may be."""
+import fnmatch
+import importlib
+import importlib.metadata
+import multiprocessing
+import os
+import pathlib
+import re
+import sys
+import warnings
+
+import numpy as np
+import onnxruntime
+
+from cache import generated
+from common import session
+from message import write_test
+
+HERE = pathlib.Path(__file__).resolve().parent
+# Each exporter has at least so many models.
+LEAST = {"scikit": 1300, "boosting": 155}
+PACKAGES = "onnx onnxruntime skl2onnx onnxmltools scikit-learn lightgbm xgboost-cpu catboost".split()
+jobs = []       # (name, function that makes the model and its inputs)
+
+
+class NotRun(Exception):
+    """ONNX Runtime does not run the model."""
+
+
+def floats(values):
+    """The arrays of floats in results, which may be lists and dictionaries."""
+    for v in values:
+        if isinstance(v, list):
+            yield from floats(v)
+            continue
+        y = np.array(list(v.values()) if isinstance(v, dict) else v)
+        if y.dtype.kind == "f":
+            yield y.astype(np.float64)
+
+
+def allowed(results):
+    """Of the smallest of the outputs' largest values: sums of floats in another order."""
+    sizes = [np.abs(y[np.isfinite(y)]).max(initial=0) for y in floats(results)]
+    return 1e-5 * min([s for s in sizes if s], default=1)
+
+
+def results_of(model, inputs):
+    try:
+        run = session(model)
+        return run.run(None, dict(zip([i.name for i in run.get_inputs()], inputs, strict=True)))
+    except Exception as e:
+        raise NotRun(e) from None
+
+
+def write(folder, i):
+    """Makes model i; what went wrong, or None."""
+    name, make = jobs[i]
+    try:
+        model, inputs = make()
+        results = results_of(model, inputs)
+    except Exception as e:
+        what = "ONNX Runtime" if isinstance(e, NotRun) else "not exported"
+        return f"{name}  {what}: {type(e).__name__ if str(e) == '' else ' '.join(str(e).split())[:200]}"
+    at = folder / name
+    write_test(at, model, inputs, results)
+    (at / "atol").write_text(f"{allowed(results):.3g}\n")
+    return None
+
+
+def worker(argument):
+    warnings.simplefilter("ignore")
+    sys.stdout = open(os.devnull, "w")
+    return write(*argument)
+
+
+def skips():
+    """Patterns of names in skipped.txt."""
+    lines = (HERE / "skipped.txt").read_text().splitlines()
+    return [line.split()[0] for line in lines if line and not line.startswith("#")]
+
+
+def check(exporters, missed):
+    """Every model that is missing stands in the list, and every pattern of the list is of a model that is missing."""
+    names, patterns, wrong = [m.split()[0] for m in missed], skips(), 0
+    for m, n in zip(missed, names):
+        if not any(fnmatch.fnmatchcase(n, p) for p in patterns):
+            print(f"FAIL {m}")
+            wrong += 1
+    for p in patterns:
+        if p.split("_")[0] in exporters and not fnmatch.filter(names, p):
+            print(f"FAIL {p} stands in skipped.txt, but there is a test: take its line out")
+            wrong += 1
+    for e in exporters:
+        made = sum(n.startswith(e + "_") for n, _ in jobs) - sum(n.startswith(e + "_") for n in names)
+        print(f"exporters: {made} models by {e}, at least {LEAST[e]}")
+        wrong += made < LEAST[e]
+    return wrong
+
+
+def make_all(folder, exporters):
+    for e in exporters:
+        jobs.extend((f"{e}_{re.sub(r'[^A-Za-z0-9]+', '_', name).strip('_')}", make) for name, make in importlib.import_module(e).models())
+    assert len({n for n, _ in jobs}) == len(jobs), [n for n, _ in jobs if [m for m, _ in jobs].count(n) > 1]
+    for e in exporters:
+        (folder / e).mkdir()
+    with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
+        todo = [(folder / name.split("_")[0], i) for i, (name, _) in enumerate(jobs)]
+        missed = list(filter(None, pool.imap(worker, todo, chunksize=4)))
+    (folder / "missed").write_text("".join(m + "\n" for m in missed))
+    if check(exporters, missed):
+        raise SystemExit("exporters: some models are missing")
+
+
+def main(folder, *exporters):
+    onnxruntime.set_default_logger_severity(4)
+    folder = os.path.abspath(folder)
+    sources = [*sorted(HERE.glob("*.py")), HERE / "skipped.txt", HERE.parent / "message.py"]
+    with generated(folder, sources, *(f"{p} {importlib.metadata.version(p)}" for p in PACKAGES)) as new:
+        if new:
+            make_all(pathlib.Path(new), exporters)
+    missed = (pathlib.Path(folder) / "missed").read_text().splitlines()
+    print(f"exporters: {len(missed)} models are not exported, or not run by ONNX Runtime: tests/exporters/skipped.txt")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
