@@ -1,7 +1,7 @@
 /* decimal.h - exact conversion of numbers to text and back, for all magnitudes. */
 #ifndef ONNXCC_DECIMAL_H
 #define ONNXCC_DECIMAL_H
-#include "text.h"
+#include "characters.h"
 
 /* bits, low: the precision of a floating-point type, whose numbers are multiples of 2^low */
 #define text_print_PARAMS(X, V) X(idx, count) X(idx, at) X(idx, upper) X(int, bits) X(int, low)

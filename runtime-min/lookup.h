@@ -1,7 +1,7 @@
 /* lookup.h - the index of a value in a sorted list. */
 #ifndef ONNXCC_LOOKUP_H
 #define ONNXCC_LOOKUP_H
-#include "text.h"
+#include "characters.h"
 
 #define lookup_PARAMS(X, V) X(idx, count) X(idx, keys)
 PARAMS(lookup)

@@ -1,7 +1,7 @@
 /* ml_feature.h - OneHotEncoder. */
 #ifndef ONNXCC_ML_FEATURE_H
 #define ONNXCC_ML_FEATURE_H
-#include "text.h"
+#include "characters.h"
 
 /* x: (count), category: (categories), y: (count, categories): 1 where they are equal. strict: x must be one of them. */
 #define encode_PARAMS(X, V) X(idx, count) X(idx, categories) X(int, strict)

@@ -2,7 +2,7 @@
  * the room in y. Where, for types that are only moved. */
 #ifndef ONNXCC_SELECT_H
 #define ONNXCC_SELECT_H
-#include "text.h"
+#include "characters.h"
 
 /* x: dim[0] x .. x dim[rank), of elements of `part` numbers, y: (rank, found): the indices of non-zero elements */
 #define nonzero_PARAMS(X, V) X(idx, upper) X(idx, size) X(int, part) X(int, rank) V(idx, dim, 16)

@@ -1,7 +1,7 @@
 /* tokenize.h - Tokenizer: texts cut into tokens by regular expressions. */
 #ifndef ONNXCC_TOKENIZE_H
 #define ONNXCC_TOKENIZE_H
-#include "text.h"
+#include "characters.h"
 
 /* keep: the matches are the tokens, not what is between them; least: the characters that a token has at least; mark: rows
  * begin and end with marks; upper: the tokens of a row, with marks */

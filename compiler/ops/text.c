@@ -6,6 +6,7 @@
 #include "passes/container.h"
 #include "passes/passes.h"
 #include "decimal.h"
+#include "text.h"
 #include "tokenize.h"
 
 /* ---- bounds of strings ------------------------------------------------------------------------------------------- */

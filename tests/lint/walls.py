@@ -79,6 +79,8 @@ def look_at(file, text, names):
                 find(file, i, f"the runtime includes {m[2]}")
             if m and m[1] == '"' and not (ROOT / "runtime-min" / m[2]).exists() and m[2] != "ir/kernel.h":
                 find(file, i, f"the runtime includes {m[2]}")
+            if m and m[1] == '"' and re.search(r"^REGISTER_", files[f"runtime-min/{m[2]}"] if f"runtime-min/{m[2]}" in files else "", re.M):
+                find(file, i, f"{m[2]} has kernels: a C file that calls those and these would have them twice")
         each_line(file, without_comments(text), r"\b(malloc|free|printf|assert|setjmp)\s*\(", "the runtime calls {}")
     if file.startswith("compiler/") and not file.startswith(FAMILIES):
         each_line(file, without_comments(text), rf'"({"|".join(names)})"', "{}: an operator's name outside compiler/ops")

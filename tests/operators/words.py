@@ -1,6 +1,8 @@
-"""Operators of com.microsoft on strings: Tokenizer, MurmurHash3. The expected results come from ONNX Runtime."""
+"""Operators on strings: Tokenizer, MurmurHash3, kernels of several files in one model. The expected results come from ONNX Runtime."""
 
 import numpy as np
+import onnx
+import onnxruntime
 
 rng = np.random.default_rng(29)
 LINES = ["ab,cd ab;cd,, ;ab\nab", "xyz ab", "b", "", "\u00e9t\u00e9 \u20ac,\u00e9", "a b\n"]
@@ -43,6 +45,20 @@ def add_hashes(c):
     add(c, "hash_sizes", "MurmurHash3", bits, {}, sizes=[("n", "m")])
 
 
+def add_together(c):
+    """Kernels of strings of several files in one model: joined, cut, replaced and joined again."""
+    model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 20, "com.microsoft": 1, "ai.onnx.ml": 2]>
+        g (string[3] a, string[3] b) => (string[3, N] t, string[3] m, string[3] y) {
+            j = StringConcat (a, b)
+            t = com.microsoft.Tokenizer <mark = 0, mincharnum = 1, pad_value = "#", separators = [" "]> (j)
+            m = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "xyz"], values_strings = ["one", "two"], default_string = "none"> (a)
+            y = StringConcat (m, j) }""")
+    x = [strings("a", "b c ", "xyz"), strings(" b", "d", "")]
+    run = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    c.write("words_together", model, x, run.run(None, dict(zip("ab", x))))
+
+
 def add_words(c):
     add_tokens(c)
     add_hashes(c)
+    add_together(c)
