@@ -1,7 +1,7 @@
 /* emit.c - emit: writes the C file and its header from their templates. emit_interface.c prints the header's part,
  * emit_kernels.c the includes, weights.c the constants, emit_code.c, emit_sizes.c and emit_call.c the body,
- * emit_custom.c the user's functions, emit_state.c and emit_training.c the states, banner.c the first comment; names.c makes identifiers, ir/dim_print.c prints sizes. No other file prints
- * C.
+ * emit_custom.c the user's functions, emit_state.c and emit_training.c the states, banner.c the first comment; names.c
+ * makes identifiers, ir/dim_print.c prints sizes.
  * Requires: a planned graph. */
 #include "emit/emit.h"
 #include "memory/plan.h"

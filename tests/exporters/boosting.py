@@ -128,9 +128,12 @@ def catboost_models():
 def pipeline(name, last, kind):
     """A pipeline of scikit-learn's with another package's trees at its end."""
     x, y, rows = data(name, kind)
-    for cls, of, convert in ((lightgbm.LGBMClassifier, "LightGbmLGBMClassifier", lightgbm_converter), (xgboost.XGBClassifier, "XGBoostXGBClassifier", xgboost_converter)):
-        update_registered_converter(cls, of, calculate_linear_classifier_output_shapes, convert, options={"nocl": [True, False], "zipmap": [True, False, "columns"]})
-    for cls, of, convert in ((lightgbm.LGBMRegressor, "LightGbmLGBMRegressor", lightgbm_converter), (xgboost.XGBRegressor, "XGBoostXGBRegressor", xgboost_converter)):
+    for cls, of, convert in ((lightgbm.LGBMClassifier, "LightGbmLGBMClassifier", lightgbm_converter),
+                             (xgboost.XGBClassifier, "XGBoostXGBClassifier", xgboost_converter)):
+        update_registered_converter(cls, of, calculate_linear_classifier_output_shapes, convert,
+                                    options={"nocl": [True, False], "zipmap": [True, False, "columns"]})
+    for cls, of, convert in ((lightgbm.LGBMRegressor, "LightGbmLGBMRegressor", lightgbm_converter),
+                             (xgboost.XGBRegressor, "XGBoostXGBRegressor", xgboost_converter)):
         update_registered_converter(cls, of, calculate_linear_regressor_output_shapes, convert, options={"split": None} if "Light" in of else None)
     whole = Pipeline([("scale", StandardScaler()), ("last", last)]).fit(x, y)
     return convert_sklearn(whole, initial_types=[("x", SklearnFloat([batch_of(name, rows), WIDTH]))], target_opset={**OPSETS, "": NEWEST}), [rows]

@@ -136,7 +136,8 @@ ARGUMENTS = {
                          for v in ("soft", "hard") for w in (None, np.array([1, 3]))],
     "VotingRegressor": [{"estimators": [("a", Ridge()), ("b", KNeighborsRegressor())], "weights": w} for w in (None, np.array([1, 3]))],
 }
-POSITIVE = "CategoricalNB", "ComplementNB", "MultinomialNB", "GammaRegressor", "PoissonRegressor", "TweedieRegressor", "TfidfTransformer", "HistGradientBoostingRegressor", "OneClassSVM"
+POSITIVE = ("CategoricalNB", "ComplementNB", "MultinomialNB", "GammaRegressor", "PoissonRegressor", "TweedieRegressor",
+            "TfidfTransformer", "HistGradientBoostingRegressor", "OneClassSVM")
 TWO = "GaussianProcessClassifier", "TunedThresholdClassifierCV"       # only two classes
 COUNTED = ("CategoricalNB", "OneHotEncoder", "OrdinalEncoder", "TargetEncoder")      # of a few values in a column
 MISSING = "KNNImputer", "SimpleImputer", "HistGradientBoostingClassifier", "HistGradientBoostingRegressor"

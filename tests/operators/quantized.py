@@ -338,7 +338,7 @@ def add_stored(c):
         nodes = [helper.make_node("DequantizeLinear", [*held], ["v"], axis=axis), helper.make_node(op, ["x", "v"], ["y"])]
         graph = helper.make_graph(nodes, name, [helper.make_tensor_value_info("x", 1, x.shape)], [helper.make_tensor_value_info("y", 1, None)],
                                   [numpy_helper.from_array(t, n) for n, t in held.items()])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
         c.write(f"stored_{name}", model, [x], ReferenceEvaluator(model).run(None, {"x": x}))
 
 
