@@ -240,8 +240,16 @@ int errors_resume(Deferred *h)
 
 void errors_report(const Deferred *h)
 {
-    diagnostics()->state.errors += h->before.errors;
-    diagnostics()->state.warnings += h->before.warnings;
+    Errors *const e = &diagnostics()->state;
+    e->errors += h->before.errors;
+    e->warnings += h->before.warnings;
+    e->last_hidden = h->before.last_hidden;
+    for (int i = 0; i < h->before.kinds.n; i++) {
+        const Kind *said = &h->before.kinds.at[i];
+        Kind *k = kind_of(said->format, said->code, said->warning);
+        k->n += said->n;
+        k->hidden += said->hidden;
+    }
     say_all(h);
 }
 
@@ -252,6 +260,19 @@ const char *deferred_text(const Deferred *h)
         i++;
     const char *s = h->list.n ? h->list.at[i].text : "";
     return name_bytes(s, strcspn(s, "\n"))->s;
+}
+
+bool deferred_are(const Deferred *h, const char *const *codes, const char *nowhere)
+{
+    for (int i = 0; i < h->list.n; i++) {
+        const Message *m = &h->list.at[i];
+        bool found = m->severity != SAY_ERROR;
+        for (int k = 0; codes[k] && !found; k++)
+            found = !strcmp(m->code, codes[k]) && strcmp(m->path, nowhere) != 0;
+        if (!found && m->severity == SAY_ERROR)
+            return false;
+    }
+    return true;
 }
 
 /* "1 error", "3 errors" */

@@ -39,5 +39,7 @@ Deferred *errors_defer(void);
 int errors_resume(Deferred *h);
 void errors_report(const Deferred *h);
 const char *deferred_text(const Deferred *h);
+/* Has each of the errors one of the codes (NULL after the last), and another place than `nowhere`? */
+bool deferred_are(const Deferred *h, const char *const *codes, const char *nowhere);
 /* where() is the place that fatal messages name: the node that is being processed; "": none. */
 void error_set_where(const char *(*where)(void));

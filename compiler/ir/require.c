@@ -64,8 +64,7 @@ bool require_expands_as(Node *n, int i, Shape s, Shape to)
     return can;
 }
 
-/* Has the loop n at least one iteration, for all inputs? */
-static bool always_iterates(const Node *n)
+bool always_iterates(const Node *n)
 {
     const Value *max = in(n, 0), *begin = in(n, 1);
     return (!max || (max->data && dim_low(value_dim(in(n, 0), 0)) > 0)) &&

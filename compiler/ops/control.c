@@ -1,14 +1,11 @@
-/* control.c - If and Loop; internal operators that copy, fill and store sizes. */
+/* control.c - If and Loop. */
 #include "passes/alternatives.h"
 #include "base/options.h"
 #include "ir/exec.h"
 #include "ir/loop.h"
 #include "ir/scope.h"
-#include "ir/strided.h"
 #include "passes/container.h"
 #include "passes/passes.h"
-#include "dims.h"
-#include "fail.h"
 
 static bool is_given_up(const Graph *g)
 {
@@ -485,11 +482,10 @@ static void loop_results(Node *n, Graph *g)
     }
 }
 
-static void loop_infer(Node *n)
+/* Infers the results of loop n, and its body if that was not inferred before. */
+static void infer_loop(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
-    if (n->n_in < 2) /* omitted trailing inputs */
-        node_set_inputs(n, 2, (Value *[]){in(n, 0), NULL});
     int carried = n->n_in - 2;
     if (!require_one(n, 0) || !require_one(n, 1))
         return;
@@ -509,14 +505,14 @@ static void loop_infer(Node *n)
             return;
         }
     Graph *before = ctype || !carried ? NULL : graph_copy(g, n); /* in case that a state changes its size */
-    int mark = assumption_count(), resized;
+    int mark = assumption_count(), errors = error_count(), resized;
     set_inputs(n, g);
     if (ctype)
         set_text(g, carried, ctype);
     infer_graph(g);
     for (int i = 0; i < g->out.n; i++)
         alternatives_choose(g, i, i > 0 && i <= carried && !ctype ? in_shape(n, i + 1).rank : -1);
-    if (is_given_up(g)) {
+    if (is_given_up(g) || error_count() > errors) {
         poison(n);
         return;
     }
@@ -526,7 +522,7 @@ static void loop_infer(Node *n)
         graph_discard(g);
         node_attr(n, "body")->g = before;
         carry_in_sequence(n, before, resized);
-        loop_infer(n);
+        infer_loop(n);
         return;
     }
     if (before)
@@ -551,6 +547,95 @@ static void loop_infer(Node *n)
     define_inputs(g);
     loop_results(n, g);
 }
+
+/* ---- a loop whose body cannot run -------------------------------------------------------------------------------- */
+
+/* A loop before its body is inferred, which may replace the values. */
+typedef struct Untried {
+    Value **in, **out;
+    Values stacked; /* its stacked results of no iteration */
+    int carried, assumed;
+} Untried;
+
+/* A stacked result of no iteration; NULL: its type is not declared. Sizes that only an iteration determines are 0. */
+static Value *nothing_stacked(Graph *g, const TypeDesc *d)
+{
+    if (!d || d->form != TENSOR || !d->elem || d->shape.rank < 0 || d->shape.rank == MAX_RANK)
+        return NULL;
+    Shape s = shape_list(1, D(0));
+    for (int i = 0; i < d->shape.rank; i++)
+        s.dim[s.rank++] = dim_is_const(d->shape.dim[i]) ? d->shape.dim[i] : D(0);
+    return value_const(g, tensor_zero(d->elem, s));
+}
+
+static Untried loop_untried(const Node *n, const Graph *g)
+{
+    Untried u = {.carried = n->n_in - 2, .assumed = assumption_count()};
+    u.in = memcpy(NEWS(Value *, n->n_in), n->in, sizeof *n->in * (size_t)n->n_in);
+    u.out = memcpy(NEWS(Value *, n->n_out), n->out, sizeof *n->out * (size_t)n->n_out);
+    for (int i = u.carried; i < n->n_out; i++)
+        vec_push(&u.stacked, i + 1 < g->out.n ? nothing_stacked(n->graph, g->out.at[i + 1]->desc) : NULL);
+    return u;
+}
+
+/* Are the errors those of nodes in the body of n whose inputs have no result, and may n give its results without it? */
+static bool may_give_up_body(const Node *n, const Untried *u, const Deferred *errors)
+{
+    static const char *const codes[] = {"OPR-01", "OPR-04", "INF-06", "INF-08", NULL};
+    for (int i = 0; i < u->stacked.n; i++)
+        if (n->out[u->carried + i] && !u->stacked.at[i])
+            return false;
+    return deferred_are(errors, codes, node_place(n));
+}
+
+/* Replaces n, whose body cannot run with the sizes that the model is compiled for, by a loop that is an error at run
+ * time unless it ends before the first iteration. Its results are those of no iteration. */
+static void give_up_body(Node *n, const Untried *u)
+{
+    Graph *g = node_attr(n, "body")->g;
+    assumptions_forget(u->assumed, assumption_count());
+    for (int i = 0; i < u->carried && i < n->n_out; i++)
+        if (n->out[i]) /* another value than before: carried in a sequence */
+            replace_out(n, i,
+                        n->out[i] == u->out[i] ? u->in[i + 2]
+                                               : sequence_new(n->graph, in_type(n, i + 2), 1, &u->in[i + 2]));
+    for (int i = 0; i < u->stacked.n; i++)
+        if (n->out[u->carried + i])
+            replace_out(n, u->carried + i, u->stacked.at[i]);
+    n->n_out = 0;
+    node_set_inputs(n, 2, u->in);
+    graph_discard(g);
+    g->in.n = 2;
+    g->out.n = 0;
+    Node *f = node_new(g, "onnxcc.Fail", 0, NULL, 1);
+    set_out(f, 0, B8, shape_list(0));
+    node_insert(f, NULL);
+    graph_add_output(g, f->out[0]);
+    infer_loop(n);
+}
+
+static void loop_infer(Node *n)
+{
+    Graph *g = node_attr(n, "body")->g;
+    if (n->n_in < 2) /* omitted trailing inputs */
+        node_set_inputs(n, 2, (Value *[]){in(n, 0), NULL});
+    if (is_defined(g) || always_iterates(n)) {
+        infer_loop(n);
+        return;
+    }
+    const Untried before = loop_untried(n, g);
+    Deferred *deferred = errors_defer();
+    infer_loop(n);
+    if (!errors_resume(deferred) || !may_give_up_body(n, &before, deferred)) {
+        errors_report(deferred);
+        return;
+    }
+    warn_at(node_path(n), "SUB-19", "the body cannot run with these sizes: %s", deferred_text(deferred));
+    note_help("should it run, the compiled model returns an error");
+    give_up_body(n, &before);
+}
+
+/* ---- Loop: memory ------------------------------------------------------------------------------------------------ */
 
 static Node *copy_node(Graph *g, Value *v, Node *before)
 {
@@ -626,48 +711,6 @@ static void loop_unread(Node *n)
     n->n_out = n->n_out < kept ? n->n_out : kept;
 }
 
-/* ---- internal operators ------------------------------------------------------------------------------------------ */
-
-static void copy_bind(Node *n)
-{
-    if (in_type(n, 0) == C64 || in_type(n, 0) == C128 ||
-        in_type(n, 0) == STR) { /* elementwise loops do not support these */
-        Strided s = {0};
-        strided_axis(&s, shape_count(in_shape(n, 0)), D(1), D(1));
-        strided_bind(n, s);
-        return;
-    }
-    Loop *l = loop_new(*out(n, 0)->shape);
-    loop_out(l, loop_in(l, n->in[0]), out(n, 0));
-    bind_loop(n, l);
-}
-
-/* The creator of the node sets the shape. */
-static void view_infer(Node *n) { out(n, 0)->type = in_type(n, 0); }
-
-static void made_infer(Node *n) { (void)n; }
-
-static void fill_bind(Node *n)
-{
-    Loop *l = loop_new(*out(n, 0)->shape);
-    const Tensor *t = node_attr(n, "value")->t;
-    loop_out(l,
-             type_is_float(t->type) ? loop_literal(l, t->type, tensor_get(t, 0), 0)
-                                    : loop_literal(l, t->type, 0, tensor_get_int(t, 0)),
-             out(n, 0));
-    bind_loop(n, l);
-}
-
-static void fail_bind(Node *n) { BIND_T(n, fail, U8, .status = D(RT_BAD_VALUE)); }
-
-static void dims_bind(Node *n)
-{
-    const Attr *a = node_attr(n, "dims");
-    struct dims_bind p = {.count = D(a->n)};
-    for (int i = 0; i < a->n; i++)
-        p.value[i] = (Dim){a->ints[i]};
-    bind_kernel(n, "dims", out(n, 0)->type, NO_TYPE, dims_fields(), &p, NULL, 0);
-}
 /* clang-format off */
 #define SINCE_11                                                                                                       \
     "24 V=ALL12|seq|opt; 23 V=ALL11|seq|opt; 21 V=ALL10|seq|opt; 19 V=ALL9|seq|opt; 16 V=ALLB|seq|opt; "               \
@@ -680,13 +723,6 @@ static const Op control_ops[] = {
      .unread = if_unread},
     {"Loop", 25, "M?:I cond?:B v_initial?**:V -> v_final_and_scan_outputs**:V", "I=int64 B=bool V=ALL13|seq|opt",
      "body:graph", loop_infer, loop_bind, .flags = CONTROL, .unread = loop_unread, .compatible = SINCE_11 "; 1 V=ALL"},
-    {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM | PRETYPED, .domain = "onnxcc"},
-    {"Copy", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE, .domain = "onnxcc"},
-    {"Inside", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE | NOFOLD, .domain = "onnxcc"},
-    {"View", 1, "x:T -> y:T", "T=ALL14", NULL, view_infer, NULL, .flags = VIEW, .domain = "onnxcc"},
-    {"Fill", 1, "-> y:T", "T=ALL14", "value:tensor", made_infer, fill_bind, .flags = PRETYPED, .domain = "onnxcc"},
-    {"Fail", 1, "-> y:T", "T=ALL14", NULL, made_infer, fail_bind, .flags = NOFOLD | STOPS | PRETYPED, .domain = "onnxcc"},
-    {"Dims", 1, "-> y:T", "T=int32|int64|bool", "dims:ints", made_infer, dims_bind, .flags = NOFOLD | PRETYPED, .domain = "onnxcc"},
 };
 /* clang-format on */
 OPS(control_ops);
