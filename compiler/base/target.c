@@ -20,7 +20,7 @@ const Target *target_find(const char *target)
 }
 
 /* Does the name match one of the patterns, which are separated by blanks? */
-static bool fits(const char *target, const char *patterns)
+static bool matches_any(const char *target, const char *patterns)
 {
     for (const char *p = patterns; *p; p += *p == ' ')
         if (!fnmatch(name_until(&p, " ")->s, target, FNM_CASEFOLD))
@@ -31,7 +31,7 @@ static bool fits(const char *target, const char *patterns)
 const char *target_nearest(const char *target)
 {
     for (int i = TARGETS - 1; i >= 0; i--)
-        if (fits(target, targets[i].suits))
+        if (matches_any(target, targets[i].suits))
             return targets[i].name;
     return NULL;
 }

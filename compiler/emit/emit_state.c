@@ -2,7 +2,7 @@
 #include "emit/emit.h"
 #include "passes/state.h"
 
-static bool any_states(void) { return states()->at.n > 0; }
+static bool has_states(void) { return states()->at.n > 0; }
 
 static int64_t words(void)
 {
@@ -24,7 +24,7 @@ static void put_size(Text *t, const KeptSize *k)
 void put_state(Text *t, const Interface *f)
 {
     const States *const s = states();
-    if (!any_states())
+    if (!has_states())
         return;
     for (int i = 0; i < s->at.n; i++) {
         const KeptState *each = &s->at.at[i];
@@ -60,7 +60,7 @@ static void put_initial_sizes(Text *t, const Value *x)
 
 void put_reset(Text *t, const Interface *f)
 {
-    if (!any_states())
+    if (!has_states())
         return;
     text_put(t, "int %s_reset(struct %s_state *state)\n{\n", f->p, f->p);
     if (constants()->loaded)

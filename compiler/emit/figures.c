@@ -145,7 +145,7 @@ const char *report_peak(Model *m)
 
 /* ---- the stack --------------------------------------------------------------------------------------------------- */
 
-static int known_stack(const char *kernel)
+static int measured_stack(const char *kernel)
 {
     static const struct {
         const char *kernel;
@@ -158,10 +158,10 @@ static int known_stack(const char *kernel)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i].kernel, kernel))
             return known[i].bytes[opt()->target->stack];
-    return known_stack("others");
+    return measured_stack("others");
 }
 
-int report_node_stack(const Node *n) { return n && n->call.kernel ? known_stack(n->call.kernel->name) : 0; }
+int report_node_stack(const Node *n) { return n && n->call.kernel ? measured_stack(n->call.kernel->name) : 0; }
 
 const Node *report_deepest(Model *m)
 {
@@ -171,7 +171,7 @@ const Node *report_deepest(Model *m)
     return deepest;
 }
 
-int report_stack(Model *m) { return (known_stack("entry") + report_node_stack(report_deepest(m)) + 63) / 64 * 64; }
+int report_stack(Model *m) { return (measured_stack("entry") + report_node_stack(report_deepest(m)) + 63) / 64 * 64; }
 
 static const char table_head[] = "   #  %-20s %-24s %-20s %12s %10s  arena\n";
 

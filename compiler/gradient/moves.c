@@ -136,7 +136,7 @@ static Value *slice_vjp(const Vjp *b)
     int64_t from[MAX_RANK], axes[MAX_RANK], steps[MAX_RANK];
     Dim pads[2 * MAX_RANK];
     for (int i = 1; i < b->m->n_in; i++)
-        if (i != 2 && in(b->m, i) && !in_const(b->m, i))
+        if (i != 2 && in(b->m, i) && !in_is_const(b->m, i))
             return moved_vjp(b);
     int k = in_ints(b->m, 1, from, MAX_RANK), n_axes = in(b->m, 3) ? in_ints(b->m, 3, axes, MAX_RANK) : k;
     int n_steps = in(b->m, 4) ? in_ints(b->m, 4, steps, MAX_RANK) : 0;

@@ -114,7 +114,7 @@ static Value *filled_window(Node *n, Type t, double with, int axes, const Dim *s
 }
 
 /* Is the input or the output empty? */
-static bool nothing(const Vjp *b)
+static bool is_empty(const Vjp *b)
 {
     return dim_is(shape_count(*b->m->in[0]->shape), 0) || dim_is(shape_count(*b->m->out[0]->shape), 0);
 }
@@ -176,7 +176,7 @@ static Value *conv_vjp(const Vjp *b)
     Value *large = transposed ? b->d : m->in[0], *small = transposed ? m->in[0] : b->d, *v;
     if (b->i == 2)
         return reshape_like(n, sum_over(n, b->d, m->in[0]->shape->rank - 1, axes), m->in[2]);
-    if (nothing(b))
+    if (is_empty(b))
         return zeros_like(n, m->in[b->i]);
     Slide s = slide_of(m, transposed);
     if (b->i == 1)
@@ -216,7 +216,7 @@ static Value *pool_spread(const Vjp *b, const Slide *s, Value *d)
 static Value *average_vjp(const Vjp *b)
 {
     Node *n = b->n;
-    if (nothing(b))
+    if (is_empty(b))
         return zeros_like(n, b->m->in[0]);
     Slide s = slide_of(b->m, false);
     Value *image = filled_window(n, b->d->type, 1, s.axes, s.size);
@@ -233,7 +233,7 @@ static Value *norm_pool_vjp(const Vjp *b)
     double p = !a ? 2 : a->type == A_FLOAT ? (double)a->f : (double)a->i;
     Value *less = make_scalar(n, b->d->type, p - 1);
     Vjp to = *b;
-    if (nothing(b))
+    if (is_empty(b))
         return zeros_like(n, b->m->in[0]);
     Slide s = slide_of(b->m, false);
     to.d = make(n, "Div", 2, b->d, make(n, "Pow", 2, b->m->out[0], less));

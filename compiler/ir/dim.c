@@ -106,7 +106,8 @@ Symbol *dim_bounded(Dim d, int64_t *max)
 
 static bool is_nonnegative(Dim d, int depth);
 
-static bool without(Dim rest, int64_t c, Dim by, int depth)
+/* Is rest + c * by >= 0 proven? */
+static bool is_nonnegative_with(Dim rest, int64_t c, Dim by, int depth)
 {
     return is_nonnegative(dim_add(rest, dim_mul(D(c), by)), depth);
 }
@@ -119,12 +120,13 @@ static bool is_atom_nonnegative(Dim rest, int64_t c, const Expr *atom, int depth
     case EXPR_MIN:
     case EXPR_MAX:
         if ((c < 0) == (atom->kind == EXPR_MIN))
-            return without(rest, c, p, depth) || without(rest, c, q, depth);
-        return without(rest, c, p, depth) && without(rest, c, q, depth);
-    case EXPR_SELECT: return without(rest, c, (Dim){atom->w[1]}, depth) && without(rest, c, q, depth);
+            return is_nonnegative_with(rest, c, p, depth) || is_nonnegative_with(rest, c, q, depth);
+        return is_nonnegative_with(rest, c, p, depth) && is_nonnegative_with(rest, c, q, depth);
+    case EXPR_SELECT:
+        return is_nonnegative_with(rest, c, (Dim){atom->w[1]}, depth) && is_nonnegative_with(rest, c, q, depth);
     case EXPR_DIV:
         return dim_is_const(q) && q.v > 0 &&
-               without(dim_mul(rest, q), c, c < 0 ? p : dim_add(dim_sub(p, q), D(1)), depth);
+               is_nonnegative_with(dim_mul(rest, q), c, c < 0 ? p : dim_add(dim_sub(p, q), D(1)), depth);
     default: return false;
     }
 }

@@ -131,11 +131,11 @@ int attr_axis(Node *n, const char *attr, int rank) { return axis_of(n, attr_int(
 
 /* ---- inputs that determine sizes --------------------------------------------------------------------------------- */
 
-bool in_const(const Node *n, int i) { return in(n, i) && in(n, i)->data && !in(n, i)->data->symbolic; }
+bool in_is_const(const Node *n, int i) { return in(n, i) && in(n, i)->data && !in(n, i)->data->symbolic; }
 
 double in_float(const Node *n, int i, double otherwise)
 {
-    return in_const(n, i) && tensor_count(in(n, i)->data) > 0 ? tensor_get(in(n, i)->data, 0) : otherwise;
+    return in_is_const(n, i) && tensor_count(in(n, i)->data) > 0 ? tensor_get(in(n, i)->data, 0) : otherwise;
 }
 
 /* The symbol for element `e` of a tensor that is known only at run time; every call returns the same. */

@@ -110,8 +110,8 @@ bool require_rank(Node *n, int rank); /* rank <= MAX_RANK? Otherwise reports an 
 int in_dims(Node *n, int i, Dim *out, int max);
 /* The same for integers that must be constant (axes); otherwise an error that suggests --const. */
 int in_ints(Node *n, int i, int64_t *out, int max);
-Dim value_dim(Value *v, int e);      /* integer element e: a number, an expression, or a symbol read at run time */
-bool in_const(const Node *n, int i); /* has a constant that is not symbolic */
+Dim value_dim(Value *v, int e);         /* integer element e: a number, an expression, or a symbol read at run time */
+bool in_is_const(const Node *n, int i); /* has a constant that is not symbolic */
 double in_float(const Node *n, int i, double otherwise); /* a constant scalar; `otherwise` if it is none */
 
 /* ---- infer ---------------------------------------------------------------------------------------------- */

@@ -68,7 +68,7 @@ bool always_iterates(const Node *n)
 {
     const Value *max = in(n, 0), *begin = in(n, 1);
     return (!max || (max->data && dim_low(value_dim(in(n, 0), 0)) > 0)) &&
-           (!begin || (in_const(n, 1) && tensor_get_int(begin->data, 0)));
+           (!begin || (in_is_const(n, 1) && tensor_get_int(begin->data, 0)));
 }
 
 bool always_runs(const Node *n)
@@ -115,7 +115,7 @@ bool require_index(Node *n, int64_t v, Dim axis, bool back)
 
 bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back)
 {
-    const Tensor *t = in_const(n, i) ? in(n, i)->data : NULL;
+    const Tensor *t = in_is_const(n, i) ? in(n, i)->data : NULL;
     int64_t count = t ? tensor_count(t) : 0;
     for (int64_t e = 0; e < (t && t->splat && count > depth ? depth : count); e++)
         if (!require_index(n, tensor_get_int(t, e), axis[e % depth], back))

@@ -210,7 +210,7 @@ static bool may_be_rows(const Node *n, const Value *x, const Value *a, Dim outer
 }
 
 /* Is d known before `time`? */
-static bool known_before(Dim d, int time)
+static bool is_known_before(Dim d, int time)
 {
     EACH_SYMBOL (s, d) {
         const struct Origin *o = &s->origin;
@@ -246,7 +246,7 @@ static int unite_from(Node *n, int i, Dim at)
         return 0;
     int parts = parts_together(n, i, &run);
     Dim offset = dim_add(value_storage_offset(y), bytes_of(at, y));
-    if (!known_before(offset, a->live_from) || !known_before(pitch, a->live_from))
+    if (!is_known_before(offset, a->live_from) || !is_known_before(pitch, a->live_from))
         return declines(REWRITE_CONCAT, n, "the place of %s is known only after it is computed", remark_value(x));
     if (!parts || (dim_is(outer, 1) && !is_whole(x)))
         return declines(REWRITE_CONCAT, n, "%s shares its bytes with other values", remark_value(x));
@@ -478,7 +478,7 @@ static void unite_in_place(Node *n)
 static const Node *keeper(const Node *copy) { return copy->graph->owner ? copy->graph->owner : copy; }
 
 /* Does n finish reading the state before it writes over it? */
-static bool spares(const Node *n, const Value *state)
+static bool finishes_reading(const Node *n, const Value *state)
 {
     for (int i = 0; i < n_read(n); i++) {
         const Value *x = read_by(n, i);
@@ -543,7 +543,7 @@ static bool is_state_done(const Value *state, const Node *copy)
     if (is_read_after(state, d->time))
         return declines(REWRITE_STATE, keeper(copy), "the state %s is read after %s has computed the next",
                         remark_value(state), remark_node(d));
-    if (!spares(d, state))
+    if (!finishes_reading(d, state))
         return declines(REWRITE_STATE, keeper(copy), "%s reads the state %s after it has begun to write",
                         remark_node(d), remark_value(state));
     if (state->in_state && !are_next_sizes_given())

@@ -164,7 +164,7 @@ typedef struct Picked {
 static void read_indices(Node *n, Picked *p)
 {
     p->at = in(n, 1);
-    bool all = in_const(n, 1) && dim_is_const(p->size);
+    bool all = in_is_const(n, 1) && dim_is_const(p->size);
     for (int64_t k = 0; all && k < tensor_count(n->in[1]->data); k++) {
         int64_t v = tensor_get_int(n->in[1]->data, k);
         all = v >= -dim_value(p->size) && v < dim_value(p->size);

@@ -45,7 +45,7 @@ bool col2im_read(Node *n, Image *m, Windows *w, Dim *block)
 /* Strings are concatenated where windows overlap: y's text is bounded by all of x's. */
 static bool col2im_text(Node *n, const Windows *w, const Dim *block)
 {
-    int64_t text = known_text(n, 0);
+    int64_t text = require_text_bound(n, 0);
     Dim max = D(text);
     if (text < 0 || !text_output(n, 1, dim_mul(shape_count(in_shape(n, 0)), max)))
         return false;

@@ -124,7 +124,7 @@ static void if_infer(Node *n)
     }
     if (!require_one(n, 0))
         return;
-    if (in_const(n, 0)) {
+    if (in_is_const(n, 0)) {
         take_branch(n, tensor_get_int(n->in[0]->data, 0) ? then_g : else_g);
         return;
     }
@@ -243,7 +243,7 @@ static Symbol *trips_symbol(Node *n)
 /* The trip count: M if nothing else can end the loop, otherwise a size that the loop reports, at most M. */
 static Dim trip_count(Node *n, const Graph *g)
 {
-    bool starts = !in(n, 1) || in_const(n, 1);
+    bool starts = !in(n, 1) || in_is_const(n, 1);
     if (!dim_is(trip_limit(n), INT64_MAX) && starts && never_stops(g))
         return !in(n, 1) || tensor_get_int(n->in[1]->data, 0) ? trip_limit(n) : D(0);
     return dim_symbol(trips_symbol(n));

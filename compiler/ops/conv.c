@@ -385,7 +385,7 @@ static void transpose_bind(Node *n)
 static bool fold_scale(Node *n, int axis, Value *factor, Value *offset)
 {
     Value *w = in(n, 1), *b = in(n, 2);
-    if (!in_const(n, 1) || (b && !in_const(n, 2)) || attr_given(n, "pack"))
+    if (!in_is_const(n, 1) || (b && !in_is_const(n, 2)) || attr_given(n, "pack"))
         return declines(REWRITE_SCALE, n, "its weights or its bias are no constants");
     if (factor) {
         int64_t shape[MAX_RANK];

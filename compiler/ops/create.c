@@ -122,14 +122,14 @@ static Shape shape_with(Shape s, int a, Dim d)
 
 /* ---- Range ---------------------------------------------------------------------------------------------------- */
 
-static bool known_ends(const Node *n) { return in_const(n, 0) && in_const(n, 1) && in_const(n, 2); }
+static bool has_const_ends(const Node *n) { return in_is_const(n, 0) && in_is_const(n, 1) && in_is_const(n, 2); }
 
 /* The number of elements, for floats; false: wrong, reported. */
 static bool count_floats(Node *n, Dim *count)
 {
-    if (in_const(n, 2) && in_float(n, 2, 0) == 0)
+    if (in_is_const(n, 2) && in_float(n, 2, 0) == 0)
         return node_error(n, "the step is 0");
-    if (!known_ends(n)) {
+    if (!has_const_ends(n)) {
         *count = reported_size(n, 0, NULL, D(INT64_MAX));
         return true;
     }
@@ -172,7 +172,7 @@ static void range_infer(Node *n)
 static void range_bind(Node *n)
 {
     Dim count = shape_count(*out(n, 0)->shape);
-    if (type_is_float(in_type(n, 0)) && !known_ends(n)) {
+    if (type_is_float(in_type(n, 0)) && !has_const_ends(n)) {
         BIND(n, range_to, .max_count = reported_room(count));
         bind_reported(n);
     } else
@@ -278,7 +278,7 @@ static void reverse_sequence_infer(Node *n)
         node_error(n, "sequence_lens %s for %s sequences", shape_text(lengths),
                    shape_text(shape_list(1, s.dim[batch])));
     else {
-        const Tensor *t = in_const(n, 1) ? in(n, 1)->data : NULL;
+        const Tensor *t = in_is_const(n, 1) ? in(n, 1)->data : NULL;
         for (int64_t i = 0; t && i < tensor_count(t); i++)
             if (tensor_get_int(t, i) < 0 || tensor_get_int(t, i) > dim_high(s.dim[time])) {
                 Text what = {0};

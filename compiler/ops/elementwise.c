@@ -67,12 +67,12 @@ static void div_infer(Node *n)
     Value *by = in(n, 1);
     if (!type_is_int(by->type) || !out(n, 0)->shape || dim_high(shape_count(*out(n, 0)->shape)) < 1)
         return;
-    bool zero = in_const(n, 1) && has_zero(by->data);
+    bool zero = in_is_const(n, 1) && has_zero(by->data);
     if (zero && always_runs(n))
         node_error(n, "integers are divided by zero");
     else if (zero)
         warn_when_run(n, "integers are divided by zero");
-    if (in_const(n, 1) && (!zero || always_runs(n)))
+    if (in_is_const(n, 1) && (!zero || always_runs(n)))
         return;
     if (by->data && by->data->symbolic)
         for (int i = 0; i < (int)tensor_count(by->data); i++)
@@ -182,7 +182,7 @@ static void shrink_bind(Node *n)
 static double constant_exponent(const Node *n)
 {
     const Value *v = n->in[1];
-    bool one = in_const(n, 1) && !v->data->symbolic && tensor_count(v->data) == 1;
+    bool one = in_is_const(n, 1) && !v->data->symbolic && tensor_count(v->data) == 1;
     return !one ? NAN : type_is_float(v->type) ? tensor_get(v->data, 0) : (double)tensor_get_int(v->data, 0);
 }
 

@@ -191,7 +191,7 @@ static bool conv_read(Node *n, Image *x, Windows *w, Integer *c)
 }
 
 /* Has input i an element per output or, if `one` allows it, one element? Reports otherwise. */
-static bool fits(const Node *n, int i, const char *what, int64_t outputs, bool one)
+static bool require_per_output(const Node *n, int i, const char *what, int64_t outputs, bool one)
 {
     Dim d = in(n, i) ? shape_count(in_shape(n, i)) : D(outputs);
     if (dim_is(d, outputs) || (one && dim_is(d, 1)))
@@ -209,8 +209,9 @@ static void conv_infer(Node *n)
     if (!conv_read(n, &x, &w, &c))
         return;
     int64_t channels = c.group * c.cout;
-    if (c.packed || (fits(n, BIAS, "bias", channels, false) && fits(n, SCALE, "scale", channels, true) &&
-                     fits(n, W_ZERO, "zero point of the weights", channels, true))) {
+    if (c.packed || (require_per_output(n, BIAS, "bias", channels, false) &&
+                     require_per_output(n, SCALE, "scale", channels, true) &&
+                     require_per_output(n, W_ZERO, "zero point of the weights", channels, true))) {
         set_out(n, 0, result_type(n), image_shape(n, &x, D(channels), w.out));
         image_in_steps(n, &x);
     }

@@ -46,7 +46,7 @@ bool micro_fits(const Node *n, const Integer *c, bool rows)
         return declines(REWRITE_MICRO, n, "it has %lld groups", (long long)c->group);
     if (!rows)
         return declines(REWRITE_MICRO, n, "its windows have three axes, or are dilated along the last one");
-    if (!in_const(n, W))
+    if (!in_is_const(n, W))
         return declines(REWRITE_MICRO, n, "the weights, %s, are no constant", remark_value(in(n, W)));
     if ((Type)attr_int(n, "to") != in_type(n, X))
         return declines(REWRITE_MICRO, n, "its input is of %s, its result of %s", type_onnx(in_type(n, X)),

@@ -21,7 +21,7 @@ static void nll_infer(Node *n)
     }
     if (in(n, 2))
         assume_dim(n, w.dim[0], x.dim[1]);
-    for (int64_t i = 0; in_const(n, 1) && i < tensor_count(in(n, 1)->data); i++) {
+    for (int64_t i = 0; in_is_const(n, 1) && i < tensor_count(in(n, 1)->data); i++) {
         int64_t v = tensor_get_int(in(n, 1)->data, i);
         if ((!attr_given(n, "ignore_index") || v != attr_int(n, "ignore_index")) &&
             !require_index(n, v, x.dim[1], false))

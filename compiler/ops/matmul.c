@@ -208,7 +208,7 @@ static bool has_weights(Node *n, Product *p)
         return false;
     if (in_type(n, 0) != F32)
         return declines(REWRITE_PACK, n, "it is of %s, not float", type_onnx(in_type(n, 0)));
-    if (!in_const(n, 1))
+    if (!in_is_const(n, 1))
         return declines(REWRITE_PACK, n, "%s is no constant", remark_value(in(n, 1)));
     if (attr_int(n, "trans_a"))
         return declines(REWRITE_PACK, n, "its left matrix is transposed");
@@ -284,7 +284,7 @@ static Value *folded(Node *n, const char *op, Value *a, Value *b)
 static bool product_fold_scale(Node *n, Value *factor, Value *offset)
 {
     Value *b = in(n, 1), *bias = in(n, 2);
-    if (!in_const(n, 1) || (bias && !in_const(n, 2)) || attr_given(n, "columns"))
+    if (!in_is_const(n, 1) || (bias && !in_is_const(n, 2)) || attr_given(n, "columns"))
         return declines(REWRITE_SCALE, n, "its matrix or its bias is no constant");
     if (factor) {
         const int64_t column[2] = {-1, 1};
@@ -354,7 +354,7 @@ static void gemm_expand(Node *n)
     bool broadcast = n->op->since_version >= 7 || attr_int(n, "broadcast");
     if (broadcast ? !require_expands(n, 2, y) : !require_shape(n, 2, y))
         return;
-    bool alpha_to_b = in_const(n, 1);
+    bool alpha_to_b = in_is_const(n, 1);
     a = scaled(n, a, wide, alpha_to_b ? 1 : alpha);
     b = scaled(n, b, wide, alpha_to_b ? alpha : 1);
     Shape s = c ? *c->shape : (Shape){0};

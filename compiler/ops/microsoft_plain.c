@@ -139,7 +139,7 @@ static void conv_transpose_expand(Node *n)
     if (in(n, 2) && attr_is(n, "auto_pad", "NOTSET")) {
         if (axes < 1 || !require_shape(n, 2, shape_list(1, D(2 * axes))))
             return;
-        if (in_const(n, 2) && in_ints(n, 2, pads, 2 * axes) == 2 * axes)
+        if (in_is_const(n, 2) && in_ints(n, 2, pads, 2 * axes) == 2 * axes)
             attr_set_ints(y->def, "pads", 2 * axes, pads);
         else {
             for (int i = 0; i < axes; i++)

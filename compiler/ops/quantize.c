@@ -78,7 +78,7 @@ static Value *lined_up(Node *n, int i)
  * 0.) */
 static Value *zero_point(Node *n, int i)
 {
-    bool zero = in_const(n, i) && type_is_int(in_type(n, i));
+    bool zero = in_is_const(n, i) && type_is_int(in_type(n, i));
     for (int64_t k = 0; zero && k < tensor_count(n->in[i]->data); k++)
         zero = tensor_get(n->in[i]->data, k) == 0;
     return zero ? NULL : lined_up(n, i);

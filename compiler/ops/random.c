@@ -139,7 +139,7 @@ static bool drops_nothing(const Node *n)
 {
     if (n->op->since_version < 7)
         return attr_int(n, "is_test") != 0 || attr_float(n, "ratio") == 0;
-    return n->op->since_version < 12 || !in(n, 2) || (in_const(n, 2) && !tensor_get_int(n->in[2]->data, 0)) ||
+    return n->op->since_version < 12 || !in(n, 2) || (in_is_const(n, 2) && !tensor_get_int(n->in[2]->data, 0)) ||
            in_float(n, 1, 0.5) == 0;
 }
 

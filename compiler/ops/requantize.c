@@ -211,7 +211,7 @@ static bool read_whole_window(const Node *n, int64_t *kernel)
 {
     Shape s = in_shape(n, 0);
     int k = s.rank - 2;
-    if (k < 1 || k > 3 || !in_const(n, 1) || tensor_count(n->in[1]->data) != k || !attr_int(n, "keepdims"))
+    if (k < 1 || k > 3 || !in_is_const(n, 1) || tensor_count(n->in[1]->data) != k || !attr_int(n, "keepdims"))
         return false;
     for (int i = 0; i < k; i++) {
         int64_t a = tensor_get_int(n->in[1]->data, i);

@@ -24,7 +24,7 @@ typedef struct Resize {
     } axis[MAX_RANK];
 } Resize;
 
-static int one_of(Node *n, const char *attr, const char *const *names)
+static int attr_choice(Node *n, const char *attr, const char *const *names)
 {
     for (int i = 0; names[i]; i++)
         if (attr_is(n, attr, names[i]))
@@ -59,7 +59,7 @@ static const Tensor *numbers(Node *n, int i, int k)
         node_error(n, "input %d is %s instead of %d numbers", i, shape_text(in_shape(n, i)), k);
         return NULL;
     }
-    return in_const(n, i) ? in(n, i)->data : NULL;
+    return in_is_const(n, i) ? in(n, i)->data : NULL;
 }
 
 static void scale_axis(Node *n, const Resize *r, struct ResizeAxis *x, double scale)
@@ -150,13 +150,13 @@ static void read_resize(Node *n, Resize *r)
     Shape s = in_shape(n, 0);
     int axes[MAX_RANK], k = s.rank;
     const int64_t *given;
-    r->mode = one_of(n, "mode", modes);
-    r->transform = one_of(n, "coordinate_transformation_mode", transforms);
+    r->mode = attr_choice(n, "mode", modes);
+    r->transform = attr_choice(n, "coordinate_transformation_mode", transforms);
     r->a = attr_float(n, "cubic_coeff_a");
     r->outside = attr_float(n, "extrapolation_value");
     r->exclude = attr_int(n, "exclude_outside") != 0;
     r->antialias = n->op->since_version >= 18 && attr_int(n, "antialias") != 0;
-    r->nearest = one_of(n, "nearest_mode", roundings);
+    r->nearest = attr_choice(n, "nearest_mode", roundings);
     policy(n); /* reports one that does not exist */
     for (int i = 0; i < s.rank; i++)
         axes[i] = i;

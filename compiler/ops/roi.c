@@ -27,7 +27,7 @@ static void roi_infer(Node *n, int numbers, int64_t height, int64_t width)
     .batch = x.dim[0], .channels = x.dim[1], .in = {x.dim[2], x.dim[3]}, .rois = y.dim[0],                             \
     .out = {y.dim[2], y.dim[3]}, .scale = attr_float(n, "spatial_scale")
 
-static bool one_of(Node *n, const char *attr, const char *a, const char *b)
+static bool attr_is_first(Node *n, const char *attr, const char *a, const char *b)
 {
     const char *v = attr_string(n, attr);
     if (strcasecmp(v, a) && strcasecmp(v, b))
@@ -38,9 +38,9 @@ static bool one_of(Node *n, const char *attr, const char *a, const char *b)
 static void roi_align_infer(Node *n)
 {
     Shape of = in_shape(n, 2);
-    one_of(n, "mode", "avg", "max");
+    attr_is_first(n, "mode", "avg", "max");
     if (n->op->since_version >= 16)
-        one_of(n, "coordinate_transformation_mode", "half_pixel", "output_half_pixel");
+        attr_is_first(n, "coordinate_transformation_mode", "half_pixel", "output_half_pixel");
     if (of.rank != 1 || dim_is(dim_eq_expr(of.dim[0], in_shape(n, 1).dim[0]), 0))
         node_error(n, "batch_indices %s for the regions %s", shape_text(of), shape_text(in_shape(n, 1)));
     else if (attr_int(n, "sampling_ratio") < 0 || attr_int(n, "sampling_ratio") > ROI_PLACES)
@@ -58,8 +58,8 @@ static void roi_align_bind(Node *n)
     Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     BIND(n, roi_align, ROI_FIELDS, .sampling = D(attr_int(n, "sampling_ratio")),
          .shift = D(n->op->since_version >= 16 &&
-                    one_of(n, "coordinate_transformation_mode", "half_pixel", "output_half_pixel")),
-         .max = D(one_of(n, "mode", "max", "avg")));
+                    attr_is_first(n, "coordinate_transformation_mode", "half_pixel", "output_half_pixel")),
+         .max = D(attr_is_first(n, "mode", "max", "avg")));
 }
 
 static void max_roi_pool_infer(Node *n)
@@ -70,7 +70,7 @@ static void max_roi_pool_infer(Node *n)
         return;
     }
     bool inside = true;
-    for (int64_t i = 0; inside && in_const(n, 1) && i < tensor_count(in(n, 1)->data); i += 5) {
+    for (int64_t i = 0; inside && in_is_const(n, 1) && i < tensor_count(in(n, 1)->data); i += 5) {
         double of = tensor_get(in(n, 1)->data, i);
         inside = require_index(n, of >= 0 && of < INT32_MAX ? (int64_t)of : -1, in_shape(n, 0).dim[0], false);
     }
@@ -90,7 +90,7 @@ static void crop_resize_infer(Node *n)
 {
     Shape x = in_shape(n, 0), rois = in_shape(n, 1);
     Dim size[2];
-    one_of(n, "mode", "nearest", "bilinear");
+    attr_is_first(n, "mode", "nearest", "bilinear");
     if (x.rank != 4 || rois.rank != 2) {
         node_error(n, "the input is %s, the regions %s; needed are N,C,H,W and regions of 4 numbers", shape_text(x),
                    shape_text(rois));
@@ -111,7 +111,8 @@ static void crop_resize_bind(Node *n)
     Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     BIND_ARGS(n, crop_resize, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), .batch = x.dim[0],
               .channels = x.dim[1], .in = {x.dim[2], x.dim[3]}, .rois = y.dim[0], .out = {y.dim[2], y.dim[3]},
-              .outside = attr_float(n, "extrapolation_value"), .nearest = D(one_of(n, "mode", "nearest", "bilinear")));
+              .outside = attr_float(n, "extrapolation_value"),
+              .nearest = D(attr_is_first(n, "mode", "nearest", "bilinear")));
 }
 
 /* ---- NonMaxSuppression ------------------------------------------------------------------------------------------ */
@@ -140,7 +141,7 @@ static void nms_infer(Node *n)
     if (in(n, 3))
         node_set_in(n, 3, inferred(make_within(n, n->in[3], 0, D(1), false)));
     Dim max = boxes.dim[1];
-    if (!in(n, 2) || in_const(n, 2)) {
+    if (!in(n, 2) || in_is_const(n, 2)) {
         const int64_t limit = in(n, 2) ? tensor_get_int(in(n, 2)->data, 0) : 0;
         max = dim_min(max, D(limit < 0 ? 0 : limit > MAX_SIZE ? MAX_SIZE : limit));
     }

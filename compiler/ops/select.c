@@ -58,7 +58,7 @@ static Dim parts_of(Type t) { return D(type_part(t) == t ? 1 : 2); }
 static Dim found_size(Node *n, int i, Dim max)
 {
     enum { MANY = 64 }; /* limit of an expression's size */
-    const Tensor *t = i >= 0 && in_const(n, i) ? in(n, i)->data : NULL;
+    const Tensor *t = i >= 0 && in_is_const(n, i) ? in(n, i)->data : NULL;
     Dim k = D(0);
     if (t && type_part(t->type) == t->type) {
         for (int64_t e = 0; e < tensor_count(t) && dim_size(k) < MANY; e++)

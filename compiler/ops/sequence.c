@@ -17,12 +17,12 @@ static bool may_fail(Node *n, const char *what)
 }
 
 /* The position in a sequence that input i gives, by default `last`; -1: known only at run time; -2: wrong, reported. */
-static int known_place(Node *n, int i, const Components *p, int last)
+static int constant_place(Node *n, int i, const Components *p, int last)
 {
     int count = p->item.n;
     if (in(n, i) && !require_dim(n, "the number of positions", shape_count(in_shape(n, i)), D(1)))
         return -2;
-    if (p->ctype.open || (in(n, i) && !in_const(n, i)))
+    if (p->ctype.open || (in(n, i) && !in_is_const(n, i)))
         return -1;
     if (!in(n, i))
         return last;
@@ -108,7 +108,7 @@ static void sequence_insert_expand(Node *n)
 {
     Value *s = in(n, 0), *x = in(n, 1), *y;
     const Components *p = s->components;
-    int count = p->item.n, place = known_place(n, 2, p, count);
+    int count = p->item.n, place = constant_place(n, 2, p, count);
     if (place == -2)
         return;
     if (s->type && s->type != x->type) {
@@ -141,7 +141,7 @@ static void sequence_erase(Node *n)
             replace_by(n, s);
         return;
     }
-    int place = known_place(n, 1, s->components, count - 1);
+    int place = constant_place(n, 1, s->components, count - 1);
     if (place == -2)
         return;
     if (place >= 0) {
@@ -179,7 +179,7 @@ static Shape row_shape(const ContainerType *b, Value *row)
     return s;
 }
 
-static bool known_rank(Node *n, const ContainerType *b)
+static bool require_one_rank(Node *n, const ContainerType *b)
 {
     if (b->rank >= 0 && b->min_rank == b->rank)
         return true;
@@ -190,7 +190,7 @@ static bool known_rank(Node *n, const ContainerType *b)
 static void sequence_at(Node *n)
 {
     const Components *p = in(n, 0)->components;
-    int place = known_place(n, 1, p, p->item.n - 1);
+    int place = constant_place(n, 1, p, p->item.n - 1);
     if (place == -2)
         return;
     if (place >= 0) {
@@ -198,7 +198,7 @@ static void sequence_at(Node *n)
         return;
     }
     p = open_components(n);
-    if (!known_rank(n, &p->ctype) || !require_position(n, 1, p, false))
+    if (!require_one_rank(n, &p->ctype) || !require_position(n, 1, p, false))
         return;
     Value *at = place_value(n, 1);
     Node *row = make_node(n, "onnxcc.Element", 3, (Value *[]){p->dims, p->count, at}, 1);
@@ -218,7 +218,7 @@ static void concat_from_open(Node *n, const Components *p)
 {
     const ContainerType *b = &p->ctype;
     bool stack = attr_int(n, "new_axis");
-    if (!known_rank(n, b))
+    if (!require_one_rank(n, b))
         return;
     if (!require_rank(n, b->rank + stack) || !require_place(n, p, D(0), false))
         return;
@@ -300,7 +300,7 @@ static bool find_cut(Node *n, Chunks *c)
 }
 
 /* The pieces as a sequence of known length; NULL: the number is not constant or too large, or an error was reported. */
-static Value *known_pieces(Node *n, const Chunks *c, int axis, bool squeeze)
+static Value *constant_pieces(Node *n, const Chunks *c, int axis, bool squeeze)
 {
     enum { LIMIT = 10000 };
     int k = dim_is_const(c->count) && dim_value(c->count) <= LIMIT ? (int)dim_value(c->count) : -1;
@@ -373,7 +373,7 @@ static void split_to_sequence(Node *n)
     Chunks c = {.whole = x.dim[axis]};
     if (!find_cut(n, &c))
         return;
-    Value *y = known_pieces(n, &c, axis, squeeze);
+    Value *y = constant_pieces(n, &c, axis, squeeze);
     if (!y && error_count() == errors)
         y = open_pieces(n, &c, axis, squeeze);
     if (y)

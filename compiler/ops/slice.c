@@ -107,7 +107,7 @@ static bool slice_permute(Node *n, const int64_t *perm, int rank)
 {
     int64_t axis[MAX_RANK];
     int k = (int)dim_value(shape_count(in_shape(n, 1)));
-    if (in(n, 3) && (!in_const(n, 3) || in(n, 3)->data->symbolic))
+    if (in(n, 3) && (!in_is_const(n, 3) || in(n, 3)->data->symbolic))
         return false;
     for (int i = 0; i < k; i++) {
         int a = in(n, 3) ? axis_of(n, tensor_get_int(in(n, 3)->data, i), rank) : i;
@@ -142,7 +142,7 @@ static bool split_sizes(Node *n, Dim whole, Dim *size)
     const Attr *split = node_attr(n, "split");
     int k = n->n_out, given = -1;
     if (in(n, 1) && type_is_float(in_type(n, 1))) { /* version 1 */
-        given = in_const(n, 1) ? (int)tensor_count(in(n, 1)->data) : -1;
+        given = in_is_const(n, 1) ? (int)tensor_count(in(n, 1)->data) : -1;
         for (int i = 0; i < given && i < k; i++)
             size[i] = D((int64_t)tensor_get(in(n, 1)->data, i));
     } else if (in(n, 1)) {

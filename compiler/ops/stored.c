@@ -28,7 +28,7 @@ static bool is_op(const Node *n, const char *domain, const char *op)
 
 static bool read_linear(Node *at, Value *v, Affine *l);
 
-static bool known(const Value *v) { return v && v->data && !v->data->symbolic; }
+static bool is_given_const(const Value *v) { return v && v->data && !v->data->symbolic; }
 
 static bool read_dequantize(const Node *n, Affine *l)
 {
@@ -78,14 +78,14 @@ static bool read_moved(Node *at, const Node *n, Affine *l)
     l->x = moved(at, n, l->x, s);
     l->zero = moved(at, n, l->zero, s);
     l->scale = moved(at, n, l->scale, s);
-    return known(l->x) && (!l->zero || known(l->zero)) && (!l->scale || known(l->scale));
+    return is_given_const(l->x) && (!l->zero || is_given_const(l->zero)) && (!l->scale || is_given_const(l->scale));
 }
 
 static bool read_linear(Node *at, Value *v, Affine *l)
 {
-    const Node *n = known(v) ? v->data->origin : NULL;
+    const Node *n = is_given_const(v) ? v->data->origin : NULL;
     *l = (Affine){v, NULL, NULL};
-    if (!known(v) || v->data->splat)
+    if (!is_given_const(v) || v->data->splat)
         return false;
     if (is_code(v->type))
         return true;
@@ -101,11 +101,11 @@ static bool read_linear(Node *at, Value *v, Affine *l)
         return !l->scale && (v->type == F32 || (type_is_int(l->x->type) && (!l->zero || type_is_int(l->zero->type))));
     if (is_op(n, "", "Sub") && !l->zero && !l->scale) {
         l->zero = n->in[1];
-        return known(l->zero);
+        return is_given_const(l->zero);
     }
     if (is_op(n, "", "Mul") && !l->scale && v->type == F32) {
         l->scale = n->in[1];
-        return known(l->scale);
+        return is_given_const(l->scale);
     }
     return false;
 }
@@ -145,7 +145,7 @@ static void as_floats(Type t, int64_t n, Lane *v)
 }
 
 /* v, or its first element if all are equal. */
-static Value *one_of(Value *v)
+static Value *one_if_equal(Value *v)
 {
     if (!v || is_one(v))
         return v;
@@ -157,7 +157,7 @@ static Value *one_of(Value *v)
 
 static float single(const Value *v, float otherwise) { return v ? (float)tensor_get(v->data, 0) : otherwise; }
 
-static bool per_block(const Value *v) { return v && !is_one(v); }
+static bool is_per_block(const Value *v) { return v && !is_one(v); }
 
 static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
@@ -255,7 +255,7 @@ static void choose_kind(Node *n, Pack *q, Coded *c)
     q->type = q->l.x->type;
     if (code_range(q->l.x, &low, &high)) {
         int64_t all_low = low, all_high = high;
-        Value *whole = per_block(zero) ? as_integers(n, zero) : NULL;
+        Value *whole = is_per_block(zero) ? as_integers(n, zero) : NULL;
         if (whole && code_range(whole, &all_low, &all_high) && all_high - all_low < 256) {
             q->l.zero = whole;
             low = all_low, high = all_high;
@@ -333,7 +333,7 @@ static Value *packed_reals(Node *n, const Pack *q, const Value *v, Type type, in
 /* v, expanded to the codes' shape unless it is one number. */
 static Value *spread(Node *n, Value *v, const Value *x)
 {
-    v = one_of(v);
+    v = one_if_equal(v);
     if (!v || is_one(v) || shape_same(*v->shape, *x->shape))
         return v;
     return inferred(make(n, "Expand", 2, v, make_dims(n, x->shape->rank, x->shape->dim)));
@@ -359,14 +359,14 @@ bool coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
     q.l.zero = spread(n, q.l.zero, q.l.x);
     Type scale_type = NO_TYPE, zero_type = NO_TYPE;
     choose_kind(n, &q, c);
-    if (per_block(q.l.scale))
+    if (is_per_block(q.l.scale))
         c->block = block_of(&q, q.l.scale, c->block);
-    if (per_block(q.l.zero))
+    if (is_per_block(q.l.zero))
         c->block = block_of(&q, q.l.zero, c->block);
     c->block = c->block ? c->block : q.k;
-    if (per_block(q.l.scale))
+    if (is_per_block(q.l.scale))
         c->scales = stored_as(&q, q.l.scale, c->block, &scale_type);
-    if (per_block(q.l.zero) && !c->zeros)
+    if (is_per_block(q.l.zero) && !c->zeros)
         c->zeros = stored_as(&q, q.l.zero, c->block, &zero_type);
     c->blocks = (q.k + c->block - 1) / c->block;
     c->rows = (q.k + q.each - 1) / q.each;
@@ -377,8 +377,8 @@ bool coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
         return declines(REWRITE_STORED, n, "codes, scales and zero points of %s would not be much smaller than floats",
                         remark_value(v));
     (void)applies(REWRITE_STORED, n, "%s, as codes of %d bits", remark_value(v), q.bits);
-    c->scale_all = single(per_block(q.l.scale) ? NULL : q.l.scale, 1);
-    c->zero_all = single(per_block(q.l.zero) ? NULL : q.l.zero, 0) - (c->zeros ? 0 : (float)q.base);
+    c->scale_all = single(is_per_block(q.l.scale) ? NULL : q.l.scale, 1);
+    c->zero_all = single(is_per_block(q.l.zero) ? NULL : q.l.zero, 0) - (c->zeros ? 0 : (float)q.base);
     c->w = packed(n, &q, q.l.x, 1);
     c->scale = c->scales ? packed_reals(n, &q, q.l.scale, scale_type, c->block) : NULL;
     c->zero = c->zeros == CODED_SAME ? packed(n, &q, q.l.zero, c->block)

@@ -51,7 +51,7 @@ static const Value *where_from(const Value *v)
     return NULL;
 }
 
-int64_t known_text(Node *n, int i)
+int64_t require_text_bound(Node *n, int i)
 {
     const Value *v = in(n, i);
     int64_t max = text_bound(v);
@@ -129,7 +129,7 @@ bool infer_same_shapes(Node *n)
 
 static void concat_infer(Node *n)
 {
-    int64_t a = known_text(n, 0), b = known_text(n, 1);
+    int64_t a = require_text_bound(n, 0), b = require_text_bound(n, 1);
     if (a < 0 || b < 0 || !infer_same_shapes(n))
         return;
     Shape y = in_shape(n, 0);
@@ -220,7 +220,7 @@ static void normalizer_infer(Node *n)
     }
     int errors = error_count();
     bool changes = case_change(n);
-    int64_t max = changes ? known_text(n, 0) : 0;
+    int64_t max = changes ? require_text_bound(n, 0) : 0;
     if (error_count() > errors)
         return;
     Dim count = y.dim[y.rank - 1];
@@ -260,7 +260,7 @@ static void split_infer(Node *n)
     int64_t pieces = limit && limit->i < INT64_MAX ? limit->i + 1 : INT64_MAX;
     int64_t text = text_bound(in(n, 0)), size = mark ? mark->s->n : 0;
     if (text < INT64_MAX || !limit) {
-        text = known_text(n, 0);
+        text = require_text_bound(n, 0);
         int64_t max = size ? text / size + 1 : (text + 1) / 2;
         pieces = max < pieces ? max : pieces;
     }
@@ -391,7 +391,7 @@ static void tokenizer_expand(Node *n)
 static void tokenize_infer(Node *n)
 {
     Shape y = in_shape(n, 0);
-    int64_t text = known_text(n, 0), least = attr_int(n, "least");
+    int64_t text = require_text_bound(n, 0), least = attr_int(n, "least");
     if (text < 0)
         return;
     int64_t tokens = least > text ? 0 : attr_int(n, "keep") ? text / least : (text + 1) / (least + 1);
@@ -402,7 +402,7 @@ static void tokenize_infer(Node *n)
 static void tokenize_bind(Node *n)
 {
     Shape y = *n->out[0]->shape;
-    int64_t text = known_text(n, 0), least = attr_int(n, "least");
+    int64_t text = require_text_bound(n, 0), least = attr_int(n, "least");
     Dim levels = dim_div(shape_count(in_shape(n, 2)), D(TOKEN_HEAD));
     BIND_ARGS(n, tokenize, STR, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), in(n, 3), out(n, 0)),
               .count = shape_count(in_shape(n, 0)), .levels = levels, .keep = D(attr_int(n, "keep")),

@@ -85,7 +85,7 @@ bool infer_same_shapes(Node *n);
 /* For strings: upper bound of an element's bytes; INT64_MAX: none. */
 int64_t text_bound(const Value *v);
 /* The same for input i; without a bound, reports an error and returns -1. */
-int64_t known_text(Node *n, int i);
+int64_t require_text_bound(Node *n, int i);
 /* Makes output i a buffer for the text of new strings. In a loop every iteration has a part of its own, which
  * persists. */
 bool text_output(Node *n, int i, Dim bytes);

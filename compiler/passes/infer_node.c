@@ -244,18 +244,18 @@ void infer_node(Node *n)
     node_in_work(before);
 }
 
-PART(Map, known) /* bytes -> Value */
+PART(Map, unique_constants) /* bytes -> Value */
 
 /* An earlier constant with the same address, type and shape; else y. */
-static Value *known_constant(Value *y)
+static Value *unique_constant(Value *y)
 {
-    Value *same = map_get(known(), y->data->data);
+    Value *same = map_get(unique_constants(), y->data->data);
     if (same && same->graph == y->graph && same->type == y->type && same->shape == y->shape &&
         same->data->splat == y->data->splat) {
         value_free(y);
         return same;
     }
-    map_put(known(), y->data->data, y);
+    map_put(unique_constants(), y->data->data, y);
     return y;
 }
 
@@ -269,7 +269,7 @@ Value *folded_node(Node *n)
     y->def = NULL;
     y->pinned = true;
     node_free(n);
-    return known_constant(y);
+    return unique_constant(y);
 }
 
 Value *inferred(Value *made)

@@ -4,7 +4,7 @@
 #include "ir/spatial.h"
 #include "read/parse.h"
 
-static bool known_type(int64_t t) { return t > NO_TYPE && t < N_TYPES; }
+static bool is_known_type(int64_t t) { return t > NO_TYPE && t < N_TYPES; }
 
 /* An unspecified dimension: one symbol shared by all declarations but those of graph inputs. */
 static Dim unknown_dim(void)
@@ -67,9 +67,9 @@ static void read_shape(Span s, const Path *p, bool own_names, TypeDesc *t)
 static Type read_elem(const Wire *w, const Path *p, bool strict)
 {
     int64_t t = (int32_t)wire_int(w);
-    if (!known_type(t) && (t || strict))
+    if (!is_known_type(t) && (t || strict))
         error_path(AT(p, "elem_type", -1), "TYP-02", "%lld is not an element type", (long long)t);
-    return known_type(t) ? (Type)t : NO_TYPE;
+    return is_known_type(t) ? (Type)t : NO_TYPE;
 }
 
 static TypeDesc *read_type_at(Span s, const Path *p, bool own_names, bool strict, int depth);
@@ -99,9 +99,9 @@ static void read_map_type(Span s, const Path *p, bool own_names, bool strict, in
     if (!wire_read(onnx_TypeProto_Map_fields, s, &map, p))
         return;
     t->key = (Type)wire_int(&map.key_type);
-    if (!known_type(t->key) || (!type_is_int(t->key) && t->key != STR) || type_bits(t->key) < 8) {
+    if (!is_known_type(t->key) || (!type_is_int(t->key) && t->key != STR) || type_bits(t->key) < 8) {
         error_path(p, "TYP-06", "the key of a map must be an integer or a string, not %s",
-                   known_type(t->key) ? type_onnx(t->key) : "an unknown type");
+                   is_known_type(t->key) ? type_onnx(t->key) : "an unknown type");
         t->key = NO_TYPE;
     }
     t->of = read_inner(&map.value_type, AT(p, "value_type", -1), "TYP-06", own_names, strict, depth);
