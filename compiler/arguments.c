@@ -266,12 +266,31 @@ static const char target_words[] =
 #undef TARGET
     ;
 
+/* Do the names have the same digits, after the same letters? Otherwise they are two processors: cortex-m7, cortex-a7. */
+static bool may_be_misspelt(const char *s, const char *target)
+{
+    static const char digits[] = "0123456789";
+    for (;; s++, target++) {
+        const char *const from = s, *const to = target;
+        s += strcspn(s, digits);
+        target += strcspn(target, digits);
+        if (*s != *target || !*s)
+            return *s == *target;
+        if (s > from && target > to && (s[-1] | ' ') != (target[-1] | ' '))
+            return false;
+    }
+}
+
 static void set_target(const char *s)
 {
     const char *const suits = target_nearest(s);
     const Target *const target = target_find(s);
     Nearest near = nearest_to(s, strlen(s));
-    nearest_try_words(&near, target_words + 1);
+#define TARGET(name, ...)                                                                                              \
+    if (may_be_misspelt(s, name))                                                                                      \
+        nearest_try(&near, name, strlen(name));
+#include "base/target.def"
+#undef TARGET
     if (!target && suits)
         usage("--target %s: not known, the nearest is %s; there are %s", s, suits, target_names());
     if (!target)

@@ -292,11 +292,14 @@ def weights_anywhere():
 
 
 def targets():
-    """For an unknown name the message suggests the nearest target, or generic."""
+    """For an unknown name the message suggests the nearest target, or generic; a real processor's name is not taken as misspelt."""
     for name, nearest in neighbours():
         p = run(BUILD / "onnxcc", WORK / "network.onnx", "-o", "-", "--target", name)
         says = f"not known, the nearest is {nearest};" if nearest else "not known, generic suits every processor;"
         check(p.returncode == 2 and says in p.stderr, f"--target {name}: {p.returncode}, not '{says}': {p.stderr}")
+        check("did you mean" not in p.stderr, f"--target {name}: {p.stderr}")
+    p = run(BUILD / "onnxcc", WORK / "network.onnx", "-o", "-", "--target", "coretx-m4")
+    check("did you mean 'cortex-m4'?" in p.stderr, f"--target coretx-m4: {p.stderr}")
 
 
 def stubs():
