@@ -194,6 +194,10 @@ CODED_KINDS(CODED_DEFINE)
 #undef CODED_DEFINE
 #undef CODED_ROW
 
+#define CODED_CHOICE(prefix, name)                                                                                     \
+    if (kind == CODED_##name)                                                                                          \
+        return prefix##name;
+
 #if RT_VEC > 1
 /* Of one row of x: c += x w for four vectors of columns from panel `panel` on, the k from `k` on, n of them. The weights
  * are expanded in registers. */
@@ -271,9 +275,7 @@ CODED_KINDS(CODED_DOTS)
 
 TILE coded_dots_fn *coded_dots_of(const int kind)
 {
-#define CODED_CASE(name, storage, each)                                                                                \
-    if (kind == CODED_##name)                                                                                          \
-        return coded_dots_##name;
+#define CODED_CASE(name, storage, each) CODED_CHOICE(coded_dots_, name)
     CODED_KINDS(CODED_CASE)
 #undef CODED_CASE
     return NULL;
@@ -313,9 +315,7 @@ SHARED void coded_single(const f32 *x, const f32 *b, const f32 *r, f32 *y, coded
 /* The function for a kind, which is a literal. */
 TILE coded_fn *coded_of(const int kind)
 {
-#define CODED_CASE(name, storage, each)                                                                                \
-    if (kind == CODED_##name)                                                                                          \
-        return coded_expand_##name;
+#define CODED_CASE(name, storage, each) CODED_CHOICE(coded_expand_, name)
     CODED_KINDS(CODED_CASE)
 #undef CODED_CASE
     return NULL;

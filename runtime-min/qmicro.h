@@ -285,6 +285,18 @@ SHARED void FN(qmicro_widen)(i32 *to, const T *x, idx n, const int rows)
     }
 }
 
+/* QMICRO_STEP for all units up to `end`, two in an iteration; x has `words` words of each. */
+#define QMICRO_UNITS(words)                                                                                            \
+    if (t->units & 1) {                                                                                                \
+        QMICRO_STEP(0)                                                                                                 \
+        k += 4;                                                                                                        \
+        a += words;                                                                                                    \
+    }                                                                                                                  \
+    for (; k != end; k += 8, a += 2 * (words)) {                                                                       \
+        QMICRO_STEP(0)                                                                                                 \
+        QMICRO_STEP(1)                                                                                                 \
+    }
+
 /* Three pixels, two columns at a time. */
 SHARED MICRO_IN_ORDER void FN(qmicro_tile_3)(const i32 *x, const i8 *w, T *y, const struct qmicro_job *t)
 {
@@ -305,15 +317,7 @@ SHARED MICRO_IN_ORDER void FN(qmicro_tile_3)(const i32 *x, const i8 *w, T *y, co
     c1 = __smlad(a[i], e1, c1);                                                                                        \
     c0 = __smlad(a[(i) + 1], o0, c0);                                                                                  \
     c1 = __smlad(a[(i) + 1], o1, c1);
-        if (t->units & 1) {
-            QMICRO_STEP(0)
-            k += 4;
-            a += 6;
-        }
-        for (; k != end; k += 8, a += 12) {
-            QMICRO_STEP(0)
-            QMICRO_STEP(1)
-        }
+        QMICRO_UNITS(6)
 #undef QMICRO_PAIRS
 #undef QMICRO_STEP
         const f32 s0 = rt_f32((u32)head[4]), s1 = rt_f32((u32)head[5]);
@@ -352,15 +356,7 @@ SHARED MICRO_IN_ORDER void FN(qmicro_tile_1)(const i32 *x, const i8 *w, T *y, co
 #define QMICRO_PAIRS(i, c)                                                                                             \
     c = __smlad(e, micro_even_i8(k[i]), c);                                                                            \
     c = __smlad(o, micro_odd_i8(k[i]), c);
-        if (t->units & 1) {
-            QMICRO_STEP(0)
-            k += 4;
-            a += 2;
-        }
-        for (; k != end; k += 8, a += 4) {
-            QMICRO_STEP(0)
-            QMICRO_STEP(1)
-        }
+        QMICRO_UNITS(2)
 #undef QMICRO_PAIRS
 #undef QMICRO_STEP
         const i32 c[QMICRO_PANEL] = {c0, c1, c2, c3};
@@ -368,6 +364,8 @@ SHARED MICRO_IN_ORDER void FN(qmicro_tile_1)(const i32 *x, const i8 *w, T *y, co
             y[i] = (T)FN(qmicro_scaled)(c[i], rt_f32((u32)head[4 + i]), t->zero);
     }
 }
+
+#undef QMICRO_UNITS
 
 /* `rows` pixels from pixel i of an image on, with the inputs as pairs. */
 HELPER void FN(qmicro_pairs)(const T *x, const i8 *w, T *y, u8 *scratch, idx i, const int rows,

@@ -2,9 +2,11 @@
 the command; the library may define only its interface, and must be linkable into a shared one. Prints what is wrong, then
 "library: N passed, N failed"."""
 import ctypes
+import importlib.util
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -60,27 +62,22 @@ def test_symbols(folder):
     run("./loader", folder / "libonnxcc.so", cwd=folder)
 
 
-class Message(ctypes.Structure):
-    _fields_ = [("severity", ctypes.c_int), ("code", ctypes.c_char_p), ("place", ctypes.c_char_p), ("text", ctypes.c_char_p)]
-
-
-TELL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Message))
-GIVE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
-
-
-class Request(ctypes.Structure):
-    _fields_ = [("model", ctypes.c_char_p), ("model_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("folder", ctypes.c_char_p),
-                ("options", ctypes.POINTER(ctypes.c_char_p)), ("message", TELL), ("file", GIVE), ("user", ctypes.c_void_p)]
+def binding(folder):
+    """The Python package's module of ctypes, with the libonnxcc.so of the folder."""
+    spec = importlib.util.spec_from_file_location("binding", shutil.copy(ROOT / "packaging/python/onnxcc/library.py", folder))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def compiled(library, model, folder, *options):
     """The code, the codes of the messages, the files."""
     said, files = [], {}
     words = (ctypes.c_char_p * (len(options) + 1))(*[o.encode() for o in options], None)
-    request = Request(model, len(model), b"kws.onnx", folder and str(folder).encode(), words,
-                      TELL(lambda _, m: said.append(m.contents.code.decode())),
-                      GIVE(lambda _, name, at, n: files.update({name.decode(): ctypes.string_at(at, n)})))
-    return library.onnxcc_compile(ctypes.byref(request)), said, files
+    request = library._Request(model, len(model), b"kws.onnx", folder and str(folder).encode(), words,
+                               library._OnMessage(lambda _, m: said.append(m.contents.code.decode())),
+                               library._OnFile(lambda _, name, at, n: files.update({name.decode(): ctypes.string_at(at, n)})))
+    return library._library.onnxcc_compile(ctypes.byref(request)), said, files
 
 
 def with_data_outside(folder):
@@ -98,7 +95,7 @@ def with_data_outside(folder):
 
 def test_data_outside(folder):
     """With the shared library of test_symbols; no file remains open."""
-    library = ctypes.CDLL(str(folder / "libonnxcc.so"))
+    library = binding(folder)
     model = with_data_outside(folder)
     run(BUILD / "onnxcc", "kws.onnx", "--weights=file", cwd=folder)
     want = {f: (folder / f).read_bytes() for f in ("kws.c", "kws.h", "kws.c.weights")}
