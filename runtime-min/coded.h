@@ -23,7 +23,7 @@ PARAMS(dense_coded)
     X(f32, scale_all) X(f32, zero_all)
 PARAMS(expand_coded)
 
-/* X(kind, storage, codes in one, value of the i-th of them) */
+/* X(kind, storage, codes per element of storage) */
 #define CODED_KINDS(X)                                                                                                 \
     X(u2, u8, 4) X(u4, u8, 2) X(f4e2m1, u8, 2) X(i8, u8, 1) X(u8, u8, 1) X(i16, u16, 1) X(u16, u16, 1) X(f16, u16, 1)  \
     X(bf16, u16, 1) X(f6e2m3, u8, 1) X(f6e3m2, u8, 1) X(f8e4m3fn, u8, 1) X(f8e4m3fnuz, u8, 1) X(f8e5m2, u8, 1)         \
@@ -32,7 +32,7 @@ PARAMS(expand_coded)
 enum { CODED_KINDS(CODED_ENUM) CODED_COUNT };
 enum { CODED_ALL, CODED_F32, CODED_F16, CODED_BF16, CODED_E8M0, CODED_SAME }; /* SAME: zero points, as the codes */
 
-/* ---- a vector of codes as floats; i: which of those in one ------------------------------------------------------- */
+/* ---- a vector of codes as floats; i: the code's position in its element of storage ------------------------------- */
 
 #define CODED_EACH_LANE(name, storage, value)                                                                          \
     RT_INLINE vec coded_vec_##name(const storage *p, const int i)                                                      \
@@ -145,7 +145,7 @@ typedef void coded_fn(f32 *restrict to, const struct coded *c, idx panel, idx k,
         vec_store(to + j, (coded_vec_##kind((from) + j, i) - vec_load((zero) + j)) * vec_load((factor) + j));          \
     to += TILE_PANEL;
 #define CODED_DEFINE(kind, storage, each)                                                                              \
-    /* The i-th codes of a row, for an i that is no literal. */                                                        \
+    /* The i-th codes of a row, for an i known only at run time. */                                                    \
     SHARED void coded_one_##kind(f32 *restrict to, const storage *p, idx i, const f32 *zero, const f32 *factor)        \
     {                                                                                                                  \
         if (i == 0) {                                                                                                  \
@@ -211,7 +211,7 @@ typedef void coded_dots_fn(vec *c, const f32 *x, const struct coded *w, idx pane
         f32 factor[4 * RT_VEC < TILE_PANEL ? TILE_PANEL : 4 * RT_VEC], zero[sizeof factor / sizeof *factor];           \
         vec c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3], a;                                                             \
         const storage *const w = (const storage *)t->w;                                                                \
-        const idx last = panels - 1 - panel; /* absent panels are those before, and their sums dropped */              \
+        const idx last = panels - 1 - panel; /* absent panels: the last one again; the sums are dropped */              \
         const storage *const w0 = w + (panel + rt_min(CODED_PANEL(0), last)) * t->rows * TILE_PANEL + CODED_LANE(0);   \
         const storage *const w1 = w + (panel + rt_min(CODED_PANEL(1), last)) * t->rows * TILE_PANEL + CODED_LANE(1);   \
         const storage *const w2 = w + (panel + rt_min(CODED_PANEL(2), last)) * t->rows * TILE_PANEL + CODED_LANE(2);   \
@@ -254,7 +254,7 @@ typedef void coded_dots_fn(vec *c, const f32 *x, const struct coded *w, idx pane
     c1 = vec_fma(a, (coded_vec_##kind(w1 + at, i) - z1) * s1, c1);                                                     \
     c2 = vec_fma(a, (coded_vec_##kind(w2 + at, i) - z2) * s2, c2);                                                     \
     c3 = vec_fma(a, (coded_vec_##kind(w3 + at, i) - z3) * s3, c3);
-/* A k whose place among those in one is no literal. */
+/* One k, whose position in its element of storage is known only at run time. */
 #define CODED_ODD(kind, each)                                                                                          \
     {                                                                                                                  \
         const idx at = k / each * TILE_PANEL;                                                                          \

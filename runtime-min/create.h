@@ -5,7 +5,7 @@
 
 /* y[i] = *start + i * *delta */
 #define range_PARAMS(X, V) X(idx, count)
-/* The same, up to *limit; reports the count, which is at most `most`, the room in y */
+/* The same, up to *limit; reports the count, at most max_count, the room in y */
 #define range_to_PARAMS(X, V) X(idx, max_count)
 /* y: (rows, columns), 1 where column - row == k */
 #define eye_PARAMS(X, V) X(idx, rows) X(idx, columns) X(i64, k)

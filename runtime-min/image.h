@@ -5,7 +5,7 @@
 #include "rt.h"
 
 /* x: (n), a file; y: (height, width, 3) or, for gray, (height, width, 1); height and width are reported, at most
- * most_... Both are 0 if x is no image. scratch: IMAGE_SCRATCH + 16 * most_width. */
+ * max_height and max_width. Both are 0 if x is no image. scratch: IMAGE_SCRATCH + 16 * max_width. */
 #define image_decode_PARAMS(X, V) X(idx, n) X(idx, max_height) X(idx, max_width) X(int, format)
 PARAMS(image_decode)
 

@@ -2,7 +2,7 @@
  *
  * They have no branches (except fmod) and no calls, so that loops over them are vectorised. They use only + - * /
  * and integer operations, in an order for which contraction makes no difference. Special values as in Annex F of
- * C99. The largest errors, in units in the last place, are printed and checked by tests/unit/accuracy.c; all are
+ * C99. The largest errors, in units in the last place, are printed and checked by tests/numbers/accuracy.c; all are
  * below 2, most below 1. */
 #ifndef ONNXCC_MATH_H
 #define ONNXCC_MATH_H

@@ -1,4 +1,4 @@
-/* micro.h - what kernels in 8-bit integers for small processors need of one: the products of 16-bit pairs (SMLAD) of ARM's
+/* micro.h - what 8-bit kernels use of a small processor: the products of 16-bit pairs (SMLAD) of ARM's
  * DSP extension, the vectors of its MVE, and requantisation with a floating-point unit or without one. */
 #ifndef ONNXCC_MICRO_H
 #define ONNXCC_MICRO_H

@@ -275,7 +275,7 @@ HELPER void FN(qmicro_bytes)(const T *x, const i8 *w, T *y, u8 *scratch, idx i, 
 }
 
 #if MICRO_DSP
-/* Widens n words of x: of each the pairs (0, 2) and (1, 3), every `rows` pairs of pairs. */
+/* Widens n words of x, each to the pairs (0, 2) and (1, 3); the pairs of `rows` pixels alternate. */
 SHARED void FN(qmicro_widen)(i32 *to, const T *x, idx n, const int rows)
 {
     for (; n > 0; n--, x += 4, to += 2 * rows) {

@@ -64,8 +64,8 @@ KERNEL void FN(qmicro_depthwise_pack)(const T *w, const i32 *bias, const f32 *sc
 REGISTER_KERNEL(qmicro_depthwise_pack, 4, 3, 0)
 #endif
 
-/* A line of y, of the four channels of a panel, of which `left` exist; x: its first pixel, the first in the ring, `at` the
- * first line's. */
+/* A line of y for a panel of four channels, of which `left` exist. Its windows begin at `at`; x: the same pixel in the
+ * first line of the ring. */
 SHARED MICRO_IN_ORDER void FN(qmicro_depthwise_line)(const T *x, const T *at, const i8 *w, T *y, idx left,
                                                      const struct qmicro_depthwise_job *t)
 {

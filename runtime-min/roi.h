@@ -15,7 +15,7 @@
 /* rois: (rois, image x1 y1 x2 y2) */
 #define max_roi_pool_PARAMS(X, V) X(idx, batch) X(idx, channels) V(idx, in, 2) X(idx, rois) V(idx, out, 2) X(f64, scale)
 /* boxes: (batch, boxes, 4), by their corners or (center) as x y width height; scores: (batch, classes, boxes), y:
- * (found, batch class box), with room for `most`. limit, overlap and score may be NULL: 0, 0, none. scratch: (boxes) of
+ * (found, batch class box), with room for `upper`. limit, overlap and score may be NULL: 0, 0, none. scratch: (boxes) of
  * i32. */
 #define nms_PARAMS(X, V) X(idx, upper) X(idx, batch) X(idx, classes) X(idx, boxes) X(int, center)
 PARAMS(roi_align)
@@ -51,7 +51,7 @@ HELPER void nms_sink(const f32 *score, i32 *heap, idx n, idx at, i32 v)
     heap[at] = v;
 }
 
-/* Is the intersection over union of boxes a and b larger than `most`? */
+/* Is the intersection over union of boxes a and b larger than `upper`? */
 HELPER int nms_overlap(const f32 *a, const f32 *b, int center, f32 upper)
 {
     f32 p[4], q[4];

@@ -11,7 +11,7 @@
 /* x, y: (dim[0], ... dim[depth), inner), indices: (count, depth), updates: (count, inner) */
 #define scatter_nd_PARAMS(X, V) X(idx, size) X(idx, count) X(idx, inner) X(int, depth) V(idx, dim, 16)
 #define scatter_nd_reduce_PARAMS(X, V) X(idx, size) X(idx, count) X(idx, inner) X(int, reduce) X(int, depth) V(idx, dim, 16)
-/* x, y: (batch, outer, most, inner), updates: (batch, outer, count, inner), places: (batch), NULL: all 0 */
+/* x, y: (batch, outer, upper, inner), updates: (batch, outer, count, inner), places: (batch), NULL: all 0 */
 #define tensor_scatter_PARAMS(X, V) X(idx, batch) X(idx, outer) X(idx, upper) X(idx, inner) X(idx, count) X(int, circular)
 PARAMS(scatter_elements)
 PARAMS(scatter_elements_reduce)

@@ -1,4 +1,4 @@
-/* select.h - NonZero, Compress, Unique: the number of results depends on the data, is reported, and is at most `most`,
+/* select.h - NonZero, Compress, Unique: the number of results depends on the data, is reported, and is at most `upper`,
  * the room in y. Where, for types that are only moved. */
 #ifndef ONNXCC_SELECT_H
 #define ONNXCC_SELECT_H

@@ -1,4 +1,4 @@
-/* text.h - strings: concatenation, comparison, change of case, splitting, matching; lookup in a sorted list. */
+/* text.h - strings: concatenation, comparison, change of case, splitting, matching. */
 #ifndef ONNXCC_TEXT_H
 #define ONNXCC_TEXT_H
 #include "characters.h"

@@ -13,7 +13,7 @@ enum { TOKEN_EDGE, TOKEN_WORD, TOKEN_LINE, TOKEN_OTHER };
 /* An automaton, as numbers: its place in the table, its classes, the dead state, the first state by what precedes. */
 enum { TOKEN_TABLE, TOKEN_CLASSES, TOKEN_DEAD, TOKEN_START, TOKEN_HEAD = TOKEN_START + 4 };
 
-/* A text of which the bytes from `at` on are not cut yet; at > s.length: none, nor an empty rest. */
+/* A text of which the bytes from `at` on are not cut yet; at > s.length: not even an empty rest. */
 typedef struct rt_rest {
     str s;
     u64 at;

@@ -99,7 +99,7 @@ static Value *resize_vjp(const Vjp *b)
     return v;
 }
 
-/* Range: the sum of d; for `delta`, of d times the element's index. */
+/* Range: start's gradient is the sum of d; limit's is 0; delta's is the sum of d times the index. */
 static Value *range_vjp(const Vjp *b)
 {
     Node *n = b->n;

@@ -128,10 +128,10 @@ static void product_infer(Node *n)
 
 #define DIMS4(a) {(a)[0], (a)[1], (a)[2], (a)[3]}
 
-/* Weights that stay as they are stored. */
+/* A product whose weights stay as they are stored. */
 static void bind_coded(Node *n, const Product *p, const Coded *c)
 {
-    enum { EXPANDED = 64, FEWEST = 32 }; /* k at a time */
+    enum { EXPANDED = 64, FEWEST = 32 }; /* values of k that are expanded at a time */
     Dim m = shape_product(p->a, 0, p->a.rank - 1);
     const bool wide = opt()->target->vector > 4 && !dim_is(m, 1); /* vectors expand a single row in registers */
     const int64_t columns = wide ? COLUMNS : TILE_PANEL, chunk = wide ? EXPANDED : FEWEST;

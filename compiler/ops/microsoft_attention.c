@@ -98,7 +98,7 @@ static bool read_mask(Node *n, const Heads *h, Value **keep)
     Value *mask = in(n, h->mask);
     Dim one = D(1), ends = h->batch, rows = one;
     *keep = NULL;
-    if (s.rank == 1) { /* the numbers of keys; perhaps those of keys left out before; or beginnings of rows */
+    if (s.rank == 1) { /* (batch): the end of the keys; (2 batch): ends, then starts; (3 batch + 2): ends first */
         bool starts = dim_identical(s.dim[0], dim_mul(D(2), h->batch)) && !dim_identical(s.dim[0], h->batch);
         bool sums = dim_identical(s.dim[0], dim_add(dim_mul(D(3), h->batch), D(2)));
         if (!starts && !sums && !require_dim(n, "numbers of keys in the mask", s.dim[0], h->batch))
@@ -112,7 +112,7 @@ static bool read_mask(Node *n, const Heads *h, Value **keep)
         }
         return true;
     }
-    if (s.rank == 2 && dim_is(s.dim[1], 1) && !dim_is(h->keys, 1)) /* the same for all keys */
+    if (s.rank == 2 && dim_is(s.dim[1], 1) && !dim_is(h->keys, 1)) /* one element for all keys has no effect */
         return require_expands(n, h->mask, shape_list(2, h->batch, one));
     if (s.rank == 2) {
         if (!require_shape(n, h->mask, shape_list(2, h->batch, h->keys)))
@@ -121,7 +121,7 @@ static bool read_mask(Node *n, const Heads *h, Value **keep)
         if (!require_shape(n, h->mask, shape_list(3, h->batch, h->rows, h->keys)))
             return false;
         rows = h->rows;
-    } else if (s.rank == 4) { /* of all positions: the rows are those after the past */
+    } else if (s.rank == 4) { /* a row for every position, the past included */
         if (!require_shape(n, h->mask, shape_list(4, h->batch, one, s.dim[3], s.dim[3])) ||
             !require_dim(n, "positions in the mask", dim_max(s.dim[3], h->keys), s.dim[3]))
             return false;
@@ -134,7 +134,7 @@ static bool read_mask(Node *n, const Heads *h, Value **keep)
     return true;
 }
 
-/* Where row i may not attend key j as j > past + i. The last row attends all. */
+/* True where the causal mask hides key j from row i: j > past + i. The last row attends all keys. */
 static Value *later_keys(Node *n, const Heads *h)
 {
     Dim last = dim_sub(h->rows, D(1));
@@ -143,7 +143,7 @@ static Value *later_keys(Node *n, const Heads *h)
     return make(n, "And", 2, later, make(n, "Less", 2, row, make_dims(n, 1, &last)));
 }
 
-/* What is added to the scores, NULL: nothing. h->causal remains if it is not in it. False: wrong, reported. */
+/* The bias of the scores, or NULL. Clears h->causal if the bias contains the causal mask. False: wrong, reported. */
 static bool read_bias(Node *n, Heads *h, Value **bias)
 {
     Type t = in_type(n, 0);
@@ -154,7 +154,7 @@ static bool read_bias(Node *n, Heads *h, Value **bias)
         return false;
     if (keep)
         *bias = make(n, "Where", 3, keep, make_scalar(n, t, 0), make_scalar(n, t, fill < lowest ? lowest : fill));
-    /* what the mask hides is attended if there is nothing else, keys that are later only if they are hidden no more */
+    /* a row without visible keys attends those of the highest bias: masked ones, and later ones if `fill` is as low */
     if (h->causal && (h->scores || (keep && fill < -1e30) || !dim_identical(h->rows, h->added))) {
         Value *other = *bias ? *bias : make_scalar(n, t, 0);
         *bias = make(n, "Where", 3, later_keys(n, h), make_scalar(n, t, lowest), other);

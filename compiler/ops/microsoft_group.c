@@ -109,8 +109,8 @@ static bool read_past(Node *n, Grouped *g)
     return require_shape(n, PAST_KEY, cache) && require_shape(n, PAST_VALUE, cache);
 }
 
-/* How many of each sample's keys, `count` since the beginning, a cache for a window holds: all, or as many as there is
- * room for when keys are dropped in blocks that leave at least a window. */
+/* The number of keys that a cache for a window holds of `count` since the beginning: all if they fit; else keys are
+ * dropped in whole blocks, each of which leaves at least a window. */
 static Value *held(Node *n, const Grouped *g, Value *count, Dim block)
 {
     Dim round = dim_sub(block, D(1));
@@ -119,8 +119,8 @@ static Value *held(Node *n, const Grouped *g, Value *count, Dim block)
     return make(n, "Sub", 2, count, make(n, "Mul", 2, make(n, "Div", 2, over, by), by));
 }
 
-/* sliding_window_cache: ends and starts become numbers of the keys that are in the cache, which is extended by the new
- * keys until n is done. */
+/* sliding_window_cache: ends and starts become counts of keys in the cache, which has room for the new keys until n has
+ * run. */
 static bool slide(Node *n, Grouped *g)
 {
     int64_t window = attr_int(n, "local_window_size");
@@ -301,7 +301,7 @@ static Value *remaining(Node *n, const Grouped *g, Value *v)
                 make_scalar(n, in_type(n, PAST_KEY), 0));
 }
 
-/* attention_bias, which is for the keys since the beginning, for those in the cache. */
+/* attention_bias has a column per key since the beginning: those of the keys in the cache. */
 static Value *bias_of(Node *n, const Grouped *g)
 {
     const Dim one = D(1), sample[] = {g->batch, one, one, one}, last = dim_sub(g->total, one);

@@ -21,7 +21,7 @@ static int64_t key_of(const Node *n)
     return seed ? (int64_t)bits : ((int64_t)1 << 62) + out(n, 0)->id;
 }
 
-/* Node m draws what n means. */
+/* Gives m the random sequence of n. */
 static void set_key(Node *m, const Node *n)
 {
     attr_set_int(m, "key", key_of(n));
@@ -100,7 +100,7 @@ static void multinomial_infer(Node *n)
     }
 }
 
-/* The same with a key, so that a copy of the node draws the same numbers. */
+/* Becomes the internal operator, whose key makes a copy of the node draw the same numbers. */
 static void multinomial_expand(Node *n)
 {
     Value *y = make(n, "onnxcc.Multinomial", 2, in(n, 0), training_generator(n->graph));

@@ -38,7 +38,7 @@ static bool read_dequantize(const Node *n, Affine *l)
     return is_code(l->x->type) && (!l->zero || type_is_int(l->zero->type) == type_is_int(l->x->type));
 }
 
-/* n moves elements of its first input alone. */
+/* Does n only move elements, of its first input alone? */
 static bool moves_one(const Node *n)
 {
     if (!(n->op->flags & (MOVES | VIEW)) || n->n_out != 1)
@@ -123,8 +123,8 @@ typedef struct Pack {
     const Panels *p;
     Affine l;
     int64_t k, panels;
-    int bits, each; /* of a code; codes in one element of storage */
-    Type type;      /* codes are of it, less `base` */
+    int bits, each; /* bits of a code; codes in an element of storage */
+    Type type;      /* of the codes after `base` is subtracted */
     int64_t base;
 } Pack;
 
@@ -161,7 +161,7 @@ static bool is_per_block(const Value *v) { return v && !is_one(v); }
 
 static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
-/* The largest block of k in which v and what gave `block` do not change; 0: neither ever does. */
+/* The largest divisor of `block` such that v is constant in each block of k; 0 is divisible by all: one block. */
 static int64_t block_of(const Pack *q, const Value *v, int64_t block)
 {
     Lane *a = big_alloc((size_t)q->k * sizeof *a);

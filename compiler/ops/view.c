@@ -171,7 +171,7 @@ static void squeeze_infer(Node *n)
     for (int i = 0; i < x.rank; i++) {
         if (all ? !dim_is(x.dim[i], 1) : !gone[i]) {
             y.dim[y.rank++] = x.dim[i];
-            if (all) /* otherwise it would be removed, too */
+            if (all) /* if it were 1, it would be removed, too */
                 assume_dim(n, dim_eq_expr(x.dim[i], D(1)), D(0));
         } else if (dim_is(dim_eq_expr(x.dim[i], D(1)), 0)) {
             node_error(n, "dimension %d of %s is not 1", i, shape_text(x));
