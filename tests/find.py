@@ -50,7 +50,7 @@ def tests_by_operator(folder, generator):
 
 
 def rows(names, file):
-    """Those of the operators `names` that a file has rows of."""
+    """Those of `names` whose schemas the file defines."""
     found = set(re.findall(r'(?:\b[A-Z_0-9]+\(|\{)\{?"([A-Z][A-Za-z0-9]+)"', file.read_text()))
     return {n for n in names if n.rpartition(".")[2] in found}
 

@@ -1,4 +1,4 @@
-# Projects (samples/builds) that use installed of onnxcc, out of tree: they are built again when the model has changed, and
+# Projects (samples/builds) that use an installed copy of onnxcc, out of tree: they are built again when the model has changed, and
 # only then. Dependency files, --check, budgets, the command in the banner.
 # Parts: base/depend, base/compare, emit/banner, emit/budget.
 TESTS += builds

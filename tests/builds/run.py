@@ -1,4 +1,4 @@
-"""Projects that compile a model in their build, with installed of onnxcc; and what builds need of the command. Prints what is
+"""Projects that compile a model in their build, with an installed copy of onnxcc; and what builds need of the command. Prints what is
 wrong, then "builds: N passed, N failed"."""
 import os
 import pathlib

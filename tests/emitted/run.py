@@ -135,7 +135,7 @@ def text(name, c):
 
 
 def apart(name, c):
-    """The pointers that a function of equal calls is given, restrict all, are apart."""
+    """No call of a shared function passes one place to two of its parameters, which are all restrict."""
     body = c.read_text()
     place = {p: at for p, at in re.findall(r" \*const (\w+) = ([^;]*);", body)}
     for function in re.findall(r"^SHARED \w+ (\w+)\(", body, re.M):
@@ -483,7 +483,7 @@ def evaluated():
 
 
 def channel_block():
-    """--channel-block says how weights are stored that fit both kinds of blocks."""
+    """--channel-block decides between blocks of 8 and of 16 where the shape of the weights allows both."""
     folder = WORK / "channel_block"
     folder.mkdir(exist_ok=True)
     x, w = np.array([2, 3], np.float32).reshape(1, 2, 1, 1), np.arange(64, dtype=np.float32).reshape(32, 2, 1, 1)

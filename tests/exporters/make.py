@@ -43,7 +43,7 @@ def floats(values):
 
 
 def allowed(results):
-    """Of the smallest of the outputs' largest values: sums of floats in another order."""
+    """The absolute tolerance, for sums of floats in another order: 1e-5 of the smallest output's largest value."""
     sizes = [np.abs(y[np.isfinite(y)]).max(initial=0) for y in floats(results)]
     return 1e-5 * min([s for s in sizes if s], default=1)
 

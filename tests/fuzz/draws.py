@@ -11,8 +11,8 @@ def made(op, inputs, output, **attrs):
 
 
 def facts(m, draw, low, high, certain):
-    """The nodes of what is certain of numbers from `low` to `high`, that many facts of: their shape, those bounds, the same from
-    the same seed, all others without it. draw(name, seed): the node."""
+    """Nodes that check the first `certain` of four facts about drawn numbers: their shape; they are from `low` to `high`; the same
+    seed draws the same; another one, or none, draws others. draw(name, seed): the node that draws."""
     seed = float(m.int(1, 99))  # to many generators 0 is 1
     bounds = [made("Constant", [], name, value_float=float(v)) for name, v in (("low", low), ("high", high))]
     nodes = [draw("d", seed), *bounds, made("Shape", ["d"], "y0"), made("Cast", ["d"], "v", to=TensorProto.FLOAT),

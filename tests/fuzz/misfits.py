@@ -1,7 +1,7 @@
-"""Sizes that do not fit, against ONNX Runtime: of every kind of random model some, each of whose input dimensions is fixed, open
-or bounded, each of whose inputs is given or constant; run in the compiler with open sizes drawn anew. The result is a status, or
-what ONNX Runtime computes; where that refuses, ONNX's reference evaluator may stand for it. Of every fourth model one mix runs as
-C under sanitizers, too, and gives what the compiler gives.
+"""Sizes that do not fit, against ONNX Runtime. Some random models of every kind are compiled, with each input dimension fixed, open
+or bounded, and each input given or constant, and run in the compiler with other open sizes. The result is a status, or what
+ONNX Runtime computes; where that refuses the model, ONNX's reference evaluator may take its place. One mix of every fourth model
+also runs as C under sanitizers, with the compiler's results.
 
 usage: misfits.py FUZZ_FOLDER BUILD [PATTERN...]       (FUZZ_FOLDER: what generate.py wrote; of it, models like PATTERN alone)
 """

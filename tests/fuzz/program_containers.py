@@ -127,14 +127,14 @@ def type_of(v):
 
 
 def optional(g, v, full=True):
-    """An optional that holds v, or nothing that would be like it."""
+    """An optional that holds v or, unless `full`, no element, of v's type."""
     o = Value(g.program.name(), v.kind, [None] * v.rank, v.sequence)
     g.nodes.append(helper.make_node("Optional", [v.name] if full else [], [o.name], **({} if full else {"type": type_of(v)})))
     return o
 
 
 def read_optional(g, o):
-    """Asks whether it has an element, takes that, or does so in a branch, only where there is one."""
+    """Asks whether o has an element, or takes it; or takes it in a branch, only if there is one."""
     kind = g.m.one("has take guarded guarded".split())
     if kind != "take":
         has = g.do("OptionalHasElement", [o], (B, ()))

@@ -88,7 +88,7 @@ TARGETS = ["generic", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", "riscv64
 
 
 def options_of(program, rng, cc):
-    """Of the command: but for sizes; of the C compiler; and which sizes are fixed."""
+    """Draws the command's options, except those of sizes; the C compiler's; and the sizes that are fixed."""
     fixed = {d for d in program.words if rng.random() < 0.15}
     gnu = cc and "tcc" not in cc[0]
     here = ["generic"] + ["x86-64-v3"] * (bool(gnu) and "avx2" in pathlib.Path("/proc/cpuinfo").read_text())
@@ -127,7 +127,7 @@ class Expected:
 
     @staticmethod
     def value(model, name, feed):
-        """Of a model's value; None: there is none."""
+        """The value `name` of a model; None: there is none."""
         alone = onnx.ModelProto()
         alone.CopyFrom(model)
         del alone.graph.output[:]
@@ -336,7 +336,7 @@ def judge(way, what, got, want, program, expected, inputs, counts):
 
 
 def rejected(said, expected, runs, counts):
-    """Rightly: what no run can do, or what is too large."""
+    """Checks that the program was rejected rightly: no run can succeed, or it is too large."""
     counts["rejected"] += 1
     counts["rejected: " + re.sub(r"\d+", "N", said.split("\n")[0])[:100]] += 1
     for what, sizes, x in runs:

@@ -1,7 +1,7 @@
-"""Sizes that are wrong at run time: of every operator among the random models one, each size of whose inputs is fixed, bounded by
-what it is, or open, called with sizes drawn at random and buffers as large as these say, with sizes that nothing has, and with
-the numbers that integers end at. Any status will do where sizes are possible; the sanitizers may find nothing. So with
-operators whose sizes are elements of an input.
+"""Sizes that are wrong at run time. Of the random models of each operator one is compiled, with each input size fixed, bounded or
+open. Its C is called with random sizes and buffers of these sizes, with sizes that no tensor has, and with the smallest and
+largest integers. It may return any status for sizes that are possible; the sanitizers must find nothing. Operators whose sizes
+are elements of an input are called with such elements, too.
 
 usage: sizes.py FUZZ_FOLDER BUILD       (FUZZ_FOLDER: what generate.py wrote)
 """

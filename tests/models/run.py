@@ -1,7 +1,7 @@
 """Compiles and runs every real model and compares with ONNX Runtime: run.py [NAME...], shell patterns allowed.
 
 A line per model: the largest error as a part of the output's largest value, milliseconds of a call, arena and its lower
-bound in bytes, stack as gcc made it of what the report says, seconds in onnxcc and in the C compiler. Then the counts.
+bound in bytes, bytes of stack by gcc and the report's bound of them, seconds in onnxcc and in the C compiler. Then the counts.
 TARGET: x86-64-v3 unless it is set."""
 import concurrent.futures
 import ctypes

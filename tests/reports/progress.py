@@ -1,4 +1,4 @@
-"""A long run says on a terminal what it is doing, in a line that goes; elsewhere it says nothing."""
+"""A long run shows its progress on a terminal, in a line that it erases at the end; elsewhere it prints nothing."""
 import os
 import pathlib
 import pty

@@ -72,7 +72,7 @@ typedef struct Settings {
     const char *target;         /* --target; NULL: generic, with the bits of WAY_EVAL */
     bool verbose, symbolic_outputs;
     bool ways[N_WAYS];
-    int every; /* one test of so many is run as C, too */
+    int every; /* one test in `every` also runs as C */
     int turn;  /* which of them */
 } Settings;
 extern Settings set;

@@ -1,5 +1,5 @@
-"""samples/train's network: its training in C beside the same in numpy, in double. Each step starts from the state in C, so that what
-rounding does to one step shows; a second run of numpy starts once, and goes on by itself."""
+"""samples/train's network: its training in C beside the same in numpy, in double. Each step of numpy starts from
+the state in C, which shows the rounding of one step; a second run of numpy starts once, and goes on by itself."""
 import os
 import pathlib
 import sys

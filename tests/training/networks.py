@@ -1,5 +1,5 @@
-"""Networks whose answers are known learn them in C: an LSTM a sequence in which the last symbol does not tell the next, a transformer's
-block a paragraph, which it then writes; a head on a frozen body whose weights the program loads."""
+"""Networks learn, in C, tasks whose answers are known: an LSTM learns a sequence in which the last symbol does not tell the next; a
+transformer's block learns a paragraph, which it then writes; a head is trained on a frozen body whose weights the program loads."""
 import ctypes
 import pathlib
 import sys
