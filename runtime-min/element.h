@@ -187,8 +187,8 @@ HELPER u32 code_bf16(f32 x)
     return rt_pick32((b & 0x7fffffff) > 0x7f800000, nan, (b + 0x7fff + ((b >> 16) & 1)) >> 16);
 }
 
-/* float8: `max` the largest number's code, `inf` the code of infinity, `nan` of NaN, `sign` of -0 (0: there is none).
- * Three ways to store what is too large, over: RT_EXACT numbers saturate, infinity stays where there is one;
+/* float8: `max` the largest number's code, `inf` the code of infinity, `nan` of NaN; `zero`: -0 exists, else its code is
+ * NaN's. Three ways to store what is too large, over: RT_EXACT numbers saturate, infinity stays where there is one;
  * RT_SATURATE, infinity too; RT_WRAP, infinity or NaN. */
 enum { RT_EXACT, RT_SATURATE, RT_WRAP };
 HELPER u32 rt_code8(f32 x, int m, int bias, u32 max, u32 inf, u32 nan, int over, int zero)
