@@ -413,12 +413,21 @@ typedef struct Words {
     bool ended; /* by "--": all further words are models */
 } Words;
 
+static const char *as_written(const OptionRow *row)
+{
+    if (!row->name)
+        return text_format("-%c", row->letter);
+    return text_format("%s%s", isupper((unsigned char)row->name[0]) ? "-" : "--", row->name);
+}
+
 static void apply(const OptionRow *row, const char *value, const Words *w)
 {
     if (row->command == BY_VERIFY && w->caller != BY_VERIFY)
         usage("--%s is an option of onnxcc verify", row->name);
     if (row->command && w->caller == BY_LIBRARY)
         usage("--%s is an option of the command alone", row->name);
+    if (value && !*value && (!strcmp(row->values, FILES) || !strcmp(row->values, FOLDERS)))
+        usage("%s: the name of a file or a folder is empty", as_written(row));
     row->set(value);
 }
 
@@ -477,9 +486,9 @@ static void read_name(const char *s, Words *w)
     const OptionRow *row = find_row(s, n, w);
     const char *value = s[n] ? s + n + 1 : needs_value(row) && *w->next ? *w->next++ : NULL;
     if (value && !row->argument)
-        usage("option '--%s' doesn't allow an argument", row->name);
+        usage("option '%s' doesn't allow an argument", as_written(row));
     if (!value && needs_value(row))
-        usage("option '--%s' requires an argument", row->name);
+        usage("option '%s' requires an argument", as_written(row));
     apply(row, value, w);
 }
 

@@ -5,6 +5,7 @@
 #include "base/session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,15 +106,36 @@ bool output_is_stream(const char *path)
     return !strcmp(path, "-") || (!outputs()->take && !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
-/* A link is not replaced, but the file that it leads to; false: that is not there. */
+/* Where a link leads, from its folder; NULL: nowhere. */
+static char *led_to(const char *link)
+{
+    char to[PATH_MAX];
+    const ssize_t n = readlink(link, to, sizeof to);
+    if (n <= 0 || n == sizeof to)
+        return NULL;
+    const char *slash = to[0] == '/' ? NULL : strrchr(link, '/');
+    const size_t folder = slash ? (size_t)(slash - link) + 1 : 0;
+    char *path = malloc(folder + (size_t)n + 1);
+    if (!path)
+        fail_as(EXIT_IO, "SYS-02", "%s: out of memory", link);
+    memcpy(path, link, folder);
+    memcpy(path + folder, to, (size_t)n);
+    path[folder + (size_t)n] = '\0';
+    return path;
+}
+
+/* A link is not replaced, but the file that it leads to, which need not be there; false: it leads nowhere. */
 static bool follow(Output *o)
 {
-    if (!is_link(o->path))
-        return true;
-    o->led = realpath(o->path, NULL);
-    if (o->led)
-        o->path = o->led;
-    return o->led != NULL;
+    for (int links = 0; is_link(o->path); links++) {
+        char *to = links < 40 ? led_to(o->path) : NULL;
+        free(o->led);
+        o->led = to;
+        if (!to)
+            return false;
+        o->path = to;
+    }
+    return true;
 }
 
 static void open_temporary(Output *o, const char *mode, const char *kind)
@@ -135,13 +157,6 @@ static void check_open(Output *o)
         setvbuf(o->f, o->buffer, _IOFBF, BUFFER);
 }
 
-void output_spare(int fd)
-{
-    struct stat st;
-    if (!fstat(fd, &st))
-        vec_push(&outputs()->inputs, ((struct Input){st.st_dev, st.st_ino}));
-}
-
 static void check_spared(const char *path)
 {
     struct stat st;
@@ -152,10 +167,43 @@ static void check_spared(const char *path)
             fail(EXIT_USAGE, "%s: cannot write: the model is read from this file", path);
 }
 
+void output_spare(int fd)
+{
+    struct stat st;
+    if (!fstat(fd, &st))
+        vec_push(&outputs()->inputs, ((struct Input){st.st_dev, st.st_ino}));
+    for (const Output *o = outputs()->first; o; o = o->next)
+        if (o->temporary)
+            check_spared(o->path);
+}
+
 const char *const *output_files(int *n)
 {
     *n = outputs()->files.n;
     return outputs()->files.at;
+}
+
+/* The file that is there, or the temporary one. */
+static bool identity(const Output *o, struct stat *st)
+{
+    return o->f && ((o->temporary && !stat(o->path, st)) || !fstat(fileno(o->f), st));
+}
+
+/* Do both end in the same file, or both on standard output? */
+static bool is_same(const Output *a, const Output *b)
+{
+    struct stat x, y;
+    if (a->given || b->given)
+        return !strcmp(a->path, b->path);
+    return identity(a, &x) && identity(b, &y) && (a->f == b->f || S_ISREG(x.st_mode)) && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+static void check_other(const Output *o, const char *path)
+{
+    for (const Output *other = o->next; other; other = other->next)
+        if (!other->spool && is_same(o, other))
+            fail(EXIT_USAGE, "%s: cannot write: another output goes there, too", path);
 }
 
 Output *output_open(const char *path)
@@ -166,6 +214,7 @@ Output *output_open(const char *path)
     if (o->given) {
         o->f = open_memstream(&o->bytes, &o->size);
         check_open(o);
+        check_other(o, path);
         return o;
     }
     check_spared(path);
@@ -176,6 +225,7 @@ Output *output_open(const char *path)
     else
         o->f = fopen(path, "wb");
     check_open(o);
+    check_other(o, path);
     return o;
 }
 

@@ -194,6 +194,8 @@ static void write_body(Emitter *e, Body *b)
     put_epilogue(e, &b->f);
     if (opt()->profile)
         line(e, "%s_END;", b->f.u);
+    for (int i = 0; i < b->f.in.n; i++) /* a default has a name of its own in the body */
+        b->f.in.at[i]->c = b->f.parameter.at[i];
     b->text = e->body;
     b->arena = e->arena;
     b->state = e->state;

@@ -147,7 +147,7 @@ void put_training_state(Text *t, const Model *m, const char *p)
         text_put(t, "    %s %s[%lld]; /* \"%s\" %s */\n", type_public(f.at[i]->start->type), f.at[i]->c,
                  (long long)count_of(f.at[i]), c_comment(f.at[i]->name), c_shape(*f.at[i]->start->shape));
     if (all > used)
-        text_put(t, "    unsigned char padding[%lld];\n", (long long)(all - used));
+        text_put(t, "    unsigned char %s[%lld];\n", c_name(name("padding"), "padding"), (long long)(all - used));
     text_put(t, "};\n#define %s_STATE_BYTES %lld\n\n", u, (long long)all);
     text_put(t, "/* Sets the state to the values in the model; to be called before anything else. */\n");
     text_put(t, "int %s_reset(struct %s_state *state%s);\n\n", p, p, seed_parameter(m));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/options.h"
+#include "base/output.h"
 #include "emit/facts.h"
 
 static _Noreturn void refuse(const char *file, int line, const char *what)
@@ -57,6 +58,7 @@ const Ticks *read_ticks(int steps)
     char s[4096];
     if (!f)
         fail(EXIT_IO, "cannot open '%s': %s", file, strerror(errno));
+    output_spare(fileno(f));
     for (int line = 1; fgets(s, sizeof s, f); line++)
         read_line(t, s, file, line);
     fclose(f);

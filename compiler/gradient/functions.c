@@ -93,7 +93,12 @@ static Value *resize_vjp(const Vjp *b)
             results[k] = c->out[0];
         }
         Value *matrix = make_cast(n, make(n, "Sub", 2, results[0], results[1]), b->d->type); /* without the padding */
-        v = matrices(b->n, transpose(n, v, rank, to_end), false, matrix, true);
+        if (rank == 1) {
+            v = make_reshape(n, v, 2, (Dim[]){D(1), m->out[0]->shape->dim[0]});
+            v = make_reshape(n, matrices(n, v, false, matrix, true), 1, &size);
+            continue;
+        }
+        v = matrices(n, transpose(n, v, rank, to_end), false, matrix, true);
         v = transpose(n, v, rank, to_end);
     }
     return v;

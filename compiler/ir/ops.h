@@ -36,6 +36,8 @@ struct Op {
      * start a channels-last region; those with the flag alone join if their input is channels last; for those with the
      * hook alone it is called once (MatMul packs a constant matrix). */
     void (*layout)(Node *n);
+    /* May layout.c make n channels last? NULL: always. */
+    bool (*goes_last)(Node *n);
     /* Adapts the attributes to a transposition of all inputs and of the output by perm (new axis i is old axis
      * perm[i]); false: impossible. permute_axis does so for an attribute "axis". ELEMENTWISE operators need no hook. */
     bool (*permute)(Node *n, const int64_t *perm, int rank);

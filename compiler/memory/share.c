@@ -462,8 +462,8 @@ static bool is_in_place(const Node *n, Value *x, Value *y)
 
 static void unite_in_place(Node *n)
 {
-    Value *y = n->out[0];
-    if (n->n_out < 1 || !y || is_constant(y) || n->op->flags & (VIEW | CONTROL) || !(n->call.loop || n->call.kernel))
+    Value *y = n->n_out ? n->out[0] : NULL;
+    if (!y || is_constant(y) || n->op->flags & (VIEW | CONTROL) || !(n->call.loop || n->call.kernel))
         return;
     for (int i = 0; i < n_read(n); i++)
         if (is_in_place(n, read_by(n, i), y)) {

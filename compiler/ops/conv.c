@@ -47,7 +47,7 @@ static bool read_weights(Node *n, Conv *c, int64_t *kernel)
     for (int a = 0; a < c->x.axes; a++)
         kernel[a] = dim_value(w.dim[2 + a]);
     int64_t first = dim_value(w.dim[0]), second = dim_value(w.dim[1]);
-    if (c->group < 1 || first % c->group)
+    if (c->group < 1 || first % c->group || c->group > (first ? first : 1))
         return node_error(n, "%lld groups do not divide the %lld %s channels", (long long)c->group, (long long)first,
                           c->transposed ? "input" : "output");
     c->cout = c->transposed ? second : first / c->group;
@@ -162,6 +162,18 @@ static void conv_layout(Node *n)
     Conv c;
     if (conv_read(n, &c))
         pack_weights(n, &c);
+}
+
+/* The kernel goes through all phases of the stride: no more than there are results. */
+static bool transpose_goes_last(Node *n)
+{
+    Conv c;
+    if (!conv_read(n, &c))
+        return false;
+    for (int a = 0; a < 3; a++)
+        if (c.w.stride[a] > 1 && c.w.stride[a] > dim_high(c.w.out[a]))
+            return declines(REWRITE_CHANNELS_LAST, n, "its stride is longer than the result");
+    return true;
 }
 
 static int64_t pack_taps(Shape w) { return dim_value(shape_product(w, 2, w.rank)); }
@@ -458,7 +470,8 @@ static const Op conv_ops[] = {
          .fold_scale = conv_fold_scale),
     {"ConvPack", 1, "w:T -> y:T", "T=float", "group:int=1 depthwise:int=0", pack_infer, pack_bind, .domain = "onnxcc"},
     CONV("ConvTranspose", " output_padding:ints? output_shape:ints?", conv_infer, transpose_bind,
-         .flags = EPILOGUE | CHANNELS_LAST, .layout = conv_layout, .fold_scale = transpose_fold_scale),
+         .flags = EPILOGUE | CHANNELS_LAST, .goes_last = transpose_goes_last, .layout = conv_layout,
+         .fold_scale = transpose_fold_scale),
     {"ConvTransposePack", 1, "w:T -> y:T", "T=float", "group:int=1 strides:ints dilations:ints", transpose_pack_infer,
      transpose_pack_bind, .domain = "onnxcc"},
     {"CausalConvWithState", 27, "input:T weight:T bias?:T past_state?:T -> output:T present_state:T",

@@ -173,7 +173,8 @@ static bool conv_read(Node *n, Image *x, Windows *w, Integer *c)
             kernel[a] = dim_value(s.dim[2 + a]);
         outputs = dim_value(s.dim[0]);
         cin = dim_value(s.dim[1]);
-        if (groups < 1 || outputs % groups || (dim_is_const(x->channels) && dim_value(x->channels) != cin * groups))
+        if (groups < 1 || outputs % groups || groups > (outputs ? outputs : 1) ||
+            (dim_is_const(x->channels) && dim_value(x->channels) != cin * groups))
             return node_error(n, "%lld groups of weights %s do not fit the input %s", (long long)groups, shape_text(s),
                               shape_text(in_shape(n, X)));
         assume_dim(n, x->channels, D(cin * groups));

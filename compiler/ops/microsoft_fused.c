@@ -253,7 +253,7 @@ static Value *inverse_rms(Node *n, Value *x, Type t, int axis, int rank)
 }
 
 /* Replaces the outputs 0 to 2 by x, which is of type `wide`, normalised from `axis` on, and by its statistics. */
-static void layer_norm(Node *n, Value *x, Type wide, int gamma, int beta, int axis)
+static void layer_norm(Node *n, Value *x, Type wide, int gamma, int beta, int64_t axis)
 {
     Value *bias = in(n, beta) ? make_cast(n, in(n, beta), wide) : NULL;
     Value *args[] = {x, make_cast(n, in(n, gamma), wide), bias};
@@ -271,7 +271,7 @@ static void layer_norm_1(Node *n)
     Type wide = in_type(n, 0);
     if (in_type(n, 1) != wide)
         wide = in_type(n, 1) == F64 ? F64 : type_arith(wide);
-    layer_norm(n, make_cast(n, in(n, 0), wide), wide, 1, 2, (int)attr_int(n, "axis"));
+    layer_norm(n, make_cast(n, in(n, 0), wide), wide, 1, 2, attr_int(n, "axis"));
     expand_done(n);
 }
 

@@ -272,7 +272,8 @@ static bool check_causal_conv(Node *n, bool last)
         return node_error(n, "only one spatial axis and no state_window are possible, as in ONNX Runtime on a CPU");
     if (!known)
         return node_error(n, "activation is \"%s\"", attr_string(n, "activation"));
-    if (x.rank < 3 || (!last && x.rank != 3) || w.rank != 3 || !dim_is_const(w.dim[2]) || attr_int(n, "dilation") < 1)
+    if (x.rank < 3 || (!last && x.rank != 3) || w.rank != 3 || !dim_is_const(w.dim[2]) || attr_int(n, "dilation") < 1 ||
+        attr_int(n, "dilation") > INT32_MAX || dim_value(w.dim[2]) > INT32_MAX)
         return node_error(n, "the input %s and the weights %s, with a dilation of %lld", shape_text(x), shape_text(w),
                           (long long)attr_int(n, "dilation"));
     return true;

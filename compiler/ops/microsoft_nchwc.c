@@ -47,7 +47,7 @@ static int64_t channels_before(const Value *v)
     const Node *n = v ? v->def : NULL;
     const Shape *x = is_nchwc(n, "ReorderInput") && in(n, 0) ? in(n, 0)->shape : NULL;
     int axis = x && attr_int(n, "channels_last") ? x->rank - 1 : 1;
-    return x && x->rank > axis && dim_is_const(x->dim[axis]) ? dim_value(x->dim[axis]) : 0;
+    return x && axis >= 0 && x->rank > axis && dim_is_const(x->dim[axis]) ? dim_value(x->dim[axis]) : 0;
 }
 
 /* Blocks of 8 have at most 7 channels that are not used. */
@@ -56,9 +56,10 @@ static void find_evidence(const Node *n, const Node **of)
     const Tensor *w = weights_of(n);
     if (w) {
         int64_t outputs = w->dim[0], inputs = w->dim[1], used = channels_before(in(n, 0));
+        int64_t all = dim_value(dim_mul(D(inputs), D(attr_int(n, "group"))));
         if (outputs % 16 || (inputs > 16 && inputs % 16))
             of[0] = n;
-        if ((inputs > 8 && inputs < 16) || (used && inputs * attr_int(n, "group") - used >= 8))
+        if ((inputs > 8 && inputs < 16) || (used && all - used >= 8))
             of[1] = n;
     }
     if (is_nchwc(n, "ReorderOutput") && in(n, 0) && channels_after(in(n, 0)) - attr_int(n, "channels") >= 8)

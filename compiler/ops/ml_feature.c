@@ -38,11 +38,31 @@ static void extract_expand(Node *n)
     expand_to(n, x.rank == 1 ? make(n, "Unsqueeze", 2, y, make_ints(n, 1, (int64_t[]){0})) : y);
 }
 
+static int64_t greatest(Type t) { return INT64_MAX >> (64 - type_bits(t)); }
+static Value *whole(Node *n, Type t, int64_t v) { return value_const(n->graph, tensor_int(t, v)); }
+
+/* Does the signed integer type t have the whole numbers near v? */
+static bool in_range(Type t, double v)
+{
+    return floor(v) >= (double)(-greatest(t) - 1) && floor(v) < (double)greatest(t) + 1;
+}
+
+/* Of integers none is above NaN, and all are above what is less than the least. */
+static Value *integers_above(Node *n, Type t, double at)
+{
+    if (floor(at) < (double)(-greatest(t) - 1))
+        return make(n, "GreaterOrEqual", 2, in(n, 0), whole(n, t, -greatest(t) - 1));
+    return make(n, "Greater", 2, in(n, 0), whole(n, t, in_range(t, at) ? (int64_t)floor(at) : greatest(t)));
+}
+
 static void binarizer_expand(Node *n)
 {
     Type t = in_type(n, 0);
     double at = attr_float(n, "threshold");
-    expand_to(n, make_cast(n, make(n, "Greater", 2, in(n, 0), make_scalar(n, t, type_is_int(t) ? floor(at) : at)), t));
+    expand_to(
+        n,
+        make_cast(n, type_is_int(t) ? integers_above(n, t, at) : make(n, "Greater", 2, in(n, 0), make_scalar(n, t, at)),
+                  t));
 }
 
 static void scaler_expand(Node *n)
@@ -60,14 +80,19 @@ static void imputer_expand(Node *n)
 {
     Type t = in_type(n, 0);
     bool ints = !attr_given(n, "imputed_value_floats");
-    double hole = ints ? (double)attr_int(n, "replaced_value_int64") : attr_float(n, "replaced_value_float");
+    int64_t at = attr_int(n, "replaced_value_int64");
+    double hole = ints ? (double)at : attr_float(n, "replaced_value_float");
     Value *x = in(n, 0), *fill = per_column(n, ints ? "imputed_value_int64s" : "imputed_value_floats", t), *where;
     if (!fill)
         return;
-    if (type_is_int(t))
-        where = make(n, "Equal", 2, x,
-                     value_const(n->graph, tensor_int(t, ints ? attr_int(n, "replaced_value_int64") : (int64_t)hole)));
-    else
+    if (type_is_int(t)) {
+        bool some = ints ? at <= greatest(t) && at >= -greatest(t) - 1 : hole == floor(hole) && in_range(t, hole);
+        if (!some) { /* no element is that */
+            expand_to(n, make(n, "Identity", 1, x));
+            return;
+        }
+        where = make(n, "Equal", 2, x, whole(n, t, ints ? at : (int64_t)hole));
+    } else
         where = isnan(hole) ? make(n, "IsNaN", 1, x) : make(n, "Equal", 2, x, make_scalar(n, t, hole));
     expand_to(n, make(n, "Where", 3, where, fill, x));
 }

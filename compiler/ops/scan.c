@@ -30,6 +30,17 @@ static bool lists_fit(Node *n, int scans, int outputs)
            list_fits(n, "scan_output_axes", outputs, -MAX_RANK, MAX_RANK);
 }
 
+/* How many of the inputs are scanned; 0: reported. */
+static int scan_count(Node *n, int inputs)
+{
+    const int64_t scans = attr_int(n, "num_scan_inputs");
+    if (scans >= 1 && scans <= inputs)
+        return (int)scans;
+    node_error(n, "num_scan_inputs is %lld, and there are %d inputs to scan or to start from", (long long)scans,
+               inputs);
+    return 0;
+}
+
 /* The slice of scan input x for iteration `iter`, computed at the start of the body. */
 static Value *scan_slice(Node *first, Value *x, Value *iter, Value *count, int axis, bool backward)
 {
@@ -42,8 +53,10 @@ static Value *scan_slice(Node *first, Value *x, Value *iter, Value *count, int a
 static void scan_expand(Node *n)
 {
     Graph *g = node_attr(n, "body")->g;
-    int scans = (int)attr_int(n, "num_scan_inputs"), states = n->n_in - scans;
-    if (scans < 1 || states < 0 || g->in.n != n->n_in || g->out.n < states || n->n_out != g->out.n) {
+    const int scans = scan_count(n, n->n_in), states = n->n_in - scans;
+    if (!scans)
+        return;
+    if (g->in.n != n->n_in || g->out.n < states || n->n_out != g->out.n) {
         node_error(n, "the body has %d inputs and %d outputs; the node %d and %d", g->in.n, g->out.n, n->n_in,
                    n->n_out);
         return;
@@ -147,14 +160,12 @@ static void scan_8(Node *n)
     Graph *body = node_attr(n, "body")->g;
     Value *lengths = in(n, 0);
     const int64_t *direction;
-    int k = n->n_in - 1, scans = (int)attr_int(n, "num_scan_inputs"), states = k - scans;
+    int k = n->n_in - 1, scans = scan_count(n, k), states = k - scans;
+    if (!scans)
+        return;
     bool directed = attr_ints(n, "directions", &direction) == scans;
     if (!list_fits(n, "directions", scans, 0, 1))
         return;
-    if (scans < 1 || states < 0) {
-        node_error(n, "num_scan_inputs is %d, and there are %d inputs to scan or to start from", scans, k);
-        return;
-    }
     Value **given = NEWS(Value *, k + 1), **each = NEWS(Value *, k + 1);
     int64_t *backwards = NEWS(int64_t, k + 1);
     for (int i = 0; i < k; i++) {

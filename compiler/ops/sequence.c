@@ -236,7 +236,7 @@ static void concat_from_open(Node *n, const Components *p)
     Shape s = row_shape(b, first->out[0]);
     for (int i = b->rank; i > axis && stack; i--)
         s.dim[i] = s.dim[i - 1];
-    s.dim[axis] = D(stack ? b->max_count : b->max_count * b->size[axis]);
+    s.dim[axis] = dim_mul(D(b->max_count), D(stack ? 1 : b->size[axis]));
     s.rank = rank;
     set_out(m, 0, p->data->type, s);
     replace_by(n, m->out[0]);

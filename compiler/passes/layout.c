@@ -73,7 +73,7 @@ static bool is_from_channels_last(const Value *v)
     return !memcmp(perm, first, sizeof *perm * (size_t)v->shape->rank);
 }
 
-static bool wants_channels_last(const Node *n)
+static bool wants_channels_last(Node *n)
 {
     if (!(n->op->flags & CHANNELS_LAST) || n->channels_last || !out(n, 0))
         return false;
@@ -86,6 +86,8 @@ static bool wants_channels_last(const Node *n)
             return declines(REWRITE_CHANNELS_LAST, n, "%s is also used", remark_value(n->out[i]));
     if (!n->op->layout && !is_from_channels_last(n->in[0]))
         return declines(REWRITE_CHANNELS_LAST, n, "its input is not, and two transposes would cost more");
+    if (n->op->goes_last && !n->op->goes_last(n))
+        return false;
     return applies(REWRITE_CHANNELS_LAST, n, "between transposes of its input and its result");
 }
 

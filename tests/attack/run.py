@@ -1,8 +1,8 @@
-"""Models that once broke the compiler, or could: the files of found/ with a compiler under sanitizers, the models of large.py
-with the ordinary one. Each must be compiled or refused with a message, within 10 seconds of processor time and 1 GB; nothing else.
-Prints what differs, then "attack: N passed, N failed".
+"""Models that once broke the compiler, or could: the files of found/ with a compiler under sanitizers and with the ordinary one,
+the models of large.py with the ordinary one, the operators' cases under sanitizers. Each must be compiled or refused with a
+message, within 10 seconds of processor time and 1 GB; nothing else. Prints what differs, then "attack: N passed, N failed".
 
-usage: run.py ONNXCC SANITIZED"""
+usage: run.py ONNXCC SANITIZED OPERATORS"""
 import os
 import pathlib
 import shutil
@@ -59,7 +59,10 @@ def main():
         return 0
     onnxcc, sanitized = map(os.path.abspath, sys.argv[1:3])
     todo = [(name, lambda n=name, v=v: check(onnxcc, lambda p: write(n, p), v[1], v[2], False)) for name, v in LARGE.items()]
-    todo += [(f.name, lambda f=f: check(sanitized, lambda p: shutil.copy(f, p), [], "?", True)) for f in sorted((HERE / "found").glob("*.onnx"))]
+    for f in sorted((HERE / "found").glob("*.onnx")):
+        todo += [(f.name, lambda f=f, o=o: check(o, lambda p: shutil.copy(f, p), [], "?", o == sanitized)) for o in (onnxcc, sanitized)]
+    todo += [(f.parent.name, lambda f=f: check(sanitized, lambda p: os.symlink(f, p), ["--quiet", "--report=json"], "?", True))
+             for f in sorted(pathlib.Path(sys.argv[3]).resolve().rglob("model.onnx"))]
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for (name, _), wrong in zip(todo, pool.map(lambda t: t[1](), todo)):

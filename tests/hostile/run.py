@@ -3,6 +3,7 @@ Accepted models compile, before and after common headers, as C and the header as
 printable. Prints what is wrong, then "hostile: N passed, N failed"."""
 import concurrent.futures
 import fnmatch
+import html.parser
 import itertools
 import json
 import os
@@ -87,19 +88,52 @@ def compiled(what, data, folder, options, included, must=True):
         dead_text(what, folder)
         compiles(what, folder / "m.c", included)
         if "--report=json" in options:
-            reported(what, p.stdout)
+            reported(what, p.stdout, (folder / "m.h").read_text())
+        if "--report=html" in options:
+            one_page(what, p.stdout)
+    if "--diagnostics=json" in options:
+        for line in p.stderr.splitlines():
+            parsed(f"{what}: a message", line)
     return p.returncode == 0
 
 
-def reported(what, out):
+def parsed(what, text):
     try:
-        json.loads(out)
+        return json.loads(text)
     except ValueError as e:
-        check(False, f"{what}: the report is no JSON: {e}")
+        check(False, f"{what} is no JSON: {e}: {text[:200]}")
+        return None
 
 
+def reported(what, out, header):
+    """Its parameters and sizes are those of the header."""
+    interface = (parsed(f"{what}: the report", out) or {}).get("interface", {})
+    missing = [p["c"] for p in interface.get("parameters", []) if not re.search(rf"\*{p['c']}\b", header)]
+    missing += [s["c"] for s in interface.get("sizes", []) if f" int64_t {s['c']};" not in header]
+    check(not missing, f"{what}: in the report, not in the header: {missing}")
+
+
+class Tags(html.parser.HTMLParser):
+    seen = frozenset()
+
+    def handle_starttag(self, tag, attrs):
+        self.seen |= {tag}
+
+
+def one_page(what, out):
+    """It has the same tags for every model, and no text of the model outside of its script."""
+    tags = Tags()
+    tags.feed(out.decode("ascii"))
+    PAGES.add(tags.seen)
+    check(len(PAGES) == 1, f"{what}: the page has other tags: {sorted(map(sorted, PAGES))}")
+    outside = re.sub(rb"<script.*?</script>", b"", out, flags=re.S)
+    check(MARK.encode() not in outside, f"{what}: live text in the page")
+
+
+PAGES = set()
 MODES = [["--single"], ["--prefix", "m"], ["--report=json"], ["--report", "-v"], ["--weights=file"], ["--single", "--profile"],
-         ["-d", "pifslbua", "--remarks"], ["--weights=incbin"], []]
+         ["-d", "pifslbua", "--remarks"], ["--weights=incbin"], [], ["--struct", "--report=json", "--profile"],
+         ["--report=html", "--tap", "all"], ["--diagnostics=json", "--remarks", "-v", "--struct", "--single"]]
 
 
 def mutant(job):
@@ -141,9 +175,11 @@ def own_names():
     nodes = [helper.make_node("MatMul", ["x", "w"], ["t"]), helper.make_node("NonZero", ["t"], ["y"])]
     x, y = helper.make_tensor_value_info("x", 1, ["n", 8]), helper.make_tensor_value_info("y", TensorProto.INT64, None)
     m = model_of(nodes, [x], [y], [numpy_helper.from_array(weights, "w")])
-    for k, options in enumerate((["--weights=file"], ["--weights=incbin"])):
+    programs = [(m, ["--dim", "n<=4", "--weights=file"]), (m, ["--dim", "n<=4", "--weights=incbin", "--struct", "--profile"]),
+                as_states(["a", "b", "c"]), as_trained(["a", "b", "c"])]
+    for k, (m, options) in enumerate(programs):
         folder = WORK / f"own{k}"
-        compiled(f"own names {k}", m.SerializeToString(), folder, ["--prefix", "m", "--dim", "n<=4", *options], INCLUDED[0])
+        compiled(f"own names {k}", m.SerializeToString(), folder, ["--prefix", "m", *options], INCLUDED[0])
         seen += "".join(f.read_text() for f in folder.glob("*.[ch]"))
     return set(re.findall(r"\b[A-Za-z][A-Za-z0-9_]*", live(seen)))
 
@@ -191,6 +227,40 @@ def as_operators(names):
     nodes = [own_node(names[i], "d.e", f"v{i}", {names[(i + 1) % n]: i, names[(i + 2) % n]: names[i], names[(i + 7) % n]: [0.5, 2.0]},
                       ["x"] * (1 + i % 2)) for i in range(n)]
     return model_of_own(nodes), [o for name in names for o in ("--custom-op", f"d.e.{name}")]
+
+
+def as_fields(names):
+    """Members of the struct of --struct have them, of which some inputs have a default."""
+    half = len(names) // 2
+    nodes = [helper.make_node("Softmax", [a], [b]) for a, b in zip(names, names[half:])]
+    weights = [numpy_helper.from_array(np.ones(3, np.float32), n) for n in names[:half:3]]
+    return model_of(nodes, tensors(names[:half]), tensors(names[half:2 * half]), weights), ["--struct"]
+
+
+def as_states(names):
+    """States have them, and their sizes."""
+    inputs = [helper.make_tensor_value_info(a, TensorProto.FLOAT, [b]) for a, b in zip(names, names[1:] + names)]
+    outputs = [helper.make_tensor_value_info(f"next {n}", TensorProto.FLOAT, [f"of {n}"]) for n in names]
+    nodes = [helper.make_node("Concat", [n, "one more"], [o.name], axis=0) for n, o in zip(names, outputs)]
+    return model_of(nodes, [*tensors(["one more"]), *inputs], outputs), ["--all-dims=<=20", "--state", "next *=*"]
+
+
+def as_trained(names, inputs=("the input",)):
+    """State variables of a model that is trained have them; their bytes are not a multiple of 8."""
+    weights = [numpy_helper.from_array(np.ones(1 + 2 * (i == 0), np.float16), n) for i, n in enumerate(names)]
+    numbers = [helper.make_tensor_value_info(n, TensorProto.FLOAT16, [3]) for n in (*inputs, "the sum")]
+    steps = [helper.make_node("Sub", [n, "just one" if w.dims[0] == 1 else "the sum"], [f"next {n}"]) for n, w in zip(names, weights)]
+    nexts = [helper.make_tensor_value_info(f"next {n}", TensorProto.FLOAT16, w.dims) for n, w in zip(names, weights)]
+    m = model_of([helper.make_node("Sum", [*inputs, *names], ["the sum"])], numbers[:-1], numbers[-1:], weights)
+    m.training_info.add().algorithm.CopyFrom(helper.make_graph(steps, "a", [], nexts, [numpy_helper.from_array(np.ones(1, np.float16), "just one")]))
+    for n in names:
+        m.training_info[0].update_binding.add(key=n, value=f"next {n}")
+    return m, ["--training"]
+
+
+def as_steps(names):
+    """Inputs of its steps have them."""
+    return as_trained(["a variable"], names)
 
 
 def own_node(op, domain, result, attributes, inputs=("x",)):
@@ -331,8 +401,8 @@ def main():
         all_names = set().union(*headers.of_headers()) | own_names() | set(KEYWORDS)
         pool = random.Random(1).sample(sorted(all_names), len(all_names))
         groups = [pool[i:i + NAMES_PER_MODEL] for i in range(0, len(pool) - 2, NAMES_PER_MODEL)]
-        shapes = [as_parameters, as_constants, as_sizes, as_operators]
-        jobs += [(named, (4 * i + k, g, s)) for i, g in enumerate(groups) for k, s in enumerate(shapes)]
+        shapes = [as_parameters, as_constants, as_sizes, as_operators, as_fields, as_states, as_trained, as_steps]
+        jobs += [(named, (len(shapes) * i + k, g, s)) for i, g in enumerate(groups) for k, s in enumerate(shapes)]
         jobs += [(own_operators, number) for number in range(len(TEXTS))]
         jobs += [(lambda f: f(), f) for f in (headers_listed, external, file_names)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -377,6 +377,8 @@ def add_features(c):
         x, name = (normal(4, 6) * 3).astype(kind), np.dtype(kind).name
         c.add(f"extract_{name}", "ArrayFeatureExtractor", [x, np.array([1, 3, 0])], version=1, domain=ML)
         c.add(f"binarizer_{name}", "Binarizer", [x], {"threshold": -0.5}, version=1, domain=ML, by="reference")
+        for i, at in enumerate((1e30, -1e30, 5e9, -5e9, 2.0 ** 63, -2.0 ** 63, np.nan)):
+            c.add(f"binarizer_at_{i}_{name}", "Binarizer", [x], {"threshold": at}, version=1, domain=ML, by="reference")
         for norm in "MAX", "L1", "L2":
             c.add(f"normalizer_{norm}_{name}", "Normalizer", [x], {"norm": norm}, version=1, domain=ML)
         c.add(f"scaler_{name}", "Scaler", [x], {"offset": numbers(6), "scale": numbers(6)}, version=1, domain=ML)
