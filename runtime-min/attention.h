@@ -127,9 +127,9 @@ struct FN(attention_head) {
 HELPER void FN(attention_span)(const struct FN(attention_head) *h, const struct attention *p, idx i, idx *lo, idx *hi)
 {
     const idx at = h->offset + i;
-    *hi = p->right >= 0 && at + p->right + 1 < h->keys ? at + p->right + 1 : h->keys;
+    *hi = p->right >= 0 && p->right < h->keys - at - 1 ? at + p->right + 1 : h->keys;
     *hi = *hi < 0 ? 0 : *hi;
-    *lo = p->left >= 0 && at - p->left > 0 ? at - p->left : 0;
+    *lo = p->left >= 0 && p->left < at ? at - p->left : 0;
     *lo = *lo > *hi ? *hi : *lo;
 }
 

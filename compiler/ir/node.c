@@ -110,6 +110,16 @@ Type attr_type(Node *n, const char *attr, int64_t t)
     return NO_TYPE;
 }
 
+/* The type that an operator computes in; NO_TYPE: it is no floating one, which is reported. */
+Type attr_precision(Node *n, const char *attr)
+{
+    int64_t t = attr_int(n, attr);
+    if (t == F32 || t == F64 || t == F16 || t == BF16)
+        return (Type)t;
+    node_error(n, "%s %lld is no floating type", attr, (long long)t);
+    return NO_TYPE;
+}
+
 int axis_of(Node *n, int64_t axis, int rank)
 {
     if (axis < -rank || axis >= rank) {

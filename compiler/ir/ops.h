@@ -101,6 +101,7 @@ bool attr_given(const Node *n, const char *name);
 /* Type number t, from the attribute `name`, if the first output may have it; else reports an error and returns
  * NO_TYPE. */
 Type attr_type(Node *n, const char *name, int64_t t);
+Type attr_precision(Node *n, const char *name);
 /* The attribute `name`, or `axis`, as a non-negative axis; an error unless it is in [-rank, rank). */
 int attr_axis(Node *n, const char *name, int rank);
 int axis_of(Node *n, int64_t axis, int rank);

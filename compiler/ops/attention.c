@@ -9,6 +9,13 @@
 
 /* q is (batch, heads, rows, size) or (batch, rows, heads * size); k and v have either form, independently of q. k
  * already includes the past keys; that input only gives their number. */
+/* One wider than any tensor limits nothing. */
+static Dim window(const Node *n, const char *attr)
+{
+    int64_t size = attr_int(n, attr);
+    return D(size < INT32_MAX ? size : -1);
+}
+
 static void attention_read(Node *n, struct attention_bind *p)
 {
     Shape q = in_shape(n, 0), k = in_shape(n, 1), v = in_shape(n, 2), past = in_shape(n, 5);
@@ -22,8 +29,8 @@ static void attention_read(Node *n, struct attention_bind *p)
     p->v_size = packed_kv ? dim_div(v.dim[2], p->kv_heads) : v.dim[3];
     p->mask_keys = p->keys;
     p->offset = in(n, 5) ? past.dim[2] : D(0);
-    p->left = D(attr_int(n, "left_window_size"));
-    p->right = attr_int(n, "is_causal") ? D(0) : D(attr_int(n, "right_window_size"));
+    p->left = window(n, "left_window_size");
+    p->right = attr_int(n, "is_causal") ? D(0) : window(n, "right_window_size");
     p->scale = attr_given(n, "scale") ? attr_float(n, "scale") : 0;
     p->default_scale = D(!attr_given(n, "scale"));
     p->cap = attr_float(n, "softcap");
@@ -132,10 +139,18 @@ static Value *joined(Node *n, int i, int past)
     return v;
 }
 
+static bool window_fits(Node *n, const char *attr)
+{
+    int64_t size = attr_given(n, attr) ? attr_int(n, attr) : -1;
+    if (size < -1)
+        node_error(n, "%s %lld is neither a number of positions nor -1", attr, (long long)size);
+    return size >= -1;
+}
+
 static bool check_attention(Node *n)
 {
     int rank = in_shape(n, 0).rank;
-    int64_t mode = attr_int(n, "qk_matmul_output_mode"), softmax = attr_int(n, "softmax_precision");
+    int64_t mode = attr_int(n, "qk_matmul_output_mode");
     if ((rank != 3 && rank != 4) || in_shape(n, 1).rank != rank || in_shape(n, 2).rank != rank)
         node_error(n, "Q %s, K %s and V %s must all have 3 or all 4 dimensions", shape_text(in_shape(n, 0)),
                    shape_text(in_shape(n, 1)), shape_text(in_shape(n, 2)));
@@ -147,11 +162,9 @@ static bool check_attention(Node *n)
         node_error(n, "nonpad_kv_seqlen cannot be combined with past_key and past_value");
     else if (mode < 0 || mode > 3)
         node_error(n, "qk_matmul_output_mode is %lld, not 0 to 3", (long long)mode);
-    else if (attr_given(n, "softmax_precision") && softmax != F32 && softmax != F16 && softmax != BF16 &&
-             softmax != F64)
-        node_error(n, "softmax_precision %lld is no floating type", (long long)softmax);
     else
-        return true;
+        return (!attr_given(n, "softmax_precision") || attr_precision(n, "softmax_precision")) &&
+               window_fits(n, "left_window_size") && window_fits(n, "right_window_size");
     return false;
 }
 
@@ -249,7 +262,7 @@ static void flex_attention_expand(Node *n)
 {
     Type t = in_type(n, 0), precision = t == F64 ? F64 : F32;
     if (attr_given(n, "softmax_precision"))
-        precision = attr_type(n, "softmax_precision", attr_int(n, "softmax_precision"));
+        precision = attr_precision(n, "softmax_precision");
     if (!precision)
         return;
     for (int i = 0; i < 3; i++)

@@ -151,6 +151,8 @@ static void range_infer(Node *n)
             return;
         }
     if (type_is_float(in_type(n, 0))) {
+        if (n->op->since_version >= 27 && !attr_precision(n, "stash_type"))
+            return;
         if (count_floats(n, &count))
             set_out(n, 0, in_type(n, 0), shape_list(1, count));
         return;

@@ -266,6 +266,13 @@ static void clip_before_11(Node *n)
                       high ? make_scalar(n, t, attr_float(n, "max")) : NULL));
 }
 
+/* The gate and what it lets through have one shape. */
+static void swiglu_expand(Node *n)
+{
+    if (same_shapes(n))
+        expand_body(n, "s = Swish<alpha=@alpha>(A) Y = Mul(s, B)");
+}
+
 /* 16-bit floats are computed in float and rounded once. */
 static void mean_expand(Node *n)
 {
@@ -392,7 +399,7 @@ static const Op elementwise_ops[] = {
      .compatible = "6 T=F; 1 T=F / alpha:float=0.2 beta:float=0.5 " CONSUMED},
     {"HardSwish", 22, X_Y, "T=FB", "", infer_same, .pointwise = "hard_swish", .compatible = "14 T=F"},
     {"Swish", 24, X_Y, "T=FB", "alpha:float=1.0", infer_same, .pointwise = "swish @alpha"},
-    {"SwiGLU", 28, "A:T B:T -> Y:T", "T=FB", "alpha:float=1.0", .body = "s = Swish<alpha=@alpha>(A) Y = Mul(s, B)"},
+    {"SwiGLU", 28, "A:T B:T -> Y:T", "T=FB", "alpha:float=1.0", .expand = swiglu_expand},
     {"Gelu", 20, X_Y, "T=FB", "approximate:string=none", gelu_infer, gelu_bind, .flags = ELEMENTWISE},
     {"Mish", 22, X_Y, "T=FB", "", infer_same, .pointwise = "mish", .compatible = "18 T=F"},
     {"Softplus", 22, X_Y, "T=FB", "", infer_same, .pointwise = "softplus", .compatible = "1 T=F"},

@@ -42,8 +42,9 @@ static void given_fill_expand(Node *n)
     if (!shape)
         return;
     Tensor *t = tensor_new(F32, 1, (int64_t[]){k > 0 ? k : 0});
-    memcpy((void *)(uintptr_t)t->data, v, (size_t)t->dim[0] * sizeof *v);
-    expand_to(n, make(n, "Reshape", 2, make_cast(n, value_const(n->graph, t), in_type(n, 0)), shape));
+    if (k > 0)
+        memcpy((void *)(uintptr_t)t->data, v, (size_t)k * sizeof *v);
+    expand_to(n, make(n, "Reshape", 2, make_cast(n, value_const(n->graph, t), in(n, 0) ? in_type(n, 0) : F32), shape));
 }
 
 /* ---- parts of images --------------------------------------------------------------------------------------------- */

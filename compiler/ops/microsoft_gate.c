@@ -193,7 +193,8 @@ static void attention_gate_expand(Node *n)
         node_error(n, "beta needs the input b");
         return;
     }
-    if (!require_expands(n, 1, in_shape(n, 0)) || !require_expands(n, 2, in_shape(n, 0)))
+    if (!require_expands(n, 1, in_shape(n, 0)) || !require_expands(n, 2, in_shape(n, 0)) ||
+        !require_shape(n, 3, in_shape(n, 0)))
         return;
     Value *plus = make(n, "Softplus", 1, make(n, "Add", 2, wide(n, 0), in(n, 1)));
     replace_out(n, 0, to_type(n, make(n, "Mul", 2, plus, in(n, 2)), F32, t));

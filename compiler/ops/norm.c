@@ -117,7 +117,8 @@ static void group_norm_infer(Node *n)
         return;
     if (instance)
         return;
-    groups_divide(n, s.dim[1]);
+    if (groups_divide(n, s.dim[1]))
+        attr_precision(n, "stash_type");
 }
 
 static void group_norm_bind(Node *n)
@@ -193,6 +194,7 @@ static void layer_norm_infer(Node *n)
         rows.dim[i] = D(1);
     layer_norm_widen(n, 1, a);
     layer_norm_widen(n, 2, a);
+    attr_precision(n, "stash_type");
     infer_same(n);
     set_out(n, 1, layer_norm_stash(n), rows);
     set_out(n, 2, layer_norm_stash(n), rows);
@@ -210,6 +212,7 @@ static void layer_norm_bind(Node *n)
 static void rms_norm_infer(Node *n)
 {
     layer_norm_widen(n, 1, attr_axis(n, "axis", in_shape(n, 0).rank));
+    attr_precision(n, "stash_type");
     set_out(n, 0, in_type(n, 1), in_shape(n, 0));
 }
 

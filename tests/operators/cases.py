@@ -511,6 +511,7 @@ def add_attention(c):
             ("plain", [q, k, v], {}, 23, 1),
             ("causal", [q, k, v], {"is_causal": 1, "scale": 0.3}, 23, 1),
             ("window", [q, k, v], {"left_window_size": 3, "right_window_size": 1}, 25, 1),
+            ("wide", [q, k, v], {"left_window_size": 2**63 - 1, "right_window_size": 2**63 - 2}, 25, 1),
             ("bool", [q, k, v, allowed], {"softcap": 1.5}, 23, 1),
             ("bias", [q, k, v, bias], {"is_causal": 1}, 23, 1),
             ("packed", flat, heads, 23, 1),

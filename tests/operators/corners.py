@@ -136,6 +136,7 @@ def add_empty(c):
     for k, value in enumerate((i(-(2**63)), i(0x6F6E6E7800000001), np.array([-0.0]), np.array([1.3e228]), np.array([1e228 - 1.3e228j]))):
         c.add(f"fill_{k}", "ConstantOfShape", [i(2, 300)], {"value": numpy_helper.from_array(value)}, version=20,
               by=[np.full((2, 300), value[0])])
+    c.add("fill_given", "GivenTensorFill", [], {"shape": [3], "values": [1.0, -2.0, 3.0]}, version=1, by=[f(1, -2, 3)])
     none = np.zeros((0, 3), F32)
     of_none = {"Sum": 0, "Prod": 1, "L1": 0, "L2": 0, "SumSquare": 0, "LogSum": -INF, "LogSumExp": -INF, "Max": -INF, "Min": INF}
     for name, value in of_none.items():
