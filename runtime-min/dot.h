@@ -21,6 +21,7 @@
 #if DOT > 2
 typedef vec dot_reals;
 typedef int32_t dot_sums RT_ATTRIBUTE((vector_size(4 * DOT)));
+typedef uint32_t dot_wraps RT_ATTRIBUTE((vector_size(4 * DOT)));
 typedef int16_t dot_pairs RT_ATTRIBUTE((vector_size(4 * DOT)));
 typedef uint8_t dot_bytes RT_ATTRIBUTE((vector_size(DOT)));
 #elif DOT == 2
@@ -130,28 +131,35 @@ RT_INLINE dot_pairs dot_less(dot_pairs a, dot_pairs b)
 #endif
 }
 
-/* c + a.first * b.first + a.second * b.second */
+/* a + b, modulo 2^32. */
+#if DOT > 2
+RT_INLINE dot_sums dot_plus(dot_sums a, dot_sums b) { return (dot_sums)((dot_wraps)a + (dot_wraps)b); }
+#elif DOT == 1
+RT_INLINE dot_sums dot_plus(dot_sums a, dot_sums b) { return (dot_sums)((u32)a + (u32)b); }
+#endif
+
+/* c + a.first * b.first + a.second * b.second, modulo 2^32 */
 RT_INLINE dot_sums dot_add(dot_sums c, dot_pairs a, dot_pairs b)
 {
 #if DOT == 16 && defined __AVX512VNNI__
     return (dot_sums)_mm512_dpwssd_epi32((__m512i)c, (__m512i)a, (__m512i)b);
 #elif DOT == 16
-    return c + (dot_sums)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+    return dot_plus(c, (dot_sums)_mm512_madd_epi16((__m512i)a, (__m512i)b));
 #elif DOT == 8 && defined __AVX512VNNI__ && defined __AVX512VL__
     return (dot_sums)_mm256_dpwssd_epi32((__m256i)c, (__m256i)a, (__m256i)b);
 #elif DOT == 8 && defined __AVXVNNI__
     return (dot_sums)_mm256_dpwssd_avx_epi32((__m256i)c, (__m256i)a, (__m256i)b);
 #elif DOT == 8
-    return c + (dot_sums)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+    return dot_plus(c, (dot_sums)_mm256_madd_epi16((__m256i)a, (__m256i)b));
 #elif DOT == 4 && defined __SSE2__
-    return c + (dot_sums)_mm_madd_epi16((__m128i)a, (__m128i)b);
+    return dot_plus(c, (dot_sums)_mm_madd_epi16((__m128i)a, (__m128i)b));
 #elif DOT == 4
-    return c + (dot_sums)vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t)a), vget_low_s16((int16x8_t)b)),
-                                    vmull_high_s16((int16x8_t)a, (int16x8_t)b));
+    return dot_plus(c, (dot_sums)vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t)a), vget_low_s16((int16x8_t)b)),
+                                            vmull_high_s16((int16x8_t)a, (int16x8_t)b)));
 #elif DOT == 2
     return (dot_sums){__smlad(a.a, b.a, c.a), __smlad(a.b, b.b, c.b)};
 #else
-    return c + a.a * b.a + a.b * b.b;
+    return dot_plus(c, a.a * b.a + a.b * b.b);
 #endif
 }
 

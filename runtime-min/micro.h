@@ -60,6 +60,9 @@ RT_INLINE i32 micro_high(i32 a, i32 b)
 }
 #endif
 
+/* a + b, modulo 2^32. */
+RT_INLINE i32 micro_plus(i32 a, i32 b) { return (i32)((u32)a + (u32)b); }
+
 RT_INLINE const i32 *micro_words(const void *p) { return (const i32 *)p; }
 RT_INLINE i32 micro_word(const void *p)
 {

@@ -194,6 +194,22 @@ HELPER void FN(reduce_fold)(const T *x, idx at, idx width, const idx *axis, cons
 #endif
 }
 
+#if !RT_IS_FLOAT(T)
+/* The root of the sum of squares of an output whose first element is at `at`; exact: the sum modulo 2^64. */
+HELPER A FN(reduce_norm)(const T *x, idx at, const idx *axis, const idx *step, R exact)
+{
+    f64 sum = 0;
+    for (idx a = 0; a < axis[0]; a++)
+        for (idx b = 0; b < axis[1]; b++)
+            for (idx c = 0; c < axis[2]; c++)
+                for (idx d = 0; d < axis[3]; d++) {
+                    const f64 v = (f64)LD(x, at + a * step[0] + b * step[1] + c * step[2] + d * step[3]);
+                    sum += v * v;
+                }
+    return RT_CAT3(to_, A, f64)(math_sqrt_f64(sum < 0x1p62 ? (f64)exact : sum));
+}
+#endif
+
 /* The same, with the results stored from y[to] on. */
 HELPER void FN(reduce_tile)(const T *x, T *y, idx at, idx to, idx width, const idx *axis, const idx *step, int how)
 {
@@ -225,7 +241,7 @@ HELPER void FN(reduce_tile)(const T *x, T *y, idx at, idx to, idx width, const i
         if (how == REDUCE_MEAN)
             r = count ? r / count : 0;
         else if (how == REDUCE_L2)
-            r = (R)math_sqrt_f64((f64)r);
+            r = (R)FN(reduce_norm)(x, at + j, axis, step, r);
 #endif
         ST(y, to + j, (A)r);
     }

@@ -5,6 +5,8 @@ Other tests of corner cases: the random models (tests/fuzz) have negative axes a
 padding counted, dilation with output padding, every Resize, broadcast in every position, Slice with INT_MIN, Gather from
 behind, Scatter with duplicates, recurrent layers with every optional input; cases.py has Einsum."""
 
+import math
+
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
@@ -21,7 +23,7 @@ def i(*v):
 
 
 def add_corners(c):
-    for add in (add_ties, add_nan, add_integers, add_zeros, add_empty, add_axes, add_duplicates, add_padding, add_slices, add_lengths):
+    for add in (add_ties, add_nan, add_integers, add_zeros, add_empty, add_norms, add_axes, add_duplicates, add_padding, add_slices, add_lengths):
         add(c)
 
 
@@ -181,6 +183,17 @@ def add_empty(c):
     c.add("scalar_size", "Size", [scalar], version=13, by=[np.array(1, I64)])
     c.add("scalar_gather", "Gather", [f(1, 2, 3), np.array(-1, I64)], version=13, by=[np.array(3, F32)])
     c.add("scalar_non_zero", "NonZero", [scalar], version=13, by=[np.zeros((0, 1), I64)])
+
+
+def add_norms(c):
+    """Norms of integers whose sums of squares have more than 64 bits: the type's largest number where they exceed it."""
+    for t in "int32", "int64", "uint32", "uint64":
+        top, low = int(np.iinfo(t).max), int(np.iinfo(t).min)
+        for k, row in enumerate(([top] * 3, [low or 1, low, 3], [2**31 - 1] * 5, [3, 4, 12], [2**16, 1, 0])):
+            x = np.array([row, row[::-1]], t)
+            norm = np.array(min(math.isqrt(sum(v * v for v in row)), top), t)
+            for name, rows, axis in ("", x, 1), ("_first", x.T.copy(), 0):
+                c.add(f"norm_{t}_{k}{name}", "ReduceL2", [rows, i(axis)], {"keepdims": 0}, version=18, consts=(1,), by=[np.array([norm, norm])])
 
 
 def add_axes(c):

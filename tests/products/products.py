@@ -68,6 +68,11 @@ def convolved(x, w, group=1, stride=1, pad=0):
     return y.reshape(len(x), -1, *y.shape[3:])
 
 
+def wrapped(sums):
+    """Integers modulo 2^32, as int32 has them."""
+    return (sums + 2**31) % 2**32 - 2**31
+
+
 def requantised(sums, shift, zero, kind):
     """sums / 2^shift, to the nearest, ties to even."""
     info = np.iinfo(kind)
@@ -105,8 +110,8 @@ def float_transpose(m, i, *, cin=3, cout=18, size=(3, 4)):
     m.result(m.node("ConvTranspose", [m.give(x), m.hold(w)], strides=[stride] * 2), y.astype(F32))
 
 
-def byte_conv(m, i, *, n=1, group=1, cin=3, cout=18, size=(4, 5)):
-    """QLinearConv of all four pairs of types, with zero points of every kind; plain sums (ConvInteger)."""
+def byte_conv(m, i, *, n=1, group=1, cin=3, cout=18, size=(4, 5), biases=None):
+    """QLinearConv of all four pairs of types, with zero points of every kind; plain sums (ConvInteger). biases: some of these."""
     kernel, stride, pad = SHAPES[i % len(SHAPES)]
     size = [max(s, kernel) for s in size]
     tx, tw = ((U8, I8), (I8, I8), (U8, U8), (U8, I8))[i % 4]
@@ -118,12 +123,12 @@ def byte_conv(m, i, *, n=1, group=1, cin=3, cout=18, size=(4, 5)):
     if i % 5 == 4:
         m.result(m.node("ConvInteger", [m.give(x), m.hold(w), m.hold(zx, tx), m.hold(zw, tw)], **same), sums.astype(I32))
         return
-    b = m.rng.integers(-9999, 9999, group * cout).astype(I32)
+    b = m.rng.choice(biases or range(-9999, 9999), group * cout).astype(I32)
     shift, zy = 6 + int(np.log2(cin * kernel * kernel)), int(m.rng.integers(0, 99))
     scales = [m.hold(2.0**-shift, F32), m.hold(1, F32)]
     at = m.node("QLinearConv", [m.give(x), scales[0], m.hold(zx, tx), m.hold(w), scales[1], m.hold(zw, tw), scales[1],
                                 m.hold(zy, tx), m.hold(b)], **same)
-    m.result(at, requantised(sums + b[:, None, None], shift, zy, tx))
+    m.result(at, requantised(wrapped(sums + b[:, None, None]), shift, zy, tx))
 
 
 def few(i):
@@ -176,6 +181,24 @@ def byte_product(m, i, fixed, *, rows=3, depth=7, columns=18):
     at = m.node("QLinearMatMul", [m.give(a), m.hold(2.0**-shift, F32), m.hold(za, ta), right, m.hold(1, F32), m.hold(zb, tb),
                                   m.hold(1, F32), m.hold(zy, ta)])
     m.result(at, requantised(sums, shift, zy, ta))
+
+
+def long_product(m, ta, tb):
+    """A MatMulInteger whose sums have more than 32 bits."""
+    a, b = (np.full(shape, 255 if t == U8 else -128, t) for t, shape in ((ta, (2, 140000)), (tb, (140000, 3))))
+    m.result(m.node("MatMulInteger", [m.give(a), m.hold(b)]), wrapped(a.astype(np.int64) @ b.astype(np.int64)).astype(I32))
+
+
+def wraps():
+    """Sums of more than 32 bits, with weights of every kind of kernel."""
+    m = Model(11)
+    for i in range(24):
+        for more in {"cout": 5 + i % 4}, {"group": i + 5, "cin": 1, "cout": 1, "size": (3, 9)}, {"group": 3, "cin": few(i)[0], "cout": few(i)[1]}:
+            byte_conv(m, i, biases=[-2**31, 2**31 - 1], **more)
+    for ta in U8, I8:
+        for tb in U8, I8:
+            long_product(m, ta, tb)
+    return m
 
 
 def linear_layer(m, i):
@@ -258,5 +281,5 @@ def attention():
 
 def models():
     return {"convs": convolutions(float_conv), "transposes": convolutions(float_transpose), "qconvs": convolutions(byte_conv),
-            "products": products(float_product), "qproducts": products(byte_product), "linear_layers": linear_layers(),
+            "products": products(float_product), "qproducts": products(byte_product), "linear_layers": linear_layers(), "wraps": wraps(),
             "recurrent": recurrent(), "attention": attention()}

@@ -17,6 +17,7 @@ from cache import generated
 
 BUILD = pathlib.Path(os.environ["B"]).resolve()
 HOME = BUILD / "products"
+TRAPPED = ["wraps", "qconvs", "linear_layers"]
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "machines"))
 from runner import Sum  # noqa: E402
 
@@ -53,10 +54,20 @@ def calls(total):
             total.add(not found, bool(found))
 
 
+def undefined(total, models):
+    """The integers of every target on this machine, where undefined behaviour is a trap; the kernels for small processors have C for all."""
+    level = "'--level=-O0 -DTILE_SMALL=0 -fsanitize=undefined -fsanitize-undefined-trap-on-error'"
+    some = [m for m in TRAPPED if m in (models or TRAPPED)]
+    for machine, target in (("one-element", "generic"), ("x86-64", "generic"), ("x86-64", "cortex-m4"), ("x86-64", "cortex-m55")):
+        if some:
+            total.run(machine, HOME, some, f"{machine}-trap-{target}", ["--target", target], [level])
+
+
 def main(models, machines):
     write_all()
     total = Sum("products")
     total.each(machines, "products", HOME, models, own=True, program=["'--level=-O0 -DTILE_SMALL=0'"])
+    undefined(total, models)
     calls(total)
     total.end()
 
