@@ -60,8 +60,16 @@ RT_INLINE i32 micro_high(i32 a, i32 b)
 }
 #endif
 
-/* a + b, modulo 2^32. */
-RT_INLINE i32 micro_plus(i32 a, i32 b) { return (i32)((u32)a + (u32)b); }
+/* c + a * b, modulo 2^32. From the sums in C gcc 12 makes multiplications and additions, and spills them. */
+RT_INLINE i32 micro_mac(i32 c, i32 a, i32 b)
+{
+#if defined __GNUC__ && defined __thumb2__
+    __asm__("mla %0, %1, %2, %0" : "+r"(c) : "r"(a), "r"(b));
+    return c;
+#else
+    return (i32)((u32)c + (u32)a * (u32)b);
+#endif
+}
 
 RT_INLINE const i32 *micro_words(const void *p) { return (const i32 *)p; }
 RT_INLINE i32 micro_word(const void *p)

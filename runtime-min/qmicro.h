@@ -121,15 +121,15 @@ HELPER void FN(qmicro_tile)(const T *const *x, const int R, const i8 *w, T *y, c
 #define QMICRO_STEP(i)                                                                                                 \
     {                                                                                                                  \
         const i32 v = k[i], u = k[unit + i];                                                                           \
-        c00 = micro_plus(c00, x0[i] * v);                                                                              \
-        c01 = micro_plus(c01, x0[i] * u);                                                                              \
+        c00 = micro_mac(c00, x0[i], v);                                                                              \
+        c01 = micro_mac(c01, x0[i], u);                                                                              \
         if (R > 1) {                                                                                                   \
-            c10 = micro_plus(c10, x1[i] * v);                                                                          \
-            c11 = micro_plus(c11, x1[i] * u);                                                                          \
+            c10 = micro_mac(c10, x1[i], v);                                                                          \
+            c11 = micro_mac(c11, x1[i], u);                                                                          \
         }                                                                                                              \
         if (R > 2) {                                                                                                   \
-            c20 = micro_plus(c20, x2[i] * v);                                                                          \
-            c21 = micro_plus(c21, x2[i] * u);                                                                          \
+            c20 = micro_mac(c20, x2[i], v);                                                                          \
+            c21 = micro_mac(c21, x2[i], u);                                                                          \
         }                                                                                                              \
     }
                 QMICRO_STEP(0) QMICRO_STEP(1) QMICRO_STEP(2) QMICRO_STEP(3)
@@ -163,10 +163,10 @@ SHARED MICRO_IN_ORDER void FN(qmicro_tile_1_4)(const T *const *x, const i8 *w, T
         i32 c0 = (i32)rt_get32(w), c1 = (i32)rt_get32(w + 4), c2 = (i32)rt_get32(w + 8), c3 = (i32)rt_get32(w + 12);
         for (const i8 *k = w + QMICRO_HEAD, *const end = w + t->panel; k != end; k += 16, a += 4) {
 #define QMICRO_STEP(i)                                                                                                 \
-    c0 = micro_plus(c0, a[i] * k[i]);                                                                                  \
-    c1 = micro_plus(c1, a[i] * k[4 + (i)]);                                                                            \
-    c2 = micro_plus(c2, a[i] * k[8 + (i)]);                                                                            \
-    c3 = micro_plus(c3, a[i] * k[12 + (i)]);
+    c0 = micro_mac(c0, a[i], k[i]);                                                                                  \
+    c1 = micro_mac(c1, a[i], k[4 + (i)]);                                                                            \
+    c2 = micro_mac(c2, a[i], k[8 + (i)]);                                                                            \
+    c3 = micro_mac(c3, a[i], k[12 + (i)]);
             QMICRO_STEP(0)
             QMICRO_STEP(1)
             QMICRO_STEP(2)

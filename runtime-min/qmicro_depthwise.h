@@ -87,10 +87,10 @@ SHARED MICRO_IN_ORDER void FN(qmicro_depthwise_line)(const T *x, const T *at, co
                 c2 = __smlad(RT_CAT(micro_even_, T)(high), micro_even_i8(w1), c2);
                 c3 = __smlad(RT_CAT(micro_odd_, T)(high), micro_odd_i8(w1), c3);
 #else
-                c0 = micro_plus(c0, p[0] * k[0] + p[right] * k[2]);
-                c1 = micro_plus(c1, p[1] * k[1] + p[right + 1] * k[3]);
-                c2 = micro_plus(c2, p[2] * k[4] + p[right + 2] * k[6]);
-                c3 = micro_plus(c3, p[3] * k[5] + p[right + 3] * k[7]);
+                c0 = micro_mac(micro_mac(c0, p[0], k[0]), p[right], k[2]);
+                c1 = micro_mac(micro_mac(c1, p[1], k[1]), p[right + 1], k[3]);
+                c2 = micro_mac(micro_mac(c2, p[2], k[4]), p[right + 2], k[6]);
+                c3 = micro_mac(micro_mac(c3, p[3], k[5]), p[right + 3], k[7]);
 #endif
             }
             if (n) {
@@ -103,10 +103,10 @@ SHARED MICRO_IN_ORDER void FN(qmicro_depthwise_line)(const T *x, const T *at, co
                 c2 = __smlatt(even, w0, c2);
                 c3 = __smlatt(odd, w1, c3);
 #else
-                c0 = micro_plus(c0, p[0] * k[0]);
-                c1 = micro_plus(c1, p[1] * k[1]);
-                c2 = micro_plus(c2, p[2] * k[2]);
-                c3 = micro_plus(c3, p[3] * k[3]);
+                c0 = micro_mac(c0, p[0], k[0]);
+                c1 = micro_mac(c1, p[1], k[1]);
+                c2 = micro_mac(c2, p[2], k[2]);
+                c3 = micro_mac(c3, p[3], k[3]);
 #endif
                 k += 4;
             }
@@ -169,7 +169,7 @@ SHARED void FN(qmicro_depthwise_wide)(const T *x, const T *at, const i8 *w, T *y
             i32 sum = (i32)rt_get32(w + 4 * c);
             for (idx lines = t->lines; lines > 0; lines--) {
                 for (idx n = 0; n < t->across; n++, k += wide)
-                    sum = micro_plus(sum, x[line + i * t->step + n * t->right + c] * *k);
+                    sum = micro_mac(sum, x[line + i * t->step + n * t->right + c], *k);
                 line += t->down;
                 line -= line >= t->ring ? t->ring : 0;
             }
