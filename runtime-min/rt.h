@@ -46,7 +46,7 @@ typedef struct onnxcc_string {
 #endif
 typedef onnxcc_string str;
 
-/* Attributes of the emitted arrays; define these to place weights or the arena elsewhere. */
+/* Attributes of the emitted arrays of all models; PREFIX_WEIGHTS_SECTION and PREFIX_ARENA_SECTION place those of one. */
 #ifndef RT_CONST
 #define RT_CONST RT_ATTRIBUTE((aligned(16)))
 #endif
@@ -56,6 +56,25 @@ typedef onnxcc_string str;
 typedef struct {
     unsigned char a[64];
 } RT_ATTRIBUTE((aligned(64))) rt_align;
+
+/* Memory for an arena in a named section. For variables with such an attribute compilers write zeros into the program's
+ * file; the assembler reserves the memory alone. */
+#if defined __GNUC__ && defined __ELF__ && !defined __TINYC__
+#define RT_DIGITS(n) #n
+#define RT_RESERVE(block, n, section)                                                                                  \
+    extern struct {                                                                                                    \
+        unsigned char bytes[n];                                                                                        \
+    } block __asm__(#block) RT_ATTRIBUTE((visibility("hidden")));                                                      \
+    __asm__(".pushsection " section ",\"aw\",%nobits\n"                                                               \
+            ".balign 64\n.global " #block "\n.hidden " #block "\n" #block ":\n.space " RT_DIGITS(n) "\n"               \
+            ".popsection\n")
+#else
+#define RT_RESERVE(block, n, section)                                                                                  \
+    static union {                                                                                                     \
+        unsigned char bytes[n];                                                                                        \
+        rt_align align;                                                                                                \
+    } block __attribute__((section(section)))
+#endif
 
 /* The arena is not NULL, and so no pointer into it: the C compiler can remove code for absent arguments of kernels. */
 #define RT_ARENA_GIVEN RT_ATTRIBUTE((nonnull(1)))

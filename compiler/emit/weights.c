@@ -25,6 +25,7 @@ typedef struct Store {
     VEC(const char *) long_texts; /* names of arrays for strings that are too long for literals, in order */
     Map seen;                     /* content -> the first value with it */
     Map defaults;                 /* inputs -> the constant of their default */
+    const char *attributes;       /* of the arrays */
 } Store;
 PART(Store, store)
 
@@ -136,8 +137,8 @@ static void put_text_array(Text *t, const Value *v, const char *id)
         width = 1;
     const bool one_line = n <= SHORT;
     Text all = {0};
-    text_put(one_line ? &all : t, "static const %s %s[%lld] RT_CONST = {%s", type_tag(type), id, (long long)(n ? n : 1),
-             one_line ? n ? "" : "0" : "\n");
+    text_put(one_line ? &all : t, "static const %s %s[%lld] %s = {%s", type_tag(type), id, (long long)(n ? n : 1),
+             store()->attributes, one_line ? n ? "" : "0" : "\n");
     Wrapped w = {.to = t, .first = "", .between = "", .indent = 4};
     Text number = {0};
     for (int64_t i = 0; i < n; i++) {
@@ -263,7 +264,7 @@ static Value *same_constant(Value *v)
 
 static const char in_assembler[] = "extern const unsigned char %s_weights[] __attribute__((visibility(\"hidden\")));\n"
                                    "#ifndef %s_WEIGHTS_SECTION\n#define %s_WEIGHTS_SECTION \".rodata\"\n#endif\n"
-                                   "__asm__(\".pushsection \" %s_WEIGHTS_SECTION \"\\n\"\n"
+                                   "__asm__(\".pushsection \" %s_WEIGHTS_SECTION \",\\\"a\\\",%%progbits\\n\"\n"
                                    "        \".global %s_weights\\n.hidden %s_weights\\n.balign 64\\n%s_weights:\\n\"\n"
                                    "        \".incbin \\\"\" %s_WEIGHTS_FILE \"\\\"\\n.byte 0\\n.popsection\\n\");\n";
 
@@ -293,6 +294,19 @@ static const char little_endian[] =
     "#error \"the weights file is little-endian: for this machine use onnxcc --weights=inline\"\n"
     "#endif\n";
 
+static const char in_section[] = "#ifdef %s_WEIGHTS_SECTION\n"
+                                 "#define %s_CONST RT_CONST __attribute__((section(%s_WEIGHTS_SECTION)))\n"
+                                 "#else\n#define %s_CONST RT_CONST\n#endif\n";
+
+/* Are there arrays of numbers in the C file? */
+static bool has_arrays(void)
+{
+    for (int i = 0; i < store()->list.n; i++)
+        if (store()->list.at[i].id && !store()->list.at[i].in_file && store()->list.at[i].v->type != STR)
+            return true;
+    return false;
+}
+
 static void put_assembler(Text *t, const char *p, const char *u)
 {
     const char *slash = strrchr(opt()->output, '/'), *w = text_format("%s.weights", slash ? slash + 1 : opt()->output);
@@ -311,6 +325,9 @@ static const char *loader(const char *p) { return text_format(opt()->training ? 
 void put_weights(Text *t, const char *p)
 {
     const char *u = c_upper(p);
+    store()->attributes = text_format("%s_CONST", u);
+    if (has_arrays())
+        text_put(t, in_section, u, u, u, u);
     if (constants()->in_file)
         text_put(t, "%s", little_endian);
     if (constants()->loaded)
@@ -416,7 +433,7 @@ void declare_constants(Text *t, const char *prefix)
             const long long n = (long long)printed_count(c);
             text_put(t, behind ? "" : "/* The weights, which are defined at the end of this file. */\n");
             text_put(t, "static const %s %s[%lld]%s;\n", c->v->type == STR ? type : type_tag(c->printed), c->id,
-                     n ? n : 1, c->v->type == STR ? "" : " RT_CONST");
+                     n ? n : 1, c->v->type == STR ? "" : text_format(" %s", store()->attributes));
             behind = true;
         } else if (c->id)
             put_array(t, c, NULL);

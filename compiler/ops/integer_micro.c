@@ -127,6 +127,28 @@ static void bind_depthwise(Node *n, const Integer *c, const struct qconv_bind *p
     bind_scratch(n, dim_mul(dim_mul(reach, pixels), D(round_up(c->cout, wide))));
 }
 
+/* Is every window one pixel wide, and inside the image? */
+static bool reads_in_place(const struct qconv_bind *p)
+{
+    bool inside = dim_is(p->kernel[2], 1);
+    for (int k = 1; k < 3; k++) {
+        Dim last = dim_add(dim_mul(dim_sub(p->out[k], D(1)), p->stride[k]),
+                           dim_mul(dim_sub(p->kernel[k], D(1)), p->dilation[k]));
+        inside = inside && dim_is(p->pad[k], 0) && dim_is_const(last) && dim_is_const(p->in[k]) &&
+                 dim_value(last) < dim_value(p->in[k]);
+    }
+    return inside;
+}
+
+/* Bytes of scratch of qmicro: the inputs of a tile's pixels in 16 bits, and of one in 8 unless they are read from x. */
+static int64_t gathered(const Integer *c, const struct qconv_bind *p, int64_t inputs)
+{
+    Dim pixels = dim_mul(p->out[1], p->out[2]);
+    bool few = dim_is_const(pixels) && dim_value(pixels) < QMICRO_ROWS;
+    int64_t run = c->cin * dim_value(p->kernel[2]);
+    return 2 * (few ? 1 : QMICRO_ROWS) * inputs + (run % 4 ? inputs : reads_in_place(p) ? 0 : run);
+}
+
 void micro_bind(Node *n, const Integer *c, const struct qconv_bind *p)
 {
     int64_t unit = attr_int(n, "unit"), inputs = round_up(c->cin * c->stretches * c->width, unit);
@@ -140,7 +162,7 @@ void micro_bind(Node *n, const Integer *c, const struct qconv_bind *p)
               .stride = PLANE(p->stride), .dilation = p->dilation[1], .pad = PLANE(p->pad), .x_pitch = p->x_pitch,
               .y_pitch = p->y_pitch, .unit = D(unit), .x_zero = D(number(x_zero)), .y_zero = D(number(y_zero)),
               .lo = p->lo, .hi = p->hi);
-    bind_scratch(n, D((2 * QMICRO_ROWS + 1) * inputs));
+    bind_scratch(n, D(gathered(c, p, inputs)));
 }
 
 static const Op micro_ops[] = {
