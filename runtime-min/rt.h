@@ -251,7 +251,7 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 /* ---- declaration of kernels --------------------------------------------------------------------------------------
  * KERNEL void FN(softmax)(const T *restrict x, T *restrict y, struct softmax p) { ... }
  * By default they are inlined, so that the C compiler propagates the literal parameters. For small flash: with
- * ONNXCC_LIBRARY they are in libonnxcc-rt.a, with ONNXCC_SMALL the file has one copy of each. ONNXCC_HOST: as in the
+ * ONNXCC_LIBRARY they are in libonnxcc-rt.a. ONNXCC_HOST: as in the
  * library, and registered for the compiler. */
 #define RT_FN(name) RT_CAT3(name, , T)      /* softmax_f32 */
 #define RT_FN2(name) RT_CAT4(name, , T, U)  /* cast_f32_i8 */
@@ -278,12 +278,10 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #define KERNEL extern
 #elif defined ONNXCC_LIBRARY
 #define KERNEL static inline RT_ATTRIBUTE((unused))
-#elif defined ONNXCC_SMALL
-#define KERNEL static RT_ATTRIBUTE((noinline, unused))
 #else
 #define KERNEL RT_INLINE
 #endif
-#if defined ONNXCC_RT_C || defined ONNXCC_SMALL /* many instances, none performance-critical: the compiler decides */
+#ifdef ONNXCC_RT_C /* many instances, none performance-critical: the compiler decides */
 #define HELPER static inline RT_ATTRIBUTE((unused))
 #else
 #define HELPER RT_INLINE /* a function that only kernels call */

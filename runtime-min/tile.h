@@ -38,7 +38,7 @@
 /* Small code has few shapes: 1 or TILE_VECTORS vectors and 1 or TILE_ROWS(TILE_VECTORS) rows. Tests ask for the others at
  * -O0, too. */
 #ifdef TILE_SMALL
-#elif defined ONNXCC_LIBRARY || defined ONNXCC_SMALL || defined ONNXCC_RT_C || !defined __OPTIMIZE__
+#elif defined ONNXCC_LIBRARY || defined ONNXCC_RT_C || defined __OPTIMIZE_SIZE__ || !defined __OPTIMIZE__
 #define TILE_SMALL 1
 #else
 #define TILE_SMALL 0

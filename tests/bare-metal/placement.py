@@ -152,7 +152,7 @@ def main():
     want = run(host)
     for script, text in scripts().items():
         for where in "inline", "incbin":
-            for flags in ["-O2"], ["-Os", "-DONNXCC_SMALL"], ["-O2", "-flto"]:
+            for flags in ["-O2"], ["-Os"], ["-O2", "-flto"]:
                 got = program(script, text, where, flags)
                 check(got == want and want, f"{script}, {where}, {flags}: {got}, here {want}")
     print(f"placement: {counts[True]} passed, {counts[False]} failed")

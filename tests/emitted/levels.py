@@ -22,7 +22,7 @@ from stack import M4, deepest
 BUILD = pathlib.Path(os.environ["B"])
 WORK = BUILD / "levels"
 MACHINES = {"generic": "gcc", "cortex-m4": M4}
-DEBUGGED, LEVELS = ("-O0", "-Og"), ("-O0", "-Og", "-O1", "-O2", "-O3", "-Os", "-Oz", "-Os -DONNXCC_SMALL")
+DEBUGGED, LEVELS = ("-O0", "-Og"), ("-O0", "-Og", "-O1", "-O2", "-O3", "-Os", "-Oz")
 LEAST = {"network": (20480, 2048), "operator": (28672, 4096)}    # bytes of text and stack of the kernels in builds for a debugger
 NETWORKS = ["light_squeezenet"]
 

@@ -29,7 +29,7 @@ RUNTIME = pathlib.Path(__file__).resolve().parents[2] / "runtime-min"
 INCLUDE = f"-I{BUILD / 'include'}"
 STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Werror".split()
 COMPILERS = ["gcc", "clang-14"]
-MODES = {"default": [], "small": ["-DONNXCC_SMALL"], "library": ["-DONNXCC_LIBRARY"]}
+MODES = {"default": [], "library": ["-DONNXCC_LIBRARY"]}
 CROSS = {
     "Cortex-M4": "arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16",
     "Cortex-M0": "arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb",
@@ -83,7 +83,7 @@ def compiles(name, c, single):
                      "-fsyntax-only", c.with_suffix(".h"))
     for target, cc in CROSS.items():
         cc, *flags = cc.split()
-        makes(f"{name}: {target}", c.with_suffix(f".{target.replace(' ', '-')}.o"), cc, *flags, *STRICT, "-DONNXCC_SMALL", "-Os",
+        makes(f"{name}: {target}", c.with_suffix(f".{target.replace(' ', '-')}.o"), cc, *flags, *STRICT, "-Os",
               INCLUDE, "-c", c)
 
 
@@ -208,7 +208,7 @@ def same_numbers(name, c, single):
     header = c.with_suffix(".h").read_text()
     library = BUILD / "libonnxcc-rt.a"
     ways = {"gcc -O2": (c, "gcc", ["-O2"]), "gcc -O0": (c, "gcc", ["-O0"]), "clang": (c, "clang-14", ["-O2", "-ffp-contract=off"]),
-            "small": (c, "gcc", ["-Os", "-DONNXCC_SMALL"]), "single": (single, "gcc", ["-O2"])}
+            "small": (c, "gcc", ["-Os"]), "single": (single, "gcc", ["-O2"])}
     first = None
     for way, (file, cc, flags) in ways.items():
         so = shared(name, file, cc, flags)
@@ -229,7 +229,7 @@ def same_numbers(name, c, single):
 def stack(name, c):
     """The stack of the deepest call, as measured by the C compiler, is at most the header's."""
     worst = 0
-    for mode, level in (("default", "-O0"), ("default", "-Og"), ("default", "-O2"), ("default", "-O3"), ("small", "-Os")):
+    for mode, level in (("default", "-O0"), ("default", "-Og"), ("default", "-O2"), ("default", "-O3"), ("default", "-Os")):
         o = c.with_suffix(f".stack{level}.o")
         makes(f"{name}: -fcallgraph-info", o, "gcc", "-std=c99", level, *MODES[mode], "-fcallgraph-info=su", INCLUDE, "-c", c,
               env=dict(os.environ, CCACHE_DISABLE="1"))   # ccache would not restore the second file

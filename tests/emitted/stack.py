@@ -21,7 +21,7 @@ TOOLS = {
     "x86-64-v4": ("gcc", ["-Og", "-O3"], 1536),
     "aarch64": ("aarch64-linux-gnu-gcc", ["-O2", "-O3"], 1664),
     "riscv64": ("riscv64-linux-gnu-gcc", ["-O2", "-O3"], 1664),
-    "cortex": ("arm-none-eabi-gcc", ["-Og", "-O2", "-Os -DONNXCC_SMALL"], 1024),
+    "cortex": ("arm-none-eabi-gcc", ["-Og", "-O2", "-Os"], 1024),
 }
 
 

@@ -36,7 +36,7 @@ test-misfits: setup $(B)/onnxcc
 # emit/emit_sizes, memory/share.
 TESTS += programs
 PROGRAMS ?= 300
-PROGRAMS_SANITIZED = clang-14 -O0 -w -DONNXCC_SMALL -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
+PROGRAMS_SANITIZED = clang-14 -O0 -w -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
 RUN_PROGRAMS = $(PYTHON) tests/fuzz/programs_run.py $(B) $(PROGRAMS) $(SEED) $(if $(KEEP),--keep $(KEEP))
 test-programs: setup $(B)/onnxcc $(B)/include/onnxcc
 	@$(RUN_PROGRAMS) --cc '$(PROGRAMS_SANITIZED)'

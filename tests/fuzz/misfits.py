@@ -31,7 +31,7 @@ from plain import session_of
 MODELS, MIXES, CALLS = 1, 4, 4  # of each kind; of each model; of each mix
 LARGEST = 8
 AS_C = 4  # one of so many models
-CC = "clang-14 -O0 -w -DONNXCC_SMALL -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all".split()
+CC = "clang-14 -O0 -w -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all".split()
 PACKED = TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1, TensorProto.UINT2, TensorProto.INT2
 DRAWN = "Random", "Multinomial", "Bernoulli", "Dropout"
 NEWEST_OF_RUNTIME = 24

@@ -169,7 +169,7 @@ def wrong(name, model, build):
         return None if p.returncode == 1 else p.stderr
     with open(path["m.h"]) as h, open(path["main.c"], "w") as c:
         c.write(program(h.read(), model, sizes))
-    arguments = ["-w", "-O0", "-DONNXCC_SMALL", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", path["main.c"], "-lm"]
+    arguments = ["-w", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", path["main.c"], "-lm"]
     main = pathlib.Path(path["main"])
     with kept(main, ["clang-14"], arguments, [path[name] for name in ("m.c", "m.h", "main.c")]) as before:
         if not before and (said := failure(["clang-14", *arguments, "-o", main])):

@@ -5,3 +5,10 @@ TESTS += instructions
 test-instructions: setup all $(B)/suite/run
 	@ONNXCC_CACHE=$(CACHE) B=$(B) $(PYTHON) tests/instructions/instructions.py $(P)
 .PHONY: test-instructions
+
+# Bytes of arena and code of the same networks.
+# Parts: ops/integer_micro, memory/plan, emit.
+TESTS += footprint
+test-footprint: setup all
+	@ONNXCC_CACHE=$(CACHE) B=$(B) $(PYTHON) tests/instructions/footprint.py
+.PHONY: test-footprint

@@ -18,7 +18,7 @@ BUILD = pathlib.Path(os.environ["B"]).resolve()
 WORK = BUILD / "states"
 MODELS = pathlib.Path(os.environ["ONNXCC_CACHE"]) / "models"
 STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Werror".split()
-SANITIZE = "-O1 -DONNXCC_SMALL -fsanitize=address,undefined -fno-sanitize-recover=all".split()
+SANITIZE = "-O1 -fsanitize=address,undefined -fno-sanitize-recover=all".split()
 
 # Commands: z: reset, s: keeps a copy of the state, l: takes it back, r: a run, whose inputs follow, each after its size in
 # bytes. A run's status, sizes and outputs are printed. Every buffer has a block of its own, which the sanitizer guards.
