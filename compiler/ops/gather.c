@@ -2,6 +2,7 @@
 #include "ir/spatial.h"
 #include "ir/strided.h"
 #include "gather.h"
+#include "stored.h"
 
 static void gather_infer(Node *n)
 {
@@ -115,7 +116,7 @@ static void gather_nd_bind(Node *n)
 
 static const Op gather_ops[] = {
     {GATHER("Gather", 13, "ALLB"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES, .checks = 2,
-     .compatible = "11 T=ALL; 1 T=ALL"},
+     .simplify = gather_stored, .compatible = "11 T=ALL; 1 T=ALL"},
     {GATHER("Gather", 1, "ALL14"), .infer = gather_infer, .bind = gather_bind, .flags = MOVES, .checks = 2,
      .domain = "onnxcc"},
     {GATHER("GatherElements", 13, "ALLB"), .infer = gather_elements_infer, .bind = gather_elements_bind, .flags = MOVES,

@@ -418,6 +418,134 @@ static void expand_bind(Node *n)
                   .scale_all = c.scale_all, .zero_all = c.zero_all);
 }
 
+/* ---- rows of a table that are expanded after they are gathered ---------------------------------------------------- */
+
+/* The largest divisor of `block` such that v is constant in each block of its rows. */
+static int64_t block_in_rows(const Value *v, int64_t row, int64_t block)
+{
+    Lane *a = big_alloc((size_t)row * sizeof *a);
+    for (int64_t at = 0, n = tensor_count(v->data); at < n && block != 1; at += row) {
+        elements_load(v->type, tensor_data(v->data), at, 1, row, a);
+        for (int64_t k = 1; k < row; k++)
+            if (a[k].u != a[k - 1].u)
+                block = gcd(block, k);
+    }
+    big_free(a);
+    return block;
+}
+
+/* One element of each block of v, whose shape is `split` but for the last axis, the elements of a block. */
+static Value *one_of_blocks(Node *n, const Value *v, Shape split, int64_t block)
+{
+    split.dim[split.rank - 1] = D(1);
+    const int64_t count = tensor_count(v->data) / block;
+    Tensor *t = tensor_new(v->type, 1, &count);
+    Lane *a = big_alloc((size_t)count * sizeof *a);
+    elements_load(v->type, tensor_data(v->data), 0, block, count, a);
+    elements_store(v->type, (void *)(uintptr_t)t->data, 0, 1, count, a);
+    big_free(a);
+    return inferred(make_reshape(n, value_const(n->graph, t), split.rank, split.dim));
+}
+
+/* v, which broadcasts to x, with as many axes as `split`, that of x with rows divided into blocks (if block > 0). */
+static Value *in_blocks(Node *n, Value *v, const Shape *x, Shape split, int64_t block)
+{
+    if (!v)
+        return NULL;
+    if (is_one(v)) {
+        Lane a;
+        elements_load(v->type, tensor_data(v->data), 0, 1, 1, &a);
+        Tensor *t = tensor_new(v->type, 0, NULL);
+        elements_store(v->type, (void *)(uintptr_t)t->data, 0, 1, 1, &a);
+        return value_const(n->graph, t);
+    }
+    if (shape_same(*v->shape, *x))
+        return one_of_blocks(n, v, split, block);
+    Dim dim[MAX_RANK + 1];
+    for (int k = 0, skip = x->rank - v->shape->rank; k < x->rank; k++)
+        dim[k] = k < skip ? D(1) : v->shape->dim[k - skip];
+    if (block) {
+        const bool same = dim_is(dim[x->rank - 1], 1);
+        dim[x->rank - 1] = same ? D(1) : split.dim[x->rank - 1];
+        dim[x->rank] = same ? D(1) : D(block);
+    }
+    return inferred(make_reshape(n, v, split.rank, dim));
+}
+
+/* What Gather n takes of v, with the axes of its data, along `axis`; broadcasts to what it takes of the data. */
+static Value *taken(Node *n, Value *v, int axis)
+{
+    if (!v || !v->shape->rank)
+        return v;
+    if (!dim_is(v->shape->dim[axis], 1))
+        return inferred(with_int(make(n, "onnxcc.Gather", 2, v, in(n, 1)), "axis", axis));
+    const int more = in_shape(n, 1).rank - 1;
+    Dim dim[2 * MAX_RANK];
+    int rank = 0;
+    for (int k = 0; k < v->shape->rank; k++)
+        for (int i = 0; i < (k == axis ? more + 1 : 1); i++)
+            dim[rank++] = k == axis ? D(1) : v->shape->dim[k];
+    return inferred(make_reshape(n, v, rank, dim));
+}
+
+/* The length of blocks in the rows of x for which scale and zero point are stored once; 0: they are not stored by blocks;
+ * -1: they would not be much smaller than floats. */
+static int64_t table_block(const Affine *l)
+{
+    const Shape *x = l->x->shape;
+    const int64_t count = tensor_count(l->x->data), row = dim_value(x->dim[x->rank - 1]);
+    Value *part[] = {l->scale, l->zero};
+    int64_t block = row, bits = count * type_bits(l->x->type);
+    bool whole = false;
+    for (int i = 0; i < 2; i++)
+        if (is_per_block(part[i]) && shape_same(*part[i]->shape, *x)) {
+            block = block_in_rows(part[i], row, block);
+            whole = true;
+        }
+    for (int i = 0; i < 2; i++)
+        if (is_per_block(part[i]))
+            bits +=
+                tensor_count(part[i]->data) * type_bits(part[i]->type) / (shape_same(*part[i]->shape, *x) ? block : 1);
+    return bits > count * 24 ? -1 : whole ? block : 0;
+}
+
+bool gather_stored(Node *n)
+{
+    Value *table = in(n, 0);
+    Affine l;
+    if (!in_is_const(n, 0) || in_is_const(n, 1) || !may_be_coded(n, table, &l) || !l.x->shape->rank)
+        return false;
+    const Shape x = *l.x->shape;
+    const int64_t block = table_block(&l);
+    int axis = attr_axis(n, "axis", x.rank);
+    if (block < 0 || (block && (axis == x.rank - 1 || out(n, 0)->shape->rank == MAX_RANK)))
+        return declines(REWRITE_STORED, n, "codes, scales and zero points of %s would not be much smaller than floats",
+                        remark_value(table));
+    Shape split = x;
+    if (block) {
+        split.dim[x.rank - 1] = D(dim_value(x.dim[x.rank - 1]) / block);
+        split.dim[split.rank++] = D(block);
+    }
+    const bool codes_alone = !l.scale && !l.zero;
+    Value *codes = block ? inferred(make_reshape(n, l.x, split.rank, split.dim)) : l.x;
+    Value *scale = in_blocks(n, l.scale, &x, split, block), *zero = in_blocks(n, l.zero, &x, split, block);
+    Value *y = taken(n, codes, axis);
+    scale = taken(n, scale, axis);
+    zero = taken(n, zero, axis);
+    if (codes_alone)
+        y = inferred(make_cast(n, y, F32));
+    else
+        y = inferred(
+            with_int(make(n, "onnxcc.Dequantize", 3, y, scale ? scale : make_scalar(n, F32, 1), zero), "to", F32));
+    if (block)
+        y = inferred(make_reshape(n, y, out(n, 0)->shape->rank, out(n, 0)->shape->dim));
+    (void)applies(REWRITE_STORED, n, "%s, as codes of %d bits", remark_value(table), type_bits(l.x->type));
+    node_also(y->def, n);
+    replace_out(n, 0, y);
+    node_free(n);
+    return true;
+}
+
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
 
 #define CODED_FIELDS(X)                                                                                                \

@@ -21,6 +21,8 @@ typedef struct Coded {
 bool coded_panels(Node *n, Value *v, const Panels *p, Coded *c);
 /* The same weights, packed as panels of floats at run time; NULL: v's elements are no such codes. */
 Value *expanded_panels(Node *n, Value *v, const Panels *p);
+/* Op.simplify of Gather: its rows of constant codes are expanded after they are gathered. */
+bool gather_stored(Node *n);
 /* Keeps what a kernel's parameters need as attributes of n, and reads it; false: it has no coded weights. */
 void coded_keep(Node *n, const Coded *c);
 bool coded_read(const Node *n, Coded *c);

@@ -190,6 +190,24 @@ def convolutions():
     return m
 
 
+def tables():
+    m = Model(5)
+    for kind in TYPES:
+        for how in {}, {"zeros": True}, {"axis": 0, "zeros": True}, {"axis": 1}, {"axis": 1, "block": 16, "zeros": True}:
+            if kind in (T.FLOAT16, T.BFLOAT16) and how:
+                continue
+            if "float" in np.dtype(TYPES[kind]).name:
+                how = {**how, "zeros": False}
+            w, value = m.weights(kind, (64, 96), **how)
+            for shape, axis in ((3, 2), 0), ((5,), 1):
+                if axis == 1 and "block" in how:
+                    continue
+                name, x = m.give(shape)
+                x[...] = m.rng.integers(0, value.shape[axis], shape)
+                m.result(m.node("Gather", [w, m.node("Cast", [name], to=T.INT64)], axis=axis), np.take(value, x.astype(int), axis))
+    return m
+
+
 def convolved(x, w, group):
     """Stride 1, zeros around, in double."""
     k = w.shape[2:]
@@ -253,7 +271,7 @@ def compare(name, m):
 
 
 def main():
-    for make in products, transposed, nbits, convolutions:
+    for make in products, transposed, nbits, convolutions, tables:
         compare(make.__name__, make())
     print(f"weights: {counts[True]} passed, {counts[False]} failed")
     raise SystemExit(bool(counts[False]))
