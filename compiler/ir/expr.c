@@ -215,6 +215,46 @@ static Range range_max(Range a, Range b) { return (Range){high2(a.lo, b.lo), hig
 static Range range_either(Range a, Range b) { return (Range){low2(a.lo, b.lo), high2(a.hi, b.hi)}; }
 static const Range truth = {0, 1};
 
+/* y += a * b * c; false: overflow. */
+static bool accumulate(int64_t *y, int64_t a, int64_t b, int64_t c)
+{
+    int64_t t;
+    return !__builtin_mul_overflow(a, b, &t) && !__builtin_mul_overflow(t, c, &t) && !__builtin_add_overflow(*y, t, y);
+}
+
+/* A lower bound of a polynomial of degree 2, such as 3*x*y + 3*x + 3*y + 3 with x, y >= -1, that the bounds of its terms
+ * do not show: in terms of the atoms less their lower bounds, of which no coefficient may be negative, it is the constant.
+ * INT64_MIN: none. */
+static int64_t low_by_shift(const Expr *e, unsigned time)
+{
+    enum { ATOMS = 24 };
+    int64_t atom[ATOMS], factor[ATOMS] = {0}, constant = 0;
+    int n = 0;
+    for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
+        const int64_t c = e->w[i], k = e->w[i + 1];
+        int64_t low[2] = {1, 1};
+        int at[2] = {0};
+        if (k > 2 || (k == 2 && c < 0) || n + k > ATOMS)
+            return INT64_MIN;
+        for (int j = 0; j < k; j++) {
+            low[j] = range_of((Dim){e->w[i + 2 + j]}, time).lo;
+            for (at[j] = 0; at[j] < n && atom[at[j]] != e->w[i + 2 + j]; at[j]++)
+                ;
+            atom[at[j]] = e->w[i + 2 + j];
+            n += at[j] == n;
+        }
+        if (low[0] == INT64_MIN || low[1] == INT64_MIN || !accumulate(&constant, c, low[0], low[1]))
+            return INT64_MIN;
+        for (int j = 0; j < k; j++)
+            if (!accumulate(&factor[at[j]], c, k == 2 ? low[1 - j] : 1, 1))
+                return INT64_MIN;
+    }
+    for (int i = 0; i < n; i++)
+        if (factor[i] < 0)
+            return INT64_MIN;
+    return constant;
+}
+
 static Range range_poly(const Expr *e, unsigned time)
 {
     Range sum = {0, 0};
@@ -224,6 +264,8 @@ static Range range_poly(const Expr *e, unsigned time)
             t = range_mul(t, range_of((Dim){e->w[i + 2 + k]}, time));
         sum = range_add(sum, t);
     }
+    if (sum.lo < 0)
+        sum.lo = high2(sum.lo, low_by_shift(e, time));
     return sum;
 }
 

@@ -298,6 +298,16 @@ void bounds_help_all(const Model *m)
         help_all(m, &u);
 }
 
+/* Sizes that other sizes bound are at most these, which have bounds only now. */
+static void tighten_bounds(void)
+{
+    for (int i = 0; i < symbol_count(); i++) {
+        Symbol *s = symbol_at(i);
+        const int64_t high = dim_high(s->upper);
+        s->high = high >= s->low && high < s->high ? high : s->high;
+    }
+}
+
 void check_bounds(const Model *m)
 {
     enum { FEW = 12 };
@@ -306,6 +316,7 @@ void check_bounds(const Model *m)
         some = false;
         for (int i = 0; i < u.n; i++)
             some |= bound_by_all(u.at[i]);
+        tighten_bounds();
     }
     for (int i = 0; u.n <= FEW && i < u.n; i++)
         report_unbounded(u.at[i]);

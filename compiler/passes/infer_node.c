@@ -66,16 +66,20 @@ static bool is_in_loop(const Graph *g)
 }
 
 /* Checks that a dimension name that no input has is the same number in the whole model. (Not in a loop's body, which is
- * inferred several times.) */
+ * inferred several times.) If one shape has two numbers by a name, as PyTorch writes it, the shape is wrong. */
 static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
 {
     if (!s || !s->user || s->origin.kind == ORIGIN_INPUT || !dim_is_const(is) || is_in_loop(n->graph))
         return;
-    if (s->seen && s->size != dim_value(is))
+    if (s->seen == v && s->size != dim_value(is)) {
+        report_clash(n, v, true, shape_text(v->desc->shape), shape_text(*v->shape));
+        v->desc->shape.rank = -1;
+    } else if (s->seen && s->size != dim_value(is))
         error_node(n, "SHP-10", "'%s' has size %lld where it is declared '%s', which is %lld in '%s'",
                    printable(v->name), (long long)dim_value(is), printable(s->name), (long long)s->size,
                    printable(s->seen->name));
-    s->size = dim_value(is);
+    if (!s->seen)
+        s->size = dim_value(is);
     if (!s->seen)
         v->pinned = true;
     s->seen = s->seen ? s->seen : v;

@@ -142,6 +142,13 @@ static void bounds(void **state)
     assert_int_equal(dim_high(dim_ceil(n, D(3))), 4);
     assert_int_equal(dim_low(dim_mul(s, s)), INT64_MIN);
     assert_int_equal(dim_high(dim_select(dim_less_expr(m, D(3)), n, D(20))), 20);
+    /* windows of convolutions with strides: 3 * (x + 1) * (y + 1) with x, y >= -1 */
+    const Dim x = dim_div(dim_sub(n, D(2)), D(4)), y = dim_div(dim_sub(m, D(1)), D(4));
+    const Dim windows = dim_mul(D(3), dim_mul(dim_add(x, D(1)), dim_add(y, D(1))));
+    assert_int_equal(dim_low(windows), 0);
+    assert_int_equal(dim_low(dim_add(windows, D(7))), 7);
+    assert_int_equal(dim_low(dim_sub(windows, dim_mul(D(4), x))), INT64_MIN);
+    assert_int_equal(dim_low(dim_add(dim_mul(x, x), dim_mul(D(2), x))), -1);
 }
 
 static void count(Symbol *sym, void *arg)
