@@ -78,8 +78,7 @@ static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
         error_node(n, "SHP-10", "'%s' has size %lld where it is declared '%s', which is %lld in '%s'",
                    printable(v->name), (long long)dim_value(is), printable(s->name), (long long)s->size,
                    printable(s->seen->name));
-    if (!s->seen)
-        s->size = dim_value(is);
+    s->size = dim_value(is);
     if (!s->seen)
         v->pinned = true;
     s->seen = s->seen ? s->seen : v;

@@ -18,7 +18,7 @@ from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from common import OPSETS, rng_of
+from reference import OPSETS, rng_of
 
 ROWS, WIDTH = 200, 6
 TREES, DEPTH = 6, 3

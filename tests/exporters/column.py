@@ -15,7 +15,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import KBinsDiscretizer, KernelCenterer, OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
 
-from common import OPSETS
+from reference import OPSETS
 
 ROWS = 50
 NUMBERS, WORDS, TEXT = ["age", "pay"], ["city", "job"], "said"

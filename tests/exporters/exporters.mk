@@ -1,11 +1,25 @@
-# Models that real exporters make, against ONNX Runtime: in the compiler with bounded sizes, and as C one of EXPORTERS_EVERY.
-# T='boosting_*': only these. EXPORTERS: scripts of this folder, one for each kind.
-EXPORTERS = scikit boosting
-EXPORTERS_EVERY ?= 100
-test-exporters: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $(B)/include/onnxcc
-	@tests/exporters/setup $(CACHE)
-	@OMP_NUM_THREADS=1 PYTHONPATH=tests $(CACHE)/exporters-venv/bin/python tests/exporters/make.py $(CACHE)/exporters $(EXPORTERS)
-	@mkdir -p $(SUITE)/exporters && ln -sf ../call ../call-sanitized $(SUITE)/exporters
-	@$(SUITE)/run --own exporters --known tests/exporters/known.txt --build $(SUITE)/exporters --include $(B)/include \
-		$(if $(T),-v,--every $(EXPORTERS_EVERY)) $(CACHE)/exporters $(if $(T),'$(T)')
-.PHONY: test-exporters
+# Models that real exporters make, against ONNX Runtime: in the compiler, with fixed and bounded sizes, and some as C.
+# T='boosting_*': only these.
+EXPORTED = $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $(B)/include/onnxcc
+# Both groups: folder of the tests, environment, scripts of this folder (one for each kind), one in how many as C.
+define run-exported
+	@tests/exporters/setup $(CACHE) $(2)
+	@OMP_NUM_THREADS=1 PYTHONPATH=tests:tests/models $(CACHE)/$(2)-venv/bin/python tests/exporters/make.py $(CACHE)/$(1) $(3)
+	@mkdir -p $(SUITE)/$(1) && ln -sf ../call ../call-sanitized $(SUITE)/$(1)
+	@$(SUITE)/run --own $(1) --known tests/exporters/known.txt --build $(SUITE)/$(1) --include $(B)/include \
+		$(if $(T),-v,--every $(4) --turn $(OLD_TURN)) $(CACHE)/$(1) $(if $(T),'$(T)')
+endef
+
+# scikit-learn, boosted trees, the tools of ONNX Runtime; as C one of CONVERTERS_EVERY, others for every commit.
+TESTS += converters
+CONVERTERS = scikit boosting tools
+CONVERTERS_EVERY ?= 100
+test-converters: setup $(EXPORTED)
+	$(call run-exported,converters,exporters,$(CONVERTERS),$(CONVERTERS_EVERY))
+
+# Layers, functions and small networks of PyTorch by both of its exporters, which need 6 GB of packages; as C one of EXPORTERS_EVERY.
+EXPORTERS = modules
+EXPORTERS_EVERY ?= 10
+test-exporters: setup $(EXPORTED)
+	$(call run-exported,exporters,pytorch,$(EXPORTERS),$(EXPORTERS_EVERY))
+.PHONY: test-converters test-exporters

@@ -17,13 +17,13 @@ import numpy as np
 import onnxruntime
 
 from cache import generated
-from common import session
+from reference import session
 from message import write_test
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Each exporter has at least so many models.
-LEAST = {"scikit": 1300, "boosting": 155}
-PACKAGES = "onnx onnxruntime skl2onnx onnxmltools scikit-learn lightgbm xgboost-cpu catboost".split()
+LEAST = {"scikit": 1300, "boosting": 155, "tools": 400, "modules": 320}
+PACKAGES = "onnx onnxruntime skl2onnx onnxmltools scikit-learn lightgbm xgboost-cpu catboost torch onnxscript".split()
 jobs = []       # (name, function that makes the model and its inputs)
 
 
@@ -42,10 +42,10 @@ def floats(values):
             yield y.astype(np.float64)
 
 
-def allowed(results):
-    """The absolute tolerance, for sums of floats in another order: 1e-5 of the smallest output's largest value."""
+def allowed(results, part=1e-5):
+    """The absolute tolerance, a part of the smallest output's largest value; 1e-5: for sums of floats in another order."""
     sizes = [np.abs(y[np.isfinite(y)]).max(initial=0) for y in floats(results)]
-    return 1e-5 * min([s for s in sizes if s], default=1)
+    return part * min([s for s in sizes if s], default=1)
 
 
 def results_of(model, inputs):
@@ -60,14 +60,16 @@ def write(folder, i):
     """Makes model i; what went wrong, or None."""
     name, make = jobs[i]
     try:
-        model, inputs = make()
+        model, inputs, *more = make()       # the error that is allowed as a part of the largest value; files beside the test's
         results = results_of(model, inputs)
     except Exception as e:
         what = "ONNX Runtime" if isinstance(e, NotRun) else "not exported"
         return f"{name}  {what}: {type(e).__name__ if str(e) == '' else ' '.join(str(e).split())[:200]}"
     at = folder / name
     write_test(at, model, inputs, results)
-    (at / "atol").write_text(f"{allowed(results):.3g}\n")
+    part, files = (*more, *(1e-5, {})[len(more):])
+    for file, text in ({"atol": f"{allowed(results, part):.3g}"} | files).items():
+        (at / file).write_text(text + "\n")
     return None
 
 
@@ -77,21 +79,21 @@ def worker(argument):
     return write(*argument)
 
 
-def skips():
-    """Patterns of names in skipped.txt."""
+def skips(exporters):
+    """Patterns of these exporters' names in skipped.txt."""
     lines = (HERE / "skipped.txt").read_text().splitlines()
-    return [line.split()[0] for line in lines if line and not line.startswith("#")]
+    return [line.split()[0] for line in lines if line and line.split("_")[0] in exporters]
 
 
 def check(exporters, missed):
     """Every model that is missing stands in the list, and every pattern of the list is of a model that is missing."""
-    names, patterns, wrong = [m.split()[0] for m in missed], skips(), 0
+    names, patterns, wrong = [m.split()[0] for m in missed], skips(exporters), 0
     for m, n in zip(missed, names):
         if not any(fnmatch.fnmatchcase(n, p) for p in patterns):
             print(f"FAIL {m}")
             wrong += 1
     for p in patterns:
-        if p.split("_")[0] in exporters and not fnmatch.filter(names, p):
+        if not fnmatch.filter(names, p):
             print(f"FAIL {p} stands in skipped.txt, but there is a test: take its line out")
             wrong += 1
     for e in exporters:
@@ -115,11 +117,29 @@ def make_all(folder, exporters):
         raise SystemExit("exporters: some models are missing")
 
 
+def imported(scripts):
+    """The scripts, and what they import of the tests' folders, directly or not."""
+    found = set()
+    while scripts:
+        script = scripts.pop()
+        names = re.findall(r"^(?:from|import) (\w+)", script.read_text(), re.M)
+        places = (folder / f"{n}.py" for n in names for folder in (HERE, HERE.parent, HERE.parent / "models"))
+        found.add(script)
+        scripts += [f for f in places if f.exists() and f not in found]
+    return sorted(found)
+
+
+def versions():
+    """Of the packages that are installed."""
+    there = {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions()}
+    return [f"{p} {there[p]}" for p in PACKAGES if p in there]
+
+
 def main(folder, *exporters):
     onnxruntime.set_default_logger_severity(4)
     folder = os.path.abspath(folder)
-    sources = [*sorted(HERE.glob("*.py")), HERE / "skipped.txt", HERE.parent / "message.py"]
-    with generated(folder, sources, *(f"{p} {importlib.metadata.version(p)}" for p in PACKAGES)) as new:
+    sources = imported([HERE / "make.py", *(HERE / f"{e}.py" for e in exporters)])
+    with generated(folder, sources, *versions(), *skips(exporters)) as new:
         if new:
             make_all(pathlib.Path(new), exporters)
     missed = (pathlib.Path(folder) / "missed").read_text().splitlines()

@@ -11,7 +11,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer, LabelEncoder, StandardScaler
 
-from common import OPSETS
+from reference import OPSETS
 
 TRAINING = ["The first document.", "This document is the second document.", "And this is the third one.", "Is this the first document?",
             "one, two: three; and-so on", "A MIXED Case of Words", "numbers 12 and 345 too", "the the the end"]

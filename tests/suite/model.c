@@ -379,7 +379,8 @@ void compile_case(const Test *t, Result *r)
                        .output = path_in(t->dir, "m.c"),
                        .prefix = version ? version + 1 : t->name,
                        .target = target_find(set.target ? set.target : "generic"),
-                       .weights = WEIGHTS_INLINE};
+                       .weights = WEIGHTS_INLINE,
+                       .channel_block = (int64_t)t->channel_block};
     c.m = parse_model(opt()->model);
     read_inputs(&c, r);
     find_kind(&c, r);

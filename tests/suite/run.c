@@ -268,7 +268,7 @@ static int compare_tests(const void *a, const void *b)
     return p != q ? q - p : strcmp(x->name, y->name);
 }
 
-static void read_tolerance(const Test *t, const char *file, double *to)
+static void read_number(const Test *t, const char *file, double *to)
 {
     char *path = path_in(t->from, file), *s = read_file(path, NULL);
     if (s)
@@ -289,8 +289,9 @@ static void add_test(const char *folder, const char *kind, const char *test, cha
     char *slash = strchr(t.dir + strlen(set.build) + 1, '/');
     if (slash)
         *slash = '-';
-    read_tolerance(&t, "rtol", &t.rtol);
-    read_tolerance(&t, "atol", &t.atol);
+    read_number(&t, "rtol", &t.rtol);
+    read_number(&t, "atol", &t.atol);
+    read_number(&t, "channel-block", &t.channel_block);
     vec_push(&tests, t);
 }
 

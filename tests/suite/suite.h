@@ -42,6 +42,7 @@ typedef struct Test {
     char *name, *from; /* "test_abs"; folder of model.onnx and its data */
     char *dir;         /* where this run keeps its files */
     double rtol, atol;
+    double channel_block; /* --channel-block; 0: none */
 } Test;
 /* One of the standard's networks, not an operator's test. */
 bool is_network(const Test *t);
