@@ -14,12 +14,15 @@
         X(int, max)
 /* rois: (rois, image x1 y1 x2 y2) */
 #define max_roi_pool_PARAMS(X, V) X(idx, batch) X(idx, channels) V(idx, in, 2) X(idx, rois) V(idx, out, 2) X(f64, scale)
+/* The same; y: the number of each maximum in x, from 1 on; 0: a bin without one. */
+#define max_roi_place_PARAMS max_roi_pool_PARAMS
 /* boxes: (batch, boxes, 4), by their corners or (center) as x y width height; scores: (batch, classes, boxes), y:
  * (found, batch class box), with room for `upper`. limit, overlap and score may be NULL: 0, 0, none. scratch: (boxes) of
  * i32. */
 #define nms_PARAMS(X, V) X(idx, upper) X(idx, batch) X(idx, classes) X(idx, boxes) X(int, center)
 PARAMS(roi_align)
 PARAMS(max_roi_pool)
+PARAMS(max_roi_place)
 PARAMS(nms)
 
 #define ROI_IS_f32 1
@@ -150,6 +153,17 @@ HELPER void FN(roi_range)(A first, A length, idx i, idx n, idx size, idx *range)
     range[1] = to > 0 ? to < (A)size ? (idx)to : size : 0;
 }
 
+/* The first element and the length of a region along y and x; corners are rounded, half away from zero. */
+HELPER void FN(roi_region)(const T *roi, f64 scale, A *first, A *length)
+{
+    for (int a = 0; a < 2; a++) {
+        const A start = LD(roi, 2 - a) * (A)scale, end = LD(roi, 4 - a) * (A)scale;
+        first[a] = M(trunc)(start + M(copysign)((A)0.5, start));
+        length[a] = M(trunc)(end + M(copysign)((A)0.5, end)) - first[a] + 1;
+        length[a] = length[a] > 1 ? length[a] : 1;
+    }
+}
+
 KERNEL int FN(max_roi_pool)(const T *x, const T *rois, T *y, struct max_roi_pool p)
 {
     idx to = 0;
@@ -158,12 +172,7 @@ KERNEL int FN(max_roi_pool)(const T *x, const T *rois, T *y, struct max_roi_pool
         const A of = LD(rois, r * 5);
         if (!(of >= 0 && of < (A)p.batch))
             return RT_BAD_INDEX;
-        for (int a = 0; a < 2; a++) { /* rounds half away from zero */
-            const A start = LD(rois, r * 5 + 2 - a) * (A)p.scale, end = LD(rois, r * 5 + 4 - a) * (A)p.scale;
-            first[a] = M(trunc)(start + M(copysign)((A)0.5, start));
-            length[a] = M(trunc)(end + M(copysign)((A)0.5, end)) - first[a] + 1;
-            length[a] = length[a] > 1 ? length[a] : 1;
-        }
+        FN(roi_region)(rois + r * 5, p.scale, first, length);
         for (idx c = 0; c < p.channels; c++)
             for (idx i = 0; i < p.out[0]; i++)
                 for (idx j = 0; j < p.out[1]; j++, to++) {
@@ -183,6 +192,36 @@ KERNEL int FN(max_roi_pool)(const T *x, const T *rois, T *y, struct max_roi_pool
     return RT_OK;
 }
 REGISTER_FALLIBLE(max_roi_pool, 3, 2, 0)
+
+KERNEL int FN(max_roi_place)(const T *x, const T *rois, i64 *y, struct max_roi_place p)
+{
+    idx to = 0;
+    for (idx r = 0; r < p.rois; r++) {
+        A first[2], length[2];
+        const A of = LD(rois, r * 5);
+        if (!(of >= 0 && of < (A)p.batch))
+            return RT_BAD_INDEX;
+        FN(roi_region)(rois + r * 5, p.scale, first, length);
+        for (idx c = 0; c < p.channels; c++)
+            for (idx i = 0; i < p.out[0]; i++)
+                for (idx j = 0; j < p.out[1]; j++, to++) {
+                    idx h[2], w[2], best = 0;
+                    FN(roi_range)(first[0], length[0], i, p.out[0], p.in[0], h);
+                    FN(roi_range)(first[1], length[1], j, p.out[1], p.in[1], w);
+                    const idx base = ((idx)of * p.channels + c) * p.in[0];
+                    A top = -(A)RT_INF_F64;
+                    for (idx a = h[0]; a < h[1]; a++)
+                        for (idx b = w[0]; b < w[1]; b++) {
+                            const A v = LD(x, (base + a) * p.in[1] + b);
+                            best = v > top ? (base + a) * p.in[1] + b + 1 : best;
+                            top = v > top ? v : top;
+                        }
+                    y[to] = best;
+                }
+    }
+    return RT_OK;
+}
+REGISTER_FALLIBLE(max_roi_place, 3, 2, 0)
 #endif
 
 #if RT_TAKES(ROI_IS_, T)

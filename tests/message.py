@@ -44,8 +44,8 @@ def to_proto(value, declared, name):
     return numpy_helper.from_array(np.asarray(value, helper.tensor_dtype_to_np_dtype(kind) if isinstance(value, (int, float, str)) else None), name)
 
 
-def write_test(folder, model, inputs, outputs):
-    """FOLDER/model.onnx and FOLDER/test_data_set_0/{input,output}_I.pb, of the types that the model declares."""
+def write_test(folder, model, inputs, outputs, **tolerances):
+    """FOLDER/model.onnx and FOLDER/test_data_set_0/{input,output}_I.pb, of the types that the model declares; tolerances: rtol, atol."""
     data = os.path.join(folder, "test_data_set_0")
     os.makedirs(data)
     onnx.save(model, os.path.join(folder, "model.onnx"))
@@ -53,6 +53,9 @@ def write_test(folder, model, inputs, outputs):
         for i, (x, v) in enumerate(zip(values, declared)):
             with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as f:
                 f.write(to_proto(x, v.type, v.name).SerializeToString())
+    for name, value in tolerances.items():
+        with open(os.path.join(folder, name), "w", encoding="ascii") as f:
+            f.write(f"{value}\n")
 
 
 def quoted(name):

@@ -7,8 +7,8 @@ static Value *input_vjp(Node *n, Node *m, int i, int o, Value *d)
     Vjp b = {.n = n, .m = m, .d = d, .i = i, .o = o};
     Value *v = NULL;
     if (!vjp_by_formula(&b, &v) && !vjp_by_moves(&b, &v) && !vjp_by_windows(&b, &v) && !vjp_by_function(&b, &v))
-        node_error(n, "the gradient of %s is not supported",
-                   printable(m->source ? m->source->op_type : name(m->op->name)));
+        error_at(node_place(m->source && m->source->within ? m : n), "OPR-05", "%s has no gradient, which %s needs",
+                 printable(m->source ? m->source->op_type : name(m->op->name)), node_place(n));
     return v ? make_cast(n, v, m->in[i]->type) : NULL;
 }
 
@@ -291,6 +291,56 @@ void backward(Tape *p)
     }
 }
 
+/* ---- gradients that are zero ----------------------------------------------------------------------------------- */
+
+/* What is known of the values that a node reads. */
+typedef struct Reached {
+    const Tape *p;
+    Map values;  /* those that depend on one of xs */
+    bool found;  /* one of them was visited */
+    bool passes; /* one of those visited has an adjoint */
+} Reached;
+
+static void visit_reached(Value *v, void *reached)
+{
+    Reached *r = reached;
+    bool depends = map_get(&r->values, v) != NULL;
+    r->found |= depends;
+    r->passes |= depends && map_get(&r->p->adjoint, v);
+}
+
+/* The last node that depends on x, has an adjoint, and passes no adjoint on; NULL: none. */
+static const Node *last_without_vjp(const Tape *p, Value *x)
+{
+    Reached r = {.p = p};
+    const Node *last = NULL;
+    map_put(&r.values, x, x);
+    for (int k = 0; k < p->nodes.n; k++) {
+        Node *m = p->nodes.at[k];
+        r.found = r.passes = false;
+        each_read(m, visit_reached, &r);
+        for (int o = 0; o < m->n_out && r.found; o++)
+            if (m->out[o]) {
+                map_put(&r.values, m->out[o], m);
+                last = !r.passes && map_get(&p->adjoint, m->out[o]) ? m : last;
+            }
+    }
+    return last;
+}
+
+/* Warns that the gradient by xs[i], x, is zero for all values, as no adjoint arrives at it. */
+static void warn_zero(const Tape *p, int i, Value *x)
+{
+    const Node *n = p->n, *m = last_without_vjp(p, x);
+    const Name *xs;
+    attr_strings(n, "xs", &xs);
+    if (m && m->source && m->source->within)
+        warn_at(node_place(m), "OPR-06", "%s is zero for '%s': no gradient passes this node", node_place(n),
+                printable(xs[i]));
+    else
+        warn_at(node_place(n), "OPR-06", "y does not depend on '%s': its gradient is zero", printable(xs[i]));
+}
+
 static void gradient_expand(Node *n)
 {
     Tape p = {.n = n};
@@ -314,6 +364,8 @@ static void gradient_expand(Node *n)
     for (int i = 0; i < n->n_out; i++)
         if (out(n, i)) {
             Value *x = remap(&p, in(n, n->n_in / 2 + i)), *d = map_get(&p.adjoint, x);
+            if (!d)
+                warn_zero(&p, i, x);
             replace_out(n, i, d ? make(n, "Identity", 1, d) : zeros_like(n, x));
         }
     expand_done(n);

@@ -129,6 +129,17 @@ static Value *max_pool_vjp(const Vjp *b)
     return b->o ? NULL : scatter_add(b, make(b->n, "Add", 2, c->out[1], make_int(b->n, 1)), b->d);
 }
 
+/* MaxRoiPool; the regions, whose corners are rounded, have a gradient of zero. */
+static Value *max_roi_vjp(const Vjp *b)
+{
+    const int64_t *size;
+    Value *at = make(b->n, "onnxcc.MaxRoiPlace", 2, b->m->in[0], b->m->in[1]);
+    attr_ints(b->m, "pooled_shape", &size);
+    attr_set_ints(at->def, "pooled_shape", 2, size);
+    attr_set_float(at->def, "spatial_scale", attr_float(b->m, "spatial_scale"));
+    return b->i ? zeros_like(b->n, b->m->in[1]) : scatter_add(b, at, b->d);
+}
+
 /* Slice with steps of 1 and constant starts: d padded with zeros. */
 static Value *slice_vjp(const Vjp *b)
 {
@@ -327,6 +338,7 @@ bool vjp_by_moves(const Vjp *b, Value **v)
         {"GatherND", gather_nd_vjp},
         {"TopK", top_vjp},
         {"MaxPool", max_pool_vjp},
+        {"MaxRoiPool", max_roi_vjp},
         {"ScatterElementsReduce", scatter_vjp},
         {"ScatterNDReduce", scatter_vjp},
         {"OneHot", one_hot_vjp},

@@ -9,7 +9,7 @@
 
 /* ---- RoiAlign, MaxRoiPool --------------------------------------------------------------------------------------- */
 
-static void roi_infer(Node *n, int numbers, int64_t height, int64_t width)
+static void roi_infer(Node *n, Type t, int numbers, int64_t height, int64_t width)
 {
     Shape x = in_shape(n, 0), rois = in_shape(n, 1);
     if (x.rank != 4 || rois.rank != 2 || dim_is(dim_eq_expr(rois.dim[1], D(numbers)), 0))
@@ -19,7 +19,7 @@ static void roi_infer(Node *n, int numbers, int64_t height, int64_t width)
         node_error(n, "the output has %lld rows of %lld", (long long)height, (long long)width);
     else {
         assume_dim(n, rois.dim[1], D(numbers));
-        set_out(n, 0, in_type(n, 0), shape_list(4, rois.dim[0], x.dim[1], D(height), D(width)));
+        set_out(n, 0, t, shape_list(4, rois.dim[0], x.dim[1], D(height), D(width)));
     }
 }
 
@@ -48,7 +48,7 @@ static void roi_align_infer(Node *n)
     else {
         assume_dim(n, of.dim[0], in_shape(n, 1).dim[0]);
         if (require_indices(n, 2, 1, in_shape(n, 0).dim, false))
-            roi_infer(n, 4, attr_int(n, "output_height"), attr_int(n, "output_width"));
+            roi_infer(n, in_type(n, 0), 4, attr_int(n, "output_height"), attr_int(n, "output_width"));
     }
 }
 
@@ -62,7 +62,7 @@ static void roi_align_bind(Node *n)
          .max = D(attr_is_first(n, "mode", "max", "avg")));
 }
 
-static void max_roi_pool_infer(Node *n)
+static void max_roi_infer(Node *n, Type t)
 {
     const int64_t *size;
     if (attr_ints(n, "pooled_shape", &size) != 2) {
@@ -75,13 +75,23 @@ static void max_roi_pool_infer(Node *n)
         inside = require_index(n, of >= 0 && of < INT32_MAX ? (int64_t)of : -1, in_shape(n, 0).dim[0], false);
     }
     if (inside)
-        roi_infer(n, 5, size[0], size[1]);
+        roi_infer(n, t, 5, size[0], size[1]);
 }
+
+static void max_roi_pool_infer(Node *n) { max_roi_infer(n, in_type(n, 0)); }
+
+static void max_roi_place_infer(Node *n) { max_roi_infer(n, I64); }
 
 static void max_roi_pool_bind(Node *n)
 {
     Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
     BIND(n, max_roi_pool, ROI_FIELDS);
+}
+
+static void max_roi_place_bind(Node *n)
+{
+    Shape x = in_shape(n, 0), y = *out(n, 0)->shape;
+    BIND(n, max_roi_place, ROI_FIELDS);
 }
 
 /* ---- CropAndResize ---------------------------------------------------------------------------------------------- */
@@ -167,6 +177,9 @@ static const Op roi_ops[] = {
     {"RoiAlign", 10, ROI_ALIGN, "T1=F", ROI_ATTRS, .infer = roi_align_infer, .bind = roi_align_bind},
     {"MaxRoiPool", 22, "X:T rois:T -> Y:T", "T=FB", "pooled_shape:ints spatial_scale:float=1",
      .infer = max_roi_pool_infer, .bind = max_roi_pool_bind, .compatible = "1 T=F"},
+    /* The number of each maximum in X, from 1 on; 0: none. */
+    {"MaxRoiPlace", 1, "X:T rois:T -> Y:int64", "T=FB", "pooled_shape:ints spatial_scale:float=1",
+     .infer = max_roi_place_infer, .bind = max_roi_place_bind, .domain = "onnxcc"},
     {"CropAndResize", 1, "X:T1 rois:T1 batch_indices:T2 crop_size:T2 -> Y:T1", "T1=float|double|float16 T2=int32",
      "extrapolation_value:float=0.0 mode:string=bilinear", .infer = crop_resize_infer, .bind = crop_resize_bind,
      MICROSOFT},

@@ -27,6 +27,7 @@ import gates
 import gradient_decompose
 import gradients
 import gradients_control
+import gradients_each
 import gradients_numeric
 import gradients_open
 import instances
@@ -60,9 +61,12 @@ class Cases:
         self.folder = folder
         self.count = 0
 
-    def write(self, name, model, inputs, outputs):
-        write_test(os.path.join(self.folder, f"own_{name}"), model, inputs, outputs)
+    def write(self, name, model, inputs, outputs, **tolerances):
+        write_test(os.path.join(self.folder, f"own_{name}"), model, inputs, outputs, **tolerances)
         self.count += 1
+
+    def differentiate(self, problem):
+        gradients.write_slopes(self, problem)
 
     def add(self, name, op, inputs, attrs=None, *, version, domain="", consts=(), outputs=1, by="runtime", sizes=None):
         """One node. inputs: arrays, or None; consts: which of them the model holds; by: "runtime", "reference",
@@ -704,7 +708,8 @@ def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
     sources = [__file__, attentions.__file__, axes.__file__, containers.__file__, corners.__file__, gradients.__file__, gradient_decompose.__file__,
-               gradients_control.__file__, gradients_numeric.__file__, gradients_open.__file__, instances.__file__, pairs.__file__, differences.__file__,
+               gradients_control.__file__, gradients_each.__file__, gradients_numeric.__file__, gradients_open.__file__, instances.__file__,
+               pairs.__file__, differences.__file__,
                exporters.__file__,
                fused.__file__,
                gates.__file__,
@@ -717,7 +722,7 @@ def main():
         cases = Cases(os.path.join(new, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
                     add_features, add_images, add_attention, add_contractions, add_dimensions, add_open,
-                    gradients.add_gradients, gradients_control.add_gradients_control,
+                    gradients.add_gradients, gradients_control.add_gradients_control, gradients_each.add_gradients_each,
                     gradients_numeric.add_gradients_numeric, gradients_open.add_gradients_open, add_strings, add_packed,
                     add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences, containers.add_loops,
                     containers.add_resized_loops, containers.add_string_loops, scopes.add_all, corners.add_corners, axes.add_axes,

@@ -1,12 +1,17 @@
 """Gradient of small models of every kind, against difference quotients that ONNX's reference computes for the model before it."""
 
+import copy
+import dataclasses
+import re
+import typing
+import zlib
+
 import numpy as np
 import onnx
 
 from differences import evaluator, slope
 from gradient_decompose import FLOATS, TWICE, WORDS
 
-rng = np.random.default_rng(1)
 TYPES = {"d": "double", "f": "float", "l": "int64", "?": "bool"}
 
 # name: the shapes of the inputs, the nodes that compute a result, and equivalent nodes if the reference computes these only in float,
@@ -159,39 +164,137 @@ MOVES = {
 }
 
 
-def add_gradient(c, name, shapes, nodes, otherwise=None, at=(), also=None, place="{to} = {gradient}", kind=np.float64, twice=None, sizes=None,
-                 declared="", opset=27):
-    """at: what the gradient is not asked for at the place where y is computed, but at an input of that name with a 1.
-    also: inputs that it is not asked for (tuples: sequences). place: where the node of the gradient stands. kind: what its inputs
-    are when the model is compiled. twice: how the sines of the gradient by this input grow. sizes: those that the run alone knows,
-    by name. otherwise: also what gives the result for the inputs. declared: of values inside. opset: of the nodes."""
-    x = {k: rng.standard_normal(v) if isinstance(v, tuple) else np.array(v, np.float64) for k, v in shapes.items()}
-    elsewhere = {k: rng.standard_normal(shapes[k]) for k in at}
-    also = {k: list(v) if isinstance(v, tuple) else np.array(v) for k, v in (also or {}).items()}
+# The inputs of operators whose sizes must be known when they are compiled, and the sizes of axes that must.
+KNOWN_INPUTS = {"Conv": [1], "ConvTranspose": [1], "DeformConv": [1], "LSTM": [2], "GRU": [2], "RNN": [2], "Resize": [1, 2], "Upsample": [1]}
+KNOWN_SIZES = {"DFT": {1, 2}, "STFT": {1, 2}}
 
-    def listed(values):
-        def kind(v):
+
+def known_sizes(graph, inputs):
+    """Those inputs, by name, and sizes, of a graph."""
+    def walk(nodes):
+        for node in nodes:
+            yield node
+            for a in node.attribute:
+                yield from walk(a.g.node)
+
+    known = set()
+    for node in [*walk(graph.node)][::-1]:
+        known |= KNOWN_SIZES.get(node.op_type, set()) | {node.input[i] for i in KNOWN_INPUTS.get(node.op_type, []) if i < len(node.input)}
+        if known.intersection(node.output):
+            known.update(node.input)
+    return {k for k in known if k in inputs or isinstance(k, int)}
+
+
+@dataclasses.dataclass
+class Problem:
+    """A model that computes a number, y, and by which of its inputs the gradient is. shapes: those of the inputs, or their contents; nodes:
+    what computes y; otherwise: equivalent nodes for the reference, or a function of the inputs. at: what the gradient is not asked for at
+    the place where y is computed, but at an input of that name with a 1. also: inputs that it is not asked for (tuples: sequences). place:
+    where the node of the gradient stands. kind: what the inputs are when the model is compiled. twice: how the sines of the gradient by
+    this input grow. sizes: those that the run alone knows, by their values here. declared: of values inside. opset, ml: versions of the operators."""
+
+    name: str
+    shapes: dict
+    nodes: str
+    otherwise: str | typing.Callable | None = None
+    at: tuple = ()
+    also: dict | None = None
+    place: str = "{to} = {gradient}"
+    kind: type = np.float64
+    twice: str | None = None
+    sizes: dict | None = None
+    declared: str = ""
+    opset: int = 27
+    ml: int = 5
+
+    def __post_init__(self):
+        rng = np.random.default_rng(zlib.crc32(self.name.encode()))
+        self.x = {k: rng.standard_normal(v) if isinstance(v, tuple) else np.array(v, np.float64) for k, v in self.shapes.items()}
+        self.elsewhere = {k: rng.standard_normal(self.shapes[k]) for k in self.at}
+        self.known = set()  # inputs whose sizes must be known
+        self.also = {k: list(v) if isinstance(v, tuple) else np.array(v) for k, v in (self.also or {}).items()}
+
+    def feed(self):
+        """The inputs of the nodes, where the gradient is asked for."""
+        return {**self.x, **self.elsewhere, **self.also}
+
+    def open(self):
+        """The same with sizes that only the run knows; None: there are none, or they have names already."""
+        if self.sizes is not None:
+            return None
+        known = known_sizes(self.forward().graph, {**self.x, **self.also})
+        values = {d for k, v in {**self.x, **self.also}.items() if k not in known for a in (v if isinstance(v, list) else [v]) for d in a.shape} - known
+        p = copy.copy(self)
+        p.name, p.known, p.sizes = self.name + "_open", known, {d: f"s{d}" for d in values}
+        return p if values else None
+
+    def listed(self, values):
+        """Inputs or outputs as a model declares them."""
+        sizes = self.sizes or {}
+
+        def kind(v, known):
             if isinstance(v, list):
-                return f"seq({kind(v[0])})"
-            return f"{TYPES[v.dtype.char]}[{','.join(str((sizes or {}).get(d, d)) for d in v.shape)}]"
+                return f"seq({kind(v[0], known)})"
+            return f"{TYPES[v.dtype.char]}[{','.join(str(d if known else sizes.get(d, d)) for d in v.shape)}]"
 
-        return ", ".join(f"{kind(v)} {k}" for k, v in values.items())
+        return ", ".join(f"{kind(v, not self.known.isdisjoint((k, k[1:])))} {k}" for k, v in values.items())
 
-    head = '<ir_version: 13, opset_import: ["": {}, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1]> g'
-    forward = otherwise if callable(otherwise) else onnx.parser.parse_model(
-        f"{head.format(27)} ({listed({**x, **also})}) => (double y) {{ {otherwise or nodes} }}")
-    y, by = "y", 1e-5
-    if twice:
-        run, y, by = evaluator(forward), "waves", 1e-4
-        forward = lambda feed: np.sin(slope(run, feed, twice, by)).sum()  # noqa: E731
-        nodes += (f' first = ai.onnx.preview.training.Gradient <xs = ["{twice}"], y = "y"> ({twice}) '
-                  "waved = Sin(first) waves = ReduceSum <keepdims = 0> (waved) ")
-    expected = {"d" + k: slope(forward, {**x, **elsewhere, **also}, k, by).astype(kind) for k in x}
-    given = {**{k: v.astype(kind) for k, v in x.items()}, **{k + "1": v for k, v in elsewhere.items()}, **also}
-    xs, actual = ", ".join(f'"{k}"' for k in x), ", ".join(k + "1" * (k in at) for k in x)
-    step = place.format(to=", ".join(expected), gradient=f'ai.onnx.preview.training.Gradient <xs = [{xs}], y = "{y}"> ({actual})')
-    model = onnx.parser.parse_model(f"{head.format(opset)} ({listed(given)}) => ({listed(expected)}) {declared} {{ {nodes} {step} }}")
-    c.write(f"gradient_{name}", model, list(given.values()), list(expected.values()))
+    def text(self, nodes, kind):
+        """The nodes for inputs of this kind; where graphs inside declare sizes, with names for those that the run knows."""
+        if kind == np.float32 and self.kind == np.float64:
+            nodes = re.sub(r"\bdouble\b", "float", re.sub(r"\b((?:\w*type|to) = )11\b", r"\g<1>1", nodes))
+        if self.sizes:
+            sizes = self.sizes
+            nodes = re.sub(r"((?:double|float)\[)([\d, ]+)(\]\)* [a-z])", lambda m: m[1] + re.sub(r"\d+", lambda d: sizes.get(int(d[0]), d[0]), m[2]) + m[3],
+                           nodes)
+        return nodes
+
+    def parsed(self, opset, text):
+        return onnx.parser.parse_model(f'<ir_version: 13, opset_import: ["": {opset}, "ai.onnx.ml": {self.ml}, "ai.onnx.preview": 1, '
+                                       f'"ai.onnx.preview.training": 1]> g {text}')
+
+    def forward(self, kind=np.float64, nodes=None):
+        """The model of y alone."""
+        return self.parsed(max(self.opset, 27), f"({self.listed({**self.x, **self.also})}) => (double y) {{ {self.text(nodes or self.nodes, kind)} }}")
+
+    def model(self, kind):
+        """The model to be compiled, and its inputs."""
+        nodes, y = self.nodes, "y"
+        if self.twice:
+            y = "waves"
+            nodes += (f' first = ai.onnx.preview.training.Gradient <xs = ["{self.twice}"], y = "y"> ({self.twice}) '
+                      "waved = Sin(first) waves = ReduceSum <keepdims = 0> (waved) ")
+        given = {**{k: v.astype(kind) for k, v in self.x.items()}, **{k + "1": v.astype(kind) for k, v in self.elsewhere.items()},
+                 **{k: [e.astype(kind) for e in v] if isinstance(v, list) else v.astype(kind) if v.dtype == self.kind else v
+                    for k, v in self.also.items()}}
+        results = {"d" + k: v.astype(kind) for k, v in self.x.items()}
+        xs, actual = ", ".join(f'"{k}"' for k in self.x), ", ".join(k + "1" * (k in self.at) for k in self.x)
+        step = self.place.format(to=", ".join(results), gradient=f'ai.onnx.preview.training.Gradient <xs = [{xs}], y = "{y}"> ({actual})')
+        nodes, declared = self.text(f"{nodes} {step}", kind), self.text(self.declared, kind)
+        return self.parsed(self.opset, f"({self.listed(given)}) => ({self.listed(results)}) {declared} {{ {nodes} }}"), list(given.values())
+
+    def slopes(self):
+        """The expected results: difference quotients."""
+        forward, by = self.otherwise if callable(self.otherwise) else self.forward(nodes=self.otherwise), 1e-5
+        if self.twice:
+            run, by = evaluator(forward), 1e-4
+            forward = lambda feed: np.sin(slope(run, feed, self.twice, by)).sum()  # noqa: E731
+        return [slope(forward, self.feed(), k, by) for k in self.x]
+
+
+def write_slopes(c, problem):
+    """Two tests, by difference quotients: of sizes that the model has, and of sizes that only the run knows."""
+    results = [d.astype(problem.kind) for d in problem.slopes()]
+    for p in problem, problem.open():
+        if p:
+            model, given = p.model(p.kind)
+            rtol, atol = (1e-3, 1e-6) if p.twice or p.kind != np.float64 else (1e-5, 1e-6)
+            c.write(f"gradient_{p.name}", model, given, results, rtol=rtol, atol=atol)
+
+
+def add_gradient(c, *args, **how):
+    """c: what writes the tests of problems (cases.py, gradients_torch.py)."""
+    c.differentiate(Problem(*args, **how))
 
 
 def add_gradients(c):

@@ -7,6 +7,24 @@ test-operators: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $
 	@$(SUITE)/run --own operators --build $(SUITE) --include $(B)/include $(if $(O),-v,--every $(OWN_EVERY)) \
 		$(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/operators $(foreach o,$(O),'$(o)')
 
+# Every operator of the standard has a test of its gradient among them, with sizes that the model has and that only the run knows; or onnxcc
+# says that it has none, and where.
+TESTS += gradients
+test-gradients: setup $(B)/table.json
+	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
+	@$(PYTHON) tests/operators/differentiable.py $(CACHE)/operators $(B)/table.json $(B)/onnxcc
+
+# The same gradients, in float and double, against those of torch's autograd. T='torch_attention*': only these, in detail; as C: every
+# TORCH_EVERY-th.
+TORCH_EVERY ?= 100
+test-gradients-torch: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $(B)/include/onnxcc
+	@tests/operators/setup-torch $(CACHE)
+	@PYTHONPATH=tests $(CACHE)/torch-venv/bin/python tests/operators/gradients_torch.py $(CACHE)/gradients-torch $(B)/table.json
+	@mkdir -p $(SUITE)/torch && ln -sf ../call ../call-sanitized $(SUITE)/torch
+	@$(SUITE)/run --own gradients-torch --build $(SUITE)/torch --include $(B)/include $(if $(T),-v,--every $(TORCH_EVERY)) \
+		$(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/gradients-torch $(foreach t,$(T),'$(t)')
+.PHONY: test-gradients test-gradients-torch
+
 # The support table: its types are those of the standard's schemas.
 # Parts: ir/schema, ir/opset.
 TESTS += schemas

@@ -135,12 +135,12 @@ static const Tensor *given(const Case *c, const Value *v)
     return NULL;
 }
 
-/* Is the first output ones and zeros that were drawn? Bernoulli's function body casts comparisons with
+/* Is the first output ones and zeros that n has drawn? Bernoulli's function body casts comparisons with
  * RandomUniformLike. */
 static bool is_bernoulli(const Graph *g, const Node *n)
 {
     const Node *last = g->out.at[0]->def;
-    return name_is(node_op(n), "Bernoulli") ||
+    return (name_is(node_op(n), "Bernoulli") && last == n) ||
            (name_is(node_op(n), "RandomUniformLike") && last && name_is(node_op(last), "Cast"));
 }
 
