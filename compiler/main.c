@@ -19,7 +19,7 @@ static void compile(void *words)
 static const struct Command {
     const char *name;
     void (*run)(void *words); /* the words after the name */
-} commands[] = {{"verify", verify}, {"profile", profile}};
+} commands[] = {{"verify", verify}, {"profile", profile}, {"stack", stack}};
 
 int main(int argc, char **argv)
 {

@@ -6,6 +6,7 @@
 
 void verify(void *words); /* the command: never returns if something differs */
 void profile(void *words);
+void stack(void *words);
 
 /* ---- data.c ------------------------------------------------------------------------------------------------------ */
 typedef struct Named {

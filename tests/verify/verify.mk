@@ -5,3 +5,10 @@ TESTS += verify
 test-verify: setup all
 	@B=$(abspath $(B)) $(PYTHON) tests/verify/run.py
 .PHONY: test-verify
+
+# `onnxcc stack` beside the stack that programs are seen to use.
+# Parts: verify/stack.
+TESTS += stack
+test-stack: setup all
+	@ONNXCC_CACHE=$(CACHE) B=$(B) $(PYTHON) tests/verify/stack.py $(M)
+.PHONY: test-stack

@@ -6,6 +6,7 @@ import re
 import subprocess
 import tempfile
 
+import decoder
 import ml_dtypes
 import numpy as np
 import onnx
@@ -21,6 +22,7 @@ TYPES = {T.UINT2: ml_dtypes.uint2, T.INT2: ml_dtypes.int2, T.UINT4: ml_dtypes.ui
          T.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn, T.FLOAT8E4M3FNUZ: ml_dtypes.float8_e4m3fnuz, T.FLOAT8E5M2: ml_dtypes.float8_e5m2,
          T.FLOAT8E5M2FNUZ: ml_dtypes.float8_e5m2fnuz, T.FLOAT16: np.float16, T.BFLOAT16: ml_dtypes.bfloat16}
 BITS = {T.UINT2: 2, T.INT2: 2, T.UINT4: 4, T.INT4: 4, T.FLOAT4E2M1: 4, T.UINT16: 16, T.INT16: 16, T.FLOAT16: 16, T.BFLOAT16: 16}
+DECODER = 200_000_000     # bytes
 WAYS = {"generic": "-O1", "x86-64-v3": "-O2 -march=x86-64-v3"}
 
 
@@ -270,7 +272,18 @@ def compare(name, m):
                 check(np.allclose(a, y.reshape(-1), rtol=1e-5, atol=2e-5 * np.abs(y).max()), f"{name}, {target}, {out}: not numpy's")
 
 
+def whole_decoder():
+    """135M parameters: 106M in products of 4 bits, the table of words in floats."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        decoder.main(folder / "decoder.onnx")
+        p = subprocess.run([BUILD / "onnxcc", folder / "decoder.onnx", "-o", folder / "decoder.c", "--report"], capture_output=True, text=True)
+        flash, size = int(re.search(r"(\d+) B of weights|$", p.stdout)[1] or 1 << 40), (folder / "decoder.onnx").stat().st_size
+        check(flash <= min(DECODER, 1.02 * size), f"decoder: {flash} bytes of weights, the model has {size}\n{p.stderr}")
+
+
 def main():
+    whole_decoder()
     for make in products, transposed, nbits, convolutions, tables:
         compare(make.__name__, make())
     print(f"weights: {counts[True]} passed, {counts[False]} failed")
