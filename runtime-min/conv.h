@@ -64,12 +64,30 @@ TILE_EPILOGUE(CONV_EPILOGUE, EPI)
 #define CONV_FN FN
 #define CONV_KERNEL KERNEL
 #define CONV_EPILOGUE NULL
+/* A panel of the outputs from o on, which are adjacent in w. */
+HELPER void conv_pack_rows(const f32 *restrict w, f32 *restrict y, idx o, const struct conv_pack *p)
+{
+    const idx n = p->cout - o < TILE_PANEL ? p->cout - o : TILE_PANEL;
+    for (idx t = 0; t < p->taps; t++)
+        for (idx c = 0; c < p->cin; c++, y += TILE_PANEL) {
+            const f32 *const from = w + o + c * p->w_in + t * p->w_tap;
+            for (idx j = 0; j < n; j++)
+                y[j] = from[j];
+            for (idx j = n; j < TILE_PANEL; j++)
+                y[j] = from[n - 1];
+        }
+}
+
 KERNEL void FN(conv_pack)(const f32 *restrict w, f32 *restrict y, struct conv_pack p)
 {
     /* In blocks that are adjacent in w: the rows of a panel are often a power of two apart, and displace each other. */
     const idx block_t = p.w_tap == 1 ? TILE_PANEL : 1, block_c = p.w_tap == 1 ? 1 : TILE_PANEL;
     for (idx g = 0; g < p.group; g++)
-        for (idx o = 0; o < p.cout; o += TILE_PANEL, y += p.taps * p.cin * TILE_PANEL)
+        for (idx o = 0; o < p.cout; o += TILE_PANEL, y += p.taps * p.cin * TILE_PANEL) {
+            if (p.w_out == 1) {
+                conv_pack_rows(w + g * p.cout, y, o, &p);
+                continue;
+            }
             for (idx t0 = 0; t0 < p.taps; t0 += block_t)
                 for (idx c0 = 0; c0 < p.cin; c0 += block_c)
                     for (idx j = 0; j < TILE_PANEL; j++) {
@@ -78,6 +96,7 @@ KERNEL void FN(conv_pack)(const f32 *restrict w, f32 *restrict y, struct conv_pa
                             for (idx c = c0; c < c0 + block_c && c < p.cin; c++)
                                 y[(t * p.cin + c) * TILE_PANEL + j] = w[k * p.w_out + c * p.w_in + t * p.w_tap];
                     }
+        }
 }
 REGISTER_KERNEL(conv_pack, 2, 1, 0)
 #endif

@@ -8,6 +8,7 @@
 #include "ir/kernel.h"
 #include "ir/loop.h"
 #include "ir/remark.h"
+#include "memory/order.h"
 #include "memory/pitch.h"
 #include "ir/scope.h"
 #include "memory/share.h"
@@ -317,6 +318,7 @@ static void check_arena(void)
 void plan_model(Model *m)
 {
     check_interface(m);
+    order_updates(m);
     Trial t = {.m = m, .work = MAX_WORK};
     number(m->graph, &t.time);
     t.elide = NEWS(bool, t.time + 1);

@@ -119,6 +119,44 @@ static Value *expanded_weights(Node *n, const Conv *c, int64_t pack, Value *w)
     return NULL;
 }
 
+/* The weights (outputs, inputs, kernel) that a ConvPack reads: the strides, of the kernel's elements all together, in a tensor whose axes
+ * are those of `perm` if it is given. False: the kernel's elements have no common stride. */
+static bool packed_strides(Shape x, const int64_t *perm, Shape *w, Dim stride[3])
+{
+    Dim of[MAX_RANK];
+    bool common = true;
+    shape_strides(x, of);
+    *w = x;
+    for (int i = 0; perm && i < x.rank; i++)
+        w->dim[i] = x.dim[perm[i]];
+    for (int i = 0; i < 3; i++)
+        stride[i] = i < 2 ? of[perm ? perm[i] : i] : D(1);
+    Dim run = D(0);
+    for (int i = x.rank; i-- > 2;) {
+        const Dim each = of[perm ? perm[i] : i];
+        if (dim_is(w->dim[i], 1))
+            continue;
+        common &= dim_is(run, 0) || dim_identical(each, run);
+        stride[2] = dim_is(run, 0) ? each : stride[2];
+        run = dim_mul(each, w->dim[i]);
+    }
+    return common;
+}
+
+/* Makes p, a ConvPack of a transposed tensor, read the tensor itself. */
+static void pack_through_transpose(Node *p)
+{
+    int64_t perm[MAX_RANK];
+    const Node *t = in(p, 0)->def;
+    Shape w;
+    Dim stride[3];
+    if (in(p, 0)->data || attr_int(p, "depthwise") || !transpose_perm(t, perm) || !shape_is_const(in_shape(t, 0)) ||
+        !packed_strides(in_shape(t, 0), perm, &w, stride))
+        return;
+    attr_set_ints(p, "perm", w.rank, perm);
+    node_set_in(p, 0, t->in[0]);
+}
+
 /* Inserts a node that packs the weights; splat weights are represented by 16 elements. */
 static void pack_weights(Node *n, const Conv *c)
 {
@@ -148,6 +186,8 @@ static void pack_weights(Node *n, const Conv *c)
         } else
             attr_set_int(p, "depthwise", pack == PACK_DEPTHWISE);
         node_insert(p, n);
+        if (!c->transposed)
+            pack_through_transpose(p);
         node_set_in(n, 1, folded_node(p));
     }
     if (b && b->data && b->data->splat && tensor_get(b->data, 0) == 0)
@@ -178,9 +218,19 @@ static bool transpose_goes_last(Node *n)
 
 static int64_t pack_taps(Shape w) { return dim_value(shape_product(w, 2, w.rank)); }
 
+/* The weights that ConvPack n reads, and their strides. */
+static Shape read_packed(const Node *n, Dim stride[3])
+{
+    const int64_t *perm;
+    Shape w;
+    packed_strides(in_shape(n, 0), attr_ints(n, "perm", &perm) < 0 ? NULL : perm, &w, stride);
+    return w;
+}
+
 static void pack_infer(Node *n)
 {
-    Shape w = in_shape(n, 0);
+    Dim stride[3];
+    Shape w = read_packed(n, stride);
     int64_t group = attr_int(n, "group"), outputs = dim_value(w.dim[0]) / group;
     if (attr_int(n, "depthwise"))
         set_out(n, 0, F32, shape_list(3, D(pack_taps(w)), w.dim[1], w.dim[0]));
@@ -192,7 +242,8 @@ static void pack_infer(Node *n)
 
 static void pack_bind(Node *n)
 {
-    Shape w = in_shape(n, 0);
+    Dim stride[3];
+    Shape w = read_packed(n, stride);
     int64_t group = attr_int(n, "group");
     if (attr_int(n, "depthwise")) {
         Strided s = {0};
@@ -202,8 +253,7 @@ static void pack_bind(Node *n)
         strided_bind(n, s);
     } else
         BIND(n, conv_pack, .group = D(group), .cout = D(dim_value(w.dim[0]) / group), .cin = w.dim[1],
-             .taps = D(pack_taps(w)), .w_out = dim_mul(w.dim[1], D(pack_taps(w))), .w_in = D(pack_taps(w)),
-             .w_tap = D(1));
+             .taps = D(pack_taps(w)), .w_out = stride[0], .w_in = stride[1], .w_tap = stride[2]);
 }
 
 static void transpose_pack_infer(Node *n)
@@ -380,13 +430,31 @@ static void bind_transposed(Node *n, Conv c)
         bind_scratch(n, patch);
 }
 
+/* Makes c, with a stride of 1, the convolution that it is: its weights are packed with the taps in reverse order. False: it would
+ * have negative pads, or a stride. */
+static bool as_convolution(Conv *c)
+{
+    bool may = true;
+    for (int a = 0; a < 3; a++) {
+        Dim pad = dim_sub(D((c->w.kernel[a] - 1) * c->w.dilation[a]), c->w.pad[a]);
+        may &= c->w.stride[a] == 1 && dim_is_const(pad) && dim_value(pad) >= 0;
+        c->w.pad[a] = pad;
+    }
+    for (int a = 0; a < 3; a++)
+        c->w.padded |= !dim_is(c->w.pad[a], 0) || !dim_identical(reach(&c->w, a, c->w.out[a]), c->x.size[a]);
+    return may;
+}
+
 static void transpose_bind(Node *n)
 {
-    Conv c;
+    Conv c, forward;
     if (!conv_read(n, &c))
         return;
     count_macs(n, &c, 0, c.cout);
-    if (c.pack)
+    forward = c;
+    if (c.pack && as_convolution(&forward))
+        bind_panels(n, forward);
+    else if (c.pack)
         bind_transposed(n, c);
     else
         BIND_ARGS(n, conv_transpose_plain, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)),
@@ -468,7 +536,7 @@ static void causal_conv_bind(Node *n)
 static const Op conv_ops[] = {
     CONV("Conv", "", conv_infer, conv_bind, .flags = EPILOGUE | CHANNELS_LAST, .layout = conv_layout,
          .fold_scale = conv_fold_scale),
-    {"ConvPack", 1, "w:T -> y:T", "T=float", "group:int=1 depthwise:int=0", pack_infer, pack_bind, .domain = "onnxcc"},
+    {"ConvPack", 1, "w:T -> y:T", "T=float", "group:int=1 depthwise:int=0 perm:ints?", pack_infer, pack_bind, .domain = "onnxcc"},
     CONV("ConvTranspose", " output_padding:ints? output_shape:ints?", conv_infer, transpose_bind,
          .flags = EPILOGUE | CHANNELS_LAST, .goes_last = transpose_goes_last, .layout = conv_layout,
          .fold_scale = transpose_fold_scale),

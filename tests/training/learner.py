@@ -110,14 +110,14 @@ class Learner:
         return getattr(self.lib, f"{self.p}_load")(ctypes.c_void_p(self.state), ctypes.c_void_p(b.ctypes.data), ctypes.c_size_t(len(b)))
 
 
-def build(m, folder, *arguments):
+def build(m, folder, *arguments, prefix="m"):
     """The model as a Learner, and what onnxcc said."""
     onnx.save(m, f"{folder}/m.onnx")
-    p = subprocess.run([ONNXCC, "m.onnx", "-o", "m.c", "--single", "--training", *arguments], cwd=folder, capture_output=True, text=True)
+    p = subprocess.run([ONNXCC, "m.onnx", "-o", "m.c", "--single", "--training", "--prefix", prefix, *arguments], cwd=folder, capture_output=True, text=True)
     assert p.returncode == 0, p.stderr
     subprocess.run(["gcc", "-std=c99", "-O1", "-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wundef", "-Wvla", "-Werror",
-                    "-fsanitize=undefined", "-fno-sanitize-recover", "-shared", "-fPIC", "m.c", "-o", "m.so", "-lm"], cwd=folder, check=True)
-    return Learner(ctypes.CDLL(f"{folder}/m.so"), pathlib.Path(folder, "m.h").read_text()), p.stderr
+                    "-fsanitize=undefined", "-fno-sanitize-recover", "-shared", "-fPIC", "m.c", "-o", f"{prefix}.so", "-lm"], cwd=folder, check=True)
+    return Learner(ctypes.CDLL(f"{folder}/{prefix}.so"), pathlib.Path(folder, "m.h").read_text(), prefix), p.stderr
 
 
 def in_folder(case):
