@@ -108,6 +108,15 @@ static void add_scratch(FactSearch *s, int i)
                                             .last = i}));
 }
 
+bool is_kept_twice(const Model *m, const Variable *s)
+{
+    bool twice = false;
+    EACH_NODE (n, m->graph)
+        twice |= !n->elided && n->n_out && n->out[0] && n->out[0]->state == s && n->in[0] && n->in[0]->def &&
+                 n->in[0]->state == s && value_storage(n->in[0]) != value_storage(n->out[0]);
+    return twice;
+}
+
 static void add_tensors(FactSearch *s)
 {
     Facts *const f = s->f;

@@ -55,6 +55,8 @@ const Facts *find_facts(Model *m);
 const Ticks *read_ticks(int steps);        /* ticks.c: of --ticks; NULL: none */
 double ticks_of(const Facts *f, int step); /* of one run */
 int64_t facts_ram(const Facts *f);         /* arena, inputs, outputs, states and stack */
+/* With --training: is a new value of s in the arena while s still has the old one, in init or a step? */
+bool is_kept_twice(const Model *m, const Variable *s);
 
 void report_text(Text *t, const Facts *f);
 void report_json(Text *t, const Facts *f);

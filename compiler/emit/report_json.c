@@ -295,6 +295,14 @@ static void put_totals(Text *t, const Facts *f)
     text_put(t, "},\n\"macs\": %lld", (long long)f->macs);
 }
 
+static void put_variable(Text *t, const Model *m, const Variable *s)
+{
+    text_put(t, "{");
+    put_string(t, "name", s->name);
+    put_number(t, "bytes", s->bytes);
+    text_put(t, ", \"twice\": %s}", is_kept_twice(m, s) ? "true" : "false");
+}
+
 /* Prints a list, one element per line. */
 #define PUT_LIST(t, key, count, put)                                                                                   \
     do {                                                                                                               \
@@ -321,6 +329,8 @@ void report_json(Text *t, const Facts *f)
     put_model(t, f->model);
     put_totals(t, f);
     put_interface(t, f);
+    if (f->model->entries.n)
+        PUT_LIST(t, "variables", f->model->states.n, put_variable(t, f->model, f->model->states.at[i]));
     if (f->ticks) {
         text_put(t, ",\n\"profile\": {\"runs\": %lld, ", (long long)f->ticks->runs);
         put_string(t, "unit", name(f->ticks->unit));

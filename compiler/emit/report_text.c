@@ -106,6 +106,23 @@ static void put_peak(Text *t, const Facts *f, int step)
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
+/* The variables of a training model. */
+static void put_variables(Text *t, const Facts *f)
+{
+    enum { NAMED = 8 };
+    const Model *m = f->model;
+    int64_t twice = 0;
+    Text names = {0};
+    for (int i = 0, n = 0; i < m->states.n; i++)
+        if (is_kept_twice(m, m->states.at[i])) {
+            twice += m->states.at[i]->bytes;
+            if (n++ < NAMED)
+                text_put(&names, "%s%s", n > 1 ? ", " : ": ", c_tail(m->states.at[i]->name, 24));
+        }
+    text_put(t, "state   %lld B, %d variables; new values beside old ones: %lld B%s\n", (long long)f->state,
+             m->states.n, (long long)twice, names.n ? names.s : "");
+}
+
 static void put_totals(Text *t, const Facts *f)
 {
     const long long arena = (long long)plan()->arena;
@@ -117,6 +134,8 @@ static void put_totals(Text *t, const Facts *f)
              (long long)plan()->bound);
     if (f->steps.n)
         put_peak(t, f, peak_step(f));
+    if (f->model->entries.n)
+        put_variables(t, f);
     text_put(t, "compute %lld MAC\n", (long long)f->macs);
     if (f->model->training.n && !f->model->entries.n)
         text_put(t, "%s\n", training_left_out);

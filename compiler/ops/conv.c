@@ -536,7 +536,8 @@ static void causal_conv_bind(Node *n)
 static const Op conv_ops[] = {
     CONV("Conv", "", conv_infer, conv_bind, .flags = EPILOGUE | CHANNELS_LAST, .layout = conv_layout,
          .fold_scale = conv_fold_scale),
-    {"ConvPack", 1, "w:T -> y:T", "T=float", "group:int=1 depthwise:int=0 perm:ints?", pack_infer, pack_bind, .domain = "onnxcc"},
+    {"ConvPack", 1, "w:T -> y:T", "T=float", "group:int=1 depthwise:int=0 perm:ints?", pack_infer, pack_bind,
+     .domain = "onnxcc"},
     CONV("ConvTranspose", " output_padding:ints? output_shape:ints?", conv_infer, transpose_bind,
          .flags = EPILOGUE | CHANNELS_LAST, .goes_last = transpose_goes_last, .layout = conv_layout,
          .fold_scale = transpose_fold_scale),

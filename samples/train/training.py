@@ -71,9 +71,10 @@ def first_values(weights, names):
     return helper.make_graph(nodes, "first values", [], outputs), bindings
 
 
-def add_training(model, loss, optimiser, output=None, train=("*",), fresh=False, **settings):
-    """A copy of the model with training information. output: the one that the loss is of, by default the first; train: patterns of the
-    names of the weights that learn; fresh: init draws them anew; settings: attributes of the optimiser, as alpha=0.95."""
+def add_training(model, loss, optimiser, output=None, train=("*",), fresh=False, first_step=0, **settings):
+    """A copy of the model with training information. loss: one of LOSSES, or a graph of your own, whose nodes read the model's values, and
+    whose first output is the loss; output: the one that the loss is of, by default the first; train: patterns of the names of the weights
+    that learn; fresh: init draws them anew; first_step: the optimiser's number of the first step; settings: its attributes, as alpha=0.95."""
     m = onnx.ModelProto()
     m.CopyFrom(model)
     versions = {o.domain: o.version for o in m.opset_import}
@@ -83,8 +84,13 @@ def add_training(model, loss, optimiser, output=None, train=("*",), fresh=False,
     if not weights:
         raise ValueError(f"no initializer of floats matches {train}")
     y = next(o for o in m.graph.output if output in (None, o.name))
-    target, result, nodes = add_loss(names, y, loss)
-    kind = y.type.tensor_type.elem_type
+    if isinstance(loss, onnx.GraphProto):
+        targets, result, nodes = list(loss.input), loss.output[0].name, list(loss.node)
+        names.taken |= {v.name for v in targets} | {o for n in nodes for o in n.output}
+    else:
+        target, result, nodes = add_loss(names, y, loss)
+        targets = [target]
+    kind = weights[0].data_type
     rate = helper.make_tensor_value_info(names.new("rate"), kind, [])
     xs, kept, updates = [w.name for w in weights], [], {}
     gradients = [names.new(f"{x}_gradient") for x in xs]
@@ -104,12 +110,12 @@ def add_training(model, loss, optimiser, output=None, train=("*",), fresh=False,
                                       list(updates.values()), domain=TRAINING, **(SETTINGS[optimiser] | settings)))
         updates[steps] = names.new("steps_new")
         nodes.append(helper.make_node("Add", [steps, one], [updates[steps]]))
-        kept += [numpy_helper.from_array(np.int64(0), steps), numpy_helper.from_array(np.int64(1), one)]
+        kept += [numpy_helper.from_array(np.int64(first_step), steps), numpy_helper.from_array(np.int64(1), one)]
     of = {t.name: t for t in weights + kept}
     outputs = [helper.make_tensor_value_info(result, kind, [])]
     outputs += [helper.make_tensor_value_info(new, of[n].data_type, of[n].dims) for n, new in updates.items()]
     info = m.training_info.add()
-    info.algorithm.CopyFrom(helper.make_graph(nodes, "step", [target, rate], outputs, kept))
+    info.algorithm.CopyFrom(helper.make_graph(nodes, "step", [*targets, rate], outputs, kept))
     for n, new in updates.items():
         info.update_binding.add(key=n, value=new)
     if fresh:

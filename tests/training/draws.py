@@ -13,11 +13,13 @@ import onnx.parser
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "machines"))
 from table import MACHINES  # noqa: E402
 from learner import build, in_folder, run_cases  # noqa: E402
+from written import add_training, mlp  # noqa: E402
 
 f = np.float32
+MACHINE_FILES = pathlib.Path(__file__).resolve().parent.parent / "machines"
 GOLDEN, WORD = 0x9E3779B97F4A7C15, (1 << 64) - 1
 HEAD = '<ir_version: 8, opset_import: ["":17, "ai.onnx.preview.training":1]> '
-ON = ["s390x", "aarch64", "i386"]
+ON = ["s390x", "aarch64", "armhf", "i386", "cortex-m4"]
 
 
 def mix(z):
@@ -124,42 +126,71 @@ def published():
     assert splitmix(1234567, 3) == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
-MAIN = """#include "m.h"
+MAIN = """#include <stdio.h>
+#include <string.h>
+#include "m.h"
+static struct m_state state;
+static unsigned char bytes[M_SAVED_BYTES];
+static void print(const void *from, size_t size)
+{
+    const unsigned char *at = from;
+    const uint16_t little = 1;
+    for (size_t i = 0; i < size; i++)       /* numbers of four bytes, or bytes */
+        printf("%02x", at[size % 4 || *(const unsigned char *)&little ? i : i / 4 * 4 + 3 - i % 4]);
+    printf("\\n");
+}
 int main(void)
 {
-    static struct m_state state;
-    static unsigned char bytes[M_SAVED_BYTES];
-    static float x[8], y[8], wn[8], u[1000], low[1000], n[1000], d[8], dw[8], b[1000];
-    static double s[10];
-    static uint8_t k[8];
-    static int32_t c[1000];
-    m_reset(&state, 42);
-    m_init(&state);
+    DATA
+    if (m_reset(&state, 42) || m_init(&state))
+        return 1;
     for (int i = 0; i < 5; i++)
-        if (m_step_0(&state, x, y, u, low, n, s, d, k, dw, b, c))
+        if (STEP)
             return 1;
-    m_save(&state, bytes, sizeof bytes);
+    if (m_save(&state, bytes, sizeof bytes))
+        return 1;
     for (size_t i = 0; i < sizeof bytes; i++)
         printf("%02x", bytes[i]);
-    for (int i = 0; i < 1000; i++)
-        printf(" %a %a %d", (double)u[i], (double)n[i], (int)c[i]);
+    SHOW
     return 0;
 }
 """
+DRAWING = {"DATA": "static float x[8], y[8], wn[8], u[1000], low[1000], n[1000], d[8], dw[8], b[1000];\n    static double s[10];\n"
+           "    static uint8_t k[8];\n    static int32_t c[1000];",
+           "STEP": "m_step_0(&state, x, y, u, low, n, s, d, k, dw, b, c)", "SHOW": "print(u, sizeof u), print(n, sizeof n), print(c, sizeof c);"}
+LEARNING = {"DATA": "static float x[24], y[18], loss;\n    const float rate = 0.05f;\n    const int64_t t[6] = {0, 1, 2, 2, 1, 0};\n"
+            "    for (int i = 0; i < 24; i++)\n        x[i] = (float)(i * 7 % 11) / 4 - 1;",
+            "STEP": "m_step_0(&state, x, t, &rate, y, &loss)", "SHOW": "print(y, sizeof y), print(&loss, sizeof loss);"}
 
 
-def everywhere(folder):
-    """The state and numbers after five steps, by several compilers, and on other machines as far as they are here."""
-    pathlib.Path(folder, "main.c").write_text("#include <stdio.h>\n" + MAIN)
-    said = {}
-    commands = {f"{cc} {level}": ([cc, level], []) for cc in ("gcc", "clang") for level in ("-O0", "-O3")}
-    commands |= {name: ([MACHINES[name].tool("gcc"), "-O2 -static " + " ".join(MACHINES[name].flags)], MACHINES[name].run) for name in ON}
-    for name, ((cc, flags), runs) in commands.items():
-        if not shutil.which(cc) or (runs and not shutil.which(runs[0])):
-            continue
-        subprocess.run([cc, "-std=c99", *flags.split(), "m.c", "main.c", "-o", "m", "-lm"], cwd=folder, check=True)
-        said[name] = subprocess.run([*runs, "./m"], cwd=folder, check=True, capture_output=True).stdout
-    assert len(said) >= 2 and len(set(said.values())) == 1, f"{[k for k in said if said[k] != said['gcc -O0']]} draw other numbers"
+def built(machine, folder):
+    """The command that runs the program of m.c and main.c on a machine."""
+    bare = ["--specs=rdimon.specs", "-nostartfiles", "-ffunction-sections", "-Wl,--gc-sections", f"-T{MACHINE_FILES / 'board.ld'}",
+            f"-Wl,--defsym=BASE={machine.base}", MACHINE_FILES / "board.c"]
+    subprocess.run([machine.tool("gcc"), *machine.flags, "-std=gnu99", "-O2", "m.c", "main.c", *(bare if machine.base else ["-static"]), "-o", "m", "-lm"],
+                   cwd=folder, check=True)
+    return [*machine.run, "./m"]
+
+
+def everywhere(m, texts):
+    """The state and results after five steps, by several compilers, and on other machines as far as they are here: big-endian, of 32 bits,
+    without an operating system. Of a network that learns by Adam, too."""
+    with tempfile.TemporaryDirectory() as folder:
+        build(m, folder)
+        main = MAIN
+        for k, v in texts.items():
+            main = main.replace(f"    {k}\n" if k != "STEP" else k, f"    {v}\n" if k != "STEP" else v)
+        pathlib.Path(folder, "main.c").write_text(main)
+        said = {}
+        for cc in ("gcc", "clang"):
+            for level in ("-O0", "-O3"):
+                if shutil.which(cc):
+                    subprocess.run([cc, "-std=c99", level, "m.c", "main.c", "-o", "m", "-lm"], cwd=folder, check=True)
+                    said[f"{cc} {level}"] = subprocess.run(["./m"], cwd=folder, check=True, capture_output=True).stdout
+        for name in ON:
+            if shutil.which(MACHINES[name].tool("gcc")) and shutil.which(MACHINES[name].run[0]):
+                said[name] = subprocess.run(built(MACHINES[name], folder), cwd=folder, check=True, capture_output=True).stdout
+        assert len(said) >= 2 and len(set(said.values())) == 1, f"{[k for k in said if said[k] != said['gcc -O0']]} have other numbers"
 
 
 @in_folder
@@ -181,7 +212,8 @@ def taken_name(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         m, _ = build(PLAIN, folder)
-        return run_cases("training draws", (each_step_anew, m), (seeded, m), (distributions, m), published, (everywhere, folder), none_without,
+        return run_cases("training draws", (each_step_anew, m), (seeded, m), (distributions, m), published, (everywhere, PLAIN, DRAWING),
+                         (everywhere, add_training(mlp(), "softmax_cross_entropy", "adam", fresh=True), LEARNING), none_without,
                          taken_name)
 
 

@@ -1,12 +1,15 @@
 """Random training models whose state variables read each other: swaps, chains, shared reads, two algorithms. Each step in C beside numpy,
 which computes every new value before it assigns any. Also: a new value is written over the old one where nothing can stand against it."""
+import json
 import re
+import subprocess
 import sys
 
 import numpy as np
+import onnx.parser
 from onnx import helper, numpy_helper
 
-from learner import build, in_folder, run_cases
+from learner import ONNXCC, build, in_folder, run_cases
 
 KINDS = {"float": np.float32, "double": np.float64, "int32": np.int32, "int64": np.int64}
 N, CASES, STEPS, MODULUS = 3, 40, 3, 7       # state variables are N x N; values are integers below MODULUS: all types are exact
@@ -167,8 +170,29 @@ def random_models(first, last, folder):
     assert all_places > places > all_places / 10, f"{places} of {all_places}"
 
 
+@in_folder
+def reported(folder):
+    """Of a swap, one new value has to wait beside the old one; a third variable is added to in its place. In the report of each form."""
+    m = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]> g (float x) => (float y) <float[3] a = {1, 2, 3}, float[3] b = {4, 5, 6}> {
+        s = ReduceSum <keepdims = 0> (a)  y = Mul(x, s) }""")
+    t = m.training_info.add()
+    t.algorithm.CopyFrom(onnx.parser.parse_graph("""swap () => (float[3] na, float[3] nb, int64 nk) <int64 k = {0}, int64 one = {1}> {
+        na = Identity(b)  nb = Identity(a)  nk = Add(k, one) }"""))
+    for k in "abk":
+        t.update_binding.add(key=k, value="n" + k)
+    onnx.save(m, f"{folder}/m.onnx")
+    said = {form: subprocess.run([ONNXCC, "m.onnx", "-o", "m.c", "--training", form], cwd=folder, check=True, capture_output=True, text=True).stdout
+            for form in ("--report", "--report=json", "--report=html")}
+    found = re.search(r"^state   32 B, 3 variables; new values beside old ones: 12 B: [ab]$", said["--report"], flags=re.M)
+    assert found, said["--report"]
+    r = json.loads(said["--report=json"])
+    assert r["ram"]["state"] == 32 and {v["name"]: v["bytes"] for v in r["variables"]} == {"a": 12, "b": 12, "k": 8}
+    assert sum(v["twice"] for v in r["variables"] if v["name"] in "ab") == 1 and not any(v["twice"] for v in r["variables"] if v["name"] == "k")
+    assert '"twice": true' in said["--report=html"] and "new values beside old ones" in said["--report=html"]
+
+
 def main():
-    return run_cases("training updates", *((random_models, i, i + CASES // 4) for i in range(0, CASES, CASES // 4)))
+    return run_cases("training updates", *((random_models, i, i + CASES // 4) for i in range(0, CASES, CASES // 4)), reported)
 
 
 if __name__ == "__main__":
