@@ -22,10 +22,29 @@
 #endif
 
 /* gcc's scheduler, which knows no number of registers, spills sums in loops that need all of them. */
-#if defined __GNUC__ && !defined __clang__ && defined __arm__ && defined __OPTIMIZE__
+#if defined __GNUC__ && !defined __clang__ && (defined __arm__ || defined __riscv) && defined __OPTIMIZE__
 #define MICRO_IN_ORDER RT_ATTRIBUTE((optimize("no-schedule-insns")))
 #else
 #define MICRO_IN_ORDER
+#endif
+
+/* Are 64-bit products computed by functions, too? */
+#ifndef MICRO_NARROW
+#if defined __thumb__ && !defined __thumb2__
+#define MICRO_NARROW 1
+#else
+#define MICRO_NARROW 0
+#endif
+#endif
+
+/* The pixels that are multiplied at a time: the sums fit the registers. */
+#define MICRO_ROWS (MICRO_NARROW ? 2 : 3)
+
+/* Are there registers for twelve sums? */
+#ifdef __riscv
+#define MICRO_MANY_REGISTERS 1
+#else
+#define MICRO_MANY_REGISTERS 0
 #endif
 
 #define MICRO_LOW_i8 (-128)
@@ -60,11 +79,18 @@ RT_INLINE i32 micro_high(i32 a, i32 b)
 }
 #endif
 
-/* c + a * b, modulo 2^32. From the sums in C gcc 12 makes multiplications and additions, and spills them. */
+/* c + a * b, modulo 2^32. From the sums in C gcc 12 makes multiplications and additions in another order, and spills
+ * them. */
 RT_INLINE i32 micro_mac(i32 c, i32 a, i32 b)
 {
 #if defined __GNUC__ && defined __thumb2__
     __asm__("mla %0, %1, %2, %0" : "+r"(c) : "r"(a), "r"(b));
+    return c;
+#elif defined __GNUC__ && defined __thumb__ /* sums in the registers that only additions can use */
+    __asm__("add %0, %1" : "+h"(c) : "l"((u32)a * (u32)b));
+    return c;
+#elif defined __GNUC__ && defined __riscv
+    __asm__("add %0, %0, %1" : "+r"(c) : "r"((u32)a * (u32)b));
     return c;
 #else
     return (i32)((u32)c + (u32)a * (u32)b);
@@ -92,6 +118,17 @@ RT_INLINE i32 micro_clamp(i32 v, i32 lo, i32 hi)
 }
 
 #if MICRO_FIXED
+/* The upper half of a product, or up to 2 less. */
+RT_INLINE i32 micro_upper(i32 a, i32 b)
+{
+#if MICRO_NARROW
+    const i32 ah = a >> 16, al = (i32)((u32)a & 0xffff), bh = b >> 16, bl = (i32)((u32)b & 0xffff);
+    return ah * bh + (ah * bl >> 16) + (i32)((u32)al * (u32)bh >> 16); /* b is positive */
+#else
+    return (i32)((i64)a * b >> 32);
+#endif
+}
+
 /* In integers: the scale has 24 significant bits, and so has c, so that the upper half of their product, c * scale *
  * 2^shift, has all that decides except near a tie, where the rounding of the product to a float matters. */
 RT_INLINE i32 micro_scaled(i32 c, f32 scale, i32 zero, i32 low)
@@ -100,8 +137,8 @@ RT_INLINE i32 micro_scaled(i32 c, f32 scale, i32 zero, i32 low)
     const i32 shift = 132 - (i32)(bits >> 23); /* out of bounds for a negative scale */
     if (shift >= 2 && shift <= 30 && (u32)c + 0x1000000u < 0x2000000u) {
         const i32 mantissa = (i32)(((bits & 0x7fffff) | 0x800000) << 7);
-        const u32 unit = 1u << shift, near = 2 + (unit >> 14);
-        const i32 v = (i32)((i64)(i32)((u32)c << 7) * mantissa >> 32) + (i32)(unit >> 1);
+        const u32 unit = 1u << shift, near = 2 + 2 * MICRO_NARROW + (unit >> 14);
+        const i32 v = micro_upper((i32)((u32)c << 7), mantissa) + (i32)(unit >> 1);
         if ((((u32)v + near) & (unit - 1)) > 2 * near + 1)
             return micro_clamp((v >> shift) + zero, low, low + 255);
     }

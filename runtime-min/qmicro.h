@@ -10,7 +10,7 @@
 #define QMICRO_PANEL 4
 #define QMICRO_SCALE 16
 #define QMICRO_HEAD 32
-#define QMICRO_ROWS 3 /* pixels at a time */
+#define QMICRO_ROWS 3 /* pixels at a time, at most */
 
 /* Packs w, with the strides w_out, w_in and w_tap; bias: cout, or NULL; scale: with stride scale_step; x_zero: the zero
  * point of x. */
@@ -112,10 +112,11 @@ HELPER void FN(qmicro_tile)(const T *const *x, const int R, const i8 *w, T *y, c
                             const struct qmicro_job *t)
 {
     for (idx c = 0; c < t->columns; c += 2, y += 2) {
-        const i8 *k = w + QMICRO_HEAD + unit * (c & 2), *const head = w + 4 * (c & 2);
+        const i8 *k = w + QMICRO_HEAD + unit * (c & 2);
+        const i32 *const head = micro_words(w) + (c & 2);
         const i8 *const end = k + t->units * unit * QMICRO_PANEL;
         const T *x0 = x[0], *x1 = x[R > 1 ? 1 : 0], *x2 = x[R > 2 ? 2 : 0];
-        i32 c00 = (i32)rt_get32(head), c01 = (i32)rt_get32(head + 4), c10 = c00, c11 = c01, c20 = c00, c21 = c01;
+        i32 c00 = head[0], c01 = head[1], c10 = c00, c11 = c01, c20 = c00, c21 = c01;
         for (; k != end; k += unit * (QMICRO_PANEL - 1))
             for (const i8 *const stop = k + unit; k != stop; k += 4, x0 += 4, x1 += 4, x2 += 4) {
 #define QMICRO_STEP(i)                                                                                                 \
@@ -135,7 +136,7 @@ HELPER void FN(qmicro_tile)(const T *const *x, const int R, const i8 *w, T *y, c
                 QMICRO_STEP(0) QMICRO_STEP(1) QMICRO_STEP(2) QMICRO_STEP(3)
 #undef QMICRO_STEP
             }
-        const f32 s0 = rt_f32(rt_get32(head + QMICRO_SCALE)), s1 = rt_f32(rt_get32(head + QMICRO_SCALE + 4));
+        const f32 s0 = rt_f32((u32)head[4]), s1 = rt_f32((u32)head[5]);
 #define QMICRO_PUT(r)                                                                                                  \
     if (R > r) {                                                                                                       \
         y[r * t->pitch] = (T)FN(qmicro_scaled)(c##r##0, s0, t->zero);                                                  \
@@ -160,7 +161,8 @@ SHARED MICRO_IN_ORDER void FN(qmicro_tile_1_4)(const T *const *x, const i8 *w, T
 {
     for (idx left = t->columns; left > 0; left -= QMICRO_PANEL, w += t->panel, y += QMICRO_PANEL) {
         const T *a = *x;
-        i32 c0 = (i32)rt_get32(w), c1 = (i32)rt_get32(w + 4), c2 = (i32)rt_get32(w + 8), c3 = (i32)rt_get32(w + 12);
+        const i32 *const head = micro_words(w);
+        i32 c0 = head[0], c1 = head[1], c2 = head[2], c3 = head[3];
         for (const i8 *k = w + QMICRO_HEAD, *const end = w + t->panel; k != end; k += 16, a += 4) {
 #define QMICRO_STEP(i)                                                                                                 \
     c0 = micro_mac(c0, a[i], k[i]);                                                                                  \
@@ -175,12 +177,47 @@ SHARED MICRO_IN_ORDER void FN(qmicro_tile_1_4)(const T *const *x, const i8 *w, T
         }
         const i32 c[QMICRO_PANEL] = {c0, c1, c2, c3};
         for (int i = 0; i < QMICRO_PANEL && i < left; i++)
-            y[i] = (T)FN(qmicro_scaled)(c[i], rt_f32(rt_get32(w + QMICRO_SCALE + 4 * i)), t->zero);
+            y[i] = (T)FN(qmicro_scaled)(c[i], rt_f32((u32)head[4 + i]), t->zero);
     }
 }
-QMICRO_TILE(qmicro_tile_3_4, 3, 4)
+#if MICRO_MANY_REGISTERS
+/* Three rows, four columns at a time. */
+SHARED MICRO_IN_ORDER void FN(qmicro_tile_4)(const T *const *x, const i8 *w, T *y, const struct qmicro_job *t)
+{
+    for (idx left = t->columns; left > 0; left -= QMICRO_PANEL, w += t->panel, y += QMICRO_PANEL) {
+        const i32 *const head = micro_words(w);
+        const T *x0 = x[0], *x1 = x[1], *x2 = x[2];
+        i32 c00 = head[0], c01 = head[1], c02 = head[2], c03 = head[3];
+        i32 c10 = c00, c11 = c01, c12 = c02, c13 = c03, c20 = c00, c21 = c01, c22 = c02, c23 = c03;
+        for (const i8 *k = w + QMICRO_HEAD, *const end = w + t->panel; k != end; k += 16, x0 += 4, x1 += 4, x2 += 4) {
+#define QMICRO_ROW(r, i)                                                                                               \
+    {                                                                                                                  \
+        const i32 v = x##r[i];                                                                                         \
+        c##r##0 = micro_mac(c##r##0, v, w0);                                                                           \
+        c##r##1 = micro_mac(c##r##1, v, w1);                                                                           \
+        c##r##2 = micro_mac(c##r##2, v, w2);                                                                           \
+        c##r##3 = micro_mac(c##r##3, v, w3);                                                                           \
+    }
+#define QMICRO_STEP(i)                                                                                                 \
+    {                                                                                                                  \
+        const i32 w0 = k[i], w1 = k[4 + (i)], w2 = k[8 + (i)], w3 = k[12 + (i)];                                       \
+        QMICRO_ROW(0, i) QMICRO_ROW(1, i) QMICRO_ROW(2, i)                                                             \
+    }
+            QMICRO_STEP(0) QMICRO_STEP(1) QMICRO_STEP(2) QMICRO_STEP(3)
+#undef QMICRO_STEP
+#undef QMICRO_ROW
+        }
+        const i32 c[3][QMICRO_PANEL] = {{c00, c01, c02, c03}, {c10, c11, c12, c13}, {c20, c21, c22, c23}};
+        for (int r = 0; r < 3; r++)
+            for (int i = 0; i < QMICRO_PANEL && i < left; i++)
+                y[r * t->pitch + i] = (T)FN(qmicro_scaled)(c[r][i], rt_f32((u32)head[4 + i]), t->zero);
+    }
+}
+#else
+QMICRO_TILE(qmicro_tile_4, MICRO_ROWS, 4)
+#endif
 QMICRO_TILE(qmicro_tile_1_16, 1, 16)
-QMICRO_TILE(qmicro_tile_3_16, 3, 16)
+QMICRO_TILE(qmicro_tile_16, MICRO_ROWS, 16)
 
 #if MICRO_MVE
 /* Scales four sums and stores the first `left`. */
@@ -267,11 +304,11 @@ HELPER void FN(qmicro_bytes)(const T *x, const i8 *w, T *y, u8 *scratch, idx i, 
     if (p->unit == 4 && rows == 1)
         FN(qmicro_tile_1_4)(row, w, y, t);
     else if (p->unit == 4)
-        FN(qmicro_tile_3_4)(row, w, y, t);
+        FN(qmicro_tile_4)(row, w, y, t);
     else if (rows == 1)
         FN(qmicro_tile_1_16)(row, w, y, t);
     else
-        FN(qmicro_tile_3_16)(row, w, y, t);
+        FN(qmicro_tile_16)(row, w, y, t);
 }
 
 #if MICRO_DSP
@@ -415,8 +452,8 @@ KERNEL void FN(qmicro)(const T *x, const i8 *w, T *y, u8 *scratch, struct qmicro
     t.panel = QMICRO_HEAD + t.units * p.unit * QMICRO_PANEL;
     for (idx n = 0; n < p.n; n++, x += p.in[0] * p.in[1] * p.x_pitch, y += pixels * p.y_pitch) {
         idx i = 0;
-        for (; i + QMICRO_ROWS <= pixels; i += QMICRO_ROWS)
-            FN(qmicro_some)(x, w, y + i * p.y_pitch, scratch, i, QMICRO_ROWS, &t, &p);
+        for (; i + MICRO_ROWS <= pixels; i += MICRO_ROWS)
+            FN(qmicro_some)(x, w, y + i * p.y_pitch, scratch, i, MICRO_ROWS, &t, &p);
         for (; i < pixels; i++)
             FN(qmicro_some)(x, w, y + i * p.y_pitch, scratch, i, 1, &t, &p);
         if (p.lo > low || p.hi < low + 255) /* more than saturation */

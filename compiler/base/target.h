@@ -11,6 +11,8 @@ typedef enum StackColumn {
     STACK_X86_64_V4,
     STACK_AARCH64,
     STACK_RISCV64,
+    STACK_RISCV32,
+    STACK_CORTEX_M0,
     STACK_CORTEX,
     STACK_COLUMNS
 } StackColumn;
@@ -18,7 +20,7 @@ typedef enum StackColumn {
 typedef struct Target {
     const char *name;
     int vector; /* bytes of a vector register that kernels may use */
-    bool cortex_m;
+    bool micro; /* 8-bit layers by the kernels for small processors (qmicro.h) */
     StackColumn stack;
     int64_t addresses;  /* largest object in bytes; 0: no limit below 64 bits */
     const char *cflags; /* for the C compiler */

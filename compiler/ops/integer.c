@@ -87,8 +87,8 @@ static int64_t block_of(const Integer *c, const struct qconv_bind *p)
  * widened. */
 static void straighten(struct qconv_bind *p)
 {
-    int64_t cin = dim_value(p->cin), max = opt()->target->vector >= 32 ? 16384 : opt()->target->cortex_m ? 256 : 2048;
-    int64_t min = cin * (opt()->target->cortex_m ? 6 : 14); /* enough for a tile */
+    int64_t cin = dim_value(p->cin), max = opt()->target->vector >= 32 ? 16384 : opt()->target->micro ? 256 : 2048;
+    int64_t min = cin * (opt()->target->micro ? 6 : 14); /* enough for a tile */
     max = max > min ? max : min;
     Dim pixels = dim_mul(dim_mul(p->n, p->in[0]), dim_mul(p->in[1], p->in[2]));
     for (int a = 0; a < 3; a++)

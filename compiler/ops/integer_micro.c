@@ -40,7 +40,7 @@ static bool is_finite(const Value *v)
 
 bool micro_fits(const Node *n, const Integer *c, bool rows)
 {
-    if (!opt()->target->cortex_m)
+    if (!opt()->target->micro)
         return false;
     if (c->group != 1)
         return declines(REWRITE_MICRO, n, "it has %lld groups", (long long)c->group);

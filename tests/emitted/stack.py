@@ -21,6 +21,8 @@ TOOLS = {
     "x86-64-v4": ("gcc", ["-Og", "-O3"], 1536),
     "aarch64": ("aarch64-linux-gnu-gcc", ["-O2", "-O3"], 1664),
     "riscv64": ("riscv64-linux-gnu-gcc", ["-O2", "-O3"], 1664),
+    "riscv32": ("riscv64-unknown-elf-gcc --specs=picolibc.specs", ["-Og", "-O2", "-Os"], 1024),
+    "cortex-m0": ("arm-none-eabi-gcc", ["-Og", "-O2", "-Os"], 1024),
     "cortex": ("arm-none-eabi-gcc", ["-Og", "-O2", "-Os"], 1024),
 }
 

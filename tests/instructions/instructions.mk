@@ -1,4 +1,4 @@
-# Instructions per inference of MLPerf Tiny's networks in 8-bit integers on Cortex-M processors, counted in QEMU; P='cortex-m4
+# Instructions per inference of MLPerf Tiny's networks in 8-bit integers on small processors, counted in QEMU; P='cortex-m4
 # image': only these; UPDATE=1 rewrites figures.txt; PROFILE=1 prints the functions that take most.
 # Parts: ops/integer, ops/integer_micro, ops/requantize.
 TESTS += instructions

@@ -1,4 +1,4 @@
-"""Instructions per inference of MLPerf Tiny's four networks in 8-bit integers, on Cortex-M processors in QEMU: instructions.py SUITE
+"""Instructions per inference of MLPerf Tiny's four networks in 8-bit integers, on small processors in QEMU: instructions.py SUITE
 [MODEL...]
 
 Outputs have the bits of the compiler's evaluator, and are within the models' tolerance of ONNX Runtime's. figures.txt has the counts:
@@ -24,7 +24,7 @@ WORK = BUILD / "instructions"
 BOARD = HERE.parent / "machines"
 FIGURES = HERE / "figures.txt"
 NETWORKS = {"image": "resnet8_qdq", "keyword": "ds_cnn_qdq", "wake word": "mobilenet_v1_qdq", "anomaly": "autoencoder_qdq"}
-CORES = ["cortex-m3", "cortex-m4", "cortex-m7", "cortex-m55"]
+CORES = ["riscv32", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m33", "cortex-m7", "cortex-m55"]
 WORSE = 1.01
 
 MAIN = """#include <stdint.h>
@@ -87,8 +87,8 @@ def build(folder, machine, model):
     run(BUILD / "onnxcc", model.folder / "model.onnx", "-o", folder / "net.c", "--prefix", "net", *target)
     flags = [*machine.flags, "-std=c99", "-O2", f"-I{BUILD / 'include'}"]
     cc = machine.tool("gcc")
-    run(cc, *flags, "--specs=rdimon.specs", "-nostartfiles", f"-T{BOARD / 'board.ld'}", f"-Wl,--defsym=BASE={machine.base}",
-        "-ffunction-sections", "-Wl,--gc-sections", *(folder / n for n in ("net.c", "main.c")), BOARD / "board.c", "-o", folder / "net.elf")
+    run(cc, *flags, *machine.board, "-ffunction-sections", "-Wl,--gc-sections", *(folder / n for n in ("net.c", "main.c")),
+        BOARD / "board.c", "-o", folder / "net.elf")
     return folder / "net.elf"
 
 
@@ -147,10 +147,14 @@ def one(core, network, model):
 
 
 def scaled():
-    """What is wrong with requantisation in integers."""
-    run("gcc", "-O2", f"-I{HERE.parents[1] / 'runtime-min'}", HERE / "scaled.c", "-o", WORK / "scaled")
-    p = subprocess.run([WORK / "scaled"], capture_output=True, text=True, check=False)
-    return [f"FAILED requantisation in integers: {p.stdout}"] if p.returncode else []
+    """What is wrong with requantisation in integers, with products of 64 bits and of 32."""
+    found = []
+    for narrow in 0, 1:
+        program = WORK / f"scaled{narrow}"
+        run("gcc", "-O2", f"-DMICRO_NARROW={narrow}", f"-I{HERE.parents[1] / 'runtime-min'}", HERE / "scaled.c", "-o", program)
+        p = subprocess.run([program], capture_output=True, text=True, check=False)
+        found += [f"FAILED requantisation in integers, MICRO_NARROW={narrow}: {p.stdout}"] if p.returncode else []
+    return found
 
 
 def main(*chosen):

@@ -97,10 +97,10 @@ class Program:
         return program
 
     def links(self):
-        if not self.machine.base:
+        if not self.machine.board:
             return ["-static"]
         board, _ = self.builder.object(["-O1"], [HERE / "board.c"])
-        return [board, "--specs=rdimon.specs", "-nostartfiles", f"-T{HERE / 'board.ld'}", f"-Wl,--defsym=BASE={self.machine.base}"]
+        return [board, *self.machine.board]
 
     def run(self):
         """In as many processes as there are processors, each with its part of the tests."""

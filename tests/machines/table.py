@@ -12,13 +12,13 @@ class Machine:
     flags: str              # flags of the C compiler
     run: str                # command that runs a program; empty: this machine
     target: str = ""        # --target, besides generic
-    base: int = 0           # of a bare machine: its largest memory (board.ld)
+    board: str = ""         # of a bare machine: flags of the linker, for what comes before main() (board.c) and its memories
     needs: str = ""         # what this processor must have: words of /proc/cpuinfo
     instead: "Machine" = None   # where it has not: the same by other means
     before: str = ""        # a header that comes before the C compiler's: beside this file
 
     def __post_init__(self):
-        self.flags, self.run = self.flags.split(), self.run.split()
+        self.flags, self.run, self.board = self.flags.split(), self.run.split(), self.board.split()
         if self.instead and self.lacks():
             self.flags, self.needs, self.before = self.instead.flags, self.instead.needs, self.instead.before
 
@@ -37,9 +37,24 @@ class Machine:
         return " ".join(f for f in self.needs.split() if f not in flags)
 
 
-def cortex(core, board, base, flags):
-    qemu = f"qemu-system-arm -machine {board} -nographic -monitor none -serial none -semihosting-config enable=on,target=native -kernel"
-    return Machine(ARM, f"-mcpu=cortex-{core} -mthumb {flags}", qemu, f"cortex-{core}", base)
+def qemu(system, board):
+    return f"qemu-system-{system} -machine {board} -nographic -monitor none -serial none -semihosting-config enable=on,target=native -kernel"
+
+
+def placed(symbols):
+    return " ".join(f"-Wl,--defsym={s}={n}" for s, n in symbols.items())
+
+
+def cortex(core, board, base, flags, vectors=0):
+    memories = {"BASE": base, "VECTORS": vectors}
+    return Machine(ARM, f"-mcpu=cortex-{core} -mthumb {flags}", qemu("arm", board), f"cortex-{core}",
+                   f"--specs=rdimon.specs -nostartfiles -T{HERE / 'board.ld'} {placed(memories)}")
+
+
+def riscv32(flags):
+    memories = {"flash": 0x80000000, "flash_size": 32 << 20, "ram": 0x82000000, "ram_size": 64 << 20, "stack_size": 1 << 20}
+    return Machine("riscv64-unknown-elf-", f"{flags} --specs=picolibc.specs", qemu("riscv32", "virt -bios none"), "riscv32",
+                   "--crt0=semihost --oslib=semihost " + placed({f"__{m}": n for m, n in memories.items()}))
 
 
 AVX2 = "avx2 fma bmi2 f16c"
@@ -60,8 +75,11 @@ MACHINES = {
     "x86-64-v3": Machine("", "-march=x86-64-v3", "", "x86-64-v3", needs=AVX2),
     "x86-64-v4": Machine("", "-march=x86-64-v4 -mprefer-vector-width=512", "", "x86-64-v4",
                          needs="avx512f avx512bw avx512dq avx512vl avx512cd", instead=LOOPS),
+    "riscv32": riscv32("-march=rv32imc -mabi=ilp32"),
+    "cortex-m0plus": cortex("m0plus", "mps2-an385", 0x21000000, ""),  # a Cortex-M3, which has its instructions
     "cortex-m3": cortex("m3", "mps2-an385", 0x21000000, ""),
     "cortex-m4": cortex("m4", "mps2-an386", 0x21000000, "-mfloat-abi=hard -mfpu=fpv4-sp-d16"),
     "cortex-m7": cortex("m7", "mps2-an500", 0x60000000, "-mfloat-abi=hard -mfpu=fpv5-d16"),
+    "cortex-m33": cortex("m33", "mps2-an505", 0x80000000, "-mfloat-abi=hard -mfpu=fpv5-sp-d16", 0x10000000),
     "cortex-m55": cortex("m55", "mps3-an547", 0x70000000, "-mfloat-abi=hard"),
 }
