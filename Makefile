@@ -105,7 +105,7 @@ $(B)/onnx.pb.o: $(B)/onnx.pb.c
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -c -o $@ $<
 
 # Texts embedded in onnxcc: the templates, the runtime for --single, the programs of onnxcc verify.
-TEXTS = $(wildcard runtime-min/*.h runtime-min/*.def templates/*.in runtime-hosted/verify_*.c)
+TEXTS = $(wildcard runtime-min/*.h runtime-min/*.def templates/*.in templates/package/*.in runtime-hosted/verify_*.c)
 $(B)/embedded.c: $(TEXTS) Makefile | $(B)
 	@{ echo '#include "emit/emit.h"'; echo 'const Embedded embedded[] = {'; for f in $(TEXTS); do \
 	  echo "{\"$${f##*/}\","; sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $$f; echo '},'; done; \

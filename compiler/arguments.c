@@ -244,6 +244,13 @@ static void set_weights(const char *s)
     opt()->weights = (Weights)i;
 }
 
+static void set_package(const char *s)
+{
+    if (!package_is_known(s))
+        usage("--package=%s: expected arduino, espidf, zephyr or cmake", s);
+    opt()->package = s;
+}
+
 static void set_dump(const char *s)
 {
     if (s[strspn(s, stage_letters())])
@@ -531,13 +538,30 @@ static void list_and_end(const char *how)
     process_done();
 }
 
-/* dir/model.onnx -> model.c, in the current folder */
+/* dir/model.onnx -> model.c, or the folder of a package, in the current folder */
 static const char *default_output(const char *model)
 {
     const char *slash = strrchr(model, '/'), *base = slash ? slash + 1 : model, *dot = strrchr(base, '.');
     if (!strcmp(model, "-"))
         return "-";
-    return text_format("%.*s.c", (int)(dot && dot > base ? dot - base : (ptrdiff_t)strlen(base)), base);
+    return text_format("%.*s%s", (int)(dot && dot > base ? dot - base : (ptrdiff_t)strlen(base)), base,
+                       opt()->package ? "" : ".c");
+}
+
+/* Of --package: what -o names is a folder. */
+static void check_package(void)
+{
+    if (output_is_stream(opt()->output))
+        usage("--package makes a folder: -o FOLDER");
+    if (opt()->training)
+        usage("--package has a model that is run, not trained: --training goes without it");
+    if (!strcmp(opt()->package, "arduino") && opt()->weights == WEIGHTS_FILE)
+        usage("--package=arduino has an example that loads no file: --weights=inline or incbin");
+    size_t n = strlen(opt()->output);
+    while (n > 1 && opt()->output[n - 1] == '/')
+        n--;
+    opt()->folder = opt()->output = text_format("%.*s", (int)n, opt()->output);
+    opt()->single = true;
 }
 
 static void check_output(void)
@@ -553,6 +577,8 @@ static void check_output(void)
         return;
     if (output_is_stdout(opt()->output))
         opt()->output = "-";
+    if (opt()->package)
+        check_package();
     bool text = output_is_stream(opt()->output);
     opt()->single |= text; /* nothing lies beside it */
     if (text && (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE))

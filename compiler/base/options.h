@@ -27,11 +27,12 @@ typedef struct Options {
     int64_t channel_block;  /* 8 or 16; 0: not given */
     const char *data, *ort; /* of onnxcc verify; NULL: not given */
     Tolerance tolerance;
-    int64_t seed, timeout;   /* of a program, in seconds */
-    const char *list_ops;    /* format: "text", "markdown" or "json"; NULL: not given */
-    const char *custom_stub; /* a file to start from; NULL: none */
-    const char *ticks;       /* a file of ticks for the report; NULL: none */
-    const char *depend;      /* the dependency file; NULL: none */
+    int64_t seed, timeout;        /* of a program, in seconds */
+    const char *list_ops;         /* format: "text", "markdown" or "json"; NULL: not given */
+    const char *custom_stub;      /* a file to start from; NULL: none */
+    const char *ticks;            /* a file of ticks for the report; NULL: none */
+    const char *depend;           /* the dependency file; NULL: none */
+    const char *package, *folder; /* kind and place of a package, whose C file `output` is; NULL: none */
     bool as_struct, single, verbose, quiet, strict, profile, check, no_banner, training, expand_weights;
     bool on_disk; /* the model is a file that can be read again */
     VEC(struct DimOption {

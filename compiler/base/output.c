@@ -21,6 +21,7 @@ struct Output {
     char *temporary;
     FILE *f;
     bool spool;  /* a temporary file without a name, for output_append */
+    bool folder; /* `temporary` is one that was made here */
     bool given;  /* passed to `take` of output_to instead of being written: f is a memory stream */
     char *bytes; /* given: the contents of f, of `size` bytes */
     size_t size;
@@ -173,7 +174,7 @@ void output_spare(int fd)
     if (!fstat(fd, &st))
         vec_push(&outputs()->inputs, ((struct Input){st.st_dev, st.st_ino}));
     for (const Output *o = outputs()->first; o; o = o->next)
-        if (o->temporary)
+        if (o->temporary && !o->folder)
             check_spared(o->path);
 }
 
@@ -202,7 +203,7 @@ static bool is_same(const Output *a, const Output *b)
 static void check_other(const Output *o, const char *path)
 {
     for (const Output *other = o->next; other; other = other->next)
-        if (!other->spool && is_same(o, other))
+        if (!other->spool && !other->folder && is_same(o, other))
             fail(EXIT_USAGE, "%s: cannot write: another output goes there, too", path);
 }
 
@@ -332,12 +333,29 @@ static _Noreturn void cannot_write(const Output *o)
     fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(error));
 }
 
+void output_folder(const char *path)
+{
+    if (outputs()->take || access(path, F_OK) == 0)
+        return;
+    Output *o = output_new(path);
+    char *made = strdup(path);
+    if (!made)
+        fail_as(EXIT_IO, "SYS-02", "%s: out of memory", path);
+    if (mkdir(path, 0777)) {
+        const int error = errno;
+        free(made);
+        fail(EXIT_IO, "%s: cannot make a folder: %s", path, strerror(error));
+    }
+    o->folder = true;
+    o->temporary = made;
+}
+
 /* Flushes the file: all files are complete before the first is put in place. */
 static void complete(Output *o)
 {
     errno = 0;
     int bad = o->f ? fflush(o->f) | ferror(o->f) : 0;
-    if (o->temporary) {
+    if (o->temporary && !o->folder) {
         FILE *f = o->f;
         o->f = NULL;
         bad |= fclose(f);
@@ -348,7 +366,7 @@ static void complete(Output *o)
 
 static void put_in_place(Output *o)
 {
-    if (!o->temporary)
+    if (!o->temporary || o->folder)
         return;
     const bool there = !access(o->path, F_OK);
     if (there && same_file(o->temporary, o->path))
@@ -398,7 +416,9 @@ void output_commit(void)
 void output_unlink(void)
 {
     for (const Output *o = session_distance ? outputs()->first : NULL; o; o = o->next)
-        if (o->temporary)
+        if (o->temporary && o->folder)
+            rmdir(o->temporary);
+        else if (o->temporary)
             unlink(o->temporary);
 }
 

@@ -9,6 +9,7 @@
 typedef struct Output Output;
 
 Output *output_open(const char *file);   /* "-": standard output; fails with exit 3 */
+void output_folder(const char *folder);  /* makes it where it is not there; removed with the outputs if the run fails */
 bool output_is_stdout(const char *file); /* "-", or a link to it, such as /dev/stdout */
 bool output_is_stream(const char *file); /* "-", a device or a pipe: nothing lies beside it */
 /* The files opened so far that are no streams. */

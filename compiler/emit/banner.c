@@ -41,7 +41,9 @@ static void put_command(Text *t)
     static const char *const weights[] = {"auto", "inline", "incbin", "file"};
     text_put(t, "onnxcc");
     put_word(t, "", base_name(opt()->model), "");
-    put_word(t, "-o ", base_name(opt()->output), "");
+    if (opt()->package)
+        put_word(t, "--package=", opt()->package, "");
+    put_word(t, "-o ", base_name(opt()->package ? opt()->folder : opt()->output), "");
     if (opt()->prefix)
         put_word(t, "--prefix ", opt()->prefix, "");
     text_put(t, " --target %s", opt()->target->name);
@@ -65,7 +67,7 @@ static void put_command(Text *t)
     if (opt()->weights)
         text_put(t, " --weights=%s", weights[opt()->weights]);
     text_put(t, "%s", opt()->training ? " --training" : "");
-    text_put(t, "%s%s%s", opt()->as_struct ? " --struct" : "", opt()->single ? " --single" : "",
+    text_put(t, "%s%s%s", opt()->as_struct ? " --struct" : "", opt()->single && !opt()->package ? " --single" : "",
              opt()->no_banner ? " --no-banner" : "");
     text_put(t, "%s%s", opt()->profile ? " --profile" : "", opt()->expand_weights ? " --expand-weights" : "");
 }

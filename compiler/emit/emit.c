@@ -1,6 +1,6 @@
 /* emit.c - emit: writes the C file and its header from their templates. emit_interface.c prints the header's part,
  * emit_kernels.c the includes, weights.c the constants, emit_code.c, emit_sizes.c and emit_call.c the body,
- * emit_custom.c the user's functions, emit_state.c and emit_training.c the states, banner.c the first comment; names.c
+ * emit_custom.c the user's functions, emit_state.c and emit_training.c the states, banner.c the first comment, package.c the files of a package; names.c
  * makes identifiers, ir/dim_print.c prints sizes.
  * Requires: a planned graph. */
 #include "emit/emit.h"
@@ -25,31 +25,6 @@ typedef struct Writer { /* the contents of the templates' holes */
     Text interface, header;
     const char *header_name;
 } Writer;
-
-typedef struct Hole { /* a text, or the function that prints it */
-    const char *name, *text;
-    void (*put)(Text *, Writer *);
-} Hole;
-
-static void fill_template(Text *t, const char *template, const Hole *holes, Writer *w)
-{
-    const char *s = embedded_text(template);
-    for (const char *at; (at = strchr(s, '@')) != NULL; s = at) {
-        text_bytes(t, s, (size_t)(at - s));
-        const char *end = strchr(++at, '@');
-        const Hole *h = holes;
-        while (h->name && (strlen(h->name) != (size_t)(end - at) || memcmp(h->name, at, (size_t)(end - at))))
-            h++;
-        if (!h->name)
-            bug("template %s has an unknown hole", template);
-        if (h->put)
-            h->put(t, w);
-        else
-            text_put(t, "%s", h->text ? h->text : "");
-        at = end + 1;
-    }
-    text_put(t, "%s", s);
-}
 
 /* ---- the body ---------------------------------------------------------------------------------------------------- */
 
@@ -248,7 +223,7 @@ static void fill_profile(Text *t, const Writer *w, const char *template)
         {"NAMES", w->e.step ? names.s : "    \"\",\n", NULL},
         {NULL, NULL, NULL},
     };
-    fill_template(t, template, holes, NULL);
+    fill_holes(t, embedded_text(template), holes, NULL);
 }
 
 static void fill_profile_h(Text *t, Writer *w) { fill_profile(t, w, "profile.h.in"); }
@@ -377,6 +352,8 @@ void emit_model(Model *m)
     names_reset();
     Writer w = {.e = {.m = m, .p = c_prefix(m->base, opt()->prefix)}};
     names_prefix(w.e.p);
+    if (opt()->package)
+        package_begin(w.e.p);
     if (states()->at.n)
         names_state();
     if (opt()->as_struct)
@@ -435,12 +412,14 @@ void emit_model(Model *m)
         {"ENTRIES", NULL, fill_entries},
         {NULL, NULL, NULL},
     };
-    fill_template(&w.header, m->entries.n ? "training.h.in" : "model.h.in", holes, &w);
+    fill_holes(&w.header, embedded_text(m->entries.n ? "training.h.in" : "model.h.in"), holes, &w);
     Text c = {.to = output_open(opt()->output)};
-    fill_template(&c, m->entries.n ? "training.c.in" : "model.c.in", holes, &w);
+    fill_holes(&c, embedded_text(m->entries.n ? "training.c.in" : "model.c.in"), holes, &w);
     text_flush(&c);
     if (opt()->custom_stub && !opt()->check)
         write_stubs(e, w.header_name);
     if (files)
         output_write(output_open(header), w.header.s, w.header.n);
+    if (opt()->package)
+        write_package(f, m);
 }

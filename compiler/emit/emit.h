@@ -156,6 +156,7 @@ void find_interface(Interface *f, Emitter *e);
  * passed on. */
 typedef enum How { PUBLIC, DEFINED, PASSED } How;
 const char *parameters(const Interface *f, How how);
+bool is_in_struct(const Interface *f);        /* with --struct */
 void put_fields(Text *t, const Interface *f); /* with --struct: variables of the fields' names */
 /* The macros of arena, inputs and outputs; to be called before the body is printed. */
 void put_memory(Text *t, const Interface *f, const Emitter *e);
@@ -227,6 +228,10 @@ void define_kept(Emitter *e);                /* the sizes in it, after those tha
 void check_kept(Emitter *e, bool given);
 void put_next(Emitter *e); /* at the end of a run */
 
+/* ---- package.c: a folder for a build system (--package) ----------------------------------------------------------- */
+void package_begin(const char *p); /* makes the folders, sets the C file's path */
+void write_package(const Interface *f, const Model *m);
+
 /* ---- banner.c ---------------------------------------------------------------------------------------------------- */
 const char *banner(const Model *m); /* the model, the command, the version; for a comment */
 const char *about(const Model *m);  /* the model's graph, version, producer, author and licence; for a comment */
@@ -250,3 +255,11 @@ typedef struct Embedded {
     const char *name, *text;
 } Embedded;
 extern const Embedded embedded[];
+
+/* ---- texts.c ----------------------------------------------------------------------------------------------------- */
+struct Writer;        /* what emit.c knows of the files */
+typedef struct Hole { /* @NAME@ of a template: a text, or the function that prints it */
+    const char *name, *text;
+    void (*put)(Text *, struct Writer *);
+} Hole;
+void fill_holes(Text *t, const char *template, const Hole *holes, struct Writer *w);

@@ -74,7 +74,7 @@ void find_interface(Interface *f, Emitter *e)
     find_sizes(f, e);
 }
 
-static bool is_in_struct(const Interface *f) { return opt()->as_struct && f->in.n + f->out.n + f->sizes.n > 0; }
+bool is_in_struct(const Interface *f) { return opt()->as_struct && f->in.n + f->out.n + f->sizes.n > 0; }
 
 static Value *tensor_at(const Interface *f, int i) { return i < f->in.n ? f->in.at[i] : f->out.at[i - f->in.n]; }
 

@@ -314,7 +314,7 @@ static Report set_options(const Pass *p)
     opt()->report = REPORT_NONE;
     opt()->profile = p->profile;
     opt()->as_struct = opt()->check = false;
-    opt()->custom_stub = opt()->depend = opt()->eval_dir = NULL;
+    opt()->custom_stub = opt()->depend = opt()->eval_dir = opt()->package = NULL;
     memset(&opt()->states, 0, sizeof opt()->states); /* a step's results do not depend on where its state is */
     for (int i = 0; p->taps[i]; i++)
         vec_push(&opt()->taps, p->taps[i]);

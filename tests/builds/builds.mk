@@ -1,6 +1,6 @@
 # Projects (samples/builds) that use an installed copy of onnxcc, out of tree: they are built again when the model has changed, and
-# only then. Dependency files, --check, budgets, the command in the banner.
-# Parts: base/depend, base/compare, emit/banner, emit/budget.
+# only then. Dependency files, --check, budgets, the command in the banner. Folders of --package.
+# Parts: base/depend, base/compare, emit/banner, emit/budget, emit/package.
 TESTS += builds
 test-builds: setup all
 	@rm -rf $(B)/builds && mkdir -p $(B)/builds

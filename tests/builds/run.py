@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+import package
 from checks import check, counts
 
 BUILD = pathlib.Path(os.environ["B"]).resolve() / "builds"
@@ -187,5 +188,6 @@ dependencies()
 checks()
 budgets()
 banners()
+package.packages()
 print(f"builds: {counts[True]} passed, {counts[False]} failed")
 sys.exit(counts[False] > 0)

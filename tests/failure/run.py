@@ -30,7 +30,7 @@ TEXTS = {
           y = If (c) <then_branch = tb () => (float[2] t) { t = Neg(v) },
                       else_branch = eb () => (float[2] e) { e = Abs(v) }> }""", ["--report", "--dim", "n<=5"]),
     "function": (ENOUGH + """g (float[N,2] x) => (float[N,2] y) { y = f.Twice (x) }
-        <domain: "f", opset_import: ["":21]> Twice (a) => (b) { t = Softmax (a)  b = Erf (t) }""", ["--single", "--dim", "N<=7"]),
+        <domain: "f", opset_import: ["":21]> Twice (a) => (b) { t = Softmax (a)  b = Erf (t) }""", ["--package=arduino", "--dim", "N<=7"]),
     "text": (HEADER + """g (string[3] x) => (string[3] y, seq(float[2]) z)
         <string[3] w = {"a", "b", "c"}, float[2] v = {1, 2}>
         { y = StringConcat (x, w)  s = SequenceConstruct (v, v)  z = SequenceInsert (s, v) }""", ["--dim", "x_text<=9"]),
@@ -60,7 +60,9 @@ def make(folder):
 
 
 def contents(folder):
-    return {f: pathlib.Path(folder, f).read_bytes() for f in sorted(os.listdir(folder)) if f != "count"}
+    """The files, and b"" for each folder."""
+    files = sorted(pathlib.Path(folder).rglob("*"))
+    return {str(f.relative_to(folder)): f.read_bytes() if f.is_file() else b"" for f in files if f.name != "count"}
 
 
 class Runner:
@@ -111,7 +113,7 @@ def stop_while_writing(r, arguments, number):
     with tempfile.TemporaryDirectory() as out:
         p = subprocess.Popen([r.onnxcc, *arguments], cwd=out, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         end = time.monotonic() + 60
-        while not any(".tmp" in f for f in os.listdir(out)) and p.poll() is None and time.monotonic() < end:
+        while not any(f.endswith(".tmp") for _, _, files in os.walk(out) for f in files) and p.poll() is None and time.monotonic() < end:
             pass
         p.send_signal(number)
         said = p.communicate()[1].decode(errors="replace")
@@ -159,7 +161,7 @@ def main():
             todo.append((f"{model}: a stack of 64 KB", arguments, 0, limit(resource.RLIMIT_STACK, 1 << 16), {}))
             for kb in STACKS:
                 todo.append((f"{model}: the compiler's own stack has {kb} KB", arguments, 3, None, small_stack(kb)))
-            device = ["/dev/full" if a == "m.c" else a for a in arguments if not a.startswith("--weights")]   # has no file beside it
+            device = ["/dev/full" if a == "m.c" else a for a in arguments if not a.startswith(("--weights", "--package"))]   # no file beside it
             todo.append((f"{model}: output that is full", device, 3, None, {}))
         deep(r, folder, todo)
         list(pool.map(lambda t: r.run(t[0], t[1], t[2], t[3], **t[4]), todo))
