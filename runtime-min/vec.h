@@ -29,6 +29,9 @@
 #elif defined __ARM_FEATURE_MVE && __ARM_FEATURE_MVE & 2
 #include <arm_mve.h>
 #define RT_VEC 4
+#elif defined __wasm_simd128__
+#include <wasm_simd128.h>
+#define RT_VEC 4
 #else
 #define RT_VEC 1
 #endif
@@ -126,6 +129,8 @@ RT_INLINE vec vec_fma(vec a, vec b, vec c)
 #elif defined __aarch64__ /* vmaxq_f32 orders 0 and -0 differently */
 #define RT_EXTREME(name, is, op)                                                                                       \
     (vec)vbslq_f32(vc##is##q_f32((float32x4_t)a, (float32x4_t)b), (float32x4_t)a, (float32x4_t)b)
+#elif defined __wasm_simd128__ /* the second if it is less, or greater, else the first */
+#define RT_EXTREME(name, is, op) (vec)wasm_f32x4_p##name((v128_t)b, (v128_t)a)
 #elif RT_VEC == 4
 #define RT_EXTREME(name, is, op)                                                                                       \
     (vec)vpselq_f32((float32x4_t)a, (float32x4_t)b, vcmp##is##q_f32((float32x4_t)a, (float32x4_t)b))

@@ -4,20 +4,18 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+import chromium
 import figures
 from checks import check
 
 BUILD = pathlib.Path(os.environ["B"])
 WORK = BUILD / "reports"
-CHROMIUM = [shutil.which("chromium") or "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--dump-dom",
-            "--timeout=60000"]
 
 
 class Dom(html.parser.HTMLParser):
@@ -56,11 +54,9 @@ def drawn(name, text, then=""):
     watch = "<script>addEventListener('error', e => document.documentElement.setAttribute('data-error', e.message));</script>"
     file = WORK / f"{name}.html"
     file.write_text(text.replace("<head>", "<head>" + watch).replace("</body>", f"<script>{then}</script></body>"))
-    home = WORK / "home"
-    p = subprocess.run([*CHROMIUM, f"--user-data-dir={home}", file.as_uri()], capture_output=True, timeout=300, env={**os.environ, "HOME": str(home)})
-    text = p.stdout.decode()
+    text, said = chromium.document(file, WORK / "home")
     root = re.match(r"<!DOCTYPE html>\s*<html[^>]*>", text)
-    check(root and "data-" not in root[0], f"{name}: {root and root[0]} {p.stderr.decode()[-300:]}")
+    check(root and "data-" not in root[0], f"{name}: {root and root[0]} {said[-300:]}")
     return text
 
 

@@ -1,5 +1,8 @@
-"""Builds the samples and runs them: filetype on files of known type, vad on speech between known silences, generate beside ONNX
+"""Builds the samples and runs them: filetype on files of known type, also in a browser, vad on speech between known silences, generate beside ONNX
 Runtime, train until it reads digits. Prints what is wrong, then "samples: N passed, N failed"."""
+import base64
+import ctypes
+import json
 import os
 import pathlib
 import random
@@ -13,19 +16,20 @@ import xml.etree.ElementTree as xml
 import numpy as np
 import onnxruntime
 
+import chromium
 from checks import check, counts
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = (ROOT / os.environ["B"] / "samples").resolve()
 
 
-def build(sample):
-    """The program of one sample."""
+def build(sample, name=None):
+    """The program of one sample, or the file of this name."""
     p = subprocess.run(["make", "--no-print-directory", "-C", ROOT / "samples" / sample, f"B={WORK / sample}"],
                        capture_output=True, text=True)
     check(p.returncode == 0, f"samples/{sample} does not build:\n{p.stdout}{p.stderr}")
     check("warning" not in p.stderr, f"samples/{sample}: {p.stderr}")
-    return WORK / sample / sample
+    return WORK / sample / (name or sample)
 
 
 # ---- filetype: the expected labels are those of the network's package
@@ -64,6 +68,55 @@ def test_filetype():
     for file, label in want.items():
         check(f"({label})" in told.get(file, ""), f"filetype: {file} is {label}, not {told.get(file)}")
     check(p.returncode == 1 and "no such file: No such" in p.stderr and f"{WORK}: Is a dir" in p.stderr, p.stderr)
+
+
+# ---- browser: the same files, dropped on the page; with the bits of the same C as machine code
+
+DROP = """(async () => {
+    const scores = [];
+    for (const [name, content] of %s) {
+        const files = new DataTransfer(), file = new File([Uint8Array.from(atob(content), c => c.charCodeAt(0))], name);
+        files.items.add(file);
+        drop.dispatchEvent(new DragEvent("drop", {dataTransfer: files}));
+        scores.push((await classify(file)).score);
+    }
+    const cells = () => [...table.rows].map(r => [...r.cells].map(c => c.textContent));
+    while (cells().some(r => r.length < 2))
+        await new Promise(then => setTimeout(then, 10));
+    await fetch(to, {method: "POST", mode: "no-cors", body: JSON.stringify([cells(), scores])});
+})();"""
+
+
+def native_scores(folder, contents):
+    """What main.c computes of the contents as machine code."""
+    library = folder / "native.so"
+    subprocess.run(["gcc", "-std=gnu99", "-O1", "-shared", "-fPIC", f"-I{folder}", f"-I{folder / 'filetype'}", "-o", library,
+                    ROOT / "samples" / "browser" / "main.c", folder / "magika.c"], check=True)
+    c = ctypes.CDLL(str(library))
+    c.first.restype = c.last.restype = ctypes.c_void_p
+    c.certainty.restype = ctypes.c_float
+    for data in contents:
+        n = min(len(data), c.block())
+        ctypes.memmove(c.first(), data[:n], n)
+        ctypes.memmove(c.last(), data[len(data) - n:], n)
+        yield c.certainty() if c.run(n) else None
+
+
+def test_browser():
+    page = build("browser", "filetype.html")
+    text = page.read_text()
+    check(not re.search(r"https?:|\bsrc=|@import|fetch\(|XMLHttp", text), "browser: the page needs the network")
+    files = {name: data for name, (data, _) in CONTENTS.items()} | {name: (ROOT / name).read_bytes() for name in REPOSITORY}
+    dropped = json.dumps([[name, base64.b64encode(data).decode()] for name, data in files.items()])
+    rows, scores = json.loads(chromium.posted(page, WORK / "home", DROP % dropped) or "[[], []]")
+    told = {r[0]: r[1] for r in rows if len(r) == 4}
+    check(len(rows) == len(files), f"browser: {len(rows)} rows of {len(files)}")
+    for name, label in ({name: label for name, (_, label) in CONTENTS.items()} | REPOSITORY).items():
+        check(told.get(name, "").endswith(f"({label})"), f"browser: {name} is {label}, not {told.get(name)}")
+    native = list(native_scores(page.parent, files.values()))
+    check(scores == native, f"browser: the scores {scores}, as machine code {native}")
+    code = (page.parent / "filetype.wasm").read_bytes()
+    check(b"\xfd\xe6\x01" in code and len(code) < 3400000, f"browser: {len(code)} bytes, with f32x4.mul")
 
 
 # ---- vad: synthesised words with silence between them
@@ -171,6 +224,7 @@ def test_train():
 
 WORK.mkdir(parents=True, exist_ok=True)
 test_filetype()
+test_browser()
 test_vad()
 test_generate()
 test_train()
