@@ -229,6 +229,7 @@ static int64_t whole_number(const char *s, const char *option)
 
 static void set_rtol(const char *s) { opt()->tolerance.relative = tolerance_option(s, "rtol"); }
 static void set_atol(const char *s) { opt()->tolerance.absolute = tolerance_option(s, "atol"); }
+static void set_steps(const char *s) { opt()->tolerance.steps = (double)whole_number(s, "steps"); }
 static void set_ort(const char *s) { opt()->ort = s; }
 static void set_seed(const char *s) { opt()->seed = whole_number(s, "seed"); }
 static void set_timeout(const char *s) { opt()->timeout = whole_number(s, "timeout"); }
@@ -647,7 +648,7 @@ void read_arguments(const char *const *word, Caller caller)
 {
     Words w = {word, caller, false};
     opt()->target = target_find("generic");
-    opt()->tolerance = (Tolerance){1e-3, 1e-5};
+    opt()->tolerance = (Tolerance){1e-3, 1e-5, 0};
     opt()->seed = 1;
     opt()->timeout = 60;
     for (int i = 0; word[i] && strcmp(word[i], "--"); i++) /* messages about options are JSON, too */

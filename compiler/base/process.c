@@ -19,17 +19,22 @@
 enum { STACK = 64 << 20, GUARD = 1 << 20, SIGNAL_STACK = 1 << 14 }; /* the guard is larger than any stack frame */
 
 typedef struct Stack {
-    char *low; /* lowest address; the guard pages are here */
+    char *low;                 /* lowest address; the guard pages are here */
+    void (*at_signal)(void);   /* see process_at_signal */
 } Stack;
 PART(Stack, stack)
 
 /* ---- signals ---------------------------------------------------------------------------------------------------- */
+
+void process_at_signal(void (*f)(void)) { stack()->at_signal = f; }
 
 /* Removes incomplete files, then lets the signal take its default action. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)context;
     output_unlink();
+    if (session_distance && stack()->at_signal)
+        stack()->at_signal();
     const char *at = info->si_addr, *low = session_distance ? stack()->low : NULL;
     if (number == SIGSEGV && low && at >= low && at < low + GUARD) {
         say_signal("SYS-02", "out of memory: the compiler has used up its stack; the model is nested too deep for it");

@@ -104,7 +104,8 @@ static bool int_differs(Difference *d, const Tensor *got, const Tensor *expected
     const bool less = got->type == U64 ? (uint64_t)x < (uint64_t)y : x < y;
     const double by = (double)(less ? (uint64_t)y - (uint64_t)x : (uint64_t)x - (uint64_t)y);
     d->absolute = fmax(d->absolute, by);
-    return by > within.absolute;
+    const bool small = type_bits(got->type) <= 8 && got->type != B8;
+    return by > (small ? fmax(within.absolute, within.steps) : within.absolute);
 }
 
 static bool differs(Difference *d, const Tensor *got, const Tensor *expected, int64_t i, Tolerance within)

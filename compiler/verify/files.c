@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "rt.h"
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -25,15 +26,50 @@ static int remove_one(const char *path, const struct stat *s, int kind, struct F
     return 0;
 }
 
-static void remove_folder(void *path) { nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
+typedef struct Folders {
+    char *at[4]; /* temporary ones of this run */
+    int n;
+} Folders;
+PART(Folders, folders)
+
+static void remove_folders(void *unused)
+{
+    (void)unused;
+    for (; folders()->n; folders()->n--)
+        nftw(folders()->at[folders()->n - 1], remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* By a program: nftw may not be called in a signal handler. */
+static void remove_by_program(const char *path)
+{
+    const pid_t child = vfork();
+    if (!child) {
+        execl("/bin/rm", "rm", "-rf", "--", path, (char *)NULL);
+        _exit(1);
+    }
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+static void remove_at_signal(void)
+{
+    for (int i = 0; i < folders()->n; i++)
+        remove_by_program(folders()->at[i]);
+}
 
 const char *temporary_folder(void)
 {
+    if (folders()->n == sizeof folders()->at / sizeof *folders()->at)
+        bug("too many temporary folders");
     const char *in = getenv("TMPDIR");
     char *path = (char *)(uintptr_t)text_format("%s/onnxcc-XXXXXX", in && *in == '/' ? in : "/tmp");
     if (!mkdtemp(path))
         fail(EXIT_IO, "%s: cannot make a folder: %s", path, strerror(errno));
-    session_at_end(remove_folder, path);
+    if (!folders()->n) {
+        session_at_end(remove_folders, NULL);
+        process_at_signal(remove_at_signal);
+    }
+    folders()->at[folders()->n++] = path;
     return path;
 }
 

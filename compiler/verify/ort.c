@@ -105,17 +105,28 @@ static void write_extra(const char *path, const Model *m, const Names *fetch)
     file_write(path, graph.s, graph.n);
 }
 
-/* Puts the inputs into `to`: those of the data, and those that the pass has made. */
-static void write_feed(const char *to, const Model *m, const DataSet *data, const char *folder, int k)
+/* The tensor of file I in `folder` for the name of this number among `names`; NULL: it is none of them. */
+static Tensor *tensor_among(const Names *names, Name n, const char *folder, const char *file)
 {
-    Names made = {0}, feed = {0};
+    for (int i = 0; i < names->n; i++)
+        if (names->at[i] == n)
+            return tensor_from(text_format("%s/%s_%d", folder, file, i));
+    return NULL;
+}
+
+/* Puts the inputs into `to`: constants, those of the data, and those that the pass has made. */
+static void write_feed(const char *to, const Model *m, const DataSet *data, const char *folder)
+{
+    Names made = {0}, given = {0}, feed = {0};
     read_names(text_format("%s/inputs", folder), &made);
+    read_names(text_format("%s/consts", folder), &given);
     for (int i = 0; i < m->graph->in.n; i++) {
         const Value *v = m->graph->in.at[i];
-        const Tensor *t = v->input >= 0 ? data_tensor(data, v->name->s) : NULL;
-        for (int j = 0; !t && j < made.n; j++)
-            if (made.at[j] == v->name)
-                t = tensor_from(text_format("%s/%d/in_%d", folder, k, j));
+        const Tensor *t = tensor_among(&given, v->name, folder, "const");
+        if (!t && v->input >= 0)
+            t = data_tensor(data, v->name->s);
+        if (!t)
+            t = tensor_among(&made, v->name, to, "in");
         if (!t)
             continue;
         write_tensor_as(text_format("%s/feed_%d", to, feed.n), t);
@@ -131,7 +142,7 @@ bool runtime_run(Runtime *r, const Model *m, const DataSet *data, const char *fo
     VEC(const char *) words = {0};
     if (r->missing)
         return false;
-    write_feed(to, m, data, folder, k);
+    write_feed(to, m, data, folder);
     write_names(text_format("%s/fetch", to), fetch);
     write_extra(text_format("%s/extra", to), m, fetch);
     vec_push(&words, "env"); /* some versions leave files there */

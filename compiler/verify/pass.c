@@ -321,6 +321,18 @@ static Report set_options(const Pass *p)
     return form;
 }
 
+/* The inputs that --const has made constants, for ONNX Runtime. */
+static void write_constants_given(const Model *m, const char *folder)
+{
+    Names given = {0};
+    for (int i = 0; i < m->graph->in.n; i++)
+        if (m->graph->in.at[i]->input < 0 && m->graph->in.at[i]->data) {
+            write_tensor_as(text_format("%s/const_%d", folder, given.n), m->graph->in.at[i]->data);
+            vec_push(&given, m->graph->in.at[i]->name);
+        }
+    write_names(text_format("%s/consts", folder), &given);
+}
+
 static void write_interface(const Model *m, const char *folder)
 {
     Names in = {0};
@@ -328,6 +340,7 @@ static void write_interface(const Model *m, const char *folder)
         if (m->graph->in.at[i]->input >= 0)
             vec_push(&in, m->graph->in.at[i]->name);
     write_names(text_format("%s/inputs", folder), &in);
+    write_constants_given(m, folder);
     Names out = {0};
     for (int i = 0; i < m->out.n; i++)
         vec_push(&out, m->out.at[i]);

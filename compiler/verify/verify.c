@@ -140,6 +140,8 @@ Pass pass_begin(void *words, DataSets *data, Model **m)
 {
     static const char *const none[] = {NULL};
     read_arguments(words, BY_VERIFY);
+    if (opt()->customs.n)
+        usage("--custom-op: this command has no definition of the operator; --until TENSOR ends the model before it");
     *m = read_model(opt()->model);
     stop_on_errors();
     check_inputs(*m);

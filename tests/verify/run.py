@@ -2,8 +2,10 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import onnx
@@ -241,6 +243,40 @@ def arrays():
     says(verify("kinds.onnx", "nothing", code=2), "has no data for this model")
 
 
+def options_of_results():
+    """--steps; --const, which ONNX Runtime is given, too; --custom-op has nothing to run; a signal leaves no folder."""
+    values = {"a": np.int8([1, 2, 3]), "b": np.uint8([4, 5, 6]), "c": np.int16([7, 8, 9]), "d": np.array([True, False, True])}
+    kinds = {n: onnx.helper.np_dtype_to_tensor_dtype(v.dtype) for n, v in values.items()}
+    m = models.model([onnx.helper.make_node("Identity", [n], [f"{n}_y"]) for n in values], [models.tensor(n, t, [3]) for n, t in kinds.items()],
+                     [models.tensor(f"{n}_y", t, [3]) for n, t in kinds.items()])
+    onnx.save(m, WORK / "steps.onnx")
+    for moved, by, steps, differ in (("a", 1, 0, 1), ("a", 1, 1, 0), ("b", 2, 1, 1), ("b", 2, 2, 0), ("c", 1, 5, 1), ("d", 1, 5, 1)):
+        expected = {f"{n}_y": v.copy() for n, v in values.items()}
+        expected[f"{moved}_y"][1] = not values[moved][1] if moved == "d" else values[moved][1] + by
+        np.savez(WORK / "steps.npz", **values, **expected)
+        said = verify("steps.onnx", "steps.npz", "--ort", "none", "--steps", steps, code=differ)
+        says(said, "1 of 4 comparisons differ" if differ else "4 comparisons: right")
+    m = models.model([onnx.helper.make_node("Add", ["x", "k"], ["y"])], [models.tensor("x", models.FLOAT, [3]), models.tensor("k", models.FLOAT, [1])],
+                     [models.tensor("y", models.FLOAT, [3])])
+    onnx.save(m, WORK / "constant.onnx")
+    np.savez(WORK / "constant.npz", x=np.float32([1, 2, 3]), k=np.float32([9]))
+    for words in ["--const", "k=5"], ["constant.npz", "--const", "k=5"]:
+        says(verify("constant.onnx", *words), "compared with ONNX Runtime", "1 outputs, 1 comparisons: right")
+    says(verify("constant.onnx", "--custom-op", "a.B", code=2), "has no definition of the operator")
+    held = WORK / "held"
+    for number in signal.SIGINT, signal.SIGTERM:
+        held.mkdir()
+        p = subprocess.Popen([ONNXCC, "verify", WORK / "constant.onnx"], env={**os.environ, "TMPDIR": str(held.resolve()), "CC": "sleep 60 #"},
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        end = time.monotonic() + 60
+        while not list(held.glob("*/c/program.c")) and time.monotonic() < end:
+            time.sleep(0.01)
+        check(list(held.glob("*/c/program.c")), "onnxcc verify writes no program")
+        os.killpg(p.pid, number)
+        check(p.wait() == -number and not list(held.iterdir()), f"{number!r} leaves {list(held.rglob('*'))}")
+        held.rmdir()
+
+
 def usages():
     says(verify(code=2), "no model given")
     says(verify("-", code=2), "needs a file")
@@ -268,6 +304,7 @@ evaluated()
 right()
 wrong()
 arrays()
+options_of_results()
 usages()
 print(f"verify: {counts[True]} passed, {counts[False]} failed")
 raise SystemExit(counts[False] > 0)
