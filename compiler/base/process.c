@@ -19,8 +19,8 @@
 enum { STACK = 64 << 20, GUARD = 1 << 20, SIGNAL_STACK = 1 << 14 }; /* the guard is larger than any stack frame */
 
 typedef struct Stack {
-    char *low;                 /* lowest address; the guard pages are here */
-    void (*at_signal)(void);   /* see process_at_signal */
+    char *low;               /* lowest address; the guard pages are here */
+    void (*at_signal)(void); /* see process_at_signal */
 } Stack;
 PART(Stack, stack)
 

@@ -50,7 +50,8 @@ static void put_members(Text *t, const Interface *f)
         const bool packed = type_bits(v->type) < 8;
         const int64_t n = packed ? max_bytes(v) : shape_high(*v->shape);
         if (n)
-            text_put(t, "    %s %s[%s_%s_%s];\n", type_public(v->type), v->c, f->u, c_upper(v->c), packed ? "BYTES" : "SIZE");
+            text_put(t, "    %s %s[%s_%s_%s];\n", type_public(v->type), v->c, f->u, c_upper(v->c),
+                     packed ? "BYTES" : "SIZE");
         else
             text_put(t, "    %s %s[1];\n", type_public(v->type), v->c);
     }
@@ -97,8 +98,9 @@ static void put_printing(Text *t, const Interface *f)
     enum { MOST = 16 };
     const Value *v = f->out.n ? f->out.at[0] : NULL;
     const int64_t n = v ? shape_high(*v->shape) : 0;
-    const bool number = v && (v->type == F32 || v->type == F64 || v->type == I32 || v->type == U32 || v->type == I16 ||
-                              v->type == U16 || v->type == I8 || v->type == U8 || v->type == I64 || v->type == U64 || v->type == B8);
+    const bool number =
+        v && (v->type == F32 || v->type == F64 || v->type == I32 || v->type == U32 || v->type == I16 ||
+              v->type == U16 || v->type == I8 || v->type == U8 || v->type == I64 || v->type == U64 || v->type == B8);
     if (number && n)
         text_put(t, "    for (int i = 0; i < %lld; i++)\n        Serial.println((double)data.%s[i]);\n",
                  (long long)(n < MOST ? n : MOST), v->c);
@@ -152,6 +154,7 @@ void write_package(const Interface *f, const Model *m)
         {"U", f->u, NULL},
         {"VERSION", version(m), NULL},
         {"FLAGS", flags(), NULL},
+        {"TAB", "\t", NULL},
         {"MEMBERS", text_of(put_members, f), NULL},
         {"PREPARE", text_of(put_preparation, f), NULL},
         {"ARGUMENTS", text_of(put_arguments, f), NULL},

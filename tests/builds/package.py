@@ -176,10 +176,10 @@ def cmake():
         shutil.rmtree(folder)
 
 
-# Fields of the library specification: https://arduino.github.io/arduino-cli/latest/library-specification
+# The fields of Arduino's library specification.
 PROPERTIES = {"name": r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,62}", "version": r"\d+\.\d+\.\d+", "author": ".+", "maintainer": ".+", "sentence": ".+",
               "paragraph": ".*", "category": "Display|Communication|Signal Input/Output|Sensors|Device Control|Timing|Data Storage|Data Processing|Other",
-              "url": r"https://\S+", "architectures": r"\*", "includes": r"\w+\.h"}
+              "url": r"\S+", "architectures": r"\*", "includes": r"\w+\.h"}
 
 
 def arduino_sketch(folder, p, board="uno"):
