@@ -146,7 +146,7 @@ FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@BINDIR@|$(BINDIR)|' -e 's|@LIBDIR@|
 	-e 's|@FROM_PREFIX_BINDIR@|$(call FROM,$(PREFIX),$(BINDIR))|' -e 's|@FROM_PREFIX_INCLUDEDIR@|$(call FROM,$(PREFIX),$(INCLUDEDIR))|'
 INSTALLED = $(BINDIR)/onnxcc $(LIBDIR)/libonnxcc.a $(LIBDIR)/libonnxcc-rt.a $(INCLUDEDIR)/libonnxcc.h $(PKGCONFIG)/onnxcc.pc \
 	$(PKGCONFIG)/libonnxcc.pc $(CMAKE)/onnxcc-config.cmake $(CMAKE)/onnxcc-config-version.cmake $(DATADIR)/onnxcc/onnxcc.mk \
-	$(DATADIR)/onnxcc/report.schema.json \
+	$(DATADIR)/onnxcc/report.schema.json $(DATADIR)/onnxcc/map.schema.json \
 	$(MANDIR)/man1/onnxcc.1 $(BASHDIR)/onnxcc $(ZSHDIR)/_onnxcc $(FISHDIR)/onnxcc.fish \
 	$(RT_HEADERS:runtime-min/%=$(INCLUDEDIR)/onnxcc/%)
 install: all
@@ -166,7 +166,7 @@ install: all
 	$(INSTALL_DATA) $(B)/onnxcc.bash '$(DESTDIR)$(BASHDIR)/onnxcc'
 	$(INSTALL_DATA) $(B)/onnxcc.zsh '$(DESTDIR)$(ZSHDIR)/_onnxcc'
 	$(INSTALL_DATA) $(B)/onnxcc.fish '$(DESTDIR)$(FISHDIR)/onnxcc.fish'
-	$(INSTALL_DATA) docs/report.schema.json '$(DESTDIR)$(DATADIR)/onnxcc/report.schema.json'
+	$(INSTALL_DATA) -t '$(DESTDIR)$(DATADIR)/onnxcc' docs/report.schema.json docs/map.schema.json
 	$(FILL) -i $(foreach f,$(PKGCONFIG)/onnxcc.pc $(PKGCONFIG)/libonnxcc.pc $(CMAKE)/onnxcc-config.cmake \
 		$(CMAKE)/onnxcc-config-version.cmake $(DATADIR)/onnxcc/onnxcc.mk,'$(DESTDIR)$f')
 uninstall:

@@ -204,6 +204,11 @@ static void set_struct(const char *value) { opt()->as_struct = !value; }
 static void set_single(const char *value) { opt()->single = !value; }
 static void set_training(const char *value) { opt()->training = !value; }
 static void set_ticks(const char *s) { opt()->ticks = s; }
+static void set_map(const char *s)
+{
+    opt()->map = s;
+    remarks_keep();
+}
 static void set_profile(const char *value) { opt()->profile = !value; }
 static void set_check(const char *value) { opt()->check = !value; }
 static void set_expand_weights(const char *value) { opt()->expand_weights = !value; }

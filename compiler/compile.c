@@ -14,6 +14,7 @@
 #include "emit/report.h"
 #include "ir/dump.h"
 #include "ir/opset.h"
+#include "ir/provenance.h"
 #include "ir/remark.h"
 #include "memory/plan.h"
 #include "passes/passes.h"
@@ -179,6 +180,7 @@ static void find_types(Model *m)
 
 void compile_model(Model *m)
 {
+    provenance_begin(m);
     find_types(m);
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         run_stage(&stages[i], m);
@@ -194,6 +196,8 @@ void emit_files(Model *m)
         note("%-9s %9.3f ms\n", "emit", (seconds() - start) * 1e3);
     if (opt()->report)
         report_model(m);
+    if (opt()->map)
+        write_map(m);
     if (opt()->depend && !opt()->check)
         depend_write(opt()->depend);
     progress_clear();

@@ -31,6 +31,7 @@ typedef struct Options {
     const char *list_ops;         /* format: "text", "markdown" or "json"; NULL: not given */
     const char *custom_stub;      /* a file to start from; NULL: none */
     const char *ticks;            /* a file of ticks for the report; NULL: none */
+    const char *map;              /* the file of --map; NULL: none */
     const char *depend;           /* the dependency file; NULL: none */
     const char *package, *folder; /* kind and place of a package, whose C file `output` is; NULL: none */
     bool as_struct, single, verbose, quiet, strict, profile, check, no_banner, training, expand_weights;

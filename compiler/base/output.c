@@ -25,8 +25,10 @@ struct Output {
     bool given;  /* passed to `take` of output_to instead of being written: f is a memory stream */
     char *bytes; /* given: the contents of f, of `size` bytes */
     size_t size;
-    bool fresh;   /* put in place where no file was before */
-    char *buffer; /* the stream buffer of f */
+    bool fresh;    /* put in place where no file was before */
+    char *buffer;  /* the stream buffer of f */
+    bool counts;   /* lines */
+    int64_t lines; /* line feeds written since then */
     XXH64_state_t state;
     Output *next;
 };
@@ -252,10 +254,26 @@ static void open_spool(Output *o)
     check_open(o);
 }
 
+int64_t count_lines(const char *s, size_t n)
+{
+    int64_t lines = 0;
+    for (const char *at = s, *const end = s + n; at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL; at++)
+        lines++;
+    return lines;
+}
+
+int64_t output_lines(Output *o)
+{
+    o->counts = true;
+    return o->lines;
+}
+
 void output_write(Output *o, const void *bytes, size_t n)
 {
     if (!o->f)
         open_spool(o);
+    if (o->counts)
+        o->lines += count_lines(bytes, n);
     XXH64_update(&o->state, bytes, n);
     if (fwrite(bytes, 1, n, o->f) != n)
         fail(EXIT_IO, "%s: cannot write: %s", o->path, strerror(errno));

@@ -20,7 +20,9 @@ void output_spare(int fd);              /* an input file: output_open refuses to
 Output *output_spool(const char *near); /* a temporary file in the folder of `near`, to be copied by output_append */
 void output_append(Output *o, Output *spool); /* copies the spool's contents to o and frees it */
 void output_write(Output *o, const void *bytes, size_t n);
-uint64_t output_hash(const Output *o); /* XXH64 of the bytes written so far */
-void output_commit(void);              /* puts all files in place; an unchanged one keeps its modification time */
-void output_discard(void);             /* removes all instead */
-void output_unlink(void);              /* the same for a signal handler that ends the process */
+uint64_t output_hash(const Output *o);        /* XXH64 of the bytes written so far */
+int64_t count_lines(const char *s, size_t n); /* line feeds among n bytes */
+int64_t output_lines(Output *o);              /* line feeds written; they are counted from the first call on */
+void output_commit(void);  /* puts all files in place; an unchanged one keeps its modification time */
+void output_discard(void); /* removes all instead */
+void output_unlink(void);  /* the same for a signal handler that ends the process */

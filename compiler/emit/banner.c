@@ -5,7 +5,7 @@
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-static const char *base_name(const char *file)
+const char *base_name(const char *file)
 {
     const char *slash = strrchr(file, '/');
     return slash ? slash + 1 : file;

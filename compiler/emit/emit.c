@@ -163,8 +163,10 @@ static void write_body(Emitter *e, Body *b)
 {
     begin_body(e, b);
     e->body = (Text){.to = output_spool(opt()->output)};
+    line_is(&e->body, LINE_RUN, NULL);
     put_prologue(e, &b->f);
     emit_graph(e, emitted_graph(e));
+    line_is(&e->body, LINE_RUN, NULL);
     e->depth = 1;
     put_epilogue(e, &b->f);
     if (opt()->profile)
@@ -182,6 +184,7 @@ static void write_bodies(Writer *w)
 {
     Emitter *e = &w->e;
     e->definitions.to = output_spool(opt()->output);
+    line_is(&e->definitions, LINE_FUNCTION, NULL);
     EACH_NODE (n, e->m->graph)
         if (n->call.kernel && !n->elided)
             count_call(e, n);
@@ -192,6 +195,7 @@ static void write_bodies(Writer *w)
 static void put_waiting(Text *t, Text *waiting)
 {
     text_flush(t);
+    lines_move(t, waiting);
     output_append(t->to, waiting->to);
     text_bytes(t, waiting->s, waiting->n);
 }
@@ -217,11 +221,11 @@ static void fill_profile(Text *t, const Writer *w, const char *template)
     Text names = {0};
     put_step_names(&names, w->e.m);
     const Hole holes[] = {
-        {"U", w->bodies.at[0].f.u, NULL},
-        {"P", w->e.p, NULL},
-        {"STEPS", text_format("%d", w->e.step ? w->e.step : 1), NULL},
-        {"NAMES", w->e.step ? names.s : "    \"\",\n", NULL},
-        {NULL, NULL, NULL},
+        {"U", w->bodies.at[0].f.u, NULL, LINE_FRAME},
+        {"P", w->e.p, NULL, LINE_FRAME},
+        {"STEPS", text_format("%d", w->e.step ? w->e.step : 1), NULL, LINE_FRAME},
+        {"NAMES", w->e.step ? names.s : "    \"\",\n", NULL, LINE_FRAME},
+        {NULL, NULL, NULL, LINE_FRAME},
     };
     fill_holes(t, embedded_text(template), holes, NULL);
 }
@@ -287,7 +291,9 @@ static void fill_entries(Text *t, Writer *w)
         put_wrapped(t, 0,
                     text_format("RT_ARENA_GIVEN int %s_%s_at(void *arena, %s)", p, what, parameters(&b->f, DEFINED)));
         text_put(t, "{\n");
+        line_is(t, LINE_RUN, NULL);
         put_body(t, b);
+        line_is(t, LINE_FRAME, NULL);
         text_put(t, "    return 0;\n}\n\n");
         put_wrapped(t, 0, text_format("int %s_%s(%s)", p, what, parameters(&b->f, PUBLIC)));
         text_put(t, "{\n");
@@ -380,42 +386,43 @@ void emit_model(Model *m)
     e->fallible |= m->entries.n > 0;
     put_calling(&w.interface, &all, e, weights);
     const Hole holes[] = {
-        {"BANNER", banner(m), NULL},
-        {"ABOUT", about(m), NULL},
-        {"U", f->u, NULL},
-        {"P", f->p, NULL},
-        {"INTERFACE", NULL, fill_interface},
+        {"BANNER", banner(m), NULL, LINE_COMMENT},
+        {"ABOUT", about(m), NULL, LINE_COMMENT},
+        {"U", f->u, NULL, LINE_FRAME},
+        {"P", f->p, NULL, LINE_FRAME},
+        {"INTERFACE", NULL, fill_interface, LINE_FRAME},
         {"RETURNS", e->fallible ? "; returns 0 or an error status (then the outputs are undefined)" : "; returns 0",
-         NULL},
-        {"PARAMETERS", public, NULL},
-        {"AND_PARAMETERS", any ? text_format(", %s", public) : "", NULL},
+         NULL, LINE_FRAME},
+        {"PARAMETERS", public, NULL, LINE_FRAME},
+        {"AND_PARAMETERS", any ? text_format(", %s", public) : "", NULL, LINE_FRAME},
         {"RUN_AT",
          wrapped(0, text_format("RT_ARENA_GIVEN int %s_run_at(void *arena%s%s)", f->p, any ? ", " : "",
                                 any ? defined : "")),
-         NULL},
-        {"RUN", wrapped(0, text_format("int %s_run(%s)", f->p, public)), NULL},
+         NULL, LINE_FRAME},
+        {"RUN", wrapped(0, text_format("int %s_run(%s)", f->p, public)), NULL, LINE_FRAME},
         {"PASS", wrapped(4, text_format("return %s_run_at(%s_arena.bytes%s%s);", f->p, f->p, any ? ", " : "", passed)),
-         NULL},
-        {"TABLE", NULL, fill_table},
-        {"KERNELS", NULL, fill_kernels},
-        {"DATA", NULL, fill_data},
-        {"WEIGHTS", NULL, fill_weights},
-        {"FUNCTIONS", NULL, fill_functions},
-        {"BODY", NULL, fill_body},
-        {"RESET", NULL, fill_reset},
-        {"PROFILE", NULL, fill_profile_h},
-        {"PROFILE_CODE", NULL, fill_profile_c},
-        {"INCLUDE", NULL, fill_include},
-        {"STATE_TYPE", NULL, fill_state_type},
-        {"STATE", NULL, fill_state},
-        {"DECLARED_ENTRIES", NULL, fill_declared_entries},
-        {"ENTRIES", NULL, fill_entries},
-        {NULL, NULL, NULL},
+         NULL, LINE_FRAME},
+        {"TABLE", NULL, fill_table, LINE_COMMENT},
+        {"KERNELS", NULL, fill_kernels, LINE_KERNELS},
+        {"DATA", NULL, fill_data, LINE_CONSTANTS},
+        {"WEIGHTS", NULL, fill_weights, LINE_CONSTANTS},
+        {"FUNCTIONS", NULL, fill_functions, LINE_FUNCTION},
+        {"BODY", NULL, fill_body, LINE_RUN},
+        {"RESET", NULL, fill_reset, LINE_STATE},
+        {"PROFILE", NULL, fill_profile_h, LINE_PROFILE},
+        {"PROFILE_CODE", NULL, fill_profile_c, LINE_PROFILE},
+        {"INCLUDE", NULL, fill_include, LINE_INTERFACE},
+        {"STATE_TYPE", NULL, fill_state_type, LINE_STATE},
+        {"STATE", NULL, fill_state, LINE_STATE},
+        {"DECLARED_ENTRIES", NULL, fill_declared_entries, LINE_FRAME},
+        {"ENTRIES", NULL, fill_entries, LINE_FRAME},
+        {NULL, NULL, NULL, LINE_FRAME},
     };
     fill_holes(&w.header, embedded_text(m->entries.n ? "training.h.in" : "model.h.in"), holes, &w);
     Text c = {.to = output_open(opt()->output)};
     fill_holes(&c, embedded_text(m->entries.n ? "training.c.in" : "model.c.in"), holes, &w);
     text_flush(&c);
+    lines_end(&c);
     if (opt()->custom_stub && !opt()->check)
         write_stubs(e, w.header_name);
     if (files)

@@ -87,6 +87,16 @@ void text_integer(Text *t, Type type, int64_t v);
 /* The C expression for the constant's bytes, of element type. */
 const char *constant_expression(const Value *v);
 
+/* The constants that calls use, in the order of the code. */
+typedef struct StoredConstant {
+    const Value *v;
+    const char *c; /* its array's name, or an expression with it */
+    bool own;      /* an array of its own; else it shares the bytes of an earlier one */
+    bool in_file;  /* in the file of weights ... */
+    size_t at;     /* ... where */
+} StoredConstant;
+void each_constant(void (*visit)(const StoredConstant *, void *), void *arg);
+
 /* ---- the state of emission --------------------------------------------------------------------------------------- */
 typedef struct KernelUse { /* a kernel header, instantiated for these types */
     const char *header;
@@ -187,6 +197,38 @@ void define_iteration(Emitter *e, const Graph *body, const char *iteration);
 void begin_sizes(Emitter *e, const Node *n);
 void check_assumptions(Emitter *e); /* prints the checks of e->assumed whose sizes are known */
 
+/* ---- lines.c: whose each line of the C is (--map) ------------------------------------------------------------------ */
+typedef enum LineKind {
+    LINE_FRAME,     /* of a template */
+    LINE_COMMENT,   /* of the file */
+    LINE_INTERFACE, /* the include of the header, or its text */
+    LINE_KERNELS,   /* includes, or their texts */
+    LINE_EPILOGUE,  /* a kernel with an epilogue; the owner is its name */
+    LINE_CONSTANTS, /* about them all */
+    LINE_CONSTANT,  /* the owner is its value */
+    LINE_FUNCTION,  /* for equal calls; the owner is its CallFunction */
+    LINE_STATE,
+    LINE_PROFILE,
+    LINE_RUN,  /* of a run, but of no node: sizes, checks */
+    LINE_NODE, /* the owner is the node */
+} LineKind;
+/* From here on the lines of t are of this kind; nothing without --map. */
+void line_is(Text *t, LineKind kind, const void *owner);
+/* The lines of that owner, an epilogue or a function, are part of the step with this call. */
+void line_shared(LineKind kind, const void *owner, const Call *c);
+const void *line_owner(LineKind kind, const Call *c);              /* NULL: none */
+void step_called(Emitter *e, const Node *n, const char *function); /* the next line is n's call, or its loop */
+void lines_move(Text *to, Text *from);                             /* from's lines are about to be appended */
+void lines_end(Text *t);                                           /* t is the C file, and complete */
+typedef struct LineSpan {
+    int64_t first, last;
+    LineKind kind;
+    const void *owner;
+} LineSpan;
+int line_spans(const LineSpan **list);       /* of the C file, in order, without gaps */
+int64_t line_of_call(const Node *n);         /* 0: it has none */
+const char *function_of_call(const Node *n); /* NULL: it calls none */
+
 /* ---- emit_line.c: lines of the body ------------------------------------------------------------------------------ */
 void line(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints that the run ends with the status if the condition, a formatted text, holds. */
@@ -233,6 +275,7 @@ void package_begin(const char *p); /* makes the folders, sets the C file's path 
 void write_package(const Interface *f, const Model *m);
 
 /* ---- banner.c ---------------------------------------------------------------------------------------------------- */
+const char *base_name(const char *file);
 const char *banner(const Model *m); /* the model, the command, the version; for a comment */
 const char *about(const Model *m);  /* the model's graph, version, producer, author and licence; for a comment */
 
@@ -261,5 +304,6 @@ struct Writer;        /* what emit.c knows of the files */
 typedef struct Hole { /* @NAME@ of a template: a text, or the function that prints it */
     const char *name, *text;
     void (*put)(Text *, struct Writer *);
+    LineKind lines; /* what its lines are */
 } Hole;
 void fill_holes(Text *t, const char *template, const Hole *holes, struct Writer *w);

@@ -15,14 +15,17 @@ static const char *epilogue_name(Emitter *e, const Call *c)
     line(&f, "return %s;", loop_argument(c->epilogue, c->epilogue->out_step[0], &x));
     for (int i = 0; i < e->epilogues.n; i++)
         if (!strcmp(e->epilogues.at[i].body, f.body.s) && e->epilogues.at[i].kernel->t == c->kernel->t &&
-            !strcmp(e->epilogues.at[i].kernel->header, c->kernel->header))
+            !strcmp(e->epilogues.at[i].kernel->header, c->kernel->header)) {
+            line_shared(LINE_EPILOGUE, e->epilogues.at[i].name, c);
             return e->epilogues.at[i].name;
+        }
     const char *id = NULL;
     for (int i = 0; i < e->epilogues.n && !id; i++)
         if (!strcmp(e->epilogues.at[i].body, f.body.s))
             id = e->epilogues.at[i].name;
     EpilogueUse use = {id ? id : c_own("epilogue", ""), text_format("%s", f.body.s), c->kernel, id == NULL};
     vec_push(&e->epilogues, use);
+    line_shared(LINE_EPILOGUE, use.name, c);
     return use.name;
 }
 
@@ -246,7 +249,9 @@ static const char *shared_function(Emitter *e, const Call *c)
     CallFunction *f = map_get(&e->function, c);
     if (!f || f->calls < 2)
         return NULL;
+    line_shared(LINE_FUNCTION, f, c);
     if (!f->name) {
+        line_is(&e->definitions, LINE_FUNCTION, f);
         f->name = c_own(text_format("%s_%d", kernel_name(e, c), ++e->n_definitions), "_");
         const char *text = function_text(e, c), *body = strchr(text, '\n');
         put_wrapped(
@@ -308,6 +313,7 @@ void emit_kernel(Emitter *e, const Node *n)
         put_params(e, &e->body, c, e->depth);
         text_put(&t, ", p_");
     }
+    step_called(e, n, shared ? shared : kernel_name(e, c));
     if (c->kernel->fallible) {
         line(e, "if ((status = %s)) != 0)", t.s);
         line(e, "    return status;");

@@ -62,10 +62,13 @@ static void emit_branch(Emitter *e, Graph *g)
 
 static void emit_if(Emitter *e, Node *n)
 {
+    step_called(e, n, NULL);
     line(e, "if (%s[0]) {", pointer(n->in[0]));
     emit_branch(e, node_attr(n, "then_branch")->g);
+    line_is(&e->body, LINE_NODE, n);
     line(e, "} else {");
     emit_branch(e, node_attr(n, "else_branch")->g);
+    line_is(&e->body, LINE_NODE, n);
     line(e, "}");
 }
 
@@ -121,6 +124,7 @@ static void emit_loop_node(Emitter *e, Node *n)
         text_put(&head, "(%s > 0 || %s[0])%s", iteration, pointer(n->in[1]), n->in[0] ? " && " : "");
     if (n->in[0])
         text_put(&head, "%s < %s", iteration, dim_c(value_dim(n->in[0], 0)));
+    step_called(e, n, NULL);
     line(e, "%s; %s++) {", head.s, iteration);
     e->depth++;
     define_iteration(e, g, iteration);
@@ -135,6 +139,7 @@ static void emit_loop_node(Emitter *e, Node *n)
     if (trips && trips->high < INT64_MAX && !counted_out)
         fail_if(e, "RT_BAD_SIZE", "%s >= %lld", iteration, (long long)trips->high);
     emit_graph(e, g);
+    line_is(&e->body, LINE_NODE, n);
     begin_step(e, step);
     emit_stacked_sizes(e, &stacked, size, iteration);
     emit_stacked(e, n, g, iteration);
@@ -195,10 +200,12 @@ static void emit_node(Emitter *e, Node *n)
     if (states()->at.n && n == states()->at.at[0].copy)
         check_kept(e, false);
     if (needs_code(n) && !n->elided) {
+        line_is(&e->body, LINE_NODE, n);
         text_put(&e->body, "\n");
         comment(e, n);
         begin_step(e, e->step++);
     }
+    line_is(&e->body, LINE_NODE, n);
     for (int i = 0; i < n->n_out; i++)
         declare_value(e, n->out[i]);
     if (n->elided)
@@ -207,12 +214,14 @@ static void emit_node(Emitter *e, Node *n)
         begin_sizes(e, n);
         (node_attr(n, "body") ? emit_loop_node : emit_if)(e, n);
         symbols_end(n);
-    } else if (n->call.loop)
+    } else if (n->call.loop) {
+        step_called(e, n, NULL);
         emit_loop(e, n->call.loop);
-    else if (n->call.kernel)
+    } else if (n->call.kernel)
         emit_kernel(e, n);
     EACH_OUT (v, n)
         define_elements(e, v);
+    line_is(&e->body, LINE_RUN, NULL);
     check_assumptions(e);
     text_release(mark);
 }

@@ -175,6 +175,7 @@ static void put_epilogues(Text *t, const Emitter *e)
 {
     for (int i = 0; i < e->epilogues.n; i++) {
         const EpilogueUse *u = &e->epilogues.at[i];
+        line_is(t, LINE_EPILOGUE, u->name);
         if (u->first)
             text_put(t, "\nstatic inline f32 %s(f32 x)\n{\n%s}\n", u->name, u->body);
         text_put(t, "#define T %s\n#define EPI %s\n#define EPI_NAME %s\n", type_tag(u->kernel->t), u->name, u->name);
@@ -214,6 +215,7 @@ void put_kernels(Text *t, const Emitter *e)
             text_put(t, "#undef T\n");
     }
     put_epilogues(t, e);
+    line_is(t, LINE_KERNELS, NULL);
     if (fused)
         text_put(t, "#undef RT_FUSED\n");
 }

@@ -54,9 +54,15 @@ typedef struct Facts {
 const Facts *find_facts(Model *m);
 const Ticks *read_ticks(int steps);        /* ticks.c: of --ticks; NULL: none */
 double ticks_of(const Facts *f, int step); /* of one run */
-int64_t facts_ram(const Facts *f);         /* arena, inputs, outputs, states and stack */
 /* With --training: is a new value of s in the arena while s still has the old one, in init or a step? */
 bool is_kept_twice(const Model *m, const Variable *s);
+/* report_json.c: pieces of JSON that the report and the map share. */
+void json_string(Text *t, const char *key, Name n);
+void json_number(Text *t, const char *key, int64_t n); /* these two after another member */
+void json_numbers(Text *t, const char *key, const Numbers *list);
+void json_shape(Text *t, const Shape *s);
+void json_tensor(Text *t, const TensorFacts *x);
+int64_t facts_ram(const Facts *f); /* arena, inputs, outputs, states and stack */
 
 void report_text(Text *t, const Facts *f);
 void report_json(Text *t, const Facts *f);

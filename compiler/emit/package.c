@@ -150,16 +150,16 @@ void package_begin(const char *p)
 void write_package(const Interface *f, const Model *m)
 {
     const Hole holes[] = {
-        {"P", f->p, NULL},
-        {"U", f->u, NULL},
-        {"VERSION", version(m), NULL},
-        {"FLAGS", flags(), NULL},
-        {"TAB", "\t", NULL},
-        {"MEMBERS", text_of(put_members, f), NULL},
-        {"PREPARE", text_of(put_preparation, f), NULL},
-        {"ARGUMENTS", text_of(put_arguments, f), NULL},
-        {"PRINT", text_of(put_printing, f), NULL},
-        {NULL, NULL, NULL},
+        {"P", f->p, NULL, LINE_FRAME},
+        {"U", f->u, NULL, LINE_FRAME},
+        {"VERSION", version(m), NULL, LINE_FRAME},
+        {"FLAGS", flags(), NULL, LINE_FRAME},
+        {"TAB", "\t", NULL, LINE_FRAME},
+        {"MEMBERS", text_of(put_members, f), NULL, LINE_FRAME},
+        {"PREPARE", text_of(put_preparation, f), NULL, LINE_FRAME},
+        {"ARGUMENTS", text_of(put_arguments, f), NULL, LINE_FRAME},
+        {"PRINT", text_of(put_printing, f), NULL, LINE_FRAME},
+        {NULL, NULL, NULL, LINE_FRAME},
     };
     for (int i = 0; i < FILES; i++) {
         Text file = {0}, t = {0};

@@ -12,15 +12,15 @@ enum { SCHEMA = 2 };
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
-static void put_string(Text *t, const char *key, Name n)
+void json_string(Text *t, const char *key, Name n)
 {
     text_put(t, "\"%s\": ", key);
     put_quoted(t, n, IN_JSON);
 }
 
-static void put_number(Text *t, const char *key, int64_t n) { text_put(t, ", \"%s\": %lld", key, (long long)n); }
+void json_number(Text *t, const char *key, int64_t n) { text_put(t, ", \"%s\": %lld", key, (long long)n); }
 
-static void put_numbers(Text *t, const char *key, const Numbers *list)
+void json_numbers(Text *t, const char *key, const Numbers *list)
 {
     text_put(t, ", \"%s\": [", key);
     for (int i = 0; i < list->n; i++)
@@ -29,7 +29,7 @@ static void put_numbers(Text *t, const char *key, const Numbers *list)
 }
 
 /* [1, 3, "batch"]: a size that a run determines is a string. */
-static void put_shape(Text *t, const Shape *s)
+void json_shape(Text *t, const Shape *s)
 {
     text_put(t, "[");
     for (int i = 0; i < s->rank; i++) {
@@ -45,22 +45,22 @@ static void put_shape(Text *t, const Shape *s)
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-static void put_tensor(Text *t, const TensorFacts *x)
+void json_tensor(Text *t, const TensorFacts *x)
 {
     static const char *const regions[REGIONS] = {"arena", "input", "output", "state"};
     text_put(t, "{");
-    put_string(t, "name", x->name);
+    json_string(t, "name", x->name);
     text_put(t, ", \"kind\": \"%s\", \"region\": \"%s\"", x->value ? "tensor" : "scratch", regions[x->region]);
     if (x->value) {
         text_put(t, ", \"type\": \"%s\", \"shape\": ", type_onnx(x->value->type));
-        put_shape(t, x->value->shape);
+        json_shape(t, x->value->shape);
     }
-    put_number(t, "offset", x->offset);
-    put_number(t, "bytes", x->bytes);
-    put_number(t, "first", x->first);
-    put_number(t, "last", x->last);
+    json_number(t, "offset", x->offset);
+    json_number(t, "bytes", x->bytes);
+    json_number(t, "first", x->first);
+    json_number(t, "last", x->last);
     if (x->part_of >= 0)
-        put_number(t, "part_of", x->part_of);
+        json_number(t, "part_of", x->part_of);
     text_put(t, "%s}", x->rows ? ", \"rows\": true" : "");
 }
 
@@ -71,7 +71,7 @@ static void put_boundary(Text *t, const Facts *f, const char *key, Region region
     for (int i = 0; i < f->tensors.n; i++)
         if (f->tensors.at[i].region == region && f->tensors.at[i].part_of < 0)
             vec_push(&list, i);
-    put_numbers(t, key, &list);
+    json_numbers(t, key, &list);
 }
 
 /* ---- the interface ----------------------------------------------------------------------------------------------- */
@@ -99,7 +99,7 @@ static void put_parameter(Text *t, const Value *v, bool output)
             text_put(t, field ? "%s\"%s\"" : "%snull", k ? ", " : "", field);
     }
     text_put(t, "]");
-    put_number(t, "bytes", max_bytes(v));
+    json_number(t, "bytes", max_bytes(v));
     text_put(t, v->default_only ? ", \"default\": [" : "");
     for (int k = 0; v->default_only && k < v->fallback->rank; k++)
         text_put(t, "%s%lld", k ? ", " : "", (long long)v->fallback->dim[k]);
@@ -131,8 +131,8 @@ static void put_sizes(Text *t)
         const Symbol *s = field[i].symbol;
         text_put(t, "%s{\"c\": \"%s\", \"output\": %s", i ? ",\n" : "\n", field[i].name, s ? "false" : "true");
         if (s) {
-            put_number(t, "low", s->low < 0 ? 0 : s->low);
-            put_number(t, "high", s->high);
+            json_number(t, "low", s->low < 0 ? 0 : s->low);
+            json_number(t, "high", s->high);
         }
         text_put(t, "}");
     }
@@ -176,10 +176,10 @@ static void put_values(Text *t, const Graph *g, bool outputs, const char **betwe
         if (!group[i].ctype || count < ctype_count(group[i].ctype))
             continue;
         text_put(t, "%s{", *between);
-        put_string(t, "name", group[i].name);
+        json_string(t, "name", group[i].name);
         text_put(t, ", \"output\": %s", outputs ? "true" : "false");
-        put_number(t, "first", first);
-        put_number(t, "count", count);
+        json_number(t, "first", first);
+        json_number(t, "count", count);
         text_put(t, ", \"type\": ");
         put_form(t, group[i].ctype);
         text_put(t, "}");
@@ -210,9 +210,9 @@ static void put_interface(Text *t, const Facts *f)
 static void put_node(Text *t, Name operator, Name node)
 {
     text_put(t, "{");
-    put_string(t, "operator", operator);
+    json_string(t, "operator", operator);
     text_put(t, ", ");
-    put_string(t, "name", node);
+    json_string(t, "name", node);
     text_put(t, "}");
 }
 
@@ -239,30 +239,30 @@ static void put_step(Text *t, const Facts *f, int i)
     const Node *n = s->node;
     const Value *y = n->n_out ? n->out[0] : NULL;
     text_put(t, "{\"step\": %d, ", i);
-    put_string(t, "operator", node_operator(n));
+    json_string(t, "operator", node_operator(n));
     text_put(t, ", ");
-    put_string(t, "name", n->name);
+    json_string(t, "name", n->name);
     put_nodes(t, n);
     text_put(t, ", \"form\": \"%s\", \"as\": \"%s\"", form_of(n), n->op->name);
     if (n->call.kernel)
         text_put(t, ", \"kernel\": \"%s\"", n->call.kernel->name);
     text_put(t, ", \"shape\": ");
-    put_shape(t, y && y->shape && y->shape->rank >= 0 ? y->shape : &(Shape){0});
-    put_number(t, "macs", n->macs);
-    put_number(t, "weights", s->weights);
-    put_number(t, "read", s->read);
-    put_number(t, "written", s->written);
-    put_number(t, "arena", s->arena);
+    json_shape(t, y && y->shape && y->shape->rank >= 0 ? y->shape : &(Shape){0});
+    json_number(t, "macs", n->macs);
+    json_number(t, "weights", s->weights);
+    json_number(t, "read", s->read);
+    json_number(t, "written", s->written);
+    json_number(t, "arena", s->arena);
     if (f->ticks)
-        put_number(t, "ticks", f->ticks->step.at[i]);
-    put_number(t, "stack", s->stack);
+        json_number(t, "ticks", f->ticks->step.at[i]);
+    json_number(t, "stack", s->stack);
     if (s->owner >= 0)
-        put_number(t, "inside", s->owner);
+        json_number(t, "inside", s->owner);
     if (s->scratch >= 0)
-        put_number(t, "scratch", s->scratch);
-    put_numbers(t, "reads", &s->reads);
-    put_numbers(t, "writes", &s->writes);
-    put_numbers(t, "after", &s->after);
+        json_number(t, "scratch", s->scratch);
+    json_numbers(t, "reads", &s->reads);
+    json_numbers(t, "writes", &s->writes);
+    json_numbers(t, "after", &s->after);
     text_put(t, "}");
 }
 
@@ -271,10 +271,10 @@ static void put_step(Text *t, const Facts *f, int i)
 static void put_model(Text *t, const Model *m)
 {
     text_put(t, "{\n\"schema\": %d,\n\"onnxcc\": \"%s\",\n\"model\": {", SCHEMA, ONNXCC_VERSION);
-    put_string(t, "file", m->base);
+    json_string(t, "file", m->base);
     text_put(t, ", \"hash\": \"%016llx\"", (unsigned long long)m->hash);
-    put_number(t, "nodes", m->n_nodes);
-    put_number(t, "ir_version", m->ir_version);
+    json_number(t, "nodes", m->n_nodes);
+    json_number(t, "ir_version", m->ir_version);
     if (m->training.n)
         text_put(t, ", \"training\": %s", m->entries.n ? "true" : "false");
     text_put(t, "},\n\"target\": \"%s\",\n\"cflags\": \"%s\",\n", opt()->target->name, opt()->target->cflags);
@@ -285,13 +285,13 @@ static void put_totals(Text *t, const Facts *f)
     text_put(t, "\"flash\": {\"weights\": %lld, \"weights_file\": %lld},\n", (long long)f->weights,
              (long long)constants()->file_bytes);
     text_put(t, "\"ram\": {\"total\": %lld", (long long)facts_ram(f));
-    put_number(t, "arena", plan()->arena);
-    put_number(t, "arena_bound", plan()->bound);
-    put_number(t, "inputs", f->inputs);
-    put_number(t, "outputs", f->outputs);
+    json_number(t, "arena", plan()->arena);
+    json_number(t, "arena_bound", plan()->bound);
+    json_number(t, "inputs", f->inputs);
+    json_number(t, "outputs", f->outputs);
     if (f->state)
-        put_number(t, "state", f->state);
-    put_number(t, "stack", f->stack);
+        json_number(t, "state", f->state);
+    json_number(t, "stack", f->stack);
     text_put(t, "},\n\"macs\": %lld", (long long)f->macs);
 }
 
@@ -318,9 +318,9 @@ static void put_remark(Text *t, const RemarkFacts *r)
 {
     text_put(t, "{\"step\": %d, \"rewrite\": \"%s\", \"not\": \"%s\", ", r->step, rewrite_name(r->remark->rewrite),
              rewrite_done(r->remark->rewrite));
-    put_string(t, "node", r->remark->name);
+    json_string(t, "node", r->remark->name);
     text_put(t, ", ");
-    put_string(t, "why", name(r->remark->why));
+    json_string(t, "why", name(r->remark->why));
     text_put(t, "}");
 }
 
@@ -333,13 +333,13 @@ void report_json(Text *t, const Facts *f)
         PUT_LIST(t, "variables", f->model->states.n, put_variable(t, f->model, f->model->states.at[i]));
     if (f->ticks) {
         text_put(t, ",\n\"profile\": {\"runs\": %lld, ", (long long)f->ticks->runs);
-        put_string(t, "unit", name(f->ticks->unit));
+        json_string(t, "unit", name(f->ticks->unit));
         text_put(t, ", ");
-        put_string(t, "by", name(f->ticks->by));
+        json_string(t, "by", name(f->ticks->by));
         text_put(t, "}");
     }
     PUT_LIST(t, "steps", f->steps.n, put_step(t, f, i));
-    PUT_LIST(t, "tensors", f->tensors.n, put_tensor(t, &f->tensors.at[i]));
+    PUT_LIST(t, "tensors", f->tensors.n, json_tensor(t, &f->tensors.at[i]));
     PUT_LIST(t, "remarks", f->remarks.n, put_remark(t, &f->remarks.at[i]));
     text_put(t, "\n}\n");
 }

@@ -13,6 +13,7 @@ void fill_holes(Text *t, const char *template, const Hole *holes, struct Writer 
 {
     const char *s = template;
     for (const char *at; (at = strchr(s, '@')) != NULL; s = at) {
+        line_is(t, LINE_FRAME, NULL);
         text_bytes(t, s, (size_t)(at - s));
         const char *end = strchr(++at, '@');
         const Hole *h = holes;
@@ -20,11 +21,13 @@ void fill_holes(Text *t, const char *template, const Hole *holes, struct Writer 
             h++;
         if (!h->name)
             bug("a template has an unknown hole: %.20s", at);
+        line_is(t, h->lines, NULL);
         if (h->put)
             h->put(t, w);
         else
             text_put(t, "%s", h->text ? h->text : "");
         at = end + 1;
     }
+    line_is(t, LINE_FRAME, NULL);
     text_put(t, "%s", s);
 }

@@ -426,6 +426,8 @@ void declare_constants(Text *t, const char *prefix)
         const Constant *c = &store()->list.at[i];
         const char *type = type_tag(c->v->type);
         TextMark mark = text_mark();
+        if (c->id)
+            line_is(t, LINE_CONSTANT, c->v);
         if (c->in_file)
             text_put(t, "#define %s ((const %s *)(const void *)(%s_weights + %zu)) /* %lld */\n", c->id, type, prefix,
                      c->at, (long long)tensor_count(c->v->data));
@@ -439,6 +441,7 @@ void declare_constants(Text *t, const char *prefix)
             put_array(t, c, NULL);
         text_release(mark);
     }
+    line_is(t, LINE_CONSTANTS, NULL);
 }
 
 void put_constants(Text *t)
@@ -456,6 +459,7 @@ void put_constants(Text *t)
         about_to_read(tensor_size(c->v->data));
         TextMark mark = text_mark();
         if (is_behind(c)) {
+            line_is(t, LINE_CONSTANT, c->v);
             text_put(t, "\n");
             put_array(t, c, &next_long);
         }
@@ -470,4 +474,13 @@ const char *constant_expression(const Value *v)
     if (!s || !*s)
         bug("constant '%s' was not emitted", c_comment(v->name));
     return s;
+}
+
+void each_constant(void (*visit)(const StoredConstant *, void *), void *arg)
+{
+    for (int i = 0; i < store()->list.n; i++) {
+        const Constant *c = &store()->list.at[i];
+        const StoredConstant s = {c->v, c->id ? c->id : c->v->c, c->id != NULL, c->in_file, c->at};
+        visit(&s, arg);
+    }
 }

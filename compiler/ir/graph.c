@@ -192,13 +192,19 @@ Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out)
     return n;
 }
 
+/* Are both nodes, of this source and this name, one of the model? Those without a source are known by their names. */
+static bool is_one_node(const Source *a, Name a_name, const Source *b, Name b_name)
+{
+    return a && b ? a == b : a_name == b_name;
+}
+
 static void add_also(Node *by, const Source *source, Name name)
 {
-    if (!name || !name->n || by->name == name)
+    if ((!source && (!name || !name->n)) || is_one_node(by->source, by->name, source, name))
         return;
     Also **at = &by->also;
     for (; *at; at = &(*at)->next)
-        if ((*at)->name == name)
+        if (is_one_node((*at)->source, (*at)->name, source, name))
             return;
     *at = NEW(Also);
     **at = (Also){source, name, NULL};

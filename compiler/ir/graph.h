@@ -124,7 +124,8 @@ typedef struct Call {
 typedef struct Source {
     Name name, op_type, domain, overload;
     const char *within;        /* path of its graph, where it is node `index` */
-    const struct Source *call; /* for a copy from a function's body: the model's node that calls the function */
+    const struct Source *call; /* for a copy from a function's body: the model's node that calls the function, ... */
+    const struct Source *definition, *caller; /* ... the node of the body, and the call of that body */
     int index;
 } Source;
 

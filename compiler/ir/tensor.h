@@ -26,6 +26,7 @@ typedef struct Tensor {
     void (*run)(Node *thunk); /* ... and how */
     int runs;                 /* ... and the number of node runs that this takes */
     Node *origin;             /* a copy of the node that it was folded from, of some that weights come from; or NULL */
+    struct Provenance *from;  /* with --map: how it came to be; NULL: not known */
     void *copy;               /* data for kernels, if data itself is unaligned or a splat; see tensor_data */
     uint64_t hash;
 } Tensor;

@@ -3,6 +3,7 @@
 #include "base/options.h"
 #include "ir/exec.h"
 #include "ir/loop.h"
+#include "ir/provenance.h"
 #include "ir/scope.h"
 #include "passes/container.h"
 #include "passes/passes.h"
@@ -27,6 +28,7 @@ static void take_branch(Node *n, Graph *g)
     for (int i = 0; i < n->n_out && i < g->out.n; i++)
         if (n->out[i])
             replace_out(n, i, g->out.at[i]);
+    provenance_gone(n, "its condition is constant: the nodes of its branch are in its place");
     node_remove(n);
 }
 

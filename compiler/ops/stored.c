@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "ir/call.h"
 #include "ir/exec.h"
+#include "ir/provenance.h"
 #include "ir/remark.h"
 #include "passes/infer.h"
 #include "coded.h"
@@ -152,7 +153,7 @@ static Value *one_if_equal(Value *v)
     const unsigned char *bytes = tensor_data(v->data);
     const size_t width = (size_t)(type_bits(v->type) + 7) / 8, size = tensor_size(v->data);
     const bool same = type_bits(v->type) % 8 == 0 && !memcmp(bytes, bytes + width, size - width);
-    return same ? value_const(v->graph, tensor_new_fill(v->type, shape_list(0), bytes)) : v;
+    return same ? value_const(v->graph, provenance_kept(tensor_new_fill(v->type, shape_list(0), bytes), v->data)) : v;
 }
 
 static float single(const Value *v, float otherwise) { return v ? (float)tensor_get(v->data, 0) : otherwise; }
@@ -308,6 +309,7 @@ static Value *packed(Node *n, const Pack *q, const Value *v, int64_t step)
             }
         }
     big_free(a);
+    provenance_made(t, n, "onnxcc.PanelCodes", 1, (Value *[]){(Value *)(uintptr_t)v});
     return value_const(n->graph, t);
 }
 
@@ -327,6 +329,7 @@ static Value *packed_reals(Node *n, const Pack *q, const Value *v, Type type, in
                                &a[i * block]);
         }
     big_free(a);
+    provenance_made(t, n, "onnxcc.PanelScales", 1, (Value *[]){(Value *)(uintptr_t)v});
     return value_const(n->graph, t);
 }
 

@@ -3,6 +3,7 @@
  * Requires: layout. Leaves: n->call on every node that needs code. */
 #include "ir/exec.h"
 #include "ir/call.h"
+#include "ir/provenance.h"
 #include "passes/passes.h"
 #include "read/read.h"
 
@@ -41,6 +42,7 @@ static Node *store_fill(Graph *g, Value *v, Node *before)
 {
     Tensor *one = tensor_new(v->type, 0, NULL);
     memcpy((void *)(uintptr_t)one->data, v->data->data, tensor_size(one));
+    provenance_kept(one, v->data);
     return store(g, v, before, "onnxcc.Fill", (Attr){.name = name("value"), .type = A_TENSOR, .t = one});
 }
 

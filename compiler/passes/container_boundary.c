@@ -2,6 +2,7 @@
  * model. */
 #include "base/options.h"
 #include "ir/ops.h"
+#include "ir/provenance.h"
 #include "passes/container.h"
 
 /* ---- the boundary of nested graphs ------------------------------------------------------------------------------- */
@@ -360,6 +361,7 @@ void containers_enter(Model *m)
 static void name_component(Model *m, Name n, const char *suffix)
 {
     vec_push(&m->out, *suffix ? name_format("%s_%s", n->s, suffix) : n);
+    provenance_part(m->out.at[m->out.n - 1], n);
 }
 
 /* Names of components, in the order of container_flatten: "y", "y_dims", "y_count", "y_given"; elements of a sequence
@@ -374,8 +376,11 @@ static void name_components(Model *m, const ContainerType *b, Name n)
         name_component(m, n, "keys");
     else if (b->form != TENSOR) {
         m->out.n--;
-        for (int i = 0; i < b->item.n; i++)
-            name_components(m, b->item.at[i], b->form == OPTIONAL ? n : name_format("%s_%d", n->s, i));
+        for (int i = 0; i < b->item.n; i++) {
+            const Name item = b->form == OPTIONAL ? n : name_format("%s_%d", n->s, i);
+            provenance_part(item, n);
+            name_components(m, b->item.at[i], item);
+        }
         if (b->form == OPTIONAL)
             name_component(m, n, "given");
     }

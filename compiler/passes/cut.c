@@ -2,6 +2,7 @@
  * nodes and inputs that nothing needs any more are removed.
  * Requires: a checked graph, before inference. Leaves: the same, with another interface. */
 #include "base/options.h"
+#include "ir/provenance.h"
 #include "passes/passes.h"
 #include "read/read.h"
 
@@ -188,6 +189,7 @@ static void remove_unread(Graph *g)
         EACH_OUT (v, n)
             if (v->name)
                 map_put(&g->scope, v->name, NULL);
+        provenance_gone(n, "--until or --from leaves it out");
         node_free(n);
     }
 }

@@ -3,6 +3,7 @@
 #include "base/options.h"
 #include "ir/exec.h"
 #include "ir/loop.h"
+#include "ir/provenance.h"
 #include "ir/spatial.h"
 #include "passes/passes.h"
 
@@ -162,10 +163,14 @@ static bool trace(Value *v, Leaves *leaves, int depth)
     bool through = n && depth < TRACE_DEPTH && !(n->op->flags & (RANDOM | NOFOLD | CONTROL));
     for (int i = 0; through && i < n->n_in; i++)
         through = !n->in[i] || trace(n->in[i], leaves, depth + 1);
-    if (through && fold_symbolic(n))
+    if (through && fold_symbolic(n)) {
+        provenance_folded(n);
         return true;
-    if (n && n->op->flags & CONTROL && depth < TRACE_DEPTH && trace_branches(v, leaves, depth))
+    }
+    if (n && n->op->flags & CONTROL && depth < TRACE_DEPTH && trace_branches(v, leaves, depth)) {
+        provenance_folded(n);
         return true;
+    }
     Tensor *t = tensor_symbolic(v->type, *v->shape);
     for (int e = 0; e < (int)tensor_count(t); e++)
         ((Dim *)(uintptr_t)t->data)[e] = value_dim(v, e);

@@ -6,6 +6,7 @@
 #include "ir/assume.h"
 #include "ir/exec.h"
 #include "ir/loop.h"
+#include "ir/provenance.h"
 #include "ir/remark.h"
 #include "ir/schema.h"
 #include "ir/scope.h"
@@ -221,6 +222,7 @@ static bool make_table(Node *n)
     f.shape = y->shape;
     f.in = &x;
     f.out[0] = y;
+    provenance_made(table, n, "onnxcc.Table", 0, NULL);
     loop_run(&f, (const void *[]){code}, (void *[]){(void *)(uintptr_t)table->data});
     node_set_inputs(n, 2, (Value *[]){l->in[0], y});
     n->op = op_find("onnxcc", "Table", 1);

@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "base/progress.h"
 #include "ir/assume.h"
+#include "ir/provenance.h"
 #include "ir/remark.h"
 #include "ir/spatial.h"
 #include "passes/alternatives.h"
@@ -267,6 +268,7 @@ static void apply_consts(Model *m)
                     symbol_fix(symbol_of(d), D(t->dim[k]));
             }
             v->data = t;
+            provenance_option(t, v->name);
             v->shape = shape_keep(tensor_shape(t));
             v->input = -1;
             v->default_only = false;

@@ -2,6 +2,7 @@
 #include "base/options.h"
 #include "ir/assume.h"
 #include "ir/ops.h"
+#include "ir/provenance.h"
 #include "ir/remark.h"
 #include "passes/passes.h"
 #include "read/read.h"
@@ -212,6 +213,8 @@ Node *expand_node(Node *n)
     Node *first = before ? before->next : g->first;
     if (remarks_on(REWRITE_EXPAND))
         remark_expanded(n, first, next);
+    if (first == next)
+        provenance_gone(n, "its results are its inputs, or those of other nodes");
     if (n->expanded)
         node_free(n);
     return first;
@@ -244,6 +247,7 @@ void infer_node(Node *n)
 {
     const Node *before = node_in_work(n);
     infer_now(n);
+    provenance_folded(n);
     node_in_work(before);
 }
 

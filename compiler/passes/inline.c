@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "ir/call.h"
 #include "ir/opset.h"
+#include "ir/provenance.h"
 #include "ir/remark.h"
 #include "ir/schema.h"
 #include "passes/passes.h"
@@ -100,6 +101,9 @@ static Node *copy_node(Copy *c, const Node *n, Graph *g, Node *before)
         Source *source = NEW(Source);
         *source = *n->source;
         source->call = c->call->source->call ? c->call->source->call : c->call->source;
+        source->definition = n->source->definition ? n->source->definition : n->source;
+        source->caller = c->call->source;
+        provenance_copied(n->source);
         m->source = source;
     }
     node_inputs(m, n->n_in);

@@ -1,6 +1,7 @@
 /* layout.c - layout: nodes with channels-last kernels are put between transposes, which then sink until they cancel
  * out; weights are packed by nodes that fold.
  * Requires: simplified. Leaves: n->channels_last, and transposes where the layout changes. */
+#include "ir/provenance.h"
 #include "ir/remark.h"
 #include "ir/schema.h"
 #include "ir/spatial.h"
@@ -233,6 +234,7 @@ static void merge_transposes(Node *n)
     if (shape_same(*n->in[0]->shape, *n->out[0]->shape) &&
         (!value_is_output(n->out[0]) ||
          declines(REWRITE_IDENTITY, n, "its result is an output, and has a buffer of its own"))) {
+        provenance_gone(n, "its result is its input");
         value_replace(n->out[0], n->in[0]);
         node_free(n);
         return;

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "ir/assume.h"
+#include "ir/provenance.h"
 #include "ir/remark.h"
 #include "ir/scope.h"
 #include "passes/passes.h"
@@ -261,6 +262,7 @@ static void merge_duplicates(Graph *g, void *unused)
             continue;
         }
         (void)applies(REWRITE_DUPLICATE, n, "%s", remark_node(first));
+        provenance_gone(n, "an equal node computes the same");
         for (int i = 0; i < n->n_out; i++)
             if (n->out[i])
                 value_replace(n->out[i], first->out[i]);
@@ -282,6 +284,7 @@ static void remove_identity(Node *n)
         return;
     }
     (void)applies(REWRITE_IDENTITY, n, "its result is its input");
+    provenance_gone(n, "its result is its input");
     value_replace(n->out[0], n->in[0]);
     node_free(n);
 }
@@ -299,7 +302,8 @@ static Value *per_channel(Node *before, Value *c, const Value *y, int axis)
         return NULL;
     const Shape list = shape_list(1, y->shape->dim[axis]);
     if (dim_is(shape_count(s), 1) && !dim_is(list.dim[0], 1))
-        return value_const(before->graph, tensor_new_fill(c->type, list, tensor_data(c->data)));
+        return value_const(before->graph,
+                           provenance_kept(tensor_new_fill(c->type, list, tensor_data(c->data)), c->data));
     return s.rank == 1 ? c : value_const(before->graph, tensor_view(c->data, list));
 }
 

@@ -17,6 +17,7 @@ import figures
 import pages
 import profile
 import progress
+import trace
 from checks import check, counts
 
 BUILD = pathlib.Path(os.environ["B"])
@@ -167,7 +168,8 @@ def loops():
 
 WORK.mkdir(parents=True, exist_ok=True)
 for part in (names, parameters, weights, standard_output, links, loops, figures.official, figures.known,
-             pages.small, pages.large, profile.profile, progress.progress):
+             pages.small, pages.large, profile.profile, progress.progress, trace.official, trace.fates, trace.scaled, trace.hostile,
+             trace.nameless, trace.files, trace.large):
     part()
 print(f"reports: {counts[True]} passed, {counts[False]} failed")
 sys.exit(counts[False] > 0)
