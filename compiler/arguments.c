@@ -204,6 +204,8 @@ static void set_struct(const char *value) { opt()->as_struct = !value; }
 static void set_single(const char *value) { opt()->single = !value; }
 static void set_training(const char *value) { opt()->training = !value; }
 static void set_ticks(const char *s) { opt()->ticks = s; }
+static void set_emit_test(const char *s) { opt()->emit_test = s; }
+static void set_test_data(const char *s) { opt()->test_data = s; }
 static void set_map(const char *s)
 {
     opt()->map = s;
@@ -593,6 +595,14 @@ static void check_output(void)
         usage("--custom-stub: of which operators? --custom-op DOMAIN.OPERATOR");
     if (text && opt()->custom_stub)
         usage("--custom-stub needs a C file: -o FILE");
+    if (opt()->test_data && !opt()->emit_test)
+        usage("--test-data needs --emit-test FILE, the C file that gets the data");
+    if (opt()->emit_test && (opt()->training || opt()->states.n || opt()->customs.n))
+        usage(
+            "--emit-test calls a run once, and compares it with one in the compiler: --training, --state and --custom-op go "
+            "without it");
+    if (text && opt()->emit_test)
+        usage("--emit-test includes the header, which needs a file: -o FILE");
     if (text && opt()->depend)
         usage("-MD needs a C file: -o FILE");
     if (text && opt()->check)

@@ -198,6 +198,8 @@ void emit_files(Model *m)
         report_model(m);
     if (opt()->map)
         write_map(m);
+    if (opt()->emit_test)
+        write_test(m);
     if (opt()->depend && !opt()->check)
         depend_write(opt()->depend);
     progress_clear();

@@ -32,6 +32,8 @@ typedef struct Options {
     const char *custom_stub;      /* a file to start from; NULL: none */
     const char *ticks;            /* a file of ticks for the report; NULL: none */
     const char *map;              /* the file of --map; NULL: none */
+    const char *emit_test;        /* a C file of inputs and results; NULL: none */
+    const char *test_data;        /* ... the folder that has them; NULL: random ones */
     const char *depend;           /* the dependency file; NULL: none */
     const char *package, *folder; /* kind and place of a package, whose C file `output` is; NULL: none */
     bool as_struct, single, verbose, quiet, strict, profile, check, no_banner, training, expand_weights;

@@ -3,6 +3,7 @@
 
 #include "ir/difference.h"
 #include "ir/graph.h"
+#include "ir/random.h"
 
 void verify(void *words); /* the command: never returns if something differs */
 void profile(void *words);
@@ -24,8 +25,6 @@ typedef struct DataSets {
 
 void data_read(DataSets *to, const Model *m, const char *path);  /* path: NULL: none */
 const Tensor *data_tensor(const DataSet *set, const char *name); /* or NULL */
-Tensor *random_tensor(Type t, int rank, const int64_t *dim, int64_t below,
-                      uint64_t *state); /* integers: 0 to below - 1 */
 
 /* ---- numpy.c ----------------------------------------------------------------------------------------------------- */
 void read_npz(DataSet *to, const char *file);

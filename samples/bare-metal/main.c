@@ -1,5 +1,5 @@
 /* main.c - recognises one of twelve spoken words: one run of a keyword spotter on a microcontroller.
- * kws.h and kws.c are onnxcc's output for the model; all other code for a run is in this file. */
+ * kws.h, kws.c and kws_test.c are onnxcc's output for the model; all other code for a run is in this file. */
 #include "board.h"
 #include "kws.h"
 
@@ -46,8 +46,16 @@ static void print_score(const char *word, float score)
     board_print("\n");
 }
 
+int kws_test(void); /* kws_test.c: 0: this processor computes what onnxcc did */
+
 int main(void)
 {
+    if (kws_test() != 0) {
+        board_print("the self-test failed\n");
+        return 1;
+    }
+    board_print("the self-test passed\n");
+
     listen(features);
 
     const uint32_t start = board_ticks();

@@ -1,4 +1,6 @@
-# A network on a bare Cortex-M4 and M7, in QEMU: the same bits as on a PC, no undefined behaviour, no heap.
+# A network on a bare Cortex-M4, M7, M55 and 32-bit RISC-V, in QEMU: the same bits as on a PC, the self-test of --emit-test, weights
+# and arena where they are placed, no heap.
+# Parts: emit/vectors, ir/random.
 TESTS += qemu
 test-qemu: setup all
 	@ONNXCC_CACHE=$(CACHE) B=$(B) CC="$(CC)" tests/bare-metal/run

@@ -18,6 +18,7 @@ import pages
 import profile
 import progress
 import trace
+import vectors
 from checks import check, counts
 
 BUILD = pathlib.Path(os.environ["B"])
@@ -169,7 +170,7 @@ def loops():
 WORK.mkdir(parents=True, exist_ok=True)
 for part in (names, parameters, weights, standard_output, links, loops, figures.official, figures.known,
              pages.small, pages.large, profile.profile, progress.progress, trace.official, trace.fates, trace.scaled, trace.hostile,
-             trace.nameless, trace.files, trace.large):
+             trace.nameless, trace.files, trace.large, vectors.everything):
     part()
 print(f"reports: {counts[True]} passed, {counts[False]} failed")
 sys.exit(counts[False] > 0)
