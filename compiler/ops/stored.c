@@ -447,6 +447,7 @@ static Value *one_of_blocks(Node *n, const Value *v, Shape split, int64_t block)
     elements_load(v->type, tensor_data(v->data), 0, block, count, a);
     elements_store(v->type, (void *)(uintptr_t)t->data, 0, 1, count, a);
     big_free(a);
+    provenance_made(t, n, "onnxcc.BlockScales", 1, (Value *[]){(Value *)(uintptr_t)v});
     return inferred(make_reshape(n, value_const(n->graph, t), split.rank, split.dim));
 }
 
@@ -460,7 +461,7 @@ static Value *in_blocks(Node *n, Value *v, const Shape *x, Shape split, int64_t 
         elements_load(v->type, tensor_data(v->data), 0, 1, 1, &a);
         Tensor *t = tensor_new(v->type, 0, NULL);
         elements_store(v->type, (void *)(uintptr_t)t->data, 0, 1, 1, &a);
-        return value_const(n->graph, t);
+        return value_const(n->graph, provenance_kept(t, v->data));
     }
     if (shape_same(*v->shape, *x))
         return one_of_blocks(n, v, split, block);
