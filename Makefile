@@ -8,7 +8,7 @@ CFLAGS ?= -O2 -g
 WARN = -Wall -Wextra -Wshadow -Wmissing-prototypes
 B ?= build
 
-ROOMS = base ir read passes ops gradient memory emit verify
+ROOMS = base ir read passes ops gradient memory plain emit verify
 SOURCES = $(wildcard compiler/*.c $(ROOMS:%=compiler/%/*.c))
 # A kernel's header contains REGISTER_KERNEL or REGISTER_FALLIBLE; the others are the base of the kernels.
 KERNELS = $(notdir $(shell grep -lE '^(REGISTER_KERNEL|REGISTER_FALLIBLE)' runtime-min/*.h))

@@ -32,9 +32,9 @@ HELPER void attention_columns(const int V, const f32 *x, idx step, idx m, const 
 {
     enum { R = TILE_ROWS(TILE_VECTORS) };
     const idx whole = m / R * R;
-    tile_of(R, V)(x, w, NULL, NULL, y, last, m / R, t);
+    TILE_DO(tile_run, tile_of(R, V), x, w, NULL, NULL, y, last, m / R, t);
     if (m > whole)
-        tile_of(1, V)(x + whole * step, w, NULL, NULL, y + whole * t->y_pitch, last, m - whole, t);
+        TILE_DO(tile_run, tile_of(1, V), x + whole * step, w, NULL, NULL, y + whole * t->y_pitch, last, m - whole, t);
 }
 
 SHARED void attention_product(const f32 *x, idx step, idx m, const f32 *w, idx w_panel, idx run, f32 *y, idx y_pitch,

@@ -139,7 +139,12 @@ static const f32 coded_none[TILE_PANEL] RT_ATTRIBUTE((unused));
 static const f32 RT_ATTRIBUTE((unused)) coded_ones[TILE_PANEL] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
 /* Expands the k from `k` on, n of them, of a panel: to[n][16]. */
+#ifdef ONNXCC_PLAIN
+#define CODED_REF int
+#else
 typedef void coded_fn(f32 *restrict to, const struct coded *c, idx panel, idx k, idx n);
+#define CODED_REF coded_fn *
+#endif
 #define CODED_ROW(kind, i, from, zero, factor)                                                                         \
     for (int j = 0; j < TILE_PANEL; j += RT_VEC)                                                                       \
         vec_store(to + j, (coded_vec_##kind((from) + j, i) - vec_load((zero) + j)) * vec_load((factor) + j));          \
@@ -312,6 +317,17 @@ SHARED void coded_single(const f32 *x, const f32 *b, const f32 *r, f32 *y, coded
 }
 #endif
 
+#ifdef ONNXCC_PLAIN
+#define coded_of(kind) (kind)
+SHARED void coded_expand(const int kind, f32 *restrict to, const struct coded *c, idx panel, idx k, idx n)
+{
+#define CODED_CASE(name, storage, each)                                                                                \
+    if (kind == CODED_##name)                                                                                          \
+        coded_expand_##name(to, c, panel, k, n);
+    CODED_KINDS(CODED_CASE)
+#undef CODED_CASE
+}
+#else
 /* The function for a kind, which is a literal. */
 TILE coded_fn *coded_of(const int kind)
 {
@@ -320,11 +336,28 @@ TILE coded_fn *coded_of(const int kind)
 #undef CODED_CASE
     return NULL;
 }
+#endif
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 /* y = start + r + x w for n times R rows from x on and V vectors of columns, clamped; start: rows with `pitch` (0: one
  * for all), or NULL, as r may be. w: expanded. */
+#ifdef ONNXCC_PLAIN
+#define coded_tile_of(R, V) (V)
+SHARED void coded_tile_run(const int V, const f32 *x, const f32 *w, const f32 *start, idx pitch, const f32 *r, f32 *y,
+                           idx last, idx n, const struct tile_job *t)
+{
+    static const f32 zero[TILE_VECTORS * RT_VEC];
+    vec c[TILE_VECTORS];
+    for (idx i = 0; i < n; i++) {
+        tile_load(c, 1, V, start ? start + i * pitch : zero, start ? pitch : 0, start ? last : RT_VEC);
+        if (r)
+            tile_add(c, 1, V, r + i * t->r_pitch, t->r_pitch, last);
+        tile_mac(c, 1, V, x + i * t->step, w, t);
+        tile_store(c, 1, V, y + i * t->y_pitch, t->y_pitch, last, t->lo, t->hi);
+    }
+}
+#else
 typedef void coded_tile(const f32 *x, const f32 *w, const f32 *start, idx pitch, const f32 *r, f32 *y, idx last, idx n,
                         const struct tile_job *t);
 #define CODED_TILE(R, V)                                                                                               \
@@ -353,6 +386,7 @@ TILE coded_tile *coded_tile_of(const int R, const int V)
 #undef CODED_CASE
     return NULL;
 }
+#endif
 
 TILE_PLAN(coded_plan, coded_tile, coded_tile_of)
 
@@ -373,11 +407,12 @@ SHARED void coded_tiles(struct coded_work *k, const struct coded_plan *c)
         const f32 *const start = k->start ? k->start + at : NULL, *const r = k->r ? k->r + at : NULL;
         const idx big = c->rows.bigs;
         k->t.lane = at % TILE_PANEL;
-        c->tile[0][little](k->x, w, start, k->pitch, r, k->y + at, last, big / c->rows.big, &k->t);
+        TILE_DO(coded_tile_run, c->tile[0][little], k->x, w, start, k->pitch, r, k->y + at, last, big / c->rows.big,
+                &k->t);
         if (k->m > big)
-            c->tile[1][little](k->x + big * k->t.step, w, start ? start + big * k->pitch : NULL, k->pitch,
-                               r ? r + big * k->t.r_pitch : NULL, k->y + big * k->t.y_pitch + at, last,
-                               (k->m - big) / c->rows.little, &k->t);
+            TILE_DO(coded_tile_run, c->tile[1][little], k->x + big * k->t.step, w,
+                    start ? start + big * k->pitch : NULL, k->pitch, r ? r + big * k->t.r_pitch : NULL,
+                    k->y + big * k->t.y_pitch + at, last, (k->m - big) / c->rows.little, &k->t);
         at += V * RT_VEC;
     }
 }
@@ -395,7 +430,7 @@ SHARED void coded_add(f32 *y, const f32 *part, idx columns, f32 lo, f32 hi, cons
 
 /* All columns; plan: of p->columns of them, and of those that remain. */
 SHARED void coded_run(const f32 *x, const f32 *b, const f32 *r, f32 *y, f32 *scratch, const struct coded_plan *plan,
-                      coded_fn *expand, tile_epilogue *epilogue, const struct coded *w, const struct dense_coded *p)
+                      CODED_REF expand, tile_epilogue *epilogue, const struct coded *w, const struct dense_coded *p)
 {
     f32 *const part = scratch + p->chunk * p->columns;
     for (idx c = 0; c < p->n; c += p->columns) {
@@ -419,7 +454,7 @@ SHARED void coded_run(const f32 *x, const f32 *b, const f32 *r, f32 *y, f32 *scr
                 k.t.hi = last ? p->hi : RT_INF;
                 k.x = x + depth;
                 for (idx at = 0; at < columns; at += TILE_PANEL)
-                    expand(scratch + at * p->chunk, w, (c + at) / TILE_PANEL, depth, k.t.run);
+                    TILE_DO(coded_expand, expand, scratch + at * p->chunk, w, (c + at) / TILE_PANEL, depth, k.t.run);
                 coded_tiles(&k, plan + (columns < p->columns));
                 depth += k.t.run;
                 k.start = k.y; /* the sum goes on */
@@ -429,8 +464,10 @@ SHARED void coded_run(const f32 *x, const f32 *b, const f32 *r, f32 *y, f32 *scr
             if (!first)
                 coded_add(y + c, part, columns, depth == p->k ? p->lo : -RT_INF, depth == p->k ? p->hi : RT_INF, p);
         } while (depth < p->k);
+#ifndef ONNXCC_PLAIN
         if (epilogue)
             epilogue(y + c, p->y_pitch, p->m, columns);
+#endif
     }
 }
 #endif
@@ -461,15 +498,18 @@ CODED_KERNEL void CODED_FN(dense_coded)(const f32 *x, const void *w, const f32 *
         return;
     }
 #endif
-    coded_run(x, b, r, y, scratch, plan, coded_of(p.kind), CODED_EPILOGUE, &c, &passed);
+    coded_run(x, b, r, y, scratch, plan, coded_of(p.kind), TILE_POINTER(CODED_EPILOGUE), &c, &passed);
+#if defined EPI && defined ONNXCC_PLAIN
+    CODED_EPILOGUE(y, p.y_pitch, p.m, p.n);
+#endif
 }
 #ifndef EPI
 KERNEL void FN(expand_coded)(const void *w, const void *scale, const void *zero, f32 *restrict y, struct expand_coded p)
 {
     const struct coded c = {w, scale, zero, p.rows, p.block, p.blocks, p.scales, p.zeros, p.scale_all, p.zero_all};
-    coded_fn *const expand = coded_of(p.kind);
+    CODED_REF const expand = coded_of(p.kind);
     for (idx i = 0; i < p.panels; i++)
-        expand(y + i * p.k * TILE_PANEL, &c, i, 0, p.k);
+        TILE_DO(coded_expand, expand, y + i * p.k * TILE_PANEL, &c, i, 0, p.k);
 }
 REGISTER_KERNEL(dense_coded, 8, 6, SCRATCH | EPILOGUES | RESIDUAL(3))
 REGISTER_KERNEL(expand_coded, 4, 3, 0)

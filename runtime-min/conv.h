@@ -105,14 +105,46 @@ CONV_KERNEL void CONV_FN(conv)(const f32 *x, const f32 *w, const f32 *b, const f
                                struct conv p)
 {
     const int cross = conv_cross(&p);
-    struct conv_plan c = conv_plan((cross ? p.out[0] * p.out[1] : 1) * p.out[2], p.cout, 1, CONV_EPILOGUE);
+    struct conv_plan c =
+        conv_plan((cross ? p.out[0] * p.out[1] : 1) * p.out[2], p.cout, 1, TILE_POINTER(CONV_EPILOGUE));
     c.cross = cross;
     c.y_row = p.out[2] * p.y_pitch;
     c.y_plane = p.out[1] * c.y_row;
     c.y_image = p.out[0] * c.y_plane;
     conv_run(x, w, b, r, y, scratch, &c, &p);
+#if defined EPI && defined ONNXCC_PLAIN
+    CONV_EPILOGUE(y, p.y_pitch, p.n * p.out[0] * p.out[1] * p.out[2], p.group * p.cout);
+#endif
 }
 
+#ifdef ONNXCC_PLAIN
+CONV_KERNEL void CONV_FN(dense)(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, struct dense p)
+{
+    struct tile_job t = {.taps = 1, .across = 1, .rows = 1, .w_k = p.w_k, .w_panel = p.w_panel};
+    t.y_pitch = p.y_pitch;
+    t.r_pitch = p.r_pitch;
+    tile_rows(&t, p.x_pitch);
+    for (idx c = 0; c < p.n;) {
+        const int V = p.n - c < TILE_VECTORS ? 1 : TILE_VECTORS;
+        idx k = 0;
+        t.lane = c % TILE_PANEL;
+        do { /* once even if the sum is empty: then y is the bias */
+            t.run = p.depth < p.k - k ? p.depth : p.k - k;
+            t.first = k == 0;
+            t.last = k + t.run == p.k;
+            t.lo = t.last ? p.lo : -RT_INF;
+            t.hi = t.last ? p.hi : RT_INF;
+            tile_run(V, x + k, w + c / TILE_PANEL * p.w_panel + t.lane + k * p.w_k, b ? b + c : NULL, r ? r + c : NULL,
+                     y + c, 1, p.m, &t);
+            k += t.run;
+        } while (k < p.k);
+        c += V;
+    }
+#ifdef EPI
+    CONV_EPILOGUE(y, p.y_pitch, p.m, p.n);
+#endif
+}
+#else
 CONV_KERNEL void CONV_FN(dense)(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, struct dense p)
 {
     const struct conv q = {
@@ -138,6 +170,7 @@ CONV_KERNEL void CONV_FN(dense)(const f32 *x, const f32 *w, const f32 *b, const 
     };
     CONV_FN(conv)(x, w, b, r, y, NULL, q);
 }
+#endif
 #ifndef EPI
 REGISTER_KERNEL(conv, 6, 4, SCRATCH | EPILOGUES | RESIDUAL(3))
 REGISTER_KERNEL(dense, 5, 4, EPILOGUES | RESIDUAL(3))

@@ -23,7 +23,7 @@ PARAMS(conv)
  * big, along and across. y_row, y_plane, y_image: strides of y. cross: tiles continue from row to row. */
 struct conv_plan {
     struct tile_cut across, along;
-    tile_fn *tile[2][2];
+    TILE_REF(tile_fn) tile[2][2];
     tile_epilogue *epilogue;
     idx y_row, y_plane, y_image;
     int cross;
@@ -133,8 +133,13 @@ HELPER const f32 *conv_input(struct conv_work *k, idx row, idx i, idx R, idx *n)
     }
     if (p->whole)
         return k->scratch + (d + p->pad[0]) * k->layer + (h + p->pad[1]) * k->line + (w + p->pad[2]) * k->pitch;
-    if (d >= 0 && h >= 0 && d + k->reach[0] <= p->in[0] && h + k->reach[1] <= p->in[1] && i >= k->from &&
-        i + R <= k->to) {
+#ifdef ONNXCC_PLAIN
+    const int inside = k->scratch == NULL; /* none is needed */
+#else
+    const int inside = 0;
+#endif
+    if (inside || (d >= 0 && h >= 0 && d + k->reach[0] <= p->in[0] && h + k->reach[1] <= p->in[1] && i >= k->from &&
+                   i + R <= k->to)) {
         const idx upper = (k->to - i) / R;
         *n = *n < upper ? *n : upper;
         return k->x + d * k->layer + h * k->line + w * k->pitch;
@@ -162,18 +167,20 @@ HELPER void conv_pixels(struct conv_work *k, const int little, const f32 *x, con
     idx v = k->first;
     for (; v < k->end && v < k->c->across.bigs; v += big) {
         const idx c = v * RT_VEC;
-        k->c->tile[little][0](x, conv_weights(k, v), k->b ? k->b + c : NULL, r ? r + c : NULL, y + c,
-                              cout - c - (big - 1) * RT_VEC, n, &k->t);
+        TILE_DO(tile_run, k->c->tile[little][0], x, conv_weights(k, v), k->b ? k->b + c : NULL, r ? r + c : NULL, y + c,
+                cout - c - (big - 1) * RT_VEC, n, &k->t);
     }
     for (; v < k->end; v += across) {
         const idx c = v * RT_VEC;
-        k->c->tile[little][1](x, conv_weights(k, v), k->b ? k->b + c : NULL, r ? r + c : NULL, y + c,
-                              cout - c - (across - 1) * RT_VEC, n, &k->t);
+        TILE_DO(tile_run, k->c->tile[little][1], x, conv_weights(k, v), k->b ? k->b + c : NULL, r ? r + c : NULL, y + c,
+                cout - c - (across - 1) * RT_VEC, n, &k->t);
     }
+#ifndef ONNXCC_PLAIN
     if (k->c->epilogue && k->t.last) {
         const idx c = k->first * RT_VEC, end = k->end * RT_VEC < cout ? k->end * RT_VEC : cout;
         k->c->epilogue(y + c, k->t.y_pitch, n * R, end - c);
     }
+#endif
 }
 
 /* One pass over the pixels, from kernel tap `tap` and channel `depth` on; with as many tiles at a time as fit the cache

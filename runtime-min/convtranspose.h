@@ -159,8 +159,11 @@ REGISTER_KERNEL(conv_transpose_pack, 2, 1, 0)
 CONVTRANSPOSE_KERNEL void CONVTRANSPOSE_FN(conv_transpose)(const f32 *x, const f32 *w, const f32 *b, f32 *y,
                                                            f32 *scratch, struct conv_transpose p)
 {
-    struct conv_plan c = conv_plan(p.out[2] / p.stride[2], p.cout, p.even, CONVTRANSPOSE_EPILOGUE);
+    struct conv_plan c = conv_plan(p.out[2] / p.stride[2], p.cout, p.even, TILE_POINTER(CONVTRANSPOSE_EPILOGUE));
     conv_transpose_run(x, w, b, y, scratch, &c, &p);
+#if defined EPI && defined ONNXCC_PLAIN
+    CONVTRANSPOSE_EPILOGUE(y, p.group * p.cout, p.n * p.out[0] * p.out[1] * p.out[2], p.group * p.cout);
+#endif
 }
 #ifndef EPI
 REGISTER_KERNEL(conv_transpose, 5, 3, SCRATCH | EPILOGUES)

@@ -15,8 +15,13 @@
     X(f32, lo) X(f32, hi)
 PARAMS(conv_depthwise)
 
+#ifdef ONNXCC_PLAIN
+#define DEPTHWISE_ROWS 1
+#define DEPTHWISE_EACH(X) X(0)
+#else
 #define DEPTHWISE_ROWS 7    /* pixels of a tile */
 #define DEPTHWISE_EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6)
+#endif
 #if TILE_SMALL /* the widest kernel with functions of its own has width 3 */
 #define DEPTHWISE_EACH_COLUMN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
 #else
@@ -117,13 +122,24 @@ TILE void depthwise_any(const int KW, const int S, const int edge, const int spr
         const idx from = spread ? c / t->cout * t->cin : c, n = t->channels - c, m = spread ? all - from : 0;
         const f32 *const wc = w + c * t->w_channel, *const bc = b ? b + c : NULL;
         const i32 *const index = spread ? t->index + c : NULL;
-        if (n >= RT_VEC)
+        if (RT_VEC == 1 || n >= RT_VEC)
             depthwise_vector(KW, S, edge, spread, 0, x + from, wc, bc, y + c, RT_VEC, m, index, t);
         else
             depthwise_vector(KW, S, edge, spread, 1, x + from, wc, bc, y + c, n, m, index, t);
     }
 }
 
+#ifdef ONNXCC_PLAIN
+struct depthwise_plan {
+    int spread;
+};
+TILE struct depthwise_plan depthwise_plan(const struct conv_depthwise *p, tile_epilogue *epilogue)
+{
+    const struct depthwise_plan c = {p->cin > 1 || p->cout > 1};
+    (void)epilogue;
+    return c;
+}
+#else
 /* Functions for frequent shapes of kernels (in small code only for the edges), and for all others. */
 typedef void depthwise_fn(const f32 *x, const f32 *w, const f32 *b, f32 *y, const struct depthwise_tile *t);
 #define DEPTHWISE_DEFINE_(KW, S, edge, spread)                                                                         \
@@ -171,6 +187,7 @@ TILE struct depthwise_plan depthwise_plan(const struct conv_depthwise *p, tile_e
     const struct depthwise_plan more = {DEPTHWISE_INSIDE(0, 0, 1), depthwise_0_0_1_1, epilogue};
     return spread ? more : one;
 }
+#endif
 
 /* The number of taps along an axis that are inside the image if the kernel begins at `at`; *first: the first of
  * them. */
@@ -227,9 +244,13 @@ SHARED void depthwise_run(const f32 *x, const f32 *w, const f32 *b, f32 *y, i32 
             const int edge = t.lead > 0 || t.end < reach || t.rows < DEPTHWISE_ROWS;
             const f32 *const from = x + start + (edge ? 0 : at * p->x_pitch);
             t.shift = edge ? at * p->x_pitch : 0;
+#ifdef ONNXCC_PLAIN
+            depthwise_any(0, 0, edge, c->spread, from, w + kd * t.w_plane + kh * t.w_line, b, to, &t);
+#else
             (edge ? c->edge : c->inside)(from, w + kd * t.w_plane + kh * t.w_line, b, to, &t);
             if (c->epilogue)
                 c->epilogue(to, p->y_pitch, t.rows, p->channels);
+#endif
         }
     }
 }
@@ -252,8 +273,11 @@ DEPTHWISE_KERNEL void DEPTHWISE_FN(conv_depthwise)(const f32 *x, const f32 *w, c
                                                    struct conv_depthwise p)
 {
     const struct conv_depthwise passed = p; /* p itself is not passed on, so that clang -O1 propagates its literals */
-    const struct depthwise_plan c = depthwise_plan(&p, DEPTHWISE_EPILOGUE);
+    const struct depthwise_plan c = depthwise_plan(&p, TILE_POINTER(DEPTHWISE_EPILOGUE));
     depthwise_run(x, w, b, y, scratch, &c, &passed);
+#if defined EPI && defined ONNXCC_PLAIN
+    DEPTHWISE_EPILOGUE(y, p.y_pitch, p.n * p.out[0] * p.out[1] * p.out[2], p.channels);
+#endif
 }
 #ifndef EPI
 REGISTER_KERNEL(conv_depthwise, 5, 3, SCRATCH | EPILOGUES)

@@ -74,7 +74,12 @@ RT_INLINE dot_pairs dot_widen(const i8 *p)
 /* Two 16-bit integers, a before b in memory. */
 RT_INLINE i32 dot_pair(i32 a, i32 b)
 {
-#ifdef RT_BIG_ENDIAN
+#if defined ONNXCC_PLAIN
+    const i16 pair[2] = {(i16)a, (i16)b};
+    i32 v;
+    memcpy(&v, pair, sizeof v);
+    return v;
+#elif defined RT_BIG_ENDIAN
     return (b & 0xffff) | (i32)((u32)a << 16);
 #else
     return (a & 0xffff) | (i32)((u32)b << 16);

@@ -18,6 +18,21 @@
 /* ---- bit patterns ------------------------------------------------------------------------------------- */
 
 /* rt_u32(x) is the bits of the f32 x, rt_f32(b) the float of the bits b; the same of f64. */
+#ifdef ONNXCC_PLAIN
+#define RT_BITS(n)                                                                                                     \
+    HELPER u##n rt_u##n(f##n x)                                                                                        \
+    {                                                                                                                  \
+        u##n b;                                                                                                        \
+        memcpy(&b, &x, sizeof b);                                                                                      \
+        return b;                                                                                                      \
+    }                                                                                                                  \
+    HELPER f##n rt_f##n(u##n x)                                                                                        \
+    {                                                                                                                  \
+        f##n f;                                                                                                        \
+        memcpy(&f, &x, sizeof f);                                                                                      \
+        return f;                                                                                                      \
+    }
+#else
 #define RT_BITS(n)                                                                                                     \
     typedef union {                                                                                                    \
         f##n f;                                                                                                        \
@@ -35,6 +50,7 @@
         b.u = x;                                                                                                       \
         return b.f;                                                                                                    \
     }
+#endif
 RT_BITS(32)
 RT_BITS(64)
 /* c ? a : b for c 0 or 1, on the bits: compilers may keep a branch for ?: on floats, never for this */
@@ -44,6 +60,19 @@ HELPER f32 rt_pick_f32(u32 c, f32 a, f32 b) { return rt_f32(rt_pick32(c, rt_u32(
 HELPER f64 rt_pick_f64(u64 c, f64 a, f64 b) { return rt_f64(rt_pick64(c, rt_u64(a), rt_u64(b))); }
 
 /* 32 bits among bytes: little-endian on every machine. */
+#ifdef ONNXCC_PLAIN /* and of any order of bytes */
+HELPER u32 rt_get32(const void *p)
+{
+    const u8 *const b = (const u8 *)p;
+    return (u32)b[0] | (u32)b[1] << 8 | (u32)b[2] << 16 | (u32)b[3] << 24;
+}
+HELPER void rt_put32(void *p, u32 v)
+{
+    u8 *const b = (u8 *)p;
+    for (int i = 0; i < 4; i++)
+        b[i] = (u8)(v >> (8 * i));
+}
+#else
 HELPER u32 rt_get32(const void *p)
 {
     u32 v;
@@ -60,6 +89,7 @@ HELPER void rt_put32(void *p, u32 v)
 #endif
     memcpy(p, &v, sizeof v);
 }
+#endif
 
 /* ---- between arithmetic types --------------------------------------------------------------------------- */
 

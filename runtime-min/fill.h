@@ -16,7 +16,9 @@ KERNEL void FN(fill)(void *to, struct fill p)
     T *const y = (T *)to;
     const u64 bits[2] = {(u64)p.bits | (u64)p.bits_above << 32, (u64)p.high | (u64)p.high_above << 32};
     T one[2];
-#ifdef RT_BIG_ENDIAN /* the lower bits are the last bytes of a word */
+#if defined ONNXCC_PLAIN && RT_KIND(T) != 9
+    one[0] = (T)bits[0];
+#elif defined RT_BIG_ENDIAN /* the lower bits are the last bytes of a word */
     memcpy(one, (const char *)bits + (sizeof(T) < 8 ? 8 - sizeof(T) : 0), sizeof one[0]);
 #else
     memcpy(one, bits, sizeof one[0]);

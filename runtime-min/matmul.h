@@ -114,10 +114,10 @@ HELPER void MATMUL_FN(matmul_group)(const struct matmul_plan *c, const int littl
                                     const f32 *b, const f32 *r, f32 *y, idx m, idx columns, const struct tile_job *t)
 {
     const idx V = little ? c->across.little : c->across.big, last = columns - (V - 1) * RT_VEC, big = c->rows.bigs;
-    c->tile[0][little](x, w, b, r, y, last, big / c->rows.big, t);
+    TILE_DO(tile_run, c->tile[0][little], x, w, b, r, y, last, big / c->rows.big, t);
     if (m > big)
-        c->tile[1][little](x + big * t->step, w, b, r ? r + big * t->r_pitch : r, y + big * t->y_pitch, last,
-                           (m - big) / c->rows.little, t);
+        TILE_DO(tile_run, c->tile[1][little], x + big * t->step, w, b, r ? r + big * t->r_pitch : r,
+                y + big * t->y_pitch, last, (m - big) / c->rows.little, t);
 #ifdef EPI
     if (t->last)
         MATMUL_FN(matmul_epilogue)(y, t->y_pitch, m, columns < V * RT_VEC ? columns : V * RT_VEC);

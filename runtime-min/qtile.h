@@ -16,7 +16,10 @@
 #define QTILE_HEAD 160
 
 /* The vectors in a row of a tile, and the maximal rows for v vectors. */
-#if DOT == 1
+#if defined ONNXCC_PLAIN
+#define QTILE_WIDTH 4
+#define QTILE_ROWS(v) 1
+#elif DOT == 1
 #define QTILE_WIDTH 2
 #define QTILE_ROWS(v) ((v) == 1 ? 4 : 2)
 #define QTILE_FEW(X) X(1, 1) X(2, 1) X(1, 2) X(2, 2)
@@ -188,6 +191,16 @@ TILE void qtile_any(dot_sums *c, const int R, const int V, const int apart, cons
     qtile_end(c, R, V, head, y, left, t);
 }
 
+#ifdef ONNXCC_PLAIN
+/* A tile of one pixel is told by its number of vectors; 0: of one, with an x of its own. */
+#define qtile_of(R, V, apart) ((apart) ? 0 : (V))
+SHARED void qtile_run(int tile, const i16 *x, idx slot, const i8 *w, idx column, u8 *y, idx left,
+                      const struct qtile_job *t)
+{
+    dot_sums c[QTILE_WIDTH];
+    qtile_any(c, 1, tile == 0 ? 1 : tile, tile == 0, x, slot, w, column, y, left, t);
+}
+#else
 /* One function per shape, shared by all layers of a model; unused ones are removed by the C compiler. */
 typedef void qtile_fn(const i16 *x, idx slot, const i8 *w, idx column, u8 *y, idx left, const struct qtile_job *t);
 #define QTILE_DEFINE(R, V)                                                                                             \
@@ -229,12 +242,13 @@ TILE qtile_fn *qtile_of(const int R, const int V, const int apart)
 #undef QTILE_CASE
     return NULL;
 }
+#endif
 
 /* The division of a convolution into tiles: vectors of channels, pixels of a row. tile[i][j]: i, j: little rather than
  * big, along and across. */
 struct qtile_plan {
     struct tile_cut across, along;
-    qtile_fn *tile[2][2];
+    TILE_REF(qtile_fn) tile[2][2];
 };
 
 /* All literals if the width and the channels are. even: all rows have this width. */
@@ -252,13 +266,13 @@ TILE struct qtile_plan qtile_plan_of(idx width, idx cout, int even, const int ap
 }
 
 /* A row of y: `width` pixels. */
-HELPER void qtile_line(qtile_fn *big, qtile_fn *little, const struct tile_cut *along, idx width, const i16 *x, idx slot,
-                       const i8 *w, idx column, u8 *y, idx left, const struct qtile_job *t)
+HELPER void qtile_line(TILE_REF(qtile_fn) big, TILE_REF(qtile_fn) little, const struct tile_cut *along, idx width,
+                       const i16 *x, idx slot, const i8 *w, idx column, u8 *y, idx left, const struct qtile_job *t)
 {
     idx i = 0;
     for (; i < along->bigs; i += along->big)
-        big(x + i * t->step, slot, w, column, y + i * t->y_pitch, left, t);
+        TILE_DO(qtile_run, big, x + i * t->step, slot, w, column, y + i * t->y_pitch, left, t);
     for (; i < width; i += along->little)
-        little(x + i * t->step, slot, w, column, y + i * t->y_pitch, left, t);
+        TILE_DO(qtile_run, little, x + i * t->step, slot, w, column, y + i * t->y_pitch, left, t);
 }
 #endif

@@ -22,6 +22,10 @@
 #define TILE_VECTORS 4
 #define TILE_ROWS(v) ((v) == 4 ? 6 : (v) == 3 ? 8 : 12)
 #define TILE_FEW(X) X(1, 1) X(6, 1) X(1, 4) X(6, 4)
+#elif defined ONNXCC_PLAIN
+#define TILE_VECTORS 4
+#define TILE_ROWS(v) 1
+#define TILE_FEW(X) X(1, 1) X(1, 4)
 #elif RT_VEC == 1
 #define TILE_VECTORS 4
 #define TILE_ROWS(v) ((v) == 4 ? 4 : (v) == 3 ? 5 : 6)
@@ -91,6 +95,12 @@ struct tile_job {
 #define TILE_ALL_ELEMENTS(X)                                                                                           \
     TILE_SMALL_ELEMENTS(X) X(6, 0) X(7, 0) X(8, 0) X(9, 0) X(10, 0) X(11, 0) X(12, 0) X(13, 0)                         \
     X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(6, 2) X(7, 2)
+#ifdef ONNXCC_PLAIN
+#undef TILE_ALL_ROWS
+#undef TILE_ALL_ELEMENTS
+#define TILE_ALL_ROWS(X) X(0)
+#define TILE_ALL_ELEMENTS(X) X(0, 0) X(0, 1) X(0, 2) X(0, 3)
+#endif
 #ifndef __OPTIMIZE__ /* constants are not folded: all cases would remain in the code */
 #define TILE_EACH_ROW(X)                                                                                               \
     for (int r_ = 0; r_ < R; r_++) {                                                                                   \
@@ -227,6 +237,21 @@ TILE void tile_any(vec *c, const int R, const int V, const f32 *x, const f32 *w,
     }
 }
 
+#ifdef ONNXCC_PLAIN
+/* Without pointers to functions: a tile has one row, and is told by its number of vectors. TILE_DO(run, tile, ...) calls
+ * `run` with it. */
+#define TILE_DO(run, tile, ...) run(tile, __VA_ARGS__)
+#define TILE_REF(fn) int
+#define tile_of(R, V) (V)
+SHARED void tile_run(const int V, const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx last, idx n,
+                     const struct tile_job *t)
+{
+    vec c[TILE_VECTORS];
+    tile_any(c, 1, V, x, w, b, r, y, last, n, t);
+}
+#else
+#define TILE_DO(run, tile, ...) (tile)(__VA_ARGS__)
+#define TILE_REF(fn) fn *
 /* One function per shape, shared by all layers of a model; unused ones are removed by the C compiler. */
 typedef void tile_fn(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32 *y, idx last, idx n,
                      const struct tile_job *t);
@@ -257,13 +282,14 @@ TILE tile_fn *tile_of(const int R, const int V)
 #undef TILE_CASE
     return NULL;
 }
+#endif
 
 /* struct name: the tiles of a product of m rows and n columns, [few rows][few columns]; name(m, n) makes it, all literals
  * if m and n are. of(R, V): the function, of type fn, for a tile. */
 #define TILE_PLAN(name, fn, of)                                                                                        \
     struct name {                                                                                                      \
         struct tile_cut rows, across;                                                                                  \
-        fn *tile[2][2];                                                                                                \
+        TILE_REF(fn) tile[2][2];                                                                                       \
     };                                                                                                                 \
     TILE struct name name(idx m, idx n)                                                                                \
     {                                                                                                                  \
@@ -278,8 +304,14 @@ TILE tile_fn *tile_of(const int R, const int V)
         return c;                                                                                                      \
     }
 
-/* An epilogue, applied to every element of complete rows. */
+/* An epilogue, applied to every element of complete rows. In plain C it is called when all rows are complete. */
+#ifdef ONNXCC_PLAIN
+typedef void tile_epilogue;
+#define TILE_POINTER(epilogue) NULL
+#else
 typedef void tile_epilogue(f32 *y, idx pitch, idx rows, idx columns);
+#define TILE_POINTER(epilogue) epilogue
+#endif
 #define TILE_EPILOGUE(name, f)                                                                                         \
     SHARED void name(f32 *y, idx pitch, idx rows, idx columns)                                                         \
     {                                                                                                                  \

@@ -141,6 +141,18 @@ RT_INLINE vec vec_max(vec a, vec b) { return RT_EXTREME(max, gt, >); }
 RT_INLINE vec vec_min(vec a, vec b) { return RT_EXTREME(min, lt, <); }
 #undef RT_EXTREME
 
+#ifdef ONNXCC_PLAIN /* n is at least 1 */
+RT_INLINE vec vec_load_some(const f32 *p, idx n)
+{
+    (void)n;
+    return *p;
+}
+RT_INLINE void vec_store_some(f32 *p, vec v, idx n)
+{
+    (void)n;
+    *p = v;
+}
+#else
 /* The first n elements only: the others are loaded as 0, and not stored. All of them when n >= RT_VEC. */
 RT_INLINE vec vec_load_some(const f32 *p, idx n)
 {
@@ -169,6 +181,8 @@ RT_INLINE void vec_store_some(f32 *p, vec v, idx n)
         vec_store(p, v);
 #endif
 }
+
+#endif
 
 /* p[index[i]], 0 <= index[i] < RT_VEC, from p's first n elements. */
 RT_INLINE vec vec_pick(const f32 *p, idx n, const i32 *index)

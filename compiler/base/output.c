@@ -290,25 +290,25 @@ static void output_free(Output *o)
     free(o);
 }
 
-static void read_spool(Output *o, Output *spool)
+static void read_spool(Output *spool, OutputTaker *take, void *arg)
 {
     char bytes[1 << 16];
     if (fseek(spool->f, 0, SEEK_SET))
         fail(EXIT_IO, "%s: cannot write: %s", spool->path, strerror(errno));
     for (size_t n; (n = fread(bytes, 1, sizeof bytes, spool->f)) > 0;)
-        output_write(o, bytes, n);
+        take(arg, bytes, n);
     if (ferror(spool->f))
         fail(EXIT_IO, "%s: cannot read back: %s", spool->path, strerror(errno));
 }
 
-void output_append(Output *o, Output *spool)
+void output_append(Output *spool, OutputTaker *take, void *arg)
 {
     if (spool->f && spool->given && fflush(spool->f))
-        fail_as(EXIT_IO, "SYS-02", "%s: out of memory", o->path);
+        fail_as(EXIT_IO, "SYS-02", "%s: out of memory", spool->path);
     if (spool->f && spool->given)
-        output_write(o, spool->bytes, spool->size);
+        take(arg, spool->bytes, spool->size);
     else if (spool->f)
-        read_spool(o, spool);
+        read_spool(spool, take, arg);
     Output *before = outputs()->first;
     while (before != spool && before->next != spool)
         before = before->next;

@@ -18,7 +18,8 @@ const char *const *output_files(int *n);
 void output_to(void (*take)(const char *file, const void *bytes, size_t n, void *arg), void *arg);
 void output_spare(int fd);              /* an input file: output_open refuses to overwrite it (exit 2) */
 Output *output_spool(const char *near); /* a temporary file in the folder of `near`, to be copied by output_append */
-void output_append(Output *o, Output *spool); /* copies the spool's contents to o and frees it */
+typedef void OutputTaker(void *arg, const void *bytes, size_t n);
+void output_append(Output *spool, OutputTaker *take, void *arg); /* passes on the spool's contents, and frees it */
 void output_write(Output *o, const void *bytes, size_t n);
 uint64_t output_hash(const Output *o);        /* XXH64 of the bytes written so far */
 int64_t count_lines(const char *s, size_t n); /* line feeds among n bytes */

@@ -28,6 +28,8 @@ static bool matches_any(const char *target, const char *patterns)
     return false;
 }
 
+bool target_is_plain(const Target *t) { return !strcmp(t->name, "plain"); }
+
 const char *target_nearest(const char *target)
 {
     for (int i = TARGETS - 1; i >= 0; i--)

@@ -27,6 +27,7 @@ typedef struct Target {
     const char *suits;  /* names of processors that it suits best: patterns separated by blanks */
 } Target;
 
+bool target_is_plain(const Target *t); /* C99 without extensions */
 const Target *target_find(const char *name);
 const char *target_nearest(const char *name); /* for a name that is no target; NULL: none better than generic */
 const char *target_names(void);               /* "generic, x86-64-v3, ..." */

@@ -8,8 +8,11 @@
 #include "base/options.h"
 #include "base/output.h"
 #include "emit/report.h"
+#include "plain/plain.h"
 #include "passes/container.h"
 #include "passes/state.h"
+
+enum { PLAIN_BEGINS = '\f' }; /* between the include of the header and what is specialised */
 
 /* ---- templates --------------------------------------------------------------------------------------------------- */
 
@@ -192,11 +195,13 @@ static void write_bodies(Writer *w)
         write_body(e, &w->bodies.at[i]);
 }
 
+static void append_bytes(void *t, const void *bytes, size_t n) { text_bytes(t, bytes, n); }
+
 static void put_waiting(Text *t, Text *waiting)
 {
     text_flush(t);
     lines_move(t, waiting);
-    output_append(t->to, waiting->to);
+    output_append(waiting->to, append_bytes, t);
     text_bytes(t, waiting->s, waiting->n);
 }
 
@@ -241,16 +246,36 @@ static void fill_include(Text *t, Writer *w)
         text_put(t, "#include \"%s\"\n", w->header_name);
 }
 
+/* The file in plain C: what follows the include of the header is specialised, but for the large constants at the end. */
+static void write_plain(Text *c, Writer *w, const Hole *holes)
+{
+    Text file = {.to = output_spool(opt()->output)}, all = {0};
+    fill_holes(&file, embedded_text("plain.c.in"), holes, w);
+    text_flush(&file);
+    output_append(file.to, append_bytes, &all);
+    const char *code = strchr(all.s, PLAIN_BEGINS);
+    text_bytes(c, all.s, (size_t)(code - all.s));
+    plain_put(c, code + 1, w->header.s, included_text);
+    put_constants(c);
+}
+
 static void fill_data(Text *t, Writer *w)
 {
     put_weights(t, w->e.p);
     declare_constants(t, w->e.p);
 }
 
+/* The static arena. In plain C its elements have the strictest alignment that the tensors need. */
+static const char *arena_bytes(const char *p)
+{
+    return text_format(target_is_plain(opt()->target) ? "%s_arena" : "%s_arena.bytes", p);
+}
+
 static void fill_weights(Text *t, Writer *w)
 {
     (void)w;
-    put_constants(t);
+    if (!target_is_plain(opt()->target))
+        put_constants(t);
 }
 
 static void put_body(Text *t, Body *b)
@@ -297,7 +322,7 @@ static void fill_entries(Text *t, Writer *w)
         text_put(t, "    return 0;\n}\n\n");
         put_wrapped(t, 0, text_format("int %s_%s(%s)", p, what, parameters(&b->f, PUBLIC)));
         text_put(t, "{\n");
-        put_wrapped(t, 4, text_format("return %s_%s_at(%s_arena.bytes, %s);", p, what, p, parameters(&b->f, PASSED)));
+        put_wrapped(t, 4, text_format("return %s_%s_at(%s, %s);", p, what, arena_bytes(p), parameters(&b->f, PASSED)));
         text_put(t, "}\n");
     }
 }
@@ -400,8 +425,9 @@ void emit_model(Model *m)
                                 any ? defined : "")),
          NULL, LINE_FRAME},
         {"RUN", wrapped(0, text_format("int %s_run(%s)", f->p, public)), NULL, LINE_FRAME},
-        {"PASS", wrapped(4, text_format("return %s_run_at(%s_arena.bytes%s%s);", f->p, f->p, any ? ", " : "", passed)),
+        {"PASS", wrapped(4, text_format("return %s_run_at(%s%s%s);", f->p, arena_bytes(f->p), any ? ", " : "", passed)),
          NULL, LINE_FRAME},
+        {"SPECIALISED", (const char[]){PLAIN_BEGINS, 0}, NULL, LINE_FRAME},
         {"TABLE", NULL, fill_table, LINE_COMMENT},
         {"KERNELS", NULL, fill_kernels, LINE_KERNELS},
         {"DATA", NULL, fill_data, LINE_CONSTANTS},
@@ -420,7 +446,10 @@ void emit_model(Model *m)
     };
     fill_holes(&w.header, embedded_text(m->entries.n ? "training.h.in" : "model.h.in"), holes, &w);
     Text c = {.to = output_open(opt()->output)};
-    fill_holes(&c, embedded_text(m->entries.n ? "training.c.in" : "model.c.in"), holes, &w);
+    if (target_is_plain(opt()->target))
+        write_plain(&c, &w, holes);
+    else
+        fill_holes(&c, embedded_text(m->entries.n ? "training.c.in" : "model.c.in"), holes, &w);
     text_flush(&c);
     lines_end(&c);
     if (opt()->custom_stub && !opt()->check)

@@ -2,6 +2,7 @@
 #pragma once
 
 #define NAMES_ARE_OPAQUE /* except in quote.c, which includes graph.h before this */
+#include "base/wrap.h"
 #include "ir/assume.h"
 #include "emit/source.h"
 #include "ir/loop.h"
@@ -33,18 +34,6 @@ Name name_scratch(Name n); /* x_scratch: the memory of node x's call */
 #ifndef QUOTE_C
 #pragma GCC poison printable shape_text dim_print dim_text node_path attr_string deferred_text within path
 #endif
-
-/* ---- wrap.c: lines of at most 120 columns ------------------------------------------------------------------------ */
-void put_wrapped(Text *t, int indent, const char *code); /* a line of code, broken after commas or before operators */
-typedef struct Wrapped { /* pieces with spaces between them, in as few lines as take them */
-    Text *to;
-    const char *first, *between; /* begin the first line, and each other */
-    int indent, reserve;         /* columns to be left free at the end of each line */
-    int column;                  /* 0: nothing is printed yet */
-} Wrapped;
-void put_piece(Wrapped *w, const char *piece);
-void put_code_piece(Wrapped *w,
-                    const char *piece); /* of code; one longer than a line is wrapped, in lines of its own */
 
 /* ---- names.c: unique identifiers, legal in C and C++, distinct from the names of the runtime --------------------- */
 void names_reset(void);
@@ -292,6 +281,8 @@ int report_stack(Model *m);            /* bytes of stack at the deepest call, by
 const Node *report_deepest(Model *m);  /* whose call that is; NULL: none */
 const char *report_peak(Model *m);     /* "; peak: ..." the largest buffers at the arena's peak; for a comment */
 int64_t report_weights(const Node *n); /* bytes of the constants that n reads */
+
+const char *included_text(const char *file); /* of an #include in runtime-min/; NULL: it is none of its files */
 
 /* ---- embedded.c (made by the Makefile): the texts of runtime-min/ and templates/ --------------------------------- */
 typedef struct Embedded {

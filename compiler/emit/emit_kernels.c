@@ -151,7 +151,9 @@ static void paste(Text *t, const char *text)
 
 static void put_include(Text *t, const char *header)
 {
-    if (opt()->single) {
+    if (target_is_plain(opt()->target)) /* put in later */
+        text_put(t, "#include \"%s\"\n", header);
+    else if (opt()->single) {
         map_put(pasted(), name(header), (void *)(uintptr_t)header);
         paste(t, embedded_text(header));
     } else
@@ -186,11 +188,13 @@ static void put_epilogues(Text *t, const Emitter *e)
 
 void put_kernels(Text *t, const Emitter *e)
 {
-    bool fused = strcmp(opt()->target->name, "generic") != 0;
+    const bool plain = target_is_plain(opt()->target), fused = !plain && strcmp(opt()->target->name, "generic") != 0;
     if (fused)
         text_put(t, "#define RT_FUSED /* multiply-adds of vectors are rounded once: --target %s */\n",
                  opt()->target->name);
-    if (opt()->single)
+    if (plain)
+        text_put(t, "#define ONNXCC_PLAIN\n#include \"rt.h\"\n#include \"math.h\"\n");
+    else if (opt()->single)
         paste(t, "#include \"rt.h\"\n#include \"math.h\"\n");
     else
         text_put(t, "#include <onnxcc/rt.h>\n#include <onnxcc/math.h>\n");

@@ -31,3 +31,5 @@ void fill_holes(Text *t, const char *template, const Hole *holes, struct Writer 
     line_is(t, LINE_FRAME, NULL);
     text_put(t, "%s", s);
 }
+/* NULL: a header of the compiler's own, which is in a folder. */
+const char *included_text(const char *file) { return strchr(file, '/') ? NULL : embedded_text(file); }

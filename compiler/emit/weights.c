@@ -137,7 +137,7 @@ static void put_text_array(Text *t, const Value *v, const char *id)
         width = 1;
     const bool one_line = n <= SHORT;
     Text all = {0};
-    text_put(one_line ? &all : t, "static const %s %s[%lld] %s = {%s", type_tag(type), id, (long long)(n ? n : 1),
+    text_put(one_line ? &all : t, "static const %s %s[%lld]%s = {%s", type_tag(type), id, (long long)(n ? n : 1),
              store()->attributes, one_line ? n ? "" : "0" : "\n");
     Wrapped w = {.to = t, .first = "", .between = "", .indent = 4};
     Text number = {0};
@@ -325,7 +325,7 @@ static const char *loader(const char *p) { return text_format(opt()->training ? 
 void put_weights(Text *t, const char *p)
 {
     const char *u = c_upper(p);
-    store()->attributes = text_format("%s_CONST", u);
+    store()->attributes = target_is_plain(opt()->target) ? "" : text_format(" %s_CONST", u);
     if (has_arrays())
         text_put(t, in_section, u, u, u, u);
     if (constants()->in_file)
@@ -407,8 +407,9 @@ void write_constants(Model *m, const char *weights_path)
     size_t total = 0;
     for (int i = 0; i < store()->list.n; i++)
         total += tensor_size(store()->list.at[i].v->data);
-    constants()->in_file = opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE ||
-                           (opt()->weights == WEIGHTS_AUTO && total > FILE_LIMIT && weights_path);
+    constants()->in_file =
+        opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE ||
+        (opt()->weights == WEIGHTS_AUTO && total > FILE_LIMIT && weights_path && !target_is_plain(opt()->target));
     constants()->loaded = constants()->in_file && opt()->weights == WEIGHTS_FILE;
     write_list(weights_path);
 }
@@ -435,7 +436,7 @@ void declare_constants(Text *t, const char *prefix)
             const long long n = (long long)printed_count(c);
             text_put(t, behind ? "" : "/* The weights, which are defined at the end of this file. */\n");
             text_put(t, "static const %s %s[%lld]%s;\n", c->v->type == STR ? type : type_tag(c->printed), c->id,
-                     n ? n : 1, c->v->type == STR ? "" : text_format(" %s", store()->attributes));
+                     n ? n : 1, c->v->type == STR ? "" : store()->attributes);
             behind = true;
         } else if (c->id)
             put_array(t, c, NULL);

@@ -322,7 +322,7 @@ void plan_model(Model *m)
     Trial t = {.m = m, .work = MAX_WORK};
     number(m->graph, &t.time);
     t.elide = NEWS(bool, t.time + 1);
-    *plan() = (Plan){.align = opt()->target->vector >= 16 ? 64 : 16};
+    *plan() = (Plan){.align = target_is_plain(opt()->target) ? 8 : opt()->target->vector >= 16 ? 64 : 16};
     choose_elision(&t);
     stop_on_errors();
     place_elided(&t);

@@ -17,7 +17,7 @@ RUNTIME_INCLUDES = {"stddef.h", "stdint.h"}
 FAMILIES = ("compiler/ops/", "compiler/gradient/")      # where operators' names are allowed
 NAMES_SEEN = ("quote.c", "eval.c")                      # files of compiler/emit that may read names: the one that escapes them, and one that prints no C
 # The rooms of the compiler: each may include and call only those of a lower number, and itself.
-ROOMS = {"base": 0, "ir": 1, "read": 2, "passes": 3, "ops": 3, "gradient": 3, "memory": 4, "emit": 5, "": 6, "verify": 6}
+ROOMS = {"base": 0, "ir": 1, "read": 2, "passes": 3, "ops": 3, "gradient": 3, "memory": 4, "plain": 1, "emit": 5, "": 6, "verify": 6}
 # Files that call each other, as what they process is nested: an attribute is read by its node's graph, and may be a graph; the
 # gradient of a Loop or an If is that of the nodes in its graphs, which may be Loops and Ifs.
 RECURSIVE = ["read/parse_attr read/parse_graph", "gradient/control gradient/gradient"]

@@ -1,5 +1,5 @@
-/* wrap.c - lines of the emitted C, at most 120 columns wide. */
-#include "emit/emit.h"
+/* wrap.c - lines of C, at most 120 columns wide. */
+#include "base/wrap.h"
 
 enum {
     WIDTH = 120,

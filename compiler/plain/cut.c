@@ -1,0 +1,474 @@
+/* cut.c - puts in the values that are the same whenever an expression is evaluated, and leaves out the branches that
+ * are never taken. Works on the trees in place. */
+#include <stdlib.h>
+
+#include "plain/syntax.h"
+
+static Node *cut_expression(Node *e);
+static bool is_mention(const Node *e);
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+static Node *number(int64_t v)
+{
+    const char *s = text_format("%lld", (long long)(v < 0 ? -v : v));
+    Node *n = node(NUMBER, s);
+    if (v >= 0)
+        return n;
+    Node *minus = node(UNARY, "-");
+    vec_push(&minus->kid, n);
+    return minus;
+}
+
+static Node *two(NodeKind kind, const char *s, Node *a, Node *b)
+{
+    Node *n = node(kind, s);
+    vec_push(&n->kid, a);
+    vec_push(&n->kid, b);
+    return n;
+}
+
+static bool is_wide(const char *base)
+{
+    return base &&
+           (!strcmp(base, "idx") || !strcmp(base, "i64") || !strcmp(base, "ptrdiff_t") || !strcmp(base, "int64_t"));
+}
+
+static Node *cast_to(const char *base, Node *e)
+{
+    Node *n = node(CAST, "(");
+    n->type = (Specs){.text = base, .base = base};
+    n->stars = "";
+    vec_push(&n->kid, e);
+    return n;
+}
+
+static bool is_truth(const Node *e)
+{
+    return (e->kind == BINARY && ((strchr("<>=!", e->s[0]) && e->s[1] != e->s[0]) || !strcmp(e->s, "==") ||
+                                  !strcmp(e->s, "&&") || !strcmp(e->s, "||"))) ||
+           (e->kind == UNARY && e->s[0] == '!');
+}
+
+/* e as a condition: a comparison. */
+static Node *truth(Node *e)
+{
+    if (is_truth(e) || e->kind == NUMBER)
+        return e;
+    return two(BINARY, "!=", e, type_of(e).pointers ? node(NAME, "NULL") : number(0));
+}
+
+/* ---- expressions ------------------------------------------------------------------------------------------------- */
+
+/* The value of e as a literal; NULL: it has several, or is one already. */
+static Node *as_literal(Node *e)
+{
+    int64_t v;
+    if (e->kind == NUMBER || e->kind == STRING || e->kind == LIST || (e->kind == NAME && !e->var) || !is_pure(e))
+        return NULL;
+    if (e->kind == UNARY && !strcmp(e->s, "-") && e->kid.at[0]->kind == NUMBER)
+        return NULL;
+    const TypeOf t = type_of(e);
+    if (t.structure && !t.pointers)
+        return NULL;
+    const Value is = value_of(e);
+    if (!value_single(&is, &v) || v < INT32_MIN || v > INT32_MAX)
+        return NULL;
+    if (t.pointers)
+        return v == 0 ? node(NAME, "NULL") : NULL;
+    if (is_truth(e) || is_counted(t.base))
+        return e->kind == CAST
+    ? NULL : number(v);
+    return NULL;
+}
+
+/* a, or a && b and the like, where the truth of one side is known; NULL: it is not. */
+static Node *cut_logical(Node *e, bool both)
+{
+    const Value a = value_of(e->kid.at[0]), b = value_of(e->kid.at[1]);
+    const int left = value_truth(&a), right = value_truth(&b);
+    if (left == !both)
+        return truth(cut_expression(e->kid.at[0]));
+    if (left == both && is_pure(e->kid.at[0]))
+        return truth(cut_expression(e->kid.at[1]));
+    if (right == both && is_pure(e->kid.at[1]))
+        return truth(cut_expression(e->kid.at[0]));
+    for (int i = 0; i < 2; i++)
+        e->kid.at[i] = truth(cut_expression(e->kid.at[i]));
+    return e;
+}
+
+static bool is_number(const Node *e, const char *s) { return e->kind == NUMBER && !strcmp(e->s, s); }
+
+static bool is_integer(const Node *e)
+{
+    const TypeOf t = type_of(e);
+    return t.pointers || is_counted(t.base) || (t.base && (t.base[0] == 'u' || !strcmp(t.base, "size_t")));
+}
+
+/* x + 0, x * 1 and the like are x. */
+static Node *without_neutral(Node *e)
+{
+    Node *a = e->kid.at[0], *b = e->kid.at[1];
+    const bool sum = !strcmp(e->s, "+"), product = !strcmp(e->s, "*");
+    if (is_integer(a) &&
+        ((is_number(b, "0") && (sum || !strcmp(e->s, "-"))) || (is_number(b, "1") && (product || !strcmp(e->s, "/")))))
+        return a;
+    if (is_integer(b) && ((is_number(a, "0") && sum) || (is_number(a, "1") && product)))
+        return b;
+    return e;
+}
+
+static Node *cut_binary(Node *e)
+{
+    if (!strcmp(e->s, "&&") || !strcmp(e->s, "||"))
+        return cut_logical(e, e->s[0] == '&');
+    const TypeOf before = type_of(e);
+    for (int i = 0; i < 2; i++)
+        e->kid.at[i] = cut_expression(e->kid.at[i]);
+    e = without_neutral(e);
+    const TypeOf now = type_of(e);
+    if (e->kind == BINARY && !before.pointers && is_wide(before.base) && !is_wide(now.base) && !is_truth(e))
+        e->kid.at[0] = cast_to(before.base, e->kid.at[0]);
+    return e;
+}
+
+static Node *cut_cond(Node *e)
+{
+    const Value c = value_of(e->kid.at[0]);
+    const int is = value_truth(&c);
+    if (is >= 0) {
+        Node *branch = cut_expression(e->kid.at[is ? 1 : 2]);
+        return is_pure(e->kid.at[0]) ? branch : two(COMMA, ",", cut_expression(e->kid.at[0]), branch);
+    }
+    for (int i = 0; i < 3; i++)
+        e->kid.at[i] = cut_expression(e->kid.at[i]);
+    e->kid.at[0] = truth(e->kid.at[0]);
+    return e;
+}
+
+/* Gives the items of a struct's list their fields' names. */
+static void name_items(Node *list, const Struct *s)
+{
+    if (list->kid.n == 1 && is_number(list->kid.at[0], "0"))
+        return;
+    for (int i = 0; i < list->kid.n && i < s->fields.n; i++) {
+        Node *item = list->kid.at[i];
+        if (item->kind == FIELD_IS)
+            return;
+        Node *named = node(FIELD_IS, s->fields.at[i]->name);
+        vec_push(&named->kid, item);
+        list->kid.at[i] = named;
+    }
+}
+
+static const Var *field_named(const Struct *s, const char *name)
+{
+    for (int i = 0; i < s->fields.n; i++)
+        if (s->fields.at[i]->name == name)
+            return s->fields.at[i];
+    return NULL;
+}
+
+static Node *cut_list(Node *list, const Struct *s)
+{
+    if (s)
+        name_items(list, s);
+    for (int i = 0; i < list->kid.n; i++) {
+        Node *item = list->kid.at[i], **value = &list->kid.at[i];
+        const Var *f = item->kind == FIELD_IS && s ? field_named(s, item->s) : NULL;
+        if (f)
+            item->var = (Var *)(uintptr_t)f;
+        if (item->kind == FIELD_IS || item->kind == ELEMENT_IS)
+            value = &item->kid.at[item->kid.n - 1];
+        const Struct *inner = f ? f->specs.structure : s && item->kind != FIELD_IS ? s : NULL;
+        *value = (*value)->kind == LIST ? cut_list(*value, f && f->pointers ? NULL : inner) : cut_expression(*value);
+    }
+    return list;
+}
+
+/* A list for a variable of this type; items of an array of structs are lists themselves. */
+static Node *cut_value(Node *value, const Specs *type, int pointers, int dims)
+{
+    if (value->kind != LIST)
+        return cut_expression(value);
+    const Struct *s = pointers ? NULL : type->structure;
+    if (!dims)
+        return cut_list(value, s);
+    for (int i = 0; i < value->kid.n; i++)
+        value->kid.at[i] = cut_value(value->kid.at[i], type, pointers, dims - 1);
+    return value;
+}
+
+static Node *cut_expression(Node *e)
+{
+    Node *is = as_literal(e);
+    if (is)
+        return is;
+    if (e->kind == COND)
+        return cut_cond(e);
+    if (e->kind == BINARY)
+        return cut_binary(e);
+    if (e->kind == COMPOUND) {
+        e->kid.at[0] = cut_value(e->kid.at[0], &e->type, e->pointers, e->dims.n);
+        return e;
+    }
+    if (e->kind == ELEMENT_IS || e->kind == SIZEOF || is_mention(e))
+        return e;
+    const bool target = e->kind == ASSIGN || e->kind == POSTFIX ||
+                        (e->kind == UNARY && strchr("+-&", e->s[0]) && e->s[1] == e->s[0]) ||
+                        (e->kind == UNARY && e->s[0] == '&');
+    for (int i = 0; i < e->kid.n; i++) {
+        Node *kid = e->kid.at[i];
+        if (i == 0 && target && kid->kind == NAME)
+            continue; /* it is no value */
+        if (i == 0 && target) {
+            for (int k = 0; k < kid->kid.n; k++)
+                if (kid->kid.at[k]->kind != NAME || k > 0)
+                    kid->kid.at[k] = cut_expression(kid->kid.at[k]);
+            continue;
+        }
+        e->kid.at[i] = cut_expression(kid);
+    }
+    if (e->kind == UNARY && e->s[0] == '!' && !is_truth(e->kid.at[0]))
+        return two(BINARY, "==", e->kid.at[0], type_of(e->kid.at[0]).pointers ? node(NAME, "NULL") : number(0));
+    return e;
+}
+
+/* ---- statements -------------------------------------------------------------------------------------------------- */
+
+static Node *cut_statement(Node *n);
+
+/* Does a statement leave, so that the one after it is not reached? */
+static bool leaves(const Node *n)
+{
+    if (n->kind == RETURN || n->kind == BREAK || n->kind == CONTINUE)
+        return true;
+    if (n->kind == BLOCK)
+        return n->kid.n && leaves(n->kid.at[n->kid.n - 1]);
+    return n->kind == IF && n->kid.at[2] && leaves(n->kid.at[1]) && leaves(n->kid.at[2]);
+}
+
+static bool declares(const Node *block)
+{
+    for (int i = 0; i < block->kid.n; i++)
+        if (block->kid.at[i]->kind == DECLARE || block->kid.at[i]->kind == ENUM)
+            return true;
+    return false;
+}
+
+/* Appends a statement to a block; the statements of a block without variables instead of it. */
+static void put(Node *block, Node *n)
+{
+    if (!n)
+        return;
+    if (n->kind != BLOCK || declares(n)) {
+        vec_push(&block->kid, n);
+        return;
+    }
+    for (int i = 0; i < n->kid.n; i++)
+        vec_push(&block->kid, n->kid.at[i]);
+    if (n->kid.n && n->before && !n->kid.at[0]->before)
+        n->kid.at[0]->before = n->before;
+}
+
+static Node *evaluate(Node *e)
+{
+    Node *n = node(EVALUATE, "");
+    vec_push(&n->kid, e);
+    return n;
+}
+
+static Node *cut_block(Node *n)
+{
+    Node *all = node(BLOCK, "{");
+    all->before = n->before;
+    for (int i = 0; i < n->kid.n; i++) {
+        const char *before = n->kid.at[i]->before;
+        Node *s = cut_statement(n->kid.at[i]);
+        if (s && !s->before)
+            s->before = before;
+        put(all, s);
+        if (all->kid.n && leaves(all->kid.at[all->kid.n - 1]))
+            break;
+    }
+    return all;
+}
+
+static Node *as_block(Node *n)
+{
+    if (n && n->kind == BLOCK)
+        return n;
+    Node *block = node(BLOCK, "{");
+    put(block, n);
+    return block;
+}
+
+static Node *cut_if(Node *n)
+{
+    const Value c = value_of(n->kid.at[0]);
+    const int is = value_truth(&c);
+    if (is >= 0) {
+        Node *branch = n->kid.at[is ? 1 : 2], *cut = branch ? cut_statement(branch) : NULL;
+        if (is_pure(n->kid.at[0]))
+            return cut;
+        Node *both = node(BLOCK, "{");
+        put(both, evaluate(cut_expression(n->kid.at[0])));
+        put(both, cut);
+        return both;
+    }
+    n->kid.at[0] = truth(cut_expression(n->kid.at[0]));
+    n->kid.at[1] = as_block(cut_statement(n->kid.at[1]));
+    n->kid.at[2] = n->kid.at[2] ? cut_statement(n->kid.at[2]) : NULL;
+    if (n->kid.at[2] && n->kid.at[2]->kind == BLOCK && !n->kid.at[2]->kid.n)
+        n->kid.at[2] = NULL;
+    if (n->kid.at[2] && n->kid.at[2]->kind == BLOCK && n->kid.at[2]->kid.n == 1 && n->kid.at[2]->kid.at[0]->kind == IF)
+        n->kid.at[2] = n->kid.at[2]->kid.at[0];
+    return n;
+}
+
+static Node *cut_for(Node *n)
+{
+    const Value c = n->kid.at[1] ? value_of(n->kid.at[1]) : value_is(1);
+    Node *first = n->kid.at[0];
+    if (!value_truth(&c) && is_pure(n->kid.at[1]))
+        return first->kid.n && first->kid.at[0]->kind != DECLARE ? evaluate(cut_expression(first->kid.at[0])) : NULL;
+    for (int i = 0; i < first->kid.n; i++)
+        first->kid.at[i] =
+            first->kid.at[i]->kind == DECLARE ? cut_statement(first->kid.at[i]) : cut_expression(first->kid.at[i]);
+    n->kid.at[1] = n->kid.at[1] ? truth(cut_expression(n->kid.at[1])) : NULL;
+    n->kid.at[2] = n->kid.at[2] ? cut_expression(n->kid.at[2]) : NULL;
+    n->kid.at[3] = as_block(cut_statement(n->kid.at[3]));
+    return n;
+}
+
+/* Is there a break or continue of this loop or switch? */
+static bool breaks(const Node *n, bool in_loop)
+{
+    if (!n)
+        return false;
+    if ((n->kind == BREAK || n->kind == CONTINUE) && !(in_loop && n->kind == BREAK))
+        return true;
+    const bool loop = n->kind == FOR || n->kind == WHILE || n->kind == DO;
+    for (int i = 0; i < n->kid.n && !loop; i++)
+        if (breaks(n->kid.at[i], in_loop || n->kind == SWITCH))
+            return true;
+    return false;
+}
+
+static Node *cut_do(Node *n)
+{
+    const Value c = value_of(n->kid.at[1]);
+    n->kid.at[0] = as_block(cut_statement(n->kid.at[0]));
+    if (!value_truth(&c) && is_pure(n->kid.at[1]) && !breaks(n->kid.at[0], false))
+        return n->kid.at[0];
+    n->kid.at[1] = truth(cut_expression(n->kid.at[1]));
+    return n;
+}
+
+static bool label_may_be(const Node *label, Value v)
+{
+    if (label->kind == DEFAULT)
+        return true;
+    const Value equal = value_binary("==", v, value_of(label->kid.at[0]));
+    return value_truth(&equal) != 0;
+}
+
+/* The statements behind the labels that the value may have, and the labels themselves. */
+static Node *cut_switch(Node *n)
+{
+    const Value v = value_of(n->kid.at[0]);
+    int64_t is;
+    const bool single = value_single(&v, &is) && is_pure(n->kid.at[0]);
+    Node *all = node(BLOCK, "{");
+    bool live = false, found = false, inner = false;
+    for (int i = 0; i < n->kid.at[1]->kid.n; i++) {
+        Node *s = n->kid.at[1]->kid.at[i];
+        if (s->kind == CASE || s->kind == DEFAULT) {
+            const bool may = label_may_be(s, v) && !(single && found);
+            if (may && !single)
+                vec_push(&all->kid, s);
+            live |= may;
+            found |= may;
+            continue;
+        }
+        if (!live)
+            continue;
+        s = cut_statement(s);
+        inner |= s && s->kind != BREAK && breaks(s, false);
+        live = !(s && leaves(s));
+        if (s && !(single && s->kind == BREAK))
+            vec_push(&all->kid, s);
+    }
+    if (single && !inner)
+        return all;
+    n->kid.at[0] = cut_expression(n->kid.at[0]);
+    if (single) { /* the label has been dropped */
+        Node *label = node(DEFAULT, "case");
+        Node *with = node(BLOCK, "{");
+        vec_push(&with->kid, label);
+        for (int i = 0; i < all->kid.n; i++)
+            vec_push(&with->kid, all->kid.at[i]);
+        all = with;
+    }
+    n->kid.at[1] = all;
+    return n;
+}
+
+static Node *cut_while(Node *n)
+{
+    const Value c = value_of(n->kid.at[0]);
+    if (!value_truth(&c) && is_pure(n->kid.at[0]))
+        return NULL;
+    n->kid.at[0] = truth(cut_expression(n->kid.at[0]));
+    n->kid.at[1] = as_block(cut_statement(n->kid.at[1]));
+    return n;
+}
+
+/* (void)x of a parameter that the caller passes whether it is used or not. */
+static bool is_mention(const Node *e)
+{
+    const Var *v = e->kind == CAST
+    &&e->kid.at[0]->kind == NAME ? e->kid.at[0]->var : NULL;
+    return v && v->is_parameter && v->function->is_public;
+}
+
+/* x = x */
+static bool is_itself(const Node *e)
+{
+    return e->kind == ASSIGN && e->s[0] == '=' && e->kid.at[0]->kind == NAME && e->kid.at[1]->kind == NAME &&
+           e->kid.at[0]->var == e->kid.at[1]->var;
+}
+
+/* NULL: nothing is left. */
+static Node *cut_statement(Node *n)
+{
+    switch (n->kind) {
+    case BLOCK: return cut_block(n);
+    case IF: return cut_if(n);
+    case FOR: return cut_for(n);
+    case WHILE: return cut_while(n);
+    case DO: return cut_do(n);
+    case SWITCH: return cut_switch(n);
+    case RETURN: n->kid.at[0] = n->kid.at[0] ? cut_expression(n->kid.at[0]) : NULL; return n;
+    case DECLARE:
+        for (int i = 0; i < n->var->dims.n; i++)
+            n->var->dims.at[i] = n->var->dims.at[i] ? cut_expression(n->var->dims.at[i]) : NULL;
+        if (n->kid.n)
+            n->kid.at[0] = cut_value(n->kid.at[0], &n->var->specs, n->var->pointers, n->var->dims.n);
+        return n;
+    case EVALUATE:
+        if (!n->kid.n || (is_pure(n->kid.at[0]) && !is_mention(n->kid.at[0])))
+            return NULL;
+        n->kid.at[0] = cut_expression(n->kid.at[0]);
+        return is_itself(n->kid.at[0]) ? NULL : n;
+    default: return n;
+    }
+}
+
+void cut(void)
+{
+    for (int i = 0; i < file()->reached.n; i++)
+        file()->reached.at[i]->body = cut_block(file()->reached.at[i]->body);
+    sweep();
+}

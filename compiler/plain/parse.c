@@ -1,0 +1,422 @@
+/* parse.c - parses expressions and the statements of a function's body. */
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "plain/syntax.h"
+
+Node *node(NodeKind kind, const char *s)
+{
+    Node *n = NEW(Node);
+    n->kind = kind;
+    n->s = s;
+    return n;
+}
+
+static Node *with(Node *n, Node *kid)
+{
+    vec_push(&n->kid, kid);
+    return n;
+}
+
+bool at(const Parser *p, const char *s) { return p->at->kind != TOKEN_STRING && !strcmp(p->at->s, s); }
+bool take(Parser *p, const char *s)
+{
+    const bool is = at(p, s);
+    p->at = is ? p->at->next : p->at;
+    return is;
+}
+void expect(Parser *p, const char *s)
+{
+    if (!take(p, s))
+        bug("plain: %s instead of %s, in %s", p->at->s, s, p->function ? p->function->name : "the file");
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+static void begin_scope(Parser *p) { vec_push(&p->scopes, (Map){0}); }
+static void end_scope(Parser *p) { p->scopes.n--; }
+
+static void declare(Parser *p, Var *v)
+{
+    v->function = p->function;
+    map_put(&p->scopes.at[p->scopes.n - 1], v->name, v);
+    vec_push(&p->function->locals, v);
+}
+
+static Node *parse_name(Parser *p)
+{
+    Node *n = node(NAME, p->at->s);
+    p->at = p->at->next;
+    for (int i = p->scopes.n - 1; i >= 0 && !n->var; i--)
+        n->var = map_get(&p->scopes.at[i], n->s);
+    if (n->var)
+        return n;
+    Node *enumerator = map_get(&file()->enumerators, n->s);
+    if (enumerator) {
+        n->is_enumerator = true;
+        n->number = enumerator->number;
+        return n;
+    }
+    n->item = map_get(&file()->named, n->s);
+    if (n->item && n->item->kind == ITEM_VAR)
+        n->var = n->item->declaration->var;
+    return n;
+}
+
+/* ---- expressions ------------------------------------------------------------------------------------------------- */
+
+static Node *parse_unary(Parser *p);
+static Node *parse_comma(Parser *p);
+
+/* A type in parentheses, of which the ( was taken. */
+static void parse_type(Parser *p, Node *n)
+{
+    n->type = parse_specs(p);
+    Var *v = parse_declarator(p, &n->type);
+    n->stars = v->stars;
+    n->pointers = v->pointers;
+    n->dims = v->dims;
+    expect(p, ")");
+}
+
+static bool at_type_in_parentheses(const Parser *p)
+{
+    return at(p, "(") && at_type(&(Parser){.at = p->at->next, .function = p->function});
+}
+
+static Node *parse_primary(Parser *p)
+{
+    if (take(p, "(")) {
+        Node *e = parse_comma(p);
+        expect(p, ")");
+        return e;
+    }
+    if (p->at->kind == TOKEN_NAME)
+        return parse_name(p);
+    Node *n = node(p->at->kind == TOKEN_STRING ? STRING : NUMBER, p->at->s);
+    if (p->at->kind == TOKEN_PUNCT || p->at->kind == TOKEN_END)
+        bug("plain: %s is no expression, in %s", p->at->s, p->function ? p->function->name : "the file");
+    for (p->at = p->at->next; n->kind == STRING && p->at->kind == TOKEN_STRING; p->at = p->at->next)
+        n->s = text_format("%s %s", n->s, p->at->s);
+    return n;
+}
+
+static Node *parse_call(Parser *p, Node *f)
+{
+    Node *n = with(node(CALL, "("), f);
+    while (!take(p, ")")) {
+        with(n, parse_assignment(p));
+        take(p, ",");
+    }
+    return n;
+}
+
+static Node *parse_postfix(Parser *p, Node *e)
+{
+    for (;;) {
+        const char *s = p->at->s;
+        if (take(p, "["))
+            e = with(with(node(INDEX, "["), e), parse_comma(p)), expect(p, "]");
+        else if (take(p, "("))
+            e = parse_call(p, e);
+        else if (take(p, ".") || take(p, "->")) {
+            e = with(node(MEMBER, p->at->s), e);
+            e->arrow = s[0] == '-';
+            p->at = p->at->next;
+        } else if (take(p, "++") || take(p, "--"))
+            e = with(node(POSTFIX, s), e);
+        else
+            return e;
+    }
+}
+
+static Node *parse_cast(Parser *p)
+{
+    Node *n = node(CAST, "(");
+    expect(p, "(");
+    parse_type(p, n);
+    if (!at(p, "{"))
+        return with(n, parse_unary(p));
+    n->kind = COMPOUND;
+    return parse_postfix(p, with(n, parse_initialiser(p)));
+}
+
+static Node *parse_unary(Parser *p)
+{
+    static const char *const operators[] = {"++", "--", "+", "-", "!", "~", "*", "&"};
+    const char *s = p->at->s;
+    if (at_type_in_parentheses(p))
+        return parse_cast(p);
+    if (p->at->kind == TOKEN_NAME && take(p, "sizeof")) {
+        Node *n = node(SIZEOF, s);
+        if (!at_type_in_parentheses(p))
+            return with(n, parse_unary(p));
+        expect(p, "(");
+        parse_type(p, n);
+        return n;
+    }
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+        if (take(p, operators[i]))
+            return with(node(UNARY, s), parse_unary(p));
+    return parse_postfix(p, parse_primary(p));
+}
+
+static int precedence(const char *op)
+{
+    static const char *const levels[][4] = {
+        {"||"},       {"&&"},     {"|"},          {"^"}, {"&"}, {"==", "!="}, {"<", ">", "<=", ">="},
+        {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}};
+    for (int i = 0; i < (int)(sizeof levels / sizeof *levels); i++)
+        for (int k = 0; k < 4 && levels[i][k]; k++)
+            if (!strcmp(levels[i][k], op))
+                return i + 1;
+    return 0;
+}
+
+static Node *parse_binary(Parser *p, int above)
+{
+    Node *e = parse_unary(p);
+    for (int level; p->at->kind == TOKEN_PUNCT && (level = precedence(p->at->s)) > above;) {
+        Node *n = node(BINARY, p->at->s);
+        p->at = p->at->next;
+        with(n, e);
+        e = with(n, parse_binary(p, level));
+    }
+    return e;
+}
+
+static bool is_assignment(const Token *t)
+{
+    static const char *const all[] = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (t->kind == TOKEN_PUNCT && !strcmp(t->s, all[i]))
+            return true;
+    return false;
+}
+
+Node *parse_assignment(Parser *p)
+{
+    Node *e = parse_binary(p, 0);
+    if (take(p, "?")) {
+        Node *n = with(node(COND, "?"), e);
+        with(n, parse_comma(p));
+        expect(p, ":");
+        return with(n, parse_assignment(p));
+    }
+    if (!is_assignment(p->at))
+        return e;
+    Node *n = with(node(ASSIGN, p->at->s), e);
+    p->at = p->at->next;
+    return with(n, parse_assignment(p));
+}
+
+static Node *parse_comma(Parser *p)
+{
+    Node *e = parse_assignment(p);
+    while (take(p, ",")) {
+        Node *n = with(node(COMMA, ","), e);
+        e = with(n, parse_assignment(p));
+    }
+    return e;
+}
+
+static Node *parse_item(Parser *p)
+{
+    Node *n;
+    if (take(p, ".")) {
+        n = node(FIELD_IS, p->at->s);
+        p->at = p->at->next;
+    } else if (take(p, "[")) {
+        n = with(node(ELEMENT_IS, "["), parse_comma(p));
+        expect(p, "]");
+    } else
+        return parse_initialiser(p);
+    expect(p, "=");
+    return with(n, parse_initialiser(p));
+}
+
+Node *parse_initialiser(Parser *p)
+{
+    if (!take(p, "{"))
+        return parse_assignment(p);
+    Node *n = node(LIST, "{");
+    while (!take(p, "}")) {
+        with(n, parse_item(p));
+        take(p, ",");
+    }
+    return n;
+}
+
+/* ---- statements -------------------------------------------------------------------------------------------------- */
+
+static Node *parse_statement(Parser *p);
+
+/* Appends the variables of a declaration, each a DECLARE. */
+static void parse_declaration(Parser *p, Node *to)
+{
+    Specs specs = parse_specs(p);
+    for (bool more = false; !take(p, ";"); more = true) {
+        Var *v = parse_declarator(p, &specs);
+        Node *n = node(DECLARE, v->name);
+        v->is_static = specs.storage && strstr(specs.storage, "static");
+        n->var = v;
+        n->more = more;
+        declare(p, v);
+        if (take(p, "="))
+            with(n, parse_initialiser(p));
+        with(to, n);
+        take(p, ",");
+    }
+}
+
+static Node *parse_block(Parser *p)
+{
+    Node *n = node(BLOCK, "{");
+    expect(p, "{");
+    begin_scope(p);
+    while (!at(p, "}")) {
+        const char *before = p->at->before;
+        const int from = n->kid.n;
+        if (at(p, "enum")) {
+            Node *e = node(ENUM, "enum");
+            const Token *first = p->at;
+            parse_enumerators(p);
+            Text t = {0};
+            for (; first != p->at; first = first->next)
+                text_put(&t, "%s%s", t.n && first->s[0] != ';' && first->s[0] != ',' ? " " : "", first->s);
+            e->s = t.s;
+            with(n, e);
+        } else if (at_type(p))
+            parse_declaration(p, n);
+        else
+            with(n, parse_statement(p));
+        if (n->kid.n > from && before)
+            n->kid.at[from]->before = before;
+    }
+    n->after = p->at->after;
+    expect(p, "}");
+    end_scope(p);
+    return n;
+}
+
+static Node *parse_for(Parser *p)
+{
+    Node *n = node(FOR, "for"), *first = node(BLOCK, "{");
+    expect(p, "(");
+    begin_scope(p);
+    if (at_type(p))
+        parse_declaration(p, first);
+    else {
+        if (!at(p, ";"))
+            with(first, parse_comma(p));
+        expect(p, ";");
+    }
+    with(n, first);
+    with(n, at(p, ";") ? NULL : parse_comma(p));
+    expect(p, ";");
+    with(n, at(p, ")") ? NULL : parse_comma(p));
+    expect(p, ")");
+    with(n, parse_statement(p));
+    end_scope(p);
+    return n;
+}
+
+static Node *parse_condition(Parser *p)
+{
+    expect(p, "(");
+    Node *e = parse_comma(p);
+    expect(p, ")");
+    return e;
+}
+
+static Node *parse_if(Parser *p)
+{
+    Node *n = with(node(IF, "if"), parse_condition(p));
+    with(n, parse_statement(p));
+    with(n, take(p, "else") ? parse_statement(p) : NULL);
+    return n;
+}
+
+static Node *parse_do(Parser *p)
+{
+    Node *n = with(node(DO, "do"), parse_statement(p));
+    expect(p, "while");
+    with(n, parse_condition(p));
+    expect(p, ";");
+    return n;
+}
+
+static Node *parse_case(Parser *p, bool value)
+{
+    Node *n = node(value ? CASE : DEFAULT, "case");
+    if (value)
+        with(n, parse_assignment(p));
+    expect(p, ":");
+    return n;
+}
+
+static Node *parse_jump(Parser *p, NodeKind kind)
+{
+    Node *n = node(kind, "");
+    if (kind == RETURN)
+        with(n, at(p, ";") ? NULL : parse_comma(p));
+    const Token *end = p->at;
+    expect(p, ";");
+    n->after = end->after;
+    return n;
+}
+
+static Node *parse_expression_statement(Parser *p)
+{
+    Node *n = node(EVALUATE, "");
+    if (!at(p, ";"))
+        with(n, parse_comma(p));
+    n->after = p->at->after;
+    expect(p, ";");
+    return n;
+}
+
+static Node *parse_keyword(Parser *p)
+{
+    if (take(p, "for"))
+        return parse_for(p);
+    if (take(p, "if"))
+        return parse_if(p);
+    if (take(p, "while")) {
+        Node *n = with(node(WHILE, "while"), parse_condition(p));
+        return with(n, parse_statement(p));
+    }
+    if (take(p, "do"))
+        return parse_do(p);
+    if (take(p, "switch")) {
+        Node *n = with(node(SWITCH, "switch"), parse_condition(p));
+        return with(n, parse_statement(p));
+    }
+    if (take(p, "case"))
+        return parse_case(p, true);
+    if (take(p, "default"))
+        return parse_case(p, false);
+    if (take(p, "return"))
+        return parse_jump(p, RETURN);
+    if (take(p, "break"))
+        return parse_jump(p, BREAK);
+    return take(p, "continue") ? parse_jump(p, CONTINUE) : NULL;
+}
+
+static Node *parse_statement(Parser *p)
+{
+    if (at(p, "{"))
+        return parse_block(p);
+    Node *n = p->at->kind == TOKEN_NAME ? parse_keyword(p) : NULL;
+    return n ? n : parse_expression_statement(p);
+}
+
+void parse_body(Function *f)
+{
+    Parser p = {.at = f->tokens, .function = f};
+    begin_scope(&p);
+    for (int i = 0; i < f->parameters.n; i++)
+        if (f->parameters.at[i]->name)
+            declare(&p, f->parameters.at[i]);
+    f->body = parse_block(&p);
+}

@@ -1,0 +1,244 @@
+/* sweep.c - removes the variables, parameters, fields and functions that nothing reads any more. */
+#include "plain/syntax.h"
+
+/* ---- uses -------------------------------------------------------------------------------------------------------- */
+
+static void count_uses(Node *n);
+
+static void count_kids(Node *n)
+{
+    for (int i = 0; i < n->kid.n; i++)
+        count_uses(n->kid.at[i]);
+}
+
+static bool is_array(const Node *e)
+{
+    return (e->kind == MEMBER || e->kind == NAME) && e->var && e->var->dims.n && !e->var->is_parameter;
+}
+
+/* Is n a statement that does nothing but to change a variable or field? */
+static Node *changed(Node *n)
+{
+    if (n->kind != EVALUATE || !n->kid.n)
+        return NULL;
+    Node *e = n->kid.at[0];
+    const bool step = e->kind == POSTFIX || (e->kind == UNARY && (!strcmp(e->s, "++") || !strcmp(e->s, "--")));
+    if ((e->kind != ASSIGN && !step) || (e->kind == ASSIGN && !is_pure(e->kid.at[1])))
+        return NULL;
+    Node *to = e->kid.at[0];
+    while (to->kind == INDEX && is_pure(to->kid.at[1]) && is_array(to->kid.at[0]))
+        to = to->kid.at[0];
+    return (to->kind == NAME || to->kind == MEMBER) && to->var && is_pure(to) ? to : NULL;
+}
+
+static void count_uses(Node *n)
+{
+    if (!n)
+        return;
+    Node *to = changed(n);
+    if (to && !(to->kind == NAME && (to->var->is_global || to->var->is_static))) {
+        Node *e = n->kid.at[0];
+        if (e->kid.at[0]->kind == INDEX)
+            count_uses(e->kid.at[0]->kid.at[1]);
+        if (to->kind == MEMBER)
+            count_kids(to);
+        for (int i = 1; i < e->kid.n; i++)
+            count_uses(e->kid.at[i]);
+        return;
+    }
+    if ((n->kind == NAME || n->kind == MEMBER) && n->var)
+        n->var->uses++;
+    if (n->kind == DECLARE)
+        for (int i = 0; i < n->var->dims.n; i++)
+            count_uses(n->var->dims.at[i]);
+    for (int i = 0; i < n->dims.n; i++)
+        count_uses(n->dims.at[i]);
+    count_kids(n);
+}
+
+static void reach_calls(Node *n, void *arg)
+{
+    (void)arg;
+    Function *f = n->kind == CALL && n->kid.at[0]->item ? n->kid.at[0]->item->function : NULL;
+    if (!f || f->is_reached || !f->has_body)
+        return;
+    f->is_reached = true;
+    each_node(f->body, reach_calls, NULL);
+}
+
+static void count_all(void)
+{
+    for (int i = 0; i < file()->reached.n; i++)
+        file()->reached.at[i]->is_reached = false;
+    for (int i = 0; i < file()->reached.n; i++) {
+        Function *f = file()->reached.at[i];
+        for (int k = 0; k < f->locals.n; k++)
+            f->locals.at[k]->uses = 0;
+        if (f->is_public && !f->is_reached) {
+            f->is_reached = true;
+            each_node(f->body, reach_calls, NULL);
+        }
+    }
+    for (int i = 0; i < file()->items.n; i++)
+        if (file()->items.at[i]->structure)
+            for (int k = 0; k < file()->items.at[i]->structure->fields.n; k++)
+                file()->items.at[i]->structure->fields.at[k]->uses = 0;
+    for (int i = 0; i < file()->reached.n; i++)
+        if (file()->reached.at[i]->is_reached)
+            count_uses(file()->reached.at[i]->body);
+}
+
+/* ---- removal ----------------------------------------------------------------------------------------------------- */
+
+typedef struct Sweep {
+    bool any;
+} Sweep;
+PART(Sweep, swept)
+
+static bool is_unused(const Var *v)
+{
+    return !v->uses && !v->is_global && !v->is_static && !(v->is_parameter && v->function->is_public);
+}
+
+static void remove_kid(Node *n, int i)
+{
+    n->kid.n--;
+    memmove(n->kid.at + i, n->kid.at + i + 1, sizeof *n->kid.at * (size_t)(n->kid.n - i));
+}
+
+/* Removes the items of fields that are gone. */
+static void sweep_list(Node *list)
+{
+    for (int i = list->kid.n - 1; i >= 0; i--)
+        if (list->kid.at[i]->kind == FIELD_IS && list->kid.at[i]->var && list->kid.at[i]->var->is_gone &&
+            is_pure(list->kid.at[i]))
+            remove_kid(list, i);
+    if (!list->kid.n)
+        vec_push(&list->kid, node(NUMBER, "0"));
+}
+
+/* Removes the arguments of parameters that are gone. */
+static void sweep_call(Node *call)
+{
+    const Item *item = call->kid.at[0]->item;
+    const Function *f = item ? item->function : NULL;
+    for (int i = call->kid.n - 1; f && f->has_body && i > 0; i--)
+        if (i <= f->parameters.n && f->parameters.at[i - 1]->is_gone)
+            remove_kid(call, i);
+}
+
+static bool is_dead(Node *n)
+{
+    const Node *to = changed(n);
+    if (to && to->var->is_gone)
+        return true;
+    return n->kind == DECLARE && n->var->is_gone && (!n->kid.n || is_pure(n->kid.at[0]) || n->kid.at[0]->kind == LIST);
+}
+
+static bool is_empty(const Node *n)
+{
+    if (n->kind == IF)
+        return is_pure(n->kid.at[0]) && !n->kid.at[1]->kid.n && !n->kid.at[2];
+    if (n->kind == FOR)
+        return !n->kid.at[3]->kid.n && n->kid.at[0]->kid.n == 1 && n->kid.at[0]->kid.at[0]->kind == DECLARE;
+    return n->kind == BLOCK && !n->kid.n;
+}
+
+static void sweep_node(Node *n, void *arg)
+{
+    (void)arg;
+    if (n->kind == LIST)
+        sweep_list(n);
+    if (n->kind == CALL)
+        sweep_call(n);
+    for (int i = n->kid.n - 1; i >= 0 && n->kind == BLOCK; i--) {
+        Node *s = n->kid.at[i];
+        if (is_dead(s) || is_empty(s)) {
+            if (s->kind == DECLARE && !s->more && i + 1 < n->kid.n && n->kid.at[i + 1]->kind == DECLARE)
+                n->kid.at[i + 1]->more = false;
+            remove_kid(n, i);
+            swept()->any = true;
+        } else if (s->kind == DECLARE && s->var->is_gone) { /* its value has an effect */
+            s->kind = EVALUATE;
+            if (i + 1 < n->kid.n && n->kid.at[i + 1]->kind == DECLARE)
+                n->kid.at[i + 1]->more = false;
+        }
+    }
+}
+
+/* Can the arguments of every call for parameter v be left out? */
+typedef struct Arguments {
+    const Function *function;
+    int index;
+    bool pure;
+} Arguments;
+
+static void check_argument(Node *n, void *arg)
+{
+    Arguments *a = arg;
+    const Item *item = n->kind == CALL ? n->kid.at[0]->item : NULL;
+    if (item && item->function == a->function && a->index + 1 < n->kid.n && !is_pure(n->kid.at[a->index + 1]))
+        a->pure = false;
+}
+
+static bool can_go(const Var *v)
+{
+    Arguments a = {v->function, v->index, true};
+    for (int i = 0; v->is_parameter && i < file()->reached.n; i++)
+        if (file()->reached.at[i]->is_reached)
+            each_node(file()->reached.at[i]->body, check_argument, &a);
+    return a.pure;
+}
+
+static void mark_unused(void)
+{
+    for (int i = 0; i < file()->reached.n; i++) {
+        Function *f = file()->reached.at[i];
+        for (int k = 0; k < f->locals.n && f->is_reached; k++) {
+            Var *v = f->locals.at[k];
+            if (!v->is_gone && is_unused(v) && can_go(v))
+                v->is_gone = swept()->any = true;
+        }
+        for (int k = 0; k < f->parameters.n && f->is_reached; k++)
+            if (!f->parameters.at[k]->name && !f->is_public && !f->parameters.at[k]->is_gone &&
+                can_go(f->parameters.at[k]))
+                f->parameters.at[k]->is_gone = swept()->any = true;
+    }
+    for (int i = 0; i < file()->items.n; i++) {
+        Struct *s = file()->items.at[i]->structure;
+        int left = 0;
+        for (int k = 0; s && s->is_known && k < s->fields.n; k++)
+            left += s->fields.at[k]->uses > 0;
+        for (int k = 0; s && s->is_known && left && k < s->fields.n; k++)
+            if (!s->fields.at[k]->uses && !s->fields.at[k]->is_gone)
+                s->fields.at[k]->is_gone = swept()->any = true;
+    }
+}
+
+/* Parameters that are gone have no arguments any more: renumbers the others. */
+static void renumber(Function *f)
+{
+    int n = 0;
+    for (int i = 0; i < f->parameters.n; i++) {
+        Var *v = f->parameters.at[i];
+        if (v->is_gone)
+            continue;
+        v->index = n;
+        f->parameters.at[n++] = v;
+    }
+    f->parameters.n = n;
+}
+
+void sweep(void)
+{
+    do {
+        swept()->any = false;
+        count_all();
+        mark_unused();
+        for (int i = 0; i < file()->reached.n; i++)
+            if (file()->reached.at[i]->is_reached)
+                each_node(file()->reached.at[i]->body, sweep_node, NULL);
+        for (int i = 0; i < file()->reached.n; i++)
+            renumber(file()->reached.at[i]);
+    } while (swept()->any);
+}

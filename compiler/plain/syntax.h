@@ -1,0 +1,202 @@
+/* syntax.h - tokens and syntax trees of the C that the runtime is written in. */
+#pragma once
+
+#include "base/util.h"
+#include "plain/value.h"
+
+/* ---- tokens (cpp.c) ---------------------------------------------------------------------------------------------- */
+
+typedef enum TokenKind { TOKEN_END, TOKEN_NAME, TOKEN_NUMBER, TOKEN_STRING, TOKEN_PUNCT } TokenKind;
+typedef struct Hidden { /* the macros that a token came from, which it does not expand again */
+    const struct Macro *macro;
+    const struct Hidden *next;
+} Hidden;
+typedef struct Token {
+    TokenKind kind;
+    bool first;       /* of a line */
+    bool touches;     /* the token before, without a space */
+    bool after_paste; /* ## is before it, in a macro's body */
+    const char *s;
+    const char *before, *after; /* comments: on lines of their own, at the end of the line; NULL: none */
+    const Hidden *hidden;
+    struct Token *next;
+} Token;
+
+typedef const char *IncludedText(const char *name);
+
+const char *symbol(const char *s, size_t n); /* interned: equal strings are equal pointers */
+/* The tokens of a text after preprocessing. declared: the macros of the text are not kept, as it is a header that the
+ * output includes. */
+Token *cpp_tokens(const char *text, IncludedText *included, bool declared);
+const char *cpp_system_headers(void); /* lines of #include */
+
+/* ---- declarations ------------------------------------------------------------------------------------------------ */
+
+typedef VEC(struct Node *) Nodes;
+typedef VEC(struct Var *) Vars;
+
+/* What precedes a declarator: "static const struct conv" is the storage "static", the specifiers "const struct conv". */
+typedef struct Specs {
+    const char *storage, *text;
+    const char *base; /* "struct conv", "idx", "void": without qualifiers */
+    struct Struct *structure;
+    bool is_const;
+} Specs;
+
+typedef struct Var { /* a variable, parameter or field */
+    Specs specs;
+    const char *name;
+    const char *stars;   /* "*const " */
+    int pointers;        /* number of stars */
+    bool in_parentheses; /* (*to)[4]: the stars are in parentheses with the name */
+    Nodes dims;          /* of an array; a NULL: [] */
+    bool is_parameter, is_global, is_static;
+    /* Found by the analysis. */
+    bool escapes;       /* its address is taken, so that it may change anywhere */
+    bool is_assigned;   /* other than by its initialiser */
+    bool is_gone;       /* no longer declared */
+    int uses;           /* that are left */
+    Value value;        /* all values that it has */
+    VEC(Value) element; /* of a field that is an array of a known length: instead */
+    struct Function *function;
+    int index; /* of a parameter */
+} Var;
+
+typedef struct Struct {
+    const char *tag; /* "struct conv" */
+    Vars fields;
+    bool is_known; /* only the initialisers and assignments in the text write its fields */
+} Struct;
+
+typedef struct Function {
+    const char *name;
+    Specs specs;
+    const char *stars;
+    int pointers;
+    Vars parameters;
+    Token *tokens; /* of the body, from { on */
+    struct Node *body;
+    bool is_public, is_reached, has_body, ends; /* ends: without a return */
+    Value value;                                /* that it returns */
+    Vars locals;
+    bool seen, pure; /* see function_is_pure */
+} Function;
+
+typedef enum ItemKind { ITEM_TYPEDEF, ITEM_ENUM, ITEM_STRUCT, ITEM_VAR, ITEM_FUNCTION } ItemKind;
+typedef struct Item { /* at the top level of the file */
+    ItemKind kind;
+    const char *name, *comment;
+    Token *from, *to; /* to: the token after it */
+    bool is_declared; /* in the header */
+    bool is_used;
+    Function *function;       /* or prototype */
+    struct Node *declaration; /* of a variable */
+    Struct *structure;
+} Item;
+
+/* ---- trees ------------------------------------------------------------------------------------------------------- */
+
+typedef enum NodeKind {
+    NAME,
+    NUMBER,
+    STRING,
+    UNARY,   /* s: operator */
+    POSTFIX, /* ++ or -- */
+    BINARY,
+    ASSIGN,
+    COND,
+    COMMA,
+    CALL, /* the function's name, arguments */
+    INDEX,
+    MEMBER,     /* s: field; arrow */
+    CAST,       /* type */
+    SIZEOF,     /* of a type, or an expression */
+    COMPOUND,   /* (type){list} */
+    LIST,       /* {items} */
+    FIELD_IS,   /* .s = value */
+    ELEMENT_IS, /* [index] = value */
+    BLOCK,
+    IF,
+    FOR,
+    WHILE,
+    DO,
+    SWITCH,
+    CASE,
+    DEFAULT,
+    RETURN,
+    BREAK,
+    CONTINUE,
+    EVALUATE,
+    DECLARE,
+    ENUM /* inside a function; s: its text */
+} NodeKind;
+
+typedef struct Node {
+    NodeKind kind;
+    bool arrow;
+    const char *s;
+    Var *var;   /* NAME: of a variable; MEMBER: the field; DECLARE: what is declared */
+    Item *item; /* NAME: of a function */
+    Specs type; /* CAST, SIZEOF, COMPOUND */
+    const char *stars;
+    int pointers;
+    Nodes dims;               /* of a type */
+    bool is_enumerator, more; /* more: DECLARE after a comma, of the same declaration */
+    int64_t number;           /* of an enumerator */
+    Nodes kid;                /* a FOR has four: declaration or expression, condition, step, body; may be NULL */
+    const char *before, *after;
+} Node;
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+typedef struct File {
+    VEC(Item *) items;
+    Map named;       /* name -> its item; "struct conv", too */
+    Map enumerators; /* name -> a Node */
+    Map types;       /* names that are types */
+    VEC(Function *) reached;
+} File;
+SHARED_PART(File, file)
+
+void parse_file(Token *tokens, bool declared); /* parse_top.c: the items; bodies are parsed when they are reached */
+void parse_body(Function *f);                  /* parse.c */
+
+/* For the two files of the parser. */
+typedef struct Parser {
+    Token *at;
+    Function *function;
+    VEC(Map) scopes;
+} Parser;
+bool at(const Parser *p, const char *s);
+bool take(Parser *p, const char *s);
+void expect(Parser *p, const char *s);
+bool at_type(const Parser *p);
+Specs parse_specs(Parser *p);
+Var *parse_declarator(Parser *p, const Specs *specs);
+Node *parse_assignment(Parser *p);
+Node *parse_initialiser(Parser *p);
+void parse_enumerators(Parser *p);
+Node *node(NodeKind kind, const char *s);
+Token *after_braces(Token *t); /* the token after the } that closes the { at t */
+
+/* ---- types.c: what expressions are ------------------------------------------------------------------------------- */
+typedef struct TypeOf {
+    const char *base;
+    Struct *structure;
+    int pointers; /* and arrays */
+} TypeOf;
+TypeOf type_of(const Node *e);
+Var *field_of(const Node *e);      /* a MEMBER */
+bool is_counted(const char *base); /* a signed integer, whose values are followed */
+bool is_followed(const Var *v);    /* a pointer, too */
+bool is_pure(const Node *e);       /* can e be left out? */
+bool function_is_pure(Function *f);
+void each_node(Node *n, void (*visit)(Node *, void *), void *arg); /* n and all below, n first */
+
+/* ---- analyse.c, cut.c, sweep.c, used.c, print.c ------------------------------------------------------------------------------------ */
+void analyse(void);
+Value value_of(Node *e); /* after analyse() */
+void cut(void);
+void sweep(void);
+void find_used(void);
+void print_file(Text *t);

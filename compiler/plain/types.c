@@ -1,0 +1,157 @@
+/* types.c - what expressions are, as far as the analysis needs it. */
+#include "base/fail.h"
+#include "plain/syntax.h"
+
+bool is_counted(const char *base)
+{
+    static const char *const all[] = {"idx", "int", "i32", "i64", "ptrdiff_t", "int32_t", "int64_t"};
+    for (size_t i = 0; base && i < sizeof all / sizeof *all; i++)
+        if (!strcmp(base, all[i]))
+            return true;
+    return false;
+}
+
+bool is_followed(const Var *v)
+{
+    return !v->is_global && !v->is_static && !v->dims.n && (v->pointers || is_counted(v->specs.base));
+}
+
+static TypeOf type_of_number(const char *s)
+{
+    const bool hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
+    if (strpbrk(s, hex ? ".pP" : ".eE"))
+        return (TypeOf){.base = strpbrk(s, hex ? "F" : "fF") || (hex && s[strlen(s) - 1] == 'f') ? "float" : "double"};
+    return (TypeOf){.base = strpbrk(s, "uU") ? "unsigned" : "int"};
+}
+
+/* Of two operands: the pointer, else the one that is no int. */
+static TypeOf stronger(TypeOf a, TypeOf b)
+{
+    if (a.pointers || b.pointers)
+        return a.pointers && (a.base || !b.pointers) ? a : b;
+    return a.base && strcmp(a.base, "int") != 0 ? a : b;
+}
+
+static TypeOf type_of_binary(const Node *e)
+{
+    if (strchr("=!<>", e->s[0]) && e->s[1] != e->s[0])
+        return (TypeOf){.base = "int"};
+    if (!strcmp(e->s, "==") || !strcmp(e->s, "&&") || !strcmp(e->s, "||"))
+        return (TypeOf){.base = "int"};
+    TypeOf a = type_of(e->kid.at[0]), b = type_of(e->kid.at[1]);
+    if (a.pointers && b.pointers)
+        return (TypeOf){.base = "ptrdiff_t"};
+    return stronger(a, b);
+}
+
+static TypeOf type_of_unary(const Node *e)
+{
+    if (e->s[0] == '!')
+        return (TypeOf){.base = "int"};
+    TypeOf t = type_of(e->kid.at[0]);
+    t.pointers += !strcmp(e->s, "&") ? 1 : !strcmp(e->s, "*") ? -1 : 0;
+    return t;
+}
+
+static TypeOf type_of_var(const Var *v) { return (TypeOf){v->specs.base, v->specs.structure, v->pointers + v->dims.n}; }
+
+static TypeOf type_of_name(const Node *e)
+{
+    if (e->var)
+        return type_of_var(e->var);
+    if (e->is_enumerator)
+        return (TypeOf){.base = "int"};
+    if (e->item && e->item->function)
+        return (TypeOf){e->item->function->specs.base, e->item->function->specs.structure, e->item->function->pointers};
+    return (TypeOf){.pointers = !strcmp(e->s, "NULL")};
+}
+
+Var *field_of(const Node *e)
+{
+    if (e->var)
+        return e->var;
+    const Struct *s = type_of(e->kid.at[0]).structure;
+    for (int i = 0; s && i < s->fields.n; i++)
+        if (s->fields.at[i]->name == e->s)
+            return ((Node *)(uintptr_t)e)->var = s->fields.at[i];
+    bug("plain: the field %s of an unknown struct", e->s);
+}
+
+TypeOf type_of(const Node *e)
+{
+    TypeOf t = {0};
+    switch (e->kind) {
+    case NAME: return type_of_name(e);
+    case NUMBER: return type_of_number(e->s);
+    case STRING: return (TypeOf){.base = "char", .pointers = e->s[0] == '"'};
+    case UNARY: return type_of_unary(e);
+    case BINARY: return type_of_binary(e);
+    case COND: return stronger(type_of(e->kid.at[1]), type_of(e->kid.at[2]));
+    case COMMA: return type_of(e->kid.at[1]);
+    case INDEX: t = type_of(e->kid.at[0]), t.pointers--; return t;
+    case MEMBER: return type_of_var(field_of(e));
+    case CAST:
+    case COMPOUND: return (TypeOf){e->type.base, e->type.structure, e->pointers + e->dims.n};
+    case SIZEOF: return (TypeOf){.base = "size_t"};
+    default: return e->kid.n ? type_of(e->kid.at[0]) : t; /* assignments, calls */
+    }
+}
+
+void each_node(Node *n, void (*visit)(Node *, void *), void *arg)
+{
+    if (!n)
+        return;
+    visit(n, arg);
+    for (int i = 0; i < n->kid.n; i++)
+        each_node(n->kid.at[i], visit, arg);
+    for (int i = 0; i < n->dims.n; i++)
+        each_node(n->dims.at[i], visit, arg);
+}
+
+/* ---- what can be left out ---------------------------------------------------------------------------------------- */
+
+bool is_pure(const Node *e)
+{
+    if (!e)
+        return true;
+    if (e->kind == ASSIGN || e->kind == POSTFIX || (e->kind == UNARY && (!strcmp(e->s, "++") || !strcmp(e->s, "--"))))
+        return false;
+    if (e->kind == CALL && !(e->kid.at[0]->item && function_is_pure(e->kid.at[0]->item->function)))
+        return false;
+    for (int i = 0; i < e->kid.n; i++)
+        if (!is_pure(e->kid.at[i]))
+            return false;
+    return true;
+}
+
+/* Is the variable that an assignment changes one of the function's own, not behind a pointer? */
+static bool is_own(const Node *e)
+{
+    while ((e->kind == MEMBER && !e->arrow) || e->kind == INDEX)
+        e = e->kid.at[0];
+    return e->kind == NAME && e->var && !e->var->is_global && !e->var->is_static &&
+           (!e->var->pointers || e->var->dims.n);
+}
+
+static void find_effect(Node *e, void *effect)
+{
+    const bool step = e->kind == POSTFIX || (e->kind == UNARY && (!strcmp(e->s, "++") || !strcmp(e->s, "--")));
+    const Node *to = e->kind == ASSIGN || step ? e->kid.at[0] : NULL;
+    const bool pointer = to && to->kind == NAME && to->var && !to->var->is_global && !to->var->is_static;
+    if (to && !is_own(to) && !pointer)
+        *(bool *)effect = true;
+    if (e->kind == CALL && !(e->kid.at[0]->item && function_is_pure(e->kid.at[0]->item->function)))
+        *(bool *)effect = true;
+}
+
+/* A recursive function would not be pure, as its body is not known to be when it is asked about again. */
+bool function_is_pure(Function *f)
+{
+    if (!f->seen && f->has_body && f->body) {
+        bool effect = false;
+        f->seen = true;
+        each_node(f->body, find_effect, &effect);
+        f->pure = !effect;
+    }
+    return f->pure;
+}

@@ -1,0 +1,114 @@
+"""Compiles the networks of networks.py for --target plain and checks the C: run.py ONNXCC FOLDER. Each network's C has to be C99 without
+extensions, to compile without warnings, and to give the bits of the code for generic by gcc, clang and tcc, for random inputs and those with
+NaNs, infinities and zeros of either sign. Prints failures, then "plain: N passed, N failed"."""
+import ctypes
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+
+import networks
+
+WARNINGS = "-Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Werror".split()
+COMPILERS = {"gcc -O0": ["gcc", "-O0"], "gcc -O3": ["gcc", "-O3"], "clang": ["clang-14", "-O2"], "tcc": ["tcc"]}
+# What C99 does not have, what the profile leaves out, and the names that compilers add.
+FORBIDDEN = r"\b(__\w+|_Pragma|asm|union|typeof|alloca|goto|inline|_Static_assert|_Generic|_Alignas)\b|\(\s*\*\s*\w+\s*\)\s*\("
+SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e38, -1e38, 1e-40, 3.5], np.float32)
+
+
+def shell(*command):
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if result.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}: {(result.stderr or result.stdout).strip()[:800]}")
+    return result.stdout
+
+
+def check_text(file):
+    """The C after its comments and literals were removed has no word of an extension, and the C compiler, asked for no extension, adds none."""
+    code = re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\])*"', " ", file.read_text(), flags=re.S)
+    words = {m.group() for m in re.finditer(FORBIDDEN, code)}
+    if words:
+        raise RuntimeError(f"{file}: {words}")
+    calls = {}
+    for name, body in re.findall(r"^(?:static )?[\w ]+?\**(\w+)\([^;{]*\)\n\{\n(.*?)^\}", code, re.S | re.M):
+        calls[name] = set(re.findall(r"\b(\w+)\(", body))
+
+    def recursive(name, above):
+        return name in above or any(recursive(c, above | {name}) for c in calls.get(name, ()))
+    if any(recursive(name, frozenset()) for name in calls):
+        raise RuntimeError(f"{file}: a function calls itself")
+
+
+def compile_network(onnxcc, folder, name):
+    options = networks.OPTIONS.get(name, [])
+    plain, generic = folder / f"{name}.c", folder / f"{name}_generic.c"
+    model = folder / f"{name}.onnx"
+    shell(onnxcc, model, "-o", plain, "--prefix", "m", "--target", "plain", *options)
+    shell(onnxcc, model, "-o", generic, "--prefix", "m", "--single", *options)
+    check_text(plain)
+    shell("gcc", "-std=c99", "-pedantic-errors", "-O1", *WARNINGS, "-c", "-o", "/dev/null", plain)
+    shell("clang-14", "-std=c99", "-pedantic-errors", *WARNINGS, "-c", "-o", "/dev/null", plain)
+    libraries = {"generic": folder / f"{name}_generic.so"}
+    shell("gcc", "-std=c99", "-O2", "-shared", "-fPIC", "-o", libraries["generic"], generic)
+    for label, command in COMPILERS.items():
+        libraries[label] = folder / f"{name}_{label.replace(' ', '')}.so"
+        shell(*command, "-std=c99", "-shared", "-fPIC", "-o", libraries[label], plain)
+    return libraries
+
+
+def inputs(model, seed):
+    random = np.random.default_rng(seed)
+    for v in model.graph.input:
+        shape = [d.dim_value or 6 for d in v.type.tensor_type.shape.dim]
+        kind = v.type.tensor_type.elem_type
+        if kind == onnx.TensorProto.FLOAT:
+            x = (random.standard_normal(shape) * 3).astype(np.float32)
+            if seed % 3 == 2:
+                x.reshape(-1)[random.integers(x.size, size=2)] = random.choice(SPECIAL, 2)
+            yield x
+        else:
+            yield np.array(random.integers(0, 6 if kind == onnx.TensorProto.INT64 else 2, shape), np.int64 if kind == onnx.TensorProto.INT64 else np.uint8)
+
+
+def run(library, model, seed, size, sizes):
+    given = [np.ascontiguousarray(x) for x in inputs(model, seed)]
+    out = np.zeros(size, np.float32)
+    pointers = [x.ctypes.data_as(ctypes.c_void_p) for x in (*given, out)]
+    if sizes:
+        pointers.append(ctypes.byref(ctypes.c_int64(seed % 7)))
+    status = ctypes.CDLL(str(library)).m_run(*pointers)
+    bits = out.view(np.uint32)
+    return status, np.where(np.isnan(out), 0x7fc00000, bits).tobytes()
+
+
+def check(onnxcc, folder, name):
+    libraries = compile_network(onnxcc, folder, name)
+    model = onnx.load(folder / f"{name}.onnx")
+    size = max(int(n) for n in re.findall(r"_SIZE (\d+)", (folder / f"{name}.h").read_text()))
+    sizes = "struct m_sizes *" in (folder / f"{name}.h").read_text()
+    for seed in range(12):
+        wanted = run(libraries["generic"], model, seed, size, sizes)
+        for label, library in libraries.items():
+            if run(library, model, seed, size, sizes) != wanted:
+                raise RuntimeError(f"{name}: {label} gives other bits than generic, inputs {seed}")
+
+
+def main(onnxcc, folder, *names):
+    folder = pathlib.Path(folder)
+    networks.write(folder)
+    passed = failed = 0
+    for name in names or sorted(f.stem for f in folder.glob("*.onnx")):
+        try:
+            check(onnxcc, folder, name)
+            passed += 1
+        except RuntimeError as e:
+            failed += 1
+            print(f"{name}: {e}")
+    print(f"plain: {passed} passed, {failed} failed")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
