@@ -26,6 +26,9 @@
 /* passes/, with the operators of ops/ and gradient/: inline, infer, simplify, layout, bind, fuse. */
 #include "passes/passes.h"
 
+/* plain/: C for --target plain. */
+#include "plain/plain.h"
+
 /* memory/: offsets in the arena. emit/: the C, its header, the report; or the model's results by running it here. */
 #include "emit/eval.h"
 #include "emit/report.h"

@@ -149,6 +149,15 @@ TILE void tile_add(vec *c, const int R, const int V, const f32 *p, idx pitch, id
 }
 
 /* c += x w for a stretch of k. */
+#ifdef ONNXCC_PLAIN
+TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w, const struct tile_job *t)
+{
+    (void)R; /* 1 */
+    for (idx k = 0; k < t->run; k++)
+        for (int v = 0; v < V; v++)
+            c[v] = vec_fma(x[k], w[k * t->w_k + tile_column(v, t->lane, t->w_panel)], c[v]);
+}
+#else
 TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w, const struct tile_job *t)
 {
     const idx step = t->step, w_1 = tile_column(1, t->lane, t->w_panel), w_2 = tile_column(2, t->lane, t->w_panel),
@@ -183,6 +192,7 @@ TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w,
 #undef TILE_STEP
     }
 }
+#endif
 
 /* Sets the stride of the rows of x. */
 TILE void tile_rows(struct tile_job *t, idx step)

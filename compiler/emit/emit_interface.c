@@ -162,7 +162,8 @@ static void put_string_type(Text *t, const Interface *f)
             "/* A string: bytes, not followed by a NUL, and their number. The text of output strings is in the inputs, the\n"
             " * constants or the arena: it is valid until one of these changes, or until the next run. */\n"
             "typedef struct onnxcc_string {\n    const char *text;\n    uint64_t length;\n"
-            "} __attribute__((aligned(16), may_alias)) onnxcc_string;\n#endif\n\n");
+            "}%s onnxcc_string;\n#endif\n\n",
+            target_is_plain(opt()->target) ? "" : " __attribute__((aligned(16), may_alias))");
 }
 
 static void put_dims(Text *t, const Value *v)

@@ -269,14 +269,14 @@ static int64_t evaluate_operand(Token **t)
     return v;
 }
 
-static const char *const levels[][5] = {{"||"},     {"&&"},    {"&"}, {"==", "!="}, {"<", ">", "<=", ">="},
+static const char *const levels[][5] = {{"||"},     {"&&"},    {"|"}, {"&"}, {"==", "!="}, {"<", ">", "<=", ">="},
                                         {"+", "-"}, {"*", "/"}};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
 static int64_t apply(const char *op, int64_t a, int64_t b)
 {
     switch (op[0]) {
-    case '|': return a || b;
+    case '|': return op[1] ? a || b : a | b;
     case '&': return op[1] ? a && b : a & b;
     case '=': return a == b;
     case '!': return a != b;
@@ -380,7 +380,7 @@ static Token *directive(Token *t)
     if (is(d, "include"))
         return include(d->next, t);
     if (is(d, "define"))
-        cpp()->declared ? (void)0 : define(d->next);
+        cpp()->declared && d->next->next ? (void)0 : define(d->next); /* of a header, its guards alone */
     else if (is(d, "undef"))
         undefine(d->next->s);
     else

@@ -56,7 +56,8 @@ static void put_binary(Text *t, const Node *e)
         const Node *kid = e->kid.at[i];
         const bool mixed = kid->kind == BINARY && strcmp(kid->s, e->s) != 0 && (is_rare(e->s) || is_rare(kid->s)) &&
                            !(strlen(e->s) == 2 && strchr("&|", e->s[0]) && !is_rare(kid->s));
-        put_at(t, kid, mixed || level(kid) < own + i);
+        const bool compared = own == binary_level("==") && (level(kid) == own || level(kid) == own + 1);
+        put_at(t, kid, mixed || compared || level(kid) < own + i);
         if (!i)
             text_put(t, " %s ", e->s);
     }

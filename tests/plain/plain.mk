@@ -5,3 +5,9 @@ TESTS += plain
 test-plain: setup all
 	@$(PYTHON) tests/plain/run.py $(B)/onnxcc $(B)/plain-networks $(N)
 .PHONY: test-plain
+
+# Frama-C's EVA, of Debian's frama-c-base, on networks of the same: no alarm, whatever the inputs.
+PROVED ?= layer_norm if loop forest mlp
+test-proof: all
+	@$(PYTHON) tests/plain/proof.py $(B)/onnxcc $(B)/proof $(or $(N),$(PROVED))
+.PHONY: test-proof
