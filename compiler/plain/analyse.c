@@ -9,26 +9,26 @@
 typedef struct Analysis {
     bool changed, records, absent_is_any; /* absent_is_any: a variable without a value has any */
     bool read_only;                       /* the pointer that is computed is one to const */
-    Function *function;
+    CFunction *function;
 } Analysis;
 PART(Analysis, analysis)
 
-static Value eval(Node *e);
+static Values eval(Syntax *e);
 
 /* ---- variables --------------------------------------------------------------------------------------------------- */
 
-static void add(Value *to, Value v)
+static void add(Values *to, Values v)
 {
     if (!analysis()->records)
         return;
-    const Value all = value_widen(*to, v);
+    const Values all = value_widen(*to, v);
     if (!value_equal(&all, to)) {
         *to = all;
         analysis()->changed = true;
     }
 }
 
-static Value read_value(const Value *v)
+static Values read_value(const Values *v)
 {
     const bool absent = v->kind == VALUE_NONE && (analysis()->absent_is_any || !analysis()->records);
     return absent ? value_any() : *v;
@@ -52,7 +52,7 @@ static void escape_struct(Struct *s)
 }
 
 /* v as a value of the type: of a wider one it may have changed. */
-static Value converted(Value v, const char *to, const char *from)
+static Values converted(Values v, const char *to, const char *from)
 {
     const bool narrow = to && strcmp(to, "i64") != 0 && strcmp(to, "int64_t") != 0;
     const bool wide =
@@ -61,13 +61,13 @@ static Value converted(Value v, const char *to, const char *from)
     return narrow && wide ? value_limited(v) : v;
 }
 
-static void add_to_var(Var *v, Value value, const Node *from)
+static void add_to_var(Var *v, Values value, const Syntax *from)
 {
     if (is_followed(v))
         add(&v->value, v->pointers ? value : converted(value, v->specs.base, from ? type_of(from).base : NULL));
 }
 
-static bool is_known_field(const Node *e)
+static bool is_known_field(const Syntax *e)
 {
     const Struct *s = type_of(e->kid.at[0]).structure;
     return s && s->is_known && !e->var->escapes;
@@ -75,23 +75,23 @@ static bool is_known_field(const Node *e)
 
 /* ---- initialisers ------------------------------------------------------------------------------------------------ */
 
-static void init_struct(Struct *s, Node *list);
+static void init_struct(Struct *s, Syntax *list);
 
-static void init_array(Var *f, Node *list)
+static void init_array(Var *f, Syntax *list)
 {
     int next = 0;
     for (int i = 0; list && i < list->kid.n; i++) {
-        Node *item = list->kid.at[i];
+        Syntax *item = list->kid.at[i];
         int64_t at = next;
         if (item->kind == ELEMENT_IS) {
-            const Value index = eval(item->kid.at[0]);
+            const Values index = eval(item->kid.at[0]);
             value_single(&index, &at);
             item = item->kid.at[1];
         }
         if (item->kind == LIST && f->specs.structure)
             init_struct(f->specs.structure, item);
         else if (item->kind != LIST) {
-            const Value v = eval(item);
+            const Values v = eval(item);
             if (at < f->element.n)
                 add(&f->element.at[at], v);
         }
@@ -102,10 +102,10 @@ static void init_array(Var *f, Node *list)
 }
 
 /* A field; NULL: it is zero. */
-static void init_field(Var *f, Node *value)
+static void init_field(Var *f, Syntax *value)
 {
     if (f->dims.n) {
-        Node one = {.kind = LIST};
+        Syntax one = {.kind = LIST};
         if (value && value->kind != LIST)
             vec_push(&one.kid, value);
         init_array(f, value && value->kind == LIST ? value : &one);
@@ -114,19 +114,19 @@ static void init_field(Var *f, Node *value)
     else {
         const bool old = analysis()->read_only;
         analysis()->read_only = f->specs.is_const;
-        const Value v = value ? eval(value) : value_is(0);
+        const Values v = value ? eval(value) : value_is(0);
         analysis()->read_only = old;
         add_to_var(f, v, value);
     }
 }
 
-static void init_struct(Struct *s, Node *list)
+static void init_struct(Struct *s, Syntax *list)
 {
     if (!s->fields.n)
         return;
-    Node **value = NEWS(Node *, s->fields.n);
+    Syntax **value = NEWS(Syntax *, s->fields.n);
     for (int i = 0, next = 0; list && i < list->kid.n; i++) {
-        Node *item = list->kid.at[i];
+        Syntax *item = list->kid.at[i];
         if (item->kind == FIELD_IS) {
             for (next = 0; next < s->fields.n - 1 && s->fields.at[next]->name != item->s;)
                 next++;
@@ -139,7 +139,7 @@ static void init_struct(Struct *s, Node *list)
 }
 
 /* A value in braces, or an expression, for a variable. */
-static void init_var(Var *v, Node *value)
+static void init_var(Var *v, Syntax *value)
 {
     const bool old = analysis()->read_only;
     analysis()->read_only = v->specs.is_const;
@@ -154,14 +154,14 @@ static void init_var(Var *v, Node *value)
 
 /* ---- expressions ------------------------------------------------------------------------------------------------- */
 
-static Value eval_number(const char *s)
+static Values eval_number(const char *s)
 {
     char *end;
     const long long v = strtoll(s, &end, 0);
     return *end || v > INT32_MAX ? value_any() : value_is(v);
 }
 
-static Value eval_name(Node *e)
+static Values eval_name(Syntax *e)
 {
     if (e->is_enumerator)
         return value_is(e->number);
@@ -172,7 +172,7 @@ static Value eval_name(Node *e)
     return is_followed(e->var) && !e->var->escapes ? read_value(&e->var->value) : value_any();
 }
 
-static Value eval_member(Node *e)
+static Values eval_member(Syntax *e)
 {
     eval(e->kid.at[0]);
     Var *f = field_of(e);
@@ -185,9 +185,9 @@ static Value eval_member(Node *e)
 }
 
 /* The elements of a field that an index may select: sets [*from, *to); false: they are not followed. */
-static bool elements(Node *e, Value index, int *from, int *to)
+static bool elements(Syntax *e, Values index, int *from, int *to)
 {
-    Node *field = e->kid.at[0];
+    Syntax *field = e->kid.at[0];
     if (field->kind != MEMBER || !field_of(field)->element.n || !is_known_field(field) ||
         !(field->var->pointers || is_counted(field->var->specs.base)))
         return false;
@@ -196,10 +196,10 @@ static bool elements(Node *e, Value index, int *from, int *to)
     return index.kind != VALUE_NONE;
 }
 
-static Value eval_index(Node *e)
+static Values eval_index(Syntax *e)
 {
-    Node *array = e->kid.at[0];
-    const Value index = eval(e->kid.at[1]);
+    Syntax *array = e->kid.at[0];
+    const Values index = eval(e->kid.at[1]);
     int from, to;
     if (array->kind == MEMBER) {
         eval(array->kid.at[0]);
@@ -211,14 +211,14 @@ static Value eval_index(Node *e)
     const TypeOf t = type_of(e);
     if (!elements(e, index, &from, &to))
         return t.pointers && t.structure ? value_pointer() : value_any();
-    Value all = {.kind = VALUE_NONE};
+    Values all = {.kind = VALUE_NONE};
     for (int i = from; i < to; i++)
         all = value_join(all, read_value(&array->var->element.at[i]));
     return all;
 }
 
 /* Assigns to what e is. */
-static void assign(Node *e, Value v, const Node *from)
+static void assign(Syntax *e, Values v, const Syntax *from)
 {
     int first, end;
     if (e->kind == NAME && e->var) {
@@ -229,7 +229,7 @@ static void assign(Node *e, Value v, const Node *from)
         add_to_var(field_of(e), v, from);
     } else if (e->kind == INDEX) {
         eval_index(e);
-        const Value index = eval(e->kid.at[1]);
+        const Values index = eval(e->kid.at[1]);
         if (elements(e, index, &first, &end))
             for (int i = first; i < end; i++)
                 add(&e->kid.at[0]->var->element.at[i], v);
@@ -238,10 +238,10 @@ static void assign(Node *e, Value v, const Node *from)
 }
 
 /* The values that a variable takes on by op=, repeatedly. */
-static Value repeated(const char *op, Value old, Value by)
+static Values repeated(const char *op, Values old, Values by)
 {
     if (old.kind == VALUE_NONE || by.kind == VALUE_NONE)
-        return (Value){.kind = VALUE_NONE};
+        return (Values){.kind = VALUE_NONE};
     if (op[0] == '+' && by.lo >= 0)
         return value_between(old.lo, VALUE_INF);
     if (op[0] == '-' && by.lo >= 0)
@@ -251,17 +251,17 @@ static Value repeated(const char *op, Value old, Value by)
                                                                        : value_any();
 }
 
-static Value eval_change(Node *e, const char *op, Value by)
+static Values eval_change(Syntax *e, const char *op, Values by)
 {
-    Node *to = e->kid.at[0];
-    const Value old = eval(to);
+    Syntax *to = e->kid.at[0];
+    const Values old = eval(to);
     assign(to, type_of(to).pointers ? old : repeated(op, old, by), NULL);
     return type_of(to).pointers ? old : value_any();
 }
 
-static Value eval_address(Node *e)
+static Values eval_address(Syntax *e)
 {
-    Node *of = e->kid.at[0];
+    Syntax *of = e->kid.at[0];
     if (of->kind == MEMBER) {
         eval(of->kid.at[0]);
         if (!field_of(of)->specs.structure || of->var->pointers)
@@ -277,23 +277,23 @@ static Value eval_address(Node *e)
     return value_pointer();
 }
 
-static Value eval_unary(Node *e)
+static Values eval_unary(Syntax *e)
 {
     if (!strcmp(e->s, "&"))
         return eval_address(e);
     if (!strcmp(e->s, "++") || !strcmp(e->s, "--"))
         return eval_change(e, e->s, value_is(1));
-    const Value v = eval(e->kid.at[0]);
+    const Values v = eval(e->kid.at[0]);
     return !strcmp(e->s, "*") ? value_any() : value_unary(e->s, v);
 }
 
-static Value eval_logical(Node *e, bool both)
+static Values eval_logical(Syntax *e, bool both)
 {
-    const Value a = eval(e->kid.at[0]);
+    const Values a = eval(e->kid.at[0]);
     const int left = value_truth(&a);
     if (a.kind == VALUE_NONE || left == !both)
         return a.kind == VALUE_NONE ? a : value_is(left);
-    const Value b = eval(e->kid.at[1]);
+    const Values b = eval(e->kid.at[1]);
     const int right = value_truth(&b);
     if (b.kind == VALUE_NONE)
         return b;
@@ -302,14 +302,14 @@ static Value eval_logical(Node *e, bool both)
     return value_join(value_is(0), value_is(1));
 }
 
-static Value eval_binary(Node *e)
+static Values eval_binary(Syntax *e)
 {
     if (!strcmp(e->s, "&&") || !strcmp(e->s, "||"))
         return eval_logical(e, e->s[0] == '&');
-    const Value a = eval(e->kid.at[0]), b = eval(e->kid.at[1]);
+    const Values a = eval(e->kid.at[0]), b = eval(e->kid.at[1]);
     const TypeOf ta = type_of(e->kid.at[0]), tb = type_of(e->kid.at[1]), t = type_of(e);
     if (a.kind == VALUE_NONE || b.kind == VALUE_NONE)
-        return (Value){.kind = VALUE_NONE};
+        return (Values){.kind = VALUE_NONE};
     if (t.pointers)
         return ta.pointers ? a : b; /* NULL has nothing added */
     const bool numbers = is_counted(ta.base) && is_counted(tb.base) && !ta.pointers && !tb.pointers;
@@ -319,10 +319,10 @@ static Value eval_binary(Node *e)
     return strchr("<>=!", e->s[0]) && e->s[1] != e->s[0] ? value_join(value_is(0), value_is(1)) : value_any();
 }
 
-static Value eval_cast(Node *e)
+static Values eval_cast(Syntax *e)
 {
     const TypeOf from = type_of(e->kid.at[0]);
-    const Value v = eval(e->kid.at[0]);
+    const Values v = eval(e->kid.at[0]);
     if (from.structure && from.pointers && e->type.structure != from.structure)
         escape_struct(from.structure);
     if (e->pointers)
@@ -332,19 +332,19 @@ static Value eval_cast(Node *e)
                                                                                : value_any();
 }
 
-static Value eval_cond(Node *e)
+static Values eval_cond(Syntax *e)
 {
-    const Value c = eval(e->kid.at[0]);
+    const Values c = eval(e->kid.at[0]);
     const int truth = value_truth(&c);
     if (c.kind == VALUE_NONE)
         return c;
     if (truth >= 0)
         return eval(e->kid.at[truth ? 1 : 2]);
-    const Value a = eval(e->kid.at[1]);
+    const Values a = eval(e->kid.at[1]);
     return value_join(a, eval(e->kid.at[2]));
 }
 
-static void reach(Function *f)
+static void reach(CFunction *f)
 {
     if (f->is_reached)
         return;
@@ -354,18 +354,18 @@ static void reach(Function *f)
     parse_body(f);
 }
 
-static Value eval_call(Node *e)
+static Values eval_call(Syntax *e)
 {
-    const Item *item = e->kid.at[0]->item;
-    Function *f = item ? item->function : NULL;
+    const TopItem *item = e->kid.at[0]->item;
+    CFunction *f = item ? item->function : NULL;
     const bool old = analysis()->read_only, has_body = f && f->has_body;
     if (e->kid.at[0]->kind != NAME || e->kid.at[0]->var)
         bug("plain: a call by a pointer in %s", analysis()->function->name);
     for (int i = 1; i < e->kid.n; i++) {
-        Node *x = e->kid.at[i];
+        Syntax *x = e->kid.at[i];
         Var *v = f && i <= f->parameters.n ? f->parameters.at[i - 1] : NULL;
         analysis()->read_only = v && v->specs.is_const;
-        const Value value = eval(x);
+        const Values value = eval(x);
         const TypeOf t = type_of(x);
         if (t.structure && t.pointers == 1 && (!has_body || !v || v->specs.structure != t.structure) &&
             !(v && v->specs.is_const))
@@ -381,7 +381,7 @@ static Value eval_call(Node *e)
     return f->pointers || is_counted(f->specs.base) ? read_value(&f->value) : value_any();
 }
 
-static Value eval(Node *e)
+static Values eval(Syntax *e)
 {
     switch (e->kind) {
     case NAME: return eval_name(e);
@@ -403,7 +403,7 @@ static Value eval(Node *e)
     }
     const bool old = analysis()->read_only;
     if (e->s[0] != '=') {
-        const Value by = eval(e->kid.at[1]);
+        const Values by = eval(e->kid.at[1]);
         return eval_change(e, e->s, by);
     }
     const TypeOf to = type_of(e->kid.at[0]);
@@ -411,7 +411,7 @@ static Value eval(Node *e)
         to.pointers > 0 && e->kid.at[0]->kind == NAME && e->kid.at[0]->var && e->kid.at[0]->var->specs.is_const;
     if (e->kid.at[0]->kind == MEMBER)
         analysis()->read_only = field_of(e->kid.at[0])->specs.is_const;
-    const Value v = eval(e->kid.at[1]);
+    const Values v = eval(e->kid.at[1]);
     analysis()->read_only = old;
     assign(e->kid.at[0], v, e->kid.at[1]);
     return v;
@@ -419,23 +419,23 @@ static Value eval(Node *e)
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
 
-static bool execute(Node *n);
+static bool execute(Syntax *n);
 
 /* Can the label be reached with this value? */
-static bool may_be(const Node *label, Value v)
+static bool may_be(const Syntax *label, Values v)
 {
     if (label->kind == DEFAULT || v.kind == VALUE_NONE)
         return v.kind != VALUE_NONE;
-    const Value is = eval(label->kid.at[0]), equal = value_binary("==", v, is);
+    const Values is = eval(label->kid.at[0]), equal = value_binary("==", v, is);
     return value_truth(&equal) != 0;
 }
 
-static void execute_switch(Node *n)
+static void execute_switch(Syntax *n)
 {
-    const Value v = eval(n->kid.at[0]);
+    const Values v = eval(n->kid.at[0]);
     bool live = false;
     for (int i = 0; i < n->kid.at[1]->kid.n; i++) {
-        Node *s = n->kid.at[1]->kid.at[i];
+        Syntax *s = n->kid.at[1]->kid.at[i];
         if (s->kind == CASE || s->kind == DEFAULT)
             live |= may_be(s, v);
         else if (live)
@@ -443,9 +443,9 @@ static void execute_switch(Node *n)
     }
 }
 
-static void execute_loop(Node *condition, Node *body, Node *step)
+static void execute_loop(Syntax *condition, Syntax *body, Syntax *step)
 {
-    const Value c = condition ? eval(condition) : value_is(1);
+    const Values c = condition ? eval(condition) : value_is(1);
     if (c.kind == VALUE_NONE || !value_truth(&c))
         return;
     execute(body);
@@ -453,9 +453,9 @@ static void execute_loop(Node *condition, Node *body, Node *step)
         eval(step);
 }
 
-static bool execute_if(Node *n)
+static bool execute_if(Syntax *n)
 {
-    const Value c = eval(n->kid.at[0]);
+    const Values c = eval(n->kid.at[0]);
     const int truth = value_truth(&c);
     if (c.kind == VALUE_NONE)
         return true;
@@ -468,7 +468,7 @@ static bool execute_if(Node *n)
 }
 
 /* false: what follows is not reached. */
-static bool execute(Node *n)
+static bool execute(Syntax *n)
 {
     switch (n->kind) {
     case BLOCK:
@@ -489,8 +489,8 @@ static bool execute(Node *n)
     case SWITCH: execute_switch(n); return true;
     case RETURN:
         if (n->kid.at[0]) {
-            Function *f = analysis()->function;
-            const Value v = eval(n->kid.at[0]);
+            CFunction *f = analysis()->function;
+            const Values v = eval(n->kid.at[0]);
             if (f->pointers || is_counted(f->specs.base))
                 add(&f->value, converted(v, f->specs.base, type_of(n->kid.at[0]).base));
         }
@@ -527,8 +527,8 @@ void analyse(void)
 {
     analysis()->records = true;
     for (int i = 0; i < file()->items.n; i++) {
-        const Item *item = file()->items.at[i];
-        Function *f = item->function;
+        const TopItem *item = file()->items.at[i];
+        CFunction *f = item->function;
         if (item->kind != ITEM_FUNCTION || !f->has_body || !f->is_public)
             continue;
         for (int k = 0; k < f->parameters.n; k++) {
@@ -543,4 +543,4 @@ void analyse(void)
     analysis()->records = false;
 }
 
-Value value_of(Node *e) { return eval(e); }
+Values value_of(Syntax *e) { return eval(e); }

@@ -4,25 +4,25 @@
 
 #include "plain/syntax.h"
 
-static Node *cut_expression(Node *e);
-static bool is_mention(const Node *e);
+static Syntax *cut_expression(Syntax *e);
+static bool is_mention(const Syntax *e);
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-static Node *number(int64_t v)
+static Syntax *number(int64_t v)
 {
     const char *s = text_format("%lld", (long long)(v < 0 ? -v : v));
-    Node *n = node(NUMBER, s);
+    Syntax *n = node(NUMBER, s);
     if (v >= 0)
         return n;
-    Node *minus = node(UNARY, "-");
+    Syntax *minus = node(UNARY, "-");
     vec_push(&minus->kid, n);
     return minus;
 }
 
-static Node *two(NodeKind kind, const char *s, Node *a, Node *b)
+static Syntax *two(NodeKind kind, const char *s, Syntax *a, Syntax *b)
 {
-    Node *n = node(kind, s);
+    Syntax *n = node(kind, s);
     vec_push(&n->kid, a);
     vec_push(&n->kid, b);
     return n;
@@ -34,16 +34,16 @@ static bool is_wide(const char *base)
            (!strcmp(base, "idx") || !strcmp(base, "i64") || !strcmp(base, "ptrdiff_t") || !strcmp(base, "int64_t"));
 }
 
-static Node *cast_to(const char *base, Node *e)
+static Syntax *cast_to(const char *base, Syntax *e)
 {
-    Node *n = node(CAST, "(");
+    Syntax *n = node(CAST, "(");
     n->type = (Specs){.text = base, .base = base};
     n->stars = "";
     vec_push(&n->kid, e);
     return n;
 }
 
-static bool is_truth(const Node *e)
+static bool is_truth(const Syntax *e)
 {
     return (e->kind == BINARY && ((strchr("<>=!", e->s[0]) && e->s[1] != e->s[0]) || !strcmp(e->s, "==") ||
                                   !strcmp(e->s, "&&") || !strcmp(e->s, "||"))) ||
@@ -51,7 +51,7 @@ static bool is_truth(const Node *e)
 }
 
 /* e as a condition: a comparison. */
-static Node *truth(Node *e)
+static Syntax *truth(Syntax *e)
 {
     if (is_truth(e) || e->kind == NUMBER)
         return e;
@@ -61,7 +61,7 @@ static Node *truth(Node *e)
 /* ---- expressions ------------------------------------------------------------------------------------------------- */
 
 /* The value of e as a literal; NULL: it has several, or is one already. */
-static Node *as_literal(Node *e)
+static Syntax *as_literal(Syntax *e)
 {
     int64_t v;
     if (e->kind == NUMBER || e->kind == STRING || e->kind == LIST || (e->kind == NAME && !e->var) || !is_pure(e))
@@ -71,7 +71,7 @@ static Node *as_literal(Node *e)
     const TypeOf t = type_of(e);
     if (t.structure && !t.pointers)
         return NULL;
-    const Value is = value_of(e);
+    const Values is = value_of(e);
     if (!value_single(&is, &v) || v < INT32_MIN || v > INT32_MAX)
         return NULL;
     if (t.pointers)
@@ -83,9 +83,9 @@ static Node *as_literal(Node *e)
 }
 
 /* a, or a && b and the like, where the truth of one side is known; NULL: it is not. */
-static Node *cut_logical(Node *e, bool both)
+static Syntax *cut_logical(Syntax *e, bool both)
 {
-    const Value a = value_of(e->kid.at[0]), b = value_of(e->kid.at[1]);
+    const Values a = value_of(e->kid.at[0]), b = value_of(e->kid.at[1]);
     const int left = value_truth(&a), right = value_truth(&b);
     if (left == !both)
         return truth(cut_expression(e->kid.at[0]));
@@ -98,18 +98,18 @@ static Node *cut_logical(Node *e, bool both)
     return e;
 }
 
-static bool is_number(const Node *e, const char *s) { return e->kind == NUMBER && !strcmp(e->s, s); }
+static bool is_number(const Syntax *e, const char *s) { return e->kind == NUMBER && !strcmp(e->s, s); }
 
-static bool is_integer(const Node *e)
+static bool is_integer(const Syntax *e)
 {
     const TypeOf t = type_of(e);
     return t.pointers || is_counted(t.base) || (t.base && (t.base[0] == 'u' || !strcmp(t.base, "size_t")));
 }
 
 /* x + 0, x * 1 and the like are x. */
-static Node *without_neutral(Node *e)
+static Syntax *without_neutral(Syntax *e)
 {
-    Node *a = e->kid.at[0], *b = e->kid.at[1];
+    Syntax *a = e->kid.at[0], *b = e->kid.at[1];
     const bool sum = !strcmp(e->s, "+"), product = !strcmp(e->s, "*");
     if (is_integer(a) &&
         ((is_number(b, "0") && (sum || !strcmp(e->s, "-"))) || (is_number(b, "1") && (product || !strcmp(e->s, "/")))))
@@ -119,7 +119,7 @@ static Node *without_neutral(Node *e)
     return e;
 }
 
-static Node *cut_binary(Node *e)
+static Syntax *cut_binary(Syntax *e)
 {
     if (!strcmp(e->s, "&&") || !strcmp(e->s, "||"))
         return cut_logical(e, e->s[0] == '&');
@@ -133,12 +133,12 @@ static Node *cut_binary(Node *e)
     return e;
 }
 
-static Node *cut_cond(Node *e)
+static Syntax *cut_cond(Syntax *e)
 {
-    const Value c = value_of(e->kid.at[0]);
+    const Values c = value_of(e->kid.at[0]);
     const int is = value_truth(&c);
     if (is >= 0) {
-        Node *branch = cut_expression(e->kid.at[is ? 1 : 2]);
+        Syntax *branch = cut_expression(e->kid.at[is ? 1 : 2]);
         return is_pure(e->kid.at[0]) ? branch : two(COMMA, ",", cut_expression(e->kid.at[0]), branch);
     }
     for (int i = 0; i < 3; i++)
@@ -148,15 +148,15 @@ static Node *cut_cond(Node *e)
 }
 
 /* Gives the items of a struct's list their fields' names. */
-static void name_items(Node *list, const Struct *s)
+static void name_items(Syntax *list, const Struct *s)
 {
     if (list->kid.n == 1 && is_number(list->kid.at[0], "0"))
         return;
     for (int i = 0; i < list->kid.n && i < s->fields.n; i++) {
-        Node *item = list->kid.at[i];
+        Syntax *item = list->kid.at[i];
         if (item->kind == FIELD_IS)
             return;
-        Node *named = node(FIELD_IS, s->fields.at[i]->name);
+        Syntax *named = node(FIELD_IS, s->fields.at[i]->name);
         vec_push(&named->kid, item);
         list->kid.at[i] = named;
     }
@@ -170,12 +170,12 @@ static const Var *field_named(const Struct *s, const char *name)
     return NULL;
 }
 
-static Node *cut_list(Node *list, const Struct *s)
+static Syntax *cut_list(Syntax *list, const Struct *s)
 {
     if (s)
         name_items(list, s);
     for (int i = 0; i < list->kid.n; i++) {
-        Node *item = list->kid.at[i], **value = &list->kid.at[i];
+        Syntax *item = list->kid.at[i], **value = &list->kid.at[i];
         const Var *f = item->kind == FIELD_IS && s ? field_named(s, item->s) : NULL;
         if (f)
             item->var = (Var *)(uintptr_t)f;
@@ -188,7 +188,7 @@ static Node *cut_list(Node *list, const Struct *s)
 }
 
 /* A list for a variable of this type; items of an array of structs are lists themselves. */
-static Node *cut_value(Node *value, const Specs *type, int pointers, int dims)
+static Syntax *cut_value(Syntax *value, const Specs *type, int pointers, int dims)
 {
     if (value->kind != LIST)
         return cut_expression(value);
@@ -200,9 +200,9 @@ static Node *cut_value(Node *value, const Specs *type, int pointers, int dims)
     return value;
 }
 
-static Node *cut_expression(Node *e)
+static Syntax *cut_expression(Syntax *e)
 {
-    Node *is = as_literal(e);
+    Syntax *is = as_literal(e);
     if (is)
         return is;
     if (e->kind == COND)
@@ -219,7 +219,7 @@ static Node *cut_expression(Node *e)
                         (e->kind == UNARY && strchr("+-&", e->s[0]) && e->s[1] == e->s[0]) ||
                         (e->kind == UNARY && e->s[0] == '&');
     for (int i = 0; i < e->kid.n; i++) {
-        Node *kid = e->kid.at[i];
+        Syntax *kid = e->kid.at[i];
         if (i == 0 && target && kid->kind == NAME)
             continue; /* it is no value */
         if (i == 0 && target) {
@@ -237,10 +237,10 @@ static Node *cut_expression(Node *e)
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
 
-static Node *cut_statement(Node *n);
+static Syntax *cut_statement(Syntax *n);
 
 /* Does a statement leave, so that the one after it is not reached? */
-static bool leaves(const Node *n)
+static bool leaves(const Syntax *n)
 {
     if (n->kind == RETURN || n->kind == BREAK || n->kind == CONTINUE)
         return true;
@@ -249,7 +249,7 @@ static bool leaves(const Node *n)
     return n->kind == IF && n->kid.at[2] && leaves(n->kid.at[1]) && leaves(n->kid.at[2]);
 }
 
-static bool declares(const Node *block)
+static bool declares(const Syntax *block)
 {
     for (int i = 0; i < block->kid.n; i++)
         if (block->kid.at[i]->kind == DECLARE || block->kid.at[i]->kind == ENUM)
@@ -258,7 +258,7 @@ static bool declares(const Node *block)
 }
 
 /* Appends a statement to a block; the statements of a block without variables instead of it. */
-static void put(Node *block, Node *n)
+static void put(Syntax *block, Syntax *n)
 {
     if (!n)
         return;
@@ -272,20 +272,20 @@ static void put(Node *block, Node *n)
         n->kid.at[0]->before = n->before;
 }
 
-static Node *evaluate(Node *e)
+static Syntax *evaluate(Syntax *e)
 {
-    Node *n = node(EVALUATE, "");
+    Syntax *n = node(EVALUATE, "");
     vec_push(&n->kid, e);
     return n;
 }
 
-static Node *cut_block(Node *n)
+static Syntax *cut_block(Syntax *n)
 {
-    Node *all = node(BLOCK, "{");
+    Syntax *all = node(BLOCK, "{");
     all->before = n->before;
     for (int i = 0; i < n->kid.n; i++) {
         const char *before = n->kid.at[i]->before;
-        Node *s = cut_statement(n->kid.at[i]);
+        Syntax *s = cut_statement(n->kid.at[i]);
         if (s && !s->before)
             s->before = before;
         put(all, s);
@@ -295,24 +295,24 @@ static Node *cut_block(Node *n)
     return all;
 }
 
-static Node *as_block(Node *n)
+static Syntax *as_block(Syntax *n)
 {
     if (n && n->kind == BLOCK)
         return n;
-    Node *block = node(BLOCK, "{");
+    Syntax *block = node(BLOCK, "{");
     put(block, n);
     return block;
 }
 
-static Node *cut_if(Node *n)
+static Syntax *cut_if(Syntax *n)
 {
-    const Value c = value_of(n->kid.at[0]);
+    const Values c = value_of(n->kid.at[0]);
     const int is = value_truth(&c);
     if (is >= 0) {
-        Node *branch = n->kid.at[is ? 1 : 2], *cut = branch ? cut_statement(branch) : NULL;
+        Syntax *branch = n->kid.at[is ? 1 : 2], *cut = branch ? cut_statement(branch) : NULL;
         if (is_pure(n->kid.at[0]))
             return cut;
-        Node *both = node(BLOCK, "{");
+        Syntax *both = node(BLOCK, "{");
         put(both, evaluate(cut_expression(n->kid.at[0])));
         put(both, cut);
         return both;
@@ -327,10 +327,10 @@ static Node *cut_if(Node *n)
     return n;
 }
 
-static Node *cut_for(Node *n)
+static Syntax *cut_for(Syntax *n)
 {
-    const Value c = n->kid.at[1] ? value_of(n->kid.at[1]) : value_is(1);
-    Node *first = n->kid.at[0];
+    const Values c = n->kid.at[1] ? value_of(n->kid.at[1]) : value_is(1);
+    Syntax *first = n->kid.at[0];
     if (!value_truth(&c) && is_pure(n->kid.at[1]))
         return first->kid.n && first->kid.at[0]->kind != DECLARE ? evaluate(cut_expression(first->kid.at[0])) : NULL;
     for (int i = 0; i < first->kid.n; i++)
@@ -343,7 +343,7 @@ static Node *cut_for(Node *n)
 }
 
 /* Is there a break or continue of this loop or switch? */
-static bool breaks(const Node *n, bool in_loop)
+static bool breaks(const Syntax *n, bool in_loop)
 {
     if (!n)
         return false;
@@ -356,9 +356,9 @@ static bool breaks(const Node *n, bool in_loop)
     return false;
 }
 
-static Node *cut_do(Node *n)
+static Syntax *cut_do(Syntax *n)
 {
-    const Value c = value_of(n->kid.at[1]);
+    const Values c = value_of(n->kid.at[1]);
     n->kid.at[0] = as_block(cut_statement(n->kid.at[0]));
     if (!value_truth(&c) && is_pure(n->kid.at[1]) && !breaks(n->kid.at[0], false))
         return n->kid.at[0];
@@ -366,24 +366,24 @@ static Node *cut_do(Node *n)
     return n;
 }
 
-static bool label_may_be(const Node *label, Value v)
+static bool label_may_be(const Syntax *label, Values v)
 {
     if (label->kind == DEFAULT)
         return true;
-    const Value equal = value_binary("==", v, value_of(label->kid.at[0]));
+    const Values equal = value_binary("==", v, value_of(label->kid.at[0]));
     return value_truth(&equal) != 0;
 }
 
 /* The statements behind the labels that the value may have, and the labels themselves. */
-static Node *cut_switch(Node *n)
+static Syntax *cut_switch(Syntax *n)
 {
-    const Value v = value_of(n->kid.at[0]);
+    const Values v = value_of(n->kid.at[0]);
     int64_t is;
     const bool single = value_single(&v, &is) && is_pure(n->kid.at[0]);
-    Node *all = node(BLOCK, "{");
+    Syntax *all = node(BLOCK, "{");
     bool live = false, found = false, inner = false;
     for (int i = 0; i < n->kid.at[1]->kid.n; i++) {
-        Node *s = n->kid.at[1]->kid.at[i];
+        Syntax *s = n->kid.at[1]->kid.at[i];
         if (s->kind == CASE || s->kind == DEFAULT) {
             const bool may = label_may_be(s, v) && !(single && found);
             if (may && !single)
@@ -404,8 +404,8 @@ static Node *cut_switch(Node *n)
         return all;
     n->kid.at[0] = cut_expression(n->kid.at[0]);
     if (single) { /* the label has been dropped */
-        Node *label = node(DEFAULT, "case");
-        Node *with = node(BLOCK, "{");
+        Syntax *label = node(DEFAULT, "case");
+        Syntax *with = node(BLOCK, "{");
         vec_push(&with->kid, label);
         for (int i = 0; i < all->kid.n; i++)
             vec_push(&with->kid, all->kid.at[i]);
@@ -415,9 +415,9 @@ static Node *cut_switch(Node *n)
     return n;
 }
 
-static Node *cut_while(Node *n)
+static Syntax *cut_while(Syntax *n)
 {
-    const Value c = value_of(n->kid.at[0]);
+    const Values c = value_of(n->kid.at[0]);
     if (!value_truth(&c) && is_pure(n->kid.at[0]))
         return NULL;
     n->kid.at[0] = truth(cut_expression(n->kid.at[0]));
@@ -426,7 +426,7 @@ static Node *cut_while(Node *n)
 }
 
 /* (void)x of a parameter that the caller passes whether it is used or not. */
-static bool is_mention(const Node *e)
+static bool is_mention(const Syntax *e)
 {
     const Var *v = e->kind == CAST
     &&e->kid.at[0]->kind == NAME ? e->kid.at[0]->var : NULL;
@@ -434,14 +434,14 @@ static bool is_mention(const Node *e)
 }
 
 /* x = x */
-static bool is_itself(const Node *e)
+static bool is_itself(const Syntax *e)
 {
     return e->kind == ASSIGN && e->s[0] == '=' && e->kid.at[0]->kind == NAME && e->kid.at[1]->kind == NAME &&
            e->kid.at[0]->var == e->kid.at[1]->var;
 }
 
 /* NULL: nothing is left. */
-static Node *cut_statement(Node *n)
+static Syntax *cut_statement(Syntax *n)
 {
     switch (n->kind) {
     case BLOCK: return cut_block(n);

@@ -4,28 +4,28 @@
 #include "base/fail.h"
 #include "plain/syntax.h"
 
-Node *node(NodeKind kind, const char *s)
+Syntax *node(NodeKind kind, const char *s)
 {
-    Node *n = NEW(Node);
+    Syntax *n = NEW(Syntax);
     n->kind = kind;
     n->s = s;
     return n;
 }
 
-static Node *with(Node *n, Node *kid)
+static Syntax *with(Syntax *n, Syntax *kid)
 {
     vec_push(&n->kid, kid);
     return n;
 }
 
-bool at(const Parser *p, const char *s) { return p->at->kind != TOKEN_STRING && !strcmp(p->at->s, s); }
-bool take(Parser *p, const char *s)
+bool at(const Parsing *p, const char *s) { return p->at->kind != TOKEN_STRING && !strcmp(p->at->s, s); }
+bool take(Parsing *p, const char *s)
 {
     const bool is = at(p, s);
     p->at = is ? p->at->next : p->at;
     return is;
 }
-void expect(Parser *p, const char *s)
+void expect(Parsing *p, const char *s)
 {
     if (!take(p, s))
         bug("plain: %s instead of %s, in %s", p->at->s, s, p->function ? p->function->name : "the file");
@@ -33,25 +33,25 @@ void expect(Parser *p, const char *s)
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-static void begin_scope(Parser *p) { vec_push(&p->scopes, (Map){0}); }
-static void end_scope(Parser *p) { p->scopes.n--; }
+static void begin_scope(Parsing *p) { vec_push(&p->scopes, (Map){0}); }
+static void end_scope(Parsing *p) { p->scopes.n--; }
 
-static void declare(Parser *p, Var *v)
+static void declare(Parsing *p, Var *v)
 {
     v->function = p->function;
     map_put(&p->scopes.at[p->scopes.n - 1], v->name, v);
     vec_push(&p->function->locals, v);
 }
 
-static Node *parse_name(Parser *p)
+static Syntax *parse_name(Parsing *p)
 {
-    Node *n = node(NAME, p->at->s);
+    Syntax *n = node(NAME, p->at->s);
     p->at = p->at->next;
     for (int i = p->scopes.n - 1; i >= 0 && !n->var; i--)
         n->var = map_get(&p->scopes.at[i], n->s);
     if (n->var)
         return n;
-    Node *enumerator = map_get(&file()->enumerators, n->s);
+    Syntax *enumerator = map_get(&file()->enumerators, n->s);
     if (enumerator) {
         n->is_enumerator = true;
         n->number = enumerator->number;
@@ -65,11 +65,11 @@ static Node *parse_name(Parser *p)
 
 /* ---- expressions ------------------------------------------------------------------------------------------------- */
 
-static Node *parse_unary(Parser *p);
-static Node *parse_comma(Parser *p);
+static Syntax *parse_unary(Parsing *p);
+static Syntax *parse_comma(Parsing *p);
 
 /* A type in parentheses, of which the ( was taken. */
-static void parse_type(Parser *p, Node *n)
+static void parse_type(Parsing *p, Syntax *n)
 {
     n->type = parse_specs(p);
     Var *v = parse_declarator(p, &n->type);
@@ -79,21 +79,21 @@ static void parse_type(Parser *p, Node *n)
     expect(p, ")");
 }
 
-static bool at_type_in_parentheses(const Parser *p)
+static bool at_type_in_parentheses(const Parsing *p)
 {
-    return at(p, "(") && at_type(&(Parser){.at = p->at->next, .function = p->function});
+    return at(p, "(") && at_type(&(Parsing){.at = p->at->next, .function = p->function});
 }
 
-static Node *parse_primary(Parser *p)
+static Syntax *parse_primary(Parsing *p)
 {
     if (take(p, "(")) {
-        Node *e = parse_comma(p);
+        Syntax *e = parse_comma(p);
         expect(p, ")");
         return e;
     }
     if (p->at->kind == TOKEN_NAME)
         return parse_name(p);
-    Node *n = node(p->at->kind == TOKEN_STRING ? STRING : NUMBER, p->at->s);
+    Syntax *n = node(p->at->kind == TOKEN_STRING ? STRING : NUMBER, p->at->s);
     if (p->at->kind == TOKEN_PUNCT || p->at->kind == TOKEN_END)
         bug("plain: %s is no expression, in %s", p->at->s, p->function ? p->function->name : "the file");
     for (p->at = p->at->next; n->kind == STRING && p->at->kind == TOKEN_STRING; p->at = p->at->next)
@@ -101,9 +101,9 @@ static Node *parse_primary(Parser *p)
     return n;
 }
 
-static Node *parse_call(Parser *p, Node *f)
+static Syntax *parse_call(Parsing *p, Syntax *f)
 {
-    Node *n = with(node(CALL, "("), f);
+    Syntax *n = with(node(CALL, "("), f);
     while (!take(p, ")")) {
         with(n, parse_assignment(p));
         take(p, ",");
@@ -111,7 +111,7 @@ static Node *parse_call(Parser *p, Node *f)
     return n;
 }
 
-static Node *parse_postfix(Parser *p, Node *e)
+static Syntax *parse_postfix(Parsing *p, Syntax *e)
 {
     for (;;) {
         const char *s = p->at->s;
@@ -130,9 +130,9 @@ static Node *parse_postfix(Parser *p, Node *e)
     }
 }
 
-static Node *parse_cast(Parser *p)
+static Syntax *parse_cast(Parsing *p)
 {
-    Node *n = node(CAST, "(");
+    Syntax *n = node(CAST, "(");
     expect(p, "(");
     parse_type(p, n);
     if (!at(p, "{"))
@@ -141,14 +141,14 @@ static Node *parse_cast(Parser *p)
     return parse_postfix(p, with(n, parse_initialiser(p)));
 }
 
-static Node *parse_unary(Parser *p)
+static Syntax *parse_unary(Parsing *p)
 {
     static const char *const operators[] = {"++", "--", "+", "-", "!", "~", "*", "&"};
     const char *s = p->at->s;
     if (at_type_in_parentheses(p))
         return parse_cast(p);
     if (p->at->kind == TOKEN_NAME && take(p, "sizeof")) {
-        Node *n = node(SIZEOF, s);
+        Syntax *n = node(SIZEOF, s);
         if (!at_type_in_parentheses(p))
             return with(n, parse_unary(p));
         expect(p, "(");
@@ -173,11 +173,11 @@ static int precedence(const char *op)
     return 0;
 }
 
-static Node *parse_binary(Parser *p, int above)
+static Syntax *parse_binary(Parsing *p, int above)
 {
-    Node *e = parse_unary(p);
+    Syntax *e = parse_unary(p);
     for (int level; p->at->kind == TOKEN_PUNCT && (level = precedence(p->at->s)) > above;) {
-        Node *n = node(BINARY, p->at->s);
+        Syntax *n = node(BINARY, p->at->s);
         p->at = p->at->next;
         with(n, e);
         e = with(n, parse_binary(p, level));
@@ -194,35 +194,35 @@ static bool is_assignment(const Token *t)
     return false;
 }
 
-Node *parse_assignment(Parser *p)
+Syntax *parse_assignment(Parsing *p)
 {
-    Node *e = parse_binary(p, 0);
+    Syntax *e = parse_binary(p, 0);
     if (take(p, "?")) {
-        Node *n = with(node(COND, "?"), e);
+        Syntax *n = with(node(COND, "?"), e);
         with(n, parse_comma(p));
         expect(p, ":");
         return with(n, parse_assignment(p));
     }
     if (!is_assignment(p->at))
         return e;
-    Node *n = with(node(ASSIGN, p->at->s), e);
+    Syntax *n = with(node(ASSIGN, p->at->s), e);
     p->at = p->at->next;
     return with(n, parse_assignment(p));
 }
 
-static Node *parse_comma(Parser *p)
+static Syntax *parse_comma(Parsing *p)
 {
-    Node *e = parse_assignment(p);
+    Syntax *e = parse_assignment(p);
     while (take(p, ",")) {
-        Node *n = with(node(COMMA, ","), e);
+        Syntax *n = with(node(COMMA, ","), e);
         e = with(n, parse_assignment(p));
     }
     return e;
 }
 
-static Node *parse_item(Parser *p)
+static Syntax *parse_item(Parsing *p)
 {
-    Node *n;
+    Syntax *n;
     if (take(p, ".")) {
         n = node(FIELD_IS, p->at->s);
         p->at = p->at->next;
@@ -235,11 +235,11 @@ static Node *parse_item(Parser *p)
     return with(n, parse_initialiser(p));
 }
 
-Node *parse_initialiser(Parser *p)
+Syntax *parse_initialiser(Parsing *p)
 {
     if (!take(p, "{"))
         return parse_assignment(p);
-    Node *n = node(LIST, "{");
+    Syntax *n = node(LIST, "{");
     while (!take(p, "}")) {
         with(n, parse_item(p));
         take(p, ",");
@@ -249,15 +249,15 @@ Node *parse_initialiser(Parser *p)
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
 
-static Node *parse_statement(Parser *p);
+static Syntax *parse_statement(Parsing *p);
 
 /* Appends the variables of a declaration, each a DECLARE. */
-static void parse_declaration(Parser *p, Node *to)
+static void parse_declaration(Parsing *p, Syntax *to)
 {
     Specs specs = parse_specs(p);
     for (bool more = false; !take(p, ";"); more = true) {
         Var *v = parse_declarator(p, &specs);
-        Node *n = node(DECLARE, v->name);
+        Syntax *n = node(DECLARE, v->name);
         v->is_static = specs.storage && strstr(specs.storage, "static");
         n->var = v;
         n->more = more;
@@ -269,16 +269,16 @@ static void parse_declaration(Parser *p, Node *to)
     }
 }
 
-static Node *parse_block(Parser *p)
+static Syntax *parse_block(Parsing *p)
 {
-    Node *n = node(BLOCK, "{");
+    Syntax *n = node(BLOCK, "{");
     expect(p, "{");
     begin_scope(p);
     while (!at(p, "}")) {
         const char *before = p->at->before;
         const int from = n->kid.n;
         if (at(p, "enum")) {
-            Node *e = node(ENUM, "enum");
+            Syntax *e = node(ENUM, "enum");
             const Token *first = p->at;
             parse_enumerators(p);
             Text t = {0};
@@ -299,9 +299,9 @@ static Node *parse_block(Parser *p)
     return n;
 }
 
-static Node *parse_for(Parser *p)
+static Syntax *parse_for(Parsing *p)
 {
-    Node *n = node(FOR, "for"), *first = node(BLOCK, "{");
+    Syntax *n = node(FOR, "for"), *first = node(BLOCK, "{");
     expect(p, "(");
     begin_scope(p);
     if (at_type(p))
@@ -321,43 +321,43 @@ static Node *parse_for(Parser *p)
     return n;
 }
 
-static Node *parse_condition(Parser *p)
+static Syntax *parse_condition(Parsing *p)
 {
     expect(p, "(");
-    Node *e = parse_comma(p);
+    Syntax *e = parse_comma(p);
     expect(p, ")");
     return e;
 }
 
-static Node *parse_if(Parser *p)
+static Syntax *parse_if(Parsing *p)
 {
-    Node *n = with(node(IF, "if"), parse_condition(p));
+    Syntax *n = with(node(IF, "if"), parse_condition(p));
     with(n, parse_statement(p));
     with(n, take(p, "else") ? parse_statement(p) : NULL);
     return n;
 }
 
-static Node *parse_do(Parser *p)
+static Syntax *parse_do(Parsing *p)
 {
-    Node *n = with(node(DO, "do"), parse_statement(p));
+    Syntax *n = with(node(DO, "do"), parse_statement(p));
     expect(p, "while");
     with(n, parse_condition(p));
     expect(p, ";");
     return n;
 }
 
-static Node *parse_case(Parser *p, bool value)
+static Syntax *parse_case(Parsing *p, bool value)
 {
-    Node *n = node(value ? CASE : DEFAULT, "case");
+    Syntax *n = node(value ? CASE : DEFAULT, "case");
     if (value)
         with(n, parse_assignment(p));
     expect(p, ":");
     return n;
 }
 
-static Node *parse_jump(Parser *p, NodeKind kind)
+static Syntax *parse_jump(Parsing *p, NodeKind kind)
 {
-    Node *n = node(kind, "");
+    Syntax *n = node(kind, "");
     if (kind == RETURN)
         with(n, at(p, ";") ? NULL : parse_comma(p));
     const Token *end = p->at;
@@ -366,9 +366,9 @@ static Node *parse_jump(Parser *p, NodeKind kind)
     return n;
 }
 
-static Node *parse_expression_statement(Parser *p)
+static Syntax *parse_expression_statement(Parsing *p)
 {
-    Node *n = node(EVALUATE, "");
+    Syntax *n = node(EVALUATE, "");
     if (!at(p, ";"))
         with(n, parse_comma(p));
     n->after = p->at->after;
@@ -376,20 +376,20 @@ static Node *parse_expression_statement(Parser *p)
     return n;
 }
 
-static Node *parse_keyword(Parser *p)
+static Syntax *parse_keyword(Parsing *p)
 {
     if (take(p, "for"))
         return parse_for(p);
     if (take(p, "if"))
         return parse_if(p);
     if (take(p, "while")) {
-        Node *n = with(node(WHILE, "while"), parse_condition(p));
+        Syntax *n = with(node(WHILE, "while"), parse_condition(p));
         return with(n, parse_statement(p));
     }
     if (take(p, "do"))
         return parse_do(p);
     if (take(p, "switch")) {
-        Node *n = with(node(SWITCH, "switch"), parse_condition(p));
+        Syntax *n = with(node(SWITCH, "switch"), parse_condition(p));
         return with(n, parse_statement(p));
     }
     if (take(p, "case"))
@@ -403,17 +403,17 @@ static Node *parse_keyword(Parser *p)
     return take(p, "continue") ? parse_jump(p, CONTINUE) : NULL;
 }
 
-static Node *parse_statement(Parser *p)
+static Syntax *parse_statement(Parsing *p)
 {
     if (at(p, "{"))
         return parse_block(p);
-    Node *n = p->at->kind == TOKEN_NAME ? parse_keyword(p) : NULL;
+    Syntax *n = p->at->kind == TOKEN_NAME ? parse_keyword(p) : NULL;
     return n ? n : parse_expression_statement(p);
 }
 
-void parse_body(Function *f)
+void parse_body(CFunction *f)
 {
-    Parser p = {.at = f->tokens, .function = f};
+    Parsing p = {.at = f->tokens, .function = f};
     begin_scope(&p);
     for (int i = 0; i < f->parameters.n; i++)
         if (f->parameters.at[i]->name)

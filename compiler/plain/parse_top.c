@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "plain/syntax.h"
 
-SHARED_PART_IS(File, file);
+SHARED_PART_IS(CFile, file);
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
@@ -23,7 +23,7 @@ static bool is_one(const Token *t, const char *const *list, size_t n)
     return false;
 }
 
-bool at_type(const Parser *p)
+bool at_type(const Parsing *p)
 {
     return IS_ONE(p->at, qualifiers) || IS_ONE(p->at, storages) || IS_ONE(p->at, words) || IS_ONE(p->at, library) ||
            at(p, "struct") || (p->at->kind == TOKEN_NAME && map_get(&file()->types, p->at->s));
@@ -37,11 +37,11 @@ static void add_word(const char **to, const char *word)
 
 static Struct *struct_of(const char *base)
 {
-    const Item *i = map_get(&file()->named, base);
+    const TopItem *i = map_get(&file()->named, base);
     return i ? i->structure : NULL;
 }
 
-Specs parse_specs(Parser *p)
+Specs parse_specs(Parsing *p)
 {
     Specs s = {0};
     for (bool any = false;; p->at = p->at->next)
@@ -71,7 +71,7 @@ Specs parse_specs(Parser *p)
     return s;
 }
 
-static void parse_stars(Parser *p, Var *v)
+static void parse_stars(Parsing *p, Var *v)
 {
     Text t = {0};
     for (;; p->at = p->at->next)
@@ -86,7 +86,7 @@ static void parse_stars(Parser *p, Var *v)
 }
 
 /* The name may be missing. */
-Var *parse_declarator(Parser *p, const Specs *specs)
+Var *parse_declarator(Parsing *p, const Specs *specs)
 {
     Var *v = NEW(Var);
     v->specs = *specs;
@@ -109,9 +109,9 @@ Var *parse_declarator(Parser *p, const Specs *specs)
 
 /* ---- the top level ----------------------------------------------------------------------------------------------- */
 
-static Item *add_item(ItemKind kind, const char *name, Token *from)
+static TopItem *add_item(ItemKind kind, const char *name, Token *from)
 {
-    Item *i = NEW(Item);
+    TopItem *i = NEW(TopItem);
     i->kind = kind;
     i->name = name;
     i->from = from;
@@ -133,7 +133,7 @@ Token *after_braces(Token *t)
 }
 
 /* "{A, B = 4}", with the name and the ;. */
-void parse_enumerators(Parser *p)
+void parse_enumerators(Parsing *p)
 {
     int64_t next = 0;
     expect(p, "enum");
@@ -141,11 +141,11 @@ void parse_enumerators(Parser *p)
         p->at = p->at->next;
     expect(p, "{");
     while (!take(p, "}")) {
-        Node *n = node(NAME, p->at->s);
+        Syntax *n = node(NAME, p->at->s);
         p->at = p->at->next;
         if (take(p, "=")) {
-            Node *e = parse_assignment(p);
-            const Value v = value_of(e);
+            Syntax *e = parse_assignment(p);
+            const Values v = file()->value_of(e);
             if (!value_single(&v, &next))
                 bug("plain: the value of %s", n->s);
         }
@@ -156,27 +156,27 @@ void parse_enumerators(Parser *p)
     expect(p, ";");
 }
 
-static void parse_fields(Parser *p, Struct *s)
+static void parse_fields(Parsing *p, Struct *s)
 {
     expect(p, "{");
     while (!take(p, "}")) {
         const Specs specs = parse_specs(p);
         while (!take(p, ";")) {
             Var *v = parse_declarator(p, &specs);
-            Value length = {.kind = VALUE_NONE};
+            Values length = {.kind = VALUE_NONE};
             if (v->dims.n == 1 && v->dims.at[0])
-                length = value_of(v->dims.at[0]);
+                length = file()->value_of(v->dims.at[0]);
             int64_t n;
             if (value_single(&length, &n))
                 for (int i = 0; i < n; i++)
-                    vec_push(&v->element, (Value){0});
+                    vec_push(&v->element, (Values){0});
             vec_push(&s->fields, v);
             take(p, ",");
         }
     }
 }
 
-static void parse_struct(Parser *p, Token *from, bool is_typedef)
+static void parse_struct(Parsing *p, Token *from, bool is_typedef)
 {
     const char *tag = NULL;
     expect(p, "struct");
@@ -188,7 +188,7 @@ static void parse_struct(Parser *p, Token *from, bool is_typedef)
     Struct *s = NEW(Struct);
     s->tag = tag;
     s->is_known = !is_typedef;
-    Item *i = add_item(is_typedef ? ITEM_TYPEDEF : ITEM_STRUCT, tag, from);
+    TopItem *i = add_item(is_typedef ? ITEM_TYPEDEF : ITEM_STRUCT, tag, from);
     i->structure = s; /* before its fields, which may point to one */
     parse_fields(p, s);
     if (is_typedef) {
@@ -202,7 +202,7 @@ static void parse_struct(Parser *p, Token *from, bool is_typedef)
 }
 
 /* typedef int8_t i8; typedef struct {...} c64; several names after commas */
-static void parse_typedef(Parser *p, Token *from)
+static void parse_typedef(Parsing *p, Token *from)
 {
     expect(p, "typedef");
     const Token *next = p->at->next;
@@ -213,7 +213,7 @@ static void parse_typedef(Parser *p, Token *from)
     const Specs specs = parse_specs(p);
     do {
         Var *v = parse_declarator(p, &specs);
-        Item *i = add_item(ITEM_TYPEDEF, v->name, from);
+        TopItem *i = add_item(ITEM_TYPEDEF, v->name, from);
         map_put(&file()->types, v->name, i);
         i->structure = specs.structure;
         i->declaration = node(DECLARE, v->name);
@@ -224,7 +224,7 @@ static void parse_typedef(Parser *p, Token *from)
     expect(p, ";");
 }
 
-static void parse_parameters(Parser *p, Function *f)
+static void parse_parameters(Parsing *p, CFunction *f)
 {
     if (at(p, "void") && !strcmp(p->at->next->s, ")"))
         p->at = p->at->next;
@@ -239,14 +239,14 @@ static void parse_parameters(Parser *p, Function *f)
     }
 }
 
-static void parse_function(Parser *p, Token *from, const Specs *specs, const Var *v)
+static void parse_function(Parsing *p, Token *from, const Specs *specs, const Var *v)
 {
-    Item *old = map_get(&file()->named, v->name), *i = old;
+    TopItem *old = map_get(&file()->named, v->name), *i = old;
     if (!i) {
         i = add_item(ITEM_FUNCTION, v->name, from);
-        i->function = NEW(Function);
+        i->function = NEW(CFunction);
     }
-    Function *f = i->function;
+    CFunction *f = i->function;
     f->name = v->name;
     f->specs = *specs;
     f->stars = v->stars;
@@ -261,7 +261,7 @@ static void parse_function(Parser *p, Token *from, const Specs *specs, const Var
         f->tokens = p->at;
         p->at = after_braces(p->at);
         if (old) { /* the definition is where it is printed */
-            Item *last = NEW(Item);
+            TopItem *last = NEW(TopItem);
             *last = *old;
             last->is_declared = false;
             vec_push(&file()->items, last);
@@ -274,10 +274,10 @@ static void parse_function(Parser *p, Token *from, const Specs *specs, const Var
 }
 
 /* static const f32 x[4] = {...}, or without a value: a tentative definition. */
-static void parse_variable(Parser *p, Token *from, Var *v)
+static void parse_variable(Parsing *p, Token *from, Var *v)
 {
-    const Item *old = map_get(&file()->named, v->name);
-    Item *i = add_item(ITEM_VAR, v->name, from);
+    const TopItem *old = map_get(&file()->named, v->name);
+    TopItem *i = add_item(ITEM_VAR, v->name, from);
     i->declaration = node(DECLARE, v->name);
     i->declaration->var = old ? old->declaration->var : v;
     v->is_global = true;
@@ -287,13 +287,13 @@ static void parse_variable(Parser *p, Token *from, Var *v)
     i->to = p->at;
 }
 
-static void parse_item(Parser *p)
+static void parse_item(Parsing *p)
 {
     Token *from = p->at;
     if (take(p, ";"))
         return;
     if (at(p, "enum")) {
-        Item *i = add_item(ITEM_ENUM, NULL, from);
+        TopItem *i = add_item(ITEM_ENUM, NULL, from);
         parse_enumerators(p);
         i->to = p->at;
         return;
@@ -318,7 +318,7 @@ static void parse_item(Parser *p)
 
 void parse_file(Token *tokens, bool declared)
 {
-    Parser p = {.at = tokens};
+    Parsing p = {.at = tokens};
     while (p.at->kind != TOKEN_END) {
         const int before = file()->items.n;
         parse_item(&p);

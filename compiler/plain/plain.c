@@ -4,6 +4,7 @@
 
 void plain_put(Text *t, const char *text, const char *declared, PlainHeader *header)
 {
+    file()->value_of = value_of;
     parse_file(cpp_tokens(declared, header, true), true);
     parse_file(cpp_tokens(text, header, false), false);
     analyse();

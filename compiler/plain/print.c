@@ -18,7 +18,7 @@ static int binary_level(const char *op)
     return P_BINARY;
 }
 
-static int level(const Node *e)
+static int level(const Syntax *e)
 {
     switch (e->kind) {
     case COMMA: return P_COMMA;
@@ -37,9 +37,9 @@ static int level(const Node *e)
     }
 }
 
-static void put_expression(Text *t, const Node *e);
+static void put_expression(Text *t, const Syntax *e);
 
-static void put_at(Text *t, const Node *e, bool parentheses)
+static void put_at(Text *t, const Syntax *e, bool parentheses)
 {
     text_put(t, parentheses ? "(" : "");
     put_expression(t, e);
@@ -49,11 +49,11 @@ static void put_at(Text *t, const Node *e, bool parentheses)
 /* Operators that readers, and compilers' warnings, want parentheses in. */
 static bool is_rare(const char *op) { return strchr("&|^", op[0]) || (op[0] == op[1] && strchr("<>", op[0])); }
 
-static void put_binary(Text *t, const Node *e)
+static void put_binary(Text *t, const Syntax *e)
 {
     const int own = level(e);
     for (int i = 0; i < 2; i++) {
-        const Node *kid = e->kid.at[i];
+        const Syntax *kid = e->kid.at[i];
         const bool mixed = kid->kind == BINARY && strcmp(kid->s, e->s) != 0 && (is_rare(e->s) || is_rare(kid->s)) &&
                            !(strlen(e->s) == 2 && strchr("&|", e->s[0]) && !is_rare(kid->s));
         const bool compared = own == binary_level("==") && (level(kid) == own || level(kid) == own + 1);
@@ -73,7 +73,7 @@ static void put_dims(Text *t, const Nodes *dims)
     }
 }
 
-static void put_type(Text *t, const Node *e)
+static void put_type(Text *t, const Syntax *e)
 {
     text_put(t, "(%s%s", e->type.text, e->pointers ? " " : "");
     text_put(t, "%.*s", (int)strlen(e->stars) - (e->stars[0] && e->stars[strlen(e->stars) - 1] == ' '), e->stars);
@@ -81,7 +81,7 @@ static void put_type(Text *t, const Node *e)
     text_put(t, ")");
 }
 
-static void put_items(Text *t, const Node *e, int from)
+static void put_items(Text *t, const Syntax *e, int from)
 {
     for (int i = from; i < e->kid.n; i++) {
         text_put(t, i > from ? ", " : "");
@@ -89,14 +89,14 @@ static void put_items(Text *t, const Node *e, int from)
     }
 }
 
-static void put_unary(Text *t, const Node *e)
+static void put_unary(Text *t, const Syntax *e)
 {
-    const Node *of = e->kid.at[0];
+    const Syntax *of = e->kid.at[0];
     text_put(t, "%s", e->s);
     put_at(t, of, level(of) < P_UNARY || (of->kind == UNARY && of->s[0] == e->s[0]));
 }
 
-static void put_expression(Text *t, const Node *e)
+static void put_expression(Text *t, const Syntax *e)
 {
     switch (e->kind) {
     case UNARY: put_unary(t, e); break;
@@ -151,7 +151,7 @@ static void put_declarator(Text *t, const Var *v)
     put_dims(t, &v->dims);
 }
 
-static void put_variable(Text *t, const Node *d, bool type)
+static void put_variable(Text *t, const Syntax *d, bool type)
 {
     if (type)
         text_put(t, "%s%s ", d->var->is_static ? "static " : "", d->var->specs.text);
@@ -180,9 +180,9 @@ static void put_line(Text *t, int depth, const Text *line, const char *after)
     put_wrapped(t, 4 * depth, after ? text_format("%s %s", line->s, after) : line->s);
 }
 
-static void put_statement(Text *t, int depth, const Node *n);
+static void put_statement(Text *t, int depth, const Syntax *n);
 
-static bool declares(const Node *block)
+static bool declares(const Syntax *block)
 {
     for (int i = 0; i < block->kid.n; i++)
         if (block->kid.at[i]->kind == DECLARE || block->kid.at[i]->kind == ENUM)
@@ -190,21 +190,21 @@ static bool declares(const Node *block)
     return false;
 }
 
-static void put_block(Text *t, int depth, const Node *n)
+static void put_block(Text *t, int depth, const Syntax *n)
 {
     for (int i = 0; i < n->kid.n; i++)
         put_statement(t, depth, n->kid.at[i]);
 }
 
 /* "head {", the statements, "}" and what follows it. */
-static void put_compound(Text *t, int depth, const Text *head, const Node *body, const char *end)
+static void put_compound(Text *t, int depth, const Text *head, const Syntax *body, const char *end)
 {
     put_wrapped(t, 4 * depth, text_format("%s {", head->s));
     put_block(t, depth + 1, body);
     text_put(t, "%*s}%s", 4 * depth, "", end);
 }
 
-static void put_if(Text *t, int depth, const Node *n, const char *before)
+static void put_if(Text *t, int depth, const Syntax *n, const char *before)
 {
     Text head = {0};
     text_put(&head, "%sif (", before);
@@ -212,7 +212,7 @@ static void put_if(Text *t, int depth, const Node *n, const char *before)
     text_put(&head, ")");
     put_wrapped(t, 4 * depth, text_format("%s {", head.s));
     put_block(t, depth + 1, n->kid.at[1]);
-    const Node *otherwise = n->kid.at[2];
+    const Syntax *otherwise = n->kid.at[2];
     if (!otherwise)
         text_put(t, "%*s}\n", 4 * depth, "");
     else if (otherwise->kind == IF)
@@ -224,13 +224,13 @@ static void put_if(Text *t, int depth, const Node *n, const char *before)
     }
 }
 
-static void put_for(Text *t, int depth, const Node *n)
+static void put_for(Text *t, int depth, const Syntax *n)
 {
     Text head = {0};
-    const Node *first = n->kid.at[0];
+    const Syntax *first = n->kid.at[0];
     text_put(&head, "for (");
     for (int i = 0; i < first->kid.n; i++) {
-        const Node *d = first->kid.at[i];
+        const Syntax *d = first->kid.at[i];
         text_put(&head, i ? ", " : "");
         d->kind == DECLARE ? put_variable(&head, d, !i) : put_expression(&head, d);
     }
@@ -244,7 +244,7 @@ static void put_for(Text *t, int depth, const Node *n)
     put_compound(t, depth, &head, n->kid.at[3], "\n");
 }
 
-static void put_do(Text *t, int depth, const Node *n)
+static void put_do(Text *t, int depth, const Syntax *n)
 {
     Text head = {0}, end = {0};
     text_put(&head, "do");
@@ -254,7 +254,7 @@ static void put_do(Text *t, int depth, const Node *n)
     put_compound(t, depth, &head, n->kid.at[0], end.s);
 }
 
-static void put_head(Text *t, int depth, const Node *n, const char *word)
+static void put_head(Text *t, int depth, const Syntax *n, const char *word)
 {
     Text head = {0};
     text_put(&head, "%s (", word);
@@ -263,7 +263,7 @@ static void put_head(Text *t, int depth, const Node *n, const char *word)
     put_compound(t, depth, &head, n->kid.at[1], "\n");
 }
 
-static void put_simple(Text *t, int depth, const Node *n)
+static void put_simple(Text *t, int depth, const Syntax *n)
 {
     Text line = {0};
     if (n->kind == DECLARE)
@@ -278,7 +278,7 @@ static void put_simple(Text *t, int depth, const Node *n)
     put_line(t, depth, &line, n->after);
 }
 
-static void put_label(Text *t, int depth, const Node *n)
+static void put_label(Text *t, int depth, const Syntax *n)
 {
     Text line = {0};
     text_put(&line, n->kind == CASE ? "case " : "default");
@@ -287,7 +287,7 @@ static void put_label(Text *t, int depth, const Node *n)
     text_put(t, "%*s%s:\n", 4 * (depth - 1), "", line.s);
 }
 
-static void put_statement(Text *t, int depth, const Node *n)
+static void put_statement(Text *t, int depth, const Syntax *n)
 {
     put_comment(t, depth, n->before);
     switch (n->kind) {
@@ -314,7 +314,7 @@ static void put_statement(Text *t, int depth, const Node *n)
 
 /* ---- the top level ----------------------------------------------------------------------------------------------- */
 
-static void put_signature(Text *t, const Function *f)
+static void put_signature(Text *t, const CFunction *f)
 {
     Text line = {0};
     text_put(&line, "%s%s %s%s(", f->is_public ? "" : "static ", f->specs.text, f->stars, f->name);
@@ -328,9 +328,9 @@ static void put_signature(Text *t, const Function *f)
     put_wrapped(t, 0, line.s);
 }
 
-static void put_function(Text *t, const Item *i)
+static void put_function(Text *t, const TopItem *i)
 {
-    const Function *f = i->function;
+    const CFunction *f = i->function;
     text_put(t, "\n");
     put_comment(t, 0, i->comment);
     put_signature(t, f);
@@ -352,7 +352,7 @@ static void put_fields(Text *t, const Struct *s)
 }
 
 /* The tokens of an item, as they are. */
-static void put_tokens(Text *t, const Item *i)
+static void put_tokens(Text *t, const TopItem *i)
 {
     Wrapped w = {.to = t, .first = "", .between = "", .indent = 0};
     Text piece = {0};
@@ -369,7 +369,7 @@ static void put_tokens(Text *t, const Item *i)
     text_put(t, "\n");
 }
 
-static void put_item(Text *t, const Item *i, const Item *before)
+static void put_item(Text *t, const TopItem *i, const TopItem *before)
 {
     if (i->kind == ITEM_FUNCTION && i->function->has_body) {
         put_function(t, i);
@@ -396,9 +396,9 @@ static void put_item(Text *t, const Item *i, const Item *before)
 
 void print_file(Text *t)
 {
-    const Item *before = NULL;
+    const TopItem *before = NULL;
     for (int i = 0; i < file()->items.n; i++) {
-        const Item *item = file()->items.at[i];
+        const TopItem *item = file()->items.at[i];
         if (!item->is_used || item->is_declared)
             continue;
         put_item(t, item, before);

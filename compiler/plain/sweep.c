@@ -3,41 +3,41 @@
 
 /* ---- uses -------------------------------------------------------------------------------------------------------- */
 
-static void count_uses(Node *n);
+static void count_uses(Syntax *n);
 
-static void count_kids(Node *n)
+static void count_kids(Syntax *n)
 {
     for (int i = 0; i < n->kid.n; i++)
         count_uses(n->kid.at[i]);
 }
 
-static bool is_array(const Node *e)
+static bool is_array(const Syntax *e)
 {
     return (e->kind == MEMBER || e->kind == NAME) && e->var && e->var->dims.n && !e->var->is_parameter;
 }
 
 /* Is n a statement that does nothing but to change a variable or field? */
-static Node *changed(Node *n)
+static Syntax *changed(Syntax *n)
 {
     if (n->kind != EVALUATE || !n->kid.n)
         return NULL;
-    Node *e = n->kid.at[0];
+    Syntax *e = n->kid.at[0];
     const bool step = e->kind == POSTFIX || (e->kind == UNARY && (!strcmp(e->s, "++") || !strcmp(e->s, "--")));
     if ((e->kind != ASSIGN && !step) || (e->kind == ASSIGN && !is_pure(e->kid.at[1])))
         return NULL;
-    Node *to = e->kid.at[0];
+    Syntax *to = e->kid.at[0];
     while (to->kind == INDEX && is_pure(to->kid.at[1]) && is_array(to->kid.at[0]))
         to = to->kid.at[0];
     return (to->kind == NAME || to->kind == MEMBER) && to->var && is_pure(to) ? to : NULL;
 }
 
-static void count_uses(Node *n)
+static void count_uses(Syntax *n)
 {
     if (!n)
         return;
-    Node *to = changed(n);
+    Syntax *to = changed(n);
     if (to && !(to->kind == NAME && (to->var->is_global || to->var->is_static))) {
-        Node *e = n->kid.at[0];
+        Syntax *e = n->kid.at[0];
         if (e->kid.at[0]->kind == INDEX)
             count_uses(e->kid.at[0]->kid.at[1]);
         if (to->kind == MEMBER)
@@ -56,10 +56,10 @@ static void count_uses(Node *n)
     count_kids(n);
 }
 
-static void reach_calls(Node *n, void *arg)
+static void reach_calls(Syntax *n, void *arg)
 {
     (void)arg;
-    Function *f = n->kind == CALL && n->kid.at[0]->item ? n->kid.at[0]->item->function : NULL;
+    CFunction *f = n->kind == CALL && n->kid.at[0]->item ? n->kid.at[0]->item->function : NULL;
     if (!f || f->is_reached || !f->has_body)
         return;
     f->is_reached = true;
@@ -71,7 +71,7 @@ static void count_all(void)
     for (int i = 0; i < file()->reached.n; i++)
         file()->reached.at[i]->is_reached = false;
     for (int i = 0; i < file()->reached.n; i++) {
-        Function *f = file()->reached.at[i];
+        CFunction *f = file()->reached.at[i];
         for (int k = 0; k < f->locals.n; k++)
             f->locals.at[k]->uses = 0;
         if (f->is_public && !f->is_reached) {
@@ -90,24 +90,24 @@ static void count_all(void)
 
 /* ---- removal ----------------------------------------------------------------------------------------------------- */
 
-typedef struct Sweep {
+typedef struct Swept {
     bool any;
-} Sweep;
-PART(Sweep, swept)
+} Swept;
+PART(Swept, swept)
 
 static bool is_unused(const Var *v)
 {
     return !v->uses && !v->is_global && !v->is_static && !(v->is_parameter && v->function->is_public);
 }
 
-static void remove_kid(Node *n, int i)
+static void remove_kid(Syntax *n, int i)
 {
     n->kid.n--;
     memmove(n->kid.at + i, n->kid.at + i + 1, sizeof *n->kid.at * (size_t)(n->kid.n - i));
 }
 
 /* Removes the items of fields that are gone. */
-static void sweep_list(Node *list)
+static void sweep_list(Syntax *list)
 {
     for (int i = list->kid.n - 1; i >= 0; i--)
         if (list->kid.at[i]->kind == FIELD_IS && list->kid.at[i]->var && list->kid.at[i]->var->is_gone &&
@@ -118,24 +118,24 @@ static void sweep_list(Node *list)
 }
 
 /* Removes the arguments of parameters that are gone. */
-static void sweep_call(Node *call)
+static void sweep_call(Syntax *call)
 {
-    const Item *item = call->kid.at[0]->item;
-    const Function *f = item ? item->function : NULL;
+    const TopItem *item = call->kid.at[0]->item;
+    const CFunction *f = item ? item->function : NULL;
     for (int i = call->kid.n - 1; f && f->has_body && i > 0; i--)
         if (i <= f->parameters.n && f->parameters.at[i - 1]->is_gone)
             remove_kid(call, i);
 }
 
-static bool is_dead(Node *n)
+static bool is_dead(Syntax *n)
 {
-    const Node *to = changed(n);
+    const Syntax *to = changed(n);
     if (to && to->var->is_gone)
         return true;
     return n->kind == DECLARE && n->var->is_gone && (!n->kid.n || is_pure(n->kid.at[0]) || n->kid.at[0]->kind == LIST);
 }
 
-static bool is_empty(const Node *n)
+static bool is_empty(const Syntax *n)
 {
     if (n->kind == IF)
         return is_pure(n->kid.at[0]) && !n->kid.at[1]->kid.n && !n->kid.at[2];
@@ -144,7 +144,7 @@ static bool is_empty(const Node *n)
     return n->kind == BLOCK && !n->kid.n;
 }
 
-static void sweep_node(Node *n, void *arg)
+static void sweep_node(Syntax *n, void *arg)
 {
     (void)arg;
     if (n->kind == LIST)
@@ -152,7 +152,7 @@ static void sweep_node(Node *n, void *arg)
     if (n->kind == CALL)
         sweep_call(n);
     for (int i = n->kid.n - 1; i >= 0 && n->kind == BLOCK; i--) {
-        Node *s = n->kid.at[i];
+        Syntax *s = n->kid.at[i];
         if (is_dead(s) || is_empty(s)) {
             if (s->kind == DECLARE && !s->more && i + 1 < n->kid.n && n->kid.at[i + 1]->kind == DECLARE)
                 n->kid.at[i + 1]->more = false;
@@ -168,15 +168,15 @@ static void sweep_node(Node *n, void *arg)
 
 /* Can the arguments of every call for parameter v be left out? */
 typedef struct Arguments {
-    const Function *function;
+    const CFunction *function;
     int index;
     bool pure;
 } Arguments;
 
-static void check_argument(Node *n, void *arg)
+static void check_argument(Syntax *n, void *arg)
 {
     Arguments *a = arg;
-    const Item *item = n->kind == CALL ? n->kid.at[0]->item : NULL;
+    const TopItem *item = n->kind == CALL ? n->kid.at[0]->item : NULL;
     if (item && item->function == a->function && a->index + 1 < n->kid.n && !is_pure(n->kid.at[a->index + 1]))
         a->pure = false;
 }
@@ -193,7 +193,7 @@ static bool can_go(const Var *v)
 static void mark_unused(void)
 {
     for (int i = 0; i < file()->reached.n; i++) {
-        Function *f = file()->reached.at[i];
+        CFunction *f = file()->reached.at[i];
         for (int k = 0; k < f->locals.n && f->is_reached; k++) {
             Var *v = f->locals.at[k];
             if (!v->is_gone && is_unused(v) && can_go(v))
@@ -216,7 +216,7 @@ static void mark_unused(void)
 }
 
 /* Parameters that are gone have no arguments any more: renumbers the others. */
-static void renumber(Function *f)
+static void renumber(CFunction *f)
 {
     int n = 0;
     for (int i = 0; i < f->parameters.n; i++) {

@@ -32,7 +32,7 @@ const char *cpp_system_headers(void); /* lines of #include */
 
 /* ---- declarations ------------------------------------------------------------------------------------------------ */
 
-typedef VEC(struct Node *) Nodes;
+typedef VEC(struct Syntax *) Nodes;
 typedef VEC(struct Var *) Vars;
 
 /* What precedes a declarator: "static const struct conv" is the storage "static", the specifiers "const struct conv". */
@@ -52,13 +52,13 @@ typedef struct Var { /* a variable, parameter or field */
     Nodes dims;          /* of an array; a NULL: [] */
     bool is_parameter, is_global, is_static;
     /* Found by the analysis. */
-    bool escapes;       /* its address is taken, so that it may change anywhere */
-    bool is_assigned;   /* other than by its initialiser */
-    bool is_gone;       /* no longer declared */
-    int uses;           /* that are left */
-    Value value;        /* all values that it has */
-    VEC(Value) element; /* of a field that is an array of a known length: instead */
-    struct Function *function;
+    bool escapes;        /* its address is taken, so that it may change anywhere */
+    bool is_assigned;    /* other than by its initialiser */
+    bool is_gone;        /* no longer declared */
+    int uses;            /* that are left */
+    Values value;        /* all values that it has */
+    VEC(Values) element; /* of a field that is an array of a known length: instead */
+    struct CFunction *function;
     int index; /* of a parameter */
 } Var;
 
@@ -68,31 +68,31 @@ typedef struct Struct {
     bool is_known; /* only the initialisers and assignments in the text write its fields */
 } Struct;
 
-typedef struct Function {
+typedef struct CFunction {
     const char *name;
     Specs specs;
     const char *stars;
     int pointers;
     Vars parameters;
     Token *tokens; /* of the body, from { on */
-    struct Node *body;
+    struct Syntax *body;
     bool is_public, is_reached, has_body, ends; /* ends: without a return */
-    Value value;                                /* that it returns */
+    Values value;                               /* that it returns */
     Vars locals;
     bool seen, pure; /* see function_is_pure */
-} Function;
+} CFunction;
 
 typedef enum ItemKind { ITEM_TYPEDEF, ITEM_ENUM, ITEM_STRUCT, ITEM_VAR, ITEM_FUNCTION } ItemKind;
-typedef struct Item { /* at the top level of the file */
+typedef struct TopItem { /* at the top level of the file */
     ItemKind kind;
     const char *name, *comment;
     Token *from, *to; /* to: the token after it */
     bool is_declared; /* in the header */
     bool is_used;
-    Function *function;       /* or prototype */
-    struct Node *declaration; /* of a variable */
+    CFunction *function;        /* or prototype */
+    struct Syntax *declaration; /* of a variable */
     Struct *structure;
-} Item;
+} TopItem;
 
 /* ---- trees ------------------------------------------------------------------------------------------------------- */
 
@@ -131,13 +131,13 @@ typedef enum NodeKind {
     ENUM /* inside a function; s: its text */
 } NodeKind;
 
-typedef struct Node {
+typedef struct Syntax {
     NodeKind kind;
     bool arrow;
     const char *s;
-    Var *var;   /* NAME: of a variable; MEMBER: the field; DECLARE: what is declared */
-    Item *item; /* NAME: of a function */
-    Specs type; /* CAST, SIZEOF, COMPOUND */
+    Var *var;      /* NAME: of a variable; MEMBER: the field; DECLARE: what is declared */
+    TopItem *item; /* NAME: of a function */
+    Specs type;    /* CAST, SIZEOF, COMPOUND */
     const char *stars;
     int pointers;
     Nodes dims;               /* of a type */
@@ -145,38 +145,39 @@ typedef struct Node {
     int64_t number;           /* of an enumerator */
     Nodes kid;                /* a FOR has four: declaration or expression, condition, step, body; may be NULL */
     const char *before, *after;
-} Node;
+} Syntax;
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-typedef struct File {
-    VEC(Item *) items;
+typedef struct CFile {
+    VEC(TopItem *) items;
     Map named;       /* name -> its item; "struct conv", too */
-    Map enumerators; /* name -> a Node */
+    Map enumerators; /* name -> a Syntax */
     Map types;       /* names that are types */
-    VEC(Function *) reached;
-} File;
-SHARED_PART(File, file)
+    VEC(CFunction *) reached;
+    Values (*value_of)(Syntax *e); /* of a constant expression */
+} CFile;
+SHARED_PART(CFile, file)
 
 void parse_file(Token *tokens, bool declared); /* parse_top.c: the items; bodies are parsed when they are reached */
-void parse_body(Function *f);                  /* parse.c */
+void parse_body(CFunction *f);                 /* parse.c */
 
 /* For the two files of the parser. */
-typedef struct Parser {
+typedef struct Parsing {
     Token *at;
-    Function *function;
+    CFunction *function;
     VEC(Map) scopes;
-} Parser;
-bool at(const Parser *p, const char *s);
-bool take(Parser *p, const char *s);
-void expect(Parser *p, const char *s);
-bool at_type(const Parser *p);
-Specs parse_specs(Parser *p);
-Var *parse_declarator(Parser *p, const Specs *specs);
-Node *parse_assignment(Parser *p);
-Node *parse_initialiser(Parser *p);
-void parse_enumerators(Parser *p);
-Node *node(NodeKind kind, const char *s);
+} Parsing;
+bool at(const Parsing *p, const char *s);
+bool take(Parsing *p, const char *s);
+void expect(Parsing *p, const char *s);
+bool at_type(const Parsing *p);
+Specs parse_specs(Parsing *p);
+Var *parse_declarator(Parsing *p, const Specs *specs);
+Syntax *parse_assignment(Parsing *p);
+Syntax *parse_initialiser(Parsing *p);
+void parse_enumerators(Parsing *p);
+Syntax *node(NodeKind kind, const char *s);
 Token *after_braces(Token *t); /* the token after the } that closes the { at t */
 
 /* ---- types.c: what expressions are ------------------------------------------------------------------------------- */
@@ -185,17 +186,17 @@ typedef struct TypeOf {
     Struct *structure;
     int pointers; /* and arrays */
 } TypeOf;
-TypeOf type_of(const Node *e);
-Var *field_of(const Node *e);      /* a MEMBER */
+TypeOf type_of(const Syntax *e);
+Var *field_of(const Syntax *e);    /* a MEMBER */
 bool is_counted(const char *base); /* a signed integer, whose values are followed */
 bool is_followed(const Var *v);    /* a pointer, too */
-bool is_pure(const Node *e);       /* can e be left out? */
-bool function_is_pure(Function *f);
-void each_node(Node *n, void (*visit)(Node *, void *), void *arg); /* n and all below, n first */
+bool is_pure(const Syntax *e);     /* can e be left out? */
+bool function_is_pure(CFunction *f);
+void each_node(Syntax *n, void (*visit)(Syntax *, void *), void *arg); /* n and all below, n first */
 
 /* ---- analyse.c, cut.c, sweep.c, used.c, print.c ------------------------------------------------------------------------------------ */
 void analyse(void);
-Value value_of(Node *e); /* after analyse() */
+Values value_of(Syntax *e); /* after analyse() */
 void cut(void);
 void sweep(void);
 void find_used(void);

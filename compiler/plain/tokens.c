@@ -6,15 +6,15 @@
 
 const char *symbol(const char *s, size_t n) { return name_bytes(s, n)->s; }
 
-typedef struct Reader {
+typedef struct TokenReader {
     const char *at;
     bool first, touches;
     const char *before; /* the comments since the last token */
     Token *last;
-} Reader;
+} TokenReader;
 
 /* Passes a comment; it belongs to the token before it on its line, else to the next one. */
-static void read_comment(Reader *r)
+static void read_comment(TokenReader *r)
 {
     const char *end = strstr(r->at + 2, "*/");
     if (!end)
@@ -30,7 +30,7 @@ static void read_comment(Reader *r)
 }
 
 /* Passes white space and comments. */
-static void read_space(Reader *r)
+static void read_space(TokenReader *r)
 {
     r->touches = true;
     for (;; r->touches = false)
@@ -79,7 +79,7 @@ static size_t punctuator_length(const char *s)
     return 1;
 }
 
-static Token *read_token(Reader *r)
+static Token *read_token(TokenReader *r)
 {
     Token *t = NEW(Token);
     const char *s = r->at;
@@ -113,7 +113,7 @@ static Token *read_token(Reader *r)
 
 Token *tokenise(const char *text)
 {
-    Reader r = {.at = text, .first = true};
+    TokenReader r = {.at = text, .first = true};
     Token *first = NULL, **to = &first;
     do {
         read_space(&r);

@@ -32,7 +32,7 @@ static TypeOf stronger(TypeOf a, TypeOf b)
     return a.base && strcmp(a.base, "int") != 0 ? a : b;
 }
 
-static TypeOf type_of_binary(const Node *e)
+static TypeOf type_of_binary(const Syntax *e)
 {
     if (strchr("=!<>", e->s[0]) && e->s[1] != e->s[0])
         return (TypeOf){.base = "int"};
@@ -44,7 +44,7 @@ static TypeOf type_of_binary(const Node *e)
     return stronger(a, b);
 }
 
-static TypeOf type_of_unary(const Node *e)
+static TypeOf type_of_unary(const Syntax *e)
 {
     if (e->s[0] == '!')
         return (TypeOf){.base = "int"};
@@ -55,7 +55,7 @@ static TypeOf type_of_unary(const Node *e)
 
 static TypeOf type_of_var(const Var *v) { return (TypeOf){v->specs.base, v->specs.structure, v->pointers + v->dims.n}; }
 
-static TypeOf type_of_name(const Node *e)
+static TypeOf type_of_name(const Syntax *e)
 {
     if (e->var)
         return type_of_var(e->var);
@@ -66,18 +66,18 @@ static TypeOf type_of_name(const Node *e)
     return (TypeOf){.pointers = !strcmp(e->s, "NULL")};
 }
 
-Var *field_of(const Node *e)
+Var *field_of(const Syntax *e)
 {
     if (e->var)
         return e->var;
     const Struct *s = type_of(e->kid.at[0]).structure;
     for (int i = 0; s && i < s->fields.n; i++)
         if (s->fields.at[i]->name == e->s)
-            return ((Node *)(uintptr_t)e)->var = s->fields.at[i];
+            return ((Syntax *)(uintptr_t)e)->var = s->fields.at[i];
     bug("plain: the field %s of an unknown struct", e->s);
 }
 
-TypeOf type_of(const Node *e)
+TypeOf type_of(const Syntax *e)
 {
     TypeOf t = {0};
     switch (e->kind) {
@@ -97,7 +97,7 @@ TypeOf type_of(const Node *e)
     }
 }
 
-void each_node(Node *n, void (*visit)(Node *, void *), void *arg)
+void each_node(Syntax *n, void (*visit)(Syntax *, void *), void *arg)
 {
     if (!n)
         return;
@@ -110,7 +110,7 @@ void each_node(Node *n, void (*visit)(Node *, void *), void *arg)
 
 /* ---- what can be left out ---------------------------------------------------------------------------------------- */
 
-bool is_pure(const Node *e)
+bool is_pure(const Syntax *e)
 {
     if (!e)
         return true;
@@ -125,7 +125,7 @@ bool is_pure(const Node *e)
 }
 
 /* Is the variable that an assignment changes one of the function's own, not behind a pointer? */
-static bool is_own(const Node *e)
+static bool is_own(const Syntax *e)
 {
     while ((e->kind == MEMBER && !e->arrow) || e->kind == INDEX)
         e = e->kid.at[0];
@@ -133,10 +133,10 @@ static bool is_own(const Node *e)
            (!e->var->pointers || e->var->dims.n);
 }
 
-static void find_effect(Node *e, void *effect)
+static void find_effect(Syntax *e, void *effect)
 {
     const bool step = e->kind == POSTFIX || (e->kind == UNARY && (!strcmp(e->s, "++") || !strcmp(e->s, "--")));
-    const Node *to = e->kind == ASSIGN || step ? e->kid.at[0] : NULL;
+    const Syntax *to = e->kind == ASSIGN || step ? e->kid.at[0] : NULL;
     const bool pointer = to && to->kind == NAME && to->var && !to->var->is_global && !to->var->is_static;
     if (to && !is_own(to) && !pointer)
         *(bool *)effect = true;
@@ -145,7 +145,7 @@ static void find_effect(Node *e, void *effect)
 }
 
 /* A recursive function would not be pure, as its body is not known to be when it is asked about again. */
-bool function_is_pure(Function *f)
+bool function_is_pure(CFunction *f)
 {
     if (!f->seen && f->has_body && f->body) {
         bool effect = false;

@@ -11,7 +11,7 @@ static void use(const char *name)
 
 static void use_specs(const Specs *s) { use(s->base); }
 
-static void use_node(Node *n, void *arg)
+static void use_node(Syntax *n, void *arg)
 {
     (void)arg;
     if (n->kind == NAME)
@@ -25,7 +25,7 @@ static void use_node(Node *n, void *arg)
         use_specs(&n->type);
 }
 
-static void use_function(Function *f)
+static void use_function(CFunction *f)
 {
     use_specs(&f->specs);
     for (int i = 0; i < f->parameters.n; i++) {
@@ -49,7 +49,7 @@ static void use_struct(const Struct *s)
 }
 
 /* Is the item named, or an enumerator of it? */
-static bool is_named(const Item *i)
+static bool is_named(const TopItem *i)
 {
     if (i->kind == ITEM_FUNCTION)
         return i->function->has_body ? i->function->is_reached : i->name && map_get(used(), i->name);
@@ -61,7 +61,7 @@ static bool is_named(const Item *i)
     return false;
 }
 
-static void use_item(Item *i)
+static void use_item(TopItem *i)
 {
     i->is_used = true;
     if (i->kind == ITEM_FUNCTION && i->function->has_body)

@@ -20,7 +20,7 @@ NAMES_SEEN = ("quote.c", "eval.c")                      # files of compiler/emit
 ROOMS = {"base": 0, "ir": 1, "read": 2, "passes": 3, "ops": 3, "gradient": 3, "memory": 4, "plain": 1, "emit": 5, "": 6, "verify": 6}
 # Files that call each other, as what they process is nested: an attribute is read by its node's graph, and may be a graph; the
 # gradient of a Loop or an If is that of the nodes in its graphs, which may be Loops and Ifs.
-RECURSIVE = ["read/parse_attr read/parse_graph", "gradient/control gradient/gradient"]
+RECURSIVE = ["read/parse_attr read/parse_graph", "gradient/control gradient/gradient", "plain/parse plain/parse_top"]
 # Headers that declare functions of files elsewhere: what schemas may use, of the passes and of each other (ops.h); what passes need
 # from the files that may name operators.
 SERVICES = {"ir/ops.h", "ir/spatial.h", "passes/alternatives.h", "passes/container.h"}

@@ -34,12 +34,12 @@ def driver(folder, name):
         buffers.append(f"static {base} {variable}[{size}];")
         arguments.append(variable)
         if base == "struct m_sizes":
-            fields = re.findall(r"int64_t (\w+); /\* set by the caller", header)
-            fill += [f"    {variable}->{f} = any_number;" for f in fields]
+            fill += [f"    {variable}->{f} = any_number;" for f in re.findall(r"int64_t (\w+); /\* set by the caller", header)]
         elif const and base == "int64_t":
             fill.append(f"    for (int i = 0; i < {size}; i++) {variable}[i] = any_number;")
         elif const and base == "float":
-            fill.append(f"    for (int i = 0; i < {size}; i++) {{ unsigned u; any(&u, sizeof u); memcpy(&{variable}[i], &u, sizeof u); }}")
+            fill.append(f"    for (int i = 0; i < {size}; i++) {{\n        unsigned u;\n        any(&u, sizeof u);\n"
+                        f"        memcpy(&{variable}[i], &u, sizeof u);\n    }}")
         elif const:
             fill.append(f"    any({variable}, sizeof {variable});")
     return MAIN.format(name=name, buffers="\n".join(buffers), fill="\n".join(fill), arguments=", ".join(arguments))
@@ -50,7 +50,8 @@ def prove(onnxcc, folder, name):
     subprocess.run([onnxcc, folder / f"{name}.onnx", "-o", folder / f"{name}.c", "--prefix", "m", "--target", "plain",
                     *networks.OPTIONS.get(name, [])], check=True, capture_output=True)
     (folder / f"{name}_main.c").write_text(driver(folder, name))
-    result = subprocess.run(["frama-c", *EVA, f"-cpp-extra-args=-I{folder}", folder / f"{name}_main.c", folder / f"{name}.c"], capture_output=True, text=True, timeout=LIMIT)
+    result = subprocess.run(["frama-c", *EVA, f"-cpp-extra-args=-I{folder}", folder / f"{name}_main.c", folder / f"{name}.c"],
+                            capture_output=True, text=True, timeout=LIMIT)
     if result.returncode or "done for function main" not in result.stdout:
         return [(result.stdout + result.stderr)[-500:]]
     return re.findall(r"\[(?:eva:alarm|kernel:annot-error)\] .*(?:\n  .*)*", result.stdout)
