@@ -35,9 +35,9 @@ Output *output_open(const char *path)
 
 Output *output_spool(const char *near) { return output_open(near); }
 
-void output_append(Output *o, Output *spool)
+void output_append(Output *spool, OutputTaker *take, void *arg)
 {
-    output_write(o, spool->s, spool->n);
+    take(arg, spool->s, spool->n);
     spool->kind = BYTES;
 }
 
