@@ -7,7 +7,7 @@ test-plain: setup all
 .PHONY: test-plain
 
 # Frama-C's EVA, of Debian's frama-c-base, on networks of the same: no alarm, whatever the inputs.
-PROVED ?= layer_norm if loop forest mlp
+PROVED ?= layer_norm if loop forest mlp mlp_int8 lstm gru transformer bounded
 test-proof: all
 	@$(PYTHON) tests/plain/proof.py $(B)/onnxcc $(B)/proof $(or $(N),$(PROVED))
 .PHONY: test-proof
