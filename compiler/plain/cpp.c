@@ -22,15 +22,20 @@ PART(Cpp, cpp)
 
 /* ---- macros ------------------------------------------------------------------------------------------------------ */
 
+static bool is_hidden(const Token *t, const Macro *m)
+{
+    for (const Hidden *h = t->hidden; h; h = h->next)
+        if (h->macro == m)
+            return true;
+    return false;
+}
+
 static Macro *macro_of(const Token *t)
 {
     Macro *m = t->kind == TOKEN_NAME ? map_get(&cpp()->macros, t->s) : NULL;
     if (!m || m->is_undefined)
         return NULL;
-    for (const Hidden *h = t->hidden; h; h = h->next)
-        if (h->macro == m)
-            return NULL;
-    return m;
+    return is_hidden(t, m) ? NULL : m;
 }
 
 static bool is(const Token *t, const char *s) { return t->kind != TOKEN_STRING && !strcmp(t->s, s); }
@@ -81,7 +86,7 @@ static Token *expanded(const Token *list)
     return out.first;
 }
 
-/* The arguments of a call, from the token after its ( on; returns the token after its ). */
+/* The arguments of a call, from the token after its ( on; returns its ). */
 static Token *read_arguments(Token *t, const Macro *m, Tokens *argument)
 {
     int depth = 0, i = 0;
@@ -96,7 +101,7 @@ static Token *read_arguments(Token *t, const Macro *m, Tokens *argument)
         depth += is(t, "(") - is(t, ")");
         append(&argument[i], copy(t));
     }
-    return t->next;
+    return t;
 }
 
 static int parameter_of(const Macro *m, const Token *t)
@@ -154,10 +159,12 @@ static bool expand(Token **at, const Macro *m)
     const Token *t = *at;
     Tokens argument[MACRO_PARAMETERS] = {{0}}, out = {0};
     Token *rest = t->next;
+    const Token *end = t;
     if (m->is_function) {
         if (!rest || !is(rest, "("))
             return false;
-        rest = read_arguments(rest->next, m, argument);
+        end = read_arguments(rest->next, m, argument);
+        rest = end->next;
     }
     append_copies(&out, substitute(m, argument));
     for (Token *r = out.first; r; r = r->next) {
@@ -165,6 +172,8 @@ static bool expand(Token **at, const Macro *m)
         *h = (Hidden){m, r->hidden};
         r->hidden = h;
         for (const Hidden *k = t->hidden; k; k = k->next) {
+            if (!is_hidden(end, k->macro)) /* what hides at both ends of the call hides in its result */
+                continue;
             Hidden *again = NEW(Hidden);
             *again = (Hidden){k->macro, r->hidden};
             r->hidden = again;
