@@ -446,7 +446,7 @@ void emit_model(Model *m)
     };
     fill_holes(&w.header, embedded_text(m->entries.n ? "training.h.in" : "model.h.in"), holes, &w);
     Text c = {.to = output_open(opt()->output)};
-    if (target_is_plain(opt()->target))
+    if (target_is_plain(opt()->target) && !m->entries.n)
         write_plain(&c, &w, holes);
     else
         fill_holes(&c, embedded_text(m->entries.n ? "training.c.in" : "model.c.in"), holes, &w);

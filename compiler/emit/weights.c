@@ -408,8 +408,8 @@ void write_constants(Model *m, const char *weights_path)
     for (int i = 0; i < store()->list.n; i++)
         total += tensor_size(store()->list.at[i].v->data);
     constants()->in_file =
-        opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE ||
-        (opt()->weights == WEIGHTS_AUTO && total > FILE_LIMIT && weights_path && !target_is_plain(opt()->target));
+        !target_is_plain(opt()->target) && (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE ||
+                                            (opt()->weights == WEIGHTS_AUTO && total > FILE_LIMIT && weights_path));
     constants()->loaded = constants()->in_file && opt()->weights == WEIGHTS_FILE;
     write_list(weights_path);
 }
