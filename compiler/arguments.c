@@ -591,8 +591,8 @@ static void check_output(void)
     opt()->single |= text; /* nothing lies beside it */
     if (text && (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE))
         usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
-    if (target_is_plain(opt()->target) &&
-        (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE || opt()->profile || opt()->training || opt()->map))
+    if (target_is_plain(opt()->target) && (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE ||
+                                           opt()->profile || opt()->training || opt()->map))
         usage("--target plain has no --weights=incbin or file, no --profile, no --training and no --map");
     if (opt()->custom_stub && !opt()->customs.n)
         usage("--custom-stub: of which operators? --custom-op DOMAIN.OPERATOR");

@@ -298,8 +298,8 @@ static void put_totals(Text *t, const Facts *f)
 static void put_variable(Text *t, const Model *m, const Variable *s)
 {
     text_put(t, "{");
-    put_string(t, "name", s->name);
-    put_number(t, "bytes", s->bytes);
+    json_string(t, "name", s->name);
+    json_number(t, "bytes", s->bytes);
     text_put(t, ", \"twice\": %s}", is_kept_twice(m, s) ? "true" : "false");
 }
 
