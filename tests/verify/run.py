@@ -263,10 +263,12 @@ def options_of_results():
     for words in ["--const", "k=5"], ["constant.npz", "--const", "k=5"]:
         says(verify("constant.onnx", *words), "compared with ONNX Runtime", "1 outputs, 1 comparisons: right")
     says(verify("constant.onnx", "--custom-op", "a.B", code=2), "has no definition of the operator")
-    held = WORK / "held"
+    held, slow = WORK / "held", WORK / "slow-cc"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
     for number in signal.SIGINT, signal.SIGTERM:
         held.mkdir()
-        p = subprocess.Popen([ONNXCC, "verify", WORK / "constant.onnx"], env={**os.environ, "TMPDIR": str(held.resolve()), "CC": "sleep 60 #"},
+        p = subprocess.Popen([ONNXCC, "verify", WORK / "constant.onnx"], env={**os.environ, "TMPDIR": str(held.resolve()), "CC": str(slow.resolve())},
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         end = time.monotonic() + 60
         while not list(held.glob("*/c/program.c")) and time.monotonic() < end:
