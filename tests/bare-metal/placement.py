@@ -24,7 +24,7 @@ INCLUDE = f"-I{BUILD / 'include'}"
 MACROS = ['-DKWS_WEIGHTS_SECTION=".kws_weights"', '-DKWS_ARENA_SECTION=".kws_arena"']
 M4 = MACHINES["cortex-m4"]
 FLASH, TCM, RAM, EXTERNAL = 0x0, 0x20000000, 0x20010000, 0x21000000
-CHANNELS = 8
+CHANNELS = 2
 
 # A hash of the results of two models, of which the second has no sections of its own.
 MAIN = """
