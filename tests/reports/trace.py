@@ -103,7 +103,7 @@ def numbers_of(k, c):
         return None
     first, last = k["lines"][-1]
     text = re.sub(r"/\*.*?\*/", "", "\n".join(c[first:last + 1]), flags=re.S)
-    m = re.search(rf"static const (\w+) {k['c']}\[\d+\] RT_CONST = {{(.*?)}};", text, re.S)
+    m = re.search(rf"static const (\w+) {k['c']}\[\d+\](?: \w+)? = {{(.*?)}};", text, re.S)
     if not m or m[1] not in ("f32", "f64", "i64", "i32", "u8", "i8") or "RT_" in m[2]:
         return None
     parts = re.sub(r"INT64_C\((-?\d+)\)|(?<=[\d.])f\b", r"\1", m[2])

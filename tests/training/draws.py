@@ -165,9 +165,8 @@ LEARNING = {"DATA": "static float x[24], y[18], loss;\n    const float rate = 0.
 
 def built(machine, folder):
     """The command that runs the program of m.c and main.c on a machine."""
-    bare = ["--specs=rdimon.specs", "-nostartfiles", "-ffunction-sections", "-Wl,--gc-sections", f"-T{MACHINE_FILES / 'board.ld'}",
-            f"-Wl,--defsym=BASE={machine.base}", MACHINE_FILES / "board.c"]
-    subprocess.run([machine.tool("gcc"), *machine.flags, "-std=gnu99", "-O2", "m.c", "main.c", *(bare if machine.base else ["-static"]), "-o", "m", "-lm"],
+    bare = ["-ffunction-sections", "-Wl,--gc-sections", *machine.board, MACHINE_FILES / "board.c"]
+    subprocess.run([machine.tool("gcc"), *machine.flags, "-std=gnu99", "-O2", "m.c", "main.c", *(bare if machine.board else ["-static"]), "-o", "m", "-lm"],
                    cwd=folder, check=True)
     return [*machine.run, "./m"]
 

@@ -110,9 +110,8 @@ def one(name, model, machine, level):
     move = f"mov {register}, %0" if not m.prefix else f"mov %0, {register}"
     (folder / "main.c").write_text(MAIN.replace("mov SP, %0", move).replace("CALL", call).replace("IO]", f"{size}]"))
     cc, flags = m.tool("gcc"), [*m.flags, "-std=gnu11", level, f"-I{BUILD / 'include'}"]
-    bare = ["--specs=rdimon.specs", "-nostartfiles", "-ffunction-sections", "-Wl,--gc-sections",
-            f"-T{BOARD / 'board.ld'}", f"-Wl,--defsym=BASE={m.base}", BOARD / "board.c"]
-    if run(cc, *flags, folder / "net.c", folder / "main.c", *(bare if m.base else ["-Wl,-z,now"]), "-o", folder / "net.elf") is None:
+    bare = ["-ffunction-sections", "-Wl,--gc-sections", *m.board, BOARD / "board.c"]
+    if run(cc, *flags, folder / "net.c", folder / "main.c", *(bare if m.board else ["-Wl,-z,now"]), "-o", folder / "net.elf") is None:
         return
     output = run(*m.run, folder / "net.elf")
     said = run(BUILD / "onnxcc", "stack", model, *options, env={**os.environ, "CC": cc, "CFLAGS": f"{level} {' '.join(m.flags)}"})
