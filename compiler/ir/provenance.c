@@ -212,6 +212,18 @@ void provenance_made(Tensor *t, const Node *n, const char *how, int k, Value *co
         t->from = made_by(n, name(how), k, in);
 }
 
+Tensor *provenance_splat(Tensor *t, const Value *of)
+{
+    if (!provenance_on() || !of->data->from)
+        return t;
+    Provenance *const p = NEW(Provenance);
+    *p = (Provenance){.kind = FROM_NODE, .name = name("onnxcc.Splat"), .n = 1};
+    p->of = NEWS(Provenance *, 1);
+    p->of[0] = of->data->from;
+    t->from = p;
+    return t;
+}
+
 void provenance_option(Tensor *t, Name input)
 {
     if (!provenance_on())

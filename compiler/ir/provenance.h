@@ -43,8 +43,8 @@ void provenance_folded(const Node *n); /* after n was inferred: its constant res
 /* The constant t was computed from these, as by the operator `how`, for n. */
 void provenance_made(Tensor *t, const Node *n, const char *how, int k, Value *const *in);
 void provenance_option(Tensor *t, Name input); /* by --const */
-/* The same numbers, or some of them, in another tensor. */
-static inline Tensor *provenance_kept(Tensor *t, const Tensor *of) { return t->from = of->from, t; }
+/* t, of which each element is the number that each element of `of` is: by "onnxcc.Splat". */
+Tensor *provenance_splat(Tensor *t, const Value *of);
 void provenance_gone(const Node *n, const char *why); /* n has no code of its own */
 void provenance_part(Name part, Name whole);          /* a tensor is part of this sequence, optional or map */
 void provenance_copied(const Source *s);              /* of a function's body, for a call */

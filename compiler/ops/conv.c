@@ -174,7 +174,7 @@ static void pack_weights(Node *n, const Conv *c)
         node_set_in(n, 1, expanded);
     else if (w->data && w->data->splat) {
         Shape s = shape_list(1, D(TILE_PANEL));
-        node_set_in(n, 1, value_const(n->graph, provenance_kept(tensor_new_fill(F32, s, w->data->data), w->data)));
+        node_set_in(n, 1, value_const(n->graph, provenance_splat(tensor_new_fill(F32, s, w->data->data), w)));
         attr_set_int(n, "splat", 1);
     } else {
         Node *p = node_new(n->graph, c->transposed ? "onnxcc.ConvTransposePack" : "onnxcc.ConvPack", 1, &w, 1);

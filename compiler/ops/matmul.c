@@ -237,7 +237,7 @@ static void product_layout(Node *n)
         coded_keep(n, &coded);
     } else if (b->data->splat) {
         Tensor *panel = tensor_new_fill(F32, shape_list(1, D(TILE_PANEL)), b->data->data);
-        node_set_in(n, 1, value_const(n->graph, provenance_kept(panel, b->data)));
+        node_set_in(n, 1, value_const(n->graph, provenance_splat(panel, b)));
         attr_set_int(n, "splat", 1);
     } else {
         Node *pack = node_new(n->graph, "onnxcc.ProductPack", 1, &b, 1);

@@ -153,7 +153,7 @@ static Value *one_if_equal(Value *v)
     const unsigned char *bytes = tensor_data(v->data);
     const size_t width = (size_t)(type_bits(v->type) + 7) / 8, size = tensor_size(v->data);
     const bool same = type_bits(v->type) % 8 == 0 && !memcmp(bytes, bytes + width, size - width);
-    return same ? value_const(v->graph, provenance_kept(tensor_new_fill(v->type, shape_list(0), bytes), v->data)) : v;
+    return same ? value_const(v->graph, provenance_splat(tensor_new_fill(v->type, shape_list(0), bytes), v)) : v;
 }
 
 static float single(const Value *v, float otherwise) { return v ? (float)tensor_get(v->data, 0) : otherwise; }
@@ -461,7 +461,7 @@ static Value *in_blocks(Node *n, Value *v, const Shape *x, Shape split, int64_t 
         elements_load(v->type, tensor_data(v->data), 0, 1, 1, &a);
         Tensor *t = tensor_new(v->type, 0, NULL);
         elements_store(v->type, (void *)(uintptr_t)t->data, 0, 1, 1, &a);
-        return value_const(n->graph, provenance_kept(t, v->data));
+        return value_const(n->graph, provenance_splat(t, v));
     }
     if (shape_same(*v->shape, *x))
         return one_of_blocks(n, v, split, block);

@@ -42,7 +42,7 @@ static Node *store_fill(Graph *g, Value *v, Node *before)
 {
     Tensor *one = tensor_new(v->type, 0, NULL);
     memcpy((void *)(uintptr_t)one->data, v->data->data, tensor_size(one));
-    provenance_kept(one, v->data);
+    provenance_splat(one, v);
     return store(g, v, before, "onnxcc.Fill", (Attr){.name = name("value"), .type = A_TENSOR, .t = one});
 }
 

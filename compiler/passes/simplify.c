@@ -302,8 +302,7 @@ static Value *per_channel(Node *before, Value *c, const Value *y, int axis)
         return NULL;
     const Shape list = shape_list(1, y->shape->dim[axis]);
     if (dim_is(shape_count(s), 1) && !dim_is(list.dim[0], 1))
-        return value_const(before->graph,
-                           provenance_kept(tensor_new_fill(c->type, list, tensor_data(c->data)), c->data));
+        return value_const(before->graph, provenance_splat(tensor_new_fill(c->type, list, tensor_data(c->data)), c));
     return s.rank == 1 ? c : value_const(before->graph, tensor_view(c->data, list));
 }
 
