@@ -14,7 +14,7 @@ enum { MAP_SCHEMA = 1 };
 
 typedef struct NodeFate {              /* what a node of the model became */
     Numbers steps, constants, tensors; /* tensors: the results of views */
-    bool absorbed;                     /* the steps are those of its readers */
+    bool absorbed;                     /* steps and tensors are those of its readers */
 } NodeFate;
 
 typedef struct StepLines {
@@ -141,7 +141,7 @@ static bool has_fate(const Tracing *t, int i)
     return f->steps.n || f->tensors.n || f->constants.n || n->folded || n->sized || n->gone;
 }
 
-/* A node that a rewrite removed together with its readers: their steps do its work, or do without it. */
+/* A node that a rewrite removed together with its readers: their steps or views do its work, or do without it. */
 static void absorb(Tracing *t)
 {
     enum { TRIES = 2 }; /* the owner of a graph, which reads its results, is before the graph's nodes */
@@ -154,8 +154,10 @@ static void absorb(Tracing *t)
             const int reader = t->node[k].readers.at[r];
             for (int s = 0; s < t->fate[reader].steps.n; s++)
                 add_number(&f->steps, t->fate[reader].steps.at[s]);
+            for (int s = 0; s < t->fate[reader].tensors.n && !t->fate[reader].steps.n; s++)
+                add_number(&f->tensors, t->fate[reader].tensors.at[s]);
         }
-        f->absorbed = f->steps.n > 0;
+        f->absorbed = f->steps.n + f->tensors.n > 0;
     }
 }
 
@@ -267,7 +269,7 @@ static const char *fate_of(const Tracing *t, int i, const char **why)
     const NodeFate *f = &t->fate[i];
     const ModelNode *n = &t->node[i];
     *why = NULL;
-    if (f->steps.n)
+    if (f->absorbed || f->steps.n)
         return f->absorbed ? "absorbed" : "step";
     if (f->tensors.n)
         return "view";
