@@ -300,8 +300,8 @@ static void put_head(Text *t, const Vectors *v)
 {
     const char *header = base_name(output_path(".h"));
     text_put(t,
-             "/* A test of %s: inputs%s, the results that onnxcc computed from them, and a function that compares.\n",
-             c_comment(v->m->base), opt()->test_data ? "" : ", random ones,");
+             "/* A test of %s: %sinputs, the results that onnxcc computed from them, and a function that compares.\n",
+             c_comment(v->m->base), opt()->test_data ? "" : "random ");
     text_put(t,
              " * int %s_test(void) returns 0, the number of the first output that differs (from 1 on), or the negated\n"
              " * status of the run. It needs the static arena, and no libc.\n",
