@@ -17,7 +17,7 @@ WORK = BUILD / "machines" / "avr"
 ALIAS = ["-Wno-incompatible-pointer-types"]    # for gcc 5 float and our float, which may alias, are two types
 TRAP = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
 SKIP, OTHER = re.compile(r"^\tsbr([cs]) (.*)\n\t(adiw|sbiw) ", re.M), {"c": "s", "s": "c"}
-WAYS = {"-O2": [], "-Os": [], "-O1, trap": TRAP}
+WAYS = {"-O2": [], "-Os": [], "-Os, trap": TRAP}
 KINDS = {"float32": "float", "uint8": "uint8_t", "int32": "int32_t"}
 
 MAIN = r"""
