@@ -53,8 +53,8 @@ static void add_initializers(const Graph *g)
     }
 }
 
-static char not_called[] = "it is in a function that nothing calls",
-            left_out[] = "training information, without --training";
+static const char not_called[] = "it is in a function that nothing calls",
+                  left_out[] = "training information, without --training";
 
 static void add_nodes(Graph *g, void *gone)
 {
@@ -87,10 +87,10 @@ static void add_readers(Graph *g, void *unused)
 
 static void each_graph(Model *m, void (*visit)(Graph *, void *))
 {
-    char *const out = opt()->training ? NULL : left_out;
+    void *const out = opt()->training ? NULL : (void *)(uintptr_t)left_out;
     visit(m->graph, NULL);
     for (int i = 0; i < m->functions.n; i++)
-        visit(m->functions.at[i]->body, not_called);
+        visit(m->functions.at[i]->body, (void *)(uintptr_t)not_called);
     for (int i = 0; i < m->training.n; i++) {
         if (m->training.at[i].init)
             visit(m->training.at[i].init, out);
