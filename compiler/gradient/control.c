@@ -168,31 +168,52 @@ static Value *adjoint_of(const Tape *p, const Node *m, int o)
     return out(m, o) ? map_get(&p->adjoint, m->out[o]) : NULL;
 }
 
-/* A branch of the reverse If, which computes the adjoints of the captured values if g is taken. */
-static Graph *branch_vjp(const Tape *p, const Node *m, const Graph *g, Node *owner, const Captured *of)
+/* A branch of the reverse If, q, up to the reverse sweep: g is taken. */
+static void branch_vjp(Tape *q, const Tape *p, const Node *m, const Graph *g, Node *owner)
 {
-    Tape q;
-    begin_tape(&q, p, owner, g);
+    begin_tape(q, p, owner, g);
     for (Node *b = g->first; b; b = b->next)
-        replay(&q, b);
+        replay(q, b);
     for (int i = 0; i < g->out.n; i++)
-        seed(&q, g->out.at[i], adjoint_of(p, m, i));
-    backward(&q);
-    for (int i = 0; i < of->list.n; i++)
-        graph_add_output(q.n->graph, adjoint_like(&q, of->list.at[i], of->list.at[i]));
-    return end_graph(q.n);
+        seed(q, g->out.at[i], adjoint_of(p, m, i));
+    backward(q);
+}
+
+/* Notes the node at which the adjoint of x, in the nested graph of q, ends, for v, which is x outside. */
+static void note_stop(Tape *p, const Tape *q, Value *v, Value *x)
+{
+    Node *stop = last_without_vjp(q, x);
+    if (stop)
+        map_put(&p->stops, v, stop);
 }
 
 static void if_vjp(Tape *p, Node *m, const Captured *of)
 {
     static const char *const branches[] = {"then_branch", "else_branch"};
     Node *b = make_node(p->n, "If", 1, &m->in[0], of->list.n);
-    for (int k = 0; k < 2; k++) {
-        Graph *g = branch_vjp(p, m, node_attr(m, branches[k])->g, b, of);
-        attr_set(b, (Attr){.name = name(branches[k]), .type = A_GRAPH, .g = g});
+    Tape q[2];
+    for (int k = 0; k < 2; k++)
+        branch_vjp(&q[k], p, m, node_attr(m, branches[k])->g, b);
+    b->n_out = 0;
+    for (int i = 0; i < of->list.n; i++) {
+        Value *v = of->list.at[i];
+        if (!map_get(&q[0].adjoint, v) && !map_get(&q[1].adjoint, v)) {
+            note_stop(p, &q[0], v, v);
+            note_stop(p, &q[1], v, v);
+            continue;
+        }
+        for (int k = 0; k < 2; k++)
+            graph_add_output(q[k].n->graph, adjoint_like(&q[k], v, v));
+        accumulate(p, v, b->out[b->n_out++]);
     }
-    for (int i = 0; i < of->list.n; i++)
-        accumulate(p, of->list.at[i], b->out[i]);
+    for (int k = 0; k < 2; k++) {
+        Graph *g = end_graph(q[k].n);
+        attr_set(b, (Attr){.name = name(branches[k]), .type = A_GRAPH, .g = g});
+        if (!b->n_out)
+            graph_discard(g);
+    }
+    if (!b->n_out)
+        node_remove(b);
 }
 
 /* ---- Loop -------------------------------------------------------------------------------------------------------- */
@@ -303,7 +324,9 @@ static void end_loop_vjp(LoopVjp *l, const Captured *of)
             graph_add_output(g, adjoint_like(q, remap(q, l->g->in.at[i + 2]), g->in.at[at++]));
     for (int i = 0; i < of->list.n; i++) {
         Value *v = of->list.at[i];
-        if (map_get(&q->adjoint, v)) {
+        if (!map_get(&q->adjoint, v)) {
+            note_stop(l->p, q, v, v);
+        } else {
             Value *so_far = carry(l, v, zeros_like(l->b, v));
             graph_add_output(g, make(q->n, "Add", 2, so_far, adjoint_like(q, v, so_far)));
         }
@@ -355,6 +378,21 @@ bool defer_gather(Tape *p, Node *m)
     return true;
 }
 
+/* Ends the adjoint of state k of the reverse loop in an iteration of m, of which there is one at least? */
+static bool stops_in(const LoopVjp *l, int k)
+{
+    int i = 0;
+    for (int before = k; i < l->m->n_in - 2 && (!l->active[i] || before--);)
+        i++;
+    if (i == l->m->n_in - 2 || !dim_is(dim_less_expr(D(0), l->trips), 1))
+        return false;
+    Value *x = remap(&l->q, l->g->in.at[i + 2]);
+    if (map_get(&l->q.adjoint, x))
+        return false;
+    note_stop(l->p, &l->q, l->of.at[k], x);
+    return true;
+}
+
 static void loop_vjp(Tape *p, Node *m, const Captured *of)
 {
     LoopVjp l = {.p = p, .m = m, .g = node_attr(m, "body")->g, .active = active_states(p, m)};
@@ -368,8 +406,11 @@ static void loop_vjp(Tape *p, Node *m, const Captured *of)
     backward(&l.q);
     end_loop_vjp(&l, of);
     int k = 0;
-    for (; k < l.of.n; k++)
-        accumulate(p, l.of.at[k], add_result(l.b, k));
+    for (; k < l.of.n; k++) {
+        Value *d = add_result(l.b, k);
+        if (!stops_in(&l, k))
+            accumulate(p, l.of.at[k], d);
+    }
     for (int i = 0; i < l.q.gathers.n; i++, k += 2)
         gathers_vjp(&l, l.q.gathers.at[i], k);
 }

@@ -299,6 +299,7 @@ typedef struct Reached {
     Map values;  /* those that depend on one of xs */
     bool found;  /* one of them was visited */
     bool passes; /* one of those visited has an adjoint */
+    Node *stop;  /* the node in If or Loop that passes no adjoint to one of those visited */
 } Reached;
 
 static void visit_reached(Value *v, void *reached)
@@ -307,23 +308,27 @@ static void visit_reached(Value *v, void *reached)
     bool depends = map_get(&r->values, v) != NULL;
     r->found |= depends;
     r->passes |= depends && map_get(&r->p->adjoint, v);
+    if (depends && map_get(&r->p->stops, v))
+        r->stop = map_get(&r->p->stops, v);
 }
 
-/* The last node that depends on x, has an adjoint, and passes no adjoint on; NULL: none. */
-static const Node *last_without_vjp(const Tape *p, Value *x)
+Node *last_without_vjp(const Tape *p, Value *x)
 {
     Reached r = {.p = p};
-    const Node *last = NULL;
+    Node *last = NULL;
     map_put(&r.values, x, x);
     for (int k = 0; k < p->nodes.n; k++) {
         Node *m = p->nodes.at[k];
         r.found = r.passes = false;
+        r.stop = NULL;
         each_read(m, visit_reached, &r);
-        for (int o = 0; o < m->n_out && r.found; o++)
-            if (m->out[o]) {
-                map_put(&r.values, m->out[o], m);
-                last = !r.passes && map_get(&p->adjoint, m->out[o]) ? m : last;
-            }
+        for (int o = 0; o < m->n_out && r.found; o++) {
+            if (!m->out[o])
+                continue;
+            map_put(&r.values, m->out[o], m);
+            if (!r.passes && map_get(&p->adjoint, m->out[o]))
+                last = r.stop ? r.stop : m;
+        }
     }
     return last;
 }

@@ -34,6 +34,7 @@ typedef struct Tape {
     Map map;                  /* from a value of the model to its replayed value */
     Map active;               /* replayed values that depend on xs */
     Map adjoint;              /* adjoints of active values, as accumulated so far */
+    Map stops;                /* active values whose adjoint is zero -> the node, in If or Loop, that passes none on */
     VEC(Node *) nodes;        /* the replayed nodes, in order */
     bool in_loop;             /* it is in a loop's body */
     VEC(Node *) gathers;      /* Gathers of captured values: their adjoints are accumulated once for all iterations */
@@ -47,6 +48,8 @@ void replay(Tape *p, Node *m);                  /* replays m with remapped input
 void backward(Tape *p);                         /* the reverse sweep: computes the adjoints of all replayed values */
 void accumulate(Tape *p, Value *v, Value *d);   /* adds d to the adjoint of v */
 void backward_through(Tape *p, Node *m, int o); /* accumulates the adjoints of m's inputs by that of output o */
+/* After the reverse sweep: the last node that depends on x, has an adjoint, and passes none on; NULL: none. */
+Node *last_without_vjp(const Tape *p, Value *x);
 /* Visits the values that m reads: its inputs, and the outer values that its nested graphs read. */
 void each_read(Node *m, void (*visit)(Value *, void *), void *arg);
 
