@@ -98,6 +98,15 @@ RT_INLINE i32 micro_mac(i32 c, i32 a, i32 b)
 }
 
 RT_INLINE const i32 *micro_words(const void *p) { return (const i32 *)p; }
+/* Word i of the head of a panel, whose words are little-endian. */
+RT_INLINE i32 micro_head(const i32 *head, idx i)
+{
+#if defined RT_BIG_ENDIAN || defined ONNXCC_PLAIN
+    return (i32)rt_get32(head + i);
+#else
+    return head[i];
+#endif
+}
 RT_INLINE i32 micro_word(const void *p)
 {
     i32 v;

@@ -116,7 +116,7 @@ HELPER void FN(qmicro_tile)(const T *const *x, const int R, const i8 *w, T *y, c
         const i32 *const head = micro_words(w) + (c & 2);
         const i8 *const end = k + t->units * unit * QMICRO_PANEL;
         const T *x0 = x[0], *x1 = x[R > 1 ? 1 : 0], *x2 = x[R > 2 ? 2 : 0];
-        i32 c00 = head[0], c01 = head[1], c10 = c00, c11 = c01, c20 = c00, c21 = c01;
+        i32 c00 = micro_head(head, 0), c01 = micro_head(head, 1), c10 = c00, c11 = c01, c20 = c00, c21 = c01;
         for (; k != end; k += unit * (QMICRO_PANEL - 1))
             for (const i8 *const stop = k + unit; k != stop; k += 4, x0 += 4, x1 += 4, x2 += 4) {
 #define QMICRO_STEP(i)                                                                                                 \
@@ -136,7 +136,7 @@ HELPER void FN(qmicro_tile)(const T *const *x, const int R, const i8 *w, T *y, c
                 QMICRO_STEP(0) QMICRO_STEP(1) QMICRO_STEP(2) QMICRO_STEP(3)
 #undef QMICRO_STEP
             }
-        const f32 s0 = rt_f32((u32)head[4]), s1 = rt_f32((u32)head[5]);
+        const f32 s0 = rt_f32((u32)micro_head(head, 4)), s1 = rt_f32((u32)micro_head(head, 5));
 #define QMICRO_PUT(r)                                                                                                  \
     if (R > r) {                                                                                                       \
         y[r * t->pitch] = (T)FN(qmicro_scaled)(c##r##0, s0, t->zero);                                                  \
@@ -162,7 +162,7 @@ SHARED MICRO_IN_ORDER void FN(qmicro_tile_1_4)(const T *const *x, const i8 *w, T
     for (idx left = t->columns; left > 0; left -= QMICRO_PANEL, w += t->panel, y += QMICRO_PANEL) {
         const T *a = *x;
         const i32 *const head = micro_words(w);
-        i32 c0 = head[0], c1 = head[1], c2 = head[2], c3 = head[3];
+        i32 c0 = micro_head(head, 0), c1 = micro_head(head, 1), c2 = micro_head(head, 2), c3 = micro_head(head, 3);
         for (const i8 *k = w + QMICRO_HEAD, *const end = w + t->panel; k != end; k += 16, a += 4) {
 #define QMICRO_STEP(i)                                                                                                 \
     c0 = micro_mac(c0, a[i], k[i]);                                                                                  \
@@ -177,7 +177,7 @@ SHARED MICRO_IN_ORDER void FN(qmicro_tile_1_4)(const T *const *x, const i8 *w, T
         }
         const i32 c[QMICRO_PANEL] = {c0, c1, c2, c3};
         for (int i = 0; i < QMICRO_PANEL && i < left; i++)
-            y[i] = (T)FN(qmicro_scaled)(c[i], rt_f32((u32)head[4 + i]), t->zero);
+            y[i] = (T)FN(qmicro_scaled)(c[i], rt_f32((u32)micro_head(head, 4 + i)), t->zero);
     }
 }
 #if MICRO_MANY_REGISTERS
@@ -187,7 +187,7 @@ SHARED MICRO_IN_ORDER void FN(qmicro_tile_4)(const T *const *x, const i8 *w, T *
     for (idx left = t->columns; left > 0; left -= QMICRO_PANEL, w += t->panel, y += QMICRO_PANEL) {
         const i32 *const head = micro_words(w);
         const T *x0 = x[0], *x1 = x[1], *x2 = x[2];
-        i32 c00 = head[0], c01 = head[1], c02 = head[2], c03 = head[3];
+        i32 c00 = micro_head(head, 0), c01 = micro_head(head, 1), c02 = micro_head(head, 2), c03 = micro_head(head, 3);
         i32 c10 = c00, c11 = c01, c12 = c02, c13 = c03, c20 = c00, c21 = c01, c22 = c02, c23 = c03;
         for (const i8 *k = w + QMICRO_HEAD, *const end = w + t->panel; k != end; k += 16, x0 += 4, x1 += 4, x2 += 4) {
 #define QMICRO_ROW(r, i)                                                                                               \
@@ -210,7 +210,7 @@ SHARED MICRO_IN_ORDER void FN(qmicro_tile_4)(const T *const *x, const i8 *w, T *
         const i32 c[3][QMICRO_PANEL] = {{c00, c01, c02, c03}, {c10, c11, c12, c13}, {c20, c21, c22, c23}};
         for (int r = 0; r < 3; r++)
             for (int i = 0; i < QMICRO_PANEL && i < left; i++)
-                y[r * t->pitch + i] = (T)FN(qmicro_scaled)(c[r][i], rt_f32((u32)head[4 + i]), t->zero);
+                y[r * t->pitch + i] = (T)FN(qmicro_scaled)(c[r][i], rt_f32((u32)micro_head(head, 4 + i)), t->zero);
     }
 }
 #else

@@ -74,7 +74,7 @@ SHARED MICRO_IN_ORDER void FN(qmicro_depthwise_line)(const T *x, const T *at, co
     for (idx i = 0; i < t->width; i++, at += t->step, x += t->step, y += t->pitch) {
         const i8 *k = w + 32;
         const T *line = at;
-        i32 c0 = head[0], c1 = head[1], c2 = head[2], c3 = head[3];
+        i32 c0 = micro_head(head, 0), c1 = micro_head(head, 1), c2 = micro_head(head, 2), c3 = micro_head(head, 3);
         for (idx lines = t->lines; lines > 0; lines--) {
             const T *p = line;
             idx n = t->across;
@@ -115,10 +115,10 @@ SHARED MICRO_IN_ORDER void FN(qmicro_depthwise_line)(const T *x, const T *at, co
             line -= line - x >= t->ring ? t->ring : 0;
         }
         const i32 zero = t->zero, low = RT_CAT(MICRO_LOW_, T);
-        const i32 y0 = micro_scaled(c0, rt_f32((u32)head[4]), zero, low);
-        const i32 y1 = micro_scaled(c1, rt_f32((u32)head[5]), zero, low);
-        const i32 y2 = micro_scaled(c2, rt_f32((u32)head[6]), zero, low);
-        const i32 y3 = micro_scaled(c3, rt_f32((u32)head[7]), zero, low);
+        const i32 y0 = micro_scaled(c0, rt_f32((u32)micro_head(head, 4)), zero, low);
+        const i32 y1 = micro_scaled(c1, rt_f32((u32)micro_head(head, 5)), zero, low);
+        const i32 y2 = micro_scaled(c2, rt_f32((u32)micro_head(head, 6)), zero, low);
+        const i32 y3 = micro_scaled(c3, rt_f32((u32)micro_head(head, 7)), zero, low);
         y[0] = (T)y0;
         if (left > 1)
             y[1] = (T)y1;
@@ -167,7 +167,7 @@ SHARED void FN(qmicro_depthwise_wide)(const T *x, const T *at, const i8 *w, T *y
         for (idx i = 0; i < t->width; i++, first += t->step) {
             const i8 *k = w + 8 * wide + c;
             idx line = first - x - i * t->step;
-            i32 sum = micro_words(w)[c];
+            i32 sum = micro_head(micro_words(w), c);
             for (idx lines = t->lines; lines > 0; lines--) {
                 for (idx n = 0; n < t->across; n++, k += wide)
                     sum = micro_mac(sum, x[line + i * t->step + n * t->right + c], *k);
@@ -175,7 +175,7 @@ SHARED void FN(qmicro_depthwise_wide)(const T *x, const T *at, const i8 *w, T *y
                 line -= line >= t->ring ? t->ring : 0;
             }
             y[i * t->pitch + c] =
-                (T)micro_scaled(sum, rt_f32((u32)micro_words(w)[wide + c]), t->zero, RT_CAT(MICRO_LOW_, T));
+                (T)micro_scaled(sum, rt_f32((u32)micro_head(micro_words(w), wide + c)), t->zero, RT_CAT(MICRO_LOW_, T));
         }
     }
 }

@@ -164,36 +164,8 @@ HELPER void FN(roi_region)(const T *roi, f64 scale, A *first, A *length)
     }
 }
 
-KERNEL int FN(max_roi_pool)(const T *x, const T *rois, T *y, struct max_roi_pool p)
-{
-    idx to = 0;
-    for (idx r = 0; r < p.rois; r++) {
-        A first[2], length[2];
-        const A of = LD(rois, r * 5);
-        if (!(of >= 0 && of < (A)p.batch))
-            return RT_BAD_INDEX;
-        FN(roi_region)(rois + r * 5, p.scale, first, length);
-        for (idx c = 0; c < p.channels; c++)
-            for (idx i = 0; i < p.out[0]; i++)
-                for (idx j = 0; j < p.out[1]; j++, to++) {
-                    idx h[2], w[2];
-                    FN(roi_range)(first[0], length[0], i, p.out[0], p.in[0], h);
-                    FN(roi_range)(first[1], length[1], j, p.out[1], p.in[1], w);
-                    const idx base = ((idx)of * p.channels + c) * p.in[0];
-                    A top = h[0] < h[1] && w[0] < w[1] ? -(A)RT_INF_F64 : 0;
-                    for (idx a = h[0]; a < h[1]; a++)
-                        for (idx b = w[0]; b < w[1]; b++) {
-                            const A v = LD(x, (base + a) * p.in[1] + b);
-                            top = v > top ? v : top;
-                        }
-                    ST(y, to, top);
-                }
-    }
-    return RT_OK;
-}
-REGISTER_FALLIBLE(max_roi_pool, 3, 2, 0)
-
-KERNEL int FN(max_roi_place)(const T *x, const T *rois, i64 *y, struct max_roi_place p)
+/* The maximum of each bin, or, if there is no y, which element of x it is, from 1 on; 0: the bin is empty. */
+HELPER int FN(max_roi)(const T *x, const T *rois, T *y, i64 *place, struct max_roi_pool p)
 {
     idx to = 0;
     for (idx r = 0; r < p.rois; r++) {
@@ -209,17 +181,33 @@ KERNEL int FN(max_roi_place)(const T *x, const T *rois, i64 *y, struct max_roi_p
                     FN(roi_range)(first[0], length[0], i, p.out[0], p.in[0], h);
                     FN(roi_range)(first[1], length[1], j, p.out[1], p.in[1], w);
                     const idx base = ((idx)of * p.channels + c) * p.in[0];
-                    A top = -(A)RT_INF_F64;
+                    A top = h[0] < h[1] && w[0] < w[1] ? -(A)RT_INF_F64 : 0;
                     for (idx a = h[0]; a < h[1]; a++)
                         for (idx b = w[0]; b < w[1]; b++) {
                             const A v = LD(x, (base + a) * p.in[1] + b);
                             best = v > top ? (base + a) * p.in[1] + b + 1 : best;
                             top = v > top ? v : top;
                         }
-                    y[to] = best;
+                    if (y)
+                        ST(y, to, top);
+                    else
+                        place[to] = best;
                 }
     }
     return RT_OK;
+}
+
+KERNEL int FN(max_roi_pool)(const T *x, const T *rois, T *y, struct max_roi_pool p)
+{
+    return FN(max_roi)(x, rois, y, NULL, p);
+}
+REGISTER_FALLIBLE(max_roi_pool, 3, 2, 0)
+
+KERNEL int FN(max_roi_place)(const T *x, const T *rois, i64 *y, struct max_roi_place p)
+{
+    return FN(max_roi)(
+        x, rois, NULL, y,
+        (struct max_roi_pool){p.batch, p.channels, {p.in[0], p.in[1]}, p.rois, {p.out[0], p.out[1]}, p.scale});
 }
 REGISTER_FALLIBLE(max_roi_place, 3, 2, 0)
 #endif

@@ -210,6 +210,9 @@ OLD = {
                  sizes("s", 0) + "k = Squeeze(g, s) z, u, c = Split <axis = 1, num_outputs = 3> (k) a = Sigmoid(u) b = Tanh(c) " + number("one", 1) +
                  "d = Sub(one, a) e = Mul(h, a) f = Mul(b, d) m = Add(e, f) keep = Constant <value = bool[2, 1] {1, 0}> () o = Where(keep, m, h)"),
 }
+# The same in other types, whose sums of these numbers are exact.
+NUMBERED = constant("w", (3, 2, 2, 2), range(-11, 13)) + "s = Mul(o, w) y = ReduceSum <keepdims = 0> (s) "
+ROI_TYPES = {"float": 1, "half": 10, "bfloat16": 16}
 NEWER = {"Celu": 28, "Celu <alpha = 0.6>": 28, "swiglu": 28}  # versions of operators, instead of 27
 
 
@@ -226,6 +229,9 @@ def add_gradients_each(c):
         add(name_of(op), {"x": between(low, high, 2, 5)}, f"o = {op} (x)", opset=NEWER.get(op, 27))
     for op in STEPS:
         add(name_of(op), {"x": between(-3, 3, 2, 5)}, f"t = {op} (x) o = Mul(t, x)")
+    for name, to in ROI_TYPES.items():
+        nodes = f"a = Cast <to = {to}> (x) b = Cast <to = {to}> (r) c = MaxRoiPool <pooled_shape = [2, 2]> (a, b) o = CastLike(c, x) "
+        add_gradient(c, f"of_max_roi_pool_{name}", {"x": between(-2, 2, 2, 2, 6, 5), "r": REGIONS}, nodes + NUMBERED, sliced_bins() + NUMBERED)
     for op, z in BINARY.items():
         add(name_of(op), {"x": between(-2, 2, 3, 4, at=1), "z": z}, f"o = {op} (x, z)")
     for name, (shapes, *nodes) in LAYERS.items():

@@ -114,6 +114,8 @@ WIDE __m512 wide_permutexvar_ps(__m512i index, __m512 v)
 WIDE_EXTENSION(wide_cvtepi8_epi16, __m256i, int8_t, 32, wide_16)
 WIDE_EXTENSION(wide_cvtepi8_epi32, __m128i, int8_t, 16, wide_32)
 WIDE_EXTENSION(wide_cvtepu8_epi32, __m128i, uint8_t, 16, wide_32)
+WIDE_EXTENSION(wide_cvtepi16_epi32, __m256i, int16_t, 16, wide_32)
+WIDE_EXTENSION(wide_cvtepu16_epi32, __m256i, uint16_t, 16, wide_32)
 
 WIDE __m128i wide_cvtepi32_epi8(__m512i v)
 {
@@ -124,6 +126,30 @@ WIDE __m128i wide_cvtepi32_epi8(__m512i v)
     memcpy(&r, to, sizeof r);
     return r;
 }
+
+WIDE __m512 wide_cvtepi32_ps(__m512i v)
+{
+    __m512 r;
+    for (int i = 0; i < 16; i++)
+        r[i] = (float)((wide_32)v)[i];
+    return r;
+}
+
+WIDE __m512 wide_cvtph_ps(__m256i v)
+{
+    __m256 half[2] = {_mm256_cvtph_ps(_mm256_castsi256_si128(v)), _mm256_cvtph_ps(_mm256_extracti128_si256(v, 1))};
+    __m512 r;
+    memcpy(&r, half, sizeof r);
+    return r;
+}
+
+WIDE __m512 wide_castsi512_ps(__m512i v) { return (__m512)v; }
+
+WIDE __m512i wide_and_si512(__m512i a, __m512i b) { return a & b; }
+
+WIDE __m512i wide_slli_epi32(__m512i v, unsigned n) { return (__m512i)((__v16su)v << (int)n); }
+
+WIDE __m512i wide_srli_epi32(__m512i v, unsigned n) { return (__m512i)((__v16su)v >> (int)n); }
 
 /* Sums wrap. */
 WIDE __m512i wide_madd_epi16(__m512i a, __m512i b)
@@ -159,7 +185,15 @@ WIDE __m256i half_dpwssd_epi32(__m256i c, __m256i a, __m256i b)
 #define _mm512_cvtepi8_epi16 wide_cvtepi8_epi16
 #define _mm512_cvtepi8_epi32 wide_cvtepi8_epi32
 #define _mm512_cvtepu8_epi32 wide_cvtepu8_epi32
+#define _mm512_cvtepi16_epi32 wide_cvtepi16_epi32
+#define _mm512_cvtepu16_epi32 wide_cvtepu16_epi32
 #define _mm512_cvtepi32_epi8 wide_cvtepi32_epi8
+#define _mm512_cvtepi32_ps wide_cvtepi32_ps
+#define _mm512_cvtph_ps wide_cvtph_ps
+#define _mm512_castsi512_ps wide_castsi512_ps
+#define _mm512_and_si512 wide_and_si512
+#define _mm512_slli_epi32 wide_slli_epi32
+#define _mm512_srli_epi32 wide_srli_epi32
 #define _mm512_madd_epi16 wide_madd_epi16
 #define _mm512_dpwssd_epi32 wide_dpwssd_epi32
 #define _mm256_dpwssd_epi32 half_dpwssd_epi32
