@@ -24,6 +24,7 @@ BOARD = ROOT / "tests" / "machines"
 PUBLISHED = ["ds_cnn_qdq", "autoencoder_qdq"]
 WAYS = [("x86-64", "-O2"), ("x86-64", "-Os"), ("x86-64-v3", "-O2"), ("cortex-m4", "-O2"), ("cortex-m4", "-Os"), ("cortex-m55", "-O2")]
 MORE = 1.1
+RUNS = 12   # where the stack begins anywhere, and what aligns it for vectors takes more or less
 
 # Inputs and outputs are not aligned as arrays of doubles may be; what the runs compute is of no interest.
 MAIN = """
@@ -113,11 +114,11 @@ def one(name, model, machine, level):
     bare = ["-ffunction-sections", "-Wl,--gc-sections", *m.board, BOARD / "board.c"]
     if run(cc, *flags, folder / "net.c", folder / "main.c", *(bare if m.board else ["-Wl,-z,now"]), "-o", folder / "net.elf") is None:
         return
-    output = run(*m.run, folder / "net.elf")
+    outputs = [run(*m.run, folder / "net.elf") for _ in range(1 if m.board else RUNS)]
     said = run(BUILD / "onnxcc", "stack", model, *options, env={**os.environ, "CC": cc, "CFLAGS": f"{level} {' '.join(m.flags)}"})
-    if output is None or said is None:
+    if None in outputs or said is None:
         return
-    seen, told = int(re.search(r"<(\d+)>", output)[1]), int(re.search(r"^stack +(\d+) B", said)[1])
+    seen, told = max(int(re.search(r"<(\d+)>", output)[1]) for output in outputs), int(re.search(r"^stack +(\d+) B", said)[1])
     check(seen <= told <= seen * MORE, f"{name}, {machine} {level}: {told} bytes, {seen} seen\n{said}")
     print(f"{name:18}{machine:12}{level} {told:6} said, {seen:6} seen, {told / seen:.3f}", flush=True)
 
