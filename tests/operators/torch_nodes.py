@@ -11,7 +11,8 @@ from onnx.reference import ReferenceEvaluator
 
 F = torch.nn.functional
 OPS = {}
-KINDS = {1: torch.float32, 2: torch.uint8, 3: torch.int8, 6: torch.int32, 7: torch.int64, 9: torch.bool, 11: torch.float64}
+KINDS = {1: torch.float32, 2: torch.uint8, 3: torch.int8, 6: torch.int32, 7: torch.int64, 9: torch.bool, 10: torch.float16, 11: torch.float64,
+         16: torch.bfloat16}
 
 
 def op(*names, domain=""):
