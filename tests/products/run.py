@@ -1,5 +1,6 @@
-"""The models of products.py as C on every machine of tests/machines/table.py, or on some: run.py 'MODEL ...' 'MACHINE ...'.
-Prints what is wrong, then "products: N passed, N failed".
+"""The models of products.py as C on every machine of tests/machines/table.py, or on some: run.py 'MODEL ...' 'MACHINE ...' TURN.
+Without machines: where a machine has a --target of its own, with this or without, in turn. Prints what is wrong, then
+"products: N passed, N failed".
 
 At -O0, where every kernel is a function of its own and compiling is fast, but with all shapes of tiles."""
 import os
@@ -65,14 +66,15 @@ def undefined(total, models):
             total.run(machine, HOME, some, f"{machine}-trap-{target}", ["--target", target], [level])
 
 
-def main(models, machines):
+def main(models, machines, turn):
     write_all()
     total = Sum("products")
+    turn = None if machines else int(*turn)
     machines = machines or [m for m in MACHINES if m not in ALIKE]
     models = models or sorted(m.name for m in (HOME / "tests").iterdir())
     for name, some in ("products", [m for m in models if m != LARGE]), ("products-large", [m for m in models if m == LARGE]):
         if some:
-            total.each(machines, name, HOME, some, own=True, program=["'--level=-O0 -DTILE_SMALL=0'"])
+            total.each(machines, name, HOME, some, own=True, program=["'--level=-O0 -DTILE_SMALL=0'"], turn=turn)
     undefined(total, models)
     calls(total)
     total.end()
