@@ -244,7 +244,7 @@ typedef struct LoopVjp {
     Dim trips;        /* trip count of m */
     Value *iteration; /* the iteration of m that b's body reverses */
     Values in;        /* inputs of b */
-    Values of;        /* values whose adjoints b carries */
+    Values of;        /* values whose adjoints b carries; NULL: after an iteration it is zero */
 } LoopVjp;
 
 /* Adds a loop-carried value to b: the adjoint of x, initially `first`. Returns the body's input. */
@@ -317,11 +317,19 @@ static void end_loop_vjp(LoopVjp *l, const Captured *of)
 {
     Tape *q = &l->q;
     Graph *g = q->n->graph;
+    const bool runs = dim_is(dim_less_expr(D(0), l->trips), 1);
     int at = 2;
     graph_add_output(g, g->in.at[1]);
     for (int i = 0; i < l->m->n_in - 2; i++)
-        if (l->active[i])
-            graph_add_output(g, adjoint_like(q, remap(q, l->g->in.at[i + 2]), g->in.at[at++]));
+        if (l->active[i]) {
+            Value *x = remap(q, l->g->in.at[i + 2]);
+            graph_add_output(g, adjoint_like(q, x, g->in.at[at]));
+            if (runs && !map_get(&q->adjoint, x)) {
+                note_stop(l->p, q, l->of.at[at - 2], x);
+                l->of.at[at - 2] = NULL;
+            }
+            at++;
+        }
     for (int i = 0; i < of->list.n; i++) {
         Value *v = of->list.at[i];
         if (!map_get(&q->adjoint, v)) {
@@ -378,21 +386,6 @@ bool defer_gather(Tape *p, Node *m)
     return true;
 }
 
-/* Ends the adjoint of state k of the reverse loop in an iteration of m, of which there is one at least? */
-static bool stops_in(const LoopVjp *l, int k)
-{
-    int i = 0;
-    for (int before = k; i < l->m->n_in - 2 && (!l->active[i] || before--);)
-        i++;
-    if (i == l->m->n_in - 2 || !dim_is(dim_less_expr(D(0), l->trips), 1))
-        return false;
-    Value *x = remap(&l->q, l->g->in.at[i + 2]);
-    if (map_get(&l->q.adjoint, x))
-        return false;
-    note_stop(l->p, &l->q, l->of.at[k], x);
-    return true;
-}
-
 static void loop_vjp(Tape *p, Node *m, const Captured *of)
 {
     LoopVjp l = {.p = p, .m = m, .g = node_attr(m, "body")->g, .active = active_states(p, m)};
@@ -408,7 +401,7 @@ static void loop_vjp(Tape *p, Node *m, const Captured *of)
     int k = 0;
     for (; k < l.of.n; k++) {
         Value *d = add_result(l.b, k);
-        if (!stops_in(&l, k))
+        if (l.of.at[k])
             accumulate(p, l.of.at[k], d);
     }
     for (int i = 0; i < l.q.gathers.n; i++, k += 2)
