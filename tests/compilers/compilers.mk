@@ -4,7 +4,7 @@
 # only these tests, only these compilers.
 TESTS += compilers
 COMPILERS = $(B)/compilers
-LEVELS_EVERY ?= 24
+LEVELS_EVERY ?= 12
 test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(PYTHON) tests/operators/cells.py $(CACHE)/cells $(B)/table.json
@@ -23,7 +23,7 @@ test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/includ
 # AARCH64_EVERY models, others for every commit): the same bytes of C, with the inputs open and with constants for them.
 # Parts: base/place_search, passes/fold.
 TESTS += bytes
-AARCH64_EVERY ?= 16
+AARCH64_EVERY ?= 8
 AARCH64 = $(B)/bytes/aarch64
 ARM64 = $(CACHE)/arm64/usr
 test-bytes: setup all

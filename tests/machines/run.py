@@ -7,9 +7,9 @@ import sys
 import weights
 from choose import SMALL
 from runner import Sum
-from table import ALIKE, MACHINES
+from table import MACHINES
 
-OTHERS = ["x86-64", "avx"]      # tested by other groups
+OTHERS = ["x86-64", "avx"]  # tested by other groups
 
 
 def main(cover, networks, *machines):
@@ -17,10 +17,9 @@ def main(cover, networks, *machines):
     for kernel in (pathlib.Path(cover) / "uncalled").read_text().split():
         print(f"FAILED {kernel}: no test calls it")
         total.add(0, 1)
-    each = machines or [m for m in MACHINES if m not in (*OTHERS, *ALIKE)]
     machines = machines or [m for m in MACHINES if m not in OTHERS]
-    total.each(each, "cover", pathlib.Path(cover) / "tests", program=["--library"])
-    total.each(each, "small", pathlib.Path(cover) / "small", program=["--library"], options=["--target", SMALL])
+    total.each(machines, "cover", pathlib.Path(cover) / "tests", program=["--library"])
+    total.each(machines, "small", pathlib.Path(cover) / "small", program=["--library"], options=["--target", SMALL])
     total.each(machines, "networks", networks, own=True)
     weights.each(total, [m for m in weights.HERE if m in machines])
     total.end()

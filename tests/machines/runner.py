@@ -33,17 +33,15 @@ class Sum:
         print(f"{name}: {passed} of {passed + failed} tests pass", flush=True)
         self.add(passed, failed)
 
-    def each(self, machines, kind, folder, tests=(), own=False, program=(), options=(), turn=None):
-        """The same on each of these machines, or on all. own: also with the machine's own --target, if any; turn: with one of both."""
-        for k, name in enumerate(machines or MACHINES):
+    def each(self, machines, kind, folder, tests=(), own=False, program=(), options=()):
+        """The same on each of these machines, or on all. own: also with the machine's own --target, if any."""
+        for name in machines or MACHINES:
             machine = MACHINES[name]
             if machine.lacks():
                 print(f"{name}: skipped: this processor lacks {machine.lacks()}")
                 continue
-            both = own and machine.target
-            if not both or turn is None or (k + turn) % 2:
-                self.run(name, folder, tests, f"{name}-{kind}", options, program)
-            if both and (turn is None or (k + turn) % 2 == 0):
+            self.run(name, folder, tests, f"{name}-{kind}", options, program)
+            if own and machine.target:
                 self.run(name, folder, tests, f"{name}-{kind}-own", [*options, "--target", machine.target], program)
 
     def add(self, passed, failed):

@@ -83,5 +83,3 @@ MACHINES = {
     "cortex-m33": cortex("m33", "mps2-an505", 0x80000000, "-mfloat-abi=hard -mfpu=fpv5-sp-d16", 0x10000000),
     "cortex-m55": cortex("m55", "mps3-an547", 0x70000000, "-mfloat-abi=hard"),
 }
-# Those whose kernels are another's, instruction by instruction: they run networks alone, but where they are asked for by name.
-ALIKE = ["cortex-m33"]  # cortex-m4

@@ -1,6 +1,5 @@
-"""The models of products.py as C on every machine of tests/machines/table.py, or on some: run.py 'MODEL ...' 'MACHINE ...' TURN.
-Without machines: where a machine has a --target of its own, with this or without, in turn. Prints what is wrong, then
-"products: N passed, N failed".
+"""The models of products.py as C on every machine of tests/machines/table.py, or on some: run.py 'MODEL ...' 'MACHINE ...'.
+Prints what is wrong, then "products: N passed, N failed".
 
 At -O0, where every kernel is a function of its own and compiling is fast, but with all shapes of tiles."""
 import os
@@ -22,7 +21,6 @@ TRAPPED = ["wraps", "qconvs", "linear_layers"]
 LARGE = "wraps"     # whose constants leave the others too little of a bare machine's memory
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "machines"))
 from runner import Sum  # noqa: E402
-from table import ALIKE, MACHINES  # noqa: E402
 
 
 def write(folder, m):
@@ -66,15 +64,13 @@ def undefined(total, models):
             total.run(machine, HOME, some, f"{machine}-trap-{target}", ["--target", target], [level])
 
 
-def main(models, machines, turn):
+def main(models, machines):
     write_all()
     total = Sum("products")
-    turn = None if machines else int(*turn)
-    machines = machines or [m for m in MACHINES if m not in ALIKE]
     models = models or sorted(m.name for m in (HOME / "tests").iterdir())
     for name, some in ("products", [m for m in models if m != LARGE]), ("products-large", [m for m in models if m == LARGE]):
         if some:
-            total.each(machines, name, HOME, some, own=True, program=["'--level=-O0 -DTILE_SMALL=0'"], turn=turn)
+            total.each(machines, name, HOME, some, own=True, program=["'--level=-O0 -DTILE_SMALL=0'"])
     undefined(total, models)
     calls(total)
     total.end()
