@@ -1,6 +1,7 @@
 """The names that common headers define: macros, types, variables, functions. headers.py FILE writes them as
 compiler/emit/taken.def, the names that identifiers of a model must not have. Without FILE: has that file all names of this machine's
 headers?"""
+import functools
 import pathlib
 import re
 import subprocess
@@ -33,6 +34,7 @@ KEYWORDS = set("""auto char const double enum extern float inline int long regis
     typedef union unsigned void volatile""".split())
 
 
+@functools.lru_cache
 def available(cc):
     """Those of the headers that this compiler has, each by itself."""
     have = []
@@ -69,6 +71,7 @@ def declared(cc, source):
     return names, functions
 
 
+@functools.lru_cache
 def of_headers():
     """(taken everywhere, taken at file scope)"""
     everywhere, outside = set(), set()

@@ -32,7 +32,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CC = ["gcc", "-std=c99", "-D_GNU_SOURCE", "-trigraphs", "-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-fsyntax-only", f"-I{BUILD / 'include'}"]
 CXX = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 EVERY = 1 if FULL else 12
-NAMES_PER_MODEL = 120
+NAMES_PER_MODEL = 480
 
 
 def run(*command, **options):
@@ -378,7 +378,10 @@ def prepare():
     WORK.mkdir(parents=True, exist_ok=True)
     everybody = WORK / "everybody.h"
     everybody.write_text(headers.available("gcc"))
-    subprocess.run([*CC[:3], *(f for f in CC[3:] if f != "-fsyntax-only"), "-x", "c-header", everybody], check=True)
+    both = pathlib.Path(f"{everybody}.gch")     # the compiler takes the one of its language
+    both.mkdir(exist_ok=True)
+    for command, kind in ((CC, "c-header"), (CXX, "c++-header")):
+        subprocess.run([*(f for f in command if f != "-fsyntax-only"), "-x", kind, everybody, "-o", both / kind], check=True)
     vendors = WORK / "vendors.h"    # headers that are not on this machine, as macros that break uses of the names
     vendors.write_text("#define round(x) @\n" + "".join(f"#undef {w}\n#define {w}(a,b) @\n" for w in ("min", "max", "bit", "sq", "word"))
                        + "".join(f"#undef {w}\n#define {w} @\n" for w in headers.VENDORS if w not in ("TRUE", "FALSE")))
