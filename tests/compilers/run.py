@@ -4,6 +4,7 @@ at every level, in strict C99 and in the compiler's own dialect, and in modes of
 passed, N failed"."""
 import argparse
 import concurrent.futures
+import contextlib
 import fnmatch
 import os
 import pathlib
@@ -11,6 +12,7 @@ import re
 import subprocess
 
 from cache import kept
+from together import together, translation_unit
 
 BUILD = pathlib.Path(os.environ["B"])
 WORK = BUILD / "compilers"
@@ -39,24 +41,54 @@ LEVELLED |= {"gcc-lto": ["gcc", "-O2", "-flto", "-std=c99"]}
 MODES = {"tcc": ["tcc", "-std=c99", "-Wall", "-Werror"], **LEVELLED}
 
 
-def wrong(folder, mode):
-    """What is wrong with a test's C in this mode; None: nothing."""
+def run(*command):
+    """What a command says that should say nothing; None: it does."""
+    try:
+        p = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"more than {SECONDS} s"
+    return f"exit {p.returncode} {p.stderr[:500]}" if p.returncode or p.stderr else None
+
+
+def compiled(so, mode, source):
     compiler, *flags = MODES[mode]
-    so, out, case = folder / f"{mode}.so", folder / f"out.{mode}", folder / "case.c"
-    command = [compiler, *flags, *FLAGS, "-o", so, case]
-    with kept(out, [compiler], flags,
-              [*sorted(folder.glob("m.*")), case, folder / "in.bin", BUILD / "suite/call"]) as before:
-        for step in () if before else (command, [BUILD / "suite/call", so, folder / "in.bin", out]):
-            try:
-                p = subprocess.run(step, capture_output=True, text=True, errors="replace", timeout=SECONDS)
-            except subprocess.TimeoutExpired:
-                out.unlink(missing_ok=True)
-                return f"more than {SECONDS} s"
-            if p.returncode or p.stderr:
-                out.unlink(missing_ok=True)
-                return f"exit {p.returncode} {p.stderr[:500]}"
-        so.unlink(missing_ok=True)
-    return None if out.read_bytes() == (folder / "out.eval").read_bytes() else "other bits"
+    return run(compiler, *flags, *FLAGS, "-o", so, source)
+
+
+def called(so, name, folder, mode):
+    return run(BUILD / "suite/call", so, name, folder / "in.bin", folder / f"out.{mode}")
+
+
+def call_all(folders, mode):
+    """{test: what is wrong}; if the C compiler says anything about all in one translation unit, each is alone."""
+    so, source = (folders[0] / f"{mode}{suffix}" for suffix in (".so", ".unit.c"))
+    source.write_text(translation_unit(folders, "case"))
+    if len(folders) == 1 or compiled(so, mode, source):
+        said = {f: compiled(so, mode, f / "case.c") or called(so, "suite_case", f, mode) for f in folders}
+    else:
+        said = {f: called(so, f"case_{i}", f, mode) for i, f in enumerate(folders)}
+    for file in so, source:
+        file.unlink(missing_ok=True)
+    return said
+
+
+def wrong(folders, mode):
+    """{test: what is wrong with its C in this mode; None: nothing}"""
+    compiler, *flags = MODES[mode]
+    with contextlib.ExitStack() as results:
+        left, said = [], dict.fromkeys(folders)
+        for f in folders:
+            sources = [*sorted(f.glob("m.*")), f / "case.c", f / "in.bin", BUILD / "suite/call"]
+            if not results.enter_context(kept(f / f"out.{mode}", [compiler], flags, sources)):
+                left.append(f)
+        said |= call_all(left, mode) if left else {}
+    for f in folders:
+        out = f / f"out.{mode}"
+        if said[f]:
+            out.unlink(missing_ok=True)
+        elif out.read_bytes() != (f / "out.eval").read_bytes():
+            said[f] = "other bits"
+    return said
 
 
 def is_slow(folder):
@@ -81,15 +113,16 @@ def main():
     official = found(WORK, a.tests)
     slow = list(filter(is_slow, official))
     official = [f for f in official if f not in slow or (slow.index(f) + a.turn) % a.every == 0]
-    todo = [(f, m) for m in modes if m not in LEVELLED for f in official]
-    todo += [(f, m) for k, m in enumerate(modes) if m in LEVELLED for i, f in enumerate(found(WORK / "cover", a.tests))
-             if (i + k + a.turn) % a.every == 0]
+    alone = [([f], m) for m in modes if m not in LEVELLED for f in official]
+    cover = found(WORK / "cover", a.tests)
+    units = [(u, m) for k, m in enumerate(modes) if m in LEVELLED
+             for u in together([f for i, f in enumerate(cover) if (i + k + a.turn) % a.every == 0])]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(lambda x: wrong(*x), todo))
-    for (folder, mode), what in zip(todo, results):
+        results = [(f, m, what) for (_, m), said in zip(alone + units, pool.map(lambda x: wrong(*x), alone + units)) for f, what in said.items()]
+    for folder, mode, what in results:
         if what:
             print(f"FAIL {folder.name}, {mode}: {what}")
-    failed = sum(r is not None for r in results)
+    failed = sum(what is not None for *_, what in results)
     print(f"compilers: {len(results) - failed} passed, {failed or not results:d} failed")
     return failed or not results
 

@@ -14,6 +14,7 @@ import subprocess
 
 from cache import contents, runtime, version
 from table import MACHINES
+from together import together, translation_unit
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -34,16 +35,15 @@ class Builder:
         self.cc = machine.tool("gcc")
         OBJECTS.mkdir(parents=True, exist_ok=True)
 
-    def object(self, arguments, files, name=None):
-        """(object, the compiler's messages); the object defines a symbol with the hash of `name`."""
+    def object(self, arguments, files):
+        """(object, the compiler's messages)"""
         state = repr([version(self.cc), self.machine.flags, arguments, contents([*files, *self.machine.headers()]), runtime(files)])
         key = hashlib.sha256(state.encode()).hexdigest()[:20]
         o, said = OBJECTS / f"{key}.o", OBJECTS / f"{key}.log"
         if not said.exists():
             includes = [f"-isystem{h.parent}" for h in self.machine.headers()]
-            define = [f"-D{name}=case_{key}"] if name else []
             new = OBJECTS / f"{key}.{os.getpid()}"   # another group of tests may make the same
-            p = subprocess.run([self.cc, *self.machine.flags, *includes, *arguments, *define, *INCLUDES, "-c", "-o", new, files[0]],
+            p = subprocess.run([self.cc, *self.machine.flags, *includes, *arguments, *INCLUDES, "-c", "-o", new, files[0]],
                                capture_output=True, text=True, errors="replace", check=False)
             if p.returncode:
                 new.unlink(missing_ok=True)
@@ -73,23 +73,34 @@ class Program:
         self.work.mkdir(parents=True, exist_ok=True)
         self.extra = self.builder.library() if library else []
         mode = ["-DONNXCC_LIBRARY"] if library else []
-        jobs = [POOL.submit(self.builder.object, [*STRICT, *level.split(), *mode, "-ffunction-sections", "-fdata-sections"],
-                            [f / "case.c", f / "m.c", f / "m.h", CASE], "suite_case") for f in folders]
-        self.tests, self.warned = [], {}
-        for folder, job in zip(folders, jobs):
-            o, said = job.result()
-            if o.exists():
-                self.tests.append((folder, o))
-                self.warned[folder] = said
-            else:
-                verdict(folder, "C compile failed", first_line(said))
+        self.arguments = [*STRICT, *level.split(), *mode, "-ffunction-sections", "-fdata-sections"]
+        self.objects, self.tests, self.warned = [], [], {}     # tests: (folder, the name of its description)
+        for tests in POOL.map(self.compiled, together(folders)):
+            self.objects += dict.fromkeys(o for _, o, *_ in tests if o.exists())
+            for folder, o, name, said in tests:
+                if o.exists():
+                    self.tests.append((folder, name))
+                    self.warned[folder] = said
+                else:
+                    verdict(folder, "C compile failed", first_line(said))
+
+    def compiled(self, folders):
+        """[(test, the object, the name of its description, the compiler's messages)] of a translation unit; if the compiler says
+        anything, each of its tests is alone."""
+        name = "case_" + hashlib.sha256(" ".join(f.name for f in folders).encode()).hexdigest()[:12]
+        source = self.work / f"{name}.c"
+        source.write_text(translation_unit(folders, name))
+        o, said = self.builder.object(self.arguments, [source, CASE, *(f / file for f in folders for file in ("case.c", "m.c", "m.h"))])
+        if said and len(folders) > 1:
+            return [test for f in folders for test in self.compiled([f])]
+        return [(f, o, f"{name}_{i}", said) for i, f in enumerate(folders)]
 
     def link(self):
-        (self.work / "cases.def").write_text("".join(f"CASE(case_{o.stem})\n" for _, o in self.tests))
+        (self.work / "cases.def").write_text("".join(f"CASE({name})\n" for _, name in self.tests))
         main = [HERE / "all.c", self.work / "cases.def", HERE.parent / "suite" / "call.h", CASE]
         o, said = self.builder.object(["-O1", f"-I{self.work}"], main)
         program = self.work / "program"
-        (self.work / "objects").write_text("\n".join(map(str, [o, *(x for _, x in self.tests), *self.extra])))
+        (self.work / "objects").write_text("\n".join(map(str, [o, *self.objects, *self.extra])))
         p = subprocess.run([self.builder.cc, *self.machine.flags, *self.links(), "-Wl,--gc-sections", "-o", program, f"@{self.work / 'objects'}"],
                            capture_output=True, text=True, check=False)
         if said or p.returncode:

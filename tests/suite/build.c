@@ -1,4 +1,4 @@
-/* build.c - compiles and calls the emitted C of one test, or takes the former result if nothing has changed since. */
+/* build.c - compiles and calls the emitted C of tests, or takes the former results if nothing has changed since. */
 #include "case.h"
 #include "suite.h"
 
@@ -7,11 +7,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { CC_SECONDS = 300, CALL_SECONDS = 300, MAX_FLAGS = 64 };
+enum { CC_SECONDS = 300, CALL_SECONDS = 300, MAX_FLAGS = 64, UNIT_BYTES = 1 << 20 };
 
 /* ISO C: the compiler may not fuse a multiplication and an addition, so the bits are those of the compiler's
  * kernels. */
@@ -265,60 +266,156 @@ static void compile(const char *so, const char *source, const char *log, Way w, 
         set_verdict(v, CC_WARNED, "%s", line);
 }
 
-static void call(const Test *t, const char *program, const char *so, Way w, const char *log, Verdict *v)
+/* A test whose verdict is not known. */
+typedef struct Pending {
+    const Test *t;
+    Verdict *v;
+    uint64_t key;
+} Pending;
+
+/* DIR/WAY.SUFFIX */
+static char *file_of_way(const char *dir, Way w, const char *suffix)
 {
+    char file[32];
+    snprintf(file, sizeof file, "%s.%s", way_file[w], suffix);
+    return path_in(dir, file);
+}
+
+static void call(const Pending *p, const char *so, const char *name, Way w)
+{
+    const Test *t = p->t;
+    char *program = path_in(set.build, w == WAY_FAST ? "call" : "call-sanitized"), *log = file_of_way(t->dir, w, "log");
     char *in = path_in(t->dir, "in.bin"), *out = path_in(t->dir, w == WAY_FAST ? "out.fast" : "out.sanitized");
-    char *argv[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)so, in, out, NULL};
+    char *argv[] = {program, (char *)(uintptr_t)so, (char *)(uintptr_t)name, in, out, NULL};
     int status = run_command(argv, log, CALL_SECONDS);
     char line[200];
     first_line(log, (const char *const[]){"runtime error:", "SUMMARY: AddressSanitizer", "call: ", NULL}, line,
                sizeof line);
     if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGXCPU))
-        set_verdict(v, TIMEOUT, "more than %d seconds", CALL_SECONDS);
+        set_verdict(p->v, TIMEOUT, "more than %d seconds", CALL_SECONDS);
     else if (WIFSIGNALED(status))
-        set_verdict(v, CRASHED, "%s %s", strsignal(WTERMSIG(status)), line);
+        set_verdict(p->v, CRASHED, "%s %s", strsignal(WTERMSIG(status)), line);
     else if (WEXITSTATUS(status) == CALL_STATUS)
-        set_verdict(v, STATUS, "%s", line);
+        set_verdict(p->v, STATUS, "%s", line);
     else if (WEXITSTATUS(status) == CALL_CANARY)
-        set_verdict(v, CANARY, "%s", line);
+        set_verdict(p->v, CANARY, "%s", line);
     else if (WEXITSTATUS(status) == CALL_BITS)
-        set_verdict(v, BITS, "%s", line);
+        set_verdict(p->v, BITS, "%s", line);
     else if (WEXITSTATUS(status) != CALL_OK)
-        set_verdict(v, CRASHED, "%s", line);
+        set_verdict(p->v, CRASHED, "%s", line);
+    free(program);
+    free(log);
     free(in);
     free(out);
 }
 
-void run_emitted(const Test *t, Way w, const Result *r, Verdict *v)
+/* The verdict of a test that is alone in its translation unit. */
+static void run_alone(const Pending *p, Way w)
 {
-    (void)r;
-    char file[32];
-    snprintf(file, sizeof file, "%s.so", way_file[w]);
-    char *so = path_in(t->dir, file);
-    snprintf(file, sizeof file, "%s.log", way_file[w]);
-    char *log = path_in(t->dir, file);
-    snprintf(file, sizeof file, "%s.key", way_file[w]);
-    char *kept = path_in(t->dir, file);
-    char *program = path_in(set.build, w == WAY_FAST ? "call" : "call-sanitized"), *source = path_in(t->dir, "case.c");
-    const char *flags = flags_of(t, w);
-    uint64_t key = hash_sources(t->dir) + hash_tools(w, flags, program);
-    if (set.verbose || !recall(kept, key, v)) {
-        set_verdict(v, PASSED, "%s", "");
-        compile(so, source, log, w, flags, v);
-        if (v->class != CC_FAILED) {
-            Verdict called = {.class = PASSED};
-            call(t, program, so, w, log, &called);
-            if (called.class != PASSED)
-                *v = called;
-        }
-        if (v->class != TIMEOUT)
-            remember(kept, key, v);
-        if (!set.verbose)
-            unlink(so);
-    }
+    char *so = file_of_way(p->t->dir, w, "so"), *log = file_of_way(p->t->dir, w, "log");
+    char *source = path_in(p->t->dir, "case.c");
+    compile(so, source, log, w, flags_of(p->t, w), p->v);
+    if (p->v->class != CC_FAILED)
+        call(p, so, "suite_case", w);
+    if (!set.verbose)
+        unlink(so);
     free(so);
     free(log);
-    free(kept);
-    free(program);
     free(source);
+}
+
+/* A translation unit of several tests; test i is described by case_I. */
+static void write_unit(const char *path, const Pending *p, int n)
+{
+    FILE *f = fopen(path, "w");
+    if (!f)
+        fail(EXIT_IO, "cannot write %s", path);
+    fprintf(f, "#include \"case.h\"\n");
+    for (int i = 0; i < n; i++) {
+        char *dir = realpath(p[i].t->dir, NULL);
+        fprintf(f, "#undef SUITE_CASE\n#define SUITE_CASE case_%d\n#include \"%s/case.c\"\n", i, dir);
+        free(dir);
+    }
+    fclose(f);
+}
+
+/* The verdicts of tests in one translation unit; false, and none: the C compiler says something. */
+static bool run_unit(const Pending *p, int n, Way w)
+{
+    char unit[4200], name[16];
+    snprintf(unit, sizeof unit, "%s.%s.c", p->t->dir, way_file[w]);
+    char *so = file_of_way(p->t->dir, w, "so"), *log = file_of_way(p->t->dir, w, "log");
+    Verdict said = {.class = PASSED};
+    write_unit(unit, p, n);
+    compile(so, unit, log, w, flags_of(p->t, w), &said);
+    unlink(unit);
+    for (int i = 0; i < n && said.class == PASSED; i++) {
+        snprintf(name, sizeof name, "case_%d", i);
+        call(&p[i], so, name, w);
+    }
+    unlink(so);
+    free(so);
+    free(log);
+    return said.class == PASSED;
+}
+
+/* Tests of one name, or large ones, are not in one translation unit. */
+static bool fits(const Pending *p, int n, int64_t bytes)
+{
+    bool together = bytes <= UNIT_BYTES && !is_network(p[n].t) && !is_network(p->t);
+    const char *name = strrchr(p[n].t->name, '/');
+    for (int i = 0; name && i < n && together; i++) {
+        const char *other = strrchr(p[i].t->name, '/');
+        together = !other || strcmp(name, other);
+    }
+    return together;
+}
+
+static int64_t bytes_of_c(const Test *t)
+{
+    char *path = path_in(t->dir, "m.c");
+    struct stat s;
+    int64_t n = stat(path, &s) ? 0 : s.st_size;
+    free(path);
+    return n;
+}
+
+static char *key_file(const Test *t, Way w) { return file_of_way(t->dir, w, "key"); }
+
+static void run_pending(const Pending *p, int n, Way w)
+{
+    for (int i = 0, k; i < n; i = k) {
+        int64_t bytes = bytes_of_c(p[i].t);
+        for (k = i + 1; k < n && !set.verbose && fits(p + i, k - i, bytes += bytes_of_c(p[k].t));)
+            k++;
+        if (k - i > 1 && run_unit(p + i, k - i, w))
+            continue;
+        for (int j = i; j < k; j++)
+            run_alone(&p[j], w);
+    }
+}
+
+void run_emitted(const Test *tests, Result *results, const int *which, int n, Way w)
+{
+    Pending *p = calloc((size_t)n + 1, sizeof *p);
+    int left = 0;
+    for (int i = 0; i < n; i++) {
+        const Test *t = &tests[which[i]];
+        char *program = path_in(set.build, w == WAY_FAST ? "call" : "call-sanitized"), *kept = key_file(t, w);
+        Pending new = {t, &results[which[i]].way[w], hash_sources(t->dir) + hash_tools(w, flags_of(t, w), program)};
+        if (set.verbose || !recall(kept, new.key, new.v)) {
+            set_verdict(new.v, PASSED, "%s", "");
+            p[left++] = new;
+        }
+        free(program);
+        free(kept);
+    }
+    run_pending(p, left, w);
+    for (int i = 0; i < left; i++) {
+        char *kept = key_file(p[i].t, w);
+        if (p[i].v->class != TIMEOUT)
+            remember(kept, p[i].key, p[i].v);
+        free(kept);
+    }
+    free(p);
 }

@@ -1,4 +1,5 @@
-/* call.c - calls the emitted code of one test: call CASE.so INPUTS RESULTS. Built with the same sanitizers as the code. */
+/* call.c - calls the emitted code of one test: call CASES.so NAME INPUTS RESULTS, where NAME
+ * is that of its description. Built with the same sanitizers as the code. */
 #include "call.h"
 #include <dlfcn.h>
 
@@ -9,12 +10,12 @@ const char *__asan_default_options(void) { return "detect_leaks=0"; }
 
 int main(int argc, char **argv)
 {
-    void *so = argc == 4 ? dlopen(argv[1], RTLD_NOW) : NULL;
-    const struct suite_case *test = so ? dlsym(so, "suite_case") : NULL;
+    void *so = argc == 5 ? dlopen(argv[1], RTLD_NOW) : NULL;
+    const struct suite_case *test = so ? dlsym(so, argv[2]) : NULL;
     if (!test) {
-        fprintf(stderr, "call: %s\n", argc == 4 ? dlerror() : "usage: call CASE.so INPUTS RESULTS");
+        fprintf(stderr, "call: %s\n", argc == 5 ? dlerror() : "usage: call CASES.so NAME INPUTS RESULTS");
         return CALL_BROKEN;
     }
-    call_case(test, argv[2], argv[3]);
+    call_case(test, argv[3], argv[4]);
     return CALL_OK;
 }

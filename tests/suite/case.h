@@ -9,6 +9,11 @@
 
 #define CASE_RANK 16
 
+/* The name of a test's description; where several are in one translation unit, each has its own. */
+#ifndef SUITE_CASE
+#define SUITE_CASE suite_case
+#endif
+
 /* Every array has one more element than counted, so that none is empty. */
 struct suite_case {
     int n_in, n_out, n_size;

@@ -166,9 +166,10 @@ static void find_kind(const Case *c, Result *r)
 
 /* ---- the description for call.c ---------------------------------------------------------------------------------- */
 
+/* Names begin with the test's, since several tests may be in one translation unit. */
 static void put_ints(Text *s, const char *type, const char *what, int n, const int64_t *v)
 {
-    text_put(s, "static %s %s[] = {", type, what);
+    text_put(s, "static %s %s_case_%s[] = {", type, opt()->prefix, what);
     for (int i = 0; i < n; i++)
         text_put(s, "%lld, ", (long long)v[i]);
     text_put(s, "0};\n");
@@ -178,9 +179,10 @@ static void put_ints(Text *s, const char *type, const char *what, int n, const i
 static void put_call(Text *s, const Case *c)
 {
     const char *p = opt()->prefix, *comma = "";
-    text_put(
-        s,
-        "static int call(void *const *in, void *const *out, int64_t *size)\n{\n    (void)in;\n    (void)out;\n    (void)size;\n");
+    text_put(s,
+             "static int %s_case_call(void *const *in, void *const *out, int64_t *size)\n"
+             "{\n    (void)in;\n    (void)out;\n    (void)size;\n",
+             p);
     if (c->n_size)
         text_put(s, "    struct %s_sizes s;\n", p);
     for (int i = 0; i < c->n_size; i++)
@@ -209,7 +211,9 @@ static int size_of(const Case *c, const Value *y, int k)
 static void put_dims(Text *s, const Case *c)
 {
     text_put(s,
-             "static void dims(const int64_t *size, int64_t (*dim)[CASE_RANK])\n{\n    (void)size;\n    (void)dim;\n");
+             "static void %s_case_dims(const int64_t *size, int64_t (*dim)[CASE_RANK])\n"
+             "{\n    (void)size;\n    (void)dim;\n",
+             opt()->prefix);
     for (int i = 0; i < c->m->graph->out.n; i++) {
         const Value *y = c->m->graph->out.at[i];
         for (int k = 0; k < y->shape->rank; k++)
@@ -282,13 +286,15 @@ static Text describe(const Case *c, const Result *r)
     put_ints(&s, "int64_t", "sizes", c->n_size, size);
     put_call(&s, c);
     put_dims(&s, c);
-    text_put(
-        &s,
-        "extern const struct suite_case suite_case;\n"
-        "const struct suite_case suite_case = {%d, %d, %d, %d, in_bytes, in_strings, in_unit, out_bytes, out_type, out_bits, "
-        "out_unit, out_rank, out_open, "
-        "sizes, call, dims};\n",
-        c->in.n, g->out.n, c->n_size, r->kind == COMPARED && !c->open);
+    static const char *const fields[] = {"in_bytes",  "in_strings", "in_unit",  "out_bytes", "out_type", "out_bits",
+                                         "out_unit", "out_rank",   "out_open", "sizes",     "call",     "dims"};
+    text_put(&s,
+             "extern const struct suite_case SUITE_CASE;\n"
+             "const struct suite_case SUITE_CASE = {%d, %d, %d, %d",
+             c->in.n, g->out.n, c->n_size, r->kind == COMPARED && !c->open);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        text_put(&s, ", %s_case_%s", opt()->prefix, fields[i]);
+    text_put(&s, "};\n");
     return s;
 }
 

@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { COMPILE_SECONDS = 300, JUDGE_SECONDS = 60 };
+enum { COMPILE_SECONDS = 300, JUDGE_SECONDS = 60, BATCH = 24 /* tests in one translation unit, at most */ };
 
 const char *const class_name[N_CLASSES] = {
     "not run",      "passed", "rejected", "compiler bug", "C compile failed", "C compiler warns", "crash", "timeout",
@@ -208,25 +208,53 @@ static void judge_test(int i)
 static void run_test(int i)
 {
     const Test *t = &tests.at[i];
-    Result *r = &shared->result[i];
     double start = now();
     clean_folder(t->dir);
     run_compiler(i);
-    for (Way w = WAY_SANITIZED; w <= WAY_FAST; w++)
-        if (in_way(i, w) && r->emitted)
-            run_emitted(t, w, r, &r->way[w]);
-    if (!elsewhere)
-        judge_test(i);
-    r->seconds = now() - start;
+    shared->result[i].seconds = now() - start;
 }
 
-/* f for every test, on as many processes as there are processors. */
-static void run_all(void (*f)(int test))
+static bool as_c(int i) { return in_way(i, WAY_SANITIZED) || in_way(i, WAY_FAST); }
+
+/* The batches of tests that run as C: `which`, from where each begins; a network is one of its own. */
+static struct {
+    VEC(int) which, begin;
+} batches;
+
+static void find_batches(void)
+{
+    int n = 0;
+    for (int i = 0; i < tests.n; i++) {
+        if (!as_c(i))
+            continue;
+        if (!n || n == BATCH || is_network(&tests.at[i])) {
+            vec_push(&batches.begin, batches.which.n);
+            n = 0;
+        }
+        n = is_network(&tests.at[i]) ? BATCH : n + 1;
+        vec_push(&batches.which, i);
+    }
+}
+
+static void run_batch(int k)
+{
+    int last = k + 1 < batches.begin.n ? batches.begin.at[k + 1] : batches.which.n, which[BATCH];
+    for (Way w = WAY_SANITIZED; w <= WAY_FAST; w++) {
+        int n = 0;
+        for (int b = batches.begin.at[k]; b < last; b++)
+            if (in_way(batches.which.at[b], w) && shared->result[batches.which.at[b]].emitted)
+                which[n++] = batches.which.at[b];
+        run_emitted(tests.at, shared->result, which, n, w);
+    }
+}
+
+/* f for every number below n, on as many processes as there are processors. */
+static void run_all(void (*f)(int), int n)
 {
     shared->next = 0;
     for (int k = 0; k < jobs; k++)
         if (fork() == 0) {
-            for (int i; (i = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED)) < tests.n;)
+            for (int i; (i = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED)) < n;)
                 f(i);
             fflush(stdout);
             _exit(0);
@@ -239,7 +267,7 @@ static void run_all(void (*f)(int test))
         }
         nanosleep(&(struct timespec){0, 20000000}, NULL);
         if (isatty(2) && time(NULL) != last)
-            fprintf(stderr, "\r%d of %d ", shared->next < tests.n ? shared->next : tests.n, tests.n);
+            fprintf(stderr, "\r%d of %d ", shared->next < n ? shared->next : n, n);
         last = time(NULL);
     }
     if (isatty(2))
@@ -459,7 +487,7 @@ static bool report(void)
                complete ? "in every way" : "in the ways that were run", frozen);
         if (!complete)
             printf("%s: %d of them as emitted C too; all with EVERY=1\n", group, emitted);
-        printf("%s: the longest took %.1f s: %s\n", group, shared->result[slowest].seconds, tests.at[slowest].name);
+        printf("%s: the longest took %.1f s in the compiler: %s\n", group, shared->result[slowest].seconds, tests.at[slowest].name);
     }
     if (excused)
         printf("%s: %d known failures, see %s\n", group, excused, known_file);
@@ -531,11 +559,12 @@ int main(int argc, char **argv)
     if (shared == MAP_FAILED)
         fail(EXIT_IO, "out of memory");
     fflush(stdout);
-    run_all(run_test);
-    if (elsewhere) {
+    run_all(run_test, tests.n);
+    if (elsewhere)
         run_elsewhere(elsewhere, tests.at, shared->result, tests.n);
-        run_all(judge_test);
-    }
+    find_batches();
+    run_all(run_batch, batches.begin.n);
+    run_all(judge_test, tests.n);
     if (set.verbose)
         report_verbose();
     if (update && known_file && !argv[i + 1])

@@ -102,8 +102,10 @@ void list_data(const Data *d, Tensors *to);
  * Errors leave by exit(), so run it in a process of its own. */
 void compile_case(const Test *t, Result *r);
 
-/* build.c: C compiler and call of one way, or a former run's verdict if nothing has changed; leaves out.WAY. */
-void run_emitted(const Test *t, Way w, const Result *r, Verdict *v);
+/* build.c: one way of some tests, `which` of the lists: C compiler and call, or a former run's verdict if nothing has
+ * changed; leaves out.WAY. The tests are in one translation unit, since the kernels that they share take most of the
+ * time; where the C compiler says anything, each is alone. */
+void run_emitted(const Test *tests, Result *results, const int *which, int n, Way w);
 /* Starts argv[0] with its output in `log`, for at most so many seconds; the status of waitpid. */
 int run_command(char *const *argv, const char *log, int seconds);
 /* The first line of a file with one of the words, otherwise its first line; without paths. */

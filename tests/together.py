@@ -1,0 +1,23 @@
+"""Several tests of suite/run in one translation unit: the kernels that they share take most of a C compiler's time."""
+MOST, BYTES = 24, 1 << 20       # tests, and bytes of C
+
+
+def together(folders):
+    """The tests, in order, as lists that go into one translation unit each: tests of one name, whose functions would be the
+    same, are apart, and so are large ones."""
+    units, names, size = [], set(), 0
+    for folder in folders:
+        more = (folder / "m.c").stat().st_size
+        if not units or len(units[-1]) == MOST or size + more > BYTES or folder.name in names:
+            units.append([])
+            names, size = set(), 0
+        units[-1].append(folder)
+        names.add(folder.name)
+        size += more
+    return units
+
+
+def translation_unit(folders, name):
+    """Its text; test i is described by NAME_i."""
+    return '#include "case.h"\n' + "".join(
+        f'#undef SUITE_CASE\n#define SUITE_CASE {name}_{i}\n#include "{folder.resolve()}/case.c"\n' for i, folder in enumerate(folders))
