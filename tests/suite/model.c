@@ -286,7 +286,7 @@ static Text describe(const Case *c, const Result *r)
     put_ints(&s, "int64_t", "sizes", c->n_size, size);
     put_call(&s, c);
     put_dims(&s, c);
-    static const char *const fields[] = {"in_bytes",  "in_strings", "in_unit",  "out_bytes", "out_type", "out_bits",
+    static const char *const fields[] = {"in_bytes", "in_strings", "in_unit",  "out_bytes", "out_type", "out_bits",
                                          "out_unit", "out_rank",   "out_open", "sizes",     "call",     "dims"};
     text_put(&s,
              "extern const struct suite_case SUITE_CASE;\n"

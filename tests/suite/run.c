@@ -487,7 +487,8 @@ static bool report(void)
                complete ? "in every way" : "in the ways that were run", frozen);
         if (!complete)
             printf("%s: %d of them as emitted C too; all with EVERY=1\n", group, emitted);
-        printf("%s: the longest took %.1f s in the compiler: %s\n", group, shared->result[slowest].seconds, tests.at[slowest].name);
+        printf("%s: the longest took %.1f s in the compiler: %s\n", group, shared->result[slowest].seconds,
+               tests.at[slowest].name);
     }
     if (excused)
         printf("%s: %d known failures, see %s\n", group, excused, known_file);
