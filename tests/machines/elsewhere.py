@@ -90,7 +90,7 @@ class Program:
         name = "case_" + hashlib.sha256(" ".join(f.name for f in folders).encode()).hexdigest()[:12]
         source = self.work / f"{name}.c"
         source.write_text(translation_unit(folders, name))
-        o, said = self.builder.object(self.arguments, [source, CASE, *(f / file for f in folders for file in ("case.c", "m.c", "m.h"))])
+        o, said = self.builder.object(self.arguments, [source, CASE, *(file for f in folders for file in (f / "case.c", *sorted(f.glob("m.*"))))])
         if said and len(folders) > 1:
             return [test for f in folders for test in self.compiled([f])]
         return [(f, o, f"{name}_{i}", said) for i, f in enumerate(folders)]

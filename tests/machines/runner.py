@@ -33,16 +33,18 @@ class Sum:
         print(f"{name}: {passed} of {passed + failed} tests pass", flush=True)
         self.add(passed, failed)
 
-    def each(self, machines, kind, folder, tests=(), own=False, program=(), options=()):
-        """The same on each of these machines, or on all. own: also with the machine's own --target, if any."""
+    def each(self, machines, kind, folder, tests=(), own=False, program=(), options=(), incbin=False):
+        """The same on each of these machines, or on all. own: also with the machine's own --target, if any; incbin: with --incbin where
+        that is possible."""
         for name in machines or MACHINES:
             machine = MACHINES[name]
             if machine.lacks():
                 print(f"{name}: skipped: this processor lacks {machine.lacks()}")
                 continue
-            self.run(name, folder, tests, f"{name}-{kind}", options, program)
+            some = [*options, "--incbin"] if incbin and not machine.big_endian else options
+            self.run(name, folder, tests, f"{name}-{kind}", some, program)
             if own and machine.target:
-                self.run(name, folder, tests, f"{name}-{kind}-own", [*options, "--target", machine.target], program)
+                self.run(name, folder, tests, f"{name}-{kind}-own", [*some, "--target", machine.target], program)
 
     def add(self, passed, failed):
         self.passed += passed

@@ -15,6 +15,7 @@ class Machine:
     board: str = ""         # of a bare machine: flags of the linker, for what comes before main() (board.c) and its memories
     needs: str = ""         # what this processor must have: words of /proc/cpuinfo
     instead: "Machine" = None   # where it has not: the same by other means
+    big_endian: bool = False
     before: str = ""        # a header that comes before the C compiler's: beside this file
 
     def __post_init__(self):
@@ -66,7 +67,7 @@ MACHINES = {
     "aarch64": Machine("aarch64-linux-gnu-", "", "qemu-aarch64"),
     "armhf": Machine("arm-linux-gnueabihf-", "", "qemu-arm"),
     "riscv64": Machine("riscv64-linux-gnu-", "", "qemu-riscv64"),
-    "s390x": Machine("s390x-linux-gnu-", "", "qemu-s390x"),
+    "s390x": Machine("s390x-linux-gnu-", "", "qemu-s390x", big_endian=True),
     "i386": Machine("i686-linux-gnu-", "", "qemu-i386"),
     "x86-64": Machine("", "", ""),
     "one-element": Machine("", "-U__SSE2__", ""),

@@ -56,6 +56,17 @@ class Model:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
 
 
+def every(seed, varied):
+    """{what varies: a model}; varied: {what varies: f}, where f(model, i) adds nodes whose varied size is i. Models of several hundred
+    nodes take the C compiler much longer than their parts."""
+    made = {}
+    for name, add in varied.items():
+        m = made[name] = Model(seed)
+        for i in EVERY:
+            add(m, i)
+    return made
+
+
 # ---- expected results
 
 def convolved(x, w, group=1, stride=1, pad=0):
@@ -137,15 +148,13 @@ def few(i):
 
 
 def convolutions(one):
-    m = Model(1)
-    for i in EVERY:
-        one(m, i, cout=i)
-        one(m, i, cin=i, cout=21)
-        one(m, i, size=(2, i))
-        if one is not float_transpose:
-            one(m, i, group=i if i % 12 < 8 else i % 7 + 1, cin=few(i)[0], cout=few(i)[1])
-            one(m, i // 2, group=i, cin=1, cout=1, size=(3, 9))
-    return m
+    varied = {"outputs": lambda m, i: one(m, i, cout=i),
+              "inputs": lambda m, i: one(m, i, cin=i, cout=21),
+              "columns": lambda m, i: one(m, i, size=(2, i))}
+    if one is not float_transpose:
+        varied["groups"] = lambda m, i: one(m, i, group=i if i % 12 < 8 else i % 7 + 1, cin=few(i)[0], cout=few(i)[1])
+        varied["channels"] = lambda m, i: one(m, i // 2, group=i, cin=1, cout=1, size=(3, 9))
+    return every(1, varied)
 
 
 # ---- products
@@ -236,12 +245,8 @@ def linear_layers():
 
 
 def products(one):
-    m = Model(6)
-    for i in EVERY:
-        for axis in "rows", "depth", "columns":
-            one(m, i, True, **{axis: i})
-            one(m, i, False, **{axis: i})
-    return m
+    return every(6, {f"{axis}_{right}": lambda m, i, axis=axis, right=right: one(m, i, right == "held", **{axis: i})
+                     for axis in ("rows", "depth", "columns") for right in ("held", "given")})
 
 
 # ---- inexact operators
@@ -280,6 +285,7 @@ def attention():
 
 
 def models():
-    return {"convs": convolutions(float_conv), "transposes": convolutions(float_transpose), "qconvs": convolutions(byte_conv),
-            "products": products(float_product), "qproducts": products(byte_product), "linear_layers": linear_layers(), "wraps": wraps(),
-            "recurrent": recurrent(), "attention": attention()}
+    kinds = {"convs": convolutions(float_conv), "transposes": convolutions(float_transpose), "qconvs": convolutions(byte_conv),
+             "products": products(float_product), "qproducts": products(byte_product)}
+    each = {f"{kind}_{varied}": m for kind, some in kinds.items() for varied, m in some.items()}
+    return each | {"linear_layers": linear_layers(), "wraps": wraps(), "recurrent": recurrent(), "attention": attention()}

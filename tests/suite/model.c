@@ -385,7 +385,7 @@ void compile_case(const Test *t, Result *r)
                        .output = path_in(t->dir, "m.c"),
                        .prefix = version ? version + 1 : t->name,
                        .target = target_find(set.target ? set.target : "generic"),
-                       .weights = WEIGHTS_INLINE,
+                       .weights = set.incbin ? WEIGHTS_INCBIN : WEIGHTS_INLINE,
                        .channel_block = (int64_t)t->channel_block};
     c.m = parse_model(opt()->model);
     read_inputs(&c, r);

@@ -12,6 +12,7 @@
  *   --turn K        the Kth, the K+Nth ... : K = 0, 1 ... N - 1 together run every test once
  *   --own GROUP     other tests than the current official ones; GROUP: their name in the counts
  *   --symbolic-outputs   without the declared shapes of the outputs, so that they must be computed
+ *   --incbin        the weights in a file beside the C, which compiles faster; not on a big-endian machine
  *   --jobs N, -v */
 #include "base/session.h"
 #include "suite.h"
@@ -538,6 +539,8 @@ int main(int argc, char **argv)
             set.verbose = true;
         else if (!strcmp(a, "--symbolic-outputs"))
             set.symbolic_outputs = true;
+        else if (!strcmp(a, "--incbin"))
+            set.incbin = true;
         else if (!strcmp(a, "--update"))
             update = true;
         else if (!strcmp(a, "--ways")) {

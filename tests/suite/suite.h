@@ -71,7 +71,7 @@ typedef struct Settings {
     const char *cc, *sanitizer; /* C compilers: of WAY_FAST, of WAY_SANITIZED */
     const char *march;          /* of WAY_SANITIZED; NULL: generic, with the bits of WAY_EVAL */
     const char *target;         /* --target; NULL: generic, with the bits of WAY_EVAL */
-    bool verbose, symbolic_outputs;
+    bool verbose, symbolic_outputs, incbin;
     bool ways[N_WAYS];
     int every; /* one test in `every` also runs as C */
     int turn;  /* which of them */
