@@ -1,6 +1,6 @@
-# The C of tests by other C compilers and with other flags has the bits of the compiler's own kernels. The official tests by tcc,
-# one of LEVELS_EVERY of those that take long; tests that call every kernel (tests/machines/choose.py) by gcc and clang at every
-# level, each level with one of LEVELS_EVERY; others for every commit. LEVELS_EVERY=1: with all. T=test_softmax*, C='gcc-O*':
+# The C of tests by other C compilers and with other flags has the bits of the compiler's own kernels. By tcc, each alone: the official
+# tests, one of LEVELS_EVERY of those that take long, and tests that call every kernel (tests/machines/choose.py); the latter by gcc
+# and clang at every level, each level with one of LEVELS_EVERY; others for every commit. LEVELS_EVERY=1: with all. T=test_softmax*, C='gcc-O*':
 # only these tests, only these compilers.
 TESTS += compilers
 COMPILERS = $(B)/compilers

@@ -1,7 +1,7 @@
 """The emitted C of tests, for generic, through many C compilers: each result has the bits of the compiler's own kernels. The
-official ones go through tcc; those of cover, which call every kernel in every type that a test has it in, through gcc and clang
-at every level, in strict C99 and in the compiler's own dialect, and in modes of firmware. Prints what differs, then "compilers: N
-passed, N failed"."""
+official ones and those of cover, which call every kernel in every type that a test has it in, go through tcc, each alone in its
+translation unit; those of cover also through gcc and clang at every level, in strict C99 and in the compiler's own dialect, and in
+modes of firmware. Prints what differs, then "compilers: N passed, N failed"."""
 import argparse
 import concurrent.futures
 import contextlib
@@ -97,6 +97,11 @@ def is_slow(folder):
     return macs and int(macs[1]) > 3e8
 
 
+def is_portable(folder):
+    """Its call has no more arguments than each C99 compiler takes (5.2.4.1); tcc takes few more."""
+    return len(re.findall(r"\b(?:in|out)\[\d", (folder / "case.c").read_text())) <= 127
+
+
 def found(folder, tests):
     cases = sorted(c.parent for c in folder.glob("*/case.c") if fnmatch.fnmatch(c.parent.name, tests))
     return [c for c in cases if (c / "out.eval").exists()]
@@ -113,8 +118,8 @@ def main():
     official = found(WORK, a.tests)
     slow = list(filter(is_slow, official))
     official = [f for f in official if f not in slow or (slow.index(f) + a.turn) % a.every == 0]
-    alone = [([f], m) for m in modes if m not in LEVELLED for f in official]
     cover = found(WORK / "cover", a.tests)
+    alone = [([f], m) for m in modes if m not in LEVELLED for f in [*official, *filter(is_portable, cover)]]
     units = [(u, m) for k, m in enumerate(modes) if m in LEVELLED
              for u in together([f for i, f in enumerate(cover) if (i + k + a.turn) % a.every == 0])]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

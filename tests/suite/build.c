@@ -273,6 +273,8 @@ typedef struct Pending {
     uint64_t key;
 } Pending;
 
+static char *call_program(Way w) { return path_in(set.build, w == WAY_FAST ? "call" : "call-sanitized"); }
+
 /* DIR/WAY.SUFFIX */
 static char *file_of_way(const char *dir, Way w, const char *suffix)
 {
@@ -284,7 +286,7 @@ static char *file_of_way(const char *dir, Way w, const char *suffix)
 static void call(const Pending *p, const char *so, const char *name, Way w)
 {
     const Test *t = p->t;
-    char *program = path_in(set.build, w == WAY_FAST ? "call" : "call-sanitized"), *log = file_of_way(t->dir, w, "log");
+    char *program = call_program(w), *log = file_of_way(t->dir, w, "log");
     char *in = path_in(t->dir, "in.bin"), *out = path_in(t->dir, w == WAY_FAST ? "out.fast" : "out.sanitized");
     char *argv[] = {program, (char *)(uintptr_t)so, (char *)(uintptr_t)name, in, out, NULL};
     int status = run_command(argv, log, CALL_SECONDS);
@@ -380,8 +382,6 @@ static int64_t bytes_of_c(const Test *t)
     return n;
 }
 
-static char *key_file(const Test *t, Way w) { return file_of_way(t->dir, w, "key"); }
-
 static void run_pending(const Pending *p, int n, Way w)
 {
     for (int i = 0, k; i < n; i = k) {
@@ -401,7 +401,7 @@ void run_emitted(const Test *tests, Result *results, const int *which, int n, Wa
     int left = 0;
     for (int i = 0; i < n; i++) {
         const Test *t = &tests[which[i]];
-        char *program = path_in(set.build, w == WAY_FAST ? "call" : "call-sanitized"), *kept = key_file(t, w);
+        char *program = call_program(w), *kept = file_of_way(t->dir, w, "key");
         Pending new = {t, &results[which[i]].way[w], hash_sources(t->dir) + hash_tools(w, flags_of(t, w), program)};
         if (set.verbose || !recall(kept, new.key, new.v)) {
             set_verdict(new.v, PASSED, "%s", "");
@@ -412,7 +412,7 @@ void run_emitted(const Test *tests, Result *results, const int *which, int n, Wa
     }
     run_pending(p, left, w);
     for (int i = 0; i < left; i++) {
-        char *kept = key_file(p[i].t, w);
+        char *kept = file_of_way(p[i].t->dir, w, "key");
         if (p[i].v->class != TIMEOUT)
             remember(kept, p[i].key, p[i].v);
         free(kept);
